@@ -1,0 +1,42 @@
+# tpsp_add_library(NAME files... DEPENDS targets... LINK libraries...)
+#
+# A static library with the project's warnings. DEPENDS names generated-file
+# targets (tablegen), LINK what it links publicly.
+function(tpsp_add_library name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  tpsp_set_warnings(${name})
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+  target_link_libraries(${name} PUBLIC ${ARG_LINK})
+endfunction()
+
+# tpsp_add_tool(NAME files... LINK libraries...): an executable in build/bin.
+function(tpsp_add_tool name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  tpsp_set_warnings(${name})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+endfunction()
+
+# tpsp_add_gtest(NAME files... LINK libraries...): a GoogleTest binary,
+# registered with ctest under its own name.
+function(tpsp_add_gtest name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  tpsp_add_tool(${name} ${ARG_UNPARSED_ARGUMENTS}
+    LINK ${ARG_LINK} GTest::gmock GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 600)
+endfunction()
+
+# Warnings for our own code; the packages' headers are system headers.
+function(tpsp_set_warnings name)
+  target_compile_options(${name} PRIVATE
+    -Wall -Wextra -Wno-unused-parameter -Wno-comment)
+  if(TPSP_SANITIZE)
+    target_compile_options(${name} PRIVATE -fsanitize=${TPSP_SANITIZE}
+      -fno-omit-frame-pointer)
+    target_link_options(${name} PUBLIC -fsanitize=${TPSP_SANITIZE})
+  endif()
+endfunction()

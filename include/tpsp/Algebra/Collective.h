@@ -1,0 +1,81 @@
+/// Collectives as differences of placements.
+///
+/// "Moving or removing a subscript is a collective. Nothing else is." So a
+/// collective has no meaning beyond the placements before and after it, and the
+/// ones that a tensor needs follow from the two: planTransition. Everything
+/// about a kind of collective (name, dual, bytes) is one row of a table.
+///
+///   pending axis -> nothing            all_reduce
+///   pending axis -> subscript of j     reduce_scatter
+///   subscript of j -> nothing          all_gather
+///   subscript of j -> subscript of i   all_to_all
+///   nothing -> subscript of i          slice (no communication)
+///   order of the subscripts of i       permute
+#ifndef TPSP_ALGEBRA_COLLECTIVE_H
+#define TPSP_ALGEBRA_COLLECTIVE_H
+
+#include "tpsp/Algebra/Placement.h"
+
+namespace tpsp {
+
+enum class CollectiveKind {
+  AllReduce,
+  ReduceScatter,
+  AllGather,
+  AllToAll,
+  Slice,
+  Permute
+};
+
+/// "all_reduce", ...
+llvm::StringRef name(CollectiveKind kind);
+
+/// The collective that a cotangent goes through where the value went through
+/// `kind`, under the convention that a gradient has the placement of its
+/// tensor and that pending <-> replicated are each other's transposes:
+/// all_gather <-> reduce_scatter, all_to_all and permute <-> their inverses,
+/// slice -> all_gather, and all_reduce -> nothing to do (nullopt).
+std::optional<CollectiveKind> dual(CollectiveKind kind);
+
+/// Bytes that one rank sends, by the ring algorithm, in a group of `group`
+/// ranks (nccl-tests' PERFORMANCE.md: busbw factors times the algorithm's
+/// size). `localBytes` is the larger of the rank's operand and result:
+/// the gathered tensor for all_gather, the unreduced one for reduce_scatter.
+int64_t bytesSent(CollectiveKind kind, int64_t localBytes, int64_t group);
+
+/// One collective on a tensor.
+struct CollectiveStep {
+  CollectiveKind kind;
+  /// Major to minor; for reductions of pending axes the order is immaterial.
+  AxisList axes;
+  /// The dimension that loses `axes` (all_gather, all_to_all, permute).
+  std::optional<unsigned> from;
+  /// The dimension that gains `axes` (reduce_scatter, all_to_all, slice).
+  std::optional<unsigned> to;
+  /// The tensor's placement afterwards.
+  Placement after;
+};
+
+using Transition = llvm::SmallVector<CollectiveStep, 2>;
+
+/// The collectives that take a tensor from one placement to another, cheapest
+/// order first: those that shrink the tensor precede those that grow it. Axes
+/// that stay in place are not moved. nullopt if `to` is pending over an axis
+/// over which `from` is not: a whole tensor cannot become a summand.
+std::optional<Transition> planTransition(const Placement &from,
+                                         const Placement &to);
+
+/// What planTransition's steps cost for a tensor of this global shape.
+struct TransitionCost {
+  /// Distinct kinds that communicate: several axes of one kind on one tensor
+  /// count once.
+  unsigned collectives = 0;
+  int64_t bytes = 0;
+};
+TransitionCost cost(const Transition &transition, const Placement &from,
+                    llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
+                    const Mesh &mesh);
+
+} // namespace tpsp
+
+#endif // TPSP_ALGEBRA_COLLECTIVE_H

@@ -1,0 +1,89 @@
+/// The compute placement of an operation: the one table that decides all
+/// communication.
+///
+/// For every operation each mesh axis drives at most one of its indices: every
+/// rank along the axis does its part of that index. With the axis driving i,
+///
+///   operand carries i sharded by the axis            nothing
+///   operand carries i, unsharded by the axis         slice (free)
+///   operand sharded by the axis on j, carries i      all-to-all j -> i
+///   operand sharded by the axis on j, lacks i        all-gather j
+///   operand pending over the axis                    reduce-scatter onto i, or
+///                                                    all-reduce if it lacks i
+///   i survives in the result                         result sharded on i
+///   i is summed away                                 result pending
+///
+/// An axis may also drive nothing (every rank does the whole index space), or,
+/// where the operation is linear, the pending sum itself: partial operands pass
+/// through and the result stays partial. That is why contributions to one
+/// gradient are summed before they are reduced.
+///
+/// An axis may drive only an index on which an operand or the wanted result
+/// carries it. Among the legal choices the best has, in this order, the fewest
+/// collectives (operands and result together; several axes of one kind on one
+/// tensor count once), the least work per rank, the fewest bytes, and last the
+/// earliest candidate, so that the choice is deterministic. Bytes come third so
+/// that a strategy does not change with the batch size.
+#ifndef TPSP_ALGEBRA_COMPUTEPLACEMENT_H
+#define TPSP_ALGEBRA_COMPUTEPLACEMENT_H
+
+#include "tpsp/Algebra/Collective.h"
+#include "tpsp/Algebra/IndexStructure.h"
+
+namespace tpsp {
+
+/// What one mesh axis does in one operation.
+struct Drive {
+  enum Kind { Nothing, Index, Pending };
+  Kind kind = Nothing;
+  IndexId index = 0;
+
+  bool operator==(const Drive &other) const {
+    return kind == other.kind && (kind != Index || index == other.index);
+  }
+};
+
+struct PlacementCost {
+  unsigned collectives = 0;
+  double work = 0;   ///< scalar operations per rank
+  int64_t bytes = 0; ///< sent per rank
+
+  /// Lexicographic: collectives, work, bytes.
+  bool operator<(const PlacementCost &other) const;
+};
+
+struct ComputePlacement {
+  /// Per mesh axis.
+  llvm::SmallVector<Drive, 2> drives;
+  /// What each operand must be placed as.
+  llvm::SmallVector<Placement, 3> operands;
+  /// What each result comes out as, before it is brought to the wanted one.
+  llvm::SmallVector<Placement, 1> results;
+  PlacementCost cost;
+};
+
+/// The operation with its tensors' placements.
+struct PlacedOperation {
+  const IndexStructure &structure;
+  llvm::ArrayRef<Placement> operands;
+  /// Per result; nullopt takes whatever comes out.
+  llvm::ArrayRef<std::optional<Placement>> wanted;
+  const Mesh &mesh;
+};
+
+/// What `axis` may drive, Nothing first, then pending, then indices in order.
+llvm::SmallVector<Drive, 4> candidates(const PlacedOperation &operation,
+                                       AxisId axis);
+
+/// The consequences of a choice; nullopt if it is illegal: an extent that its
+/// axes do not divide, a result wanted pending that is not.
+std::optional<ComputePlacement>
+evaluate(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives);
+
+/// The best legal choice. nullopt if there is none.
+std::optional<ComputePlacement>
+chooseComputePlacement(const PlacedOperation &operation);
+
+} // namespace tpsp
+
+#endif // TPSP_ALGEBRA_COMPUTEPLACEMENT_H

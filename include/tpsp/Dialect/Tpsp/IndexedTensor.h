@@ -1,0 +1,57 @@
+/// Between tensor types and the algebra: subscripts to placements and back.
+#ifndef TPSP_DIALECT_TPSP_INDEXEDTENSOR_H
+#define TPSP_DIALECT_TPSP_INDEXEDTENSOR_H
+
+#include "tpsp/Algebra/ComputePlacement.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
+
+namespace tpsp {
+
+class IdxAttr;
+class MeshOp;
+
+/// The subscripts of a tensor type; null if it has none.
+IdxAttr getIdx(mlir::Type type);
+IdxAttr getIdx(mlir::Value value);
+
+/// The names of a tensor's indices, in order.
+llvm::SmallVector<llvm::StringRef> indexNames(mlir::Type type);
+
+/// Whether the type waits for a placement.
+bool isUnplaced(mlir::Type type);
+
+/// The mesh of the module that `op` is in; null if it has none.
+MeshOp findMesh(mlir::Operation *op);
+/// Likewise as a value: no axes if the module has no mesh.
+Mesh meshOf(mlir::Operation *op);
+
+/// The placement that a type's subscripts say. Axes the mesh does not know are
+/// a verifier's business and left out here.
+Placement placementOf(mlir::Type type, const Mesh &mesh);
+
+/// The same tensor with these subscripts (placed).
+mlir::RankedTensorType withPlacement(mlir::RankedTensorType type,
+                                     const Placement &placement,
+                                     const Mesh &mesh);
+
+/// The same tensor, waiting for a placement.
+mlir::RankedTensorType withoutPlacement(mlir::RankedTensorType type);
+
+/// A tensor with the indices `names`, each with the extent and the subscripts
+/// that the first of `sources` that carries it gives it; unplaced if a source
+/// is. A name that no source carries is a programming error.
+mlir::RankedTensorType
+tensorOver(llvm::ArrayRef<llvm::StringRef> names,
+           llvm::ArrayRef<mlir::RankedTensorType> sources);
+
+/// "b, s@tp, d" for messages.
+std::string subscripts(mlir::Type type);
+
+/// "12.0 MiB", "768 B", for messages.
+std::string formatBytes(int64_t bytes);
+
+} // namespace tpsp
+
+#endif // TPSP_DIALECT_TPSP_INDEXEDTENSOR_H

@@ -1,0 +1,54 @@
+#ifndef TPSP_DIALECT_TPSP_ATTRS_TD
+#define TPSP_DIALECT_TPSP_ATTRS_TD
+
+include "tpsp/Dialect/Tpsp/TpspDialect.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/TensorEncoding.td"
+
+def Tpsp_IdxAttr : AttrDef<Tpsp_Dialect, "Idx",
+    [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+  let mnemonic = "idx";
+  let summary = "named indices of a tensor, with mesh-axis subscripts";
+  let description = [{
+    One entry per dimension, `name` or `name@axis@axis` (major to minor), then
+    `| sum@axis...` (or `max`) if the tensor's values are still to be combined
+    over those axes:
+
+    ```mlir
+    #tpsp.idx<b, s@tp, d>            // sharded over tp along s
+    #tpsp.idx<b@dp@fsdp, s, d>       // b over dp, each part over fsdp
+    #tpsp.idx<e, d | sum@tp>         // every rank of tp holds a summand
+    #tpsp.idx<b, s, e, ?>            // not placed: tpsp-propagate decides
+    #tpsp.idx<b, s@tp, d, local>     // the type's shape is one rank's
+    ```
+
+    Constraints:
+    - (N1) One name per dimension of the tensor.
+    - (N2) A name appears once.
+    - (N3) An axis appears once, pending axes included.
+    - (N4) An unplaced tensor has no subscripts.
+  }];
+  let parameters = (ins
+    ArrayRefParameter<"::mlir::StringAttr", "index names">:$names,
+    ArrayRefParameter<"::mlir::ArrayAttr",
+      "per dimension, axis names, major to minor">:$axes,
+    ArrayRefParameter<"::mlir::StringAttr", "pending axes">:$pending,
+    "bool":$pendingMax,
+    "bool":$unplaced,
+    "bool":$local);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Unsharded, placed, global.
+    static IdxAttr get(::mlir::MLIRContext *context,
+                       ::llvm::ArrayRef<::mlir::StringAttr> names);
+    /// The same names, waiting for a placement.
+    IdxAttr withoutPlacement() const;
+    unsigned getRank() const { return getNames().size(); }
+    /// The dimension called `name`, if any.
+    std::optional<unsigned> dimOf(::llvm::StringRef name) const;
+  }];
+}
+
+#endif // TPSP_DIALECT_TPSP_ATTRS_TD

@@ -1,0 +1,50 @@
+#ifndef TPSP_DIALECT_TPSP_COLLECTIVEOPS_TD
+#define TPSP_DIALECT_TPSP_COLLECTIVEOPS_TD
+
+include "tpsp/Dialect/Tpsp/TpspOps.td"
+
+/// `axes` are major to minor and redundant: the verifier derives them from the
+/// types. `reason` says which rule asked for the collective, `tensor` on what.
+class Tpsp_CollectiveOp<string mnemonic>
+    : Tpsp_Op<mnemonic,
+        [DeclareOpInterfaceMethods<Tpsp_CollectiveOpInterface>]> {
+  let arguments = (ins Tpsp_Tensor:$inputs, StrArrayAttr:$axes,
+                       OptionalAttr<StrAttr>:$reason,
+                       OptionalAttr<StrAttr>:$tensor);
+  let results = (outs Tpsp_Tensor:$result);
+  let assemblyFormat = "$inputs $axes attr-dict `:` type($inputs) `->` type($result)";
+}
+
+def Tpsp_AllReduceOp
+    : Tpsp_Op<"all_reduce",
+        [DeclareOpInterfaceMethods<Tpsp_CollectiveOpInterface>]> {
+  let summary = "pending axes become nothing";
+  let description = [{
+    For several tensors at once: one collective.
+
+    Constraints: (C1)-(C3).
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrArrayAttr:$axes,
+                       OptionalAttr<StrAttr>:$reason,
+                       OptionalAttr<StrAttr>:$tensor);
+  let results = (outs Variadic<Tpsp_Tensor>:$result);
+  let assemblyFormat =
+    "$inputs $axes attr-dict `:` functional-type($inputs, $result)";
+}
+def Tpsp_ReduceScatterOp : Tpsp_CollectiveOp<"reduce_scatter"> {
+  let summary = "pending axes become subscripts of one index";
+}
+def Tpsp_AllGatherOp : Tpsp_CollectiveOp<"all_gather"> {
+  let summary = "the minor subscripts of one index become nothing";
+}
+def Tpsp_AllToAllOp : Tpsp_CollectiveOp<"all_to_all"> {
+  let summary = "the minor subscripts of one index move to another";
+}
+def Tpsp_SliceOp : Tpsp_CollectiveOp<"slice"> {
+  let summary = "an index gains minor subscripts; no communication";
+}
+def Tpsp_PermuteOp : Tpsp_CollectiveOp<"permute"> {
+  let summary = "the subscripts of one index change their order";
+}
+
+#endif // TPSP_DIALECT_TPSP_COLLECTIVEOPS_TD

@@ -1,0 +1,50 @@
+/// The tpsp dialect: attributes, interfaces and operations. See TpspDialect.td.
+#ifndef TPSP_DIALECT_TPSP_TPSPDIALECT_H
+#define TPSP_DIALECT_TPSP_TPSPDIALECT_H
+
+#include "tpsp/Algebra/ComputePlacement.h"
+#include "tpsp/Dialect/Tpsp/IndexedTensor.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/TensorEncoding.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace tpsp {
+
+/// The structure of an operation whose dimensions are related by name.
+IndexStructure structureByName(mlir::Operation *op);
+
+/// (I1)-(I7) of IndexedOpInterface.
+mlir::LogicalResult verifyIndexedOp(mlir::Operation *op);
+/// (C1)-(C3) of CollectiveOpInterface.
+mlir::LogicalResult verifyCollectiveOp(mlir::Operation *op);
+/// (P1), (P2) of the pointwise operations; arity -1 is any number from one up.
+mlir::LogicalResult verifyPointwise(mlir::Operation *op, int arity);
+
+/// Argument attribute: a parameter of the model, `tpsp.param` or
+/// `tpsp.param = "name"`.
+inline constexpr llvm::StringLiteral paramAttrName = "tpsp.param";
+/// Argument and result attribute: a name for people, `tpsp.name = "x"`.
+inline constexpr llvm::StringLiteral nameAttrName = "tpsp.name";
+/// Unit attribute of operations that belong to the backward pass.
+inline constexpr llvm::StringLiteral backwardAttrName = "tpsp.backward";
+
+} // namespace tpsp
+
+#include "tpsp/Dialect/Tpsp/TpspDialect.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "tpsp/Dialect/Tpsp/TpspAttrs.h.inc"
+
+#include "tpsp/Dialect/Tpsp/TpspInterfaces.h.inc"
+
+#define GET_OP_CLASSES
+#include "tpsp/Dialect/Tpsp/TpspOps.h.inc"
+
+#endif // TPSP_DIALECT_TPSP_TPSPDIALECT_H

@@ -1,0 +1,117 @@
+#ifndef TPSP_DIALECT_TPSP_INTERFACES_TD
+#define TPSP_DIALECT_TPSP_INTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+def Tpsp_IndexedOpInterface : OpInterface<"IndexedOpInterface"> {
+  let cppNamespace = "::tpsp";
+  let description = [{
+    An operation with an index structure and an adjoint: all that the passes
+    know of it. The defaults fit an operation whose dimensions are related by
+    index name alone.
+
+    Verified for every such operation:
+    - (I1) Operands and results are tensors with subscripts.
+    - (I2) Every axis is one of the module's mesh.
+    - (I3) Axes divide the extents that they shard.
+    - (I4) An index name means one extent.
+    - (I5) A result's index is carried by an operand, unless the operation may
+           introduce indices.
+    - (I6) A partial operand needs an operation that is linear in it.
+    - (I7) Operands and results have one element type.
+  }];
+  let methods = [
+    InterfaceMethod<"How the operation may be applied to summands.",
+      "::tpsp::Linearity", "getLinearity", (ins), "",
+      [{ return ::tpsp::Linearity::None; }]>,
+    InterfaceMethod<"How an index that the result lacks is combined.",
+      "::tpsp::Reduction", "getReduction", (ins), "",
+      [{ return ::tpsp::Reduction::Sum; }]>,
+    InterfaceMethod<"Names of indices that must not be sharded.",
+      "::llvm::SmallVector<::llvm::StringRef>", "getWholeIndices", (ins), "",
+      [{ return {}; }]>,
+    InterfaceMethod<"Whether results may carry indices that no operand has.",
+      "bool", "introducesIndices", (ins), "", [{ return false; }]>,
+    InterfaceMethod<[{
+        Whether the result is the sum of the operands: operands that are
+        partial alike are then added first and reduced once.}],
+      "bool", "isSumOfOperands", (ins), "", [{ return false; }]>,
+    InterfaceMethod<[{
+        Whether the result is the product of the operands, summed over the
+        indices that it lacks: a matmul where the indices allow.}],
+      "bool", "isSumOfProducts", (ins), "", [{ return false; }]>,
+    InterfaceMethod<[{
+        Whether the result is the operand's bytes under other names or a
+        row-major reshape.}],
+      "bool", "isView", (ins), "", [{ return false; }]>,
+    InterfaceMethod<"The index structure, over global shapes.",
+      "::tpsp::IndexStructure", "getIndexStructure", (ins), "",
+      [{ return ::tpsp::structureByName($_op); }]>,
+    InterfaceMethod<[{
+        Adds the vector-Jacobian product: given the gradient of the (single)
+        result, sets `gradients[i]` for every operand i with needed[i]. Values
+        are created unplaced. Fails with a diagnostic where there is none.}],
+      "::mlir::LogicalResult", "buildAdjoint",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Value":$resultGradient,
+           "::llvm::ArrayRef<bool>":$needed,
+           "::llvm::MutableArrayRef<::mlir::Value>":$gradients)>
+  ];
+  let verify = [{ return ::tpsp::verifyIndexedOp($_op); }];
+}
+
+def Tpsp_DecomposableOpInterface : OpInterface<"DecomposableOpInterface"> {
+  let cppNamespace = "::tpsp";
+  let description = [{
+    A composite: an operation that stands for a few simpler ones.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Whether the parts are better placed and differentiated one by one
+        (attention), so that the composite goes before propagation. Others
+        keep their index structure until shapes are local.}],
+      "bool", "decomposesEarly", (ins), "", [{ return false; }]>,
+    InterfaceMethod<[{
+        Builds the parts and returns the value that replaces the result; it has
+        the result's type.}],
+      "::mlir::Value", "decompose", (ins "::mlir::OpBuilder &":$builder)>
+  ];
+}
+
+def Tpsp_LoopOpInterface : OpInterface<"LoopOpInterface"> {
+  let cppNamespace = "::tpsp";
+  let description = [{
+    An operation that is a loop nest over its indices: at every point a scalar
+    is computed from the operands' elements; over indices that the result lacks
+    it is combined by the operation's reduction. Kernels are made of these.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Emits the scalar. `operands` are f32 (f64 for f64 tensors), one per
+        operand. `position` gives the global position of an index by name, of
+        type index.}],
+      "::mlir::Value", "emitScalar",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands,
+           "::llvm::function_ref<::mlir::Value(::llvm::StringRef)>":$position)>,
+    InterfaceMethod<[{
+        Names of the indices whose global position emitScalar asks for.}],
+      "::llvm::SmallVector<::llvm::StringRef>", "getPositionIndices", (ins), "",
+      [{ return {}; }]>
+  ];
+}
+
+def Tpsp_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
+  let cppNamespace = "::tpsp";
+  let description = [{
+    A collective. What it does is the difference between its operands' and
+    results' subscripts, of the one kind that it is named for (C1); shapes and
+    index names stay (C2). All tensors of a variadic collective move over the
+    same axes (C3).
+  }];
+  let methods = [
+    InterfaceMethod<"The kind, a row of the collective table.",
+      "::tpsp::CollectiveKind", "getCollectiveKind">
+  ];
+  let verify = [{ return ::tpsp::verifyCollectiveOp($_op); }];
+}
+
+#endif // TPSP_DIALECT_TPSP_INTERFACES_TD

@@ -1,0 +1,118 @@
+#ifndef TPSP_PASSES_PASSES_TD
+#define TPSP_PASSES_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+//===----------------------------------------------------------------------===//
+// Logical: global shapes
+//===----------------------------------------------------------------------===//
+
+def DecomposeEarly
+    : Pass<"tpsp-decompose-early", "::mlir::ModuleOp"> {
+  let summary = "Expand composites whose parts are placed one by one";
+  let description = [{
+    Before: attention. After: two einsums and a softmax, unplaced. Composites
+    that keep their index structure (norms, softmax, rope) stay; see
+    `tpsp-decompose-late`.
+  }];
+  let dependentDialects = ["::tpsp::TpspDialect"];
+}
+
+def Propagate
+    : Pass<"tpsp-propagate", "::mlir::ModuleOp"> {
+  let summary = "Fill in missing placements from those given";
+  let description = [{
+    Follows every index forwards and backwards through the operations that map
+    it, never onto an index that must be whole, until nothing changes; what is
+    still open is replicated. Where two operands put one axis on different
+    indices of a result, the axis's role decides: on a model axis the
+    parameter's index stays, on a data axis the activation's. Without a role the
+    program is refused, with both ways priced. Nothing that the user wrote is
+    changed.
+  }];
+  let dependentDialects = ["::tpsp::TpspDialect"];
+}
+
+def Differentiate : Pass<"tpsp-differentiate", "::mlir::ModuleOp"> {
+  let summary = "Add the backward pass of a function";
+  let description = [{
+    For a function `f(args) -> results` adds `f_grad(args, cotangents of the
+    results) -> (results, gradients of the floating-point args)`: the
+    vector-Jacobian product, at the logical level. A gradient has the placement
+    of its tensor; contributions to one gradient are unplaced and summed before
+    anything is reduced. Operations of the backward pass carry `tpsp.backward`.
+  }];
+  let options = [
+    Option<"function", "function", "std::string", /*default=*/"",
+           "The function to differentiate; all of the module's if empty">
+  ];
+  let dependentDialects = ["::tpsp::TpspDialect", "::mlir::func::FuncDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+def InsertCollectives
+    : Pass<"tpsp-insert-collectives", "::mlir::ModuleOp"> {
+  let summary = "Make every operation agree with its compute placement";
+  let description = [{
+    For every operation, forward and backward alike, chooses what each mesh axis
+    drives (Algebra/ComputePlacement.h) and brings operands and result to the
+    placements that follow, by collectives. An unplaced result takes the
+    placement it comes out with, which may be partial. Each collective carries
+    the rule that asked for it (`reason`).
+  }];
+  let dependentDialects = ["::tpsp::TpspDialect"];
+}
+
+def FuseCollectives
+    : Pass<"tpsp-fuse-collectives", "::mlir::ModuleOp"> {
+  let summary = "Share and fuse collectives where that is always right";
+  let description = [{
+    One collective for several users of the same movement of the same tensor
+    within the forward or the backward pass; a collective whose only use is
+    another becomes the direct transition between the outer placements (an
+    all-reduce then a slice is a reduce-scatter). Never adds a collective or a
+    byte.
+  }];
+  let dependentDialects = ["::tpsp::TpspDialect"];
+}
+
+def BucketCollectives
+    : Pass<"tpsp-bucket-collectives", "::mlir::ModuleOp"> {
+  let summary = "Reduce tensors that only the function's result waits for together";
+  let description = [{
+    All-reduces over the same axes whose results are only returned (gradients of
+    replicated parameters) become one all-reduce of several tensors, at the end
+    of the function.
+  }];
+  let dependentDialects = ["::tpsp::TpspDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// Local: one rank's shapes
+//===----------------------------------------------------------------------===//
+
+def Partition : Pass<"tpsp-partition", "::mlir::ModuleOp"> {
+  let summary = "Global shapes to one rank's";
+  let description = [{
+    Proves that every operation agrees with a compute placement that needs no
+    communication, then gives every tensor its local shape. The subscripts stay,
+    marked `local`: they say where on the mesh a rank's part lies. Collectives
+    over a single rank vanish.
+  }];
+  let dependentDialects = ["::tpsp::TpspDialect"];
+}
+
+def DecomposeLate
+    : Pass<"tpsp-decompose-late", "::mlir::ModuleOp"> {
+  let summary = "Expand the remaining composites into loops";
+  let description = [{
+    Norms, softmax and rope become pointwise operations, reductions and views on
+    local shapes, which kernels are made of.
+  }];
+  let dependentDialects = ["::tpsp::TpspDialect"];
+}
+
+#endif // TPSP_PASSES_PASSES_TD

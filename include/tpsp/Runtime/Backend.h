@@ -1,0 +1,145 @@
+/// What a backend implements: memory, matmuls, kernels and collectives of one
+/// kind of device.
+///
+/// The Core decodes and checks every command, then calls the BackendRank's
+/// method of the same name on the rank's thread, in program order. A method
+/// enqueues the command on its stream and may return before it has run; the
+/// order within a stream and that given by events must hold. Running it at once
+/// is a legal way to do so (`cpu`). In CUDA's terms: a stream is a cudaStream_t,
+/// eventRecord and eventWait are cudaEventRecord and cudaStreamWaitEvent, a
+/// group is an NCCL communicator, synchronize is cudaDeviceSynchronize.
+#ifndef TPSP_RUNTIME_BACKEND_H
+#define TPSP_RUNTIME_BACKEND_H
+
+#include "tpsp/Runtime/Commands.h"
+#include "tpsp/Runtime/Status.h"
+#include "tpsp/Runtime/WorldConfig.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace tpsp::rt {
+
+enum class CallKind {
+#define TPSP_RT_CALL(NAME) NAME,
+#include "tpsp/Runtime/tpsp_rt_calls.def"
+#undef TPSP_RT_CALL
+};
+
+/// "matmul", "all_gather", ...
+const char *callName(CallKind kind);
+
+using AnyCommand =
+    std::variant<MatmulCommand, KernelCommand, ShardCommand, AllReduceCommand,
+                 AllToAllCommand, PermuteCommand, EventCommand>;
+
+/// What a backend keeps with a command from one step to the next: a oneDNN
+/// primitive, a communicator.
+struct CommandState {
+  virtual ~CommandState() = default;
+};
+
+/// One command of a plan, decoded and checked for one rank. Owned by the Core,
+/// made on the command's first use and kept, so that later steps allocate
+/// nothing.
+struct Call {
+  CallKind kind;
+  /// For people; never empty.
+  std::string name;
+  int64_t id = 0, stream = 0;
+  /// As encoded. Ranks that meet in a collective have equal ones.
+  Params params;
+  AnyCommand command;
+  /// Byte offsets into the arena; inside it, and aligned to the element.
+  std::vector<int64_t> buffers;
+  tpsp_rt_kernel_function kernel = nullptr;
+  /// The group of the command's axes; of kernels, matmuls and events the rank
+  /// alone.
+  RankGroup group;
+  /// Kernels: one per KernelPosition.
+  std::vector<int64_t> positions;
+  /// The backend's own; null on the first use.
+  std::unique_ptr<CommandState> state;
+};
+
+/// One line about a call, stable enough to be tested against:
+/// `all_gather axes=tp outer=1 chunk=512 f32 src@0 dst@8192 "%xn"`.
+std::string describe(const Call &call, const RankMesh &mesh);
+
+/// One rank's side of a backend. Made, used and destroyed on the rank's
+/// thread.
+class BackendRank {
+public:
+  virtual ~BackendRank() = default;
+
+  virtual Status matmul(Call &call, const MatmulCommand &command) = 0;
+  virtual Status kernel(Call &call, const KernelCommand &command) = 0;
+  virtual Status slice(Call &call, const ShardCommand &command) = 0;
+  virtual Status allReduce(Call &call, const AllReduceCommand &command) = 0;
+  virtual Status allGather(Call &call, const ShardCommand &command) = 0;
+  virtual Status reduceScatter(Call &call, const ShardCommand &command) = 0;
+  virtual Status allToAll(Call &call, const AllToAllCommand &command) = 0;
+  virtual Status permute(Call &call, const PermuteCommand &command) = 0;
+  /// The Core has checked that a wait's event was recorded in this step.
+  virtual Status eventRecord(Call &call, const EventCommand &command) = 0;
+  virtual Status eventWait(Call &call, const EventCommand &command) = 0;
+
+  /// Returns when everything enqueued has run, with its first failure.
+  virtual Status synchronize() = 0;
+
+  /// Copies to and from the arena; ranges are checked, and all earlier commands
+  /// have been synchronised with.
+  virtual Status write(int64_t offset, const void *source, int64_t bytes) = 0;
+  virtual Status read(int64_t offset, void *destination, int64_t bytes) = 0;
+
+  /// Null if the arena is not host memory.
+  virtual void *hostAddress(int64_t offset) = 0;
+};
+
+/// What the Core tells a backend of the world it is made for. Outlives it.
+struct BackendContext {
+  /// threadsPerRank is resolved: at least 1.
+  WorldConfig config;
+  RankMesh mesh;
+  /// What rank `rank` did last, for messages: `last issued matmul "%y"`. From
+  /// any thread.
+  std::function<std::string(int64_t rank)> activity;
+};
+
+/// What the ranks of a world share.
+class Backend {
+public:
+  virtual ~Backend() = default;
+
+  /// Called once for each rank, on its thread. Concurrent.
+  virtual Status createRank(int64_t rank,
+                            std::unique_ptr<BackendRank> &out) = 0;
+
+  /// Makes pending and later collectives return ABORTED soon. From any thread,
+  /// any number of times.
+  virtual void abort() = 0;
+
+  /// All ranks have returned from a run. Nothing runs meanwhile.
+  virtual void runFinished() {}
+};
+
+/// Makes a backend, or says why the world cannot be had (no memory, no device).
+using BackendFactory =
+    std::function<Status(const BackendContext &, std::unique_ptr<Backend> &)>;
+
+/// Adds a backend, or replaces the one of that name. Thread-safe.
+void registerBackend(const std::string &name, BackendFactory factory);
+
+/// INVALID with a list of the known names if there is no such backend.
+Status findBackend(const std::string &name, BackendFactory &out);
+
+/// In alphabetic order.
+std::vector<std::string> backendNames();
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_BACKEND_H

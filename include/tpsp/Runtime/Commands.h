@@ -1,0 +1,141 @@
+/// What the integers of a tpsp_rt_command mean.
+///
+/// Each command is a plain struct with `encode` (used by the compiler's
+/// lowering) and `decode` (used by the runtime). Decoding checks the length and
+/// the ranges and returns false on a malformed array: a plan file may be
+/// corrupt. Depends on the standard library alone, so that both the compiler
+/// and a runtime built without LLVM can include it.
+///
+/// Shapes are of one rank ("local"), row-major, extents and strides in
+/// elements. Axes are positions in the mesh's list of axes; an axis list is
+/// major to minor, and its *group* is the set of ranks that differ only in
+/// those axes, numbered by their coordinates on them, first axis slowest.
+#ifndef TPSP_RUNTIME_COMMANDS_H
+#define TPSP_RUNTIME_COMMANDS_H
+
+#include <cstdint>
+#include <vector>
+
+namespace tpsp::rt {
+
+using Params = std::vector<int64_t>;
+
+/// A loop of a batched matmul: `extent` steps with these strides (in elements;
+/// 0 broadcasts).
+struct MatmulLoop {
+  int64_t extent = 1;
+  int64_t strideA = 0, strideB = 0, strideC = 0;
+};
+
+/// C[m, n] = sum_k A[m, k] B[k, n] for every point of `batch`, summed over
+/// `accumulate` (whose strideC is 0). C is row-major with leading dimension
+/// ldc. A is row-major [m, k] with leading dimension lda, or, if transposeA,
+/// stored as [k, m] with leading dimension lda; likewise B: [k, n] or [n, k].
+/// Accumulation is in f32 (f64 for f64). Buffers: A, B, C.
+struct MatmulCommand {
+  int64_t dtype = 0;
+  int64_t m = 1, n = 1, k = 1;
+  int64_t lda = 1, ldb = 1, ldc = 1;
+  bool transposeA = false, transposeB = false;
+  std::vector<MatmulLoop> batch;
+  std::vector<MatmulLoop> accumulate;
+
+  Params encode() const;
+  static bool decode(const int64_t *params, int64_t count, MatmulCommand &out);
+};
+
+/// The global position at which this rank's part of an index starts:
+/// (the rank's number in the group of `axes`) * localExtent.
+struct KernelPosition {
+  int64_t localExtent = 0;
+  std::vector<int64_t> axes;
+};
+
+/// Runs command->kernel over [0, grid). Buffers: inputs, then outputs.
+struct KernelCommand {
+  int64_t grid = 1;
+  std::vector<KernelPosition> positions;
+
+  Params encode() const;
+  static bool decode(const int64_t *params, int64_t count, KernelCommand &out);
+};
+
+/// dst[o, c] = src[o, r, c] with r the rank's number in the group of `axes`:
+/// src is [outer, group, chunk], dst [outer, chunk]. No communication.
+/// Buffers: src, dst.
+///
+/// As an all_gather: dst[o, r, c] = src of rank r [o, c]. src is [outer,
+/// chunk], dst [outer, group, chunk]. Buffers: src, dst.
+///
+/// As a reduce_scatter: dst[o, c] = combine over ranks q of src of rank q
+/// [o, r, c] with r the receiver's number. src is [outer, group, chunk], dst
+/// [outer, chunk]. Elements combine in group order, in f32 for bf16. Buffers:
+/// src, dst.
+struct ShardCommand {
+  int64_t dtype = 0;
+  int64_t reduction = 0; // reduce_scatter only
+  std::vector<int64_t> axes;
+  int64_t outer = 1, chunk = 1;
+
+  Params encode() const;
+  static bool decode(const int64_t *params, int64_t count, ShardCommand &out);
+};
+
+/// dst_i = combine over the group of src_i, for several tensors at once.
+/// counts[i]: elements of tensor i. Buffers: src_0, dst_0, src_1, dst_1, ...
+/// src_i may be dst_i.
+struct AllReduceCommand {
+  int64_t dtype = 0;
+  int64_t reduction = 0;
+  std::vector<int64_t> axes;
+  std::vector<int64_t> counts;
+
+  Params encode() const;
+  static bool decode(const int64_t *params, int64_t count,
+                     AllReduceCommand &out);
+};
+
+/// Moves a group of n ranks' shards from dimension j to dimension i: dimension
+/// i is gathered (local extent I -> n*I) and dimension j scattered (n*J -> J).
+/// If gatherFirst: src is [a, I, b, n*J, c], dst [a, n*I, b, J, c].
+/// Else:           src is [a, n*J, b, I, c], dst [a, J, b, n*I, c].
+/// The gathered dimension is ordered by rank: its block q comes from rank q,
+/// whose scattered block r (r the receiver's number) is taken. Buffers: src,
+/// dst.
+struct AllToAllCommand {
+  int64_t dtype = 0;
+  std::vector<int64_t> axes;
+  bool gatherFirst = true;
+  int64_t a = 1, gather = 1, b = 1, scatter = 1, c = 1; // gather = I, scatter = J
+
+  Params encode() const;
+  static bool decode(const int64_t *params, int64_t count,
+                     AllToAllCommand &out);
+};
+
+/// dst of rank r = src of rank source[r], whole buffers of `count` elements;
+/// `source` is a permutation of the group's numbers. Buffers: src, dst.
+struct PermuteCommand {
+  int64_t dtype = 0;
+  std::vector<int64_t> axes;
+  int64_t count = 0;
+  std::vector<int64_t> source;
+
+  Params encode() const;
+  static bool decode(const int64_t *params, int64_t count, PermuteCommand &out);
+};
+
+/// event_record: marks `event` done when all earlier commands of the command's
+/// stream are. event_wait: later commands of the command's stream wait for it.
+/// Events are numbered from 0; each is recorded once a step before it is waited
+/// for (in program order). No buffers.
+struct EventCommand {
+  int64_t event = 0;
+
+  Params encode() const;
+  static bool decode(const int64_t *params, int64_t count, EventCommand &out);
+};
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_COMMANDS_H

@@ -1,0 +1,353 @@
+//===- Reference.h - the float64 oracle for unsharded tensors ---*- C++ -*-===//
+///
+/// \file
+/// Evaluates whole, unsharded tensors in double precision. It is what sharded
+/// runs are compared with, so it shares no code with them: the C++ standard
+/// library, Eigen and threads, and nothing of the compiler or the backends.
+///
+/// A tensor's dimensions carry index names, and every function works by name,
+/// never by position. A causal attention block, for example, reads
+///
+///   Tensor q = einsum({&x, &wq}, {"b", "s", "h", "d"});   // "bse,ehd->bshd"
+///   Tensor k = rename(einsum({&x, &wk}, {"b", "s", "h", "d"}),
+///                     {"b", "t", "h", "d"});
+///   ...
+///   Tensor y = attention(q, k, v, "s", "t", "d", scale, /*causal=*/true,
+///                        {"b", "s", "h", "d"});
+///
+/// Errors. Each function takes a last `std::string *error`. When a
+/// precondition fails the function writes a message there, unless one is
+/// there already, and returns an invalid tensor (`isValid()` is false). An
+/// invalid operand gives an invalid result, so a chain of calls can be checked
+/// once, at its end, and the first message is the one that is kept.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef TPSP_RUNTIME_REFERENCE_H
+#define TPSP_RUNTIME_REFERENCE_H
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace tpsp::reference {
+
+using IndexNames = std::vector<std::string>;
+using Shape = std::vector<int64_t>;
+
+/// A dense row-major tensor of doubles; dimension i is called `indices[i]` and
+/// has extent `shape[i]`. A scalar has no indices and one element, so a
+/// default-constructed tensor (no element) is not a scalar but invalid.
+struct Tensor {
+  IndexNames indices;
+  Shape shape;
+  std::vector<double> data;
+
+  /// Whether names, shape and data agree.
+  bool isValid() const;
+  /// The extent of the first dimension called `name`, if there is one.
+  std::optional<int64_t> extent(std::string_view name) const;
+};
+
+/// The operands of an einsum or a pointwise function; none may be null.
+using Operands = std::vector<const Tensor *>;
+
+/// The product of the extents; 1 for no extents, -1 if one is negative.
+int64_t elementCount(const Shape &shape);
+
+/// A scalar.
+Tensor scalar(double value);
+
+/// A tensor with every element equal to `value`.
+Tensor full(const IndexNames &indices, const Shape &shape, double value,
+            std::string *error = nullptr);
+
+//===----------------------------------------------------------------------===//
+// Layout
+//===----------------------------------------------------------------------===//
+
+/// The same data with other index names, given in dimension order.
+Tensor rename(Tensor x, const IndexNames &names, std::string *error = nullptr);
+
+/// The same data in row-major order under another shape: splits and merges
+/// neighbouring dimensions.
+Tensor reshape(Tensor x, const IndexNames &indices, const Shape &shape,
+               std::string *error = nullptr);
+
+/// The transpose with dimensions in the order of `indices`, which must be x's
+/// indices. A repeated index of x is named once and yields the diagonal.
+Tensor permute(const Tensor &x, const IndexNames &indices,
+               std::string *error = nullptr);
+
+//===----------------------------------------------------------------------===//
+// Einsum and reductions
+//===----------------------------------------------------------------------===//
+
+/// The sum, over every index that the result lacks, of the product of the
+/// operands (one or more), folded pairwise from left to right.
+///
+/// `resultShape` is needed only for result indices that no operand has, along
+/// which the result is constant; when empty, extents come from the operands.
+Tensor einsum(const Operands &operands, const IndexNames &resultIndices,
+              const Shape &resultShape = {}, std::string *error = nullptr);
+
+/// x summed over the indices that `resultIndices` lacks.
+Tensor reduceSum(const Tensor &x, const IndexNames &resultIndices,
+                 std::string *error = nullptr);
+
+/// The maximum of x over the indices that `resultIndices` lacks: minus
+/// infinity over nothing, NaN if one is met.
+Tensor reduceMax(const Tensor &x, const IndexNames &resultIndices,
+                 std::string *error = nullptr);
+
+//===----------------------------------------------------------------------===//
+// Pointwise functions (templates; their implementation closes this header)
+//===----------------------------------------------------------------------===//
+
+/// The tensor whose element at a position is `f(values)`, where `values` is a
+/// `const double *` to one value per operand. Operands are broadcast by name:
+/// each may lack indices of the result and may order its own differently, but
+/// has none that the result lacks. An empty `resultShape` takes the extents
+/// from the operands. `f` is called from several threads at once.
+template <class F>
+Tensor pointwise(F f, const Operands &operands, const IndexNames &resultIndices,
+                 const Shape &resultShape = {}, std::string *error = nullptr);
+
+/// Like pointwise, with `f(values, position)`, where `position` is a
+/// `const int64_t *` to the position along each result index, in their order.
+template <class F>
+Tensor pointwiseAt(F f, const Operands &operands,
+                   const IndexNames &resultIndices,
+                   const Shape &resultShape = {}, std::string *error = nullptr);
+
+/// A scalar function that the IR names.
+struct ScalarFunction {
+  /// The arity of a function that takes one or more arguments.
+  static constexpr int kVariadic = -1;
+
+  std::string_view name;
+  int arity;
+  double (*evaluate)(const double *arguments, int count);
+
+  bool accepts(int count) const {
+    return arity == kVariadic ? count >= 1 : count == arity;
+  }
+};
+
+/// The function called `name`, or null. Unary: neg exp log tanh sqrt rsqrt
+/// square sigmoid relu silu gelu (tanh approximation) gelu_erf, and the
+/// derivative of each as "slope.<name>", a function of the same argument.
+/// Binary: sub mul div maximum. Variadic: add. Static storage.
+const ScalarFunction *findScalarFunction(std::string_view name);
+
+/// Pointwise application of a function of the table.
+Tensor pointwise(const ScalarFunction &function, const Operands &operands,
+                 const IndexNames &resultIndices, const Shape &resultShape = {},
+                 std::string *error = nullptr);
+
+//===----------------------------------------------------------------------===//
+// Composite operations
+//===----------------------------------------------------------------------===//
+
+/// The softmax of scale*x over `index`, in x's layout. With a causal query
+/// index, positions along `index` beyond the position along the query index
+/// take no part and get 0.
+Tensor softmax(const Tensor &x, const std::string &index, double scale = 1.0,
+               const std::optional<std::string> &causalQueryIndex = {},
+               std::string *error = nullptr);
+
+/// gain * (x - mean) / sqrt(variance + eps) + bias, with the mean and the
+/// (biased) variance over `indices`. Gain and bias are broadcast by name; a
+/// null gain is 1 and a null bias is 0.
+Tensor layerNorm(const Tensor &x, const Tensor *gain, const Tensor *bias,
+                 const IndexNames &indices, double eps,
+                 std::string *error = nullptr);
+
+/// gain * x / sqrt(mean(x^2) + eps), with the mean over `indices`; a null gain
+/// is 1.
+Tensor rmsNorm(const Tensor &x, const Tensor *gain, const IndexNames &indices,
+               double eps, std::string *error = nullptr);
+
+/// Rotary position embedding in its "rotate half" form. The feature index, of
+/// even extent K, splits into halves; the pair (x0, x1) at m and K/2 + m turns
+/// by the angle position * theta^(-2m/K) (by its negative if `inverse`):
+///   y0 = x0 cos - x1 sin,  y1 = x1 cos + x0 sin.
+Tensor rope(const Tensor &x, const std::string &positionIndex,
+            const std::string &featureIndex, double theta, bool inverse = false,
+            std::string *error = nullptr);
+
+/// softmax(scale * <q, k> over `featureIndex`) over `keyIndex`, applied to v.
+///
+/// q has `queryIndex` and lacks `keyIndex`; k and v have `keyIndex` and lack
+/// `queryIndex`. Indices that only some of them have are broadcast (grouped
+/// queries). v may reuse the name `featureIndex` for its own features, which
+/// then survive if the result names them. `causal` excludes keys beyond the
+/// query's position.
+Tensor attention(const Tensor &q, const Tensor &k, const Tensor &v,
+                 const std::string &queryIndex, const std::string &keyIndex,
+                 const std::string &featureIndex, double scale, bool causal,
+                 const IndexNames &resultIndices, std::string *error = nullptr);
+
+//===----------------------------------------------------------------------===//
+// Comparison
+//===----------------------------------------------------------------------===//
+
+/// How far a computed tensor is from the reference.
+struct Difference {
+  /// ||got - want|| / ||want||, or ||got|| where ||want|| is 0.
+  double relative = 0;
+  /// The largest |got - want|.
+  double maxAbsolute = 0;
+  /// The position (row-major) of that largest, -1 if there is no element.
+  int64_t worst = -1;
+};
+
+/// The value of a bfloat16 given by its bits.
+double fromBfloat16(uint16_t bits);
+
+/// Compares `got(i)`, for each row-major position i, with the reference. A
+/// value that is not finite, on either side, makes both errors infinite.
+template <class Accessor,
+          class = std::enable_if_t<std::is_invocable_v<Accessor, int64_t>>>
+Difference difference(const Tensor &want, Accessor got);
+
+/// The same over `elementCount(want.shape)` contiguous elements; 16-bit ones
+/// are the bits of bfloat16 numbers.
+Difference difference(const Tensor &want, const double *got);
+Difference difference(const Tensor &want, const float *got);
+Difference difference(const Tensor &want, const uint16_t *got);
+
+/// The relative or the maximal absolute error alone; `got` is anything that
+/// `difference` takes.
+template <class Got> double relativeError(const Tensor &want, Got got) {
+  return difference(want, got).relative;
+}
+template <class Got> double maxAbsoluteError(const Tensor &want, Got got) {
+  return difference(want, got).maxAbsolute;
+}
+
+//===----------------------------------------------------------------------===//
+// Implementation details
+//===----------------------------------------------------------------------===//
+
+namespace detail {
+
+/// Runs `body(begin, end)` over pieces of [0, count) on all cores, or inline
+/// when count * costPerItem (about a nanosecond each) is not worth a thread.
+/// An exception of the body is rethrown here.
+void parallelFor(int64_t count, int64_t costPerItem,
+                 const std::function<void(int64_t, int64_t)> &body);
+
+/// The loop nest of a pointwise function: rows along the last result index,
+/// and the other indices flattened into a number of rows.
+struct PointwisePlan {
+  Shape extents;
+  std::vector<const double *> operands;
+  /// strides[operand][dimension], 0 where the operand lacks the index.
+  std::vector<Shape> strides;
+  int64_t rows = 1;
+  int64_t rowLength = 1;
+};
+
+/// Checks the operands against the result, fills in the plan and allocates
+/// the result; returns an invalid tensor on a failed precondition.
+Tensor planPointwise(const Operands &operands, const IndexNames &resultIndices,
+                     const Shape &resultShape, PointwisePlan &plan,
+                     std::string *error);
+
+/// Walks the elements of a plan's result in row-major order. A plan without
+/// dimensions has one row of one element.
+class PointwiseCursor {
+public:
+  PointwiseCursor(const PointwisePlan &plan, int64_t row);
+
+  /// One value per operand at the current element.
+  const double *values() {
+    for (size_t i = 0; i < current.size(); ++i)
+      buffer[i] = *current[i];
+    return buffer.data();
+  }
+  const int64_t *position() const { return at.data(); }
+
+  /// Moves along the row; past its end, nextRow() must follow.
+  void nextInRow() {
+    for (size_t i = 0; i < current.size(); ++i)
+      current[i] += rowStrides[i];
+    ++at.back();
+  }
+  void nextRow();
+
+private:
+  void seek();
+
+  const PointwisePlan &plan;
+  Shape at; // One entry even without dimensions, for nextInRow().
+  Shape rowStrides;
+  std::vector<const double *> current;
+  std::vector<double> buffer;
+};
+
+} // namespace detail
+
+template <class F>
+Tensor pointwiseAt(F f, const Operands &operands,
+                   const IndexNames &resultIndices, const Shape &resultShape,
+                   std::string *error) {
+  detail::PointwisePlan plan;
+  Tensor result =
+      detail::planPointwise(operands, resultIndices, resultShape, plan, error);
+  if (result.data.empty())
+    return result;
+  const int64_t costPerElement = 2 + int64_t(operands.size());
+  detail::parallelFor(
+      plan.rows, plan.rowLength * costPerElement,
+      [&](int64_t begin, int64_t end) {
+        detail::PointwiseCursor cursor(plan, begin);
+        double *out = result.data.data() + begin * plan.rowLength;
+        for (int64_t row = begin; row < end; ++row, cursor.nextRow())
+          for (int64_t i = 0; i < plan.rowLength; ++i, cursor.nextInRow())
+            *out++ = f(cursor.values(), cursor.position());
+      });
+  return result;
+}
+
+template <class F>
+Tensor pointwise(F f, const Operands &operands, const IndexNames &resultIndices,
+                 const Shape &resultShape, std::string *error) {
+  return pointwiseAt(
+      [&f](const double *values, const int64_t *) { return f(values); },
+      operands, resultIndices, resultShape, error);
+}
+
+template <class Accessor, class>
+Difference difference(const Tensor &want, Accessor got) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  Difference result;
+  double errorSquares = 0, wantSquares = 0;
+  for (size_t i = 0; i < want.data.size(); ++i) {
+    const double error = std::abs(double(got(int64_t(i))) - want.data[i]);
+    if (!std::isfinite(error))
+      return {infinity, infinity, int64_t(i)};
+    if (result.worst < 0 || error > result.maxAbsolute) {
+      result.maxAbsolute = error;
+      result.worst = int64_t(i);
+    }
+    errorSquares += error * error;
+    wantSquares += want.data[i] * want.data[i];
+  }
+  result.relative =
+      std::sqrt(wantSquares > 0 ? errorSquares / wantSquares : errorSquares);
+  if (!std::isfinite(result.relative))
+    result.relative = infinity;
+  return result;
+}
+
+} // namespace tpsp::reference
+
+#endif // TPSP_RUNTIME_REFERENCE_H

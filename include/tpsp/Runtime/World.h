@@ -1,0 +1,91 @@
+/// A world: the ranks of a mesh, each with its arena of memory and a thread
+/// that runs what it is given.
+///
+///     WorldConfig config;
+///     config.mesh = {{"tp", 4}};
+///     config.arenaBytes = plan.arenaBytes;
+///     std::unique_ptr<World> world;
+///     if (Status s = World::create(config, world); !s.ok()) return s;
+///     return world->run([&](Rank &rank) -> Status {
+///       if (Status s = rank.write(0, x, bytes); !s.ok()) return s;
+///       if (Status s = rank.result(step(rank.handle())); !s.ok()) return s;
+///       return rank.read(offset, y, bytes);
+///     });
+///
+/// Backends must have been registered before (BuiltinBackends.h).
+#ifndef TPSP_RUNTIME_WORLD_H
+#define TPSP_RUNTIME_WORLD_H
+
+#include "tpsp/Runtime/Status.h"
+#include "tpsp/Runtime/WorldConfig.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace tpsp::rt {
+
+/// One rank, as the function given to World::run sees it. Owned by the world
+/// and used on the rank's own thread only.
+class Rank {
+public:
+  explicit Rank(tpsp_rt_rank &context) : context(context) {}
+
+  /// 0 .. World::numRanks() - 1, row-major over the mesh.
+  int64_t number() const;
+
+  /// This rank's coordinate on each axis of the mesh.
+  const std::vector<int64_t> &coordinates() const;
+  int64_t coordinate(int64_t axis) const { return coordinates()[axis]; }
+
+  /// What compiled plans take.
+  tpsp_rt_rank *handle() { return &context; }
+
+  /// Turns what a plan's step returned into a Status, with the rank's recorded
+  /// message if it failed.
+  Status result(tpsp_rt_status code) const;
+
+  /// Copies `bytes` bytes into or out of the arena at byte `offset`, after all
+  /// commands issued so far. INVALID if the range is not inside the arena.
+  Status write(int64_t offset, const void *source, int64_t bytes);
+  Status read(int64_t offset, void *destination, int64_t bytes);
+
+  /// The address of byte `offset`, or null if it is outside the arena or the
+  /// backend's memory is not host memory. Valid as long as the world.
+  void *hostAddress(int64_t offset);
+
+private:
+  tpsp_rt_rank &context;
+};
+
+class World {
+public:
+  /// Starts the ranks. Fails with a sentence if the mesh or a figure of
+  /// `config` is wrong, the backend is unknown, or the memory cannot be had.
+  static Status create(const WorldConfig &config, std::unique_ptr<World> &out);
+
+  World(const World &) = delete;
+  World &operator=(const World &) = delete;
+  ~World();
+
+  int64_t numRanks() const;
+  const RankMesh &mesh() const;
+
+  /// Calls `body` for every rank at once, each on the rank's own thread, and
+  /// returns when all have returned. If one fails, the others' pending and
+  /// later commands return TPSP_RT_ABORTED; the result is the failure that
+  /// came first, and a timeout or ABORTED only if there is nothing better. A
+  /// world whose run failed refuses further runs. Not to be called from
+  /// `body`, nor from two threads at once.
+  Status run(const std::function<Status(Rank &)> &body);
+
+private:
+  struct Impl;
+  explicit World(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_WORLD_H

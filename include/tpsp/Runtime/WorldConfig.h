@@ -1,0 +1,35 @@
+/// What a World is made from.
+#ifndef TPSP_RUNTIME_WORLDCONFIG_H
+#define TPSP_RUNTIME_WORLDCONFIG_H
+
+#include "tpsp/Runtime/RankMesh.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace tpsp::rt {
+
+struct WorldConfig {
+  /// A registered backend: "cpu", "trace".
+  std::string backend = "cpu";
+  /// Empty: one rank.
+  std::vector<MeshAxis> mesh;
+  /// Bytes of every rank's arena.
+  int64_t arenaBytes = 0;
+  /// Events that the plan uses: 0 .. numEvents - 1.
+  int64_t numEvents = 0;
+  /// Compute threads of a rank; 0: cores / ranks, at least 1.
+  int threadsPerRank = 0;
+  /// How long a rank waits for the others of a collective.
+  double timeoutSeconds = 30;
+
+  /// trace: where lines go (null: stdout; not owned) and whose they are.
+  std::FILE *traceOutput = nullptr;
+  bool traceAllRanks = false;
+};
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_WORLDCONFIG_H

@@ -1,0 +1,215 @@
+#include "tpsp/Algebra/Collective.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <array>
+
+using namespace tpsp;
+
+namespace {
+
+struct KindRow {
+  llvm::StringLiteral name;
+  std::optional<CollectiveKind> dual;
+  /// Ring traffic per rank is factor * (n - 1) / n * localBytes.
+  int64_t factor;
+};
+
+/// Indexed by CollectiveKind.
+constexpr std::array<KindRow, 6> kinds = {{
+    {"all_reduce", std::nullopt, 2},
+    {"reduce_scatter", CollectiveKind::AllGather, 1},
+    {"all_gather", CollectiveKind::ReduceScatter, 1},
+    {"all_to_all", CollectiveKind::AllToAll, 1},
+    {"slice", CollectiveKind::AllGather, 0},
+    {"permute", CollectiveKind::Permute, 1},
+}};
+
+const KindRow &row(CollectiveKind kind) {
+  return kinds[static_cast<unsigned>(kind)];
+}
+
+/// Builds a transition step by step from `now` towards `goal`.
+class TransitionBuilder {
+public:
+  TransitionBuilder(const Placement &from, const Placement &goal)
+      : now(from), goal(goal) {}
+
+  Transition build() {
+    // Every pass brings a dimension nearer to its goal; the loop ends because
+    // a gather, the last resort, leaves only prefixes of the goal behind.
+    while (now != goal) {
+      if (permuteOrder() || scatterPending() || sliceFree() || moveAcross() ||
+          reducePending() || gatherExtra())
+        continue;
+      break;
+    }
+    return std::move(steps);
+  }
+
+private:
+  /// Axes of dims[dim] beyond what it shares with the goal.
+  llvm::ArrayRef<AxisId> extra(unsigned dim) const {
+    return llvm::ArrayRef<AxisId>(now.dims[dim]).drop_front(shared(dim));
+  }
+  /// Axes that dims[dim] still lacks.
+  llvm::ArrayRef<AxisId> missing(unsigned dim) const {
+    return llvm::ArrayRef<AxisId>(goal.dims[dim]).drop_front(shared(dim));
+  }
+  unsigned shared(unsigned dim) const {
+    unsigned n = 0;
+    while (n < now.dims[dim].size() && n < goal.dims[dim].size() &&
+           now.dims[dim][n] == goal.dims[dim][n])
+      ++n;
+    return n;
+  }
+  bool mustReduce(AxisId axis) const {
+    return now.isPending(axis) && !goal.isPending(axis);
+  }
+
+  void add(CollectiveKind kind, llvm::ArrayRef<AxisId> axes,
+           std::optional<unsigned> from, std::optional<unsigned> to) {
+    AxisList moved(axes.begin(), axes.end());
+    if (from)
+      now.dims[*from].pop_back_n(moved.size());
+    if (to)
+      now.dims[*to].append(moved.begin(), moved.end());
+    llvm::erase_if(now.pending,
+                   [&](AxisId axis) { return llvm::is_contained(moved, axis); });
+    steps.push_back({kind, moved, from, to, now});
+  }
+
+  /// The same axes on one dimension in another order.
+  bool permuteOrder() {
+    for (unsigned dim = 0; dim < now.dims.size(); ++dim) {
+      AxisList wanted = goal.dims[dim];
+      if (now.dims[dim] == wanted || now.dims[dim].size() != wanted.size() ||
+          !llvm::all_of(wanted, [&](AxisId axis) {
+            return llvm::is_contained(now.dims[dim], axis);
+          }))
+        continue;
+      now.dims[dim] = wanted;
+      steps.push_back({CollectiveKind::Permute, wanted, dim, dim, now});
+      return true;
+    }
+    return false;
+  }
+
+  /// The leading run of missing(dim) for which `accept` holds, provided that
+  /// nothing stands before it.
+  template <typename Accept>
+  bool appendRun(CollectiveKind kind, Accept accept) {
+    for (unsigned dim = 0; dim < now.dims.size(); ++dim) {
+      if (!extra(dim).empty())
+        continue;
+      llvm::ArrayRef<AxisId> run = missing(dim).take_while(accept);
+      if (run.empty())
+        continue;
+      add(kind, AxisList(run.begin(), run.end()), std::nullopt, dim);
+      return true;
+    }
+    return false;
+  }
+  bool scatterPending() {
+    return appendRun(CollectiveKind::ReduceScatter,
+                     [&](AxisId axis) { return mustReduce(axis); });
+  }
+  bool sliceFree() {
+    return appendRun(CollectiveKind::Slice,
+                     [&](AxisId axis) { return !now.uses(axis); });
+  }
+
+  /// A suffix of one dimension that is what another dimension wants next.
+  bool moveAcross() {
+    for (unsigned from = 0; from < now.dims.size(); ++from) {
+      for (unsigned to = 0; to < now.dims.size(); ++to) {
+        if (from == to || !extra(to).empty())
+          continue;
+        for (size_t n = std::min(extra(from).size(), missing(to).size()); n;
+             --n) {
+          if (extra(from).take_back(n) != missing(to).take_front(n))
+            continue;
+          AxisList run(missing(to).take_front(n));
+          add(CollectiveKind::AllToAll, run, from, to);
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  bool reducePending() {
+    AxisList axes;
+    // An axis that a dimension waits for behind others is scattered later.
+    for (AxisId axis : now.pending)
+      if (mustReduce(axis) && !goal.dimOf(axis))
+        axes.push_back(axis);
+    if (axes.empty())
+      return false;
+    llvm::sort(axes);
+    add(CollectiveKind::AllReduce, axes, std::nullopt, std::nullopt);
+    return true;
+  }
+
+  bool gatherExtra() {
+    for (unsigned dim = 0; dim < now.dims.size(); ++dim) {
+      if (extra(dim).empty())
+        continue;
+      AxisList axes(extra(dim));
+      add(CollectiveKind::AllGather, axes, dim, std::nullopt);
+      return true;
+    }
+    return false;
+  }
+
+  Placement now;
+  const Placement &goal;
+  Transition steps;
+};
+
+int64_t elements(llvm::ArrayRef<int64_t> shape) {
+  int64_t count = 1;
+  for (int64_t extent : shape)
+    count *= extent;
+  return count;
+}
+
+} // namespace
+
+llvm::StringRef tpsp::name(CollectiveKind kind) { return row(kind).name; }
+
+std::optional<CollectiveKind> tpsp::dual(CollectiveKind kind) {
+  return row(kind).dual;
+}
+
+int64_t tpsp::bytesSent(CollectiveKind kind, int64_t localBytes,
+                        int64_t group) {
+  return row(kind).factor * localBytes * (group - 1) / group;
+}
+
+std::optional<Transition> tpsp::planTransition(const Placement &from,
+                                               const Placement &to) {
+  for (AxisId axis : to.pending)
+    if (!from.isPending(axis) || from.reduction != to.reduction)
+      return std::nullopt;
+  return TransitionBuilder(from, to).build();
+}
+
+TransitionCost tpsp::cost(const Transition &transition, const Placement &from,
+                          llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
+                          const Mesh &mesh) {
+  TransitionCost total;
+  unsigned seen = 0;
+  const Placement *before = &from;
+  for (const CollectiveStep &step : transition) {
+    int64_t larger = std::max(elements(localShape(shape, *before, mesh)),
+                              elements(localShape(shape, step.after, mesh)));
+    total.bytes += bytesSent(step.kind, larger * elementBytes,
+                             mesh.groupSize(step.axes));
+    if (step.kind != CollectiveKind::Slice)
+      seen |= 1u << static_cast<unsigned>(step.kind);
+    before = &step.after;
+  }
+  total.collectives = __builtin_popcount(seen);
+  return total;
+}

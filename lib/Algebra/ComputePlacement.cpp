@@ -1,0 +1,177 @@
+#include "tpsp/Algebra/ComputePlacement.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <tuple>
+
+using namespace tpsp;
+
+namespace {
+
+/// Whether the pending sums of the operands over `axis` may pass through.
+bool pendingPasses(const PlacedOperation &operation, AxisId axis) {
+  Linearity linearity = operation.structure.linearity;
+  if (linearity == Linearity::None || operation.operands.empty())
+    return false;
+  auto isPendingSum = [&](const Placement &placement) {
+    return placement.isPending(axis) && placement.reduction == Reduction::Sum;
+  };
+  unsigned pending = llvm::count_if(operation.operands, isPendingSum);
+  if (linearity == Linearity::Joint)
+    return pending == operation.operands.size();
+  return pending == 1;
+}
+
+/// Collects, for each index, the axes that drive it, in the order in which the
+/// tensors carry them: an order that a tensor already has costs it nothing.
+llvm::SmallVector<AxisList, 6> axesOfIndices(const PlacedOperation &operation,
+                                             llvm::ArrayRef<Drive> drives) {
+  const IndexStructure &structure = operation.structure;
+  llvm::SmallVector<AxisList, 6> axes(structure.indices.size());
+  auto collect = [&](const IndexStructure::Tensor &tensor,
+                     const Placement &placement) {
+    for (auto [index, carried] : llvm::zip_equal(tensor.indices, placement.dims))
+      for (AxisId axis : carried)
+        if (drives[axis] == Drive{Drive::Index, index} &&
+            !llvm::is_contained(axes[index], axis))
+          axes[index].push_back(axis);
+  };
+  for (auto [tensor, placement] :
+       llvm::zip_equal(structure.operands, operation.operands))
+    collect(tensor, placement);
+  for (auto [tensor, placement] :
+       llvm::zip_equal(structure.results, operation.wanted))
+    if (placement)
+      collect(tensor, *placement);
+  return axes;
+}
+
+Placement placed(const IndexStructure::Tensor &tensor,
+                 llvm::ArrayRef<AxisList> axesOfIndex) {
+  Placement placement;
+  for (IndexId index : tensor.indices)
+    placement.dims.push_back(axesOfIndex[index]);
+  return placement;
+}
+
+/// Adds what it costs to bring a tensor from one placement to another; false
+/// if it cannot be done.
+bool addTransition(const IndexStructure::Tensor &tensor, const Placement &from,
+                   const Placement &to, const Mesh &mesh,
+                   PlacementCost &total) {
+  if (from == to)
+    return true;
+  std::optional<Transition> steps = planTransition(from, to);
+  if (!steps)
+    return false;
+  TransitionCost added =
+      cost(*steps, from, tensor.shape, tensor.elementBytes, mesh);
+  total.collectives += added.collectives;
+  total.bytes += added.bytes;
+  return true;
+}
+
+double workPerRank(const IndexStructure &structure,
+                   llvm::ArrayRef<AxisList> axesOfIndex, const Mesh &mesh) {
+  double work = structure.work();
+  for (const AxisList &axes : axesOfIndex)
+    work /= static_cast<double>(mesh.groupSize(axes));
+  return work;
+}
+
+} // namespace
+
+bool PlacementCost::operator<(const PlacementCost &other) const {
+  return std::tie(collectives, work, bytes) <
+         std::tie(other.collectives, other.work, other.bytes);
+}
+
+llvm::SmallVector<Drive, 4>
+tpsp::candidates(const PlacedOperation &operation, AxisId axis) {
+  const IndexStructure &structure = operation.structure;
+  llvm::SmallVector<Drive, 4> found = {Drive{}};
+  if (pendingPasses(operation, axis))
+    found.push_back({Drive::Pending, 0});
+  auto consider = [&](const IndexStructure::Tensor &tensor,
+                      const Placement &placement) {
+    std::optional<unsigned> dim = placement.dimOf(axis);
+    if (!dim || structure.indices[tensor.indices[*dim]].whole)
+      return;
+    Drive drive{Drive::Index, tensor.indices[*dim]};
+    if (!llvm::is_contained(found, drive))
+      found.push_back(drive);
+  };
+  for (auto [tensor, placement] :
+       llvm::zip_equal(structure.operands, operation.operands))
+    consider(tensor, placement);
+  for (auto [tensor, placement] :
+       llvm::zip_equal(structure.results, operation.wanted))
+    if (placement)
+      consider(tensor, *placement);
+  return found;
+}
+
+std::optional<ComputePlacement>
+tpsp::evaluate(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives) {
+  const IndexStructure &structure = operation.structure;
+  const Mesh &mesh = operation.mesh;
+  llvm::SmallVector<AxisList, 6> axes = axesOfIndices(operation, drives);
+
+  ComputePlacement choice;
+  choice.drives.assign(drives.begin(), drives.end());
+  choice.cost.work = workPerRank(structure, axes, mesh);
+
+  for (auto [tensor, has] :
+       llvm::zip_equal(structure.operands, operation.operands)) {
+    Placement needs = placed(tensor, axes);
+    for (AxisId axis : has.pending)
+      if (drives[axis].kind == Drive::Pending)
+        needs.pending.push_back(axis);
+    if (firstUnevenDim(tensor.shape, needs, mesh) ||
+        !addTransition(tensor, has, needs, mesh, choice.cost))
+      return std::nullopt;
+    choice.operands.push_back(std::move(needs));
+  }
+
+  for (auto [tensor, wants] :
+       llvm::zip_equal(structure.results, operation.wanted)) {
+    Placement comesOut = placed(tensor, axes);
+    comesOut.reduction = structure.reduction;
+    for (AxisId axis = 0; axis < drives.size(); ++axis) {
+      bool reduced = drives[axis].kind == Drive::Index &&
+                     !tensor.dimOf(drives[axis].index);
+      if (reduced || drives[axis].kind == Drive::Pending)
+        comesOut.pending.push_back(axis);
+    }
+    if (firstUnevenDim(tensor.shape, comesOut, mesh))
+      return std::nullopt;
+    if (wants && !addTransition(tensor, comesOut, *wants, mesh, choice.cost))
+      return std::nullopt;
+    choice.results.push_back(std::move(comesOut));
+  }
+  return choice;
+}
+
+std::optional<ComputePlacement>
+tpsp::chooseComputePlacement(const PlacedOperation &operation) {
+  unsigned numAxes = operation.mesh.numAxes();
+  llvm::SmallVector<llvm::SmallVector<Drive, 4>, 2> options;
+  for (AxisId axis = 0; axis < numAxes; ++axis)
+    options.push_back(candidates(operation, axis));
+
+  std::optional<ComputePlacement> best;
+  llvm::SmallVector<unsigned, 2> odometer(numAxes, 0);
+  llvm::SmallVector<Drive, 2> drives(numAxes);
+  for (;;) {
+    for (AxisId axis = 0; axis < numAxes; ++axis)
+      drives[axis] = options[axis][odometer[axis]];
+    std::optional<ComputePlacement> choice = evaluate(operation, drives);
+    if (choice && (!best || choice->cost < best->cost))
+      best = std::move(choice);
+    unsigned axis = 0;
+    while (axis < numAxes && ++odometer[axis] == options[axis].size())
+      odometer[axis++] = 0;
+    if (axis == numAxes)
+      return best;
+  }
+}

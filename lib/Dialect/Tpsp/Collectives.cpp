@@ -1,0 +1,68 @@
+// The collective operations: kinds, and the proof that the types agree.
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+CollectiveKind AllReduceOp::getCollectiveKind() {
+  return CollectiveKind::AllReduce;
+}
+CollectiveKind ReduceScatterOp::getCollectiveKind() {
+  return CollectiveKind::ReduceScatter;
+}
+CollectiveKind AllGatherOp::getCollectiveKind() {
+  return CollectiveKind::AllGather;
+}
+CollectiveKind AllToAllOp::getCollectiveKind() {
+  return CollectiveKind::AllToAll;
+}
+CollectiveKind SliceOp::getCollectiveKind() { return CollectiveKind::Slice; }
+CollectiveKind PermuteOp::getCollectiveKind() {
+  return CollectiveKind::Permute;
+}
+
+/// (C1), (C3) for one operand and its result.
+static LogicalResult verifyMove(Operation *op, Type from, Type to,
+                                const Mesh &mesh) {
+  CollectiveKind kind = cast<CollectiveOpInterface>(op).getCollectiveKind();
+  AxisList declared;
+  for (auto axis : op->getAttrOfType<ArrayAttr>("axes").getAsRange<StringAttr>()) {
+    std::optional<AxisId> id = mesh.find(axis.getValue());
+    if (!id)
+      return op->emitOpError("names axis @")
+             << axis.getValue() << ", which the mesh does not have";
+    declared.push_back(*id);
+  }
+  std::optional<Transition> steps =
+      planTransition(placementOf(from, mesh), placementOf(to, mesh));
+  bool matches = steps && steps->size() == 1 && steps->front().kind == kind &&
+                 steps->front().axes == declared;
+  if (matches)
+    return success();
+  return op->emitOpError("over (")
+         << mesh.names(declared) << ") does not take [" << subscripts(from)
+         << "] to [" << subscripts(to) << "]";
+}
+
+LogicalResult tpsp::verifyCollectiveOp(Operation *op) {
+  if (op->getNumOperands() != op->getNumResults())
+    return op->emitOpError("has one result for each operand");
+  Mesh mesh = meshOf(op);
+  for (auto [from, to] :
+       llvm::zip_equal(op->getOperandTypes(), op->getResultTypes())) {
+    auto fromType = cast<RankedTensorType>(from);
+    auto toType = cast<RankedTensorType>(to);
+    bool sameTensor = getIdx(from).getNames() == getIdx(to).getNames() &&
+                      fromType.getElementType() == toType.getElementType();
+    bool sameShape = getIdx(from).getLocal() ||
+                     fromType.getShape() == toType.getShape();
+    if (!sameTensor || !sameShape) // (C2)
+      return op->emitOpError("changes more than subscripts: ")
+             << from << " to " << to;
+    if (failed(verifyMove(op, from, to, mesh)))
+      return failure();
+  }
+  return success();
+}

@@ -1,0 +1,170 @@
+// The index structure of every operation, and the properties that go with it.
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+//===----------------------------------------------------------------------===//
+// By name
+//===----------------------------------------------------------------------===//
+
+static int64_t elementBytes(RankedTensorType type) {
+  return (type.getElementTypeBitWidth() + 7) / 8;
+}
+
+static IndexStructure::Tensor bare(RankedTensorType type) {
+  IndexStructure::Tensor tensor;
+  tensor.shape.assign(type.getShape().begin(), type.getShape().end());
+  tensor.elementBytes = elementBytes(type);
+  return tensor;
+}
+
+IndexStructure tpsp::structureByName(Operation *op) {
+  auto indexed = cast<IndexedOpInterface>(op);
+  IndexStructure structure;
+  structure.linearity = indexed.getLinearity();
+  structure.reduction = indexed.getReduction();
+  auto tensorOf = [&](Type type) {
+    auto tensorType = cast<RankedTensorType>(type);
+    IndexStructure::Tensor tensor = bare(tensorType);
+    for (auto [name, extent] :
+         llvm::zip_equal(getIdx(type).getNames(), tensorType.getShape()))
+      tensor.indices.push_back(structure.intern(name.getValue(), extent));
+    return tensor;
+  };
+  for (Type type : op->getOperandTypes())
+    structure.operands.push_back(tensorOf(type));
+  for (Type type : op->getResultTypes())
+    structure.results.push_back(tensorOf(type));
+  for (StringRef name : indexed.getWholeIndices())
+    for (IndexStructure::Index &index : structure.indices)
+      if (index.name == name)
+        index.whole = true;
+  return structure;
+}
+
+//===----------------------------------------------------------------------===//
+// Views: dimensions correspond in place
+//===----------------------------------------------------------------------===//
+
+/// The structure of an operation whose dimension i of the operand is dimension
+/// i of the result, whatever the names.
+static IndexStructure structureByPosition(RankedTensorType operand,
+                                          RankedTensorType result) {
+  IndexStructure structure;
+  structure.linearity = Linearity::Joint;
+  structure.operands.push_back(bare(operand));
+  structure.results.push_back(bare(result));
+  for (auto [name, extent] :
+       llvm::zip_equal(getIdx(operand).getNames(), operand.getShape())) {
+    structure.indices.push_back({name.getValue().str(), extent, false});
+    IndexId index = structure.indices.size() - 1;
+    structure.operands[0].indices.push_back(index);
+    structure.results[0].indices.push_back(index);
+  }
+  return structure;
+}
+
+/// The structure of splitting `merged`'s dimensions into `split`'s, in that
+/// direction; merging swaps operand and result. A merged dimension is named by
+/// its major part, whose blocks are blocks of the merged dimension; the minor
+/// parts must be whole.
+static IndexStructure structureOfSplit(RankedTensorType merged,
+                                       RankedTensorType split) {
+  IndexStructure structure;
+  structure.linearity = Linearity::Joint;
+  IndexStructure::Tensor coarse = bare(merged), fine = bare(split);
+  ArrayRef<StringAttr> fineNames = getIdx(split).getNames();
+  unsigned dim = 0;
+  for (int64_t extent : merged.getShape()) {
+    coarse.indices.push_back(structure.indices.size());
+    int64_t product = 1;
+    bool major = true;
+    do {
+      fine.indices.push_back(structure.indices.size());
+      structure.indices.push_back(
+          {fineNames[dim].getValue().str(), split.getDimSize(dim), !major});
+      product *= split.getDimSize(dim);
+      major = false;
+      ++dim;
+    } while (product < extent && dim < fineNames.size());
+  }
+  // Trailing parts of extent 1 belong to the last merged dimension.
+  for (; dim < fineNames.size(); ++dim) {
+    fine.indices.push_back(structure.indices.size());
+    structure.indices.push_back({fineNames[dim].getValue().str(), 1, true});
+  }
+  structure.operands.push_back(std::move(coarse));
+  structure.results.push_back(std::move(fine));
+  return structure;
+}
+
+static RankedTensorType operandType(Operation *op) {
+  return cast<RankedTensorType>(op->getOperand(0).getType());
+}
+
+IndexStructure RenameOp::getIndexStructure() {
+  return structureByPosition(operandType(*this), getResult().getType());
+}
+IndexStructure SplitOp::getIndexStructure() {
+  return structureOfSplit(operandType(*this), getResult().getType());
+}
+IndexStructure MergeOp::getIndexStructure() {
+  IndexStructure structure =
+      structureOfSplit(getResult().getType(), operandType(*this));
+  std::swap(structure.operands, structure.results);
+  return structure;
+}
+
+bool RenameOp::isView() { return true; }
+bool SplitOp::isView() { return true; }
+bool MergeOp::isView() { return true; }
+
+//===----------------------------------------------------------------------===//
+// Properties
+//===----------------------------------------------------------------------===//
+
+Linearity EinsumOp::getLinearity() { return Linearity::Multi; }
+bool EinsumOp::isSumOfProducts() { return true; }
+
+Reduction ReduceOp::getReduction() {
+  return getKind() == "max" ? Reduction::Max : Reduction::Sum;
+}
+Linearity ReduceOp::getLinearity() {
+  return getKind() == "sum" ? Linearity::Joint : Linearity::None;
+}
+
+Linearity AddOp::getLinearity() { return Linearity::Joint; }
+bool AddOp::isSumOfOperands() { return true; }
+Linearity SubOp::getLinearity() { return Linearity::Joint; }
+Linearity MulOp::getLinearity() { return Linearity::Multi; }
+Linearity NegOp::getLinearity() { return Linearity::Joint; }
+Linearity ScaleOp::getLinearity() { return Linearity::Joint; }
+Linearity BroadcastOp::getLinearity() { return Linearity::Joint; }
+bool BroadcastOp::introducesIndices() { return true; }
+bool RopeMatrixOp::introducesIndices() { return true; }
+Linearity RopeOp::getLinearity() { return Linearity::Joint; }
+Linearity RenameOp::getLinearity() { return Linearity::Joint; }
+Linearity SplitOp::getLinearity() { return Linearity::Joint; }
+Linearity MergeOp::getLinearity() { return Linearity::Joint; }
+Linearity ReshardOp::getLinearity() { return Linearity::Joint; }
+
+SmallVector<StringRef> SoftmaxOp::getWholeIndices() { return {getOver()}; }
+SmallVector<StringRef> RmsNormOp::getWholeIndices() {
+  return indexNames(getOperand(1).getType());
+}
+SmallVector<StringRef> LayerNormOp::getWholeIndices() {
+  return indexNames(getOperand(1).getType());
+}
+SmallVector<StringRef> RopeOp::getWholeIndices() { return {getFeature()}; }
+SmallVector<StringRef> AttentionOp::getWholeIndices() {
+  return {getKey(), getFeature()};
+}
+
+/// The value's own feature may share the name of the scores' feature although
+/// it is another index: it survives in the result.
+IndexStructure AttentionOp::getIndexStructure() {
+  return structureByName(getOperation());
+}

@@ -1,0 +1,135 @@
+#include "tpsp/Dialect/Tpsp/IndexedTensor.h"
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+IdxAttr tpsp::getIdx(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor ? dyn_cast_or_null<IdxAttr>(tensor.getEncoding()) : IdxAttr();
+}
+
+IdxAttr tpsp::getIdx(Value value) { return getIdx(value.getType()); }
+
+SmallVector<StringRef> tpsp::indexNames(Type type) {
+  return llvm::map_to_vector(getIdx(type).getNames(), [](StringAttr name) {
+    return name.getValue();
+  });
+}
+
+bool tpsp::isUnplaced(Type type) {
+  IdxAttr idx = getIdx(type);
+  return idx && idx.getUnplaced();
+}
+
+MeshOp tpsp::findMesh(Operation *op) {
+  auto module = dyn_cast<ModuleOp>(op);
+  if (!module)
+    module = op->getParentOfType<ModuleOp>();
+  if (!module)
+    return {};
+  auto meshes = module.getOps<MeshOp>();
+  return meshes.empty() ? MeshOp() : *meshes.begin();
+}
+
+Mesh tpsp::meshOf(Operation *op) {
+  MeshOp mesh = findMesh(op);
+  return mesh ? mesh.getMesh() : Mesh();
+}
+
+Placement tpsp::placementOf(Type type, const Mesh &mesh) {
+  IdxAttr idx = getIdx(type);
+  Placement placement(idx.getRank());
+  for (auto [dim, axes] : llvm::zip_equal(placement.dims, idx.getAxes()))
+    for (auto name : axes.getAsRange<StringAttr>())
+      if (std::optional<AxisId> axis = mesh.find(name.getValue()))
+        dim.push_back(*axis);
+  for (StringAttr name : idx.getPending())
+    if (std::optional<AxisId> axis = mesh.find(name.getValue()))
+      placement.pending.push_back(*axis);
+  placement.reduction = idx.getPendingMax() ? Reduction::Max : Reduction::Sum;
+  return placement;
+}
+
+RankedTensorType tpsp::withPlacement(RankedTensorType type,
+                                     const Placement &placement,
+                                     const Mesh &mesh) {
+  MLIRContext *context = type.getContext();
+  IdxAttr idx = getIdx(type);
+  auto nameOf = [&](AxisId axis) {
+    return StringAttr::get(context, mesh.axis(axis).name);
+  };
+  SmallVector<ArrayAttr> axes;
+  for (const AxisList &list : placement.dims) {
+    SmallVector<Attribute> names;
+    for (AxisId axis : list)
+      names.push_back(nameOf(axis));
+    axes.push_back(ArrayAttr::get(context, names));
+  }
+  AxisList sorted = placement.pending;
+  llvm::sort(sorted);
+  auto placed = IdxAttr::get(
+      context, idx.getNames(), axes, llvm::map_to_vector(sorted, nameOf),
+      !sorted.empty() && placement.reduction == Reduction::Max,
+      /*unplaced=*/false, idx.getLocal());
+  return RankedTensorType::get(type.getShape(), type.getElementType(), placed);
+}
+
+RankedTensorType tpsp::withoutPlacement(RankedTensorType type) {
+  return RankedTensorType::get(type.getShape(), type.getElementType(),
+                               getIdx(type).withoutPlacement());
+}
+
+RankedTensorType tpsp::tensorOver(ArrayRef<StringRef> names,
+                                  ArrayRef<RankedTensorType> sources) {
+  MLIRContext *context = sources.front().getContext();
+  SmallVector<StringAttr> nameAttrs;
+  SmallVector<ArrayAttr> axes;
+  SmallVector<int64_t> shape;
+  bool unplaced = false, local = false;
+  for (RankedTensorType source : sources) {
+    unplaced |= getIdx(source).getUnplaced();
+    local |= getIdx(source).getLocal();
+  }
+  for (StringRef name : names)
+    for (RankedTensorType source : sources) {
+      IdxAttr idx = getIdx(source);
+      std::optional<unsigned> dim = idx.dimOf(name);
+      if (!dim)
+        continue;
+      nameAttrs.push_back(idx.getNames()[*dim]);
+      axes.push_back(unplaced ? ArrayAttr::get(context, {})
+                              : idx.getAxes()[*dim]);
+      shape.push_back(source.getDimSize(*dim));
+      break;
+    }
+  assert(nameAttrs.size() == names.size() && "an index that no source carries");
+  return RankedTensorType::get(
+      shape, sources.front().getElementType(),
+      IdxAttr::get(context, nameAttrs, axes, /*pending=*/{},
+                   /*pendingMax=*/false, unplaced, local));
+}
+
+std::string tpsp::subscripts(Type type) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  Attribute(getIdx(type)).print(stream);
+  // Drops the "#tpsp.idx<" and ">" around.
+  StringRef inner = text;
+  inner = inner.substr(inner.find('<') + 1);
+  return inner.drop_back().str();
+}
+
+std::string tpsp::formatBytes(int64_t bytes) {
+  static constexpr llvm::StringLiteral units[] = {"KiB", "MiB", "GiB", "TiB"};
+  if (bytes < 1024)
+    return llvm::formatv("{0} B", bytes);
+  double value = static_cast<double>(bytes) / 1024;
+  unsigned unit = 0;
+  for (; value >= 1024 && unit + 1 < std::size(units); ++unit)
+    value /= 1024;
+  return llvm::formatv("{0:F1} {1}", value, units[unit]);
+}

@@ -1,0 +1,118 @@
+// Parsing, printing and verifying tpsp.mesh.
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+struct RoleName {
+  AxisRole role;
+  llvm::StringLiteral name;
+};
+constexpr RoleName roleNames[] = {
+    {AxisRole::None, ""}, {AxisRole::Data, "data"}, {AxisRole::Model, "model"}};
+} // namespace
+
+static std::optional<AxisRole> parseRole(StringRef name) {
+  for (const RoleName &entry : roleNames)
+    if (entry.name == name)
+      return entry.role;
+  return std::nullopt;
+}
+
+Mesh MeshOp::getMesh() {
+  std::vector<MeshAxis> axes;
+  for (auto [name, size, role] :
+       llvm::zip_equal(getAxisNames().getAsRange<StringAttr>(), getAxisSizes(),
+                       getAxisRoles().getAsRange<StringAttr>()))
+    axes.push_back({name.getValue().str(), size,
+                    parseRole(role.getValue()).value_or(AxisRole::None)});
+  return Mesh(std::move(axes));
+}
+
+ParseResult MeshOp::parse(OpAsmParser &parser, OperationState &result) {
+  StringAttr symbol;
+  if (parser.parseSymbolName(symbol, SymbolTable::getSymbolAttrName(),
+                             result.attributes))
+    return failure();
+  SmallVector<Attribute> names, roles;
+  SmallVector<int64_t> sizes;
+  Builder &builder = parser.getBuilder();
+  auto parseAxis = [&]() -> ParseResult {
+    StringRef name, role;
+    int64_t size;
+    SMLoc loc = parser.getCurrentLocation();
+    if (parser.parseOptionalKeyword(&name))
+      return parser.emitError(loc,
+                              "expected an axis name, as in <tp = 4 : model>");
+    if (parser.parseEqual() || parser.parseInteger(size))
+      return failure();
+    if (succeeded(parser.parseOptionalColon()) && parser.parseKeyword(&role))
+      return failure();
+    names.push_back(builder.getStringAttr(name));
+    roles.push_back(builder.getStringAttr(role));
+    sizes.push_back(size);
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater,
+                                     parseAxis) ||
+      parser.parseOptionalAttrDict(result.attributes))
+    return failure();
+  OperationName name = result.name;
+  result.addAttribute(getAxisNamesAttrName(name), builder.getArrayAttr(names));
+  result.addAttribute(getAxisSizesAttrName(name),
+                      builder.getDenseI64ArrayAttr(sizes));
+  result.addAttribute(getAxisRolesAttrName(name), builder.getArrayAttr(roles));
+  return success();
+}
+
+void MeshOp::print(OpAsmPrinter &printer) {
+  printer << " ";
+  printer.printSymbolName(getSymName());
+  printer << " <";
+  llvm::ListSeparator separator;
+  for (auto [name, size, role] :
+       llvm::zip_equal(getAxisNames().getAsRange<StringAttr>(), getAxisSizes(),
+                       getAxisRoles().getAsRange<StringAttr>())) {
+    printer << StringRef(separator) << name.getValue() << " = " << size;
+    if (!role.getValue().empty())
+      printer << " : " << role.getValue();
+  }
+  printer << ">";
+  printer.printOptionalAttrDict(
+      (*this)->getAttrs(),
+      {SymbolTable::getSymbolAttrName(), getAxisNamesAttrName(),
+       getAxisSizesAttrName(), getAxisRolesAttrName()});
+}
+
+LogicalResult MeshOp::verify() {
+  llvm::StringSet<> seen;
+  if (getAxisNames().size() != getAxisSizes().size() ||
+      getAxisNames().size() != getAxisRoles().size())
+    return emitOpError("needs one size and one role for each axis");
+  for (auto [nameAttr, size, roleAttr] :
+       llvm::zip_equal(getAxisNames().getAsRange<StringAttr>(), getAxisSizes(),
+                       getAxisRoles().getAsRange<StringAttr>())) {
+    StringRef name = nameAttr.getValue();
+    if (!seen.insert(name).second) // (M1)
+      return emitOpError("axis @") << name << " is declared twice";
+    if (size < 1) // (M2)
+      return emitOpError("axis @")
+             << name << " has size " << size << "; sizes are at least 1";
+    if (!parseRole(roleAttr.getValue()))
+      return emitOpError("axis @") << name << " has role '"
+                                   << roleAttr.getValue()
+                                   << "'; roles are 'data' and 'model'";
+  }
+  if (MeshOp first = findMesh(getOperation()); first && first != *this) { // (M3)
+    InFlightDiagnostic diag =
+        emitOpError("is the module's second mesh; a module has one");
+    diag.attachNote(first.getLoc()) << "the first mesh is here";
+    return diag;
+  }
+  return success();
+}

@@ -1,0 +1,137 @@
+// The scalar that each loop operation computes at a point of its index space.
+#include "tpsp/Dialect/Tpsp/ScalarFunctions.h"
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+using Position = llvm::function_ref<Value(StringRef)>;
+
+static Scalar scalar(OpBuilder &b, Operation *op, Value value) {
+  return Scalar(b, op->getLoc(), value);
+}
+
+Value EinsumOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
+  Scalar product = scalar(b, *this, operands.front());
+  for (Value factor : operands.drop_front())
+    product = product * scalar(b, *this, factor);
+  return product.get();
+}
+
+Value AddOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
+  Scalar sum = scalar(b, *this, operands.front());
+  for (Value summand : operands.drop_front())
+    sum = sum + scalar(b, *this, summand);
+  return sum.get();
+}
+
+Value SubOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
+  return (scalar(b, *this, operands[0]) - scalar(b, *this, operands[1])).get();
+}
+Value MulOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
+  return (scalar(b, *this, operands[0]) * scalar(b, *this, operands[1])).get();
+}
+Value DivOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
+  return (scalar(b, *this, operands[0]) / scalar(b, *this, operands[1])).get();
+}
+Value ReduceOp::emitScalar(OpBuilder &, ValueRange operands, Position) {
+  return operands.front();
+}
+Value BroadcastOp::emitScalar(OpBuilder &, ValueRange operands, Position) {
+  return operands.front();
+}
+Value ScaleOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
+  Scalar x = scalar(b, *this, operands.front());
+  return (x * x.constant(getFactor().convertToDouble())).get();
+}
+Value ShiftOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
+  Scalar x = scalar(b, *this, operands.front());
+  return (x + x.constant(getBy().convertToDouble())).get();
+}
+
+template <typename Op>
+static Value emitFunction(Op op, OpBuilder &b, Value operand) {
+  return findScalarFunction(Op::function)->value(scalar(b, op, operand)).get();
+}
+
+#define TPSP_UNARY(OP)                                                         \
+  Value OP::emitScalar(OpBuilder &b, ValueRange operands, Position) {          \
+    return emitFunction(*this, b, operands.front());                           \
+  }
+TPSP_UNARY(NegOp)
+TPSP_UNARY(ExpOp)
+TPSP_UNARY(LogOp)
+TPSP_UNARY(TanhOp)
+TPSP_UNARY(SqrtOp)
+TPSP_UNARY(RsqrtOp)
+TPSP_UNARY(SquareOp)
+TPSP_UNARY(SigmoidOp)
+TPSP_UNARY(ReluOp)
+TPSP_UNARY(SiluOp)
+TPSP_UNARY(GeluOp)
+TPSP_UNARY(GeluErfOp)
+#undef TPSP_UNARY
+
+Value SlopeOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
+  Scalar x = scalar(b, *this, operands.front());
+  return findScalarFunction(getOf())->slope(x).get();
+}
+
+//===----------------------------------------------------------------------===//
+// Operations that know where they are
+//===----------------------------------------------------------------------===//
+
+Value CausalMaskOp::emitScalar(OpBuilder &b, ValueRange operands,
+                               Position position) {
+  Scalar x = scalar(b, *this, operands.front());
+  Value seen = arith::CmpIOp::create(b, getLoc(), arith::CmpIPredicate::sle,
+                                     position(getKey()), position(getQuery()));
+  return arith::SelectOp::create(b, getLoc(), seen, x.get(),
+                                 x.constant(getFill().convertToDouble()).get());
+}
+SmallVector<StringRef> CausalMaskOp::getPositionIndices() {
+  return {getQuery(), getKey()};
+}
+
+/// An index value as f64.
+static Value asF64(OpBuilder &b, Location loc, Value index) {
+  Value integer =
+      arith::IndexCastOp::create(b, loc, b.getI64Type(), index);
+  return arith::SIToFPOp::create(b, loc, b.getF64Type(), integer);
+}
+
+Value RopeMatrixOp::emitScalar(OpBuilder &b, ValueRange, Position position) {
+  // In f64: at position 10^5 an f32 angle is off by 0.01 rad.
+  Location loc = getLoc();
+  Value feature = asF64(b, loc, position(getFeature()));
+  double rate = -std::log(getTheta().convertToDouble()) /
+                static_cast<double>(getPairs());
+  Scalar frequency = exp(Scalar(b, loc, feature) *
+                         Scalar(b, loc, feature).constant(rate));
+  Value angle =
+      (Scalar(b, loc, asF64(b, loc, position(getPosition()))) * frequency)
+          .get();
+  Type f32 = b.getF32Type();
+  auto narrow = [&](Value value) -> Value {
+    return arith::TruncFOp::create(b, loc, f32, value);
+  };
+  Value cos = narrow(math::CosOp::create(b, loc, angle));
+  Value sin = narrow(math::SinOp::create(b, loc, angle));
+  Value minusSin = arith::NegFOp::create(b, loc, sin);
+  // Row `out`, column `in` of [[cos, -sin], [sin, cos]].
+  Value out = position(getOut()), in = position(getIn());
+  Value diagonal =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, out, in);
+  Value lower =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, out, in);
+  Value off = getInverse()
+                  ? arith::SelectOp::create(b, loc, lower, minusSin, sin)
+                  : arith::SelectOp::create(b, loc, lower, sin, minusSin);
+  return arith::SelectOp::create(b, loc, diagonal, cos, off);
+}
+SmallVector<StringRef> RopeMatrixOp::getPositionIndices() {
+  return {getPosition(), getFeature(), getOut(), getIn()};
+}

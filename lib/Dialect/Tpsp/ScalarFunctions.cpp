@@ -1,0 +1,131 @@
+#include "tpsp/Dialect/Tpsp/ScalarFunctions.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+Scalar Scalar::constant(double c) const {
+  auto type = cast<FloatType>(value.getType());
+  return with(arith::ConstantOp::create(
+      *builder, loc, builder->getFloatAttr(type, c)));
+}
+Scalar Scalar::operator+(const Scalar &other) const {
+  return with(arith::AddFOp::create(*builder, loc, value, other.value));
+}
+Scalar Scalar::operator-(const Scalar &other) const {
+  return with(arith::SubFOp::create(*builder, loc, value, other.value));
+}
+Scalar Scalar::operator*(const Scalar &other) const {
+  return with(arith::MulFOp::create(*builder, loc, value, other.value));
+}
+Scalar Scalar::operator/(const Scalar &other) const {
+  return with(arith::DivFOp::create(*builder, loc, value, other.value));
+}
+Scalar Scalar::operator-() const {
+  return with(arith::NegFOp::create(*builder, loc, value));
+}
+
+namespace tpsp {
+Scalar exp(const Scalar &x) {
+  return x.with(math::ExpOp::create(*x.builder, x.loc, x.value));
+}
+Scalar log(const Scalar &x) {
+  return x.with(math::LogOp::create(*x.builder, x.loc, x.value));
+}
+Scalar tanh(const Scalar &x) {
+  return x.with(math::TanhOp::create(*x.builder, x.loc, x.value));
+}
+Scalar erf(const Scalar &x) {
+  return x.with(math::ErfOp::create(*x.builder, x.loc, x.value));
+}
+Scalar sqrt(const Scalar &x) {
+  return x.with(math::SqrtOp::create(*x.builder, x.loc, x.value));
+}
+Scalar ifPositive(const Scalar &x, const Scalar &a, const Scalar &b) {
+  Value positive =
+      arith::CmpFOp::create(*x.builder, x.loc, arith::CmpFPredicate::OGT,
+                            x.value, x.constant(0).value);
+  return x.with(arith::SelectOp::create(*x.builder, x.loc, positive, a.value,
+                                        b.value));
+}
+} // namespace tpsp
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+static Scalar sigmoid(const Scalar &x) {
+  return x.constant(1) / (x.constant(1) + exp(-x));
+}
+
+// GELU, tanh form (Hendrycks and Gimpel, arXiv 1606.08415): with
+// u = c (x + a x^3), gelu = x/2 (1 + tanh u). Since 1 + tanh u = 2 sigmoid(2u)
+// it is x sigmoid(2u): one exponential.
+static constexpr double geluC = 0.79788456080286535588; // sqrt(2 / pi)
+static constexpr double geluA = 0.044715;
+
+static Scalar geluGate(const Scalar &x) {
+  Scalar u = x * (x.constant(2 * geluC) + x.constant(2 * geluC * geluA) * x * x);
+  return sigmoid(u);
+}
+static Scalar gelu(const Scalar &x) { return x * geluGate(x); }
+static Scalar geluSlope(const Scalar &x) {
+  Scalar gate = geluGate(x);
+  Scalar du = x.constant(2 * geluC) + x.constant(6 * geluC * geluA) * x * x;
+  return gate + x * gate * (x.constant(1) - gate) * du;
+}
+
+static Scalar geluErf(const Scalar &x) {
+  return x * x.constant(0.5) *
+         (x.constant(1) + erf(x * x.constant(0.70710678118654752440)));
+}
+static Scalar geluErfSlope(const Scalar &x) {
+  Scalar normal = exp(x * x * x.constant(-0.5)) *
+                  x.constant(0.39894228040143267794); // 1 / sqrt(2 pi)
+  return x.constant(0.5) *
+             (x.constant(1) + erf(x * x.constant(0.70710678118654752440))) +
+         x * normal;
+}
+
+static Scalar rsqrt(const Scalar &x) { return x.constant(1) / sqrt(x); }
+
+static constexpr ScalarFunction functions[] = {
+    {"neg", [](const Scalar &x) { return -x; },
+     [](const Scalar &x) { return x.constant(-1); }},
+    {"exp", [](const Scalar &x) { return exp(x); },
+     [](const Scalar &x) { return exp(x); }},
+    {"log", [](const Scalar &x) { return log(x); },
+     [](const Scalar &x) { return x.constant(1) / x; }},
+    {"tanh", [](const Scalar &x) { return tanh(x); },
+     [](const Scalar &x) { return x.constant(1) - tanh(x) * tanh(x); }},
+    {"sqrt", [](const Scalar &x) { return sqrt(x); },
+     [](const Scalar &x) { return x.constant(0.5) / sqrt(x); }},
+    {"rsqrt", rsqrt,
+     [](const Scalar &x) { return x.constant(-0.5) * rsqrt(x) / x; }},
+    {"square", [](const Scalar &x) { return x * x; },
+     [](const Scalar &x) { return x.constant(2) * x; }},
+    {"sigmoid", sigmoid,
+     [](const Scalar &x) {
+       return sigmoid(x) * (x.constant(1) - sigmoid(x));
+     }},
+    {"relu", [](const Scalar &x) { return ifPositive(x, x, x.constant(0)); },
+     [](const Scalar &x) {
+       return ifPositive(x, x.constant(1), x.constant(0));
+     }},
+    {"silu", [](const Scalar &x) { return x * sigmoid(x); },
+     [](const Scalar &x) {
+       Scalar gate = sigmoid(x);
+       return gate * (x.constant(1) + x * (x.constant(1) - gate));
+     }},
+    {"gelu", gelu, geluSlope},
+    {"gelu_erf", geluErf, geluErfSlope},
+};
+
+const ScalarFunction *tpsp::findScalarFunction(StringRef name) {
+  for (const ScalarFunction &function : functions)
+    if (function.name == name)
+      return &function;
+  return nullptr;
+}

@@ -1,0 +1,96 @@
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+#include "tpsp/Dialect/Tpsp/TpspDialect.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "tpsp/Dialect/Tpsp/TpspAttrs.cpp.inc"
+
+#include "tpsp/Dialect/Tpsp/TpspInterfaces.cpp.inc"
+
+void TpspDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "tpsp/Dialect/Tpsp/TpspAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "tpsp/Dialect/Tpsp/TpspOps.cpp.inc"
+      >();
+}
+
+LogicalResult TpspDialect::verifyRegionArgAttribute(Operation *op, unsigned,
+                                                    unsigned argument,
+                                                    NamedAttribute attr) {
+  if (attr.getName() == nameAttrName) {
+    if (isa<StringAttr>(attr.getValue()))
+      return success();
+    return op->emitOpError("argument #")
+           << argument << ": " << nameAttrName << " is a string";
+  }
+  if (attr.getName() != paramAttrName)
+    return op->emitOpError("argument #")
+           << argument << " has an unknown attribute '"
+           << attr.getName().getValue() << "'; known are '" << paramAttrName
+           << "' and '" << nameAttrName << "'";
+  if (!isa<UnitAttr, StringAttr>(attr.getValue()))
+    return op->emitOpError("argument #")
+           << argument << ": " << paramAttrName
+           << " takes no value or the parameter's name as a string";
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (function && !getIdx(function.getArgumentTypes()[argument]))
+    return op->emitOpError("argument #")
+           << argument
+           << " is a parameter but not a tensor with #tpsp.idx subscripts";
+  return success();
+}
+
+LogicalResult TpspDialect::verifyOperationAttribute(Operation *op,
+                                                    NamedAttribute attr) {
+  if (attr.getName() == backwardAttrName && !isa<UnitAttr>(attr.getValue()))
+    return op->emitOpError() << backwardAttrName << " takes no value";
+  return success();
+}
+
+/// One type if all agree, a functional type otherwise.
+static ParseResult parseOperandAndResultTypes(
+    OpAsmParser &parser,
+    const SmallVectorImpl<OpAsmParser::UnresolvedOperand> &inputs,
+    SmallVectorImpl<Type> &operands, Type &result) {
+  if (succeeded(parser.parseOptionalLParen())) {
+    if (failed(parser.parseOptionalRParen()) &&
+        (parser.parseTypeList(operands) || parser.parseRParen()))
+      return failure();
+    return failure(parser.parseArrow() || parser.parseType(result));
+  }
+  Type operand;
+  if (parser.parseType(operand))
+    return failure();
+  operands.assign(inputs.size(), operand);
+  result = operand;
+  if (succeeded(parser.parseOptionalArrow()))
+    return parser.parseType(result);
+  return success();
+}
+
+static void printOperandAndResultTypes(OpAsmPrinter &printer, Operation *op,
+                                       OperandRange, TypeRange operands,
+                                       Type result) {
+  bool alike = llvm::all_equal(operands) && !operands.empty();
+  if (!alike) {
+    printer.printFunctionalType(op);
+    return;
+  }
+  printer << operands.front();
+  if (operands.front() != result)
+    printer << " -> " << result;
+}
+
+#define GET_OP_CLASSES
+#include "tpsp/Dialect/Tpsp/TpspOps.cpp.inc"

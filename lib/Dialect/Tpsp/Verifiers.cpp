@@ -1,0 +1,379 @@
+// The numbered constraints of every operation, in the order of their docs.
+#include "tpsp/Dialect/Tpsp/ScalarFunctions.h"
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+/// "operand #0", "the result".
+std::string roleOf(Operation *op, unsigned tensor) {
+  if (tensor < op->getNumOperands())
+    return "operand #" + std::to_string(tensor);
+  return "the result";
+}
+
+/// Operand types, then result types.
+SmallVector<Type> tensorTypes(Operation *op) {
+  SmallVector<Type> types(op->getOperandTypes());
+  llvm::append_range(types, op->getResultTypes());
+  return types;
+}
+
+/// (I2)
+LogicalResult verifyAxesKnown(Operation *op, ArrayRef<Type> types,
+                              const Mesh &mesh) {
+  auto check = [&](unsigned tensor, StringAttr axis) -> LogicalResult {
+    if (mesh.find(axis.getValue()))
+      return success();
+    InFlightDiagnostic diag =
+        op->emitOpError() << roleOf(op, tensor) << " is on axis @"
+                          << axis.getValue();
+    if (mesh.numAxes() == 0)
+      return diag << ", but the module has no mesh; declare one: tpsp.mesh "
+                     "@mesh <"
+                  << axis.getValue() << " = 4>";
+    AxisList all;
+    for (AxisId id = 0; id < mesh.numAxes(); ++id)
+      all.push_back(id);
+    return diag << ", which the mesh does not have; its axes are "
+                << mesh.names(all);
+  };
+  for (auto [tensor, type] : llvm::enumerate(types)) {
+    IdxAttr idx = getIdx(type);
+    for (ArrayAttr list : idx.getAxes())
+      for (auto axis : list.getAsRange<StringAttr>())
+        if (failed(check(tensor, axis)))
+          return failure();
+    for (StringAttr axis : idx.getPending())
+      if (failed(check(tensor, axis)))
+        return failure();
+  }
+  return success();
+}
+
+/// (I3)
+LogicalResult verifyEven(Operation *op, ArrayRef<Type> types,
+                         const Mesh &mesh) {
+  for (auto [tensor, type] : llvm::enumerate(types)) {
+    IdxAttr idx = getIdx(type);
+    if (idx.getLocal())
+      continue;
+    auto tensorType = cast<RankedTensorType>(type);
+    Placement placement = placementOf(type, mesh);
+    std::optional<unsigned> dim =
+        firstUnevenDim(tensorType.getShape(), placement, mesh);
+    if (!dim)
+      continue;
+    int64_t group = mesh.groupSize(placement.dims[*dim]);
+    int64_t extent = tensorType.getDimSize(*dim);
+    return op->emitOpError()
+           << "index '" << idx.getNames()[*dim].getValue() << "' of "
+           << roleOf(op, tensor) << " has extent " << extent
+           << ", which its axes (" << mesh.names(placement.dims[*dim])
+           << ": " << group << " ranks) do not divide; pad it to "
+           << (extent + group - 1) / group * group
+           << " or choose a mesh that divides it";
+  }
+  return success();
+}
+
+/// (I4)
+LogicalResult verifyExtents(Operation *op, ArrayRef<Type> types) {
+  llvm::StringMap<std::pair<int64_t, unsigned>> seen; // extent, tensor
+  for (auto [tensor, type] : llvm::enumerate(types)) {
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(type).getShape();
+    for (auto [name, extent] : llvm::zip_equal(getIdx(type).getNames(), shape)) {
+      auto [entry, isNew] =
+          seen.try_emplace(name.getValue(), extent, unsigned(tensor));
+      if (isNew || entry->second.first == extent)
+        continue;
+      return op->emitOpError()
+             << "index '" << name.getValue() << "' has extent "
+             << entry->second.first << " on " << roleOf(op, entry->second.second)
+             << " but " << extent << " on " << roleOf(op, tensor)
+             << "; one name means one extent: rename one of them "
+                "(tpsp.rename)";
+    }
+  }
+  return success();
+}
+
+/// (I5)
+LogicalResult verifyResultIndices(Operation *op) {
+  llvm::StringSet<> carried;
+  for (Type type : op->getOperandTypes())
+    for (StringRef name : indexNames(type))
+      carried.insert(name);
+  for (Type type : op->getResultTypes())
+    for (StringRef name : indexNames(type))
+      if (!carried.contains(name))
+        return op->emitOpError()
+               << "the result has index '" << name
+               << "', which no operand has; remove it or add it to an operand "
+                  "with tpsp.broadcast";
+  return success();
+}
+
+/// (I6)
+LogicalResult verifyPartialOperands(Operation *op, Linearity linearity) {
+  if (linearity != Linearity::None)
+    return success();
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    IdxAttr idx = getIdx(operand);
+    if (idx.getPending().empty())
+      continue;
+    auto type = cast<RankedTensorType>(operand.getType());
+    Mesh mesh = meshOf(op);
+    Placement placement = placementOf(type, mesh);
+    Placement whole = placement;
+    whole.pending.clear();
+    TransitionCost price =
+        cost(*planTransition(placement, whole), placement, type.getShape(),
+             type.getElementTypeBitWidth() / 8, mesh);
+    return op->emitOpError()
+           << "operand #" << i << " is partial over @"
+           << idx.getPending().front().getValue() << " and '" << op->getName()
+           << "' is not linear in it, so the sum must come first; complete it "
+              "with tpsp.reshard to ["
+           << subscripts(withPlacement(type, whole, mesh)) << "] ("
+           << formatBytes(price.bytes) << " per rank)";
+  }
+  return success();
+}
+
+} // namespace
+
+LogicalResult tpsp::verifyIndexedOp(Operation *op) {
+  SmallVector<Type> types = tensorTypes(op);
+  for (auto [tensor, type] : llvm::enumerate(types)) { // (I1)
+    auto tensorType = dyn_cast<RankedTensorType>(type);
+    if (!tensorType || !getIdx(type))
+      return op->emitOpError() << roleOf(op, tensor)
+                               << " is not a tensor with #tpsp.idx subscripts";
+    if (!tensorType.hasStaticShape())
+      return op->emitOpError() << roleOf(op, tensor)
+                               << " has a dynamic extent; extents are static";
+  }
+  auto indexed = cast<IndexedOpInterface>(op);
+  Mesh mesh = meshOf(op);
+  if (failed(verifyAxesKnown(op, types, mesh)) ||
+      failed(verifyEven(op, types, mesh)))
+    return failure();
+  if (!indexed.isView() && failed(verifyExtents(op, types)))
+    return failure();
+  if (!indexed.isView() && !indexed.introducesIndices() &&
+      failed(verifyResultIndices(op)))
+    return failure();
+  if (failed(verifyPartialOperands(op, indexed.getLinearity())))
+    return failure();
+  Type element = cast<RankedTensorType>(types.back()).getElementType(); // (I7)
+  for (Type type : types)
+    if (cast<RankedTensorType>(type).getElementType() != element)
+      return op->emitOpError("operands and result have different element "
+                             "types; one operation computes in one type");
+  return success();
+}
+
+LogicalResult tpsp::verifyPointwise(Operation *op, int arity) {
+  IdxAttr result = getIdx(op->getResult(0));
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) // (P1)
+    for (StringRef name : indexNames(operand.getType()))
+      if (!result.dimOf(name))
+        return op->emitOpError()
+               << "operand #" << i << " has index '" << name
+               << "', which the result lacks; a pointwise operation does not "
+                  "sum: use tpsp.reduce or tpsp.einsum";
+  bool matches = arity < 0 ? op->getNumOperands() > 0
+                           : op->getNumOperands() == unsigned(arity); // (P2)
+  if (!matches)
+    return op->emitOpError() << "takes " << (arity < 0 ? 1 : arity)
+                             << (arity < 0 ? " or more" : "")
+                             << " operands, not " << op->getNumOperands();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Single operations
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyCount(Operation *op, unsigned least, unsigned most) {
+  unsigned count = op->getNumOperands();
+  if (count >= least && count <= most)
+    return success();
+  InFlightDiagnostic diag = op->emitOpError("takes ");
+  diag << least;
+  if (most != least)
+    diag << " or " << most;
+  return diag << " operands, not " << count;
+}
+
+static LogicalResult verifySameNames(Operation *op) {
+  if (getIdx(op->getOperand(0)).getNames() ==
+      getIdx(op->getResult(0)).getNames())
+    return success();
+  return op->emitOpError("has result indices [")
+         << subscripts(op->getResult(0).getType())
+         << "], but they must be those of operand #0, ["
+         << subscripts(op->getOperand(0).getType()) << "]";
+}
+
+static LogicalResult verifyHasIndex(Operation *op, unsigned operand,
+                                    StringRef name, StringRef attribute) {
+  if (getIdx(op->getOperand(operand)).dimOf(name))
+    return success();
+  return op->emitOpError() << attribute << " = \"" << name
+                           << "\" is not an index of operand #" << operand
+                           << ", [" << subscripts(op->getOperand(operand).getType())
+                           << "]";
+}
+
+static LogicalResult verifyLacksIndex(Operation *op, Value tensor,
+                                      StringRef name, StringRef what) {
+  if (!getIdx(tensor).dimOf(name))
+    return success();
+  return op->emitOpError()
+         << what << " carries index '" << name << "', which it must not; "
+         << "give it another name (tpsp.rename)";
+}
+
+LogicalResult EinsumOp::verify() { return verifyCount(*this, 1, 2); } // (E1)
+
+LogicalResult ReduceOp::verify() { // (R1)
+  if (failed(verifyCount(*this, 1, 1)))
+    return failure();
+  if (getKind() != "sum" && getKind() != "max")
+    return emitOpError("kind is \"")
+           << getKind() << "\"; it is \"sum\" or \"max\"";
+  return success();
+}
+
+LogicalResult SoftmaxOp::verify() {
+  if (failed(verifyCount(*this, 1, 1)) || failed(verifySameNames(*this)) ||
+      failed(verifyHasIndex(*this, 0, getOver(), "over")))
+    return failure();
+  if (getScale().convertToDouble() <= 0)
+    return emitOpError("scale must be positive");
+  if (!getCausal())
+    return success();
+  if (*getCausal() == getOver())
+    return emitOpError("causal and over are both \"") << getOver() << "\"";
+  return verifyHasIndex(*this, 0, *getCausal(), "causal");
+}
+
+/// (L1)
+static LogicalResult verifyNorm(Operation *op, unsigned operands) {
+  if (failed(verifyCount(op, operands, operands)) ||
+      failed(verifySameNames(op)))
+    return failure();
+  IdxAttr gain = getIdx(op->getOperand(1));
+  if (gain.getRank() == 0)
+    return op->emitOpError("gain has no index; the norm is over the gain's "
+                           "indices");
+  for (StringRef name : indexNames(op->getOperand(1).getType()))
+    if (failed(verifyHasIndex(op, 0, name, "gain index")))
+      return failure();
+  if (operands == 3 && getIdx(op->getOperand(2)).getNames() != gain.getNames())
+    return op->emitOpError("gain and bias have different indices");
+  return success();
+}
+LogicalResult RmsNormOp::verify() { return verifyNorm(*this, 2); }
+LogicalResult LayerNormOp::verify() { return verifyNorm(*this, 3); }
+
+LogicalResult RopeOp::verify() {
+  if (failed(verifyCount(*this, 1, 1)) || failed(verifySameNames(*this)) ||
+      failed(verifyHasIndex(*this, 0, getPosition(), "position")) ||
+      failed(verifyHasIndex(*this, 0, getFeature(), "feature")))
+    return failure();
+  if (getPosition() == getFeature())
+    return emitOpError("position and feature are both \"") << getFeature()
+                                                           << "\"";
+  auto type = cast<RankedTensorType>(getOperand(0).getType());
+  int64_t extent = type.getDimSize(*getIdx(type).dimOf(getFeature()));
+  if (extent % 2 != 0)
+    return emitOpError("rotates pairs, but index '")
+           << getFeature() << "' has the odd extent " << extent;
+  return success();
+}
+
+LogicalResult AttentionOp::verify() {
+  if (failed(verifyCount(*this, 3, 3)))
+    return failure();
+  Value q = getOperand(0), k = getOperand(1), v = getOperand(2);
+  if (failed(verifyHasIndex(*this, 0, getQuery(), "query")) || // (A1)
+      failed(verifyHasIndex(*this, 0, getFeature(), "feature")) ||
+      failed(verifyHasIndex(*this, 1, getKey(), "key")) ||
+      failed(verifyHasIndex(*this, 1, getFeature(), "feature")) ||
+      failed(verifyHasIndex(*this, 2, getKey(), "key")) ||
+      failed(verifyLacksIndex(*this, q, getKey(), "the query operand")) ||
+      failed(verifyLacksIndex(*this, k, getQuery(), "the key operand")) ||
+      failed(verifyLacksIndex(*this, v, getQuery(), "the value operand")) ||
+      failed(verifyLacksIndex(*this, getResult(), getKey(), "the result")))
+    return failure();
+  if (!getIdx(getResult()).dimOf(getQuery())) // (A2)
+    return emitOpError("the result lacks the query index '")
+           << getQuery() << "'";
+  for (StringRef name : indexNames(k.getType())) // (A3)
+    if (name != getKey() && !getIdx(q).dimOf(name))
+      return emitOpError("the key operand has index '")
+             << name << "', which the query operand lacks";
+  if (getScale().convertToDouble() <= 0)
+    return emitOpError("scale must be positive");
+  return success();
+}
+
+LogicalResult RenameOp::verify() { // (V1)
+  if (failed(verifyCount(*this, 1, 1)))
+    return failure();
+  if (cast<RankedTensorType>(getOperand(0).getType()).getShape() ==
+      getResult().getType().getShape())
+    return success();
+  return emitOpError("renames indices but changes the shape; use tpsp.split or "
+                     "tpsp.merge");
+}
+
+/// (V2)
+static LogicalResult verifySplit(Operation *op, RankedTensorType merged,
+                                 RankedTensorType split) {
+  unsigned dim = 0;
+  ArrayRef<int64_t> parts = split.getShape();
+  for (auto [name, extent] :
+       llvm::zip_equal(getIdx(merged).getNames(), merged.getShape())) {
+    int64_t product = 1;
+    unsigned first = dim;
+    while (dim < parts.size() && (dim == first || product < extent))
+      product *= parts[dim++];
+    if (product != extent)
+      return op->emitOpError("the parts of index '")
+             << name.getValue() << "' multiply to " << product << ", not to "
+             << extent;
+  }
+  for (; dim < parts.size(); ++dim)
+    if (parts[dim] != 1)
+      return op->emitOpError("index '")
+             << getIdx(split).getNames()[dim].getValue()
+             << "' is no part of any merged index";
+  return success();
+}
+LogicalResult SplitOp::verify() {
+  if (failed(verifyCount(*this, 1, 1)))
+    return failure();
+  return verifySplit(*this, cast<RankedTensorType>(getOperand(0).getType()),
+                     getResult().getType());
+}
+LogicalResult MergeOp::verify() {
+  if (failed(verifyCount(*this, 1, 1)))
+    return failure();
+  return verifySplit(*this, getResult().getType(),
+                     cast<RankedTensorType>(getOperand(0).getType()));
+}
+
+LogicalResult ReshardOp::verify() { // (V3)
+  if (failed(verifyCount(*this, 1, 1)) || failed(verifySameNames(*this)))
+    return failure();
+  return success();
+}

@@ -1,0 +1,65 @@
+// tpsp-decompose-early and tpsp-decompose-late: composites into their parts.
+#include "tpsp/Passes/Passes.h"
+
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+namespace tpsp {
+#define GEN_PASS_DEF_DECOMPOSEEARLY
+#define GEN_PASS_DEF_DECOMPOSELATE
+#include "tpsp/Passes/Passes.h.inc"
+} // namespace tpsp
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+/// Gives new operations an attribute that the composite carried.
+class InheritAttr : public OpBuilder::Listener {
+public:
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
+    if (from->hasAttr(backwardAttrName))
+      op->setAttr(backwardAttrName, from->getAttr(backwardAttrName));
+  }
+  Operation *from = nullptr;
+};
+
+void decompose(Operation *root,
+               function_ref<bool(DecomposableOpInterface)> select) {
+  InheritAttr listener;
+  OpBuilder builder(root->getContext(), &listener);
+  SmallVector<DecomposableOpInterface> composites;
+  root->walk([&](DecomposableOpInterface op) {
+    if (select(op))
+      composites.push_back(op);
+  });
+  for (DecomposableOpInterface op : composites) {
+    listener.from = op;
+    builder.setInsertionPoint(op);
+    Value replacement = op.decompose(builder);
+    op->getResult(0).replaceAllUsesWith(replacement);
+    op->erase();
+  }
+}
+
+struct DecomposeEarly
+    : public tpsp::impl::DecomposeEarlyBase<DecomposeEarly> {
+  using Base::Base;
+  void runOnOperation() override {
+    decompose(getOperation(), [](DecomposableOpInterface op) {
+      return op.decomposesEarly();
+    });
+  }
+};
+
+struct DecomposeLate : public tpsp::impl::DecomposeLateBase<DecomposeLate> {
+  using Base::Base;
+  void runOnOperation() override {
+    decompose(getOperation(), [](DecomposableOpInterface) { return true; });
+  }
+};
+
+} // namespace

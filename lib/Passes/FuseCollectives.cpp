@@ -1,0 +1,104 @@
+// tpsp-fuse-collectives: share and fuse collectives where that is always right.
+#include "tpsp/Passes/CollectiveBuilder.h"
+#include "tpsp/Passes/FunctionWalk.h"
+#include "tpsp/Passes/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace tpsp {
+#define GEN_PASS_DEF_FUSECOLLECTIVES
+#include "tpsp/Passes/Passes.h.inc"
+} // namespace tpsp
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+/// A collective on one tensor.
+bool isSingle(Operation *op) {
+  return isa<CollectiveOpInterface>(op) && op->getNumOperands() == 1;
+}
+
+/// Keeps the first of several collectives that move one tensor alike. The
+/// forward and the backward pass share nothing: keeping a gathered tensor
+/// between them is a question of memory, which tpsp-rematerialize decides.
+void share(Block &block) {
+  std::map<std::tuple<void *, const void *, const void *, bool>, Operation *>
+      first;
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (!isSingle(&op))
+      continue;
+    auto key = std::make_tuple(op.getOperand(0).getAsOpaquePointer(),
+                               op.getResult(0).getType().getAsOpaquePointer(),
+                               op.getName().getAsOpaquePointer(),
+                               op.hasAttr(backwardAttrName));
+    auto [entry, isNew] = first.try_emplace(key, &op);
+    if (isNew)
+      continue;
+    op.replaceAllUsesWith(entry->second);
+    op.erase();
+  }
+}
+
+/// Replaces first; second by the direct transition if that is cheaper. Before:
+/// both movements' bytes; after: those of one. Memory shrinks by the tensor
+/// between.
+bool fuse(Operation *second, const Mesh &mesh) {
+  Operation *first = second->getOperand(0).getDefiningOp();
+  if (!first || !isSingle(first) || !first->hasOneUse())
+    return false;
+  Value source = first->getOperand(0);
+  auto type = cast<RankedTensorType>(source.getType());
+  Placement from = placementOf(type, mesh);
+  Placement between = placementOf(first->getResult(0).getType(), mesh);
+  Placement to = placementOf(second->getResult(0).getType(), mesh);
+  std::optional<Transition> direct = planTransition(from, to);
+  if (!direct)
+    return false;
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  auto price = [&](const Placement &a, const Placement &b) {
+    return cost(*planTransition(a, b), a, type.getShape(), bytes, mesh);
+  };
+  TransitionCost before = price(from, between), after = price(from, to);
+  TransitionCost rest = price(between, to);
+  if (after.collectives > before.collectives + rest.collectives ||
+      after.bytes > before.bytes + rest.bytes || direct->size() >= 2)
+    return false;
+  OpBuilder builder(second);
+  Value moved = source;
+  for (const CollectiveStep &step : *direct) {
+    moved = createCollective(
+        builder, moved, step, mesh,
+        first->getAttrOfType<StringAttr>("reason").getValue(),
+        first->getAttrOfType<StringAttr>("tensor").getValue());
+    if (second->hasAttr(backwardAttrName))
+      moved.getDefiningOp()->setAttr(backwardAttrName, builder.getUnitAttr());
+  }
+  second->getResult(0).replaceAllUsesWith(moved);
+  second->erase();
+  first->erase();
+  return true;
+}
+
+struct FuseCollectives
+    : public tpsp::impl::FuseCollectivesBase<FuseCollectives> {
+  using Base::Base;
+  void runOnOperation() override {
+    Mesh mesh = meshOf(getOperation());
+    auto visit = [&](FunctionOpInterface function) {
+      Block &block = function.getFunctionBody().front();
+      share(block);
+      for (Operation &op : llvm::make_early_inc_range(block))
+        if (isSingle(&op))
+          fuse(&op, mesh);
+      return success();
+    };
+    if (failed(forEachFunction(getOperation(), visit)))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,191 @@
+// tpsp-insert-collectives: make every operation agree with its compute
+// placement.
+#include "tpsp/Passes/CollectiveBuilder.h"
+#include "tpsp/Passes/FunctionWalk.h"
+#include "tpsp/Passes/Passes.h"
+#include "tpsp/Passes/Placed.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace tpsp {
+#define GEN_PASS_DEF_INSERTCOLLECTIVES
+#include "tpsp/Passes/Passes.h.inc"
+} // namespace tpsp
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+/// Explains the steps that an operand or a result needs, in words.
+class Reasons {
+public:
+  Reasons(IndexedOpInterface op, const IndexStructure &structure,
+          const ComputePlacement &choice, const Mesh &mesh)
+      : op(op), structure(structure), choice(choice), mesh(mesh) {}
+
+  std::string ofOperand(const IndexStructure::Tensor &tensor,
+                        const CollectiveStep &step) const {
+    std::string axes = "@" + mesh.names(step.axes);
+    const Drive &drive = choice.drives[step.axes.front()];
+    std::string mnemonic = op->getName().stripDialect().str();
+    if (drive.kind != Drive::Index)
+      return mnemonic + " is done alike on all of " + axes;
+    const std::string &index = structure.indices[drive.index].name;
+    std::string work = axes + " divides " + index + " of this " + mnemonic;
+    bool carries = tensor.dimOf(drive.index).has_value();
+    return carries ? work : work + ", which the operand lacks";
+  }
+
+  std::string ofResult(const IndexStructure::Tensor &tensor,
+                       const CollectiveStep &step) const {
+    std::string axes = "@" + mesh.names(step.axes);
+    const Drive &drive = choice.drives[step.axes.front()];
+    if (drive.kind == Drive::Pending)
+      return "the operands' sums over " + axes + " are taken once, here";
+    if (drive.kind == Drive::Nothing)
+      return "the result is wanted on " + axes;
+    const std::string &index = structure.indices[drive.index].name;
+    if (tensor.dimOf(drive.index))
+      return axes + " divides " + index + ", where the result does not want it";
+    return axes + " divides " + index + ", which is summed away";
+  }
+
+private:
+  IndexedOpInterface op;
+  const IndexStructure &structure;
+  const ComputePlacement &choice;
+  const Mesh &mesh;
+};
+
+class Inserter {
+public:
+  explicit Inserter(FunctionOpInterface function)
+      : mesh(meshOf(function)), builder(function.getContext()) {}
+
+  LogicalResult run(FunctionOpInterface function) {
+    SmallVector<IndexedOpInterface> ops;
+    function->walk([&](IndexedOpInterface op) { ops.push_back(op); });
+    for (IndexedOpInterface op : ops)
+      if (failed(visit(op)))
+        return failure();
+    return success();
+  }
+
+private:
+  LogicalResult visit(IndexedOpInterface op) {
+    if (op.isSumOfOperands() && failed(sumAlikeFirst(op)))
+      return failure();
+    Placed placed(op, mesh);
+    auto choice = chooseComputePlacement(placed.get());
+    if (!choice)
+      return refuse(op);
+    Reasons reasons(op, placed.structure, *choice, mesh);
+    for (auto [i, needs] : llvm::enumerate(choice->operands)) {
+      builder.setInsertionPoint(op);
+      const auto &tensor = placed.structure.operands[i];
+      Value moved = move(op, op->getOperand(i), placed.operands[i], needs,
+                         [&](const CollectiveStep &step) {
+                           return reasons.ofOperand(tensor, step);
+                         });
+      op->setOperand(i, moved);
+    }
+    for (auto [i, comesOut] : llvm::enumerate(choice->results)) {
+      Value result = op->getResult(i);
+      std::optional<Placement> wants = placed.wanted[i];
+      result.setType(withPlacement(cast<RankedTensorType>(result.getType()),
+                                   comesOut, mesh));
+      if (!wants || *wants == comesOut)
+        continue;
+      builder.setInsertionPointAfter(op);
+      const auto &tensor = placed.structure.results[i];
+      Value moved = move(op, result, comesOut, *wants,
+                         [&](const CollectiveStep &step) {
+                           return reasons.ofResult(tensor, step);
+                         });
+      result.replaceUsesWithIf(moved, [&](OpOperand &use) {
+        return !chain.contains(use.getOwner());
+      });
+    }
+    return success();
+  }
+
+  /// Adds operands that are partial over the same axes first, so that they are
+  /// reduced once.
+  LogicalResult sumAlikeFirst(IndexedOpInterface op) {
+    llvm::MapVector<Attribute, SmallVector<Value>> alike;
+    for (Value operand : op->getOperands()) {
+      IdxAttr idx = getIdx(operand);
+      SmallVector<Attribute> pending(idx.getPending().begin(),
+                                     idx.getPending().end());
+      alike[builder.getArrayAttr(pending)].push_back(operand);
+    }
+    if (alike.size() < 2)
+      return success();
+    SmallVector<Value> summands;
+    for (auto &[pending, operands] : alike) {
+      if (operands.size() == 1 || cast<ArrayAttr>(pending).empty()) {
+        summands.append(operands.begin(), operands.end());
+        continue;
+      }
+      builder.setInsertionPoint(op);
+      OperationState state(op->getLoc(), op->getName());
+      state.addOperands(operands);
+      state.addTypes(withoutPlacement(
+          cast<RankedTensorType>(op->getResult(0).getType())));
+      state.addAttributes(op->getDiscardableAttrDictionary().getValue());
+      auto partial = cast<IndexedOpInterface>(builder.create(state));
+      if (failed(visit(partial)))
+        return failure();
+      summands.push_back(partial->getResult(0));
+    }
+    op->setOperands(summands);
+    return success();
+  }
+
+  template <typename Reason>
+  Value move(IndexedOpInterface op, Value value, const Placement &from,
+             const Placement &to, Reason reason) {
+    if (from == to)
+      return value;
+    std::string name = tensorName(value);
+    chain.clear();
+    for (const CollectiveStep &step : *planTransition(from, to)) {
+      value = createCollective(builder, value, step, mesh, reason(step), name);
+      chain.insert(value.getDefiningOp());
+      if (op->hasAttr(backwardAttrName))
+        value.getDefiningOp()->setAttr(backwardAttrName,
+                                       builder.getUnitAttr());
+    }
+    return value;
+  }
+
+  LogicalResult refuse(IndexedOpInterface op) {
+    InFlightDiagnostic diag = op->emitOpError(
+        "has no legal compute placement: its result is wanted [");
+    diag << subscripts(op->getResult(0).getType())
+         << "], which cannot be made from its operands; a whole tensor cannot "
+            "become partial, and axes must divide the extents they shard";
+    return diag;
+  }
+
+  Mesh mesh;
+  OpBuilder builder;
+  /// Collectives of the latest move.
+  llvm::SmallPtrSet<Operation *, 4> chain;
+};
+
+struct InsertCollectives
+    : public tpsp::impl::InsertCollectivesBase<InsertCollectives> {
+  using Base::Base;
+  void runOnOperation() override {
+    if (failed(forEachFunction(getOperation(), [](auto function) {
+          return Inserter(function).run(function);
+        })))
+      signalPassFailure();
+  }
+};
+
+} // namespace

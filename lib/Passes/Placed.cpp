@@ -1,0 +1,37 @@
+#include "tpsp/Passes/Placed.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+Placed::Placed(IndexedOpInterface op, const Mesh &mesh)
+    : structure(op.getIndexStructure()), mesh(mesh) {
+  for (Type type : op->getOperandTypes())
+    operands.push_back(placementOf(type, mesh));
+  for (Type type : op->getResultTypes())
+    wanted.push_back(isUnplaced(type)
+                         ? std::nullopt
+                         : std::optional(placementOf(type, mesh)));
+}
+
+static std::string argumentName(BlockArgument argument) {
+  auto function =
+      dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  if (function)
+    for (StringRef attribute : {paramAttrName, nameAttrName})
+      if (auto name = function.getArgAttrOfType<StringAttr>(
+              argument.getArgNumber(), attribute))
+        return name.getValue().str();
+  if (auto named = argument.getLoc()->findInstanceOf<NameLoc>())
+    return named.getName().str();
+  return "arg" + std::to_string(argument.getArgNumber());
+}
+
+std::string tpsp::tensorName(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return argumentName(argument);
+  if (auto named = value.getLoc()->findInstanceOf<NameLoc>())
+    return named.getName().str();
+  return value.getDefiningOp()->getName().stripDialect().str();
+}

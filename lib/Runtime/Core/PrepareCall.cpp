@@ -1,0 +1,259 @@
+#include "PrepareCall.h"
+
+#include "CheckedMath.h"
+#include "MatmulSpan.h"
+#include "tpsp/Runtime/ElementType.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace tpsp::rt {
+namespace {
+
+Status invalid(std::string message) {
+  return {TPSP_RT_INVALID, std::move(message)};
+}
+
+/// Bytes of the arena that a command reads or writes through one buffer.
+struct BufferSpan {
+  const char *role;
+  int64_t elements;
+};
+
+/// Checks one kind of command and fills in what depends on the rank.
+class CallChecker {
+public:
+  CallChecker(const BackendContext &world, int64_t rank, Call &call)
+      : world(world), rank(rank), call(call) {}
+
+  Status operator()(const MatmulCommand &c) {
+    MatmulSpans spans;
+    if (!matmulSpans(c, spans))
+      return invalid("the operands are too large");
+    return checkBuffers(c.dtype,
+                        {{"A", spans.a}, {"B", spans.b}, {"C", spans.c}});
+  }
+
+  Status operator()(const KernelCommand &c) {
+    if (!call.kernel)
+      return invalid("the command has no kernel");
+    for (const KernelPosition &position : c.positions) {
+      if (Status status = findGroup(position.axes); !status.ok())
+        return status;
+      call.positions.push_back(call.group.self * position.localExtent);
+    }
+    // Of a kernel's buffers only the start is known.
+    for (int64_t offset : call.buffers)
+      if (offset < 0 || offset > world.config.arenaBytes)
+        return invalid(fmt::format("a buffer at byte {} of an arena of {}",
+                                   offset, world.config.arenaBytes));
+    return findGroup({});
+  }
+
+  Status operator()(const ShardCommand &c) {
+    if (Status status = findGroup(c.axes); !status.ok())
+      return status;
+    int64_t part = c.outer * c.chunk, whole = part * call.group.size();
+    bool gathers = call.kind == CallKind::all_gather;
+    if (Status status = checkBuffers(c.dtype, {{"src", gathers ? part : whole},
+                                               {"dst", gathers ? whole : part}});
+        !status.ok())
+      return status;
+    return checkApart(c.dtype, gathers ? part : whole, gathers ? whole : part);
+  }
+
+  Status operator()(const AllReduceCommand &c) {
+    std::vector<BufferSpan> spans;
+    for (int64_t count : c.counts) {
+      spans.push_back({"src", count});
+      spans.push_back({"dst", count});
+    }
+    if (Status status = checkBuffers(c.dtype, spans); !status.ok())
+      return status;
+    if (Status status = checkTensorsApart(c); !status.ok())
+      return status;
+    return findGroup(c.axes);
+  }
+
+  Status operator()(const AllToAllCommand &c) {
+    if (Status status = findGroup(c.axes); !status.ok())
+      return status;
+    int64_t elements =
+        c.a * c.gather * c.b * c.scatter * c.c * call.group.size();
+    if (Status status =
+            checkBuffers(c.dtype, {{"src", elements}, {"dst", elements}});
+        !status.ok())
+      return status;
+    return checkApart(c.dtype, elements, elements);
+  }
+
+  Status operator()(const PermuteCommand &c) {
+    if (Status status = findGroup(c.axes); !status.ok())
+      return status;
+    if (static_cast<int64_t>(c.source.size()) != call.group.size())
+      return invalid(fmt::format("{} sources for a group of {} ranks",
+                                 c.source.size(), call.group.size()));
+    if (Status status =
+            checkBuffers(c.dtype, {{"src", c.count}, {"dst", c.count}});
+        !status.ok())
+      return status;
+    return checkApart(c.dtype, c.count, c.count);
+  }
+
+  Status operator()(const EventCommand &c) {
+    if (c.event >= world.config.numEvents)
+      return invalid(fmt::format("event {} of {}", c.event,
+                                 world.config.numEvents));
+    if (Status status = checkBuffers(TPSP_RT_F32, {}); !status.ok())
+      return status;
+    return findGroup({});
+  }
+
+private:
+  Status findGroup(const std::vector<int64_t> &axes) {
+    return world.mesh.group(rank, axes, call.group);
+  }
+
+  Status checkBuffers(int64_t dtype, const std::vector<BufferSpan> &spans) {
+    if (call.buffers.size() != spans.size())
+      return invalid(fmt::format("{} buffers; expected {}",
+                                 call.buffers.size(), spans.size()));
+    int64_t arena = world.config.arenaBytes, width = elementBytes(dtype);
+    for (size_t i = 0; i < spans.size(); ++i) {
+      int64_t offset = call.buffers[i], bytes = spans[i].elements * width;
+      if (offset < 0 || offset > arena || bytes > arena - offset)
+        return invalid(fmt::format(
+            "buffer {} ({}) is {} bytes at byte {} of an arena of {}", i,
+            spans[i].role, bytes, offset, arena));
+      if (offset % width != 0)
+        return invalid(fmt::format("buffer {} ({}) at byte {} is not aligned "
+                                   "to {}",
+                                   i, spans[i].role, offset,
+                                   elementName(dtype)));
+    }
+    return {};
+  }
+
+  static bool overlap(int64_t offsetA, int64_t bytesA, int64_t offsetB,
+                      int64_t bytesB) {
+    return offsetA < offsetB + bytesB && offsetB < offsetA + bytesA;
+  }
+
+  /// A rank's destination must not be its source, which others still read. In
+  /// a group of one the two may be the same buffer.
+  Status checkApart(int64_t dtype, int64_t srcElements, int64_t dstElements) {
+    int64_t width = elementBytes(dtype);
+    if (call.group.size() == 1 && call.buffers[0] == call.buffers[1])
+      return {};
+    if (overlap(call.buffers[0], srcElements * width, call.buffers[1],
+                dstElements * width))
+      return invalid(fmt::format("src at byte {} and dst at byte {} overlap",
+                                 call.buffers[0], call.buffers[1]));
+    return {};
+  }
+
+  /// No destination overlaps another tensor, in time linear in the tensors but
+  /// for a sort: buckets hold hundreds.
+  Status checkTensorsApart(const AllReduceCommand &c) {
+    struct Range {
+      int64_t begin, end;
+      bool written;
+    };
+    std::vector<Range> ranges;
+    int64_t width = elementBytes(c.dtype);
+    for (size_t i = 0; i < c.counts.size(); ++i) {
+      int64_t src = call.buffers[2 * i], dst = call.buffers[2 * i + 1];
+      int64_t bytes = c.counts[i] * width;
+      if (bytes == 0)
+        continue;
+      ranges.push_back({dst, dst + bytes, true});
+      if (src != dst)
+        ranges.push_back({src, src + bytes, false});
+    }
+    std::sort(ranges.begin(), ranges.end(),
+              [](const Range &a, const Range &b) { return a.begin < b.begin; });
+    int64_t readTo = 0, writtenTo = 0;
+    for (const Range &range : ranges) {
+      if (range.begin < writtenTo || (range.written && range.begin < readTo))
+        return invalid(fmt::format("a destination at byte {} overlaps another "
+                                   "tensor",
+                                   range.begin));
+      int64_t &reached = range.written ? writtenTo : readTo;
+      reached = std::max(reached, range.end);
+    }
+    return {};
+  }
+
+  const BackendContext &world;
+  int64_t rank;
+  Call &call;
+};
+
+/// False if the parameters are malformed.
+bool decode(CallKind kind, const tpsp_rt_command &command, AnyCommand &out) {
+  auto as = [&](auto decoded) {
+    bool good = decltype(decoded)::decode(command.params, command.num_params,
+                                          decoded);
+    out = std::move(decoded);
+    return good;
+  };
+  switch (kind) {
+  case CallKind::matmul:
+    return as(MatmulCommand());
+  case CallKind::kernel:
+    return as(KernelCommand());
+  case CallKind::slice:
+  case CallKind::all_gather:
+  case CallKind::reduce_scatter:
+    return as(ShardCommand());
+  case CallKind::all_reduce:
+    return as(AllReduceCommand());
+  case CallKind::all_to_all:
+    return as(AllToAllCommand());
+  case CallKind::permute:
+    return as(PermuteCommand());
+  case CallKind::event_record:
+  case CallKind::event_wait:
+    return as(EventCommand());
+  }
+  return false;
+}
+
+bool sameIntegers(const std::vector<int64_t> &ours, const int64_t *theirs,
+                  int64_t count) {
+  return count == static_cast<int64_t>(ours.size()) &&
+         (count == 0 ||
+          std::memcmp(ours.data(), theirs, count * sizeof(int64_t)) == 0);
+}
+
+} // namespace
+
+Status prepareCall(const BackendContext &world, int64_t rank, CallKind kind,
+                   const tpsp_rt_command &command, Call &out) {
+  out.kind = kind;
+  out.name = command.name && *command.name ? command.name : callName(kind);
+  out.id = command.id;
+  out.stream = command.stream;
+  out.kernel = command.kernel;
+  if (command.stream < 0)
+    return invalid(fmt::format("stream {}", command.stream));
+  if (!decode(kind, command, out.command))
+    return invalid(fmt::format("malformed parameters of {}", callName(kind)));
+  out.params.assign(command.params, command.params + command.num_params);
+  if (command.num_buffers < 0 || (command.num_buffers > 0 && !command.buffers))
+    return invalid(fmt::format("{} buffers", command.num_buffers));
+  out.buffers.assign(command.buffers, command.buffers + command.num_buffers);
+  return std::visit(CallChecker(world, rank, out), out.command);
+}
+
+bool isPreparedFrom(const Call &call, CallKind kind,
+                    const tpsp_rt_command &command) {
+  return call.kind == kind && call.id == command.id &&
+         call.stream == command.stream && call.kernel == command.kernel &&
+         sameIntegers(call.params, command.params, command.num_params) &&
+         sameIntegers(call.buffers, command.buffers, command.num_buffers);
+}
+
+} // namespace tpsp::rt

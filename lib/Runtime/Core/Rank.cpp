@@ -1,0 +1,57 @@
+#include "RankContext.h"
+#include "tpsp/Runtime/World.h"
+
+#include <fmt/format.h>
+
+namespace tpsp::rt {
+namespace {
+
+Status checkRange(const tpsp_rt_rank &rank, const char *what, int64_t offset,
+                  int64_t bytes) {
+  int64_t arena = rank.world.config.arenaBytes;
+  if (offset >= 0 && bytes >= 0 && offset <= arena && bytes <= arena - offset)
+    return {};
+  return {TPSP_RT_INVALID,
+          fmt::format("{} of {} bytes at byte {} of an arena of {}", what,
+                      bytes, offset, arena)};
+}
+
+} // namespace
+
+int64_t Rank::number() const { return context.number; }
+
+const std::vector<int64_t> &Rank::coordinates() const {
+  return context.coordinates;
+}
+
+Status Rank::result(tpsp_rt_status code) const {
+  if (code == TPSP_RT_OK)
+    return {};
+  if (context.lastError.empty())
+    return {code, fmt::format("a plan returned status {}", code)};
+  return {code, context.lastError};
+}
+
+Status Rank::write(int64_t offset, const void *source, int64_t bytes) {
+  if (Status s = checkRange(context, "write", offset, bytes); !s.ok())
+    return s;
+  if (Status s = context.backend->synchronize(); !s.ok())
+    return s;
+  return context.backend->write(offset, source, bytes);
+}
+
+Status Rank::read(int64_t offset, void *destination, int64_t bytes) {
+  if (Status s = checkRange(context, "read", offset, bytes); !s.ok())
+    return s;
+  if (Status s = context.backend->synchronize(); !s.ok())
+    return s;
+  return context.backend->read(offset, destination, bytes);
+}
+
+void *Rank::hostAddress(int64_t offset) {
+  if (!checkRange(context, "address", offset, 0).ok())
+    return nullptr;
+  return context.backend->hostAddress(offset);
+}
+
+} // namespace tpsp::rt

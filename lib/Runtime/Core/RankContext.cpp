@@ -1,0 +1,63 @@
+#include "RankContext.h"
+
+#include "PrepareCall.h"
+
+#include <fmt/format.h>
+
+using namespace tpsp::rt;
+
+Status tpsp_rt_rank::findCall(CallKind kind, const tpsp_rt_command &command,
+                              Call *&out) {
+  std::unique_ptr<Call> &slot = calls[&command];
+  if (slot && isPreparedFrom(*slot, kind, command)) {
+    out = slot.get();
+    current.store(out, std::memory_order_release);
+    return {};
+  }
+  auto fresh = std::make_unique<Call>();
+  if (Status status = prepareCall(world, number, kind, command, *fresh);
+      !status.ok())
+    return {status.code(),
+            fmt::format("{}: {}", fresh->name, status.message())};
+  if (slot) {
+    std::lock_guard<std::mutex> lock(retiring);
+    current.store(nullptr);
+    slot.reset();
+  }
+  slot = std::move(fresh);
+  out = slot.get();
+  current.store(out, std::memory_order_release);
+  return {};
+}
+
+Status tpsp_rt_rank::followOrder(const Call &call) {
+  if (call.id <= lastId)
+    ++step;
+  lastId = call.id;
+  if (call.kind != CallKind::event_record && call.kind != CallKind::event_wait)
+    return {};
+  int64_t event = std::get<EventCommand>(call.command).event;
+  if (call.kind == CallKind::event_record)
+    recordedIn[event] = step;
+  else if (recordedIn[event] != step)
+    return {TPSP_RT_INVALID,
+            fmt::format("{}: waits for event {}, which nothing has recorded "
+                        "in this step",
+                        call.name, event)};
+  return {};
+}
+
+tpsp_rt_status tpsp_rt_rank::fail(const Status &status) {
+  if (lastError.empty())
+    lastError = status.message();
+  return status.code();
+}
+
+std::string tpsp_rt_rank::activity() {
+  std::lock_guard<std::mutex> lock(retiring);
+  const Call *call = current.load(std::memory_order_acquire);
+  if (!call)
+    return "has issued nothing";
+  return fmt::format("last issued {} \"{}\"", callName(call->kind),
+                     call->name);
+}

@@ -1,0 +1,60 @@
+/// What stands behind a tpsp_rt_rank handle.
+#ifndef TPSP_RUNTIME_CORE_RANKCONTEXT_H
+#define TPSP_RUNTIME_CORE_RANKCONTEXT_H
+
+#include "tpsp/Runtime/Backend.h"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+struct tpsp_rt_rank {
+  using Status = tpsp::rt::Status;
+  using Call = tpsp::rt::Call;
+
+  tpsp_rt_rank(const tpsp::rt::BackendContext &world,
+               const std::atomic<bool> &aborted, int64_t number)
+      : world(world), aborted(aborted), number(number),
+        coordinates(world.mesh.coordinates(number)),
+        recordedIn(world.config.numEvents, 0) {}
+
+  /// The Call of `command`, prepared on its first use.
+  Status findCall(tpsp::rt::CallKind kind, const tpsp_rt_command &command,
+                  Call *&out);
+
+  /// Follows the step's program order; a wait for an event that was not
+  /// recorded in this step is INVALID.
+  Status followOrder(const Call &call);
+
+  /// Records the message of a failure, if it is the first, and returns its
+  /// code.
+  tpsp_rt_status fail(const Status &status);
+
+  /// What this rank issued last, as a clause. From any thread.
+  std::string activity();
+
+  const tpsp::rt::BackendContext &world;
+  const std::atomic<bool> &aborted;
+  const int64_t number;
+  const std::vector<int64_t> coordinates;
+  std::unique_ptr<tpsp::rt::BackendRank> backend;
+  std::string lastError;
+
+private:
+  std::unordered_map<const tpsp_rt_command *, std::unique_ptr<Call>> calls;
+
+  /// Read by other ranks' messages. The lock is taken by them, and by this rank
+  /// only before it destroys a Call.
+  std::atomic<const Call *> current{nullptr};
+  std::mutex retiring;
+
+  /// Steps are told apart by command ids, which rise within one.
+  int64_t step = 1, lastId = -1;
+  /// By event: the step that recorded it last.
+  std::vector<int64_t> recordedIn;
+};
+
+#endif // TPSP_RUNTIME_CORE_RANKCONTEXT_H

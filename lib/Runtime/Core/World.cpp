@@ -1,0 +1,175 @@
+#include "tpsp/Runtime/World.h"
+
+#include "RankContext.h"
+#include "RankThreads.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+namespace tpsp::rt {
+namespace {
+
+/// How much a failure tells of its cause: a timeout is often, ABORTED always,
+/// the consequence of another one.
+int causeRank(const Status &status) {
+  if (status.ok())
+    return 0;
+  if (status.code() == TPSP_RT_ABORTED)
+    return 1;
+  return status.code() == TPSP_RT_TIMEOUT ? 2 : 3;
+}
+
+/// The first failure, in time, of those that tell most. Thread-safe.
+class FirstFailure {
+public:
+  void report(int64_t rank, Status status) {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (causeRank(status) <= causeRank(worst))
+      return;
+    worst = Status(status.code(),
+                   fmt::format("rank {}: {}", rank, status.message()));
+  }
+
+  Status take() {
+    std::lock_guard<std::mutex> lock(mutex);
+    return std::move(worst);
+  }
+
+private:
+  std::mutex mutex;
+  Status worst;
+};
+
+Status checkConfig(const WorldConfig &config) {
+  auto invalid = [](const char *what, auto value) -> Status {
+    return {TPSP_RT_INVALID,
+            fmt::format("a world cannot have {} = {}", what, value)};
+  };
+  if (config.arenaBytes < 0)
+    return invalid("arenaBytes", config.arenaBytes);
+  if (config.numEvents < 0 || config.numEvents > (int64_t(1) << 32))
+    return invalid("numEvents", config.numEvents);
+  if (config.threadsPerRank < 0)
+    return invalid("threadsPerRank", config.threadsPerRank);
+  if (!(config.timeoutSeconds > 0) || !std::isfinite(config.timeoutSeconds))
+    return invalid("timeoutSeconds", config.timeoutSeconds);
+  return {};
+}
+
+int coresPerRank(int64_t ranks) {
+  int64_t cores = std::thread::hardware_concurrency();
+  return static_cast<int>(std::max<int64_t>(1, cores / ranks));
+}
+
+/// Runs `body` for one rank and turns what it throws into a Status.
+template <typename Body> Status guarded(const Body &body) {
+  try {
+    return body();
+  } catch (const std::exception &error) {
+    return {TPSP_RT_INTERNAL, fmt::format("exception: {}", error.what())};
+  } catch (...) {
+    return {TPSP_RT_INTERNAL, "exception"};
+  }
+}
+
+} // namespace
+
+// Members are destroyed from the last to the first: the threads, idle by then,
+// end before what they used goes.
+struct World::Impl {
+  BackendContext context;
+  std::atomic<bool> aborted{false};
+  std::unique_ptr<Backend> backend;
+  std::vector<std::unique_ptr<tpsp_rt_rank>> ranks;
+  RankThreads threads;
+  bool failed = false;
+
+  ~Impl() {
+    // Each rank's backend part goes on the thread that made it.
+    threads.runAll([this](int64_t i) {
+      if (i < static_cast<int64_t>(ranks.size()))
+        ranks[i].reset();
+    });
+  }
+
+  void abort() {
+    aborted.store(true);
+    backend->abort();
+  }
+
+  /// Calls `body` on every rank's thread and stops the others on a failure.
+  Status runOnAll(const std::function<Status(tpsp_rt_rank &)> &body) {
+    FirstFailure failure;
+    threads.runAll([&](int64_t i) {
+      Status status = guarded([&] { return body(*ranks[i]); });
+      if (status.ok())
+        return;
+      failure.report(i, std::move(status));
+      abort();
+    });
+    return failure.take();
+  }
+};
+
+World::World(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+World::~World() = default;
+
+int64_t World::numRanks() const { return mesh().numRanks(); }
+const RankMesh &World::mesh() const { return impl->context.mesh; }
+
+Status World::create(const WorldConfig &config, std::unique_ptr<World> &out) {
+  out.reset();
+  if (Status status = checkConfig(config); !status.ok())
+    return status;
+  BackendFactory factory;
+  if (Status status = findBackend(config.backend, factory); !status.ok())
+    return status;
+
+  auto impl = std::make_unique<Impl>();
+  BackendContext &context = impl->context;
+  context.config = config;
+  if (Status status = RankMesh::create(config.mesh, context.mesh); !status.ok())
+    return status;
+  int64_t ranks = context.mesh.numRanks();
+  if (config.threadsPerRank == 0)
+    context.config.threadsPerRank = coresPerRank(ranks);
+  context.activity = [world = impl.get()](int64_t rank) {
+    return world->ranks[rank]->activity();
+  };
+  if (Status status = factory(context, impl->backend); !status.ok())
+    return status;
+  for (int64_t i = 0; i < ranks; ++i)
+    impl->ranks.push_back(
+        std::make_unique<tpsp_rt_rank>(context, impl->aborted, i));
+  if (Status status = impl->threads.start(ranks); !status.ok())
+    return status;
+  Status status = impl->runOnAll([&](tpsp_rt_rank &rank) {
+    return impl->backend->createRank(rank.number, rank.backend);
+  });
+  if (status.ok())
+    out.reset(new World(std::move(impl)));
+  return status;
+}
+
+Status World::run(const std::function<Status(Rank &)> &body) {
+  if (impl->failed)
+    return {TPSP_RT_INVALID,
+            "an earlier run of this world failed; create a new world"};
+  Status status = impl->runOnAll([&](tpsp_rt_rank &context) {
+    Rank rank(context);
+    Status result = body(rank);
+    if (!result.ok())
+      return result;
+    return context.backend->synchronize();
+  });
+  impl->backend->runFinished();
+  impl->failed = !status.ok();
+  return status;
+}
+
+} // namespace tpsp::rt

@@ -1,0 +1,78 @@
+#include "Arena.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <sys/mman.h>
+
+namespace tpsp::rt {
+namespace {
+
+constexpr size_t hugePage = size_t(2) << 20;
+
+/// Below this the rounding up to huge pages costs more memory than their fewer
+/// address translations save time.
+constexpr size_t hugePageThreshold = 4 * hugePage;
+
+/// The system's estimate, or -1 if it gives none.
+int64_t availableBytes() {
+  std::ifstream file("/proc/meminfo");
+  std::string key;
+  int64_t kibibytes;
+  while (file >> key >> kibibytes) {
+    if (key == "MemAvailable:")
+      return kibibytes * 1024;
+    file.ignore(256, '\n');
+  }
+  return -1;
+}
+
+double gibibytes(int64_t bytes) { return bytes / double(int64_t(1) << 30); }
+
+} // namespace
+
+Status checkMemory(int64_t ranks, int64_t bytes) {
+  int64_t needed, available = availableBytes();
+  bool fits = !__builtin_mul_overflow(ranks, bytes, &needed) &&
+              (available < 0 || needed <= available);
+  if (fits)
+    return {};
+  return {TPSP_RT_INVALID,
+          fmt::format("{} ranks with arenas of {:.2f} GiB need {:.2f} GiB of "
+                      "memory, but {:.2f} GiB are available",
+                      ranks, gibibytes(bytes), ranks * gibibytes(bytes),
+                      gibibytes(available))};
+}
+
+Arena::~Arena() {
+  if (mapping)
+    munmap(mapping, mappedBytes);
+}
+
+Status Arena::allocate(int64_t bytes) {
+  if (bytes == 0)
+    return {};
+  bool huge = size_t(bytes) >= hugePageThreshold;
+  mappedBytes = size_t(bytes) + (huge ? hugePage : 0);
+  void *address = mmap(nullptr, mappedBytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (address == MAP_FAILED)
+    return {TPSP_RT_INTERNAL,
+            fmt::format("cannot map an arena of {:.2f} GiB: {}",
+                        gibibytes(bytes), std::strerror(errno))};
+  mapping = address;
+  auto aligned = reinterpret_cast<uintptr_t>(address);
+  if (huge) {
+    aligned = (aligned + hugePage - 1) / hugePage * hugePage;
+    // Only a hint: small pages work too.
+    (void)madvise(reinterpret_cast<void *>(aligned), size_t(bytes),
+                  MADV_HUGEPAGE);
+  }
+  start = reinterpret_cast<std::byte *>(aligned);
+  return {};
+}
+
+} // namespace tpsp::rt

@@ -1,0 +1,39 @@
+/// A rank's memory on the CPU.
+#ifndef TPSP_RUNTIME_CPU_ARENA_H
+#define TPSP_RUNTIME_CPU_ARENA_H
+
+#include "tpsp/Runtime/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tpsp::rt {
+
+/// Zeroed memory that becomes resident page by page as it is touched. Owns it.
+class Arena {
+public:
+  Arena() = default;
+  Arena(const Arena &) = delete;
+  Arena &operator=(const Arena &) = delete;
+  ~Arena();
+
+  /// `bytes` bytes aligned to 64, large arenas to 2 MiB and in huge pages.
+  /// INTERNAL if the system refuses. Called once.
+  Status allocate(int64_t bytes);
+
+  /// Null if empty.
+  std::byte *data() const { return start; }
+
+private:
+  void *mapping = nullptr;
+  size_t mappedBytes = 0;
+  std::byte *start = nullptr;
+};
+
+/// INVALID, naming both figures, if `ranks` arenas of `bytes` bytes are more
+/// than the memory that is now available.
+Status checkMemory(int64_t ranks, int64_t bytes);
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_CPU_ARENA_H

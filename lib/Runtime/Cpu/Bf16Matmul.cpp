@@ -1,0 +1,178 @@
+#include "CpuMatmul.h"
+
+#include "tpsp/Runtime/ElementType.h"
+
+#include <dnnl.hpp>
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <unordered_map>
+
+namespace tpsp::rt {
+namespace {
+
+using dnnl::memory;
+
+size_t roundUp(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+memory::desc operandDesc(memory::data_type type, int64_t rows, int64_t columns,
+                         int64_t ld, bool transpose) {
+  return memory::desc({rows, columns}, type,
+                      transpose ? memory::dims{1, ld} : memory::dims{ld, 1});
+}
+
+/// oneDNN's matmul with bf16 operands. It sums in f32; where there are several
+/// steps, they add up in an f32 matrix that is rounded once at the end.
+class Bf16Matmul final : public PreparedMatmul {
+public:
+  Bf16Matmul(const MatmulCommand &command, int threads);
+
+  Status run(const std::byte *a, const std::byte *b, std::byte *c,
+             ScratchBuffer &scratch) override;
+
+private:
+  /// A primitive's arguments, one set for each thread that walks points.
+  struct Arguments {
+    memory a, b, c, scratchpad;
+    std::unordered_map<int, memory> map;
+  };
+
+  void createPrimitives();
+  void createArguments();
+  void runPoint(int thread, MatmulOffsets point, const uint16_t *a,
+                const uint16_t *b, uint16_t *c, std::byte *scratch);
+  void execute(const dnnl::matmul &primitive, int thread, const uint16_t *a,
+               const uint16_t *b, void *c, std::byte *scratchpad);
+  void round(const float *sum, uint16_t *c) const;
+
+  bool accumulates() const { return walk.steps > 1; }
+  size_t sumBytes() const {
+    return accumulates() ? roundUp(command.m * command.n * sizeof(float)) : 0;
+  }
+
+  MatmulCommand command;
+  MatmulWalk walk;
+  LeadingDimensions ld;
+  dnnl::engine engine{dnnl::engine::kind::cpu, 0};
+  dnnl::stream stream{engine};
+  memory::desc descA, descB, descC;
+  /// `next` adds to its result.
+  dnnl::matmul first, next;
+  memory::desc scratchpadDesc;
+  std::vector<Arguments> arguments;
+};
+
+Bf16Matmul::Bf16Matmul(const MatmulCommand &command, int threads)
+    : command(command), walk(command, threads), ld(command) {
+  auto bf16 = memory::data_type::bf16;
+  descA = operandDesc(bf16, command.m, command.k, ld.a, command.transposeA);
+  descB = operandDesc(bf16, command.k, command.n, ld.b, command.transposeB);
+  descC = accumulates() ? operandDesc(memory::data_type::f32, command.m,
+                                      command.n, command.n, false)
+                        : operandDesc(bf16, command.m, command.n, ld.c, false);
+  // A primitive is laid out for the threads that OpenMP offers here; inside a
+  // team there will be one.
+  int offered = omp_get_max_threads();
+  omp_set_num_threads(walk.threads > 1 ? 1 : threads);
+  createPrimitives();
+  omp_set_num_threads(offered);
+  createArguments();
+}
+
+void Bf16Matmul::createPrimitives() {
+  auto create = [&](bool add) {
+    dnnl::primitive_attr attr;
+    attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    if (add) {
+      dnnl::post_ops sum;
+      sum.append_sum(1.0f);
+      attr.set_post_ops(sum);
+    }
+    dnnl::matmul::primitive_desc desc(
+        dnnl::matmul::desc(descA, descB, descC), attr, engine);
+    if (desc.scratchpad_desc().get_size() >= scratchpadDesc.get_size())
+      scratchpadDesc = desc.scratchpad_desc();
+    return dnnl::matmul(desc);
+  };
+  first = create(/*add=*/false);
+  if (accumulates())
+    next = create(/*add=*/true);
+}
+
+void Bf16Matmul::createArguments() {
+  arguments.resize(walk.threads);
+  for (Arguments &each : arguments) {
+    each.a = memory(descA, engine, nullptr);
+    each.b = memory(descB, engine, nullptr);
+    each.c = memory(descC, engine, nullptr);
+    each.scratchpad = memory(scratchpadDesc, engine, nullptr);
+    each.map = {{DNNL_ARG_SRC, each.a},
+                {DNNL_ARG_WEIGHTS, each.b},
+                {DNNL_ARG_DST, each.c},
+                {DNNL_ARG_SCRATCHPAD, each.scratchpad}};
+  }
+}
+
+Status Bf16Matmul::run(const std::byte *a, const std::byte *b, std::byte *c,
+                       ScratchBuffer &scratch) {
+  size_t perThread = roundUp(scratchpadDesc.get_size()) + sumBytes();
+  std::byte *base = scratch.reserve(perThread * walk.threads);
+  return walk.forEachPoint([&](int thread, MatmulOffsets point) -> Status {
+    try {
+      runPoint(thread, point, reinterpret_cast<const uint16_t *>(a),
+               reinterpret_cast<const uint16_t *>(b),
+               reinterpret_cast<uint16_t *>(c), base + thread * perThread);
+    } catch (const dnnl::error &error) {
+      return {TPSP_RT_INTERNAL,
+              fmt::format("oneDNN's matmul failed: {}", error.what())};
+    }
+    return {};
+  });
+}
+
+void Bf16Matmul::runPoint(int thread, MatmulOffsets point, const uint16_t *a,
+                          const uint16_t *b, uint16_t *c, std::byte *scratch) {
+  auto *sum = reinterpret_cast<float *>(scratch);
+  std::byte *scratchpad = scratch + sumBytes();
+  void *result = accumulates() ? static_cast<void *>(sum) : c + point.c;
+  for (int64_t i = 0; i < walk.steps; ++i) {
+    MatmulOffsets at = walk.step(point, i);
+    execute(i == 0 ? first : next, thread, a + at.a, b + at.b, result,
+            scratchpad);
+  }
+  if (accumulates())
+    round(sum, c + point.c);
+}
+
+void Bf16Matmul::execute(const dnnl::matmul &primitive, int thread,
+                         const uint16_t *a, const uint16_t *b, void *c,
+                         std::byte *scratchpad) {
+  Arguments &with = arguments[thread];
+  with.a.set_data_handle(const_cast<uint16_t *>(a));
+  with.b.set_data_handle(const_cast<uint16_t *>(b));
+  with.c.set_data_handle(c);
+  with.scratchpad.set_data_handle(scratchpad);
+  primitive.execute(stream, with.map);
+}
+
+void Bf16Matmul::round(const float *sum, uint16_t *c) const {
+#pragma omp parallel for if (walk.threads == 1)
+  for (int64_t i = 0; i < command.m; ++i)
+    for (int64_t j = 0; j < command.n; ++j)
+      c[i * ld.c + j] = floatToBf16(sum[i * command.n + j]);
+}
+
+} // namespace
+
+Status prepareBf16Matmul(const MatmulCommand &command, int threads,
+                         std::unique_ptr<PreparedMatmul> &out) {
+  try {
+    out = std::make_unique<Bf16Matmul>(command, threads);
+  } catch (const dnnl::error &error) {
+    return {TPSP_RT_INTERNAL,
+            fmt::format("oneDNN has no such matmul: {}", error.what())};
+  }
+  return {};
+}
+
+} // namespace tpsp::rt

@@ -1,0 +1,101 @@
+#include "CpuMatmul.h"
+
+#include "tpsp/Runtime/ElementType.h"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <cstring>
+
+namespace tpsp::rt {
+namespace {
+
+/// Above this a point is worth all threads: the library splits it well.
+constexpr double largePointFlops = 5e8;
+
+/// A sum over nothing: zeroes C.
+class EmptySum final : public PreparedMatmul {
+public:
+  EmptySum(const MatmulCommand &command)
+      : walk(command, 1), rows(command.m),
+        rowBytes(command.n * elementBytes(command.dtype)),
+        stride(LeadingDimensions(command).c * elementBytes(command.dtype)),
+        width(elementBytes(command.dtype)) {}
+
+  Status run(const std::byte *, const std::byte *, std::byte *c,
+             ScratchBuffer &) override {
+    return walk.forEachPoint([&](int, MatmulOffsets point) -> Status {
+      for (int64_t i = 0; i < rows; ++i)
+        std::memset(c + point.c * width + i * stride, 0, rowBytes);
+      return {};
+    });
+  }
+
+private:
+  MatmulWalk walk;
+  int64_t rows, rowBytes, stride, width;
+};
+
+} // namespace
+
+int teamThread() { return omp_get_thread_num(); }
+
+MatmulWalk::MatmulWalk(const MatmulCommand &command, int available)
+    : batch(command.batch), accumulate(command.accumulate) {
+  for (const MatmulLoop &loop : batch)
+    points *= loop.extent;
+  for (const MatmulLoop &loop : accumulate)
+    steps *= loop.extent;
+  double flops = 2.0 * command.m * command.n * command.k * steps;
+  if (points >= available && flops < largePointFlops)
+    threads = available;
+}
+
+MatmulOffsets MatmulWalk::at(const std::vector<MatmulLoop> &loops,
+                             int64_t index, MatmulOffsets offsets) {
+  // The last loop is the innermost.
+  for (size_t i = loops.size(); i-- > 0;) {
+    int64_t position = index % loops[i].extent;
+    index /= loops[i].extent;
+    offsets.a += position * loops[i].strideA;
+    offsets.b += position * loops[i].strideB;
+    offsets.c += position * loops[i].strideC;
+  }
+  return offsets;
+}
+
+Status prepareMatmul(const MatmulCommand &command, int threads,
+                     std::unique_ptr<PreparedMatmul> &out) {
+  MatmulWalk walk(command, threads);
+  if (command.k == 0 || walk.steps == 0 || walk.points == 0 ||
+      command.m == 0 || command.n == 0) {
+    out = std::make_unique<EmptySum>(command);
+    return {};
+  }
+  switch (command.dtype) {
+  case TPSP_RT_F32:
+    return prepareF32Matmul(command, threads, out);
+  case TPSP_RT_BF16:
+    return prepareBf16Matmul(command, threads, out);
+  case TPSP_RT_F64:
+    return prepareF64Matmul(command, threads, out);
+  default:
+    return {TPSP_RT_UNSUPPORTED,
+            fmt::format("a matmul of {}; expected f32, bf16 or f64",
+                        elementName(command.dtype))};
+  }
+}
+
+Status CpuRank::matmul(Call &call, const MatmulCommand &command) {
+  if (!call.state) {
+    std::unique_ptr<PreparedMatmul> prepared;
+    if (Status status = prepareMatmul(command, threads, prepared);
+        !status.ok())
+      return status;
+    call.state = std::move(prepared);
+  }
+  return static_cast<PreparedMatmul &>(*call.state)
+      .run(buffer(call, 0), buffer(call, 1), buffer(call, 2), scratch);
+}
+
+} // namespace tpsp::rt

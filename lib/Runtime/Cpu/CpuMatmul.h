@@ -1,0 +1,103 @@
+/// Matmuls on the CPU: one prepared object per command.
+///
+/// A matmul has *points* (its batch) and, for each, *steps* (its accumulation);
+/// every step is one library call on a rank-2 problem. Points are independent:
+/// many small ones are split over the threads, few or large ones use all
+/// threads inside the library.
+#ifndef TPSP_RUNTIME_CPU_CPUMATMUL_H
+#define TPSP_RUNTIME_CPU_CPUMATMUL_H
+
+#include "CpuBackend.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+
+namespace tpsp::rt {
+
+class PreparedMatmul : public CommandState {
+public:
+  /// Computes into `c`. The operands are the starts of the command's buffers.
+  virtual Status run(const std::byte *a, const std::byte *b, std::byte *c,
+                     ScratchBuffer &scratch) = 0;
+};
+
+/// Prepares `command`, which has been checked, for `threads` threads.
+/// UNSUPPORTED for integers. Called on the rank's thread.
+Status prepareMatmul(const MatmulCommand &command, int threads,
+                     std::unique_ptr<PreparedMatmul> &out);
+
+// The three below have at least one point, step and element of each extent.
+Status prepareF32Matmul(const MatmulCommand &command, int threads,
+                        std::unique_ptr<PreparedMatmul> &out);
+Status prepareBf16Matmul(const MatmulCommand &command, int threads,
+                         std::unique_ptr<PreparedMatmul> &out);
+Status prepareF64Matmul(const MatmulCommand &command, int threads,
+                        std::unique_ptr<PreparedMatmul> &out);
+
+/// In elements, from the starts of the buffers.
+struct MatmulOffsets {
+  int64_t a = 0, b = 0, c = 0;
+};
+
+/// How a command's points and steps are walked.
+struct MatmulWalk {
+  MatmulWalk(const MatmulCommand &command, int threads);
+
+  /// Point `index`, 0 <= index < points.
+  MatmulOffsets point(int64_t index) const { return at(batch, index, {}); }
+  /// Step `index` of a point.
+  MatmulOffsets step(MatmulOffsets point, int64_t index) const {
+    return at(accumulate, index, point);
+  }
+
+  /// Calls body(thread, point) -> Status for every point, and returns a
+  /// failure if there is one. `thread` is below `threads`.
+  template <typename Body> Status forEachPoint(const Body &body) const;
+
+  std::vector<MatmulLoop> batch, accumulate;
+  int64_t points = 1, steps = 1;
+  /// Threads that walk the points; 1 if the library uses them all itself.
+  int threads = 1;
+
+private:
+  static MatmulOffsets at(const std::vector<MatmulLoop> &loops, int64_t index,
+                          MatmulOffsets start);
+};
+
+/// The leading dimensions as BLAS wants them: at least a row, even where there
+/// is but one.
+struct LeadingDimensions {
+  explicit LeadingDimensions(const MatmulCommand &c)
+      : a(std::max({c.lda, c.transposeA ? c.m : c.k, int64_t(1)})),
+        b(std::max({c.ldb, c.transposeB ? c.k : c.n, int64_t(1)})),
+        c(std::max({c.ldc, c.n, int64_t(1)})) {}
+
+  int64_t a, b, c;
+};
+
+/// This thread's number in the innermost OpenMP team.
+int teamThread();
+
+template <typename Body>
+Status MatmulWalk::forEachPoint(const Body &body) const {
+  if (threads == 1) {
+    for (int64_t i = 0; i < points; ++i)
+      if (Status status = body(0, point(i)); !status.ok())
+        return status;
+    return {};
+  }
+  std::atomic<bool> failed{false};
+  Status failure;
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (int64_t i = 0; i < points; ++i) {
+    Status status = body(teamThread(), point(i));
+    if (!status.ok() && !failed.exchange(true))
+      failure = std::move(status);
+  }
+  return failure;
+}
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_CPU_CPUMATMUL_H

@@ -1,0 +1,65 @@
+/// Where the ranks of a group meet for a collective.
+///
+/// A collective of n ranks is: arrive (everybody's buffers become readable),
+/// read the others' buffers, sync (nobody reads any more). Waiting blocks and
+/// does not spin, because there may be more ranks than cores; it ends after the
+/// world's timeout or when the world is aborted. No call allocates unless it
+/// fails.
+#ifndef TPSP_RUNTIME_CPU_RENDEZVOUS_H
+#define TPSP_RUNTIME_CPU_RENDEZVOUS_H
+
+#include "tpsp/Runtime/Backend.h"
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+namespace tpsp::rt {
+
+class Rendezvous {
+public:
+  /// `ranks`: world numbers; a rank's position there is its *member* number.
+  Rendezvous(const BackendContext &world, std::vector<int64_t> ranks);
+
+  /// Announces `call`, whose buffers are in the arena at `arena`, and waits for
+  /// the rest. TIMEOUT names the missing ranks; INVALID if another rank makes a
+  /// different call; ABORTED.
+  Status arrive(int64_t member, const Call &call, std::byte *arena);
+
+  /// Waits until all have come here. The same failures.
+  Status sync(int64_t member, const Call &call);
+
+  /// Buffer `index` of a member's call. Between arrive and the last sync.
+  std::byte *buffer(int64_t member, size_t index) const {
+    return members[member].arena + members[member].call->buffers[index];
+  }
+
+  /// Makes all waits, pending and later, return ABORTED.
+  void abort();
+
+private:
+  struct Member {
+    const Call *call = nullptr;
+    std::byte *arena = nullptr;
+    bool here = false;
+  };
+
+  Status wait(std::unique_lock<std::mutex> &lock, int64_t member);
+  Status checkMatch(int64_t member, const Call &call) const;
+  Status timeout() const;
+
+  const BackendContext &world;
+  const std::vector<int64_t> ranks;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<Member> members;
+  int64_t arrived = 0;
+  uint64_t phase = 0;
+  bool aborted = false;
+};
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_CPU_RENDEZVOUS_H

@@ -1,0 +1,261 @@
+/// Matmuls of every layout against plain loops in double.
+#include "ConformanceWorld.h"
+
+#include "tpsp/Runtime/ElementType.h"
+
+#include <cmath>
+
+using namespace tpsp::rt;
+using namespace tpsp::rt::conformance;
+
+namespace {
+
+using Loops = std::vector<MatmulLoop>;
+
+/// Calls body(offsetA, offsetB, offsetC) for every point of the loops.
+template <typename Body>
+void forEachPoint(const Loops &loops, const Body &body,
+                  size_t depth = 0, int64_t a = 0, int64_t b = 0,
+                  int64_t c = 0) {
+  if (depth == loops.size())
+    return body(a, b, c);
+  const MatmulLoop &loop = loops[depth];
+  for (int64_t i = 0; i < loop.extent; ++i)
+    forEachPoint(loops, body, depth + 1, a + i * loop.strideA,
+                 b + i * loop.strideB, c + i * loop.strideC);
+}
+
+/// C as it should be: NaN where the command does not write.
+std::vector<double> expectedProduct(const MatmulCommand &m,
+                                    const std::vector<double> &a,
+                                    const std::vector<double> &b,
+                                    int64_t countC) {
+  std::vector<double> result(countC, std::nan(""));
+  forEachPoint(m.batch, [&](int64_t pa, int64_t pb, int64_t pc) {
+    for (int64_t i = 0; i < m.m; ++i)
+      for (int64_t j = 0; j < m.n; ++j) {
+        double sum = 0;
+        forEachPoint(m.accumulate, [&](int64_t sa, int64_t sb, int64_t) {
+          for (int64_t k = 0; k < m.k; ++k)
+            sum += a[pa + sa + (m.transposeA ? k * m.lda + i : i * m.lda + k)] *
+                   b[pb + sb + (m.transposeB ? j * m.ldb + k : k * m.ldb + j)];
+        });
+        result[pc + i * m.ldc + j] = sum;
+      }
+  });
+  return result;
+}
+
+/// Elements up to the last that the command touches.
+struct Counts {
+  int64_t a, b, c;
+};
+
+Counts countsOf(const MatmulCommand &m) {
+  auto last = [](int64_t rows, int64_t columns, int64_t ld) {
+    return (rows - 1) * ld + columns;
+  };
+  Counts counts = {m.transposeA ? last(m.k, m.m, m.lda)
+                                : last(m.m, m.k, m.lda),
+                   m.transposeB ? last(m.n, m.k, m.ldb)
+                                : last(m.k, m.n, m.ldb),
+                   last(m.m, m.n, m.ldc)};
+  for (const auto *loops : {&m.batch, &m.accumulate})
+    for (const MatmulLoop &loop : *loops) {
+      counts.a += (loop.extent - 1) * loop.strideA;
+      counts.b += (loop.extent - 1) * loop.strideB;
+      counts.c += (loop.extent - 1) * loop.strideC;
+    }
+  return counts;
+}
+
+/// A command with dense operands, padded by `padding` elements a row.
+MatmulCommand makeMatmul(int64_t dtype, int64_t m, int64_t n, int64_t k,
+                         int layout, int64_t padding) {
+  MatmulCommand c;
+  c.dtype = dtype;
+  c.m = m, c.n = n, c.k = k;
+  c.transposeA = layout & 1;
+  c.transposeB = layout & 2;
+  c.lda = (c.transposeA ? m : k) + padding;
+  c.ldb = (c.transposeB ? k : n) + padding;
+  c.ldc = n + padding;
+  return c;
+}
+
+class MatmulTest : public ConformanceTest {
+protected:
+  const char *testedCall() const override { return "matmul"; }
+
+  /// Runs the command twice on poisoned arenas and compares all of C's span,
+  /// gaps included.
+  void check(const MatmulCommand &m, double tolerance) {
+    Counts counts = countsOf(m);
+    int64_t width = elementBytes(m.dtype);
+    auto roundUp = [](int64_t bytes) { return (bytes + 127) / 64 * 64; };
+    int64_t offsetB = roundUp(counts.a * width);
+    int64_t offsetC = offsetB + roundUp(counts.b * width);
+    int64_t arena = offsetC + roundUp(counts.c * width);
+    Plan plan;
+    plan.add(tpsp_rt_matmul, m.encode(), {0, offsetB, offsetC});
+    auto world = makeWorld(config({}, arena));
+    ASSERT_NE(world, nullptr);
+    for (int step = 0; step < 2; ++step) {
+      auto a = randomValues(m.dtype, counts.a, random);
+      auto b = randomValues(m.dtype, counts.b, random);
+      auto bytesA = toBytes(m.dtype, a), bytesB = toBytes(m.dtype, b);
+      std::vector<std::byte> after;
+      Status status = world->run([&](Rank &rank) -> Status {
+        if (Status s = poison(rank, arena); !s.ok())
+          return s;
+        if (Status s = rank.write(0, bytesA.data(), counts.a * width); !s.ok())
+          return s;
+        if (Status s = rank.write(offsetB, bytesB.data(), counts.b * width);
+            !s.ok())
+          return s;
+        if (Status s = plan.step(rank); !s.ok())
+          return s;
+        return snapshot(rank, arena, after);
+      });
+      ASSERT_TRUE(status.ok()) << status.message();
+      auto got = fromBytes(m.dtype, after.data() + offsetC, counts.c);
+      compare(got, expectedProduct(m, a, b, counts.c), tolerance);
+    }
+  }
+
+private:
+  static void compare(const std::vector<double> &got,
+                      const std::vector<double> &expected, double tolerance) {
+    for (size_t i = 0; i < got.size(); ++i) {
+      if (std::isnan(expected[i]))
+        ASSERT_TRUE(std::isnan(got[i])) << "element " << i << " of a gap";
+      else
+        ASSERT_NEAR(got[i], expected[i],
+                    tolerance * (1 + std::fabs(expected[i])))
+            << "element " << i;
+    }
+  }
+};
+
+struct TypeCase {
+  int64_t dtype;
+  double tolerance;
+};
+
+/// Of sums of a few hundred products of numbers below 1. bf16: half a unit of
+/// the result's last place, as products and sums are f32.
+constexpr TypeCase types[] = {
+    {TPSP_RT_F32, 3e-6}, {TPSP_RT_BF16, 1.0 / 256}, {TPSP_RT_F64, 1e-14}};
+
+TEST_P(MatmulTest, OddExtentsAndLayouts) {
+  const int64_t extents[][3] = {{1, 1, 1},    {1, 17, 5},   {17, 1, 5},
+                                {5, 17, 1},   {1, 1, 129},  {7, 13, 11},
+                                {64, 32, 48}, {65, 127, 33}};
+  for (TypeCase type : types)
+    for (const auto &e : extents)
+      for (int layout = 0; layout < 4; ++layout)
+        for (int64_t padding : {0, 3}) {
+          SCOPED_TRACE(testing::Message()
+                       << elementName(type.dtype) << " " << e[0] << "x" << e[1]
+                       << "x" << e[2] << " layout " << layout << " padding "
+                       << padding << " seed " << testSeed());
+          check(makeMatmul(type.dtype, e[0], e[1], e[2], layout, padding),
+                type.tolerance);
+        }
+}
+
+TEST_P(MatmulTest, BatchesWithGapsAndBroadcasts) {
+  for (TypeCase type : types)
+    for (int layout = 0; layout < 4; ++layout) {
+      SCOPED_TRACE(testing::Message() << elementName(type.dtype) << " layout "
+                                      << layout << " seed " << testSeed());
+      MatmulCommand c = makeMatmul(type.dtype, 5, 6, 7, layout, 2);
+      int64_t a = 9 * 9, b = 9 * 9, area = 5 * 8 + 3;
+      c.batch = Loops{{3, a, b, area}};
+      check(c, type.tolerance);
+      c.batch = Loops{{2, 0, 3 * b, 3 * area}, {3, a, 0, area}};
+      check(c, type.tolerance);
+    }
+}
+
+/// Heads side by side in one row: the batch runs along the columns.
+TEST_P(MatmulTest, InterleavedBatch) {
+  for (TypeCase type : types) {
+    MatmulCommand c = makeMatmul(type.dtype, 9, 4, 8, 0, 0);
+    c.lda = 3 * 8, c.ldb = 3 * 4, c.ldc = 3 * 4;
+    c.batch = Loops{{3, 8, 4, 4}};
+    check(c, type.tolerance);
+  }
+}
+
+TEST_P(MatmulTest, AccumulatesOverLoops) {
+  for (TypeCase type : types)
+    for (int layout = 0; layout < 4; ++layout) {
+      SCOPED_TRACE(testing::Message() << elementName(type.dtype) << " layout "
+                                      << layout << " seed " << testSeed());
+      MatmulCommand c = makeMatmul(type.dtype, 5, 6, 7, layout, 1);
+      c.accumulate = Loops{{2, 200, 300, 0}, {3, 64, 80, 0}};
+      check(c, type.tolerance);
+      c.batch = Loops{{4, 11, 0, 5 * 7}};
+      check(c, type.tolerance);
+    }
+}
+
+/// 512 steps of one product each: a sum kept in bf16 would be far off.
+TEST_P(MatmulTest, AccumulatesInF32) {
+  MatmulCommand c = makeMatmul(TPSP_RT_BF16, 3, 4, 1, 0, 0);
+  c.accumulate = Loops{{512, 3, 4, 0}};
+  check(c, 1.0 / 256);
+}
+
+TEST_P(MatmulTest, ManySmallAndFewLargeItems) {
+  for (TypeCase type : types) {
+    MatmulCommand c = makeMatmul(type.dtype, 64, 48, 32, 2, 0);
+    c.batch = Loops{{32, 64 * 32, 48 * 32, 64 * 48}};
+    check(c, type.tolerance);
+  }
+  check(makeMatmul(TPSP_RT_F32, 300, 400, 200, 0, 0), 3e-6);
+  check(makeMatmul(TPSP_RT_BF16, 300, 400, 200, 1, 0), 1.0 / 256);
+}
+
+TEST_P(MatmulTest, EmptySumIsZero) {
+  for (TypeCase type : types) {
+    MatmulCommand c = makeMatmul(type.dtype, 3, 4, 0, 0, 0);
+    c.ldc = 6;
+    Plan plan;
+    plan.add(tpsp_rt_matmul, c.encode(), {0, 0, 0});
+    auto world = makeWorld(config({}, 256));
+    ASSERT_NE(world, nullptr);
+    std::vector<std::byte> after;
+    Status status = world->run([&](Rank &rank) -> Status {
+      if (Status s = poison(rank, 256); !s.ok())
+        return s;
+      if (Status s = plan.step(rank); !s.ok())
+        return s;
+      return snapshot(rank, 256, after);
+    });
+    ASSERT_TRUE(status.ok()) << status.message();
+    auto got = fromBytes(type.dtype, after.data(), 16);
+    for (int i = 0; i < 16; ++i) {
+      bool written = i % 6 < 4;
+      EXPECT_EQ(std::isnan(got[i]), !written) << i;
+      EXPECT_TRUE(!written || got[i] == 0) << i;
+    }
+  }
+}
+
+TEST_P(MatmulTest, IntegersAreUnsupported) {
+  Plan plan;
+  plan.add(tpsp_rt_matmul, makeMatmul(TPSP_RT_I32, 2, 2, 2, 0, 0).encode(),
+           {0, 64, 128});
+  auto world = makeWorld(config({}, 256));
+  ASSERT_NE(world, nullptr);
+  Status status = world->run([&](Rank &rank) { return plan.step(rank); });
+  EXPECT_EQ(status.code(), TPSP_RT_UNSUPPORTED) << status.message();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Backends, MatmulTest, testing::ValuesIn(conformingBackends()),
+    [](const auto &info) { return info.param.name; });
+
+} // namespace

@@ -1,0 +1,85 @@
+//===- AttentionTest.cpp - attention against its definition ---------------===//
+
+#include "TestTensors.h"
+
+using namespace tpsp::reference;
+
+namespace {
+
+// g queries share each key head h; f is a feature index of v's own.
+const Extents kExtents{{"b", 2}, {"s", 5}, {"t", 7}, {"g", 3},
+                       {"h", 2}, {"d", 4}, {"f", 3}};
+
+/// Softmax-weighted sums of v in two passes over every (query, key) pair, with
+/// v's features called f.
+Tensor naiveAttention(const Tensor &q, const Tensor &k, const Tensor &v,
+                      double scale, bool causal) {
+  Extents queries = kExtents;
+  for (const char *inner : {"t", "d", "f"})
+    queries.erase(inner);
+  Tensor y = zeros({"b", "s", "h", "g", "f"}, kExtents);
+  forEachPosition(queries, [&](Position p) {
+    const int64_t visible =
+        causal ? std::min(p["s"] + 1, kExtents.at("t")) : kExtents.at("t");
+    std::vector<double> weights(visible);
+    double sum = 0;
+    for (p["t"] = 0; p["t"] < visible; ++p["t"]) {
+      double score = 0;
+      for (p["d"] = 0; p["d"] < kExtents.at("d"); ++p["d"])
+        score += element(q, p) * element(k, p);
+      sum += weights[p["t"]] = std::exp(scale * score);
+    }
+    for (p["t"] = 0; p["t"] < visible; ++p["t"])
+      for (p["f"] = 0; p["f"] < kExtents.at("f"); ++p["f"])
+        element(y, p) += weights[p["t"]] / sum * element(v, p);
+  });
+  return y;
+}
+
+TEST(AttentionTest, GroupedQueriesAgainstLoops) {
+  const Tensor q = randomTensor({"b", "s", "h", "g", "d"}, kExtents, 1);
+  const Tensor k = randomTensor({"b", "t", "h", "d"}, kExtents, 2);
+  const Tensor v = randomTensor({"b", "t", "h", "f"}, kExtents, 3);
+  for (const bool causal : {false, true}) {
+    const Tensor want = naiveAttention(q, k, v, 0.3, causal);
+    expectNear(attention(q, k, v, "s", "t", "d", 0.3, causal, want.indices),
+               want);
+  }
+}
+
+TEST(AttentionTest, MultiQueryWithoutHeadsInKeys) {
+  const Tensor q = randomTensor({"g", "s", "d", "b", "h"}, kExtents, 1);
+  const Tensor k = randomTensor({"d", "t"}, kExtents, 2);
+  const Tensor v = randomTensor({"t", "f"}, kExtents, 3);
+  const Tensor want = naiveAttention(q, k, v, 1, true);
+  expectNear(attention(q, k, v, "s", "t", "d", 1, true, want.indices), want);
+}
+
+TEST(AttentionTest, ValuesMayReuseTheFeatureName) {
+  const Tensor q = randomTensor({"b", "s", "h", "g", "d"}, kExtents, 1);
+  const Tensor k = randomTensor({"b", "t", "h", "d"}, kExtents, 2);
+  const Tensor v = randomTensor({"b", "t", "h", "f"}, kExtents, 3);
+  const Tensor want = naiveAttention(q, k, v, 0.5, true);
+  Tensor got = attention(q, k, rename(v, {"b", "t", "h", "d"}), "s", "t", "d",
+                         0.5, true, {"b", "s", "h", "g", "d"});
+  expectNear(rename(got, want.indices), want);
+}
+
+TEST(AttentionTest, FailedPreconditions) {
+  const Tensor q = full({"s", "d"}, {2, 3}, 1), k = full({"t", "d"}, {2, 3}, 1);
+  const IndexNames names = {"s", "d"};
+  std::string error;
+  expectError(attention(k, k, k, "s", "t", "d", 1, true, names, &error), error,
+              "q must have 's'");
+  error.clear();
+  expectError(attention(q, q, k, "s", "t", "d", 1, true, names, &error), error,
+              "k and v must have 't'");
+  error.clear();
+  expectError(attention(q, k, k, "s", "t", "x", 1, true, names, &error), error,
+              "'x'");
+  error.clear();
+  expectError(attention(q, k, k, "s", "t", "d", 1, true, {"z"}, &error), error,
+              "'z'");
+}
+
+} // namespace

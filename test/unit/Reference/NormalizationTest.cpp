@@ -1,0 +1,116 @@
+//===- NormalizationTest.cpp - softmax, layerNorm, rmsNorm ----------------===//
+
+#include "TestTensors.h"
+
+using namespace tpsp::reference;
+
+namespace {
+
+const Extents kExtents{{"b", 3}, {"q", 7}, {"t", 5}, {"h", 2}};
+
+/// Softmax by its definition, without the shift by the maximum.
+Tensor naiveSoftmax(const Tensor &x, const std::string &index, double scale,
+                    const std::string &query) {
+  Tensor y = zeros(x.indices, kExtents), sums = y;
+  forEachPosition(kExtents, [&](const Position &p) {
+    if (query.empty() || p.at(index) <= p.at(query))
+      element(y, p) = std::exp(scale * element(x, p));
+  });
+  Tensor result = y;
+  forEachPosition(kExtents, [&](const Position &p) {
+    double sum = 0;
+    Position other = p;
+    for (int64_t i = 0; i < kExtents.at(index); ++i) {
+      other[index] = i;
+      sum += element(y, other);
+    }
+    element(result, p) = element(y, p) / sum;
+  });
+  return result;
+}
+
+TEST(SoftmaxTest, AgainstTheDefinition) {
+  for (const IndexNames &layout :
+       {IndexNames{"b", "h", "q", "t"}, IndexNames{"t", "q", "b", "h"},
+        IndexNames{"q", "b", "t", "h"}}) {
+    const Tensor x = randomTensor(layout, kExtents, 1);
+    expectNear(softmax(x, "t", -0.7), naiveSoftmax(x, "t", -0.7, ""));
+    // Fewer keys than queries, and the other way round.
+    expectNear(softmax(x, "t", 1.3, "q"), naiveSoftmax(x, "t", 1.3, "q"));
+    expectNear(softmax(x, "q", 1.3, "t"), naiveSoftmax(x, "q", 1.3, "t"));
+  }
+}
+
+TEST(SoftmaxTest, RowsSumToOneForHugeArguments) {
+  Tensor x = randomTensor({"b", "t", "q"}, kExtents, 2);
+  for (double &value : x.data)
+    value = 1e6 * value + 1e8;
+  for (const double sum : reduceSum(softmax(x, "t"), {"q", "b"}).data)
+    EXPECT_NEAR(sum, 1, 1e-14);
+}
+
+TEST(SoftmaxTest, ExtentOneEmptyAndErrors) {
+  EXPECT_EQ(softmax(full({"i", "j"}, {3, 1}, 5), "j").data,
+            std::vector<double>(3, 1.0));
+  EXPECT_TRUE(softmax(full({"i", "j"}, {3, 0}, 5), "j").isValid());
+  std::string error;
+  const Tensor x = full({"i", "j"}, {3, 2}, 5);
+  expectError(softmax(x, "k", 1, {}, &error), error, "'k'");
+  error.clear();
+  expectError(softmax(x, "j", 1, "k", &error), error, "query index 'k'");
+  error.clear();
+  expectError(softmax(x, "j", 1, "j", &error), error, "query index 'j'");
+}
+
+/// (x - mean) / sqrt(mean square of the same + eps) over q and h, with the
+/// mean taken as 0 for rmsNorm.
+Tensor naiveNorm(const Tensor &x, bool centered, double eps) {
+  const Extents kept{{"b", kExtents.at("b")}, {"t", kExtents.at("t")}};
+  const double count = kExtents.at("q") * kExtents.at("h");
+  Tensor sums = zeros({"b", "t"}, kExtents), squares = sums, y = x;
+  forEachPosition(kExtents, [&](const Position &p) {
+    element(sums, p) += centered ? element(x, p) : 0.0;
+  });
+  forEachPosition(kExtents, [&](const Position &p) {
+    element(y, p) -= element(sums, p) / count;
+    element(squares, p) += element(y, p) * element(y, p);
+  });
+  forEachPosition(kExtents, [&](const Position &p) {
+    element(y, p) /= std::sqrt(element(squares, p) / count + eps);
+  });
+  return y;
+}
+
+TEST(NormTest, AgainstLoops) {
+  const Tensor x = randomTensor({"q", "b", "h", "t"}, kExtents, 3);
+  const Tensor gain = randomTensor({"h", "q"}, kExtents, 4);
+  const Tensor bias = randomTensor({"q"}, kExtents, 5);
+  for (const bool centered : {false, true}) {
+    Tensor want = naiveNorm(x, centered, 0.01);
+    if (centered)
+      expectNear(layerNorm(x, nullptr, nullptr, {"h", "q"}, 0.01), want);
+    else
+      expectNear(rmsNorm(x, nullptr, {"h", "q"}, 0.01), want);
+    forEachPosition(kExtents, [&](const Position &p) {
+      element(want, p) *= element(gain, p);
+      element(want, p) += centered ? element(bias, p) : 0.0;
+    });
+    if (centered)
+      expectNear(layerNorm(x, &gain, &bias, {"q", "h"}, 0.01), want);
+    else
+      expectNear(rmsNorm(x, &gain, {"q", "h"}, 0.01), want);
+  }
+}
+
+TEST(NormTest, FailedPreconditions) {
+  const Tensor x = full({"i", "j"}, {3, 2}, 5), gain = full({"k"}, {2}, 1);
+  std::string error;
+  expectError(rmsNorm(x, nullptr, {"k"}, 0, &error), error, "rmsNorm");
+  error.clear();
+  expectError(layerNorm(x, &gain, nullptr, {"j"}, 0, &error), error, "{k}");
+  error.clear();
+  expectError(layerNorm(Tensor{}, nullptr, nullptr, {"j"}, 0, &error), error,
+              "invalid");
+}
+
+} // namespace

@@ -1,0 +1,104 @@
+//===- ScalarFunctionsTest.cpp - the table of scalar functions ------------===//
+
+#include "TestTensors.h"
+
+using namespace tpsp::reference;
+
+namespace {
+
+double apply(const std::string &name, std::vector<double> arguments) {
+  const ScalarFunction *function = findScalarFunction(name);
+  if (!function || !function->accepts(int(arguments.size())))
+    return std::numeric_limits<double>::quiet_NaN();
+  return function->evaluate(arguments.data(), int(arguments.size()));
+}
+
+/// Arguments around 0 and far enough out to saturate; logarithms and roots
+/// are given their squares instead.
+const std::vector<double> kArguments = {-6,   -2.5, -1.25, -0.7, -0.01,
+                                        0.02, 0.5,  1.75,  3,    7};
+
+bool needsPositive(const std::string &name) {
+  return name == "log" || name == "sqrt" || name == "rsqrt";
+}
+
+const char *const kUnary[] = {"neg",  "exp",   "log",    "tanh",
+                              "sqrt", "rsqrt", "square", "sigmoid",
+                              "relu", "silu",  "gelu",   "gelu_erf"};
+
+TEST(ScalarFunctionsTest, TextbookFormulas) {
+  const double c = std::sqrt(2 / std::acos(-1.0));
+  for (const double x : kArguments) {
+    const double s = 1 / (1 + std::exp(-x)), p = x * x;
+    const std::map<std::string, std::pair<double, double>> wants = {
+        {"neg", {x, -x}},
+        {"exp", {x, std::exp(x)}},
+        {"log", {p, std::log(p)}},
+        {"tanh", {x, std::tanh(x)}},
+        {"sqrt", {p, std::abs(x)}},
+        {"rsqrt", {p, 1 / std::abs(x)}},
+        {"square", {x, p}},
+        {"sigmoid", {x, s}},
+        {"relu", {x, std::max(x, 0.0)}},
+        {"silu", {x, x * s}},
+        {"gelu",
+         {x, 0.5 * x * (1 + std::tanh(c * (x + 0.044715 * x * x * x)))}},
+        {"gelu_erf", {x, 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)))}}};
+    for (const char *name : kUnary)
+      EXPECT_NEAR(apply(name, {wants.at(name).first}), wants.at(name).second,
+                  1e-13 * std::max(1.0, std::abs(wants.at(name).second)))
+          << name << " of " << wants.at(name).first;
+  }
+}
+
+TEST(ScalarFunctionsTest, SlopesMatchFiniteDifferences) {
+  for (const std::string name : kUnary)
+    for (const double argument : kArguments) {
+      const double x =
+          needsPositive(name) ? argument * argument + 0.1 : argument;
+      // Five points: an error of order h^4 leaves room below 1e-7.
+      const double h = 1e-3;
+      const auto f = [&](double steps) { return apply(name, {x + steps * h}); };
+      const double want = (8 * (f(1) - f(-1)) - (f(2) - f(-2))) / (12 * h);
+      EXPECT_NEAR(apply("slope." + name, {x}), want,
+                  1e-7 * std::max(1.0, std::abs(want)))
+          << name << " at " << x;
+    }
+}
+
+TEST(ScalarFunctionsTest, BinaryAndVariadic) {
+  EXPECT_EQ(apply("sub", {5, 7}), -2);
+  EXPECT_EQ(apply("mul", {5, 7}), 35);
+  EXPECT_EQ(apply("div", {5, 4}), 1.25);
+  EXPECT_EQ(apply("maximum", {5, 7}), 7);
+  EXPECT_EQ(apply("maximum", {-5, -7}), -5);
+  EXPECT_EQ(apply("add", {1}), 1);
+  EXPECT_EQ(apply("add", {1, 2, 3, 4}), 10);
+}
+
+TEST(ScalarFunctionsTest, FarAwayArgumentsStayFinite) {
+  for (const std::string name :
+       {"tanh", "sigmoid", "relu", "silu", "gelu", "gelu_erf"})
+    for (const double x : {-1000.0, 1000.0, 0.0}) {
+      EXPECT_TRUE(std::isfinite(apply(name, {x}))) << name << " of " << x;
+      EXPECT_TRUE(std::isfinite(apply("slope." + name, {x})))
+          << "slope of " << name << " at " << x;
+    }
+}
+
+TEST(ScalarFunctionsTest, NaNsAreKept) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const char *name : kUnary)
+    EXPECT_TRUE(std::isnan(apply(name, {nan}))) << name;
+  EXPECT_TRUE(std::isnan(apply("maximum", {nan, 1})));
+  EXPECT_TRUE(std::isnan(apply("maximum", {1, nan})));
+}
+
+TEST(ScalarFunctionsTest, UnknownNames) {
+  EXPECT_EQ(findScalarFunction("slope.mul"), nullptr);
+  EXPECT_EQ(findScalarFunction(""), nullptr);
+  EXPECT_FALSE(findScalarFunction("mul")->accepts(3));
+  EXPECT_FALSE(findScalarFunction("add")->accepts(0));
+}
+
+} // namespace

@@ -1,0 +1,150 @@
+/// The trace backend prints each call in a form that tests can hold.
+#include "tpsp/Runtime/BuiltinBackends.h"
+#include "tpsp/Runtime/Commands.h"
+#include "tpsp/Runtime/World.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdio>
+
+using namespace tpsp::rt;
+
+namespace {
+
+tpsp_rt_command makeCommand(const Params &params,
+                            const std::vector<int64_t> &buffers,
+                            const char *name, int64_t id, int64_t stream = 0) {
+  return {id,
+          stream,
+          params.data(),
+          int64_t(params.size()),
+          buffers.data(),
+          int64_t(buffers.size()),
+          nullptr,
+          name};
+}
+
+std::string contents(std::FILE *file) {
+  std::string text;
+  std::rewind(file);
+  for (int c; (c = std::fgetc(file)) != EOF;)
+    text += char(c);
+  return text;
+}
+
+/// Runs `body` on a 2x2 mesh and gives what was printed.
+std::string trace(bool allRanks, const std::function<Status(Rank &)> &body) {
+  registerBuiltinBackends();
+  std::FILE *file = std::tmpfile();
+  WorldConfig config;
+  config.backend = "trace";
+  config.mesh = {{"dp", 2}, {"tp", 2}};
+  config.arenaBytes = int64_t(1) << 50; // More than any machine has.
+  config.numEvents = 4;
+  config.traceOutput = file;
+  config.traceAllRanks = allRanks;
+  std::unique_ptr<World> world;
+  Status status = World::create(config, world);
+  EXPECT_TRUE(status.ok()) << status.message();
+  if (status.ok())
+    status = world->run(body);
+  EXPECT_TRUE(status.ok()) << status.message();
+  std::string text = contents(file);
+  std::fclose(file);
+  return text;
+}
+
+void doNothing(void *const *, const int64_t *, int64_t, int64_t) {}
+
+TEST(Trace, PrintsEveryCall) {
+  MatmulCommand matmul;
+  matmul.m = 512, matmul.n = 1024, matmul.k = 4096;
+  matmul.lda = 4096, matmul.ldb = 4096, matmul.ldc = 1024;
+  matmul.transposeB = true;
+  matmul.batch = {{2, 1, 1, 1}, {3, 1, 1, 1}};
+  KernelCommand kernel;
+  kernel.grid = 16;
+  kernel.positions = {{64, {1}}, {8, {}}};
+  ShardCommand shard;
+  shard.dtype = TPSP_RT_BF16;
+  shard.axes = {1};
+  shard.outer = 2, shard.chunk = 512;
+  AllReduceCommand reduce;
+  reduce.axes = {0, 1};
+  reduce.reduction = TPSP_RT_MAX;
+  reduce.counts = {8, 16};
+  AllToAllCommand exchange;
+  exchange.axes = {0};
+  exchange.gather = 4, exchange.scatter = 8, exchange.c = 16;
+  PermuteCommand permute;
+  permute.axes = {1};
+  permute.count = 32;
+  permute.source = {1, 0};
+  EventCommand event;
+  event.event = 2;
+
+  std::string text = trace(/*allRanks=*/false, [&](Rank &rank) -> Status {
+    auto issue = [&, id = int64_t(0)](auto call, const Params &params,
+                                      const std::vector<int64_t> &buffers,
+                                      int64_t stream = 0) mutable {
+      tpsp_rt_command command =
+          makeCommand(params, buffers, "%x", id++, stream);
+      command.kernel = doNothing;
+      EXPECT_EQ(call(rank.handle(), &command), TPSP_RT_OK)
+          << tpsp_rt_last_error(rank.handle());
+    };
+    issue(tpsp_rt_matmul, matmul.encode(), {0, 8192, 65536});
+    issue(tpsp_rt_kernel, kernel.encode(), {0, 64});
+    issue(tpsp_rt_slice, shard.encode(), {0, 8192});
+    issue(tpsp_rt_event_record, event.encode(), {});
+    issue(tpsp_rt_event_wait, event.encode(), {}, 1);
+    issue(tpsp_rt_all_gather, shard.encode(), {0, 8192}, 1);
+    issue(tpsp_rt_reduce_scatter, shard.encode(), {0, 8192}, 1);
+    issue(tpsp_rt_all_reduce, reduce.encode(), {0, 0, 64, 128});
+    issue(tpsp_rt_all_to_all, exchange.encode(), {0, 8192});
+    issue(tpsp_rt_permute, permute.encode(), {0, 8192});
+    return {};
+  });
+  EXPECT_EQ(text, R"(rank 0 stream 0 matmul m=512 n=1024 k=4096 transposeB batch=2x3 f32 A@0 B@8192 C@65536 "%x"
+rank 0 stream 0 kernel grid=16 positions=0,0 @0 @64 "%x"
+rank 0 stream 0 slice axes=tp outer=2 chunk=512 bf16 src@0 dst@8192 "%x"
+rank 0 stream 0 event_record event=2 "%x"
+rank 0 stream 1 event_wait event=2 "%x"
+rank 0 stream 1 all_gather axes=tp outer=2 chunk=512 bf16 src@0 dst@8192 "%x"
+rank 0 stream 1 reduce_scatter axes=tp sum outer=2 chunk=512 bf16 src@0 dst@8192 "%x"
+rank 0 stream 0 all_reduce axes=dp,tp max counts=8,16 f32 src@0 dst@0 src@64 dst@128 "%x"
+rank 0 stream 0 all_to_all axes=dp gather-first a=1 gather=4 b=1 scatter=8 c=16 f32 src@0 dst@8192 "%x"
+rank 0 stream 0 permute axes=tp source=1,0 count=32 f32 src@0 dst@8192 "%x"
+)");
+}
+
+TEST(Trace, RanksPrintInOrderWhenAsked) {
+  KernelCommand kernel;
+  kernel.positions = {{10, {1, 0}}};
+  Params params = kernel.encode();
+  std::string text = trace(/*allRanks=*/true, [&](Rank &rank) -> Status {
+    tpsp_rt_command command = makeCommand(params, {}, "", 0);
+    command.kernel = doNothing;
+    return rank.result(tpsp_rt_kernel(rank.handle(), &command));
+  });
+  EXPECT_EQ(text, R"(rank 0 stream 0 kernel grid=1 positions=0 "kernel"
+rank 1 stream 0 kernel grid=1 positions=20 "kernel"
+rank 2 stream 0 kernel grid=1 positions=10 "kernel"
+rank 3 stream 0 kernel grid=1 positions=30 "kernel"
+)");
+}
+
+TEST(Trace, HasNoMemory) {
+  trace(/*allRanks=*/false, [&](Rank &rank) -> Status {
+    EXPECT_EQ(rank.hostAddress(0), nullptr);
+    int64_t value = 7;
+    if (Status s = rank.write(0, &value, sizeof value); !s.ok())
+      return s;
+    if (Status s = rank.read(0, &value, sizeof value); !s.ok())
+      return s;
+    EXPECT_EQ(value, 0);
+    return {};
+  });
+}
+
+} // namespace

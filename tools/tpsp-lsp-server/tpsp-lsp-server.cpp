@@ -1,0 +1,13 @@
+// tpsp-lsp-server: diagnostics, hover and navigation for .mlir model files in
+// an editor that speaks the language server protocol.
+#include "tpsp/InitAll.h"
+
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
+#include "llvm/Support/LogicalResult.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  tpsp::registerAllDialects(registry);
+  return failed(mlir::MlirLspServerMain(argc, argv, registry));
+}
