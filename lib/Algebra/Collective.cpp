@@ -39,7 +39,7 @@ public:
     // Every pass brings a dimension nearer to its goal; the loop ends because
     // a gather, the last resort, leaves only prefixes of the goal behind.
     while (now != goal) {
-      if (permuteOrder() || scatterPending() || sliceFree() || moveAcross() ||
+      if (permuteOrder() || sliceFree() || scatterPending() || moveAcross() ||
           reducePending() || gatherExtra())
         continue;
       break;
@@ -52,9 +52,20 @@ private:
   llvm::ArrayRef<AxisId> extra(unsigned dim) const {
     return llvm::ArrayRef<AxisId>(now.dims[dim]).drop_front(shared(dim));
   }
-  /// Axes that dims[dim] still lacks.
-  llvm::ArrayRef<AxisId> missing(unsigned dim) const {
-    return llvm::ArrayRef<AxisId>(goal.dims[dim]).drop_front(shared(dim));
+  /// Axes that dims[dim] still lacks. They may come behind axes that stay,
+  /// whatever the order: a permute mends it in the end.
+  AxisList missing(unsigned dim) const {
+    AxisList lacking;
+    for (AxisId axis : goal.dims[dim])
+      if (!llvm::is_contained(now.dims[dim], axis))
+        lacking.push_back(axis);
+    return lacking;
+  }
+  /// Whether an axis has to leave dims[dim] before another may come.
+  bool isBlocked(unsigned dim) const {
+    return llvm::any_of(now.dims[dim], [&](AxisId axis) {
+      return !llvm::is_contained(goal.dims[dim], axis);
+    });
   }
   unsigned shared(unsigned dim) const {
     unsigned n = 0;
@@ -95,17 +106,17 @@ private:
     return false;
   }
 
-  /// The leading run of missing(dim) for which `accept` holds, provided that
-  /// nothing stands before it.
+  /// The leading run of missing(dim) for which `accept` holds.
   template <typename Accept>
   bool appendRun(CollectiveKind kind, Accept accept) {
     for (unsigned dim = 0; dim < now.dims.size(); ++dim) {
-      if (!extra(dim).empty())
+      if (isBlocked(dim))
         continue;
-      llvm::ArrayRef<AxisId> run = missing(dim).take_while(accept);
+      AxisList lacking = missing(dim);
+      auto run = llvm::ArrayRef<AxisId>(lacking).take_while(accept);
       if (run.empty())
         continue;
-      add(kind, AxisList(run.begin(), run.end()), std::nullopt, dim);
+      add(kind, run, std::nullopt, dim);
       return true;
     }
     return false;
@@ -123,13 +134,13 @@ private:
   bool moveAcross() {
     for (unsigned from = 0; from < now.dims.size(); ++from) {
       for (unsigned to = 0; to < now.dims.size(); ++to) {
-        if (from == to || !extra(to).empty())
+        if (from == to || isBlocked(to))
           continue;
-        for (size_t n = std::min(extra(from).size(), missing(to).size()); n;
-             --n) {
-          if (extra(from).take_back(n) != missing(to).take_front(n))
+        AxisList lacking = missing(to);
+        for (size_t n = std::min(extra(from).size(), lacking.size()); n; --n) {
+          auto run = llvm::ArrayRef<AxisId>(lacking).take_front(n);
+          if (extra(from).take_back(n) != run)
             continue;
-          AxisList run(missing(to).take_front(n));
           add(CollectiveKind::AllToAll, run, from, to);
           return true;
         }
@@ -153,7 +164,7 @@ private:
 
   bool gatherExtra() {
     for (unsigned dim = 0; dim < now.dims.size(); ++dim) {
-      if (extra(dim).empty())
+      if (!isBlocked(dim))
         continue;
       AxisList axes(extra(dim));
       add(CollectiveKind::AllGather, axes, dim, std::nullopt);

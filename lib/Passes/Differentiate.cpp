@@ -58,8 +58,8 @@ public:
     function.getAllResultAttrs(resultAttrs);
     SmallVector<BlockArgument> inputs(body.getArguments());
 
-    for (Value result : ret.getOperands())
-      addCotangent(body, result, argAttrs);
+    for (auto [i, result] : llvm::enumerate(ret.getOperands()))
+      addCotangent(body, result, i, argAttrs);
     SmallVector<Value> results(ret.getOperands());
 
     builder.setInsertionPoint(ret);
@@ -74,7 +74,8 @@ public:
       if (!gradient)
         gradient = zero(input);
       results.push_back(gradient);
-      resultAttrs.push_back(named("g[" + tensorName(input) + "]"));
+      resultAttrs.push_back(named("g[" + tensorName(input) + "]",
+                                  gradientAttrName, input.getArgNumber()));
     }
     ret->setOperands(results);
     function.setFunctionType(builder.getFunctionType(
@@ -87,9 +88,11 @@ public:
 private:
   static bool isBackward(Operation *op) { return op->hasAttr(backwardAttrName); }
 
-  DictionaryAttr named(const Twine &name) {
+  /// {tpsp.name = name, relation = number}
+  DictionaryAttr named(const Twine &name, StringRef relation, unsigned number) {
     return builder.getDictionaryAttr(
-        builder.getNamedAttr(nameAttrName, builder.getStringAttr(name)));
+        {builder.getNamedAttr(nameAttrName, builder.getStringAttr(name)),
+         builder.getNamedAttr(relation, builder.getI64IntegerAttr(number))});
   }
 
   /// Values that depend on a differentiable argument.
@@ -105,13 +108,14 @@ private:
             active.insert(result);
   }
 
-  void addCotangent(Block &body, Value result,
+  void addCotangent(Block &body, Value result, unsigned number,
                     SmallVectorImpl<DictionaryAttr> &argAttrs) {
     if (!isDifferentiable(result.getType()))
       return;
     BlockArgument cotangent =
         body.addArgument(gradientType(result.getType()), result.getLoc());
-    argAttrs.push_back(named("g[" + tensorName(result) + "]"));
+    argAttrs.push_back(named("g[" + tensorName(result) + "]",
+                             cotangentAttrName, number));
     contributions[result].push_back(cotangent);
   }
 

@@ -176,7 +176,8 @@ double combine(int64_t reduction, double a, double b) {
 struct ShardSizes {
   int64_t outer, chunk;
 };
-constexpr ShardSizes shardSizes[] = {{1, 1}, {1, 130}, {7, 1}, {3, 17}, {2, 64}};
+constexpr ShardSizes shardSizes[] = {
+    {1, 1}, {1, 130}, {7, 1}, {3, 17}, {2, 64}};
 
 /// Calls body(exchange, command) with a ShardCommand for every mesh, axis list,
 /// element type and size.
@@ -193,8 +194,13 @@ template <typename Body> void forEachShard(EntryPoint call, const Body &body) {
           int64_t part = c.outer * c.chunk;
           int64_t whole = part * int64_t(groupOf(mesh, 0, axes).size());
           bool gathers = call == tpsp_rt_all_gather;
-          body(Exchange{call, {}, dtype, mesh, axes,
-                        {gathers ? part : whole}, {gathers ? whole : part}},
+          body(Exchange{call,
+                        {},
+                        dtype,
+                        mesh,
+                        axes,
+                        {gathers ? part : whole},
+                        {gathers ? whole : part}},
                c);
         }
 }
@@ -223,18 +229,18 @@ class AllGatherTest : public CollectiveTest {
 };
 
 TEST_P(AllGatherTest, PutsPartsInGroupOrder) {
-  forEachShard(tpsp_rt_all_gather, [&](Exchange exchange,
-                                       const ShardCommand &c) {
-    exchange.params = c.encode();
-    check(exchange, [&](const Exchange::View &view) {
-      std::vector<double> result;
-      for (int64_t o = 0; o < c.outer; ++o)
-        for (const auto *source : view.sources)
-          for (int64_t i = 0; i < c.chunk; ++i)
-            result.push_back((*source)[0][o * c.chunk + i]);
-      return std::vector<std::vector<double>>{result};
-    });
-  });
+  forEachShard(tpsp_rt_all_gather,
+               [&](Exchange exchange, const ShardCommand &c) {
+                 exchange.params = c.encode();
+                 check(exchange, [&](const Exchange::View &view) {
+                   std::vector<double> result;
+                   for (int64_t o = 0; o < c.outer; ++o)
+                     for (const auto *source : view.sources)
+                       for (int64_t i = 0; i < c.chunk; ++i)
+                         result.push_back((*source)[0][o * c.chunk + i]);
+                   return std::vector<std::vector<double>>{result};
+                 });
+               });
 }
 
 class ReduceScatterTest : public CollectiveTest {
@@ -269,8 +275,8 @@ protected:
   const char *testedCall() const override { return "all_reduce"; }
 
   void checkAllReduce(AllReduceCommand c, const Mesh &mesh, bool inPlace) {
-    Exchange exchange{tpsp_rt_all_reduce, c.encode(), c.dtype,  mesh,
-                      c.axes,             c.counts,   c.counts, inPlace};
+    Exchange exchange{tpsp_rt_all_reduce, c.encode(), c.dtype, mesh, c.axes,
+                      c.counts,           c.counts,   inPlace};
     exchange.tolerance = reductionTolerance(c.dtype, c.reduction);
     check(exchange, [&](const Exchange::View &view) {
       auto result = *view.sources[0];
@@ -383,8 +389,13 @@ TEST_P(AllToAllTest, MovesShardsBetweenDimensions) {
             int64_t count = int64_t(groupOf(mesh, 0, axes).size());
             for (int64_t extent : size)
               count *= extent;
-            check(Exchange{tpsp_rt_all_to_all, c.encode(), dtype, mesh, axes,
-                           {count}, {count}},
+            check(Exchange{tpsp_rt_all_to_all,
+                           c.encode(),
+                           dtype,
+                           mesh,
+                           axes,
+                           {count},
+                           {count}},
                   [&](const Exchange::View &view) {
                     return std::vector<std::vector<double>>{
                         expectedAllToAll(c, view)};
@@ -408,8 +419,13 @@ TEST_P(PermuteTest, FetchesFromTheSource) {
           for (size_t q = 0; q < groupOf(mesh, 0, axes).size(); ++q)
             c.source.push_back(int64_t(q));
           std::shuffle(c.source.begin(), c.source.end(), random);
-          check(Exchange{tpsp_rt_permute, c.encode(), dtype, mesh, axes,
-                         {count}, {count}},
+          check(Exchange{tpsp_rt_permute,
+                         c.encode(),
+                         dtype,
+                         mesh,
+                         axes,
+                         {count},
+                         {count}},
                 [&](const Exchange::View &view) {
                   return *view.sources[c.source[view.self]];
                 });

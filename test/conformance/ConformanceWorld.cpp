@@ -16,12 +16,14 @@ struct Exclusion {
 
 /// "*" is every call.
 constexpr Exclusion exclusions[] = {
-    {"trace", "*", "computes nothing by design; TraceTest holds what it prints"},
+    {"trace", "*",
+     "computes nothing by design; TraceTest holds what it prints"},
 };
 
 /// A function, since test suites are instantiated before main.
 std::vector<BackendCase> knownBackends() {
-  return {{"Cpu", "cpu", 1}, {"CpuTwoThreads", "cpu", 2}, {"Trace", "trace", 1}};
+  return {
+      {"Cpu", "cpu", 1}, {"CpuTwoThreads", "cpu", 2}, {"Trace", "trace", 1}};
 }
 
 /// Calls visitor(T()) with the type that stores `dtype`.

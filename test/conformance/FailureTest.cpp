@@ -47,8 +47,7 @@ protected:
 
   void expectInvalid(const Status &status, const std::string &what) {
     EXPECT_EQ(status.code(), TPSP_RT_INVALID);
-    EXPECT_THAT(status.message(),
-                AllOf(HasSubstr("%bad: "), HasSubstr(what)));
+    EXPECT_THAT(status.message(), AllOf(HasSubstr("%bad: "), HasSubstr(what)));
   }
 };
 
@@ -154,8 +153,9 @@ TEST_P(FailureTest, DifferentCallsAndTypesAreNamed) {
     return (rank.number() == 0 ? gather : scatter).step(rank);
   });
   EXPECT_EQ(status.code(), TPSP_RT_INVALID);
-  EXPECT_THAT(status.message(), AllOf(HasSubstr("calls all_gather axes=x"),
-                                      HasSubstr("calls reduce_scatter axes=x")));
+  EXPECT_THAT(status.message(),
+              AllOf(HasSubstr("calls all_gather axes=x"),
+                    HasSubstr("calls reduce_scatter axes=x")));
 }
 
 TEST_P(FailureTest, DifferentAxisOrdersAreNamed) {
@@ -163,9 +163,8 @@ TEST_P(FailureTest, DifferentAxisOrdersAreNamed) {
   xy.add(tpsp_rt_all_gather, shard(1, 4, {0, 1}), {0, 256}, "%xy");
   yx.add(tpsp_rt_all_gather, shard(1, 4, {1, 0}), {0, 256}, "%yx");
   auto world = makeWorld(config({{"x", 2}, {"y", 2}}, arenaBytes));
-  Status status = world->run([&](Rank &rank) {
-    return (rank.number() == 3 ? yx : xy).step(rank);
-  });
+  Status status = world->run(
+      [&](Rank &rank) { return (rank.number() == 3 ? yx : xy).step(rank); });
   EXPECT_EQ(status.code(), TPSP_RT_INVALID);
   EXPECT_THAT(status.message(),
               AllOf(HasSubstr("axes=x,y"), HasSubstr("axes=y,x")));
@@ -261,8 +260,8 @@ TEST_P(FailureTest, CommandsAreKnownByContentNotAddressAlone) {
   EXPECT_TRUE(status.ok()) << status.message();
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Backends, FailureTest, testing::ValuesIn(conformingBackends()),
-    [](const auto &info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Backends, FailureTest,
+                         testing::ValuesIn(conformingBackends()),
+                         [](const auto &info) { return info.param.name; });
 
 } // namespace

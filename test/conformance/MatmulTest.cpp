@@ -14,9 +14,8 @@ using Loops = std::vector<MatmulLoop>;
 
 /// Calls body(offsetA, offsetB, offsetC) for every point of the loops.
 template <typename Body>
-void forEachPoint(const Loops &loops, const Body &body,
-                  size_t depth = 0, int64_t a = 0, int64_t b = 0,
-                  int64_t c = 0) {
+void forEachPoint(const Loops &loops, const Body &body, size_t depth = 0,
+                  int64_t a = 0, int64_t b = 0, int64_t c = 0) {
   if (depth == loops.size())
     return body(a, b, c);
   const MatmulLoop &loop = loops[depth];
@@ -55,10 +54,8 @@ Counts countsOf(const MatmulCommand &m) {
   auto last = [](int64_t rows, int64_t columns, int64_t ld) {
     return (rows - 1) * ld + columns;
   };
-  Counts counts = {m.transposeA ? last(m.k, m.m, m.lda)
-                                : last(m.m, m.k, m.lda),
-                   m.transposeB ? last(m.n, m.k, m.ldb)
-                                : last(m.k, m.n, m.ldb),
+  Counts counts = {m.transposeA ? last(m.k, m.m, m.lda) : last(m.m, m.k, m.lda),
+                   m.transposeB ? last(m.n, m.k, m.ldb) : last(m.k, m.n, m.ldb),
                    last(m.m, m.n, m.ldc)};
   for (const auto *loops : {&m.batch, &m.accumulate})
     for (const MatmulLoop &loop : *loops) {
@@ -214,7 +211,8 @@ TEST_P(MatmulTest, ManySmallAndFewLargeItems) {
     c.batch = Loops{{32, 64 * 32, 48 * 32, 64 * 48}};
     check(c, type.tolerance);
   }
-  check(makeMatmul(TPSP_RT_F32, 300, 400, 200, 0, 0), 3e-6);
+  // Of the 120,000 sums of 200 products the worst is several deviations off.
+  check(makeMatmul(TPSP_RT_F32, 300, 400, 200, 0, 0), 2e-5);
   check(makeMatmul(TPSP_RT_BF16, 300, 400, 200, 1, 0), 1.0 / 256);
 }
 
@@ -254,8 +252,8 @@ TEST_P(MatmulTest, IntegersAreUnsupported) {
   EXPECT_EQ(status.code(), TPSP_RT_UNSUPPORTED) << status.message();
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Backends, MatmulTest, testing::ValuesIn(conformingBackends()),
-    [](const auto &info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Backends, MatmulTest,
+                         testing::ValuesIn(conformingBackends()),
+                         [](const auto &info) { return info.param.name; });
 
 } // namespace

@@ -7,6 +7,25 @@ include "mlir/Pass/PassBase.td"
 // Logical: global shapes
 //===----------------------------------------------------------------------===//
 
+def SetMesh : Pass<"tpsp-set-mesh", "::mlir::ModuleOp"> {
+  let summary = "Give axes of the module's mesh other sizes";
+  let options = [
+    ListOption<"sizes", "sizes", "std::string", "axis=size, comma-separated">
+  ];
+  let dependentDialects = ["::tpsp::TpspDialect"];
+}
+
+def SetElementType : Pass<"tpsp-set-element-type", "::mlir::ModuleOp"> {
+  let summary = "Store all floating-point tensors in another type";
+  let description = [{
+    Arithmetic within kernels and sums of products stay in f32.
+  }];
+  let options = [
+    Option<"type", "type", "std::string", /*default=*/"\"f32\"", "f32 or bf16">
+  ];
+  let dependentDialects = ["::tpsp::TpspDialect"];
+}
+
 def DecomposeEarly
     : Pass<"tpsp-decompose-early", "::mlir::ModuleOp"> {
   let summary = "Expand composites whose parts are placed one by one";
@@ -113,6 +132,66 @@ def DecomposeLate
     local shapes, which kernels are made of.
   }];
   let dependentDialects = ["::tpsp::TpspDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// Plan: commands on buffers
+//===----------------------------------------------------------------------===//
+
+def ConvertTpspToPlan : Pass<"convert-tpsp-to-plan", "::mlir::ModuleOp"> {
+  let summary = "Local operations to commands on buffers";
+  let description = [{
+    Every function becomes a `plan.program` of its name: products become matmul
+    commands where a layout allows, chains of loop operations kernels, and
+    collectives their commands. Equal kernels are one function.
+  }];
+  let dependentDialects = [
+    "::tpsp::TpspDialect", "::tpsp::plan::PlanDialect",
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
+def Allocate : Pass<"tpsp-allocate", "::mlir::ModuleOp"> {
+  let summary = "Offsets of all buffers in one arena";
+  let description = [{
+    Buffers that last the whole step come first; temporaries share what follows,
+    each from its first write to its last use, by best fit. Near-linear in the
+    number of commands.
+  }];
+  let dependentDialects = ["::tpsp::plan::PlanDialect"];
+}
+
+def CheckSchedule : Pass<"tpsp-check-schedule", "::mlir::ModuleOp"> {
+  let summary = "Prove that every command reads what it means to";
+  let description = [{
+    Follows the commands in order and keeps, for every byte of the arena, which
+    buffer owns it. A command that reads a buffer that nothing has written, or
+    that another buffer has overwritten since, is an error, and so is an output
+    that is not there at the end, a buffer outside the arena, or a command on
+    another stream (one-stream plans only, for now). Near-linear.
+  }];
+}
+
+def LowerKernelMath : Pass<"tpsp-lower-kernel-math", "::mlir::ModuleOp"> {
+  let summary = "Scalar mathematics that the vectoriser can see through";
+  let description = [{
+    In kernels: exponentials and the like of f32 become polynomials, bf16
+    conversions integer arithmetic, and sums may be reordered.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def ConvertPlanToLLVM : Pass<"convert-tpsp-plan-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "Programs to functions that call the runtime";
+  let description = [{
+    `plan.program @f` becomes `f(rank) -> status`: one call of the runtime's C
+    ABI per command, with a constant command record, returning at the first
+    status that is not 0. Kernels must be in the LLVM dialect already.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
 #endif // TPSP_PASSES_PASSES_TD

@@ -5,9 +5,10 @@
 /// method of the same name on the rank's thread, in program order. A method
 /// enqueues the command on its stream and may return before it has run; the
 /// order within a stream and that given by events must hold. Running it at once
-/// is a legal way to do so (`cpu`). In CUDA's terms: a stream is a cudaStream_t,
-/// eventRecord and eventWait are cudaEventRecord and cudaStreamWaitEvent, a
-/// group is an NCCL communicator, synchronize is cudaDeviceSynchronize.
+/// is a legal way to do so (`cpu`). In CUDA's terms: a stream is a
+/// cudaStream_t, eventRecord and eventWait are cudaEventRecord and
+/// cudaStreamWaitEvent, a group is an NCCL communicator, synchronize is
+/// cudaDeviceSynchronize.
 #ifndef TPSP_RUNTIME_BACKEND_H
 #define TPSP_RUNTIME_BACKEND_H
 

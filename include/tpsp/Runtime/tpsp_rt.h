@@ -68,7 +68,8 @@ typedef void (*tpsp_rt_kernel_function)(void *const *buffers,
 
 /* One command: constant data in the compiled plan. */
 typedef struct tpsp_rt_command {
-  int64_t id;             /* index of the command in the plan, from 0 */
+  int64_t id;             /* index of the command in the plan, from 0; rises
+                             within a step, so a fall starts the next one */
   int64_t stream;         /* 0 computes; others communicate */
   const int64_t *params;  /* see Commands.h */
   int64_t num_params;

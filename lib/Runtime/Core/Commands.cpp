@@ -170,8 +170,7 @@ bool matmulSpans(const MatmulCommand &c, MatmulSpans &out) {
 }
 
 Params MatmulCommand::encode() const {
-  Params params = {dtype, m,   n,          k,         lda,
-                   ldb,   ldc, transposeA, transposeB};
+  Params params = {dtype, m, n, k, lda, ldb, ldc, transposeA, transposeB};
   append(params, batch);
   append(params, accumulate);
   return params;
@@ -181,8 +180,7 @@ bool MatmulCommand::decode(const int64_t *params, int64_t count,
                            MatmulCommand &out) {
   ParamReader reader(params, count);
   out.dtype = reader.dtype();
-  for (int64_t *field :
-       {&out.m, &out.n, &out.k, &out.lda, &out.ldb, &out.ldc})
+  for (int64_t *field : {&out.m, &out.n, &out.k, &out.lda, &out.ldb, &out.ldc})
     *field = reader.extent();
   out.transposeA = reader.flag();
   out.transposeB = reader.flag();
@@ -263,8 +261,7 @@ bool AllToAllCommand::decode(const int64_t *params, int64_t count,
   for (int64_t *field : {&out.a, &out.gather, &out.b, &out.scatter, &out.c})
     *field = reader.extent();
   out.axes = reader.axes();
-  return reader.done() &&
-         fits({out.a, out.gather, out.b, out.scatter, out.c});
+  return reader.done() && fits({out.a, out.gather, out.b, out.scatter, out.c});
 }
 
 Params PermuteCommand::encode() const {

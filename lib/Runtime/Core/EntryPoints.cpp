@@ -40,8 +40,8 @@ tpsp_rt_status issue(tpsp_rt_rank *rank, CallKind kind,
     Status status = dispatch(*rank, kind, *command, method);
     return status.ok() ? TPSP_RT_OK : rank->fail(status);
   } catch (const std::exception &error) {
-    return rank->fail({TPSP_RT_INTERNAL, fmt::format("{}: {}", callName(kind),
-                                                     error.what())});
+    return rank->fail({TPSP_RT_INTERNAL,
+                       fmt::format("{}: {}", callName(kind), error.what())});
   }
 }
 

@@ -32,8 +32,11 @@ public:
     MatmulSpans spans;
     if (!matmulSpans(c, spans))
       return invalid("the operands are too large");
-    return checkBuffers(c.dtype,
-                        {{"A", spans.a}, {"B", spans.b}, {"C", spans.c}});
+    if (Status status = checkBuffers(
+            c.dtype, {{"A", spans.a}, {"B", spans.b}, {"C", spans.c}});
+        !status.ok())
+      return status;
+    return findGroup({});
   }
 
   Status operator()(const KernelCommand &c) {
@@ -57,8 +60,9 @@ public:
       return status;
     int64_t part = c.outer * c.chunk, whole = part * call.group.size();
     bool gathers = call.kind == CallKind::all_gather;
-    if (Status status = checkBuffers(c.dtype, {{"src", gathers ? part : whole},
-                                               {"dst", gathers ? whole : part}});
+    if (Status status =
+            checkBuffers(c.dtype, {{"src", gathers ? part : whole},
+                                   {"dst", gathers ? whole : part}});
         !status.ok())
       return status;
     return checkApart(c.dtype, gathers ? part : whole, gathers ? whole : part);
@@ -104,8 +108,8 @@ public:
 
   Status operator()(const EventCommand &c) {
     if (c.event >= world.config.numEvents)
-      return invalid(fmt::format("event {} of {}", c.event,
-                                 world.config.numEvents));
+      return invalid(
+          fmt::format("event {} of {}", c.event, world.config.numEvents));
     if (Status status = checkBuffers(TPSP_RT_F32, {}); !status.ok())
       return status;
     return findGroup({});
@@ -118,8 +122,8 @@ private:
 
   Status checkBuffers(int64_t dtype, const std::vector<BufferSpan> &spans) {
     if (call.buffers.size() != spans.size())
-      return invalid(fmt::format("{} buffers; expected {}",
-                                 call.buffers.size(), spans.size()));
+      return invalid(fmt::format("{} buffers; expected {}", call.buffers.size(),
+                                 spans.size()));
     int64_t arena = world.config.arenaBytes, width = elementBytes(dtype);
     for (size_t i = 0; i < spans.size(); ++i) {
       int64_t offset = call.buffers[i], bytes = spans[i].elements * width;
@@ -194,8 +198,8 @@ private:
 /// False if the parameters are malformed.
 bool decode(CallKind kind, const tpsp_rt_command &command, AnyCommand &out) {
   auto as = [&](auto decoded) {
-    bool good = decltype(decoded)::decode(command.params, command.num_params,
-                                          decoded);
+    bool good =
+        decltype(decoded)::decode(command.params, command.num_params, decoded);
     out = std::move(decoded);
     return good;
   };

@@ -58,6 +58,5 @@ std::string tpsp_rt_rank::activity() {
   const Call *call = current.load(std::memory_order_acquire);
   if (!call)
     return "has issued nothing";
-  return fmt::format("last issued {} \"{}\"", callName(call->kind),
-                     call->name);
+  return fmt::format("last issued {} \"{}\"", callName(call->kind), call->name);
 }

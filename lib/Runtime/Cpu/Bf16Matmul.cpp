@@ -88,8 +88,8 @@ void Bf16Matmul::createPrimitives() {
       sum.append_sum(1.0f);
       attr.set_post_ops(sum);
     }
-    dnnl::matmul::primitive_desc desc(
-        dnnl::matmul::desc(descA, descB, descC), attr, engine);
+    dnnl::matmul::primitive_desc desc(dnnl::matmul::desc(descA, descB, descC),
+                                      attr, engine);
     if (desc.scratchpad_desc().get_size() >= scratchpadDesc.get_size())
       scratchpadDesc = desc.scratchpad_desc();
     return dnnl::matmul(desc);

@@ -21,15 +21,16 @@ constexpr std::align_val_t scratchAlignment{64};
 } // namespace
 
 void registerCpuBackend() {
-  registerBackend("cpu", [](const BackendContext &world,
-                            std::unique_ptr<Backend> &out) -> Status {
-    if (Status status =
-            checkMemory(world.mesh.numRanks(), world.config.arenaBytes);
-        !status.ok())
-      return status;
-    out = std::make_unique<CpuBackend>(world);
-    return {};
-  });
+  registerBackend(
+      "cpu",
+      [](const BackendContext &world, std::unique_ptr<Backend> &out) -> Status {
+        if (Status status =
+                checkMemory(world.mesh.numRanks(), world.config.arenaBytes);
+            !status.ok())
+          return status;
+        out = std::make_unique<CpuBackend>(world);
+        return {};
+      });
 }
 
 Status CpuBackend::createRank(int64_t rank, std::unique_ptr<BackendRank> &out) {
@@ -58,9 +59,7 @@ void CpuBackend::abort() {
     entry.second->abort();
 }
 
-ScratchBuffer::~ScratchBuffer() {
-  ::operator delete(memory, scratchAlignment);
-}
+ScratchBuffer::~ScratchBuffer() { ::operator delete(memory, scratchAlignment); }
 
 std::byte *ScratchBuffer::reserve(size_t bytes) {
   if (bytes <= size)

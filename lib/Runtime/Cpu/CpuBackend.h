@@ -1,8 +1,8 @@
 /// The default backend: ranks are threads of this process, arenas ordinary
 /// memory, collectives reads of each other's arenas, matmuls oneDNN's.
 ///
-/// Every command runs at once on the rank's thread, whatever its stream: program
-/// order is a legal schedule of the streams.
+/// Every command runs at once on the rank's thread, whatever its stream:
+/// program order is a legal schedule of the streams.
 #ifndef TPSP_RUNTIME_CPU_CPUBACKEND_H
 #define TPSP_RUNTIME_CPU_CPUBACKEND_H
 

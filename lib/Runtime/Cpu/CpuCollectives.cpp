@@ -88,8 +88,8 @@ struct AllReduceShare {
     for (size_t i = 0; i < command.counts.size(); ++i) {
       Part part(command.counts[i], call.group.size(), call.group.self);
       for (int64_t q = 0; q < call.group.size(); ++q)
-        meet.sources[q] = meet.place->buffer(meet.members[q], 2 * i) +
-                          part.begin * width;
+        meet.sources[q] =
+            meet.place->buffer(meet.members[q], 2 * i) + part.begin * width;
       reduce(meet.place->buffer(meet.self, 2 * i + 1) + part.begin * width,
              meet.sources.data(), call.group.size(), part.end - part.begin);
     }
@@ -104,8 +104,7 @@ struct AllReduceShare {
           continue;
         std::memcpy(
             meet.place->buffer(meet.self, 2 * i + 1) + part.begin * width,
-            meet.place->buffer(meet.members[q], 2 * i + 1) +
-                part.begin * width,
+            meet.place->buffer(meet.members[q], 2 * i + 1) + part.begin * width,
             (part.end - part.begin) * width);
       }
   }
@@ -175,8 +174,7 @@ Status CpuRank::allToAll(Call &call, const AllToAllCommand &command) {
         // [a, I, b, n*J, c] -> [a, n*I, b, J, c]: runs of J*c, I*b of them.
         int64_t run = scatter * command.c * width, rows = gather * command.b;
         copyRows(buffer(call, 1) + (a * ranks + q) * rows * run, run,
-                 src + (a * rows * ranks + self) * run, ranks * run, rows,
-                 run);
+                 src + (a * rows * ranks + self) * run, ranks * run, rows, run);
         continue;
       }
       // [a, n*J, b, I, c] -> [a, J, b, n*I, c]: runs of I*c, J*b of them.

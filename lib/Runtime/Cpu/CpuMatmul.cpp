@@ -67,8 +67,8 @@ MatmulOffsets MatmulWalk::at(const std::vector<MatmulLoop> &loops,
 Status prepareMatmul(const MatmulCommand &command, int threads,
                      std::unique_ptr<PreparedMatmul> &out) {
   MatmulWalk walk(command, threads);
-  if (command.k == 0 || walk.steps == 0 || walk.points == 0 ||
-      command.m == 0 || command.n == 0) {
+  if (command.k == 0 || walk.steps == 0 || walk.points == 0 || command.m == 0 ||
+      command.n == 0) {
     out = std::make_unique<EmptySum>(command);
     return {};
   }
@@ -89,8 +89,7 @@ Status prepareMatmul(const MatmulCommand &command, int threads,
 Status CpuRank::matmul(Call &call, const MatmulCommand &command) {
   if (!call.state) {
     std::unique_ptr<PreparedMatmul> prepared;
-    if (Status status = prepareMatmul(command, threads, prepared);
-        !status.ok())
+    if (Status status = prepareMatmul(command, threads, prepared); !status.ok())
       return status;
     call.state = std::move(prepared);
   }

@@ -55,8 +55,7 @@ private:
         panel[(k - k0) * blockN + j - j0] = b[k * strideK + j * strideJ];
     for (int64_t i = 0; i < command.m; ++i)
       for (int64_t k = k0; k < k1; ++k) {
-        double factor =
-            command.transposeA ? a[k * ld.a + i] : a[i * ld.a + k];
+        double factor = command.transposeA ? a[k * ld.a + i] : a[i * ld.a + k];
         const double *from = panel + (k - k0) * blockN;
         double *to = c + i * ld.c + j0;
         for (int64_t j = 0; j < j1 - j0; ++j)

@@ -57,13 +57,13 @@ Status Rendezvous::wait(std::unique_lock<std::mutex> &lock, int64_t member) {
     changed.notify_all();
     return {};
   }
-  auto deadline = std::chrono::steady_clock::now() +
-                  std::chrono::duration_cast<std::chrono::nanoseconds>(
-                      std::chrono::duration<double>(
-                          world.config.timeoutSeconds));
+  auto deadline =
+      std::chrono::steady_clock::now() +
+      std::chrono::duration_cast<std::chrono::nanoseconds>(
+          std::chrono::duration<double>(world.config.timeoutSeconds));
   uint64_t entered = phase;
-  bool ended = changed.wait_until(
-      lock, deadline, [&] { return phase != entered || aborted; });
+  bool ended = changed.wait_until(lock, deadline,
+                                  [&] { return phase != entered || aborted; });
   if (phase != entered)
     return {};
   if (ended)

@@ -104,11 +104,12 @@ private:
 } // namespace
 
 void registerTraceBackend() {
-  registerBackend("trace", [](const BackendContext &world,
-                              std::unique_ptr<Backend> &out) -> Status {
-    out = std::make_unique<TraceBackend>(world);
-    return {};
-  });
+  registerBackend(
+      "trace",
+      [](const BackendContext &world, std::unique_ptr<Backend> &out) -> Status {
+        out = std::make_unique<TraceBackend>(world);
+        return {};
+      });
 }
 
 } // namespace tpsp::rt

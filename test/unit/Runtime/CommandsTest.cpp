@@ -201,12 +201,12 @@ TEST(Commands, FuzzedArraysNeitherCrashNorLie) {
   SCOPED_TRACE("TPSP_TEST_SEED=" + std::to_string(seed));
   std::mt19937_64 random(seed);
   const std::vector<Params> samples = {
-      sampleMatmul().encode(),    sampleKernel().encode(),
-      sampleShard().encode(),     sampleAllReduce().encode(),
-      sampleAllToAll().encode(),  samplePermute().encode(),
+      sampleMatmul().encode(),   sampleKernel().encode(),
+      sampleShard().encode(),    sampleAllReduce().encode(),
+      sampleAllToAll().encode(), samplePermute().encode(),
       sampleEvent().encode()};
-  const int64_t extremes[] = {-1, 0, 1, 2, 3, 1 << 20, int64_t(1) << 40,
-                              INT64_MAX, INT64_MIN};
+  const int64_t extremes[] = {
+      -1, 0, 1, 2, 3, 1 << 20, int64_t(1) << 40, INT64_MAX, INT64_MIN};
   for (int round = 0; round < 20000; ++round) {
     Params params = samples[random() % samples.size()];
     for (size_t edits = random() % 4; edits-- > 0;)

@@ -105,7 +105,9 @@ TEST(Trace, PrintsEveryCall) {
     issue(tpsp_rt_permute, permute.encode(), {0, 8192});
     return {};
   });
-  EXPECT_EQ(text, R"(rank 0 stream 0 matmul m=512 n=1024 k=4096 transposeB batch=2x3 f32 A@0 B@8192 C@65536 "%x"
+  EXPECT_EQ(
+      text,
+      R"(rank 0 stream 0 matmul m=512 n=1024 k=4096 transposeB batch=2x3 f32 A@0 B@8192 C@65536 "%x"
 rank 0 stream 0 kernel grid=16 positions=0,0 @0 @64 "%x"
 rank 0 stream 0 slice axes=tp outer=2 chunk=512 bf16 src@0 dst@8192 "%x"
 rank 0 stream 0 event_record event=2 "%x"

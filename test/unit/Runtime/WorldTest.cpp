@@ -126,8 +126,8 @@ TEST_F(WorldTest, FirstRealFailureWins) {
 
 TEST_F(WorldTest, ThrownExceptionsAreFailures) {
   start(makeConfig({{"tp", 2}}));
-  Status status = world->run(
-      [](Rank &) -> Status { throw std::runtime_error("thrown"); });
+  Status status =
+      world->run([](Rank &) -> Status { throw std::runtime_error("thrown"); });
   EXPECT_EQ(status.code(), TPSP_RT_INTERNAL);
   EXPECT_THAT(status.message(), HasSubstr("thrown"));
 }

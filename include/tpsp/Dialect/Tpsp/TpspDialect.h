@@ -32,6 +32,10 @@ mlir::LogicalResult verifyPointwise(mlir::Operation *op, int arity);
 inline constexpr llvm::StringLiteral paramAttrName = "tpsp.param";
 /// Argument and result attribute: a name for people, `tpsp.name = "x"`.
 inline constexpr llvm::StringLiteral nameAttrName = "tpsp.name";
+/// Result attribute: this is the gradient of the argument of that number.
+inline constexpr llvm::StringLiteral gradientAttrName = "tpsp.gradient_of";
+/// Argument attribute: this is the cotangent of the result of that number.
+inline constexpr llvm::StringLiteral cotangentAttrName = "tpsp.cotangent_of";
 /// Unit attribute of operations that belong to the backward pass.
 inline constexpr llvm::StringLiteral backwardAttrName = "tpsp.backward";
 

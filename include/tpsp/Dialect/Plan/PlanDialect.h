@@ -1,0 +1,46 @@
+/// The plan dialect: what one rank does, command by command. See PlanOps.td.
+#ifndef TPSP_DIALECT_PLAN_PLANDIALECT_H
+#define TPSP_DIALECT_PLAN_PLANDIALECT_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/RegionKindInterface.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include <vector>
+
+namespace tpsp::plan {
+
+/// Kinds of buffers that last the whole step.
+inline constexpr llvm::StringLiteral inputKind = "input";
+inline constexpr llvm::StringLiteral parameterKind = "parameter";
+inline constexpr llvm::StringLiteral outputKind = "output";
+inline constexpr llvm::StringLiteral gradientKind = "gradient";
+/// Buffers that last from their first write to their last use.
+inline constexpr llvm::StringLiteral temporaryKind = "temporary";
+
+/// The runtime's number for an element type (tpsp_rt.h).
+int64_t runtimeType(mlir::Type elementType);
+
+/// Bytes of a buffer.
+int64_t bytesOf(mlir::Type memref);
+
+} // namespace tpsp::plan
+
+#include "tpsp/Dialect/Plan/PlanDialect.h.inc"
+#include "tpsp/Dialect/Plan/PlanInterfaces.h.inc"
+#define GET_OP_CLASSES
+#include "tpsp/Dialect/Plan/PlanOps.h.inc"
+
+namespace tpsp::plan {
+/// The buffer that a value is, through views.
+BufferOp bufferOf(mlir::Value value);
+} // namespace tpsp::plan
+
+#endif // TPSP_DIALECT_PLAN_PLANDIALECT_H

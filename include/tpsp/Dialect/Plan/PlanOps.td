@@ -1,0 +1,208 @@
+#ifndef TPSP_DIALECT_PLAN_PLANOPS_TD
+#define TPSP_DIALECT_PLAN_PLANOPS_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Plan_Dialect : Dialect {
+  let name = "plan";
+  let cppNamespace = "::tpsp::plan";
+  let summary = "What one rank does, command by command";
+  let description = [{
+    A program is a list of commands on buffers of one arena. Every rank runs the
+    same list; its coordinates on the mesh decide what its slices and groups
+    are. The memory report, the schedule check, the lowering to calls and the
+    trace all read this, so what is predicted is what runs.
+
+    Version log:
+      1: first version.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
+class Plan_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Plan_Dialect, mnemonic, traits>;
+
+def Plan_ProgramOp : Plan_Op<"program",
+    [Symbol, IsolatedFromAbove, SingleBlock, NoTerminator,
+     NoRegionArguments]> {
+  let summary = "the commands of one rank";
+  let description = [{
+    `axes` and `sizes` are the mesh that the program was compiled for.
+    `arena_bytes` is the size of the rank's arena, set by `tpsp-allocate`.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes,
+                       DenseI64ArrayAttr:$sizes,
+                       OptionalAttr<I64Attr>:$arena_bytes);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+}
+
+def Plan_BufferOp : Plan_Op<"buffer"> {
+  let summary = "a range of the arena";
+  let description = [{
+    `kind` is "input", "parameter", "output", "gradient" (these last the whole
+    step) or "temporary". `tensor` is the global tensor type, with subscripts,
+    of those that last; `name` is for people and files. `offset` is in bytes,
+    set by `tpsp-allocate`.
+  }];
+  let arguments = (ins StrAttr:$kind, OptionalAttr<StrAttr>:$name,
+                       OptionalAttr<TypeAttr>:$tensor,
+                       OptionalAttr<I64Attr>:$offset);
+  let results = (outs AnyStaticShapeMemRef:$buffer);
+  let assemblyFormat = "$kind ($name^)? attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Plan_ViewOp : Plan_Op<"view", [Pure]> {
+  let summary = "the same bytes under another shape";
+  let arguments = (ins AnyStaticShapeMemRef:$source);
+  let results = (outs AnyStaticShapeMemRef:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Commands
+//===----------------------------------------------------------------------===//
+
+def Plan_CommandOpInterface : OpInterface<"CommandOpInterface"> {
+  let cppNamespace = "::tpsp::plan";
+  let description = [{
+    A command: which runtime call it is, and the call's integers. What it reads
+    and writes are its memory effects on buffers.
+  }];
+  let methods = [
+    InterfaceMethod<"The call, a line of tpsp_rt_calls.def.",
+      "::llvm::StringRef", "getCall">,
+    InterfaceMethod<"The call's integers (Runtime/Commands.h).",
+      "::std::vector<int64_t>", "encode">,
+    InterfaceMethod<"The buffers, in the call's order.",
+      "::llvm::SmallVector<::mlir::Value>", "getCallBuffers", (ins), "",
+      [{ return ::llvm::to_vector($_op->getOperands()); }]>
+  ];
+}
+
+
+/// `ledger` (collectives only) is what the report says of the command:
+/// {axes, index, phase, bytes, tensor, reason}.
+class Plan_CommandOp<string mnemonic, list<Trait> traits = [],
+                     list<string> overridden = []>
+    : Plan_Op<mnemonic, traits # [
+        DeclareOpInterfaceMethods<Plan_CommandOpInterface,
+                                  overridden # ["getCall", "encode"]>]> {
+  let extraClassDefinition = [{
+    ::llvm::StringRef $cppClass::getCall() { return "}] # mnemonic # [{"; }
+  }];
+}
+
+def Plan_MatmulOp : Plan_CommandOp<"matmul"> {
+  let summary = "c = a b, batched and strided; see Algebra/MatmulForm.h";
+  let description = [{
+    `sizes` is m, n, k; `leading` lda, ldb, ldc. `batch` and `accumulate` are
+    loops of four numbers each: extent, and the strides in a, b and c.
+  }];
+  let arguments = (ins Arg<AnyStaticShapeMemRef, "", [MemRead]>:$a,
+                       Arg<AnyStaticShapeMemRef, "", [MemRead]>:$b,
+                       Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$c,
+                       DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$leading,
+                       UnitAttr:$transpose_a, UnitAttr:$transpose_b,
+                       DenseI64ArrayAttr:$batch, DenseI64ArrayAttr:$accumulate,
+                       DefaultValuedAttr<I64Attr, "0">:$stream);
+  let assemblyFormat = [{
+    $a `,` $b `,` $c attr-dict `:` type($a) `,` type($b) `,` type($c)
+  }];
+}
+
+def Plan_KernelOp : Plan_CommandOp<"kernel", [AttrSizedOperandSegments],
+                                   []> {
+  let summary = "a generated kernel over a grid of independent work items";
+  let description = [{
+    `callee` is a function of the buffers, the start of each of `positions`, and
+    the range of work items. A position is [local extent, axes...].
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$callee,
+                       Arg<Variadic<AnyStaticShapeMemRef>, "", [MemRead]>:$inputs,
+                       Arg<Variadic<AnyStaticShapeMemRef>, "", [MemWrite]>:$outputs,
+                       I64Attr:$grid, ArrayAttr:$positions,
+                       DefaultValuedAttr<I64Attr, "0">:$stream);
+  let assemblyFormat = [{
+    $callee `(` $inputs `)` `to` `(` $outputs `)` attr-dict `:`
+    functional-type($inputs, $outputs)
+  }];
+}
+
+class Plan_ShardOp<string mnemonic> : Plan_CommandOp<mnemonic> {
+  let description = [{
+    `axes` are positions in the program's mesh, major to minor; `outer` and
+    `chunk` as in ShardCommand (Runtime/Commands.h).
+  }];
+  let arguments = (ins Arg<AnyStaticShapeMemRef, "", [MemRead]>:$source,
+                       Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$target,
+                       DenseI64ArrayAttr:$axes, I64Attr:$outer, I64Attr:$chunk,
+                       DefaultValuedAttr<I64Attr, "0">:$reduction,
+                       OptionalAttr<DictionaryAttr>:$ledger,
+                       DefaultValuedAttr<I64Attr, "0">:$stream);
+  let assemblyFormat = [{
+    $source `to` $target attr-dict `:` type($source) `to` type($target)
+  }];
+}
+def Plan_SliceOp : Plan_ShardOp<"slice"> {
+  let summary = "this rank's part of a tensor; with no axes, a copy";
+}
+def Plan_AllGatherOp : Plan_ShardOp<"all_gather"> {
+  let summary = "every rank's part, in the order of the group";
+}
+def Plan_ReduceScatterOp : Plan_ShardOp<"reduce_scatter"> {
+  let summary = "this rank's part of the ranks' combination";
+}
+
+def Plan_AllReduceOp : Plan_CommandOp<"all_reduce", [AttrSizedOperandSegments],
+                                      ["getCallBuffers"]> {
+  let summary = "the ranks' combination of one or several tensors";
+  let arguments = (ins
+      Arg<Variadic<AnyStaticShapeMemRef>, "", [MemRead]>:$sources,
+      Arg<Variadic<AnyStaticShapeMemRef>, "", [MemWrite]>:$targets,
+      DenseI64ArrayAttr:$axes, DefaultValuedAttr<I64Attr, "0">:$reduction,
+      OptionalAttr<DictionaryAttr>:$ledger,
+      DefaultValuedAttr<I64Attr, "0">:$stream);
+  let assemblyFormat = [{
+    `(` $sources `)` `to` `(` $targets `)` attr-dict `:`
+    functional-type($sources, $targets)
+  }];
+}
+
+def Plan_AllToAllOp : Plan_CommandOp<"all_to_all"> {
+  let summary = "one index gathered, another scattered";
+  let description = [{
+    `extents` is a, gather, b, scatter, c of AllToAllCommand.
+  }];
+  let arguments = (ins Arg<AnyStaticShapeMemRef, "", [MemRead]>:$source,
+                       Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$target,
+                       DenseI64ArrayAttr:$axes, BoolAttr:$gather_first,
+                       DenseI64ArrayAttr:$extents,
+                       OptionalAttr<DictionaryAttr>:$ledger,
+                       DefaultValuedAttr<I64Attr, "0">:$stream);
+  let assemblyFormat = [{
+    $source `to` $target attr-dict `:` type($source) `to` type($target)
+  }];
+}
+
+def Plan_PermuteOp : Plan_CommandOp<"permute"> {
+  let summary = "ranks exchange whole buffers";
+  let description = [{
+    Rank r of the group of `axes` receives from rank `from`[r].
+  }];
+  let arguments = (ins Arg<AnyStaticShapeMemRef, "", [MemRead]>:$source,
+                       Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$target,
+                       DenseI64ArrayAttr:$axes, DenseI64ArrayAttr:$from,
+                       OptionalAttr<DictionaryAttr>:$ledger,
+                       DefaultValuedAttr<I64Attr, "0">:$stream);
+  let assemblyFormat = [{
+    $source `to` $target attr-dict `:` type($source) `to` type($target)
+  }];
+}
+
+#endif // TPSP_DIALECT_PLAN_PLANOPS_TD

@@ -1,0 +1,106 @@
+// The integers of each command, in the runtime's encoding.
+#include "tpsp/Dialect/Plan/PlanDialect.h"
+
+#include "tpsp/Runtime/Commands.h"
+
+using namespace mlir;
+using namespace tpsp;
+using namespace tpsp::plan;
+
+static int64_t elementOf(Value buffer) {
+  return runtimeType(cast<MemRefType>(buffer.getType()).getElementType());
+}
+
+static std::vector<int64_t> list(ArrayRef<int64_t> values) {
+  return {values.begin(), values.end()};
+}
+
+static std::vector<rt::MatmulLoop> loops(ArrayRef<int64_t> numbers) {
+  std::vector<rt::MatmulLoop> result;
+  for (size_t i = 0; i + 3 < numbers.size(); i += 4)
+    result.push_back(
+        {numbers[i], numbers[i + 1], numbers[i + 2], numbers[i + 3]});
+  return result;
+}
+
+std::vector<int64_t> MatmulOp::encode() {
+  rt::MatmulCommand command;
+  command.dtype = elementOf(getC());
+  command.m = getSizes()[0];
+  command.n = getSizes()[1];
+  command.k = getSizes()[2];
+  command.lda = getLeading()[0];
+  command.ldb = getLeading()[1];
+  command.ldc = getLeading()[2];
+  command.transposeA = getTransposeA();
+  command.transposeB = getTransposeB();
+  command.batch = loops(getBatch());
+  command.accumulate = loops(getAccumulate());
+  return command.encode();
+}
+
+std::vector<int64_t> KernelOp::encode() {
+  rt::KernelCommand command;
+  command.grid = getGrid();
+  for (auto position : getPositions().getAsRange<DenseI64ArrayAttr>())
+    command.positions.push_back({position[0],
+                                 list(position.asArrayRef().drop_front())});
+  return command.encode();
+}
+
+template <typename Op>
+static std::vector<int64_t> encodeShard(Op op) {
+  rt::ShardCommand command;
+  command.dtype = elementOf(op.getSource());
+  command.reduction = op.getReduction();
+  command.axes = list(op.getAxes());
+  command.outer = op.getOuter();
+  command.chunk = op.getChunk();
+  return command.encode();
+}
+std::vector<int64_t> SliceOp::encode() { return encodeShard(*this); }
+std::vector<int64_t> AllGatherOp::encode() { return encodeShard(*this); }
+std::vector<int64_t> ReduceScatterOp::encode() { return encodeShard(*this); }
+
+std::vector<int64_t> AllReduceOp::encode() {
+  rt::AllReduceCommand command;
+  command.dtype = elementOf(getSources().front());
+  command.reduction = getReduction();
+  command.axes = list(getAxes());
+  for (Value source : getSources())
+    command.counts.push_back(
+        cast<MemRefType>(source.getType()).getNumElements());
+  return command.encode();
+}
+
+SmallVector<Value> AllReduceOp::getCallBuffers() {
+  SmallVector<Value> buffers;
+  for (auto [source, target] : llvm::zip_equal(getSources(), getTargets())) {
+    buffers.push_back(source);
+    buffers.push_back(target);
+  }
+  return buffers;
+}
+
+std::vector<int64_t> AllToAllOp::encode() {
+  rt::AllToAllCommand command;
+  command.dtype = elementOf(getSource());
+  command.axes = list(getAxes());
+  command.gatherFirst = getGatherFirst();
+  ArrayRef<int64_t> extents = getExtents();
+  command.a = extents[0];
+  command.gather = extents[1];
+  command.b = extents[2];
+  command.scatter = extents[3];
+  command.c = extents[4];
+  return command.encode();
+}
+
+std::vector<int64_t> PermuteOp::encode() {
+  rt::PermuteCommand command;
+  command.dtype = elementOf(getSource());
+  command.axes = list(getAxes());
+  command.count = cast<MemRefType>(getSource().getType()).getNumElements();
+  command.source = list(getFrom());
+  return command.encode();
+}

@@ -1,0 +1,55 @@
+#include "tpsp/Dialect/Plan/PlanDialect.h"
+
+#include "tpsp/Runtime/tpsp_rt.h"
+
+using namespace mlir;
+using namespace tpsp::plan;
+
+#include "tpsp/Dialect/Plan/PlanDialect.cpp.inc"
+#include "tpsp/Dialect/Plan/PlanInterfaces.cpp.inc"
+#define GET_OP_CLASSES
+#include "tpsp/Dialect/Plan/PlanOps.cpp.inc"
+
+void PlanDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "tpsp/Dialect/Plan/PlanOps.cpp.inc"
+      >();
+}
+
+int64_t tpsp::plan::runtimeType(Type elementType) {
+  if (elementType.isBF16())
+    return TPSP_RT_BF16;
+  if (elementType.isF64())
+    return TPSP_RT_F64;
+  if (elementType.isInteger(32))
+    return TPSP_RT_I32;
+  if (elementType.isInteger(64))
+    return TPSP_RT_I64;
+  return TPSP_RT_F32;
+}
+
+int64_t tpsp::plan::bytesOf(Type memref) {
+  auto type = cast<MemRefType>(memref);
+  return type.getNumElements() * (type.getElementTypeBitWidth() / 8);
+}
+
+BufferOp tpsp::plan::bufferOf(Value value) {
+  while (auto view = value.getDefiningOp<ViewOp>())
+    value = view.getSource();
+  return value.getDefiningOp<BufferOp>();
+}
+
+LogicalResult BufferOp::verify() {
+  for (StringRef known :
+       {inputKind, parameterKind, outputKind, gradientKind, temporaryKind})
+    if (getKind() == known)
+      return success();
+  return emitOpError("has the unknown kind \"") << getKind() << "\"";
+}
+
+LogicalResult ViewOp::verify() {
+  if (bytesOf(getSource().getType()) == bytesOf(getResult().getType()))
+    return success();
+  return emitOpError("changes the number of bytes");
+}

@@ -1,0 +1,427 @@
+// convert-tpsp-to-plan: local operations to commands on buffers.
+#include "tpsp/Passes/FunctionWalk.h"
+#include "tpsp/Passes/Kernels.h"
+#include "tpsp/Passes/Ledger.h"
+#include "tpsp/Passes/Passes.h"
+
+#include "tpsp/Algebra/MatmulForm.h"
+#include "tpsp/Dialect/Plan/PlanDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace tpsp {
+#define GEN_PASS_DEF_CONVERTTPSPTOPLAN
+#include "tpsp/Passes/Passes.h.inc"
+} // namespace tpsp
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+/// Kernels of the module, one per distinct function body.
+class KernelLibrary {
+public:
+  /// Keeps `function` or erases it in favour of an equal one; returns the name
+  /// to call.
+  StringAttr unique(func::FuncOp function, StringRef stem) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    function.getBody().front().walk([&](Operation *op) {
+      op->print(stream, OpPrintingFlags().printGenericOpForm().skipRegions());
+      stream << "\n";
+    });
+    stream << function.getFunctionType();
+    auto [entry, isNew] = known.try_emplace(text);
+    if (!isNew) {
+      function.erase();
+      return entry->second;
+    }
+    function.setSymName(
+        ("kernel" + Twine(known.size() - 1) + "_" + stem).str());
+    return entry->second = function.getSymNameAttr();
+  }
+
+private:
+  llvm::StringMap<StringAttr> known;
+};
+
+/// Turns one function into a program.
+class PlanBuilder {
+public:
+  PlanBuilder(func::FuncOp function, KernelLibrary &library)
+      : function(function), mesh(meshOf(function)), library(library),
+        b(function) {}
+
+  LogicalResult run() {
+    createProgram();
+    Block &body = function.getBody().front();
+    createArguments(body);
+    for (Operation &op : body.without_terminator())
+      if (failed(visit(&op)))
+        return failure();
+    flush();
+    return createResults(body.getTerminator());
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Program, arguments, results
+  //===--------------------------------------------------------------------===//
+
+  void createProgram() {
+    SmallVector<StringRef> names;
+    SmallVector<int64_t> sizes;
+    for (AxisId axis = 0; axis < mesh.numAxes(); ++axis) {
+      names.push_back(mesh.axis(axis).name);
+      sizes.push_back(mesh.size(axis));
+    }
+    program = plan::ProgramOp::create(
+        b, function.getLoc(), function.getSymNameAttr(),
+        b.getStrArrayAttr(names), b.getDenseI64ArrayAttr(sizes),
+        /*arena_bytes=*/IntegerAttr());
+    b.setInsertionPointToStart(&program.getBody().emplaceBlock());
+  }
+
+  MemRefType bufferType(Type type) {
+    auto tensor = cast<RankedTensorType>(type);
+    return MemRefType::get(tensor.getShape(), tensor.getElementType());
+  }
+
+  /// The global tensor of a local type.
+  TypeAttr globalTensor(Type type) {
+    auto tensor = cast<RankedTensorType>(type);
+    IdxAttr idx = getIdx(type);
+    Placement placement = placementOf(type, mesh);
+    SmallVector<int64_t> shape(tensor.getShape());
+    for (auto [extent, axes] : llvm::zip_equal(shape, placement.dims))
+      extent *= mesh.groupSize(axes);
+    auto global = IdxAttr::get(type.getContext(), idx.getNames(), idx.getAxes(),
+                               idx.getPending(), idx.getPendingMax(),
+                               /*unplaced=*/false, /*local=*/false);
+    return TypeAttr::get(
+        RankedTensorType::get(shape, tensor.getElementType(), global));
+  }
+
+  void createArguments(Block &body) {
+    for (BlockArgument argument : body.getArguments()) {
+      bool isParameter =
+          function.getArgAttr(argument.getArgNumber(), paramAttrName) != nullptr;
+      buffers[argument] = plan::BufferOp::create(
+          b, argument.getLoc(), bufferType(argument.getType()),
+          b.getStringAttr(isParameter ? plan::parameterKind : plan::inputKind),
+          b.getStringAttr(tensorName(argument)),
+          globalTensor(argument.getType()), /*offset=*/IntegerAttr());
+    }
+  }
+
+  std::string resultName(unsigned i) {
+    if (auto name = function.getResultAttrOfType<StringAttr>(i, nameAttrName))
+      return name.getValue().str();
+    return "result" + std::to_string(i);
+  }
+
+  LogicalResult createResults(Operation *terminator) {
+    for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+      bool isGradient = function.getResultAttr(i, gradientAttrName) != nullptr;
+      plan::BufferOp buffer = plan::bufferOf(buffers[value]);
+      // An argument that is returned, or a value returned twice, is copied.
+      if (buffer.getKind() != plan::temporaryKind)
+        buffer = copyOf(value, buffers[value]);
+      buffer.setKind(isGradient ? plan::gradientKind : plan::outputKind);
+      buffer.setName(resultName(i));
+      buffer.setTensorAttr(globalTensor(value.getType()));
+    }
+    return success();
+  }
+
+  plan::BufferOp copyOf(Value value, Value source) {
+    plan::BufferOp target = temporary(value);
+    plan::SliceOp::create(b, value.getLoc(), source, target,
+                          b.getDenseI64ArrayAttr({}), b.getI64IntegerAttr(1),
+                          b.getI64IntegerAttr(elements(value.getType())),
+                          b.getI64IntegerAttr(0), DictionaryAttr(),
+                          b.getI64IntegerAttr(0));
+    return target;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Operations
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult visit(Operation *op) {
+    if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
+      flushIfUsedBy(op);
+      return convertCollective(collective);
+    }
+    auto indexed = dyn_cast<IndexedOpInterface>(op);
+    if (!indexed)
+      return op->emitOpError("has no command; run tpsp-insert-collectives and "
+                             "tpsp-decompose-late before converting to a plan");
+    if (indexed.isView()) {
+      flushIfUsedBy(op);
+      buffers[op->getResult(0)] = plan::ViewOp::create(
+          b, op->getLoc(), bufferType(op->getResult(0).getType()),
+          buffers[op->getOperand(0)]);
+      return success();
+    }
+    if (indexed.isSumOfProducts()) {
+      MatmulMatch match = matchMatmul(indexed.getIndexStructure());
+      if (match.obstacle == MatmulObstacle::None) {
+        flushIfUsedBy(op);
+        return convertMatmul(op, match.form);
+      }
+      if (match.obstacle == MatmulObstacle::Layout)
+        noteLayout(op);
+    }
+    auto loop = dyn_cast<LoopOpInterface>(op);
+    if (!loop)
+      return op->emitOpError("has no loop form; run tpsp-decompose-late first");
+    if (!group.accepts(loop))
+      flush();
+    group.add(loop);
+    return success();
+  }
+
+  void noteLayout(Operation *op) {
+    remark::missed(op->getLoc(),
+                   remark::RemarkOpts::name("layout").category(
+                       "convert-tpsp-to-plan"))
+        << remark::reason("no layout of this product is a matrix without a "
+                          "transpose copy; it runs as a loop nest")
+        << remark::suggest("order the indices so that the summed ones, or the "
+                           "kept ones, are innermost in each operand");
+    program->setAttr("layout_misses",
+                     b.getI64IntegerAttr(++layoutMisses));
+  }
+
+  void flushIfUsedBy(Operation *op) {
+    if (llvm::any_of(op->getOperands(),
+                     [&](Value operand) { return group.produces(operand); }))
+      flush();
+  }
+
+  plan::BufferOp temporary(Value value) {
+    auto buffer = plan::BufferOp::create(
+        b, value.getLoc(), bufferType(value.getType()),
+        b.getStringAttr(plan::temporaryKind), StringAttr(), TypeAttr(),
+        IntegerAttr());
+    return buffer;
+  }
+  Value define(Value value) { return buffers[value] = temporary(value); }
+
+  LogicalResult convertMatmul(Operation *op, const MatmulForm &form) {
+    Value first = buffers[op->getOperand(form.swapped)];
+    Value second = buffers[op->getOperand(!form.swapped)];
+    auto flat = [](ArrayRef<MatmulForm::Loop> loops) {
+      SmallVector<int64_t> numbers;
+      for (const MatmulForm::Loop &loop : loops)
+        numbers.append({loop.extent, loop.strideA, loop.strideB, loop.strideC});
+      return numbers;
+    };
+    plan::MatmulOp::create(
+        b, op->getLoc(), first, second, define(op->getResult(0)),
+        b.getDenseI64ArrayAttr({form.m, form.n, form.k}),
+        b.getDenseI64ArrayAttr({form.lda, form.ldb, form.ldc}),
+        form.transposeA ? b.getUnitAttr() : UnitAttr(),
+        form.transposeB ? b.getUnitAttr() : UnitAttr(),
+        b.getDenseI64ArrayAttr(flat(form.batch)),
+        b.getDenseI64ArrayAttr(flat(form.accumulate)), b.getI64IntegerAttr(0));
+    return success();
+  }
+
+  /// "square_reduce_rsqrt", of the first few operations.
+  std::string stem() const {
+    std::string text;
+    unsigned count = 0;
+    for (Operation *op : group.getOps()) {
+      if (++count > 4)
+        break;
+      text += (text.empty() ? "" : "_") + op->getName().stripDialect().str();
+    }
+    return text;
+  }
+
+  void flush() {
+    if (group.empty())
+      return;
+    Kernel kernel = emitKernel(group, "kernel", program);
+    SmallVector<Value> inputs, outputs;
+    for (Value value : kernel.inputs)
+      inputs.push_back(buffers[value]);
+    for (Value value : kernel.outputs)
+      outputs.push_back(define(value));
+    SmallVector<Attribute> positions;
+    for (const LoopIndex &index : kernel.positions) {
+      SmallVector<int64_t> numbers = {index.extent};
+      for (auto axis : index.axes.getAsRange<StringAttr>())
+        numbers.push_back(*mesh.find(axis.getValue()));
+      positions.push_back(b.getDenseI64ArrayAttr(numbers));
+    }
+    StringAttr callee = library.unique(kernel.function, stem());
+    if (!outputs.empty())
+      plan::KernelOp::create(b, group.getOps().front()->getLoc(),
+                             FlatSymbolRefAttr::get(callee), inputs, outputs,
+                             b.getI64IntegerAttr(kernel.grid),
+                             b.getArrayAttr(positions), b.getI64IntegerAttr(0));
+    group = KernelGroup();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Collectives
+  //===--------------------------------------------------------------------===//
+
+  static int64_t elements(Type type) {
+    return cast<RankedTensorType>(type).getNumElements();
+  }
+
+  static int64_t product(ArrayRef<int64_t> extents) {
+    int64_t result = 1;
+    for (int64_t extent : extents)
+      result *= extent;
+    return result;
+  }
+
+  LogicalResult convertCollective(CollectiveOpInterface op) {
+    CollectiveStep step = stepOf(op, mesh);
+    Ids ids(step.axes.begin(), step.axes.end());
+    DenseI64ArrayAttr axes = b.getDenseI64ArrayAttr(ids);
+    DictionaryAttr ledger = ledgerOf(op, mesh);
+    int64_t reduction =
+        getIdx(op->getOperand(0)).getPendingMax() ? 1 : 0; // TPSP_RT_MAX
+    switch (step.kind) {
+    case CollectiveKind::AllReduce:
+      convertAllReduce(op, axes, reduction, ledger);
+      break;
+    case CollectiveKind::ReduceScatter:
+      shard<plan::ReduceScatterOp>(op, *step.to, op->getResult(0), axes,
+                                   reduction, ledger);
+      break;
+    case CollectiveKind::AllGather:
+      shard<plan::AllGatherOp>(op, *step.from, op->getOperand(0), axes, 0,
+                               ledger);
+      break;
+    case CollectiveKind::Slice:
+      shard<plan::SliceOp>(op, *step.to, op->getResult(0), axes, 0, ledger);
+      break;
+    case CollectiveKind::AllToAll:
+      convertAllToAll(op, step, axes, ledger);
+      break;
+    case CollectiveKind::Permute:
+      convertPermute(op, step, axes, ledger);
+      break;
+    }
+    return success();
+  }
+
+  using Ids = SmallVector<int64_t>;
+
+  void convertAllReduce(Operation *op, DenseI64ArrayAttr axes,
+                        int64_t reduction, DictionaryAttr ledger) {
+    SmallVector<Value> sources, targets;
+    for (Value operand : op->getOperands())
+      sources.push_back(buffers[operand]);
+    for (Value result : op->getResults())
+      targets.push_back(define(result));
+    plan::AllReduceOp::create(b, op->getLoc(), sources, targets, axes,
+                              b.getI64IntegerAttr(reduction), ledger,
+                              b.getI64IntegerAttr(0));
+  }
+
+  /// Commands that see a tensor as [outer, chunk]: `narrow` is the side that
+  /// holds one rank's part of dimension `dim`.
+  template <typename Op>
+  void shard(Operation *op, unsigned dim, Value narrow, DenseI64ArrayAttr axes,
+             int64_t reduction, DictionaryAttr ledger) {
+    ArrayRef<int64_t> shape =
+        cast<RankedTensorType>(narrow.getType()).getShape();
+    Value source = buffers[op->getOperand(0)];
+    Op::create(b, op->getLoc(), source, define(op->getResult(0)), axes,
+               b.getI64IntegerAttr(product(shape.take_front(dim))),
+               b.getI64IntegerAttr(product(shape.drop_front(dim))),
+               b.getI64IntegerAttr(reduction), ledger, b.getI64IntegerAttr(0));
+  }
+
+  void convertAllToAll(Operation *op, const CollectiveStep &step,
+                       DenseI64ArrayAttr axes, DictionaryAttr ledger) {
+    unsigned gathered = *step.from, scattered = *step.to;
+    ArrayRef<int64_t> before =
+        cast<RankedTensorType>(op->getOperand(0).getType()).getShape();
+    ArrayRef<int64_t> after =
+        cast<RankedTensorType>(op->getResult(0).getType()).getShape();
+    unsigned first = std::min(gathered, scattered);
+    unsigned second = std::max(gathered, scattered);
+    SmallVector<int64_t> extents = {
+        product(before.take_front(first)), before[gathered],
+        product(before.slice(first + 1, second - first - 1)), after[scattered],
+        product(before.drop_front(second + 1))};
+    Value source = buffers[op->getOperand(0)];
+    plan::AllToAllOp::create(b, op->getLoc(), source, define(op->getResult(0)),
+                             axes, b.getBoolAttr(gathered < scattered),
+                             b.getDenseI64ArrayAttr(extents), ledger,
+                             b.getI64IntegerAttr(0));
+  }
+
+  /// Rank r of the group in the new order holds the block that is numbered r
+  /// there; `from`[r] is who holds that block before.
+  void convertPermute(Operation *op, const CollectiveStep &step,
+                      DenseI64ArrayAttr axes, DictionaryAttr ledger) {
+    AxisList before = placementOf(op->getOperand(0).getType(), mesh)
+                          .dims[*step.from];
+    int64_t group = mesh.groupSize(step.axes);
+    SmallVector<int64_t> from(group);
+    for (int64_t receiver = 0; receiver < group; ++receiver) {
+      // The block wanted has number `receiver` under the new order. Before, the
+      // rank whose coordinates spell that number in the old order has it.
+      llvm::SmallDenseMap<AxisId, int64_t> owner;
+      int64_t rest = receiver;
+      for (AxisId axis : llvm::reverse(before)) {
+        owner[axis] = rest % mesh.size(axis);
+        rest /= mesh.size(axis);
+      }
+      int64_t number = 0;
+      for (AxisId axis : step.axes)
+        number = number * mesh.size(axis) + owner[axis];
+      from[receiver] = number;
+    }
+    Value source = buffers[op->getOperand(0)];
+    plan::PermuteOp::create(b, op->getLoc(), source, define(op->getResult(0)),
+                            axes, b.getDenseI64ArrayAttr(from), ledger,
+                            b.getI64IntegerAttr(0));
+  }
+
+  func::FuncOp function;
+  Mesh mesh;
+  KernelLibrary &library;
+  OpBuilder b;
+  plan::ProgramOp program;
+  KernelGroup group;
+  llvm::DenseMap<Value, Value> buffers;
+  int64_t layoutMisses = 0;
+};
+
+struct ConvertTpspToPlan
+    : public tpsp::impl::ConvertTpspToPlanBase<ConvertTpspToPlan> {
+  using Base::Base;
+  void runOnOperation() override {
+    KernelLibrary library;
+    auto functions =
+        llvm::to_vector(getOperation().getOps<func::FuncOp>());
+    for (func::FuncOp function : functions) {
+      if (function.isExternal())
+        continue;
+      // The program takes the function's name.
+      if (failed(PlanBuilder(function, library).run()))
+        return signalPassFailure();
+      function.erase();
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,97 @@
+// Which loop operations become one kernel.
+#include "tpsp/Passes/Kernels.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+/// Rows longer than this (in elements) are not kept between the loops of a
+/// kernel: 256 KiB of f32, a level-2 cache's worth.
+static constexpr int64_t longestRow = 1 << 16;
+
+/// A grid smaller than this is not worth a longer kernel.
+static constexpr int64_t smallestGrid = 64;
+
+SmallVector<LoopIndex> tpsp::loopIndices(Type type) {
+  SmallVector<LoopIndex> indices;
+  IdxAttr idx = getIdx(type);
+  for (auto [name, extent, axes] :
+       llvm::zip_equal(idx.getNames(),
+                       cast<RankedTensorType>(type).getShape(), idx.getAxes()))
+    indices.push_back({name, extent, axes});
+  return indices;
+}
+
+SmallVector<LoopIndex> KernelGroup::gridOf(ArrayRef<LoopIndex> common,
+                                           RankedTensorType widest) {
+  SmallVector<LoopIndex> grid(common);
+  SmallVector<LoopIndex> indices = loopIndices(widest);
+  if (!indices.empty())
+    llvm::erase(grid, indices.back());
+  return grid;
+}
+
+/// Work items of a grid.
+static int64_t itemsOf(ArrayRef<LoopIndex> grid) {
+  int64_t items = 1;
+  for (const LoopIndex &index : grid)
+    items *= index.extent;
+  return items;
+}
+
+RankedTensorType KernelGroup::widestWith(LoopOpInterface op) const {
+  auto result = cast<RankedTensorType>(op->getResult(0).getType());
+  return widest && widest.getRank() >= result.getRank() ? widest : result;
+}
+
+SmallVector<LoopIndex> KernelGroup::commonWith(LoopOpInterface op) const {
+  SmallVector<LoopIndex> carried = loopIndices(op->getResult(0).getType());
+  if (empty())
+    return carried;
+  SmallVector<LoopIndex> both;
+  for (const LoopIndex &index : common)
+    if (llvm::is_contained(carried, index))
+      both.push_back(index);
+  return both;
+}
+
+bool KernelGroup::accepts(LoopOpInterface op) const {
+  if (empty())
+    return true;
+  auto agrees = [&](Type type) {
+    return llvm::all_of(loopIndices(type), [&](const LoopIndex &index) {
+      auto known = meaning.find(index.name);
+      return known == meaning.end() || known->second == index;
+    });
+  };
+  if (!llvm::all_of(op->getOperandTypes(), agrees) ||
+      !agrees(op->getResult(0).getType()))
+    return false;
+  SmallVector<LoopIndex> both = commonWith(op);
+  if (both.empty())
+    return false;
+  int64_t items = itemsOf(gridOf(both, widestWith(op)));
+  int64_t before = itemsOf(getGrid());
+  // A grid of one item has whole tensors for rows.
+  if (items < before && items < smallestGrid)
+    return false;
+  auto result = cast<RankedTensorType>(op->getResult(0).getType());
+  int64_t row = std::max(largest, result.getNumElements()) / items;
+  return row <= longestRow;
+}
+
+void KernelGroup::add(LoopOpInterface op) {
+  common = commonWith(op);
+  widest = widestWith(op);
+  ops.push_back(op);
+  auto learn = [&](Type type) {
+    for (const LoopIndex &index : loopIndices(type))
+      meaning.try_emplace(index.name, index);
+  };
+  for (Type type : op->getOperandTypes())
+    learn(type);
+  learn(op->getResult(0).getType());
+  largest = std::max(largest, cast<RankedTensorType>(op->getResult(0).getType())
+                                  .getNumElements());
+}

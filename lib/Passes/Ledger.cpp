@@ -1,0 +1,62 @@
+#include "tpsp/Passes/Ledger.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+CollectiveStep tpsp::stepOf(CollectiveOpInterface op, const Mesh &mesh) {
+  std::optional<Transition> steps =
+      planTransition(placementOf(op->getOperand(0).getType(), mesh),
+                     placementOf(op->getResult(0).getType(), mesh));
+  return steps->front();
+}
+
+/// Bytes of one rank's part.
+static int64_t localBytes(Type type, const Mesh &mesh) {
+  auto tensor = cast<RankedTensorType>(type);
+  int64_t bytes = tensor.getNumElements() * tensor.getElementTypeBitWidth() / 8;
+  if (getIdx(type).getLocal())
+    return bytes;
+  for (const AxisList &axes : placementOf(type, mesh).dims)
+    bytes /= mesh.groupSize(axes);
+  return bytes;
+}
+
+static std::string movedIndex(Operation *op, const CollectiveStep &step) {
+  IdxAttr idx = getIdx(op->getOperand(0));
+  auto nameOf = [&](unsigned dim) { return idx.getNames()[dim].str(); };
+  if (step.from && step.to && step.from != step.to)
+    return nameOf(*step.from) + " -> " + nameOf(*step.to);
+  if (step.from)
+    return nameOf(*step.from);
+  return step.to ? nameOf(*step.to) : "";
+}
+
+DictionaryAttr tpsp::ledgerOf(CollectiveOpInterface op, const Mesh &mesh) {
+  Builder b(op.getContext());
+  CollectiveStep step = stepOf(op, mesh);
+  int64_t group = mesh.groupSize(step.axes);
+  int64_t bytes = 0;
+  for (auto [operand, result] :
+       llvm::zip_equal(op->getOperands(), op->getResults()))
+    bytes += bytesSent(step.kind,
+                       std::max(localBytes(operand.getType(), mesh),
+                                localBytes(result.getType(), mesh)),
+                       group);
+  bool backward = op->hasAttr(backwardAttrName);
+  auto text = [&](StringRef key) {
+    auto attr = op->getAttrOfType<StringAttr>(key);
+    return attr ? attr : b.getStringAttr("");
+  };
+  return b.getDictionaryAttr({
+      b.getNamedAttr("axes", op->getAttr("axes")),
+      b.getNamedAttr("index", b.getStringAttr(movedIndex(op, step))),
+      b.getNamedAttr("phase",
+                     b.getStringAttr(backward ? "backward" : "forward")),
+      b.getNamedAttr("bytes", b.getI64IntegerAttr(bytes)),
+      b.getNamedAttr("tensor", text("tensor")),
+      b.getNamedAttr("reason", text("reason")),
+      b.getNamedAttr("group", b.getI64IntegerAttr(group)),
+  });
+}

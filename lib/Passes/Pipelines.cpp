@@ -1,0 +1,81 @@
+#include "tpsp/Passes/Pipelines.h"
+
+#include "tpsp/Passes/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+void tpsp::buildLogicalPipeline(OpPassManager &pm,
+                                const PipelineOptions &options) {
+  // A model may be written as functions that call each other.
+  pm.addPass(createInlinerPass());
+  pm.addPass(createDecomposeEarly());
+  pm.addPass(createPropagate());
+  if (options.grad)
+    pm.addPass(createDifferentiate());
+  // Adjoints recompute what they need; what two of them need is made once.
+  pm.addPass(createCSEPass());
+}
+
+void tpsp::buildCollectivePipeline(OpPassManager &pm) {
+  pm.addPass(createInsertCollectives());
+  pm.addPass(createFuseCollectives());
+  pm.addPass(createBucketCollectives());
+}
+
+void tpsp::buildPlanPipeline(OpPassManager &pm) {
+  pm.addPass(createPartition());
+  pm.addPass(createDecomposeLate());
+  // Before kernels form: what two composites both compute is made once.
+  pm.addPass(createCSEPass());
+  pm.addPass(createConvertTpspToPlan());
+  pm.addPass(createAllocate());
+  pm.addPass(createCheckSchedule());
+}
+
+void tpsp::buildLLVMPipeline(OpPassManager &pm) {
+  pm.addPass(createLowerKernelMath());
+  OpPassManager &kernels = pm.nest<func::FuncOp>();
+  kernels.addPass(createConvertLinalgToLoopsPass());
+  kernels.addPass(createLoopInvariantCodeMotionPass());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  // Kernels take plain addresses: their buffers are contiguous and static.
+  ConvertFuncToLLVMPassOptions functions;
+  functions.useBarePtrCallConv = true;
+  pm.addPass(createConvertFuncToLLVMPass(functions));
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  // Only now do the kernels that programs name exist as LLVM functions.
+  pm.addPass(createConvertPlanToLLVM());
+}
+
+void tpsp::registerPipelines() {
+  PassPipelineRegistration<PipelineOptions>(
+      "tpsp-pipeline", "From a model to its plan",
+      [](OpPassManager &pm, const PipelineOptions &options) {
+        buildLogicalPipeline(pm, options);
+        buildCollectivePipeline(pm);
+        buildPlanPipeline(pm);
+      });
+  PassPipelineRegistration<PipelineOptions>(
+      "tpsp-collective-pipeline", "From a model to its collectives",
+      [](OpPassManager &pm, const PipelineOptions &options) {
+        buildLogicalPipeline(pm, options);
+        buildCollectivePipeline(pm);
+      });
+  PassPipelineRegistration<>("tpsp-llvm-pipeline",
+                             "From a plan to the LLVM dialect",
+                             buildLLVMPipeline);
+}

@@ -1,0 +1,92 @@
+// tpsp-set-mesh and tpsp-set-element-type: the program on another mesh, or in
+// another type.
+#include "tpsp/Passes/Passes.h"
+
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace tpsp {
+#define GEN_PASS_DEF_SETMESH
+#define GEN_PASS_DEF_SETELEMENTTYPE
+#include "tpsp/Passes/Passes.h.inc"
+} // namespace tpsp
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+struct SetMesh : public tpsp::impl::SetMeshBase<SetMesh> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    MeshOp mesh = findMesh(getOperation());
+    if (!mesh) {
+      getOperation().emitError("the module has no mesh to set; declare one: "
+                               "tpsp.mesh @mesh <tp = 4>");
+      return signalPassFailure();
+    }
+    for (StringRef entry : sizes)
+      if (failed(set(mesh, entry)))
+        return signalPassFailure();
+  }
+
+private:
+  LogicalResult set(MeshOp mesh, StringRef entry) {
+    auto [name, text] = entry.split('=');
+    int64_t size = 0;
+    if (text.getAsInteger(10, size) || size < 1)
+      return mesh.emitError("expected axis=size with a size of at least 1, not '")
+             << entry << "'";
+    SmallVector<int64_t> all(mesh.getAxisSizes());
+    for (auto [i, axis] :
+         llvm::enumerate(mesh.getAxisNames().getAsRange<StringAttr>())) {
+      if (axis.getValue() != name)
+        continue;
+      all[i] = size;
+      mesh.setAxisSizes(all);
+      return success();
+    }
+    Mesh known = mesh.getMesh();
+    AxisList axes;
+    for (AxisId axis = 0; axis < known.numAxes(); ++axis)
+      axes.push_back(axis);
+    return mesh.emitError("has no axis '")
+           << name << "'; its axes are " << known.names(axes);
+  }
+};
+
+struct SetElementType
+    : public tpsp::impl::SetElementTypeBase<SetElementType> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    MLIRContext *context = &getContext();
+    Type wanted;
+    if (type == "f32")
+      wanted = Float32Type::get(context);
+    else if (type == "bf16")
+      wanted = BFloat16Type::get(context);
+    if (!wanted) {
+      getOperation().emitError("unknown element type '")
+          << type << "'; known are f32 and bf16";
+      return signalPassFailure();
+    }
+    AttrTypeReplacer replacer;
+    replacer.addReplacement(
+        [&](RankedTensorType tensor) -> std::optional<Type> {
+          if (!getIdx(tensor) || !isa<FloatType>(tensor.getElementType()))
+            return std::nullopt;
+          return RankedTensorType::get(tensor.getShape(), wanted,
+                                       tensor.getEncoding());
+        });
+    replacer.recursivelyReplaceElementsIn(getOperation(), /*replaceAttrs=*/true,
+                                          /*replaceLocs=*/false,
+                                          /*replaceTypes=*/true);
+  }
+};
+
+} // namespace

@@ -1,0 +1,37 @@
+# The lit suite: tpsp-opt and tpsp-run on .mlir files. GoogleTest binaries are
+# ctest's own.
+import os
+
+import lit.formats
+
+from lit.llvm import llvm_config
+
+config.name = "TPSP"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir"]
+config.excludes = ["CMakeLists.txt", "Inputs", "unit", "conformance"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.tpsp_obj_root, "test")
+
+# A variable of one function's checks means nothing in the next; a prefix that
+# nothing uses is a typing error.
+config.environment["FILECHECK_OPTS"] = "-enable-var-scope --allow-unused-prefixes=false"
+for name in os.environ:
+    if name.startswith("TPSP_"):
+        config.environment[name] = os.environ[name]
+
+config.substitutions.append(
+    ("%examples", os.path.join(config.tpsp_src_root, "examples"))
+)
+
+llvm_config.with_environment("PATH", config.tpsp_tools_dir, append_path=True)
+llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
+llvm_config.add_tool_substitutions(
+    ["tpsp-opt", "FileCheck", "not", "count", "split-file"],
+    [config.tpsp_tools_dir, config.llvm_tools_dir],
+)
+
+# tpsp-run is a feature: a build may lack it.
+if os.path.exists(os.path.join(config.tpsp_tools_dir, "tpsp-run")):
+    config.available_features.add("tpsp-run")
+    llvm_config.add_tool_substitutions(["tpsp-run"], [config.tpsp_tools_dir])

@@ -1,0 +1,342 @@
+#include "tpsp/Algebra/Collective.h"
+
+#include "RankSimulation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace tpsp;
+using namespace tpsp::oracle;
+
+namespace {
+
+constexpr CollectiveKind allKinds[] = {
+    CollectiveKind::AllReduce, CollectiveKind::ReduceScatter,
+    CollectiveKind::AllGather, CollectiveKind::AllToAll,
+    CollectiveKind::Slice,     CollectiveKind::Permute};
+
+Mesh meshOf(const Sizes &sizes) {
+  std::vector<MeshAxis> axes;
+  for (int64_t size : sizes)
+    axes.push_back(
+        {"a" + std::to_string(axes.size()), size, AxisRole::None});
+  return Mesh(std::move(axes));
+}
+
+Placement placed(std::vector<AxisList> dims, AxisList pending = {}) {
+  Placement placement(dims.size());
+  placement.dims.assign(dims.begin(), dims.end());
+  placement.pending = pending;
+  return placement;
+}
+
+/// "slice 0 ->0, all_reduce 1"
+std::string describe(const Transition &transition) {
+  std::string text;
+  for (const CollectiveStep &step : transition) {
+    text += (text.empty() ? "" : ", ") + name(step.kind).str();
+    for (AxisId axis : step.axes)
+      text += " " + std::to_string(axis);
+    if (step.from)
+      text += " " + std::to_string(*step.from) + "->";
+    if (step.to)
+      text += (step.from ? "" : " ->") + std::to_string(*step.to);
+  }
+  return text;
+}
+
+std::string plan(const Placement &from, const Placement &to) {
+  std::optional<Transition> steps = planTransition(from, to);
+  return steps ? describe(*steps) : "none";
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+TEST(CollectiveTest, Names) {
+  std::vector<std::string> names;
+  for (CollectiveKind kind : allKinds)
+    names.push_back(name(kind).str());
+  EXPECT_THAT(names,
+              testing::ElementsAre("all_reduce", "reduce_scatter", "all_gather",
+                                   "all_to_all", "slice", "permute"));
+}
+
+TEST(CollectiveTest, Duals) {
+  EXPECT_EQ(dual(CollectiveKind::AllGather), CollectiveKind::ReduceScatter);
+  EXPECT_EQ(dual(CollectiveKind::ReduceScatter), CollectiveKind::AllGather);
+  EXPECT_EQ(dual(CollectiveKind::AllToAll), CollectiveKind::AllToAll);
+  EXPECT_EQ(dual(CollectiveKind::Permute), CollectiveKind::Permute);
+  EXPECT_EQ(dual(CollectiveKind::Slice), CollectiveKind::AllGather);
+  EXPECT_EQ(dual(CollectiveKind::AllReduce), std::nullopt);
+}
+
+/// A movement back goes through the dual: what gathers forward scatters the
+/// summands of the gradient backward, onto the same dimension.
+TEST(CollectiveTest, DualIsTheCollectiveOfTheGradient) {
+  for (const Layout &from : allLayouts(2, 1, false))
+    for (const Layout &to : allLayouts(2, 1, false)) {
+      Transition forward =
+          *planTransition(oracle::placementOf(from), oracle::placementOf(to));
+      if (forward.size() != 1)
+        continue;
+      // Each rank's gradient of a gathered tensor is a summand.
+      Layout gradient = to;
+      if (forward[0].kind == CollectiveKind::AllGather)
+        gradient.pending = {0};
+      Transition backward = *planTransition(oracle::placementOf(gradient),
+                                            oracle::placementOf(from));
+      ASSERT_EQ(backward.size(), 1u);
+      EXPECT_EQ(backward[0].kind, dual(forward[0].kind));
+      EXPECT_EQ(backward[0].to, forward[0].from);
+    }
+}
+
+/// nccl-tests, doc/PERFORMANCE.md: algbw = S / t, and busbw is algbw times
+/// 2(n-1)/n for all-reduce and (n-1)/n for the others, where S is the larger
+/// of the two buffers. busbw t is what a rank sends.
+TEST(CollectiveTest, BytesSentAreNcclTestsBusBytes) {
+  const int64_t larger = 5040;
+  for (int64_t n : {1, 2, 3, 4, 8, 16}) {
+    EXPECT_EQ(bytesSent(CollectiveKind::AllReduce, larger, n),
+              2 * (n - 1) * larger / n);
+    for (CollectiveKind kind :
+         {CollectiveKind::ReduceScatter, CollectiveKind::AllGather,
+          CollectiveKind::AllToAll, CollectiveKind::Permute})
+      EXPECT_EQ(bytesSent(kind, larger, n), (n - 1) * larger / n)
+          << name(kind).str();
+    EXPECT_EQ(bytesSent(CollectiveKind::Slice, larger, n), 0);
+  }
+}
+
+TEST(CollectiveTest, AGroupOfOneSendsNothing) {
+  for (CollectiveKind kind : allKinds)
+    EXPECT_EQ(bytesSent(kind, 1 << 20, 1), 0) << name(kind).str();
+}
+
+TEST(CollectiveTest, BytesDoNotOverflowForATerabyte) {
+  EXPECT_EQ(bytesSent(CollectiveKind::AllReduce, int64_t(1) << 40, 1024),
+            (int64_t(1) << 41) - (int64_t(1) << 31));
+}
+
+//===----------------------------------------------------------------------===//
+// Transitions, one by one
+//===----------------------------------------------------------------------===//
+
+TEST(TransitionTest, EachRowOfTheTable) {
+  EXPECT_EQ(plan(placed({{}}, {0}), placed({{}})), "all_reduce 0");
+  EXPECT_EQ(plan(placed({{}, {}}, {0}), placed({{}, {0}})),
+            "reduce_scatter 0 ->1");
+  EXPECT_EQ(plan(placed({{}, {0}}), placed({{}, {}})), "all_gather 0 1->");
+  EXPECT_EQ(plan(placed({{0}, {}}), placed({{}, {0}})), "all_to_all 0 0->1");
+  EXPECT_EQ(plan(placed({{}, {}}), placed({{}, {0}})), "slice 0 ->1");
+  EXPECT_EQ(plan(placed({{0, 1}}), placed({{1, 0}})), "permute 1 0 0->0");
+  EXPECT_EQ(plan(placed({{0}, {1}}, {2}), placed({{0}, {1}}, {2})), "");
+}
+
+TEST(TransitionTest, AWholeTensorCannotBecomeASummand) {
+  EXPECT_EQ(plan(placed({{}}), placed({{}}, {0})), "none");
+  EXPECT_EQ(plan(placed({{0}}), placed({{}}, {0})), "none");
+  EXPECT_EQ(plan(placed({{}}, {1}), placed({{}}, {0, 1})), "none");
+  Placement max = placed({{}}, {0});
+  max.reduction = Reduction::Max;
+  EXPECT_EQ(plan(placed({{}}, {0}), max), "none");
+  EXPECT_EQ(plan(max, placed({{}}, {0})), "none");
+}
+
+TEST(TransitionTest, AMaximumIsCompletedLikeASum) {
+  Placement max = placed({{}}, {0});
+  max.reduction = Reduction::Max;
+  EXPECT_EQ(plan(max, placed({{}})), "all_reduce 0");
+  EXPECT_EQ(plan(max, placed({{0}})), "reduce_scatter 0 ->0");
+}
+
+TEST(TransitionTest, SeveralAxesOfOneKindAreOneStep) {
+  EXPECT_EQ(plan(placed({{}}, {0, 1}), placed({{}})), "all_reduce 0 1");
+  EXPECT_EQ(plan(placed({{}}, {1, 0}), placed({{0, 1}})),
+            "reduce_scatter 0 1 ->0");
+  EXPECT_EQ(plan(placed({{0, 1}}), placed({{}})), "all_gather 0 1 0->");
+  EXPECT_EQ(plan(placed({{0, 1}, {}}), placed({{}, {0, 1}})),
+            "all_to_all 0 1 0->1");
+}
+
+TEST(TransitionTest, OnlyTheMinorAxesMoveWhereTheMajorStay) {
+  EXPECT_EQ(plan(placed({{0, 1}}), placed({{0}})), "all_gather 1 0->");
+  EXPECT_EQ(plan(placed({{0}}), placed({{0, 1}})), "slice 1 ->0");
+}
+
+TEST(TransitionTest, WhatShrinksComesFirst) {
+  // HSDP: reduce-scatter within the shard group, then all-reduce across.
+  EXPECT_EQ(plan(placed({{}}, {0, 1}), placed({{1}})),
+            "reduce_scatter 1 ->0, all_reduce 0");
+  EXPECT_EQ(plan(placed({{0}, {}}), placed({{}, {1}})),
+            "slice 1 ->1, all_gather 0 0->");
+  EXPECT_EQ(plan(placed({{}, {}}, {0}), placed({{0}, {1}})),
+            "slice 1 ->1, reduce_scatter 0 ->0");
+}
+
+TEST(TransitionTest, AnAxisThatBecomesMajorNeedsAPermuteNotAGather) {
+  EXPECT_EQ(plan(placed({{1}}), placed({{0, 1}})),
+            "slice 0 ->0, permute 0 1 0->0");
+  EXPECT_EQ(plan(placed({{1}}, {0}), placed({{0, 1}})),
+            "reduce_scatter 0 ->0, permute 0 1 0->0");
+}
+
+TEST(TransitionTest, CostCountsKindsAndAddsBytes) {
+  Mesh mesh = meshOf({2, 4});
+  Placement from = placed({{}, {}}, {0, 1}), to = placed({{1}, {}});
+  TransitionCost price =
+      cost(*planTransition(from, to), from, {8, 16}, 4, mesh);
+  EXPECT_EQ(price.collectives, 2u);
+  // 512 B scattered over 4, then 128 B reduced over 2.
+  EXPECT_EQ(price.bytes, 512 * 3 / 4 + 128);
+
+  Placement both = placed({{0}, {1}}), whole = placed({{}, {}});
+  price = cost(*planTransition(both, whole), both, {8, 16}, 4, mesh);
+  EXPECT_EQ(price.collectives, 1u) << "two gathers of one tensor count once";
+  EXPECT_EQ(price.bytes, 512 - 512 / 8) << "in whatever order";
+
+  price = cost(*planTransition(whole, both), whole, {8, 16}, 4, mesh);
+  EXPECT_EQ(price.collectives, 0u) << "slices are free";
+  EXPECT_EQ(price.bytes, 0);
+}
+
+//===----------------------------------------------------------------------===//
+// Transitions, exhaustively
+//===----------------------------------------------------------------------===//
+
+struct Counts {
+  unsigned pairs = 0, legal = 0, steps = 0;
+};
+
+/// Runs the planned steps on data; every rank must end with what the target
+/// says, and in between hold blocks of the shape that each step says.
+void checkOnData(const Layout &from, const Layout &to, const Shape &shape,
+                 const Ranks &ranks, const Mesh &mesh, Counts &counts) {
+  SCOPED_TRACE(toString(from) + " to " + toString(to));
+  ++counts.pairs;
+  std::optional<Transition> steps =
+      planTransition(oracle::placementOf(from), oracle::placementOf(to));
+  bool subset = std::includes(from.pending.begin(), from.pending.end(),
+                              to.pending.begin(), to.pending.end());
+  ASSERT_EQ(steps.has_value(), subset);
+  if (!steps)
+    return;
+  ++counts.legal;
+  Summands summands(shape, from, ranks, /*seed=*/counts.pairs);
+  std::vector<Dense> held;
+  for (int64_t rank = 0; rank < ranks.count(); ++rank)
+    held.push_back(summands.held(rank));
+  Placement before = oracle::placementOf(from);
+  for (const CollectiveStep &step : *steps) {
+    ++counts.steps;
+    ASSERT_FALSE(firstUnevenDim(shape, step.after, mesh)) << describe(*steps);
+    held = apply(step, before, held, ranks);
+    auto local = localShape(shape, step.after, mesh);
+    for (const Dense &block : held)
+      ASSERT_EQ(block.shape, Shape(local.begin(), local.end()));
+    before = step.after;
+  }
+  EXPECT_EQ(layoutOf(before), to) << describe(*steps);
+  for (int64_t rank = 0; rank < ranks.count(); ++rank)
+    ASSERT_EQ(held[rank], summands.expected(to, rank))
+        << describe(*steps) << " on rank " << rank;
+}
+
+void checkAllOnData(const Sizes &sizes, const Shape &shape, unsigned stride,
+                    Counts &counts) {
+  Ranks ranks(sizes);
+  Mesh mesh = meshOf(sizes);
+  std::vector<Layout> layouts = allLayouts(shape.size(), sizes.size(), true);
+  llvm::erase_if(layouts, [&](const Layout &layout) {
+    return !divides(layout, shape, sizes);
+  });
+  unsigned number = 0;
+  for (const Layout &from : layouts)
+    for (const Layout &to : layouts)
+      if (number++ % stride == 0)
+        checkOnData(from, to, shape, ranks, mesh, counts);
+}
+
+void report(const Counts &counts) {
+  testing::Test::RecordProperty("pairs", counts.pairs);
+  testing::Test::RecordProperty("legal", counts.legal);
+  testing::Test::RecordProperty("steps", counts.steps);
+}
+
+TEST(TransitionTest, MovesDataAsTheTargetSaysOnTwoByTwoRanks) {
+  Counts counts;
+  checkAllOnData({2, 2}, {}, 1, counts);
+  checkAllOnData({2, 2}, {4}, 1, counts);
+  checkAllOnData({2, 2}, {4, 8}, 1, counts);
+  checkAllOnData({2, 2}, {4, 4, 8}, 1, counts);
+  checkAllOnData({2, 2}, {2, 4, 1}, 1, counts);
+  report(counts);
+  EXPECT_GE(counts.legal, 700u);
+}
+
+TEST(TransitionTest, MovesDataAsTheTargetSaysOnTwoByThreeRanks) {
+  Counts counts;
+  checkAllOnData({2, 3}, {6}, 1, counts);
+  checkAllOnData({2, 3}, {12, 6}, 1, counts);
+  checkAllOnData({2, 3}, {6, 6, 6}, 1, counts);
+  checkAllOnData({2, 3}, {6, 4, 3}, 1, counts);
+  report(counts);
+  EXPECT_GE(counts.legal, 700u);
+}
+
+TEST(TransitionTest, MovesDataAsTheTargetSaysOnThreeAxes) {
+  Counts counts;
+  checkAllOnData({2, 2, 2}, {8}, 1, counts);
+  checkAllOnData({2, 2, 2}, {8, 8}, 1, counts);
+  checkAllOnData({2, 2, 2}, {8, 8, 8}, 7, counts);
+  report(counts);
+  EXPECT_GE(counts.legal, 4000u);
+}
+
+/// Two dimensions that trade their axes; no axis can go straight home.
+bool isTrade(const Layout &from, const Layout &to) {
+  for (size_t i = 0; i < from.dims.size(); ++i)
+    for (size_t j = 0; j < from.dims.size(); ++j)
+      if (i != j && !from.dims[i].empty() && from.dims[i] == to.dims[j] &&
+          !to.dims[i].empty() && to.dims[i] == from.dims[j])
+        return true;
+  return false;
+}
+
+TEST(TransitionTest, NoDirectMovementCostsLess) {
+  unsigned compared = 0, equal = 0;
+  for (const Sizes &sizes : {Sizes{2, 2}, Sizes{2, 3}})
+    for (const Shape &shape :
+         {Shape{12}, Shape{12, 12}, Shape{12, 6, 36}, Shape{6, 6, 6, 12}}) {
+      Mesh mesh = meshOf(sizes);
+      TransitionOracle oracle(shape, /*elementBytes=*/36, sizes);
+      for (const Layout &from : allLayouts(shape.size(), 2, true))
+        for (const Layout &to : allLayouts(shape.size(), 2, true)) {
+          if (!divides(from, shape, sizes) || !divides(to, shape, sizes))
+            continue;
+          SCOPED_TRACE(toString(from) + " to " + toString(to));
+          Placement source = oracle::placementOf(from);
+          auto steps = planTransition(source, oracle::placementOf(to));
+          std::optional<Price> price = oracle.price(from, to);
+          ASSERT_EQ(steps.has_value(), price || isTrade(from, to));
+          if (!price)
+            continue;
+          TransitionCost paid = cost(*steps, source, shape, 36, mesh);
+          Price mine{paid.collectives, paid.bytes};
+          EXPECT_FALSE(*price < mine)
+              << describe(*steps) << ": " << mine.kinds << " kinds, "
+              << mine.bytes << " B, not " << price->kinds << ", "
+              << price->bytes;
+          ++compared;
+          equal += mine == *price;
+        }
+    }
+  RecordProperty("compared", compared);
+  RecordProperty("equal", equal);
+  EXPECT_GE(compared, 3000u);
+  EXPECT_GE(equal, compared * 9 / 10);
+}
+
+} // namespace

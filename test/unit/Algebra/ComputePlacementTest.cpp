@@ -1,0 +1,309 @@
+#include "tpsp/Algebra/ComputePlacement.h"
+
+#include "EinsumCases.h"
+#include "PlacementOracle.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <iostream>
+#include <numeric>
+
+using namespace tpsp;
+using namespace tpsp::oracle;
+
+namespace {
+
+/// Divisible by every group's size, so that byte counts are exact.
+constexpr int64_t elementBytes = 36;
+
+/// One einsum over two axes of 2 and 3 ranks, chosen for and checked in many
+/// placements.
+class EinsumUnderTest {
+public:
+  explicit EinsumUnderTest(const std::vector<CaseIndex> &indices)
+      : structure(structureOf(indices, elementBytes)), ranks({2, 3}),
+        mesh({{"a", 2, AxisRole::None}, {"b", 3, AxisRole::None}}),
+        einsum(plain(structure)), oracle(einsum, elementBytes, ranks.sizes) {
+    for (const auto &operand : einsum.operands)
+      operandLayouts.push_back(evenLayouts(operand, /*withPending=*/true));
+    resultLayouts = evenLayouts(einsum.result, /*withPending=*/true);
+  }
+
+  uint64_t numCases() const {
+    return operandLayouts[0].size() * operandLayouts[1].size() *
+           (resultLayouts.size() + 1);
+  }
+
+  /// Chooses for case `number` and compares with the brute force; with data
+  /// too, if asked.
+  void check(uint64_t number, bool onData) {
+    std::vector<Layout> operands;
+    for (const std::vector<Layout> &layouts : operandLayouts) {
+      operands.push_back(layouts[number % layouts.size()]);
+      number /= layouts.size();
+    }
+    std::optional<Layout> wanted;
+    if (number < resultLayouts.size())
+      wanted = resultLayouts[number];
+    SCOPED_TRACE(oracle::toString(operands[0]) + " , " +
+                 oracle::toString(operands[1]) + " -> " +
+                 (wanted ? oracle::toString(*wanted) : "?"));
+
+    std::vector<Placement> placements = {oracle::placementOf(operands[0]),
+                                         oracle::placementOf(operands[1])};
+    std::optional<Placement> wants;
+    if (wanted)
+      wants = oracle::placementOf(*wanted);
+    auto choice =
+        chooseComputePlacement({structure, placements, wants, mesh});
+    std::optional<OperationPrice> best = oracle.best(operands, wanted);
+    ++cases;
+    if (!choice) {
+      ++refused;
+      ASSERT_FALSE(best) << "a legal choice was missed";
+      return;
+    }
+    checkLegal(*choice, operands, wanted);
+    checkPrice(*choice, placements, wants);
+    OperationPrice mine{choice->cost.collectives, choice->cost.work,
+                        choice->cost.bytes};
+    EXPECT_FALSE(best && *best < mine)
+        << "chosen: " << mine.collectives << " collectives, work " << mine.work
+        << ", " << mine.bytes << " B; possible: " << best->collectives << ", "
+        << best->work << ", " << best->bytes << " B";
+    if (onData)
+      checkOnData(*choice, operands);
+  }
+
+  uint64_t cases = 0, refused = 0, computed = 0;
+
+private:
+  static Einsum plain(const IndexStructure &structure) {
+    Einsum einsum;
+    for (const IndexStructure::Index &index : structure.indices)
+      einsum.extents.push_back(index.extent);
+    for (const IndexStructure::Tensor &tensor : structure.operands)
+      einsum.operands.emplace_back(tensor.indices.begin(),
+                                   tensor.indices.end());
+    einsum.result.assign(structure.results[0].indices.begin(),
+                         structure.results[0].indices.end());
+    return einsum;
+  }
+
+  std::vector<Layout> evenLayouts(const std::vector<unsigned> &tensor,
+                                  bool withPending) const {
+    std::vector<Layout> even;
+    for (const Layout &layout :
+         allLayouts(tensor.size(), ranks.sizes.size(), withPending))
+      if (divides(layout, einsum.shapeOf(tensor), ranks.sizes))
+        even.push_back(layout);
+    return even;
+  }
+
+  static std::vector<int> drivesOf(const ComputePlacement &choice) {
+    std::vector<int> drives;
+    for (const Drive &drive : choice.drives)
+      drives.push_back(drive.kind == Drive::Nothing ? PlacementOracle::nothing
+                       : drive.kind == Drive::Pending
+                           ? PlacementOracle::pending
+                           : int(drive.index));
+    return drives;
+  }
+
+  /// Every axis does what it may, and the tensors are where that puts them.
+  void checkLegal(const ComputePlacement &choice,
+                  const std::vector<Layout> &operands,
+                  const std::optional<Layout> &wanted) const {
+    std::vector<int> drives = drivesOf(choice);
+    for (unsigned axis = 0; axis < drives.size(); ++axis)
+      EXPECT_TRUE(oracle.allows(operands, wanted, axis, drives[axis]))
+          << "axis " << axis << " drives " << drives[axis];
+    bool placedAlike = false;
+    for (const std::vector<unsigned> &order :
+         {std::vector<unsigned>{0, 1}, std::vector<unsigned>{1, 0}}) {
+      bool alike =
+          layoutOf(choice.results[0]) == oracle.resultUnder(drives, order);
+      for (unsigned i = 0; i < operands.size(); ++i)
+        alike &= layoutOf(choice.operands[i]) ==
+                 oracle.operandUnder(drives, order, i, operands[i]);
+      placedAlike |= alike;
+    }
+    EXPECT_TRUE(placedAlike) << "operands or result are not where the drives "
+                                "put them";
+    for (unsigned i = 0; i < operands.size(); ++i)
+      EXPECT_TRUE(divides(layoutOf(choice.operands[i]),
+                          einsum.shapeOf(einsum.operands[i]), ranks.sizes));
+    EXPECT_TRUE(divides(layoutOf(choice.results[0]),
+                        einsum.shapeOf(einsum.result), ranks.sizes));
+  }
+
+  /// The stated cost is that of the collectives that will be inserted.
+  void checkPrice(const ComputePlacement &choice,
+                  const std::vector<Placement> &placements,
+                  const std::optional<Placement> &wants) const {
+    unsigned kinds = 0;
+    int64_t bytes = 0;
+    auto recount = [&](const std::vector<unsigned> &tensor,
+                       const Placement &from, const Placement &to) {
+      auto steps = planTransition(from, to);
+      ASSERT_TRUE(steps);
+      std::vector<CollectiveKind> seen;
+      Layout before = layoutOf(from);
+      for (const CollectiveStep &step : *steps) {
+        Layout after = layoutOf(step.after);
+        Shape shape = einsum.shapeOf(tensor);
+        int64_t larger = std::max(localElements(before, shape, ranks.sizes),
+                                  localElements(after, shape, ranks.sizes));
+        before = after;
+        if (step.kind == CollectiveKind::Slice)
+          continue;
+        int64_t n = ranks.groupSize(step.axes);
+        bytes += (step.kind == CollectiveKind::AllReduce ? 2 : 1) * larger *
+                 elementBytes / n * (n - 1);
+        if (!llvm::is_contained(seen, step.kind))
+          seen.push_back(step.kind);
+      }
+      kinds += seen.size();
+    };
+    for (unsigned i = 0; i < placements.size(); ++i)
+      recount(einsum.operands[i], placements[i], choice.operands[i]);
+    if (wants)
+      recount(einsum.result, choice.results[0], *wants);
+    EXPECT_EQ(choice.cost.collectives, kinds);
+    EXPECT_EQ(choice.cost.bytes, bytes);
+  }
+
+  /// Blocks of the operands, contracted on every rank alone, are blocks (or
+  /// summands) of the whole einsum.
+  void checkOnData(const ComputePlacement &choice,
+                   const std::vector<Layout> &operands) {
+    std::vector<Summands> inputs;
+    std::vector<Dense> whole;
+    for (unsigned i = 0; i < operands.size(); ++i) {
+      Layout layout = layoutOf(choice.operands[i]);
+      inputs.emplace_back(einsum.shapeOf(einsum.operands[i]), layout, ranks,
+                          /*seed=*/i + 1);
+      Layout complete;
+      complete.dims.resize(layout.dims.size());
+      whole.push_back(inputs.back().expected(complete, 0));
+    }
+    Dense expected = evaluateDense(structure, whole);
+    Layout comesOut = layoutOf(choice.results[0]);
+    AxisList pending(comesOut.pending.begin(), comesOut.pending.end());
+    std::vector<Dense> held;
+    IndexStructure local = structure;
+    for (unsigned index = 0; index < local.indices.size(); ++index)
+      for (const Drive &drive : choice.drives)
+        if (drive == Drive{Drive::Index, index})
+          local.indices[index].extent /=
+              ranks.sizes[&drive - choice.drives.begin()];
+    for (int64_t rank = 0; rank < ranks.count(); ++rank)
+      held.push_back(
+          evaluateDense(local, {inputs[0].held(rank), inputs[1].held(rank)}));
+    for (int64_t rank = 0; rank < ranks.count(); ++rank) {
+      Dense sum(held[rank].shape);
+      for (int64_t peer : ranks.group(rank, pending))
+        sum = add(sum, held[peer]);
+      ASSERT_EQ(sum, ranks.block(expected, comesOut, rank))
+          << "on rank " << rank;
+    }
+    ++computed;
+  }
+
+  IndexStructure structure;
+  Ranks ranks;
+  Mesh mesh;
+  Einsum einsum;
+  PlacementOracle oracle;
+  std::vector<std::vector<Layout>> operandLayouts;
+  std::vector<Layout> resultLayouts;
+};
+
+struct Totals {
+  uint64_t einsums = 0, possible = 0, cases = 0, refused = 0, computed = 0;
+
+  /// Checks at most about `limit` cases, evenly spread, of one einsum.
+  void run(const std::vector<Role> &roles, const std::vector<int64_t> &extents,
+           uint64_t limit) {
+    std::vector<CaseIndex> indices;
+    std::string text = oracle::toString(roles);
+    for (size_t i = 0; i < roles.size(); ++i) {
+      indices.push_back({roles[i], extents[i]});
+      text += " " + std::to_string(extents[i]);
+    }
+    SCOPED_TRACE(text);
+    EinsumUnderTest einsum(indices);
+    uint64_t all = einsum.numCases();
+    uint64_t stride = (all + limit - 1) / limit;
+    // An even stride would always meet the same layouts of operand 0.
+    while (stride > 1 && std::gcd(stride, all) != 1)
+      ++stride;
+    for (uint64_t number = 0; number < all; number += stride)
+      einsum.check(number, /*onData=*/number % 64 == 0);
+    ++einsums;
+    possible += all;
+    cases += einsum.cases;
+    refused += einsum.refused;
+    computed += einsum.computed;
+  }
+  void report() const {
+    testing::Test::RecordProperty("einsums", std::to_string(einsums));
+    testing::Test::RecordProperty("possible", std::to_string(possible));
+    testing::Test::RecordProperty("cases", std::to_string(cases));
+    testing::Test::RecordProperty("refused", std::to_string(refused));
+    testing::Test::RecordProperty("computed", std::to_string(computed));
+    std::cout << einsums << " einsums, " << cases << " of " << possible
+              << " placements (" << refused << " have no legal choice), "
+              << computed << " computed on data\n";
+  }
+};
+
+/// Both axes divide 6, only a divides 4, only b divides 3.
+constexpr int64_t someExtents[] = {6, 4, 3};
+
+void forEachExtents(unsigned count,
+                    const std::function<void(std::vector<int64_t>)> &visit) {
+  std::vector<int64_t> extents;
+  unsigned combinations = 1;
+  for (unsigned i = 0; i < count; ++i)
+    combinations *= 3;
+  for (unsigned number = 0; number < combinations; ++number) {
+    extents.clear();
+    for (unsigned i = 0, rest = number; i < count; ++i, rest /= 3)
+      extents.push_back(someExtents[rest % 3]);
+    visit(extents);
+  }
+}
+
+TEST(ComputePlacementTest, IsTheBestOfAllForEveryEinsumUpToTwoIndices) {
+  Totals totals;
+  for (unsigned count = 0; count <= 2; ++count)
+    for (const std::vector<Role> &roles : allRoles(count))
+      forEachExtents(count, [&](const std::vector<int64_t> &extents) {
+        totals.run(roles, extents, UINT64_MAX / 2);
+      });
+  totals.report();
+}
+
+TEST(ComputePlacementTest, IsTheBestOfAllForEveryEinsumOfThreeIndices) {
+  Totals totals;
+  for (const std::vector<Role> &roles : allRoles(3))
+    forEachExtents(3, [&](const std::vector<int64_t> &extents) {
+      bool even = llvm::all_of(extents, [](int64_t e) { return e == 6; });
+      totals.run(roles, extents, even ? 8000 : 300);
+    });
+  totals.report();
+}
+
+TEST(ComputePlacementTest, IsTheBestOfAllForEveryEinsumOfFourIndices) {
+  Totals totals;
+  for (const std::vector<Role> &roles : allRoles(4))
+    forEachExtents(4, [&](const std::vector<int64_t> &extents) {
+      bool even = llvm::all_of(extents, [](int64_t e) { return e == 6; });
+      totals.run(roles, extents, even ? 2000 : 30);
+    });
+  totals.report();
+}
+
+} // namespace

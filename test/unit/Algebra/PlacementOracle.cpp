@@ -1,0 +1,148 @@
+#include "PlacementOracle.h"
+
+#include <algorithm>
+
+using namespace tpsp;
+using namespace tpsp::oracle;
+
+Shape Einsum::shapeOf(const std::vector<unsigned> &tensor) const {
+  Shape shape;
+  for (unsigned index : tensor)
+    shape.push_back(extents[index]);
+  return shape;
+}
+
+static bool carries(const std::vector<unsigned> &tensor, unsigned index) {
+  return std::find(tensor.begin(), tensor.end(), index) != tensor.end();
+}
+
+PlacementOracle::PlacementOracle(Einsum of, int64_t elementBytes, Sizes over)
+    : einsum(std::move(of)), sizes(std::move(over)),
+      resultOracle(einsum.shapeOf(einsum.result), elementBytes, sizes) {
+  for (const std::vector<unsigned> &operand : einsum.operands)
+    operandOracles.emplace_back(einsum.shapeOf(operand), elementBytes, sizes);
+}
+
+bool PlacementOracle::allows(const std::vector<Layout> &operands,
+                             const std::optional<Layout> &wanted, unsigned axis,
+                             int drive) const {
+  if (drive == nothing)
+    return true;
+  auto onIndex = [&](const std::vector<unsigned> &tensor,
+                     const Layout &layout) {
+    for (size_t dim = 0; dim < tensor.size(); ++dim)
+      if (int(tensor[dim]) == drive)
+        for (unsigned other : layout.dims[dim])
+          if (other == axis)
+            return true;
+    return false;
+  };
+  unsigned summands = 0;
+  bool carried = wanted && onIndex(einsum.result, *wanted);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    carried |= onIndex(einsum.operands[i], operands[i]);
+    for (unsigned other : operands[i].pending)
+      summands += other == axis;
+  }
+  // Products of two sums are not the sum of products.
+  return drive == pending ? summands == 1 : carried;
+}
+
+std::vector<std::vector<unsigned>>
+PlacementOracle::axesOfIndices(const Drives &drives,
+                               const std::vector<unsigned> &order) const {
+  std::vector<std::vector<unsigned>> axes(einsum.extents.size());
+  for (unsigned axis : order)
+    if (drives[axis] >= 0)
+      axes[drives[axis]].push_back(axis);
+  return axes;
+}
+
+Layout PlacementOracle::operandUnder(const Drives &drives,
+                                     const std::vector<unsigned> &order,
+                                     unsigned operand,
+                                     const Layout &has) const {
+  Layout needs;
+  std::vector<std::vector<unsigned>> axes = axesOfIndices(drives, order);
+  for (unsigned index : einsum.operands[operand])
+    needs.dims.push_back(axes[index]);
+  for (unsigned axis : has.pending)
+    if (drives[axis] == pending)
+      needs.pending.push_back(axis);
+  return needs;
+}
+
+Layout
+PlacementOracle::resultUnder(const Drives &drives,
+                             const std::vector<unsigned> &order) const {
+  Layout comesOut;
+  std::vector<std::vector<unsigned>> axes = axesOfIndices(drives, order);
+  for (unsigned index : einsum.result)
+    comesOut.dims.push_back(axes[index]);
+  for (unsigned axis = 0; axis < drives.size(); ++axis)
+    if (drives[axis] == pending ||
+        (drives[axis] >= 0 && !carries(einsum.result, drives[axis])))
+      comesOut.pending.push_back(axis);
+  return comesOut;
+}
+
+std::optional<OperationPrice>
+PlacementOracle::price(const std::vector<Layout> &operands,
+                       const std::optional<Layout> &wanted,
+                       const Drives &drives,
+                       const std::vector<unsigned> &order) const {
+  OperationPrice total;
+  total.work = 1;
+  for (int64_t extent : einsum.extents)
+    total.work *= double(extent);
+  for (unsigned axis = 0; axis < drives.size(); ++axis)
+    if (drives[axis] >= 0)
+      total.work /= double(sizes[axis]);
+  auto move = [&](const TransitionOracle &oracle, const Layout &from,
+                  const Layout &to) {
+    std::optional<Price> price = oracle.price(from, to);
+    if (!price)
+      return false;
+    total.collectives += price->kinds;
+    total.bytes += price->bytes;
+    return true;
+  };
+  for (unsigned i = 0; i < operands.size(); ++i) {
+    Layout needs = operandUnder(drives, order, i, operands[i]);
+    if (!divides(needs, einsum.shapeOf(einsum.operands[i]), sizes) ||
+        !move(operandOracles[i], operands[i], needs))
+      return std::nullopt;
+  }
+  Layout comesOut = resultUnder(drives, order);
+  if (!divides(comesOut, einsum.shapeOf(einsum.result), sizes) ||
+      (wanted && !move(resultOracle, comesOut, *wanted)))
+    return std::nullopt;
+  return total;
+}
+
+std::optional<OperationPrice>
+PlacementOracle::best(const std::vector<Layout> &operands,
+                      const std::optional<Layout> &wanted) const {
+  std::vector<Drives> all = {{}};
+  for (unsigned axis = 0; axis < sizes.size(); ++axis) {
+    std::vector<Drives> longer;
+    for (const Drives &drives : all)
+      for (int drive = pending; drive < int(einsum.extents.size()); ++drive)
+        if (allows(operands, wanted, axis, drive)) {
+          longer.push_back(drives);
+          longer.back().push_back(drive);
+        }
+    all = std::move(longer);
+  }
+  std::optional<OperationPrice> best;
+  std::vector<unsigned> order(sizes.size());
+  for (unsigned axis = 0; axis < order.size(); ++axis)
+    order[axis] = axis;
+  do
+    for (const Drives &drives : all)
+      if (auto found = price(operands, wanted, drives, order))
+        if (!best || *found < *best)
+          best = found;
+  while (std::next_permutation(order.begin(), order.end()));
+  return best;
+}

@@ -1,0 +1,72 @@
+/// The best compute placement of a two-operand einsum by brute force: every
+/// index that an axis may drive, every order of the axes on an index, priced by
+/// TransitionOracle. Shares no code with lib/Algebra.
+#ifndef TPSP_TEST_UNIT_ALGEBRA_PLACEMENTORACLE_H
+#define TPSP_TEST_UNIT_ALGEBRA_PLACEMENTORACLE_H
+
+#include "TransitionOracle.h"
+
+namespace tpsp::oracle {
+
+/// An einsum in plain containers: per tensor the numbers of its indices.
+struct Einsum {
+  std::vector<int64_t> extents;                ///< per index
+  std::vector<std::vector<unsigned>> operands; ///< per operand, per dimension
+  std::vector<unsigned> result;
+
+  Shape shapeOf(const std::vector<unsigned> &tensor) const;
+};
+
+struct OperationPrice {
+  unsigned collectives = 0;
+  double work = 0;
+  int64_t bytes = 0;
+
+  bool operator<(const OperationPrice &other) const {
+    return std::tie(collectives, work, bytes) <
+           std::tie(other.collectives, other.work, other.bytes);
+  }
+};
+
+class PlacementOracle {
+public:
+  PlacementOracle(Einsum einsum, int64_t elementBytes, Sizes sizes);
+
+  /// The cheapest of all choices in which every tensor moves directly; nullopt
+  /// if there is none.
+  std::optional<OperationPrice>
+  best(const std::vector<Layout> &operands,
+       const std::optional<Layout> &wanted) const;
+
+  /// What one axis does: an index, or one of these.
+  static constexpr int nothing = -1, pending = -2;
+  using Drives = std::vector<int>;
+
+  /// Whether the axis may do this.
+  bool allows(const std::vector<Layout> &operands,
+              const std::optional<Layout> &wanted, unsigned axis,
+              int drive) const;
+  /// The axes of every index, in one order; `order` lists all axes.
+  std::vector<std::vector<unsigned>>
+  axesOfIndices(const Drives &drives, const std::vector<unsigned> &order) const;
+  /// Where the operands must be and the result comes out.
+  Layout operandUnder(const Drives &drives, const std::vector<unsigned> &order,
+                      unsigned operand, const Layout &has) const;
+  Layout resultUnder(const Drives &drives,
+                     const std::vector<unsigned> &order) const;
+
+private:
+  std::optional<OperationPrice>
+  price(const std::vector<Layout> &operands,
+        const std::optional<Layout> &wanted, const Drives &drives,
+        const std::vector<unsigned> &order) const;
+
+  Einsum einsum;
+  Sizes sizes;
+  std::vector<TransitionOracle> operandOracles;
+  TransitionOracle resultOracle;
+};
+
+} // namespace tpsp::oracle
+
+#endif // TPSP_TEST_UNIT_ALGEBRA_PLACEMENTORACLE_H

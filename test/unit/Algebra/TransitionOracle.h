@@ -1,0 +1,93 @@
+/// What moving a tensor between two placements must cost, found by search over
+/// single collectives in which every axis goes straight to where it is wanted.
+/// The kinds are those of the table in Collective.h, read axis by axis, and a
+/// permute where the order of the subscripts stands in the way. Shares no code
+/// with lib/Algebra; the tests compare the two.
+#ifndef TPSP_TEST_UNIT_ALGEBRA_TRANSITIONORACLE_H
+#define TPSP_TEST_UNIT_ALGEBRA_TRANSITIONORACLE_H
+
+#include "tpsp/Algebra/Placement.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <string>
+#include <vector>
+
+namespace tpsp::oracle {
+
+/// A placement in plain containers: per dimension the axes, major to minor.
+struct Layout {
+  std::vector<std::vector<unsigned>> dims;
+  std::vector<unsigned> pending; ///< ascending
+
+  bool operator<(const Layout &other) const {
+    return std::tie(dims, pending) < std::tie(other.dims, other.pending);
+  }
+  bool operator==(const Layout &other) const {
+    return dims == other.dims && pending == other.pending;
+  }
+};
+
+Layout layoutOf(const Placement &placement);
+Placement placementOf(const Layout &layout);
+/// "[0 1][ ] | 2", for failure messages.
+std::string toString(const Layout &layout);
+
+/// Every layout of a tensor of this rank over `numAxes` axes, pending axes
+/// among them only if asked for.
+std::vector<Layout> allLayouts(unsigned rank, unsigned numAxes,
+                               bool withPending);
+
+using Sizes = std::vector<int64_t>;
+using Shape = std::vector<int64_t>;
+
+/// Whether every dimension divides evenly among its axes.
+bool divides(const Layout &layout, const Shape &shape, const Sizes &sizes);
+
+/// Elements that one rank holds.
+int64_t localElements(const Layout &layout, const Shape &shape,
+                      const Sizes &sizes);
+
+struct Price {
+  unsigned kinds = 0; ///< distinct kinds of collective that communicate
+  int64_t bytes = 0;
+
+  bool operator<(const Price &other) const {
+    return std::tie(kinds, bytes) < std::tie(other.kinds, other.bytes);
+  }
+  bool operator==(const Price &other) const {
+    return kinds == other.kinds && bytes == other.bytes;
+  }
+};
+
+/// Movements between the layouts of one tensor.
+class TransitionOracle {
+public:
+  TransitionOracle(Shape shape, int64_t elementBytes, Sizes sizes)
+      : shape(std::move(shape)), elementBytes(elementBytes),
+        sizes(std::move(sizes)) {}
+
+  /// The cheapest direct movement: fewest kinds first, then fewest bytes.
+  /// nullopt if there is none.
+  std::optional<Price> price(const Layout &from, const Layout &to) const;
+
+private:
+  struct Edge {
+    Layout to;
+    int kind; ///< -1: a slice, which communicates nothing
+    std::vector<unsigned> axes;
+  };
+  std::vector<Edge> edgesFrom(const Layout &from) const;
+  int64_t bytes(const Layout &from, const Edge &edge) const;
+
+  Shape shape;
+  int64_t elementBytes;
+  Sizes sizes;
+  mutable std::map<std::pair<Layout, Layout>, std::optional<Price>> known;
+};
+
+} // namespace tpsp::oracle
+
+#endif // TPSP_TEST_UNIT_ALGEBRA_TRANSITIONORACLE_H

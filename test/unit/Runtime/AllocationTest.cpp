@@ -1,0 +1,118 @@
+/// A step after the first allocates nothing, whatever the ranks do.
+#include "tpsp/Runtime/BuiltinBackends.h"
+#include "tpsp/Runtime/Commands.h"
+#include "tpsp/Runtime/World.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+std::atomic<bool> counting{false};
+std::atomic<int64_t> allocations{0};
+
+void *countedAllocation(std::size_t bytes) {
+  if (counting.load(std::memory_order_relaxed))
+    ++allocations;
+  if (void *memory = std::malloc(bytes ? bytes : 1))
+    return memory;
+  throw std::bad_alloc();
+}
+
+} // namespace
+
+// The whole program's, for this test's sake.
+void *operator new(std::size_t bytes) { return countedAllocation(bytes); }
+void *operator new[](std::size_t bytes) { return countedAllocation(bytes); }
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete[](void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void *memory, std::size_t) noexcept {
+  std::free(memory);
+}
+
+using namespace tpsp::rt;
+
+namespace {
+
+struct Item {
+  tpsp_rt_status (*call)(tpsp_rt_rank *, const tpsp_rt_command *);
+  Params params;
+  std::vector<int64_t> buffers;
+};
+
+/// One of every command but matmul, in which oneDNN allocates.
+std::vector<Item> everyCommand() {
+  ShardCommand shard;
+  shard.axes = {0};
+  shard.chunk = 16;
+  AllReduceCommand reduce;
+  reduce.axes = {0};
+  reduce.counts = {16, 32};
+  AllToAllCommand exchange;
+  exchange.axes = {0};
+  exchange.c = 16;
+  PermuteCommand permute;
+  permute.axes = {0};
+  permute.count = 16;
+  permute.source = {1, 0};
+  EventCommand event;
+  return {{tpsp_rt_kernel, KernelCommand().encode(), {0}},
+          {tpsp_rt_slice, shard.encode(), {0, 512}},
+          {tpsp_rt_event_record, event.encode(), {}},
+          {tpsp_rt_event_wait, event.encode(), {}},
+          {tpsp_rt_all_reduce, reduce.encode(), {0, 512, 1024, 1024}},
+          {tpsp_rt_all_gather, shard.encode(), {0, 512}},
+          {tpsp_rt_reduce_scatter, shard.encode(), {0, 512}},
+          {tpsp_rt_all_to_all, exchange.encode(), {0, 512}},
+          {tpsp_rt_permute, permute.encode(), {0, 512}}};
+}
+
+std::vector<tpsp_rt_command> commandsOf(const std::vector<Item> &items) {
+  std::vector<tpsp_rt_command> commands;
+  for (const Item &item : items)
+    commands.push_back({int64_t(commands.size()), 0, item.params.data(),
+                        int64_t(item.params.size()), item.buffers.data(),
+                        int64_t(item.buffers.size()),
+                        [](void *const *, const int64_t *, int64_t, int64_t) {},
+                        "%a name that is too long for a small string"});
+  return commands;
+}
+
+TEST(Allocation, NoneAfterTheFirstStep) {
+  registerBuiltinBackends();
+  WorldConfig config;
+  config.mesh = {{"x", 2}};
+  config.arenaBytes = 4096;
+  config.numEvents = 1;
+  std::unique_ptr<World> world;
+  Status status = World::create(config, world);
+  ASSERT_TRUE(status.ok()) << status.message();
+  std::vector<Item> items = everyCommand();
+  std::vector<tpsp_rt_command> commands = commandsOf(items);
+  auto step = [&](Rank &rank) -> Status {
+    for (size_t i = 0; i < items.size(); ++i)
+      if (Status s = rank.result(items[i].call(rank.handle(), &commands[i]));
+          !s.ok())
+        return s;
+    return {};
+  };
+  // The last command of a step is a collective, so by the time one rank turns
+  // counting on, the other has prepared everything.
+  status = world->run([&](Rank &rank) -> Status {
+    for (bool later : {false, true, true}) {
+      counting = later;
+      if (Status s = step(rank); !s.ok())
+        return s;
+    }
+    counting = false;
+    return {};
+  });
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(allocations, 0);
+}
+
+} // namespace
