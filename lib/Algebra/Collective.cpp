@@ -40,7 +40,7 @@ public:
     // a gather, the last resort, leaves only prefixes of the goal behind.
     while (now != goal) {
       if (permuteOrder() || sliceFree() || scatterPending() || moveAcross() ||
-          reducePending() || gatherExtra())
+          reducePending() || gatherUnwanted() || gatherMisplaced())
         continue;
       break;
     }
@@ -162,7 +162,24 @@ private:
     return true;
   }
 
-  bool gatherExtra() {
+  /// Minor axes that the goal has nowhere: their gather makes way for others.
+  bool gatherUnwanted() {
+    for (unsigned dim = 0; dim < now.dims.size(); ++dim) {
+      llvm::ArrayRef<AxisId> all = extra(dim);
+      size_t count = 0;
+      while (count < all.size() && !goal.dimOf(all[all.size() - 1 - count]))
+        ++count;
+      if (count == 0)
+        continue;
+      AxisList axes(all.take_back(count));
+      add(CollectiveKind::AllGather, axes, dim, std::nullopt);
+      return true;
+    }
+    return false;
+  }
+
+  /// The last resort: everything that is not where the goal has it.
+  bool gatherMisplaced() {
     for (unsigned dim = 0; dim < now.dims.size(); ++dim) {
       if (!isBlocked(dim))
         continue;
@@ -210,7 +227,6 @@ TransitionCost tpsp::cost(const Transition &transition, const Placement &from,
                           llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
                           const Mesh &mesh) {
   TransitionCost total;
-  unsigned seen = 0;
   const Placement *before = &from;
   for (const CollectiveStep &step : transition) {
     int64_t larger = std::max(elements(localShape(shape, *before, mesh)),
@@ -218,9 +234,8 @@ TransitionCost tpsp::cost(const Transition &transition, const Placement &from,
     total.bytes += bytesSent(step.kind, larger * elementBytes,
                              mesh.groupSize(step.axes));
     if (step.kind != CollectiveKind::Slice)
-      seen |= 1u << static_cast<unsigned>(step.kind);
+      total.collectives += step.axes.size();
     before = &step.after;
   }
-  total.collectives = __builtin_popcount(seen);
   return total;
 }

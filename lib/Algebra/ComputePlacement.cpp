@@ -22,28 +22,57 @@ bool pendingPasses(const PlacedOperation &operation, AxisId axis) {
   return pending == 1;
 }
 
-/// Collects, for each index, the axes that drive it, in the order in which the
-/// tensors carry them: an order that a tensor already has costs it nothing.
-llvm::SmallVector<AxisList, 6> axesOfIndices(const PlacedOperation &operation,
-                                             llvm::ArrayRef<Drive> drives) {
-  const IndexStructure &structure = operation.structure;
-  llvm::SmallVector<AxisList, 6> axes(structure.indices.size());
-  auto collect = [&](const IndexStructure::Tensor &tensor,
-                     const Placement &placement) {
-    for (auto [index, carried] : llvm::zip_equal(tensor.indices, placement.dims))
-      for (AxisId axis : carried)
-        if (drives[axis] == Drive{Drive::Index, index} &&
-            !llvm::is_contained(axes[index], axis))
-          axes[index].push_back(axis);
-  };
+/// For each index the axes that drive it, major to minor.
+using AxesOfIndices = llvm::SmallVector<AxisList, 6>;
+
+/// A tensor and the subscripts that it has, or is wanted with.
+using Carrier =
+    std::pair<const IndexStructure::Tensor *, const Placement *>;
+
+llvm::SmallVector<Carrier, 4> carriers(const PlacedOperation &operation) {
+  llvm::SmallVector<Carrier, 4> found;
   for (auto [tensor, placement] :
-       llvm::zip_equal(structure.operands, operation.operands))
-    collect(tensor, placement);
+       llvm::zip_equal(operation.structure.operands, operation.operands))
+    found.push_back({&tensor, &placement});
   for (auto [tensor, placement] :
-       llvm::zip_equal(structure.results, operation.wanted))
+       llvm::zip_equal(operation.structure.results, operation.wanted))
     if (placement)
-      collect(tensor, *placement);
-  return axes;
+      found.push_back({&tensor, &*placement});
+  return found;
+}
+
+/// Adds the axes by which `carrier` is on what they drive, in its order.
+void collectAxes(const Carrier &carrier, llvm::ArrayRef<Drive> drives,
+                 AxesOfIndices &axes) {
+  for (auto [index, carried] :
+       llvm::zip_equal(carrier.first->indices, carrier.second->dims))
+    for (AxisId axis : carried)
+      if (drives[axis] == Drive{Drive::Index, index} &&
+          !llvm::is_contained(axes[index], axis))
+        axes[index].push_back(axis);
+}
+
+/// The orders worth trying where several axes drive one index: those that the
+/// tensors already have, for an order that a tensor has costs it nothing.
+llvm::SmallVector<AxesOfIndices, 2>
+ordersOfAxes(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives) {
+  llvm::SmallVector<Carrier, 4> all = carriers(operation);
+  llvm::SmallVector<AxesOfIndices, 2> orders;
+  auto addLedBy = [&](llvm::ArrayRef<Carrier> leaders) {
+    AxesOfIndices axes(operation.structure.indices.size());
+    for (const Carrier &leader : leaders)
+      collectAxes(leader, drives, axes);
+    for (const Carrier &carrier : all)
+      collectAxes(carrier, drives, axes);
+    if (!llvm::is_contained(orders, axes))
+      orders.push_back(std::move(axes));
+  };
+  addLedBy({});
+  if (llvm::any_of(orders.front(),
+                   [](const AxisList &axes) { return axes.size() > 1; }))
+    for (const Carrier &leader : llvm::drop_begin(all))
+      addLedBy(leader);
+  return orders;
 }
 
 Placement placed(const IndexStructure::Tensor &tensor,
@@ -92,30 +121,23 @@ tpsp::candidates(const PlacedOperation &operation, AxisId axis) {
   llvm::SmallVector<Drive, 4> found = {Drive{}};
   if (pendingPasses(operation, axis))
     found.push_back({Drive::Pending, 0});
-  auto consider = [&](const IndexStructure::Tensor &tensor,
-                      const Placement &placement) {
-    std::optional<unsigned> dim = placement.dimOf(axis);
-    if (!dim || structure.indices[tensor.indices[*dim]].whole)
-      return;
-    Drive drive{Drive::Index, tensor.indices[*dim]};
+  for (auto [tensor, placement] : carriers(operation)) {
+    std::optional<unsigned> dim = placement->dimOf(axis);
+    if (!dim || structure.indices[tensor->indices[*dim]].whole)
+      continue;
+    Drive drive{Drive::Index, tensor->indices[*dim]};
     if (!llvm::is_contained(found, drive))
       found.push_back(drive);
-  };
-  for (auto [tensor, placement] :
-       llvm::zip_equal(structure.operands, operation.operands))
-    consider(tensor, placement);
-  for (auto [tensor, placement] :
-       llvm::zip_equal(structure.results, operation.wanted))
-    if (placement)
-      consider(tensor, *placement);
+  }
   return found;
 }
 
-std::optional<ComputePlacement>
-tpsp::evaluate(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives) {
+/// evaluate, for one order of the axes on each index.
+static std::optional<ComputePlacement>
+evaluateInOrder(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives,
+                const AxesOfIndices &axes) {
   const IndexStructure &structure = operation.structure;
   const Mesh &mesh = operation.mesh;
-  llvm::SmallVector<AxisList, 6> axes = axesOfIndices(operation, drives);
 
   ComputePlacement choice;
   choice.drives.assign(drives.begin(), drives.end());
@@ -150,6 +172,17 @@ tpsp::evaluate(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives) {
     choice.results.push_back(std::move(comesOut));
   }
   return choice;
+}
+
+std::optional<ComputePlacement>
+tpsp::evaluate(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives) {
+  std::optional<ComputePlacement> best;
+  for (const AxesOfIndices &axes : ordersOfAxes(operation, drives)) {
+    auto choice = evaluateInOrder(operation, drives, axes);
+    if (choice && (!best || choice->cost < best->cost))
+      best = std::move(choice);
+  }
+  return best;
 }
 
 std::optional<ComputePlacement>

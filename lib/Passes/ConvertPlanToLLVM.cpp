@@ -2,6 +2,7 @@
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Plan/PlanDialect.h"
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -242,6 +243,9 @@ struct ConvertPlanToLLVM
              getOperation().getOps<plan::ProgramOp>()))
       if (failed(ProgramLowering(program).run()))
         return signalPassFailure();
+    // What the mesh says is in the commands now.
+    if (MeshOp mesh = findMesh(getOperation()))
+      mesh.erase();
   }
 };
 

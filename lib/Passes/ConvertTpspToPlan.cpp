@@ -31,13 +31,11 @@ public:
   /// Keeps `function` or erases it in favour of an equal one; returns the name
   /// to call.
   StringAttr unique(func::FuncOp function, StringRef stem) {
+    // The names are equal so far, and locations are not printed: what differs
+    // is the kernel.
     std::string text;
     llvm::raw_string_ostream stream(text);
-    function.getBody().front().walk([&](Operation *op) {
-      op->print(stream, OpPrintingFlags().printGenericOpForm().skipRegions());
-      stream << "\n";
-    });
-    stream << function.getFunctionType();
+    function.print(stream, OpPrintingFlags().useLocalScope());
     auto [entry, isNew] = known.try_emplace(text);
     if (!isNew) {
       function.erase();
@@ -117,6 +115,7 @@ private:
           b, argument.getLoc(), bufferType(argument.getType()),
           b.getStringAttr(isParameter ? plan::parameterKind : plan::inputKind),
           b.getStringAttr(tensorName(argument)),
+          b.getI64IntegerAttr(argument.getArgNumber()),
           globalTensor(argument.getType()), /*offset=*/IntegerAttr());
     }
   }
@@ -136,6 +135,7 @@ private:
         buffer = copyOf(value, buffers[value]);
       buffer.setKind(isGradient ? plan::gradientKind : plan::outputKind);
       buffer.setName(resultName(i));
+      buffer.setNumber(i);
       buffer.setTensorAttr(globalTensor(value.getType()));
     }
     return success();
@@ -210,8 +210,8 @@ private:
   plan::BufferOp temporary(Value value) {
     auto buffer = plan::BufferOp::create(
         b, value.getLoc(), bufferType(value.getType()),
-        b.getStringAttr(plan::temporaryKind), StringAttr(), TypeAttr(),
-        IntegerAttr());
+        b.getStringAttr(plan::temporaryKind), StringAttr(), IntegerAttr(),
+        TypeAttr(), IntegerAttr());
     return buffer;
   }
   Value define(Value value) { return buffers[value] = temporary(value); }

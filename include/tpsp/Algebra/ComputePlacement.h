@@ -20,10 +20,11 @@
 ///
 /// An axis may drive only an index on which an operand or the wanted result
 /// carries it. Among the legal choices the best has, in this order, the fewest
-/// collectives (operands and result together; several axes of one kind on one
-/// tensor count once), the least work per rank, the fewest bytes, and last the
-/// earliest candidate, so that the choice is deterministic. Bytes come third so
-/// that a strategy does not change with the batch size.
+/// collectives (operands and result together, each axis of one for itself), the
+/// least work per rank, the fewest bytes, and last the earliest candidate, so
+/// that the choice is deterministic. Bytes come third so that a strategy does
+/// not change with the batch size; axes count for themselves so that strategies
+/// on different axes compose.
 #ifndef TPSP_ALGEBRA_COMPUTEPLACEMENT_H
 #define TPSP_ALGEBRA_COMPUTEPLACEMENT_H
 
@@ -76,7 +77,9 @@ llvm::SmallVector<Drive, 4> candidates(const PlacedOperation &operation,
                                        AxisId axis);
 
 /// The consequences of a choice; nullopt if it is illegal: an extent that its
-/// axes do not divide, a result wanted pending that is not.
+/// axes do not divide, a result wanted pending that is not. Axes that drive the
+/// same index stand in the order, of those that the tensors have, that costs
+/// least.
 std::optional<ComputePlacement>
 evaluate(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives);
 

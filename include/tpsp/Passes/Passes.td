@@ -26,6 +26,15 @@ def SetElementType : Pass<"tpsp-set-element-type", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 
+def NameValues : Pass<"tpsp-name-values", "::mlir::ModuleOp"> {
+  let summary = "Give values the names that the source file has for them";
+  let description = [{
+    The parser keeps line numbers but not the names of SSA values. This reads
+    them back from the source file, as named locations, so that the ledger can
+    say `%xn`. A file that cannot be read names nothing.
+  }];
+}
+
 def DecomposeEarly
     : Pass<"tpsp-decompose-early", "::mlir::ModuleOp"> {
   let summary = "Expand composites whose parts are placed one by one";

@@ -179,6 +179,19 @@ LogicalResult tpsp::verifyIndexedOp(Operation *op) {
   return success();
 }
 
+/// The positions that a scalar asks for are those of the result's indices.
+static LogicalResult verifyIndexAttributes(Operation *op) {
+  auto loop = dyn_cast<LoopOpInterface>(op);
+  if (!loop)
+    return success();
+  for (StringRef name : loop.getPositionIndices())
+    if (!getIdx(op->getResult(0)).dimOf(name))
+      return op->emitOpError() << "asks for the position along '" << name
+                               << "', which is no index of the result, ["
+                               << subscripts(op->getResult(0).getType()) << "]";
+  return success();
+}
+
 LogicalResult tpsp::verifyPointwise(Operation *op, int arity) {
   IdxAttr result = getIdx(op->getResult(0));
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) // (P1)
@@ -194,7 +207,13 @@ LogicalResult tpsp::verifyPointwise(Operation *op, int arity) {
     return op->emitOpError() << "takes " << (arity < 0 ? 1 : arity)
                              << (arity < 0 ? " or more" : "")
                              << " operands, not " << op->getNumOperands();
-  return success();
+  auto slope = dyn_cast<SlopeOp>(op); // (P3)
+  if (slope && !findScalarFunction(slope.getOf()))
+    return op->emitOpError("of = \"")
+           << slope.getOf()
+           << "\" is not a scalar function; write the mnemonic of one, such as "
+              "\"gelu\"";
+  return verifyIndexAttributes(op);
 }
 
 //===----------------------------------------------------------------------===//
@@ -320,7 +339,18 @@ LogicalResult AttentionOp::verify() {
   for (StringRef name : indexNames(k.getType())) // (A3)
     if (name != getKey() && !getIdx(q).dimOf(name))
       return emitOpError("the key operand has index '")
-             << name << "', which the query operand lacks";
+             << name << "', which the query operand lacks; remove it, or split "
+             << "the query's (tpsp.split)";
+  StringRef ownFeature;
+  for (StringRef name : indexNames(v.getType())) {
+    if (name == getKey() || getIdx(q).dimOf(name))
+      continue;
+    if (!ownFeature.empty() || !getIdx(getResult()).dimOf(name))
+      return emitOpError("the value operand has index '")
+             << name << "', which the query operand lacks and which is not its "
+             << "one feature in the result; remove it";
+    ownFeature = name;
+  }
   if (getScale().convertToDouble() <= 0)
     return emitOpError("scale must be positive");
   return success();

@@ -183,7 +183,7 @@ TEST(TransitionTest, AnAxisThatBecomesMajorNeedsAPermuteNotAGather) {
             "reduce_scatter 0 ->0, permute 0 1 0->0");
 }
 
-TEST(TransitionTest, CostCountsKindsAndAddsBytes) {
+TEST(TransitionTest, CostCountsAxesAndAddsBytes) {
   Mesh mesh = meshOf({2, 4});
   Placement from = placed({{}, {}}, {0, 1}), to = placed({{1}, {}});
   TransitionCost price =
@@ -194,7 +194,7 @@ TEST(TransitionTest, CostCountsKindsAndAddsBytes) {
 
   Placement both = placed({{0}, {1}}), whole = placed({{}, {}});
   price = cost(*planTransition(both, whole), both, {8, 16}, 4, mesh);
-  EXPECT_EQ(price.collectives, 1u) << "two gathers of one tensor count once";
+  EXPECT_EQ(price.collectives, 2u) << "one for each axis";
   EXPECT_EQ(price.bytes, 512 - 512 / 8) << "in whatever order";
 
   price = cost(*planTransition(whole, both), whole, {8, 16}, 4, mesh);
@@ -326,8 +326,8 @@ TEST(TransitionTest, NoDirectMovementCostsLess) {
           TransitionCost paid = cost(*steps, source, shape, 36, mesh);
           Price mine{paid.collectives, paid.bytes};
           EXPECT_FALSE(*price < mine)
-              << describe(*steps) << ": " << mine.kinds << " kinds, "
-              << mine.bytes << " B, not " << price->kinds << ", "
+              << describe(*steps) << ": " << mine.moves << " moves, "
+              << mine.bytes << " B, not " << price->moves << ", "
               << price->bytes;
           ++compared;
           equal += mine == *price;

@@ -103,7 +103,7 @@ PlacementOracle::price(const std::vector<Layout> &operands,
     std::optional<Price> price = oracle.price(from, to);
     if (!price)
       return false;
-    total.collectives += price->kinds;
+    total.collectives += price->moves;
     total.bytes += price->bytes;
     return true;
   };
@@ -118,6 +118,15 @@ PlacementOracle::price(const std::vector<Layout> &operands,
       (wanted && !move(resultOracle, comesOut, *wanted)))
     return std::nullopt;
   return total;
+}
+
+/// Whether two axes drive one index.
+static bool sharesAnIndex(PlacementOracle::Drives drives) {
+  std::sort(drives.begin(), drives.end());
+  auto same = std::adjacent_find(
+      drives.begin(), drives.end(),
+      [](int a, int b) { return a >= 0 && a == b; });
+  return same != drives.end();
 }
 
 std::optional<OperationPrice>
@@ -138,11 +147,16 @@ PlacementOracle::best(const std::vector<Layout> &operands,
   std::vector<unsigned> order(sizes.size());
   for (unsigned axis = 0; axis < order.size(); ++axis)
     order[axis] = axis;
-  do
-    for (const Drives &drives : all)
-      if (auto found = price(operands, wanted, drives, order))
-        if (!best || *found < *best)
-          best = found;
-  while (std::next_permutation(order.begin(), order.end()));
+  bool isFirst = true;
+  do {
+    for (const Drives &drives : all) {
+      if (!isFirst && !sharesAnIndex(drives))
+        continue; // the order says nothing
+      auto found = price(operands, wanted, drives, order);
+      if (found && (!best || *found < *best))
+        best = found;
+    }
+    isFirst = false;
+  } while (std::next_permutation(order.begin(), order.end()));
   return best;
 }

@@ -226,23 +226,15 @@ std::optional<Price> TransitionOracle::price(const Layout &from,
   auto [entry, isNew] = known.try_emplace({from, to});
   if (!isNew)
     return entry->second;
-  // Cheapest first by bytes, for every set of kinds on the way.
-  using State = std::pair<unsigned, Layout>;
-  std::set<std::pair<int64_t, State>> open = {{0, {0, from}}};
-  std::map<State, int64_t> done;
-  std::optional<Price> best;
+  std::set<std::pair<Price, Layout>> open = {{Price{}, from}};
+  std::set<Layout> done;
   while (!open.empty()) {
-    auto [spent, state] = *open.begin();
+    auto [spent, layout] = *open.begin();
     open.erase(open.begin());
-    if (!done.try_emplace(state, spent).second)
+    if (layout == to)
+      return entry->second = spent;
+    if (!done.insert(layout).second)
       continue;
-    auto [kinds, layout] = state;
-    if (layout == to) {
-      Price price{unsigned(__builtin_popcount(kinds)), spent};
-      if (!best || price < *best)
-        best = price;
-      continue;
-    }
     for (const Edge &edge : edgesFrom(layout)) {
       bool straight =
           std::all_of(edge.axes.begin(), edge.axes.end(), [&](unsigned axis) {
@@ -252,9 +244,11 @@ std::optional<Price> TransitionOracle::price(const Layout &from,
         continue;
       if (appendsBehindLeaving(layout, edge.to, to))
         continue;
-      unsigned all = edge.kind == slice ? kinds : kinds | (1u << edge.kind);
-      open.insert({spent + bytes(layout, edge), {all, edge.to}});
+      Price next = spent;
+      next.moves += edge.kind == slice ? 0 : edge.axes.size();
+      next.bytes += bytes(layout, edge);
+      open.insert({next, edge.to});
     }
   }
-  return entry->second = best;
+  return std::nullopt;
 }

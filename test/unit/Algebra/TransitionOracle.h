@@ -51,14 +51,14 @@ int64_t localElements(const Layout &layout, const Shape &shape,
                       const Sizes &sizes);
 
 struct Price {
-  unsigned kinds = 0; ///< distinct kinds of collective that communicate
+  unsigned moves = 0; ///< axes of collectives that communicate
   int64_t bytes = 0;
 
   bool operator<(const Price &other) const {
-    return std::tie(kinds, bytes) < std::tie(other.kinds, other.bytes);
+    return std::tie(moves, bytes) < std::tie(other.moves, other.bytes);
   }
   bool operator==(const Price &other) const {
-    return kinds == other.kinds && bytes == other.bytes;
+    return moves == other.moves && bytes == other.bytes;
   }
 };
 
@@ -69,7 +69,7 @@ public:
       : shape(std::move(shape)), elementBytes(elementBytes),
         sizes(std::move(sizes)) {}
 
-  /// The cheapest direct movement: fewest kinds first, then fewest bytes.
+  /// The cheapest direct movement: fewest moves first, then fewest bytes.
   /// nullopt if there is none.
   std::optional<Price> price(const Layout &from, const Layout &to) const;
 

@@ -45,10 +45,12 @@ def Plan_BufferOp : Plan_Op<"buffer"> {
   let description = [{
     `kind` is "input", "parameter", "output", "gradient" (these last the whole
     step) or "temporary". `tensor` is the global tensor type, with subscripts,
-    of those that last; `name` is for people and files. `offset` is in bytes,
-    set by `tpsp-allocate`.
+    of those that last; `name` is for people and files; `number` says which
+    argument, or which result, of the function it is. `offset` is in bytes, set
+    by `tpsp-allocate`.
   }];
   let arguments = (ins StrAttr:$kind, OptionalAttr<StrAttr>:$name,
+                       OptionalAttr<I64Attr>:$number,
                        OptionalAttr<TypeAttr>:$tensor,
                        OptionalAttr<I64Attr>:$offset);
   let results = (outs AnyStaticShapeMemRef:$buffer);

@@ -1,0 +1,37 @@
+/// Random arguments that do not depend on the sharding: an element is a
+/// function of the seed, the tensor and the element's global position.
+#ifndef TPSP_RUNTIME_DRIVER_RANDOMDATA_H
+#define TPSP_RUNTIME_DRIVER_RANDOMDATA_H
+
+#include "tpsp/Runtime/Driver/Shard.h"
+
+namespace tpsp::rt {
+
+/// Uniform on [mean - spread, mean + spread].
+class RandomTensor {
+public:
+  /// Inputs have unit variance; parameters of two or more dimensions a standard
+  /// deviation of 0.02 (as weights are commonly initialised); those of one
+  /// dimension, which scale or shift, lie around 1.
+  RandomTensor(const ManifestTensor &tensor, uint64_t seed);
+
+  /// The element at a global position, as it is stored (rounded to the
+  /// tensor's type).
+  float at(int64_t position) const;
+
+  /// Writes a rank's part to `memory`.
+  void fill(const Shard &shard, void *memory) const;
+
+  /// The whole tensor in f64, on all cores.
+  std::vector<double> whole() const;
+
+private:
+  uint64_t key;
+  double mean, spread;
+  bool isBf16;
+  int64_t elements = 1;
+};
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_DRIVER_RANDOMDATA_H

@@ -1,0 +1,72 @@
+/// From a model file to a program that ranks can run, in memory.
+#ifndef TPSP_RUNTIME_JIT_COMPILER_H
+#define TPSP_RUNTIME_JIT_COMPILER_H
+
+#include "tpsp/Runtime/Manifest.h"
+#include "tpsp/Runtime/tpsp_rt.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/Error.h"
+
+#include <functional>
+#include <memory>
+
+namespace mlir {
+class ExecutionEngine;
+} // namespace mlir
+
+namespace tpsp {
+
+struct CompileOptions {
+  /// The function to compile; empty: the module's only one.
+  std::string function;
+  /// With its backward pass.
+  bool grad = false;
+  /// "f32", "bf16", or empty for the types as written.
+  std::string dtype;
+  /// "tp=4" entries that replace the mesh's sizes.
+  std::vector<std::string> mesh;
+};
+
+/// Told the name of each phase as it begins.
+using CompileProgress = std::function<void(llvm::StringRef phase)>;
+
+struct CompiledModel {
+  /// The program at the logical level, as the reference evaluates it.
+  mlir::OwningOpRef<mlir::ModuleOp> logical;
+  /// The program as commands, allocated and checked.
+  mlir::OwningOpRef<mlir::ModuleOp> plan;
+  rt::Manifest manifest;
+};
+
+/// Parses `path` and compiles it to a plan. Diagnostics go to the context's
+/// handler as they arise; the error then is a one-sentence summary.
+llvm::Expected<CompiledModel> compileModel(mlir::MLIRContext &context,
+                                           llvm::StringRef path,
+                                           const CompileOptions &options,
+                                           const CompileProgress &progress);
+
+/// The manifest of the program called `name`.
+rt::Manifest manifestOf(mlir::ModuleOp plan, llvm::StringRef name);
+
+/// Machine code of a plan, in this process.
+class JitProgram {
+public:
+  /// Lowers (and consumes the body of) `plan` and compiles it for this machine.
+  static llvm::Expected<JitProgram> create(mlir::ModuleOp plan,
+                                           llvm::StringRef program);
+  JitProgram(JitProgram &&);
+  ~JitProgram();
+
+  /// Issues one step's commands. Valid as long as this object.
+  tpsp_rt_status (*step)(tpsp_rt_rank *) = nullptr;
+
+private:
+  explicit JitProgram(std::unique_ptr<mlir::ExecutionEngine> engine);
+  std::unique_ptr<mlir::ExecutionEngine> engine;
+};
+
+} // namespace tpsp
+
+#endif // TPSP_RUNTIME_JIT_COMPILER_H

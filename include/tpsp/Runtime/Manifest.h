@@ -1,0 +1,94 @@
+/// What a compiled program is, apart from its code: its tensors, where they lie
+/// in a rank's arena, its mesh, and its collectives. Plain data: made by the
+/// compiler, used by everything that runs or reports.
+#ifndef TPSP_RUNTIME_MANIFEST_H
+#define TPSP_RUNTIME_MANIFEST_H
+
+#include "tpsp/Runtime/RankMesh.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tpsp::rt {
+
+/// A tensor that lasts the whole step.
+struct ManifestTensor {
+  enum class Kind { Input, Parameter, Output, Gradient };
+
+  std::string name;
+  Kind kind = Kind::Input;
+  /// Which argument, or which result, of the function it is.
+  int64_t number = 0;
+  /// "b, s@tp, d".
+  std::string subscripts;
+  /// Global extents.
+  std::vector<int64_t> shape;
+  /// Per dimension, positions of its axes in the mesh, major to minor.
+  std::vector<std::vector<int64_t>> axes;
+  /// Axes over which the ranks' values are still to be added.
+  std::vector<int64_t> pending;
+  /// TPSP_RT_F32, ...
+  int64_t dtype = 0;
+  /// Of a rank's part, in bytes from the start of its arena.
+  int64_t offset = 0;
+  /// Of a rank's part.
+  int64_t bytes = 0;
+
+  bool isArgument() const {
+    return kind == Kind::Input || kind == Kind::Parameter;
+  }
+};
+
+/// A row of the collective ledger.
+struct ManifestCollective {
+  std::string kind; ///< "all_gather", ...
+  std::vector<std::string> axes;
+  std::string index; ///< the index that moves; empty for all_reduce
+  std::string phase; ///< "forward" or "backward"
+  int64_t bytes = 0; ///< sent per rank by the ring algorithm
+  int64_t group = 1; ///< ranks that take part
+  std::string tensor;
+  std::string reason;
+  std::string location; ///< "model.mlir:12:8", or empty
+};
+
+struct Manifest {
+  std::string program;
+  std::vector<MeshAxis> mesh;
+  int64_t arenaBytes = 0;
+  /// Arguments, then results, each in the order of the plan.
+  std::vector<ManifestTensor> tensors;
+  std::vector<ManifestCollective> collectives;
+  /// FLOP of one rank's matmuls in one step (2 m n k each).
+  double matmulFlops = 0;
+  int64_t commands = 0;
+  /// Products that no matrix layout fits without a transpose copy.
+  int64_t transposeCopies = 0;
+
+  int64_t numRanks() const {
+    int64_t ranks = 1;
+    for (const MeshAxis &axis : mesh)
+      ranks *= axis.size;
+    return ranks;
+  }
+  /// Bytes per rank of all tensors of one kind.
+  int64_t bytesOf(ManifestTensor::Kind kind) const {
+    int64_t bytes = 0;
+    for (const ManifestTensor &tensor : tensors)
+      if (tensor.kind == kind)
+        bytes += tensor.bytes;
+    return bytes;
+  }
+  /// Bytes per rank of what lives only within a step, at its peak.
+  int64_t activationBytes() const {
+    int64_t lasting = 0;
+    for (const ManifestTensor &tensor : tensors)
+      lasting += tensor.bytes;
+    return arenaBytes - lasting;
+  }
+};
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_MANIFEST_H

@@ -1,0 +1,128 @@
+#include "tpsp/Runtime/Driver/Comparison.h"
+
+#include "tpsp/Runtime/ElementType.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <mutex>
+
+using namespace tpsp::rt;
+
+namespace {
+
+/// Accumulates the difference of one rank's part.
+struct Difference {
+  double squaredError = 0, squaredReference = 0, squaredValue = 0;
+  double maxAbsolute = 0;
+  bool finite = true;
+
+  void add(double value, double reference) {
+    double error = value - reference;
+    finite = finite && std::isfinite(value);
+    squaredError += error * error;
+    squaredReference += reference * reference;
+    squaredValue += value * value;
+    maxAbsolute = std::max(maxAbsolute, std::abs(error));
+  }
+  double relative() const {
+    if (!finite)
+      return std::numeric_limits<double>::infinity();
+    if (squaredReference == 0)
+      return std::sqrt(squaredValue);
+    return std::sqrt(squaredError / squaredReference);
+  }
+};
+
+double element(const void *memory, int64_t dtype, int64_t i) {
+  if (dtype == TPSP_RT_BF16)
+    return bf16ToFloat(static_cast<const uint16_t *>(memory)[i]);
+  if (dtype == TPSP_RT_F64)
+    return static_cast<const double *>(memory)[i];
+  return static_cast<const float *>(memory)[i];
+}
+
+/// A rank's part, copied out if its memory is not the host's.
+Status partOf(Rank &rank, const ManifestTensor &tensor,
+              std::vector<char> &copy, const void *&memory) {
+  memory = rank.hostAddress(tensor.offset);
+  if (memory)
+    return {};
+  copy.resize(tensor.bytes);
+  memory = copy.data();
+  return rank.read(tensor.offset, copy.data(), tensor.bytes);
+}
+
+/// Adds up a partial tensor's summands. Replicas along other axes add alike, so
+/// the sum is divided by how often each summand counts: never more than once,
+/// as only ranks whose coordinates on replicating axes are 0 take part.
+Status comparePartial(World &world, const Manifest &manifest,
+                      const ManifestTensor &tensor,
+                      const std::vector<double> &reference,
+                      Difference &difference) {
+  std::vector<double> sum(reference.size(), 0.0);
+  std::mutex mutex;
+  std::vector<bool> counts(manifest.mesh.size(), false);
+  for (int64_t axis : tensor.pending)
+    counts[axis] = true;
+  for (const auto &axes : tensor.axes)
+    for (int64_t axis : axes)
+      counts[axis] = true;
+  Status status = world.run([&](Rank &rank) -> Status {
+    for (size_t axis = 0; axis < counts.size(); ++axis)
+      if (!counts[axis] && rank.coordinate(axis) != 0)
+        return {};
+    std::vector<char> copy;
+    const void *memory = nullptr;
+    if (Status s = partOf(rank, tensor, copy, memory); !s.ok())
+      return s;
+    std::lock_guard<std::mutex> lock(mutex);
+    Shard(tensor, manifest.mesh, rank.coordinates())
+        .forEachRun([&](int64_t global, int64_t local, int64_t n) {
+          for (int64_t i = 0; i < n; ++i)
+            sum[global + i] += element(memory, tensor.dtype, local + i);
+        });
+    return {};
+  });
+  for (size_t i = 0; i < sum.size(); ++i)
+    difference.add(sum[i], reference[i]);
+  return status;
+}
+
+} // namespace
+
+Status tpsp::rt::compareTensor(World &world, const Manifest &manifest,
+                               const ManifestTensor &tensor,
+                               const std::vector<double> &reference,
+                               TensorError &out) {
+  out = {tensor.name, 0, 0};
+  if (!tensor.pending.empty()) {
+    Difference difference;
+    Status status =
+        comparePartial(world, manifest, tensor, reference, difference);
+    out.relative = difference.relative();
+    out.maxAbsolute = difference.maxAbsolute;
+    return status;
+  }
+  std::vector<Difference> perRank(world.numRanks());
+  Status status = world.run([&](Rank &rank) -> Status {
+    std::vector<char> copy;
+    const void *memory = nullptr;
+    if (Status s = partOf(rank, tensor, copy, memory); !s.ok())
+      return s;
+    Difference difference;
+    Shard(tensor, manifest.mesh, rank.coordinates())
+        .forEachRun([&](int64_t global, int64_t local, int64_t n) {
+          for (int64_t i = 0; i < n; ++i)
+            difference.add(element(memory, tensor.dtype, local + i),
+                           reference[global + i]);
+        });
+    perRank[rank.number()] = difference;
+    return {};
+  });
+  for (const Difference &difference : perRank) {
+    out.relative = std::max(out.relative, difference.relative());
+    out.maxAbsolute = std::max(out.maxAbsolute, difference.maxAbsolute);
+  }
+  return status;
+}

@@ -1,0 +1,77 @@
+#include "tpsp/Runtime/Driver/RandomData.h"
+
+#include "tpsp/Runtime/ElementType.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <thread>
+
+using namespace tpsp::rt;
+
+/// SplitMix64's output function (Steele, Lea, Flood, OOPSLA 2014): a bijection
+/// that mixes all bits.
+static uint64_t mix(uint64_t x) {
+  x += 0x9e3779b97f4a7c15ull;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+/// FNV-1a, so that a tensor's data depends on its name and not on its place.
+static uint64_t hashOf(const std::string &name) {
+  uint64_t hash = 0xcbf29ce484222325ull;
+  for (unsigned char c : name)
+    hash = (hash ^ c) * 0x100000001b3ull;
+  return hash;
+}
+
+RandomTensor::RandomTensor(const ManifestTensor &tensor, uint64_t seed)
+    : key(mix(hashOf(tensor.name) ^ mix(seed))), mean(0),
+      spread(std::sqrt(3.0)), isBf16(tensor.dtype == TPSP_RT_BF16) {
+  for (int64_t extent : tensor.shape)
+    elements *= extent;
+  if (tensor.kind != ManifestTensor::Kind::Parameter)
+    return;
+  if (tensor.shape.size() > 1) {
+    spread = 0.02 * std::sqrt(3.0);
+    return;
+  }
+  mean = 1;
+  spread = 0.2;
+}
+
+float RandomTensor::at(int64_t position) const {
+  uint64_t bits = mix(key + static_cast<uint64_t>(position));
+  double unit = static_cast<double>(bits >> 11) * 0x1p-53; // [0, 1)
+  auto value = static_cast<float>(mean + spread * (2 * unit - 1));
+  return isBf16 ? bf16ToFloat(floatToBf16(value)) : value;
+}
+
+void RandomTensor::fill(const Shard &shard, void *memory) const {
+  shard.forEachRun([&](int64_t global, int64_t local, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) {
+      float value = at(global + i);
+      if (isBf16)
+        static_cast<uint16_t *>(memory)[local + i] = floatToBf16(value);
+      else
+        static_cast<float *>(memory)[local + i] = value;
+    }
+  });
+}
+
+std::vector<double> RandomTensor::whole() const {
+  std::vector<double> data(elements);
+  int64_t threads = std::max(1u, std::thread::hardware_concurrency());
+  int64_t block = (elements + threads - 1) / threads;
+  std::vector<std::thread> pool;
+  for (int64_t begin = 0; begin < elements; begin += block)
+    pool.emplace_back([&, begin] {
+      int64_t end = std::min(begin + block, elements);
+      for (int64_t i = begin; i < end; ++i)
+        data[i] = at(i);
+    });
+  for (std::thread &thread : pool)
+    thread.join();
+  return data;
+}

@@ -1,0 +1,239 @@
+#include "tpsp/Runtime/Driver/Report.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+
+using namespace tpsp::rt;
+using Kind = ManifestTensor::Kind;
+using Json = nlohmann::ordered_json;
+
+bool RunReport::verified() const {
+  return !errors.empty() &&
+         std::all_of(errors.begin(), errors.end(), [&](const TensorError &e) {
+           return e.relative <= tolerance;
+         });
+}
+
+int64_t tpsp::rt::peakResidentBytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.rfind("VmHWM:", 0) == 0)
+      return std::stoll(line.substr(6)) * 1024;
+  return 0;
+}
+
+static double median(std::vector<double> values) {
+  if (values.empty())
+    return 0;
+  std::sort(values.begin(), values.end());
+  size_t middle = values.size() / 2;
+  return values.size() % 2 ? values[middle]
+                           : (values[middle - 1] + values[middle]) / 2;
+}
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+static Json ledger(const Manifest &manifest) {
+  Json list = Json::array();
+  for (const ManifestCollective &c : manifest.collectives)
+    list.push_back({{"kind", c.kind},
+                    {"axes", c.axes},
+                    {"index", c.index},
+                    {"phase", c.phase},
+                    {"bytes", c.bytes},
+                    {"group", c.group},
+                    {"tensor", c.tensor},
+                    {"reason", c.reason},
+                    {"location", c.location},
+                    {"hidden_under", nullptr}});
+  return list;
+}
+
+/// phase -> kind -> {count, bytes}
+static Json totals(const Manifest &manifest) {
+  Json result = {{"forward", Json::object()}, {"backward", Json::object()}};
+  for (const ManifestCollective &c : manifest.collectives) {
+    Json &row = result[c.phase][c.kind];
+    row["count"] = row.value("count", 0) + 1;
+    row["bytes"] = row.value("bytes", int64_t(0)) + c.bytes;
+  }
+  return result;
+}
+
+static Json memory(const RunReport &report) {
+  const Manifest &m = report.manifest;
+  return {{"inputs", m.bytesOf(Kind::Input)},
+          {"parameters", m.bytesOf(Kind::Parameter)},
+          {"outputs", m.bytesOf(Kind::Output)},
+          {"gradients", m.bytesOf(Kind::Gradient)},
+          {"optimizer", 0},
+          {"activations", m.activationBytes()},
+          {"peak", m.arenaBytes},
+          {"peak_all_ranks", m.arenaBytes * m.numRanks()},
+          {"resident_peak", report.residentBytes}};
+}
+
+static Json verification(const RunReport &report) {
+  if (report.errors.empty())
+    return nullptr;
+  double worstRelative = 0, worstAbsolute = 0;
+  Json tensors = Json::array();
+  // JSON has no infinity.
+  auto number = [](double value) {
+    return std::isfinite(value) ? Json(value) : Json("inf");
+  };
+  for (const TensorError &e : report.errors) {
+    worstRelative = std::max(worstRelative, e.relative);
+    worstAbsolute = std::max(worstAbsolute, e.maxAbsolute);
+    tensors.push_back({{"name", e.name},
+                       {"max_abs_error", number(e.maxAbsolute)},
+                       {"rel_error", number(e.relative)}});
+  }
+  return {{"passed", report.verified()},
+          {"tolerance", report.tolerance},
+          {"max_abs_error", number(worstAbsolute)},
+          {"max_rel_error", number(worstRelative)},
+          {"tensors", tensors}};
+}
+
+std::string tpsp::rt::toJson(const RunReport &report) {
+  const Manifest &m = report.manifest;
+  Json mesh = Json::object();
+  for (const MeshAxis &axis : m.mesh)
+    mesh[axis.name] = axis.size;
+  Json json = {{"version", 1},
+               {"program", m.program},
+               {"mesh", mesh},
+               {"ranks", m.numRanks()},
+               {"backend", report.backend},
+               {"dtype", report.dtype},
+               {"commands", m.commands},
+               {"matmul_flops", m.matmulFlops},
+               {"transpose_copies", m.transposeCopies},
+               {"collectives", ledger(m)},
+               {"totals", totals(m)},
+               {"memory", memory(report)},
+               {"time",
+                {{"compile", report.compileSeconds},
+                 {"steps", report.stepSeconds},
+                 {"step", median(report.stepSeconds)},
+                 {"verify", report.verifySeconds}}},
+               {"verify", verification(report)}};
+  return json.dump(2) + "\n";
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+static std::string bytes(double value) {
+  static const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  int unit = 0;
+  for (; value >= 1024 && unit < 4; ++unit)
+    value /= 1024;
+  return unit ? fmt::format("{:.1f} {}", value, units[unit])
+              : fmt::format("{:.0f} B", value);
+}
+
+static std::string joined(const std::vector<std::string> &names) {
+  return fmt::format("{}", fmt::join(names, ","));
+}
+
+/// Cut to `width`, with an ellipsis.
+static std::string shortened(const std::string &text, size_t width) {
+  return text.size() <= width ? text : text.substr(0, width - 2) + "..";
+}
+
+static void printLedger(const Manifest &m, fmt::memory_buffer &out) {
+  auto to = std::back_inserter(out);
+  if (m.collectives.empty()) {
+    fmt::format_to(to, "No collectives.\n");
+    return;
+  }
+  fmt::format_to(to, "Collectives (bytes sent per rank)\n");
+  fmt::format_to(to, "  {:<9} {:<15} {:<8} {:<7} {:>10}  {:<22} {}\n", "phase",
+                 "kind", "axes", "index", "bytes", "tensor", "why");
+  std::map<std::pair<std::string, std::string>, std::pair<int, int64_t>> sums;
+  for (const ManifestCollective &c : m.collectives) {
+    fmt::format_to(to, "  {:<9} {:<15} {:<8} {:<7} {:>10}  {:<22} {}\n",
+                   c.phase, c.kind, joined(c.axes), c.index, bytes(c.bytes),
+                   shortened(c.tensor, 22), c.reason);
+    auto &sum = sums[{c.phase, c.kind}];
+    ++sum.first;
+    sum.second += c.bytes;
+  }
+  fmt::format_to(to, "\nTotals\n");
+  for (const char *phase : {"forward", "backward"})
+    for (const auto &[key, sum] : sums)
+      if (key.first == phase)
+        fmt::format_to(to, "  {:<9} {:<15} x{:<3} {:>12}\n", key.first,
+                       key.second, sum.first, bytes(sum.second));
+}
+
+static void printMemory(const RunReport &report, fmt::memory_buffer &out) {
+  const Manifest &m = report.manifest;
+  auto to = std::back_inserter(out);
+  auto row = [&](const char *name, int64_t value) {
+    fmt::format_to(to, "  {:<12} {:>12}\n", name, bytes(value));
+  };
+  fmt::format_to(to, "\nMemory per rank\n");
+  row("parameters", m.bytesOf(Kind::Parameter));
+  row("gradients", m.bytesOf(Kind::Gradient));
+  row("inputs", m.bytesOf(Kind::Input));
+  row("outputs", m.bytesOf(Kind::Output));
+  row("activations", m.activationBytes());
+  row("peak", m.arenaBytes);
+  if (report.residentBytes)
+    fmt::format_to(to, "  all {} ranks: {} planned, {} resident\n",
+                   m.numRanks(), bytes(double(m.arenaBytes) * m.numRanks()),
+                   bytes(report.residentBytes));
+}
+
+static void printTime(const RunReport &report, fmt::memory_buffer &out) {
+  auto to = std::back_inserter(out);
+  fmt::format_to(to, "\nTime\n  {:<12} {:>10.3f} s\n", "compile",
+                 report.compileSeconds);
+  if (report.stepSeconds.empty())
+    return;
+  double step = median(report.stepSeconds);
+  fmt::format_to(to, "  {:<12} {:>10.3f} s  (median of {}; first {:.3f} s)\n",
+                 "step", step, report.stepSeconds.size(),
+                 report.stepSeconds.front());
+  double flops = report.manifest.matmulFlops * report.manifest.numRanks();
+  if (flops > 0 && step > 0)
+    fmt::format_to(to, "  {:<12} {:>10.1f} GFLOP/s over all ranks\n", "matmuls",
+                   flops / step * 1e-9);
+}
+
+static void printVerification(const RunReport &report,
+                              fmt::memory_buffer &out) {
+  if (report.errors.empty())
+    return;
+  auto to = std::back_inserter(out);
+  fmt::format_to(to, "\nVerified against the unsharded program in f64 "
+                     "(relative error, tolerance {:.0e})\n",
+                 report.tolerance);
+  for (const TensorError &e : report.errors)
+    fmt::format_to(to, "  {:<20} {:>10.2e}{}\n", shortened(e.name, 20),
+                   e.relative,
+                   e.relative <= report.tolerance ? "" : "  FAILED");
+  fmt::format_to(to, "  {}\n",
+                 report.verified() ? "all within tolerance"
+                                   : "VERIFICATION FAILED");
+}
+
+std::string tpsp::rt::toText(const RunReport &report) {
+  fmt::memory_buffer out;
+  printLedger(report.manifest, out);
+  printMemory(report, out);
+  printTime(report, out);
+  printVerification(report, out);
+  return fmt::to_string(out);
+}

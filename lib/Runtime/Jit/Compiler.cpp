@@ -1,0 +1,140 @@
+#include "tpsp/Runtime/Jit/Compiler.h"
+
+#include "tpsp/Dialect/Plan/PlanDialect.h"
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Passes/Passes.h"
+#include "tpsp/Passes/Pipelines.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+template <typename... Args>
+static llvm::Error error(const char *format, const Args &...args) {
+  return llvm::createStringError(
+      llvm::formatv(format, args...).str().c_str());
+}
+
+static llvm::Expected<OwningOpRef<ModuleOp>> parse(MLIRContext &context,
+                                                   StringRef path) {
+  uint64_t size = 0;
+  if (std::error_code code = llvm::sys::fs::file_size(path, size))
+    return error("cannot read '{0}': {1}", path, code.message());
+  if (size == 0)
+    return error("'{0}' is empty; a model is a module with a mesh and a "
+                 "function",
+                 path);
+  OwningOpRef<ModuleOp> module =
+      parseSourceFile<ModuleOp>(path, ParserConfig(&context));
+  if (!module)
+    return error("'{0}' is not a valid model", path);
+  return module;
+}
+
+/// Keeps one function (and what it calls, which is inlined) and removes the
+/// others.
+static llvm::Expected<func::FuncOp> selectFunction(ModuleOp module,
+                                                   StringRef name) {
+  SmallVector<func::FuncOp> candidates;
+  SmallVector<std::string> names;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal() || function.isPrivate())
+      continue;
+    candidates.push_back(function);
+    names.push_back(function.getSymName().str());
+  }
+  if (candidates.empty())
+    return error("the module has no function; write one: func.func @name(...)");
+  if (name.empty() && candidates.size() > 1)
+    return error("the module has several functions ({0}); choose one with "
+                 "--function",
+                 llvm::join(names, ", "));
+  func::FuncOp selected;
+  for (func::FuncOp candidate : candidates)
+    if (name.empty() || candidate.getSymName() == name)
+      selected = candidate;
+  if (!selected)
+    return error("the module has no function '{0}'; it has {1}", name,
+                 llvm::join(names, ", "));
+  for (func::FuncOp candidate : candidates)
+    if (candidate != selected)
+      candidate.setPrivate();
+  return selected;
+}
+
+/// Removes every function but the one called `name`.
+static void keepOnly(ModuleOp module, StringRef name) {
+  for (auto function :
+       llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+    if (function.getSymName() != name)
+      function.erase();
+}
+
+llvm::Expected<CompiledModel>
+tpsp::compileModel(MLIRContext &context, StringRef path,
+                   const CompileOptions &options,
+                   const CompileProgress &progress) {
+  progress("parsing");
+  llvm::Expected<OwningOpRef<ModuleOp>> parsed = parse(context, path);
+  if (!parsed)
+    return parsed.takeError();
+  ModuleOp module = **parsed;
+  llvm::Expected<func::FuncOp> function =
+      selectFunction(module, options.function);
+  if (!function)
+    return function.takeError();
+  std::string name = function->getSymName().str();
+
+  auto run = [&](StringRef phase, auto build) -> llvm::Error {
+    progress(phase);
+    PassManager pm(&context);
+    build(pm);
+    if (succeeded(pm.run(module)))
+      return llvm::Error::success();
+    return error("'{0}' does not compile ({1})", path, phase);
+  };
+  auto configure = [&](PassManager &pm) {
+    if (!options.mesh.empty()) {
+      SetMeshOptions mesh;
+      mesh.sizes.assign(options.mesh.begin(), options.mesh.end());
+      pm.addPass(createSetMesh(std::move(mesh)));
+    }
+    if (!options.dtype.empty()) {
+      SetElementTypeOptions type;
+      type.type = options.dtype;
+      pm.addPass(createSetElementType(std::move(type)));
+    }
+    pm.addPass(createNameValues());
+  };
+  auto place = [&](PassManager &pm) {
+    PipelineOptions pipeline;
+    pipeline.grad = options.grad;
+    buildLogicalPipeline(pm, pipeline);
+  };
+  if (llvm::Error e = run("configuring", configure))
+    return e;
+  if (llvm::Error e = run("placing and differentiating", place))
+    return e;
+  std::string program = options.grad ? name + "_grad" : name;
+  keepOnly(module, program);
+
+  CompiledModel result;
+  result.logical = module.clone();
+  if (llvm::Error e = run("inserting collectives", [](PassManager &pm) {
+        buildCollectivePipeline(pm);
+      }))
+    return e;
+  if (llvm::Error e = run("planning", [](PassManager &pm) {
+        buildPlanPipeline(pm);
+      }))
+    return e;
+  result.manifest = manifestOf(module, program);
+  result.plan = std::move(*parsed);
+  return result;
+}

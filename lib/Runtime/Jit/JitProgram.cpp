@@ -1,0 +1,76 @@
+#include "tpsp/Passes/Pipelines.h"
+#include "tpsp/Runtime/Jit/Compiler.h"
+
+#include "mlir/ExecutionEngine/ExecutionEngine.h"
+#include "mlir/ExecutionEngine/OptUtils.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+JitProgram::JitProgram(std::unique_ptr<ExecutionEngine> engine)
+    : engine(std::move(engine)) {}
+JitProgram::JitProgram(JitProgram &&) = default;
+JitProgram::~JitProgram() = default;
+
+/// The runtime's calls by name, so that nothing depends on what the executable
+/// exports.
+static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) {
+  llvm::orc::SymbolMap symbols;
+#define TPSP_RT_CALL(NAME)                                                     \
+  symbols[mangle("tpsp_rt_" #NAME)] = {                                        \
+      llvm::orc::ExecutorAddr::fromPtr(&tpsp_rt_##NAME),                       \
+      llvm::JITSymbolFlags::Exported};
+#include "tpsp/Runtime/tpsp_rt_calls.def"
+#undef TPSP_RT_CALL
+  return symbols;
+}
+
+static llvm::Expected<std::unique_ptr<llvm::TargetMachine>> hostMachine() {
+  auto builder = llvm::orc::JITTargetMachineBuilder::detectHost();
+  if (!builder)
+    return builder.takeError();
+  builder->setCodeGenOptLevel(llvm::CodeGenOptLevel::Aggressive);
+  return builder->createTargetMachine();
+}
+
+llvm::Expected<JitProgram> JitProgram::create(ModuleOp plan,
+                                              StringRef program) {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  MLIRContext *context = plan.getContext();
+  registerBuiltinDialectTranslation(*context);
+  registerLLVMDialectTranslation(*context);
+
+  PassManager pm(context);
+  buildLLVMPipeline(pm);
+  if (failed(pm.run(plan)))
+    return llvm::createStringError("the plan does not lower to machine code");
+
+  auto machine = hostMachine();
+  if (!machine)
+    return machine.takeError();
+  // Named, because the options only refer to it.
+  auto optimize = makeOptimizingTransformer(/*optLevel=*/3, /*sizeLevel=*/0,
+                                            machine->get());
+  ExecutionEngineOptions options;
+  options.transformer = optimize;
+  options.jitCodeGenOptLevel = llvm::CodeGenOptLevel::Aggressive;
+  options.enableGDBNotificationListener = false;
+  options.enablePerfNotificationListener = false;
+  auto engine = ExecutionEngine::create(plan, options, std::move(*machine));
+  if (!engine)
+    return engine.takeError();
+  (*engine)->registerSymbols(runtimeSymbols);
+  auto step = (*engine)->lookup(program);
+  if (!step)
+    return step.takeError();
+  JitProgram result(std::move(*engine));
+  result.step = reinterpret_cast<tpsp_rt_status (*)(tpsp_rt_rank *)>(*step);
+  return result;
+}

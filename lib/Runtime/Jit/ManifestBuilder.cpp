@@ -1,0 +1,107 @@
+// The manifest of a plan.
+#include "tpsp/Runtime/Jit/Compiler.h"
+
+#include "tpsp/Dialect/Plan/PlanDialect.h"
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+
+using namespace mlir;
+using namespace tpsp;
+using rt::ManifestTensor;
+
+static ManifestTensor::Kind kindOf(StringRef kind) {
+  if (kind == plan::parameterKind)
+    return ManifestTensor::Kind::Parameter;
+  if (kind == plan::outputKind)
+    return ManifestTensor::Kind::Output;
+  if (kind == plan::gradientKind)
+    return ManifestTensor::Kind::Gradient;
+  return ManifestTensor::Kind::Input;
+}
+
+static int64_t axisNumber(plan::ProgramOp program, StringAttr name) {
+  return llvm::find(program.getAxes(), Attribute(name)) -
+         program.getAxes().begin();
+}
+
+static ManifestTensor describe(plan::ProgramOp program, plan::BufferOp buffer) {
+  auto type = cast<RankedTensorType>(*buffer.getTensor());
+  IdxAttr idx = getIdx(type);
+  ManifestTensor tensor;
+  tensor.name = buffer.getName().value_or("").str();
+  tensor.kind = kindOf(buffer.getKind());
+  tensor.number = buffer.getNumber().value_or(0);
+  tensor.subscripts = subscripts(type);
+  tensor.shape.assign(type.getShape().begin(), type.getShape().end());
+  for (ArrayAttr axes : idx.getAxes()) {
+    tensor.axes.emplace_back();
+    for (auto axis : axes.getAsRange<StringAttr>())
+      tensor.axes.back().push_back(axisNumber(program, axis));
+  }
+  for (StringAttr axis : idx.getPending())
+    tensor.pending.push_back(axisNumber(program, axis));
+  tensor.dtype = plan::runtimeType(type.getElementType());
+  tensor.offset = *buffer.getOffset();
+  tensor.bytes = plan::bytesOf(buffer.getType());
+  return tensor;
+}
+
+static rt::ManifestCollective describe(Operation *command,
+                                       DictionaryAttr ledger) {
+  rt::ManifestCollective row;
+  auto text = [&](StringRef key) {
+    return ledger.getAs<StringAttr>(key).getValue().str();
+  };
+  row.kind = command->getName().stripDialect().str();
+  for (auto axis : ledger.getAs<ArrayAttr>("axes").getAsRange<StringAttr>())
+    row.axes.push_back(axis.getValue().str());
+  row.index = text("index");
+  row.phase = text("phase");
+  row.bytes = ledger.getAs<IntegerAttr>("bytes").getInt();
+  row.group = ledger.getAs<IntegerAttr>("group").getInt();
+  row.tensor = text("tensor");
+  row.reason = text("reason");
+  if (auto file = command->getLoc()->findInstanceOf<FileLineColLoc>())
+    row.location = file.getFilename().str() + ":" +
+                   std::to_string(file.getLine()) + ":" +
+                   std::to_string(file.getColumn());
+  return row;
+}
+
+static double flopsOf(plan::MatmulOp matmul) {
+  double flops = 2;
+  for (int64_t size : matmul.getSizes())
+    flops *= static_cast<double>(size);
+  for (ArrayRef<int64_t> loops : {matmul.getBatch(), matmul.getAccumulate()})
+    for (size_t i = 0; i < loops.size(); i += 4)
+      flops *= static_cast<double>(loops[i]);
+  return flops;
+}
+
+rt::Manifest tpsp::manifestOf(ModuleOp module, StringRef name) {
+  auto program = module.lookupSymbol<plan::ProgramOp>(name);
+  rt::Manifest manifest;
+  manifest.program = name.str();
+  for (auto [axis, size] :
+       llvm::zip_equal(program.getAxes().getAsRange<StringAttr>(),
+                       program.getSizes()))
+    manifest.mesh.push_back({axis.getValue().str(), size});
+  manifest.arenaBytes = program.getArenaBytes().value_or(0);
+  if (auto misses = program->getAttrOfType<IntegerAttr>("layout_misses"))
+    manifest.transposeCopies = misses.getInt();
+
+  for (Operation &op : program.getBody().front()) {
+    if (auto buffer = dyn_cast<plan::BufferOp>(op)) {
+      if (buffer.getTensor())
+        manifest.tensors.push_back(describe(program, buffer));
+      continue;
+    }
+    if (!isa<plan::CommandOpInterface>(op))
+      continue;
+    ++manifest.commands;
+    if (auto ledger = op.getAttrOfType<DictionaryAttr>("ledger"))
+      manifest.collectives.push_back(describe(&op, ledger));
+    if (auto matmul = dyn_cast<plan::MatmulOp>(op))
+      manifest.matmulFlops += flopsOf(matmul);
+  }
+  return manifest;
+}

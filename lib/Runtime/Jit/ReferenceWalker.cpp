@@ -1,0 +1,369 @@
+#include "tpsp/Runtime/Jit/ReferenceWalker.h"
+
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+using reference::IndexNames;
+using reference::Shape;
+using reference::Tensor;
+
+//===----------------------------------------------------------------------===//
+// Types and messages
+//===----------------------------------------------------------------------===//
+
+IndexNames tpsp::referenceIndices(Type type) {
+  IndexNames names;
+  for (StringRef name : indexNames(type))
+    names.push_back(name.str());
+  return names;
+}
+
+Shape tpsp::referenceShape(Type type) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(type).getShape();
+  return Shape(shape.begin(), shape.end());
+}
+
+static bool fits(const Tensor &tensor, Type type) {
+  return tensor.isValid() && tensor.indices == referenceIndices(type) &&
+         tensor.shape == referenceShape(type);
+}
+
+/// "loc: 'what' message".
+static llvm::Error errorAt(Operation *op, const Twine &message) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << op->getLoc() << ": '" << op->getName() << "' " << message;
+  return llvm::createStringError(text);
+}
+
+//===----------------------------------------------------------------------===//
+// Operations: one function per kind, found by name
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// One operation about to be evaluated: its operands' values, and what its
+/// result is to look like.
+struct Evaluation {
+  reference::Operands operands;
+  /// The first operand if nothing needs it afterwards, else null.
+  Tensor *expendable = nullptr;
+  IndexNames indices;
+  Shape shape;
+  /// The first precondition that the reference found violated.
+  std::string error;
+
+  const Tensor &operand(size_t i) const { return *operands[i]; }
+
+  /// The first operand's data for the result to have: moved if possible.
+  Tensor takeFirst() {
+    if (expendable)
+      return std::move(*expendable);
+    return operand(0);
+  }
+
+  /// The result of `f(values)` at every element.
+  template <typename F> Tensor map(F f) {
+    return reference::pointwise(f, operands, indices, shape, &error);
+  }
+
+  /// Where the result has index `name`: its place in a position.
+  size_t dimOf(StringRef name) {
+    auto it = llvm::find(indices, name);
+    if (it == indices.end() && error.empty())
+      error = "the result has no index '" + name.str() + "'";
+    return it == indices.end() ? 0 : it - indices.begin();
+  }
+};
+
+} // namespace
+
+static Tensor evaluate(EinsumOp, Evaluation &e) {
+  return reference::einsum(e.operands, e.indices, e.shape, &e.error);
+}
+
+static Tensor evaluate(ReduceOp op, Evaluation &e) {
+  return op.getKind() == "max"
+             ? reference::reduceMax(e.operand(0), e.indices, &e.error)
+             : reference::reduceSum(e.operand(0), e.indices, &e.error);
+}
+
+static Tensor evaluate(BroadcastOp, Evaluation &e) {
+  return e.map([](const double *x) { return *x; });
+}
+
+static Tensor evaluate(ScaleOp op, Evaluation &e) {
+  double factor = op.getFactor().convertToDouble();
+  return e.map([=](const double *x) { return factor * *x; });
+}
+
+static Tensor evaluate(ShiftOp op, Evaluation &e) {
+  double by = op.getBy().convertToDouble();
+  return e.map([=](const double *x) { return *x + by; });
+}
+
+/// Applies the reference's scalar function called `name`.
+static Tensor applyFunction(const std::string &name, Evaluation &e) {
+  if (const auto *function = reference::findScalarFunction(name))
+    return reference::pointwise(*function, e.operands, e.indices, e.shape,
+                                &e.error);
+  e.error = "the reference has no scalar function '" + name + "'";
+  return {};
+}
+
+static Tensor evaluate(SlopeOp op, Evaluation &e) {
+  return applyFunction("slope." + op.getOf().str(), e);
+}
+
+static Tensor evaluate(CausalMaskOp op, Evaluation &e) {
+  size_t query = e.dimOf(op.getQuery()), key = e.dimOf(op.getKey());
+  double fill = op.getFill().convertToDouble();
+  if (!e.error.empty())
+    return {};
+  return reference::pointwiseAt(
+      [=](const double *x, const int64_t *at) {
+        return at[key] <= at[query] ? *x : fill;
+      },
+      e.operands, e.indices, e.shape, &e.error);
+}
+
+/// The columns of the rotation matrices are what rope makes of basis vectors:
+/// R[p, out, in, m] is half `out` at m of the rotated vector with ones in half
+/// `in`, as a rotation does not mix pairs.
+static Tensor evaluate(RopeMatrixOp op, Evaluation &e) {
+  std::string position = op.getPosition().str(), in = op.getIn().str();
+  std::string out = op.getOut().str(), pair = op.getFeature().str();
+  size_t positionDim = e.dimOf(position);
+  if (!e.error.empty())
+    return {};
+  int64_t positions = e.shape[positionDim];
+  int64_t pairs = op.getPairs();
+  Tensor basis = reference::pointwiseAt(
+      [=](const double *, const int64_t *at) {
+        return at[2] / pairs == at[1] ? 1.0 : 0.0;
+      },
+      {}, {position, in, pair}, {positions, 2, 2 * pairs}, &e.error);
+  Tensor rotated =
+      reference::rope(basis, position, pair, op.getTheta().convertToDouble(),
+                      op.getInverse(), &e.error);
+  rotated = reference::reshape(std::move(rotated), {position, in, out, pair},
+                               {positions, 2, 2, pairs}, &e.error);
+  return reference::permute(rotated, e.indices, &e.error);
+}
+
+static Tensor evaluate(SoftmaxOp op, Evaluation &e) {
+  std::optional<std::string> query;
+  if (op.getCausal())
+    query = op.getCausal()->str();
+  return reference::softmax(e.operand(0), op.getOver().str(),
+                            op.getScale().convertToDouble(), query, &e.error);
+}
+
+static Tensor evaluate(RmsNormOp op, Evaluation &e) {
+  const Tensor &gain = e.operand(1);
+  return reference::rmsNorm(e.operand(0), &gain, gain.indices,
+                            op.getEps().convertToDouble(), &e.error);
+}
+
+static Tensor evaluate(LayerNormOp op, Evaluation &e) {
+  const Tensor &gain = e.operand(1);
+  return reference::layerNorm(e.operand(0), &gain, &e.operand(2), gain.indices,
+                              op.getEps().convertToDouble(), &e.error);
+}
+
+static Tensor evaluate(RopeOp op, Evaluation &e) {
+  return reference::rope(e.operand(0), op.getPosition().str(),
+                         op.getFeature().str(), op.getTheta().convertToDouble(),
+                         op.getInverse(), &e.error);
+}
+
+static Tensor evaluate(AttentionOp op, Evaluation &e) {
+  return reference::attention(
+      e.operand(0), e.operand(1), e.operand(2), op.getQuery().str(),
+      op.getKey().str(), op.getFeature().str(), op.getScale().convertToDouble(),
+      op.getCausal(), e.indices, &e.error);
+}
+
+/// Views and changes of placement: the same elements in the same order.
+static Tensor evaluateView(Evaluation &e) {
+  return reference::reshape(e.takeFirst(), e.indices, e.shape, &e.error);
+}
+static Tensor evaluate(RenameOp, Evaluation &e) { return evaluateView(e); }
+static Tensor evaluate(SplitOp, Evaluation &e) { return evaluateView(e); }
+static Tensor evaluate(MergeOp, Evaluation &e) { return evaluateView(e); }
+static Tensor evaluate(ReshardOp, Evaluation &e) { return evaluateView(e); }
+
+/// An operation whose name is that of the reference's scalar function.
+static Tensor evaluateFunction(Operation *op, Evaluation &e) {
+  return applyFunction(op->getName().stripDialect().str(), e);
+}
+
+using Evaluator = Tensor (*)(Operation *op, Evaluation &e);
+using EvaluatorTable = llvm::StringMap<Evaluator>;
+
+template <typename... Ops> static void addRows(EvaluatorTable &rows) {
+  (rows.try_emplace(
+       Ops::getOperationName(),
+       [](Operation *op, Evaluation &e) { return evaluate(cast<Ops>(op), e); }),
+   ...);
+}
+template <typename... Ops> static void addFunctionRows(EvaluatorTable &rows) {
+  (rows.try_emplace(Ops::getOperationName(), evaluateFunction), ...);
+}
+
+static EvaluatorTable makeEvaluators() {
+  EvaluatorTable rows;
+  addRows<EinsumOp, ReduceOp, BroadcastOp, ScaleOp, ShiftOp, SlopeOp,
+          CausalMaskOp, RopeMatrixOp, SoftmaxOp, RmsNormOp, LayerNormOp, RopeOp,
+          AttentionOp, RenameOp, SplitOp, MergeOp, ReshardOp>(rows);
+  addFunctionRows<AddOp, SubOp, MulOp, DivOp, NegOp, ExpOp, LogOp, TanhOp,
+                  SqrtOp, RsqrtOp, SquareOp, SigmoidOp, ReluOp, SiluOp, GeluOp,
+                  GeluErfOp>(rows);
+  return rows;
+}
+
+static Evaluator findEvaluator(Operation *op) {
+  static const EvaluatorTable rows = makeEvaluators();
+  return rows.lookup(op->getName().getStringRef());
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The values of a function under evaluation.
+class Walker {
+public:
+  llvm::Error bind(func::FuncOp function, ArrayRef<const Tensor *> arguments);
+  llvm::Error evaluate(Operation &op);
+  /// The operands of the return operation.
+  std::vector<Tensor> takeResults(Operation &ret);
+
+private:
+  struct Slot {
+    const Tensor &get() const { return borrowed ? *borrowed : owned; }
+
+    Tensor owned;
+    /// Set for arguments, which are the caller's.
+    const Tensor *borrowed = nullptr;
+    /// Uses that have not been evaluated yet.
+    size_t uses = 0;
+  };
+
+  static size_t countUses(Value value) {
+    return std::distance(value.use_begin(), value.use_end());
+  }
+  Evaluation prepare(Operation &op);
+  /// Counts one use of each operand, and frees what has none left.
+  void releaseOperands(Operation &op);
+
+  llvm::DenseMap<Value, Slot> slots;
+};
+
+} // namespace
+
+llvm::Error Walker::bind(func::FuncOp function,
+                         ArrayRef<const Tensor *> arguments) {
+  if (arguments.size() != function.getNumArguments())
+    return errorAt(function, "takes " + Twine(function.getNumArguments()) +
+                                 " arguments, not " + Twine(arguments.size()));
+  for (auto [value, tensor] :
+       llvm::zip_equal(function.getArguments(), arguments)) {
+    std::string role = "argument #" + std::to_string(value.getArgNumber());
+    IdxAttr idx = getIdx(value);
+    if (!idx)
+      return errorAt(function, role + " is not a tensor with subscripts");
+    if (idx.getLocal())
+      return errorAt(function, role + " is one rank's part; the reference "
+                                      "evaluates global shapes");
+    if (!fits(*tensor, value.getType()))
+      return errorAt(function, role +
+                                   " does not have the names and shape of [" +
+                                   subscripts(value.getType()) + "]");
+    slots[value].borrowed = tensor;
+    slots[value].uses = countUses(value);
+  }
+  return llvm::Error::success();
+}
+
+Evaluation Walker::prepare(Operation &op) {
+  Evaluation evaluation;
+  for (Value operand : op.getOperands())
+    evaluation.operands.push_back(&slots.find(operand)->second.get());
+  if (op.getNumOperands() > 0) {
+    Slot &first = slots.find(op.getOperand(0))->second;
+    if (!first.borrowed && first.uses == 1)
+      evaluation.expendable = &first.owned;
+  }
+  evaluation.indices = referenceIndices(op.getResult(0).getType());
+  evaluation.shape = referenceShape(op.getResult(0).getType());
+  return evaluation;
+}
+
+void Walker::releaseOperands(Operation &op) {
+  for (Value operand : op.getOperands()) {
+    auto it = slots.find(operand);
+    if (--it->second.uses == 0)
+      slots.erase(it);
+  }
+}
+
+llvm::Error Walker::evaluate(Operation &op) {
+  Evaluator evaluator = findEvaluator(&op);
+  if (!evaluator)
+    return errorAt(&op, "has no evaluation in the reference");
+  Value result = op.getResult(0);
+  Evaluation evaluation = prepare(op);
+  Tensor value = evaluator(&op, evaluation);
+  if (!evaluation.error.empty())
+    return errorAt(&op, evaluation.error);
+  if (!fits(value, result.getType()))
+    return errorAt(&op, "was not evaluated to the indices of its type, [" +
+                            subscripts(result.getType()) + "]");
+  releaseOperands(op);
+  if (size_t uses = countUses(result))
+    slots[result] = {std::move(value), /*borrowed=*/nullptr, uses};
+  return llvm::Error::success();
+}
+
+std::vector<Tensor> Walker::takeResults(Operation &ret) {
+  std::vector<Tensor> results;
+  for (Value value : ret.getOperands()) {
+    Slot &slot = slots.find(value)->second;
+    if (--slot.uses == 0 && !slot.borrowed)
+      results.push_back(std::move(slot.owned));
+    else
+      results.push_back(slot.get());
+  }
+  return results;
+}
+
+using Results = llvm::Expected<std::vector<Tensor>>;
+
+Results tpsp::evaluateReference(func::FuncOp function,
+                                ArrayRef<const Tensor *> arguments,
+                                ReferenceProgress progress) {
+  if (!function.getBody().hasOneBlock())
+    return errorAt(function, "is not straight-line: the reference evaluates "
+                             "functions of one block");
+  Walker walker;
+  if (llvm::Error error = walker.bind(function, arguments))
+    return Results(std::move(error));
+  Block &body = function.getBody().front();
+  size_t done = 0, total = llvm::range_size(body.without_terminator());
+  for (Operation &op : body.without_terminator()) {
+    if (llvm::Error error = walker.evaluate(op))
+      return Results(std::move(error));
+    if (progress)
+      progress(++done, total);
+  }
+  return walker.takeResults(*body.getTerminator());
+}

@@ -1,0 +1,88 @@
+// RUN: tpsp-opt %s --split-input-file --verify-diagnostics
+
+// (N1) too few names
+// expected-error @+1 {{the tensor has 3 dimensions but 2 index names; name each dimension once}}
+func.func private @f(tensor<2x128x256xf32, #tpsp.idx<b, s>>)
+
+// -----
+
+// (N1) too many names
+// expected-error @+1 {{the tensor has 1 dimensions but 2 index names}}
+func.func private @f(tensor<2xf32, #tpsp.idx<b, s>>)
+
+// -----
+
+// (N2)
+// expected-error @+1 {{index 'd' appears twice on one tensor; give its second role another name (tpsp.rename)}}
+func.func private @f(tensor<2x4x4xf32, #tpsp.idx<b, d, d>>)
+
+// -----
+
+// (N3) an axis on two indices
+// expected-error @+1 {{axis @tp is on both 'b' and 'd' of one tensor; a mesh axis shards at most one index: remove one of the two subscripts}}
+func.func private @f(tensor<4x4xf32, #tpsp.idx<b@tp, d@tp>>)
+
+// -----
+
+// (N3) an axis twice on one index
+// expected-error @+1 {{axis @tp is on both 'b' and 'b' of one tensor}}
+func.func private @f(tensor<16x4xf32, #tpsp.idx<b@tp@tp, d>>)
+
+// -----
+
+// (N3) a subscript that is pending too
+// expected-error @+1 {{axis @tp is both pending and a subscript (or pending twice) of one tensor; remove one of the two}}
+func.func private @f(tensor<4x4xf32, #tpsp.idx<b@tp, d | sum@tp>>)
+
+// -----
+
+// (N3) pending twice
+// expected-error @+1 {{axis @tp is both pending and a subscript (or pending twice) of one tensor}}
+func.func private @f(tensor<4x4xf32, #tpsp.idx<b, d | sum@tp@tp>>)
+
+// -----
+
+// (N4)
+// expected-error @+1 {{a tensor marked '?' has no subscripts yet; remove the '?' or the subscripts}}
+func.func private @f(tensor<4x4xf32, #tpsp.idx<b@tp, d, ?>>)
+
+// -----
+
+// (N4) pending is a placement too
+// expected-error @+1 {{a tensor marked '?' has no subscripts yet}}
+func.func private @f(tensor<4x4xf32, #tpsp.idx<b, d, ? | sum@tp>>)
+
+// -----
+
+// expected-error @+1 {{expected an index name, as in <b, s@tp, d>}}
+func.func private @f(tensor<4x4xf32, #tpsp.idx<b, 4>>)
+
+// -----
+
+// expected-error @+1 {{expected 'sum' or 'max' after '|', not 'mean'}}
+func.func private @f(tensor<4x4xf32, #tpsp.idx<b, d | mean@tp>>)
+
+// -----
+
+// expected-error @+1 {{'| sum' names no axis; write '| sum@axis'}}
+func.func private @f(tensor<4x4xf32, #tpsp.idx<b, d | sum>>)
+
+// -----
+
+// expected-error @+1 {{has an unknown attribute 'tpsp.weight'; known are 'tpsp.param' and 'tpsp.name'}}
+func.func private @f(tensor<4xf32, #tpsp.idx<b>> {tpsp.weight})
+
+// -----
+
+// expected-error @+1 {{tpsp.param takes no value or the parameter's name as a string}}
+func.func private @f(tensor<4xf32, #tpsp.idx<b>> {tpsp.param = 3})
+
+// -----
+
+// expected-error @+1 {{tpsp.name is a string}}
+func.func private @f(tensor<4xf32, #tpsp.idx<b>> {tpsp.name})
+
+// -----
+
+// expected-error @+1 {{is a parameter but not a tensor with #tpsp.idx subscripts}}
+func.func private @f(tensor<4xf32> {tpsp.param})

@@ -1,0 +1,126 @@
+// RUN: tpsp-opt %s | tpsp-opt | FileCheck %s
+// RUN: tpsp-opt %s --verify-roundtrip
+// RUN: tpsp-opt %s --mlir-print-op-generic | tpsp-opt | FileCheck %s
+
+tpsp.mesh @mesh <dp = 2 : data, tp = 4 : model>
+
+!x = tensor<2x8x16xf32, #tpsp.idx<b, s@tp, d>>
+!row = tensor<16xf32, #tpsp.idx<d>>
+!sum = tensor<2x8xf32, #tpsp.idx<b, s@tp>>
+
+// CHECK-LABEL: @contraction
+func.func @contraction(%w: tensor<32x16xf32, #tpsp.idx<e@tp, d>>, %x: !x) {
+  // CHECK: tpsp.einsum %{{.*}}, %{{.*}} : (tensor<32x16xf32, #tpsp.idx<e@tp, d>>, tensor<2x8x16xf32, #tpsp.idx<b, s@tp, d>>) -> tensor<2x8x32xf32, #tpsp.idx<b, s, e@tp>>
+  %0 = tpsp.einsum %w, %x : (tensor<32x16xf32, #tpsp.idx<e@tp, d>>, !x) -> tensor<2x8x32xf32, #tpsp.idx<b, s, e@tp>>
+  // Operands of one type need no list.
+  // CHECK: tpsp.einsum %{{.*}}, %{{.*}} : tensor<2x8x16xf32, #tpsp.idx<b, s@tp, d>> -> tensor<16xf32, #tpsp.idx<d>>
+  %1 = tpsp.einsum %x, %x : !x -> !row
+  // CHECK: tpsp.einsum %{{.*}} : tensor<2x8x16xf32, #tpsp.idx<b, s@tp, d>> -> tensor<f32, #tpsp.idx<>>
+  %2 = tpsp.einsum %x : !x -> tensor<f32, #tpsp.idx<>>
+  // CHECK: tpsp.reduce %{{.*}} : tensor<2x8x16xf32, #tpsp.idx<b, s@tp, d>> -> tensor<2x8xf32, #tpsp.idx<b, s@tp>>
+  %3 = tpsp.reduce %x : !x -> !sum
+  // CHECK: tpsp.reduce %{{.*}} {kind = "max"} : tensor<2x8x16xf32
+  %4 = tpsp.reduce %x {kind = "max"} : !x -> !sum
+  return
+}
+
+// CHECK-LABEL: @pointwise
+func.func @pointwise(%x: !x, %row: !row) {
+  // CHECK: tpsp.add %{{.*}}, %{{.*}} : tensor<2x8x16xf32, #tpsp.idx<b, s@tp, d>>
+  %0 = tpsp.add %x, %x : !x
+  // CHECK: tpsp.add %{{.*}}, %{{.*}}, %{{.*}} : (tensor<2x8x16xf32, #tpsp.idx<b, s@tp, d>>, tensor<16xf32, #tpsp.idx<d>>, tensor<2x8x16xf32, #tpsp.idx<b, s@tp, d>>) -> tensor<2x8x16xf32, #tpsp.idx<b, s@tp, d>>
+  %1 = tpsp.add %x, %row, %x : (!x, !row, !x) -> !x
+  // CHECK: tpsp.sub
+  %2 = tpsp.sub %x, %row : (!x, !row) -> !x
+  // CHECK: tpsp.mul
+  %3 = tpsp.mul %row, %x : (!row, !x) -> !x
+  // CHECK: tpsp.div
+  %4 = tpsp.div %x, %x : !x
+  // CHECK: tpsp.broadcast %{{.*}} : tensor<16xf32, #tpsp.idx<d>> -> tensor<2x8x16xf32, #tpsp.idx<b, s@tp, d>>
+  %5 = tpsp.broadcast %row : !row -> !x
+  // CHECK: tpsp.scale %{{.*}} {factor = 5.000000e-01 : f64}
+  %6 = tpsp.scale %x {factor = 0.5} : !x
+  // CHECK: tpsp.shift %{{.*}} {by = 1.000000e-05 : f64}
+  %7 = tpsp.shift %x {by = 1.0e-5} : !x
+  // CHECK: tpsp.causal_mask %{{.*}} {fill = 0xFFF0000000000000 : f64, key = "d", query = "s"}
+  %8 = tpsp.causal_mask %x {query = "s", key = "d", fill = 0xFFF0000000000000 : f64} : !x
+  // CHECK: tpsp.rope_matrix {feature = "k.pair", in = "k.in", out = "k.out", pairs = 4 : i64, position = "s", theta = 1.000000e+04 : f64} : () -> tensor<8x2x2x4xf32, #tpsp.idx<s@tp, k.out, k.in, k.pair>>
+  %9 = tpsp.rope_matrix {position = "s", feature = "k.pair", out = "k.out", in = "k.in", theta = 1.0e4, pairs = 4} : () -> tensor<8x2x2x4xf32, #tpsp.idx<s@tp, k.out, k.in, k.pair>>
+  return
+}
+
+// CHECK-LABEL: @unary
+func.func @unary(%x: !x) {
+  // CHECK: tpsp.neg %{{.*}} : tensor<2x8x16xf32, #tpsp.idx<b, s@tp, d>>
+  %0 = tpsp.neg %x : !x
+  // CHECK: tpsp.exp
+  %1 = tpsp.exp %x : !x
+  // CHECK: tpsp.log
+  %2 = tpsp.log %x : !x
+  // CHECK: tpsp.tanh
+  %3 = tpsp.tanh %x : !x
+  // CHECK: tpsp.sqrt
+  %4 = tpsp.sqrt %x : !x
+  // CHECK: tpsp.rsqrt
+  %5 = tpsp.rsqrt %x : !x
+  // CHECK: tpsp.square
+  %6 = tpsp.square %x : !x
+  // CHECK: tpsp.sigmoid
+  %7 = tpsp.sigmoid %x : !x
+  // CHECK: tpsp.relu
+  %8 = tpsp.relu %x : !x
+  // CHECK: tpsp.silu
+  %9 = tpsp.silu %x : !x
+  // CHECK: tpsp.gelu %
+  %10 = tpsp.gelu %x : !x
+  // CHECK: tpsp.gelu_erf
+  %11 = tpsp.gelu_erf %x : !x
+  // CHECK: tpsp.slope %{{.*}} {of = "gelu"}
+  %12 = tpsp.slope %x {of = "gelu"} : !x
+  return
+}
+
+// CHECK-LABEL: @rows
+func.func @rows(%x: !x, %row: !row) {
+  // CHECK: tpsp.softmax %{{.*}} {over = "d"} : tensor
+  %0 = tpsp.softmax %x {over = "d"} : !x
+  // CHECK: tpsp.softmax %{{.*}} {causal = "s", over = "d", scale = 1.250000e-01 : f64} : tensor
+  %1 = tpsp.softmax %x {over = "d", causal = "s", scale = 0.125} : !x
+  // CHECK: tpsp.rms_norm %{{.*}}, %{{.*}} : (tensor
+  %2 = tpsp.rms_norm %x, %row : (!x, !row) -> !x
+  // CHECK: tpsp.layer_norm %{{.*}}, %{{.*}}, %{{.*}} {eps = 1.000000e-06 : f64} : (tensor
+  %3 = tpsp.layer_norm %x, %row, %row {eps = 1.0e-6} : (!x, !row, !row) -> !x
+  // CHECK: tpsp.rope %{{.*}} {feature = "d", position = "s"} : tensor
+  %4 = tpsp.rope %x {position = "s", feature = "d"} : !x
+  // CHECK: tpsp.rope %{{.*}} {feature = "d", inverse, position = "s", theta = 5.000000e+05 : f64} : tensor
+  %5 = tpsp.rope %x {position = "s", feature = "d", theta = 5.0e5, inverse} : !x
+  return
+}
+
+!q = tensor<2x8x4x2x16xf32, #tpsp.idx<b, s, h@tp, r, k>>
+!k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h@tp, k>>
+!v = tensor<2x8x4x32xf32, #tpsp.idx<b, t, h@tp, v>>
+!o = tensor<2x8x4x2x32xf32, #tpsp.idx<b, s, h@tp, r, v>>
+
+// CHECK-LABEL: @attention
+func.func @attention(%q: !q, %k: !k, %v: !v) {
+  // Grouped queries, and a value's feature of the same name as the scores'.
+  // CHECK: tpsp.attention %{{.*}}, %{{.*}}, %{{.*}} {causal, feature = "k", key = "t", query = "s", scale = 2.500000e-01 : f64} : (tensor
+  %0 = tpsp.attention %q, %k, %k {query = "s", key = "t", feature = "k", scale = 0.25, causal} : (!q, !k, !k) -> !q
+  // CHECK: tpsp.attention %{{.*}}, %{{.*}}, %{{.*}} {feature = "k", key = "t", query = "s"} : (tensor
+  %1 = tpsp.attention %q, %k, %v {query = "s", key = "t", feature = "k"} : (!q, !k, !v) -> !o
+  return
+}
+
+// CHECK-LABEL: @views
+func.func @views(%x: !x) {
+  // CHECK: tpsp.rename %{{.*}} : tensor<2x8x16xf32, #tpsp.idx<b, s@tp, d>> -> tensor<2x8x16xf32, #tpsp.idx<b, t@tp, d>>
+  %0 = tpsp.rename %x : !x -> tensor<2x8x16xf32, #tpsp.idx<b, t@tp, d>>
+  // CHECK: tpsp.split %{{.*}} : tensor<2x8x16xf32, #tpsp.idx<b, s@tp, d>> -> tensor<2x8x4x4xf32, #tpsp.idx<b, s@tp, h, k>>
+  %1 = tpsp.split %x : !x -> tensor<2x8x4x4xf32, #tpsp.idx<b, s@tp, h, k>>
+  // CHECK: tpsp.merge %{{.*}} : tensor<2x8x4x4xf32, #tpsp.idx<b, s@tp, h, k>> -> tensor<16x16xf32, #tpsp.idx<n, d>>
+  %2 = tpsp.merge %1 : tensor<2x8x4x4xf32, #tpsp.idx<b, s@tp, h, k>> -> tensor<16x16xf32, #tpsp.idx<n, d>>
+  // CHECK: tpsp.reshard %{{.*}} : tensor<2x8x16xf32, #tpsp.idx<b, s@tp, d>> -> tensor<2x8x16xf32, #tpsp.idx<b@dp, s, d@tp>>
+  %3 = tpsp.reshard %x : !x -> tensor<2x8x16xf32, #tpsp.idx<b@dp, s, d@tp>>
+  return
+}

@@ -1,0 +1,134 @@
+#include "Execute.h"
+
+#include "tpsp/Runtime/BuiltinBackends.h"
+#include "tpsp/Runtime/Driver/RandomData.h"
+#include "tpsp/Runtime/Jit/ReferenceWalker.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+using namespace tpsp;
+using namespace tpsp::run;
+using Clock = std::chrono::steady_clock;
+
+double tpsp::run::toleranceOf(const rt::Manifest &manifest) {
+  for (const rt::ManifestTensor &tensor : manifest.tensors)
+    if (tensor.dtype == TPSP_RT_BF16)
+      return 2e-2;
+  return 1e-5;
+}
+
+/// Where the arguments end: everything behind is computed.
+static int64_t endOfArguments(const rt::Manifest &manifest) {
+  int64_t end = 0;
+  for (const rt::ManifestTensor &tensor : manifest.tensors)
+    if (tensor.isArgument())
+      end = std::max(end, tensor.offset + tensor.bytes);
+  return end;
+}
+
+static rt::Status fillArguments(rt::Rank &rank, const Options &options,
+                                const rt::Manifest &manifest, bool poison) {
+  std::vector<char> copy;
+  for (const rt::ManifestTensor &tensor : manifest.tensors) {
+    if (!tensor.isArgument())
+      continue;
+    rt::Shard shard(tensor, manifest.mesh, rank.coordinates());
+    rt::RandomTensor values(tensor, options.seed);
+    if (void *memory = rank.hostAddress(tensor.offset)) {
+      values.fill(shard, memory);
+      continue;
+    }
+    copy.resize(tensor.bytes);
+    values.fill(shard, copy.data());
+    if (rt::Status s = rank.write(tensor.offset, copy.data(), tensor.bytes);
+        !s.ok())
+      return s;
+  }
+  int64_t begin = endOfArguments(manifest);
+  // All ones is a NaN in every floating-point type.
+  if (poison && begin < manifest.arenaBytes)
+    if (void *memory = rank.hostAddress(begin))
+      std::memset(memory, 0xff, manifest.arenaBytes - begin);
+  return {};
+}
+
+rt::Status tpsp::run::prepare(const Options &options,
+                              const rt::Manifest &manifest, bool poison,
+                              std::unique_ptr<rt::World> &world) {
+  rt::registerBuiltinBackends();
+  rt::WorldConfig config;
+  config.backend = options.backend;
+  config.mesh = manifest.mesh;
+  config.arenaBytes = manifest.arenaBytes;
+  config.threadsPerRank = options.threads;
+  config.timeoutSeconds = options.timeout;
+  if (rt::Status status = rt::World::create(config, world); !status.ok())
+    return status;
+  if (options.backend == "trace")
+    return {};
+  return world->run([&](rt::Rank &rank) {
+    return fillArguments(rank, options, manifest, poison);
+  });
+}
+
+rt::Status tpsp::run::runSteps(const Options &options,
+                               const JitProgram &program, rt::World &world,
+                               Progress &progress,
+                               std::vector<double> &seconds) {
+  for (int step = 0; step < options.steps; ++step) {
+    progress.phase(fmt::format("step {} of {}", step + 1, options.steps));
+    auto begin = Clock::now();
+    rt::Status status = world.run([&](rt::Rank &rank) {
+      return rank.result(program.step(rank.handle()));
+    });
+    if (!status.ok())
+      return status;
+    seconds.push_back(
+        std::chrono::duration<double>(Clock::now() - begin).count());
+  }
+  return {};
+}
+
+llvm::Error tpsp::run::verify(const Options &options,
+                              const CompiledModel &model, rt::World &world,
+                              Progress &progress,
+                              std::vector<rt::TensorError> &errors) {
+  progress.phase("reference in f64");
+  auto function = *mlir::ModuleOp(model.logical.get())
+                        .getOps<mlir::func::FuncOp>()
+                        .begin();
+  std::vector<reference::Tensor> arguments;
+  std::vector<const rt::ManifestTensor *> results;
+  for (const rt::ManifestTensor &tensor : model.manifest.tensors) {
+    if (!tensor.isArgument()) {
+      results.push_back(&tensor);
+      continue;
+    }
+    mlir::Type type = function.getArgumentTypes()[arguments.size()];
+    arguments.push_back({referenceIndices(type), referenceShape(type),
+                         rt::RandomTensor(tensor, options.seed).whole()});
+  }
+  std::vector<const reference::Tensor *> pointers;
+  for (const reference::Tensor &argument : arguments)
+    pointers.push_back(&argument);
+  auto values = evaluateReference(
+      function, pointers, [&](size_t done, size_t total) {
+        progress.detail(fmt::format("{}/{}", done, total));
+      });
+  if (!values)
+    return values.takeError();
+  progress.phase("comparing");
+  // Results carry their number in the function, because the plan lists buffers
+  // in the order in which they are made.
+  for (const rt::ManifestTensor *tensor : results) {
+    rt::TensorError error;
+    rt::Status status = rt::compareTensor(world, model.manifest, *tensor,
+                                          (*values)[tensor->number].data, error);
+    if (!status.ok())
+      return llvm::createStringError(status.message());
+    errors.push_back(error);
+  }
+  return llvm::Error::success();
+}

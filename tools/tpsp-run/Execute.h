@@ -1,0 +1,35 @@
+// Running a compiled program and comparing it with the reference.
+#ifndef TPSP_TOOLS_TPSP_RUN_EXECUTE_H
+#define TPSP_TOOLS_TPSP_RUN_EXECUTE_H
+
+#include "Options.h"
+#include "Progress.h"
+
+#include "tpsp/Runtime/Driver/Report.h"
+#include "tpsp/Runtime/Jit/Compiler.h"
+#include "tpsp/Runtime/World.h"
+
+namespace tpsp::run {
+
+/// The largest relative error (||a - b|| / ||b|| per tensor) that a right
+/// program may have: rounding of f32 sums, or of every stored bf16.
+double toleranceOf(const rt::Manifest &manifest);
+
+/// Makes the ranks and gives every argument its random values. With `poison`,
+/// everything else is filled with NaN, so that a value nobody computes shows.
+rt::Status prepare(const Options &options, const rt::Manifest &manifest,
+                   bool poison, std::unique_ptr<rt::World> &world);
+
+/// Runs the steps and records each one's seconds.
+rt::Status runSteps(const Options &options, const JitProgram &program,
+                    rt::World &world, Progress &progress,
+                    std::vector<double> &seconds);
+
+/// Evaluates the logical program in f64 and compares every result of the world.
+llvm::Error verify(const Options &options, const CompiledModel &model,
+                   rt::World &world, Progress &progress,
+                   std::vector<rt::TensorError> &errors);
+
+} // namespace tpsp::run
+
+#endif // TPSP_TOOLS_TPSP_RUN_EXECUTE_H

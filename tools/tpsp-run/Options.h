@@ -1,0 +1,36 @@
+// The command line of tpsp-run.
+#ifndef TPSP_TOOLS_TPSP_RUN_OPTIONS_H
+#define TPSP_TOOLS_TPSP_RUN_OPTIONS_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tpsp::run {
+
+struct Options {
+  std::string model;
+  std::string function;
+  std::vector<std::string> mesh;
+  bool grad = false;
+  std::string backend = "cpu";
+  std::string dtype;
+  int steps = 1;
+  uint64_t seed = 0;
+  int threads = 0;
+  double timeout = 30;
+  bool verify = false;
+  std::string report;
+  bool quiet = false;
+};
+
+/// Exit codes: 0 done, 1 the program or the run failed, 2 wrong usage.
+enum Exit { Done = 0, Failed = 1, Usage = 2 };
+
+/// Parses the command line. Returns -1 to go on, else what to exit with (0
+/// after --help, 2 after a message about wrong usage).
+int parseOptions(int argc, char **argv, Options &options);
+
+} // namespace tpsp::run
+
+#endif // TPSP_TOOLS_TPSP_RUN_OPTIONS_H

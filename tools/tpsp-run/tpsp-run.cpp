@@ -1,0 +1,115 @@
+// tpsp-run: compiles a model and runs it.
+#include "Execute.h"
+#include "Options.h"
+#include "Progress.h"
+
+#include "tpsp/InitAll.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+#include <fmt/format.h>
+
+using namespace tpsp;
+using namespace tpsp::run;
+using Clock = std::chrono::steady_clock;
+
+static int fail(const std::string &message) {
+  fmt::print(stderr, "tpsp-run: {}\n", message);
+  return Failed;
+}
+
+static double secondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// Writes the whole file or leaves none.
+static llvm::Error writeFile(const std::string &path, const std::string &text) {
+  std::error_code code;
+  llvm::ToolOutputFile file(path, code, llvm::sys::fs::OF_Text);
+  if (code)
+    return llvm::createStringError(code, "cannot write '" + path +
+                                             "': " + code.message());
+  file.os() << text;
+  file.os().close();
+  if (file.os().has_error()) {
+    code = file.os().error();
+    file.os().clear_error();
+    return llvm::createStringError(code, "cannot write '" + path +
+                                             "': " + code.message());
+  }
+  file.keep();
+  return llvm::Error::success();
+}
+
+static int runModel(const Options &options) {
+  mlir::DialectRegistry registry;
+  registerAllDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  llvm::SourceMgr sources;
+  mlir::SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  Progress progress(options.quiet);
+
+  rt::RunReport report;
+  auto begin = Clock::now();
+  CompileOptions compile{options.function, options.grad, options.dtype,
+                         options.mesh};
+  auto model = compileModel(context, options.model, compile,
+                            [&](llvm::StringRef phase) {
+                              progress.phase("compiling: " + phase.str());
+                            });
+  if (!model) {
+    progress.done();
+    return fail(llvm::toString(model.takeError()));
+  }
+  progress.phase("compiling: machine code");
+  auto program = JitProgram::create(*model->plan, model->manifest.program);
+  if (!program) {
+    progress.done();
+    return fail(llvm::toString(program.takeError()));
+  }
+  report.compileSeconds = secondsSince(begin);
+  report.manifest = model->manifest;
+  report.backend = options.backend;
+  report.dtype = options.dtype.empty() ? "as written" : options.dtype;
+  report.tolerance = toleranceOf(model->manifest);
+
+  progress.phase("filling arguments");
+  std::unique_ptr<rt::World> world;
+  rt::Status status = prepare(options, model->manifest, options.verify, world);
+  if (status.ok())
+    status = runSteps(options, *program, *world, progress, report.stepSeconds);
+  progress.done();
+  if (!status.ok())
+    return fail(status.message());
+  if (options.backend == "trace")
+    return Done;
+  report.residentBytes = rt::peakResidentBytes();
+
+  if (options.verify) {
+    begin = Clock::now();
+    if (llvm::Error error =
+            verify(options, *model, *world, progress, report.errors)) {
+      progress.done();
+      return fail(llvm::toString(std::move(error)));
+    }
+    report.verifySeconds = secondsSince(begin);
+  }
+  progress.done();
+  if (!options.quiet)
+    fmt::print("{}", rt::toText(report));
+  if (!options.report.empty())
+    if (llvm::Error error = writeFile(options.report, rt::toJson(report)))
+      return fail(llvm::toString(std::move(error)));
+  return options.verify && !report.verified() ? Failed : Done;
+}
+
+int main(int argc, char **argv) {
+  Options options;
+  if (int code = parseOptions(argc, argv, options); code >= 0)
+    return code;
+  return runModel(options);
+}
