@@ -102,10 +102,12 @@ private:
       return getIdx(x).getRank() > getIdx(y).getRank();
     });
     SmallVector<LoopIndex> row = rowOf(types.front());
-    for (Type type : ArrayRef<Type>(types).drop_front())
-      for (const LoopIndex &index : llvm::reverse(rowOf(type)))
+    for (Type type : ArrayRef<Type>(types).drop_front()) {
+      SmallVector<LoopIndex> others = rowOf(type);
+      for (const LoopIndex &index : llvm::reverse(others))
         if (!llvm::is_contained(row, index))
           row.insert(row.begin(), index);
+    }
     return row;
   }
 

@@ -61,8 +61,10 @@ static Json totals(const Manifest &manifest) {
   Json result = {{"forward", Json::object()}, {"backward", Json::object()}};
   for (const ManifestCollective &c : manifest.collectives) {
     Json &row = result[c.phase][c.kind];
-    row["count"] = row.value("count", 0) + 1;
-    row["bytes"] = row.value("bytes", int64_t(0)) + c.bytes;
+    if (row.is_null())
+      row = {{"count", 0}, {"bytes", 0}};
+    row["count"] = row["count"].get<int64_t>() + 1;
+    row["bytes"] = row["bytes"].get<int64_t>() + c.bytes;
   }
   return result;
 }
@@ -126,7 +128,8 @@ std::string tpsp::rt::toJson(const RunReport &report) {
                  {"step", median(report.stepSeconds)},
                  {"verify", report.verifySeconds}}},
                {"verify", verification(report)}};
-  return json.dump(2) + "\n";
+  // File names may hold bytes that are not UTF-8.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 //===----------------------------------------------------------------------===//

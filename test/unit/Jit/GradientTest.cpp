@@ -69,13 +69,16 @@ INSTANTIATE_TEST_SUITE_P(Reduce, AdjointTest,
 //===----------------------------------------------------------------------===//
 
 TEST(PointwiseAdjointTest, OneOperand) {
-  // Alike, transposed, broadcast along one index, a scalar.
-  const char *signatures[] = {"i,j -> i,j", "j,i -> i,j", "j -> i,j",
-                              ". -> i,j"};
+  const char *signatures[] = {"i,j -> i,j", "j,i -> i,j", ". -> ."};
   expectGradients({"add", "broadcast", "neg", "exp", "tanh", "square",
                    "sigmoid", "relu", "silu", "gelu", "gelu_erf"},
                   signatures);
   expectGradients({"log", "sqrt", "rsqrt"}, signatures, Sign::Positive);
+}
+
+TEST(PointwiseAdjointTest, Broadcast) {
+  expectGradients({"broadcast"},
+                  {"i -> i,j", "j -> i,j", "l,i -> i,j,l", ". -> i,j"});
 }
 
 TEST(PointwiseAdjointTest, TwoOperands) {
@@ -96,11 +99,9 @@ INSTANTIATE_TEST_SUITE_P(
     Constant, AdjointTest,
     testing::Values(Case{"scale", "i,j -> i,j", "{factor = -0.7}"},
                     Case{"scale", "j,i -> i,j", "{factor = 1.3}"},
-                    Case{"scale", "i -> i,j", "{factor = 2.0}"},
                     Case{"scale", "i,j -> i,j", "{factor = 0.0}"},
                     Case{"shift", "i,j -> i,j", "{by = -0.7}"},
-                    Case{"shift", "j,i -> i,j", "{by = 1.3}"},
-                    Case{"shift", "i -> i,j", "{by = 2.0}"}));
+                    Case{"shift", "j,i -> i,j", "{by = 1.3}"}));
 
 INSTANTIATE_TEST_SUITE_P(
     CausalMask, AdjointTest,

@@ -108,7 +108,7 @@ TEST(ReferenceWalkerTest, Arithmetic) {
   expectElements("div", "j; i,j -> i,j", "", [](const Inputs &x, Position at) {
     return x(0, at) / x(1, at);
   });
-  expectElements("broadcast", "j -> i,j", "",
+  expectElements("broadcast", "j -> i,l,j", "",
                  [](const Inputs &x, Position at) { return x(0, at); });
   expectElements("scale", "j,i -> i,j", "{factor = -0.7}",
                  [](const Inputs &x, Position at) { return -0.7 * x(0, at); });
@@ -167,7 +167,7 @@ TEST(ReferenceWalkerTest, ScalarFunctions) {
 }
 
 TEST(ReferenceWalkerTest, CausalMask) {
-  expectElements("causal_mask", "b,t -> s,b,t",
+  expectElements("causal_mask", "b,s,t -> s,t,b",
                  R"({query = "s", key = "t", fill = -3.5})",
                  [](const Inputs &x, Position at) {
                    return at["t"] <= at["s"] ? x(0, at) : -3.5;

@@ -1,0 +1,71 @@
+// RUN: tpsp-opt %s --split-input-file --verify-diagnostics
+
+!x = tensor<4x8xf32, #tpsp.idx<b, d>>
+!row = tensor<8xf32, #tpsp.idx<d>>
+
+// (P1)
+func.func @f(%x: !x, %row: !row) {
+  // expected-error @+1 {{operand #0 has index 'b', which the result lacks; a pointwise operation does not sum: use tpsp.reduce or tpsp.einsum}}
+  %0 = tpsp.mul %x, %row : (!x, !row) -> !row
+  return
+}
+
+// -----
+
+!x = tensor<4x8xf32, #tpsp.idx<b, d>>
+
+// (P2) two
+func.func @f(%x: !x) {
+  // expected-error @+1 {{takes 2 operands, not 3}}
+  %0 = tpsp.sub %x, %x, %x : !x
+  return
+}
+
+// -----
+
+!x = tensor<4x8xf32, #tpsp.idx<b, d>>
+
+// (P2) one
+func.func @f(%x: !x) {
+  // expected-error @+1 {{takes 1 operands, not 2}}
+  %0 = tpsp.gelu %x, %x : !x
+  return
+}
+
+// -----
+
+// (P2) at least one
+func.func @f() {
+  // expected-error @+1 {{takes 1 or more operands, not 0}}
+  %0 = tpsp.add : () -> tensor<f32, #tpsp.idx<>>
+  return
+}
+
+// -----
+
+!x = tensor<4x8xf32, #tpsp.idx<b, d>>
+
+// (P3)
+func.func @f(%x: !x) {
+  // expected-error @+1 {{of = "gelo" is not a scalar function; write the mnemonic of one, such as "gelu"}}
+  %0 = tpsp.slope %x {of = "gelo"} : !x
+  return
+}
+
+// -----
+
+!x = tensor<4x8xf32, #tpsp.idx<b, d>>
+
+func.func @f(%x: !x) {
+  // expected-error @+1 {{asks for the position along 't', which is no index of the result, [b, d]}}
+  %0 = tpsp.causal_mask %x {query = "b", key = "t", fill = 0.0} : !x
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @+1 {{asks for the position along 's', which is no index of the result}}
+  %0 = tpsp.rope_matrix {position = "s", feature = "p", out = "o", in = "i", theta = 1.0e4, pairs = 4} : () -> tensor<8x2x2x4xf32, #tpsp.idx<t, o, i, p>>
+  return
+}
