@@ -3,11 +3,11 @@
 using namespace mlir;
 using namespace tpsp;
 
-Value tpsp::createCollective(OpBuilder &builder, Value value,
+Value tpsp::createCollective(OpBuilder &builder, Location loc, Value value,
                              const CollectiveStep &step, const Mesh &mesh,
                              StringRef reason, StringRef tensor) {
   // A collective's operation is called as its kind is.
-  OperationState state(value.getLoc(), ("tpsp." + name(step.kind)).str());
+  OperationState state(loc, ("tpsp." + name(step.kind)).str());
   SmallVector<StringRef> axes;
   for (AxisId axis : step.axes)
     axes.push_back(mesh.axis(axis).name);

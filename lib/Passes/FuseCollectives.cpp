@@ -71,7 +71,7 @@ bool fuse(Operation *second, const Mesh &mesh) {
   Value moved = source;
   for (const CollectiveStep &step : *direct) {
     moved = createCollective(
-        builder, moved, step, mesh,
+        builder, second->getLoc(), moved, step, mesh,
         first->getAttrOfType<StringAttr>("reason").getValue(),
         first->getAttrOfType<StringAttr>("tensor").getValue());
     if (second->hasAttr(backwardAttrName))

@@ -28,32 +28,54 @@ public:
 
   std::string ofOperand(const IndexStructure::Tensor &tensor,
                         const CollectiveStep &step) const {
-    std::string axes = "@" + mesh.names(step.axes);
-    const Drive &drive = choice.drives[step.axes.front()];
-    std::string mnemonic = op->getName().stripDialect().str();
-    if (drive.kind != Drive::Index)
-      return mnemonic + " is done alike on all of " + axes;
-    const std::string &index = structure.indices[drive.index].name;
-    std::string work = axes + " divides " + index + " of this " + mnemonic;
-    bool carries = tensor.dimOf(drive.index).has_value();
-    return carries ? work : work + ", which the operand lacks";
+    return perDrive(step, [&](const Drive &drive, const std::string &axes) {
+      std::string mnemonic = op->getName().stripDialect().str();
+      if (drive.kind != Drive::Index)
+        return "this " + mnemonic + " is done alike on all of " + axes;
+      std::string work = axes + " divides " + indexName(drive) + " of this " +
+                         mnemonic;
+      return tensor.dimOf(drive.index) ? work
+                                       : work + ", which the operand lacks";
+    });
   }
 
   std::string ofResult(const IndexStructure::Tensor &tensor,
                        const CollectiveStep &step) const {
-    std::string axes = "@" + mesh.names(step.axes);
-    const Drive &drive = choice.drives[step.axes.front()];
-    if (drive.kind == Drive::Pending)
-      return "the operands' sums over " + axes + " are taken once, here";
-    if (drive.kind == Drive::Nothing)
-      return "the result is wanted on " + axes;
-    const std::string &index = structure.indices[drive.index].name;
-    if (tensor.dimOf(drive.index))
-      return axes + " divides " + index + ", where the result does not want it";
-    return axes + " divides " + index + ", which is summed away";
+    return perDrive(step, [&](const Drive &drive, const std::string &axes) {
+      if (drive.kind == Drive::Pending)
+        return "the operands' sums over " + axes + " are taken once, here";
+      if (drive.kind == Drive::Nothing)
+        return "the result is wanted on " + axes;
+      std::string work = axes + " divides " + indexName(drive);
+      return tensor.dimOf(drive.index)
+                 ? work + ", where the result does not want it"
+                 : work + ", which is summed away";
+    });
   }
 
 private:
+  const std::string &indexName(const Drive &drive) const {
+    return structure.indices[drive.index].name;
+  }
+
+  /// One clause for the axes that drive alike: "@dp divides b, ...; @cp ...".
+  template <typename Clause>
+  std::string perDrive(const CollectiveStep &step, Clause clause) const {
+    SmallVector<std::pair<Drive, std::string>> parts;
+    for (AxisId axis : step.axes) {
+      const Drive &drive = choice.drives[axis];
+      std::string name = "@" + mesh.axis(axis).name;
+      if (!parts.empty() && parts.back().first == drive)
+        parts.back().second += ", " + name;
+      else
+        parts.push_back({drive, name});
+    }
+    std::string text;
+    for (auto &[drive, axes] : parts)
+      text += (text.empty() ? "" : "; ") + clause(drive, axes);
+    return text;
+  }
+
   IndexedOpInterface op;
   const IndexStructure &structure;
   const ComputePlacement &choice;
@@ -153,7 +175,8 @@ private:
     std::string name = tensorName(value);
     chain.clear();
     for (const CollectiveStep &step : *planTransition(from, to)) {
-      value = createCollective(builder, value, step, mesh, reason(step), name);
+      value = createCollective(builder, op->getLoc(), value, step, mesh,
+                               reason(step), name);
       chain.insert(value.getDefiningOp());
       if (op->hasAttr(backwardAttrName))
         value.getDefiningOp()->setAttr(backwardAttrName,

@@ -6,9 +6,11 @@
 
 namespace tpsp {
 
-/// Builds the operation of one step of a transition of `value`. `reason` says
-/// which rule asked for it and `tensor` names the value, for the ledger.
-mlir::Value createCollective(mlir::OpBuilder &builder, mlir::Value value,
+/// Builds the operation of one step of a transition of `value`. `loc` is the
+/// operation's that asked for it, `reason` the rule, and `tensor` names the
+/// value: for the ledger.
+mlir::Value createCollective(mlir::OpBuilder &builder, mlir::Location loc,
+                             mlir::Value value,
                              const CollectiveStep &step, const Mesh &mesh,
                              llvm::StringRef reason, llvm::StringRef tensor);
 

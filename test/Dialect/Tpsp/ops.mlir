@@ -88,8 +88,8 @@ func.func @rows(%x: !x, %row: !row) {
   %1 = tpsp.softmax %x {over = "d", causal = "s", scale = 0.125} : !x
   // CHECK: tpsp.rms_norm %{{.*}}, %{{.*}} : (tensor
   %2 = tpsp.rms_norm %x, %row : (!x, !row) -> !x
-  // CHECK: tpsp.layer_norm %{{.*}}, %{{.*}}, %{{.*}} {eps = 1.000000e-06 : f64} : (tensor
-  %3 = tpsp.layer_norm %x, %row, %row {eps = 1.0e-6} : (!x, !row, !row) -> !x
+  // CHECK: tpsp.layer_norm %{{.*}}, %{{.*}}, %{{.*}} {eps = 1.250000e-01 : f64} : (tensor
+  %3 = tpsp.layer_norm %x, %row, %row {eps = 0.125} : (!x, !row, !row) -> !x
   // CHECK: tpsp.rope %{{.*}} {feature = "d", position = "s"} : tensor
   %4 = tpsp.rope %x {position = "s", feature = "d"} : !x
   // CHECK: tpsp.rope %{{.*}} {feature = "d", inverse, position = "s", theta = 5.000000e+05 : f64} : tensor

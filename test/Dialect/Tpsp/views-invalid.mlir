@@ -70,8 +70,8 @@ func.func @f(%x: !x) {
 
 // (V3) names
 func.func @f(%x: !x) {
-  // expected-error @+1 {{has result indices [t, e], but they must be those of operand #0, [s, e]}}
-  %0 = tpsp.reshard %x : !x -> tensor<4x8xf32, #tpsp.idx<t, e>>
+  // expected-error @+1 {{has result indices [e, s], but they must be those of operand #0, [s, e]}}
+  %0 = tpsp.reshard %x : !x -> tensor<8x4xf32, #tpsp.idx<e, s>>
   return
 }
 

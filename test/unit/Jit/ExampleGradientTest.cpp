@@ -2,33 +2,34 @@
 // finite differences over every parameter are quick.
 #include "GradientCheck.h"
 
-#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Regex.h"
 
 using namespace tpsp;
 
-/// Extents of the examples by name of dimension, and small ones, mostly odd.
-static std::string smallExtent(llvm::StringRef extent) {
-  static const llvm::StringMap<const char *> extents = {{"2", "2"}, // b
-                                                        {"128", "5"} /*s, t*/,
-                                                        {"256", "3"} /*d*/,
-                                                        {"8", "3"} /*h*/,
-                                                        {"32", "4"} /*k*/,
-                                                        {"1024", "7"} /*e*/};
-  auto it = extents.find(extent);
-  if (it == extents.end())
-    ADD_FAILURE() << "an extent without a small one: " << extent.str();
-  return it == extents.end() ? extent.str() : it->second;
+/// The small extent of an index, by its name in the examples.
+static std::string smallExtent(llvm::StringRef index) {
+  static const llvm::StringMap<const char *> extents = {
+      {"b", "2"}, {"s", "5"}, {"t", "5"}, {"d", "3"},
+      {"e", "7"}, {"h", "3"}, {"r", "2"}, {"k", "4"}};
+  auto it = extents.find(index);
+  if (it != extents.end())
+    return it->second;
+  ADD_FAILURE() << "an index without a small extent: " << index.str();
+  return "1";
 }
 
-/// "5x7x3xf64, #..." for "128x1024x256xf32, #...".
+/// "2x5x3xf64, #tpsp.idx<b, s@tp, d, ?" for the same with other extents.
 static std::string shrinkType(llvm::StringRef type) {
-  auto [shape, rest] = type.split("xf32");
+  auto [shape, subscripts] = type.split("xf32, #tpsp.idx<");
+  llvm::SmallVector<llvm::StringRef> names;
+  subscripts.split(names, ',');
+  names.truncate(shape.count('x') + 1); // what follows is no index
   std::string small;
-  for (llvm::StringRef extent : llvm::split(shape, 'x'))
-    small += smallExtent(extent) + "x";
-  return small + "f64" + rest.str();
+  for (llvm::StringRef name : names)
+    small += smallExtent(name.trim().split('@').first) + "x";
+  return small + "f64, #tpsp.idx<" + subscripts.str();
 }
 
 /// The example with all mesh axes of size 1 and small extents.
@@ -58,6 +59,9 @@ TEST(ExampleGradientTest, MlpTp) {
 }
 TEST(ExampleGradientTest, MlpSp) {
   checkGradients(shrunkenExample("mlp-sp"), Sign::Any, "mlp");
+}
+TEST(ExampleGradientTest, LlamaLayer) {
+  checkGradients(shrunkenExample("llama3-8b-block"), Sign::Any, "layer");
 }
 TEST(ExampleGradientTest, GptBlockTp) {
   checkGradients(shrunkenExample("gpt-block-tp"), Sign::Any, "block");

@@ -84,7 +84,7 @@ static void compareAll(TestProgram &program, StringRef name, Sign sign,
   ASSERT_EQ(primal.size(), f.getNumResults());
   ASSERT_EQ(results.size(), primal.size() + arguments.size());
   for (size_t i = 0; i < primal.size(); ++i)
-    reference::expectNear(results[i], primal[i], /*tolerance=*/0);
+    reference::expectNear(results[i], primal[i], 1e-12);
   for (size_t i = primal.size(); i < results.size(); ++i)
     compareGradient(f, grad, i, results[i], arguments, cotangents);
 }

@@ -402,10 +402,14 @@ TEST(ReferenceWalkerTest, RefusesControlFlow) {
               {&x}, "is not straight-line");
 }
 
-TEST(ReferenceWalkerTest, PassesOnWhatTheReferenceRefuses) {
-  // (P3) is not the walker's to check, nor that the mask knows its query.
-  Tensor x = reference::full({"t"}, {5}, 1);
-  expectError(oneOperation("causal_mask", "t -> t",
-                           R"({query = "s", key = "t", fill = 0.0})"),
-              {&x}, "'tpsp.causal_mask' the result has no index 's'");
+TEST(ReferenceWalkerTest, ChecksTheReferencesAnswer) {
+  // The verifier does not compare `pairs` with the extent of the feature.
+  auto rotations = [](const char *pairs) {
+    return oneOperation("rope_matrix", " -> s,o=2,i=2,m=3",
+                        std::string(R"({position = "s", feature = "m",
+                          out = "o", in = "i", theta = 9.0, pairs = )") +
+                            pairs + "}");
+  };
+  expectError(rotations("2"), {}, "was not evaluated to the indices");
+  expectError(rotations("-1"), {}, "index 'm' has no extent");
 }

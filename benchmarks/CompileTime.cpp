@@ -1,0 +1,108 @@
+// bench-compile-time MODEL.mlir: how long a layer, forward and backward, takes
+// from its parsed module to the plan, and how that grows with the number of
+// layers. The layer is the module's function: its first argument and its result
+// are what layers pass on, the other arguments are parameters of each.
+#include "tpsp/Dialect/Plan/PlanDialect.h"
+#include "tpsp/InitAll.h"
+#include "tpsp/Passes/Pipelines.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+using namespace mlir;
+using Clock = std::chrono::steady_clock;
+
+/// A module whose only function is `layers` copies of the layer, unrolled.
+static OwningOpRef<ModuleOp> unroll(ModuleOp source, int layers) {
+  OwningOpRef<ModuleOp> module = source.clone();
+  auto layer = *ModuleOp(module.get()).getOps<func::FuncOp>().begin();
+  Block &body = layer.getBody().front();
+  OpBuilder b(layer);
+  auto model = func::FuncOp::create(b, layer.getLoc(), "model",
+                                    layer.getFunctionType());
+  Block *entry = b.createBlock(&model.getBody());
+  b.setInsertionPointToStart(entry);
+  Value x = entry->addArgument(body.getArgument(0).getType(), layer.getLoc());
+  SmallVector<DictionaryAttr> attributes = {layer.getArgAttrDict(0)};
+  for (int i = 0; i < layers; ++i) {
+    IRMapping map;
+    map.map(body.getArgument(0), x);
+    for (BlockArgument parameter : body.getArguments().drop_front()) {
+      map.map(parameter,
+              entry->addArgument(parameter.getType(), parameter.getLoc()));
+      attributes.push_back(layer.getArgAttrDict(parameter.getArgNumber()));
+    }
+    for (Operation &op : body.without_terminator())
+      b.clone(op, map);
+    x = map.lookup(body.getTerminator()->getOperand(0));
+  }
+  func::ReturnOp::create(b, layer.getLoc(), x);
+  model.setFunctionType(
+      b.getFunctionType(entry->getArgumentTypes(), x.getType()));
+  model.setAllArgAttrs(attributes);
+  layer.erase();
+  return module;
+}
+
+struct Sample {
+  double seconds;
+  int64_t commands;
+};
+
+/// Compiles `layers` layers, the best of `repeats`.
+static Sample compile(MLIRContext &context, ModuleOp source, int layers,
+                      int repeats) {
+  Sample best = {1e9, 0};
+  for (int i = 0; i < repeats; ++i) {
+    OwningOpRef<ModuleOp> module = unroll(source, layers);
+    PassManager pm(&context);
+    tpsp::PipelineOptions options;
+    options.grad = true;
+    tpsp::buildLogicalPipeline(pm, options);
+    tpsp::buildCollectivePipeline(pm);
+    tpsp::buildPlanPipeline(pm);
+    auto begin = Clock::now();
+    if (failed(pm.run(*module)))
+      return {-1, 0};
+    double seconds =
+        std::chrono::duration<double>(Clock::now() - begin).count();
+    best.seconds = std::min(best.seconds, seconds);
+    best.commands = 0;
+    module->walk([&](tpsp::plan::CommandOpInterface) { ++best.commands; });
+  }
+  return best;
+}
+
+int main(int argc, char **argv) {
+  if (argc != 2) {
+    fmt::print(stderr, "usage: bench-compile-time MODEL.mlir\n");
+    return 2;
+  }
+  DialectRegistry registry;
+  tpsp::registerAllDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  OwningOpRef<ModuleOp> source = parseSourceFile<ModuleOp>(argv[1], &context);
+  if (!source)
+    return 1;
+  fmt::print("{:>7} {:>10} {:>12} {:>12}\n", "layers", "commands", "seconds",
+             "of 1 layer");
+  double one = 0;
+  for (int layers : {1, 2, 8, 32, 126}) {
+    Sample sample = compile(context, *source, layers, layers < 32 ? 5 : 2);
+    if (sample.seconds < 0)
+      return 1;
+    if (layers == 1)
+      one = sample.seconds;
+    fmt::print("{:>7} {:>10} {:>12.4f} {:>11.1f}x\n", layers, sample.commands,
+               sample.seconds, sample.seconds / one);
+  }
+  return 0;
+}

@@ -1,0 +1,36 @@
+// RUN: tpsp-opt %s --tpsp-decompose-early | FileCheck %s
+
+!q = tensor<2x8x4x2x16xf32, #tpsp.idx<b, s, h, r, k>>
+!k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
+
+// Grouped queries: r shares keys and values.
+// CHECK-LABEL: @attention
+// CHECK-SAME: %[[Q:.*]]: {{.*}}, %[[K:.*]]: {{.*}}, %[[V:.*]]: tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>)
+func.func @attention(%q: !q, %k: !k, %v: !k) -> !q {
+  // CHECK-NEXT: %[[S:.*]] = tpsp.einsum %[[Q]], %[[K]] : {{.*}} -> tensor<2x4x2x8x8xf32, #tpsp.idx<b, h, r, s, t, ?>>
+  // CHECK-NEXT: %[[P:.*]] = tpsp.softmax %[[S]] {causal = "s", over = "t", scale = 2.500000e-01 : f64} : tensor<2x4x2x8x8xf32, #tpsp.idx<b, h, r, s, t, ?>>
+  // CHECK-NEXT: %[[O:.*]] = tpsp.einsum %[[P]], %[[V]] : {{.*}} -> tensor<2x8x4x2x16xf32, #tpsp.idx<b, s, h, r, k>>
+  // CHECK-NEXT: return %[[O]]
+  %o = tpsp.attention %q, %k, %v {query = "s", key = "t", feature = "k", scale = 0.25, causal} : (!q, !k, !k) -> !q
+  return %o : !q
+}
+
+// CHECK-LABEL: @not_causal
+func.func @not_causal(%q: !q, %k: !k) -> !q {
+  // CHECK: softmax %{{.*}} {over = "t"}
+  %o = tpsp.attention %q, %k, %k {query = "s", key = "t", feature = "k"} : (!q, !k, !k) -> !q
+  return %o : !q
+}
+
+// Composites that keep their index structure stay.
+// CHECK-LABEL: @stays
+func.func @stays(%x: tensor<8x16xf32, #tpsp.idx<s, d>>, %g: tensor<16xf32, #tpsp.idx<d>>) {
+  // CHECK-NEXT: rms_norm
+  // CHECK-NEXT: softmax
+  // CHECK-NEXT: rope
+  // CHECK-NEXT: return
+  %0 = tpsp.rms_norm %x, %g : (tensor<8x16xf32, #tpsp.idx<s, d>>, tensor<16xf32, #tpsp.idx<d>>) -> tensor<8x16xf32, #tpsp.idx<s, d>>
+  %1 = tpsp.softmax %0 {over = "d"} : tensor<8x16xf32, #tpsp.idx<s, d>>
+  %2 = tpsp.rope %1 {position = "s", feature = "d"} : tensor<8x16xf32, #tpsp.idx<s, d>>
+  return
+}

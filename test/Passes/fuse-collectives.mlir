@@ -1,0 +1,89 @@
+// RUN: tpsp-opt %s --tpsp-fuse-collectives | FileCheck %s
+
+tpsp.mesh @mesh <dp = 2, tp = 4>
+
+!x = tensor<8x16xf32, #tpsp.idx<s, d>>
+!xs = tensor<8x16xf32, #tpsp.idx<s@tp, d>>
+!xd = tensor<8x16xf32, #tpsp.idx<s, d@tp>>
+!p = tensor<8x16xf32, #tpsp.idx<s, d | sum@tp>>
+
+// CHECK-LABEL: @all_reduce_then_slice
+// CHECK-SAME: %[[P:[a-z0-9]+]]
+func.func @all_reduce_then_slice(%p: !p) -> !xs {
+  // CHECK-NEXT: %[[R:.*]] = tpsp.reduce_scatter %[[P]] ["tp"] {reason = "first", tensor = "p"}
+  // CHECK-NEXT: return %[[R]]
+  %0 = tpsp.all_reduce %p ["tp"] {reason = "first", tensor = "p"} : (!p) -> !x
+  %1 = tpsp.slice %0 ["tp"] {reason = "second", tensor = "p"} : !x -> !xs
+  return %1 : !xs
+}
+
+// CHECK-LABEL: @gather_then_slice_elsewhere
+func.func @gather_then_slice_elsewhere(%x: !xs) -> !xd {
+  // CHECK-NEXT: all_to_all {{.*}} ["tp"]
+  // CHECK-NEXT: return
+  %0 = tpsp.all_gather %x ["tp"] {reason = "r", tensor = "x"} : !xs -> !x
+  %1 = tpsp.slice %0 ["tp"] {reason = "r", tensor = "x"} : !x -> !xd
+  return %1 : !xd
+}
+
+// CHECK-LABEL: @per_axis_reductions
+func.func @per_axis_reductions(%p: tensor<8x16xf32, #tpsp.idx<s, d | sum@dp@tp>>) -> !x {
+  // CHECK-NEXT: all_reduce %{{.*}} ["dp", "tp"]
+  // CHECK-NEXT: return
+  %0 = tpsp.all_reduce %p ["tp"] {reason = "r", tensor = "p"} : (tensor<8x16xf32, #tpsp.idx<s, d | sum@dp@tp>>) -> tensor<8x16xf32, #tpsp.idx<s, d | sum@dp>>
+  %1 = tpsp.all_reduce %0 ["dp"] {reason = "r", tensor = "p"} : (tensor<8x16xf32, #tpsp.idx<s, d | sum@dp>>) -> !x
+  return %1 : !x
+}
+
+// CHECK-LABEL: @one_gather_for_several_users
+func.func @one_gather_for_several_users(%x: !xs) -> (!x, !x) {
+  // CHECK-NEXT: %[[G:.*]] = tpsp.all_gather
+  // CHECK-NEXT: exp %[[G]]
+  // CHECK-NEXT: log %[[G]]
+  // CHECK-NEXT: return
+  %0 = tpsp.all_gather %x ["tp"] {reason = "r", tensor = "x"} : !xs -> !x
+  %1 = tpsp.exp %0 : !x
+  %2 = tpsp.all_gather %x ["tp"] {reason = "other", tensor = "x"} : !xs -> !x
+  %3 = tpsp.log %2 : !x
+  return %1, %3 : !x, !x
+}
+
+// The forward and the backward pass do not share: that is a question of memory.
+// CHECK-LABEL: @not_across_passes
+func.func @not_across_passes(%x: !xs) -> (!x, !x) {
+  // CHECK-COUNT-2: all_gather
+  %0 = tpsp.all_gather %x ["tp"] {reason = "r", tensor = "x"} : !xs -> !x
+  %1 = tpsp.all_gather %x ["tp"] {reason = "r", tensor = "x", tpsp.backward} : !xs -> !x
+  return %0, %1 : !x, !x
+}
+
+// Other movements of the same tensor stay apart.
+// CHECK-LABEL: @not_other_movements
+func.func @not_other_movements(%p: !p) -> (!xs, !xd) {
+  // CHECK-COUNT-2: reduce_scatter
+  %0 = tpsp.reduce_scatter %p ["tp"] {reason = "r", tensor = "p"} : !p -> !xs
+  %1 = tpsp.reduce_scatter %p ["tp"] {reason = "r", tensor = "p"} : !p -> !xd
+  return %0, %1 : !xs, !xd
+}
+
+// The whole tensor is used too: a reduce-scatter would be one more.
+// CHECK-LABEL: @not_if_used_between
+func.func @not_if_used_between(%p: !p) -> (!x, !xs) {
+  // CHECK-NEXT: all_reduce
+  // CHECK-NEXT: slice
+  // CHECK-NEXT: return
+  %0 = tpsp.all_reduce %p ["tp"] {reason = "r", tensor = "p"} : (!p) -> !x
+  %1 = tpsp.slice %0 ["tp"] {reason = "r", tensor = "p"} : !x -> !xs
+  return %0, %1 : !x, !xs
+}
+
+// Already the direct way: left alone.
+// CHECK-LABEL: @not_scatter_then_reduce
+func.func @not_scatter_then_reduce(%p: tensor<8x16xf32, #tpsp.idx<s, d | sum@dp@tp>>) -> !xs {
+  // CHECK-NEXT: reduce_scatter %{{.*}} ["tp"]
+  // CHECK-NEXT: all_reduce %{{.*}} ["dp"]
+  // CHECK-NEXT: return
+  %0 = tpsp.reduce_scatter %p ["tp"] {reason = "r", tensor = "p"} : tensor<8x16xf32, #tpsp.idx<s, d | sum@dp@tp>> -> tensor<8x16xf32, #tpsp.idx<s@tp, d | sum@dp>>
+  %1 = tpsp.all_reduce %0 ["dp"] {reason = "r", tensor = "p"} : (tensor<8x16xf32, #tpsp.idx<s@tp, d | sum@dp>>) -> !xs
+  return %1 : !xs
+}

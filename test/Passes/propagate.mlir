@@ -1,0 +1,116 @@
+// RUN: tpsp-opt %s --tpsp-propagate --split-input-file | FileCheck %s
+
+tpsp.mesh @mesh <dp = 2 : data, tp = 4 : model>
+
+!x = tensor<8x16x32xf32, #tpsp.idx<b@dp, s@tp, d>>
+!w = tensor<64x32xf32, #tpsp.idx<e@tp, d>>
+!h = tensor<8x16x64xf32, #tpsp.idx<b, s, e, ?>>
+
+// On a model axis the parameter's index stays: e, not s. On a data axis the
+// activation's.
+// CHECK-LABEL: @model_axis
+func.func @model_axis(%x: !x, %w: !w {tpsp.param}) {
+  // CHECK: einsum {{.*}} -> tensor<8x16x64xf32, #tpsp.idx<b@dp, s, e@tp>>
+  %y = tpsp.einsum %w, %x : (!w, !x) -> !h
+  // CHECK: gelu {{.*}} : tensor<8x16x64xf32, #tpsp.idx<b@dp, s, e@tp>>
+  %v = tpsp.gelu %y : !h
+  return
+}
+
+// A weight under another shape is a parameter still.
+// CHECK-LABEL: @parameter_behind_a_view
+func.func @parameter_behind_a_view(%x: !x, %w: tensor<8x8x32xf32, #tpsp.idx<h@tp, k, d>> {tpsp.param}) {
+  // CHECK: merge {{.*}} -> tensor<64x32xf32, #tpsp.idx<e@tp, d>>
+  %m = tpsp.merge %w : tensor<8x8x32xf32, #tpsp.idx<h@tp, k, d>> -> tensor<64x32xf32, #tpsp.idx<e, d, ?>>
+  // CHECK: einsum {{.*}} -> tensor<8x16x64xf32, #tpsp.idx<b@dp, s, e@tp>>
+  %y = tpsp.einsum %m, %x : (tensor<64x32xf32, #tpsp.idx<e, d, ?>>, !x) -> !h
+  return
+}
+
+// What is contracted away places nothing.
+// CHECK-LABEL: @contracted
+func.func @contracted(%w: tensor<32x64xf32, #tpsp.idx<d, e@tp>> {tpsp.param}, %y: tensor<8x16x64xf32, #tpsp.idx<b@dp, s, e@tp>>) {
+  // CHECK: einsum {{.*}} -> tensor<8x16x32xf32, #tpsp.idx<b@dp, s, d>>
+  %z = tpsp.einsum %w, %y : (tensor<32x64xf32, #tpsp.idx<d, e@tp>>, tensor<8x16x64xf32, #tpsp.idx<b@dp, s, e@tp>>) -> tensor<8x16x32xf32, #tpsp.idx<b, s, d, ?>>
+  return
+}
+
+// Backwards, from a result that the user placed, through the residual to both
+// summands, and across a norm.
+// CHECK-LABEL: @backwards
+func.func @backwards(%x: tensor<8x16x32xf32, #tpsp.idx<b, s, d>>, %g: tensor<32xf32, #tpsp.idx<d>>) -> !x {
+  // CHECK: rms_norm {{.*}} -> tensor<8x16x32xf32, #tpsp.idx<b@dp, s@tp, d>>
+  %n = tpsp.rms_norm %x, %g : (tensor<8x16x32xf32, #tpsp.idx<b, s, d>>, tensor<32xf32, #tpsp.idx<d>>) -> tensor<8x16x32xf32, #tpsp.idx<b, s, d, ?>>
+  %z = tpsp.add %x, %n : (tensor<8x16x32xf32, #tpsp.idx<b, s, d>>, tensor<8x16x32xf32, #tpsp.idx<b, s, d, ?>>) -> !x
+  return %z : !x
+}
+
+// Never onto an index that must be whole: not onto the norm's row, neither as
+// its result nor as what it reads.
+// CHECK-LABEL: @whole
+func.func @whole(%x: tensor<8x32xf32, #tpsp.idx<b, d@tp>>, %g: tensor<32xf32, #tpsp.idx<d>>) {
+  // CHECK: rms_norm {{.*}} -> tensor<8x32xf32, #tpsp.idx<b, d>>
+  %n = tpsp.rms_norm %x, %g : (tensor<8x32xf32, #tpsp.idx<b, d@tp>>, tensor<32xf32, #tpsp.idx<d>>) -> tensor<8x32xf32, #tpsp.idx<b, d, ?>>
+  // CHECK: softmax {{.*}} : tensor<8x32xf32, #tpsp.idx<b, d>>
+  %s = tpsp.softmax %n {over = "d"} : tensor<8x32xf32, #tpsp.idx<b, d, ?>>
+  return
+}
+
+// What nothing places is replicated; a scalar too.
+// CHECK-LABEL: @replicated
+func.func @replicated(%x: tensor<8xf32, #tpsp.idx<b>>) {
+  // CHECK: exp {{.*}} : tensor<8xf32, #tpsp.idx<b>>{{$}}
+  %y = tpsp.exp %x : tensor<8xf32, #tpsp.idx<b>> -> tensor<8xf32, #tpsp.idx<b, ?>>
+  // CHECK: reduce {{.*}} -> tensor<f32, #tpsp.idx<>>
+  %z = tpsp.reduce %y : tensor<8xf32, #tpsp.idx<b, ?>> -> tensor<f32, #tpsp.idx<?>>
+  return
+}
+
+// What the user wrote stays, even where it costs.
+// CHECK-LABEL: @written
+func.func @written(%x: tensor<8x16xf32, #tpsp.idx<b@dp, s>>) {
+  // CHECK: exp {{.*}} -> tensor<8x16xf32, #tpsp.idx<b, s@tp>>
+  %y = tpsp.exp %x : tensor<8x16xf32, #tpsp.idx<b@dp, s>> -> tensor<8x16xf32, #tpsp.idx<b, s@tp>>
+  return
+}
+
+// The order of several axes on one index is kept.
+// CHECK-LABEL: @order
+func.func @order(%x: tensor<8x16xf32, #tpsp.idx<b@tp@dp, s>>) {
+  // CHECK: exp {{.*}} : tensor<8x16xf32, #tpsp.idx<b@tp@dp, s>>{{$}}
+  %y = tpsp.exp %x : tensor<8x16xf32, #tpsp.idx<b@tp@dp, s>> -> tensor<8x16xf32, #tpsp.idx<b, s, ?>>
+  return
+}
+
+// An axis never goes where it does not divide: 6 heads over 4.
+// CHECK-LABEL: @uneven
+func.func @uneven(%x: tensor<24xf32, #tpsp.idx<e@tp>>) {
+  // CHECK: split {{.*}} -> tensor<6x4xf32, #tpsp.idx<h, k>>
+  %y = tpsp.split %x : tensor<24xf32, #tpsp.idx<e@tp>> -> tensor<6x4xf32, #tpsp.idx<h, k, ?>>
+  return
+}
+
+// -----
+
+// The same structure on a data axis: the weight moves, and the batch stays.
+tpsp.mesh @mesh <fsdp = 4 : data>
+
+// CHECK-LABEL: @data_axis
+func.func @data_axis(%x: tensor<8x32xf32, #tpsp.idx<b@fsdp, d>>, %w: tensor<64x32xf32, #tpsp.idx<e@fsdp, d>> {tpsp.param}) {
+  // CHECK: einsum {{.*}} -> tensor<8x64xf32, #tpsp.idx<b@fsdp, e>>
+  %y = tpsp.einsum %w, %x : (tensor<64x32xf32, #tpsp.idx<e@fsdp, d>>, tensor<8x32xf32, #tpsp.idx<b@fsdp, d>>) -> tensor<8x64xf32, #tpsp.idx<b, e, ?>>
+  return
+}
+
+// -----
+
+// Without a role an index that must be whole later decides.
+tpsp.mesh @mesh <ax = 4>
+
+// CHECK-LABEL: @decided_by_a_later_softmax
+func.func @decided_by_a_later_softmax(%x: tensor<8x32xf32, #tpsp.idx<b@ax, d>>, %w: tensor<64x32xf32, #tpsp.idx<e@ax, d>>) {
+  // CHECK: einsum {{.*}} -> tensor<8x64xf32, #tpsp.idx<b@ax, e>>
+  %y = tpsp.einsum %w, %x : (tensor<64x32xf32, #tpsp.idx<e@ax, d>>, tensor<8x32xf32, #tpsp.idx<b@ax, d>>) -> tensor<8x64xf32, #tpsp.idx<b, e, ?>>
+  %z = tpsp.softmax %y {over = "e"} : tensor<8x64xf32, #tpsp.idx<b, e, ?>>
+  return
+}
