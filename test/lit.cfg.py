@@ -24,6 +24,27 @@ config.substitutions.append(
     ("%examples", os.path.join(config.tpsp_src_root, "examples"))
 )
 
+# The passes that decide communication, before anything is local.
+config.substitutions.append(
+    (
+        "%to_collectives",
+        "--tpsp-decompose-early --tpsp-propagate --tpsp-differentiate"
+        " --tpsp-insert-collectives --tpsp-fuse-collectives"
+        " --tpsp-bucket-collectives",
+    )
+)
+
+# For FileCheck: every collective must be one that a check names.
+config.substitutions.append(
+    (
+        "%no_other",
+        " ".join(
+            "--implicit-check-not=tpsp." + kind
+            for kind in ["all_", "reduce_scatter", "slice", "permute"]
+        ),
+    )
+)
+
 llvm_config.with_environment("PATH", config.tpsp_tools_dir, append_path=True)
 llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
 llvm_config.add_tool_substitutions(

@@ -85,8 +85,9 @@ private:
       now.dims[*from].pop_back_n(moved.size());
     if (to)
       now.dims[*to].append(moved.begin(), moved.end());
-    llvm::erase_if(now.pending,
-                   [&](AxisId axis) { return llvm::is_contained(moved, axis); });
+    llvm::erase_if(now.pending, [&](AxisId axis) {
+      return llvm::is_contained(moved, axis);
+    });
     steps.push_back({kind, moved, from, to, now});
   }
 
@@ -231,8 +232,8 @@ TransitionCost tpsp::cost(const Transition &transition, const Placement &from,
   for (const CollectiveStep &step : transition) {
     int64_t larger = std::max(elements(localShape(shape, *before, mesh)),
                               elements(localShape(shape, step.after, mesh)));
-    total.bytes += bytesSent(step.kind, larger * elementBytes,
-                             mesh.groupSize(step.axes));
+    total.bytes +=
+        bytesSent(step.kind, larger * elementBytes, mesh.groupSize(step.axes));
     if (step.kind != CollectiveKind::Slice)
       total.collectives += step.axes.size();
     before = &step.after;

@@ -26,8 +26,7 @@ bool pendingPasses(const PlacedOperation &operation, AxisId axis) {
 using AxesOfIndices = llvm::SmallVector<AxisList, 6>;
 
 /// A tensor and the subscripts that it has, or is wanted with.
-using Carrier =
-    std::pair<const IndexStructure::Tensor *, const Placement *>;
+using Carrier = std::pair<const IndexStructure::Tensor *, const Placement *>;
 
 llvm::SmallVector<Carrier, 4> carriers(const PlacedOperation &operation) {
   llvm::SmallVector<Carrier, 4> found;
@@ -115,8 +114,8 @@ bool PlacementCost::operator<(const PlacementCost &other) const {
          std::tie(other.collectives, other.work, other.bytes);
 }
 
-llvm::SmallVector<Drive, 4>
-tpsp::candidates(const PlacedOperation &operation, AxisId axis) {
+llvm::SmallVector<Drive, 4> tpsp::candidates(const PlacedOperation &operation,
+                                             AxisId axis) {
   const IndexStructure &structure = operation.structure;
   llvm::SmallVector<Drive, 4> found = {Drive{}};
   if (pendingPasses(operation, axis))
@@ -174,8 +173,8 @@ evaluateInOrder(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives,
   return choice;
 }
 
-std::optional<ComputePlacement>
-tpsp::evaluate(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives) {
+std::optional<ComputePlacement> tpsp::evaluate(const PlacedOperation &operation,
+                                               llvm::ArrayRef<Drive> drives) {
   std::optional<ComputePlacement> best;
   for (const AxesOfIndices &axes : ordersOfAxes(operation, drives)) {
     auto choice = evaluateInOrder(operation, drives, axes);

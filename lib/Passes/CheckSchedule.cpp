@@ -85,7 +85,7 @@ private:
       return buffer.use_empty()
                  ? success()
                  : buffer.emitError("has no offset; run tpsp-allocate first");
-    if (beginOf(buffer) < 0 || endOf(buffer) > *program.getArenaBytes())
+    if (beginOf(buffer) < 0 || endOf(buffer) > int64_t(*program.getArenaBytes()))
       return buffer.emitError("lies outside the arena of ")
              << *program.getArenaBytes() << " bytes: [" << beginOf(buffer)
              << ", " << endOf(buffer) << ")";

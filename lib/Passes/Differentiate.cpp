@@ -8,6 +8,7 @@
 
 namespace tpsp {
 #define GEN_PASS_DEF_DIFFERENTIATE
+#define GEN_PASS_DEF_DROPPRIMALS
 #include "tpsp/Passes/Passes.h.inc"
 } // namespace tpsp
 
@@ -16,11 +17,14 @@ using namespace tpsp;
 
 namespace {
 
-/// Marks what it sees as part of the backward pass.
+/// Marks what it sees as part of the backward pass. An adjoint takes its
+/// operation's place in the source but not its name: v's slope is not v.
 class MarkBackward : public OpBuilder::Listener {
 public:
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
     op->setAttr(backwardAttrName, UnitAttr::get(op->getContext()));
+    if (auto named = dyn_cast<NameLoc>(op->getLoc()))
+      op->setLoc(named.getChildLoc());
   }
 };
 
@@ -151,20 +155,26 @@ private:
     if (parts.empty())
       return {};
     Type wanted = gradientType(value.getType());
-    Location loc = NameLoc::get(
-        builder.getStringAttr("g[" + tensorName(value) + "]"), value.getLoc());
     if (parts.size() > 1)
-      return AddOp::create(builder, loc, wanted, parts);
+      return called(value, AddOp::create(builder, value.getLoc(), wanted, parts));
     Value only = parts.front();
     if (only.getType() == wanted)
       return only;
     // A value that nothing has placed yet is made where it is wanted.
     if (isUnplaced(only.getType())) {
       only.setType(cast<RankedTensorType>(wanted));
-      only.getDefiningOp()->setLoc(loc);
-      return only;
+      return called(value, only);
     }
-    return ReshardOp::create(builder, loc, wanted, only);
+    return called(value,
+                  ReshardOp::create(builder, value.getLoc(), wanted, only));
+  }
+
+  /// Names `gradient` after what it is the gradient of.
+  Value called(Value value, Value gradient) {
+    Operation *op = gradient.getDefiningOp();
+    op->setLoc(NameLoc::get(
+        builder.getStringAttr("g[" + tensorName(value) + "]"), op->getLoc()));
+    return gradient;
   }
 
   Value zero(BlockArgument input) {
@@ -213,6 +223,18 @@ private:
       return success();
     copy.erase();
     return failure();
+  }
+};
+
+struct DropPrimals : public tpsp::impl::DropPrimalsBase<DropPrimals> {
+  using Base::Base;
+  void runOnOperation() override {
+    for (auto function : llvm::make_early_inc_range(
+             getOperation().getOps<func::FuncOp>())) {
+      std::string derived = (function.getSymName() + "_grad").str();
+      if (getOperation().lookupSymbol<func::FuncOp>(derived))
+        function.erase();
+    }
   }
 };
 

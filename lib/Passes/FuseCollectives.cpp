@@ -60,7 +60,8 @@ bool fuse(Operation *second, const Mesh &mesh) {
     return false;
   int64_t bytes = type.getElementTypeBitWidth() / 8;
   auto price = [&](const Placement &a, const Placement &b) {
-    return cost(*planTransition(a, b), a, type.getShape(), bytes, mesh);
+    std::optional<Transition> steps = planTransition(a, b);
+    return cost(*steps, a, type.getShape(), bytes, mesh);
   };
   TransitionCost before = price(from, between), after = price(from, to);
   TransitionCost rest = price(between, to);

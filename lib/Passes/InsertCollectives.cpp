@@ -174,7 +174,8 @@ private:
       return value;
     std::string name = tensorName(value);
     chain.clear();
-    for (const CollectiveStep &step : *planTransition(from, to)) {
+    std::optional<Transition> steps = planTransition(from, to);
+    for (const CollectiveStep &step : *steps) {
       value = createCollective(builder, op->getLoc(), value, step, mesh,
                                reason(step), name);
       chain.insert(value.getDefiningOp());

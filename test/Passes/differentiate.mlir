@@ -14,8 +14,8 @@ tpsp.mesh @mesh <dp = 2>
 // CHECK-LABEL: func.func @matmul(
 // CHECK-NOT: tpsp.backward
 // CHECK-LABEL: func.func @matmul_grad(
-// CHECK-SAME: %[[W:[a-z0-9]+]]: {{.*}} {tpsp.param}, %[[X:[a-z0-9]+]]: {{.*}} {tpsp.name = "x"}, %[[G:[a-z0-9]+]]: tensor<8x64xf32, #tpsp.idx<b@dp, e>> {tpsp.name = "g[einsum]"})
-// CHECK-SAME: -> (tensor<8x64xf32, #tpsp.idx<b@dp, e>>, tensor<64x32xf32, #tpsp.idx<e, d>> {tpsp.name = "g[{{.*}}]"}, tensor<8x32xf32, #tpsp.idx<b@dp, d>> {tpsp.name = "g[x]"})
+// CHECK-SAME: %[[W:[a-z0-9]+]]: {{.*}} {tpsp.param}, %[[X:[a-z0-9]+]]: {{.*}} {tpsp.name = "x"}, %[[G:[a-z0-9]+]]: tensor<8x64xf32, #tpsp.idx<b@dp, e>> {tpsp.cotangent_of = 0 : i64, tpsp.name = "g[einsum]"})
+// CHECK-SAME: -> (tensor<8x64xf32, #tpsp.idx<b@dp, e>>, tensor<64x32xf32, #tpsp.idx<e, d>> {tpsp.gradient_of = 0 : i64, {{[^}]*}}}, tensor<8x32xf32, #tpsp.idx<b@dp, d>> {tpsp.gradient_of = 1 : i64, tpsp.name = "g[x]"})
 func.func @matmul(%w: !w {tpsp.param}, %x: !x {tpsp.name = "x"}) -> !y {
   // CHECK-NEXT: %[[Y:.*]] = tpsp.einsum %[[W]], %[[X]] :
   // CHECK-DAG: %[[DW:.*]] = tpsp.einsum %[[G]], %[[X]] {tpsp.backward} : {{.*}} -> tensor<64x32xf32, #tpsp.idx<e, d>>
@@ -47,7 +47,7 @@ func.func @bias(%x: !x, %b: tensor<32xf32, #tpsp.idx<d>>) -> !x {
 
 // The gradient of a partial result is whole: every summand has the sum's.
 // CHECK-LABEL: func.func @partial_grad(
-// CHECK-SAME: tensor<32xf32, #tpsp.idx<d>> {tpsp.name = "g[reduce]"}
+// CHECK-SAME: tensor<32xf32, #tpsp.idx<d>> {tpsp.cotangent_of = 0 : i64, tpsp.name = "g[reduce]"}
 func.func @partial(%x: !x) -> tensor<32xf32, #tpsp.idx<d | sum@dp>> {
   // CHECK: broadcast
   %y = tpsp.reduce %x : !x -> tensor<32xf32, #tpsp.idx<d | sum@dp>>
@@ -56,7 +56,7 @@ func.func @partial(%x: !x) -> tensor<32xf32, #tpsp.idx<d | sum@dp>> {
 
 // An argument that nothing depends on has the gradient zero; integers none.
 // CHECK-LABEL: func.func @unused_grad(
-// CHECK-SAME: -> (tensor<8x32xf32, {{[^)]*}}, tensor<8x32xf32, {{[^)]*}}g[x]"}, tensor<64x32xf32, {{[^)]*}})
+// CHECK-SAME: -> (tensor<8x32xf32, #tpsp.idx<b@dp, d>>, tensor<8x32xf32, #tpsp.idx<b@dp, d>> {tpsp.gradient_of = 0 : i64, {{[^}]*}}}, tensor<64x32xf32, #tpsp.idx<e, d>> {tpsp.gradient_of = 1 : i64, {{[^}]*}}})
 func.func @unused(%x: !x {tpsp.name = "x"}, %w: !w, %ids: tensor<8xi32, #tpsp.idx<b@dp>>) -> !x {
   // CHECK: scale %{{.*}} {factor = 0.000000e+00 : f64, tpsp.backward} : tensor<64x32xf32
   %y = tpsp.neg %x : !x

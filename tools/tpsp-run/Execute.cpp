@@ -130,5 +130,6 @@ llvm::Error tpsp::run::verify(const Options &options,
       return llvm::createStringError(status.message());
     errors.push_back(error);
   }
+  rt::rescaleZeros(errors);
   return llvm::Error::success();
 }

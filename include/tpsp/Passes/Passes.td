@@ -77,6 +77,14 @@ def Differentiate : Pass<"tpsp-differentiate", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tpsp::TpspDialect", "::mlir::func::FuncDialect"];
 }
 
+def DropPrimals : Pass<"tpsp-drop-primals", "::mlir::ModuleOp"> {
+  let summary = "Remove functions whose differentiated form is there";
+  let description = [{
+    `f_grad` computes all that `f` does. Where only the former is run, the
+    latter need not be compiled.
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Collectives
 //===----------------------------------------------------------------------===//
@@ -116,6 +124,16 @@ def BucketCollectives
     of the function.
   }];
   let dependentDialects = ["::tpsp::TpspDialect"];
+}
+
+def PrintExplanation : Pass<"tpsp-print-explanation", "::mlir::ModuleOp"> {
+  let summary = "Print a program in sharded einsum notation, with its ledger";
+  let description = [{
+    To standard output: every operation as an equation over subscripted tensors,
+    every collective (">") with its axes, index, bytes per rank, the rule that
+    asked for it and the source line, then totals. Best after
+    `tpsp-bucket-collectives`; `--tpsp-explain` is the whole way there.
+  }];
 }
 
 //===----------------------------------------------------------------------===//

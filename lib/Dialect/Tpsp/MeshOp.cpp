@@ -44,7 +44,7 @@ ParseResult MeshOp::parse(OpAsmParser &parser, OperationState &result) {
   Builder &builder = parser.getBuilder();
   auto parseAxis = [&]() -> ParseResult {
     StringRef name, role;
-    int64_t size;
+    int64_t size = 0;
     SMLoc loc = parser.getCurrentLocation();
     if (parser.parseOptionalKeyword(&name))
       return parser.emitError(loc,

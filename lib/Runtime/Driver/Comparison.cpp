@@ -15,10 +15,12 @@ namespace {
 struct Difference {
   double squaredError = 0, squaredReference = 0, squaredValue = 0;
   double maxAbsolute = 0;
+  int64_t count = 0;
   bool finite = true;
 
   void add(double value, double reference) {
     double error = value - reference;
+    ++count;
     finite = finite && std::isfinite(value);
     squaredError += error * error;
     squaredReference += reference * reference;
@@ -31,6 +33,17 @@ struct Difference {
     if (squaredReference == 0)
       return std::sqrt(squaredValue);
     return std::sqrt(squaredError / squaredReference);
+  }
+  /// Keeps the worse of `out` and this.
+  void worsen(TensorError &out) const {
+    double elements = static_cast<double>(std::max<int64_t>(count, 1));
+    if (relative() >= out.relative) {
+      out.rmsError = finite ? std::sqrt(squaredError / elements)
+                            : std::numeric_limits<double>::infinity();
+      out.rmsReference = std::sqrt(squaredReference / elements);
+      out.relative = relative();
+    }
+    out.maxAbsolute = std::max(out.maxAbsolute, maxAbsolute);
   }
 };
 
@@ -95,13 +108,13 @@ Status tpsp::rt::compareTensor(World &world, const Manifest &manifest,
                                const ManifestTensor &tensor,
                                const std::vector<double> &reference,
                                TensorError &out) {
-  out = {tensor.name, 0, 0};
+  out = TensorError();
+  out.name = tensor.name;
   if (!tensor.pending.empty()) {
     Difference difference;
     Status status =
         comparePartial(world, manifest, tensor, reference, difference);
-    out.relative = difference.relative();
-    out.maxAbsolute = difference.maxAbsolute;
+    difference.worsen(out);
     return status;
   }
   std::vector<Difference> perRank(world.numRanks());
@@ -120,9 +133,19 @@ Status tpsp::rt::compareTensor(World &world, const Manifest &manifest,
     perRank[rank.number()] = difference;
     return {};
   });
-  for (const Difference &difference : perRank) {
-    out.relative = std::max(out.relative, difference.relative());
-    out.maxAbsolute = std::max(out.maxAbsolute, difference.maxAbsolute);
-  }
+  for (const Difference &difference : perRank)
+    difference.worsen(out);
   return status;
+}
+
+void tpsp::rt::rescaleZeros(std::vector<TensorError> &errors) {
+  double largest = 0;
+  for (const TensorError &error : errors)
+    largest = std::max(largest, error.rmsReference);
+  for (TensorError &error : errors) {
+    if (largest == 0 || error.rmsReference >= 1e-9 * largest)
+      continue;
+    error.zeroReference = true;
+    error.relative = error.rmsError / largest;
+  }
 }

@@ -96,7 +96,8 @@ static Json verification(const RunReport &report) {
     worstAbsolute = std::max(worstAbsolute, e.maxAbsolute);
     tensors.push_back({{"name", e.name},
                        {"max_abs_error", number(e.maxAbsolute)},
-                       {"rel_error", number(e.relative)}});
+                       {"rel_error", number(e.relative)},
+                       {"zero_reference", e.zeroReference}});
   }
   return {{"passed", report.verified()},
           {"tolerance", report.tolerance},
@@ -224,8 +225,9 @@ static void printVerification(const RunReport &report,
                      "(relative error, tolerance {:.0e})\n",
                  report.tolerance);
   for (const TensorError &e : report.errors)
-    fmt::format_to(to, "  {:<20} {:>10.2e}{}\n", shortened(e.name, 20),
+    fmt::format_to(to, "  {:<20} {:>10.2e}{}{}\n", shortened(e.name, 20),
                    e.relative,
+                   e.zeroReference ? "  (is zero; of the largest result)" : "",
                    e.relative <= report.tolerance ? "" : "  FAILED");
   fmt::format_to(to, "  {}\n",
                  report.verified() ? "all within tolerance"

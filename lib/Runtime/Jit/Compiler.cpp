@@ -116,6 +116,8 @@ tpsp::compileModel(MLIRContext &context, StringRef path,
     PipelineOptions pipeline;
     pipeline.grad = options.grad;
     buildLogicalPipeline(pm, pipeline);
+    if (options.grad)
+      pm.addPass(createDropPrimals());
   };
   if (llvm::Error e = run("configuring", configure))
     return e;

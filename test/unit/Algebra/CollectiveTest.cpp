@@ -18,8 +18,7 @@ constexpr CollectiveKind allKinds[] = {
 Mesh meshOf(const Sizes &sizes) {
   std::vector<MeshAxis> axes;
   for (int64_t size : sizes)
-    axes.push_back(
-        {"a" + std::to_string(axes.size()), size, AxisRole::None});
+    axes.push_back({"a" + std::to_string(axes.size()), size, AxisRole::None});
   return Mesh(std::move(axes));
 }
 
@@ -176,6 +175,11 @@ TEST(TransitionTest, WhatShrinksComesFirst) {
             "slice 1 ->1, reduce_scatter 0 ->0");
 }
 
+TEST(TransitionTest, WhatIsWantedScatteredIsNotReducedWhileItWaits) {
+  EXPECT_EQ(plan(placed({{0}}, {1}), placed({{1}})),
+            "all_gather 0 0->, reduce_scatter 1 ->0");
+}
+
 TEST(TransitionTest, AnAxisThatBecomesMajorNeedsAPermuteNotAGather) {
   EXPECT_EQ(plan(placed({{1}}), placed({{0, 1}})),
             "slice 0 ->0, permute 0 1 0->0");
@@ -325,10 +329,9 @@ TEST(TransitionTest, NoDirectMovementCostsLess) {
             continue;
           TransitionCost paid = cost(*steps, source, shape, 36, mesh);
           Price mine{paid.collectives, paid.bytes};
-          EXPECT_FALSE(*price < mine)
-              << describe(*steps) << ": " << mine.moves << " moves, "
-              << mine.bytes << " B, not " << price->moves << ", "
-              << price->bytes;
+          EXPECT_FALSE(*price < mine) << describe(*steps) << ": " << mine.moves
+                                      << " moves, " << mine.bytes << " B, not "
+                                      << price->moves << ", " << price->bytes;
           ++compared;
           equal += mine == *price;
         }

@@ -55,8 +55,7 @@ public:
     std::optional<Placement> wants;
     if (wanted)
       wants = oracle::placementOf(*wanted);
-    auto choice =
-        chooseComputePlacement({structure, placements, wants, mesh});
+    auto choice = chooseComputePlacement({structure, placements, wants, mesh});
     std::optional<OperationPrice> best = oracle.best(operands, wanted);
     ++cases;
     if (!choice) {
@@ -104,10 +103,9 @@ private:
   static std::vector<int> drivesOf(const ComputePlacement &choice) {
     std::vector<int> drives;
     for (const Drive &drive : choice.drives)
-      drives.push_back(drive.kind == Drive::Nothing ? PlacementOracle::nothing
-                       : drive.kind == Drive::Pending
-                           ? PlacementOracle::pending
-                           : int(drive.index));
+      drives.push_back(drive.kind == Drive::Nothing   ? PlacementOracle::nothing
+                       : drive.kind == Drive::Pending ? PlacementOracle::pending
+                                                      : int(drive.index));
     return drives;
   }
 
@@ -361,8 +359,8 @@ TEST_F(OneAxis, ASumOfPartialsStaysPartial) {
   ASSERT_TRUE(choice);
   EXPECT_EQ(choice->results[0], partial());
   EXPECT_EQ(choice->cost.collectives, 0u);
-  choice = choose(alike(3, Linearity::Joint),
-                  {partial(), partial(), partial()}, on(0));
+  choice = choose(alike(3, Linearity::Joint), {partial(), partial(), partial()},
+                  on(0));
   ASSERT_TRUE(choice);
   EXPECT_EQ(choice->cost.collectives, 1u) << "reduced once, after the sum";
 }

@@ -39,9 +39,9 @@ TEST(IndexStructureTest, DimOfIsThePositionOfAnIndex) {
 }
 
 TEST(AdjointTest, SwapsTheOperandAndTheResult) {
-  IndexStructure matmul = structureOf({{Role::First, 8},     // e
-                                       {Role::Contracted, 4},    // d
-                                       {Role::Second, 6}});    // s
+  IndexStructure matmul = structureOf({{Role::First, 8},      // e
+                                       {Role::Contracted, 4}, // d
+                                       {Role::Second, 6}});   // s
   IndexStructure gradient = adjoint(matmul, 0);
   EXPECT_EQ(gradient.linearity, Linearity::Multi);
   ASSERT_EQ(gradient.operands.size(), 2u);

@@ -72,9 +72,8 @@ Layout PlacementOracle::operandUnder(const Drives &drives,
   return needs;
 }
 
-Layout
-PlacementOracle::resultUnder(const Drives &drives,
-                             const std::vector<unsigned> &order) const {
+Layout PlacementOracle::resultUnder(const Drives &drives,
+                                    const std::vector<unsigned> &order) const {
   Layout comesOut;
   std::vector<std::vector<unsigned>> axes = axesOfIndices(drives, order);
   for (unsigned index : einsum.result)
@@ -86,11 +85,9 @@ PlacementOracle::resultUnder(const Drives &drives,
   return comesOut;
 }
 
-std::optional<OperationPrice>
-PlacementOracle::price(const std::vector<Layout> &operands,
-                       const std::optional<Layout> &wanted,
-                       const Drives &drives,
-                       const std::vector<unsigned> &order) const {
+std::optional<OperationPrice> PlacementOracle::price(
+    const std::vector<Layout> &operands, const std::optional<Layout> &wanted,
+    const Drives &drives, const std::vector<unsigned> &order) const {
   OperationPrice total;
   total.work = 1;
   for (int64_t extent : einsum.extents)
@@ -123,9 +120,8 @@ PlacementOracle::price(const std::vector<Layout> &operands,
 /// Whether two axes drive one index.
 static bool sharesAnIndex(PlacementOracle::Drives drives) {
   std::sort(drives.begin(), drives.end());
-  auto same = std::adjacent_find(
-      drives.begin(), drives.end(),
-      [](int a, int b) { return a >= 0 && a == b; });
+  auto same = std::adjacent_find(drives.begin(), drives.end(),
+                                 [](int a, int b) { return a >= 0 && a == b; });
   return same != drives.end();
 }
 

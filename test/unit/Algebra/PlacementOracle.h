@@ -34,9 +34,8 @@ public:
 
   /// The cheapest of all choices in which every tensor moves directly; nullopt
   /// if there is none.
-  std::optional<OperationPrice>
-  best(const std::vector<Layout> &operands,
-       const std::optional<Layout> &wanted) const;
+  std::optional<OperationPrice> best(const std::vector<Layout> &operands,
+                                     const std::optional<Layout> &wanted) const;
 
   /// What one axis does: an index, or one of these.
   static constexpr int nothing = -1, pending = -2;
@@ -56,10 +55,10 @@ public:
                      const std::vector<unsigned> &order) const;
 
 private:
-  std::optional<OperationPrice>
-  price(const std::vector<Layout> &operands,
-        const std::optional<Layout> &wanted, const Drives &drives,
-        const std::vector<unsigned> &order) const;
+  std::optional<OperationPrice> price(const std::vector<Layout> &operands,
+                                      const std::optional<Layout> &wanted,
+                                      const Drives &drives,
+                                      const std::vector<unsigned> &order) const;
 
   Einsum einsum;
   Sizes sizes;

@@ -72,11 +72,9 @@ TEST(PlacementTest, FirstUnevenDimIsTheFirstThatItsAxesDoNotDivide) {
           << oracle::toString(layout);
       if (!dim)
         continue;
-      EXPECT_TRUE(oracle::divides({{layout.dims.begin(),
-                                      layout.dims.begin() + *dim},
-                                     {}},
-                                    {shape.begin(), shape.begin() + *dim},
-                                    ranks.sizes));
+      EXPECT_TRUE(oracle::divides(
+          {{layout.dims.begin(), layout.dims.begin() + *dim}, {}},
+          {shape.begin(), shape.begin() + *dim}, ranks.sizes));
     }
 }
 

@@ -30,7 +30,8 @@ Dense cut(const Dense &whole, unsigned dim, int64_t begin, int64_t extent);
 Dense concatenate(const std::vector<Dense> &parts, unsigned dim);
 
 /// Calls `visit` with every position of `shape`, in row-major order.
-template <typename Visit> void forEachPosition(const Shape &shape, Visit visit) {
+template <typename Visit>
+void forEachPosition(const Shape &shape, Visit visit) {
   std::vector<int64_t> position(shape.size(), 0);
   for (int64_t extent : shape)
     if (extent == 0)

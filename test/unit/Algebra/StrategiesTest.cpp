@@ -39,8 +39,7 @@ public:
     structure.results.emplace_back();
     std::optional<Placement> wanted =
         parse(result, structure, structure.results.back());
-    auto choice =
-        chooseComputePlacement({structure, placements, wanted, mesh});
+    auto choice = chooseComputePlacement({structure, placements, wanted, mesh});
     if (!choice)
       return {"illegal"};
     Collectives found;
@@ -128,8 +127,8 @@ TEST_P(StrategiesTest, FullyShardedDataParallel) {
 }
 
 TEST_P(StrategiesTest, HybridShardedDataParallel) {
-  Program program(
-      {{"dp", 4, AxisRole::Data}, {"fsdp", 8, AxisRole::Data}}, dense(32));
+  Program program({{"dp", 4, AxisRole::Data}, {"fsdp", 8, AxisRole::Data}},
+                  dense(32));
   EXPECT_THAT(
       program.collectives({"e@fsdp,d", "b@dp@fsdp,s,d"}, "b@dp@fsdp,s,e"),
       ElementsAre("0: all_gather e@fsdp"));
@@ -188,11 +187,9 @@ TEST_P(StrategiesTest, DataAndContextParallel) {
 }
 
 TEST_P(StrategiesTest, ContextParallelAttentionGathersKeysAndValues) {
-  Program program({{"cp", 4, AxisRole::Data}}, {{"b", batch()},
-                                                {"h", 32},
-                                                {"s", 8192},
-                                                {"t", 8192},
-                                                {"k", 128}});
+  Program program(
+      {{"cp", 4, AxisRole::Data}},
+      {{"b", batch()}, {"h", 32}, {"s", 8192}, {"t", 8192}, {"k", 128}});
   EXPECT_THAT(program.collectives({"b,s@cp,h,k", "b,t@cp,h,k"}, "b,h,s@cp,t"),
               ElementsAre("1: all_gather t@cp"));
   EXPECT_THAT(program.collectives({"b,h,s@cp,t", "b,t@cp,h,k"}, "b,s@cp,h,k"),
@@ -226,8 +223,8 @@ TEST_P(StrategiesTest, ExpertParallel) {
 }
 
 TEST_P(StrategiesTest, TensorSequenceAndFullyShardedDataParallel) {
-  Program program(
-      {{"fsdp", 4, AxisRole::Data}, {"tp", 8, AxisRole::Model}}, dense(4));
+  Program program({{"fsdp", 4, AxisRole::Data}, {"tp", 8, AxisRole::Model}},
+                  dense(4));
   EXPECT_THAT(
       program.collectives({"e@tp,d@fsdp", "b@fsdp,s@tp,d"}, "b@fsdp,s,e@tp"),
       ElementsAre("0: all_gather d@fsdp", "1: all_gather s@tp"));
@@ -245,8 +242,8 @@ TEST_P(StrategiesTest, TensorSequenceAndFullyShardedDataParallel) {
 /// Both axes of a weight on one index: gathering one must not carry the other
 /// along.
 TEST_P(StrategiesTest, TensorSequenceAndFullyShardedOnOneIndex) {
-  Program program(
-      {{"fsdp", 4, AxisRole::Data}, {"tp", 8, AxisRole::Model}}, dense(4));
+  Program program({{"fsdp", 4, AxisRole::Data}, {"tp", 8, AxisRole::Model}},
+                  dense(4));
   EXPECT_THAT(
       program.collectives({"e@tp@fsdp,d", "b@fsdp,s@tp,d"}, "b@fsdp,s,e@tp"),
       ElementsAre("0: all_gather e@fsdp", "1: all_gather s@tp"));
@@ -259,12 +256,9 @@ TEST_P(StrategiesTest, TensorSequenceAndFullyShardedOnOneIndex) {
 }
 
 TEST_P(StrategiesTest, ExpertAndDataParallel) {
-  Program program({{"dp", 4, AxisRole::Data}, {"ep", 8, AxisRole::Data}},
-                  {{"e", 64},
-                   {"g", 32 * batch()},
-                   {"c", 16},
-                   {"d", 2048},
-                   {"x", 4096}});
+  Program program(
+      {{"dp", 4, AxisRole::Data}, {"ep", 8, AxisRole::Data}},
+      {{"e", 64}, {"g", 32 * batch()}, {"c", 16}, {"d", 2048}, {"x", 4096}});
   EXPECT_THAT(
       program.collectives({"e@ep,d,x", "e,g@dp@ep,c,d"}, "e@ep,g@dp,c,x"),
       ElementsAre("1: all_to_all g->e@ep"));

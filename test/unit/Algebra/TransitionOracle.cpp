@@ -39,14 +39,16 @@ void append(Axes &axes, const Axes &more) {
 }
 
 void removeAll(Axes &axes, const Axes &less) {
-  axes.erase(std::remove_if(axes.begin(), axes.end(),
-                            [&](unsigned axis) { return contains(less, axis); }),
-             axes.end());
+  axes.erase(
+      std::remove_if(axes.begin(), axes.end(),
+                     [&](unsigned axis) { return contains(less, axis); }),
+      axes.end());
 }
 
 /// Every split of `axes` into a kept major part and a moved minor part.
-void forEachSuffix(const Axes &axes,
-                   const std::function<void(const Axes &, const Axes &)> &visit) {
+void forEachSuffix(
+    const Axes &axes,
+    const std::function<void(const Axes &, const Axes &)> &visit) {
   for (size_t kept = 0; kept < axes.size(); ++kept)
     visit(Axes(axes.begin(), axes.begin() + kept),
           Axes(axes.begin() + kept, axes.end()));

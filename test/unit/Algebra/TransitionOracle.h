@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <tuple>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace tpsp::oracle {

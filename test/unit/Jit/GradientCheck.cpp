@@ -51,7 +51,6 @@ static void expectClose(const Tensor &got, const Tensor &want) {
     error += (a - b) * (a - b);
     size += b * b;
   }
-  // Not EXPECT_GT of the contrary: a NaN must fail.
   EXPECT_LE(std::sqrt(error), relative * std::sqrt(size) + rounding)
       << "got " << testing::PrintToString(got.data) << "\nwant "
       << testing::PrintToString(want.data);

@@ -13,6 +13,11 @@ struct TensorError {
   /// elements of the worst rank; infinite if a value is not finite.
   double relative = 0;
   double maxAbsolute = 0;
+  /// Root mean squares of the difference and of the reference, of the worst
+  /// rank.
+  double rmsError = 0, rmsReference = 0;
+  /// The reference is zero but for rounding; see rescaleZeros.
+  bool zeroReference = false;
 };
 
 /// Compares one tensor of a world, on every rank, with its whole reference
@@ -21,6 +26,12 @@ struct TensorError {
 Status compareTensor(World &world, const Manifest &manifest,
                      const ManifestTensor &tensor,
                      const std::vector<double> &reference, TensorError &out);
+
+/// A result that is exactly zero in mathematics (the gradient of a key's bias
+/// under softmax) is rounding noise in the reference too, and no error relative
+/// to noise means anything. Where a reference's rms is below 1e-9 of the largest
+/// result's, the error is taken relative to the latter.
+void rescaleZeros(std::vector<TensorError> &errors);
 
 } // namespace tpsp::rt
 

@@ -1,0 +1,174 @@
+// tpsp-print-explanation: a program in sharded einsum notation, with the
+// collective ledger.
+#include "tpsp/Passes/FunctionWalk.h"
+#include "tpsp/Passes/Ledger.h"
+#include "tpsp/Passes/Passes.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <map>
+
+namespace tpsp {
+#define GEN_PASS_DEF_PRINTEXPLANATION
+#include "tpsp/Passes/Passes.h.inc"
+} // namespace tpsp
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+class Explanation {
+public:
+  Explanation(FunctionOpInterface function, llvm::raw_ostream &out)
+      : function(function), mesh(meshOf(function)), out(out) {}
+
+  void print() {
+    printHeading();
+    StringRef phase;
+    for (Operation &op : function.getFunctionBody().front().without_terminator()) {
+      StringRef here = op.hasAttr(backwardAttrName) ? "backward" : "forward";
+      if (here != phase)
+        out << "\n" << here << "\n";
+      phase = here;
+      if (auto collective = dyn_cast<CollectiveOpInterface>(op))
+        printCollective(collective);
+      else if (op.getNumResults() == 1 && getIdx(op.getResult(0)))
+        printEquation(&op);
+    }
+    printTotals();
+  }
+
+private:
+  void printHeading() {
+    out << function.getName() << " on ";
+    llvm::ListSeparator comma;
+    for (AxisId axis = 0; axis < mesh.numAxes(); ++axis)
+      out << comma << mesh.axis(axis).name << "=" << mesh.size(axis);
+    if (mesh.numAxes() == 0)
+      out << "one rank";
+    out << "\n";
+  }
+
+  /// "xn", or a number for what has no name in the source.
+  std::string nameOf(Value value) {
+    if (auto *op = value.getDefiningOp(); op && isa<CollectiveOpInterface>(op))
+      return nameOf(op->getOperand(cast<OpResult>(value).getResultNumber()));
+    bool named = isa<BlockArgument>(value) ||
+                 value.getLoc()->findInstanceOf<NameLoc>();
+    if (named)
+      return tensorName(value);
+    auto [entry, isNew] = numbers.try_emplace(value, numbers.size());
+    return "t" + std::to_string(entry->second);
+  }
+
+  /// "xn[b, s@tp, d]"
+  std::string indexed(Value value) {
+    return nameOf(value) + "[" + subscripts(value.getType()) + "]";
+  }
+
+  std::string attributesOf(Operation *op) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    for (NamedAttribute attr : op->getAttrs()) {
+      if (attr.getName() == backwardAttrName)
+        continue;
+      stream << ", " << attr.getName().getValue();
+      if (auto string = dyn_cast<StringAttr>(attr.getValue()))
+        stream << "=" << string.getValue();
+      else if (auto number = dyn_cast<FloatAttr>(attr.getValue()))
+        stream << "=" << llvm::formatv("{0:G}", number.getValueAsDouble());
+      else if (!isa<UnitAttr>(attr.getValue()))
+        stream << "=" << attr.getValue();
+    }
+    return text;
+  }
+
+  void printEquation(Operation *op) {
+    auto indexedOp = dyn_cast<IndexedOpInterface>(op);
+    std::vector<std::string> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(indexed(operand));
+    out << "  " << indexed(op->getResult(0)) << " = ";
+    if (indexedOp && indexedOp.isSumOfProducts())
+      out << llvm::join(operands, " · ");
+    else if (indexedOp && indexedOp.isSumOfOperands())
+      out << llvm::join(operands, " + ");
+    else
+      out << op->getName().stripDialect() << "(" << llvm::join(operands, ", ")
+          << attributesOf(op) << ")";
+    out << "\n";
+  }
+
+  void printCollective(CollectiveOpInterface op) {
+    DictionaryAttr row = ledgerOf(op, mesh);
+    StringRef kind = op->getName().stripDialect();
+    int64_t bytes = row.getAs<IntegerAttr>("bytes").getInt();
+    std::string axes = llvm::join(
+        llvm::map_range(row.getAs<ArrayAttr>("axes").getAsRange<StringAttr>(),
+                        [](StringAttr axis) { return axis.getValue(); }),
+        ",");
+    for (auto [operand, result] :
+         llvm::zip_equal(op->getOperands(), op->getResults()))
+      out << "    > " << kind << " " << indexed(operand) << " -> ["
+          << subscripts(result.getType()) << "]\n";
+    out << "      over " << axes;
+    StringRef index = row.getAs<StringAttr>("index").getValue();
+    if (!index.empty())
+      out << " along " << index;
+    out << ", " << formatBytes(bytes) << " per rank: "
+        << row.getAs<StringAttr>("reason").getValue();
+    if (auto file = op->getLoc()->findInstanceOf<FileLineColLoc>())
+      out << " (" << file.getFilename().getValue() << ":" << file.getLine()
+          << ")";
+    out << "\n";
+    std::string phase = row.getAs<StringAttr>("phase").getValue().str();
+    Total &total = totals[{phase == "backward", kind.str(), axes}];
+    ++total.count;
+    total.bytes += bytes;
+  }
+
+  void printTotals() {
+    out << "\ntotals (bytes sent per rank)\n";
+    if (totals.empty())
+      out << "  no collectives\n";
+    for (const auto &[key, total] : totals)
+      out << llvm::formatv("  {0,-9} {1,-15} over {2,-8} x{3,-4} {4,12}\n",
+                           std::get<0>(key) ? "backward" : "forward",
+                           std::get<1>(key), std::get<2>(key), total.count,
+                           formatBytes(total.bytes));
+  }
+
+  struct Total {
+    int count = 0;
+    int64_t bytes = 0;
+  };
+
+  FunctionOpInterface function;
+  Mesh mesh;
+  llvm::raw_ostream &out;
+  llvm::DenseMap<Value, unsigned> numbers;
+  /// By phase (forward first), kind and axes.
+  std::map<std::tuple<bool, std::string, std::string>, Total> totals;
+};
+
+struct PrintExplanation
+    : public tpsp::impl::PrintExplanationBase<PrintExplanation> {
+  using Base::Base;
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    bool first = true;
+    auto visit = [&](FunctionOpInterface function) {
+      if (!first)
+        llvm::outs() << "\n";
+      first = false;
+      Explanation(function, llvm::outs()).print();
+      return success();
+    };
+    if (failed(forEachFunction(getOperation(), visit)))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,27 @@
+// Forward two gathers (Q, K and V share one) and two scatters; backward two
+// gathers, two regathers of saved shards and two scatters (the three partial input
+// gradients of Q, K and V are summed first); gains and replicated biases are
+// reduced over tp together, once.
+// RUN: tpsp-opt %examples/gpt-block-sp.mlir %to_collectives | FileCheck %s %no_other
+// RUN: sed 's/2x128x/1x128x/g' %examples/gpt-block-sp.mlir | tpsp-opt %to_collectives | FileCheck %s %no_other
+// RUN: sed 's/2x128x/64x128x/g' %examples/gpt-block-sp.mlir | tpsp-opt %to_collectives | FileCheck %s %no_other
+// RUN: sed 's/2x128x/1x32768x/g' %examples/gpt-block-sp.mlir | tpsp-opt %to_collectives | FileCheck %s %no_other
+// RUN: sed 's/2x128x/64x32768x/g' %examples/gpt-block-sp.mlir | tpsp-opt %to_collectives | FileCheck %s %no_other
+
+// CHECK-LABEL: func.func @block(
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "layer_norm"}
+// CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "einsum"}
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "layer_norm"}
+// CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "einsum"}
+// CHECK-LABEL: func.func @block_grad(
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "layer_norm"}
+// CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "einsum"}
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "layer_norm"}
+// CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "einsum"}
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "g[add]", tpsp.backward}
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "layer_norm", tpsp.backward}
+// CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "g[layer_norm]", tpsp.backward}
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "g[add]", tpsp.backward}
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "layer_norm", tpsp.backward}
+// CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "g[layer_norm]", tpsp.backward}
+// CHECK: tpsp.all_reduce %{{[^ ]+}}, %{{[^ ]+}}, %{{[^ ]+}}, %{{[^ ]+}}, %{{[^ ]+}}, %{{[^ ]+}} ["tp"] {{.*}}tensor = "g[b2], g[ln2.bias], g[ln2.gain], g[bo], g[ln1.bias], g[ln1.gain]"

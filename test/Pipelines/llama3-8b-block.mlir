@@ -1,0 +1,23 @@
+// Forward two gathers and two scatters, backward the same and two regathers; the
+// two gains are reduced together.
+// RUN: tpsp-opt %examples/llama3-8b-block.mlir %to_collectives | FileCheck %s %no_other
+// RUN: sed 's/1x512x/1x128x/g' %examples/llama3-8b-block.mlir | tpsp-opt %to_collectives | FileCheck %s %no_other
+// RUN: sed 's/1x512x/64x32768x/g' %examples/llama3-8b-block.mlir | tpsp-opt %to_collectives | FileCheck %s %no_other
+
+// CHECK-LABEL: func.func @layer(
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "rms_norm"}
+// CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "einsum"}
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "rms_norm"}
+// CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "einsum"}
+// CHECK-LABEL: func.func @layer_grad(
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "rms_norm"}
+// CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "einsum"}
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "rms_norm"}
+// CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "einsum"}
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "g[add]", tpsp.backward}
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "rms_norm", tpsp.backward}
+// CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "g[rms_norm]", tpsp.backward}
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "g[add]", tpsp.backward}
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "rms_norm", tpsp.backward}
+// CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "g[rms_norm]", tpsp.backward}
+// CHECK: tpsp.all_reduce %{{[^ ]+}}, %{{[^ ]+}} ["tp"] {{.*}}tensor = "g[ffn_norm], g[attention_norm]", tpsp.backward}

@@ -1,0 +1,17 @@
+// Tensor and sequence parallelism: a gather and a scatter forward; backward the
+// same for the gradient, and a regather of the saved input for the weight.
+// RUN: tpsp-opt %examples/mlp-sp.mlir %to_collectives | FileCheck %s %no_other
+// RUN: sed 's/2x128x/1x128x/g' %examples/mlp-sp.mlir | tpsp-opt %to_collectives | FileCheck %s %no_other
+// RUN: sed 's/2x128x/64x128x/g' %examples/mlp-sp.mlir | tpsp-opt %to_collectives | FileCheck %s %no_other
+// RUN: sed 's/2x128x/1x32768x/g' %examples/mlp-sp.mlir | tpsp-opt %to_collectives | FileCheck %s %no_other
+// RUN: sed 's/2x128x/64x32768x/g' %examples/mlp-sp.mlir | tpsp-opt %to_collectives | FileCheck %s %no_other
+
+// CHECK-LABEL: func.func @mlp(
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "x"}
+// CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "einsum"}
+// CHECK-LABEL: func.func @mlp_grad(
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "x"}
+// CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "einsum"}
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "g[einsum]", tpsp.backward}
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "x", tpsp.backward}
+// CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "g[x]", tpsp.backward}
