@@ -17,19 +17,22 @@ using namespace tpsp;
 
 namespace {
 
-/// Gives new operations an attribute that the composite carried.
-class InheritAttr : public OpBuilder::Listener {
+/// Gives the parts of a composite its phase and its place in the source, but
+/// not its name: only the last part is what the composite was.
+class InheritFromComposite : public OpBuilder::Listener {
 public:
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
     if (from->hasAttr(backwardAttrName))
       op->setAttr(backwardAttrName, from->getAttr(backwardAttrName));
+    if (auto named = dyn_cast<NameLoc>(op->getLoc()))
+      op->setLoc(named.getChildLoc());
   }
   Operation *from = nullptr;
 };
 
 void decompose(Operation *root,
                function_ref<bool(DecomposableOpInterface)> select) {
-  InheritAttr listener;
+  InheritFromComposite listener;
   OpBuilder builder(root->getContext(), &listener);
   SmallVector<DecomposableOpInterface> composites;
   root->walk([&](DecomposableOpInterface op) {
@@ -40,6 +43,8 @@ void decompose(Operation *root,
     listener.from = op;
     builder.setInsertionPoint(op);
     Value replacement = op.decompose(builder);
+    if (Operation *last = replacement.getDefiningOp())
+      last->setLoc(op->getLoc());
     op->getResult(0).replaceAllUsesWith(replacement);
     op->erase();
   }

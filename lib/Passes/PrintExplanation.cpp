@@ -5,6 +5,7 @@
 #include "tpsp/Passes/Passes.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <map>
@@ -78,7 +79,7 @@ private:
       if (auto string = dyn_cast<StringAttr>(attr.getValue()))
         stream << "=" << string.getValue();
       else if (auto number = dyn_cast<FloatAttr>(attr.getValue()))
-        stream << "=" << llvm::formatv("{0:G}", number.getValueAsDouble());
+        stream << "=" << llvm::format("%.4g", number.getValueAsDouble());
       else if (!isa<UnitAttr>(attr.getValue()))
         stream << "=" << attr.getValue();
     }
