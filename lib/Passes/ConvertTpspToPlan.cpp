@@ -58,6 +58,8 @@ public:
         b(function) {}
 
   LogicalResult run() {
+    if (failed(checkTensors()))
+      return failure();
     createProgram();
     Block &body = function.getBody().front();
     createArguments(body);
@@ -69,6 +71,32 @@ public:
   }
 
 private:
+  /// A buffer holds a subscripted tensor of a type that the runtime computes in.
+  LogicalResult checkTensors() {
+    auto check = [](Value value) -> LogicalResult {
+      Type type = value.getType();
+      if (!getIdx(type))
+        return emitError(value.getLoc(), "not a tensor with #tpsp.idx "
+                                         "subscripts: ")
+               << type << "; write its index names: tensor<4x8xf32, "
+                          "#tpsp.idx<s, d>>";
+      Type element = cast<RankedTensorType>(type).getElementType();
+      if (element.isF32() || element.isBF16() || element.isF64())
+        return success();
+      return emitError(value.getLoc(), "programs compute in f32, bf16 or f64, "
+                                       "not in ")
+             << element;
+    };
+    for (BlockArgument argument : function.getArguments())
+      if (failed(check(argument)))
+        return failure();
+    for (Operation &op : function.getBody().front().without_terminator())
+      for (Value result : op.getResults())
+        if (failed(check(result)))
+          return failure();
+    return success();
+  }
+
   //===--------------------------------------------------------------------===//
   // Program, arguments, results
   //===--------------------------------------------------------------------===//

@@ -43,6 +43,12 @@ void share(Block &block) {
   }
 }
 
+/// An optional attribute's text.
+StringRef textOf(Operation *op, StringRef name) {
+  auto text = op->getAttrOfType<StringAttr>(name);
+  return text ? text.getValue() : "";
+}
+
 /// Replaces first; second by the direct transition if that is cheaper. Before:
 /// both movements' bytes; after: those of one. Memory shrinks by the tensor
 /// between.
@@ -73,8 +79,7 @@ bool fuse(Operation *second, const Mesh &mesh) {
   for (const CollectiveStep &step : *direct) {
     moved = createCollective(
         builder, second->getLoc(), moved, step, mesh,
-        first->getAttrOfType<StringAttr>("reason").getValue(),
-        first->getAttrOfType<StringAttr>("tensor").getValue());
+        textOf(first, "reason"), textOf(first, "tensor"));
     if (second->hasAttr(backwardAttrName))
       moved.getDefiningOp()->setAttr(backwardAttrName, builder.getUnitAttr());
   }

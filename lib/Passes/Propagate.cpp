@@ -49,11 +49,8 @@ public:
   }
 
   LogicalResult run() {
-    for (auto [i, argument] : llvm::enumerate(function.getArguments()))
-      if (isUnplaced(argument.getType()))
-        return function->emitError("argument #")
-               << i << " is not placed ('?'); inputs and parameters are placed "
-                       "by who writes the program";
+    if (failed(checkArguments()))
+      return failure();
     do {
       changed = false;
       for (auto &[op, structure] : structures)
@@ -76,6 +73,20 @@ public:
   }
 
 private:
+  LogicalResult checkArguments() {
+    SmallVector<Type> types;
+    for (auto [i, argument] : llvm::enumerate(function.getArguments())) {
+      if (isUnplaced(argument.getType()))
+        return function->emitError("argument #")
+               << i << " is not placed ('?'); inputs and parameters are placed "
+                       "by who writes the program";
+      if (getIdx(argument))
+        types.push_back(argument.getType());
+    }
+    // Operations verify what they use; an argument may have no use.
+    return verifySubscripts(function, types, mesh);
+  }
+
   Placement current(Value value) const {
     auto it = found.find(value);
     return it != found.end() ? it->second : placementOf(value.getType(), mesh);

@@ -1,5 +1,4 @@
 // RUN: tpsp-opt %s --tpsp-fuse-collectives | FileCheck %s
-// XFAIL: *
 // FuseCollectives.cpp reads `reason` and `tensor`, which are optional, as if
 // they were always there.
 

@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <malloc.h>
 
 using namespace tpsp;
 using namespace tpsp::run;
@@ -28,20 +30,34 @@ static int64_t endOfArguments(const rt::Manifest &manifest) {
   return end;
 }
 
+/// A rank's part of an argument. Of a partial one, the first rank along the
+/// pending axes has all and the others nothing.
+static void fillArgument(const rt::Rank &rank, const Options &options,
+                         const rt::Manifest &manifest,
+                         const rt::ManifestTensor &tensor, void *memory) {
+  bool isSummand = std::all_of(
+      tensor.pending.begin(), tensor.pending.end(),
+      [&](int64_t axis) { return rank.coordinate(axis) == 0; });
+  if (!isSummand) {
+    std::memset(memory, 0, tensor.bytes);
+    return;
+  }
+  rt::Shard shard(tensor, manifest.mesh, rank.coordinates());
+  rt::RandomTensor(tensor, options.seed).fill(shard, memory);
+}
+
 static rt::Status fillArguments(rt::Rank &rank, const Options &options,
                                 const rt::Manifest &manifest, bool poison) {
   std::vector<char> copy;
   for (const rt::ManifestTensor &tensor : manifest.tensors) {
     if (!tensor.isArgument())
       continue;
-    rt::Shard shard(tensor, manifest.mesh, rank.coordinates());
-    rt::RandomTensor values(tensor, options.seed);
     if (void *memory = rank.hostAddress(tensor.offset)) {
-      values.fill(shard, memory);
+      fillArgument(rank, options, manifest, tensor, memory);
       continue;
     }
     copy.resize(tensor.bytes);
-    values.fill(shard, copy.data());
+    fillArgument(rank, options, manifest, tensor, copy.data());
     if (rt::Status s = rank.write(tensor.offset, copy.data(), tensor.bytes);
         !s.ok())
       return s;
@@ -58,6 +74,10 @@ rt::Status tpsp::run::prepare(const Options &options,
                               const rt::Manifest &manifest, bool poison,
                               std::unique_ptr<rt::World> &world) {
   rt::registerBuiltinBackends();
+  // oneDNN packs its operands into buffers of a few MiB for every product. By
+  // default glibc keeps them in every thread's own pool, which is not in the
+  // plan: 300 MiB for a layer of Llama 8B on four ranks. Give them back.
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
   rt::WorldConfig config;
   config.backend = options.backend;
   config.mesh = manifest.mesh;

@@ -1,6 +1,11 @@
 #include "Options.h"
 
+#include "tpsp/Runtime/Backend.h"
+#include "tpsp/Runtime/BuiltinBackends.h"
+
 #include <CLI/CLI.hpp>
+
+#include <set>
 
 using namespace tpsp::run;
 
@@ -43,26 +48,85 @@ Exit status: 0 done, 1 the program or the run failed, 2 wrong usage.)";
 
 } // namespace
 
-static int refuse(const CLI::App &app) {
-  for (const Refusal &refusal : refusals) {
-    if (app.get_option(refusal.flag)->count() == 0)
-      continue;
-    std::cerr << "tpsp-run: " << refusal.flag << " " << refusal.why << "\n";
-    return Usage;
+static int wrongUsage(const std::string &message) {
+  std::cerr << "tpsp-run: " << message << "\n";
+  return Usage;
+}
+
+/// A number above 0; CLI11's own check names the largest double.
+static CLI::Validator positive() {
+  auto check = [](const std::string &text) -> std::string {
+    double number = 0;
+    if (CLI::detail::lexical_cast(text, number) && number > 0)
+      return "";
+    return "expected a number above 0, not '" + text + "'";
+  };
+  return {check, "POSITIVE"};
+}
+
+/// "tp=4". Which axes there are, the module says.
+static CLI::Validator axisSize() {
+  auto check = [](const std::string &text) -> std::string {
+    size_t equals = text.find('=');
+    int64_t size = 0;
+    if (equals != std::string::npos && equals > 0 &&
+        CLI::detail::lexical_cast(text.substr(equals + 1), size) && size > 0)
+      return "";
+    return "expected axis=size with a size of at least 1, such as tp=4, not '" +
+           text + "'";
+  };
+  return {check, "AXIS=SIZE"};
+}
+
+/// What options do not allow together, or at all; empty if nothing.
+static std::string contradictionIn(const Options &options) {
+  std::set<std::string> axes;
+  for (const std::string &entry : options.mesh) {
+    std::string axis = entry.substr(0, entry.find('='));
+    if (!axes.insert(axis).second)
+      return "--mesh gives axis '" + axis + "' two sizes";
   }
-  return -1;
+  if (options.backend == "cuda")
+    return "--backend cuda needs the CUDA backend, which is not built yet; use "
+           "--backend cpu";
+  tpsp::rt::registerBuiltinBackends();
+  tpsp::rt::BackendFactory factory;
+  if (tpsp::rt::Status status = tpsp::rt::findBackend(options.backend, factory);
+      !status.ok())
+    return status.message();
+  if (options.backend != "trace")
+    return "";
+  for (auto [isSet, flag] : {std::pair(options.verify, "--verify"),
+                             std::pair(!options.report.empty(), "--report")})
+    if (isSet)
+      return std::string(flag) + " needs a run, and --backend trace runs "
+                                 "nothing; use --backend cpu";
+  return "";
+}
+
+static std::string refusalIn(const CLI::App &app) {
+  for (const Refusal &refusal : refusals)
+    if (app.get_option(refusal.flag)->count() > 0)
+      return std::string(refusal.flag) + " " + refusal.why;
+  return "";
 }
 
 int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
   CLI::App app("Compiles a sharded einsum program and runs it, one thread of "
                "this process per rank.");
   app.footer(footer);
+  app.failure_message([](const CLI::App *, const CLI::Error &error) {
+    return std::string("tpsp-run: ") + error.what() +
+           "\nRun with --help for more information.\n";
+  });
   app.add_option("model", options.model, "The model, a .mlir file")->required();
   app.add_option("--function", options.function,
                  "Which function; needed if the module has several");
   app.add_option("--mesh", options.mesh,
                  "Sizes for axes of the module's mesh: tp=4,dp=2")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false) // the model may follow
+      ->check(axisSize());
   app.add_flag("--grad", options.grad, "With the backward pass");
   app.add_option("--backend", options.backend,
                  "cpu, or trace: run nothing and print rank 0's calls")
@@ -71,16 +135,16 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
                  "Store all tensors as f32 or bf16 (default: as written)")
       ->check(CLI::IsMember({"f32", "bf16"}));
   app.add_option("--steps", options.steps, "How many steps")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   app.add_option("--seed", options.seed, "Of the random arguments")
       ->capture_default_str();
   app.add_option("--threads", options.threads,
                  "Compute threads per rank (default: cores / ranks)")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   app.add_option("--timeout", options.timeout,
                  "Seconds that a rank waits for the others of a collective")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   app.add_flag("--verify", options.verify,
                "Compare every output and gradient with the unsharded program "
@@ -98,10 +162,9 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
   } catch (const CLI::ParseError &error) {
     return app.exit(error) == 0 ? Done : Usage;
   }
-  if (options.backend == "cuda") {
-    std::cerr << "tpsp-run: --backend cuda needs the CUDA backend, which is not "
-                 "built yet; use --backend cpu\n";
-    return Usage;
-  }
-  return refuse(app);
+  // What is not built is said first: it may be why the rest does not fit.
+  for (const std::string &message : {refusalIn(app), contradictionIn(options)})
+    if (!message.empty())
+      return wrongUsage(message);
+  return -1;
 }

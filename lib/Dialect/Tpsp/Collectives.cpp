@@ -50,6 +50,10 @@ LogicalResult tpsp::verifyCollectiveOp(Operation *op) {
   if (op->getNumOperands() != op->getNumResults())
     return op->emitOpError("has one result for each operand");
   Mesh mesh = meshOf(op);
+  SmallVector<Type> types(op->getOperandTypes());
+  llvm::append_range(types, op->getResultTypes());
+  if (failed(verifySubscripts(op, types, mesh)))
+    return failure();
   for (auto [from, to] :
        llvm::zip_equal(op->getOperandTypes(), op->getResultTypes())) {
     auto fromType = cast<RankedTensorType>(from);

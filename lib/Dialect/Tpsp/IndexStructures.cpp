@@ -121,6 +121,8 @@ IndexStructure MergeOp::getIndexStructure() {
 bool RenameOp::isView() { return true; }
 bool SplitOp::isView() { return true; }
 bool MergeOp::isView() { return true; }
+// The collectives that it asks for have been inserted by the time it is one.
+bool ReshardOp::isView() { return true; }
 
 //===----------------------------------------------------------------------===//
 // Properties

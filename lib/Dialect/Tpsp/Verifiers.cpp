@@ -2,6 +2,7 @@
 #include "tpsp/Dialect/Tpsp/ScalarFunctions.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -10,8 +11,10 @@ using namespace tpsp;
 
 namespace {
 
-/// "operand #0", "the result".
+/// "operand #0", "the result"; "argument #0" of a function.
 std::string roleOf(Operation *op, unsigned tensor) {
+  if (isa<FunctionOpInterface>(op))
+    return "argument #" + std::to_string(tensor);
   if (tensor < op->getNumOperands())
     return "operand #" + std::to_string(tensor);
   return "the result";
@@ -148,6 +151,13 @@ LogicalResult verifyPartialOperands(Operation *op, Linearity linearity) {
 
 } // namespace
 
+LogicalResult tpsp::verifySubscripts(Operation *op, ArrayRef<Type> types,
+                                     const Mesh &mesh) {
+  if (failed(verifyAxesKnown(op, types, mesh)))
+    return failure();
+  return verifyEven(op, types, mesh);
+}
+
 LogicalResult tpsp::verifyIndexedOp(Operation *op) {
   SmallVector<Type> types = tensorTypes(op);
   for (auto [tensor, type] : llvm::enumerate(types)) { // (I1)
@@ -160,9 +170,7 @@ LogicalResult tpsp::verifyIndexedOp(Operation *op) {
                                << " has a dynamic extent; extents are static";
   }
   auto indexed = cast<IndexedOpInterface>(op);
-  Mesh mesh = meshOf(op);
-  if (failed(verifyAxesKnown(op, types, mesh)) ||
-      failed(verifyEven(op, types, mesh)))
+  if (failed(verifySubscripts(op, types, meshOf(op))))
     return failure();
   if (!indexed.isView() && failed(verifyExtents(op, types)))
     return failure();

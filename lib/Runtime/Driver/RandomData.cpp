@@ -28,7 +28,7 @@ static uint64_t hashOf(const std::string &name) {
 
 RandomTensor::RandomTensor(const ManifestTensor &tensor, uint64_t seed)
     : key(mix(hashOf(tensor.name) ^ mix(seed))), mean(0),
-      spread(std::sqrt(3.0)), isBf16(tensor.dtype == TPSP_RT_BF16) {
+      spread(std::sqrt(3.0)), dtype(tensor.dtype) {
   for (int64_t extent : tensor.shape)
     elements *= extent;
   if (tensor.kind != ManifestTensor::Kind::Parameter)
@@ -45,15 +45,17 @@ float RandomTensor::at(int64_t position) const {
   uint64_t bits = mix(key + static_cast<uint64_t>(position));
   double unit = static_cast<double>(bits >> 11) * 0x1p-53; // [0, 1)
   auto value = static_cast<float>(mean + spread * (2 * unit - 1));
-  return isBf16 ? bf16ToFloat(floatToBf16(value)) : value;
+  return dtype == TPSP_RT_BF16 ? bf16ToFloat(floatToBf16(value)) : value;
 }
 
 void RandomTensor::fill(const Shard &shard, void *memory) const {
   shard.forEachRun([&](int64_t global, int64_t local, int64_t n) {
     for (int64_t i = 0; i < n; ++i) {
       float value = at(global + i);
-      if (isBf16)
+      if (dtype == TPSP_RT_BF16)
         static_cast<uint16_t *>(memory)[local + i] = floatToBf16(value);
+      else if (dtype == TPSP_RT_F64)
+        static_cast<double *>(memory)[local + i] = value;
       else
         static_cast<float *>(memory)[local + i] = value;
     }

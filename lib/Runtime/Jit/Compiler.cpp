@@ -5,12 +5,14 @@
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Pipelines.h"
 
+#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 using namespace tpsp;
@@ -21,15 +23,28 @@ static llvm::Error error(const char *format, const Args &...args) {
       llvm::formatv(format, args...).str().c_str());
 }
 
-static llvm::Expected<OwningOpRef<ModuleOp>> parse(MLIRContext &context,
-                                                   StringRef path) {
-  uint64_t size = 0;
-  if (std::error_code code = llvm::sys::fs::file_size(path, size))
-    return error("cannot read '{0}': {1}", path, code.message());
-  if (size == 0)
+/// What keeps a file from being a model, as far as its first bytes tell.
+static llvm::Error checkReadable(StringRef path) {
+  if (llvm::sys::fs::is_directory(path))
+    return error("cannot read '{0}': it is a directory", path);
+  auto file = llvm::MemoryBuffer::getFile(path);
+  if (!file)
+    return error("cannot read '{0}': {1}", path, file.getError().message());
+  StringRef text = (*file)->getBuffer();
+  if (text.empty())
     return error("'{0}' is empty; a model is a module with a mesh and a "
                  "function",
                  path);
+  // The parser would print the line that it fails on.
+  if (!isBytecode((*file)->getMemBufferRef()) && text.contains('\0'))
+    return error("'{0}' is neither MLIR text nor MLIR bytecode", path);
+  return llvm::Error::success();
+}
+
+static llvm::Expected<OwningOpRef<ModuleOp>> parse(MLIRContext &context,
+                                                   StringRef path) {
+  if (llvm::Error e = checkReadable(path))
+    return e;
   OwningOpRef<ModuleOp> module =
       parseSourceFile<ModuleOp>(path, ParserConfig(&context));
   if (!module)

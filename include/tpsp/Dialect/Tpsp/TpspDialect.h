@@ -22,6 +22,11 @@ IndexStructure structureByName(mlir::Operation *op);
 
 /// (I1)-(I7) of IndexedOpInterface.
 mlir::LogicalResult verifyIndexedOp(mlir::Operation *op);
+/// (I2), (I3) for tensors of `op`: its operands, then its results; for a
+/// function, its arguments.
+mlir::LogicalResult verifySubscripts(mlir::Operation *op,
+                                     llvm::ArrayRef<mlir::Type> types,
+                                     const Mesh &mesh);
 /// (C1)-(C3) of CollectiveOpInterface.
 mlir::LogicalResult verifyCollectiveOp(mlir::Operation *op);
 /// (P1), (P2) of the pointwise operations; arity -1 is any number from one up.

@@ -105,7 +105,7 @@ def Tpsp_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
     A collective. What it does is the difference between its operands' and
     results' subscripts, of the one kind that it is named for (C1); shapes and
     index names stay (C2). All tensors of a variadic collective move over the
-    same axes (C3).
+    same axes (C3). (I2) and (I3) hold as for any operation.
   }];
   let methods = [
     InterfaceMethod<"The kind, a row of the collective table.",

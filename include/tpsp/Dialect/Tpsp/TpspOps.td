@@ -343,7 +343,7 @@ def Tpsp_MergeOp : Tpsp_ViewOp<"merge"> {
   }];
 }
 
-def Tpsp_ReshardOp : Tpsp_IndexedOp<"reshard", ["getLinearity"]> {
+def Tpsp_ReshardOp : Tpsp_IndexedOp<"reshard", ["getLinearity", "isView"]> {
   let summary = "a placement that the user asks for";
   let description = [{
     The same tensor, placed as the result says. `tpsp-insert-collectives` turns

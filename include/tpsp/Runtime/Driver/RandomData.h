@@ -28,7 +28,7 @@ public:
 private:
   uint64_t key;
   double mean, spread;
-  bool isBf16;
+  int64_t dtype;
   int64_t elements = 1;
 };
 

@@ -1,0 +1,38 @@
+// The command line: wrong usage is status 2 and one line with a way on.
+// REQUIRES: tpsp-run
+
+// RUN: %S/Inputs/exits 0 tpsp-run --help | FileCheck %s --check-prefix=HELP
+// HELP: Usage: {{.*}}tpsp-run
+// HELP: --mesh
+// HELP: Examples:
+// HELP: tpsp-run examples/mlp-sp.mlir --grad --verify
+// HELP: Exit status: 0 done, 1 the program or the run failed, 2 wrong usage.
+
+// RUN: %S/Inputs/exits 2 tpsp-run 2>&1 | FileCheck %s --check-prefix=NOTHING
+// NOTHING: {{^}}tpsp-run: model is required
+// NOTHING-NEXT: Run with --help for more information.
+
+// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir other.mlir 2>&1 | FileCheck %s --check-prefix=EXTRA
+// EXTRA: {{^}}tpsp-run: The following argument was not expected: other.mlir
+
+// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --gard 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// UNKNOWN: {{^}}tpsp-run: The following argument was not expected: --gard
+
+// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --dtype f16 2>&1 | FileCheck %s --check-prefix=DTYPE
+// DTYPE: {{^}}tpsp-run: --dtype: f16 not in {f32,bf16}
+
+// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --steps 0 2>&1 | FileCheck %s --check-prefix=STEPS
+// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --steps many 2>&1 | FileCheck %s --check-prefix=STEPS
+// STEPS: {{^}}tpsp-run: --steps: expected a number above 0, not '{{0|many}}'{{$}}
+
+// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --threads -1 2>&1 | FileCheck %s --check-prefix=THREADS
+// THREADS: {{^}}tpsp-run: --threads: expected a number above 0, not '-1'{{$}}
+
+// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --timeout 0 2>&1 | FileCheck %s --check-prefix=TIMEOUT
+// TIMEOUT: {{^}}tpsp-run: --timeout: expected a number above 0, not '0'{{$}}
+
+// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --function 2>&1 | FileCheck %s --check-prefix=VALUE
+// VALUE: {{^}}tpsp-run: --function: {{.+}}
+
+// Errors only.
+// RUN: tpsp-run %examples/mlp-sp.mlir --quiet 2>&1 | count 0
