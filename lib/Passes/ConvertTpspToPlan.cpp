@@ -336,7 +336,8 @@ private:
                                ledger);
       break;
     case CollectiveKind::Slice:
-      shard<plan::SliceOp>(op, *step.to, op->getResult(0), axes, 0, ledger);
+      // No communication, so no row of the ledger.
+      shard<plan::SliceOp>(op, *step.to, op->getResult(0), axes, 0, {});
       break;
     case CollectiveKind::AllToAll:
       convertAllToAll(op, step, axes, ledger);

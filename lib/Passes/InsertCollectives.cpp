@@ -6,6 +6,7 @@
 #include "tpsp/Passes/Placed.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -176,8 +177,12 @@ private:
     chain.clear();
     std::optional<Transition> steps = planTransition(from, to);
     for (const CollectiveStep &step : *steps) {
-      value = createCollective(builder, op->getLoc(), value, step, mesh,
-                               reason(step), name);
+      std::string why = reason(step);
+      value = createCollective(builder, op->getLoc(), value, step, mesh, why,
+                               name);
+      remark::passed(op->getLoc(), remark::RemarkOpts::name(tpsp::name(step.kind))
+                                       .category("tpsp-insert-collectives"))
+          << remark::reason("{0}", why) << remark::metric("tensor", name);
       chain.insert(value.getDefiningOp());
       if (op->hasAttr(backwardAttrName))
         value.getDefiningOp()->setAttr(backwardAttrName,
