@@ -31,16 +31,28 @@ public:
     if (line == 0 || line > lines.size())
       return {};
     StringRef text = lines[line - 1].ltrim();
-    if (!text.consume_front("%"))
+    StringRef name = nameAt(text);
+    StringRef rest = text.drop_front(name.empty() ? 0 : name.size() + 1);
+    return rest.ltrim().starts_with("=") ? name : StringRef();
+  }
+
+  /// "x" of the argument "%x: ..." that begins at a line and column (from 1).
+  StringRef argumentAt(unsigned line, unsigned column) const {
+    if (line == 0 || line > lines.size() || column == 0)
       return {};
-    StringRef name = text.take_while([](char c) {
-      return llvm::isAlnum(c) || c == '_' || c == '$' || c == '.' || c == '-';
-    });
-    StringRef rest = text.drop_front(name.size()).ltrim();
-    return rest.starts_with("=") ? name : StringRef();
+    return nameAt(lines[line - 1].drop_front(
+        std::min<size_t>(column - 1, lines[line - 1].size())));
   }
 
 private:
+  static StringRef nameAt(StringRef text) {
+    if (!text.consume_front("%"))
+      return {};
+    return text.take_while([](char c) {
+      return llvm::isAlnum(c) || c == '_' || c == '$' || c == '.' || c == '-';
+    });
+  }
+
   std::unique_ptr<llvm::MemoryBuffer> buffer;
   SmallVector<StringRef> lines;
 };
@@ -49,20 +61,50 @@ struct NameValues : public tpsp::impl::NameValuesBase<NameValues> {
   using Base::Base;
 
   void runOnOperation() override {
-    llvm::StringMap<std::unique_ptr<SourceLines>> files;
     getOperation().walk([&](Operation *op) {
-      auto location = dyn_cast<FileLineColLoc>(op->getLoc());
-      if (!location || op->getNumResults() != 1)
-        return;
-      std::unique_ptr<SourceLines> &file = files[location.getFilename()];
-      if (!file)
-        file = std::make_unique<SourceLines>(location.getFilename());
-      StringRef name = file->nameDefinedOn(location.getLine());
-      if (!name.empty())
-        op->setLoc(NameLoc::get(StringAttr::get(op->getContext(), name),
-                                location));
+      if (op->getNumResults() == 1)
+        nameResult(op);
+      for (Region &region : op->getRegions())
+        for (Block &block : region)
+          for (BlockArgument argument : block.getArguments())
+            nameArgument(argument);
     });
+    files.clear();
   }
+
+private:
+  const SourceLines &linesOf(FileLineColLoc location) {
+    std::shared_ptr<SourceLines> &file = files[location.getFilename()];
+    if (!file)
+      file = std::make_shared<SourceLines>(location.getFilename());
+    return *file;
+  }
+
+  Location called(StringRef name, Location location) {
+    return NameLoc::get(StringAttr::get(&getContext(), name), location);
+  }
+
+  void nameResult(Operation *op) {
+    auto location = dyn_cast<FileLineColLoc>(op->getLoc());
+    if (!location)
+      return;
+    StringRef name = linesOf(location).nameDefinedOn(location.getLine());
+    if (!name.empty())
+      op->setLoc(called(name, location));
+  }
+
+  void nameArgument(BlockArgument argument) {
+    auto location = dyn_cast<FileLineColLoc>(argument.getLoc());
+    if (!location)
+      return;
+    StringRef name = linesOf(location).argumentAt(location.getLine(),
+                                                  location.getColumn());
+    if (!name.empty())
+      argument.setLoc(called(name, location));
+  }
+
+  /// Shared, because passes are copied.
+  llvm::StringMap<std::shared_ptr<SourceLines>> files;
 };
 
 } // namespace

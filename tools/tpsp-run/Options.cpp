@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <charconv>
 #include <set>
 
 using namespace tpsp::run;
@@ -68,10 +69,13 @@ static CLI::Validator positive() {
 static CLI::Validator axisSize() {
   auto check = [](const std::string &text) -> std::string {
     size_t equals = text.find('=');
+    const char *end = text.data() + text.size();
     int64_t size = 0;
-    if (equals != std::string::npos && equals > 0 &&
-        CLI::detail::lexical_cast(text.substr(equals + 1), size) && size > 0)
-      return "";
+    if (equals != std::string::npos && equals > 0) {
+      auto parsed = std::from_chars(text.data() + equals + 1, end, size);
+      if (parsed.ec == std::errc() && parsed.ptr == end && size > 0)
+        return "";
+    }
     return "expected axis=size with a size of at least 1, such as tp=4, not '" +
            text + "'";
   };

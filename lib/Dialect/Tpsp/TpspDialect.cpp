@@ -2,6 +2,7 @@
 
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Transforms/InliningUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -14,7 +15,19 @@ using namespace tpsp;
 
 #include "tpsp/Dialect/Tpsp/TpspInterfaces.cpp.inc"
 
+namespace {
+/// A model may be written as functions that call each other; they are inlined
+/// before anything else.
+struct TpspInliner : public DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final {
+    return true;
+  }
+};
+} // namespace
+
 void TpspDialect::initialize() {
+  addInterfaces<TpspInliner>();
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "tpsp/Dialect/Tpsp/TpspAttrs.cpp.inc"
