@@ -413,5 +413,5 @@ LogicalResult MergeOp::verify() {
 LogicalResult ReshardOp::verify() { // (V3)
   if (failed(verifyCount(*this, 1, 1)) || failed(verifySameNames(*this)))
     return failure();
-  return success();
+  return verifyExtents(*this, tensorTypes(*this));
 }
