@@ -148,9 +148,12 @@ private:
     }
   }
 
-  std::string resultName(unsigned i) {
+  /// The name that the program gives a result, or its value.
+  std::string resultName(unsigned i, Value value) {
     if (auto name = function.getResultAttrOfType<StringAttr>(i, nameAttrName))
       return name.getValue().str();
+    if (auto named = value.getLoc()->findInstanceOf<NameLoc>())
+      return named.getName().str();
     return "result" + std::to_string(i);
   }
 
@@ -162,7 +165,7 @@ private:
       if (buffer.getKind() != plan::temporaryKind)
         buffer = copyOf(value, buffers[value]);
       buffer.setKind(isGradient ? plan::gradientKind : plan::outputKind);
-      buffer.setName(resultName(i));
+      buffer.setName(resultName(i, value));
       buffer.setNumber(i);
       buffer.setTensorAttr(globalTensor(value.getType()));
     }

@@ -1,0 +1,109 @@
+/// Files of named tensors in the safetensors format: eight bytes, little
+/// endian, of the header's length; the header, a JSON object
+///
+///     {"w": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...}
+///
+/// and the tensors' elements, row-major and little endian, one tensor after the
+/// other. Offsets count from the end of the header.
+#ifndef TPSP_RUNTIME_DRIVER_SAFETENSORS_H
+#define TPSP_RUNTIME_DRIVER_SAFETENSORS_H
+
+#include "tpsp/Runtime/Status.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tpsp::rt {
+
+struct SafetensorsTensor {
+  std::string name;
+  /// As the format calls it: "F32", "BF16", ...
+  std::string dtype;
+  std::vector<int64_t> shape;
+  /// From the start of the file.
+  int64_t offset = 0;
+  int64_t bytes = 0;
+};
+
+/// A file descriptor, closed with its owner.
+class FileHandle {
+public:
+  explicit FileHandle(int descriptor = -1) : descriptor(descriptor) {}
+  FileHandle(FileHandle &&other) noexcept : descriptor(other.release()) {}
+  FileHandle &operator=(FileHandle &&other) noexcept;
+  ~FileHandle();
+
+  bool isOpen() const { return descriptor >= 0; }
+  int get() const { return descriptor; }
+  /// The descriptor, from now on the caller's.
+  int release();
+
+private:
+  int descriptor;
+};
+
+/// An open file, of which nothing is believed unchecked: every tensor's bytes
+/// lie in the file, are as many as its shape and type need (if the type is one
+/// that we know), and belong to no other tensor.
+class SafetensorsReader {
+public:
+  static Status open(const std::string &path, SafetensorsReader &out);
+
+  /// In the order of the file's bytes.
+  const std::vector<SafetensorsTensor> &tensors() const { return list; }
+  /// Null if there is none of that name.
+  const SafetensorsTensor *find(const std::string &name) const;
+
+  /// Reads the bytes [begin, begin + bytes) of a tensor. Thread-safe.
+  Status read(const SafetensorsTensor &tensor, int64_t begin, int64_t bytes,
+              void *destination) const;
+
+private:
+  std::string path;
+  FileHandle file;
+  std::vector<SafetensorsTensor> list;
+};
+
+/// Writes a whole file or none: into a temporary one beside it, which finish()
+/// puts in its place. A file that was there before stays until then.
+class SafetensorsWriter {
+public:
+  /// Begins a file of `tensors`, of which names, types (F32 or BF16) and shapes
+  /// are given. Their order does not matter.
+  static Status create(const std::string &path,
+                       std::vector<SafetensorsTensor> tensors,
+                       std::unique_ptr<SafetensorsWriter> &out);
+  SafetensorsWriter(const SafetensorsWriter &) = delete;
+  SafetensorsWriter &operator=(const SafetensorsWriter &) = delete;
+  ~SafetensorsWriter();
+
+  /// With their places; in the order of the file.
+  const std::vector<SafetensorsTensor> &tensors() const { return list; }
+
+  /// Writes bytes of a tensor from its byte `begin` on. Thread-safe. Every byte
+  /// is to be written before finish().
+  Status write(const SafetensorsTensor &tensor, int64_t begin,
+               const void *source, int64_t bytes);
+
+  Status finish();
+
+private:
+  SafetensorsWriter() = default;
+  Status begin(const std::string &path);
+  Status failure(int error) const;
+
+  std::string path;
+  /// Empty before there is one and after finish().
+  std::string temporary;
+  FileHandle file;
+  std::vector<SafetensorsTensor> list;
+};
+
+/// 'name' with what is not printable escaped, cut to a reasonable length.
+std::string quotedName(const std::string &name);
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_DRIVER_SAFETENSORS_H

@@ -1,0 +1,46 @@
+/// A program's parameters in safetensors files: whole (unsharded) tensors under
+/// the parameters' names, so that a file does not depend on the mesh that wrote
+/// it. See docs/Weights.md.
+#ifndef TPSP_RUNTIME_DRIVER_WEIGHTS_H
+#define TPSP_RUNTIME_DRIVER_WEIGHTS_H
+
+#include "tpsp/Runtime/Driver/Safetensors.h"
+#include "tpsp/Runtime/Driver/TensorSource.h"
+#include "tpsp/Runtime/World.h"
+
+namespace tpsp::rt {
+
+/// Parameters from a file, converted if their types differ; inputs from another
+/// source.
+class WeightsSource final : public TensorSource {
+public:
+  explicit WeightsSource(const TensorSource &inputs) : inputs(inputs) {}
+
+  /// Opens `path` and holds it against the program's parameters. What is
+  /// missing, or has another shape or a type that cannot be read, is one error;
+  /// tensors that the program does not take are a sentence in `warning`.
+  Status open(const std::string &path, const Manifest &manifest,
+              std::string &warning);
+
+  Status fill(const ManifestTensor &tensor, const Shard &shard,
+              void *memory) const override;
+  Status whole(const ManifestTensor &tensor,
+               std::vector<double> &out) const override;
+
+private:
+  const TensorSource &inputs;
+  SafetensorsReader file;
+};
+
+/// Whether all parameters can be written to a file: to be asked before a run
+/// rather than after it.
+Status checkSavable(const Manifest &manifest);
+
+/// Writes all parameters of a world to a file, each rank its part of each; of
+/// replicas the first. Holds no tensor in memory if the arenas are host memory.
+Status saveParameters(World &world, const Manifest &manifest,
+                      const std::string &path);
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_DRIVER_WEIGHTS_H

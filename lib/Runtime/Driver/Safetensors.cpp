@@ -1,0 +1,432 @@
+#include "tpsp/Runtime/Driver/Safetensors.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <limits>
+#include <set>
+#include <sys/stat.h>
+#include <tuple>
+#include <unistd.h>
+
+using namespace tpsp::rt;
+using Json = nlohmann::json;
+
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+              "files are little endian, and so are memory images of them");
+
+/// Of the length in front of the header.
+static constexpr int64_t prefixBytes = 8;
+/// The format's own limit on the header.
+static constexpr int64_t maxHeaderBytes = 100'000'000;
+/// The key of the header that is no tensor.
+static constexpr const char *metadataKey = "__metadata__";
+
+static Status invalid(std::string message) {
+  return {TPSP_RT_INVALID, std::move(message)};
+}
+
+std::string tpsp::rt::quotedName(const std::string &name) {
+  constexpr size_t longest = 80;
+  std::string text =
+      Json(name).dump(-1, ' ', true, Json::error_handler_t::replace);
+  text = text.substr(1, text.size() - 2);
+  if (text.size() > longest)
+    text = text.substr(0, longest) + "...";
+  return "'" + text + "'";
+}
+
+//===----------------------------------------------------------------------===//
+// FileHandle
+//===----------------------------------------------------------------------===//
+
+FileHandle &FileHandle::operator=(FileHandle &&other) noexcept {
+  std::swap(descriptor, other.descriptor);
+  return *this;
+}
+
+FileHandle::~FileHandle() {
+  if (isOpen())
+    ::close(descriptor);
+}
+
+int FileHandle::release() { return std::exchange(descriptor, -1); }
+
+/// Reads exactly `bytes` bytes.
+static Status readAt(int file, int64_t offset, int64_t bytes,
+                     void *destination) {
+  auto *to = static_cast<char *>(destination);
+  while (bytes > 0) {
+    ssize_t done = ::pread(file, to, bytes, offset);
+    if (done < 0 && errno == EINTR)
+      continue;
+    if (done < 0)
+      return {TPSP_RT_INTERNAL, std::strerror(errno)};
+    if (done == 0)
+      return invalid(fmt::format("it ends at byte {}, {} bytes early: another "
+                                 "process has cut it",
+                                 offset, bytes));
+    to += done;
+    offset += done;
+    bytes -= done;
+  }
+  return {};
+}
+
+/// Writes all of `bytes` bytes, or returns the error's number.
+static int writeAt(int file, int64_t offset, const void *source,
+                   int64_t bytes) {
+  auto *from = static_cast<const char *>(source);
+  while (bytes > 0) {
+    ssize_t done = ::pwrite(file, from, bytes, offset);
+    if (done < 0 && errno == EINTR)
+      continue;
+    if (done <= 0)
+      return done < 0 ? errno : ENOSPC;
+    from += done;
+    offset += done;
+    bytes -= done;
+  }
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Header
+//===----------------------------------------------------------------------===//
+
+/// Bytes of an element, or 0 for a type that we do not know.
+static int64_t elementBytesOf(const std::string &dtype) {
+  constexpr std::tuple<const char *, int64_t> types[] = {
+      {"F64", 8}, {"I64", 8}, {"U64", 8},  {"F32", 4},     {"I32", 4},
+      {"U32", 4}, {"F16", 2}, {"BF16", 2}, {"I16", 2},     {"U16", 2},
+      {"I8", 1},  {"U8", 1},  {"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1}};
+  for (auto [name, bytes] : types)
+    if (dtype == name)
+      return bytes;
+  return 0;
+}
+
+/// The product of a shape and an element's size; false if it is too large.
+static bool multiply(const std::vector<int64_t> &shape, int64_t element,
+                     int64_t &out) {
+  out = element;
+  for (int64_t extent : shape)
+    if (__builtin_mul_overflow(out, extent, &out))
+      return false;
+  return true;
+}
+
+/// A list of numbers from 0 to 2^63 - 1.
+static bool readNumbers(const Json &tensor, const char *key,
+                        std::vector<int64_t> &out) {
+  auto entry = tensor.find(key);
+  if (entry == tensor.end() || !entry->is_array())
+    return false;
+  for (const Json &number : *entry) {
+    if (!number.is_number_unsigned() ||
+        number.get<uint64_t>() > uint64_t(std::numeric_limits<int64_t>::max()))
+      return false;
+    out.push_back(number.get<int64_t>());
+  }
+  return true;
+}
+
+/// Checks one entry of the header. `out` has its offset from the end of the
+/// header.
+static Status readTensor(const std::string &name, const Json &value,
+                         int64_t dataBytes, SafetensorsTensor &out) {
+  auto wrong = [&](const std::string &what) {
+    return invalid(fmt::format("tensor {} {}", quotedName(name), what));
+  };
+  out.name = name;
+  if (!value.is_object())
+    return wrong("is not described by a JSON object");
+  auto dtype = value.find("dtype");
+  if (dtype == value.end() || !dtype->is_string())
+    return wrong("has no dtype, a string");
+  out.dtype = dtype->get<std::string>();
+  if (!readNumbers(value, "shape", out.shape))
+    return wrong("has no shape, a list of sizes from 0 up");
+  std::vector<int64_t> range;
+  if (!readNumbers(value, "data_offsets", range) || range.size() != 2 ||
+      range[0] > range[1])
+    return wrong("has no data_offsets, a list of its first byte and the one "
+                 "behind its last");
+  if (range[1] > dataBytes)
+    return wrong(fmt::format("ends at byte {} of the data, but the file has "
+                             "only {}: it is cut short",
+                             range[1], dataBytes));
+  out.offset = range[0];
+  out.bytes = range[1] - range[0];
+  int64_t element = elementBytesOf(out.dtype), needed = 0;
+  if (element == 0)
+    return {};
+  if (!multiply(out.shape, element, needed))
+    return wrong(fmt::format("has the shape [{}], which is too large",
+                             fmt::join(out.shape, ", ")));
+  if (needed != out.bytes)
+    return wrong(fmt::format("is {} of [{}], {} bytes, but its data_offsets "
+                             "[{}, {}] hold {}",
+                             out.dtype, fmt::join(out.shape, ", "), needed,
+                             range[0], range[1], out.bytes));
+  return {};
+}
+
+/// Sorts the tensors by offset; they must follow one another without overlap
+/// or gap from 0 to `dataBytes`.
+static Status checkPlaces(std::vector<SafetensorsTensor> &tensors,
+                          int64_t dataBytes) {
+  std::sort(tensors.begin(), tensors.end(), [](const auto &a, const auto &b) {
+    return std::tie(a.offset, a.bytes) < std::tie(b.offset, b.bytes);
+  });
+  int64_t end = 0;
+  auto gapUntil = [&](int64_t next) {
+    return invalid(fmt::format("bytes {} to {} of the data are of no tensor",
+                               end, next));
+  };
+  const SafetensorsTensor *last = nullptr;
+  for (const SafetensorsTensor &tensor : tensors) {
+    if (tensor.offset < end)
+      return invalid(fmt::format(
+          "tensors {} and {} overlap: bytes {} to {}, and {} to {}",
+          quotedName(last->name), quotedName(tensor.name), last->offset, end,
+          tensor.offset, tensor.offset + tensor.bytes));
+    if (tensor.offset > end)
+      return gapUntil(tensor.offset);
+    end = tensor.offset + tensor.bytes;
+    last = &tensor;
+  }
+  if (end < dataBytes)
+    return gapUntil(dataBytes);
+  return {};
+}
+
+/// Parses the header's text; refuses names that come twice, of which a JSON
+/// object would keep one.
+static Status parseJson(const std::string &text, Json &out) {
+  std::set<std::string> names;
+  std::string twice;
+  bool isTwice = false;
+  auto watch = [&](int depth, Json::parse_event_t event, Json &value) {
+    if (depth == 1 && event == Json::parse_event_t::key)
+      if (auto *name = value.get_ptr<Json::string_t *>();
+          name && !names.insert(*name).second && !isTwice) {
+        isTwice = true;
+        twice = *name;
+      }
+    // Nothing of the format is deeper; keeping it would take memory.
+    return depth <= 3;
+  };
+  out = Json::parse(text, watch, /*allow_exceptions=*/false);
+  if (out.is_discarded() || !out.is_object() || text[0] != '{')
+    return invalid("its header is not a JSON object");
+  if (isTwice)
+    return invalid(fmt::format("it has two tensors {}", quotedName(twice)));
+  return {};
+}
+
+static Status parseHeader(const std::string &text, int64_t dataBytes,
+                          std::vector<SafetensorsTensor> &out) {
+  Json header;
+  if (Status s = parseJson(text, header); !s.ok())
+    return s;
+  for (const auto &[name, value] : header.items()) {
+    if (name == metadataKey)
+      continue;
+    SafetensorsTensor tensor;
+    if (Status s = readTensor(name, value, dataBytes, tensor); !s.ok())
+      return s;
+    out.push_back(std::move(tensor));
+  }
+  if (Status s = checkPlaces(out, dataBytes); !s.ok())
+    return s;
+  for (SafetensorsTensor &tensor : out)
+    tensor.offset += prefixBytes + static_cast<int64_t>(text.size());
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// SafetensorsReader
+//===----------------------------------------------------------------------===//
+
+static Status readFile(int file, std::vector<SafetensorsTensor> &out) {
+  struct stat info = {};
+  if (::fstat(file, &info) != 0)
+    return {TPSP_RT_INTERNAL, std::strerror(errno)};
+  if (S_ISDIR(info.st_mode))
+    return invalid(std::strerror(EISDIR));
+  if (!S_ISREG(info.st_mode))
+    return invalid("it is not a regular file");
+  if (info.st_size < prefixBytes)
+    return invalid(fmt::format("it has {} bytes, fewer than the {} of a "
+                               "safetensors header's length",
+                               info.st_size, prefixBytes));
+  uint64_t length = 0;
+  if (Status s = readAt(file, 0, prefixBytes, &length); !s.ok())
+    return s;
+  int64_t rest = info.st_size - prefixBytes;
+  if (length > uint64_t(rest) || length > uint64_t(maxHeaderBytes) ||
+      length < 2)
+    return invalid(fmt::format(
+        "its header would have {} bytes, of the {} that follow: it is cut "
+        "short or no safetensors file",
+        length, rest));
+  std::string text(length, '\0');
+  if (Status s = readAt(file, prefixBytes, length, text.data()); !s.ok())
+    return s;
+  return parseHeader(text, rest - static_cast<int64_t>(length), out);
+}
+
+static Status cannotRead(const std::string &path, const Status &why) {
+  return {why.code(),
+          fmt::format("cannot read '{}': {}", path, why.message())};
+}
+
+Status SafetensorsReader::open(const std::string &path,
+                               SafetensorsReader &out) {
+  out.path = path;
+  out.list.clear();
+  // Not to wait for the other end of a pipe.
+  out.file = FileHandle(
+      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  Status status = out.file.isOpen() ? readFile(out.file.get(), out.list)
+                                    : invalid(std::strerror(errno));
+  return status.ok() ? status : cannotRead(path, status);
+}
+
+const SafetensorsTensor *
+SafetensorsReader::find(const std::string &name) const {
+  for (const SafetensorsTensor &tensor : list)
+    if (tensor.name == name)
+      return &tensor;
+  return nullptr;
+}
+
+Status SafetensorsReader::read(const SafetensorsTensor &tensor, int64_t begin,
+                               int64_t bytes, void *destination) const {
+  if (begin < 0 || bytes < 0 || begin > tensor.bytes ||
+      bytes > tensor.bytes - begin)
+    return invalid(fmt::format("{} bytes at byte {} of tensor {} of {}", bytes,
+                               begin, quotedName(tensor.name), tensor.bytes));
+  Status status = readAt(file.get(), tensor.offset + begin, bytes, destination);
+  return status.ok() ? status : cannotRead(path, status);
+}
+
+//===----------------------------------------------------------------------===//
+// SafetensorsWriter
+//===----------------------------------------------------------------------===//
+
+/// Sorts the tensors and gives each its place behind the header, whose text is
+/// returned. Larger elements come first, so that all are aligned.
+static Status layOut(std::vector<SafetensorsTensor> &tensors,
+                     std::string &text) {
+  std::sort(tensors.begin(), tensors.end(), [](const auto &a, const auto &b) {
+    int64_t aBytes = elementBytesOf(a.dtype), bBytes = elementBytesOf(b.dtype);
+    return std::tie(bBytes, a.name) < std::tie(aBytes, b.name);
+  });
+  nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  int64_t end = 0;
+  for (SafetensorsTensor &tensor : tensors) {
+    if (tensor.name == metadataKey || header.contains(tensor.name))
+      return invalid(fmt::format("a file cannot have {} tensor {}",
+                                 tensor.name == metadataKey ? "a" : "a second",
+                                 quotedName(tensor.name)));
+    tensor.offset = end;
+    if (!multiply(tensor.shape, elementBytesOf(tensor.dtype), tensor.bytes) ||
+        __builtin_add_overflow(end, tensor.bytes, &end))
+      return invalid(
+          fmt::format("tensor {} is too large", quotedName(tensor.name)));
+    header[tensor.name] = {{"dtype", tensor.dtype},
+                           {"shape", tensor.shape},
+                           {"data_offsets", {tensor.offset, end}}};
+  }
+  text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  for (SafetensorsTensor &tensor : tensors)
+    tensor.offset += prefixBytes + static_cast<int64_t>(text.size());
+  return {};
+}
+
+Status SafetensorsWriter::failure(int error) const {
+  return {TPSP_RT_INTERNAL,
+          fmt::format("cannot write '{}': {}", path, std::strerror(error))};
+}
+
+/// Makes the temporary file.
+Status SafetensorsWriter::begin(const std::string &given) {
+  path = given;
+  // A link stays one; what is no file (a device) is not to be replaced by one.
+  std::error_code none;
+  std::filesystem::path target = std::filesystem::canonical(given, none);
+  if (!none && !std::filesystem::is_regular_file(target, none))
+    return std::filesystem::is_directory(target, none)
+               ? failure(EISDIR)
+               : invalid(fmt::format("cannot write '{}': it is not a regular "
+                                     "file",
+                                     path));
+  std::string name = target.empty() ? given : target.string();
+  std::string beside = fmt::format("{}.{}.tmp", name, ::getpid());
+  file = FileHandle(::open(beside.c_str(),
+                           O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!file.isOpen())
+    return failure(errno);
+  temporary = beside;
+  return {};
+}
+
+Status
+SafetensorsWriter::create(const std::string &path,
+                          std::vector<SafetensorsTensor> tensors,
+                          std::unique_ptr<SafetensorsWriter> &out) {
+  std::string header;
+  if (Status s = layOut(tensors, header); !s.ok())
+    return s;
+  std::unique_ptr<SafetensorsWriter> writer(new SafetensorsWriter);
+  if (Status s = writer->begin(path); !s.ok())
+    return s;
+  writer->list = std::move(tensors);
+  uint64_t length = header.size();
+  int file = writer->file.get();
+  int error = writeAt(file, 0, &length, prefixBytes);
+  if (error == 0)
+    error = writeAt(file, prefixBytes, header.data(), header.size());
+  if (error != 0)
+    return writer->failure(error);
+  out = std::move(writer);
+  return {};
+}
+
+SafetensorsWriter::~SafetensorsWriter() {
+  if (!temporary.empty())
+    ::unlink(temporary.c_str());
+}
+
+Status SafetensorsWriter::write(const SafetensorsTensor &tensor, int64_t begin,
+                                const void *source, int64_t bytes) {
+  if (begin < 0 || bytes < 0 || begin > tensor.bytes ||
+      bytes > tensor.bytes - begin)
+    return invalid(fmt::format("{} bytes at byte {} of tensor {} of {}", bytes,
+                               begin, quotedName(tensor.name), tensor.bytes));
+  int error = writeAt(file.get(), tensor.offset + begin, source, bytes);
+  return error == 0 ? Status() : failure(error);
+}
+
+Status SafetensorsWriter::finish() {
+  // Some file systems find out that they are full only now.
+  if (::fsync(file.get()) != 0 && errno != EINVAL)
+    return failure(errno);
+  if (::close(file.release()) != 0)
+    return failure(errno);
+  std::error_code none;
+  std::filesystem::path target = std::filesystem::canonical(path, none);
+  if (::rename(temporary.c_str(), none ? path.c_str() : target.c_str()) != 0)
+    return failure(errno);
+  temporary.clear();
+  return {};
+}

@@ -1,0 +1,7 @@
+// A Llama 8B layer at its true widths. Large enough for what small shapes do not
+// reach: blocked matmuls, long rows, threads in every kernel.
+// REQUIRES: tpsp-run
+
+// RUN: tpsp-run %examples/llama3-8b-block.mlir --mesh tp=1 --grad --verify --quiet
+// RUN: tpsp-run %examples/llama3-8b-block.mlir --mesh tp=2 --grad --verify --quiet
+// RUN: tpsp-run %examples/llama3-8b-block.mlir --mesh tp=4 --grad --verify --quiet
