@@ -184,26 +184,42 @@ std::optional<ComputePlacement> tpsp::evaluate(const PlacedOperation &operation,
   return best;
 }
 
-std::optional<ComputePlacement>
-tpsp::chooseComputePlacement(const PlacedOperation &operation) {
+/// The legal choice that `better` prefers; the first of equals.
+template <typename Better>
+static std::optional<ComputePlacement> best(const PlacedOperation &operation,
+                                            Better better) {
   unsigned numAxes = operation.mesh.numAxes();
   llvm::SmallVector<llvm::SmallVector<Drive, 4>, 2> options;
   for (AxisId axis = 0; axis < numAxes; ++axis)
     options.push_back(candidates(operation, axis));
 
-  std::optional<ComputePlacement> best;
+  std::optional<ComputePlacement> found;
   llvm::SmallVector<unsigned, 2> odometer(numAxes, 0);
   llvm::SmallVector<Drive, 2> drives(numAxes);
   for (;;) {
     for (AxisId axis = 0; axis < numAxes; ++axis)
       drives[axis] = options[axis][odometer[axis]];
     std::optional<ComputePlacement> choice = evaluate(operation, drives);
-    if (choice && (!best || choice->cost < best->cost))
-      best = std::move(choice);
+    if (choice && (!found || better(choice->cost, found->cost)))
+      found = std::move(choice);
     unsigned axis = 0;
     while (axis < numAxes && ++odometer[axis] == options[axis].size())
       odometer[axis++] = 0;
     if (axis == numAxes)
-      return best;
+      return found;
   }
+}
+
+std::optional<ComputePlacement>
+tpsp::chooseComputePlacement(const PlacedOperation &operation) {
+  return best(operation, [](const PlacementCost &a, const PlacementCost &b) {
+    return a < b;
+  });
+}
+
+std::optional<ComputePlacement>
+tpsp::fewestBytes(const PlacedOperation &operation) {
+  return best(operation, [](const PlacementCost &a, const PlacementCost &b) {
+    return a.bytes < b.bytes;
+  });
 }

@@ -105,6 +105,7 @@ private:
     auto choice = chooseComputePlacement(placed.get());
     if (!choice)
       return refuse(op);
+    noteFewerBytes(op, placed, *choice);
     Reasons reasons(op, placed.structure, *choice, mesh);
     for (auto [i, needs] : llvm::enumerate(choice->operands)) {
       builder.setInsertionPoint(op);
@@ -133,6 +134,23 @@ private:
       });
     }
     return success();
+  }
+
+  /// Says so where fewer bytes could be had for more collectives or more work.
+  void noteFewerBytes(IndexedOpInterface op, const Placed &placed,
+                      const ComputePlacement &choice) {
+    if (!op->getContext()->getRemarkEngine() || choice.cost.bytes == 0)
+      return;
+    std::optional<ComputePlacement> other = fewestBytes(placed.get());
+    if (!other || other->cost.bytes >= choice.cost.bytes)
+      return;
+    remark::missed(op->getLoc(), remark::RemarkOpts::name("fewer-bytes")
+                                     .category("tpsp-insert-collectives"))
+        << remark::reason("another placement sends fewer bytes, with {0} "
+                          "collectives instead of {1}",
+                          other->cost.collectives, choice.cost.collectives)
+        << remark::metric("bytes", choice.cost.bytes)
+        << remark::metric("fewest_bytes", other->cost.bytes);
   }
 
   /// Adds operands that are partial over the same axes first, so that they are

@@ -8,10 +8,10 @@
 // SIMULATE: {{^}}tpsp-run: --simulate needs the simulator, which is not built yet; run the program without it to measure{{$}}
 
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --strategy auto 2>&1 | FileCheck %s --check-prefix=STRATEGY
-// STRATEGY: {{^}}tpsp-run: --strategy needs the planner, which is not built yet; the program runs as it is written{{$}}
+// STRATEGY: {{^}}tpsp-run: --strategy auto needs the planner, which is not built yet; the program runs as it is written{{$}}
 
-// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --overlap 2>&1 | FileCheck %s --check-prefix=OVERLAP
-// OVERLAP: {{^}}tpsp-run: --overlap needs the overlap scheduler, which is not built yet; commands run one after another{{$}}
+// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --overlap on 2>&1 | FileCheck %s --check-prefix=OVERLAP
+// OVERLAP: {{^}}tpsp-run: --overlap on needs the overlap scheduler, which is not built yet; commands run one after another{{$}}
 
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --hardware h100.json 2>&1 | FileCheck %s --check-prefix=HARDWARE
 // HARDWARE: {{^}}tpsp-run: --hardware goes with --simulate, which is not built yet{{$}}
@@ -19,17 +19,15 @@
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --calibrate 2>&1 | FileCheck %s --check-prefix=CALIBRATE
 // CALIBRATE: {{^}}tpsp-run: --calibrate goes with --simulate, which is not built yet{{$}}
 
-// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --trace t.json 2>&1 | FileCheck %s --check-prefix=TRACE
-// TRACE: {{^}}tpsp-run: --trace needs the trace writer, which is not built yet; --backend trace prints the calls of one rank{{$}}
+// What they ask for can be said in so many words; anything else is wrong.
+// RUN: tpsp-run %examples/mlp-sp.mlir --quiet --strategy as-written --overlap off
+// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --strategy fast 2>&1 | FileCheck %s --check-prefix=WRONG
+// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --overlap maybe 2>&1 | FileCheck %s --check-prefix=WRONG
+// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --overlap 2>&1 | FileCheck %s --check-prefix=WRONG
+// WRONG: {{^}}tpsp-run: --{{strategy: fast not in {as-written,auto}|overlap: maybe not in {off,on}|overlap: 1 required .*}}
 
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --emit plan 2>&1 | FileCheck %s --check-prefix=EMIT
 // EMIT: {{^}}tpsp-run: --emit needs compiled plans, which are not built yet; tpsp-run compiles in memory{{$}}
-
-// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --weights w.safetensors 2>&1 | FileCheck %s --check-prefix=WEIGHTS
-// WEIGHTS: {{^}}tpsp-run: --weights needs the safetensors reader, which is not built yet; arguments are random (--seed){{$}}
-
-// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --save g.safetensors 2>&1 | FileCheck %s --check-prefix=SAVE
-// SAVE: {{^}}tpsp-run: --save needs the safetensors writer, which is not built yet{{$}}
 
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --backend cuda 2>&1 | FileCheck %s --check-prefix=CUDA
 // CUDA: {{^}}tpsp-run: --backend cuda needs the CUDA backend, which is not built yet; use --backend cpu{{$}}
@@ -43,3 +41,9 @@
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --backend trace --report %t.json 2>&1 | FileCheck %s --check-prefix=REPORT
 // RUN: not ls %t.json
 // REPORT: {{^}}tpsp-run: --report needs a run, and --backend trace runs nothing; use --backend cpu{{$}}
+// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --backend trace --trace %t.trace 2>&1 | FileCheck %s --check-prefix=NOTHING
+// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --backend trace --weights %t.in 2>&1 | FileCheck %s --check-prefix=NOTHING
+// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --backend trace --save %t.out 2>&1 | FileCheck %s --check-prefix=NOTHING
+// RUN: not ls %t.trace
+// RUN: not ls %t.out
+// NOTHING: {{^}}tpsp-run: --{{trace|weights|save}} needs a run, and --backend trace runs nothing; use --backend cpu{{$}}

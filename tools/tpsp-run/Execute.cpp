@@ -1,7 +1,7 @@
 #include "Execute.h"
 
 #include "tpsp/Runtime/BuiltinBackends.h"
-#include "tpsp/Runtime/Driver/RandomData.h"
+#include "tpsp/Runtime/Driver/Weights.h"
 #include "tpsp/Runtime/Jit/ReferenceWalker.h"
 
 #include <fmt/format.h>
@@ -30,34 +30,40 @@ static int64_t endOfArguments(const rt::Manifest &manifest) {
   return end;
 }
 
-/// A rank's part of an argument. Of a partial one, the first rank along the
-/// pending axes has all and the others nothing.
-static void fillArgument(const rt::Rank &rank, const Options &options,
-                         const rt::Manifest &manifest,
-                         const rt::ManifestTensor &tensor, void *memory) {
-  bool isSummand = std::all_of(
+/// A rank's part of an argument. Of a sum, the first rank along the pending axes
+/// has all and the others nothing.
+static rt::Status fillArgument(const rt::Rank &rank,
+                               const rt::TensorSource &source,
+                               const rt::Manifest &manifest,
+                               const rt::ManifestTensor &tensor, void *memory) {
+  bool isFirst = std::all_of(
       tensor.pending.begin(), tensor.pending.end(),
       [&](int64_t axis) { return rank.coordinate(axis) == 0; });
-  if (!isSummand) {
+  if (!isFirst && !tensor.pendingMax) {
     std::memset(memory, 0, tensor.bytes);
-    return;
+    return {};
   }
   rt::Shard shard(tensor, manifest.mesh, rank.coordinates());
-  rt::RandomTensor(tensor, options.seed).fill(shard, memory);
+  return source.fill(tensor, shard, memory);
 }
 
-static rt::Status fillArguments(rt::Rank &rank, const Options &options,
+static rt::Status fillArguments(rt::Rank &rank, const rt::TensorSource &source,
                                 const rt::Manifest &manifest, bool poison) {
   std::vector<char> copy;
   for (const rt::ManifestTensor &tensor : manifest.tensors) {
     if (!tensor.isArgument())
       continue;
     if (void *memory = rank.hostAddress(tensor.offset)) {
-      fillArgument(rank, options, manifest, tensor, memory);
+      if (rt::Status s = fillArgument(rank, source, manifest, tensor, memory);
+          !s.ok())
+        return s;
       continue;
     }
     copy.resize(tensor.bytes);
-    fillArgument(rank, options, manifest, tensor, copy.data());
+    if (rt::Status s =
+            fillArgument(rank, source, manifest, tensor, copy.data());
+        !s.ok())
+      return s;
     if (rt::Status s = rank.write(tensor.offset, copy.data(), tensor.bytes);
         !s.ok())
       return s;
@@ -70,8 +76,23 @@ static rt::Status fillArguments(rt::Rank &rank, const Options &options,
   return {};
 }
 
+rt::Status tpsp::run::openSource(const Options &options,
+                                 const rt::Manifest &manifest,
+                                 std::unique_ptr<rt::TensorSource> &source,
+                                 std::string &warning) {
+  source = std::make_unique<rt::RandomSource>(options.seed);
+  if (options.weights.empty())
+    return {};
+  auto weights = std::make_unique<rt::WeightsSource>(std::move(source));
+  rt::Status status = weights->open(options.weights, manifest, warning);
+  source = std::move(weights);
+  return status;
+}
+
 rt::Status tpsp::run::prepare(const Options &options,
-                              const rt::Manifest &manifest, bool poison,
+                              const rt::Manifest &manifest,
+                              const rt::TensorSource &source,
+                              rt::CommandObserver *observer, bool poison,
                               std::unique_ptr<rt::World> &world) {
   rt::registerBuiltinBackends();
   // oneDNN packs its operands into buffers of a few MiB for every product. By
@@ -84,21 +105,24 @@ rt::Status tpsp::run::prepare(const Options &options,
   config.arenaBytes = manifest.arenaBytes;
   config.threadsPerRank = options.threads;
   config.timeoutSeconds = options.timeout;
+  config.observer = observer;
   if (rt::Status status = rt::World::create(config, world); !status.ok())
     return status;
   if (options.backend == "trace")
     return {};
   return world->run([&](rt::Rank &rank) {
-    return fillArguments(rank, options, manifest, poison);
+    return fillArguments(rank, source, manifest, poison);
   });
 }
 
 rt::Status tpsp::run::runSteps(const Options &options,
                                const JitProgram &program, rt::World &world,
-                               Progress &progress,
+                               rt::Timeline *timeline, Progress &progress,
                                std::vector<double> &seconds) {
   for (int step = 0; step < options.steps; ++step) {
     progress.phase(fmt::format("step {} of {}", step + 1, options.steps));
+    if (timeline)
+      timeline->clear();
     auto begin = Clock::now();
     rt::Status status = world.run([&](rt::Rank &rank) {
       return rank.result(program.step(rank.handle()));
@@ -111,8 +135,8 @@ rt::Status tpsp::run::runSteps(const Options &options,
   return {};
 }
 
-llvm::Error tpsp::run::verify(const Options &options,
-                              const CompiledModel &model, rt::World &world,
+llvm::Error tpsp::run::verify(const CompiledModel &model,
+                              const rt::TensorSource &source, rt::World &world,
                               Progress &progress,
                               std::vector<rt::TensorError> &errors) {
   progress.phase("reference in f64");
@@ -127,8 +151,11 @@ llvm::Error tpsp::run::verify(const Options &options,
       continue;
     }
     mlir::Type type = function.getArgumentTypes()[arguments.size()];
-    arguments.push_back({referenceIndices(type), referenceShape(type),
-                         rt::RandomTensor(tensor, options.seed).whole()});
+    std::vector<double> values;
+    if (rt::Status s = source.whole(tensor, values); !s.ok())
+      return llvm::createStringError(s.message());
+    arguments.push_back(
+        {referenceIndices(type), referenceShape(type), std::move(values)});
   }
   std::vector<const reference::Tensor *> pointers;
   for (const reference::Tensor &argument : arguments)

@@ -6,6 +6,8 @@
 #include "Progress.h"
 
 #include "tpsp/Runtime/Driver/Report.h"
+#include "tpsp/Runtime/Driver/TensorSource.h"
+#include "tpsp/Runtime/Driver/Timeline.h"
 #include "tpsp/Runtime/Jit/Compiler.h"
 #include "tpsp/Runtime/World.h"
 
@@ -15,18 +17,28 @@ namespace tpsp::run {
 /// program may have: rounding of f32 sums, or of every stored bf16.
 double toleranceOf(const rt::Manifest &manifest);
 
-/// Makes the ranks and gives every argument its random values. With `poison`,
-/// everything else is filled with NaN, so that a value nobody computes shows.
-rt::Status prepare(const Options &options, const rt::Manifest &manifest,
-                   bool poison, std::unique_ptr<rt::World> &world);
+/// Where the arguments' values come from: --weights, else --seed. `warning` is
+/// a sentence, or empty.
+rt::Status openSource(const Options &options, const rt::Manifest &manifest,
+                      std::unique_ptr<rt::TensorSource> &source,
+                      std::string &warning);
 
-/// Runs the steps and records each one's seconds.
+/// Makes the ranks and gives every argument its values. With `poison`,
+/// everything else is filled with NaN, so that a value nobody computes shows.
+/// `observer` may be null.
+rt::Status prepare(const Options &options, const rt::Manifest &manifest,
+                   const rt::TensorSource &source,
+                   rt::CommandObserver *observer, bool poison,
+                   std::unique_ptr<rt::World> &world);
+
+/// Runs the steps and records each one's seconds; `timeline`, if there is one,
+/// is left with the last.
 rt::Status runSteps(const Options &options, const JitProgram &program,
-                    rt::World &world, Progress &progress,
-                    std::vector<double> &seconds);
+                    rt::World &world, rt::Timeline *timeline,
+                    Progress &progress, std::vector<double> &seconds);
 
 /// Evaluates the logical program in f64 and compares every result of the world.
-llvm::Error verify(const Options &options, const CompiledModel &model,
+llvm::Error verify(const CompiledModel &model, const rt::TensorSource &source,
                    rt::World &world, Progress &progress,
                    std::vector<rt::TensorError> &errors);
 

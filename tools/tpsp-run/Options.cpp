@@ -19,21 +19,12 @@ struct Refusal {
   const char *why;
 };
 constexpr Refusal refusals[] = {
-    {"--strategy", "needs the planner, which is not built yet; the program "
-                   "runs as it is written"},
-    {"--overlap", "needs the overlap scheduler, which is not built yet; "
-                  "commands run one after another"},
     {"--simulate", "needs the simulator, which is not built yet; run the "
                    "program without it to measure"},
     {"--hardware", "goes with --simulate, which is not built yet"},
     {"--calibrate", "goes with --simulate, which is not built yet"},
-    {"--trace", "needs the trace writer, which is not built yet; --backend "
-                "trace prints the calls of one rank"},
     {"--emit", "needs compiled plans, which are not built yet; tpsp-run "
                "compiles in memory"},
-    {"--weights", "needs the safetensors reader, which is not built yet; "
-                  "arguments are random (--seed)"},
-    {"--save", "needs the safetensors writer, which is not built yet"},
 };
 
 constexpr const char *footer = R"(Examples:
@@ -84,6 +75,12 @@ static CLI::Validator axisSize() {
 
 /// What options do not allow together, or at all; empty if nothing.
 static std::string contradictionIn(const Options &options) {
+  if (options.strategy == "auto")
+    return "--strategy auto needs the planner, which is not built yet; the "
+           "program runs as it is written";
+  if (options.overlap == "on")
+    return "--overlap on needs the overlap scheduler, which is not built yet; "
+           "commands run one after another";
   std::set<std::string> axes;
   for (const std::string &entry : options.mesh) {
     std::string axis = entry.substr(0, entry.find('='));
@@ -101,7 +98,10 @@ static std::string contradictionIn(const Options &options) {
   if (options.backend != "trace")
     return "";
   for (auto [isSet, flag] : {std::pair(options.verify, "--verify"),
-                             std::pair(!options.report.empty(), "--report")})
+                             std::pair(!options.report.empty(), "--report"),
+                             std::pair(!options.trace.empty(), "--trace"),
+                             std::pair(!options.weights.empty(), "--weights"),
+                             std::pair(!options.save.empty(), "--save")})
     if (isSet)
       return std::string(flag) + " needs a run, and --backend trace runs "
                                  "nothing; use --backend cpu";
@@ -143,6 +143,10 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
       ->capture_default_str();
   app.add_option("--seed", options.seed, "Of the random arguments")
       ->capture_default_str();
+  app.add_option("--weights", options.weights,
+                 "Take the parameters from this safetensors file");
+  app.add_option("--save", options.save,
+                 "Write the parameters, after the last step, as safetensors");
   app.add_option("--threads", options.threads,
                  "Compute threads per rank (default: cores / ranks)")
       ->check(positive());
@@ -155,6 +159,18 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
                "in f64");
   app.add_option("--report", options.report,
                  "Write ledger, memory, times and errors as JSON");
+  app.add_option("--trace", options.trace,
+                 "Write a timeline of the last step, for Perfetto's or "
+                 "Chrome's viewer");
+  app.add_option("--strategy", options.strategy,
+                 "Shardings as-written; auto is not in this build")
+      ->check(CLI::IsMember({"as-written", "auto"}))
+      ->capture_default_str();
+  app.add_option("--overlap", options.overlap,
+                 "Communication beside computation: off; on is not in this "
+                 "build")
+      ->check(CLI::IsMember({"off", "on"}))
+      ->capture_default_str();
   app.add_flag("--quiet", options.quiet, "Print errors only");
   std::string ignored;
   for (const Refusal &refusal : refusals)

@@ -17,10 +17,15 @@ struct Options {
   std::string dtype;
   int steps = 1;
   uint64_t seed = 0;
+  std::string strategy = "as-written";
+  std::string overlap = "off";
   int threads = 0;
   double timeout = 30;
   bool verify = false;
   std::string report;
+  std::string trace;
+  std::string weights;
+  std::string save;
   bool quiet = false;
 };
 

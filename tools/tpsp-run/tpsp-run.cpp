@@ -4,6 +4,7 @@
 #include "Progress.h"
 
 #include "tpsp/InitAll.h"
+#include "tpsp/Runtime/Driver/Weights.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
@@ -45,6 +46,33 @@ static llvm::Error writeFile(const std::string &path, const std::string &text) {
   return llvm::Error::success();
 }
 
+/// Opens --weights, and finds out early whether --save can be.
+static rt::Status openFiles(const Options &options,
+                            const rt::Manifest &manifest,
+                            std::unique_ptr<rt::TensorSource> &source) {
+  if (!options.save.empty())
+    if (rt::Status status = rt::checkSavable(manifest); !status.ok())
+      return status;
+  std::string warning;
+  rt::Status status = openSource(options, manifest, source, warning);
+  if (!warning.empty() && !options.quiet)
+    fmt::print(stderr, "tpsp-run: warning: {}\n", warning);
+  return status;
+}
+
+/// Writes --save and --trace; empty, or what went wrong.
+static std::string writeFiles(const Options &options,
+                              const rt::Manifest &manifest,
+                              const rt::Timeline &timeline, rt::World &world) {
+  if (!options.save.empty())
+    if (rt::Status status = rt::saveParameters(world, manifest, options.save);
+        !status.ok())
+      return status.message();
+  if (options.trace.empty())
+    return "";
+  return llvm::toString(writeFile(options.trace, timeline.toJson(manifest)));
+}
+
 static int runModel(const Options &options) {
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
@@ -80,21 +108,32 @@ static int runModel(const Options &options) {
   report.tolerance = toleranceOf(model->manifest);
 
   progress.phase("filling arguments");
+  rt::Timeline timeline(model->manifest);
+  rt::Timeline *observer = options.trace.empty() ? nullptr : &timeline;
+  std::unique_ptr<rt::TensorSource> source;
   std::unique_ptr<rt::World> world;
-  rt::Status status = prepare(options, model->manifest, options.verify, world);
+  rt::Status status = openFiles(options, model->manifest, source);
   if (status.ok())
-    status = runSteps(options, *program, *world, progress, report.stepSeconds);
+    status = prepare(options, model->manifest, *source, observer,
+                     options.verify, world);
+  if (status.ok())
+    status = runSteps(options, *program, *world, observer, progress,
+                      report.stepSeconds);
   progress.done();
   if (!status.ok())
     return fail(status.message());
   if (options.backend == "trace")
     return Done;
   report.residentBytes = rt::peakResidentBytes();
+  if (std::string problem =
+          writeFiles(options, model->manifest, timeline, *world);
+      !problem.empty())
+    return fail(problem);
 
   if (options.verify) {
     begin = Clock::now();
     if (llvm::Error error =
-            verify(options, *model, *world, progress, report.errors)) {
+            verify(*model, *source, *world, progress, report.errors)) {
       progress.done();
       return fail(llvm::toString(std::move(error)));
     }

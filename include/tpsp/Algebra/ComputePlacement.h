@@ -87,6 +87,10 @@ evaluate(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives);
 std::optional<ComputePlacement>
 chooseComputePlacement(const PlacedOperation &operation);
 
+/// The legal choice that sends the fewest bytes, whatever else it costs: what
+/// the best choice is compared with for people.
+std::optional<ComputePlacement> fewestBytes(const PlacedOperation &operation);
+
 } // namespace tpsp
 
 #endif // TPSP_ALGEBRA_COMPUTEPLACEMENT_H

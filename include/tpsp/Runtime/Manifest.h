@@ -26,8 +26,10 @@ struct ManifestTensor {
   std::vector<int64_t> shape;
   /// Per dimension, positions of its axes in the mesh, major to minor.
   std::vector<std::vector<int64_t>> axes;
-  /// Axes over which the ranks' values are still to be added.
+  /// Axes over which the ranks' values are still to be combined: added, or, if
+  /// `pendingMax`, their maximum taken.
   std::vector<int64_t> pending;
+  bool pendingMax = false;
   /// TPSP_RT_F32, ...
   int64_t dtype = 0;
   /// Of a rank's part, in bytes from the start of its arena.
@@ -51,6 +53,7 @@ struct ManifestCollective {
   std::string tensor;
   std::string reason;
   std::string location; ///< "model.mlir:12:8", or empty
+  int64_t command = 0;  ///< its tpsp_rt_command.id
 };
 
 struct Manifest {

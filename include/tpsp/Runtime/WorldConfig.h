@@ -11,6 +11,8 @@
 
 namespace tpsp::rt {
 
+class CommandObserver;
+
 struct WorldConfig {
   /// A registered backend: "cpu", "trace".
   std::string backend = "cpu";
@@ -28,6 +30,9 @@ struct WorldConfig {
   /// trace: where lines go (null: stdout; not owned) and whose they are.
   std::FILE *traceOutput = nullptr;
   bool traceAllRanks = false;
+
+  /// Told of every command; null: nobody. Not owned.
+  CommandObserver *observer = nullptr;
 };
 
 } // namespace tpsp::rt

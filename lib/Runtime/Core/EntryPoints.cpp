@@ -1,5 +1,7 @@
 #include "RankContext.h"
 
+#include "tpsp/Runtime/CommandObserver.h"
+
 #include <fmt/format.h>
 
 #include <exception>
@@ -10,6 +12,28 @@ namespace {
 
 template <typename Command>
 using Method = Status (BackendRank::*)(Call &, const Command &);
+
+/// Tells the world's observer, if there is one, how long a command took.
+class Observation {
+public:
+  using Clock = std::chrono::steady_clock;
+
+  Observation(const tpsp_rt_rank &rank, const tpsp_rt_command &command)
+      : observer(rank.world.config.observer), rank(rank), command(command) {
+    if (observer)
+      begin = Clock::now();
+  }
+  ~Observation() {
+    if (observer)
+      observer->issued(rank.number, command, begin, Clock::now());
+  }
+
+private:
+  CommandObserver *observer;
+  const tpsp_rt_rank &rank;
+  const tpsp_rt_command &command;
+  Clock::time_point begin;
+};
 
 /// Finds the call, checks its place in the step and hands it to the backend.
 template <typename Command>
@@ -23,6 +47,7 @@ Status dispatch(tpsp_rt_rank &rank, CallKind kind,
             fmt::format("{}: another rank failed", call->name)};
   if (Status status = rank.followOrder(*call); !status.ok())
     return status;
+  Observation observation(rank, command);
   Status status =
       (rank.backend.get()->*method)(*call, std::get<Command>(call->command));
   if (status.ok())

@@ -66,14 +66,15 @@ Status partOf(Rank &rank, const ManifestTensor &tensor,
   return rank.read(tensor.offset, copy.data(), tensor.bytes);
 }
 
-/// Adds up a partial tensor's summands. Replicas along other axes add alike, so
-/// the sum is divided by how often each summand counts: never more than once,
-/// as only ranks whose coordinates on replicating axes are 0 take part.
+/// Combines what the ranks hold of a partial tensor. Of replicas along other
+/// axes, only the first counts.
 Status comparePartial(World &world, const Manifest &manifest,
                       const ManifestTensor &tensor,
                       const std::vector<double> &reference,
                       Difference &difference) {
-  std::vector<double> sum(reference.size(), 0.0);
+  double neutral =
+      tensor.pendingMax ? -std::numeric_limits<double>::infinity() : 0;
+  std::vector<double> total(reference.size(), neutral);
   std::mutex mutex;
   std::vector<bool> counts(manifest.mesh.size(), false);
   for (int64_t axis : tensor.pending)
@@ -92,13 +93,20 @@ Status comparePartial(World &world, const Manifest &manifest,
     std::lock_guard<std::mutex> lock(mutex);
     Shard(tensor, manifest.mesh, rank.coordinates())
         .forEachRun([&](int64_t global, int64_t local, int64_t n) {
-          for (int64_t i = 0; i < n; ++i)
-            sum[global + i] += element(memory, tensor.dtype, local + i);
+          for (int64_t i = 0; i < n; ++i) {
+            double value = element(memory, tensor.dtype, local + i);
+            double &combined = total[global + i];
+            // A NaN must not get lost in a maximum.
+            if (!tensor.pendingMax)
+              combined += value;
+            else if (!std::isnan(combined) && !(value <= combined))
+              combined = value;
+          }
         });
     return {};
   });
-  for (size_t i = 0; i < sum.size(); ++i)
-    difference.add(sum[i], reference[i]);
+  for (size_t i = 0; i < total.size(); ++i)
+    difference.add(total[i], reference[i]);
   return status;
 }
 

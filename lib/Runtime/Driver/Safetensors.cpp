@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <tuple>
 #include <unistd.h>
+#include <utility>
 
 using namespace tpsp::rt;
 using Json = nlohmann::json;
@@ -187,8 +188,8 @@ static Status checkPlaces(std::vector<SafetensorsTensor> &tensors,
   });
   int64_t end = 0;
   auto gapUntil = [&](int64_t next) {
-    return invalid(fmt::format("bytes {} to {} of the data are of no tensor",
-                               end, next));
+    return invalid(
+        fmt::format("bytes {} to {} of the data are of no tensor", end, next));
   };
   const SafetensorsTensor *last = nullptr;
   for (const SafetensorsTensor &tensor : tensors) {
@@ -284,8 +285,7 @@ static Status readFile(int file, std::vector<SafetensorsTensor> &out) {
 }
 
 static Status cannotRead(const std::string &path, const Status &why) {
-  return {why.code(),
-          fmt::format("cannot read '{}': {}", path, why.message())};
+  return {why.code(), fmt::format("cannot read '{}': {}", path, why.message())};
 }
 
 Status SafetensorsReader::open(const std::string &path,
@@ -293,8 +293,8 @@ Status SafetensorsReader::open(const std::string &path,
   out.path = path;
   out.list.clear();
   // Not to wait for the other end of a pipe.
-  out.file = FileHandle(
-      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  out.file =
+      FileHandle(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   Status status = out.file.isOpen() ? readFile(out.file.get(), out.list)
                                     : invalid(std::strerror(errno));
   return status.ok() ? status : cannotRead(path, status);
@@ -364,26 +364,25 @@ Status SafetensorsWriter::begin(const std::string &given) {
   // A link stays one; what is no file (a device) is not to be replaced by one.
   std::error_code none;
   std::filesystem::path target = std::filesystem::canonical(given, none);
-  if (!none && !std::filesystem::is_regular_file(target, none))
-    return std::filesystem::is_directory(target, none)
-               ? failure(EISDIR)
-               : invalid(fmt::format("cannot write '{}': it is not a regular "
-                                     "file",
-                                     path));
-  std::string name = target.empty() ? given : target.string();
-  std::string beside = fmt::format("{}.{}.tmp", name, ::getpid());
-  file = FileHandle(::open(beside.c_str(),
-                           O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!none && std::filesystem::is_directory(target))
+    return failure(EISDIR);
+  if (!none && !std::filesystem::is_regular_file(target))
+    return invalid(
+        fmt::format("cannot write '{}': it is not a regular file", path));
+  place = none ? given : target.string();
+  std::string beside = fmt::format("{}.{}.tmp", place, ::getpid());
+  file = FileHandle(
+      ::open(beside.c_str(),
+             O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (!file.isOpen())
     return failure(errno);
   temporary = beside;
   return {};
 }
 
-Status
-SafetensorsWriter::create(const std::string &path,
-                          std::vector<SafetensorsTensor> tensors,
-                          std::unique_ptr<SafetensorsWriter> &out) {
+Status SafetensorsWriter::create(const std::string &path,
+                                 std::vector<SafetensorsTensor> tensors,
+                                 std::unique_ptr<SafetensorsWriter> &out) {
   std::string header;
   if (Status s = layOut(tensors, header); !s.ok())
     return s;
@@ -423,9 +422,7 @@ Status SafetensorsWriter::finish() {
     return failure(errno);
   if (::close(file.release()) != 0)
     return failure(errno);
-  std::error_code none;
-  std::filesystem::path target = std::filesystem::canonical(path, none);
-  if (::rename(temporary.c_str(), none ? path.c_str() : target.c_str()) != 0)
+  if (::rename(temporary.c_str(), place.c_str()) != 0)
     return failure(errno);
   temporary.clear();
   return {};

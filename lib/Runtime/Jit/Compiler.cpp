@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -115,6 +116,8 @@ tpsp::compileModel(MLIRContext &context, StringRef path,
     return error("'{0}' does not compile ({1})", path, phase);
   };
   auto configure = [&](PassManager &pm) {
+    // The mesh need not divide what other functions shard.
+    pm.addPass(createSymbolDCEPass());
     if (!options.mesh.empty()) {
       SetMeshOptions mesh;
       mesh.sizes.assign(options.mesh.begin(), options.mesh.end());

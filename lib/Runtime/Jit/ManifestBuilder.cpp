@@ -39,6 +39,7 @@ static ManifestTensor describe(plan::ProgramOp program, plan::BufferOp buffer) {
   }
   for (StringAttr axis : idx.getPending())
     tensor.pending.push_back(axisNumber(program, axis));
+  tensor.pendingMax = idx.getPendingMax();
   tensor.dtype = plan::runtimeType(type.getElementType());
   tensor.offset = *buffer.getOffset();
   tensor.bytes = plan::bytesOf(buffer.getType());
@@ -97,9 +98,11 @@ rt::Manifest tpsp::manifestOf(ModuleOp module, StringRef name) {
     }
     if (!isa<plan::CommandOpInterface>(op))
       continue;
-    ++manifest.commands;
-    if (auto ledger = op.getAttrOfType<DictionaryAttr>("ledger"))
+    if (auto ledger = op.getAttrOfType<DictionaryAttr>("ledger")) {
       manifest.collectives.push_back(describe(&op, ledger));
+      manifest.collectives.back().command = manifest.commands;
+    }
+    ++manifest.commands;
     if (auto matmul = dyn_cast<plan::MatmulOp>(op))
       manifest.matmulFlops += flopsOf(matmul);
   }

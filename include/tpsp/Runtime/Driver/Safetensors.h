@@ -95,6 +95,8 @@ private:
   Status failure(int error) const;
 
   std::string path;
+  /// Where `path` leads.
+  std::string place;
   /// Empty before there is one and after finish().
   std::string temporary;
   FileHandle file;

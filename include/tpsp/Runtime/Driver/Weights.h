@@ -14,7 +14,8 @@ namespace tpsp::rt {
 /// source.
 class WeightsSource final : public TensorSource {
 public:
-  explicit WeightsSource(const TensorSource &inputs) : inputs(inputs) {}
+  explicit WeightsSource(std::unique_ptr<TensorSource> inputs)
+      : inputs(std::move(inputs)) {}
 
   /// Opens `path` and holds it against the program's parameters. What is
   /// missing, or has another shape or a type that cannot be read, is one error;
@@ -28,7 +29,7 @@ public:
                std::vector<double> &out) const override;
 
 private:
-  const TensorSource &inputs;
+  std::unique_ptr<TensorSource> inputs;
   SafetensorsReader file;
 };
 

@@ -1,0 +1,122 @@
+#include "tpsp/Runtime/Driver/Timeline.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+using namespace tpsp::rt;
+using Json = nlohmann::ordered_json;
+
+Timeline::Timeline(const Manifest &manifest) : ranks(manifest.numRanks()) {
+  for (std::vector<Entry> &entries : ranks)
+    entries.reserve(manifest.commands);
+}
+
+void Timeline::clear() {
+  for (std::vector<Entry> &entries : ranks)
+    entries.clear();
+}
+
+void Timeline::issued(int64_t rank, const tpsp_rt_command &command, Time begin,
+                      Time end) {
+  ranks[rank].push_back({&command, begin, end});
+}
+
+/// When the first rank began.
+Timeline::Time Timeline::start() const {
+  Time first = Time::max();
+  for (const std::vector<Entry> &entries : ranks)
+    if (!entries.empty())
+      first = std::min(first, entries.front().begin);
+  return first;
+}
+
+static double microseconds(std::chrono::steady_clock::duration duration) {
+  return std::chrono::duration<double, std::micro>(duration).count();
+}
+
+/// Names a process (a rank) or a thread (a stream).
+static Json nameOf(const char *what, int64_t rank, int64_t stream,
+                   const std::string &name) {
+  return {{"name", what},
+          {"ph", "M"},
+          {"pid", rank},
+          {"tid", stream},
+          {"args", {{"name", name}}}};
+}
+
+/// "rank 3: dp=1 tp=1".
+static std::string rankName(const RankMesh &mesh, int64_t rank) {
+  std::string text = fmt::format("rank {}", rank);
+  std::vector<int64_t> coordinates = mesh.coordinates(rank);
+  for (size_t axis = 0; axis < coordinates.size(); ++axis)
+    text += fmt::format("{} {}={}", axis == 0 ? ":" : "",
+                        mesh.axes()[axis].name, coordinates[axis]);
+  return text;
+}
+
+static std::string streamName(int64_t stream) {
+  return stream == 0 ? "compute" : fmt::format("communication {}", stream);
+}
+
+/// What the viewer shows of a command that is clicked.
+static Json arguments(const tpsp_rt_command &command,
+                      const ManifestCollective *collective) {
+  Json args = {{"command", command.name ? command.name : ""},
+               {"id", command.id}};
+  if (!collective)
+    return args;
+  args["kind"] = collective->kind;
+  args["axes"] = collective->axes;
+  args["index"] = collective->index;
+  args["bytes"] = collective->bytes;
+  args["phase"] = collective->phase;
+  args["reason"] = collective->reason;
+  return args;
+}
+
+/// The command without its place in the model, so that the viewer sums up what
+/// is alike.
+static std::string shortName(const tpsp_rt_command &command) {
+  std::string name = command.name ? command.name : "";
+  return name.substr(0, name.rfind(" at "));
+}
+
+std::string Timeline::toJson(const Manifest &manifest) const {
+  std::map<int64_t, const ManifestCollective *> collectives;
+  for (const ManifestCollective &collective : manifest.collectives)
+    collectives[collective.command] = &collective;
+  RankMesh mesh;
+  if (!RankMesh::create(manifest.mesh, mesh).ok())
+    mesh = RankMesh();
+  Time zero = start();
+  Json events = Json::array();
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    std::set<int64_t> streams;
+    events.push_back(nameOf("process_name", rank, 0, rankName(mesh, rank)));
+    for (const Entry &entry : ranks[rank]) {
+      const tpsp_rt_command &command = *entry.command;
+      if (streams.insert(command.stream).second)
+        events.push_back(nameOf("thread_name", rank, command.stream,
+                                streamName(command.stream)));
+      auto found = collectives.find(command.id);
+      bool isCollective = found != collectives.end();
+      events.push_back({{"name", shortName(command)},
+                        {"cat", isCollective ? "collective" : "compute"},
+                        {"ph", "X"},
+                        {"ts", microseconds(entry.begin - zero)},
+                        {"dur", microseconds(entry.end - entry.begin)},
+                        {"pid", rank},
+                        {"tid", command.stream},
+                        {"args", arguments(command, isCollective ? found->second
+                                                                 : nullptr)}});
+    }
+  }
+  Json json = {{"displayTimeUnit", "ms"},
+               {"otherData", {{"program", manifest.program}}},
+               {"traceEvents", std::move(events)}};
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}

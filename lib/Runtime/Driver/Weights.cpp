@@ -1,0 +1,299 @@
+#include "tpsp/Runtime/Driver/Weights.h"
+
+#include "tpsp/Runtime/ElementType.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <set>
+
+using namespace tpsp::rt;
+
+/// How many differences, or names, a message lists.
+static constexpr size_t listed = 5;
+
+/// What the format calls an element type; null if files do not have it.
+static const char *formatName(int64_t dtype) {
+  if (dtype == TPSP_RT_F32)
+    return "F32";
+  return dtype == TPSP_RT_BF16 ? "BF16" : nullptr;
+}
+
+static bool isReadable(const SafetensorsTensor &tensor) {
+  return tensor.dtype == "F32" || tensor.dtype == "BF16";
+}
+
+static std::vector<const ManifestTensor *>
+parametersOf(const Manifest &manifest) {
+  std::vector<const ManifestTensor *> parameters;
+  for (const ManifestTensor &tensor : manifest.tensors)
+    if (tensor.kind == ManifestTensor::Kind::Parameter)
+      parameters.push_back(&tensor);
+  return parameters;
+}
+
+/// "a, b, c and 4 more".
+static std::string listOf(const std::vector<std::string> &entries,
+                          const char *separator) {
+  size_t shown = std::min(entries.size(), listed);
+  std::string text = fmt::format(
+      "{}", fmt::join(entries.begin(), entries.begin() + shown, separator));
+  if (shown < entries.size())
+    text += fmt::format(" and {} more", entries.size() - shown);
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+/// How a parameter and its tensor in the file differ; empty if they do not.
+static std::string differenceOf(const ManifestTensor &wanted,
+                                const SafetensorsTensor *found) {
+  std::string name = quotedName(wanted.name);
+  if (!found)
+    return fmt::format("{} is missing, {} of [{}]", name,
+                       elementName(wanted.dtype),
+                       fmt::join(wanted.shape, ", "));
+  if (!isReadable(*found))
+    return fmt::format("{} is {}, which is not read (F32 and BF16 are)", name,
+                       quotedName(found->dtype));
+  if (found->shape != wanted.shape)
+    return fmt::format("{} is [{}], not [{}]", name,
+                       fmt::join(found->shape, ", "),
+                       fmt::join(wanted.shape, ", "));
+  return "";
+}
+
+static std::string extrasIn(const SafetensorsReader &file,
+                            const Manifest &manifest) {
+  std::set<std::string> known;
+  for (const ManifestTensor *parameter : parametersOf(manifest))
+    known.insert(parameter->name);
+  std::vector<std::string> extras;
+  for (const SafetensorsTensor &tensor : file.tensors())
+    if (known.count(tensor.name) == 0)
+      extras.push_back(quotedName(tensor.name));
+  return extras.empty() ? "" : listOf(extras, ", ");
+}
+
+Status WeightsSource::open(const std::string &path, const Manifest &manifest,
+                           std::string &warning) {
+  warning.clear();
+  if (Status s = SafetensorsReader::open(path, file); !s.ok())
+    return s;
+  if (std::string extras = extrasIn(file, manifest); !extras.empty())
+    warning = fmt::format("'{}' has tensors that the program does not take: {}",
+                          path, extras);
+  std::vector<std::string> differences;
+  for (const ManifestTensor *parameter : parametersOf(manifest))
+    if (std::string difference =
+            differenceOf(*parameter, file.find(parameter->name));
+        !difference.empty())
+      differences.push_back(difference);
+  if (differences.empty())
+    return {};
+  return {TPSP_RT_INVALID, fmt::format("'{}' does not fit the program: {}",
+                                       path, listOf(differences, "; "))};
+}
+
+/// Reads the elements [begin, begin + count) of a tensor, a block at a time:
+/// visit(element, values, n) with n f32 values from `element` on.
+template <typename Visit>
+static Status readBlocks(const SafetensorsReader &file,
+                         const SafetensorsTensor &tensor, int64_t begin,
+                         int64_t count, Visit visit) {
+  constexpr int64_t block = 1 << 16;
+  bool isWide = tensor.dtype == "F32";
+  int64_t element = isWide ? 4 : 2, end = begin + count;
+  std::vector<uint16_t> narrow(isWide ? 0 : std::min(block, count));
+  std::vector<float> values(std::min(block, count));
+  for (; begin < end; begin += block) {
+    int64_t n = std::min(block, end - begin);
+    void *target = isWide ? static_cast<void *>(values.data()) : narrow.data();
+    if (Status s = file.read(tensor, begin * element, n * element, target);
+        !s.ok())
+      return s;
+    if (!isWide)
+      std::transform(narrow.begin(), narrow.begin() + n, values.begin(),
+                     bf16ToFloat);
+    visit(begin, values.data(), n);
+  }
+  return {};
+}
+
+/// Stores f32 values as elements of `dtype` from element `at` of `memory` on.
+static void store(const float *values, int64_t n, int64_t dtype, void *memory,
+                  int64_t at) {
+  if (dtype == TPSP_RT_BF16)
+    std::transform(values, values + n, static_cast<uint16_t *>(memory) + at,
+                   floatToBf16);
+  else if (dtype == TPSP_RT_F64)
+    std::copy(values, values + n, static_cast<double *>(memory) + at);
+  else
+    std::copy(values, values + n, static_cast<float *>(memory) + at);
+}
+
+Status WeightsSource::fill(const ManifestTensor &tensor, const Shard &shard,
+                           void *memory) const {
+  if (tensor.kind != ManifestTensor::Kind::Parameter)
+    return inputs->fill(tensor, shard, memory);
+  const SafetensorsTensor &stored = *file.find(tensor.name);
+  const char *format = formatName(tensor.dtype);
+  bool isSame = format && stored.dtype == format;
+  int64_t element = elementBytes(tensor.dtype);
+  Status status;
+  shard.forEachRun([&](int64_t global, int64_t local, int64_t n) {
+    if (!status.ok())
+      return;
+    if (isSame)
+      status = file.read(stored, global * element, n * element,
+                         static_cast<char *>(memory) + local * element);
+    else
+      status = readBlocks(file, stored, global, n,
+                          [&](int64_t at, const float *values, int64_t count) {
+                            store(values, count, tensor.dtype, memory,
+                                  local + at - global);
+                          });
+  });
+  return status;
+}
+
+Status WeightsSource::whole(const ManifestTensor &tensor,
+                            std::vector<double> &out) const {
+  if (tensor.kind != ManifestTensor::Kind::Parameter)
+    return inputs->whole(tensor, out);
+  int64_t elements = 1;
+  for (int64_t extent : tensor.shape)
+    elements *= extent;
+  out.resize(elements);
+  bool isRounded = tensor.dtype == TPSP_RT_BF16;
+  return readBlocks(file, *file.find(tensor.name), 0, elements,
+                    [&](int64_t at, const float *values, int64_t n) {
+                      for (int64_t i = 0; i < n; ++i)
+                        out[at + i] = isRounded
+                                          ? bf16ToFloat(floatToBf16(values[i]))
+                                          : values[i];
+                    });
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+Status tpsp::rt::checkSavable(const Manifest &manifest) {
+  std::set<std::string> names;
+  for (const ManifestTensor *parameter : parametersOf(manifest)) {
+    std::string name = quotedName(parameter->name);
+    if (!formatName(parameter->dtype))
+      return {TPSP_RT_INVALID,
+              fmt::format("parameter {} is {}; files are written in f32 or "
+                          "bf16",
+                          name, elementName(parameter->dtype))};
+    if (!parameter->pending.empty())
+      return {TPSP_RT_INVALID,
+              fmt::format("parameter {} [{}] is a sum still to be taken; only "
+                          "whole values are written to files",
+                          name, parameter->subscripts)};
+    if (!names.insert(parameter->name).second)
+      return {TPSP_RT_INVALID,
+              fmt::format("two parameters are called {}; in a file names must "
+                          "differ",
+                          name)};
+  }
+  return {};
+}
+
+/// Whether the rank is the first of those that hold the same part of a tensor.
+static bool isFirstReplica(const Rank &rank, const ManifestTensor &tensor,
+                           size_t numAxes) {
+  std::vector<bool> divides(numAxes, false);
+  for (const std::vector<int64_t> &axes : tensor.axes)
+    for (int64_t axis : axes)
+      divides[axis] = true;
+  for (size_t axis = 0; axis < numAxes; ++axis)
+    if (!divides[axis] && rank.coordinate(axis) != 0)
+      return false;
+  return true;
+}
+
+/// Writes a rank's part of one parameter.
+static Status savePart(Rank &rank, const Manifest &manifest,
+                       const ManifestTensor &parameter,
+                       const SafetensorsTensor &place,
+                       SafetensorsWriter &writer) {
+  std::vector<char> copy;
+  auto *memory = static_cast<const char *>(rank.hostAddress(parameter.offset));
+  if (!memory) {
+    copy.resize(parameter.bytes);
+    memory = copy.data();
+    if (Status s = rank.read(parameter.offset, copy.data(), parameter.bytes);
+        !s.ok())
+      return s;
+  }
+  int64_t element = elementBytes(parameter.dtype);
+  Status status;
+  Shard(parameter, manifest.mesh, rank.coordinates())
+      .forEachRun([&](int64_t global, int64_t local, int64_t n) {
+        if (status.ok())
+          status = writer.write(place, global * element,
+                                memory + local * element, n * element);
+      });
+  return status;
+}
+
+/// The file's tensors, and the parameter of each, in the file's order.
+static Status beginFile(const Manifest &manifest, const std::string &path,
+                        std::unique_ptr<SafetensorsWriter> &writer,
+                        std::vector<const ManifestTensor *> &parameters) {
+  std::vector<SafetensorsTensor> tensors;
+  std::vector<const ManifestTensor *> all = parametersOf(manifest);
+  for (const ManifestTensor *parameter : all)
+    tensors.push_back({parameter->name, formatName(parameter->dtype),
+                       parameter->shape, 0, 0});
+  if (Status s = SafetensorsWriter::create(path, std::move(tensors), writer);
+      !s.ok())
+    return s;
+  for (const SafetensorsTensor &tensor : writer->tensors())
+    parameters.push_back(
+        *std::find_if(all.begin(), all.end(), [&](const auto *parameter) {
+          return parameter->name == tensor.name;
+        }));
+  return {};
+}
+
+Status tpsp::rt::saveParameters(World &world, const Manifest &manifest,
+                                const std::string &path) {
+  if (Status s = checkSavable(manifest); !s.ok())
+    return s;
+  std::unique_ptr<SafetensorsWriter> writer;
+  std::vector<const ManifestTensor *> parameters;
+  if (Status s = beginFile(manifest, path, writer, parameters); !s.ok())
+    return s;
+  // Kept apart from the run's own failures: a disk that is full is no reason to
+  // give up the world, nor any rank's fault.
+  std::mutex mutex;
+  Status failure;
+  Status status = world.run([&](Rank &rank) -> Status {
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      if (!isFirstReplica(rank, *parameters[i], manifest.mesh.size()))
+        continue;
+      Status written = savePart(rank, manifest, *parameters[i],
+                                writer->tensors()[i], *writer);
+      if (written.ok())
+        continue;
+      std::lock_guard<std::mutex> lock(mutex);
+      if (failure.ok())
+        failure = written;
+      break;
+    }
+    return {};
+  });
+  for (const Status &problem : {status, failure})
+    if (!problem.ok())
+      return problem;
+  return writer->finish();
+}

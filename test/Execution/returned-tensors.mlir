@@ -1,0 +1,18 @@
+// What is returned may be an argument, a view of one, a gradient's own source,
+// or one value twice.
+// REQUIRES: tpsp-run
+// RUN: tpsp-run %s --verify --quiet
+// RUN: tpsp-run %s --grad --verify --quiet
+// RUN: tpsp-run %s --grad --verify --quiet --steps 3
+// RUN: tpsp-run %s --mesh tp=1 --grad --verify --quiet
+
+tpsp.mesh @mesh <tp = 2 : model>
+
+!x = tensor<4x6xf32, #tpsp.idx<s@tp, d>>
+!y = tensor<4x6xf32, #tpsp.idx<t@tp, d>>
+!w = tensor<4x6xf32, #tpsp.idx<s, d>>
+func.func @f(%x: !x, %unused: !x, %w: !w {tpsp.param}) -> (!x, !y, !x, !x, !w) {
+  %view = tpsp.rename %x : !x -> !y
+  %e = tpsp.exp %x : !x
+  return %x, %view, %e, %e, %w : !x, !y, !x, !x, !w
+}

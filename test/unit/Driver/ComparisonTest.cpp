@@ -1,0 +1,238 @@
+#include "TestTensor.h"
+
+#include "tpsp/Runtime/BuiltinBackends.h"
+#include "tpsp/Runtime/Driver/Comparison.h"
+#include "tpsp/Runtime/ElementType.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <limits>
+
+using namespace tpsp::rt;
+
+static constexpr double infinite = std::numeric_limits<double>::infinity();
+static constexpr float notANumber = std::numeric_limits<float>::quiet_NaN();
+
+/// Four ranks that hold one tensor: 2 x 2, axis 0 "dp", axis 1 "tp".
+class ComparisonTest : public testing::Test {
+protected:
+  void SetUp() override {
+    registerBuiltinBackends();
+    manifest.mesh = {{"dp", 2}, {"tp", 2}};
+    WorldConfig config;
+    config.mesh = manifest.mesh;
+    config.arenaBytes = 1024;
+    config.threadsPerRank = 1;
+    ASSERT_TRUE(World::create(config, world).ok());
+  }
+
+  ManifestTensor tensor(std::vector<int64_t> shape,
+                        std::vector<std::vector<int64_t>> axes) const {
+    return testTensor(manifest.mesh, std::move(shape), std::move(axes));
+  }
+
+  /// Gives every rank its part of `values`.
+  void hold(const ManifestTensor &tensor, const std::vector<float> &values) {
+    each([&](Rank &rank) -> Status {
+      std::vector<float> part(tensor.bytes / sizeof(float));
+      Shard(tensor, manifest.mesh, rank.coordinates())
+          .forEachRun([&](int64_t global, int64_t local, int64_t n) {
+            std::copy_n(values.begin() + global, n, part.begin() + local);
+          });
+      return rank.write(tensor.offset, part.data(), tensor.bytes);
+    });
+  }
+
+  void holdOn(int64_t number, const ManifestTensor &tensor,
+              const std::vector<float> &part) {
+    each([&](Rank &rank) -> Status {
+      if (rank.number() != number)
+        return {};
+      return rank.write(tensor.offset, part.data(),
+                        part.size() * sizeof(float));
+    });
+  }
+
+  void each(const std::function<Status(Rank &)> &body) {
+    Status status = world->run(body);
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
+
+  TensorError compare(const ManifestTensor &tensor,
+                      const std::vector<double> &reference) {
+    TensorError error;
+    Status status = compareTensor(*world, manifest, tensor, reference, error);
+    EXPECT_TRUE(status.ok()) << status.message();
+    return error;
+  }
+
+  Manifest manifest;
+  std::unique_ptr<World> world;
+};
+
+TEST_F(ComparisonTest, EqualTensorsHaveNoError) {
+  ManifestTensor x = tensor({2, 4}, {{0}, {1}});
+  hold(x, {1, 2, 3, 4, 5, 6, 7, 8});
+  TensorError error = compare(x, {1, 2, 3, 4, 5, 6, 7, 8});
+  EXPECT_EQ(error.relative, 0);
+  EXPECT_EQ(error.maxAbsolute, 0);
+  EXPECT_EQ(error.name, "x");
+}
+
+TEST_F(ComparisonTest, TheErrorIsRelativeToTheReference) {
+  ManifestTensor x = tensor({2}, {{}});
+  hold(x, {3, 4.5});
+  TensorError error = compare(x, {3, 4});
+  EXPECT_DOUBLE_EQ(error.relative, 0.5 / 5);
+  EXPECT_DOUBLE_EQ(error.maxAbsolute, 0.5);
+}
+
+TEST_F(ComparisonTest, OneWrongReplicaIsCaught) {
+  ManifestTensor x = tensor({2, 2}, {{}, {}});
+  for (int64_t rank = 0; rank < 4; ++rank) {
+    hold(x, {1, 2, 3, 4});
+    holdOn(rank, x, {1, 2, 3, 5});
+    EXPECT_NEAR(compare(x, {1, 2, 3, 4}).relative, 1 / std::sqrt(30.), 1e-12)
+        << "rank " << rank;
+  }
+}
+
+TEST_F(ComparisonTest, OneWrongShardIsCaughtThoughOthersAreLarge) {
+  ManifestTensor x = tensor({4}, {{0}});
+  hold(x, {1e6, 1e6, 1, 1});
+  holdOn(3, x, {1, 2});
+  EXPECT_NEAR(compare(x, {1e6, 1e6, 1, 1}).relative, std::sqrt(0.5), 1e-12);
+}
+
+TEST_F(ComparisonTest, PartsThatAreSwappedAreCaught) {
+  ManifestTensor x = tensor({4}, {{1}});
+  hold(x, {3, 4, 1, 2});
+  EXPECT_GT(compare(x, {1, 2, 3, 4}).relative, 0.5);
+}
+
+TEST_F(ComparisonTest, NaNAndInfinityAreInfinitelyWrong) {
+  ManifestTensor x = tensor({2}, {{}});
+  for (float poison : {notANumber, float(infinite)}) {
+    hold(x, {1, 2});
+    holdOn(2, x, {1, poison});
+    EXPECT_EQ(compare(x, {1, 2}).relative, infinite);
+  }
+}
+
+TEST_F(ComparisonTest, NaNIsWrongWhereTheReferenceIsZero) {
+  ManifestTensor x = tensor({2}, {{}});
+  hold(x, {notANumber, 0});
+  TensorError error = compare(x, {0, 0});
+  EXPECT_EQ(error.relative, infinite);
+  std::vector<TensorError> errors = {error};
+  errors.push_back(error);
+  errors.back().rmsReference = 1;
+  rescaleZeros(errors);
+  EXPECT_TRUE(errors.front().zeroReference);
+  EXPECT_EQ(errors.front().relative, infinite);
+}
+
+TEST_F(ComparisonTest, Bf16IsReadAsIt) {
+  ManifestTensor x = tensor({2}, {{}});
+  x.dtype = TPSP_RT_BF16;
+  x.bytes = 4;
+  each([&](Rank &rank) -> Status {
+    uint16_t part[] = {floatToBf16(1.5f), floatToBf16(-2.0f)};
+    return rank.write(x.offset, part, sizeof(part));
+  });
+  EXPECT_EQ(compare(x, {1.5, -2}).relative, 0);
+}
+
+//===----------------------------------------------------------------------===//
+// Partial tensors
+//===----------------------------------------------------------------------===//
+
+TEST_F(ComparisonTest, SummandsAreAddedUp) {
+  ManifestTensor x = tensor({2}, {{}});
+  x.pending = {1};
+  for (int64_t rank = 0; rank < 4; ++rank)
+    holdOn(rank, x, rank % 2 ? std::vector<float>{1, 2}
+                             : std::vector<float>{10, 20});
+  EXPECT_EQ(compare(x, {11, 22}).relative, 0);
+}
+
+TEST_F(ComparisonTest, SummandsOfShardsAreAddedUp) {
+  ManifestTensor x = tensor({2}, {{0}});
+  x.pending = {1};
+  holdOn(0, x, {1});
+  holdOn(1, x, {2});
+  holdOn(2, x, {30});
+  holdOn(3, x, {40});
+  EXPECT_EQ(compare(x, {3, 70}).relative, 0);
+}
+
+TEST_F(ComparisonTest, AMissingSummandIsCaught) {
+  ManifestTensor x = tensor({1}, {{}});
+  x.pending = {0, 1};
+  for (int64_t rank = 0; rank < 4; ++rank)
+    holdOn(rank, x, {rank == 3 ? 0.0f : 1.0f});
+  EXPECT_DOUBLE_EQ(compare(x, {4}).relative, 0.25);
+}
+
+TEST_F(ComparisonTest, NaNInASummandIsInfinitelyWrong) {
+  ManifestTensor x = tensor({1}, {{}});
+  x.pending = {0, 1};
+  for (int64_t poisoned = 0; poisoned < 4; ++poisoned)
+    for (bool isMaximum : {false, true}) {
+      x.pendingMax = isMaximum;
+      for (int64_t rank = 0; rank < 4; ++rank)
+        holdOn(rank, x, {rank == poisoned ? notANumber : 1.0f});
+      EXPECT_EQ(compare(x, {isMaximum ? 1.0 : 4.0}).relative, infinite);
+    }
+}
+
+TEST_F(ComparisonTest, OfMaximaTheLargestCounts) {
+  ManifestTensor x = tensor({2}, {{}});
+  x.pending = {0, 1};
+  x.pendingMax = true;
+  for (int64_t rank = 0; rank < 4; ++rank)
+    holdOn(rank, x, {float(-1 - rank), float(rank)});
+  EXPECT_EQ(compare(x, {-1, 3}).relative, 0);
+}
+
+//===----------------------------------------------------------------------===//
+// Zero references
+//===----------------------------------------------------------------------===//
+
+static TensorError errorOf(double rmsError, double rmsReference) {
+  TensorError error;
+  error.rmsError = rmsError;
+  error.rmsReference = rmsReference;
+  error.relative = rmsReference == 0 ? rmsError : rmsError / rmsReference;
+  return error;
+}
+
+TEST(RescaleZerosTest, NoiseIsMeasuredAgainstTheLargestResult) {
+  std::vector<TensorError> errors = {errorOf(1e-6, 2), errorOf(1e-8, 1e-17)};
+  rescaleZeros(errors);
+  EXPECT_FALSE(errors[0].zeroReference);
+  EXPECT_DOUBLE_EQ(errors[0].relative, 5e-7);
+  EXPECT_TRUE(errors[1].zeroReference);
+  EXPECT_DOUBLE_EQ(errors[1].relative, 5e-9);
+}
+
+TEST(RescaleZerosTest, SmallIsNotZero) {
+  std::vector<TensorError> errors = {errorOf(0, 1), errorOf(1e-6, 1e-6)};
+  rescaleZeros(errors);
+  EXPECT_FALSE(errors[1].zeroReference);
+  EXPECT_DOUBLE_EQ(errors[1].relative, 1);
+}
+
+TEST(RescaleZerosTest, WrongValuesWhereZeroIsExpectedStayWrong) {
+  std::vector<TensorError> errors = {errorOf(0, 1), errorOf(0.5, 0)};
+  rescaleZeros(errors);
+  EXPECT_DOUBLE_EQ(errors[1].relative, 0.5);
+}
+
+TEST(RescaleZerosTest, IfAllAreZeroNothingIsRescaled) {
+  std::vector<TensorError> errors = {errorOf(0.5, 0)};
+  rescaleZeros(errors);
+  EXPECT_FALSE(errors[0].zeroReference);
+  EXPECT_DOUBLE_EQ(errors[0].relative, 0.5);
+}

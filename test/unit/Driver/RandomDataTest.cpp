@@ -1,0 +1,106 @@
+#include "TestTensor.h"
+
+#include "tpsp/Runtime/Driver/RandomData.h"
+#include "tpsp/Runtime/ElementType.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+using namespace tpsp::rt;
+using Kind = ManifestTensor::Kind;
+
+static const std::vector<MeshAxis> mesh = {{"a", 2}, {"b", 3}};
+
+static ManifestTensor named(const std::string &name, Kind kind,
+                            std::vector<int64_t> shape) {
+  std::vector<std::vector<int64_t>> axes(shape.size());
+  ManifestTensor tensor = testTensor(mesh, std::move(shape), std::move(axes));
+  tensor.name = name;
+  tensor.kind = kind;
+  return tensor;
+}
+
+static double mean(const std::vector<double> &values) {
+  double sum = 0;
+  for (double value : values)
+    sum += value;
+  return sum / values.size();
+}
+
+static double deviation(const std::vector<double> &values) {
+  double center = mean(values), sum = 0;
+  for (double value : values)
+    sum += (value - center) * (value - center);
+  return std::sqrt(sum / values.size());
+}
+
+TEST(RandomDataTest, InputsHaveUnitVariance) {
+  auto data = RandomTensor(named("x", Kind::Input, {200, 500}), 0).whole();
+  EXPECT_NEAR(mean(data), 0, 0.02);
+  EXPECT_NEAR(deviation(data), 1, 0.02);
+}
+
+TEST(RandomDataTest, WeightsAreSmallAndGainsAroundOne) {
+  auto weight = RandomTensor(named("w", Kind::Parameter, {200, 500}), 0).whole();
+  EXPECT_NEAR(mean(weight), 0, 0.001);
+  EXPECT_NEAR(deviation(weight), 0.02, 0.001);
+  auto gain = RandomTensor(named("g", Kind::Parameter, {100000}), 0).whole();
+  EXPECT_NEAR(mean(gain), 1, 0.01);
+  for (double value : gain)
+    ASSERT_GT(value, 0.5) << "a gain near 0 would divide by it";
+}
+
+TEST(RandomDataTest, DependsOnSeedAndNameAlone) {
+  auto data = [](const std::string &name, uint64_t seed) {
+    return RandomTensor(named(name, Kind::Input, {64}), seed).whole();
+  };
+  EXPECT_EQ(data("x", 1), data("x", 1));
+  EXPECT_NE(data("x", 1), data("x", 2));
+  EXPECT_NE(data("x", 1), data("y", 1));
+}
+
+/// A rank's element as the tensor stores it.
+static double stored(const std::vector<char> &memory, int64_t dtype,
+                     int64_t i) {
+  switch (dtype) {
+  case TPSP_RT_BF16:
+    return bf16ToFloat(reinterpret_cast<const uint16_t *>(memory.data())[i]);
+  case TPSP_RT_F64:
+    return reinterpret_cast<const double *>(memory.data())[i];
+  default:
+    return reinterpret_cast<const float *>(memory.data())[i];
+  }
+}
+
+TEST(RandomDataTest, EveryRankHoldsItsPartOfTheWhole) {
+  for (int64_t dtype : {TPSP_RT_F32, TPSP_RT_BF16, TPSP_RT_F64}) {
+    ManifestTensor tensor = testTensor(mesh, {4, 6, 5}, {{0}, {1}, {}});
+    tensor.dtype = dtype;
+    RandomTensor values(tensor, 7);
+    std::vector<double> whole = values.whole();
+    ASSERT_EQ(whole.size(), 4u * 6 * 5);
+    for (const auto &coordinates : allCoordinates(mesh)) {
+      Shard shard(tensor, mesh, coordinates);
+      std::vector<char> memory(shard.elements() * sizeof(double));
+      values.fill(shard, memory.data());
+      shard.forEachRun([&](int64_t global, int64_t local, int64_t n) {
+        for (int64_t i = 0; i < n; ++i)
+          ASSERT_EQ(stored(memory, dtype, local + i), whole[global + i])
+              << "type " << dtype;
+      });
+    }
+  }
+}
+
+TEST(RandomDataTest, TheReferenceSeesWhatBf16Holds) {
+  ManifestTensor tensor = named("x", Kind::Input, {1000});
+  tensor.dtype = TPSP_RT_BF16;
+  for (double value : RandomTensor(tensor, 0).whole())
+    ASSERT_EQ(value, bf16ToFloat(floatToBf16(float(value))));
+}
+
+TEST(RandomDataTest, NoElementsAreNoTrouble) {
+  EXPECT_TRUE(RandomTensor(named("x", Kind::Input, {0, 3}), 0).whole().empty());
+  EXPECT_EQ(RandomTensor(named("x", Kind::Input, {}), 0).whole().size(), 1u);
+}

@@ -1,0 +1,86 @@
+#include "TestTensor.h"
+
+#include "tpsp/Runtime/Driver/Shard.h"
+
+#include <gmock/gmock.h>
+
+using namespace tpsp::rt;
+using testing::ElementsAre;
+using testing::Each;
+
+using Positions = std::vector<int64_t>;
+
+/// The global position of each of a rank's elements; -1 where none was given.
+static Positions positionsOf(const Shard &shard) {
+  Positions positions(shard.elements(), -1);
+  shard.forEachRun([&](int64_t global, int64_t local, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) {
+      ASSERT_EQ(positions.at(local + i), -1) << "visited twice";
+      positions[local + i] = global + i;
+    }
+  });
+  return positions;
+}
+
+static const std::vector<MeshAxis> mesh = {{"a", 2}, {"b", 3}};
+
+TEST(ShardTest, AWholeTensorIsOneRun) {
+  Shard shard(testTensor(mesh, {2, 3}, {{}, {}}), mesh, {1, 2});
+  EXPECT_EQ(shard.runs(), 1);
+  EXPECT_THAT(positionsOf(shard), ElementsAre(0, 1, 2, 3, 4, 5));
+}
+
+TEST(ShardTest, RowsAreOneRun) {
+  Shard shard(testTensor(mesh, {4, 3}, {{0}, {}}), mesh, {1, 0});
+  EXPECT_EQ(shard.runs(), 1);
+  EXPECT_THAT(positionsOf(shard), ElementsAre(6, 7, 8, 9, 10, 11));
+}
+
+TEST(ShardTest, ColumnsAreARunEach) {
+  Shard shard(testTensor(mesh, {2, 6}, {{}, {1}}), mesh, {0, 2});
+  EXPECT_EQ(shard.runs(), 2);
+  EXPECT_THAT(positionsOf(shard), ElementsAre(4, 5, 10, 11));
+}
+
+TEST(ShardTest, TheFirstAxisOfAnIndexIsMajor) {
+  auto first = [&](std::vector<int64_t> axes) {
+    Shard shard(testTensor(mesh, {6}, {axes}), mesh, {1, 2});
+    return positionsOf(shard).at(0);
+  };
+  EXPECT_EQ(first({0, 1}), 1 * 3 + 2);
+  EXPECT_EQ(first({1, 0}), 2 * 2 + 1);
+}
+
+TEST(ShardTest, AScalarIsOneElement) {
+  Shard shard(testTensor(mesh, {}, {}), mesh, {1, 1});
+  EXPECT_THAT(positionsOf(shard), ElementsAre(0));
+}
+
+TEST(ShardTest, AnEmptyTensorHasNoRuns) {
+  Shard shard(testTensor(mesh, {4, 0}, {{0}, {}}), mesh, {1, 1});
+  EXPECT_EQ(shard.elements(), 0);
+  EXPECT_EQ(shard.runs(), 0);
+}
+
+TEST(ShardTest, RanksCoverTheTensorOncePerReplica) {
+  struct {
+    std::vector<int64_t> shape;
+    std::vector<std::vector<int64_t>> axes;
+    int replicas;
+  } cases[] = {
+      {{12}, {{0, 1}}, 1},          {{12}, {{1, 0}}, 1},
+      {{4, 3, 6}, {{0}, {}, {1}}, 1}, {{4, 3, 6}, {{}, {1}, {0}}, 1},
+      {{4, 3, 6}, {{}, {1}, {}}, 2},  {{4, 3, 6}, {{}, {}, {0}}, 3},
+      {{1, 6, 1}, {{}, {1, 0}, {}}, 1}};
+  for (const auto &each : cases) {
+    ManifestTensor tensor = testTensor(mesh, each.shape, each.axes);
+    int64_t elements = 1;
+    for (int64_t extent : each.shape)
+      elements *= extent;
+    std::vector<int> visits(elements, 0);
+    for (const auto &coordinates : allCoordinates(mesh))
+      for (int64_t position : positionsOf(Shard(tensor, mesh, coordinates)))
+        ++visits.at(position);
+    EXPECT_THAT(visits, Each(each.replicas));
+  }
+}

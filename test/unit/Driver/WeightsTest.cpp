@@ -1,0 +1,255 @@
+/// Parameters in files: the same bits on every mesh, and what does not fit.
+#include "tpsp/Runtime/Driver/Weights.h"
+
+#include "TestFiles.h"
+
+#include "tpsp/Runtime/BuiltinBackends.h"
+#include "tpsp/Runtime/ElementType.h"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+
+using namespace tpsp::rt;
+using testing::HasSubstr;
+using Axes = std::vector<std::vector<int64_t>>;
+using Kind = ManifestTensor::Kind;
+
+namespace {
+
+/// Adds a tensor behind the others.
+void add(Manifest &manifest, const std::string &name, int64_t dtype,
+         std::vector<int64_t> shape, Axes axes, Kind kind = Kind::Parameter) {
+  ManifestTensor tensor;
+  tensor.name = name;
+  tensor.kind = kind;
+  tensor.shape = std::move(shape);
+  tensor.axes = std::move(axes);
+  tensor.dtype = dtype;
+  tensor.offset = manifest.arenaBytes;
+  tensor.bytes = elementBytes(dtype);
+  for (int64_t extent : tensor.shape)
+    tensor.bytes *= extent;
+  for (const auto &list : tensor.axes)
+    for (int64_t axis : list)
+      tensor.bytes /= manifest.mesh[axis].size;
+  manifest.arenaBytes += (tensor.bytes + 63) / 64 * 64;
+  manifest.tensors.push_back(tensor);
+}
+
+/// The same parameters under several meshes and shardings.
+std::vector<Manifest> manifests(int64_t dtype) {
+  struct Case {
+    std::vector<MeshAxis> mesh;
+    Axes matrix, vector, cube;
+  };
+  const Case cases[] = {
+      {{}, {{}, {}}, {{}}, {{}, {}, {}}},
+      {{{"tp", 4}}, {{0}, {}}, {{}}, {{}, {}, {0}}},
+      {{{"tp", 2}}, {{}, {0}}, {{0}}, {{}, {0}, {}}},
+      {{{"dp", 2}, {"tp", 2}}, {{1, 0}, {}}, {{1}}, {{}, {1}, {0}}},
+      {{{"dp", 3}, {"tp", 2}}, {{}, {1}}, {{}}, {{}, {0, 1}, {}}},
+  };
+  std::vector<Manifest> result;
+  for (const Case &c : cases) {
+    Manifest manifest;
+    manifest.mesh = c.mesh;
+    add(manifest, "x", TPSP_RT_F32, {4}, {{}}, Kind::Input);
+    add(manifest, "z.matrix", dtype, {8, 6}, c.matrix);
+    add(manifest, "vector", TPSP_RT_F32, {12}, c.vector);
+    add(manifest, "cube", dtype, {2, 12, 4}, c.cube);
+    add(manifest, "scalar", dtype, {}, {});
+    result.push_back(manifest);
+  }
+  return result;
+}
+
+class WeightsTest : public TestFiles {
+protected:
+  WeightsTest() { registerBuiltinBackends(); }
+
+  std::unique_ptr<World> makeWorld(const Manifest &manifest,
+                                   const TensorSource &source) const {
+    WorldConfig config;
+    config.mesh = manifest.mesh;
+    config.arenaBytes = manifest.arenaBytes;
+    std::unique_ptr<World> world;
+    Status status = World::create(config, world);
+    if (status.ok())
+      status = world->run([&](Rank &rank) -> Status {
+        std::memset(rank.hostAddress(0), 0xff, manifest.arenaBytes);
+        for (const ManifestTensor &tensor : manifest.tensors)
+          if (Status s = source.fill(
+                  tensor, Shard(tensor, manifest.mesh, rank.coordinates()),
+                  rank.hostAddress(tensor.offset));
+              !s.ok())
+            return s;
+        return {};
+      });
+    EXPECT_TRUE(status.ok()) << status.message();
+    return world;
+  }
+
+  std::string save(const Manifest &manifest, const TensorSource &source,
+                   const std::string &name) const {
+    auto world = makeWorld(manifest, source);
+    Status status = saveParameters(*world, manifest, path(name));
+    EXPECT_TRUE(status.ok()) << status.message();
+    return path(name);
+  }
+
+  /// A source of the file; inputs are random.
+  std::unique_ptr<WeightsSource> open(const std::string &at,
+                                      const Manifest &manifest) const {
+    auto source =
+        std::make_unique<WeightsSource>(std::make_unique<RandomSource>(7));
+    std::string warning;
+    Status status = source->open(at, manifest, warning);
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(warning, "");
+    return source;
+  }
+};
+
+TEST_F(WeightsTest, AFileDoesNotDependOnTheMesh) {
+  for (int64_t dtype : {TPSP_RT_F32, TPSP_RT_BF16}) {
+    std::vector<Manifest> all = manifests(dtype);
+    save(all[0], RandomSource(3), "first");
+    for (const Manifest &from : all) {
+      std::string file = save(from, RandomSource(3), "from");
+      EXPECT_EQ(read("from"), read("first"));
+      for (const Manifest &to : all) {
+        save(to, *open(file, to), "to");
+        EXPECT_EQ(read("to"), read("first"));
+      }
+    }
+  }
+}
+
+TEST_F(WeightsTest, TheWholeTensorIsWhatRanksHold) {
+  Manifest manifest = manifests(TPSP_RT_BF16)[0];
+  RandomSource random(3);
+  auto source = open(save(manifest, random, "f"), manifest);
+  for (const ManifestTensor &tensor : manifest.tensors) {
+    std::vector<double> wanted, found;
+    EXPECT_TRUE((tensor.kind == Kind::Input ? RandomSource(7) : random)
+                    .whole(tensor, wanted)
+                    .ok());
+    EXPECT_TRUE(source->whole(tensor, found).ok());
+    EXPECT_EQ(found, wanted) << tensor.name;
+  }
+}
+
+TEST_F(WeightsTest, TypesAreConverted) {
+  const std::vector<Manifest> wide = manifests(TPSP_RT_F32),
+                              narrow = manifests(TPSP_RT_BF16),
+                              f64 = manifests(TPSP_RT_F64);
+  // f32 to bf16 rounds as the random data does.
+  std::string file = save(wide[1], RandomSource(3), "wide");
+  save(narrow[2], *open(file, narrow[2]), "rounded");
+  save(narrow[0], RandomSource(3), "narrow");
+  EXPECT_EQ(read("rounded"), read("narrow"));
+  // bf16 to f32 and back is exact; so is to f64.
+  file = save(wide[3], *open(path("narrow"), wide[3]), "widened");
+  save(narrow[4], *open(file, narrow[4]), "back");
+  EXPECT_EQ(read("back"), read("narrow"));
+  auto world = makeWorld(f64[0], *open(path("narrow"), f64[0]));
+  std::vector<double> cube;
+  const ManifestTensor &tensor = f64[0].tensors[3];
+  EXPECT_TRUE(RandomSource(3).whole(narrow[0].tensors[3], cube).ok());
+  Status status = world->run([&](Rank &rank) -> Status {
+    EXPECT_EQ(
+        std::memcmp(rank.hostAddress(tensor.offset), cube.data(), tensor.bytes),
+        0);
+    return {};
+  });
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
+TEST_F(WeightsTest, EveryBitPatternComesBack) {
+  // NaNs with payloads, infinities, both zeros, subnormals.
+  Manifest manifest;
+  manifest.mesh = {{"tp", 4}};
+  add(manifest, "f", TPSP_RT_F32, {64}, {{0}});
+  add(manifest, "b", TPSP_RT_BF16, {1 << 16}, {{0}});
+  auto world = makeWorld(manifest, RandomSource(0));
+  Status status = world->run([&](Rank &rank) -> Status {
+    auto *f =
+        static_cast<uint32_t *>(rank.hostAddress(manifest.tensors[0].offset));
+    auto *b =
+        static_cast<uint16_t *>(rank.hostAddress(manifest.tensors[1].offset));
+    for (int64_t i = 0; i < 16; ++i)
+      f[i] = 0x7f800000u + uint32_t((rank.number() * 16 + i) * 0x04030201);
+    for (int64_t i = 0; i < 1 << 14; ++i)
+      b[i] = uint16_t(rank.number() << 14 | i);
+    return {};
+  });
+  ASSERT_TRUE(status.ok());
+  ASSERT_TRUE(saveParameters(*world, manifest, path("f")).ok());
+  auto again = makeWorld(manifest, *open(path("f"), manifest));
+  ASSERT_TRUE(saveParameters(*again, manifest, path("g")).ok());
+  EXPECT_EQ(read("g"), read("f"));
+}
+
+TEST_F(WeightsTest, WhatDoesNotFitIsOneError) {
+  Manifest saved, wanted;
+  add(saved, "a", TPSP_RT_F32, {2, 3}, {{}, {}});
+  add(saved, "extra", TPSP_RT_F32, {4}, {{}});
+  save(saved, RandomSource(0), "f");
+  add(wanted, "a", TPSP_RT_F32, {3, 2}, {{}, {}});
+  add(wanted, "b", TPSP_RT_BF16, {5}, {{}});
+  WeightsSource source(std::make_unique<RandomSource>(0));
+  std::string warning;
+  Status status = source.open(path("f"), wanted, warning);
+  EXPECT_EQ(status.message(), "'" + path("f") +
+                                  "' does not fit the program: 'a' is [2, 3], "
+                                  "not [3, 2]; 'b' is missing, bf16 of [5]");
+  EXPECT_EQ(warning, "'" + path("f") +
+                         "' has tensors that the program does not take: "
+                         "'extra'");
+  for (int i = 0; i < 9; ++i)
+    add(wanted, "c" + std::to_string(i), TPSP_RT_F32, {}, {});
+  EXPECT_THAT(source.open(path("f"), wanted, warning).message(),
+              HasSubstr("'c2' is missing, f32 of [] and 6 more"));
+}
+
+TEST_F(WeightsTest, OtherTypesAreRefused) {
+  std::string header =
+      R"({"w":{"dtype":"F16","shape":[],"data_offsets":[0,2]},)"
+      R"("v":{"dtype":"F64","shape":[],"data_offsets":[2,10]}})";
+  uint64_t length = header.size();
+  std::string prefix(reinterpret_cast<const char *>(&length), sizeof length);
+  write("f", prefix + header + std::string(10, '\0'));
+  Manifest manifest;
+  add(manifest, "w", TPSP_RT_F32, {}, {});
+  add(manifest, "v", TPSP_RT_F64, {}, {});
+  WeightsSource source(std::make_unique<RandomSource>(0));
+  std::string warning;
+  std::string message = source.open(path("f"), manifest, warning).message();
+  EXPECT_THAT(message, HasSubstr("'w' is 'F16', which is not read"));
+  EXPECT_THAT(message, HasSubstr("'v' is 'F64', which is not read"));
+}
+
+TEST_F(WeightsTest, WhatCannotBeSavedIsSaid) {
+  Manifest f64, partial, twice;
+  add(f64, "w", TPSP_RT_F64, {}, {});
+  EXPECT_THAT(checkSavable(f64).message(), HasSubstr("parameter 'w' is f64"));
+  partial.mesh = {{"tp", 2}};
+  add(partial, "w", TPSP_RT_F32, {}, {});
+  partial.tensors[0].pending = {0};
+  EXPECT_THAT(checkSavable(partial).message(), HasSubstr("a sum still to be"));
+  add(twice, "w", TPSP_RT_F32, {}, {});
+  add(twice, "w", TPSP_RT_F32, {2}, {{}});
+  EXPECT_THAT(checkSavable(twice).message(),
+              HasSubstr("two parameters are called 'w'"));
+}
+
+TEST_F(WeightsTest, AFailedSaveLeavesTheWorldUsable) {
+  Manifest manifest = manifests(TPSP_RT_F32)[1];
+  auto world = makeWorld(manifest, RandomSource(0));
+  EXPECT_THAT(saveParameters(*world, manifest, path("none/f")).message(),
+              HasSubstr("No such file or directory"));
+  EXPECT_TRUE(saveParameters(*world, manifest, path("f")).ok());
+}
+
+} // namespace

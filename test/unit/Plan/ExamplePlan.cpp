@@ -1,0 +1,80 @@
+#include "ExamplePlan.h"
+
+#include "tpsp/InitAll.h"
+#include "tpsp/Passes/Passes.h"
+#include "tpsp/Passes/Pipelines.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+
+#include <algorithm>
+#include <filesystem>
+
+using namespace mlir;
+using namespace tpsp;
+
+std::vector<std::string> tpsp::exampleNames() {
+  std::vector<std::string> names;
+  for (const auto &entry : std::filesystem::directory_iterator(TPSP_EXAMPLES))
+    if (entry.path().extension() == ".mlir")
+      names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<Operation *> tpsp::commandsOf(ModuleOp module) {
+  std::vector<Operation *> commands;
+  module.walk([&](plan::CommandOpInterface op) { commands.push_back(op); });
+  return commands;
+}
+
+static DialectRegistry registry() {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  return registry;
+}
+
+Example::Example(const std::string &name, Stage stage, int64_t ranks)
+    : context(registry(), MLIRContext::Threading::DISABLED) {
+  context.printOpOnDiagnostic(false);
+  context.getDiagEngine().registerHandler([this](Diagnostic &diagnostic) {
+    messages += diagnostic.str() + "\n";
+    return success();
+  });
+  auto parsed =
+      parseSourceFile<ModuleOp>(TPSP_EXAMPLES "/" + name + ".mlir", &context);
+  bool compiled = parsed && run(*parsed, [&](OpPassManager &pm) {
+    if (ranks > 0) {
+      SetMeshOptions mesh;
+      mesh.sizes.push_back("tp=" + std::to_string(ranks));
+      pm.addPass(createSetMesh(std::move(mesh)));
+    }
+    PipelineOptions options;
+    options.grad = true;
+    buildLogicalPipeline(pm, options);
+    pm.addPass(createDropPrimals());
+    buildCollectivePipeline(pm);
+    if (stage == Stage::Plan)
+      return buildPlanPipeline(pm);
+    pm.addPass(createPartition());
+    pm.addPass(createDecomposeLate());
+  });
+  if (compiled)
+    owner = std::move(parsed);
+}
+
+bool Example::run(ModuleOp target,
+                  llvm::function_ref<void(OpPassManager &)> build) {
+  PassManager manager(&context);
+  build(manager);
+  return succeeded(manager.run(target));
+}
+
+bool Example::acceptsAfter(
+    llvm::function_ref<void(ArrayRef<Operation *>)> change) {
+  OwningOpRef<ModuleOp> copy(module().clone());
+  change(commandsOf(*copy));
+  return run(*copy, [](OpPassManager &pm) {
+    pm.addPass(createCheckSchedule());
+  });
+}

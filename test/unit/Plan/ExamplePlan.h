@@ -1,0 +1,54 @@
+/// The examples, compiled with their backward pass.
+#ifndef TPSP_TEST_UNIT_PLAN_EXAMPLEPLAN_H
+#define TPSP_TEST_UNIT_PLAN_EXAMPLEPLAN_H
+
+#include "tpsp/Dialect/Plan/PlanDialect.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <string>
+#include <vector>
+
+namespace tpsp {
+
+/// Names of all of examples/*.mlir, sorted, without the ending.
+std::vector<std::string> exampleNames();
+
+/// One module in a context of its own that collects what is said of it.
+class Example {
+public:
+  /// How far to compile: to local shapes, or to the checked plan.
+  enum class Stage { Local, Plan };
+
+  /// `ranks`: the size of the mesh's only axis; 0: as written.
+  Example(const std::string &name, Stage stage, int64_t ranks = 0);
+
+  mlir::ModuleOp module() { return *owner; }
+  explicit operator bool() const { return bool(owner); }
+  /// What went wrong, one message per line.
+  std::string takeMessages() { return std::move(messages); }
+
+  /// Whether tpsp-check-schedule accepts a changed copy of the module.
+  /// `change` is given the copies of the program's commands, in order.
+  bool acceptsAfter(
+      llvm::function_ref<void(llvm::ArrayRef<mlir::Operation *>)> change);
+
+private:
+  bool run(mlir::ModuleOp target,
+           llvm::function_ref<void(mlir::OpPassManager &)> build);
+
+  mlir::MLIRContext context;
+  std::string messages;
+  mlir::OwningOpRef<mlir::ModuleOp> owner;
+};
+
+/// The commands of a module's programs, in order.
+std::vector<mlir::Operation *> commandsOf(mlir::ModuleOp module);
+
+} // namespace tpsp
+
+#endif // TPSP_TEST_UNIT_PLAN_EXAMPLEPLAN_H
