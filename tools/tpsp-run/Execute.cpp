@@ -122,7 +122,7 @@ rt::Status tpsp::run::runSteps(const Options &options,
   for (int step = 0; step < options.steps; ++step) {
     progress.phase(fmt::format("step {} of {}", step + 1, options.steps));
     if (timeline)
-      timeline->clear();
+      timeline->begin();
     auto begin = Clock::now();
     rt::Status status = world.run([&](rt::Rank &rank) {
       return rank.result(program.step(rank.handle()));

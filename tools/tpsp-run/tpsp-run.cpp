@@ -70,7 +70,7 @@ static std::string writeFiles(const Options &options,
       return status.message();
   if (options.trace.empty())
     return "";
-  return llvm::toString(writeFile(options.trace, timeline.toJson(manifest)));
+  return llvm::toString(writeFile(options.trace, timeline.toJson()));
 }
 
 static int runModel(const Options &options) {

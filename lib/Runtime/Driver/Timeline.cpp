@@ -10,14 +10,12 @@
 using namespace tpsp::rt;
 using Json = nlohmann::ordered_json;
 
-Timeline::Timeline(const Manifest &manifest) : ranks(manifest.numRanks()) {
-  for (std::vector<Entry> &entries : ranks)
-    entries.reserve(manifest.commands);
-}
-
-void Timeline::clear() {
-  for (std::vector<Entry> &entries : ranks)
+void Timeline::begin() {
+  ranks.resize(manifest.numRanks());
+  for (std::vector<Entry> &entries : ranks) {
     entries.clear();
+    entries.reserve(manifest.commands);
+  }
 }
 
 void Timeline::issued(int64_t rank, const tpsp_rt_command &command, Time begin,
@@ -85,7 +83,7 @@ static std::string shortName(const tpsp_rt_command &command) {
   return name.substr(0, name.rfind(" at "));
 }
 
-std::string Timeline::toJson(const Manifest &manifest) const {
+std::string Timeline::toJson() const {
   std::map<int64_t, const ManifestCollective *> collectives;
   for (const ManifestCollective &collective : manifest.collectives)
     collectives[collective.command] = &collective;

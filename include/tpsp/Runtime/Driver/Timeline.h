@@ -11,21 +11,21 @@
 
 namespace tpsp::rt {
 
-/// Records the commands of the ranks since clear(). Goes into a WorldConfig.
+/// Records the commands of the ranks since begin(). Goes into a WorldConfig.
 class Timeline final : public CommandObserver {
 public:
-  /// Has room for one step, so that recording it allocates nothing.
-  explicit Timeline(const Manifest &manifest);
+  /// `manifest` is the caller's.
+  explicit Timeline(const Manifest &manifest) : manifest(manifest) {}
 
-  /// Forgets what was recorded. Not while the world runs.
-  void clear();
+  /// Forgets what was recorded and makes room for one step, so that recording
+  /// it allocates nothing. Before the world's first run, and never during one.
+  void begin();
 
   void issued(int64_t rank, const tpsp_rt_command &command, Time begin,
               Time end) override;
 
-  /// The commands recorded must still exist. `manifest` as given to the
-  /// constructor.
-  std::string toJson(const Manifest &manifest) const;
+  /// The commands recorded must still exist.
+  std::string toJson() const;
 
 private:
   struct Entry {
@@ -34,6 +34,7 @@ private:
   };
   Time start() const;
 
+  const Manifest &manifest;
   std::vector<std::vector<Entry>> ranks;
 };
 

@@ -1,0 +1,29 @@
+// RUN: tpsp-opt %s --convert-tpsp-to-plan --split-input-file --verify-diagnostics
+
+// expected-error @+1 {{not a tensor with #tpsp.idx subscripts: 'tensor<4xf32>'; write its index names}}
+func.func @plain(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{programs compute in f32, bf16 or f64, not in 'i32'}}
+func.func @integers(%x: tensor<4xi32, #tpsp.idx<d, local>>) {
+  return
+}
+
+// -----
+
+func.func @composite(%x: tensor<4xf32, #tpsp.idx<d, local>>) {
+  // expected-error @+1 {{has no loop form; run tpsp-decompose-late first}}
+  %y = tpsp.softmax %x {over = "d"} : tensor<4xf32, #tpsp.idx<d, local>>
+  return
+}
+
+// -----
+
+func.func @foreign(%x: tensor<4xf32, #tpsp.idx<d, local>>) {
+  // expected-error @+1 {{has no command; run tpsp-insert-collectives and tpsp-decompose-late before converting to a plan}}
+  %y = arith.negf %x : tensor<4xf32, #tpsp.idx<d, local>>
+  return
+}

@@ -1,0 +1,18 @@
+// RUN: tpsp-opt %s --tpsp-set-element-type=type=bf16 | FileCheck %s --check-prefixes=CHECK,BF16
+// RUN: tpsp-opt %s --tpsp-set-element-type | FileCheck %s --check-prefixes=CHECK,F32
+// RUN: not tpsp-opt %s --tpsp-set-element-type=type=fp8 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+
+// UNKNOWN: error: {{.*}}unknown element type 'fp8'; known are f32 and bf16
+
+// Arguments, results and everything between; not integers, nor tensors that are
+// no tpsp tensors.
+// BF16: func.func @f(%{{.+}}: tensor<4xbf16, #tpsp.idx<d>>, %{{.+}}: tensor<4xi32, #tpsp.idx<d>>, %{{.+}}: tensor<4xf64>) -> tensor<4xbf16, #tpsp.idx<d>>
+// BF16: tpsp.exp %{{.+}} : tensor<4xbf16, #tpsp.idx<d>>
+// F32: func.func @f(%{{.+}}: tensor<4xf32, #tpsp.idx<d>>, %{{.+}}: tensor<4xi32, #tpsp.idx<d>>, %{{.+}}: tensor<4xf64>) -> tensor<4xf32, #tpsp.idx<d>>
+// F32: tpsp.exp %{{.+}} : tensor<4xf32, #tpsp.idx<d>>
+// CHECK: return
+!x = tensor<4xf64, #tpsp.idx<d>>
+func.func @f(%x: !x, %i: tensor<4xi32, #tpsp.idx<d>>, %t: tensor<4xf64>) -> !x {
+  %y = tpsp.exp %x : !x
+  return %y : !x
+}

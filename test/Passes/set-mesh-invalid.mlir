@@ -1,0 +1,20 @@
+// RUN: tpsp-opt %s --tpsp-set-mesh="sizes=tp=3" --split-input-file --verify-diagnostics
+
+// expected-error @+1 {{has no axis 'tp'; its axes are dp, cp}}
+tpsp.mesh @mesh <dp = 2 : data, cp = 4>
+
+// -----
+
+// expected-error @below {{the module has no mesh to set; declare one: tpsp.mesh @mesh <tp = 4>}}
+module {
+}
+
+// -----
+
+tpsp.mesh @mesh <tp = 4>
+!x = tensor<4xf32, #tpsp.idx<d@tp>>
+func.func @f(%x: !x) -> !x {
+  // expected-error @+1 {{index 'd' of operand #0 has extent 4, which its axes (tp: 3 ranks) do not divide; pad it to 6 or choose a mesh that divides it}}
+  %y = tpsp.exp %x : !x
+  return %y : !x
+}
