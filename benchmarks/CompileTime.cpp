@@ -26,8 +26,8 @@ static OwningOpRef<ModuleOp> unroll(ModuleOp source, int layers) {
   auto layer = *ModuleOp(module.get()).getOps<func::FuncOp>().begin();
   Block &body = layer.getBody().front();
   OpBuilder b(layer);
-  auto model = func::FuncOp::create(b, layer.getLoc(), "model",
-                                    layer.getFunctionType());
+  auto model =
+      func::FuncOp::create(b, layer.getLoc(), "model", layer.getFunctionType());
   Block *entry = b.createBlock(&model.getBody());
   b.setInsertionPointToStart(entry);
   Value x = entry->addArgument(body.getArgument(0).getType(), layer.getLoc());

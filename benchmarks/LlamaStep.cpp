@@ -1,7 +1,7 @@
 // bench-llama-step MODEL.mlir: a forward+backward step on one rank with all
-// cores against its own matmuls alone, done through oneDNN directly, and on four
-// ranks against one. Medians; the three are measured in turns in one run, so
-// that what else the machine does falls on all alike.
+// cores against its own matmuls alone, done through oneDNN directly, and on
+// four ranks against one. Medians; the three are measured in turns in one run,
+// so that what else the machine does falls on all alike.
 #include "tpsp/Dialect/Plan/PlanDialect.h"
 #include "tpsp/InitAll.h"
 #include "tpsp/Runtime/BuiltinBackends.h"
@@ -127,13 +127,13 @@ void multiply(const Product &product, char *arena) {
   auto *c = reinterpret_cast<float *>(arena + product.c);
   forEachPoint(p.batch, 0, 0, 0, 0, [&](int64_t oa, int64_t ob, int64_t oc) {
     float beta = 0;
-    forEachPoint(p.accumulate, 0, oa, ob, oc,
-                 [&](int64_t ia, int64_t ib, int64_t ic) {
-                   dnnl_sgemm(p.transposeA ? 'T' : 'N', p.transposeB ? 'T' : 'N',
-                              p.m, p.n, p.k, 1.0f, a + ia, p.lda, b + ib, p.ldb,
-                              beta, c + ic, p.ldc);
-                   beta = 1;
-                 });
+    forEachPoint(
+        p.accumulate, 0, oa, ob, oc, [&](int64_t ia, int64_t ib, int64_t ic) {
+          dnnl_sgemm(p.transposeA ? 'T' : 'N', p.transposeB ? 'T' : 'N', p.m,
+                     p.n, p.k, 1.0f, a + ia, p.lda, b + ib, p.ldb, beta, c + ic,
+                     p.ldc);
+          beta = 1;
+        });
   });
 }
 
@@ -152,13 +152,14 @@ int main(int argc, char **argv) {
   auto one = start(context, argv[1], "tp=1");
   auto four = start(context, argv[1], "tp=4");
   if (!one || !four) {
-    fmt::print(stderr, "{}\n", llvm::toString(one ? four.takeError()
-                                                  : one.takeError()));
+    fmt::print(stderr, "{}\n",
+               llvm::toString(one ? four.takeError() : one.takeError()));
     return 1;
   }
   std::vector<char> memory(one->manifest.arenaBytes);
   // Denormals and NaN would slow the floor down.
-  std::fill_n(reinterpret_cast<float *>(memory.data()), memory.size() / 4, 0.5f);
+  std::fill_n(reinterpret_cast<float *>(memory.data()), memory.size() / 4,
+              0.5f);
   omp_set_num_threads(static_cast<int>(std::thread::hardware_concurrency()));
   auto floor = [&] {
     for (const Product &product : one->products)

@@ -73,11 +73,20 @@ std::optional<Classes> classify(const IndexStructure &structure) {
     if (group.extent == 1)
       continue; // its stride is immaterial
     switch (carriers) {
-    case 0b111: classes.batch.push_back(group); break;
-    case 0b101: classes.m.push_back(group); break;
-    case 0b110: classes.n.push_back(group); break;
-    case 0b011: classes.k.push_back(group); break;
-    default: return std::nullopt;
+    case 0b111:
+      classes.batch.push_back(group);
+      break;
+    case 0b101:
+      classes.m.push_back(group);
+      break;
+    case 0b110:
+      classes.n.push_back(group);
+      break;
+    case 0b011:
+      classes.k.push_back(group);
+      break;
+    default:
+      return std::nullopt;
     }
   }
   for (auto *groups : {&classes.batch, &classes.m, &classes.n, &classes.k})
@@ -120,7 +129,8 @@ std::optional<MatmulForm> formWith(const Classes &classes, const Group &m,
   form.m = m.extent;
   form.n = n.extent;
   form.k = k.extent;
-  auto loops = [](llvm::ArrayRef<Group> groups, const Group &taken, auto &into) {
+  auto loops = [](llvm::ArrayRef<Group> groups, const Group &taken,
+                  auto &into) {
     for (const Group &group : groups)
       if (group.strides != taken.strides)
         into.push_back(loopOver(group));
@@ -147,8 +157,8 @@ std::optional<MatmulForm> bestForm(const Classes &classes) {
     for (const Group &n : options(classes.n))
       for (const Group &k : options(classes.k)) {
         std::optional<MatmulForm> form = formWith(classes, m, n, k);
-        if (form && (!best || form->m * form->n * form->k >
-                                  best->m * best->n * best->k))
+        if (form && (!best ||
+                     form->m * form->n * form->k > best->m * best->n * best->k))
           best = std::move(form);
       }
   return best;
@@ -171,8 +181,8 @@ MatmulMatch tpsp::matchMatmul(const IndexStructure &structure) {
   // A dot product, or a batch of matrix-vector products: a loop nest reads
   // every element once and is as fast as memory.
   bool vectors = classes->m.empty() || classes->n.empty();
-  if (vectors && (!classes->batch.empty() ||
-                  (classes->m.empty() && classes->n.empty())))
+  if (vectors &&
+      (!classes->batch.empty() || (classes->m.empty() && classes->n.empty())))
     return match;
 
   match.obstacle = MatmulObstacle::Layout;

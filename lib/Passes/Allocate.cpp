@@ -55,10 +55,8 @@ private:
         place(buffer);
     for (Operation *op : used) {
       auto buffer = cast<plan::BufferOp>(op);
-      if (buffer.getKind() == plan::temporaryKind &&
-          lastUse[buffer] == command)
-        layout.release(*buffer.getOffset(),
-                       plan::bytesOf(buffer.getType()));
+      if (buffer.getKind() == plan::temporaryKind && lastUse[buffer] == command)
+        layout.release(*buffer.getOffset(), plan::bytesOf(buffer.getType()));
     }
   }
 

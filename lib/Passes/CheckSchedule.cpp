@@ -85,7 +85,8 @@ private:
       return buffer.use_empty()
                  ? success()
                  : buffer.emitError("has no offset; run tpsp-allocate first");
-    if (beginOf(buffer) < 0 || endOf(buffer) > int64_t(*program.getArenaBytes()))
+    if (beginOf(buffer) < 0 ||
+        endOf(buffer) > int64_t(*program.getArenaBytes()))
       return buffer.emitError("lies outside the arena of ")
              << *program.getArenaBytes() << " bytes: [" << beginOf(buffer)
              << ", " << endOf(buffer) << ")";
@@ -99,14 +100,15 @@ private:
     auto stream = command->getAttrOfType<IntegerAttr>("stream");
     if (stream && stream.getInt() != 0)
       return command->emitError("is on stream ")
-             << stream.getInt() << ", but one-stream plans are all that can be "
-                                   "checked so far";
+             << stream.getInt()
+             << ", but one-stream plans are all that can be "
+                "checked so far";
     SmallVector<MemoryEffects::EffectInstance> effects;
     cast<MemoryEffectOpInterface>(command).getEffects(effects);
     for (const MemoryEffects::EffectInstance &effect : effects)
       if (effect.getValue() && isa<MemoryEffects::Read>(effect.getEffect()) &&
-          failed(checkHeld(command, plan::bufferOf(effect.getValue()),
-                           "is read")))
+          failed(
+              checkHeld(command, plan::bufferOf(effect.getValue()), "is read")))
         return failure();
     for (const MemoryEffects::EffectInstance &effect : effects)
       if (effect.getValue() && isa<MemoryEffects::Write>(effect.getEffect()) &&
@@ -120,10 +122,11 @@ private:
     if (memory.holds(buffer, beginOf(buffer), endOf(buffer)))
       return success();
     Operation *destroyer = memory.destroyer(buffer);
-    InFlightDiagnostic diag = at->emitError("a buffer ")
-                              << what
-                              << (destroyer ? " after another has overwritten it"
-                                            : " before anything has written it");
+    InFlightDiagnostic diag =
+        at->emitError("a buffer ")
+        << what
+        << (destroyer ? " after another has overwritten it"
+                      : " before anything has written it");
     diag.attachNote(buffer.getLoc()) << "the buffer is made here";
     if (destroyer)
       diag.attachNote(destroyer->getLoc()) << "the other is made here";

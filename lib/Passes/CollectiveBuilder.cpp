@@ -15,7 +15,7 @@ Value tpsp::createCollective(OpBuilder &builder, Location loc, Value value,
   state.addAttribute("axes", builder.getStrArrayAttr(axes));
   state.addAttribute("reason", builder.getStringAttr(reason));
   state.addAttribute("tensor", builder.getStringAttr(tensor));
-  state.addTypes(withPlacement(cast<RankedTensorType>(value.getType()),
-                               step.after, mesh));
+  state.addTypes(
+      withPlacement(cast<RankedTensorType>(value.getType()), step.after, mesh));
   return builder.create(state)->getResult(0);
 }

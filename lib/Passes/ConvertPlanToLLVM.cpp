@@ -41,8 +41,7 @@ public:
     i64 = b.getI64Type();
     i32 = b.getI32Type();
     record = LLVM::LLVMStructType::getLiteral(
-        context,
-        {i64, i64, pointer, i64, pointer, i64, pointer, pointer});
+        context, {i64, i64, pointer, i64, pointer, i64, pointer, pointer});
   }
 
   LogicalResult run() {
@@ -110,8 +109,8 @@ private:
              << callee.getValue() << " is not an LLVM function yet";
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfter(kernel);
-    auto type = LLVM::LLVMFunctionType::get(
-        LLVM::LLVMVoidType::get(context), {pointer, pointer, i64, i64});
+    auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
+                                            {pointer, pointer, i64, i64});
     auto entry = LLVM::LLVMFuncOp::create(b, kernel.getLoc(), name, type);
     Block *body = entry.addEntryBlock(b);
     b.setInsertionPointToStart(body);
@@ -239,8 +238,8 @@ struct ConvertPlanToLLVM
     : public tpsp::impl::ConvertPlanToLLVMBase<ConvertPlanToLLVM> {
   using Base::Base;
   void runOnOperation() override {
-    for (auto program : llvm::make_early_inc_range(
-             getOperation().getOps<plan::ProgramOp>()))
+    for (auto program :
+         llvm::make_early_inc_range(getOperation().getOps<plan::ProgramOp>()))
       if (failed(ProgramLowering(program).run()))
         return signalPassFailure();
     // What the mesh says is in the commands now.

@@ -71,15 +71,17 @@ public:
   }
 
 private:
-  /// A buffer holds a subscripted tensor of a type that the runtime computes in.
+  /// A buffer holds a subscripted tensor of a type that the runtime computes
+  /// in.
   LogicalResult checkTensors() {
     auto check = [](Value value) -> LogicalResult {
       Type type = value.getType();
       if (!getIdx(type))
         return emitError(value.getLoc(), "not a tensor with #tpsp.idx "
                                          "subscripts: ")
-               << type << "; write its index names: tensor<4x8xf32, "
-                          "#tpsp.idx<s, d>>";
+               << type
+               << "; write its index names: tensor<4x8xf32, "
+                  "#tpsp.idx<s, d>>";
       Type element = cast<RankedTensorType>(type).getElementType();
       if (element.isF32() || element.isBF16() || element.isF64())
         return success();
@@ -137,8 +139,8 @@ private:
 
   void createArguments(Block &body) {
     for (BlockArgument argument : body.getArguments()) {
-      bool isParameter =
-          function.getArgAttr(argument.getArgNumber(), paramAttrName) != nullptr;
+      bool isParameter = function.getArgAttr(argument.getArgNumber(),
+                                             paramAttrName) != nullptr;
       buffers[argument] = plan::BufferOp::create(
           b, argument.getLoc(), bufferType(argument.getType()),
           b.getStringAttr(isParameter ? plan::parameterKind : plan::inputKind),
@@ -174,11 +176,10 @@ private:
 
   plan::BufferOp copyOf(Value value, Value source) {
     plan::BufferOp target = temporary(value);
-    plan::SliceOp::create(b, value.getLoc(), source, target,
-                          b.getDenseI64ArrayAttr({}), b.getI64IntegerAttr(1),
-                          b.getI64IntegerAttr(elements(value.getType())),
-                          b.getI64IntegerAttr(0), DictionaryAttr(),
-                          b.getI64IntegerAttr(0));
+    plan::SliceOp::create(
+        b, value.getLoc(), source, target, b.getDenseI64ArrayAttr({}),
+        b.getI64IntegerAttr(1), b.getI64IntegerAttr(elements(value.getType())),
+        b.getI64IntegerAttr(0), DictionaryAttr(), b.getI64IntegerAttr(0));
     return target;
   }
 
@@ -221,15 +222,13 @@ private:
   }
 
   void noteLayout(Operation *op) {
-    remark::missed(op->getLoc(),
-                   remark::RemarkOpts::name("layout").category(
-                       "convert-tpsp-to-plan"))
+    remark::missed(op->getLoc(), remark::RemarkOpts::name("layout").category(
+                                     "convert-tpsp-to-plan"))
         << remark::reason("no layout of this product is a matrix without a "
                           "transpose copy; it runs as a loop nest")
         << remark::suggest("order the indices so that the summed ones, or the "
                            "kept ones, are innermost in each operand");
-    program->setAttr("layout_misses",
-                     b.getI64IntegerAttr(++layoutMisses));
+    program->setAttr("layout_misses", b.getI64IntegerAttr(++layoutMisses));
   }
 
   void flushIfUsedBy(Operation *op) {
@@ -404,8 +403,8 @@ private:
   /// there; `from`[r] is who holds that block before.
   void convertPermute(Operation *op, const CollectiveStep &step,
                       DenseI64ArrayAttr axes, DictionaryAttr ledger) {
-    AxisList before = placementOf(op->getOperand(0).getType(), mesh)
-                          .dims[*step.from];
+    AxisList before =
+        placementOf(op->getOperand(0).getType(), mesh).dims[*step.from];
     int64_t group = mesh.groupSize(step.axes);
     SmallVector<int64_t> from(group);
     for (int64_t receiver = 0; receiver < group; ++receiver) {
@@ -443,8 +442,7 @@ struct ConvertTpspToPlan
   using Base::Base;
   void runOnOperation() override {
     KernelLibrary library;
-    auto functions =
-        llvm::to_vector(getOperation().getOps<func::FuncOp>());
+    auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp function : functions) {
       if (function.isExternal())
         continue;

@@ -50,13 +50,11 @@ void decompose(Operation *root,
   }
 }
 
-struct DecomposeEarly
-    : public tpsp::impl::DecomposeEarlyBase<DecomposeEarly> {
+struct DecomposeEarly : public tpsp::impl::DecomposeEarlyBase<DecomposeEarly> {
   using Base::Base;
   void runOnOperation() override {
-    decompose(getOperation(), [](DecomposableOpInterface op) {
-      return op.decomposesEarly();
-    });
+    decompose(getOperation(),
+              [](DecomposableOpInterface op) { return op.decomposesEarly(); });
   }
 };
 

@@ -90,7 +90,9 @@ public:
   }
 
 private:
-  static bool isBackward(Operation *op) { return op->hasAttr(backwardAttrName); }
+  static bool isBackward(Operation *op) {
+    return op->hasAttr(backwardAttrName);
+  }
 
   /// {tpsp.name = name, relation = number}
   DictionaryAttr named(const Twine &name, StringRef relation, unsigned number) {
@@ -118,8 +120,8 @@ private:
       return;
     BlockArgument cotangent =
         body.addArgument(gradientType(result.getType()), result.getLoc());
-    argAttrs.push_back(named("g[" + tensorName(result) + "]",
-                             cotangentAttrName, number));
+    argAttrs.push_back(
+        named("g[" + tensorName(result) + "]", cotangentAttrName, number));
     contributions[result].push_back(cotangent);
   }
 
@@ -142,7 +144,8 @@ private:
     SmallVector<Value> gradients(op->getNumOperands());
     if (failed(indexed.buildAdjoint(builder, gradient, needed, gradients)))
       return failure();
-    for (auto [operand, gradient] : llvm::zip_equal(op->getOperands(), gradients))
+    for (auto [operand, gradient] :
+         llvm::zip_equal(op->getOperands(), gradients))
       if (gradient)
         contributions[operand].push_back(gradient);
     return success();
@@ -156,7 +159,8 @@ private:
       return {};
     Type wanted = gradientType(value.getType());
     if (parts.size() > 1)
-      return called(value, AddOp::create(builder, value.getLoc(), wanted, parts));
+      return called(value,
+                    AddOp::create(builder, value.getLoc(), wanted, parts));
     Value only = parts.front();
     if (only.getType() == wanted)
       return only;
@@ -229,8 +233,8 @@ private:
 struct DropPrimals : public tpsp::impl::DropPrimalsBase<DropPrimals> {
   using Base::Base;
   void runOnOperation() override {
-    for (auto function : llvm::make_early_inc_range(
-             getOperation().getOps<func::FuncOp>())) {
+    for (auto function :
+         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       std::string derived = (function.getSymName() + "_grad").str();
       if (getOperation().lookupSymbol<func::FuncOp>(derived))
         function.erase();

@@ -3,7 +3,8 @@
 using namespace mlir;
 
 LogicalResult tpsp::forEachFunction(
-    ModuleOp module, llvm::function_ref<LogicalResult(FunctionOpInterface)> visit) {
+    ModuleOp module,
+    llvm::function_ref<LogicalResult(FunctionOpInterface)> visit) {
   for (auto function :
        llvm::make_early_inc_range(module.getOps<FunctionOpInterface>())) {
     if (function.isExternal())

@@ -77,9 +77,8 @@ bool fuse(Operation *second, const Mesh &mesh) {
   OpBuilder builder(second);
   Value moved = source;
   for (const CollectiveStep &step : *direct) {
-    moved = createCollective(
-        builder, second->getLoc(), moved, step, mesh,
-        textOf(first, "reason"), textOf(first, "tensor"));
+    moved = createCollective(builder, second->getLoc(), moved, step, mesh,
+                             textOf(first, "reason"), textOf(first, "tensor"));
     if (second->hasAttr(backwardAttrName))
       moved.getDefiningOp()->setAttr(backwardAttrName, builder.getUnitAttr());
   }

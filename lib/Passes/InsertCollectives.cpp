@@ -33,8 +33,8 @@ public:
       std::string mnemonic = op->getName().stripDialect().str();
       if (drive.kind != Drive::Index)
         return "this " + mnemonic + " is done alike on all of " + axes;
-      std::string work = axes + " divides " + indexName(drive) + " of this " +
-                         mnemonic;
+      std::string work =
+          axes + " divides " + indexName(drive) + " of this " + mnemonic;
       return tensor.dimOf(drive.index) ? work
                                        : work + ", which the operand lacks";
     });
@@ -125,10 +125,10 @@ private:
         continue;
       builder.setInsertionPointAfter(op);
       const auto &tensor = placed.structure.results[i];
-      Value moved = move(op, result, comesOut, *wants,
-                         [&](const CollectiveStep &step) {
-                           return reasons.ofResult(tensor, step);
-                         });
+      Value moved =
+          move(op, result, comesOut, *wants, [&](const CollectiveStep &step) {
+            return reasons.ofResult(tensor, step);
+          });
       result.replaceUsesWithIf(moved, [&](OpOperand &use) {
         return !chain.contains(use.getOwner());
       });
@@ -174,8 +174,8 @@ private:
       builder.setInsertionPoint(op);
       OperationState state(op->getLoc(), op->getName());
       state.addOperands(operands);
-      state.addTypes(withoutPlacement(
-          cast<RankedTensorType>(op->getResult(0).getType())));
+      state.addTypes(
+          withoutPlacement(cast<RankedTensorType>(op->getResult(0).getType())));
       state.addAttributes(op->getDiscardableAttrDictionary().getValue());
       auto partial = cast<IndexedOpInterface>(builder.create(state));
       if (failed(visit(partial)))
@@ -196,15 +196,15 @@ private:
     std::optional<Transition> steps = planTransition(from, to);
     for (const CollectiveStep &step : *steps) {
       std::string why = reason(step);
-      value = createCollective(builder, op->getLoc(), value, step, mesh, why,
-                               name);
-      remark::passed(op->getLoc(), remark::RemarkOpts::name(tpsp::name(step.kind))
-                                       .category("tpsp-insert-collectives"))
+      value =
+          createCollective(builder, op->getLoc(), value, step, mesh, why, name);
+      remark::passed(op->getLoc(),
+                     remark::RemarkOpts::name(tpsp::name(step.kind))
+                         .category("tpsp-insert-collectives"))
           << remark::reason("{0}", why) << remark::metric("tensor", name);
       chain.insert(value.getDefiningOp());
       if (op->hasAttr(backwardAttrName))
-        value.getDefiningOp()->setAttr(backwardAttrName,
-                                       builder.getUnitAttr());
+        value.getDefiningOp()->setAttr(backwardAttrName, builder.getUnitAttr());
     }
     return value;
   }

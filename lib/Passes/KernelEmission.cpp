@@ -151,9 +151,8 @@ private:
       for (Operation *user : op->getUsers())
         if (loopOf.contains(user) && loopOf[user] != loopOf[op])
           crossing.insert(op->getResult(0));
-    llvm::stable_sort(loops, [](const Loop &x, const Loop &y) {
-      return x.stage < y.stage;
-    });
+    llvm::stable_sort(
+        loops, [](const Loop &x, const Loop &y) { return x.stage < y.stage; });
   }
 
   void findPositions() {
@@ -202,8 +201,8 @@ private:
     kernel.function.setPrivate();
     // Without this no loop would be vectorised.
     for (unsigned i = 0; i < buffers; ++i)
-      kernel.function.setArgAttr(
-          i, LLVM::LLVMDialect::getNoAliasAttrName(), b.getUnitAttr());
+      kernel.function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
+                                 b.getUnitAttr());
     Block *body = kernel.function.addEntryBlock();
     b.setInsertionPointToStart(body);
     unsigned next = 0;
@@ -289,9 +288,9 @@ private:
                              : OpFoldResult(b.getIndexAttr(index.extent)));
       shape.push_back(ranged ? ShapedType::kDynamic : index.extent);
     }
-    auto sliceType = cast<MemRefType>(
-        memref::SubViewOp::inferRankReducedResultType(shape, type, offsets,
-                                                      sizes, strides));
+    auto sliceType =
+        cast<MemRefType>(memref::SubViewOp::inferRankReducedResultType(
+            shape, type, offsets, sizes, strides));
     return rows[value] = memref::SubViewOp::create(b, loc, sliceType, source,
                                                    offsets, sizes, strides);
   }
@@ -378,14 +377,13 @@ private:
     const llvm::fltSemantics &semantics = element.getFloatSemantics();
     APFloat neutral = isMaximum(op) ? APFloat::getInf(semantics, true)
                                     : APFloat::getZero(semantics);
-    Value constant = arith::ConstantOp::create(
-        b, loc, FloatAttr::get(element, neutral));
+    Value constant =
+        arith::ConstantOp::create(b, loc, FloatAttr::get(element, neutral));
     linalg::FillOp::create(b, loc, constant, target);
   }
 
   /// A value between memory and arithmetic.
-  static Value converted(OpBuilder &inner, Location loc, Value value,
-                         Type to) {
+  static Value converted(OpBuilder &inner, Location loc, Value value, Type to) {
     auto from = cast<FloatType>(value.getType());
     auto target = cast<FloatType>(to);
     if (from == target)
@@ -399,8 +397,8 @@ private:
                 ArrayRef<LoopOpInterface> stored, ValueRange arguments) {
     llvm::DenseMap<Value, Value> scalar;
     for (auto [value, argument] : llvm::zip(read, arguments))
-      scalar[value] = converted(inner, loc, argument,
-                                computeType(argument.getType()));
+      scalar[value] =
+          converted(inner, loc, argument, computeType(argument.getType()));
     auto position = [&](StringRef name) -> Value {
       return positionOf(inner, loop, name);
     };

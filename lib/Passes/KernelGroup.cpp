@@ -17,8 +17,8 @@ SmallVector<LoopIndex> tpsp::loopIndices(Type type) {
   SmallVector<LoopIndex> indices;
   IdxAttr idx = getIdx(type);
   for (auto [name, extent, axes] :
-       llvm::zip_equal(idx.getNames(),
-                       cast<RankedTensorType>(type).getShape(), idx.getAxes()))
+       llvm::zip_equal(idx.getNames(), cast<RankedTensorType>(type).getShape(),
+                       idx.getAxes()))
     indices.push_back({name, extent, axes});
   return indices;
 }
@@ -92,6 +92,7 @@ void KernelGroup::add(LoopOpInterface op) {
   for (Type type : op->getOperandTypes())
     learn(type);
   learn(op->getResult(0).getType());
-  largest = std::max(largest, cast<RankedTensorType>(op->getResult(0).getType())
-                                  .getNumElements());
+  largest = std::max(
+      largest,
+      cast<RankedTensorType>(op->getResult(0).getType()).getNumElements());
 }

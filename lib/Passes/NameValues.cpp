@@ -97,8 +97,8 @@ private:
     auto location = dyn_cast<FileLineColLoc>(argument.getLoc());
     if (!location)
       return;
-    StringRef name = linesOf(location).argumentAt(location.getLine(),
-                                                  location.getColumn());
+    StringRef name =
+        linesOf(location).argumentAt(location.getLine(), location.getColumn());
     if (!name.empty())
       argument.setLoc(called(name, location));
   }

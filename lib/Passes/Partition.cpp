@@ -71,8 +71,8 @@ private:
       OpBuilder builder(op);
       for (auto [operand, result] :
            llvm::zip_equal(op->getOperands(), op->getResults()))
-        result.replaceAllUsesWith(RenameOp::create(
-            builder, op->getLoc(), result.getType(), operand));
+        result.replaceAllUsesWith(
+            RenameOp::create(builder, op->getLoc(), result.getType(), operand));
       op->erase();
     }
   }
@@ -82,10 +82,10 @@ private:
     IdxAttr idx = getIdx(type);
     if (!idx || idx.getLocal())
       return type;
-    auto localIdx = IdxAttr::get(type.getContext(), idx.getNames(),
-                                 idx.getAxes(), idx.getPending(),
-                                 idx.getPendingMax(), /*unplaced=*/false,
-                                 /*local=*/true);
+    auto localIdx =
+        IdxAttr::get(type.getContext(), idx.getNames(), idx.getAxes(),
+                     idx.getPending(), idx.getPendingMax(), /*unplaced=*/false,
+                     /*local=*/true);
     return RankedTensorType::get(
         localShape(tensor.getShape(), placementOf(type, mesh), mesh),
         tensor.getElementType(), localIdx);

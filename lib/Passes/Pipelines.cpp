@@ -75,19 +75,19 @@ void tpsp::registerPipelines() {
         buildLogicalPipeline(pm, options);
         buildCollectivePipeline(pm);
       });
-  PassPipelineRegistration<>(
-      "tpsp-explain",
-      "Print the program, forward and backward, in sharded einsum notation, and "
-      "the collective ledger",
-      [](OpPassManager &pm) {
-        PipelineOptions options;
-        options.grad = true;
-        pm.addPass(createNameValues());
-        buildLogicalPipeline(pm, options);
-        pm.addPass(createDropPrimals());
-        buildCollectivePipeline(pm);
-        pm.addPass(createPrintExplanation());
-      });
+  PassPipelineRegistration<>("tpsp-explain",
+                             "Print the program, forward and backward, in "
+                             "sharded einsum notation, and "
+                             "the collective ledger",
+                             [](OpPassManager &pm) {
+                               PipelineOptions options;
+                               options.grad = true;
+                               pm.addPass(createNameValues());
+                               buildLogicalPipeline(pm, options);
+                               pm.addPass(createDropPrimals());
+                               buildCollectivePipeline(pm);
+                               pm.addPass(createPrintExplanation());
+                             });
   PassPipelineRegistration<>("tpsp-llvm-pipeline",
                              "From a plan to the LLVM dialect",
                              buildLLVMPipeline);

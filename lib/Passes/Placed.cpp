@@ -10,9 +10,8 @@ Placed::Placed(IndexedOpInterface op, const Mesh &mesh)
   for (Type type : op->getOperandTypes())
     operands.push_back(placementOf(type, mesh));
   for (Type type : op->getResultTypes())
-    wanted.push_back(isUnplaced(type)
-                         ? std::nullopt
-                         : std::optional(placementOf(type, mesh)));
+    wanted.push_back(isUnplaced(type) ? std::nullopt
+                                      : std::optional(placementOf(type, mesh)));
 }
 
 static std::string argumentName(BlockArgument argument) {

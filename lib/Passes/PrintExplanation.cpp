@@ -28,7 +28,8 @@ public:
   void print() {
     printHeading();
     StringRef phase;
-    for (Operation &op : function.getFunctionBody().front().without_terminator()) {
+    for (Operation &op :
+         function.getFunctionBody().front().without_terminator()) {
       StringRef here = op.hasAttr(backwardAttrName) ? "backward" : "forward";
       if (here != phase)
         out << "\n" << here << "\n";
@@ -56,8 +57,8 @@ private:
   std::string nameOf(Value value) {
     if (auto *op = value.getDefiningOp(); op && isa<CollectiveOpInterface>(op))
       return nameOf(op->getOperand(cast<OpResult>(value).getResultNumber()));
-    bool named = isa<BlockArgument>(value) ||
-                 value.getLoc()->findInstanceOf<NameLoc>();
+    bool named =
+        isa<BlockArgument>(value) || value.getLoc()->findInstanceOf<NameLoc>();
     if (named)
       return tensorName(value);
     auto [entry, isNew] = numbers.try_emplace(value, numbers.size());
@@ -118,8 +119,8 @@ private:
     StringRef index = row.getAs<StringAttr>("index").getValue();
     if (!index.empty())
       out << " along " << index;
-    out << ", " << formatBytes(bytes) << " per rank: "
-        << row.getAs<StringAttr>("reason").getValue();
+    out << ", " << formatBytes(bytes)
+        << " per rank: " << row.getAs<StringAttr>("reason").getValue();
     if (auto file = op->getLoc()->findInstanceOf<FileLineColLoc>())
       out << " (" << file.getFilename().getValue() << ":" << file.getLine()
           << ")";

@@ -66,9 +66,9 @@ public:
     for (auto &[op, structure] : structures)
       for (Value result : op->getResults())
         if (isUnplaced(result.getType()))
-          result.setType(
-              withPlacement(cast<RankedTensorType>(result.getType()),
-                            Placement(getIdx(result).getRank()), mesh));
+          result.setType(withPlacement(cast<RankedTensorType>(result.getType()),
+                                       Placement(getIdx(result).getRank()),
+                                       mesh));
     return success();
   }
 
@@ -78,8 +78,9 @@ private:
     for (auto [i, argument] : llvm::enumerate(function.getArguments())) {
       if (isUnplaced(argument.getType()))
         return function->emitError("argument #")
-               << i << " is not placed ('?'); inputs and parameters are placed "
-                       "by who writes the program";
+               << i
+               << " is not placed ('?'); inputs and parameters are placed "
+                  "by who writes the program";
       if (getIdx(argument))
         types.push_back(argument.getType());
     }
@@ -116,7 +117,8 @@ private:
   }
 
   /// Operands' axes onto unplaced results.
-  LogicalResult forward(IndexedOpInterface op, const IndexStructure &structure) {
+  LogicalResult forward(IndexedOpInterface op,
+                        const IndexStructure &structure) {
     for (auto [result, tensor] :
          llvm::zip_equal(op->getResults(), structure.results)) {
       if (!isUnplaced(result.getType()))

@@ -39,7 +39,8 @@ private:
     auto [name, text] = entry.split('=');
     int64_t size = 0;
     if (text.getAsInteger(10, size) || size < 1)
-      return mesh.emitError("expected axis=size with a size of at least 1, not '")
+      return mesh.emitError(
+                 "expected axis=size with a size of at least 1, not '")
              << entry << "'";
     SmallVector<int64_t> all(mesh.getAxisSizes());
     for (auto [i, axis] :
@@ -59,8 +60,7 @@ private:
   }
 };
 
-struct SetElementType
-    : public tpsp::impl::SetElementTypeBase<SetElementType> {
+struct SetElementType : public tpsp::impl::SetElementTypeBase<SetElementType> {
   using Base::Base;
 
   void runOnOperation() override {

@@ -30,15 +30,15 @@ static int64_t endOfArguments(const rt::Manifest &manifest) {
   return end;
 }
 
-/// A rank's part of an argument. Of a sum, the first rank along the pending axes
-/// has all and the others nothing.
+/// A rank's part of an argument. Of a sum, the first rank along the pending
+/// axes has all and the others nothing.
 static rt::Status fillArgument(const rt::Rank &rank,
                                const rt::TensorSource &source,
                                const rt::Manifest &manifest,
                                const rt::ManifestTensor &tensor, void *memory) {
-  bool isFirst = std::all_of(
-      tensor.pending.begin(), tensor.pending.end(),
-      [&](int64_t axis) { return rank.coordinate(axis) == 0; });
+  bool isFirst =
+      std::all_of(tensor.pending.begin(), tensor.pending.end(),
+                  [&](int64_t axis) { return rank.coordinate(axis) == 0; });
   if (!isFirst && !tensor.pendingMax) {
     std::memset(memory, 0, tensor.bytes);
     return {};
@@ -140,9 +140,8 @@ llvm::Error tpsp::run::verify(const CompiledModel &model,
                               Progress &progress,
                               std::vector<rt::TensorError> &errors) {
   progress.phase("reference in f64");
-  auto function = *mlir::ModuleOp(model.logical.get())
-                        .getOps<mlir::func::FuncOp>()
-                        .begin();
+  auto function =
+      *mlir::ModuleOp(model.logical.get()).getOps<mlir::func::FuncOp>().begin();
   std::vector<reference::Tensor> arguments;
   std::vector<const rt::ManifestTensor *> results;
   for (const rt::ManifestTensor &tensor : model.manifest.tensors) {
@@ -160,8 +159,8 @@ llvm::Error tpsp::run::verify(const CompiledModel &model,
   std::vector<const reference::Tensor *> pointers;
   for (const reference::Tensor &argument : arguments)
     pointers.push_back(&argument);
-  auto values = evaluateReference(
-      function, pointers, [&](size_t done, size_t total) {
+  auto values =
+      evaluateReference(function, pointers, [&](size_t done, size_t total) {
         progress.detail(fmt::format("{}/{}", done, total));
       });
   if (!values)
@@ -171,8 +170,8 @@ llvm::Error tpsp::run::verify(const CompiledModel &model,
   // in the order in which they are made.
   for (const rt::ManifestTensor *tensor : results) {
     rt::TensorError error;
-    rt::Status status = rt::compareTensor(world, model.manifest, *tensor,
-                                          (*values)[tensor->number].data, error);
+    rt::Status status = rt::compareTensor(
+        world, model.manifest, *tensor, (*values)[tensor->number].data, error);
     if (!status.ok())
       return llvm::createStringError(status.message());
     errors.push_back(error);

@@ -87,10 +87,10 @@ static int runModel(const Options &options) {
   auto begin = Clock::now();
   CompileOptions compile{options.function, options.grad, options.dtype,
                          options.mesh};
-  auto model = compileModel(context, options.model, compile,
-                            [&](llvm::StringRef phase) {
-                              progress.phase("compiling: " + phase.str());
-                            });
+  auto model =
+      compileModel(context, options.model, compile, [&](llvm::StringRef phase) {
+        progress.phase("compiling: " + phase.str());
+      });
   if (!model) {
     progress.done();
     return fail(llvm::toString(model.takeError()));

@@ -26,7 +26,7 @@ private:
   void removeFree(std::map<int64_t, int64_t>::iterator range);
 
   int64_t end = 0;
-  std::map<int64_t, int64_t> freeByOffset; // offset -> size
+  std::map<int64_t, int64_t> freeByOffset;    // offset -> size
   std::multimap<int64_t, int64_t> freeBySize; // size -> offset
 };
 

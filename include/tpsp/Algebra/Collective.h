@@ -69,8 +69,9 @@ std::optional<Transition> planTransition(const Placement &from,
 struct TransitionCost {
   /// Collectives along single axes: one over several axes counts once for each,
   /// so that what is best on one axis does not depend on another. (Counted once
-  /// together, gathering a weight over tp too would be free where it is gathered
-  /// over fsdp, and TP+SP+FSDP would come to depend on the batch size.)
+  /// together, gathering a weight over tp too would be free where it is
+  /// gathered over fsdp, and TP+SP+FSDP would come to depend on the batch
+  /// size.)
   unsigned collectives = 0;
   int64_t bytes = 0;
 };

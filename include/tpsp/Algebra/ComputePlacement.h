@@ -80,8 +80,8 @@ llvm::SmallVector<Drive, 4> candidates(const PlacedOperation &operation,
 /// axes do not divide, a result wanted pending that is not. Axes that drive the
 /// same index stand in the order, of those that the tensors have, that costs
 /// least.
-std::optional<ComputePlacement>
-evaluate(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives);
+std::optional<ComputePlacement> evaluate(const PlacedOperation &operation,
+                                         llvm::ArrayRef<Drive> drives);
 
 /// The best legal choice. nullopt if there is none.
 std::optional<ComputePlacement>

@@ -24,7 +24,9 @@ struct Placement {
   Placement() = default;
   explicit Placement(unsigned rank) : dims(rank) {}
 
-  bool isPending(AxisId axis) const { return llvm::is_contained(pending, axis); }
+  bool isPending(AxisId axis) const {
+    return llvm::is_contained(pending, axis);
+  }
   /// The dimension that `axis` shards, if any.
   std::optional<unsigned> dimOf(AxisId axis) const;
   /// Whether `axis` shards a dimension or is pending.

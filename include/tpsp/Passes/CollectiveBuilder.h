@@ -10,9 +10,9 @@ namespace tpsp {
 /// operation's that asked for it, `reason` the rule, and `tensor` names the
 /// value: for the ledger.
 mlir::Value createCollective(mlir::OpBuilder &builder, mlir::Location loc,
-                             mlir::Value value,
-                             const CollectiveStep &step, const Mesh &mesh,
-                             llvm::StringRef reason, llvm::StringRef tensor);
+                             mlir::Value value, const CollectiveStep &step,
+                             const Mesh &mesh, llvm::StringRef reason,
+                             llvm::StringRef tensor);
 
 } // namespace tpsp
 

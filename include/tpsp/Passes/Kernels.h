@@ -53,11 +53,13 @@ public:
   llvm::ArrayRef<LoopIndex> getCommon() const { return common; }
   /// The indices of the grid: what is common but for the index that the widest
   /// tensor has innermost, which is worth a loop of its own.
-  llvm::SmallVector<LoopIndex> getGrid() const { return gridOf(common, widest); }
+  llvm::SmallVector<LoopIndex> getGrid() const {
+    return gridOf(common, widest);
+  }
 
 private:
-  static llvm::SmallVector<LoopIndex>
-  gridOf(llvm::ArrayRef<LoopIndex> common, mlir::RankedTensorType widest);
+  static llvm::SmallVector<LoopIndex> gridOf(llvm::ArrayRef<LoopIndex> common,
+                                             mlir::RankedTensorType widest);
   mlir::RankedTensorType widestWith(LoopOpInterface op) const;
   llvm::SmallVector<LoopIndex> commonWith(LoopOpInterface op) const;
 

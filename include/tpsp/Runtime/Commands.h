@@ -106,7 +106,8 @@ struct AllToAllCommand {
   int64_t dtype = 0;
   std::vector<int64_t> axes;
   bool gatherFirst = true;
-  int64_t a = 1, gather = 1, b = 1, scatter = 1, c = 1; // gather = I, scatter = J
+  int64_t a = 1, gather = 1, b = 1, scatter = 1,
+          c = 1; // gather = I, scatter = J
 
   Params encode() const;
   static bool decode(const int64_t *params, int64_t count,

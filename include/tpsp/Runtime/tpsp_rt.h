@@ -63,20 +63,20 @@ enum { TPSP_RT_SUM = 0, TPSP_RT_MAX = 1 };
  * asked for (KernelCommand in Commands.h). Work items are independent, so a
  * backend may split the grid over threads. */
 typedef void (*tpsp_rt_kernel_function)(void *const *buffers,
-                                        const int64_t *positions,
-                                        int64_t begin, int64_t end);
+                                        const int64_t *positions, int64_t begin,
+                                        int64_t end);
 
 /* One command: constant data in the compiled plan. */
 typedef struct tpsp_rt_command {
-  int64_t id;             /* index of the command in the plan, from 0; rises
-                             within a step, so a fall starts the next one */
-  int64_t stream;         /* 0 computes; others communicate */
-  const int64_t *params;  /* see Commands.h */
+  int64_t id;            /* index of the command in the plan, from 0; rises
+                            within a step, so a fall starts the next one */
+  int64_t stream;        /* 0 computes; others communicate */
+  const int64_t *params; /* see Commands.h */
   int64_t num_params;
   const int64_t *buffers; /* byte offsets into the rank's arena */
   int64_t num_buffers;
   tpsp_rt_kernel_function kernel; /* kernel commands only, else null */
-  const char *name;       /* for people: "all_gather %xn at gpt.mlir:12:8" */
+  const char *name; /* for people: "all_gather %xn at gpt.mlir:12:8" */
 } tpsp_rt_command;
 
 #define TPSP_RT_CALL(NAME)                                                     \

@@ -43,13 +43,12 @@ std::vector<int64_t> KernelOp::encode() {
   rt::KernelCommand command;
   command.grid = getGrid();
   for (auto position : getPositions().getAsRange<DenseI64ArrayAttr>())
-    command.positions.push_back({position[0],
-                                 list(position.asArrayRef().drop_front())});
+    command.positions.push_back(
+        {position[0], list(position.asArrayRef().drop_front())});
   return command.encode();
 }
 
-template <typename Op>
-static std::vector<int64_t> encodeShard(Op op) {
+template <typename Op> static std::vector<int64_t> encodeShard(Op op) {
   rt::ShardCommand command;
   command.dtype = elementOf(op.getSource());
   command.reduction = op.getReduction();

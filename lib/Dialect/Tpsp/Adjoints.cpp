@@ -76,13 +76,12 @@ struct Adjoint {
     for (Value factor : factors)
       sources.push_back(typeOf(factor));
     for (StringRef name : indexNames(like.getType()))
-      if (llvm::any_of(factors,
-                       [&](Value f) { return getIdx(f).dimOf(name); }))
+      if (llvm::any_of(factors, [&](Value f) { return getIdx(f).dimOf(name); }))
         carried.push_back(name);
     bool complete = carried.size() == getIdx(like).getRank();
-    RankedTensorType type = complete
-                                ? unplaced(like)
-                                : withoutPlacement(tensorOver(carried, sources));
+    RankedTensorType type =
+        complete ? unplaced(like)
+                 : withoutPlacement(tensorOver(carried, sources));
     Value product = EinsumOp::create(b, loc, type, factors);
     return complete ? product : map<BroadcastOp>(like, product);
   }
@@ -114,7 +113,8 @@ LogicalResult ReduceOp::buildAdjoint(OpBuilder &b, Value g, Needed,
   if (getKind() != "sum")
     return emitOpError("of kind \"")
            << getKind()
-           << "\" has no gradient; use a smooth maximum (tpsp.softmax), or keep "
+           << "\" has no gradient; use a smooth maximum (tpsp.softmax), or "
+              "keep "
               "it off the path from the differentiated arguments";
   Adjoint adjoint{b, getLoc()};
   gradients[0] = adjoint.map<BroadcastOp>(getOperand(0), g);
@@ -321,8 +321,7 @@ LogicalResult RopeOp::buildAdjoint(OpBuilder &b, Value g, Needed,
   return success();
 }
 
-LogicalResult AttentionOp::buildAdjoint(OpBuilder &, Value, Needed,
-                                        Gradients) {
+LogicalResult AttentionOp::buildAdjoint(OpBuilder &, Value, Needed, Gradients) {
   return emitOpError("is a composite; run tpsp-decompose before "
                      "differentiating");
 }
@@ -334,8 +333,8 @@ LogicalResult AttentionOp::buildAdjoint(OpBuilder &, Value, Needed,
 template <typename Inverse>
 static LogicalResult buildViewAdjoint(Operation *op, OpBuilder &b, Value g,
                                       Gradients gradients) {
-  gradients[0] = Inverse::create(b, op->getLoc(),
-                                 Adjoint::unplaced(op->getOperand(0)), g);
+  gradients[0] =
+      Inverse::create(b, op->getLoc(), Adjoint::unplaced(op->getOperand(0)), g);
   return success();
 }
 LogicalResult RenameOp::buildAdjoint(OpBuilder &b, Value g, Needed,

@@ -28,7 +28,8 @@ static LogicalResult verifyMove(Operation *op, Type from, Type to,
                                 const Mesh &mesh) {
   CollectiveKind kind = cast<CollectiveOpInterface>(op).getCollectiveKind();
   AxisList declared;
-  for (auto axis : op->getAttrOfType<ArrayAttr>("axes").getAsRange<StringAttr>()) {
+  for (auto axis :
+       op->getAttrOfType<ArrayAttr>("axes").getAsRange<StringAttr>()) {
     std::optional<AxisId> id = mesh.find(axis.getValue());
     if (!id)
       return op->emitOpError("names axis @")
@@ -60,8 +61,8 @@ LogicalResult tpsp::verifyCollectiveOp(Operation *op) {
     auto toType = cast<RankedTensorType>(to);
     bool sameTensor = getIdx(from).getNames() == getIdx(to).getNames() &&
                       fromType.getElementType() == toType.getElementType();
-    bool sameShape = getIdx(from).getLocal() ||
-                     fromType.getShape() == toType.getShape();
+    bool sameShape =
+        getIdx(from).getLocal() || fromType.getShape() == toType.getShape();
     if (!sameTensor || !sameShape) // (C2)
       return op->emitOpError("changes more than subscripts: ")
              << from << " to " << to;

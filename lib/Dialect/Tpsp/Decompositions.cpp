@@ -110,8 +110,7 @@ Value RopeOp::decompose(OpBuilder &b) {
     SmallVector<int64_t> shape(type.getShape());
     newNames.erase(newNames.begin() + dim);
     newNames.insert(newNames.begin() + dim, names.begin(), names.end());
-    newAxes.insert(newAxes.begin() + dim, names.size() - 1,
-                   b.getArrayAttr({}));
+    newAxes.insert(newAxes.begin() + dim, names.size() - 1, b.getArrayAttr({}));
     shape.erase(shape.begin() + dim);
     shape.insert(shape.begin() + dim, extents.begin(), extents.end());
     return RankedTensorType::get(
@@ -121,8 +120,7 @@ Value RopeOp::decompose(OpBuilder &b) {
   };
   Value halves =
       SplitOp::create(b, getLoc(), replaced({in, pair}, {2, pairs}), x);
-  RankedTensorType productType =
-      replaced({out, in, pair}, {2, 2, pairs});
+  RankedTensorType productType = replaced({out, in, pair}, {2, 2, pairs});
   RankedTensorType rotated = replaced({out, pair}, {2, pairs});
   RankedTensorType matrixType =
       tensorOver({getPosition(), out, in, pair}, {productType});
@@ -145,10 +143,9 @@ Value AttentionOp::decompose(OpBuilder &b) {
       names.push_back(name);
   names.push_back(getQuery());
   names.push_back(getKey());
-  RankedTensorType scoresType = withoutPlacement(
-      tensorOver(names, {parts.typeOf(q), parts.typeOf(k)}));
-  Value scores =
-      EinsumOp::create(b, getLoc(), scoresType, ValueRange{q, k});
+  RankedTensorType scoresType =
+      withoutPlacement(tensorOver(names, {parts.typeOf(q), parts.typeOf(k)}));
+  Value scores = EinsumOp::create(b, getLoc(), scoresType, ValueRange{q, k});
   Value weights = SoftmaxOp::create(
       b, getLoc(), scoresType, ValueRange{scores}, getKeyAttr(), getScaleAttr(),
       getCausal() ? getQueryAttr() : StringAttr());

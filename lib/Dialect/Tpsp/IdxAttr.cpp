@@ -29,7 +29,8 @@ std::optional<unsigned> IdxAttr::dimOf(StringRef name) const {
 }
 
 /// `@axis` one or more times, as many as there are.
-static ParseResult parseAxes(AsmParser &parser, SmallVectorImpl<StringAttr> &axes) {
+static ParseResult parseAxes(AsmParser &parser,
+                             SmallVectorImpl<StringAttr> &axes) {
   StringAttr axis;
   while (succeeded(parser.parseOptionalSymbolName(axis)))
     axes.push_back(axis);
@@ -107,8 +108,8 @@ Attribute IdxAttr::parse(AsmParser &parser, Type) {
       return {};
   }
   if (failed(verify([&] { return parser.emitError(loc); }, parts.names,
-                    parts.axes, parts.pending, parts.pendingMax,
-                    parts.unplaced, parts.local)))
+                    parts.axes, parts.pending, parts.pendingMax, parts.unplaced,
+                    parts.local)))
     return {};
   return IdxAttr::get(parser.getContext(), parts.names, parts.axes,
                       parts.pending, parts.pendingMax, parts.unplaced,

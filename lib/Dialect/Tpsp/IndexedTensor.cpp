@@ -15,9 +15,8 @@ IdxAttr tpsp::getIdx(Type type) {
 IdxAttr tpsp::getIdx(Value value) { return getIdx(value.getType()); }
 
 SmallVector<StringRef> tpsp::indexNames(Type type) {
-  return llvm::map_to_vector(getIdx(type).getNames(), [](StringAttr name) {
-    return name.getValue();
-  });
+  return llvm::map_to_vector(getIdx(type).getNames(),
+                             [](StringAttr name) { return name.getValue(); });
 }
 
 bool tpsp::isUnplaced(Type type) {

@@ -83,10 +83,10 @@ void MeshOp::print(OpAsmPrinter &printer) {
       printer << " : " << role.getValue();
   }
   printer << ">";
-  printer.printOptionalAttrDict(
-      (*this)->getAttrs(),
-      {SymbolTable::getSymbolAttrName(), getAxisNamesAttrName(),
-       getAxisSizesAttrName(), getAxisRolesAttrName()});
+  printer.printOptionalAttrDict((*this)->getAttrs(),
+                                {SymbolTable::getSymbolAttrName(),
+                                 getAxisNamesAttrName(), getAxisSizesAttrName(),
+                                 getAxisRolesAttrName()});
 }
 
 LogicalResult MeshOp::verify() {
@@ -104,11 +104,12 @@ LogicalResult MeshOp::verify() {
       return emitOpError("axis @")
              << name << " has size " << size << "; sizes are at least 1";
     if (!parseRole(roleAttr.getValue()))
-      return emitOpError("axis @") << name << " has role '"
-                                   << roleAttr.getValue()
-                                   << "'; roles are 'data' and 'model'";
+      return emitOpError("axis @")
+             << name << " has role '" << roleAttr.getValue()
+             << "'; roles are 'data' and 'model'";
   }
-  if (MeshOp first = findMesh(getOperation()); first && first != *this) { // (M3)
+  if (MeshOp first = findMesh(getOperation());
+      first && first != *this) { // (M3)
     InFlightDiagnostic diag =
         emitOpError("is the module's second mesh; a module has one");
     diag.attachNote(first.getLoc()) << "the first mesh is here";

@@ -98,8 +98,7 @@ SmallVector<StringRef> CausalMaskOp::getPositionIndices() {
 
 /// An index value as f64.
 static Value asF64(OpBuilder &b, Location loc, Value index) {
-  Value integer =
-      arith::IndexCastOp::create(b, loc, b.getI64Type(), index);
+  Value integer = arith::IndexCastOp::create(b, loc, b.getI64Type(), index);
   return arith::SIToFPOp::create(b, loc, b.getF64Type(), integer);
 }
 
@@ -107,10 +106,10 @@ Value RopeMatrixOp::emitScalar(OpBuilder &b, ValueRange, Position position) {
   // In f64: at position 10^5 an f32 angle is off by 0.01 rad.
   Location loc = getLoc();
   Value feature = asF64(b, loc, position(getFeature()));
-  double rate = -std::log(getTheta().convertToDouble()) /
-                static_cast<double>(getPairs());
-  Scalar frequency = exp(Scalar(b, loc, feature) *
-                         Scalar(b, loc, feature).constant(rate));
+  double rate =
+      -std::log(getTheta().convertToDouble()) / static_cast<double>(getPairs());
+  Scalar frequency =
+      exp(Scalar(b, loc, feature) * Scalar(b, loc, feature).constant(rate));
   Value angle =
       (Scalar(b, loc, asF64(b, loc, position(getPosition()))) * frequency)
           .get();

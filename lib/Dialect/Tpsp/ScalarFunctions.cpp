@@ -8,8 +8,8 @@ using namespace tpsp;
 
 Scalar Scalar::constant(double c) const {
   auto type = cast<FloatType>(value.getType());
-  return with(arith::ConstantOp::create(
-      *builder, loc, builder->getFloatAttr(type, c)));
+  return with(
+      arith::ConstantOp::create(*builder, loc, builder->getFloatAttr(type, c)));
 }
 Scalar Scalar::operator+(const Scalar &other) const {
   return with(arith::AddFOp::create(*builder, loc, value, other.value));
@@ -47,8 +47,8 @@ Scalar ifPositive(const Scalar &x, const Scalar &a, const Scalar &b) {
   Value positive =
       arith::CmpFOp::create(*x.builder, x.loc, arith::CmpFPredicate::OGT,
                             x.value, x.constant(0).value);
-  return x.with(arith::SelectOp::create(*x.builder, x.loc, positive, a.value,
-                                        b.value));
+  return x.with(
+      arith::SelectOp::create(*x.builder, x.loc, positive, a.value, b.value));
 }
 } // namespace tpsp
 
@@ -67,7 +67,8 @@ static constexpr double geluC = 0.79788456080286535588; // sqrt(2 / pi)
 static constexpr double geluA = 0.044715;
 
 static Scalar geluGate(const Scalar &x) {
-  Scalar u = x * (x.constant(2 * geluC) + x.constant(2 * geluC * geluA) * x * x);
+  Scalar u =
+      x * (x.constant(2 * geluC) + x.constant(2 * geluC * geluA) * x * x);
   return sigmoid(u);
 }
 static Scalar gelu(const Scalar &x) { return x * geluGate(x); }
@@ -107,9 +108,7 @@ static constexpr ScalarFunction functions[] = {
     {"square", [](const Scalar &x) { return x * x; },
      [](const Scalar &x) { return x.constant(2) * x; }},
     {"sigmoid", sigmoid,
-     [](const Scalar &x) {
-       return sigmoid(x) * (x.constant(1) - sigmoid(x));
-     }},
+     [](const Scalar &x) { return sigmoid(x) * (x.constant(1) - sigmoid(x)); }},
     {"relu", [](const Scalar &x) { return ifPositive(x, x, x.constant(0)); },
      [](const Scalar &x) {
        return ifPositive(x, x.constant(1), x.constant(0));

@@ -33,9 +33,9 @@ LogicalResult verifyAxesKnown(Operation *op, ArrayRef<Type> types,
   auto check = [&](unsigned tensor, StringAttr axis) -> LogicalResult {
     if (mesh.find(axis.getValue()))
       return success();
-    InFlightDiagnostic diag =
-        op->emitOpError() << roleOf(op, tensor) << " is on axis @"
-                          << axis.getValue();
+    InFlightDiagnostic diag = op->emitOpError()
+                              << roleOf(op, tensor) << " is on axis @"
+                              << axis.getValue();
     if (mesh.numAxes() == 0)
       return diag << ", but the module has no mesh; declare one: tpsp.mesh "
                      "@mesh <"
@@ -77,8 +77,8 @@ LogicalResult verifyEven(Operation *op, ArrayRef<Type> types,
     return op->emitOpError()
            << "index '" << idx.getNames()[*dim].getValue() << "' of "
            << roleOf(op, tensor) << " has extent " << extent
-           << ", which its axes (" << mesh.names(placement.dims[*dim])
-           << ": " << group << " ranks) do not divide; pad it to "
+           << ", which its axes (" << mesh.names(placement.dims[*dim]) << ": "
+           << group << " ranks) do not divide; pad it to "
            << (extent + group - 1) / group * group
            << " or choose a mesh that divides it";
   }
@@ -90,15 +90,17 @@ LogicalResult verifyExtents(Operation *op, ArrayRef<Type> types) {
   llvm::StringMap<std::pair<int64_t, unsigned>> seen; // extent, tensor
   for (auto [tensor, type] : llvm::enumerate(types)) {
     ArrayRef<int64_t> shape = cast<RankedTensorType>(type).getShape();
-    for (auto [name, extent] : llvm::zip_equal(getIdx(type).getNames(), shape)) {
+    for (auto [name, extent] :
+         llvm::zip_equal(getIdx(type).getNames(), shape)) {
       auto [entry, isNew] =
           seen.try_emplace(name.getValue(), extent, unsigned(tensor));
       if (isNew || entry->second.first == extent)
         continue;
       return op->emitOpError()
              << "index '" << name.getValue() << "' has extent "
-             << entry->second.first << " on " << roleOf(op, entry->second.second)
-             << " but " << extent << " on " << roleOf(op, tensor)
+             << entry->second.first << " on "
+             << roleOf(op, entry->second.second) << " but " << extent << " on "
+             << roleOf(op, tensor)
              << "; one name means one extent: rename one of them "
                 "(tpsp.rename)";
     }
@@ -255,7 +257,8 @@ static LogicalResult verifyHasIndex(Operation *op, unsigned operand,
     return success();
   return op->emitOpError() << attribute << " = \"" << name
                            << "\" is not an index of operand #" << operand
-                           << ", [" << subscripts(op->getOperand(operand).getType())
+                           << ", ["
+                           << subscripts(op->getOperand(operand).getType())
                            << "]";
 }
 
@@ -263,9 +266,9 @@ static LogicalResult verifyLacksIndex(Operation *op, Value tensor,
                                       StringRef name, StringRef what) {
   if (!getIdx(tensor).dimOf(name))
     return success();
-  return op->emitOpError()
-         << what << " carries index '" << name << "', which it must not; "
-         << "give it another name (tpsp.rename)";
+  return op->emitOpError() << what << " carries index '" << name
+                           << "', which it must not; "
+                           << "give it another name (tpsp.rename)";
 }
 
 LogicalResult EinsumOp::verify() { return verifyCount(*this, 1, 2); } // (E1)
@@ -317,8 +320,8 @@ LogicalResult RopeOp::verify() {
       failed(verifyHasIndex(*this, 0, getFeature(), "feature")))
     return failure();
   if (getPosition() == getFeature())
-    return emitOpError("position and feature are both \"") << getFeature()
-                                                           << "\"";
+    return emitOpError("position and feature are both \"")
+           << getFeature() << "\"";
   auto type = cast<RankedTensorType>(getOperand(0).getType());
   int64_t extent = type.getDimSize(*getIdx(type).dimOf(getFeature()));
   if (extent % 2 != 0)

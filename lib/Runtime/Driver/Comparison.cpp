@@ -56,8 +56,8 @@ double element(const void *memory, int64_t dtype, int64_t i) {
 }
 
 /// A rank's part, copied out if its memory is not the host's.
-Status partOf(Rank &rank, const ManifestTensor &tensor,
-              std::vector<char> &copy, const void *&memory) {
+Status partOf(Rank &rank, const ManifestTensor &tensor, std::vector<char> &copy,
+              const void *&memory) {
   memory = rank.hostAddress(tensor.offset);
   if (memory)
     return {};

@@ -20,8 +20,7 @@ using namespace tpsp;
 
 template <typename... Args>
 static llvm::Error error(const char *format, const Args &...args) {
-  return llvm::createStringError(
-      llvm::formatv(format, args...).str().c_str());
+  return llvm::createStringError(llvm::formatv(format, args...).str().c_str());
 }
 
 /// What keeps a file from being a model, as far as its first bytes tell.
@@ -146,13 +145,11 @@ tpsp::compileModel(MLIRContext &context, StringRef path,
 
   CompiledModel result;
   result.logical = module.clone();
-  if (llvm::Error e = run("inserting collectives", [](PassManager &pm) {
-        buildCollectivePipeline(pm);
-      }))
+  if (llvm::Error e = run("inserting collectives",
+                          [](PassManager &pm) { buildCollectivePipeline(pm); }))
     return e;
-  if (llvm::Error e = run("planning", [](PassManager &pm) {
-        buildPlanPipeline(pm);
-      }))
+  if (llvm::Error e =
+          run("planning", [](PassManager &pm) { buildPlanPipeline(pm); }))
     return e;
   result.manifest = manifestOf(module, program);
   result.plan = std::move(*parsed);

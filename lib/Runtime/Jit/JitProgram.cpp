@@ -20,7 +20,8 @@ JitProgram::~JitProgram() = default;
 
 /// The runtime's calls by name, so that nothing depends on what the executable
 /// exports.
-static llvm::orc::SymbolMap runtimeSymbols(llvm::orc::MangleAndInterner mangle) {
+static llvm::orc::SymbolMap
+runtimeSymbols(llvm::orc::MangleAndInterner mangle) {
   llvm::orc::SymbolMap symbols;
 #define TPSP_RT_CALL(NAME)                                                     \
   symbols[mangle("tpsp_rt_" #NAME)] = {                                        \

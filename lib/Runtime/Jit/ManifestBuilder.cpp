@@ -82,9 +82,8 @@ rt::Manifest tpsp::manifestOf(ModuleOp module, StringRef name) {
   auto program = module.lookupSymbol<plan::ProgramOp>(name);
   rt::Manifest manifest;
   manifest.program = name.str();
-  for (auto [axis, size] :
-       llvm::zip_equal(program.getAxes().getAsRange<StringAttr>(),
-                       program.getSizes()))
+  for (auto [axis, size] : llvm::zip_equal(
+           program.getAxes().getAsRange<StringAttr>(), program.getSizes()))
     manifest.mesh.push_back({axis.getValue().str(), size});
   manifest.arenaBytes = program.getArenaBytes().value_or(0);
   if (auto misses = program->getAttrOfType<IntegerAttr>("layout_misses"))

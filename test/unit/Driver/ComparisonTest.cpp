@@ -152,8 +152,8 @@ TEST_F(ComparisonTest, SummandsAreAddedUp) {
   ManifestTensor x = tensor({2}, {{}});
   x.pending = {1};
   for (int64_t rank = 0; rank < 4; ++rank)
-    holdOn(rank, x, rank % 2 ? std::vector<float>{1, 2}
-                             : std::vector<float>{10, 20});
+    holdOn(rank, x,
+           rank % 2 ? std::vector<float>{1, 2} : std::vector<float>{10, 20});
   EXPECT_EQ(compare(x, {11, 22}).relative, 0);
 }
 

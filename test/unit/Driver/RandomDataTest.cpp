@@ -42,7 +42,8 @@ TEST(RandomDataTest, InputsHaveUnitVariance) {
 }
 
 TEST(RandomDataTest, WeightsAreSmallAndGainsAroundOne) {
-  auto weight = RandomTensor(named("w", Kind::Parameter, {200, 500}), 0).whole();
+  auto weight =
+      RandomTensor(named("w", Kind::Parameter, {200, 500}), 0).whole();
   EXPECT_NEAR(mean(weight), 0, 0.001);
   EXPECT_NEAR(deviation(weight), 0.02, 0.001);
   auto gain = RandomTensor(named("g", Kind::Parameter, {100000}), 0).whole();

@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 
 using namespace tpsp::rt;
-using testing::ElementsAre;
 using testing::Each;
+using testing::ElementsAre;
 
 using Positions = std::vector<int64_t>;
 
@@ -67,11 +67,13 @@ TEST(ShardTest, RanksCoverTheTensorOncePerReplica) {
     std::vector<int64_t> shape;
     std::vector<std::vector<int64_t>> axes;
     int replicas;
-  } cases[] = {
-      {{12}, {{0, 1}}, 1},          {{12}, {{1, 0}}, 1},
-      {{4, 3, 6}, {{0}, {}, {1}}, 1}, {{4, 3, 6}, {{}, {1}, {0}}, 1},
-      {{4, 3, 6}, {{}, {1}, {}}, 2},  {{4, 3, 6}, {{}, {}, {0}}, 3},
-      {{1, 6, 1}, {{}, {1, 0}, {}}, 1}};
+  } cases[] = {{{12}, {{0, 1}}, 1},
+               {{12}, {{1, 0}}, 1},
+               {{4, 3, 6}, {{0}, {}, {1}}, 1},
+               {{4, 3, 6}, {{}, {1}, {0}}, 1},
+               {{4, 3, 6}, {{}, {1}, {}}, 2},
+               {{4, 3, 6}, {{}, {}, {0}}, 3},
+               {{1, 6, 1}, {{}, {1, 0}, {}}, 1}};
   for (const auto &each : cases) {
     ManifestTensor tensor = testTensor(mesh, each.shape, each.axes);
     int64_t elements = 1;

@@ -44,21 +44,21 @@ Example::Example(const std::string &name, Stage stage, int64_t ranks)
   auto parsed =
       parseSourceFile<ModuleOp>(TPSP_EXAMPLES "/" + name + ".mlir", &context);
   bool compiled = parsed && run(*parsed, [&](OpPassManager &pm) {
-    if (ranks > 0) {
-      SetMeshOptions mesh;
-      mesh.sizes.push_back("tp=" + std::to_string(ranks));
-      pm.addPass(createSetMesh(std::move(mesh)));
-    }
-    PipelineOptions options;
-    options.grad = true;
-    buildLogicalPipeline(pm, options);
-    pm.addPass(createDropPrimals());
-    buildCollectivePipeline(pm);
-    if (stage == Stage::Plan)
-      return buildPlanPipeline(pm);
-    pm.addPass(createPartition());
-    pm.addPass(createDecomposeLate());
-  });
+                    if (ranks > 0) {
+                      SetMeshOptions mesh;
+                      mesh.sizes.push_back("tp=" + std::to_string(ranks));
+                      pm.addPass(createSetMesh(std::move(mesh)));
+                    }
+                    PipelineOptions options;
+                    options.grad = true;
+                    buildLogicalPipeline(pm, options);
+                    pm.addPass(createDropPrimals());
+                    buildCollectivePipeline(pm);
+                    if (stage == Stage::Plan)
+                      return buildPlanPipeline(pm);
+                    pm.addPass(createPartition());
+                    pm.addPass(createDecomposeLate());
+                  });
   if (compiled)
     owner = std::move(parsed);
 }
@@ -74,7 +74,6 @@ bool Example::acceptsAfter(
     llvm::function_ref<void(ArrayRef<Operation *>)> change) {
   OwningOpRef<ModuleOp> copy(module().clone());
   change(commandsOf(*copy));
-  return run(*copy, [](OpPassManager &pm) {
-    pm.addPass(createCheckSchedule());
-  });
+  return run(*copy,
+             [](OpPassManager &pm) { pm.addPass(createCheckSchedule()); });
 }

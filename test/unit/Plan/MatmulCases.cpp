@@ -28,7 +28,8 @@ static std::vector<Order> ordersOf(const std::vector<unsigned> &carriers,
   return orders;
 }
 
-static Tensor tensorOf(const Order &order, const std::vector<int64_t> &extents) {
+static Tensor tensorOf(const Order &order,
+                       const std::vector<int64_t> &extents) {
   Tensor tensor;
   for (IndexId index : order) {
     tensor.indices.push_back(index);

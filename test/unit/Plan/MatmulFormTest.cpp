@@ -11,13 +11,20 @@ struct Tally {
 
 static void count(MatmulObstacle obstacle, Tally &tally) {
   switch (obstacle) {
-  case MatmulObstacle::None: ++tally.none; return;
-  case MatmulObstacle::NotAProduct: ++tally.notAProduct; return;
-  case MatmulObstacle::Layout: ++tally.layout; return;
+  case MatmulObstacle::None:
+    ++tally.none;
+    return;
+  case MatmulObstacle::NotAProduct:
+    ++tally.notAProduct;
+    return;
+  case MatmulObstacle::Layout:
+    ++tally.layout;
+    return;
   }
 }
 
-static void checkValue(const IndexStructure &structure, const MatmulForm &form) {
+static void checkValue(const IndexStructure &structure,
+                       const MatmulForm &form) {
   Numbers first = testData(structure.operands[0], 1);
   Numbers second = testData(structure.operands[1], 2);
   Numbers expected = evaluateEinsum(structure, first, second);

@@ -1,5 +1,5 @@
-// A wrong plan is caught: any one command of a compiled example that is missing,
-// or comes too late, is found by tpsp-check-schedule.
+// A wrong plan is caught: any one command of a compiled example that is
+// missing, or comes too late, is found by tpsp-check-schedule.
 #include "ExamplePlan.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,8 @@ protected:
   }
 
   /// Expects that the plan without any one of the commands that `applies` to is
-  /// rejected for a buffer that nothing has written. Returns how many there are.
+  /// rejected for a buffer that nothing has written. Returns how many there
+  /// are.
   template <typename Applies> int expectNeeded(Applies applies) {
     std::vector<Operation *> commands = commandsOf(plan->module());
     int count = 0;
@@ -30,9 +31,10 @@ protected:
       if (!applies(commands[i]))
         continue;
       ++count;
-      EXPECT_FALSE(plan->acceptsAfter(
-          [&](ArrayRef<Operation *> copies) { copies[i]->erase(); }))
-          << descriptions[i] << ", command " << i;
+      EXPECT_FALSE(plan->acceptsAfter([&](ArrayRef<Operation *> copies) {
+        copies[i]->erase();
+      })) << descriptions[i]
+          << ", command " << i;
       EXPECT_THAT(plan->takeMessages(),
                   testing::HasSubstr("before anything has written it"));
     }

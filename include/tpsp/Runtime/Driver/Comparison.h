@@ -29,8 +29,8 @@ Status compareTensor(World &world, const Manifest &manifest,
 
 /// A result that is exactly zero in mathematics (the gradient of a key's bias
 /// under softmax) is rounding noise in the reference too, and no error relative
-/// to noise means anything. Where a reference's rms is below 1e-9 of the largest
-/// result's, the error is taken relative to the latter.
+/// to noise means anything. Where a reference's rms is below 1e-9 of the
+/// largest result's, the error is taken relative to the latter.
 void rescaleZeros(std::vector<TensorError> &errors);
 
 } // namespace tpsp::rt
