@@ -53,3 +53,27 @@ LogicalResult ViewOp::verify() {
     return success();
   return emitOpError("changes the number of bytes");
 }
+
+LogicalResult tpsp::plan::verifyCommand(Operation *op) {
+  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+    if (!bufferOf(operand))
+      return op->emitOpError("operand #")
+             << i << " is neither a plan.buffer nor a view of one";
+  return success();
+}
+
+LogicalResult MatmulOp::verify() {
+  if (getSizes().size() != 3 || getLeading().size() != 3)
+    return emitOpError("needs three sizes (m, n, k) and three leading "
+                       "dimensions, not ")
+           << getSizes().size() << " and " << getLeading().size();
+  if (getBatch().size() % 4 != 0 || getAccumulate().size() % 4 != 0)
+    return emitOpError("loops are of four numbers each: extent and strides");
+  return success();
+}
+
+LogicalResult AllToAllOp::verify() {
+  if (getExtents().size() == 5)
+    return success();
+  return emitOpError("needs five extents, not ") << getExtents().size();
+}

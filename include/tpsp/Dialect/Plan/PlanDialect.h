@@ -31,6 +31,9 @@ int64_t runtimeType(mlir::Type elementType);
 /// Bytes of a buffer.
 int64_t bytesOf(mlir::Type memref);
 
+/// What CommandOpInterface asks of every command.
+mlir::LogicalResult verifyCommand(mlir::Operation *op);
+
 } // namespace tpsp::plan
 
 #include "tpsp/Dialect/Plan/PlanDialect.h.inc"

@@ -74,8 +74,10 @@ def Plan_CommandOpInterface : OpInterface<"CommandOpInterface"> {
   let cppNamespace = "::tpsp::plan";
   let description = [{
     A command: which runtime call it is, and the call's integers. What it reads
-    and writes are its memory effects on buffers.
+    and writes are its memory effects on buffers: its operands are buffers of the
+    program or views of them, which is verified.
   }];
+  let verify = [{ return ::tpsp::plan::verifyCommand($_op); }];
   let methods = [
     InterfaceMethod<"The call, a line of tpsp_rt_calls.def.",
       "::llvm::StringRef", "getCall">,
@@ -106,6 +108,7 @@ def Plan_MatmulOp : Plan_CommandOp<"matmul"> {
     `sizes` is m, n, k; `leading` lda, ldb, ldc. `batch` and `accumulate` are
     loops of four numbers each: extent, and the strides in a, b and c.
   }];
+  let hasVerifier = 1;
   let arguments = (ins Arg<AnyStaticShapeMemRef, "", [MemRead]>:$a,
                        Arg<AnyStaticShapeMemRef, "", [MemRead]>:$b,
                        Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$c,
@@ -181,6 +184,7 @@ def Plan_AllToAllOp : Plan_CommandOp<"all_to_all"> {
   let description = [{
     `extents` is a, gather, b, scatter, c of AllToAllCommand.
   }];
+  let hasVerifier = 1;
   let arguments = (ins Arg<AnyStaticShapeMemRef, "", [MemRead]>:$source,
                        Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$target,
                        DenseI64ArrayAttr:$axes, BoolAttr:$gather_first,
