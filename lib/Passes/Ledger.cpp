@@ -12,8 +12,7 @@ CollectiveStep tpsp::stepOf(CollectiveOpInterface op, const Mesh &mesh) {
   return steps->front();
 }
 
-/// Bytes of one rank's part.
-static int64_t localBytes(Type type, const Mesh &mesh) {
+int64_t tpsp::localBytes(Type type, const Mesh &mesh) {
   auto tensor = cast<RankedTensorType>(type);
   int64_t bytes = tensor.getNumElements() * tensor.getElementTypeBitWidth() / 8;
   if (getIdx(type).getLocal())

@@ -24,10 +24,13 @@ void tpsp::buildLogicalPipeline(OpPassManager &pm,
   pm.addPass(createCSEPass());
 }
 
-void tpsp::buildCollectivePipeline(OpPassManager &pm) {
+void tpsp::buildCollectivePipeline(OpPassManager &pm,
+                                   const PipelineOptions &options) {
   pm.addPass(createInsertCollectives());
   pm.addPass(createFuseCollectives());
-  pm.addPass(createBucketCollectives());
+  BucketCollectivesOptions buckets;
+  buckets.bytes = options.bucketBytes;
+  pm.addPass(createBucketCollectives(buckets));
 }
 
 void tpsp::buildPlanPipeline(OpPassManager &pm) {
@@ -66,14 +69,14 @@ void tpsp::registerPipelines() {
       "tpsp-pipeline", "From a model to its plan",
       [](OpPassManager &pm, const PipelineOptions &options) {
         buildLogicalPipeline(pm, options);
-        buildCollectivePipeline(pm);
+        buildCollectivePipeline(pm, options);
         buildPlanPipeline(pm);
       });
   PassPipelineRegistration<PipelineOptions>(
       "tpsp-collective-pipeline", "From a model to its collectives",
       [](OpPassManager &pm, const PipelineOptions &options) {
         buildLogicalPipeline(pm, options);
-        buildCollectivePipeline(pm);
+        buildCollectivePipeline(pm, options);
       });
   PassPipelineRegistration<>("tpsp-explain",
                              "Print the program, forward and backward, in "
@@ -85,7 +88,7 @@ void tpsp::registerPipelines() {
                                pm.addPass(createNameValues());
                                buildLogicalPipeline(pm, options);
                                pm.addPass(createDropPrimals());
-                               buildCollectivePipeline(pm);
+                               buildCollectivePipeline(pm, options);
                                pm.addPass(createPrintExplanation());
                              });
   PassPipelineRegistration<>("tpsp-llvm-pipeline",

@@ -56,6 +56,17 @@ static CLI::Validator positive() {
   return {check, "POSITIVE"};
 }
 
+/// A number from 0 up, of a size that there may be.
+static CLI::Validator notNegative() {
+  auto check = [](const std::string &text) -> std::string {
+    double number = 0;
+    if (CLI::detail::lexical_cast(text, number) && number >= 0 && number < 1e9)
+      return "";
+    return "expected a number from 0 to 1e9, not '" + text + "'";
+  };
+  return {check, "NUMBER"};
+}
+
 /// "tp=4". Which axes there are, the module says.
 static CLI::Validator axisSize() {
   auto check = [](const std::string &text) -> std::string {
@@ -170,6 +181,10 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
                  "Communication beside computation: off; on is not in this "
                  "build")
       ->check(CLI::IsMember({"off", "on"}))
+      ->capture_default_str();
+  app.add_option("--bucket-mib", options.bucketMib,
+                 "Reduce gradients in buckets of this many MiB; 0: each alone")
+      ->check(notNegative())
       ->capture_default_str();
   app.add_flag("--quiet", options.quiet, "Print errors only");
   std::string ignored;

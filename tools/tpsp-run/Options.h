@@ -19,6 +19,7 @@ struct Options {
   uint64_t seed = 0;
   std::string strategy = "as-written";
   std::string overlap = "off";
+  double bucketMib = 25;
   int threads = 0;
   double timeout = 30;
   bool verify = false;

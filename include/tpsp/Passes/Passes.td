@@ -117,12 +117,18 @@ def FuseCollectives
 
 def BucketCollectives
     : Pass<"tpsp-bucket-collectives", "::mlir::ModuleOp"> {
-  let summary = "Reduce tensors that only the function's result waits for together";
+  let summary = "Reduce several tensors in one collective";
   let description = [{
-    All-reduces over the same axes whose results are only returned (gradients of
-    replicated parameters) become one all-reduce of several tensors, at the end
-    of the function.
+    All-reduces over the same axes that do not wait for each other become one
+    all-reduce of several tensors, where the last of them is ready: gradients
+    that are only returned among themselves, others where no user stands
+    between. A bucket holds at most `bytes` of what one rank reduces, or one
+    tensor.
   }];
+  let options = [
+    Option<"bytes", "bytes", "int64_t", /*default=*/"25 << 20",
+           "Size of a bucket; 0 is one for each tensor">
+  ];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 

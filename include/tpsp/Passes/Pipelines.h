@@ -11,13 +11,18 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
   Option<bool> grad{*this, "grad",
                     llvm::cl::desc("Add the backward pass of every function"),
                     llvm::cl::init(false)};
+  Option<int64_t> bucketBytes{
+      *this, "bucket-bytes",
+      llvm::cl::desc("Size of a bucket of reductions; 0 is one per tensor"),
+      llvm::cl::init(25 << 20)};
 };
 
 /// A model as written -> placed, differentiated on request; still logical.
 void buildLogicalPipeline(mlir::OpPassManager &pm,
                           const PipelineOptions &options);
 /// Logical -> with collectives, global shapes.
-void buildCollectivePipeline(mlir::OpPassManager &pm);
+void buildCollectivePipeline(mlir::OpPassManager &pm,
+                             const PipelineOptions &options);
 /// With collectives -> plan, allocated and checked.
 void buildPlanPipeline(mlir::OpPassManager &pm);
 /// Plan -> LLVM dialect: kernels first, then the programs that name them.

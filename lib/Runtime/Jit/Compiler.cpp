@@ -129,9 +129,10 @@ tpsp::compileModel(MLIRContext &context, StringRef path,
     }
     pm.addPass(createNameValues());
   };
+  PipelineOptions pipeline;
+  pipeline.grad = options.grad;
+  pipeline.bucketBytes = options.bucketBytes;
   auto place = [&](PassManager &pm) {
-    PipelineOptions pipeline;
-    pipeline.grad = options.grad;
     buildLogicalPipeline(pm, pipeline);
     if (options.grad)
       pm.addPass(createDropPrimals());
@@ -145,8 +146,10 @@ tpsp::compileModel(MLIRContext &context, StringRef path,
 
   CompiledModel result;
   result.logical = module.clone();
-  if (llvm::Error e = run("inserting collectives",
-                          [](PassManager &pm) { buildCollectivePipeline(pm); }))
+  auto communicate = [&](PassManager &pm) {
+    buildCollectivePipeline(pm, pipeline);
+  };
+  if (llvm::Error e = run("inserting collectives", communicate))
     return e;
   if (llvm::Error e =
           run("planning", [](PassManager &pm) { buildPlanPipeline(pm); }))

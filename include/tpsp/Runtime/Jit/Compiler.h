@@ -27,6 +27,8 @@ struct CompileOptions {
   std::string dtype;
   /// "tp=4" entries that replace the mesh's sizes.
   std::vector<std::string> mesh;
+  /// Size of a bucket of reductions; 0 is one for each tensor.
+  int64_t bucketBytes = 25 << 20;
 };
 
 /// Told the name of each phase as it begins.
