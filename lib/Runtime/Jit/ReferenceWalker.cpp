@@ -183,6 +183,15 @@ static Tensor evaluate(AttentionOp op, Evaluation &e) {
       op.getCausal(), e.indices, &e.error);
 }
 
+static Tensor evaluate(TakeOp op, Evaluation &e) {
+  return reference::take(e.operand(0), op.getIndex().str(), op.getAt(),
+                         &e.error);
+}
+
+static Tensor evaluate(StackOp op, Evaluation &e) {
+  return reference::stack(e.operands, op.getIndex().str(), e.indices, &e.error);
+}
+
 /// Views and changes of placement: the same elements in the same order.
 static Tensor evaluateView(Evaluation &e) {
   return reference::reshape(e.takeFirst(), e.indices, e.shape, &e.error);
@@ -214,7 +223,8 @@ static EvaluatorTable makeEvaluators() {
   EvaluatorTable rows;
   addRows<EinsumOp, ReduceOp, BroadcastOp, ScaleOp, ShiftOp, SlopeOp,
           CausalMaskOp, RopeMatrixOp, SoftmaxOp, RmsNormOp, LayerNormOp, RopeOp,
-          AttentionOp, RenameOp, SplitOp, MergeOp, ReshardOp>(rows);
+          AttentionOp, TakeOp, StackOp, RenameOp, SplitOp, MergeOp, ReshardOp>(
+      rows);
   addFunctionRows<AddOp, SubOp, MulOp, DivOp, NegOp, ExpOp, LogOp, TanhOp,
                   SqrtOp, RsqrtOp, SquareOp, SigmoidOp, ReluOp, SiluOp, GeluOp,
                   GeluErfOp>(rows);

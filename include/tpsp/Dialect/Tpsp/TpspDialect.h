@@ -29,8 +29,18 @@ mlir::LogicalResult verifySubscripts(mlir::Operation *op,
                                      const Mesh &mesh);
 /// (C1)-(C3) of CollectiveOpInterface.
 mlir::LogicalResult verifyCollectiveOp(mlir::Operation *op);
+/// What IndexedOpInterface::restrictPositions does by default: refuses if `op`
+/// is a loop that asks for positions along `index` of its result.
+mlir::LogicalResult refusePositions(mlir::Operation *op, llvm::StringRef index);
 /// (P1), (P2) of the pointwise operations; arity -1 is any number from one up.
 mlir::LogicalResult verifyPointwise(mlir::Operation *op, int arity);
+
+/// Block `from` of an operand becomes block `to` of the result; 0 where the
+/// tensor is a single block.
+struct BlockCopy {
+  unsigned operand;
+  int64_t from, to;
+};
 
 /// Argument attribute: a parameter of the model, `tpsp.param` or
 /// `tpsp.param = "name"`.
