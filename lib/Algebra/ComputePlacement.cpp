@@ -153,6 +153,7 @@ evaluateInOrder(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives,
       return std::nullopt;
     choice.operands.push_back(std::move(needs));
   }
+  choice.cost.onOperands = choice.cost.collectives;
 
   for (auto [tensor, wants] :
        llvm::zip_equal(structure.results, operation.wanted)) {
@@ -212,9 +213,11 @@ static std::optional<ComputePlacement> best(const PlacedOperation &operation,
 
 std::optional<ComputePlacement>
 tpsp::chooseComputePlacement(const PlacedOperation &operation) {
-  return best(operation, [](const PlacementCost &a, const PlacementCost &b) {
-    return a < b;
-  });
+  auto better = [&](const PlacementCost &a, const PlacementCost &b) {
+    bool isEqual = !(a < b) && !(b < a);
+    return isEqual && operation.later ? a.onOperands < b.onOperands : a < b;
+  };
+  return best(operation, better);
 }
 
 std::optional<ComputePlacement>

@@ -189,7 +189,8 @@ struct BucketCollectives
   void runOnOperation() override {
     if (bytes < 0) {
       getOperation().emitError("bytes=")
-          << bytes.getValue() << " is no size of a bucket; 0 is one for each tensor";
+          << bytes.getValue()
+          << " is no size of a bucket; 0 is one for each tensor";
       return signalPassFailure();
     }
     auto visit = [&](FunctionOpInterface function) {

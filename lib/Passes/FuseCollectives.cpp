@@ -23,10 +23,12 @@ bool isSingle(Operation *op) {
 }
 
 /// Keeps the first of several collectives that move one tensor alike. The
-/// forward and the backward pass share nothing: keeping a gathered tensor
-/// between them is a question of memory, which tpsp-rematerialize decides.
+/// forward and the backward pass share nothing, nor do micro-batches: keeping a
+/// gathered tensor between them is a question of memory, which
+/// tpsp-rematerialize decides.
 void share(Block &block) {
-  std::map<std::tuple<void *, const void *, const void *, bool>, Operation *>
+  std::map<std::tuple<void *, const void *, const void *, bool, const void *>,
+           Operation *>
       first;
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (!isSingle(&op))
@@ -34,7 +36,8 @@ void share(Block &block) {
     auto key = std::make_tuple(op.getOperand(0).getAsOpaquePointer(),
                                op.getResult(0).getType().getAsOpaquePointer(),
                                op.getName().getAsOpaquePointer(),
-                               op.hasAttr(backwardAttrName));
+                               op.hasAttr(backwardAttrName),
+                               op.getAttr(partAttrName).getAsOpaquePointer());
     auto [entry, isNew] = first.try_emplace(key, &op);
     if (isNew)
       continue;
@@ -79,8 +82,7 @@ bool fuse(Operation *second, const Mesh &mesh) {
   for (const CollectiveStep &step : *direct) {
     moved = createCollective(builder, second->getLoc(), moved, step, mesh,
                              textOf(first, "reason"), textOf(first, "tensor"));
-    if (second->hasAttr(backwardAttrName))
-      moved.getDefiningOp()->setAttr(backwardAttrName, builder.getUnitAttr());
+    copyPhase(second, moved.getDefiningOp());
   }
   second->getResult(0).replaceAllUsesWith(moved);
   second->erase();

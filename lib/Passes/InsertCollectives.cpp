@@ -102,7 +102,11 @@ private:
     if (op.isSumOfOperands() && failed(sumAlikeFirst(op)))
       return failure();
     Placed placed(op, mesh);
-    auto choice = chooseComputePlacement(placed.get());
+    // What adds the results up brings them to their placement, once.
+    bool later = op->removeAttr(eventualAttrName) != nullptr;
+    PlacedOperation operation = placed.get();
+    operation.later = later;
+    auto choice = chooseComputePlacement(operation);
     if (!choice)
       return refuse(op);
     noteFewerBytes(op, placed, *choice);
@@ -121,7 +125,7 @@ private:
       std::optional<Placement> wants = placed.wanted[i];
       result.setType(withPlacement(cast<RankedTensorType>(result.getType()),
                                    comesOut, mesh));
-      if (!wants || *wants == comesOut)
+      if (!wants || *wants == comesOut || later)
         continue;
       builder.setInsertionPointAfter(op);
       const auto &tensor = placed.structure.results[i];
@@ -203,8 +207,7 @@ private:
                          .category("tpsp-insert-collectives"))
           << remark::reason("{0}", why) << remark::metric("tensor", name);
       chain.insert(value.getDefiningOp());
-      if (op->hasAttr(backwardAttrName))
-        value.getDefiningOp()->setAttr(backwardAttrName, builder.getUnitAttr());
+      copyPhase(op, value.getDefiningOp());
     }
     return value;
   }

@@ -24,6 +24,16 @@ void tpsp::buildLogicalPipeline(OpPassManager &pm,
   pm.addPass(createCSEPass());
 }
 
+void tpsp::buildStepPipeline(OpPassManager &pm,
+                             const PipelineOptions &options) {
+  if (options.microBatches == 1)
+    return;
+  MicroBatchOptions batches;
+  batches.parts = options.microBatches;
+  batches.index = options.microBatchIndex;
+  pm.addPass(createMicroBatch(batches));
+}
+
 void tpsp::buildCollectivePipeline(OpPassManager &pm,
                                    const PipelineOptions &options) {
   pm.addPass(createInsertCollectives());
@@ -69,6 +79,7 @@ void tpsp::registerPipelines() {
       "tpsp-pipeline", "From a model to its plan",
       [](OpPassManager &pm, const PipelineOptions &options) {
         buildLogicalPipeline(pm, options);
+        buildStepPipeline(pm, options);
         buildCollectivePipeline(pm, options);
         buildPlanPipeline(pm);
       });
@@ -76,21 +87,24 @@ void tpsp::registerPipelines() {
       "tpsp-collective-pipeline", "From a model to its collectives",
       [](OpPassManager &pm, const PipelineOptions &options) {
         buildLogicalPipeline(pm, options);
+        buildStepPipeline(pm, options);
         buildCollectivePipeline(pm, options);
       });
-  PassPipelineRegistration<>("tpsp-explain",
-                             "Print the program, forward and backward, in "
-                             "sharded einsum notation, and "
-                             "the collective ledger",
-                             [](OpPassManager &pm) {
-                               PipelineOptions options;
-                               options.grad = true;
-                               pm.addPass(createNameValues());
-                               buildLogicalPipeline(pm, options);
-                               pm.addPass(createDropPrimals());
-                               buildCollectivePipeline(pm, options);
-                               pm.addPass(createPrintExplanation());
-                             });
+  PassPipelineRegistration<PipelineOptions>(
+      "tpsp-explain",
+      "Print the program, forward and backward, in sharded einsum notation, "
+      "and the collective ledger",
+      [](OpPassManager &pm, const PipelineOptions &given) {
+        PipelineOptions options;
+        options.copyOptionValuesFrom(given);
+        options.grad = true;
+        pm.addPass(createNameValues());
+        buildLogicalPipeline(pm, options);
+        pm.addPass(createDropPrimals());
+        buildStepPipeline(pm, options);
+        buildCollectivePipeline(pm, options);
+        pm.addPass(createPrintExplanation());
+      });
   PassPipelineRegistration<>("tpsp-llvm-pipeline",
                              "From a plan to the LLVM dialect",
                              buildLLVMPipeline);

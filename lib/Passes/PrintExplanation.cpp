@@ -27,10 +27,10 @@ public:
 
   void print() {
     printHeading();
-    StringRef phase;
+    std::string phase;
     for (Operation &op :
          function.getFunctionBody().front().without_terminator()) {
-      StringRef here = op.hasAttr(backwardAttrName) ? "backward" : "forward";
+      std::string here = phaseOf(&op);
       if (here != phase)
         out << "\n" << here << "\n";
       phase = here;
@@ -43,6 +43,13 @@ public:
   }
 
 private:
+  static std::string phaseOf(Operation *op) {
+    std::string phase = op->hasAttr(backwardAttrName) ? "backward" : "forward";
+    if (auto part = op->getAttrOfType<IntegerAttr>(partAttrName))
+      phase += ", micro-batch " + std::to_string(part.getInt());
+    return phase;
+  }
+
   void printHeading() {
     out << function.getName() << " on ";
     llvm::ListSeparator comma;
@@ -74,7 +81,8 @@ private:
     std::string text;
     llvm::raw_string_ostream stream(text);
     for (NamedAttribute attr : op->getAttrs()) {
-      if (attr.getName() == backwardAttrName)
+      // Attributes of the dialect are about an operation, not of it.
+      if (attr.getName().strref().starts_with("tpsp."))
         continue;
       stream << ", " << attr.getName().getValue();
       if (auto string = dyn_cast<StringAttr>(attr.getValue()))

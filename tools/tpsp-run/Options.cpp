@@ -182,6 +182,13 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
                  "build")
       ->check(CLI::IsMember({"off", "on"}))
       ->capture_default_str();
+  app.add_option("--micro-batches", options.microBatches,
+                 "Do a step in so many parts of the batch, one after another")
+      ->check(positive())
+      ->capture_default_str();
+  app.add_option("--micro-batch-index", options.microBatchIndex,
+                 "The index that --micro-batches cuts")
+      ->capture_default_str();
   app.add_option("--bucket-mib", options.bucketMib,
                  "Reduce gradients in buckets of this many MiB; 0: each alone")
       ->check(notNegative())

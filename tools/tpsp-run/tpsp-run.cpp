@@ -87,6 +87,8 @@ static int runModel(const Options &options) {
   auto begin = Clock::now();
   CompileOptions compile{options.function, options.grad, options.dtype,
                          options.mesh};
+  compile.microBatches = options.microBatches;
+  compile.microBatchIndex = options.microBatchIndex;
   compile.bucketBytes = options.bucketMib * (1 << 20);
   auto model =
       compileModel(context, options.model, compile, [&](llvm::StringRef phase) {

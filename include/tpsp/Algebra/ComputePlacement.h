@@ -48,6 +48,8 @@ struct PlacementCost {
   unsigned collectives = 0;
   double work = 0;   ///< scalar operations per rank
   int64_t bytes = 0; ///< sent per rank
+  /// Of the collectives those on operands: what cannot wait.
+  unsigned onOperands = 0;
 
   /// Lexicographic: collectives, work, bytes.
   bool operator<(const PlacementCost &other) const;
@@ -70,6 +72,10 @@ struct PlacedOperation {
   /// Per result; nullopt takes whatever comes out.
   llvm::ArrayRef<std::optional<Placement>> wanted;
   const Mesh &mesh;
+  /// Whether results are brought to the wanted placement later, together with
+  /// others that are added to them: of choices that are equal otherwise, one
+  /// that leaves sums pending is better then.
+  bool later = false;
 };
 
 /// What `axis` may drive, Nothing first, then pending, then indices in order.

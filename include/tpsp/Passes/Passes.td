@@ -85,6 +85,27 @@ def DropPrimals : Pass<"tpsp-drop-primals", "::mlir::ModuleOp"> {
   }];
 }
 
+def MicroBatch : Pass<"tpsp-micro-batch", "::mlir::ModuleOp"> {
+  let summary = "Do a step part by part of the batch";
+  let description = [{
+    Before: one forward and one backward pass over the whole batch. After:
+    `parts` of each, one part of the batch after the other, so that activations
+    of one part live at a time. Arguments that carry `index` are cut within
+    every rank's own shard, results that carry it are stacked, and results that
+    lack it are added up: the sums stay as they come out (`tpsp.eventual`) and
+    the last addition has the declared placement, so that a gradient is reduced
+    once. A result that is not a sum over the batch is refused. After
+    tpsp-differentiate, before tpsp-insert-collectives.
+  }];
+  let options = [
+    Option<"parts", "parts", "int64_t", /*default=*/"1",
+           "Number of micro-batches">,
+    Option<"index", "index", "std::string", /*default=*/"\"b\"",
+           "The index to cut">
+  ];
+  let dependentDialects = ["::tpsp::TpspDialect"];
+}
+
 //===----------------------------------------------------------------------===//
 // Collectives
 //===----------------------------------------------------------------------===//

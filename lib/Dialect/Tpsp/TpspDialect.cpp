@@ -68,8 +68,12 @@ LogicalResult TpspDialect::verifyRegionArgAttribute(Operation *op, unsigned,
 
 LogicalResult TpspDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
-  if (attr.getName() == backwardAttrName && !isa<UnitAttr>(attr.getValue()))
-    return op->emitOpError() << backwardAttrName << " takes no value";
+  for (StringRef name :
+       {backwardAttrName, eventualAttrName})
+    if (attr.getName() == name && !isa<UnitAttr>(attr.getValue()))
+      return op->emitOpError() << name << " takes no value";
+  if (attr.getName() == partAttrName && !isa<IntegerAttr>(attr.getValue()))
+    return op->emitOpError() << partAttrName << " is a number";
   return success();
 }
 

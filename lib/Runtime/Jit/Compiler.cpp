@@ -131,6 +131,8 @@ tpsp::compileModel(MLIRContext &context, StringRef path,
   };
   PipelineOptions pipeline;
   pipeline.grad = options.grad;
+  pipeline.microBatches = options.microBatches;
+  pipeline.microBatchIndex = options.microBatchIndex;
   pipeline.bucketBytes = options.bucketBytes;
   auto place = [&](PassManager &pm) {
     buildLogicalPipeline(pm, pipeline);
@@ -146,6 +148,10 @@ tpsp::compileModel(MLIRContext &context, StringRef path,
 
   CompiledModel result;
   result.logical = module.clone();
+  // The reference evaluates the step as it was before.
+  auto order = [&](PassManager &pm) { buildStepPipeline(pm, pipeline); };
+  if (llvm::Error e = run("ordering the step", order))
+    return e;
   auto communicate = [&](PassManager &pm) {
     buildCollectivePipeline(pm, pipeline);
   };

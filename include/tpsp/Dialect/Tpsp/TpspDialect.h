@@ -53,6 +53,12 @@ inline constexpr llvm::StringLiteral gradientAttrName = "tpsp.gradient_of";
 inline constexpr llvm::StringLiteral cotangentAttrName = "tpsp.cotangent_of";
 /// Unit attribute of operations that belong to the backward pass.
 inline constexpr llvm::StringLiteral backwardAttrName = "tpsp.backward";
+/// Number of the micro-batch that an operation belongs to.
+inline constexpr llvm::StringLiteral partAttrName = "tpsp.part";
+/// Unit attribute: the result is brought to its placement later, by what adds
+/// it up. Its placement decides how the operation is done, but it stays as it
+/// comes out.
+inline constexpr llvm::StringLiteral eventualAttrName = "tpsp.eventual";
 
 } // namespace tpsp
 

@@ -27,6 +27,9 @@ struct CompileOptions {
   std::string dtype;
   /// "tp=4" entries that replace the mesh's sizes.
   std::vector<std::string> mesh;
+  /// Parts of the batch, one after another, and the index that they cut.
+  int64_t microBatches = 1;
+  std::string microBatchIndex = "b";
   /// Size of a bucket of reductions; 0 is one for each tensor.
   int64_t bucketBytes = 25 << 20;
 };
