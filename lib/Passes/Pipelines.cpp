@@ -17,7 +17,15 @@ void tpsp::buildLogicalPipeline(OpPassManager &pm,
   // A model may be written as functions that call each other.
   pm.addPass(createInlinerPass());
   pm.addPass(createDecomposeEarly());
-  pm.addPass(createPropagate());
+  bool shards = options.shardReplicated != "off";
+  PropagateOptions propagate;
+  propagate.mark = shards;
+  pm.addPass(createPropagate(propagate));
+  if (shards) {
+    ShardReplicatedOptions replicated;
+    replicated.goal = options.shardReplicated;
+    pm.addPass(createShardReplicated(replicated));
+  }
   if (options.grad)
     pm.addPass(createDifferentiate());
   // Adjoints recompute what they need; what two of them need is made once.

@@ -109,6 +109,8 @@ private:
       out << op->getName().stripDialect() << "(" << llvm::join(operands, ", ")
           << attributesOf(op) << ")";
     out << "\n";
+    if (auto note = op->getAttrOfType<StringAttr>(noteAttrName))
+      out << "    * " << note.getValue() << "\n";
   }
 
   void printCollective(CollectiveOpInterface op) {

@@ -48,7 +48,8 @@ public:
     });
   }
 
-  LogicalResult run() {
+  /// `mark`: whether to say which results were placed here.
+  LogicalResult run(bool mark) {
     if (failed(checkArguments()))
       return failure();
     do {
@@ -59,6 +60,10 @@ public:
       for (auto &[op, structure] : llvm::reverse(structures))
         backward(op, structure);
     } while (changed);
+    if (mark)
+      for (auto &[op, structure] : structures)
+        if (llvm::any_of(op->getResultTypes(), isUnplaced))
+          op->setAttr(propagatedAttrName, UnitAttr::get(op->getContext()));
     for (auto &[value, placement] : found)
       value.setType(withPlacement(cast<RankedTensorType>(value.getType()),
                                   placement, mesh));
@@ -268,8 +273,8 @@ private:
 struct Propagate : public tpsp::impl::PropagateBase<Propagate> {
   using Base::Base;
   void runOnOperation() override {
-    if (failed(forEachFunction(getOperation(), [](auto function) {
-          return Propagation(function).run();
+    if (failed(forEachFunction(getOperation(), [&](auto function) {
+          return Propagation(function).run(mark);
         })))
       signalPassFailure();
   }

@@ -92,6 +92,9 @@ static std::string contradictionIn(const Options &options) {
   if (options.overlap == "on")
     return "--overlap on needs the overlap scheduler, which is not built yet; "
            "commands run one after another";
+  if (options.shardReplicated == "time")
+    return "--shard-replicated time needs descriptions of the hardware, which "
+           "are not built yet; use memory";
   std::set<std::string> axes;
   for (const std::string &entry : options.mesh) {
     std::string axis = entry.substr(0, entry.find('='));
@@ -181,6 +184,11 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
                  "Communication beside computation: off; on is not in this "
                  "build")
       ->check(CLI::IsMember({"off", "on"}))
+      ->capture_default_str();
+  app.add_option("--shard-replicated", options.shardReplicated,
+                 "Shard what is replicated only because nothing was put on it "
+                 "(TP becomes TP+SP): off, or memory")
+      ->check(CLI::IsMember({"off", "memory", "time"}))
       ->capture_default_str();
   app.add_option("--micro-batches", options.microBatches,
                  "Do a step in so many parts of the batch, one after another")

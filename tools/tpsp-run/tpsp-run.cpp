@@ -87,6 +87,7 @@ static int runModel(const Options &options) {
   auto begin = Clock::now();
   CompileOptions compile{options.function, options.grad, options.dtype,
                          options.mesh};
+  compile.shardReplicated = options.shardReplicated;
   compile.microBatches = options.microBatches;
   compile.microBatchIndex = options.microBatchIndex;
   compile.bucketBytes = options.bucketMib * (1 << 20);

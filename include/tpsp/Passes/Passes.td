@@ -58,6 +58,29 @@ def Propagate
     program is refused, with both ways priced. Nothing that the user wrote is
     changed.
   }];
+  let options = [
+    Option<"mark", "mark", "bool", /*default=*/"false",
+           "Mark operations whose result was placed here (tpsp.propagated)">
+  ];
+  let dependentDialects = ["::tpsp::TpspDialect"];
+}
+
+def ShardReplicated : Pass<"tpsp-shard-replicated", "::mlir::ModuleOp"> {
+  let summary = "Shard what is replicated only because nothing was put on it";
+  let description = [{
+    Before: values behind an all-reduce that are replicated over its axis
+    because propagation put nothing there. After: the axis is on one index of
+    all of them that are connected by operations that map the index, so that
+    the all-reduce is a reduce-scatter and the all-gather comes at their
+    consumers: tensor parallelism becomes tensor and sequence parallelism.
+    Needs `tpsp-propagate=mark=true`: what the user placed is never changed,
+    nor what a function returns. Before tpsp-differentiate. Sets `tpsp.note` on
+    every operation whose result it sharded.
+  }];
+  let options = [
+    Option<"goal", "goal", "std::string", /*default=*/"\"memory\"",
+           "memory: wherever possible; time is not built yet">
+  ];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 

@@ -11,6 +11,10 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
   Option<bool> grad{*this, "grad",
                     llvm::cl::desc("Add the backward pass of every function"),
                     llvm::cl::init(false)};
+  Option<std::string> shardReplicated{
+      *this, "shard-replicated",
+      llvm::cl::desc("Shard what is replicated for no reason: off or memory"),
+      llvm::cl::init("off")};
   Option<int64_t> microBatches{
       *this, "micro-batches",
       llvm::cl::desc("Number of parts of the batch, one after another"),

@@ -69,7 +69,7 @@ LogicalResult TpspDialect::verifyRegionArgAttribute(Operation *op, unsigned,
 LogicalResult TpspDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
   for (StringRef name :
-       {backwardAttrName, eventualAttrName})
+       {backwardAttrName, eventualAttrName, propagatedAttrName})
     if (attr.getName() == name && !isa<UnitAttr>(attr.getValue()))
       return op->emitOpError() << name << " takes no value";
   if (attr.getName() == partAttrName && !isa<IntegerAttr>(attr.getValue()))

@@ -131,6 +131,7 @@ tpsp::compileModel(MLIRContext &context, StringRef path,
   };
   PipelineOptions pipeline;
   pipeline.grad = options.grad;
+  pipeline.shardReplicated = options.shardReplicated;
   pipeline.microBatches = options.microBatches;
   pipeline.microBatchIndex = options.microBatchIndex;
   pipeline.bucketBytes = options.bucketBytes;

@@ -53,6 +53,10 @@ inline constexpr llvm::StringLiteral gradientAttrName = "tpsp.gradient_of";
 inline constexpr llvm::StringLiteral cotangentAttrName = "tpsp.cotangent_of";
 /// Unit attribute of operations that belong to the backward pass.
 inline constexpr llvm::StringLiteral backwardAttrName = "tpsp.backward";
+/// Unit attribute: propagation placed the result, the user did not.
+inline constexpr llvm::StringLiteral propagatedAttrName = "tpsp.propagated";
+/// A sentence on what was decided about the result, for the explanation.
+inline constexpr llvm::StringLiteral noteAttrName = "tpsp.note";
 /// Number of the micro-batch that an operation belongs to.
 inline constexpr llvm::StringLiteral partAttrName = "tpsp.part";
 /// Unit attribute: the result is brought to its placement later, by what adds

@@ -27,6 +27,8 @@ struct CompileOptions {
   std::string dtype;
   /// "tp=4" entries that replace the mesh's sizes.
   std::vector<std::string> mesh;
+  /// Shard what propagation left replicated: "off" or "memory".
+  std::string shardReplicated = "off";
   /// Parts of the batch, one after another, and the index that they cut.
   int64_t microBatches = 1;
   std::string microBatchIndex = "b";
