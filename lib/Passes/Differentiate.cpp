@@ -163,6 +163,7 @@ private:
     if (parts.empty())
       return {};
     Type wanted = gradientType(value.getType());
+    describeSummands(value, parts);
     if (parts.size() > 1)
       return called(value,
                     AddOp::create(builder, value.getLoc(), wanted, parts));
@@ -178,9 +179,25 @@ private:
                   ReshardOp::create(builder, value.getLoc(), wanted, only));
   }
 
+  /// Says of summands of a gradient where their sum is wanted, and whether it
+  /// is a parameter's: their compute placements depend on it.
+  void describeSummands(Value value, ArrayRef<Value> parts) {
+    for (Value part : parts) {
+      Operation *op = part.getDefiningOp();
+      if (!op || isa<BlockArgument>(part))
+        continue;
+      if (parts.size() > 1 && isUnplaced(part.getType()))
+        op->setAttr(goalAttrName, TypeAttr::get(gradientType(value.getType())));
+      if (isWeight(value))
+        op->setAttr(weightAttrName, builder.getUnitAttr());
+    }
+  }
+
   /// Names `gradient` after what it is the gradient of.
   Value called(Value value, Value gradient) {
     Operation *op = gradient.getDefiningOp();
+    if (isWeight(value))
+      op->setAttr(weightAttrName, builder.getUnitAttr());
     op->setLoc(NameLoc::get(
         builder.getStringAttr("g[" + tensorName(value) + "]"), op->getLoc()));
     return gradient;

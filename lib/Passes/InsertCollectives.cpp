@@ -94,6 +94,11 @@ public:
     for (IndexedOpInterface op : ops)
       if (failed(visit(op)))
         return failure();
+    // They have served; what is equal but for them is equal.
+    function->walk([](IndexedOpInterface op) {
+      op->removeAttr(goalAttrName);
+      op->removeAttr(weightAttrName);
+    });
     return success();
   }
 
@@ -121,7 +126,7 @@ private:
       std::optional<Placement> wants = placed.wanted[i];
       result.setType(withPlacement(cast<RankedTensorType>(result.getType()),
                                    comesOut, mesh));
-      if (!wants || *wants == comesOut)
+      if (!wants || placed.isDelayed || *wants == comesOut)
         continue;
       builder.setInsertionPointAfter(op);
       const auto &tensor = placed.structure.results[i];
@@ -177,6 +182,9 @@ private:
       state.addTypes(
           withoutPlacement(cast<RankedTensorType>(op->getResult(0).getType())));
       state.addAttributes(op->getDiscardableAttrDictionary().getValue());
+      if (!isUnplaced(op->getResult(0).getType()))
+        state.addAttribute(goalAttrName,
+                           TypeAttr::get(op->getResult(0).getType()));
       auto partial = cast<IndexedOpInterface>(builder.create(state));
       if (failed(visit(partial)))
         return failure();

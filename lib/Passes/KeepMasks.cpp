@@ -21,7 +21,8 @@ void keepMask(DropoutOp op) {
   auto maskType =
       RankedTensorType::get(type.getShape(), b.getI8Type(), type.getEncoding());
   Value mask = DropoutMaskOp::create(b, op.getLoc(), maskType, ValueRange{},
-                                     op.getRateAttr(), op.getSeedAttr());
+                                     op.getRateAttr(), op.getSeedAttr(),
+                                     op.getAlongAttr(), op.getPartAttr());
   double scale = 1.0 / (1.0 - op.getRate().convertToDouble());
   auto applied = ApplyMaskOp::create(b, op.getLoc(), type,
                                      ValueRange{op.getOperand(0), mask},

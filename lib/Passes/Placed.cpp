@@ -12,6 +12,32 @@ Placed::Placed(IndexedOpInterface op, const Mesh &mesh)
   for (Type type : op->getResultTypes())
     wanted.push_back(isUnplaced(type) ? std::nullopt
                                       : std::optional(placementOf(type, mesh)));
+  auto goal = op->getAttrOfType<TypeAttr>(goalAttrName);
+  if (goal && !wanted.front()) {
+    wanted.front() = placementOf(goal.getValue(), mesh);
+    isDelayed = true;
+  }
+  for (Value operand : op->getOperands())
+    weights.push_back(isWeight(operand));
+  for (Value result : op->getResults())
+    weights.push_back(isWeight(result));
+}
+
+bool tpsp::isWeight(Value value) {
+  while (auto op = value.getDefiningOp<IndexedOpInterface>()) {
+    if (op->hasAttr(weightAttrName))
+      return true;
+    if (!op.isView())
+      return false;
+    value = op->getOperand(0);
+  }
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument)
+    return false;
+  auto function =
+      dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  return function &&
+         function.getArgAttr(argument.getArgNumber(), paramAttrName);
 }
 
 static std::string argumentName(BlockArgument argument) {

@@ -17,22 +17,6 @@ using namespace tpsp;
 
 namespace {
 
-/// Whether a value is a parameter, perhaps under another shape.
-bool isParameter(Value value) {
-  while (auto view = value.getDefiningOp<IndexedOpInterface>()) {
-    if (!view.isView())
-      return false;
-    value = view->getOperand(0);
-  }
-  auto argument = dyn_cast<BlockArgument>(value);
-  if (!argument)
-    return false;
-  auto function =
-      dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
-  return function &&
-         function.getArgAttr(argument.getArgNumber(), paramAttrName);
-}
-
 /// One operand's wish to see `axis` on dimension `dim` of the result.
 struct Proposal {
   unsigned operand;
@@ -185,7 +169,7 @@ private:
     bool parametersStay = role == AxisRole::Model;
     SmallVector<Proposal> kept;
     for (const Proposal &proposal : proposals)
-      if (isParameter(op->getOperand(proposal.operand)) == parametersStay)
+      if (isWeight(op->getOperand(proposal.operand)) == parametersStay)
         kept.push_back(proposal);
     if (!kept.empty())
       proposals.assign(kept.begin(), kept.end());

@@ -101,7 +101,8 @@ static std::string contradictionIn(const Options &options) {
                              std::pair(!options.report.empty(), "--report"),
                              std::pair(!options.trace.empty(), "--trace"),
                              std::pair(!options.weights.empty(), "--weights"),
-                             std::pair(!options.save.empty(), "--save")})
+                             std::pair(!options.save.empty(), "--save"),
+                             std::pair(!options.saveAll.empty(), "--save-all")})
     if (isSet)
       return std::string(flag) + " needs a run, and --backend trace runs "
                                  "nothing; use --backend cpu";
@@ -150,6 +151,9 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
                  "Take the parameters from this safetensors file");
   app.add_option("--save", options.save,
                  "Write the parameters, after the last step, as safetensors");
+  app.add_option("--save-all", options.saveAll,
+                 "Write every argument, result and gradient, after the last "
+                 "step, as safetensors");
   app.add_option("--threads", options.threads,
                  "Compute threads per rank (default: cores / ranks)")
       ->check(positive());

@@ -27,6 +27,7 @@ struct Options {
   std::string trace;
   std::string weights;
   std::string save;
+  std::string saveAll;
   bool quiet = false;
 };
 

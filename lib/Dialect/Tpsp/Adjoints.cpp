@@ -251,7 +251,8 @@ LogicalResult DropoutOp::buildAdjoint(OpBuilder &b, Value g, Needed,
                                       Gradients gradients) {
   // Linear, and its own transpose: the same elements are zeroed.
   Adjoint adjoint{b, getLoc()};
-  gradients[0] = adjoint.map<DropoutOp>(g, g, getRateAttr(), getSeedAttr());
+  gradients[0] = adjoint.map<DropoutOp>(g, g, getRateAttr(), getSeedAttr(),
+                                        getAlongAttr(), getPartAttr());
   return success();
 }
 LogicalResult DropoutMaskOp::buildAdjoint(OpBuilder &, Value, Needed,

@@ -149,6 +149,10 @@ Value AttentionOp::decompose(OpBuilder &b) {
   Value weights = SoftmaxOp::create(
       b, getLoc(), scoresType, ValueRange{scores}, getKeyAttr(), getScaleAttr(),
       getCausal() ? getQueryAttr() : StringAttr());
+  if (getDropout())
+    weights = DropoutOp::create(b, getLoc(), scoresType, ValueRange{weights},
+                                getDropoutAttr(), getSeedAttr(), StringAttr(),
+                                DenseI64ArrayAttr());
   return EinsumOp::create(b, getLoc(), getResult().getType(),
                           ValueRange{weights, v});
 }

@@ -177,6 +177,18 @@ static Value emitKept(Op op, OpBuilder &b, Position position) {
     int64_t global =
         extent * (getIdx(type).getLocal() ? mesh.groupSize(axes) : 1);
     Value at = arith::IndexCastOp::create(b, loc, i64, position(name));
+    if (op.getAlong() && *op.getAlong() == name) {
+      // (block, rest) here is (block, number, rest) of the larger tensor.
+      ArrayRef<int64_t> part = *op.getPart();
+      int64_t blocks = part[0], parts = part[1], number = part[2];
+      int64_t rest = global / blocks;
+      Value block = arith::DivUIOp::create(b, loc, at, constant(rest));
+      Value skipped =
+          arith::MulIOp::create(b, loc, block, constant(rest * (parts - 1)));
+      at = arith::AddIOp::create(b, loc, at, skipped);
+      at = arith::AddIOp::create(b, loc, at, constant(rest * number));
+      global *= parts;
+    }
     counter = arith::AddIOp::create(
         b, loc, arith::MulIOp::create(b, loc, counter, constant(global)), at);
   }

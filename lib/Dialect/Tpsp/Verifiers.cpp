@@ -224,6 +224,29 @@ static LogicalResult verifyIndexAttributes(Operation *op) {
   return success();
 }
 
+/// (P4): `part` = [blocks, parts, number] of the index `along`.
+static LogicalResult verifyPart(Operation *op) {
+  auto along = op->getAttrOfType<StringAttr>("along");
+  auto part = op->getAttrOfType<DenseI64ArrayAttr>("part");
+  if (!along && !part)
+    return success();
+  std::optional<unsigned> dim;
+  if (along)
+    dim = getIdx(op->getResult(0)).dimOf(along.getValue());
+  if (!dim || !part || part.size() != 3)
+    return op->emitOpError("is a part along no index of the result; give "
+                           "`along` and `part` = [blocks, parts, number]");
+  int64_t blocks = part[0], parts = part[1], number = part[2];
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  if (blocks > 0 && number >= 0 && number < parts &&
+      (getIdx(type).getLocal() || type.getDimSize(*dim) % blocks == 0))
+    return success();
+  return op->emitOpError() << "part " << number << " of " << parts << " in "
+                           << blocks << " blocks is no part of index '"
+                           << along.getValue() << "' of extent "
+                           << type.getDimSize(*dim);
+}
+
 LogicalResult tpsp::verifyPointwise(Operation *op, int arity) {
   IdxAttr result = getIdx(op->getResult(0));
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) // (P1)
@@ -243,6 +266,8 @@ LogicalResult tpsp::verifyPointwise(Operation *op, int arity) {
   if (rate && !(rate.getValueAsDouble() >= 0 && rate.getValueAsDouble() < 1))
     return op->emitOpError() << "rate " << rate.getValueAsDouble()
                              << " is not a probability below 1";
+  if (failed(verifyPart(op)))
+    return failure();
   auto slope = dyn_cast<SlopeOp>(op); // (P3)
   if (slope && !findScalarFunction(slope.getOf()))
     return op->emitOpError("of = \"")
@@ -390,6 +415,10 @@ LogicalResult AttentionOp::verify() {
   }
   if (getScale().convertToDouble() <= 0)
     return emitOpError("scale must be positive");
+  if (getDropout() && !(getDropout()->convertToDouble() >= 0 &&
+                        getDropout()->convertToDouble() < 1))
+    return emitOpError("dropout ") << getDropout()->convertToDouble()
+                                   << " is not a probability below 1";
   return success();
 }
 

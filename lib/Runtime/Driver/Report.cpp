@@ -1,5 +1,7 @@
 #include "tpsp/Runtime/Driver/Report.h"
 
+#include "tpsp/Runtime/ElementType.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -69,6 +71,33 @@ static Json totals(const Manifest &manifest) {
   return result;
 }
 
+static const char *kindName(Kind kind) {
+  switch (kind) {
+  case Kind::Input:
+    return "input";
+  case Kind::Parameter:
+    return "parameter";
+  case Kind::Output:
+    return "output";
+  case Kind::Gradient:
+    return "gradient";
+  }
+  return "";
+}
+
+/// Arguments, results and gradients.
+static Json tensors(const Manifest &manifest) {
+  Json list = Json::array();
+  for (const ManifestTensor &tensor : manifest.tensors)
+    list.push_back({{"name", tensor.name},
+                    {"kind", kindName(tensor.kind)},
+                    {"dtype", elementName(tensor.dtype)},
+                    {"shape", tensor.shape},
+                    {"subscripts", tensor.subscripts},
+                    {"bytes", tensor.bytes}});
+  return list;
+}
+
 static Json memory(const RunReport &report) {
   const Manifest &m = report.manifest;
   return {{"inputs", m.bytesOf(Kind::Input)},
@@ -122,6 +151,7 @@ std::string tpsp::rt::toJson(const RunReport &report) {
                {"transpose_copies", m.transposeCopies},
                {"collectives", ledger(m)},
                {"totals", totals(m)},
+               {"tensors", tensors(m)},
                {"memory", memory(report)},
                {"time",
                 {{"compile", report.compileSeconds},

@@ -177,6 +177,10 @@ static Tensor evaluate(RopeOp op, Evaluation &e) {
 }
 
 static Tensor evaluate(AttentionOp op, Evaluation &e) {
+  if (op.getDropout()) {
+    e.error = "with dropout is evaluated by its parts (tpsp-decompose-early)";
+    return {};
+  }
   return reference::attention(
       e.operand(0), e.operand(1), e.operand(2), op.getQuery().str(),
       op.getKey().str(), op.getFeature().str(), op.getScale().convertToDouble(),
@@ -205,6 +209,11 @@ static Tensor evaluate(CountEarlierOp op, Evaluation &e) {
 }
 
 template <typename Op> static Tensor maskOf(Op op, Evaluation &e) {
+  if (op.getPart()) {
+    e.error = "is a part of a larger tensor; evaluate the program before "
+              "tpsp-micro-batch";
+    return {};
+  }
   return reference::dropoutMask(e.indices, e.shape,
                                 op.getRate().convertToDouble(), op.getSeed(),
                                 &e.error);

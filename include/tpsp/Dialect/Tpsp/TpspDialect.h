@@ -43,6 +43,12 @@ inline constexpr llvm::StringLiteral belowAttrName = "tpsp.below";
 inline constexpr llvm::StringLiteral gradientAttrName = "tpsp.gradient_of";
 /// Argument attribute: this is the cotangent of the result of that number.
 inline constexpr llvm::StringLiteral cotangentAttrName = "tpsp.cotangent_of";
+/// Attribute of an operation with an unplaced result: the type, with its
+/// placement, of the sum that the result is a summand of.
+inline constexpr llvm::StringLiteral goalAttrName = "tpsp.goal";
+/// Unit attribute of an operation whose result is a parameter's gradient, or a
+/// summand of one.
+inline constexpr llvm::StringLiteral weightAttrName = "tpsp.weight_gradient";
 /// Unit attribute of operations that belong to the backward pass.
 inline constexpr llvm::StringLiteral backwardAttrName = "tpsp.backward";
 

@@ -280,7 +280,8 @@ def Tpsp_AttentionOp
   let summary = "scaled dot-product attention";
   let description = [{
     Operands q, k, v. scores = scale * sum over `feature` of q k; softmax over
-    `key`; the weighted sum of v. Indices of q that k lacks (grouped queries,
+    `key`; dropout of the weights, if `dropout` gives a rate, by `seed`; the
+    weighted sum of v. Indices of q that k lacks (grouped queries,
     after an index split) share keys and values.
 
     ```mlir
@@ -298,7 +299,8 @@ def Tpsp_AttentionOp
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$query,
                        StrAttr:$key, StrAttr:$feature,
                        DefaultValuedAttr<F64Attr, "1.0">:$scale,
-                       UnitAttr:$causal);
+                       UnitAttr:$causal, OptionalAttr<F64Attr>:$dropout,
+                       DefaultValuedAttr<I64Attr, "0">:$seed);
   let hasVerifier = 1;
 }
 
@@ -506,11 +508,17 @@ def Tpsp_DropoutOp
     Salmon et al., SC 2011): the same on every mesh, and drawn again in the
     backward pass instead of being stored.
 
+    If the tensor is a part of a larger one, `part` = [blocks, parts, number]
+    says which along the index `along`: the larger one is seen as [blocks, parts,
+    rest] there, and this is number `number`.
+
     Constraints: (I1)-(I7), (P1), (P2), and
     - (P4) 0 <= rate < 1; the operand has the result's indices.
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, F64Attr:$rate,
-                       DefaultValuedAttr<I64Attr, "0">:$seed);
+                       DefaultValuedAttr<I64Attr, "0">:$seed,
+                       OptionalAttr<StrAttr>:$along,
+                       OptionalAttr<DenseI64ArrayAttr>:$part);
 }
 
 def Tpsp_DropoutMaskOp
@@ -523,7 +531,9 @@ def Tpsp_DropoutMaskOp
     - (P4) 0 <= rate < 1.
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, F64Attr:$rate,
-                       DefaultValuedAttr<I64Attr, "0">:$seed);
+                       DefaultValuedAttr<I64Attr, "0">:$seed,
+                       OptionalAttr<StrAttr>:$along,
+                       OptionalAttr<DenseI64ArrayAttr>:$part);
 }
 
 def Tpsp_ApplyMaskOp
