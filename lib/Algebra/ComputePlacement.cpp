@@ -110,8 +110,8 @@ double workPerRank(const IndexStructure &structure,
 } // namespace
 
 bool PlacementCost::operator<(const PlacementCost &other) const {
-  return std::tie(collectives, work, bytes) <
-         std::tie(other.collectives, other.work, other.bytes);
+  return std::tie(collectives, work, earlySums, bytes) <
+         std::tie(other.collectives, other.work, other.earlySums, other.bytes);
 }
 
 llvm::SmallVector<Drive, 4> tpsp::candidates(const PlacedOperation &operation,
@@ -148,6 +148,7 @@ evaluateInOrder(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives,
     for (AxisId axis : has.pending)
       if (drives[axis].kind == Drive::Pending)
         needs.pending.push_back(axis);
+    choice.cost.earlySums += has.pending.size() - needs.pending.size();
     if (firstUnevenDim(tensor.shape, needs, mesh) ||
         !addTransition(tensor, has, needs, mesh, choice.cost))
       return std::nullopt;
