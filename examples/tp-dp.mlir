@@ -49,21 +49,31 @@ func.func private @layer(
 
 func.func @model(
     %x: !x {tpsp.name = "x"},
-    %gain1_0: !vec {tpsp.param = "gain1.0"}, %wq_0: !wqkv {tpsp.param = "wq.0"},
-    %wk_0: !wqkv {tpsp.param = "wk.0"}, %wv_0: !wqkv {tpsp.param = "wv.0"},
-    %wo_0: !wo {tpsp.param = "wo.0"}, %gain2_0: !vec {tpsp.param = "gain2.0"},
-    %w1_0: !w1 {tpsp.param = "w1.0"}, %b1_0: !b1 {tpsp.param = "b1.0"},
-    %w2_0: !w2 {tpsp.param = "w2.0"}, %b2_0: !vec {tpsp.param = "b2.0"},
-    %gain1_1: !vec {tpsp.param = "gain1.1"}, %wq_1: !wqkv {tpsp.param = "wq.1"},
-    %wk_1: !wqkv {tpsp.param = "wk.1"}, %wv_1: !wqkv {tpsp.param = "wv.1"},
-    %wo_1: !wo {tpsp.param = "wo.1"}, %gain2_1: !vec {tpsp.param = "gain2.1"},
-    %w1_1: !w1 {tpsp.param = "w1.1"}, %b1_1: !b1 {tpsp.param = "b1.1"},
-    %w2_1: !w2 {tpsp.param = "w2.1"}, %b2_1: !vec {tpsp.param = "b2.1"}) -> !x {
-  %h = call @layer(%x, %gain1_0, %wq_0, %wk_0, %wv_0, %wo_0,
-                   %gain2_0, %w1_0, %b1_0, %w2_0, %b2_0)
+    %gain1_0: !vec {tpsp.param = "layer0.gain1"},
+    %wq_0: !wqkv {tpsp.param = "layer0.wq"},
+    %wk_0: !wqkv {tpsp.param = "layer0.wk"},
+    %wv_0: !wqkv {tpsp.param = "layer0.wv"},
+    %wo_0: !wo {tpsp.param = "layer0.wo"},
+    %gain2_0: !vec {tpsp.param = "layer0.gain2"},
+    %w1_0: !w1 {tpsp.param = "layer0.w1"},
+    %b1_0: !b1 {tpsp.param = "layer0.b1"},
+    %w2_0: !w2 {tpsp.param = "layer0.w2"},
+    %b2_0: !vec {tpsp.param = "layer0.b2"},
+    %gain1_1: !vec {tpsp.param = "layer1.gain1"},
+    %wq_1: !wqkv {tpsp.param = "layer1.wq"},
+    %wk_1: !wqkv {tpsp.param = "layer1.wk"},
+    %wv_1: !wqkv {tpsp.param = "layer1.wv"},
+    %wo_1: !wo {tpsp.param = "layer1.wo"},
+    %gain2_1: !vec {tpsp.param = "layer1.gain2"},
+    %w1_1: !w1 {tpsp.param = "layer1.w1"},
+    %b1_1: !b1 {tpsp.param = "layer1.b1"},
+    %w2_1: !w2 {tpsp.param = "layer1.w2"},
+    %b2_1: !vec {tpsp.param = "layer1.b2"}) -> !x {
+  %layer0 = call @layer(%x, %gain1_0, %wq_0, %wk_0, %wv_0, %wo_0,
+                        %gain2_0, %w1_0, %b1_0, %w2_0, %b2_0)
       : (!x, !vec, !wqkv, !wqkv, !wqkv, !wo, !vec, !w1, !b1, !w2, !vec) -> !x
-  %z = call @layer(%h, %gain1_1, %wq_1, %wk_1, %wv_1, %wo_1,
-                   %gain2_1, %w1_1, %b1_1, %w2_1, %b2_1)
+  %layer1 = call @layer(%layer0, %gain1_1, %wq_1, %wk_1, %wv_1, %wo_1,
+                        %gain2_1, %w1_1, %b1_1, %w2_1, %b2_1)
       : (!x, !vec, !wqkv, !wqkv, !wqkv, !wo, !vec, !w1, !b1, !w2, !vec) -> !x
-  return %z : !x
+  return %layer1 : !x
 }
