@@ -125,9 +125,9 @@ double workPerRank(const IndexStructure &structure,
 } // namespace
 
 bool PlacementCost::operator<(const PlacementCost &other) const {
-  return std::tie(collectives, work, againstRole, bytes) <
-         std::tie(other.collectives, other.work, other.againstRole,
-                  other.bytes);
+  return std::tie(collectives, work, earlySums, againstRole, bytes) <
+         std::tie(other.collectives, other.work, other.earlySums,
+                  other.againstRole, other.bytes);
 }
 
 llvm::SmallVector<Drive, 4> tpsp::candidates(const PlacedOperation &operation,
@@ -169,6 +169,7 @@ evaluateInOrder(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives,
     for (AxisId axis : has.pending)
       if (drives[axis].kind == Drive::Pending)
         needs.pending.push_back(axis);
+    choice.cost.earlySums += has.pending.size() - needs.pending.size();
     if (firstUnevenDim(tensor.shape, needs, mesh) ||
         !addTransition(tensor, isWeight(), has, needs, mesh, choice.cost))
       return std::nullopt;

@@ -3,6 +3,7 @@
 #include "tpsp/Passes/Kernels.h"
 #include "tpsp/Passes/Ledger.h"
 #include "tpsp/Passes/Passes.h"
+#include "tpsp/Passes/SourceName.h"
 
 #include "tpsp/Algebra/MatmulForm.h"
 #include "tpsp/Dialect/Plan/PlanDialect.h"
@@ -160,8 +161,8 @@ private:
   std::string resultName(unsigned i, Value value) {
     if (auto name = function.getResultAttrOfType<StringAttr>(i, nameAttrName))
       return name.getValue().str();
-    if (auto named = value.getLoc()->findInstanceOf<NameLoc>())
-      return named.getName().str();
+    if (std::optional<std::string> name = sourceName(value.getLoc()))
+      return *name;
     return "result" + std::to_string(i);
   }
 

@@ -1,6 +1,7 @@
 // tpsp-differentiate: add the backward pass of a function.
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Placed.h"
+#include "tpsp/Passes/SourceName.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -23,8 +24,7 @@ class MarkBackward : public OpBuilder::Listener {
 public:
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
     op->setAttr(backwardAttrName, UnitAttr::get(op->getContext()));
-    if (auto named = dyn_cast<NameLoc>(op->getLoc()))
-      op->setLoc(named.getChildLoc());
+    op->setLoc(withoutSourceName(op->getLoc()));
   }
 };
 

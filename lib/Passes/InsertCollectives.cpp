@@ -4,6 +4,7 @@
 #include "tpsp/Passes/FunctionWalk.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Placed.h"
+#include "tpsp/Passes/WaitingSums.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
@@ -86,7 +87,7 @@ private:
 class Inserter {
 public:
   explicit Inserter(FunctionOpInterface function)
-      : mesh(meshOf(function)), builder(function.getContext()) {}
+      : mesh(meshOf(function)), builder(function.getContext()), sums(mesh) {}
 
   LogicalResult run(FunctionOpInterface function) {
     SmallVector<IndexedOpInterface> ops;
@@ -110,6 +111,12 @@ private:
     auto choice = chooseComputePlacement(placed.get());
     if (!choice)
       return refuse(op);
+    if (sums.mayWait(op, placed, *choice)) {
+      Value result = op->getResult(0);
+      result.setType(
+          withoutPlacement(cast<RankedTensorType>(result.getType())));
+      return visit(op);
+    }
     noteFewerBytes(op, placed, *choice);
     Reasons reasons(op, placed.structure, *choice, mesh);
     for (auto [i, needs] : llvm::enumerate(choice->operands)) {
@@ -228,6 +235,7 @@ private:
 
   Mesh mesh;
   OpBuilder builder;
+  WaitingSums sums;
   /// Collectives of the latest move.
   llvm::SmallPtrSet<Operation *, 4> chain;
 };

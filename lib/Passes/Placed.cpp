@@ -1,5 +1,7 @@
 #include "tpsp/Passes/Placed.h"
 
+#include "tpsp/Passes/SourceName.h"
+
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
@@ -56,7 +58,7 @@ static std::string argumentName(BlockArgument argument) {
 std::string tpsp::tensorName(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return argumentName(argument);
-  if (auto named = value.getLoc()->findInstanceOf<NameLoc>())
-    return named.getName().str();
+  if (std::optional<std::string> name = sourceName(value.getLoc()))
+    return *name;
   return value.getDefiningOp()->getName().stripDialect().str();
 }

@@ -3,6 +3,7 @@
 #include "tpsp/Passes/FunctionWalk.h"
 #include "tpsp/Passes/Ledger.h"
 #include "tpsp/Passes/Passes.h"
+#include "tpsp/Passes/SourceName.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
@@ -57,9 +58,7 @@ private:
   std::string nameOf(Value value) {
     if (auto *op = value.getDefiningOp(); op && isa<CollectiveOpInterface>(op))
       return nameOf(op->getOperand(cast<OpResult>(value).getResultNumber()));
-    bool named =
-        isa<BlockArgument>(value) || value.getLoc()->findInstanceOf<NameLoc>();
-    if (named)
+    if (isa<BlockArgument>(value) || sourceName(value.getLoc()))
       return tensorName(value);
     auto [entry, isNew] = numbers.try_emplace(value, numbers.size());
     return "t" + std::to_string(entry->second);

@@ -113,15 +113,19 @@ private:
         for (const AxisList &axes : current(op->getOperand(i)).dims)
           for (AxisId axis : axes)
             if (!current(result).uses(axis) &&
-                failed(placeResult(op, structure, result, tensor, axis)))
+                failed(placeResult(op, structure, result, tensor, i, axis)))
               return failure();
     }
     return success();
   }
 
+  /// Puts `axis`, which operand `from` carries, where the operands want it. If
+  /// that is not where `from` has it, the axis waits for the operand that has:
+  /// a weight's h@fsdp must not bring fsdp before the dp of b@dp@fsdp.
   LogicalResult placeResult(IndexedOpInterface op,
                             const IndexStructure &structure, Value result,
-                            const IndexStructure::Tensor &tensor, AxisId axis) {
+                            const IndexStructure::Tensor &tensor, unsigned from,
+                            AxisId axis) {
     SmallVector<Proposal> proposals = proposalsFor(op, structure, tensor, axis);
     if (!agree(proposals))
       llvm::erase_if(proposals, [&](const Proposal &proposal) {
@@ -131,7 +135,9 @@ private:
       keepByRole(op, axis, proposals);
     if (!agree(proposals))
       return refuse(op, structure, tensor, axis, proposals);
-    if (!proposals.empty())
+    if (llvm::any_of(proposals, [&](const Proposal &proposal) {
+          return proposal.operand == from;
+        }))
       assign(result, tensor, proposals.front().dim, axis);
     return success();
   }

@@ -27,6 +27,15 @@ func.func @parameter_behind_a_view(%x: !x, %w: tensor<8x8x32xf32, #tpsp.idx<h@tp
   return
 }
 
+// Axes keep the order in which the operand that decides has them: dp, which the
+// weight brings first but elsewhere, does not come before tp.
+// CHECK-LABEL: @order_of_axes
+func.func @order_of_axes(%x: tensor<8x16x32xf32, #tpsp.idx<b@tp@dp, s, d>>, %w: tensor<64x32xf32, #tpsp.idx<e@dp, d>> {tpsp.param}) {
+  // CHECK: einsum {{.*}} -> tensor<8x16x64xf32, #tpsp.idx<b@tp@dp, s, e>>
+  %y = tpsp.einsum %w, %x : (tensor<64x32xf32, #tpsp.idx<e@dp, d>>, tensor<8x16x32xf32, #tpsp.idx<b@tp@dp, s, d>>) -> !h
+  return
+}
+
 // What is contracted away places nothing.
 // CHECK-LABEL: @contracted
 func.func @contracted(%w: tensor<32x64xf32, #tpsp.idx<d, e@tp>> {tpsp.param}, %y: tensor<8x16x64xf32, #tpsp.idx<b@dp, s, e@tp>>) {

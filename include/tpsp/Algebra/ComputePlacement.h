@@ -21,7 +21,8 @@
 /// An axis may drive only an index on which an operand or the wanted result
 /// carries it. Among the legal choices the best has, in this order, the fewest
 /// collectives (operands and result together, each axis of one for itself), the
-/// least work per rank, the fewest collectives against the axes' roles, the
+/// least work per rank, the fewest sums taken before the operation that could
+/// be taken after it, the fewest collectives against the axes' roles, the
 /// fewest bytes, and last the earliest candidate, so that the choice is
 /// deterministic. Bytes come last so that a strategy does not change with the
 /// batch size; axes count for themselves so that strategies on different axes
@@ -50,11 +51,12 @@ struct Drive {
 
 struct PlacementCost {
   unsigned collectives = 0;
-  double work = 0; ///< scalar operations per rank
+  double work = 0;        ///< scalar operations per rank
+  unsigned earlySums = 0; ///< of operands, taken before the operation
   unsigned againstRole = 0;
   int64_t bytes = 0; ///< sent per rank
 
-  /// Lexicographic: collectives, work, againstRole, bytes.
+  /// Lexicographic: collectives, work, earlySums, againstRole, bytes.
   bool operator<(const PlacementCost &other) const;
 };
 
