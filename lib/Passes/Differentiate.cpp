@@ -23,8 +23,7 @@ class MarkBackward : public OpBuilder::Listener {
 public:
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
     op->setAttr(backwardAttrName, UnitAttr::get(op->getContext()));
-    if (auto named = dyn_cast<NameLoc>(op->getLoc()))
-      op->setLoc(named.getChildLoc());
+    op->setLoc(withoutName(op->getLoc()));
   }
 };
 

@@ -14,6 +14,30 @@ Placed::Placed(IndexedOpInterface op, const Mesh &mesh)
                                       : std::optional(placementOf(type, mesh)));
 }
 
+int64_t tpsp::localBytes(Type type, const Mesh &mesh) {
+  auto tensor = cast<RankedTensorType>(type);
+  int64_t bytes = tensor.getNumElements() * tensor.getElementTypeBitWidth() / 8;
+  if (getIdx(type).getLocal())
+    return bytes;
+  for (const AxisList &axes : placementOf(type, mesh).dims)
+    bytes /= mesh.groupSize(axes);
+  return bytes;
+}
+
+NameLoc tpsp::sourceName(Location loc) {
+  while (auto site = dyn_cast<CallSiteLoc>(loc))
+    loc = site.getCallee();
+  return loc->findInstanceOf<NameLoc>();
+}
+
+Location tpsp::withoutName(Location loc) {
+  if (auto named = dyn_cast<NameLoc>(loc))
+    return named.getChildLoc();
+  if (auto site = dyn_cast<CallSiteLoc>(loc))
+    return CallSiteLoc::get(withoutName(site.getCallee()), site.getCaller());
+  return loc;
+}
+
 static std::string argumentName(BlockArgument argument) {
   auto function =
       dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
@@ -22,7 +46,7 @@ static std::string argumentName(BlockArgument argument) {
       if (auto name = function.getArgAttrOfType<StringAttr>(
               argument.getArgNumber(), attribute))
         return name.getValue().str();
-  if (auto named = argument.getLoc()->findInstanceOf<NameLoc>())
+  if (NameLoc named = sourceName(argument.getLoc()))
     return named.getName().str();
   return "arg" + std::to_string(argument.getArgNumber());
 }
@@ -30,7 +54,7 @@ static std::string argumentName(BlockArgument argument) {
 std::string tpsp::tensorName(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return argumentName(argument);
-  if (auto named = value.getLoc()->findInstanceOf<NameLoc>())
+  if (NameLoc named = sourceName(value.getLoc()))
     return named.getName().str();
   return value.getDefiningOp()->getName().stripDialect().str();
 }

@@ -24,9 +24,20 @@ private:
   const Mesh &mesh;
 };
 
+/// Bytes of one rank's part of a tensor, of a global or a local type.
+int64_t localBytes(mlir::Type type, const Mesh &mesh);
+
+/// The name that the source gives a value; null if it gives none. The name of
+/// an inlined call is not that of the values inside.
+mlir::NameLoc sourceName(mlir::Location loc);
+
 /// A name for people: the argument's or the location's, else "einsum" for the
 /// result of an einsum.
 std::string tensorName(mlir::Value value);
+
+/// The same place in the source, for an operation that is not what the source
+/// names there.
+mlir::Location withoutName(mlir::Location loc);
 
 } // namespace tpsp
 
