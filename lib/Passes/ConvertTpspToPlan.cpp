@@ -3,6 +3,7 @@
 #include "tpsp/Passes/Kernels.h"
 #include "tpsp/Passes/Ledger.h"
 #include "tpsp/Passes/Passes.h"
+#include "tpsp/Passes/SavedActivations.h"
 
 #include "tpsp/Algebra/MatmulForm.h"
 #include "tpsp/Dialect/Plan/PlanDialect.h"
@@ -113,8 +114,14 @@ private:
     program = plan::ProgramOp::create(
         b, function.getLoc(), function.getSymNameAttr(),
         b.getStrArrayAttr(names), b.getDenseI64ArrayAttr(sizes),
-        /*arena_bytes=*/IntegerAttr());
+        /*arena_bytes=*/IntegerAttr(), savedAttr());
     b.setInsertionPointToStart(&program.getBody().emplaceBlock());
+  }
+
+  /// Of a function with a backward pass.
+  IntegerAttr savedAttr() {
+    int64_t bytes = savedBytes(function, mesh);
+    return bytes ? b.getI64IntegerAttr(bytes) : IntegerAttr();
   }
 
   MemRefType bufferType(Type type) {
@@ -154,7 +161,7 @@ private:
   std::string resultName(unsigned i, Value value) {
     if (auto name = function.getResultAttrOfType<StringAttr>(i, nameAttrName))
       return name.getValue().str();
-    if (auto named = value.getLoc()->findInstanceOf<NameLoc>())
+    if (NameLoc named = sourceName(value.getLoc()))
       return named.getName().str();
     return "result" + std::to_string(i);
   }

@@ -85,8 +85,9 @@ static int runModel(const Options &options) {
 
   rt::RunReport report;
   auto begin = Clock::now();
-  CompileOptions compile{options.function, options.grad, options.dtype,
-                         options.mesh};
+  CompileOptions compile{options.function,      options.grad,
+                         options.dtype,         options.mesh,
+                         options.rematerialize, options.keepGathered};
   auto model =
       compileModel(context, options.model, compile, [&](llvm::StringRef phase) {
         progress.phase("compiling: " + phase.str());

@@ -149,6 +149,9 @@ Value AttentionOp::decompose(OpBuilder &b) {
   Value weights = SoftmaxOp::create(
       b, getLoc(), scoresType, ValueRange{scores}, getKeyAttr(), getScaleAttr(),
       getCausal() ? getQueryAttr() : StringAttr());
+  // As large as the sequence squared, for a fraction of the block's work.
+  for (Value part : {scores, weights})
+    part.getDefiningOp()->setAttr(recomputeAttrName, b.getUnitAttr());
   return EinsumOp::create(b, getLoc(), getResult().getType(),
                           ValueRange{weights, v});
 }

@@ -129,9 +129,11 @@ tpsp::compileModel(MLIRContext &context, StringRef path,
     }
     pm.addPass(createNameValues());
   };
+  PipelineOptions pipeline;
+  pipeline.grad = options.grad;
+  pipeline.rematerialize = options.rematerialize;
+  pipeline.keepGathered = options.keepGathered;
   auto place = [&](PassManager &pm) {
-    PipelineOptions pipeline;
-    pipeline.grad = options.grad;
     buildLogicalPipeline(pm, pipeline);
     if (options.grad)
       pm.addPass(createDropPrimals());
@@ -145,8 +147,9 @@ tpsp::compileModel(MLIRContext &context, StringRef path,
 
   CompiledModel result;
   result.logical = module.clone();
-  if (llvm::Error e = run("inserting collectives",
-                          [](PassManager &pm) { buildCollectivePipeline(pm); }))
+  if (llvm::Error e = run("inserting collectives", [&](PassManager &pm) {
+        buildCollectivePipeline(pm, pipeline);
+      }))
     return e;
   if (llvm::Error e =
           run("planning", [](PassManager &pm) { buildPlanPipeline(pm); }))
