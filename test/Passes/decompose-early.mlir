@@ -23,6 +23,15 @@ func.func @not_causal(%q: !q, %k: !k) -> !q {
   return %o : !q
 }
 
+// CHECK-LABEL: @with_dropout
+func.func @with_dropout(%q: !q, %k: !k) -> !q {
+  // CHECK: %[[P:.*]] = tpsp.softmax
+  // CHECK-NEXT: %[[D:.*]] = tpsp.dropout %[[P]] {rate = 1.000000e-01 : f64, seed = 7 : i64, tpsp.recompute}
+  // CHECK-NEXT: tpsp.einsum %[[D]]
+  %o = tpsp.attention %q, %k, %k {query = "s", key = "t", feature = "k", dropout = 0.1, seed = 7} : (!q, !k, !k) -> !q
+  return %o : !q
+}
+
 // Composites that keep their index structure stay.
 // CHECK-LABEL: @stays
 func.func @stays(%x: tensor<8x16xf32, #tpsp.idx<s, d>>, %g: tensor<16xf32, #tpsp.idx<d>>) {

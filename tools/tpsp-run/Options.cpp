@@ -138,6 +138,9 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
       ->allow_extra_args(false) // the model may follow
       ->check(axisSize());
   app.add_flag("--grad", options.grad, "With the backward pass");
+  app.add_flag("--keep-masks", options.keepMasks,
+               "Store dropout masks for the backward pass, a byte per element, "
+               "instead of drawing them again");
   app.add_option("--rematerialize", options.rematerialize,
                  "What the backward pass computes again instead of keeping it: "
                  "none, selective (attention's scores), full (all of a layer)")

@@ -11,6 +11,10 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
   Option<bool> grad{*this, "grad",
                     llvm::cl::desc("Add the backward pass of every function"),
                     llvm::cl::init(false)};
+  Option<bool> keepMasks{
+      *this, "keep-masks",
+      llvm::cl::desc("Store dropout masks instead of drawing them again"),
+      llvm::cl::init(false)};
   Option<std::string> rematerialize{
       *this, "rematerialize",
       llvm::cl::desc("What the backward pass redoes instead of keeping it: "

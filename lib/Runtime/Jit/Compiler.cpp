@@ -131,6 +131,7 @@ tpsp::compileModel(MLIRContext &context, StringRef path,
   };
   PipelineOptions pipeline;
   pipeline.grad = options.grad;
+  pipeline.keepMasks = options.keepMasks;
   pipeline.rematerialize = options.rematerialize;
   pipeline.keepGathered = options.keepGathered;
   auto place = [&](PassManager &pm) {

@@ -23,7 +23,7 @@ func.func private @layer(%x: !x, %gain1: !gain, %wq: !wqkv, %wk: !wqkv, %wv: !wq
   %v0 = tpsp.einsum %wv, %xn : (!wqkv, !x_) -> !head
   %v  = tpsp.rename %v0 : !head -> !past
   %o  = tpsp.attention %q, %k, %v {query = "s", key = "t", feature = "k",
-          scale = 0.35, causal} : (!head, !past, !past) -> !head
+          scale = 0.35, causal, dropout = 0.1, seed = 5} : (!head, !past, !past) -> !head
   %a  = tpsp.einsum %wo, %o : (!wo, !head) -> !x_
   %h  = tpsp.add %x, %a : (!x, !x_) -> !x_
   %hn = tpsp.rms_norm %h, %gain2 : (!x_, !gain) -> !x_
