@@ -182,6 +182,8 @@ struct Rematerialize : public tpsp::impl::RematerializeBase<Rematerialize> {
           << mode << "'; known are none, selective and full";
       return signalPassFailure();
     }
+    if (*selected == Mode::None)
+      return markAllAnalysesPreserved();
     auto visit = [&](FunctionOpInterface function) {
       Rematerializer(function.getFunctionBody().front(), *selected).run();
       return success();

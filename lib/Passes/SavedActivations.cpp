@@ -5,15 +5,28 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// The value whose bytes `value` is.
-static Value rootOf(Value value) {
-  while (auto view = value.getDefiningOp<IndexedOpInterface>()) {
-    if (!view.isView())
-      break;
-    value = view->getOperand(0);
+namespace {
+
+/// The value whose bytes a value is.
+class Roots {
+public:
+  explicit Roots(Block &body) {
+    for (Operation &op : body) {
+      auto indexed = dyn_cast<IndexedOpInterface>(op);
+      if (indexed && indexed.isView())
+        roots[op.getResult(0)] = of(op.getOperand(0));
+    }
   }
-  return value;
-}
+  Value of(Value value) const {
+    auto root = roots.find(value);
+    return root == roots.end() ? value : root->second;
+  }
+
+private:
+  llvm::DenseMap<Value, Value> roots;
+};
+
+} // namespace
 
 /// An input of the forward pass: no parameter, no cotangent.
 static bool isInput(FunctionOpInterface function, BlockArgument argument) {
@@ -24,11 +37,12 @@ static bool isInput(FunctionOpInterface function, BlockArgument argument) {
 SmallVector<SavedActivation>
 tpsp::savedActivations(FunctionOpInterface function, const Mesh &mesh) {
   Block &body = function.getFunctionBody().front();
+  Roots roots(body);
   llvm::DenseSet<Value> used;
   for (Operation &op : body)
     if (op.hasAttr(backwardAttrName))
       for (Value operand : op.getOperands())
-        used.insert(rootOf(operand));
+        used.insert(roots.of(operand));
 
   SmallVector<SavedActivation> saved;
   auto add = [&](Value value) {

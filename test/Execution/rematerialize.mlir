@@ -21,6 +21,15 @@
 // RUN: tpsp-run %examples/gpt-block-dropout.mlir --grad --verify --quiet --keep-masks --rematerialize selective
 // RUN: tpsp-run %examples/gpt-block-dropout.mlir --grad --verify --quiet --keep-masks --rematerialize full
 
+// The sum stands in the table too.
+// RUN: tpsp-run %examples/mlp-sp.mlir --grad | FileCheck %s --check-prefix=TABLE
+// RUN: tpsp-run %examples/mlp-sp.mlir | FileCheck %s --check-prefix=FORWARD
+// TABLE: Memory per rank
+// TABLE: peak
+// TABLE-NEXT: {{^}}  saved           576.0 KiB  (of the above, for backward){{$}}
+// FORWARD: Memory per rank
+// FORWARD-NOT: saved
+
 // Two layers written as calls, in all modes: what is saved, what is sent and the
 // memory of the run. A layer keeps its input alone under "full", which redoes the
 // reduce-scatter in its middle.
