@@ -3,6 +3,7 @@
 #include "tpsp/Passes/Kernels.h"
 #include "tpsp/Passes/Ledger.h"
 #include "tpsp/Passes/Passes.h"
+#include "tpsp/Passes/SavedActivations.h"
 #include "tpsp/Passes/SourceName.h"
 
 #include "tpsp/Algebra/MatmulForm.h"
@@ -116,8 +117,14 @@ private:
     program = plan::ProgramOp::create(
         b, function.getLoc(), function.getSymNameAttr(),
         b.getStrArrayAttr(names), b.getDenseI64ArrayAttr(sizes),
-        /*arena_bytes=*/IntegerAttr());
+        /*arena_bytes=*/IntegerAttr(), savedAttr());
     b.setInsertionPointToStart(&program.getBody().emplaceBlock());
+  }
+
+  /// Of a function with a backward pass.
+  IntegerAttr savedAttr() {
+    int64_t bytes = savedBytes(function, mesh);
+    return bytes ? b.getI64IntegerAttr(bytes) : IntegerAttr();
   }
 
   MemRefType bufferType(Type type) {

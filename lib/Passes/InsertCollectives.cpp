@@ -209,8 +209,10 @@ private:
     std::string name = tensorName(value);
     chain.clear();
     std::optional<Transition> steps = planTransition(from, to);
+    bool again = op->hasAttr(recomputedAttrName);
     for (const CollectiveStep &step : *steps) {
-      std::string why = reason(step);
+      std::string why =
+          reason(step) + (again ? "; recomputed for the backward pass" : "");
       value =
           createCollective(builder, op->getLoc(), value, step, mesh, why, name);
       remark::passed(op->getLoc(),

@@ -27,9 +27,12 @@ void tpsp::buildLogicalPipeline(OpPassManager &pm,
   pm.addPass(createBoundIntegers());
 }
 
-void tpsp::buildCollectivePipeline(OpPassManager &pm) {
+void tpsp::buildCollectivePipeline(OpPassManager &pm,
+                                   const PipelineOptions &options) {
+  // First, so that what is redone gets its collectives as all else does.
+  pm.addPass(createRematerialize({options.rematerialize}));
   pm.addPass(createInsertCollectives());
-  pm.addPass(createFuseCollectives());
+  pm.addPass(createFuseCollectives({options.keepGathered}));
   pm.addPass(createBucketCollectives());
 }
 
@@ -69,28 +72,29 @@ void tpsp::registerPipelines() {
       "tpsp-pipeline", "From a model to its plan",
       [](OpPassManager &pm, const PipelineOptions &options) {
         buildLogicalPipeline(pm, options);
-        buildCollectivePipeline(pm);
+        buildCollectivePipeline(pm, options);
         buildPlanPipeline(pm);
       });
   PassPipelineRegistration<PipelineOptions>(
       "tpsp-collective-pipeline", "From a model to its collectives",
       [](OpPassManager &pm, const PipelineOptions &options) {
         buildLogicalPipeline(pm, options);
-        buildCollectivePipeline(pm);
+        buildCollectivePipeline(pm, options);
       });
-  PassPipelineRegistration<>("tpsp-explain",
-                             "Print the program, forward and backward, in "
-                             "sharded einsum notation, and "
-                             "the collective ledger",
-                             [](OpPassManager &pm) {
-                               PipelineOptions options;
-                               options.grad = true;
-                               pm.addPass(createNameValues());
-                               buildLogicalPipeline(pm, options);
-                               pm.addPass(createDropPrimals());
-                               buildCollectivePipeline(pm);
-                               pm.addPass(createPrintExplanation());
-                             });
+  PassPipelineRegistration<PipelineOptions>(
+      "tpsp-explain",
+      "Print the program, forward and backward, in sharded einsum notation, "
+      "and the collective ledger",
+      [](OpPassManager &pm, const PipelineOptions &chosen) {
+        PipelineOptions options;
+        options.copyOptionValuesFrom(chosen);
+        options.grad = true;
+        pm.addPass(createNameValues());
+        buildLogicalPipeline(pm, options);
+        pm.addPass(createDropPrimals());
+        buildCollectivePipeline(pm, options);
+        pm.addPass(createPrintExplanation());
+      });
   PassPipelineRegistration<>("tpsp-llvm-pipeline",
                              "From a plan to the LLVM dialect",
                              buildLLVMPipeline);

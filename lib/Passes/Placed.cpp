@@ -42,6 +42,16 @@ bool tpsp::isWeight(Value value) {
          function.getArgAttr(argument.getArgNumber(), paramAttrName);
 }
 
+int64_t tpsp::localBytes(Type type, const Mesh &mesh) {
+  auto tensor = cast<RankedTensorType>(type);
+  int64_t bytes = tensor.getNumElements() * tensor.getElementTypeBitWidth() / 8;
+  if (getIdx(type).getLocal())
+    return bytes;
+  for (const AxisList &axes : placementOf(type, mesh).dims)
+    bytes /= mesh.groupSize(axes);
+  return bytes;
+}
+
 static std::string argumentName(BlockArgument argument) {
   auto function =
       dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
@@ -50,7 +60,7 @@ static std::string argumentName(BlockArgument argument) {
       if (auto name = function.getArgAttrOfType<StringAttr>(
               argument.getArgNumber(), attribute))
         return name.getValue().str();
-  if (auto named = argument.getLoc()->findInstanceOf<NameLoc>())
+  if (NameLoc named = sourceName(argument.getLoc()))
     return named.getName().str();
   return "arg" + std::to_string(argument.getArgNumber());
 }

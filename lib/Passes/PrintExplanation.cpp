@@ -3,8 +3,10 @@
 #include "tpsp/Passes/FunctionWalk.h"
 #include "tpsp/Passes/Ledger.h"
 #include "tpsp/Passes/Passes.h"
+#include "tpsp/Passes/SavedActivations.h"
 #include "tpsp/Passes/SourceName.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -41,6 +43,7 @@ public:
         printEquation(&op);
     }
     printTotals();
+    printSaved();
   }
 
 private:
@@ -73,7 +76,8 @@ private:
     std::string text;
     llvm::raw_string_ostream stream(text);
     for (NamedAttribute attr : op->getAttrs()) {
-      if (attr.getName() == backwardAttrName)
+      // Marks for passes: tpsp.backward and the like.
+      if (attr.getNameDialect())
         continue;
       stream << ", " << attr.getName().getValue();
       if (auto string = dyn_cast<StringAttr>(attr.getValue()))
@@ -99,7 +103,7 @@ private:
     else
       out << op->getName().stripDialect() << "(" << llvm::join(operands, ", ")
           << attributesOf(op) << ")";
-    out << "\n";
+    out << (op->hasAttr(recomputedAttrName) ? "  (recomputed)\n" : "\n");
   }
 
   void printCollective(CollectiveOpInterface op) {
@@ -125,9 +129,7 @@ private:
           << ")";
     out << "\n";
     std::string phase = row.getAs<StringAttr>("phase").getValue().str();
-    Total &total = totals[{phase == "backward", kind.str(), axes}];
-    ++total.count;
-    total.bytes += bytes;
+    totals[{phase == "backward", kind.str(), axes}].add(bytes);
   }
 
   void printTotals() {
@@ -141,9 +143,48 @@ private:
                            formatBytes(total.bytes));
   }
 
+  /// "xn[b, s@tp, d]"; "softmax[..]" for what has no name in the source, so
+  /// that the layers' alike are one row.
+  static std::string described(Value value) {
+    Value named = value;
+    while (auto *op = named.getDefiningOp()) {
+      if (!isa<CollectiveOpInterface>(op))
+        break;
+      named = op->getOperand(cast<OpResult>(named).getResultNumber());
+    }
+    return tensorName(named) + "[" + subscripts(value.getType()) + "]";
+  }
+
+  void printSaved() {
+    auto text = [&](const Twine &name) {
+      return StringAttr::get(function->getContext(), name);
+    };
+    llvm::MapVector<StringAttr, Total> rows;
+    Total sum;
+    for (const SavedActivation &tensor : savedActivations(function, mesh))
+      for (Total *total : {&rows[text(described(tensor.value))], &sum})
+        total->add(tensor.bytes);
+    if (rows.empty())
+      return;
+    rows[text("total")] = sum;
+    size_t width = 0;
+    for (const auto &[name, total] : rows)
+      width = std::max(width, name.size());
+    out << "\nsaved for the backward pass (bytes per rank)\n";
+    for (const auto &[name, total] : rows)
+      out << "  " << llvm::left_justify(name.getValue(), width)
+          << llvm::formatv(" x{0,-4} {1,12}\n", total.count,
+                           formatBytes(total.bytes));
+  }
+
   struct Total {
     int count = 0;
     int64_t bytes = 0;
+
+    void add(int64_t more) {
+      ++count;
+      bytes += more;
+    }
   };
 
   FunctionOpInterface function;

@@ -23,4 +23,9 @@
 // CHECK-NEXT:   forward reduce_scatter over tp x1 192.0 KiB
 // CHECK-NEXT:   backward all_gather over tp x2 384.0 KiB
 // CHECK-NEXT:   backward reduce_scatter over tp x1 192.0 KiB
+//      CHECK: {{^}}saved for the backward pass (bytes per rank)
+// CHECK-NEXT:   x[b, s@tp, d] x1 64.0 KiB
+// CHECK-NEXT:   y[b, s, e@tp] x1 256.0 KiB
+// CHECK-NEXT:   v[b, s, e@tp] x1 256.0 KiB
+// CHECK-NEXT:   total x3 576.0 KiB
 //  CHECK-NOT: {{.}}

@@ -81,6 +81,12 @@ static std::string contradictionIn(const Options &options) {
   if (options.overlap == "on")
     return "--overlap on needs the overlap scheduler, which is not built yet; "
            "commands run one after another";
+  for (auto [isSet, flag] :
+       {std::pair(options.rematerialize != "none", "--rematerialize"),
+        std::pair(options.keepGathered, "--keep-gathered")})
+    if (isSet && !options.grad)
+      return std::string(flag) + " says what the backward pass keeps, and "
+                                 "there is none without --grad";
   std::set<std::string> axes;
   for (const std::string &entry : options.mesh) {
     std::string axis = entry.substr(0, entry.find('='));
@@ -136,6 +142,14 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
   app.add_flag("--keep-masks", options.keepMasks,
                "Store dropout masks for the backward pass, a byte per element, "
                "instead of drawing them again");
+  app.add_option("--rematerialize", options.rematerialize,
+                 "What the backward pass computes again instead of keeping it: "
+                 "none, selective (attention's scores), full (all of a layer)")
+      ->check(CLI::IsMember({"none", "selective", "full"}))
+      ->capture_default_str();
+  app.add_flag("--keep-gathered", options.keepGathered,
+               "Keep gathered tensors for the backward pass: less "
+               "communication, more memory");
   app.add_option("--backend", options.backend,
                  "cpu, or trace: run nothing and print rank 0's calls")
       ->capture_default_str();

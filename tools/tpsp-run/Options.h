@@ -22,6 +22,8 @@ struct Options {
   std::string overlap = "off";
   int threads = 0;
   double timeout = 30;
+  std::string rematerialize = "none";
+  bool keepGathered = false;
   bool verify = false;
   std::string report;
   std::string trace;

@@ -97,6 +97,8 @@ static int runModel(const Options &options) {
   compile.keepMasks = options.keepMasks;
   compile.dtype = options.dtype;
   compile.mesh = options.mesh;
+  compile.rematerialize = options.rematerialize;
+  compile.keepGathered = options.keepGathered;
   auto model =
       compileModel(context, options.model, compile, [&](llvm::StringRef phase) {
         progress.phase("compiling: " + phase.str());

@@ -104,6 +104,26 @@ def DropPrimals : Pass<"tpsp-drop-primals", "::mlir::ModuleOp"> {
   }];
 }
 
+def Rematerialize : Pass<"tpsp-rematerialize", "::mlir::ModuleOp"> {
+  let summary = "Redo parts of the forward pass instead of keeping what they made";
+  let description = [{
+    After differentiation and before collectives, so that the collectives of
+    what is redone are found as all others are. What the backward pass uses and
+    does not keep is computed again, just before its first use there, from what
+    is kept: with "none" all that is used is kept; with "selective" all but the
+    results of operations marked `tpsp.recompute`, which composites set on parts
+    that are cheap to redo for their size (attention's scores and softmax); with
+    "full" a layer's inputs only. A layer is a call that was inlined; a program
+    without calls is one layer. What is redone carries `tpsp.backward` and
+    `tpsp.recomputed`.
+  }];
+  let options = [
+    Option<"mode", "mode", "std::string", /*default=*/"\"none\"",
+           "none, selective or full">
+  ];
+  let dependentDialects = ["::tpsp::TpspDialect"];
+}
+
 //===----------------------------------------------------------------------===//
 // Collectives
 //===----------------------------------------------------------------------===//
@@ -129,8 +149,13 @@ def FuseCollectives
     within the forward or the backward pass; a collective whose only use is
     another becomes the direct transition between the outer placements (an
     all-reduce then a slice is a reduce-scatter). Never adds a collective or a
-    byte.
+    byte. With `keep-gathered` the backward pass uses the forward pass's gathers
+    too: fewer bytes sent, more memory.
   }];
+  let options = [
+    Option<"keepGathered", "keep-gathered", "bool", /*default=*/"false",
+           "Keep gathered tensors for the backward pass">
+  ];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 

@@ -15,13 +15,23 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       *this, "keep-masks",
       llvm::cl::desc("Store dropout masks instead of drawing them again"),
       llvm::cl::init(false)};
+  Option<std::string> rematerialize{
+      *this, "rematerialize",
+      llvm::cl::desc("What the backward pass redoes instead of keeping it: "
+                     "none, selective or full"),
+      llvm::cl::init("none")};
+  Option<bool> keepGathered{
+      *this, "keep-gathered",
+      llvm::cl::desc("Keep gathered tensors for the backward pass"),
+      llvm::cl::init(false)};
 };
 
 /// A model as written -> placed, differentiated on request; still logical.
 void buildLogicalPipeline(mlir::OpPassManager &pm,
                           const PipelineOptions &options);
 /// Logical -> with collectives, global shapes.
-void buildCollectivePipeline(mlir::OpPassManager &pm);
+void buildCollectivePipeline(mlir::OpPassManager &pm,
+                             const PipelineOptions &options);
 /// With collectives -> plan, allocated and checked.
 void buildPlanPipeline(mlir::OpPassManager &pm);
 /// Plan -> LLVM dialect: kernels first, then the programs that name them.

@@ -34,6 +34,9 @@ private:
 /// of one (weightAttrName).
 bool isWeight(mlir::Value value);
 
+/// Bytes of one rank's part of a tensor, of a global or a local type.
+int64_t localBytes(mlir::Type type, const Mesh &mesh);
+
 /// A name for people: the argument's or the location's, else "einsum" for the
 /// result of an einsum.
 std::string tensorName(mlir::Value value);

@@ -62,6 +62,8 @@ struct Manifest {
   std::string program;
   std::vector<MeshAxis> mesh;
   int64_t arenaBytes = 0;
+  /// What a rank's backward pass keeps of its forward pass.
+  int64_t savedBytes = 0;
   /// Arguments, then results, each in the order of the plan.
   std::vector<ManifestTensor> tensors;
   std::vector<ManifestCollective> collectives;

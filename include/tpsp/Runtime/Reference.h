@@ -183,17 +183,25 @@ Tensor rope(const Tensor &x, const std::string &positionIndex,
             const std::string &featureIndex, double theta, bool inverse = false,
             std::string *error = nullptr);
 
+/// Which elements a dropout zeroes: see dropoutMask.
+struct Dropout {
+  double rate = 0;
+  int64_t seed = 0;
+};
+
 /// softmax(scale * <q, k> over `featureIndex`) over `keyIndex`, applied to v.
 ///
 /// q has `queryIndex` and lacks `keyIndex`; k and v have `keyIndex` and lack
 /// `queryIndex`. Indices that only some of them have are broadcast (grouped
 /// queries). v may reuse the name `featureIndex` for its own features, which
 /// then survive if the result names them. `causal` excludes keys beyond the
-/// query's position.
+/// query's position. `dropout` is applied to the softmax's results, their
+/// indices in the order of q, with the query's and the key's last.
 Tensor attention(const Tensor &q, const Tensor &k, const Tensor &v,
                  const std::string &queryIndex, const std::string &keyIndex,
                  const std::string &featureIndex, double scale, bool causal,
-                 const IndexNames &resultIndices, std::string *error = nullptr);
+                 const IndexNames &resultIndices, std::string *error = nullptr,
+                 Dropout dropout = {});
 
 //===----------------------------------------------------------------------===//
 // Integers and chance

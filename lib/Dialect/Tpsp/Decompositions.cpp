@@ -135,7 +135,6 @@ Value RopeOp::decompose(OpBuilder &b) {
 }
 
 Value AttentionOp::decompose(OpBuilder &b) {
-  Parts parts{b, getLoc()};
   Value q = getOperand(0), k = getOperand(1), v = getOperand(2);
   SmallVector<StringRef> names;
   for (StringRef name : indexNames(q.getType()))
@@ -143,16 +142,22 @@ Value AttentionOp::decompose(OpBuilder &b) {
       names.push_back(name);
   names.push_back(getQuery());
   names.push_back(getKey());
-  RankedTensorType scoresType =
-      withoutPlacement(tensorOver(names, {parts.typeOf(q), parts.typeOf(k)}));
+  RankedTensorType scoresType = withoutPlacement(
+      tensorOver(names, {cast<RankedTensorType>(q.getType()),
+                         cast<RankedTensorType>(k.getType())}));
   Value scores = EinsumOp::create(b, getLoc(), scoresType, ValueRange{q, k});
   Value weights = SoftmaxOp::create(
       b, getLoc(), scoresType, ValueRange{scores}, getKeyAttr(), getScaleAttr(),
       getCausal() ? getQueryAttr() : StringAttr());
+  SmallVector<Value> parts = {scores, weights};
   if (getDropout())
-    weights = DropoutOp::create(b, getLoc(), scoresType, ValueRange{weights},
-                                getDropoutAttr(), getSeedAttr(), StringAttr(),
-                                DenseI64ArrayAttr());
+    parts.push_back(weights = DropoutOp::create(
+                        b, getLoc(), scoresType, ValueRange{weights},
+                        getDropoutAttr(), getSeedAttr(), StringAttr(),
+                        DenseI64ArrayAttr()));
+  // As large as the sequence squared, for a fraction of the block's work.
+  for (Value part : parts)
+    part.getDefiningOp()->setAttr(recomputeAttrName, b.getUnitAttr());
   return EinsumOp::create(b, getLoc(), getResult().getType(),
                           ValueRange{weights, v});
 }

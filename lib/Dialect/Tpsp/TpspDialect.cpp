@@ -75,8 +75,11 @@ LogicalResult TpspDialect::verifyRegionArgAttribute(Operation *op, unsigned,
 
 LogicalResult TpspDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
-  if (attr.getName() == backwardAttrName && !isa<UnitAttr>(attr.getValue()))
-    return op->emitOpError() << backwardAttrName << " takes no value";
+  bool isMark = llvm::is_contained(
+      {backwardAttrName, recomputeAttrName, recomputedAttrName},
+      attr.getName().getValue());
+  if (isMark && !isa<UnitAttr>(attr.getValue()))
+    return op->emitOpError() << attr.getName().getValue() << " takes no value";
   return success();
 }
 

@@ -416,7 +416,7 @@ LogicalResult AttentionOp::verify() {
   if (getScale().convertToDouble() <= 0)
     return emitOpError("scale must be positive");
   if (getDropout() && !(getDropout()->convertToDouble() >= 0 &&
-                        getDropout()->convertToDouble() < 1))
+                        getDropout()->convertToDouble() < 1)) // (A4)
     return emitOpError("dropout ") << getDropout()->convertToDouble()
                                    << " is not a probability below 1";
   return success();

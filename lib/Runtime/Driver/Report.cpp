@@ -106,6 +106,7 @@ static Json memory(const RunReport &report) {
           {"gradients", m.bytesOf(Kind::Gradient)},
           {"optimizer", 0},
           {"activations", m.activationBytes()},
+          {"saved", m.savedBytes},
           {"peak", m.arenaBytes},
           {"peak_all_ranks", m.arenaBytes * m.numRanks()},
           {"resident_peak", report.residentBytes}};
@@ -224,6 +225,9 @@ static void printMemory(const RunReport &report, fmt::memory_buffer &out) {
   row("outputs", m.bytesOf(Kind::Output));
   row("activations", m.activationBytes());
   row("peak", m.arenaBytes);
+  if (m.savedBytes)
+    fmt::format_to(to, "  {:<12} {:>12}  (of the above, for backward)\n",
+                   "saved", bytes(m.savedBytes));
   if (report.residentBytes)
     fmt::format_to(to, "  all {} ranks: {} planned, {} resident\n",
                    m.numRanks(), bytes(double(m.arenaBytes) * m.numRanks()),

@@ -129,10 +129,12 @@ tpsp::compileModel(MLIRContext &context, StringRef path,
     }
     pm.addPass(createNameValues());
   };
+  PipelineOptions pipeline;
+  pipeline.grad = options.grad;
+  pipeline.keepMasks = options.keepMasks;
+  pipeline.rematerialize = options.rematerialize;
+  pipeline.keepGathered = options.keepGathered;
   auto place = [&](PassManager &pm) {
-    PipelineOptions pipeline;
-    pipeline.grad = options.grad;
-    pipeline.keepMasks = options.keepMasks;
     buildLogicalPipeline(pm, pipeline);
     if (options.grad)
       pm.addPass(createDropPrimals());
@@ -146,8 +148,9 @@ tpsp::compileModel(MLIRContext &context, StringRef path,
 
   CompiledModel result;
   result.logical = module.clone();
-  if (llvm::Error e = run("inserting collectives",
-                          [](PassManager &pm) { buildCollectivePipeline(pm); }))
+  if (llvm::Error e = run("inserting collectives", [&](PassManager &pm) {
+        buildCollectivePipeline(pm, pipeline);
+      }))
     return e;
   if (llvm::Error e =
           run("planning", [](PassManager &pm) { buildPlanPipeline(pm); }))

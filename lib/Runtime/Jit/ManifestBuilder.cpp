@@ -88,6 +88,7 @@ rt::Manifest tpsp::manifestOf(ModuleOp module, StringRef name) {
            program.getAxes().getAsRange<StringAttr>(), program.getSizes()))
     manifest.mesh.push_back({axis.getValue().str(), size});
   manifest.arenaBytes = program.getArenaBytes().value_or(0);
+  manifest.savedBytes = program.getSavedBytes().value_or(0);
   if (auto misses = program->getAttrOfType<IntegerAttr>("layout_misses"))
     manifest.transposeCopies = misses.getInt();
 

@@ -184,7 +184,8 @@ static Tensor evaluate(AttentionOp op, Evaluation &e) {
   return reference::attention(
       e.operand(0), e.operand(1), e.operand(2), op.getQuery().str(),
       op.getKey().str(), op.getFeature().str(), op.getScale().convertToDouble(),
-      op.getCausal(), e.indices, &e.error);
+      op.getCausal(), e.indices, &e.error,
+      {op.getDropout().convertToDouble(), int64_t(op.getSeed())});
 }
 
 static Tensor evaluate(OneHotEinsumOp op, Evaluation &e) {

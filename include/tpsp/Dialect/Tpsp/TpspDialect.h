@@ -51,6 +51,12 @@ inline constexpr llvm::StringLiteral goalAttrName = "tpsp.goal";
 inline constexpr llvm::StringLiteral weightAttrName = "tpsp.weight_gradient";
 /// Unit attribute of operations that belong to the backward pass.
 inline constexpr llvm::StringLiteral backwardAttrName = "tpsp.backward";
+/// Unit attribute of operations that are cheap to redo for the size of what
+/// they make: "selective" rematerialization does not keep their results.
+inline constexpr llvm::StringLiteral recomputeAttrName = "tpsp.recompute";
+/// Unit attribute of operations of the backward pass that redo one of the
+/// forward pass.
+inline constexpr llvm::StringLiteral recomputedAttrName = "tpsp.recomputed";
 
 } // namespace tpsp
 

@@ -281,8 +281,8 @@ def Tpsp_AttentionOp
   let description = [{
     Operands q, k, v. scores = scale * sum over `feature` of q k; softmax over
     `key`; dropout of the weights, if `dropout` gives a rate, by `seed`; the
-    weighted sum of v. Indices of q that k lacks (grouped queries,
-    after an index split) share keys and values.
+    weighted sum of v. Indices of q that k lacks (grouped queries, after an
+    index split) share keys and values.
 
     ```mlir
     %o = tpsp.attention %q, %k, %v {query = "s", key = "t", feature = "k",
@@ -295,6 +295,7 @@ def Tpsp_AttentionOp
            `feature` but not `query`; v carries `key` but not `query`.
     - (A2) The result carries `query` but not `key`.
     - (A3) Every index of k and v but `key` is one of q's, save v's own feature.
+    - (A4) 0 <= dropout < 1.
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$query,
                        StrAttr:$key, StrAttr:$feature,

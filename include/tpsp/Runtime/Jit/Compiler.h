@@ -29,13 +29,18 @@ struct CompileOptions {
   std::string dtype;
   /// "tp=4" entries that replace the mesh's sizes.
   std::vector<std::string> mesh;
+  /// What the backward pass redoes: "none", "selective" or "full".
+  std::string rematerialize = "none";
+  /// Keep gathered tensors for the backward pass.
+  bool keepGathered = false;
 };
 
 /// Told the name of each phase as it begins.
 using CompileProgress = std::function<void(llvm::StringRef phase)>;
 
 struct CompiledModel {
-  /// The program at the logical level, as the reference evaluates it.
+  /// The program at the logical level, as the reference evaluates it: before
+  /// anything is redone.
   mlir::OwningOpRef<mlir::ModuleOp> logical;
   /// The program as commands, allocated and checked.
   mlir::OwningOpRef<mlir::ModuleOp> plan;
