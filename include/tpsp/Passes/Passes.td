@@ -54,7 +54,9 @@ def Propagate
     it, never onto an index that must be whole, until nothing changes; what is
     still open is replicated. Where two operands put one axis on different
     indices of a result, the axis's role decides: on a model axis the
-    parameter's index stays, on a data axis the activation's. Without a role the
+    parameter's index stays, on a data axis the activation's. Likewise where an
+    operand alone has the axis on an index that is summed away: a parameter on a
+    data axis is gathered first, else the sum is reduced. Without a role the
     program is refused, with both ways priced. Nothing that the user wrote is
     changed.
   }];
