@@ -83,10 +83,12 @@ private:
                << "; write its index names: tensor<4x8xf32, "
                   "#tpsp.idx<s, d>>";
       Type element = cast<RankedTensorType>(type).getElementType();
-      if (element.isF32() || element.isBF16() || element.isF64())
+      if (element.isF32() || element.isBF16() || element.isF64() ||
+          element.isInteger(32) || element.isInteger(8))
         return success();
       return emitError(value.getLoc(), "programs compute in f32, bf16 or f64, "
-                                       "not in ")
+                                       "with positions in i32 and masks in "
+                                       "i8, not in ")
              << element;
     };
     for (BlockArgument argument : function.getArguments())
@@ -141,12 +143,16 @@ private:
     for (BlockArgument argument : body.getArguments()) {
       bool isParameter = function.getArgAttr(argument.getArgNumber(),
                                              paramAttrName) != nullptr;
-      buffers[argument] = plan::BufferOp::create(
+      auto buffer = plan::BufferOp::create(
           b, argument.getLoc(), bufferType(argument.getType()),
           b.getStringAttr(isParameter ? plan::parameterKind : plan::inputKind),
           b.getStringAttr(tensorName(argument)),
           b.getI64IntegerAttr(argument.getArgNumber()),
           globalTensor(argument.getType()), /*offset=*/IntegerAttr());
+      if (Attribute below =
+              function.getArgAttr(argument.getArgNumber(), belowAttrName))
+        buffer->setAttr(plan::belowAttrName, below);
+      buffers[argument] = buffer;
     }
   }
 
@@ -211,6 +217,13 @@ private:
       }
       if (match.obstacle == MatmulObstacle::Layout)
         noteLayout(op);
+    }
+    auto row = dyn_cast<RowKernelOpInterface>(op);
+    if (row && row.runsByRow()) {
+      flushIfUsedBy(op);
+      callKernel(emitRowKernel(row, "kernel", program),
+                 op->getName().stripDialect(), op->getLoc());
+      return success();
     }
     auto loop = dyn_cast<LoopOpInterface>(op);
     if (!loop)
@@ -281,7 +294,12 @@ private:
   void flush() {
     if (group.empty())
       return;
-    Kernel kernel = emitKernel(group, "kernel", program);
+    callKernel(emitKernel(group, "kernel", program), stem(),
+               group.getOps().front()->getLoc());
+    group = KernelGroup();
+  }
+
+  void callKernel(const Kernel &kernel, StringRef stem, Location loc) {
     SmallVector<Value> inputs, outputs;
     for (Value value : kernel.inputs)
       inputs.push_back(buffers[value]);
@@ -294,13 +312,11 @@ private:
         numbers.push_back(*mesh.find(axis.getValue()));
       positions.push_back(b.getDenseI64ArrayAttr(numbers));
     }
-    StringAttr callee = library.unique(kernel.function, stem());
+    StringAttr callee = library.unique(kernel.function, stem);
     if (!outputs.empty())
-      plan::KernelOp::create(b, group.getOps().front()->getLoc(),
-                             FlatSymbolRefAttr::get(callee), inputs, outputs,
-                             b.getI64IntegerAttr(kernel.grid),
+      plan::KernelOp::create(b, loc, FlatSymbolRefAttr::get(callee), inputs,
+                             outputs, b.getI64IntegerAttr(kernel.grid),
                              b.getArrayAttr(positions), b.getI64IntegerAttr(0));
-    group = KernelGroup();
   }
 
   //===--------------------------------------------------------------------===//

@@ -90,6 +90,10 @@ public:
   }
 
 private:
+  static bool stopsGradient(Operation *op) {
+    auto indexed = dyn_cast<IndexedOpInterface>(op);
+    return indexed && indexed.stopsGradient();
+  }
   static bool isBackward(Operation *op) {
     return op->hasAttr(backwardAttrName);
   }
@@ -107,8 +111,9 @@ private:
       if (isDifferentiable(argument.getType()))
         active.insert(argument);
     for (Operation &op : body)
-      if (llvm::any_of(op.getOperands(),
-                       [&](Value v) { return active.contains(v); }))
+      if (!stopsGradient(&op) && llvm::any_of(op.getOperands(), [&](Value v) {
+            return active.contains(v);
+          }))
         for (Value result : op.getResults())
           if (isDifferentiable(result.getType()))
             active.insert(result);

@@ -17,11 +17,14 @@ void tpsp::buildLogicalPipeline(OpPassManager &pm,
   // A model may be written as functions that call each other.
   pm.addPass(createInlinerPass());
   pm.addPass(createDecomposeEarly());
+  if (options.keepMasks)
+    pm.addPass(createKeepMasks());
   pm.addPass(createPropagate());
   if (options.grad)
     pm.addPass(createDifferentiate());
   // Adjoints recompute what they need; what two of them need is made once.
   pm.addPass(createCSEPass());
+  pm.addPass(createBoundIntegers());
 }
 
 void tpsp::buildCollectivePipeline(OpPassManager &pm) {

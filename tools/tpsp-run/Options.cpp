@@ -132,6 +132,9 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
       ->allow_extra_args(false) // the model may follow
       ->check(axisSize());
   app.add_flag("--grad", options.grad, "With the backward pass");
+  app.add_flag("--keep-masks", options.keepMasks,
+               "Store dropout masks for the backward pass, a byte per element, "
+               "instead of drawing them again");
   app.add_option("--backend", options.backend,
                  "cpu, or trace: run nothing and print rank 0's calls")
       ->capture_default_str();

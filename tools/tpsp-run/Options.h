@@ -13,6 +13,7 @@ struct Options {
   std::string function;
   std::vector<std::string> mesh;
   bool grad = false;
+  bool keepMasks = false;
   std::string backend = "cpu";
   std::string dtype;
   int steps = 1;

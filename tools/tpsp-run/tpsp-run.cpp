@@ -85,8 +85,12 @@ static int runModel(const Options &options) {
 
   rt::RunReport report;
   auto begin = Clock::now();
-  CompileOptions compile{options.function, options.grad, options.dtype,
-                         options.mesh};
+  CompileOptions compile;
+  compile.function = options.function;
+  compile.grad = options.grad;
+  compile.keepMasks = options.keepMasks;
+  compile.dtype = options.dtype;
+  compile.mesh = options.mesh;
   auto model =
       compileModel(context, options.model, compile, [&](llvm::StringRef phase) {
         progress.phase("compiling: " + phase.str());

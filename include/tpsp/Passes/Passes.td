@@ -46,6 +46,25 @@ def DecomposeEarly
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 
+def BoundIntegers : Pass<"tpsp-bound-integers", "::mlir::ModuleOp"> {
+  let summary = "The range of integer arguments, from their uses";
+  let description = [{
+    Token ids and the like are positions along an index: an argument of integers
+    that has no `tpsp.below = N` gets the least extent that its uses ask for.
+    Drivers that make up arguments need it; nothing else does.
+  }];
+}
+
+def KeepMasks : Pass<"tpsp-keep-masks", "::mlir::ModuleOp"> {
+  let summary = "Store dropout masks instead of drawing them again";
+  let description = [{
+    Every dropout becomes a mask of i8 and its application: the backward pass
+    then reads the mask that the forward pass has made. It costs a byte per
+    element from one to the other; drawing it again costs some arithmetic.
+  }];
+  let dependentDialects = ["::tpsp::TpspDialect"];
+}
+
 def Propagate
     : Pass<"tpsp-propagate", "::mlir::ModuleOp"> {
   let summary = "Fill in missing placements from those given";

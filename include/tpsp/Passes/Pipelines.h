@@ -11,6 +11,10 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
   Option<bool> grad{*this, "grad",
                     llvm::cl::desc("Add the backward pass of every function"),
                     llvm::cl::init(false)};
+  Option<bool> keepMasks{
+      *this, "keep-masks",
+      llvm::cl::desc("Store dropout masks instead of drawing them again"),
+      llvm::cl::init(false)};
 };
 
 /// A model as written -> placed, differentiated on request; still logical.

@@ -49,6 +49,13 @@ LogicalResult TpspDialect::verifyRegionArgAttribute(Operation *op, unsigned,
     return op->emitOpError("argument #")
            << argument << ": " << nameAttrName << " is a string";
   }
+  if (attr.getName() == belowAttrName) {
+    auto bound = dyn_cast<IntegerAttr>(attr.getValue());
+    if (bound && bound.getInt() > 0)
+      return success();
+    return op->emitOpError("argument #")
+           << argument << ": " << belowAttrName << " is a positive integer";
+  }
   if (attr.getName() != paramAttrName)
     return op->emitOpError("argument #")
            << argument << " has an unknown attribute '"

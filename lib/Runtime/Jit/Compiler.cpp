@@ -132,6 +132,7 @@ tpsp::compileModel(MLIRContext &context, StringRef path,
   auto place = [&](PassManager &pm) {
     PipelineOptions pipeline;
     pipeline.grad = options.grad;
+    pipeline.keepMasks = options.keepMasks;
     buildLogicalPipeline(pm, pipeline);
     if (options.grad)
       pm.addPass(createDropPrimals());

@@ -41,6 +41,8 @@ static ManifestTensor describe(plan::ProgramOp program, plan::BufferOp buffer) {
     tensor.pending.push_back(axisNumber(program, axis));
   tensor.pendingMax = idx.getPendingMax();
   tensor.dtype = plan::runtimeType(type.getElementType());
+  if (auto below = buffer->getAttrOfType<IntegerAttr>(plan::belowAttrName))
+    tensor.below = below.getInt();
   tensor.offset = *buffer.getOffset();
   tensor.bytes = plan::bytesOf(buffer.getType());
   return tensor;

@@ -41,6 +41,8 @@ mlir::LogicalResult verifyPointwise(mlir::Operation *op, int arity);
 inline constexpr llvm::StringLiteral paramAttrName = "tpsp.param";
 /// Argument and result attribute: a name for people, `tpsp.name = "x"`.
 inline constexpr llvm::StringLiteral nameAttrName = "tpsp.name";
+/// Argument attribute of a tensor of integers: they are in [0, this).
+inline constexpr llvm::StringLiteral belowAttrName = "tpsp.below";
 /// Result attribute: this is the gradient of the argument of that number.
 inline constexpr llvm::StringLiteral gradientAttrName = "tpsp.gradient_of";
 /// Argument attribute: this is the cotangent of the result of that number.
@@ -59,5 +61,13 @@ inline constexpr llvm::StringLiteral backwardAttrName = "tpsp.backward";
 
 #define GET_OP_CLASSES
 #include "tpsp/Dialect/Tpsp/TpspOps.h.inc"
+
+namespace tpsp {
+
+/// The indices of the result that `op` does not do by row, in the result's
+/// order: one work item for each of their positions.
+llvm::SmallVector<llvm::StringRef> gridIndices(RowKernelOpInterface op);
+
+} // namespace tpsp
 
 #endif // TPSP_DIALECT_TPSP_TPSPDIALECT_H

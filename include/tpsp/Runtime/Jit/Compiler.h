@@ -23,6 +23,8 @@ struct CompileOptions {
   std::string function;
   /// With its backward pass.
   bool grad = false;
+  /// Store dropout masks instead of drawing them again.
+  bool keepMasks = false;
   /// "f32", "bf16", or empty for the types as written.
   std::string dtype;
   /// "tp=4" entries that replace the mesh's sizes.
