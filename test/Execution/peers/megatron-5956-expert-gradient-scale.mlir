@@ -14,7 +14,7 @@
 // CHECK: phase kind axes
 // CHECK-NEXT: forward all_to_all ep g -> e 768 B 0
 // CHECK-NEXT: forward all_to_all ep e -> g 768 B 3
-// CHECK-NEXT: forward all_reduce dp,ep 6 B 6
+// CHECK-NEXT: forward all_reduce dp,ep 6 B
 // CHECK-NEXT: backward all_reduce dp,ep 72 B g[shared]
 // CHECK-NEXT: backward all_to_all ep g -> e 768 B g[2]
 // CHECK-NEXT: backward all_reduce dp 1.1 KiB g[experts]
@@ -40,7 +40,6 @@ func.func @mean_of_experts(%x: !x, %w: !w {tpsp.param = "experts"},
   %3 = tpsp.reshard %2 : !ye -> !y
   %4 = tpsp.mul %3, %s : (!y, !s) -> !y
   %5 = tpsp.square %4 : !y
-  %6 = tpsp.reduce %5 : !y -> !l
-  %7 = tpsp.scale %6 {factor = 0.0078125} : !l    // 1 / 128 tokens
-  return %7 : !l
+  %6 = tpsp.mean %5 : !y -> !l
+  return %6 : !l
 }

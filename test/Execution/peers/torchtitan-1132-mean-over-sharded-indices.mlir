@@ -12,7 +12,7 @@
 // RUN: tpsp-run %s --mesh dp=2,cp=4 --dtype bf16 --grad --verify --quiet
 
 // CHECK: phase kind axes
-// CHECK-NEXT: forward all_reduce dp,cp 6 B t
+// CHECK-NEXT: forward all_reduce dp,cp 6 B
 // CHECK-NEXT: backward all_reduce dp,cp 1.7 KiB g[w]
 // CHECK-EMPTY:
 // CHECK: all within tolerance
@@ -26,7 +26,6 @@ tpsp.mesh @mesh <dp = 2 : data, cp = 2 : data>
 func.func @mean(%x: !x, %w: !w {tpsp.param = "w"}) -> !l {
   %y = tpsp.einsum %w, %x : (!w, !x) -> !y
   %v = tpsp.gelu %y : !y
-  %t = tpsp.reduce %v : !y -> !l
-  %l = tpsp.scale %t {factor = 0.015625} : !l    // 1 / (4 * 16)
+  %l = tpsp.mean %v : !y -> !l
   return %l : !l
 }
