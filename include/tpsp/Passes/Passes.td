@@ -150,10 +150,13 @@ def BucketCollectives
 def PrintExplanation : Pass<"tpsp-print-explanation", "::mlir::ModuleOp"> {
   let summary = "Print a program in sharded einsum notation, with its ledger";
   let description = [{
-    To standard output: every operation as an equation over subscripted tensors,
-    every collective (">") with its axes, index, bytes per rank, the rule that
-    asked for it and the source line, then totals. Best after
-    `tpsp-bucket-collectives`; `--tpsp-explain` is the whole way there.
+    To standard output: every operation as an equation over the tensors as they
+    lie, under it every collective (">") that it needs, with its axes, index,
+    bytes per rank, the rule that asked for it and the source line; then totals
+    for each phase, kind and axes. A collective that only the function's result
+    waits for (a bucket) stands by itself. Every collective is an analysis
+    remark too. Best after `tpsp-bucket-collectives`; `--tpsp-explain` is the
+    whole way there.
   }];
 }
 
