@@ -26,10 +26,13 @@ class Reasons {
 public:
   Reasons(IndexedOpInterface op, const IndexStructure &structure,
           const ComputePlacement &choice, const Mesh &mesh)
-      : op(op), structure(structure), choice(choice), mesh(mesh) {}
+      : op(op), structure(structure), choice(choice), mesh(mesh),
+        request(requestOf(op, structure)) {}
 
   std::string ofOperand(const IndexStructure::Tensor &tensor,
                         const CollectiveStep &step) const {
+    if (!request.empty())
+      return request;
     return perDrive(step, [&](const Drive &drive, const std::string &axes) {
       std::string mnemonic = op->getName().stripDialect().str();
       if (drive.kind != Drive::Index)
@@ -43,6 +46,8 @@ public:
 
   std::string ofResult(const IndexStructure::Tensor &tensor,
                        const CollectiveStep &step) const {
+    if (!request.empty())
+      return request;
     return perDrive(step, [&](const Drive &drive, const std::string &axes) {
       if (drive.kind == Drive::Pending)
         return "the operands' sums over " + axes + " are taken once, here";
@@ -56,6 +61,22 @@ public:
   }
 
 private:
+  /// Of an operation that leaves its operand as it is: what it asks for is the
+  /// whole reason. Else "".
+  static std::string requestOf(IndexedOpInterface op,
+                               const IndexStructure &structure) {
+    bool same = op.isView() &&
+                structure.operands[0].indices == structure.results[0].indices;
+    Type wanted = op->getResult(0).getType();
+    if (!same || isUnplaced(wanted))
+      return "";
+    std::string place = "[" + subscripts(wanted) + "]";
+    return op->hasAttr(backwardAttrName)
+               ? "a gradient lies where its tensor does, " + place
+               : "this " + op->getName().stripDialect().str() + " asks for " +
+                     place;
+  }
+
   const std::string &indexName(const Drive &drive) const {
     return structure.indices[drive.index].name;
   }
@@ -82,6 +103,7 @@ private:
   const IndexStructure &structure;
   const ComputePlacement &choice;
   const Mesh &mesh;
+  std::string request;
 };
 
 class Inserter {

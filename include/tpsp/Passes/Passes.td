@@ -73,7 +73,9 @@ def Propagate
     it, never onto an index that must be whole, until nothing changes; what is
     still open is replicated. Where two operands put one axis on different
     indices of a result, the axis's role decides: on a model axis the
-    parameter's index stays, on a data axis the activation's. Without a role the
+    parameter's index stays, on a data axis the activation's. Likewise where an
+    operand alone has the axis on an index that is summed away: a parameter on a
+    data axis is gathered first, else the sum is reduced. Without a role the
     program is refused, with both ways priced. Nothing that the user wrote is
     changed.
   }];
@@ -173,10 +175,13 @@ def BucketCollectives
 def PrintExplanation : Pass<"tpsp-print-explanation", "::mlir::ModuleOp"> {
   let summary = "Print a program in sharded einsum notation, with its ledger";
   let description = [{
-    To standard output: every operation as an equation over subscripted tensors,
-    every collective (">") with its axes, index, bytes per rank, the rule that
-    asked for it and the source line, then totals. Best after
-    `tpsp-bucket-collectives`; `--tpsp-explain` is the whole way there.
+    To standard output: every operation as an equation over the tensors as they
+    lie, under it every collective (">") that it needs, with its axes, index,
+    bytes per rank, the rule that asked for it and the source line; then totals
+    for each phase, kind and axes. A collective that only the function's result
+    waits for (a bucket) stands by itself. Every collective is an analysis
+    remark too. Best after `tpsp-bucket-collectives`; `--tpsp-explain` is the
+    whole way there.
   }];
 }
 

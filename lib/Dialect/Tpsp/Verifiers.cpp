@@ -20,6 +20,14 @@ std::string roleOf(Operation *op, unsigned tensor) {
   return "the result";
 }
 
+/// An error at the operation; of a function, at the argument.
+InFlightDiagnostic refuse(Operation *op, unsigned tensor) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (function && !function.isExternal())
+    return emitError(function.getArgument(tensor).getLoc());
+  return op->emitOpError();
+}
+
 /// Operand types, then result types.
 SmallVector<Type> tensorTypes(Operation *op) {
   SmallVector<Type> types(op->getOperandTypes());
@@ -33,7 +41,7 @@ LogicalResult verifyAxesKnown(Operation *op, ArrayRef<Type> types,
   auto check = [&](unsigned tensor, StringAttr axis) -> LogicalResult {
     if (mesh.find(axis.getValue()))
       return success();
-    InFlightDiagnostic diag = op->emitOpError()
+    InFlightDiagnostic diag = refuse(op, tensor)
                               << roleOf(op, tensor) << " is on axis @"
                               << axis.getValue();
     if (mesh.numAxes() == 0)
@@ -48,6 +56,8 @@ LogicalResult verifyAxesKnown(Operation *op, ArrayRef<Type> types,
   };
   for (auto [tensor, type] : llvm::enumerate(types)) {
     IdxAttr idx = getIdx(type);
+    if (!idx)
+      continue;
     for (ArrayAttr list : idx.getAxes())
       for (auto axis : list.getAsRange<StringAttr>())
         if (failed(check(tensor, axis)))
@@ -59,12 +69,21 @@ LogicalResult verifyAxesKnown(Operation *op, ArrayRef<Type> types,
   return success();
 }
 
+/// "nearest extents that work: 4 and 8"; nothing lies below a single group.
+std::string nearestMultiples(int64_t extent, int64_t group) {
+  int64_t below = extent / group * group;
+  if (below == 0)
+    return "the smallest extent that works: " + std::to_string(group);
+  return "nearest extents that work: " + std::to_string(below) + " and " +
+         std::to_string(below + group);
+}
+
 /// (I3)
 LogicalResult verifyEven(Operation *op, ArrayRef<Type> types,
                          const Mesh &mesh) {
   for (auto [tensor, type] : llvm::enumerate(types)) {
     IdxAttr idx = getIdx(type);
-    if (idx.getLocal())
+    if (!idx || idx.getLocal())
       continue;
     auto tensorType = cast<RankedTensorType>(type);
     Placement placement = placementOf(type, mesh);
@@ -74,13 +93,12 @@ LogicalResult verifyEven(Operation *op, ArrayRef<Type> types,
       continue;
     int64_t group = mesh.groupSize(placement.dims[*dim]);
     int64_t extent = tensorType.getDimSize(*dim);
-    return op->emitOpError()
+    return refuse(op, tensor)
            << "index '" << idx.getNames()[*dim].getValue() << "' of "
            << roleOf(op, tensor) << " has extent " << extent
            << ", which its axes (" << mesh.names(placement.dims[*dim]) << ": "
-           << group << " ranks) do not divide; pad it to "
-           << (extent + group - 1) / group * group
-           << " or choose a mesh that divides it";
+           << group << " ranks) do not divide; "
+           << nearestMultiples(extent, group);
   }
   return success();
 }
@@ -182,7 +200,8 @@ LogicalResult verifyElementTypes(IndexedOpInterface op, ArrayRef<Type> types) {
 
 LogicalResult tpsp::verifySubscripts(Operation *op, ArrayRef<Type> types,
                                      const Mesh &mesh) {
-  if (failed(verifyAxesKnown(op, types, mesh)))
+  if (failed(verifyAxesKnown(op, types, mesh)) ||
+      failed(verifyAxesOnce(op, types, mesh)))
     return failure();
   return verifyEven(op, types, mesh);
 }

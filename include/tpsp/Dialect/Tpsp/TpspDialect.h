@@ -22,11 +22,15 @@ IndexStructure structureByName(mlir::Operation *op);
 
 /// (I1)-(I7) of IndexedOpInterface.
 mlir::LogicalResult verifyIndexedOp(mlir::Operation *op);
-/// (I2), (I3) for tensors of `op`: its operands, then its results; for a
-/// function, its arguments.
+/// (I2), (N3), (I3) for tensors of `op`: its operands, then its results; for a
+/// function, its arguments. Types without subscripts are passed over.
 mlir::LogicalResult verifySubscripts(mlir::Operation *op,
                                      llvm::ArrayRef<mlir::Type> types,
                                      const Mesh &mesh);
+/// (N3) over all of a tensor, with the ways out and their prices.
+mlir::LogicalResult verifyAxesOnce(mlir::Operation *op,
+                                   llvm::ArrayRef<mlir::Type> types,
+                                   const Mesh &mesh);
 /// (C1)-(C3) of CollectiveOpInterface.
 mlir::LogicalResult verifyCollectiveOp(mlir::Operation *op);
 /// (P1), (P2) of the pointwise operations; arity -1 is any number from one up.
