@@ -45,6 +45,23 @@ config.substitutions.append(
     )
 )
 
+# The ledger of a model and its backward pass: sorted rows "count phase kind axes
+# (index) bytes", or without bytes; tests hold all of them, as lines "// ROW:".
+ledger_rows = "sed -f " + os.path.join(
+    config.test_source_root, "Pipelines", "Inputs", "ledger-rows.sed"
+)
+counted = " | env LC_ALL=C sort | uniq -c | sed 's/^ *//'"
+config.substitutions += [
+    (
+        "%to_ledger",
+        "--tpsp-collective-pipeline=grad=true --tpsp-drop-primals"
+        " --tpsp-partition --tpsp-decompose-late --convert-tpsp-to-plan",
+    ),
+    ("%ledger_rows", ledger_rows + counted),
+    ("%ledger_counts", ledger_rows + " | sed 's/ [0-9]*$//'" + counted),
+    ("%expected_rows", "sed -n 's,^// ROW: *,,p'"),
+]
+
 llvm_config.with_environment("PATH", config.tpsp_tools_dir, append_path=True)
 llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
 llvm_config.add_tool_substitutions(

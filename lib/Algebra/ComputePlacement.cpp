@@ -82,10 +82,24 @@ Placement placed(const IndexStructure::Tensor &tensor,
   return placement;
 }
 
+/// Collectives of a transition, by axis, that move what the axis's role says
+/// stays.
+unsigned countAgainstRole(const Transition &steps, bool isWeight,
+                          const Mesh &mesh) {
+  AxisRole stays = isWeight ? AxisRole::Model : AxisRole::Data;
+  unsigned count = 0;
+  for (const CollectiveStep &step : steps)
+    if (step.kind != CollectiveKind::Slice)
+      count += llvm::count_if(step.axes, [&](AxisId axis) {
+        return mesh.axis(axis).role == stays;
+      });
+  return count;
+}
+
 /// Adds what it costs to bring a tensor from one placement to another; false
 /// if it cannot be done.
-bool addTransition(const IndexStructure::Tensor &tensor, const Placement &from,
-                   const Placement &to, const Mesh &mesh,
+bool addTransition(const IndexStructure::Tensor &tensor, bool isWeight,
+                   const Placement &from, const Placement &to, const Mesh &mesh,
                    PlacementCost &total) {
   if (from == to)
     return true;
@@ -96,6 +110,7 @@ bool addTransition(const IndexStructure::Tensor &tensor, const Placement &from,
       cost(*steps, from, tensor.shape, tensor.elementBytes, mesh);
   total.collectives += added.collectives;
   total.bytes += added.bytes;
+  total.againstRole += countAgainstRole(*steps, isWeight, mesh);
   return true;
 }
 
@@ -110,8 +125,9 @@ double workPerRank(const IndexStructure &structure,
 } // namespace
 
 bool PlacementCost::operator<(const PlacementCost &other) const {
-  return std::tie(collectives, work, bytes) <
-         std::tie(other.collectives, other.work, other.bytes);
+  return std::tie(collectives, work, earlySums, againstRole, bytes) <
+         std::tie(other.collectives, other.work, other.earlySums,
+                  other.againstRole, other.bytes);
 }
 
 llvm::SmallVector<Drive, 4> tpsp::candidates(const PlacedOperation &operation,
@@ -141,6 +157,11 @@ evaluateInOrder(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives,
   ComputePlacement choice;
   choice.drives.assign(drives.begin(), drives.end());
   choice.cost.work = workPerRank(structure, axes, mesh);
+  unsigned number = 0;
+  auto isWeight = [&]() {
+    unsigned here = number++;
+    return !operation.weights.empty() && operation.weights[here];
+  };
 
   for (auto [tensor, has] :
        llvm::zip_equal(structure.operands, operation.operands)) {
@@ -148,12 +169,12 @@ evaluateInOrder(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives,
     for (AxisId axis : has.pending)
       if (drives[axis].kind == Drive::Pending)
         needs.pending.push_back(axis);
+    choice.cost.earlySums += has.pending.size() - needs.pending.size();
     if (firstUnevenDim(tensor.shape, needs, mesh) ||
-        !addTransition(tensor, has, needs, mesh, choice.cost))
+        !addTransition(tensor, isWeight(), has, needs, mesh, choice.cost))
       return std::nullopt;
     choice.operands.push_back(std::move(needs));
   }
-  choice.cost.onOperands = choice.cost.collectives;
 
   for (auto [tensor, wants] :
        llvm::zip_equal(structure.results, operation.wanted)) {
@@ -167,7 +188,8 @@ evaluateInOrder(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives,
     }
     if (firstUnevenDim(tensor.shape, comesOut, mesh))
       return std::nullopt;
-    if (wants && !addTransition(tensor, comesOut, *wants, mesh, choice.cost))
+    if (wants &&
+        !addTransition(tensor, isWeight(), comesOut, *wants, mesh, choice.cost))
       return std::nullopt;
     choice.results.push_back(std::move(comesOut));
   }
@@ -213,11 +235,9 @@ static std::optional<ComputePlacement> best(const PlacedOperation &operation,
 
 std::optional<ComputePlacement>
 tpsp::chooseComputePlacement(const PlacedOperation &operation) {
-  auto better = [&](const PlacementCost &a, const PlacementCost &b) {
-    bool isEqual = !(a < b) && !(b < a);
-    return isEqual && operation.later ? a.onOperands < b.onOperands : a < b;
-  };
-  return best(operation, better);
+  return best(operation, [](const PlacementCost &a, const PlacementCost &b) {
+    return a < b;
+  });
 }
 
 std::optional<ComputePlacement>

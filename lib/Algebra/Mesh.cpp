@@ -1,5 +1,7 @@
 #include "tpsp/Algebra/Mesh.h"
 
+#include <limits>
+
 using namespace tpsp;
 
 std::optional<AxisId> Mesh::find(llvm::StringRef name) const {
@@ -9,17 +11,23 @@ std::optional<AxisId> Mesh::find(llvm::StringRef name) const {
   return std::nullopt;
 }
 
+/// No product of sizes wraps around: a mesh beyond 64 bits divides nothing.
+static int64_t times(int64_t a, int64_t b) {
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  return a > most / b ? most : a * b;
+}
+
 int64_t Mesh::groupSize(llvm::ArrayRef<AxisId> list) const {
   int64_t size = 1;
   for (AxisId id : list)
-    size *= axes[id].size;
+    size = times(size, axes[id].size);
   return size;
 }
 
 int64_t Mesh::numRanks() const {
   int64_t size = 1;
   for (const MeshAxis &axis : axes)
-    size *= axis.size;
+    size = times(size, axis.size);
   return size;
 }
 

@@ -3,6 +3,8 @@
 #include "tpsp/Passes/Kernels.h"
 #include "tpsp/Passes/Ledger.h"
 #include "tpsp/Passes/Passes.h"
+#include "tpsp/Passes/SavedActivations.h"
+#include "tpsp/Passes/SourceName.h"
 
 #include "tpsp/Algebra/MatmulForm.h"
 #include "tpsp/Dialect/Plan/PlanDialect.h"
@@ -83,10 +85,12 @@ private:
                << "; write its index names: tensor<4x8xf32, "
                   "#tpsp.idx<s, d>>";
       Type element = cast<RankedTensorType>(type).getElementType();
-      if (element.isF32() || element.isBF16() || element.isF64())
+      if (element.isF32() || element.isBF16() || element.isF64() ||
+          element.isInteger(32) || element.isInteger(8))
         return success();
       return emitError(value.getLoc(), "programs compute in f32, bf16 or f64, "
-                                       "not in ")
+                                       "with positions in i32 and masks in "
+                                       "i8, not in ")
              << element;
     };
     for (BlockArgument argument : function.getArguments())
@@ -113,8 +117,14 @@ private:
     program = plan::ProgramOp::create(
         b, function.getLoc(), function.getSymNameAttr(),
         b.getStrArrayAttr(names), b.getDenseI64ArrayAttr(sizes),
-        /*arena_bytes=*/IntegerAttr());
+        /*arena_bytes=*/IntegerAttr(), savedAttr());
     b.setInsertionPointToStart(&program.getBody().emplaceBlock());
+  }
+
+  /// Of a function with a backward pass.
+  IntegerAttr savedAttr() {
+    int64_t bytes = savedBytes(function, mesh);
+    return bytes ? b.getI64IntegerAttr(bytes) : IntegerAttr();
   }
 
   MemRefType bufferType(Type type) {
@@ -141,12 +151,16 @@ private:
     for (BlockArgument argument : body.getArguments()) {
       bool isParameter = function.getArgAttr(argument.getArgNumber(),
                                              paramAttrName) != nullptr;
-      buffers[argument] = plan::BufferOp::create(
+      auto buffer = plan::BufferOp::create(
           b, argument.getLoc(), bufferType(argument.getType()),
           b.getStringAttr(isParameter ? plan::parameterKind : plan::inputKind),
           b.getStringAttr(tensorName(argument)),
           b.getI64IntegerAttr(argument.getArgNumber()),
           globalTensor(argument.getType()), /*offset=*/IntegerAttr());
+      if (Attribute below =
+              function.getArgAttr(argument.getArgNumber(), belowAttrName))
+        buffer->setAttr(plan::belowAttrName, below);
+      buffers[argument] = buffer;
     }
   }
 
@@ -154,8 +168,8 @@ private:
   std::string resultName(unsigned i, Value value) {
     if (auto name = function.getResultAttrOfType<StringAttr>(i, nameAttrName))
       return name.getValue().str();
-    if (auto named = value.getLoc()->findInstanceOf<NameLoc>())
-      return named.getName().str();
+    if (std::optional<std::string> name = sourceName(value.getLoc()))
+      return *name;
     return "result" + std::to_string(i);
   }
 
@@ -216,6 +230,13 @@ private:
       }
       if (match.obstacle == MatmulObstacle::Layout)
         noteLayout(op);
+    }
+    auto row = dyn_cast<RowKernelOpInterface>(op);
+    if (row && row.runsByRow()) {
+      flushIfUsedBy(op);
+      callKernel(emitRowKernel(row, "kernel", program),
+                 op->getName().stripDialect(), op->getLoc());
+      return success();
     }
     auto loop = dyn_cast<LoopOpInterface>(op);
     if (!loop)
@@ -286,7 +307,12 @@ private:
   void flush() {
     if (group.empty())
       return;
-    Kernel kernel = emitKernel(group, "kernel", program);
+    callKernel(emitKernel(group, "kernel", program), stem(),
+               group.getOps().front()->getLoc());
+    group = KernelGroup();
+  }
+
+  void callKernel(const Kernel &kernel, StringRef stem, Location loc) {
     SmallVector<Value> inputs, outputs;
     for (Value value : kernel.inputs)
       inputs.push_back(buffers[value]);
@@ -299,13 +325,11 @@ private:
         numbers.push_back(*mesh.find(axis.getValue()));
       positions.push_back(b.getDenseI64ArrayAttr(numbers));
     }
-    StringAttr callee = library.unique(kernel.function, stem());
+    StringAttr callee = library.unique(kernel.function, stem);
     if (!outputs.empty())
-      plan::KernelOp::create(b, group.getOps().front()->getLoc(),
-                             FlatSymbolRefAttr::get(callee), inputs, outputs,
-                             b.getI64IntegerAttr(kernel.grid),
+      plan::KernelOp::create(b, loc, FlatSymbolRefAttr::get(callee), inputs,
+                             outputs, b.getI64IntegerAttr(kernel.grid),
                              b.getArrayAttr(positions), b.getI64IntegerAttr(0));
-    group = KernelGroup();
   }
 
   Value viewed(Value buffer, MemRefType type) {

@@ -1,5 +1,6 @@
 // tpsp-decompose-early and tpsp-decompose-late: composites into their parts.
 #include "tpsp/Passes/Passes.h"
+#include "tpsp/Passes/SourceName.h"
 
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
@@ -24,8 +25,7 @@ public:
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
     if (from->hasAttr(backwardAttrName))
       op->setAttr(backwardAttrName, from->getAttr(backwardAttrName));
-    if (auto named = dyn_cast<NameLoc>(op->getLoc()))
-      op->setLoc(named.getChildLoc());
+    op->setLoc(withoutSourceName(op->getLoc()));
   }
   Operation *from = nullptr;
 };

@@ -1,6 +1,7 @@
 // tpsp-differentiate: add the backward pass of a function.
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Placed.h"
+#include "tpsp/Passes/SourceName.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -23,8 +24,7 @@ class MarkBackward : public OpBuilder::Listener {
 public:
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
     op->setAttr(backwardAttrName, UnitAttr::get(op->getContext()));
-    if (auto named = dyn_cast<NameLoc>(op->getLoc()))
-      op->setLoc(named.getChildLoc());
+    op->setLoc(withoutSourceName(op->getLoc()));
   }
 };
 
@@ -90,6 +90,10 @@ public:
   }
 
 private:
+  static bool stopsGradient(Operation *op) {
+    auto indexed = dyn_cast<IndexedOpInterface>(op);
+    return indexed && indexed.stopsGradient();
+  }
   static bool isBackward(Operation *op) {
     return op->hasAttr(backwardAttrName);
   }
@@ -107,8 +111,9 @@ private:
       if (isDifferentiable(argument.getType()))
         active.insert(argument);
     for (Operation &op : body)
-      if (llvm::any_of(op.getOperands(),
-                       [&](Value v) { return active.contains(v); }))
+      if (!stopsGradient(&op) && llvm::any_of(op.getOperands(), [&](Value v) {
+            return active.contains(v);
+          }))
         for (Value result : op.getResults())
           if (isDifferentiable(result.getType()))
             active.insert(result);
@@ -158,6 +163,7 @@ private:
     if (parts.empty())
       return {};
     Type wanted = gradientType(value.getType());
+    describeSummands(value, parts);
     if (parts.size() > 1)
       return called(value,
                     AddOp::create(builder, value.getLoc(), wanted, parts));
@@ -173,9 +179,25 @@ private:
                   ReshardOp::create(builder, value.getLoc(), wanted, only));
   }
 
+  /// Says of summands of a gradient where their sum is wanted, and whether it
+  /// is a parameter's: their compute placements depend on it.
+  void describeSummands(Value value, ArrayRef<Value> parts) {
+    for (Value part : parts) {
+      Operation *op = part.getDefiningOp();
+      if (!op || isa<BlockArgument>(part))
+        continue;
+      if (parts.size() > 1 && isUnplaced(part.getType()))
+        op->setAttr(goalAttrName, TypeAttr::get(gradientType(value.getType())));
+      if (isWeight(value))
+        op->setAttr(weightAttrName, builder.getUnitAttr());
+    }
+  }
+
   /// Names `gradient` after what it is the gradient of.
   Value called(Value value, Value gradient) {
     Operation *op = gradient.getDefiningOp();
+    if (isWeight(value))
+      op->setAttr(weightAttrName, builder.getUnitAttr());
     op->setLoc(NameLoc::get(
         builder.getStringAttr("g[" + tensorName(value) + "]"), op->getLoc()));
     return gradient;

@@ -22,11 +22,35 @@ bool isSingle(Operation *op) {
   return isa<CollectiveOpInterface>(op) && op->getNumOperands() == 1;
 }
 
-/// Keeps the first of several collectives that move one tensor alike. The
-/// forward and the backward pass share nothing, nor do micro-batches: keeping a
-/// gathered tensor between them is a question of memory, which
-/// tpsp-rematerialize decides.
-void share(Block &block) {
+/// An optional attribute's text.
+StringRef textOf(Operation *op, StringRef name) {
+  auto text = op->getAttrOfType<StringAttr>(name);
+  return text ? text.getValue() : "";
+}
+
+/// Says in the ledger that a tensor of the forward pass lasts for `user`.
+void noteKept(Operation *op, Operation *user) {
+  StringRef note = "; kept for the backward pass",
+            reason = textOf(op, "reason");
+  bool crosses =
+      !op->hasAttr(backwardAttrName) && user->hasAttr(backwardAttrName);
+  if (crosses && !reason.ends_with(note))
+    op->setAttr("reason", StringAttr::get(op->getContext(), reason + note));
+}
+
+/// Whether the backward pass may use what `op` made in the forward pass. As a
+/// rule it may not: to keep a gathered tensor instead of its shard is a
+/// question of memory, which the user decides.
+bool lastsForBackward(Operation *op, bool keepGathered) {
+  return keepGathered && cast<CollectiveOpInterface>(op).getCollectiveKind() ==
+                             CollectiveKind::AllGather;
+}
+
+/// Keeps the first of several collectives that move one tensor alike, within
+/// the forward or the backward pass of one micro-batch. With `keepGathered`,
+/// gathers across both: the bytes of the second one are saved, and the gathered
+/// tensor is.
+void share(Block &block, bool keepGathered) {
   std::map<std::tuple<void *, const void *, const void *, bool, const void *>,
            Operation *>
       first;
@@ -36,20 +60,16 @@ void share(Block &block) {
     auto key = std::make_tuple(op.getOperand(0).getAsOpaquePointer(),
                                op.getResult(0).getType().getAsOpaquePointer(),
                                op.getName().getAsOpaquePointer(),
-                               op.hasAttr(backwardAttrName),
+                               op.hasAttr(backwardAttrName) &&
+                                   !lastsForBackward(&op, keepGathered),
                                op.getAttr(partAttrName).getAsOpaquePointer());
     auto [entry, isNew] = first.try_emplace(key, &op);
     if (isNew)
       continue;
+    noteKept(entry->second, &op);
     op.replaceAllUsesWith(entry->second);
     op.erase();
   }
-}
-
-/// An optional attribute's text.
-StringRef textOf(Operation *op, StringRef name) {
-  auto text = op->getAttrOfType<StringAttr>(name);
-  return text ? text.getValue() : "";
 }
 
 /// Replaces first; second by the direct transition if that is cheaper. Before:
@@ -97,7 +117,7 @@ struct FuseCollectives
     Mesh mesh = meshOf(getOperation());
     auto visit = [&](FunctionOpInterface function) {
       Block &block = function.getFunctionBody().front();
-      share(block);
+      share(block, keepGathered);
       for (Operation &op : llvm::make_early_inc_range(block))
         if (isSingle(&op))
           fuse(&op, mesh);

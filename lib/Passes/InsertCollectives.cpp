@@ -4,6 +4,7 @@
 #include "tpsp/Passes/FunctionWalk.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Placed.h"
+#include "tpsp/Passes/WaitingSums.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
@@ -25,10 +26,13 @@ class Reasons {
 public:
   Reasons(IndexedOpInterface op, const IndexStructure &structure,
           const ComputePlacement &choice, const Mesh &mesh)
-      : op(op), structure(structure), choice(choice), mesh(mesh) {}
+      : op(op), structure(structure), choice(choice), mesh(mesh),
+        request(requestOf(op, structure)) {}
 
   std::string ofOperand(const IndexStructure::Tensor &tensor,
                         const CollectiveStep &step) const {
+    if (!request.empty())
+      return request;
     return perDrive(step, [&](const Drive &drive, const std::string &axes) {
       std::string mnemonic = op->getName().stripDialect().str();
       if (drive.kind != Drive::Index)
@@ -42,6 +46,8 @@ public:
 
   std::string ofResult(const IndexStructure::Tensor &tensor,
                        const CollectiveStep &step) const {
+    if (!request.empty())
+      return request;
     return perDrive(step, [&](const Drive &drive, const std::string &axes) {
       if (drive.kind == Drive::Pending)
         return "the operands' sums over " + axes + " are taken once, here";
@@ -55,6 +61,22 @@ public:
   }
 
 private:
+  /// Of an operation that leaves its operand as it is: what it asks for is the
+  /// whole reason. Else "".
+  static std::string requestOf(IndexedOpInterface op,
+                               const IndexStructure &structure) {
+    bool same = op.isView() &&
+                structure.operands[0].indices == structure.results[0].indices;
+    Type wanted = op->getResult(0).getType();
+    if (!same || isUnplaced(wanted))
+      return "";
+    std::string place = "[" + subscripts(wanted) + "]";
+    return op->hasAttr(backwardAttrName)
+               ? "a gradient lies where its tensor does, " + place
+               : "this " + op->getName().stripDialect().str() + " asks for " +
+                     place;
+  }
+
   const std::string &indexName(const Drive &drive) const {
     return structure.indices[drive.index].name;
   }
@@ -81,12 +103,13 @@ private:
   const IndexStructure &structure;
   const ComputePlacement &choice;
   const Mesh &mesh;
+  std::string request;
 };
 
 class Inserter {
 public:
   explicit Inserter(FunctionOpInterface function)
-      : mesh(meshOf(function)), builder(function.getContext()) {}
+      : mesh(meshOf(function)), builder(function.getContext()), sums(mesh) {}
 
   LogicalResult run(FunctionOpInterface function) {
     SmallVector<IndexedOpInterface> ops;
@@ -94,6 +117,11 @@ public:
     for (IndexedOpInterface op : ops)
       if (failed(visit(op)))
         return failure();
+    // They have served; what is equal but for them is equal.
+    function->walk([](IndexedOpInterface op) {
+      op->removeAttr(goalAttrName);
+      op->removeAttr(weightAttrName);
+    });
     return success();
   }
 
@@ -102,13 +130,15 @@ private:
     if (op.isSumOfOperands() && failed(sumAlikeFirst(op)))
       return failure();
     Placed placed(op, mesh);
-    // What adds the results up brings them to their placement, once.
-    bool later = op->removeAttr(eventualAttrName) != nullptr;
-    PlacedOperation operation = placed.get();
-    operation.later = later;
-    auto choice = chooseComputePlacement(operation);
+    auto choice = chooseComputePlacement(placed.get());
     if (!choice)
       return refuse(op);
+    if (sums.mayWait(op, placed, *choice)) {
+      Value result = op->getResult(0);
+      result.setType(
+          withoutPlacement(cast<RankedTensorType>(result.getType())));
+      return visit(op);
+    }
     noteFewerBytes(op, placed, *choice);
     Reasons reasons(op, placed.structure, *choice, mesh);
     for (auto [i, needs] : llvm::enumerate(choice->operands)) {
@@ -125,7 +155,7 @@ private:
       std::optional<Placement> wants = placed.wanted[i];
       result.setType(withPlacement(cast<RankedTensorType>(result.getType()),
                                    comesOut, mesh));
-      if (!wants || *wants == comesOut || later)
+      if (!wants || placed.isDelayed || *wants == comesOut)
         continue;
       builder.setInsertionPointAfter(op);
       const auto &tensor = placed.structure.results[i];
@@ -181,6 +211,9 @@ private:
       state.addTypes(
           withoutPlacement(cast<RankedTensorType>(op->getResult(0).getType())));
       state.addAttributes(op->getDiscardableAttrDictionary().getValue());
+      if (!isUnplaced(op->getResult(0).getType()))
+        state.addAttribute(goalAttrName,
+                           TypeAttr::get(op->getResult(0).getType()));
       auto partial = cast<IndexedOpInterface>(builder.create(state));
       if (failed(visit(partial)))
         return failure();
@@ -198,8 +231,10 @@ private:
     std::string name = tensorName(value);
     chain.clear();
     std::optional<Transition> steps = planTransition(from, to);
+    bool again = op->hasAttr(recomputedAttrName);
     for (const CollectiveStep &step : *steps) {
-      std::string why = reason(step);
+      std::string why =
+          reason(step) + (again ? "; recomputed for the backward pass" : "");
       value =
           createCollective(builder, op->getLoc(), value, step, mesh, why, name);
       remark::passed(op->getLoc(),
@@ -223,6 +258,7 @@ private:
 
   Mesh mesh;
   OpBuilder builder;
+  WaitingSums sums;
   /// Collectives of the latest move.
   llvm::SmallPtrSet<Operation *, 4> chain;
 };

@@ -159,6 +159,8 @@ private:
     for (Operation *each : group.getOps()) {
       auto op = cast<LoopOpInterface>(each);
       auto indices = loopIndices(op->getResult(0).getType());
+      for (Type type : op->getOperandTypes())
+        llvm::append_range(indices, loopIndices(type));
       for (StringRef name : op.getPositionIndices()) {
         const auto *index = llvm::find_if(indices, [&](const LoopIndex &i) {
           return i.name.getValue() == name;
@@ -183,9 +185,11 @@ private:
     return MemRefType::get(tensor.getShape(), tensor.getElementType());
   }
 
-  /// Arithmetic is in f32, whatever the storage.
+  /// Arithmetic is in f32, whatever the storage; integers are as they are.
   static Type computeType(Type element) {
-    return element.isF64() ? element : Float32Type::get(element.getContext());
+    return element.isF64() || element.isInteger()
+               ? element
+               : Float32Type::get(element.getContext());
   }
 
   void createFunction() {
@@ -384,10 +388,10 @@ private:
 
   /// A value between memory and arithmetic.
   static Value converted(OpBuilder &inner, Location loc, Value value, Type to) {
+    if (value.getType() == to)
+      return value;
     auto from = cast<FloatType>(value.getType());
     auto target = cast<FloatType>(to);
-    if (from == target)
-      return value;
     if (from.getWidth() < target.getWidth())
       return arith::ExtFOp::create(inner, loc, target, value);
     return arith::TruncFOp::create(inner, loc, target, value);

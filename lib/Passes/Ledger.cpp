@@ -12,16 +12,6 @@ CollectiveStep tpsp::stepOf(CollectiveOpInterface op, const Mesh &mesh) {
   return steps->front();
 }
 
-int64_t tpsp::localBytes(Type type, const Mesh &mesh) {
-  auto tensor = cast<RankedTensorType>(type);
-  int64_t bytes = tensor.getNumElements() * tensor.getElementTypeBitWidth() / 8;
-  if (getIdx(type).getLocal())
-    return bytes;
-  for (const AxisList &axes : placementOf(type, mesh).dims)
-    bytes /= mesh.groupSize(axes);
-  return bytes;
-}
-
 static std::string movedIndex(Operation *op, const CollectiveStep &step) {
   IdxAttr idx = getIdx(op->getOperand(0));
   auto nameOf = [&](unsigned dim) { return idx.getNames()[dim].str(); };

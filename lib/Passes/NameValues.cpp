@@ -1,10 +1,10 @@
 // tpsp-name-values: the names that the author gave to values, as locations.
 #include "tpsp/Passes/Passes.h"
 
+#include "tpsp/Dialect/Tpsp/SourceNames.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Location.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 namespace tpsp {
 #define GEN_PASS_DEF_NAMEVALUES
@@ -12,50 +12,9 @@ namespace tpsp {
 } // namespace tpsp
 
 using namespace mlir;
+using namespace tpsp;
 
 namespace {
-
-/// The lines of a source file; none if it cannot be read.
-class SourceLines {
-public:
-  explicit SourceLines(StringRef path) {
-    auto file = llvm::MemoryBuffer::getFile(path);
-    if (!file)
-      return;
-    buffer = std::move(*file);
-    buffer->getBuffer().split(lines, '\n');
-  }
-
-  /// "y" of the line "  %y = tpsp.gelu %x : ...", if the line is like that.
-  StringRef nameDefinedOn(unsigned line) const {
-    if (line == 0 || line > lines.size())
-      return {};
-    StringRef text = lines[line - 1].ltrim();
-    StringRef name = nameAt(text);
-    StringRef rest = text.drop_front(name.empty() ? 0 : name.size() + 1);
-    return rest.ltrim().starts_with("=") ? name : StringRef();
-  }
-
-  /// "x" of the argument "%x: ..." that begins at a line and column (from 1).
-  StringRef argumentAt(unsigned line, unsigned column) const {
-    if (line == 0 || line > lines.size() || column == 0)
-      return {};
-    return nameAt(lines[line - 1].drop_front(
-        std::min<size_t>(column - 1, lines[line - 1].size())));
-  }
-
-private:
-  static StringRef nameAt(StringRef text) {
-    if (!text.consume_front("%"))
-      return {};
-    return text.take_while([](char c) {
-      return llvm::isAlnum(c) || c == '_' || c == '$' || c == '.' || c == '-';
-    });
-  }
-
-  std::unique_ptr<llvm::MemoryBuffer> buffer;
-  SmallVector<StringRef> lines;
-};
 
 struct NameValues : public tpsp::impl::NameValuesBase<NameValues> {
   using Base::Base;

@@ -1,5 +1,7 @@
 #include "tpsp/Passes/Placed.h"
 
+#include "tpsp/Passes/SourceName.h"
+
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
@@ -12,6 +14,42 @@ Placed::Placed(IndexedOpInterface op, const Mesh &mesh)
   for (Type type : op->getResultTypes())
     wanted.push_back(isUnplaced(type) ? std::nullopt
                                       : std::optional(placementOf(type, mesh)));
+  auto goal = op->getAttrOfType<TypeAttr>(goalAttrName);
+  if (goal && !wanted.front()) {
+    wanted.front() = placementOf(goal.getValue(), mesh);
+    isDelayed = true;
+  }
+  for (Value operand : op->getOperands())
+    weights.push_back(isWeight(operand));
+  for (Value result : op->getResults())
+    weights.push_back(isWeight(result));
+}
+
+bool tpsp::isWeight(Value value) {
+  while (auto op = value.getDefiningOp<IndexedOpInterface>()) {
+    if (op->hasAttr(weightAttrName))
+      return true;
+    if (!op.isView())
+      return false;
+    value = op->getOperand(0);
+  }
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument)
+    return false;
+  auto function =
+      dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  return function &&
+         function.getArgAttr(argument.getArgNumber(), paramAttrName);
+}
+
+int64_t tpsp::localBytes(Type type, const Mesh &mesh) {
+  auto tensor = cast<RankedTensorType>(type);
+  int64_t bytes = tensor.getNumElements() * tensor.getElementTypeBitWidth() / 8;
+  if (getIdx(type).getLocal())
+    return bytes;
+  for (const AxisList &axes : placementOf(type, mesh).dims)
+    bytes /= mesh.groupSize(axes);
+  return bytes;
 }
 
 static std::string argumentName(BlockArgument argument) {
@@ -22,7 +60,7 @@ static std::string argumentName(BlockArgument argument) {
       if (auto name = function.getArgAttrOfType<StringAttr>(
               argument.getArgNumber(), attribute))
         return name.getValue().str();
-  if (auto named = argument.getLoc()->findInstanceOf<NameLoc>())
+  if (NameLoc named = sourceName(argument.getLoc()))
     return named.getName().str();
   return "arg" + std::to_string(argument.getArgNumber());
 }
@@ -30,7 +68,7 @@ static std::string argumentName(BlockArgument argument) {
 std::string tpsp::tensorName(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return argumentName(argument);
-  if (auto named = value.getLoc()->findInstanceOf<NameLoc>())
-    return named.getName().str();
+  if (std::optional<std::string> name = sourceName(value.getLoc()))
+    return *name;
   return value.getDefiningOp()->getName().stripDialect().str();
 }

@@ -1,4 +1,6 @@
 // tpsp-propagate: fill in missing placements from those given.
+#include "Ambiguity.h"
+
 #include "tpsp/Passes/FunctionWalk.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Placed.h"
@@ -17,26 +19,17 @@ using namespace tpsp;
 
 namespace {
 
-/// Whether a value is a parameter, perhaps under another shape.
-bool isParameter(Value value) {
-  while (auto view = value.getDefiningOp<IndexedOpInterface>()) {
-    if (!view.isView())
-      return false;
-    value = view->getOperand(0);
-  }
-  auto argument = dyn_cast<BlockArgument>(value);
-  if (!argument)
-    return false;
-  auto function =
-      dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
-  return function &&
-         function.getArgAttr(argument.getArgNumber(), paramAttrName);
-}
-
 /// One operand's wish to see `axis` on dimension `dim` of the result.
 struct Proposal {
   unsigned operand;
   unsigned dim;
+};
+
+/// An operand that has to come to its operation without an axis.
+struct Gathered {
+  IndexedOpInterface op;
+  unsigned operand;
+  AxisId axis;
 };
 
 class Propagation {
@@ -60,6 +53,9 @@ public:
       for (auto &[op, structure] : llvm::reverse(structures))
         backward(op, structure);
     } while (changed);
+    for (auto &[op, structure] : structures)
+      if (failed(settleSums(op, structure)))
+        return failure();
     if (mark)
       for (auto &[op, structure] : structures)
         if (llvm::any_of(op->getResultTypes(), isUnplaced))
@@ -74,23 +70,22 @@ public:
           result.setType(withPlacement(cast<RankedTensorType>(result.getType()),
                                        Placement(getIdx(result).getRank()),
                                        mesh));
+    for (const Gathered &gathered : gathers)
+      gather(gathered);
     return success();
   }
 
 private:
   LogicalResult checkArguments() {
-    SmallVector<Type> types;
     for (auto [i, argument] : llvm::enumerate(function.getArguments())) {
       if (isUnplaced(argument.getType()))
-        return function->emitError("argument #")
+        return emitError(argument.getLoc(), "argument #")
                << i
                << " is not placed ('?'); inputs and parameters are placed "
                   "by who writes the program";
-      if (getIdx(argument))
-        types.push_back(argument.getType());
     }
     // Operations verify what they use; an argument may have no use.
-    return verifySubscripts(function, types, mesh);
+    return verifySubscripts(function, function.getArgumentTypes(), mesh);
   }
 
   Placement current(Value value) const {
@@ -134,15 +129,19 @@ private:
         for (const AxisList &axes : current(op->getOperand(i)).dims)
           for (AxisId axis : axes)
             if (!current(result).uses(axis) &&
-                failed(placeResult(op, structure, result, tensor, axis)))
+                failed(placeResult(op, structure, result, tensor, i, axis)))
               return failure();
     }
     return success();
   }
 
+  /// Puts `axis`, which operand `from` carries, where the operands want it. If
+  /// that is not where `from` has it, the axis waits for the operand that has:
+  /// a weight's h@fsdp must not bring fsdp before the dp of b@dp@fsdp.
   LogicalResult placeResult(IndexedOpInterface op,
                             const IndexStructure &structure, Value result,
-                            const IndexStructure::Tensor &tensor, AxisId axis) {
+                            const IndexStructure::Tensor &tensor, unsigned from,
+                            AxisId axis) {
     SmallVector<Proposal> proposals = proposalsFor(op, structure, tensor, axis);
     if (!agree(proposals))
       llvm::erase_if(proposals, [&](const Proposal &proposal) {
@@ -152,7 +151,9 @@ private:
       keepByRole(op, axis, proposals);
     if (!agree(proposals))
       return refuse(op, structure, tensor, axis, proposals);
-    if (!proposals.empty())
+    if (llvm::any_of(proposals, [&](const Proposal &proposal) {
+          return proposal.operand == from;
+        }))
       assign(result, tensor, proposals.front().dim, axis);
     return success();
   }
@@ -190,50 +191,82 @@ private:
     bool parametersStay = role == AxisRole::Model;
     SmallVector<Proposal> kept;
     for (const Proposal &proposal : proposals)
-      if (isParameter(op->getOperand(proposal.operand)) == parametersStay)
+      if (isWeight(op->getOperand(proposal.operand)) == parametersStay)
         kept.push_back(proposal);
     if (!kept.empty())
       proposals.assign(kept.begin(), kept.end());
   }
 
-  /// The bytes per rank if `axis` goes to dimension `dim` of the result.
-  int64_t price(IndexedOpInterface op, const IndexStructure &structure,
-                const IndexStructure::Tensor &result, AxisId axis,
-                unsigned dim) const {
+  /// The operation with what has been found for its operands.
+  struct Found {
     SmallVector<Placement> operands;
+    SmallVector<std::optional<Placement>> results;
+  };
+  Found foundFor(IndexedOpInterface op) const {
+    Found placed;
     for (Value operand : op->getOperands())
-      operands.push_back(current(operand));
-    Placement wanted(result.indices.size());
-    wanted.dims[dim].push_back(axis);
-    std::optional<Placement> wants = wanted;
-    auto choice = chooseComputePlacement({structure, operands, wants, mesh});
-    return choice ? choice->cost.bytes : 0;
+      placed.operands.push_back(current(operand));
+    placed.results.assign(op->getNumResults(), std::nullopt);
+    return placed;
   }
 
   LogicalResult refuse(IndexedOpInterface op, const IndexStructure &structure,
                        const IndexStructure::Tensor &result, AxisId axis,
                        ArrayRef<Proposal> proposals) const {
-    StringRef axisName = mesh.axis(axis).name;
-    auto indexOf = [&](const Proposal &proposal) -> StringRef {
-      return structure.indices[result.indices[proposal.dim]].name;
-    };
-    InFlightDiagnostic diag = op->emitOpError();
-    diag << "axis @" << axisName << " is on different indices of its operands "
-         << "and the result is not placed; write the result's subscripts or "
-            "give the axis a role (tpsp.mesh <"
-         << axisName << " = " << mesh.size(axis) << " : model> or : data)";
+    Found placed = foundFor(op);
+    PlacedOperation operation{structure, placed.operands, placed.results, mesh};
+    Disagreement disagreement{{op, operation, axis}, {}};
     SmallVector<unsigned> seen;
     for (const Proposal &proposal : proposals) {
       if (llvm::is_contained(seen, proposal.dim))
         continue;
       seen.push_back(proposal.dim);
-      diag.attachNote(op->getLoc())
-          << "with the result on " << indexOf(proposal) << "@" << axisName
-          << ", as operand #" << proposal.operand << " has it: "
-          << formatBytes(price(op, structure, result, axis, proposal.dim))
-          << " per rank";
+      disagreement.claims.push_back(
+          {proposal.operand, result.indices[proposal.dim]});
     }
-    return diag;
+    return disagreement.refuse();
+  }
+
+  /// A sum over an index that one operand alone has on an axis leaves the
+  /// result without a word about the axis: the role says whether the operand is
+  /// gathered.
+  LogicalResult settleSums(IndexedOpInterface op,
+                           const IndexStructure &structure) {
+    if (op->getNumOperands() < 2 || op->getNumResults() != 1 ||
+        !isUnplaced(op->getResult(0).getType()))
+      return success();
+    Found placed = foundFor(op);
+    PlacedOperation operation{structure, placed.operands, placed.results, mesh};
+    for (AxisId axis = 0; axis < mesh.numAxes(); ++axis) {
+      if (current(op->getResult(0)).uses(axis))
+        continue;
+      auto sum = OneSidedSum::find({op, operation, axis});
+      if (!sum)
+        continue;
+      OneSidedSum::Answer answer = sum->byRole();
+      if (answer == OneSidedSum::Unknown)
+        return sum->refuse();
+      if (answer == OneSidedSum::Gather)
+        for (unsigned operand : sum->sharded)
+          gathers.push_back({op, operand, axis});
+    }
+    return success();
+  }
+
+  /// Writes that an operand is wanted without an axis. It keeps its name.
+  void gather(const Gathered &gathered) {
+    OpBuilder builder(gathered.op);
+    OpOperand &operand = gathered.op->getOpOperand(gathered.operand);
+    auto type = cast<RankedTensorType>(operand.get().getType());
+    Placement whole = placementOf(type, mesh);
+    for (AxisList &axes : whole.dims)
+      llvm::erase(axes, gathered.axis);
+    Location loc = gathered.op->getLoc();
+    if (auto named = dyn_cast<NameLoc>(loc))
+      loc = NameLoc::get(builder.getStringAttr(tensorName(operand.get())),
+                         named.getChildLoc());
+    operand.set(ReshardOp::create(
+        builder, loc, withPlacement(type, whole, mesh), operand.get()));
   }
 
   /// Results' axes onto unplaced operands.
@@ -267,6 +300,7 @@ private:
   std::vector<std::pair<IndexedOpInterface, IndexStructure>> structures;
   /// What has been found for unplaced values.
   llvm::MapVector<Value, Placement> found;
+  SmallVector<Gathered> gathers;
   bool changed = false;
 };
 

@@ -3,12 +3,13 @@
 !q = tensor<2x8x4x2x16xf32, #tpsp.idx<b, s, h, r, k>>
 !k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
 
-// Grouped queries: r shares keys and values.
+// Grouped queries: r shares keys and values. Scores and weights, as large as the
+// sequence squared, are marked: tpsp-rematerialize may redo them.
 // CHECK-LABEL: @attention
 // CHECK-SAME: %[[Q:.*]]: {{.*}}, %[[K:.*]]: {{.*}}, %[[V:.*]]: tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>)
 func.func @attention(%q: !q, %k: !k, %v: !k) -> !q {
-  // CHECK-NEXT: %[[S:.*]] = tpsp.einsum %[[Q]], %[[K]] : {{.*}} -> tensor<2x4x2x8x8xf32, #tpsp.idx<b, h, r, s, t, ?>>
-  // CHECK-NEXT: %[[P:.*]] = tpsp.softmax %[[S]] {causal = "s", over = "t", scale = 2.500000e-01 : f64} : tensor<2x4x2x8x8xf32, #tpsp.idx<b, h, r, s, t, ?>>
+  // CHECK-NEXT: %[[S:.*]] = tpsp.einsum %[[Q]], %[[K]] {tpsp.recompute} : {{.*}} -> tensor<2x4x2x8x8xf32, #tpsp.idx<b, h, r, s, t, ?>>
+  // CHECK-NEXT: %[[P:.*]] = tpsp.softmax %[[S]] {causal = "s", over = "t", scale = 2.500000e-01 : f64, tpsp.recompute} : tensor<2x4x2x8x8xf32, #tpsp.idx<b, h, r, s, t, ?>>
   // CHECK-NEXT: %[[O:.*]] = tpsp.einsum %[[P]], %[[V]] : {{.*}} -> tensor<2x8x4x2x16xf32, #tpsp.idx<b, s, h, r, k>>
   // CHECK-NEXT: return %[[O]]
   %o = tpsp.attention %q, %k, %v {query = "s", key = "t", feature = "k", scale = 0.25, causal} : (!q, !k, !k) -> !q
@@ -17,8 +18,17 @@ func.func @attention(%q: !q, %k: !k, %v: !k) -> !q {
 
 // CHECK-LABEL: @not_causal
 func.func @not_causal(%q: !q, %k: !k) -> !q {
-  // CHECK: softmax %{{.*}} {over = "t"}
+  // CHECK: softmax %{{.*}} {over = "t", tpsp.recompute}
   %o = tpsp.attention %q, %k, %k {query = "s", key = "t", feature = "k"} : (!q, !k, !k) -> !q
+  return %o : !q
+}
+
+// CHECK-LABEL: @with_dropout
+func.func @with_dropout(%q: !q, %k: !k) -> !q {
+  // CHECK: %[[P:.*]] = tpsp.softmax
+  // CHECK-NEXT: %[[D:.*]] = tpsp.dropout %[[P]] {rate = 1.000000e-01 : f64, seed = 7 : i64, tpsp.recompute}
+  // CHECK-NEXT: tpsp.einsum %[[D]]
+  %o = tpsp.attention %q, %k, %k {query = "s", key = "t", feature = "k", dropout = 0.1, seed = 7} : (!q, !k, !k) -> !q
   return %o : !q
 }
 

@@ -1,4 +1,5 @@
-// RUN: tpsp-opt %s --tpsp-fuse-collectives | FileCheck %s
+// RUN: tpsp-opt %s --tpsp-fuse-collectives | FileCheck %s --check-prefixes=CHECK,AGAIN
+// RUN: tpsp-opt %s --tpsp-fuse-collectives=keep-gathered | FileCheck %s --check-prefixes=CHECK,KEPT
 
 tpsp.mesh @mesh <dp = 2, tp = 4>
 
@@ -48,11 +49,39 @@ func.func @one_gather_for_several_users(%x: !xs) -> (!x, !x) {
   return %1, %3 : !x, !x
 }
 
-// The forward and the backward pass do not share: that is a question of memory.
+// The forward and the backward pass share a gather only if they are told to:
+// that is a question of memory. The ledger says so.
 // CHECK-LABEL: @not_across_passes
-func.func @not_across_passes(%x: !xs) -> (!x, !x) {
-  // CHECK-COUNT-2: all_gather
+func.func @not_across_passes(%x: !xs) -> (!x, !x, !x) {
+  // AGAIN-NEXT: %[[F:.*]] = tpsp.all_gather {{.*}} {reason = "r", tensor = "x"}
+  // AGAIN-NEXT: %[[B:.*]] = tpsp.all_gather {{.*}} {reason = "r", tensor = "x", tpsp.backward}
+  // AGAIN-NEXT: return %[[F]], %[[B]], %[[B]]
+  // KEPT-NEXT: %[[F:.*]] = tpsp.all_gather {{.*}} {reason = "r; kept for the backward pass", tensor = "x"}
+  // KEPT-NEXT: return %[[F]], %[[F]], %[[F]]
   %0 = tpsp.all_gather %x ["tp"] {reason = "r", tensor = "x"} : !xs -> !x
+  %1 = tpsp.all_gather %x ["tp"] {reason = "r", tensor = "x", tpsp.backward} : !xs -> !x
+  %2 = tpsp.all_gather %x ["tp"] {reason = "r", tensor = "x", tpsp.backward} : !xs -> !x
+  return %0, %1, %2 : !x, !x, !x
+}
+
+// Movements that do not gather stay apart: nothing is kept that is not larger.
+// CHECK-LABEL: @not_other_kinds_across_passes
+func.func @not_other_kinds_across_passes(%x: !xs, %p: !p) -> (!xd, !xd, !xs, !xs) {
+  // CHECK-COUNT-2: all_to_all
+  // CHECK-COUNT-2: reduce_scatter
+  %0 = tpsp.all_to_all %x ["tp"] : !xs -> !xd
+  %1 = tpsp.all_to_all %x ["tp"] {tpsp.backward} : !xs -> !xd
+  %2 = tpsp.reduce_scatter %p ["tp"] : !p -> !xs
+  %3 = tpsp.reduce_scatter %p ["tp"] {tpsp.backward} : !p -> !xs
+  return %0, %1, %2, %3 : !xd, !xd, !xs, !xs
+}
+
+// A gather that only the backward pass needs is not one of the forward pass.
+// CHECK-LABEL: @not_of_the_forward_pass
+func.func @not_of_the_forward_pass(%x: !xs) -> (!x, !x) {
+  // CHECK-NEXT: %[[B:.*]] = tpsp.all_gather {{.*}} {reason = "r", tensor = "x", tpsp.backward}
+  // CHECK-NEXT: return %[[B]], %[[B]]
+  %0 = tpsp.all_gather %x ["tp"] {reason = "r", tensor = "x", tpsp.backward} : !xs -> !x
   %1 = tpsp.all_gather %x ["tp"] {reason = "r", tensor = "x", tpsp.backward} : !xs -> !x
   return %0, %1 : !x, !x
 }

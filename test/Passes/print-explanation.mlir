@@ -4,20 +4,28 @@
 //      CHECK:f on dp=2, tp=4
 //CHECK-EMPTY:
 // CHECK-NEXT:forward
+// CHECK-NEXT:  t0[b@dp, s, e@tp] = w[e@tp, d] · x[b@dp, s@tp, d]
 // CHECK-NEXT:    > all_gather x[b@dp, s@tp, d] -> [b@dp, s, d]
-// CHECK-NEXT:      over tp along s, 96 B per rank: because ({{.*}}print-explanation.mlir:[[@LINE+28]])
-// CHECK-NEXT:  t0[b@dp, s, e@tp] = w[e@tp, d] · x[b@dp, s, d]
+// CHECK-NEXT:      over tp along s, 96 B per rank: because ({{.*}}print-explanation.mlir:[[@LINE+35]])
 // CHECK-NEXT:  t1[b@dp, s, e@tp] = t0[b@dp, s, e@tp] + t0[b@dp, s, e@tp]
 // CHECK-NEXT:  t2[b@dp, s, e@tp] = softmax(t1[b@dp, s, e@tp], causal=b, over=s, scale=0.125)
 //CHECK-EMPTY:
 // CHECK-NEXT:backward
-// CHECK-NEXT:  t3[e@tp, d | sum@dp] = t2[b@dp, s, e@tp] · x[b@dp, s, d]
+// CHECK-NEXT:  t3[e@tp, d | sum@dp] = t2[b@dp, s, e@tp] · x[b@dp, s@tp, d]
+// CHECK-NEXT:      x[b@dp, s, d] is there already
 // CHECK-NEXT:    > all_reduce t3[e@tp, d | sum@dp] -> [e@tp, d]
-// CHECK-NEXT:      over dp, 8 B per rank:  ({{.*}}print-explanation.mlir:[[@LINE+25]])
+// CHECK-NEXT:      over dp, 8 B per rank:  ({{.*}}print-explanation.mlir:[[@LINE+32]])
 //CHECK-EMPTY:
 // CHECK-NEXT:totals (bytes sent per rank)
 // CHECK-NEXT:  forward   all_gather      over tp       x1            96 B
 // CHECK-NEXT:  backward  all_reduce      over dp       x1             8 B
+// CHECK-NEXT:  forward   of every kind   over tp       x1            96 B
+// CHECK-NEXT:  backward  of every kind   over dp       x1             8 B
+//CHECK-EMPTY:
+// CHECK-NEXT:saved for the backward pass (bytes per rank)
+// CHECK-NEXT:  x[b@dp, s, d]          x1           128 B
+// CHECK-NEXT:  softmax[b@dp, s, e@tp] x1            64 B
+// CHECK-NEXT:  total                  x2           192 B
 //CHECK-EMPTY:
 // CHECK-NEXT:g on dp=2, tp=4
 //CHECK-EMPTY:

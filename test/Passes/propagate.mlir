@@ -27,6 +27,15 @@ func.func @parameter_behind_a_view(%x: !x, %w: tensor<8x8x32xf32, #tpsp.idx<h@tp
   return
 }
 
+// Axes keep the order in which the operand that decides has them: dp, which the
+// weight brings first but elsewhere, does not come before tp.
+// CHECK-LABEL: @order_of_axes
+func.func @order_of_axes(%x: tensor<8x16x32xf32, #tpsp.idx<b@tp@dp, s, d>>, %w: tensor<64x32xf32, #tpsp.idx<e@dp, d>> {tpsp.param}) {
+  // CHECK: einsum {{.*}} -> tensor<8x16x64xf32, #tpsp.idx<b@tp@dp, s, e>>
+  %y = tpsp.einsum %w, %x : (tensor<64x32xf32, #tpsp.idx<e@dp, d>>, tensor<8x16x32xf32, #tpsp.idx<b@tp@dp, s, d>>) -> !h
+  return
+}
+
 // What is contracted away places nothing.
 // CHECK-LABEL: @contracted
 func.func @contracted(%w: tensor<32x64xf32, #tpsp.idx<d, e@tp>> {tpsp.param}, %y: tensor<8x16x64xf32, #tpsp.idx<b@dp, s, e@tp>>) {
@@ -112,5 +121,58 @@ func.func @decided_by_a_later_softmax(%x: tensor<8x32xf32, #tpsp.idx<b@ax, d>>, 
   // CHECK: einsum {{.*}} -> tensor<8x64xf32, #tpsp.idx<b@ax, e>>
   %y = tpsp.einsum %w, %x : (tensor<64x32xf32, #tpsp.idx<e@ax, d>>, tensor<8x32xf32, #tpsp.idx<b@ax, d>>) -> tensor<8x64xf32, #tpsp.idx<b, e, ?>>
   %z = tpsp.softmax %y {over = "e"} : tensor<8x64xf32, #tpsp.idx<b, e, ?>>
+  return
+}
+
+// -----
+
+// A sum over an index that only the parameter has on the axis. On a data axis
+// the parameter moves: it is wanted whole, which is written down as a reshard.
+// On a model axis it stays, and the sum is left to the result; so it is where an
+// activation has the axis and the whole parameter is sliced for nothing.
+tpsp.mesh @mesh <fsdp = 2 : data, tp = 4 : model>
+
+!x = tensor<8x32xf32, #tpsp.idx<b, d>>
+!y = tensor<8x64xf32, #tpsp.idx<b, e, ?>>
+
+// CHECK-LABEL: @one_sided_sum_on_a_data_axis
+func.func @one_sided_sum_on_a_data_axis(%x: !x, %w: tensor<64x32xf32, #tpsp.idx<e, d@fsdp>> {tpsp.param}) {
+  // CHECK: %[[W:.*]] = tpsp.reshard %{{.*}} : tensor<64x32xf32, #tpsp.idx<e, d@fsdp>> -> tensor<64x32xf32, #tpsp.idx<e, d>>
+  // CHECK: einsum %[[W]], {{.*}} -> tensor<8x64xf32, #tpsp.idx<b, e>>
+  %y = tpsp.einsum %w, %x : (tensor<64x32xf32, #tpsp.idx<e, d@fsdp>>, !x) -> !y
+  return
+}
+
+// CHECK-LABEL: @one_sided_sum_on_a_model_axis
+func.func @one_sided_sum_on_a_model_axis(%x: !x, %w: tensor<64x32xf32, #tpsp.idx<e, d@tp>> {tpsp.param}) {
+  // CHECK-NOT: reshard
+  // CHECK: einsum {{.*}} -> tensor<8x64xf32, #tpsp.idx<b, e>>
+  %y = tpsp.einsum %w, %x : (tensor<64x32xf32, #tpsp.idx<e, d@tp>>, !x) -> !y
+  return
+}
+
+// Two axes on the parameter's index: only the data axis is gathered.
+// CHECK-LABEL: @one_sided_sum_on_both
+func.func @one_sided_sum_on_both(%x: !x, %w: tensor<64x32xf32, #tpsp.idx<e, d@tp@fsdp>> {tpsp.param}) {
+  // CHECK: reshard {{.*}} -> tensor<64x32xf32, #tpsp.idx<e, d@tp>>
+  // CHECK: einsum {{.*}} -> tensor<8x64xf32, #tpsp.idx<b, e>>
+  %y = tpsp.einsum %w, %x : (tensor<64x32xf32, #tpsp.idx<e, d@tp@fsdp>>, !x) -> !y
+  return
+}
+
+// CHECK-LABEL: @one_sided_sum_of_an_activation
+func.func @one_sided_sum_of_an_activation(%x: tensor<8x32xf32, #tpsp.idx<b, d@fsdp>>, %w: tensor<64x32xf32, #tpsp.idx<e, d>> {tpsp.param}) {
+  // CHECK-NOT: reshard
+  // CHECK: einsum {{.*}} -> tensor<8x64xf32, #tpsp.idx<b, e>>
+  %y = tpsp.einsum %w, %x : (tensor<64x32xf32, #tpsp.idx<e, d>>, tensor<8x32xf32, #tpsp.idx<b, d@fsdp>>) -> !y
+  return
+}
+
+// A written result needs no role.
+// CHECK-LABEL: @one_sided_sum_written
+func.func @one_sided_sum_written(%x: !x, %w: tensor<64x32xf32, #tpsp.idx<e, d@fsdp>>) {
+  // CHECK-NOT: reshard
+  // CHECK: einsum {{.*}} -> tensor<8x64xf32, #tpsp.idx<b, e>>
+  %y = tpsp.einsum %w, %x : (tensor<64x32xf32, #tpsp.idx<e, d@fsdp>>, !x) -> tensor<8x64xf32, #tpsp.idx<b, e>>
   return
 }

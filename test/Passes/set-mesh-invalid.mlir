@@ -14,7 +14,7 @@ module {
 tpsp.mesh @mesh <tp = 4>
 !x = tensor<4xf32, #tpsp.idx<d@tp>>
 func.func @f(%x: !x) -> !x {
-  // expected-error @+1 {{index 'd' of operand #0 has extent 4, which its axes (tp: 3 ranks) do not divide; pad it to 6 or choose a mesh that divides it}}
+  // expected-error @+1 {{index 'd' of operand #0 has extent 4, which its axes (tp: 3 ranks) do not divide; nearest extents that work: 3 and 6}}
   %y = tpsp.exp %x : !x
   return %y : !x
 }

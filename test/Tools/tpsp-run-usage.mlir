@@ -41,3 +41,11 @@
 
 // Errors only.
 // RUN: tpsp-run %examples/mlp-sp.mlir --quiet 2>&1 | count 0
+
+// What the backward pass keeps is asked of a program that has one.
+// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --rematerialize full 2>&1 | FileCheck %s --check-prefix=REMATERIALIZE
+// REMATERIALIZE: {{^}}tpsp-run: --rematerialize says what the backward pass keeps, and there is none without --grad{{$}}
+// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --keep-gathered 2>&1 | FileCheck %s --check-prefix=GATHERED
+// GATHERED: {{^}}tpsp-run: --keep-gathered says what the backward pass keeps, and there is none without --grad{{$}}
+// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --grad --rematerialize some 2>&1 | FileCheck %s --check-prefix=MODE
+// MODE: {{^}}tpsp-run: --rematerialize: some not in {none,selective,full}

@@ -95,6 +95,12 @@ static std::string contradictionIn(const Options &options) {
   if (options.shardReplicated == "time")
     return "--shard-replicated time needs descriptions of the hardware, which "
            "are not built yet; use memory";
+  for (auto [isSet, flag] :
+       {std::pair(options.rematerialize != "none", "--rematerialize"),
+        std::pair(options.keepGathered, "--keep-gathered")})
+    if (isSet && !options.grad)
+      return std::string(flag) + " says what the backward pass keeps, and "
+                                 "there is none without --grad";
   std::set<std::string> axes;
   for (const std::string &entry : options.mesh) {
     std::string axis = entry.substr(0, entry.find('='));
@@ -115,7 +121,8 @@ static std::string contradictionIn(const Options &options) {
                              std::pair(!options.report.empty(), "--report"),
                              std::pair(!options.trace.empty(), "--trace"),
                              std::pair(!options.weights.empty(), "--weights"),
-                             std::pair(!options.save.empty(), "--save")})
+                             std::pair(!options.save.empty(), "--save"),
+                             std::pair(!options.saveAll.empty(), "--save-all")})
     if (isSet)
       return std::string(flag) + " needs a run, and --backend trace runs "
                                  "nothing; use --backend cpu";
@@ -146,6 +153,17 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
       ->allow_extra_args(false) // the model may follow
       ->check(axisSize());
   app.add_flag("--grad", options.grad, "With the backward pass");
+  app.add_flag("--keep-masks", options.keepMasks,
+               "Store dropout masks for the backward pass, a byte per element, "
+               "instead of drawing them again");
+  app.add_option("--rematerialize", options.rematerialize,
+                 "What the backward pass computes again instead of keeping it: "
+                 "none, selective (attention's scores), full (all of a layer)")
+      ->check(CLI::IsMember({"none", "selective", "full"}))
+      ->capture_default_str();
+  app.add_flag("--keep-gathered", options.keepGathered,
+               "Keep gathered tensors for the backward pass: less "
+               "communication, more memory");
   app.add_option("--backend", options.backend,
                  "cpu, or trace: run nothing and print rank 0's calls")
       ->capture_default_str();
@@ -161,6 +179,9 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
                  "Take the parameters from this safetensors file");
   app.add_option("--save", options.save,
                  "Write the parameters, after the last step, as safetensors");
+  app.add_option("--save-all", options.saveAll,
+                 "Write every argument, result and gradient, after the last "
+                 "step, as safetensors");
   app.add_option("--threads", options.threads,
                  "Compute threads per rank (default: cores / ranks)")
       ->check(positive());

@@ -13,6 +13,7 @@ struct Options {
   std::string function;
   std::vector<std::string> mesh;
   bool grad = false;
+  bool keepMasks = false;
   std::string backend = "cpu";
   std::string dtype;
   int steps = 1;
@@ -25,11 +26,14 @@ struct Options {
   double bucketMib = 25;
   int threads = 0;
   double timeout = 30;
+  std::string rematerialize = "none";
+  bool keepGathered = false;
   bool verify = false;
   std::string report;
   std::string trace;
   std::string weights;
   std::string save;
+  std::string saveAll;
   bool quiet = false;
 };
 

@@ -46,13 +46,16 @@ static llvm::Error writeFile(const std::string &path, const std::string &text) {
   return llvm::Error::success();
 }
 
-/// Opens --weights, and finds out early whether --save can be.
+/// Opens --weights, and finds out early whether --save and --save-all can be.
 static rt::Status openFiles(const Options &options,
                             const rt::Manifest &manifest,
                             std::unique_ptr<rt::TensorSource> &source) {
-  if (!options.save.empty())
-    if (rt::Status status = rt::checkSavable(manifest); !status.ok())
-      return status;
+  using rt::SavedTensors;
+  for (auto [path, which] : {std::pair(&options.save, SavedTensors::Parameters),
+                             std::pair(&options.saveAll, SavedTensors::All)})
+    if (!path->empty())
+      if (rt::Status s = rt::checkSavable(manifest, which); !s.ok())
+        return s;
   std::string warning;
   rt::Status status = openSource(options, manifest, source, warning);
   if (!warning.empty() && !options.quiet)
@@ -60,14 +63,17 @@ static rt::Status openFiles(const Options &options,
   return status;
 }
 
-/// Writes --save and --trace; empty, or what went wrong.
+/// Writes --save, --save-all and --trace; empty, or what went wrong.
 static std::string writeFiles(const Options &options,
                               const rt::Manifest &manifest,
                               const rt::Timeline &timeline, rt::World &world) {
-  if (!options.save.empty())
-    if (rt::Status status = rt::saveParameters(world, manifest, options.save);
-        !status.ok())
-      return status.message();
+  using rt::SavedTensors;
+  for (auto [path, which] : {std::pair(&options.save, SavedTensors::Parameters),
+                             std::pair(&options.saveAll, SavedTensors::All)})
+    if (!path->empty())
+      if (rt::Status s = rt::saveTensors(world, manifest, *path, which);
+          !s.ok())
+        return s.message();
   if (options.trace.empty())
     return "";
   return llvm::toString(writeFile(options.trace, timeline.toJson()));
@@ -85,9 +91,15 @@ static int runModel(const Options &options) {
 
   rt::RunReport report;
   auto begin = Clock::now();
-  CompileOptions compile{options.function, options.grad, options.dtype,
-                         options.mesh};
+  CompileOptions compile;
+  compile.function = options.function;
+  compile.grad = options.grad;
+  compile.keepMasks = options.keepMasks;
+  compile.dtype = options.dtype;
+  compile.mesh = options.mesh;
   compile.shardReplicated = options.shardReplicated;
+  compile.rematerialize = options.rematerialize;
+  compile.keepGathered = options.keepGathered;
   compile.microBatches = options.microBatches;
   compile.microBatchIndex = options.microBatchIndex;
   compile.bucketBytes = options.bucketMib * (1 << 20);

@@ -21,10 +21,15 @@
 /// An axis may drive only an index on which an operand or the wanted result
 /// carries it. Among the legal choices the best has, in this order, the fewest
 /// collectives (operands and result together, each axis of one for itself), the
-/// least work per rank, the fewest bytes, and last the earliest candidate, so
-/// that the choice is deterministic. Bytes come third so that a strategy does
-/// not change with the batch size; axes count for themselves so that strategies
-/// on different axes compose.
+/// least work per rank, the fewest sums taken before the operation that could
+/// be taken after it, the fewest collectives against the axes' roles, the
+/// fewest bytes, and last the earliest candidate, so that the choice is
+/// deterministic. Bytes come last so that a strategy does not change with the
+/// batch size; axes count for themselves so that strategies on different axes
+/// compose. A collective is against a role if it moves a weight over a model
+/// axis or anything else over a data axis: an embedding whose table is sharded
+/// can gather the table or reduce the result, one collective either way, and
+/// only the role says which.
 #ifndef TPSP_ALGEBRA_COMPUTEPLACEMENT_H
 #define TPSP_ALGEBRA_COMPUTEPLACEMENT_H
 
@@ -46,12 +51,12 @@ struct Drive {
 
 struct PlacementCost {
   unsigned collectives = 0;
-  double work = 0;   ///< scalar operations per rank
+  double work = 0;        ///< scalar operations per rank
+  unsigned earlySums = 0; ///< of operands, taken before the operation
+  unsigned againstRole = 0;
   int64_t bytes = 0; ///< sent per rank
-  /// Of the collectives those on operands: what cannot wait.
-  unsigned onOperands = 0;
 
-  /// Lexicographic: collectives, work, bytes.
+  /// Lexicographic: collectives, work, earlySums, againstRole, bytes.
   bool operator<(const PlacementCost &other) const;
 };
 
@@ -72,10 +77,13 @@ struct PlacedOperation {
   /// Per result; nullopt takes whatever comes out.
   llvm::ArrayRef<std::optional<Placement>> wanted;
   const Mesh &mesh;
-  /// Whether results are brought to the wanted placement later, together with
-  /// others that are added to them: of choices that are equal otherwise, one
-  /// that leaves sums pending is better then.
-  bool later = false;
+  /// Whether the results' wanted placements are asked of them only later: of a
+  /// sum that they are summands of, which may be reduced once for all. What is
+  /// wanted is priced, and the results are left as they come out.
+  bool isDelayed = false;
+  /// Per operand, then per result: whether it is a parameter of the model, or
+  /// the gradient of one. Empty: none is.
+  llvm::ArrayRef<bool> weights = {};
 };
 
 /// What `axis` may drive, Nothing first, then pending, then indices in order.

@@ -89,6 +89,10 @@ struct Kernel {
 Kernel emitKernel(const KernelGroup &group, llvm::StringRef name,
                   mlir::Operation *insertBefore);
 
+/// Likewise of one operation that is an algorithm on rows.
+Kernel emitRowKernel(RowKernelOpInterface op, llvm::StringRef name,
+                     mlir::Operation *insertBefore);
+
 /// The kernel of an operation that copies blocks. It sees a tensor as
 /// [outer, block, row, element], whatever its rank.
 struct BlockCopyKernel {

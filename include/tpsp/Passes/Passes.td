@@ -46,6 +46,25 @@ def DecomposeEarly
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 
+def BoundIntegers : Pass<"tpsp-bound-integers", "::mlir::ModuleOp"> {
+  let summary = "The range of integer arguments, from their uses";
+  let description = [{
+    Token ids and the like are positions along an index: an argument of integers
+    that has no `tpsp.below = N` gets the least extent that its uses ask for.
+    Drivers that make up arguments need it; nothing else does.
+  }];
+}
+
+def KeepMasks : Pass<"tpsp-keep-masks", "::mlir::ModuleOp"> {
+  let summary = "Store dropout masks instead of drawing them again";
+  let description = [{
+    Every dropout becomes a mask of i8 and its application: the backward pass
+    then reads the mask that the forward pass has made. It costs a byte per
+    element from one to the other; drawing it again costs some arithmetic.
+  }];
+  let dependentDialects = ["::tpsp::TpspDialect"];
+}
+
 def Propagate
     : Pass<"tpsp-propagate", "::mlir::ModuleOp"> {
   let summary = "Fill in missing placements from those given";
@@ -54,7 +73,9 @@ def Propagate
     it, never onto an index that must be whole, until nothing changes; what is
     still open is replicated. Where two operands put one axis on different
     indices of a result, the axis's role decides: on a model axis the
-    parameter's index stays, on a data axis the activation's. Without a role the
+    parameter's index stays, on a data axis the activation's. Likewise where an
+    operand alone has the axis on an index that is summed away: a parameter on a
+    data axis is gathered first, else the sum is reduced. Without a role the
     program is refused, with both ways priced. Nothing that the user wrote is
     changed.
   }];
@@ -108,6 +129,26 @@ def DropPrimals : Pass<"tpsp-drop-primals", "::mlir::ModuleOp"> {
   }];
 }
 
+def Rematerialize : Pass<"tpsp-rematerialize", "::mlir::ModuleOp"> {
+  let summary = "Redo parts of the forward pass instead of keeping what they made";
+  let description = [{
+    After differentiation and before collectives, so that the collectives of
+    what is redone are found as all others are. What the backward pass uses and
+    does not keep is computed again, just before its first use there, from what
+    is kept: with "none" all that is used is kept; with "selective" all but the
+    results of operations marked `tpsp.recompute`, which composites set on parts
+    that are cheap to redo for their size (attention's scores and softmax); with
+    "full" a layer's inputs only. A layer is a call that was inlined; a program
+    without calls is one layer. What is redone carries `tpsp.backward` and
+    `tpsp.recomputed`.
+  }];
+  let options = [
+    Option<"mode", "mode", "std::string", /*default=*/"\"none\"",
+           "none, selective or full">
+  ];
+  let dependentDialects = ["::tpsp::TpspDialect"];
+}
+
 def MicroBatch : Pass<"tpsp-micro-batch", "::mlir::ModuleOp"> {
   let summary = "Do a step part by part of the batch";
   let description = [{
@@ -115,9 +156,9 @@ def MicroBatch : Pass<"tpsp-micro-batch", "::mlir::ModuleOp"> {
     `parts` of each, one part of the batch after the other, so that activations
     of one part live at a time. Arguments that carry `index` are cut within
     every rank's own shard, results that carry it are stacked, and results that
-    lack it are added up: the sums stay as they come out (`tpsp.eventual`) and
-    the last addition has the declared placement, so that a gradient is reduced
-    once. A result that is not a sum over the batch is refused. After
+    lack it are added up: the parts' sums are unplaced, with the declared
+    placement as their goal (`tpsp.goal`), and the last addition has it, so that
+    a gradient is reduced once. A result that is not a sum over the batch is refused. After
     tpsp-differentiate, before tpsp-insert-collectives.
   }];
   let options = [
@@ -154,8 +195,13 @@ def FuseCollectives
     within the forward or the backward pass; a collective whose only use is
     another becomes the direct transition between the outer placements (an
     all-reduce then a slice is a reduce-scatter). Never adds a collective or a
-    byte.
+    byte. With `keep-gathered` the backward pass uses the forward pass's gathers
+    too: fewer bytes sent, more memory.
   }];
+  let options = [
+    Option<"keepGathered", "keep-gathered", "bool", /*default=*/"false",
+           "Keep gathered tensors for the backward pass">
+  ];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 
@@ -179,10 +225,13 @@ def BucketCollectives
 def PrintExplanation : Pass<"tpsp-print-explanation", "::mlir::ModuleOp"> {
   let summary = "Print a program in sharded einsum notation, with its ledger";
   let description = [{
-    To standard output: every operation as an equation over subscripted tensors,
-    every collective (">") with its axes, index, bytes per rank, the rule that
-    asked for it and the source line, then totals. Best after
-    `tpsp-bucket-collectives`; `--tpsp-explain` is the whole way there.
+    To standard output: every operation as an equation over the tensors as they
+    lie, under it every collective (">") that it needs, with its axes, index,
+    bytes per rank, the rule that asked for it and the source line; then totals
+    for each phase, kind and axes. A collective that only the function's result
+    waits for (a bucket) stands by itself. Every collective is an analysis
+    remark too. Best after `tpsp-bucket-collectives`; `--tpsp-explain` is the
+    whole way there.
   }];
 }
 

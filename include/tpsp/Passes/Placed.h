@@ -13,16 +13,29 @@ public:
   Placed(IndexedOpInterface op, const Mesh &mesh);
 
   /// Valid as long as this object.
-  PlacedOperation get() const { return {structure, operands, wanted, mesh}; }
+  PlacedOperation get() const {
+    return {structure, operands, wanted, mesh, isDelayed, weights};
+  }
 
   IndexStructure structure;
   llvm::SmallVector<Placement, 3> operands;
-  /// nullopt for an unplaced result.
+  /// nullopt for an unplaced result without a goal.
   llvm::SmallVector<std::optional<Placement>, 1> wanted;
+  /// What is wanted is the goal of an unplaced result (goalAttrName).
+  bool isDelayed = false;
+  /// Per operand, then per result.
+  llvm::SmallVector<bool, 4> weights;
 
 private:
   const Mesh &mesh;
 };
+
+/// Whether a value is a parameter, perhaps under another shape, or the gradient
+/// of one (weightAttrName).
+bool isWeight(mlir::Value value);
+
+/// Bytes of one rank's part of a tensor, of a global or a local type.
+int64_t localBytes(mlir::Type type, const Mesh &mesh);
 
 /// A name for people: the argument's or the location's, else "einsum" for the
 /// result of an einsum.

@@ -21,6 +21,8 @@ constexpr int64_t elementBytes(int64_t dtype) {
   case TPSP_RT_F64:
   case TPSP_RT_I64:
     return 8;
+  case TPSP_RT_I8:
+    return 1;
   default:
     return 0;
   }
@@ -28,8 +30,32 @@ constexpr int64_t elementBytes(int64_t dtype) {
 
 /// "f32", "bf16", ..., or "?" if `dtype` is no element type.
 constexpr const char *elementName(int64_t dtype) {
-  constexpr const char *names[] = {"f32", "bf16", "f64", "i32", "i64"};
+  constexpr const char *names[] = {"f32", "bf16", "f64", "i32", "i64", "i8"};
   return elementBytes(dtype) ? names[dtype] : "?";
+}
+
+constexpr bool isInteger(int64_t dtype) {
+  return dtype == TPSP_RT_I32 || dtype == TPSP_RT_I64 || dtype == TPSP_RT_I8;
+}
+
+/// Element `i` of integers of type `dtype`.
+inline int64_t loadInteger(const void *memory, int64_t dtype, int64_t i) {
+  if (dtype == TPSP_RT_I8)
+    return static_cast<const int8_t *>(memory)[i];
+  if (dtype == TPSP_RT_I32)
+    return static_cast<const int32_t *>(memory)[i];
+  return static_cast<const int64_t *>(memory)[i];
+}
+
+/// Writes element `i`; the value fits the type.
+inline void storeInteger(int64_t value, int64_t dtype, void *memory,
+                         int64_t i) {
+  if (dtype == TPSP_RT_I8)
+    static_cast<int8_t *>(memory)[i] = static_cast<int8_t>(value);
+  else if (dtype == TPSP_RT_I32)
+    static_cast<int32_t *>(memory)[i] = static_cast<int32_t>(value);
+  else
+    static_cast<int64_t *>(memory)[i] = value;
 }
 
 /// The value of a bf16 given by its bits.

@@ -32,6 +32,8 @@ struct ManifestTensor {
   bool pendingMax = false;
   /// TPSP_RT_F32, ...
   int64_t dtype = 0;
+  /// Integers: they are in [0, below). 0 if that is not known.
+  int64_t below = 0;
   /// Of a rank's part, in bytes from the start of its arena.
   int64_t offset = 0;
   /// Of a rank's part.
@@ -60,6 +62,8 @@ struct Manifest {
   std::string program;
   std::vector<MeshAxis> mesh;
   int64_t arenaBytes = 0;
+  /// What a rank's backward pass keeps of its forward pass.
+  int64_t savedBytes = 0;
   /// Arguments, then results, each in the order of the plan.
   std::vector<ManifestTensor> tensors;
   std::vector<ManifestCollective> collectives;

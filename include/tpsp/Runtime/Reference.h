@@ -26,6 +26,7 @@
 #ifndef TPSP_RUNTIME_REFERENCE_H
 #define TPSP_RUNTIME_REFERENCE_H
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -190,17 +191,58 @@ Tensor rope(const Tensor &x, const std::string &positionIndex,
             const std::string &featureIndex, double theta, bool inverse = false,
             std::string *error = nullptr);
 
+/// Which elements a dropout zeroes: see dropoutMask.
+struct Dropout {
+  double rate = 0;
+  int64_t seed = 0;
+};
+
 /// softmax(scale * <q, k> over `featureIndex`) over `keyIndex`, applied to v.
 ///
 /// q has `queryIndex` and lacks `keyIndex`; k and v have `keyIndex` and lack
 /// `queryIndex`. Indices that only some of them have are broadcast (grouped
 /// queries). v may reuse the name `featureIndex` for its own features, which
 /// then survive if the result names them. `causal` excludes keys beyond the
-/// query's position.
+/// query's position. `dropout` is applied to the softmax's results, their
+/// indices in the order of q, with the query's and the key's last.
 Tensor attention(const Tensor &q, const Tensor &k, const Tensor &v,
                  const std::string &queryIndex, const std::string &keyIndex,
                  const std::string &featureIndex, double scale, bool causal,
-                 const IndexNames &resultIndices, std::string *error = nullptr);
+                 const IndexNames &resultIndices, std::string *error = nullptr,
+                 Dropout dropout = {});
+
+//===----------------------------------------------------------------------===//
+// Integers and chance
+//===----------------------------------------------------------------------===//
+
+/// The sum, over every index that the result lacks, of x where each of `ids`
+/// equals the position along its index of `selected`, and 0 elsewhere. A
+/// selected index is x's (a table that is looked up) or the result's (a place
+/// that is written to).
+Tensor oneHotEinsum(const Operands &ids, const IndexNames &selected,
+                    const Tensor &x, const IndexNames &resultIndices,
+                    const Shape &resultShape, std::string *error = nullptr);
+
+/// For every row along `index`, the positions of its largest values along
+/// `choice`, largest first; of equal ones the first.
+Tensor largest(const Tensor &x, const std::string &index,
+               const std::string &choice, const IndexNames &resultIndices,
+               const Shape &resultShape, std::string *error = nullptr);
+
+/// For every element how many equal ones come before it in the order of `over`,
+/// major to minor; -1 for those outside [0, values).
+Tensor countEarlier(const Tensor &x, const IndexNames &over, int64_t values,
+                    std::string *error = nullptr);
+
+/// 1 for the elements that a dropout of this rate and seed keeps, 0 for the
+/// others: the first word of Philox-4x32-10 of the row-major position, at least
+/// rate * 2^32.
+Tensor dropoutMask(const IndexNames &indices, const Shape &shape, double rate,
+                   int64_t seed, std::string *error = nullptr);
+
+/// The four words of Philox-4x32-10 (Salmon et al., SC 2011).
+std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter,
+                               std::array<uint32_t, 2> key);
 
 //===----------------------------------------------------------------------===//
 // Comparison

@@ -51,7 +51,8 @@ enum {
   TPSP_RT_BF16 = 1,
   TPSP_RT_F64 = 2,
   TPSP_RT_I32 = 3,
-  TPSP_RT_I64 = 4
+  TPSP_RT_I64 = 4,
+  TPSP_RT_I8 = 5
 };
 
 /* How a collective combines elements. */

@@ -26,6 +26,8 @@ int64_t tpsp::plan::runtimeType(Type elementType) {
     return TPSP_RT_I32;
   if (elementType.isInteger(64))
     return TPSP_RT_I64;
+  if (elementType.isInteger(8))
+    return TPSP_RT_I8;
   return TPSP_RT_F32;
 }
 

@@ -247,6 +247,66 @@ LogicalResult RopeMatrixOp::buildAdjoint(OpBuilder &, Value, Needed,
   return success(); // a constant
 }
 
+LogicalResult DropoutOp::buildAdjoint(OpBuilder &b, Value g, Needed,
+                                      Gradients gradients) {
+  // Linear, and its own transpose: the same elements are zeroed.
+  Adjoint adjoint{b, getLoc()};
+  gradients[0] = adjoint.map<DropoutOp>(g, g, getRateAttr(), getSeedAttr(),
+                                        getAlongAttr(), getPartAttr());
+  return success();
+}
+LogicalResult DropoutMaskOp::buildAdjoint(OpBuilder &, Value, Needed,
+                                          Gradients) {
+  return success(); // a constant
+}
+LogicalResult ApplyMaskOp::buildAdjoint(OpBuilder &b, Value g, Needed,
+                                        Gradients gradients) {
+  Adjoint adjoint{b, getLoc()};
+  Value masked =
+      adjoint.map<ApplyMaskOp>(g, ValueRange{g, getOperand(1)}, getScaleAttr());
+  gradients[0] = adjoint.sumTo(masked, getOperand(0));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Integers
+//===----------------------------------------------------------------------===//
+
+LogicalResult OneHotEinsumOp::buildAdjoint(OpBuilder &b, Value g, Needed needed,
+                                           Gradients gradients) {
+  if (!needed.back())
+    return success();
+  Adjoint adjoint{b, getLoc()};
+  SmallVector<Value> operands(getOperands().drop_back());
+  operands.push_back(g);
+  gradients.back() =
+      adjoint.map<OneHotEinsumOp>(data(), operands, getIndicesAttr());
+  return success();
+}
+LogicalResult RouterOp::buildAdjoint(OpBuilder &, Value, Needed, Gradients) {
+  return success(); // integers
+}
+LogicalResult CountEarlierOp::buildAdjoint(OpBuilder &, Value, Needed,
+                                           Gradients) {
+  return success(); // integers
+}
+
+static LogicalResult refuseComposite(Operation *op) {
+  return op->emitOpError("is a composite; run tpsp-decompose-early before "
+                         "differentiating");
+}
+#define TPSP_COMPOSITE(OP)                                                     \
+  LogicalResult OP::buildAdjoint(OpBuilder &, Value, Needed, Gradients) {      \
+    return refuseComposite(*this);                                             \
+  }
+TPSP_COMPOSITE(EmbeddingOp)
+TPSP_COMPOSITE(CrossEntropyOp)
+TPSP_COMPOSITE(MeanOp)
+TPSP_COMPOSITE(DispatchOp)
+TPSP_COMPOSITE(CombineOp)
+TPSP_COMPOSITE(AttentionOp)
+#undef TPSP_COMPOSITE
+
 //===----------------------------------------------------------------------===//
 // Rows
 //===----------------------------------------------------------------------===//
@@ -321,11 +381,6 @@ LogicalResult RopeOp::buildAdjoint(OpBuilder &b, Value g, Needed,
   return success();
 }
 
-LogicalResult AttentionOp::buildAdjoint(OpBuilder &, Value, Needed, Gradients) {
-  return emitOpError("is a composite; run tpsp-decompose before "
-                     "differentiating");
-}
-
 //===----------------------------------------------------------------------===//
 // Views and requests
 //===----------------------------------------------------------------------===//
@@ -353,4 +408,8 @@ LogicalResult ReshardOp::buildAdjoint(OpBuilder &, Value g, Needed,
                                       Gradients gradients) {
   gradients[0] = g; // the operand's own placement is restored on use
   return success();
+}
+LogicalResult StopGradientOp::buildAdjoint(OpBuilder &, Value, Needed,
+                                           Gradients) {
+  return success(); // a constant
 }

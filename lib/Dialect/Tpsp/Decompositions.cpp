@@ -135,7 +135,6 @@ Value RopeOp::decompose(OpBuilder &b) {
 }
 
 Value AttentionOp::decompose(OpBuilder &b) {
-  Parts parts{b, getLoc()};
   Value q = getOperand(0), k = getOperand(1), v = getOperand(2);
   SmallVector<StringRef> names;
   for (StringRef name : indexNames(q.getType()))
@@ -143,13 +142,119 @@ Value AttentionOp::decompose(OpBuilder &b) {
       names.push_back(name);
   names.push_back(getQuery());
   names.push_back(getKey());
-  RankedTensorType scoresType =
-      withoutPlacement(tensorOver(names, {parts.typeOf(q), parts.typeOf(k)}));
+  RankedTensorType scoresType = withoutPlacement(
+      tensorOver(names, {cast<RankedTensorType>(q.getType()),
+                         cast<RankedTensorType>(k.getType())}));
   Value scores = EinsumOp::create(b, getLoc(), scoresType, ValueRange{q, k});
   Value weights = SoftmaxOp::create(
       b, getLoc(), scoresType, ValueRange{scores}, getKeyAttr(), getScaleAttr(),
       getCausal() ? getQueryAttr() : StringAttr());
+  SmallVector<Value> parts = {scores, weights};
+  if (getDropout())
+    parts.push_back(weights = DropoutOp::create(
+                        b, getLoc(), scoresType, ValueRange{weights},
+                        getDropoutAttr(), getSeedAttr(), StringAttr(),
+                        DenseI64ArrayAttr()));
+  // As large as the sequence squared, for a fraction of the block's work.
+  for (Value part : parts)
+    part.getDefiningOp()->setAttr(recomputeAttrName, b.getUnitAttr());
   return EinsumOp::create(b, getLoc(), getResult().getType(),
                           ValueRange{weights, v});
 }
 bool AttentionOp::decomposesEarly() { return true; }
+
+//===----------------------------------------------------------------------===//
+// Integers
+//===----------------------------------------------------------------------===//
+
+Value MeanOp::decompose(OpBuilder &b) {
+  Value x = getOperand(0);
+  int64_t extent = 1;
+  for (auto [name, size] :
+       llvm::zip_equal(indexNames(x.getType()),
+                       cast<RankedTensorType>(x.getType()).getShape()))
+    if (!getIdx(getResult()).dimOf(name))
+      extent *= size;
+  Value sum =
+      ReduceOp::create(b, getLoc(), withoutPlacement(getResult().getType()),
+                       ValueRange{x}, b.getStringAttr("sum"));
+  return ScaleOp::create(b, getLoc(), getResult().getType(), ValueRange{sum},
+                         b.getF64FloatAttr(1.0 / static_cast<double>(extent)));
+}
+bool MeanOp::decomposesEarly() { return true; }
+
+Value EmbeddingOp::decompose(OpBuilder &b) {
+  return OneHotEinsumOp::create(b, getLoc(), getResult().getType(),
+                                getOperands(),
+                                b.getStrArrayAttr({getVocabulary()}));
+}
+bool EmbeddingOp::decomposesEarly() { return true; }
+
+Value CrossEntropyOp::decompose(OpBuilder &b) {
+  // log sum exp(x) - x[t] = log sum exp(x - m) - (x - m)[t], for any m: as the
+  // row's maximum it keeps exp in range, and it has no gradient.
+  Parts parts{b, getLoc()};
+  Value x = getOperand(0), targets = getOperand(1);
+  auto unplaced = [](RankedTensorType type) { return withoutPlacement(type); };
+  RankedTensorType wide = unplaced(parts.typeOf(x));
+  RankedTensorType row = unplaced(getResult().getType());
+  auto reduce = [&](Value value, StringRef kind) -> Value {
+    return ReduceOp::create(b, getLoc(), row, ValueRange{value},
+                            b.getStringAttr(kind));
+  };
+  Value highest = reduce(x, "max");
+  Value level = StopGradientOp::create(b, getLoc(), row, highest);
+  Value shifted = SubOp::create(b, getLoc(), wide, ValueRange{x, level});
+  Value weight = ExpOp::create(b, getLoc(), wide, ValueRange{shifted});
+  Value total = reduce(weight, "sum");
+  Value target =
+      OneHotEinsumOp::create(b, getLoc(), row, ValueRange{targets, shifted},
+                             b.getStrArrayAttr({getOver()}));
+  Value normalizer = LogOp::create(b, getLoc(), row, ValueRange{total});
+  return SubOp::create(b, getLoc(), getResult().getType(),
+                       ValueRange{normalizer, target});
+}
+bool CrossEntropyOp::decomposesEarly() { return true; }
+
+/// The slot of every choice at its expert: how many equal ids come before it,
+/// first choices of all tokens first.
+static Value slotsOf(OpBuilder &b, Location loc, Value ids, Value result,
+                     StringRef choice, int64_t experts) {
+  SmallVector<StringRef> over = {choice};
+  for (StringRef name : indexNames(ids.getType()))
+    if (name != choice && !getIdx(result).dimOf(name))
+      over.push_back(name);
+  return CountEarlierOp::create(
+      b, loc, withoutPlacement(cast<RankedTensorType>(ids.getType())),
+      ValueRange{ids}, b.getStrArrayAttr(over), b.getI64IntegerAttr(experts));
+}
+
+Value DispatchOp::decompose(OpBuilder &b) {
+  Value ids = getOperand(0);
+  Value slots =
+      slotsOf(b, getLoc(), ids, getResult(), getChoice(), getIntegerBound(0));
+  return OneHotEinsumOp::create(b, getLoc(), getResult().getType(),
+                                ValueRange{ids, slots, getOperand(1)},
+                                b.getStrArrayAttr({getExpert(), getSlot()}));
+}
+bool DispatchOp::decomposesEarly() { return true; }
+
+Value CombineOp::decompose(OpBuilder &b) {
+  Value ids = getOperand(0), weights = getOperand(1), v = getOperand(2);
+  Value slots = slotsOf(b, getLoc(), ids, v, getChoice(), getIntegerBound(0));
+  SmallVector<StringRef> names = indexNames(ids.getType());
+  for (StringRef name : indexNames(v.getType()))
+    if (name != getExpert() && name != getSlot() &&
+        !llvm::is_contained(names, name))
+      names.push_back(name);
+  auto unplaced = [](Value value) {
+    return withoutPlacement(cast<RankedTensorType>(value.getType()));
+  };
+  RankedTensorType picked = tensorOver(names, {unplaced(v), unplaced(ids)});
+  Value each =
+      OneHotEinsumOp::create(b, getLoc(), picked, ValueRange{ids, slots, v},
+                             b.getStrArrayAttr({getExpert(), getSlot()}));
+  return EinsumOp::create(b, getLoc(), getResult().getType(),
+                          ValueRange{weights, each});
+}
+bool CombineOp::decomposesEarly() { return true; }

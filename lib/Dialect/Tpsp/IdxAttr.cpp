@@ -148,23 +148,24 @@ LogicalResult IdxAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       return emitError() << "index '" << name.getValue()
                          << "' appears twice on one tensor; give its second "
                             "role another name (tpsp.rename)";
-  llvm::StringMap<StringRef> seenAxes; // (N3), axis -> where
-  for (auto [name, list] : llvm::zip_equal(names, axes))
-    for (auto axis : list.getAsRange<StringAttr>()) {
-      auto [entry, isNew] =
-          seenAxes.try_emplace(axis.getValue(), name.getValue());
-      if (!isNew)
-        return emitError() << "axis @" << axis.getValue() << " is on both '"
-                           << entry->second << "' and '" << name.getValue()
-                           << "' of one tensor; a mesh axis shards at most one "
-                              "index: remove one of the two subscripts";
-    }
+  // (N3) within one list. Across lists the ways out have prices, which need a
+  // mesh: verifySubscripts.
+  for (auto [name, list] : llvm::zip_equal(names, axes)) {
+    llvm::StringSet<> seen;
+    for (auto axis : list.getAsRange<StringAttr>())
+      if (!seen.insert(axis.getValue()).second)
+        return emitError() << "axis @" << axis.getValue() << " is twice on '"
+                           << name.getValue() << "'; remove one of the two";
+  }
+  llvm::StringSet<> seenPending;
   for (StringAttr axis : pending)
-    if (!seenAxes.try_emplace(axis.getValue(), "|").second)
+    if (!seenPending.insert(axis.getValue()).second)
       return emitError() << "axis @" << axis.getValue()
-                         << " is both pending and a subscript (or pending "
-                            "twice) of one tensor; remove one of the two";
-  if (unplaced && !seenAxes.empty()) // (N4)
+                         << " is pending twice; remove one of the two";
+  bool isPlaced = !pending.empty() || llvm::any_of(axes, [](ArrayAttr list) {
+    return !list.empty();
+  });
+  if (unplaced && isPlaced) // (N4)
     return emitError() << "a tensor marked '?' has no subscripts yet; remove "
                           "the '?' or the subscripts";
   return success();

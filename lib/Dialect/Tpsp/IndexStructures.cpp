@@ -147,6 +147,18 @@ Linearity ScaleOp::getLinearity() { return Linearity::Joint; }
 Linearity BroadcastOp::getLinearity() { return Linearity::Joint; }
 bool BroadcastOp::introducesIndices() { return true; }
 bool RopeMatrixOp::introducesIndices() { return true; }
+Linearity OneHotEinsumOp::getLinearity() { return Linearity::Multi; }
+bool OneHotEinsumOp::introducesIndices() { return true; }
+Linearity EmbeddingOp::getLinearity() { return Linearity::Multi; }
+Linearity MeanOp::getLinearity() { return Linearity::Joint; }
+bool DispatchOp::introducesIndices() { return true; }
+bool RouterOp::introducesIndices() { return true; }
+Linearity DropoutOp::getLinearity() { return Linearity::Joint; }
+bool DropoutMaskOp::introducesIndices() { return true; }
+Linearity ApplyMaskOp::getLinearity() { return Linearity::Multi; }
+Linearity StopGradientOp::getLinearity() { return Linearity::Joint; }
+bool StopGradientOp::isView() { return true; }
+bool StopGradientOp::stopsGradient() { return true; }
 Linearity RopeOp::getLinearity() { return Linearity::Joint; }
 Linearity RenameOp::getLinearity() { return Linearity::Joint; }
 Linearity SplitOp::getLinearity() { return Linearity::Joint; }
@@ -170,3 +182,104 @@ SmallVector<StringRef> AttentionOp::getWholeIndices() {
 IndexStructure AttentionOp::getIndexStructure() {
   return structureByName(getOperation());
 }
+
+//===----------------------------------------------------------------------===//
+// Integers
+//===----------------------------------------------------------------------===//
+
+/// Width of the integers that are positions: i32.
+static constexpr unsigned positionWidth = 32;
+
+/// The extent of index `name` on `tensor`, 0 if it has none.
+static int64_t extentOn(Value tensor, StringRef name) {
+  std::optional<unsigned> dim = getIdx(tensor).dimOf(name);
+  return dim ? cast<RankedTensorType>(tensor.getType()).getDimSize(*dim) : 0;
+}
+
+SmallVector<StringRef> OneHotEinsumOp::selected() {
+  return llvm::map_to_vector(getIndices().getAsRange<StringAttr>(),
+                             [](StringAttr name) { return name.getValue(); });
+}
+unsigned OneHotEinsumOp::getIntegerWidth(unsigned i) {
+  return i < getIndices().size() ? positionWidth : 0;
+}
+int64_t OneHotEinsumOp::getIntegerBound(unsigned i) {
+  if (i >= getIndices().size())
+    return 0;
+  StringRef name = selected()[i];
+  return std::max(extentOn(data(), name), extentOn(getResult(), name));
+}
+StringRef OneHotEinsumOp::innermost() {
+  if (getIdx(data()).getRank() == 0)
+    return "";
+  StringRef name = getIdx(data()).getNames().back().getValue();
+  bool isFree = getIdx(getResult()).dimOf(name).has_value() &&
+                !llvm::is_contained(selected(), name) &&
+                llvm::none_of(getOperands().drop_back(), [&](Value ids) {
+                  return getIdx(ids).dimOf(name).has_value();
+                });
+  return isFree ? name : "";
+}
+bool OneHotEinsumOp::runsByRow() {
+  return llvm::any_of(getOperands(), [&](Value operand) {
+    return llvm::any_of(indexNames(operand.getType()), [&](StringRef name) {
+      return !getIdx(getResult()).dimOf(name);
+    });
+  });
+}
+StringRef OneHotEinsumOp::getRangeIndex() { return innermost(); }
+SmallVector<StringRef> OneHotEinsumOp::getRowIndices() {
+  SmallVector<StringRef> row = selected();
+  if (StringRef name = innermost(); !name.empty())
+    row.push_back(name);
+  return row;
+}
+
+unsigned RouterOp::getIntegerWidth(unsigned i) {
+  return i == getNumOperands() ? positionWidth : 0;
+}
+SmallVector<StringRef> RouterOp::getWholeIndices() {
+  return {getExpert(), getChoice()};
+}
+SmallVector<StringRef> RouterOp::getRowIndices() { return getWholeIndices(); }
+
+unsigned CountEarlierOp::getIntegerWidth(unsigned) { return positionWidth; }
+int64_t CountEarlierOp::getIntegerBound(unsigned i) {
+  return i == 0 ? getValues() : 0;
+}
+SmallVector<StringRef> CountEarlierOp::getWholeIndices() {
+  return llvm::map_to_vector(getOver().getAsRange<StringAttr>(),
+                             [](StringAttr name) { return name.getValue(); });
+}
+SmallVector<StringRef> CountEarlierOp::getRowIndices() {
+  return getWholeIndices();
+}
+int64_t CountEarlierOp::getScratch() { return getValues(); }
+
+unsigned EmbeddingOp::getIntegerWidth(unsigned i) {
+  return i == 0 ? positionWidth : 0;
+}
+int64_t EmbeddingOp::getIntegerBound(unsigned i) {
+  return i == 0 ? extentOn(getOperand(1), getVocabulary()) : 0;
+}
+unsigned CrossEntropyOp::getIntegerWidth(unsigned i) {
+  return i == 1 ? positionWidth : 0;
+}
+int64_t CrossEntropyOp::getIntegerBound(unsigned i) {
+  return i == 1 ? extentOn(getOperand(0), getOver()) : 0;
+}
+unsigned DispatchOp::getIntegerWidth(unsigned i) {
+  return i == 0 ? positionWidth : 0;
+}
+int64_t DispatchOp::getIntegerBound(unsigned i) {
+  return i == 0 ? extentOn(getResult(), getExpert()) : 0;
+}
+unsigned CombineOp::getIntegerWidth(unsigned i) {
+  return i == 0 ? positionWidth : 0;
+}
+int64_t CombineOp::getIntegerBound(unsigned i) {
+  return i == 0 ? extentOn(getOperand(2), getExpert()) : 0;
+}
+
+unsigned DropoutMaskOp::getIntegerWidth(unsigned) { return 8; }
+unsigned ApplyMaskOp::getIntegerWidth(unsigned i) { return i == 1 ? 8 : 0; }

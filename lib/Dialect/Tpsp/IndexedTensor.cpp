@@ -24,6 +24,13 @@ bool tpsp::isUnplaced(Type type) {
   return idx && idx.getUnplaced();
 }
 
+unsigned tpsp::integerWidth(Value tensor) {
+  auto type = dyn_cast<RankedTensorType>(tensor.getType());
+  return type && type.getElementType().isInteger()
+             ? type.getElementTypeBitWidth()
+             : 0;
+}
+
 MeshOp tpsp::findMesh(Operation *op) {
   auto module = dyn_cast<ModuleOp>(op);
   if (!module)

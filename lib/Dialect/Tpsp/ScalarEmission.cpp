@@ -1,4 +1,5 @@
 // The scalar that each loop operation computes at a point of its index space.
+#include "tpsp/Dialect/Tpsp/Philox.h"
 #include "tpsp/Dialect/Tpsp/ScalarFunctions.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
@@ -133,4 +134,102 @@ Value RopeMatrixOp::emitScalar(OpBuilder &b, ValueRange, Position position) {
 }
 SmallVector<StringRef> RopeMatrixOp::getPositionIndices() {
   return {getPosition(), getFeature(), getOut(), getIn()};
+}
+
+//===----------------------------------------------------------------------===//
+// Integers and masks
+//===----------------------------------------------------------------------===//
+
+Value OneHotEinsumOp::emitScalar(OpBuilder &b, ValueRange operands,
+                                 Position position) {
+  Location loc = getLoc();
+  Scalar x = scalar(b, *this, operands.back());
+  Value all;
+  for (auto [name, id] : llvm::zip_equal(selected(), operands.drop_back())) {
+    Value at =
+        arith::IndexCastOp::create(b, loc, b.getI32Type(), position(name));
+    Value here =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, at, id);
+    all = all ? arith::AndIOp::create(b, loc, all, here) : here;
+  }
+  return arith::SelectOp::create(b, loc, all, x.get(), x.constant(0).get());
+}
+SmallVector<StringRef> OneHotEinsumOp::getPositionIndices() {
+  return selected();
+}
+
+/// Whether the element at the point is kept, as i1: 32 random bits of Philox
+/// against rate * 2^32.
+template <typename Op>
+static Value emitKept(Op op, OpBuilder &b, Position position) {
+  Location loc = op.getLoc();
+  Type i64 = b.getI64Type();
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIntOp::create(b, loc, i64, value);
+  };
+  // The position in the global tensor, row-major.
+  auto type = op.getResult().getType();
+  Mesh mesh = meshOf(op);
+  Placement placement = placementOf(type, mesh);
+  Value counter = constant(0);
+  for (auto [name, extent, axes] :
+       llvm::zip_equal(indexNames(type), type.getShape(), placement.dims)) {
+    int64_t global =
+        extent * (getIdx(type).getLocal() ? mesh.groupSize(axes) : 1);
+    Value at = arith::IndexCastOp::create(b, loc, i64, position(name));
+    if (op.getAlong() && *op.getAlong() == name) {
+      // (block, rest) here is (block, number, rest) of the larger tensor.
+      ArrayRef<int64_t> part = *op.getPart();
+      int64_t blocks = part[0], parts = part[1], number = part[2];
+      int64_t rest = global / blocks;
+      Value block = arith::DivUIOp::create(b, loc, at, constant(rest));
+      Value skipped =
+          arith::MulIOp::create(b, loc, block, constant(rest * (parts - 1)));
+      at = arith::AddIOp::create(b, loc, at, skipped);
+      at = arith::AddIOp::create(b, loc, at, constant(rest * number));
+      global *= parts;
+    }
+    counter = arith::AddIOp::create(
+        b, loc, arith::MulIOp::create(b, loc, counter, constant(global)), at);
+  }
+  Value bits = emitPhilox(b, loc, counter, op.getSeed());
+  double rate = op.getRate().convertToDouble();
+  auto threshold = static_cast<int64_t>(std::ldexp(rate, 32));
+  Value limit = arith::ConstantIntOp::create(b, loc, b.getI32Type(),
+                                             static_cast<int32_t>(threshold));
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, bits, limit);
+}
+
+static double keptScale(const llvm::APFloat &rate) {
+  return 1.0 / (1.0 - rate.convertToDouble());
+}
+
+Value DropoutOp::emitScalar(OpBuilder &b, ValueRange operands,
+                            Position position) {
+  Scalar x = scalar(b, *this, operands.front());
+  Value kept = emitKept(*this, b, position);
+  Scalar scaled = x * x.constant(keptScale(getRate()));
+  return arith::SelectOp::create(b, getLoc(), kept, scaled.get(),
+                                 x.constant(0).get());
+}
+SmallVector<StringRef> DropoutOp::getPositionIndices() {
+  return indexNames(getResult().getType());
+}
+
+Value DropoutMaskOp::emitScalar(OpBuilder &b, ValueRange, Position position) {
+  Value kept = emitKept(*this, b, position);
+  return arith::ExtUIOp::create(b, getLoc(), b.getI8Type(), kept);
+}
+SmallVector<StringRef> DropoutMaskOp::getPositionIndices() {
+  return indexNames(getResult().getType());
+}
+
+Value ApplyMaskOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
+  Scalar x = scalar(b, *this, operands[0]);
+  Value none = arith::ConstantIntOp::create(b, getLoc(), b.getI8Type(), 0);
+  Value kept = arith::CmpIOp::create(b, getLoc(), arith::CmpIPredicate::ne,
+                                     operands[1], none);
+  Scalar scaled = x * x.constant(getScale().convertToDouble());
+  return arith::SelectOp::create(b, getLoc(), kept, scaled.get(),
+                                 x.constant(0).get());
 }

@@ -49,6 +49,13 @@ LogicalResult TpspDialect::verifyRegionArgAttribute(Operation *op, unsigned,
     return op->emitOpError("argument #")
            << argument << ": " << nameAttrName << " is a string";
   }
+  if (attr.getName() == belowAttrName) {
+    auto bound = dyn_cast<IntegerAttr>(attr.getValue());
+    if (bound && bound.getInt() > 0)
+      return success();
+    return op->emitOpError("argument #")
+           << argument << ": " << belowAttrName << " is a positive integer";
+  }
   if (attr.getName() != paramAttrName)
     return op->emitOpError("argument #")
            << argument << " has an unknown attribute '"
@@ -68,10 +75,12 @@ LogicalResult TpspDialect::verifyRegionArgAttribute(Operation *op, unsigned,
 
 LogicalResult TpspDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
-  for (StringRef name :
-       {backwardAttrName, eventualAttrName, propagatedAttrName})
-    if (attr.getName() == name && !isa<UnitAttr>(attr.getValue()))
-      return op->emitOpError() << name << " takes no value";
+  bool isMark =
+      llvm::is_contained({backwardAttrName, recomputeAttrName,
+                          recomputedAttrName, propagatedAttrName},
+                         attr.getName().getValue());
+  if (isMark && !isa<UnitAttr>(attr.getValue()))
+    return op->emitOpError() << attr.getName().getValue() << " takes no value";
   if (attr.getName() == partAttrName && !isa<IntegerAttr>(attr.getValue()))
     return op->emitOpError() << partAttrName << " is a number";
   return success();

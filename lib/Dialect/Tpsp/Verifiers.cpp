@@ -20,6 +20,14 @@ std::string roleOf(Operation *op, unsigned tensor) {
   return "the result";
 }
 
+/// An error at the operation; of a function, at the argument.
+InFlightDiagnostic refuse(Operation *op, unsigned tensor) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (function && !function.isExternal())
+    return emitError(function.getArgument(tensor).getLoc());
+  return op->emitOpError();
+}
+
 /// Operand types, then result types.
 SmallVector<Type> tensorTypes(Operation *op) {
   SmallVector<Type> types(op->getOperandTypes());
@@ -33,7 +41,7 @@ LogicalResult verifyAxesKnown(Operation *op, ArrayRef<Type> types,
   auto check = [&](unsigned tensor, StringAttr axis) -> LogicalResult {
     if (mesh.find(axis.getValue()))
       return success();
-    InFlightDiagnostic diag = op->emitOpError()
+    InFlightDiagnostic diag = refuse(op, tensor)
                               << roleOf(op, tensor) << " is on axis @"
                               << axis.getValue();
     if (mesh.numAxes() == 0)
@@ -48,6 +56,8 @@ LogicalResult verifyAxesKnown(Operation *op, ArrayRef<Type> types,
   };
   for (auto [tensor, type] : llvm::enumerate(types)) {
     IdxAttr idx = getIdx(type);
+    if (!idx)
+      continue;
     for (ArrayAttr list : idx.getAxes())
       for (auto axis : list.getAsRange<StringAttr>())
         if (failed(check(tensor, axis)))
@@ -59,12 +69,21 @@ LogicalResult verifyAxesKnown(Operation *op, ArrayRef<Type> types,
   return success();
 }
 
+/// "nearest extents that work: 4 and 8"; nothing lies below a single group.
+std::string nearestMultiples(int64_t extent, int64_t group) {
+  int64_t below = extent / group * group;
+  if (below == 0)
+    return "the smallest extent that works: " + std::to_string(group);
+  return "nearest extents that work: " + std::to_string(below) + " and " +
+         std::to_string(below + group);
+}
+
 /// (I3)
 LogicalResult verifyEven(Operation *op, ArrayRef<Type> types,
                          const Mesh &mesh) {
   for (auto [tensor, type] : llvm::enumerate(types)) {
     IdxAttr idx = getIdx(type);
-    if (idx.getLocal())
+    if (!idx || idx.getLocal())
       continue;
     auto tensorType = cast<RankedTensorType>(type);
     Placement placement = placementOf(type, mesh);
@@ -74,13 +93,12 @@ LogicalResult verifyEven(Operation *op, ArrayRef<Type> types,
       continue;
     int64_t group = mesh.groupSize(placement.dims[*dim]);
     int64_t extent = tensorType.getDimSize(*dim);
-    return op->emitOpError()
+    return refuse(op, tensor)
            << "index '" << idx.getNames()[*dim].getValue() << "' of "
            << roleOf(op, tensor) << " has extent " << extent
            << ", which its axes (" << mesh.names(placement.dims[*dim]) << ": "
-           << group << " ranks) do not divide; pad it to "
-           << (extent + group - 1) / group * group
-           << " or choose a mesh that divides it";
+           << group << " ranks) do not divide; "
+           << nearestMultiples(extent, group);
   }
   return success();
 }
@@ -151,11 +169,39 @@ LogicalResult verifyPartialOperands(Operation *op, Linearity linearity) {
   return success();
 }
 
+/// (I7)
+LogicalResult verifyElementTypes(IndexedOpInterface op, ArrayRef<Type> types) {
+  Type common;
+  for (auto [tensor, type] : llvm::enumerate(types)) {
+    Type element = cast<RankedTensorType>(type).getElementType();
+    if (unsigned width = op.getIntegerWidth(tensor)) {
+      if (element.isInteger(width))
+        continue;
+      return op->emitOpError()
+             << roleOf(op, tensor) << " holds integers: its "
+             << "element type is i" << width << ", not " << element;
+    }
+    if (!isa<FloatType>(element))
+      return op->emitOpError()
+             << roleOf(op, tensor) << " has element type " << element << "; '"
+             << op->getName() << "' computes on floating-point "
+             << "numbers there";
+    if (!common)
+      common = element;
+    if (element != common)
+      return op->emitOpError(
+          "operands and result have different element types; one operation "
+          "computes in one type");
+  }
+  return success();
+}
+
 } // namespace
 
 LogicalResult tpsp::verifySubscripts(Operation *op, ArrayRef<Type> types,
                                      const Mesh &mesh) {
-  if (failed(verifyAxesKnown(op, types, mesh)))
+  if (failed(verifyAxesKnown(op, types, mesh)) ||
+      failed(verifyAxesOnce(op, types, mesh)))
     return failure();
   return verifyEven(op, types, mesh);
 }
@@ -181,12 +227,7 @@ LogicalResult tpsp::verifyIndexedOp(Operation *op) {
     return failure();
   if (failed(verifyPartialOperands(op, indexed.getLinearity())))
     return failure();
-  Type element = cast<RankedTensorType>(types.back()).getElementType(); // (I7)
-  for (Type type : types)
-    if (cast<RankedTensorType>(type).getElementType() != element)
-      return op->emitOpError("operands and result have different element "
-                             "types; one operation computes in one type");
-  return success();
+  return verifyElementTypes(indexed, types);
 }
 
 /// The positions that a scalar asks for are those of the result's indices.
@@ -200,6 +241,29 @@ static LogicalResult verifyIndexAttributes(Operation *op) {
                                << "', which is no index of the result, ["
                                << subscripts(op->getResult(0).getType()) << "]";
   return success();
+}
+
+/// (P4): `part` = [blocks, parts, number] of the index `along`.
+static LogicalResult verifyPart(Operation *op) {
+  auto along = op->getAttrOfType<StringAttr>("along");
+  auto part = op->getAttrOfType<DenseI64ArrayAttr>("part");
+  if (!along && !part)
+    return success();
+  std::optional<unsigned> dim;
+  if (along)
+    dim = getIdx(op->getResult(0)).dimOf(along.getValue());
+  if (!dim || !part || part.size() != 3)
+    return op->emitOpError("is a part along no index of the result; give "
+                           "`along` and `part` = [blocks, parts, number]");
+  int64_t blocks = part[0], parts = part[1], number = part[2];
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  if (blocks > 0 && number >= 0 && number < parts &&
+      (getIdx(type).getLocal() || type.getDimSize(*dim) % blocks == 0))
+    return success();
+  return op->emitOpError() << "part " << number << " of " << parts << " in "
+                           << blocks << " blocks is no part of index '"
+                           << along.getValue() << "' of extent "
+                           << type.getDimSize(*dim);
 }
 
 LogicalResult tpsp::verifyPointwise(Operation *op, int arity) {
@@ -217,6 +281,12 @@ LogicalResult tpsp::verifyPointwise(Operation *op, int arity) {
     return op->emitOpError() << "takes " << (arity < 0 ? 1 : arity)
                              << (arity < 0 ? " or more" : "")
                              << " operands, not " << op->getNumOperands();
+  auto rate = op->getAttrOfType<FloatAttr>("rate"); // (P4)
+  if (rate && !(rate.getValueAsDouble() >= 0 && rate.getValueAsDouble() < 1))
+    return op->emitOpError() << "rate " << rate.getValueAsDouble()
+                             << " is not a probability below 1";
+  if (failed(verifyPart(op)))
+    return failure();
   auto slope = dyn_cast<SlopeOp>(op); // (P3)
   if (slope && !findScalarFunction(slope.getOf()))
     return op->emitOpError("of = \"")
@@ -364,6 +434,10 @@ LogicalResult AttentionOp::verify() {
   }
   if (getScale().convertToDouble() <= 0)
     return emitOpError("scale must be positive");
+  if (getDropout() && !(getDropout()->convertToDouble() >= 0 &&
+                        getDropout()->convertToDouble() < 1)) // (A4)
+    return emitOpError("dropout ") << getDropout()->convertToDouble()
+                                   << " is not a probability below 1";
   return success();
 }
 
@@ -414,6 +488,179 @@ LogicalResult MergeOp::verify() {
 }
 
 LogicalResult ReshardOp::verify() { // (V3)
+  if (failed(verifyCount(*this, 1, 1)) || failed(verifySameNames(*this)))
+    return failure();
+  return verifyExtents(*this, tensorTypes(*this));
+}
+
+//===----------------------------------------------------------------------===//
+// Integers, masks, routing
+//===----------------------------------------------------------------------===//
+
+static bool has(Value tensor, StringRef name) {
+  return getIdx(tensor).dimOf(name).has_value();
+}
+
+LogicalResult OneHotEinsumOp::verify() {
+  unsigned count = getIndices().size();
+  if (count == 0)
+    return emitOpError("selects along no index; name them in `indices`");
+  if (failed(verifyCount(*this, count + 1, count + 1))) // (H1)
+    return failure();
+  auto integers = getOperands().drop_back();
+  for (auto [i, ids] : llvm::enumerate(integers))
+    if (!getIdx(ids).getPending().empty())
+      return emitOpError() << "operand #" << i << " is partial over @"
+                           << getIdx(ids).getPending().front().getValue()
+                           << "; integers that select are complete";
+  auto onIntegers = [&](StringRef name) {
+    return llvm::any_of(integers, [&](Value ids) { return has(ids, name); });
+  };
+  SmallVector<StringRef> chosen = selected();
+  for (auto [i, name] : llvm::enumerate(chosen)) { // (H2)
+    if (llvm::is_contained(ArrayRef<StringRef>(chosen).take_front(i), name))
+      return emitOpError() << "selects twice along index '" << name << "'";
+    if (!has(data(), name) && !has(getResult(), name))
+      return emitOpError() << "selects along '" << name
+                           << "', which is an index neither of the last "
+                              "operand nor of the result";
+    if (onIntegers(name))
+      return emitOpError() << "selects along '" << name
+                           << "', which an integer operand carries; rename it "
+                              "there (tpsp.rename)";
+  }
+  for (StringRef name : indexNames(data().getType())) // (H3)
+    if (!has(getResult(), name) && !llvm::is_contained(chosen, name) &&
+        !onIntegers(name))
+      return emitOpError() << "sums index '" << name
+                           << "' of the last operand, on which no integer "
+                              "depends; sum it first (tpsp.reduce)";
+  for (StringRef name : indexNames(getResult().getType()))
+    if (!llvm::is_contained(chosen, name) && !has(data(), name) &&
+        !onIntegers(name))
+      return emitOpError() << "the result has index '" << name
+                           << "', which no operand has";
+  return success();
+}
+
+LogicalResult RouterOp::verify() { // (T1)
+  if (failed(verifyCount(*this, 1, 1)) ||
+      failed(verifyHasIndex(*this, 0, getExpert(), "expert")))
+    return failure();
+  if (getIdx(getOperand(0)).dimOf(getChoice()))
+    return emitOpError("the operand already has the index '")
+           << getChoice() << "', along which the choices go";
+  SmallVector<StringRef> wanted;
+  for (StringRef name : indexNames(getOperand(0).getType()))
+    if (name != getExpert())
+      wanted.push_back(name);
+  SmallVector<StringRef> got;
+  for (StringRef name : indexNames(getResult().getType()))
+    if (name != getChoice())
+      got.push_back(name);
+  std::optional<unsigned> choice = getIdx(getResult()).dimOf(getChoice());
+  llvm::sort(wanted);
+  llvm::sort(got);
+  if (!choice || wanted != got)
+    return emitOpError("has result [")
+           << subscripts(getResult().getType()) << "]; it must have '"
+           << getChoice() << "' in place of '" << getExpert() << "'";
+  int64_t choices = getResult().getType().getDimSize(*choice);
+  auto scores = cast<RankedTensorType>(getOperand(0).getType());
+  int64_t experts = scores.getDimSize(*getIdx(scores).dimOf(getExpert()));
+  if (choices <= experts)
+    return success();
+  return emitOpError("makes ")
+         << choices << " choices among " << experts << " experts";
+}
+
+LogicalResult CountEarlierOp::verify() { // (T2)
+  if (failed(verifyCount(*this, 1, 1)) || failed(verifySameNames(*this)))
+    return failure();
+  SmallVector<StringRef> seen;
+  for (StringRef name : getWholeIndices()) {
+    if (failed(verifyHasIndex(*this, 0, name, "over")))
+      return failure();
+    if (llvm::is_contained(seen, name))
+      return emitOpError() << "counts twice over index '" << name << "'";
+    seen.push_back(name);
+  }
+  // A counter for each, on the stack of a thread.
+  constexpr int64_t most = 1 << 16;
+  if (getValues() >= 1 && getValues() <= most)
+    return success();
+  return emitOpError() << "values = " << getValues() << " is not between 1 and "
+                       << most;
+}
+
+LogicalResult EmbeddingOp::verify() { // (B1)
+  if (failed(verifyCount(*this, 2, 2)) ||
+      failed(verifyHasIndex(*this, 1, getVocabulary(), "vocabulary")) ||
+      failed(verifyLacksIndex(*this, getOperand(0), getVocabulary(),
+                              "operand #0")))
+    return failure();
+  return verifyLacksIndex(*this, getResult(), getVocabulary(), "the result");
+}
+
+LogicalResult CrossEntropyOp::verify() { // (X1)
+  if (failed(verifyCount(*this, 2, 2)) ||
+      failed(verifyHasIndex(*this, 0, getOver(), "over")))
+    return failure();
+  auto sorted = [](SmallVector<StringRef> names) {
+    llvm::sort(names);
+    return names;
+  };
+  SmallVector<StringRef> rows;
+  for (StringRef name : indexNames(getOperand(0).getType()))
+    if (name != getOver())
+      rows.push_back(name);
+  rows = sorted(rows);
+  if (sorted(indexNames(getOperand(1).getType())) == rows &&
+      sorted(indexNames(getResult().getType())) == rows)
+    return success();
+  return emitOpError("targets [")
+         << subscripts(getOperand(1).getType()) << "] and result ["
+         << subscripts(getResult().getType())
+         << "] must have the indices of the logits but '" << getOver() << "'";
+}
+
+LogicalResult MeanOp::verify() { return verifyCount(*this, 1, 1); } // (G1)
+
+LogicalResult DispatchOp::verify() { // (D1)
+  if (failed(verifyCount(*this, 2, 2)) ||
+      failed(verifyHasIndex(*this, 0, getChoice(), "choice")) ||
+      failed(
+          verifyLacksIndex(*this, getOperand(1), getChoice(), "operand #1")) ||
+      failed(verifyLacksIndex(*this, getResult(), getChoice(), "the result")))
+    return failure();
+  for (StringRef name : {getExpert(), getSlot()}) {
+    if (!has(getResult(), name))
+      return emitOpError("the result lacks the index '") << name << "'";
+    for (Value operand : getOperands())
+      if (failed(verifyLacksIndex(*this, operand, name, "an operand")))
+        return failure();
+  }
+  return success();
+}
+
+LogicalResult CombineOp::verify() { // (D2)
+  if (failed(verifyCount(*this, 3, 3)) ||
+      failed(verifyHasIndex(*this, 0, getChoice(), "choice")) ||
+      failed(verifyHasIndex(*this, 2, getExpert(), "expert")) ||
+      failed(verifyHasIndex(*this, 2, getSlot(), "slot")))
+    return failure();
+  for (StringRef name : {getExpert(), getSlot(), getChoice()})
+    if (failed(verifyLacksIndex(*this, getResult(), name, "the result")))
+      return failure();
+  if (getIdx(getOperand(0)).getNames() == getIdx(getOperand(1)).getNames())
+    return success();
+  return emitOpError("weights [")
+         << subscripts(getOperand(1).getType())
+         << "] do not have the indices of the choices ["
+         << subscripts(getOperand(0).getType()) << "]";
+}
+
+LogicalResult StopGradientOp::verify() { // (V3)
   if (failed(verifyCount(*this, 1, 1)) || failed(verifySameNames(*this)))
     return failure();
   return verifyExtents(*this, tensorTypes(*this));

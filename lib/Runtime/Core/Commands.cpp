@@ -50,7 +50,7 @@ public:
   }
 
   int64_t extent() { return inRange(0, maxElements); }
-  int64_t dtype() { return inRange(TPSP_RT_F32, TPSP_RT_I64); }
+  int64_t dtype() { return inRange(TPSP_RT_F32, TPSP_RT_I8); }
   int64_t reduction() { return inRange(TPSP_RT_SUM, TPSP_RT_MAX); }
   bool flag() { return inRange(0, 1) == 1; }
 

@@ -95,6 +95,8 @@ TPSP_REDUCE(sumI32, int32_t, Sum)
 TPSP_REDUCE(maxI32, int32_t, Max)
 TPSP_REDUCE(sumI64, int64_t, Sum)
 TPSP_REDUCE(maxI64, int64_t, Max)
+TPSP_REDUCE(sumI8, int8_t, Sum)
+TPSP_REDUCE(maxI8, int8_t, Max)
 
 #undef TPSP_REDUCE
 #undef TPSP_CLONES
@@ -103,11 +105,9 @@ TPSP_REDUCE(maxI64, int64_t, Max)
 
 ReduceFunction reduceFunction(int64_t dtype, int64_t reduction) {
   // In the order of TPSP_RT_F32, ... and TPSP_RT_SUM, TPSP_RT_MAX.
-  static constexpr ReduceFunction functions[][2] = {{sumF32, maxF32},
-                                                    {sumBf16, maxBf16},
-                                                    {sumF64, maxF64},
-                                                    {sumI32, maxI32},
-                                                    {sumI64, maxI64}};
+  static constexpr ReduceFunction functions[][2] = {
+      {sumF32, maxF32}, {sumBf16, maxBf16}, {sumF64, maxF64},
+      {sumI32, maxI32}, {sumI64, maxI64},   {sumI8, maxI8}};
   return functions[dtype][reduction];
 }
 

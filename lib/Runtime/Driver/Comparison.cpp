@@ -48,6 +48,8 @@ struct Difference {
 };
 
 double element(const void *memory, int64_t dtype, int64_t i) {
+  if (isInteger(dtype))
+    return static_cast<double>(loadInteger(memory, dtype, i));
   if (dtype == TPSP_RT_BF16)
     return bf16ToFloat(static_cast<const uint16_t *>(memory)[i]);
   if (dtype == TPSP_RT_F64)

@@ -28,7 +28,7 @@ static uint64_t hashOf(const std::string &name) {
 
 RandomTensor::RandomTensor(const ManifestTensor &tensor, uint64_t seed)
     : key(mix(hashOf(tensor.name) ^ mix(seed))), mean(0),
-      spread(std::sqrt(3.0)), dtype(tensor.dtype) {
+      spread(std::sqrt(3.0)), dtype(tensor.dtype), below(tensor.below) {
   for (int64_t extent : tensor.shape)
     elements *= extent;
   if (tensor.kind != ManifestTensor::Kind::Parameter)
@@ -41,14 +41,27 @@ RandomTensor::RandomTensor(const ManifestTensor &tensor, uint64_t seed)
   spread = 0.2;
 }
 
-float RandomTensor::at(int64_t position) const {
+double RandomTensor::unitAt(int64_t position) const {
   uint64_t bits = mix(key + static_cast<uint64_t>(position));
-  double unit = static_cast<double>(bits >> 11) * 0x1p-53; // [0, 1)
+  return static_cast<double>(bits >> 11) * 0x1p-53;
+}
+
+int64_t RandomTensor::integerAt(int64_t position) const {
+  return static_cast<int64_t>(unitAt(position) * static_cast<double>(below));
+}
+
+float RandomTensor::at(int64_t position) const {
+  double unit = unitAt(position);
   auto value = static_cast<float>(mean + spread * (2 * unit - 1));
   return dtype == TPSP_RT_BF16 ? bf16ToFloat(floatToBf16(value)) : value;
 }
 
 void RandomTensor::fill(const Shard &shard, void *memory) const {
+  if (isInteger(dtype))
+    return shard.forEachRun([&](int64_t global, int64_t local, int64_t n) {
+      for (int64_t i = 0; i < n; ++i)
+        storeInteger(integerAt(global + i), dtype, memory, local + i);
+    });
   shard.forEachRun([&](int64_t global, int64_t local, int64_t n) {
     for (int64_t i = 0; i < n; ++i) {
       float value = at(global + i);
@@ -71,7 +84,7 @@ std::vector<double> RandomTensor::whole() const {
     pool.emplace_back([&, begin] {
       int64_t end = std::min(begin + block, elements);
       for (int64_t i = begin; i < end; ++i)
-        data[i] = at(i);
+        data[i] = isInteger(dtype) ? static_cast<double>(integerAt(i)) : at(i);
     });
   for (std::thread &thread : pool)
     thread.join();

@@ -1,5 +1,7 @@
 #include "tpsp/Runtime/Driver/Report.h"
 
+#include "tpsp/Runtime/ElementType.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -69,6 +71,33 @@ static Json totals(const Manifest &manifest) {
   return result;
 }
 
+static const char *kindName(Kind kind) {
+  switch (kind) {
+  case Kind::Input:
+    return "input";
+  case Kind::Parameter:
+    return "parameter";
+  case Kind::Output:
+    return "output";
+  case Kind::Gradient:
+    return "gradient";
+  }
+  return "";
+}
+
+/// Arguments, results and gradients.
+static Json tensors(const Manifest &manifest) {
+  Json list = Json::array();
+  for (const ManifestTensor &tensor : manifest.tensors)
+    list.push_back({{"name", tensor.name},
+                    {"kind", kindName(tensor.kind)},
+                    {"dtype", elementName(tensor.dtype)},
+                    {"shape", tensor.shape},
+                    {"subscripts", tensor.subscripts},
+                    {"bytes", tensor.bytes}});
+  return list;
+}
+
 static Json memory(const RunReport &report) {
   const Manifest &m = report.manifest;
   return {{"inputs", m.bytesOf(Kind::Input)},
@@ -77,6 +106,7 @@ static Json memory(const RunReport &report) {
           {"gradients", m.bytesOf(Kind::Gradient)},
           {"optimizer", 0},
           {"activations", m.activationBytes()},
+          {"saved", m.savedBytes},
           {"peak", m.arenaBytes},
           {"peak_all_ranks", m.arenaBytes * m.numRanks()},
           {"resident_peak", report.residentBytes}};
@@ -122,6 +152,7 @@ std::string tpsp::rt::toJson(const RunReport &report) {
                {"transpose_copies", m.transposeCopies},
                {"collectives", ledger(m)},
                {"totals", totals(m)},
+               {"tensors", tensors(m)},
                {"memory", memory(report)},
                {"time",
                 {{"compile", report.compileSeconds},
@@ -194,6 +225,9 @@ static void printMemory(const RunReport &report, fmt::memory_buffer &out) {
   row("outputs", m.bytesOf(Kind::Output));
   row("activations", m.activationBytes());
   row("peak", m.arenaBytes);
+  if (m.savedBytes)
+    fmt::format_to(to, "  {:<12} {:>12}  (of the above, for backward)\n",
+                   "saved", bytes(m.savedBytes));
   if (report.residentBytes)
     fmt::format_to(to, "  all {} ranks: {} planned, {} resident\n",
                    m.numRanks(), bytes(double(m.arenaBytes) * m.numRanks()),

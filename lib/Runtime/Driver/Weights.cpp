@@ -19,6 +19,8 @@ static constexpr size_t listed = 5;
 static const char *formatName(int64_t dtype) {
   if (dtype == TPSP_RT_F32)
     return "F32";
+  if (dtype == TPSP_RT_I32)
+    return "I32";
   return dtype == TPSP_RT_BF16 ? "BF16" : nullptr;
 }
 
@@ -26,13 +28,34 @@ static bool isReadable(const SafetensorsTensor &tensor) {
   return tensor.dtype == "F32" || tensor.dtype == "BF16";
 }
 
+static std::vector<const ManifestTensor *> select(const Manifest &manifest,
+                                                  SavedTensors which) {
+  std::vector<const ManifestTensor *> selected;
+  for (const ManifestTensor &tensor : manifest.tensors)
+    if (which == SavedTensors::All ||
+        tensor.kind == ManifestTensor::Kind::Parameter)
+      selected.push_back(&tensor);
+  return selected;
+}
+
 static std::vector<const ManifestTensor *>
 parametersOf(const Manifest &manifest) {
-  std::vector<const ManifestTensor *> parameters;
-  for (const ManifestTensor &tensor : manifest.tensors)
-    if (tensor.kind == ManifestTensor::Kind::Parameter)
-      parameters.push_back(&tensor);
-  return parameters;
+  return select(manifest, SavedTensors::Parameters);
+}
+
+/// "parameter", "gradient", ..., for messages.
+static const char *kindName(const ManifestTensor &tensor) {
+  switch (tensor.kind) {
+  case ManifestTensor::Kind::Parameter:
+    return "parameter";
+  case ManifestTensor::Kind::Input:
+    return "input";
+  case ManifestTensor::Kind::Output:
+    return "output";
+  case ManifestTensor::Kind::Gradient:
+    return "gradient";
+  }
+  return "tensor";
 }
 
 /// "a, b, c and 4 more".
@@ -184,24 +207,23 @@ Status WeightsSource::whole(const ManifestTensor &tensor,
 // Writing
 //===----------------------------------------------------------------------===//
 
-Status tpsp::rt::checkSavable(const Manifest &manifest) {
+Status tpsp::rt::checkSavable(const Manifest &manifest, SavedTensors which) {
   std::set<std::string> names;
-  for (const ManifestTensor *parameter : parametersOf(manifest)) {
-    std::string name = quotedName(parameter->name);
-    if (!formatName(parameter->dtype))
+  for (const ManifestTensor *tensor : select(manifest, which)) {
+    std::string name = quotedName(tensor->name);
+    if (!formatName(tensor->dtype))
       return {TPSP_RT_INVALID,
-              fmt::format("parameter {} is {}; files are written in f32 or "
-                          "bf16",
-                          name, elementName(parameter->dtype))};
-    if (!parameter->pending.empty())
+              fmt::format("{} {} is {}; files are written in f32, bf16 or i32",
+                          kindName(*tensor), name, elementName(tensor->dtype))};
+    if (!tensor->pending.empty())
       return {TPSP_RT_INVALID,
-              fmt::format("parameter {} [{}] is a sum still to be taken; only "
-                          "whole values are written to files",
-                          name, parameter->subscripts)};
-    if (!names.insert(parameter->name).second)
+              fmt::format("{} {} [{}] is a sum still to be taken; only whole "
+                          "values are written to files",
+                          kindName(*tensor), name, tensor->subscripts)};
+    if (!names.insert(tensor->name).second)
       return {TPSP_RT_INVALID,
-              fmt::format("two parameters are called {}; in a file names must "
-                          "differ",
+              fmt::format("two {}s are called {}; in a file names must differ",
+                          which == SavedTensors::All ? "tensor" : "parameter",
                           name)};
   }
   return {};
@@ -220,23 +242,22 @@ static bool isFirstReplica(const Rank &rank, const ManifestTensor &tensor,
   return true;
 }
 
-/// Writes a rank's part of one parameter.
+/// Writes a rank's part of one tensor.
 static Status savePart(Rank &rank, const Manifest &manifest,
-                       const ManifestTensor &parameter,
+                       const ManifestTensor &tensor,
                        const SafetensorsTensor &place,
                        SafetensorsWriter &writer) {
   std::vector<char> copy;
-  auto *memory = static_cast<const char *>(rank.hostAddress(parameter.offset));
+  auto *memory = static_cast<const char *>(rank.hostAddress(tensor.offset));
   if (!memory) {
-    copy.resize(parameter.bytes);
+    copy.resize(tensor.bytes);
     memory = copy.data();
-    if (Status s = rank.read(parameter.offset, copy.data(), parameter.bytes);
-        !s.ok())
+    if (Status s = rank.read(tensor.offset, copy.data(), tensor.bytes); !s.ok())
       return s;
   }
-  int64_t element = elementBytes(parameter.dtype);
+  int64_t element = elementBytes(tensor.dtype);
   Status status;
-  Shard(parameter, manifest.mesh, rank.coordinates())
+  Shard(tensor, manifest.mesh, rank.coordinates())
       .forEachRun([&](int64_t global, int64_t local, int64_t n) {
         if (status.ok())
           status = writer.write(place, global * element,
@@ -245,44 +266,44 @@ static Status savePart(Rank &rank, const Manifest &manifest,
   return status;
 }
 
-/// The file's tensors, and the parameter of each, in the file's order.
+/// The file's tensors, and the program's for each, in the file's order.
 static Status beginFile(const Manifest &manifest, const std::string &path,
+                        SavedTensors which,
                         std::unique_ptr<SafetensorsWriter> &writer,
-                        std::vector<const ManifestTensor *> &parameters) {
+                        std::vector<const ManifestTensor *> &selected) {
   std::vector<SafetensorsTensor> tensors;
-  std::vector<const ManifestTensor *> all = parametersOf(manifest);
-  for (const ManifestTensor *parameter : all)
-    tensors.push_back({parameter->name, formatName(parameter->dtype),
-                       parameter->shape, 0, 0});
+  std::vector<const ManifestTensor *> all = select(manifest, which);
+  for (const ManifestTensor *one : all)
+    tensors.push_back({one->name, formatName(one->dtype), one->shape, 0, 0});
   if (Status s = SafetensorsWriter::create(path, std::move(tensors), writer);
       !s.ok())
     return s;
   for (const SafetensorsTensor &tensor : writer->tensors())
-    parameters.push_back(
-        *std::find_if(all.begin(), all.end(), [&](const auto *parameter) {
-          return parameter->name == tensor.name;
+    selected.push_back(
+        *std::find_if(all.begin(), all.end(), [&](const auto *one) {
+          return one->name == tensor.name;
         }));
   return {};
 }
 
-Status tpsp::rt::saveParameters(World &world, const Manifest &manifest,
-                                const std::string &path) {
-  if (Status s = checkSavable(manifest); !s.ok())
+Status tpsp::rt::saveTensors(World &world, const Manifest &manifest,
+                             const std::string &path, SavedTensors which) {
+  if (Status s = checkSavable(manifest, which); !s.ok())
     return s;
   std::unique_ptr<SafetensorsWriter> writer;
-  std::vector<const ManifestTensor *> parameters;
-  if (Status s = beginFile(manifest, path, writer, parameters); !s.ok())
+  std::vector<const ManifestTensor *> selected;
+  if (Status s = beginFile(manifest, path, which, writer, selected); !s.ok())
     return s;
   // Kept apart from the run's own failures: a disk that is full is no reason to
   // give up the world, nor any rank's fault.
   std::mutex mutex;
   Status failure;
   Status status = world.run([&](Rank &rank) -> Status {
-    for (size_t i = 0; i < parameters.size(); ++i) {
-      if (!isFirstReplica(rank, *parameters[i], manifest.mesh.size()))
+    for (size_t i = 0; i < selected.size(); ++i) {
+      if (!isFirstReplica(rank, *selected[i], manifest.mesh.size()))
         continue;
-      Status written = savePart(rank, manifest, *parameters[i],
-                                writer->tensors()[i], *writer);
+      Status written =
+          savePart(rank, manifest, *selected[i], writer->tensors()[i], *writer);
       if (written.ok())
         continue;
       std::lock_guard<std::mutex> lock(mutex);

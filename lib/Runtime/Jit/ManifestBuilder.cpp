@@ -41,6 +41,8 @@ static ManifestTensor describe(plan::ProgramOp program, plan::BufferOp buffer) {
     tensor.pending.push_back(axisNumber(program, axis));
   tensor.pendingMax = idx.getPendingMax();
   tensor.dtype = plan::runtimeType(type.getElementType());
+  if (auto below = buffer->getAttrOfType<IntegerAttr>(plan::belowAttrName))
+    tensor.below = below.getInt();
   tensor.offset = *buffer.getOffset();
   tensor.bytes = plan::bytesOf(buffer.getType());
   return tensor;
@@ -86,6 +88,7 @@ rt::Manifest tpsp::manifestOf(ModuleOp module, StringRef name) {
            program.getAxes().getAsRange<StringAttr>(), program.getSizes()))
     manifest.mesh.push_back({axis.getValue().str(), size});
   manifest.arenaBytes = program.getArenaBytes().value_or(0);
+  manifest.savedBytes = program.getSavedBytes().value_or(0);
   if (auto misses = program->getAttrOfType<IntegerAttr>("layout_misses"))
     manifest.transposeCopies = misses.getInt();
 

@@ -177,10 +177,65 @@ static Tensor evaluate(RopeOp op, Evaluation &e) {
 }
 
 static Tensor evaluate(AttentionOp op, Evaluation &e) {
+  if (op.getDropout()) {
+    e.error = "with dropout is evaluated by its parts (tpsp-decompose-early)";
+    return {};
+  }
   return reference::attention(
       e.operand(0), e.operand(1), e.operand(2), op.getQuery().str(),
       op.getKey().str(), op.getFeature().str(), op.getScale().convertToDouble(),
-      op.getCausal(), e.indices, &e.error);
+      op.getCausal(), e.indices, &e.error,
+      {op.getDropout().convertToDouble(), int64_t(op.getSeed())});
+}
+
+static Tensor evaluate(OneHotEinsumOp op, Evaluation &e) {
+  IndexNames selected;
+  for (StringRef name : op.selected())
+    selected.push_back(name.str());
+  reference::Operands ids(e.operands.begin(), e.operands.end() - 1);
+  return reference::oneHotEinsum(ids, selected, *e.operands.back(), e.indices,
+                                 e.shape, &e.error);
+}
+
+static Tensor evaluate(RouterOp op, Evaluation &e) {
+  return reference::largest(e.operand(0), op.getExpert().str(),
+                            op.getChoice().str(), e.indices, e.shape, &e.error);
+}
+
+static Tensor evaluate(CountEarlierOp op, Evaluation &e) {
+  IndexNames over;
+  for (StringRef name : op.getWholeIndices())
+    over.push_back(name.str());
+  return reference::countEarlier(e.operand(0), over, op.getValues(), &e.error);
+}
+
+template <typename Op> static Tensor maskOf(Op op, Evaluation &e) {
+  if (op.getPart()) {
+    e.error = "is a part of a larger tensor; evaluate the program before "
+              "tpsp-micro-batch";
+    return {};
+  }
+  return reference::dropoutMask(e.indices, e.shape,
+                                op.getRate().convertToDouble(), op.getSeed(),
+                                &e.error);
+}
+
+static Tensor masked(const Tensor &mask, double scale, Evaluation &e) {
+  return reference::pointwise(
+      [=](const double *v) { return v[1] != 0 ? scale * v[0] : 0.0; },
+      {e.operands[0], &mask}, e.indices, e.shape, &e.error);
+}
+
+static Tensor evaluate(DropoutOp op, Evaluation &e) {
+  return masked(maskOf(op, e), 1 / (1 - op.getRate().convertToDouble()), e);
+}
+
+static Tensor evaluate(DropoutMaskOp op, Evaluation &e) {
+  return maskOf(op, e);
+}
+
+static Tensor evaluate(ApplyMaskOp op, Evaluation &e) {
+  return masked(e.operand(1), op.getScale().convertToDouble(), e);
 }
 
 static Tensor evaluate(TakeOp op, Evaluation &e) {
@@ -200,6 +255,9 @@ static Tensor evaluate(RenameOp, Evaluation &e) { return evaluateView(e); }
 static Tensor evaluate(SplitOp, Evaluation &e) { return evaluateView(e); }
 static Tensor evaluate(MergeOp, Evaluation &e) { return evaluateView(e); }
 static Tensor evaluate(ReshardOp, Evaluation &e) { return evaluateView(e); }
+static Tensor evaluate(StopGradientOp, Evaluation &e) {
+  return evaluateView(e);
+}
 
 /// An operation whose name is that of the reference's scalar function.
 static Tensor evaluateFunction(Operation *op, Evaluation &e) {
@@ -223,8 +281,9 @@ static EvaluatorTable makeEvaluators() {
   EvaluatorTable rows;
   addRows<EinsumOp, ReduceOp, BroadcastOp, ScaleOp, ShiftOp, SlopeOp,
           CausalMaskOp, RopeMatrixOp, SoftmaxOp, RmsNormOp, LayerNormOp, RopeOp,
-          AttentionOp, TakeOp, StackOp, RenameOp, SplitOp, MergeOp, ReshardOp>(
-      rows);
+          AttentionOp, OneHotEinsumOp, RouterOp, CountEarlierOp, DropoutOp,
+          DropoutMaskOp, ApplyMaskOp, TakeOp, StackOp, RenameOp, SplitOp,
+          MergeOp, ReshardOp, StopGradientOp>(rows);
   addFunctionRows<AddOp, SubOp, MulOp, DivOp, NegOp, ExpOp, LogOp, TanhOp,
                   SqrtOp, RsqrtOp, SquareOp, SigmoidOp, ReluOp, SiluOp, GeluOp,
                   GeluErfOp>(rows);

@@ -20,24 +20,37 @@ static std::string checkNames(const Tensor &q, const Tensor &k, const Tensor &v,
   return "";
 }
 
+static Tensor dropped(const Tensor &x, Dropout dropout, std::string *error) {
+  Tensor mask =
+      dropoutMask(x.indices, x.shape, dropout.rate, dropout.seed, error);
+  double scale = 1 / (1 - dropout.rate);
+  return pointwise(
+      [=](const double *v) { return v[1] != 0 ? scale * v[0] : 0.0; },
+      {&x, &mask}, x.indices, x.shape, error);
+}
+
 Tensor attention(const Tensor &q, const Tensor &k, const Tensor &v,
                  const std::string &queryIndex, const std::string &keyIndex,
                  const std::string &featureIndex, double scale, bool causal,
-                 const IndexNames &resultIndices, std::string *error) {
+                 const IndexNames &resultIndices, std::string *error,
+                 Dropout dropout) {
   const std::string reason =
       checkNames(q, k, v, queryIndex, keyIndex, featureIndex);
   if (!reason.empty())
     return fail(error, "attention: " + reason);
 
   // The key index last, where the softmax and the second product want it.
-  const IndexNames outer =
-      without(concat(q.indices, k.indices), {featureIndex, keyIndex});
-  Tensor scores = einsum({&q, &k}, concat(outer, {keyIndex}), {}, error);
+  const IndexNames outer = without(concat(q.indices, k.indices),
+                                   {featureIndex, queryIndex, keyIndex});
+  Tensor scores =
+      einsum({&q, &k}, concat(outer, {queryIndex, keyIndex}), {}, error);
   std::optional<std::string> causalQuery;
   if (causal)
     causalQuery = queryIndex;
   Tensor weights = softmax(scores, keyIndex, scale, causalQuery, error);
   scores = {}; // The largest tensors here: hold one at a time.
+  if (dropout.rate > 0)
+    weights = dropped(weights, dropout, error);
   return einsum({&weights, &v}, resultIndices, {}, error);
 }
 

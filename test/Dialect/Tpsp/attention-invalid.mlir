@@ -175,3 +175,13 @@ func.func @f(%q: !q) {
   %0 = tpsp.attention %q {query = "s", key = "t", feature = "k"} : !q
   return
 }
+
+// -----
+
+!q = tensor<8x16xf32, #tpsp.idx<s, k>>
+!k = tensor<8x16xf32, #tpsp.idx<t, k>>
+func.func @dropout(%q: !q, %k: !k) { // (A4)
+  // expected-error @below {{dropout 1.000000e+00 is not a probability below 1}}
+  %0 = tpsp.attention %q, %k, %k {query = "s", key = "t", feature = "k", dropout = 1.0} : (!q, !k, !k) -> !q
+  return
+}

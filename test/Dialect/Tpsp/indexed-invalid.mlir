@@ -51,7 +51,7 @@ func.func @f(%x: tensor<4xf32, #tpsp.idx<b | sum@dp>>) {
 // (I3)
 tpsp.mesh @mesh <tp = 4>
 func.func @f(%x: tensor<2x6xf32, #tpsp.idx<b, s@tp>>) {
-  // expected-error @+1 {{index 's' of operand #0 has extent 6, which its axes (tp: 4 ranks) do not divide; pad it to 8 or choose a mesh that divides it}}
+  // expected-error @+1 {{index 's' of operand #0 has extent 6, which its axes (tp: 4 ranks) do not divide; nearest extents that work: 4 and 8}}
   %0 = tpsp.exp %x : tensor<2x6xf32, #tpsp.idx<b, s@tp>>
   return
 }
@@ -61,8 +61,28 @@ func.func @f(%x: tensor<2x6xf32, #tpsp.idx<b, s@tp>>) {
 // (I3) the product of several axes
 tpsp.mesh @mesh <dp = 2, tp = 4>
 func.func @f(%x: tensor<12xf32, #tpsp.idx<b>>) {
-  // expected-error @+1 {{index 'b' of the result has extent 12, which its axes (dp, tp: 8 ranks) do not divide; pad it to 16}}
+  // expected-error @+1 {{index 'b' of the result has extent 12, which its axes (dp, tp: 8 ranks) do not divide; nearest extents that work: 8 and 16}}
   %0 = tpsp.exp %x : tensor<12xf32, #tpsp.idx<b>> -> tensor<12xf32, #tpsp.idx<b@dp@tp>>
+  return
+}
+
+// -----
+
+// (I3) with fewer than one for each rank, nothing lies below
+tpsp.mesh @mesh <dp = 2, tp = 4>
+func.func @f(%x: tensor<6xf32, #tpsp.idx<b@tp@dp>>) {
+  // expected-error @+1 {{index 'b' of operand #0 has extent 6, which its axes (tp, dp: 8 ranks) do not divide; the smallest extent that works: 8}}
+  %0 = tpsp.exp %x : tensor<6xf32, #tpsp.idx<b@tp@dp>>
+  return
+}
+
+// -----
+
+// (I3) axes whose product is beyond 64 bits
+tpsp.mesh @mesh <dp = 4611686018427387904, tp = 4>
+func.func @f(%x: tensor<6xf32, #tpsp.idx<b@tp@dp>>) {
+  // expected-error @+1 {{index 'b' of operand #0 has extent 6, which its axes (tp, dp: 9223372036854775807 ranks) do not divide}}
+  %0 = tpsp.exp %x : tensor<6xf32, #tpsp.idx<b@tp@dp>>
   return
 }
 

@@ -66,7 +66,7 @@ public:
     checkLegal(*choice, operands, wanted);
     checkPrice(*choice, placements, wants);
     OperationPrice mine{choice->cost.collectives, choice->cost.work,
-                        choice->cost.bytes};
+                        choice->cost.earlySums, choice->cost.bytes};
     EXPECT_FALSE(best && *best < mine)
         << "chosen: " << mine.collectives << " collectives, work " << mine.work
         << ", " << mine.bytes << " B; possible: " << best->collectives << ", "
@@ -140,7 +140,7 @@ private:
   void checkPrice(const ComputePlacement &choice,
                   const std::vector<Placement> &placements,
                   const std::optional<Placement> &wants) const {
-    unsigned moves = 0;
+    unsigned moves = 0, earlySums = 0;
     int64_t bytes = 0;
     auto recount = [&](const std::vector<unsigned> &tensor,
                        const Placement &from, const Placement &to) {
@@ -161,11 +161,15 @@ private:
         moves += step.axes.size();
       }
     };
-    for (unsigned i = 0; i < placements.size(); ++i)
+    for (unsigned i = 0; i < placements.size(); ++i) {
       recount(einsum.operands[i], placements[i], choice.operands[i]);
+      for (AxisId axis : placements[i].pending)
+        earlySums += !choice.operands[i].isPending(axis);
+    }
     if (wants)
       recount(einsum.result, choice.results[0], *wants);
     EXPECT_EQ(choice.cost.collectives, moves);
+    EXPECT_EQ(choice.cost.earlySums, earlySums);
     EXPECT_EQ(choice.cost.bytes, bytes);
   }
 

@@ -25,6 +25,13 @@ TEST(MeshTest, GroupIsTheProductOfItsAxes) {
   EXPECT_EQ(mesh.numRanks(), 24);
 }
 
+TEST(MeshTest, ProductsBeyondSixtyFourBitsDoNotWrapAround) {
+  Mesh huge({{"a", int64_t(1) << 62}, {"b", 4}, {"c", 2}});
+  EXPECT_EQ(huge.groupSize({0}), int64_t(1) << 62);
+  EXPECT_EQ(huge.groupSize({0, 1}), std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(huge.numRanks(), std::numeric_limits<int64_t>::max());
+}
+
 TEST(MeshTest, NoAxesIsOneRank) {
   Mesh none;
   EXPECT_EQ(none.numAxes(), 0u);

@@ -109,6 +109,7 @@ std::optional<OperationPrice> PlacementOracle::price(
     if (!divides(needs, einsum.shapeOf(einsum.operands[i]), sizes) ||
         !move(operandOracles[i], operands[i], needs))
       return std::nullopt;
+    total.earlySums += operands[i].pending.size() - needs.pending.size();
   }
   Layout comesOut = resultUnder(drives, order);
   if (!divides(comesOut, einsum.shapeOf(einsum.result), sizes) ||

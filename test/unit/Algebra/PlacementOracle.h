@@ -20,11 +20,13 @@ struct Einsum {
 struct OperationPrice {
   unsigned collectives = 0;
   double work = 0;
+  unsigned earlySums = 0;
   int64_t bytes = 0;
 
   bool operator<(const OperationPrice &other) const {
-    return std::tie(collectives, work, bytes) <
-           std::tie(other.collectives, other.work, other.bytes);
+    return std::tie(collectives, work, earlySums, bytes) <
+           std::tie(other.collectives, other.work, other.earlySums,
+                    other.bytes);
   }
 };
 

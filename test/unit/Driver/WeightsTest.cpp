@@ -93,7 +93,7 @@ protected:
   std::string save(const Manifest &manifest, const TensorSource &source,
                    const std::string &name) const {
     auto world = makeWorld(manifest, source);
-    Status status = saveParameters(*world, manifest, path(name));
+    Status status = saveTensors(*world, manifest, path(name));
     EXPECT_TRUE(status.ok()) << status.message();
     return path(name);
   }
@@ -185,9 +185,9 @@ TEST_F(WeightsTest, EveryBitPatternComesBack) {
     return {};
   });
   ASSERT_TRUE(status.ok());
-  ASSERT_TRUE(saveParameters(*world, manifest, path("f")).ok());
+  ASSERT_TRUE(saveTensors(*world, manifest, path("f")).ok());
   auto again = makeWorld(manifest, *open(path("f"), manifest));
-  ASSERT_TRUE(saveParameters(*again, manifest, path("g")).ok());
+  ASSERT_TRUE(saveTensors(*again, manifest, path("g")).ok());
   EXPECT_EQ(read("g"), read("f"));
 }
 
@@ -247,9 +247,9 @@ TEST_F(WeightsTest, WhatCannotBeSavedIsSaid) {
 TEST_F(WeightsTest, AFailedSaveLeavesTheWorldUsable) {
   Manifest manifest = manifests(TPSP_RT_F32)[1];
   auto world = makeWorld(manifest, RandomSource(0));
-  EXPECT_THAT(saveParameters(*world, manifest, path("none/f")).message(),
+  EXPECT_THAT(saveTensors(*world, manifest, path("none/f")).message(),
               HasSubstr("No such file or directory"));
-  EXPECT_TRUE(saveParameters(*world, manifest, path("f")).ok());
+  EXPECT_TRUE(saveTensors(*world, manifest, path("f")).ok());
 }
 
 } // namespace

@@ -69,4 +69,8 @@ TEST(DecompositionTest, Attention) {
   expectSameAfter(all, oneOperation("attention", "b,s,k; t,k; t,k -> s,b,k",
                                     R"({query = "s", key = "t", feature = "k",
                             scale = 0.3})"));
+  expectSameAfter(
+      all, oneOperation("attention", "b,s,h,k; b,t,h,k; b,t,h,k -> b,s,h,k",
+                        R"({query = "s", key = "t", feature = "k", causal,
+                            dropout = 0.4, seed = 3})"));
 }

@@ -1,5 +1,6 @@
 #include "ExamplePlan.h"
 
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
 #include "tpsp/InitAll.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Pipelines.h"
@@ -44,10 +45,12 @@ Example::Example(const std::string &name, Stage stage, int64_t ranks)
   auto parsed =
       parseSourceFile<ModuleOp>(TPSP_EXAMPLES "/" + name + ".mlir", &context);
   bool compiled = parsed && run(*parsed, [&](OpPassManager &pm) {
-                    if (ranks > 0) {
-                      SetMeshOptions mesh;
-                      mesh.sizes.push_back("tp=" + std::to_string(ranks));
-                      pm.addPass(createSetMesh(std::move(mesh)));
+                    Mesh mesh = meshOf(*parsed);
+                    if (ranks > 0 && mesh.numAxes() == 1) {
+                      SetMeshOptions sizes;
+                      sizes.sizes.push_back(mesh.axis(0).name + "=" +
+                                            std::to_string(ranks));
+                      pm.addPass(createSetMesh(std::move(sizes)));
                     }
                     PipelineOptions options;
                     options.grad = true;

@@ -24,7 +24,8 @@ public:
   /// How far to compile: to local shapes, or to the checked plan.
   enum class Stage { Local, Plan };
 
-  /// `ranks`: the size of the mesh's only axis; 0: as written.
+  /// `ranks`: the size of the mesh's only axis; 0, and a mesh of several axes:
+  /// as written.
   Example(const std::string &name, Stage stage, int64_t ranks = 0);
 
   mlir::ModuleOp module() { return *owner; }

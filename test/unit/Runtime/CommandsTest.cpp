@@ -160,7 +160,7 @@ TEST(Commands, RefusesNegativeAndUnknown) {
   c.outer = -1;
   EXPECT_FALSE(decodes<ShardCommand>(c.encode()));
   c = sampleShard();
-  c.dtype = 5;
+  c.dtype = 6;
   EXPECT_FALSE(decodes<ShardCommand>(c.encode()));
   c = sampleShard();
   c.reduction = 2;

@@ -25,6 +25,9 @@ inline constexpr llvm::StringLiteral gradientKind = "gradient";
 /// Buffers that last from their first write to their last use.
 inline constexpr llvm::StringLiteral temporaryKind = "temporary";
 
+/// Attribute of an input buffer of integers: they are in [0, this).
+inline constexpr llvm::StringLiteral belowAttrName = "below";
+
 /// The runtime's number for an element type (tpsp_rt.h).
 int64_t runtimeType(mlir::Type elementType);
 

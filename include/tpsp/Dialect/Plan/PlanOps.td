@@ -31,11 +31,13 @@ def Plan_ProgramOp : Plan_Op<"program",
   let summary = "the commands of one rank";
   let description = [{
     `axes` and `sizes` are the mesh that the program was compiled for.
-    `arena_bytes` is the size of the rank's arena, set by `tpsp-allocate`.
+    `arena_bytes` is the size of the rank's arena, set by `tpsp-allocate`;
+    `saved_bytes` what a rank's backward pass keeps of its forward pass.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes,
                        DenseI64ArrayAttr:$sizes,
-                       OptionalAttr<I64Attr>:$arena_bytes);
+                       OptionalAttr<I64Attr>:$arena_bytes,
+                       OptionalAttr<I64Attr>:$saved_bytes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
 }

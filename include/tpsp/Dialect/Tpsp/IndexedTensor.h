@@ -22,6 +22,9 @@ llvm::SmallVector<llvm::StringRef> indexNames(mlir::Type type);
 /// Whether the type waits for a placement.
 bool isUnplaced(mlir::Type type);
 
+/// The width of the integers that a tensor holds, 0 for floating-point.
+unsigned integerWidth(mlir::Value tensor);
+
 /// The mesh of the module that `op` is in; null if it has none.
 MeshOp findMesh(mlir::Operation *op);
 /// Likewise as a value: no axes if the module has no mesh.

@@ -26,7 +26,8 @@ def Tpsp_IdxAttr : AttrDef<Tpsp_Dialect, "Idx",
     Constraints:
     - (N1) One name per dimension of the tensor.
     - (N2) A name appears once.
-    - (N3) An axis appears once, pending axes included.
+    - (N3) An axis appears once, pending axes included. Across indices this is
+           verified with the operation, where the mesh is known.
     - (N4) An unplaced tensor has no subscripts.
   }];
   let parameters = (ins

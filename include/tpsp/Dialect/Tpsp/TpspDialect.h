@@ -22,11 +22,15 @@ IndexStructure structureByName(mlir::Operation *op);
 
 /// (I1)-(I7) of IndexedOpInterface.
 mlir::LogicalResult verifyIndexedOp(mlir::Operation *op);
-/// (I2), (I3) for tensors of `op`: its operands, then its results; for a
-/// function, its arguments.
+/// (I2), (N3), (I3) for tensors of `op`: its operands, then its results; for a
+/// function, its arguments. Types without subscripts are passed over.
 mlir::LogicalResult verifySubscripts(mlir::Operation *op,
                                      llvm::ArrayRef<mlir::Type> types,
                                      const Mesh &mesh);
+/// (N3) over all of a tensor, with the ways out and their prices.
+mlir::LogicalResult verifyAxesOnce(mlir::Operation *op,
+                                   llvm::ArrayRef<mlir::Type> types,
+                                   const Mesh &mesh);
 /// (C1)-(C3) of CollectiveOpInterface.
 mlir::LogicalResult verifyCollectiveOp(mlir::Operation *op);
 /// What IndexedOpInterface::restrictPositions does by default: refuses if `op`
@@ -47,10 +51,18 @@ struct BlockCopy {
 inline constexpr llvm::StringLiteral paramAttrName = "tpsp.param";
 /// Argument and result attribute: a name for people, `tpsp.name = "x"`.
 inline constexpr llvm::StringLiteral nameAttrName = "tpsp.name";
+/// Argument attribute of a tensor of integers: they are in [0, this).
+inline constexpr llvm::StringLiteral belowAttrName = "tpsp.below";
 /// Result attribute: this is the gradient of the argument of that number.
 inline constexpr llvm::StringLiteral gradientAttrName = "tpsp.gradient_of";
 /// Argument attribute: this is the cotangent of the result of that number.
 inline constexpr llvm::StringLiteral cotangentAttrName = "tpsp.cotangent_of";
+/// Attribute of an operation with an unplaced result: the type, with its
+/// placement, of the sum that the result is a summand of.
+inline constexpr llvm::StringLiteral goalAttrName = "tpsp.goal";
+/// Unit attribute of an operation whose result is a parameter's gradient, or a
+/// summand of one.
+inline constexpr llvm::StringLiteral weightAttrName = "tpsp.weight_gradient";
 /// Unit attribute of operations that belong to the backward pass.
 inline constexpr llvm::StringLiteral backwardAttrName = "tpsp.backward";
 /// Unit attribute: propagation placed the result, the user did not.
@@ -59,10 +71,12 @@ inline constexpr llvm::StringLiteral propagatedAttrName = "tpsp.propagated";
 inline constexpr llvm::StringLiteral noteAttrName = "tpsp.note";
 /// Number of the micro-batch that an operation belongs to.
 inline constexpr llvm::StringLiteral partAttrName = "tpsp.part";
-/// Unit attribute: the result is brought to its placement later, by what adds
-/// it up. Its placement decides how the operation is done, but it stays as it
-/// comes out.
-inline constexpr llvm::StringLiteral eventualAttrName = "tpsp.eventual";
+/// Unit attribute of operations that are cheap to redo for the size of what
+/// they make: "selective" rematerialization does not keep their results.
+inline constexpr llvm::StringLiteral recomputeAttrName = "tpsp.recompute";
+/// Unit attribute of operations of the backward pass that redo one of the
+/// forward pass.
+inline constexpr llvm::StringLiteral recomputedAttrName = "tpsp.recomputed";
 
 } // namespace tpsp
 
@@ -75,5 +89,13 @@ inline constexpr llvm::StringLiteral eventualAttrName = "tpsp.eventual";
 
 #define GET_OP_CLASSES
 #include "tpsp/Dialect/Tpsp/TpspOps.h.inc"
+
+namespace tpsp {
+
+/// The indices of the result that `op` does not do by row, in the result's
+/// order: one work item for each of their positions.
+llvm::SmallVector<llvm::StringRef> gridIndices(RowKernelOpInterface op);
+
+} // namespace tpsp
 
 #endif // TPSP_DIALECT_TPSP_TPSPDIALECT_H

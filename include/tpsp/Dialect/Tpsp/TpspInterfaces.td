@@ -18,7 +18,8 @@ def Tpsp_IndexedOpInterface : OpInterface<"IndexedOpInterface"> {
     - (I5) A result's index is carried by an operand, unless the operation may
            introduce indices.
     - (I6) A partial operand needs an operation that is linear in it.
-    - (I7) Operands and results have one element type.
+    - (I7) Operands and results have one floating-point element type, but for
+           those that hold integers by the operation's own word.
   }];
   let methods = [
     InterfaceMethod<"How the operation may be applied to summands.",
@@ -44,6 +45,20 @@ def Tpsp_IndexedOpInterface : OpInterface<"IndexedOpInterface"> {
         Whether the result is the operand's bytes under other names or a
         row-major reshape.}],
       "bool", "isView", (ins), "", [{ return false; }]>,
+    InterfaceMethod<[{
+        The element type of a tensor that holds integers (i32 positions, i8
+        masks): of operand `i`, or of the result for i = number of operands.
+        0, which is usual, for floating-point; else the width in bits.}],
+      "unsigned", "getIntegerWidth", (ins "unsigned":$i), "",
+      [{ return $_op.isView() ? ::tpsp::integerWidth($_op->getOperand(0)) : 0; }]>,
+    InterfaceMethod<[{
+        The integers that operand `i` may hold are [0, bound): positions along
+        an index of that extent. 0 if there is no bound.}],
+      "int64_t", "getIntegerBound", (ins "unsigned":$i), "", [{ return 0; }]>,
+    InterfaceMethod<[{
+        Whether the result is a constant to differentiation, whatever it was
+        made from.}],
+      "bool", "stopsGradient", (ins), "", [{ return false; }]>,
     InterfaceMethod<"The index structure, over global shapes.",
       "::tpsp::IndexStructure", "getIndexStructure", (ins), "",
       [{ return ::tpsp::structureByName($_op); }]>,
@@ -123,6 +138,43 @@ def Tpsp_BlockCopyOpInterface : OpInterface<"BlockCopyOpInterface"> {
       "::llvm::StringRef", "getBlockIndex">,
     InterfaceMethod<"What is copied: every block of the result, once.",
       "::llvm::SmallVector<::tpsp::BlockCopy>", "getBlockCopies">
+  ];
+}
+
+def Tpsp_RowKernelOpInterface : OpInterface<"RowKernelOpInterface"> {
+  let cppNamespace = "::tpsp";
+  let description = [{
+    An operation that is not a loop nest over its indices but an algorithm on
+    rows: a table looked up, a selection, a running count. A work item handles
+    all of some indices (its row) for one position along the others (the grid),
+    and work items are independent. It becomes a kernel of its own.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Whether this operation, as it stands, needs its row form; if not, it is
+        a loop operation.}],
+      "bool", "runsByRow", (ins), "", [{ return true; }]>,
+    InterfaceMethod<[{
+        Names of the indices that a work item handles whole. The other indices
+        of the result span the grid.}],
+      "::llvm::SmallVector<::llvm::StringRef>", "getRowIndices">,
+    InterfaceMethod<[{
+        One of the row's indices that may be cut into ranges, because points
+        along it are independent: done where the grid has a single item. Empty
+        if there is none.}],
+      "::llvm::StringRef", "getRangeIndex", (ins), "", [{ return ""; }]>,
+    InterfaceMethod<"i32 numbers of working memory that a work item needs.",
+      "int64_t", "getScratch", (ins), "", [{ return 0; }]>,
+    InterfaceMethod<[{
+        Emits one work item. `operands` and `result` are memrefs without the
+        grid's dimensions, `start` gives the global position of the first
+        element of an index, of type index, and `scratch` is a memref of i32
+        (null if getScratch is 0).}],
+      "void", "emitRow",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands,
+           "::mlir::Value":$result,
+           "::llvm::function_ref<::mlir::Value(::llvm::StringRef)>":$start,
+           "::mlir::Value":$scratch)>
   ];
 }
 

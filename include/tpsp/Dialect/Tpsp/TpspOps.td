@@ -280,8 +280,9 @@ def Tpsp_AttentionOp
   let summary = "scaled dot-product attention";
   let description = [{
     Operands q, k, v. scores = scale * sum over `feature` of q k; softmax over
-    `key`; the weighted sum of v. Indices of q that k lacks (grouped queries,
-    after an index split) share keys and values.
+    `key`; dropout of the weights, if `dropout` gives a rate, by `seed`; the
+    weighted sum of v. Indices of q that k lacks (grouped queries, after an
+    index split) share keys and values.
 
     ```mlir
     %o = tpsp.attention %q, %k, %v {query = "s", key = "t", feature = "k",
@@ -294,12 +295,254 @@ def Tpsp_AttentionOp
            `feature` but not `query`; v carries `key` but not `query`.
     - (A2) The result carries `query` but not `key`.
     - (A3) Every index of k and v but `key` is one of q's, save v's own feature.
+    - (A4) 0 <= dropout < 1.
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$query,
                        StrAttr:$key, StrAttr:$feature,
                        DefaultValuedAttr<F64Attr, "1.0">:$scale,
-                       UnitAttr:$causal);
+                       UnitAttr:$causal, OptionalAttr<F64Attr>:$dropout,
+                       DefaultValuedAttr<I64Attr, "0">:$seed);
   let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Integers: positions, masks, routing
+//===----------------------------------------------------------------------===//
+
+def Tpsp_OneHotEinsumOp
+    : Tpsp_IndexedOp<"one_hot_einsum",
+        ["getLinearity", "introducesIndices", "getIntegerWidth",
+         "getIntegerBound"], [
+        DeclareOpInterfaceMethods<Tpsp_LoopOpInterface,
+                                  ["emitScalar", "getPositionIndices"]>,
+        DeclareOpInterfaceMethods<Tpsp_RowKernelOpInterface,
+                                  ["runsByRow", "getRowIndices",
+                                   "getRangeIndex", "emitRow"]>]> {
+  let summary = "einsum with the one-hot tensors of integer operands";
+  let description = [{
+    Operands are n tensors of i32, then x. With `indices` = [m1, ...] the result
+    is the sum, over every index that it lacks, of
+
+        [ids1 = position along m1] ... [idsn = position along mn] x.
+
+    An m that x carries is looked up: an embedding is W[v, d] under ids[b, s]. An
+    m that the result carries is written to: the gradient of that embedding, or
+    tokens sent to their places. So the operation is its own adjoint. An integer
+    that is no position along its index selects nothing.
+
+    ```mlir
+    %z = tpsp.one_hot_einsum %ids, %w {indices = ["v"]}
+       : (!ids /*b,s*/, !w /*v,d*/) -> !z /*b,s,d*/
+    ```
+
+    Constraints: (I1)-(I7), and
+    - (H1) One operand of i32 for each of `indices`, and one of floating-point
+           numbers. None of the integers is partial.
+    - (H2) Each of `indices` is an index of x or of the result, of no integer
+           operand, and named once.
+    - (H3) Every other index of x or of an integer operand that the result lacks
+           is carried by an integer operand; every other index of the result is
+           an operand's.
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrArrayAttr:$indices);
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Names of `indices`.
+    ::llvm::SmallVector<::llvm::StringRef> selected();
+    ::mlir::Value data() { return getOperands().back(); }
+    /// The innermost index of x, if every work item can do all of it: the
+    /// result carries it and no integer depends on it. Else empty.
+    ::llvm::StringRef innermost();
+  }];
+}
+
+/// Algorithms on rows of integers.
+class Tpsp_RowKernelOp<string mnemonic, list<string> overridden = [],
+                       list<string> rowOverridden = []>
+    : Tpsp_IndexedOp<mnemonic, overridden # ["getWholeIndices"], [
+        DeclareOpInterfaceMethods<Tpsp_RowKernelOpInterface,
+                                  rowOverridden # ["getRowIndices", "emitRow"]>]> {
+  let hasVerifier = 1;
+}
+
+def Tpsp_RouterOp
+    : Tpsp_RowKernelOp<"router", ["introducesIndices", "getIntegerWidth"]> {
+  let summary = "positions of the largest values along an index";
+  let description = [{
+    For every row along `expert`, the positions of its largest values, largest
+    first, along the new index `choice`; of equal ones the first.
+
+    ```mlir
+    %ids = tpsp.router %logits {expert = "e", choice = "k"}
+         : (!logits /*g,s,e*/) -> tensor<4x64x2xi32, #tpsp.idx<g, s, k, ?>>
+    ```
+
+    A choice is not differentiable; weights come from looking the scores up
+    (tpsp.one_hot_einsum).
+
+    Constraints: (I1)-(I7), and
+    - (T1) One operand, with index `expert`; the result has its other indices,
+           and `choice` of at most the extent of `expert`.
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$expert,
+                       StrAttr:$choice);
+}
+
+def Tpsp_CountEarlierOp
+    : Tpsp_RowKernelOp<"count_earlier", ["getIntegerWidth", "getIntegerBound"],
+                       ["getScratch"]> {
+  let summary = "how many equal integers come before each";
+  let description = [{
+    For every integer, how many equal ones precede it, in the order of `over`,
+    major to minor. It gives tokens their slots at their experts.
+    Integers outside [0, `values`) count as -1.
+
+    Constraints: (I1)-(I7), and
+    - (T2) One operand; the result has its indices; `over` names some of them,
+           each once; `values` is positive.
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrArrayAttr:$over,
+                       I64Attr:$values);
+}
+
+/// Composites that are placed and differentiated part by part.
+class Tpsp_EarlyCompositeOp<string mnemonic, list<string> overridden = []>
+    : Tpsp_IndexedOp<mnemonic, overridden, [
+        DeclareOpInterfaceMethods<Tpsp_DecomposableOpInterface,
+                                  ["decomposesEarly"]>]> {
+  let hasVerifier = 1;
+}
+
+def Tpsp_EmbeddingOp
+    : Tpsp_EarlyCompositeOp<"embedding", ["getIntegerWidth", "getIntegerBound",
+                                          "getLinearity"]> {
+  let summary = "rows of a table";
+  let description = [{
+    Operands ids (i32) and table; the result has the indices of ids and those of
+    the table but `vocabulary`. An id outside the vocabulary gives zero.
+
+    Constraints: (I1)-(I7), and
+    - (B1) Two operands; the table carries `vocabulary`, ids and the result do
+           not.
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$vocabulary);
+}
+
+def Tpsp_CrossEntropyOp
+    : Tpsp_EarlyCompositeOp<"cross_entropy", ["getIntegerWidth",
+                                              "getIntegerBound"]> {
+  let summary = "negative log-likelihood of targets under a softmax";
+  let description = [{
+    Operands logits and targets (i32). loss = log(sum over `over` of exp(logits))
+    - logits[target], for every position: take `tpsp.mean` of it for a mean. Where
+    the vocabulary is sharded, the row's maximum, its sum and the target's logit
+    are reduced, never the logits.
+
+    Constraints: (I1)-(I7), and
+    - (X1) Two operands; logits carry `over`; targets and the result have their
+           other indices.
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$over);
+}
+
+def Tpsp_MeanOp : Tpsp_EarlyCompositeOp<"mean", ["getLinearity"]> {
+  let summary = "mean over the indices the result lacks";
+  let description = [{
+    The sum divided by the product of the global extents, once, whatever the
+    sharding.
+
+    Constraints: (I1)-(I7), and
+    - (G1) One operand.
+  }];
+}
+
+def Tpsp_DispatchOp
+    : Tpsp_EarlyCompositeOp<"dispatch", ["getIntegerWidth", "getIntegerBound",
+                                         "introducesIndices"]> {
+  let summary = "tokens to the slots of their experts";
+  let description = [{
+    Operands ids (i32, which expert each choice of each token is) and x. The
+    result carries `expert` and `slot`, whose extent is the capacity of an expert
+    for one group: the indices that ids and the result share. Within a group,
+    slots are given in the order of `choice`, then of the token; what finds no
+    slot is dropped.
+
+    ```mlir
+    %y = tpsp.dispatch %ids, %x {expert = "e", slot = "c", choice = "k"}
+       : (!ids /*g,s,k*/, !x /*g,s,d*/) -> !y /*e,g,c,d*/
+    ```
+
+    Constraints: (I1)-(I7), and
+    - (D1) Two operands; the result carries `expert` and `slot`, and no operand
+           does; ids carry `choice`, which x and the result lack.
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$expert,
+                       StrAttr:$slot, StrAttr:$choice);
+}
+
+def Tpsp_CombineOp
+    : Tpsp_EarlyCompositeOp<"combine", ["getIntegerWidth", "getIntegerBound"]> {
+  let summary = "what the experts made of tokens, back to the tokens";
+  let description = [{
+    Operands ids (i32), weights and v: the mirror of `dispatch`, weighted. The
+    result is the sum over `choice` of the weight times v at the token's slot; a
+    choice that was dropped contributes nothing.
+
+    Constraints: (I1)-(I7), and
+    - (D2) Three operands; v carries `expert` and `slot`, ids carry `choice`, and
+           the result lacks all three; weights have the indices of ids.
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$expert,
+                       StrAttr:$slot, StrAttr:$choice);
+}
+
+//===----------------------------------------------------------------------===//
+// Dropout
+//===----------------------------------------------------------------------===//
+
+def Tpsp_DropoutOp
+    : Tpsp_PointwiseOp<"dropout", 1, ["getLinearity", "restrictPositions"],
+                       ["getPositionIndices"]> {
+  let summary = "elements zeroed at random, the others scaled up";
+  let description = [{
+    An element is kept with probability 1 - rate and divided by it. Which ones
+    depends on the seed and the element's global position alone (Philox-4x32-10,
+    Salmon et al., SC 2011): the same on every mesh, and drawn again in the
+    backward pass instead of being stored.
+
+    If the tensor is a part of a larger one, `part` = [blocks, parts, number]
+    says which along the index `along`: the larger one is seen as [blocks, parts,
+    rest] there, and this is number `number`.
+
+    Constraints: (I1)-(I7), (P1), (P2), and
+    - (P4) 0 <= rate < 1; the operand has the result's indices.
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, F64Attr:$rate,
+                       DefaultValuedAttr<I64Attr, "0">:$seed,
+                       OptionalAttr<StrAttr>:$along,
+                       OptionalAttr<DenseI64ArrayAttr>:$part);
+}
+
+def Tpsp_DropoutMaskOp
+    : Tpsp_PointwiseOp<"dropout_mask", 0, ["introducesIndices",
+                                           "getIntegerWidth",
+                                           "restrictPositions"],
+                       ["getPositionIndices"]> {
+  let summary = "the elements that a dropout keeps: 1, the others 0, as i8";
+  let description = [{
+    Constraints: (I1)-(I7), (P2), and
+    - (P4) 0 <= rate < 1.
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, F64Attr:$rate,
+                       DefaultValuedAttr<I64Attr, "0">:$seed,
+                       OptionalAttr<StrAttr>:$along,
+                       OptionalAttr<DenseI64ArrayAttr>:$part);
+}
+
+def Tpsp_ApplyMaskOp
+    : Tpsp_PointwiseOp<"apply_mask", 2, ["getLinearity", "getIntegerWidth"]> {
+  let summary = "scale * x where the mask (i8) is not 0, else 0";
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, F64Attr:$scale);
 }
 
 //===----------------------------------------------------------------------===//
@@ -343,6 +586,17 @@ def Tpsp_MergeOp : Tpsp_ViewOp<"merge"> {
   }];
 }
 
+def Tpsp_StopGradientOp
+    : Tpsp_IndexedOp<"stop_gradient",
+                     ["getLinearity", "isView", "stopsGradient"]> {
+  let summary = "the operand, as a constant to differentiation";
+  let description = [{
+    Constraints: (I1)-(I7), and
+    - (V3) One operand; the result has its shape and names.
+  }];
+  let hasVerifier = 1;
+}
+
 def Tpsp_ReshardOp : Tpsp_IndexedOp<"reshard", ["getLinearity", "isView"]> {
   let summary = "a placement that the user asks for";
   let description = [{
@@ -361,7 +615,7 @@ def Tpsp_ReshardOp : Tpsp_IndexedOp<"reshard", ["getLinearity", "isView"]> {
 
 class Tpsp_BlockOp<string mnemonic, list<string> overridden = []>
     : Tpsp_IndexedOp<mnemonic,
-        overridden # ["getLinearity", "getWholeIndices"], [
+        overridden # ["getLinearity", "getWholeIndices", "getIntegerWidth"], [
         DeclareOpInterfaceMethods<Tpsp_BlockCopyOpInterface>]> {
   let hasVerifier = 1;
 }

@@ -7,7 +7,8 @@
 
 namespace tpsp::rt {
 
-/// Uniform on [mean - spread, mean + spread].
+/// Uniform on [mean - spread, mean + spread], or, for integers, on
+/// [0, tensor.below).
 class RandomTensor {
 public:
   /// Inputs have unit variance; parameters of two or more dimensions a standard
@@ -19,6 +20,9 @@ public:
   /// tensor's type).
   float at(int64_t position) const;
 
+  /// The same of a tensor of integers.
+  int64_t integerAt(int64_t position) const;
+
   /// Writes a rank's part to `memory`.
   void fill(const Shard &shard, void *memory) const;
 
@@ -26,9 +30,13 @@ public:
   std::vector<double> whole() const;
 
 private:
+  /// Uniform on [0, 1).
+  double unitAt(int64_t position) const;
+
   uint64_t key;
   double mean, spread;
   int64_t dtype;
+  int64_t below;
   int64_t elements = 1;
 };
 

@@ -33,14 +33,20 @@ private:
   SafetensorsReader file;
 };
 
-/// Whether all parameters can be written to a file: to be asked before a run
-/// rather than after it.
-Status checkSavable(const Manifest &manifest);
+/// Which tensors of a program go to a file: its parameters, or all arguments,
+/// results and gradients.
+enum class SavedTensors { Parameters, All };
 
-/// Writes all parameters of a world to a file, each rank its part of each; of
-/// replicas the first. Holds no tensor in memory if the arenas are host memory.
-Status saveParameters(World &world, const Manifest &manifest,
-                      const std::string &path);
+/// Whether these can be written to a file: to be asked before a run rather than
+/// after it.
+Status checkSavable(const Manifest &manifest,
+                    SavedTensors which = SavedTensors::Parameters);
+
+/// Writes tensors of a world to a file, each rank its part of each; of replicas
+/// the first. Holds no tensor in memory if the arenas are host memory.
+Status saveTensors(World &world, const Manifest &manifest,
+                   const std::string &path,
+                   SavedTensors which = SavedTensors::Parameters);
 
 } // namespace tpsp::rt
 

@@ -23,6 +23,8 @@ struct CompileOptions {
   std::string function;
   /// With its backward pass.
   bool grad = false;
+  /// Store dropout masks instead of drawing them again.
+  bool keepMasks = false;
   /// "f32", "bf16", or empty for the types as written.
   std::string dtype;
   /// "tp=4" entries that replace the mesh's sizes.
@@ -34,13 +36,18 @@ struct CompileOptions {
   std::string microBatchIndex = "b";
   /// Size of a bucket of reductions; 0 is one for each tensor.
   int64_t bucketBytes = 25 << 20;
+  /// What the backward pass redoes: "none", "selective" or "full".
+  std::string rematerialize = "none";
+  /// Keep gathered tensors for the backward pass.
+  bool keepGathered = false;
 };
 
 /// Told the name of each phase as it begins.
 using CompileProgress = std::function<void(llvm::StringRef phase)>;
 
 struct CompiledModel {
-  /// The program at the logical level, as the reference evaluates it.
+  /// The program at the logical level, as the reference evaluates it: before
+  /// anything is redone.
   mlir::OwningOpRef<mlir::ModuleOp> logical;
   /// The program as commands, allocated and checked.
   mlir::OwningOpRef<mlir::ModuleOp> plan;

@@ -1,0 +1,60 @@
+#include "tpsp/Dialect/Tpsp/SourceNames.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+SourceLines::SourceLines(StringRef path) {
+  auto file = llvm::MemoryBuffer::getFile(path);
+  if (!file)
+    return;
+  buffer = std::move(*file);
+  buffer->getBuffer().split(lines, '\n');
+}
+
+SourceLines::~SourceLines() = default;
+
+/// "y" of "%y ...".
+static StringRef nameAt(StringRef text) {
+  if (!text.consume_front("%"))
+    return {};
+  return text.take_while([](char c) {
+    return llvm::isAlnum(c) || c == '_' || c == '$' || c == '.' || c == '-';
+  });
+}
+
+StringRef SourceLines::nameDefinedOn(unsigned line) const {
+  if (line == 0 || line > lines.size())
+    return {};
+  StringRef text = lines[line - 1].ltrim();
+  StringRef name = nameAt(text);
+  StringRef rest = text.drop_front(name.empty() ? 0 : name.size() + 1);
+  return rest.ltrim().starts_with("=") ? name : StringRef();
+}
+
+StringRef SourceLines::argumentAt(unsigned line, unsigned column) const {
+  if (line == 0 || line > lines.size() || column == 0)
+    return {};
+  return nameAt(lines[line - 1].drop_front(
+      std::min<size_t>(column - 1, lines[line - 1].size())));
+}
+
+std::string tpsp::sourceName(Value value) {
+  if (auto named = value.getLoc()->findInstanceOf<NameLoc>()) {
+    // A gradient's name, g[w], is no SSA name.
+    StringRef name = named.getName().getValue();
+    return (name.contains('[') ? "" : "%") + name.str();
+  }
+  auto location = value.getLoc()->findInstanceOf<FileLineColLoc>();
+  if (!location)
+    return "";
+  SourceLines lines(location.getFilename());
+  StringRef name =
+      isa<BlockArgument>(value)
+          ? lines.argumentAt(location.getLine(), location.getColumn())
+          : lines.nameDefinedOn(location.getLine());
+  return name.empty() ? "" : "%" + name.str();
+}

@@ -1,0 +1,174 @@
+#include "Ambiguity.h"
+
+#include "tpsp/Algebra/Ways.h"
+#include "tpsp/Dialect/Tpsp/SourceNames.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+bool tpsp::isParameter(Value value) {
+  while (auto view = value.getDefiningOp<IndexedOpInterface>()) {
+    if (!view.isView())
+      return false;
+    value = view->getOperand(0);
+  }
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument)
+    return false;
+  auto function =
+      dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  return function &&
+         function.getArgAttr(argument.getArgNumber(), paramAttrName);
+}
+
+namespace {
+
+std::string axisName(const OpenQuestion &question) {
+  return "@" + question.placed.mesh.axis(question.axis).name;
+}
+
+/// "%w" or "operand #0"
+std::string operandName(const OpenQuestion &question, unsigned operand) {
+  std::string name = sourceName(question.op->getOperand(operand));
+  return name.empty() ? "operand #" + std::to_string(operand) : name;
+}
+
+const std::string &indexName(const OpenQuestion &question, IndexId index) {
+  return question.placed.structure.indices[index].name;
+}
+
+/// "e@tp"
+std::string subscript(const OpenQuestion &question, IndexId index) {
+  return indexName(question, index) + axisName(question);
+}
+
+/// Whether a role tells some of these operands from the others.
+bool rolesTellApart(const OpenQuestion &question, ArrayRef<unsigned> operands) {
+  unsigned parameters = llvm::count_if(operands, [&](unsigned operand) {
+    return isParameter(question.op->getOperand(operand));
+  });
+  return parameters > 0 && parameters < operands.size();
+}
+
+/// "; write ... or give the axis a role ..."
+void addAdvice(InFlightDiagnostic &diag, const OpenQuestion &question,
+               bool roleHelps) {
+  const MeshAxis &axis = question.placed.mesh.axis(question.axis);
+  diag << "write the result's subscripts";
+  if (roleHelps)
+    diag << " or give the axis a role (tpsp.mesh <" << axis.name << " = "
+         << axis.size << " : model> or : data)";
+}
+
+void addWay(InFlightDiagnostic &diag, const OpenQuestion &question,
+            const Twine &text, const Way &way, StringRef role) {
+  Diagnostic &note = diag.attachNote(question.op->getLoc());
+  note << "with " << text << ": " << formatBytes(way.bytes) << " per rank";
+  if (!role.empty())
+    note << "; ': " << role << "' chooses this";
+}
+
+/// The operands that the axis shards.
+SmallVector<unsigned> shardedOperands(const OpenQuestion &question) {
+  SmallVector<unsigned> found;
+  for (auto [i, placement] : llvm::enumerate(question.placed.operands))
+    if (placement.dimOf(question.axis))
+      found.push_back(i);
+  return found;
+}
+
+SmallVector<unsigned> allOperands(const OpenQuestion &question) {
+  return llvm::to_vector(
+      llvm::seq<unsigned>(0, question.placed.operands.size()));
+}
+
+} // namespace
+
+LogicalResult Disagreement::refuse() const {
+  auto operands =
+      llvm::map_to_vector(claims, [](auto &claim) { return claim.first; });
+  bool roleHelps = rolesTellApart(question, operands);
+  InFlightDiagnostic diag = question.op->emitOpError();
+  diag << "axis " << axisName(question)
+       << " is on different indices of its operands and the result is not "
+          "placed; ";
+  addAdvice(diag, question, roleHelps);
+  for (const Way &way : waysAlong(question.placed, question.axis))
+    for (auto [operand, index] : claims) {
+      if (!(way.drive == Drive{Drive::Index, index}))
+        continue;
+      bool parameter = isParameter(question.op->getOperand(operand));
+      addWay(diag, question,
+             "the result on " + subscript(question, index) + ", as " +
+                 operandName(question, operand) + " has it",
+             way,
+             !roleHelps  ? ""
+             : parameter ? "model"
+                         : "data");
+    }
+  return diag;
+}
+
+std::optional<OneSidedSum> OneSidedSum::find(const OpenQuestion &question) {
+  const PlacedOperation &placed = question.placed;
+  const IndexStructure &structure = placed.structure;
+  for (IndexId index = 0; index < structure.indices.size(); ++index) {
+    if (structure.indices[index].whole || structure.results[0].dimOf(index))
+      continue;
+    OneSidedSum sum{question, index, {}};
+    unsigned carrying = 0;
+    for (auto [i, tensor] : llvm::enumerate(structure.operands)) {
+      std::optional<unsigned> dim = tensor.dimOf(index);
+      if (!dim)
+        continue;
+      ++carrying;
+      if (llvm::is_contained(placed.operands[i].dims[*dim], question.axis))
+        sum.sharded.push_back(i);
+    }
+    if (!sum.sharded.empty() && sum.sharded.size() < carrying)
+      return sum;
+  }
+  return std::nullopt;
+}
+
+bool OneSidedSum::roleHelps() const {
+  return shardedOperands(question).size() == sharded.size() &&
+         rolesTellApart(question, allOperands(question));
+}
+
+OneSidedSum::Answer OneSidedSum::byRole() const {
+  AxisRole role = question.placed.mesh.axis(question.axis).role;
+  if (role == AxisRole::None || !roleHelps())
+    return Unknown;
+  bool parameter = isParameter(question.op->getOperand(sharded.front()));
+  return role == AxisRole::Data && parameter ? Gather : Reduce;
+}
+
+LogicalResult OneSidedSum::refuse() const {
+  std::string only;
+  for (unsigned operand : sharded)
+    only += (only.empty() ? "" : ", ") + operandName(question, operand);
+  std::string gathered;
+  for (unsigned operand : shardedOperands(question))
+    gathered += (gathered.empty() ? "" : ", ") + operandName(question, operand);
+  bool parameter = isParameter(question.op->getOperand(sharded.front()));
+  InFlightDiagnostic diag = question.op->emitOpError();
+  diag << "sums over '" << indexName(question, index) << "', which only "
+       << only << " has on " << axisName(question)
+       << ", and the result is not placed; ";
+  addAdvice(diag, question, roleHelps());
+  for (const Way &way : waysAlong(question.placed, question.axis)) {
+    if (way.drive.kind == Drive::Index)
+      addWay(diag, question,
+             "the sum over '" + indexName(question, way.drive.index) +
+                 "' reduced",
+             way, roleHelps() ? "model" : "");
+    else
+      addWay(diag, question, gathered + " gathered first (tpsp.reshard)", way,
+             roleHelps() && parameter ? "data" : "");
+  }
+  return diag;
+}

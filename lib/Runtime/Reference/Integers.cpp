@@ -1,0 +1,185 @@
+//===- Integers.cpp - lookups, choices, counts and dropout masks ----------===//
+
+#include "Preconditions.h"
+
+#include <algorithm>
+#include <map>
+
+namespace tpsp::reference {
+
+namespace {
+
+/// Walks all positions over some indices, with an offset into each of some
+/// tensors (0 along an index that a tensor lacks).
+class Walk {
+public:
+  Walk(IndexNames names, Shape extents)
+      : names(std::move(names)), extents(std::move(extents)) {}
+
+  size_t follow(const Tensor &x) {
+    Shape strides;
+    for (const std::string &name : names)
+      strides.push_back(strideAlong(x, name));
+    tensors.push_back(std::move(strides));
+    return tensors.size() - 1;
+  }
+
+  template <class F> void forEach(F visit) {
+    std::vector<int64_t> offsets(tensors.size(), 0);
+    step(0, offsets, visit);
+  }
+
+private:
+  template <class F>
+  void step(size_t dim, std::vector<int64_t> &offsets, F &visit) {
+    if (dim == names.size())
+      return visit(offsets);
+    for (int64_t i = 0; i < extents[dim]; ++i) {
+      step(dim + 1, offsets, visit);
+      for (size_t t = 0; t < tensors.size(); ++t)
+        offsets[t] += tensors[t][dim];
+    }
+    for (size_t t = 0; t < tensors.size(); ++t)
+      offsets[t] -= tensors[t][dim] * extents[dim];
+  }
+
+  IndexNames names;
+  Shape extents;
+  std::vector<Shape> tensors;
+};
+
+} // namespace
+
+Tensor oneHotEinsum(const Operands &ids, const IndexNames &selected,
+                    const Tensor &x, const IndexNames &resultIndices,
+                    const Shape &resultShape, std::string *error) {
+  Tensor result = full(resultIndices, resultShape, 0, error);
+  if (!result.isValid() || !x.isValid() || ids.size() != selected.size())
+    return fail(error,
+                "oneHotEinsum: needs one tensor of integers for each of " +
+                    toString(selected));
+  // Every index but those that the integers choose.
+  IndexNames walked;
+  Shape extents;
+  Operands all = ids;
+  all.push_back(&x);
+  all.push_back(&result);
+  for (const Tensor *tensor : all)
+    for (size_t dim = 0; dim < tensor->indices.size(); ++dim)
+      if (!contains(walked, tensor->indices[dim]) &&
+          !contains(selected, tensor->indices[dim])) {
+        walked.push_back(tensor->indices[dim]);
+        extents.push_back(tensor->shape[dim]);
+      }
+  Walk walk(walked, extents);
+  for (const Tensor *tensor : all)
+    walk.follow(*tensor);
+  size_t n = ids.size();
+  walk.forEach([&](const std::vector<int64_t> &offsets) {
+    int64_t from = offsets[n], to = offsets[n + 1];
+    for (size_t i = 0; i < n; ++i) {
+      const double id = ids[i]->data[offsets[i]];
+      const int64_t extent = x.extent(selected[i])
+                                 ? *x.extent(selected[i])
+                                 : *result.extent(selected[i]);
+      if (!(id >= 0 && id < double(extent)))
+        return;
+      from += int64_t(id) * strideAlong(x, selected[i]);
+      to += int64_t(id) * strideAlong(result, selected[i]);
+    }
+    result.data[to] += x.data[from];
+  });
+  return result;
+}
+
+Tensor largest(const Tensor &x, const std::string &index,
+               const std::string &choice, const IndexNames &resultIndices,
+               const Shape &resultShape, std::string *error) {
+  Tensor result = full(resultIndices, resultShape, 0, error);
+  const std::optional<int64_t> candidates = x.extent(index);
+  const std::optional<int64_t> choices = result.extent(choice);
+  if (!x.isValid() || !candidates || !choices || *choices > *candidates)
+    return fail(error, "largest: " + toString(x.indices) + " has no index '" +
+                           index + "' to choose from");
+  IndexNames rows = without(resultIndices, {choice});
+  Shape extents;
+  for (const std::string &name : rows)
+    extents.push_back(*result.extent(name));
+  Walk walk(rows, extents);
+  walk.follow(x);
+  walk.follow(result);
+  const int64_t stride = strideAlong(x, index);
+  const int64_t step = strideAlong(result, choice);
+  std::vector<int64_t> order(*candidates);
+  walk.forEach([&](const std::vector<int64_t> &offsets) {
+    for (int64_t i = 0; i < *candidates; ++i)
+      order[i] = i;
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+      return x.data[offsets[0] + a * stride] > x.data[offsets[0] + b * stride];
+    });
+    for (int64_t i = 0; i < *choices; ++i)
+      result.data[offsets[1] + i * step] = double(order[i]);
+  });
+  return result;
+}
+
+Tensor countEarlier(const Tensor &x, const IndexNames &over, int64_t values,
+                    std::string *error) {
+  if (!x.isValid())
+    return fail(error, "countEarlier: invalid operand");
+  Tensor result = full(x.indices, x.shape, -1, error);
+  // The counted indices innermost, in their order.
+  IndexNames names = concat(without(x.indices, over), over);
+  Shape extents;
+  int64_t row = 1;
+  for (const std::string &name : names) {
+    const std::optional<int64_t> extent = x.extent(name);
+    if (!extent)
+      return fail(error, "countEarlier: " + toString(x.indices) +
+                             " has no index '" + name + "'");
+    extents.push_back(*extent);
+    if (contains(over, name))
+      row *= *extent;
+  }
+  Walk walk(names, extents);
+  walk.follow(x);
+  int64_t done = 0;
+  std::map<int64_t, int64_t> counts;
+  walk.forEach([&](const std::vector<int64_t> &offsets) {
+    if (done++ % row == 0)
+      counts.clear();
+    const double value = x.data[offsets[0]];
+    if (value >= 0 && value < double(values))
+      result.data[offsets[0]] = double(counts[int64_t(value)]++);
+  });
+  return result;
+}
+
+std::array<uint32_t, 4> philox(std::array<uint32_t, 4> c,
+                               std::array<uint32_t, 2> key) {
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t left = uint64_t(c[0]) * 0xD2511F53u;
+    const uint64_t right = uint64_t(c[2]) * 0xCD9E8D57u;
+    c = {uint32_t(right >> 32) ^ c[1] ^ key[0], uint32_t(right),
+         uint32_t(left >> 32) ^ c[3] ^ key[1], uint32_t(left)};
+    key[0] += 0x9E3779B9u;
+    key[1] += 0xBB67AE85u;
+  }
+  return c;
+}
+
+Tensor dropoutMask(const IndexNames &indices, const Shape &shape, double rate,
+                   int64_t seed, std::string *error) {
+  Tensor mask = full(indices, shape, 0, error);
+  const double least = std::ldexp(rate, 32);
+  const std::array<uint32_t, 2> key = {uint32_t(seed),
+                                       uint32_t(uint64_t(seed) >> 32)};
+  for (size_t i = 0; i < mask.data.size(); ++i) {
+    const auto words =
+        philox({uint32_t(i), uint32_t(uint64_t(i) >> 32), 0, 0}, key);
+    mask.data[i] = double(words[0]) >= std::floor(least) ? 1 : 0;
+  }
+  return mask;
+}
+
+} // namespace tpsp::reference

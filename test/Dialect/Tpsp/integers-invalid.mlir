@@ -1,0 +1,133 @@
+// RUN: tpsp-opt %s --split-input-file --verify-diagnostics
+
+func.func @not_integers(%ids: tensor<4xf32, #tpsp.idx<s>>, %w: tensor<8x2xf32, #tpsp.idx<v, d>>) {
+  // expected-error @+1 {{operand #0 holds integers: its element type is i32, not 'f32'}}
+  %x = tpsp.embedding %ids, %w {vocabulary = "v"} : (tensor<4xf32, #tpsp.idx<s>>, tensor<8x2xf32, #tpsp.idx<v, d>>) -> tensor<4x2xf32, #tpsp.idx<s, d>>
+  return
+}
+
+// -----
+
+func.func @integers(%ids: tensor<4xi32, #tpsp.idx<s>>) {
+  // expected-error @+1 {{operand #0 has element type 'i32'; 'tpsp.exp' computes on floating-point numbers there}}
+  %x = tpsp.exp %ids : tensor<4xi32, #tpsp.idx<s>>
+  return
+}
+
+// -----
+
+func.func @bound(%ids: tensor<4xi32, #tpsp.idx<s>> {tpsp.below = 5}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{argument #0: tpsp.below is a positive integer}}
+func.func @bound(%ids: tensor<4xi32, #tpsp.idx<s>> {tpsp.below = 0}) {
+  return
+}
+
+// -----
+
+func.func @no_vocabulary(%ids: tensor<4xi32, #tpsp.idx<s>>, %w: tensor<8x2xf32, #tpsp.idx<v, d>>) {
+  // expected-error @+1 {{vocabulary = "w" is not an index of operand #1, [v, d]}}
+  %x = tpsp.embedding %ids, %w {vocabulary = "w"} : (tensor<4xi32, #tpsp.idx<s>>, tensor<8x2xf32, #tpsp.idx<v, d>>) -> tensor<4x2xf32, #tpsp.idx<s, d>>
+  return
+}
+
+// -----
+
+func.func @partial_ids(%ids: tensor<4xi32, #tpsp.idx<s | sum@tp>>, %w: tensor<8x2xf32, #tpsp.idx<v, d>>) {
+  // expected-error @+1 {{operand #0 is partial over @tp; integers that select are complete}}
+  %x = tpsp.one_hot_einsum %ids, %w {indices = ["v"]} : (tensor<4xi32, #tpsp.idx<s | sum@tp>>, tensor<8x2xf32, #tpsp.idx<v, d>>) -> tensor<4x2xf32, #tpsp.idx<s, d>>
+  return
+}
+tpsp.mesh @mesh <tp = 2>
+
+// -----
+
+func.func @selects_nowhere(%ids: tensor<4xi32, #tpsp.idx<s>>, %w: tensor<8x2xf32, #tpsp.idx<v, d>>) {
+  // expected-error @+1 {{selects along 'u', which is an index neither of the last operand nor of the result}}
+  %x = tpsp.one_hot_einsum %ids, %w {indices = ["u"]} : (tensor<4xi32, #tpsp.idx<s>>, tensor<8x2xf32, #tpsp.idx<v, d>>) -> tensor<4x2xf32, #tpsp.idx<s, d>>
+  return
+}
+
+// -----
+
+func.func @sums_more(%ids: tensor<4xi32, #tpsp.idx<s>>, %w: tensor<8x2xf32, #tpsp.idx<v, d>>) {
+  // expected-error @+1 {{sums index 'd' of the last operand, on which no integer depends; sum it first (tpsp.reduce)}}
+  %x = tpsp.one_hot_einsum %ids, %w {indices = ["v"]} : (tensor<4xi32, #tpsp.idx<s>>, tensor<8x2xf32, #tpsp.idx<v, d>>) -> tensor<4xf32, #tpsp.idx<s>>
+  return
+}
+
+// -----
+
+func.func @too_many_choices(%l: tensor<4x2xf32, #tpsp.idx<s, e>>) {
+  // expected-error @+1 {{makes 3 choices among 2 experts}}
+  %x = tpsp.router %l {expert = "e", choice = "k"} : (tensor<4x2xf32, #tpsp.idx<s, e>>) -> tensor<4x3xi32, #tpsp.idx<s, k>>
+  return
+}
+
+// -----
+
+func.func @no_choice(%l: tensor<4x2xf32, #tpsp.idx<s, e>>) {
+  // expected-error @+1 {{has result [s]; it must have 'k' in place of 'e'}}
+  %x = tpsp.router %l {expert = "e", choice = "k"} : (tensor<4x2xf32, #tpsp.idx<s, e>>) -> tensor<4xi32, #tpsp.idx<s>>
+  return
+}
+
+// -----
+
+func.func @counts_nothing(%ids: tensor<4xi32, #tpsp.idx<s>>) {
+  // expected-error @+1 {{values = 0 is not between 1 and 65536}}
+  %x = tpsp.count_earlier %ids {over = ["s"], values = 0} : tensor<4xi32, #tpsp.idx<s>>
+  return
+}
+
+// -----
+
+func.func @counts_twice(%ids: tensor<4xi32, #tpsp.idx<s>>) {
+  // expected-error @+1 {{counts twice over index 's'}}
+  %x = tpsp.count_earlier %ids {over = ["s", "s"], values = 2} : tensor<4xi32, #tpsp.idx<s>>
+  return
+}
+
+// -----
+
+func.func @targets(%l: tensor<4x8xf32, #tpsp.idx<s, v>>, %t: tensor<8xi32, #tpsp.idx<v>>) {
+  // expected-error @+1 {{targets [v] and result [s] must have the indices of the logits but 'v'}}
+  %x = tpsp.cross_entropy %l, %t {over = "v"} : (tensor<4x8xf32, #tpsp.idx<s, v>>, tensor<8xi32, #tpsp.idx<v>>) -> tensor<4xf32, #tpsp.idx<s>>
+  return
+}
+
+// -----
+
+func.func @dispatch(%ids: tensor<4x2xi32, #tpsp.idx<s, k>>, %x: tensor<4x3xf32, #tpsp.idx<s, d>>) {
+  // expected-error @+1 {{the result lacks the index 'c'}}
+  %y = tpsp.dispatch %ids, %x {expert = "e", slot = "c", choice = "k"} : (tensor<4x2xi32, #tpsp.idx<s, k>>, tensor<4x3xf32, #tpsp.idx<s, d>>) -> tensor<2x3xf32, #tpsp.idx<e, d>>
+  return
+}
+
+// -----
+
+func.func @combine(%ids: tensor<4x2xi32, #tpsp.idx<s, k>>, %w: tensor<4xf32, #tpsp.idx<s>>, %v: tensor<2x4x3xf32, #tpsp.idx<e, c, d>>) {
+  // expected-error @+1 {{weights [s] do not have the indices of the choices [s, k]}}
+  %y = tpsp.combine %ids, %w, %v {expert = "e", slot = "c", choice = "k"} : (tensor<4x2xi32, #tpsp.idx<s, k>>, tensor<4xf32, #tpsp.idx<s>>, tensor<2x4x3xf32, #tpsp.idx<e, c, d>>) -> tensor<4x3xf32, #tpsp.idx<s, d>>
+  return
+}
+
+// -----
+
+func.func @rate(%x: tensor<4xf32, #tpsp.idx<s>>) {
+  // expected-error @+1 {{rate 1.000000e+00 is not a probability below 1}}
+  %y = tpsp.dropout %x {rate = 1.0} : tensor<4xf32, #tpsp.idx<s>>
+  return
+}
+
+// -----
+
+func.func @part(%x: tensor<4xf32, #tpsp.idx<s>>) {
+  // expected-error @+1 {{part 2 of 2 in 1 blocks is no part of index 's' of extent 4}}
+  %y = tpsp.dropout %x {rate = 0.5, along = "s", part = array<i64: 1, 2, 2>} : tensor<4xf32, #tpsp.idx<s>>
+  return
+}

@@ -1,0 +1,31 @@
+// Values of a function that is called twice are called after the calls, and what
+// an adjoint makes on the way has no name of the source.
+// RUN: tpsp-opt %s --tpsp-explain -o /dev/null | FileCheck %s
+
+!x = tensor<4x8xf32, #tpsp.idx<s, d>>
+!w = tensor<8x8xf32, #tpsp.idx<d, d2>>
+!y = tensor<4x8xf32, #tpsp.idx<s, d2>>
+
+func.func private @half(%x: !x, %w: !w) -> !x {
+  %y = tpsp.einsum %w, %x : (!w, !x) -> !y
+  %v = tpsp.gelu %y : !y
+  %z = tpsp.rename %v : !y -> !x
+  return %z : !x
+}
+
+// CHECK: forward
+// CHECK-NEXT: {{^}}  one.y[s, d2] = w[d, d2] · x[s, d]
+// CHECK-NEXT: {{^}}  one.v[s, d2] = gelu(one.y[s, d2])
+// CHECK-NEXT: {{^}}  one.z[s, d] = rename(one.v[s, d2])
+// CHECK-NEXT: {{^}}  two.y[s, d2] = w[d, d2] · one.z[s, d]
+// CHECK-NEXT: {{^}}  two.v[s, d2] = gelu(two.y[s, d2])
+// CHECK-NEXT: {{^}}  two.z[s, d] = rename(two.v[s, d2])
+// CHECK: backward
+// CHECK: {{^}}  g[two.v][s, d2] = rename(g[two.z][s, d])
+// CHECK-NEXT: {{^}}  t0[s, d2] = slope(two.y[s, d2], of=gelu)
+// CHECK-NEXT: {{^}}  g[two.y][s, d2] = mul(g[two.v][s, d2], t0[s, d2])
+func.func @model(%x: !x, %w: !w) -> !x {
+  %one = call @half(%x, %w) : (!x, !w) -> !x
+  %two = call @half(%one, %w) : (!x, !w) -> !x
+  return %two : !x
+}

@@ -1,0 +1,60 @@
+// A layer is a call in the function that is differentiated, with all that it
+// calls: under "full" its inputs are kept and no more. What stands outside of
+// every call is kept.
+// RUN: tpsp-opt %s --inline --tpsp-propagate --tpsp-differentiate --cse --tpsp-rematerialize=mode=full | FileCheck %s
+// The names that the source gives are not what tells layers apart.
+// RUN: tpsp-opt %s --tpsp-name-values --inline --tpsp-propagate --tpsp-differentiate --cse --tpsp-rematerialize=mode=full | FileCheck %s
+
+!x = tensor<8x16xf32, #tpsp.idx<s, d>>
+
+func.func private @inner(%x: !x) -> !x {
+  %a = tpsp.tanh %x : !x
+  %b = tpsp.exp %a : !x
+  return %b : !x
+}
+
+func.func private @layer(%x: !x) -> !x {
+  %a = tpsp.square %x : !x
+  %b = call @inner(%a) : (!x) -> !x
+  %c = tpsp.silu %b : !x
+  return %c : !x
+}
+
+// CHECK-LABEL: func.func @model_grad(
+// CHECK-SAME: %[[X:[^:]*]]: tensor
+//      CHECK: %[[OUTSIDE:.*]] = tpsp.sigmoid %[[X]] :
+// CHECK-NEXT: tpsp.square
+// CHECK-NEXT: tpsp.tanh
+// CHECK-NEXT: tpsp.exp
+// CHECK-NEXT: %[[ONE:.*]] = tpsp.silu
+// CHECK-NEXT: tpsp.square %[[ONE]] :
+// CHECK-NEXT: tpsp.tanh
+// CHECK-NEXT: tpsp.exp
+// CHECK-NEXT: %[[TWO:.*]] = tpsp.silu
+// CHECK-NEXT: tpsp.gelu %[[TWO]] :
+// The operation after the layers.
+// CHECK-NEXT: tpsp.slope %[[TWO]] {of = "gelu", tpsp.backward}
+// CHECK-NEXT: tpsp.mul
+// The second layer, from what the first one handed on.
+// CHECK-NEXT: %[[S2:.*]] = tpsp.square %[[ONE]] {tpsp.backward, tpsp.recomputed}
+// CHECK-NEXT: %[[T2:.*]] = tpsp.tanh %[[S2]] {tpsp.backward, tpsp.recomputed}
+// CHECK-NEXT: %[[E2:.*]] = tpsp.exp %[[T2]] {tpsp.backward, tpsp.recomputed}
+// CHECK-NEXT: tpsp.slope %[[E2]] {of = "silu", tpsp.backward}
+//      CHECK: tpsp.slope %[[T2]] {of = "exp", tpsp.backward}
+//      CHECK: tpsp.slope %[[S2]] {of = "tanh", tpsp.backward}
+//      CHECK: tpsp.slope %[[ONE]] {of = "square", tpsp.backward}
+// CHECK-NEXT: tpsp.mul
+// The first layer, from what stands before it.
+// CHECK-NEXT: %[[S1:.*]] = tpsp.square %[[OUTSIDE]] {tpsp.backward, tpsp.recomputed}
+// CHECK-NEXT: %[[T1:.*]] = tpsp.tanh %[[S1]] {tpsp.backward, tpsp.recomputed}
+// CHECK-NEXT: tpsp.exp %[[T1]] {tpsp.backward, tpsp.recomputed}
+//      CHECK: tpsp.slope %[[OUTSIDE]] {of = "square", tpsp.backward}
+//      CHECK: tpsp.slope %[[X]] {of = "sigmoid", tpsp.backward}
+//  CHECK-NOT: tpsp.recomputed
+func.func @model(%x: !x) -> !x {
+  %a = tpsp.sigmoid %x : !x
+  %b = call @layer(%a) : (!x) -> !x
+  %c = call @layer(%b) : (!x) -> !x
+  %d = tpsp.gelu %c : !x
+  return %d : !x
+}

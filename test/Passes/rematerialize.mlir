@@ -1,0 +1,103 @@
+// What is not kept is made again in the backward pass, from what is kept.
+// RUN: tpsp-opt %s --tpsp-rematerialize=mode=selective | FileCheck %s --check-prefixes=CHECK,SELECTIVE
+// RUN: tpsp-opt %s --tpsp-rematerialize=mode=full | FileCheck %s --check-prefixes=CHECK,FULL
+// By default all is kept: nothing changes.
+// RUN: tpsp-opt %s > %t.before
+// RUN: tpsp-opt %s --tpsp-rematerialize | diff - %t.before
+// RUN: tpsp-opt %s --tpsp-rematerialize=mode=none | diff - %t.before
+// RUN: tpsp-opt %s --tpsp-rematerialize=mode=selective --remarks-filter='tpsp-rematerialize' 2>&1 | FileCheck %s --check-prefix=REMARK
+
+!x = tensor<8x16xf32, #tpsp.idx<s, d>>
+!t = tensor<8x16xf32, #tpsp.idx<t, d>>
+
+// Redone once, before its first use in the backward pass, and marked. What is
+// not marked is kept, and so are arguments.
+// CHECK-LABEL: func.func @marked(
+// CHECK-SAME: %[[X:[^:]*]]: {{.*}}, %[[G:[^:]*]]: tensor
+//      CHECK: %[[A:.*]] = tpsp.exp %[[X]] :
+// CHECK-NEXT: %[[B:.*]] = tpsp.tanh %[[A]] {tpsp.recompute}
+// CHECK-NEXT: %[[Y:.*]] = tpsp.sqrt %[[B]] :
+// SELECTIVE-NEXT: %[[G1:.*]] = tpsp.mul %[[G]], %[[A]] {tpsp.backward}
+// SELECTIVE-NEXT: %[[B2:.*]] = tpsp.tanh %[[A]] {tpsp.backward, tpsp.recomputed}
+// SELECTIVE-NEXT: %[[G2:.*]] = tpsp.mul %[[G1]], %[[B2]] {tpsp.backward}
+// SELECTIVE-NEXT: tpsp.mul %[[G2]], %[[B2]] {tpsp.backward}
+// FULL-NEXT: %[[A2:.*]] = tpsp.exp %[[X]] {tpsp.backward, tpsp.recomputed}
+// FULL-NEXT: %[[G1:.*]] = tpsp.mul %[[G]], %[[A2]] {tpsp.backward}
+// FULL-NEXT: %[[B2:.*]] = tpsp.tanh %[[A2]] {tpsp.backward, tpsp.recomputed}
+// FULL-NEXT: %[[G2:.*]] = tpsp.mul %[[G1]], %[[B2]] {tpsp.backward}
+// FULL-NEXT: tpsp.mul %[[G2]], %[[B2]] {tpsp.backward}
+// CHECK-NEXT: return %[[Y]]
+// REMARK: rematerialize.mlir:[[@LINE+3]]:{{.*}} [Passed] recomputed | Category:tpsp-rematerialize | {{.*}}made again for the backward pass{{.*}}tensor=tanh
+func.func @marked(%x: !x, %g: !x {tpsp.cotangent_of = 0}) -> (!x, !x) {
+  %a = tpsp.exp %x : !x
+  %b = tpsp.tanh %a {tpsp.recompute} : !x
+  %y = tpsp.sqrt %b : !x
+  %g1 = tpsp.mul %g, %a {tpsp.backward} : !x
+  %g2 = tpsp.mul %g1, %b {tpsp.backward} : !x
+  %g3 = tpsp.mul %g2, %b {tpsp.backward} : !x
+  return %y, %g3 : !x, !x
+}
+
+// A chain of marked operations, and a view of one: the view's bytes are not
+// kept either. A view of what is kept stays.
+// CHECK-LABEL: func.func @chain(
+// CHECK-SAME: %[[X:[^:]*]]: {{.*}}, %[[G:[^:]*]]: tensor
+// SELECTIVE: %[[KEPT:.*]] = tpsp.rename %{{.*}} : tensor<8x16xf32, #tpsp.idx<s, d>>
+// SELECTIVE: %[[A:.*]] = tpsp.exp %{{.*}} {tpsp.backward, tpsp.recomputed}
+// SELECTIVE-NEXT: %[[B:.*]] = tpsp.tanh %[[A]] {tpsp.backward, tpsp.recomputed}
+// SELECTIVE-NEXT: %[[V:.*]] = tpsp.rename %[[B]] {tpsp.backward, tpsp.recomputed}
+// SELECTIVE-NEXT: %[[G1:.*]] = tpsp.mul %[[G]], %[[V]] {tpsp.backward}
+// SELECTIVE-NEXT: tpsp.mul %[[G1]], %[[KEPT]] {tpsp.backward}
+func.func @chain(%x: !x, %g: !t {tpsp.cotangent_of = 0}) -> (!t, !t) {
+  %k = tpsp.neg %x : !x
+  %w = tpsp.rename %k : !x -> !t
+  %a = tpsp.exp %k {tpsp.recompute} : !x
+  %b = tpsp.tanh %a {tpsp.recompute} : !x
+  %v = tpsp.rename %b : !x -> !t
+  %y = tpsp.mul %v, %w : !t
+  %g1 = tpsp.mul %g, %v {tpsp.backward} : !t
+  %g2 = tpsp.mul %g1, %w {tpsp.backward} : !t
+  return %y, %g2 : !t, !t
+}
+
+// What the backward pass does not use is not redone; what is returned is there
+// anyhow.
+// CHECK-LABEL: func.func @unused(
+// CHECK: tpsp.exp
+// CHECK-NEXT: %[[Y:.*]] = tpsp.tanh
+// SELECTIVE-NEXT: tpsp.tanh {{.*}} {tpsp.backward, tpsp.recomputed}
+// FULL-NEXT: tpsp.mul %{{.*}}, %[[Y]] {tpsp.backward}
+// CHECK-NOT: tpsp.exp
+// CHECK: return
+func.func @unused(%x: !x, %g: !x {tpsp.cotangent_of = 0}) -> (!x, !x) {
+  %a = tpsp.exp %x : !x
+  %y = tpsp.tanh %a {tpsp.recompute} : !x
+  %g1 = tpsp.mul %g, %y {tpsp.backward} : !x
+  return %y, %g1 : !x, !x
+}
+
+// What only the backward pass used is no longer made in the forward pass.
+// CHECK-LABEL: func.func @dead(
+// CHECK-NEXT: %[[Y:.*]] = tpsp.neg
+// CHECK-NEXT: tpsp.exp {{.*}} {tpsp.backward, tpsp.recomputed}
+// CHECK-NEXT: tpsp.tanh {{.*}} {tpsp.backward, tpsp.recomputed}
+// CHECK-NEXT: tpsp.mul
+// CHECK-NEXT: return
+func.func @dead(%x: !x, %g: !x {tpsp.cotangent_of = 0}) -> (!x, !x) {
+  %a = tpsp.exp %x {tpsp.recompute} : !x
+  %b = tpsp.tanh %a {tpsp.recompute} : !x
+  %y = tpsp.neg %x : !x
+  %g1 = tpsp.mul %g, %b {tpsp.backward} : !x
+  return %y, %g1 : !x, !x
+}
+
+// A function without a backward pass stays as it is.
+// CHECK-LABEL: func.func @forward(
+// CHECK-NEXT: tpsp.exp {{.*}} {tpsp.recompute}
+// CHECK-NEXT: tpsp.tanh
+// CHECK-NEXT: return
+func.func @forward(%x: !x) -> !x {
+  %a = tpsp.exp %x {tpsp.recompute} : !x
+  %b = tpsp.tanh %a : !x
+  return %b : !x
+}

@@ -1,0 +1,17 @@
+// A layer gathers its keys and its values, each A = 8*64*8*16*4 = 262144 bytes, so
+// A 3/4, forward and again backward, and reduce-scatters their gradients. Every
+// weight is whole on every rank: one all-reduce of all gradients, as in DDP.
+// RUN: tpsp-opt %examples/cp-attention.mlir %to_ledger | %ledger_rows > %t.rows
+// RUN: %expected_rows %s | diff - %t.rows
+//
+// The same at every size, bytes apart.
+// RUN: tpsp-opt %examples/cp-attention.mlir %to_ledger | %ledger_counts > %t.counts
+// RUN: sed 's/8x64x/1x128x/g' %examples/cp-attention.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
+// RUN: sed 's/8x64x/64x128x/g' %examples/cp-attention.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
+// RUN: sed 's/8x64x/1x32768x/g' %examples/cp-attention.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
+// RUN: sed 's/8x64x/64x32768x/g' %examples/cp-attention.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
+
+// ROW: 4 backward all_gather cp (t) 196608
+// ROW: 1 backward all_reduce cp () 2370048
+// ROW: 4 backward reduce_scatter cp (t) 196608
+// ROW: 4 forward all_gather cp (t) 196608

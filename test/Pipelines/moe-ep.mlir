@@ -1,0 +1,37 @@
+// Expert parallelism. For each layer: tokens to experts and back is an all-to-all
+// each, forward and backward; experts' gradients need nothing more, whatever the
+// number of experts; what is replicated over ep (gains, gates) is reduced once.
+// On tp, the experts' hidden index is summed away: TP's own all-reduce.
+// An all-to-all carries the slots, A = 8*8*12*128*4 bytes over ep=4 and tp=1: a
+// rank holds A/4 and sends 3/4 of it.
+// RUN: tpsp-opt %examples/moe-ep.mlir --tpsp-set-mesh=sizes=ep=4,tp=1 --tpsp-explain | FileCheck %s
+// RUN: tpsp-opt %examples/moe-ep.mlir --tpsp-explain | FileCheck %s --check-prefix=TP
+// More groups, longer groups: the same.
+// RUN: sed 's/8x32x/64x32x/g; s/8x8x12x/8x64x12x/g' %examples/moe-ep.mlir | tpsp-opt --tpsp-set-mesh=sizes=ep=4,tp=1 --tpsp-explain | FileCheck %s --check-prefix=SIZES
+// RUN: sed 's/8x32x/8x32768x/g; s/8x8x12x/8x8x12288x/g' %examples/moe-ep.mlir | tpsp-opt --tpsp-set-mesh=sizes=ep=4,tp=1 --tpsp-explain | FileCheck %s --check-prefix=SIZES
+
+// CHECK: model_grad on ep=4, tp=1
+// CHECK: all_to_all y[e, g@ep, c, d] -> [e@ep, g, c, d]
+// CHECK: all_to_all v[e@ep, g, c, d] -> [e, g@ep, c, d]
+// CHECK-LABEL: backward
+// CHECK: all_to_all g[v][e, g@ep, c, d] -> [e@ep, g, c, d]
+// CHECK: all_to_all g[y][e@ep, g, c, d] -> [e, g@ep, c, d]
+// CHECK: totals
+// CHECK: forward   all_to_all      over ep       x4       288.0 KiB
+// CHECK-NOT: all_gather
+// CHECK: backward  all_reduce      over ep       x1        13.5 KiB
+// CHECK: backward  all_to_all      over ep       x4       288.0 KiB
+// CHECK-NOT: {{.}}
+
+// TP: totals
+// TP: forward   all_reduce      over tp       x2
+// TP: forward   all_to_all      over ep       x4
+// TP: backward  all_reduce      over ep       x1
+// TP: backward  all_reduce      over tp       x2
+// TP: backward  all_to_all      over ep       x4{{ .*}}
+// TP-NOT: {{.}}
+
+// SIZES: totals
+// SIZES: forward   all_to_all      over ep       x4
+// SIZES: backward  all_reduce      over ep       x1
+// SIZES: backward  all_to_all      over ep       x4

@@ -1,0 +1,37 @@
+// Vocabulary parallelism. Forward: the embedding's partial rows are scattered
+// onto the sequence, and the loss reduces the row maximum, the row sum and the
+// target's logit, never the logits. Backward: the logits' gradient is where the
+// logits are; what is gathered is activations, A (T-1)/T bytes each with
+// A = 2*64*128*4 bytes.
+// RUN: tpsp-opt %examples/vocab-parallel.mlir --tpsp-explain | FileCheck %s --check-prefix=TOTALS
+// With activations replicated between the layers the embedding is all-reduced.
+// RUN: sed 's/s@tp/s/' %examples/vocab-parallel.mlir | tpsp-opt --tpsp-explain | FileCheck %s --check-prefix=TP
+// RUN: tpsp-opt %examples/vocab-parallel.mlir %to_collectives | FileCheck %s
+// RUN: sed 's/2x64x/1x128x/g; s/2x64xi32/1x128xi32/; s/<2x64xf32/<1x128xf32/' %examples/vocab-parallel.mlir | tpsp-opt %to_collectives | FileCheck %s
+// RUN: sed 's/2x64x/64x128x/g; s/2x64xi32/64x128xi32/; s/<2x64xf32/<64x128xf32/' %examples/vocab-parallel.mlir | tpsp-opt %to_collectives | FileCheck %s
+// RUN: sed 's/2x64x/64x32768x/g; s/2x64xi32/64x32768xi32/; s/<2x64xf32/<64x32768xf32/' %examples/vocab-parallel.mlir | tpsp-opt %to_collectives | FileCheck %s
+
+// CHECK-LABEL: func.func @model_grad(
+// CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"] {reason = "@tp divides v, which is summed away", tensor = "one_hot_einsum"}
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "@tp divides e of this einsum, which the operand lacks", tensor = "rms_norm"}
+// CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"]
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"]
+// CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"]
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "@tp divides v of this einsum, which the operand lacks", tensor = "rms_norm"}
+// The row's maximum, its sum, and the target's logit: [b, s] each.
+// CHECK: tpsp.all_reduce {{.*}} : (tensor<{{[0-9]+x[0-9]+}}xf32, #tpsp.idx<b, s | max@tp>>)
+// CHECK: tpsp.all_reduce {{.*}} : (tensor<{{[0-9]+x[0-9]+}}xf32, #tpsp.idx<b, s | sum@tp>>
+// CHECK-NOT: idx<b, s, v>
+// CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {{.*}}tensor = "rms_norm", tpsp.backward}
+// CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"] {{.*}}tpsp.backward}
+
+// TOTALS: forward   all_gather      over tp       x3       144.0 KiB
+// TOTALS: forward   all_reduce      over tp       x{{[23]}}         2.2 KiB
+// TOTALS: forward   reduce_scatter  over tp       x3       144.0 KiB
+// TOTALS: backward  all_gather      over tp       x6       288.0 KiB
+// TOTALS: backward  all_reduce      over tp       x1         2.2 KiB
+// TOTALS: backward  reduce_scatter  over tp       x3       144.0 KiB
+
+// TP: > all_reduce {{.*}}[b, s, d | sum@tp] -> [b, s, d]
+// TP: forward   all_reduce      over tp
+// TP-NEXT: backward  all_reduce      over tp
