@@ -133,7 +133,7 @@ private:
     auto choice = chooseComputePlacement(placed.get());
     if (!choice)
       return refuse(op);
-    if (sums.mayWait(op, placed, *choice)) {
+    if (!placed.isDelayed && sums.mayWait(op, placed, *choice)) {
       Value result = op->getResult(0);
       result.setType(
           withoutPlacement(cast<RankedTensorType>(result.getType())));

@@ -177,15 +177,11 @@ static Tensor evaluate(RopeOp op, Evaluation &e) {
 }
 
 static Tensor evaluate(AttentionOp op, Evaluation &e) {
-  if (op.getDropout()) {
-    e.error = "with dropout is evaluated by its parts (tpsp-decompose-early)";
-    return {};
-  }
   return reference::attention(
       e.operand(0), e.operand(1), e.operand(2), op.getQuery().str(),
       op.getKey().str(), op.getFeature().str(), op.getScale().convertToDouble(),
       op.getCausal(), e.indices, &e.error,
-      {op.getDropout().convertToDouble(), int64_t(op.getSeed())});
+      {op.getDropout() ? op.getDropout()->convertToDouble() : 0.0, int64_t(op.getSeed())});
 }
 
 static Tensor evaluate(OneHotEinsumOp op, Evaluation &e) {
