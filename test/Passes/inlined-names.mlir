@@ -1,5 +1,5 @@
-// Inside of an inlined call values have their own names, after the call's, and an
-// adjoint or a part of a composite not that of what it belongs to.
+// Inside of an inlined call values are called after it and their own names; an
+// adjoint or a part of a composite has no name.
 // RUN: tpsp-opt %s --tpsp-explain -o /dev/null | FileCheck %s
 // RUN: tpsp-opt %s --tpsp-name-values --inline --tpsp-decompose-early --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s --check-prefix=PARTS
 
