@@ -51,14 +51,12 @@ public:
   LogicalResult run() {
     if (failed(checkArguments()))
       return failure();
-    do {
-      changed = false;
-      for (auto &[op, structure] : structures)
-        if (failed(forward(op, structure)))
-          return failure();
-      for (auto &[op, structure] : llvm::reverse(structures))
-        backward(op, structure);
-    } while (changed);
+    if (failed(settle()))
+      return failure();
+    // What no result that is placed has decided by now is ambiguous.
+    mustDecide = true;
+    if (failed(settle()))
+      return failure();
     for (auto &[value, placement] : found)
       value.setType(withPlacement(cast<RankedTensorType>(value.getType()),
                                   placement, mesh));
@@ -69,6 +67,7 @@ public:
           result.setType(withPlacement(cast<RankedTensorType>(result.getType()),
                                        Placement(getIdx(result).getRank()),
                                        mesh));
+    placeReturned();
     return success();
   }
 
@@ -86,6 +85,26 @@ private:
     }
     // Operations verify what they use; an argument may have no use.
     return verifySubscripts(function, types, mesh);
+  }
+
+  /// Forwards and backwards until nothing changes.
+  LogicalResult settle() {
+    do {
+      changed = false;
+      for (auto &[op, structure] : structures)
+        if (failed(forward(op, structure)))
+          return failure();
+      for (auto &[op, structure] : llvm::reverse(structures))
+        backward(op, structure);
+    } while (changed);
+    return success();
+  }
+
+  /// The function's type says where its results are.
+  void placeReturned() {
+    Operation *ret = function.getFunctionBody().front().getTerminator();
+    function.setType(function.cloneTypeWith(function.getArgumentTypes(),
+                                            ret->getOperandTypes()));
   }
 
   Placement current(Value value) const {
@@ -146,7 +165,8 @@ private:
     if (!agree(proposals))
       keepByRole(op, axis, proposals);
     if (!agree(proposals))
-      return refuse(op, structure, tensor, axis, proposals);
+      return mustDecide ? refuse(op, structure, tensor, axis, proposals)
+                        : success();
     if (!proposals.empty())
       assign(result, tensor, proposals.front().dim, axis);
     return success();
@@ -263,6 +283,8 @@ private:
   /// What has been found for unplaced values.
   llvm::MapVector<Value, Placement> found;
   bool changed = false;
+  /// Whether an axis that its operands disagree about is an error by now.
+  bool mustDecide = false;
 };
 
 struct Propagate : public tpsp::impl::PropagateBase<Propagate> {
