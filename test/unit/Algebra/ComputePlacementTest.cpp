@@ -408,6 +408,15 @@ TEST_F(OneAxis, AProductOfTwoPartialsIsCompletedFirst) {
   EXPECT_EQ(choice->results[0], partial());
 }
 
+TEST_F(OneAxis, ASumPassesBesideAMaximumThatIsCompleted) {
+  auto choice =
+      choose(alike(2, Linearity::Multi), {partial(), partial(Reduction::Max)});
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(choice->results[0], partial());
+  EXPECT_EQ(choice->operands[1], on(std::nullopt));
+  EXPECT_EQ(choice->cost.collectives, 1u);
+}
+
 TEST_F(OneAxis, APartialMaximumDoesNotPassThroughASum) {
   auto choice = choose(alike(1, Linearity::Joint), {partial(Reduction::Max)});
   ASSERT_TRUE(choice);
