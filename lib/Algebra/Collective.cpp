@@ -189,29 +189,28 @@ private:
     return true;
   }
 
-  /// Minor axes that the goal has nowhere. Where others wait to come first:
-  /// what they slice or scatter is then the smaller for the other gathers.
+  /// Minor axes that the goal has nowhere. First where others wait for them to
+  /// go, to come or to leave: what those move is then the smaller.
   bool gatherUnwanted() {
-    auto gather = [&](unsigned dim) {
+    auto gather = [&](unsigned dim, bool mustMakeWay) {
       llvm::ArrayRef<AxisId> all = extra(dim);
       size_t count = 0;
       while (count < all.size() && !goal.dimOf(all[all.size() - 1 - count]))
         ++count;
-      if (count == 0)
+      bool makesWay =
+          count < all.size() || llvm::any_of(goal.dims[dim], [&](AxisId axis) {
+            return lacks(dim, axis);
+          });
+      if (count == 0 || (mustMakeWay && !makesWay))
         return false;
       AxisList axes(all.take_back(count));
       add(CollectiveKind::AllGather, axes, dim, std::nullopt);
       return true;
     };
-    for (unsigned dim = 0; dim < now.dims.size(); ++dim) {
-      bool isAwaited = llvm::any_of(
-          goal.dims[dim], [&](AxisId axis) { return lacks(dim, axis); });
-      if (isAwaited && gather(dim))
-        return true;
-    }
-    for (unsigned dim = 0; dim < now.dims.size(); ++dim)
-      if (gather(dim))
-        return true;
+    for (bool mustMakeWay : {true, false})
+      for (unsigned dim = 0; dim < now.dims.size(); ++dim)
+        if (gather(dim, mustMakeWay))
+          return true;
     return false;
   }
 
