@@ -116,6 +116,7 @@ TEST(RandomPrograms, LegalOnesEqualTheUnshardedAndIllegalOnesAreRefused) {
          });
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   statistics.print(took.count());
+  std::cout.flush(); // what follows takes time
   // One of each kind: the others most likely have the same cause.
   std::map<std::string, unsigned> explained;
   for (const auto &[seed, outcome] : failures) {
