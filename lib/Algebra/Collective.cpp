@@ -39,7 +39,7 @@ public:
     // Every pass brings a dimension nearer to its goal; the loop ends because
     // a gather, the last resort, leaves only prefixes of the goal behind.
     while (now != goal) {
-      if (permuteOrder() || sliceFree() || scatterPending() || moveAcross() ||
+      if (sliceFree() || scatterPending() || permuteOrder() || moveAcross() ||
           reducePending() || gatherUnwanted() || gatherMisplaced())
         continue;
       break;
@@ -52,12 +52,30 @@ private:
   llvm::ArrayRef<AxisId> extra(unsigned dim) const {
     return llvm::ArrayRef<AxisId>(now.dims[dim]).drop_front(shared(dim));
   }
-  /// Axes that dims[dim] still lacks. They may come behind axes that stay,
-  /// whatever the order: a permute mends it in the end.
+  bool lacks(unsigned dim, AxisId axis) const {
+    return !llvm::is_contained(now.dims[dim], axis);
+  }
+  /// Whether axes need only come behind those that dims[dim] has.
+  bool isInOrder(unsigned dim) const {
+    return shared(dim) == now.dims[dim].size();
+  }
+  /// What dims[dim] is to be next: all of the goal, or, while a permute has yet
+  /// to mend its order, without the minor axes that it lacks. They come behind
+  /// the permute, which then moves fewer axes.
+  llvm::ArrayRef<AxisId> due(unsigned dim) const {
+    llvm::ArrayRef<AxisId> wanted = goal.dims[dim];
+    if (isInOrder(dim))
+      return wanted;
+    while (!wanted.empty() && lacks(dim, wanted.back()))
+      wanted = wanted.drop_back();
+    return wanted;
+  }
+  /// Axes that dims[dim] is to get next. They may come behind axes that stay,
+  /// whatever the order: a permute mends it.
   AxisList missing(unsigned dim) const {
     AxisList lacking;
-    for (AxisId axis : goal.dims[dim])
-      if (!llvm::is_contained(now.dims[dim], axis))
+    for (AxisId axis : due(dim))
+      if (lacks(dim, axis))
         lacking.push_back(axis);
     return lacking;
   }
@@ -94,7 +112,7 @@ private:
   /// The same axes on one dimension in another order.
   bool permuteOrder() {
     for (unsigned dim = 0; dim < now.dims.size(); ++dim) {
-      AxisList wanted = goal.dims[dim];
+      AxisList wanted(due(dim));
       if (now.dims[dim] == wanted || now.dims[dim].size() != wanted.size() ||
           !llvm::all_of(wanted, [&](AxisId axis) {
             return llvm::is_contained(now.dims[dim], axis);
@@ -107,19 +125,27 @@ private:
     return false;
   }
 
-  /// The leading run of missing(dim) for which `accept` holds.
+  /// The leading run of missing(dim) for which `accept` holds; where a permute
+  /// follows, all of them.
   template <typename Accept>
   bool appendRun(CollectiveKind kind, Accept accept) {
-    for (unsigned dim = 0; dim < now.dims.size(); ++dim) {
-      if (isBlocked(dim))
-        continue;
-      AxisList lacking = missing(dim);
-      auto run = llvm::ArrayRef<AxisId>(lacking).take_while(accept);
-      if (run.empty())
-        continue;
+    auto append = [&](unsigned dim, bool mustMakeWay) {
+      AxisList run = missing(dim);
+      size_t all = run.size();
+      if (isInOrder(dim))
+        run.truncate(llvm::find_if_not(run, accept) - run.begin());
+      else
+        llvm::erase_if(run, [&](AxisId axis) { return !accept(axis); });
+      if (run.empty() || isBlocked(dim) || (mustMakeWay && run.size() == all))
+        return false;
       add(kind, run, std::nullopt, dim);
       return true;
-    }
+    };
+    // First where others wait behind, which make the rest smaller.
+    for (bool mustMakeWay : {true, false})
+      for (unsigned dim = 0; dim < now.dims.size(); ++dim)
+        if (append(dim, mustMakeWay))
+          return true;
     return false;
   }
   bool scatterPending() {
@@ -163,19 +189,28 @@ private:
     return true;
   }
 
-  /// Minor axes that the goal has nowhere: their gather makes way for others.
+  /// Minor axes that the goal has nowhere. First where others wait for them to
+  /// go, to come or to leave: what those move is then the smaller.
   bool gatherUnwanted() {
-    for (unsigned dim = 0; dim < now.dims.size(); ++dim) {
+    auto gather = [&](unsigned dim, bool mustMakeWay) {
       llvm::ArrayRef<AxisId> all = extra(dim);
       size_t count = 0;
       while (count < all.size() && !goal.dimOf(all[all.size() - 1 - count]))
         ++count;
-      if (count == 0)
-        continue;
+      bool makesWay =
+          count < all.size() || llvm::any_of(goal.dims[dim], [&](AxisId axis) {
+            return lacks(dim, axis);
+          });
+      if (count == 0 || (mustMakeWay && !makesWay))
+        return false;
       AxisList axes(all.take_back(count));
       add(CollectiveKind::AllGather, axes, dim, std::nullopt);
       return true;
-    }
+    };
+    for (bool mustMakeWay : {true, false})
+      for (unsigned dim = 0; dim < now.dims.size(); ++dim)
+        if (gather(dim, mustMakeWay))
+          return true;
     return false;
   }
 

@@ -2,6 +2,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <algorithm>
+#include <numeric>
 #include <tuple>
 
 using namespace tpsp;
@@ -51,8 +53,22 @@ void collectAxes(const Carrier &carrier, llvm::ArrayRef<Drive> drives,
         axes[index].push_back(axis);
 }
 
-/// The orders worth trying where several axes drive one index: those that the
-/// tensors already have, for an order that a tensor has costs it nothing.
+/// The axes of each index as they come in `order`.
+AxesOfIndices sorted(const AxesOfIndices &axes, llvm::ArrayRef<AxisId> order) {
+  AxesOfIndices result(axes.size());
+  for (auto [from, to] : llvm::zip_equal(axes, result))
+    for (AxisId axis : order)
+      if (llvm::is_contained(from, axis))
+        to.push_back(axis);
+  return result;
+}
+
+/// The most axes of a mesh of which every order is tried.
+constexpr size_t mostPermutedAxes = 4;
+
+/// The orders worth trying where several axes drive one index: first those that
+/// the tensors already have, for an order that a tensor has costs it nothing;
+/// then all others, for one between theirs may cost less than each.
 llvm::SmallVector<AxesOfIndices, 2>
 ordersOfAxes(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives) {
   llvm::SmallVector<Carrier, 4> all = carriers(operation);
@@ -67,10 +83,21 @@ ordersOfAxes(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives) {
       orders.push_back(std::move(axes));
   };
   addLedBy({});
-  if (llvm::any_of(orders.front(),
-                   [](const AxisList &axes) { return axes.size() > 1; }))
-    for (const Carrier &leader : llvm::drop_begin(all))
-      addLedBy(leader);
+  bool severalOrders = llvm::any_of(
+      orders.front(), [](const AxisList &axes) { return axes.size() > 1; });
+  if (!severalOrders)
+    return orders;
+  for (const Carrier &leader : llvm::drop_begin(all))
+    addLedBy(leader);
+  if (drives.size() > mostPermutedAxes)
+    return orders;
+  AxisList order(drives.size());
+  std::iota(order.begin(), order.end(), 0);
+  do {
+    AxesOfIndices axes = sorted(orders.front(), order);
+    if (!llvm::is_contained(orders, axes))
+      orders.push_back(std::move(axes));
+  } while (std::next_permutation(order.begin(), order.end()));
   return orders;
 }
 
@@ -167,7 +194,8 @@ evaluateInOrder(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives,
        llvm::zip_equal(structure.operands, operation.operands)) {
     Placement needs = placed(tensor, axes);
     for (AxisId axis : has.pending)
-      if (drives[axis].kind == Drive::Pending)
+      if (drives[axis].kind == Drive::Pending &&
+          has.reduction == Reduction::Sum)
         needs.pending.push_back(axis);
     choice.cost.earlySums += has.pending.size() - needs.pending.size();
     if (firstUnevenDim(tensor.shape, needs, mesh) ||

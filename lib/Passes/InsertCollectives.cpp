@@ -133,7 +133,7 @@ private:
     auto choice = chooseComputePlacement(placed.get());
     if (!choice)
       return refuse(op);
-    if (sums.mayWait(op, placed, *choice)) {
+    if (!placed.isDelayed && sums.mayWait(op, placed, *choice)) {
       Value result = op->getResult(0);
       result.setType(
           withoutPlacement(cast<RankedTensorType>(result.getType())));
@@ -208,8 +208,7 @@ private:
       builder.setInsertionPoint(op);
       OperationState state(op->getLoc(), op->getName());
       state.addOperands(operands);
-      state.addTypes(
-          withoutPlacement(cast<RankedTensorType>(op->getResult(0).getType())));
+      state.addTypes(typeOfSum(operands, op->getResult(0).getType()));
       state.addAttributes(op->getDiscardableAttrDictionary().getValue());
       if (!isUnplaced(op->getResult(0).getType()))
         state.addAttribute(goalAttrName,
@@ -221,6 +220,20 @@ private:
     }
     op->setOperands(summands);
     return success();
+  }
+
+  /// The sum of some of the operands: of the result's indices those that they
+  /// carry, for the others may be what the rest broadcasts it along.
+  static RankedTensorType typeOfSum(ArrayRef<Value> summands, Type result) {
+    SmallVector<StringRef> names;
+    SmallVector<RankedTensorType> sources;
+    for (Value summand : summands)
+      sources.push_back(cast<RankedTensorType>(summand.getType()));
+    for (StringRef name : indexNames(result))
+      if (llvm::any_of(summands,
+                       [&](Value v) { return getIdx(v).dimOf(name); }))
+        names.push_back(name);
+    return withoutPlacement(tensorOver(names, sources));
   }
 
   template <typename Reason>

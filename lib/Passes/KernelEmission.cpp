@@ -342,6 +342,12 @@ private:
       inputs.push_back(readFrom(value));
       maps.push_back(mapOf(value.getType(), loop));
     }
+    if (SmallVector<unsigned> hidden = hiddenIndices(loop, read, stored);
+        !hidden.empty()) {
+      inputs.push_back(spaceOf(loop, hidden));
+      maps.push_back(AffineMap::getMultiDimMapWithTargets(
+          loop.indices.size(), hidden, b.getContext()));
+    }
     for (LoopOpInterface op : stored) {
       Value target = readFrom(op->getResult(0));
       if (reduces(op))
@@ -350,12 +356,45 @@ private:
       maps.push_back(mapOf(op->getResult(0).getType(), loop));
     }
     auto body = [&](OpBuilder &inner, Location, ValueRange arguments) {
-      emitBody(inner, loop, read, stored, arguments);
+      emitBody(inner, loop, read, stored, arguments.take_front(read.size()),
+               arguments.drop_front(inputs.size()));
     };
     linalg::GenericOp::create(b, loc, inputs, outputs, maps,
                               iterators(loop, stored), body);
     for (LoopOpInterface op : stored)
       narrow(op);
+  }
+
+  /// Indices that a loop broadcasts to and sums over again, so that nothing
+  /// that it reads or stores has them.
+  SmallVector<unsigned> hiddenIndices(const Loop &loop, ArrayRef<Value> read,
+                                      ArrayRef<LoopOpInterface> stored) const {
+    SmallVector<Value> tensors(read);
+    for (LoopOpInterface op : stored)
+      tensors.push_back(op->getResult(0));
+    SmallVector<unsigned> hidden;
+    for (auto [at, index] : llvm::enumerate(loop.indices))
+      if (llvm::none_of(tensors, [&, index = index](Value tensor) {
+            return llvm::is_contained(rowOf(tensor.getType()), index);
+          }))
+        hidden.push_back(at);
+    return hidden;
+  }
+
+  /// An operand that has these indices, only to say how far they go: one
+  /// element of some buffer over and over, which the loop does not use.
+  Value spaceOf(const Loop &loop, ArrayRef<unsigned> hidden) {
+    Value source =
+        kernel.inputs.empty() ? kernel.outputs.front() : kernel.inputs.front();
+    SmallVector<int64_t> sizes, strides(hidden.size(), 0);
+    for (unsigned at : hidden)
+      sizes.push_back(loop.indices[at].extent);
+    Value buffer = memory[source];
+    auto type = MemRefType::get(
+        sizes, cast<MemRefType>(buffer.getType()).getElementType(),
+        StridedLayoutAttr::get(b.getContext(), /*offset=*/0, strides));
+    return memref::ReinterpretCastOp::create(b, loc, type, buffer,
+                                             /*offset=*/0, sizes, strides);
   }
 
   SmallVector<utils::IteratorType>
@@ -398,9 +437,10 @@ private:
   }
 
   void emitBody(OpBuilder &inner, const Loop &loop, ArrayRef<Value> read,
-                ArrayRef<LoopOpInterface> stored, ValueRange arguments) {
+                ArrayRef<LoopOpInterface> stored, ValueRange elements,
+                ValueRange sums) {
     llvm::DenseMap<Value, Value> scalar;
-    for (auto [value, argument] : llvm::zip(read, arguments))
+    for (auto [value, argument] : llvm::zip_equal(read, elements))
       scalar[value] =
           converted(inner, loc, argument, computeType(argument.getType()));
     auto position = [&](StringRef name) -> Value {
@@ -413,8 +453,7 @@ private:
       scalar[op->getResult(0)] = op.emitScalar(inner, operands, position);
     }
     SmallVector<Value> yielded;
-    for (auto [op, argument] :
-         llvm::zip_equal(stored, arguments.drop_front(read.size()))) {
+    for (auto [op, argument] : llvm::zip_equal(stored, sums)) {
       Value value = scalar[op->getResult(0)];
       if (reduces(op))
         value = combined(inner, op, argument, value);

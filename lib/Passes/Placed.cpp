@@ -60,8 +60,8 @@ static std::string argumentName(BlockArgument argument) {
       if (auto name = function.getArgAttrOfType<StringAttr>(
               argument.getArgNumber(), attribute))
         return name.getValue().str();
-  if (NameLoc named = sourceName(argument.getLoc()))
-    return named.getName().str();
+  if (std::optional<std::string> name = sourceName(argument.getLoc()))
+    return *name;
   return "arg" + std::to_string(argument.getArgNumber());
 }
 

@@ -272,16 +272,23 @@ private:
                            total.count, formatBytes(total.bytes));
   }
 
-  /// "xn[b, s@tp, d]"; "softmax[..]" for what has no name in the source, so
-  /// that the layers' alike are one row.
+  /// "xn[b, s@tp, d]", whichever call of its function made it, and
+  /// "softmax[..]" for what has no name: what is alike in many layers is one
+  /// row.
   static std::string described(Value value) {
-    Value named = value;
-    while (auto *op = named.getDefiningOp()) {
-      if (!isa<CollectiveOpInterface>(op))
-        break;
-      named = op->getOperand(cast<OpResult>(named).getResultNumber());
-    }
-    return tensorName(named) + "[" + subscripts(value.getType()) + "]";
+    Value moved = value;
+    auto *op = moved.getDefiningOp();
+    for (; op && isa<CollectiveOpInterface>(op); op = moved.getDefiningOp())
+      moved = op->getOperand(cast<OpResult>(moved).getResultNumber());
+    return nameInFunction(moved) + "[" + subscripts(value.getType()) + "]";
+  }
+
+  static std::string nameInFunction(Value value) {
+    Location loc = value.getLoc();
+    while (auto call = dyn_cast<CallSiteLoc>(loc))
+      loc = call.getCallee();
+    std::optional<std::string> name = sourceName(loc);
+    return name && !isa<BlockArgument>(value) ? *name : tensorName(value);
   }
 
   void printSaved() {

@@ -45,14 +45,12 @@ public:
   LogicalResult run(bool mark) {
     if (failed(checkArguments()))
       return failure();
-    do {
-      changed = false;
-      for (auto &[op, structure] : structures)
-        if (failed(forward(op, structure)))
-          return failure();
-      for (auto &[op, structure] : llvm::reverse(structures))
-        backward(op, structure);
-    } while (changed);
+    if (failed(settle()))
+      return failure();
+    // What no result that is placed has decided by now is ambiguous.
+    mustDecide = true;
+    if (failed(settle()))
+      return failure();
     for (auto &[op, structure] : structures)
       if (failed(settleSums(op, structure)))
         return failure();
@@ -72,6 +70,7 @@ public:
                                        mesh));
     for (const Gathered &gathered : gathers)
       gather(gathered);
+    placeReturned();
     return success();
   }
 
@@ -86,6 +85,26 @@ private:
     }
     // Operations verify what they use; an argument may have no use.
     return verifySubscripts(function, function.getArgumentTypes(), mesh);
+  }
+
+  /// Forwards and backwards until nothing changes.
+  LogicalResult settle() {
+    do {
+      changed = false;
+      for (auto &[op, structure] : structures)
+        if (failed(forward(op, structure)))
+          return failure();
+      for (auto &[op, structure] : llvm::reverse(structures))
+        backward(op, structure);
+    } while (changed);
+    return success();
+  }
+
+  /// The function's type says where its results are.
+  void placeReturned() {
+    Operation *ret = function.getFunctionBody().front().getTerminator();
+    function.setType(function.cloneTypeWith(function.getArgumentTypes(),
+                                            ret->getOperandTypes()));
   }
 
   Placement current(Value value) const {
@@ -150,7 +169,8 @@ private:
     if (!agree(proposals))
       keepByRole(op, axis, proposals);
     if (!agree(proposals))
-      return refuse(op, structure, tensor, axis, proposals);
+      return mustDecide ? refuse(op, structure, tensor, axis, proposals)
+                        : success();
     if (llvm::any_of(proposals, [&](const Proposal &proposal) {
           return proposal.operand == from;
         }))
@@ -302,6 +322,8 @@ private:
   llvm::MapVector<Value, Placement> found;
   SmallVector<Gathered> gathers;
   bool changed = false;
+  /// Whether an axis that its operands disagree about is an error by now.
+  bool mustDecide = false;
 };
 
 struct Propagate : public tpsp::impl::PropagateBase<Propagate> {

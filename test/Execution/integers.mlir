@@ -5,7 +5,7 @@
 // RUN: tpsp-run %s --mesh a=3 --grad --verify --quiet
 // RUN: sed 's/v@a, d/v, d@a/' %s > %t.columns.mlir
 // RUN: tpsp-run %t.columns.mlir --mesh a=3 --grad --verify --quiet
-// RUN: sed 's/<v@a, d>/<v, d>/; s/n@a, s/n, s@a/' %s > %t.rows.mlir
+// RUN: sed 's/<v@a, d>/<v, d>/; s/n@a, s/n, s@a/; s/<v, n, c, d, ?>/<v, n, c, d>/' %s > %t.rows.mlir
 // RUN: tpsp-run %t.rows.mlir --mesh a=3 --grad --verify --quiet
 
 tpsp.mesh @mesh <a = 3 : model>

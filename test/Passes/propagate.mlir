@@ -176,3 +176,28 @@ func.func @one_sided_sum_written(%x: !x, %w: tensor<64x32xf32, #tpsp.idx<e, d@fs
   %y = tpsp.einsum %w, %x : (tensor<64x32xf32, #tpsp.idx<e, d@fsdp>>, !x) -> tensor<8x64xf32, #tpsp.idx<b, e>>
   return
 }
+
+// -----
+
+// Without a role a result that is placed decides, also through others.
+tpsp.mesh @mesh <ax = 4>
+
+// CHECK-LABEL: @decided_by_a_later_result
+func.func @decided_by_a_later_result(%x: tensor<8x32xf32, #tpsp.idx<b@ax, d>>, %w: tensor<64x32xf32, #tpsp.idx<e@ax, d>>) -> tensor<8x64xf32, #tpsp.idx<b, e@ax>> {
+  // CHECK: einsum {{.*}} -> tensor<8x64xf32, #tpsp.idx<b, e@ax>>
+  %y = tpsp.einsum %w, %x : (tensor<64x32xf32, #tpsp.idx<e@ax, d>>, tensor<8x32xf32, #tpsp.idx<b@ax, d>>) -> tensor<8x64xf32, #tpsp.idx<b, e, ?>>
+  %z = tpsp.gelu %y : (tensor<8x64xf32, #tpsp.idx<b, e, ?>>) -> tensor<8x64xf32, #tpsp.idx<b, e@ax>>
+  return %z : tensor<8x64xf32, #tpsp.idx<b, e@ax>>
+}
+
+// -----
+
+// The function's type says where an unplaced result came to lie.
+tpsp.mesh @mesh <ax = 4>
+
+// CHECK-LABEL: @unplaced_result
+// CHECK-SAME: -> tensor<8x32xf32, #tpsp.idx<b@ax, d>>
+func.func @unplaced_result(%x: tensor<8x32xf32, #tpsp.idx<b@ax, d>>) -> tensor<8x32xf32, #tpsp.idx<b, d, ?>> {
+  %y = tpsp.gelu %x : (tensor<8x32xf32, #tpsp.idx<b@ax, d>>) -> tensor<8x32xf32, #tpsp.idx<b, d, ?>>
+  return %y : tensor<8x32xf32, #tpsp.idx<b, d, ?>>
+}

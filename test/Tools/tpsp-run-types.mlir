@@ -11,10 +11,10 @@
 
 // RUN: %S/Inputs/exits 1 tpsp-run %t/integers.mlir 2>&1 | FileCheck %s --check-prefix=INTEGERS
 // RUN: %S/Inputs/exits 1 tpsp-run %t/integers.mlir --grad 2>&1 | FileCheck %s --check-prefix=INTEGERS
-// INTEGERS: integers.mlir:2:14: error: programs compute in f32, bf16 or f64, not in 'i32'
+// INTEGERS: integers.mlir:3:8: error: 'tpsp.exp' op operand #0 has element type 'i32'; 'tpsp.exp' computes on floating-point numbers there
 
 // RUN: %S/Inputs/exits 1 tpsp-run %t/half.mlir 2>&1 | FileCheck %s --check-prefix=HALF
-// HALF: half.mlir:2:14: error: programs compute in f32, bf16 or f64, not in 'f16'
+// HALF: half.mlir:2:14: error: programs compute in f32, bf16 or f64, with positions in i32 and masks in i8, not in 'f16'
 // --dtype stores it otherwise.
 // RUN: tpsp-run %t/half.mlir --dtype f32 --grad --verify --quiet
 
@@ -22,7 +22,7 @@
 // FOREIGN: foreign.mlir:3:8: error: 'arith.negf' op has no command
 
 // RUN: %S/Inputs/exits 1 tpsp-run %t/unplaced.mlir 2>&1 | FileCheck %s --check-prefix=UNPLACED
-// UNPLACED: unplaced.mlir:2:1: error: argument #0 is not placed ('?'); inputs and parameters are placed by who writes the program
+// UNPLACED: unplaced.mlir:2:14: error: argument #0 is not placed ('?'); inputs and parameters are placed by who writes the program
 
 //--- plain.mlir
 func.func @f(%x: tensor<3xf32>) -> tensor<3xf32> {

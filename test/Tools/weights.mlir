@@ -40,7 +40,7 @@
 
 // Found before the run, not after it.
 // RUN: %S/Inputs/exits 1 tpsp-run %t/f64.mlir --quiet --save %t/f64.st 2>&1 | FileCheck %s --check-prefix=F64
-// F64: {{^}}tpsp-run: parameter 'w' is f64; files are written in f32 or bf16{{$}}
+// F64: {{^}}tpsp-run: parameter 'w' is f64; files are written in f32, bf16 or i32{{$}}
 // RUN: not ls %t/f64.st
 
 //--- other.mlir

@@ -114,9 +114,10 @@ Value RopeMatrixOp::emitScalar(OpBuilder &b, ValueRange, Position position) {
   Value angle =
       (Scalar(b, loc, asF64(b, loc, position(getPosition()))) * frequency)
           .get();
-  Type f32 = b.getF32Type();
+  bool isF64 = getResult().getType().getElementType().isF64();
   auto narrow = [&](Value value) -> Value {
-    return arith::TruncFOp::create(b, loc, f32, value);
+    return isF64 ? value
+                 : arith::TruncFOp::create(b, loc, b.getF32Type(), value);
   };
   Value cos = narrow(math::CosOp::create(b, loc, angle));
   Value sin = narrow(math::SinOp::create(b, loc, angle));

@@ -99,7 +99,14 @@ tpsp::compileModel(MLIRContext &context, StringRef path,
   llvm::Expected<OwningOpRef<ModuleOp>> parsed = parse(context, path);
   if (!parsed)
     return parsed.takeError();
-  ModuleOp module = **parsed;
+  return compileModule(std::move(*parsed), path, options, progress);
+}
+
+llvm::Expected<CompiledModel>
+tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
+                    const CompileOptions &options,
+                    const CompileProgress &progress) {
+  ModuleOp module = *owned;
   llvm::Expected<func::FuncOp> function =
       selectFunction(module, options.function);
   if (!function)
@@ -108,7 +115,7 @@ tpsp::compileModel(MLIRContext &context, StringRef path,
 
   auto run = [&](StringRef phase, auto build) -> llvm::Error {
     progress(phase);
-    PassManager pm(&context);
+    PassManager pm(module.getContext());
     build(pm);
     if (succeeded(pm.run(module)))
       return llvm::Error::success();
@@ -161,6 +168,6 @@ tpsp::compileModel(MLIRContext &context, StringRef path,
           run("planning", [](PassManager &pm) { buildPlanPipeline(pm); }))
     return e;
   result.manifest = manifestOf(module, program);
-  result.plan = std::move(*parsed);
+  result.plan = std::move(owned);
   return result;
 }

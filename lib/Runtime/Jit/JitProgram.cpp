@@ -32,16 +32,17 @@ runtimeSymbols(llvm::orc::MangleAndInterner mangle) {
   return symbols;
 }
 
-static llvm::Expected<std::unique_ptr<llvm::TargetMachine>> hostMachine() {
+static llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+hostMachine(llvm::CodeGenOptLevel level) {
   auto builder = llvm::orc::JITTargetMachineBuilder::detectHost();
   if (!builder)
     return builder.takeError();
-  builder->setCodeGenOptLevel(llvm::CodeGenOptLevel::Aggressive);
+  builder->setCodeGenOptLevel(level);
   return builder->createTargetMachine();
 }
 
-llvm::Expected<JitProgram> JitProgram::create(ModuleOp plan,
-                                              StringRef program) {
+llvm::Expected<JitProgram> JitProgram::create(ModuleOp plan, StringRef program,
+                                              JitEffort effort) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   MLIRContext *context = plan.getContext();
@@ -53,15 +54,18 @@ llvm::Expected<JitProgram> JitProgram::create(ModuleOp plan,
   if (failed(pm.run(plan)))
     return llvm::createStringError("the plan does not lower to machine code");
 
-  auto machine = hostMachine();
+  bool full = effort == JitEffort::Full;
+  auto level =
+      full ? llvm::CodeGenOptLevel::Aggressive : llvm::CodeGenOptLevel::None;
+  auto machine = hostMachine(level);
   if (!machine)
     return machine.takeError();
   // Named, because the options only refer to it.
-  auto optimize = makeOptimizingTransformer(/*optLevel=*/3, /*sizeLevel=*/0,
-                                            machine->get());
+  auto optimize = makeOptimizingTransformer(/*optLevel=*/full ? 3 : 0,
+                                            /*sizeLevel=*/0, machine->get());
   ExecutionEngineOptions options;
   options.transformer = optimize;
-  options.jitCodeGenOptLevel = llvm::CodeGenOptLevel::Aggressive;
+  options.jitCodeGenOptLevel = level;
   options.enableGDBNotificationListener = false;
   options.enablePerfNotificationListener = false;
   auto engine = ExecutionEngine::create(plan, options, std::move(*machine));

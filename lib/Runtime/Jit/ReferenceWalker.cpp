@@ -177,15 +177,13 @@ static Tensor evaluate(RopeOp op, Evaluation &e) {
 }
 
 static Tensor evaluate(AttentionOp op, Evaluation &e) {
-  if (op.getDropout()) {
-    e.error = "with dropout is evaluated by its parts (tpsp-decompose-early)";
-    return {};
-  }
+  reference::Dropout dropout;
+  if (op.getDropout())
+    dropout = {op.getDropout()->convertToDouble(), int64_t(op.getSeed())};
   return reference::attention(
       e.operand(0), e.operand(1), e.operand(2), op.getQuery().str(),
       op.getKey().str(), op.getFeature().str(), op.getScale().convertToDouble(),
-      op.getCausal(), e.indices, &e.error,
-      {op.getDropout().convertToDouble(), int64_t(op.getSeed())});
+      op.getCausal(), e.indices, &e.error, dropout);
 }
 
 static Tensor evaluate(OneHotEinsumOp op, Evaluation &e) {

@@ -10,11 +10,11 @@
 // RUN: tpsp-run %s --function one --mesh dp=2,tp=4 --dtype bf16 --grad --verify --quiet
 
 // BOTH: phase kind axes
-// BOTH-NEXT: forward all_reduce dp,tp 6 B q
+// BOTH-NEXT: forward all_reduce dp,tp 6 B z
 // BOTH-EMPTY:
 // BOTH: all within tolerance
 // ONE: phase kind axes
-// ONE-NEXT: forward all_reduce dp 4 B p
+// ONE-NEXT: forward all_reduce dp 4 B o
 // ONE-EMPTY:
 // ONE: all within tolerance
 

@@ -24,7 +24,7 @@
 // OWN-EMPTY:
 // OWN: all within tolerance
 // SLICED: phase kind axes
-// SLICED-NEXT: forward all_reduce dp 288 B p
+// SLICED-NEXT: forward all_reduce dp 288 B y
 // SLICED-NEXT: backward all_gather tp v 864 B g[p]
 // SLICED-EMPTY:
 // SLICED: all within tolerance

@@ -13,8 +13,8 @@
 // RUN: not tpsp-run %s --function kept 2>&1 | FileCheck %s --check-prefix=KEPT
 
 // ONE: phase kind axes
-// ONE-NEXT: forward all_reduce tp 1.1 KiB q
-// ONE-NEXT: backward all_reduce tp 1.1 KiB p
+// ONE-NEXT: forward all_reduce tp 1.1 KiB z
+// ONE-NEXT: backward all_reduce tp 1.1 KiB g[x]
 // ONE-EMPTY:
 // ONE: all within tolerance
 // TWO: phase kind axes

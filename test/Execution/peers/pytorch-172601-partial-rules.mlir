@@ -11,7 +11,7 @@
 // RUN: tpsp-run %s --mesh tp=8 --dtype bf16 --grad --verify --quiet
 
 // CHECK: phase kind axes
-// CHECK-NEXT: forward all_reduce tp 360 B b
+// CHECK-NEXT: forward all_reduce tp 360 B z
 // CHECK-NEXT: backward all_reduce tp 936 B g[x], g[m]
 // CHECK-EMPTY:
 // CHECK: all within tolerance

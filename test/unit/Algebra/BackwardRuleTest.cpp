@@ -73,6 +73,10 @@ struct Case {
   std::vector<const char *> operands;
   const char *result;
   std::vector<Gradient> gradients;
+
+  friend std::ostream &operator<<(std::ostream &out, const Case &example) {
+    return out << example.name;
+  }
 };
 
 constexpr Linearity product = Linearity::Multi, sum = Linearity::Joint;

@@ -305,6 +305,32 @@ TEST(ComputePlacementTest, IsTheBestOfAllForEveryEinsumOfFourIndices) {
   totals.report();
 }
 
+TEST(ComputePlacementTest, IsTheBestOfAllOrdersOfThreeAxesOnOneIndex) {
+  IndexStructure structure = structureOf({{Role::Batch, 8}}, elementBytes);
+  Mesh mesh({{"a", 2, AxisRole::None},
+             {"b", 1, AxisRole::None},
+             {"c", 2, AxisRole::None}});
+  PlacementOracle oracle({{8}, {{0}, {0}}, {0}}, elementBytes, {2, 1, 2});
+  std::vector<Layout> layouts = allLayouts(1, 3, /*withPending=*/false);
+  for (const Layout &first : layouts)
+    for (const Layout &second : layouts)
+      for (const Layout &result : layouts) {
+        SCOPED_TRACE(oracle::toString(first) + " , " +
+                     oracle::toString(second) + " -> " +
+                     oracle::toString(result));
+        std::vector<Placement> placements = {oracle::placementOf(first),
+                                             oracle::placementOf(second)};
+        std::optional<Placement> wants = oracle::placementOf(result);
+        auto choice =
+            chooseComputePlacement({structure, placements, wants, mesh});
+        auto best = oracle.best({first, second}, result);
+        ASSERT_TRUE(choice && best);
+        OperationPrice mine{choice->cost.collectives, choice->cost.work,
+                            choice->cost.bytes};
+        EXPECT_FALSE(*best < mine);
+      }
+}
+
 //===----------------------------------------------------------------------===//
 // What the einsums above do not show
 //===----------------------------------------------------------------------===//
@@ -384,6 +410,15 @@ TEST_F(OneAxis, AProductOfTwoPartialsIsCompletedFirst) {
   choice = choose(alike(2, Linearity::Multi), {partial(), on(std::nullopt)});
   ASSERT_TRUE(choice);
   EXPECT_EQ(choice->results[0], partial());
+}
+
+TEST_F(OneAxis, ASumPassesBesideAMaximumThatIsCompleted) {
+  auto choice =
+      choose(alike(2, Linearity::Multi), {partial(), partial(Reduction::Max)});
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(choice->results[0], partial());
+  EXPECT_EQ(choice->operands[1], on(std::nullopt));
+  EXPECT_EQ(choice->cost.collectives, 1u);
 }
 
 TEST_F(OneAxis, APartialMaximumDoesNotPassThroughASum) {

@@ -16,11 +16,21 @@ static bool carries(const std::vector<unsigned> &tensor, unsigned index) {
   return std::find(tensor.begin(), tensor.end(), index) != tensor.end();
 }
 
-PlacementOracle::PlacementOracle(Einsum of, int64_t elementBytes, Sizes over)
-    : einsum(std::move(of)), sizes(std::move(over)),
-      resultOracle(einsum.shapeOf(einsum.result), elementBytes, sizes) {
-  for (const std::vector<unsigned> &operand : einsum.operands)
-    operandOracles.emplace_back(einsum.shapeOf(operand), elementBytes, sizes);
+PlacementOracle::PlacementOracle(Einsum of, int64_t elementBytes, Sizes over,
+                                 Traits with)
+    : einsum(std::move(of)), sizes(std::move(over)), traits(std::move(with)),
+      resultOracle(resultShape(), elementBytes, sizes) {
+  for (unsigned i = 0; i < einsum.operands.size(); ++i)
+    operandOracles.emplace_back(operandShape(i), elementBytes, sizes);
+}
+
+Shape PlacementOracle::operandShape(unsigned operand) const {
+  return traits.operandShapes.empty() ? einsum.shapeOf(einsum.operands[operand])
+                                      : traits.operandShapes[operand];
+}
+
+Shape PlacementOracle::resultShape() const {
+  return traits.resultShape.value_or(einsum.shapeOf(einsum.result));
 }
 
 bool PlacementOracle::allows(const std::vector<Layout> &operands,
@@ -28,6 +38,8 @@ bool PlacementOracle::allows(const std::vector<Layout> &operands,
                              int drive) const {
   if (drive == nothing)
     return true;
+  if (drive >= 0 && !traits.whole.empty() && traits.whole[drive])
+    return false;
   auto onIndex = [&](const std::vector<unsigned> &tensor,
                      const Layout &layout) {
     for (size_t dim = 0; dim < tensor.size(); ++dim)
@@ -41,11 +53,21 @@ bool PlacementOracle::allows(const std::vector<Layout> &operands,
   bool carried = wanted && onIndex(einsum.result, *wanted);
   for (size_t i = 0; i < operands.size(); ++i) {
     carried |= onIndex(einsum.operands[i], operands[i]);
-    for (unsigned other : operands[i].pending)
-      summands += other == axis;
+    if (traits.operandIsMaximum.empty() || !traits.operandIsMaximum[i])
+      for (unsigned other : operands[i].pending)
+        summands += other == axis;
   }
-  // Products of two sums are not the sum of products.
-  return drive == pending ? summands == 1 : carried;
+  if (drive != pending)
+    return carried;
+  switch (traits.waits) {
+  case Waits::Never:
+    return false;
+  case Waits::IfAllAlike:
+    return summands > 0 && summands == operands.size();
+  case Waits::IfExactlyOne: // products of two sums are not the sum of products
+    return summands == 1;
+  }
+  return false;
 }
 
 std::vector<std::vector<unsigned>>
@@ -66,8 +88,10 @@ Layout PlacementOracle::operandUnder(const Drives &drives,
   std::vector<std::vector<unsigned>> axes = axesOfIndices(drives, order);
   for (unsigned index : einsum.operands[operand])
     needs.dims.push_back(axes[index]);
+  bool isMaximum =
+      !traits.operandIsMaximum.empty() && traits.operandIsMaximum[operand];
   for (unsigned axis : has.pending)
-    if (drives[axis] == pending)
+    if (drives[axis] == pending && !isMaximum)
       needs.pending.push_back(axis);
   return needs;
 }
@@ -106,13 +130,15 @@ std::optional<OperationPrice> PlacementOracle::price(
   };
   for (unsigned i = 0; i < operands.size(); ++i) {
     Layout needs = operandUnder(drives, order, i, operands[i]);
-    if (!divides(needs, einsum.shapeOf(einsum.operands[i]), sizes) ||
+    if (!divides(needs, operandShape(i), sizes) ||
         !move(operandOracles[i], operands[i], needs))
       return std::nullopt;
     total.earlySums += operands[i].pending.size() - needs.pending.size();
   }
   Layout comesOut = resultUnder(drives, order);
-  if (!divides(comesOut, einsum.shapeOf(einsum.result), sizes) ||
+  bool otherKind = wanted && !wanted->pending.empty() &&
+                   traits.resultIsMaximum != traits.wantedIsMaximum;
+  if (otherKind || !divides(comesOut, resultShape(), sizes) ||
       (wanted && !move(resultOracle, comesOut, *wanted)))
     return std::nullopt;
   return total;

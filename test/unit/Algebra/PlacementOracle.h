@@ -1,5 +1,5 @@
-/// The best compute placement of a two-operand einsum by brute force: every
-/// index that an axis may drive, every order of the axes on an index, priced by
+/// The best compute placement of an operation by brute force: every index that
+/// an axis may drive, every order of the axes on an index, priced by
 /// TransitionOracle. Shares no code with lib/Algebra.
 #ifndef TPSP_TEST_UNIT_ALGEBRA_PLACEMENTORACLE_H
 #define TPSP_TEST_UNIT_ALGEBRA_PLACEMENTORACLE_H
@@ -17,6 +17,24 @@ struct Einsum {
   Shape shapeOf(const std::vector<unsigned> &tensor) const;
 };
 
+/// How a sum may wait until after an operation.
+enum class Waits { Never, IfAllAlike, IfExactlyOne };
+
+/// What other operations have beside an einsum's indices.
+struct Traits {
+  Waits waits = Waits::IfExactlyOne;
+  /// Per index, whether no axis may drive it; empty: none.
+  std::vector<bool> whole;
+  /// Per operand, whether what is pending is a maximum; empty: none.
+  std::vector<bool> operandIsMaximum;
+  /// Whether what the result lacks is maximised, and what is wanted so.
+  bool resultIsMaximum = false, wantedIsMaximum = false;
+  /// Where a tensor's extents are not its indices' (merged dimensions);
+  /// empty: they are.
+  std::vector<Shape> operandShapes;
+  std::optional<Shape> resultShape;
+};
+
 struct OperationPrice {
   unsigned collectives = 0;
   double work = 0;
@@ -32,7 +50,8 @@ struct OperationPrice {
 
 class PlacementOracle {
 public:
-  PlacementOracle(Einsum einsum, int64_t elementBytes, Sizes sizes);
+  PlacementOracle(Einsum einsum, int64_t elementBytes, Sizes sizes,
+                  Traits traits = Traits());
 
   /// The cheapest of all choices in which every tensor moves directly; nullopt
   /// if there is none.
@@ -62,8 +81,12 @@ private:
                                       const Drives &drives,
                                       const std::vector<unsigned> &order) const;
 
+  Shape operandShape(unsigned operand) const;
+  Shape resultShape() const;
+
   Einsum einsum;
   Sizes sizes;
+  Traits traits;
   std::vector<TransitionOracle> operandOracles;
   TransitionOracle resultOracle;
 };

@@ -61,15 +61,27 @@ llvm::Expected<CompiledModel> compileModel(mlir::MLIRContext &context,
                                            const CompileOptions &options,
                                            const CompileProgress &progress);
 
+/// The same for a module that has been parsed; messages call it `path`.
+llvm::Expected<CompiledModel>
+compileModule(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef path,
+              const CompileOptions &options, const CompileProgress &progress);
+
 /// The manifest of the program called `name`.
 rt::Manifest manifestOf(mlir::ModuleOp plan, llvm::StringRef name);
+
+/// How much time to spend on machine code.
+enum class JitEffort {
+  Full,  ///< for speed
+  Little ///< to have it soon: many small programs run once each
+};
 
 /// Machine code of a plan, in this process.
 class JitProgram {
 public:
   /// Lowers (and consumes the body of) `plan` and compiles it for this machine.
   static llvm::Expected<JitProgram> create(mlir::ModuleOp plan,
-                                           llvm::StringRef program);
+                                           llvm::StringRef program,
+                                           JitEffort effort = JitEffort::Full);
   JitProgram(JitProgram &&);
   ~JitProgram();
 

@@ -1,0 +1,14 @@
+// Summands that are partial alike are added first, over their own indices: here
+// those that the last operand alone has come later.
+// REQUIRES: tpsp-run
+// RUN: tpsp-run %s --verify --quiet
+// RUN: tpsp-run %s --grad --verify --quiet
+
+tpsp.mesh @mesh <tp = 2>
+
+!p = tensor<4xf32, #tpsp.idx<a | sum@tp>>
+!y = tensor<4x6xf32, #tpsp.idx<a, b>>
+func.func @f(%p: !p, %q: !p, %y: !y) -> !y {
+  %z = tpsp.add %p, %y, %q : (!p, !y, !p) -> !y
+  return %z : !y
+}

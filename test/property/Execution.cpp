@@ -1,0 +1,132 @@
+#include "Execution.h"
+
+#include "tpsp/Runtime/BuiltinBackends.h"
+#include "tpsp/Runtime/World.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace tpsp;
+using namespace tpsp::property;
+using rt::Manifest;
+using rt::ManifestTensor;
+using rt::Rank;
+using rt::Status;
+
+/// SplitMix64's output function (Steele, Lea, Flood, OOPSLA 2014).
+static uint64_t mix(uint64_t x) {
+  x += 0x9e3779b97f4a7c15ull;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+std::vector<double> tpsp::property::randomArgument(uint64_t seed,
+                                                   int64_t number,
+                                                   int64_t elements) {
+  uint64_t key = mix(seed ^ mix(uint64_t(number) + 1));
+  std::vector<double> values(elements);
+  for (int64_t i = 0; i < elements; ++i) {
+    uint64_t bits = mix(key + uint64_t(i));
+    double magnitude = 0.05 + 1.45 * (double(bits >> 12) * 0x1p-52);
+    values[i] = static_cast<float>(bits & 1 ? magnitude : -magnitude);
+  }
+  return values;
+}
+
+/// What one rank holds of an element of a partial tensor. Of a sum, every rank
+/// along the pending axes has a different part; of a maximum, one has it and
+/// the others less.
+static double summand(double value, int64_t position, int64_t group, bool isMax,
+                      int64_t element) {
+  if (isMax)
+    return element % group == position ? value : value - 1 - double(position);
+  if (position > 0)
+    return 0.25 * double(position) * value + double(position);
+  double others = 0;
+  for (int64_t i = 1; i < group; ++i)
+    others += 0.25 * double(i) * value + double(i);
+  return value - others;
+}
+
+static void store(void *memory, int64_t dtype, int64_t i, double value) {
+  if (dtype == TPSP_RT_F64)
+    static_cast<double *>(memory)[i] = value;
+  else
+    static_cast<float *>(memory)[i] = static_cast<float>(value);
+}
+
+static void fillArgument(Rank &rank, const Manifest &manifest,
+                         const ManifestTensor &tensor, uint64_t seed) {
+  int64_t elements = 1, position = 0, group = 1;
+  for (int64_t extent : tensor.shape)
+    elements *= extent;
+  for (int64_t axis : tensor.pending) {
+    position = position * manifest.mesh[axis].size + rank.coordinate(axis);
+    group *= manifest.mesh[axis].size;
+  }
+  std::vector<double> whole = randomArgument(seed, tensor.number, elements);
+  void *memory = rank.hostAddress(tensor.offset);
+  rt::Shard(tensor, manifest.mesh, rank.coordinates())
+      .forEachRun([&](int64_t global, int64_t local, int64_t n) {
+        for (int64_t i = 0; i < n; ++i)
+          store(memory, tensor.dtype, local + i,
+                summand(whole[global + i], position, group, tensor.pendingMax,
+                        global + i));
+      });
+}
+
+/// Everything is a NaN but the arguments.
+static Status fill(Rank &rank, const Manifest &manifest, uint64_t seed) {
+  if (manifest.arenaBytes == 0)
+    return {};
+  std::memset(rank.hostAddress(0), 0xff, manifest.arenaBytes);
+  for (const ManifestTensor &tensor : manifest.tensors)
+    if (tensor.isArgument())
+      fillArgument(rank, manifest, tensor, seed);
+  return {};
+}
+
+static llvm::Error errorOf(const Status &status) {
+  return llvm::createStringError(status.message());
+}
+
+llvm::Expected<std::vector<rt::TensorError>> tpsp::property::runAndCompare(
+    const CompiledModel &model, JitEffort effort, uint64_t seed,
+    const std::vector<std::vector<double>> &expected) {
+  const Manifest &manifest = model.manifest;
+  auto program = JitProgram::create(*model.plan, manifest.program, effort);
+  if (!program)
+    return program.takeError();
+  rt::registerBuiltinBackends();
+  rt::WorldConfig config;
+  config.mesh = manifest.mesh;
+  config.arenaBytes = manifest.arenaBytes;
+  config.threadsPerRank = 1;
+  std::unique_ptr<rt::World> world;
+  if (Status s = rt::World::create(config, world); !s.ok())
+    return errorOf(s);
+  if (Status s =
+          world->run([&](Rank &rank) { return fill(rank, manifest, seed); });
+      !s.ok())
+    return errorOf(s);
+  for (int step = 0; step < 2; ++step)
+    if (Status s = world->run([&](Rank &rank) {
+          return rank.result(program->step(rank.handle()));
+        });
+        !s.ok())
+      return errorOf(s);
+  std::vector<rt::TensorError> errors;
+  for (const ManifestTensor &tensor : manifest.tensors) {
+    if (tensor.isArgument())
+      continue;
+    rt::TensorError error;
+    if (Status s = rt::compareTensor(*world, manifest, tensor,
+                                     expected[tensor.number], error);
+        !s.ok())
+      return errorOf(s);
+    errors.push_back(error);
+  }
+  rt::rescaleZeros(errors);
+  return errors;
+}

@@ -1,0 +1,314 @@
+#include "Generator.h"
+
+#include <algorithm>
+#include <map>
+
+using namespace tpsp::property;
+
+//===----------------------------------------------------------------------===//
+// Meshes
+//===----------------------------------------------------------------------===//
+
+static std::vector<Axis> randomMesh(Random &random) {
+  static constexpr unsigned counts[] = {0, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3};
+  static constexpr int64_t sizes[] = {1, 2, 2, 2, 2, 2, 3, 4, 4, 8};
+  static const char *const roles[] = {"", "data", "model"};
+  std::vector<std::string> names = {"dp", "tp", "cp", "x", "local_axis"};
+  random.shuffle(names);
+  std::vector<Axis> mesh;
+  int64_t ranks = 1;
+  for (unsigned n = random.of(counts); mesh.size() < n;) {
+    int64_t size = random.of(sizes);
+    if (ranks * size > 8)
+      size = ranks * 2 > 8 ? 1 : 2;
+    ranks *= size;
+    mesh.push_back({names[mesh.size()], size, random.of(roles)});
+  }
+  return mesh;
+}
+
+//===----------------------------------------------------------------------===//
+// Placements
+//===----------------------------------------------------------------------===//
+
+static int64_t rankCount(const Program &program, const Dim &dim) {
+  int64_t ranks = 1;
+  for (const std::string &axis : dim.axes)
+    ranks *= program.sizeOf(axis);
+  return ranks;
+}
+
+void tpsp::property::placeAtRandom(Random &random, const Program &program,
+                                   Tensor &tensor, double probability) {
+  std::vector<Axis> mesh = program.mesh;
+  random.shuffle(mesh);
+  for (const Axis &axis : mesh) {
+    if (!random.chance(probability) || tensor.dims.empty())
+      continue;
+    Dim &dim = random.of(tensor.dims);
+    if (dim.extent % (rankCount(program, dim) * axis.size) == 0)
+      dim.axes.push_back(axis.name);
+  }
+}
+
+static bool isUsedLinearly(const Program &program, ValueId value) {
+  bool used = false;
+  for (const Operation &op : program.operations) {
+    if (!std::count(op.operands.begin(), op.operands.end(), value))
+      continue;
+    used = true;
+    if (op.linear == Linear::No)
+      return false;
+  }
+  return used;
+}
+
+/// Makes an argument a sum over an axis that it does not use, if it may be.
+static void makePartial(Random &random, Program &program, ValueId value) {
+  Tensor &tensor = program.values[value];
+  if (program.mesh.empty() || !isUsedLinearly(program, value))
+    return;
+  const Axis &axis = random.of(program.mesh);
+  if (tensor.uses(axis.name))
+    return;
+  tensor.pending.push_back(axis.name);
+  if (random.chance(0.25))
+    tensor.reduction = "max";
+}
+
+/// Whether an operation has values inside, which nobody can place by hand.
+static bool hasHiddenValues(const Program &program) {
+  for (const Operation &op : program.operations)
+    if (op.mnemonic == "attention")
+      return true;
+  return false;
+}
+
+/// Everything where it happens to be. Whatever an operation needs can be
+/// gathered, so this is legal.
+static void placeEverything(Random &random, Program &program) {
+  for (Tensor &tensor : program.values)
+    placeAtRandom(random, program, tensor, 0.6);
+  for (const Argument &argument : program.arguments)
+    if (random.chance(0.15))
+      makePartial(random, program, argument.value);
+  program.kind = "placed by hand";
+  program.expectation =
+      hasHiddenValues(program) ? Expectation::Unknown : Expectation::Legal;
+}
+
+/// Every axis belongs to one index name, on whichever tensors carry it, so that
+/// operands never disagree. Intermediate values are left to the compiler.
+static void placeByName(Random &random, Program &program,
+                        const std::vector<std::string> &renamed) {
+  std::map<std::string, std::vector<std::string>> axesOf;
+  std::map<std::string, int64_t> ranks;
+  for (const Axis &axis : program.mesh) {
+    Tensor &tensor = program.values[random.of(program.arguments).value];
+    if (tensor.dims.empty())
+      continue;
+    const Dim &dim = random.of(tensor.dims);
+    // Under a new name it would be on another index than it is elsewhere.
+    if (std::count(renamed.begin(), renamed.end(), dim.name))
+      continue;
+    int64_t &count = ranks.try_emplace(dim.name, 1).first->second;
+    if (dim.extent % (count * axis.size) != 0)
+      continue;
+    count *= axis.size;
+    axesOf[dim.name].push_back(axis.name);
+  }
+  for (ValueId value = 0; value < program.values.size(); ++value) {
+    Tensor &tensor = program.values[value];
+    bool isResult =
+        std::count(program.results.begin(), program.results.end(), value) != 0;
+    if (!program.argument(value) && !(isResult && random.chance(0.5))) {
+      tensor.unplaced = true;
+      continue;
+    }
+    for (Dim &dim : tensor.dims)
+      for (const std::string &axis : axesOf[dim.name])
+        if (random.chance(0.8))
+          dim.axes.push_back(axis);
+  }
+  program.kind = "one index for each axis";
+  program.expectation = Expectation::Legal;
+}
+
+/// Whether a value is a parameter under whatever view.
+static bool isParameter(const Program &program, ValueId value) {
+  static const char *const views[] = {"rename", "split", "merge", "reshard"};
+  while (const Operation *op = program.definition(value)) {
+    if (std::find(std::begin(views), std::end(views), op->mnemonic) ==
+        std::end(views))
+      return false;
+    value = op->operands.front();
+  }
+  return program.argument(value)->isParameter;
+}
+
+/// Whether at every operation a role tells which operand's axes stay: one
+/// parameter and one activation. What a norm is over is whole, so its
+/// parameters have no say.
+static bool rolesDecide(const Program &program) {
+  for (const Operation &op : program.operations) {
+    std::vector<ValueId> distinct = op.operands;
+    std::sort(distinct.begin(), distinct.end());
+    distinct.erase(std::unique(distinct.begin(), distinct.end()),
+                   distinct.end());
+    unsigned parameters = 0;
+    for (ValueId value : distinct)
+      parameters += isParameter(program, value);
+    bool isNorm = op.mnemonic == "rms_norm" || op.mnemonic == "layer_norm";
+    if (distinct.size() > 1 && !isNorm &&
+        !(distinct.size() == 2 && parameters == 1))
+      return false;
+  }
+  return true;
+}
+
+/// Arguments anywhere; roles decide what follows.
+static void placeByRole(Random &random, Program &program) {
+  for (Axis &axis : program.mesh)
+    axis.role = random.chance(0.5) ? "data" : "model";
+  for (ValueId value = 0; value < program.values.size(); ++value) {
+    Tensor &tensor = program.values[value];
+    bool isResult =
+        std::count(program.results.begin(), program.results.end(), value) != 0;
+    if (program.argument(value) || (isResult && random.chance(0.3)))
+      placeAtRandom(random, program, tensor, 0.5);
+    else
+      tensor.unplaced = true;
+  }
+  program.kind = "axis roles decide";
+  program.expectation =
+      rolesDecide(program) ? Expectation::Legal : Expectation::Unknown;
+}
+
+/// Anything: some placed, some not, some partial, roles or none.
+static void placeWildly(Random &random, Program &program) {
+  for (ValueId value = 0; value < program.values.size(); ++value) {
+    Tensor &tensor = program.values[value];
+    bool placed = program.argument(value) || random.chance(0.35);
+    tensor.unplaced = !placed;
+    if (!placed)
+      continue;
+    placeAtRandom(random, program, tensor, 0.5);
+    if (program.mesh.empty() || !random.chance(0.05))
+      continue;
+    const Axis &axis = random.of(program.mesh);
+    if (!tensor.uses(axis.name))
+      tensor.pending.push_back(axis.name);
+  }
+  program.kind = "anything";
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+static void addOperation(ProgramBuilder &builder) {
+  const std::vector<OperationRule> &rules = operationRules();
+  unsigned total = 0;
+  for (const OperationRule &rule : rules)
+    total += rule.weight;
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    unsigned at = builder.random.below(total);
+    const OperationRule *rule = rules.data();
+    for (; at >= rule->weight; ++rule)
+      at -= rule->weight;
+    if (builder.onlyArguments && rule->mixesActivations)
+      continue;
+    size_t before = builder.program.operations.size();
+    if (!rule->apply(builder))
+      continue;
+    for (size_t i = before; i < builder.program.operations.size(); ++i) {
+      Operation &op = builder.program.operations[i];
+      if (op.mnemonic == rule->mnemonic)
+        op.linear = rule->linear;
+    }
+    return;
+  }
+}
+
+/// The last value, and others: often what nothing uses, now and then an
+/// argument or the same one again.
+static void chooseResults(Random &random, Program &program) {
+  program.results.push_back(program.operations.back().result);
+  for (const Operation &op : program.operations) {
+    bool used = false;
+    for (const Operation &user : program.operations)
+      used |= std::count(user.operands.begin(), user.operands.end(),
+                         op.result) != 0;
+    if (op.result != program.results.front() &&
+        random.chance(used ? 0.08 : 0.7))
+      program.results.push_back(op.result);
+  }
+  if (random.chance(0.05))
+    program.results.push_back(random.of(program.arguments).value);
+  if (random.chance(0.03))
+    program.results.push_back(program.results.front());
+  random.shuffle(program.results);
+}
+
+static void writeProgram(Random &random, ProgramBuilder &builder,
+                         unsigned operations) {
+  Program &program = builder.program;
+  for (unsigned n = 1 + random.below(2); n > 0; --n)
+    builder.argument(builder.someIndices(2 + random.below(3)),
+                     /*isParameter=*/false);
+  if (builder.onlyArguments) // from here on there is an activation
+    builder.add("scale", {0}, builder.tensor(0).dims, builder.range(0),
+                "{factor = 1.25 : f64}");
+  while (program.operations.size() < operations)
+    addOperation(builder);
+  for (Operation &op : program.operations)
+    if (op.mnemonic == "scale")
+      op.linear = Linear::Jointly;
+  chooseResults(random, program);
+}
+
+Program tpsp::property::generate(uint64_t seed) {
+  Random random(seed);
+  enum { ByHand, ByName, ByRole, Wild, Mistaken };
+  static constexpr int kinds[] = {
+      ByHand, ByHand, ByHand, ByHand, ByHand,   ByName,   ByName,
+      ByName, ByName, ByRole, ByRole, ByRole,   Wild,     Wild,
+      Wild,   Wild,   Wild,   Wild,   Mistaken, Mistaken, Mistaken};
+  int kind = random.of(kinds);
+  Program program;
+  program.mesh = randomMesh(random);
+  program.grad = random.chance(0.85);
+  program.element = random.chance(0.75) ? "f64" : "f32";
+  ProgramBuilder builder(random, program);
+  builder.onlyArguments = kind == ByRole;
+  writeProgram(random, builder, 1 + random.below(7));
+  if (kind == ByName)
+    placeByName(random, program, builder.renamed);
+  else if (kind == ByRole)
+    placeByRole(random, program);
+  else if (kind == Wild)
+    placeWildly(random, program);
+  else
+    placeEverything(random, program);
+  if (kind == Mistaken)
+    makeMistake(random, program);
+  return program;
+}
+
+Program tpsp::property::generateLegal(uint64_t seed, unsigned operations) {
+  Random random(seed);
+  Program program;
+  program.mesh = randomMesh(random);
+  program.grad = random.chance(0.7);
+  ProgramBuilder builder(random, program);
+  bool byRole = random.chance(0.4);
+  builder.onlyArguments = byRole;
+  writeProgram(random, builder, 1 + random.below(operations));
+  if (byRole)
+    placeByRole(random, program);
+  else if (random.chance(0.4))
+    placeByName(random, program, builder.renamed);
+  else
+    placeEverything(random, program);
+  return program;
+}

@@ -1,0 +1,300 @@
+// What can be wrong with a program, one entry each.
+#include "Generator.h"
+
+#include <algorithm>
+
+using namespace tpsp::property;
+
+namespace {
+
+struct Mistake {
+  const char *name;
+  /// Makes it, or returns false where it cannot be made.
+  bool (*make)(Random &random, Program &program);
+  /// What the message says; one of several.
+  std::vector<std::string> messages;
+};
+
+} // namespace
+
+static bool isUsed(const Program &program, ValueId value) {
+  for (const Operation &op : program.operations)
+    if (std::count(op.operands.begin(), op.operands.end(), value))
+      return true;
+  return false;
+}
+
+/// An argument that some operation uses and for which `fits` holds.
+template <typename Fits>
+static Tensor *usedArgument(Random &random, Program &program, Fits fits) {
+  std::vector<ValueId> fitting;
+  for (const Argument &argument : program.arguments)
+    if (isUsed(program, argument.value) && fits(program.values[argument.value]))
+      fitting.push_back(argument.value);
+  return fitting.empty() ? nullptr : &program.values[random.of(fitting)];
+}
+
+static void clearPlacement(Tensor &tensor) {
+  tensor.pending.clear();
+  for (Dim &dim : tensor.dims)
+    dim.axes.clear();
+}
+
+static bool isUneven(const Program &program, const Tensor &tensor) {
+  for (const Dim &dim : tensor.dims)
+    for (const Axis &axis : program.mesh)
+      if (dim.extent % axis.size != 0)
+        return true;
+  return false;
+}
+
+static bool shardUnevenly(Random &random, Program &program) {
+  for (Tensor &tensor : program.values) {
+    if (!isUneven(program, tensor) || random.chance(0.3))
+      continue;
+    clearPlacement(tensor);
+    for (Dim &dim : tensor.dims)
+      for (const Axis &axis : program.mesh)
+        if (dim.extent % axis.size != 0) {
+          dim.axes = {axis.name};
+          return true;
+        }
+  }
+  return false;
+}
+
+static bool useAxisTwice(Random &random, Program &program) {
+  Tensor *tensor = usedArgument(random, program, [](const Tensor &tensor) {
+    return tensor.dims.size() >= 2;
+  });
+  if (!tensor || program.mesh.empty())
+    return false;
+  clearPlacement(*tensor);
+  const std::string &axis = random.of(program.mesh).name;
+  tensor->dims[0].axes = {axis};
+  if (random.chance(0.5))
+    tensor->dims[1].axes = {axis};
+  else
+    tensor->pending = {axis};
+  return true;
+}
+
+static bool useUnknownAxis(Random &random, Program &program) {
+  Tensor &tensor = random.of(program.values);
+  if (tensor.dims.empty())
+    return false;
+  random.of(tensor.dims).axes.push_back("unknown");
+  return true;
+}
+
+static bool leaveArgumentUnplaced(Random &random, Program &program) {
+  Tensor &tensor = program.values[random.of(program.arguments).value];
+  clearPlacement(tensor);
+  tensor.unplaced = true;
+  return true;
+}
+
+static bool passSumToNonlinear(Random &random, Program &program) {
+  for (const Operation &op : program.operations) {
+    Tensor &tensor = program.values[op.operands.front()];
+    if (op.linear != Linear::No || program.mesh.empty() ||
+        !program.argument(op.operands.front()))
+      continue;
+    clearPlacement(tensor);
+    tensor.pending = {random.of(program.mesh).name};
+    return true;
+  }
+  return false;
+}
+
+/// A whole tensor cannot become a summand.
+static bool wantSummand(Random &random, Program &program) {
+  for (const Operation &op : program.operations)
+    for (const Axis &axis : program.mesh) {
+      bool usesAxis = false;
+      for (ValueId operand : op.operands)
+        usesAxis |= program.values[operand].uses(axis.name);
+      if (usesAxis || random.chance(0.3))
+        continue;
+      Tensor &result = program.values[op.result];
+      clearPlacement(result);
+      result.pending = {axis.name};
+      program.results.push_back(op.result); // else nothing may ask for it
+      return true;
+    }
+  return false;
+}
+
+static bool inventIndex(Random &random, Program &program) {
+  for (const Operation &op : program.operations)
+    if (op.mnemonic == "einsum" || op.mnemonic == "add" ||
+        op.mnemonic == "gelu" || op.mnemonic == "reduce") {
+      program.values[op.result].dims.push_back({"invented", 2, {}});
+      return true;
+    }
+  return false;
+}
+
+static bool disagreeOnExtent(Random &random, Program &program) {
+  for (const Operation &op : program.operations) {
+    if (op.mnemonic != "einsum" && op.mnemonic != "mul")
+      continue;
+    for (ValueId value : op.operands) {
+      unsigned users = 0;
+      for (const Operation &user : program.operations)
+        users += std::count(user.operands.begin(), user.operands.end(), value);
+      if (users != 1 || !program.argument(value))
+        continue;
+      for (Dim &dim : program.values[value].dims)
+        if (program.values[op.result].find(dim.name)) {
+          dim.extent += 1;
+          dim.axes.clear();
+          return true;
+        }
+    }
+  }
+  return false;
+}
+
+static ValueId addArgument(Program &program, std::vector<Dim> dims,
+                           bool isParameter) {
+  program.values.emplace_back();
+  program.values.back().dims = std::move(dims);
+  program.arguments.push_back(
+      {ValueId(program.values.size() - 1), isParameter});
+  return program.values.size() - 1;
+}
+
+static ValueId addOperation(Program &program, const std::string &mnemonic,
+                            std::vector<ValueId> operands,
+                            std::vector<Dim> dims,
+                            const std::string &attributes = "") {
+  for (Dim &dim : dims)
+    dim.axes.clear();
+  ValueId result = program.values.size();
+  program.values.emplace_back();
+  program.values.back().dims = std::move(dims);
+  program.operations.push_back({mnemonic, operands, attributes, result});
+  program.results.push_back(result);
+  return result;
+}
+
+/// An axis without a role on free indices of both operands.
+static bool leaveAmbiguous(Random &random, Program &program) {
+  if (program.mesh.empty())
+    return false;
+  Axis &axis = random.of(program.mesh);
+  axis.role.clear();
+  int64_t extent = 2 * axis.size;
+  ValueId x =
+      addArgument(program, {{"q", extent, {axis.name}}, {"r", 3, {}}}, false);
+  ValueId w =
+      addArgument(program, {{"t", extent, {axis.name}}, {"r", 3, {}}}, true);
+  ValueId y = addOperation(program, "einsum", {x, w},
+                           {{"q", extent, {}}, {"t", extent, {}}});
+  program.values[y].unplaced = true;
+  return true;
+}
+
+static bool mixElementTypes(Random &random, Program &program) {
+  for (const Operation &op : program.operations) {
+    ValueId value = op.operands.back();
+    if (op.operands.front() == value || !program.argument(value))
+      continue;
+    program.values[value].element = program.element == "f32" ? "f64" : "f32";
+    return true;
+  }
+  return false;
+}
+
+static bool normalizeOverNothing(Random &random, Program &program) {
+  ValueId x = random.of(program.arguments).value;
+  addOperation(program, "softmax", {x}, program.values[x].dims,
+               "{over = \"missing\"}");
+  return true;
+}
+
+static bool differentiateMaximum(Random &random, Program &program) {
+  ValueId x = random.of(program.arguments).value;
+  program.grad = true;
+  addOperation(program, "reduce", {x}, {}, "{kind = \"max\"}");
+  return true;
+}
+
+static bool nameTwice(Random &random, Program &program) {
+  Tensor *tensor = usedArgument(random, program, [](const Tensor &tensor) {
+    return tensor.dims.size() >= 2;
+  });
+  if (!tensor)
+    return false;
+  tensor->dims[1].name = tensor->dims[0].name;
+  return true;
+}
+
+static bool leaveExtentOpen(Random &random, Program &program) {
+  Tensor *tensor = usedArgument(random, program, [](const Tensor &tensor) {
+    return !tensor.dims.empty();
+  });
+  if (!tensor)
+    return false;
+  clearPlacement(*tensor);
+  tensor->dims.back().extent = -1;
+  return true;
+}
+
+static bool rotateOddFeature(Random &random, Program &program) {
+  ValueId x = addArgument(program, {{"q", 4, {}}, {"r", 3, {}}}, false);
+  addOperation(program, "rope", {x}, program.values[x].dims,
+               "{position = \"q\", feature = \"r\"}");
+  return true;
+}
+
+static bool multiplyThree(Random &random, Program &program) {
+  ValueId x = random.of(program.arguments).value;
+  addOperation(program, "einsum", {x, x, x}, program.values[x].dims);
+  return true;
+}
+
+static const std::vector<Mistake> &mistakes() {
+  static const std::vector<Mistake> table = {
+      {"uneven extent", shardUnevenly, {"do not divide"}},
+      {"axis used twice", useAxisTwice, {"is on both", "is both pending"}},
+      {"unknown axis",
+       useUnknownAxis,
+       {"which the mesh does not have", "the module has no mesh"}},
+      {"unplaced argument", leaveArgumentUnplaced, {"is not placed"}},
+      {"sum into nonlinear", passSumToNonlinear, {"is partial over"}},
+      {"summand wanted",
+       wantSummand,
+       {"has no legal compute placement", "is partial over"}},
+      {"index from nowhere", inventIndex, {"which no operand has"}},
+      {"two extents", disagreeOnExtent, {"one name means one extent"}},
+      {"ambiguous axis", leaveAmbiguous, {"is on different indices"}},
+      {"two element types", mixElementTypes, {"different element types"}},
+      {"softmax over nothing",
+       normalizeOverNothing,
+       {"is not an index of", "is partial over"}},
+      {"gradient of a maximum",
+       differentiateMaximum,
+       {"has no gradient", "is partial over"}},
+      {"name twice", nameTwice, {"appears twice"}},
+      {"dynamic extent", leaveExtentOpen, {"has a dynamic extent"}},
+      {"odd rotation", rotateOddFeature, {"has the odd extent"}},
+      {"product of three", multiplyThree, {"takes 1 or 2 operands"}},
+  };
+  return table;
+}
+
+bool tpsp::property::makeMistake(Random &random, Program &program) {
+  std::vector<Mistake> some = mistakes();
+  random.shuffle(some);
+  for (const Mistake &mistake : some) {
+    if (!mistake.make(random, program))
+      continue;
+    program.kind = std::string("mistake: ") + mistake.name;
+    program.messages = mistake.messages;
+    program.expectation = Expectation::Illegal;
+    return true;
+  }
+  return false;
+}

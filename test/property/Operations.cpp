@@ -1,0 +1,499 @@
+// The operations of the language, one entry each: to add one, write a row and,
+// if it has a form of its own, the function that applies it.
+#include "ProgramBuilder.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace tpsp::property;
+
+using Builder = ProgramBuilder;
+
+/// Beyond this, squares and exponentials lose the digits that are compared.
+static constexpr double largest = 1e3;
+
+static std::string quoted(const std::string &text) {
+  return "\"" + text + "\"";
+}
+
+//===----------------------------------------------------------------------===//
+// Contraction
+//===----------------------------------------------------------------------===//
+
+/// Some of these indices, in any order.
+static std::vector<Dim> someOf(Builder &b, std::vector<Dim> dims) {
+  double kept = b.random.chance(0.1) ? 0.0 : 0.65;
+  std::vector<Dim> some;
+  for (const Dim &dim : dims)
+    if (b.random.chance(kept))
+      some.push_back(dim);
+  if (b.random.chance(0.5))
+    b.random.shuffle(some);
+  while (!b.isSmall(some))
+    some.pop_back();
+  return some;
+}
+
+/// The square root of how many terms are summed: random signs mostly cancel.
+static double growth(const std::vector<Dim> &from, const std::vector<Dim> &to) {
+  double terms = 1;
+  for (const Dim &dim : from)
+    if (std::none_of(to.begin(), to.end(),
+                     [&](const Dim &kept) { return kept.name == dim.name; }))
+      terms *= double(dim.extent);
+  return terms;
+}
+
+static bool applyEinsumOfOne(Builder &b) {
+  auto x = b.pick();
+  std::vector<Dim> dims = someOf(b, b.tensor(*x).dims);
+  double magnitude = b.range(*x).magnitude * growth(b.tensor(*x).dims, dims);
+  if (magnitude > largest)
+    return false;
+  b.add("einsum", {*x}, dims, {magnitude, b.range(*x).positive});
+  return true;
+}
+
+/// A weight for an activation: some of its indices and some of its own.
+static ValueId weightFor(Builder &b, ValueId x) {
+  std::vector<Dim> dims = b.someIndices(2);
+  for (const Dim &dim : b.tensor(x).dims)
+    if (b.random.chance(0.5) &&
+        std::none_of(dims.begin(), dims.end(),
+                     [&](const Dim &own) { return own.name == dim.name; }))
+      dims.push_back(dim);
+  b.random.shuffle(dims);
+  while (!b.isSmall(dims) || dims.size() > 4)
+    dims.pop_back();
+  return b.argument(dims, /*isParameter=*/true);
+}
+
+static bool applyEinsumOfTwo(Builder &b) {
+  auto x = b.pick([&](ValueId value) {
+    return !b.onlyArguments || !b.program.argument(value);
+  });
+  if (!x)
+    return false;
+  std::optional<ValueId> w;
+  if (b.random.chance(0.6))
+    w = weightFor(b, *x);
+  else
+    w = b.pickOther(*x, [](ValueId) { return true; });
+  if (!w)
+    return false;
+  std::vector<Dim> all = b.together(*x, *w);
+  std::vector<Dim> dims = someOf(b, all);
+  double magnitude =
+      b.range(*x).magnitude * b.range(*w).magnitude * growth(all, dims);
+  int64_t work = 1;
+  for (const Dim &dim : all)
+    work *= dim.extent;
+  if (magnitude > largest || work > 20000)
+    return false;
+  std::vector<ValueId> operands = {*x, *w};
+  b.random.shuffle(operands);
+  b.add("einsum", operands, dims,
+        {magnitude, b.range(*x).positive && b.range(*w).positive});
+  return true;
+}
+
+template <bool isMax> static bool applyReduce(Builder &b) {
+  if (isMax && b.program.grad)
+    return false; // a maximum has no gradient
+  auto x = b.pick([&](ValueId v) { return !b.tensor(v).dims.empty(); });
+  if (!x)
+    return false;
+  std::vector<Dim> dims = someOf(b, b.tensor(*x).dims);
+  double magnitude = b.range(*x).magnitude;
+  if (!isMax)
+    magnitude *= growth(b.tensor(*x).dims, dims);
+  if (magnitude > largest)
+    return false;
+  b.add("reduce", {*x}, dims, {magnitude, b.range(*x).positive},
+        isMax ? "{kind = \"max\"}" : "{kind = \"sum\"}");
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Pointwise
+//===----------------------------------------------------------------------===//
+
+/// The value's indices, sometimes in another order.
+static std::vector<Dim> indicesOf(Builder &b, ValueId x) {
+  std::vector<Dim> dims = b.tensor(x).dims;
+  if (b.random.chance(0.2))
+    b.random.shuffle(dims);
+  return dims;
+}
+
+/// y = f(x). `bound` says how large it gets, 0 that x must be small for it.
+template <const char *const &mnemonic, double (*bound)(double), bool positive>
+static bool applyUnary(Builder &b) {
+  auto x =
+      b.pick([&](ValueId v) { return bound(b.range(v).magnitude) <= largest; });
+  if (!x)
+    return false;
+  b.add(mnemonic, {*x}, indicesOf(b, *x),
+        {bound(b.range(*x).magnitude), positive});
+  return true;
+}
+
+static double same(double x) { return x; }
+static double unit(double) { return 1; }
+static double squared(double x) { return x * x; }
+static double exponential(double x) { return x < 4 ? std::exp(x) : 1e9; }
+
+#define TPSP_UNARY(NAME, BOUND)                                                \
+  static constexpr const char *const NAME##Name = #NAME;                       \
+  static bool apply_##NAME(Builder &b) {                                       \
+    return applyUnary<NAME##Name, BOUND, false>(b);                            \
+  }
+TPSP_UNARY(neg, same)
+TPSP_UNARY(exp, exponential)
+TPSP_UNARY(tanh, unit)
+TPSP_UNARY(square, squared)
+TPSP_UNARY(sigmoid, unit)
+TPSP_UNARY(relu, same)
+TPSP_UNARY(silu, same)
+TPSP_UNARY(gelu, same)
+TPSP_UNARY(gelu_erf, same)
+#undef TPSP_UNARY
+
+/// A function of positive numbers.
+static bool applyOfPositive(Builder &b, const char *mnemonic) {
+  auto x = b.pick([&](ValueId v) { return b.range(v).magnitude <= 30; });
+  if (!x)
+    return false;
+  ValueId base = b.positive(*x);
+  b.add(mnemonic, {base}, indicesOf(b, base), {30, false});
+  return true;
+}
+static bool applyLog(Builder &b) { return applyOfPositive(b, "log"); }
+static bool applySqrt(Builder &b) { return applyOfPositive(b, "sqrt"); }
+static bool applyRsqrt(Builder &b) { return applyOfPositive(b, "rsqrt"); }
+
+/// Two values whose indices fit on one tensor; broadcast where they differ.
+static bool pickTwo(Builder &b, ValueId &x, ValueId &y) {
+  auto first = b.pick();
+  auto second = b.pickOther(
+      *first, [&](ValueId v) { return b.isSmall(b.together(*first, v)); });
+  if (!second)
+    return false;
+  x = *first;
+  y = *second;
+  if (b.random.chance(0.3))
+    std::swap(x, y);
+  return true;
+}
+
+static std::vector<Dim> indicesOfBoth(Builder &b, ValueId x, ValueId y) {
+  std::vector<Dim> dims = b.together(x, y);
+  if (b.random.chance(0.3))
+    b.random.shuffle(dims);
+  return dims;
+}
+
+static bool applyAdd(Builder &b) {
+  ValueId x, y;
+  if (!pickTwo(b, x, y))
+    return false;
+  double magnitude = b.range(x).magnitude + b.range(y).magnitude;
+  std::vector<ValueId> operands = {x, y};
+  if (b.random.chance(0.3)) {
+    operands.push_back(b.random.chance(0.5) ? x : y);
+    magnitude *= 2;
+  }
+  if (magnitude > largest)
+    return false;
+  b.add("add", operands, indicesOfBoth(b, x, y), {magnitude, false});
+  return true;
+}
+
+static bool applySub(Builder &b) {
+  ValueId x, y;
+  // The difference of a value and itself is zero: nothing to compare.
+  if (!pickTwo(b, x, y) || x == y)
+    return false;
+  double magnitude = b.range(x).magnitude + b.range(y).magnitude;
+  if (magnitude > largest)
+    return false;
+  b.add("sub", {x, y}, indicesOfBoth(b, x, y), {magnitude, false});
+  return true;
+}
+
+static bool applyMul(Builder &b) {
+  ValueId x, y;
+  if (!pickTwo(b, x, y))
+    return false;
+  double magnitude = b.range(x).magnitude * b.range(y).magnitude;
+  if (magnitude > largest)
+    return false;
+  b.add("mul", {x, y}, indicesOfBoth(b, x, y), {magnitude, false});
+  return true;
+}
+
+static bool applyDiv(Builder &b) {
+  ValueId x, y;
+  // Keeping to arguments, a denominator made here would be an activation.
+  if (!pickTwo(b, x, y) || b.range(y).magnitude > 30 ||
+      (b.onlyArguments && !b.range(y).positive))
+    return false;
+  double magnitude = b.range(x).magnitude * 20;
+  if (magnitude > largest)
+    return false;
+  ValueId denominator = b.positive(y);
+  b.add("div", {x, denominator}, indicesOfBoth(b, x, denominator),
+        {magnitude, false});
+  return true;
+}
+
+static bool applyBroadcast(Builder &b) {
+  auto x = b.pick();
+  std::vector<Dim> dims = b.tensor(*x).dims;
+  for (const Dim &dim : b.someIndices(1 + b.random.below(2)))
+    if (!b.tensor(*x).find(dim.name))
+      dims.push_back(dim);
+  b.random.shuffle(dims);
+  if (!b.isSmall(dims))
+    return false;
+  b.add("broadcast", {*x}, dims, b.range(*x));
+  return true;
+}
+
+static bool applyScale(Builder &b) {
+  auto x = b.pick();
+  b.add("scale", {*x}, indicesOf(b, *x), {b.range(*x).magnitude, false},
+        "{factor = -0.75 : f64}");
+  return true;
+}
+
+static bool applyShift(Builder &b) {
+  auto x = b.pick();
+  b.add("shift", {*x}, indicesOf(b, *x),
+        {b.range(*x).magnitude + 0.5, b.range(*x).positive},
+        "{by = 0.375 : f64}");
+  return true;
+}
+
+static bool applyCausalMask(Builder &b) {
+  auto x = b.pick([&](ValueId v) { return b.tensor(v).dims.size() >= 2; });
+  if (!x)
+    return false;
+  std::vector<Dim> dims = b.tensor(*x).dims;
+  b.random.shuffle(dims);
+  b.add("causal_mask", {*x}, indicesOf(b, *x), {b.range(*x).magnitude, false},
+        "{query = " + quoted(dims[0].name) + ", key = " + quoted(dims[1].name) +
+            ", fill = 0.25 : f64}");
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+static bool applySoftmax(Builder &b) {
+  auto x = b.pick([&](ValueId v) {
+    return !b.tensor(v).dims.empty() && b.range(v).magnitude < 20;
+  });
+  if (!x)
+    return false;
+  std::vector<Dim> dims = b.tensor(*x).dims;
+  b.random.shuffle(dims);
+  std::string attributes = "{over = " + quoted(dims[0].name);
+  if (b.random.chance(0.3))
+    attributes += ", scale = 0.5 : f64";
+  if (dims.size() > 1 && b.random.chance(0.5))
+    attributes += ", causal = " + quoted(dims[1].name);
+  b.add("softmax", {*x}, b.tensor(*x).dims, {1, false}, attributes + "}");
+  return true;
+}
+
+/// A norm over one or two of the indices, with a gain (and a bias).
+static bool applyNorm(Builder &b, const char *mnemonic, bool hasBias) {
+  auto x = b.pick([&](ValueId v) {
+    return !b.tensor(v).dims.empty() &&
+           (!b.onlyArguments || !b.program.argument(v));
+  });
+  if (!x)
+    return false;
+  std::vector<Dim> row = b.tensor(*x).dims;
+  b.random.shuffle(row);
+  row.resize(row.size() > 1 && b.random.chance(0.3) ? 2 : 1);
+  std::vector<ValueId> operands = {*x, b.argument(row, true)};
+  if (hasBias)
+    operands.push_back(b.argument(row, true));
+  // With a larger eps than a model's, so that a row of one element has a
+  // gradient worth comparing.
+  b.add(mnemonic, operands, b.tensor(*x).dims, {8, false},
+        "{eps = 0.0625 : f64}");
+  return true;
+}
+static bool applyRmsNorm(Builder &b) { return applyNorm(b, "rms_norm", false); }
+static bool applyLayerNorm(Builder &b) {
+  return applyNorm(b, "layer_norm", true);
+}
+
+static bool applyRope(Builder &b) {
+  auto even = [](const Dim &dim) { return dim.extent % 2 == 0; };
+  auto x = b.pick([&](ValueId v) {
+    const std::vector<Dim> &dims = b.tensor(v).dims;
+    return dims.size() >= 2 && std::any_of(dims.begin(), dims.end(), even);
+  });
+  if (!x)
+    return false;
+  std::vector<Dim> dims = b.tensor(*x).dims;
+  b.random.shuffle(dims);
+  auto feature = std::find_if(dims.begin(), dims.end(), even);
+  std::swap(*feature, dims.back());
+  b.add("rope", {*x}, b.tensor(*x).dims, {2 * b.range(*x).magnitude, false},
+        "{position = " + quoted(dims.front().name) + ", feature = " +
+            quoted(dims.back().name) + ", theta = 100.0 : f64" +
+            (b.random.chance(0.3) ? ", inverse}" : "}"));
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+static bool applyAttention(Builder &b) {
+  auto q = b.pick([&](ValueId v) {
+    return b.tensor(v).dims.size() >= 2 && b.range(v).magnitude < 5;
+  });
+  if (!q)
+    return false;
+  std::vector<Dim> dims = b.tensor(*q).dims;
+  b.random.shuffle(dims);
+  Dim query = dims[0], feature = dims[1];
+  // Keys and values share all but some heads; keys are as many or not.
+  Dim key = b.freshIndex(b.random.chance(0.5) ? query.extent : 6);
+  std::vector<Dim> shared = {key};
+  for (size_t i = 2; i < dims.size(); ++i)
+    if (b.random.chance(0.7))
+      shared.push_back(dims[i]);
+  std::vector<Dim> keys = shared, values = shared, result;
+  keys.push_back(feature);
+  Dim own = b.random.chance(0.5) ? feature : b.freshIndex(4);
+  values.push_back(own);
+  b.random.shuffle(keys);
+  b.random.shuffle(values);
+  for (const Dim &dim : b.tensor(*q).dims)
+    result.push_back(dim.name == feature.name ? own : dim);
+  if (!b.isSmall(keys) || !b.isSmall(values) || !b.isSmall(result))
+    return false;
+  ValueId k = b.argument(keys, b.random.chance(0.5));
+  ValueId v = b.argument(values, b.random.chance(0.5));
+  b.add("attention", {*q, k, v}, result, {b.range(v).magnitude, false},
+        "{query = " + quoted(query.name) + ", key = " + quoted(key.name) +
+            ", feature = " + quoted(feature.name) + ", scale = 0.5 : f64" +
+            (b.random.chance(0.5) ? ", causal}" : "}"));
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Views and requests
+//===----------------------------------------------------------------------===//
+
+static bool applyRename(Builder &b) {
+  auto x = b.pick([&](ValueId v) { return !b.tensor(v).dims.empty(); });
+  if (!x)
+    return false;
+  std::vector<Dim> dims = b.tensor(*x).dims;
+  Dim &changed = b.random.of(dims);
+  b.renamed.push_back(changed.name);
+  changed = b.freshIndex(changed.extent);
+  b.renamed.push_back(changed.name);
+  b.add("rename", {*x}, dims, b.range(*x));
+  return true;
+}
+
+static bool applySplit(Builder &b) {
+  auto splits = [](const Dim &dim) { return dim.extent % 2 == 0; };
+  auto x = b.pick([&](ValueId v) {
+    const std::vector<Dim> &dims = b.tensor(v).dims;
+    return dims.size() <= 4 && std::any_of(dims.begin(), dims.end(), splits);
+  });
+  if (!x)
+    return false;
+  std::vector<Dim> dims;
+  bool done = false;
+  for (const Dim &dim : b.tensor(*x).dims) {
+    if (done || !splits(dim)) {
+      dims.push_back(dim);
+      continue;
+    }
+    done = true;
+    int64_t minor = b.random.chance(0.7) ? 2 : dim.extent / 2;
+    b.renamed.push_back(dim.name);
+    for (int64_t extent : {dim.extent / minor, minor}) {
+      dims.push_back(b.freshIndex(extent));
+      b.renamed.push_back(dims.back().name);
+    }
+  }
+  b.add("split", {*x}, dims, b.range(*x));
+  return true;
+}
+
+static bool applyMerge(Builder &b) {
+  auto x = b.pick([&](ValueId v) { return b.tensor(v).dims.size() >= 2; });
+  if (!x)
+    return false;
+  std::vector<Dim> dims = b.tensor(*x).dims;
+  unsigned at = b.random.below(dims.size() - 1);
+  b.renamed.push_back(dims[at].name);
+  b.renamed.push_back(dims[at + 1].name);
+  dims[at] = b.freshIndex(dims[at].extent * dims[at + 1].extent);
+  b.renamed.push_back(dims[at].name);
+  dims.erase(dims.begin() + at + 1);
+  b.add("merge", {*x}, dims, b.range(*x));
+  return true;
+}
+
+static bool applyReshard(Builder &b) {
+  auto x = b.pick();
+  b.add("reshard", {*x}, b.tensor(*x).dims, b.range(*x));
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+const std::vector<OperationRule> &tpsp::property::operationRules() {
+  static const std::vector<OperationRule> rules = {
+      {"einsum", 20, Linear::InEach, false, applyEinsumOfTwo},
+      {"einsum", 4, Linear::InEach, false, applyEinsumOfOne},
+      {"reduce", 5, Linear::Jointly, false, applyReduce<false>},
+      {"reduce", 3, Linear::No, false, applyReduce<true>},
+      {"add", 8, Linear::Jointly, false, applyAdd},
+      {"sub", 4, Linear::Jointly, false, applySub},
+      {"mul", 6, Linear::InEach, false, applyMul},
+      {"div", 3, Linear::No, false, applyDiv},
+      {"broadcast", 3, Linear::Jointly, false, applyBroadcast},
+      {"scale", 2, Linear::Jointly, false, applyScale},
+      {"shift", 1, Linear::No, false, applyShift},
+      {"neg", 2, Linear::Jointly, false, apply_neg},
+      {"exp", 1, Linear::No, false, apply_exp},
+      {"log", 1, Linear::No, false, applyLog},
+      {"tanh", 2, Linear::No, false, apply_tanh},
+      {"sqrt", 1, Linear::No, false, applySqrt},
+      {"rsqrt", 1, Linear::No, false, applyRsqrt},
+      {"square", 2, Linear::No, false, apply_square},
+      {"sigmoid", 2, Linear::No, false, apply_sigmoid},
+      {"relu", 1, Linear::No, false, apply_relu},
+      {"silu", 1, Linear::No, false, apply_silu},
+      {"gelu", 2, Linear::No, false, apply_gelu},
+      {"gelu_erf", 1, Linear::No, false, apply_gelu_erf},
+      {"causal_mask", 3, Linear::No, false, applyCausalMask},
+      {"softmax", 6, Linear::No, false, applySoftmax},
+      {"rms_norm", 4, Linear::No, false, applyRmsNorm},
+      {"layer_norm", 4, Linear::No, false, applyLayerNorm},
+      {"rope", 4, Linear::Jointly, false, applyRope},
+      {"attention", 4, Linear::No, true, applyAttention},
+      {"rename", 4, Linear::Jointly, false, applyRename},
+      {"split", 4, Linear::Jointly, false, applySplit},
+      {"merge", 4, Linear::Jointly, false, applyMerge},
+      {"reshard", 3, Linear::Jointly, false, applyReshard},
+  };
+  return rules;
+}

@@ -1,0 +1,131 @@
+#include "Program.h"
+
+using namespace tpsp::property;
+
+const Dim *Tensor::find(const std::string &name) const {
+  for (const Dim &dim : dims)
+    if (dim.name == name)
+      return &dim;
+  return nullptr;
+}
+
+int64_t Tensor::elements() const {
+  int64_t count = 1;
+  for (const Dim &dim : dims)
+    count *= dim.extent;
+  return count;
+}
+
+bool Tensor::uses(const std::string &axis) const {
+  for (const Dim &dim : dims)
+    for (const std::string &used : dim.axes)
+      if (used == axis)
+        return true;
+  for (const std::string &used : pending)
+    if (used == axis)
+      return true;
+  return false;
+}
+
+const Argument *Program::argument(ValueId value) const {
+  for (const Argument &argument : arguments)
+    if (argument.value == value)
+      return &argument;
+  return nullptr;
+}
+
+const Operation *Program::definition(ValueId value) const {
+  for (const Operation &op : operations)
+    if (op.result == value)
+      return &op;
+  return nullptr;
+}
+
+int64_t Program::numRanks() const {
+  int64_t ranks = 1;
+  for (const Axis &axis : mesh)
+    ranks *= axis.size;
+  return ranks;
+}
+
+int64_t Program::sizeOf(const std::string &name) const {
+  for (const Axis &axis : mesh)
+    if (axis.name == name)
+      return axis.size;
+  return 1;
+}
+
+/// Parts with ", " between them.
+template <typename List, typename Text>
+static std::string joined(const List &list, Text text) {
+  std::string all, separator;
+  for (const auto &entry : list) {
+    all += separator + text(entry);
+    separator = ", ";
+  }
+  return all;
+}
+
+static std::string subscriptsText(const Tensor &tensor) {
+  std::string text = joined(tensor.dims, [](const Dim &dim) {
+    std::string entry = dim.name;
+    for (const std::string &axis : dim.axes)
+      entry += "@" + axis;
+    return entry;
+  });
+  if (tensor.unplaced)
+    text += text.empty() ? "?" : ", ?";
+  if (tensor.pending.empty())
+    return text;
+  text += (text.empty() ? "| " : " | ") + tensor.reduction;
+  for (const std::string &axis : tensor.pending)
+    text += "@" + axis;
+  return text;
+}
+
+std::string tpsp::property::typeText(const Program &program, ValueId value) {
+  const Tensor &tensor = program.values[value];
+  std::string text = "tensor<";
+  for (const Dim &dim : tensor.dims)
+    text += (dim.extent < 0 ? "?" : std::to_string(dim.extent)) + "x";
+  text += tensor.element.empty() ? program.element : tensor.element;
+  return text + ", #tpsp.idx<" + subscriptsText(tensor) + ">>";
+}
+
+static std::string nameOf(const Program &program, ValueId value) {
+  std::string letter = program.argument(value) ? "%x" : "%v";
+  return letter + std::to_string(value);
+}
+
+static std::string meshText(const Program &program) {
+  if (program.mesh.empty())
+    return "";
+  std::string axes = joined(program.mesh, [](const Axis &axis) {
+    std::string role = axis.role.empty() ? "" : " : " + axis.role;
+    return axis.name + " = " + std::to_string(axis.size) + role;
+  });
+  return "tpsp.mesh @mesh <" + axes + ">\n";
+}
+
+std::string tpsp::property::toText(const Program &program) {
+  auto type = [&](ValueId value) { return typeText(program, value); };
+  auto name = [&](ValueId value) { return nameOf(program, value); };
+  std::string text = meshText(program) + "func.func @f(";
+  text += joined(program.arguments, [&](const Argument &argument) {
+    std::string mark = argument.isParameter ? " {tpsp.param}" : "";
+    return name(argument.value) + ": " + type(argument.value) + mark;
+  });
+  text += ") -> (" + joined(program.results, type) + ") {\n";
+  for (const Operation &op : program.operations) {
+    text += "  " + name(op.result) + " = tpsp." + op.mnemonic + " ";
+    text += joined(op.operands, name);
+    if (!op.attributes.empty())
+      text += " " + op.attributes;
+    text += " : (" + joined(op.operands, type) + ") -> " + type(op.result);
+    text += "\n";
+  }
+  if (program.results.empty())
+    return text + "  return\n}\n";
+  return text + "  return " + joined(program.results, name) + " : " +
+         joined(program.results, type) + "\n}\n";
+}

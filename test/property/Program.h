@@ -1,0 +1,100 @@
+/// A sharded einsum program as plain data: what the generator makes, what is
+/// made smaller when it fails, and what is printed as .mlir.
+#ifndef TPSP_TEST_PROPERTY_PROGRAM_H
+#define TPSP_TEST_PROPERTY_PROGRAM_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tpsp::property {
+
+struct Axis {
+  std::string name;
+  int64_t size = 1;
+  /// "", "data" or "model".
+  std::string role;
+};
+
+struct Dim {
+  std::string name;
+  int64_t extent = 1;
+  /// Major to minor.
+  std::vector<std::string> axes;
+};
+
+struct Tensor {
+  std::vector<Dim> dims;
+  /// '?': the compiler places it.
+  bool unplaced = false;
+  std::vector<std::string> pending;
+  /// How the pending summands combine: "sum" or "max".
+  std::string reduction = "sum";
+  /// Empty: the program's.
+  std::string element;
+
+  const Dim *find(const std::string &name) const;
+  int64_t elements() const;
+  bool uses(const std::string &axis) const;
+};
+
+using ValueId = unsigned;
+
+/// How a sum may wait until after an operation.
+enum class Linear { No, Jointly, InEach };
+
+struct Operation {
+  std::string mnemonic;
+  std::vector<ValueId> operands;
+  /// "{over = \"t\"}", or empty.
+  std::string attributes;
+  ValueId result = 0;
+  Linear linear = Linear::No;
+};
+
+struct Argument {
+  ValueId value = 0;
+  bool isParameter = false;
+};
+
+/// What the generator knows of a program.
+enum class Expectation {
+  Legal,   ///< it must compile and agree
+  Illegal, ///< it must be refused
+  Unknown  ///< either, but never a wrong number
+};
+
+struct Program {
+  std::vector<Axis> mesh;
+  /// "f64" or "f32".
+  std::string element = "f64";
+  std::vector<Tensor> values;
+  std::vector<Argument> arguments;
+  std::vector<Operation> operations;
+  std::vector<ValueId> results;
+  /// With the backward pass.
+  bool grad = true;
+
+  Expectation expectation = Expectation::Unknown;
+  /// How it was placed, or what is wrong with it: for the statistics.
+  std::string kind;
+  /// One of these is in the message that an illegal program must get.
+  std::vector<std::string> messages;
+
+  /// Null if the value is none.
+  const Argument *argument(ValueId value) const;
+  /// Null if the value is an argument.
+  const Operation *definition(ValueId value) const;
+  int64_t numRanks() const;
+  int64_t sizeOf(const std::string &axis) const;
+};
+
+/// "tensor<4x6xf64, #tpsp.idx<b@dp, s>>".
+std::string typeText(const Program &program, ValueId value);
+
+/// The program as a module with one function @f.
+std::string toText(const Program &program);
+
+} // namespace tpsp::property
+
+#endif // TPSP_TEST_PROPERTY_PROGRAM_H

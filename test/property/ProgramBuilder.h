@@ -1,0 +1,119 @@
+/// Grows a random program, operation by operation. What the entries of the
+/// table of operations (Operations.cpp) are written with.
+#ifndef TPSP_TEST_PROPERTY_PROGRAMBUILDER_H
+#define TPSP_TEST_PROPERTY_PROGRAMBUILDER_H
+
+#include "Program.h"
+
+#include <functional>
+#include <optional>
+#include <random>
+
+namespace tpsp::property {
+
+class Random {
+public:
+  explicit Random(uint64_t seed) : engine(seed) {}
+
+  /// 0 .. count - 1.
+  unsigned below(unsigned count) { return engine() % count; }
+  bool chance(double probability) {
+    return double(engine() >> 11) * 0x1p-53 < probability;
+  }
+  template <typename List> auto &of(List &list) {
+    return list[below(std::size(list))];
+  }
+  template <typename List> void shuffle(List &list) {
+    for (size_t i = list.size(); i > 1; --i)
+      std::swap(list[i - 1], list[below(i)]);
+  }
+
+private:
+  std::mt19937_64 engine;
+};
+
+/// What is known of a value's elements, so that no logarithm of a negative
+/// number and no overflow is asked for.
+struct Range {
+  double magnitude = 1.5;
+  /// At least 0.05.
+  bool positive = false;
+};
+
+class ProgramBuilder {
+public:
+  ProgramBuilder(Random &random, Program &program);
+
+  Random &random;
+  Program &program;
+
+  const Tensor &tensor(ValueId value) const { return program.values[value]; }
+  const Range &range(ValueId value) const { return ranges[value]; }
+
+  //===--------------------------------------------------------------------===//
+  // Values
+  //===--------------------------------------------------------------------===//
+
+  /// A value for which `fits` holds, recent ones more often.
+  using Fits = std::function<bool(ValueId)>;
+  std::optional<ValueId> pick(const Fits &fits);
+  std::optional<ValueId> pick();
+  /// The second operand of an operation on `first`: an argument where the
+  /// program keeps to that (see onlyArguments).
+  std::optional<ValueId> pickOther(ValueId first, const Fits &fits);
+
+  /// A new argument with these indices; there may be one already that is taken
+  /// instead: parameters are shared.
+  ValueId argument(std::vector<Dim> dims, bool isParameter);
+
+  /// Second operands are parameters or the first operand again, so that an
+  /// axis role decides every disagreement of operands.
+  bool onlyArguments = false;
+
+  //===--------------------------------------------------------------------===//
+  // Indices
+  //===--------------------------------------------------------------------===//
+
+  /// An index of the program's own few; never one twice on a tensor.
+  std::vector<Dim> someIndices(unsigned count);
+  /// A new index of this extent.
+  Dim freshIndex(int64_t extent);
+  /// The indices of both, those of `a` first.
+  std::vector<Dim> together(ValueId a, ValueId b) const;
+  /// Whether a tensor of these indices is small enough.
+  bool isSmall(const std::vector<Dim> &dims) const;
+  /// Indices that a view changes: an axis on them goes to another name.
+  std::vector<std::string> renamed;
+
+  //===--------------------------------------------------------------------===//
+  // Operations
+  //===--------------------------------------------------------------------===//
+
+  ValueId add(const std::string &mnemonic, std::vector<ValueId> operands,
+              std::vector<Dim> dims, Range range,
+              const std::string &attributes = "");
+  /// A value that is positive, made from `value` if it is not.
+  ValueId positive(ValueId value);
+
+private:
+  std::vector<Range> ranges;
+  std::vector<Dim> pool;
+  unsigned fresh = 0;
+};
+
+/// An operation of the language, as the generator knows it. `apply` adds it to
+/// the program, or does nothing where nothing fits and returns false.
+struct OperationRule {
+  const char *mnemonic;
+  unsigned weight;
+  Linear linear;
+  /// Whether the operands are all activations, whose axes may disagree with
+  /// nothing to decide between them.
+  bool mixesActivations;
+  bool (*apply)(ProgramBuilder &builder);
+};
+
+const std::vector<OperationRule> &operationRules();
+} // namespace tpsp::property
+
+#endif // TPSP_TEST_PROPERTY_PROGRAMBUILDER_H

@@ -1,0 +1,131 @@
+// Every legal program equals its unsharded self, forward and gradients, and
+// every illegal one is refused with a diagnostic.
+//
+//   RandomPrograms --count=10000 --seed=1 --jobs=8
+//   RandomPrograms --count=1 --seed=4711 --print
+#include "Generator.h"
+#include "Options.h"
+#include "Shrink.h"
+#include "Workers.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <iostream>
+#include <map>
+
+using namespace tpsp::property;
+
+namespace {
+
+/// The kind of a refusal, without what goes on about the axes and ways out.
+std::string reasonOf(const Outcome &outcome) {
+  std::string reason = outcome.signature();
+  for (const char *end : {";", " (", ": ", ", but", ", which", ", []"})
+    reason = reason.substr(0, reason.find(end));
+  return reason;
+}
+
+/// What became of the programs.
+class Statistics {
+public:
+  void add(const Program &program, const Outcome &outcome) {
+    ++all;
+    Row &row = kinds[program.kind];
+    ++row.all;
+    if (outcome.verdict == Outcome::Agrees) {
+      ++agreed;
+      ++row.agreed;
+      withGradients += program.grad;
+      lostDigits += !outcome.text.empty();
+      ++meshes[program.mesh.size()];
+    } else if (outcome.verdict == Outcome::Refused) {
+      ++refusals[reasonOf(outcome)];
+    }
+  }
+
+  void print(double seconds) const {
+    std::cout << all << " programs in " << int(seconds) << " s: " << agreed
+              << " legal and equal to the unsharded program (" << withGradients
+              << " with gradients, " << lostDigits
+              << " of f32 equal only in f64)\n";
+    std::cout << "  legal of all, by how they were made\n";
+    for (const auto &[kind, row] : kinds)
+      std::cout << "    " << kind << ": " << row.agreed << " of " << row.all
+                << "\n";
+    std::cout << "  legal, by the number of mesh axes\n";
+    for (auto [axes, count] : meshes)
+      std::cout << "    " << axes << ": " << count << "\n";
+    std::cout << "  refused, by reason\n";
+    for (const auto &[reason, count] : refusals)
+      std::cout << "    " << count << "x " << reason << "\n";
+  }
+
+  uint64_t all = 0, agreed = 0;
+
+private:
+  struct Row {
+    uint64_t all = 0, agreed = 0;
+  };
+  uint64_t withGradients = 0, lostDigits = 0;
+  std::map<std::string, Row> kinds;
+  std::map<size_t, uint64_t> meshes;
+  std::map<std::string, uint64_t> refusals;
+};
+
+/// The program made small, with what was wrong with it as a comment.
+std::string explain(uint64_t seed, const Outcome &outcome) {
+  Program program = generate(seed);
+  // A mistake that was let through would be shrunk away.
+  if (program.expectation != Expectation::Illegal && options().shrinkAttempts) {
+    std::string signature = outcome.signature();
+    program = shrink(
+        program,
+        [&](const Program &smaller) {
+          Outcome found = tryApart(smaller, seed);
+          return found.verdict == Outcome::Failed &&
+                 found.signature() == signature;
+        },
+        options().shrinkAttempts);
+  }
+  return "// RandomPrograms --seed=" + std::to_string(seed) +
+         " --count=1: " + outcome.text + "\n// " + program.kind +
+         (program.grad ? ", with gradients\n" : "\n") + toText(program);
+}
+
+} // namespace
+
+TEST(RandomPrograms, LegalOnesEqualTheUnshardedAndIllegalOnesAreRefused) {
+  const Options &chosen = options();
+  std::cout << "seeds " << chosen.seed << " to "
+            << chosen.seed + chosen.count - 1 << "\n";
+  auto begin = std::chrono::steady_clock::now();
+  Statistics statistics;
+  std::vector<std::pair<uint64_t, Outcome>> failures;
+  tryAll(chosen.seed, chosen.count, chosen.jobs,
+         [&](uint64_t seed, const Outcome &outcome) {
+           Program program = generate(seed);
+           if (chosen.print)
+             std::cout << toText(program) << "// " << program.kind << ": "
+                       << outcome.text << "\n";
+           statistics.add(program, outcome);
+           if (outcome.verdict != Outcome::Failed)
+             return;
+           std::cout << "seed " << seed << ": " << outcome.text << std::endl;
+           failures.push_back({seed, outcome});
+         });
+  std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  statistics.print(took.count());
+  std::cout.flush(); // what follows takes time
+  // One of each kind: the others most likely have the same cause.
+  std::map<std::string, unsigned> explained;
+  for (const auto &[seed, outcome] : failures) {
+    bool isFirst = ++explained[outcome.signature()] == 1;
+    ADD_FAILURE() << "seed " << seed << ": " << outcome.text << "\n"
+                  << (isFirst ? explain(seed, outcome) : "");
+  }
+  if (chosen.count >= 100) {
+    EXPECT_GE(statistics.agreed, statistics.all * 6 / 10)
+        << "too few legal programs to prove anything";
+  }
+}

@@ -1,0 +1,241 @@
+#include "Shrink.h"
+
+#include <algorithm>
+#include <set>
+
+using namespace tpsp::property;
+
+/// One way to make a program smaller, at its `n`-th place; false if it has no
+/// such place.
+using Reduction = bool (*)(Program &program, unsigned n);
+
+static bool isReturned(const Program &program, ValueId value) {
+  return std::count(program.results.begin(), program.results.end(), value) != 0;
+}
+
+static bool isUsed(const Program &program, ValueId value) {
+  for (const Operation &op : program.operations)
+    if (std::count(op.operands.begin(), op.operands.end(), value))
+      return true;
+  return isReturned(program, value);
+}
+
+/// Drops what nothing uses.
+static void dropDead(Program &program) {
+  for (size_t i = program.operations.size(); i-- > 0;)
+    if (!isUsed(program, program.operations[i].result))
+      program.operations.erase(program.operations.begin() + i);
+  for (size_t i = program.arguments.size(); i-- > 0;)
+    if (!isUsed(program, program.arguments[i].value))
+      program.arguments.erase(program.arguments.begin() + i);
+}
+
+static bool dropGradient(Program &program, unsigned n) {
+  if (n > 0 || !program.grad)
+    return false;
+  program.grad = false;
+  return true;
+}
+
+static bool dropResult(Program &program, unsigned n) {
+  if (n >= program.results.size() || program.results.size() < 2)
+    return false;
+  program.results.erase(program.results.begin() + n);
+  dropDead(program);
+  return true;
+}
+
+/// The operation's result becomes an argument.
+static bool cutBefore(Program &program, unsigned n) {
+  if (n >= program.operations.size())
+    return false;
+  // The last operations first: they have the most before them.
+  size_t at = program.operations.size() - 1 - n;
+  ValueId value = program.operations[at].result;
+  program.operations.erase(program.operations.begin() + at);
+  program.values[value].unplaced = false;
+  program.arguments.push_back({value, false});
+  dropDead(program);
+  return !program.operations.empty();
+}
+
+/// What the operation is applied to is returned instead of its result.
+static bool cutAfter(Program &program, unsigned n) {
+  if (n >= program.operations.size())
+    return false;
+  Operation op = program.operations[n];
+  auto at =
+      std::find(program.results.begin(), program.results.end(), op.result);
+  if (at == program.results.end() ||
+      program.definition(op.operands[0]) == nullptr)
+    return true; // the same program: not tried
+  *at = op.operands[0];
+  dropDead(program);
+  return true;
+}
+
+/// Uses of an operation's result become uses of an operand with its indices.
+static bool bypass(Program &program, unsigned n) {
+  if (n >= program.operations.size())
+    return false;
+  Operation op = program.operations[n];
+  auto names = [&](ValueId value) {
+    std::vector<std::string> list;
+    for (const Dim &dim : program.values[value].dims)
+      list.push_back(dim.name);
+    return list;
+  };
+  for (ValueId operand : op.operands) {
+    if (names(operand) != names(op.result))
+      continue;
+    for (Operation &user : program.operations)
+      std::replace(user.operands.begin(), user.operands.end(), op.result,
+                   operand);
+    if (program.definition(operand))
+      std::replace(program.results.begin(), program.results.end(), op.result,
+                   operand);
+    dropDead(program);
+    break;
+  }
+  return !program.operations.empty();
+}
+
+static void removeAxis(std::vector<std::string> &axes,
+                       const std::string &axis) {
+  axes.erase(std::remove(axes.begin(), axes.end(), axis), axes.end());
+}
+
+static bool dropAxis(Program &program, unsigned n) {
+  if (n >= program.mesh.size())
+    return false;
+  std::string axis = program.mesh[n].name;
+  program.mesh.erase(program.mesh.begin() + n);
+  for (Tensor &tensor : program.values) {
+    removeAxis(tensor.pending, axis);
+    for (Dim &dim : tensor.dims)
+      removeAxis(dim.axes, axis);
+  }
+  return true;
+}
+
+static bool shrinkAxis(Program &program, unsigned n) {
+  if (n >= program.mesh.size())
+    return false;
+  program.mesh[n].size = 2;
+  return true;
+}
+
+static bool dropRoles(Program &program, unsigned n) {
+  if (n >= program.mesh.size())
+    return false;
+  program.mesh[n].role.clear();
+  return true;
+}
+
+static bool clearTensor(Program &program, unsigned n) {
+  if (n >= program.values.size())
+    return false;
+  program.values[n].pending.clear();
+  for (Dim &dim : program.values[n].dims)
+    dim.axes.clear();
+  return true;
+}
+
+/// The n-th subscript of all.
+static bool dropSubscript(Program &program, unsigned n) {
+  for (Tensor &tensor : program.values)
+    for (Dim &dim : tensor.dims) {
+      if (n < dim.axes.size()) {
+        dim.axes.erase(dim.axes.begin() + n);
+        return true;
+      }
+      n -= dim.axes.size();
+    }
+  return false;
+}
+
+static bool leaveUnplaced(Program &program, unsigned n) {
+  if (n >= program.operations.size())
+    return false;
+  Tensor &tensor = program.values[program.operations[n].result];
+  if (!tensor.unplaced) {
+    tensor.pending.clear();
+    for (Dim &dim : tensor.dims)
+      dim.axes.clear();
+  }
+  tensor.unplaced = true;
+  return true;
+}
+
+static std::string indexName(const Program &program, unsigned n) {
+  std::set<std::string> names;
+  for (const Tensor &tensor : program.values)
+    for (const Dim &dim : tensor.dims)
+      names.insert(dim.name);
+  if (n >= names.size())
+    return "";
+  return *std::next(names.begin(), n);
+}
+
+static bool dropIndex(Program &program, unsigned n) {
+  std::string name = indexName(program, n);
+  if (name.empty())
+    return false;
+  for (Tensor &tensor : program.values)
+    tensor.dims.erase(
+        std::remove_if(tensor.dims.begin(), tensor.dims.end(),
+                       [&](const Dim &dim) { return dim.name == name; }),
+        tensor.dims.end());
+  return true;
+}
+
+template <int64_t to> static bool setExtent(Program &program, unsigned n) {
+  std::string name = indexName(program, n);
+  if (name.empty())
+    return false;
+  for (Tensor &tensor : program.values)
+    for (Dim &dim : tensor.dims)
+      if (dim.name == name && dim.extent > to)
+        dim.extent = to;
+  return true;
+}
+
+static bool useFloat64(Program &program, unsigned n) {
+  program.element = "f64";
+  return n == 0;
+}
+
+/// Those that take most away first.
+static constexpr Reduction reductions[] = {
+    dropGradient,  dropResult,    cutBefore,    cutAfter,
+    bypass,        dropAxis,      dropIndex,    clearTensor,
+    leaveUnplaced, dropSubscript, setExtent<1>, setExtent<2>,
+    setExtent<4>,  shrinkAxis,    dropRoles,    useFloat64};
+
+Program tpsp::property::shrink(Program program, const StillFails &stillFails,
+                               unsigned attempts) {
+  bool changed = true;
+  while (changed && attempts > 0) {
+    changed = false;
+    for (Reduction reduce : reductions)
+      for (unsigned n = 0; attempts > 0;) {
+        Program smaller = program;
+        if (!reduce(smaller, n))
+          break;
+        if (toText(smaller) == toText(program) &&
+            smaller.grad == program.grad) {
+          ++n;
+          continue;
+        }
+        --attempts;
+        if (!stillFails(smaller)) {
+          ++n;
+          continue;
+        }
+        program = std::move(smaller);
+        changed = true;
+      }
+  }
+  dropDead(program);
+  return program;
+}

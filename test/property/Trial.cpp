@@ -1,0 +1,337 @@
+#include "Trial.h"
+
+#include "Execution.h"
+
+#include "tpsp/InitAll.h"
+#include "tpsp/Runtime/Jit/ReferenceWalker.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace mlir;
+using namespace tpsp;
+using namespace tpsp::property;
+
+using Tensors = std::vector<reference::Tensor>;
+
+//===----------------------------------------------------------------------===//
+// Outcomes
+//===----------------------------------------------------------------------===//
+
+std::string Outcome::signature() const {
+  std::string kind;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (c == '\'' || c == '[' || c == ']') {
+      quoted = c == '\'' ? !quoted : c == '[';
+      kind += c;
+      continue;
+    }
+    if (quoted)
+      continue;
+    bool name = c == '@' || c == '%';
+    if (!name && !llvm::isDigit(c)) {
+      kind += c;
+      continue;
+    }
+    kind += name ? c : 'N';
+    while (i + 1 < text.size() &&
+           (llvm::isDigit(text[i + 1]) || text[i + 1] == '.' ||
+            text[i + 1] == '-' ||
+            (name && (llvm::isAlnum(text[i + 1]) || text[i + 1] == '_'))))
+      ++i;
+  }
+  return kind;
+}
+
+static Outcome failed(const std::string &text) {
+  return {Outcome::Failed, text};
+}
+
+namespace {
+
+/// The errors that a context emits.
+class Errors {
+public:
+  explicit Errors(MLIRContext &context)
+      : handler(&context, [this](Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+            return success();
+          ++count;
+          hasPlaces &= !isa<UnknownLoc>(diagnostic.getLocation());
+          if (text.empty())
+            text = diagnostic.str();
+          return success();
+        }) {}
+
+  unsigned count = 0;
+  bool hasPlaces = true;
+  /// The first one.
+  std::string text;
+
+private:
+  ScopedDiagnosticHandler handler;
+};
+
+} // namespace
+
+/// What a pass may say of a program that its verifiers have let through. All
+/// else is a compiler that trips over its own doing.
+static bool isRefusal(StringRef message) {
+  static constexpr StringLiteral known[] = {
+      "is on different indices of its operands",
+      "is not placed",
+      "has no gradient",
+      "has no legal compute placement",
+      // Of arguments that nothing uses; else verifiers say so before.
+      "do not divide",
+      "which the mesh does not have",
+      "the module has no mesh",
+  };
+  return llvm::any_of(known,
+                      [&](StringRef part) { return message.contains(part); });
+}
+
+/// Judges a program that was not compiled.
+static Outcome judgeRefusal(const Program &program, const Errors &errors,
+                            StringRef phase) {
+  std::string text = errors.text;
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  if (errors.count == 0)
+    return failed("refused without a diagnostic while " + phase.str());
+  if (!errors.hasPlaces)
+    return failed("refused without a location: " + text);
+  bool mayRefuse = phase == "parsing" || phase == "configuring" ||
+                   phase == "placing and differentiating" ||
+                   phase == "inserting collectives";
+  if (!mayRefuse || (phase != "parsing" && !isRefusal(text)))
+    return failed("the compiler failed while " + phase.str() + ": " + text);
+  if (program.expectation == Expectation::Legal)
+    return failed("a legal program was refused: " + text);
+  if (program.expectation == Expectation::Illegal &&
+      llvm::none_of(program.messages, [&](const std::string &part) {
+        return StringRef(text).contains(part);
+      }))
+    return failed("refused for another reason than '" +
+                  program.messages.front() + "': " + text);
+  return {Outcome::Refused, text};
+}
+
+//===----------------------------------------------------------------------===//
+// References
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Evaluates a function in float64.
+class Reference {
+public:
+  explicit Reference(func::FuncOp function) : function(function) {}
+
+  llvm::Expected<Tensors> operator()(const Tensors &arguments) const {
+    std::vector<const reference::Tensor *> pointers;
+    for (const reference::Tensor &argument : arguments)
+      pointers.push_back(&argument);
+    return evaluateReference(function, pointers);
+  }
+
+  Tensors arguments(uint64_t seed) const {
+    Tensors tensors;
+    for (Type type : function.getArgumentTypes()) {
+      reference::Shape shape = referenceShape(type);
+      tensors.push_back({referenceIndices(type), shape,
+                         randomArgument(seed, tensors.size(),
+                                        reference::elementCount(shape))});
+    }
+    return tensors;
+  }
+
+private:
+  mutable func::FuncOp function;
+};
+
+double dot(const std::vector<double> &a, const std::vector<double> &b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i)
+    sum += a[i] * b[i];
+  return sum;
+}
+
+/// The gradients of a function, held against finite differences of it: every
+/// argument is moved along one random direction.
+class GradientCheck {
+public:
+  GradientCheck(func::FuncOp primal, const Tensors &arguments,
+                const Tensors &results)
+      : primal(primal), arguments(arguments), results(results),
+        inputs(primal.getNumArguments()), outputs(primal.getNumResults()) {}
+
+  /// The argument whose gradient is wrong, in words; empty if none is.
+  std::string run() const {
+    for (size_t input = 0; input < inputs; ++input) {
+      std::string problem;
+      // A kink that a step crosses is not there in a smaller one.
+      for (double step : {1e-5, 1e-6, 3e-5, 1e-7}) {
+        problem = compare(input, step);
+        if (problem.empty())
+          break;
+      }
+      if (!problem.empty())
+        return problem;
+    }
+    return "";
+  }
+
+private:
+  std::string compare(size_t input, double step) const {
+    std::vector<double> direction =
+        randomArgument(/*seed=*/77, input, arguments[input].data.size());
+    double scale = 0, difference = 0;
+    for (double sign : {1.0, -1.0}) {
+      Tensors moved(arguments.begin(), arguments.begin() + inputs);
+      for (size_t i = 0; i < direction.size(); ++i)
+        moved[input].data[i] += sign * step * direction[i];
+      auto values = Reference(primal)(moved);
+      if (!values)
+        return llvm::toString(values.takeError());
+      for (size_t i = 0; i < outputs; ++i) {
+        const std::vector<double> &cotangent = arguments[inputs + i].data;
+        difference += sign * dot(cotangent, (*values)[i].data) / (2 * step);
+        scale += std::sqrt(dot(cotangent, cotangent) *
+                           dot((*values)[i].data, (*values)[i].data));
+      }
+    }
+    double gradient = dot(results[outputs + input].data, direction);
+    double tolerance = 1e-5 * (std::abs(difference) + std::abs(gradient)) +
+                       1e-14 * scale / step + 1e-8 * scale;
+    if (std::abs(difference - gradient) <= tolerance)
+      return "";
+    return llvm::formatv("the gradient of argument {0} is {1:e9} along a "
+                         "direction, by finite differences {2:e9}",
+                         input, gradient, difference);
+  }
+
+  func::FuncOp primal;
+  const Tensors &arguments, &results;
+  size_t inputs, outputs;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// One program
+//===----------------------------------------------------------------------===//
+
+/// The worst error of a program that fails in another way.
+static constexpr double notNumeric = -1;
+
+static DialectRegistry registry() {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  return registry;
+}
+
+Trial::Trial() : context(registry(), MLIRContext::Threading::DISABLED) {
+  context.printOpOnDiagnostic(false);
+}
+
+static std::string describe(const rt::TensorError &error) {
+  return llvm::formatv("'{0}' is off by {1:e3} (relative)", error.name,
+                       error.relative);
+}
+
+/// The results of `primal`, which the backward pass must not change, and all
+/// of `logical`.
+static llvm::Expected<std::vector<std::vector<double>>>
+expectedResults(const Program &program, func::FuncOp primal,
+                func::FuncOp logical, uint64_t seed, std::string &problem) {
+  Tensors arguments = Reference(logical).arguments(seed);
+  auto all = Reference(logical)(arguments);
+  if (!all)
+    return all.takeError();
+  Tensors inputs(arguments.begin(),
+                 arguments.begin() + primal.getNumArguments());
+  auto results = Reference(primal)(inputs);
+  if (!results)
+    return results.takeError();
+  if (program.grad)
+    problem = GradientCheck(primal, arguments, *all).run();
+  std::vector<std::vector<double>> expected;
+  for (size_t i = 0; i < all->size(); ++i)
+    expected.push_back(i < results->size() ? (*results)[i].data
+                                           : (*all)[i].data);
+  return expected;
+}
+
+/// Where f32 is off and f64 is not, the program has lost the digits by itself
+/// (a difference of near equals, the slope of a function that saturates), if
+/// not too many.
+Outcome Trial::run(const Program &program, uint64_t seed) {
+  double worst = notNumeric;
+  Outcome outcome = runOnce(program, seed, worst);
+  if (outcome.verdict != Outcome::Failed || program.element == "f64" ||
+      worst == notNumeric || worst > 2e-3)
+    return outcome;
+  Program precise = program;
+  precise.element = "f64";
+  if (runOnce(precise, seed, worst).verdict == Outcome::Agrees)
+    return {Outcome::Agrees, "loses digits in f32"};
+  return outcome;
+}
+
+Outcome Trial::runOnce(const Program &program, uint64_t seed, double &worst) {
+  Errors errors(context);
+  std::string phase = "parsing";
+  auto module = parseSourceString<ModuleOp>(
+      toText(program), ParserConfig(&context), "random.mlir");
+  if (!module)
+    return judgeRefusal(program, errors, phase);
+  OwningOpRef<ModuleOp> written = module->clone();
+  CompileOptions options;
+  options.grad = program.grad;
+  auto model = compileModule(std::move(module), "random.mlir", options,
+                             [&](StringRef name) { phase = name.str(); });
+  if (!model) {
+    llvm::consumeError(model.takeError());
+    return judgeRefusal(program, errors, phase);
+  }
+  if (program.expectation == Expectation::Illegal)
+    return failed("was compiled, although " + program.kind);
+
+  auto primal = *written->getOps<func::FuncOp>().begin();
+  auto logical = *model->logical->getOps<func::FuncOp>().begin();
+  std::string problem;
+  auto expected = expectedResults(program, primal, logical, seed, problem);
+  if (!expected)
+    return failed("the reference failed: " +
+                  llvm::toString(expected.takeError()));
+  if (!problem.empty())
+    return failed(problem);
+  // Most programs run once: their machine code need not be good.
+  JitEffort effort = seed % 4 == 0 ? JitEffort::Full : JitEffort::Little;
+  auto compared = runAndCompare(*model, effort, seed, *expected);
+  if (!compared)
+    return failed("the run failed: " + llvm::toString(compared.takeError()));
+  double tolerance = program.element == "f64" ? 1e-9 : 1e-5, largest = 0;
+  for (const rt::TensorError &error : *compared)
+    largest = std::max(largest, error.rmsReference);
+  Outcome outcome;
+  for (const rt::TensorError &error : *compared) {
+    if (error.relative <= tolerance ||
+        error.rmsError <= 1e-6 * tolerance * largest)
+      continue;
+    if (outcome.verdict == Outcome::Agrees)
+      outcome = failed(describe(error));
+    // Next to nothing, beside the other results: its digits count less.
+    bool isSmall = error.rmsError <= tolerance * largest;
+    worst = std::max(worst, isSmall ? 0 : error.relative);
+  }
+  return outcome;
+}
