@@ -40,5 +40,5 @@
 // RUN: tpsp-opt %examples/gpt-block-tp.mlir --tpsp-explain=shard-replicated=memory | FileCheck %s --check-prefix=EXPLAIN
 // EXPLAIN: xn[b, s@tp, d] = layer_norm(
 // EXPLAIN-NEXT: * s@tp instead of replicated keeps 192.0 KiB per rank less
-// EXPLAIN: a0[b, s, d | sum@tp] =
+// EXPLAIN: a0[b, s@tp, d] =
 // EXPLAIN-NEXT: * s@tp instead of replicated keeps 192.0 KiB per rank less; one of 7 values, together 1.3 MiB less; their forward collectives send 960.0 KiB, before 768.0 KiB
