@@ -67,7 +67,7 @@ static Sample compile(MLIRContext &context, ModuleOp source, int layers,
     tpsp::PipelineOptions options;
     options.grad = true;
     tpsp::buildLogicalPipeline(pm, options);
-    tpsp::buildCollectivePipeline(pm);
+    tpsp::buildCollectivePipeline(pm, options);
     tpsp::buildPlanPipeline(pm);
     auto begin = Clock::now();
     if (failed(pm.run(*module)))

@@ -19,3 +19,9 @@ Value tpsp::createCollective(OpBuilder &builder, Location loc, Value value,
       withPlacement(cast<RankedTensorType>(value.getType()), step.after, mesh));
   return builder.create(state)->getResult(0);
 }
+
+void tpsp::copyPhase(Operation *from, Operation *to) {
+  for (StringRef name : {backwardAttrName, partAttrName})
+    if (Attribute phase = from->getAttr(name))
+      to->setAttr(name, phase);
+}

@@ -217,6 +217,11 @@ private:
           buffers[op->getOperand(0)]);
       return success();
     }
+    if (auto copy = dyn_cast<BlockCopyOpInterface>(op)) {
+      flushIfUsedBy(op);
+      convertBlockCopy(copy);
+      return success();
+    }
     if (indexed.isSumOfProducts()) {
       MatmulMatch match = matchMatmul(indexed.getIndexStructure());
       if (match.obstacle == MatmulObstacle::None) {
@@ -325,6 +330,26 @@ private:
       plan::KernelOp::create(b, loc, FlatSymbolRefAttr::get(callee), inputs,
                              outputs, b.getI64IntegerAttr(kernel.grid),
                              b.getArrayAttr(positions), b.getI64IntegerAttr(0));
+  }
+
+  Value viewed(Value buffer, MemRefType type) {
+    if (buffer.getType() == type)
+      return buffer;
+    return plan::ViewOp::create(b, buffer.getLoc(), type, buffer);
+  }
+
+  void convertBlockCopy(BlockCopyOpInterface op) {
+    BlockCopyKernel kernel = emitBlockCopy(op, "kernel", program);
+    SmallVector<Value> inputs;
+    for (auto [operand, type] :
+         llvm::zip_equal(op->getOperands(), kernel.inputs))
+      inputs.push_back(viewed(buffers[operand], type));
+    Value output = viewed(define(op->getResult(0)), kernel.output);
+    StringAttr callee =
+        library.unique(kernel.function, op->getName().stripDialect());
+    plan::KernelOp::create(b, op->getLoc(), FlatSymbolRefAttr::get(callee),
+                           inputs, output, b.getI64IntegerAttr(kernel.grid),
+                           b.getArrayAttr({}), b.getI64IntegerAttr(0));
   }
 
   //===--------------------------------------------------------------------===//

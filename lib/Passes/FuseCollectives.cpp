@@ -47,10 +47,11 @@ bool lastsForBackward(Operation *op, bool keepGathered) {
 }
 
 /// Keeps the first of several collectives that move one tensor alike, within
-/// the forward or the backward pass. With `keepGathered`, gathers across both:
+/// the forward or the backward pass of one micro-batch. With `keepGathered`, gathers across both:
 /// the bytes of the second one are saved, and the gathered tensor is.
 void share(Block &block, bool keepGathered) {
-  std::map<std::tuple<void *, const void *, const void *, bool>, Operation *>
+  std::map<std::tuple<void *, const void *, const void *, bool, const void *>,
+           Operation *>
       first;
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (!isSingle(&op))
@@ -59,7 +60,8 @@ void share(Block &block, bool keepGathered) {
                                op.getResult(0).getType().getAsOpaquePointer(),
                                op.getName().getAsOpaquePointer(),
                                op.hasAttr(backwardAttrName) &&
-                                   !lastsForBackward(&op, keepGathered));
+                                   !lastsForBackward(&op, keepGathered),
+                               op.getAttr(partAttrName).getAsOpaquePointer());
     auto [entry, isNew] = first.try_emplace(key, &op);
     if (isNew)
       continue;
@@ -99,8 +101,7 @@ bool fuse(Operation *second, const Mesh &mesh) {
   for (const CollectiveStep &step : *direct) {
     moved = createCollective(builder, second->getLoc(), moved, step, mesh,
                              textOf(first, "reason"), textOf(first, "tensor"));
-    if (second->hasAttr(backwardAttrName))
-      moved.getDefiningOp()->setAttr(backwardAttrName, builder.getUnitAttr());
+    copyPhase(second, moved.getDefiningOp());
   }
   second->getResult(0).replaceAllUsesWith(moved);
   second->erase();

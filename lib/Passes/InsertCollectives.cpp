@@ -120,6 +120,7 @@ public:
     // They have served; what is equal but for them is equal.
     function->walk([](IndexedOpInterface op) {
       op->removeAttr(goalAttrName);
+      op->removeAttr(eventualAttrName);
       op->removeAttr(weightAttrName);
     });
     return success();
@@ -255,8 +256,7 @@ private:
                          .category("tpsp-insert-collectives"))
           << remark::reason("{0}", why) << remark::metric("tensor", name);
       chain.insert(value.getDefiningOp());
-      if (op->hasAttr(backwardAttrName))
-        value.getDefiningOp()->setAttr(backwardAttrName, builder.getUnitAttr());
+      copyPhase(op, value.getDefiningOp());
     }
     return value;
   }

@@ -19,12 +19,30 @@ void tpsp::buildLogicalPipeline(OpPassManager &pm,
   pm.addPass(createDecomposeEarly());
   if (options.keepMasks)
     pm.addPass(createKeepMasks());
-  pm.addPass(createPropagate());
+  bool shards = options.shardReplicated != "off";
+  PropagateOptions propagate;
+  propagate.mark = shards;
+  pm.addPass(createPropagate(propagate));
+  if (shards) {
+    ShardReplicatedOptions replicated;
+    replicated.goal = options.shardReplicated;
+    pm.addPass(createShardReplicated(replicated));
+  }
   if (options.grad)
     pm.addPass(createDifferentiate());
   // Adjoints recompute what they need; what two of them need is made once.
   pm.addPass(createCSEPass());
   pm.addPass(createBoundIntegers());
+}
+
+void tpsp::buildStepPipeline(OpPassManager &pm,
+                             const PipelineOptions &options) {
+  if (options.microBatches == 1)
+    return;
+  MicroBatchOptions batches;
+  batches.parts = options.microBatches;
+  batches.index = options.microBatchIndex;
+  pm.addPass(createMicroBatch(batches));
 }
 
 void tpsp::buildCollectivePipeline(OpPassManager &pm,
@@ -33,7 +51,9 @@ void tpsp::buildCollectivePipeline(OpPassManager &pm,
   pm.addPass(createRematerialize({options.rematerialize}));
   pm.addPass(createInsertCollectives());
   pm.addPass(createFuseCollectives({options.keepGathered}));
-  pm.addPass(createBucketCollectives());
+  BucketCollectivesOptions buckets;
+  buckets.bytes = options.bucketBytes;
+  pm.addPass(createBucketCollectives(buckets));
 }
 
 void tpsp::buildPlanPipeline(OpPassManager &pm) {
@@ -74,6 +94,7 @@ void tpsp::registerPipelines() {
       "tpsp-pipeline", "From a model to its plan",
       [](OpPassManager &pm, const PipelineOptions &options) {
         buildLogicalPipeline(pm, options);
+        buildStepPipeline(pm, options);
         buildCollectivePipeline(pm, options);
         buildPlanPipeline(pm);
       });
@@ -81,19 +102,21 @@ void tpsp::registerPipelines() {
       "tpsp-collective-pipeline", "From a model to its collectives",
       [](OpPassManager &pm, const PipelineOptions &options) {
         buildLogicalPipeline(pm, options);
+        buildStepPipeline(pm, options);
         buildCollectivePipeline(pm, options);
       });
   PassPipelineRegistration<PipelineOptions>(
       "tpsp-explain",
       "Print the program, forward and backward, in sharded einsum notation, "
       "and the collective ledger",
-      [](OpPassManager &pm, const PipelineOptions &chosen) {
+      [](OpPassManager &pm, const PipelineOptions &given) {
         PipelineOptions options;
-        options.copyOptionValuesFrom(chosen);
+        options.copyOptionValuesFrom(given);
         options.grad = true;
         pm.addPass(createNameValues());
         buildLogicalPipeline(pm, options);
         pm.addPass(createDropPrimals());
+        buildStepPipeline(pm, options);
         buildCollectivePipeline(pm, options);
         pm.addPass(createPrintExplanation());
       });

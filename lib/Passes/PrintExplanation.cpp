@@ -107,12 +107,12 @@ public:
 
   void print() {
     printHeading();
-    StringRef phase;
+    std::string phase;
     for (Operation &op :
          function.getFunctionBody().front().without_terminator()) {
       if (owners.hasOwner(&op))
         continue;
-      StringRef here = op.hasAttr(backwardAttrName) ? "backward" : "forward";
+      std::string here = phaseOf(&op);
       if (here != phase)
         out << "\n" << here << "\n";
       phase = here;
@@ -126,6 +126,13 @@ public:
   }
 
 private:
+  static std::string phaseOf(Operation *op) {
+    std::string phase = op->hasAttr(backwardAttrName) ? "backward" : "forward";
+    if (auto part = op->getAttrOfType<IntegerAttr>(partAttrName))
+      phase += ", micro-batch " + std::to_string(part.getInt());
+    return phase;
+  }
+
   void printHeading() {
     out << function.getName() << " on ";
     llvm::ListSeparator comma;
@@ -184,6 +191,8 @@ private:
       out << op->getName().stripDialect() << "(" << llvm::join(operands, ", ")
           << attributesOf(op) << ")";
     out << (op->hasAttr(recomputedAttrName) ? "  (recomputed)\n" : "\n");
+    if (auto note = op->getAttrOfType<StringAttr>(noteAttrName))
+      out << "    * " << note.getValue() << "\n";
     for (Operation *collective : owners.ownedBy(op))
       printCollective(cast<CollectiveOpInterface>(collective));
     for (Value operand :

@@ -41,7 +41,8 @@ public:
     });
   }
 
-  LogicalResult run() {
+  /// `mark`: whether to say which results were placed here.
+  LogicalResult run(bool mark) {
     if (failed(checkArguments()))
       return failure();
     if (failed(settle()))
@@ -53,6 +54,10 @@ public:
     for (auto &[op, structure] : structures)
       if (failed(settleSums(op, structure)))
         return failure();
+    if (mark)
+      for (auto &[op, structure] : structures)
+        if (llvm::any_of(op->getResultTypes(), isUnplaced))
+          op->setAttr(propagatedAttrName, UnitAttr::get(op->getContext()));
     for (auto &[value, placement] : found)
       value.setType(withPlacement(cast<RankedTensorType>(value.getType()),
                                   placement, mesh));
@@ -324,8 +329,8 @@ private:
 struct Propagate : public tpsp::impl::PropagateBase<Propagate> {
   using Base::Base;
   void runOnOperation() override {
-    if (failed(forEachFunction(getOperation(), [](auto function) {
-          return Propagation(function).run();
+    if (failed(forEachFunction(getOperation(), [&](auto function) {
+          return Propagation(function).run(mark);
         })))
       signalPassFailure();
   }

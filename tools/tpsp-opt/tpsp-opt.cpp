@@ -9,9 +9,12 @@
 /// An explanation is what one wants to read, not the module behind it.
 static bool explains(int argc, char **argv) {
   for (int i = 1; i < argc; ++i)
-    if (std::strcmp(argv[i], "--tpsp-explain") == 0 ||
-        std::strcmp(argv[i], "-tpsp-explain") == 0)
-      return true;
+    for (const char *flag : {"--tpsp-explain", "-tpsp-explain"}) {
+      size_t length = std::strlen(flag);
+      if (std::strncmp(argv[i], flag, length) == 0 &&
+          (argv[i][length] == 0 || argv[i][length] == '='))
+        return true;
+    }
   return false;
 }
 

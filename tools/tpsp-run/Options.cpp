@@ -56,6 +56,17 @@ static CLI::Validator positive() {
   return {check, "POSITIVE"};
 }
 
+/// A number from 0 up, of a size that there may be.
+static CLI::Validator notNegative() {
+  auto check = [](const std::string &text) -> std::string {
+    double number = 0;
+    if (CLI::detail::lexical_cast(text, number) && number >= 0 && number < 1e9)
+      return "";
+    return "expected a number from 0 to 1e9, not '" + text + "'";
+  };
+  return {check, "NUMBER"};
+}
+
 /// "tp=4". Which axes there are, the module says.
 static CLI::Validator axisSize() {
   auto check = [](const std::string &text) -> std::string {
@@ -87,6 +98,9 @@ static std::string contradictionIn(const Options &options) {
     if (isSet && !options.grad)
       return std::string(flag) + " says what the backward pass keeps, and "
                                  "there is none without --grad";
+  if (options.shardReplicated == "time")
+    return "--shard-replicated time needs descriptions of the hardware, which "
+           "are not built yet; use memory";
   std::set<std::string> axes;
   for (const std::string &entry : options.mesh) {
     std::string axis = entry.substr(0, entry.find('='));
@@ -191,6 +205,22 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
                  "Communication beside computation: off; on is not in this "
                  "build")
       ->check(CLI::IsMember({"off", "on"}))
+      ->capture_default_str();
+  app.add_option("--shard-replicated", options.shardReplicated,
+                 "Shard what is replicated only because nothing was put on it "
+                 "(TP becomes TP+SP): off, or memory")
+      ->check(CLI::IsMember({"off", "memory", "time"}))
+      ->capture_default_str();
+  app.add_option("--micro-batches", options.microBatches,
+                 "Do a step in so many parts of the batch, one after another")
+      ->check(positive())
+      ->capture_default_str();
+  app.add_option("--micro-batch-index", options.microBatchIndex,
+                 "The index that --micro-batches cuts")
+      ->capture_default_str();
+  app.add_option("--bucket-mib", options.bucketMib,
+                 "Reduce gradients in buckets of this many MiB; 0: each alone")
+      ->check(notNegative())
       ->capture_default_str();
   app.add_flag("--quiet", options.quiet, "Print errors only");
   std::string ignored;

@@ -20,6 +20,10 @@ struct Options {
   uint64_t seed = 0;
   std::string strategy = "as-written";
   std::string overlap = "off";
+  std::string shardReplicated = "off";
+  int64_t microBatches = 1;
+  std::string microBatchIndex = "b";
+  double bucketMib = 25;
   int threads = 0;
   double timeout = 30;
   std::string rematerialize = "none";

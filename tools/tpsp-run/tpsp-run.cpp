@@ -99,6 +99,10 @@ static int runModel(const Options &options) {
   compile.mesh = options.mesh;
   compile.rematerialize = options.rematerialize;
   compile.keepGathered = options.keepGathered;
+  compile.shardReplicated = options.shardReplicated;
+  compile.microBatches = options.microBatches;
+  compile.microBatchIndex = options.microBatchIndex;
+  compile.bucketBytes = options.bucketMib * (1 << 20);
   auto model =
       compileModel(context, options.model, compile, [&](llvm::StringRef phase) {
         progress.phase("compiling: " + phase.str());

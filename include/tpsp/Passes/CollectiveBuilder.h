@@ -14,6 +14,9 @@ mlir::Value createCollective(mlir::OpBuilder &builder, mlir::Location loc,
                              const Mesh &mesh, llvm::StringRef reason,
                              llvm::StringRef tensor);
 
+/// Gives `to` the phase of `from`: the backward pass, the micro-batch.
+void copyPhase(mlir::Operation *from, mlir::Operation *to);
+
 } // namespace tpsp
 
 #endif // TPSP_PASSES_COLLECTIVEBUILDER_H

@@ -93,6 +93,19 @@ Kernel emitKernel(const KernelGroup &group, llvm::StringRef name,
 Kernel emitRowKernel(RowKernelOpInterface op, llvm::StringRef name,
                      mlir::Operation *insertBefore);
 
+/// The kernel of an operation that copies blocks. It sees a tensor as
+/// [outer, block, row, element], whatever its rank.
+struct BlockCopyKernel {
+  mlir::func::FuncOp function;
+  llvm::SmallVector<mlir::MemRefType> inputs;
+  mlir::MemRefType output;
+  /// Every row of every outer position is a work item.
+  int64_t grid = 1;
+};
+
+BlockCopyKernel emitBlockCopy(BlockCopyOpInterface op, llvm::StringRef name,
+                              mlir::Operation *insertBefore);
+
 } // namespace tpsp
 
 #endif // TPSP_PASSES_KERNELS_H

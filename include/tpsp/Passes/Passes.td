@@ -79,6 +79,29 @@ def Propagate
     program is refused, with both ways priced. Nothing that the user wrote is
     changed.
   }];
+  let options = [
+    Option<"mark", "mark", "bool", /*default=*/"false",
+           "Mark operations whose result was placed here (tpsp.propagated)">
+  ];
+  let dependentDialects = ["::tpsp::TpspDialect"];
+}
+
+def ShardReplicated : Pass<"tpsp-shard-replicated", "::mlir::ModuleOp"> {
+  let summary = "Shard what is replicated only because nothing was put on it";
+  let description = [{
+    Before: values behind an all-reduce that are replicated over its axis
+    because propagation put nothing there. After: the axis is on one index of
+    all of them that are connected by operations that map the index, so that
+    the all-reduce is a reduce-scatter and the all-gather comes at their
+    consumers: tensor parallelism becomes tensor and sequence parallelism.
+    Needs `tpsp-propagate=mark=true`: what the user placed is never changed,
+    nor what a function returns. Before tpsp-differentiate. Sets `tpsp.note` on
+    every operation whose result it sharded.
+  }];
+  let options = [
+    Option<"goal", "goal", "std::string", /*default=*/"\"memory\"",
+           "memory: wherever possible; time is not built yet">
+  ];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 
@@ -126,6 +149,27 @@ def Rematerialize : Pass<"tpsp-rematerialize", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 
+def MicroBatch : Pass<"tpsp-micro-batch", "::mlir::ModuleOp"> {
+  let summary = "Do a step part by part of the batch";
+  let description = [{
+    Before: one forward and one backward pass over the whole batch. After:
+    `parts` of each, one part of the batch after the other, so that activations
+    of one part live at a time. Arguments that carry `index` are cut within
+    every rank's own shard, results that carry it are stacked, and results that
+    lack it are added up: the sums stay as they come out (`tpsp.eventual`) and
+    the last addition has the declared placement, so that a gradient is reduced
+    once. A result that is not a sum over the batch is refused. After
+    tpsp-differentiate, before tpsp-insert-collectives.
+  }];
+  let options = [
+    Option<"parts", "parts", "int64_t", /*default=*/"1",
+           "Number of micro-batches">,
+    Option<"index", "index", "std::string", /*default=*/"\"b\"",
+           "The index to cut">
+  ];
+  let dependentDialects = ["::tpsp::TpspDialect"];
+}
+
 //===----------------------------------------------------------------------===//
 // Collectives
 //===----------------------------------------------------------------------===//
@@ -163,12 +207,18 @@ def FuseCollectives
 
 def BucketCollectives
     : Pass<"tpsp-bucket-collectives", "::mlir::ModuleOp"> {
-  let summary = "Reduce tensors that only the function's result waits for together";
+  let summary = "Reduce several tensors in one collective";
   let description = [{
-    All-reduces over the same axes whose results are only returned (gradients of
-    replicated parameters) become one all-reduce of several tensors, at the end
-    of the function.
+    All-reduces over the same axes that do not wait for each other become one
+    all-reduce of several tensors, where the last of them is ready: gradients
+    that are only returned among themselves, others where no user stands
+    between. A bucket holds at most `bytes` of what one rank reduces, or one
+    tensor.
   }];
+  let options = [
+    Option<"bytes", "bytes", "int64_t", /*default=*/"25 << 20",
+           "Size of a bucket; 0 is one for each tensor">
+  ];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 

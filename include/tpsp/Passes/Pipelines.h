@@ -24,11 +24,28 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       *this, "keep-gathered",
       llvm::cl::desc("Keep gathered tensors for the backward pass"),
       llvm::cl::init(false)};
+  Option<std::string> shardReplicated{
+      *this, "shard-replicated",
+      llvm::cl::desc("Shard what is replicated for no reason: off or memory"),
+      llvm::cl::init("off")};
+  Option<int64_t> microBatches{
+      *this, "micro-batches",
+      llvm::cl::desc("Number of parts of the batch, one after another"),
+      llvm::cl::init(1)};
+  Option<std::string> microBatchIndex{
+      *this, "micro-batch-index",
+      llvm::cl::desc("The index that micro-batches cut"), llvm::cl::init("b")};
+  Option<int64_t> bucketBytes{
+      *this, "bucket-bytes",
+      llvm::cl::desc("Size of a bucket of reductions; 0 is one per tensor"),
+      llvm::cl::init(25 << 20)};
 };
 
 /// A model as written -> placed, differentiated on request; still logical.
 void buildLogicalPipeline(mlir::OpPassManager &pm,
                           const PipelineOptions &options);
+/// Logical -> logical, in the order in which a step is done: micro-batches.
+void buildStepPipeline(mlir::OpPassManager &pm, const PipelineOptions &options);
 /// Logical -> with collectives, global shapes.
 void buildCollectivePipeline(mlir::OpPassManager &pm,
                              const PipelineOptions &options);

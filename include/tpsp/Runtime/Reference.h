@@ -86,6 +86,14 @@ Tensor reshape(Tensor x, const IndexNames &indices, const Shape &shape,
 Tensor permute(const Tensor &x, const IndexNames &indices,
                std::string *error = nullptr);
 
+/// x at position `at` of `index`, which the result lacks.
+Tensor take(const Tensor &x, const std::string &index, int64_t at,
+            std::string *error = nullptr);
+
+/// The tensor over `indices` that is operand i at position i of `index`.
+Tensor stack(const Operands &operands, const std::string &index,
+             const IndexNames &indices, std::string *error = nullptr);
+
 //===----------------------------------------------------------------------===//
 // Einsum and reductions
 //===----------------------------------------------------------------------===//

@@ -141,6 +141,10 @@ tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
   pipeline.keepMasks = options.keepMasks;
   pipeline.rematerialize = options.rematerialize;
   pipeline.keepGathered = options.keepGathered;
+  pipeline.shardReplicated = options.shardReplicated;
+  pipeline.microBatches = options.microBatches;
+  pipeline.microBatchIndex = options.microBatchIndex;
+  pipeline.bucketBytes = options.bucketBytes;
   auto place = [&](PassManager &pm) {
     buildLogicalPipeline(pm, pipeline);
     if (options.grad)
@@ -155,9 +159,14 @@ tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
 
   CompiledModel result;
   result.logical = module.clone();
-  if (llvm::Error e = run("inserting collectives", [&](PassManager &pm) {
-        buildCollectivePipeline(pm, pipeline);
-      }))
+  // The reference evaluates the step as it was before.
+  auto order = [&](PassManager &pm) { buildStepPipeline(pm, pipeline); };
+  if (llvm::Error e = run("ordering the step", order))
+    return e;
+  auto communicate = [&](PassManager &pm) {
+    buildCollectivePipeline(pm, pipeline);
+  };
+  if (llvm::Error e = run("inserting collectives", communicate))
     return e;
   if (llvm::Error e =
           run("planning", [](PassManager &pm) { buildPlanPipeline(pm); }))

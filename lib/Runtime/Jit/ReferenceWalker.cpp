@@ -236,6 +236,15 @@ static Tensor evaluate(ApplyMaskOp op, Evaluation &e) {
   return masked(e.operand(1), op.getScale().convertToDouble(), e);
 }
 
+static Tensor evaluate(TakeOp op, Evaluation &e) {
+  return reference::take(e.operand(0), op.getIndex().str(), op.getAt(),
+                         &e.error);
+}
+
+static Tensor evaluate(StackOp op, Evaluation &e) {
+  return reference::stack(e.operands, op.getIndex().str(), e.indices, &e.error);
+}
+
 /// Views and changes of placement: the same elements in the same order.
 static Tensor evaluateView(Evaluation &e) {
   return reference::reshape(e.takeFirst(), e.indices, e.shape, &e.error);
@@ -271,8 +280,8 @@ static EvaluatorTable makeEvaluators() {
   addRows<EinsumOp, ReduceOp, BroadcastOp, ScaleOp, ShiftOp, SlopeOp,
           CausalMaskOp, RopeMatrixOp, SoftmaxOp, RmsNormOp, LayerNormOp, RopeOp,
           AttentionOp, OneHotEinsumOp, RouterOp, CountEarlierOp, DropoutOp,
-          DropoutMaskOp, ApplyMaskOp, RenameOp, SplitOp, MergeOp, ReshardOp,
-          StopGradientOp>(rows);
+          DropoutMaskOp, ApplyMaskOp, TakeOp, StackOp, RenameOp, SplitOp,
+          MergeOp, ReshardOp, StopGradientOp>(rows);
   addFunctionRows<AddOp, SubOp, MulOp, DivOp, NegOp, ExpOp, LogOp, TanhOp,
                   SqrtOp, RsqrtOp, SquareOp, SigmoidOp, ReluOp, SiluOp, GeluOp,
                   GeluErfOp>(rows);

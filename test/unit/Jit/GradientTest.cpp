@@ -186,6 +186,20 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"reshard", "i,j -> i,j"}));
 
 //===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+INSTANTIATE_TEST_SUITE_P(
+    Blocks, AdjointTest,
+    testing::Values(Case{"take", "i,j,l -> i,l", R"({index = "j", at = 1})"},
+                    Case{"take", "i,j -> j", R"({index = "i", at = 0})"},
+                    Case{"take", "i,j -> i", R"({index = "j", at = 4})"},
+                    Case{"take", "i,j=1 -> i", R"({index = "j", at = 0})"},
+                    Case{"stack", "i,l; i,l -> i,j=2,l", R"({index = "j"})"},
+                    Case{"stack", "i; i; i -> j=3,i", R"({index = "j"})"},
+                    Case{"stack", "i -> i,j=1", R"({index = "j"})"}));
+
+//===----------------------------------------------------------------------===//
 // What tpsp-differentiate adds
 //===----------------------------------------------------------------------===//
 

@@ -279,6 +279,24 @@ TEST(WalkerOperationsTest, Attention) {
 // Views and requests
 //===----------------------------------------------------------------------===//
 
+TEST(WalkerOperationsTest, Blocks) {
+  for (int64_t at : {0, 2, 4})
+    expectElements("take", "i,j,l -> i,l",
+                   "{index = \"j\", at = " + std::to_string(at) + "}",
+                   [at](const Inputs &x, Position place) {
+                     place["j"] = at;
+                     return x(0, place);
+                   });
+  expectElements("stack", "i,l; i,l; i,l -> i,j=3,l", R"({index = "j"})",
+                 [](const Inputs &x, Position at) {
+                   return x(at["j"], {{"i", at["i"]}, {"l", at["l"]}});
+                 });
+  expectElements("stack", "l; l -> l,j=2", R"({index = "j"})",
+                 [](const Inputs &x, Position at) {
+                   return x(at["j"], {{"l", at["l"]}});
+                 });
+}
+
 TEST(WalkerOperationsTest, Views) {
   expectElements("rename", "i,j -> i,l=5", "",
                  [](const Inputs &x, Position at) {

@@ -35,6 +35,32 @@ TEST(LayoutTest, RenameAndReshapeKeepTheData) {
   expectError(reshape(x, {"i"}, {59}, &error), error, "reshape");
 }
 
+TEST(LayoutTest, TakeAndStackAreInverse) {
+  const Tensor x =
+      randomTensor({"i", "j", "k"}, {{"i", 3}, {"j", 4}, {"k", 5}}, 2);
+  for (const std::string index : {"i", "j", "k"}) {
+    std::vector<Tensor> parts;
+    Operands operands;
+    for (int64_t at = 0; at < *x.extent(index); ++at)
+      parts.push_back(take(x, index, at));
+    for (const Tensor &part : parts)
+      operands.push_back(&part);
+    expectNear(stack(operands, index, x.indices), x, 0);
+  }
+  EXPECT_EQ(take(x, "j", 2).data[5 + 1], x.data[20 + 10 + 1]);
+
+  std::string error;
+  expectError(take(x, "l", 0, &error), error, "lacks l");
+  error.clear();
+  expectError(take(x, "j", 4, &error), error, "no position 4");
+  error.clear();
+  expectError(stack({&x}, "l", x.indices, &error), error, "lacks l");
+  error.clear();
+  expectError(stack({&x}, "j", x.indices, &error), error, "not one position");
+  error.clear();
+  expectError(stack({}, "j", x.indices, &error), error, "no operands");
+}
+
 TEST(LayoutTest, PermuteInEveryOrder) {
   // Wider than a tile of the transpose in one dimension, and not a multiple.
   const Extents extents{{"a", 1}, {"b", 67}, {"c", 3}, {"d", 131}};

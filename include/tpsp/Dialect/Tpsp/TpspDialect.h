@@ -33,8 +33,18 @@ mlir::LogicalResult verifyAxesOnce(mlir::Operation *op,
                                    const Mesh &mesh);
 /// (C1)-(C3) of CollectiveOpInterface.
 mlir::LogicalResult verifyCollectiveOp(mlir::Operation *op);
+/// What IndexedOpInterface::restrictPositions does by default: refuses if `op`
+/// is a loop that asks for positions along `index` of its result.
+mlir::LogicalResult refusePositions(mlir::Operation *op, llvm::StringRef index);
 /// (P1), (P2) of the pointwise operations; arity -1 is any number from one up.
 mlir::LogicalResult verifyPointwise(mlir::Operation *op, int arity);
+
+/// Block `from` of an operand becomes block `to` of the result; 0 where the
+/// tensor is a single block.
+struct BlockCopy {
+  unsigned operand;
+  int64_t from, to;
+};
 
 /// Argument attribute: a parameter of the model, `tpsp.param` or
 /// `tpsp.param = "name"`.
@@ -61,6 +71,16 @@ inline constexpr llvm::StringLiteral recomputeAttrName = "tpsp.recompute";
 /// Unit attribute of operations of the backward pass that redo one of the
 /// forward pass.
 inline constexpr llvm::StringLiteral recomputedAttrName = "tpsp.recomputed";
+/// Unit attribute: propagation placed the result, the user did not.
+inline constexpr llvm::StringLiteral propagatedAttrName = "tpsp.propagated";
+/// A sentence on what was decided about the result, for the explanation.
+inline constexpr llvm::StringLiteral noteAttrName = "tpsp.note";
+/// Number of the micro-batch that an operation belongs to.
+inline constexpr llvm::StringLiteral partAttrName = "tpsp.part";
+/// Unit attribute: the result is brought to its placement later, by what adds
+/// it up. Its placement decides how the operation is done, but it stays as it
+/// comes out.
+inline constexpr llvm::StringLiteral eventualAttrName = "tpsp.eventual";
 
 } // namespace tpsp
 

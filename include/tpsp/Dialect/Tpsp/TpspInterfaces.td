@@ -69,7 +69,19 @@ def Tpsp_IndexedOpInterface : OpInterface<"IndexedOpInterface"> {
       "::mlir::LogicalResult", "buildAdjoint",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Value":$resultGradient,
            "::llvm::ArrayRef<bool>":$needed,
-           "::llvm::MutableArrayRef<::mlir::Value>":$gradients)>
+           "::llvm::MutableArrayRef<::mlir::Value>":$gradients)>,
+    InterfaceMethod<[{
+        Says that the operation now computes a part of what it did: `index` of
+        the result was (blocks, parts, rows), and is the rows of `part` in
+        every block. An operation that computes with positions along the index
+        accounts for that, or fails with a diagnostic.}],
+      "::mlir::LogicalResult", "restrictPositions",
+      (ins "::llvm::StringRef":$index, "int64_t":$blocks, "int64_t":$parts,
+           "int64_t":$part), "",
+      [{
+        (void)blocks; (void)parts; (void)part;
+        return ::tpsp::refusePositions($_op, index);
+      }]>
   ];
   let verify = [{ return ::tpsp::verifyIndexedOp($_op); }];
 }
@@ -148,6 +160,21 @@ def Tpsp_RowKernelOpInterface : OpInterface<"RowKernelOpInterface"> {
            "::mlir::Value":$result,
            "::llvm::function_ref<::mlir::Value(::llvm::StringRef)>":$start,
            "::mlir::Value":$scratch)>
+  ];
+}
+
+def Tpsp_BlockCopyOpInterface : OpInterface<"BlockCopyOpInterface"> {
+  let cppNamespace = "::tpsp";
+  let description = [{
+    An operation that copies whole blocks, positions of one index. Operands and
+    result have the same indices in the same order but for that one, which a
+    tensor of a single block lacks.
+  }];
+  let methods = [
+    InterfaceMethod<"The name of the index.",
+      "::llvm::StringRef", "getBlockIndex">,
+    InterfaceMethod<"What is copied: every block of the result, once.",
+      "::llvm::SmallVector<::tpsp::BlockCopy>", "getBlockCopies">
   ];
 }
 

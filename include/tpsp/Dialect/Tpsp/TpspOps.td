@@ -214,7 +214,7 @@ class Tpsp_RowOp<string mnemonic, list<string> overridden = []>
   let hasVerifier = 1;
 }
 
-def Tpsp_SoftmaxOp : Tpsp_RowOp<"softmax"> {
+def Tpsp_SoftmaxOp : Tpsp_RowOp<"softmax", ["restrictPositions"]> {
   let summary = "softmax over one index";
   let description = [{
     y = exp(scale x) / sum over `over` of exp(scale x). With `causal`, positions
@@ -256,7 +256,7 @@ def Tpsp_LayerNormOp : Tpsp_RowOp<"layer_norm"> {
                        DefaultValuedAttr<F64Attr, "1e-5">:$eps);
 }
 
-def Tpsp_RopeOp : Tpsp_RowOp<"rope", ["getLinearity"]> {
+def Tpsp_RopeOp : Tpsp_RowOp<"rope", ["getLinearity", "restrictPositions"]> {
   let summary = "rotary position embedding, the rotate-half form";
   let description = [{
     Pairs element m with m + K/2 of `feature` (extent K) and rotates each pair
@@ -501,7 +501,8 @@ def Tpsp_CombineOp
 //===----------------------------------------------------------------------===//
 
 def Tpsp_DropoutOp
-    : Tpsp_PointwiseOp<"dropout", 1, ["getLinearity"], ["getPositionIndices"]> {
+    : Tpsp_PointwiseOp<"dropout", 1, ["getLinearity", "restrictPositions"],
+                       ["getPositionIndices"]> {
   let summary = "elements zeroed at random, the others scaled up";
   let description = [{
     An element is kept with probability 1 - rate and divided by it. Which ones
@@ -524,7 +525,8 @@ def Tpsp_DropoutOp
 
 def Tpsp_DropoutMaskOp
     : Tpsp_PointwiseOp<"dropout_mask", 0, ["introducesIndices",
-                                           "getIntegerWidth"],
+                                           "getIntegerWidth",
+                                           "restrictPositions"],
                        ["getPositionIndices"]> {
   let summary = "the elements that a dropout keeps: 1, the others 0, as i8";
   let description = [{
@@ -605,6 +607,54 @@ def Tpsp_ReshardOp : Tpsp_IndexedOp<"reshard", ["getLinearity", "isView"]> {
     - (V3) One operand; the result has its shape and names.
   }];
   let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks: positions of an index as tensors of their own
+//===----------------------------------------------------------------------===//
+
+class Tpsp_BlockOp<string mnemonic, list<string> overridden = []>
+    : Tpsp_IndexedOp<mnemonic,
+        overridden # ["getLinearity", "getWholeIndices"], [
+        DeclareOpInterfaceMethods<Tpsp_BlockCopyOpInterface>]> {
+  let hasVerifier = 1;
+}
+
+def Tpsp_TakeOp : Tpsp_BlockOp<"take"> {
+  let summary = "one position of an index";
+  let description = [{
+    The operand at position `at` of `index`, which the result lacks.
+
+    ```mlir
+    %y = tpsp.take %x {index = "n", at = 1}
+       : tensor<2x4x8xf32, #tpsp.idx<b, n, s>>
+      -> tensor<2x8xf32, #tpsp.idx<b, s>>
+    ```
+
+    Constraints: (I1)-(I7), and
+    - (B1) One operand; it has `index`, and the result its other indices.
+    - (B2) `at` is a position of `index`.
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$index,
+                       I64Attr:$at);
+}
+
+def Tpsp_StackOp : Tpsp_BlockOp<"stack", ["introducesIndices"]> {
+  let summary = "tensors as the positions of a new index";
+  let description = [{
+    The result at position i of `index` is operand i. The inverse of `take`.
+
+    ```mlir
+    %x = tpsp.stack %y, %z {index = "n"}
+       : tensor<2x8xf32, #tpsp.idx<b, s>>
+      -> tensor<2x2x8xf32, #tpsp.idx<b, n, s>>
+    ```
+
+    Constraints: (I1)-(I7), and
+    - (B3) One or more operands of the same indices; the result has these and
+           `index`, with as many positions as there are operands.
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$index);
 }
 
 #endif // TPSP_DIALECT_TPSP_OPS_TD

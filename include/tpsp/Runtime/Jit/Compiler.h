@@ -33,6 +33,13 @@ struct CompileOptions {
   std::string rematerialize = "none";
   /// Keep gathered tensors for the backward pass.
   bool keepGathered = false;
+  /// Shard what propagation left replicated: "off" or "memory".
+  std::string shardReplicated = "off";
+  /// Parts of the batch, one after another, and the index that they cut.
+  int64_t microBatches = 1;
+  std::string microBatchIndex = "b";
+  /// Size of a bucket of reductions; 0 is one for each tensor.
+  int64_t bucketBytes = 25 << 20;
 };
 
 /// Told the name of each phase as it begins.

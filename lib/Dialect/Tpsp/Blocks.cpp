@@ -1,0 +1,180 @@
+// take and stack: positions of an index as tensors of their own; and what an
+// operation does when it is cut into parts along an index.
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+//===----------------------------------------------------------------------===//
+// Constraints
+//===----------------------------------------------------------------------===//
+
+/// The names of a tensor's indices but `index`.
+static SmallVector<StringRef> namesWithout(Value tensor, StringRef index) {
+  SmallVector<StringRef> names = indexNames(tensor.getType());
+  llvm::erase(names, index);
+  return names;
+}
+
+static LogicalResult verifyCarries(Operation *op, Value tensor, StringRef index,
+                                   StringRef role) {
+  if (getIdx(tensor).dimOf(index))
+    return success();
+  return op->emitOpError("index = \"")
+         << index << "\" is not an index of " << role << ", ["
+         << subscripts(tensor.getType()) << "]";
+}
+
+/// That `result` and `operand` have the same indices but for `index`, which
+/// `lacking` does not have.
+static LogicalResult verifyRest(Operation *op, Value operand, Value result,
+                                Value lacking, StringRef index) {
+  if (!getIdx(lacking).dimOf(index) &&
+      namesWithout(operand, index) == namesWithout(result, index))
+    return success();
+  return op->emitOpError("has result indices [")
+         << subscripts(result.getType()) << "] and operand indices ["
+         << subscripts(operand.getType()) << "], which must differ by '"
+         << index << "' alone";
+}
+
+LogicalResult TakeOp::verify() {
+  if (getNumOperands() != 1) // (B1)
+    return emitOpError("takes 1 operand, not ") << getNumOperands();
+  Value x = getOperand(0);
+  if (failed(verifyCarries(*this, x, getIndex(), "the operand")) ||
+      failed(verifyRest(*this, x, getResult(), getResult(), getIndex())))
+    return failure();
+  int64_t extent = cast<RankedTensorType>(x.getType())
+                       .getDimSize(*getIdx(x).dimOf(getIndex()));
+  int64_t at = getAt();
+  if (at >= 0 && at < extent) // (B2)
+    return success();
+  return emitOpError("at = ") << at << " is no position of '" << getIndex()
+                              << "', which has extent " << extent;
+}
+
+LogicalResult StackOp::verify() { // (B3)
+  if (getNumOperands() == 0)
+    return emitOpError("takes 1 or more operands, not 0");
+  if (failed(verifyCarries(*this, getResult(), getIndex(), "the result")))
+    return failure();
+  for (Value operand : getOperands())
+    if (failed(verifyRest(*this, operand, getResult(), operand, getIndex())))
+      return failure();
+  int64_t extent =
+      getResult().getType().getDimSize(*getIdx(getResult()).dimOf(getIndex()));
+  if (extent == getNumOperands())
+    return success();
+  return emitOpError("has ") << getNumOperands() << " operands, but '"
+                             << getIndex() << "' has extent " << extent;
+}
+
+//===----------------------------------------------------------------------===//
+// Structure, copies, adjoints
+//===----------------------------------------------------------------------===//
+
+Linearity TakeOp::getLinearity() { return Linearity::Joint; }
+Linearity StackOp::getLinearity() { return Linearity::Joint; }
+SmallVector<StringRef> TakeOp::getWholeIndices() { return {getIndex()}; }
+SmallVector<StringRef> StackOp::getWholeIndices() { return {getIndex()}; }
+bool StackOp::introducesIndices() { return true; }
+
+StringRef TakeOp::getBlockIndex() { return getIndex(); }
+StringRef StackOp::getBlockIndex() { return getIndex(); }
+
+SmallVector<BlockCopy> TakeOp::getBlockCopies() {
+  return {{0, int64_t(getAt()), 0}};
+}
+SmallVector<BlockCopy> StackOp::getBlockCopies() {
+  SmallVector<BlockCopy> copies;
+  for (unsigned i = 0; i < getNumOperands(); ++i)
+    copies.push_back({i, 0, i});
+  return copies;
+}
+
+/// An unplaced type like a value's.
+static RankedTensorType unplacedLike(Value value) {
+  return withoutPlacement(cast<RankedTensorType>(value.getType()));
+}
+
+LogicalResult TakeOp::buildAdjoint(OpBuilder &b, Value g, ArrayRef<bool>,
+                                   MutableArrayRef<Value> gradients) {
+  // The gradient at the position that was taken, zeros at the others.
+  Value x = getOperand(0);
+  int64_t extent = cast<RankedTensorType>(x.getType())
+                       .getDimSize(*getIdx(x).dimOf(getIndex()));
+  SmallVector<Value> blocks(extent, g);
+  if (extent > 1) {
+    Value zero = ScaleOp::create(b, getLoc(), unplacedLike(g), ValueRange{g},
+                                 b.getF64FloatAttr(0));
+    blocks.assign(extent, zero);
+    blocks[getAt()] = g;
+  }
+  gradients[0] =
+      StackOp::create(b, getLoc(), unplacedLike(x), blocks, getIndexAttr());
+  return success();
+}
+
+LogicalResult StackOp::buildAdjoint(OpBuilder &b, Value g,
+                                    ArrayRef<bool> needed,
+                                    MutableArrayRef<Value> gradients) {
+  for (auto [i, operand] : llvm::enumerate(getOperands()))
+    if (needed[i])
+      gradients[i] =
+          TakeOp::create(b, getLoc(), unplacedLike(operand), ValueRange{g},
+                         getIndexAttr(), b.getI64IntegerAttr(i));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Positions
+//===----------------------------------------------------------------------===//
+
+static LogicalResult refuse(Operation *op, StringRef index) {
+  return op->emitOpError("computes with positions along '")
+         << index
+         << "', which a part of it cannot know; cut along another index, or "
+            "not at all";
+}
+
+LogicalResult tpsp::refusePositions(Operation *op, StringRef index) {
+  auto loop = dyn_cast<LoopOpInterface>(op);
+  if (loop && llvm::is_contained(loop.getPositionIndices(), index))
+    return refuse(op, index);
+  return success();
+}
+
+LogicalResult SoftmaxOp::restrictPositions(StringRef index, int64_t, int64_t,
+                                           int64_t) {
+  return getCausal() == index ? refuse(*this, index) : success();
+}
+
+LogicalResult RopeOp::restrictPositions(StringRef index, int64_t, int64_t,
+                                        int64_t) {
+  return getPosition() == index ? refuse(*this, index) : success();
+}
+
+/// A mask is drawn by positions in the larger tensor.
+template <typename Op>
+static LogicalResult restrictMask(Op op, StringRef index, int64_t blocks,
+                                  int64_t parts, int64_t part) {
+  if (!getIdx(op.getResult()).dimOf(index))
+    return success();
+  if (op.getPart())
+    return op.emitOpError("is a part of a larger tensor already");
+  Builder builder(op.getContext());
+  op.setAlong(index);
+  op.setPartAttr(builder.getDenseI64ArrayAttr({blocks, parts, part}));
+  return success();
+}
+LogicalResult DropoutOp::restrictPositions(StringRef index, int64_t blocks,
+                                           int64_t parts, int64_t part) {
+  return restrictMask(*this, index, blocks, parts, part);
+}
+LogicalResult DropoutMaskOp::restrictPositions(StringRef index, int64_t blocks,
+                                               int64_t parts, int64_t part) {
+  return restrictMask(*this, index, blocks, parts, part);
+}
