@@ -56,7 +56,7 @@ Example::Example(const std::string &name, Stage stage, int64_t ranks)
                     options.grad = true;
                     buildLogicalPipeline(pm, options);
                     pm.addPass(createDropPrimals());
-                    buildCollectivePipeline(pm);
+                    buildCollectivePipeline(pm, options);
                     if (stage == Stage::Plan)
                       return buildPlanPipeline(pm);
                     pm.addPass(createPartition());
