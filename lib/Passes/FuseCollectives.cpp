@@ -47,8 +47,9 @@ bool lastsForBackward(Operation *op, bool keepGathered) {
 }
 
 /// Keeps the first of several collectives that move one tensor alike, within
-/// the forward or the backward pass of one micro-batch. With `keepGathered`, gathers across both:
-/// the bytes of the second one are saved, and the gathered tensor is.
+/// the forward or the backward pass of one micro-batch. With `keepGathered`,
+/// gathers across both: the bytes of the second one are saved, and the gathered
+/// tensor is.
 void share(Block &block, bool keepGathered) {
   std::map<std::tuple<void *, const void *, const void *, bool, const void *>,
            Operation *>

@@ -120,7 +120,6 @@ public:
     // They have served; what is equal but for them is equal.
     function->walk([](IndexedOpInterface op) {
       op->removeAttr(goalAttrName);
-      op->removeAttr(eventualAttrName);
       op->removeAttr(weightAttrName);
     });
     return success();

@@ -9,7 +9,7 @@
 //
 // Before: one forward and one backward pass. After: N of each, part by part,
 // whose activations live one after another; a stacked or summed result each.
-// Sums stay as they come out (tpsp.eventual) and are reduced once, by the last
+// Sums stay as they come out (tpsp.goal) and are reduced once, by the last
 // addition. Bytes sent for parameters' gradients stay.
 #include "tpsp/Passes/FunctionWalk.h"
 #include "tpsp/Passes/Passes.h"
@@ -487,8 +487,8 @@ private:
     auto type = cast<RankedTensorType>(result.getType());
     if (share.kind == Share::Cut)
       result.setType(cutter.partOf(type, share.dim));
-    else if (!isUnplaced(type))
-      clone->setAttr(eventualAttrName, b.getUnitAttr());
+    else
+      delay(clone);
     b.insert(clone);
     current[op->getResult(0)] = result;
     if (share.kind != Share::Cut)
@@ -538,8 +538,21 @@ private:
   }
 
   Value add(Value result, Value first, Value second) {
-    return AddOp::create(b, result.getLoc(), result.getType(),
-                         ValueRange{first, second});
+    auto sum = AddOp::create(b, result.getLoc(), result.getType(),
+                             ValueRange{first, second});
+    if (result.getDefiningOp()->hasAttr(weightAttrName))
+      sum->setAttr(weightAttrName, b.getUnitAttr());
+    return sum;
+  }
+
+  /// Leaves a summand as it comes out; where it was wanted is only a goal.
+  void delay(Operation *op) {
+    Value result = op->getResult(0);
+    auto type = cast<RankedTensorType>(result.getType());
+    if (isUnplaced(type))
+      return;
+    op->setAttr(goalAttrName, TypeAttr::get(type));
+    result.setType(withoutPlacement(type));
   }
 
   /// Adds this part's contribution to a result.
@@ -552,8 +565,8 @@ private:
     }
     mark.backward = isBackward(result);
     Value sum = add(result, parts.front(), value);
-    if ((!isLast() || rest.contains(result)) && !isUnplaced(result.getType()))
-      sum.getDefiningOp()->setAttr(eventualAttrName, b.getUnitAttr());
+    if (!isLast() || rest.contains(result))
+      delay(sum.getDefiningOp());
     parts.front() = sum;
   }
 

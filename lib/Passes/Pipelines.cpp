@@ -20,14 +20,9 @@ void tpsp::buildLogicalPipeline(OpPassManager &pm,
   if (options.keepMasks)
     pm.addPass(createKeepMasks());
   bool shards = options.shardReplicated != "off";
-  PropagateOptions propagate;
-  propagate.mark = shards;
-  pm.addPass(createPropagate(propagate));
-  if (shards) {
-    ShardReplicatedOptions replicated;
-    replicated.goal = options.shardReplicated;
-    pm.addPass(createShardReplicated(replicated));
-  }
+  pm.addPass(createPropagate({/*mark=*/shards}));
+  if (shards)
+    pm.addPass(createShardReplicated({options.shardReplicated}));
   if (options.grad)
     pm.addPass(createDifferentiate());
   // Adjoints recompute what they need; what two of them need is made once.
@@ -35,25 +30,16 @@ void tpsp::buildLogicalPipeline(OpPassManager &pm,
   pm.addPass(createBoundIntegers());
 }
 
-void tpsp::buildStepPipeline(OpPassManager &pm,
-                             const PipelineOptions &options) {
-  if (options.microBatches == 1)
-    return;
-  MicroBatchOptions batches;
-  batches.parts = options.microBatches;
-  batches.index = options.microBatchIndex;
-  pm.addPass(createMicroBatch(batches));
-}
-
 void tpsp::buildCollectivePipeline(OpPassManager &pm,
                                    const PipelineOptions &options) {
-  // First, so that what is redone gets its collectives as all else does.
+  // First, so that what is redone gets its collectives as all else does; and
+  // before the batch is cut, while there is one forward pass to keep.
   pm.addPass(createRematerialize({options.rematerialize}));
+  pm.addPass(
+      createMicroBatch({options.microBatches, options.microBatchIndex}));
   pm.addPass(createInsertCollectives());
   pm.addPass(createFuseCollectives({options.keepGathered}));
-  BucketCollectivesOptions buckets;
-  buckets.bytes = options.bucketBytes;
-  pm.addPass(createBucketCollectives(buckets));
+  pm.addPass(createBucketCollectives({options.bucketBytes}));
 }
 
 void tpsp::buildPlanPipeline(OpPassManager &pm) {
@@ -94,7 +80,6 @@ void tpsp::registerPipelines() {
       "tpsp-pipeline", "From a model to its plan",
       [](OpPassManager &pm, const PipelineOptions &options) {
         buildLogicalPipeline(pm, options);
-        buildStepPipeline(pm, options);
         buildCollectivePipeline(pm, options);
         buildPlanPipeline(pm);
       });
@@ -102,21 +87,19 @@ void tpsp::registerPipelines() {
       "tpsp-collective-pipeline", "From a model to its collectives",
       [](OpPassManager &pm, const PipelineOptions &options) {
         buildLogicalPipeline(pm, options);
-        buildStepPipeline(pm, options);
         buildCollectivePipeline(pm, options);
       });
   PassPipelineRegistration<PipelineOptions>(
       "tpsp-explain",
       "Print the program, forward and backward, in sharded einsum notation, "
       "and the collective ledger",
-      [](OpPassManager &pm, const PipelineOptions &given) {
+      [](OpPassManager &pm, const PipelineOptions &chosen) {
         PipelineOptions options;
-        options.copyOptionValuesFrom(given);
+        options.copyOptionValuesFrom(chosen);
         options.grad = true;
         pm.addPass(createNameValues());
         buildLogicalPipeline(pm, options);
         pm.addPass(createDropPrimals());
-        buildStepPipeline(pm, options);
         buildCollectivePipeline(pm, options);
         pm.addPass(createPrintExplanation());
       });

@@ -19,8 +19,6 @@ Placed::Placed(IndexedOpInterface op, const Mesh &mesh)
     wanted.front() = placementOf(goal.getValue(), mesh);
     isDelayed = true;
   }
-  // What adds the result up brings it to its placement, once.
-  isDelayed |= op->hasAttr(eventualAttrName);
   for (Value operand : op->getOperands())
     weights.push_back(isWeight(operand));
   for (Value result : op->getResults())

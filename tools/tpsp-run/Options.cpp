@@ -92,15 +92,15 @@ static std::string contradictionIn(const Options &options) {
   if (options.overlap == "on")
     return "--overlap on needs the overlap scheduler, which is not built yet; "
            "commands run one after another";
+  if (options.shardReplicated == "time")
+    return "--shard-replicated time needs descriptions of the hardware, which "
+           "are not built yet; use memory";
   for (auto [isSet, flag] :
        {std::pair(options.rematerialize != "none", "--rematerialize"),
         std::pair(options.keepGathered, "--keep-gathered")})
     if (isSet && !options.grad)
       return std::string(flag) + " says what the backward pass keeps, and "
                                  "there is none without --grad";
-  if (options.shardReplicated == "time")
-    return "--shard-replicated time needs descriptions of the hardware, which "
-           "are not built yet; use memory";
   std::set<std::string> axes;
   for (const std::string &entry : options.mesh) {
     std::string axis = entry.substr(0, entry.find('='));

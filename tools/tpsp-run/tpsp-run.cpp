@@ -97,9 +97,9 @@ static int runModel(const Options &options) {
   compile.keepMasks = options.keepMasks;
   compile.dtype = options.dtype;
   compile.mesh = options.mesh;
+  compile.shardReplicated = options.shardReplicated;
   compile.rematerialize = options.rematerialize;
   compile.keepGathered = options.keepGathered;
-  compile.shardReplicated = options.shardReplicated;
   compile.microBatches = options.microBatches;
   compile.microBatchIndex = options.microBatchIndex;
   compile.bucketBytes = options.bucketMib * (1 << 20);

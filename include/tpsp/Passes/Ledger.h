@@ -9,9 +9,6 @@ namespace tpsp {
 /// The step of the algebra that a collective (verified) performs.
 CollectiveStep stepOf(CollectiveOpInterface op, const Mesh &mesh);
 
-/// Bytes of one rank's part of a tensor, of global or local type.
-int64_t localBytes(mlir::Type type, const Mesh &mesh);
-
 /// {axes, index, phase, bytes, tensor, reason, group}: the axes' names; the
 /// index that moves ("s", or "s -> h" for all-to-all, "" for all-reduce);
 /// "forward" or "backward"; bytes sent per rank by the ring algorithm, of all

@@ -156,9 +156,9 @@ def MicroBatch : Pass<"tpsp-micro-batch", "::mlir::ModuleOp"> {
     `parts` of each, one part of the batch after the other, so that activations
     of one part live at a time. Arguments that carry `index` are cut within
     every rank's own shard, results that carry it are stacked, and results that
-    lack it are added up: the sums stay as they come out (`tpsp.eventual`) and
-    the last addition has the declared placement, so that a gradient is reduced
-    once. A result that is not a sum over the batch is refused. After
+    lack it are added up: the parts' sums are unplaced, with the declared
+    placement as their goal (`tpsp.goal`), and the last addition has it, so that
+    a gradient is reduced once. A result that is not a sum over the batch is refused. After
     tpsp-differentiate, before tpsp-insert-collectives.
   }];
   let options = [

@@ -11,19 +11,6 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
   Option<bool> grad{*this, "grad",
                     llvm::cl::desc("Add the backward pass of every function"),
                     llvm::cl::init(false)};
-  Option<bool> keepMasks{
-      *this, "keep-masks",
-      llvm::cl::desc("Store dropout masks instead of drawing them again"),
-      llvm::cl::init(false)};
-  Option<std::string> rematerialize{
-      *this, "rematerialize",
-      llvm::cl::desc("What the backward pass redoes instead of keeping it: "
-                     "none, selective or full"),
-      llvm::cl::init("none")};
-  Option<bool> keepGathered{
-      *this, "keep-gathered",
-      llvm::cl::desc("Keep gathered tensors for the backward pass"),
-      llvm::cl::init(false)};
   Option<std::string> shardReplicated{
       *this, "shard-replicated",
       llvm::cl::desc("Shard what is replicated for no reason: off or memory"),
@@ -39,14 +26,26 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       *this, "bucket-bytes",
       llvm::cl::desc("Size of a bucket of reductions; 0 is one per tensor"),
       llvm::cl::init(25 << 20)};
+  Option<bool> keepMasks{
+      *this, "keep-masks",
+      llvm::cl::desc("Store dropout masks instead of drawing them again"),
+      llvm::cl::init(false)};
+  Option<std::string> rematerialize{
+      *this, "rematerialize",
+      llvm::cl::desc("What the backward pass redoes instead of keeping it: "
+                     "none, selective or full"),
+      llvm::cl::init("none")};
+  Option<bool> keepGathered{
+      *this, "keep-gathered",
+      llvm::cl::desc("Keep gathered tensors for the backward pass"),
+      llvm::cl::init(false)};
 };
 
 /// A model as written -> placed, differentiated on request; still logical.
 void buildLogicalPipeline(mlir::OpPassManager &pm,
                           const PipelineOptions &options);
-/// Logical -> logical, in the order in which a step is done: micro-batches.
-void buildStepPipeline(mlir::OpPassManager &pm, const PipelineOptions &options);
-/// Logical -> with collectives, global shapes.
+/// Logical -> with collectives, global shapes: what the step redoes, its parts,
+/// its collectives.
 void buildCollectivePipeline(mlir::OpPassManager &pm,
                              const PipelineOptions &options);
 /// With collectives -> plan, allocated and checked.

@@ -82,6 +82,13 @@ SmallVector<StringRef> TakeOp::getWholeIndices() { return {getIndex()}; }
 SmallVector<StringRef> StackOp::getWholeIndices() { return {getIndex()}; }
 bool StackOp::introducesIndices() { return true; }
 
+/// They copy whatever there is.
+static unsigned widthOfCopies(Operation *op) {
+  return op->getNumOperands() ? integerWidth(op->getOperand(0)) : 0;
+}
+unsigned TakeOp::getIntegerWidth(unsigned) { return widthOfCopies(*this); }
+unsigned StackOp::getIntegerWidth(unsigned) { return widthOfCopies(*this); }
+
 StringRef TakeOp::getBlockIndex() { return getIndex(); }
 StringRef StackOp::getBlockIndex() { return getIndex(); }
 
@@ -157,24 +164,23 @@ LogicalResult RopeOp::restrictPositions(StringRef index, int64_t, int64_t,
   return getPosition() == index ? refuse(*this, index) : success();
 }
 
-/// A mask is drawn by positions in the larger tensor.
+/// A dropout knows which part of a larger tensor it draws for.
 template <typename Op>
-static LogicalResult restrictMask(Op op, StringRef index, int64_t blocks,
-                                  int64_t parts, int64_t part) {
-  if (!getIdx(op.getResult()).dimOf(index))
-    return success();
-  if (op.getPart())
-    return op.emitOpError("is a part of a larger tensor already");
-  Builder builder(op.getContext());
+static LogicalResult restrictDropout(Op op, StringRef index,
+                                     ArrayRef<int64_t> part) {
+  if (op.getAlong())
+    return op.emitOpError("is a part along '")
+           << *op.getAlong() << "' already and cannot be cut along '" << index
+           << "' again";
   op.setAlong(index);
-  op.setPartAttr(builder.getDenseI64ArrayAttr({blocks, parts, part}));
+  op.setPart(part);
   return success();
 }
 LogicalResult DropoutOp::restrictPositions(StringRef index, int64_t blocks,
                                            int64_t parts, int64_t part) {
-  return restrictMask(*this, index, blocks, parts, part);
+  return restrictDropout(*this, index, {blocks, parts, part});
 }
 LogicalResult DropoutMaskOp::restrictPositions(StringRef index, int64_t blocks,
                                                int64_t parts, int64_t part) {
-  return restrictMask(*this, index, blocks, parts, part);
+  return restrictDropout(*this, index, {blocks, parts, part});
 }

@@ -77,8 +77,7 @@ LogicalResult TpspDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
   bool isMark =
       llvm::is_contained({backwardAttrName, recomputeAttrName,
-                          recomputedAttrName, eventualAttrName,
-                          propagatedAttrName},
+                          recomputedAttrName, propagatedAttrName},
                          attr.getName().getValue());
   if (isMark && !isa<UnitAttr>(attr.getValue()))
     return op->emitOpError() << attr.getName().getValue() << " takes no value";

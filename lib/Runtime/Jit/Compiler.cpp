@@ -138,13 +138,13 @@ tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
   };
   PipelineOptions pipeline;
   pipeline.grad = options.grad;
-  pipeline.keepMasks = options.keepMasks;
-  pipeline.rematerialize = options.rematerialize;
-  pipeline.keepGathered = options.keepGathered;
   pipeline.shardReplicated = options.shardReplicated;
   pipeline.microBatches = options.microBatches;
   pipeline.microBatchIndex = options.microBatchIndex;
   pipeline.bucketBytes = options.bucketBytes;
+  pipeline.keepMasks = options.keepMasks;
+  pipeline.rematerialize = options.rematerialize;
+  pipeline.keepGathered = options.keepGathered;
   auto place = [&](PassManager &pm) {
     buildLogicalPipeline(pm, pipeline);
     if (options.grad)
@@ -159,14 +159,10 @@ tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
 
   CompiledModel result;
   result.logical = module.clone();
-  // The reference evaluates the step as it was before.
-  auto order = [&](PassManager &pm) { buildStepPipeline(pm, pipeline); };
-  if (llvm::Error e = run("ordering the step", order))
-    return e;
-  auto communicate = [&](PassManager &pm) {
-    buildCollectivePipeline(pm, pipeline);
-  };
-  if (llvm::Error e = run("inserting collectives", communicate))
+  // The reference evaluates the step as it is before this.
+  if (llvm::Error e = run("inserting collectives", [&](PassManager &pm) {
+        buildCollectivePipeline(pm, pipeline);
+      }))
     return e;
   if (llvm::Error e =
           run("planning", [](PassManager &pm) { buildPlanPipeline(pm); }))

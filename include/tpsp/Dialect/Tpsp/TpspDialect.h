@@ -65,22 +65,18 @@ inline constexpr llvm::StringLiteral goalAttrName = "tpsp.goal";
 inline constexpr llvm::StringLiteral weightAttrName = "tpsp.weight_gradient";
 /// Unit attribute of operations that belong to the backward pass.
 inline constexpr llvm::StringLiteral backwardAttrName = "tpsp.backward";
-/// Unit attribute of operations that are cheap to redo for the size of what
-/// they make: "selective" rematerialization does not keep their results.
-inline constexpr llvm::StringLiteral recomputeAttrName = "tpsp.recompute";
-/// Unit attribute of operations of the backward pass that redo one of the
-/// forward pass.
-inline constexpr llvm::StringLiteral recomputedAttrName = "tpsp.recomputed";
 /// Unit attribute: propagation placed the result, the user did not.
 inline constexpr llvm::StringLiteral propagatedAttrName = "tpsp.propagated";
 /// A sentence on what was decided about the result, for the explanation.
 inline constexpr llvm::StringLiteral noteAttrName = "tpsp.note";
 /// Number of the micro-batch that an operation belongs to.
 inline constexpr llvm::StringLiteral partAttrName = "tpsp.part";
-/// Unit attribute: the result is brought to its placement later, by what adds
-/// it up. Its placement decides how the operation is done, but it stays as it
-/// comes out.
-inline constexpr llvm::StringLiteral eventualAttrName = "tpsp.eventual";
+/// Unit attribute of operations that are cheap to redo for the size of what
+/// they make: "selective" rematerialization does not keep their results.
+inline constexpr llvm::StringLiteral recomputeAttrName = "tpsp.recompute";
+/// Unit attribute of operations of the backward pass that redo one of the
+/// forward pass.
+inline constexpr llvm::StringLiteral recomputedAttrName = "tpsp.recomputed";
 
 } // namespace tpsp
 

@@ -126,6 +126,21 @@ def Tpsp_LoopOpInterface : OpInterface<"LoopOpInterface"> {
   ];
 }
 
+def Tpsp_BlockCopyOpInterface : OpInterface<"BlockCopyOpInterface"> {
+  let cppNamespace = "::tpsp";
+  let description = [{
+    An operation that copies whole blocks, positions of one index. Operands and
+    result have the same indices in the same order but for that one, which a
+    tensor of a single block lacks.
+  }];
+  let methods = [
+    InterfaceMethod<"The name of the index.",
+      "::llvm::StringRef", "getBlockIndex">,
+    InterfaceMethod<"What is copied: every block of the result, once.",
+      "::llvm::SmallVector<::tpsp::BlockCopy>", "getBlockCopies">
+  ];
+}
+
 def Tpsp_RowKernelOpInterface : OpInterface<"RowKernelOpInterface"> {
   let cppNamespace = "::tpsp";
   let description = [{
@@ -160,21 +175,6 @@ def Tpsp_RowKernelOpInterface : OpInterface<"RowKernelOpInterface"> {
            "::mlir::Value":$result,
            "::llvm::function_ref<::mlir::Value(::llvm::StringRef)>":$start,
            "::mlir::Value":$scratch)>
-  ];
-}
-
-def Tpsp_BlockCopyOpInterface : OpInterface<"BlockCopyOpInterface"> {
-  let cppNamespace = "::tpsp";
-  let description = [{
-    An operation that copies whole blocks, positions of one index. Operands and
-    result have the same indices in the same order but for that one, which a
-    tensor of a single block lacks.
-  }];
-  let methods = [
-    InterfaceMethod<"The name of the index.",
-      "::llvm::StringRef", "getBlockIndex">,
-    InterfaceMethod<"What is copied: every block of the result, once.",
-      "::llvm::SmallVector<::tpsp::BlockCopy>", "getBlockCopies">
   ];
 }
 

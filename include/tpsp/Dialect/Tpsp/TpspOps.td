@@ -615,7 +615,7 @@ def Tpsp_ReshardOp : Tpsp_IndexedOp<"reshard", ["getLinearity", "isView"]> {
 
 class Tpsp_BlockOp<string mnemonic, list<string> overridden = []>
     : Tpsp_IndexedOp<mnemonic,
-        overridden # ["getLinearity", "getWholeIndices"], [
+        overridden # ["getLinearity", "getWholeIndices", "getIntegerWidth"], [
         DeclareOpInterfaceMethods<Tpsp_BlockCopyOpInterface>]> {
   let hasVerifier = 1;
 }

@@ -29,10 +29,6 @@ struct CompileOptions {
   std::string dtype;
   /// "tp=4" entries that replace the mesh's sizes.
   std::vector<std::string> mesh;
-  /// What the backward pass redoes: "none", "selective" or "full".
-  std::string rematerialize = "none";
-  /// Keep gathered tensors for the backward pass.
-  bool keepGathered = false;
   /// Shard what propagation left replicated: "off" or "memory".
   std::string shardReplicated = "off";
   /// Parts of the batch, one after another, and the index that they cut.
@@ -40,6 +36,10 @@ struct CompileOptions {
   std::string microBatchIndex = "b";
   /// Size of a bucket of reductions; 0 is one for each tensor.
   int64_t bucketBytes = 25 << 20;
+  /// What the backward pass redoes: "none", "selective" or "full".
+  std::string rematerialize = "none";
+  /// Keep gathered tensors for the backward pass.
+  bool keepGathered = false;
 };
 
 /// Told the name of each phase as it begins.
