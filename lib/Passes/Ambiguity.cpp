@@ -2,27 +2,12 @@
 
 #include "tpsp/Algebra/Ways.h"
 #include "tpsp/Dialect/Tpsp/SourceNames.h"
+#include "tpsp/Passes/Placed.h"
 
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace tpsp;
-
-bool tpsp::isParameter(Value value) {
-  while (auto view = value.getDefiningOp<IndexedOpInterface>()) {
-    if (!view.isView())
-      return false;
-    value = view->getOperand(0);
-  }
-  auto argument = dyn_cast<BlockArgument>(value);
-  if (!argument)
-    return false;
-  auto function =
-      dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
-  return function &&
-         function.getArgAttr(argument.getArgNumber(), paramAttrName);
-}
 
 namespace {
 
@@ -32,7 +17,7 @@ std::string axisName(const OpenQuestion &question) {
 
 /// "%w" or "operand #0"
 std::string operandName(const OpenQuestion &question, unsigned operand) {
-  std::string name = sourceName(question.op->getOperand(operand));
+  std::string name = nameInSource(question.op->getOperand(operand));
   return name.empty() ? "operand #" + std::to_string(operand) : name;
 }
 
@@ -48,7 +33,7 @@ std::string subscript(const OpenQuestion &question, IndexId index) {
 /// Whether a role tells some of these operands from the others.
 bool rolesTellApart(const OpenQuestion &question, ArrayRef<unsigned> operands) {
   unsigned parameters = llvm::count_if(operands, [&](unsigned operand) {
-    return isParameter(question.op->getOperand(operand));
+    return isWeight(question.op->getOperand(operand));
   });
   return parameters > 0 && parameters < operands.size();
 }
@@ -100,7 +85,7 @@ LogicalResult Disagreement::refuse() const {
     for (auto [operand, index] : claims) {
       if (!(way.drive == Drive{Drive::Index, index}))
         continue;
-      bool parameter = isParameter(question.op->getOperand(operand));
+      bool parameter = isWeight(question.op->getOperand(operand));
       addWay(diag, question,
              "the result on " + subscript(question, index) + ", as " +
                  operandName(question, operand) + " has it",
@@ -143,7 +128,7 @@ OneSidedSum::Answer OneSidedSum::byRole() const {
   AxisRole role = question.placed.mesh.axis(question.axis).role;
   if (role == AxisRole::None || !roleHelps())
     return Unknown;
-  bool parameter = isParameter(question.op->getOperand(sharded.front()));
+  bool parameter = isWeight(question.op->getOperand(sharded.front()));
   return role == AxisRole::Data && parameter ? Gather : Reduce;
 }
 
@@ -154,7 +139,7 @@ LogicalResult OneSidedSum::refuse() const {
   std::string gathered;
   for (unsigned operand : shardedOperands(question))
     gathered += (gathered.empty() ? "" : ", ") + operandName(question, operand);
-  bool parameter = isParameter(question.op->getOperand(sharded.front()));
+  bool parameter = isWeight(question.op->getOperand(sharded.front()));
   InFlightDiagnostic diag = question.op->emitOpError();
   diag << "sums over '" << indexName(question, index) << "', which only "
        << only << " has on " << axisName(question)

@@ -12,9 +12,6 @@
 
 namespace tpsp {
 
-/// Whether a value is a parameter, perhaps under another shape.
-bool isParameter(mlir::Value value);
-
 /// An operation of the program with the placements found so far.
 struct OpenQuestion {
   IndexedOpInterface op;

@@ -238,19 +238,31 @@ private:
 
   /// " (model.mlir:17)"; of a bucket, the lines of all its tensors.
   static std::string place(Location loc) {
-    StringRef file;
+    SmallVector<FileLineColLoc> places;
+    collectPlaces(loc, places);
     llvm::SmallSetVector<unsigned, 4> lines;
-    loc->walk([&](Location part) {
-      if (auto place = dyn_cast<FileLineColLoc>(part)) {
-        file = place.getFilename().getValue();
-        lines.insert(place.getLine());
-      }
-      return WalkResult::advance();
-    });
+    for (FileLineColLoc place : places)
+      lines.insert(place.getLine());
     std::string text;
     for (unsigned line : lines)
       text += (text.empty() ? ":" : ", ") + std::to_string(line);
-    return lines.empty() ? "" : " (" + file.str() + text + ")";
+    return lines.empty()
+               ? ""
+               : " (" + places.front().getFilename().str() + text + ")";
+  }
+
+  /// Of an inlined operation, where it is written and not where it is called.
+  static void collectPlaces(Location loc,
+                            SmallVectorImpl<FileLineColLoc> &places) {
+    if (auto call = dyn_cast<CallSiteLoc>(loc))
+      return collectPlaces(call.getCallee(), places);
+    if (auto named = dyn_cast<NameLoc>(loc))
+      return collectPlaces(named.getChildLoc(), places);
+    if (auto fused = dyn_cast<FusedLoc>(loc))
+      for (Location part : fused.getLocations())
+        collectPlaces(part, places);
+    if (auto place = dyn_cast<FileLineColLoc>(loc))
+      places.push_back(place);
   }
 
   static StringRef phaseName(bool backward) {

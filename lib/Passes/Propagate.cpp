@@ -291,27 +291,48 @@ private:
 
   /// Results' axes onto unplaced operands.
   void backward(IndexedOpInterface op, const IndexStructure &structure) {
-    for (auto [operand, tensor] :
-         llvm::zip_equal(op->getOperands(), structure.operands)) {
-      if (!isUnplaced(operand.getType()))
+    for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+      if (!isUnplaced(op->getOperand(i).getType()))
         continue;
       for (auto [result, source] :
            llvm::zip_equal(op->getResults(), structure.results))
-        pull(operand, tensor, current(result), source, structure);
+        pull(op, structure, i, current(result), source);
     }
   }
 
-  void pull(Value operand, const IndexStructure::Tensor &tensor,
-            const Placement &from, const IndexStructure::Tensor &source,
-            const IndexStructure &structure) {
+  void pull(IndexedOpInterface op, const IndexStructure &structure,
+            unsigned operand, const Placement &from,
+            const IndexStructure::Tensor &source) {
+    Value value = op->getOperand(operand);
+    const IndexStructure::Tensor &tensor = structure.operands[operand];
     for (auto [index, axes] : llvm::zip_equal(source.indices, from.dims)) {
       std::optional<unsigned> dim = tensor.dimOf(index);
       if (!dim || structure.indices[index].whole)
         continue;
       for (AxisId axis : axes)
-        if (!current(operand).uses(axis))
-          assign(operand, tensor, *dim, axis);
+        if (!current(value).uses(axis) &&
+            !isContested(op, structure, operand, *dim, axis))
+          assign(value, tensor, *dim, axis);
     }
+  }
+
+  /// Whether another operand wants `axis` on another dimension of this one than
+  /// the result does: in z[s@tp, d] = w[d, e@tp] v[s, e] it may be s or e, as y
+  /// = w[e@tp, d] x[s@tp, d] may be. On a data axis the parameter gives way.
+  bool isContested(IndexedOpInterface op, const IndexStructure &structure,
+                   unsigned operand, unsigned dim, AxisId axis) const {
+    for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+      std::optional<unsigned> other = current(op->getOperand(i)).dimOf(axis);
+      if (i == operand || !other)
+        continue;
+      IndexId index = structure.operands[i].indices[*other];
+      std::optional<unsigned> onto = structure.operands[operand].dimOf(index);
+      bool givesWay =
+          mesh.axis(axis).role == AxisRole::Data && isWeight(op->getOperand(i));
+      if (onto && *onto != dim && !structure.indices[index].whole && !givesWay)
+        return true;
+    }
+    return false;
   }
 
   FunctionOpInterface function;

@@ -99,3 +99,22 @@ tpsp.mesh @mesh <tp = 4>
 func.func @unused_conflict(%n: i32, %x: tensor<8x8xf32, #tpsp.idx<b@tp, s@tp>>) {
   return
 }
+
+// -----
+
+// A placed result does not decide for an operand on which a weight has the axis
+// elsewhere: v may be s@ax, as z is, or e@ax, as w1 is, and so may y.
+tpsp.mesh @mesh <ax = 4>
+!x = tensor<8x32xf32, #tpsp.idx<s@ax, d>>
+!y = tensor<8x64xf32, #tpsp.idx<s, e, ?>>
+!w0 = tensor<64x32xf32, #tpsp.idx<e@ax, d>>
+!w1 = tensor<32x64xf32, #tpsp.idx<d, e@ax>>
+func.func @contested_backwards(%x: !x, %w0: !w0 {tpsp.param}, %w1: !w1 {tpsp.param}) -> !x {
+  // expected-error @+3 {{axis @ax is on different indices of its operands and the result is not placed}}
+  // expected-note @+2 {{with the result on e@ax, as %w0 has it: 768 B per rank; ': model' chooses this}}
+  // expected-note @+1 {{with the result on s@ax, as %x has it: 6.0 KiB per rank; ': data' chooses this}}
+  %y = tpsp.einsum %w0, %x : (!w0, !x) -> !y
+  %v = tpsp.gelu %y : !y
+  %z = tpsp.einsum %w1, %v : (!w1, !y) -> !x
+  return %z : !x
+}

@@ -1,6 +1,7 @@
 // What the pages of docs/strategies show of --tpsp-explain is what it prints.
 // DEFINE: %{example} =
-// DEFINE: %{explain} = tpsp-opt %examples/%{example}.mlir --tpsp-explain -o /dev/null | sed 's,(/[^ ]*/examples/,(examples/,'
+// DEFINE: %{options} =
+// DEFINE: %{explain} = tpsp-opt %examples/%{example}.mlir %{options} --tpsp-explain -o /dev/null | sed 's,(/[^ ]*/examples/,(examples/,'
 // DEFINE: %{page} =
 // DEFINE: %{shown} = sed -n '/^```text$/,/^```$/p' %examples/../docs/strategies/%{page}.md | grep -v -e '^```' -e '^  \.\.\.$'
 //
@@ -27,6 +28,14 @@
 // RUN: %{explain} >> %t.real
 // REDEFINE: %{example} = ddp-cp
 // RUN: %{explain} >> %t.real
+// REDEFINE: %{example} = vocab-parallel
+// RUN: %{explain} >> %t.real
+// REDEFINE: %{example} = sp-dropout
+// RUN: %{explain} >> %t.real
+// REDEFINE: %{example} = moe-ep
+// RUN: %{explain} >> %t.real
+// REDEFINE: %{options} = --tpsp-set-mesh=sizes=ep=4,tp=1
+// RUN: %{explain} >> %t.real
 //
 // REDEFINE: %{page} = ddp
 // RUN: %{shown} >> %t.shown
@@ -48,8 +57,14 @@
 // RUN: %{shown} >> %t.shown
 // REDEFINE: %{page} = ddp-cp
 // RUN: %{shown} >> %t.shown
+// REDEFINE: %{page} = vocab-parallel
+// RUN: %{shown} >> %t.shown
+// REDEFINE: %{page} = moe-ep
+// RUN: %{shown} >> %t.shown
+// REDEFINE: %{page} = sp-dropout
+// RUN: %{shown} >> %t.shown
 //
-// Eleven programs are shown, and no line that none of them prints.
+// Fifteen programs are shown, and no line that none of them prints.
 // RUN: grep -c '^totals' %t.shown | FileCheck %s
 // RUN: not grep -vxFf %t.real %t.shown
-// CHECK: {{^}}11{{$}}
+// CHECK: {{^}}15{{$}}

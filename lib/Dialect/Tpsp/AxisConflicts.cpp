@@ -97,7 +97,7 @@ private:
 
   std::string tensorName() const {
     if (Value tensor = value())
-      if (std::string name = sourceName(tensor); !name.empty())
+      if (std::string name = nameInSource(tensor); !name.empty())
         return name;
     if (isa<FunctionOpInterface>(op))
       return "argument #" + std::to_string(conflict.tensor);

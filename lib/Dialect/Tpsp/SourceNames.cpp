@@ -42,7 +42,7 @@ StringRef SourceLines::argumentAt(unsigned line, unsigned column) const {
       std::min<size_t>(column - 1, lines[line - 1].size())));
 }
 
-std::string tpsp::sourceName(Value value) {
+std::string tpsp::nameInSource(Value value) {
   if (auto named = value.getLoc()->findInstanceOf<NameLoc>()) {
     // A gradient's name, g[w], is no SSA name.
     StringRef name = named.getName().getValue();

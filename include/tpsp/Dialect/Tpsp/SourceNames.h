@@ -35,7 +35,7 @@ private:
 
 /// "%w", as the author called a value; "" if that is not known. Reads the
 /// source file where tpsp-name-values has not been: for messages.
-std::string sourceName(mlir::Value value);
+std::string nameInSource(mlir::Value value);
 
 } // namespace tpsp
 
