@@ -5,7 +5,8 @@ examples, with the same shardings, and those of tpsp.
     python3 benchmarks/jax/partitioner.py build/bin/tpsp-run examples
 
 On 8 virtual CPU devices, mesh tp=8. Bytes are what one rank sends by the ring
-algorithm, in f32, forward and backward. JAX's counts are read off the compiled
+algorithm, in f32, forward and backward. JAX keeps what it has gathered for the
+backward pass, so tpsp is shown with --keep-gathered too. JAX's counts are read off the compiled
 HLO text, tpsp's off --report; nothing is timed.
 """
 
@@ -69,15 +70,23 @@ def count_hlo(hlo):
     return count, volume
 
 
-def report_of(tpsp_run, example):
+def report_of(tpsp_run, example, *options):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "report.json"
         subprocess.run(
             [tpsp_run, example, "--mesh", f"tp={RANKS}", "--grad", "--quiet"]
-            + ["--report", path],
+            + ["--report", path, *options],
             check=True,
         )
         return json.loads(path.read_text())
+
+
+def count_report(report):
+    count, volume = Counter(), Counter()
+    for row in report["collectives"]:
+        count[row["kind"]] += 1
+        volume[row["kind"]] += row["bytes"]
+    return count, volume
 
 
 def spec(subscripts):
@@ -113,20 +122,19 @@ def partition(model, result, tensors):
 
 def show(who, count, volume):
     kinds = ", ".join(f"{n} {k}" for k, n in sorted(count.items()))
-    print(f"  {who:5} {sum(count.values()):3} collectives "
+    print(f"  {who:18} {sum(count.values()):3} collectives "
           f"{sum(volume.values()) / 1024:10.1f} KiB   {kinds}")
 
 
 def main(tpsp_run, examples):
     jax.config.update("jax_platforms", "cpu")
     for name, model, result in EXAMPLES:
-        report = report_of(tpsp_run, Path(examples) / name)
-        ours, volume = Counter(), Counter()
-        for row in report["collectives"]:
-            ours[row["kind"]] += 1
-            volume[row["kind"]] += row["bytes"]
+        example = Path(examples) / name
+        report = report_of(tpsp_run, example)
+        kept = report_of(tpsp_run, example, "--keep-gathered")
         print(f"{name} on tp={RANKS}")
-        show("tpsp", ours, volume)
+        show("tpsp", *count_report(report))
+        show("tpsp, gathers kept", *count_report(kept))
         show("JAX", *count_hlo(partition(model, result, report["tensors"])))
 
 

@@ -65,11 +65,6 @@ SmallVector<unsigned> shardedOperands(const OpenQuestion &question) {
   return found;
 }
 
-SmallVector<unsigned> allOperands(const OpenQuestion &question) {
-  return llvm::to_vector(
-      llvm::seq<unsigned>(0, question.placed.operands.size()));
-}
-
 } // namespace
 
 LogicalResult Disagreement::refuse() const {
@@ -119,14 +114,9 @@ std::optional<OneSidedSum> OneSidedSum::find(const OpenQuestion &question) {
   return std::nullopt;
 }
 
-bool OneSidedSum::roleHelps() const {
-  return shardedOperands(question).size() == sharded.size() &&
-         rolesTellApart(question, allOperands(question));
-}
-
 OneSidedSum::Answer OneSidedSum::byRole() const {
   AxisRole role = question.placed.mesh.axis(question.axis).role;
-  if (role == AxisRole::None || !roleHelps())
+  if (role == AxisRole::None)
     return Unknown;
   bool parameter = isWeight(question.op->getOperand(sharded.front()));
   return role == AxisRole::Data && parameter ? Gather : Reduce;
@@ -144,16 +134,16 @@ LogicalResult OneSidedSum::refuse() const {
   diag << "sums over '" << indexName(question, index) << "', which only "
        << only << " has on " << axisName(question)
        << ", and the result is not placed; ";
-  addAdvice(diag, question, roleHelps());
+  addAdvice(diag, question, /*roleHelps=*/true);
   for (const Way &way : waysAlong(question.placed, question.axis)) {
     if (way.drive.kind == Drive::Index)
       addWay(diag, question,
              "the sum over '" + indexName(question, way.drive.index) +
                  "' reduced",
-             way, roleHelps() ? "model" : "");
+             way, "model");
     else
       addWay(diag, question, gathered + " gathered first (tpsp.reshard)", way,
-             roleHelps() && parameter ? "data" : "");
+             parameter ? "data" : "");
   }
   return diag;
 }

@@ -39,11 +39,9 @@ struct OneSidedSum {
 
   /// What the axis role says. A parameter on a data axis moves to the
   /// activations: it is gathered. In other cases the sharded operand stays,
-  /// which is free for the others, and the sum is reduced. Two activations (or
-  /// two parameters) are not told apart.
+  /// which is free for the others, and the sum is reduced. Without a role there
+  /// is no answer.
   Answer byRole() const;
-  /// Whether the axis may have an answer.
-  bool roleHelps() const;
   mlir::LogicalResult refuse() const;
 
   /// Of one result that is not placed on the axis; nullopt if no such sum.

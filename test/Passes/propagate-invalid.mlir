@@ -57,8 +57,8 @@ func.func @one_sided(%x: tensor<8x16x32xf32, #tpsp.idx<b@dp, s, d>>, %w: tensor<
 
 // -----
 
-// A role says nothing of two activations.
-tpsp.mesh @mesh <tp = 4 : model>
+// Two activations: with a role, whichever, the sum is reduced.
+tpsp.mesh @mesh <tp = 4>
 func.func @one_sided_activations(%x: tensor<8x32xf32, #tpsp.idx<b, d>>, %y: tensor<16x32xf32, #tpsp.idx<s, d@tp>>) {
   // expected-error @+3 {{sums over 'd', which only %y has on @tp, and the result is not placed; write the result's subscripts}}
   // expected-note @+2 {{with the sum over 'd' reduced: 768 B per rank}}
@@ -69,8 +69,8 @@ func.func @one_sided_activations(%x: tensor<8x32xf32, #tpsp.idx<b, d>>, %y: tens
 
 // -----
 
-// Either side has the axis on a summed index of its own: no role says which.
-tpsp.mesh @mesh <tp = 4 : model>
+// Either side has the axis on a summed index of its own.
+tpsp.mesh @mesh <tp = 4>
 func.func @two_sums(%x: tensor<8x32x16xf32, #tpsp.idx<b, d@tp, f>>, %w: tensor<64x32x16xf32, #tpsp.idx<e, d, f@tp>> {tpsp.param}) {
   // expected-error @+4 {{sums over 'd', which only %x has on @tp, and the result is not placed; write the result's subscripts}}
   // expected-note @+3 {{with %w, %x gathered first (tpsp.reshard): }}
