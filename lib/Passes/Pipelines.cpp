@@ -35,8 +35,7 @@ void tpsp::buildCollectivePipeline(OpPassManager &pm,
   // First, so that what is redone gets its collectives as all else does; and
   // before the batch is cut, while there is one forward pass to keep.
   pm.addPass(createRematerialize({options.rematerialize}));
-  pm.addPass(
-      createMicroBatch({options.microBatches, options.microBatchIndex}));
+  pm.addPass(createMicroBatch({options.microBatches, options.microBatchIndex}));
   pm.addPass(createInsertCollectives());
   pm.addPass(createFuseCollectives({options.keepGathered}));
   pm.addPass(createBucketCollectives({options.bucketBytes}));

@@ -75,10 +75,9 @@ LogicalResult TpspDialect::verifyRegionArgAttribute(Operation *op, unsigned,
 
 LogicalResult TpspDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
-  bool isMark =
-      llvm::is_contained({backwardAttrName, recomputeAttrName,
-                          recomputedAttrName, propagatedAttrName},
-                         attr.getName().getValue());
+  bool isMark = llvm::is_contained({backwardAttrName, recomputeAttrName,
+                                    recomputedAttrName, propagatedAttrName},
+                                   attr.getName().getValue());
   if (isMark && !isa<UnitAttr>(attr.getValue()))
     return op->emitOpError() << attr.getName().getValue() << " takes no value";
   if (attr.getName() == partAttrName && !isa<IntegerAttr>(attr.getValue()))
