@@ -9,8 +9,8 @@
 // CHECK: forward all_gather tp s
 // CHECK: forward reduce_scatter tp s
 // The gain's gradient is a sum over both axes, the weights' over the batch.
-// CHECK: backward all_reduce dp,tp {{.*}} g[g]
 // CHECK: backward all_reduce dp {{.*}} g[w1], g[w0]
+// CHECK: backward all_reduce dp,tp {{.*}} g[g]
 
 tpsp.mesh @mesh <dp = 2 : data, tp = 2 : model>
 

@@ -41,10 +41,11 @@
 // REMARK: mlp-sp.mlir:17:8: remark: [Analysis] all_gather | Category:tpsp-print-explanation | Reason="@tp divides e of this einsum, which the operand lacks", axes=tp, bytes=196608, index=s, phase=forward, tensor=x
 // REMARK: mlp-sp.mlir:17:8: remark: [Analysis] reduce_scatter | {{.*}} axes=tp, bytes=196608, index=s, phase=backward, tensor=g[x]
 
-// A bucket stands at the end, with the lines of all that it reduces.
+// A bucket stands where its last tensor is ready, with the lines of all that it
+// reduces.
 // RUN: tpsp-opt %examples/gpt-block-sp.mlir --tpsp-explain -o /dev/null | FileCheck %s --check-prefix=BUCKET
 // BUCKET: g[b2][d | sum@tp] = reduce(g[z][b, s@tp, d], kind=sum)
 // BUCKET-NOT: > all_reduce
-// BUCKET: g[x][b, s@tp, d] =
+// BUCKET: g[ln1.gain][d | sum@tp] =
 // BUCKET-NEXT: > all_reduce g[b2][d | sum@tp] -> [d]
 // BUCKET: over tp, 9.0 KiB per rank: @tp divides s, which is summed away ({{.*}}gpt-block-sp.mlir:58, 53, 49, 37)

@@ -26,7 +26,7 @@
 // CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"] {{.*}}tpsp.backward}
 
 // TOTALS: forward   all_gather      over tp       x3       144.0 KiB
-// TOTALS: forward   all_reduce      over tp       x{{[23]}}         2.2 KiB
+// TOTALS: forward   all_reduce      over tp       x2         2.2 KiB
 // TOTALS: forward   reduce_scatter  over tp       x3       144.0 KiB
 // TOTALS: backward  all_gather      over tp       x6       288.0 KiB
 // TOTALS: backward  all_reduce      over tp       x1         2.2 KiB

@@ -77,6 +77,8 @@ public:
     module.walk([&](IndexedOpInterface op) {
       Type type = op->getResult(0).getType();
       wanted[op] = isUnplaced(type) ? Type() : type;
+      if (!op->hasAttr(goalAttrName))
+        alone.insert(op);
     });
     if (!run(createInsertCollectives()))
       return "the collectives were not inserted";
@@ -84,10 +86,13 @@ public:
     std::string problem;
     Total sum;
     module.walk([&](IndexedOpInterface op) {
-      std::optional<OperationPrice> best = bestOf(op);
       OperationPrice mine = priceOf(op);
       sum += {mine.collectives, mine.bytes};
       ++operations;
+      // Sums that are taken later, with others, are not chosen alone.
+      if (!alone.contains(op) || waits(op))
+        return;
+      std::optional<OperationPrice> best = bestOf(op);
       directToo += best && !(mine < *best);
       if (!best || isWorse(mine, *best))
         problem = op->getName().getStringRef().str() + " has " + text(mine) +
@@ -124,10 +129,14 @@ public:
 
 private:
   /// planTransition does not know how large axes are. Where they are not alike,
-  /// another order of the same collectives may send fewer bytes.
+  /// another order of the same collectives may send fewer bytes. And where axes
+  /// have roles, these come before bytes.
   bool isWorse(OperationPrice mine, OperationPrice best) const {
     std::set<int64_t> different(sizes.begin(), sizes.end());
-    if (different.size() > 1)
+    bool hasRoles = false;
+    for (AxisId axis = 0; axis < mesh.numAxes(); ++axis)
+      hasRoles |= mesh.axis(axis).role != AxisRole::None;
+    if (different.size() > 1 || hasRoles)
       mine.bytes = best.bytes = 0;
     return best < mine;
   }
@@ -177,8 +186,11 @@ private:
   /// they are, and its result to where it is wanted. And its work per rank.
   OperationPrice priceOf(IndexedOpInterface op) const {
     Total total;
+    unsigned early = 0;
     for (Value operand : op->getOperands()) {
       Type source = sourceType(operand);
+      early += layoutOf(source).pending.size() -
+               layoutOf(operand.getType()).pending.size();
       for (Value value = operand; value.getType() != source;) {
         auto step = cast<CollectiveOpInterface>(value.getDefiningOp());
         total += priceOf(step);
@@ -186,12 +198,24 @@ private:
       }
     }
     Value result = op->getResult(0);
-    for (Type wants = wanted.lookup(op); wants && result.getType() != wants;) {
+    Type wants = waits(op) ? Type() : wanted.lookup(op);
+    while (wants && result.getType() != wants) {
       auto step = cast<CollectiveOpInterface>(*result.user_begin());
       total += priceOf(step);
       result = step->getResult(0);
     }
-    return {unsigned(total.collectives), workOf(op), total.bytes};
+    return {unsigned(total.collectives), workOf(op), early, total.bytes};
+  }
+
+  /// Whether the result is not brought to where it is wanted, but what becomes
+  /// of it is (WaitingSums.h).
+  bool waits(IndexedOpInterface op) const {
+    Type wants = wanted.lookup(op);
+    Value result = op->getResult(0);
+    return wants && result.getType() != wants &&
+           llvm::none_of(result.getUsers(), [](mlir::Operation *user) {
+             return isa<CollectiveOpInterface>(user);
+           });
   }
 
   /// Every axis on a tensor as the operation sees it divides the work.
@@ -224,7 +248,10 @@ private:
   Type sourceType(Value value) const {
     while (isa_and_nonnull<CollectiveOpInterface>(value.getDefiningOp()))
       value = value.getDefiningOp()->getOperand(0);
-    Type wants = wanted.lookup(value.getDefiningOp());
+    mlir::Operation *op = value.getDefiningOp();
+    Type wants = wanted.lookup(op);
+    if (wants && waits(cast<IndexedOpInterface>(op)))
+      return value.getType();
     return wants ? wants : value.getType();
   }
 
@@ -270,6 +297,8 @@ private:
   /// Per operation of the program the type that its result has there; none for
   /// unplaced ones.
   llvm::DenseMap<mlir::Operation *, Type> wanted;
+  /// Operations of the program whose result is no summand of another.
+  llvm::DenseSet<mlir::Operation *> alone;
 };
 
 /// Compiles programs to the logical level.

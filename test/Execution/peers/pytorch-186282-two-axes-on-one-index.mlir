@@ -15,9 +15,9 @@
 // CHECK-NEXT: forward reduce_scatter tp s 384 B z
 // CHECK-NEXT: backward all_gather tp s 384 B g[z]
 // CHECK-NEXT: backward all_gather tp s 384 B n
+// CHECK-NEXT: backward all_reduce cp 1.1 KiB g[w1], g[w0]
 // CHECK-NEXT: backward reduce_scatter tp s 384 B g[n]
 // CHECK-NEXT: backward all_reduce cp,tp 72 B g[g]
-// CHECK-NEXT: backward all_reduce cp 1.1 KiB g[w1], g[w0]
 // CHECK-EMPTY:
 // CHECK: all within tolerance
 

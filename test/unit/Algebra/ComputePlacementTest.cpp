@@ -326,7 +326,7 @@ TEST(ComputePlacementTest, IsTheBestOfAllOrdersOfThreeAxesOnOneIndex) {
         auto best = oracle.best({first, second}, result);
         ASSERT_TRUE(choice && best);
         OperationPrice mine{choice->cost.collectives, choice->cost.work,
-                            choice->cost.bytes};
+                            choice->cost.earlySums, choice->cost.bytes};
         EXPECT_FALSE(*best < mine);
       }
 }

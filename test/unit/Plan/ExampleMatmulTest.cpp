@@ -11,8 +11,10 @@ using namespace mlir;
 using namespace tpsp;
 
 /// Expects that no product needs a transpose copy, and that the products of the
-/// forward pass and two gradients of each are matrix products. (The gradient of
-/// a gain, a sum of elementwise products, is not.)
+/// forward pass are matrix products, and so are their gradients: two of each,
+/// or one where the other operand's is an elementwise product (the weights of
+/// an expert's results). The gradient of a gain, a sum of elementwise products,
+/// is not one.
 static void expectForms(const std::string &name, int64_t ranks) {
   Example example(name, Example::Stage::Local, ranks);
   ASSERT_TRUE(bool(example)) << example.takeMessages();
@@ -29,7 +31,8 @@ static void expectForms(const std::string &name, int64_t ranks) {
         << subscripts(op->getResult(0).getType());
   });
   EXPECT_GE(forward, 2);
-  EXPECT_EQ(matmuls, 3 * forward);
+  EXPECT_LE(matmuls, 3 * forward);
+  EXPECT_GE(matmuls, 2 * forward);
 }
 
 TEST(ExampleMatmulTest, EveryProductOfTheExamplesIsOne) {
