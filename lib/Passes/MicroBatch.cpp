@@ -148,6 +148,8 @@ private:
       demand(operand, *dim);
     }
     std::optional<unsigned> dim = structure.results[0].dimOf(index);
+    if (dim && failed(checkShards(op->getResult(0), *dim)))
+      return failure();
     if (dim) {
       set(op->getResult(0), {Share::Cut, *dim});
       return checkEven(op, structure, index, structure.results[0], *dim);
@@ -172,6 +174,22 @@ private:
            << structure.indices[index].name << "' of extent "
            << tensor.shape[dim] << ", which " << division.blocks
            << " shards of " << division.parts
+           << " micro-batches do not divide; choose another number of "
+              "micro-batches";
+  }
+
+  /// A value may be on more axes than the arguments are.
+  LogicalResult checkShards(Value value, unsigned dim) {
+    auto type = cast<RankedTensorType>(value.getType());
+    Mesh mesh = meshOf(function);
+    Placement placement = placementOf(type, mesh);
+    int64_t ranks = mesh.groupSize(placement.dims[dim]);
+    if (ranks == 1 || type.getDimSize(dim) % (ranks * division.parts) == 0)
+      return success();
+    return value.getDefiningOp()->emitOpError("has index '")
+           << indexNames(type)[dim] << "' of extent " << type.getDimSize(dim)
+           << " on " << mesh.names(placement.dims[dim]) << " (" << ranks
+           << " ranks), which " << division.parts
            << " micro-batches do not divide; choose another number of "
               "micro-batches";
   }

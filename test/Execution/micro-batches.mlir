@@ -14,6 +14,15 @@
 // RUN: tpsp-run %examples/gpt-block-sp.mlir --grad --verify --quiet --micro-batches 2 --mesh tp=2
 // RUN: tpsp-run %examples/gpt-block-sp.mlir --verify --quiet --micro-batches 2
 
+// Masks of a part are the whole's, positions of a part its own; experts' groups
+// are cut; what is redone, and what is kept, is of one part.
+// RUN: tpsp-run %examples/sp-dropout.mlir --grad --verify --quiet --micro-batches 2
+// RUN: tpsp-run %examples/sp-dropout.mlir --grad --verify --quiet --micro-batches 2 --keep-masks
+// RUN: tpsp-run %examples/vocab-parallel.mlir --grad --verify --quiet --micro-batches 2
+// RUN: tpsp-run %examples/moe-ep.mlir --grad --verify --quiet --micro-batches 2 --micro-batch-index g
+// RUN: tpsp-run %examples/gpt-block-dropout.mlir --grad --verify --quiet --micro-batches 2 --rematerialize full
+// RUN: tpsp-run %examples/fsdp.mlir --grad --verify --quiet --micro-batches 2 --keep-gathered
+
 // Activations of one part live at a time.
 // RUN: %{run} --report %t.1.json
 // RUN: %{run} --micro-batches 4 --report %t.4.json

@@ -105,6 +105,18 @@ func.func @uneven(%x: !x) -> !x {
 
 // -----
 
+// On more axes than the argument.
+tpsp.mesh @mesh <dp = 2, tp = 2>
+!x = tensor<8x4xf32, #tpsp.idx<b@dp, d>>
+!y = tensor<8x4xf32, #tpsp.idx<b@dp@tp, d>>
+func.func @uneven_shards(%x: !x) -> !y {
+  // expected-error @+1 {{has index 'b' of extent 8 on dp, tp (4 ranks), which 4 micro-batches do not divide; choose another number of micro-batches}}
+  %y = tpsp.exp %x : !x -> !y
+  return %y : !y
+}
+
+// -----
+
 // Parts of the batch that are not parts of its groups.
 !x = tensor<8x4xf32, #tpsp.idx<b, d>>
 !y = tensor<2x4x4xf32, #tpsp.idx<g, r, d>>
