@@ -1,4 +1,5 @@
 // The index structure of every operation, and the properties that go with it.
+#include "tpsp/Dialect/Tpsp/SplitParts.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -67,6 +68,37 @@ static IndexStructure structureByPosition(RankedTensorType operand,
   return structure;
 }
 
+SmallVector<unsigned> tpsp::splitParts(RankedTensorType merged,
+                                       RankedTensorType split) {
+  IdxAttr coarse = getIdx(merged), fine = getIdx(split);
+  ArrayRef<int64_t> extents = split.getShape();
+  auto isKept = [&](StringAttr name) {
+    return coarse.dimOf(name.getValue()) && fine.dimOf(name.getValue());
+  };
+  SmallVector<unsigned> counts;
+  size_t next = 0;
+  for (unsigned dim = 0; dim < coarse.getRank(); ++dim) {
+    size_t first = next;
+    bool isLast = dim + 1 == coarse.getRank();
+    bool mayTakeOnes = isLast || isKept(coarse.getNames()[dim + 1]);
+    int64_t product = 1;
+    auto takes = [&]() {
+      if (next == extents.size())
+        return false;
+      if (next == first)
+        return true;
+      if (isKept(coarse.getNames()[dim]) || isKept(fine.getNames()[next]))
+        return false;
+      return product < merged.getDimSize(dim) ||
+             (mayTakeOnes && extents[next] == 1);
+    };
+    while (takes())
+      product *= extents[next++];
+    counts.push_back(next - first);
+  }
+  return counts;
+}
+
 /// The structure of splitting `merged`'s dimensions into `split`'s, in that
 /// direction; merging swaps operand and result. A merged dimension is named by
 /// its major part, whose blocks are blocks of the merged dimension; the minor
@@ -77,25 +109,19 @@ static IndexStructure structureOfSplit(RankedTensorType merged,
   structure.linearity = Linearity::Joint;
   IndexStructure::Tensor coarse = bare(merged), fine = bare(split);
   ArrayRef<StringAttr> fineNames = getIdx(split).getNames();
-  unsigned dim = 0;
-  for (int64_t extent : merged.getShape()) {
-    coarse.indices.push_back(structure.indices.size());
-    int64_t product = 1;
-    bool major = true;
-    do {
-      fine.indices.push_back(structure.indices.size());
-      structure.indices.push_back(
-          {fineNames[dim].getValue().str(), split.getDimSize(dim), !major});
-      product *= split.getDimSize(dim);
-      major = false;
-      ++dim;
-    } while (product < extent && dim < fineNames.size());
-  }
-  // Trailing parts of extent 1 belong to the last merged dimension.
-  for (; dim < fineNames.size(); ++dim) {
+  auto addPart = [&](bool isMinor) {
+    unsigned dim = fine.indices.size();
     fine.indices.push_back(structure.indices.size());
-    structure.indices.push_back({fineNames[dim].getValue().str(), 1, true});
+    structure.indices.push_back(
+        {fineNames[dim].getValue().str(), split.getDimSize(dim), isMinor});
+  };
+  for (unsigned count : splitParts(merged, split)) {
+    coarse.indices.push_back(structure.indices.size());
+    for (unsigned part = 0; part < count; ++part)
+      addPart(/*isMinor=*/part > 0);
   }
+  while (fine.indices.size() < fineNames.size())
+    addPart(/*isMinor=*/true);
   structure.operands.push_back(std::move(coarse));
   structure.results.push_back(std::move(fine));
   return structure;

@@ -31,6 +31,10 @@ unsigned tpsp::integerWidth(Value tensor) {
              : 0;
 }
 
+unsigned tpsp::widthOfFirst(Operation *op) {
+  return op->getNumOperands() == 0 ? 0 : integerWidth(op->getOperand(0));
+}
+
 MeshOp tpsp::findMesh(Operation *op) {
   auto module = dyn_cast<ModuleOp>(op);
   if (!module)

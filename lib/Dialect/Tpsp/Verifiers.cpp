@@ -1,5 +1,6 @@
 // The numbered constraints of every operation, in the order of their docs.
 #include "tpsp/Dialect/Tpsp/ScalarFunctions.h"
+#include "tpsp/Dialect/Tpsp/SplitParts.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -455,24 +456,22 @@ LogicalResult RenameOp::verify() { // (V1)
 static LogicalResult verifySplit(Operation *op, RankedTensorType merged,
                                  RankedTensorType split) {
   unsigned dim = 0;
-  ArrayRef<int64_t> parts = split.getShape();
-  for (auto [name, extent] :
-       llvm::zip_equal(getIdx(merged).getNames(), merged.getShape())) {
+  for (auto [name, extent, count] :
+       llvm::zip_equal(getIdx(merged).getNames(), merged.getShape(),
+                       splitParts(merged, split))) {
     int64_t product = 1;
-    unsigned first = dim;
-    while (dim < parts.size() && (dim == first || product < extent))
-      product *= parts[dim++];
-    if (product != extent)
+    for (int64_t part : split.getShape().slice(dim, count))
+      product *= part;
+    dim += count;
+    if (count == 0 || product != extent)
       return op->emitOpError("the parts of index '")
              << name.getValue() << "' multiply to " << product << ", not to "
              << extent;
   }
-  for (; dim < parts.size(); ++dim)
-    if (parts[dim] != 1)
-      return op->emitOpError("index '")
-             << getIdx(split).getNames()[dim].getValue()
-             << "' is no part of any merged index";
-  return success();
+  if (dim == split.getRank())
+    return success();
+  return op->emitOpError("index '") << getIdx(split).getNames()[dim].getValue()
+                                    << "' is no part of any merged index";
 }
 LogicalResult SplitOp::verify() {
   if (failed(verifyCount(*this, 1, 1)))

@@ -85,3 +85,11 @@ func.func @f(%x: !x) {
   %0 = tpsp.reshard %x : !x -> tensor<8x8xf32, #tpsp.idx<s, e>>
   return
 }
+
+// -----
+
+func.func @of_nothing() {
+  // expected-error @+1 {{takes 1 operands, not 0}}
+  %x = "tpsp.rename"() : () -> tensor<4xf32, #tpsp.idx<s>>
+  return
+}

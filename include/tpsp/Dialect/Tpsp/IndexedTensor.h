@@ -24,6 +24,9 @@ bool isUnplaced(mlir::Type type);
 
 /// The width of the integers that a tensor holds, 0 for floating-point.
 unsigned integerWidth(mlir::Value tensor);
+/// Likewise of the first operand, 0 if there is none: a view has its operand's
+/// integers.
+unsigned widthOfFirst(mlir::Operation *op);
 
 /// The mesh of the module that `op` is in; null if it has none.
 MeshOp findMesh(mlir::Operation *op);

@@ -50,7 +50,7 @@ def Tpsp_IndexedOpInterface : OpInterface<"IndexedOpInterface"> {
         masks): of operand `i`, or of the result for i = number of operands.
         0, which is usual, for floating-point; else the width in bits.}],
       "unsigned", "getIntegerWidth", (ins "unsigned":$i), "",
-      [{ return $_op.isView() ? ::tpsp::integerWidth($_op->getOperand(0)) : 0; }]>,
+      [{ return $_op.isView() ? ::tpsp::widthOfFirst($_op) : 0; }]>,
     InterfaceMethod<[{
         The integers that operand `i` may hold are [0, bound): positions along
         an index of that extent. 0 if there is no bound.}],

@@ -1,0 +1,21 @@
+/// How the dimensions of a split tensor belong to those of the merged one.
+#ifndef TPSP_DIALECT_TPSP_SPLITPARTS_H
+#define TPSP_DIALECT_TPSP_SPLITPARTS_H
+
+#include "tpsp/Dialect/Tpsp/IndexedTensor.h"
+
+namespace tpsp {
+
+/// For every dimension of `merged`, how many adjacent ones of `split` are its
+/// parts. An index whose name both have is its own single part; another takes
+/// dimensions until their extents multiply to its own, and those of extent 1
+/// that follow, unless they are the next's. What is left over at the end is
+/// nobody's.
+///
+///   [a = 6, f = 1] and [n0 = 6, n1 = 1, f = 1]:  2, 1
+llvm::SmallVector<unsigned> splitParts(mlir::RankedTensorType merged,
+                                       mlir::RankedTensorType split);
+
+} // namespace tpsp
+
+#endif // TPSP_DIALECT_TPSP_SPLITPARTS_H
