@@ -1,5 +1,6 @@
 // tpsp-keep-masks: store dropout masks instead of drawing them again.
 #include "tpsp/Passes/Passes.h"
+#include "tpsp/Passes/SourceName.h"
 
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
@@ -20,9 +21,10 @@ void keepMask(DropoutOp op) {
   RankedTensorType type = op.getResult().getType();
   auto maskType =
       RankedTensorType::get(type.getShape(), b.getI8Type(), type.getEncoding());
-  Value mask = DropoutMaskOp::create(b, op.getLoc(), maskType, ValueRange{},
-                                     op.getRateAttr(), op.getSeedAttr(),
-                                     op.getAlongAttr(), op.getPartAttr());
+  // The source's name is the result's, not the mask's.
+  Value mask = DropoutMaskOp::create(
+      b, withoutSourceName(op.getLoc()), maskType, ValueRange{},
+      op.getRateAttr(), op.getSeedAttr(), op.getAlongAttr(), op.getPartAttr());
   double scale = 1.0 / (1.0 - op.getRate().convertToDouble());
   auto applied = ApplyMaskOp::create(b, op.getLoc(), type,
                                      ValueRange{op.getOperand(0), mask},

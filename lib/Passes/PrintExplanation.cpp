@@ -158,22 +158,26 @@ private:
     return nameOf(value) + "[" + subscripts(value.getType()) + "]";
   }
 
-  std::string attributesOf(Operation *op) {
-    std::string text;
-    llvm::raw_string_ostream stream(text);
+  /// "rate=0.1", "causal": the operation's own attributes.
+  static std::vector<std::string> attributesOf(Operation *op) {
+    std::vector<std::string> texts;
     for (NamedAttribute attr : op->getAttrs()) {
       // Marks for passes: tpsp.backward and the like.
       if (attr.getNameDialect())
         continue;
-      stream << ", " << attr.getName().getValue();
+      std::string text = attr.getName().getValue().str();
+      llvm::raw_string_ostream stream(text);
       if (auto string = dyn_cast<StringAttr>(attr.getValue()))
         stream << "=" << string.getValue();
       else if (auto number = dyn_cast<FloatAttr>(attr.getValue()))
         stream << "=" << llvm::format("%.4g", number.getValueAsDouble());
+      else if (auto integer = dyn_cast<IntegerAttr>(attr.getValue()))
+        stream << "=" << integer.getInt();
       else if (!isa<UnitAttr>(attr.getValue()))
         stream << "=" << attr.getValue();
+      texts.push_back(std::move(text));
     }
-    return text;
+    return texts;
   }
 
   /// The equation over the tensors as they lie, and under it what moves.
@@ -187,9 +191,11 @@ private:
       out << llvm::join(operands, " · ");
     else if (indexedOp && indexedOp.isSumOfOperands())
       out << llvm::join(operands, " + ");
-    else
+    else {
+      llvm::append_range(operands, attributesOf(op));
       out << op->getName().stripDialect() << "(" << llvm::join(operands, ", ")
-          << attributesOf(op) << ")";
+          << ")";
+    }
     out << (op->hasAttr(recomputedAttrName) ? "  (recomputed)\n" : "\n");
     if (auto note = op->getAttrOfType<StringAttr>(noteAttrName))
       out << "    * " << note.getValue() << "\n";
