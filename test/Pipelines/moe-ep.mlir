@@ -33,3 +33,23 @@
 // SIZES: forward   all_to_all      over ep       x4
 // SIZES: backward  all_reduce      over ep       x1
 // SIZES: backward  all_to_all      over ep       x4
+
+// All rows. Slots are 8*8*12*128*4 = 393216 bytes: an all-to-all over ep=4 sends
+// 3/4 of a quarter; on ep=2 half of a half, and over tp half of the rank's
+// partial slots twice. Gains and gates: 2 (128 + 8*128) numbers, 2 (T-1)/T.
+// RUN: tpsp-opt %examples/moe-ep.mlir --tpsp-set-mesh=sizes=ep=4,tp=1 %to_ledger | %ledger_rows > %t.four
+// RUN: sed -n 's,^// FOUR: *,,p' %s | diff - %t.four
+// RUN: tpsp-opt %examples/moe-ep.mlir %to_ledger | %ledger_rows > %t.rows
+// RUN: %expected_rows %s | diff - %t.rows
+// FOUR: 1 backward all_reduce ep () 13824
+// FOUR: 2 backward all_to_all ep (e -> g) 73728
+// FOUR: 2 backward all_to_all ep (g -> e) 73728
+// FOUR: 2 forward all_to_all ep (e -> g) 73728
+// FOUR: 2 forward all_to_all ep (g -> e) 73728
+// ROW: 1 backward all_reduce ep () 9216
+// ROW: 2 backward all_reduce tp () 196608
+// ROW: 2 backward all_to_all ep (e -> g) 98304
+// ROW: 2 backward all_to_all ep (g -> e) 98304
+// ROW: 2 forward all_reduce tp () 196608
+// ROW: 2 forward all_to_all ep (e -> g) 98304
+// ROW: 2 forward all_to_all ep (g -> e) 98304
