@@ -114,8 +114,9 @@ struct AllReduceShare {
 
 Status CpuRank::slice(Call &call, const ShardCommand &command) {
   int64_t run = command.chunk * elementBytes(command.dtype);
-  copyRows(buffer(call, 1), run, buffer(call, 0) + call.group.self * run,
-           call.group.size() * run, command.outer, run);
+  copyRows(buffer(call, 1), command.runPitch() * elementBytes(command.dtype),
+           buffer(call, 0) + call.group.self * run, call.group.size() * run,
+           command.outer, run);
   return {};
 }
 
@@ -139,7 +140,9 @@ Status CpuRank::allGather(Call &call, const ShardCommand &command) {
   int64_t ranks = call.group.size();
   for (int64_t q = 0; q < ranks; ++q)
     copyRows(buffer(call, 1) + q * run, ranks * run,
-             meet.place->buffer(meet.members[q], 0), run, command.outer, run);
+             meet.place->buffer(meet.members[q], 0),
+             command.runPitch() * elementBytes(command.dtype), command.outer,
+             run);
   return meet.place->sync(meet.self, call);
 }
 
@@ -148,13 +151,14 @@ Status CpuRank::reduceScatter(Call &call, const ShardCommand &command) {
   if (Status s = meet.place->arrive(meet.self, call, arena.data()); !s.ok())
     return s;
   int64_t run = command.chunk * elementBytes(command.dtype);
+  int64_t pitch = command.runPitch() * elementBytes(command.dtype);
   int64_t ranks = call.group.size();
   ReduceFunction reduce = reduceFunction(command.dtype, command.reduction);
   for (int64_t o = 0; o < command.outer; ++o) {
     for (int64_t q = 0; q < ranks; ++q)
       meet.sources[q] = meet.place->buffer(meet.members[q], 0) +
                         (o * ranks + call.group.self) * run;
-    reduce(buffer(call, 1) + o * run, meet.sources.data(), ranks,
+    reduce(buffer(call, 1) + o * pitch, meet.sources.data(), ranks,
            command.chunk);
   }
   return meet.place->sync(meet.self, call);
@@ -192,8 +196,9 @@ Status CpuRank::permute(Call &call, const PermuteCommand &command) {
     return s;
   int64_t sender = meet.members[command.source[call.group.self]];
   std::byte *dst = buffer(call, 1), *src = meet.place->buffer(sender, 0);
-  if (dst != src && command.count > 0)
-    std::memcpy(dst, src, command.count * elementBytes(command.dtype));
+  int64_t width = elementBytes(command.dtype);
+  copyRows(dst, command.targetPitch * width, src, command.sourcePitch * width,
+           command.runs, command.count * width);
   return meet.place->sync(meet.self, call);
 }
 

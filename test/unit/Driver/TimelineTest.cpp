@@ -27,7 +27,7 @@ Manifest makeManifest() {
   row.kind = "all_gather";
   row.axes = {"tp"};
   row.bytes = 64;
-  row.command = 3;
+  row.commands = {3};
   manifest.collectives = {row};
   return manifest;
 }
@@ -49,7 +49,7 @@ struct TestPlan {
       const Params &params = id == 3 ? gatherParams : kernelParams;
       commands.push_back({id, id == 3 ? 1 : 0, params.data(),
                           int64_t(params.size()), buffers, id == 3 ? 2 : 1,
-                          id == 3 ? nullptr : +work,
+                          nullptr, 0, id == 3 ? nullptr : +work,
                           id == 3 ? "all_gather %x at m.mlir:1:2"
                                   : "kernel \"\xff\" at m.mlir:3:4"});
     }
