@@ -41,7 +41,8 @@ public:
     i64 = b.getI64Type();
     i32 = b.getI32Type();
     record = LLVM::LLVMStructType::getLiteral(
-        context, {i64, i64, pointer, i64, pointer, i64, pointer, pointer});
+        context,
+        {i64, i64, pointer, i64, pointer, i64, pointer, i64, pointer, pointer});
   }
 
   LogicalResult run() {
@@ -74,7 +75,10 @@ private:
         .str();
   }
 
+  /// Null for no numbers.
   LLVM::GlobalOp numbers(StringRef part, ArrayRef<int64_t> values) {
+    if (values.empty())
+      return {};
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(program);
     auto type = LLVM::LLVMArrayType::get(i64, values.size());
@@ -146,13 +150,15 @@ private:
 
   LogicalResult lower(plan::CommandOpInterface command) {
     std::vector<int64_t> params = command.encode();
-    SmallVector<int64_t> offsets;
+    SmallVector<int64_t> offsets, tiles;
     for (Value value : command.getCallBuffers()) {
       std::optional<uint64_t> offset = plan::bufferOf(value).getOffset();
       if (!offset)
         return command->emitError("uses a buffer without an offset; run "
                                   "tpsp-allocate first");
       offsets.push_back(*offset);
+      if (plan::TileOp tile = plan::tileOf(value))
+        addTile(tile, offsets, tiles);
     }
     LLVM::LLVMFuncOp kernel;
     if (command->hasAttr("callee")) {
@@ -163,15 +169,32 @@ private:
     }
     LLVM::GlobalOp data =
         createRecord(command, numbers("params", params), params.size(),
-                     numbers("buffers", offsets), offsets.size(), kernel);
+                     numbers("buffers", offsets), offsets.size(),
+                     numbers("tiles", tiles), tiles.size(), kernel);
     emitCall(command, data);
     ++commandNumber;
     return success();
   }
 
+  /// Where the last of `offsets` begins: now, if the tile is the same on every
+  /// rank, else on the rank (tpsp_rt_command.tiles).
+  static void addTile(plan::TileOp tile, SmallVectorImpl<int64_t> &offsets,
+                      SmallVectorImpl<int64_t> &tiles) {
+    auto type = cast<MemRefType>(tile.getSource().getType());
+    int64_t bytes = tile.getChunk() * (type.getElementTypeBitWidth() / 8);
+    if (tile.getAxes().empty()) {
+      offsets.back() += tile.getNumber() * bytes;
+      return;
+    }
+    tiles.append({int64_t(offsets.size()) - 1, int64_t(tile.getNumber()), bytes,
+                  int64_t(tile.getAxes().size())});
+    tiles.append(tile.getAxes().begin(), tile.getAxes().end());
+  }
+
   LLVM::GlobalOp createRecord(plan::CommandOpInterface command,
                               LLVM::GlobalOp params, int64_t numParams,
                               LLVM::GlobalOp offsets, int64_t numOffsets,
+                              LLVM::GlobalOp tiles, int64_t numTiles,
                               LLVM::LLVMFuncOp kernel) {
     LLVM::GlobalOp name = text(describe(command, command.getCall()));
     OpBuilder::InsertionGuard guard(b);
@@ -185,6 +208,8 @@ private:
       return LLVM::ConstantOp::create(b, loc, i64, b.getI64IntegerAttr(value));
     };
     auto address = [&](LLVM::GlobalOp of) -> Value {
+      if (!of)
+        return LLVM::ZeroOp::create(b, loc, pointer);
       return LLVM::AddressOfOp::create(b, loc, of);
     };
     auto stream = command->getAttrOfType<IntegerAttr>("stream");
@@ -196,6 +221,8 @@ private:
                       integer(numParams),
                       address(offsets),
                       integer(numOffsets),
+                      address(tiles),
+                      integer(numTiles),
                       entry,
                       address(name)};
     Value value = LLVM::UndefOp::create(b, loc, record);

@@ -117,7 +117,8 @@ private:
     program = plan::ProgramOp::create(
         b, function.getLoc(), function.getSymNameAttr(),
         b.getStrArrayAttr(names), b.getDenseI64ArrayAttr(sizes),
-        /*arena_bytes=*/IntegerAttr(), savedAttr());
+        /*arena_bytes=*/IntegerAttr(), savedAttr(), /*streams=*/IntegerAttr(),
+        /*events=*/IntegerAttr());
     b.setInsertionPointToStart(&program.getBody().emplaceBlock());
   }
 

@@ -77,6 +77,8 @@ Plan &Plan::add(EntryPoint call, Params params, std::vector<int64_t> buffers,
                   int64_t(item.params.size()),
                   item.buffers.data(),
                   int64_t(item.buffers.size()),
+                  nullptr,
+                  0,
                   kernel,
                   item.name.c_str()};
   return *this;

@@ -58,8 +58,11 @@ struct Call {
   /// As encoded. Ranks that meet in a collective have equal ones.
   Params params;
   AnyCommand command;
-  /// Byte offsets into the arena; inside it, and aligned to the element.
+  /// Byte offsets into the arena; inside it, and aligned to the element. Where
+  /// a command names a tile counted from the rank's own, that tile.
   std::vector<int64_t> buffers;
+  /// The command's own buffers and tiles.
+  std::vector<int64_t> offsets, tiles;
   tpsp_rt_kernel_function kernel = nullptr;
   /// The group of the command's axes; of kernels, matmuls and events the rank
   /// alone.

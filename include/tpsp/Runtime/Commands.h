@@ -71,11 +71,21 @@ struct KernelCommand {
 /// [o, r, c] with r the receiver's number. src is [outer, group, chunk], dst
 /// [outer, chunk]. Elements combine in group order, in f32 for bf16. Buffers:
 /// src, dst.
+///
+/// The side that is [outer, chunk] may be a tile of something larger: its runs
+/// of chunk elements are then `pitch` elements apart.
 struct ShardCommand {
   int64_t dtype = 0;
   int64_t reduction = 0; // reduce_scatter only
   std::vector<int64_t> axes;
   int64_t outer = 1, chunk = 1;
+  int64_t pitch = 0; // 0: chunk
+
+  int64_t runPitch() const { return pitch ? pitch : chunk; }
+  /// From the first to the last element of the side that has the pitch.
+  int64_t span() const {
+    return outer && chunk ? (outer - 1) * runPitch() + chunk : 0;
+  }
 
   Params encode() const;
   static bool decode(const int64_t *params, int64_t count, ShardCommand &out);
@@ -114,16 +124,27 @@ struct AllToAllCommand {
                      AllToAllCommand &out);
 };
 
-/// dst of rank r = src of rank source[r], whole buffers of `count` elements;
-/// `source` is a permutation of the group's numbers. Buffers: src, dst.
+/// dst of rank r = src of rank source[r]: `runs` runs of `count` elements,
+/// which are `sourcePitch` and `targetPitch` elements apart. `source` is a
+/// permutation of the group's numbers. Buffers: src, dst.
 struct PermuteCommand {
   int64_t dtype = 0;
   std::vector<int64_t> axes;
   int64_t count = 0;
   std::vector<int64_t> source;
+  int64_t runs = 1;
+  int64_t sourcePitch = 0, targetPitch = 0; // at least count if runs > 1
+
+  int64_t sourceSpan() const { return spanWith(sourcePitch); }
+  int64_t targetSpan() const { return spanWith(targetPitch); }
 
   Params encode() const;
   static bool decode(const int64_t *params, int64_t count, PermuteCommand &out);
+
+private:
+  int64_t spanWith(int64_t pitch) const {
+    return runs && count ? (runs - 1) * pitch + count : 0;
+  }
 };
 
 /// event_record: marks `event` done when all earlier commands of the command's

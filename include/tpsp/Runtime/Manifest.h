@@ -55,7 +55,8 @@ struct ManifestCollective {
   std::string tensor;
   std::string reason;
   std::string location; ///< "model.mlir:12:8", or empty
-  int64_t command = 0;  ///< its tpsp_rt_command.id
+  /// Its tpsp_rt_command.id; several if it was cut into parts.
+  std::vector<int64_t> commands;
 };
 
 struct Manifest {

@@ -28,7 +28,7 @@ extern "C" {
 #endif
 
 /* Raised whenever the calls, tpsp_rt_command or an encoding change. */
-#define TPSP_RT_ABI_VERSION 1
+#define TPSP_RT_ABI_VERSION 2
 
 /* One rank's execution context. Owned by the runtime; opaque to plans. */
 typedef struct tpsp_rt_rank tpsp_rt_rank;
@@ -76,6 +76,13 @@ typedef struct tpsp_rt_command {
   int64_t num_params;
   const int64_t *buffers; /* byte offsets into the rank's arena */
   int64_t num_buffers;
+  const int64_t
+      *tiles;        /* for each buffer that is a tile counted from the rank's
+                        own: position in `buffers`, number, bytes from tile to
+                        tile, how many axes, the axes. What is added to the
+                        buffer's offset is (own + number) mod group * bytes,
+                        own the rank's number in the group of the axes. */
+  int64_t num_tiles; /* integers in `tiles` */
   tpsp_rt_kernel_function kernel; /* kernel commands only, else null */
   const char *name; /* for people: "all_gather %xn at gpt.mlir:12:8" */
 } tpsp_rt_command;

@@ -55,6 +55,7 @@ template <typename Op> static std::vector<int64_t> encodeShard(Op op) {
   command.axes = list(op.getAxes());
   command.outer = op.getOuter();
   command.chunk = op.getChunk();
+  command.pitch = op.getPitch();
   return command.encode();
 }
 std::vector<int64_t> SliceOp::encode() { return encodeShard(*this); }
@@ -99,7 +100,21 @@ std::vector<int64_t> PermuteOp::encode() {
   rt::PermuteCommand command;
   command.dtype = elementOf(getSource());
   command.axes = list(getAxes());
-  command.count = cast<MemRefType>(getSource().getType()).getNumElements();
+  int64_t count = cast<MemRefType>(getSource().getType()).getNumElements();
+  ArrayRef<int64_t> runs = getRuns();
+  command.runs = runs.empty() ? 1 : runs[0];
+  command.count = count / command.runs;
+  if (!runs.empty()) {
+    command.sourcePitch = runs[1];
+    command.targetPitch = runs[2];
+  }
   command.source = list(getFrom());
   return command.encode();
+}
+
+std::vector<int64_t> EventRecordOp::encode() {
+  return rt::EventCommand{int64_t(getEvent())}.encode();
+}
+std::vector<int64_t> EventWaitOp::encode() {
+  return rt::EventCommand{int64_t(getEvent())}.encode();
 }

@@ -36,10 +36,37 @@ int64_t tpsp::plan::bytesOf(Type memref) {
   return type.getNumElements() * (type.getElementTypeBitWidth() / 8);
 }
 
-BufferOp tpsp::plan::bufferOf(Value value) {
+static Value throughViews(Value value) {
   while (auto view = value.getDefiningOp<ViewOp>())
     value = view.getSource();
-  return value.getDefiningOp<BufferOp>();
+  return value;
+}
+
+TileOp tpsp::plan::tileOf(Value value) {
+  return throughViews(value).getDefiningOp<TileOp>();
+}
+
+BufferOp tpsp::plan::bufferOf(Value value) {
+  if (TileOp tile = tileOf(value))
+    value = tile.getSource();
+  return throughViews(value).getDefiningOp<BufferOp>();
+}
+
+LogicalResult TileOp::verify() {
+  if (tileOf(getSource()))
+    return emitOpError("is of a tile; tiles are of whole buffers");
+  int64_t tiles = getTiles(), chunk = getChunk(), number = getNumber();
+  int64_t whole = getSource().getType().getNumElements();
+  if (tiles < 1 || chunk < 1 || whole % (tiles * chunk) != 0)
+    return emitOpError("cuts ")
+           << whole << " elements into " << tiles << " tiles with runs of "
+           << chunk << ", which do not divide them";
+  if (number < 0 || number >= tiles)
+    return emitOpError("is number ") << number << " of " << tiles << " tiles";
+  if (getResult().getType().getNumElements() != whole / tiles)
+    return emitOpError("has ") << getResult().getType().getNumElements()
+                               << " elements, not " << whole / tiles;
+  return success();
 }
 
 LogicalResult BufferOp::verify() {

@@ -213,7 +213,7 @@ bool KernelCommand::decode(const int64_t *params, int64_t count,
 }
 
 Params ShardCommand::encode() const {
-  Params params = {dtype, reduction, outer, chunk};
+  Params params = {dtype, reduction, outer, chunk, pitch};
   append(params, axes);
   return params;
 }
@@ -225,8 +225,11 @@ bool ShardCommand::decode(const int64_t *params, int64_t count,
   out.reduction = reader.reduction();
   out.outer = reader.extent();
   out.chunk = reader.extent();
+  out.pitch = reader.extent();
   out.axes = reader.axes();
-  return reader.done() && fits({out.outer, out.chunk});
+  return reader.done() && fits({out.outer, out.chunk}) &&
+         (out.pitch == 0 || out.pitch >= out.chunk) &&
+         fits({out.outer, out.pitch});
 }
 
 Params AllReduceCommand::encode() const {
@@ -265,7 +268,7 @@ bool AllToAllCommand::decode(const int64_t *params, int64_t count,
 }
 
 Params PermuteCommand::encode() const {
-  Params params = {dtype, count};
+  Params params = {dtype, count, runs, sourcePitch, targetPitch};
   append(params, axes);
   append(params, source);
   return params;
@@ -276,9 +279,16 @@ bool PermuteCommand::decode(const int64_t *params, int64_t count,
   ParamReader reader(params, count);
   out.dtype = reader.dtype();
   out.count = reader.extent();
+  out.runs = reader.extent();
+  out.sourcePitch = reader.extent();
+  out.targetPitch = reader.extent();
   out.axes = reader.axes();
   out.source = reader.extents();
-  return reader.done() && isPermutation(out.source);
+  bool runsAreApart = out.runs <= 1 || (out.sourcePitch >= out.count &&
+                                        out.targetPitch >= out.count);
+  return reader.done() && runsAreApart && fits({out.runs, out.count}) &&
+         fits({out.runs, out.sourcePitch}) &&
+         fits({out.runs, out.targetPitch}) && isPermutation(out.source);
 }
 
 Params EventCommand::encode() const { return {event}; }

@@ -39,7 +39,10 @@ public:
     printAxes(c.axes);
     if (call.kind == CallKind::reduce_scatter)
       printReduction(c.reduction);
-    print(" outer={} chunk={} {}", c.outer, c.chunk, elementName(c.dtype));
+    print(" outer={} chunk={}", c.outer, c.chunk);
+    if (c.pitch)
+      print(" pitch={}", c.pitch);
+    print(" {}", elementName(c.dtype));
     printBuffers({"src", "dst"});
   }
 
@@ -61,8 +64,10 @@ public:
 
   void operator()(const PermuteCommand &c) {
     printAxes(c.axes);
-    print(" source={} count={} {}", fmt::join(c.source, ","), c.count,
-          elementName(c.dtype));
+    print(" source={} count={}", fmt::join(c.source, ","), c.count);
+    if (c.runs > 1)
+      print(" runs={} pitch={}->{}", c.runs, c.sourcePitch, c.targetPitch);
+    print(" {}", elementName(c.dtype));
     printBuffers({"src", "dst"});
   }
 

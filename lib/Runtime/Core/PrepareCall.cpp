@@ -58,7 +58,7 @@ public:
   Status operator()(const ShardCommand &c) {
     if (Status status = findGroup(c.axes); !status.ok())
       return status;
-    int64_t part = c.outer * c.chunk, whole = part * call.group.size();
+    int64_t part = c.span(), whole = c.outer * c.chunk * call.group.size();
     bool gathers = call.kind == CallKind::all_gather;
     if (Status status =
             checkBuffers(c.dtype, {{"src", gathers ? part : whole},
@@ -99,10 +99,13 @@ public:
     if (static_cast<int64_t>(c.source.size()) != call.group.size())
       return invalid(fmt::format("{} sources for a group of {} ranks",
                                  c.source.size(), call.group.size()));
-    if (Status status =
-            checkBuffers(c.dtype, {{"src", c.count}, {"dst", c.count}});
+    if (Status status = checkBuffers(
+            c.dtype, {{"src", c.sourceSpan()}, {"dst", c.targetSpan()}});
         !status.ok())
       return status;
+    // Tiles of one buffer interleave: their spans overlap, their runs need not.
+    if (c.runs > 1)
+      return checkRunsApart(c);
     return checkApart(c.dtype, c.count, c.count);
   }
 
@@ -156,6 +159,17 @@ private:
       return invalid(fmt::format("src at byte {} and dst at byte {} overlap",
                                  call.buffers[0], call.buffers[1]));
     return {};
+  }
+
+  /// The same for runs of one pitch; runs of different pitches must lie apart
+  /// as a whole.
+  Status checkRunsApart(const PermuteCommand &c) {
+    int64_t width = elementBytes(c.dtype), run = c.count * width;
+    int64_t period = c.sourcePitch * width;
+    int64_t apart = std::abs(call.buffers[0] - call.buffers[1]) % period;
+    if (c.sourcePitch == c.targetPitch && apart >= run && apart <= period - run)
+      return {};
+    return checkApart(c.dtype, c.sourceSpan(), c.targetSpan());
   }
 
   /// No destination overlaps another tensor, in time linear in the tensors but
@@ -225,6 +239,34 @@ bool decode(CallKind kind, const tpsp_rt_command &command, AnyCommand &out) {
   return false;
 }
 
+/// Moves the buffers that are tiles counted from the rank's own
+/// (tpsp_rt_command.tiles).
+Status addOwnTiles(const BackendContext &world, int64_t rank,
+                   const tpsp_rt_command &command, Call &out) {
+  constexpr int64_t header = 4;
+  const int64_t *next = command.tiles;
+  int64_t left = next ? command.num_tiles : 0;
+  while (left > 0) {
+    int64_t axes = left >= header ? next[3] : -1;
+    if (axes < 0 || axes > left - header)
+      return invalid("malformed tiles");
+    RankGroup group;
+    std::vector<int64_t> list(next + header, next + header + axes);
+    if (Status status = world.mesh.group(rank, list, group); !status.ok())
+      return status;
+    int64_t buffer = next[0], number = next[1], bytes = next[2];
+    if (buffer < 0 || buffer >= static_cast<int64_t>(out.buffers.size()) ||
+        number < 0 || number >= group.size() || bytes < 0 ||
+        bytes > (int64_t(1) << 48))
+      return invalid(fmt::format("tile {} of {} bytes of buffer {}", number,
+                                 bytes, buffer));
+    out.buffers[buffer] += (group.self + number) % group.size() * bytes;
+    next += header + axes;
+    left -= header + axes;
+  }
+  return {};
+}
+
 bool sameIntegers(const std::vector<int64_t> &ours, const int64_t *theirs,
                   int64_t count) {
   return count == static_cast<int64_t>(ours.size()) &&
@@ -251,6 +293,11 @@ Status prepareCall(const BackendContext &world, int64_t rank, CallKind kind,
   if (command.num_buffers < 0 || (command.num_buffers > 0 && !command.buffers))
     return invalid(fmt::format("{} buffers", command.num_buffers));
   out.buffers.assign(command.buffers, command.buffers + command.num_buffers);
+  out.offsets = out.buffers;
+  if (command.num_tiles > 0 && command.tiles)
+    out.tiles.assign(command.tiles, command.tiles + command.num_tiles);
+  if (Status status = addOwnTiles(world, rank, command, out); !status.ok())
+    return status;
   return std::visit(CallChecker(world, rank, out), out.command);
 }
 
@@ -259,7 +306,8 @@ bool isPreparedFrom(const Call &call, CallKind kind,
   return call.kind == kind && call.id == command.id &&
          call.stream == command.stream && call.kernel == command.kernel &&
          sameIntegers(call.params, command.params, command.num_params) &&
-         sameIntegers(call.buffers, command.buffers, command.num_buffers);
+         sameIntegers(call.offsets, command.buffers, command.num_buffers) &&
+         sameIntegers(call.tiles, command.tiles, command.num_tiles);
 }
 
 } // namespace tpsp::rt

@@ -92,8 +92,9 @@ Status CpuStream::kernel(Call &call, const KernelCommand &command) {
 
 Status CpuStream::slice(Call &call, const ShardCommand &command) {
   int64_t run = command.chunk * elementBytes(command.dtype);
-  copyRows(buffer(call, 1), run, buffer(call, 0) + call.group.self * run,
-           call.group.size() * run, command.outer, run);
+  copyRows(buffer(call, 1), command.runPitch() * elementBytes(command.dtype),
+           buffer(call, 0) + call.group.self * run, call.group.size() * run,
+           command.outer, run);
   return {};
 }
 

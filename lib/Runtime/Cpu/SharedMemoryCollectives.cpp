@@ -135,7 +135,9 @@ Status SharedMemoryCollectives::allGather(Call &call,
   int64_t ranks = call.group.size();
   for (int64_t q = 0; q < ranks; ++q)
     copyRows(memory.buffer(call, 1) + q * run, ranks * run,
-             meet.place->buffer(meet.members[q], 0), run, command.outer, run);
+             meet.place->buffer(meet.members[q], 0),
+             command.runPitch() * elementBytes(command.dtype), command.outer,
+             run);
   return meet.place->sync(meet.self, call);
 }
 
@@ -146,13 +148,14 @@ Status SharedMemoryCollectives::reduceScatter(Call &call,
   if (Status s = meet.place->arrive(meet.self, call, memory.arena); !s.ok())
     return s;
   int64_t run = command.chunk * elementBytes(command.dtype);
+  int64_t pitch = command.runPitch() * elementBytes(command.dtype);
   int64_t ranks = call.group.size();
   ReduceFunction reduce = reduceFunction(command.dtype, command.reduction);
   for (int64_t o = 0; o < command.outer; ++o) {
     for (int64_t q = 0; q < ranks; ++q)
       meet.sources[q] = meet.place->buffer(meet.members[q], 0) +
                         (o * ranks + call.group.self) * run;
-    reduce(memory.buffer(call, 1) + o * run, meet.sources.data(), ranks,
+    reduce(memory.buffer(call, 1) + o * pitch, meet.sources.data(), ranks,
            command.chunk);
   }
   return meet.place->sync(meet.self, call);
@@ -195,8 +198,9 @@ Status SharedMemoryCollectives::permute(Call &call,
     return s;
   int64_t sender = meet.members[command.source[call.group.self]];
   std::byte *dst = memory.buffer(call, 1), *src = meet.place->buffer(sender, 0);
-  if (dst != src && command.count > 0)
-    std::memcpy(dst, src, command.count * elementBytes(command.dtype));
+  int64_t width = elementBytes(command.dtype);
+  copyRows(dst, command.targetPitch * width, src, command.sourcePitch * width,
+           command.runs, command.count * width);
   return meet.place->sync(meet.self, call);
 }
 

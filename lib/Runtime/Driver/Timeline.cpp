@@ -85,7 +85,8 @@ static std::string shortName(const tpsp_rt_command &command) {
 std::string Timeline::toJson() const {
   std::map<int64_t, const ManifestCollective *> collectives;
   for (const ManifestCollective &collective : manifest.collectives)
-    collectives[collective.command] = &collective;
+    for (int64_t command : collective.commands)
+      collectives[command] = &collective;
   RankMesh mesh;
   if (!RankMesh::create(manifest.mesh, mesh).ok())
     mesh = RankMesh();

@@ -106,7 +106,7 @@ rt::Manifest tpsp::manifestOf(ModuleOp module, StringRef name) {
       continue;
     if (auto ledger = op.getAttrOfType<DictionaryAttr>("ledger")) {
       manifest.collectives.push_back(describe(&op, ledger));
-      manifest.collectives.back().command = manifest.commands;
+      manifest.collectives.back().commands = {manifest.commands};
     }
     ++manifest.commands;
     if (auto matmul = dyn_cast<plan::MatmulOp>(op))

@@ -30,7 +30,7 @@ Manifest makeManifest() {
   row.kind = "all_gather";
   row.axes = {"tp"};
   row.bytes = 64;
-  row.command = 3;
+  row.commands = {3};
   manifest.collectives = {row};
   return manifest;
 }
@@ -53,7 +53,7 @@ struct TestPlan {
       commands.push_back({id, id == 3 ? 1 : 0, params.data(),
                           int64_t(params.size()),
                           id == 3 ? buffers : kernelBuffers, id == 3 ? 2 : 1,
-                          id == 3 ? nullptr : +work,
+                          nullptr, 0, id == 3 ? nullptr : +work,
                           id == 3 ? "all_gather %x at m.mlir:1:2"
                                   : "kernel \"\xff\" at m.mlir:3:4"});
     }
@@ -145,7 +145,8 @@ TEST(Timeline, HasWhenACommandRan) {
   auto kernel = [&](int64_t id, int64_t stream, tpsp_rt_kernel_function body) {
     return tpsp_rt_command{
         id,      stream, params.data(), int64_t(params.size()),
-        nullptr, 0,      body,          ""};
+        nullptr, 0,      nullptr,       0,
+        body,    ""};
   };
   tpsp_rt_command commands[] = {
       kernel(0, 1,

@@ -21,6 +21,8 @@ tpsp_rt_command makeCommand(const Params &params,
           buffers.data(),
           int64_t(buffers.size()),
           nullptr,
+          0,
+          nullptr,
           name};
 }
 

@@ -45,8 +45,12 @@ mlir::LogicalResult verifyCommand(mlir::Operation *op);
 #include "tpsp/Dialect/Plan/PlanOps.h.inc"
 
 namespace tpsp::plan {
-/// The buffer that a value is, through views.
+/// The buffer that a value is or is part of, through views and tiles.
 BufferOp bufferOf(mlir::Value value);
+
+/// The tile that a value is, through views; null if it is a whole buffer. Tiles
+/// are not of tiles.
+TileOp tileOf(mlir::Value value);
 } // namespace tpsp::plan
 
 #endif // TPSP_DIALECT_PLAN_PLANDIALECT_H

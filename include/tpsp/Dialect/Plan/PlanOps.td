@@ -33,11 +33,15 @@ def Plan_ProgramOp : Plan_Op<"program",
     `axes` and `sizes` are the mesh that the program was compiled for.
     `arena_bytes` is the size of the rank's arena, set by `tpsp-allocate`;
     `saved_bytes` what a rank's backward pass keeps of its forward pass.
+    `streams` and `events` are how many there are, set by `tpsp-overlap`;
+    without them all commands are on stream 0.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes,
                        DenseI64ArrayAttr:$sizes,
                        OptionalAttr<I64Attr>:$arena_bytes,
-                       OptionalAttr<I64Attr>:$saved_bytes);
+                       OptionalAttr<I64Attr>:$saved_bytes,
+                       OptionalAttr<I64Attr>:$streams,
+                       OptionalAttr<I64Attr>:$events);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
 }
@@ -63,6 +67,26 @@ def Plan_BufferOp : Plan_Op<"buffer"> {
 def Plan_ViewOp : Plan_Op<"view", [Pure]> {
   let summary = "the same bytes under another shape";
   let arguments = (ins AnyStaticShapeMemRef:$source);
+  let results = (outs AnyStaticShapeMemRef:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
+  let hasVerifier = 1;
+}
+
+def Plan_TileOp : Plan_Op<"tile", [Pure]> {
+  let summary = "one of the equal tiles of a buffer";
+  let description = [{
+    The source, flat, is [outer, `tiles`, `chunk`]. The tile is its part
+    [outer, `number`, chunk]: runs of `chunk` elements. With `axes` (positions
+    in the program's mesh, major to minor, a group of as many ranks as there are
+    tiles) tiles are counted from the rank's own: the number is (own + `number`)
+    mod `tiles`.
+
+    A command on a tile says itself how far apart the runs are, by its strides
+    or pitches; the tile says where they begin, and which bytes are touched.
+  }];
+  let arguments = (ins AnyStaticShapeMemRef:$source, I64Attr:$tiles,
+                       I64Attr:$chunk, I64Attr:$number,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$axes);
   let results = (outs AnyStaticShapeMemRef:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
   let hasVerifier = 1;
@@ -143,15 +167,16 @@ def Plan_KernelOp : Plan_CommandOp<"kernel", [AttrSizedOperandSegments],
 
 class Plan_ShardOp<string mnemonic> : Plan_CommandOp<mnemonic> {
   let description = [{
-    `axes` are positions in the program's mesh, major to minor; `outer` and
-    `chunk` as in ShardCommand (Runtime/Commands.h).
+    `axes` are positions in the program's mesh, major to minor; `outer`, `chunk`
+    and `pitch` (0: `chunk`) as in ShardCommand (Runtime/Commands.h).
   }];
   let arguments = (ins Arg<AnyStaticShapeMemRef, "", [MemRead]>:$source,
                        Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$target,
                        DenseI64ArrayAttr:$axes, I64Attr:$outer, I64Attr:$chunk,
                        DefaultValuedAttr<I64Attr, "0">:$reduction,
                        OptionalAttr<DictionaryAttr>:$ledger,
-                       DefaultValuedAttr<I64Attr, "0">:$stream);
+                       DefaultValuedAttr<I64Attr, "0">:$stream,
+                       DefaultValuedAttr<I64Attr, "0">:$pitch);
   let assemblyFormat = [{
     $source `to` $target attr-dict `:` type($source) `to` type($target)
   }];
@@ -201,16 +226,32 @@ def Plan_AllToAllOp : Plan_CommandOp<"all_to_all"> {
 def Plan_PermuteOp : Plan_CommandOp<"permute"> {
   let summary = "ranks exchange whole buffers";
   let description = [{
-    Rank r of the group of `axes` receives from rank `from`[r].
+    Rank r of the group of `axes` receives from rank `from`[r]. `runs` is empty
+    for whole buffers; of tiles it is how many runs there are, and their pitches
+    in source and target, in elements.
   }];
   let arguments = (ins Arg<AnyStaticShapeMemRef, "", [MemRead]>:$source,
                        Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$target,
                        DenseI64ArrayAttr:$axes, DenseI64ArrayAttr:$from,
                        OptionalAttr<DictionaryAttr>:$ledger,
-                       DefaultValuedAttr<I64Attr, "0">:$stream);
+                       DefaultValuedAttr<I64Attr, "0">:$stream,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$runs);
   let assemblyFormat = [{
     $source `to` $target attr-dict `:` type($source) `to` type($target)
   }];
+}
+
+class Plan_EventOp<string mnemonic>
+    : Plan_CommandOp<mnemonic, [MemoryEffects<[MemRead, MemWrite]>]> {
+  let arguments = (ins I64Attr:$event,
+                       DefaultValuedAttr<I64Attr, "0">:$stream);
+  let assemblyFormat = "$event attr-dict";
+}
+def Plan_EventRecordOp : Plan_EventOp<"event_record"> {
+  let summary = "an event happens when the stream's earlier commands are done";
+}
+def Plan_EventWaitOp : Plan_EventOp<"event_wait"> {
+  let summary = "the stream's later commands wait for an event";
 }
 
 #endif // TPSP_DIALECT_PLAN_PLANOPS_TD

@@ -1,0 +1,182 @@
+#include "tpsp/Passes/StepOfProgram.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+class StepBuilder {
+public:
+  explicit StepBuilder(plan::ProgramOp program) : program(program) {}
+
+  Step build() {
+    step.program = program.getSymName().str();
+    step.arenaBytes = program.getArenaBytes().value_or(0);
+    step.numStreams = program.getStreams().value_or(1);
+    step.numEvents = program.getEvents().value_or(0);
+    std::vector<MeshAxis> axes;
+    for (auto [axis, size] : llvm::zip_equal(
+             program.getAxes().getAsRange<StringAttr>(), program.getSizes()))
+      axes.push_back({axis.getValue().str(), size, AxisRole::None});
+    step.mesh = Mesh(std::move(axes));
+    for (Operation &op : program.getBody().front()) {
+      if (auto buffer = dyn_cast<plan::BufferOp>(op))
+        addBuffer(buffer);
+      else if (auto command = dyn_cast<plan::CommandOpInterface>(op))
+        addCommand(command);
+    }
+    return std::move(step);
+  }
+
+private:
+  void addBuffer(plan::BufferOp buffer) {
+    numberOf[buffer] = step.buffers.size();
+    StepBuffer &added = step.buffers.emplace_back();
+    added.name = buffer.getName().value_or("").str();
+    added.bytes = plan::bytesOf(buffer.getType());
+    if (buffer.getOffset())
+      added.offset = *buffer.getOffset();
+    StringRef kind = buffer.getKind();
+    added.isArgument = kind == plan::inputKind || kind == plan::parameterKind;
+    added.isResult = kind == plan::outputKind || kind == plan::gradientKind;
+  }
+
+  static int64_t widthOf(Value value) {
+    return cast<MemRefType>(value.getType()).getElementTypeBitWidth() / 8;
+  }
+
+  static BufferPart partOf(Value value) {
+    plan::TileOp tile = plan::tileOf(value);
+    if (!tile)
+      return {0, plan::bytesOf(value.getType()), 1, 0};
+    int64_t run = tile.getChunk() * widthOf(value);
+    int64_t pitch = run * tile.getTiles();
+    return {int64_t(tile.getNumber()) * run, run,
+            plan::bytesOf(value.getType()) / run, pitch};
+  }
+
+  void addAccesses(Operation *op, StepCommand &command) {
+    SmallVector<MemoryEffects::EffectInstance> effects;
+    cast<MemoryEffectOpInterface>(op).getEffects(effects);
+    for (const MemoryEffects::EffectInstance &effect : effects)
+      if (Value value = effect.getValue())
+        command.accesses.push_back(
+            {numberOf.lookup(plan::bufferOf(value)), partOf(value),
+             isa<MemoryEffects::Write>(effect.getEffect())});
+  }
+
+  static std::string locationOf(Operation *op) {
+    auto file = op->getLoc()->findInstanceOf<FileLineColLoc>();
+    if (!file)
+      return "";
+    return file.getFilename().str() + ":" + std::to_string(file.getLine()) +
+           ":" + std::to_string(file.getColumn());
+  }
+
+  void addCommand(plan::CommandOpInterface op) {
+    StepCommand &command = step.commands.emplace_back();
+    command.name = op.getCall().str();
+    command.location = locationOf(op);
+    if (auto stream = op->getAttrOfType<IntegerAttr>("stream"))
+      command.stream = stream.getInt();
+    addAccesses(op, command);
+    if (op->getNumOperands() > 0)
+      command.elementBytes = widthOf(op->getOperands().back());
+    describe(op, command);
+  }
+
+  void describe(Operation *op, StepCommand &command) {
+    if (isa<plan::EventRecordOp, plan::EventWaitOp>(op)) {
+      command.kind = isa<plan::EventRecordOp>(op) ? StepKind::EventRecord
+                                                  : StepKind::EventWait;
+      command.event = op->getAttrOfType<IntegerAttr>("event").getInt();
+    } else if (auto matmul = dyn_cast<plan::MatmulOp>(op)) {
+      command.kind = StepKind::Matmul;
+      command.matmul = workOf(matmul);
+    } else if (auto kernel = dyn_cast<plan::KernelOp>(op)) {
+      command.name = kernel.getCallee().str();
+      command.kernel = workOf(kernel);
+    } else if (isa<plan::SliceOp>(op)) {
+      command.kind = StepKind::Copy;
+    } else {
+      command.kind = StepKind::Collective;
+      addCollective(op, command);
+    }
+  }
+
+  static MatmulWork workOf(plan::MatmulOp op) {
+    auto extents = [](ArrayRef<int64_t> loops) {
+      int64_t product = 1;
+      for (size_t i = 0; i < loops.size(); i += 4)
+        product *= loops[i];
+      return product;
+    };
+    ArrayRef<int64_t> sizes = op.getSizes();
+    return {sizes[0],
+            sizes[1],
+            sizes[2],
+            extents(op.getBatch()),
+            extents(op.getAccumulate()),
+            op.getTransposeA(),
+            op.getTransposeB()};
+  }
+
+  KernelWork workOf(plan::KernelOp op) {
+    auto module = program->getParentOfType<ModuleOp>();
+    // Many kernels are called once a layer.
+    auto [known, isNew] = works.try_emplace(op.getCallee());
+    if (isNew)
+      if (Operation *function = module.lookupSymbol(op.getCallee()))
+        known->second = kernelWork(function, op.getGrid());
+    known->second.grid = op.getGrid();
+    return known->second;
+  }
+
+  void addCollective(Operation *op, StepCommand &command) {
+    CollectiveWork &work = command.collective;
+    work.kind = kindOf(op);
+    for (int64_t axis :
+         op->getAttrOfType<DenseI64ArrayAttr>("axes").asArrayRef())
+      work.axes.push_back(axis);
+    work.group = step.mesh.groupSize(work.axes);
+    work.bytes = std::max(command.bytesRead(), command.bytesWritten());
+    work.bytesSent = bytesSent(work.kind, work.bytes, work.group);
+    auto ledger = op->getAttrOfType<DictionaryAttr>("ledger");
+    if (!ledger)
+      return;
+    command.name += " " + ledger.getAs<StringAttr>("tensor").getValue().str();
+    if (auto whole = ledger.getAs<IntegerAttr>("whole"))
+      work.whole = whole.getInt();
+  }
+
+  static CollectiveKind kindOf(Operation *op) {
+    if (isa<plan::AllGatherOp>(op))
+      return CollectiveKind::AllGather;
+    if (isa<plan::ReduceScatterOp>(op))
+      return CollectiveKind::ReduceScatter;
+    if (isa<plan::AllToAllOp>(op))
+      return CollectiveKind::AllToAll;
+    if (isa<plan::PermuteOp>(op))
+      return CollectiveKind::Permute;
+    return CollectiveKind::AllReduce;
+  }
+
+  plan::ProgramOp program;
+  Step step;
+  llvm::DenseMap<Operation *, int64_t> numberOf;
+  llvm::StringMap<KernelWork> works;
+};
+
+} // namespace
+
+Step tpsp::stepOf(plan::ProgramOp program) {
+  return StepBuilder(program).build();
+}
+
+KernelWork tpsp::kernelWork(Operation *function, int64_t grid) {
+  KernelWork work;
+  work.grid = grid;
+  return work;
+}
