@@ -200,6 +200,9 @@ private:
 
   std::optional<StepFault> touch(int64_t command, const StepAccess &access) {
     Tenant &tenant = *tenantOf(access.buffer);
+    if (tenant.previousCommand == command)
+      return StepFault{"writes over what it reads itself", command, -1,
+                       access.buffer, tenant.previousBuffer};
     if (!isCovered(tenant.mustHaveEnded, before.clockOf(command)))
       return StepFault{"may begin before a command has ended that uses the same "
                        "memory for another buffer",
