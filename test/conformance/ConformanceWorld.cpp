@@ -72,11 +72,13 @@ Plan &Plan::add(EntryPoint call, Params params, std::vector<int64_t> buffers,
       {call, std::move(params), std::move(buffers), std::move(name), {}});
   Item &item = items.back();
   item.command = {int64_t(items.size()) - 1,
-                  0,
+                  currentStream,
                   item.params.data(),
                   int64_t(item.params.size()),
                   item.buffers.data(),
                   int64_t(item.buffers.size()),
+                  nullptr,
+                  0,
                   kernel,
                   item.name.c_str()};
   return *this;

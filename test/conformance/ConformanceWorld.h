@@ -47,6 +47,12 @@ public:
   Plan() = default;
   Plan(const Plan &) = delete;
 
+  /// Commands added from here on are of this stream; at first 0.
+  Plan &on(int64_t stream) {
+    currentStream = stream;
+    return *this;
+  }
+
   Plan &add(EntryPoint call, Params params, std::vector<int64_t> buffers,
             std::string name = "%test",
             tpsp_rt_kernel_function kernel = nullptr);
@@ -63,6 +69,7 @@ private:
     tpsp_rt_command command;
   };
   std::deque<Item> items;
+  int64_t currentStream = 0;
 };
 
 /// Values of one element type: what they are as double, and as bytes.

@@ -134,7 +134,8 @@ TEST_P(EventTest, LastStepsRecordDoesNotCount) {
 TEST_P(EventTest, UnknownEventIsInvalid) {
   Plan plan;
   plan.add(tpsp_rt_event_record, event(4), {});
-  EXPECT_THAT(runSteps({&plan}).message(), HasSubstr("event 4 of 4"));
+  EXPECT_THAT(runSteps({&plan}).message(),
+              HasSubstr("event 4 of a world with 4"));
 }
 
 std::string nameOf(const testing::TestParamInfo<BackendCase> &info) {

@@ -103,6 +103,8 @@ rt::Status tpsp::run::prepare(const Options &options,
   config.backend = options.backend;
   config.mesh = manifest.mesh;
   config.arenaBytes = manifest.arenaBytes;
+  config.numStreams = manifest.streams;
+  config.numEvents = manifest.events;
   config.threadsPerRank = options.threads;
   config.timeoutSeconds = options.timeout;
   config.observer = observer;

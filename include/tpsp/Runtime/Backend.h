@@ -4,14 +4,15 @@
 /// The Core decodes and checks every command, then calls the BackendRank's
 /// method of the same name on the rank's thread, in program order. A method
 /// enqueues the command on its stream and may return before it has run; the
-/// order within a stream and that given by events must hold. Running it at once
-/// is a legal way to do so (`cpu`). In CUDA's terms: a stream is a
-/// cudaStream_t, eventRecord and eventWait are cudaEventRecord and
-/// cudaStreamWaitEvent, a group is an NCCL communicator, synchronize is
-/// cudaDeviceSynchronize.
+/// order within a stream and that given by events must hold. `cpu` runs stream
+/// 0 on the rank's own thread and has a thread for each other stream. In CUDA's
+/// terms: a stream is a cudaStream_t, eventRecord and eventWait are
+/// cudaEventRecord and cudaStreamWaitEvent, a group on a stream is an NCCL
+/// communicator, synchronize is cudaDeviceSynchronize.
 #ifndef TPSP_RUNTIME_BACKEND_H
 #define TPSP_RUNTIME_BACKEND_H
 
+#include "tpsp/Runtime/CommandObserver.h"
 #include "tpsp/Runtime/Commands.h"
 #include "tpsp/Runtime/Status.h"
 #include "tpsp/Runtime/WorldConfig.h"
@@ -49,6 +50,8 @@ struct CommandState {
 /// nothing.
 struct Call {
   CallKind kind;
+  /// What it was made from: a plan's constant data.
+  const tpsp_rt_command *origin = nullptr;
   /// For people; never empty.
   std::string name;
   int64_t id = 0, stream = 0;
@@ -74,6 +77,9 @@ struct Call {
 /// `all_gather axes=tp outer=1 chunk=512 f32 src@0 dst@8192 "%xn"`.
 std::string describe(const Call &call, const RankMesh &mesh);
 
+/// `failure` with the call's name before its message.
+Status inCall(const Call &call, const Status &failure);
+
 /// One rank's side of a backend. Made, used and destroyed on the rank's
 /// thread.
 class BackendRank {
@@ -92,8 +98,14 @@ public:
   virtual Status eventRecord(Call &call, const EventCommand &command) = 0;
   virtual Status eventWait(Call &call, const EventCommand &command) = 0;
 
-  /// Returns when everything enqueued has run, with its first failure.
+  /// Returns when everything enqueued has run, with its first failure. The
+  /// Core also calls it before each step but the first of a run.
   virtual Status synchronize() = 0;
+
+  /// What the streams that run beside the rank's thread are at, in clauses
+  /// (`stream 1 is at all_gather "%xn"`), for messages; "" if they rest. From
+  /// any thread.
+  virtual std::string streamActivity() { return ""; }
 
   /// Copies to and from the arena; ranges are checked, and all earlier commands
   /// have been synchronised with.
@@ -109,9 +121,12 @@ struct BackendContext {
   /// threadsPerRank is resolved: at least 1.
   WorldConfig config;
   RankMesh mesh;
-  /// What rank `rank` did last, for messages: `last issued matmul "%y"`. From
-  /// any thread.
+  /// What rank `rank` did last, for messages: `last issued matmul "%y"`, and
+  /// what its streams are at. From any thread.
   std::function<std::string(int64_t rank)> activity;
+  /// Ends the run with the failure of a command that was enqueued: the other
+  /// ranks' and streams' commands return ABORTED. From any thread.
+  std::function<void(int64_t rank, const Status &failure)> failed;
 };
 
 /// What the ranks of a world share.
@@ -123,8 +138,8 @@ public:
   virtual Status createRank(int64_t rank,
                             std::unique_ptr<BackendRank> &out) = 0;
 
-  /// Makes pending and later collectives return ABORTED soon. From any thread,
-  /// any number of times.
+  /// Makes pending and later collectives and waits for events return ABORTED
+  /// soon. From any thread, any number of times.
   virtual void abort() = 0;
 
   /// All ranks have returned from a run. Nothing runs meanwhile.

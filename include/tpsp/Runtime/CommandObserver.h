@@ -1,4 +1,4 @@
-/// Who is told of the commands that ranks issue.
+/// Who is told of the commands that ranks have run.
 #ifndef TPSP_RUNTIME_COMMANDOBSERVER_H
 #define TPSP_RUNTIME_COMMANDOBSERVER_H
 
@@ -14,12 +14,11 @@ public:
 
   virtual ~CommandObserver() = default;
 
-  /// Rank `rank` has handed `command` to the backend, which took from `begin`
-  /// to `end`. A backend that runs commands at once (`cpu`) has run it; one
-  /// that enqueues them has enqueued it. Called on the rank's thread, in
-  /// program order; of several ranks at once.
-  virtual void issued(int64_t rank, const tpsp_rt_command &command, Time begin,
-                      Time end) = 0;
+  /// Rank `rank` has run `command`, from `begin` to `end`, whenever it was
+  /// issued. Called on the thread that ran it: for one stream of one rank in
+  /// order, for several streams and ranks at once.
+  virtual void ran(int64_t rank, const tpsp_rt_command &command, Time begin,
+                   Time end) = 0;
 };
 
 } // namespace tpsp::rt

@@ -71,6 +71,8 @@ struct Manifest {
   /// FLOP of one rank's matmuls in one step (2 m n k each).
   double matmulFlops = 0;
   int64_t commands = 0;
+  /// What the plan's commands are numbered with (WorldConfig.h).
+  int64_t streams = 1, events = 0;
   /// Products that no matrix layout fits without a transpose copy.
   int64_t transposeCopies = 0;
 

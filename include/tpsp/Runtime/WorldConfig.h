@@ -13,6 +13,9 @@ namespace tpsp::rt {
 
 class CommandObserver;
 
+/// Each may cost every rank a thread.
+constexpr int64_t maxStreams = 64;
+
 struct WorldConfig {
   /// A registered backend: "cpu", "trace".
   std::string backend = "cpu";
@@ -20,6 +23,8 @@ struct WorldConfig {
   std::vector<MeshAxis> mesh;
   /// Bytes of every rank's arena.
   int64_t arenaBytes = 0;
+  /// Streams that the plan uses: 0 .. numStreams - 1, at most maxStreams.
+  int64_t numStreams = 1;
   /// Events that the plan uses: 0 .. numEvents - 1.
   int64_t numEvents = 0;
   /// Compute threads of a rank; 0: cores / ranks, at least 1.
@@ -31,7 +36,7 @@ struct WorldConfig {
   std::FILE *traceOutput = nullptr;
   bool traceAllRanks = false;
 
-  /// Told of every command; null: nobody. Not owned.
+  /// Told of every command that has run; null: nobody. Not owned.
   CommandObserver *observer = nullptr;
 };
 

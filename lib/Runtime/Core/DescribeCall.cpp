@@ -123,4 +123,8 @@ std::string describe(const Call &call, const RankMesh &mesh) {
   return fmt::format("{} \"{}\"", text, call.name);
 }
 
+Status inCall(const Call &call, const Status &failure) {
+  return {failure.code(), fmt::format("{}: {}", call.name, failure.message())};
+}
+
 } // namespace tpsp::rt

@@ -1,7 +1,5 @@
 #include "RankContext.h"
 
-#include "tpsp/Runtime/CommandObserver.h"
-
 #include <fmt/format.h>
 
 #include <exception>
@@ -13,28 +11,6 @@ namespace {
 template <typename Command>
 using Method = Status (BackendRank::*)(Call &, const Command &);
 
-/// Tells the world's observer, if there is one, how long a command took.
-class Observation {
-public:
-  using Clock = std::chrono::steady_clock;
-
-  Observation(const tpsp_rt_rank &rank, const tpsp_rt_command &command)
-      : observer(rank.world.config.observer), rank(rank), command(command) {
-    if (observer)
-      begin = Clock::now();
-  }
-  ~Observation() {
-    if (observer)
-      observer->issued(rank.number, command, begin, Clock::now());
-  }
-
-private:
-  CommandObserver *observer;
-  const tpsp_rt_rank &rank;
-  const tpsp_rt_command &command;
-  Clock::time_point begin;
-};
-
 /// Finds the call, checks its place in the step and hands it to the backend.
 template <typename Command>
 Status dispatch(tpsp_rt_rank &rank, CallKind kind,
@@ -43,16 +19,12 @@ Status dispatch(tpsp_rt_rank &rank, CallKind kind,
   if (Status status = rank.findCall(kind, command, call); !status.ok())
     return status;
   if (rank.aborted.load(std::memory_order_relaxed))
-    return {TPSP_RT_ABORTED,
-            fmt::format("{}: another rank failed", call->name)};
+    return inCall(*call, {TPSP_RT_ABORTED, "another rank or stream failed"});
   if (Status status = rank.followOrder(*call); !status.ok())
     return status;
-  Observation observation(rank, command);
   Status status =
       (rank.backend.get()->*method)(*call, std::get<Command>(call->command));
-  if (status.ok())
-    return status;
-  return {status.code(), fmt::format("{}: {}", call->name, status.message())};
+  return status.ok() ? status : inCall(*call, status);
 }
 
 /// The body of every entry point: nothing is thrown into generated code.

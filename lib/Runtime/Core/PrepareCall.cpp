@@ -111,8 +111,8 @@ public:
 
   Status operator()(const EventCommand &c) {
     if (c.event >= world.config.numEvents)
-      return invalid(
-          fmt::format("event {} of {}", c.event, world.config.numEvents));
+      return invalid(fmt::format("event {} of a world with {} of them", c.event,
+                                 world.config.numEvents));
     if (Status status = checkBuffers(TPSP_RT_F32, {}); !status.ok())
       return status;
     return findGroup({});
@@ -280,11 +280,13 @@ Status prepareCall(const BackendContext &world, int64_t rank, CallKind kind,
                    const tpsp_rt_command &command, Call &out) {
   out.kind = kind;
   out.name = command.name && *command.name ? command.name : callName(kind);
+  out.origin = &command;
   out.id = command.id;
   out.stream = command.stream;
   out.kernel = command.kernel;
-  if (command.stream < 0)
-    return invalid(fmt::format("stream {}", command.stream));
+  if (command.stream < 0 || command.stream >= world.config.numStreams)
+    return invalid(fmt::format("stream {} of a world with {} of them",
+                               command.stream, world.config.numStreams));
   if (!decode(kind, command, out.command))
     return invalid(fmt::format("malformed parameters of {}", callName(kind)));
   out.params.assign(command.params, command.params + command.num_params);

@@ -20,6 +20,9 @@ Status tpsp_rt_rank::findCall(CallKind kind, const tpsp_rt_command &command,
     return {status.code(),
             fmt::format("{}: {}", fresh->name, status.message())};
   if (slot) {
+    // A stream may still be at the old one.
+    if (Status status = backend->synchronize(); !status.ok())
+      return status;
     std::lock_guard<std::mutex> lock(retiring);
     current.store(nullptr);
     slot.reset();
@@ -31,8 +34,12 @@ Status tpsp_rt_rank::findCall(CallKind kind, const tpsp_rt_command &command,
 }
 
 Status tpsp_rt_rank::followOrder(const Call &call) {
-  if (call.id <= lastId)
+  if (call.id <= lastId) {
     ++step;
+    // The plan orders a step's commands among themselves only.
+    if (Status status = backend->synchronize(); !status.ok())
+      return status;
+  }
   lastId = call.id;
   if (call.kind != CallKind::event_record && call.kind != CallKind::event_wait)
     return {};
@@ -58,5 +65,7 @@ std::string tpsp_rt_rank::activity() {
   const Call *call = current.load(std::memory_order_acquire);
   if (!call)
     return "has issued nothing";
-  return fmt::format("last issued {} \"{}\"", callName(call->kind), call->name);
+  std::string streams = backend->streamActivity();
+  return fmt::format("last issued {} \"{}\"{}{}", callName(call->kind),
+                     call->name, streams.empty() ? "" : "; ", streams);
 }

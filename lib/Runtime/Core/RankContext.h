@@ -25,15 +25,17 @@ struct tpsp_rt_rank {
   Status findCall(tpsp::rt::CallKind kind, const tpsp_rt_command &command,
                   Call *&out);
 
-  /// Follows the step's program order; a wait for an event that was not
-  /// recorded in this step is INVALID.
+  /// Follows the step's program order, and waits for the last step's streams
+  /// where a new one begins. A wait for an event that was not recorded in this
+  /// step is INVALID.
   Status followOrder(const Call &call);
 
   /// Records the message of a failure, if it is the first, and returns its
   /// code.
   tpsp_rt_status fail(const Status &status);
 
-  /// What this rank issued last, as a clause. From any thread.
+  /// What this rank issued last, and what its streams are at, in clauses. From
+  /// any thread.
   std::string activity();
 
   const tpsp::rt::BackendContext &world;

@@ -6,10 +6,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <exception>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 namespace tpsp::rt {
 namespace {
@@ -27,7 +29,7 @@ int causeRank(const Status &status) {
 /// The first failure, in time, of those that tell most. Thread-safe.
 class FirstFailure {
 public:
-  void report(int64_t rank, Status status) {
+  void report(int64_t rank, const Status &status) {
     std::lock_guard<std::mutex> lock(mutex);
     if (causeRank(status) <= causeRank(worst))
       return;
@@ -35,9 +37,10 @@ public:
                    fmt::format("rank {}: {}", rank, status.message()));
   }
 
+  /// The failure, which is forgotten.
   Status take() {
     std::lock_guard<std::mutex> lock(mutex);
-    return std::move(worst);
+    return std::exchange(worst, Status());
   }
 
 private:
@@ -52,7 +55,9 @@ Status checkConfig(const WorldConfig &config) {
   };
   if (config.arenaBytes < 0)
     return invalid("arenaBytes", config.arenaBytes);
-  if (config.numEvents < 0 || config.numEvents > (int64_t(1) << 32))
+  if (config.numStreams < 1 || config.numStreams > maxStreams)
+    return invalid("numStreams", config.numStreams);
+  if (config.numEvents < 0 || config.numEvents > (int64_t(1) << 24))
     return invalid("numEvents", config.numEvents);
   if (config.threadsPerRank < 0)
     return invalid("threadsPerRank", config.threadsPerRank);
@@ -84,6 +89,7 @@ template <typename Body> Status guarded(const Body &body) {
 struct World::Impl {
   BackendContext context;
   std::atomic<bool> aborted{false};
+  FirstFailure failure;
   std::unique_ptr<Backend> backend;
   std::vector<std::unique_ptr<tpsp_rt_rank>> ranks;
   RankThreads threads;
@@ -97,20 +103,18 @@ struct World::Impl {
     });
   }
 
-  void abort() {
+  void fail(int64_t rank, const Status &status) {
+    failure.report(rank, status);
     aborted.store(true);
     backend->abort();
   }
 
   /// Calls `body` on every rank's thread and stops the others on a failure.
   Status runOnAll(const std::function<Status(tpsp_rt_rank &)> &body) {
-    FirstFailure failure;
     threads.runAll([&](int64_t i) {
       Status status = guarded([&] { return body(*ranks[i]); });
-      if (status.ok())
-        return;
-      failure.report(i, std::move(status));
-      abort();
+      if (!status.ok())
+        fail(i, status);
     });
     return failure.take();
   }
@@ -141,6 +145,9 @@ Status World::create(const WorldConfig &config, std::unique_ptr<World> &out) {
   context.activity = [world = impl.get()](int64_t rank) {
     return world->ranks[rank]->activity();
   };
+  context.failed = [world = impl.get()](int64_t rank, const Status &failure) {
+    world->fail(rank, failure);
+  };
   if (Status status = factory(context, impl->backend); !status.ok())
     return status;
   for (int64_t i = 0; i < ranks; ++i)
@@ -162,9 +169,10 @@ Status World::run(const std::function<Status(Rank &)> &body) {
             "an earlier run of this world failed; create a new world"};
   Status status = impl->runOnAll([&](tpsp_rt_rank &context) {
     Rank rank(context);
-    Status result = body(rank);
+    Status result = guarded([&] { return body(rank); });
+    // The streams' commands are the plan's, which may be gone after this.
     if (!result.ok())
-      return result;
+      impl->fail(context.number, result);
     return context.backend->synchronize();
   });
   impl->backend->runFinished();

@@ -1,5 +1,7 @@
 #include "CpuMatmul.h"
 
+#include "CpuStream.h"
+
 #include "tpsp/Runtime/ElementType.h"
 
 #include <fmt/format.h>
@@ -86,7 +88,7 @@ Status prepareMatmul(const MatmulCommand &command, int threads,
   }
 }
 
-Status CpuRank::matmul(Call &call, const MatmulCommand &command) {
+Status CpuStream::matmul(Call &call, const MatmulCommand &command) {
   if (!call.state) {
     std::unique_ptr<PreparedMatmul> prepared;
     if (Status status = prepareMatmul(command, threads, prepared); !status.ok())

@@ -7,7 +7,8 @@
 #ifndef TPSP_RUNTIME_CPU_CPUMATMUL_H
 #define TPSP_RUNTIME_CPU_CPUMATMUL_H
 
-#include "CpuBackend.h"
+#include "ScratchBuffer.h"
+#include "tpsp/Runtime/Backend.h"
 
 #include <algorithm>
 #include <atomic>
@@ -23,7 +24,7 @@ public:
 };
 
 /// Prepares `command`, which has been checked, for `threads` threads.
-/// UNSUPPORTED for integers. Called on the rank's thread.
+/// UNSUPPORTED for integers. Called on the stream's thread.
 Status prepareMatmul(const MatmulCommand &command, int threads,
                      std::unique_ptr<PreparedMatmul> &out);
 

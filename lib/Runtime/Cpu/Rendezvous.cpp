@@ -67,7 +67,7 @@ Status Rendezvous::wait(std::unique_lock<std::mutex> &lock, int64_t member) {
   if (phase != entered)
     return {};
   if (ended)
-    return {TPSP_RT_ABORTED, "another rank failed"};
+    return {TPSP_RT_ABORTED, "another rank or stream failed"};
   return timeout();
 }
 

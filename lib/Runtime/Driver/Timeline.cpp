@@ -5,28 +5,27 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 using namespace tpsp::rt;
 using Json = nlohmann::ordered_json;
 
 void Timeline::begin() {
-  ranks.resize(manifest.numRanks());
-  for (std::vector<Entry> &entries : ranks) {
+  lists.resize(manifest.numRanks() * manifest.streams);
+  for (std::vector<Entry> &entries : lists) {
     entries.clear();
     entries.reserve(manifest.commands);
   }
 }
 
-void Timeline::issued(int64_t rank, const tpsp_rt_command &command, Time begin,
-                      Time end) {
-  ranks[rank].push_back({&command, begin, end});
+void Timeline::ran(int64_t rank, const tpsp_rt_command &command, Time begin,
+                   Time end) {
+  listOf(rank, command.stream).push_back({&command, begin, end});
 }
 
 /// When the first rank began.
 Timeline::Time Timeline::start() const {
   Time first = Time::max();
-  for (const std::vector<Entry> &entries : ranks)
+  for (const std::vector<Entry> &entries : lists)
     if (!entries.empty())
       first = std::min(first, entries.front().begin);
   return first;
@@ -93,14 +92,15 @@ std::string Timeline::toJson() const {
     mesh = RankMesh();
   Time zero = start();
   Json events = Json::array();
-  for (size_t rank = 0; rank < ranks.size(); ++rank) {
-    std::set<int64_t> streams;
-    events.push_back(nameOf("process_name", rank, 0, rankName(mesh, rank)));
-    for (const Entry &entry : ranks[rank]) {
+  for (size_t list = 0; list < lists.size(); ++list) {
+    int64_t rank = static_cast<int64_t>(list) / manifest.streams;
+    int64_t stream = static_cast<int64_t>(list) % manifest.streams;
+    if (stream == 0)
+      events.push_back(nameOf("process_name", rank, 0, rankName(mesh, rank)));
+    if (!lists[list].empty())
+      events.push_back(nameOf("thread_name", rank, stream, streamName(stream)));
+    for (const Entry &entry : lists[list]) {
       const tpsp_rt_command &command = *entry.command;
-      if (streams.insert(command.stream).second)
-        events.push_back(nameOf("thread_name", rank, command.stream,
-                                streamName(command.stream)));
       auto found = collectives.find(command.id);
       bool isCollective = found != collectives.end();
       events.push_back({{"name", shortName(command)},

@@ -89,6 +89,10 @@ rt::Manifest tpsp::manifestOf(ModuleOp module, StringRef name) {
     manifest.mesh.push_back({axis.getValue().str(), size});
   manifest.arenaBytes = program.getArenaBytes().value_or(0);
   manifest.savedBytes = program.getSavedBytes().value_or(0);
+  if (auto streams = program->getAttrOfType<IntegerAttr>("streams"))
+    manifest.streams = streams.getInt();
+  if (auto events = program->getAttrOfType<IntegerAttr>("events"))
+    manifest.events = events.getInt();
   if (auto misses = program->getAttrOfType<IntegerAttr>("layout_misses"))
     manifest.transposeCopies = misses.getInt();
 

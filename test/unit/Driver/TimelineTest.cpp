@@ -8,7 +8,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <atomic>
 #include <map>
+#include <thread>
 
 using namespace tpsp::rt;
 using nlohmann::json;
@@ -22,6 +24,7 @@ Manifest makeManifest() {
   manifest.program = "test";
   manifest.mesh = {{"dp", 2}, {"tp", 2}};
   manifest.commands = numCommands;
+  manifest.streams = 2;
   manifest.arenaBytes = 4096;
   ManifestCollective row;
   row.kind = "all_gather";
@@ -48,7 +51,8 @@ struct TestPlan {
     for (int64_t id = 0; id < numCommands; ++id) {
       const Params &params = id == 3 ? gatherParams : kernelParams;
       commands.push_back({id, id == 3 ? 1 : 0, params.data(),
-                          int64_t(params.size()), buffers, id == 3 ? 2 : 1,
+                          int64_t(params.size()),
+                          id == 3 ? buffers : kernelBuffers, id == 3 ? 2 : 1,
                           nullptr, 0, id == 3 ? nullptr : +work,
                           id == 3 ? "all_gather %x at m.mlir:1:2"
                                   : "kernel \"\xff\" at m.mlir:3:4"});
@@ -66,7 +70,8 @@ struct TestPlan {
   }
 
   Params gatherParams, kernelParams;
-  int64_t buffers[2] = {0, 512};
+  // Nothing orders the kernels and the gather.
+  int64_t buffers[2] = {0, 512}, kernelBuffers[1] = {1024};
   std::vector<tpsp_rt_command> commands;
 };
 
@@ -78,6 +83,7 @@ TEST(Timeline, HasTheLastStepOfEveryRank) {
   WorldConfig config;
   config.mesh = manifest.mesh;
   config.arenaBytes = manifest.arenaBytes;
+  config.numStreams = manifest.streams;
   config.observer = &timeline;
   std::unique_ptr<World> world;
   Status status = World::create(config, world);
@@ -90,7 +96,7 @@ TEST(Timeline, HasTheLastStepOfEveryRank) {
   json trace = json::parse(timeline.toJson(), nullptr, false);
   ASSERT_FALSE(trace.is_discarded());
   std::map<std::pair<int64_t, int64_t>, double> ends;
-  std::map<int64_t, std::vector<int64_t>> ids;
+  std::map<std::pair<int64_t, int64_t>, std::vector<int64_t>> ids;
   std::map<std::string, int> metadata;
   for (const json &event : trace["traceEvents"]) {
     if (event["ph"] == "M") {
@@ -100,7 +106,7 @@ TEST(Timeline, HasTheLastStepOfEveryRank) {
     ASSERT_EQ(event["ph"], "X");
     int64_t rank = event["pid"], stream = event["tid"],
             id = event["args"]["id"];
-    ids[rank].push_back(id);
+    ids[{rank, stream}].push_back(id);
     EXPECT_EQ(stream, id == 3 ? 1 : 0);
     double begin = event["ts"], duration = event["dur"];
     double &end = ends[{rank, stream}];
@@ -115,12 +121,68 @@ TEST(Timeline, HasTheLastStepOfEveryRank) {
     EXPECT_EQ(event["args"]["axes"], json({"tp"}));
     EXPECT_EQ(event["args"]["bytes"], 64);
   }
-  ASSERT_EQ(ids.size(), 4u);
-  for (const auto &[rank, list] : ids)
-    EXPECT_EQ(list, (std::vector<int64_t>{0, 1, 2, 3, 4, 5})) << rank;
+  ASSERT_EQ(ids.size(), 8u);
+  for (int64_t rank = 0; rank < 4; ++rank) {
+    EXPECT_EQ((ids[{rank, 0}]), (std::vector<int64_t>{0, 1, 2, 4, 5})) << rank;
+    EXPECT_EQ((ids[{rank, 1}]), (std::vector<int64_t>{3})) << rank;
+  }
   EXPECT_EQ(metadata["rank 3: dp=1 tp=1"], 1);
   EXPECT_EQ(metadata["compute"], 4);
   EXPECT_EQ(metadata["communication 1"], 4);
+}
+
+std::atomic<bool> computed{false};
+
+/// An event of a stream that runs beside is the time in which the command ran,
+/// not the one in which it was issued.
+TEST(Timeline, HasWhenACommandRan) {
+  registerBuiltinBackends();
+  Manifest manifest;
+  manifest.commands = 2;
+  manifest.streams = 2;
+  Timeline timeline(manifest);
+  Params params = KernelCommand().encode();
+  auto kernel = [&](int64_t id, int64_t stream, tpsp_rt_kernel_function body) {
+    return tpsp_rt_command{
+        id,      stream, params.data(), int64_t(params.size()),
+        nullptr, 0,      nullptr,       0,
+        body,    ""};
+  };
+  tpsp_rt_command commands[] = {
+      kernel(0, 1,
+             [](void *const *, const int64_t *, int64_t, int64_t) {
+               for (int i = 0; i < 5000 && !computed; ++i)
+                 std::this_thread::sleep_for(std::chrono::milliseconds(1));
+             }),
+      kernel(1, 0, [](void *const *, const int64_t *, int64_t, int64_t) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        computed = true;
+      })};
+  WorldConfig config;
+  config.numStreams = 2;
+  config.observer = &timeline;
+  std::unique_ptr<World> world;
+  ASSERT_TRUE(World::create(config, world).ok());
+  timeline.begin();
+  Status status = world->run([&](Rank &rank) -> Status {
+    for (const tpsp_rt_command &command : commands)
+      if (Status s = rank.result(tpsp_rt_kernel(rank.handle(), &command));
+          !s.ok())
+        return s;
+    return {};
+  });
+  ASSERT_TRUE(status.ok()) << status.message();
+  json trace = json::parse(timeline.toJson());
+  double ends[2] = {}, begins[2] = {};
+  for (const json &event : trace["traceEvents"])
+    if (event["ph"] == "X") {
+      int64_t id = event["args"]["id"];
+      begins[id] = event["ts"];
+      ends[id] = begins[id] + double(event["dur"]);
+    }
+  EXPECT_LT(begins[0], ends[1]);
+  EXPECT_GT(ends[0], ends[1] - 1000);
+  EXPECT_GT(ends[0] - begins[0], 0);
 }
 
 TEST(Timeline, OfNothingIsValid) {

@@ -42,6 +42,7 @@ std::string trace(bool allRanks, const std::function<Status(Rank &)> &body) {
   config.backend = "trace";
   config.mesh = {{"dp", 2}, {"tp", 2}};
   config.arenaBytes = int64_t(1) << 50; // More than any machine has.
+  config.numStreams = 2;
   config.numEvents = 4;
   config.traceOutput = file;
   config.traceAllRanks = allRanks;

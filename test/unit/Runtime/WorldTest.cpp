@@ -151,6 +151,12 @@ TEST_F(WorldTest, RefusesWhatCannotBe) {
   EXPECT_EQ(refusal(config), "no backend 'abacus'; there are: cpu, trace");
   EXPECT_THAT(refusal(makeConfig({{"tp", -1}})), HasSubstr("size -1"));
   EXPECT_THAT(refusal(makeConfig({}, -5)), HasSubstr("arenaBytes = -5"));
+  for (int64_t streams : {0, 65}) {
+    config = makeConfig({});
+    config.numStreams = streams;
+    EXPECT_THAT(refusal(config),
+                HasSubstr("numStreams = " + std::to_string(streams)));
+  }
   config = makeConfig({});
   config.timeoutSeconds = 0;
   EXPECT_THAT(refusal(config), HasSubstr("timeoutSeconds = 0"));

@@ -21,8 +21,8 @@ public:
   /// it allocates nothing. Before the world's first run, and never during one.
   void begin();
 
-  void issued(int64_t rank, const tpsp_rt_command &command, Time begin,
-              Time end) override;
+  void ran(int64_t rank, const tpsp_rt_command &command, Time begin,
+           Time end) override;
 
   /// The commands recorded must still exist.
   std::string toJson() const;
@@ -34,8 +34,14 @@ private:
   };
   Time start() const;
 
+  /// The list of a rank's stream, which only the stream's thread writes to.
+  std::vector<Entry> &listOf(int64_t rank, int64_t stream) {
+    return lists[rank * manifest.streams + stream];
+  }
+
   const Manifest &manifest;
-  std::vector<std::vector<Entry>> ranks;
+  /// Rank by rank, and of each stream by stream.
+  std::vector<std::vector<Entry>> lists;
 };
 
 } // namespace tpsp::rt

@@ -1,4 +1,6 @@
-#include "CpuBackend.h"
+#include "SharedMemoryCollectives.h"
+
+#include "CopyRows.h"
 #include "Reduction.h"
 
 #include "tpsp/Runtime/ElementType.h"
@@ -7,8 +9,6 @@
 #include <cstring>
 
 namespace tpsp::rt {
-namespace {
-
 /// Where a rank meets its group, kept with the command.
 struct MeetingState final : CommandState {
   Rendezvous *place = nullptr;
@@ -20,45 +20,7 @@ struct MeetingState final : CommandState {
   std::vector<const std::byte *> sources;
 };
 
-MeetingState &meeting(CpuBackend &backend, Call &call) {
-  if (call.state)
-    return static_cast<MeetingState &>(*call.state);
-  auto state = std::make_unique<MeetingState>();
-  std::vector<int64_t> ascending = call.group.ranks;
-  std::sort(ascending.begin(), ascending.end());
-  for (int64_t rank : call.group.ranks)
-    state->members.push_back(
-        std::lower_bound(ascending.begin(), ascending.end(), rank) -
-        ascending.begin());
-  state->self = state->members[call.group.self];
-  state->place = &backend.rendezvous(ascending);
-  state->sources.resize(ascending.size());
-  call.state = std::move(state);
-  return static_cast<MeetingState &>(*call.state);
-}
-
-/// Copies `rows` runs of `bytes` bytes; the strides are in bytes. Short runs
-/// are common (a shard of an innermost dimension), so the sizes of one element
-/// are copied by an inlined move.
-void copyRows(std::byte *dst, int64_t dstStride, const std::byte *src,
-              int64_t srcStride, int64_t rows, int64_t bytes) {
-  auto copy = [&](auto size) {
-    for (int64_t row = 0; row < rows; ++row)
-      std::memcpy(dst + row * dstStride, src + row * srcStride, size);
-  };
-  if (dst == src || bytes == 0)
-    return;
-  if (dstStride == bytes && srcStride == bytes)
-    std::memcpy(dst, src, rows * bytes);
-  else if (bytes == 2)
-    copy(std::integral_constant<size_t, 2>());
-  else if (bytes == 4)
-    copy(std::integral_constant<size_t, 4>());
-  else if (bytes == 8)
-    copy(std::integral_constant<size_t, 8>());
-  else
-    copy(size_t(bytes));
-}
+namespace {
 
 /// The elements that one rank of a group reduces for all. In whole cache lines,
 /// so that no two ranks write to one.
@@ -112,18 +74,49 @@ struct AllReduceShare {
 
 } // namespace
 
-Status CpuRank::slice(Call &call, const ShardCommand &command) {
-  int64_t run = command.chunk * elementBytes(command.dtype);
-  copyRows(buffer(call, 1), command.runPitch() * elementBytes(command.dtype),
-           buffer(call, 0) + call.group.self * run, call.group.size() * run,
-           command.outer, run);
-  return {};
+MeetingState &SharedMemoryCollectives::meeting(Call &call) {
+  if (call.state)
+    return static_cast<MeetingState &>(*call.state);
+  auto state = std::make_unique<MeetingState>();
+  std::vector<int64_t> ascending = call.group.ranks;
+  std::sort(ascending.begin(), ascending.end());
+  for (int64_t rank : call.group.ranks)
+    state->members.push_back(
+        std::lower_bound(ascending.begin(), ascending.end(), rank) -
+        ascending.begin());
+  state->self = state->members[call.group.self];
+  state->place = &rendezvous(call.stream, ascending);
+  state->sources.resize(ascending.size());
+  call.state = std::move(state);
+  return static_cast<MeetingState &>(*call.state);
 }
 
-Status CpuRank::allReduce(Call &call, const AllReduceCommand &command) {
-  MeetingState &meet = meeting(backend, call);
+Rendezvous &
+SharedMemoryCollectives::rendezvous(int64_t stream,
+                                    const std::vector<int64_t> &ranks) {
+  std::lock_guard<std::mutex> lock(mutex);
+  std::unique_ptr<Rendezvous> &place = places[{stream, ranks}];
+  if (!place) {
+    place = std::make_unique<Rendezvous>(world, ranks);
+    if (aborted)
+      place->abort();
+  }
+  return *place;
+}
+
+void SharedMemoryCollectives::abort() {
+  std::lock_guard<std::mutex> lock(mutex);
+  aborted = true;
+  for (auto &entry : places)
+    entry.second->abort();
+}
+
+Status SharedMemoryCollectives::allReduce(Call &call,
+                                          const AllReduceCommand &command,
+                                          const StreamMemory &memory) {
+  MeetingState &meet = meeting(call);
   AllReduceShare share{call, command, meet};
-  if (Status s = meet.place->arrive(meet.self, call, arena.data()); !s.ok())
+  if (Status s = meet.place->arrive(meet.self, call, memory.arena); !s.ok())
     return s;
   share.reduceOwnPart();
   if (Status s = meet.place->sync(meet.self, call); !s.ok())
@@ -132,23 +125,27 @@ Status CpuRank::allReduce(Call &call, const AllReduceCommand &command) {
   return meet.place->sync(meet.self, call);
 }
 
-Status CpuRank::allGather(Call &call, const ShardCommand &command) {
-  MeetingState &meet = meeting(backend, call);
-  if (Status s = meet.place->arrive(meet.self, call, arena.data()); !s.ok())
+Status SharedMemoryCollectives::allGather(Call &call,
+                                          const ShardCommand &command,
+                                          const StreamMemory &memory) {
+  MeetingState &meet = meeting(call);
+  if (Status s = meet.place->arrive(meet.self, call, memory.arena); !s.ok())
     return s;
   int64_t run = command.chunk * elementBytes(command.dtype);
   int64_t ranks = call.group.size();
   for (int64_t q = 0; q < ranks; ++q)
-    copyRows(buffer(call, 1) + q * run, ranks * run,
+    copyRows(memory.buffer(call, 1) + q * run, ranks * run,
              meet.place->buffer(meet.members[q], 0),
              command.runPitch() * elementBytes(command.dtype), command.outer,
              run);
   return meet.place->sync(meet.self, call);
 }
 
-Status CpuRank::reduceScatter(Call &call, const ShardCommand &command) {
-  MeetingState &meet = meeting(backend, call);
-  if (Status s = meet.place->arrive(meet.self, call, arena.data()); !s.ok())
+Status SharedMemoryCollectives::reduceScatter(Call &call,
+                                              const ShardCommand &command,
+                                              const StreamMemory &memory) {
+  MeetingState &meet = meeting(call);
+  if (Status s = meet.place->arrive(meet.self, call, memory.arena); !s.ok())
     return s;
   int64_t run = command.chunk * elementBytes(command.dtype);
   int64_t pitch = command.runPitch() * elementBytes(command.dtype);
@@ -158,15 +155,17 @@ Status CpuRank::reduceScatter(Call &call, const ShardCommand &command) {
     for (int64_t q = 0; q < ranks; ++q)
       meet.sources[q] = meet.place->buffer(meet.members[q], 0) +
                         (o * ranks + call.group.self) * run;
-    reduce(buffer(call, 1) + o * pitch, meet.sources.data(), ranks,
+    reduce(memory.buffer(call, 1) + o * pitch, meet.sources.data(), ranks,
            command.chunk);
   }
   return meet.place->sync(meet.self, call);
 }
 
-Status CpuRank::allToAll(Call &call, const AllToAllCommand &command) {
-  MeetingState &meet = meeting(backend, call);
-  if (Status s = meet.place->arrive(meet.self, call, arena.data()); !s.ok())
+Status SharedMemoryCollectives::allToAll(Call &call,
+                                         const AllToAllCommand &command,
+                                         const StreamMemory &memory) {
+  MeetingState &meet = meeting(call);
+  if (Status s = meet.place->arrive(meet.self, call, memory.arena); !s.ok())
     return s;
   int64_t ranks = call.group.size(), self = call.group.self;
   int64_t width = elementBytes(command.dtype), gather = command.gather,
@@ -177,25 +176,28 @@ Status CpuRank::allToAll(Call &call, const AllToAllCommand &command) {
       if (command.gatherFirst) {
         // [a, I, b, n*J, c] -> [a, n*I, b, J, c]: runs of J*c, I*b of them.
         int64_t run = scatter * command.c * width, rows = gather * command.b;
-        copyRows(buffer(call, 1) + (a * ranks + q) * rows * run, run,
+        copyRows(memory.buffer(call, 1) + (a * ranks + q) * rows * run, run,
                  src + (a * rows * ranks + self) * run, ranks * run, rows, run);
         continue;
       }
       // [a, n*J, b, I, c] -> [a, J, b, n*I, c]: runs of I*c, J*b of them.
       int64_t run = gather * command.c * width, rows = scatter * command.b;
-      copyRows(buffer(call, 1) + (a * rows * ranks + q) * run, ranks * run,
-               src + (a * ranks + self) * rows * run, run, rows, run);
+      copyRows(memory.buffer(call, 1) + (a * rows * ranks + q) * run,
+               ranks * run, src + (a * ranks + self) * rows * run, run, rows,
+               run);
     }
   }
   return meet.place->sync(meet.self, call);
 }
 
-Status CpuRank::permute(Call &call, const PermuteCommand &command) {
-  MeetingState &meet = meeting(backend, call);
-  if (Status s = meet.place->arrive(meet.self, call, arena.data()); !s.ok())
+Status SharedMemoryCollectives::permute(Call &call,
+                                        const PermuteCommand &command,
+                                        const StreamMemory &memory) {
+  MeetingState &meet = meeting(call);
+  if (Status s = meet.place->arrive(meet.self, call, memory.arena); !s.ok())
     return s;
   int64_t sender = meet.members[command.source[call.group.self]];
-  std::byte *dst = buffer(call, 1), *src = meet.place->buffer(sender, 0);
+  std::byte *dst = memory.buffer(call, 1), *src = meet.place->buffer(sender, 0);
   int64_t width = elementBytes(command.dtype);
   copyRows(dst, command.targetPitch * width, src, command.sourcePitch * width,
            command.runs, command.count * width);

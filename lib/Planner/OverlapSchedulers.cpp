@@ -1,0 +1,365 @@
+#include "tpsp/Planner/OverlapSchedulers.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <cassert>
+#include <deque>
+#include <queue>
+#include <set>
+
+using namespace tpsp;
+
+namespace {
+
+/// For each command, those that come after it.
+std::vector<std::vector<int64_t>> successorsOf(const OverlapProblem &problem) {
+  std::vector<std::vector<int64_t>> successors(problem.commands.size());
+  for (auto [i, command] : llvm::enumerate(problem.commands))
+    for (int64_t earlier : command.after)
+      successors[earlier].push_back(i);
+  return successors;
+}
+
+/// Claims on a pool that is used first in, first out.
+class PoolState {
+public:
+  explicit PoolState(const BufferPool &pool) : capacity(pool.capacity) {}
+
+  bool canGrant(int64_t bytes) const {
+    return held == 0 || held + bytes <= capacity;
+  }
+
+  /// Grants a claim; returns the commands that it has to wait for, all ended.
+  std::vector<int64_t> grant(int64_t bytes) {
+    std::vector<int64_t> releasers;
+    while (claimed + bytes > capacity && !released.empty()) {
+      claimed -= released.front().bytes;
+      llvm::append_range(releasers, released.front().users);
+      released.pop_front();
+    }
+    claimed += bytes;
+    held += bytes;
+    return releasers;
+  }
+
+  void release(int64_t bytes, std::vector<int64_t> users) {
+    held -= bytes;
+    released.push_back({bytes, std::move(users)});
+  }
+
+private:
+  struct Released {
+    int64_t bytes;
+    std::vector<int64_t> users;
+  };
+
+  int64_t capacity;
+  /// Not released; and those plus what is released but what no later claim has
+  /// waited for.
+  int64_t held = 0, claimed = 0;
+  std::deque<Released> released;
+};
+
+/// Ready commands of one stream.
+class ReadySet {
+public:
+  explicit ReadySet(const OverlapProblem &problem,
+                    const std::vector<double> &chain)
+      : problem(problem), chain(chain) {}
+
+  void insert(int64_t command) {
+    byOrder.insert(command);
+    byChain.insert({-chain[command], command});
+    seconds += problem.commands[command].seconds;
+  }
+  void erase(int64_t command) {
+    byOrder.erase(command);
+    byChain.erase({-chain[command], command});
+    seconds -= problem.commands[command].seconds;
+  }
+  bool empty() const { return byOrder.empty(); }
+  int64_t oldest() const { return *byOrder.begin(); }
+
+  /// What to start if at most `reserve` seconds of the rest may wait.
+  int64_t choose(double reserve) const {
+    int64_t urgent = byChain.begin()->second;
+    double putOff = seconds - problem.commands[urgent].seconds;
+    return putOff > reserve ? oldest() : urgent;
+  }
+
+private:
+  const OverlapProblem &problem;
+  const std::vector<double> &chain;
+  std::set<int64_t> byOrder;
+  std::set<std::pair<double, int64_t>> byChain;
+  double seconds = 0;
+};
+
+/// One run of list scheduling.
+class ListScheduler {
+public:
+  ListScheduler(const OverlapProblem &problem, double reserve)
+      : problem(problem), reserve(reserve), chain(remainingChain(problem)),
+        successors(successorsOf(problem)), busy(problem.numStreams, false),
+        missing(problem.commands.size()) {
+    for (const BufferPool &pool : problem.pools)
+      pools.emplace_back(pool);
+    for (int64_t i = 0; i < 2 * problem.numStreams; ++i)
+      ready.emplace_back(problem, chain);
+    schedule.start.assign(problem.commands.size(), 0);
+    countUsers();
+  }
+
+  OverlapSchedule run() {
+    for (auto [i, command] : llvm::enumerate(problem.commands)) {
+      missing[i] = command.after.size();
+      if (missing[i] == 0)
+        setOf(i).insert(i);
+    }
+    for (size_t left = problem.commands.size(); left > 0;) {
+      left -= startAll();
+      if (running.empty())
+        left -= overdraw();
+      finishNext();
+    }
+    while (!running.empty())
+      finishNext();
+    schedule.seconds = now;
+    return std::move(schedule);
+  }
+
+private:
+  using Completion = std::pair<double, int64_t>;
+
+  /// Commands that claim are apart, so that those that wait for a pool do not
+  /// stand before those that need none.
+  ReadySet &setOf(int64_t command) {
+    const OverlapProblem::Command &c = problem.commands[command];
+    return ready[2 * c.stream + !c.claims.empty()];
+  }
+
+  bool canStart(int64_t command) const {
+    return llvm::all_of(problem.commands[command].claims,
+                        [&](const BufferClaim &claim) {
+                          return pools[claim.pool].canGrant(claim.bytes);
+                        });
+  }
+
+  void start(int64_t command) {
+    setOf(command).erase(command);
+    const OverlapProblem::Command &c = problem.commands[command];
+    for (const BufferClaim &claim : c.claims)
+      for (int64_t user : pools[claim.pool].grant(claim.bytes))
+        schedule.added.push_back({user, command});
+    schedule.start[command] = now;
+    busy[c.stream] = true;
+    running.push({now + c.seconds, command});
+  }
+
+  /// The command that `stream` should start now, if there is one.
+  std::optional<int64_t> choose(int64_t stream) const {
+    const ReadySet &plain = ready[2 * stream],
+                   &claiming = ready[2 * stream + 1];
+    double limit = stream == 0 ? reserve : infinite;
+    std::optional<int64_t> best;
+    if (!plain.empty())
+      best = plain.choose(limit);
+    if (claiming.empty())
+      return best;
+    int64_t claimer = claiming.choose(limit);
+    if (!canStart(claimer))
+      return best;
+    if (!best)
+      return claimer;
+    bool claimerFirst =
+        limit > 0 ? chain[claimer] > chain[*best] : claimer < *best;
+    return claimerFirst ? claimer : best;
+  }
+
+  size_t startAll() {
+    size_t started = 0;
+    for (int64_t stream = 0; stream < problem.numStreams; ++stream) {
+      if (busy[stream])
+        continue;
+      if (std::optional<int64_t> command = choose(stream)) {
+        start(*command);
+        ++started;
+      }
+    }
+    return started;
+  }
+
+  /// Nothing runs and all that is ready waits for a pool: the oldest goes on.
+  size_t overdraw() {
+    std::optional<int64_t> oldest;
+    for (const ReadySet &set : ready)
+      if (!set.empty() && (!oldest || set.oldest() < *oldest))
+        oldest = set.oldest();
+    if (!oldest)
+      return 0;
+    schedule.overdrawn.push_back(*oldest);
+    start(*oldest);
+    return 1;
+  }
+
+  void finishNext() {
+    if (running.empty())
+      return;
+    now = running.top().first;
+    while (!running.empty() && running.top().first <= now) {
+      int64_t command = running.top().second;
+      running.pop();
+      busy[problem.commands[command].stream] = false;
+      for (int64_t later : successors[command])
+        if (--missing[later] == 0)
+          setOf(later).insert(later);
+      for (const auto &[claimer, number] : releases[command])
+        releaseOne(claimer, number);
+    }
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Claims: each counts the users that have not ended.
+  //===--------------------------------------------------------------------===//
+
+  void countUsers() {
+    users.resize(problem.commands.size());
+    releases.resize(problem.commands.size());
+    for (auto [i, command] : llvm::enumerate(problem.commands))
+      for (auto [number, claim] : llvm::enumerate(command.claims)) {
+        users[i].push_back(claim.releasedBy.size());
+        for (int64_t user : claim.releasedBy)
+          releases[user].push_back({int64_t(i), int64_t(number)});
+      }
+  }
+
+  void releaseOne(int64_t claimer, int64_t number) {
+    if (--users[claimer][number] > 0)
+      return;
+    const BufferClaim &claim = problem.commands[claimer].claims[number];
+    pools[claim.pool].release(claim.bytes, claim.releasedBy);
+  }
+
+  static constexpr double infinite = 1e300;
+
+  const OverlapProblem &problem;
+  const double reserve;
+  const std::vector<double> chain;
+  const std::vector<std::vector<int64_t>> successors;
+  std::vector<ReadySet> ready;
+  std::vector<bool> busy;
+  std::vector<int64_t> missing;
+  std::vector<PoolState> pools;
+  std::vector<std::vector<int64_t>> users;
+  std::vector<std::vector<std::pair<int64_t, int64_t>>> releases;
+  std::priority_queue<Completion, std::vector<Completion>,
+                      std::greater<Completion>>
+      running;
+  double now = 0;
+  OverlapSchedule schedule;
+};
+
+/// Depth-first over commands in the order of their starts. Of the schedules in
+/// which every command starts as early as its stream and its predecessors
+/// allow, one is optimal; each is met once, because starts never fall.
+class BranchAndBound {
+public:
+  explicit BranchAndBound(const OverlapProblem &problem)
+      : problem(problem), chain(remainingChain(problem)),
+        streamFree(problem.numStreams, 0),
+        end(problem.commands.size(), notEnded),
+        start(problem.commands.size(), 0), best(scheduleList(problem)) {}
+
+  OverlapSchedule run() {
+    branch(0, 0, -1);
+    return std::move(best);
+  }
+
+private:
+  static constexpr double notEnded = -1;
+
+  /// The earliest start; nullopt if a predecessor has not been placed.
+  std::optional<double> earliest(int64_t command) const {
+    const OverlapProblem::Command &c = problem.commands[command];
+    double time = streamFree[c.stream];
+    for (int64_t earlier : c.after) {
+      if (end[earlier] == notEnded)
+        return std::nullopt;
+      time = std::max(time, end[earlier]);
+    }
+    return time;
+  }
+
+  /// Whether the last two placed the other way round are the same schedule.
+  bool isSwap(int64_t first, int64_t second, double firstStart,
+              double secondStart) const {
+    return firstStart == secondStart && second < first &&
+           problem.commands[first].stream != problem.commands[second].stream;
+  }
+
+  void branch(size_t placed, double last, int64_t lastCommand) {
+    if (placed == problem.commands.size()) {
+      double seconds = *std::max_element(end.begin(), end.end());
+      if (seconds < best.seconds)
+        best = {start, seconds, {}, {}};
+      return;
+    }
+    for (int64_t i = 0; i < int64_t(problem.commands.size()); ++i) {
+      if (end[i] != notEnded)
+        continue;
+      std::optional<double> time = earliest(i);
+      if (!time || *time < last || isSwap(lastCommand, i, last, *time) ||
+          *time + chain[i] >= best.seconds)
+        continue;
+      double &free = streamFree[problem.commands[i].stream];
+      double before = free;
+      start[i] = *time;
+      free = end[i] = *time + problem.commands[i].seconds;
+      branch(placed + 1, *time, i);
+      free = before;
+      end[i] = notEnded;
+    }
+  }
+
+  const OverlapProblem &problem;
+  const std::vector<double> chain;
+  std::vector<double> streamFree, end, start;
+  OverlapSchedule best;
+};
+
+} // namespace
+
+OverlapSchedule tpsp::scheduleSerial(const OverlapProblem &problem) {
+  OverlapSchedule schedule;
+  for (const OverlapProblem::Command &command : problem.commands) {
+    schedule.start.push_back(schedule.seconds);
+    schedule.seconds += command.seconds;
+  }
+  return schedule;
+}
+
+OverlapSchedule tpsp::scheduleList(const OverlapProblem &problem,
+                                   double reserve) {
+  return ListScheduler(problem, reserve).run();
+}
+
+OverlapSchedule tpsp::scheduleList(const OverlapProblem &problem) {
+  double longest = 0;
+  for (const OverlapProblem::Command &command : problem.commands)
+    if (command.stream != 0)
+      longest = std::max(longest, command.seconds);
+  constexpr double better = 0.995;
+  OverlapSchedule best = scheduleList(problem, 0);
+  for (double factor : {0.5, 1.0, 2.0, 4.0, 16.0}) {
+    OverlapSchedule next = scheduleList(problem, factor * longest);
+    if (next.seconds < better * best.seconds)
+      best = std::move(next);
+  }
+  return best;
+}
+
+OverlapSchedule tpsp::scheduleExact(const OverlapProblem &problem) {
+  assert(problem.commands.size() <= maxExactCommands && "too many to branch");
+  return BranchAndBound(problem).run();
+}

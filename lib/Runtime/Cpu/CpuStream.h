@@ -1,0 +1,51 @@
+/// What runs the commands of one stream of a rank, one at a time, on the
+/// stream's thread.
+#ifndef TPSP_RUNTIME_CPU_CPUSTREAM_H
+#define TPSP_RUNTIME_CPU_CPUSTREAM_H
+
+#include "Collectives.h"
+#include "EventTable.h"
+#include "StreamThread.h"
+
+namespace tpsp::rt {
+
+/// What the streams of a rank share. Outlives them.
+struct CpuRankParts {
+  const BackendContext &world;
+  int64_t rank;
+  std::byte *arena;
+  EventTable &events;
+  Collectives &collectives;
+};
+
+class CpuStream {
+public:
+  /// `threads`: how many a command may use, this one among them.
+  CpuStream(const CpuRankParts &parts, int threads)
+      : parts(parts), threads(threads) {}
+
+  /// Once, on the stream's thread, before the first command.
+  void adoptThread() const;
+
+  /// Runs a command to its end and tells the world's observer.
+  Status run(const StreamCommand &command);
+
+private:
+  Status perform(Call &call, int64_t record);
+  Status matmul(Call &call, const MatmulCommand &command);
+  Status kernel(Call &call, const KernelCommand &command);
+  Status slice(Call &call, const ShardCommand &command);
+  StreamMemory memory() { return {parts.arena, &scratch}; }
+
+  std::byte *buffer(const Call &call, size_t index) const {
+    return parts.arena + call.buffers[index];
+  }
+
+  const CpuRankParts parts;
+  const int threads;
+  ScratchBuffer scratch;
+};
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_CPU_CPUSTREAM_H

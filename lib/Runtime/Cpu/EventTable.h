@@ -1,0 +1,46 @@
+/// The events of one rank: what its streams wait for.
+#ifndef TPSP_RUNTIME_CPU_EVENTTABLE_H
+#define TPSP_RUNTIME_CPU_EVENTTABLE_H
+
+#include "tpsp/Runtime/Status.h"
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+namespace tpsp::rt {
+
+/// Counts how often each event was recorded, so that a wait of one step does
+/// not take the record of an earlier step for its own: the rank's thread
+/// numbers an event's records from 1 as it issues them, and a wait names the
+/// last number before it. Thread-safe. Allocates nothing after its making.
+class EventTable {
+public:
+  explicit EventTable(int64_t events) : recorded(events, 0) {}
+
+  /// Record `number` of `event` has been reached by its stream.
+  void record(int64_t event, int64_t number);
+
+  /// Returns when record `number` of `event` was reached; ABORTED if the run
+  /// ends before. Blocks and does not spin. Without a time limit of its own: in
+  /// program order the record comes before the wait, so whatever the record
+  /// waits for, which is bounded, bounds this.
+  Status wait(int64_t event, int64_t number);
+
+  /// Makes all waits, pending and later, return ABORTED.
+  void abort();
+
+  bool isAborted();
+
+private:
+  std::mutex mutex;
+  std::condition_variable changed;
+  /// By event: the highest number reached.
+  std::vector<int64_t> recorded;
+  bool aborted = false;
+};
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_CPU_EVENTTABLE_H
