@@ -27,7 +27,14 @@ double CostModel::memorySeconds(double bytes) const {
   return bytes / (valueAt(hardware.memory, bytes) * cores);
 }
 
-double CostModel::kernelSeconds(const KernelWork &work, double bytes) const {
+CommandCost CostModel::withLaunch(double unitSeconds,
+                                  double memorySeconds) const {
+  double start = hardware.launchSeconds;
+  return {start + std::max(unitSeconds, memorySeconds), start, unitSeconds,
+          memorySeconds};
+}
+
+CommandCost CostModel::kernelCost(const KernelWork &work, double bytes) const {
   const KernelRates &rates = hardware.kernel;
   // On a CPU the rates are one core's.
   double cores = hardware.isCpu() ? coresPerRank() : 1;
@@ -35,37 +42,32 @@ double CostModel::kernelSeconds(const KernelWork &work, double bytes) const {
                      work.transcendentals / rates.transcendentals +
                      double(work.grid) * rates.itemSeconds;
   double caches = work.elementBytes / rates.cacheBandwidth;
-  return hardware.launchSeconds +
-         std::max({computing / cores, caches / cores, memorySeconds(bytes)});
+  return withLaunch(std::max(computing, caches) / cores, memorySeconds(bytes));
 }
 
 CommandCost CostModel::cost(const StepCommand &command) const {
-  CommandCost cost;
-  if (command.isEvent())
-    return cost;
   double bytes = double(command.bytesRead() + command.bytesWritten());
-  cost.startSeconds = hardware.launchSeconds;
-  cost.memorySeconds = memorySeconds(bytes);
   switch (command.kind) {
   case StepKind::Matmul:
-    cost.seconds = matmulSeconds(command.matmul, command.elementBytes);
-    break;
+    return matmulCost(command.matmul, command.elementBytes);
   case StepKind::Kernel:
-    cost.seconds = kernelSeconds(command.kernel, bytes);
-    break;
+    return kernelCost(command.kernel, bytes);
   case StepKind::Copy:
-    cost.seconds = copySeconds(bytes);
-    break;
+    return kernelCost({/*grid=*/0}, bytes);
   case StepKind::Collective:
-    cost.seconds = collectiveSeconds(
-        command.collective.kind, double(command.collective.bytes),
-        llvm::ArrayRef<AxisId>(command.collective.axes));
-    break;
+    return collectiveCost(command.collective, bytes);
   case StepKind::EventRecord:
   case StepKind::EventWait:
     break;
   }
-  cost.memorySeconds =
-      std::min(cost.memorySeconds, cost.seconds - cost.startSeconds);
-  return cost;
+  return {};
+}
+
+/// What it takes alone includes its use of memory.
+CommandCost CostModel::collectiveCost(const CollectiveWork &work,
+                                      double bytes) const {
+  double seconds = collectiveSeconds(work.kind, double(work.bytes),
+                                     llvm::ArrayRef<AxisId>(work.axes)) -
+                   hardware.launchSeconds;
+  return withLaunch(seconds, std::min(seconds, memorySeconds(bytes)));
 }

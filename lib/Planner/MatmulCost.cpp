@@ -121,10 +121,10 @@ static std::pair<const MatmulRates *, double> ratesFor(const Hardware &hardware,
   return {&found->second, double(found->first) / double(elementBytes)};
 }
 
-double CostModel::matmulSeconds(const MatmulWork &work,
-                                int64_t elementBytes) const {
+CommandCost CostModel::matmulCost(const MatmulWork &work,
+                                  int64_t elementBytes) const {
   if (work.flops() <= 0)
-    return hardware.launchSeconds;
+    return withLaunch(0, 0);
   auto [rates, scale] = ratesFor(hardware, elementBytes);
   MatmulWork folded = work;
   double cores = 1;
@@ -133,8 +133,7 @@ double CostModel::matmulSeconds(const MatmulWork &work,
     folded.batch = 1;
     cores = coresPerRank();
   }
-  double flops = work.flops() / double(work.steps);
-  double once = flops / (matmulRate(*rates, folded) * scale * cores);
+  double rate = matmulRate(*rates, folded) * scale * cores;
   double memory = memorySeconds(matrixBytes(work, elementBytes));
-  return hardware.launchSeconds + std::max(once, memory) * double(work.steps);
+  return withLaunch(work.flops() / rate, memory * double(work.steps));
 }

@@ -19,8 +19,10 @@ namespace tpsp {
 struct CommandCost {
   /// Alone, with its launch.
   double seconds = 0;
-  /// Of these, before it uses anything: launch, latency.
+  /// Of these, before it uses anything: its launch.
   double startSeconds = 0;
+  /// How long its own units alone would be busy with it: cores, or links.
+  double unitSeconds = 0;
   /// How long memory alone would be busy with it. Commands whose shares of
   /// memory add up to more than the whole slow each other down.
   double memorySeconds = 0;
@@ -46,12 +48,21 @@ public:
   }
   CommandCost cost(const StepCommand &command) const;
 
+  CommandCost matmulCost(const MatmulWork &work, int64_t elementBytes) const;
+  CommandCost kernelCost(const KernelWork &work, double bytes) const;
+
   /// One product of this shape and its launch. `elementBytes` is 2, 4 or 8.
-  double matmulSeconds(const MatmulWork &work, int64_t elementBytes) const;
+  double matmulSeconds(const MatmulWork &work, int64_t elementBytes) const {
+    return matmulCost(work, elementBytes).seconds;
+  }
   /// A kernel that touches `bytes` of memory, and its launch.
-  double kernelSeconds(const KernelWork &work, double bytes) const;
+  double kernelSeconds(const KernelWork &work, double bytes) const {
+    return kernelCost(work, bytes).seconds;
+  }
   /// A copy that reads and writes `bytes` of memory together.
-  double copySeconds(double bytes) const { return kernelSeconds({}, bytes); }
+  double copySeconds(double bytes) const {
+    return kernelSeconds({/*grid=*/0}, bytes);
+  }
   /// A collective of size S = `bytes` (CollectiveWork::bytes) by the fastest
   /// algorithm, and its launch.
   double collectiveSeconds(CollectiveKind kind, double bytes,
@@ -78,6 +89,9 @@ public:
   double memorySeconds(double bytes) const;
 
 private:
+  CommandCost collectiveCost(const CollectiveWork &work, double bytes) const;
+  CommandCost withLaunch(double unitSeconds, double memorySeconds) const;
+
   struct Choice {
     double seconds = 0;
     std::optional<CollectiveAlgorithm> algorithm;

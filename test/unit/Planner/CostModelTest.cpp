@@ -164,5 +164,5 @@ TEST(CostModel, NothingTakesNoTime) {
                                    GroupPlace{1, 1, 1}),
             launch);
   EXPECT_EQ(cost.matmulSeconds({0, 4, 4}, 2), launch);
-  EXPECT_EQ(cost.kernelSeconds({}, 0), launch);
+  EXPECT_EQ(cost.kernelSeconds({/*grid=*/0}, 0), launch);
 }
