@@ -34,6 +34,9 @@ struct Options {
   std::string weights;
   std::string save;
   std::string saveAll;
+  /// Predict instead of run, on this built-in hardware or file.
+  bool simulate = false;
+  std::string hardware = "cpu";
   bool quiet = false;
 };
 

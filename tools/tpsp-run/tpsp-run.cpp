@@ -2,6 +2,7 @@
 #include "Execute.h"
 #include "Options.h"
 #include "Progress.h"
+#include "Simulate.h"
 
 #include "tpsp/InitAll.h"
 #include "tpsp/Runtime/Driver/Weights.h"
@@ -79,6 +80,16 @@ static std::string writeFiles(const Options &options,
   return llvm::toString(writeFile(options.trace, timeline.toJson()));
 }
 
+/// The report, for people and as --report.
+static int print(const Options &options, const rt::RunReport &report) {
+  if (!options.quiet)
+    fmt::print("{}", rt::toText(report));
+  if (!options.report.empty())
+    if (llvm::Error error = writeFile(options.report, rt::toJson(report)))
+      return fail(llvm::toString(std::move(error)));
+  return Done;
+}
+
 static int runModel(const Options &options) {
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
@@ -111,6 +122,15 @@ static int runModel(const Options &options) {
     progress.done();
     return fail(llvm::toString(model.takeError()));
   }
+  report.manifest = model->manifest;
+  report.dtype = options.dtype.empty() ? "as written" : options.dtype;
+  if (options.simulate) {
+    report.compileSeconds = secondsSince(begin);
+    llvm::Error error = predict(options, *model, report);
+    progress.done();
+    return error ? fail(llvm::toString(std::move(error)))
+                 : print(options, report);
+  }
   progress.phase("compiling: machine code");
   auto program = JitProgram::create(*model->plan, model->manifest.program);
   if (!program) {
@@ -118,9 +138,7 @@ static int runModel(const Options &options) {
     return fail(llvm::toString(program.takeError()));
   }
   report.compileSeconds = secondsSince(begin);
-  report.manifest = model->manifest;
   report.backend = options.backend;
-  report.dtype = options.dtype.empty() ? "as written" : options.dtype;
   report.tolerance = toleranceOf(model->manifest);
 
   progress.phase("filling arguments");
@@ -156,11 +174,8 @@ static int runModel(const Options &options) {
     report.verifySeconds = secondsSince(begin);
   }
   progress.done();
-  if (!options.quiet)
-    fmt::print("{}", rt::toText(report));
-  if (!options.report.empty())
-    if (llvm::Error error = writeFile(options.report, rt::toJson(report)))
-      return fail(llvm::toString(std::move(error)));
+  if (int code = print(options, report); code != Done)
+    return code;
   return options.verify && !report.verified() ? Failed : Done;
 }
 
