@@ -123,7 +123,8 @@ private:
     }
     lowerTo(use.before, clock);
     HappensBefore::Place place = before.placeOf(command);
-    use.after[place.stream] = std::max(use.after[place.stream], place.number + 1);
+    use.after[place.stream] =
+        std::max(use.after[place.stream], place.number + 1);
   }
 
   /// For each command, what has ended before it and all later ones begin.
@@ -169,7 +170,8 @@ struct Allocate : public tpsp::impl::AllocateBase<Allocate> {
       Step step = stepOf(program);
       HappensBefore before;
       if (auto fault = HappensBefore::analyse(step, before)) {
-        program.emitError("command ") << fault->command << ' ' << fault->message;
+        program.emitError("command ")
+            << fault->command << ' ' << fault->message;
         return signalPassFailure();
       }
       program.setArenaBytes(Allocator(program, step, before).run());

@@ -53,10 +53,10 @@ LogicalResult checkTiles(plan::ProgramOp program) {
     auto [known, isNew] =
         first.try_emplace(plan::bufferOf(tile.getResult()), tile);
     plan::TileOp other = known->second;
-    if (isNew || (other.getAxes() == tile.getAxes() &&
-                  (tile.getAxes().empty() ||
-                   (other.getTiles() == tile.getTiles() &&
-                    other.getChunk() == tile.getChunk()))))
+    if (isNew ||
+        (other.getAxes() == tile.getAxes() &&
+         (tile.getAxes().empty() || (other.getTiles() == tile.getTiles() &&
+                                     other.getChunk() == tile.getChunk()))))
       continue;
     InFlightDiagnostic diag =
         tile.emitError("is counted otherwise than another tile of its buffer: "

@@ -107,9 +107,6 @@ static std::string contradictionIn(const Options &options) {
   if (options.strategy == "auto")
     return "--strategy auto needs the planner, which is not built yet; the "
            "program runs as it is written";
-  if (options.overlap == "on")
-    return "--overlap on needs the overlap scheduler, which is not built yet; "
-           "commands run one after another";
   if (options.shardReplicated == "time")
     return "--shard-replicated time needs descriptions of the hardware, which "
            "are not built yet; use memory";
@@ -215,19 +212,23 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
   app.add_flag("--simulate", options.simulate,
                "Predict time and memory on --hardware instead of running");
   CLI::Option *hardware =
-      app.add_option(
-             "--hardware", options.hardware,
-             "With --simulate: " + llvm::join(tpsp::builtinHardware(), ", ") +
-                 ", or a file (docs/Hardware.md)")
+      app.add_option("--hardware", options.hardware,
+                     "What --simulate and --overlap take costs from: " +
+                         llvm::join(tpsp::builtinHardware(), ", ") +
+                         ", or a file (docs/Hardware.md)")
           ->capture_default_str();
   app.add_option("--strategy", options.strategy,
                  "Shardings as-written; auto is not in this build")
       ->check(CLI::IsMember({"as-written", "auto"}))
       ->capture_default_str();
   app.add_option("--overlap", options.overlap,
-                 "Communication beside computation: off; on is not in this "
-                 "build")
+                 "Communicate under computation: off, on (docs/Overlap.md)")
       ->check(CLI::IsMember({"off", "on"}))
+      ->capture_default_str();
+  app.add_option("--overlap-buffers", options.overlapBuffers,
+                 "With --overlap on: how many times the memory for "
+                 "communication that the program needs without")
+      ->check(positive())
       ->capture_default_str();
   app.add_option("--shard-replicated", options.shardReplicated,
                  "Shard what is replicated only because nothing was put on it "
@@ -256,9 +257,10 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
   } catch (const CLI::ParseError &error) {
     return app.exit(error) == 0 ? Done : Usage;
   }
-  if (hardware->count() > 0 && !options.simulate)
-    return wrongUsage("--hardware goes with --simulate; without it the program "
-                      "runs on this machine");
+  if (hardware->count() > 0 && !options.simulate && options.overlap == "off")
+    return wrongUsage(
+        "--hardware goes with --simulate or --overlap on; without "
+        "them the program runs on this machine as it is written");
   // What is not built is said first: it may be why the rest does not fit.
   for (const std::string &message : {refusalIn(app), contradictionIn(options)})
     if (!message.empty())
