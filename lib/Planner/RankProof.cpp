@@ -136,20 +136,28 @@ private:
     return std::nullopt;
   }
 
+  /// Of what is stuck a collective, if one is: waits are stuck behind those.
   std::optional<StepFault> findStuck() const {
+    std::optional<StepFault> stuck;
     for (size_t rank = 0; rank < ranks.size(); ++rank)
       for (size_t stream = 0; stream < ranks[rank].streams.size(); ++stream) {
         size_t next = ranks[rank].next[stream];
         if (next == ranks[rank].streams[stream].size())
           continue;
         int64_t number = ranks[rank].streams[stream][next];
-        return StepFault{
+        bool isCollective =
+            commandOf(rank, number).kind == StepKind::Collective;
+        if (stuck && !isCollective)
+          continue;
+        stuck = StepFault{
             llvm::formatv("rank {0} never gets past {1}, for which other ranks "
                           "or streams wait in their turn",
                           rank, commandOf(rank, number).name),
             number};
+        if (isCollective)
+          return stuck;
       }
-    return std::nullopt;
+    return stuck;
   }
 
   const std::vector<Step> &steps;

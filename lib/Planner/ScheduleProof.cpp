@@ -23,11 +23,15 @@ struct LatestAccess {
   bool isWrite;
 };
 
-/// A buffer that has bytes in the arena now.
+/// A buffer that has bytes in the arena now, or what is left of one that
+/// another has overwritten in part.
 struct Tenant {
   /// One past its last byte.
   int64_t end = 0;
   int64_t buffer = 0;
+  /// Nothing can be read any more, but who used these bytes must have ended
+  /// before the next buffer has them.
+  bool isRest = false;
   std::vector<LatestAccess> accesses;
   /// Distinct parts that have been written.
   std::vector<BufferPart> written;
@@ -53,11 +57,7 @@ public:
       if (auto fault = checkCommunicator(i))
         return fault;
     }
-    for (auto [i, buffer] : llvm::enumerate(step.buffers))
-      if (buffer.isResult)
-        if (auto fault = checkHeld(-1, i, whole(i), "is returned"))
-          return fault;
-    return std::nullopt;
+    return checkEnd();
   }
 
 private:
@@ -83,6 +83,18 @@ private:
     return std::nullopt;
   }
 
+  /// Results are complete, and arguments still there for the next step.
+  std::optional<StepFault> checkEnd() {
+    for (auto [i, buffer] : llvm::enumerate(step.buffers)) {
+      const char *what =
+          buffer.isResult ? "is returned" : "is needed by the next step";
+      if (buffer.isResult || (buffer.isArgument && buffer.offset))
+        if (auto fault = checkHeld(-1, i, whole(i), what))
+          return fault;
+    }
+    return std::nullopt;
+  }
+
   std::optional<StepFault> checkCommand(int64_t command) {
     const std::vector<StepAccess> &accesses = step.commands[command].accesses;
     for (const StepAccess &access : accesses) {
@@ -101,17 +113,27 @@ private:
         if (auto fault =
                 checkHeld(command, access.buffer, access.part, "is read"))
           return fault;
-    for (const StepAccess &access : accesses) {
-      if (access.isWrite && step.buffers[access.buffer].isArgument)
-        return StepFault{message("writes an argument, '{0}'",
-                                 step.buffers[access.buffer].name),
-                         command, -1, access.buffer};
-      if (access.isWrite && !tenantOf(access.buffer))
-        moveIn(access.buffer);
-      if (auto fault = touch(command, access))
-        return fault;
-    }
+    // Reads first, however they are listed: a write may take over their memory.
+    for (const StepAccess &access : accesses)
+      if (!access.isWrite)
+        if (auto fault = touch(command, access))
+          return fault;
+    for (const StepAccess &access : accesses)
+      if (access.isWrite)
+        if (auto fault = checkWrite(command, access))
+          return fault;
     return std::nullopt;
+  }
+
+  std::optional<StepFault> checkWrite(int64_t command,
+                                      const StepAccess &access) {
+    if (step.buffers[access.buffer].isArgument)
+      return StepFault{message("writes an argument, '{0}'",
+                               step.buffers[access.buffer].name),
+                       command, -1, access.buffer};
+    if (!tenantOf(access.buffer))
+      moveIn(access.buffer);
+    return touch(command, access);
   }
 
   //===--------------------------------------------------------------------===//
@@ -121,8 +143,9 @@ private:
   /// Null if it has never been written, or another has been written over it.
   Tenant *tenantOf(int64_t buffer) {
     auto it = tenants.find(beginOf(buffer));
-    return it != tenants.end() && it->second.buffer == buffer ? &it->second
-                                                              : nullptr;
+    bool isHere = it != tenants.end() && it->second.buffer == buffer &&
+                  !it->second.isRest;
+    return isHere ? &it->second : nullptr;
   }
 
   /// Makes room for a buffer: those whose bytes it takes lose all that they
@@ -137,14 +160,42 @@ private:
     if (it != tenants.begin() && std::prev(it)->second.end > begin)
       --it;
     while (it != tenants.end() && it->first < tenant.end) {
-      moveOut(it->second, tenant);
+      int64_t previousBegin = it->first;
+      Tenant previous = std::move(it->second);
       it = tenants.erase(it);
+      moveOut(previous, tenant);
+      if (previousBegin < begin)
+        tenants[previousBegin] = restOf(previous, begin);
+      if (tenant.end < previous.end)
+        tenants[tenant.end] = restOf(previous, previous.end);
     }
     return tenants[begin] = std::move(tenant);
   }
 
+  /// What remains of a tenant up to `end`: of its accesses the last of each
+  /// stream.
+  Tenant restOf(const Tenant &tenant, int64_t end) {
+    Tenant rest;
+    rest.end = end;
+    rest.buffer = tenant.buffer;
+    rest.isRest = true;
+    for (const LatestAccess &access : tenant.accesses) {
+      auto isSameStream = [&](const LatestAccess &known) {
+        return before.placeOf(known.command).stream ==
+               before.placeOf(access.command).stream;
+      };
+      auto known = llvm::find_if(rest.accesses, isSameStream);
+      if (known == rest.accesses.end())
+        rest.accesses.push_back(access);
+      else if (known->command < access.command)
+        known->command = access.command;
+    }
+    return rest;
+  }
+
   void moveOut(const Tenant &previous, Tenant &next) {
-    overwrittenBy[previous.buffer] = next.buffer;
+    if (!previous.isRest)
+      overwrittenBy[previous.buffer] = next.buffer;
     // What the previous one had to wait for, its accesses have waited for.
     for (const LatestAccess &access : previous.accesses) {
       HappensBefore::Place place = before.placeOf(access.command);
@@ -177,7 +228,7 @@ private:
     for (const BufferPart &written : tenant.written) {
       if (written == part || written == whole(tenant.buffer))
         return true;
-      bytes += written.overlaps(part) ? written.bytes() : 0;
+      bytes += written.commonBytes(part);
     }
     return bytes == part.bytes();
   }

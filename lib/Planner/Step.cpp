@@ -1,5 +1,7 @@
 #include "tpsp/Planner/Step.h"
 
+#include <algorithm>
+
 using namespace tpsp;
 
 bool BufferPart::operator==(const BufferPart &other) const {
@@ -21,6 +23,30 @@ bool BufferPart::overlaps(const BufferPart &other) const {
   if (first + length > period || second + other.length > period)
     return true;
   return first < second + other.length && second < first + length;
+}
+
+/// Bytes of `part` below byte `end`.
+static int64_t bytesBelow(const BufferPart &part, int64_t end) {
+  int64_t reach = std::min(end, part.end()) - part.begin;
+  if (reach <= 0)
+    return 0;
+  if (part.count == 1 || part.pitch == 0)
+    return std::min(reach, part.length);
+  return reach / part.pitch * part.length +
+         std::min(reach % part.pitch, part.length);
+}
+
+int64_t BufferPart::commonBytes(const BufferPart &other) const {
+  if (!overlaps(other))
+    return 0;
+  if (count > other.count)
+    return other.commonBytes(*this);
+  int64_t bytes = 0;
+  for (int64_t run = 0; run < count; ++run) {
+    int64_t first = begin + run * pitch;
+    bytes += bytesBelow(other, first + length) - bytesBelow(other, first);
+  }
+  return bytes;
 }
 
 static int64_t bytesOf(const std::vector<StepAccess> &accesses, bool writes) {

@@ -29,8 +29,13 @@ struct BufferPart {
   int64_t end() const {
     return count > 0 ? begin + (count - 1) * pitch + length : begin;
   }
-  /// Whether the two have a byte in common.
+  /// Whether the two have a byte in common. Parts of different pitches, each in
+  /// the other's range, are taken to.
   bool overlaps(const BufferPart &other) const;
+  /// How many bytes the two have in common, exactly; runs of one part do not
+  /// overlap. Time is linear in the runs of the part that has fewer, unless the
+  /// parts lie apart.
+  int64_t commonBytes(const BufferPart &other) const;
   bool operator==(const BufferPart &other) const;
 };
 

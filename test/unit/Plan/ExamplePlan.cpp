@@ -3,7 +3,6 @@
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 #include "tpsp/InitAll.h"
 #include "tpsp/Passes/Passes.h"
-#include "tpsp/Passes/Pipelines.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
@@ -35,7 +34,8 @@ static DialectRegistry registry() {
   return registry;
 }
 
-Example::Example(const std::string &name, Stage stage, int64_t ranks)
+Example::Example(const std::string &name, Stage stage, int64_t ranks,
+                 Configure configure, Prepare prepare)
     : context(registry(), MLIRContext::Threading::DISABLED) {
   context.printOpOnDiagnostic(false);
   context.getDiagEngine().registerHandler([this](Diagnostic &diagnostic) {
@@ -44,6 +44,8 @@ Example::Example(const std::string &name, Stage stage, int64_t ranks)
   });
   auto parsed =
       parseSourceFile<ModuleOp>(TPSP_EXAMPLES "/" + name + ".mlir", &context);
+  if (parsed)
+    prepare(*parsed);
   bool compiled = parsed && run(*parsed, [&](OpPassManager &pm) {
                     Mesh mesh = meshOf(*parsed);
                     if (ranks > 0 && mesh.numAxes() == 1) {
@@ -54,6 +56,7 @@ Example::Example(const std::string &name, Stage stage, int64_t ranks)
                     }
                     PipelineOptions options;
                     options.grad = true;
+                    configure(options);
                     buildLogicalPipeline(pm, options);
                     pm.addPass(createDropPrimals());
                     buildCollectivePipeline(pm, options);

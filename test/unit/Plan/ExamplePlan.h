@@ -3,6 +3,7 @@
 #define TPSP_TEST_UNIT_PLAN_EXAMPLEPLAN_H
 
 #include "tpsp/Dialect/Plan/PlanDialect.h"
+#include "tpsp/Passes/Pipelines.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -24,9 +25,17 @@ public:
   /// How far to compile: to local shapes, or to the checked plan.
   enum class Stage { Local, Plan };
 
+  /// Changes what the pipelines are told; they have `grad` already.
+  using Configure = llvm::function_ref<void(PipelineOptions &)>;
+  /// Changes the program as written, before anything else.
+  using Prepare = llvm::function_ref<void(mlir::ModuleOp)>;
+
   /// `ranks`: the size of the mesh's only axis; 0, and a mesh of several axes:
   /// as written.
-  Example(const std::string &name, Stage stage, int64_t ranks = 0);
+  Example(
+      const std::string &name, Stage stage, int64_t ranks = 0,
+      Configure configure = [](PipelineOptions &) {},
+      Prepare prepare = [](mlir::ModuleOp) {});
 
   mlir::ModuleOp module() { return *owner; }
   explicit operator bool() const { return bool(owner); }

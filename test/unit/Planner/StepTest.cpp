@@ -44,6 +44,26 @@ TEST(BufferPart, OverlapsIsNeverMissed) {
   EXPECT_GT(apart, 5000) << "what lies apart is told apart";
 }
 
+TEST(BufferPart, CommonBytesAreCountedExactly) {
+  std::mt19937 random(8);
+  auto draw = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  for (int trial = 0; trial < 20000; ++trial) {
+    auto part = [&]() -> BufferPart {
+      int64_t length = draw(0, 8);
+      return {draw(0, 24), length, draw(1, 4),
+              draw(std::max<int64_t>(length, 1), 12)};
+    };
+    BufferPart a = part(), b = part();
+    int64_t common = 0;
+    for (int64_t byte = 0; byte < 100; ++byte)
+      common += touches(a, byte) && touches(b, byte);
+    ASSERT_EQ(a.commonBytes(b), common);
+    ASSERT_EQ(b.commonBytes(a), common);
+  }
+}
+
 TEST(BufferPart, TilesOfOneBufferAreApart) {
   for (int64_t outer : {1, 2, 5})
     for (int64_t tiles : {1, 2, 3, 8})

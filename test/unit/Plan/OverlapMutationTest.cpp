@@ -1,0 +1,184 @@
+// A wrong schedule is caught: every single event and collective of overlapped
+// examples, removed or moved. The proof must refuse a mutant unless brute force
+// (ScheduleOracle) finds it harmless.
+#include "../Planner/ScheduleOracle.h"
+#include "ExamplePlan.h"
+
+#include "tpsp/Passes/StepOfProgram.h"
+#include "tpsp/Planner/ScheduleProof.h"
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <numeric>
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+struct Case {
+  const char *example;
+  const char *hardware;
+  int64_t chunks;
+};
+
+std::string nameOf(const Case &c) {
+  std::string name = std::string(c.example) + "_" + c.hardware + "_chunks" +
+                     std::to_string(c.chunks);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+/// Positions of the step's commands, in the order in which a rank issues them.
+using Issue = std::vector<int64_t>;
+
+struct Mutant {
+  std::string what;
+  Issue issue;
+};
+
+/// All that can happen to one command: `at` is its position in `intact`.
+class Mutator {
+public:
+  Mutator(const Step &step, const Issue &intact) : step(step), intact(intact) {}
+
+  std::vector<Mutant> mutantsOf(size_t at) const {
+    std::vector<Mutant> mutants = {{"removed", without(at)}};
+    auto move = [&](const char *what, std::optional<size_t> to) {
+      if (to && *to != at)
+        mutants.push_back({what, moved(at, *to)});
+    };
+    size_t last = intact.size() - 1;
+    move("one later", at < last ? std::optional(at + 1) : std::nullopt);
+    move("one earlier", at > 0 ? std::optional(at - 1) : std::nullopt);
+    move("one later on its stream", neighbour(at, 1));
+    move("one earlier on its stream", neighbour(at, -1));
+    move("last", last);
+    return mutants;
+  }
+
+private:
+  Issue without(size_t at) const {
+    Issue issue = intact;
+    issue.erase(issue.begin() + at);
+    return issue;
+  }
+
+  Issue moved(size_t at, size_t to) const {
+    Issue issue = without(at);
+    issue.insert(issue.begin() + to, intact[at]);
+    return issue;
+  }
+
+  /// The next, or previous, command of the same stream.
+  std::optional<size_t> neighbour(size_t at, int direction) const {
+    int64_t stream = step.commands[intact[at]].stream;
+    for (size_t i = at + direction; i < intact.size(); i += direction)
+      if (step.commands[intact[i]].stream == stream)
+        return i;
+    return std::nullopt;
+  }
+
+  const Step &step;
+  const Issue &intact;
+};
+
+Step issued(const Step &step, const Issue &issue) {
+  Step result = step;
+  result.commands.clear();
+  for (int64_t command : issue)
+    result.commands.push_back(step.commands[command]);
+  return result;
+}
+
+class OverlapMutationTest : public testing::TestWithParam<Case> {
+protected:
+  void SetUp() override {
+    plan.emplace(GetParam().example, Example::Stage::Plan, 0,
+                 [&](PipelineOptions &options) {
+                   options.overlap = true;
+                   options.hardware = GetParam().hardware;
+                   options.overlapChunks = GetParam().chunks;
+                 });
+    ASSERT_TRUE(bool(*plan)) << plan->takeMessages();
+    step = stepOf(*plan->module().getOps<plan::ProgramOp>().begin());
+    intact.resize(step.commands.size());
+    std::iota(intact.begin(), intact.end(), 0);
+  }
+
+  bool isMutated(int64_t command) const {
+    return step.commands[command].isEvent() ||
+           step.commands[command].kind == StepKind::Collective;
+  }
+
+  std::optional<Example> plan;
+  Step step;
+  Issue intact;
+};
+
+TEST_P(OverlapMutationTest, TheIntactScheduleIsRight) {
+  EXPECT_EQ(ScheduleOracle(step).judge(), "");
+  EXPECT_FALSE(proveSchedule(step));
+}
+
+TEST_P(OverlapMutationTest, OnlyHarmlessMutantsAreAccepted) {
+  ScheduleOracle oracle(step);
+  Mutator mutator(step, intact);
+  int refused = 0, harmless = 0, tooCareful = 0, commands = 0;
+  for (size_t at = 0; at < intact.size(); ++at) {
+    if (!isMutated(at))
+      continue;
+    ++commands;
+    for (const Mutant &mutant : mutator.mutantsOf(at)) {
+      std::string wrong = oracle.judge(mutant.issue);
+      bool isRefused = bool(proveSchedule(issued(step, mutant.issue)));
+      ASSERT_TRUE(isRefused || wrong.empty())
+          << "command " << at << " (" << step.commands[at].name << ") "
+          << mutant.what << " was accepted, but " << wrong;
+      refused += !wrong.empty();
+      harmless += wrong.empty();
+      tooCareful += wrong.empty() && isRefused;
+    }
+  }
+  std::printf("%d events and collectives: %d harmful mutants, all refused; %d "
+              "harmless, of which %d refused\n",
+              commands, refused, harmless, tooCareful);
+  EXPECT_GT(commands, 0);
+  EXPECT_GT(refused, 0);
+  EXPECT_LE(tooCareful, harmless / 20);
+}
+
+/// No wait is there for nothing.
+TEST_P(OverlapMutationTest, EveryWaitIsNeeded) {
+  ScheduleOracle oracle(step);
+  Mutator mutator(step, intact);
+  int waits = 0, idle = 0;
+  for (size_t at = 0; at < intact.size(); ++at) {
+    if (step.commands[at].kind != StepKind::EventWait)
+      continue;
+    ++waits;
+    idle += oracle.judge(mutator.mutantsOf(at).front().issue).empty();
+  }
+  std::printf("%d waits, of which %d only keep memory in bounds\n", waits,
+              idle);
+  // Those that bound what is gathered ahead order nothing when the allocator
+  // gave the buffers different memory after all.
+  EXPECT_LE(idle, waits / 4);
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const char *example :
+       {"gpt-block-sp", "fsdp", "tp-sp-fsdp", "ddp", "moe-ep", "cp-attention"})
+    for (Case c : {Case{example, "cpu", 0}, Case{example, "cpu", 2},
+                   Case{example, "h100-sxm", 0}})
+      all.push_back(c);
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Examples, OverlapMutationTest,
+                         testing::ValuesIn(cases()),
+                         [](const auto &info) { return nameOf(info.param); });
+
+} // namespace

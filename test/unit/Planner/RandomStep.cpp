@@ -1,0 +1,196 @@
+#include "RandomStep.h"
+
+#include <algorithm>
+
+using namespace tpsp;
+
+namespace {
+
+class StepDrawer {
+public:
+  StepDrawer(std::mt19937 &random, const RandomStepShape &shape)
+      : random(random), shape(shape) {}
+
+  Step run() {
+    step.mesh = Mesh({{"x", 2, AxisRole::None}, {"y", 2, AxisRole::None}});
+    step.numStreams = shape.streams;
+    step.arenaBytes = shape.arenaBytes;
+    addBuffer().isArgument = true;
+    held.push_back({0, true, {}});
+    for (int64_t i = 0; i < shape.commands; ++i)
+      addCommand();
+    finish();
+    return std::move(step);
+  }
+
+private:
+  int64_t draw(int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  }
+  bool chance(int64_t outOfThousand) { return draw(1, 1000) <= outOfThousand; }
+
+  /// A buffer and what can be done with it.
+  struct Held {
+    int64_t buffer;
+    bool isWhole;                      // all of it has been written
+    std::vector<BufferPart> unwritten; // else what has not
+  };
+
+  StepBuffer &addBuffer() {
+    StepBuffer &buffer = step.buffers.emplace_back();
+    buffer.bytes = 4 * draw(1, 6);
+    buffer.offset = place(buffer.bytes);
+    return buffer;
+  }
+
+  bool isFree(int64_t offset, int64_t bytes) const {
+    for (const Held &other : held) {
+      const StepBuffer &buffer = step.buffers[other.buffer];
+      if (offset < *buffer.offset + buffer.bytes &&
+          *buffer.offset < offset + bytes)
+        return false;
+    }
+    return true;
+  }
+
+  /// Where nothing is that is still needed, mostly. Not even the command that
+  /// needs the buffer lets go of another for it.
+  int64_t place(int64_t bytes) {
+    int64_t last = shape.arenaBytes - bytes;
+    for (int attempt = 0; attempt < 50; ++attempt) {
+      int64_t offset = draw(0, last / 4) * 4;
+      if (isFree(offset, bytes) || chance(shape.careless))
+        return offset;
+    }
+    return draw(0, last / 4) * 4;
+  }
+
+  /// Something is not needed any more.
+  void forgetOne() {
+    if (held.size() < 2 || draw(0, 2) == 0)
+      return;
+    size_t which = draw(1, held.size() - 1);
+    held.erase(held.begin() + which);
+  }
+
+  /// The parts of a buffer that commands write one by one.
+  std::vector<BufferPart> partsOf(int64_t bytes) {
+    if (bytes % 8 == 0 && draw(0, 1)) // two tiles of several runs
+      return {{0, 4, bytes / 8, 8}, {4, 4, bytes / 8, 8}};
+    if (bytes >= 8 && draw(0, 1))
+      return {{0, 4, 1, 0}, {4, bytes - 4, 1, 0}};
+    return {{0, bytes, 1, 0}};
+  }
+
+  void write(StepCommand &command) {
+    std::vector<size_t> open;
+    for (size_t i = 0; i < held.size(); ++i)
+      if (!held[i].isWhole)
+        open.push_back(i);
+    if (open.empty() || draw(0, 1)) {
+      int64_t buffer = step.buffers.size();
+      std::vector<BufferPart> parts = partsOf(addBuffer().bytes);
+      held.push_back({buffer, false, parts});
+      open.push_back(held.size() - 1);
+    }
+    Held &target = held[open.back()];
+    command.accesses.push_back({target.buffer, target.unwritten.back(), true});
+    target.unwritten.pop_back();
+    target.isWhole = target.unwritten.empty();
+  }
+
+  void read(StepCommand &command) {
+    const Held &source = held[draw(0, held.size() - 1)];
+    if (!source.isWhole && !chance(20))
+      return;
+    int64_t bytes = step.buffers[source.buffer].bytes;
+    BufferPart part{0, bytes, 1, 0};
+    if (bytes > 4 && draw(0, 2) == 0) {
+      part.begin = 4 * draw(0, bytes / 4 - 1);
+      part.length = 4 * draw(1, (bytes - part.begin) / 4);
+    }
+    command.accesses.push_back({source.buffer, part, false});
+  }
+
+  void addCommand() {
+    StepCommand command;
+    if (draw(0, 3) == 0) {
+      command.kind = StepKind::Collective;
+      command.collective.axes.push_back(draw(0, 1));
+      command.collective.group = 2;
+      command.stream = std::min(draw(0, 9) ? 1 : draw(0, 2), shape.streams - 1);
+    } else {
+      command.stream = draw(0, 2) ? 0 : draw(0, shape.streams - 1);
+    }
+    for (int64_t reads = draw(0, 2); reads > 0; --reads)
+      read(command);
+    write(command);
+    if (draw(0, 4) == 0)
+      write(command);
+    if (draw(0, 1))
+      std::reverse(command.accesses.begin(), command.accesses.end());
+    waitForOthers(command);
+    step.commands.push_back(command);
+    forgetOne();
+  }
+
+  static bool shareBytes(const Step &step, const StepCommand &a,
+                         const StepCommand &b) {
+    for (const StepAccess &x : a.accesses)
+      for (const StepAccess &y : b.accesses) {
+        // A new buffer comes after all use of what its memory was before.
+        const StepBuffer &mine = step.buffers[x.buffer];
+        const StepBuffer &theirs = step.buffers[y.buffer];
+        bool sameMemory = *mine.offset < *theirs.offset + theirs.bytes &&
+                          *theirs.offset < *mine.offset + mine.bytes;
+        bool sameBytes = x.part.begin < y.part.end() &&
+                         y.part.begin < x.part.end() &&
+                         (x.isWrite || y.isWrite);
+        if (x.buffer == y.buffer ? sameBytes : sameMemory)
+          return true;
+      }
+    return a.kind == StepKind::Collective && b.kind == StepKind::Collective &&
+           a.collective.axes == b.collective.axes;
+  }
+
+  /// Events for what the command must come after, most of them.
+  void waitForOthers(const StepCommand &command) {
+    std::vector<bool> done(shape.streams, false);
+    done[command.stream] = true;
+    for (size_t i = step.commands.size(); i-- > 0;) {
+      const StepCommand earlier = step.commands[i];
+      if (earlier.isEvent() || done[earlier.stream] ||
+          !shareBytes(step, earlier, command))
+        continue;
+      done[earlier.stream] = true;
+      if (chance(shape.forgotten))
+        continue;
+      StepCommand event;
+      event.event = step.numEvents++;
+      event.kind = StepKind::EventRecord;
+      event.stream = earlier.stream;
+      step.commands.push_back(event);
+      event.kind = StepKind::EventWait;
+      event.stream = command.stream;
+      step.commands.push_back(event);
+    }
+  }
+
+  /// What is whole at the end may be a result.
+  void finish() {
+    for (const Held &buffer : held)
+      if (buffer.isWhole && buffer.buffer > 0 && draw(0, 2) == 0)
+        step.buffers[buffer.buffer].isResult = true;
+  }
+
+  std::mt19937 &random;
+  const RandomStepShape shape;
+  Step step;
+  std::vector<Held> held;
+};
+
+} // namespace
+
+Step tpsp::randomStep(std::mt19937 &random, const RandomStepShape &shape) {
+  return StepDrawer(random, shape).run();
+}
