@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <set>
+#include <tuple>
 
 using namespace tpsp;
 
@@ -54,15 +55,50 @@ std::optional<std::string> OverlapProblem::check() const {
 
 std::vector<int64_t> tpsp::startOrder(const OverlapProblem &problem,
                                       const OverlapSchedule &schedule) {
-  std::vector<int64_t> order(schedule.start.size());
-  std::iota(order.begin(), order.end(), 0);
-  auto key = [&](int64_t command) {
-    return std::pair(schedule.start[command],
-                     problem.commands[command].seconds > 0);
+  size_t count = problem.commands.size();
+  // Commands that take no time can start together and still follow each other.
+  std::vector<std::vector<int64_t>> behind(count);
+  std::vector<int64_t> missing(count, 0);
+  auto note = [&](int64_t earlier, int64_t later) {
+    if (schedule.start[earlier] != schedule.start[later])
+      return;
+    behind[earlier].push_back(later);
+    ++missing[later];
   };
-  llvm::stable_sort(order,
-                    [&](int64_t a, int64_t b) { return key(a) < key(b); });
+  for (size_t i = 0; i < count; ++i)
+    for (int64_t earlier : problem.commands[i].after)
+      note(earlier, i);
+  for (auto [earlier, later] : schedule.added)
+    note(earlier, later);
+  std::set<std::tuple<double, bool, int64_t>> next;
+  auto insert = [&](int64_t command) {
+    next.insert({schedule.start[command], problem.commands[command].seconds > 0,
+                 command});
+  };
+  for (size_t i = 0; i < count; ++i)
+    if (missing[i] == 0)
+      insert(i);
+  std::vector<int64_t> order;
+  while (!next.empty()) {
+    int64_t command = std::get<2>(*next.begin());
+    next.erase(next.begin());
+    order.push_back(command);
+    for (int64_t later : behind[command])
+      if (--missing[later] == 0)
+        insert(later);
+  }
+  // Of no valid schedule: commands that wait for each other in a circle.
+  for (size_t i = 0; i < count; ++i)
+    if (missing[i] > 0)
+      order.push_back(i);
   return order;
+}
+
+int64_t OverlapProblem::Command::bytesClaimed(int64_t pool) const {
+  int64_t bytes = 0;
+  for (const BufferClaim &claim : claims)
+    bytes += claim.pool == pool ? claim.bytes : 0;
+  return bytes;
 }
 
 std::vector<double> tpsp::remainingChain(const OverlapProblem &problem) {
@@ -146,12 +182,18 @@ private:
       int64_t bytes, pool, command;
     };
     std::vector<Change> changes;
+    std::set<std::pair<int64_t, int64_t>> seen;
     for (int64_t command : startOrder(problem, schedule))
       for (const BufferClaim &claim : problem.commands[command].claims) {
         double claimed = schedule.start[command], released = claimed;
         for (int64_t user : claim.releasedBy)
           released = std::max(released, end(user) - roundingSeconds);
-        changes.push_back({claimed, claim.bytes, claim.pool, command});
+        // All of a command's claims on a pool come with the first.
+        bool isFirst = seen.insert({command, claim.pool}).second;
+        if (isFirst)
+          changes.push_back({claimed,
+                             problem.commands[command].bytesClaimed(claim.pool),
+                             claim.pool, command});
         changes.push_back({released, -claim.bytes, claim.pool, command});
       }
     llvm::stable_sort(changes, [](const Change &a, const Change &b) {

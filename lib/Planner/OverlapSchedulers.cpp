@@ -140,10 +140,10 @@ private:
   }
 
   bool canStart(int64_t command) const {
-    return llvm::all_of(problem.commands[command].claims,
-                        [&](const BufferClaim &claim) {
-                          return pools[claim.pool].canGrant(claim.bytes);
-                        });
+    const OverlapProblem::Command &c = problem.commands[command];
+    return llvm::all_of(c.claims, [&](const BufferClaim &claim) {
+      return pools[claim.pool].canGrant(c.bytesClaimed(claim.pool));
+    });
   }
 
   void start(int64_t command) {

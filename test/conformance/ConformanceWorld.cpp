@@ -69,7 +69,7 @@ std::string exclusion(const std::string &backend, const std::string &call) {
 Plan &Plan::add(EntryPoint call, Params params, std::vector<int64_t> buffers,
                 std::string name, tpsp_rt_kernel_function kernel) {
   items.push_back(
-      {call, std::move(params), std::move(buffers), std::move(name), {}});
+      {call, std::move(params), std::move(buffers), std::move(name), {}, {}});
   Item &item = items.back();
   item.command = {int64_t(items.size()) - 1,
                   currentStream,
@@ -81,6 +81,14 @@ Plan &Plan::add(EntryPoint call, Params params, std::vector<int64_t> buffers,
                   0,
                   kernel,
                   item.name.c_str()};
+  return *this;
+}
+
+Plan &Plan::withTiles(std::vector<int64_t> tiles) {
+  Item &item = items.back();
+  item.tiles = std::move(tiles);
+  item.command.tiles = item.tiles.data();
+  item.command.num_tiles = int64_t(item.tiles.size());
   return *this;
 }
 

@@ -57,6 +57,10 @@ public:
             std::string name = "%test",
             tpsp_rt_kernel_function kernel = nullptr);
 
+  /// Makes buffers of the command that was added last the rank's own tiles
+  /// (tpsp_rt_command.tiles).
+  Plan &withTiles(std::vector<int64_t> tiles);
+
   /// One step: issues every command until one fails.
   Status step(Rank &rank) const;
 
@@ -67,6 +71,7 @@ private:
     std::vector<int64_t> buffers;
     std::string name;
     tpsp_rt_command command;
+    std::vector<int64_t> tiles;
   };
   std::deque<Item> items;
   int64_t currentStream = 0;

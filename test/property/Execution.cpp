@@ -91,9 +91,30 @@ static llvm::Error errorOf(const Status &status) {
   return llvm::createStringError(status.message());
 }
 
+/// The results of all ranks, by their number: plans lay them out as they like.
+static Status readResults(rt::World &world, const Manifest &manifest,
+                          ResultBytes &bytes) {
+  int64_t ranks = manifest.numRanks();
+  for (const ManifestTensor &tensor : manifest.tensors)
+    if (!tensor.isArgument())
+      bytes.resize(std::max(bytes.size(), size_t((tensor.number + 1) * ranks)));
+  return world.run([&](Rank &rank) -> Status {
+    for (const ManifestTensor &tensor : manifest.tensors) {
+      if (tensor.isArgument())
+        continue;
+      auto &result = bytes[tensor.number * ranks + rank.number()];
+      result.resize(tensor.bytes);
+      if (Status s = rank.read(tensor.offset, result.data(), tensor.bytes);
+          !s.ok())
+        return s;
+    }
+    return {};
+  });
+}
+
 llvm::Expected<std::vector<rt::TensorError>> tpsp::property::runAndCompare(
     const CompiledModel &model, JitEffort effort, uint64_t seed,
-    const std::vector<std::vector<double>> &expected) {
+    const std::vector<std::vector<double>> &expected, ResultBytes &bytes) {
   const Manifest &manifest = model.manifest;
   auto program = JitProgram::create(*model.plan, manifest.program, effort);
   if (!program)
@@ -102,6 +123,8 @@ llvm::Expected<std::vector<rt::TensorError>> tpsp::property::runAndCompare(
   rt::WorldConfig config;
   config.mesh = manifest.mesh;
   config.arenaBytes = manifest.arenaBytes;
+  config.numStreams = manifest.streams;
+  config.numEvents = manifest.events;
   config.threadsPerRank = 1;
   std::unique_ptr<rt::World> world;
   if (Status s = rt::World::create(config, world); !s.ok())
@@ -116,6 +139,8 @@ llvm::Expected<std::vector<rt::TensorError>> tpsp::property::runAndCompare(
         });
         !s.ok())
       return errorOf(s);
+  if (Status s = readResults(*world, manifest, bytes); !s.ok())
+    return errorOf(s);
   std::vector<rt::TensorError> errors;
   for (const ManifestTensor &tensor : manifest.tensors) {
     if (tensor.isArgument())

@@ -12,11 +12,16 @@ namespace tpsp::property {
 std::vector<double> randomArgument(uint64_t seed, int64_t number,
                                    int64_t elements);
 
+/// The bytes of each result on each rank: result 0 of all ranks, result 1, ...
+using ResultBytes = std::vector<std::vector<std::byte>>;
+
 /// Runs two steps, the second over what the first left, and compares every
-/// result with its whole value, `expected[i]` result i of the function.
+/// result with its whole value, `expected[i]` result i of the function. `bytes`
+/// becomes what came out.
 llvm::Expected<std::vector<rt::TensorError>>
 runAndCompare(const CompiledModel &model, JitEffort effort, uint64_t seed,
-              const std::vector<std::vector<double>> &expected);
+              const std::vector<std::vector<double>> &expected,
+              ResultBytes &bytes);
 
 } // namespace tpsp::property
 

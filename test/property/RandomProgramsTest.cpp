@@ -37,7 +37,8 @@ public:
       ++agreed;
       ++row.agreed;
       withGradients += program.grad;
-      lostDigits += !outcome.text.empty();
+      lostDigits += outcome.text == Outcome::losesDigits;
+      overlapped += outcome.text == Outcome::overlapped;
       ++meshes[program.mesh.size()];
     } else if (outcome.verdict == Outcome::Refused) {
       ++refusals[reasonOf(outcome)];
@@ -48,7 +49,8 @@ public:
     std::cout << all << " programs in " << int(seconds) << " s: " << agreed
               << " legal and equal to the unsharded program (" << withGradients
               << " with gradients, " << lostDigits
-              << " of f32 equal only in f64)\n";
+              << " of f32 equal only in f64), " << overlapped
+              << " of them on several streams too, bit for bit the same\n";
     std::cout << "  legal of all, by how they were made\n";
     for (const auto &[kind, row] : kinds)
       std::cout << "    " << kind << ": " << row.agreed << " of " << row.all
@@ -61,7 +63,7 @@ public:
       std::cout << "    " << count << "x " << reason << "\n";
   }
 
-  uint64_t all = 0, agreed = 0;
+  uint64_t all = 0, agreed = 0, overlapped = 0;
 
 private:
   struct Row {
@@ -127,5 +129,7 @@ TEST(RandomPrograms, LegalOnesEqualTheUnshardedAndIllegalOnesAreRefused) {
   if (chosen.count >= 100) {
     EXPECT_GE(statistics.agreed, statistics.all * 6 / 10)
         << "too few legal programs to prove anything";
+    EXPECT_GE(statistics.overlapped, statistics.all / 50)
+        << "too few overlapped programs to prove anything";
   }
 }

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 
 using namespace mlir;
 using namespace tpsp;
@@ -273,6 +274,57 @@ expectedResults(const Program &program, func::FuncOp primal,
   return expected;
 }
 
+/// A run on one stream, and what it gave.
+struct Trial::Run {
+  const Program &program;
+  uint64_t seed;
+  JitEffort effort;
+  const std::vector<std::vector<double>> &expected;
+  const ResultBytes &bytes;
+};
+
+/// One of the ways to overlap; nullopt for half of the seeds.
+static std::optional<CompileOptions> drawOverlap(uint64_t seed) {
+  std::mt19937_64 random(seed ^ 0x6f7665726c6170);
+  auto below = [&](uint64_t bound) { return random() % bound; };
+  if (below(2) == 0)
+    return std::nullopt;
+  CompileOptions options;
+  options.overlap = true;
+  options.overlapChunks = below(4);
+  options.overlapBuffers = 1 + below(2);
+  options.hardware = below(2) ? "cpu" : "h100-sxm";
+  return options;
+}
+
+Outcome Trial::runOverlapped(OwningOpRef<ModuleOp> written, const Run &serial) {
+  std::optional<CompileOptions> options = drawOverlap(serial.seed);
+  if (!options)
+    return {};
+  options->grad = serial.program.grad;
+  std::string how = llvm::formatv(" overlapped (chunks {0}, buffers {1}, {2})",
+                                  options->overlapChunks,
+                                  options->overlapBuffers, options->hardware);
+  Errors errors(context);
+  auto model = compileModule(std::move(written), "random.mlir", *options,
+                             [](StringRef) {});
+  if (!model) {
+    llvm::consumeError(model.takeError());
+    return failed("could not be compiled" + how + ": " + errors.text);
+  }
+  ResultBytes bytes;
+  auto compared =
+      runAndCompare(*model, serial.effort, serial.seed, serial.expected, bytes);
+  if (!compared)
+    return failed("the run failed" + how + ": " +
+                  llvm::toString(compared.takeError()));
+  // Neither streams nor tiles change the order in which anything is summed.
+  if (bytes != serial.bytes)
+    return failed("the results are others" + how);
+  return {Outcome::Agrees,
+          model->manifest.streams > 1 ? Outcome::overlapped : ""};
+}
+
 /// Where f32 is off and f64 is not, the program has lost the digits by itself
 /// (a difference of near equals, the slope of a function that saturates), if
 /// not too many.
@@ -285,7 +337,7 @@ Outcome Trial::run(const Program &program, uint64_t seed) {
   Program precise = program;
   precise.element = "f64";
   if (runOnce(precise, seed, worst).verdict == Outcome::Agrees)
-    return {Outcome::Agrees, "loses digits in f32"};
+    return {Outcome::Agrees, Outcome::losesDigits};
   return outcome;
 }
 
@@ -319,7 +371,8 @@ Outcome Trial::runOnce(const Program &program, uint64_t seed, double &worst) {
     return failed(problem);
   // Most programs run once: their machine code need not be good.
   JitEffort effort = seed % 4 == 0 ? JitEffort::Full : JitEffort::Little;
-  auto compared = runAndCompare(*model, effort, seed, *expected);
+  ResultBytes bytes;
+  auto compared = runAndCompare(*model, effort, seed, *expected, bytes);
   if (!compared)
     return failed("the run failed: " + llvm::toString(compared.takeError()));
   double tolerance = program.element == "f64" ? 1e-9 : 1e-5, largest = 0;
@@ -336,5 +389,8 @@ Outcome Trial::runOnce(const Program &program, uint64_t seed, double &worst) {
     bool isSmall = error.rmsError <= tolerance * largest;
     worst = std::max(worst, isSmall ? 0 : error.relative);
   }
+  if (outcome.verdict == Outcome::Agrees && model->manifest.numRanks() > 1)
+    return runOverlapped(std::move(written),
+                         {program, seed, effort, *expected, bytes});
   return outcome;
 }

@@ -5,7 +5,9 @@
 
 #include "Program.h"
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
 
 namespace tpsp::property {
 
@@ -16,8 +18,12 @@ struct Outcome {
     Failed   ///< a wrong number, a wrong refusal, no refusal, a crash
   };
   Verdict verdict = Agrees;
-  /// What was said or what differs; one line.
+  /// What was said or what differs; one line. Of a program that agrees, what
+  /// there is to count: one of the two below, or nothing.
   std::string text;
+  static constexpr const char *losesDigits = "loses digits in f32";
+  /// It was also run on several streams.
+  static constexpr const char *overlapped = "overlapped";
 
   /// `text` without numbers and names: the kind of a refusal or a failure.
   std::string signature() const;
@@ -32,6 +38,11 @@ public:
   Outcome run(const Program &program, uint64_t seed);
 
 private:
+  struct Run;
+  /// Compiles the program again with communication under computation, and holds
+  /// its results against those of `serial`, bit for bit.
+  Outcome runOverlapped(mlir::OwningOpRef<mlir::ModuleOp> written,
+                        const Run &serial);
   /// `worst`: becomes the largest relative error, if that is what is wrong.
   Outcome runOnce(const Program &program, uint64_t seed, double &worst);
 

@@ -16,7 +16,7 @@ namespace tpsp {
 /// capacity of twice what the step needs when it runs one command after
 /// another, this is double buffering.
 struct BufferPool {
-  /// Bytes; what a single claim exceeds is granted when the pool is empty.
+  /// Bytes. A command that claims more is let in when the pool is empty.
   int64_t capacity = 0;
 };
 
@@ -37,6 +37,9 @@ struct OverlapProblem {
     /// Positions of earlier commands that must have ended.
     std::vector<int64_t> after;
     std::vector<BufferClaim> claims;
+
+    /// Bytes of all its claims on a pool, which are granted together.
+    int64_t bytesClaimed(int64_t pool) const;
   };
 
   /// The order is legal: dependences point backwards.
@@ -65,7 +68,7 @@ struct OverlapSchedule {
 };
 
 /// All commands by start. Of those that start together, those that take no time
-/// go first, then the order of the problem.
+/// go first, each behind what it comes after, then the order of the problem.
 std::vector<int64_t> startOrder(const OverlapProblem &problem,
                                 const OverlapSchedule &schedule);
 

@@ -260,7 +260,9 @@ Status addOwnTiles(const BackendContext &world, int64_t rank,
         bytes > (int64_t(1) << 48))
       return invalid(fmt::format("tile {} of {} bytes of buffer {}", number,
                                  bytes, buffer));
-    out.buffers[buffer] += (group.self + number) % group.size() * bytes;
+    // What is outside the arena already is refused later, and must not wrap.
+    if (out.buffers[buffer] <= world.config.arenaBytes)
+      out.buffers[buffer] += (group.self + number) % group.size() * bytes;
     next += header + axes;
     left -= header + axes;
   }

@@ -24,16 +24,15 @@ OverlapProblem tpsp::randomProblem(std::mt19937 &random, size_t commands,
     return problem;
   for (int64_t stream = 0; stream < problem.numStreams; ++stream)
     problem.pools.push_back({draw(1, 30)});
-  for (size_t i = 0; i + 1 < commands; ++i) {
-    BufferClaim claim{problem.commands[i].stream, draw(0, 12), {}};
-    for (int64_t n = draw(1, 2); n > 0; --n)
-      claim.releasedBy.push_back(
-          draw(i + 1, std::min<int64_t>(i + 6, commands - 1)));
-    if (!draw(0, 1))
-      continue;
-    for (int64_t user : claim.releasedBy)
-      problem.commands[user].after.push_back(i);
-    problem.commands[i].claims.push_back(claim);
-  }
+  for (size_t i = 0; i + 1 < commands; ++i)
+    for (int64_t claims = draw(0, 3) - 1; claims > 0; --claims) {
+      BufferClaim claim{problem.commands[i].stream, draw(0, 12), {}};
+      for (int64_t n = draw(1, 2); n > 0; --n)
+        claim.releasedBy.push_back(
+            draw(i + 1, std::min<int64_t>(i + 6, commands - 1)));
+      for (int64_t user : claim.releasedBy)
+        problem.commands[user].after.push_back(i);
+      problem.commands[i].claims.push_back(claim);
+    }
   return problem;
 }

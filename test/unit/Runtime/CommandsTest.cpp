@@ -35,7 +35,7 @@ ShardCommand sampleShard() {
   c.dtype = TPSP_RT_F64;
   c.reduction = TPSP_RT_MAX;
   c.axes = {1, 0};
-  c.outer = 3, c.chunk = 5;
+  c.outer = 3, c.chunk = 5, c.pitch = 8;
   return c;
 }
 
@@ -62,6 +62,7 @@ PermuteCommand samplePermute() {
   c.axes = {0};
   c.count = 9;
   c.source = {2, 0, 1};
+  c.runs = 4, c.sourcePitch = 9, c.targetPitch = 12;
   return c;
 }
 
@@ -179,6 +180,37 @@ TEST(Commands, PermuteRefusesWhatIsNoPermutation) {
   EXPECT_FALSE(decodes<PermuteCommand>(c.encode()));
   c.source = {0, 1, 3};
   EXPECT_FALSE(decodes<PermuteCommand>(c.encode()));
+}
+
+TEST(Commands, PitchesKeepRunsApart) {
+  ShardCommand shard = sampleShard();
+  EXPECT_EQ(shard.runPitch(), 8);
+  EXPECT_EQ(shard.span(), 2 * 8 + 5);
+  shard.pitch = 4; // Runs of 5.
+  EXPECT_FALSE(decodes<ShardCommand>(shard.encode()));
+  shard.pitch = -8;
+  EXPECT_FALSE(decodes<ShardCommand>(shard.encode()));
+  shard.pitch = INT64_MAX;
+  EXPECT_FALSE(decodes<ShardCommand>(shard.encode()));
+  shard.pitch = 0; // Dense.
+  EXPECT_TRUE(decodes<ShardCommand>(shard.encode()));
+  EXPECT_EQ(shard.runPitch(), 5);
+  EXPECT_EQ(shard.span(), 15);
+
+  PermuteCommand permute = samplePermute();
+  EXPECT_EQ(permute.sourceSpan(), 36);
+  EXPECT_EQ(permute.targetSpan(), 3 * 12 + 9);
+  for (int64_t PermuteCommand::*pitch :
+       {&PermuteCommand::sourcePitch, &PermuteCommand::targetPitch})
+    for (int64_t bad : {int64_t(8), int64_t(-9), INT64_MAX}) {
+      permute = samplePermute();
+      permute.*pitch = bad;
+      EXPECT_FALSE(decodes<PermuteCommand>(permute.encode())) << bad;
+    }
+  permute.runs = 1; // One run: its pitches say nothing.
+  permute.sourcePitch = permute.targetPitch = 0;
+  EXPECT_TRUE(decodes<PermuteCommand>(permute.encode()));
+  EXPECT_EQ(permute.targetSpan(), 9);
 }
 
 TEST(Commands, AllReduceRefusesNoTensors) {

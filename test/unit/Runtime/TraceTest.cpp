@@ -59,6 +59,41 @@ std::string trace(bool allRanks, const std::function<Status(Rank &)> &body) {
 
 void doNothing(void *const *, const int64_t *, int64_t, int64_t) {}
 
+/// Pitches are printed where there are some; buffers are the rank's own tiles.
+TEST(Trace, PrintsTiles) {
+  ShardCommand shard;
+  shard.axes = {1};
+  shard.outer = 2, shard.chunk = 512, shard.pitch = 2048;
+  PermuteCommand permute;
+  permute.axes = {1};
+  permute.source = {1, 0};
+  permute.count = 32, permute.runs = 3;
+  permute.sourcePitch = 32, permute.targetPitch = 64;
+  std::vector<int64_t> tiles = {1, 1, 128, 1, 1};
+  std::string text = trace(/*allRanks=*/true, [&](Rank &rank) -> Status {
+    Params gather = shard.encode(), move = permute.encode();
+    std::vector<int64_t> buffers = {0, 65536};
+    tpsp_rt_command first = makeCommand(gather, buffers, "%g", 0, 1);
+    tpsp_rt_command second = makeCommand(move, buffers, "%p", 1, 1);
+    second.tiles = tiles.data();
+    second.num_tiles = int64_t(tiles.size());
+    EXPECT_EQ(tpsp_rt_all_gather(rank.handle(), &first), TPSP_RT_OK);
+    EXPECT_EQ(tpsp_rt_permute(rank.handle(), &second), TPSP_RT_OK);
+    return {};
+  });
+  using testing::HasSubstr;
+  EXPECT_THAT(text, HasSubstr("rank 0 stream 1 all_gather axes=tp outer=2 "
+                              "chunk=512 pitch=2048 f32 src@0 dst@65536 "
+                              "\"%g\"\n"));
+  // Tile 1 counted from the own: of tp rank 0 the second, of tp rank 1 the
+  // first.
+  const char *moved = " stream 1 permute axes=tp source=1,0 count=32 runs=3 "
+                      "pitch=32->64 f32 src@0 dst@";
+  for (int rank : {0, 1, 2, 3})
+    EXPECT_THAT(text, HasSubstr("rank " + std::to_string(rank) + moved +
+                                (rank % 2 ? "65536" : "65664") + " \"%p\"\n"));
+}
+
 TEST(Trace, PrintsEveryCall) {
   MatmulCommand matmul;
   matmul.m = 512, matmul.n = 1024, matmul.k = 4096;
