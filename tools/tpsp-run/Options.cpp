@@ -236,6 +236,11 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
                  "helps; 1: none")
       ->check(notNegative())
       ->capture_default_str();
+  CLI::Option *require =
+      app.add_option("--require-overlap", options.requireOverlap,
+                     "With --overlap on: fail, and say why, unless this share "
+                     "of the communication (0 to 1) is hidden on --hardware")
+          ->check(CLI::Range(0.0, 1.0));
   app.add_option("--shard-replicated", options.shardReplicated,
                  "Shard what is replicated only because nothing was put on it "
                  "(TP becomes TP+SP): off; memory, wherever possible; time, where "
@@ -264,6 +269,9 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
   } catch (const CLI::ParseError &error) {
     return app.exit(error) == 0 ? Done : Usage;
   }
+  if (require->count() > 0 && options.overlap == "off")
+    return wrongUsage("--require-overlap needs --overlap on: without it all "
+                      "communication is exposed");
   if (hardware->count() > 0 && !options.simulate && options.overlap == "off")
     return wrongUsage(
         "--hardware goes with --simulate or --overlap on; without "

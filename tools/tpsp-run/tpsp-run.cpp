@@ -118,6 +118,7 @@ static int runModel(const Options &options) {
   compile.threads = options.threads;
   compile.overlapBuffers = options.overlapBuffers;
   compile.overlapChunks = options.overlapChunks;
+  compile.requireOverlap = options.requireOverlap;
   compile.bucketBytes = options.bucketMib * (1 << 20);
   auto model =
       compileModel(context, options.model, compile, [&](llvm::StringRef phase) {

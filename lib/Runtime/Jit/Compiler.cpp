@@ -150,6 +150,7 @@ tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
   pipeline.threads = options.threads;
   pipeline.overlapBuffers = options.overlapBuffers;
   pipeline.overlapChunks = options.overlapChunks;
+  pipeline.requireOverlap = options.requireOverlap;
   auto place = [&](PassManager &pm) {
     buildLogicalPipeline(pm, pipeline);
     if (options.grad)

@@ -50,6 +50,8 @@ struct CompileOptions {
   /// Cut everything that can be cut, reductions into so many chunks; 0: by
   /// cost; 1: nothing.
   int64_t overlapChunks = 0;
+  /// Refuse a schedule that hides a smaller share of the communication.
+  double requireOverlap = 0;
 };
 
 /// Told the name of each phase as it begins.
