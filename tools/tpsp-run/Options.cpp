@@ -89,7 +89,6 @@ static CLI::Validator axisSize() {
 /// A flag that is given and is about what a run computes; empty if none is.
 static std::string flagThatNeedsARun(const Options &options) {
   for (auto [isSet, flag] : {std::pair(options.verify, "--verify"),
-                             std::pair(!options.trace.empty(), "--trace"),
                              std::pair(!options.weights.empty(), "--weights"),
                              std::pair(!options.save.empty(), "--save"),
                              std::pair(!options.saveAll.empty(), "--save-all")})
@@ -133,8 +132,12 @@ static std::string contradictionIn(const Options &options) {
   if (options.backend != "trace")
     return "";
   std::string flag = flagThatNeedsARun(options);
-  if (flag.empty() && !options.report.empty())
-    flag = "--report";
+  for (auto [isSet, other] :
+       {std::pair(!options.report.empty(), "--report"),
+        std::pair(!options.trace.empty(), "--trace"),
+        std::pair(!options.timeline.empty(), "--timeline")})
+    if (flag.empty() && isSet)
+      flag = other;
   if (!flag.empty())
     return flag + " needs a run, and --backend trace runs nothing; use "
                   "--backend cpu";
@@ -207,8 +210,10 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
   app.add_option("--report", options.report,
                  "Write ledger, memory, times and errors as JSON");
   app.add_option("--trace", options.trace,
-                 "Write a timeline of the last step, for Perfetto's or "
-                 "Chrome's viewer");
+                 "Write when each command of the last step ran, for Perfetto's "
+                 "or Chrome's viewer");
+  app.add_option("--timeline", options.timeline,
+                 "Write a picture of the last step, as SVG");
   app.add_flag("--simulate", options.simulate,
                "Predict time and memory on --hardware instead of running");
   CLI::Option *hardware =

@@ -31,6 +31,7 @@ struct Options {
   bool verify = false;
   std::string report;
   std::string trace;
+  std::string timeline;
   std::string weights;
   std::string save;
   std::string saveAll;

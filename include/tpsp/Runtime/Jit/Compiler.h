@@ -2,6 +2,7 @@
 #ifndef TPSP_RUNTIME_JIT_COMPILER_H
 #define TPSP_RUNTIME_JIT_COMPILER_H
 
+#include "tpsp/Planner/Step.h"
 #include "tpsp/Runtime/Manifest.h"
 #include "tpsp/Runtime/tpsp_rt.h"
 
@@ -64,6 +65,8 @@ struct CompiledModel {
   /// The program as commands, allocated and checked.
   mlir::OwningOpRef<mlir::ModuleOp> plan;
   rt::Manifest manifest;
+  /// The plan's commands as plain values.
+  Step step;
 };
 
 /// Parses `path` and compiles it to a plan. Diagnostics go to the context's
