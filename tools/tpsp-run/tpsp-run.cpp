@@ -1,5 +1,6 @@
 // tpsp-run: compiles a model and runs it.
 #include "Execute.h"
+#include "Launch.h"
 #include "Options.h"
 #include "Progress.h"
 
@@ -17,11 +18,6 @@
 using namespace tpsp;
 using namespace tpsp::run;
 using Clock = std::chrono::steady_clock;
-
-static int fail(const std::string &message) {
-  fmt::print(stderr, "tpsp-run: {}\n", message);
-  return Failed;
-}
 
 static double secondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -74,19 +70,25 @@ static std::string writeFiles(const Options &options,
       if (rt::Status s = rt::saveTensors(world, manifest, *path, which);
           !s.ok())
         return s.message();
-  if (options.trace.empty())
+  if (options.trace.empty() || !world.hasFirstRank())
     return "";
   return llvm::toString(writeFile(options.trace, timeline.toJson()));
 }
 
-static int runModel(const Options &options) {
+static int runModel(const Options &options, Launch &launch) {
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   // One sentence and the line it is about; not the operation in full.
   context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
-  mlir::SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  // The first process says what all of them find in the model.
+  std::string unsaid;
+  llvm::raw_string_ostream elsewhere(unsaid);
+  mlir::SourceMgrDiagnosticHandler diagnostics(
+      sources, &context,
+      launch.isFirst() ? static_cast<llvm::raw_ostream &>(llvm::errs())
+                       : elsewhere);
   Progress progress(options.quiet);
 
   rt::RunReport report;
@@ -109,13 +111,13 @@ static int runModel(const Options &options) {
       });
   if (!model) {
     progress.done();
-    return fail(llvm::toString(model.takeError()));
+    return launch.fail(unsaid + llvm::toString(model.takeError()));
   }
   progress.phase("compiling: machine code");
   auto program = JitProgram::create(*model->plan, model->manifest.program);
   if (!program) {
     progress.done();
-    return fail(llvm::toString(program.takeError()));
+    return launch.fail(llvm::toString(program.takeError()));
   }
   report.compileSeconds = secondsSince(begin);
   report.manifest = model->manifest;
@@ -131,42 +133,51 @@ static int runModel(const Options &options) {
   rt::Status status = openFiles(options, model->manifest, source);
   if (status.ok())
     status = prepare(options, model->manifest, *source, observer,
-                     options.verify, world);
+                     launch.transport(), world);
   if (status.ok())
     status = runSteps(options, *program, *world, observer, progress,
                       report.stepSeconds);
   progress.done();
   if (!status.ok())
-    return fail(status.message());
+    return launch.fail(status);
   if (options.backend == "trace")
     return Done;
   report.residentBytes = rt::peakResidentBytes();
+  if (status = world->sumOverProcesses(report.residentBytes); !status.ok())
+    return launch.fail(status);
   if (std::string problem =
           writeFiles(options, model->manifest, timeline, *world);
       !problem.empty())
-    return fail(problem);
+    return launch.fail(problem);
 
   if (options.verify) {
     begin = Clock::now();
     if (llvm::Error error =
             verify(*model, *source, *world, progress, report.errors)) {
       progress.done();
-      return fail(llvm::toString(std::move(error)));
+      return launch.fail(llvm::toString(std::move(error)));
     }
     report.verifySeconds = secondsSince(begin);
   }
   progress.done();
+  if (!launch.isFirst())
+    return Done;
   if (!options.quiet)
     fmt::print("{}", rt::toText(report));
   if (!options.report.empty())
     if (llvm::Error error = writeFile(options.report, rt::toJson(report)))
-      return fail(llvm::toString(std::move(error)));
+      return launch.fail(llvm::toString(std::move(error)));
   return options.verify && !report.verified() ? Failed : Done;
 }
 
 int main(int argc, char **argv) {
+  Launch launch;
+  if (rt::Status status = launch.join(); !status.ok())
+    return launch.fail(status);
   Options options;
-  if (int code = parseOptions(argc, argv, options); code >= 0)
-    return code;
-  return runModel(options);
+  int code = parseOptions(argc, argv, options, /*isSilent=*/!launch.isFirst());
+  if (code >= 0)
+    return launch.finish(code);
+  options.quiet = options.quiet || !launch.isFirst();
+  return launch.finish(runModel(options, launch));
 }
