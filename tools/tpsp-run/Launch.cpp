@@ -14,8 +14,9 @@ using namespace tpsp::run;
 
 /// Others may still write to this process's memory or wait for it: neither the
 /// world is taken down nor MPI left in order. mpirun ends the rest.
-[[noreturn]] static void leaveFailed() {
+[[noreturn]] static void leaveFailed(rt::Transport &transport) {
   std::fflush(nullptr);
+  transport.leave();
   std::_Exit(Failed);
 }
 
@@ -32,13 +33,13 @@ int Launch::fail(const std::string &message) {
   if (speaks)
     fmt::print(stderr, "tpsp-run: {}\n", message);
   if (other)
-    leaveFailed();
+    leaveFailed(*other);
   return Failed;
 }
 
 int Launch::fail(const rt::Status &status) {
   if (other && status.code() == TPSP_RT_ABORTED)
-    leaveFailed();
+    leaveFailed(*other);
   return fail(status.message());
 }
 

@@ -63,6 +63,7 @@ public:
   virtual bool exchange(const Exchange &exchange, ExchangeFailure &failure) = 0;
 };
 
+/// The processes of a run, as one of them sees them.
 class Transport {
 public:
   virtual ~Transport() = default;
@@ -72,9 +73,12 @@ public:
   virtual int64_t size() const = 0;
   virtual int64_t ranksOnHost() const = 0;
 
+  /// All processes, from the beginning.
+  virtual Channel &everyone() = 0;
+
   /// A channel between this process and all that name the same `color`. All
   /// processes of the world open the same channels in the same order, one
-  /// thread in each.
+  /// thread in each. Not bounded in time: to be called when all have met.
   virtual Status openChannel(int64_t color, std::unique_ptr<Channel> &out) = 0;
 
   /// Ends pending and later exchanges of this process. From any thread.
@@ -88,8 +92,11 @@ public:
   /// people. Waits a moment for those of lower rank, which come first.
   virtual bool isReporter() = 0;
 
-  /// Leaves in order, together with all others. After this nothing may be
-  /// called. A process that failed exits without.
+  /// Before a process that failed exits: waits for a moment in which what was
+  /// announced reaches the others, and one of them tells people.
+  virtual void leave() = 0;
+
+  /// Ends in order, together with all others. After this nothing may be called.
   virtual void finish() = 0;
 };
 

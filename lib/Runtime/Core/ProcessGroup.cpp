@@ -15,19 +15,22 @@ constexpr double unbounded = 1e9;
 Status statusOf(const ExchangeFailure &failure, const char *what,
                 double seconds) {
   using Kind = ExchangeFailure::Kind;
-  std::string ranks = fmt::format("{}", fmt::join(failure.ranks, ", rank "));
+  std::string ranks =
+      failure.ranks.empty()
+          ? "another process"
+          : fmt::format("rank {}", fmt::join(failure.ranks, ", rank "));
   switch (failure.kind) {
   case Kind::TimedOut:
-    return {TPSP_RT_TIMEOUT, fmt::format("waited {:.1f} s for rank {} {}",
-                                         seconds, ranks, what)};
+    return {TPSP_RT_TIMEOUT,
+            fmt::format("waited {:.1f} s for {} {}", seconds, ranks, what)};
   case Kind::Stopped:
     return {TPSP_RT_TIMEOUT,
             fmt::format("a process has ended or was ended, while this one "
-                        "waited for rank {} {}",
+                        "waited for {} {}",
                         ranks, what)};
   case Kind::Disagreed:
     return {TPSP_RT_INTERNAL,
-            fmt::format("rank {} is elsewhere in the program than this one, "
+            fmt::format("{} is elsewhere in the program than this one, "
                         "which waits {}",
                         ranks, what)};
   case Kind::Aborted:
@@ -56,8 +59,6 @@ Status ProcessGroup::create(const WorldConfig &config, const RankMesh &mesh,
                         transport.size(), mesh.numRanks())};
   }
   std::unique_ptr<ProcessGroup> group(new ProcessGroup(config));
-  if (Status s = transport.openChannel(/*color=*/0, group->everyone); !s.ok())
-    return s;
   if (Status s = group->checkAgreement(config); !s.ok())
     return s;
   out = std::move(group);
@@ -85,7 +86,7 @@ Status ProcessGroup::exchange(const Exchange &exchange, const char *what) {
   ExchangeFailure failure;
   if (exchange.sends.empty() && exchange.receives.empty())
     return {};
-  if (everyone->exchange(exchange, failure))
+  if (transport.everyone().exchange(exchange, failure))
     return {};
   return statusOf(failure, what, exchange.timeoutSeconds);
 }

@@ -51,7 +51,6 @@ private:
 
   Transport &transport;
   const double timeoutSeconds;
-  std::unique_ptr<Channel> everyone;
 };
 
 } // namespace tpsp::rt

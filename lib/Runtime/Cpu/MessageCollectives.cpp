@@ -101,6 +101,8 @@ Status MessageCollectives::messagesOf(Call &call, Messages *&out,
 
 std::string
 MessageCollectives::nameRanks(const std::vector<int64_t> &ranks) const {
+  if (ranks.empty())
+    return "another process";
   std::string text;
   for (int64_t rank : ranks)
     text += fmt::format("{}rank {} ({})", text.empty() ? "" : ", ", rank,

@@ -12,8 +12,12 @@ namespace {
 constexpr double secondsBetweenLooks = 0.002;
 
 /// For processes that fail at the same time, as in a timeout, to hear of each
-/// other. Less than the time that mpirun gives processes to end.
-constexpr double secondsToHear = 0.5;
+/// other. Less than the second that mpirun gives processes to end.
+constexpr double secondsToHear = 0.25;
+
+/// After that, a process that failed may exit: at the first exits mpirun ends
+/// the rest at once, and one of them may not have said yet what happened.
+constexpr double secondsToStay = 2 * secondsToHear;
 
 } // namespace
 
@@ -79,15 +83,30 @@ bool FailureNotices::hasCome(std::string &message) {
 
 bool FailureNotices::isFirst() {
   std::lock_guard<std::mutex> lock(mutex);
-  // Also gives our own messages time to leave.
   double end = MPI_Wtime() + secondsToHear;
-  int sent = 0;
-  while (MPI_Wtime() < end && !(sent && (rank == 0 || lowest < rank))) {
-    take();
-    MPI_Testall(int(sends.size()), sends.data(), &sent, MPI_STATUSES_IGNORE);
+  take();
+  while (rank > 0 && lowest > rank && MPI_Wtime() < end) {
+    areSent(); // makes them progress
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    take();
   }
   return lowest > rank;
+}
+
+/// Under the lock.
+bool FailureNotices::areSent() {
+  int sent = 0;
+  MPI_Testall(int(sends.size()), sends.data(), &sent, MPI_STATUSES_IGNORE);
+  return sent;
+}
+
+void FailureNotices::linger() {
+  std::lock_guard<std::mutex> lock(mutex);
+  double end = MPI_Wtime() + secondsToStay;
+  while (MPI_Wtime() < end) {
+    areSent(); // makes them progress
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 } // namespace tpsp::rt

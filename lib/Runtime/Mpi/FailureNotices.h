@@ -28,11 +28,16 @@ public:
   /// after a moment.
   bool isFirst();
 
+  /// Returns when what was announced should have reached the others, and who is
+  /// first of those that fail should have spoken.
+  void linger();
+
 private:
   static constexpr int messageBytes = 2048;
 
   void listen();
   void take();
+  bool areSent();
 
   std::mutex mutex;
   MPI_Comm everyone = MPI_COMM_NULL;

@@ -21,6 +21,7 @@ public:
   int64_t size() const override { return worldSize; }
   int64_t ranksOnHost() const override { return hostSize; }
 
+  Channel &everyone() override { return *all; }
   Status openChannel(int64_t color, std::unique_ptr<Channel> &out) override {
     return MpiChannel::open(color, process, out);
   }
@@ -29,11 +30,13 @@ public:
     process.notices.announce(message);
   }
   bool isReporter() override { return process.notices.isFirst(); }
+  void leave() override { process.notices.linger(); }
   void finish() override { MPI_Finalize(); }
 
 private:
   int worldRank = 0, worldSize = 1, hostSize = 1;
   ProcessState process;
+  std::unique_ptr<Channel> all;
 };
 
 std::string MpiTransport::open() {
@@ -61,7 +64,9 @@ std::string MpiTransport::open() {
     stopRequested = true;
     alarm(secondsToStop);
   });
-  return process.notices.open();
+  if (std::string problem = process.notices.open(); !problem.empty())
+    return problem;
+  return openChannel(/*color=*/0, all).message();
 }
 
 } // namespace
