@@ -68,7 +68,7 @@ static Sample compile(MLIRContext &context, ModuleOp source, int layers,
     options.grad = true;
     tpsp::buildLogicalPipeline(pm, options);
     tpsp::buildCollectivePipeline(pm, options);
-    tpsp::buildPlanPipeline(pm);
+    tpsp::buildPlanPipeline(pm, options);
     auto begin = Clock::now();
     if (failed(pm.run(*module)))
       return {-1, 0};

@@ -2,6 +2,7 @@
 # ctest's own.
 import os
 import shutil
+import subprocess
 
 import lit.formats
 
@@ -88,3 +89,13 @@ config.substitutions.append(("%tools_dir", config.tpsp_tools_dir))
 transport = os.path.join(config.tpsp_obj_root, "lib", "libtpsp_mpi.so")
 if shutil.which("mpirun") and os.path.exists(transport):
     config.available_features.add("mpi")
+
+# Two hosts on this machine: asked of the script itself, which says why not.
+two_hosts = os.path.join(config.tpsp_src_root, "scripts", "two-hosts")
+config.substitutions.append(("%two_hosts", two_hosts))
+if "mpi" in config.available_features:
+    asked = subprocess.run([two_hosts, "true"], stderr=subprocess.PIPE, text=True)
+    if asked.returncode == 0:
+        config.available_features.add("network-namespaces")
+    else:
+        lit_config.note("no network-namespaces: " + asked.stderr.strip())

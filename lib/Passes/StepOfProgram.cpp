@@ -2,6 +2,8 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <map>
+
 using namespace mlir;
 using namespace tpsp;
 
@@ -9,7 +11,8 @@ namespace {
 
 class StepBuilder {
 public:
-  explicit StepBuilder(plan::ProgramOp program) : program(program) {}
+  explicit StepBuilder(plan::ProgramOp program)
+      : program(program), symbols(program->getParentOfType<ModuleOp>()) {}
 
   Step build() {
     step.program = program.getSymName().str();
@@ -124,13 +127,14 @@ private:
   }
 
   KernelWork workOf(plan::KernelOp op) {
-    auto module = program->getParentOfType<ModuleOp>();
-    // Many kernels are called once a layer.
-    auto [known, isNew] = works.try_emplace(op.getCallee());
-    if (isNew)
-      if (Operation *function = module.lookupSymbol(op.getCallee()))
-        known->second = kernelWork(function, op.getGrid());
+    // Many kernels are called once a layer; some with several grids.
+    auto [known, isNew] =
+        works.try_emplace({op.getCallee().str(), op.getGrid()});
+    if (!isNew)
+      return known->second;
     known->second.grid = op.getGrid();
+    if (Operation *function = symbols.lookup(op.getCallee()))
+      known->second = kernelWork(function, op.getGrid());
     return known->second;
   }
 
@@ -164,19 +168,14 @@ private:
   }
 
   plan::ProgramOp program;
+  SymbolTable symbols;
   Step step;
   llvm::DenseMap<Operation *, int64_t> numberOf;
-  llvm::StringMap<KernelWork> works;
+  std::map<std::pair<std::string, int64_t>, KernelWork> works;
 };
 
 } // namespace
 
 Step tpsp::stepOf(plan::ProgramOp program) {
   return StepBuilder(program).build();
-}
-
-KernelWork tpsp::kernelWork(Operation *function, int64_t grid) {
-  KernelWork work;
-  work.grid = grid;
-  return work;
 }

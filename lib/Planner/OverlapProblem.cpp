@@ -146,18 +146,16 @@ private:
       int64_t bytes, pool, command;
     };
     std::vector<Change> changes;
-    for (auto [i, command] : llvm::enumerate(problem.commands))
-      for (const BufferClaim &claim : command.claims) {
-        double released = 0;
+    for (int64_t command : startOrder(problem, schedule))
+      for (const BufferClaim &claim : problem.commands[command].claims) {
+        double claimed = schedule.start[command], released = claimed;
         for (int64_t user : claim.releasedBy)
-          released = std::max(released, end(user));
-        int64_t number = i;
-        changes.push_back({schedule.start[i], claim.bytes, claim.pool, number});
-        changes.push_back(
-            {released - roundingSeconds, -claim.bytes, claim.pool, number});
+          released = std::max(released, end(user) - roundingSeconds);
+        changes.push_back({claimed, claim.bytes, claim.pool, command});
+        changes.push_back({released, -claim.bytes, claim.pool, command});
       }
     llvm::stable_sort(changes, [](const Change &a, const Change &b) {
-      return std::pair(a.time, a.bytes) < std::pair(b.time, b.bytes);
+      return a.time < b.time;
     });
     std::vector<int64_t> held(problem.pools.size(), 0);
     for (const Change &change : changes) {

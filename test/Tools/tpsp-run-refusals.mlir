@@ -2,19 +2,11 @@
 // with status 2, in every way that they can be written.
 // REQUIRES: tpsp-run
 
-// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --simulate 2>&1 | FileCheck %s --check-prefix=SIMULATE
-// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --simulate=1024 2>&1 | FileCheck %s --check-prefix=SIMULATE
-// RUN: %S/Inputs/exits 2 tpsp-run --simulate 1024 %examples/mlp-sp.mlir 2>&1 | FileCheck %s --check-prefix=SIMULATE
-// SIMULATE: {{^}}tpsp-run: --simulate needs the simulator, which is not built yet; run the program without it to measure{{$}}
-
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --strategy auto 2>&1 | FileCheck %s --check-prefix=STRATEGY
 // STRATEGY: {{^}}tpsp-run: --strategy auto needs the planner, which is not built yet; the program runs as it is written{{$}}
 
-// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --overlap on 2>&1 | FileCheck %s --check-prefix=OVERLAP
-// OVERLAP: {{^}}tpsp-run: --overlap on needs the overlap scheduler, which is not built yet; commands run one after another{{$}}
-
-// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --hardware h100.json 2>&1 | FileCheck %s --check-prefix=HARDWARE
-// HARDWARE: {{^}}tpsp-run: --hardware goes with --simulate, which is not built yet{{$}}
+// RUN: %S/Inputs/exits 1 tpsp-run %examples/mlp-sp.mlir --overlap on --hardware h300 2>&1 | FileCheck %s --check-prefix=OVERLAP
+// OVERLAP: h300
 
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --calibrate 2>&1 | FileCheck %s --check-prefix=CALIBRATE
 // CALIBRATE: {{^}}tpsp-run: --calibrate goes with --simulate, which is not built yet{{$}}

@@ -8,6 +8,7 @@
 ///   missing  it never comes to the collective
 ///   fails    it reports a failure of its own
 ///   differs  it makes another collective
+///   cuts     it cuts the link of scripts/two-hosts
 #include "../../tools/tpsp-run/Launch.h"
 
 #include "tpsp/Runtime/BuiltinBackends.h"
@@ -69,6 +70,10 @@ Status doFault(const std::string &fault, Rank &rank, const GatherPlan &other) {
     std::raise(SIGKILL);
   if (fault == "missing")
     std::this_thread::sleep_for(std::chrono::seconds(120));
+  if (fault == "cuts")
+    return std::system("ip link set near down") == 0
+               ? Status()
+               : Status(TPSP_RT_INTERNAL, "the link cannot be cut");
   if (fault == "fails")
     return {TPSP_RT_INTERNAL, "the disk is full"};
   return other.step(rank);

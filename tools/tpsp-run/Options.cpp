@@ -1,7 +1,10 @@
 #include "Options.h"
 
+#include "tpsp/Planner/Hardware.h"
 #include "tpsp/Runtime/Backend.h"
 #include "tpsp/Runtime/BuiltinBackends.h"
+
+#include "llvm/ADT/StringExtras.h"
 
 #include <CLI/CLI.hpp>
 
@@ -20,9 +23,6 @@ struct Refusal {
   const char *why;
 };
 constexpr Refusal refusals[] = {
-    {"--simulate", "needs the simulator, which is not built yet; run the "
-                   "program without it to measure"},
-    {"--hardware", "goes with --simulate, which is not built yet"},
     {"--calibrate", "goes with --simulate, which is not built yet"},
     {"--emit", "needs compiled plans, which are not built yet; tpsp-run "
                "compiles in memory"},
@@ -38,6 +38,8 @@ constexpr const char *footer = R"(Examples:
       a process for each rank, on one host or several
   tpsp-run examples/llama3-8b-block.mlir --grad --dtype bf16 --report run.json
       bf16 storage, f32 accumulation; ledger, memory and times as JSON
+  tpsp-run examples/llama3-8b-block.mlir --grad --simulate --hardware h100-sxm
+      what the step would take on four H100, without running it
 
 Exit status: 0 done, 1 the program or the run failed, 2 wrong usage.)";
 
@@ -87,14 +89,27 @@ static CLI::Validator axisSize() {
   return {check, "AXIS=SIZE"};
 }
 
+/// A flag that is given and is about what a run computes; empty if none is.
+static std::string flagThatNeedsARun(const Options &options) {
+  for (auto [isSet, flag] : {std::pair(options.verify, "--verify"),
+                             std::pair(!options.trace.empty(), "--trace"),
+                             std::pair(!options.weights.empty(), "--weights"),
+                             std::pair(!options.save.empty(), "--save"),
+                             std::pair(!options.saveAll.empty(), "--save-all")})
+    if (isSet)
+      return flag;
+  return "";
+}
+
 /// What options do not allow together, or at all; empty if nothing.
 static std::string contradictionIn(const Options &options) {
+  if (std::string problem = flagThatNeedsARun(options);
+      options.simulate && !problem.empty())
+    return problem + " needs a run, and --simulate runs nothing; run the "
+                     "program without it";
   if (options.strategy == "auto")
     return "--strategy auto needs the planner, which is not built yet; the "
            "program runs as it is written";
-  if (options.overlap == "on")
-    return "--overlap on needs the overlap scheduler, which is not built yet; "
-           "commands run one after another";
   if (options.shardReplicated == "time")
     return "--shard-replicated time needs descriptions of the hardware, which "
            "are not built yet; use memory";
@@ -120,15 +135,12 @@ static std::string contradictionIn(const Options &options) {
     return status.message();
   if (options.backend != "trace")
     return "";
-  for (auto [isSet, flag] : {std::pair(options.verify, "--verify"),
-                             std::pair(!options.report.empty(), "--report"),
-                             std::pair(!options.trace.empty(), "--trace"),
-                             std::pair(!options.weights.empty(), "--weights"),
-                             std::pair(!options.save.empty(), "--save"),
-                             std::pair(!options.saveAll.empty(), "--save-all")})
-    if (isSet)
-      return std::string(flag) + " needs a run, and --backend trace runs "
-                                 "nothing; use --backend cpu";
+  std::string flag = flagThatNeedsARun(options);
+  if (flag.empty() && !options.report.empty())
+    flag = "--report";
+  if (!flag.empty())
+    return flag + " needs a run, and --backend trace runs nothing; use "
+                  "--backend cpu";
   return "";
 }
 
@@ -204,14 +216,26 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options,
   app.add_option("--trace", options.trace,
                  "Write a timeline of the last step, for Perfetto's or "
                  "Chrome's viewer");
+  app.add_flag("--simulate", options.simulate,
+               "Predict time and memory on --hardware instead of running");
+  CLI::Option *hardware =
+      app.add_option("--hardware", options.hardware,
+                     "What --simulate and --overlap take costs from: " +
+                         llvm::join(tpsp::builtinHardware(), ", ") +
+                         ", or a file (docs/Hardware.md)")
+          ->capture_default_str();
   app.add_option("--strategy", options.strategy,
                  "Shardings as-written; auto is not in this build")
       ->check(CLI::IsMember({"as-written", "auto"}))
       ->capture_default_str();
   app.add_option("--overlap", options.overlap,
-                 "Communication beside computation: off; on is not in this "
-                 "build")
+                 "Communicate under computation: off, on (docs/Overlap.md)")
       ->check(CLI::IsMember({"off", "on"}))
+      ->capture_default_str();
+  app.add_option("--overlap-buffers", options.overlapBuffers,
+                 "With --overlap on: how many times the memory for "
+                 "communication that the program needs without")
+      ->check(positive())
       ->capture_default_str();
   app.add_option("--shard-replicated", options.shardReplicated,
                  "Shard what is replicated only because nothing was put on it "
@@ -240,6 +264,11 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options,
   } catch (const CLI::ParseError &error) {
     return app.exit(error, out, err) == 0 ? Done : Usage;
   }
+  if (hardware->count() > 0 && !options.simulate && options.overlap == "off")
+    return wrongUsage(
+        "--hardware goes with --simulate or --overlap on; without "
+        "them the program runs on this machine as it is written",
+        err);
   // What is not built is said first: it may be why the rest does not fit.
   for (const std::string &message : {refusalIn(app), contradictionIn(options)})
     if (!message.empty())

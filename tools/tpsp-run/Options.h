@@ -34,6 +34,11 @@ struct Options {
   std::string weights;
   std::string save;
   std::string saveAll;
+  /// Predict instead of run, on this built-in hardware or file.
+  bool simulate = false;
+  std::string hardware = "cpu";
+  /// How many times the memory for communication that the program needs.
+  int64_t overlapBuffers = 2;
   bool quiet = false;
 };
 

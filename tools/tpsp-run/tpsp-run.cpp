@@ -3,6 +3,7 @@
 #include "Launch.h"
 #include "Options.h"
 #include "Progress.h"
+#include "Simulate.h"
 
 #include "tpsp/InitAll.h"
 #include "tpsp/Runtime/Driver/Weights.h"
@@ -75,6 +76,19 @@ static std::string writeFiles(const Options &options,
   return llvm::toString(writeFile(options.trace, timeline.toJson()));
 }
 
+/// The report, for people and as --report.
+static int print(const Options &options, const rt::RunReport &report,
+                 Launch &launch) {
+  if (!launch.isFirst())
+    return Done;
+  if (!options.quiet)
+    fmt::print("{}", rt::toText(report));
+  if (!options.report.empty())
+    if (llvm::Error error = writeFile(options.report, rt::toJson(report)))
+      return launch.fail(llvm::toString(std::move(error)));
+  return Done;
+}
+
 static int runModel(const Options &options, Launch &launch) {
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
@@ -104,6 +118,10 @@ static int runModel(const Options &options, Launch &launch) {
   compile.keepGathered = options.keepGathered;
   compile.microBatches = options.microBatches;
   compile.microBatchIndex = options.microBatchIndex;
+  compile.overlap = options.overlap == "on";
+  compile.hardware = options.hardware;
+  compile.threads = options.threads;
+  compile.overlapBuffers = options.overlapBuffers;
   compile.bucketBytes = options.bucketMib * (1 << 20);
   auto model =
       compileModel(context, options.model, compile, [&](llvm::StringRef phase) {
@@ -113,6 +131,15 @@ static int runModel(const Options &options, Launch &launch) {
     progress.done();
     return launch.fail(unsaid + llvm::toString(model.takeError()));
   }
+  report.manifest = model->manifest;
+  report.dtype = options.dtype.empty() ? "as written" : options.dtype;
+  if (options.simulate) {
+    report.compileSeconds = secondsSince(begin);
+    llvm::Error error = predict(options, *model, report);
+    progress.done();
+    return error ? launch.fail(llvm::toString(std::move(error)))
+                 : print(options, report, launch);
+  }
   progress.phase("compiling: machine code");
   auto program = JitProgram::create(*model->plan, model->manifest.program);
   if (!program) {
@@ -120,9 +147,7 @@ static int runModel(const Options &options, Launch &launch) {
     return launch.fail(llvm::toString(program.takeError()));
   }
   report.compileSeconds = secondsSince(begin);
-  report.manifest = model->manifest;
   report.backend = options.backend;
-  report.dtype = options.dtype.empty() ? "as written" : options.dtype;
   report.tolerance = toleranceOf(model->manifest);
 
   progress.phase("filling arguments");
@@ -160,13 +185,10 @@ static int runModel(const Options &options, Launch &launch) {
     report.verifySeconds = secondsSince(begin);
   }
   progress.done();
+  if (int code = print(options, report, launch); code != Done)
+    return code;
   if (!launch.isFirst())
     return Done;
-  if (!options.quiet)
-    fmt::print("{}", rt::toText(report));
-  if (!options.report.empty())
-    if (llvm::Error error = writeFile(options.report, rt::toJson(report)))
-      return launch.fail(llvm::toString(std::move(error)));
   return options.verify && !report.verified() ? Failed : Done;
 }
 

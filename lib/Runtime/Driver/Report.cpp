@@ -42,9 +42,9 @@ static double median(std::vector<double> values) {
 // JSON
 //===----------------------------------------------------------------------===//
 
-static Json ledger(const Manifest &manifest) {
+static Json ledger(const RunReport &report) {
   Json list = Json::array();
-  for (const ManifestCollective &c : manifest.collectives)
+  for (const ManifestCollective &c : report.manifest.collectives)
     list.push_back({{"kind", c.kind},
                     {"axes", c.axes},
                     {"index", c.index},
@@ -55,7 +55,40 @@ static Json ledger(const Manifest &manifest) {
                     {"reason", c.reason},
                     {"location", c.location},
                     {"hidden_under", nullptr}});
+  if (report.prediction)
+    for (size_t i = 0; i < list.size(); ++i) {
+      const Prediction::Collective &c = report.prediction->collectives[i];
+      list[i]["seconds"] = c.seconds;
+      list[i]["exposed"] = c.exposed;
+      if (!c.hiddenUnder.empty())
+        list[i]["hidden_under"] = c.hiddenUnder;
+    }
   return list;
+}
+
+/// What is there of a simulation only.
+static Json prediction(const RunReport &report) {
+  if (!report.prediction)
+    return nullptr;
+  const Prediction &p = *report.prediction;
+  Json kinds = Json::object(), live = Json::array();
+  for (const Prediction::Kind &kind : p.kinds)
+    kinds[kind.name] = {{"commands", kind.commands}, {"seconds", kind.seconds}};
+  for (const Prediction::Buffer &buffer : p.liveAtPeak)
+    live.push_back({{"name", buffer.name}, {"bytes", buffer.bytes}});
+  return {
+      {"hardware", p.hardware},
+      {"kinds", kinds},
+      {"communication", p.communication},
+      {"exposed", p.exposed},
+      {"hidden_share", p.hiddenShare},
+      {"computing", p.computing},
+      {"matmul_utilisation", p.matmulUtilisation},
+      {"link_utilisation", p.linkUtilisation},
+      {"memory_needed", p.neededBytes},
+      {"memory_there", p.memoryBytes},
+      {"memory_peak",
+       {{"bytes", p.peakBytes}, {"seconds", p.peakSeconds}, {"live", live}}}};
 }
 
 /// phase -> kind -> {count, bytes}
@@ -150,7 +183,7 @@ std::string tpsp::rt::toJson(const RunReport &report) {
                {"commands", m.commands},
                {"matmul_flops", m.matmulFlops},
                {"transpose_copies", m.transposeCopies},
-               {"collectives", ledger(m)},
+               {"collectives", ledger(report)},
                {"totals", totals(m)},
                {"tensors", tensors(m)},
                {"memory", memory(report)},
@@ -158,7 +191,9 @@ std::string tpsp::rt::toJson(const RunReport &report) {
                 {{"compile", report.compileSeconds},
                  {"steps", report.stepSeconds},
                  {"step", median(report.stepSeconds)},
-                 {"verify", report.verifySeconds}}},
+                 {"verify", report.verifySeconds},
+                 {"simulated", report.prediction.has_value()}}},
+               {"prediction", prediction(report)},
                {"verify", verification(report)}};
   // File names may hold bytes that are not UTF-8.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -234,7 +269,41 @@ static void printMemory(const RunReport &report, fmt::memory_buffer &out) {
                    bytes(report.residentBytes));
 }
 
+/// "12.3 ms": three digits.
+static std::string duration(double seconds) {
+  static const char *units[] = {"s", "ms", "us"};
+  int unit = 0;
+  for (; seconds < 0.9995 && unit < 2; ++unit)
+    seconds *= 1e3;
+  return fmt::format("{:.{}f} {}", seconds,
+                     seconds < 9.995 ? 2 : (seconds < 99.95 ? 1 : 0),
+                     units[unit]);
+}
+
+static void printPrediction(const RunReport &report, fmt::memory_buffer &out) {
+  auto to = std::back_inserter(out);
+  const Prediction &p = *report.prediction;
+  double step = report.stepSeconds.front();
+  fmt::format_to(to, "\nPredicted for {}\n", p.hardware);
+  for (const Prediction::Kind &kind : p.kinds)
+    fmt::format_to(to, "  {:<15} x{:<5} {:>10}  {:>5.1f} %\n", kind.name,
+                   kind.commands, duration(kind.seconds),
+                   step > 0 ? 100 * kind.seconds / step : 0);
+  fmt::format_to(to, "  matmuls use {:.0f} % of the peak, links {:.0f} %\n",
+                 100 * p.matmulUtilisation, 100 * p.linkUtilisation);
+  if (p.neededBytes > p.memoryBytes)
+    fmt::format_to(to, "  does not fit: {} needed, {} there\n",
+                   bytes(double(p.neededBytes)), bytes(double(p.memoryBytes)));
+  fmt::format_to(
+      to,
+      "\nstep {}, exposed communication {}, hidden {:.0f} %, peak memory {}\n",
+      duration(step), duration(p.exposed), 100 * p.hiddenShare,
+      bytes(double(report.manifest.arenaBytes)));
+}
+
 static void printTime(const RunReport &report, fmt::memory_buffer &out) {
+  if (report.prediction)
+    return printPrediction(report, out);
   auto to = std::back_inserter(out);
   fmt::format_to(to, "\nTime\n  {:<12} {:>10.3f} s\n", "compile",
                  report.compileSeconds);

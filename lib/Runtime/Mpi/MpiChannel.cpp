@@ -13,21 +13,15 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Kind = ExchangeFailure::Kind;
 
-/// Sleeps between two looks at the requests: short at first, for small messages
-/// that are about to arrive; then long enough that looking costs the core less
-/// than a few per cent, and short enough that a fast link's buffers do not run
-/// empty meanwhile.
-class Patience {
-public:
-  void rest() {
-    std::this_thread::sleep_for(pause);
-    pause = std::min(pause * 2, longest);
-  }
-
-private:
-  static constexpr std::chrono::microseconds longest{200};
-  std::chrono::microseconds pause{10};
-};
+/// How long to sleep between two looks at the requests, after `waited`: little
+/// for small messages, which are about to arrive; for long ones a share of the
+/// time that is not felt, so that looking costs a computing core little, but
+/// not so long that the buffers of a fast link run empty.
+Clock::duration pauseAfter(Clock::duration waited) {
+  constexpr Clock::duration shortest = std::chrono::microseconds(10);
+  constexpr Clock::duration longest = std::chrono::microseconds(1000);
+  return std::clamp<Clock::duration>(waited / 32, shortest, longest);
+}
 
 bool fail(ExchangeFailure &failure, std::string text) {
   failure = {Kind::Broken, {}, std::move(text)};
@@ -137,9 +131,8 @@ std::string MpiChannel::typeOf(const Piece &piece, MPI_Datatype &out) {
 }
 
 bool MpiChannel::wait(const Exchange &exchange, ExchangeFailure &failure) {
-  auto end =
-      Clock::now() + std::chrono::duration<double>(exchange.timeoutSeconds);
-  Patience patience;
+  auto begin = Clock::now();
+  std::chrono::duration<double> limit(exchange.timeoutSeconds);
   while (true) {
     int done = 0;
     int code = MPI_Testall(static_cast<int>(requests.size()), requests.data(),
@@ -156,12 +149,13 @@ bool MpiChannel::wait(const Exchange &exchange, ExchangeFailure &failure) {
       blame(exchange, failure);
       return false;
     }
-    if (Clock::now() > end) {
+    auto waited = Clock::now() - begin;
+    if (waited > limit) {
       failure.kind = Kind::TimedOut;
       blame(exchange, failure);
       return false;
     }
-    patience.rest();
+    std::this_thread::sleep_for(pauseAfter(waited));
   }
 }
 

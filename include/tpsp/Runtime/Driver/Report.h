@@ -9,6 +9,44 @@
 
 namespace tpsp::rt {
 
+/// What a simulation says besides the step's time.
+struct Prediction {
+  /// The description's name.
+  std::string hardware;
+  /// Commands of one kind, in the order of their first.
+  struct Kind {
+    std::string name; ///< "matmul", "kernel", "all_gather", ...
+    int64_t commands = 0;
+    double seconds = 0;
+  };
+  std::vector<Kind> kinds;
+  /// Seconds in which collectives run, in which they do and nothing computes,
+  /// and in which stream 0 computes.
+  double communication = 0, exposed = 0, computing = 0;
+  /// Of the communication, how much is hidden: 0 to 1.
+  double hiddenShare = 1;
+  /// Of the data sheet's matmul peak and of the links' bandwidth, 0 to 1.
+  double matmulUtilisation = 0, linkUtilisation = 0;
+  /// For each of the manifest's collectives: its seconds, those of them that
+  /// are exposed, and the command that ran beside most of it ("" if none did).
+  struct Collective {
+    double seconds = 0, exposed = 0;
+    std::string hiddenUnder;
+  };
+  std::vector<Collective> collectives;
+  /// Bytes in use at the peak, when that is, and what they are: largest first.
+  int64_t peakBytes = 0;
+  double peakSeconds = 0;
+  struct Buffer {
+    std::string name; ///< empty for most temporaries
+    int64_t bytes = 0;
+  };
+  std::vector<Buffer> liveAtPeak;
+  /// What a device, or the machine, has for all ranks on it, and what they need
+  /// there: an arena each.
+  int64_t memoryBytes = 0, neededBytes = 0;
+};
+
 struct RunReport {
   Manifest manifest;
   std::string backend;
@@ -23,6 +61,8 @@ struct RunReport {
   double verifySeconds = 0;
   /// Peak resident memory of the process before verification, all ranks.
   int64_t residentBytes = 0;
+  /// If nothing was run: stepSeconds are predicted.
+  std::optional<Prediction> prediction;
 
   bool verified() const;
 };

@@ -40,6 +40,13 @@ struct CompileOptions {
   std::string rematerialize = "none";
   /// Keep gathered tensors for the backward pass.
   bool keepGathered = false;
+  /// Communicate under computation, scheduled by what things cost on
+  /// `hardware` (a built-in description or a file), with so many compute
+  /// threads a rank (0: cores / ranks) and so many buffers.
+  bool overlap = false;
+  std::string hardware = "cpu";
+  int64_t threads = 0;
+  int64_t overlapBuffers = 2;
 };
 
 /// Told the name of each phase as it begins.

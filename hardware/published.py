@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+"""Writes the descriptions of GPUs beside this file from published figures.
+
+Every figure is of an isolated operation, with its source; what was derived
+and not measured says so. `docs/Hardware.md` explains the keys.
+
+    hardware/published.py        # rewrites a100-sxm.json, h100-sxm.json, ...
+"""
+import json
+import pathlib
+
+MIB = 1 << 20
+
+# XLA's measured table for H100, bf16 x bf16 -> bf16, TFLOP/s, kernels only, no
+# batch. A list for each m, in it one for each n, in it one for each k. One
+# figure is not the published one: 256 x 256 x 4096 has 90.9 there, less time
+# than for half of it; here it has what its neighbours have.
+EXTENTS = [256, 512, 1024, 2048, 4096]
+H100_BF16 = [
+    [  # m = 256
+        [6.7, 11.5, 18.9, 31.9, 50.0],
+        [12.4, 23.0, 41.1, 63.9, 93.1],
+        [23.7, 43.8, 75.1, 119.6, 177.1],
+        [43.8, 83.1, 141.6, 222.6, 296.3],
+        [82.6, 146.2, 237.6, 345.9, 418.4],
+    ],
+    [  # m = 512
+        [12.3, 23.0, 41.5, 61.7, 92.8],
+        [23.6, 43.6, 73.4, 116.3, 187.5],
+        [45.7, 85.4, 146.5, 231.0, 300.9],
+        [84.5, 147.5, 241.8, 342.8, 460.4],
+        [141.3, 243.6, 381.3, 530.0, 661.6],
+    ],
+    [  # m = 1024
+        [23.6, 43.7, 69.8, 116.1, 187.2],
+        [45.5, 84.3, 144.0, 235.5, 312.1],
+        [80.9, 149.1, 252.8, 359.8, 472.6],
+        [144.3, 244.0, 384.0, 529.5, 665.7],
+        [219.7, 347.7, 494.4, 639.1, 751.9],
+    ],
+    [  # m = 2048
+        [45.3, 79.0, 142.8, 231.4, 333.9],
+        [84.3, 150.1, 257.6, 354.1, 458.1],
+        [145.6, 244.9, 386.8, 535.3, 663.6],
+        [219.7, 348.6, 498.0, 641.0, 752.2],
+        [303.3, 449.3, 596.5, 725.5, 752.3],
+    ],
+    [  # m = 4096
+        [84.5, 144.9, 229.0, 314.3, 398.9],
+        [141.9, 240.1, 377.5, 531.0, 662.0],
+        [223.0, 354.6, 497.6, 643.7, 751.7],
+        [308.2, 449.6, 604.6, 727.5, 759.4],
+        [398.6, 551.8, 685.2, 735.6, 780.2],
+    ],
+]
+
+# XLA's measured H100 collectives inside one node, microseconds by total MiB.
+# Every other published row, so that the rows between are predicted, and held
+# by a test like the rest (on groups of 4 two rows more, where the published
+# times make a step). Groups of 4 and 2: two and four groups at once.
+H100_ALL_REDUCE = {
+    8: {4: 68.7, 8: 104.7, 16: 145.3, 64: 379.8, 256: 1262, 1024: 4721},
+    4: {8: 85.0, 16: 152.8, 32: 218.2, 64: 394.7, 256: 1420, 1024: 5415},
+}
+H100_ALL_GATHER = {
+    8: {4: 47.1, 16: 82.2, 64: 213.6, 256: 729.3, 1024: 2730},
+    4: {8: 56.7, 16: 70.0, 64: 195.8, 256: 666.3, 1024: 2473},
+}
+H100_REDUCE_SCATTER = {
+    8: {4: 35.6, 8: 59.3, 16: 86.6, 64: 218.6, 256: 771.1, 1024: 2921},
+    4: {8: 54.8, 16: 69.8, 32: 123.6, 128: 404.4, 1024: 2892},
+}
+# Groups of two are published as bus bandwidth, GB/s.
+H100_PAIR_BUS = {
+    "all_reduce": {8: 115, 16: 166, 64: 203, 256: 227, 1024: 242, 2048: 250},
+    "all_gather": {8: 104, 16: 139, 64: 208, 256: 244, 1024: 269},
+    "reduce_scatter": {8: 98, 16: 123, 64: 152, 256: 174, 1024: 195},
+}
+# nccl-tests on eight A100, all-reduce, from ml-engineering. Between 8 and
+# 16 MiB NCCL changes its algorithm and becomes slower: every row is needed.
+A100_ALL_REDUCE = {
+    8: {0.25: 61.38, 0.5: 80.4, 1: 101.9, 2: 101.4, 4: 101.5, 8: 133.5,
+        16: 276.6, 32: 424.0, 64: 684.6, 128: 1327.6, 256: 2420.6,
+        1024: 8203.9, 4096: 32136, 16384: 127997},
+}
+# Derived: the ring's all-gather and reduce-scatter are half of its all-reduce;
+# below 32 MiB, where the table has a tree, NCCL's own latency and bandwidth.
+A100_HALF = {8: {4: 48, 8: 68, 16: 115, 32: 212, 64: 342.3, 128: 663.8,
+                 256: 1210.3, 1024: 4102, 4096: 16068}}
+
+
+def bus_factor(kind, group):
+    rounds = 2 if kind == "all_reduce" else 1
+    return rounds * (group - 1) / group
+
+
+def from_bus(kind, group, bus):
+    """{MiB: GB/s} to {MiB: microseconds}."""
+    return {size: round(size * MIB * bus_factor(kind, group) / rate / 1e3, 1)
+            for size, rate in bus.items()}
+
+
+def measured(groups):
+    return {str(group): [[int(size * MIB), us] for size, us in table.items()]
+            for group, table in sorted(groups.items())}
+
+
+def collective(kind, algorithm, tier, latency, hop, bus, groups=None,
+               only=False):
+    entry = {"kind": kind, "algorithm": algorithm, "tier": tier,
+             "latency_us": latency, "hop_us": hop, "bus_gbs": bus}
+    if only:
+        entry["measured_groups_only"] = True
+    if groups:
+        entry["measured_us"] = measured(groups)
+    return entry
+
+
+def infiniband(nic):
+    """NCCL's constants for hops on a network (ring, LL and Simple: between),
+    and what a device's adapter carries."""
+    kinds = ["all_reduce", "all_gather", "reduce_scatter", "all_to_all"]
+    entries = [collective(kind, "ring", "infiniband", 6.6, 5.0, nic)
+               for kind in kinds]
+    entries.append(collective("permute", "ring", "infiniband", 8.4, 14.0, nic))
+    entries.append(collective("all_reduce", "tree", "infiniband", 6.8, 5.0,
+                              round(0.9 * nic, 1)))
+    return entries
+
+
+def slower(grid, peak, overhead, clock):
+    """Rates of a device whose tensor cores are `clock` times the H100's: what
+    a kernel spends besides (`overhead`, in microseconds) stays, the rest is
+    stretched. Derived, not measured."""
+    def one(m, n, k, rate):
+        flops = 2 * m * n * k
+        work = max(flops / (rate * 1e6) - overhead, flops / (804.7 * 1e6))
+        return round(min(flops / (overhead + work / clock) / 1e6, peak), 1)
+    return over(grid, one)
+
+
+def limited(grid, limit):
+    """Rates of a type whose units reach `limit`. Derived, not measured."""
+    return over(grid, lambda m, n, k, rate: round(
+        1 / (1 / rate + 1 / limit), 1))
+
+
+def over(grid, function):
+    return [[[function(m, n, k, grid[a][b][c])
+              for c, k in enumerate(EXTENTS)]
+             for b, n in enumerate(EXTENTS)] for a, m in enumerate(EXTENTS)]
+
+
+def matmul(peak, sustained, grid):
+    return {"peak_tflops": peak, "sustained_tflops": sustained,
+            "m": EXTENTS, "n": EXTENTS, "k": EXTENTS, "tflops": grid}
+
+
+def sums(first, second):
+    """A ring's all-reduce is its reduce-scatter and its all-gather."""
+    return {group: {size: round(first[group][size] + second[group][size], 1)
+                    for size in first[group] if size in second[group]}
+            for group in first}
+
+
+def h100():
+    pair = {kind: from_bus(kind, 2, table)
+            for kind, table in H100_PAIR_BUS.items()}
+    nvlink = [
+        # The switch's adders: what the table's eight ranks use.
+        collective("all_reduce", "in-network", "nvlink", 0, 25.0, 402,
+                   {8: H100_ALL_REDUCE[8]}, only=True),
+        # NCCL's LL protocol: first where latency decides.
+        collective("all_reduce", "tree", "nvlink", 6.8, 0.6, 120),
+        collective("all_reduce", "ring", "nvlink", 6.6, 0.6, 330,
+                   {2: pair["all_reduce"], 4: H100_ALL_REDUCE[4],
+                    8: sums(H100_REDUCE_SCATTER, H100_ALL_GATHER)[8]}),
+        collective("all_gather", "ring", "nvlink", 6.6, 0.6, 350,
+                   {2: pair["all_gather"], **H100_ALL_GATHER}),
+        collective("reduce_scatter", "ring", "nvlink", 6.6, 0.6, 325,
+                   {2: pair["reduce_scatter"], **H100_REDUCE_SCATTER}),
+        # No table here: NCCL's constants, 18 links of 20.6 GB/s, at the
+        # efficiency that A100's send and receive shows.
+        collective("all_to_all", "ring", "nvlink", 8.4, 3.4, 320),
+        collective("permute", "ring", "nvlink", 8.4, 3.4, 360),
+    ]
+    return {
+        "name": "h100-sxm",
+        "source": "matmul and collectives: XLA's tables measured on H100 "
+                  "(sm_90); peaks: ml-engineering; latencies: NCCL's tuning "
+                  "constants; f32: derived; sustained: within the range that "
+                  "figures of power-limited matmuls span, not measured here",
+        "kind": "gpu", "cores": 132, "memory_bytes": 80 * 10**9,
+        "devices_per_node": 8, "nodes": 1,
+        "launch_us": 1.0, "issue_us": 2.5,
+        # 3.35 TB/s: 90 % of it for large sizes; a kernel's start and end cost
+        # about 3 us.
+        "memory_gbs": saturating(3350 * 0.9, 3.0),
+        "kernel": {"operations_gops": 30000, "transcendentals_gops": 3800,
+                   "cache_gbs": 12000, "item_us": 0},
+        "matmul": {"bf16": matmul(989, 700, H100_BF16),
+                   "f32": matmul(67, 50, limited(H100_BF16, 52)),
+                   "f64": matmul(67, 50, limited(H100_BF16, 52))},
+        "tiers": {"inside_node": "nvlink", "between_nodes": "infiniband"},
+        # One 400 Gbit/s adapter for each device.
+        "collectives": nvlink + infiniband(46),
+        # NCCL's channels, each of which holds an SM.
+        "collective_cores": 20,
+    }
+
+
+def saturating(peak, start):
+    """Rates by size of a memory of `peak` GB/s behind `start` microseconds."""
+    table = []
+    for power in range(8, 33, 4):
+        size = 1 << power
+        table.append([size, round(size / (start * 1e3 + size / peak), 1)])
+    return table
+
+
+def a100():
+    nvlink = [
+        collective("all_reduce", "ring", "nvlink", 6.6, 0.6, 234,
+                   A100_ALL_REDUCE),
+        collective("all_gather", "ring", "nvlink", 6.6, 0.6, 234, A100_HALF),
+        collective("reduce_scatter", "ring", "nvlink", 6.6, 0.6, 234,
+                   A100_HALF),
+        # Eight ranks' send and receive, and the copy of a pair.
+        collective("all_to_all", "ring", "nvlink", 8.4, 3.4, 192),
+        collective("permute", "ring", "nvlink", 8.4, 3.4, 230),
+    ]
+    grid = slower(H100_BF16, peak=290, overhead=3.5, clock=312 / 989)
+    return {
+        "name": "a100-sxm",
+        "source": "all-reduce, copies: nccl-tests on 8 A100 (ml-engineering); "
+                  "all-gather, reduce-scatter: derived from them; latencies: "
+                  "NCCL's tuning constants; peaks: ml-engineering; matmul: "
+                  "derived from the H100's table, not measured",
+        "kind": "gpu", "cores": 108, "memory_bytes": 80 * 10**9,
+        "devices_per_node": 8, "nodes": 1,
+        "launch_us": 1.5, "issue_us": 3.0,
+        "memory_gbs": saturating(2039 * 0.88, 3.0),
+        "kernel": {"operations_gops": 9000, "transcendentals_gops": 2400,
+                   "cache_gbs": 7000, "item_us": 0},
+        "matmul": {"bf16": matmul(312, 265, grid),
+                   "f32": matmul(19.5, 18, limited(grid, 18)),
+                   "f64": matmul(19.5, 18, limited(grid, 18))},
+        "tiers": {"inside_node": "nvlink", "between_nodes": "infiniband"},
+        # One 200 Gbit/s adapter for each device.
+        "collectives": nvlink + infiniband(23),
+        "collective_cores": 20,
+    }
+
+
+def rows(value, indent=0):
+    """JSON with lists of numbers on one line."""
+    space = " " * (indent + 1)
+    if isinstance(value, dict):
+        body = ",\n".join(f"{space}{json.dumps(key)}: {rows(entry, indent + 1)}"
+                          for key, entry in value.items())
+        return "{\n" + body + "\n" + " " * indent + "}"
+    flat = json.dumps(value)
+    if not isinstance(value, list) or len(flat) + indent < 100:
+        return flat
+    return "[\n" + ",\n".join(space + rows(entry, indent + 1)
+                              for entry in value) + "\n" + " " * indent + "]"
+
+
+def write(description):
+    path = pathlib.Path(__file__).parent / (description["name"] + ".json")
+    path.write_text(rows(description) + "\n")
+
+
+def main():
+    write(a100())
+    write(h100())
+    write({"base": "h100-sxm", "name": "h200-sxm",
+           "source": "as h100-sxm, with 141 GB at 4.8 TB/s",
+           "memory_bytes": 141 * 10**9,
+           "memory_gbs": saturating(4800 * 0.9, 3.0)})
+    for name in ["a100-sxm", "h100-sxm", "h200-sxm"]:
+        write({"base": name, "name": name + "-2node", "nodes": 2})
+
+
+if __name__ == "__main__":
+    main()

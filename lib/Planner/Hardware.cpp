@@ -1,0 +1,47 @@
+#include "tpsp/Planner/Hardware.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace tpsp;
+
+namespace tpsp {
+// Of EmbeddedHardware.cpp.in.
+const char *embeddedHardware(llvm::StringRef name);
+llvm::ArrayRef<llvm::StringRef> embeddedHardwareNames();
+} // namespace tpsp
+
+std::vector<std::string> tpsp::builtinHardware() {
+  std::vector<std::string> names;
+  for (llvm::StringRef name : embeddedHardwareNames())
+    names.push_back(name.str());
+  llvm::sort(names);
+  return names;
+}
+
+llvm::Expected<Hardware> tpsp::findHardware(llvm::StringRef nameOrPath) {
+  if (const char *text = embeddedHardware(nameOrPath))
+    return parseHardware(text, nameOrPath);
+  // A description is some KiB; do not read a disk.
+  constexpr int64_t longest = 16 << 20;
+  auto buffer = llvm::MemoryBuffer::getFileSlice(nameOrPath, longest, 0);
+  if (!buffer)
+    return llvm::createStringError(llvm::formatv(
+        "'{0}' is no built-in hardware ({1}) and cannot be read as a file: {2}",
+        nameOrPath, llvm::join(builtinHardware(), ", "),
+        buffer.getError().message()));
+  return parseHardware((*buffer)->getBuffer(), nameOrPath);
+}
+
+std::string tpsp::misfitOf(const Hardware &hardware, const Mesh &mesh) {
+  int64_t ranks = mesh.numRanks();
+  int64_t devices = hardware.devicesPerNode * hardware.nodes;
+  if (hardware.isCpu() || ranks <= devices)
+    return "";
+  return llvm::formatv(
+      "{0} has {1} devices ({2} nodes of {3}), and the mesh has {4} ranks; "
+      "make "
+      "the mesh smaller with --mesh, or describe a machine with more \"nodes\"",
+      hardware.name, devices, hardware.nodes, hardware.devicesPerNode, ranks);
+}

@@ -1,0 +1,47 @@
+// Predicting instead of running: what is printed, what the report says, and
+// what is refused.
+// REQUIRES: tpsp-run
+// DEFINE: %{on} = --grad --dtype bf16 --simulate --hardware
+
+// A plan of one stream: everything that is sent is exposed, and the kinds' times
+// are the step's.
+// RUN: tpsp-run %examples/llama3-8b-block.mlir %{on} h100-sxm --report %t.json | FileCheck %s --check-prefix=TEXT
+// TEXT: Predicted for h100-sxm
+// TEXT-NEXT: kernel x20
+// TEXT: matmul x27
+// TEXT: reduce_scatter x4
+// TEXT: matmuls use {{[0-9]+}} % of the peak, links {{[0-9]+}} %
+// TEXT-NOT: does not fit
+// TEXT: step {{[0-9.]+}} us, exposed communication {{[0-9.]+}} us, hidden 0 %, peak memory 248.5 MiB
+// RUN: python3 %S/Inputs/check-prediction.py %t.json 0 one-stream
+
+// Sixteen ranks on two nodes.
+// RUN: tpsp-run %examples/mlp-sp.mlir %{on} h100-sxm-2node --mesh tp=16 | FileCheck %s --check-prefix=NODES
+// NODES: Predicted for h100-sxm-2node
+
+// Faster memory is faster; the same twice.
+// RUN: tpsp-run %examples/llama3-8b-block.mlir %{on} h200-sxm --quiet --report %t.h200.json
+// RUN: tpsp-run %examples/llama3-8b-block.mlir %{on} h100-sxm --quiet --report %t.again.json
+// RUN: python3 %S/Inputs/check-prediction.py %t.json 0 same-as %t.again.json
+// RUN: python3 %S/Inputs/check-prediction.py %t.json 0 slower-than %t.h200.json
+
+// A machine from a file, on which nothing fits.
+// RUN: echo '{"base": "h100-sxm", "name": "tiny", "memory_bytes": 1000000}' > %t.tiny.json
+// RUN: tpsp-run %examples/mlp-sp.mlir --simulate --hardware %t.tiny.json | FileCheck %s --check-prefix=TINY
+// TINY: Predicted for tiny
+// TINY: does not fit: {{.*}} needed, 976.6 KiB there
+
+// RUN: tpsp-run %examples/mlp-sp.mlir --simulate | FileCheck %s --check-prefix=CPU
+// CPU: Predicted for cpu
+
+// RUN: %S/Inputs/exits 1 tpsp-run %examples/mlp-sp.mlir %{on} h100-sxm --mesh tp=16 2>&1 | FileCheck %s --check-prefix=MANY
+// MANY: {{^}}tpsp-run: h100-sxm has 8 devices (1 nodes of 8), and the mesh has 16 ranks; make the mesh smaller with --mesh, or describe a machine with more "nodes"{{$}}
+// RUN: %S/Inputs/exits 1 tpsp-run %examples/mlp-sp.mlir %{on} h100 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// UNKNOWN: {{^}}tpsp-run: 'h100' is no built-in hardware (a100-sxm, {{.*}}) and cannot be read as a file: No such file or directory{{$}}
+// RUN: echo '{"base": "h100-sxm", "name": "mine", "coers": 1}' > %t.wrong.json
+// RUN: %S/Inputs/exits 1 tpsp-run %examples/mlp-sp.mlir %{on} %t.wrong.json 2>&1 | FileCheck %s --check-prefix=WRONG
+// WRONG: {{^}}tpsp-run: {{.*}}.wrong.json: coers: there is no such key; there are {{.*}}cores{{.*}}(docs/Hardware.md has every key){{$}}
+// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --hardware h100-sxm 2>&1 | FileCheck %s --check-prefix=ALONE
+// ALONE: {{^}}tpsp-run: --hardware goes with --simulate or --overlap on; without them the program runs on this machine as it is written{{$}}
+// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --simulate --verify 2>&1 | FileCheck %s --check-prefix=VERIFY
+// VERIFY: {{^}}tpsp-run: --verify needs a run, and --simulate runs nothing; run the program without it{{$}}

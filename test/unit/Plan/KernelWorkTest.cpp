@@ -1,0 +1,87 @@
+#include "tpsp/InitAll.h"
+#include "tpsp/Passes/StepOfProgram.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Parser/Parser.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+
+namespace {
+
+/// Rows of 8: a sum, and each element's exponential divided by it; a prologue
+/// of one store; a loop of 3 loads and additions.
+constexpr const char *text = R"mlir(
+#row = affine_map<(d0) -> (d0)>
+#one = affine_map<(d0) -> ()>
+func.func private @kernel(%x: memref<4x8xf32>, %y: memref<4x8xf32>,
+                          %begin: index, %end: index) {
+  %sum = memref.alloca() : memref<f32>
+  %zero = arith.constant 0.0 : f32
+  %step = arith.constant 1 : index
+  %from = arith.constant 0 : index
+  %to = arith.constant 3 : index
+  memref.store %zero, %sum[] : memref<f32>
+  scf.for %i = %begin to %end step %step {
+    %in = memref.subview %x[%i, 0] [1, 8] [1, 1]
+      : memref<4x8xf32> to memref<8xf32, strided<[1], offset: ?>>
+    %out = memref.subview %y[%i, 0] [1, 8] [1, 1]
+      : memref<4x8xf32> to memref<8xf32, strided<[1], offset: ?>>
+    linalg.generic {indexing_maps = [#row, #one],
+                    iterator_types = ["reduction"]}
+      ins(%in : memref<8xf32, strided<[1], offset: ?>>)
+      outs(%sum : memref<f32>) {
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.addf %a, %b : f32
+      linalg.yield %c : f32
+    }
+    linalg.generic {indexing_maps = [#row, #one, #row],
+                    iterator_types = ["parallel"]}
+      ins(%in, %sum : memref<8xf32, strided<[1], offset: ?>>, memref<f32>)
+      outs(%out : memref<8xf32, strided<[1], offset: ?>>) {
+    ^bb0(%a: f32, %b: f32, %old: f32):
+      %e = math.exp %a : f32
+      %q = arith.divf %e, %b : f32
+      linalg.yield %q : f32
+    }
+    scf.for %j = %from to %to step %step {
+      %v = memref.load %x[%i, %j] : memref<4x8xf32>
+      %w = arith.addf %v, %zero : f32
+    }
+  }
+  return
+}
+)mlir";
+
+struct Kernel {
+  Kernel() {
+    DialectRegistry registry;
+    tpsp::registerAllDialects(registry);
+    context.appendDialectRegistry(registry);
+    module = parseSourceString<ModuleOp>(text, &context);
+  }
+  tpsp::KernelWork work(int64_t grid) {
+    return tpsp::kernelWork(module->lookupSymbol("kernel"), grid);
+  }
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+};
+
+} // namespace
+
+TEST(KernelWork, CountsByHand) {
+  tpsp::KernelWork work = Kernel().work(4);
+  EXPECT_EQ(work.grid, 4);
+  // A row: 8 additions, 8 divisions of 4, 3 additions.
+  EXPECT_EQ(work.operations, 4 * (8 + 8 * 4 + 3));
+  EXPECT_EQ(work.transcendentals, 4 * 8);
+  // A row: 8 in the sum, 8 loads and 8 stores, 3 loads; once a store.
+  EXPECT_EQ(work.elementBytes, 4 * (4 * (8 + 8 + 8 + 3)) + 4);
+}
+
+TEST(KernelWork, GrowsWithTheGrid) {
+  Kernel kernel;
+  EXPECT_EQ(kernel.work(12).operations, 3 * kernel.work(4).operations);
+  EXPECT_EQ(kernel.work(0).operations, 0);
+}

@@ -1,0 +1,168 @@
+#include "tpsp/Planner/CostModel.h"
+
+#include "gtest/gtest.h"
+
+#include <cmath>
+
+using namespace tpsp;
+
+namespace {
+
+constexpr double mib = 1 << 20;
+
+Mesh meshOf(std::vector<int64_t> sizes) {
+  std::vector<MeshAxis> axes;
+  for (int64_t size : sizes)
+    axes.push_back({"a" + std::to_string(axes.size()), size, AxisRole::None});
+  return Mesh(axes);
+}
+
+CostModel modelOf(const char *name, std::vector<int64_t> sizes) {
+  return {llvm::cantFail(findHardware(name)), meshOf(sizes)};
+}
+
+double tflops(const CostModel &cost, const MatmulWork &work) {
+  double seconds = cost.matmulSeconds(work, 2) - cost.machine().launchSeconds;
+  return work.flops() / seconds * 1e-12;
+}
+
+} // namespace
+
+// Points of XLA's table where power does not limit, and one between.
+TEST(MatmulCost, PublishedPoints) {
+  CostModel cost = modelOf("h100-sxm", {8});
+  EXPECT_NEAR(tflops(cost, {256, 1024, 4096}), 177.1, 1);
+  EXPECT_NEAR(tflops(cost, {512, 2048, 2048}), 342.8, 1);
+  EXPECT_NEAR(tflops(cost, {4096, 256, 1024}), 229.0, 1);
+  EXPECT_NEAR(tflops(cost, {2048, 2048, 1024}), 498.0, 1);
+  double between = tflops(cost, {1448, 1448, 1024});
+  EXPECT_GT(between, 252.8);
+  EXPECT_LT(between, 498.0);
+}
+
+TEST(MatmulCost, LargeOnesReachWhatIsSustained) {
+  CostModel cost = modelOf("h100-sxm", {8});
+  EXPECT_NEAR(tflops(cost, {8192, 28672, 8192}), 700, 1);
+  EXPECT_NEAR(tflops(cost, {32768, 4096, 4096}), 700, 1);
+}
+
+// A batch, or more along m than the grid has, is tiles like any other.
+TEST(MatmulCost, TilesCountWhereverTheyAre) {
+  CostModel cost = modelOf("h100-sxm", {8});
+  double square = tflops(cost, {2048, 2048, 128});
+  EXPECT_NEAR(tflops(cost, {2048, 512, 128, 4}), square, 0.02 * square);
+  EXPECT_NEAR(tflops(cost, {1 << 13, 512, 1024}),
+              tflops(cost, {4096, 1024, 1024}), 1);
+}
+
+// One row of a batch of one: every weight is read once.
+TEST(MatmulCost, SkinnyOnesAreBoundByMemory) {
+  CostModel cost = modelOf("h100-sxm", {8});
+  MatmulWork work{1, 8192, 8192};
+  double bytes = 8192.0 * 8192 * 2;
+  double floor = bytes / 3.35e12;
+  double seconds = cost.matmulSeconds(work, 2);
+  EXPECT_GT(seconds, floor);
+  EXPECT_LT(seconds, 1.4 * floor);
+}
+
+// Doubling a side never makes a product much cheaper (the published grid has
+// larger products that take 8 % less), nor more than somewhat over twice as
+// dear (on a CPU it may fall out of a cache).
+TEST(MatmulCost, SaneEverywhere) {
+  for (const char *name : {"h100-sxm", "a100-sxm", "cpu"}) {
+    CostModel cost = modelOf(name, {4});
+    for (int64_t m = 1; m <= 1 << 17; m *= 4)
+      for (int64_t n = 1; n <= 1 << 17; n *= 4)
+        for (int64_t k = 1; k <= 1 << 17; k *= 4) {
+          MatmulWork work{m, n, k};
+          double once = cost.matmulSeconds(work, 2);
+          double peak = cost.machine().matmul.begin()->second.peak;
+          double cores = cost.machine().isCpu() ? cost.coresPerRank() : 1;
+          EXPECT_GE(once, work.flops() / (peak * cores));
+          for (MatmulWork twice :
+               {MatmulWork{2 * m, n, k}, {m, 2 * n, k}, {m, n, 2 * k}}) {
+            double ratio = cost.matmulSeconds(twice, 2) / once;
+            EXPECT_GE(ratio, 0.7) << name << " " << m << " " << n << " " << k;
+            EXPECT_LE(ratio, cost.machine().isCpu() ? 3 : 2.5)
+                << name << " " << m << " " << n << " " << k;
+          }
+        }
+  }
+}
+
+TEST(CostModel, LargeCopiesRunAtMemorySpeed) {
+  CostModel cost = modelOf("h100-sxm", {8});
+  double rate = 1024 * mib / cost.copySeconds(1024 * mib);
+  EXPECT_GT(rate, 0.85 * 3.35e12);
+  EXPECT_LT(rate, 3.35e12);
+  // A kernel takes some microseconds, however little it does.
+  EXPECT_GT(cost.copySeconds(1024), 2e-6);
+}
+
+// Ranks are numbered with the last axis fastest; 8 devices a node.
+TEST(CostModel, AxesLieOnTiers) {
+  CostModel cost = modelOf("h100-sxm-2node", {2, 8});
+  GroupPlace outer = cost.placeOf({0}), inner = cost.placeOf({1}),
+             both = cost.placeOf({0, 1});
+  EXPECT_EQ(outer.nodes, 2);
+  EXPECT_EQ(outer.perNode, 1);
+  EXPECT_EQ(inner.nodes, 1);
+  EXPECT_EQ(both.nodes, 2);
+  EXPECT_EQ(both.perNode, 8);
+  CostModel other = modelOf("h100-sxm-2node", {4, 4});
+  EXPECT_EQ(other.placeOf({0}).nodes, 2);
+  EXPECT_EQ(other.placeOf({0}).perNode, 2);
+  EXPECT_EQ(other.placeOf({1}).nodes, 1);
+}
+
+// Between nodes each rank has one adapter: a pair across them gets that, eight
+// pairs of ranks get eight, and no more than the links inside give.
+TEST(CostModel, AdaptersCarryWhatCrosses) {
+  CostModel cost = modelOf("h100-sxm-2node", {2, 8});
+  double size = 512 * mib;
+  auto bus = [&](llvm::ArrayRef<AxisId> axes) {
+    auto kind = CollectiveKind::AllGather;
+    return size * busFactor(kind, cost.placeOf(axes).group) /
+           cost.collectiveSeconds(kind, size, axes) * 1e-9;
+  };
+  EXPECT_NEAR(bus({0}), 46, 2);
+  EXPECT_NEAR(bus({1}), 337, 10);
+  EXPECT_GT(bus({0, 1}), 300);
+  EXPECT_LT(bus({0, 1}), 340);
+}
+
+TEST(CostModel, GroupsBetweenMeasuredOnes) {
+  CostModel cost = modelOf("h100-sxm", {8});
+  for (auto kind : {CollectiveKind::AllReduce, CollectiveKind::AllGather,
+                    CollectiveKind::AllToAll})
+    for (int64_t group = 2; group <= 8; ++group) {
+      GroupPlace place{group, group, 1};
+      double bus = 256 * mib * busFactor(kind, group) /
+                   cost.collectiveSeconds(kind, 256 * mib, place) * 1e-9;
+      EXPECT_GT(bus, 150) << name(kind).str() << " " << group;
+      EXPECT_LT(bus, 400) << name(kind).str() << " " << group;
+    }
+}
+
+// Four ranks on two cores take twice as long as two.
+TEST(CostModel, RanksShareACpu) {
+  CostModel two = modelOf("cpu", {2}), four = modelOf("cpu", {4});
+  MatmulWork work{512, 512, 512};
+  double ratio = (four.matmulSeconds(work, 4) - two.machine().launchSeconds) /
+                 (two.matmulSeconds(work, 4) - two.machine().launchSeconds);
+  EXPECT_NEAR(ratio, 2, 1e-6);
+}
+
+TEST(CostModel, NothingTakesNoTime) {
+  CostModel cost = modelOf("h100-sxm", {8});
+  StepCommand event;
+  event.kind = StepKind::EventWait;
+  EXPECT_EQ(cost.seconds(event), 0);
+  double launch = cost.machine().launchSeconds;
+  EXPECT_EQ(cost.collectiveSeconds(CollectiveKind::AllReduce, mib,
+                                   GroupPlace{1, 1, 1}),
+            launch);
+  EXPECT_EQ(cost.matmulSeconds({0, 4, 4}, 2), launch);
+  EXPECT_EQ(cost.kernelSeconds({/*grid=*/0}, 0), launch);
+}
