@@ -50,8 +50,8 @@ void tpsp::buildPlanPipeline(OpPassManager &pm,
   pm.addPass(createConvertTpspToPlan());
   // Before memory is given out: what runs at once must not share it.
   if (options.overlap)
-    pm.addPass(createOverlap(
-        {options.hardware, options.threads, options.overlapBuffers}));
+    pm.addPass(createOverlap({options.hardware, options.threads,
+                              options.overlapBuffers, options.overlapChunks}));
   pm.addPass(createAllocate());
   pm.addPass(createCheckSchedule());
 }

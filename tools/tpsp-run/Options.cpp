@@ -237,6 +237,12 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options,
                  "communication that the program needs without")
       ->check(positive())
       ->capture_default_str();
+  app.add_option("--overlap-chunks", options.overlapChunks,
+                 "With --overlap on: cut all collectives that can be cut with "
+                 "their products, reductions into so many chunks; 0: what "
+                 "helps; 1: none")
+      ->check(notNegative())
+      ->capture_default_str();
   app.add_option("--shard-replicated", options.shardReplicated,
                  "Shard what is replicated only because nothing was put on it "
                  "(TP becomes TP+SP): off, or memory")

@@ -39,6 +39,7 @@ struct Options {
   std::string hardware = "cpu";
   /// How many times the memory for communication that the program needs.
   int64_t overlapBuffers = 2;
+  int64_t overlapChunks = 0;
   bool quiet = false;
 };
 

@@ -122,6 +122,7 @@ static int runModel(const Options &options, Launch &launch) {
   compile.hardware = options.hardware;
   compile.threads = options.threads;
   compile.overlapBuffers = options.overlapBuffers;
+  compile.overlapChunks = options.overlapChunks;
   compile.bucketBytes = options.bucketMib * (1 << 20);
   auto model =
       compileModel(context, options.model, compile, [&](llvm::StringRef phase) {

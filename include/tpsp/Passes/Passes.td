@@ -298,6 +298,10 @@ def Overlap : Pass<"tpsp-overlap", "::mlir::ModuleOp"> {
     arrives early, or waits to be sent, is bounded to `buffers` times what the
     program needs anyway: two make FSDP's two alternating buffers.
 
+    What stays exposed beside a product is cut with it into tiles: an all-gather
+    into the hops of a ring, the rank's own tile multiplied first; a product
+    before a reduction into chunks (Passes/CollectiveCuts.h).
+
     A schedule that the simulator does not find faster than one command after
     another is not taken. Runs between convert-tpsp-to-plan and tpsp-allocate.
   }];
@@ -309,7 +313,10 @@ def Overlap : Pass<"tpsp-overlap", "::mlir::ModuleOp"> {
            "Compute threads of a rank, on CPUs; 0: cores / ranks">,
     Option<"buffers", "buffers", "int64_t", "2",
            "How many times the memory for communication that the program needs "
-           "one command after another">
+           "one command after another">,
+    Option<"chunks", "chunks", "int64_t", "0",
+           "Cut everything that can be cut, reductions into this many chunks; "
+           "0: what stays exposed, if it helps; 1: nothing">
   ];
 }
 

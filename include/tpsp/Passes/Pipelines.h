@@ -47,6 +47,11 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::desc("How many times the memory for communication that the "
                      "program needs anyway"),
       llvm::cl::init(2)};
+  Option<int64_t> overlapChunks{
+      *this, "overlap-chunks",
+      llvm::cl::desc("Cut all that can be cut, reductions into this many "
+                     "chunks; 0: by cost; 1: nothing"),
+      llvm::cl::init(0)};
   Option<std::string> hardware{
       *this, "hardware",
       llvm::cl::desc("The machine that costs are of: a built-in description, "

@@ -149,6 +149,7 @@ tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
   pipeline.hardware = options.hardware;
   pipeline.threads = options.threads;
   pipeline.overlapBuffers = options.overlapBuffers;
+  pipeline.overlapChunks = options.overlapChunks;
   auto place = [&](PassManager &pm) {
     buildLogicalPipeline(pm, pipeline);
     if (options.grad)

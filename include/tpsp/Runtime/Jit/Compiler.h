@@ -47,6 +47,9 @@ struct CompileOptions {
   std::string hardware = "cpu";
   int64_t threads = 0;
   int64_t overlapBuffers = 2;
+  /// Cut everything that can be cut, reductions into so many chunks; 0: by
+  /// cost; 1: nothing.
+  int64_t overlapChunks = 0;
 };
 
 /// Told the name of each phase as it begins.
