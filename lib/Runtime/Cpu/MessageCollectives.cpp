@@ -88,10 +88,11 @@ Status MessageCollectives::messagesOf(Call &call, Messages *&out,
       if (!state->channel)
         return {TPSP_RT_INTERNAL, "there is no channel for this group"};
     }
-    for (Exchange *each : {&state->first, &state->second}) {
-      each->tag = tagOf(call);
-      each->timeoutSeconds = world.config.timeoutSeconds;
-    }
+    state->first.tag = state->second.tag = tagOf(call);
+    state->first.timeoutSeconds = world.config.timeoutSeconds;
+    // Longer: who is late with reduced parts may itself wait for the rank that
+    // is missing, and is to be the one that names it.
+    state->second.timeoutSeconds = 1.25 * world.config.timeoutSeconds + 0.1;
     state->sources.resize(ascending.size());
     call.state = std::move(state);
   }
