@@ -245,7 +245,8 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options,
       ->capture_default_str();
   app.add_option("--shard-replicated", options.shardReplicated,
                  "Shard what is replicated only because nothing was put on it "
-                 "(TP becomes TP+SP): off, or memory")
+                 "(TP becomes TP+SP): off; memory, wherever possible; time, where "
+                 "that is faster on --hardware")
       ->check(CLI::IsMember({"off", "memory", "time"}))
       ->capture_default_str();
   app.add_option("--micro-batches", options.microBatches,

@@ -100,7 +100,13 @@ def ShardReplicated : Pass<"tpsp-shard-replicated", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"goal", "goal", "std::string", /*default=*/"\"memory\"",
-           "memory: wherever possible; time is not built yet">
+           "memory: wherever possible; time: where it makes the step faster">,
+    Option<"hardware", "hardware", "std::string", "\"cpu\"",
+           "For time: a built-in description, or a JSON file">,
+    Option<"threads", "threads", "int64_t", "0",
+           "For time: compute threads of a rank, on CPUs; 0: cores / ranks">,
+    Option<"grad", "grad", "bool", "false",
+           "For time: the step will have a backward pass">
   ];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
