@@ -55,6 +55,9 @@ void tpsp::buildPlanPipeline(OpPassManager &pm,
                               options.overlapBuffers, options.overlapChunks}));
   pm.addPass(createAllocate());
   pm.addPass(createCheckSchedule());
+  if (options.overlap)
+    pm.addPass(createRequireOverlap(
+        {options.requireOverlap, options.hardware, options.threads}));
 }
 
 void tpsp::buildLLVMPipeline(OpPassManager &pm) {

@@ -1,4 +1,5 @@
 #include "tpsp/Passes/StepOfProgram.h"
+#include "tpsp/Passes/SourceName.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -30,6 +31,9 @@ public:
       else if (auto command = dyn_cast<plan::CommandOpInterface>(op))
         addCommand(command);
     }
+    for (auto [cotangent, result] : cotangents)
+      if (auto found = results.find(result); found != results.end())
+        step.buffers[cotangent].cotangentOf = found->second;
     return std::move(step);
   }
 
@@ -44,6 +48,12 @@ private:
     StringRef kind = buffer.getKind();
     added.isArgument = kind == plan::inputKind || kind == plan::parameterKind;
     added.isResult = kind == plan::outputKind || kind == plan::gradientKind;
+    int64_t position = numberOf[buffer];
+    if (added.isResult)
+      results[buffer.getNumber().value_or(0)] = position;
+    if (auto result =
+            buffer->getAttrOfType<IntegerAttr>(plan::cotangentOfAttrName))
+      cotangents.push_back({position, result.getInt()});
   }
 
   static int64_t widthOf(Value value) {
@@ -78,9 +88,16 @@ private:
            ":" + std::to_string(file.getColumn());
   }
 
+  /// "matmul q": the call, and the value that it makes where the source has a
+  /// name for it.
+  static std::string nameOf(plan::CommandOpInterface op) {
+    std::optional<std::string> value = sourceName(op->getLoc());
+    return op.getCall().str() + (value ? " " + *value : "");
+  }
+
   void addCommand(plan::CommandOpInterface op) {
     StepCommand &command = step.commands.emplace_back();
-    command.name = op.getCall().str();
+    command.name = nameOf(op);
     command.location = locationOf(op);
     if (auto stream = op->getAttrOfType<IntegerAttr>("stream"))
       command.stream = stream.getInt();
@@ -99,7 +116,8 @@ private:
       command.kind = StepKind::Matmul;
       command.matmul = workOf(matmul);
     } else if (auto kernel = dyn_cast<plan::KernelOp>(op)) {
-      command.name = kernel.getCallee().str();
+      if (!sourceName(op->getLoc()))
+        command.name = kernel.getCallee().str();
       command.kernel = workOf(kernel);
     } else if (isa<plan::SliceOp>(op)) {
       command.kind = StepKind::Copy;
@@ -150,7 +168,8 @@ private:
     auto ledger = op->getAttrOfType<DictionaryAttr>("ledger");
     if (!ledger)
       return;
-    command.name += " " + ledger.getAs<StringAttr>("tensor").getValue().str();
+    command.name = op->getName().stripDialect().str() + " " +
+                   ledger.getAs<StringAttr>("tensor").getValue().str();
     if (auto whole = ledger.getAs<IntegerAttr>("whole"))
       work.whole = whole.getInt();
   }
@@ -171,6 +190,10 @@ private:
   SymbolTable symbols;
   Step step;
   llvm::DenseMap<Operation *, int64_t> numberOf;
+  /// Positions of results by number; positions of cotangents, with the number
+  /// of the result.
+  llvm::DenseMap<int64_t, int64_t> results;
+  std::vector<std::pair<int64_t, int64_t>> cotangents;
   std::map<std::pair<std::string, int64_t>, KernelWork> works;
 };
 

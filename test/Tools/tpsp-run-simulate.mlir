@@ -12,7 +12,7 @@
 // TEXT: reduce_scatter x4
 // TEXT: matmuls use {{[0-9]+}} % of the peak, links {{[0-9]+}} %
 // TEXT-NOT: does not fit
-// TEXT: step {{[0-9.]+}} us, exposed communication {{[0-9.]+}} us, hidden 0 %, peak memory 248.5 MiB
+// TEXT: step {{[0-9.]+}} {{ms|µs}}, exposed communication {{[0-9.]+}} {{ms|µs}}, hidden 0 %, peak memory 248.5 MiB
 // RUN: python3 %S/Inputs/check-prediction.py %t.json 0 one-stream
 
 // Sixteen ranks on two nodes.

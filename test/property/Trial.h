@@ -21,8 +21,8 @@ struct Outcome {
   /// What was said or what differs; one line. Of a program that agrees, what
   /// there is to count: one of the two below, or nothing.
   std::string text;
-  static constexpr const char *losesDigits = "loses digits in f32";
-  /// It was also run on several streams.
+  static constexpr const char *losesDigits = "loses digits";
+  /// It was run on several streams, and on one gave the same bits.
   static constexpr const char *overlapped = "overlapped";
 
   /// `text` without numbers and names: the kind of a refusal or a failure.
@@ -39,10 +39,10 @@ public:
 
 private:
   struct Run;
-  /// Compiles the program again with communication under computation, and holds
-  /// its results against those of `serial`, bit for bit.
-  Outcome runOverlapped(mlir::OwningOpRef<mlir::ModuleOp> written,
-                        const Run &serial);
+  /// Compiles and runs the program again on one stream, and holds the results
+  /// of `overlapped` against what comes out, bit for bit.
+  Outcome runSerial(mlir::OwningOpRef<mlir::ModuleOp> written,
+                    const Run &overlapped);
   /// `worst`: becomes the largest relative error, if that is what is wrong.
   Outcome runOnce(const Program &program, uint64_t seed, double &worst);
 

@@ -3,6 +3,11 @@
 #include "tpsp/Runtime/BuiltinBackends.h"
 #include "tpsp/Runtime/Driver/Weights.h"
 #include "tpsp/Runtime/Jit/ReferenceWalker.h"
+#include "tpsp/Runtime/Jit/TraceOfStep.h"
+
+#include "llvm/Support/Path.h"
+
+#include "llvm/Support/xxhash.h"
 
 #include <fmt/format.h>
 
@@ -89,10 +94,25 @@ rt::Status tpsp::run::openSource(const Options &options,
   return status;
 }
 
+/// Of what processes must have in common to run together.
+static uint64_t planHash(const Options &options, const rt::Manifest &manifest) {
+  std::string text =
+      fmt::format("{} {} {} {} {} {} {}", manifest.program, manifest.commands,
+                  manifest.matmulFlops, options.steps, options.verify,
+                  options.save.empty(), options.saveAll.empty());
+  for (const rt::ManifestTensor &tensor : manifest.tensors)
+    text +=
+        fmt::format(" {} {} {}", tensor.name, tensor.subscripts, tensor.offset);
+  for (const rt::ManifestCollective &row : manifest.collectives)
+    text += fmt::format(" {} {}", row.kind, row.bytes);
+  return llvm::xxh3_64bits(text);
+}
+
 rt::Status tpsp::run::prepare(const Options &options,
                               const rt::Manifest &manifest,
                               const rt::TensorSource &source,
-                              rt::CommandObserver *observer, bool poison,
+                              rt::CommandObserver *observer,
+                              rt::Transport *transport,
                               std::unique_ptr<rt::World> &world) {
   rt::registerBuiltinBackends();
   // oneDNN packs its operands into buffers of a few MiB for every product. By
@@ -108,23 +128,24 @@ rt::Status tpsp::run::prepare(const Options &options,
   config.threadsPerRank = options.threads;
   config.timeoutSeconds = options.timeout;
   config.observer = observer;
+  config.transport = transport;
+  config.planHash = planHash(options, manifest);
   if (rt::Status status = rt::World::create(config, world); !status.ok())
     return status;
   if (options.backend == "trace")
     return {};
   return world->run([&](rt::Rank &rank) {
-    return fillArguments(rank, source, manifest, poison);
+    return fillArguments(rank, source, manifest, /*poison=*/options.verify);
   });
 }
 
 rt::Status tpsp::run::runSteps(const Options &options,
                                const JitProgram &program, rt::World &world,
-                               rt::Timeline *timeline, Progress &progress,
+                               rt::Timeline &timeline, Progress &progress,
                                std::vector<double> &seconds) {
   for (int step = 0; step < options.steps; ++step) {
     progress.phase(fmt::format("step {} of {}", step + 1, options.steps));
-    if (timeline)
-      timeline->begin();
+    timeline.begin();
     auto begin = Clock::now();
     rt::Status status = world.run([&](rt::Rank &rank) {
       return rank.result(program.step(rank.handle()));
@@ -137,20 +158,67 @@ rt::Status tpsp::run::runSteps(const Options &options,
   return {};
 }
 
+rt::StepTrace tpsp::run::namedTrace(const CompiledModel &model,
+                                    const Options &options,
+                                    const std::string &how) {
+  rt::StepTrace trace = traceOf(model.step, model.manifest);
+  trace.program += " of " + llvm::sys::path::filename(options.model).str();
+  for (const rt::MeshAxis &axis : model.manifest.mesh)
+    trace.setting += fmt::format("{}={}, ", axis.name, axis.size);
+  trace.setting += how;
+  return trace;
+}
+
+rt::StepTrace tpsp::run::recordedTrace(const CompiledModel &model,
+                                       const rt::Timeline &timeline,
+                                       const Options &options) {
+  rt::StepTrace trace =
+      namedTrace(model, options, "measured on " + options.backend);
+  timeline.fill(trace);
+  rt::fillCounters(trace);
+  return trace;
+}
+
+/// Compares the results with their whole values, by number.
+static rt::Status compareResults(const rt::Manifest &manifest, rt::World &world,
+                                 const std::vector<reference::Tensor> &values,
+                                 std::vector<rt::TensorError> &errors) {
+  for (const rt::ManifestTensor &tensor : manifest.tensors) {
+    if (tensor.isArgument())
+      continue;
+    // Results carry their number in the function, because the plan lists
+    // buffers in the order in which they are made.
+    static const std::vector<double> none;
+    rt::TensorError error;
+    if (rt::Status s = rt::compareTensor(
+            world, manifest, tensor,
+            values.empty() ? none : values[tensor.number].data, error);
+        !s.ok())
+      return s;
+    errors.push_back(error);
+  }
+  rt::rescaleZeros(errors);
+  return {};
+}
+
 llvm::Error tpsp::run::verify(const CompiledModel &model,
                               const rt::TensorSource &source, rt::World &world,
                               Progress &progress,
                               std::vector<rt::TensorError> &errors) {
+  auto compare = [&](const std::vector<reference::Tensor> &values) {
+    rt::Status s = compareResults(model.manifest, world, values, errors);
+    return s.ok() ? llvm::Error::success()
+                  : llvm::createStringError(s.message());
+  };
+  if (!world.hasFirstRank())
+    return compare({});
   progress.phase("reference in f64");
   auto function =
       *mlir::ModuleOp(model.logical.get()).getOps<mlir::func::FuncOp>().begin();
   std::vector<reference::Tensor> arguments;
-  std::vector<const rt::ManifestTensor *> results;
   for (const rt::ManifestTensor &tensor : model.manifest.tensors) {
-    if (!tensor.isArgument()) {
-      results.push_back(&tensor);
+    if (!tensor.isArgument())
       continue;
-    }
     mlir::Type type = function.getArgumentTypes()[arguments.size()];
     std::vector<double> values;
     if (rt::Status s = source.whole(tensor, values); !s.ok())
@@ -168,16 +236,5 @@ llvm::Error tpsp::run::verify(const CompiledModel &model,
   if (!values)
     return values.takeError();
   progress.phase("comparing");
-  // Results carry their number in the function, because the plan lists buffers
-  // in the order in which they are made.
-  for (const rt::ManifestTensor *tensor : results) {
-    rt::TensorError error;
-    rt::Status status = rt::compareTensor(
-        world, model.manifest, *tensor, (*values)[tensor->number].data, error);
-    if (!status.ok())
-      return llvm::createStringError(status.message());
-    errors.push_back(error);
-  }
-  rt::rescaleZeros(errors);
-  return llvm::Error::success();
+  return compare(*values);
 }

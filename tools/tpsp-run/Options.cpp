@@ -10,6 +10,7 @@
 
 #include <charconv>
 #include <set>
+#include <sstream>
 
 using namespace tpsp::run;
 
@@ -33,6 +34,8 @@ constexpr const char *footer = R"(Examples:
       and gradient with the unsharded program in f64
   tpsp-run examples/gpt-block-sp.mlir --mesh tp=2 --grad --steps 5
       the same program on two ranks, five steps
+  mpirun -n 4 tpsp-run examples/gpt-block-sp.mlir --grad --verify
+      a process for each rank, on one host or several
   tpsp-run examples/llama3-8b-block.mlir --grad --dtype bf16 --report run.json
       bf16 storage, f32 accumulation; ledger, memory and times as JSON
   tpsp-run examples/llama3-8b-block.mlir --grad --simulate --hardware h100-sxm
@@ -42,8 +45,8 @@ Exit status: 0 done, 1 the program or the run failed, 2 wrong usage.)";
 
 } // namespace
 
-static int wrongUsage(const std::string &message) {
-  std::cerr << "tpsp-run: " << message << "\n";
+static int wrongUsage(const std::string &message, std::ostream &err) {
+  err << "tpsp-run: " << message << "\n";
   return Usage;
 }
 
@@ -89,7 +92,6 @@ static CLI::Validator axisSize() {
 /// A flag that is given and is about what a run computes; empty if none is.
 static std::string flagThatNeedsARun(const Options &options) {
   for (auto [isSet, flag] : {std::pair(options.verify, "--verify"),
-                             std::pair(!options.trace.empty(), "--trace"),
                              std::pair(!options.weights.empty(), "--weights"),
                              std::pair(!options.save.empty(), "--save"),
                              std::pair(!options.saveAll.empty(), "--save-all")})
@@ -133,8 +135,12 @@ static std::string contradictionIn(const Options &options) {
   if (options.backend != "trace")
     return "";
   std::string flag = flagThatNeedsARun(options);
-  if (flag.empty() && !options.report.empty())
-    flag = "--report";
+  for (auto [isSet, other] :
+       {std::pair(!options.report.empty(), "--report"),
+        std::pair(!options.trace.empty(), "--trace"),
+        std::pair(!options.timeline.empty(), "--timeline")})
+    if (flag.empty() && isSet)
+      flag = other;
   if (!flag.empty())
     return flag + " needs a run, and --backend trace runs nothing; use "
                   "--backend cpu";
@@ -148,9 +154,13 @@ static std::string refusalIn(const CLI::App &app) {
   return "";
 }
 
-int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
+int tpsp::run::parseOptions(int argc, char **argv, Options &options,
+                            bool isSilent) {
+  std::ostringstream unheard;
+  std::ostream &out = isSilent ? unheard : std::cout;
+  std::ostream &err = isSilent ? unheard : std::cerr;
   CLI::App app("Compiles a sharded einsum program and runs it, one thread of "
-               "this process per rank.");
+               "this process per rank, or one process under mpirun.");
   app.footer(footer);
   app.failure_message([](const CLI::App *, const CLI::Error &error) {
     return std::string("tpsp-run: ") + error.what() +
@@ -207,8 +217,10 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
   app.add_option("--report", options.report,
                  "Write ledger, memory, times and errors as JSON");
   app.add_option("--trace", options.trace,
-                 "Write a timeline of the last step, for Perfetto's or "
-                 "Chrome's viewer");
+                 "Write when each command of the last step ran, for Perfetto's "
+                 "or Chrome's viewer");
+  app.add_option("--timeline", options.timeline,
+                 "Write a picture of the last step, as SVG");
   app.add_flag("--simulate", options.simulate,
                "Predict time and memory on --hardware instead of running");
   CLI::Option *hardware =
@@ -236,6 +248,11 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
                  "helps; 1: none")
       ->check(notNegative())
       ->capture_default_str();
+  CLI::Option *require =
+      app.add_option("--require-overlap", options.requireOverlap,
+                     "With --overlap on: fail, and say why, unless this share "
+                     "of the communication (0 to 1) is hidden on --hardware")
+          ->check(CLI::Range(0.0, 1.0));
   app.add_option(
          "--shard-replicated", options.shardReplicated,
          "Shard what is replicated only because nothing was put on it "
@@ -263,15 +280,21 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
-    return app.exit(error) == 0 ? Done : Usage;
+    return app.exit(error, out, err) == 0 ? Done : Usage;
   }
-  if (hardware->count() > 0 && !options.simulate && options.overlap == "off")
-    return wrongUsage(
-        "--hardware goes with --simulate or --overlap on; without "
-        "them the program runs on this machine as it is written");
+  if (require->count() > 0 && options.overlap == "off")
+    return wrongUsage("--require-overlap needs --overlap on: without it all "
+                      "communication is exposed",
+                      err);
+  if (hardware->count() > 0 && !options.simulate && options.overlap == "off" &&
+      options.shardReplicated != "time")
+    return wrongUsage("--hardware goes with --simulate, --overlap on or "
+                      "--shard-replicated time; without them nothing asks what "
+                      "things cost",
+                      err);
   // What is not built is said first: it may be why the rest does not fit.
   for (const std::string &message : {refusalIn(app), contradictionIn(options)})
     if (!message.empty())
-      return wrongUsage(message);
+      return wrongUsage(message, err);
   return -1;
 }

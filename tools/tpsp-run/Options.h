@@ -31,6 +31,7 @@ struct Options {
   bool verify = false;
   std::string report;
   std::string trace;
+  std::string timeline;
   std::string weights;
   std::string save;
   std::string saveAll;
@@ -40,6 +41,8 @@ struct Options {
   /// How many times the memory for communication that the program needs.
   int64_t overlapBuffers = 2;
   int64_t overlapChunks = 0;
+  /// The share of communication that must be hidden.
+  double requireOverlap = 0;
   bool quiet = false;
 };
 
@@ -48,7 +51,9 @@ enum Exit { Done = 0, Failed = 1, Usage = 2 };
 
 /// Parses the command line. Returns -1 to go on, else what to exit with (0
 /// after --help, 2 after a message about wrong usage).
-int parseOptions(int argc, char **argv, Options &options);
+/// `isSilent`: another process prints the same.
+int parseOptions(int argc, char **argv, Options &options,
+                 bool isSilent = false);
 
 } // namespace tpsp::run
 

@@ -1,10 +1,14 @@
 // tpsp-run: compiles a model and runs it.
 #include "Execute.h"
+#include "Launch.h"
 #include "Options.h"
 #include "Progress.h"
 #include "Simulate.h"
 
 #include "tpsp/InitAll.h"
+#include "tpsp/Runtime/Driver/ChromeTrace.h"
+#include "tpsp/Runtime/Driver/Exposure.h"
+#include "tpsp/Runtime/Driver/TimelineSvg.h"
 #include "tpsp/Runtime/Driver/Weights.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -18,11 +22,6 @@
 using namespace tpsp;
 using namespace tpsp::run;
 using Clock = std::chrono::steady_clock;
-
-static int fail(const std::string &message) {
-  fmt::print(stderr, "tpsp-run: {}\n", message);
-  return Failed;
-}
 
 static double secondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -64,10 +63,26 @@ static rt::Status openFiles(const Options &options,
   return status;
 }
 
-/// Writes --save, --save-all and --trace; empty, or what went wrong.
-static std::string writeFiles(const Options &options,
-                              const rt::Manifest &manifest,
-                              const rt::Timeline &timeline, rt::World &world) {
+/// Writes --trace and --timeline; empty, or what went wrong.
+static std::string writePictures(const Options &options,
+                                 const rt::RunReport &report) {
+  if (!options.trace.empty())
+    if (llvm::Error error =
+            writeFile(options.trace, rt::toChromeJson(report.trace)))
+      return llvm::toString(std::move(error));
+  if (options.timeline.empty())
+    return "";
+  std::string summary =
+      rt::summaryLine(rt::medianStep(report), rt::exposureOf(report.trace),
+                      report.manifest.arenaBytes);
+  return llvm::toString(
+      writeFile(options.timeline, rt::toSvg(report.trace, summary)));
+}
+
+/// Writes --save and --save-all; empty, or what went wrong.
+static std::string writeTensors(const Options &options,
+                                const rt::Manifest &manifest,
+                                rt::World &world) {
   using rt::SavedTensors;
   for (auto [path, which] : {std::pair(&options.save, SavedTensors::Parameters),
                              std::pair(&options.saveAll, SavedTensors::All)})
@@ -75,29 +90,36 @@ static std::string writeFiles(const Options &options,
       if (rt::Status s = rt::saveTensors(world, manifest, *path, which);
           !s.ok())
         return s.message();
-  if (options.trace.empty())
-    return "";
-  return llvm::toString(writeFile(options.trace, timeline.toJson()));
+  return "";
 }
 
 /// The report, for people and as --report.
-static int print(const Options &options, const rt::RunReport &report) {
+static int print(const Options &options, const rt::RunReport &report,
+                 Launch &launch) {
+  if (!launch.isFirst())
+    return Done;
   if (!options.quiet)
     fmt::print("{}", rt::toText(report));
   if (!options.report.empty())
     if (llvm::Error error = writeFile(options.report, rt::toJson(report)))
-      return fail(llvm::toString(std::move(error)));
+      return launch.fail(llvm::toString(std::move(error)));
   return Done;
 }
 
-static int runModel(const Options &options) {
+static int runModel(const Options &options, Launch &launch) {
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   // One sentence and the line it is about; not the operation in full.
   context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
-  mlir::SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  // The first process says what all of them find in the model.
+  std::string unsaid;
+  llvm::raw_string_ostream elsewhere(unsaid);
+  mlir::SourceMgrDiagnosticHandler diagnostics(
+      sources, &context,
+      launch.isFirst() ? static_cast<llvm::raw_ostream &>(llvm::errs())
+                       : elsewhere);
   Progress progress(options.quiet);
 
   rt::RunReport report;
@@ -118,6 +140,7 @@ static int runModel(const Options &options) {
   compile.threads = options.threads;
   compile.overlapBuffers = options.overlapBuffers;
   compile.overlapChunks = options.overlapChunks;
+  compile.requireOverlap = options.requireOverlap;
   compile.bucketBytes = options.bucketMib * (1 << 20);
   auto model =
       compileModel(context, options.model, compile, [&](llvm::StringRef phase) {
@@ -125,7 +148,7 @@ static int runModel(const Options &options) {
       });
   if (!model) {
     progress.done();
-    return fail(llvm::toString(model.takeError()));
+    return launch.fail(unsaid + llvm::toString(model.takeError()));
   }
   report.manifest = model->manifest;
   report.dtype = options.dtype.empty() ? "as written" : options.dtype;
@@ -133,14 +156,17 @@ static int runModel(const Options &options) {
     report.compileSeconds = secondsSince(begin);
     llvm::Error error = predict(options, *model, report);
     progress.done();
-    return error ? fail(llvm::toString(std::move(error)))
-                 : print(options, report);
+    if (error)
+      return launch.fail(llvm::toString(std::move(error)));
+    if (std::string problem = writePictures(options, report); !problem.empty())
+      return launch.fail(problem);
+    return print(options, report, launch);
   }
   progress.phase("compiling: machine code");
   auto program = JitProgram::create(*model->plan, model->manifest.program);
   if (!program) {
     progress.done();
-    return fail(llvm::toString(program.takeError()));
+    return launch.fail(llvm::toString(program.takeError()));
   }
   report.compileSeconds = secondsSince(begin);
   report.backend = options.backend;
@@ -148,45 +174,55 @@ static int runModel(const Options &options) {
 
   progress.phase("filling arguments");
   rt::Timeline timeline(model->manifest);
-  rt::Timeline *observer = options.trace.empty() ? nullptr : &timeline;
   std::unique_ptr<rt::TensorSource> source;
   std::unique_ptr<rt::World> world;
   rt::Status status = openFiles(options, model->manifest, source);
   if (status.ok())
-    status = prepare(options, model->manifest, *source, observer,
-                     options.verify, world);
+    status = prepare(options, model->manifest, *source, &timeline,
+                     launch.transport(), world);
   if (status.ok())
-    status = runSteps(options, *program, *world, observer, progress,
+    status = runSteps(options, *program, *world, timeline, progress,
                       report.stepSeconds);
   progress.done();
   if (!status.ok())
-    return fail(status.message());
+    return launch.fail(status);
   if (options.backend == "trace")
     return Done;
   report.residentBytes = rt::peakResidentBytes();
-  if (std::string problem =
-          writeFiles(options, model->manifest, timeline, *world);
-      !problem.empty())
-    return fail(problem);
+  if (status = world->sumOverProcesses(report.residentBytes); !status.ok())
+    return launch.fail(status);
+  report.trace = recordedTrace(*model, timeline, options);
+  std::string problem = writeTensors(options, model->manifest, *world);
+  if (problem.empty() && launch.isFirst())
+    problem = writePictures(options, report);
+  if (!problem.empty())
+    return launch.fail(problem);
 
   if (options.verify) {
     begin = Clock::now();
     if (llvm::Error error =
             verify(*model, *source, *world, progress, report.errors)) {
       progress.done();
-      return fail(llvm::toString(std::move(error)));
+      return launch.fail(llvm::toString(std::move(error)));
     }
     report.verifySeconds = secondsSince(begin);
   }
   progress.done();
-  if (int code = print(options, report); code != Done)
+  if (int code = print(options, report, launch); code != Done)
     return code;
+  if (!launch.isFirst())
+    return Done;
   return options.verify && !report.verified() ? Failed : Done;
 }
 
 int main(int argc, char **argv) {
+  Launch launch;
+  if (rt::Status status = launch.join(); !status.ok())
+    return launch.fail(status);
   Options options;
-  if (int code = parseOptions(argc, argv, options); code >= 0)
-    return code;
-  return runModel(options);
+  int code = parseOptions(argc, argv, options, /*isSilent=*/!launch.isFirst());
+  if (code >= 0)
+    return launch.finish(code);
+  options.quiet = options.quiet || !launch.isFirst();
+  return launch.finish(runModel(options, launch));
 }

@@ -340,6 +340,26 @@ def CheckSchedule : Pass<"tpsp-check-schedule", "::mlir::ModuleOp"> {
   }];
 }
 
+def RequireOverlap : Pass<"tpsp-require-overlap", "::mlir::ModuleOp"> {
+  let summary = "Fail if too little of the communication is hidden";
+  let description = [{
+    Simulates the scheduled, allocated programs on `hardware`. If less than
+    `share` of the time in which collectives run is also time in which the rank
+    computes, the program is refused, with the collectives that are exposed, by
+    how much, and what each waits for: a dependence, a buffer, or the links. An
+    operation with an attribute `tpsp.overlap = 0.9` asks the same of the
+    collectives that it causes, whatever `share` is.
+  }];
+  let options = [
+    Option<"share", "share", "double", "0.0",
+           "What must be hidden, from 0 to 1">,
+    Option<"hardware", "hardware", "std::string", "\"cpu\"",
+           "The machine: a built-in description, or a JSON file">,
+    Option<"threads", "threads", "int64_t", "0",
+           "Compute threads of a rank, on CPUs; 0: cores / ranks">
+  ];
+}
+
 def LowerKernelMath : Pass<"tpsp-lower-kernel-math", "::mlir::ModuleOp"> {
   let summary = "Scalar mathematics that the vectoriser can see through";
   let description = [{
