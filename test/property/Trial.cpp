@@ -382,7 +382,7 @@ Outcome Trial::runSerial(OwningOpRef<ModuleOp> written, const Run &overlapped) {
                   llvm::toString(compared.takeError()));
   // Neither streams nor tiles change the order in which anything is summed.
   if (bytes != overlapped.bytes)
-    return failed("overlap changes the results");
+    return failed(std::string("overlap changes the results"));
   return {Outcome::Agrees, Outcome::overlapped};
 }
 
