@@ -278,6 +278,7 @@ void Simulation::advance(double to) {
 }
 
 SimulatedStep Simulation::run() {
+  now = cost.stepSeconds();
   for (startAll(), setPaces(); nextMoment() < never;) {
     advance(nextMoment());
     startAll();

@@ -37,6 +37,9 @@ struct Options {
   /// Predict instead of run, on this built-in hardware or file.
   bool simulate = false;
   std::string hardware = "cpu";
+  /// Describe this machine, in this file.
+  bool calibrate = false;
+  std::string output;
   bool quiet = false;
 };
 

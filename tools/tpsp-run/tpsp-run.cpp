@@ -1,4 +1,5 @@
 // tpsp-run: compiles a model and runs it.
+#include "Calibrate.h"
 #include "Execute.h"
 #include "Options.h"
 #include "Progress.h"
@@ -179,9 +180,28 @@ static int runModel(const Options &options) {
   return options.verify && !report.verified() ? Failed : Done;
 }
 
+static int describeMachine(const Options &options) {
+  Progress progress(options.quiet);
+  llvm::Expected<Hardware> hardware = calibrate(progress);
+  progress.done();
+  if (!hardware)
+    return fail(llvm::toString(hardware.takeError()));
+  std::string text = toJson(*hardware);
+  if (options.output.empty()) {
+    fmt::print("{}", text);
+    return Done;
+  }
+  if (llvm::Error error = writeFile(options.output, text))
+    return fail(llvm::toString(std::move(error)));
+  if (!options.quiet)
+    fmt::print("Wrote {}; use it with --simulate --hardware {}\n",
+               options.output, options.output);
+  return Done;
+}
+
 int main(int argc, char **argv) {
   Options options;
   if (int code = parseOptions(argc, argv, options); code >= 0)
     return code;
-  return runModel(options);
+  return options.calibrate ? describeMachine(options) : runModel(options);
 }

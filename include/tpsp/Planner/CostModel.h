@@ -85,6 +85,10 @@ public:
   double coresPerRank() const;
   int64_t threads() const { return threadsPerRank; }
 
+  /// Of any command on this mesh.
+  double launchSeconds() const;
+  /// Of a step besides its commands.
+  double stepSeconds() const;
   /// Seconds that memory needs for `bytes` of one command, alone.
   double memorySeconds(double bytes) const;
 

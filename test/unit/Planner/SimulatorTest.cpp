@@ -22,7 +22,7 @@ Hardware gpu(double memoryRate = fast) {
   machine.cores = 100;
   machine.devicesPerNode = 8;
   machine.memory = {{1, memoryRate}};
-  machine.kernel = {1, 1, fast, 0};
+  machine.kernel = {1, 1, fast, fast, 0, 0};
   machine.insideTier = "wire";
   CollectiveRates gather;
   gather.kind = CollectiveKind::AllGather;
