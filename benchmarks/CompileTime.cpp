@@ -59,16 +59,20 @@ struct Sample {
 
 /// Compiles `layers` layers, the best of `repeats`.
 static Sample compile(MLIRContext &context, ModuleOp source, int layers,
-                      int repeats) {
+                      int repeats, const std::string &hardware) {
   Sample best = {1e9, 0};
   for (int i = 0; i < repeats; ++i) {
     OwningOpRef<ModuleOp> module = unroll(source, layers);
     PassManager pm(&context);
     tpsp::PipelineOptions options;
     options.grad = true;
+    if (!hardware.empty()) {
+      options.overlap = true;
+      options.hardware = hardware;
+    }
     tpsp::buildLogicalPipeline(pm, options);
     tpsp::buildCollectivePipeline(pm, options);
-    tpsp::buildPlanPipeline(pm);
+    tpsp::buildPlanPipeline(pm, options);
     auto begin = Clock::now();
     if (failed(pm.run(*module)))
       return {-1, 0};
@@ -82,8 +86,9 @@ static Sample compile(MLIRContext &context, ModuleOp source, int layers,
 }
 
 int main(int argc, char **argv) {
-  if (argc != 2) {
-    fmt::print(stderr, "usage: bench-compile-time MODEL.mlir\n");
+  if (argc != 2 && argc != 3) {
+    fmt::print(stderr, "usage: bench-compile-time MODEL.mlir [HARDWARE]\n"
+                       "With a hardware, scheduled for it (tpsp-overlap).\n");
     return 2;
   }
   DialectRegistry registry;
@@ -96,7 +101,8 @@ int main(int argc, char **argv) {
              "of 1 layer");
   double one = 0;
   for (int layers : {1, 2, 8, 32, 126}) {
-    Sample sample = compile(context, *source, layers, layers < 32 ? 5 : 2);
+    Sample sample = compile(context, *source, layers, layers < 32 ? 5 : 2,
+                            argc == 3 ? argv[2] : "");
     if (sample.seconds < 0)
       return 1;
     if (layers == 1)

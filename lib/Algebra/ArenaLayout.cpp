@@ -64,3 +64,13 @@ void ArenaLayout::release(int64_t offset, int64_t bytes) {
   }
   addFree(offset, bytes);
 }
+
+void ArenaLayout::take(int64_t offset, int64_t bytes) {
+  auto range = std::prev(freeByOffset.upper_bound(offset));
+  auto [begin, size] = *range;
+  removeFree(range);
+  if (begin < offset)
+    addFree(begin, offset - begin);
+  if (offset + bytes < begin + size)
+    addFree(offset + bytes, begin + size - offset - bytes);
+}

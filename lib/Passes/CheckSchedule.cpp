@@ -1,11 +1,10 @@
 // tpsp-check-schedule: prove that every command reads what it means to.
 #include "tpsp/Passes/Passes.h"
+#include "tpsp/Passes/StepOfProgram.h"
 
-#include "tpsp/Dialect/Plan/PlanDialect.h"
+#include "tpsp/Planner/ScheduleProof.h"
 
 #include "mlir/IR/BuiltinOps.h"
-
-#include <map>
 
 namespace tpsp {
 #define GEN_PASS_DEF_CHECKSCHEDULE
@@ -17,142 +16,74 @@ using namespace tpsp;
 
 namespace {
 
-/// Who owns each byte of the arena: disjoint ranges.
-class Ownership {
-public:
-  void take(plan::BufferOp buffer, int64_t begin, int64_t end) {
-    // Ranges that overlap lose what they held: nobody reads half a buffer.
-    auto it = ranges.upper_bound(begin);
-    if (it != ranges.begin() && std::prev(it)->second.end > begin)
-      --it;
-    while (it != ranges.end() && it->first < end) {
-      overwrittenBy[it->second.owner] = buffer;
-      it = ranges.erase(it);
-    }
-    ranges[begin] = {end, buffer};
+/// Says a fault where the program has it.
+LogicalResult emitFault(plan::ProgramOp program, const StepFault &fault) {
+  SmallVector<Operation *> commands;
+  SmallVector<plan::BufferOp> buffers;
+  for (Operation &op : program.getBody().front()) {
+    if (auto buffer = dyn_cast<plan::BufferOp>(op))
+      buffers.push_back(buffer);
+    else if (isa<plan::CommandOpInterface>(op))
+      commands.push_back(&op);
   }
+  Operation *at = program;
+  if (fault.buffer >= 0)
+    at = buffers[fault.buffer];
+  if (fault.command >= 0)
+    at = commands[fault.command];
+  InFlightDiagnostic diag = at->emitError(fault.message);
+  if (fault.otherCommand >= 0)
+    diag.attachNote(commands[fault.otherCommand]->getLoc())
+        << "the other command is here";
+  if (fault.buffer >= 0 && fault.command >= 0)
+    diag.attachNote(buffers[fault.buffer].getLoc())
+        << "the buffer is made here";
+  if (fault.otherBuffer >= 0)
+    diag.attachNote(buffers[fault.otherBuffer].getLoc())
+        << "the other is made here";
+  return diag;
+}
 
-  bool holds(plan::BufferOp buffer, int64_t begin, int64_t end) const {
-    auto it = ranges.find(begin);
-    return it != ranges.end() && it->second.end == end &&
-           it->second.owner == buffer;
-  }
-
-  /// Who destroyed a buffer's contents; null if nothing ever wrote it.
-  Operation *destroyer(plan::BufferOp buffer) const {
-    return overwrittenBy.lookup(buffer);
-  }
-
-private:
-  struct Range {
-    int64_t end;
-    Operation *owner;
-  };
-  std::map<int64_t, Range> ranges; // by begin
-  llvm::DenseMap<Operation *, Operation *> overwrittenBy;
-};
-
-class ScheduleChecker {
-public:
-  explicit ScheduleChecker(plan::ProgramOp program) : program(program) {}
-
-  LogicalResult run() {
-    if (!program.getArenaBytes())
-      return program.emitError("has no arena yet; run tpsp-allocate first");
-    Block &body = program.getBody().front();
-    for (auto buffer : body.getOps<plan::BufferOp>())
-      if (failed(checkBuffer(buffer)))
-        return failure();
-    for (Operation &op : body)
-      if (isa<plan::CommandOpInterface>(op) && failed(checkCommand(&op)))
-        return failure();
-    for (auto buffer : body.getOps<plan::BufferOp>())
-      if (buffer.getKind() == plan::outputKind ||
-          buffer.getKind() == plan::gradientKind)
-        if (failed(checkHeld(buffer, buffer, "is returned")))
-          return failure();
-    return success();
-  }
-
-private:
-  static int64_t beginOf(plan::BufferOp buffer) { return *buffer.getOffset(); }
-  static int64_t endOf(plan::BufferOp buffer) {
-    return *buffer.getOffset() + plan::bytesOf(buffer.getType());
-  }
-
-  LogicalResult checkBuffer(plan::BufferOp buffer) {
-    if (!buffer.getOffset())
-      return buffer.use_empty()
-                 ? success()
-                 : buffer.emitError("has no offset; run tpsp-allocate first");
-    if (beginOf(buffer) < 0 ||
-        endOf(buffer) > int64_t(*program.getArenaBytes()))
-      return buffer.emitError("lies outside the arena of ")
-             << *program.getArenaBytes() << " bytes: [" << beginOf(buffer)
-             << ", " << endOf(buffer) << ")";
-    if (buffer.getKind() == plan::inputKind ||
-        buffer.getKind() == plan::parameterKind)
-      memory.take(buffer, beginOf(buffer), endOf(buffer));
-    return success();
-  }
-
-  LogicalResult checkCommand(Operation *command) {
-    auto stream = command->getAttrOfType<IntegerAttr>("stream");
-    if (stream && stream.getInt() != 0)
-      return command->emitError("is on stream ")
-             << stream.getInt()
-             << ", but one-stream plans are all that can be "
-                "checked so far";
-    SmallVector<MemoryEffects::EffectInstance> effects;
-    cast<MemoryEffectOpInterface>(command).getEffects(effects);
-    for (const MemoryEffects::EffectInstance &effect : effects)
-      if (effect.getValue() && isa<MemoryEffects::Read>(effect.getEffect()) &&
-          failed(
-              checkHeld(command, plan::bufferOf(effect.getValue()), "is read")))
-        return failure();
-    for (const MemoryEffects::EffectInstance &effect : effects)
-      if (effect.getValue() && isa<MemoryEffects::Write>(effect.getEffect()) &&
-          failed(checkWrite(command, plan::bufferOf(effect.getValue()))))
-        return failure();
-    return success();
-  }
-
-  LogicalResult checkHeld(Operation *at, plan::BufferOp buffer,
-                          StringRef what) {
-    if (memory.holds(buffer, beginOf(buffer), endOf(buffer)))
-      return success();
-    Operation *destroyer = memory.destroyer(buffer);
+/// Tiles that are counted from the rank's own are proved for the rank whose
+/// number is 0: they lie apart on all ranks or on none, as long as no tile of
+/// the same buffer is counted otherwise.
+LogicalResult checkTiles(plan::ProgramOp program) {
+  llvm::DenseMap<Operation *, plan::TileOp> first;
+  for (auto tile : program.getBody().front().getOps<plan::TileOp>()) {
+    auto [known, isNew] =
+        first.try_emplace(plan::bufferOf(tile.getResult()), tile);
+    plan::TileOp other = known->second;
+    if (isNew ||
+        (other.getAxes() == tile.getAxes() &&
+         (tile.getAxes().empty() || (other.getTiles() == tile.getTiles() &&
+                                     other.getChunk() == tile.getChunk()))))
+      continue;
     InFlightDiagnostic diag =
-        at->emitError("a buffer ")
-        << what
-        << (destroyer ? " after another has overwritten it"
-                      : " before anything has written it");
-    diag.attachNote(buffer.getLoc()) << "the buffer is made here";
-    if (destroyer)
-      diag.attachNote(destroyer->getLoc()) << "the other is made here";
+        tile.emitError("is counted otherwise than another tile of its buffer: "
+                       "whether they overlap depends on the rank");
+    diag.attachNote(other.getLoc()) << "the other tile";
     return diag;
   }
-
-  LogicalResult checkWrite(Operation *command, plan::BufferOp buffer) {
-    if (buffer.getKind() == plan::inputKind ||
-        buffer.getKind() == plan::parameterKind)
-      return command->emitError("writes an argument, '")
-             << buffer.getName().value_or("") << "'";
-    memory.take(buffer, beginOf(buffer), endOf(buffer));
-    return success();
-  }
-
-  plan::ProgramOp program;
-  Ownership memory;
-};
+  return success();
+}
 
 struct CheckSchedule : public tpsp::impl::CheckScheduleBase<CheckSchedule> {
   using Base::Base;
   void runOnOperation() override {
     markAllAnalysesPreserved();
     for (auto program : getOperation().getOps<plan::ProgramOp>())
-      if (failed(ScheduleChecker(program).run()))
+      if (failed(check(program)))
         return signalPassFailure();
+  }
+
+  LogicalResult check(plan::ProgramOp program) {
+    if (!program.getArenaBytes())
+      return program.emitError("has no arena yet; run tpsp-allocate first");
+    if (failed(checkTiles(program)))
+      return failure();
+    if (std::optional<StepFault> fault = proveSchedule(stepOf(program)))
+      return emitFault(program, *fault);
+    return success();
   }
 };
 

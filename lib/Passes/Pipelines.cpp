@@ -41,12 +41,17 @@ void tpsp::buildCollectivePipeline(OpPassManager &pm,
   pm.addPass(createBucketCollectives({options.bucketBytes}));
 }
 
-void tpsp::buildPlanPipeline(OpPassManager &pm) {
+void tpsp::buildPlanPipeline(OpPassManager &pm,
+                             const PipelineOptions &options) {
   pm.addPass(createPartition());
   pm.addPass(createDecomposeLate());
   // Before kernels form: what two composites both compute is made once.
   pm.addPass(createCSEPass());
   pm.addPass(createConvertTpspToPlan());
+  // Before memory is given out: what runs at once must not share it.
+  if (options.overlap)
+    pm.addPass(createOverlap({options.hardware, options.threads,
+                              options.overlapBuffers, options.overlapChunks}));
   pm.addPass(createAllocate());
   pm.addPass(createCheckSchedule());
 }
@@ -80,7 +85,7 @@ void tpsp::registerPipelines() {
       [](OpPassManager &pm, const PipelineOptions &options) {
         buildLogicalPipeline(pm, options);
         buildCollectivePipeline(pm, options);
-        buildPlanPipeline(pm);
+        buildPlanPipeline(pm, options);
       });
   PassPipelineRegistration<PipelineOptions>(
       "tpsp-collective-pipeline", "From a model to its collectives",

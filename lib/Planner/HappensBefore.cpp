@@ -33,9 +33,10 @@ std::optional<StepFault> HappensBefore::analyse(const Step &step,
   for (auto [i, command] : llvm::enumerate(step.commands)) {
     int64_t number = i;
     if (command.stream < 0 || command.stream >= step.numStreams)
-      return StepFault{llvm::formatv("is on stream {0}, but the program has {1}",
-                                     command.stream, step.numStreams),
-                       number};
+      return StepFault{
+          llvm::formatv("is on stream {0}, but the program has {1}",
+                        command.stream, step.numStreams),
+          number};
     bool isRecord = command.kind == StepKind::EventRecord;
     if (command.isEvent() &&
         (command.event < 0 || command.event >= step.numEvents))

@@ -169,9 +169,9 @@ std::optional<StepFault> tpsp::proveRanks(const std::vector<Step> &steps) {
       if (command.stream < 0 || command.stream >= step.numStreams ||
           (command.isEvent() &&
            (command.event < 0 || command.event >= step.numEvents)))
-        return StepFault{llvm::formatv("rank {0}: no such stream or event",
-                                       rank),
-                         int64_t(i)};
+        return StepFault{
+            llvm::formatv("rank {0}: no such stream or event", rank),
+            int64_t(i)};
   }
   return RankRun(steps).run();
 }

@@ -74,9 +74,10 @@ private:
     if (!buffer.offset)
       return std::nullopt; // a fault if it is used
     if (beginOf(number) < 0 || endOf(number) > step.arenaBytes)
-      return StepFault{message("lies outside the arena of {0} bytes: [{1}, {2})",
-                               step.arenaBytes, beginOf(number), endOf(number)),
-                       -1, -1, number};
+      return StepFault{
+          message("lies outside the arena of {0} bytes: [{1}, {2})",
+                  step.arenaBytes, beginOf(number), endOf(number)),
+          -1, -1, number};
     if (buffer.isArgument)
       moveIn(number).written.push_back(whole(number));
     return std::nullopt;
@@ -159,8 +160,7 @@ private:
   /// Every byte of `part` has been written to the buffer, and is there still.
   std::optional<StepFault> checkHeld(int64_t command, int64_t buffer,
                                      const BufferPart &part, const char *what) {
-    Tenant *tenant =
-        step.buffers[buffer].offset ? tenantOf(buffer) : nullptr;
+    Tenant *tenant = step.buffers[buffer].offset ? tenantOf(buffer) : nullptr;
     if (tenant && isWritten(*tenant, part))
       return std::nullopt;
     int64_t other = tenant ? -1 : overwrittenBy[buffer];
@@ -200,11 +200,15 @@ private:
 
   std::optional<StepFault> touch(int64_t command, const StepAccess &access) {
     Tenant &tenant = *tenantOf(access.buffer);
+    if (tenant.previousCommand == command)
+      return StepFault{"writes over what it reads itself", command, -1,
+                       access.buffer, tenant.previousBuffer};
     if (!isCovered(tenant.mustHaveEnded, before.clockOf(command)))
-      return StepFault{"may begin before a command has ended that uses the same "
-                       "memory for another buffer",
-                       command, tenant.previousCommand, access.buffer,
-                       tenant.previousBuffer};
+      return StepFault{
+          "may begin before a command has ended that uses the same "
+          "memory for another buffer",
+          command, tenant.previousCommand, access.buffer,
+          tenant.previousBuffer};
     for (const LatestAccess &earlier : tenant.accesses)
       if ((access.isWrite || earlier.isWrite) && earlier.command != command &&
           access.part.overlaps(earlier.part) &&
@@ -245,9 +249,10 @@ private:
     if (isNew || step.commands[previous].stream == c.stream ||
         before.endsBefore(previous, command))
       return std::nullopt;
-    return StepFault{"is not ordered with another collective of the same ranks: "
-                     "ranks could run the two in different orders",
-                     command, previous};
+    return StepFault{
+        "is not ordered with another collective of the same ranks: "
+        "ranks could run the two in different orders",
+        command, previous};
   }
 
   const Step &step;

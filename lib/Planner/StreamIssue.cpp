@@ -73,9 +73,8 @@ private:
     for (int64_t earlier : after[command])
       if (problem.commands[earlier].stream != stream)
         others.push_back(earlier);
-    llvm::sort(others, [&](int64_t a, int64_t b) {
-      return issuedAt[a] > issuedAt[b];
-    });
+    llvm::sort(others,
+               [&](int64_t a, int64_t b) { return issuedAt[a] > issuedAt[b]; });
     for (int64_t earlier : others) {
       if (place[earlier] < clock[problem.commands[earlier].stream])
         continue;

@@ -5,8 +5,8 @@
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --strategy auto 2>&1 | FileCheck %s --check-prefix=STRATEGY
 // STRATEGY: {{^}}tpsp-run: --strategy auto needs the planner, which is not built yet; the program runs as it is written{{$}}
 
-// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --overlap on 2>&1 | FileCheck %s --check-prefix=OVERLAP
-// OVERLAP: {{^}}tpsp-run: --overlap on needs the overlap scheduler, which is not built yet; commands run one after another{{$}}
+// RUN: %S/Inputs/exits 1 tpsp-run %examples/mlp-sp.mlir --overlap on --hardware h300 2>&1 | FileCheck %s --check-prefix=OVERLAP
+// OVERLAP: h300
 
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --calibrate 2>&1 | FileCheck %s --check-prefix=CALIBRATE
 // CALIBRATE: {{^}}tpsp-run: --calibrate goes with --simulate, which is not built yet{{$}}

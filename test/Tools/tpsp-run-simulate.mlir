@@ -42,6 +42,6 @@
 // RUN: %S/Inputs/exits 1 tpsp-run %examples/mlp-sp.mlir %{on} %t.wrong.json 2>&1 | FileCheck %s --check-prefix=WRONG
 // WRONG: {{^}}tpsp-run: {{.*}}.wrong.json: coers: there is no such key; there are {{.*}}cores{{.*}}(docs/Hardware.md has every key){{$}}
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --hardware h100-sxm 2>&1 | FileCheck %s --check-prefix=ALONE
-// ALONE: {{^}}tpsp-run: --hardware goes with --simulate; without it the program runs on this machine{{$}}
+// ALONE: {{^}}tpsp-run: --hardware goes with --simulate or --overlap on; without them the program runs on this machine as it is written{{$}}
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --simulate --verify 2>&1 | FileCheck %s --check-prefix=VERIFY
 // VERIFY: {{^}}tpsp-run: --verify needs a run, and --simulate runs nothing; run the program without it{{$}}

@@ -106,9 +106,6 @@ static std::string contradictionIn(const Options &options) {
   if (options.strategy == "auto")
     return "--strategy auto needs the planner, which is not built yet; the "
            "program runs as it is written";
-  if (options.overlap == "on")
-    return "--overlap on needs the overlap scheduler, which is not built yet; "
-           "commands run one after another";
   if (options.shardReplicated == "time")
     return "--shard-replicated time needs descriptions of the hardware, which "
            "are not built yet; use memory";
@@ -235,19 +232,29 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
       app.add_option("-o,--output", options.output,
                      "With --calibrate: the file (default: standard output)");
   CLI::Option *hardware =
-      app.add_option(
-             "--hardware", options.hardware,
-             "With --simulate: " + llvm::join(tpsp::builtinHardware(), ", ") +
-                 ", or a file (docs/Hardware.md)")
+      app.add_option("--hardware", options.hardware,
+                     "What --simulate and --overlap take costs from: " +
+                         llvm::join(tpsp::builtinHardware(), ", ") +
+                         ", or a file (docs/Hardware.md)")
           ->capture_default_str();
   app.add_option("--strategy", options.strategy,
                  "Shardings as-written; auto is not in this build")
       ->check(CLI::IsMember({"as-written", "auto"}))
       ->capture_default_str();
   app.add_option("--overlap", options.overlap,
-                 "Communication beside computation: off; on is not in this "
-                 "build")
+                 "Communicate under computation: off, on (docs/Overlap.md)")
       ->check(CLI::IsMember({"off", "on"}))
+      ->capture_default_str();
+  app.add_option("--overlap-buffers", options.overlapBuffers,
+                 "With --overlap on: how many times the memory for "
+                 "communication that the program needs without")
+      ->check(positive())
+      ->capture_default_str();
+  app.add_option("--overlap-chunks", options.overlapChunks,
+                 "With --overlap on: cut all collectives that can be cut with "
+                 "their products, reductions into so many chunks; 0: what "
+                 "helps; 1: none")
+      ->check(notNegative())
       ->capture_default_str();
   app.add_option("--shard-replicated", options.shardReplicated,
                  "Shard what is replicated only because nothing was put on it "
@@ -281,9 +288,10 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
     return wrongUsage(problem);
   if (options.calibrate)
     return -1;
-  if (hardware->count() > 0 && !options.simulate)
-    return wrongUsage("--hardware goes with --simulate; without it the program "
-                      "runs on this machine");
+  if (hardware->count() > 0 && !options.simulate && options.overlap == "off")
+    return wrongUsage(
+        "--hardware goes with --simulate or --overlap on; without "
+        "them the program runs on this machine as it is written");
   // What is not built is said first: it may be why the rest does not fit.
   for (const std::string &message : {refusalIn(app), contradictionIn(options)})
     if (!message.empty())

@@ -40,6 +40,9 @@ struct Options {
   /// Describe this machine, in this file.
   bool calibrate = false;
   std::string output;
+  /// How many times the memory for communication that the program needs.
+  int64_t overlapBuffers = 2;
+  int64_t overlapChunks = 0;
   bool quiet = false;
 };
 

@@ -114,6 +114,11 @@ static int runModel(const Options &options) {
   compile.keepGathered = options.keepGathered;
   compile.microBatches = options.microBatches;
   compile.microBatchIndex = options.microBatchIndex;
+  compile.overlap = options.overlap == "on";
+  compile.hardware = options.hardware;
+  compile.threads = options.threads;
+  compile.overlapBuffers = options.overlapBuffers;
+  compile.overlapChunks = options.overlapChunks;
   compile.bucketBytes = options.bucketMib * (1 << 20);
   auto model =
       compileModel(context, options.model, compile, [&](llvm::StringRef phase) {

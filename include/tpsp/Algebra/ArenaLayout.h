@@ -17,11 +17,14 @@ public:
   int64_t allocate(int64_t bytes);
   /// Gives back what `allocate` returned for this size.
   void release(int64_t offset, int64_t bytes);
+  /// Takes back a part of what is free: whole units of `alignment`.
+  void take(int64_t offset, int64_t bytes);
+  /// What a buffer of this size takes up.
+  static int64_t rounded(int64_t bytes);
   /// The size that the arena has grown to.
   int64_t size() const { return end; }
 
 private:
-  static int64_t rounded(int64_t bytes);
   void addFree(int64_t offset, int64_t bytes);
   void removeFree(std::map<int64_t, int64_t>::iterator range);
 

@@ -288,14 +288,49 @@ def Allocate : Pass<"tpsp-allocate", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tpsp::plan::PlanDialect"];
 }
 
+def Overlap : Pass<"tpsp-overlap", "::mlir::ModuleOp"> {
+  let summary = "Put collectives on streams of their own, under computation";
+  let description = [{
+    List scheduling of the program's commands on the cost model of `hardware`:
+    a collective begins as soon as its inputs and buffers allow, its users wait
+    as late as they can, and work that nobody waits for (weight gradients) fills
+    the gaps. Each communicator has a stream; events order the streams. What
+    arrives early, or waits to be sent, is bounded to `buffers` times what the
+    program needs anyway: two make FSDP's two alternating buffers.
+
+    What stays exposed beside a product is cut with it into tiles: an all-gather
+    into the hops of a ring, the rank's own tile multiplied first; a product
+    before a reduction into chunks (Passes/CollectiveCuts.h).
+
+    A schedule that the simulator does not find faster than one command after
+    another is not taken. Runs between convert-tpsp-to-plan and tpsp-allocate.
+  }];
+  let dependentDialects = ["::tpsp::plan::PlanDialect"];
+  let options = [
+    Option<"hardware", "hardware", "std::string", "\"cpu\"",
+           "The machine: a built-in description, or a JSON file">,
+    Option<"threads", "threads", "int64_t", "0",
+           "Compute threads of a rank, on CPUs; 0: cores / ranks">,
+    Option<"buffers", "buffers", "int64_t", "2",
+           "How many times the memory for communication that the program needs "
+           "one command after another">,
+    Option<"chunks", "chunks", "int64_t", "0",
+           "Cut everything that can be cut, reductions into this many chunks; "
+           "0: what stays exposed, if it helps; 1: nothing">
+  ];
+}
+
 def CheckSchedule : Pass<"tpsp-check-schedule", "::mlir::ModuleOp"> {
   let summary = "Prove that every command reads what it means to";
   let description = [{
-    Follows the commands in order and keeps, for every byte of the arena, which
-    buffer owns it. A command that reads a buffer that nothing has written, or
-    that another buffer has overwritten since, is an error, and so is an output
-    that is not there at the end, a buffer outside the arena, or a command on
-    another stream (one-stream plans only, for now). Near-linear.
+    Follows the commands in order with a vector clock for each stream, and keeps
+    for every byte of the arena which buffer owns it and who touched it last.
+    Errors are: two commands that touch the same bytes, one writing, and are not
+    ordered by streams and events; a read of what nothing has written, or what
+    another buffer has overwritten; an output that is not there at the end; a
+    buffer outside the arena; a wait without a record; collectives of one
+    communicator that ranks could run in different orders. Near-linear. The
+    rules are in Planner/ScheduleProof.h.
   }];
 }
 

@@ -39,6 +39,28 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       *this, "keep-gathered",
       llvm::cl::desc("Keep gathered tensors for the backward pass"),
       llvm::cl::init(false)};
+  Option<bool> overlap{*this, "overlap",
+                       llvm::cl::desc("Communicate under computation"),
+                       llvm::cl::init(false)};
+  Option<int64_t> overlapBuffers{
+      *this, "overlap-buffers",
+      llvm::cl::desc("How many times the memory for communication that the "
+                     "program needs anyway"),
+      llvm::cl::init(2)};
+  Option<int64_t> overlapChunks{
+      *this, "overlap-chunks",
+      llvm::cl::desc("Cut all that can be cut, reductions into this many "
+                     "chunks; 0: by cost; 1: nothing"),
+      llvm::cl::init(0)};
+  Option<std::string> hardware{
+      *this, "hardware",
+      llvm::cl::desc("The machine that costs are of: a built-in description, "
+                     "or a JSON file"),
+      llvm::cl::init("cpu")};
+  Option<int64_t> threads{
+      *this, "threads",
+      llvm::cl::desc("Compute threads of a rank, on CPUs; 0: cores / ranks"),
+      llvm::cl::init(0)};
 };
 
 /// A model as written -> placed, differentiated on request; still logical.
@@ -49,7 +71,7 @@ void buildLogicalPipeline(mlir::OpPassManager &pm,
 void buildCollectivePipeline(mlir::OpPassManager &pm,
                              const PipelineOptions &options);
 /// With collectives -> plan, allocated and checked.
-void buildPlanPipeline(mlir::OpPassManager &pm);
+void buildPlanPipeline(mlir::OpPassManager &pm, const PipelineOptions &options);
 /// Plan -> LLVM dialect: kernels first, then the programs that name them.
 void buildLLVMPipeline(mlir::OpPassManager &pm);
 

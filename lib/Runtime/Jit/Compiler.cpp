@@ -145,6 +145,11 @@ tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
   pipeline.keepMasks = options.keepMasks;
   pipeline.rematerialize = options.rematerialize;
   pipeline.keepGathered = options.keepGathered;
+  pipeline.overlap = options.overlap;
+  pipeline.hardware = options.hardware;
+  pipeline.threads = options.threads;
+  pipeline.overlapBuffers = options.overlapBuffers;
+  pipeline.overlapChunks = options.overlapChunks;
   auto place = [&](PassManager &pm) {
     buildLogicalPipeline(pm, pipeline);
     if (options.grad)
@@ -164,8 +169,9 @@ tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
         buildCollectivePipeline(pm, pipeline);
       }))
     return e;
-  if (llvm::Error e =
-          run("planning", [](PassManager &pm) { buildPlanPipeline(pm); }))
+  if (llvm::Error e = run("planning", [&](PassManager &pm) {
+        buildPlanPipeline(pm, pipeline);
+      }))
     return e;
   result.manifest = manifestOf(module, program);
   result.plan = std::move(owned);

@@ -70,6 +70,37 @@ static rt::ManifestCollective describe(Operation *command,
   return row;
 }
 
+namespace {
+
+/// The ledger, in which the parts of a collective that was cut are one row.
+class LedgerRows {
+public:
+  explicit LedgerRows(std::vector<rt::ManifestCollective> &rows) : rows(rows) {}
+
+  void add(rt::ManifestCollective row, DictionaryAttr ledger, int64_t command) {
+    row.commands = {command};
+    auto whole = ledger.getAs<IntegerAttr>("whole");
+    if (!whole) {
+      rows.push_back(std::move(row));
+      return;
+    }
+    auto [known, isNew] = rowOf.try_emplace(whole.getInt(), rows.size());
+    if (isNew) {
+      row.kind = ledger.getAs<StringAttr>("kind").getValue().str();
+      rows.push_back(std::move(row));
+      return;
+    }
+    rows[known->second].bytes += row.bytes;
+    rows[known->second].commands.push_back(command);
+  }
+
+private:
+  std::vector<rt::ManifestCollective> &rows;
+  llvm::DenseMap<int64_t, size_t> rowOf;
+};
+
+} // namespace
+
 static double flopsOf(plan::MatmulOp matmul) {
   double flops = 2;
   for (int64_t size : matmul.getSizes())
@@ -96,6 +127,7 @@ rt::Manifest tpsp::manifestOf(ModuleOp module, StringRef name) {
   if (auto misses = program->getAttrOfType<IntegerAttr>("layout_misses"))
     manifest.transposeCopies = misses.getInt();
 
+  LedgerRows rows(manifest.collectives);
   for (Operation &op : program.getBody().front()) {
     if (auto buffer = dyn_cast<plan::BufferOp>(op)) {
       if (buffer.getTensor())
@@ -104,10 +136,8 @@ rt::Manifest tpsp::manifestOf(ModuleOp module, StringRef name) {
     }
     if (!isa<plan::CommandOpInterface>(op))
       continue;
-    if (auto ledger = op.getAttrOfType<DictionaryAttr>("ledger")) {
-      manifest.collectives.push_back(describe(&op, ledger));
-      manifest.collectives.back().commands = {manifest.commands};
-    }
+    if (auto ledger = op.getAttrOfType<DictionaryAttr>("ledger"))
+      rows.add(describe(&op, ledger), ledger, manifest.commands);
     ++manifest.commands;
     if (auto matmul = dyn_cast<plan::MatmulOp>(op))
       manifest.matmulFlops += flopsOf(matmul);

@@ -58,7 +58,7 @@ Example::Example(const std::string &name, Stage stage, int64_t ranks)
                     pm.addPass(createDropPrimals());
                     buildCollectivePipeline(pm, options);
                     if (stage == Stage::Plan)
-                      return buildPlanPipeline(pm);
+                      return buildPlanPipeline(pm, options);
                     pm.addPass(createPartition());
                     pm.addPass(createDecomposeLate());
                   });

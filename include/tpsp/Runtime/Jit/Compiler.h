@@ -40,6 +40,16 @@ struct CompileOptions {
   std::string rematerialize = "none";
   /// Keep gathered tensors for the backward pass.
   bool keepGathered = false;
+  /// Communicate under computation, scheduled by what things cost on
+  /// `hardware` (a built-in description or a file), with so many compute
+  /// threads a rank (0: cores / ranks) and so many buffers.
+  bool overlap = false;
+  std::string hardware = "cpu";
+  int64_t threads = 0;
+  int64_t overlapBuffers = 2;
+  /// Cut everything that can be cut, reductions into so many chunks; 0: by
+  /// cost; 1: nothing.
+  int64_t overlapChunks = 0;
 };
 
 /// Told the name of each phase as it begins.
