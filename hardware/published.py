@@ -193,6 +193,7 @@ def h100():
         "kind": "gpu", "cores": 132, "memory_bytes": 80 * 10**9,
         "devices_per_node": 8, "nodes": 1,
         "launch_us": 1.0, "issue_us": 2.5, "step_us": 0, "wake_us": 0,
+        "handoff_us": 0,
         # 3.35 TB/s: 90 % of it for large sizes; a kernel's start and end cost
         # about 3 us.
         "memory_gbs": saturating(3350 * 0.9, 3.0),
@@ -240,6 +241,7 @@ def a100():
         "kind": "gpu", "cores": 108, "memory_bytes": 80 * 10**9,
         "devices_per_node": 8, "nodes": 1,
         "launch_us": 1.5, "issue_us": 3.0, "step_us": 0, "wake_us": 0,
+        "handoff_us": 0,
         "memory_gbs": saturating(2039 * 0.88, 3.0),
         "kernel": {"operations_gops": 9000, "transcendentals_gops": 2400,
                    "cache_gbs": 7000, "scattered_gops": 60,

@@ -20,10 +20,16 @@ double CostModel::coresPerRank() const {
   return std::min(double(threadsPerRank), share);
 }
 
+double CostModel::crowding() const {
+  return hardware.isCpu() ? std::max(1.0, 1 / coresPerRank()) : 1;
+}
+
 double CostModel::launchSeconds() const {
-  // Where ranks outnumber the cores they wait for each other's launches too.
-  double waiting = hardware.isCpu() ? std::max(1.0, 1 / coresPerRank()) : 1;
-  return hardware.launchSeconds * waiting;
+  return hardware.launchSeconds * crowding();
+}
+
+double CostModel::handoffSeconds() const {
+  return hardware.handoffSeconds * crowding();
 }
 
 double CostModel::stepSeconds() const {

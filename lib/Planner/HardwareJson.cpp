@@ -393,6 +393,7 @@ static Hardware readHardware(const Json &value, Problem &problem) {
   result.issueSeconds = object.number("issue_us", micro);
   result.stepSeconds = object.number("step_us", micro);
   result.wakeSeconds = object.number("wake_us", micro);
+  result.handoffSeconds = object.number("handoff_us", micro);
   result.memory =
       readTable(object.find("memory_gbs"), "memory_gbs", giga, problem);
   readKernel(object.find("kernel"), problem, result);
@@ -510,6 +511,7 @@ std::string tpsp::toJson(const Hardware &hardware) {
       {"issue_us", rounded(hardware.issueSeconds / micro)},
       {"step_us", rounded(hardware.stepSeconds / micro)},
       {"wake_us", rounded(hardware.wakeSeconds / micro)},
+      {"handoff_us", rounded(hardware.handoffSeconds / micro)},
       {"memory_gbs", tableOf(hardware.memory, giga)},
       {"kernel",
        {{"operations_gops", rounded(kernel.operations / giga)},

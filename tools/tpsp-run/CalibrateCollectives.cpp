@@ -124,16 +124,16 @@ static llvm::Expected<double> collectiveCores(int64_t ranks) {
   if (!timer)
     return timer.takeError();
   CallSpec gather = callOf(CollectiveKind::AllGather, 1 << 20, ranks);
-  gather.repeats = 40;
+  gather.repeats = 200;
   rt::MatmulCommand product;
   product.m = product.n = product.k = 256;
   product.lda = product.ldb = product.ldc = 256;
   CallSpec matmul{
       tpsp_rt_matmul, product.encode(), {}, {0, 1 << 20, 2 << 20}, 40};
-  auto communicating = timer->timeStep({gather}, /*rounds=*/9);
-  auto computing = timer->timeStep({matmul}, /*rounds=*/9);
+  auto communicating = timer->timeStep({gather}, /*rounds=*/25);
+  auto computing = timer->timeStep({matmul}, /*rounds=*/25);
   gather.stream = 1;
-  auto both = timer->timeStep({gather, matmul}, /*rounds=*/9);
+  auto both = timer->timeStep({gather, matmul}, /*rounds=*/25);
   for (auto *time : {&communicating, &computing, &both})
     if (!*time)
       return time->takeError();
@@ -157,6 +157,36 @@ static llvm::Expected<double> wakeSeconds(const Hardware &hardware,
       return std::max(0.0, asleep->front() -
                                seconds(rates, double(smallest), ranks));
   return 0;
+}
+
+/// Of a core, for a stream to go on after it slept: two streams wait for each
+/// other in turn.
+static llvm::Expected<double> handoffSeconds(int64_t cores) {
+  constexpr int turns = 100;
+  int64_t ranks = 2 * cores;
+  llvm::Expected<CallTimer> timer = CallTimer::create({ranks}, 1 << 20);
+  if (!timer)
+    return timer.takeError();
+  auto event = [](bool isRecord, int64_t number, int64_t stream) {
+    rt::EventCommand command;
+    command.event = number;
+    CallSpec spec;
+    spec.call = isRecord ? tpsp_rt_event_record : tpsp_rt_event_wait;
+    spec.params = command.encode();
+    spec.stream = stream;
+    return spec;
+  };
+  std::vector<CallSpec> calls;
+  for (int turn = 0; turn < turns; ++turn) {
+    calls.push_back(event(/*isRecord=*/true, 0, 0));
+    calls.push_back(event(/*isRecord=*/false, 0, 1));
+    calls.push_back(event(/*isRecord=*/true, 1, 1));
+    calls.push_back(event(/*isRecord=*/false, 1, 0));
+  }
+  auto seconds = timer->timeStep(calls, /*rounds=*/15);
+  if (!seconds)
+    return seconds.takeError();
+  return *seconds / (2.0 * turns) * double(cores) / double(ranks);
 }
 
 llvm::Error tpsp::run::calibrateCollectives(Hardware &hardware,
@@ -195,5 +225,9 @@ llvm::Error tpsp::run::calibrateCollectives(Hardware &hardware,
   if (!wake)
     return wake.takeError();
   hardware.wakeSeconds = *wake;
+  auto handoff = handoffSeconds(hardware.cores);
+  if (!handoff)
+    return handoff.takeError();
+  hardware.handoffSeconds = *handoff;
   return llvm::Error::success();
 }

@@ -98,6 +98,7 @@ llvm::Expected<CallTimer> CallTimer::create(const std::vector<int64_t> &mesh,
   config.arenaBytes = arenaBytes;
   config.threadsPerRank = 1;
   config.numStreams = 2;
+  config.numEvents = 2;
   auto made = std::make_unique<Ranks>();
   rt::Status status = rt::World::create(config, made->world);
   if (status.ok())

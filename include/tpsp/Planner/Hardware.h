@@ -103,6 +103,9 @@ struct Hardware {
   /// On a CPU, of a collective where every rank has a core of its own: cores
   /// sleep while their ranks wait.
   double wakeSeconds = 0;
+  /// On a CPU, of a core, for a stream's thread to go on after it slept: until
+  /// a command came, or an event.
+  double handoffSeconds = 0;
   /// Rate at which memory serves a command that touches so many bytes. On a CPU
   /// of one core while all are busy; small sizes are served by its caches.
   SizeTable memory;
