@@ -21,7 +21,7 @@ Value tpsp::createCollective(OpBuilder &builder, Location loc, Value value,
 }
 
 void tpsp::copyPhase(Operation *from, Operation *to) {
-  for (StringRef name : {backwardAttrName, partAttrName})
+  for (StringRef name : {backwardAttrName, partAttrName, overlapAttrName})
     if (Attribute phase = from->getAttr(name))
       to->setAttr(name, phase);
 }

@@ -38,7 +38,7 @@ DictionaryAttr tpsp::ledgerOf(CollectiveOpInterface op, const Mesh &mesh) {
     auto attr = op->getAttrOfType<StringAttr>(key);
     return attr ? attr : b.getStringAttr("");
   };
-  return b.getDictionaryAttr({
+  NamedAttrList row({
       b.getNamedAttr("axes", op->getAttr("axes")),
       b.getNamedAttr("index", b.getStringAttr(movedIndex(op, step))),
       b.getNamedAttr("phase",
@@ -48,4 +48,7 @@ DictionaryAttr tpsp::ledgerOf(CollectiveOpInterface op, const Mesh &mesh) {
       b.getNamedAttr("reason", text("reason")),
       b.getNamedAttr("group", b.getI64IntegerAttr(group)),
   });
+  if (Attribute overlap = op->getAttr(overlapAttrName))
+    row.set("overlap", overlap);
+  return row.getDictionary(b.getContext());
 }

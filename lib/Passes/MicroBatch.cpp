@@ -81,6 +81,14 @@ public:
 
   Share of(Value value) const { return shares.lookup(value); }
 
+  /// The index of `op` that is cut; empty if its operands are whole.
+  StringRef cutIndex(Operation *op) const {
+    auto it = driven.find(op);
+    if (it == driven.end())
+      return "";
+    return structures.find(op)->second.indices[it->second].name;
+  }
+
   /// The dimension of operand `i` that its operation cuts, if any.
   std::optional<unsigned> cutDim(Operation *op, unsigned i) const {
     auto it = driven.find(op);
@@ -509,9 +517,12 @@ private:
       delay(clone);
     b.insert(clone);
     current[op->getResult(0)] = result;
-    if (share.kind != Share::Cut)
+    // A lookup is of positions of an index that its result lacks.
+    StringRef index = share.kind == Share::Cut
+                          ? indexNames(result.getType())[share.dim]
+                          : shares.cutIndex(op);
+    if (index.empty())
       return success();
-    StringRef index = indexNames(result.getType())[share.dim];
     return cast<IndexedOpInterface>(clone).restrictPositions(
         index, division.blocks, division.parts, part);
   }
@@ -647,8 +658,8 @@ LogicalResult divide(FunctionOpInterface function, Division &division) {
       first = i;
       division.axes = idx.getAxes()[*dim];
       Mesh mesh = meshOf(function);
-      for (AxisId axis : placementOf(argument.getType(), mesh).dims[*dim])
-        division.blocks *= mesh.size(axis);
+      Placement placement = placementOf(argument.getType(), mesh);
+      division.blocks *= mesh.groupSize(placement.dims[*dim]);
     }
     if (idx.getAxes()[*dim] != division.axes)
       return function->emitError("argument #")

@@ -22,7 +22,9 @@ void tpsp::buildLogicalPipeline(OpPassManager &pm,
   bool shards = options.shardReplicated != "off";
   pm.addPass(createPropagate({/*mark=*/shards}));
   if (shards)
-    pm.addPass(createShardReplicated({options.shardReplicated}));
+    pm.addPass(createShardReplicated({options.shardReplicated,
+                                      options.hardware, options.threads,
+                                      options.grad}));
   if (options.grad)
     pm.addPass(createDifferentiate());
   // Adjoints recompute what they need; what two of them need is made once.
@@ -54,6 +56,9 @@ void tpsp::buildPlanPipeline(OpPassManager &pm,
                               options.overlapBuffers, options.overlapChunks}));
   pm.addPass(createAllocate());
   pm.addPass(createCheckSchedule());
+  if (options.overlap)
+    pm.addPass(createRequireOverlap(
+        {options.requireOverlap, options.hardware, options.threads}));
 }
 
 void tpsp::buildLLVMPipeline(OpPassManager &pm) {

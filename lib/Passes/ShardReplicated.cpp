@@ -21,6 +21,8 @@
 #include "tpsp/Passes/Ledger.h"
 #include "tpsp/Passes/Passes.h"
 
+#include "tpsp/Planner/CostModel.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -28,6 +30,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <optional>
 #include <set>
 
 namespace tpsp {
@@ -43,10 +46,22 @@ namespace {
 /// Values that an axis can be put on together, each with the dimension.
 using Group = llvm::MapVector<Value, unsigned>;
 
+/// What some operations move, and how long that takes.
+struct Movement {
+  /// Of the forward collectives.
+  int64_t bytes = 0;
+  /// Of the whole step; 0 without a cost model.
+  double seconds = 0;
+};
+
 class Sharder {
 public:
-  Sharder(FunctionOpInterface function, AxisId axis)
-      : function(function), mesh(meshOf(function)), axis(axis) {}
+  /// With a `cost` only what makes the step faster is sharded; without, all.
+  /// `grad`: the step will have a backward pass.
+  Sharder(FunctionOpInterface function, AxisId axis,
+          std::optional<CostModel> cost, bool grad)
+      : function(function), mesh(meshOf(function)), axis(axis),
+        cost(std::move(cost)), grad(grad) {}
 
   void run() {
     SmallVector<Value> sums;
@@ -203,19 +218,49 @@ private:
       around.insert(value.getDefiningOp());
       around.insert(value.getUsers().begin(), value.getUsers().end());
     }
-    int64_t bytesBefore = forwardBytes(around.getArrayRef());
+    Movement before = movementOf(around.getArrayRef());
+    SmallVector<Type> types;
+    for (auto [value, dim] : group) {
+      types.push_back(value.getType());
+      auto type = cast<RankedTensorType>(value.getType());
+      value.setType(withPlacement(type, withAxis(value, dim), mesh));
+    }
+    Movement after = movementOf(around.getArrayRef());
+    if (cost && after.seconds >= before.seconds) {
+      leave(group, types, before, after);
+      return;
+    }
     int64_t saved = 0;
-    for (auto &[value, dim] : group)
-      saved += put(value, dim);
-    report(group, saved, bytesBefore, forwardBytes(around.getArrayRef()));
+    for (auto [member, type] : llvm::zip_equal(group, types))
+      saved += note(member.first, member.second, type);
+    report(group, saved, before, after);
   }
 
-  /// Puts the axis on a value; returns by how much that makes it smaller.
-  int64_t put(Value value, unsigned dim) {
-    auto type = cast<RankedTensorType>(value.getType());
-    auto after = withPlacement(type, withAxis(value, dim), mesh);
+  /// Undoes what would make the step slower, and says why.
+  void leave(const Group &group, ArrayRef<Type> types, const Movement &before,
+             const Movement &after) {
+    for (auto [member, type] : llvm::zip_equal(group, types))
+      Value(member.first).setType(type);
+    Operation *first = group.begin()->first.getDefiningOp();
+    std::string why = "stays replicated over @" + mesh.axis(axis).name +
+                      ": sharded it would take " + milliseconds(after.seconds) +
+                      " instead of " + milliseconds(before.seconds) +
+                      " (all-reduces become reduce-scatters and all-gathers)";
+    first->setAttr(noteAttrName, StringAttr::get(first->getContext(), why));
+    remark::missed(first->getLoc(), remark::RemarkOpts::name("group").category(
+                                        "tpsp-shard-replicated"))
+        << remark::reason("{0}", why);
+  }
+
+  static std::string milliseconds(double seconds) {
+    return llvm::formatv("{0:f3} ms", seconds * 1e3).str();
+  }
+
+  /// Says that the axis was put on a value; returns by how much that makes it
+  /// smaller.
+  int64_t note(Value value, unsigned dim, Type type) {
+    Type after = value.getType();
     int64_t saved = localBytes(type, mesh) - localBytes(after, mesh);
-    value.setType(after);
     std::string note = getIdx(after).getNames()[dim].getValue().str() + "@" +
                        mesh.axis(axis).name + " instead of replicated keeps " +
                        formatBytes(saved) + " per rank less";
@@ -228,9 +273,13 @@ private:
   }
 
   /// What the operations' forward collectives send, a movement that several
-  /// operations need counted once.
-  int64_t forwardBytes(ArrayRef<Operation *> ops) const {
-    int64_t bytes = 0;
+  /// operations need counted once, and how long the operations of the group and
+  /// all collectives take. Backward every collective has its dual, which takes
+  /// as long (an all-reduce where forward there is nothing, and the other way
+  /// round), what was gathered is gathered again, and what computes does it
+  /// twice.
+  Movement movementOf(ArrayRef<Operation *> ops) const {
+    Movement sum;
     llvm::DenseMap<Value, SmallVector<Placement, 1>> moved;
     for (Operation *op : ops) {
       auto indexed = dyn_cast<IndexedOpInterface>(op);
@@ -245,47 +294,96 @@ private:
         if (llvm::is_contained(known, needs))
           continue;
         known.push_back(needs);
-        bytes += bytesBetween(op->getOperand(i), placed.operands[i], needs);
+        add(sum, op->getOperand(i), placed.operands[i], needs);
       }
       for (auto [i, result] : llvm::enumerate(choice->results))
         if (placed.wanted[i])
-          bytes += bytesBetween(op->getResult(i), result, *placed.wanted[i]);
+          add(sum, op->getResult(i), result, *placed.wanted[i]);
+      sum.seconds += passes() * computeSeconds(indexed);
     }
-    return bytes;
+    return sum;
   }
 
-  int64_t bytesBetween(Value value, const Placement &from,
-                       const Placement &to) const {
+  /// Forward, and the two halves of backward.
+  int passes() const { return grad ? 3 : 1; }
+
+  /// Of what is bound by memory: products take as long either way.
+  double computeSeconds(IndexedOpInterface op) const {
+    if (!cost || op.isView() || comesOutPendingBefore(op) ||
+        op.isSumOfProducts())
+      return 0;
+    // An operand that has more than the result's part is sliced.
+    int64_t result = localBytes(op->getResult(0).getType(), mesh);
+    double bytes = result;
+    for (Value operand : op->getOperands())
+      bytes += std::min(result, localBytes(operand.getType(), mesh));
+    return cost->copySeconds(bytes);
+  }
+
+  bool comesOutPendingBefore(Operation *op) const {
+    return pending.lookup(op);
+  }
+
+  void add(Movement &sum, Value value, const Placement &from,
+           const Placement &to) const {
     auto type = cast<RankedTensorType>(value.getType());
     std::optional<Transition> steps = planTransition(from, to);
     if (!steps)
-      return 0;
-    return cost(*steps, from, type.getShape(),
-                type.getElementTypeBitWidth() / 8, mesh)
-        .bytes;
+      return;
+    int64_t width = type.getElementTypeBitWidth() / 8;
+    sum.bytes += tpsp::cost(*steps, from, type.getShape(), width, mesh).bytes;
+    if (!cost)
+      return;
+    const Placement *before = &from;
+    for (const CollectiveStep &step : *steps) {
+      int64_t bytes = std::max(localBytes(type, *before, width),
+                               localBytes(type, step.after, width));
+      double seconds = step.kind == CollectiveKind::Slice
+                           ? 0
+                           : cost->collectiveSeconds(step.kind, bytes, step.axes);
+      bool isRedone = grad && step.kind == CollectiveKind::AllGather;
+      sum.seconds += (1 + grad + isRedone) * seconds;
+      before = &step.after;
+    }
   }
 
-  void report(const Group &group, int64_t saved, int64_t before,
-              int64_t after) const {
+  int64_t localBytes(RankedTensorType type, const Placement &placement,
+                     int64_t width) const {
+    int64_t bytes = width;
+    for (int64_t extent : localShape(type.getShape(), placement, mesh))
+      bytes *= extent;
+    return bytes;
+  }
+  int64_t localBytes(Type type, const Mesh &on) const {
+    return tpsp::localBytes(type, on);
+  }
+
+  void report(const Group &group, int64_t saved, const Movement &before,
+              const Movement &after) const {
     Operation *first = group.begin()->first.getDefiningOp();
     std::string note =
         first->getAttrOfType<StringAttr>(noteAttrName).getValue().str();
     note += "; one of " + std::to_string(group.size()) + " values, together " +
             formatBytes(saved) + " less; their forward collectives send " +
-            formatBytes(after) + ", before " + formatBytes(before);
+            formatBytes(after.bytes) + ", before " + formatBytes(before.bytes);
+    if (cost)
+      note += "; " + milliseconds(after.seconds) + " instead of " +
+              milliseconds(before.seconds);
     first->setAttr(noteAttrName, StringAttr::get(first->getContext(), note));
     remark::passed(first->getLoc(), remark::RemarkOpts::name("group").category(
                                         "tpsp-shard-replicated"))
         << remark::reason("{0}", note)
         << remark::metric("values", int64_t(group.size()))
         << remark::metric("saved_bytes", saved)
-        << remark::metric("forward_bytes_before", before)
-        << remark::metric("forward_bytes", after);
+        << remark::metric("forward_bytes_before", before.bytes)
+        << remark::metric("forward_bytes", after.bytes);
   }
 
   FunctionOpInterface function;
   Mesh mesh;
   AxisId axis;
+  std::optional<CostModel> cost;
+  bool grad;
   llvm::DenseMap<Operation *, IndexStructure> structures;
   /// What comesOutPending has found, before anything was changed.
   llvm::DenseMap<Operation *, bool> pending;
@@ -296,30 +394,31 @@ struct ShardReplicated
   using Base::Base;
 
   void runOnOperation() override {
-    if (goal != "memory") {
-      refuseGoal();
+    if (goal != "memory" && goal != "time") {
+      getOperation().emitError("goal=")
+          << goal.getValue() << " is not known; goals are memory and time";
       return signalPassFailure();
     }
-    auto visit = [](FunctionOpInterface function) {
-      unsigned numAxes = meshOf(function).numAxes();
-      for (AxisId axis = 0; axis < numAxes; ++axis)
-        Sharder(function, axis).run();
+    llvm::Expected<Hardware> machine = findHardware(hardware);
+    if (!machine) {
+      getOperation().emitError(llvm::toString(machine.takeError()));
+      return signalPassFailure();
+    }
+    auto visit = [&](FunctionOpInterface function) -> LogicalResult {
+      Mesh mesh = meshOf(function);
+      std::optional<CostModel> cost;
+      if (goal == "time") {
+        if (std::string misfit = misfitOf(*machine, mesh); !misfit.empty())
+          return function.emitError(misfit);
+        cost.emplace(*machine, mesh, threads);
+      }
+      for (AxisId axis = 0; axis < mesh.numAxes(); ++axis)
+        Sharder(function, axis, cost, grad).run();
       function->walk([](Operation *op) { op->removeAttr(propagatedAttrName); });
       return success();
     };
     if (failed(forEachFunction(getOperation(), visit)))
       signalPassFailure();
-  }
-
-private:
-  void refuseGoal() {
-    InFlightDiagnostic diag = getOperation().emitError("goal=");
-    diag << goal.getValue();
-    if (goal == "time")
-      diag << " needs descriptions of the hardware, which are not built yet; "
-              "goal=memory shards wherever that is possible";
-    else
-      diag << " is not known; goals are memory and time";
   }
 };
 

@@ -1,4 +1,5 @@
 #include "tpsp/Passes/StepOfProgram.h"
+#include "tpsp/Passes/SourceName.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -78,9 +79,16 @@ private:
            ":" + std::to_string(file.getColumn());
   }
 
+  /// "matmul q": the call, and the value that it makes where the source has a
+  /// name for it.
+  static std::string nameOf(plan::CommandOpInterface op) {
+    std::optional<std::string> value = sourceName(op->getLoc());
+    return op.getCall().str() + (value ? " " + *value : "");
+  }
+
   void addCommand(plan::CommandOpInterface op) {
     StepCommand &command = step.commands.emplace_back();
-    command.name = op.getCall().str();
+    command.name = nameOf(op);
     command.location = locationOf(op);
     if (auto stream = op->getAttrOfType<IntegerAttr>("stream"))
       command.stream = stream.getInt();
@@ -99,7 +107,8 @@ private:
       command.kind = StepKind::Matmul;
       command.matmul = workOf(matmul);
     } else if (auto kernel = dyn_cast<plan::KernelOp>(op)) {
-      command.name = kernel.getCallee().str();
+      if (!sourceName(op->getLoc()))
+        command.name = kernel.getCallee().str();
       command.kernel = workOf(kernel);
     } else if (isa<plan::SliceOp>(op)) {
       command.kind = StepKind::Copy;
@@ -150,7 +159,8 @@ private:
     auto ledger = op->getAttrOfType<DictionaryAttr>("ledger");
     if (!ledger)
       return;
-    command.name += " " + ledger.getAs<StringAttr>("tensor").getValue().str();
+    command.name = op->getName().stripDialect().str() + " " +
+                   ledger.getAs<StringAttr>("tensor").getValue().str();
     if (auto whole = ledger.getAs<IntegerAttr>("whole"))
       work.whole = whole.getInt();
   }

@@ -128,6 +128,28 @@ func.func @uneven_groups(%x: !x) -> !y {
 
 // -----
 
+// On three axes every rank has one position.
+tpsp.mesh @mesh <dp = 2, cp = 2, tp = 2>
+!x = tensor<8x4xf32, #tpsp.idx<b@dp@cp@tp, d>>
+// expected-error @+1 {{argument #0 has index 'b' of extent 8, which 8 shards of 4 micro-batches do not divide; 1 micro-batches would}}
+func.func @on_three_axes(%x: !x) -> !x {
+  return %x : !x
+}
+
+// -----
+
+// An id is a position of the whole table.
+!ids = tensor<4xi32, #tpsp.idx<s>>
+!table = tensor<8x4xf32, #tpsp.idx<b, d>>
+!x = tensor<4x4xf32, #tpsp.idx<s, d>>
+func.func @lookup(%ids: !ids, %table: !table) -> !x {
+  // expected-error @+1 {{computes with positions along 'b', which a part of it cannot know; cut along another index, or not at all}}
+  %x = tpsp.one_hot_einsum %ids, %table {indices = ["b"]} : (!ids, !table) -> !x
+  return %x : !x
+}
+
+// -----
+
 !x = tensor<8x4xf32, #tpsp.idx<b, d>>
 func.func @foreign(%x: !x) -> !x {
   // expected-error @+1 {{has no index structure by which it could be cut into micro-batches}}

@@ -12,7 +12,7 @@
 // TEXT: reduce_scatter x4
 // TEXT: matmuls use {{[0-9]+}} % of the peak, links {{[0-9]+}} %
 // TEXT-NOT: does not fit
-// TEXT: step {{[0-9.]+}} us, exposed communication {{[0-9.]+}} us, hidden 0 %, peak memory 248.5 MiB
+// TEXT: step {{[0-9.]+}} {{ms|µs}}, exposed communication {{[0-9.]+}} {{ms|µs}}, hidden 0 %, peak memory 248.5 MiB
 // RUN: python3 %S/Inputs/check-prediction.py %t.json 0 one-stream
 
 // Sixteen ranks on two nodes.
@@ -42,6 +42,6 @@
 // RUN: %S/Inputs/exits 1 tpsp-run %examples/mlp-sp.mlir %{on} %t.wrong.json 2>&1 | FileCheck %s --check-prefix=WRONG
 // WRONG: {{^}}tpsp-run: {{.*}}.wrong.json: coers: there is no such key; there are {{.*}}cores{{.*}}(docs/Hardware.md has every key){{$}}
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --hardware h100-sxm 2>&1 | FileCheck %s --check-prefix=ALONE
-// ALONE: {{^}}tpsp-run: --hardware goes with --simulate or --overlap on; without them the program runs on this machine as it is written{{$}}
+// ALONE: {{^}}tpsp-run: --hardware goes with --simulate, --overlap on or --shard-replicated time; without them nothing asks what things cost{{$}}
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --simulate --verify 2>&1 | FileCheck %s --check-prefix=VERIFY
 // VERIFY: {{^}}tpsp-run: --verify needs a run, and --simulate runs nothing; run the program without it{{$}}

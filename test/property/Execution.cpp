@@ -1,6 +1,7 @@
 #include "Execution.h"
 
 #include "tpsp/Runtime/BuiltinBackends.h"
+#include "tpsp/Runtime/ElementType.h"
 #include "tpsp/Runtime/World.h"
 
 #include <algorithm>
@@ -21,15 +22,20 @@ static uint64_t mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-std::vector<double> tpsp::property::randomArgument(uint64_t seed,
-                                                   int64_t number,
-                                                   int64_t elements) {
+std::vector<double>
+tpsp::property::randomArgument(uint64_t seed, int64_t number, int64_t elements,
+                               const ElementDomain &domain) {
   uint64_t key = mix(seed ^ mix(uint64_t(number) + 1));
   std::vector<double> values(elements);
   for (int64_t i = 0; i < elements; ++i) {
     uint64_t bits = mix(key + uint64_t(i));
+    if (domain.below > 0) {
+      values[i] = double((bits >> 12) % uint64_t(domain.below));
+      continue;
+    }
     double magnitude = 0.05 + 1.45 * (double(bits >> 12) * 0x1p-52);
-    values[i] = static_cast<float>(bits & 1 ? magnitude : -magnitude);
+    auto value = static_cast<float>(bits & 1 ? magnitude : -magnitude);
+    values[i] = domain.isBf16 ? rt::bf16ToFloat(rt::floatToBf16(value)) : value;
   }
   return values;
 }
@@ -38,9 +44,12 @@ std::vector<double> tpsp::property::randomArgument(uint64_t seed,
 /// along the pending axes has a different part; of a maximum, one has it and
 /// the others less.
 static double summand(double value, int64_t position, int64_t group, bool isMax,
-                      int64_t element) {
+                      int64_t element, bool isBf16) {
   if (isMax)
     return element % group == position ? value : value - 1 - double(position);
+  if (isBf16) // nothing is rounded
+    return position == 0 ? (group > 1 ? 2 : 1) * value
+                         : (position == 1 ? -value : 0);
   if (position > 0)
     return 0.25 * double(position) * value + double(position);
   double others = 0;
@@ -50,8 +59,13 @@ static double summand(double value, int64_t position, int64_t group, bool isMax,
 }
 
 static void store(void *memory, int64_t dtype, int64_t i, double value) {
-  if (dtype == TPSP_RT_F64)
+  if (rt::isInteger(dtype))
+    rt::storeInteger(static_cast<int64_t>(value), dtype, memory, i);
+  else if (dtype == TPSP_RT_F64)
     static_cast<double *>(memory)[i] = value;
+  else if (dtype == TPSP_RT_BF16)
+    static_cast<uint16_t *>(memory)[i] =
+        rt::floatToBf16(static_cast<float>(value));
   else
     static_cast<float *>(memory)[i] = static_cast<float>(value);
 }
@@ -65,14 +79,16 @@ static void fillArgument(Rank &rank, const Manifest &manifest,
     position = position * manifest.mesh[axis].size + rank.coordinate(axis);
     group *= manifest.mesh[axis].size;
   }
-  std::vector<double> whole = randomArgument(seed, tensor.number, elements);
+  bool isBf16 = tensor.dtype == TPSP_RT_BF16;
+  std::vector<double> whole =
+      randomArgument(seed, tensor.number, elements, {isBf16, tensor.below});
   void *memory = rank.hostAddress(tensor.offset);
   rt::Shard(tensor, manifest.mesh, rank.coordinates())
       .forEachRun([&](int64_t global, int64_t local, int64_t n) {
         for (int64_t i = 0; i < n; ++i)
           store(memory, tensor.dtype, local + i,
                 summand(whole[global + i], position, group, tensor.pendingMax,
-                        global + i));
+                        global + i, isBf16));
       });
 }
 
@@ -103,6 +119,8 @@ llvm::Expected<std::vector<rt::TensorError>> tpsp::property::runAndCompare(
   config.mesh = manifest.mesh;
   config.arenaBytes = manifest.arenaBytes;
   config.threadsPerRank = 1;
+  config.numStreams = manifest.streams;
+  config.numEvents = manifest.events;
   std::unique_ptr<rt::World> world;
   if (Status s = rt::World::create(config, world); !s.ok())
     return errorOf(s);

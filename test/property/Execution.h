@@ -7,10 +7,19 @@
 
 namespace tpsp::property {
 
+/// What the elements of an argument are.
+struct ElementDomain {
+  /// Rounded to bf16; else to f32.
+  bool isBf16 = false;
+  /// If not 0: integers in [0, below).
+  int64_t below = 0;
+};
+
 /// The whole of argument `number`, of `elements`: between 0.05 and 1.5 in
-/// magnitude, rounded to f32 so that every element type holds it.
+/// magnitude, rounded so that the argument's type holds it.
 std::vector<double> randomArgument(uint64_t seed, int64_t number,
-                                   int64_t elements);
+                                   int64_t elements,
+                                   const ElementDomain &domain = {});
 
 /// Runs two steps, the second over what the first left, and compares every
 /// result with its whole value, `expected[i]` result i of the function.

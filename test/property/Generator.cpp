@@ -66,7 +66,8 @@ static bool isUsedLinearly(const Program &program, ValueId value) {
 /// Makes an argument a sum over an axis that it does not use, if it may be.
 static void makePartial(Random &random, Program &program, ValueId value) {
   Tensor &tensor = program.values[value];
-  if (program.mesh.empty() || !isUsedLinearly(program, value))
+  if (program.mesh.empty() || tensor.isInteger() ||
+      !isUsedLinearly(program, value))
     return;
   const Axis &axis = random.of(program.mesh);
   if (tensor.uses(axis.name))
@@ -74,14 +75,6 @@ static void makePartial(Random &random, Program &program, ValueId value) {
   tensor.pending.push_back(axis.name);
   if (random.chance(0.25))
     tensor.reduction = "max";
-}
-
-/// Whether an operation has values inside, which nobody can place by hand.
-static bool hasHiddenValues(const Program &program) {
-  for (const Operation &op : program.operations)
-    if (op.mnemonic == "attention")
-      return true;
-  return false;
 }
 
 /// Everything where it happens to be. Whatever an operation needs can be
@@ -94,7 +87,7 @@ static void placeEverything(Random &random, Program &program) {
       makePartial(random, program, argument.value);
   program.kind = "placed by hand";
   program.expectation =
-      hasHiddenValues(program) ? Expectation::Unknown : Expectation::Legal;
+      program.hasHiddenValues() ? Expectation::Unknown : Expectation::Legal;
 }
 
 /// Every axis belongs to one index name, on whichever tensors carry it, so that
@@ -206,8 +199,15 @@ static void placeWildly(Random &random, Program &program) {
 // Programs
 //===----------------------------------------------------------------------===//
 
-static void addOperation(ProgramBuilder &builder) {
-  const std::vector<OperationRule> &rules = operationRules();
+static std::vector<OperationRule> rulesOf(Vocabulary vocabulary) {
+  std::vector<OperationRule> rules = numberRules();
+  if (vocabulary == Vocabulary::NumbersAndIntegers)
+    rules.insert(rules.end(), integerRules().begin(), integerRules().end());
+  return rules;
+}
+
+static void addOperation(ProgramBuilder &builder,
+                         const std::vector<OperationRule> &rules) {
   unsigned total = 0;
   for (const OperationRule &rule : rules)
     total += rule.weight;
@@ -251,7 +251,8 @@ static void chooseResults(Random &random, Program &program) {
 }
 
 static void writeProgram(Random &random, ProgramBuilder &builder,
-                         unsigned operations) {
+                         unsigned operations, Vocabulary vocabulary) {
+  std::vector<OperationRule> rules = rulesOf(vocabulary);
   Program &program = builder.program;
   for (unsigned n = 1 + random.below(2); n > 0; --n)
     builder.argument(builder.someIndices(2 + random.below(3)),
@@ -260,11 +261,61 @@ static void writeProgram(Random &random, ProgramBuilder &builder,
     builder.add("scale", {0}, builder.tensor(0).dims, builder.range(0),
                 "{factor = 1.25 : f64}");
   while (program.operations.size() < operations)
-    addOperation(builder);
+    addOperation(builder, rules);
   for (Operation &op : program.operations)
     if (op.mnemonic == "scale")
       op.linear = Linear::Jointly;
   chooseResults(random, program);
+}
+
+/// Whether every argument has `name` on the same axes, and a rank's part of it
+/// divides into `parts`.
+static bool canCut(const Program &program, const std::string &name,
+                   int64_t parts) {
+  const Dim *first = nullptr;
+  for (const Argument &argument : program.arguments) {
+    const Dim *dim = program.values[argument.value].find(name);
+    if (!dim)
+      continue;
+    if (dim->extent % (rankCount(program, *dim) * parts) != 0 ||
+        (first && first->axes != dim->axes))
+      return false;
+    first = dim;
+  }
+  return true;
+}
+
+/// An index of an argument to cut, mostly one that can be cut.
+static void chooseMicroBatches(Random &random, Program &program) {
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    const Tensor &tensor = program.values[random.of(program.arguments).value];
+    if (tensor.dims.empty())
+      continue;
+    program.pipeline.microBatchIndex = random.of(tensor.dims).name;
+    program.pipeline.microBatches = 2 + random.below(3);
+    if (canCut(program, program.pipeline.microBatchIndex,
+               program.pipeline.microBatches) ||
+        random.chance(0.02))
+      return;
+  }
+}
+
+static void choosePipeline(Random &random, Program &program) {
+  static const char *const redone[] = {"none", "none", "selective", "full"};
+  PipelineChoices &pipeline = program.pipeline;
+  if (random.chance(0.3))
+    chooseMicroBatches(random, program);
+  pipeline.rematerialize = random.of(redone);
+  pipeline.keepGathered = random.chance(0.2);
+  pipeline.keepMasks = random.chance(0.3);
+  if (random.chance(0.2))
+    pipeline.shardReplicated = "memory";
+  if (random.chance(0.3))
+    pipeline.bucketBytes = random.chance(0.5) ? 0 : 256;
+  pipeline.overlap = random.chance(0.5);
+  // There, communication of small tensors is worth hiding.
+  if (pipeline.overlap && random.chance(0.8))
+    pipeline.hardware = "h100-sxm";
 }
 
 Program tpsp::property::generate(uint64_t seed) {
@@ -278,10 +329,13 @@ Program tpsp::property::generate(uint64_t seed) {
   Program program;
   program.mesh = randomMesh(random);
   program.grad = random.chance(0.85);
-  program.element = random.chance(0.75) ? "f64" : "f32";
+  static const char *const elements[] = {"f64", "f64", "f64", "f64",
+                                         "f64", "f32", "f32", "bf16"};
+  program.element = random.of(elements);
   ProgramBuilder builder(random, program);
   builder.onlyArguments = kind == ByRole;
-  writeProgram(random, builder, 1 + random.below(7));
+  writeProgram(random, builder, 1 + random.below(7),
+               Vocabulary::NumbersAndIntegers);
   if (kind == ByName)
     placeByName(random, program, builder.renamed);
   else if (kind == ByRole)
@@ -292,6 +346,8 @@ Program tpsp::property::generate(uint64_t seed) {
     placeEverything(random, program);
   if (kind == Mistaken)
     makeMistake(random, program);
+  else if (random.chance(0.5))
+    choosePipeline(random, program);
   return program;
 }
 
@@ -303,7 +359,8 @@ Program tpsp::property::generateLegal(uint64_t seed, unsigned operations) {
   ProgramBuilder builder(random, program);
   bool byRole = random.chance(0.4);
   builder.onlyArguments = byRole;
-  writeProgram(random, builder, 1 + random.below(operations));
+  writeProgram(random, builder, 1 + random.below(operations),
+               Vocabulary::Numbers);
   if (byRole)
     placeByRole(random, program);
   else if (random.chance(0.4))

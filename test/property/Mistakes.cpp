@@ -24,12 +24,22 @@ static bool isUsed(const Program &program, ValueId value) {
   return false;
 }
 
+/// An argument of numbers, not integers.
+static ValueId someArgument(Random &random, const Program &program) {
+  std::vector<ValueId> fitting;
+  for (const Argument &argument : program.arguments)
+    if (!program.values[argument.value].isInteger())
+      fitting.push_back(argument.value);
+  return random.of(fitting); // there is one: the first
+}
+
 /// An argument that some operation uses and for which `fits` holds.
 template <typename Fits>
 static Tensor *usedArgument(Random &random, Program &program, Fits fits) {
   std::vector<ValueId> fitting;
   for (const Argument &argument : program.arguments)
-    if (isUsed(program, argument.value) && fits(program.values[argument.value]))
+    if (!program.values[argument.value].isInteger() &&
+        isUsed(program, argument.value) && fits(program.values[argument.value]))
       fitting.push_back(argument.value);
   return fitting.empty() ? nullptr : &program.values[random.of(fitting)];
 }
@@ -88,7 +98,7 @@ static bool useUnknownAxis(Random &random, Program &program) {
 }
 
 static bool leaveArgumentUnplaced(Random &random, Program &program) {
-  Tensor &tensor = program.values[random.of(program.arguments).value];
+  Tensor &tensor = program.values[someArgument(random, program)];
   clearPlacement(tensor);
   tensor.unplaced = true;
   return true;
@@ -97,7 +107,7 @@ static bool leaveArgumentUnplaced(Random &random, Program &program) {
 static bool passSumToNonlinear(Random &random, Program &program) {
   for (const Operation &op : program.operations) {
     Tensor &tensor = program.values[op.operands.front()];
-    if (op.linear != Linear::No || program.mesh.empty() ||
+    if (op.linear != Linear::No || program.mesh.empty() || tensor.isInteger() ||
         !program.argument(op.operands.front()))
       continue;
     clearPlacement(tensor);
@@ -199,7 +209,9 @@ static bool leaveAmbiguous(Random &random, Program &program) {
 static bool mixElementTypes(Random &random, Program &program) {
   for (const Operation &op : program.operations) {
     ValueId value = op.operands.back();
-    if (op.operands.front() == value || !program.argument(value))
+    if (op.operands.front() == value || !program.argument(value) ||
+        program.values[value].isInteger() ||
+        program.values[op.operands.front()].isInteger())
       continue;
     program.values[value].element = program.element == "f32" ? "f64" : "f32";
     return true;
@@ -208,14 +220,14 @@ static bool mixElementTypes(Random &random, Program &program) {
 }
 
 static bool normalizeOverNothing(Random &random, Program &program) {
-  ValueId x = random.of(program.arguments).value;
+  ValueId x = someArgument(random, program);
   addOperation(program, "softmax", {x}, program.values[x].dims,
                "{over = \"missing\"}");
   return true;
 }
 
 static bool differentiateMaximum(Random &random, Program &program) {
-  ValueId x = random.of(program.arguments).value;
+  ValueId x = someArgument(random, program);
   program.grad = true;
   addOperation(program, "reduce", {x}, {}, "{kind = \"max\"}");
   return true;
@@ -249,8 +261,35 @@ static bool rotateOddFeature(Random &random, Program &program) {
   return true;
 }
 
+/// No rank has a part of an integer.
+static bool addUpIntegers(Random &random, Program &program) {
+  for (const Operation &op : program.operations) {
+    Tensor &tensor = program.values[op.operands.front()];
+    if (program.mesh.empty() || !tensor.isInteger() ||
+        !program.argument(op.operands.front()))
+      continue;
+    clearPlacement(tensor);
+    tensor.pending = {random.of(program.mesh).name};
+    return true;
+  }
+  return false;
+}
+
+/// Positions are integers.
+static bool lookUpByNumbers(Random &, Program &program) {
+  for (const Operation &op : program.operations) {
+    Tensor &tensor = program.values[op.operands.front()];
+    if (!tensor.isInteger() || !program.argument(op.operands.front()))
+      continue;
+    tensor.element.clear();
+    tensor.below = 0;
+    return true;
+  }
+  return false;
+}
+
 static bool multiplyThree(Random &random, Program &program) {
-  ValueId x = random.of(program.arguments).value;
+  ValueId x = someArgument(random, program);
   addOperation(program, "einsum", {x, x, x}, program.values[x].dims);
   return true;
 }
@@ -280,6 +319,8 @@ static const std::vector<Mistake> &mistakes() {
       {"name twice", nameTwice, {"appears twice"}},
       {"dynamic extent", leaveExtentOpen, {"has a dynamic extent"}},
       {"odd rotation", rotateOddFeature, {"has the odd extent"}},
+      {"sum of integers", addUpIntegers, {"is partial over"}},
+      {"numbers for positions", lookUpByNumbers, {"i32"}},
       {"product of three", multiplyThree, {"takes 1 or 2 operands"}},
   };
   return table;

@@ -9,13 +9,6 @@ using namespace tpsp::property;
 
 using Builder = ProgramBuilder;
 
-/// Beyond this, squares and exponentials lose the digits that are compared.
-static constexpr double largest = 1e3;
-
-static std::string quoted(const std::string &text) {
-  return "\"" + text + "\"";
-}
-
 //===----------------------------------------------------------------------===//
 // Contraction
 //===----------------------------------------------------------------------===//
@@ -111,6 +104,12 @@ template <bool isMax> static bool applyReduce(Builder &b) {
     return false;
   b.add("reduce", {*x}, dims, {magnitude, b.range(*x).positive},
         isMax ? "{kind = \"max\"}" : "{kind = \"sum\"}");
+  return true;
+}
+
+static bool applyMean(Builder &b) {
+  auto x = b.pick();
+  b.add("mean", {*x}, someOf(b, b.tensor(*x).dims), b.range(*x));
   return true;
 }
 
@@ -272,6 +271,14 @@ static bool applyShift(Builder &b) {
   b.add("shift", {*x}, indicesOf(b, *x),
         {b.range(*x).magnitude + 0.5, b.range(*x).positive},
         "{by = 0.375 : f64}");
+  return true;
+}
+
+static bool applyDropout(Builder &b) {
+  auto x = b.pick();
+  b.add("dropout", {*x}, indicesOf(b, *x), {2 * b.range(*x).magnitude, false},
+        "{rate = 0.25 : f64, seed = " + std::to_string(b.random.below(3)) +
+            "}");
   return true;
 }
 
@@ -456,10 +463,47 @@ static bool applyReshard(Builder &b) {
 }
 
 //===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+static bool applyTake(Builder &b) {
+  auto x = b.pick([&](ValueId v) { return !b.tensor(v).dims.empty(); });
+  if (!x)
+    return false;
+  std::vector<Dim> dims = b.tensor(*x).dims;
+  unsigned at = b.random.below(dims.size());
+  Dim taken = dims[at];
+  dims.erase(dims.begin() + at);
+  b.add("take", {*x}, dims, b.range(*x),
+        "{index = " + quoted(taken.name) +
+            ", at = " + std::to_string(b.random.below(taken.extent)) + "}");
+  return true;
+}
+
+/// A value several times, and what is made of it.
+static bool applyStack(Builder &b) {
+  auto x = b.pick([&](ValueId v) {
+    return b.tensor(v).dims.size() < 5 && b.tensor(v).elements() <= 500;
+  });
+  if (!x)
+    return false;
+  std::vector<Dim> dims = b.tensor(*x).dims;
+  ValueId y = b.add("tanh", {*x}, dims, {1, false});
+  std::vector<ValueId> operands = {*x, y, *x};
+  operands.resize(2 + b.random.below(2));
+  b.random.shuffle(operands);
+  Dim position = b.freshIndex(int64_t(operands.size()));
+  dims.insert(dims.begin() + b.random.below(dims.size() + 1), position);
+  b.add("stack", operands, dims, {b.range(*x).magnitude + 1, false},
+        "{index = " + quoted(position.name) + "}");
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
 // The table
 //===----------------------------------------------------------------------===//
 
-const std::vector<OperationRule> &tpsp::property::operationRules() {
+const std::vector<OperationRule> &tpsp::property::numberRules() {
   static const std::vector<OperationRule> rules = {
       {"einsum", 20, Linear::InEach, false, applyEinsumOfTwo},
       {"einsum", 4, Linear::InEach, false, applyEinsumOfOne},
@@ -484,6 +528,10 @@ const std::vector<OperationRule> &tpsp::property::operationRules() {
       {"silu", 1, Linear::No, false, apply_silu},
       {"gelu", 2, Linear::No, false, apply_gelu},
       {"gelu_erf", 1, Linear::No, false, apply_gelu_erf},
+      {"mean", 2, Linear::Jointly, false, applyMean},
+      {"dropout", 4, Linear::Jointly, false, applyDropout},
+      {"take", 2, Linear::Jointly, false, applyTake},
+      {"stack", 2, Linear::Jointly, false, applyStack},
       {"causal_mask", 3, Linear::No, false, applyCausalMask},
       {"softmax", 6, Linear::No, false, applySoftmax},
       {"rms_norm", 4, Linear::No, false, applyRmsNorm},

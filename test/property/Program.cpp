@@ -1,5 +1,7 @@
 #include "Program.h"
 
+#include <algorithm>
+
 using namespace tpsp::property;
 
 const Dim *Tensor::find(const std::string &name) const {
@@ -41,6 +43,16 @@ const Operation *Program::definition(ValueId value) const {
   return nullptr;
 }
 
+bool Program::hasHiddenValues() const {
+  static const char *const composites[] = {"attention", "dispatch", "combine",
+                                           "cross_entropy"};
+  return std::any_of(
+      operations.begin(), operations.end(), [](const Operation &op) {
+        return std::count(std::begin(composites), std::end(composites),
+                          op.mnemonic) != 0;
+      });
+}
+
 int64_t Program::numRanks() const {
   int64_t ranks = 1;
   for (const Axis &axis : mesh)
@@ -53,6 +65,26 @@ int64_t Program::sizeOf(const std::string &name) const {
     if (axis.name == name)
       return axis.size;
   return 1;
+}
+
+std::string PipelineChoices::text() const {
+  std::string text;
+  if (microBatches > 1)
+    text += " --micro-batches " + std::to_string(microBatches) +
+            " --micro-batch-index " + microBatchIndex;
+  if (rematerialize != "none")
+    text += " --rematerialize " + rematerialize;
+  if (keepGathered)
+    text += " --keep-gathered";
+  if (keepMasks)
+    text += " --keep-masks";
+  if (shardReplicated != "off")
+    text += " --shard-replicated " + shardReplicated;
+  if (bucketBytes != PipelineChoices().bucketBytes)
+    text += " --bucket-mib " + std::to_string(double(bucketBytes) / (1 << 20));
+  if (overlap)
+    text += " --overlap on --hardware " + hardware;
+  return text;
 }
 
 /// Parts with ", " between them.
@@ -113,6 +145,8 @@ std::string tpsp::property::toText(const Program &program) {
   std::string text = meshText(program) + "func.func @f(";
   text += joined(program.arguments, [&](const Argument &argument) {
     std::string mark = argument.isParameter ? " {tpsp.param}" : "";
+    if (int64_t below = program.values[argument.value].below)
+      mark = " {tpsp.below = " + std::to_string(below) + "}";
     return name(argument.value) + ": " + type(argument.value) + mark;
   });
   text += ") -> (" + joined(program.results, type) + ") {\n";

@@ -32,10 +32,13 @@ struct Tensor {
   std::string reduction = "sum";
   /// Empty: the program's.
   std::string element;
+  /// Of an argument of integers: they are in [0, below).
+  int64_t below = 0;
 
   const Dim *find(const std::string &name) const;
   int64_t elements() const;
   bool uses(const std::string &axis) const;
+  bool isInteger() const { return element == "i32"; }
 };
 
 using ValueId = unsigned;
@@ -57,6 +60,24 @@ struct Argument {
   bool isParameter = false;
 };
 
+/// What tpsp-run may be asked beside the program. It changes how the program is
+/// run, and never what comes out.
+struct PipelineChoices {
+  int64_t microBatches = 1;
+  std::string microBatchIndex;
+  std::string rematerialize = "none";
+  bool keepGathered = false;
+  bool keepMasks = false;
+  std::string shardReplicated = "off";
+  int64_t bucketBytes = 25 << 20;
+  /// Collectives on streams of their own, where that pays on `hardware`.
+  bool overlap = false;
+  std::string hardware = "cpu";
+
+  /// As flags of tpsp-run; empty if nothing is asked.
+  std::string text() const;
+};
+
 /// What the generator knows of a program.
 enum class Expectation {
   Legal,   ///< it must compile and agree
@@ -66,7 +87,7 @@ enum class Expectation {
 
 struct Program {
   std::vector<Axis> mesh;
-  /// "f64" or "f32".
+  /// "f64", "f32" or "bf16".
   std::string element = "f64";
   std::vector<Tensor> values;
   std::vector<Argument> arguments;
@@ -74,6 +95,7 @@ struct Program {
   std::vector<ValueId> results;
   /// With the backward pass.
   bool grad = true;
+  PipelineChoices pipeline;
 
   Expectation expectation = Expectation::Unknown;
   /// How it was placed, or what is wrong with it: for the statistics.
@@ -85,6 +107,8 @@ struct Program {
   const Argument *argument(ValueId value) const;
   /// Null if the value is an argument.
   const Operation *definition(ValueId value) const;
+  /// Whether an operation has values inside, which nobody can place by hand.
+  bool hasHiddenValues() const;
   int64_t numRanks() const;
   int64_t sizeOf(const std::string &axis) const;
 };

@@ -18,7 +18,7 @@ ProgramBuilder::ProgramBuilder(Random &random, Program &program)
 std::optional<ValueId> ProgramBuilder::pick(const Fits &fits) {
   std::vector<ValueId> fitting;
   for (ValueId value = 0; value < program.values.size(); ++value)
-    if (fits(value))
+    if (!tensor(value).isInteger() && fits(value))
       fitting.push_back(value);
   if (fitting.empty())
     return std::nullopt;
@@ -41,15 +41,35 @@ std::optional<ValueId> ProgramBuilder::pickOther(ValueId first,
   });
 }
 
+static bool sameNames(const std::vector<Dim> &a, const std::vector<Dim> &b) {
+  return std::equal(
+      a.begin(), a.end(), b.begin(), b.end(),
+      [](const Dim &x, const Dim &y) { return x.name == y.name; });
+}
+
 ValueId ProgramBuilder::argument(std::vector<Dim> dims, bool isParameter) {
-  auto sameName = [](const Dim &a, const Dim &b) { return a.name == b.name; };
   for (const Argument &argument : program.arguments) {
-    const std::vector<Dim> &has = tensor(argument.value).dims;
-    if (std::equal(has.begin(), has.end(), dims.begin(), dims.end(),
-                   sameName) &&
+    const Tensor &has = tensor(argument.value);
+    if (!has.isInteger() && sameNames(has.dims, dims) &&
         argument.isParameter == isParameter && random.chance(0.5))
       return argument.value;
   }
+  return newArgument(std::move(dims), isParameter);
+}
+
+ValueId ProgramBuilder::integers(std::vector<Dim> dims, int64_t below) {
+  for (const Argument &argument : program.arguments) {
+    const Tensor &has = tensor(argument.value);
+    if (has.below == below && sameNames(has.dims, dims) && random.chance(0.5))
+      return argument.value;
+  }
+  ValueId value = newArgument(std::move(dims), /*isParameter=*/false);
+  program.values[value].element = "i32";
+  program.values[value].below = below;
+  return value;
+}
+
+ValueId ProgramBuilder::newArgument(std::vector<Dim> dims, bool isParameter) {
   ValueId value = program.values.size();
   program.values.emplace_back();
   for (Dim &dim : dims)
@@ -100,6 +120,17 @@ ValueId ProgramBuilder::add(const std::string &mnemonic,
   program.operations.push_back(
       {mnemonic, std::move(operands), attributes, result});
   ranges.push_back(range);
+  return result;
+}
+
+ValueId ProgramBuilder::addIntegers(const std::string &mnemonic,
+                                    std::vector<ValueId> operands,
+                                    std::vector<Dim> dims, int64_t below,
+                                    const std::string &attributes) {
+  Range range{double(below), false};
+  ValueId result =
+      add(mnemonic, std::move(operands), std::move(dims), range, attributes);
+  program.values[result].element = "i32";
   return result;
 }
 

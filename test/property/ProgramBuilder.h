@@ -40,6 +40,9 @@ struct Range {
   bool positive = false;
 };
 
+/// What operations are drawn from.
+enum class Vocabulary { Numbers, NumbersAndIntegers };
+
 class ProgramBuilder {
 public:
   ProgramBuilder(Random &random, Program &program);
@@ -54,7 +57,8 @@ public:
   // Values
   //===--------------------------------------------------------------------===//
 
-  /// A value for which `fits` holds, recent ones more often.
+  /// A value of numbers, not integers, for which `fits` holds; recent ones more
+  /// often.
   using Fits = std::function<bool(ValueId)>;
   std::optional<ValueId> pick(const Fits &fits);
   std::optional<ValueId> pick();
@@ -65,6 +69,9 @@ public:
   /// A new argument with these indices; there may be one already that is taken
   /// instead: parameters are shared.
   ValueId argument(std::vector<Dim> dims, bool isParameter);
+
+  /// An argument of integers in [0, below); there may be one already.
+  ValueId integers(std::vector<Dim> dims, int64_t below);
 
   /// Second operands are parameters or the first operand again, so that an
   /// axis role decides every disagreement of operands.
@@ -92,10 +99,16 @@ public:
   ValueId add(const std::string &mnemonic, std::vector<ValueId> operands,
               std::vector<Dim> dims, Range range,
               const std::string &attributes = "");
+  /// The same with a result of integers in [0, below).
+  ValueId addIntegers(const std::string &mnemonic,
+                      std::vector<ValueId> operands, std::vector<Dim> dims,
+                      int64_t below, const std::string &attributes);
   /// A value that is positive, made from `value` if it is not.
   ValueId positive(ValueId value);
 
 private:
+  ValueId newArgument(std::vector<Dim> dims, bool isParameter);
+
   std::vector<Range> ranges;
   std::vector<Dim> pool;
   unsigned fresh = 0;
@@ -113,7 +126,18 @@ struct OperationRule {
   bool (*apply)(ProgramBuilder &builder);
 };
 
-const std::vector<OperationRule> &operationRules();
+/// Floating-point numbers in, the same out (Operations.cpp).
+const std::vector<OperationRule> &numberRules();
+/// Lookups, writes and choices by integers (IntegerOperations.cpp).
+const std::vector<OperationRule> &integerRules();
+
+/// Beyond this, squares and exponentials lose the digits that are compared.
+inline constexpr double largest = 1e3;
+
+inline std::string quoted(const std::string &text) {
+  return "\"" + text + "\"";
+}
+
 } // namespace tpsp::property
 
 #endif // TPSP_TEST_PROPERTY_PROGRAMBUILDER_H

@@ -200,6 +200,36 @@ template <int64_t to> static bool setExtent(Program &program, unsigned n) {
   return true;
 }
 
+/// Asks for one thing less of the pipeline.
+static bool dropChoice(Program &program, unsigned n) {
+  PipelineChoices &pipeline = program.pipeline, plain;
+  switch (n) {
+  case 0:
+    pipeline.microBatches = plain.microBatches;
+    return true;
+  case 1:
+    pipeline.rematerialize = plain.rematerialize;
+    return true;
+  case 2:
+    pipeline.keepGathered = plain.keepGathered;
+    return true;
+  case 3:
+    pipeline.keepMasks = plain.keepMasks;
+    return true;
+  case 4:
+    pipeline.shardReplicated = plain.shardReplicated;
+    return true;
+  case 5:
+    pipeline.bucketBytes = plain.bucketBytes;
+    return true;
+  case 6:
+    pipeline.overlap = plain.overlap;
+    return true;
+  default:
+    return false;
+  }
+}
+
 static bool useFloat64(Program &program, unsigned n) {
   program.element = "f64";
   return n == 0;
@@ -207,10 +237,10 @@ static bool useFloat64(Program &program, unsigned n) {
 
 /// Those that take most away first.
 static constexpr Reduction reductions[] = {
-    dropGradient,  dropResult,    cutBefore,    cutAfter,
-    bypass,        dropAxis,      dropIndex,    clearTensor,
-    leaveUnplaced, dropSubscript, setExtent<1>, setExtent<2>,
-    setExtent<4>,  shrinkAxis,    dropRoles,    useFloat64};
+    dropGradient,  dropChoice,   dropResult,   cutBefore,    cutAfter,
+    bypass,        dropAxis,     dropIndex,    clearTensor,  leaveUnplaced,
+    dropSubscript, setExtent<1>, setExtent<2>, setExtent<4>, shrinkAxis,
+    dropRoles,     useFloat64};
 
 Program tpsp::property::shrink(Program program, const StillFails &stillFails,
                                unsigned attempts) {
@@ -223,6 +253,7 @@ Program tpsp::property::shrink(Program program, const StillFails &stillFails,
         if (!reduce(smaller, n))
           break;
         if (toText(smaller) == toText(program) &&
+            smaller.pipeline.text() == program.pipeline.text() &&
             smaller.grad == program.grad) {
           ++n;
           continue;

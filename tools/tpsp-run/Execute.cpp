@@ -3,6 +3,9 @@
 #include "tpsp/Runtime/BuiltinBackends.h"
 #include "tpsp/Runtime/Driver/Weights.h"
 #include "tpsp/Runtime/Jit/ReferenceWalker.h"
+#include "tpsp/Runtime/Jit/TraceOfStep.h"
+
+#include "llvm/Support/Path.h"
 
 #include <fmt/format.h>
 
@@ -119,12 +122,11 @@ rt::Status tpsp::run::prepare(const Options &options,
 
 rt::Status tpsp::run::runSteps(const Options &options,
                                const JitProgram &program, rt::World &world,
-                               rt::Timeline *timeline, Progress &progress,
+                               rt::Timeline &timeline, Progress &progress,
                                std::vector<double> &seconds) {
   for (int step = 0; step < options.steps; ++step) {
     progress.phase(fmt::format("step {} of {}", step + 1, options.steps));
-    if (timeline)
-      timeline->begin();
+    timeline.begin();
     auto begin = Clock::now();
     rt::Status status = world.run([&](rt::Rank &rank) {
       return rank.result(program.step(rank.handle()));
@@ -135,6 +137,27 @@ rt::Status tpsp::run::runSteps(const Options &options,
         std::chrono::duration<double>(Clock::now() - begin).count());
   }
   return {};
+}
+
+rt::StepTrace tpsp::run::namedTrace(const CompiledModel &model,
+                                    const Options &options,
+                                    const std::string &how) {
+  rt::StepTrace trace = traceOf(model.step, model.manifest);
+  trace.program += " of " + llvm::sys::path::filename(options.model).str();
+  for (const rt::MeshAxis &axis : model.manifest.mesh)
+    trace.setting += fmt::format("{}={}, ", axis.name, axis.size);
+  trace.setting += how;
+  return trace;
+}
+
+rt::StepTrace tpsp::run::recordedTrace(const CompiledModel &model,
+                                       const rt::Timeline &timeline,
+                                       const Options &options) {
+  rt::StepTrace trace =
+      namedTrace(model, options, "measured on " + options.backend);
+  timeline.fill(trace);
+  rt::fillCounters(trace);
+  return trace;
 }
 
 llvm::Error tpsp::run::verify(const CompiledModel &model,

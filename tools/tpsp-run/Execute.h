@@ -31,11 +31,21 @@ rt::Status prepare(const Options &options, const rt::Manifest &manifest,
                    rt::CommandObserver *observer, bool poison,
                    std::unique_ptr<rt::World> &world);
 
-/// Runs the steps and records each one's seconds; `timeline`, if there is one,
-/// is left with the last.
+/// Runs the steps and records each one's seconds; `timeline` is left with the
+/// last.
 rt::Status runSteps(const Options &options, const JitProgram &program,
-                    rt::World &world, rt::Timeline *timeline,
+                    rt::World &world, rt::Timeline &timeline,
                     Progress &progress, std::vector<double> &seconds);
+
+/// The trace of a step that has not run: names, flows and buffers. `how`:
+/// "measured on cpu".
+rt::StepTrace namedTrace(const CompiledModel &model, const Options &options,
+                         const std::string &how);
+
+/// What the last step was, from what was recorded of it.
+rt::StepTrace recordedTrace(const CompiledModel &model,
+                            const rt::Timeline &timeline,
+                            const Options &options);
 
 /// Evaluates the logical program in f64 and compares every result of the world.
 llvm::Error verify(const CompiledModel &model, const rt::TensorSource &source,

@@ -88,7 +88,6 @@ static CLI::Validator axisSize() {
 /// A flag that is given and is about what a run computes; empty if none is.
 static std::string flagThatNeedsARun(const Options &options) {
   for (auto [isSet, flag] : {std::pair(options.verify, "--verify"),
-                             std::pair(!options.trace.empty(), "--trace"),
                              std::pair(!options.weights.empty(), "--weights"),
                              std::pair(!options.save.empty(), "--save"),
                              std::pair(!options.saveAll.empty(), "--save-all")})
@@ -132,8 +131,12 @@ static std::string contradictionIn(const Options &options) {
   if (options.backend != "trace")
     return "";
   std::string flag = flagThatNeedsARun(options);
-  if (flag.empty() && !options.report.empty())
-    flag = "--report";
+  for (auto [isSet, other] :
+       {std::pair(!options.report.empty(), "--report"),
+        std::pair(!options.trace.empty(), "--trace"),
+        std::pair(!options.timeline.empty(), "--timeline")})
+    if (flag.empty() && isSet)
+      flag = other;
   if (!flag.empty())
     return flag + " needs a run, and --backend trace runs nothing; use "
                   "--backend cpu";
@@ -221,8 +224,10 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
   app.add_option("--report", options.report,
                  "Write ledger, memory, times and errors as JSON");
   app.add_option("--trace", options.trace,
-                 "Write a timeline of the last step, for Perfetto's or "
-                 "Chrome's viewer");
+                 "Write when each command of the last step ran, for Perfetto's "
+                 "or Chrome's viewer");
+  app.add_option("--timeline", options.timeline,
+                 "Write a picture of the last step, as SVG");
   app.add_flag("--simulate", options.simulate,
                "Predict time and memory on --hardware instead of running");
   app.add_flag("--calibrate", options.calibrate,
@@ -256,9 +261,15 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
                  "helps; 1: none")
       ->check(notNegative())
       ->capture_default_str();
+  CLI::Option *require =
+      app.add_option("--require-overlap", options.requireOverlap,
+                     "With --overlap on: fail, and say why, unless this share "
+                     "of the communication (0 to 1) is hidden on --hardware")
+          ->check(CLI::Range(0.0, 1.0));
   app.add_option("--shard-replicated", options.shardReplicated,
                  "Shard what is replicated only because nothing was put on it "
-                 "(TP becomes TP+SP): off, or memory")
+                 "(TP becomes TP+SP): off; memory, wherever possible; time, where "
+                 "that is faster on --hardware")
       ->check(CLI::IsMember({"off", "memory", "time"}))
       ->capture_default_str();
   app.add_option("--micro-batches", options.microBatches,
@@ -288,6 +299,9 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
     return wrongUsage(problem);
   if (options.calibrate)
     return -1;
+  if (require->count() > 0 && options.overlap == "off")
+    return wrongUsage("--require-overlap needs --overlap on: without it all "
+                      "communication is exposed");
   if (hardware->count() > 0 && !options.simulate && options.overlap == "off")
     return wrongUsage(
         "--hardware goes with --simulate or --overlap on; without "

@@ -31,6 +31,7 @@ struct Options {
   bool verify = false;
   std::string report;
   std::string trace;
+  std::string timeline;
   std::string weights;
   std::string save;
   std::string saveAll;
@@ -43,6 +44,8 @@ struct Options {
   /// How many times the memory for communication that the program needs.
   int64_t overlapBuffers = 2;
   int64_t overlapChunks = 0;
+  /// The share of communication that must be hidden.
+  double requireOverlap = 0;
   bool quiet = false;
 };
 

@@ -1,7 +1,9 @@
 #include "Simulate.h"
 
-#include "tpsp/Passes/StepOfProgram.h"
+#include "Execute.h"
+
 #include "tpsp/Planner/Simulator.h"
+#include "tpsp/Runtime/Jit/TraceOfStep.h"
 
 #include <algorithm>
 
@@ -43,24 +45,21 @@ kindsOf(const Step &step, const SimulatedStep &simulated) {
   return kinds;
 }
 
-/// A row of the ledger is one command, or several if it was cut; what hides it
-/// is what hides the longest of them.
-static rt::Prediction::Collective
-collectiveOf(const rt::ManifestCollective &row, const Step &step,
-             const SimulatedStep &simulated) {
-  rt::Prediction::Collective result;
-  double longest = 0;
-  for (int64_t number : row.commands) {
-    const SimulatedCommand &command = simulated.commands[number];
-    result.seconds += command.seconds();
-    result.exposed += command.exposed;
-    double hidden = command.seconds() - command.exposed;
-    if (command.hiddenUnder < 0 || hidden <= longest)
-      continue;
-    longest = hidden;
-    result.hiddenUnder = step.commands[command.hiddenUnder].name;
+/// All ranks do the same: the first of them stand for the others.
+static constexpr size_t shownRanks = 16;
+
+static rt::StepTrace simulatedTrace(const CompiledModel &model,
+                                    const SimulatedStep &simulated,
+                                    const Options &options,
+                                    const std::string &hardware) {
+  rt::StepTrace trace = namedTrace(model, options, "simulated on " + hardware);
+  if (trace.ranks.size() > shownRanks) {
+    trace.setting += ", ranks 0 to " + std::to_string(shownRanks - 1);
+    trace.ranks.resize(shownRanks);
   }
-  return result;
+  fillSimulated(trace, model.step, simulated);
+  rt::fillCounters(trace);
+  return trace;
 }
 
 static rt::Prediction predictionOf(const Step &step,
@@ -70,14 +69,9 @@ static rt::Prediction predictionOf(const Step &step,
   rt::Prediction result;
   result.hardware = hardware.name;
   result.kinds = kindsOf(step, simulated);
-  result.communication = simulated.communication;
-  result.exposed = simulated.exposed;
   result.computing = simulated.computing;
-  result.hiddenShare = simulated.hiddenShare();
   result.matmulUtilisation = simulated.matmulUtilisation;
   result.linkUtilisation = simulated.linkUtilisation;
-  for (const rt::ManifestCollective &row : manifest.collectives)
-    result.collectives.push_back(collectiveOf(row, step, simulated));
   result.peakBytes = simulated.peakBytes;
   result.peakSeconds = simulated.peakSeconds;
   for (int64_t buffer : simulated.liveAtPeak)
@@ -95,8 +89,7 @@ llvm::Error tpsp::run::predict(const Options &options,
   llvm::Expected<Hardware> hardware = findHardware(options.hardware);
   if (!hardware)
     return hardware.takeError();
-  auto programs = mlir::ModuleOp(model.plan.get()).getOps<plan::ProgramOp>();
-  Step step = stepOf(*programs.begin());
+  const Step &step = model.step;
   if (std::string misfit = misfitOf(*hardware, step.mesh); !misfit.empty())
     return llvm::createStringError(misfit);
   llvm::Expected<SimulatedStep> simulated =
@@ -105,6 +98,7 @@ llvm::Error tpsp::run::predict(const Options &options,
     return simulated.takeError();
   report.backend = "simulated";
   report.stepSeconds = {simulated->seconds};
+  report.trace = simulatedTrace(model, *simulated, options, hardware->name);
   report.prediction = predictionOf(step, *simulated, *hardware, model.manifest);
   return llvm::Error::success();
 }

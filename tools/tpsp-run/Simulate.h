@@ -9,7 +9,8 @@
 
 namespace tpsp::run {
 
-/// Fills in the report's prediction, its one step and its backend. Fails if
+/// Fills in the report's prediction, its one step, its trace and its backend.
+/// Fails if
 /// --hardware is unknown, malformed, or too small for the mesh.
 llvm::Error predict(const Options &options, const CompiledModel &model,
                     rt::RunReport &report);

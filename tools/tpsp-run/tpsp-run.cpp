@@ -6,6 +6,9 @@
 #include "Simulate.h"
 
 #include "tpsp/InitAll.h"
+#include "tpsp/Runtime/Driver/ChromeTrace.h"
+#include "tpsp/Runtime/Driver/Exposure.h"
+#include "tpsp/Runtime/Driver/TimelineSvg.h"
 #include "tpsp/Runtime/Driver/Weights.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -65,10 +68,26 @@ static rt::Status openFiles(const Options &options,
   return status;
 }
 
-/// Writes --save, --save-all and --trace; empty, or what went wrong.
-static std::string writeFiles(const Options &options,
-                              const rt::Manifest &manifest,
-                              const rt::Timeline &timeline, rt::World &world) {
+/// Writes --trace and --timeline; empty, or what went wrong.
+static std::string writePictures(const Options &options,
+                                 const rt::RunReport &report) {
+  if (!options.trace.empty())
+    if (llvm::Error error =
+            writeFile(options.trace, rt::toChromeJson(report.trace)))
+      return llvm::toString(std::move(error));
+  if (options.timeline.empty())
+    return "";
+  std::string summary =
+      rt::summaryLine(rt::medianStep(report), rt::exposureOf(report.trace),
+                      report.manifest.arenaBytes);
+  return llvm::toString(
+      writeFile(options.timeline, rt::toSvg(report.trace, summary)));
+}
+
+/// Writes --save and --save-all; empty, or what went wrong.
+static std::string writeTensors(const Options &options,
+                                const rt::Manifest &manifest,
+                                rt::World &world) {
   using rt::SavedTensors;
   for (auto [path, which] : {std::pair(&options.save, SavedTensors::Parameters),
                              std::pair(&options.saveAll, SavedTensors::All)})
@@ -76,9 +95,7 @@ static std::string writeFiles(const Options &options,
       if (rt::Status s = rt::saveTensors(world, manifest, *path, which);
           !s.ok())
         return s.message();
-  if (options.trace.empty())
-    return "";
-  return llvm::toString(writeFile(options.trace, timeline.toJson()));
+  return "";
 }
 
 /// The report, for people and as --report.
@@ -119,6 +136,7 @@ static int runModel(const Options &options) {
   compile.threads = options.threads;
   compile.overlapBuffers = options.overlapBuffers;
   compile.overlapChunks = options.overlapChunks;
+  compile.requireOverlap = options.requireOverlap;
   compile.bucketBytes = options.bucketMib * (1 << 20);
   auto model =
       compileModel(context, options.model, compile, [&](llvm::StringRef phase) {
@@ -134,8 +152,11 @@ static int runModel(const Options &options) {
     report.compileSeconds = secondsSince(begin);
     llvm::Error error = predict(options, *model, report);
     progress.done();
-    return error ? fail(llvm::toString(std::move(error)))
-                 : print(options, report);
+    if (error)
+      return fail(llvm::toString(std::move(error)));
+    if (std::string problem = writePictures(options, report); !problem.empty())
+      return fail(problem);
+    return print(options, report);
   }
   progress.phase("compiling: machine code");
   auto program = JitProgram::create(*model->plan, model->manifest.program);
@@ -149,15 +170,14 @@ static int runModel(const Options &options) {
 
   progress.phase("filling arguments");
   rt::Timeline timeline(model->manifest);
-  rt::Timeline *observer = options.trace.empty() ? nullptr : &timeline;
   std::unique_ptr<rt::TensorSource> source;
   std::unique_ptr<rt::World> world;
   rt::Status status = openFiles(options, model->manifest, source);
   if (status.ok())
-    status = prepare(options, model->manifest, *source, observer,
+    status = prepare(options, model->manifest, *source, &timeline,
                      options.verify, world);
   if (status.ok())
-    status = runSteps(options, *program, *world, observer, progress,
+    status = runSteps(options, *program, *world, timeline, progress,
                       report.stepSeconds);
   progress.done();
   if (!status.ok())
@@ -165,9 +185,11 @@ static int runModel(const Options &options) {
   if (options.backend == "trace")
     return Done;
   report.residentBytes = rt::peakResidentBytes();
-  if (std::string problem =
-          writeFiles(options, model->manifest, timeline, *world);
-      !problem.empty())
+  report.trace = recordedTrace(*model, timeline, options);
+  std::string problem = writeTensors(options, model->manifest, *world);
+  if (problem.empty())
+    problem = writePictures(options, report);
+  if (!problem.empty())
     return fail(problem);
 
   if (options.verify) {

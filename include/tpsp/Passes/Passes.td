@@ -100,7 +100,13 @@ def ShardReplicated : Pass<"tpsp-shard-replicated", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"goal", "goal", "std::string", /*default=*/"\"memory\"",
-           "memory: wherever possible; time is not built yet">
+           "memory: wherever possible; time: where it makes the step faster">,
+    Option<"hardware", "hardware", "std::string", "\"cpu\"",
+           "For time: a built-in description, or a JSON file">,
+    Option<"threads", "threads", "int64_t", "0",
+           "For time: compute threads of a rank, on CPUs; 0: cores / ranks">,
+    Option<"grad", "grad", "bool", "false",
+           "For time: the step will have a backward pass">
   ];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
@@ -332,6 +338,26 @@ def CheckSchedule : Pass<"tpsp-check-schedule", "::mlir::ModuleOp"> {
     communicator that ranks could run in different orders. Near-linear. The
     rules are in Planner/ScheduleProof.h.
   }];
+}
+
+def RequireOverlap : Pass<"tpsp-require-overlap", "::mlir::ModuleOp"> {
+  let summary = "Fail if too little of the communication is hidden";
+  let description = [{
+    Simulates the scheduled, allocated programs on `hardware`. If less than
+    `share` of the time in which collectives run is also time in which the rank
+    computes, the program is refused, with the collectives that are exposed, by
+    how much, and what each waits for: a dependence, a buffer, or the links. An
+    operation with an attribute `tpsp.overlap = 0.9` asks the same of the
+    collectives that it causes, whatever `share` is.
+  }];
+  let options = [
+    Option<"share", "share", "double", "0.0",
+           "What must be hidden, from 0 to 1">,
+    Option<"hardware", "hardware", "std::string", "\"cpu\"",
+           "The machine: a built-in description, or a JSON file">,
+    Option<"threads", "threads", "int64_t", "0",
+           "Compute threads of a rank, on CPUs; 0: cores / ranks">
+  ];
 }
 
 def LowerKernelMath : Pass<"tpsp-lower-kernel-math", "::mlir::ModuleOp"> {

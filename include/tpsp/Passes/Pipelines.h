@@ -47,6 +47,10 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::desc("How many times the memory for communication that the "
                      "program needs anyway"),
       llvm::cl::init(2)};
+  Option<double> requireOverlap{
+      *this, "require-overlap",
+      llvm::cl::desc("Fail if a smaller share of communication is hidden"),
+      llvm::cl::init(0)};
   Option<int64_t> overlapChunks{
       *this, "overlap-chunks",
       llvm::cl::desc("Cut all that can be cut, reductions into this many "

@@ -249,10 +249,12 @@ LogicalResult RopeMatrixOp::buildAdjoint(OpBuilder &, Value, Needed,
 
 LogicalResult DropoutOp::buildAdjoint(OpBuilder &b, Value g, Needed,
                                       Gradients gradients) {
-  // Linear, and its own transpose: the same elements are zeroed.
+  // Linear, and its own transpose: the same elements are zeroed. Which, their
+  // positions in the result say, whose order may not be the operand's.
   Adjoint adjoint{b, getLoc()};
-  gradients[0] = adjoint.map<DropoutOp>(g, g, getRateAttr(), getSeedAttr(),
-                                        getAlongAttr(), getPartAttr());
+  Value dropped = adjoint.map<DropoutOp>(g, g, getRateAttr(), getSeedAttr(),
+                                         getAlongAttr(), getPartAttr());
+  gradients[0] = adjoint.sumTo(dropped, getOperand(0));
   return success();
 }
 LogicalResult DropoutMaskOp::buildAdjoint(OpBuilder &, Value, Needed,

@@ -500,6 +500,16 @@ static bool has(Value tensor, StringRef name) {
   return getIdx(tensor).dimOf(name).has_value();
 }
 
+/// Ranks cannot each have a part of an integer that selects.
+static LogicalResult verifyComplete(Operation *op, unsigned operand) {
+  IdxAttr idx = getIdx(op->getOperand(operand));
+  if (idx.getPending().empty())
+    return success();
+  return op->emitOpError() << "operand #" << operand << " is partial over @"
+                           << idx.getPending().front().getValue()
+                           << "; integers that select are complete";
+}
+
 LogicalResult OneHotEinsumOp::verify() {
   unsigned count = getIndices().size();
   if (count == 0)
@@ -507,11 +517,9 @@ LogicalResult OneHotEinsumOp::verify() {
   if (failed(verifyCount(*this, count + 1, count + 1))) // (H1)
     return failure();
   auto integers = getOperands().drop_back();
-  for (auto [i, ids] : llvm::enumerate(integers))
-    if (!getIdx(ids).getPending().empty())
-      return emitOpError() << "operand #" << i << " is partial over @"
-                           << getIdx(ids).getPending().front().getValue()
-                           << "; integers that select are complete";
+  for (unsigned i = 0; i < count; ++i)
+    if (failed(verifyComplete(*this, i)))
+      return failure();
   auto onIntegers = [&](StringRef name) {
     return llvm::any_of(integers, [&](Value ids) { return has(ids, name); });
   };
@@ -593,7 +601,7 @@ LogicalResult CountEarlierOp::verify() { // (T2)
 }
 
 LogicalResult EmbeddingOp::verify() { // (B1)
-  if (failed(verifyCount(*this, 2, 2)) ||
+  if (failed(verifyCount(*this, 2, 2)) || failed(verifyComplete(*this, 0)) ||
       failed(verifyHasIndex(*this, 1, getVocabulary(), "vocabulary")) ||
       failed(verifyLacksIndex(*this, getOperand(0), getVocabulary(),
                               "operand #0")))

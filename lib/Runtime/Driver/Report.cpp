@@ -1,5 +1,7 @@
 #include "tpsp/Runtime/Driver/Report.h"
 
+#include "tpsp/Runtime/Driver/Exposure.h"
+#include "tpsp/Runtime/Driver/Quantity.h"
 #include "tpsp/Runtime/ElementType.h"
 
 #include <fmt/format.h>
@@ -38,13 +40,31 @@ static double median(std::vector<double> values) {
                            : (values[middle - 1] + values[middle]) / 2;
 }
 
+double tpsp::rt::medianStep(const RunReport &report) {
+  return median(report.stepSeconds);
+}
+
 //===----------------------------------------------------------------------===//
 // JSON
 //===----------------------------------------------------------------------===//
 
-static Json ledger(const RunReport &report) {
+/// When one collective ran: null where no step was recorded.
+static Json timesOf(const StepTrace &trace,
+                    const CollectiveExposure *collective) {
+  if (!collective)
+    return {{"seconds", nullptr},
+            {"exposed_seconds", nullptr},
+            {"hidden_under", nullptr}};
+  int64_t under = collective->hiddenUnder;
+  return {{"seconds", collective->seconds},
+          {"exposed_seconds", collective->exposed},
+          {"hidden_under",
+           under < 0 ? Json(nullptr) : Json(trace.commands[under].name)}};
+}
+
+static Json ledger(const RunReport &report, const Exposure &exposure) {
   Json list = Json::array();
-  for (const ManifestCollective &c : report.manifest.collectives)
+  for (const ManifestCollective &c : report.manifest.collectives) {
     list.push_back({{"kind", c.kind},
                     {"axes", c.axes},
                     {"index", c.index},
@@ -53,16 +73,12 @@ static Json ledger(const RunReport &report) {
                     {"group", c.group},
                     {"tensor", c.tensor},
                     {"reason", c.reason},
-                    {"location", c.location},
-                    {"hidden_under", nullptr}});
-  if (report.prediction)
-    for (size_t i = 0; i < list.size(); ++i) {
-      const Prediction::Collective &c = report.prediction->collectives[i];
-      list[i]["seconds"] = c.seconds;
-      list[i]["exposed"] = c.exposed;
-      if (!c.hiddenUnder.empty())
-        list[i]["hidden_under"] = c.hiddenUnder;
-    }
+                    {"location", c.location}});
+    size_t row = list.size() - 1;
+    list.back().update(timesOf(report.trace, row < exposure.collectives.size()
+                                                 ? &exposure.collectives[row]
+                                                 : nullptr));
+  }
   return list;
 }
 
@@ -79,9 +95,6 @@ static Json prediction(const RunReport &report) {
   return {
       {"hardware", p.hardware},
       {"kinds", kinds},
-      {"communication", p.communication},
-      {"exposed", p.exposed},
-      {"hidden_share", p.hiddenShare},
       {"computing", p.computing},
       {"matmul_utilisation", p.matmulUtilisation},
       {"link_utilisation", p.linkUtilisation},
@@ -169,7 +182,27 @@ static Json verification(const RunReport &report) {
           {"tensors", tensors}};
 }
 
+static Json times(const RunReport &report, const Exposure &exposure) {
+  Json json = {{"compile", report.compileSeconds},
+               {"steps", report.stepSeconds},
+               {"step", medianStep(report)},
+               {"communication", nullptr},
+               {"exposed_communication", nullptr},
+               {"hidden_share", nullptr},
+               {"verify", report.verifySeconds},
+               {"simulated", report.prediction.has_value()}};
+  if (report.trace.ranks.empty())
+    return json;
+  json["communication"] = exposure.communication;
+  json["exposed_communication"] = exposure.exposed;
+  json["hidden_share"] = exposure.hiddenShare();
+  return json;
+}
+
 std::string tpsp::rt::toJson(const RunReport &report) {
+  Exposure exposure;
+  if (!report.trace.ranks.empty())
+    exposure = exposureOf(report.trace);
   const Manifest &m = report.manifest;
   Json mesh = Json::object();
   for (const MeshAxis &axis : m.mesh)
@@ -183,16 +216,11 @@ std::string tpsp::rt::toJson(const RunReport &report) {
                {"commands", m.commands},
                {"matmul_flops", m.matmulFlops},
                {"transpose_copies", m.transposeCopies},
-               {"collectives", ledger(report)},
+               {"collectives", ledger(report, exposure)},
                {"totals", totals(m)},
                {"tensors", tensors(m)},
                {"memory", memory(report)},
-               {"time",
-                {{"compile", report.compileSeconds},
-                 {"steps", report.stepSeconds},
-                 {"step", median(report.stepSeconds)},
-                 {"verify", report.verifySeconds},
-                 {"simulated", report.prediction.has_value()}}},
+               {"time", times(report, exposure)},
                {"prediction", prediction(report)},
                {"verify", verification(report)}};
   // File names may hold bytes that are not UTF-8.
@@ -202,15 +230,6 @@ std::string tpsp::rt::toJson(const RunReport &report) {
 //===----------------------------------------------------------------------===//
 // Text
 //===----------------------------------------------------------------------===//
-
-static std::string bytes(double value) {
-  static const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  int unit = 0;
-  for (; value >= 1024 && unit < 4; ++unit)
-    value /= 1024;
-  return unit ? fmt::format("{:.1f} {}", value, units[unit])
-              : fmt::format("{:.0f} B", value);
-}
 
 static std::string joined(const std::vector<std::string> &names) {
   return fmt::format("{}", fmt::join(names, ","));
@@ -233,7 +252,7 @@ static void printLedger(const Manifest &m, fmt::memory_buffer &out) {
   std::map<std::pair<std::string, std::string>, std::pair<int, int64_t>> sums;
   for (const ManifestCollective &c : m.collectives) {
     fmt::format_to(to, "  {:<9} {:<15} {:<8} {:<7} {:>10}  {:<22} {}\n",
-                   c.phase, c.kind, joined(c.axes), c.index, bytes(c.bytes),
+                   c.phase, c.kind, joined(c.axes), c.index, bytesText(c.bytes),
                    shortened(c.tensor, 22), c.reason);
     auto &sum = sums[{c.phase, c.kind}];
     ++sum.first;
@@ -244,14 +263,14 @@ static void printLedger(const Manifest &m, fmt::memory_buffer &out) {
     for (const auto &[key, sum] : sums)
       if (key.first == phase)
         fmt::format_to(to, "  {:<9} {:<15} x{:<3} {:>12}\n", key.first,
-                       key.second, sum.first, bytes(sum.second));
+                       key.second, sum.first, bytesText(sum.second));
 }
 
 static void printMemory(const RunReport &report, fmt::memory_buffer &out) {
   const Manifest &m = report.manifest;
   auto to = std::back_inserter(out);
   auto row = [&](const char *name, int64_t value) {
-    fmt::format_to(to, "  {:<12} {:>12}\n", name, bytes(value));
+    fmt::format_to(to, "  {:<12} {:>12}\n", name, bytesText(value));
   };
   fmt::format_to(to, "\nMemory per rank\n");
   row("parameters", m.bytesOf(Kind::Parameter));
@@ -262,22 +281,11 @@ static void printMemory(const RunReport &report, fmt::memory_buffer &out) {
   row("peak", m.arenaBytes);
   if (m.savedBytes)
     fmt::format_to(to, "  {:<12} {:>12}  (of the above, for backward)\n",
-                   "saved", bytes(m.savedBytes));
+                   "saved", bytesText(m.savedBytes));
   if (report.residentBytes)
     fmt::format_to(to, "  all {} ranks: {} planned, {} resident\n",
-                   m.numRanks(), bytes(double(m.arenaBytes) * m.numRanks()),
-                   bytes(report.residentBytes));
-}
-
-/// "12.3 ms": three digits.
-static std::string duration(double seconds) {
-  static const char *units[] = {"s", "ms", "us"};
-  int unit = 0;
-  for (; seconds < 0.9995 && unit < 2; ++unit)
-    seconds *= 1e3;
-  return fmt::format("{:.{}f} {}", seconds,
-                     seconds < 9.995 ? 2 : (seconds < 99.95 ? 1 : 0),
-                     units[unit]);
+                   m.numRanks(), bytesText(double(m.arenaBytes) * m.numRanks()),
+                   bytesText(report.residentBytes));
 }
 
 static void printPrediction(const RunReport &report, fmt::memory_buffer &out) {
@@ -287,18 +295,14 @@ static void printPrediction(const RunReport &report, fmt::memory_buffer &out) {
   fmt::format_to(to, "\nPredicted for {}\n", p.hardware);
   for (const Prediction::Kind &kind : p.kinds)
     fmt::format_to(to, "  {:<15} x{:<5} {:>10}  {:>5.1f} %\n", kind.name,
-                   kind.commands, duration(kind.seconds),
+                   kind.commands, secondsText(kind.seconds),
                    step > 0 ? 100 * kind.seconds / step : 0);
   fmt::format_to(to, "  matmuls use {:.0f} % of the peak, links {:.0f} %\n",
                  100 * p.matmulUtilisation, 100 * p.linkUtilisation);
   if (p.neededBytes > p.memoryBytes)
     fmt::format_to(to, "  does not fit: {} needed, {} there\n",
-                   bytes(double(p.neededBytes)), bytes(double(p.memoryBytes)));
-  fmt::format_to(
-      to,
-      "\nstep {}, exposed communication {}, hidden {:.0f} %, peak memory {}\n",
-      duration(step), duration(p.exposed), 100 * p.hiddenShare,
-      bytes(double(report.manifest.arenaBytes)));
+                   bytesText(double(p.neededBytes)),
+                   bytesText(double(p.memoryBytes)));
 }
 
 static void printTime(const RunReport &report, fmt::memory_buffer &out) {
@@ -309,7 +313,7 @@ static void printTime(const RunReport &report, fmt::memory_buffer &out) {
                  report.compileSeconds);
   if (report.stepSeconds.empty())
     return;
-  double step = median(report.stepSeconds);
+  double step = medianStep(report);
   fmt::format_to(to, "  {:<12} {:>10.3f} s  (median of {}; first {:.3f} s)\n",
                  "step", step, report.stepSeconds.size(),
                  report.stepSeconds.front());
@@ -317,6 +321,14 @@ static void printTime(const RunReport &report, fmt::memory_buffer &out) {
   if (flops > 0 && step > 0)
     fmt::format_to(to, "  {:<12} {:>10.1f} GFLOP/s over all ranks\n", "matmuls",
                    flops / step * 1e-9);
+}
+
+static void printSummary(const RunReport &report, fmt::memory_buffer &out) {
+  if (report.trace.ranks.empty() || report.stepSeconds.empty())
+    return;
+  std::string line = summaryLine(medianStep(report), exposureOf(report.trace),
+                                 report.manifest.arenaBytes);
+  fmt::format_to(std::back_inserter(out), "\n{}\n", line);
 }
 
 static void printVerification(const RunReport &report,
@@ -343,6 +355,7 @@ std::string tpsp::rt::toText(const RunReport &report) {
   printLedger(report.manifest, out);
   printMemory(report, out);
   printTime(report, out);
+  printSummary(report, out);
   printVerification(report, out);
   return fmt::to_string(out);
 }

@@ -4,6 +4,7 @@
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Pipelines.h"
+#include "tpsp/Passes/StepOfProgram.h"
 
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -150,6 +151,7 @@ tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
   pipeline.threads = options.threads;
   pipeline.overlapBuffers = options.overlapBuffers;
   pipeline.overlapChunks = options.overlapChunks;
+  pipeline.requireOverlap = options.requireOverlap;
   auto place = [&](PassManager &pm) {
     buildLogicalPipeline(pm, pipeline);
     if (options.grad)
@@ -174,6 +176,7 @@ tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
       }))
     return e;
   result.manifest = manifestOf(module, program);
+  result.step = stepOf(module.lookupSymbol<plan::ProgramOp>(program));
   result.plan = std::move(owned);
   return result;
 }

@@ -207,6 +207,79 @@ static Tensor evaluate(CountEarlierOp op, Evaluation &e) {
   return reference::countEarlier(e.operand(0), over, op.getValues(), &e.error);
 }
 
+//===----------------------------------------------------------------------===//
+// What the compiler takes apart first: by the definitions in TpspOps.td, for
+// programs as they are written
+//===----------------------------------------------------------------------===//
+
+static Tensor evaluate(EmbeddingOp op, Evaluation &e) {
+  return reference::oneHotEinsum({e.operands[0]}, {op.getVocabulary().str()},
+                                 e.operand(1), e.indices, e.shape, &e.error);
+}
+
+static Tensor evaluate(MeanOp, Evaluation &e) {
+  Tensor sum = reference::reduceSum(e.operand(0), e.indices, &e.error);
+  double terms = static_cast<double>(e.operand(0).data.size()) /
+                 static_cast<double>(reference::elementCount(e.shape));
+  return reference::pointwise([=](const double *x) { return *x / terms; },
+                              {&sum}, e.indices, e.shape, &e.error);
+}
+
+/// -log of the target's probability.
+static Tensor evaluate(CrossEntropyOp op, Evaluation &e) {
+  Tensor weights = reference::softmax(e.operand(0), op.getOver().str(),
+                                      /*scale=*/1, std::nullopt, &e.error);
+  Tensor target =
+      reference::oneHotEinsum({e.operands[1]}, {op.getOver().str()}, weights,
+                              e.indices, e.shape, &e.error);
+  return reference::pointwise([](const double *p) { return -std::log(*p); },
+                              {&target}, e.indices, e.shape, &e.error);
+}
+
+/// How many choices of the same expert come before each: those of the group
+/// (the indices that ids and `slots` share), first choices of all tokens first.
+template <typename Op>
+static Tensor slotsOf(Op op, const Tensor &slots, int64_t experts,
+                      Evaluation &e) {
+  const Tensor &ids = e.operand(0);
+  IndexNames over = {op.getChoice().str()};
+  for (const std::string &name : ids.indices)
+    if (name != over.front() && !slots.extent(name))
+      over.push_back(name);
+  return reference::countEarlier(ids, over, experts, &e.error);
+}
+
+static Tensor evaluate(DispatchOp op, Evaluation &e) {
+  std::string expert = op.getExpert().str(), slot = op.getSlot().str();
+  Tensor result = reference::full(e.indices, e.shape, 0, &e.error);
+  Tensor slots = slotsOf(op, result, *result.extent(expert), e);
+  return reference::oneHotEinsum({e.operands[0], &slots}, {expert, slot},
+                                 e.operand(1), e.indices, e.shape, &e.error);
+}
+
+/// Every choice's part of the expert's results, weighted and added up.
+static Tensor evaluate(CombineOp op, Evaluation &e) {
+  std::string expert = op.getExpert().str(), slot = op.getSlot().str();
+  const Tensor &ids = e.operand(0), &v = e.operand(2);
+  Tensor slots = slotsOf(op, v, *v.extent(expert), e);
+  IndexNames indices = ids.indices;
+  Shape shape = ids.shape;
+  for (size_t dim = 0; dim < v.indices.size(); ++dim)
+    if (v.indices[dim] != expert && v.indices[dim] != slot &&
+        !ids.extent(v.indices[dim])) {
+      indices.push_back(v.indices[dim]);
+      shape.push_back(v.shape[dim]);
+    }
+  Tensor each = reference::oneHotEinsum({&ids, &slots}, {expert, slot}, v,
+                                        indices, shape, &e.error);
+  return reference::einsum({e.operands[1], &each}, e.indices, e.shape,
+                           &e.error);
+}
+
+//===----------------------------------------------------------------------===//
+// Chance, views
+//===----------------------------------------------------------------------===//
+
 template <typename Op> static Tensor maskOf(Op op, Evaluation &e) {
   if (op.getPart()) {
     e.error = "is a part of a larger tensor; evaluate the program before "
@@ -279,7 +352,8 @@ static EvaluatorTable makeEvaluators() {
   EvaluatorTable rows;
   addRows<EinsumOp, ReduceOp, BroadcastOp, ScaleOp, ShiftOp, SlopeOp,
           CausalMaskOp, RopeMatrixOp, SoftmaxOp, RmsNormOp, LayerNormOp, RopeOp,
-          AttentionOp, OneHotEinsumOp, RouterOp, CountEarlierOp, DropoutOp,
+          AttentionOp, OneHotEinsumOp, RouterOp, CountEarlierOp, EmbeddingOp,
+          MeanOp, CrossEntropyOp, DispatchOp, CombineOp, DropoutOp,
           DropoutMaskOp, ApplyMaskOp, TakeOp, StackOp, RenameOp, SplitOp,
           MergeOp, ReshardOp, StopGradientOp>(rows);
   addFunctionRows<AddOp, SubOp, MulOp, DivOp, NegOp, ExpOp, LogOp, TanhOp,

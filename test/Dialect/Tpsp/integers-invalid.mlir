@@ -131,3 +131,12 @@ func.func @part(%x: tensor<4xf32, #tpsp.idx<s>>) {
   %y = tpsp.dropout %x {rate = 0.5, along = "s", part = array<i64: 1, 2, 2>} : tensor<4xf32, #tpsp.idx<s>>
   return
 }
+
+// -----
+
+tpsp.mesh @mesh <tp = 2>
+func.func @partial_embedding(%ids: tensor<4xi32, #tpsp.idx<s | sum@tp>>, %w: tensor<8x2xf32, #tpsp.idx<v, d>>) {
+  // expected-error @+1 {{operand #0 is partial over @tp; integers that select are complete}}
+  %x = tpsp.embedding %ids, %w {vocabulary = "v"} : (tensor<4xi32, #tpsp.idx<s | sum@tp>>, tensor<8x2xf32, #tpsp.idx<v, d>>) -> tensor<4x2xf32, #tpsp.idx<s, d>>
+  return
+}

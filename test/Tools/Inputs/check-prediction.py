@@ -16,10 +16,10 @@ def close(a, b):
 report, hidden, check = load(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
 time, prediction = report["time"], report["prediction"]
 assert time["simulated"] is True and report["backend"] == "simulated"
-assert close(prediction["hidden_share"], hidden), prediction["hidden_share"]
+assert close(time["hidden_share"], hidden), time["hidden_share"]
 # What is exposed belongs to collectives.
-exposed = sum(row["exposed"] for row in report["collectives"])
-assert close(exposed, prediction["exposed"]), exposed
+exposed = sum(row["exposed_seconds"] for row in report["collectives"])
+assert close(exposed, time["exposed_communication"]), exposed
 live = prediction["memory_peak"]["live"]
 peak = prediction["memory_peak"]["bytes"]
 assert sum(buffer["bytes"] for buffer in live) == peak, peak
@@ -30,7 +30,7 @@ assert floor < time["step"] < 100 * floor, (floor, time["step"])
 
 if check == "one-stream":
     kinds = sum(kind["seconds"] for kind in prediction["kinds"].values())
-    total = prediction["computing"] + prediction["communication"]
+    total = prediction["computing"] + time["communication"]
     assert close(kinds, total), (kinds, total)
     # But for the host's time for the first command.
     assert 0 <= time["step"] - total < 5e-6, (total, time["step"])

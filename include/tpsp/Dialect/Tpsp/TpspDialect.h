@@ -71,6 +71,9 @@ inline constexpr llvm::StringLiteral propagatedAttrName = "tpsp.propagated";
 inline constexpr llvm::StringLiteral noteAttrName = "tpsp.note";
 /// Number of the micro-batch that an operation belongs to.
 inline constexpr llvm::StringLiteral partAttrName = "tpsp.part";
+/// The share, from 0 to 1, of the collectives that an operation causes which
+/// must be hidden under computation (tpsp-require-overlap).
+inline constexpr llvm::StringLiteral overlapAttrName = "tpsp.overlap";
 /// Unit attribute of operations that are cheap to redo for the size of what
 /// they make: "selective" rematerialization does not keep their results.
 inline constexpr llvm::StringLiteral recomputeAttrName = "tpsp.recompute";

@@ -423,7 +423,7 @@ def Tpsp_EmbeddingOp
 
     Constraints: (I1)-(I7), and
     - (B1) Two operands; the table carries `vocabulary`, ids and the result do
-           not.
+           not. Ids are not partial.
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$vocabulary);
 }

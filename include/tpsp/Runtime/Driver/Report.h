@@ -3,13 +3,14 @@
 #define TPSP_RUNTIME_DRIVER_REPORT_H
 
 #include "tpsp/Runtime/Driver/Comparison.h"
+#include "tpsp/Runtime/Driver/StepTrace.h"
 #include "tpsp/Runtime/Manifest.h"
 
 #include <optional>
 
 namespace tpsp::rt {
 
-/// What a simulation says besides the step's time.
+/// What a simulation says besides the step's time and trace.
 struct Prediction {
   /// The description's name.
   std::string hardware;
@@ -20,20 +21,10 @@ struct Prediction {
     double seconds = 0;
   };
   std::vector<Kind> kinds;
-  /// Seconds in which collectives run, in which they do and nothing computes,
-  /// and in which stream 0 computes.
-  double communication = 0, exposed = 0, computing = 0;
-  /// Of the communication, how much is hidden: 0 to 1.
-  double hiddenShare = 1;
+  /// Seconds in which stream 0 computes.
+  double computing = 0;
   /// Of the data sheet's matmul peak and of the links' bandwidth, 0 to 1.
   double matmulUtilisation = 0, linkUtilisation = 0;
-  /// For each of the manifest's collectives: its seconds, those of them that
-  /// are exposed, and the command that ran beside most of it ("" if none did).
-  struct Collective {
-    double seconds = 0, exposed = 0;
-    std::string hiddenUnder;
-  };
-  std::vector<Collective> collectives;
   /// Bytes in use at the peak, when that is, and what they are: largest first.
   int64_t peakBytes = 0;
   double peakSeconds = 0;
@@ -55,6 +46,9 @@ struct RunReport {
   double compileSeconds = 0;
   /// Of each step, in order; the first also makes what later ones reuse.
   std::vector<double> stepSeconds;
+  /// When what ran in the last step, or would run; without ranks if that is not
+  /// known.
+  StepTrace trace;
   /// Empty unless verified.
   std::vector<TensorError> errors;
   double tolerance = 0;
@@ -69,6 +63,9 @@ struct RunReport {
 
 /// The peak resident memory of this process, in bytes; 0 if unknown.
 int64_t peakResidentBytes();
+
+/// The median of the steps' seconds; 0 if there was none.
+double medianStep(const RunReport &report);
 
 /// Keys as in docs/Report.md.
 std::string toJson(const RunReport &report);

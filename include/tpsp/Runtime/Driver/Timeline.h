@@ -1,10 +1,10 @@
-/// When each rank did what in a step, as a trace for Perfetto's or Chrome's
-/// viewer (docs/Debugging.md).
+/// Records when each rank did what in a step, for pictures and sums
+/// (StepTrace.h).
 #ifndef TPSP_RUNTIME_DRIVER_TIMELINE_H
 #define TPSP_RUNTIME_DRIVER_TIMELINE_H
 
 #include "tpsp/Runtime/CommandObserver.h"
-#include "tpsp/Runtime/Manifest.h"
+#include "tpsp/Runtime/Driver/StepTrace.h"
 
 #include <string>
 #include <vector>
@@ -24,8 +24,10 @@ public:
   void ran(int64_t rank, const tpsp_rt_command &command, Time begin,
            Time end) override;
 
-  /// The commands recorded must still exist.
-  std::string toJson() const;
+  /// Gives the ranks of `trace`, which is of this program, the spans that were
+  /// recorded, and the commands that have no name yet theirs. The commands
+  /// recorded must still exist.
+  void fill(StepTrace &trace) const;
 
 private:
   struct Entry {

@@ -2,6 +2,7 @@
 #ifndef TPSP_RUNTIME_JIT_COMPILER_H
 #define TPSP_RUNTIME_JIT_COMPILER_H
 
+#include "tpsp/Planner/Step.h"
 #include "tpsp/Runtime/Manifest.h"
 #include "tpsp/Runtime/tpsp_rt.h"
 
@@ -50,6 +51,8 @@ struct CompileOptions {
   /// Cut everything that can be cut, reductions into so many chunks; 0: by
   /// cost; 1: nothing.
   int64_t overlapChunks = 0;
+  /// Refuse a schedule that hides a smaller share of the communication.
+  double requireOverlap = 0;
 };
 
 /// Told the name of each phase as it begins.
@@ -62,6 +65,8 @@ struct CompiledModel {
   /// The program as commands, allocated and checked.
   mlir::OwningOpRef<mlir::ModuleOp> plan;
   rt::Manifest manifest;
+  /// The plan's commands as plain values.
+  Step step;
 };
 
 /// Parses `path` and compiles it to a plan. Diagnostics go to the context's

@@ -1,0 +1,17 @@
+/// Numbers with units, for people.
+#ifndef TPSP_RUNTIME_DRIVER_QUANTITY_H
+#define TPSP_RUNTIME_DRIVER_QUANTITY_H
+
+#include <string>
+
+namespace tpsp::rt {
+
+/// "812 B", "1.6 MiB".
+std::string bytesText(double bytes);
+
+/// "12.3 ms", "0.85 µs", "2.51 s": three digits.
+std::string secondsText(double seconds);
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_DRIVER_QUANTITY_H

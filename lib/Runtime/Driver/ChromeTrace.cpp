@@ -1,0 +1,150 @@
+#include "tpsp/Runtime/Driver/ChromeTrace.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+using namespace tpsp::rt;
+using Json = nlohmann::ordered_json;
+
+/// The format's unit.
+static double microseconds(double seconds) { return 1e6 * seconds; }
+
+static const char *categoryOf(TraceCommand::Kind kind) {
+  switch (kind) {
+  case TraceCommand::Kind::Compute:
+    return "compute";
+  case TraceCommand::Kind::Collective:
+    return "collective";
+  case TraceCommand::Kind::Event:
+    return "event";
+  }
+  return "";
+}
+
+namespace {
+
+/// The events of one rank.
+class RankEvents {
+public:
+  RankEvents(const StepTrace &trace, size_t rank, Json &events)
+      : trace(trace), rank(trace.ranks[rank]), pid(rank), events(events),
+        places(trace.commands.size()) {}
+
+  void write() {
+    writeMetadata("process_name", 0, rank.name);
+    for (size_t stream = 0; stream < rank.streams.size(); ++stream) {
+      if (rank.streams[stream].empty())
+        continue;
+      writeMetadata("thread_name", stream,
+                    stream == 0 ? "compute"
+                                : fmt::format("communication {}", stream));
+      for (const TraceSpan &span : rank.streams[stream])
+        writeSpan(span, stream);
+    }
+    writeFlows();
+    writeCounter("memory in use", "bytes", rank.memory);
+    writeCounter("sending", "bytes per second", rank.sending);
+  }
+
+private:
+  struct Place {
+    const TraceSpan *span = nullptr;
+    size_t stream = 0;
+  };
+
+  Json event(const char *phase, size_t stream, const std::string &name) const {
+    return {{"name", name}, {"ph", phase}, {"pid", pid}, {"tid", stream}};
+  }
+
+  /// Names a process (the rank) or a thread (a stream).
+  void writeMetadata(const char *what, size_t stream, const std::string &name) {
+    Json metadata = event("M", stream, what);
+    metadata["args"] = {{"name", name}};
+    events.push_back(std::move(metadata));
+  }
+
+  void writeSpan(const TraceSpan &span, size_t stream) {
+    places[span.command] = {&span, stream};
+    const TraceCommand &command = trace.commands[span.command];
+    Json entry = event("X", stream, command.name);
+    entry["cat"] = categoryOf(command.kind);
+    entry["ts"] = microseconds(span.begin);
+    entry["dur"] = microseconds(span.end - span.begin);
+    entry["args"] = details(span.command);
+    events.push_back(std::move(entry));
+  }
+
+  /// What the viewer shows of a command that is clicked.
+  Json details(int64_t id) const {
+    const TraceCommand &command = trace.commands[id];
+    Json args = {{"id", id}, {"location", command.location}};
+    if (command.collective < 0)
+      return args;
+    const ManifestCollective &row = trace.collectives[command.collective];
+    args["kind"] = row.kind;
+    args["axes"] = row.axes;
+    args["index"] = row.index;
+    args["bytes"] = row.bytes;
+    args["phase"] = row.phase;
+    args["reason"] = row.reason;
+    return args;
+  }
+
+  /// Arrows to what reads a result on another stream. Within a stream the order
+  /// shows it.
+  void writeFlows() {
+    for (size_t reader = 0; reader < trace.commands.size(); ++reader)
+      for (int64_t writer : trace.commands[reader].reads) {
+        const Place &from = places[writer], &to = places[reader];
+        if (!from.span || !to.span || from.stream == to.stream)
+          continue;
+        int64_t id = static_cast<int64_t>(pid) * arrowsPerRank + numArrows++;
+        // An end of an arrow belongs to the event that is open at its time.
+        Json start = event("s", from.stream, "result");
+        start["cat"] = "flow";
+        start["id"] = id;
+        start["ts"] = microseconds(from.span->begin +
+                                   0.999 * (from.span->end - from.span->begin));
+        Json finish = event("f", to.stream, "result");
+        finish["cat"] = "flow";
+        finish["id"] = id;
+        finish["bp"] = "e";
+        finish["ts"] = microseconds(to.span->begin);
+        events.push_back(std::move(start));
+        events.push_back(std::move(finish));
+      }
+  }
+
+  void writeCounter(const char *name, const char *unit,
+                    const std::vector<TraceSample> &samples) {
+    for (const TraceSample &sample : samples) {
+      Json counter = event("C", 0, name);
+      counter["ts"] = microseconds(sample.seconds);
+      counter["args"] = {{unit, sample.value}};
+      events.push_back(std::move(counter));
+    }
+  }
+
+  /// Arrows' numbers differ between ranks.
+  static constexpr int64_t arrowsPerRank = int64_t(1) << 32;
+
+  const StepTrace &trace;
+  const TraceRank &rank;
+  size_t pid;
+  Json &events;
+  std::vector<Place> places;
+  int64_t numArrows = 0;
+};
+
+} // namespace
+
+std::string tpsp::rt::toChromeJson(const StepTrace &trace) {
+  Json events = Json::array();
+  for (size_t rank = 0; rank < trace.ranks.size(); ++rank)
+    RankEvents(trace, rank, events).write();
+  Json json = {
+      {"displayTimeUnit", "ms"},
+      {"otherData", {{"program", trace.program}, {"setting", trace.setting}}},
+      {"traceEvents", std::move(events)}};
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}

@@ -1,0 +1,27 @@
+#include "tpsp/Runtime/Driver/Quantity.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+std::string tpsp::rt::bytesText(double bytes) {
+  static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  int unit = 0;
+  for (; bytes >= 1024 && unit < 4; ++unit)
+    bytes /= 1024;
+  return unit ? fmt::format("{:.1f} {}", bytes, units[unit])
+              : fmt::format("{:.0f} B", bytes);
+}
+
+std::string tpsp::rt::secondsText(double seconds) {
+  if (!(seconds > 0))
+    return "0 s";
+  static const char *const units[] = {"s", "ms", "µs", "ns"};
+  int unit = 0;
+  // What rounds to 1000 of a unit is 1 of the next.
+  for (; seconds < 0.9995 && unit < 3; ++unit)
+    seconds *= 1000;
+  int whole = 1 + static_cast<int>(std::floor(std::log10(seconds)));
+  int decimals = whole < 3 ? (whole > 0 ? 3 - whole : 2) : 0;
+  return fmt::format("{:.{}f} {}", seconds, decimals, units[unit]);
+}

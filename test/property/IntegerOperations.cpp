@@ -1,0 +1,235 @@
+// Operations with integer operands or results, one entry each.
+#include "ProgramBuilder.h"
+
+#include <algorithm>
+
+using namespace tpsp::property;
+
+using Builder = ProgramBuilder;
+
+/// One beyond the last position, now and then: it selects nothing.
+static int64_t boundOf(Builder &b, const Dim &selected) {
+  return selected.extent + (b.random.chance(0.25) ? 1 : 0);
+}
+
+static void remove(std::vector<Dim> &dims, const std::string &name) {
+  dims.erase(std::remove_if(dims.begin(), dims.end(),
+                            [&](const Dim &dim) { return dim.name == name; }),
+             dims.end());
+}
+
+static bool applyEmbedding(Builder &b) {
+  std::vector<Dim> dims = b.someIndices(1 + b.random.below(2));
+  std::vector<Dim> columns = b.someIndices(1 + b.random.below(2));
+  for (const Dim &dim : dims)
+    remove(columns, dim.name);
+  Dim vocabulary = b.freshIndex(b.random.chance(0.5) ? 8 : 6);
+  std::vector<Dim> table = columns, result = dims;
+  table.push_back(vocabulary);
+  b.random.shuffle(table);
+  result.insert(result.end(), columns.begin(), columns.end());
+  if (!b.isSmall(result))
+    return false;
+  ValueId ids = b.integers(dims, boundOf(b, vocabulary));
+  ValueId w = b.argument(table, /*isParameter=*/true);
+  b.add("embedding", {ids, w}, result, b.range(w),
+        "{vocabulary = " + quoted(vocabulary.name) + "}");
+  return true;
+}
+
+/// Positions along an index of x looked up: the result has the integers'
+/// indices in its place.
+static bool applyLookup(Builder &b) {
+  auto x = b.pick([&](ValueId v) { return !b.tensor(v).dims.empty(); });
+  if (!x)
+    return false;
+  std::vector<Dim> dims = b.tensor(*x).dims;
+  Dim selected = b.random.of(dims);
+  remove(dims, selected.name);
+  // Some indices of x decide where to look, and so may others.
+  std::vector<Dim> where;
+  for (const Dim &dim : dims)
+    if (b.random.chance(0.5))
+      where.push_back(dim);
+  if (where.empty() || b.random.chance(0.5))
+    where.push_back(b.freshIndex(b.random.chance(0.5) ? 4 : 3));
+  std::vector<Dim> result = where;
+  for (const Dim &dim : dims)
+    if (std::none_of(where.begin(), where.end(),
+                     [&](const Dim &has) { return has.name == dim.name; }))
+      result.push_back(dim);
+  if (!b.isSmall(where) || !b.isSmall(result))
+    return false;
+  b.random.shuffle(result);
+  ValueId ids = b.integers(where, boundOf(b, selected));
+  b.add("one_hot_einsum", {ids, *x}, result, b.range(*x),
+        "{indices = [" + quoted(selected.name) + "]}");
+  return true;
+}
+
+/// x added up at the positions that integers give along a new index.
+static bool applyWrite(Builder &b) {
+  auto x = b.pick([&](ValueId v) {
+    return !b.tensor(v).dims.empty() && b.range(v).magnitude < 50;
+  });
+  if (!x)
+    return false;
+  std::vector<Dim> dims = b.tensor(*x).dims;
+  b.random.shuffle(dims);
+  // What the integers carry may be summed away.
+  std::vector<Dim> where(dims.begin(),
+                         dims.begin() + 1 + b.random.below(dims.size()));
+  std::vector<Dim> result(dims.begin() + where.size(), dims.end());
+  double terms = 1;
+  for (const Dim &dim : where) {
+    if (b.random.chance(0.4))
+      result.push_back(dim);
+    else
+      terms *= double(dim.extent);
+  }
+  Dim written = b.freshIndex(b.random.chance(0.5) ? 4 : 6);
+  result.push_back(written);
+  if (!b.isSmall(result) || b.range(*x).magnitude * terms > largest)
+    return false;
+  b.random.shuffle(result);
+  ValueId ids = b.integers(where, boundOf(b, written));
+  b.add("one_hot_einsum", {ids, *x}, result,
+        {b.range(*x).magnitude * terms, false},
+        "{indices = [" + quoted(written.name) + "]}");
+  return true;
+}
+
+static bool applyCrossEntropy(Builder &b) {
+  auto x = b.pick([&](ValueId v) {
+    return !b.tensor(v).dims.empty() && b.range(v).magnitude < 20;
+  });
+  if (!x)
+    return false;
+  std::vector<Dim> dims = b.tensor(*x).dims;
+  Dim over = b.random.of(dims);
+  remove(dims, over.name);
+  ValueId targets = b.integers(dims, over.extent);
+  b.add("cross_entropy", {*x, targets}, dims,
+        {b.range(*x).magnitude + 5, false},
+        "{over = " + quoted(over.name) + "}");
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Experts
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The indices of a mixture of experts on x[groups, tokens, features].
+struct Routing {
+  std::vector<Dim> groups, tokens, features;
+  Dim expert, choice, slot;
+
+  std::vector<Dim> integers() const {
+    std::vector<Dim> dims = groups;
+    dims.insert(dims.end(), tokens.begin(), tokens.end());
+    dims.push_back(choice);
+    return dims;
+  }
+  std::vector<Dim> slots() const {
+    std::vector<Dim> dims = {expert};
+    dims.insert(dims.end(), groups.begin(), groups.end());
+    dims.push_back(slot);
+    dims.insert(dims.end(), features.begin(), features.end());
+    return dims;
+  }
+};
+
+} // namespace
+
+static Routing randomRouting(Builder &b, ValueId x) {
+  std::vector<Dim> dims = b.tensor(x).dims;
+  b.random.shuffle(dims);
+  Routing routing;
+  routing.tokens = {dims[0]};
+  for (size_t i = 1; i < dims.size(); ++i)
+    (b.random.chance(0.5) ? routing.groups : routing.features)
+        .push_back(dims[i]);
+  routing.expert = b.freshIndex(4);
+  routing.choice = b.freshIndex(1 + b.random.below(2));
+  routing.slot = b.freshIndex(1 + b.random.below(3));
+  return routing;
+}
+
+/// Whether many scores are equal, so that finite differences change choices.
+static bool tiesMatter(const Builder &b) {
+  return b.program.grad && b.program.element == "bf16";
+}
+
+/// The choices: given, or those of the largest of some scores. Scores are
+/// arguments, so that no rounding changes a choice.
+static ValueId chooseExperts(Builder &b, const Routing &routing) {
+  if (tiesMatter(b) || b.random.chance(0.4))
+    return b.integers(routing.integers(), routing.expert.extent);
+  std::vector<Dim> dims = routing.integers();
+  dims.back() = routing.expert;
+  b.random.shuffle(dims);
+  ValueId scores = b.argument(dims, /*isParameter=*/false);
+  return b.addIntegers("router", {scores}, routing.integers(),
+                       routing.expert.extent,
+                       "{expert = " + quoted(routing.expert.name) +
+                           ", choice = " + quoted(routing.choice.name) + "}");
+}
+
+/// Tokens to experts, something there, and mostly back again.
+static bool applyExperts(Builder &b) {
+  auto x = b.pick([&](ValueId v) { return !b.tensor(v).dims.empty(); });
+  if (!x)
+    return false;
+  Routing routing = randomRouting(b, *x);
+  if (!b.isSmall(routing.slots()) || !b.isSmall(routing.integers()))
+    return false;
+  std::string attributes = "{expert = " + quoted(routing.expert.name) +
+                           ", slot = " + quoted(routing.slot.name) +
+                           ", choice = " + quoted(routing.choice.name) + "}";
+  ValueId ids = chooseExperts(b, routing);
+  ValueId y =
+      b.add("dispatch", {ids, *x}, routing.slots(), b.range(*x), attributes);
+  if (b.random.chance(0.3))
+    return true;
+  y = b.add("tanh", {y}, routing.slots(), {1, false});
+  ValueId weights = b.argument(routing.integers(), /*isParameter=*/false);
+  b.add("combine", {ids, weights, y}, b.tensor(*x).dims, {4, false},
+        attributes);
+  return true;
+}
+
+/// A choice for its own sake.
+static bool applyRouter(Builder &b) {
+  if (tiesMatter(b))
+    return false;
+  auto x = b.pick([&](ValueId v) {
+    return b.program.argument(v) && !b.tensor(v).dims.empty();
+  });
+  if (!x)
+    return false;
+  std::vector<Dim> dims = b.tensor(*x).dims;
+  Dim expert = b.random.of(dims);
+  remove(dims, expert.name);
+  Dim choice = b.freshIndex(1 + b.random.below(expert.extent));
+  dims.push_back(choice);
+  ValueId ids = b.addIntegers("router", {*x}, dims, expert.extent,
+                              "{expert = " + quoted(expert.name) +
+                                  ", choice = " + quoted(choice.name) + "}");
+  b.add("one_hot_einsum", {ids, *x}, dims, b.range(*x),
+        "{indices = [" + quoted(expert.name) + "]}");
+  return true;
+}
+
+const std::vector<OperationRule> &tpsp::property::integerRules() {
+  static const std::vector<OperationRule> rules = {
+      {"embedding", 5, Linear::InEach, false, applyEmbedding},
+      {"one_hot_einsum", 4, Linear::InEach, true, applyLookup},
+      {"one_hot_einsum", 3, Linear::InEach, true, applyWrite},
+      {"cross_entropy", 4, Linear::No, true, applyCrossEntropy},
+      {"dispatch", 4, Linear::No, true, applyExperts},
+      {"router", 2, Linear::No, true, applyRouter},
+  };
+  return rules;
+}

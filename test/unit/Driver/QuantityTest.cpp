@@ -1,0 +1,24 @@
+#include "tpsp/Runtime/Driver/Quantity.h"
+
+#include <gtest/gtest.h>
+
+using namespace tpsp::rt;
+
+TEST(Quantity, Seconds) {
+  EXPECT_EQ(secondsText(0), "0 s");
+  EXPECT_EQ(secondsText(-1), "0 s");
+  EXPECT_EQ(secondsText(123.4), "123 s");
+  EXPECT_EQ(secondsText(2.506), "2.51 s");
+  EXPECT_EQ(secondsText(0.99996), "1.00 s");
+  EXPECT_EQ(secondsText(0.0123), "12.3 ms");
+  EXPECT_EQ(secondsText(8.5e-7), "850 ns");
+  EXPECT_EQ(secondsText(1.5e-5), "15.0 µs");
+  EXPECT_EQ(secondsText(1e-12), "0.00 ns");
+}
+
+TEST(Quantity, Bytes) {
+  EXPECT_EQ(bytesText(0), "0 B");
+  EXPECT_EQ(bytesText(1023), "1023 B");
+  EXPECT_EQ(bytesText(1536), "1.5 KiB");
+  EXPECT_EQ(bytesText(double(3) * (1 << 30)), "3.0 GiB");
+}

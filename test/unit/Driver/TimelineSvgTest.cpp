@@ -1,0 +1,86 @@
+/// The picture: what is in it, and that any name and any number of commands is
+/// fine. Whether it is well-formed, test/Execution/timeline.mlir asks a parser.
+#include "tpsp/Runtime/Driver/TimelineSvg.h"
+
+#include "TestTrace.h"
+
+#include <gmock/gmock.h>
+
+using namespace tpsp::rt;
+using testing::HasSubstr;
+using testing::Not;
+
+namespace {
+
+size_t countOf(const std::string &text, const std::string &part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos;
+       at = text.find(part, at + part.size()))
+    ++count;
+  return count;
+}
+
+TEST(TimelineSvg, SplitsACollectiveThatIsPartlyExposed) {
+  TestTrace test;
+  test.compute(0, 1);
+  test.collective(1, 0, 3);
+  std::string svg = toSvg(test.trace, "the summary");
+  EXPECT_THAT(svg, HasSubstr("command 1 (hidden), 1.00 s"));
+  EXPECT_THAT(svg, HasSubstr("command 1 (exposed), 2.00 s"));
+  EXPECT_THAT(svg, HasSubstr("the summary"));
+  EXPECT_THAT(svg, HasSubstr("rank 0"));
+}
+
+TEST(TimelineSvg, LeavesOutWaitsAndEmptyStreams) {
+  TestTrace test;
+  test.compute(0, 1);
+  test.event(1, 0, 1);
+  std::string svg = toSvg(test.trace, "");
+  EXPECT_THAT(svg, Not(HasSubstr("command 1")));
+  EXPECT_THAT(svg, Not(HasSubstr("comm. 2")));
+}
+
+TEST(TimelineSvg, EscapesNames) {
+  TestTrace test;
+  int64_t id = test.compute(0, 1);
+  test.trace.commands[id].name = "<&\"'>\xff\x01";
+  test.trace.program = "a<b";
+  std::string svg = toSvg(test.trace, "");
+  EXPECT_THAT(svg, HasSubstr("&lt;&amp;&quot;&#39;&gt;\xEF\xBF\xBD"));
+  EXPECT_THAT(svg, HasSubstr("a&lt;b"));
+  EXPECT_THAT(svg, Not(HasSubstr("\xff")));
+  EXPECT_THAT(svg, Not(HasSubstr("\x01")));
+}
+
+TEST(TimelineSvg, HasAMemoryCurveWhereMemoryIsKnown) {
+  TestTrace test(2);
+  test.compute(0, 1);
+  EXPECT_THAT(toSvg(test.trace, ""), Not(HasSubstr("memory in use")));
+  test.trace.ranks[0].memory = {{0, 100}};
+  test.trace.ranks[1].memory = {{0, 100}, {0.5, 3 * 1024}};
+  test.trace.arenaBytes = 4096;
+  std::string svg = toSvg(test.trace, "");
+  EXPECT_THAT(svg, HasSubstr("memory in use"));
+  EXPECT_THAT(svg, HasSubstr("peak 3.0 KiB"));
+  EXPECT_THAT(svg, HasSubstr("arena 4.0 KiB"));
+}
+
+TEST(TimelineSvg, OfManyCommandsIsNoLargerThanItsPixels) {
+  TestTrace test;
+  for (int i = 0; i < 100000; ++i) {
+    test.compute(2 * i, 2 * i + 1);
+    test.collective(1, 2 * i, 2 * i + 2);
+  }
+  std::string svg = toSvg(test.trace, "");
+  EXPECT_LT(svg.size(), 200000u);
+  EXPECT_LT(countOf(svg, "<title>"), 100u);
+}
+
+TEST(TimelineSvg, OfNothingIsAPicture) {
+  EXPECT_THAT(toSvg(StepTrace(), "nothing"), HasSubstr("</svg>"));
+  TestTrace test;
+  test.compute(0, 0);
+  EXPECT_THAT(toSvg(test.trace, ""), HasSubstr("</svg>"));
+}
+
+} // namespace
