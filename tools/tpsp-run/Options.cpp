@@ -266,10 +266,11 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
                      "With --overlap on: fail, and say why, unless this share "
                      "of the communication (0 to 1) is hidden on --hardware")
           ->check(CLI::Range(0.0, 1.0));
-  app.add_option("--shard-replicated", options.shardReplicated,
-                 "Shard what is replicated only because nothing was put on it "
-                 "(TP becomes TP+SP): off; memory, wherever possible; time, where "
-                 "that is faster on --hardware")
+  app.add_option(
+         "--shard-replicated", options.shardReplicated,
+         "Shard what is replicated only because nothing was put on it "
+         "(TP becomes TP+SP): off; memory, wherever possible; time, where "
+         "that is faster on --hardware")
       ->check(CLI::IsMember({"off", "memory", "time"}))
       ->capture_default_str();
   app.add_option("--micro-batches", options.microBatches,
