@@ -1,6 +1,8 @@
 # The lit suite: tpsp-opt and tpsp-run on .mlir files. GoogleTest binaries are
 # ctest's own.
 import os
+import shutil
+import subprocess
 
 import lit.formats
 
@@ -73,3 +75,27 @@ llvm_config.add_tool_substitutions(
 if os.path.exists(os.path.join(config.tpsp_tools_dir, "tpsp-run")):
     config.available_features.add("tpsp-run")
     llvm_config.add_tool_substitutions(["tpsp-run"], [config.tpsp_tools_dir])
+
+# Processes under mpirun: a feature, where MPI is installed and the transport was
+# built. The machine may have fewer cores than a test has processes.
+config.substitutions.append(
+    (
+        "%mpirun",
+        "mpirun --allow-run-as-root --oversubscribe --bind-to none"
+        " --mca btl_base_warn_component_unused 0",
+    )
+)
+config.substitutions.append(("%tools_dir", config.tpsp_tools_dir))
+transport = os.path.join(config.tpsp_obj_root, "lib", "libtpsp_mpi.so")
+if shutil.which("mpirun") and os.path.exists(transport):
+    config.available_features.add("mpi")
+
+# Two hosts on this machine: asked of the script itself, which says why not.
+two_hosts = os.path.join(config.tpsp_src_root, "scripts", "two-hosts")
+config.substitutions.append(("%two_hosts", two_hosts))
+if "mpi" in config.available_features:
+    asked = subprocess.run([two_hosts, "true"], stderr=subprocess.PIPE, text=True)
+    if asked.returncode == 0:
+        config.available_features.add("network-namespaces")
+    else:
+        lit_config.note("no network-namespaces: " + asked.stderr.strip())

@@ -161,6 +161,9 @@ private:
       if (Attribute below =
               function.getArgAttr(argument.getArgNumber(), belowAttrName))
         buffer->setAttr(plan::belowAttrName, below);
+      if (Attribute result =
+              function.getArgAttr(argument.getArgNumber(), cotangentAttrName))
+        buffer->setAttr(plan::cotangentOfAttrName, result);
       buffers[argument] = buffer;
     }
   }

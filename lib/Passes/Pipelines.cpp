@@ -22,9 +22,8 @@ void tpsp::buildLogicalPipeline(OpPassManager &pm,
   bool shards = options.shardReplicated != "off";
   pm.addPass(createPropagate({/*mark=*/shards}));
   if (shards)
-    pm.addPass(createShardReplicated({options.shardReplicated,
-                                      options.hardware, options.threads,
-                                      options.grad}));
+    pm.addPass(createShardReplicated({options.shardReplicated, options.hardware,
+                                      options.threads, options.grad}));
   if (options.grad)
     pm.addPass(createDifferentiate());
   // Adjoints recompute what they need; what two of them need is made once.

@@ -57,9 +57,8 @@ private:
   void refuse(double share, ArrayRef<Exposure> exposures) {
     InFlightDiagnostic diag = program.emitError();
     diag << percent(simulated.hiddenShare())
-         << " of the communication is hidden, less than the "
-         << percent(share) << " that is required: "
-         << microseconds(simulated.exposed) << " of "
+         << " of the communication is hidden, less than the " << percent(share)
+         << " that is required: " << microseconds(simulated.exposed) << " of "
          << microseconds(simulated.communication) << " are exposed on "
          << cost.machine().name;
     constexpr size_t most = 8;
@@ -74,8 +73,7 @@ private:
   LogicalResult checkOwn(const Exposure &exposure) {
     Operation *command = commands[exposure.command];
     auto ledger = command->getAttrOfType<DictionaryAttr>("ledger");
-    auto required =
-        ledger ? ledger.getAs<FloatAttr>("overlap") : FloatAttr();
+    auto required = ledger ? ledger.getAs<FloatAttr>("overlap") : FloatAttr();
     if (!required || exposure.hiddenShare() >= required.getValueAsDouble())
       return success();
     return command->emitError()

@@ -320,9 +320,7 @@ private:
     return cost->copySeconds(bytes);
   }
 
-  bool comesOutPendingBefore(Operation *op) const {
-    return pending.lookup(op);
-  }
+  bool comesOutPendingBefore(Operation *op) const { return pending.lookup(op); }
 
   void add(Movement &sum, Value value, const Placement &from,
            const Placement &to) const {
@@ -338,9 +336,10 @@ private:
     for (const CollectiveStep &step : *steps) {
       int64_t bytes = std::max(localBytes(type, *before, width),
                                localBytes(type, step.after, width));
-      double seconds = step.kind == CollectiveKind::Slice
-                           ? 0
-                           : cost->collectiveSeconds(step.kind, bytes, step.axes);
+      double seconds =
+          step.kind == CollectiveKind::Slice
+              ? 0
+              : cost->collectiveSeconds(step.kind, bytes, step.axes);
       bool isRedone = grad && step.kind == CollectiveKind::AllGather;
       sum.seconds += (1 + grad + isRedone) * seconds;
       before = &step.after;

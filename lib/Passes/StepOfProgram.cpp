@@ -31,6 +31,9 @@ public:
       else if (auto command = dyn_cast<plan::CommandOpInterface>(op))
         addCommand(command);
     }
+    for (auto [cotangent, result] : cotangents)
+      if (auto found = results.find(result); found != results.end())
+        step.buffers[cotangent].cotangentOf = found->second;
     return std::move(step);
   }
 
@@ -45,6 +48,12 @@ private:
     StringRef kind = buffer.getKind();
     added.isArgument = kind == plan::inputKind || kind == plan::parameterKind;
     added.isResult = kind == plan::outputKind || kind == plan::gradientKind;
+    int64_t position = numberOf[buffer];
+    if (added.isResult)
+      results[buffer.getNumber().value_or(0)] = position;
+    if (auto result =
+            buffer->getAttrOfType<IntegerAttr>(plan::cotangentOfAttrName))
+      cotangents.push_back({position, result.getInt()});
   }
 
   static int64_t widthOf(Value value) {
@@ -181,6 +190,10 @@ private:
   SymbolTable symbols;
   Step step;
   llvm::DenseMap<Operation *, int64_t> numberOf;
+  /// Positions of results by number; positions of cotangents, with the number
+  /// of the result.
+  llvm::DenseMap<int64_t, int64_t> results;
+  std::vector<std::pair<int64_t, int64_t>> cotangents;
   std::map<std::pair<std::string, int64_t>, KernelWork> works;
 };
 

@@ -94,10 +94,10 @@ private:
                             ? ExposureCause::Dependence
                             : ExposureCause::Buffer);
     if (previous[number] >= 0)
-      consider(previous[number], llvm::is_contained(after[number],
-                                                    previous[number])
-                                     ? ExposureCause::Dependence
-                                     : ExposureCause::Bandwidth);
+      consider(previous[number],
+               llvm::is_contained(after[number], previous[number])
+                   ? ExposureCause::Dependence
+                   : ExposureCause::Bandwidth);
     return result;
   }
 

@@ -75,11 +75,17 @@ std::vector<std::vector<int64_t>> tpsp::dependencesOf(const Step &step) {
   std::vector<std::vector<Earlier>> touched(step.buffers.size());
   std::vector<std::vector<int64_t>> after(step.commands.size());
   for (auto [i, command] : llvm::enumerate(step.commands)) {
-    for (const StepAccess &access : command.accesses)
+    for (const StepAccess &access : command.accesses) {
       for (const Earlier &earlier : touched[access.buffer])
         if ((access.isWrite || earlier.isWrite) &&
             access.part.overlaps(earlier.part))
           after[i].push_back(earlier.command);
+      int64_t result = step.buffers[access.buffer].cotangentOf;
+      if (result >= 0)
+        for (const Earlier &earlier : touched[result])
+          if (earlier.isWrite)
+            after[i].push_back(earlier.command);
+    }
     llvm::sort(after[i]);
     after[i].erase(std::unique(after[i].begin(), after[i].end()),
                    after[i].end());

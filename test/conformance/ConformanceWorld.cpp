@@ -1,5 +1,7 @@
 #include "ConformanceWorld.h"
 
+#include "MailboxBackend.h"
+
 #include "tpsp/Runtime/BuiltinBackends.h"
 #include "tpsp/Runtime/ElementType.h"
 
@@ -18,12 +20,16 @@ struct Exclusion {
 constexpr Exclusion exclusions[] = {
     {"trace", "*",
      "computes nothing by design; TraceTest holds what it prints"},
+    {"messages", "what others call",
+     "a message carries a hash of its sender's call, not its description"},
 };
 
 /// A function, since test suites are instantiated before main.
 std::vector<BackendCase> knownBackends() {
-  return {
-      {"Cpu", "cpu", 1}, {"CpuTwoThreads", "cpu", 2}, {"Trace", "trace", 1}};
+  return {{"Cpu", "cpu", 1},
+          {"CpuTwoThreads", "cpu", 2},
+          {"CpuMessages", "messages", 1},
+          {"Trace", "trace", 1}};
 }
 
 /// Calls visitor(T()) with the type that stores `dtype`.
@@ -198,9 +204,16 @@ std::string describe(const Mesh &mesh, const std::vector<int64_t> &axes) {
 
 void ConformanceTest::SetUp() {
   registerBuiltinBackends();
-  std::string reason = exclusion(GetParam().backend, testedCall());
-  if (!reason.empty())
-    GTEST_SKIP() << GetParam().backend << ": " << reason;
+  registerMailboxBackend();
+  skips(testedCall());
+}
+
+bool ConformanceTest::skips(const char *call) {
+  std::string reason = exclusion(GetParam().backend, call);
+  if (reason.empty())
+    return false;
+  [&] { GTEST_SKIP() << GetParam().backend << ": " << reason; }();
+  return true;
 }
 
 WorldConfig ConformanceTest::config(const Mesh &mesh,

@@ -113,6 +113,10 @@ protected:
   void SetUp() override;
   virtual const char *testedCall() const { return ""; }
 
+  /// Whether the backend is excluded from part of a test's claim; then the test
+  /// is skipped.
+  bool skips(const char *call);
+
   WorldConfig config(const Mesh &mesh, int64_t arenaBytes) const;
 
   /// A world, or null and a failure.

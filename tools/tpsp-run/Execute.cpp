@@ -7,6 +7,8 @@
 
 #include "llvm/Support/Path.h"
 
+#include "llvm/Support/xxhash.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -92,10 +94,25 @@ rt::Status tpsp::run::openSource(const Options &options,
   return status;
 }
 
+/// Of what processes must have in common to run together.
+static uint64_t planHash(const Options &options, const rt::Manifest &manifest) {
+  std::string text =
+      fmt::format("{} {} {} {} {} {} {}", manifest.program, manifest.commands,
+                  manifest.matmulFlops, options.steps, options.verify,
+                  options.save.empty(), options.saveAll.empty());
+  for (const rt::ManifestTensor &tensor : manifest.tensors)
+    text +=
+        fmt::format(" {} {} {}", tensor.name, tensor.subscripts, tensor.offset);
+  for (const rt::ManifestCollective &row : manifest.collectives)
+    text += fmt::format(" {} {}", row.kind, row.bytes);
+  return llvm::xxh3_64bits(text);
+}
+
 rt::Status tpsp::run::prepare(const Options &options,
                               const rt::Manifest &manifest,
                               const rt::TensorSource &source,
-                              rt::CommandObserver *observer, bool poison,
+                              rt::CommandObserver *observer,
+                              rt::Transport *transport,
                               std::unique_ptr<rt::World> &world) {
   rt::registerBuiltinBackends();
   // oneDNN packs its operands into buffers of a few MiB for every product. By
@@ -111,12 +128,14 @@ rt::Status tpsp::run::prepare(const Options &options,
   config.threadsPerRank = options.threads;
   config.timeoutSeconds = options.timeout;
   config.observer = observer;
+  config.transport = transport;
+  config.planHash = planHash(options, manifest);
   if (rt::Status status = rt::World::create(config, world); !status.ok())
     return status;
   if (options.backend == "trace")
     return {};
   return world->run([&](rt::Rank &rank) {
-    return fillArguments(rank, source, manifest, poison);
+    return fillArguments(rank, source, manifest, /*poison=*/options.verify);
   });
 }
 
@@ -160,20 +179,46 @@ rt::StepTrace tpsp::run::recordedTrace(const CompiledModel &model,
   return trace;
 }
 
+/// Compares the results with their whole values, by number.
+static rt::Status compareResults(const rt::Manifest &manifest, rt::World &world,
+                                 const std::vector<reference::Tensor> &values,
+                                 std::vector<rt::TensorError> &errors) {
+  for (const rt::ManifestTensor &tensor : manifest.tensors) {
+    if (tensor.isArgument())
+      continue;
+    // Results carry their number in the function, because the plan lists
+    // buffers in the order in which they are made.
+    static const std::vector<double> none;
+    rt::TensorError error;
+    if (rt::Status s = rt::compareTensor(
+            world, manifest, tensor,
+            values.empty() ? none : values[tensor.number].data, error);
+        !s.ok())
+      return s;
+    errors.push_back(error);
+  }
+  rt::rescaleZeros(errors);
+  return {};
+}
+
 llvm::Error tpsp::run::verify(const CompiledModel &model,
                               const rt::TensorSource &source, rt::World &world,
                               Progress &progress,
                               std::vector<rt::TensorError> &errors) {
+  auto compare = [&](const std::vector<reference::Tensor> &values) {
+    rt::Status s = compareResults(model.manifest, world, values, errors);
+    return s.ok() ? llvm::Error::success()
+                  : llvm::createStringError(s.message());
+  };
+  if (!world.hasFirstRank())
+    return compare({});
   progress.phase("reference in f64");
   auto function =
       *mlir::ModuleOp(model.logical.get()).getOps<mlir::func::FuncOp>().begin();
   std::vector<reference::Tensor> arguments;
-  std::vector<const rt::ManifestTensor *> results;
   for (const rt::ManifestTensor &tensor : model.manifest.tensors) {
-    if (!tensor.isArgument()) {
-      results.push_back(&tensor);
+    if (!tensor.isArgument())
       continue;
-    }
     mlir::Type type = function.getArgumentTypes()[arguments.size()];
     std::vector<double> values;
     if (rt::Status s = source.whole(tensor, values); !s.ok())
@@ -191,16 +236,5 @@ llvm::Error tpsp::run::verify(const CompiledModel &model,
   if (!values)
     return values.takeError();
   progress.phase("comparing");
-  // Results carry their number in the function, because the plan lists buffers
-  // in the order in which they are made.
-  for (const rt::ManifestTensor *tensor : results) {
-    rt::TensorError error;
-    rt::Status status = rt::compareTensor(
-        world, model.manifest, *tensor, (*values)[tensor->number].data, error);
-    if (!status.ok())
-      return llvm::createStringError(status.message());
-    errors.push_back(error);
-  }
-  rt::rescaleZeros(errors);
-  return llvm::Error::success();
+  return compare(*values);
 }

@@ -9,6 +9,7 @@
 #include "tpsp/Runtime/Driver/TensorSource.h"
 #include "tpsp/Runtime/Driver/Timeline.h"
 #include "tpsp/Runtime/Jit/Compiler.h"
+#include "tpsp/Runtime/Transport.h"
 #include "tpsp/Runtime/World.h"
 
 namespace tpsp::run {
@@ -23,12 +24,12 @@ rt::Status openSource(const Options &options, const rt::Manifest &manifest,
                       std::unique_ptr<rt::TensorSource> &source,
                       std::string &warning);
 
-/// Makes the ranks and gives every argument its values. With `poison`,
-/// everything else is filled with NaN, so that a value nobody computes shows.
-/// `observer` may be null.
+/// Makes the ranks (of `transport`'s processes, if it is not null) and gives
+/// every argument its values. If it will be verified, everything else is filled
+/// with NaN, so that a value nobody computes shows. `observer` may be null.
 rt::Status prepare(const Options &options, const rt::Manifest &manifest,
                    const rt::TensorSource &source,
-                   rt::CommandObserver *observer, bool poison,
+                   rt::CommandObserver *observer, rt::Transport *transport,
                    std::unique_ptr<rt::World> &world);
 
 /// Runs the steps and records each one's seconds; `timeline` is left with the
@@ -48,6 +49,7 @@ rt::StepTrace recordedTrace(const CompiledModel &model,
                             const Options &options);
 
 /// Evaluates the logical program in f64 and compares every result of the world.
+/// Of several processes that with rank 0 does; the others only show theirs.
 llvm::Error verify(const CompiledModel &model, const rt::TensorSource &source,
                    rt::World &world, Progress &progress,
                    std::vector<rt::TensorError> &errors);

@@ -10,6 +10,7 @@
 
 #include <charconv>
 #include <set>
+#include <sstream>
 
 using namespace tpsp::run;
 
@@ -32,6 +33,8 @@ constexpr const char *footer = R"(Examples:
       and gradient with the unsharded program in f64
   tpsp-run examples/gpt-block-sp.mlir --mesh tp=2 --grad --steps 5
       the same program on two ranks, five steps
+  mpirun -n 4 tpsp-run examples/gpt-block-sp.mlir --grad --verify
+      a process for each rank, on one host or several
   tpsp-run examples/llama3-8b-block.mlir --grad --dtype bf16 --report run.json
       bf16 storage, f32 accumulation; ledger, memory and times as JSON
   tpsp-run examples/llama3-8b-block.mlir --grad --simulate --hardware h100-sxm
@@ -41,8 +44,8 @@ Exit status: 0 done, 1 the program or the run failed, 2 wrong usage.)";
 
 } // namespace
 
-static int wrongUsage(const std::string &message) {
-  std::cerr << "tpsp-run: " << message << "\n";
+static int wrongUsage(const std::string &message, std::ostream &err) {
+  err << "tpsp-run: " << message << "\n";
   return Usage;
 }
 
@@ -164,9 +167,13 @@ static std::string refusalIn(const CLI::App &app) {
   return "";
 }
 
-int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
+int tpsp::run::parseOptions(int argc, char **argv, Options &options,
+                            bool isSilent) {
+  std::ostringstream unheard;
+  std::ostream &out = isSilent ? unheard : std::cout;
+  std::ostream &err = isSilent ? unheard : std::cerr;
   CLI::App app("Compiles a sharded einsum program and runs it, one thread of "
-               "this process per rank.");
+               "this process per rank, or one process under mpirun.");
   app.footer(footer);
   app.failure_message([](const CLI::App *, const CLI::Error &error) {
     return std::string("tpsp-run: ") + error.what() +
@@ -293,7 +300,7 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
-    return app.exit(error) == 0 ? Done : Usage;
+    return app.exit(error, out, err) == 0 ? Done : Usage;
   }
   if (std::string problem = calibrationProblem(options, *model, *output);
       !problem.empty())
@@ -302,14 +309,17 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options) {
     return -1;
   if (require->count() > 0 && options.overlap == "off")
     return wrongUsage("--require-overlap needs --overlap on: without it all "
-                      "communication is exposed");
-  if (hardware->count() > 0 && !options.simulate && options.overlap == "off")
-    return wrongUsage(
-        "--hardware goes with --simulate or --overlap on; without "
-        "them the program runs on this machine as it is written");
+                      "communication is exposed",
+                      err);
+  if (hardware->count() > 0 && !options.simulate && options.overlap == "off" &&
+      options.shardReplicated != "time")
+    return wrongUsage("--hardware goes with --simulate, --overlap on or "
+                      "--shard-replicated time; without them nothing asks what "
+                      "things cost",
+                      err);
   // What is not built is said first: it may be why the rest does not fit.
   for (const std::string &message : {refusalIn(app), contradictionIn(options)})
     if (!message.empty())
-      return wrongUsage(message);
+      return wrongUsage(message, err);
   return -1;
 }

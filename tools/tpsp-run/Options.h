@@ -54,7 +54,9 @@ enum Exit { Done = 0, Failed = 1, Usage = 2 };
 
 /// Parses the command line. Returns -1 to go on, else what to exit with (0
 /// after --help, 2 after a message about wrong usage).
-int parseOptions(int argc, char **argv, Options &options);
+/// `isSilent`: another process prints the same.
+int parseOptions(int argc, char **argv, Options &options,
+                 bool isSilent = false);
 
 } // namespace tpsp::run
 

@@ -1,6 +1,7 @@
 // tpsp-run: compiles a model and runs it.
 #include "Calibrate.h"
 #include "Execute.h"
+#include "Launch.h"
 #include "Options.h"
 #include "Progress.h"
 #include "Simulate.h"
@@ -22,11 +23,6 @@
 using namespace tpsp;
 using namespace tpsp::run;
 using Clock = std::chrono::steady_clock;
-
-static int fail(const std::string &message) {
-  fmt::print(stderr, "tpsp-run: {}\n", message);
-  return Failed;
-}
 
 static double secondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -99,23 +95,32 @@ static std::string writeTensors(const Options &options,
 }
 
 /// The report, for people and as --report.
-static int print(const Options &options, const rt::RunReport &report) {
+static int print(const Options &options, const rt::RunReport &report,
+                 Launch &launch) {
+  if (!launch.isFirst())
+    return Done;
   if (!options.quiet)
     fmt::print("{}", rt::toText(report));
   if (!options.report.empty())
     if (llvm::Error error = writeFile(options.report, rt::toJson(report)))
-      return fail(llvm::toString(std::move(error)));
+      return launch.fail(llvm::toString(std::move(error)));
   return Done;
 }
 
-static int runModel(const Options &options) {
+static int runModel(const Options &options, Launch &launch) {
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   // One sentence and the line it is about; not the operation in full.
   context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
-  mlir::SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  // The first process says what all of them find in the model.
+  std::string unsaid;
+  llvm::raw_string_ostream elsewhere(unsaid);
+  mlir::SourceMgrDiagnosticHandler diagnostics(
+      sources, &context,
+      launch.isFirst() ? static_cast<llvm::raw_ostream &>(llvm::errs())
+                       : elsewhere);
   Progress progress(options.quiet);
 
   rt::RunReport report;
@@ -144,7 +149,7 @@ static int runModel(const Options &options) {
       });
   if (!model) {
     progress.done();
-    return fail(llvm::toString(model.takeError()));
+    return launch.fail(unsaid + llvm::toString(model.takeError()));
   }
   report.manifest = model->manifest;
   report.dtype = options.dtype.empty() ? "as written" : options.dtype;
@@ -153,16 +158,16 @@ static int runModel(const Options &options) {
     llvm::Error error = predict(options, *model, report);
     progress.done();
     if (error)
-      return fail(llvm::toString(std::move(error)));
+      return launch.fail(llvm::toString(std::move(error)));
     if (std::string problem = writePictures(options, report); !problem.empty())
-      return fail(problem);
-    return print(options, report);
+      return launch.fail(problem);
+    return print(options, report, launch);
   }
   progress.phase("compiling: machine code");
   auto program = JitProgram::create(*model->plan, model->manifest.program);
   if (!program) {
     progress.done();
-    return fail(llvm::toString(program.takeError()));
+    return launch.fail(llvm::toString(program.takeError()));
   }
   report.compileSeconds = secondsSince(begin);
   report.backend = options.backend;
@@ -175,35 +180,39 @@ static int runModel(const Options &options) {
   rt::Status status = openFiles(options, model->manifest, source);
   if (status.ok())
     status = prepare(options, model->manifest, *source, &timeline,
-                     options.verify, world);
+                     launch.transport(), world);
   if (status.ok())
     status = runSteps(options, *program, *world, timeline, progress,
                       report.stepSeconds);
   progress.done();
   if (!status.ok())
-    return fail(status.message());
+    return launch.fail(status);
   if (options.backend == "trace")
     return Done;
   report.residentBytes = rt::peakResidentBytes();
+  if (status = world->sumOverProcesses(report.residentBytes); !status.ok())
+    return launch.fail(status);
   report.trace = recordedTrace(*model, timeline, options);
   std::string problem = writeTensors(options, model->manifest, *world);
-  if (problem.empty())
+  if (problem.empty() && launch.isFirst())
     problem = writePictures(options, report);
   if (!problem.empty())
-    return fail(problem);
+    return launch.fail(problem);
 
   if (options.verify) {
     begin = Clock::now();
     if (llvm::Error error =
             verify(*model, *source, *world, progress, report.errors)) {
       progress.done();
-      return fail(llvm::toString(std::move(error)));
+      return launch.fail(llvm::toString(std::move(error)));
     }
     report.verifySeconds = secondsSince(begin);
   }
   progress.done();
-  if (int code = print(options, report); code != Done)
+  if (int code = print(options, report, launch); code != Done)
     return code;
+  if (!launch.isFirst())
+    return Done;
   return options.verify && !report.verified() ? Failed : Done;
 }
 
@@ -227,8 +236,16 @@ static int describeMachine(const Options &options) {
 }
 
 int main(int argc, char **argv) {
+  Launch launch;
+  if (rt::Status status = launch.join(); !status.ok())
+    return launch.fail(status);
   Options options;
-  if (int code = parseOptions(argc, argv, options); code >= 0)
-    return code;
-  return options.calibrate ? describeMachine(options) : runModel(options);
+  int code = parseOptions(argc, argv, options, /*isSilent=*/!launch.isFirst());
+  if (code >= 0)
+    return launch.finish(code);
+  options.quiet = options.quiet || !launch.isFirst();
+  // Of several processes one is enough.
+  if (options.calibrate)
+    return launch.finish(launch.isFirst() ? describeMachine(options) : Done);
+  return launch.finish(runModel(options, launch));
 }

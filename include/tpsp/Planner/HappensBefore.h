@@ -58,7 +58,9 @@ private:
 
 /// For each command the earlier ones that it must come after, because both
 /// touch the same bytes of a buffer and one of them writes. By buffers, not by
-/// offsets: what the program means, whatever memory it is given.
+/// offsets: what the program means, whatever memory it is given. And a command
+/// that reads a cotangent comes after those that write its result, as it does
+/// where the program is a part of a training step.
 std::vector<std::vector<int64_t>> dependencesOf(const Step &step);
 
 } // namespace tpsp

@@ -50,6 +50,9 @@ struct StepBuffer {
   /// Whether it is filled before the step, or read after it. Such buffers keep
   /// their bytes all through the step.
   bool isArgument = false, isResult = false;
+  /// Of the cotangent of a result: that result's position in Step::buffers. It
+  /// is an argument, but who computes it needs the result first; -1 of others.
+  int64_t cotangentOf = -1;
 
   bool lasts() const { return isArgument || isResult; }
 };

@@ -1,5 +1,7 @@
 /// A world: the ranks of a mesh, each with its arena of memory and a thread
-/// that runs what it is given.
+/// that runs what it is given. They are threads of one process, or there is a
+/// process for each (WorldConfig::transport), which makes and uses its world as
+/// the others do: same calls, same order.
 ///
 ///     WorldConfig config;
 ///     config.mesh = {{"tp", 4}};
@@ -69,16 +71,32 @@ public:
   World &operator=(const World &) = delete;
   ~World();
 
+  /// Of all processes.
   int64_t numRanks() const;
   const RankMesh &mesh() const;
 
-  /// Calls `body` for every rank at once, each on the rank's own thread, and
-  /// returns when all have returned. If one fails, the others' pending and
-  /// later commands return TPSP_RT_ABORTED; the result is the failure that
-  /// came first, and a timeout or ABORTED only if there is nothing better. A
-  /// world whose run failed refuses further runs. Not to be called from
-  /// `body`, nor from two threads at once.
+  /// Whether rank 0 is in this process.
+  bool hasFirstRank() const;
+
+  /// Calls `body` for every rank at once, each on the rank's own thread and in
+  /// its own process, and returns when all have returned. If one fails, the
+  /// others' pending and later commands return TPSP_RT_ABORTED; the result is
+  /// the failure that came first, and a timeout or ABORTED only if there is
+  /// nothing better. A world whose run failed refuses further runs. Not to be
+  /// called from `body`, nor from two threads at once.
   Status run(const std::function<Status(Rank &)> &body);
+
+  /// Shows `body` the bytes [offset, offset + bytes) of the arena of every rank
+  /// that is `wanted`, in the process that has rank 0: its own ranks' at once,
+  /// on their threads, other processes' one after another. In other processes
+  /// `body` is not called. Fails as run() does.
+  Status
+  inspect(int64_t offset, int64_t bytes,
+          const std::function<bool(int64_t rank)> &wanted,
+          const std::function<Status(int64_t rank, const void *memory)> &body);
+
+  /// The sum over the processes, in each of them.
+  Status sumOverProcesses(int64_t &value);
 
 private:
   struct Impl;

@@ -12,6 +12,7 @@
 namespace tpsp::rt {
 
 class CommandObserver;
+class Transport;
 
 /// Each may cost every rank a thread.
 constexpr int64_t maxStreams = 64;
@@ -31,6 +32,13 @@ struct WorldConfig {
   int threadsPerRank = 0;
   /// How long a rank waits for the others of a collective.
   double timeoutSeconds = 30;
+
+  /// The other processes of a world that has one rank in each; null: all ranks
+  /// are threads of this process. Not owned.
+  Transport *transport = nullptr;
+  /// Something that differs from plan to plan, by which processes notice that
+  /// they do not run the same one.
+  uint64_t planHash = 0;
 
   /// trace: where lines go (null: stdout; not owned) and whose they are.
   std::FILE *traceOutput = nullptr;

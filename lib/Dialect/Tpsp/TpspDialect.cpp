@@ -84,8 +84,8 @@ LogicalResult TpspDialect::verifyOperationAttribute(Operation *op,
     return op->emitOpError() << partAttrName << " is a number";
   if (attr.getName() == overlapAttrName) {
     auto share = dyn_cast<FloatAttr>(attr.getValue());
-    if (!share || !(share.getValueAsDouble() >= 0 &&
-                    share.getValueAsDouble() <= 1))
+    if (!share ||
+        !(share.getValueAsDouble() >= 0 && share.getValueAsDouble() <= 1))
       return op->emitOpError() << overlapAttrName
                                << " is a share of communication, from 0.0 to "
                                   "1.0, not "

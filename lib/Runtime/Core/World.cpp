@@ -1,5 +1,6 @@
 #include "tpsp/Runtime/World.h"
 
+#include "ProcessGroup.h"
 #include "RankContext.h"
 #include "RankThreads.h"
 
@@ -66,6 +67,7 @@ Status checkConfig(const WorldConfig &config) {
   return {};
 }
 
+/// `ranks`: on this host.
 int coresPerRank(int64_t ranks) {
   int64_t cores = std::thread::hardware_concurrency();
   return static_cast<int>(std::max<int64_t>(1, cores / ranks));
@@ -90,7 +92,10 @@ struct World::Impl {
   BackendContext context;
   std::atomic<bool> aborted{false};
   FirstFailure failure;
+  /// The other processes; null if there are none.
+  std::unique_ptr<ProcessGroup> processes;
   std::unique_ptr<Backend> backend;
+  /// Of this process.
   std::vector<std::unique_ptr<tpsp_rt_rank>> ranks;
   RankThreads threads;
   bool failed = false;
@@ -103,7 +108,21 @@ struct World::Impl {
     });
   }
 
+  int64_t firstRank() const { return processes ? processes->rank() : 0; }
+  int64_t numLocalRanks() const {
+    return processes ? 1 : context.mesh.numRanks();
+  }
+
+  std::string activityOf(int64_t rank) {
+    int64_t local = rank - firstRank();
+    if (local < 0 || local >= numLocalRanks())
+      return "in another process";
+    return ranks[local]->activity();
+  }
+
   void fail(int64_t rank, const Status &status) {
+    if (processes)
+      processes->announce(rank, status);
     failure.report(rank, status);
     aborted.store(true);
     backend->abort();
@@ -114,9 +133,27 @@ struct World::Impl {
     threads.runAll([&](int64_t i) {
       Status status = guarded([&] { return body(*ranks[i]); });
       if (!status.ok())
-        fail(i, status);
+        fail(ranks[i]->number, status);
     });
     return failure.take();
+  }
+
+  /// Runs `body` on the ranks of this process, to the end of what it enqueues.
+  Status runHere(const std::function<Status(Rank &)> &body) {
+    if (failed)
+      return {TPSP_RT_INVALID,
+              "an earlier run of this world failed; create a new world"};
+    Status status = runOnAll([&](tpsp_rt_rank &rankContext) {
+      Rank rank(rankContext);
+      Status result = guarded([&] { return body(rank); });
+      // The streams' commands are the plan's, which may be gone after this.
+      if (!result.ok())
+        fail(rankContext.number, result);
+      return rankContext.backend->synchronize();
+    });
+    backend->runFinished();
+    failed = !status.ok();
+    return status;
   }
 };
 
@@ -125,6 +162,7 @@ World::~World() = default;
 
 int64_t World::numRanks() const { return mesh().numRanks(); }
 const RankMesh &World::mesh() const { return impl->context.mesh; }
+bool World::hasFirstRank() const { return impl->firstRank() == 0; }
 
 Status World::create(const WorldConfig &config, std::unique_ptr<World> &out) {
   out.reset();
@@ -139,11 +177,17 @@ Status World::create(const WorldConfig &config, std::unique_ptr<World> &out) {
   context.config = config;
   if (Status status = RankMesh::create(config.mesh, context.mesh); !status.ok())
     return status;
-  int64_t ranks = context.mesh.numRanks();
+  if (config.transport)
+    if (Status status =
+            ProcessGroup::create(config, context.mesh, impl->processes);
+        !status.ok())
+      return status;
+  int64_t ranks = impl->numLocalRanks();
   if (config.threadsPerRank == 0)
-    context.config.threadsPerRank = coresPerRank(ranks);
+    context.config.threadsPerRank = coresPerRank(
+        config.transport ? config.transport->ranksOnHost() : ranks);
   context.activity = [world = impl.get()](int64_t rank) {
-    return world->ranks[rank]->activity();
+    return world->activityOf(rank);
   };
   context.failed = [world = impl.get()](int64_t rank, const Status &failure) {
     world->fail(rank, failure);
@@ -151,8 +195,8 @@ Status World::create(const WorldConfig &config, std::unique_ptr<World> &out) {
   if (Status status = factory(context, impl->backend); !status.ok())
     return status;
   for (int64_t i = 0; i < ranks; ++i)
-    impl->ranks.push_back(
-        std::make_unique<tpsp_rt_rank>(context, impl->aborted, i));
+    impl->ranks.push_back(std::make_unique<tpsp_rt_rank>(
+        context, impl->aborted, impl->firstRank() + i));
   if (Status status = impl->threads.start(ranks); !status.ok())
     return status;
   Status status = impl->runOnAll([&](tpsp_rt_rank &rank) {
@@ -164,20 +208,37 @@ Status World::create(const WorldConfig &config, std::unique_ptr<World> &out) {
 }
 
 Status World::run(const std::function<Status(Rank &)> &body) {
-  if (impl->failed)
-    return {TPSP_RT_INVALID,
-            "an earlier run of this world failed; create a new world"};
-  Status status = impl->runOnAll([&](tpsp_rt_rank &context) {
-    Rank rank(context);
-    Status result = guarded([&] { return body(rank); });
-    // The streams' commands are the plan's, which may be gone after this.
-    if (!result.ok())
-      impl->fail(context.number, result);
-    return context.backend->synchronize();
-  });
-  impl->backend->runFinished();
+  Status status = impl->runHere(body);
+  if (!status.ok() || !impl->processes)
+    return status;
+  status = impl->processes->meet();
   impl->failed = !status.ok();
   return status;
+}
+
+Status World::inspect(
+    int64_t offset, int64_t bytes,
+    const std::function<bool(int64_t rank)> &wanted,
+    const std::function<Status(int64_t rank, const void *memory)> &body) {
+  return impl->runHere([&](Rank &rank) -> Status {
+    if (!wanted(rank.number()) && !(impl->processes && rank.number() == 0))
+      return {};
+    std::vector<char> copy;
+    void *memory = rank.hostAddress(offset);
+    if (!memory) {
+      copy.resize(bytes);
+      memory = copy.data();
+      if (Status s = rank.read(offset, memory, bytes); !s.ok())
+        return s;
+    }
+    if (!impl->processes)
+      return body(rank.number(), memory);
+    return impl->processes->collect(memory, bytes, wanted, body);
+  });
+}
+
+Status World::sumOverProcesses(int64_t &value) {
+  return impl->processes ? impl->processes->sum(value) : Status();
 }
 
 } // namespace tpsp::rt

@@ -1,22 +1,49 @@
 #include "CpuBackend.h"
 
 #include "CpuRank.h"
+#include "MessageCollectives.h"
+#include "ProcessChannels.h"
 #include "SharedMemoryCollectives.h"
 
 #include "tpsp/Runtime/BuiltinBackends.h"
 
 namespace tpsp::rt {
 
+/// Between the threads of this process, or, if the world has several, between
+/// processes.
+static Status makeCollectives(const BackendContext &world,
+                              std::unique_ptr<Collectives> &out) {
+  Transport *transport = world.config.transport;
+  if (!transport) {
+    out = std::make_unique<SharedMemoryCollectives>(world);
+    return {};
+  }
+  auto channels = std::make_shared<ProcessChannels>();
+  if (Status s = channels->open(world); !s.ok())
+    return s;
+  out = std::make_unique<MessageCollectives>(
+      world,
+      [channels](int64_t, int64_t stream, const std::vector<int64_t> &ranks) {
+        return channels->find(stream, ranks);
+      },
+      [transport] { transport->abort(); });
+  return {};
+}
+
 void registerCpuBackend() {
   registerBackend(
       "cpu",
       [](const BackendContext &world, std::unique_ptr<Backend> &out) -> Status {
-        if (Status status =
-                checkMemory(world.mesh.numRanks(), world.config.arenaBytes);
+        Transport *transport = world.config.transport;
+        int64_t ranksHere =
+            transport ? transport->ranksOnHost() : world.mesh.numRanks();
+        if (Status status = checkMemory(ranksHere, world.config.arenaBytes);
             !status.ok())
           return status;
-        out = std::make_unique<CpuBackend>(
-            world, std::make_unique<SharedMemoryCollectives>(world));
+        std::unique_ptr<Collectives> collectives;
+        if (Status status = makeCollectives(world, collectives); !status.ok())
+          return status;
+        out = std::make_unique<CpuBackend>(world, std::move(collectives));
         return {};
       });
 }

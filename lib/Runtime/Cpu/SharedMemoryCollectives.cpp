@@ -1,6 +1,7 @@
 #include "SharedMemoryCollectives.h"
 
 #include "CopyRows.h"
+#include "GroupParts.h"
 #include "Reduction.h"
 
 #include "tpsp/Runtime/ElementType.h"
@@ -21,20 +22,6 @@ struct MeetingState final : CommandState {
 };
 
 namespace {
-
-/// The elements that one rank of a group reduces for all. In whole cache lines,
-/// so that no two ranks write to one.
-struct Part {
-  int64_t begin, end;
-
-  Part(int64_t count, int64_t ranks, int64_t number) {
-    constexpr int64_t line = 64;
-    int64_t share = (count + ranks - 1) / ranks;
-    share = (share + line - 1) / line * line;
-    begin = std::min(count, number * share);
-    end = std::min(count, begin + share);
-  }
-};
 
 /// One rank's share of an all_reduce, in two steps with a sync between them.
 struct AllReduceShare {

@@ -57,17 +57,6 @@ double element(const void *memory, int64_t dtype, int64_t i) {
   return static_cast<const float *>(memory)[i];
 }
 
-/// A rank's part, copied out if its memory is not the host's.
-Status partOf(Rank &rank, const ManifestTensor &tensor, std::vector<char> &copy,
-              const void *&memory) {
-  memory = rank.hostAddress(tensor.offset);
-  if (memory)
-    return {};
-  copy.resize(tensor.bytes);
-  memory = copy.data();
-  return rank.read(tensor.offset, copy.data(), tensor.bytes);
-}
-
 /// Combines what the ranks hold of a partial tensor. Of replicas along other
 /// axes, only the first counts.
 Status comparePartial(World &world, const Manifest &manifest,
@@ -84,16 +73,16 @@ Status comparePartial(World &world, const Manifest &manifest,
   for (const auto &axes : tensor.axes)
     for (int64_t axis : axes)
       counts[axis] = true;
-  Status status = world.run([&](Rank &rank) -> Status {
+  auto isFirst = [&](int64_t rank) {
+    std::vector<int64_t> coordinates = world.mesh().coordinates(rank);
     for (size_t axis = 0; axis < counts.size(); ++axis)
-      if (!counts[axis] && rank.coordinate(axis) != 0)
-        return {};
-    std::vector<char> copy;
-    const void *memory = nullptr;
-    if (Status s = partOf(rank, tensor, copy, memory); !s.ok())
-      return s;
+      if (!counts[axis] && coordinates[axis] != 0)
+        return false;
+    return true;
+  };
+  auto add = [&](int64_t rank, const void *memory) -> Status {
     std::lock_guard<std::mutex> lock(mutex);
-    Shard(tensor, manifest.mesh, rank.coordinates())
+    Shard(tensor, manifest.mesh, world.mesh().coordinates(rank))
         .forEachRun([&](int64_t global, int64_t local, int64_t n) {
           for (int64_t i = 0; i < n; ++i) {
             double value = element(memory, tensor.dtype, local + i);
@@ -106,7 +95,8 @@ Status comparePartial(World &world, const Manifest &manifest,
           }
         });
     return {};
-  });
+  };
+  Status status = world.inspect(tensor.offset, tensor.bytes, isFirst, add);
   for (size_t i = 0; i < total.size(); ++i)
     difference.add(total[i], reference[i]);
   return status;
@@ -128,21 +118,19 @@ Status tpsp::rt::compareTensor(World &world, const Manifest &manifest,
     return status;
   }
   std::vector<Difference> perRank(world.numRanks());
-  Status status = world.run([&](Rank &rank) -> Status {
-    std::vector<char> copy;
-    const void *memory = nullptr;
-    if (Status s = partOf(rank, tensor, copy, memory); !s.ok())
-      return s;
+  auto compare = [&](int64_t rank, const void *memory) -> Status {
     Difference difference;
-    Shard(tensor, manifest.mesh, rank.coordinates())
+    Shard(tensor, manifest.mesh, world.mesh().coordinates(rank))
         .forEachRun([&](int64_t global, int64_t local, int64_t n) {
           for (int64_t i = 0; i < n; ++i)
             difference.add(element(memory, tensor.dtype, local + i),
                            reference[global + i]);
         });
-    perRank[rank.number()] = difference;
+    perRank[rank] = difference;
     return {};
-  });
+  };
+  Status status = world.inspect(
+      tensor.offset, tensor.bytes, [](int64_t) { return true; }, compare);
   for (const Difference &difference : perRank)
     difference.worsen(out);
   return status;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -229,61 +230,46 @@ Status tpsp::rt::checkSavable(const Manifest &manifest, SavedTensors which) {
   return {};
 }
 
-/// Whether the rank is the first of those that hold the same part of a tensor.
-static bool isFirstReplica(const Rank &rank, const ManifestTensor &tensor,
-                           size_t numAxes) {
-  std::vector<bool> divides(numAxes, false);
+/// Whether a rank is the first of those that hold the same part of a tensor.
+static bool isFirstReplica(const std::vector<int64_t> &coordinates,
+                           const ManifestTensor &tensor) {
+  std::vector<bool> divides(coordinates.size(), false);
   for (const std::vector<int64_t> &axes : tensor.axes)
     for (int64_t axis : axes)
       divides[axis] = true;
-  for (size_t axis = 0; axis < numAxes; ++axis)
-    if (!divides[axis] && rank.coordinate(axis) != 0)
+  for (size_t axis = 0; axis < coordinates.size(); ++axis)
+    if (!divides[axis] && coordinates[axis] != 0)
       return false;
   return true;
 }
 
 /// Writes a rank's part of one tensor.
-static Status savePart(Rank &rank, const Manifest &manifest,
+static Status savePart(const Shard &shard, const void *memory,
                        const ManifestTensor &tensor,
                        const SafetensorsTensor &place,
                        SafetensorsWriter &writer) {
-  std::vector<char> copy;
-  auto *memory = static_cast<const char *>(rank.hostAddress(tensor.offset));
-  if (!memory) {
-    copy.resize(tensor.bytes);
-    memory = copy.data();
-    if (Status s = rank.read(tensor.offset, copy.data(), tensor.bytes); !s.ok())
-      return s;
-  }
   int64_t element = elementBytes(tensor.dtype);
+  auto *bytes = static_cast<const char *>(memory);
   Status status;
-  Shard(tensor, manifest.mesh, rank.coordinates())
-      .forEachRun([&](int64_t global, int64_t local, int64_t n) {
-        if (status.ok())
-          status = writer.write(place, global * element,
-                                memory + local * element, n * element);
-      });
+  shard.forEachRun([&](int64_t global, int64_t local, int64_t n) {
+    if (status.ok())
+      status = writer.write(place, global * element, bytes + local * element,
+                            n * element);
+  });
   return status;
 }
 
-/// The file's tensors, and the program's for each, in the file's order.
-static Status beginFile(const Manifest &manifest, const std::string &path,
-                        SavedTensors which,
-                        std::unique_ptr<SafetensorsWriter> &writer,
-                        std::vector<const ManifestTensor *> &selected) {
+/// Opens the file; of several processes, that with rank 0 does.
+static Status beginFile(const World &world,
+                        const std::vector<const ManifestTensor *> &selected,
+                        const std::string &path,
+                        std::unique_ptr<SafetensorsWriter> &writer) {
+  if (!world.hasFirstRank())
+    return {};
   std::vector<SafetensorsTensor> tensors;
-  std::vector<const ManifestTensor *> all = select(manifest, which);
-  for (const ManifestTensor *one : all)
+  for (const ManifestTensor *one : selected)
     tensors.push_back({one->name, formatName(one->dtype), one->shape, 0, 0});
-  if (Status s = SafetensorsWriter::create(path, std::move(tensors), writer);
-      !s.ok())
-    return s;
-  for (const SafetensorsTensor &tensor : writer->tensors())
-    selected.push_back(
-        *std::find_if(all.begin(), all.end(), [&](const auto *one) {
-          return one->name == tensor.name;
-        }));
-  return {};
+  return SafetensorsWriter::create(path, std::move(tensors), writer);
 }
 
 Status tpsp::rt::saveTensors(World &world, const Manifest &manifest,
@@ -291,30 +277,43 @@ Status tpsp::rt::saveTensors(World &world, const Manifest &manifest,
   if (Status s = checkSavable(manifest, which); !s.ok())
     return s;
   std::unique_ptr<SafetensorsWriter> writer;
-  std::vector<const ManifestTensor *> selected;
-  if (Status s = beginFile(manifest, path, which, writer, selected); !s.ok())
-    return s;
+  std::vector<const ManifestTensor *> selected = select(manifest, which);
   // Kept apart from the run's own failures: a disk that is full is no reason to
   // give up the world, nor any rank's fault.
   std::mutex mutex;
-  Status failure;
-  Status status = world.run([&](Rank &rank) -> Status {
-    for (size_t i = 0; i < selected.size(); ++i) {
-      if (!isFirstReplica(rank, *selected[i], manifest.mesh.size()))
-        continue;
+  Status failure = beginFile(world, selected, path, writer);
+  std::map<std::string, const SafetensorsTensor *> places;
+  if (writer)
+    for (const SafetensorsTensor &place : writer->tensors())
+      places[place.name] = &place;
+  for (const ManifestTensor *tensor : selected) {
+    auto coordinates = [&](int64_t rank) {
+      return world.mesh().coordinates(rank);
+    };
+    auto save = [&](int64_t rank, const void *memory) -> Status {
+      {
+        std::lock_guard<std::mutex> lock(mutex);
+        if (!failure.ok())
+          return {};
+      }
+      Shard shard(*tensor, manifest.mesh, coordinates(rank));
       Status written =
-          savePart(rank, manifest, *selected[i], writer->tensors()[i], *writer);
-      if (written.ok())
-        continue;
+          savePart(shard, memory, *tensor, *places.at(tensor->name), *writer);
       std::lock_guard<std::mutex> lock(mutex);
       if (failure.ok())
         failure = written;
-      break;
-    }
-    return {};
-  });
-  for (const Status &problem : {status, failure})
-    if (!problem.ok())
-      return problem;
+      return {};
+    };
+    Status status = world.inspect(
+        tensor->offset, tensor->bytes,
+        [&](int64_t rank) {
+          return isFirstReplica(coordinates(rank), *tensor);
+        },
+        save);
+    if (!status.ok())
+      return status;
+  }
+  if (!failure.ok() || !writer)
+    return failure;
   return writer->finish();
 }

@@ -28,6 +28,10 @@ inline constexpr llvm::StringLiteral temporaryKind = "temporary";
 /// Attribute of an input buffer of integers: they are in [0, this).
 inline constexpr llvm::StringLiteral belowAttrName = "below";
 
+/// Attribute of an input buffer that is a cotangent: the number of the result
+/// that it is of.
+inline constexpr llvm::StringLiteral cotangentOfAttrName = "cotangent_of";
+
 /// The runtime's number for an element type (tpsp_rt.h).
 int64_t runtimeType(mlir::Type elementType);
 

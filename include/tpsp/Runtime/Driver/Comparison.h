@@ -22,7 +22,8 @@ struct TensorError {
 
 /// Compares one tensor of a world, on every rank, with its whole reference
 /// values (row-major). Every replica counts: the worst rank is reported.
-/// Partial tensors are added up first.
+/// Partial tensors are added up first. Of several processes the one with rank 0
+/// needs `reference` and gets `out`.
 Status compareTensor(World &world, const Manifest &manifest,
                      const ManifestTensor &tensor,
                      const std::vector<double> &reference, TensorError &out);

@@ -1,0 +1,58 @@
+/// Collectives between processes: ranks send each other messages.
+///
+/// Elements combine in the order of the group, by the same code as between
+/// threads, so that results agree with theirs bit by bit. What a reduction
+/// receives is staged in the stream's scratch memory: (n - 1) / n of the source
+/// for n ranks.
+#ifndef TPSP_RUNTIME_CPU_MESSAGECOLLECTIVES_H
+#define TPSP_RUNTIME_CPU_MESSAGECOLLECTIVES_H
+
+#include "Collectives.h"
+#include "tpsp/Runtime/Transport.h"
+
+#include <functional>
+#include <memory>
+
+namespace tpsp::rt {
+
+class MessageCollectives final : public Collectives {
+public:
+  /// Finds the channel of these ranks (ascending) on a stream for rank `rank`,
+  /// which is one of them. Null if there is none.
+  using FindChannel = std::function<Channel *(
+      int64_t rank, int64_t stream, const std::vector<int64_t> &ranks)>;
+
+  /// `abortChannels` ends all exchanges, pending and later.
+  MessageCollectives(const BackendContext &world, FindChannel findChannel,
+                     std::function<void()> abortChannels)
+      : world(world), findChannel(std::move(findChannel)),
+        abortChannels(std::move(abortChannels)) {}
+
+  Status allReduce(Call &call, const AllReduceCommand &command,
+                   const StreamMemory &memory) override;
+  Status allGather(Call &call, const ShardCommand &command,
+                   const StreamMemory &memory) override;
+  Status reduceScatter(Call &call, const ShardCommand &command,
+                       const StreamMemory &memory) override;
+  Status allToAll(Call &call, const AllToAllCommand &command,
+                  const StreamMemory &memory) override;
+  Status permute(Call &call, const PermuteCommand &command,
+                 const StreamMemory &memory) override;
+  void abort() override { abortChannels(); }
+
+private:
+  struct Messages;
+
+  /// The call's messages; `isFresh` if they are still to be filled in.
+  Status messagesOf(Call &call, Messages *&out, bool &isFresh);
+  Status exchange(const Call &call, Channel *channel, const Exchange &exchange);
+  std::string nameRanks(const std::vector<int64_t> &ranks) const;
+
+  const BackendContext &world;
+  const FindChannel findChannel;
+  const std::function<void()> abortChannels;
+};
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_CPU_MESSAGECOLLECTIVES_H

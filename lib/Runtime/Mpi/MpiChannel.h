@@ -1,0 +1,63 @@
+/// Exchanges over an MPI communicator.
+#ifndef TPSP_RUNTIME_MPI_MPICHANNEL_H
+#define TPSP_RUNTIME_MPI_MPICHANNEL_H
+
+#include "FailureNotices.h"
+
+#include "tpsp/Runtime/Transport.h"
+
+#include <mpi.h>
+
+#include <atomic>
+#include <map>
+#include <tuple>
+
+namespace tpsp::rt {
+
+/// What ends the exchanges of a process.
+struct ProcessState {
+  FailureNotices notices;
+  std::atomic<bool> aborted{false};
+};
+
+/// Posts non-blocking sends and receives and asks for their progress between
+/// short sleeps: MPI's own waiting would take a core from the computation.
+class MpiChannel final : public Channel {
+public:
+  /// The ranks of MPI_COMM_WORLD that share `color`, ascending. All processes
+  /// together.
+  static Status open(int64_t color, ProcessState &process,
+                     std::unique_ptr<Channel> &out);
+  ~MpiChannel() override;
+
+  bool exchange(const Exchange &exchange, ExchangeFailure &failure) override;
+
+private:
+  explicit MpiChannel(ProcessState &process) : process(process) {}
+
+  std::string findMembers();
+  /// Posts one piece; empty, or what MPI says.
+  std::string post(const Piece &piece, int tag, bool isSend);
+  /// The MPI type of a piece, made once for each layout.
+  std::string typeOf(const Piece &piece, MPI_Datatype &out);
+  bool wait(const Exchange &exchange, ExchangeFailure &failure);
+  /// Who keeps the requests from ending.
+  void blame(const Exchange &exchange, ExchangeFailure &failure);
+  bool isElsewhere(int member, int tag);
+
+  ProcessState &process;
+  MPI_Comm communicator = MPI_COMM_NULL;
+  /// From a rank of the world to that of the communicator.
+  std::map<int64_t, int> members;
+  /// By rows, bytes and stride.
+  std::map<std::tuple<int64_t, int64_t, int64_t>, MPI_Datatype> types;
+  /// Of the exchange that is under way: receives, then sends.
+  std::vector<MPI_Request> requests;
+};
+
+/// Set when the launcher has asked this process to end.
+extern std::atomic<bool> stopRequested;
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_MPI_MPICHANNEL_H

@@ -1,0 +1,38 @@
+// One process among those that mpirun started, or the only one.
+#ifndef TPSP_TOOLS_TPSP_RUN_LAUNCH_H
+#define TPSP_TOOLS_TPSP_RUN_LAUNCH_H
+
+#include "tpsp/Runtime/Transport.h"
+
+#include <string>
+
+namespace tpsp::run {
+
+/// The processes of a run. One of them speaks for all: the first, or the first
+/// of those that fail.
+class Launch {
+public:
+  /// Joins the other processes if mpirun started this one. UNSUPPORTED with a
+  /// sentence if that cannot be.
+  rt::Status join();
+
+  /// Null if this process is alone.
+  rt::Transport *transport() const { return other; }
+  bool isFirst() const { return !other || other->rank() == 0; }
+
+  /// Prints what went wrong, unless another process does, and returns the
+  /// status to exit with; among several processes does not return.
+  int fail(const std::string &message);
+  /// The same; what another process reported (ABORTED) is not said again.
+  int fail(const rt::Status &status);
+
+  /// Ends with `code`, in order with the others.
+  int finish(int code);
+
+private:
+  rt::Transport *other = nullptr;
+};
+
+} // namespace tpsp::run
+
+#endif // TPSP_TOOLS_TPSP_RUN_LAUNCH_H
