@@ -304,7 +304,7 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options,
   }
   if (std::string problem = calibrationProblem(options, *model, *output);
       !problem.empty())
-    return wrongUsage(problem);
+    return wrongUsage(problem, err);
   if (options.calibrate)
     return -1;
   if (require->count() > 0 && options.overlap == "off")

@@ -216,19 +216,22 @@ static int runModel(const Options &options, Launch &launch) {
   return options.verify && !report.verified() ? Failed : Done;
 }
 
-static int describeMachine(const Options &options) {
+/// Of several processes one is enough.
+static int describeMachine(const Options &options, Launch &launch) {
+  if (!launch.isFirst())
+    return Done;
   Progress progress(options.quiet);
   llvm::Expected<Hardware> hardware = calibrate(progress);
   progress.done();
   if (!hardware)
-    return fail(llvm::toString(hardware.takeError()));
+    return launch.fail(llvm::toString(hardware.takeError()));
   std::string text = toJson(*hardware);
   if (options.output.empty()) {
     fmt::print("{}", text);
     return Done;
   }
   if (llvm::Error error = writeFile(options.output, text))
-    return fail(llvm::toString(std::move(error)));
+    return launch.fail(llvm::toString(std::move(error)));
   if (!options.quiet)
     fmt::print("Wrote {}; use it with --simulate --hardware {}\n",
                options.output, options.output);
@@ -244,8 +247,7 @@ int main(int argc, char **argv) {
   if (code >= 0)
     return launch.finish(code);
   options.quiet = options.quiet || !launch.isFirst();
-  // Of several processes one is enough.
   if (options.calibrate)
-    return launch.finish(launch.isFirst() ? describeMachine(options) : Done);
+    return launch.finish(describeMachine(options, launch));
   return launch.finish(runModel(options, launch));
 }
