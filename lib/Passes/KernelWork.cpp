@@ -17,6 +17,9 @@ namespace {
 
 /// A division and a square root occupy their unit as long as some additions.
 constexpr double slowOperation = 4;
+/// A sine or cosine must first bring its argument into a period; exponentials
+/// and the like are a short polynomial.
+constexpr double periodicFunction = 8;
 
 class WorkCounter {
 public:
@@ -41,8 +44,10 @@ private:
       return countBlock(*loop.getBody(), times * tripCount(loop));
     if (auto structured = dyn_cast<linalg::LinalgOp>(op))
       return countStructured(structured, times);
-    if (isa<memref::LoadOp, memref::StoreOp>(op))
-      work.elementBytes += times * widthOf(op->getOperands());
+    if (auto load = dyn_cast<memref::LoadOp>(op))
+      countElement(op, load.getMemRefType(), load.getIndices(), times);
+    if (auto store = dyn_cast<memref::StoreOp>(op))
+      countElement(op, store.getMemRefType(), store.getIndices(), times);
     countScalar(op, times);
     // scf.if: the longer way is not known; both are short.
     for (Region &region : op->getRegions())
@@ -76,12 +81,35 @@ private:
     return getConstantIntValue(value);
   }
 
+  /// An element, in a row if the innermost loop goes along it.
+  void countElement(Operation *op, MemRefType type, OperandRange indices,
+                    double times) {
+    SmallVector<int64_t> strides;
+    int64_t offset = 0;
+    auto loop = op->getParentOfType<scf::ForOp>();
+    bool isInRow = loop && !indices.empty() &&
+                   indices.back() == loop.getInductionVar() &&
+                   succeeded(type.getStridesAndOffset(strides, offset)) &&
+                   strides.back() == 1;
+    if (isInRow)
+      work.elementBytes += times * double(type.getElementTypeBitWidth()) / 8;
+    else
+      work.scatteredElements += times;
+  }
+
+  /// A kernel over a range of one index has no loop over its grid, but views
+  /// as long as the range: a dynamic extent is the grid's.
   void countStructured(linalg::LinalgOp op, double times) {
     for (int64_t extent : op.getStaticLoopRanges())
-      times *= ShapedType::isDynamic(extent) ? 1 : double(extent);
-    for (OpOperand &operand : op->getOpOperands())
-      if (isTouched(op, operand))
+      times *= ShapedType::isDynamic(extent) ? grid : double(extent);
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!isTouched(op, operand))
+        continue;
+      if (isScattered(op, operand))
+        work.scatteredElements += times;
+      else
         work.elementBytes += times * widthOf(operand.get());
+    }
     countBlock(*op.getBlock(), times);
   }
 
@@ -93,19 +121,30 @@ private:
     return isUsed && op.getMatchingIndexingMap(&operand).getNumResults() > 0;
   }
 
+  /// Whether the innermost loop goes through the operand in strides.
+  static bool isScattered(linalg::LinalgOp op, OpOperand &operand) {
+    auto type = dyn_cast<MemRefType>(operand.get().getType());
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    if (!type || map.getNumDims() == 0)
+      return false;
+    SmallVector<int64_t> strides;
+    int64_t offset = 0;
+    if (failed(type.getStridesAndOffset(strides, offset)))
+      return true;
+    AffineExpr innermost =
+        getAffineDimExpr(map.getNumDims() - 1, map.getContext());
+    for (auto [result, stride] : llvm::zip(map.getResults(), strides))
+      if (result == innermost && stride != 1)
+        return true;
+    return false;
+  }
+
   static double widthOf(Value value) {
     auto type = dyn_cast<MemRefType>(value.getType());
     if (!type || !type.getElementType().isIntOrFloat())
       return 0;
     return double(type.getElementTypeBitWidth()) / 8;
   }
-  static double widthOf(ValueRange operands) {
-    double width = 0;
-    for (Value operand : operands)
-      width = std::max(width, widthOf(operand));
-    return width;
-  }
-
   void countScalar(Operation *op, double times) {
     if (op->getNumResults() != 1 || op->getResult(0).getType().isIndex())
       return;
@@ -113,6 +152,8 @@ private:
       work.operations += slowOperation * times;
     else if (isa<math::AbsFOp, math::CopySignOp, math::FmaOp>(op))
       work.operations += times;
+    else if (isa<math::SinOp, math::CosOp>(op))
+      work.transcendentals += periodicFunction * times;
     else if (isa<math::MathDialect>(op->getDialect()))
       work.transcendentals += times;
     else if (isa<arith::ArithDialect>(op->getDialect()) &&

@@ -164,9 +164,12 @@ double CostModel::collectiveSeconds(CollectiveKind kind, double bytes,
                                     GroupPlace place) const {
   double seconds = chooseAlgorithm(kind, bytes, place).seconds;
   // Groups were measured one at a time; on a CPU all share the cores.
-  if (hardware.isCpu())
+  if (hardware.isCpu()) {
     seconds *= double(mesh.numRanks()) / double(place.group);
-  return hardware.launchSeconds + seconds;
+    if (place.group > 1 && mesh.numRanks() <= hardware.cores)
+      seconds += hardware.wakeSeconds;
+  }
+  return launchSeconds() + seconds;
 }
 
 std::optional<CollectiveAlgorithm>

@@ -20,6 +20,22 @@ double CostModel::coresPerRank() const {
   return std::min(double(threadsPerRank), share);
 }
 
+double CostModel::crowding() const {
+  return hardware.isCpu() ? std::max(1.0, 1 / coresPerRank()) : 1;
+}
+
+double CostModel::launchSeconds() const {
+  return hardware.launchSeconds * crowding();
+}
+
+double CostModel::handoffSeconds() const {
+  return hardware.handoffSeconds * crowding();
+}
+
+double CostModel::stepSeconds() const {
+  return hardware.stepSeconds * double(mesh.numRanks());
+}
+
 double CostModel::memorySeconds(double bytes) const {
   if (bytes <= 0)
     return 0;
@@ -29,7 +45,7 @@ double CostModel::memorySeconds(double bytes) const {
 
 CommandCost CostModel::withLaunch(double unitSeconds,
                                   double memorySeconds) const {
-  double start = hardware.launchSeconds;
+  double start = launchSeconds();
   return {start + std::max(unitSeconds, memorySeconds), start, unitSeconds,
           memorySeconds};
 }
@@ -38,11 +54,12 @@ CommandCost CostModel::kernelCost(const KernelWork &work, double bytes) const {
   const KernelRates &rates = hardware.kernel;
   // On a CPU the rates are one core's.
   double cores = hardware.isCpu() ? coresPerRank() : 1;
-  double computing = work.operations / rates.operations +
-                     work.transcendentals / rates.transcendentals +
-                     double(work.grid) * rates.itemSeconds;
-  double caches = work.elementBytes / rates.cacheBandwidth;
-  return withLaunch(std::max(computing, caches) / cores, memorySeconds(bytes));
+  double units = work.operations / rates.operations +
+                 work.transcendentals / rates.transcendentals +
+                 work.elementBytes / rates.cacheBandwidth +
+                 work.scatteredElements / rates.scattered +
+                 double(work.grid) * rates.itemSeconds;
+  return withLaunch((rates.startSeconds + units) / cores, memorySeconds(bytes));
 }
 
 CommandCost CostModel::cost(const StepCommand &command) const {
@@ -68,6 +85,6 @@ CommandCost CostModel::collectiveCost(const CollectiveWork &work,
                                       double bytes) const {
   double seconds = collectiveSeconds(work.kind, double(work.bytes),
                                      llvm::ArrayRef<AxisId>(work.axes)) -
-                   hardware.launchSeconds;
+                   launchSeconds();
   return withLaunch(seconds, std::min(seconds, memorySeconds(bytes)));
 }

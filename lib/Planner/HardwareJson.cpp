@@ -285,6 +285,8 @@ static void readKernel(const Json *value, Problem &problem, Hardware &result) {
   result.kernel.operations = object.rate("operations_gops", giga);
   result.kernel.transcendentals = object.rate("transcendentals_gops", giga);
   result.kernel.cacheBandwidth = object.rate("cache_gbs", giga);
+  result.kernel.scattered = object.rate("scattered_gops", giga);
+  result.kernel.startSeconds = object.number("start_us", micro);
   result.kernel.itemSeconds = object.number("item_us", micro);
   object.done();
 }
@@ -389,6 +391,9 @@ static Hardware readHardware(const Json &value, Problem &problem) {
   result.nodes = object.integer("nodes", 1, 1 << 20);
   result.launchSeconds = object.number("launch_us", micro);
   result.issueSeconds = object.number("issue_us", micro);
+  result.stepSeconds = object.number("step_us", micro);
+  result.wakeSeconds = object.number("wake_us", micro);
+  result.handoffSeconds = object.number("handoff_us", micro);
   result.memory =
       readTable(object.find("memory_gbs"), "memory_gbs", giga, problem);
   readKernel(object.find("kernel"), problem, result);
@@ -504,11 +509,16 @@ std::string tpsp::toJson(const Hardware &hardware) {
       {"nodes", hardware.nodes},
       {"launch_us", rounded(hardware.launchSeconds / micro)},
       {"issue_us", rounded(hardware.issueSeconds / micro)},
+      {"step_us", rounded(hardware.stepSeconds / micro)},
+      {"wake_us", rounded(hardware.wakeSeconds / micro)},
+      {"handoff_us", rounded(hardware.handoffSeconds / micro)},
       {"memory_gbs", tableOf(hardware.memory, giga)},
       {"kernel",
        {{"operations_gops", rounded(kernel.operations / giga)},
         {"transcendentals_gops", rounded(kernel.transcendentals / giga)},
         {"cache_gbs", rounded(kernel.cacheBandwidth / giga)},
+        {"scattered_gops", rounded(kernel.scattered / giga)},
+        {"start_us", rounded(kernel.startSeconds / micro)},
         {"item_us", rounded(kernel.itemSeconds / micro)}}},
       {"matmul", Json::object()},
       {"tiers", {{"inside_node", hardware.insideTier}}},

@@ -30,6 +30,8 @@ struct Stream {
   /// Of the running one, still to do: seconds of its launch, and the rest as a
   /// share of what it does alone.
   double startLeft = 0, workLeft = 0;
+  /// Whether it had nothing to do: on a CPU its thread sleeps then.
+  bool isAsleep = true;
   /// Seconds that the whole of its work takes as things are.
   double pace = 0;
 
@@ -130,6 +132,10 @@ void Simulation::begin(Stream &stream, int64_t command) {
   stream.running = command;
   stream.cost = cost.cost(step.commands[command]);
   stream.startLeft = stream.cost.startSeconds;
+  if (stream.isAsleep && !step.commands[command].isEvent()) {
+    stream.startLeft += cost.handoffSeconds();
+    stream.isAsleep = false;
+  }
   stream.workLeft = 1;
   result.commands[command].begin = now;
 }
@@ -145,14 +151,20 @@ void Simulation::end(Stream &stream) {
 bool Simulation::startNext(Stream &stream) {
   if (stream.running >= 0) {
     const StepCommand &command = step.commands[stream.running];
-    if (command.kind != StepKind::EventWait || !ended[recordOf[stream.running]])
+    if (command.kind != StepKind::EventWait)
       return false;
+    if (!ended[recordOf[stream.running]]) {
+      stream.isAsleep = true;
+      return false;
+    }
     end(stream);
     return true;
   }
   if (stream.next == stream.commands.size() ||
-      availableAt(stream.commands[stream.next]) > now)
+      availableAt(stream.commands[stream.next]) > now) {
+    stream.isAsleep = true;
     return false;
+  }
   begin(stream, stream.commands[stream.next++]);
   if (step.commands[stream.running].kind == StepKind::EventRecord)
     end(stream);
@@ -278,6 +290,9 @@ void Simulation::advance(double to) {
 }
 
 SimulatedStep Simulation::run() {
+  now = cost.stepSeconds();
+  // Waking the ranks' own threads is part of that.
+  streams[0].isAsleep = false;
   for (startAll(), setPaces(); nextMoment() < never;) {
     advance(nextMoment());
     startAll();

@@ -3,8 +3,6 @@
 // RUN: tpsp-opt %s %{shard} | FileCheck %s --implicit-check-not=tpsp.propagated
 // RUN: tpsp-opt %s --tpsp-propagate --tpsp-shard-replicated | FileCheck %s --check-prefix=UNMARKED --implicit-check-not=s@tp
 // RUN: tpsp-opt %s %{shard} --remarks-filter='tpsp-.*' -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: not tpsp-opt %s --tpsp-shard-replicated=goal=time 2>&1 | FileCheck %s --check-prefix=TIME
-// TIME: error: goal=time needs descriptions of the hardware, which are not built yet; goal=memory shards wherever that is possible
 // RUN: not tpsp-opt %s --tpsp-shard-replicated=goal=speed 2>&1 | FileCheck %s --check-prefix=SPEED
 // SPEED: error: goal=speed is not known; goals are memory and time
 

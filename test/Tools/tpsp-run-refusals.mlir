@@ -8,9 +8,6 @@
 // RUN: %S/Inputs/exits 1 tpsp-run %examples/mlp-sp.mlir --overlap on --hardware h300 2>&1 | FileCheck %s --check-prefix=OVERLAP
 // OVERLAP: h300
 
-// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --calibrate 2>&1 | FileCheck %s --check-prefix=CALIBRATE
-// CALIBRATE: {{^}}tpsp-run: --calibrate goes with --simulate, which is not built yet{{$}}
-
 // What they ask for can be said in so many words; anything else is wrong.
 // RUN: tpsp-run %examples/mlp-sp.mlir --quiet --strategy as-written --overlap off
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --strategy fast 2>&1 | FileCheck %s --check-prefix=WRONG

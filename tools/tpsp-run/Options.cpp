@@ -23,7 +23,6 @@ struct Refusal {
   const char *why;
 };
 constexpr Refusal refusals[] = {
-    {"--calibrate", "goes with --simulate, which is not built yet"},
     {"--emit", "needs compiled plans, which are not built yet; tpsp-run "
                "compiles in memory"},
 };
@@ -147,6 +146,20 @@ static std::string contradictionIn(const Options &options) {
   return "";
 }
 
+/// Calibrating takes no model, everything else takes one.
+static std::string calibrationProblem(const Options &options,
+                                      const CLI::Option &model,
+                                      const CLI::Option &output) {
+  if (options.calibrate && (model.count() > 0 || options.simulate))
+    return "--calibrate measures this machine and runs no model; give the file "
+           "that it writes to --simulate --hardware";
+  if (output.count() > 0 && !options.calibrate)
+    return "-o goes with --calibrate";
+  if (!options.calibrate && model.count() == 0)
+    return "model is required\nRun with --help for more information.";
+  return "";
+}
+
 static std::string refusalIn(const CLI::App &app) {
   for (const Refusal &refusal : refusals)
     if (app.get_option(refusal.flag)->count() > 0)
@@ -166,7 +179,8 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options,
     return std::string("tpsp-run: ") + error.what() +
            "\nRun with --help for more information.\n";
   });
-  app.add_option("model", options.model, "The model, a .mlir file")->required();
+  CLI::Option *model =
+      app.add_option("model", options.model, "The model, a .mlir file");
   app.add_option("--function", options.function,
                  "Which function; needed if the module has several");
   app.add_option("--mesh", options.mesh,
@@ -223,6 +237,12 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options,
                  "Write a picture of the last step, as SVG");
   app.add_flag("--simulate", options.simulate,
                "Predict time and memory on --hardware instead of running");
+  app.add_flag("--calibrate", options.calibrate,
+               "Measure this machine's operations, run no model, and write a "
+               "description for --hardware");
+  CLI::Option *output =
+      app.add_option("-o,--output", options.output,
+                     "With --calibrate: the file (default: standard output)");
   CLI::Option *hardware =
       app.add_option("--hardware", options.hardware,
                      "What --simulate and --overlap take costs from: " +
@@ -282,6 +302,11 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options,
   } catch (const CLI::ParseError &error) {
     return app.exit(error, out, err) == 0 ? Done : Usage;
   }
+  if (std::string problem = calibrationProblem(options, *model, *output);
+      !problem.empty())
+    return wrongUsage(problem, err);
+  if (options.calibrate)
+    return -1;
   if (require->count() > 0 && options.overlap == "off")
     return wrongUsage("--require-overlap needs --overlap on: without it all "
                       "communication is exposed",

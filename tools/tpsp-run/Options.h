@@ -38,6 +38,9 @@ struct Options {
   /// Predict instead of run, on this built-in hardware or file.
   bool simulate = false;
   std::string hardware = "cpu";
+  /// Describe this machine, in this file.
+  bool calibrate = false;
+  std::string output;
   /// How many times the memory for communication that the program needs.
   int64_t overlapBuffers = 2;
   int64_t overlapChunks = 0;

@@ -1,4 +1,5 @@
 // tpsp-run: compiles a model and runs it.
+#include "Calibrate.h"
 #include "Execute.h"
 #include "Launch.h"
 #include "Options.h"
@@ -215,6 +216,28 @@ static int runModel(const Options &options, Launch &launch) {
   return options.verify && !report.verified() ? Failed : Done;
 }
 
+/// Of several processes one is enough.
+static int describeMachine(const Options &options, Launch &launch) {
+  if (!launch.isFirst())
+    return Done;
+  Progress progress(options.quiet);
+  llvm::Expected<Hardware> hardware = calibrate(progress);
+  progress.done();
+  if (!hardware)
+    return launch.fail(llvm::toString(hardware.takeError()));
+  std::string text = toJson(*hardware);
+  if (options.output.empty()) {
+    fmt::print("{}", text);
+    return Done;
+  }
+  if (llvm::Error error = writeFile(options.output, text))
+    return launch.fail(llvm::toString(std::move(error)));
+  if (!options.quiet)
+    fmt::print("Wrote {}; use it with --simulate --hardware {}\n",
+               options.output, options.output);
+  return Done;
+}
+
 int main(int argc, char **argv) {
   Launch launch;
   if (rt::Status status = launch.join(); !status.ok())
@@ -224,5 +247,7 @@ int main(int argc, char **argv) {
   if (code >= 0)
     return launch.finish(code);
   options.quiet = options.quiet || !launch.isFirst();
+  if (options.calibrate)
+    return launch.finish(describeMachine(options, launch));
   return launch.finish(runModel(options, launch));
 }

@@ -85,10 +85,19 @@ public:
   double coresPerRank() const;
   int64_t threads() const { return threadsPerRank; }
 
+  /// Of any command on this mesh.
+  double launchSeconds() const;
+  /// For a stream to go on after it slept.
+  double handoffSeconds() const;
+  /// Of a step besides its commands.
+  double stepSeconds() const;
   /// Seconds that memory needs for `bytes` of one command, alone.
   double memorySeconds(double bytes) const;
 
 private:
+  /// Ranks a core, at least 1: where they outnumber the cores each waits for
+  /// what the others do at the same time.
+  double crowding() const;
   CommandCost collectiveCost(const CollectiveWork &work, double bytes) const;
   CommandCost withLaunch(double unitSeconds, double memorySeconds) const;
 

@@ -51,8 +51,10 @@ struct KernelRates {
   double operations = 0, transcendentals = 0;
   /// Bytes a second that loads and stores of elements get from the caches.
   double cacheBandwidth = 0;
-  /// What a work item of a kernel costs besides.
-  double itemSeconds = 0;
+  /// Elements a second that are loaded or stored one at a time.
+  double scattered = 0;
+  /// What a kernel costs besides, and each of its work items.
+  double startSeconds = 0, itemSeconds = 0;
 };
 
 /// One algorithm of one kind of collective on one tier of links.
@@ -95,6 +97,15 @@ struct Hardware {
   double launchSeconds = 0;
   /// What the host needs to issue a command.
   double issueSeconds = 0;
+  /// For each rank, what a step costs besides its commands: on a CPU, to wake
+  /// the rank's thread and to wait for it.
+  double stepSeconds = 0;
+  /// On a CPU, of a collective where every rank has a core of its own: cores
+  /// sleep while their ranks wait.
+  double wakeSeconds = 0;
+  /// On a CPU, of a core, for a stream's thread to go on after it slept: until
+  /// a command came, or an event.
+  double handoffSeconds = 0;
   /// Rate at which memory serves a command that touches so many bytes. On a CPU
   /// of one core while all are busy; small sizes are served by its caches.
   SizeTable memory;

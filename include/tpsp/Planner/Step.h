@@ -91,6 +91,9 @@ struct KernelWork {
   /// Loads and stores of elements over the whole grid, in bytes: what the
   /// caches serve. What memory serves is at least the parts that it accesses.
   double elementBytes = 0;
+  /// Of the loads and stores, those of elements that are not neighbours of the
+  /// ones before: one at a time.
+  double scatteredElements = 0;
 };
 
 struct CollectiveWork {

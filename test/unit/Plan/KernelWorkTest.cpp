@@ -48,6 +48,7 @@ func.func private @kernel(%x: memref<4x8xf32>, %y: memref<4x8xf32>,
     scf.for %j = %from to %to step %step {
       %v = memref.load %x[%i, %j] : memref<4x8xf32>
       %w = arith.addf %v, %zero : f32
+      %u = memref.load %x[%j, %i] : memref<4x8xf32>
     }
   }
   return
@@ -76,8 +77,11 @@ TEST(KernelWork, CountsByHand) {
   // A row: 8 additions, 8 divisions of 4, 3 additions.
   EXPECT_EQ(work.operations, 4 * (8 + 8 * 4 + 3));
   EXPECT_EQ(work.transcendentals, 4 * 8);
-  // A row: 8 in the sum, 8 loads and 8 stores, 3 loads; once a store.
-  EXPECT_EQ(work.elementBytes, 4 * (4 * (8 + 8 + 8 + 3)) + 4);
+  // A row: 8 in the sum, 8 loads and 8 stores.
+  // and 3 loads.
+  EXPECT_EQ(work.elementBytes, 4 * (4 * (8 + 8 + 8 + 3)));
+  // Once a store, and 3 loads down a column in each row.
+  EXPECT_EQ(work.scatteredElements, 1 + 4 * 3);
 }
 
 TEST(KernelWork, GrowsWithTheGrid) {

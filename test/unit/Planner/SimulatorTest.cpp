@@ -22,7 +22,7 @@ Hardware gpu(double memoryRate = fast) {
   machine.cores = 100;
   machine.devicesPerNode = 8;
   machine.memory = {{1, memoryRate}};
-  machine.kernel = {1, 1, fast, 0};
+  machine.kernel = {1, 1, fast, fast, 0, 0};
   machine.insideTier = "wire";
   CollectiveRates gather;
   gather.kind = CollectiveKind::AllGather;
@@ -245,6 +245,25 @@ TEST(Simulator, ACpuIssuesFromStream0) {
   SimulatedStep result = program.on(cpu());
   EXPECT_DOUBLE_EQ(result.commands[1].begin, 1);
   EXPECT_DOUBLE_EQ(program.on(gpu()).commands[1].begin, 0);
+}
+
+// The gather's thread sleeps until the kernel before it is done; the rank's own
+// until the gather is. The kernel in between has it awake.
+TEST(Simulator, SleepingThreadsAreWoken) {
+  Program program(2);
+  program.kernel(1);
+  program.gather(1, 1);
+  program.record(0, 1);
+  program.wait(0, 0);
+  program.kernel(1);
+  program.kernel(1);
+  Hardware machine = cpu();
+  machine.handoffSeconds = 0.25;
+  SimulatedStep result = program.on(machine);
+  EXPECT_DOUBLE_EQ(result.commands[1].begin, 1);
+  EXPECT_DOUBLE_EQ(result.commands[1].end, 2.25);
+  EXPECT_DOUBLE_EQ(result.commands[4].end, 3.5);
+  EXPECT_DOUBLE_EQ(result.seconds, 4.5);
 }
 
 TEST(Simulator, MemoryFollowsTheUsers) {

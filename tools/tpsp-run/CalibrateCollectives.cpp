@@ -1,0 +1,233 @@
+#include "Calibrate.h"
+#include "CallTimes.h"
+
+#include "tpsp/Planner/CostModel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+using namespace tpsp;
+using namespace tpsp::run;
+
+namespace {
+
+constexpr CollectiveKind kinds[] = {
+    CollectiveKind::AllReduce, CollectiveKind::ReduceScatter,
+    CollectiveKind::AllGather, CollectiveKind::AllToAll,
+    CollectiveKind::Permute};
+constexpr int64_t groups[] = {2, 4, 8};
+constexpr int64_t largest = 16 << 20;
+/// An empty one, as good as.
+constexpr int64_t smallest = 4 << 10;
+
+/// The integers of a collective of `bytes` (nccl-tests' size S) of f32 among
+/// the `group` ranks of an axis.
+rt::Params paramsOf(CollectiveKind kind, int64_t bytes, int64_t group,
+                    int64_t axis) {
+  int64_t elements = bytes / 4;
+  if (kind == CollectiveKind::AllReduce) {
+    rt::AllReduceCommand command;
+    command.axes = {axis};
+    command.counts = {elements};
+    return command.encode();
+  }
+  if (kind == CollectiveKind::AllToAll) {
+    rt::AllToAllCommand command;
+    command.axes = {axis};
+    command.c = elements / group;
+    return command.encode();
+  }
+  if (kind == CollectiveKind::Permute) {
+    rt::PermuteCommand command;
+    command.axes = {axis};
+    command.count = elements;
+    for (int64_t rank = 0; rank < group; ++rank)
+      command.source.push_back((rank + 1) % group);
+    return command.encode();
+  }
+  rt::ShardCommand command;
+  command.axes = {axis};
+  command.chunk = elements / group;
+  return command.encode();
+}
+
+/// On the first axis of the timer's mesh.
+CallSpec callOf(CollectiveKind kind, int64_t bytes, int64_t group) {
+  static const std::map<CollectiveKind, decltype(CallSpec::call)> calls = {
+      {CollectiveKind::AllReduce, tpsp_rt_all_reduce},
+      {CollectiveKind::ReduceScatter, tpsp_rt_reduce_scatter},
+      {CollectiveKind::AllGather, tpsp_rt_all_gather},
+      {CollectiveKind::AllToAll, tpsp_rt_all_to_all},
+      {CollectiveKind::Permute, tpsp_rt_permute}};
+  CallSpec spec;
+  spec.call = calls.at(kind);
+  spec.params = paramsOf(kind, bytes, group, /*axis=*/0);
+  spec.buffers = {0, largest};
+  return spec;
+}
+
+std::vector<int64_t> sizes() {
+  std::vector<int64_t> list;
+  for (int64_t bytes = smallest; bytes <= largest; bytes *= 4)
+    list.push_back(bytes);
+  return list;
+}
+
+} // namespace
+
+/// A mesh on which groups of `group` are measured: where ranks outnumber the
+/// cores, as a rule of running them here, so that a core has a rank to turn to
+/// while another waits. If that takes several groups there are two axes of
+/// them, for collectives on one and the other in turn: else groups would go
+/// their own ways, which in a program they seldom can.
+static std::vector<int64_t> meshFor(int64_t group, int64_t cores) {
+  if (group >= 2 * cores)
+    return {group};
+  return {group, group, (2 * cores + group * group - 1) / (group * group)};
+}
+
+/// Each kind's table for groups of `group` ranks, into `rates`. The time of all
+/// groups together is that of one times their number.
+static llvm::Error measure(CallTimer &timer, int64_t group,
+                           std::vector<CollectiveRates> &rates) {
+  std::vector<CallSpec> calls;
+  for (CollectiveRates &each : rates)
+    for (int64_t bytes : sizes()) {
+      calls.push_back(callOf(each.kind, bytes, group));
+      if (timer.numRanks() > group)
+        calls.back().paramsInTurn =
+            paramsOf(each.kind, bytes, group, /*axis=*/1);
+      calls.back().repeats = bytes <= (1 << 20) ? 20 : 4;
+    }
+  auto seconds = timer.time(calls, /*rounds=*/9);
+  if (!seconds)
+    return seconds.takeError();
+  auto next = seconds->begin();
+  for (CollectiveRates &each : rates) {
+    SizeTable &table = each.measured[group];
+    for (int64_t bytes : sizes()) {
+      double before = table.empty() ? 0 : table.back().value;
+      // The larger takes no less; what says otherwise is noise.
+      double alone = *next++ * double(group) / double(timer.numRanks());
+      table.push_back({double(bytes), std::max(before, alone)});
+    }
+  }
+  return llvm::Error::success();
+}
+
+/// How long a rank's streams take beside each other, against one after the
+/// other: 1 if they share the rank's core, 0 if a collective needs none.
+static llvm::Expected<double> collectiveCores(int64_t ranks) {
+  llvm::Expected<CallTimer> timer = CallTimer::create({ranks}, 2 * largest);
+  if (!timer)
+    return timer.takeError();
+  CallSpec gather = callOf(CollectiveKind::AllGather, 1 << 20, ranks);
+  gather.repeats = 200;
+  rt::MatmulCommand product;
+  product.m = product.n = product.k = 256;
+  product.lda = product.ldb = product.ldc = 256;
+  CallSpec matmul{
+      tpsp_rt_matmul, product.encode(), {}, {0, 1 << 20, 2 << 20}, 40};
+  auto communicating = timer->timeStep({gather}, /*rounds=*/25);
+  auto computing = timer->timeStep({matmul}, /*rounds=*/25);
+  gather.stream = 1;
+  auto both = timer->timeStep({gather, matmul}, /*rounds=*/25);
+  for (auto *time : {&communicating, &computing, &both})
+    if (!*time)
+      return time->takeError();
+  return std::clamp((*both - *computing) / *communicating, 0.0, 1.0);
+}
+
+/// How much longer a collective takes where every rank has a core, which sleeps
+/// while its rank waits.
+static llvm::Expected<double> wakeSeconds(const Hardware &hardware,
+                                          int64_t ranks) {
+  llvm::Expected<CallTimer> timer = CallTimer::create({ranks}, 2 * largest);
+  if (!timer)
+    return timer.takeError();
+  CallSpec gather = callOf(CollectiveKind::AllGather, smallest, ranks);
+  gather.repeats = 20;
+  auto asleep = timer->time({gather}, /*rounds=*/15);
+  if (!asleep)
+    return asleep.takeError();
+  for (const CollectiveRates &rates : hardware.collectives)
+    if (rates.kind == CollectiveKind::AllGather)
+      return std::max(0.0, asleep->front() -
+                               seconds(rates, double(smallest), ranks));
+  return 0;
+}
+
+/// Of a core, for a stream to go on after it slept: two streams wait for each
+/// other in turn.
+static llvm::Expected<double> handoffSeconds(int64_t cores) {
+  constexpr int turns = 100;
+  int64_t ranks = 2 * cores;
+  llvm::Expected<CallTimer> timer = CallTimer::create({ranks}, 1 << 20);
+  if (!timer)
+    return timer.takeError();
+  auto event = [](bool isRecord, int64_t number, int64_t stream) {
+    rt::EventCommand command;
+    command.event = number;
+    CallSpec spec;
+    spec.call = isRecord ? tpsp_rt_event_record : tpsp_rt_event_wait;
+    spec.params = command.encode();
+    spec.stream = stream;
+    return spec;
+  };
+  std::vector<CallSpec> calls;
+  for (int turn = 0; turn < turns; ++turn) {
+    calls.push_back(event(/*isRecord=*/true, 0, 0));
+    calls.push_back(event(/*isRecord=*/false, 0, 1));
+    calls.push_back(event(/*isRecord=*/true, 1, 1));
+    calls.push_back(event(/*isRecord=*/false, 1, 0));
+  }
+  auto seconds = timer->timeStep(calls, /*rounds=*/15);
+  if (!seconds)
+    return seconds.takeError();
+  return *seconds / (2.0 * turns) * double(cores) / double(ranks);
+}
+
+llvm::Error tpsp::run::calibrateCollectives(Hardware &hardware,
+                                            Progress &progress) {
+  for (CollectiveKind kind : kinds) {
+    CollectiveRates &rates = hardware.collectives.emplace_back();
+    rates.kind = kind;
+    rates.tier = hardware.insideTier;
+  }
+  for (int64_t group : groups) {
+    progress.phase(fmt::format("calibrating: collectives of {} ranks", group));
+    llvm::Expected<CallTimer> timer =
+        CallTimer::create(meshFor(group, hardware.cores), 2 * largest);
+    if (!timer)
+      return timer.takeError();
+    if (llvm::Error error = measure(*timer, group, hardware.collectives))
+      return error;
+    auto step = timer->timeStep({}, /*rounds=*/49);
+    if (!step)
+      return step.takeError();
+    hardware.stepSeconds = *step / double(timer->numRanks());
+  }
+  for (CollectiveRates &rates : hardware.collectives) {
+    const auto &[group, table] = *rates.measured.begin();
+    rates.latency = table.front().value;
+    rates.busBandwidth =
+        table.back().bytes * busFactor(rates.kind, group) / table.back().value;
+  }
+  progress.phase("calibrating: two streams");
+  int64_t ranks = std::max<int64_t>(2, hardware.cores);
+  auto cores = collectiveCores(ranks);
+  if (!cores)
+    return cores.takeError();
+  hardware.collectiveCores = *cores;
+  auto wake = wakeSeconds(hardware, ranks);
+  if (!wake)
+    return wake.takeError();
+  hardware.wakeSeconds = *wake;
+  auto handoff = handoffSeconds(hardware.cores);
+  if (!handoff)
+    return handoff.takeError();
+  hardware.handoffSeconds = *handoff;
+  return llvm::Error::success();
+}

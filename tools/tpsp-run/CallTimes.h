@@ -1,0 +1,60 @@
+// How long single calls of the runtime take, measured on this machine.
+#ifndef TPSP_TOOLS_TPSP_RUN_CALLTIMES_H
+#define TPSP_TOOLS_TPSP_RUN_CALLTIMES_H
+
+#include "tpsp/Runtime/Commands.h"
+#include "tpsp/Runtime/tpsp_rt.h"
+
+#include "llvm/Support/Error.h"
+
+namespace tpsp::run {
+
+/// A call that all ranks make at the same time.
+struct CallSpec {
+  tpsp_rt_status (*call)(tpsp_rt_rank *, const tpsp_rt_command *) = nullptr;
+  rt::Params params;
+  /// If not empty: what every second one has for `params`.
+  rt::Params paramsInTurn;
+  /// Offsets into the arena, in bytes.
+  std::vector<int64_t> buffers;
+  /// So many of it, one after another: for short ones, and for collectives,
+  /// which are in step only after some.
+  int repeats = 1;
+  int64_t stream = 0;
+};
+
+/// The value below which a quarter of them are: others may use the machine, and
+/// what they take is not ours. There is at least one.
+double lowerQuartile(std::vector<double> values);
+
+/// Ranks on the CPU backend, one thread each, with arenas full of numbers.
+class CallTimer {
+public:
+  /// On a mesh of axes of these sizes.
+  static llvm::Expected<CallTimer> create(const std::vector<int64_t> &mesh,
+                                          int64_t arenaBytes);
+  CallTimer(CallTimer &&);
+  ~CallTimer();
+
+  int64_t numRanks() const;
+
+  /// Seconds of each call: of one round the mean over the ranks, of `rounds`
+  /// rounds the lower quartile. One more round comes first and does not count.
+  llvm::Expected<std::vector<double>> time(const std::vector<CallSpec> &specs,
+                                           int rounds);
+
+  /// Seconds from the beginning of a step in which all ranks make these calls
+  /// to its end, its streams drained; the lower quartile of `rounds`. With no
+  /// calls, what a step costs.
+  llvm::Expected<double> timeStep(const std::vector<CallSpec> &specs,
+                                  int rounds);
+
+private:
+  struct Ranks;
+  explicit CallTimer(std::unique_ptr<Ranks> ranks);
+  std::unique_ptr<Ranks> ranks;
+};
+
+} // namespace tpsp::run
+
+#endif // TPSP_TOOLS_TPSP_RUN_CALLTIMES_H

@@ -1,0 +1,129 @@
+#include "CommandTimes.h"
+
+#include "CallTimes.h"
+
+#include "tpsp/InitAll.h"
+#include "tpsp/Passes/StepOfProgram.h"
+#include "tpsp/Runtime/BuiltinBackends.h"
+#include "tpsp/Runtime/CommandObserver.h"
+#include "tpsp/Runtime/Driver/TensorSource.h"
+#include "tpsp/Runtime/Jit/Compiler.h"
+#include "tpsp/Runtime/World.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+
+#include <algorithm>
+
+using namespace tpsp;
+using namespace tpsp::run;
+
+namespace {
+
+/// Keeps every command's seconds, by rank and command.
+class CommandClock final : public rt::CommandObserver {
+public:
+  CommandClock(int64_t ranks, int64_t commands)
+      : samples(ranks, std::vector<std::vector<double>>(commands)) {}
+
+  void ran(int64_t rank, const tpsp_rt_command &command, Time begin,
+           Time end) override {
+    samples[rank][command.id].push_back(
+        std::chrono::duration<double>(end - begin).count());
+  }
+
+  double secondsOf(int64_t command) const {
+    double sum = 0;
+    for (const auto &rank : samples)
+      sum += rank[command].empty() ? 0 : lowerQuartile(rank[command]);
+    return sum / double(samples.size());
+  }
+  void forget() {
+    for (auto &rank : samples)
+      for (auto &command : rank)
+        command.clear();
+  }
+
+private:
+  std::vector<std::vector<std::vector<double>>> samples;
+};
+
+} // namespace
+
+/// Random numbers in every argument: zeros and denormals have times of their
+/// own.
+static rt::Status fill(rt::Rank &rank, const rt::Manifest &manifest) {
+  rt::RandomSource source(/*seed=*/0);
+  for (const rt::ManifestTensor &tensor : manifest.tensors) {
+    if (!tensor.isArgument())
+      continue;
+    rt::Shard shard(tensor, manifest.mesh, rank.coordinates());
+    if (rt::Status status =
+            source.fill(tensor, shard, rank.hostAddress(tensor.offset));
+        !status.ok())
+      return status;
+  }
+  return {};
+}
+
+static llvm::Expected<CompiledModel> compile(mlir::MLIRContext &context,
+                                             llvm::StringRef text, bool grad) {
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  if (!module)
+    return llvm::createStringError("a program of the calibration is malformed");
+  CompileOptions options;
+  options.grad = grad;
+  return compileModule(std::move(module), "calibration", options,
+                       [](llvm::StringRef) {});
+}
+
+static rt::Status runSteps(rt::World &world, const JitProgram &program,
+                           int steps) {
+  for (int step = 0; step < steps; ++step)
+    if (rt::Status status = world.run([&](rt::Rank &rank) {
+          return rank.result(program.step(rank.handle()));
+        });
+        !status.ok())
+      return status;
+  return {};
+}
+
+llvm::Expected<std::vector<TimedCommand>>
+tpsp::run::timeCommands(llvm::StringRef text, bool grad, int steps) {
+  mlir::DialectRegistry registry;
+  registerAllDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  llvm::Expected<CompiledModel> model = compile(context, text, grad);
+  if (!model)
+    return model.takeError();
+  auto programs = mlir::ModuleOp(*model->plan).getOps<plan::ProgramOp>();
+  Step step = stepOf(*programs.begin());
+  auto program = JitProgram::create(*model->plan, model->manifest.program);
+  if (!program)
+    return program.takeError();
+
+  rt::registerBuiltinBackends();
+  CommandClock clock(model->manifest.numRanks(), step.commands.size());
+  rt::WorldConfig config;
+  config.mesh = model->manifest.mesh;
+  config.arenaBytes = model->manifest.arenaBytes;
+  config.threadsPerRank = 1;
+  config.observer = &clock;
+  std::unique_ptr<rt::World> world;
+  rt::Status status = rt::World::create(config, world);
+  if (status.ok())
+    status =
+        world->run([&](rt::Rank &rank) { return fill(rank, model->manifest); });
+  if (status.ok())
+    status = runSteps(*world, *program, 2); // what later steps reuse is made
+  clock.forget();
+  if (status.ok())
+    status = runSteps(*world, *program, steps);
+  if (!status.ok())
+    return llvm::createStringError(status.message());
+
+  std::vector<TimedCommand> timed;
+  for (size_t i = 0; i < step.commands.size(); ++i)
+    timed.push_back({step.commands[i], clock.secondsOf(i)});
+  return timed;
+}
