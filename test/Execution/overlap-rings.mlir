@@ -1,15 +1,22 @@
 // Gathers that go around a ring, tile by tile: every product takes the tile
 // that has come. On more than two ranks a wrong tile is a wrong number.
 //
+// RUN: python3 %S/Inputs/ring-machine.py %S/../../hardware/cpu.json > %t.json
 // RUN: tpsp-opt %examples/gpt-block-sp.mlir \
-// RUN:   "--tpsp-pipeline=grad overlap overlap-chunks=2" \
+// RUN:   "--tpsp-pipeline=grad overlap overlap-chunks=2 hardware=%t.json" \
 // RUN:   | FileCheck %s --check-prefix=RING
-// RUN: tpsp-run %examples/gpt-block-sp.mlir --grad --verify \
-// RUN:   --overlap on --overlap-chunks 2 | FileCheck %s
-// RUN: tpsp-run %examples/tp-sp.mlir --grad --verify \
-// RUN:   --overlap on --overlap-chunks 2 | FileCheck %s
-// RUN: tpsp-run %examples/cp-attention.mlir --grad --verify \
-// RUN:   --overlap on --overlap-chunks 2 | FileCheck %s
+// RUN: tpsp-run %examples/gpt-block-sp.mlir --grad --verify --overlap on \
+// RUN:   --overlap-chunks 2 --hardware %t.json | FileCheck %s
+// RUN: tpsp-opt %examples/tp-sp.mlir \
+// RUN:   "--tpsp-pipeline=grad overlap overlap-chunks=2 hardware=%t.json" \
+// RUN:   | FileCheck %s --check-prefix=RING
+// RUN: tpsp-run %examples/tp-sp.mlir --grad --verify --overlap on \
+// RUN:   --overlap-chunks 2 --hardware %t.json | FileCheck %s
+// RUN: tpsp-opt %examples/cp-attention.mlir \
+// RUN:   "--tpsp-pipeline=grad overlap overlap-chunks=2 hardware=%t.json" \
+// RUN:   | FileCheck %s --check-prefix=RING
+// RUN: tpsp-run %examples/cp-attention.mlir --grad --verify --overlap on \
+// RUN:   --overlap-chunks 2 --hardware %t.json | FileCheck %s
 //
 // RING-COUNT-3: plan.permute
 // CHECK: all within tolerance
