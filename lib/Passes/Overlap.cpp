@@ -94,8 +94,9 @@ struct Candidate {
 /// Finds the best schedule of one program, cutting what stays exposed.
 class OverlapSearch {
 public:
+  /// `buffers` and `chunks` are the pass's options.
   OverlapSearch(const CostModel &cost, int64_t buffers, int64_t chunks)
-      : cost(cost), buffers(buffers), chunks(chunks) {}
+      : cost(cost), askedBuffers(buffers), chunks(chunks) {}
 
   /// Replaces `program` by the best that was found, scheduled.
   LogicalResult run(plan::ProgramOp program) {
@@ -110,8 +111,8 @@ public:
     if (serial->communication == 0)
       return success();
     original = program;
-    FailureOr<Candidate> best = schedule(program);
-    if (failed(best) || failed(improveByCuts(*best)))
+    FailureOr<Candidate> best = searchBuffers();
+    if (failed(best))
       return failure();
     if (best->simulated.seconds >= serial->seconds && chunks < 2) {
       explainNone(best->program, best->simulated, *serial);
@@ -127,6 +128,41 @@ public:
   }
 
 private:
+  /// The best schedule over how much memory communication may take. More is
+  /// taken if it saves more of the time than it adds to the memory: else a step
+  /// that is all communication would gather everything at its beginning.
+  FailureOr<Candidate> searchBuffers() {
+    SmallVector<int64_t> counts = {2, 4, 8};
+    if (askedBuffers > 0)
+      counts = {askedBuffers};
+    std::optional<Candidate> best;
+    for (int64_t count : counts) {
+      buffers = count;
+      FailureOr<Candidate> next = schedule(original);
+      if (failed(next) || failed(improveByCuts(*next)))
+        return failure();
+      if (best && price(*next) >= price(*best)) {
+        drop(*next);
+        continue;
+      }
+      if (best)
+        drop(*best);
+      best = std::move(*next);
+    }
+    return std::move(*best);
+  }
+
+  /// Byte-seconds, as a cloud would charge them.
+  static double price(const Candidate &candidate) {
+    return candidate.simulated.seconds *
+           std::max<double>(candidate.simulated.peakBytes, 1);
+  }
+
+  void drop(Candidate &candidate) {
+    if (candidate.program != original)
+      candidate.program.erase();
+  }
+
   FailureOr<Candidate> schedule(plan::ProgramOp program) {
     Candidate result;
     result.program = program;
@@ -195,8 +231,7 @@ private:
       copy.erase();
       return false;
     }
-    if (best->program != original)
-      best->program.erase();
+    drop(*best);
     *best = std::move(*next);
     return true;
   }
@@ -249,7 +284,8 @@ private:
   }
 
   const CostModel &cost;
-  const int64_t buffers, chunks;
+  const int64_t askedBuffers, chunks;
+  int64_t buffers = 0;
   int64_t wholes = 0;
   plan::ProgramOp original;
 };

@@ -259,8 +259,9 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options,
       ->capture_default_str();
   app.add_option("--overlap-buffers", options.overlapBuffers,
                  "With --overlap on: how many times the memory for "
-                 "communication that the program needs without")
-      ->check(positive())
+                 "communication that the program needs without; 0: 2, or more "
+                 "where that pays")
+      ->check(notNegative())
       ->capture_default_str();
   app.add_option("--overlap-chunks", options.overlapChunks,
                  "With --overlap on: cut all collectives that can be cut with "

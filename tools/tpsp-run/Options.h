@@ -42,7 +42,7 @@ struct Options {
   bool calibrate = false;
   std::string output;
   /// How many times the memory for communication that the program needs.
-  int64_t overlapBuffers = 2;
+  int64_t overlapBuffers = 0; // as many as pay
   int64_t overlapChunks = 0;
   /// The share of communication that must be hidden.
   double requireOverlap = 0;

@@ -317,9 +317,10 @@ def Overlap : Pass<"tpsp-overlap", "::mlir::ModuleOp"> {
            "The machine: a built-in description, or a JSON file">,
     Option<"threads", "threads", "int64_t", "0",
            "Compute threads of a rank, on CPUs; 0: cores / ranks">,
-    Option<"buffers", "buffers", "int64_t", "2",
+    Option<"buffers", "buffers", "int64_t", "0",
            "How many times the memory for communication that the program needs "
-           "one command after another">,
+           "one command after another; 0: 2, or more if that saves more of the "
+           "time than it adds to the memory">,
     Option<"chunks", "chunks", "int64_t", "0",
            "Cut everything that can be cut, reductions into this many chunks; "
            "0: what stays exposed, if it helps; 1: nothing">

@@ -45,8 +45,8 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
   Option<int64_t> overlapBuffers{
       *this, "overlap-buffers",
       llvm::cl::desc("How many times the memory for communication that the "
-                     "program needs anyway"),
-      llvm::cl::init(2)};
+                     "program needs anyway; 0: 2, or more where it pays"),
+      llvm::cl::init(0)};
   Option<double> requireOverlap{
       *this, "require-overlap",
       llvm::cl::desc("Fail if a smaller share of communication is hidden"),

@@ -47,7 +47,7 @@ struct CompileOptions {
   bool overlap = false;
   std::string hardware = "cpu";
   int64_t threads = 0;
-  int64_t overlapBuffers = 2;
+  int64_t overlapBuffers = 0; // as many as pay
   /// Cut everything that can be cut, reductions into so many chunks; 0: by
   /// cost; 1: nothing.
   int64_t overlapChunks = 0;
