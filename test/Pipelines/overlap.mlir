@@ -1,0 +1,47 @@
+// The documents' overlaps, on the plan. Each row is: what runs beside what.
+
+// Column-parallel forward: the gather of xn goes around the ring while the
+// rank's own tile is multiplied, straight into its place in the output. Around
+// the ring on eight H100, where each hop brings a tile to multiply.
+// RUN: tpsp-opt %examples/llama3-70b-block.mlir --tpsp-pipeline="grad overlap hardware=h100-sxm" | FileCheck %s --check-prefix=RING
+// RING: plan.program @layer_grad {{.*}} events = {{[0-9]+}} : i64, {{.*}} streams = 2 : i64
+// RING: %[[OWN:[0-9]+]] = plan.tile %[[OUT:[0-9]+]] {axes = array<i64: 0>, {{.*}} number = 0 : i64, tiles = 8 : i64}
+// RING: %[[NEXT:[0-9]+]] = plan.tile %[[OUT]] {axes = array<i64: 0>, {{.*}} number = 7 : i64, tiles = 8 : i64}
+// RING: plan.permute {{.*}} from = array<i64: 7, 0, 1, 2, 3, 4, 5, 6>, ledger = {{{.*}}kind = "all_gather"{{.*}}stream = 1 : i64}
+// RING: plan.matmul %{{[0-9]+}}, %{{[0-9]+}}, %[[OWN]]
+// RING: plan.event_wait {{[0-9]+}}{{$}}
+// RING-NEXT: plan.matmul %{{[0-9]+}}, %{{[0-9]+}}, %[[NEXT]]
+
+// Row-parallel forward: the product in chunks, each scattered while the next is
+// multiplied; the chunks of the result are written in place.
+// RUN: tpsp-opt %examples/mlp-sp.mlir --tpsp-pipeline="overlap overlap-chunks=2" | FileCheck %s --check-prefix=CHUNKS
+// CHUNKS: %[[Y:[0-9]+]] = plan.buffer "output"
+// CHUNKS: %[[Y0:[0-9]+]] = plan.tile %[[Y]] {chunk = 4096 : i64, number = 0 : i64, tiles = 2 : i64}
+// CHUNKS: %[[Y1:[0-9]+]] = plan.tile %[[Y]] {chunk = 4096 : i64, number = 1 : i64, tiles = 2 : i64}
+// CHUNKS: plan.kernel
+// CHUNKS: plan.matmul
+// CHUNKS: plan.reduce_scatter %{{[0-9]+}} to %[[Y0]] {{.*}}pitch = 8192 : i64, stream = 1 : i64
+// CHUNKS: plan.matmul
+// CHUNKS: plan.reduce_scatter %{{[0-9]+}} to %[[Y1]]
+
+// Column-parallel backward: the reduce-scatter of the input's gradient is issued
+// before the weight's gradient is computed, which does not wait for it.
+// RUN: tpsp-opt %examples/mlp-sp.mlir --tpsp-pipeline="grad overlap overlap-chunks=1 hardware=h100-sxm" | FileCheck %s --check-prefix=BACKWARD
+// BACKWARD: plan.reduce_scatter {{.*}}tensor = "g[x]"{{.*}}stream = 1 : i64
+// BACKWARD: plan.matmul
+// BACKWARD-NOT: plan.event_record {{.*}}stream = 1
+
+// Bucketed gradients: the first bucket is reduced under the rest of backward.
+// RUN: tpsp-opt %examples/ddp.mlir --tpsp-pipeline="grad overlap overlap-chunks=1 hardware=h100-sxm bucket-bytes=200000" | FileCheck %s --check-prefix=BUCKETS
+// BUCKETS: plan.all_reduce({{.*}}stream = 1 : i64
+// BUCKETS: plan.matmul {{.*}}
+// BUCKETS: plan.all_reduce({{.*}}stream = 1 : i64
+
+// What is cut is one row of the ledger, with the bytes of the whole.
+// RUN: tpsp-run %examples/mlp-sp.mlir --grad --simulate --hardware h100-sxm --overlap on --overlap-chunks 2 --quiet --report %t.cut
+// RUN: tpsp-run %examples/mlp-sp.mlir --grad --simulate --hardware h100-sxm --quiet --report %t.whole
+// RUN: python3 -c "import json,sys; a,b=[sorted((c['kind'],c['bytes'],c['tensor']) for c in json.load(open(f))['collectives']) for f in sys.argv[1:]]; assert a==b,(a,b)" %t.cut %t.whole
+
+// A schedule that is no faster is not taken, and said.
+// RUN: tpsp-opt %examples/mlp-sp.mlir --tpsp-pipeline="overlap overlap-chunks=1" --remarks-filter=tpsp-overlap -o /dev/null 2>&1 | FileCheck %s --check-prefix=NONE
+// NONE: no schedule with communication under computation is faster: {{.*}} ms against {{.*}} ms one after another
