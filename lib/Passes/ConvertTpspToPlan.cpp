@@ -206,6 +206,7 @@ private:
   //===--------------------------------------------------------------------===//
 
   LogicalResult visit(Operation *op) {
+    finishForward(op);
     if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
       flushIfUsedBy(op);
       return convertCollective(collective);
@@ -249,6 +250,20 @@ private:
       flush();
     group.add(loop);
     return success();
+  }
+
+  /// A cotangent is known only when its result is: no kernel makes results of
+  /// the forward pass behind, or together with, what reads a cotangent.
+  void finishForward(Operation *op) {
+    auto isCotangent = [&](Value operand) {
+      auto argument = dyn_cast<BlockArgument>(operand);
+      return argument &&
+             function.getArgAttr(argument.getArgNumber(), cotangentAttrName);
+    };
+    if (isForwardDone || llvm::none_of(op->getOperands(), isCotangent))
+      return;
+    flush();
+    isForwardDone = true;
   }
 
   void noteLayout(Operation *op) {
@@ -488,6 +503,7 @@ private:
   KernelGroup group;
   llvm::DenseMap<Value, Value> buffers;
   int64_t layoutMisses = 0;
+  bool isForwardDone = false;
 };
 
 struct ConvertTpspToPlan

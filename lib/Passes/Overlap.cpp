@@ -94,9 +94,10 @@ struct Candidate {
 /// Finds the best schedule of one program, cutting what stays exposed.
 class OverlapSearch {
 public:
-  /// `buffers` and `chunks` are the pass's options.
-  OverlapSearch(const CostModel &cost, int64_t buffers, int64_t chunks)
-      : cost(cost), askedBuffers(buffers), chunks(chunks) {}
+  /// `buffers`, `chunks` and `share` are the pass's options.
+  OverlapSearch(const CostModel &cost, int64_t buffers, int64_t chunks,
+                double share)
+      : cost(cost), askedBuffers(buffers), chunks(chunks), share(share) {}
 
   /// Replaces `program` by the best that was found, scheduled.
   LogicalResult run(plan::ProgramOp program) {
@@ -132,7 +133,7 @@ private:
   /// taken if it saves more of the time than it adds to the memory: else a step
   /// that is all communication would gather everything at its beginning.
   FailureOr<Candidate> searchBuffers() {
-    SmallVector<int64_t> counts = {2, 4, 8};
+    SmallVector<int64_t> counts = {2, 3, 4, 8};
     if (askedBuffers > 0)
       counts = {askedBuffers};
     std::optional<Candidate> best;
@@ -141,7 +142,7 @@ private:
       FailureOr<Candidate> next = schedule(original);
       if (failed(next) || failed(improveByCuts(*next)))
         return failure();
-      if (best && price(*next) >= price(*best)) {
+      if (best && !isBetter(*next, *best)) {
         drop(*next);
         continue;
       }
@@ -150,6 +151,13 @@ private:
       best = std::move(*next);
     }
     return std::move(*best);
+  }
+
+  /// What hides as much as is required comes before what does not.
+  bool isBetter(const Candidate &a, const Candidate &b) const {
+    bool aKeeps = a.simulated.hiddenShare() >= share;
+    bool bKeeps = b.simulated.hiddenShare() >= share;
+    return aKeeps != bKeeps ? aKeeps : price(a) < price(b);
   }
 
   /// Byte-seconds, as a cloud would charge them.
@@ -285,6 +293,7 @@ private:
 
   const CostModel &cost;
   const int64_t askedBuffers, chunks;
+  const double share;
   int64_t buffers = 0;
   int64_t wholes = 0;
   plan::ProgramOp original;
@@ -310,7 +319,7 @@ struct Overlap : public tpsp::impl::OverlapBase<Overlap> {
     if (std::string misfit = misfitOf(machine, mesh); !misfit.empty())
       return program.emitError(misfit);
     CostModel cost(machine, mesh, threads);
-    return OverlapSearch(cost, buffers, chunks).run(program);
+    return OverlapSearch(cost, buffers, chunks, share).run(program);
   }
 };
 

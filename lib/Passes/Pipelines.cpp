@@ -52,7 +52,8 @@ void tpsp::buildPlanPipeline(OpPassManager &pm,
   // Before memory is given out: what runs at once must not share it.
   if (options.overlap)
     pm.addPass(createOverlap({options.hardware, options.threads,
-                              options.overlapBuffers, options.overlapChunks}));
+                              options.overlapBuffers, options.overlapChunks,
+                              options.requireOverlap}));
   pm.addPass(createAllocate());
   pm.addPass(createCheckSchedule());
   if (options.overlap)

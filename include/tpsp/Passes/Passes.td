@@ -323,7 +323,10 @@ def Overlap : Pass<"tpsp-overlap", "::mlir::ModuleOp"> {
            "time than it adds to the memory">,
     Option<"chunks", "chunks", "int64_t", "0",
            "Cut everything that can be cut, reductions into this many chunks; "
-           "0: what stays exposed, if it helps; 1: nothing">
+           "0: what stays exposed, if it helps; 1: nothing">,
+    Option<"share", "share", "double", "0.0",
+           "The share of communication that should be hidden: take as many "
+           "buffers as that needs">
   ];
 }
 
