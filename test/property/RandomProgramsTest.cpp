@@ -60,7 +60,7 @@ public:
     std::cout << "  of these " << withIntegers << " with integers, "
               << withChoices << " with pipeline options, " << inParts
               << " of them in micro-batches, " << overlapped
-              << " on several streams, bit for bit as on one\n";
+              << " on several streams, as on one\n";
     std::cout << "  legal, by element type\n";
     for (const auto &[element, digits] : elements)
       std::cout << "    " << element << ": " << digits.agreed << ", of these "

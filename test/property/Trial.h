@@ -22,7 +22,8 @@ struct Outcome {
   /// there is to count: one of the two below, or nothing.
   std::string text;
   static constexpr const char *losesDigits = "loses digits";
-  /// It was run on several streams, and on one gave the same bits.
+  /// It was run on several streams, and on one gave the same bits
+  /// (the same within the tolerance, where products were cut).
   static constexpr const char *overlapped = "overlapped";
 
   /// `text` without numbers and names: the kind of a refusal or a failure.
