@@ -108,9 +108,6 @@ static std::string contradictionIn(const Options &options) {
   if (options.strategy == "auto")
     return "--strategy auto needs the planner, which is not built yet; the "
            "program runs as it is written";
-  if (options.shardReplicated == "time")
-    return "--shard-replicated time needs descriptions of the hardware, which "
-           "are not built yet; use memory";
   for (auto [isSet, flag] :
        {std::pair(options.rematerialize != "none", "--rematerialize"),
         std::pair(options.keepGathered, "--keep-gathered")})

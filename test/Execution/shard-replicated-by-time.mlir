@@ -1,0 +1,8 @@
+// What --shard-replicated time decides is run and verified: done on a machine
+// where it pays, left on one where it does not.
+// REQUIRES: tpsp-run
+// RUN: tpsp-run %examples/gpt-block-tp.mlir --grad --verify --shard-replicated time --hardware a100-sxm | FileCheck %s --check-prefixes=CHECK,DONE
+// RUN: tpsp-run %examples/gpt-block-tp.mlir --grad --verify --shard-replicated time --hardware h100-sxm | FileCheck %s --check-prefixes=CHECK,LEFT
+// DONE: forward{{ +}}reduce_scatter
+// LEFT-NOT: reduce_scatter
+// CHECK: all within tolerance
