@@ -42,7 +42,8 @@ public:
     i32 = b.getI32Type();
     record = LLVM::LLVMStructType::getLiteral(
         context,
-        {i64, i64, pointer, i64, pointer, i64, pointer, i64, pointer, pointer});
+        {i64, i64, pointer, i64, pointer, i64, pointer, i64, pointer, pointer,
+         pointer});
   }
 
   LogicalResult run() {
@@ -224,6 +225,7 @@ private:
                       address(tiles),
                       integer(numTiles),
                       entry,
+                      LLVM::ZeroOp::create(b, loc, pointer),
                       address(name)};
     Value value = LLVM::UndefOp::create(b, loc, record);
     for (auto [i, field] : llvm::enumerate(fields))

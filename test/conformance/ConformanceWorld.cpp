@@ -86,6 +86,7 @@ Plan &Plan::add(EntryPoint call, Params params, std::vector<int64_t> buffers,
                   nullptr,
                   0,
                   kernel,
+                  /*device=*/nullptr,
                   item.name.c_str()};
   return *this;
 }

@@ -43,7 +43,7 @@ public:
       return tpsp_rt_command{
           id,      stream, params.data(), int64_t(params.size()),
           buffers, count,  nullptr,       0,
-          nullptr, name};
+          nullptr, nullptr, name};
     };
     gatherCommand = command(0, 1, gatherParams, buffers, 2, "%gathered");
     record = command(1, 1, eventParams, nullptr, 0, "%record");

@@ -63,7 +63,10 @@ struct Call {
   std::vector<int64_t> buffers;
   /// The command's own buffers and tiles.
   std::vector<int64_t> offsets, tiles;
+  /// Kernels: for a CPU, never null, and for a GPU, null in plans that were
+  /// not made for one.
   tpsp_rt_kernel_function kernel = nullptr;
+  const tpsp_rt_device_kernel *device = nullptr;
   /// The group of the command's axes; of kernels, matmuls and events the rank
   /// alone.
   RankGroup group;

@@ -28,7 +28,7 @@ extern "C" {
 #endif
 
 /* Raised whenever the calls, tpsp_rt_command or an encoding change. */
-#define TPSP_RT_ABI_VERSION 2
+#define TPSP_RT_ABI_VERSION 3
 
 /* One rank's execution context. Owned by the runtime; opaque to plans. */
 typedef struct tpsp_rt_rank tpsp_rt_rank;
@@ -67,6 +67,20 @@ typedef void (*tpsp_rt_kernel_function)(void *const *buffers,
                                         const int64_t *positions, int64_t begin,
                                         int64_t end);
 
+/* The same kernel on a GPU, for backends whose arena is a GPU's memory. A block
+ * of `threads` threads does the work items [block * items, (block + 1) * items)
+ * of the grid, as far as there are any; blocks are independent. Its parameters:
+ * one 64-bit address per buffer of the command, in order, then one 64-bit
+ * integer per position, then the begin and the end of the range of work items,
+ * which are 0 and the grid. */
+typedef struct tpsp_rt_device_kernel {
+  const char *image;    /* PTX, NUL-terminated; a plan's kernels share one */
+  const char *entry;    /* the kernel's name in it */
+  int64_t threads;      /* of a block: at most 1024 */
+  int64_t items;        /* work items of a block: at least 1 */
+  int64_t shared_bytes; /* dynamic shared memory of a block */
+} tpsp_rt_device_kernel;
+
 /* One command: constant data in the compiled plan. */
 typedef struct tpsp_rt_command {
   int64_t id;            /* index of the command in the plan, from 0; rises
@@ -84,6 +98,8 @@ typedef struct tpsp_rt_command {
                         own the rank's number in the group of the axes. */
   int64_t num_tiles; /* integers in `tiles` */
   tpsp_rt_kernel_function kernel; /* kernel commands only, else null */
+  const tpsp_rt_device_kernel *device; /* kernel commands of plans that were
+                                          made for GPUs too, else null */
   const char *name; /* for people: "all_gather %xn at gpt.mlir:12:8" */
 } tpsp_rt_command;
 

@@ -286,6 +286,7 @@ Status prepareCall(const BackendContext &world, int64_t rank, CallKind kind,
   out.id = command.id;
   out.stream = command.stream;
   out.kernel = command.kernel;
+  out.device = command.device;
   if (command.stream < 0 || command.stream >= world.config.numStreams)
     return invalid(fmt::format("stream {} of a world with {} of them",
                                command.stream, world.config.numStreams));
@@ -307,6 +308,7 @@ bool isPreparedFrom(const Call &call, CallKind kind,
                     const tpsp_rt_command &command) {
   return call.kind == kind && call.id == command.id &&
          call.stream == command.stream && call.kernel == command.kernel &&
+         call.device == command.device &&
          sameIntegers(call.params, command.params, command.num_params) &&
          sameIntegers(call.offsets, command.buffers, command.num_buffers) &&
          sameIntegers(call.tiles, command.tiles, command.num_tiles);

@@ -153,7 +153,7 @@ TEST(Timeline, HasWhenACommandRan) {
     return tpsp_rt_command{
         id,      stream, params.data(), int64_t(params.size()),
         nullptr, 0,      nullptr,       0,
-        body,    ""};
+        body,    nullptr, ""};
   };
   tpsp_rt_command commands[] = {
       kernel(0, 1,
