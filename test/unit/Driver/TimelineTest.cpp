@@ -54,7 +54,7 @@ struct TestPlan {
       commands.push_back({id, id == 3 ? 1 : 0, params.data(),
                           int64_t(params.size()),
                           id == 3 ? buffers : kernelBuffers, id == 3 ? 2 : 1,
-                          nullptr, 0, id == 3 ? nullptr : +work,
+                          nullptr, 0, id == 3 ? nullptr : +work, nullptr,
                           id == 3 ? "all_gather %x at m.mlir:1:2"
                                   : "kernel \"\xff\" at m.mlir:3:4"});
     }

@@ -88,6 +88,7 @@ std::vector<tpsp_rt_command> commandsOf(const std::vector<Item> &items) {
                         item.buffers.data(), int64_t(item.buffers.size()),
                         nullptr, 0,
                         [](void *const *, const int64_t *, int64_t, int64_t) {},
+                        nullptr,
                         "%a name that is too long for a small string"});
   return commands;
 }
