@@ -26,8 +26,7 @@ std::optional<Reduction> pendingThatPasses(const PlacedOperation &operation,
   unsigned all = operation.operands.size();
   if (all == 0)
     return std::nullopt;
-  if (structure.selects &&
-      countPending(operation, axis, Reduction::Max) == all)
+  if (structure.selects && countPending(operation, axis, Reduction::Max) == all)
     return Reduction::Max;
   unsigned sums = countPending(operation, axis, Reduction::Sum);
   bool passes = (structure.linearity == Linearity::Joint && sums == all) ||

@@ -150,10 +150,17 @@ TEST(Timeline, HasWhenACommandRan) {
   Timeline timeline(manifest);
   Params params = KernelCommand().encode();
   auto kernel = [&](int64_t id, int64_t stream, tpsp_rt_kernel_function body) {
-    return tpsp_rt_command{
-        id,      stream, params.data(), int64_t(params.size()),
-        nullptr, 0,      nullptr,       0,
-        body,    nullptr, ""};
+    return tpsp_rt_command{id,
+                           stream,
+                           params.data(),
+                           int64_t(params.size()),
+                           nullptr,
+                           0,
+                           nullptr,
+                           0,
+                           body,
+                           nullptr,
+                           ""};
   };
   tpsp_rt_command commands[] = {
       kernel(0, 1,
