@@ -61,21 +61,32 @@ private:
   std::deque<Released> released;
 };
 
+/// For each command, the longest chain of those behind it: what the step still
+/// needs when it has ended. Of commands that want one stream the one with the
+/// longest goes first (Jackson 1955): how long it takes itself does not matter,
+/// since the others have to wait for it or it for them.
+std::vector<double> tailsOf(const OverlapProblem &problem) {
+  std::vector<double> tails = remainingChain(problem);
+  for (auto [tail, command] : llvm::zip_equal(tails, problem.commands))
+    tail -= command.seconds;
+  return tails;
+}
+
 /// Ready commands of one stream.
 class ReadySet {
 public:
   explicit ReadySet(const OverlapProblem &problem,
-                    const std::vector<double> &chain)
-      : problem(problem), chain(chain) {}
+                    const std::vector<double> &tail)
+      : problem(problem), tail(tail) {}
 
   void insert(int64_t command) {
     byOrder.insert(command);
-    byChain.insert({-chain[command], command});
+    byTail.insert({-tail[command], command});
     seconds += problem.commands[command].seconds;
   }
   void erase(int64_t command) {
     byOrder.erase(command);
-    byChain.erase({-chain[command], command});
+    byTail.erase({-tail[command], command});
     seconds -= problem.commands[command].seconds;
   }
   bool empty() const { return byOrder.empty(); }
@@ -83,16 +94,16 @@ public:
 
   /// What to start if at most `reserve` seconds of the rest may wait.
   int64_t choose(double reserve) const {
-    int64_t urgent = byChain.begin()->second;
+    int64_t urgent = byTail.begin()->second;
     double putOff = seconds - problem.commands[urgent].seconds;
     return putOff > reserve ? oldest() : urgent;
   }
 
 private:
   const OverlapProblem &problem;
-  const std::vector<double> &chain;
+  const std::vector<double> &tail;
   std::set<int64_t> byOrder;
-  std::set<std::pair<double, int64_t>> byChain;
+  std::set<std::pair<double, int64_t>> byTail;
   double seconds = 0;
 };
 
@@ -100,13 +111,13 @@ private:
 class ListScheduler {
 public:
   ListScheduler(const OverlapProblem &problem, double reserve)
-      : problem(problem), reserve(reserve), chain(remainingChain(problem)),
+      : problem(problem), reserve(reserve), tail(tailsOf(problem)),
         successors(successorsOf(problem)), busy(problem.numStreams, false),
         missing(problem.commands.size()) {
     for (const BufferPool &pool : problem.pools)
       pools.emplace_back(pool);
     for (int64_t i = 0; i < 2 * problem.numStreams; ++i)
-      ready.emplace_back(problem, chain);
+      ready.emplace_back(problem, tail);
     schedule.start.assign(problem.commands.size(), 0);
     countUsers();
   }
@@ -173,7 +184,7 @@ private:
     if (!best)
       return claimer;
     bool claimerFirst =
-        limit > 0 ? chain[claimer] > chain[*best] : claimer < *best;
+        limit > 0 ? tail[claimer] > tail[*best] : claimer < *best;
     return claimerFirst ? claimer : best;
   }
 
@@ -245,7 +256,7 @@ private:
 
   const OverlapProblem &problem;
   const double reserve;
-  const std::vector<double> chain;
+  const std::vector<double> tail;
   const std::vector<std::vector<int64_t>> successors;
   std::vector<ReadySet> ready;
   std::vector<bool> busy;
