@@ -21,8 +21,9 @@ OverlapSchedule scheduleSerial(const OverlapProblem &problem);
 OverlapSchedule scheduleList(const OverlapProblem &problem, double reserve);
 
 /// The best of scheduleList for a few reserves, from none to several times the
-/// longest communication; of equals (within half a per cent) the one that puts
-/// off least.
+/// longest communication, and of the same where communication keeps to an order
+/// in which it idles for what is urgent; of equals (within half a per cent) the
+/// one that puts off least.
 OverlapSchedule scheduleList(const OverlapProblem &problem);
 
 /// The optimum, by branch and bound over the orders in which commands can
