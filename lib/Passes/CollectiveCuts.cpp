@@ -196,7 +196,11 @@ public:
     int64_t bytes = plan::bytesOf(buffer.getType());
     double whole = cost.collectiveSeconds(CollectiveKind::AllGather, bytes,
                                           axesOf(gather));
-    CollectiveCut cut{CollectiveCut::OwnFirst, group, 1, whole + products,
+    CollectiveCut cut{CollectiveCut::OwnFirst,
+                      group,
+                      1,
+                      0,
+                      whole + products,
                       std::max(tile, whole) + (group - 1) * tile};
     CollectiveCut ring = chooseRing(cost, chunks);
     if (ring.secondsAfter < cut.secondsAfter) {
@@ -275,8 +279,8 @@ private:
   }
 
   CollectiveCut chooseRing(const CostModel &cost, int64_t chunks) {
-    CollectiveCut best{CollectiveCut::Ring, group, 1, 0,
-                       *ringSeconds(cost, /*parts=*/1)};
+    CollectiveCut best{
+        CollectiveCut::Ring, group, 1, 0, 0, *ringSeconds(cost, /*parts=*/1)};
     if (!canBeCut(gather.getSource()))
       return best;
     for (int64_t parts : pieceCounts(chunks)) {
@@ -301,8 +305,8 @@ private:
       part += secondsOf(cost, cut->form);
     }
     double bytes = double(plan::bytesOf(buffer.getType())) / group / parts;
-    double hop = cost.collectiveSeconds(CollectiveKind::Permute, bytes,
-                                        axesOf(gather));
+    double hop =
+        cost.collectiveSeconds(CollectiveKind::Permute, bytes, axesOf(gather));
     double seconds = own + ownCopySeconds(cost);
     for (int64_t come = 1; come <= (group - 1) * parts; ++come)
       seconds = std::max(seconds, double(come) * hop) + part;
@@ -325,9 +329,9 @@ private:
     MatmulCut cut = *partOf(consumer, parts);
     for (int64_t hop = 1; hop < group; ++hop)
       for (int64_t part = 0; part < parts; ++part)
-        createMatmul(
-            b, consumer.matmul,
-            tilesOf(b, consumer, group - hop, TilePart{parts, part}), cut.form);
+        createMatmul(b, consumer.matmul,
+                     tilesOf(b, consumer, group - hop, TilePart{parts, part}),
+                     cut.form);
     consumer.matmul.erase();
   }
 
@@ -361,9 +365,8 @@ private:
     SmallVector<Value> arrived = partsOfOwn(b, parts);
     for (int64_t hop = 1; hop < group; ++hop)
       for (int64_t part = 0; part < parts; ++part) {
-        Value next =
-            createTile(b, gather.getLoc(), buffer.getResult(), tiling,
-                       group - hop, axes(), TilePart{parts, part});
+        Value next = createTile(b, gather.getLoc(), buffer.getResult(), tiling,
+                                group - hop, axes(), TilePart{parts, part});
         passOn(b, arrived[part], next, /*isOwn=*/hop == 1, row);
         arrived[part] = next;
       }
@@ -393,10 +396,10 @@ private:
       from.push_back((rank + group - 1) % group);
     if (runs > 1)
       pitches = {runs, isOwn ? tiling.chunk : period, period};
-    plan::PermuteOp::create(
-        b, gather.getLoc(), source, target, gather.getAxesAttr(),
-        b.getDenseI64ArrayAttr(from), row, b.getI64IntegerAttr(0),
-        b.getDenseI64ArrayAttr(pitches));
+    plan::PermuteOp::create(b, gather.getLoc(), source, target,
+                            gather.getAxesAttr(), b.getDenseI64ArrayAttr(from),
+                            row, b.getI64IntegerAttr(0),
+                            b.getDenseI64ArrayAttr(pitches));
   }
 
   /// The own tile into its place among the others.
@@ -439,20 +442,21 @@ public:
   std::optional<CollectiveCut> choose(const CostModel &cost, int64_t chunks) {
     std::optional<CollectiveCut> best;
     for (int64_t pieces : pieceCounts(chunks))
-      if (std::optional<CollectiveCut> next = price(cost, pieces))
-        if (!best || next->secondsAfter < best->secondsAfter)
-          best = next;
+      for (int64_t period : periods())
+        if (std::optional<CollectiveCut> next = price(cost, pieces, period))
+          if (!best || next->secondsAfter < best->secondsAfter)
+            best = next;
     return best;
   }
 
   void apply(const CollectiveCut &chosen, int64_t whole) {
-    MatmulCut cut = *cutInto(chosen.pieces);
+    MatmulCut cut = *cutInto(chosen.pieces, chosen.period);
     cut.compact(MatmulTensor::C);
     OpBuilder b(matmul);
     DictionaryAttr row = ledgerOfPiece(b, reduction, chosen.pieces, whole);
-    Tiling target{chosen.pieces, run / chosen.pieces};
+    Tiling target{chosen.pieces, chosen.period / chosen.pieces};
     for (int64_t piece = 0; piece < chosen.pieces; ++piece) {
-      Value part = createPart(b, chosen.pieces);
+      Value part = createPart(b, source.getResult(), chosen.pieces);
       Value operands[] = {matmul.getA(), matmul.getB()};
       SmallVector<Value> tensors;
       for (auto [i, tensor] : llvm::enumerate(operands))
@@ -464,7 +468,7 @@ public:
       createMatmul(b, matmul, tensors, cut.form);
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPoint(reduction);
-      createReduction(b, part, target, piece, row);
+      reducePart(b, part, target, piece, row);
     }
     reduction->erase();
     matmul.erase();
@@ -486,11 +490,21 @@ private:
           matmul = product;
   }
 
-  std::optional<MatmulCut> cutInto(int64_t pieces) {
-    if (run % pieces != 0)
+  /// What can be dealt out to the pieces: all that the reduction keeps together
+  /// (pieces of rows), and a row of the product (pieces of columns). Rows need
+  /// no copy; but products of few rows may be slower.
+  SmallVector<int64_t> periods() {
+    int64_t row = matmul.getLeading()[2];
+    if (row < run && run % row == 0)
+      return {run, row};
+    return {run};
+  }
+
+  std::optional<MatmulCut> cutInto(int64_t pieces, int64_t period) {
+    if (period % pieces != 0)
       return std::nullopt;
     std::optional<MatmulCut> cut =
-        cutMatmul(formOf(matmul), MatmulTensor::C, {pieces, run / pieces});
+        cutMatmul(formOf(matmul), MatmulTensor::C, {pieces, period / pieces});
     if (!cut)
       return std::nullopt;
     Value tensors[] = {matmul.getA(), matmul.getB()};
@@ -500,8 +514,9 @@ private:
     return cut;
   }
 
-  std::optional<CollectiveCut> price(const CostModel &cost, int64_t pieces) {
-    std::optional<MatmulCut> cut = cutInto(pieces);
+  std::optional<CollectiveCut> price(const CostModel &cost, int64_t pieces,
+                                     int64_t period) {
+    std::optional<MatmulCut> cut = cutInto(pieces, period);
     if (!cut)
       return std::nullopt;
     int64_t width = elementBytesOf(source);
@@ -509,41 +524,67 @@ private:
     SmallVector<AxisId> axes = axesOf(reduction);
     double product = cost.matmulSeconds(workOf(cut->form), width);
     double piece = cost.collectiveSeconds(kind, bytes / pieces, axes);
-    CollectiveCut result{CollectiveCut::Chunks, pieces, 1, 0, 0};
+    double copy = 0;
+    if (period < run)
+      copy = cost.copySeconds(2.0 * plan::bytesOf(target().getType()) / pieces);
+    CollectiveCut result{CollectiveCut::Chunks, pieces, 1, period, 0, 0};
     result.secondsBefore = cost.matmulSeconds(workOf(formOf(matmul)), width) +
                            cost.collectiveSeconds(kind, bytes, axes);
     result.secondsAfter =
-        product + (pieces - 1) * std::max(product, piece) + piece;
+        product + (pieces - 1) * std::max(product + copy, piece) + piece + copy;
     return result;
   }
 
-  Value createPart(OpBuilder &b, int64_t pieces) {
+  Value target() {
+    if (auto scatter = dyn_cast<plan::ReduceScatterOp>(reduction))
+      return scatter.getTarget();
+    return cast<plan::AllReduceOp>(reduction).getTargets()[0];
+  }
+
+  /// A buffer of its own for one of the pieces of a tensor.
+  Value createPart(OpBuilder &b, Value tensor, int64_t pieces) {
     return plan::BufferOp::create(
-        b, matmul.getLoc(),
-        flatType(source.getResult(), elementsOf(source.getResult()) / pieces),
+        b, matmul.getLoc(), flatType(tensor, elementsOf(tensor) / pieces),
         b.getStringAttr(plan::temporaryKind), StringAttr(), IntegerAttr(),
         TypeAttr(), IntegerAttr());
   }
 
-  void createReduction(OpBuilder &b, Value part, Tiling target, int64_t piece,
+  /// Reduces a piece into its place. Runs that are shorter than what the
+  /// reduction keeps together come dense and are copied to it.
+  void reducePart(OpBuilder &b, Value part, Tiling tiling, int64_t piece,
+                  DictionaryAttr row) {
+    Location loc = reduction->getLoc();
+    int64_t period = tiling.tiles * tiling.chunk;
+    if (period == run)
+      return createReduction(b, part,
+                             createTile(b, loc, target(), tiling, piece, {}),
+                             tiling.tiles, row);
+    Value reduced = createPart(b, target(), tiling.tiles);
+    createReduction(b, part, reduced, tiling.tiles, row);
+    plan::SliceOp::create(
+        b, loc, reduced, createTile(b, loc, target(), tiling, piece, {}),
+        b.getDenseI64ArrayAttr({}),
+        b.getI64IntegerAttr(elementsOf(target()) / period),
+        b.getI64IntegerAttr(tiling.chunk), b.getI64IntegerAttr(0),
+        DictionaryAttr(), b.getI64IntegerAttr(0), b.getI64IntegerAttr(period));
+  }
+
+  /// The collective on one of `pieces` pieces.
+  void createReduction(OpBuilder &b, Value part, Value result, int64_t pieces,
                        DictionaryAttr row) {
     Location loc = reduction->getLoc();
     if (auto scatter = dyn_cast<plan::ReduceScatterOp>(reduction)) {
+      int64_t pitch = plan::tileOf(result) ? run : 0;
       plan::ReduceScatterOp::create(
-          b, loc, part,
-          createTile(b, loc, scatter.getTarget(), target, piece, {}),
-          scatter.getAxesAttr(), scatter.getOuterAttr(),
-          b.getI64IntegerAttr(target.chunk), scatter.getReductionAttr(), row,
-          b.getI64IntegerAttr(0), b.getI64IntegerAttr(run));
+          b, loc, part, result, scatter.getAxesAttr(), scatter.getOuterAttr(),
+          b.getI64IntegerAttr(run / pieces), scatter.getReductionAttr(), row,
+          b.getI64IntegerAttr(0), b.getI64IntegerAttr(pitch));
       return;
     }
     auto reduce = cast<plan::AllReduceOp>(reduction);
-    plan::AllReduceOp::create(
-        b, loc, ValueRange{part},
-        ValueRange{
-            createTile(b, loc, reduce.getTargets()[0], target, piece, {})},
-        reduce.getAxesAttr(), reduce.getReductionAttr(), row,
-        b.getI64IntegerAttr(0));
+    plan::AllReduceOp::create(b, loc, ValueRange{part}, ValueRange{result},
+                              reduce.getAxesAttr(), reduce.getReductionAttr(),
+                              row, b.getI64IntegerAttr(0));
   }
 
   Operation *reduction;

@@ -7,7 +7,8 @@
 ///                          product is written into its place
 ///   matmul -> reduce_scatter, matmul -> all_reduce
 ///                          the product is made in chunks, each reduced while
-///                          the next is multiplied
+///                          the next is multiplied: chunks of rows, reduced
+///                          into place, or of columns, copied there
 #ifndef TPSP_PASSES_COLLECTIVECUTS_H
 #define TPSP_PASSES_COLLECTIVECUTS_H
 
@@ -24,6 +25,9 @@ struct CollectiveCut {
   /// Of a ring: how many parts each tile comes in. The product with a part
   /// begins when it is there, and it is passed on before the next has come.
   int64_t parts = 1;
+  /// Of chunks: how many elements in a row are dealt out to the pieces. All
+  /// that the reduction keeps together, or a row of the product.
+  int64_t period = 0;
   /// The collective and its products, one after another and cut, with nothing
   /// else to do.
   double secondsBefore = 0, secondsAfter = 0;

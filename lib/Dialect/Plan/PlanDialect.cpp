@@ -65,9 +65,8 @@ LogicalResult TileOp::verify() {
     return emitOpError("is number ") << number << " of " << tiles << " tiles";
   int64_t parts = getParts(), part = getPart();
   if (parts < 1 || chunk % parts != 0)
-    return emitOpError("cuts runs of ")
-           << chunk << " elements into " << parts
-           << " parts, which does not divide them";
+    return emitOpError("cuts runs of ") << chunk << " elements into " << parts
+                                        << " parts, which does not divide them";
   if (part < 0 || part >= parts)
     return emitOpError("is part ") << part << " of " << parts << " parts";
   int64_t elements = whole / tiles / parts;
