@@ -441,11 +441,13 @@ public:
 
   std::optional<CollectiveCut> choose(const CostModel &cost, int64_t chunks) {
     std::optional<CollectiveCut> best;
-    for (int64_t pieces : pieceCounts(chunks))
-      for (int64_t period : periods())
-        if (std::optional<CollectiveCut> next = price(cost, pieces, period))
-          if (!best || next->secondsAfter < best->secondsAfter)
-            best = next;
+    for (int64_t period : periods()) {
+      std::optional<CollectiveCut> next = choosePieces(cost, chunks, period);
+      // Copies take memory, too, which this does not know.
+      if (next &&
+          (!best || isWorthMore(next->secondsAfter, best->secondsAfter)))
+        best = next;
+    }
     return best;
   }
 
@@ -512,6 +514,16 @@ private:
       if (cut->tilings[i] && !canBeCut(tensor))
         return std::nullopt;
     return cut;
+  }
+
+  std::optional<CollectiveCut> choosePieces(const CostModel &cost,
+                                            int64_t chunks, int64_t period) {
+    std::optional<CollectiveCut> best;
+    for (int64_t pieces : pieceCounts(chunks))
+      if (std::optional<CollectiveCut> next = price(cost, pieces, period))
+        if (!best || next->secondsAfter < best->secondsAfter)
+          best = next;
+    return best;
   }
 
   std::optional<CollectiveCut> price(const CostModel &cost, int64_t pieces,

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <queue>
 #include <set>
+#include <tuple>
 
 using namespace tpsp;
 
@@ -154,12 +155,13 @@ public:
 
   void insert(int64_t command) {
     byOrder.insert(command);
-    byTail.insert({-tail[command], command});
+    byTail.insert(
+        {-tail[command], -problem.commands[command].seconds, command});
     seconds += problem.commands[command].seconds;
   }
   void erase(int64_t command) {
     byOrder.erase(command);
-    byTail.erase({-tail[command], command});
+    byTail.erase({-tail[command], -problem.commands[command].seconds, command});
     seconds -= problem.commands[command].seconds;
   }
   bool empty() const { return byOrder.empty(); }
@@ -167,7 +169,7 @@ public:
 
   /// What to start if at most `reserve` seconds of the rest may wait.
   int64_t choose(double reserve) const {
-    int64_t urgent = byTail.begin()->second;
+    int64_t urgent = std::get<2>(*byTail.begin());
     double putOff = seconds - problem.commands[urgent].seconds;
     return putOff > reserve ? oldest() : urgent;
   }
@@ -176,7 +178,9 @@ private:
   const OverlapProblem &problem;
   const std::vector<double> &tail;
   std::set<int64_t> byOrder;
-  std::set<std::pair<double, int64_t>> byTail;
+  /// Of equals, as all that nobody waits for, the longest first: what it keeps
+  /// is most often the largest.
+  std::set<std::tuple<double, double, int64_t>> byTail;
   double seconds = 0;
 };
 
