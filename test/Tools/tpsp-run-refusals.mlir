@@ -15,9 +15,6 @@
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --overlap 2>&1 | FileCheck %s --check-prefix=WRONG
 // WRONG: {{^}}tpsp-run: --{{strategy: fast not in {as-written,auto}|overlap: maybe not in {off,on}|overlap: 1 required .*}}
 
-// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --emit plan 2>&1 | FileCheck %s --check-prefix=EMIT
-// EMIT: {{^}}tpsp-run: --emit needs compiled plans, which are not built yet; tpsp-run compiles in memory{{$}}
-
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --backend cuda 2>&1 | FileCheck %s --check-prefix=CUDA
 // CUDA: {{^}}tpsp-run: --backend cuda needs the CUDA backend, which is not built yet; use --backend cpu{{$}}
 
