@@ -85,18 +85,37 @@ MemRefType flatType(Value like, int64_t elements) {
                          cast<MemRefType>(like.getType()).getElementType());
 }
 
+/// Number `part` of `parts` equal parts of a tile.
+struct TilePart {
+  int64_t parts = 1, part = 0;
+};
+
 Value createTile(OpBuilder &b, Location loc, Value buffer, Tiling tiling,
-                 int64_t number, ArrayRef<int64_t> axes) {
+                 int64_t number, ArrayRef<int64_t> axes, TilePart part = {}) {
   return plan::TileOp::create(
-      b, loc, flatType(buffer, elementsOf(buffer) / tiling.tiles), buffer,
-      b.getI64IntegerAttr(tiling.tiles), b.getI64IntegerAttr(tiling.chunk),
-      b.getI64IntegerAttr(number), b.getDenseI64ArrayAttr(axes));
+      b, loc, flatType(buffer, elementsOf(buffer) / tiling.tiles / part.parts),
+      buffer, b.getI64IntegerAttr(tiling.tiles),
+      b.getI64IntegerAttr(tiling.chunk), b.getI64IntegerAttr(number),
+      b.getDenseI64ArrayAttr(axes), b.getI64IntegerAttr(part.parts),
+      b.getI64IntegerAttr(part.part));
 }
+
+/// How many pieces to try: those asked for, or several.
+SmallVector<int64_t> pieceCounts(int64_t asked) {
+  if (asked > 1)
+    return {asked};
+  return {2, 3, 4, 6, 8};
+}
+
+/// Whether more pieces are worth it: each is one more command, whose costs the
+/// model knows best when they matter little.
+bool isWorthMore(double seconds, double best) { return seconds < 0.99 * best; }
 
 /// Who touches a buffer, through views.
 struct BufferUsers {
   SmallVector<OpOperand *> uses;
-  bool hasTiles = false;
+  /// Tiles, and among them such as are counted from the rank's own.
+  bool hasTiles = false, hasCountedTiles = false;
 
   explicit BufferUsers(plan::BufferOp buffer) { collect(buffer.getResult()); }
 
@@ -105,13 +124,25 @@ private:
     for (OpOperand &use : value.getUses()) {
       if (auto view = dyn_cast<plan::ViewOp>(use.getOwner()))
         collect(view.getResult());
-      else if (isa<plan::TileOp>(use.getOwner()))
-        hasTiles = true;
+      else if (auto tile = dyn_cast<plan::TileOp>(use.getOwner()))
+        note(tile);
       else
         uses.push_back(&use);
     }
   }
+
+  void note(plan::TileOp tile) {
+    hasTiles = true;
+    hasCountedTiles |= !tile.getAxes().empty();
+  }
 };
+
+/// Whether a tensor can be cut the same on every rank: it is no tile itself,
+/// and no tile of its buffer is counted from the rank's own.
+bool canBeCut(Value tensor) {
+  return !plan::tileOf(tensor) &&
+         !BufferUsers(plan::bufferOf(tensor)).hasCountedTiles;
+}
 
 /// The ledger's row of one of `pieces` parts of a collective of this kind.
 DictionaryAttr ledgerOfPiece(OpBuilder &b, Operation *collective,
@@ -156,36 +187,34 @@ public:
 
   bool isPossible() const { return !consumers.empty(); }
 
-  CollectiveCut choose(const CostModel &cost) {
+  CollectiveCut choose(const CostModel &cost, int64_t chunks) {
     double products = 0, tile = 0;
     for (CutConsumer &consumer : consumers) {
-      int64_t width = elementBytesOf(buffer);
-      products += cost.matmulSeconds(workOf(formOf(consumer.matmul)), width);
-      tile += cost.matmulSeconds(workOf(consumer.cut.form), width);
+      products += secondsOf(cost, formOf(consumer.matmul));
+      tile += secondsOf(cost, consumer.cut.form);
     }
     int64_t bytes = plan::bytesOf(buffer.getType());
-    SmallVector<AxisId> axes = axesOf(gather);
-    double whole =
-        cost.collectiveSeconds(CollectiveKind::AllGather, bytes, axes);
-    double hop = cost.collectiveSeconds(CollectiveKind::Permute,
-                                        double(bytes) / group, axes);
-    CollectiveCut cut{CollectiveCut::OwnFirst, group, whole + products,
+    double whole = cost.collectiveSeconds(CollectiveKind::AllGather, bytes,
+                                          axesOf(gather));
+    CollectiveCut cut{CollectiveCut::OwnFirst,
+                      group,
+                      1,
+                      0,
+                      whole + products,
                       std::max(tile, whole) + (group - 1) * tile};
-    double ring = tile + ownCopySeconds(cost);
-    for (int64_t step = 1; step < group; ++step)
-      ring = std::max(ring, step * hop) + tile;
-    if (ring < cut.secondsAfter) {
-      cut.kind = CollectiveCut::Ring;
-      cut.secondsAfter = ring;
+    CollectiveCut ring = chooseRing(cost, chunks);
+    if (ring.secondsAfter < cut.secondsAfter) {
+      ring.secondsBefore = cut.secondsBefore;
+      return ring;
     }
     return cut;
   }
 
   void apply(const CollectiveCut &cut, int64_t whole) {
     for (CutConsumer &consumer : consumers)
-      cutConsumer(consumer);
+      cutConsumer(consumer, cut.parts);
     if (cut.kind == CollectiveCut::Ring)
-      goAroundTheRing(whole);
+      goAroundTheRing(cut.parts, whole);
   }
 
 private:
@@ -224,6 +253,66 @@ private:
     return CutConsumer{matmul, operand, *cut};
   }
 
+  double secondsOf(const CostModel &cost, const MatmulForm &form) {
+    return cost.matmulSeconds(workOf(form), elementBytesOf(buffer));
+  }
+
+  /// The product of one of `parts` parts of a tile; nullopt if a tile's parts
+  /// do not fall where the tile does.
+  std::optional<MatmulCut> partOf(const CutConsumer &consumer,
+                                  int64_t parts) const {
+    if (parts == 1)
+      return consumer.cut;
+    if (tiling.chunk % parts != 0)
+      return std::nullopt;
+    std::optional<MatmulCut> cut =
+        cutMatmul(formOf(consumer.matmul), consumer.operand,
+                  {tiling.tiles * parts, tiling.chunk / parts});
+    if (!cut)
+      return std::nullopt;
+    for (auto [part, tile] :
+         llvm::zip_equal(cut->tilings, consumer.cut.tilings))
+      if (part.has_value() != tile.has_value() ||
+          (part && part->chunk * parts != tile->chunk))
+        return std::nullopt;
+    return cut;
+  }
+
+  CollectiveCut chooseRing(const CostModel &cost, int64_t chunks) {
+    CollectiveCut best{
+        CollectiveCut::Ring, group, 1, 0, 0, *ringSeconds(cost, /*parts=*/1)};
+    if (!canBeCut(gather.getSource()))
+      return best;
+    for (int64_t parts : pieceCounts(chunks)) {
+      std::optional<double> seconds = ringSeconds(cost, parts);
+      if (!seconds || (chunks < 2 && !isWorthMore(*seconds, best.secondsAfter)))
+        continue;
+      best.parts = parts;
+      best.secondsAfter = *seconds;
+    }
+    return best;
+  }
+
+  /// The own tile's products, then those of the parts as they come; nullopt if
+  /// tiles cannot be cut so.
+  std::optional<double> ringSeconds(const CostModel &cost, int64_t parts) {
+    double own = 0, part = 0;
+    for (CutConsumer &consumer : consumers) {
+      std::optional<MatmulCut> cut = partOf(consumer, parts);
+      if (!cut)
+        return std::nullopt;
+      own += secondsOf(cost, consumer.cut.form);
+      part += secondsOf(cost, cut->form);
+    }
+    double bytes = double(plan::bytesOf(buffer.getType())) / group / parts;
+    double hop =
+        cost.collectiveSeconds(CollectiveKind::Permute, bytes, axesOf(gather));
+    double seconds = own + ownCopySeconds(cost);
+    for (int64_t come = 1; come <= (group - 1) * parts; ++come)
+      seconds = std::max(seconds, double(come) * hop) + part;
+    return seconds;
+  }
+
   double ownCopySeconds(const CostModel &cost) {
     if (!needsWhole)
       return 0;
@@ -232,63 +321,96 @@ private:
 
   ArrayRef<int64_t> axes() { return gather.getAxes(); }
 
-  /// A tile for each rank, in the order in which the ring brings them: the own,
-  /// the previous rank's, ...
-  void cutConsumer(CutConsumer &consumer) {
+  /// The own tile's product, then those of the others', part by part, in the
+  /// order in which the ring brings them: the previous rank's, ...
+  void cutConsumer(CutConsumer &consumer, int64_t parts) {
     OpBuilder b(consumer.matmul);
-    Location loc = consumer.matmul.getLoc();
-    Value whole[] = {consumer.matmul.getA(), consumer.matmul.getB(),
-                     consumer.matmul.getC()};
-    for (int64_t hop = 0; hop < group; ++hop) {
-      MatmulCut cut = consumer.cut;
-      SmallVector<Value> tensors;
-      for (auto [i, tensor] : llvm::enumerate(whole)) {
-        bool isGathered = MatmulTensor(i) == consumer.operand;
-        if (isGathered && hop == 0) {
-          cut.compact(consumer.operand);
-          tensors.push_back(gather.getSource());
-        } else if (cut.tilings[i]) {
-          tensors.push_back(createTile(b, loc, tensor, *cut.tilings[i],
-                                       (group - hop) % group, axes()));
-        } else {
-          tensors.push_back(tensor);
-        }
-      }
-      createMatmul(b, consumer.matmul, tensors, cut.form);
-    }
+    createOwnProduct(b, consumer);
+    MatmulCut cut = *partOf(consumer, parts);
+    for (int64_t hop = 1; hop < group; ++hop)
+      for (int64_t part = 0; part < parts; ++part)
+        createMatmul(b, consumer.matmul,
+                     tilesOf(b, consumer, group - hop, TilePart{parts, part}),
+                     cut.form);
     consumer.matmul.erase();
   }
 
-  void goAroundTheRing(int64_t whole) {
+  /// What is gathered it takes from where it lies.
+  void createOwnProduct(OpBuilder &b, CutConsumer &consumer) {
+    SmallVector<Value> tensors = tilesOf(b, consumer, 0, TilePart());
+    Value &gathered = tensors[size_t(consumer.operand)];
+    Operation *unused = gathered.getDefiningOp();
+    gathered = gather.getSource();
+    unused->erase();
+    MatmulCut cut = consumer.cut;
+    cut.compact(consumer.operand);
+    createMatmul(b, consumer.matmul, tensors, cut.form);
+  }
+
+  /// A, B and C of a part of a tile's product.
+  SmallVector<Value> tilesOf(OpBuilder &b, const CutConsumer &consumer,
+                             int64_t number, TilePart part) {
+    plan::MatmulOp matmul = consumer.matmul;
+    SmallVector<Value> tensors = {matmul.getA(), matmul.getB(), matmul.getC()};
+    for (auto [tensor, cut] : llvm::zip_equal(tensors, consumer.cut.tilings))
+      if (cut)
+        tensor =
+            createTile(b, matmul.getLoc(), tensor, *cut, number, axes(), part);
+    return tensors;
+  }
+
+  void goAroundTheRing(int64_t parts, int64_t whole) {
     OpBuilder b(gather);
-    Location loc = gather.getLoc();
-    Value target = buffer.getResult();
-    int64_t chunk = tiling.chunk, period = chunk * group;
-    int64_t runs = gather.getOuter();
-    SmallVector<int64_t> from;
+    DictionaryAttr row = ledgerOfPiece(b, gather, (group - 1) * parts, whole);
+    SmallVector<Value> arrived = partsOfOwn(b, parts);
+    for (int64_t hop = 1; hop < group; ++hop)
+      for (int64_t part = 0; part < parts; ++part) {
+        Value next = createTile(b, gather.getLoc(), buffer.getResult(), tiling,
+                                group - hop, axes(), TilePart{parts, part});
+        passOn(b, arrived[part], next, /*isOwn=*/hop == 1, row);
+        arrived[part] = next;
+      }
+    if (needsWhole)
+      copyOwn(b);
+    gather.erase();
+  }
+
+  SmallVector<Value> partsOfOwn(OpBuilder &b, int64_t parts) {
+    Value own = gather.getSource();
+    if (parts == 1)
+      return {own};
+    SmallVector<Value> result;
+    for (int64_t part = 0; part < parts; ++part)
+      result.push_back(createTile(b, gather.getLoc(), own,
+                                  Tiling{1, tiling.chunk}, 0, {},
+                                  TilePart{parts, part}));
+    return result;
+  }
+
+  /// From each rank to the next. `isOwn`: the source is the rank's own shard.
+  void passOn(OpBuilder &b, Value source, Value target, bool isOwn,
+              DictionaryAttr row) {
+    int64_t period = tiling.chunk * group, runs = gather.getOuter();
+    SmallVector<int64_t> from, pitches;
     for (int64_t rank = 0; rank < group; ++rank)
       from.push_back((rank + group - 1) % group);
-    DictionaryAttr row = ledgerOfPiece(b, gather, group - 1, whole);
-    Value arrived = gather.getSource();
-    for (int64_t hop = 1; hop < group; ++hop) {
-      Value next = createTile(b, loc, target, tiling, group - hop, axes());
-      SmallVector<int64_t> pitches;
-      if (runs > 1)
-        pitches = {runs, hop == 1 ? chunk : period, period};
-      plan::PermuteOp::create(b, loc, arrived, next, gather.getAxesAttr(),
-                              b.getDenseI64ArrayAttr(from), row,
-                              b.getI64IntegerAttr(0),
-                              b.getDenseI64ArrayAttr(pitches));
-      arrived = next;
-    }
-    if (needsWhole)
-      plan::SliceOp::create(b, loc, gather.getSource(),
-                            createTile(b, loc, target, tiling, 0, axes()),
-                            b.getDenseI64ArrayAttr({}), gather.getOuterAttr(),
-                            gather.getChunkAttr(), b.getI64IntegerAttr(0),
-                            DictionaryAttr(), b.getI64IntegerAttr(0),
-                            b.getI64IntegerAttr(period));
-    gather.erase();
+    if (runs > 1)
+      pitches = {runs, isOwn ? tiling.chunk : period, period};
+    plan::PermuteOp::create(b, gather.getLoc(), source, target,
+                            gather.getAxesAttr(), b.getDenseI64ArrayAttr(from),
+                            row, b.getI64IntegerAttr(0),
+                            b.getDenseI64ArrayAttr(pitches));
+  }
+
+  /// The own tile into its place among the others.
+  void copyOwn(OpBuilder &b) {
+    Location loc = gather.getLoc();
+    plan::SliceOp::create(
+        b, loc, gather.getSource(),
+        createTile(b, loc, buffer.getResult(), tiling, 0, axes()),
+        b.getDenseI64ArrayAttr({}), gather.getOuterAttr(),
+        gather.getChunkAttr(), b.getI64IntegerAttr(0), DictionaryAttr(),
+        b.getI64IntegerAttr(0), b.getI64IntegerAttr(tiling.chunk * group));
   }
 
   plan::AllGatherOp gather;
@@ -319,24 +441,24 @@ public:
 
   std::optional<CollectiveCut> choose(const CostModel &cost, int64_t chunks) {
     std::optional<CollectiveCut> best;
-    SmallVector<int64_t> counts = {2, 3, 4, 6, 8};
-    if (chunks > 1)
-      counts = {chunks};
-    for (int64_t pieces : counts)
-      if (std::optional<CollectiveCut> next = price(cost, pieces))
-        if (!best || next->secondsAfter < best->secondsAfter)
-          best = next;
+    for (int64_t period : periods()) {
+      std::optional<CollectiveCut> next = choosePieces(cost, chunks, period);
+      // Copies take memory, too, which this does not know.
+      if (next &&
+          (!best || isWorthMore(next->secondsAfter, best->secondsAfter)))
+        best = next;
+    }
     return best;
   }
 
   void apply(const CollectiveCut &chosen, int64_t whole) {
-    MatmulCut cut = *cutInto(chosen.pieces);
+    MatmulCut cut = *cutInto(chosen.pieces, chosen.period);
     cut.compact(MatmulTensor::C);
     OpBuilder b(matmul);
     DictionaryAttr row = ledgerOfPiece(b, reduction, chosen.pieces, whole);
-    Tiling target{chosen.pieces, run / chosen.pieces};
+    Tiling target{chosen.pieces, chosen.period / chosen.pieces};
     for (int64_t piece = 0; piece < chosen.pieces; ++piece) {
-      Value part = createPart(b, chosen.pieces);
+      Value part = createPart(b, source.getResult(), chosen.pieces);
       Value operands[] = {matmul.getA(), matmul.getB()};
       SmallVector<Value> tensors;
       for (auto [i, tensor] : llvm::enumerate(operands))
@@ -348,7 +470,7 @@ public:
       createMatmul(b, matmul, tensors, cut.form);
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPoint(reduction);
-      createReduction(b, part, target, piece, row);
+      reducePart(b, part, target, piece, row);
     }
     reduction->erase();
     matmul.erase();
@@ -370,23 +492,43 @@ private:
           matmul = product;
   }
 
-  std::optional<MatmulCut> cutInto(int64_t pieces) {
-    if (run % pieces != 0)
+  /// What can be dealt out to the pieces: all that the reduction keeps together
+  /// (pieces of rows), and a row of the product (pieces of columns). Rows need
+  /// no copy; but products of few rows may be slower.
+  SmallVector<int64_t> periods() {
+    int64_t row = matmul.getLeading()[2];
+    if (row < run && run % row == 0)
+      return {run, row};
+    return {run};
+  }
+
+  std::optional<MatmulCut> cutInto(int64_t pieces, int64_t period) {
+    if (period % pieces != 0)
       return std::nullopt;
     std::optional<MatmulCut> cut =
-        cutMatmul(formOf(matmul), MatmulTensor::C, {pieces, run / pieces});
+        cutMatmul(formOf(matmul), MatmulTensor::C, {pieces, period / pieces});
     if (!cut)
       return std::nullopt;
     Value tensors[] = {matmul.getA(), matmul.getB()};
     for (auto [i, tensor] : llvm::enumerate(tensors))
-      if (cut->tilings[i] && (plan::tileOf(tensor) ||
-                              BufferUsers(plan::bufferOf(tensor)).hasTiles))
+      if (cut->tilings[i] && !canBeCut(tensor))
         return std::nullopt;
     return cut;
   }
 
-  std::optional<CollectiveCut> price(const CostModel &cost, int64_t pieces) {
-    std::optional<MatmulCut> cut = cutInto(pieces);
+  std::optional<CollectiveCut> choosePieces(const CostModel &cost,
+                                            int64_t chunks, int64_t period) {
+    std::optional<CollectiveCut> best;
+    for (int64_t pieces : pieceCounts(chunks))
+      if (std::optional<CollectiveCut> next = price(cost, pieces, period))
+        if (!best || next->secondsAfter < best->secondsAfter)
+          best = next;
+    return best;
+  }
+
+  std::optional<CollectiveCut> price(const CostModel &cost, int64_t pieces,
+                                     int64_t period) {
+    std::optional<MatmulCut> cut = cutInto(pieces, period);
     if (!cut)
       return std::nullopt;
     int64_t width = elementBytesOf(source);
@@ -394,41 +536,67 @@ private:
     SmallVector<AxisId> axes = axesOf(reduction);
     double product = cost.matmulSeconds(workOf(cut->form), width);
     double piece = cost.collectiveSeconds(kind, bytes / pieces, axes);
-    CollectiveCut result{CollectiveCut::Chunks, pieces, 0, 0};
+    double copy = 0;
+    if (period < run)
+      copy = cost.copySeconds(2.0 * plan::bytesOf(target().getType()) / pieces);
+    CollectiveCut result{CollectiveCut::Chunks, pieces, 1, period, 0, 0};
     result.secondsBefore = cost.matmulSeconds(workOf(formOf(matmul)), width) +
                            cost.collectiveSeconds(kind, bytes, axes);
     result.secondsAfter =
-        product + (pieces - 1) * std::max(product, piece) + piece;
+        product + (pieces - 1) * std::max(product + copy, piece) + piece + copy;
     return result;
   }
 
-  Value createPart(OpBuilder &b, int64_t pieces) {
+  Value target() {
+    if (auto scatter = dyn_cast<plan::ReduceScatterOp>(reduction))
+      return scatter.getTarget();
+    return cast<plan::AllReduceOp>(reduction).getTargets()[0];
+  }
+
+  /// A buffer of its own for one of the pieces of a tensor.
+  Value createPart(OpBuilder &b, Value tensor, int64_t pieces) {
     return plan::BufferOp::create(
-        b, matmul.getLoc(),
-        flatType(source.getResult(), elementsOf(source.getResult()) / pieces),
+        b, matmul.getLoc(), flatType(tensor, elementsOf(tensor) / pieces),
         b.getStringAttr(plan::temporaryKind), StringAttr(), IntegerAttr(),
         TypeAttr(), IntegerAttr());
   }
 
-  void createReduction(OpBuilder &b, Value part, Tiling target, int64_t piece,
+  /// Reduces a piece into its place. Runs that are shorter than what the
+  /// reduction keeps together come dense and are copied to it.
+  void reducePart(OpBuilder &b, Value part, Tiling tiling, int64_t piece,
+                  DictionaryAttr row) {
+    Location loc = reduction->getLoc();
+    int64_t period = tiling.tiles * tiling.chunk;
+    if (period == run)
+      return createReduction(b, part,
+                             createTile(b, loc, target(), tiling, piece, {}),
+                             tiling.tiles, row);
+    Value reduced = createPart(b, target(), tiling.tiles);
+    createReduction(b, part, reduced, tiling.tiles, row);
+    plan::SliceOp::create(
+        b, loc, reduced, createTile(b, loc, target(), tiling, piece, {}),
+        b.getDenseI64ArrayAttr({}),
+        b.getI64IntegerAttr(elementsOf(target()) / period),
+        b.getI64IntegerAttr(tiling.chunk), b.getI64IntegerAttr(0),
+        DictionaryAttr(), b.getI64IntegerAttr(0), b.getI64IntegerAttr(period));
+  }
+
+  /// The collective on one of `pieces` pieces.
+  void createReduction(OpBuilder &b, Value part, Value result, int64_t pieces,
                        DictionaryAttr row) {
     Location loc = reduction->getLoc();
     if (auto scatter = dyn_cast<plan::ReduceScatterOp>(reduction)) {
+      int64_t pitch = plan::tileOf(result) ? run : 0;
       plan::ReduceScatterOp::create(
-          b, loc, part,
-          createTile(b, loc, scatter.getTarget(), target, piece, {}),
-          scatter.getAxesAttr(), scatter.getOuterAttr(),
-          b.getI64IntegerAttr(target.chunk), scatter.getReductionAttr(), row,
-          b.getI64IntegerAttr(0), b.getI64IntegerAttr(run));
+          b, loc, part, result, scatter.getAxesAttr(), scatter.getOuterAttr(),
+          b.getI64IntegerAttr(run / pieces), scatter.getReductionAttr(), row,
+          b.getI64IntegerAttr(0), b.getI64IntegerAttr(pitch));
       return;
     }
     auto reduce = cast<plan::AllReduceOp>(reduction);
-    plan::AllReduceOp::create(
-        b, loc, ValueRange{part},
-        ValueRange{
-            createTile(b, loc, reduce.getTargets()[0], target, piece, {})},
-        reduce.getAxesAttr(), reduce.getReductionAttr(), row,
-        b.getI64IntegerAttr(0));
+    plan::AllReduceOp::create(b, loc, ValueRange{part}, ValueRange{result},
+                              reduce.getAxesAttr(), reduce.getReductionAttr(),
+                              row, b.getI64IntegerAttr(0));
   }
 
   Operation *reduction;
@@ -468,7 +636,7 @@ tpsp::chooseCut(Operation *collective, const CostModel &cost, int64_t chunks) {
     return std::nullopt;
   if (auto gather = dyn_cast<plan::AllGatherOp>(collective)) {
     GatherCutter cutter(gather, groupOf(gather));
-    return cutter.isPossible() ? std::optional(cutter.choose(cost))
+    return cutter.isPossible() ? std::optional(cutter.choose(cost, chunks))
                                : std::nullopt;
   }
   std::optional<ReductionCutter> cutter = reductionCutter(collective);

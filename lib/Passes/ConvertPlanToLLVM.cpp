@@ -181,7 +181,9 @@ private:
   static void addTile(plan::TileOp tile, SmallVectorImpl<int64_t> &offsets,
                       SmallVectorImpl<int64_t> &tiles) {
     auto type = cast<MemRefType>(tile.getSource().getType());
-    int64_t bytes = tile.getChunk() * (type.getElementTypeBitWidth() / 8);
+    int64_t width = type.getElementTypeBitWidth() / 8;
+    int64_t bytes = tile.getChunk() * width;
+    offsets.back() += tile.getRunBegin() * width;
     if (tile.getAxes().empty()) {
       offsets.back() += tile.getNumber() * bytes;
       return;

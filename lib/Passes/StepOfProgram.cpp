@@ -64,10 +64,11 @@ private:
     plan::TileOp tile = plan::tileOf(value);
     if (!tile)
       return {0, plan::bytesOf(value.getType()), 1, 0};
-    int64_t run = tile.getChunk() * widthOf(value);
-    int64_t pitch = run * tile.getTiles();
-    return {int64_t(tile.getNumber()) * run, run,
-            plan::bytesOf(value.getType()) / run, pitch};
+    int64_t width = widthOf(value), chunk = tile.getChunk() * width;
+    int64_t run = tile.getRun() * width;
+    return {int64_t(tile.getNumber()) * chunk + tile.getRunBegin() * width, run,
+            plan::bytesOf(value.getType()) / run,
+            chunk * int64_t(tile.getTiles())};
   }
 
   void addAccesses(Operation *op, StepCommand &command) {

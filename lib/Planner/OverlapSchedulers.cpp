@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <cassert>
 #include <deque>
+#include <map>
+#include <numeric>
 #include <queue>
 #include <set>
+#include <tuple>
 
 using namespace tpsp;
 
@@ -61,21 +64,104 @@ private:
   std::deque<Released> released;
 };
 
+/// For each command, the longest chain of those behind it: what the step still
+/// needs when it has ended. Of commands that want one stream the one with the
+/// longest goes first (Jackson 1955): how long it takes itself does not matter,
+/// since the others have to wait for it or it for them.
+std::vector<double> tailsOf(const OverlapProblem &problem) {
+  std::vector<double> chain = remainingChain(problem);
+  std::vector<double> tails(chain.size(), 0);
+  for (auto [i, command] : llvm::enumerate(problem.commands))
+    for (int64_t earlier : command.after)
+      tails[earlier] = std::max(tails[earlier], chain[i]);
+  return tails;
+}
+
+/// Which order a stream would keep if pools had room for all. Commands take
+/// their places one by one, the longest remaining chain first, each as early as
+/// what it comes after allows: also in a gap before others, but never where it
+/// would put off one that has its place. So a stream keeps idle for what is
+/// urgent, though something long could begin now.
+class InsertionOrder {
+public:
+  explicit InsertionOrder(const OverlapProblem &problem)
+      : problem(problem), start(problem.commands.size(), 0),
+        gaps(problem.numStreams, {{0.0, infinite}}) {
+    std::vector<double> chain = remainingChain(problem);
+    std::vector<int64_t> byChain(problem.commands.size());
+    std::iota(byChain.begin(), byChain.end(), 0);
+    llvm::stable_sort(
+        byChain, [&](int64_t a, int64_t b) { return chain[a] > chain[b]; });
+    for (int64_t command : byChain)
+      place(command);
+  }
+
+  /// Of each stream, its commands.
+  std::vector<std::vector<int64_t>> run() const {
+    std::vector<std::vector<int64_t>> order(problem.numStreams);
+    for (auto [i, command] : llvm::enumerate(problem.commands))
+      order[command.stream].push_back(i);
+    for (std::vector<int64_t> &commands : order)
+      llvm::stable_sort(
+          commands, [&](int64_t a, int64_t b) { return start[a] < start[b]; });
+    return order;
+  }
+
+private:
+  static constexpr double infinite = 1e300;
+
+  void place(int64_t number) {
+    const OverlapProblem::Command &command = problem.commands[number];
+    double ready = 0;
+    for (int64_t earlier : command.after)
+      ready =
+          std::max(ready, start[earlier] + problem.commands[earlier].seconds);
+    std::map<double, double> &free = gaps[command.stream];
+    auto gap = gapFor(free, ready, command.seconds);
+    auto [begin, end] = *gap;
+    start[number] = std::max(ready, begin);
+    double ended = start[number] + command.seconds;
+    free.erase(gap);
+    if (begin < start[number])
+      free[begin] = start[number];
+    if (ended < end)
+      free[ended] = end;
+  }
+
+  /// The first gap, of (begin, end), with room behind `ready`. Only so many are
+  /// looked at: else a step of many small gaps would take quadratic time.
+  static std::map<double, double>::iterator
+  gapFor(std::map<double, double> &free, double ready, double seconds) {
+    constexpr int mostGaps = 64;
+    auto gap = free.upper_bound(ready);
+    if (gap != free.begin())
+      --gap;
+    for (int looked = 0; std::max(ready, gap->first) + seconds > gap->second;)
+      gap = ++looked < mostGaps ? std::next(gap) : std::prev(free.end());
+    return gap;
+  }
+
+  const OverlapProblem &problem;
+  std::vector<double> start;
+  std::vector<std::map<double, double>> gaps;
+};
+
 /// Ready commands of one stream.
 class ReadySet {
 public:
   explicit ReadySet(const OverlapProblem &problem,
-                    const std::vector<double> &chain)
-      : problem(problem), chain(chain) {}
+                    const std::vector<double> &tail)
+      : problem(problem), tail(tail) {}
 
   void insert(int64_t command) {
     byOrder.insert(command);
-    byChain.insert({-chain[command], command});
+    byTail.insert(
+        {-tail[command], -problem.commands[command].seconds, command});
     seconds += problem.commands[command].seconds;
   }
   void erase(int64_t command) {
     byOrder.erase(command);
-    byChain.erase({-chain[command], command});
+    byTail.erase({-tail[command], -problem.commands[command].seconds, command});
     seconds -= problem.commands[command].seconds;
   }
   bool empty() const { return byOrder.empty(); }
@@ -83,30 +169,35 @@ public:
 
   /// What to start if at most `reserve` seconds of the rest may wait.
   int64_t choose(double reserve) const {
-    int64_t urgent = byChain.begin()->second;
+    int64_t urgent = std::get<2>(*byTail.begin());
     double putOff = seconds - problem.commands[urgent].seconds;
     return putOff > reserve ? oldest() : urgent;
   }
 
 private:
   const OverlapProblem &problem;
-  const std::vector<double> &chain;
+  const std::vector<double> &tail;
   std::set<int64_t> byOrder;
-  std::set<std::pair<double, int64_t>> byChain;
+  /// Of equals, as all that nobody waits for, the longest first: what it keeps
+  /// is most often the largest.
+  std::set<std::tuple<double, double, int64_t>> byTail;
   double seconds = 0;
 };
 
 /// One run of list scheduling.
 class ListScheduler {
 public:
-  ListScheduler(const OverlapProblem &problem, double reserve)
-      : problem(problem), reserve(reserve), chain(remainingChain(problem)),
-        successors(successorsOf(problem)), busy(problem.numStreams, false),
-        missing(problem.commands.size()) {
+  /// `order`: what streams but 0 keep to; empty for what is ready first.
+  ListScheduler(const OverlapProblem &problem, double reserve,
+                std::vector<std::vector<int64_t>> order = {})
+      : problem(problem), reserve(reserve), tail(tailsOf(problem)),
+        successors(successorsOf(problem)), order(std::move(order)),
+        next(problem.numStreams, 0), started(problem.commands.size(), false),
+        busy(problem.numStreams, false), missing(problem.commands.size()) {
     for (const BufferPool &pool : problem.pools)
       pools.emplace_back(pool);
     for (int64_t i = 0; i < 2 * problem.numStreams; ++i)
-      ready.emplace_back(problem, chain);
+      ready.emplace_back(problem, tail);
     schedule.start.assign(problem.commands.size(), 0);
     countUsers();
   }
@@ -153,12 +244,28 @@ private:
       for (int64_t user : pools[claim.pool].grant(claim.bytes))
         schedule.added.push_back({user, command});
     schedule.start[command] = now;
+    started[command] = true;
     busy[c.stream] = true;
     running.push({now + c.seconds, command});
   }
 
+  /// The next command of a stream's order, if it can start.
+  std::optional<int64_t> nextInOrder(int64_t stream) {
+    size_t &position = next[stream];
+    while (position < order[stream].size() && started[order[stream][position]])
+      ++position;
+    if (position == order[stream].size())
+      return std::nullopt;
+    int64_t command = order[stream][position];
+    if (missing[command] > 0 || !canStart(command))
+      return std::nullopt;
+    return command;
+  }
+
   /// The command that `stream` should start now, if there is one.
-  std::optional<int64_t> choose(int64_t stream) const {
+  std::optional<int64_t> choose(int64_t stream) {
+    if (stream != 0 && !order.empty())
+      return nextInOrder(stream);
     const ReadySet &plain = ready[2 * stream],
                    &claiming = ready[2 * stream + 1];
     double limit = stream == 0 ? reserve : infinite;
@@ -172,8 +279,9 @@ private:
       return best;
     if (!best)
       return claimer;
-    bool claimerFirst =
-        limit > 0 ? chain[claimer] > chain[*best] : claimer < *best;
+    bool claimerFirst = limit > 0 && tail[claimer] != tail[*best]
+                            ? tail[claimer] > tail[*best]
+                            : claimer < *best;
     return claimerFirst ? claimer : best;
   }
 
@@ -245,8 +353,12 @@ private:
 
   const OverlapProblem &problem;
   const double reserve;
-  const std::vector<double> chain;
+  const std::vector<double> tail;
   const std::vector<std::vector<int64_t>> successors;
+  const std::vector<std::vector<int64_t>> order;
+  /// Of each stream, a position in its order; all before it have started.
+  std::vector<size_t> next;
+  std::vector<bool> started;
   std::vector<ReadySet> ready;
   std::vector<bool> busy;
   std::vector<int64_t> missing;
@@ -351,10 +463,17 @@ OverlapSchedule tpsp::scheduleList(const OverlapProblem &problem) {
       longest = std::max(longest, command.seconds);
   constexpr double better = 0.995;
   OverlapSchedule best = scheduleList(problem, 0);
-  for (double factor : {0.5, 1.0, 2.0, 4.0, 16.0}) {
-    OverlapSchedule next = scheduleList(problem, factor * longest);
-    if (next.seconds < better * best.seconds)
+  auto offer = [&](OverlapSchedule next) {
+    if (next.seconds < better * best.seconds &&
+        next.overdrawn.size() <= best.overdrawn.size())
       best = std::move(next);
+  };
+  std::vector<std::vector<int64_t>> order = InsertionOrder(problem).run();
+  for (double factor : {0.0, 0.5, 1.0, 2.0, 4.0, 16.0}) {
+    double reserve = factor * longest;
+    if (factor > 0)
+      offer(scheduleList(problem, reserve));
+    offer(ListScheduler(problem, reserve, order).run());
   }
   return best;
 }

@@ -81,9 +81,19 @@ private:
     // All claims on a pool are by one stream: what another writes is its own.
     bool isItsOwn =
         pool && problem.commands[first].stream == (*pool % 2 ? 0 : *pool / 2);
-    if (isItsOwn && users.front() > first)
-      problem.commands[first].claims.push_back(
-          {*pool, step.buffers[buffer].bytes, std::move(users)});
+    if (!isItsOwn || users.front() <= first)
+      return;
+    problem.commands[first].claims.push_back(
+        {*pool, step.buffers[buffer].bytes, std::move(users)});
+    // Who writes the rest of it needs the room, too: parts of a tile come
+    // independently of each other.
+    for (int64_t writer : writers[buffer])
+      if (writer != first && streamOf(writer) == streamOf(first))
+        problem.commands[writer].after.push_back(first);
+  }
+
+  int64_t streamOf(int64_t command) const {
+    return problem.commands[command].stream;
   }
 
   /// From what is held when commands run one after another.

@@ -18,5 +18,7 @@
 // RUN: tpsp-run %examples/cp-attention.mlir --grad --verify --overlap on \
 // RUN:   --overlap-chunks 2 --hardware %t.json | FileCheck %s
 //
-// RING-COUNT-3: plan.permute
+// Tiles come in two parts: three others' are six hops.
+// RING: part = 1 : i64, parts = 2 : i64
+// RING-COUNT-6: plan.permute
 // CHECK: all within tolerance

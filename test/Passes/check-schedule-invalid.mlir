@@ -234,6 +234,23 @@ plan.program @one_tile_of_two attributes {axes = [], sizes = array<i64>, arena_b
 
 // -----
 
+// One part of the other half is missing.
+plan.program @one_part_of_two attributes {axes = [], sizes = array<i64>, arena_bytes = 256} {
+  %x = plan.buffer "input" "x" {number = 0 : i64, offset = 0} : memref<4xf32>
+  // expected-note @+1 {{the buffer is made here}}
+  %a = plan.buffer "temporary" {offset = 64} : memref<8xf32>
+  %y = plan.buffer "output" "y" {number = 0 : i64, offset = 128} : memref<8xf32>
+  %t = plan.tile %a {tiles = 2, chunk = 2, number = 0} : memref<8xf32> to memref<4xf32>
+  %p = plan.tile %a {tiles = 2, chunk = 2, number = 1, parts = 2, part = 1} : memref<8xf32> to memref<2xf32>
+  %q = plan.tile %x {tiles = 1, chunk = 2, number = 0, parts = 2, part = 0} : memref<4xf32> to memref<2xf32>
+  plan.slice %x to %t {axes = array<i64>, outer = 2, chunk = 2, pitch = 4} : memref<4xf32> to memref<4xf32>
+  plan.slice %q to %p {axes = array<i64>, outer = 2, chunk = 1, pitch = 4} : memref<2xf32> to memref<2xf32>
+  // expected-error @+1 {{a buffer is read before all of it has been written}}
+  plan.slice %a to %y {axes = array<i64>, outer = 1, chunk = 8} : memref<8xf32> to memref<8xf32>
+}
+
+// -----
+
 plan.program @tile_twice attributes {axes = [], sizes = array<i64>, arena_bytes = 256} {
   %x = plan.buffer "input" "x" {number = 0 : i64, offset = 0} : memref<4xf32>
   %a = plan.buffer "temporary" {offset = 64} : memref<8xf32> // expected-note {{the buffer is made here}}

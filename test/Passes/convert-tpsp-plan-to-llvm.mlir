@@ -64,3 +64,18 @@ plan.program @kernels_first attributes {axes = [], sizes = array<i64>, arena_byt
   // expected-error @+1 {{kernel @k is not an LLVM function yet}}
   plan.kernel @k(%a) to(%b) {grid = 4 : i64, positions = []} : (memref<4xf32>) -> memref<4xf32>
 }
+
+// -----
+
+// Where a part of a tile begins: at once (64 + 4 * (8 + 2)), and on the rank,
+// from the part's beginning in the rank's own tile (128 + 4 * 2), tile 1 of 32
+// bytes each.
+// CHECK-DAG: llvm.mlir.global internal constant @__tpsp_parts_buffers_0(dense<[104, 136]> : tensor<2xi64>)
+// CHECK-DAG: llvm.mlir.global internal constant @__tpsp_parts_tiles_0(dense<[1, 1, 32, 1, 0]> : tensor<5xi64>)
+plan.program @parts attributes {axes = ["tp"], sizes = array<i64: 2>, arena_bytes = 256} {
+  %a = plan.buffer "input" "a" {number = 0 : i64, offset = 64} : memref<16xf32>
+  %b = plan.buffer "temporary" {offset = 128} : memref<16xf32>
+  %s = plan.tile %a {tiles = 2, chunk = 8, number = 1, parts = 4, part = 1} : memref<16xf32> to memref<2xf32>
+  %t = plan.tile %b {tiles = 2, chunk = 8, number = 1, axes = array<i64: 0>, parts = 4, part = 1} : memref<16xf32> to memref<2xf32>
+  plan.slice %s to %t {axes = array<i64>, outer = 1, chunk = 2} : memref<2xf32> to memref<2xf32>
+}

@@ -14,7 +14,7 @@
 
 // Row-parallel forward: the product in chunks, each scattered while the next is
 // multiplied; the chunks of the result are written in place.
-// RUN: tpsp-opt %examples/mlp-sp.mlir --tpsp-pipeline="overlap overlap-chunks=2" | FileCheck %s --check-prefix=CHUNKS
+// RUN: tpsp-opt %examples/mlp-sp.mlir --tpsp-pipeline="overlap overlap-chunks=2 hardware=h100-sxm" | FileCheck %s --check-prefix=CHUNKS
 // CHUNKS: %[[Y:[0-9]+]] = plan.buffer "output"
 // CHUNKS: %[[Y0:[0-9]+]] = plan.tile %[[Y]] {chunk = 4096 : i64, number = 0 : i64, tiles = 2 : i64}
 // CHUNKS: %[[Y1:[0-9]+]] = plan.tile %[[Y]] {chunk = 4096 : i64, number = 1 : i64, tiles = 2 : i64}
@@ -23,6 +23,29 @@
 // CHUNKS: plan.reduce_scatter %{{[0-9]+}} to %[[Y0]] {{.*}}pitch = 8192 : i64, stream = 1 : i64
 // CHUNKS: plan.matmul
 // CHUNKS: plan.reduce_scatter %{{[0-9]+}} to %[[Y1]]
+
+// Where products of few rows are slow, chunks of columns: the product keeps its
+// rows, and what comes dense is copied to its columns.
+// RUN: tpsp-opt %examples/mlp-sp.mlir --tpsp-pipeline="overlap overlap-chunks=2" | FileCheck %s --check-prefix=COLUMNS
+// COLUMNS: %[[Y:[0-9]+]] = plan.buffer "output"
+// COLUMNS: %[[Y0:[0-9]+]] = plan.tile %[[Y]] {chunk = 128 : i64, number = 0 : i64, tiles = 2 : i64}
+// COLUMNS: plan.matmul {{.*}}sizes = array<i64: 256, 128, 256>
+// COLUMNS: plan.reduce_scatter %{{[0-9]+}} to %[[DENSE:[0-9]+]] {{.*}}chunk = 4096 : i64{{.*}}outer = 2 : i64
+// COLUMNS: plan.slice %[[DENSE]] to %[[Y0]] {axes = array<i64>, chunk = 128 : i64, outer = 64 : i64, pitch = 256 : i64}
+
+// A ring's tiles in parts: with two ranks there is but one to wait for. The
+// own tile's product comes first, then those of the parts as they arrive.
+// RUN: python3 %S/../Execution/Inputs/ring-machine.py %S/../../hardware/cpu.json > %t.json
+// RUN: tpsp-opt %examples/mlp-sp.mlir --tpsp-set-mesh="sizes=tp=2" --tpsp-pipeline="overlap overlap-chunks=2 hardware=%t.json" | FileCheck %s --check-prefix=PARTS
+// PARTS: %[[S0:[0-9]+]] = plan.tile %[[S:[0-9]+]] {chunk = 16384 : i64, number = 0 : i64, parts = 2 : i64, tiles = 1 : i64}
+// PARTS: %[[S1:[0-9]+]] = plan.tile %[[S]] {chunk = 16384 : i64, number = 0 : i64, part = 1 : i64, parts = 2 : i64, tiles = 1 : i64}
+// PARTS: %[[T0:[0-9]+]] = plan.tile %[[T:[0-9]+]] {axes = array<i64: 0>, chunk = 16384 : i64, number = 1 : i64, parts = 2 : i64, tiles = 2 : i64}
+// PARTS: %[[T1:[0-9]+]] = plan.tile %[[T]] {axes = array<i64: 0>, chunk = 16384 : i64, number = 1 : i64, part = 1 : i64, parts = 2 : i64, tiles = 2 : i64}
+// PARTS: plan.permute %[[S0]] to %[[T0]] {{.*}}runs = array<i64: 2, 16384, 32768>
+// PARTS: plan.permute %[[S1]] to %[[T1]]
+// PARTS: plan.matmul {{.*}}sizes = array<i64: 64, 512, 256>
+// PARTS: plan.matmul {{.*}}sizes = array<i64: 32, 512, 256>
+// PARTS: plan.matmul {{.*}}sizes = array<i64: 32, 512, 256>
 
 // Column-parallel backward: the reduce-scatter of the input's gradient is issued
 // before the weight's gradient is computed, which does not wait for it.

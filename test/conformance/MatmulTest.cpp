@@ -175,6 +175,28 @@ TEST_P(MatmulTest, BatchesWithGapsAndBroadcasts) {
     }
 }
 
+/// A few rows of each of several sequences, all with the same weights.
+TEST_P(MatmulTest, BatchesThatShareB) {
+  for (TypeCase type : types)
+    for (int layout = 0; layout < 4; ++layout)
+      for (int64_t gap : {0, 7})
+        for (int64_t rows : {1, 3, 40}) {
+          SCOPED_TRACE(testing::Message()
+                       << elementName(type.dtype) << " layout " << layout
+                       << " gap " << gap << " rows " << rows << " seed "
+                       << testSeed());
+          MatmulCommand c = makeMatmul(type.dtype, rows, 67, 53, layout, 1);
+          int64_t a = std::max(rows, c.k) * 60, area = rows * c.ldc;
+          // Rows of C that follow each other, and such that do not; A's never.
+          c.batch = Loops{{3, a, 0, area + gap}};
+          check(c, type.tolerance);
+          // As if one product had all the rows.
+          c.batch = Loops{{3, rows * c.lda, 0, area + gap}};
+          if (!c.transposeA)
+            check(c, type.tolerance);
+        }
+}
+
 /// Heads side by side in one row: the batch runs along the columns.
 TEST_P(MatmulTest, InterleavedBatch) {
   for (TypeCase type : types) {

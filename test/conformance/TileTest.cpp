@@ -207,47 +207,71 @@ TEST_P(TileTest, TilesAreCountedFromTheRanksOwn) {
 }
 
 /// As tpsp-overlap cuts it: every rank's own tile first, then the others' one
-/// by one from the previous rank, each passed on.
-TEST_P(TileTest, ARingOfPermutesIsAnAllGather) {
-  forEachShard([&](const Mesh &mesh, const ShardCommand &shape, int64_t n) {
-    int64_t outer = shape.outer, chunk = shape.chunk, period = n * chunk;
-    std::vector<int64_t> buffers = {sourceAt * width, targetAt * width};
-    auto own = [&](int64_t buffer, int64_t number) {
-      std::vector<int64_t> tile = {buffer, number, chunk * width,
-                                   int64_t(shape.axes.size())};
-      tile.insert(tile.end(), shape.axes.begin(), shape.axes.end());
-      return tile;
-    };
-    Plan plan;
-    ShardCommand copy;
-    copy.outer = outer, copy.chunk = chunk, copy.pitch = period;
-    plan.add(tpsp_rt_slice, copy.encode(), buffers).withTiles(own(1, 0));
-    for (int64_t hop = 1; hop < n; ++hop) {
+/// by one from the previous rank, each passed on, in as many parts as `partsOf`
+/// says of a run's length.
+class RingTest : public TileTest {
+protected:
+  template <typename PartsOf> void checkRings(const PartsOf &partsOf) {
+    forEachShard([&](const Mesh &mesh, const ShardCommand &shape, int64_t n) {
+      checkRing(mesh, shape, n, partsOf(shape.chunk));
+    });
+  }
+
+  void checkRing(const Mesh &mesh, const ShardCommand &shape, int64_t n,
+                 int64_t parts);
+};
+
+void RingTest::checkRing(const Mesh &mesh, const ShardCommand &shape, int64_t n,
+                         int64_t parts) {
+  int64_t outer = shape.outer, chunk = shape.chunk, period = n * chunk;
+  std::vector<int64_t> buffers = {sourceAt * width, targetAt * width};
+  auto own = [&](int64_t buffer, int64_t number) {
+    std::vector<int64_t> tile = {buffer, number, chunk * width,
+                                 int64_t(shape.axes.size())};
+    tile.insert(tile.end(), shape.axes.begin(), shape.axes.end());
+    return tile;
+  };
+  Plan plan;
+  ShardCommand copy;
+  copy.outer = outer, copy.chunk = chunk, copy.pitch = period;
+  plan.add(tpsp_rt_slice, copy.encode(), buffers).withTiles(own(1, 0));
+  for (int64_t hop = 1; hop < n; ++hop)
+    for (int64_t part = 0; part < parts; ++part) {
       PermuteCommand c;
       c.axes = shape.axes;
       for (int64_t q = 0; q < n; ++q)
         c.source.push_back((q + n - 1) % n);
-      c.count = chunk, c.runs = outer;
+      c.count = chunk / parts, c.runs = outer;
       c.sourcePitch = hop == 1 ? chunk : period, c.targetPitch = period;
       std::vector<int64_t> tile = own(1, n - hop);
+      std::vector<int64_t> at = buffers;
       if (hop > 1) {
-        buffers[0] = buffers[1];
+        at[0] = at[1];
         std::vector<int64_t> source = own(0, n - hop + 1);
         tile.insert(tile.end(), source.begin(), source.end());
       }
-      plan.add(tpsp_rt_permute, c.encode(), buffers).withTiles(tile);
+      for (int64_t &begin : at)
+        begin += part * c.count * width;
+      plan.add(tpsp_rt_permute, c.encode(), at).withTiles(tile);
     }
-    check(mesh, plan, [&](std::vector<Arena> &arenas) {
-      for (size_t r = 0; r < arenas.size(); ++r) {
-        std::vector<int64_t> group = groupOf(mesh, r, shape.axes);
-        for (int64_t o = 0; o < outer; ++o)
-          for (int64_t q = 0; q < n; ++q)
-            for (int64_t i = 0; i < chunk; ++i)
-              arenas[r][targetAt + (o * n + q) * chunk + i] =
-                  arenas[group[q]][sourceAt + o * chunk + i];
-      }
-    });
+  check(mesh, plan, [&](std::vector<Arena> &arenas) {
+    for (size_t r = 0; r < arenas.size(); ++r) {
+      std::vector<int64_t> group = groupOf(mesh, r, shape.axes);
+      for (int64_t o = 0; o < outer; ++o)
+        for (int64_t q = 0; q < n; ++q)
+          for (int64_t i = 0; i < chunk; ++i)
+            arenas[r][targetAt + (o * n + q) * chunk + i] =
+                arenas[group[q]][sourceAt + o * chunk + i];
+    }
   });
+}
+
+TEST_P(RingTest, ARingOfPermutesIsAnAllGather) {
+  checkRings([](int64_t) { return 1; });
+}
+
+TEST_P(RingTest, TilesMayComeInParts) {
+  checkRings([](int64_t chunk) { return chunk % 2 == 0 ? 2 : chunk; });
 }
 
 //===----------------------------------------------------------------------===//
@@ -344,6 +368,8 @@ std::string nameOf(const testing::TestParamInfo<BackendCase> &info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, TileTest,
+                         testing::ValuesIn(conformingBackends()), nameOf);
+INSTANTIATE_TEST_SUITE_P(Backends, RingTest,
                          testing::ValuesIn(conformingBackends()), nameOf);
 INSTANTIATE_TEST_SUITE_P(Backends, TileRefusalTest,
                          testing::ValuesIn(conformingBackends()), nameOf);

@@ -296,8 +296,8 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options,
       ->capture_default_str();
   app.add_option("--overlap-chunks", options.overlapChunks,
                  "With --overlap on: cut all collectives that can be cut with "
-                 "their products, reductions into so many chunks; 0: what "
-                 "helps; 1: none")
+                 "their products, reductions into so many chunks, tiles of "
+                 "rings into so many parts; 0: what helps; 1: none")
       ->check(notNegative())
       ->capture_default_str();
   CLI::Option *require =

@@ -305,8 +305,9 @@ def Overlap : Pass<"tpsp-overlap", "::mlir::ModuleOp"> {
     program needs anyway: two make FSDP's two alternating buffers.
 
     What stays exposed beside a product is cut with it into tiles: an all-gather
-    into the hops of a ring, the rank's own tile multiplied first; a product
-    before a reduction into chunks (Passes/CollectiveCuts.h).
+    into the hops of a ring, the rank's own tile multiplied first, each in one
+    or several parts; a product before a reduction into chunks, of rows or of
+    columns (Passes/CollectiveCuts.h).
 
     A schedule that the simulator does not find faster than one command after
     another is not taken. Runs between convert-tpsp-to-plan and tpsp-allocate.
@@ -322,8 +323,9 @@ def Overlap : Pass<"tpsp-overlap", "::mlir::ModuleOp"> {
            "one command after another; 0: 2, or more if that saves more of the "
            "time than it adds to the memory">,
     Option<"chunks", "chunks", "int64_t", "0",
-           "Cut everything that can be cut, reductions into this many chunks; "
-           "0: what stays exposed, if it helps; 1: nothing">,
+           "Cut everything that can be cut, reductions into this many chunks, "
+           "tiles of rings into this many parts; 0: what stays exposed, if it "
+           "helps; 1: nothing">,
     Option<"share", "share", "double", "0.0",
            "The share of communication that should be hidden: take as many "
            "buffers as that needs">

@@ -54,7 +54,8 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
   Option<int64_t> overlapChunks{
       *this, "overlap-chunks",
       llvm::cl::desc("Cut all that can be cut, reductions into this many "
-                     "chunks; 0: by cost; 1: nothing"),
+                     "chunks, tiles of rings into this many parts; 0: by "
+                     "cost; 1: nothing"),
       llvm::cl::init(0)};
   Option<std::string> hardware{
       *this, "hardware",

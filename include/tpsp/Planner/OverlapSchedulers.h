@@ -12,7 +12,7 @@ namespace tpsp {
 OverlapSchedule scheduleSerial(const OverlapProblem &problem);
 
 /// List scheduling (Graham 1966) in O(n log n): whenever a stream is idle it
-/// starts the ready command with the longest remaining chain. On stream 0 that
+/// starts the ready command with the longest chain behind it. On stream 0 that
 /// alone would put off all work that nobody waits for (weight gradients) to the
 /// end of the step, with all that it reads kept until then. So no more than
 /// `reserve` seconds of ready work are put off; beyond, the oldest in the
@@ -21,8 +21,9 @@ OverlapSchedule scheduleSerial(const OverlapProblem &problem);
 OverlapSchedule scheduleList(const OverlapProblem &problem, double reserve);
 
 /// The best of scheduleList for a few reserves, from none to several times the
-/// longest communication; of equals (within half a per cent) the one that puts
-/// off least.
+/// longest communication, and of the same where communication keeps to an order
+/// in which it idles for what is urgent; of equals (within half a per cent) the
+/// one that puts off least.
 OverlapSchedule scheduleList(const OverlapProblem &problem);
 
 /// The optimum, by branch and bound over the orders in which commands can

@@ -63,9 +63,16 @@ LogicalResult TileOp::verify() {
            << chunk << ", which do not divide them";
   if (number < 0 || number >= tiles)
     return emitOpError("is number ") << number << " of " << tiles << " tiles";
-  if (getResult().getType().getNumElements() != whole / tiles)
+  int64_t parts = getParts(), part = getPart();
+  if (parts < 1 || chunk % parts != 0)
+    return emitOpError("cuts runs of ") << chunk << " elements into " << parts
+                                        << " parts, which does not divide them";
+  if (part < 0 || part >= parts)
+    return emitOpError("is part ") << part << " of " << parts << " parts";
+  int64_t elements = whole / tiles / parts;
+  if (getResult().getType().getNumElements() != elements)
     return emitOpError("has ") << getResult().getType().getNumElements()
-                               << " elements, not " << whole / tiles;
+                               << " elements, not " << elements;
   return success();
 }
 

@@ -1,6 +1,7 @@
 #include "CpuMatmul.h"
 
 #include "CpuStream.h"
+#include "SharedOperandMatmul.h"
 
 #include "tpsp/Runtime/ElementType.h"
 
@@ -72,6 +73,13 @@ Status prepareMatmul(const MatmulCommand &command, int threads,
   if (command.k == 0 || walk.steps == 0 || walk.points == 0 || command.m == 0 ||
       command.n == 0) {
     out = std::make_unique<EmptySum>(command);
+    return {};
+  }
+  if (std::optional<MergedRows> merged = mergeRows(command)) {
+    std::unique_ptr<PreparedMatmul> product;
+    if (Status s = prepareMatmul(merged->command, threads, product); !s.ok())
+      return s;
+    out = runMerged(command, *merged, std::move(product));
     return {};
   }
   switch (command.dtype) {

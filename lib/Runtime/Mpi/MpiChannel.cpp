@@ -72,12 +72,16 @@ MpiChannel::~MpiChannel() = default;
 
 bool MpiChannel::exchange(const Exchange &exchange, ExchangeFailure &failure) {
   requests.clear();
-  for (const Piece &piece : exchange.receives)
-    if (std::string problem = post(piece, exchange.tag, /*isSend=*/false);
-        !problem.empty())
-      return fail(failure, problem);
+  // Sends first. A long message is announced, and sent when the receiver has
+  // asked for it. What this rank announces must come before what it asks for:
+  // else the other begins to send, and its own request for this rank's message
+  // stands behind all of that. The two directions of a link would take turns.
   for (const Piece &piece : exchange.sends)
     if (std::string problem = post(piece, exchange.tag, /*isSend=*/true);
+        !problem.empty())
+      return fail(failure, problem);
+  for (const Piece &piece : exchange.receives)
+    if (std::string problem = post(piece, exchange.tag, /*isSend=*/false);
         !problem.empty())
       return fail(failure, problem);
   return wait(exchange, failure);
@@ -163,8 +167,9 @@ bool MpiChannel::wait(const Exchange &exchange, ExchangeFailure &failure) {
 /// what was sent is to blame.
 void MpiChannel::blame(const Exchange &exchange, ExchangeFailure &failure) {
   std::vector<int64_t> elsewhere;
-  size_t number = 0;
+  // The requests are in the order in which they were posted.
   auto collect = [&](const std::vector<Piece> &pieces, bool isSend) {
+    size_t number = isSend ? 0 : exchange.sends.size();
     for (const Piece &piece : pieces) {
       int done = 0;
       MPI_Request_get_status(requests[number++], &done, MPI_STATUS_IGNORE);

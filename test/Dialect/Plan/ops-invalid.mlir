@@ -37,3 +37,52 @@ plan.program @operand_that_is_no_buffer attributes {axes = [], sizes = array<i64
   // expected-error @+1 {{operand #0 is neither a plan.buffer nor a view of one}}
   plan.slice %a to %c {axes = array<i64>, chunk = 4 : i64, outer = 1 : i64} : memref<4xf32> to memref<4xf32>
 }
+
+// -----
+
+plan.program @tile_of_a_tile attributes {axes = [], sizes = array<i64>} {
+  %a = plan.buffer "input" : memref<8xf32>
+  %t = plan.tile %a {tiles = 2, chunk = 2, number = 0} : memref<8xf32> to memref<4xf32>
+  // expected-error @+1 {{is of a tile; tiles are of whole buffers}}
+  %u = plan.tile %t {tiles = 2, chunk = 2, number = 0} : memref<4xf32> to memref<2xf32>
+}
+
+// -----
+
+plan.program @tiles_that_do_not_divide attributes {axes = [], sizes = array<i64>} {
+  %a = plan.buffer "input" : memref<8xf32>
+  // expected-error @+1 {{cuts 8 elements into 3 tiles with runs of 1, which do not divide them}}
+  %t = plan.tile %a {tiles = 3, chunk = 1, number = 0} : memref<8xf32> to memref<2xf32>
+}
+
+// -----
+
+plan.program @tile_beyond_the_last attributes {axes = [], sizes = array<i64>} {
+  %a = plan.buffer "input" : memref<8xf32>
+  // expected-error @+1 {{is number 2 of 2 tiles}}
+  %t = plan.tile %a {tiles = 2, chunk = 4, number = 2} : memref<8xf32> to memref<4xf32>
+}
+
+// -----
+
+plan.program @parts_that_do_not_divide attributes {axes = [], sizes = array<i64>} {
+  %a = plan.buffer "input" : memref<8xf32>
+  // expected-error @+1 {{cuts runs of 4 elements into 3 parts, which does not divide them}}
+  %t = plan.tile %a {tiles = 2, chunk = 4, number = 0, parts = 3} : memref<8xf32> to memref<1xf32>
+}
+
+// -----
+
+plan.program @part_beyond_the_last attributes {axes = [], sizes = array<i64>} {
+  %a = plan.buffer "input" : memref<8xf32>
+  // expected-error @+1 {{is part 2 of 2 parts}}
+  %t = plan.tile %a {tiles = 2, chunk = 4, number = 0, parts = 2, part = 2} : memref<8xf32> to memref<2xf32>
+}
+
+// -----
+
+plan.program @part_as_large_as_its_tile attributes {axes = [], sizes = array<i64>} {
+  %a = plan.buffer "input" : memref<8xf32>
+  // expected-error @+1 {{has 4 elements, not 2}}
+  %t = plan.tile %a {tiles = 2, chunk = 4, number = 0, parts = 2} : memref<8xf32> to memref<4xf32>
+}

@@ -13,6 +13,8 @@ plan.program @f attributes {axes = ["dp", "tp"], sizes = array<i64: 2, 4>, arena
 
   // CHECK: plan.view %{{.+}} : memref<4x4xf32> to memref<16xf32>
   %v = plan.view %x : memref<4x4xf32> to memref<16xf32>
+  // CHECK: plan.tile %{{.+}} {axes = array<i64: 1>, chunk = 4 : i64, number = 1 : i64, part = 1 : i64, parts = 2 : i64, tiles = 2 : i64} : memref<4x4xf32> to memref<4xf32>
+  %p = plan.tile %x {tiles = 2, chunk = 4, number = 1, axes = array<i64: 1>, parts = 2, part = 1} : memref<4x4xf32> to memref<4xf32>
   // CHECK: plan.matmul
   plan.matmul %x, %w, %t {sizes = array<i64: 4, 4, 4>, leading = array<i64: 4, 4, 4>, transpose_a, transpose_b, batch = array<i64: 1, 16, 16, 16>, accumulate = array<i64>}
     : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>

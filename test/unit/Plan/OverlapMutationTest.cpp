@@ -191,7 +191,8 @@ TEST_P(OverlapMutationTest, TheRingMachineHasRings) {
   bool canCut = llvm::is_contained({"gpt-block-sp", "cp-attention"},
                                    StringRef(GetParam().example));
   if (GetParam().hardware == StringRef(ringMachine) && canCut) {
-    EXPECT_GE(hops, 9);
+    // Three hops a gather, each in two parts.
+    EXPECT_GE(hops, 18);
   }
 }
 

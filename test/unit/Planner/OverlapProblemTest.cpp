@@ -115,6 +115,36 @@ TEST(OverlapProblem, SideWorkFillsTheGapsAndIsNotHoarded) {
   EXPECT_LE(most, 4);
 }
 
+/// A long gather for the end could begin while a short chain computes, but the
+/// chain's own collective would have to wait for it.
+TEST(OverlapProblem, AStreamIdlesForWhatIsUrgent) {
+  OverlapProblem problem;
+  problem.numStreams = 2;
+  problem.commands = {{/*seconds=*/10, /*stream=*/1, {}, {}},
+                      {1, 0, {}, {}},
+                      {1, 1, {1}, {}},
+                      {20, 0, {2}, {}},
+                      {1, 0, {0, 3}, {}}};
+  OverlapSchedule schedule = scheduleList(problem);
+  ASSERT_EQ(verify(problem, schedule), std::nullopt);
+  EXPECT_DOUBLE_EQ(schedule.seconds, scheduleExact(problem).seconds);
+  EXPECT_DOUBLE_EQ(schedule.seconds, 1 + 1 + 20 + 1);
+  EXPECT_LT(schedule.seconds, scheduleList(problem, /*reserve=*/0).seconds);
+}
+
+/// Two gathers, of which the longer is needed later.
+TEST(OverlapProblem, TheLongestChainBehindGoesFirst) {
+  OverlapProblem problem;
+  problem.numStreams = 2;
+  problem.commands = {{/*seconds=*/5, /*stream=*/1, {}, {}},
+                      {1, 1, {}, {}},
+                      {5, 0, {1}, {}},
+                      {1, 0, {0, 2}, {}}};
+  OverlapSchedule schedule = scheduleList(problem, /*reserve=*/1);
+  ASSERT_EQ(verify(problem, schedule), std::nullopt);
+  EXPECT_DOUBLE_EQ(schedule.seconds, 7);
+}
+
 /// Gathers that could all be made at once keep to two buffers.
 TEST(OverlapProblem, PoolsBoundWhatIsGatheredAhead) {
   OverlapProblem problem;

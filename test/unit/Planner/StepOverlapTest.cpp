@@ -122,6 +122,23 @@ TEST(StepOverlap, ClaimsAreReleasedByTheLastReader) {
   }
 }
 
+/// A buffer that several collectives fill, part by part, has its room before
+/// any of them writes.
+TEST(StepOverlap, PartsComeIntoMemoryThatIsClaimed) {
+  Step step = shardedLayers(1);
+  StepCommand second = step.commands[0];
+  for (StepCommand *part : {&step.commands[0], &second})
+    for (StepAccess &access : part->accesses)
+      access.part.length /= 2;
+  for (StepAccess &access : second.accesses)
+    access.part.begin += access.part.length;
+  step.commands.insert(step.commands.begin() + 1, second);
+  OverlapProblem problem = problemOf(step, 2);
+  EXPECT_EQ(problem.commands[0].claims.size(), 1u);
+  EXPECT_TRUE(problem.commands[1].claims.empty());
+  EXPECT_THAT(problem.commands[1].after, testing::Contains(0));
+}
+
 /// A communicator is its axes in any order; a group of one sends nothing.
 TEST(StepOverlap, AStreamForEveryCommunicator) {
   Step step;

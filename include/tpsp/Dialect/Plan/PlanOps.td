@@ -73,21 +73,29 @@ def Plan_ViewOp : Plan_Op<"view", [Pure]> {
 }
 
 def Plan_TileOp : Plan_Op<"tile", [Pure]> {
-  let summary = "one of the equal tiles of a buffer";
+  let summary = "one of the equal tiles of a buffer, or a part of one";
   let description = [{
     The source, flat, is [outer, `tiles`, `chunk`]. The tile is its part
     [outer, `number`, chunk]: runs of `chunk` elements. With `axes` (positions
     in the program's mesh, major to minor, a group of as many ranks as there are
     tiles) tiles are counted from the rank's own: the number is (own + `number`)
-    mod `tiles`.
+    mod `tiles`. With `parts` it is number `part` of that many equal parts of
+    the tile: of each run that part, runs of `chunk` / `parts` elements.
 
     A command on a tile says itself how far apart the runs are, by its strides
     or pitches; the tile says where they begin, and which bytes are touched.
   }];
   let arguments = (ins AnyStaticShapeMemRef:$source, I64Attr:$tiles,
                        I64Attr:$chunk, I64Attr:$number,
-                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$axes);
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$axes,
+                       DefaultValuedAttr<I64Attr, "1">:$parts,
+                       DefaultValuedAttr<I64Attr, "0">:$part);
   let results = (outs AnyStaticShapeMemRef:$result);
+  let extraClassDeclaration = [{
+    /// Elements of a run, and where the runs of tile 0 begin.
+    int64_t getRun() { return getChunk() / getParts(); }
+    int64_t getRunBegin() { return getPart() * getRun(); }
+  }];
   let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
   let hasVerifier = 1;
 }

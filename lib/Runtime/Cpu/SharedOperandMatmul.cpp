@@ -1,0 +1,89 @@
+#include "SharedOperandMatmul.h"
+
+#include "CopyRows.h"
+
+#include "tpsp/Runtime/ElementType.h"
+
+namespace tpsp::rt {
+namespace {
+
+/// Runs the merged product between a copy of A's rows and one of C's, where
+/// they do not lie one behind the other.
+class SharedOperandMatmul final : public PreparedMatmul {
+public:
+  SharedOperandMatmul(const MatmulCommand &command, const MergedRows &merged,
+                      std::unique_ptr<PreparedMatmul> product)
+      : merged(merged), product(std::move(product)), m(command.m),
+        extent(command.batch[0].extent), width(elementBytes(command.dtype)),
+        rowA(command.k * width), rowC(command.n * width),
+        pitchA(command.lda * width), pitchC(command.ldc * width),
+        strideA(command.batch[0].strideA * width),
+        strideC(command.batch[0].strideC * width) {}
+
+  Status run(const std::byte *a, const std::byte *b, std::byte *c,
+             ScratchBuffer &scratch) override {
+    int64_t bytesA = merged.copiesA ? extent * m * rowA : 0;
+    int64_t bytesC = merged.copiesC ? extent * m * rowC : 0;
+    std::byte *copyA = scratch.reserve(bytesA + bytesC);
+    std::byte *copyC = copyA + bytesA;
+    for (int64_t i = 0; merged.copiesA && i < extent; ++i)
+      copyRows(copyA + i * m * rowA, rowA, a + i * strideA, pitchA, m, rowA);
+    if (Status s = product->run(merged.copiesA ? copyA : a, b,
+                                merged.copiesC ? copyC : c, scratch);
+        !s.ok())
+      return s;
+    for (int64_t i = 0; merged.copiesC && i < extent; ++i)
+      copyRows(c + i * strideC, pitchC, copyC + i * m * rowC, rowC, m, rowC);
+    return {};
+  }
+
+private:
+  MergedRows merged;
+  std::unique_ptr<PreparedMatmul> product;
+  int64_t m, extent, width, rowA, rowC, pitchA, pitchC, strideA, strideC;
+};
+
+/// A library packs B anew for each product. What that costs beside copying an
+/// element: it reads and writes as much, but of a B that lies across it reads
+/// badly; and the copies here must not matter where it does not.
+constexpr int64_t copiesWorthOneOfB = 4;
+
+} // namespace
+
+std::optional<MergedRows> mergeRows(const MatmulCommand &command) {
+  // What a bf16 product needs as scratch memory would lie where the copies do.
+  if (command.dtype == TPSP_RT_BF16 || command.batch.size() != 1 ||
+      !command.accumulate.empty())
+    return std::nullopt;
+  const MatmulLoop &loop = command.batch[0];
+  if (loop.strideB != 0 || loop.extent < 2)
+    return std::nullopt;
+  MergedRows merged;
+  merged.copiesA = loop.strideA != command.m * command.lda;
+  merged.copiesC = loop.strideC != command.m * command.ldc;
+  // Rows that are columns would have to be copied one element at a time.
+  if (command.transposeA)
+    return std::nullopt;
+  int64_t rows = command.m * loop.extent;
+  int64_t copied = (merged.copiesA ? rows * command.k : 0) +
+                   (merged.copiesC ? rows * command.n : 0);
+  if (copiesWorthOneOfB * copied > (loop.extent - 1) * command.k * command.n)
+    return std::nullopt;
+  merged.command = command;
+  merged.command.m = rows;
+  merged.command.batch.clear();
+  if (merged.copiesA)
+    merged.command.lda = command.k;
+  if (merged.copiesC)
+    merged.command.ldc = command.n;
+  return merged;
+}
+
+std::unique_ptr<PreparedMatmul>
+runMerged(const MatmulCommand &command, const MergedRows &merged,
+          std::unique_ptr<PreparedMatmul> product) {
+  return std::make_unique<SharedOperandMatmul>(command, merged,
+                                               std::move(product));
+}
+
+} // namespace tpsp::rt
