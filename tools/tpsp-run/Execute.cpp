@@ -148,7 +148,7 @@ rt::Status tpsp::run::runSteps(const Options &options,
     timeline.begin();
     auto begin = Clock::now();
     rt::Status status = world.run([&](rt::Rank &rank) {
-      return rank.result(program.step(rank.handle()));
+      return rank.step(program.step);
     });
     if (!status.ok())
       return status;

@@ -1,0 +1,53 @@
+/// A rank's NCCL communicators: one of the whole world, and one for each group
+/// on each stream, split from it when the first command needs it.
+///
+/// Making one waits for all ranks of the world, in NCCL, which no timeout of
+/// ours bounds; so the ranks meet on the host first, and then all are there.
+/// Every rank's plan has the same commands in the same order, so that all come
+/// to the same split.
+#ifndef TPSP_RUNTIME_CUDA_NCCLCOMMUNICATORS_H
+#define TPSP_RUNTIME_CUDA_NCCLCOMMUNICATORS_H
+
+#include "DeviceChoice.h"
+#include "Meetings.h"
+
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace tpsp::rt {
+
+class NcclCommunicators {
+public:
+  NcclCommunicators(const BackendContext &world, int64_t rank,
+                    Meetings &meetings)
+      : world(world), rank(rank), meetings(meetings) {}
+  NcclCommunicators(const NcclCommunicators &) = delete;
+  ~NcclCommunicators();
+
+  /// On the rank's thread, with its GPU current.
+  Status create(const ncclUniqueId &id);
+
+  /// That of the call's group, in the group's order, on the call's stream.
+  Status find(const Call &call, ncclComm_t &out);
+
+  /// An error that NCCL has met since, by itself.
+  Status poll() const;
+
+  /// Ends what waits on the GPU. Nothing may be asked for afterwards.
+  void abort();
+
+private:
+  Status meetAll(const Call &call);
+
+  const BackendContext &world;
+  const int64_t rank;
+  Meetings &meetings;
+  ncclComm_t everyone = nullptr;
+  /// By stream and the group's ranks in its order.
+  std::map<std::pair<int64_t, std::vector<int64_t>>, ncclComm_t> groups;
+};
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_CUDA_NCCLCOMMUNICATORS_H
