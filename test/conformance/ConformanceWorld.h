@@ -26,6 +26,8 @@ struct BackendCase {
   std::string name; // of the tests
   std::string backend;
   int threadsPerRank;
+  /// cuda: GPUs that are wanted, 1 to have ranks share one; else 0.
+  int gpus = 0;
 };
 
 inline std::ostream &operator<<(std::ostream &out, const BackendCase &c) {
@@ -35,8 +37,8 @@ inline std::ostream &operator<<(std::ostream &out, const BackendCase &c) {
 /// The backends that the suite holds to the contract.
 std::vector<BackendCase> conformingBackends();
 
-/// Why `backend` is not held to `call`, or "".
-std::string exclusion(const std::string &backend, const std::string &call);
+/// Why the case is not held to `call`, or "".
+std::string exclusion(const BackendCase &backend, const std::string &call);
 
 using EntryPoint = tpsp_rt_status (*)(tpsp_rt_rank *, const tpsp_rt_command *);
 

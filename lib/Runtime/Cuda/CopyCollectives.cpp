@@ -38,6 +38,7 @@ private:
   /// This rank's member number there, and that of each of the group in order.
   int64_t self = 0;
   std::vector<int64_t> members;
+  std::vector<const Meeting *> others;
   CudaEvent ready, reduced, done;
 };
 
@@ -64,13 +65,8 @@ Status CopyCollectives::Meeting::prepare(const Call &call,
 
 Status CopyCollectives::Meeting::waitForOthers(CudaEvent Meeting::*event,
                                                const StreamUse &use) const {
-  for (int64_t member = 0; member < int64_t(members.size()); ++member) {
-    if (member == self)
-      continue;
-    // All of the group are in this call, and keep such a state with it.
-    auto &other = static_cast<const Meeting &>(*place->call(member).state);
-    TPSP_CUDA(cudaStreamWaitEvent, use.stream.get(), (other.*event).get(), 0);
-  }
+  for (const Meeting *other : others)
+    TPSP_CUDA(cudaStreamWaitEvent, use.stream.get(), (other->*event).get(), 0);
   return {};
 }
 
@@ -79,6 +75,13 @@ Status CopyCollectives::Meeting::begin(const Call &call, const StreamUse &use) {
     return {};
   TPSP_CUDA(cudaEventRecord, ready.get(), use.stream.get());
   TPSP_TRY(place->arrive(self, call, use.arena));
+  others.clear();
+  // All of the group are in this call, and keep such a state with it. By the
+  // end of it the first are in the next, so the place does not know them then.
+  for (int64_t member = 0; member < int64_t(members.size()); ++member)
+    if (member != self)
+      others.push_back(
+          static_cast<const Meeting *>(place->call(member).state.get()));
   return waitForOthers(&Meeting::ready, use);
 }
 

@@ -16,7 +16,8 @@ struct Used final : CommandState {};
 
 CudaRank::CudaRank(CudaWorld &world, int64_t rank)
     : world(world), rank(rank), device(world.devices.deviceOf(rank)),
-      communicators(world.context, rank, *world.meetings),
+      communicators(world.context, rank, device, *world.meetings,
+                    world.aborted),
       copies(world.ownKernels, world.threads),
       nccl(world.ownKernels, communicators, *world.meetings), capture(streams) {
 }

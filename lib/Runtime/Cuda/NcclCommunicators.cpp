@@ -1,9 +1,37 @@
 #include "NcclCommunicators.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <numeric>
+#include <system_error>
+#include <thread>
 
 namespace tpsp::rt {
+namespace {
+
+/// A communicator in the making, of a thread that may outlive the wait for it.
+struct Attempt {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool isDone = false, isAbandoned = false;
+  Status status;
+  ncclComm_t communicator = nullptr;
+
+  void finish(const Status &result, ncclComm_t made) {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (isAbandoned && made)
+      (void)ncclCommAbort(made);
+    isDone = true;
+    status = result;
+    communicator = made;
+    changed.notify_all();
+  }
+};
+
+} // namespace
 
 NcclCommunicators::~NcclCommunicators() {
   for (auto &entry : groups)
@@ -24,9 +52,45 @@ Status NcclCommunicators::create(const ncclUniqueId &id) {
   beginning.name = "the beginning of the run";
   beginning.command = EventCommand();
   TPSP_TRY(meetAll(beginning));
-  TPSP_NCCL(nullptr, ncclCommInitRank, &everyone, int(world.mesh.numRanks()),
-            id, int(rank));
-  return {};
+  return makeBounded(
+      [id, ranks = int(world.mesh.numRanks()),
+       rank = int(rank)](ncclComm_t &out) -> Status {
+        TPSP_NCCL(nullptr, ncclCommInitRank, &out, ranks, id, rank);
+        return {};
+      },
+      everyone);
+}
+
+Status NcclCommunicators::makeBounded(Make make, ncclComm_t &out) const {
+  auto attempt = std::make_shared<Attempt>();
+  try {
+    std::thread([attempt, make, device = device] {
+      ncclComm_t made = nullptr;
+      Status status = checkCuda(cudaSetDevice(device), "cudaSetDevice");
+      if (status.ok())
+        status = make(made);
+      attempt->finish(status, made);
+    }).detach();
+  } catch (const std::system_error &error) {
+    return {TPSP_RT_INTERNAL,
+            fmt::format("cannot start a thread for NCCL: {}", error.what())};
+  }
+  auto end = std::chrono::steady_clock::now() +
+             std::chrono::duration<double>(world.config.timeoutSeconds);
+  std::unique_lock<std::mutex> lock(attempt->mutex);
+  while (!attempt->isDone && !aborted &&
+         std::chrono::steady_clock::now() < end)
+    attempt->changed.wait_for(lock, std::chrono::milliseconds(10));
+  if (attempt->isDone) {
+    out = attempt->communicator;
+    return attempt->status;
+  }
+  attempt->isAbandoned = true;
+  if (aborted)
+    return {TPSP_RT_ABORTED, "another rank or stream failed"};
+  return {TPSP_RT_TIMEOUT,
+          fmt::format("waited {:.1f} s for NCCL to make a communicator",
+                      world.config.timeoutSeconds)};
 }
 
 Status NcclCommunicators::find(const Call &call, ncclComm_t &out) {
@@ -39,8 +103,14 @@ Status NcclCommunicators::find(const Call &call, ncclComm_t &out) {
   const std::vector<int64_t> &ranks = call.group.ranks;
   int color = int(*std::min_element(ranks.begin(), ranks.end()));
   ncclComm_t fresh = nullptr;
-  TPSP_NCCL(everyone, ncclCommSplit, everyone, color, int(call.group.self),
-            &fresh, /*config=*/nullptr);
+  TPSP_TRY(makeBounded(
+      [parent = everyone, color, key = int(call.group.self)](
+          ncclComm_t &made) -> Status {
+        TPSP_NCCL(parent, ncclCommSplit, parent, color, key, &made,
+                  /*config=*/nullptr);
+        return {};
+      },
+      fresh));
   groups[{call.stream, ranks}] = fresh;
   out = fresh;
   return {};

@@ -2,8 +2,8 @@
 /// on each stream, split from it when the first command needs it.
 ///
 /// Making one waits for all ranks of the world, in NCCL, which no timeout of
-/// ours bounds; so the ranks meet on the host first, and then all are there.
-/// Every rank's plan has the same commands in the same order, so that all come
+/// ours bounds; so the ranks meet on the host first, then NCCL is called on a
+/// thread of its own, which is left behind if a rank fails meanwhile. Every rank's plan has the same commands in the same order, so that all come
 /// to the same split.
 #ifndef TPSP_RUNTIME_CUDA_NCCLCOMMUNICATORS_H
 #define TPSP_RUNTIME_CUDA_NCCLCOMMUNICATORS_H
@@ -11,6 +11,8 @@
 #include "DeviceChoice.h"
 #include "Meetings.h"
 
+#include <atomic>
+#include <functional>
 #include <map>
 #include <utility>
 #include <vector>
@@ -19,9 +21,11 @@ namespace tpsp::rt {
 
 class NcclCommunicators {
 public:
-  NcclCommunicators(const BackendContext &world, int64_t rank,
-                    Meetings &meetings)
-      : world(world), rank(rank), meetings(meetings) {}
+  /// `device`: the rank's. `aborted`: the run has failed somewhere.
+  NcclCommunicators(const BackendContext &world, int64_t rank, int device,
+                    Meetings &meetings, const std::atomic<bool> &aborted)
+      : world(world), rank(rank), device(device), meetings(meetings),
+        aborted(aborted) {}
   NcclCommunicators(const NcclCommunicators &) = delete;
   ~NcclCommunicators();
 
@@ -40,9 +44,16 @@ public:
 private:
   Status meetAll(const Call &call);
 
+  /// Calls `make` on a thread of its own; TIMEOUT or ABORTED if it does not
+  /// return in time.
+  using Make = std::function<Status(ncclComm_t &)>;
+  Status makeBounded(Make make, ncclComm_t &out) const;
+
   const BackendContext &world;
   const int64_t rank;
+  const int device;
   Meetings &meetings;
+  const std::atomic<bool> &aborted;
   ncclComm_t everyone = nullptr;
   /// By stream and the group's ranks in its order.
   std::map<std::pair<int64_t, std::vector<int64_t>>, ncclComm_t> groups;
