@@ -10,18 +10,28 @@ using namespace tpsp;
 
 namespace {
 
-/// Whether the pending sums of the operands over `axis` may pass through.
-bool pendingPasses(const PlacedOperation &operation, AxisId axis) {
-  Linearity linearity = operation.structure.linearity;
-  if (linearity == Linearity::None || operation.operands.empty())
-    return false;
-  auto isPendingSum = [&](const Placement &placement) {
-    return placement.isPending(axis) && placement.reduction == Reduction::Sum;
-  };
-  unsigned pending = llvm::count_if(operation.operands, isPendingSum);
-  if (linearity == Linearity::Joint)
-    return pending == operation.operands.size();
-  return pending == 1;
+/// Operands that are pending over `axis`, by what they wait for.
+unsigned countPending(const PlacedOperation &operation, AxisId axis,
+                      Reduction reduction) {
+  return llvm::count_if(operation.operands, [&](const Placement &placement) {
+    return placement.isPending(axis) && placement.reduction == reduction;
+  });
+}
+
+/// Which reduction over `axis` that the operands wait for may be done after
+/// the operation, if any.
+std::optional<Reduction> pendingThatPasses(const PlacedOperation &operation,
+                                           AxisId axis) {
+  const IndexStructure &structure = operation.structure;
+  unsigned all = operation.operands.size();
+  if (all == 0)
+    return std::nullopt;
+  if (structure.selects && countPending(operation, axis, Reduction::Max) == all)
+    return Reduction::Max;
+  unsigned sums = countPending(operation, axis, Reduction::Sum);
+  bool passes = (structure.linearity == Linearity::Joint && sums == all) ||
+                (structure.linearity == Linearity::Multi && sums == 1);
+  return passes ? std::optional(Reduction::Sum) : std::nullopt;
 }
 
 /// For each index the axes that drive it, major to minor.
@@ -161,7 +171,7 @@ llvm::SmallVector<Drive, 4> tpsp::candidates(const PlacedOperation &operation,
                                              AxisId axis) {
   const IndexStructure &structure = operation.structure;
   llvm::SmallVector<Drive, 4> found = {Drive{}};
-  if (pendingPasses(operation, axis))
+  if (pendingThatPasses(operation, axis))
     found.push_back({Drive::Pending, 0});
   for (auto [tensor, placement] : carriers(operation)) {
     std::optional<unsigned> dim = placement->dimOf(axis);
@@ -195,8 +205,10 @@ evaluateInOrder(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives,
     Placement needs = placed(tensor, axes);
     for (AxisId axis : has.pending)
       if (drives[axis].kind == Drive::Pending &&
-          has.reduction == Reduction::Sum)
+          has.reduction == pendingThatPasses(operation, axis))
         needs.pending.push_back(axis);
+    if (!needs.pending.empty())
+      needs.reduction = has.reduction;
     choice.cost.earlySums += has.pending.size() - needs.pending.size();
     if (firstUnevenDim(tensor.shape, needs, mesh) ||
         !addTransition(tensor, isWeight(), has, needs, mesh, choice.cost))
@@ -213,6 +225,9 @@ evaluateInOrder(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives,
                      !tensor.dimOf(drives[axis].index);
       if (reduced || drives[axis].kind == Drive::Pending)
         comesOut.pending.push_back(axis);
+      if (drives[axis].kind == Drive::Pending)
+        comesOut.reduction =
+            pendingThatPasses(operation, axis).value_or(structure.reduction);
     }
     if (firstUnevenDim(tensor.shape, comesOut, mesh))
       return std::nullopt;

@@ -41,9 +41,8 @@ public:
     i64 = b.getI64Type();
     i32 = b.getI32Type();
     record = LLVM::LLVMStructType::getLiteral(
-        context,
-        {i64, i64, pointer, i64, pointer, i64, pointer, i64, pointer, pointer,
-         pointer});
+        context, {i64, i64, pointer, i64, pointer, i64, pointer, i64, pointer,
+                  pointer, pointer});
   }
 
   LogicalResult run() {

@@ -20,7 +20,7 @@ static std::string processorName() {
   return "";
 }
 
-llvm::Expected<Hardware> tpsp::run::calibrate(Progress &progress) {
+llvm::Expected<Hardware> tpsp::run::measureMachine(Progress &progress) {
   Hardware hardware;
   hardware.kind = Hardware::Kind::Cpu;
   hardware.name = "this machine";

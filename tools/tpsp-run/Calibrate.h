@@ -10,7 +10,7 @@
 namespace tpsp::run {
 
 /// Measures this machine, in less than a minute if nothing else runs.
-llvm::Expected<Hardware> calibrate(Progress &progress);
+llvm::Expected<Hardware> measureMachine(Progress &progress);
 
 // Parts of it; each fills in what its name says.
 

@@ -2,14 +2,11 @@
 
 #include "tpsp/Runtime/BuiltinBackends.h"
 #include "tpsp/Runtime/Driver/Weights.h"
-#include "tpsp/Runtime/Jit/ReferenceWalker.h"
-#include "tpsp/Runtime/Jit/TraceOfStep.h"
-
-#include "llvm/Support/Path.h"
-
-#include "llvm/Support/xxhash.h"
 
 #include <fmt/format.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include <algorithm>
 #include <cstring>
@@ -105,7 +102,7 @@ static uint64_t planHash(const Options &options, const rt::Manifest &manifest) {
         fmt::format(" {} {} {}", tensor.name, tensor.subscripts, tensor.offset);
   for (const rt::ManifestCollective &row : manifest.collectives)
     text += fmt::format(" {} {}", row.kind, row.bytes);
-  return llvm::xxh3_64bits(text);
+  return XXH3_64bits(text.data(), text.size());
 }
 
 rt::Status tpsp::run::prepare(const Options &options,
@@ -139,9 +136,9 @@ rt::Status tpsp::run::prepare(const Options &options,
   });
 }
 
-rt::Status tpsp::run::runSteps(const Options &options,
-                               const JitProgram &program, rt::World &world,
-                               rt::Timeline &timeline, Progress &progress,
+rt::Status tpsp::run::runSteps(const Options &options, const Program &program,
+                               rt::World &world, rt::Timeline &timeline,
+                               Progress &progress,
                                std::vector<double> &seconds) {
   for (int step = 0; step < options.steps; ++step) {
     progress.phase(fmt::format("step {} of {}", step + 1, options.steps));
@@ -158,22 +155,11 @@ rt::Status tpsp::run::runSteps(const Options &options,
   return {};
 }
 
-rt::StepTrace tpsp::run::namedTrace(const CompiledModel &model,
-                                    const Options &options,
-                                    const std::string &how) {
-  rt::StepTrace trace = traceOf(model.step, model.manifest);
-  trace.program += " of " + llvm::sys::path::filename(options.model).str();
-  for (const rt::MeshAxis &axis : model.manifest.mesh)
-    trace.setting += fmt::format("{}={}, ", axis.name, axis.size);
-  trace.setting += how;
-  return trace;
-}
-
-rt::StepTrace tpsp::run::recordedTrace(const CompiledModel &model,
+rt::StepTrace tpsp::run::recordedTrace(const Program &program,
                                        const rt::Timeline &timeline,
                                        const Options &options) {
   rt::StepTrace trace =
-      namedTrace(model, options, "measured on " + options.backend);
+      namedTrace(program.description, "measured on " + options.backend);
   timeline.fill(trace);
   rt::fillCounters(trace);
   return trace;
@@ -201,40 +187,44 @@ static rt::Status compareResults(const rt::Manifest &manifest, rt::World &world,
   return {};
 }
 
-llvm::Error tpsp::run::verify(const CompiledModel &model,
-                              const rt::TensorSource &source, rt::World &world,
-                              Progress &progress,
-                              std::vector<rt::TensorError> &errors) {
-  auto compare = [&](const std::vector<reference::Tensor> &values) {
-    rt::Status s = compareResults(model.manifest, world, values, errors);
-    return s.ok() ? llvm::Error::success()
-                  : llvm::createStringError(s.message());
-  };
-  if (!world.hasFirstRank())
-    return compare({});
-  progress.phase("reference in f64");
-  auto function =
-      *mlir::ModuleOp(model.logical.get()).getOps<mlir::func::FuncOp>().begin();
-  std::vector<reference::Tensor> arguments;
-  for (const rt::ManifestTensor &tensor : model.manifest.tensors) {
+/// The arguments, whole, in the order of the program.
+static rt::Status wholeArguments(const Program &program,
+                                 const rt::TensorSource &source,
+                                 std::vector<reference::Tensor> &out) {
+  for (const rt::ManifestTensor &tensor : program.manifest().tensors) {
     if (!tensor.isArgument())
       continue;
-    mlir::Type type = function.getArgumentTypes()[arguments.size()];
+    const reference::ValueType &type =
+        program.description.reference.values[out.size()];
     std::vector<double> values;
     if (rt::Status s = source.whole(tensor, values); !s.ok())
-      return llvm::createStringError(s.message());
-    arguments.push_back(
-        {referenceIndices(type), referenceShape(type), std::move(values)});
+      return s;
+    out.push_back({type.indices, type.shape, std::move(values)});
   }
+  return {};
+}
+
+rt::Status tpsp::run::verify(const Program &program,
+                             const rt::TensorSource &source, rt::World &world,
+                             Progress &progress,
+                             std::vector<rt::TensorError> &errors) {
+  const rt::Manifest &manifest = program.manifest();
+  if (!world.hasFirstRank())
+    return compareResults(manifest, world, {}, errors);
+  progress.phase("reference in f64");
+  std::vector<reference::Tensor> arguments, values;
+  if (rt::Status s = wholeArguments(program, source, arguments); !s.ok())
+    return s;
   std::vector<const reference::Tensor *> pointers;
   for (const reference::Tensor &argument : arguments)
     pointers.push_back(&argument);
-  auto values =
-      evaluateReference(function, pointers, [&](size_t done, size_t total) {
-        progress.detail(fmt::format("{}/{}", done, total));
-      });
-  if (!values)
-    return values.takeError();
+  std::string problem =
+      reference::evaluate(program.description.reference, pointers, values,
+                          [&](size_t done, size_t total) {
+                            progress.detail(fmt::format("{}/{}", done, total));
+                          });
+  if (!problem.empty())
+    return {TPSP_RT_INTERNAL, problem};
   progress.phase("comparing");
-  return compare(*values);
+  return compareResults(manifest, world, values, errors);
 }

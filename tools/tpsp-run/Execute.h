@@ -2,13 +2,12 @@
 #ifndef TPSP_TOOLS_TPSP_RUN_EXECUTE_H
 #define TPSP_TOOLS_TPSP_RUN_EXECUTE_H
 
-#include "Options.h"
+#include "Program.h"
 #include "Progress.h"
 
 #include "tpsp/Runtime/Driver/Report.h"
 #include "tpsp/Runtime/Driver/TensorSource.h"
 #include "tpsp/Runtime/Driver/Timeline.h"
-#include "tpsp/Runtime/Jit/Compiler.h"
 #include "tpsp/Runtime/Transport.h"
 #include "tpsp/Runtime/World.h"
 
@@ -34,25 +33,21 @@ rt::Status prepare(const Options &options, const rt::Manifest &manifest,
 
 /// Runs the steps and records each one's seconds; `timeline` is left with the
 /// last.
-rt::Status runSteps(const Options &options, const JitProgram &program,
+rt::Status runSteps(const Options &options, const Program &program,
                     rt::World &world, rt::Timeline &timeline,
                     Progress &progress, std::vector<double> &seconds);
 
-/// The trace of a step that has not run: names, flows and buffers. `how`:
-/// "measured on cpu".
-rt::StepTrace namedTrace(const CompiledModel &model, const Options &options,
-                         const std::string &how);
-
 /// What the last step was, from what was recorded of it.
-rt::StepTrace recordedTrace(const CompiledModel &model,
+rt::StepTrace recordedTrace(const Program &program,
                             const rt::Timeline &timeline,
                             const Options &options);
 
-/// Evaluates the logical program in f64 and compares every result of the world.
-/// Of several processes that with rank 0 does; the others only show theirs.
-llvm::Error verify(const CompiledModel &model, const rt::TensorSource &source,
-                   rt::World &world, Progress &progress,
-                   std::vector<rt::TensorError> &errors);
+/// Evaluates the unsharded program in f64 and compares every result of the
+/// world. Of several processes that with rank 0 does; the others only show
+/// theirs.
+rt::Status verify(const Program &program, const rt::TensorSource &source,
+                  rt::World &world, Progress &progress,
+                  std::vector<rt::TensorError> &errors);
 
 } // namespace tpsp::run
 

@@ -1,10 +1,10 @@
 #include "Options.h"
 
-#include "tpsp/Planner/Hardware.h"
+#include "Compilation.h"
+
 #include "tpsp/Runtime/Backend.h"
 #include "tpsp/Runtime/BuiltinBackends.h"
-
-#include "llvm/ADT/StringExtras.h"
+#include "tpsp/Runtime/Driver/PlanFile.h"
 
 #include <CLI/CLI.hpp>
 
@@ -15,17 +15,6 @@
 using namespace tpsp::run;
 
 namespace {
-
-/// A flag of the design that this build cannot honour: refused with a sentence
-/// rather than ignored.
-struct Refusal {
-  const char *flag;
-  const char *why;
-};
-constexpr Refusal refusals[] = {
-    {"--emit", "needs compiled plans, which are not built yet; tpsp-run "
-               "compiles in memory"},
-};
 
 constexpr const char *footer = R"(Examples:
   tpsp-run examples/mlp-sp.mlir --grad --verify
@@ -39,6 +28,9 @@ constexpr const char *footer = R"(Examples:
       bf16 storage, f32 accumulation; ledger, memory and times as JSON
   tpsp-run examples/llama3-8b-block.mlir --grad --simulate --hardware h100-sxm
       what the step would take on four H100, without running it
+  tpsp-run examples/gpt-block-sp.mlir --grad --emit block.so
+  tpsp-run block.so --verify
+      compile into a file, and run that: also where there is no compiler
 
 Exit status: 0 done, 1 the program or the run failed, 2 wrong usage.)";
 
@@ -105,6 +97,14 @@ static std::string contradictionIn(const Options &options) {
       options.simulate && !problem.empty())
     return problem + " needs a run, and --simulate runs nothing; run the "
                      "program without it";
+  if (!options.emit.empty()) {
+    std::string flag = flagThatNeedsARun(options);
+    if (flag.empty() && options.simulate)
+      flag = "--simulate";
+    if (!flag.empty())
+      return flag + " does not go with --emit, which compiles and ends; give "
+                    "it when the plan runs";
+  }
   if (options.strategy == "auto")
     return "--strategy auto needs the planner, which is not built yet; the "
            "program runs as it is written";
@@ -157,11 +157,35 @@ static std::string calibrationProblem(const Options &options,
   return "";
 }
 
-static std::string refusalIn(const CLI::App &app) {
-  for (const Refusal &refusal : refusals)
-    if (app.get_option(refusal.flag)->count() > 0)
-      return std::string(refusal.flag) + " " + refusal.why;
+/// What has been decided when a plan was compiled.
+constexpr const char *compiledFlags[] = {
+    "--function",        "--grad",
+    "--keep-masks",      "--rematerialize",
+    "--keep-gathered",   "--dtype",
+    "--simulate",        "--hardware",
+    "--strategy",        "--overlap",
+    "--overlap-buffers", "--overlap-chunks",
+    "--require-overlap", "--shard-replicated",
+    "--micro-batches",   "--micro-batch-index",
+    "--bucket-mib",      "--emit",
+    "--target-cpu"};
+
+/// A flag that comes too late for a compiled plan; empty if none does.
+static std::string lateFlag(const CLI::App &app, const Options &options) {
+  for (const char *flag : compiledFlags)
+    if (options.isPlan && app.get_option(flag)->count() > 0)
+      return "'" + options.model + "' is compiled, and " + flag +
+             " is about compiling; give it to tpsp-run MODEL.mlir --emit";
   return "";
+}
+
+/// Whether the file is meant to be a compiled plan.
+static bool isPlan(const std::string &path) {
+  constexpr std::string_view suffix = ".so";
+  bool isCalledSo =
+      path.size() > suffix.size() &&
+      path.compare(path.size() - suffix.size(), suffix.size(), suffix) == 0;
+  return isCalledSo || tpsp::rt::looksLikePlan(path);
 }
 
 int tpsp::run::parseOptions(int argc, char **argv, Options &options,
@@ -176,8 +200,8 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options,
     return std::string("tpsp-run: ") + error.what() +
            "\nRun with --help for more information.\n";
   });
-  CLI::Option *model =
-      app.add_option("model", options.model, "The model, a .mlir file");
+  CLI::Option *model = app.add_option(
+      "model", options.model, "The model, a .mlir file, or a compiled plan");
   app.add_option("--function", options.function,
                  "Which function; needed if the module has several");
   app.add_option("--mesh", options.mesh,
@@ -234,6 +258,15 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options,
                  "Write a picture of the last step, as SVG");
   app.add_flag("--simulate", options.simulate,
                "Predict time and memory on --hardware instead of running");
+  app.add_option("--emit", options.emit,
+                 "Compile into this file (PLAN.so) and run nothing");
+  CLI::Option *targetCpu =
+      app.add_option("--target-cpu", options.targetCpu,
+                     "With --emit: what the code may need of a processor: "
+                     "x86-64, x86-64-v2, -v3 or -v4 (default: -v3, or less if "
+                     "this machine has less)")
+          ->check(
+              CLI::IsMember({"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"}));
   app.add_flag("--calibrate", options.calibrate,
                "Measure this machine's operations, run no model, and write a "
                "description for --hardware");
@@ -243,8 +276,7 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options,
   CLI::Option *hardware =
       app.add_option("--hardware", options.hardware,
                      "What --simulate and --overlap take costs from: " +
-                         llvm::join(tpsp::builtinHardware(), ", ") +
-                         ", or a file (docs/Hardware.md)")
+                         hardwareNames() + ", or a file (docs/Hardware.md)")
           ->capture_default_str();
   app.add_option("--strategy", options.strategy,
                  "Shardings as-written; auto is not in this build")
@@ -290,11 +322,6 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options,
       ->check(notNegative())
       ->capture_default_str();
   app.add_flag("--quiet", options.quiet, "Print errors only");
-  std::string ignored;
-  for (const Refusal &refusal : refusals)
-    app.add_option(refusal.flag, ignored, "Not in this build")
-        ->expected(0, 1)
-        ->group("Not in this build");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
@@ -315,8 +342,11 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options,
                       "--shard-replicated time; without them nothing asks what "
                       "things cost",
                       err);
-  // What is not built is said first: it may be why the rest does not fit.
-  for (const std::string &message : {refusalIn(app), contradictionIn(options)})
+  if (targetCpu->count() > 0 && options.emit.empty())
+    return wrongUsage("--target-cpu goes with --emit", err);
+  options.isPlan = isPlan(options.model);
+  for (const std::string &message :
+       {lateFlag(app, options), contradictionIn(options)})
     if (!message.empty())
       return wrongUsage(message, err);
   return -1;

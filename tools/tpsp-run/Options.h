@@ -9,7 +9,9 @@
 namespace tpsp::run {
 
 struct Options {
+  /// A model, or, if isPlan, a compiled plan.
   std::string model;
+  bool isPlan = false;
   std::string function;
   std::vector<std::string> mesh;
   bool grad = false;
@@ -38,6 +40,9 @@ struct Options {
   /// Predict instead of run, on this built-in hardware or file.
   bool simulate = false;
   std::string hardware = "cpu";
+  /// Compile into this file instead of running; for this processor.
+  std::string emit;
+  std::string targetCpu;
   /// Describe this machine, in this file.
   bool calibrate = false;
   std::string output;

@@ -1,7 +1,5 @@
 #include "Simulate.h"
 
-#include "Execute.h"
-
 #include "tpsp/Planner/Simulator.h"
 #include "tpsp/Runtime/Jit/TraceOfStep.h"
 
@@ -48,16 +46,16 @@ kindsOf(const Step &step, const SimulatedStep &simulated) {
 /// All ranks do the same: the first of them stand for the others.
 static constexpr size_t shownRanks = 16;
 
-static rt::StepTrace simulatedTrace(const CompiledModel &model,
+static rt::StepTrace simulatedTrace(const Step &step,
                                     const SimulatedStep &simulated,
-                                    const Options &options,
+                                    const rt::PlanDescription &description,
                                     const std::string &hardware) {
-  rt::StepTrace trace = namedTrace(model, options, "simulated on " + hardware);
+  rt::StepTrace trace = namedTrace(description, "simulated on " + hardware);
   if (trace.ranks.size() > shownRanks) {
     trace.setting += ", ranks 0 to " + std::to_string(shownRanks - 1);
     trace.ranks.resize(shownRanks);
   }
-  fillSimulated(trace, model.step, simulated);
+  fillSimulated(trace, step, simulated);
   rt::fillCounters(trace);
   return trace;
 }
@@ -83,13 +81,12 @@ static rt::Prediction predictionOf(const Step &step,
   return result;
 }
 
-llvm::Error tpsp::run::predict(const Options &options,
-                               const CompiledModel &model,
+llvm::Error tpsp::run::predict(const Options &options, const Step &step,
+                               const rt::PlanDescription &description,
                                rt::RunReport &report) {
   llvm::Expected<Hardware> hardware = findHardware(options.hardware);
   if (!hardware)
     return hardware.takeError();
-  const Step &step = model.step;
   if (std::string misfit = misfitOf(*hardware, step.mesh); !misfit.empty())
     return llvm::createStringError(misfit);
   llvm::Expected<SimulatedStep> simulated =
@@ -98,7 +95,8 @@ llvm::Error tpsp::run::predict(const Options &options,
     return simulated.takeError();
   report.backend = "simulated";
   report.stepSeconds = {simulated->seconds};
-  report.trace = simulatedTrace(model, *simulated, options, hardware->name);
-  report.prediction = predictionOf(step, *simulated, *hardware, model.manifest);
+  report.trace = simulatedTrace(step, *simulated, description, hardware->name);
+  report.prediction =
+      predictionOf(step, *simulated, *hardware, description.manifest);
   return llvm::Error::success();
 }

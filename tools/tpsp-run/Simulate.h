@@ -2,17 +2,19 @@
 #ifndef TPSP_TOOLS_TPSP_RUN_SIMULATE_H
 #define TPSP_TOOLS_TPSP_RUN_SIMULATE_H
 
-#include "Options.h"
+#include "Program.h"
 
+#include "tpsp/Planner/Step.h"
 #include "tpsp/Runtime/Driver/Report.h"
-#include "tpsp/Runtime/Jit/Compiler.h"
+
+#include "llvm/Support/Error.h"
 
 namespace tpsp::run {
 
 /// Fills in the report's prediction, its one step, its trace and its backend.
-/// Fails if
-/// --hardware is unknown, malformed, or too small for the mesh.
-llvm::Error predict(const Options &options, const CompiledModel &model,
+/// Fails if --hardware is unknown, malformed, or too small for the mesh.
+llvm::Error predict(const Options &options, const Step &step,
+                    const rt::PlanDescription &description,
                     rt::RunReport &report);
 
 } // namespace tpsp::run

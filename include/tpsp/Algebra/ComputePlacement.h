@@ -16,7 +16,8 @@
 /// An axis may also drive nothing (every rank does the whole index space), or,
 /// where the operation is linear, the pending sum itself: partial operands pass
 /// through and the result stays partial. That is why contributions to one
-/// gradient are summed before they are reduced.
+/// gradient are summed before they are reduced. A pending maximum passes
+/// through what only selects elements: a view, a copy of a block.
 ///
 /// An axis may drive only an index on which an operand or the wanted result
 /// carries it. Among the legal choices the best has, in this order, the fewest

@@ -48,6 +48,9 @@ struct IndexStructure {
   llvm::SmallVector<Tensor, 3> operands;
   llvm::SmallVector<Tensor, 1> results;
   Linearity linearity = Linearity::None;
+  /// Whether each element of a result is an element of an operand, so that a
+  /// maximum may be taken after the operation instead of before it.
+  bool selects = false;
   /// How indices that a result lacks are combined.
   Reduction reduction = Reduction::Sum;
 

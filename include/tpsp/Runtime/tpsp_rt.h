@@ -97,7 +97,7 @@ typedef struct tpsp_rt_command {
                         buffer's offset is (own + number) mod group * bytes,
                         own the rank's number in the group of the axes. */
   int64_t num_tiles; /* integers in `tiles` */
-  tpsp_rt_kernel_function kernel; /* kernel commands only, else null */
+  tpsp_rt_kernel_function kernel;      /* kernel commands only, else null */
   const tpsp_rt_device_kernel *device; /* kernel commands of plans that were
                                           made for GPUs too, else null */
   const char *name; /* for people: "all_gather %xn at gpt.mlir:12:8" */

@@ -81,6 +81,8 @@ Linearity StackOp::getLinearity() { return Linearity::Joint; }
 SmallVector<StringRef> TakeOp::getWholeIndices() { return {getIndex()}; }
 SmallVector<StringRef> StackOp::getWholeIndices() { return {getIndex()}; }
 bool StackOp::introducesIndices() { return true; }
+bool TakeOp::selects() { return true; }
+bool StackOp::selects() { return true; }
 
 /// They copy whatever there is.
 static unsigned widthOfCopies(Operation *op) {

@@ -27,6 +27,7 @@ IndexStructure tpsp::structureByName(Operation *op) {
   IndexStructure structure;
   structure.linearity = indexed.getLinearity();
   structure.reduction = indexed.getReduction();
+  structure.selects = indexed.selects();
   auto tensorOf = [&](Type type) {
     auto tensorType = cast<RankedTensorType>(type);
     IndexStructure::Tensor tensor = bare(tensorType);
@@ -56,6 +57,7 @@ static IndexStructure structureByPosition(RankedTensorType operand,
                                           RankedTensorType result) {
   IndexStructure structure;
   structure.linearity = Linearity::Joint;
+  structure.selects = true;
   structure.operands.push_back(bare(operand));
   structure.results.push_back(bare(result));
   for (auto [name, extent] :
@@ -107,6 +109,7 @@ static IndexStructure structureOfSplit(RankedTensorType merged,
                                        RankedTensorType split) {
   IndexStructure structure;
   structure.linearity = Linearity::Joint;
+  structure.selects = true;
   IndexStructure::Tensor coarse = bare(merged), fine = bare(split);
   ArrayRef<StringAttr> fineNames = getIdx(split).getNames();
   auto addPart = [&](bool isMinor) {
@@ -172,6 +175,7 @@ Linearity NegOp::getLinearity() { return Linearity::Joint; }
 Linearity ScaleOp::getLinearity() { return Linearity::Joint; }
 Linearity BroadcastOp::getLinearity() { return Linearity::Joint; }
 bool BroadcastOp::introducesIndices() { return true; }
+bool BroadcastOp::selects() { return true; }
 bool RopeMatrixOp::introducesIndices() { return true; }
 Linearity OneHotEinsumOp::getLinearity() { return Linearity::Multi; }
 bool OneHotEinsumOp::introducesIndices() { return true; }

@@ -43,22 +43,6 @@ std::string tpsp::rt::quotedName(const std::string &name) {
   return "'" + text + "'";
 }
 
-//===----------------------------------------------------------------------===//
-// FileHandle
-//===----------------------------------------------------------------------===//
-
-FileHandle &FileHandle::operator=(FileHandle &&other) noexcept {
-  std::swap(descriptor, other.descriptor);
-  return *this;
-}
-
-FileHandle::~FileHandle() {
-  if (isOpen())
-    ::close(descriptor);
-}
-
-int FileHandle::release() { return std::exchange(descriptor, -1); }
-
 /// Reads exactly `bytes` bytes.
 static Status readAt(int file, int64_t offset, int64_t bytes,
                      void *destination) {
@@ -78,23 +62,6 @@ static Status readAt(int file, int64_t offset, int64_t bytes,
     bytes -= done;
   }
   return {};
-}
-
-/// Writes all of `bytes` bytes, or returns the error's number.
-static int writeAt(int file, int64_t offset, const void *source,
-                   int64_t bytes) {
-  auto *from = static_cast<const char *>(source);
-  while (bytes > 0) {
-    ssize_t done = ::pwrite(file, from, bytes, offset);
-    if (done < 0 && errno == EINTR)
-      continue;
-    if (done <= 0)
-      return done < 0 ? errno : ENOSPC;
-    from += done;
-    offset += done;
-    bytes -= done;
-  }
-  return 0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -353,33 +320,6 @@ static Status layOut(std::vector<SafetensorsTensor> &tensors,
   return {};
 }
 
-Status SafetensorsWriter::failure(int error) const {
-  return {TPSP_RT_INTERNAL,
-          fmt::format("cannot write '{}': {}", path, std::strerror(error))};
-}
-
-/// Makes the temporary file.
-Status SafetensorsWriter::begin(const std::string &given) {
-  path = given;
-  // A link stays one; what is no file (a device) is not to be replaced by one.
-  std::error_code none;
-  std::filesystem::path target = std::filesystem::canonical(given, none);
-  if (!none && std::filesystem::is_directory(target))
-    return failure(EISDIR);
-  if (!none && !std::filesystem::is_regular_file(target))
-    return invalid(
-        fmt::format("cannot write '{}': it is not a regular file", path));
-  place = none ? given : target.string();
-  std::string beside = fmt::format("{}.{}.tmp", place, ::getpid());
-  file = FileHandle(
-      ::open(beside.c_str(),
-             O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
-  if (!file.isOpen())
-    return failure(errno);
-  temporary = beside;
-  return {};
-}
-
 Status SafetensorsWriter::create(const std::string &path,
                                  std::vector<SafetensorsTensor> tensors,
                                  std::unique_ptr<SafetensorsWriter> &out) {
@@ -387,23 +327,17 @@ Status SafetensorsWriter::create(const std::string &path,
   if (Status s = layOut(tensors, header); !s.ok())
     return s;
   std::unique_ptr<SafetensorsWriter> writer(new SafetensorsWriter);
-  if (Status s = writer->begin(path); !s.ok())
+  if (Status s = writer->file.create(path); !s.ok())
     return s;
   writer->list = std::move(tensors);
   uint64_t length = header.size();
-  int file = writer->file.get();
-  int error = writeAt(file, 0, &length, prefixBytes);
-  if (error == 0)
-    error = writeAt(file, prefixBytes, header.data(), header.size());
-  if (error != 0)
-    return writer->failure(error);
+  if (Status s = writer->file.write(0, &length, prefixBytes); !s.ok())
+    return s;
+  if (Status s = writer->file.write(prefixBytes, header.data(), header.size());
+      !s.ok())
+    return s;
   out = std::move(writer);
   return {};
-}
-
-SafetensorsWriter::~SafetensorsWriter() {
-  if (!temporary.empty())
-    ::unlink(temporary.c_str());
 }
 
 Status SafetensorsWriter::write(const SafetensorsTensor &tensor, int64_t begin,
@@ -412,18 +346,5 @@ Status SafetensorsWriter::write(const SafetensorsTensor &tensor, int64_t begin,
       bytes > tensor.bytes - begin)
     return invalid(fmt::format("{} bytes at byte {} of tensor {} of {}", bytes,
                                begin, quotedName(tensor.name), tensor.bytes));
-  int error = writeAt(file.get(), tensor.offset + begin, source, bytes);
-  return error == 0 ? Status() : failure(error);
-}
-
-Status SafetensorsWriter::finish() {
-  // Some file systems find out that they are full only now.
-  if (::fsync(file.get()) != 0 && errno != EINVAL)
-    return failure(errno);
-  if (::close(file.release()) != 0)
-    return failure(errno);
-  if (::rename(temporary.c_str(), place.c_str()) != 0)
-    return failure(errno);
-  temporary.clear();
-  return {};
+  return file.write(tensor.offset + begin, source, bytes);
 }

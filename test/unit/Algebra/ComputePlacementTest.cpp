@@ -428,6 +428,30 @@ TEST_F(OneAxis, APartialMaximumDoesNotPassThroughASum) {
   EXPECT_TRUE(choice->results[0].pending.empty());
 }
 
+TEST_F(OneAxis, APartialMaximumPassesThroughASelection) {
+  IndexStructure view = alike(1, Linearity::Joint);
+  view.selects = true;
+  for (Reduction reduction : {Reduction::Sum, Reduction::Max}) {
+    auto choice = choose(view, {partial(reduction)}, partial(reduction));
+    ASSERT_TRUE(choice);
+    EXPECT_EQ(choice->operands[0], partial(reduction));
+    EXPECT_EQ(choice->results[0], partial(reduction));
+    EXPECT_EQ(choice->cost.collectives, 0u);
+  }
+  EXPECT_FALSE(
+      choose(view, {partial(Reduction::Max)}, partial(Reduction::Sum)));
+}
+
+TEST_F(OneAxis, MaximaOfSomeOperandsAreCompletedBeforeASelection) {
+  IndexStructure stack = alike(2, Linearity::Joint);
+  stack.selects = true;
+  auto choice = choose(stack, {partial(Reduction::Max), partial()});
+  ASSERT_TRUE(choice);
+  EXPECT_TRUE(choice->operands[0].pending.empty());
+  EXPECT_TRUE(choice->operands[1].pending.empty());
+  EXPECT_TRUE(choice->results[0].pending.empty());
+}
+
 TEST_F(OneAxis, ANonlinearOperationNeverSeesAPartialOperand) {
   auto choice = choose(alike(1, Linearity::None), {partial()});
   ASSERT_TRUE(choice);

@@ -83,12 +83,12 @@ std::vector<Item> everyCommand() {
 std::vector<tpsp_rt_command> commandsOf(const std::vector<Item> &items) {
   std::vector<tpsp_rt_command> commands;
   for (const Item &item : items)
-    commands.push_back({int64_t(commands.size()), item.stream,
-                        item.params.data(), int64_t(item.params.size()),
-                        item.buffers.data(), int64_t(item.buffers.size()),
-                        nullptr, 0,
-                        [](void *const *, const int64_t *, int64_t, int64_t) {},
-                        "%a name that is too long for a small string"});
+    commands.push_back(
+        {int64_t(commands.size()), item.stream, item.params.data(),
+         int64_t(item.params.size()), item.buffers.data(),
+         int64_t(item.buffers.size()), nullptr, 0,
+         [](void *const *, const int64_t *, int64_t, int64_t) {}, nullptr,
+         "%a name that is too long for a small string"});
   return commands;
 }
 

@@ -23,6 +23,7 @@ tpsp_rt_command makeCommand(const Params &params,
           nullptr,
           0,
           nullptr,
+          nullptr,
           name};
 }
 

@@ -46,6 +46,10 @@ def Tpsp_IndexedOpInterface : OpInterface<"IndexedOpInterface"> {
         row-major reshape.}],
       "bool", "isView", (ins), "", [{ return false; }]>,
     InterfaceMethod<[{
+        Whether each element of the result is an element of an operand, so that
+        it may be applied to what a maximum is taken of later.}],
+      "bool", "selects", (ins), "", [{ return $_op.isView(); }]>,
+    InterfaceMethod<[{
         The element type of a tensor that holds integers (i32 positions, i8
         masks): of operand `i`, or of the result for i = number of operands.
         0, which is usual, for floating-point; else the width in bits.}],

@@ -134,7 +134,7 @@ def Tpsp_MulOp : Tpsp_PointwiseOp<"mul", 2, ["getLinearity"]>;
 def Tpsp_DivOp : Tpsp_PointwiseOp<"div", 2>;
 
 def Tpsp_BroadcastOp
-    : Tpsp_PointwiseOp<"broadcast", 1, ["getLinearity", "introducesIndices"]>;
+    : Tpsp_PointwiseOp<"broadcast", 1, ["getLinearity", "introducesIndices", "selects"]>;
 
 def Tpsp_ScaleOp : Tpsp_PointwiseOp<"scale", 1, ["getLinearity"]> {
   let summary = "multiplication by a constant";
@@ -615,7 +615,8 @@ def Tpsp_ReshardOp : Tpsp_IndexedOp<"reshard", ["getLinearity", "isView"]> {
 
 class Tpsp_BlockOp<string mnemonic, list<string> overridden = []>
     : Tpsp_IndexedOp<mnemonic,
-        overridden # ["getLinearity", "getWholeIndices", "getIntegerWidth"], [
+        overridden #
+          ["getLinearity", "getWholeIndices", "getIntegerWidth", "selects"], [
         DeclareOpInterfaceMethods<Tpsp_BlockCopyOpInterface>]> {
   let hasVerifier = 1;
 }

@@ -8,6 +8,8 @@
 #ifndef TPSP_RUNTIME_DRIVER_SAFETENSORS_H
 #define TPSP_RUNTIME_DRIVER_SAFETENSORS_H
 
+#include "tpsp/Runtime/Driver/FileHandle.h"
+#include "tpsp/Runtime/Driver/WholeFile.h"
 #include "tpsp/Runtime/Status.h"
 
 #include <cstdint>
@@ -25,23 +27,6 @@ struct SafetensorsTensor {
   /// From the start of the file.
   int64_t offset = 0;
   int64_t bytes = 0;
-};
-
-/// A file descriptor, closed with its owner.
-class FileHandle {
-public:
-  explicit FileHandle(int descriptor = -1) : descriptor(descriptor) {}
-  FileHandle(FileHandle &&other) noexcept : descriptor(other.release()) {}
-  FileHandle &operator=(FileHandle &&other) noexcept;
-  ~FileHandle();
-
-  bool isOpen() const { return descriptor >= 0; }
-  int get() const { return descriptor; }
-  /// The descriptor, from now on the caller's.
-  int release();
-
-private:
-  int descriptor;
 };
 
 /// An open file, of which nothing is believed unchecked: every tensor's bytes
@@ -66,8 +51,7 @@ private:
   std::vector<SafetensorsTensor> list;
 };
 
-/// Writes a whole file or none: into a temporary one beside it, which finish()
-/// puts in its place. A file that was there before stays until then.
+/// Writes a whole file or none.
 class SafetensorsWriter {
 public:
   /// Begins a file of `tensors`, of which names, types (F32 or BF16) and shapes
@@ -77,7 +61,6 @@ public:
                        std::unique_ptr<SafetensorsWriter> &out);
   SafetensorsWriter(const SafetensorsWriter &) = delete;
   SafetensorsWriter &operator=(const SafetensorsWriter &) = delete;
-  ~SafetensorsWriter();
 
   /// With their places; in the order of the file.
   const std::vector<SafetensorsTensor> &tensors() const { return list; }
@@ -87,19 +70,12 @@ public:
   Status write(const SafetensorsTensor &tensor, int64_t begin,
                const void *source, int64_t bytes);
 
-  Status finish();
+  Status finish() { return file.finish(); }
 
 private:
   SafetensorsWriter() = default;
-  Status begin(const std::string &path);
-  Status failure(int error) const;
 
-  std::string path;
-  /// Where `path` leads.
-  std::string place;
-  /// Empty before there is one and after finish().
-  std::string temporary;
-  FileHandle file;
+  WholeFile file;
   std::vector<SafetensorsTensor> list;
 };
 

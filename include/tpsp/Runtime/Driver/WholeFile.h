@@ -1,0 +1,52 @@
+/// Writing a file as a whole or not at all.
+///
+///   WholeFile file;
+///   if (Status s = file.create("plan.so"); !s.ok()) return s;
+///   if (Status s = file.write(0, data, bytes); !s.ok()) return s;
+///   return file.finish();
+///
+/// The bytes go into a temporary file beside it, which finish() puts in its
+/// place. A file that was there before stays until then; without finish()
+/// nothing is left.
+#ifndef TPSP_RUNTIME_DRIVER_WHOLEFILE_H
+#define TPSP_RUNTIME_DRIVER_WHOLEFILE_H
+
+#include "tpsp/Runtime/Driver/FileHandle.h"
+#include "tpsp/Runtime/Status.h"
+
+#include <cstdint>
+#include <string>
+
+namespace tpsp::rt {
+
+class WholeFile {
+public:
+  WholeFile() = default;
+  WholeFile(const WholeFile &) = delete;
+  WholeFile &operator=(const WholeFile &) = delete;
+  ~WholeFile();
+
+  /// Fails if `path` is something else than a file, or cannot be written.
+  Status create(const std::string &path);
+  /// Writes bytes [offset, offset + bytes). Thread-safe.
+  Status write(int64_t offset, const void *source, int64_t bytes);
+  Status finish();
+
+private:
+  Status failure(int error) const;
+
+  std::string path;
+  /// Where `path` leads.
+  std::string place;
+  /// Empty before there is one and after finish().
+  std::string temporary;
+  FileHandle file;
+};
+
+/// Writes `text` to `path`: a whole file or none, or to what is there if that
+/// is no file but a device or a pipe.
+Status writeText(const std::string &path, const std::string &text);
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_DRIVER_WHOLEFILE_H

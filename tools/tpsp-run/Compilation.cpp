@@ -1,0 +1,165 @@
+#include "Compilation.h"
+
+#include "Calibrate.h"
+#include "Simulate.h"
+
+#include "tpsp/InitAll.h"
+#include "tpsp/Planner/Hardware.h"
+#include "tpsp/Runtime/Jit/EmitPlan.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/SourceMgr.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+using namespace tpsp;
+using namespace tpsp::run;
+
+namespace {
+
+/// A model's compilation: the context, and where its diagnostics go.
+class Compilation {
+public:
+  Compilation(const Options &options, bool speaks)
+      : options(options),
+        context(dialects(), mlir::MLIRContext::Threading::DISABLED),
+        elsewhere(unsaid),
+        diagnostics(sources, &context,
+                    speaks ? static_cast<llvm::raw_ostream &>(llvm::errs())
+                           : elsewhere) {
+    // One sentence and the line it is about; not the operation in full.
+    context.printOpOnDiagnostic(false);
+  }
+
+  rt::Status run(Progress &progress) {
+    auto compiled = compileModel(context, options.model, settings(),
+                                 [&](llvm::StringRef phase) {
+                                   progress.phase("compiling: " + phase.str());
+                                 });
+    if (!compiled)
+      return failure(compiled.takeError());
+    model = std::move(*compiled);
+    return {};
+  }
+
+  rt::Status describe(rt::PlanDescription &out) {
+    auto description = describePlan(model, options.model, options.dtype);
+    if (!description)
+      return failure(description.takeError());
+    out = std::move(*description);
+    return {};
+  }
+
+  rt::Status failure(llvm::Error error) {
+    return {TPSP_RT_INVALID, unsaid + llvm::toString(std::move(error))};
+  }
+
+private:
+  static mlir::DialectRegistry dialects() {
+    mlir::DialectRegistry registry;
+    registerAllDialects(registry);
+    return registry;
+  }
+
+  CompileOptions settings() const {
+    CompileOptions compile;
+    compile.function = options.function;
+    compile.grad = options.grad;
+    compile.keepMasks = options.keepMasks;
+    compile.dtype = options.dtype;
+    compile.mesh = options.mesh;
+    compile.shardReplicated = options.shardReplicated;
+    compile.rematerialize = options.rematerialize;
+    compile.keepGathered = options.keepGathered;
+    compile.microBatches = options.microBatches;
+    compile.microBatchIndex = options.microBatchIndex;
+    compile.overlap = options.overlap == "on";
+    compile.hardware = options.hardware;
+    compile.threads = options.threads;
+    compile.overlapBuffers = options.overlapBuffers;
+    compile.overlapChunks = options.overlapChunks;
+    compile.requireOverlap = options.requireOverlap;
+    compile.bucketBytes = options.bucketMib * (1 << 20);
+    return compile;
+  }
+
+  const Options &options;
+  mlir::MLIRContext context;
+  llvm::SourceMgr sources;
+  std::string unsaid;
+  llvm::raw_string_ostream elsewhere;
+  mlir::SourceMgrDiagnosticHandler diagnostics;
+
+public:
+  /// Of the context.
+  CompiledModel model;
+};
+
+} // namespace
+
+rt::Status tpsp::run::compile(const Options &options, bool speaks,
+                              Progress &progress, Program &out) {
+  Compilation compilation(options, speaks);
+  if (rt::Status s = compilation.run(progress); !s.ok())
+    return s;
+  if (rt::Status s = compilation.describe(out.description); !s.ok())
+    return s;
+  progress.phase("compiling: machine code");
+  auto code =
+      JitProgram::create(*compilation.model.plan, out.manifest().program);
+  if (!code)
+    return compilation.failure(code.takeError());
+  out.step = code->step;
+  out.code = std::make_shared<JitProgram>(std::move(*code));
+  return {};
+}
+
+rt::Status tpsp::run::emit(const Options &options, bool speaks,
+                           Progress &progress) {
+  Compilation compilation(options, speaks);
+  if (rt::Status s = compilation.run(progress); !s.ok())
+    return s;
+  rt::PlanDescription description;
+  if (rt::Status s = compilation.describe(description); !s.ok())
+    return s;
+  progress.phase("compiling: machine code");
+  if (llvm::Error error = emitPlan(compilation.model, std::move(description),
+                                   options.targetCpu, options.emit))
+    return compilation.failure(std::move(error));
+  return {};
+}
+
+rt::Status tpsp::run::simulate(const Options &options, bool speaks,
+                               Progress &progress, rt::RunReport &report) {
+  auto begin = std::chrono::steady_clock::now();
+  Compilation compilation(options, speaks);
+  if (rt::Status s = compilation.run(progress); !s.ok())
+    return s;
+  rt::PlanDescription description;
+  if (rt::Status s = compilation.describe(description); !s.ok())
+    return s;
+  report.manifest = description.manifest;
+  report.dtype = description.dtype;
+  report.compileSeconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+          .count();
+  llvm::Error error =
+      predict(options, compilation.model.step, description, report);
+  return error ? compilation.failure(std::move(error)) : rt::Status();
+}
+
+rt::Status tpsp::run::calibrate(Progress &progress, std::string &description) {
+  llvm::Expected<Hardware> hardware = measureMachine(progress);
+  if (!hardware)
+    return {TPSP_RT_INTERNAL, llvm::toString(hardware.takeError())};
+  description = toJson(*hardware);
+  return {};
+}
+
+std::string tpsp::run::hardwareNames() {
+  return llvm::join(builtinHardware(), ", ");
+}

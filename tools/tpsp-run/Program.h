@@ -1,0 +1,33 @@
+// A program that can be run: compiled in memory, or read from a compiled plan.
+#ifndef TPSP_TOOLS_TPSP_RUN_PROGRAM_H
+#define TPSP_TOOLS_TPSP_RUN_PROGRAM_H
+
+#include "Options.h"
+
+#include "tpsp/Runtime/Driver/PlanFile.h"
+
+#include <memory>
+
+namespace tpsp::run {
+
+struct Program {
+  rt::PlanDescription description;
+  rt::StepFunction step = nullptr;
+  /// What keeps `step` where it is; null if nothing need.
+  std::shared_ptr<void> code;
+
+  const rt::Manifest &manifest() const { return description.manifest; }
+};
+
+/// Reads and loads the compiled plan options.model. Refuses a plan for another
+/// mesh than options.mesh.
+rt::Status openPlan(const Options &options, Program &out);
+
+/// The trace of a step that has not run: names, flows and buffers. `how`:
+/// "measured on cpu".
+rt::StepTrace namedTrace(const rt::PlanDescription &description,
+                         const std::string &how);
+
+} // namespace tpsp::run
+
+#endif // TPSP_TOOLS_TPSP_RUN_PROGRAM_H
