@@ -88,8 +88,8 @@ protected:
     return int64_t(groupOf(mesh, 0, axes).size());
   }
 
-  /// Runs two steps, each from fresh sources on poisoned arenas, the second of
-  /// them with the commands that the first has prepared.
+  /// Runs some steps, each from fresh sources on poisoned arenas, all but the
+  /// first with the commands that it has prepared.
   template <typename Expected>
   void check(const Exchange &exchange, const Expected &expected) {
     SCOPED_TRACE(describe(exchange.mesh, exchange.axes) + " " +
@@ -100,7 +100,7 @@ protected:
     plan.add(exchange.call, exchange.params, layout.interleaved);
     auto world = makeWorld(config(exchange.mesh, layout.bytes));
     ASSERT_NE(world, nullptr);
-    for (int step = 0; step < 2; ++step) {
+    for (int step = 0; step < stepsToTry(); ++step) {
       Tensors sources = randomSources(exchange);
       std::vector<std::vector<std::byte>> before(sources.size()),
           after(sources.size());
@@ -110,7 +110,7 @@ protected:
           return s;
         if (Status s = snapshot(rank, layout.bytes, before[r]); !s.ok())
           return s;
-        if (Status s = plan.step(rank); !s.ok())
+        if (Status s = plan.stepOrReplay(rank); !s.ok())
           return s;
         return snapshot(rank, layout.bytes, after[r]);
       });
@@ -286,8 +286,8 @@ protected:
   void checkAllReduce(AllReduceCommand c, const Mesh &mesh, bool inPlace) {
     Exchange exchange{tpsp_rt_all_reduce, c.encode(), c.dtype, mesh, c.axes,
                       c.counts,           c.counts,   inPlace};
-    exchange.tolerance = reductionTolerance(c.dtype, c.reduction,
-                                            roundings(mesh, c.axes));
+    exchange.tolerance =
+        reductionTolerance(c.dtype, c.reduction, roundings(mesh, c.axes));
     check(exchange, [&](const Exchange::View &view) {
       auto result = *view.sources[0];
       for (size_t q = 1; q < view.sources.size(); ++q)

@@ -114,12 +114,20 @@ Plan &Plan::withTiles(std::vector<int64_t> tiles) {
   return *this;
 }
 
-Status Plan::step(Rank &rank) const {
+tpsp_rt_status Plan::issue(tpsp_rt_rank *rank) const {
   for (const Item &item : items)
-    if (Status s = rank.result(item.call(rank.handle(), &item.command));
-        !s.ok())
-      return s;
-  return {};
+    if (tpsp_rt_status code = item.call(rank, &item.command))
+      return code;
+  return TPSP_RT_OK;
+}
+
+Status Plan::step(Rank &rank) const {
+  return rank.result(issue(rank.handle()));
+}
+
+Status Plan::stepOrReplay(Rank &rank) const {
+  return rank.step(this,
+                   [this](tpsp_rt_rank *handle) { return issue(handle); });
 }
 
 std::vector<std::byte> toBytes(int64_t dtype,

@@ -65,8 +65,12 @@ public:
 
   /// One step: issues every command until one fails.
   Status step(Rank &rank) const;
+  /// The same by Rank::step, which may record and replay it.
+  Status stepOrReplay(Rank &rank) const;
 
 private:
+  tpsp_rt_status issue(tpsp_rt_rank *rank) const;
+
   struct Item {
     EntryPoint call;
     Params params;
@@ -125,6 +129,10 @@ protected:
   bool skips(const char *call);
 
   WorldConfig config(const Mesh &mesh, int64_t arenaBytes) const;
+
+  /// How many steps a test takes to see all ways in which one runs: prepared,
+  /// with what was prepared, and, where steps are recorded, replayed.
+  int stepsToTry() const { return GetParam().gpus > 1 ? 3 : 2; }
 
   /// A world, or null and a failure.
   std::unique_ptr<World> makeWorld(const WorldConfig &config);

@@ -39,8 +39,8 @@ template <typename Function> Function *find(const char *name) {
 const Status &loaded() {
   static const Status status = [] {
     Status result = loadBackend("cuda");
-    if (auto *add =
-            find<decltype(tpspDoubleRegisterKernel)>("tpspDoubleRegisterKernel"))
+    if (auto *add = find<decltype(tpspDoubleRegisterKernel)>(
+            "tpspDoubleRegisterKernel"))
       registerTwinsOnHost(add, twins().speaking);
     return result;
   }();
@@ -50,9 +50,9 @@ const Status &loaded() {
 } // namespace
 
 bool addDeviceTwin(tpsp_rt_kernel_function kernel, const char *entry) {
-  twins().byKernel[kernel] = {
-      reinterpret_cast<const char *>(tpspDeviceTwins), entry, /*threads=*/32,
-      /*items=*/8, /*shared_bytes=*/0};
+  twins().byKernel[kernel] = {reinterpret_cast<const char *>(tpspDeviceTwins),
+                              entry, /*threads=*/32,
+                              /*items=*/8, /*shared_bytes=*/0};
   return true;
 }
 

@@ -26,8 +26,8 @@ void count(void *const *buffers, const int64_t *, int64_t begin, int64_t end) {
     ++counts[i];
 }
 
-const bool haveTwins = addDeviceTwin(affine, "test_affine") &&
-                       addDeviceTwin(count, "test_count");
+const bool haveTwins =
+    addDeviceTwin(affine, "test_affine") && addDeviceTwin(count, "test_count");
 
 class KernelTest : public ConformanceTest {
   const char *testedCall() const override { return "kernel"; }

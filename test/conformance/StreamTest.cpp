@@ -71,12 +71,12 @@ void chain(void *const *buffers, const int64_t *, int64_t, int64_t) {
   *value = 3 * *value + 1;
 }
 
-const bool haveTwins =
-    addSpeakingTwin(signalTest, "test_signal") &&
-    addSpeakingTwin(waitForTest, "test_wait") &&
-    addDeviceTwin(sleepLong, "test_sleep_long") &&
-    addDeviceTwin(writeLate, "test_write_late") &&
-    addDeviceTwin(addOne, "test_add_one") && addDeviceTwin(chain, "test_chain");
+const bool haveTwins = addSpeakingTwin(signalTest, "test_signal") &&
+                       addSpeakingTwin(waitForTest, "test_wait") &&
+                       addDeviceTwin(sleepLong, "test_sleep_long") &&
+                       addDeviceTwin(writeLate, "test_write_late") &&
+                       addDeviceTwin(addOne, "test_add_one") &&
+                       addDeviceTwin(chain, "test_chain");
 
 class StreamTest : public ConformanceTest {
   const char *testedCall() const override { return "streams"; }

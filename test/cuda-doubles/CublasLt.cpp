@@ -120,8 +120,7 @@ bool fits(const Operation &op, const Layout &a, const Layout &b,
          a.batch == c.batch && b.batch == c.batch &&
          op.scale == (wide ? CUDA_R_64F : CUDA_R_32F) &&
          op.compute == (wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F) &&
-         (c.type == a.type ||
-          (a.type == CUDA_R_16BF && c.type == CUDA_R_32F));
+         (c.type == a.type || (a.type == CUDA_R_16BF && c.type == CUDA_R_32F));
 }
 
 template <typename Ours, typename Opaque> cublasStatus_t destroy(Opaque *it) {
@@ -195,9 +194,9 @@ TPSP_DOUBLE cublasStatus_t cublasLtMatmulDescSetAttribute(
   return CUBLAS_STATUS_SUCCESS;
 }
 
-TPSP_DOUBLE cublasStatus_t cublasLtMatrixLayoutCreate(
-    cublasLtMatrixLayout_t *out, cudaDataType_t type, uint64_t rows,
-    uint64_t columns, int64_t ld) {
+TPSP_DOUBLE cublasStatus_t
+cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *out, cudaDataType_t type,
+                           uint64_t rows, uint64_t columns, int64_t ld) {
   if (tpspDoubleEnter(__func__))
     return CUBLAS_STATUS_EXECUTION_FAILED;
   if (ld < int64_t(rows))
@@ -238,9 +237,10 @@ cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
   return destroy<Preference>(preference);
 }
 
-TPSP_DOUBLE cublasStatus_t cublasLtMatmulPreferenceSetAttribute(
-    cublasLtMatmulPreference_t handle, cublasLtMatmulPreferenceAttributes_t which,
-    const void *value, size_t bytes) {
+TPSP_DOUBLE cublasStatus_t
+cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t handle,
+                                     cublasLtMatmulPreferenceAttributes_t which,
+                                     const void *value, size_t bytes) {
   if (tpspDoubleEnter(__func__))
     return CUBLAS_STATUS_EXECUTION_FAILED;
   auto &preference = as<Preference>(handle);

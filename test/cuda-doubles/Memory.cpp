@@ -38,8 +38,7 @@ bool isDeviceMemory(const void *address, size_t bytes) {
     return false;
   auto block = std::prev(behind);
   size_t offset = size_t(at - block->first);
-  return offset <= block->second.first &&
-         bytes <= block->second.first - offset;
+  return offset <= block->second.first && bytes <= block->second.first - offset;
 }
 
 } // namespace
@@ -144,8 +143,7 @@ TPSP_DOUBLE cudaError_t cudaMemcpyAsync(void *target, const void *source,
   if (isDeviceMemory(target, bytes) != toDevice ||
       isDeviceMemory(source, bytes) != fromDevice)
     return cudaErrorInvalidValue;
-  return doubleEnqueue(stream,
-                       [=] { std::memcpy(target, source, bytes); });
+  return doubleEnqueue(stream, [=] { std::memcpy(target, source, bytes); });
 }
 
 TPSP_DOUBLE cudaError_t cudaMemset2DAsync(void *target, size_t pitch, int value,

@@ -110,8 +110,8 @@ bool Member::sync(std::unique_lock<std::mutex> &lock) {
     ++clique->phase;
     clique->changed.notify_all();
   }
-  clique->changed.wait(
-      lock, [&] { return clique->phase != entered || *isAborted; });
+  clique->changed.wait(lock,
+                       [&] { return clique->phase != entered || *isAborted; });
   return !*isAborted;
 }
 
@@ -246,8 +246,7 @@ void Member::run(const std::vector<Operation> &operations) {
   }
   std::unique_lock<std::mutex> lock(clique->mutex);
   for (const auto &message : sent)
-    clique->changed.wait(lock,
-                         [&] { return message->isTaken || *isAborted; });
+    clique->changed.wait(lock, [&] { return message->isTaken || *isAborted; });
 }
 
 thread_local int groupDepth = 0;

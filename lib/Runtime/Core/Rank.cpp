@@ -24,17 +24,14 @@ const std::vector<int64_t> &Rank::coordinates() const {
   return context.coordinates;
 }
 
-Status Rank::result(tpsp_rt_status code) const {
-  return context.result(code);
-}
+Status Rank::result(tpsp_rt_status code) const { return context.result(code); }
 
 Status Rank::step(StepFunction issue) {
   return step(reinterpret_cast<const void *>(issue), issue);
 }
 
-Status
-Rank::step(const void *identity,
-           const std::function<tpsp_rt_status(tpsp_rt_rank *)> &issue) {
+Status Rank::step(const void *identity,
+                  const std::function<tpsp_rt_status(tpsp_rt_rank *)> &issue) {
   return context.records.run(context, identity, issue);
 }
 

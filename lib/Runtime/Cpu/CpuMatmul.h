@@ -41,7 +41,9 @@ struct MatmulWalk {
   MatmulWalk(const MatmulCommand &command, int threads);
 
   /// Point `index`, 0 <= index < points.
-  MatmulOffsets point(int64_t index) const { return offsetsAt(batch, index, {}); }
+  MatmulOffsets point(int64_t index) const {
+    return offsetsAt(batch, index, {});
+  }
   /// Step `index` of a point.
   MatmulOffsets step(MatmulOffsets point, int64_t index) const {
     return offsetsAt(accumulate, index, point);

@@ -127,8 +127,8 @@ Status CopyCollectives::reduceOwnPart(const Call &call,
     c.count = part.size();
     for (int64_t q = 0; q < ranks; ++q)
       c.sources[q] = meeting.buffer(call, use, q, 2 * i) + part.begin * width;
-    TPSP_TRY(kernels.combine(command.dtype, command.reduction, c,
-                             use.stream.get()));
+    TPSP_TRY(
+        kernels.combine(command.dtype, command.reduction, c, use.stream.get()));
   }
   return {};
 }
@@ -210,8 +210,7 @@ Status CopyCollectives::allToAll(Call &call, const AllToAllCommand &command,
   for (int64_t q = 0; q < ranks; ++q) {
     AllToAllPieces pieces(command, ranks, meeting->buffer(call, use, q, 0),
                           use.buffer(call, 1));
-    TPSP_TRY(
-        kernels.copy(pieces.copy(q, call.group.self), use.stream.get()));
+    TPSP_TRY(kernels.copy(pieces.copy(q, call.group.self), use.stream.get()));
   }
   return meeting->end(call, use);
 }
@@ -223,8 +222,8 @@ Status CopyCollectives::permute(Call &call, const PermuteCommand &command,
   int64_t width = elementBytes(command.dtype);
   StridedCopy copy;
   copy.target = use.buffer(call, 1);
-  copy.source = meeting->buffer(
-      call, use, command.source[size_t(call.group.self)], 0);
+  copy.source =
+      meeting->buffer(call, use, command.source[size_t(call.group.self)], 0);
   copy.rows = command.runs;
   copy.bytes = command.count * width;
   copy.targetRow = command.targetPitch * width;

@@ -17,8 +17,8 @@ Status checkCuda(cudaError_t result, const char *call) {
 Status checkCublas(cublasStatus_t result, const char *call) {
   if (result == CUBLAS_STATUS_SUCCESS)
     return {};
-  return {TPSP_RT_INTERNAL, fmt::format("{} failed: {}", call,
-                                        cublasLtGetStatusString(result))};
+  return {TPSP_RT_INTERNAL,
+          fmt::format("{} failed: {}", call, cublasLtGetStatusString(result))};
 }
 
 Status checkNccl(ncclResult_t result, const char *call,

@@ -5,17 +5,15 @@
 namespace tpsp::rt {
 namespace {
 
-constexpr int64_t maxThreads = 1024, maxBlocks = INT32_MAX,
-                  maxShared = 1 << 20;
+constexpr int64_t maxThreads = 1024, maxBlocks = INT32_MAX, maxShared = 1 << 20;
 
 /// Dynamic shared memory that a kernel may have without asking.
 constexpr int64_t ordinaryShared = 48 << 10;
 
 Status checkFigures(const tpsp_rt_device_kernel &k) {
   auto invalid = [&](const char *what, int64_t value) -> Status {
-    return {TPSP_RT_INVALID,
-            fmt::format("the kernel '{}' for GPUs has {} = {}", k.entry, what,
-                        value)};
+    return {TPSP_RT_INVALID, fmt::format("the kernel '{}' for GPUs has {} = {}",
+                                         k.entry, what, value)};
   };
   if (!k.image || !k.entry)
     return {TPSP_RT_INVALID, "the kernel for GPUs has no image or no name"};
@@ -31,8 +29,7 @@ Status checkFigures(const tpsp_rt_device_kernel &k) {
 } // namespace
 
 Status CudaKernel::prepare(const Call &call, const KernelCommand &command,
-                           std::byte *arena, int device,
-                           KernelImages &images) {
+                           std::byte *arena, int device, KernelImages &images) {
   if (!call.device)
     return {TPSP_RT_UNSUPPORTED,
             "the plan has no kernels for GPUs; compile it for --backend cuda"};

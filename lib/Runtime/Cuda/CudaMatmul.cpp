@@ -88,8 +88,7 @@ public:
   CublasMatmul(const MatmulCommand &command, const CublasHandle &handle,
                const OwnKernels &kernels)
       : command(command), handle(handle), kernels(kernels),
-        width(elementBytes(command.dtype)),
-        steps(pointsOf(command.accumulate)),
+        width(elementBytes(command.dtype)), steps(pointsOf(command.accumulate)),
         batch(chooseBatch(command.batch, maxPoints())),
         points(pointsOf(batch.rest)) {}
 
@@ -195,12 +194,12 @@ Status CublasMatmul::chooseAlgorithm(const std::byte *a, const std::byte *b,
 Status CublasMatmul::run(const std::byte *a, const std::byte *b, std::byte *c,
                          CudaStream &stream) {
   if (!stream.matmulWorkspace.data())
-    TPSP_TRY(
-        stream.matmulWorkspace.allocate(workspaceBytes, "cuBLASLt's workspace"));
+    TPSP_TRY(stream.matmulWorkspace.allocate(workspaceBytes,
+                                             "cuBLASLt's workspace"));
   std::byte *sums = nullptr;
   if (sumsApart())
-    TPSP_TRY(stream.scratch.reserve(batch.loop.extent * pointElements() * 4,
-                                    sums));
+    TPSP_TRY(
+        stream.scratch.reserve(batch.loop.extent * pointElements() * 4, sums));
   for (int64_t i = 0; i < points; ++i) {
     MatmulOffsets point = offsetsAt(batch.rest, i, {});
     std::byte *target = c + point.c * width;

@@ -76,7 +76,7 @@ template <typename Body> Status CudaRank::enqueue(Call &call, Body body) {
   // A first use may load code, for which the GPU waits until it is idle; with a
   // collective of NCCL on it, whose other ranks do the same, for ever.
   if (!call.state && world.devices.usesNccl)
-    TPSP_TRY(synchronize());
+    TPSP_TRY(settle());
   TPSP_TRY(stream.markBefore(call));
   TPSP_TRY(body(stream));
   if (!call.state)
@@ -89,8 +89,8 @@ Status CudaRank::matmul(Call &call, const MatmulCommand &command) {
     std::byte *a = buffer(call, 0), *b = buffer(call, 1), *c = buffer(call, 2);
     if (!call.state) {
       std::unique_ptr<CudaMatmul> fresh;
-      TPSP_TRY(prepareCudaMatmul(command, cublas, world.ownKernels, a, b, c,
-                                 fresh));
+      TPSP_TRY(
+          prepareCudaMatmul(command, cublas, world.ownKernels, a, b, c, fresh));
       call.state = std::move(fresh);
     }
     return static_cast<CudaMatmul &>(*call.state).run(a, b, c, stream);
@@ -101,8 +101,8 @@ Status CudaRank::kernel(Call &call, const KernelCommand &command) {
   return enqueue(call, [&](CudaStream &stream) -> Status {
     if (!call.state) {
       auto fresh = std::make_unique<CudaKernel>();
-      TPSP_TRY(fresh->prepare(call, command, arena.data(), device,
-                              world.images));
+      TPSP_TRY(
+          fresh->prepare(call, command, arena.data(), device, world.images));
       call.state = std::move(fresh);
     }
     return static_cast<CudaKernel &>(*call.state).launch(stream.get());
@@ -132,9 +132,10 @@ CudaCollectives &CudaRank::collectivesOf(const Call &call) {
 }
 
 template <typename Command>
-Status CudaRank::collective(Call &call, const Command &command,
-                            Status (CudaCollectives::*method)(
-                                Call &, const Command &, const StreamUse &)) {
+Status
+CudaRank::collective(Call &call, const Command &command,
+                     Status (CudaCollectives::*method)(Call &, const Command &,
+                                                       const StreamUse &)) {
   return enqueue(call, [&](CudaStream &stream) {
     return (collectivesOf(call).*method)(call, command,
                                          StreamUse{arena.data(), stream});
@@ -225,9 +226,9 @@ std::string CudaRank::streamActivity() {
   std::string text;
   for (size_t i = 0; i < streams.size(); ++i)
     if (const Call *call = streams[i]->current())
-      text += fmt::format("{}stream {} is at {} \"{}\"",
-                          text.empty() ? "" : ", ", i, callName(call->kind),
-                          call->name);
+      text +=
+          fmt::format("{}stream {} is at {} \"{}\"", text.empty() ? "" : ", ",
+                      i, callName(call->kind), call->name);
   return text;
 }
 

@@ -68,6 +68,8 @@ private:
 
   /// What a wait of synchronize() knows.
   struct Wait;
+  /// synchronize(), within a step.
+  Status settle();
   Status waitForStreams();
   Status lookAround(Wait &wait);
   Status checkCollective(Wait &wait);

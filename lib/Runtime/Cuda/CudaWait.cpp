@@ -39,13 +39,18 @@ struct CudaRank::Wait {
 Status CudaRank::synchronize() {
   if (capture.isActive())
     return {TPSP_RT_UNSUPPORTED, "waits within what is to be captured"};
+  if (Status status = settle(); !status.ok())
+    return status;
+  failure = report();
+  return failure;
+}
+
+Status CudaRank::settle() {
   if (!failure.ok()) {
     drain();
     return failure;
   }
   failure = waitForStreams();
-  if (failure.ok())
-    failure = report();
   // Another rank's failure ends this one's wait; its streams still run.
   if (failure.code() == TPSP_RT_ABORTED)
     drain();
@@ -90,8 +95,8 @@ Status CudaRank::lookAround(Wait &wait) {
 /// somebody. Of a replayed step only the whole is known.
 Status CudaRank::checkCollective(Wait &wait) {
   auto now = Clock::now();
-  auto limit = std::chrono::duration<double>(
-      world.context.config.timeoutSeconds);
+  auto limit =
+      std::chrono::duration<double>(world.context.config.timeoutSeconds);
   for (size_t i = 0; i < streams.size(); ++i) {
     const Call *call = streams[i]->current();
     auto &[known, since] = wait.at[i];
@@ -125,9 +130,10 @@ Status CudaRank::timeoutOf(const Call &call) const {
 
 void CudaRank::drain() {
   communicators.abort();
-  auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                std::chrono::duration<double>(
-                                    world.context.config.timeoutSeconds));
+  auto end =
+      Clock::now() +
+      std::chrono::duration_cast<Clock::duration>(
+          std::chrono::duration<double>(world.context.config.timeoutSeconds));
   auto begin = Clock::now();
   for (const std::unique_ptr<CudaStream> &stream : streams) {
     bool isIdle = false;

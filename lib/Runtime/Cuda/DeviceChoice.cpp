@@ -31,8 +31,7 @@ Status explainDriver() {
   if (driver == 0)
     return unsupported("--backend cuda: there is no NVIDIA driver on this "
                        "machine; install one that supports CUDA " +
-                       versionName(CUDART_VERSION) +
-                       ", or use --backend cpu");
+                       versionName(CUDART_VERSION) + ", or use --backend cpu");
   return unsupported(fmt::format(
       "--backend cuda: the NVIDIA driver supports CUDA {} and this build needs "
       "{}; install a newer driver, or use --backend cpu",
@@ -44,8 +43,7 @@ Status countDevices(int &count) {
   if (result != cudaSuccess)
     (void)cudaGetLastError();
   // Without a driver's library the runtime calls the driver too old.
-  if (result == cudaErrorInsufficientDriver ||
-      result == cudaErrorStubLibrary)
+  if (result == cudaErrorInsufficientDriver || result == cudaErrorStubLibrary)
     return explainDriver();
   if (result == cudaErrorNoDevice || (result == cudaSuccess && count == 0))
     return unsupported("--backend cuda: the NVIDIA driver sees no GPU; if "
@@ -76,6 +74,17 @@ Status checkDevice(int device, int64_t ranksOnIt, int64_t arenaBytes,
       total));
 }
 
+Status cannotAgree(const ExchangeFailure &failure) {
+  using Kind = ExchangeFailure::Kind;
+  if (failure.kind == Kind::Aborted)
+    return {TPSP_RT_ABORTED,
+            failure.text.empty() ? "another rank failed" : failure.text};
+  bool isLate = failure.kind == Kind::TimedOut || failure.kind == Kind::Stopped;
+  return {isLate ? TPSP_RT_TIMEOUT : TPSP_RT_INTERNAL,
+          fmt::format("the processes could not agree on their GPUs{}{}",
+                      failure.text.empty() ? "" : ": ", failure.text)};
+}
+
 /// Sends `mine` to all ranks and receives theirs, in order of ranks.
 template <typename Value>
 Status exchangeAll(const BackendContext &world, int32_t tag, const Value &mine,
@@ -97,12 +106,10 @@ Status exchangeAll(const BackendContext &world, int32_t tag, const Value &mine,
     exchange.receives.push_back(piece(rank, all[size_t(rank)]));
   }
   ExchangeFailure failure;
-  if (exchange.sends.empty() || transport.everyone().exchange(exchange, failure))
+  if (exchange.sends.empty() ||
+      transport.everyone().exchange(exchange, failure))
     return {};
-  return {failure.kind == ExchangeFailure::Kind::TimedOut ? TPSP_RT_TIMEOUT
-                                                          : TPSP_RT_INTERNAL,
-          fmt::format("the processes could not agree on their GPUs{}{}",
-                      failure.text.empty() ? "" : ": ", failure.text)};
+  return cannotAgree(failure);
 }
 
 /// Of this host, as long as it runs.
@@ -187,8 +194,8 @@ Status chooseDevices(const BackendContext &world, DeviceChoice &out) {
     TPSP_TRY(chooseForProcess(world, out));
   else
     TPSP_TRY(chooseForThreads(world, out));
-  out.usesNccl = !out.isShared && (world.mesh.numRanks() > 1 ||
-                                   world.config.cuda.ncclAlways);
+  out.usesNccl = !out.isShared &&
+                 (world.mesh.numRanks() > 1 || world.config.cuda.ncclAlways);
   return out.usesNccl ? agreeOnId(world, out) : Status();
 }
 

@@ -86,9 +86,8 @@ Status ProcessMeetings::failureOf(const Call &call, int64_t self,
   std::string names = nameRanks(failure.ranks);
   switch (failure.kind) {
   case Kind::TimedOut:
-    return {TPSP_RT_TIMEOUT,
-            fmt::format("waited {:.1f} s for {}", world.config.timeoutSeconds,
-                        names)};
+    return {TPSP_RT_TIMEOUT, fmt::format("waited {:.1f} s for {}",
+                                         world.config.timeoutSeconds, names)};
   case Kind::Stopped:
     return {TPSP_RT_TIMEOUT,
             fmt::format("a process has ended or was ended, while this one "

@@ -155,8 +155,7 @@ Status NcclCollectives::scatterRuns(const Call &call,
                     o * call.group.size() * command.chunk * width,
                 use.buffer(call, 1) + o * command.runPitch() * width,
                 size_t(command.chunk), typeOf(command.dtype),
-                reductionOf(command.reduction), communicator,
-                use.stream.get());
+                reductionOf(command.reduction), communicator, use.stream.get());
     return {};
   });
 }
@@ -260,8 +259,7 @@ Status NcclCollectives::permute(Call &call, const PermuteCommand &command,
               communicator, use.stream.get());
     return {};
   }));
-  return to.isDense() ? Status()
-                      : unpack(received, to, 1, use.stream.get());
+  return to.isDense() ? Status() : unpack(received, to, 1, use.stream.get());
 }
 
 } // namespace tpsp::rt

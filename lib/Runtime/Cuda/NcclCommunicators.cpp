@@ -78,8 +78,7 @@ Status NcclCommunicators::makeBounded(Make make, ncclComm_t &out) const {
   auto end = std::chrono::steady_clock::now() +
              std::chrono::duration<double>(world.config.timeoutSeconds);
   std::unique_lock<std::mutex> lock(attempt->mutex);
-  while (!attempt->isDone && !aborted &&
-         std::chrono::steady_clock::now() < end)
+  while (!attempt->isDone && !aborted && std::chrono::steady_clock::now() < end)
     attempt->changed.wait_for(lock, std::chrono::milliseconds(10));
   if (attempt->isDone) {
     out = attempt->communicator;
@@ -104,8 +103,8 @@ Status NcclCommunicators::find(const Call &call, ncclComm_t &out) {
   int color = int(*std::min_element(ranks.begin(), ranks.end()));
   ncclComm_t fresh = nullptr;
   TPSP_TRY(makeBounded(
-      [parent = everyone, color, key = int(call.group.self)](
-          ncclComm_t &made) -> Status {
+      [parent = everyone, color,
+       key = int(call.group.self)](ncclComm_t &made) -> Status {
         TPSP_NCCL(parent, ncclCommSplit, parent, color, key, &made,
                   /*config=*/nullptr);
         return {};

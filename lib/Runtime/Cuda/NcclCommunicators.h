@@ -3,8 +3,9 @@
 ///
 /// Making one waits for all ranks of the world, in NCCL, which no timeout of
 /// ours bounds; so the ranks meet on the host first, then NCCL is called on a
-/// thread of its own, which is left behind if a rank fails meanwhile. Every rank's plan has the same commands in the same order, so that all come
-/// to the same split.
+/// thread of its own, which is left behind if a rank fails meanwhile. Every
+/// rank's plan has the same commands in the same order, so that all come to the
+/// same split.
 #ifndef TPSP_RUNTIME_CUDA_NCCLCOMMUNICATORS_H
 #define TPSP_RUNTIME_CUDA_NCCLCOMMUNICATORS_H
 

@@ -25,8 +25,8 @@ constexpr BackendPlugin plugins[] = {
 
 Status load(const BackendPlugin &plugin) {
   auto unsupported = [&](const std::string &why, const char *remedy) -> Status {
-    return {TPSP_RT_UNSUPPORTED, fmt::format("--backend {}: {} ({})",
-                                             plugin.name, why, remedy)};
+    return {TPSP_RT_UNSUPPORTED,
+            fmt::format("--backend {}: {} ({})", plugin.name, why, remedy)};
   };
   SharedObjectEntry found =
       loadSharedObject(plugin.object, backendEntryName, SymbolScope::Local);

@@ -27,9 +27,9 @@ SharedObjectEntry loadSharedObject(const char *object, const char *entry,
       path = folder + below + object;
   if (path.empty())
     return {nullptr, true, fmt::format("{} is not beside {}", object, folder)};
-  void *loaded = dlopen(path.c_str(),
-                        RTLD_NOW | (scope == SymbolScope::Global ? RTLD_GLOBAL
-                                                                 : RTLD_LOCAL));
+  void *loaded = dlopen(
+      path.c_str(),
+      RTLD_NOW | (scope == SymbolScope::Global ? RTLD_GLOBAL : RTLD_LOCAL));
   if (!loaded)
     return {nullptr, false,
             fmt::format("{} cannot be loaded: {}", path, dlerror())};

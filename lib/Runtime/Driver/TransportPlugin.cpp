@@ -30,6 +30,7 @@ Status tpsp::rt::openTransport(Transport *&out) {
   if (!found.address)
     return unsupported(found.problem);
   std::string error;
-  out = reinterpret_cast<TransportEntry>(found.address)(transportVersion, error);
+  out =
+      reinterpret_cast<TransportEntry>(found.address)(transportVersion, error);
   return out ? Status() : unsupported(error);
 }
