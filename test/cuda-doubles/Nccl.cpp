@@ -43,8 +43,9 @@ struct Clique {
 
   std::mutex mutex;
   std::condition_variable changed;
-  /// Of the collective at hand, by rank.
-  std::vector<const Operation *> here;
+  /// Of the collective at hand, by rank. A rank that was aborted is gone before
+  /// the others notice.
+  std::vector<std::shared_ptr<const Operation>> here;
   int arrived = 0;
   uint64_t phase = 0;
   std::map<std::pair<int, int>, std::deque<std::shared_ptr<Message>>> boxes;
@@ -116,7 +117,7 @@ bool Member::sync(std::unique_lock<std::mutex> &lock) {
 }
 
 bool Member::agree(const Operation &mine) {
-  for (const Operation *other : clique->here)
+  for (const auto &other : clique->here)
     if (other->kind != mine.kind || other->count != mine.count ||
         other->type != mine.type || other->reduction != mine.reduction)
       return false;
@@ -173,7 +174,7 @@ void combineAt(ncclDataType_t type, char *dst, const char *src, bool isMax) {
 void Member::compute(const Operation &mine, std::vector<char> &out) const {
   size_t width = widthOf(mine.type), bytes = mine.count * width;
   if (mine.kind == Kind::AllGather) {
-    for (const Operation *each : clique->here)
+    for (const auto &each : clique->here)
       out.insert(out.end(), each->source, each->source + bytes);
     return;
   }
@@ -189,7 +190,7 @@ void Member::compute(const Operation &mine, std::vector<char> &out) const {
 
 bool Member::collective(const Operation &operation) {
   std::unique_lock<std::mutex> lock(clique->mutex);
-  clique->here[size_t(rank)] = &operation;
+  clique->here[size_t(rank)] = std::make_shared<Operation>(operation);
   if (!sync(lock))
     return false;
   // The real one computes nonsense or hangs.

@@ -203,23 +203,28 @@ Status CudaRank::replay(RecordedStep &step) {
 }
 
 Status CudaRank::write(int64_t offset, const void *source, int64_t bytes) {
-  if (bytes == 0)
-    return {};
-  // Not cudaMemcpy: its end may come before the copy's, and our streams do not
-  // wait for it.
-  TPSP_CUDA(cudaMemcpyAsync, arena.data() + offset, source, size_t(bytes),
-            cudaMemcpyHostToDevice, streams[0]->get());
-  TPSP_CUDA(cudaStreamSynchronize, streams[0]->get());
-  return {};
+  return transfer(arena.data() + offset, source, bytes, cudaMemcpyHostToDevice);
 }
 
 Status CudaRank::read(int64_t offset, void *destination, int64_t bytes) {
+  return transfer(destination, arena.data() + offset, bytes,
+                  cudaMemcpyDeviceToHost);
+}
+
+/// Not by cudaMemcpy: it may return before the copy has ended, and our streams
+/// do not wait for it.
+Status CudaRank::transfer(void *target, const void *source, int64_t bytes,
+                          cudaMemcpyKind kind) {
   if (bytes == 0)
     return {};
-  TPSP_CUDA(cudaMemcpyAsync, destination, arena.data() + offset, size_t(bytes),
-            cudaMemcpyDeviceToHost, streams[0]->get());
-  TPSP_CUDA(cudaStreamSynchronize, streams[0]->get());
-  return {};
+  cudaStream_t stream = streams[0]->get();
+  TPSP_CUDA(cudaMemcpyAsync, target, source, size_t(bytes), kind, stream);
+  Status status =
+      checkCuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  // The host's memory is the caller's again, whatever happens.
+  if (!status.ok())
+    drain();
+  return status;
 }
 
 std::string CudaRank::streamActivity() {

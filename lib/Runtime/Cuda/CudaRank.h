@@ -53,6 +53,8 @@ private:
   using Clock = std::chrono::steady_clock;
 
   Status createStreams();
+  Status transfer(void *target, const void *source, int64_t bytes,
+                  cudaMemcpyKind kind);
   Status createEvents();
 
   /// Calls body(stream) to enqueue `call`, with marks around it.
