@@ -59,6 +59,12 @@ Status CudaRank::createEvents() {
   if (!world.context.config.observer)
     return {};
   TPSP_TRY(base.create(/*isTimed=*/true));
+  return takeBase();
+}
+
+/// Times are counted from an event of the host's time that is not long ago:
+/// CUDA gives them as floats.
+Status CudaRank::takeBase() {
   TPSP_CUDA(cudaEventRecord, base.get(), streams[0]->get());
   TPSP_CUDA(cudaStreamSynchronize, streams[0]->get());
   baseTime = Clock::now();

@@ -56,6 +56,7 @@ private:
   Status transfer(void *target, const void *source, int64_t bytes,
                   cudaMemcpyKind kind);
   Status createEvents();
+  Status takeBase();
 
   /// Calls body(stream) to enqueue `call`, with marks around it.
   template <typename Body> Status enqueue(Call &call, Body body);

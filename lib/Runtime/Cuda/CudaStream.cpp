@@ -73,7 +73,7 @@ const Call *CudaStream::current() {
   for (size_t i = first; i < end; ++i) {
     const Mark &mark = marks[i % marks.size()];
     // One that is just being issued has no end yet.
-    if (mark.isEnded && cudaEventQuery(mark.end.get()) == cudaErrorNotReady)
+    if (mark.isEnded && cudaEventQuery(mark.end.get()) != cudaSuccess)
       return mark.call;
     // What has ended need not be asked for again; times are still read.
     if (!isTimed && i == first && i + 1 < end)

@@ -34,7 +34,8 @@ public:
   Status markBefore(const Call &call);
   Status markBehind(const Call &call);
 
-  /// The first marked command that has not ended, or null. From any thread.
+  /// The first marked command that is not known to have ended, or null. From
+  /// any thread. After a fault of the GPU nothing more is known to end.
   const Call *current();
 
   /// Whether everything enqueued has run. Fails with what a command failed

@@ -154,7 +154,7 @@ Status CudaRank::report() {
         base.get(), [&](const Call &call, double begin, double end) {
           observer->ran(rank, *call.origin, timeAt(begin), timeAt(end));
         }));
-  return {};
+  return observer ? takeBase() : Status();
 }
 
 } // namespace tpsp::rt

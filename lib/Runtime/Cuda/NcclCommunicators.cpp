@@ -34,8 +34,8 @@ struct Attempt {
 } // namespace
 
 NcclCommunicators::~NcclCommunicators() {
-  for (auto &entry : groups)
-    (void)ncclCommDestroy(entry.second);
+  for (size_t i = groups.size(); i-- > 0;)
+    (void)ncclCommDestroy(groups[i].communicator);
   if (everyone)
     (void)ncclCommDestroy(everyone);
 }
@@ -93,11 +93,11 @@ Status NcclCommunicators::makeBounded(Make make, ncclComm_t &out) const {
 }
 
 Status NcclCommunicators::find(const Call &call, ncclComm_t &out) {
-  auto known = groups.find({call.stream, call.group.ranks});
-  if (known != groups.end()) {
-    out = known->second;
-    return {};
-  }
+  for (const Group &group : groups)
+    if (group.stream == call.stream && group.ranks == call.group.ranks) {
+      out = group.communicator;
+      return {};
+    }
   TPSP_TRY(meetAll(call));
   const std::vector<int64_t> &ranks = call.group.ranks;
   int color = int(*std::min_element(ranks.begin(), ranks.end()));
@@ -110,7 +110,7 @@ Status NcclCommunicators::find(const Call &call, ncclComm_t &out) {
         return {};
       },
       fresh));
-  groups[{call.stream, ranks}] = fresh;
+  groups.push_back({call.stream, ranks, fresh});
   out = fresh;
   return {};
 }
@@ -124,14 +124,14 @@ Status NcclCommunicators::poll() const {
   };
   if (everyone)
     TPSP_TRY(check(everyone));
-  for (const auto &entry : groups)
-    TPSP_TRY(check(entry.second));
+  for (const Group &group : groups)
+    TPSP_TRY(check(group.communicator));
   return {};
 }
 
 void NcclCommunicators::abort() {
-  for (auto &entry : groups)
-    (void)ncclCommAbort(entry.second);
+  for (size_t i = groups.size(); i-- > 0;)
+    (void)ncclCommAbort(groups[i].communicator);
   groups.clear();
   if (everyone)
     (void)ncclCommAbort(everyone);

@@ -14,8 +14,6 @@
 
 #include <atomic>
 #include <functional>
-#include <map>
-#include <utility>
 #include <vector>
 
 namespace tpsp::rt {
@@ -56,8 +54,15 @@ private:
   Meetings &meetings;
   const std::atomic<bool> &aborted;
   ncclComm_t everyone = nullptr;
-  /// By stream and the group's ranks in its order.
-  std::map<std::pair<int64_t, std::vector<int64_t>>, ncclComm_t> groups;
+  /// Of a group, in its order, on a stream.
+  struct Group {
+    int64_t stream;
+    std::vector<int64_t> ranks;
+    ncclComm_t communicator;
+  };
+  /// In the order of their making, which is that of all ranks, and in the
+  /// reverse of which they go: NCCL may wait for the others there.
+  std::vector<Group> groups;
 };
 
 } // namespace tpsp::rt
