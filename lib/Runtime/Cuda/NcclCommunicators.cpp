@@ -63,14 +63,15 @@ Status NcclCommunicators::create(const ncclUniqueId &id) {
 
 Status NcclCommunicators::makeBounded(Make make, ncclComm_t &out) const {
   auto attempt = std::make_shared<Attempt>();
+  std::thread maker;
   try {
-    std::thread([attempt, make, device = device] {
+    maker = std::thread([attempt, make, device = device] {
       ncclComm_t made = nullptr;
       Status status = checkCuda(cudaSetDevice(device), "cudaSetDevice");
       if (status.ok())
         status = make(made);
       attempt->finish(status, made);
-    }).detach();
+    });
   } catch (const std::system_error &error) {
     return {TPSP_RT_INTERNAL,
             fmt::format("cannot start a thread for NCCL: {}", error.what())};
@@ -81,10 +82,13 @@ Status NcclCommunicators::makeBounded(Make make, ncclComm_t &out) const {
   while (!attempt->isDone && !aborted && std::chrono::steady_clock::now() < end)
     attempt->changed.wait_for(lock, std::chrono::milliseconds(10));
   if (attempt->isDone) {
+    lock.unlock();
+    maker.join();
     out = attempt->communicator;
     return attempt->status;
   }
   attempt->isAbandoned = true;
+  maker.detach();
   if (aborted)
     return {TPSP_RT_ABORTED, "another rank or stream failed"};
   return {TPSP_RT_TIMEOUT,
