@@ -182,6 +182,10 @@ rt::StepTrace tpsp::run::recordedTrace(const Program &program,
                                        const Options &options) {
   rt::StepTrace trace =
       namedTrace(program.description, "measured on " + options.backend);
+  if (!isObserved(options)) {
+    trace.ranks.clear();
+    return trace;
+  }
   timeline.fill(trace);
   rt::fillCounters(trace);
   return trace;
