@@ -1,9 +1,11 @@
 // bench-compile-time MODEL.mlir: how long a layer, forward and backward, takes
-// from its parsed module to the plan, and how that grows with the number of
-// layers. The layer is the module's function: its first argument and its result
-// are what layers pass on, the other arguments are parameters of each.
+// from its parsed module to the plan, how that grows with the number of layers,
+// and how much of it the check of the schedule is. The layer is the module's
+// function: its first argument and its result are what layers pass on, the
+// other arguments are parameters of each.
 #include "tpsp/Dialect/Plan/PlanDialect.h"
 #include "tpsp/InitAll.h"
+#include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Pipelines.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -55,12 +57,22 @@ static OwningOpRef<ModuleOp> unroll(ModuleOp source, int layers) {
 struct Sample {
   double seconds;
   int64_t commands;
+  /// Of tpsp-check-schedule alone.
+  double checkSeconds;
 };
+
+/// Runs `pm`; its seconds, or -1 if it fails.
+static double timeOf(PassManager &pm, ModuleOp module) {
+  auto begin = Clock::now();
+  if (failed(pm.run(module)))
+    return -1;
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
 
 /// Compiles `layers` layers, the best of `repeats`.
 static Sample compile(MLIRContext &context, ModuleOp source, int layers,
                       int repeats, const std::string &hardware) {
-  Sample best = {1e9, 0};
+  Sample best = {1e9, 0, 1e9};
   for (int i = 0; i < repeats; ++i) {
     OwningOpRef<ModuleOp> module = unroll(source, layers);
     PassManager pm(&context);
@@ -73,12 +85,15 @@ static Sample compile(MLIRContext &context, ModuleOp source, int layers,
     tpsp::buildLogicalPipeline(pm, options);
     tpsp::buildCollectivePipeline(pm, options);
     tpsp::buildPlanPipeline(pm, options);
-    auto begin = Clock::now();
-    if (failed(pm.run(*module)))
-      return {-1, 0};
-    double seconds =
-        std::chrono::duration<double>(Clock::now() - begin).count();
+    double seconds = timeOf(pm, *module);
+    // The same check, once more, by itself.
+    PassManager check(&context);
+    check.addPass(tpsp::createCheckSchedule());
+    double checkSeconds = timeOf(check, *module);
+    if (seconds < 0 || checkSeconds < 0)
+      return {-1, 0, 0};
     best.seconds = std::min(best.seconds, seconds);
+    best.checkSeconds = std::min(best.checkSeconds, checkSeconds);
     best.commands = 0;
     module->walk([&](tpsp::plan::CommandOpInterface) { ++best.commands; });
   }
@@ -97,8 +112,8 @@ int main(int argc, char **argv) {
   OwningOpRef<ModuleOp> source = parseSourceFile<ModuleOp>(argv[1], &context);
   if (!source)
     return 1;
-  fmt::print("{:>7} {:>10} {:>12} {:>12}\n", "layers", "commands", "seconds",
-             "of 1 layer");
+  fmt::print("{:>7} {:>10} {:>12} {:>12} {:>12}\n", "layers", "commands",
+             "seconds", "of 1 layer", "check");
   double one = 0;
   for (int layers : {1, 2, 8, 32, 126}) {
     Sample sample = compile(context, *source, layers, layers < 32 ? 5 : 2,
@@ -107,8 +122,9 @@ int main(int argc, char **argv) {
       return 1;
     if (layers == 1)
       one = sample.seconds;
-    fmt::print("{:>7} {:>10} {:>12.4f} {:>11.1f}x\n", layers, sample.commands,
-               sample.seconds, sample.seconds / one);
+    fmt::print("{:>7} {:>10} {:>12.4f} {:>11.1f}x {:>11.1f}%\n", layers,
+               sample.commands, sample.seconds, sample.seconds / one,
+               100 * sample.checkSeconds / sample.seconds);
   }
   return 0;
 }

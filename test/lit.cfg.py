@@ -90,6 +90,15 @@ transport = os.path.join(config.tpsp_obj_root, "lib", "libtpsp_mpi.so")
 if shutil.which("mpirun") and os.path.exists(transport):
     config.available_features.add("mpi")
 
+# A folder that is a disk of 512 KiB for one command: needs root and a mount
+# namespace.
+small_disk = os.path.join(
+    config.test_source_root, "processes", "Inputs", "on-small-disk"
+)
+config.substitutions.append(("%on_small_disk", small_disk))
+if subprocess.run(["unshare", "--mount", "true"], stderr=subprocess.DEVNULL).returncode == 0:
+    config.available_features.add("small-disk")
+
 # Two hosts on this machine: asked of the script itself, which says why not.
 two_hosts = os.path.join(config.tpsp_src_root, "scripts", "two-hosts")
 config.substitutions.append(("%two_hosts", two_hosts))

@@ -25,8 +25,8 @@
 // TRUNCATED: {{^}}tpsp-run: '{{.*}}.mlirbc' is not a valid model{{$}}
 
 // Nothing binary reaches the terminal.
-// RUN: printf '\177ELF\002\001\000\000 and so on\n' > %t/binary.mlir
-// RUN: %S/Inputs/exits 1 tpsp-run %t/binary.mlir 2>&1 | FileCheck %s --check-prefix=BINARY --implicit-check-not=ELF
+// RUN: printf '\211PNG\002\001\000\000 and so on\n' > %t/binary.mlir
+// RUN: %S/Inputs/exits 1 tpsp-run %t/binary.mlir 2>&1 | FileCheck %s --check-prefix=BINARY --implicit-check-not=PNG
 // BINARY: {{^}}tpsp-run: '{{.*}}binary.mlir' is neither MLIR text nor MLIR bytecode{{$}}
 
 // RUN: echo 'y = W x' > %t/prose.mlir

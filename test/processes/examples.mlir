@@ -31,3 +31,9 @@
 // A timeline of the first process's rank.
 // RUN: timeout 120 %mpirun -n 2 tpsp-run %examples/gpt-block-sp.mlir --mesh tp=2 --quiet --trace %t.trace
 // RUN: grep -q all_gather %t.trace
+
+// A compiled plan, too.
+// RUN: tpsp-run %examples/gpt-block-sp.mlir --grad --quiet --emit %t.so
+// RUN: tpsp-run %t.so --quiet --save-all %t.threads
+// RUN: timeout 120 %mpirun -n 4 tpsp-run %t.so --verify --quiet --save-all %t.processes
+// RUN: cmp %t.threads %t.processes

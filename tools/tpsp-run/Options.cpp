@@ -237,8 +237,10 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options,
       ->capture_default_str();
   app.add_option("--seed", options.seed, "Of the random arguments")
       ->capture_default_str();
-  app.add_option("--weights", options.weights,
-                 "Take the parameters from this safetensors file");
+  app.add_option(
+      "--weights", options.weights,
+      "Take the parameters from this safetensors file, or from those "
+      "that an index (model.safetensors.index.json) names");
   app.add_option("--save", options.save,
                  "Write the parameters, after the last step, as safetensors");
   app.add_option("--save-all", options.saveAll,

@@ -166,6 +166,9 @@ Status fromJson(const std::string &text, PlanDescription &out) {
         TPSP_RT_INVALID,
         fmt::format("the plan's description cannot be read: {}", error.what())};
   }
+  RankMesh mesh;
+  if (Status s = RankMesh::create(out.manifest.mesh, mesh); !s.ok())
+    return s;
   if (!isConsistent(out))
     return {TPSP_RT_INVALID, "the plan's description contradicts itself"};
   // What is not written twice.

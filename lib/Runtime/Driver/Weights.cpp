@@ -92,22 +92,22 @@ static std::string differenceOf(const ManifestTensor &wanted,
   return "";
 }
 
-static std::string extrasIn(const SafetensorsReader &file,
+static std::string extrasIn(const SafetensorsSet &file,
                             const Manifest &manifest) {
   std::set<std::string> known;
   for (const ManifestTensor *parameter : parametersOf(manifest))
     known.insert(parameter->name);
   std::vector<std::string> extras;
-  for (const SafetensorsTensor &tensor : file.tensors())
-    if (known.count(tensor.name) == 0)
-      extras.push_back(quotedName(tensor.name));
+  for (const std::string &name : file.names())
+    if (known.count(name) == 0)
+      extras.push_back(quotedName(name));
   return extras.empty() ? "" : listOf(extras, ", ");
 }
 
 Status WeightsSource::open(const std::string &path, const Manifest &manifest,
                            std::string &warning) {
   warning.clear();
-  if (Status s = SafetensorsReader::open(path, file); !s.ok())
+  if (Status s = SafetensorsSet::open(path, file); !s.ok())
     return s;
   if (std::string extras = extrasIn(file, manifest); !extras.empty())
     warning = fmt::format("'{}' has tensors that the program does not take: {}",
@@ -127,7 +127,7 @@ Status WeightsSource::open(const std::string &path, const Manifest &manifest,
 /// Reads the elements [begin, begin + count) of a tensor, a block at a time:
 /// visit(element, values, n) with n f32 values from `element` on.
 template <typename Visit>
-static Status readBlocks(const SafetensorsReader &file,
+static Status readBlocks(const SafetensorsSet &file,
                          const SafetensorsTensor &tensor, int64_t begin,
                          int64_t count, Visit visit) {
   constexpr int64_t block = 1 << 16;
@@ -138,7 +138,7 @@ static Status readBlocks(const SafetensorsReader &file,
   for (; begin < end; begin += block) {
     int64_t n = std::min(block, end - begin);
     void *target = isWide ? static_cast<void *>(values.data()) : narrow.data();
-    if (Status s = file.read(tensor, begin * element, n * element, target);
+    if (Status s = file.read(tensor.name, begin * element, n * element, target);
         !s.ok())
       return s;
     if (!isWide)
@@ -174,7 +174,7 @@ Status WeightsSource::fill(const ManifestTensor &tensor, const Shard &shard,
     if (!status.ok())
       return;
     if (isSame)
-      status = file.read(stored, global * element, n * element,
+      status = file.read(tensor.name, global * element, n * element,
                          static_cast<char *>(memory) + local * element);
     else
       status = readBlocks(file, stored, global, n,

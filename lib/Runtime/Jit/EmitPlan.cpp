@@ -30,6 +30,9 @@ LLD_HAS_DRIVER(elf)
 llvm::Expected<rt::PlanDescription>
 tpsp::describePlan(const CompiledModel &model, StringRef path,
                    StringRef dtype) {
+  rt::RankMesh ranks;
+  if (rt::Status s = rt::RankMesh::create(model.manifest.mesh, ranks); !s.ok())
+    return llvm::createStringError(s.message());
   auto file = llvm::MemoryBuffer::getFile(path);
   if (!file)
     return llvm::createStringError(file.getError(),

@@ -8,6 +8,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cstring>
 
 using namespace tpsp::rt;
@@ -124,6 +125,58 @@ TEST_F(WeightsTest, AFileDoesNotDependOnTheMesh) {
       }
     }
   }
+}
+
+/// The parameters of `manifest` whose names come before `bound`, or the others.
+static Manifest half(Manifest manifest, const std::string &bound, bool before) {
+  auto &tensors = manifest.tensors;
+  tensors.erase(std::remove_if(tensors.begin(), tensors.end(),
+                               [&](const ManifestTensor &tensor) {
+                                 return (tensor.name < bound) != before;
+                               }),
+                tensors.end());
+  return manifest;
+}
+
+TEST_F(WeightsTest, AnIndexStandsForItsFiles) {
+  std::vector<Manifest> all = manifests(TPSP_RT_BF16);
+  save(all[0], RandomSource(3), "whole");
+  save(half(all[2], "s", true), RandomSource(3), "1.safetensors");
+  save(half(all[3], "s", false), RandomSource(3), "2.safetensors");
+  std::string index = write("model.safetensors.index.json", R"({
+    "metadata": {"total_size": 12},
+    "weight_map": {"cube": "1.safetensors", "scalar": "2.safetensors",
+                   "vector": "2.safetensors", "z.matrix": "2.safetensors"}})");
+  for (const Manifest &to : all) {
+    save(to, *open(index, to), "to");
+    EXPECT_EQ(read("to"), read("whole"));
+  }
+}
+
+TEST_F(WeightsTest, AnIndexThatDoesNotFitIsRefused) {
+  const Manifest manifest = manifests(TPSP_RT_BF16)[0];
+  save(half(manifest, "s", true), RandomSource(3), "1.safetensors");
+  auto refusal = [&](const std::string &map) {
+    WeightsSource source(std::make_unique<RandomSource>(7));
+    std::string warning;
+    return source.open(write("i.json", map), manifest, warning).message();
+  };
+  EXPECT_THAT(refusal(R"({"weight_map": {"cube": "1.safetensors"}})"),
+              HasSubstr("'scalar' is missing"));
+  EXPECT_THAT(refusal(R"({"weight_map": {"cube": "2.safetensors"}})"),
+              HasSubstr("2.safetensors': No such file"));
+  EXPECT_THAT(refusal(R"({"weight_map": {"vector": "1.safetensors"}})"),
+              HasSubstr("lacks tensors that the index says it has: 'vector'"));
+  for (const char *elsewhere : {"../1.safetensors", "/etc/passwd", "", ".."})
+    EXPECT_THAT(refusal(R"({"weight_map": {"cube": ")" +
+                        std::string(elsewhere) + "\"}}"),
+                HasSubstr("not one beside it"))
+        << elsewhere;
+  EXPECT_THAT(refusal(R"({"weight_map": {"cube": 12}})"),
+              HasSubstr("is no name"));
+  EXPECT_THAT(refusal(R"({"weights": {}, "more": 1})"),
+              HasSubstr("nor an index"));
+  EXPECT_THAT(refusal(R"({"weight_map": )"), HasSubstr("nor an index"));
 }
 
 TEST_F(WeightsTest, TheWholeTensorIsWhatRanksHold) {

@@ -4,14 +4,14 @@
 #ifndef TPSP_RUNTIME_DRIVER_WEIGHTS_H
 #define TPSP_RUNTIME_DRIVER_WEIGHTS_H
 
-#include "tpsp/Runtime/Driver/Safetensors.h"
+#include "tpsp/Runtime/Driver/SafetensorsSet.h"
 #include "tpsp/Runtime/Driver/TensorSource.h"
 #include "tpsp/Runtime/World.h"
 
 namespace tpsp::rt {
 
-/// Parameters from a file, converted if their types differ; inputs from another
-/// source.
+/// Parameters from a file, or from several that an index names, converted if
+/// their types differ; inputs from another source.
 class WeightsSource final : public TensorSource {
 public:
   explicit WeightsSource(std::unique_ptr<TensorSource> inputs)
@@ -30,7 +30,7 @@ public:
 
 private:
   std::unique_ptr<TensorSource> inputs;
-  SafetensorsReader file;
+  SafetensorsSet file;
 };
 
 /// Which tensors of a program go to a file: its parameters, or all arguments,

@@ -8,7 +8,8 @@
 namespace tpsp {
 
 /// What a compiled model is, apart from its code. `path` is the model's file,
-/// `dtype` as in CompileOptions. Fails if the file cannot be read again.
+/// `dtype` as in CompileOptions. Fails if the file cannot be read again, or if
+/// there cannot be so many ranks.
 llvm::Expected<rt::PlanDescription> describePlan(const CompiledModel &model,
                                                  llvm::StringRef path,
                                                  llvm::StringRef dtype);

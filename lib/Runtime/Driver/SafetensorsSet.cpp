@@ -1,0 +1,123 @@
+#include "tpsp/Runtime/Driver/SafetensorsSet.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <fstream>
+
+using namespace tpsp::rt;
+using Json = nlohmann::json;
+
+/// The format's own limit on a header serves for an index too.
+static constexpr int64_t maxIndexBytes = 100'000'000;
+/// How many names a message lists.
+static constexpr size_t listed = 5;
+
+static Status invalid(const std::string &path, const std::string &why) {
+  return {TPSP_RT_INVALID, fmt::format("cannot read '{}': {}", path, why)};
+}
+
+/// Whether a file begins as an index does. A safetensors file begins with the
+/// length of its header, whose upper bytes are zero.
+static bool isIndex(const std::string &path) {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(path, none))
+    return false;
+  char begin[8] = {};
+  std::ifstream(path, std::ios::binary).read(begin, sizeof begin);
+  return begin[0] == '{' && begin[7] != 0;
+}
+
+/// Which tensors an index says to be in which file.
+using Names = std::map<std::string, std::vector<std::string>>;
+
+static Status readIndex(const std::string &path, Names &out) {
+  std::error_code none;
+  if (std::filesystem::file_size(path, none) > uintmax_t(maxIndexBytes))
+    return invalid(path,
+                   fmt::format("an index has at most {} bytes", maxIndexBytes));
+  std::ifstream file(path, std::ios::binary);
+  Json index = Json::parse(file, nullptr, /*allow_exceptions=*/false);
+  if (!index.is_object() || !index.contains("weight_map") ||
+      !index["weight_map"].is_object())
+    return invalid(path, "it is neither a safetensors file nor an index with a "
+                         "'weight_map'");
+  for (const auto &[tensor, name] : index["weight_map"].items()) {
+    if (!name.is_string())
+      return invalid(path, fmt::format("the file of tensor {} is no name",
+                                       quotedName(tensor)));
+    out[name.get<std::string>()].push_back(tensor);
+  }
+  return {};
+}
+
+Status SafetensorsSet::addFile(const std::string &path,
+                               const std::vector<std::string> &wanted) {
+  SafetensorsReader &reader = files[path];
+  if (Status s = SafetensorsReader::open(path, reader); !s.ok())
+    return s;
+  std::vector<std::string> missing;
+  for (const std::string &name : wanted) {
+    const SafetensorsTensor *tensor = reader.find(name);
+    if (tensor)
+      places[name] = {&reader, tensor};
+    else if (missing.size() < listed)
+      missing.push_back(quotedName(name));
+  }
+  if (missing.empty())
+    return {};
+  return invalid(path, fmt::format("it lacks tensors that the index says it "
+                                   "has: {}",
+                                   fmt::join(missing, ", ")));
+}
+
+Status SafetensorsSet::openIndex(const std::string &path) {
+  Names names;
+  if (Status s = readIndex(path, names); !s.ok())
+    return s;
+  std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  for (const auto &[name, tensors] : names) {
+    // Nothing else than what lies beside it is an index's to open.
+    if (name.empty() || name == "." || name == ".." ||
+        std::filesystem::path(name).filename() != name)
+      return invalid(path, fmt::format("it names the file {}, which is not "
+                                       "one beside it",
+                                       quotedName(name)));
+    if (Status s = addFile((folder / name).string(), tensors); !s.ok())
+      return s;
+  }
+  return {};
+}
+
+Status SafetensorsSet::open(const std::string &path, SafetensorsSet &out) {
+  out.places.clear();
+  out.files.clear();
+  if (isIndex(path))
+    return out.openIndex(path);
+  SafetensorsReader &file = out.files[path];
+  if (Status s = SafetensorsReader::open(path, file); !s.ok())
+    return s;
+  for (const SafetensorsTensor &tensor : file.tensors())
+    out.places[tensor.name] = {&file, &tensor};
+  return {};
+}
+
+std::vector<std::string> SafetensorsSet::names() const {
+  std::vector<std::string> names;
+  for (const auto &entry : places)
+    names.push_back(entry.first);
+  return names;
+}
+
+const SafetensorsTensor *SafetensorsSet::find(const std::string &name) const {
+  auto it = places.find(name);
+  return it == places.end() ? nullptr : it->second.tensor;
+}
+
+Status SafetensorsSet::read(const std::string &name, int64_t begin,
+                            int64_t bytes, void *destination) const {
+  const Place &place = places.at(name);
+  return place.file->read(*place.tensor, begin, bytes, destination);
+}
