@@ -52,7 +52,7 @@ struct Running {
 
   void step() {
     rt::Status status = world->run([&](rt::Rank &rank) {
-      return rank.result(program->step(rank.handle()));
+      return rank.step(program->step);
     });
     if (!status.ok())
       fmt::print(stderr, "{}\n", status.message());

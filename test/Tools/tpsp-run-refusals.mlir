@@ -15,8 +15,14 @@
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --overlap 2>&1 | FileCheck %s --check-prefix=WRONG
 // WRONG: {{^}}tpsp-run: --{{strategy: fast not in {as-written,auto}|overlap: maybe not in {off,on}|overlap: 1 required .*}}
 
-// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --backend cuda 2>&1 | FileCheck %s --check-prefix=CUDA
-// CUDA: {{^}}tpsp-run: --backend cuda needs the CUDA backend, which is not built yet; use --backend cpu{{$}}
+// The same sentence with every GPU hidden, whatever the machine.
+// RUN: env CUDA_VISIBLE_DEVICES= %S/Inputs/exits 1 tpsp-run %examples/mlp-sp.mlir --backend cuda 2>&1 | FileCheck %s --check-prefix=CUDA
+// CUDA: {{^}}tpsp-run: --backend cuda: {{libtpsp_cuda.so is not beside .* \(it is built where CMake finds the CUDA 13 toolkit and NCCL\)|there is no NVIDIA driver on this machine; install one that supports CUDA 13.0, or use --backend cpu|the NVIDIA driver sees no GPU; .*use --backend cpu}}{{$}}
+
+// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --graph off 2>&1 | FileCheck %s --check-prefix=GRAPH
+// GRAPH: {{^}}tpsp-run: --graph off goes with --backend cuda{{$}}
+// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --nccl-always 2>&1 | FileCheck %s --check-prefix=NCCL
+// NCCL: {{^}}tpsp-run: --nccl-always goes with --backend cuda{{$}}
 
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --backend tpu 2>&1 | FileCheck %s --check-prefix=BACKEND
 // BACKEND: {{^}}tpsp-run: no backend 'tpu'; there are: cpu, trace{{$}}

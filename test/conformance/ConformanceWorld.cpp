@@ -1,5 +1,6 @@
 #include "ConformanceWorld.h"
 
+#include "DeviceTwins.h"
 #include "MailboxBackend.h"
 
 #include "tpsp/Runtime/BuiltinBackends.h"
@@ -12,6 +13,7 @@
 namespace tpsp::rt::conformance {
 namespace {
 
+/// Of a backend, or of one of its cases.
 struct Exclusion {
   const char *backend, *call, *reason;
 };
@@ -22,6 +24,13 @@ constexpr Exclusion exclusions[] = {
      "computes nothing by design; TraceTest holds what it prints"},
     {"messages", "what others call",
      "a message carries a hash of its sender's call, not its description"},
+    {"cuda", "orders of issue that differ",
+     "ranks meet on the host where they issue a collective; plans issue the "
+     "same commands in the same order on all ranks"},
+    {"CudaNccl", "bf16 sums in f32", "NCCL adds up in the element's type"},
+    {"CudaNccl", "streams while commands are new",
+     "a command's first use waits for the rank's streams: it may load code, "
+     "which must not happen under a collective"},
 };
 
 /// A function, since test suites are instantiated before main.
@@ -29,6 +38,8 @@ std::vector<BackendCase> knownBackends() {
   return {{"Cpu", "cpu", 1},
           {"CpuTwoThreads", "cpu", 2},
           {"CpuMessages", "messages", 1},
+          {"CudaShared", "cuda", 1, /*gpus=*/1},
+          {"CudaNccl", "cuda", 1, /*gpus=*/8},
           {"Trace", "trace", 1}};
 }
 
@@ -60,15 +71,19 @@ std::vector<int64_t> coordinatesOf(const Mesh &mesh, int64_t rank) {
 std::vector<BackendCase> conformingBackends() {
   std::vector<BackendCase> held;
   for (const BackendCase &each : knownBackends())
-    if (exclusion(each.backend, "*").empty())
+    if (exclusion(each, "*").empty())
       held.push_back(each);
   return held;
 }
 
-std::string exclusion(const std::string &backend, const std::string &call) {
+std::string exclusion(const BackendCase &backend, const std::string &call) {
   for (const Exclusion &each : exclusions)
-    if (backend == each.backend && call == each.call)
+    if ((backend.backend == each.backend || backend.name == each.backend) &&
+        call == each.call)
       return each.reason;
+  if (backend.gpus > 0 && call == "kernels that speak to the test" &&
+      !isOnDoubles())
+    return "a GPU's kernel does not reach the test's variables";
   return "";
 }
 
@@ -86,7 +101,7 @@ Plan &Plan::add(EntryPoint call, Params params, std::vector<int64_t> buffers,
                   nullptr,
                   0,
                   kernel,
-                  /*device=*/nullptr,
+                  deviceTwin(kernel),
                   item.name.c_str()};
   return *this;
 }
@@ -99,12 +114,20 @@ Plan &Plan::withTiles(std::vector<int64_t> tiles) {
   return *this;
 }
 
-Status Plan::step(Rank &rank) const {
+tpsp_rt_status Plan::issue(tpsp_rt_rank *rank) const {
   for (const Item &item : items)
-    if (Status s = rank.result(item.call(rank.handle(), &item.command));
-        !s.ok())
-      return s;
-  return {};
+    if (tpsp_rt_status code = item.call(rank, &item.command))
+      return code;
+  return TPSP_RT_OK;
+}
+
+Status Plan::step(Rank &rank) const {
+  return rank.result(issue(rank.handle()));
+}
+
+Status Plan::stepOrReplay(Rank &rank) const {
+  return rank.step(this,
+                   [this](tpsp_rt_rank *handle) { return issue(handle); });
 }
 
 std::vector<std::byte> toBytes(int64_t dtype,
@@ -214,11 +237,14 @@ std::string describe(const Mesh &mesh, const std::vector<int64_t> &axes) {
 void ConformanceTest::SetUp() {
   registerBuiltinBackends();
   registerMailboxBackend();
+  if (GetParam().gpus > 0)
+    if (std::string problem = cudaProblem(GetParam().gpus); !problem.empty())
+      GTEST_SKIP() << problem;
   skips(testedCall());
 }
 
 bool ConformanceTest::skips(const char *call) {
-  std::string reason = exclusion(GetParam().backend, call);
+  std::string reason = exclusion(GetParam(), call);
   if (reason.empty())
     return false;
   [&] { GTEST_SKIP() << GetParam().backend << ": " << reason; }();

@@ -26,6 +26,8 @@ struct BackendCase {
   std::string name; // of the tests
   std::string backend;
   int threadsPerRank;
+  /// cuda: GPUs that are wanted, 1 to have ranks share one; else 0.
+  int gpus = 0;
 };
 
 inline std::ostream &operator<<(std::ostream &out, const BackendCase &c) {
@@ -35,8 +37,8 @@ inline std::ostream &operator<<(std::ostream &out, const BackendCase &c) {
 /// The backends that the suite holds to the contract.
 std::vector<BackendCase> conformingBackends();
 
-/// Why `backend` is not held to `call`, or "".
-std::string exclusion(const std::string &backend, const std::string &call);
+/// Why the case is not held to `call`, or "".
+std::string exclusion(const BackendCase &backend, const std::string &call);
 
 using EntryPoint = tpsp_rt_status (*)(tpsp_rt_rank *, const tpsp_rt_command *);
 
@@ -63,8 +65,12 @@ public:
 
   /// One step: issues every command until one fails.
   Status step(Rank &rank) const;
+  /// The same by Rank::step, which may record and replay it.
+  Status stepOrReplay(Rank &rank) const;
 
 private:
+  tpsp_rt_status issue(tpsp_rt_rank *rank) const;
+
   struct Item {
     EntryPoint call;
     Params params;
@@ -123,6 +129,10 @@ protected:
   bool skips(const char *call);
 
   WorldConfig config(const Mesh &mesh, int64_t arenaBytes) const;
+
+  /// How many steps a test takes to see all ways in which one runs: prepared,
+  /// with what was prepared, and, where steps are recorded, replayed.
+  int stepsToTry() const { return GetParam().gpus > 1 ? 3 : 2; }
 
   /// A world, or null and a failure.
   std::unique_ptr<World> makeWorld(const WorldConfig &config);

@@ -2,6 +2,7 @@
 /// nothing else, compute what they compute one command after another. Under the
 /// thread sanitizer this also finds an order that only happened to be kept.
 #include "ConformanceWorld.h"
+#include "DeviceTwins.h"
 
 #include <algorithm>
 
@@ -28,6 +29,8 @@ void mix(void *const *buffers, const int64_t *, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i)
     third[i] = mixed(first[i], second[i], third[i]);
 }
+
+const bool haveTwins = addDeviceTwin(mix, "test_mix");
 
 /// A kernel of three tensors, or a sum over the ranks of one.
 struct Step {
@@ -142,7 +145,8 @@ TEST_P(EventGraphTest, RandomProgramsComputeTheSameAsInOrder) {
       if (Status s = rank.write(0, got.data(), bytes); !s.ok())
         return s;
       for (int i = 0; i < stepsPerProgram; ++i)
-        if (Status s = plan.step(rank); !s.ok())
+        if (Status s = program % 2 ? plan.step(rank) : plan.stepOrReplay(rank);
+            !s.ok())
           return s;
       if (Status s = rank.read(0, got.data(), bytes); !s.ok())
         return s;

@@ -1,5 +1,6 @@
 /// Kernels, events, and the order of commands.
 #include "ConformanceWorld.h"
+#include "DeviceTwins.h"
 
 #include <gmock/gmock.h>
 
@@ -24,6 +25,9 @@ void count(void *const *buffers, const int64_t *, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i)
     ++counts[i];
 }
+
+const bool haveTwins =
+    addDeviceTwin(affine, "test_affine") && addDeviceTwin(count, "test_count");
 
 class KernelTest : public ConformanceTest {
   const char *testedCall() const override { return "kernel"; }

@@ -1,5 +1,6 @@
 /// Collectives between commands that overwrite what they read.
 #include "ConformanceWorld.h"
+#include "DeviceTwins.h"
 
 #include <algorithm>
 
@@ -15,6 +16,8 @@ void increment(void *const *buffers, const int64_t *, int64_t begin,
   for (int64_t i = begin * 1000; i < end * 1000; ++i)
     ++values[i];
 }
+
+const bool haveTwins = addDeviceTwin(increment, "test_increment");
 
 /// When a collective has returned, its source may be overwritten: no other rank
 /// still reads it. Every element of a rank's source is 1000 * rank + the number

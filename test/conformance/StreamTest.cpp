@@ -1,6 +1,7 @@
 /// Streams run beside each other and keep the order of their events; a failure
 /// on one ends the run.
 #include "ConformanceWorld.h"
+#include "DeviceTwins.h"
 
 #include <gmock/gmock.h>
 
@@ -70,6 +71,13 @@ void chain(void *const *buffers, const int64_t *, int64_t, int64_t) {
   *value = 3 * *value + 1;
 }
 
+const bool haveTwins = addSpeakingTwin(signalTest, "test_signal") &&
+                       addSpeakingTwin(waitForTest, "test_wait") &&
+                       addDeviceTwin(sleepLong, "test_sleep_long") &&
+                       addDeviceTwin(writeLate, "test_write_late") &&
+                       addDeviceTwin(addOne, "test_add_one") &&
+                       addDeviceTwin(chain, "test_chain");
+
 class StreamTest : public ConformanceTest {
   const char *testedCall() const override { return "streams"; }
 
@@ -96,6 +104,9 @@ const Params StreamTest::kernel = KernelCommand().encode();
 /// Rank 1 comes to the collective only after rank 0 has computed something that
 /// it issued later.
 TEST_P(StreamTest, ACollectiveWaitsBesideTheComputation) {
+  if (skips("orders of issue that differ") ||
+      skips("kernels that speak to the test"))
+    return;
   Plan first, second;
   first.on(1).add(tpsp_rt_all_gather, gather(), {0, 256}, "%gathered");
   first.on(0).add(tpsp_rt_kernel, kernel, {}, "%signal", signalTest);
@@ -113,6 +124,8 @@ TEST_P(StreamTest, ACollectiveWaitsBesideTheComputation) {
 /// Of two streams that communicate over one group, the one whose turn comes
 /// first on rank 0 comes second on rank 1.
 TEST_P(StreamTest, CollectivesOfDifferentStreamsDoNotWaitForEachOther) {
+  if (skips("orders of issue that differ"))
+    return;
   Plan plans[2];
   for (int64_t rank : {0, 1})
     for (int64_t turn : {0, 1}) {
@@ -275,6 +288,9 @@ TEST_P(StreamTest, ATimeoutOnAStreamNamesTheMissingRank) {
 
 /// A rank that has issued the collective may still be far from it.
 TEST_P(StreamTest, ATimeoutSaysWhatTheMissingStreamIsAt) {
+  if (skips("streams while commands are new") ||
+      skips("kernels that speak to the test"))
+    return;
   Plan plan;
   plan.on(1).add(tpsp_rt_kernel, kernel, {}, "%stuck", waitForTest);
   plan.add(tpsp_rt_all_gather, gather(), {0, 256}, "%gathered");

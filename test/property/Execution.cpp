@@ -153,7 +153,7 @@ llvm::Expected<std::vector<rt::TensorError>> tpsp::property::runAndCompare(
     return errorOf(s);
   for (int step = 0; step < 2; ++step)
     if (Status s = world->run([&](Rank &rank) {
-          return rank.result(program->step(rank.handle()));
+          return rank.step(program->step);
         });
         !s.ok())
       return errorOf(s);

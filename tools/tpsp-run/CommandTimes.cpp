@@ -81,7 +81,7 @@ static rt::Status runSteps(rt::World &world, const JitProgram &program,
                            int steps) {
   for (int step = 0; step < steps; ++step)
     if (rt::Status status = world.run([&](rt::Rank &rank) {
-          return rank.result(program.step(rank.handle()));
+          return rank.step(program.step);
         });
         !status.ok())
       return status;

@@ -1,6 +1,6 @@
 #include "Execute.h"
 
-#include "tpsp/Runtime/BuiltinBackends.h"
+#include "tpsp/Runtime/BackendPlugin.h"
 #include "tpsp/Runtime/Driver/Weights.h"
 
 #include <fmt/format.h>
@@ -49,6 +49,25 @@ static rt::Status fillArgument(const rt::Rank &rank,
   return source.fill(tensor, shard, memory);
 }
 
+/// Fills everything but the arguments with ones, which are a NaN in every
+/// floating-point type.
+static rt::Status poisonResults(rt::Rank &rank, const rt::Manifest &manifest) {
+  int64_t begin = endOfArguments(manifest), end = manifest.arenaBytes;
+  if (begin >= end)
+    return {};
+  if (void *memory = rank.hostAddress(begin)) {
+    std::memset(memory, 0xff, end - begin);
+    return {};
+  }
+  const std::vector<char> ones(std::min<int64_t>(end - begin, 16 << 20), -1);
+  for (int64_t at = begin, some = 0; at < end; at += some) {
+    some = std::min(end - at, int64_t(ones.size()));
+    if (rt::Status s = rank.write(at, ones.data(), some); !s.ok())
+      return s;
+  }
+  return {};
+}
+
 static rt::Status fillArguments(rt::Rank &rank, const rt::TensorSource &source,
                                 const rt::Manifest &manifest, bool poison) {
   std::vector<char> copy;
@@ -70,12 +89,7 @@ static rt::Status fillArguments(rt::Rank &rank, const rt::TensorSource &source,
         !s.ok())
       return s;
   }
-  int64_t begin = endOfArguments(manifest);
-  // All ones is a NaN in every floating-point type.
-  if (poison && begin < manifest.arenaBytes)
-    if (void *memory = rank.hostAddress(begin))
-      std::memset(memory, 0xff, manifest.arenaBytes - begin);
-  return {};
+  return poison ? poisonResults(rank, manifest) : rt::Status();
 }
 
 rt::Status tpsp::run::openSource(const Options &options,
@@ -105,13 +119,20 @@ static uint64_t planHash(const Options &options, const rt::Manifest &manifest) {
   return XXH3_64bits(text.data(), text.size());
 }
 
+/// Of a step that is replayed as a whole nothing is told.
+static bool isObserved(const Options &options) {
+  return options.backend != "cuda" || options.graph == "off" ||
+         !options.trace.empty() || !options.timeline.empty();
+}
+
 rt::Status tpsp::run::prepare(const Options &options,
                               const rt::Manifest &manifest,
                               const rt::TensorSource &source,
                               rt::CommandObserver *observer,
                               rt::Transport *transport,
                               std::unique_ptr<rt::World> &world) {
-  rt::registerBuiltinBackends();
+  if (rt::Status status = rt::loadBackend(options.backend); !status.ok())
+    return status;
   // oneDNN packs its operands into buffers of a few MiB for every product. By
   // default glibc keeps them in every thread's own pool, which is not in the
   // plan: 300 MiB for a layer of Llama 8B on four ranks. Give them back.
@@ -124,7 +145,9 @@ rt::Status tpsp::run::prepare(const Options &options,
   config.numEvents = manifest.events;
   config.threadsPerRank = options.threads;
   config.timeoutSeconds = options.timeout;
-  config.observer = observer;
+  config.observer = isObserved(options) ? observer : nullptr;
+  config.cuda.graphs = options.graph == "on";
+  config.cuda.ncclAlways = options.ncclAlways;
   config.transport = transport;
   config.planHash = planHash(options, manifest);
   if (rt::Status status = rt::World::create(config, world); !status.ok())
@@ -144,9 +167,8 @@ rt::Status tpsp::run::runSteps(const Options &options, const Program &program,
     progress.phase(fmt::format("step {} of {}", step + 1, options.steps));
     timeline.begin();
     auto begin = Clock::now();
-    rt::Status status = world.run([&](rt::Rank &rank) {
-      return rank.result(program.step(rank.handle()));
-    });
+    rt::Status status =
+        world.run([&](rt::Rank &rank) { return rank.step(program.step); });
     if (!status.ok())
       return status;
     seconds.push_back(
@@ -160,6 +182,10 @@ rt::StepTrace tpsp::run::recordedTrace(const Program &program,
                                        const Options &options) {
   rt::StepTrace trace =
       namedTrace(program.description, "measured on " + options.backend);
+  if (!isObserved(options)) {
+    trace.ranks.clear();
+    return trace;
+  }
   timeline.fill(trace);
   rt::fillCounters(trace);
   return trace;

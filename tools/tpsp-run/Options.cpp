@@ -120,9 +120,13 @@ static std::string contradictionIn(const Options &options) {
     if (!axes.insert(axis).second)
       return "--mesh gives axis '" + axis + "' two sizes";
   }
+  // A shared object, which is loaded when something is to run.
   if (options.backend == "cuda")
-    return "--backend cuda needs the CUDA backend, which is not built yet; use "
-           "--backend cpu";
+    return "";
+  for (auto [isSet, flag] : {std::pair(options.graph != "on", "--graph off"),
+                             std::pair(options.ncclAlways, "--nccl-always")})
+    if (isSet)
+      return std::string(flag) + " goes with --backend cuda";
   tpsp::rt::registerBuiltinBackends();
   tpsp::rt::BackendFactory factory;
   if (tpsp::rt::Status status = tpsp::rt::findBackend(options.backend, factory);
@@ -222,7 +226,8 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options,
                "Keep gathered tensors for the backward pass: less "
                "communication, more memory");
   app.add_option("--backend", options.backend,
-                 "cpu, or trace: run nothing and print rank 0's calls")
+                 "cpu; cuda (docs/Cuda.md); trace: run nothing and print rank "
+                 "0's calls")
       ->capture_default_str();
   app.add_option("--dtype", options.dtype,
                  "Store all tensors as f32 or bf16 (default: as written)")
@@ -248,6 +253,15 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options,
                  "Seconds that a rank waits for the others of a collective")
       ->check(positive())
       ->capture_default_str();
+  app.add_option("--graph", options.graph,
+                 "With --backend cuda: replay steps from the second on as a "
+                 "CUDA graph: on, off. Off by itself where ranks share a GPU, "
+                 "and with --trace or --timeline")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->capture_default_str();
+  app.add_flag("--nccl-always", options.ncclAlways,
+               "With --backend cuda: collectives of one rank go through NCCL, "
+               "too");
   app.add_flag("--verify", options.verify,
                "Compare every output and gradient with the unsharded program "
                "in f64");

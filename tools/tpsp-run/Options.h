@@ -28,6 +28,9 @@ struct Options {
   double bucketMib = 25;
   int threads = 0;
   double timeout = 30;
+  /// cuda: capture steps as CUDA graphs; NCCL for one rank, too.
+  std::string graph = "on";
+  bool ncclAlways = false;
   std::string rematerialize = "none";
   bool keepGathered = false;
   bool verify = false;

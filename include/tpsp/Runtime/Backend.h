@@ -83,6 +83,11 @@ std::string describe(const Call &call, const RankMesh &mesh);
 /// `failure` with the call's name before its message.
 Status inCall(const Call &call, const Status &failure);
 
+/// A step as a backend has recorded it: a CUDA graph.
+struct RecordedStep {
+  virtual ~RecordedStep() = default;
+};
+
 /// One rank's side of a backend. Made, used and destroyed on the rank's
 /// thread.
 class BackendRank {
@@ -110,6 +115,21 @@ public:
   /// any thread.
   virtual std::string streamActivity() { return ""; }
 
+  /// Whether the four below work. A step that has run once may then be issued
+  /// between beginRecording and endRecording, which records its commands and
+  /// runs none, and be replayed as often as wanted. Around all of them the Core
+  /// synchronises. Whatever fails leaves the rank as it was, able to run the
+  /// step as before.
+  virtual bool recordsSteps() const { return false; }
+  virtual Status beginRecording() { return cannotRecord(); }
+  virtual Status endRecording(std::unique_ptr<RecordedStep> &out) {
+    return cannotRecord();
+  }
+  /// Instead of endRecording, if issuing failed.
+  virtual void dropRecording() {}
+  /// Enqueues the step.
+  virtual Status replay(RecordedStep &step) { return cannotRecord(); }
+
   /// Copies to and from the arena; ranges are checked, and all earlier commands
   /// have been synchronised with.
   virtual Status write(int64_t offset, const void *source, int64_t bytes) = 0;
@@ -117,6 +137,11 @@ public:
 
   /// Null if the arena is not host memory.
   virtual void *hostAddress(int64_t offset) = 0;
+
+private:
+  static Status cannotRecord() {
+    return {TPSP_RT_UNSUPPORTED, "this backend records no steps"};
+  }
 };
 
 /// What the Core tells a backend of the world it is made for. Outlives it.

@@ -10,7 +10,7 @@
 ///     if (Status s = World::create(config, world); !s.ok()) return s;
 ///     return world->run([&](Rank &rank) -> Status {
 ///       if (Status s = rank.write(0, x, bytes); !s.ok()) return s;
-///       if (Status s = rank.result(step(rank.handle())); !s.ok()) return s;
+///       if (Status s = rank.step(step); !s.ok()) return s;
 ///       return rank.read(offset, y, bytes);
 ///     });
 ///
@@ -41,7 +41,19 @@ public:
   const std::vector<int64_t> &coordinates() const;
   int64_t coordinate(int64_t axis) const { return coordinates()[axis]; }
 
-  /// What compiled plans take.
+  /// Runs one step of a plan, whose function is `issue`: the way to run plans.
+  /// A backend that can records the second step and replays it from then on
+  /// (CUDA graphs), with equal results; if it cannot be recorded, steps go on
+  /// as before, and WorldConfig::warn is told once. `issue` is the step's
+  /// identity: a plan issues the same commands each time.
+  using StepFunction = tpsp_rt_status (*)(tpsp_rt_rank *);
+  Status step(StepFunction issue);
+  /// The same for a step that is no function; `identity` stands for it.
+  Status step(const void *identity,
+              const std::function<tpsp_rt_status(tpsp_rt_rank *)> &issue);
+
+  /// What compiled plans take. Commands that are issued by themselves, and not
+  /// in step(), run as they come.
   tpsp_rt_rank *handle() { return &context; }
 
   /// Turns what a plan's step returned into a Status, with the rank's recorded

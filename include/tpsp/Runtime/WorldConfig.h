@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,16 @@ class Transport;
 /// Each may cost every rank a thread.
 constexpr int64_t maxStreams = 64;
 
+/// What only the CUDA backend asks (docs/Cuda.md).
+struct CudaSettings {
+  /// Capture a step into a CUDA graph and replay it.
+  bool graphs = true;
+  /// Collectives of one rank go through NCCL, too.
+  bool ncclAlways = false;
+};
+
 struct WorldConfig {
-  /// A registered backend: "cpu", "trace".
+  /// A registered backend: "cpu", "trace", "cuda".
   std::string backend = "cpu";
   /// Empty: one rank.
   std::vector<MeshAxis> mesh;
@@ -43,6 +52,12 @@ struct WorldConfig {
   /// trace: where lines go (null: stdout; not owned) and whose they are.
   std::FILE *traceOutput = nullptr;
   bool traceAllRanks = false;
+
+  CudaSettings cuda;
+
+  /// Takes sentences about what works, but not as asked; null: stderr. From any
+  /// rank's thread.
+  std::function<void(const std::string &)> warn;
 
   /// Told of every command that has run; null: nobody. Not owned.
   CommandObserver *observer = nullptr;

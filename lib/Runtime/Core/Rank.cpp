@@ -24,12 +24,15 @@ const std::vector<int64_t> &Rank::coordinates() const {
   return context.coordinates;
 }
 
-Status Rank::result(tpsp_rt_status code) const {
-  if (code == TPSP_RT_OK)
-    return {};
-  if (context.lastError.empty())
-    return {code, fmt::format("a plan returned status {}", code)};
-  return {code, context.lastError};
+Status Rank::result(tpsp_rt_status code) const { return context.result(code); }
+
+Status Rank::step(StepFunction issue) {
+  return step(reinterpret_cast<const void *>(issue), issue);
+}
+
+Status Rank::step(const void *identity,
+                  const std::function<tpsp_rt_status(tpsp_rt_rank *)> &issue) {
+  return context.records.run(context, identity, issue);
 }
 
 Status Rank::write(int64_t offset, const void *source, int64_t bytes) {

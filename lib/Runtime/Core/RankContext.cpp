@@ -33,13 +33,17 @@ Status tpsp_rt_rank::findCall(CallKind kind, const tpsp_rt_command &command,
   return {};
 }
 
+Status tpsp_rt_rank::beginStep() {
+  ++step;
+  lastId = -1;
+  // The plan orders a step's commands among themselves only.
+  return backend->synchronize();
+}
+
 Status tpsp_rt_rank::followOrder(const Call &call) {
-  if (call.id <= lastId) {
-    ++step;
-    // The plan orders a step's commands among themselves only.
-    if (Status status = backend->synchronize(); !status.ok())
+  if (call.id <= lastId)
+    if (Status status = beginStep(); !status.ok())
       return status;
-  }
   lastId = call.id;
   if (call.kind != CallKind::event_record && call.kind != CallKind::event_wait)
     return {};
@@ -52,6 +56,14 @@ Status tpsp_rt_rank::followOrder(const Call &call) {
                         "in this step",
                         call.name, event)};
   return {};
+}
+
+Status tpsp_rt_rank::result(tpsp_rt_status code) const {
+  if (code == TPSP_RT_OK)
+    return {};
+  if (lastError.empty())
+    return {code, fmt::format("a plan returned status {}", code)};
+  return {code, lastError};
 }
 
 tpsp_rt_status tpsp_rt_rank::fail(const Status &status) {

@@ -2,6 +2,7 @@
 #ifndef TPSP_RUNTIME_CORE_RANKCONTEXT_H
 #define TPSP_RUNTIME_CORE_RANKCONTEXT_H
 
+#include "StepRecords.h"
 #include "tpsp/Runtime/Backend.h"
 
 #include <atomic>
@@ -30,6 +31,12 @@ struct tpsp_rt_rank {
   /// step is INVALID.
   Status followOrder(const Call &call);
 
+  /// Begins a step, whatever the last command's id was: waits for the streams.
+  Status beginStep();
+
+  /// What a plan returned, with the recorded message if it failed.
+  Status result(tpsp_rt_status code) const;
+
   /// Records the message of a failure, if it is the first, and returns its
   /// code.
   tpsp_rt_status fail(const Status &status);
@@ -44,6 +51,8 @@ struct tpsp_rt_rank {
   const std::vector<int64_t> coordinates;
   std::unique_ptr<tpsp::rt::BackendRank> backend;
   std::string lastError;
+  // After `backend`, so that they go before it.
+  tpsp::rt::StepRecords records;
 
 private:
   std::unordered_map<const tpsp_rt_command *, std::unique_ptr<Call>> calls;

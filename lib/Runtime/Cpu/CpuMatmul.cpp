@@ -44,27 +44,11 @@ private:
 int teamThread() { return omp_get_thread_num(); }
 
 MatmulWalk::MatmulWalk(const MatmulCommand &command, int available)
-    : batch(command.batch), accumulate(command.accumulate) {
-  for (const MatmulLoop &loop : batch)
-    points *= loop.extent;
-  for (const MatmulLoop &loop : accumulate)
-    steps *= loop.extent;
+    : batch(command.batch), accumulate(command.accumulate),
+      points(pointsOf(batch)), steps(pointsOf(accumulate)) {
   double flops = 2.0 * command.m * command.n * command.k * steps;
   if (points >= available && flops < largePointFlops)
     threads = available;
-}
-
-MatmulOffsets MatmulWalk::at(const std::vector<MatmulLoop> &loops,
-                             int64_t index, MatmulOffsets offsets) {
-  // The last loop is the innermost.
-  for (size_t i = loops.size(); i-- > 0;) {
-    int64_t position = index % loops[i].extent;
-    index /= loops[i].extent;
-    offsets.a += position * loops[i].strideA;
-    offsets.b += position * loops[i].strideB;
-    offsets.c += position * loops[i].strideC;
-  }
-  return offsets;
 }
 
 Status prepareMatmul(const MatmulCommand &command, int threads,

@@ -7,10 +7,10 @@
 #ifndef TPSP_RUNTIME_CPU_CPUMATMUL_H
 #define TPSP_RUNTIME_CPU_CPUMATMUL_H
 
+#include "../Core/MatmulOffsets.h"
 #include "ScratchBuffer.h"
 #include "tpsp/Runtime/Backend.h"
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 
@@ -36,20 +36,17 @@ Status prepareBf16Matmul(const MatmulCommand &command, int threads,
 Status prepareF64Matmul(const MatmulCommand &command, int threads,
                         std::unique_ptr<PreparedMatmul> &out);
 
-/// In elements, from the starts of the buffers.
-struct MatmulOffsets {
-  int64_t a = 0, b = 0, c = 0;
-};
-
 /// How a command's points and steps are walked.
 struct MatmulWalk {
   MatmulWalk(const MatmulCommand &command, int threads);
 
   /// Point `index`, 0 <= index < points.
-  MatmulOffsets point(int64_t index) const { return at(batch, index, {}); }
+  MatmulOffsets point(int64_t index) const {
+    return offsetsAt(batch, index, {});
+  }
   /// Step `index` of a point.
   MatmulOffsets step(MatmulOffsets point, int64_t index) const {
-    return at(accumulate, index, point);
+    return offsetsAt(accumulate, index, point);
   }
 
   /// Calls body(thread, point) -> Status for every point, and returns a
@@ -60,21 +57,6 @@ struct MatmulWalk {
   int64_t points = 1, steps = 1;
   /// Threads that walk the points; 1 if the library uses them all itself.
   int threads = 1;
-
-private:
-  static MatmulOffsets at(const std::vector<MatmulLoop> &loops, int64_t index,
-                          MatmulOffsets start);
-};
-
-/// The leading dimensions as BLAS wants them: at least a row, even where there
-/// is but one.
-struct LeadingDimensions {
-  explicit LeadingDimensions(const MatmulCommand &c)
-      : a(std::max({c.lda, c.transposeA ? c.m : c.k, int64_t(1)})),
-        b(std::max({c.ldb, c.transposeB ? c.k : c.n, int64_t(1)})),
-        c(std::max({c.ldc, c.n, int64_t(1)})) {}
-
-  int64_t a, b, c;
 };
 
 /// This thread's number in the innermost OpenMP team.

@@ -4,7 +4,7 @@
 #define TPSP_RUNTIME_CPU_SHAREDMEMORYCOLLECTIVES_H
 
 #include "Collectives.h"
-#include "Rendezvous.h"
+#include "../Core/Rendezvous.h"
 
 #include <map>
 #include <memory>

@@ -1,11 +1,10 @@
 #include "tpsp/Runtime/TransportPlugin.h"
 
+#include "SharedObject.h"
+
 #include <fmt/format.h>
 
-#include <climits>
 #include <cstdlib>
-#include <dlfcn.h>
-#include <unistd.h>
 
 using namespace tpsp::rt;
 
@@ -13,14 +12,6 @@ static constexpr const char *objectName = "libtpsp_mpi.so";
 
 bool tpsp::rt::isUnderLauncher() {
   return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr;
-}
-
-/// The folder of this executable, with a slash at its end.
-static std::string executableFolder() {
-  char path[PATH_MAX];
-  ssize_t length = readlink("/proc/self/exe", path, sizeof path);
-  std::string text(path, length > 0 ? length : 0);
-  return text.substr(0, text.rfind('/') + 1);
 }
 
 static Status unsupported(const std::string &why) {
@@ -31,26 +22,15 @@ static Status unsupported(const std::string &why) {
 }
 
 Status tpsp::rt::openTransport(Transport *&out) {
-  std::string folder = executableFolder();
-  void *object = nullptr;
-  for (const char *below : {"", "../lib/"})
-    if (std::string path = folder + below + objectName;
-        access(path.c_str(), R_OK) == 0) {
-      object = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
-      if (!object)
-        return unsupported(
-            fmt::format("{} cannot be loaded: {}", path, dlerror()));
-      break;
-    }
-  if (!object)
-    return unsupported(fmt::format("{} is not beside {} (it is built where "
-                                   "CMake finds MPI)",
-                                   objectName, folder));
-  auto entry =
-      reinterpret_cast<TransportEntry>(dlsym(object, transportEntryName));
-  if (!entry)
-    return unsupported(fmt::format("{} is no transport", objectName));
+  // Open MPI loads its parts, which look for its symbols among all.
+  SharedObjectEntry found =
+      loadSharedObject(objectName, transportEntryName, SymbolScope::Global);
+  if (found.isAbsent)
+    return unsupported(found.problem + " (it is built where CMake finds MPI)");
+  if (!found.address)
+    return unsupported(found.problem);
   std::string error;
-  out = entry(transportVersion, error);
+  out =
+      reinterpret_cast<TransportEntry>(found.address)(transportVersion, error);
   return out ? Status() : unsupported(error);
 }

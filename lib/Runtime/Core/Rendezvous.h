@@ -4,9 +4,9 @@
 /// read the others' buffers, sync (nobody reads any more). Waiting blocks and
 /// does not spin, because there may be more ranks than cores; it ends after the
 /// world's timeout or when the world is aborted. No call allocates unless it
-/// fails.
-#ifndef TPSP_RUNTIME_CPU_RENDEZVOUS_H
-#define TPSP_RUNTIME_CPU_RENDEZVOUS_H
+/// fails. Addresses are only handed on: they may be a GPU's.
+#ifndef TPSP_RUNTIME_CORE_RENDEZVOUS_H
+#define TPSP_RUNTIME_CORE_RENDEZVOUS_H
 
 #include "tpsp/Runtime/Backend.h"
 
@@ -36,6 +36,9 @@ public:
     return members[member].arena + members[member].call->buffers[index];
   }
 
+  /// A member's call. Between arrive and the last sync.
+  const Call &call(int64_t member) const { return *members[member].call; }
+
   /// Makes all waits, pending and later, return ABORTED.
   void abort();
 
@@ -62,4 +65,4 @@ private:
 
 } // namespace tpsp::rt
 
-#endif // TPSP_RUNTIME_CPU_RENDEZVOUS_H
+#endif // TPSP_RUNTIME_CORE_RENDEZVOUS_H

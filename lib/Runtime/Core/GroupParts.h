@@ -1,6 +1,6 @@
 /// How the ranks of a group share the work of a reduction.
-#ifndef TPSP_RUNTIME_CPU_GROUPPARTS_H
-#define TPSP_RUNTIME_CPU_GROUPPARTS_H
+#ifndef TPSP_RUNTIME_CORE_GROUPPARTS_H
+#define TPSP_RUNTIME_CORE_GROUPPARTS_H
 
 #include <algorithm>
 #include <cstdint>
@@ -25,4 +25,4 @@ struct Part {
 
 } // namespace tpsp::rt
 
-#endif // TPSP_RUNTIME_CPU_GROUPPARTS_H
+#endif // TPSP_RUNTIME_CORE_GROUPPARTS_H

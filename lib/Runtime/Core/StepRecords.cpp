@@ -1,0 +1,64 @@
+#include "StepRecords.h"
+
+#include "RankContext.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+namespace tpsp::rt {
+
+Status StepRecords::run(tpsp_rt_rank &rank, const void *identity,
+                        const Issue &issue) {
+  if (!rank.backend->recordsSteps())
+    return rank.result(issue(&rank));
+  Entry &entry = steps[identity];
+  if (!entry.hasRun || entry.isRefused) {
+    Status status = rank.result(issue(&rank));
+    entry.hasRun = entry.hasRun || status.ok();
+    return status;
+  }
+  if (Status status = rank.beginStep(); !status.ok())
+    return status;
+  if (!entry.recorded)
+    if (Status why = record(rank, issue, entry); !why.ok()) {
+      entry.isRefused = true;
+      if (!rank.aborted)
+        warn(rank, why);
+      return rank.result(issue(&rank));
+    }
+  if (rank.aborted.load(std::memory_order_relaxed))
+    return {TPSP_RT_ABORTED, "another rank or stream failed"};
+  return rank.backend->replay(*entry.recorded);
+}
+
+/// A failure while recording is none of the run: the step runs as issued after
+/// it, and fails itself if it must.
+Status StepRecords::record(tpsp_rt_rank &rank, const Issue &issue,
+                           Entry &entry) {
+  std::string before = rank.lastError;
+  if (Status status = rank.backend->beginRecording(); !status.ok())
+    return status;
+  Status status = rank.result(issue(&rank));
+  if (status.ok())
+    status = rank.backend->endRecording(entry.recorded);
+  else
+    rank.backend->dropRecording();
+  rank.lastError = std::move(before);
+  if (Status order = rank.beginStep(); status.ok() && !order.ok())
+    status = order;
+  return status;
+}
+
+void StepRecords::warn(const tpsp_rt_rank &rank, const Status &why) {
+  std::string text =
+      fmt::format("rank {} runs its steps command by command, because they "
+                  "could not be recorded: {}",
+                  rank.number, why.message());
+  if (rank.world.config.warn)
+    rank.world.config.warn(text);
+  else
+    fmt::print(stderr, "tpsp: warning: {}\n", text);
+}
+
+} // namespace tpsp::rt

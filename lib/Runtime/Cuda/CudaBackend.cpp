@@ -1,0 +1,66 @@
+// The CUDA backend: a shared object, which the runtime loads when it is asked
+// for (BackendPlugin.h).
+#include "CudaRank.h"
+
+#include "tpsp/Runtime/BackendPlugin.h"
+
+namespace tpsp::rt {
+namespace {
+
+class CudaBackend final : public Backend {
+public:
+  explicit CudaBackend(const BackendContext &context)
+      : world{context, {}, {}, {}, nullptr, nullptr, {false}} {}
+
+  Status initialize() {
+    TPSP_TRY(chooseDevices(world.context, world.devices));
+    if (world.context.config.transport) {
+      world.meetings = std::make_unique<ProcessMeetings>(world.context);
+    } else {
+      auto threads = std::make_unique<ThreadMeetings>(world.context);
+      world.threads = threads.get();
+      world.meetings = std::move(threads);
+    }
+    return world.ownKernels.load();
+  }
+
+  Status createRank(int64_t rank, std::unique_ptr<BackendRank> &out) override {
+    auto created = std::make_unique<CudaRank>(world, rank);
+    TPSP_TRY(created->initialize());
+    out = std::move(created);
+    return {};
+  }
+
+  void abort() override {
+    world.aborted = true;
+    world.meetings->abort();
+  }
+
+  void runFinished() override { world.images.forget(); }
+
+private:
+  CudaWorld world;
+};
+
+Status makeBackend(const BackendContext &context,
+                   std::unique_ptr<Backend> &out) {
+  auto created = std::make_unique<CudaBackend>(context);
+  TPSP_TRY(created->initialize());
+  out = std::move(created);
+  return {};
+}
+
+} // namespace
+} // namespace tpsp::rt
+
+/// BackendEntry.
+extern "C" __attribute__((visibility("default"))) bool
+tpsp_open_backend(int version, tpsp::rt::BackendFactory &out,
+                  std::string &error) {
+  if (version != tpsp::rt::backendPluginVersion) {
+    error = "libtpsp_cuda.so is of another version of tpsp";
+    return false;
+  }
+  out = tpsp::rt::makeBackend;
+  return true;
+}

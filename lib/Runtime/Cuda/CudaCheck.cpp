@@ -1,0 +1,35 @@
+#include "CudaCheck.h"
+
+#include <fmt/format.h>
+
+namespace tpsp::rt {
+
+Status checkCuda(cudaError_t result, const char *call) {
+  if (result == cudaSuccess)
+    return {};
+  // Else the next check that asks for the last error finds this one.
+  (void)cudaGetLastError();
+  return {TPSP_RT_INTERNAL,
+          fmt::format("{} failed: {} ({})", call, cudaGetErrorString(result),
+                      cudaGetErrorName(result))};
+}
+
+Status checkCublas(cublasStatus_t result, const char *call) {
+  if (result == CUBLAS_STATUS_SUCCESS)
+    return {};
+  return {TPSP_RT_INTERNAL,
+          fmt::format("{} failed: {}", call, cublasLtGetStatusString(result))};
+}
+
+Status checkNccl(ncclResult_t result, const char *call,
+                 ncclComm_t communicator) {
+  if (result == ncclSuccess)
+    return {};
+  const char *detail = ncclGetLastError(communicator);
+  bool says = detail && *detail;
+  return {TPSP_RT_INTERNAL,
+          fmt::format("{} failed: {}{}{}", call, ncclGetErrorString(result),
+                      says ? ": " : "", says ? detail : "")};
+}
+
+} // namespace tpsp::rt

@@ -1,0 +1,72 @@
+#include "CudaKernel.h"
+
+#include <fmt/format.h>
+
+namespace tpsp::rt {
+namespace {
+
+constexpr int64_t maxThreads = 1024, maxBlocks = INT32_MAX, maxShared = 1 << 20;
+
+/// Dynamic shared memory that a kernel may have without asking.
+constexpr int64_t ordinaryShared = 48 << 10;
+
+Status checkFigures(const tpsp_rt_device_kernel &k) {
+  auto invalid = [&](const char *what, int64_t value) -> Status {
+    return {TPSP_RT_INVALID, fmt::format("the kernel '{}' for GPUs has {} = {}",
+                                         k.entry, what, value)};
+  };
+  if (!k.image || !k.entry)
+    return {TPSP_RT_INVALID, "the kernel for GPUs has no image or no name"};
+  if (k.threads < 1 || k.threads > maxThreads)
+    return invalid("threads", k.threads);
+  if (k.items < 1)
+    return invalid("items", k.items);
+  if (k.shared_bytes < 0 || k.shared_bytes > maxShared)
+    return invalid("shared_bytes", k.shared_bytes);
+  return {};
+}
+
+} // namespace
+
+Status CudaKernel::prepare(const Call &call, const KernelCommand &command,
+                           std::byte *arena, int device, KernelImages &images) {
+  if (!call.device)
+    return {TPSP_RT_UNSUPPORTED,
+            "the plan has no kernels for GPUs; compile it for --backend cuda"};
+  const tpsp_rt_device_kernel &k = *call.device;
+  TPSP_TRY(checkFigures(k));
+  int64_t count = command.grid / k.items + (command.grid % k.items != 0);
+  if (count > maxBlocks)
+    return {TPSP_RT_INVALID, fmt::format("{} blocks of the kernel '{}'; a GPU "
+                                         "takes {}",
+                                         count, k.entry, maxBlocks)};
+  TPSP_TRY(images.find(k.image, image));
+  TPSP_TRY(image->find(k.entry, kernel));
+  if (k.shared_bytes > ordinaryShared)
+    TPSP_CUDA(cudaKernelSetAttributeForDevice, kernel,
+              cudaFuncAttributeMaxDynamicSharedMemorySize, int(k.shared_bytes),
+              device);
+  for (int64_t offset : call.buffers)
+    values.push_back(reinterpret_cast<uintptr_t>(arena + offset));
+  for (int64_t position : call.positions)
+    values.push_back(uint64_t(position));
+  values.push_back(0);
+  values.push_back(uint64_t(command.grid));
+  for (uint64_t &value : values)
+    parameters.push_back(&value);
+  blocks = unsigned(count);
+  threads = unsigned(k.threads);
+  sharedBytes = size_t(k.shared_bytes);
+  return {};
+}
+
+Status CudaKernel::launch(cudaStream_t stream) {
+  if (blocks == 0)
+    return {};
+  TPSP_CUDA(cudaLaunchKernel, reinterpret_cast<const void *>(kernel),
+            dim3(blocks), dim3(threads), parameters.data(), sharedBytes,
+            stream);
+  return {};
+}
+
+} // namespace tpsp::rt

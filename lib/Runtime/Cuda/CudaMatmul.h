@@ -1,0 +1,59 @@
+/// Matmuls by cuBLASLt: one prepared object per command.
+///
+/// cuBLASLt is column-major, and a row-major matrix is its own transpose read
+/// column by column. So C = A B becomes C' = B' A': the operands change places,
+/// the transpose flags and leading dimensions stay, and nothing is copied.
+///
+/// Of the batch's loops the longest is cuBLASLt's strided batch; the others are
+/// walked, a call for each point. The loops of `accumulate` are walked too, the
+/// steps behind the first adding to the result. bf16 results of several steps
+/// are summed in f32 in scratch memory and rounded once, as on the CPU.
+#ifndef TPSP_RUNTIME_CUDA_CUDAMATMUL_H
+#define TPSP_RUNTIME_CUDA_CUDAMATMUL_H
+
+#include "CudaStream.h"
+#include "OwnKernels.h"
+
+#include "../Core/MatmulOffsets.h"
+
+#include <memory>
+
+namespace tpsp::rt {
+
+/// A rank's handle of the library.
+class CublasHandle {
+public:
+  CublasHandle() = default;
+  CublasHandle(const CublasHandle &) = delete;
+  ~CublasHandle() {
+    if (handle)
+      (void)cublasLtDestroy(handle);
+  }
+  Status create() {
+    TPSP_CUBLAS(cublasLtCreate, &handle);
+    return {};
+  }
+  cublasLtHandle_t get() const { return handle; }
+
+private:
+  cublasLtHandle_t handle = nullptr;
+};
+
+class CudaMatmul : public CommandState {
+public:
+  /// Enqueues the command. `a`, `b`, `c`: the starts of its buffers, of the
+  /// alignment that prepareCudaMatmul was told of.
+  virtual Status run(const std::byte *a, const std::byte *b, std::byte *c,
+                     CudaStream &stream) = 0;
+};
+
+/// Asks cuBLASLt how, once. `a`, `b`, `c`: the command's buffers, for their
+/// alignment. UNSUPPORTED for integers.
+Status prepareCudaMatmul(const MatmulCommand &command,
+                         const CublasHandle &handle, const OwnKernels &kernels,
+                         const std::byte *a, const std::byte *b,
+                         const std::byte *c, std::unique_ptr<CudaMatmul> &out);
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_CUDA_CUDAMATMUL_H

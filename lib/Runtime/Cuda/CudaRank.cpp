@@ -1,0 +1,246 @@
+#include "CudaRank.h"
+
+#include "CudaKernel.h"
+
+#include "tpsp/Runtime/ElementType.h"
+
+#include <fmt/format.h>
+
+namespace tpsp::rt {
+namespace {
+
+/// Of a command that has run and needs nothing kept.
+struct Used final : CommandState {};
+
+} // namespace
+
+CudaRank::CudaRank(CudaWorld &world, int64_t rank)
+    : world(world), rank(rank), device(world.devices.deviceOf(rank)),
+      communicators(world.context, rank, device, *world.meetings,
+                    world.aborted),
+      copies(world.ownKernels, world.threads),
+      nccl(world.ownKernels, communicators, *world.meetings), capture(streams) {
+}
+
+CudaRank::~CudaRank() {
+  if (capture.isActive())
+    capture.drop();
+  if (!failure.ok() || world.aborted)
+    drain();
+}
+
+Status CudaRank::initialize() {
+  TPSP_CUDA(cudaSetDevice, device);
+  TPSP_TRY(arena.allocate(world.context.config.arenaBytes, "an arena"));
+  TPSP_TRY(createStreams());
+  TPSP_TRY(createEvents());
+  TPSP_TRY(cublas.create());
+  return world.devices.usesNccl ? communicators.create(world.devices.id)
+                                : Status();
+}
+
+Status CudaRank::createStreams() {
+  // Communication goes first where both could: somebody waits for it.
+  int lowest = 0, highest = 0;
+  TPSP_CUDA(cudaDeviceGetStreamPriorityRange, &lowest, &highest);
+  bool isTimed = world.context.config.observer;
+  for (int64_t i = 0; i < world.context.config.numStreams; ++i) {
+    streams.push_back(std::make_unique<CudaStream>());
+    TPSP_TRY(streams.back()->create(i == 0 ? lowest : highest, isTimed));
+  }
+  return {};
+}
+
+Status CudaRank::createEvents() {
+  for (int64_t i = 0; i < world.context.config.numEvents; ++i) {
+    events.emplace_back();
+    TPSP_TRY(events.back().create());
+  }
+  if (!world.context.config.observer)
+    return {};
+  TPSP_TRY(base.create(/*isTimed=*/true));
+  return takeBase();
+}
+
+/// Times are counted from an event of the host's time that is not long ago:
+/// CUDA gives them as floats.
+Status CudaRank::takeBase() {
+  TPSP_CUDA(cudaEventRecord, base.get(), streams[0]->get());
+  TPSP_CUDA(cudaStreamSynchronize, streams[0]->get());
+  baseTime = Clock::now();
+  return {};
+}
+
+template <typename Body> Status CudaRank::enqueue(Call &call, Body body) {
+  CudaStream &stream = *streams[size_t(call.stream)];
+  if (capture.isActive()) {
+    if (call.state)
+      return body(stream);
+    return {TPSP_RT_UNSUPPORTED,
+            "a command that the first step had not was to be captured"};
+  }
+  // A first use may load code, for which the GPU waits until it is idle; with a
+  // collective of NCCL on it, whose other ranks do the same, for ever.
+  if (!call.state && world.devices.usesNccl)
+    TPSP_TRY(settle());
+  TPSP_TRY(stream.markBefore(call));
+  TPSP_TRY(body(stream));
+  if (!call.state)
+    call.state = std::make_unique<Used>();
+  return stream.markBehind(call);
+}
+
+Status CudaRank::matmul(Call &call, const MatmulCommand &command) {
+  return enqueue(call, [&](CudaStream &stream) -> Status {
+    std::byte *a = buffer(call, 0), *b = buffer(call, 1), *c = buffer(call, 2);
+    if (!call.state) {
+      std::unique_ptr<CudaMatmul> fresh;
+      TPSP_TRY(
+          prepareCudaMatmul(command, cublas, world.ownKernels, a, b, c, fresh));
+      call.state = std::move(fresh);
+    }
+    return static_cast<CudaMatmul &>(*call.state).run(a, b, c, stream);
+  });
+}
+
+Status CudaRank::kernel(Call &call, const KernelCommand &command) {
+  return enqueue(call, [&](CudaStream &stream) -> Status {
+    if (!call.state) {
+      auto fresh = std::make_unique<CudaKernel>();
+      TPSP_TRY(
+          fresh->prepare(call, command, arena.data(), device, world.images));
+      call.state = std::move(fresh);
+    }
+    return static_cast<CudaKernel &>(*call.state).launch(stream.get());
+  });
+}
+
+Status CudaRank::slice(Call &call, const ShardCommand &command) {
+  return enqueue(call, [&](CudaStream &stream) {
+    int64_t width = elementBytes(command.dtype), run = command.chunk * width;
+    StridedCopy copy;
+    copy.target = buffer(call, 1);
+    copy.source = buffer(call, 0) + call.group.self * run;
+    copy.rows = command.outer;
+    copy.bytes = run;
+    copy.targetRow = command.runPitch() * width;
+    copy.sourceRow = call.group.size() * run;
+    return world.ownKernels.copy(copy, stream.get());
+  });
+}
+
+CudaCollectives &CudaRank::collectivesOf(const Call &call) {
+  bool isAlone =
+      call.group.size() == 1 && !world.context.config.cuda.ncclAlways;
+  if (world.devices.usesNccl && !isAlone)
+    return nccl;
+  return copies;
+}
+
+template <typename Command>
+Status
+CudaRank::collective(Call &call, const Command &command,
+                     Status (CudaCollectives::*method)(Call &, const Command &,
+                                                       const StreamUse &)) {
+  return enqueue(call, [&](CudaStream &stream) {
+    return (collectivesOf(call).*method)(call, command,
+                                         StreamUse{arena.data(), stream});
+  });
+}
+
+Status CudaRank::allReduce(Call &call, const AllReduceCommand &command) {
+  return collective(call, command, &CudaCollectives::allReduce);
+}
+
+Status CudaRank::allGather(Call &call, const ShardCommand &command) {
+  return collective(call, command, &CudaCollectives::allGather);
+}
+
+Status CudaRank::reduceScatter(Call &call, const ShardCommand &command) {
+  return collective(call, command, &CudaCollectives::reduceScatter);
+}
+
+Status CudaRank::allToAll(Call &call, const AllToAllCommand &command) {
+  return collective(call, command, &CudaCollectives::allToAll);
+}
+
+Status CudaRank::permute(Call &call, const PermuteCommand &command) {
+  return collective(call, command, &CudaCollectives::permute);
+}
+
+Status CudaRank::eventRecord(Call &call, const EventCommand &command) {
+  return enqueue(call, [&](CudaStream &stream) -> Status {
+    TPSP_CUDA(cudaEventRecord, events[size_t(command.event)].get(),
+              stream.get());
+    return {};
+  });
+}
+
+Status CudaRank::eventWait(Call &call, const EventCommand &command) {
+  return enqueue(call, [&](CudaStream &stream) -> Status {
+    TPSP_CUDA(cudaStreamWaitEvent, stream.get(),
+              events[size_t(command.event)].get(), 0);
+    return {};
+  });
+}
+
+bool CudaRank::recordsSteps() const {
+  // Ranks that share a GPU meet on the host in every collective; a graph has no
+  // place for that. And a graph's commands cannot be told apart from outside.
+  const WorldConfig &config = world.context.config;
+  return config.cuda.graphs && !world.devices.isShared && !config.observer;
+}
+
+Status CudaRank::beginRecording() { return capture.begin(); }
+
+Status CudaRank::endRecording(std::unique_ptr<RecordedStep> &out) {
+  std::unique_ptr<StepGraph> graph;
+  TPSP_TRY(capture.end(graph));
+  out = std::move(graph);
+  return {};
+}
+
+void CudaRank::dropRecording() { capture.drop(); }
+
+Status CudaRank::replay(RecordedStep &step) {
+  TPSP_TRY(static_cast<StepGraph &>(step).launch(streams[0]->get()));
+  isReplaying = true;
+  return {};
+}
+
+Status CudaRank::write(int64_t offset, const void *source, int64_t bytes) {
+  return transfer(arena.data() + offset, source, bytes, cudaMemcpyHostToDevice);
+}
+
+Status CudaRank::read(int64_t offset, void *destination, int64_t bytes) {
+  return transfer(destination, arena.data() + offset, bytes,
+                  cudaMemcpyDeviceToHost);
+}
+
+/// Not by cudaMemcpy: it may return before the copy has ended, and our streams
+/// do not wait for it.
+Status CudaRank::transfer(void *target, const void *source, int64_t bytes,
+                          cudaMemcpyKind kind) {
+  if (bytes == 0)
+    return {};
+  cudaStream_t stream = streams[0]->get();
+  TPSP_CUDA(cudaMemcpyAsync, target, source, size_t(bytes), kind, stream);
+  Status status =
+      checkCuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  // The host's memory is the caller's again, whatever happens.
+  if (!status.ok())
+    drain();
+  return status;
+}
+
+std::string CudaRank::streamActivity() {
+  std::string text;
+  for (size_t i = 0; i < streams.size(); ++i)
+    if (const Call *call = streams[i]->current())
+      text +=
+          fmt::format("{}stream {} is at {} \"{}\"", text.empty() ? "" : ", ",
+                      i, callName(call->kind), call->name);
+  return text;
+}
+
+} // namespace tpsp::rt

@@ -1,0 +1,107 @@
+/// One rank of the CUDA backend: an arena, streams and events of its GPU.
+#ifndef TPSP_RUNTIME_CUDA_CUDARANK_H
+#define TPSP_RUNTIME_CUDA_CUDARANK_H
+
+#include "CopyCollectives.h"
+#include "CudaMatmul.h"
+#include "CudaWorld.h"
+#include "NcclCollectives.h"
+#include "StepGraph.h"
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+namespace tpsp::rt {
+
+class CudaRank final : public BackendRank {
+public:
+  CudaRank(CudaWorld &world, int64_t rank);
+  ~CudaRank() override;
+
+  /// On the rank's thread; all ranks together.
+  Status initialize();
+
+  Status matmul(Call &call, const MatmulCommand &command) override;
+  Status kernel(Call &call, const KernelCommand &command) override;
+  Status slice(Call &call, const ShardCommand &command) override;
+  Status allReduce(Call &call, const AllReduceCommand &command) override;
+  Status allGather(Call &call, const ShardCommand &command) override;
+  Status reduceScatter(Call &call, const ShardCommand &command) override;
+  Status allToAll(Call &call, const AllToAllCommand &command) override;
+  Status permute(Call &call, const PermuteCommand &command) override;
+  Status eventRecord(Call &call, const EventCommand &command) override;
+  Status eventWait(Call &call, const EventCommand &command) override;
+
+  /// Waits for all streams; asks NCCL for its errors meanwhile. A collective
+  /// that does not end within the world's timeout ends the wait, and the next
+  /// call waits for what is left, NCCL's part of which is aborted.
+  Status synchronize() override;
+  std::string streamActivity() override;
+
+  bool recordsSteps() const override;
+  Status beginRecording() override;
+  Status endRecording(std::unique_ptr<RecordedStep> &out) override;
+  void dropRecording() override;
+  Status replay(RecordedStep &step) override;
+
+  Status write(int64_t offset, const void *source, int64_t bytes) override;
+  Status read(int64_t offset, void *destination, int64_t bytes) override;
+  void *hostAddress(int64_t) override { return nullptr; }
+
+private:
+  using Clock = std::chrono::steady_clock;
+
+  Status createStreams();
+  Status transfer(void *target, const void *source, int64_t bytes,
+                  cudaMemcpyKind kind);
+  Status createEvents();
+  Status takeBase();
+
+  /// Calls body(stream) to enqueue `call`, with marks around it.
+  template <typename Body> Status enqueue(Call &call, Body body);
+  template <typename Command>
+  Status collective(Call &call, const Command &command,
+                    Status (CudaCollectives::*method)(Call &, const Command &,
+                                                      const StreamUse &));
+  CudaCollectives &collectivesOf(const Call &call);
+  std::byte *buffer(const Call &call, size_t index) const {
+    return arena.data() + call.buffers[index];
+  }
+
+  /// What a wait of synchronize() knows.
+  struct Wait;
+  /// synchronize(), within a step.
+  Status settle();
+  Status waitForStreams();
+  Status lookAround(Wait &wait);
+  Status checkCollective(Wait &wait);
+  Status timeoutOf(const Call &call) const;
+  /// After a failure: ends what NCCL waits for, and waits for the rest, for as
+  /// long as a collective might take.
+  void drain();
+  Status report();
+
+  CudaWorld &world;
+  const int64_t rank;
+  const int device;
+  DeviceMemory arena;
+  CublasHandle cublas;
+  /// Of plans, by number.
+  std::vector<CudaEvent> events;
+  std::vector<std::unique_ptr<CudaStream>> streams;
+  NcclCommunicators communicators;
+  CopyCollectives copies;
+  NcclCollectives nccl;
+  StepCapture capture;
+  /// A replayed step is under way: what its streams are at is not known.
+  bool isReplaying = false;
+  Status failure;
+  /// Since when marks measure.
+  CudaEvent base;
+  Clock::time_point baseTime;
+};
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_CUDA_CUDARANK_H

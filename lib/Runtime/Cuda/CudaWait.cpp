@@ -1,0 +1,161 @@
+// How a rank waits for its GPU: it asks again and again, so that it notices
+// what ends the wait.
+#include "CudaRank.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+namespace tpsp::rt {
+namespace {
+
+/// A collective's state is asked for this often: each question takes a lock of
+/// the driver.
+constexpr std::chrono::milliseconds lookPeriod(5);
+
+/// Asks without a pause for a moment, and then leaves the processor to others
+/// for a sixty-fourth of the time waited, at most 200 us: what is noticed late
+/// is lost between two steps.
+void rest(std::chrono::steady_clock::duration waited) {
+  using std::chrono::microseconds;
+  if (waited < microseconds(2000))
+    return std::this_thread::yield();
+  auto nap = std::chrono::duration_cast<microseconds>(waited) / 64;
+  std::this_thread::sleep_for(std::min(nap, microseconds(200)));
+}
+
+bool isCollective(const Call &call) {
+  return call.group.size() > 1 && call.kind != CallKind::slice;
+}
+
+} // namespace
+
+struct CudaRank::Wait {
+  Clock::time_point begin = Clock::now(), looked = begin;
+  /// The command that a stream is at, and since when.
+  std::vector<std::pair<const Call *, Clock::time_point>> at;
+};
+
+Status CudaRank::synchronize() {
+  if (capture.isActive())
+    return {TPSP_RT_UNSUPPORTED, "waits within what is to be captured"};
+  if (Status status = settle(); !status.ok())
+    return status;
+  failure = report();
+  return failure;
+}
+
+Status CudaRank::settle() {
+  if (!failure.ok()) {
+    drain();
+    return failure;
+  }
+  failure = waitForStreams();
+  // Another rank's failure ends this one's wait; its streams still run.
+  if (failure.code() == TPSP_RT_ABORTED)
+    drain();
+  return failure;
+}
+
+Status CudaRank::waitForStreams() {
+  Wait wait;
+  wait.at.resize(streams.size());
+  for (const std::unique_ptr<CudaStream> &stream : streams)
+    while (true) {
+      bool isIdle = false;
+      if (Status status = stream->poll(isIdle); !status.ok()) {
+        const Call *call = stream->current();
+        return call ? inCall(*call, status) : status;
+      }
+      if (isIdle)
+        break;
+      TPSP_TRY(lookAround(wait));
+      rest(Clock::now() - wait.begin);
+    }
+  return {};
+}
+
+Status CudaRank::lookAround(Wait &wait) {
+  if (world.aborted)
+    return {TPSP_RT_ABORTED, "another rank or stream failed"};
+  Clock::time_point now = Clock::now();
+  if (now - wait.looked < lookPeriod)
+    return {};
+  wait.looked = now;
+  if (Status status = communicators.poll(); !status.ok()) {
+    for (const std::unique_ptr<CudaStream> &stream : streams)
+      if (const Call *call = stream->current(); call && isCollective(*call))
+        return inCall(*call, status);
+    return status;
+  }
+  return checkCollective(wait);
+}
+
+/// Kernels and matmuls may take long; a collective that takes long waits for
+/// somebody. Of a replayed step only the whole is known.
+Status CudaRank::checkCollective(Wait &wait) {
+  auto now = Clock::now();
+  auto limit =
+      std::chrono::duration<double>(world.context.config.timeoutSeconds);
+  for (size_t i = 0; i < streams.size(); ++i) {
+    const Call *call = streams[i]->current();
+    auto &[known, since] = wait.at[i];
+    if (call != known) {
+      known = call;
+      since = now;
+    }
+    if (call && isCollective(*call) && now - since > limit)
+      return inCall(*call, timeoutOf(*call));
+  }
+  if (isReplaying && world.devices.usesNccl &&
+      world.context.mesh.numRanks() > 1 && now - wait.begin > limit)
+    return {TPSP_RT_TIMEOUT,
+            fmt::format("waited {:.1f} s for a step that is replayed as a CUDA "
+                        "graph; if it hangs, --graph off tells in which "
+                        "command, and if it is long, give it more --timeout",
+                        world.context.config.timeoutSeconds)};
+  return {};
+}
+
+Status CudaRank::timeoutOf(const Call &call) const {
+  std::string others;
+  for (int64_t other : call.group.ranks)
+    if (other != rank)
+      others += fmt::format("{}rank {} ({})", others.empty() ? "" : ", ", other,
+                            world.context.activity(other));
+  return {TPSP_RT_TIMEOUT,
+          fmt::format("waited {:.1f} s for {}",
+                      world.context.config.timeoutSeconds, others)};
+}
+
+void CudaRank::drain() {
+  communicators.abort();
+  auto end =
+      Clock::now() +
+      std::chrono::duration_cast<Clock::duration>(
+          std::chrono::duration<double>(world.context.config.timeoutSeconds));
+  auto begin = Clock::now();
+  for (const std::unique_ptr<CudaStream> &stream : streams) {
+    bool isIdle = false;
+    while (stream->poll(isIdle).ok() && !isIdle && Clock::now() < end)
+      rest(Clock::now() - begin);
+  }
+}
+
+Status CudaRank::report() {
+  isReplaying = false;
+  CommandObserver *observer = world.context.config.observer;
+  auto timeAt = [&](double seconds) {
+    return baseTime + std::chrono::duration_cast<Clock::duration>(
+                          std::chrono::duration<double>(seconds));
+  };
+  for (const std::unique_ptr<CudaStream> &stream : streams)
+    TPSP_TRY(stream->clearMarks(
+        base.get(), [&](const Call &call, double begin, double end) {
+          observer->ran(rank, *call.origin, timeAt(begin), timeAt(end));
+        }));
+  return observer ? takeBase() : Status();
+}
+
+} // namespace tpsp::rt

@@ -1,0 +1,28 @@
+/// What the ranks of a CUDA world share.
+#ifndef TPSP_RUNTIME_CUDA_CUDAWORLD_H
+#define TPSP_RUNTIME_CUDA_CUDAWORLD_H
+
+#include "DeviceChoice.h"
+#include "Meetings.h"
+#include "OwnKernels.h"
+
+#include <atomic>
+#include <memory>
+
+namespace tpsp::rt {
+
+struct CudaWorld {
+  const BackendContext &context;
+  DeviceChoice devices;
+  OwnKernels ownKernels;
+  /// Of plans.
+  KernelImages images;
+  /// Of threads, or of processes, which have no `threads`.
+  std::unique_ptr<Meetings> meetings;
+  ThreadMeetings *threads = nullptr;
+  std::atomic<bool> aborted{false};
+};
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_CUDA_CUDAWORLD_H

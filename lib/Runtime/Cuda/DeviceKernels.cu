@@ -1,0 +1,139 @@
+// The backend's own kernels: moving runs of bytes, combining the ranks' parts
+// where they share a GPU, and rounding sums to bf16. Compiled to machine code
+// for compute capability 8.0 and 9.0 and to PTX, and loaded by name
+// (OwnKernels). All loops stride over the grid, so any grid will do.
+//
+// No shared memory and no barriers, which is what lets the tests run this very
+// file on a CPU, thread after thread.
+#include "DeviceKernelTypes.h"
+
+using namespace tpsp::rt;
+
+namespace {
+
+__device__ inline long long firstItem() {
+  return (long long)blockIdx.x * blockDim.x + threadIdx.x;
+}
+
+__device__ inline long long itemStride() {
+  return (long long)gridDim.x * blockDim.x;
+}
+
+struct Bf16 {
+  unsigned short bits;
+};
+
+__device__ inline float wide(Bf16 value) {
+  union {
+    unsigned bits;
+    float number;
+  } both;
+  both.bits = (unsigned)value.bits << 16;
+  return both.number;
+}
+
+/// The nearest, ties to even; a NaN stays a quiet NaN.
+__device__ inline Bf16 toBf16(float value) {
+  union {
+    float number;
+    unsigned bits;
+  } both;
+  both.number = value;
+  unsigned rounded = (both.bits + 0x7fff + ((both.bits >> 16) & 1)) >> 16;
+  unsigned quietNaN = (both.bits >> 16) | 0x40;
+  return {(unsigned short)(value != value ? quietNaN : rounded)};
+}
+
+/// How an element is stored and what it is combined in: bf16 in f32, integers
+/// as unsigned ones, so that an overflowing sum wraps.
+template <typename T> struct Element {
+  using Wide = T;
+  __device__ static T load(T value) { return value; }
+  __device__ static T store(T value) { return value; }
+  __device__ static T add(T a, T b) { return a + b; }
+};
+template <> struct Element<Bf16> {
+  using Wide = float;
+  __device__ static float load(Bf16 value) { return wide(value); }
+  __device__ static Bf16 store(float value) { return toBf16(value); }
+  __device__ static float add(float a, float b) { return a + b; }
+};
+template <> __device__ inline int Element<int>::add(int a, int b) {
+  return (int)((unsigned)a + (unsigned)b);
+}
+template <>
+__device__ inline long long Element<long long>::add(long long a, long long b) {
+  return (long long)((unsigned long long)a + (unsigned long long)b);
+}
+
+struct Sum {
+  template <typename T>
+  __device__ static typename Element<T>::Wide
+  combine(typename Element<T>::Wide a, typename Element<T>::Wide b) {
+    return Element<T>::add(a, b);
+  }
+};
+
+/// A maximum with a NaN is a NaN.
+struct Max {
+  template <typename T>
+  __device__ static typename Element<T>::Wide
+  combine(typename Element<T>::Wide a, typename Element<T>::Wide b) {
+    return a > b || a != a ? a : b;
+  }
+};
+
+template <typename T, typename Op>
+__device__ inline void combineAll(const CombineArguments &c) {
+  using E = Element<T>;
+  for (long long i = firstItem(); i < c.rows * c.count; i += itemStride()) {
+    long long row = i / c.count, at = i % c.count;
+    long long from = row * c.sourcePitch + at;
+    typename E::Wide sum = E::load(((const T *)c.sources[0])[from]);
+    for (long long q = 1; q < c.numSources; ++q)
+      sum = Op::template combine<T>(sum,
+                                    E::load(((const T *)c.sources[q])[from]));
+    ((T *)c.target)[row * c.targetPitch + at] = E::store(sum);
+  }
+}
+
+template <typename Unit>
+__device__ inline void copyAll(const CopyArguments &c) {
+  for (long long i = firstItem(); i < c.blocks * c.rows * c.units;
+       i += itemStride()) {
+    long long unit = i % c.units, row = i / c.units % c.rows,
+              block = i / c.units / c.rows;
+    ((Unit *)c.target)[block * c.targetBlock + row * c.targetRow + unit] =
+        ((const Unit *)c.source)[block * c.sourceBlock + row * c.sourceRow +
+                                 unit];
+  }
+}
+
+struct alignas(16) Unit16 {
+  unsigned long long halves[2];
+};
+
+} // namespace
+
+#define TPSP_COMBINE(NAME, TYPE, OP)                                           \
+  extern "C" __global__ void tpsp_##NAME(                                      \
+      const __grid_constant__ CombineArguments c) {                            \
+    combineAll<TYPE, OP>(c);                                                   \
+  }
+#define TPSP_COPY(NAME, UNIT)                                                  \
+  extern "C" __global__ void tpsp_##NAME(                                      \
+      const __grid_constant__ CopyArguments c) {                               \
+    copyAll<UNIT>(c);                                                          \
+  }
+#include "DeviceKernels.def"
+
+/// target[row, column] = sums[row, column] rounded; `sums` is dense.
+extern "C" __global__ void tpsp_round_bf16(const __grid_constant__ RoundArguments c) {
+  for (long long i = firstItem(); i < c.blocks * c.rows * c.columns;
+       i += itemStride()) {
+    long long column = i % c.columns, row = i / c.columns % c.rows,
+              block = i / c.columns / c.rows;
+    ((Bf16 *)c.target)[block * c.targetBlock + row * c.targetRow + column] =
+        toBf16(c.sums[i]);
+  }
+}

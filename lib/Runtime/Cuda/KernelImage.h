@@ -1,0 +1,49 @@
+/// Kernels as a plan or the build has them: PTX or machine code, loaded through
+/// the runtime's library calls, so that nothing here needs the driver's own
+/// library.
+#ifndef TPSP_RUNTIME_CUDA_KERNELIMAGE_H
+#define TPSP_RUNTIME_CUDA_KERNELIMAGE_H
+
+#include "CudaCheck.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace tpsp::rt {
+
+/// One loaded image, for all GPUs of the process.
+class KernelImage {
+public:
+  KernelImage() = default;
+  KernelImage(const KernelImage &) = delete;
+  ~KernelImage();
+
+  /// Once. The image may go afterwards. A failure carries what the compiler of
+  /// PTX says.
+  Status load(const void *image);
+
+  Status find(const char *name, cudaKernel_t &out) const;
+
+private:
+  cudaLibrary_t library = nullptr;
+};
+
+/// The images of the plans that run, by their addresses. Thread-safe.
+class KernelImages {
+public:
+  /// Loads `image` if nobody has.
+  Status find(const char *image, std::shared_ptr<KernelImage> &out);
+
+  /// After a run a plan may go and another come to its place: images are then
+  /// known no longer, and live as long as the commands that use them.
+  void forget();
+
+private:
+  std::mutex mutex;
+  std::map<const char *, std::shared_ptr<KernelImage>> images;
+};
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_CUDA_KERNELIMAGE_H

@@ -1,0 +1,104 @@
+#include "OwnKernels.h"
+
+#include <algorithm>
+
+/// Made from DeviceKernels.cu by the build.
+extern "C" const unsigned char tpspDeviceKernels[];
+
+namespace tpsp::rt {
+namespace {
+
+constexpr const char *combineNames[] = {
+#define TPSP_COMBINE(NAME, TYPE, OP) "tpsp_" #NAME,
+#include "DeviceKernels.def"
+};
+
+constexpr const char *copyNames[] = {
+#define TPSP_COPY(NAME, UNIT) "tpsp_" #NAME,
+#include "DeviceKernels.def"
+};
+
+/// The largest of 16, 8, 4, 2, 1 that divides all addresses and lengths, and
+/// its place in that list.
+int unitOf(const StridedCopy &c, int64_t &unit) {
+  int64_t all = c.bytes | int64_t(reinterpret_cast<uintptr_t>(c.target)) |
+                int64_t(reinterpret_cast<uintptr_t>(c.source));
+  if (c.rows > 1)
+    all |= c.targetRow | c.sourceRow;
+  if (c.blocks > 1)
+    all |= c.targetBlock | c.sourceBlock;
+  int place = 0;
+  for (unit = 16; all % unit != 0; unit /= 2)
+    ++place;
+  return place;
+}
+
+bool isDense(int64_t bytes, int64_t rows, int64_t row, int64_t blocks,
+             int64_t block) {
+  return (rows == 1 || row == bytes) && (blocks == 1 || block == rows * bytes);
+}
+
+} // namespace
+
+Status OwnKernels::load() {
+  TPSP_TRY(image.load(tpspDeviceKernels));
+  auto find = [&](const char *name, std::vector<cudaKernel_t> &into) {
+    into.emplace_back();
+    return image.find(name, into.back());
+  };
+  for (const char *name : combineNames)
+    TPSP_TRY(find(name, combineKernels));
+  for (const char *name : copyNames)
+    TPSP_TRY(find(name, copyKernels));
+  return image.find("tpsp_round_bf16", roundKernel);
+}
+
+template <typename Arguments>
+Status OwnKernels::launch(cudaKernel_t kernel, const Arguments &arguments,
+                          int64_t items, cudaStream_t stream) const {
+  // Enough blocks for every GPU of today several times over.
+  constexpr int64_t threads = 256, maxBlocks = 4096;
+  if (items == 0)
+    return {};
+  int64_t blocks = std::min(maxBlocks, (items + threads - 1) / threads);
+  void *parameters[] = {const_cast<Arguments *>(&arguments)};
+  TPSP_CUDA(cudaLaunchKernel, reinterpret_cast<const void *>(kernel),
+            dim3(unsigned(blocks)), dim3(unsigned(threads)), parameters,
+            /*sharedMem=*/0, stream);
+  return {};
+}
+
+Status OwnKernels::copy(const StridedCopy &c, cudaStream_t stream) const {
+  int64_t bytes = c.blocks * c.rows * c.bytes;
+  if (bytes == 0 || c.target == c.source)
+    return {};
+  if (isDense(c.bytes, c.rows, c.targetRow, c.blocks, c.targetBlock) &&
+      isDense(c.bytes, c.rows, c.sourceRow, c.blocks, c.sourceBlock)) {
+    TPSP_CUDA(cudaMemcpyAsync, c.target, c.source, size_t(bytes),
+              cudaMemcpyDeviceToDevice, stream);
+    return {};
+  }
+  int64_t unit = 1;
+  int place = unitOf(c, unit);
+  CopyArguments arguments{c.target,           c.source,
+                          c.blocks,           c.rows,
+                          c.bytes / unit,     c.targetBlock / unit,
+                          c.targetRow / unit, c.sourceBlock / unit,
+                          c.sourceRow / unit};
+  return launch(copyKernels[place], arguments, bytes / unit, stream);
+}
+
+Status OwnKernels::combine(int64_t dtype, int64_t reduction,
+                           const CombineArguments &arguments,
+                           cudaStream_t stream) const {
+  return launch(combineKernels[2 * dtype + reduction], arguments,
+                arguments.rows * arguments.count, stream);
+}
+
+Status OwnKernels::round(const RoundArguments &arguments,
+                         cudaStream_t stream) const {
+  return launch(roundKernel, arguments,
+                arguments.blocks * arguments.rows * arguments.columns, stream);
+}
+
+} // namespace tpsp::rt

@@ -1,0 +1,49 @@
+/// The backend's own kernels (DeviceKernels.cu), launched by what they do.
+#ifndef TPSP_RUNTIME_CUDA_OWNKERNELS_H
+#define TPSP_RUNTIME_CUDA_OWNKERNELS_H
+
+#include "DeviceKernelTypes.h"
+#include "KernelImage.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace tpsp::rt {
+
+/// `blocks` blocks of `rows` runs of `bytes` bytes; strides in bytes. Runs of
+/// the target do not overlap anything.
+struct StridedCopy {
+  std::byte *target = nullptr;
+  const std::byte *source = nullptr;
+  int64_t blocks = 1, rows = 1, bytes = 0;
+  int64_t targetBlock = 0, targetRow = 0, sourceBlock = 0, sourceRow = 0;
+};
+
+/// Of the whole process: a library is loaded on each GPU as it is used there.
+class OwnKernels {
+public:
+  Status load();
+
+  /// One call of cudaMemcpyAsync where both sides are dense.
+  Status copy(const StridedCopy &copy, cudaStream_t stream) const;
+
+  /// `dtype` and `reduction` are valid. At most maxSources sources.
+  Status combine(int64_t dtype, int64_t reduction,
+                 const CombineArguments &arguments, cudaStream_t stream) const;
+
+  Status round(const RoundArguments &arguments, cudaStream_t stream) const;
+
+private:
+  /// With `items` threads, or as many as fill a GPU.
+  template <typename Arguments>
+  Status launch(cudaKernel_t kernel, const Arguments &arguments, int64_t items,
+                cudaStream_t stream) const;
+
+  KernelImage image;
+  std::vector<cudaKernel_t> combineKernels, copyKernels;
+  cudaKernel_t roundKernel = nullptr;
+};
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_CUDA_OWNKERNELS_H

@@ -1,0 +1,53 @@
+/// A step as a CUDA graph.
+#ifndef TPSP_RUNTIME_CUDA_STEPGRAPH_H
+#define TPSP_RUNTIME_CUDA_STEPGRAPH_H
+
+#include "CudaEvent.h"
+#include "CudaStream.h"
+
+#include <memory>
+#include <vector>
+
+namespace tpsp::rt {
+
+class StepGraph final : public RecordedStep {
+public:
+  /// Of what was captured, which it takes.
+  StepGraph() = default;
+  ~StepGraph() override;
+
+  Status instantiate(cudaGraph_t graph);
+  Status launch(cudaStream_t stream) const;
+
+private:
+  cudaGraphExec_t executable = nullptr;
+};
+
+/// Captures what a rank enqueues on all of its streams. The capture begins on
+/// stream 0; the others join it by an event behind its beginning, and are
+/// joined by events before its end.
+class StepCapture {
+public:
+  /// `streams`: the rank's, which it keeps.
+  explicit StepCapture(std::vector<std::unique_ptr<CudaStream>> &streams)
+      : streams(streams) {}
+
+  bool isActive() const { return active; }
+  Status begin();
+  Status end(std::unique_ptr<StepGraph> &out);
+  /// Ends a capture whose result nobody wants.
+  void drop();
+
+private:
+  Status fork();
+  Status join();
+
+  std::vector<std::unique_ptr<CudaStream>> &streams;
+  bool active = false;
+  CudaEvent begun;
+  std::vector<CudaEvent> ended;
+};
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_CUDA_STEPGRAPH_H

@@ -1,0 +1,50 @@
+// Names and words of errors; the last error is not kept, since every call here
+// returns its own.
+#include "Doubles.h"
+
+namespace {
+
+struct Error {
+  cudaError_t code;
+  const char *name, *words;
+};
+
+constexpr Error errors[] = {
+    {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
+    {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
+    {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration",
+     "invalid configuration argument"},
+    {cudaErrorInvalidPtx, "cudaErrorInvalidPtx",
+     "a PTX JIT compilation failed"},
+    {cudaErrorSymbolNotFound, "cudaErrorSymbolNotFound",
+     "named symbol not found"},
+    {cudaErrorLaunchFailure, "cudaErrorLaunchFailure",
+     "unspecified launch failure"},
+    {cudaErrorStreamCaptureUnsupported, "cudaErrorStreamCaptureUnsupported",
+     "operation not permitted when stream is capturing"},
+    {cudaErrorStreamCaptureInvalidated, "cudaErrorStreamCaptureInvalidated",
+     "operation failed due to a previous error during capture"},
+    {cudaErrorStreamCaptureUnjoined, "cudaErrorStreamCaptureUnjoined",
+     "the end of capture was called on a stream with unjoined work"},
+    {cudaErrorStreamCaptureIsolation, "cudaErrorStreamCaptureIsolation",
+     "dependency created on uncaptured work in another stream"},
+    {cudaErrorUnknown, "cudaErrorUnknown", "unknown error"},
+};
+
+} // namespace
+
+TPSP_DOUBLE const char *cudaGetErrorName(cudaError_t error) {
+  for (const Error &each : errors)
+    if (each.code == error)
+      return each.name;
+  return "cudaError";
+}
+
+TPSP_DOUBLE const char *cudaGetErrorString(cudaError_t error) {
+  for (const Error &each : errors)
+    if (each.code == error)
+      return each.words;
+  return "an error";
+}
+
+TPSP_DOUBLE cudaError_t cudaGetLastError() { return cudaSuccess; }

@@ -1,0 +1,119 @@
+// Captures and graphs. A graph is replayed lane by lane, each on a thread, with
+// nothing between lanes but the captured events: an order that the capture does
+// not have is not kept.
+#include "DoubleStream.h"
+
+#include <map>
+
+bool Capture::isJoined() const {
+  // From the origin's last operation backwards.
+  std::vector<bool> isReached(operations.size(), false);
+  std::map<int, size_t> recordOf;
+  for (size_t i = 0; i < operations.size(); ++i)
+    if (operations[i].kind == Kind::Record)
+      recordOf[operations[i].slot] = i;
+  std::vector<size_t> todo;
+  auto visit = [&](int lane, size_t before) {
+    for (size_t i = before; i-- > 0;)
+      if (operations[i].lane == lane) {
+        if (!isReached[i])
+          todo.push_back(i);
+        isReached[i] = true;
+        return;
+      }
+  };
+  visit(0, operations.size());
+  while (!todo.empty()) {
+    size_t at = todo.back();
+    todo.pop_back();
+    visit(operations[at].lane, at);
+    if (operations[at].kind == Kind::Wait) {
+      size_t record = recordOf[operations[at].slot];
+      visit(operations[record].lane, record + 1);
+    }
+  }
+  for (bool each : isReached)
+    if (!each)
+      return false;
+  return true;
+}
+
+TPSP_DOUBLE cudaError_t cudaStreamBeginCapture(cudaStream_t stream,
+                                               cudaStreamCaptureMode mode) {
+  if (tpspDoubleEnter(__func__))
+    return cudaErrorUnknown;
+  if (stream->capture || mode != cudaStreamCaptureModeThreadLocal)
+    return cudaErrorIllegalState;
+  stream->capture = std::make_shared<Capture>();
+  stream->capture->lanes = {stream};
+  stream->lane = 0;
+  ownCapture = stream->capture;
+  return cudaSuccess;
+}
+
+TPSP_DOUBLE cudaError_t cudaStreamEndCapture(cudaStream_t stream,
+                                             cudaGraph_t *graph) {
+  bool fails = tpspDoubleEnter(__func__);
+  *graph = nullptr;
+  std::shared_ptr<Capture> capture = stream->capture;
+  if (!capture || stream->lane != 0)
+    return cudaErrorIllegalState;
+  for (cudaStream_t lane : capture->lanes)
+    lane->capture = nullptr;
+  ownCapture.reset();
+  if (fails)
+    return cudaErrorUnknown;
+  if (capture->isInvalid)
+    return cudaErrorStreamCaptureInvalidated;
+  if (!capture->isJoined())
+    return cudaErrorStreamCaptureUnjoined;
+  *graph = new CUgraph_st{capture};
+  tpspDoubleCountObjects(1);
+  return cudaSuccess;
+}
+
+TPSP_DOUBLE cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  tpspDoubleCountObjects(-1);
+  return cudaSuccess;
+}
+
+TPSP_DOUBLE cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out,
+                                             cudaGraph_t graph,
+                                             unsigned long long) {
+  if (tpspDoubleEnter(__func__))
+    return cudaErrorUnknown;
+  *out = new CUgraphExec_st{graph->capture, {}};
+  for (size_t i = 1; i < graph->capture->lanes.size(); ++i)
+    (*out)->lanes.push_back(std::make_unique<CUstream_st>());
+  tpspDoubleCountObjects(1);
+  return cudaSuccess;
+}
+
+TPSP_DOUBLE cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
+  delete graph;
+  tpspDoubleCountObjects(-1);
+  return cudaSuccess;
+}
+
+TPSP_DOUBLE cudaError_t cudaGraphLaunch(cudaGraphExec_t graph,
+                                        cudaStream_t stream) {
+  if (tpspDoubleEnter(__func__))
+    return cudaErrorUnknown;
+  if (stream->capture)
+    return cudaErrorStreamCaptureUnsupported;
+  std::vector<MomentRef> moments;
+  for (int i = 0; i < graph->capture->slots; ++i)
+    moments.push_back(std::make_shared<Moment>());
+  for (const Capture::Operation &each : graph->capture->operations) {
+    CUstream_st &lane =
+        each.lane == 0 ? *stream : *graph->lanes[size_t(each.lane) - 1];
+    if (each.kind == Capture::Kind::Task)
+      lane.push(each.task);
+    else if (each.kind == Capture::Kind::Record)
+      lane.push([moment = moments[size_t(each.slot)]] { moment->reach(); });
+    else
+      lane.push([moment = moments[size_t(each.slot)]] { moment->wait(); });
+  }
+  return cudaSuccess;
+}

@@ -1,0 +1,482 @@
+// NCCL between threads of one process: what each call documents, and that a
+// rank that does not come is waited for until its communicator is aborted.
+#include "Doubles.h"
+
+#include <nccl.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace {
+
+enum class Kind { AllReduce, AllGather, ReduceScatter, Send, Receive };
+
+struct Operation {
+  Kind kind;
+  const char *source;
+  char *target;
+  size_t count;
+  ncclDataType_t type;
+  ncclRedOp_t reduction;
+  int peer;
+  ncclComm_t communicator;
+  cudaStream_t stream;
+};
+
+/// A message on its way.
+struct Message {
+  const char *data;
+  size_t bytes;
+  bool isTaken = false;
+};
+
+/// The ranks of a communicator.
+struct Clique {
+  explicit Clique(int size) : here(size), devices(size, -1) {}
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  /// Of the collective at hand, by rank. A rank that was aborted is gone before
+  /// the others notice.
+  std::vector<std::shared_ptr<const Operation>> here;
+  int arrived = 0;
+  uint64_t phase = 0;
+  std::map<std::pair<int, int>, std::deque<std::shared_ptr<Message>>> boxes;
+  ncclResult_t error = ncclSuccess;
+  std::vector<int> devices;
+  /// Of a split: color and key, by rank; and what comes out, by color.
+  std::vector<std::pair<int, int>> wishes;
+  std::map<int, std::shared_ptr<Clique>> parts;
+
+  int size() const { return int(here.size()); }
+};
+
+} // namespace
+
+struct ncclComm {
+  std::shared_ptr<Clique> clique;
+  int rank;
+  std::shared_ptr<bool> isAborted = std::make_shared<bool>(false);
+};
+
+namespace {
+
+size_t widthOf(ncclDataType_t type) {
+  switch (type) {
+  case ncclInt8:
+    return 1;
+  case ncclBfloat16:
+    return 2;
+  case ncclInt64:
+  case ncclFloat64:
+    return 8;
+  default:
+    return 4;
+  }
+}
+
+/// A rank's side of an operation, on its stream's thread.
+class Member {
+public:
+  Member(std::shared_ptr<Clique> clique, int rank, std::shared_ptr<bool> flag)
+      : clique(std::move(clique)), rank(rank), isAborted(std::move(flag)) {}
+
+  void run(const std::vector<Operation> &operations);
+
+private:
+  /// Returns when all have come, false if aborted.
+  bool sync(std::unique_lock<std::mutex> &lock);
+  bool collective(const Operation &operation);
+  bool agree(const Operation &operation);
+  void compute(const Operation &operation, std::vector<char> &out) const;
+  bool receive(const Operation &operation);
+  void fail() { clique->error = ncclInvalidUsage; }
+
+  std::shared_ptr<Clique> clique;
+  int rank;
+  std::shared_ptr<bool> isAborted;
+};
+
+bool Member::sync(std::unique_lock<std::mutex> &lock) {
+  uint64_t entered = clique->phase;
+  if (++clique->arrived == clique->size()) {
+    clique->arrived = 0;
+    ++clique->phase;
+    clique->changed.notify_all();
+  }
+  clique->changed.wait(lock,
+                       [&] { return clique->phase != entered || *isAborted; });
+  return !*isAborted;
+}
+
+bool Member::agree(const Operation &mine) {
+  for (const auto &other : clique->here)
+    if (other->kind != mine.kind || other->count != mine.count ||
+        other->type != mine.type || other->reduction != mine.reduction)
+      return false;
+  return true;
+}
+
+float bf16(const char *memory) {
+  uint16_t half;
+  std::memcpy(&half, memory, 2);
+  uint32_t bits = uint32_t(half) << 16;
+  float value;
+  std::memcpy(&value, &bits, 4);
+  return value;
+}
+
+/// dst = dst op src, rounded to the type at once, as NCCL does.
+template <typename T> void combine(char *dst, const char *src, bool isMax) {
+  T a, b;
+  std::memcpy(&a, dst, sizeof a);
+  std::memcpy(&b, src, sizeof b);
+  if (isMax)
+    a = a > b || a != a ? a : b;
+  else
+    a = T(a + b);
+  std::memcpy(dst, &a, sizeof a);
+}
+
+void combineBf16(char *dst, const char *src, bool isMax) {
+  float a = bf16(dst), b = bf16(src);
+  float value = isMax ? (a > b || a != a ? a : b) : a + b;
+  uint32_t bits;
+  std::memcpy(&bits, &value, 4);
+  auto half = uint16_t((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+  std::memcpy(dst, &half, 2);
+}
+
+void combineAt(ncclDataType_t type, char *dst, const char *src, bool isMax) {
+  switch (type) {
+  case ncclInt8:
+    return combine<int8_t>(dst, src, isMax);
+  case ncclInt32:
+    return combine<int32_t>(dst, src, isMax);
+  case ncclInt64:
+    return combine<int64_t>(dst, src, isMax);
+  case ncclFloat64:
+    return combine<double>(dst, src, isMax);
+  case ncclBfloat16:
+    return combineBf16(dst, src, isMax);
+  default:
+    return combine<float>(dst, src, isMax);
+  }
+}
+
+void Member::compute(const Operation &mine, std::vector<char> &out) const {
+  size_t width = widthOf(mine.type), bytes = mine.count * width;
+  if (mine.kind == Kind::AllGather) {
+    for (const auto &each : clique->here)
+      out.insert(out.end(), each->source, each->source + bytes);
+    return;
+  }
+  size_t offset = mine.kind == Kind::ReduceScatter ? size_t(rank) * bytes : 0;
+  const char *first = clique->here[0]->source + offset;
+  out.assign(first, first + bytes);
+  for (int q = 1; q < clique->size(); ++q)
+    for (size_t i = 0; i < bytes; i += width)
+      combineAt(mine.type, out.data() + i,
+                clique->here[size_t(q)]->source + offset + i,
+                mine.reduction == ncclMax);
+}
+
+bool Member::collective(const Operation &operation) {
+  std::unique_lock<std::mutex> lock(clique->mutex);
+  clique->here[size_t(rank)] = std::make_shared<Operation>(operation);
+  if (!sync(lock))
+    return false;
+  // The real one computes nonsense or hangs.
+  if (!agree(operation)) {
+    fail();
+    return false;
+  }
+  std::vector<char> result;
+  lock.unlock();
+  compute(operation, result);
+  lock.lock();
+  // Nobody reads any more: destinations may be sources.
+  if (!sync(lock))
+    return false;
+  std::memcpy(operation.target, result.data(), result.size());
+  return true;
+}
+
+bool Member::receive(const Operation &operation) {
+  std::unique_lock<std::mutex> lock(clique->mutex);
+  auto &box = clique->boxes[{operation.peer, rank}];
+  clique->changed.wait(lock, [&] { return !box.empty() || *isAborted; });
+  if (*isAborted)
+    return false;
+  std::shared_ptr<Message> message = box.front();
+  box.pop_front();
+  if (message->bytes != operation.count * widthOf(operation.type)) {
+    fail();
+    return false;
+  }
+  std::memcpy(operation.target, message->data, message->bytes);
+  message->isTaken = true;
+  clique->changed.notify_all();
+  return true;
+}
+
+void Member::run(const std::vector<Operation> &operations) {
+  std::vector<std::shared_ptr<Message>> sent;
+  {
+    std::lock_guard<std::mutex> lock(clique->mutex);
+    for (const Operation &each : operations)
+      if (each.kind == Kind::Send) {
+        sent.push_back(std::make_shared<Message>(
+            Message{each.source, each.count * widthOf(each.type)}));
+        clique->boxes[{rank, each.peer}].push_back(sent.back());
+      }
+    clique->changed.notify_all();
+  }
+  for (const Operation &each : operations) {
+    if (each.kind == Kind::Send)
+      continue;
+    if (each.kind == Kind::Receive ? !receive(each) : !collective(each))
+      return;
+  }
+  std::unique_lock<std::mutex> lock(clique->mutex);
+  for (const auto &message : sent)
+    clique->changed.wait(lock, [&] { return message->isTaken || *isAborted; });
+}
+
+thread_local int groupDepth = 0;
+thread_local std::vector<Operation> pending;
+
+/// The operations since the group began, as one on their stream.
+ncclResult_t flush() {
+  std::vector<Operation> operations;
+  operations.swap(pending);
+  if (operations.empty())
+    return ncclSuccess;
+  ncclComm_t communicator = operations[0].communicator;
+  for (const Operation &each : operations)
+    if (each.communicator != communicator ||
+        each.stream != operations[0].stream)
+      return ncclInvalidUsage; // the backend does not do that
+  auto member = std::make_shared<Member>(
+      communicator->clique, communicator->rank, communicator->isAborted);
+  cudaError_t result = doubleEnqueue(
+      operations[0].stream, [member, operations] { member->run(operations); });
+  return result == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
+}
+
+ncclResult_t add(const Operation &operation) {
+  if (!operation.communicator)
+    return ncclInvalidArgument;
+  pending.push_back(operation);
+  return groupDepth > 0 ? ncclSuccess : flush();
+}
+
+/// Cliques that are being made, by id.
+struct Makings {
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<Clique>> cliques;
+  int ids = 0;
+};
+Makings &makings() {
+  static auto *instance = new Makings;
+  return *instance;
+}
+
+/// Waits for all ranks, as long as it takes.
+bool joinAll(Clique &clique, int rank, int device) {
+  std::unique_lock<std::mutex> lock(clique.mutex);
+  clique.devices[size_t(rank)] = device;
+  uint64_t entered = clique.phase;
+  if (++clique.arrived == clique.size()) {
+    clique.arrived = 0;
+    ++clique.phase;
+    clique.changed.notify_all();
+  }
+  clique.changed.wait(lock, [&] { return clique.phase != entered; });
+  for (size_t i = 0; i < clique.devices.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (clique.devices[i] == clique.devices[j])
+        return false;
+  return true;
+}
+
+} // namespace
+
+TPSP_DOUBLE const char *ncclGetErrorString(ncclResult_t result) {
+  return result == ncclSystemError    ? "unhandled system error"
+         : result == ncclInvalidUsage ? "invalid usage"
+                                      : "an error";
+}
+
+TPSP_DOUBLE const char *ncclGetLastError(ncclComm_t) { return ""; }
+
+TPSP_DOUBLE ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
+  if (tpspDoubleEnter(__func__))
+    return ncclSystemError;
+  std::lock_guard<std::mutex> lock(makings().mutex);
+  *id = {};
+  std::strcpy(id->internal, std::to_string(++makings().ids).c_str());
+  return ncclSuccess;
+}
+
+TPSP_DOUBLE ncclResult_t ncclCommInitRank(ncclComm_t *out, int ranks,
+                                          ncclUniqueId id, int rank) {
+  if (tpspDoubleEnter(__func__))
+    return ncclSystemError;
+  std::shared_ptr<Clique> clique;
+  {
+    std::lock_guard<std::mutex> lock(makings().mutex);
+    std::shared_ptr<Clique> &known = makings().cliques[id.internal];
+    if (!known)
+      known = std::make_shared<Clique>(ranks);
+    clique = known;
+  }
+  int device = 0;
+  (void)cudaGetDevice(&device);
+  if (!joinAll(*clique, rank, device))
+    return ncclInvalidUsage; // "Duplicate GPU detected"
+  *out = new ncclComm{clique, rank};
+  tpspDoubleCountObjects(1);
+  return ncclSuccess;
+}
+
+TPSP_DOUBLE ncclResult_t ncclCommSplit(ncclComm_t parent, int color, int key,
+                                       ncclComm_t *out, ncclConfig_t *) {
+  if (tpspDoubleEnter(__func__))
+    return ncclSystemError;
+  Clique &whole = *parent->clique;
+  std::unique_lock<std::mutex> lock(whole.mutex);
+  whole.wishes.resize(whole.here.size());
+  whole.wishes[size_t(parent->rank)] = {color, key};
+  auto sync = [&] {
+    uint64_t entered = whole.phase;
+    if (++whole.arrived == whole.size()) {
+      whole.arrived = 0;
+      ++whole.phase;
+      whole.changed.notify_all();
+    }
+    whole.changed.wait(lock, [&] { return whole.phase != entered; });
+  };
+  sync();
+  int rank = 0, size = 0;
+  for (int q = 0; q < whole.size(); ++q) {
+    if (whole.wishes[size_t(q)].first != color)
+      continue;
+    ++size;
+    int other = whole.wishes[size_t(q)].second;
+    rank += other < key || (other == key && q < parent->rank);
+  }
+  std::shared_ptr<Clique> &part = whole.parts[color];
+  if (!part)
+    part = std::make_shared<Clique>(size);
+  *out = new ncclComm{part, rank};
+  tpspDoubleCountObjects(1);
+  sync();
+  whole.parts.clear();
+  return ncclSuccess;
+}
+
+TPSP_DOUBLE ncclResult_t ncclCommDestroy(ncclComm_t communicator) {
+  delete communicator;
+  tpspDoubleCountObjects(-1);
+  return ncclSuccess;
+}
+
+TPSP_DOUBLE ncclResult_t ncclCommAbort(ncclComm_t communicator) {
+  {
+    std::lock_guard<std::mutex> lock(communicator->clique->mutex);
+    *communicator->isAborted = true;
+    communicator->clique->changed.notify_all();
+  }
+  return ncclCommDestroy(communicator);
+}
+
+TPSP_DOUBLE ncclResult_t ncclCommGetAsyncError(ncclComm_t communicator,
+                                               ncclResult_t *error) {
+  if (tpspDoubleEnter(__func__))
+    return ncclSystemError;
+  std::lock_guard<std::mutex> lock(communicator->clique->mutex);
+  *error = communicator->clique->error;
+  return ncclSuccess;
+}
+
+TPSP_DOUBLE ncclResult_t ncclGroupStart() {
+  if (tpspDoubleEnter(__func__))
+    return ncclSystemError;
+  ++groupDepth;
+  return ncclSuccess;
+}
+
+TPSP_DOUBLE ncclResult_t ncclGroupEnd() {
+  bool fails = tpspDoubleEnter(__func__);
+  if (groupDepth == 0)
+    return ncclInvalidUsage;
+  if (--groupDepth > 0)
+    return ncclSuccess;
+  if (!fails)
+    return flush();
+  pending.clear();
+  return ncclSystemError;
+}
+
+TPSP_DOUBLE ncclResult_t ncclAllReduce(const void *source, void *target,
+                                       size_t count, ncclDataType_t type,
+                                       ncclRedOp_t reduction,
+                                       ncclComm_t communicator,
+                                       cudaStream_t stream) {
+  if (tpspDoubleEnter(__func__))
+    return ncclSystemError;
+  return add({Kind::AllReduce, static_cast<const char *>(source),
+              static_cast<char *>(target), count, type, reduction, 0,
+              communicator, stream});
+}
+
+TPSP_DOUBLE ncclResult_t ncclAllGather(const void *source, void *target,
+                                       size_t count, ncclDataType_t type,
+                                       ncclComm_t communicator,
+                                       cudaStream_t stream) {
+  if (tpspDoubleEnter(__func__))
+    return ncclSystemError;
+  return add({Kind::AllGather, static_cast<const char *>(source),
+              static_cast<char *>(target), count, type, ncclSum, 0,
+              communicator, stream});
+}
+
+TPSP_DOUBLE ncclResult_t ncclReduceScatter(const void *source, void *target,
+                                           size_t count, ncclDataType_t type,
+                                           ncclRedOp_t reduction,
+                                           ncclComm_t communicator,
+                                           cudaStream_t stream) {
+  if (tpspDoubleEnter(__func__))
+    return ncclSystemError;
+  return add({Kind::ReduceScatter, static_cast<const char *>(source),
+              static_cast<char *>(target), count, type, reduction, 0,
+              communicator, stream});
+}
+
+TPSP_DOUBLE ncclResult_t ncclSend(const void *source, size_t count,
+                                  ncclDataType_t type, int peer,
+                                  ncclComm_t communicator,
+                                  cudaStream_t stream) {
+  if (tpspDoubleEnter(__func__))
+    return ncclSystemError;
+  return add({Kind::Send, static_cast<const char *>(source), nullptr, count,
+              type, ncclSum, peer, communicator, stream});
+}
+
+TPSP_DOUBLE ncclResult_t ncclRecv(void *target, size_t count,
+                                  ncclDataType_t type, int peer,
+                                  ncclComm_t communicator,
+                                  cudaStream_t stream) {
+  if (tpspDoubleEnter(__func__))
+    return ncclSystemError;
+  return add({Kind::Receive, nullptr, static_cast<char *>(target), count, type,
+              ncclSum, peer, communicator, stream});
+}
