@@ -1,4 +1,5 @@
 // convert-tpsp-plan-to-llvm: programs to functions that call the runtime.
+#include "tpsp/Passes/DeviceKernels.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Plan/PlanDialect.h"
@@ -138,6 +139,15 @@ private:
     return entry;
   }
 
+  /// The kernel's record for a GPU; null in a plan without.
+  LLVM::GlobalOp deviceRecord(Operation *command) {
+    auto callee = command->getAttrOfType<FlatSymbolRefAttr>("callee");
+    if (!callee)
+      return {};
+    return program->getParentOfType<ModuleOp>().lookupSymbol<LLVM::GlobalOp>(
+        (callee.getValue() + deviceRecordSuffix).str());
+  }
+
   LLVM::LLVMFuncOp declaration(StringRef call) {
     std::string name = ("tpsp_rt_" + call).str();
     auto module = program->getParentOfType<ModuleOp>();
@@ -225,7 +235,7 @@ private:
                       address(tiles),
                       integer(numTiles),
                       entry,
-                      LLVM::ZeroOp::create(b, loc, pointer),
+                      address(deviceRecord(command)),
                       address(name)};
     Value value = LLVM::UndefOp::create(b, loc, record);
     for (auto [i, field] : llvm::enumerate(fields))

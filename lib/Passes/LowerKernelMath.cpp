@@ -5,11 +5,14 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace tpsp {
 #define GEN_PASS_DEF_LOWERKERNELMATH
@@ -32,6 +35,41 @@ void relax(Operation *root) {
   });
 }
 
+/// Intrinsics of LLVM's that GPUs have instructions for.
+StringRef deviceIntrinsic(Operation *op) {
+  return llvm::TypeSwitch<Operation *, StringRef>(op)
+      .Case<math::SqrtOp, math::RsqrtOp>([](auto) { return "llvm.sqrt"; })
+      .Case([](math::AbsFOp) { return "llvm.fabs"; })
+      .Case([](math::CeilOp) { return "llvm.ceil"; })
+      .Case([](math::CopySignOp) { return "llvm.copysign"; })
+      .Case([](math::FloorOp) { return "llvm.floor"; })
+      .Case([](math::FmaOp) { return "llvm.fma"; })
+      .Default(StringRef());
+}
+
+/// convert-gpu-to-nvvm makes calls of a library of what is left in `math`; for
+/// these it need not be there.
+void useIntrinsics(gpu::GPUFuncOp kernel) {
+  kernel.walk([](Operation *op) {
+    StringRef name = deviceIntrinsic(op);
+    if (name.empty())
+      return;
+    OpBuilder b(op);
+    Location loc = op->getLoc();
+    Type type = op->getResult(0).getType();
+    Value value = LLVM::CallIntrinsicOp::create(
+                      b, loc, type, b.getStringAttr(name), op->getOperands())
+                      .getResult(0);
+    if (isa<math::RsqrtOp>(op)) {
+      Value one =
+          arith::ConstantOp::create(b, loc, b.getFloatAttr(type, 1.0));
+      value = arith::DivFOp::create(b, loc, one, value);
+    }
+    op->getResult(0).replaceAllUsesWith(value);
+    op->erase();
+  });
+}
+
 struct LowerKernelMath
     : public tpsp::impl::LowerKernelMathBase<LowerKernelMath> {
   using Base::Base;
@@ -40,21 +78,36 @@ struct LowerKernelMath
     RewritePatternSet set(context);
     auto isF32 = [](StringRef) { return true; };
     populateMathPolynomialApproximationPatterns(set, isF32);
-    arith::populateExpandBFloat16Patterns(set);
-    patterns = FrozenRewritePatternSet(std::move(set));
+    RewritePatternSet conversions(context);
+    arith::populateExpandBFloat16Patterns(conversions);
+    mathematics = FrozenRewritePatternSet(std::move(set));
+    bf16Conversions = FrozenRewritePatternSet(std::move(conversions));
     return success();
   }
 
   void runOnOperation() override {
-    for (auto kernel : getOperation().getOps<func::FuncOp>()) {
-      if (failed(applyPatternsGreedily(kernel, patterns)))
+    for (auto kernel : getOperation().getOps<func::FuncOp>())
+      if (failed(applyPatternsGreedily(kernel, bf16Conversions)) ||
+          failed(lower(kernel)))
         return signalPassFailure();
-      relax(kernel);
-    }
+    // GPUs have instructions for bf16.
+    for (auto device : getOperation().getOps<gpu::GPUModuleOp>())
+      for (auto kernel : device.getOps<gpu::GPUFuncOp>()) {
+        if (failed(lower(kernel)))
+          return signalPassFailure();
+        useIntrinsics(kernel);
+      }
   }
 
 private:
-  FrozenRewritePatternSet patterns;
+  LogicalResult lower(Operation *kernel) {
+    if (failed(applyPatternsGreedily(kernel, mathematics)))
+      return failure();
+    relax(kernel);
+    return success();
+  }
+
+  FrozenRewritePatternSet mathematics, bf16Conversions;
 };
 
 } // namespace

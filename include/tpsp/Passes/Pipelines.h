@@ -65,6 +65,10 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       *this, "threads",
       llvm::cl::desc("Compute threads of a rank, on CPUs; 0: cores / ranks"),
       llvm::cl::init(0)};
+  Option<std::string> device{
+      *this, "device",
+      llvm::cl::desc("Kernels for a GPU too: cuda, or none"),
+      llvm::cl::init("none")};
 };
 
 /// A model as written -> placed, differentiated on request; still logical.
@@ -78,6 +82,9 @@ void buildCollectivePipeline(mlir::OpPassManager &pm,
 void buildPlanPipeline(mlir::OpPassManager &pm, const PipelineOptions &options);
 /// Plan -> LLVM dialect: kernels first, then the programs that name them.
 void buildLLVMPipeline(mlir::OpPassManager &pm);
+/// The device kernels of a plan that was made for a GPU -> NVVM and LLVM
+/// dialects. All else stays.
+void buildDevicePipeline(mlir::OpPassManager &pm);
 
 /// --tpsp-pipeline (model to plan), --tpsp-collective-pipeline (model to
 /// collectives), --tpsp-llvm-pipeline (plan to LLVM dialect).

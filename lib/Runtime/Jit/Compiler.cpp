@@ -152,6 +152,7 @@ tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
   pipeline.overlapBuffers = options.overlapBuffers;
   pipeline.overlapChunks = options.overlapChunks;
   pipeline.requireOverlap = options.requireOverlap;
+  pipeline.device = options.device;
   auto place = [&](PassManager &pm) {
     buildLogicalPipeline(pm, pipeline);
     if (options.grad)
