@@ -5,7 +5,6 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Remarks.h"
-#include "llvm/ADT/StringSet.h"
 
 namespace tpsp {
 #define GEN_PASS_DEF_COMPILEDEVICEKERNELS
@@ -14,23 +13,6 @@ namespace tpsp {
 
 using namespace mlir;
 using namespace tpsp;
-
-/// What of a kernel the target has no instructions for: a function of libm's,
-/// or an intrinsic that other targets turn into one.
-static Operation *unavailable(LLVM::LLVMFuncOp kernel) {
-  static const llvm::StringSet<> intrinsics = {
-      "exp",  "exp2", "exp10", "log",  "log2", "log10", "pow",  "powi",
-      "sin",  "cos",  "tan",   "asin", "acos", "atan",  "sinh", "cosh",
-      "tanh", "atan2"};
-  Operation *found = nullptr;
-  kernel.walk([&](Operation *op) {
-    StringRef name = op->getName().stripDialect();
-    if (isa<LLVM::CallOp>(op) ||
-        (name.consume_front("intr.") && intrinsics.contains(name)))
-      found = op;
-  });
-  return found;
-}
 
 namespace {
 
@@ -103,7 +85,7 @@ private:
     SmallVector<LLVM::LLVMFuncOp> kernels;
     for (auto function :
          llvm::make_early_inc_range(device.getOps<LLVM::LLVMFuncOp>())) {
-      Operation *obstacle = unavailable(function);
+      Operation *obstacle = unavailableInstruction(function);
       if (!obstacle) {
         if (!function.isExternal())
           kernels.push_back(function);

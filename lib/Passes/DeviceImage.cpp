@@ -7,6 +7,7 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/ModuleTranslation.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -43,15 +44,31 @@ targetMachine(NVVM::NVVMTargetAttr target) {
       llvm::TargetRegistry::lookupTarget(triple, message);
   if (!found)
     return llvm::createStringError(message);
-  std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(
+  // Asked first: LLVM would print that it takes another chip.
+  std::unique_ptr<llvm::MCSubtargetInfo> chips(
+      found->createMCSubtargetInfo(triple, "", ""));
+  if (!chips->isCPUStringValid(target.getChip()))
+    return llvm::createStringError("no GPU is called '" + target.getChip() +
+                                   "'; sm_80 and sm_90 are names");
+  return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
       triple, target.getChip(), target.getFeatures(), llvm::TargetOptions(),
       /*RM=*/std::nullopt, /*CM=*/std::nullopt,
       llvm::CodeGenOptLevel::Aggressive));
-  if (!machine || !machine->getMCSubtargetInfo()->isCPUStringValid(
-                      target.getChip()))
-    return llvm::createStringError("no GPU is called '" + target.getChip() +
-                                   "'; sm_80 and sm_90 are names");
-  return machine;
+}
+
+Operation *tpsp::unavailableInstruction(LLVM::LLVMFuncOp kernel) {
+  static const llvm::StringSet<> intrinsics = {
+      "exp",  "exp2", "exp10", "log",  "log2", "log10", "pow",  "powi",
+      "sin",  "cos",  "tan",   "asin", "acos", "atan",  "sinh", "cosh",
+      "tanh", "atan2"};
+  Operation *found = nullptr;
+  kernel.walk([&](Operation *op) {
+    StringRef name = op->getName().stripDialect();
+    if (isa<LLVM::CallOp>(op) ||
+        (name.consume_front("intr.") && intrinsics.contains(name)))
+      found = op;
+  });
+  return found;
 }
 
 llvm::Expected<std::unique_ptr<llvm::Module>>

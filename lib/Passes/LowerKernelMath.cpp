@@ -1,18 +1,17 @@
 // tpsp-lower-kernel-math: scalar mathematics that the vectoriser can see
 // through.
+#include "tpsp/Passes/DeviceMath.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 namespace tpsp {
 #define GEN_PASS_DEF_LOWERKERNELMATH
@@ -32,41 +31,6 @@ void relax(Operation *root) {
   root->walk([&](arith::ArithFastMathInterface op) {
     op->setAttr(op.getFastMathAttrName(),
                 arith::FastMathFlagsAttr::get(op->getContext(), flags));
-  });
-}
-
-/// Intrinsics of LLVM's that GPUs have instructions for.
-StringRef deviceIntrinsic(Operation *op) {
-  return llvm::TypeSwitch<Operation *, StringRef>(op)
-      .Case<math::SqrtOp, math::RsqrtOp>([](auto) { return "llvm.sqrt"; })
-      .Case([](math::AbsFOp) { return "llvm.fabs"; })
-      .Case([](math::CeilOp) { return "llvm.ceil"; })
-      .Case([](math::CopySignOp) { return "llvm.copysign"; })
-      .Case([](math::FloorOp) { return "llvm.floor"; })
-      .Case([](math::FmaOp) { return "llvm.fma"; })
-      .Default(StringRef());
-}
-
-/// convert-gpu-to-nvvm makes calls of a library of what is left in `math`; for
-/// these it need not be there.
-void useIntrinsics(gpu::GPUFuncOp kernel) {
-  kernel.walk([](Operation *op) {
-    StringRef name = deviceIntrinsic(op);
-    if (name.empty())
-      return;
-    OpBuilder b(op);
-    Location loc = op->getLoc();
-    Type type = op->getResult(0).getType();
-    Value value = LLVM::CallIntrinsicOp::create(
-                      b, loc, type, b.getStringAttr(name), op->getOperands())
-                      .getResult(0);
-    if (isa<math::RsqrtOp>(op)) {
-      Value one =
-          arith::ConstantOp::create(b, loc, b.getFloatAttr(type, 1.0));
-      value = arith::DivFOp::create(b, loc, one, value);
-    }
-    op->getResult(0).replaceAllUsesWith(value);
-    op->erase();
   });
 }
 
@@ -95,7 +59,7 @@ struct LowerKernelMath
       for (auto kernel : device.getOps<gpu::GPUFuncOp>()) {
         if (failed(lower(kernel)))
           return signalPassFailure();
-        useIntrinsics(kernel);
+        tpsp::expandDeviceMath(kernel);
       }
   }
 

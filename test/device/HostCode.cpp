@@ -319,8 +319,12 @@ DeviceCode::create(ModuleOp plan) {
     return e;
   auto module = copy->lookupSymbol<gpu::GPUModuleOp>(deviceModuleName);
   auto result = std::make_unique<DeviceCode>();
-  for (auto kernel : module.getOps<LLVM::LLVMFuncOp>())
-    result->launches[kernel.getSymName()] = tpsp::launchOf(kernel);
+  for (auto kernel :
+       llvm::make_early_inc_range(module.getOps<LLVM::LLVMFuncOp>()))
+    if (unavailableInstruction(kernel))
+      kernel.erase();
+    else if (!kernel.isExternal())
+      result->launches[kernel.getSymName()] = tpsp::launchOf(kernel);
   auto context = std::make_unique<llvm::LLVMContext>();
   auto translated = translateDeviceModule(module, *context);
   if (!translated)

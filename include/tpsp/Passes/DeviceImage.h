@@ -3,6 +3,7 @@
 #define TPSP_PASSES_DEVICEIMAGE_H
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -18,6 +19,10 @@ namespace tpsp {
 llvm::Expected<std::unique_ptr<llvm::Module>>
 translateDeviceModule(mlir::gpu::GPUModuleOp module,
                       llvm::LLVMContext &context);
+
+/// What of a kernel in these dialects no GPU has instructions for, as most
+/// functions of f64; null if all is well. The kernel then cannot be in an image.
+mlir::Operation *unavailableInstruction(mlir::LLVM::LLVMFuncOp kernel);
 
 /// PTX of such a module, for the chip of its #nvvm.target. Fails for a chip
 /// that LLVM does not know.
