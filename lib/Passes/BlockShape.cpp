@@ -45,6 +45,8 @@ static std::pair<int64_t, int64_t> mostPoints(const ItemLoops &loops,
 
 /// Elements that one access of a thread can have, by the widest type.
 static int64_t accessWidth(KernelSource source) {
+  if (!source.isAligned)
+    return 1;
   int64_t bits = 8;
   for (Type type : source.function.getArgumentTypes())
     if (auto buffer = dyn_cast<MemRefType>(type))

@@ -9,7 +9,6 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Remarks.h"
-#include "llvm/ADT/MapVector.h"
 
 namespace tpsp {
 #define GEN_PASS_DEF_EMITDEVICEKERNELS
@@ -26,26 +25,39 @@ struct EmitDeviceKernels
   using Base::Base;
 
   void runOnOperation() override {
-    llvm::MapVector<StringAttr, int64_t> kernels = kernelsOfPrograms();
+    std::vector<KernelSource> kernels = kernelsOfPrograms();
     if (kernels.empty())
       return;
     OpBuilder b = OpBuilder::atBlockEnd(getOperation().getBody());
     gpu::GPUModuleOp device = createModule(b);
     b.setInsertionPointToStart(device.getBody());
-    for (auto [name, grid] : kernels)
-      if (auto function = getOperation().lookupSymbol<func::FuncOp>(name))
-        emit(b, {function, grid});
+    for (const KernelSource &kernel : kernels)
+      emit(b, kernel);
   }
 
 private:
-  /// The kernels that programs call, and their work items.
-  llvm::MapVector<StringAttr, int64_t> kernelsOfPrograms() {
-    llvm::MapVector<StringAttr, int64_t> kernels;
+  /// The kernels that programs call, each once.
+  std::vector<KernelSource> kernelsOfPrograms() {
+    std::vector<KernelSource> kernels;
+    llvm::DenseMap<StringAttr, size_t> known;
     for (auto program : getOperation().getOps<plan::ProgramOp>())
-      for (auto command : program.getBody().getOps<plan::KernelOp>())
-        kernels.insert(
-            {command.getCalleeAttr().getAttr(), int64_t(command.getGrid())});
+      for (auto command : program.getBody().getOps<plan::KernelOp>()) {
+        StringAttr name = command.getCalleeAttr().getAttr();
+        auto function = getOperation().lookupSymbol<func::FuncOp>(name);
+        if (!function)
+          continue;
+        auto [it, isNew] = known.try_emplace(name, kernels.size());
+        if (isNew)
+          kernels.push_back({function, int64_t(command.getGrid())});
+        kernels[it->second].isAligned &= hasWholeBuffers(command);
+      }
     return kernels;
+  }
+
+  static bool hasWholeBuffers(plan::KernelOp command) {
+    return llvm::none_of(command->getOperands(), [](Value buffer) {
+      return bool(plan::tileOf(buffer));
+    });
   }
 
   gpu::GPUModuleOp createModule(OpBuilder &b) {
@@ -56,18 +68,20 @@ private:
   }
 
   void emit(OpBuilder &b, KernelSource source) {
-    std::string obstacle;
+    std::string obstacle = "the serial form was asked for";
     if (!serial && emitSpreadKernel(b, source, obstacle))
       return;
     gpu::GPUFuncOp kernel = emitSerialKernel(b, source);
-    if (!serial)
-      remark::missed(source.function.getLoc(),
-                     remark::RemarkOpts::name("serial").category(
-                         "tpsp-emit-device-kernels"))
-          << remark::add("a thread does a work item of @{0} alone",
-                         kernel.getName())
-          << remark::reason("{0}", obstacle)
-          << remark::metric("work_items", source.grid);
+    DeviceLaunch launch = launchOf(kernel);
+    remark::missed(source.function.getLoc(),
+                   remark::RemarkOpts::name("serial").category(
+                       "tpsp-emit-device-kernels"))
+        << remark::add("every work item of @{0} is done in order",
+                       kernel.getName())
+        << remark::reason("{0}", obstacle)
+        << remark::metric("work_items", source.grid)
+        << remark::metric("threads_for_an_item",
+                          launch.threads / launch.items);
   }
 };
 

@@ -1,16 +1,22 @@
 // The serial form of a device kernel, and what both forms share.
 #include "tpsp/Passes/DeviceKernels.h"
+#include "tpsp/Passes/RowLanes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace tpsp;
 
-/// Threads of a block, where nothing says otherwise: four warps, so that a grid
-/// of few items still has several blocks.
-static constexpr int64_t serialThreads = 128;
+/// Threads of a block; one warp where there would be few blocks.
+static constexpr int64_t mostThreads = 128;
+static constexpr int64_t fewThreads = 32;
+static constexpr int64_t manyThreads = 264 * mostThreads;
+
+/// Of a buffer in an arena, at least; what the widest access of a thread needs.
+static constexpr int64_t bufferAlignment = 16;
 
 static constexpr llvm::StringLiteral launchAttrName = "tpsp.launch";
 
@@ -43,7 +49,8 @@ scf::ForOp KernelSource::itemLoop() const {
   return {};
 }
 
-gpu::GPUFuncOp tpsp::createDeviceKernel(OpBuilder &b, func::FuncOp function) {
+gpu::GPUFuncOp tpsp::createDeviceKernel(OpBuilder &b, KernelSource source) {
+  func::FuncOp function = source.function;
   auto kernel =
       gpu::GPUFuncOp::create(b, function.getLoc(), function.getSymName(),
                              function.getFunctionType());
@@ -51,6 +58,10 @@ gpu::GPUFuncOp tpsp::createDeviceKernel(OpBuilder &b, func::FuncOp function) {
   // Without this every store might change what a later load reads.
   if (ArrayAttr attributes = function.getArgAttrsAttr())
     kernel.setArgAttrsAttr(attributes);
+  for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
+    if (source.isAligned && isa<MemRefType>(type))
+      kernel.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
+                        b.getI64IntegerAttr(bufferAlignment));
   return kernel;
 }
 
@@ -59,15 +70,20 @@ namespace {
 class SerialEmitter {
 public:
   SerialEmitter(OpBuilder &b, KernelSource from)
-      : b(b), source(from), loc(source.function.getLoc()) {}
+      : b(b), source(from), loc(source.function.getLoc()),
+        lanes(findRowLanes(from)) {
+    threads = source.grid * lanes.count < manyThreads ? fewThreads : mostThreads;
+    threads = std::max(threads, lanes.count);
+  }
 
   gpu::GPUFuncOp emit() {
-    gpu::GPUFuncOp kernel = createDeviceKernel(b, source.function);
-    setLaunch(kernel, {serialThreads, serialThreads, 0});
+    gpu::GPUFuncOp kernel = createDeviceKernel(b, source);
+    setLaunch(kernel, {threads, threads / lanes.count, 0});
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&kernel.getBody().front());
-    map.map(source.function.getArguments(),
-            kernel.getArguments().take_front(source.function.getNumArguments()));
+    map.map(
+        source.function.getArguments(),
+        kernel.getArguments().take_front(source.function.getNumArguments()));
     Value last = map.lookup(source.end());
     takeItem();
     cloneRows();
@@ -77,22 +93,30 @@ public:
     gpu::ReturnOp::create(b, loc);
     b.setInsertionPointToStart(guarded.thenBlock());
     cloneItem();
+    if (lanes.count > 1)
+      shareLoops();
     return kernel;
   }
 
 private:
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  }
+
   /// The thread's item, and the range of it alone.
   void takeItem() {
-    auto x = gpu::Dimension::x;
-    Value threads = arith::ConstantIndexOp::create(b, loc, serialThreads);
-    Value block = gpu::BlockIdOp::create(b, loc, x);
-    Value thread = gpu::ThreadIdOp::create(b, loc, x);
-    Value first = arith::MulIOp::create(b, loc, block, threads);
+    Value block = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
+    Value thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
+    Value first =
+        arith::MulIOp::create(b, loc, block, constant(threads / lanes.count));
     first = arith::AddIOp::create(b, loc, first, map.lookup(source.begin()));
-    item = arith::AddIOp::create(b, loc, first, thread);
-    Value one = arith::ConstantIndexOp::create(b, loc, 1);
+    lane = arith::RemUIOp::create(b, loc, thread, constant(lanes.count));
+    Value inBlock =
+        arith::DivUIOp::create(b, loc, thread, constant(lanes.count));
+    item = arith::AddIOp::create(b, loc, first, inBlock);
     map.map(source.begin(), item);
-    map.map(source.end(), arith::AddIOp::create(b, loc, item, one).getResult());
+    map.map(source.end(),
+            arith::AddIOp::create(b, loc, item, constant(1)).getResult());
   }
 
   /// Room for kept rows, in the thread's own memory. An extent that is the
@@ -122,20 +146,55 @@ private:
       }
       map.map(loop.getInductionVar(), item);
       for (Operation &inner : loop.getBody()->without_terminator())
-        b.clone(inner, map);
+        cloneStep(&inner);
+    }
+  }
+
+  void cloneStep(Operation *op) {
+    if (auto fill = dyn_cast<linalg::FillOp>(op); fill && lanes.count > 1)
+      return fillOwn(map.lookupOrDefault(fill.getDpsInputOperand(0)->get()),
+                     map.lookupOrDefault(fill.getDpsInitOperand(0)->get()));
+    b.clone(*op, map);
+  }
+
+  /// Fills the thread's elements.
+  void fillOwn(Value value, Value memory) {
+    OpBuilder::InsertionGuard guard(b);
+    ArrayRef<int64_t> shape = cast<MemRefType>(memory.getType()).getShape();
+    SmallVector<Value> indices;
+    for (auto [dim, extent] : llvm::enumerate(shape)) {
+      bool isLast = dim + 1 == shape.size();
+      auto loop = scf::ForOp::create(b, loc, isLast ? lane : constant(0),
+                                     constant(extent),
+                                     constant(isLast ? lanes.count : 1));
+      indices.push_back(loop.getInductionVar());
+      b.setInsertionPointToStart(loop.getBody());
+    }
+    memref::StoreOp::create(b, loc, value, memory, indices);
+  }
+
+  /// Gives every thread of an item its elements of the shared loops.
+  void shareLoops() {
+    for (scf::ForOp loop : lanes.loops) {
+      auto clone = cast<scf::ForOp>(map.lookup(loop.getOperation()));
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPoint(clone);
+      clone.setLowerBound(lane);
+      clone.setStep(constant(lanes.count));
     }
   }
 
   OpBuilder &b;
   KernelSource source;
   Location loc;
+  RowLanes lanes;
+  int64_t threads;
   IRMapping map;
-  Value item;
+  Value item, lane;
 };
 
 } // namespace
 
-gpu::GPUFuncOp tpsp::emitSerialKernel(OpBuilder &b,
-                                      KernelSource source) {
+gpu::GPUFuncOp tpsp::emitSerialKernel(OpBuilder &b, KernelSource source) {
   return SerialEmitter(b, source).emit();
 }

@@ -76,7 +76,7 @@ public:
                  " bytes of a block's memory, of " + std::to_string(mostMemory);
       return {};
     }
-    kernel = createDeviceKernel(b, source.function);
+    kernel = createDeviceKernel(b, source);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&kernel.getBody().front());
     map.map(source.function.getArguments(),

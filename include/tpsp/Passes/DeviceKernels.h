@@ -7,7 +7,9 @@
 /// - *spread*: the loops of an item are shared among its threads. Between loops
 ///   of which one reads what another thread wrote stands a barrier.
 /// - *serial*: a thread does an item as a CPU does. It can be made of any
-///   function; of most it would be slow.
+///   function; of most it would be slow. If the elements along the innermost
+///   index of an item's results have nothing to do with each other, several
+///   threads do an item, each for some of these elements (RowLanes.h).
 #ifndef TPSP_PASSES_DEVICEKERNELS_H
 #define TPSP_PASSES_DEVICEKERNELS_H
 
@@ -43,6 +45,9 @@ struct KernelSource {
   mlir::func::FuncOp function;
   /// Work items.
   int64_t grid = 1;
+  /// Whether all buffers begin where wide accesses may: at multiples of 16
+  /// bytes. Those of an arena do; tiles in the midst of one need not.
+  bool isAligned = true;
 
   /// The range of work items, the function's last two arguments.
   mlir::Value begin() const;
@@ -51,9 +56,9 @@ struct KernelSource {
   mlir::scf::ForOp itemLoop() const;
 };
 
-/// A kernel with the parameters of `function` and no body.
+/// A kernel with the parameters of `source` and no body.
 mlir::gpu::GPUFuncOp createDeviceKernel(mlir::OpBuilder &b,
-                                        mlir::func::FuncOp function);
+                                        KernelSource source);
 
 /// The serial form, at `b`.
 mlir::gpu::GPUFuncOp emitSerialKernel(mlir::OpBuilder &b, KernelSource source);
