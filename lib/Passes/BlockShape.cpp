@@ -57,8 +57,7 @@ static int64_t accessWidth(KernelSource source) {
 /// A sum over all rows, done for a slice of the innermost index at a time: the
 /// slice is narrow so that there are many blocks, and as wide as a sector of
 /// memory at least.
-static BlockShape shapeOfRange(KernelSource source,
-                               const ItemLoops &loops) {
+static BlockShape shapeOfRange(KernelSource source, const ItemLoops &loops) {
   BlockShape shape;
   auto [all, summed] = mostPoints(loops, /*range=*/1);
   if (all == 1) {
@@ -71,8 +70,7 @@ static BlockShape shapeOfRange(KernelSource source,
   return shape;
 }
 
-static BlockShape shapeOfItems(KernelSource source,
-                               const ItemLoops &loops) {
+static BlockShape shapeOfItems(KernelSource source, const ItemLoops &loops) {
   BlockShape shape;
   int64_t most = mostPoints(loops, 1).first;
   int64_t threads = powerOfTwo(llvm::divideCeil(most, pointsPerThread));
@@ -92,8 +90,7 @@ static BlockShape shapeOfItems(KernelSource source,
   return shape;
 }
 
-BlockShape tpsp::chooseBlockShape(KernelSource source,
-                                  const ItemLoops &loops) {
+BlockShape tpsp::chooseBlockShape(KernelSource source, const ItemLoops &loops) {
   return source.itemLoop() ? shapeOfItems(source, loops)
                            : shapeOfRange(source, loops);
 }

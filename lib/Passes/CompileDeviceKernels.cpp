@@ -29,9 +29,8 @@ public:
   /// tpsp_rt_device_kernel in tpsp_rt.h is the record's layout.
   void add(LLVM::GlobalOp image, StringRef kernel, DeviceLaunch launch) {
     OpBuilder::InsertionGuard guard(b);
-    LLVM::GlobalOp entry =
-        text(("__tpsp_" + kernel + deviceRecordSuffix + "_entry").str(),
-             kernel);
+    LLVM::GlobalOp entry = text(
+        ("__tpsp_" + kernel + deviceRecordSuffix + "_entry").str(), kernel);
     auto global = LLVM::GlobalOp::create(
         b, loc, record, /*isConstant=*/true, LLVM::Linkage::Internal,
         (kernel + deviceRecordSuffix).str(), Attribute());
@@ -94,8 +93,7 @@ private:
       remark::missed(function.getLoc(),
                      remark::RemarkOpts::name("unavailable")
                          .category("tpsp-compile-device-kernels"))
-          << remark::add("@{0} has no form for a GPU",
-                         function.getSymName())
+          << remark::add("@{0} has no form for a GPU", function.getSymName())
           << remark::reason("the GPU has no instruction for {0} of this type",
                             obstacle->getName().getStringRef())
           << remark::suggest("store the tensors in f32 or bf16");

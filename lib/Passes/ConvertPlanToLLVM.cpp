@@ -32,19 +32,21 @@ static std::string describe(Operation *command, StringRef call) {
 
 namespace {
 
+/// Records of kernels for a GPU, by the kernel's name.
+using DeviceRecords = llvm::StringMap<LLVM::GlobalOp>;
+
 /// Lowers one program. tpsp_rt_command in tpsp_rt.h is the record's layout.
 class ProgramLowering {
 public:
-  ProgramLowering(plan::ProgramOp program)
-      : program(program), b(program), loc(program.getLoc()),
+  ProgramLowering(plan::ProgramOp program, const DeviceRecords &devices)
+      : program(program), devices(devices), b(program), loc(program.getLoc()),
         context(program.getContext()) {
     pointer = LLVM::LLVMPointerType::get(context);
     i64 = b.getI64Type();
     i32 = b.getI32Type();
     record = LLVM::LLVMStructType::getLiteral(
-        context,
-        {i64, i64, pointer, i64, pointer, i64, pointer, i64, pointer, pointer,
-         pointer});
+        context, {i64, i64, pointer, i64, pointer, i64, pointer, i64, pointer,
+                  pointer, pointer});
   }
 
   LogicalResult run() {
@@ -142,10 +144,7 @@ private:
   /// The kernel's record for a GPU; null in a plan without.
   LLVM::GlobalOp deviceRecord(Operation *command) {
     auto callee = command->getAttrOfType<FlatSymbolRefAttr>("callee");
-    if (!callee)
-      return {};
-    return program->getParentOfType<ModuleOp>().lookupSymbol<LLVM::GlobalOp>(
-        (callee.getValue() + deviceRecordSuffix).str());
+    return callee ? devices.lookup(callee.getValue()) : LLVM::GlobalOp();
   }
 
   LLVM::LLVMFuncOp declaration(StringRef call) {
@@ -263,6 +262,7 @@ private:
   }
 
   plan::ProgramOp program;
+  const DeviceRecords &devices;
   OpBuilder b;
   Location loc;
   MLIRContext *context;
@@ -277,9 +277,15 @@ struct ConvertPlanToLLVM
     : public tpsp::impl::ConvertPlanToLLVMBase<ConvertPlanToLLVM> {
   using Base::Base;
   void runOnOperation() override {
+    DeviceRecords devices;
+    for (auto global : getOperation().getOps<LLVM::GlobalOp>()) {
+      StringRef name = global.getSymName();
+      if (name.consume_back(deviceRecordSuffix))
+        devices[name] = global;
+    }
     for (auto program :
          llvm::make_early_inc_range(getOperation().getOps<plan::ProgramOp>()))
-      if (failed(ProgramLowering(program).run()))
+      if (failed(ProgramLowering(program, devices).run()))
         return signalPassFailure();
     // What the mesh says is in the commands now.
     if (MeshOp mesh = findMesh(getOperation()))

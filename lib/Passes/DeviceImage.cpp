@@ -58,9 +58,8 @@ targetMachine(NVVM::NVVMTargetAttr target) {
 
 Operation *tpsp::unavailableInstruction(LLVM::LLVMFuncOp kernel) {
   static const llvm::StringSet<> intrinsics = {
-      "exp",  "exp2", "exp10", "log",  "log2", "log10", "pow",  "powi",
-      "sin",  "cos",  "tan",   "asin", "acos", "atan",  "sinh", "cosh",
-      "tanh", "atan2"};
+      "exp", "exp2", "exp10", "log",  "log2", "log10", "pow",  "powi", "sin",
+      "cos", "tan",  "asin",  "acos", "atan", "sinh",  "cosh", "tanh", "atan2"};
   Operation *found = nullptr;
   kernel.walk([&](Operation *op) {
     StringRef name = op->getName().stripDialect();
@@ -79,8 +78,7 @@ tpsp::translateDeviceModule(gpu::GPUModuleOp module,
   registerLLVMDialectTranslation(*from);
   registerGPUDialectTranslation(*from);
   registerNVVMDialectTranslation(*from);
-  auto translated =
-      translateModuleToLLVMIR(module, context, module.getName());
+  auto translated = translateModuleToLLVMIR(module, context, module.getName());
   if (!translated)
     return llvm::createStringError("the device kernels are not in the LLVM "
                                    "and NVVM dialects yet");
@@ -88,10 +86,8 @@ tpsp::translateDeviceModule(gpu::GPUModuleOp module,
 }
 
 llvm::Expected<std::string> tpsp::ptxOf(gpu::GPUModuleOp module) {
-  auto target =
-      dyn_cast<NVVM::NVVMTargetAttr>(module.getTargetsAttr()
-                                         ? module.getTargetsAttr()[0]
-                                         : Attribute());
+  auto target = dyn_cast<NVVM::NVVMTargetAttr>(
+      module.getTargetsAttr() ? module.getTargetsAttr()[0] : Attribute());
   auto machine = targetMachine(
       target ? target : NVVM::NVVMTargetAttr::get(module.getContext()));
   if (!machine)

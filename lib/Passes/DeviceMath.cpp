@@ -57,9 +57,7 @@ private:
   Value fma(Value x, Value y, Value z) {
     return intrinsic("llvm.fma", {x, y, z});
   }
-  Value times(Value x, Value y) {
-    return arith::MulFOp::create(b, loc, x, y);
-  }
+  Value times(Value x, Value y) { return arith::MulFOp::create(b, loc, x, y); }
 
   /// x - n * (the sum of `parts`), the parts largest first.
   Value reduced(Value x, Value n, ArrayRef<double> parts) {
@@ -92,8 +90,8 @@ private:
 
   /// NaN stays; for infinities `value` has to be right.
   Value unlessNan(Value x, Value value) {
-    Value isNumber = arith::CmpFOp::create(
-        b, loc, arith::CmpFPredicate::ORD, x, x);
+    Value isNumber =
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, x, x);
     return arith::SelectOp::create(b, loc, isNumber, value, x);
   }
 
@@ -117,8 +115,9 @@ private:
   Value sine(Value x, int64_t quarters) {
     Value n =
         intrinsic("llvm.roundeven", times(x, constant(0.6366197723675814)));
-    Value r = reduced(x, n, {0x1.921fb54442d18p0, 0x1.1a62633145c07p-54,
-                             -0x1.f1976b7ed8fbcp-110});
+    Value r = reduced(
+        x, n,
+        {0x1.921fb54442d18p0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110});
     Value square = times(r, r);
     Value sin = times(r, series(square, 1, 2, 19, -1));
     Value cos = series(square, 0, 2, 18, -1);
@@ -127,8 +126,7 @@ private:
     Value result =
         arith::SelectOp::create(b, loc, hasBit(quarter, 1), cos, sin);
     Value minus = arith::NegFOp::create(b, loc, result);
-    result =
-        arith::SelectOp::create(b, loc, hasBit(quarter, 2), minus, result);
+    result = arith::SelectOp::create(b, loc, hasBit(quarter, 2), minus, result);
     // NaN for infinities.
     Value zero = arith::SubFOp::create(b, loc, x, x);
     return unlessNan(zero, result);

@@ -43,14 +43,14 @@ private:
     for (auto program : getOperation().getOps<plan::ProgramOp>())
       for (auto command : program.getBody().getOps<plan::KernelOp>()) {
         StringAttr name = command.getCalleeAttr().getAttr();
-        auto function = getOperation().lookupSymbol<func::FuncOp>(name);
-        if (!function)
-          continue;
         auto [it, isNew] = known.try_emplace(name, kernels.size());
         if (isNew)
-          kernels.push_back({function, int64_t(command.getGrid())});
+          kernels.push_back({getOperation().lookupSymbol<func::FuncOp>(name),
+                             int64_t(command.getGrid())});
         kernels[it->second].isAligned &= hasWholeBuffers(command);
       }
+    llvm::erase_if(kernels,
+                   [](const KernelSource &kernel) { return !kernel.function; });
     return kernels;
   }
 
@@ -73,15 +73,14 @@ private:
       return;
     gpu::GPUFuncOp kernel = emitSerialKernel(b, source);
     DeviceLaunch launch = launchOf(kernel);
-    remark::missed(source.function.getLoc(),
-                   remark::RemarkOpts::name("serial").category(
-                       "tpsp-emit-device-kernels"))
+    remark::missed(
+        source.function.getLoc(),
+        remark::RemarkOpts::name("serial").category("tpsp-emit-device-kernels"))
         << remark::add("every work item of @{0} is done in order",
                        kernel.getName())
         << remark::reason("{0}", obstacle)
         << remark::metric("work_items", source.grid)
-        << remark::metric("threads_for_an_item",
-                          launch.threads / launch.items);
+        << remark::metric("threads_for_an_item", launch.threads / launch.items);
   }
 };
 

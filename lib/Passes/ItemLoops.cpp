@@ -121,8 +121,8 @@ private:
       if (!nest.getMatchingIndexingMap(&operand).isProjectedPermutation())
         return fail("an operand is not indexed by loops alone");
       auto row = operand.get().getDefiningOp<ViewLikeOpInterface>();
-      if (row && bufferBehind(row.getViewSource())
-                     .getDefiningOp<memref::AllocaOp>())
+      if (row &&
+          bufferBehind(row.getViewSource()).getDefiningOp<memref::AllocaOp>())
         return fail("a kept row is used in parts");
     }
     return true;
@@ -132,7 +132,8 @@ private:
   /// in any order, from a value that is known.
   bool isSum(linalg::LinalgOp nest, unsigned number) {
     Value result = nest.getBlock()->getTerminator()->getOperand(number);
-    Value before = nest.getMatchingBlockArgument(nest.getDpsInitOperand(number));
+    Value before =
+        nest.getMatchingBlockArgument(nest.getDpsInitOperand(number));
     Operation *combiner = result.getDefiningOp();
     bool combines = combiner && combiner->getNumOperands() == 2 &&
                     before.hasOneUse() && *before.user_begin() == combiner &&
@@ -160,8 +161,7 @@ private:
 
   static void addSum(std::vector<Sweep> &sweeps, linalg::LinalgOp nest,
                      unsigned number) {
-    AffineMap map =
-        nest.getMatchingIndexingMap(nest.getDpsInitOperand(number));
+    AffineMap map = nest.getMatchingIndexingMap(nest.getDpsInitOperand(number));
     SmallVector<unsigned> kept;
     for (unsigned dim : allDims(nest))
       if (map.isFunctionOfDim(dim))

@@ -62,7 +62,7 @@ void tpsp::buildPlanPipeline(OpPassManager &pm,
     pm.addPass(createRequireOverlap(
         {options.requireOverlap, options.hardware, options.threads}));
   // Behind overlap, which may cut a kernel's command.
-  if (options.device != "none")
+  if (options.device == DeviceKind::Cuda)
     pm.addPass(createEmitDeviceKernels());
 }
 

@@ -26,7 +26,8 @@ public:
   int64_t extent() const {
     int64_t most = 1;
     for (Value memory : written)
-      most = std::max(most, cast<MemRefType>(memory.getType()).getShape().back());
+      most =
+          std::max(most, cast<MemRefType>(memory.getType()).getShape().back());
     return most;
   }
 
@@ -89,7 +90,8 @@ RowLanes tpsp::findRowLanes(KernelSource source) {
   scf::ForOp item = source.itemLoop();
   if (!item || !finder.find(item))
     return lanes;
-  lanes.count = std::min(mostLanes, int64_t(llvm::PowerOf2Ceil(finder.extent())));
+  lanes.count =
+      std::min(mostLanes, int64_t(llvm::PowerOf2Ceil(finder.extent())));
   lanes.loops.assign(finder.loops.begin(), finder.loops.end());
   return lanes;
 }

@@ -51,9 +51,8 @@ scf::ForOp KernelSource::itemLoop() const {
 
 gpu::GPUFuncOp tpsp::createDeviceKernel(OpBuilder &b, KernelSource source) {
   func::FuncOp function = source.function;
-  auto kernel =
-      gpu::GPUFuncOp::create(b, function.getLoc(), function.getSymName(),
-                             function.getFunctionType());
+  auto kernel = gpu::GPUFuncOp::create(
+      b, function.getLoc(), function.getSymName(), function.getFunctionType());
   kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
   // Without this every store might change what a later load reads.
   if (ArrayAttr attributes = function.getArgAttrsAttr())
@@ -72,13 +71,16 @@ public:
   SerialEmitter(OpBuilder &b, KernelSource from)
       : b(b), source(from), loc(source.function.getLoc()),
         lanes(findRowLanes(from)) {
-    threads = source.grid * lanes.count < manyThreads ? fewThreads : mostThreads;
+    threads =
+        source.grid * lanes.count < manyThreads ? fewThreads : mostThreads;
     threads = std::max(threads, lanes.count);
   }
 
   gpu::GPUFuncOp emit() {
     gpu::GPUFuncOp kernel = createDeviceKernel(b, source);
     setLaunch(kernel, {threads, threads / lanes.count, 0});
+    kernel.setKnownBlockSizeAttr(
+        b.getDenseI32ArrayAttr({int32_t(threads), 1, 1}));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&kernel.getBody().front());
     map.map(
@@ -87,8 +89,8 @@ public:
     Value last = map.lookup(source.end());
     takeItem();
     cloneRows();
-    Value isItem = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
-                                         item, last);
+    Value isItem =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, item, last);
     auto guarded = scf::IfOp::create(b, loc, isItem, /*withElse=*/false);
     gpu::ReturnOp::create(b, loc);
     b.setInsertionPointToStart(guarded.thenBlock());

@@ -29,6 +29,10 @@ using AccessKey = std::string;
 struct Place {
   Value buffer;
   SmallVector<Value> leading;
+  /// Of a row of which every thread has only its own elements: the extents of
+  /// the whole, and how many neighbours a thread has at a time.
+  SmallVector<int64_t> whole;
+  int64_t width = 1;
 };
 
 /// Finds where threads must wait for each other.
@@ -40,15 +44,18 @@ public:
     AccessKey key;
   };
 
-  /// Whether the new accesses need a barrier between them and those so far.
-  bool conflicts(ArrayRef<Access> accesses) const {
-    return llvm::any_of(accesses, [&](const Access &now) {
-      return llvm::any_of(log, [&](const Access &before) {
-        return now.buffer == before.buffer &&
-               (now.isWrite || before.isWrite) &&
-               (now.key.empty() || now.key != before.key);
-      });
-    });
+  /// The buffers for which the new accesses need a barrier between them and
+  /// those so far.
+  SmallVector<Value> conflicts(ArrayRef<Access> accesses) const {
+    SmallVector<Value> buffers;
+    for (const Access &now : accesses)
+      if (llvm::any_of(log, [&](const Access &before) {
+            return now.buffer == before.buffer &&
+                   (now.isWrite || before.isWrite) &&
+                   (now.key.empty() || now.key != before.key);
+          }))
+        buffers.push_back(now.buffer);
+    return buffers;
   }
   void add(ArrayRef<Access> accesses) {
     log.append(accesses.begin(), accesses.end());
@@ -79,8 +86,9 @@ public:
     kernel = createDeviceKernel(b, source);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&kernel.getBody().front());
-    map.map(source.function.getArguments(),
-            kernel.getArguments().take_front(source.function.getNumArguments()));
+    map.map(
+        source.function.getArguments(),
+        kernel.getArguments().take_front(source.function.getNumArguments()));
     takeItem();
     allocateRows();
     for (const ItemStep &step : loops.steps)
@@ -117,7 +125,7 @@ private:
   /// A single value is known to all threads of its item, a row of one thread's
   /// item its own.
   bool isShared(memref::AllocaOp row) const {
-    return shape.threadsPerItem > 1 &&
+    return shape.threadsPerItem > 1 && !own.contains(row) &&
            ShapedType::getNumElements(rowShape(row)) > 1;
   }
 
@@ -135,27 +143,56 @@ private:
       SumLayout layout = chooseSumLayout(shape, step.sweep);
       if (layout.partials() > 1)
         for (unsigned number : step.sweep.sums)
-          bytes += aligned(shape.items * layout.partials() * layout.points *
-                           elementOf(step.sweep.output(number))
-                               .getIntOrFloatBitWidth() /
-                           8);
+          bytes += aligned(
+              shape.items * layout.partials() * layout.points *
+              elementOf(step.sweep.output(number)).getIntOrFloatBitWidth() / 8);
     }
     return bytes;
   }
 
-  /// Fewer items where that makes room for their rows.
+  /// Fewer items where that makes room for their rows. Where there is none, as
+  /// for a row of logits, threads keep what only they look at.
   void planMemory() {
-    for (;;) {
-      rowBytes = 0;
-      for (memref::AllocaOp row : loops.rows)
-        rowBytes += isShared(row) ? bytesOfRow(row) : 0;
-      sharedBytes = rowBytes + bytesOfPartials();
-      bool hasWarps = shape.threads() > warp;
-      if (sharedBytes <= staticMemory || shape.items == 1 || !hasWarps)
-        break;
+    countMemory();
+    while (sharedBytes > staticMemory && shape.items > 1 &&
+           shape.threads() > warp) {
       shape.items /= 2;
+      countMemory();
+    }
+    if (sharedBytes > mostMemory) {
+      for (memref::AllocaOp row : loops.rows)
+        if (isShared(row) && widthInThread(row) > 0)
+          own[row] = widthInThread(row);
+      countMemory();
     }
     isDynamic = sharedBytes > staticMemory;
+  }
+
+  void countMemory() {
+    rowBytes = 0;
+    for (memref::AllocaOp row : loops.rows)
+      rowBytes += isShared(row) ? bytesOfRow(row) : 0;
+    sharedBytes = rowBytes + bytesOfPartials();
+  }
+
+  /// How many neighbours a thread has at a time of a row of which every thread
+  /// only looks at what it wrote; 0 of other rows.
+  int64_t widthInThread(memref::AllocaOp row) {
+    std::optional<AccessKey> common;
+    int64_t width = 0;
+    for (const ItemStep &step : loops.steps) {
+      if (step.operation)
+        continue;
+      for (const AccessLog::Access &access : accessesOf(step.sweep)) {
+        if (access.buffer != row.getResult())
+          continue;
+        if (access.key.empty() || (common && *common != access.key))
+          return 0;
+        common = access.key;
+        width = widthOf(step.sweep, allDims(step.sweep));
+      }
+    }
+    return width;
   }
 
   Value sharedBuffer(ArrayRef<int64_t> extents, Type element) {
@@ -175,17 +212,44 @@ private:
     for (memref::AllocaOp row : loops.rows) {
       SmallVector<int64_t> extents = rowShape(row);
       Type element = row.getType().getElementType();
+      if (int64_t width = own.lookup(row)) {
+        places[row] = ownPlace(extents, element, width);
+        continue;
+      }
       if (!isShared(row)) {
         auto type = MemRefType::get(extents, element);
-        places[row] = {memref::AllocaOp::create(b, loc, type), {}};
+        places[row].buffer = memref::AllocaOp::create(b, loc, type);
         continue;
       }
       extents.insert(extents.begin(), shape.items);
       Value buffer = isDynamic ? dynamicBuffer(extents, element, offset)
                                : sharedBuffer(extents, element);
       offset += bytesOfRow(row);
-      places[row] = {buffer, {itemOfBlock}};
+      places[row].buffer = buffer;
+      places[row].leading = {itemOfBlock};
     }
+  }
+
+  /// A thread's part of a row with these extents.
+  Place ownPlace(ArrayRef<int64_t> extents, Type element, int64_t width) {
+    int64_t step = width * shape.threadsPerItem;
+    auto rounds =
+        int64_t(llvm::divideCeil(ShapedType::getNumElements(extents), step));
+    Place place;
+    place.buffer = memref::AllocaOp::create(
+        b, loc, MemRefType::get({rounds * width}, element));
+    place.whole.assign(extents.begin(), extents.end());
+    place.width = width;
+    return place;
+  }
+
+  /// Where a thread has the element of the whole row that is at `indices`.
+  Value ownIndex(const Place &place, ArrayRef<Value> indices) {
+    Value number = constant(0);
+    for (auto [extent, index] : llvm::zip_equal(place.whole, indices))
+      number = add(multiply(number, extent), index);
+    Value round = quotient(number, place.width * shape.threadsPerItem);
+    return add(multiply(round, place.width), remainder(number, place.width));
   }
 
   Value dynamicBuffer(ArrayRef<int64_t> extents, Type element, int64_t offset) {
@@ -299,8 +363,8 @@ private:
               Point &point) {
     SmallVector<int64_t> extents = extentsOf(sweep);
     point.resize(extents.size());
-    const unsigned *outermost = llvm::find_if(
-        dims, [&](unsigned dim) { return extents[dim] > 1; });
+    const unsigned *outermost =
+        llvm::find_if(dims, [&](unsigned dim) { return extents[dim] > 1; });
     for (const unsigned *dim = dims.end(); dim != dims.begin();) {
       --dim;
       bool isLast = dim <= outermost;
@@ -348,7 +412,9 @@ private:
   Place placeOf(Value memory) {
     if (auto row = memory.getDefiningOp<memref::AllocaOp>())
       return places.lookup(row);
-    return {map.lookupOrDefault(memory), {}};
+    Place place;
+    place.buffer = map.lookupOrDefault(memory);
+    return place;
   }
 
   SmallVector<Value> indices(const Place &place, AffineMap access,
@@ -356,6 +422,8 @@ private:
     SmallVector<Value> all(place.leading);
     for (AffineExpr result : access.getResults())
       all.push_back(point[cast<AffineDimExpr>(result).getPosition()]);
+    if (!place.whole.empty())
+      return {ownIndex(place, all)};
     return all;
   }
 
@@ -428,9 +496,9 @@ private:
       bool isRead = nest.payloadUsesValueFromOperand(input);
       AffineMap access = nest.getMatchingIndexingMap(input);
       for (auto [point, values] : llvm::zip(points, elements))
-        values.push_back(isRead ? load(*input, access, point)
-                                : zeroOf(nest.getMatchingBlockArgument(input)
-                                             .getType()));
+        values.push_back(
+            isRead ? load(*input, access, point)
+                   : zeroOf(nest.getMatchingBlockArgument(input).getType()));
     }
     SmallVector<Value> current(sums);
     SmallVector<SmallVector<Value>> results;
@@ -501,8 +569,18 @@ private:
   }
 
   void waitFor(ArrayRef<AccessLog::Access> accesses) {
-    if (shape.threadsPerItem > 1 && log.conflicts(accesses))
-      barrier();
+    if (shape.threadsPerItem == 1)
+      return;
+    SmallVector<Value> buffers = log.conflicts(accesses);
+    if (buffers.empty())
+      return;
+    barrier();
+    // Said of a parameter, noalias would let LLVM take accesses of it past the
+    // barrier, as if nobody else had the address.
+    for (Value buffer : buffers)
+      if (auto argument = dyn_cast<BlockArgument>(buffer))
+        kernel.removeArgAttr(argument.getArgNumber(),
+                             LLVM::LLVMDialect::getNoAliasAttrName());
   }
 
   //===--------------------------------------------------------------------===//
@@ -543,7 +621,8 @@ private:
     SmallVector<Value> results =
         yields(sweep, point, elements, initials(sweep));
     SmallVector<std::pair<unsigned, Value>> values;
-    for (unsigned number : llvm::concat<const unsigned>(sweep.stored, sweep.sums))
+    for (unsigned number :
+         llvm::concat<const unsigned>(sweep.stored, sweep.sums))
       values.push_back({number, results[number]});
     publish(sweep, values, point);
   }
@@ -592,8 +671,7 @@ private:
 
   SmallVector<Value> forPoints(Value begin, Value end, int64_t step,
                                ValueRange carried, LoopBody emitBody) {
-    auto loop =
-        scf::ForOp::create(b, loc, begin, end, constant(step), carried);
+    auto loop = scf::ForOp::create(b, loc, begin, end, constant(step), carried);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     SmallVector<Value> next =
@@ -655,8 +733,8 @@ private:
                              Value valid, Value member, const Point &kept) {
     int64_t width = layout.groupInnermost ? widthOf(sweep, sweep.summed) : 1;
     Value end = constant(pointsOf(extentsOf(sweep), sweep.summed) / width);
-    SmallVector<Value> neutral = llvm::map_to_vector(
-        sweep.sums, [&](unsigned number) -> Value {
+    SmallVector<Value> neutral =
+        llvm::map_to_vector(sweep.sums, [&](unsigned number) -> Value {
           return arith::ConstantOp::create(
               b, loc, *arith::getNeutralElement(sweep.combiner(number)));
         });
@@ -682,16 +760,15 @@ private:
   /// Every thread's parts to the sums of its point, in all threads of it. All
   /// threads of the block take part.
   SmallVector<Value> combine(const Sweep &sweep, const SumLayout &layout,
-                             Value slot, Value member,
-                             ArrayRef<Value> parts) {
+                             Value slot, Value member, ArrayRef<Value> parts) {
     SmallVector<Value> sums(parts);
     int64_t first = layout.groupInnermost ? 1 : layout.points;
     for (int64_t distance = first; distance < first * layout.shuffled;
          distance *= 2)
       for (auto [number, sum] : llvm::zip(sweep.sums, sums)) {
-        auto other = gpu::ShuffleOp::create(b, loc, sum, int32_t(distance),
-                                            int32_t(warp),
-                                            gpu::ShuffleMode::XOR);
+        auto other =
+            gpu::ShuffleOp::create(b, loc, sum, int32_t(distance),
+                                   int32_t(warp), gpu::ShuffleMode::XOR);
         sum = combined(sweep, number, sum, other.getShuffleResult());
       }
     if (layout.partials() > 1)
@@ -709,8 +786,8 @@ private:
     int64_t partials = layout.partials();
     SmallVector<Value> memory;
     for (Value sum : sums)
-      memory.push_back(sharedBuffer({shape.items, partials, layout.points},
-                                    sum.getType()));
+      memory.push_back(
+          sharedBuffer({shape.items, partials, layout.points}, sum.getType()));
     Value isWriter = isBelow(remainder(member, layout.shuffled), constant(1));
     Value part = quotient(member, layout.shuffled);
     guarded(isWriter, [&] {
@@ -741,6 +818,8 @@ private:
   int64_t rowBytes = 0, sharedBytes = 0;
   bool isDynamic = false;
   llvm::DenseMap<Operation *, Place> places; // of kept rows
+  /// Rows that threads have their own elements of, and the width of accesses.
+  llvm::DenseMap<Operation *, int64_t> own;
 
   Value lane, itemOfBlock;
   Value isItem;     // null: always, in kernels of a range

@@ -140,10 +140,11 @@ private:
   }
 
   std::string explain() const {
-    return "threads of block " + std::to_string(number) + " wait forever: " +
-           std::to_string(count(Fiber::AtBarrier)) + " at a barrier, " +
-           std::to_string(count(Fiber::AtShuffle)) + " at a shuffle, " +
-           std::to_string(count(Fiber::Done)) + " have ended";
+    return "threads of block " + std::to_string(number) +
+           " wait forever: " + std::to_string(count(Fiber::AtBarrier)) +
+           " at a barrier, " + std::to_string(count(Fiber::AtShuffle)) +
+           " at a shuffle, " + std::to_string(count(Fiber::Done)) +
+           " have ended";
   }
 
   const std::function<void()> &body;

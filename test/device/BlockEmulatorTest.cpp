@@ -7,9 +7,8 @@
 
 using namespace tpsp::device;
 
-static const ThreadOrder orders[] = {ThreadOrder::Forward,
-                                     ThreadOrder::Backward,
-                                     ThreadOrder::Shuffled};
+static const ThreadOrder orders[] = {
+    ThreadOrder::Forward, ThreadOrder::Backward, ThreadOrder::Shuffled};
 
 TEST(BlockEmulatorTest, BarriersOrderThreads) {
   for (ThreadOrder order : orders) {

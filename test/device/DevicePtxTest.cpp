@@ -73,8 +73,8 @@ Resources assemble(const std::string &ptx, StringRef chip) {
   std::optional<StringRef> redirects[] = {std::nullopt, messages.path.str(),
                                           messages.path.str()};
   std::string arch = ("-arch=" + chip).str();
-  StringRef arguments[] = {TPSP_PTXAS, arch,       "-v", source.path,
-                           "-o",       target.path};
+  StringRef arguments[] = {TPSP_PTXAS,  arch, "-v",
+                           source.path, "-o", target.path};
   int status = llvm::sys::ExecuteAndWait(TPSP_PTXAS, arguments, std::nullopt,
                                          redirects, /*SecondsToWait=*/120);
   auto text = llvm::MemoryBuffer::getFile(messages.path);
@@ -164,10 +164,10 @@ TEST(DeviceImageTest, AnUnknownChipIsRefused) {
   buildDevicePipeline(manager);
   ASSERT_TRUE(succeeded(manager.run(plan)));
   auto kernels = plan.lookupSymbol<gpu::GPUModuleOp>(deviceModuleName);
-  kernels.setTargetsAttr(ArrayAttr::get(
-      program.context.get(),
-      NVVM::NVVMTargetAttr::get(program.context.get(), 2, "nvptx64-nvidia-cuda",
-                                "sm_7")));
+  kernels.setTargetsAttr(
+      ArrayAttr::get(program.context.get(),
+                     NVVM::NVVMTargetAttr::get(program.context.get(), 2,
+                                               "nvptx64-nvidia-cuda", "sm_7")));
   auto ptx = ptxOf(kernels);
   ASSERT_FALSE(bool(ptx));
   EXPECT_EQ(llvm::toString(ptx.takeError()),

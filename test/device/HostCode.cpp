@@ -52,9 +52,9 @@ private:
   /// Gives an intrinsic a body that calls the emulator.
   llvm::Error bind(llvm::Function &intrinsic) {
     StringRef name = intrinsic.getName();
-    auto *body = llvm::Function::Create(
-        intrinsic.getFunctionType(), llvm::GlobalValue::InternalLinkage,
-        "emulated." + name, module);
+    auto *body = llvm::Function::Create(intrinsic.getFunctionType(),
+                                        llvm::GlobalValue::InternalLinkage,
+                                        "emulated." + name, module);
     llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "", body));
     if (name == "llvm.nvvm.read.ptx.sreg.tid.x")
       b.CreateRet(call(b, "tpsp_device_thread", i32(), {}));
@@ -85,9 +85,8 @@ private:
   /// (mask, value, distance, clamp) -> value, or {value, true}.
   llvm::Value *shuffled(llvm::IRBuilder<> &b, llvm::Function &body) {
     llvm::Value *value = body.getArg(1);
-    llvm::Value *other =
-        call(b, "tpsp_device_shuffle", i32(),
-             {b.CreateBitCast(value, i32()), body.getArg(2)});
+    llvm::Value *other = call(b, "tpsp_device_shuffle", i32(),
+                              {b.CreateBitCast(value, i32()), body.getArg(2)});
     other = b.CreateBitCast(other, value->getType());
     if (!body.getReturnType()->isStructTy())
       return other;
@@ -177,8 +176,8 @@ static void addCaller(llvm::Function &function) {
   llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "", caller));
   SmallVector<llvm::Value *> arguments;
   for (llvm::Argument &argument : function.args()) {
-    llvm::Value *slot = b.CreateConstGEP1_64(pointer, caller->getArg(0),
-                                             argument.getArgNo());
+    llvm::Value *slot =
+        b.CreateConstGEP1_64(pointer, caller->getArg(0), argument.getArgNo());
     llvm::Value *address = b.CreateLoad(pointer, slot);
     arguments.push_back(b.CreateLoad(argument.getType(), address));
   }
@@ -238,9 +237,9 @@ HostCode::create(std::unique_ptr<llvm::LLVMContext> context,
   std::vector<std::pair<std::string, size_t>> memory;
   for (llvm::GlobalVariable &global : module->globals())
     if (global.getAddressSpace() == blockMemorySpace)
-      memory.push_back({global.getName().str(),
-                        module->getDataLayout().getTypeAllocSize(
-                            global.getValueType())});
+      memory.push_back(
+          {global.getName().str(),
+           module->getDataLayout().getTypeAllocSize(global.getValueType())});
   auto optimize = makeOptimizingTransformer(2, 0, machine->get());
   if (llvm::Error e = optimize(module.get()))
     return e;
@@ -281,8 +280,8 @@ void HostCode::poisonBlockMemory() const {
 // Plans
 //===----------------------------------------------------------------------===//
 
-static llvm::Error
-runPasses(ModuleOp module, llvm::function_ref<void(OpPassManager &)> build) {
+static llvm::Error runPasses(ModuleOp module,
+                             llvm::function_ref<void(OpPassManager &)> build) {
   PassManager manager(module.getContext());
   build(manager);
   if (succeeded(manager.run(module)))
@@ -307,8 +306,7 @@ tpsp::device::hostKernels(ModuleOp plan) {
   return HostCode::create(std::move(context), std::move(module));
 }
 
-llvm::Expected<std::unique_ptr<DeviceCode>>
-DeviceCode::create(ModuleOp plan) {
+llvm::Expected<std::unique_ptr<DeviceCode>> DeviceCode::create(ModuleOp plan) {
   auto source = plan.lookupSymbol<gpu::GPUModuleOp>(deviceModuleName);
   if (!source)
     return llvm::createStringError("the plan has no device kernels; compile "
@@ -336,9 +334,8 @@ DeviceCode::create(ModuleOp plan) {
   return result;
 }
 
-std::string DeviceCode::launch(StringRef entry, int64_t blocks,
-                               int64_t threads, void **parameters,
-                               ThreadOrder order) {
+std::string DeviceCode::launch(StringRef entry, int64_t blocks, int64_t threads,
+                               void **parameters, ThreadOrder order) {
   std::lock_guard<std::mutex> lock(turn);
   HostCode::Function function = code->lookup(entry);
   if (!function)

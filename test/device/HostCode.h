@@ -32,9 +32,7 @@ public:
          std::unique_ptr<llvm::Module> module);
 
   /// Null if there is no such function.
-  Function lookup(llvm::StringRef name) const {
-    return functions.lookup(name);
-  }
+  Function lookup(llvm::StringRef name) const { return functions.lookup(name); }
   /// Fills the memory of blocks with NaNs.
   void poisonBlockMemory() const;
 

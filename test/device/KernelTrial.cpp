@@ -83,13 +83,12 @@ std::string tpsp::device::operationText(const std::string &mnemonic,
   }
   return "func.func @f(" + parameters + ") -> " + typeOf(result) + " {\n" +
          "  %y = tpsp." + mnemonic + " " + values + " " + attributes + " : (" +
-         types + ") -> " + typeOf(result) + "\n  return %y : " +
-         typeOf(result) + "\n}\n";
+         types + ") -> " + typeOf(result) +
+         "\n  return %y : " + typeOf(result) + "\n}\n";
 }
 
 std::string tpsp::device::exampleText(const std::string &name) {
-  auto file =
-      llvm::MemoryBuffer::getFile(TPSP_EXAMPLES "/" + name + ".mlir");
+  auto file = llvm::MemoryBuffer::getFile(TPSP_EXAMPLES "/" + name + ".mlir");
   return file ? (*file)->getBuffer().str() : "";
 }
 
@@ -137,8 +136,7 @@ private:
     if (element.isF32())
       return double(at<float>(i));
     if (element.isBF16())
-      return double(
-          llvm::bit_cast<float>(uint32_t(at<uint16_t>(i)) << 16));
+      return double(llvm::bit_cast<float>(uint32_t(at<uint16_t>(i)) << 16));
     return element.isInteger(32) ? at<int32_t>(i) : at<int8_t>(i);
   }
 
@@ -249,8 +247,7 @@ private:
       if (!seen.try_emplace(kernel.name).second)
         return;
       kernel.function = plan.lookupSymbol<func::FuncOp>(kernel.name);
-      kernel.wide =
-          wide.model.plan->lookupSymbol<func::FuncOp>(kernel.name);
+      kernel.wide = wide.model.plan->lookupSymbol<func::FuncOp>(kernel.name);
       kernel.inputs = int64_t(command.getInputs().size());
       kernel.grid = command.getGrid();
       kernel.positions = int64_t(command.getPositions().size());
@@ -285,8 +282,7 @@ private:
     for (int64_t i = 0; i < kernel.positions; ++i)
       positions.push_back(3 + 2 * i);
     Call poisoned = cpu;
-    host->lookup(kernel.name)(
-        cpu.parameters(positions, 0, kernel.grid).data());
+    host->lookup(kernel.name)(cpu.parameters(positions, 0, kernel.grid).data());
     oracle->lookup(kernel.name)(
         exact.parameters(positions, 0, kernel.grid).data());
     for (ThreadOrder order :

@@ -21,7 +21,8 @@ translateDeviceModule(mlir::gpu::GPUModuleOp module,
                       llvm::LLVMContext &context);
 
 /// What of a kernel in these dialects no GPU has instructions for, as most
-/// functions of f64; null if all is well. The kernel then cannot be in an image.
+/// functions of f64; null if all is well. The kernel then cannot be in an
+/// image.
 mlir::Operation *unavailableInstruction(mlir::LLVM::LLVMFuncOp kernel);
 
 /// PTX of such a module, for the chip of its #nvvm.target. Fails for a chip

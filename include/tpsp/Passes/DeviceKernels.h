@@ -65,8 +65,7 @@ mlir::gpu::GPUFuncOp emitSerialKernel(mlir::OpBuilder &b, KernelSource source);
 
 /// The spread form, at `b`. Null, and `obstacle` says why, of a function whose
 /// items are not loop nests, or whose rows have no room in a block's memory.
-mlir::gpu::GPUFuncOp emitSpreadKernel(mlir::OpBuilder &b,
-                                      KernelSource source,
+mlir::gpu::GPUFuncOp emitSpreadKernel(mlir::OpBuilder &b, KernelSource source,
                                       std::string &obstacle);
 
 } // namespace tpsp

@@ -7,6 +7,9 @@
 
 namespace tpsp {
 
+/// What a plan has kernels for, beside CPUs.
+enum class DeviceKind { None, Cuda };
+
 struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
   Option<bool> grad{*this, "grad",
                     llvm::cl::desc("Add the backward pass of every function"),
@@ -65,10 +68,12 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       *this, "threads",
       llvm::cl::desc("Compute threads of a rank, on CPUs; 0: cores / ranks"),
       llvm::cl::init(0)};
-  Option<std::string> device{
-      *this, "device",
-      llvm::cl::desc("Kernels for a GPU too: cuda, or none"),
-      llvm::cl::init("none")};
+  Option<DeviceKind> device{
+      *this, "device", llvm::cl::desc("Make kernels for this device too"),
+      llvm::cl::init(DeviceKind::None),
+      llvm::cl::values(
+          clEnumValN(DeviceKind::None, "none", "for CPUs only"),
+          clEnumValN(DeviceKind::Cuda, "cuda", "for NVIDIA's GPUs"))};
 };
 
 /// A model as written -> placed, differentiated on request; still logical.
