@@ -14,6 +14,16 @@ namespace tpsp {
 using namespace mlir;
 using namespace tpsp;
 
+/// "log" for a call of a library's function __nv_log, and for an intrinsic.
+static StringRef nameOf(Operation *op) {
+  StringRef name = op->getName().stripDialect();
+  if (auto call = dyn_cast<LLVM::CallOp>(op))
+    name = call.getCallee().value_or(name);
+  if (!name.consume_front("__nv_"))
+    name.consume_front("intr.");
+  return name;
+}
+
 namespace {
 
 /// Writes the constants of one image.
@@ -94,8 +104,8 @@ private:
                      remark::RemarkOpts::name("unavailable")
                          .category("tpsp-compile-device-kernels"))
           << remark::add("@{0} has no form for a GPU", function.getSymName())
-          << remark::reason("the GPU has no instruction for {0} of this type",
-                            obstacle->getName().getStringRef())
+          << remark::reason("GPUs have no instruction for {0}",
+                            nameOf(obstacle))
           << remark::suggest("store the tensors in f32 or bf16");
       function.erase();
     }
