@@ -16,8 +16,11 @@
 
 // The record: image, entry, threads, work items, memory asked for.
 // CHECK: llvm.mlir.global internal constant @kernel0_gelu_device()
-// CHECK-DAG: llvm.mlir.addressof @__tpsp_device_image
-// CHECK-DAG: llvm.mlir.addressof @__tpsp_kernel0_gelu_device_entry
+// CHECK: llvm.mlir.addressof @__tpsp_device_image
+// CHECK: llvm.mlir.addressof @__tpsp_kernel0_gelu_device_entry
+// CHECK: llvm.mlir.constant(64 : i64)
+// CHECK: llvm.mlir.constant(1 : i64)
+// CHECK: llvm.mlir.constant(0 : i64)
 // CHECK: llvm.return
 
 // A plan's command refers to it; without a device it refers to nothing.

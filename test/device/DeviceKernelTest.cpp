@@ -67,7 +67,8 @@ INSTANTIATE_TEST_SUITE_P(
         // than there is.
         Case{"softmax", "s=2,t=8009 -> s=2,t=8009", R"({over = "t"})"},
         Case{"softmax", "s=2,t=20011 -> s=2,t=20011", R"({over = "t"})"},
-        Case{"softmax", "s=2,t=20480 -> s=2,t=20480", R"({over = "t"})"},
+        Case{"softmax", "s=2,t=30011 -> s=2,t=30011", R"({over = "t"})"},
+        Case{"softmax", "s=2,t=30720 -> s=2,t=30720", R"({over = "t"})"},
         Case{"softmax", "s=31,t=31 -> s=31,t=31",
              R"({over = "t", causal = "s", scale = 0.37})"},
         Case{"softmax", "t=17,s=129 -> t=17,s=129", R"({over = "t"})"},

@@ -124,27 +124,43 @@ const Variant variants[] = {
 
 class DevicePtxTest : public testing::TestWithParam<std::string> {};
 
+void expectAccepted(const std::string &example, const Variant &variant) {
+  CompileOptions options;
+  options.grad = true;
+  variant.configure(options);
+  Program program(exampleText(example), options);
+  ASSERT_TRUE(program);
+  std::string ptx = imageOf(program);
+  ASSERT_FALSE(ptx.empty());
+  for (const char *chip : {"sm_80", "sm_90"}) {
+    Resources used = assemble(ptx, chip);
+    EXPECT_GT(used.kernels, 0);
+    EXPECT_EQ(used.spilled, 0) << variant.name;
+    llvm::outs() << example << ", " << variant.name << ", " << chip << ": "
+                 << used.kernels << " kernels, at most " << used.registers
+                 << " registers and " << used.memory
+                 << " bytes of block memory\n";
+  }
+}
+
 TEST_P(DevicePtxTest, IsAccepted) {
   if (StringRef(TPSP_PTXAS).empty())
     GTEST_SKIP() << "there is no ptxas: install the CUDA toolkit";
-  for (const Variant &variant : variants) {
-    CompileOptions options;
-    options.grad = true;
-    variant.configure(options);
-    Program program(exampleText(GetParam()), options);
-    ASSERT_TRUE(program);
-    std::string ptx = imageOf(program);
-    ASSERT_FALSE(ptx.empty());
-    for (const char *chip : {"sm_80", "sm_90"}) {
-      Resources used = assemble(ptx, chip);
-      EXPECT_GT(used.kernels, 0);
-      EXPECT_EQ(used.spilled, 0) << variant.name;
-      llvm::outs() << GetParam() << ", " << variant.name << ", " << chip << ": "
-                   << used.kernels << " kernels, at most " << used.registers
-                   << " registers and " << used.memory
-                   << " bytes of block memory\n";
-    }
-  }
+  for (const Variant &variant : variants)
+    expectAccepted(GetParam(), variant);
+}
+
+/// Where the batch has two parts on every rank.
+TEST(DevicePtxOfPartsTest, IsAccepted) {
+  if (StringRef(TPSP_PTXAS).empty())
+    GTEST_SKIP() << "there is no ptxas: install the CUDA toolkit";
+  Variant parts = {"two parts", [](CompileOptions &options) {
+                     options.microBatches = 2;
+                     options.dtype = "bf16";
+                   }};
+  for (const char *name :
+       {"gpt-block-dropout", "hsdp", "tp-sp-fsdp", "vocab-parallel"})
+    expectAccepted(name, parts);
 }
 
 INSTANTIATE_TEST_SUITE_P(Examples, DevicePtxTest,
