@@ -1,4 +1,5 @@
 // convert-tpsp-plan-to-llvm: programs to functions that call the runtime.
+#include "tpsp/Passes/DeviceKernels.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Plan/PlanDialect.h"
@@ -31,11 +32,14 @@ static std::string describe(Operation *command, StringRef call) {
 
 namespace {
 
+/// Records of kernels for a GPU, by the kernel's name.
+using DeviceRecords = llvm::StringMap<LLVM::GlobalOp>;
+
 /// Lowers one program. tpsp_rt_command in tpsp_rt.h is the record's layout.
 class ProgramLowering {
 public:
-  ProgramLowering(plan::ProgramOp program)
-      : program(program), b(program), loc(program.getLoc()),
+  ProgramLowering(plan::ProgramOp program, const DeviceRecords &devices)
+      : program(program), devices(devices), b(program), loc(program.getLoc()),
         context(program.getContext()) {
     pointer = LLVM::LLVMPointerType::get(context);
     i64 = b.getI64Type();
@@ -137,6 +141,12 @@ private:
     return entry;
   }
 
+  /// The kernel's record for a GPU; null in a plan without.
+  LLVM::GlobalOp deviceRecord(Operation *command) {
+    auto callee = command->getAttrOfType<FlatSymbolRefAttr>("callee");
+    return callee ? devices.lookup(callee.getValue()) : LLVM::GlobalOp();
+  }
+
   LLVM::LLVMFuncOp declaration(StringRef call) {
     std::string name = ("tpsp_rt_" + call).str();
     auto module = program->getParentOfType<ModuleOp>();
@@ -226,7 +236,7 @@ private:
                       address(tiles),
                       integer(numTiles),
                       entry,
-                      LLVM::ZeroOp::create(b, loc, pointer),
+                      address(deviceRecord(command)),
                       address(name)};
     Value value = LLVM::UndefOp::create(b, loc, record);
     for (auto [i, field] : llvm::enumerate(fields))
@@ -254,6 +264,7 @@ private:
   }
 
   plan::ProgramOp program;
+  const DeviceRecords &devices;
   OpBuilder b;
   Location loc;
   MLIRContext *context;
@@ -268,9 +279,15 @@ struct ConvertPlanToLLVM
     : public tpsp::impl::ConvertPlanToLLVMBase<ConvertPlanToLLVM> {
   using Base::Base;
   void runOnOperation() override {
+    DeviceRecords devices;
+    for (auto global : getOperation().getOps<LLVM::GlobalOp>()) {
+      StringRef name = global.getSymName();
+      if (name.consume_back(deviceRecordSuffix))
+        devices[name] = global;
+    }
     for (auto program :
          llvm::make_early_inc_range(getOperation().getOps<plan::ProgramOp>()))
-      if (failed(ProgramLowering(program).run()))
+      if (failed(ProgramLowering(program, devices).run()))
         return signalPassFailure();
     // What the mesh says is in the commands now.
     if (MeshOp mesh = findMesh(getOperation()))

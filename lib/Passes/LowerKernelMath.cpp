@@ -1,10 +1,12 @@
 // tpsp-lower-kernel-math: scalar mathematics that the vectoriser can see
 // through.
+#include "tpsp/Passes/DeviceMath.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
@@ -40,21 +42,36 @@ struct LowerKernelMath
     RewritePatternSet set(context);
     auto isF32 = [](StringRef) { return true; };
     populateMathPolynomialApproximationPatterns(set, isF32);
-    arith::populateExpandBFloat16Patterns(set);
-    patterns = FrozenRewritePatternSet(std::move(set));
+    RewritePatternSet conversions(context);
+    arith::populateExpandBFloat16Patterns(conversions);
+    mathematics = FrozenRewritePatternSet(std::move(set));
+    bf16Conversions = FrozenRewritePatternSet(std::move(conversions));
     return success();
   }
 
   void runOnOperation() override {
-    for (auto kernel : getOperation().getOps<func::FuncOp>()) {
-      if (failed(applyPatternsGreedily(kernel, patterns)))
+    for (auto kernel : getOperation().getOps<func::FuncOp>())
+      if (failed(applyPatternsGreedily(kernel, bf16Conversions)) ||
+          failed(lower(kernel)))
         return signalPassFailure();
-      relax(kernel);
-    }
+    // GPUs have instructions for bf16.
+    for (auto device : getOperation().getOps<gpu::GPUModuleOp>())
+      for (auto kernel : device.getOps<gpu::GPUFuncOp>()) {
+        if (failed(lower(kernel)))
+          return signalPassFailure();
+        tpsp::expandDeviceMath(kernel);
+      }
   }
 
 private:
-  FrozenRewritePatternSet patterns;
+  LogicalResult lower(Operation *kernel) {
+    if (failed(applyPatternsGreedily(kernel, mathematics)))
+      return failure();
+    relax(kernel);
+    return success();
+  }
+
+  FrozenRewritePatternSet mathematics, bf16Conversions;
 };
 
 } // namespace

@@ -2,8 +2,10 @@
 
 #include "tpsp/Passes/Passes.h"
 
+#include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
@@ -59,10 +61,31 @@ void tpsp::buildPlanPipeline(OpPassManager &pm,
   if (options.overlap)
     pm.addPass(createRequireOverlap(
         {options.requireOverlap, options.hardware, options.threads}));
+  // Behind overlap, which may cut a kernel's command.
+  if (options.device == DeviceKind::Cuda)
+    pm.addPass(createEmitDeviceKernels());
+}
+
+void tpsp::buildDevicePipeline(OpPassManager &pm) {
+  pm.addPass(createLowerKernelMath());
+  OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
+  kernels.addPass(createConvertLinalgToLoopsPass());
+  kernels.addPass(createCanonicalizerPass());
+  kernels.addPass(createCSEPass());
+  kernels.addPass(createLoopInvariantCodeMotionPass());
+  kernels.addPass(createSCFToControlFlowPass());
+  kernels.addPass(memref::createExpandStridedMetadataPass());
+  kernels.addPass(createLowerAffinePass());
+  ConvertGpuOpsToNVVMOpsOptions nvvm;
+  nvvm.indexBitwidth = 64;
+  nvvm.useBarePtrCallConv = true;
+  kernels.addPass(createConvertGpuOpsToNVVMOps(nvvm));
+  kernels.addPass(createReconcileUnrealizedCastsPass());
 }
 
 void tpsp::buildLLVMPipeline(OpPassManager &pm) {
-  pm.addPass(createLowerKernelMath());
+  buildDevicePipeline(pm);
+  pm.addPass(createCompileDeviceKernels());
   OpPassManager &kernels = pm.nest<func::FuncOp>();
   kernels.addPass(createConvertLinalgToLoopsPass());
   kernels.addPass(createLoopInvariantCodeMotionPass());

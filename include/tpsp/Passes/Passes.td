@@ -366,6 +366,26 @@ def RequireOverlap : Pass<"tpsp-require-overlap", "::mlir::ModuleOp"> {
   ];
 }
 
+def EmitDeviceKernels : Pass<"tpsp-emit-device-kernels", "::mlir::ModuleOp"> {
+  let summary = "Every kernel once more, for a GPU";
+  let description = [{
+    Makes a `gpu.module` with a kernel for each function that a program calls,
+    of the same parameters. A block of threads does a few work items: loop nests
+    are spread over an item's threads, with barriers between those that read
+    what other threads wrote; rows that are kept between loops lie in the
+    block's memory, sums are combined by shuffles. What is no sequence of loop
+    nests, a thread does alone; a remark says so. The functions stay, for CPUs.
+  }];
+  let options = [
+    Option<"chip", "chip", "std::string", "\"sm_80\"",
+           "The oldest GPU that is to run the kernels">,
+    Option<"serial", "serial", "bool", "false",
+           "A thread does a work item alone, in every kernel: for comparison">
+  ];
+  let dependentDialects = ["::mlir::gpu::GPUDialect",
+                           "::mlir::NVVM::NVVMDialect"];
+}
+
 def LowerKernelMath : Pass<"tpsp-lower-kernel-math", "::mlir::ModuleOp"> {
   let summary = "Scalar mathematics that the vectoriser can see through";
   let description = [{
@@ -375,6 +395,19 @@ def LowerKernelMath : Pass<"tpsp-lower-kernel-math", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect",
                            "::mlir::vector::VectorDialect"];
+}
+
+def CompileDeviceKernels
+    : Pass<"tpsp-compile-device-kernels", "::mlir::ModuleOp"> {
+  let summary = "Kernels for GPUs to an image and records";
+  let description = [{
+    Before: a `gpu.module` in the NVVM and LLVM dialects. After: its PTX, a
+    constant of the module that all kernels share, and for each kernel @k a
+    constant @k_device, the `tpsp_rt_device_kernel` of the runtime's C ABI. A
+    kernel that the target has no instructions for (functions of f64 other than
+    square roots) gets no record; a remark says so.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
 def ConvertPlanToLLVM : Pass<"convert-tpsp-plan-to-llvm", "::mlir::ModuleOp"> {

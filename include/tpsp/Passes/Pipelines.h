@@ -7,6 +7,9 @@
 
 namespace tpsp {
 
+/// What a plan has kernels for, beside CPUs.
+enum class DeviceKind { None, Cuda };
+
 struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
   Option<bool> grad{*this, "grad",
                     llvm::cl::desc("Add the backward pass of every function"),
@@ -66,6 +69,12 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       *this, "threads",
       llvm::cl::desc("Compute threads of a rank, on CPUs; 0: cores / ranks"),
       llvm::cl::init(0)};
+  Option<DeviceKind> device{
+      *this, "device", llvm::cl::desc("Make kernels for this device too"),
+      llvm::cl::init(DeviceKind::None),
+      llvm::cl::values(
+          clEnumValN(DeviceKind::None, "none", "for CPUs only"),
+          clEnumValN(DeviceKind::Cuda, "cuda", "for NVIDIA's GPUs"))};
 };
 
 /// A model as written -> placed, differentiated on request; still logical.
@@ -79,6 +88,9 @@ void buildCollectivePipeline(mlir::OpPassManager &pm,
 void buildPlanPipeline(mlir::OpPassManager &pm, const PipelineOptions &options);
 /// Plan -> LLVM dialect: kernels first, then the programs that name them.
 void buildLLVMPipeline(mlir::OpPassManager &pm);
+/// The device kernels of a plan that was made for a GPU -> NVVM and LLVM
+/// dialects. All else stays.
+void buildDevicePipeline(mlir::OpPassManager &pm);
 
 /// --tpsp-pipeline (model to plan), --tpsp-collective-pipeline (model to
 /// collectives), --tpsp-llvm-pipeline (plan to LLVM dialect).

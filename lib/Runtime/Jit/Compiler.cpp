@@ -152,6 +152,10 @@ tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
   pipeline.overlapBuffers = options.overlapBuffers;
   pipeline.overlapChunks = options.overlapChunks;
   pipeline.requireOverlap = options.requireOverlap;
+  if (options.device == "cuda")
+    pipeline.device = DeviceKind::Cuda;
+  else if (options.device != "none")
+    return error("no device is called '{0}': cuda or none", options.device);
   auto place = [&](PassManager &pm) {
     buildLogicalPipeline(pm, pipeline);
     if (options.grad)

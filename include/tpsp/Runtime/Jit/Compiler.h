@@ -53,6 +53,8 @@ struct CompileOptions {
   int64_t overlapChunks = 0;
   /// Refuse a schedule that hides a smaller share of the communication.
   double requireOverlap = 0;
+  /// Kernels for a GPU too: "cuda" or "none". The plan runs on CPUs as well.
+  std::string device = "none";
 };
 
 /// Told the name of each phase as it begins.

@@ -1,0 +1,125 @@
+// RUN: tpsp-opt %s --tpsp-emit-device-kernels --remarks-filter='tpsp-.*' > %t 2> %t.remarks
+// RUN: FileCheck %s < %t
+// RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
+// RUN: tpsp-opt %s --tpsp-emit-device-kernels="chip=sm_90 serial=true" | FileCheck %s --check-prefix=SERIAL
+
+#row = affine_map<(d0) -> (d0)>
+#one = affine_map<(d0) -> ()>
+
+// The functions stay as they are.
+// CHECK: func.func private @divide_by_sum
+// CHECK: func.func private @pick
+// CHECK: func.func private @sum_of_rows
+// CHECK: gpu.module @tpsp_device_kernels [#nvvm.target<O = 3, chip = "sm_80", features = "+ptx78">]
+// SERIAL: chip = "sm_90"
+
+// 512 elements of a row: one block of 512 threads, since there are few rows. The
+// sum goes through shuffles and, from warp to warp, through the block's memory,
+// with one barrier. Then all threads know it: none for the quotients.
+// CHECK-LABEL: gpu.func @divide_by_sum
+// CHECK-SAME: memref<4x512xf32> {llvm.align = 16 : i64, llvm.noalias}
+// CHECK-SAME: workgroup(%{{.+}} : memref<1x16x1xf32, #gpu.address_space<workgroup>> {llvm.align = 16 : i64})
+// CHECK-SAME: tpsp.launch = array<i64: 512, 1, 0>
+// CHECK-COUNT-5: gpu.shuffle xor
+// CHECK-NOT: gpu.shuffle
+// CHECK: gpu.barrier
+// CHECK-NOT: gpu.barrier
+// CHECK: scf.for
+// CHECK: arith.divf
+// CHECK: gpu.return
+// SERIAL-LABEL: gpu.func @divide_by_sum
+// SERIAL-SAME: tpsp.launch = array<i64: 32, 32, 0>
+// SERIAL: memref.alloca
+// SERIAL: scf.if
+// SERIAL: linalg.fill
+func.func private @divide_by_sum(%x: memref<4x512xf32> {llvm.noalias}, %y: memref<4x512xf32> {llvm.noalias},
+                                 %begin: index, %end: index) {
+  %sum = memref.alloca() : memref<f32>
+  %step = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %i = %begin to %end step %step {
+    %in = memref.subview %x[%i, 0] [1, 512] [1, 1] : memref<4x512xf32> to memref<512xf32, strided<[1], offset: ?>>
+    %out = memref.subview %y[%i, 0] [1, 512] [1, 1] : memref<4x512xf32> to memref<512xf32, strided<[1], offset: ?>>
+    linalg.fill ins(%zero : f32) outs(%sum : memref<f32>)
+    linalg.generic {indexing_maps = [#row, #one], iterator_types = ["reduction"]}
+      ins(%in : memref<512xf32, strided<[1], offset: ?>>) outs(%sum : memref<f32>) {
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.addf %b, %a : f32
+      linalg.yield %c : f32
+    }
+    linalg.generic {indexing_maps = [#row, #one, #row], iterator_types = ["parallel"]}
+      ins(%in, %sum : memref<512xf32, strided<[1], offset: ?>>, memref<f32>)
+      outs(%out : memref<512xf32, strided<[1], offset: ?>>) {
+    ^bb0(%a: f32, %b: f32, %old: f32):
+      %q = arith.divf %a, %b : f32
+      linalg.yield %q : f32
+    }
+  }
+  return
+}
+
+// A row that is looked up: the threads of an item share the loop along it.
+// REMARK: [Missed] serial
+// REMARK-SAME: it has memref.load
+// REMARK-SAME: every work item of @pick is done in order
+// REMARK-SAME: threads_for_an_item=64, work_items=8
+// CHECK-LABEL: gpu.func @pick
+// CHECK: %[[THREAD:.+]] = gpu.thread_id
+// CHECK: %[[LANE:.+]] = arith.remui %[[THREAD]], %{{.+}}
+// CHECK: scf.if
+// CHECK: memref.load %{{.+}}[%{{.+}}] : memref<8xi32>
+// CHECK: scf.for %{{.+}} = %[[LANE]] to
+func.func private @pick(%id: memref<8xi32>, %x: memref<9x64xf32>, %y: memref<8x64xf32>,
+                        %begin: index, %end: index) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %extent = arith.constant 64 : index
+  scf.for %i = %begin to %end step %one {
+    %out = memref.subview %y[%i, 0] [1, 64] [1, 1] : memref<8x64xf32> to memref<64xf32, strided<[1], offset: ?>>
+    %number = memref.load %id[%i] : memref<8xi32>
+    %at = arith.index_cast %number : i32 to index
+    scf.for %j = %zero to %extent step %one {
+      %v = memref.load %x[%at, %j] : memref<9x64xf32>
+      memref.store %v, %out[%j] : memref<64xf32, strided<[1], offset: ?>>
+    }
+  }
+  return
+}
+
+// A sum over all rows, of a range of the innermost index: a block has a slice of
+// 16 columns, and neighbouring threads have neighbouring columns.
+// REMARK-NOT: sum_of_rows
+// CHECK-LABEL: gpu.func @sum_of_rows
+// CHECK-SAME: tpsp.launch = array<i64: 256, 16, 0>
+// CHECK: gpu.shuffle xor
+// CHECK-NOT: gpu.shuffle
+// CHECK: gpu.barrier
+// CHECK: gpu.return
+func.func private @sum_of_rows(%x: memref<100x40xf32>, %y: memref<40xf32>, %begin: index, %end: index) {
+  %zero = arith.constant 0.0 : f32
+  %n = arith.subi %end, %begin : index
+  %in = memref.subview %x[0, %begin] [100, %n] [1, 1] : memref<100x40xf32> to memref<100x?xf32, strided<[40, 1], offset: ?>>
+  %out = memref.subview %y[%begin] [%n] [1] : memref<40xf32> to memref<?xf32, strided<[1], offset: ?>>
+  linalg.fill ins(%zero : f32) outs(%out : memref<?xf32, strided<[1], offset: ?>>)
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>],
+                  iterator_types = ["reduction", "parallel"]}
+    ins(%in : memref<100x?xf32, strided<[40, 1], offset: ?>>) outs(%out : memref<?xf32, strided<[1], offset: ?>>) {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %b, %a : f32
+    linalg.yield %c : f32
+  }
+  return
+}
+
+plan.program @f attributes {axes = [], sizes = array<i64>} {
+  %x = plan.buffer "input" "x" {number = 0 : i64} : memref<4x512xf32>
+  %y = plan.buffer "temporary" : memref<4x512xf32>
+  plan.kernel @divide_by_sum(%x) to(%y) {grid = 4 : i64, positions = []} : (memref<4x512xf32>) -> memref<4x512xf32>
+  %i = plan.buffer "input" "i" {number = 1 : i64} : memref<8xi32>
+  %t = plan.buffer "input" "t" {number = 2 : i64} : memref<9x64xf32>
+  %p = plan.buffer "temporary" : memref<8x64xf32>
+  plan.kernel @pick(%i, %t) to(%p) {grid = 8 : i64, positions = []} : (memref<8xi32>, memref<9x64xf32>) -> memref<8x64xf32>
+  %z = plan.buffer "input" "z" {number = 3 : i64} : memref<100x40xf32>
+  %s = plan.buffer "temporary" : memref<40xf32>
+  plan.kernel @sum_of_rows(%z) to(%s) {grid = 40 : i64, positions = []} : (memref<100x40xf32>) -> memref<40xf32>
+}

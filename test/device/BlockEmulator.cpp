@@ -1,0 +1,183 @@
+#include "BlockEmulator.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <vector>
+
+using namespace tpsp::device;
+
+namespace {
+
+constexpr int64_t warp = 32;
+/// Of address space; what is not touched is no memory. Rows that a thread keeps
+/// for itself are on its stack.
+constexpr size_t stackBytes = size_t(2) << 20;
+
+class Stack {
+public:
+  Stack()
+      : memory(mmap(nullptr, stackBytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {}
+  ~Stack() { munmap(memory, stackBytes); }
+  Stack(const Stack &) = delete;
+
+  void *memory;
+};
+
+struct Fiber {
+  enum State { Ready, AtBarrier, AtShuffle, Done };
+
+  ucontext_t context;
+  State state = Ready;
+  int32_t shuffled = 0, distance = 0;
+};
+
+class Block {
+public:
+  Block(int64_t number, int64_t threads, const std::function<void()> &body)
+      : number(number), fibers(threads), body(body) {}
+
+  std::string run(ThreadOrder order) {
+    chooseOrder(order);
+    for (int64_t i = 0; i < int64_t(fibers.size()); ++i)
+      prepare(i);
+    for (;;) {
+      for (int64_t thread : sequence)
+        if (fibers[thread].state == Fiber::Ready)
+          resume(thread);
+      bool moved = finishShuffles();
+      moved |= finishBarrier();
+      if (count(Fiber::Done) == int64_t(fibers.size()))
+        return "";
+      if (!moved)
+        return explain();
+      if (order == ThreadOrder::Shuffled)
+        std::shuffle(sequence.begin(), sequence.end(), engine);
+    }
+  }
+
+  void wait(Fiber::State state) {
+    Fiber &fiber = fibers[running];
+    fiber.state = state;
+    swapcontext(&fiber.context, &scheduler);
+  }
+  int32_t shuffle(int32_t value, int32_t distance) {
+    Fiber &fiber = fibers[running];
+    fiber.shuffled = value;
+    fiber.distance = distance;
+    wait(Fiber::AtShuffle);
+    return fiber.shuffled;
+  }
+
+  int64_t number, running = 0;
+  std::vector<Fiber> fibers;
+
+private:
+  static void start();
+
+  void chooseOrder(ThreadOrder order) {
+    sequence.resize(fibers.size());
+    std::iota(sequence.begin(), sequence.end(), 0);
+    if (order == ThreadOrder::Backward)
+      std::reverse(sequence.begin(), sequence.end());
+    if (order == ThreadOrder::Shuffled)
+      std::shuffle(sequence.begin(), sequence.end(), engine);
+  }
+
+  void prepare(int64_t thread) {
+    static thread_local std::vector<std::unique_ptr<Stack>> stacks;
+    while (int64_t(stacks.size()) <= thread)
+      stacks.push_back(std::make_unique<Stack>());
+    ucontext_t &context = fibers[thread].context;
+    getcontext(&context);
+    context.uc_stack.ss_sp = stacks[thread]->memory;
+    context.uc_stack.ss_size = stackBytes;
+    context.uc_link = &scheduler;
+    makecontext(&context, &Block::start, 0);
+  }
+
+  void resume(int64_t thread);
+
+  int64_t count(Fiber::State state) const {
+    return std::count_if(fibers.begin(), fibers.end(), [&](const Fiber &fiber) {
+      return fiber.state == state;
+    });
+  }
+
+  /// Whether some warp was waiting with all its threads.
+  bool finishShuffles() {
+    bool moved = false;
+    for (int64_t first = 0; first + warp <= int64_t(fibers.size());
+         first += warp) {
+      auto *lanes = &fibers[first];
+      bool isComplete = std::all_of(lanes, lanes + warp, [&](const Fiber &f) {
+        return f.state == Fiber::AtShuffle && f.distance == lanes->distance;
+      });
+      if (!isComplete)
+        continue;
+      int32_t values[warp];
+      for (int64_t i = 0; i < warp; ++i)
+        values[i] = lanes[i].shuffled;
+      for (int64_t i = 0; i < warp; ++i) {
+        lanes[i].shuffled = values[i ^ lanes->distance];
+        lanes[i].state = Fiber::Ready;
+      }
+      moved = true;
+    }
+    return moved;
+  }
+
+  bool finishBarrier() {
+    if (count(Fiber::AtBarrier) != int64_t(fibers.size()))
+      return false;
+    for (Fiber &fiber : fibers)
+      fiber.state = Fiber::Ready;
+    return true;
+  }
+
+  std::string explain() const {
+    return "threads of block " + std::to_string(number) +
+           " wait forever: " + std::to_string(count(Fiber::AtBarrier)) +
+           " at a barrier, " + std::to_string(count(Fiber::AtShuffle)) +
+           " at a shuffle, " + std::to_string(count(Fiber::Done)) +
+           " have ended";
+  }
+
+  const std::function<void()> &body;
+  std::vector<int64_t> sequence;
+  ucontext_t scheduler;
+  std::mt19937 engine{12345};
+};
+
+thread_local Block *current = nullptr;
+
+} // namespace
+
+void Block::start() {
+  current->body();
+  current->fibers[current->running].state = Fiber::Done;
+}
+
+void Block::resume(int64_t thread) {
+  running = thread;
+  current = this;
+  swapcontext(&scheduler, &fibers[thread].context);
+}
+
+std::string tpsp::device::runBlock(int64_t block, int64_t threads,
+                                   ThreadOrder order,
+                                   const std::function<void()> &body) {
+  return Block(block, threads, body).run(order);
+}
+
+int32_t tpsp::device::tpsp_device_thread() { return current->running; }
+int32_t tpsp::device::tpsp_device_block() { return current->number; }
+int32_t tpsp::device::tpsp_device_threads() { return current->fibers.size(); }
+void tpsp::device::tpsp_device_barrier() { current->wait(Fiber::AtBarrier); }
+int32_t tpsp::device::tpsp_device_shuffle(int32_t value, int32_t distance) {
+  return current->shuffle(value, distance);
+}

@@ -1,0 +1,192 @@
+// Device kernels compute what the CPU's do, in any order of a block's threads.
+#include "KernelTrial.h"
+
+#include "tpsp/Passes/DeviceKernels.h"
+#include "tpsp/Passes/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Pass/PassManager.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace tpsp;
+using namespace tpsp::device;
+
+namespace {
+
+struct Case {
+  const char *mnemonic;
+  const char *signature;
+  const char *attributes = "";
+  bool grad = true;
+};
+
+std::ostream &operator<<(std::ostream &stream, const Case &c) {
+  return stream << c.mnemonic << " " << c.signature << " " << c.attributes;
+}
+
+class DeviceKernelTest : public testing::TestWithParam<Case> {};
+
+TEST_P(DeviceKernelTest, EqualsTheCpu) {
+  const Case &c = GetParam();
+  std::string text = operationText(c.mnemonic, c.signature, c.attributes);
+  for (const char *dtype : {"f32", "bf16"}) {
+    CompileOptions options;
+    options.grad = c.grad;
+    options.dtype = dtype;
+    EXPECT_EQ(firstDifference(text, options), "") << dtype << "\n" << text;
+  }
+}
+
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(
+    Norms, DeviceKernelTest,
+    testing::Values(
+        // Extents that are prime, 1, a power of two, and longer than a block
+        // has threads; gains whose gradients sum over all rows.
+        Case{"layer_norm", "b=2,s=3,e=37; e=37; e=37 -> b=2,s=3,e=37"},
+        Case{"layer_norm", "s=5,e=64; e=64; e=64 -> s=5,e=64"},
+        Case{"layer_norm", "s=7,e=1; e=1; e=1 -> s=7,e=1"},
+        Case{"layer_norm", "s=1,e=2053; e=2053; e=2053 -> s=1,e=2053"},
+        Case{"layer_norm", "s=300,e=16; e=16; e=16 -> s=300,e=16"},
+        Case{"rms_norm", "b=3,s=11,e=128; e=128 -> b=3,s=11,e=128"},
+        // Sums over an index that is not innermost, and over two of them.
+        Case{"rms_norm", "b=2,e=13,s=7; e=13 -> b=2,e=13,s=7"},
+        Case{"rms_norm", "s=5,h=3,k=9; h=3,k=9 -> s=5,h=3,k=9"},
+        Case{"rms_norm", "h=3,b=5,k=4,s=2; k=4,h=3 -> h=3,b=5,k=4,s=2"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Softmax, DeviceKernelTest,
+    testing::Values(
+        Case{"softmax", "b=2,s=5,t=67 -> b=2,s=5,t=67", R"({over = "t"})"},
+        Case{"softmax", "s=3,t=1024 -> s=3,t=1024", R"({over = "t"})"},
+        // Rows that need more memory than a block has without asking, and more
+        // than there is.
+        Case{"softmax", "s=2,t=8009 -> s=2,t=8009", R"({over = "t"})"},
+        Case{"softmax", "s=2,t=20011 -> s=2,t=20011", R"({over = "t"})"},
+        Case{"softmax", "s=2,t=30011 -> s=2,t=30011", R"({over = "t"})"},
+        Case{"softmax", "s=2,t=30720 -> s=2,t=30720", R"({over = "t"})"},
+        Case{"softmax", "s=31,t=31 -> s=31,t=31",
+             R"({over = "t", causal = "s", scale = 0.37})"},
+        Case{"softmax", "t=17,s=129 -> t=17,s=129", R"({over = "t"})"},
+        Case{"softmax", "t=1,s=1 -> t=1,s=1", R"({over = "t"})"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Pointwise, DeviceKernelTest,
+    testing::Values(Case{"gelu", "b=3,s=7,d=5 -> b=3,s=7,d=5"},
+                    Case{"gelu", "s=2,d=4096 -> s=2,d=4096"},
+                    Case{"silu", "i=1000 -> i=1000"}, Case{"tanh", ". -> ."},
+                    Case{"add", "i=9,j=33; j=33 -> i=9,j=33"},
+                    Case{"mul", "b=2,l=3,i=5; i=5,j=7 -> b=2,i=5,j=7,l=3"},
+                    Case{"einsum", "i=11,j=65 -> j=65"},
+                    Case{"einsum", "i=11,j=65 -> i=11"},
+                    Case{"einsum", "i=3,j=65,l=70 -> l=70,i=3"},
+                    Case{"einsum", "i=3,j=65 -> ."},
+                    Case{"dropout", "s=6,d=50 -> s=6,d=50",
+                         "{rate = 0.3, seed = 5}"},
+                    Case{"causal_mask", "b=2,s=9,t=13 -> b=2,s=9,t=13",
+                         R"({query = "s", key = "t", fill = -1.5})"},
+                    Case{"rope", "b=2,s=5,h=3,k=14 -> b=2,s=5,h=3,k=14",
+                         R"({position = "s", feature = "k"})"}));
+
+/// Algorithms on rows, and copies.
+INSTANTIATE_TEST_SUITE_P(
+    Rows, DeviceKernelTest,
+    testing::Values(Case{"embedding", "#b=2,s=19; v=7,d=33 -> b=2,s=19,d=33",
+                         R"({vocabulary = "v"})"},
+                    Case{"router", "g=3,s=70,e=8 -> #g=3,s=70,k=2",
+                         R"({expert = "e", choice = "k"})", false},
+                    Case{"one_hot_einsum",
+                         "#g=3,s=70,k=2; g=3,s=70,e=8 -> g=3,s=70,k=2",
+                         R"({indices = ["e"]})"},
+                    Case{"dispatch",
+                         "#g=2,s=9,k=2; g=2,s=9,d=21 -> e=8,g=2,c=3,d=21",
+                         R"({expert = "e", slot = "c", choice = "k"})"}));
+
+TEST(DeviceExampleTest, EqualsTheCpu) {
+  for (const char *name :
+       {"mlp-sp", "gpt-block-dropout", "gqa", "moe-ep", "vocab-parallel"}) {
+    CompileOptions options;
+    options.grad = true;
+    EXPECT_EQ(firstDifference(exampleText(name), options), "") << name;
+  }
+}
+
+/// The serial form is what is left for everything else.
+TEST(SerialFormTest, EqualsTheCpu) {
+  for (const char *name : {"gpt-block-dropout", "vocab-parallel"}) {
+    CompileOptions options;
+    options.grad = true;
+    std::string difference =
+        firstDifference(exampleText(name), options, [](ModuleOp plan) {
+          plan.lookupSymbol<gpu::GPUModuleOp>(deviceModuleName)->erase();
+          PassManager manager(plan.getContext());
+          manager.addPass(createEmitDeviceKernels({"sm_80", /*serial=*/true}));
+          ASSERT_TRUE(succeeded(manager.run(plan)));
+        });
+    EXPECT_EQ(difference, "") << name;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// What is wrong is seen
+//===----------------------------------------------------------------------===//
+
+static std::string changedNorm(Change change) {
+  CompileOptions options;
+  options.grad = true;
+  return firstDifference(
+      operationText("rms_norm", "s=5,e=2500; e=2500 -> s=5,e=2500"), options,
+      change);
+}
+
+TEST(DeviceMutationTest, TheNormItselfIsRight) {
+  EXPECT_EQ(changedNorm([](ModuleOp) {}), "");
+}
+
+TEST(DeviceMutationTest, EveryBarrierIsNeeded) {
+  int barriers = 0;
+  changedNorm(
+      [&](ModuleOp plan) { plan.walk([&](gpu::BarrierOp) { ++barriers; }); });
+  ASSERT_GT(barriers, 0);
+  for (int removed = 0; removed < barriers; ++removed)
+    EXPECT_NE(changedNorm([&](ModuleOp plan) {
+                int number = 0;
+                plan.walk([&](gpu::BarrierOp op) {
+                  if (number++ == removed)
+                    op.erase();
+                });
+              }),
+              "")
+        << "barrier " << removed;
+}
+
+TEST(DeviceMutationTest, AWrongStrideIsSeen) {
+  EXPECT_NE(changedNorm([](ModuleOp plan) {
+              plan.walk([](gpu::GPUFuncOp kernel) {
+                kernel.walk([](scf::ForOp loop) {
+                  OpBuilder b(loop);
+                  Value two =
+                      arith::ConstantIndexOp::create(b, loop.getLoc(), 2);
+                  loop.setStep(arith::MulIOp::create(b, loop.getLoc(),
+                                                     loop.getStep(), two));
+                });
+              });
+            }),
+            "");
+}
+
+TEST(DeviceMutationTest, AMissingBlockNumberIsSeen) {
+  EXPECT_NE(
+      changedNorm([](ModuleOp plan) {
+        plan.walk([](gpu::BlockIdOp op) {
+          OpBuilder b(op);
+          op.replaceAllUsesWith(
+              arith::ConstantIndexOp::create(b, op.getLoc(), 0).getResult());
+        });
+      }),
+      "");
+}

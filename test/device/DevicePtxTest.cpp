@@ -1,0 +1,193 @@
+// Every kernel of every example is PTX that ptxas takes, with no spills.
+#include "KernelTrial.h"
+
+#include "tpsp/Passes/DeviceImage.h"
+#include "tpsp/Passes/DeviceKernels.h"
+#include "tpsp/Passes/Pipelines.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/Regex.h"
+#include "llvm/Support/raw_ostream.h"
+#include "gtest/gtest.h"
+
+#include <filesystem>
+
+using namespace mlir;
+using namespace tpsp;
+using namespace tpsp::device;
+
+namespace {
+
+std::vector<std::string> exampleNames() {
+  std::vector<std::string> names;
+  for (const auto &entry : std::filesystem::directory_iterator(TPSP_EXAMPLES))
+    if (entry.path().extension() == ".mlir")
+      names.push_back(entry.path().stem().string());
+  llvm::sort(names);
+  return names;
+}
+
+/// What ptxas says of an image: most registers and block memory, spilled bytes.
+struct Resources {
+  int64_t kernels = 0, registers = 0, memory = 0, spilled = 0;
+
+  void take(const Resources &other) {
+    kernels += other.kernels;
+    registers = std::max(registers, other.registers);
+    memory = std::max(memory, other.memory);
+    spilled += other.spilled;
+  }
+};
+
+/// Files that go away with it.
+struct TemporaryFile {
+  TemporaryFile(StringRef ending) {
+    llvm::sys::fs::createTemporaryFile("tpsp-device", ending, path);
+  }
+  ~TemporaryFile() { llvm::sys::fs::remove(path); }
+  SmallString<128> path;
+};
+
+/// Adds up every number in front of or behind `pattern`.
+template <typename Combine>
+void forNumbers(StringRef text, StringRef pattern, Combine combine) {
+  llvm::Regex regex(pattern);
+  SmallVector<StringRef> match;
+  for (; regex.match(text, &match); text = text.split(match[0]).second) {
+    int64_t number = 0;
+    match[1].getAsInteger(10, number);
+    combine(number);
+  }
+}
+
+/// Fails the test if ptxas does not take the image.
+Resources assemble(const std::string &ptx, StringRef chip) {
+  TemporaryFile source("ptx"), target("cubin"), messages("txt");
+  std::error_code error;
+  llvm::raw_fd_ostream(source.path, error) << ptx;
+  std::optional<StringRef> redirects[] = {std::nullopt, messages.path.str(),
+                                          messages.path.str()};
+  std::string arch = ("-arch=" + chip).str();
+  StringRef arguments[] = {TPSP_PTXAS,  arch, "-v",
+                           source.path, "-o", target.path};
+  int status = llvm::sys::ExecuteAndWait(TPSP_PTXAS, arguments, std::nullopt,
+                                         redirects, /*SecondsToWait=*/120);
+  auto text = llvm::MemoryBuffer::getFile(messages.path);
+  StringRef said = text ? (*text)->getBuffer() : "";
+  EXPECT_EQ(status, 0) << said.str();
+  Resources all;
+  forNumbers(said, "Used ([0-9]+) registers", [&](int64_t number) {
+    ++all.kernels;
+    all.registers = std::max(all.registers, number);
+  });
+  forNumbers(said, "([0-9]+) bytes smem",
+             [&](int64_t n) { all.memory = std::max(all.memory, n); });
+  forNumbers(said, "([0-9]+) bytes spill stores",
+             [&](int64_t number) { all.spilled += number; });
+  return all;
+}
+
+std::string imageOf(Program &program) {
+  PassManager manager(program.context.get());
+  buildDevicePipeline(manager);
+  ModuleOp plan = *program.model.plan;
+  if (failed(manager.run(plan)))
+    return "";
+  auto kernels = plan.lookupSymbol<gpu::GPUModuleOp>(deviceModuleName);
+  auto ptx = ptxOf(kernels);
+  if (ptx)
+    return *ptx;
+  ADD_FAILURE() << llvm::toString(ptx.takeError());
+  return "";
+}
+
+struct Variant {
+  const char *name;
+  void (*configure)(CompileOptions &);
+};
+
+const Variant variants[] = {
+    {"f32", [](CompileOptions &) {}},
+    {"bf16", [](CompileOptions &options) { options.dtype = "bf16"; }},
+    {"f32 forward", [](CompileOptions &options) { options.grad = false; }},
+    {"bf16 redone",
+     [](CompileOptions &options) {
+       options.dtype = "bf16";
+       options.rematerialize = "full";
+     }},
+};
+
+class DevicePtxTest : public testing::TestWithParam<std::string> {};
+
+void expectAccepted(const std::string &example, const Variant &variant) {
+  CompileOptions options;
+  options.grad = true;
+  variant.configure(options);
+  Program program(exampleText(example), options);
+  ASSERT_TRUE(program);
+  std::string ptx = imageOf(program);
+  ASSERT_FALSE(ptx.empty());
+  for (const char *chip : {"sm_80", "sm_90"}) {
+    Resources used = assemble(ptx, chip);
+    EXPECT_GT(used.kernels, 0);
+    EXPECT_EQ(used.spilled, 0) << variant.name;
+    llvm::outs() << example << ", " << variant.name << ", " << chip << ": "
+                 << used.kernels << " kernels, at most " << used.registers
+                 << " registers and " << used.memory
+                 << " bytes of block memory\n";
+  }
+}
+
+TEST_P(DevicePtxTest, IsAccepted) {
+  if (StringRef(TPSP_PTXAS).empty())
+    GTEST_SKIP() << "there is no ptxas: install the CUDA toolkit";
+  for (const Variant &variant : variants)
+    expectAccepted(GetParam(), variant);
+}
+
+/// Where the batch has two parts on every rank.
+TEST(DevicePtxOfPartsTest, IsAccepted) {
+  if (StringRef(TPSP_PTXAS).empty())
+    GTEST_SKIP() << "there is no ptxas: install the CUDA toolkit";
+  Variant parts = {"two parts", [](CompileOptions &options) {
+                     options.microBatches = 2;
+                     options.dtype = "bf16";
+                   }};
+  for (const char *name :
+       {"gpt-block-dropout", "hsdp", "tp-sp-fsdp", "vocab-parallel"})
+    expectAccepted(name, parts);
+}
+
+INSTANTIATE_TEST_SUITE_P(Examples, DevicePtxTest,
+                         testing::ValuesIn(exampleNames()),
+                         [](const auto &info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+TEST(DeviceImageTest, AnUnknownChipIsRefused) {
+  CompileOptions options;
+  Program program(operationText("gelu", "i=8 -> i=8"), options);
+  ASSERT_TRUE(program);
+  ModuleOp plan = *program.model.plan;
+  PassManager manager(program.context.get());
+  buildDevicePipeline(manager);
+  ASSERT_TRUE(succeeded(manager.run(plan)));
+  auto kernels = plan.lookupSymbol<gpu::GPUModuleOp>(deviceModuleName);
+  kernels.setTargetsAttr(
+      ArrayAttr::get(program.context.get(),
+                     NVVM::NVVMTargetAttr::get(program.context.get(), 2,
+                                               "nvptx64-nvidia-cuda", "sm_7")));
+  auto ptx = ptxOf(kernels);
+  ASSERT_FALSE(bool(ptx));
+  EXPECT_EQ(llvm::toString(ptx.takeError()),
+            "no GPU is called 'sm_7'; sm_80 and sm_90 are names");
+}
+
+} // namespace
