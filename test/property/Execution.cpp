@@ -152,9 +152,8 @@ llvm::Expected<std::vector<rt::TensorError>> tpsp::property::runAndCompare(
       !s.ok())
     return errorOf(s);
   for (int step = 0; step < 2; ++step)
-    if (Status s = world->run([&](Rank &rank) {
-          return rank.step(program->step);
-        });
+    if (Status s =
+            world->run([&](Rank &rank) { return rank.step(program->step); });
         !s.ok())
       return errorOf(s);
   if (Status s = readResults(*world, manifest, bytes); !s.ok())

@@ -1,7 +1,7 @@
 #include "MessageCollectives.h"
 
-#include "CopyRows.h"
 #include "../Core/GroupParts.h"
+#include "CopyRows.h"
 #include "Reduction.h"
 
 #include "tpsp/Runtime/ElementType.h"

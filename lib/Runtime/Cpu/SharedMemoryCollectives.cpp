@@ -1,7 +1,7 @@
 #include "SharedMemoryCollectives.h"
 
-#include "CopyRows.h"
 #include "../Core/GroupParts.h"
+#include "CopyRows.h"
 #include "Reduction.h"
 
 #include "tpsp/Runtime/ElementType.h"

@@ -3,8 +3,8 @@
 #ifndef TPSP_RUNTIME_CPU_SHAREDMEMORYCOLLECTIVES_H
 #define TPSP_RUNTIME_CPU_SHAREDMEMORYCOLLECTIVES_H
 
-#include "Collectives.h"
 #include "../Core/Rendezvous.h"
+#include "Collectives.h"
 
 #include <map>
 #include <memory>

@@ -63,11 +63,12 @@ Status CudaRank::createEvents() {
 }
 
 /// Times are counted from an event of the host's time that is not long ago:
-/// CUDA gives them as floats.
+/// CUDA gives them as floats. The time from before the event: whatever ran
+/// before another base then stays before what runs behind it.
 Status CudaRank::takeBase() {
+  baseTime = Clock::now();
   TPSP_CUDA(cudaEventRecord, base.get(), streams[0]->get());
   TPSP_CUDA(cudaStreamSynchronize, streams[0]->get());
-  baseTime = Clock::now();
   return {};
 }
 
