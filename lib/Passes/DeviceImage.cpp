@@ -2,10 +2,6 @@
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/ExecutionEngine/OptUtils.h"
-#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/ModuleTranslation.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -73,11 +69,6 @@ Operation *tpsp::unavailableInstruction(LLVM::LLVMFuncOp kernel) {
 llvm::Expected<std::unique_ptr<llvm::Module>>
 tpsp::translateDeviceModule(gpu::GPUModuleOp module,
                             llvm::LLVMContext &context) {
-  MLIRContext *from = module.getContext();
-  registerBuiltinDialectTranslation(*from);
-  registerLLVMDialectTranslation(*from);
-  registerGPUDialectTranslation(*from);
-  registerNVVMDialectTranslation(*from);
   auto translated = translateModuleToLLVMIR(module, context, module.getName());
   if (!translated)
     return llvm::createStringError("the device kernels are not in the LLVM "

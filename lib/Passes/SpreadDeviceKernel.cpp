@@ -1,7 +1,9 @@
 // The spread form of a device kernel.
+#include "tpsp/Passes/BlockMemory.h"
 #include "tpsp/Passes/BlockShape.h"
 #include "tpsp/Passes/DeviceKernels.h"
 #include "tpsp/Passes/ItemLoops.h"
+#include "tpsp/Passes/SweepAccess.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -11,19 +13,9 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// What a block may have without asking, and what it may ask for (sm_80: 164
-/// KiB in all, a kilobyte kept back; 99 KiB on the small chips of that age).
-static constexpr int64_t staticMemory = 48 << 10;
-static constexpr int64_t mostMemory = 99 << 10;
-static constexpr int64_t memoryAlignment = 16;
-
 static constexpr int64_t warp = 32;
 
 namespace {
-
-/// Elements of a buffer by thread: two accesses with the same nonempty key are
-/// of the same elements in the same threads.
-using AccessKey = std::string;
 
 /// Where a sweep reads or writes: the buffer, behind some leading indices.
 struct Place {
@@ -35,52 +27,21 @@ struct Place {
   int64_t width = 1;
 };
 
-/// Finds where threads must wait for each other.
-class AccessLog {
-public:
-  struct Access {
-    Value buffer;
-    bool isWrite;
-    AccessKey key;
-  };
-
-  /// The buffers for which the new accesses need a barrier between them and
-  /// those so far.
-  SmallVector<Value> conflicts(ArrayRef<Access> accesses) const {
-    SmallVector<Value> buffers;
-    for (const Access &now : accesses)
-      if (llvm::any_of(log, [&](const Access &before) {
-            return now.buffer == before.buffer &&
-                   (now.isWrite || before.isWrite) &&
-                   (now.key.empty() || now.key != before.key);
-          }))
-        buffers.push_back(now.buffer);
-    return buffers;
-  }
-  void add(ArrayRef<Access> accesses) {
-    log.append(accesses.begin(), accesses.end());
-  }
-  void clear() { log.clear(); }
-
-private:
-  SmallVector<Access> log;
-};
-
 class SpreadEmitter {
 public:
   SpreadEmitter(OpBuilder &b, KernelSource from, const ItemLoops &loops)
       : b(b), source(from), loc(source.function.getLoc()), loops(loops),
-        shape(chooseBlockShape(from, loops)) {}
+        shape(chooseBlockShape(from, loops)), room(shape, loops) {}
 
   gpu::GPUFuncOp emit(std::string &obstacle) {
     if (!hasPlainRange()) {
       obstacle = "its range is not the only index that its sums have";
       return {};
     }
-    planMemory();
-    if (sharedBytes > mostMemory) {
-      obstacle = "its rows need " + std::to_string(sharedBytes) +
-                 " bytes of a block's memory, of " + std::to_string(mostMemory);
+    if (!room.fits()) {
+      obstacle = "its rows need " + std::to_string(room.sharedBytes()) +
+                 " bytes of a block's memory, of " +
+                 std::to_string(BlockMemory::most);
       return {};
     }
     kernel = createDeviceKernel(b, source);
@@ -99,7 +60,7 @@ public:
     gpu::ReturnOp::create(b, loc);
     int64_t threads = shape.threads();
     setLaunch(kernel, {threads, shape.range ? shape.range : shape.items,
-                       isDynamic ? rowBytes : 0});
+                       room.dynamicBytes()});
     kernel.setKnownBlockSizeAttr(
         b.getDenseI32ArrayAttr({int32_t(threads), 1, 1}));
     return kernel;
@@ -110,91 +71,6 @@ private:
   // Memory
   //===--------------------------------------------------------------------===//
 
-  static int64_t aligned(int64_t bytes) {
-    return llvm::alignTo(bytes, memoryAlignment);
-  }
-
-  /// The shape of a kept row, with the most that a range can have.
-  SmallVector<int64_t> rowShape(memref::AllocaOp row) const {
-    SmallVector<int64_t> extents(row.getType().getShape());
-    for (int64_t &extent : extents)
-      extent = ShapedType::isDynamic(extent) ? shape.range : extent;
-    return extents;
-  }
-
-  /// A single value is known to all threads of its item, a row of one thread's
-  /// item its own.
-  bool isShared(memref::AllocaOp row) const {
-    return shape.threadsPerItem > 1 && !own.contains(row) &&
-           ShapedType::getNumElements(rowShape(row)) > 1;
-  }
-
-  int64_t bytesOfRow(memref::AllocaOp row) const {
-    int64_t elements = ShapedType::getNumElements(rowShape(row));
-    return aligned(elements * shape.items *
-                   row.getType().getElementTypeBitWidth() / 8);
-  }
-
-  int64_t bytesOfPartials() const {
-    int64_t bytes = 0;
-    for (const ItemStep &step : loops.steps) {
-      if (step.operation || step.sweep.sums.empty() || isSingle(step.sweep))
-        continue;
-      SumLayout layout = chooseSumLayout(shape, step.sweep);
-      if (layout.partials() > 1)
-        for (unsigned number : step.sweep.sums)
-          bytes += aligned(
-              shape.items * layout.partials() * layout.points *
-              elementOf(step.sweep.output(number)).getIntOrFloatBitWidth() / 8);
-    }
-    return bytes;
-  }
-
-  /// Fewer items where that makes room for their rows. Where there is none, as
-  /// for a row of logits, threads keep what only they look at.
-  void planMemory() {
-    countMemory();
-    while (sharedBytes > staticMemory && shape.items > 1 &&
-           shape.threads() > warp) {
-      shape.items /= 2;
-      countMemory();
-    }
-    if (sharedBytes > mostMemory) {
-      for (memref::AllocaOp row : loops.rows)
-        if (isShared(row) && widthInThread(row) > 0)
-          own[row] = widthInThread(row);
-      countMemory();
-    }
-    isDynamic = sharedBytes > staticMemory;
-  }
-
-  void countMemory() {
-    rowBytes = 0;
-    for (memref::AllocaOp row : loops.rows)
-      rowBytes += isShared(row) ? bytesOfRow(row) : 0;
-    sharedBytes = rowBytes + bytesOfPartials();
-  }
-
-  /// How many neighbours a thread has at a time of a row of which every thread
-  /// only looks at what it wrote; 0 of other rows.
-  int64_t widthInThread(memref::AllocaOp row) {
-    std::optional<AccessKey> common;
-    int64_t width = 0;
-    for (const ItemStep &step : loops.steps) {
-      if (step.operation)
-        continue;
-      for (const AccessLog::Access &access : accessesOf(step.sweep)) {
-        if (access.buffer != row.getResult())
-          continue;
-        if (access.key.empty() || (common && *common != access.key))
-          return 0;
-        common = access.key;
-        width = widthOf(step.sweep, allDims(step.sweep));
-      }
-    }
-    return width;
-  }
-
   Value sharedBuffer(ArrayRef<int64_t> extents, Type element) {
     auto space = gpu::AddressSpaceAttr::get(b.getContext(),
                                             gpu::AddressSpace::Workgroup);
@@ -203,28 +79,29 @@ private:
     kernel.setWorkgroupAttributionAttr(
         kernel.getNumWorkgroupAttributions() - 1,
         b.getStringAttr(LLVM::LLVMDialect::getAlignAttrName()),
-        b.getI64IntegerAttr(memoryAlignment));
+        b.getI64IntegerAttr(BlockMemory::alignment));
     return buffer;
   }
 
   void allocateRows() {
     int64_t offset = 0;
     for (memref::AllocaOp row : loops.rows) {
-      SmallVector<int64_t> extents = rowShape(row);
+      SmallVector<int64_t> extents = room.extentsOf(row);
       Type element = row.getType().getElementType();
-      if (int64_t width = own.lookup(row)) {
+      if (int64_t width = room.widthInThread(row)) {
         places[row] = ownPlace(extents, element, width);
         continue;
       }
-      if (!isShared(row)) {
+      if (!room.isShared(row)) {
         auto type = MemRefType::get(extents, element);
         places[row].buffer = memref::AllocaOp::create(b, loc, type);
         continue;
       }
       extents.insert(extents.begin(), shape.items);
-      Value buffer = isDynamic ? dynamicBuffer(extents, element, offset)
-                               : sharedBuffer(extents, element);
-      offset += bytesOfRow(row);
+      Value buffer = room.dynamicBytes()
+                         ? dynamicBuffer(extents, element, offset)
+                         : sharedBuffer(extents, element);
+      offset += room.bytesOf(row);
       places[row].buffer = buffer;
       places[row].leading = {itemOfBlock};
     }
@@ -342,12 +219,6 @@ private:
   SmallVector<int64_t> extentsOf(const Sweep &sweep) const {
     return sweep.extents(shape.range);
   }
-  bool isSingle(const Sweep &sweep) const {
-    SmallVector<int64_t> extents = extentsOf(sweep);
-    return !shape.range && pointsOf(extents, sweep.kept) == 1 &&
-           pointsOf(extents, sweep.summed) == 1;
-  }
-
   /// Points of the kept dimensions in this block: the range's may be fewer than
   /// a block can do.
   Value keptPoints(const Sweep &sweep) {
@@ -383,26 +254,6 @@ private:
     for (int64_t i = 1; i < width; ++i)
       points[i][dim] = add(point[dim], constant(i));
     return points;
-  }
-
-  /// The last of `dims` that has more than one point.
-  unsigned innermostOf(const Sweep &sweep, ArrayRef<unsigned> dims) const {
-    SmallVector<int64_t> extents = extentsOf(sweep);
-    for (unsigned dim : llvm::reverse(dims))
-      if (extents[dim] > 1)
-        return dim;
-    return 0;
-  }
-
-  /// Points that a thread does at once along the innermost of `dims`.
-  int64_t widthOf(const Sweep &sweep, ArrayRef<unsigned> dims) const {
-    if (dims.empty() || shape.range)
-      return 1;
-    int64_t extent = extentsOf(sweep)[innermostOf(sweep, dims)];
-    int64_t width = shape.width;
-    while (extent % width)
-      width /= 2;
-    return width;
   }
 
   //===--------------------------------------------------------------------===//
@@ -517,58 +368,12 @@ private:
   // Barriers
   //===--------------------------------------------------------------------===//
 
-  /// Equal for accesses to all points in the order of the sweep's dimensions,
-  /// dealt out to threads in the same way.
-  AccessKey keyOf(const Sweep &sweep, AffineMap access) const {
-    SmallVector<int64_t> extents = extentsOf(sweep);
-    SmallVector<unsigned> seen, wanted;
-    for (AffineExpr result : access.getResults())
-      if (unsigned dim = cast<AffineDimExpr>(result).getPosition();
-          extents[dim] > 1)
-        seen.push_back(dim);
-    for (auto [dim, extent] : llvm::enumerate(extents))
-      if (extent > 1)
-        wanted.push_back(dim);
-    bool isDealtOut = pointsOf(extents, sweep.kept) == 1 || sweep.sums.empty();
-    if (seen != wanted || !isDealtOut)
-      return {};
-    AccessKey key = std::to_string(widthOf(sweep, allDims(sweep)));
-    for (unsigned dim : wanted)
-      key += "," + std::to_string(extents[dim]);
-    return key;
-  }
-
-  static SmallVector<unsigned> allDims(const Sweep &sweep) {
-    linalg::LinalgOp nest = sweep.nest;
-    return llvm::to_vector(llvm::seq<unsigned>(0, nest.getNumLoops()));
-  }
-
-  SmallVector<AccessLog::Access> accessesOf(const Sweep &sweep) {
-    linalg::LinalgOp nest = sweep.nest;
-    SmallVector<AccessLog::Access> accesses;
-    auto note = [&](OpOperand *operand, bool isWrite, bool hasKey) {
-      AffineMap access = nest.getMatchingIndexingMap(operand);
-      accesses.push_back({bufferBehind(operand->get()), isWrite,
-                          hasKey ? keyOf(sweep, access) : AccessKey()});
-    };
-    for (OpOperand *input : nest.getDpsInputOperands())
-      if (isa<MemRefType>(input->get().getType()) &&
-          !known.contains(input->get()) &&
-          nest.payloadUsesValueFromOperand(input))
-        note(input, /*isWrite=*/false, /*hasKey=*/true);
-    for (unsigned number : sweep.stored)
-      note(nest.getDpsInitOperand(number), /*isWrite=*/true, /*hasKey=*/true);
-    for (unsigned number : sweep.sums)
-      note(nest.getDpsInitOperand(number), /*isWrite=*/true, /*hasKey=*/false);
-    return accesses;
-  }
-
   void barrier() {
     gpu::BarrierOp::create(b, loc);
     log.clear();
   }
 
-  void waitFor(ArrayRef<AccessLog::Access> accesses) {
+  void waitFor(ArrayRef<Access> accesses) {
     if (shape.threadsPerItem == 1)
       return;
     SmallVector<Value> buffers = log.conflicts(accesses);
@@ -588,9 +393,9 @@ private:
   //===--------------------------------------------------------------------===//
 
   void emitSweep(const Sweep &sweep) {
-    auto accesses = accessesOf(sweep);
+    auto accesses = accessesOf(shape, sweep, known);
     waitFor(accesses);
-    if (isSingle(sweep))
+    if (isSingle(shape, sweep))
       emitSingle(sweep);
     else if (sweep.sums.empty())
       emitPoints(sweep);
@@ -652,7 +457,7 @@ private:
   /// All points, dealt out to the item's threads.
   void emitPoints(const Sweep &sweep) {
     SmallVector<unsigned> dims = allDims(sweep);
-    int64_t width = widthOf(sweep, dims);
+    int64_t width = widthOf(shape, sweep, dims);
     Value end = shape.range
                     ? keptPoints(sweep)
                     : constant(pointsOf(extentsOf(sweep), dims) / width);
@@ -660,7 +465,7 @@ private:
               [&](Value number, ValueRange) {
                 Point point;
                 locate(sweep, dims, multiply(number, width), point);
-                unsigned last = innermostOf(sweep, dims);
+                unsigned last = innermostOf(shape, sweep, dims);
                 visit(sweep, neighbours(point, last, width), {});
                 return SmallVector<Value>();
               });
@@ -731,7 +536,8 @@ private:
   /// A thread's part of the sums at a point.
   SmallVector<Value> sumOver(const Sweep &sweep, const SumLayout &layout,
                              Value valid, Value member, const Point &kept) {
-    int64_t width = layout.groupInnermost ? widthOf(sweep, sweep.summed) : 1;
+    int64_t width =
+        layout.groupInnermost ? widthOf(shape, sweep, sweep.summed) : 1;
     Value end = constant(pointsOf(extentsOf(sweep), sweep.summed) / width);
     SmallVector<Value> neutral =
         llvm::map_to_vector(sweep.sums, [&](unsigned number) -> Value {
@@ -743,7 +549,7 @@ private:
         [&](Value number, ValueRange sums) {
           Point point = kept;
           locate(sweep, sweep.summed, multiply(number, width), point);
-          unsigned last = innermostOf(sweep, sweep.summed);
+          unsigned last = innermostOf(shape, sweep, sweep.summed);
           return visit(sweep, neighbours(point, last, width), sums);
         });
   }
@@ -812,14 +618,11 @@ private:
   Location loc;
   const ItemLoops &loops;
   BlockShape shape;
+  BlockMemory room;
   gpu::GPUFuncOp kernel;
   IRMapping map;
 
-  int64_t rowBytes = 0, sharedBytes = 0;
-  bool isDynamic = false;
   llvm::DenseMap<Operation *, Place> places; // of kept rows
-  /// Rows that threads have their own elements of, and the width of accesses.
-  llvm::DenseMap<Operation *, int64_t> own;
 
   Value lane, itemOfBlock;
   Value isItem;     // null: always, in kernels of a range

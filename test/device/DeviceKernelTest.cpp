@@ -115,6 +115,30 @@ TEST(DeviceExampleTest, EqualsTheCpu) {
   }
 }
 
+/// A plan with kernels for a GPU still is one for CPUs.
+TEST(DeviceRecordTest, ThePlanBecomesMachineCode) {
+  CompileOptions options;
+  options.grad = true;
+  Program program(exampleText("vocab-parallel"), options);
+  ASSERT_TRUE(program);
+  auto code = JitProgram::create(
+      *program.model.plan, program.model.manifest.program, JitEffort::Little);
+  ASSERT_TRUE(bool(code)) << llvm::toString(code.takeError());
+  EXPECT_NE(code->step, nullptr);
+}
+
+TEST(DeviceRecordTest, AnUnknownDeviceIsRefused) {
+  CompileOptions options;
+  options.device = "tpu";
+  Program program(operationText("gelu", "i=8 -> i=8"), CompileOptions());
+  auto compiled =
+      compileModule(OwningOpRef<ModuleOp>(program.model.logical->clone()),
+                    "model", options, [](StringRef) {});
+  ASSERT_FALSE(bool(compiled));
+  EXPECT_EQ(llvm::toString(compiled.takeError()),
+            "no device is called 'tpu': cuda or none");
+}
+
 /// The serial form is what is left for everything else.
 TEST(SerialFormTest, EqualsTheCpu) {
   for (const char *name : {"gpt-block-dropout", "vocab-parallel"}) {

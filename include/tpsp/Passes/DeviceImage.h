@@ -15,7 +15,7 @@
 namespace tpsp {
 
 /// LLVM IR of a gpu.module in the NVVM and LLVM dialects: not yet optimised,
-/// and with no target.
+/// and with no target. Its context was made with registerAllDialects.
 llvm::Expected<std::unique_ptr<llvm::Module>>
 translateDeviceModule(mlir::gpu::GPUModuleOp module,
                       llvm::LLVMContext &context);
