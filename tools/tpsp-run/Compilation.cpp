@@ -51,6 +51,7 @@ public:
     if (!description)
       return failure(description.takeError());
     out = std::move(*description);
+    out.forGpus = settings().device == "cuda";
     return {};
   }
 
@@ -84,6 +85,9 @@ private:
     compile.overlapChunks = options.overlapChunks;
     compile.requireOverlap = options.requireOverlap;
     compile.bucketBytes = options.bucketMib * (1 << 20);
+    // A file may be run anywhere.
+    bool isForGpus = options.backend == "cuda" || !options.emit.empty();
+    compile.device = isForGpus ? "cuda" : "none";
     return compile;
   }
 
