@@ -319,10 +319,13 @@ llvm::Expected<std::unique_ptr<DeviceCode>> DeviceCode::create(ModuleOp plan) {
   auto result = std::make_unique<DeviceCode>();
   for (auto kernel :
        llvm::make_early_inc_range(module.getOps<LLVM::LLVMFuncOp>()))
-    if (unavailableInstruction(kernel))
+    if (unavailableInstruction(kernel)) {
       kernel.erase();
-    else if (!kernel.isExternal())
+    } else if (!kernel.isExternal()) {
       result->launches[kernel.getSymName()] = tpsp::launchOf(kernel);
+      result->entries.push_back(
+          {kernel.getSymName().str(), kernel.getNumArguments()});
+    }
   auto context = std::make_unique<llvm::LLVMContext>();
   auto translated = translateDeviceModule(module, *context);
   if (!translated)

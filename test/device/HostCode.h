@@ -64,6 +64,11 @@ public:
                      void **parameters,
                      ThreadOrder order = ThreadOrder::Forward);
 
+  /// Every kernel: its name and how many parameters it has.
+  const std::vector<std::pair<std::string, size_t>> &kernels() const {
+    return entries;
+  }
+
   /// The launch that the plan's record of the kernel asks for.
   DeviceLaunch launchOf(llvm::StringRef entry) const {
     return launches.lookup(entry);
@@ -72,6 +77,7 @@ public:
 private:
   std::unique_ptr<HostCode> code;
   llvm::StringMap<DeviceLaunch> launches;
+  std::vector<std::pair<std::string, size_t>> entries;
   std::mutex turn;
 };
 

@@ -1,0 +1,201 @@
+/// Whole plans on the CUDA backend: doubles of CUDA's libraries, and under them
+/// the plan's own device kernels, block by block. What is compared is what the
+/// CPU backend computes on the same arguments. Says nothing about a GPU; says
+/// that plan, backend and kernels fit each other. Elsewhere skipped.
+#include "HostCode.h"
+#include "KernelTrial.h"
+
+#include "../cuda-doubles/Doubles.h"
+
+#include "tpsp/Runtime/BackendPlugin.h"
+#include "tpsp/Runtime/Driver/RandomData.h"
+#include "tpsp/Runtime/Driver/TensorSource.h"
+#include "tpsp/Runtime/ElementType.h"
+#include "tpsp/Runtime/World.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <dlfcn.h>
+
+using namespace tpsp;
+using namespace tpsp::device;
+
+namespace {
+
+/// A function of the doubles; null where the libraries are the real ones.
+template <typename F> F *inDoubles(const char *name) {
+  static void *library = dlopen("libcudart.so.13", RTLD_NOW | RTLD_LOCAL);
+  return library ? reinterpret_cast<F *>(dlsym(library, name)) : nullptr;
+}
+
+/// A result or gradient of every rank, in f64.
+using Results = std::vector<std::vector<double>>;
+
+std::vector<double> valuesOf(const rt::ManifestTensor &tensor,
+                             const std::vector<char> &bytes) {
+  int64_t width = rt::elementBytes(tensor.dtype);
+  std::vector<double> values(bytes.size() / width);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (tensor.dtype == TPSP_RT_BF16) {
+      uint16_t stored = 0;
+      std::memcpy(&stored, bytes.data() + i * width, sizeof stored);
+      values[i] = rt::bf16ToFloat(stored);
+    } else {
+      float stored = 0;
+      std::memcpy(&stored, bytes.data() + i * width, sizeof stored);
+      values[i] = stored;
+    }
+  }
+  return values;
+}
+
+/// Three steps: with CUDA the first runs by itself, the second is captured and
+/// the third replayed, where ranks do not share a card. What is no
+/// argument begins as NaN.
+rt::Status run(const CompiledModel &model, const JitProgram &program,
+               const std::string &backend, Results &out) {
+  const rt::Manifest &manifest = model.manifest;
+  rt::WorldConfig config;
+  config.backend = backend;
+  config.mesh = manifest.mesh;
+  config.arenaBytes = manifest.arenaBytes;
+  config.numStreams = manifest.streams;
+  config.numEvents = manifest.events;
+  std::unique_ptr<rt::World> world;
+  if (rt::Status s = rt::World::create(config, world); !s.ok())
+    return s;
+  rt::RandomSource source(11);
+  out.assign(manifest.numRanks() * manifest.tensors.size(), {});
+  auto fill = [&](rt::Rank &rank) -> rt::Status {
+    std::vector<char> bytes(manifest.arenaBytes, '\xff');
+    for (const rt::ManifestTensor &tensor : manifest.tensors)
+      if (tensor.isArgument())
+        if (rt::Status s = source.fill(
+                tensor, rt::Shard(tensor, manifest.mesh, rank.coordinates()),
+                bytes.data() + tensor.offset);
+            !s.ok())
+          return s;
+    return rank.write(0, bytes.data(), manifest.arenaBytes);
+  };
+  auto read = [&](rt::Rank &rank) -> rt::Status {
+    for (size_t i = 0; i < manifest.tensors.size(); ++i) {
+      const rt::ManifestTensor &tensor = manifest.tensors[i];
+      std::vector<char> bytes(tensor.bytes);
+      if (rt::Status s = rank.read(tensor.offset, bytes.data(), tensor.bytes);
+          !s.ok())
+        return s;
+      out[rank.number() * manifest.tensors.size() + i] =
+          valuesOf(tensor, bytes);
+    }
+    return {};
+  };
+  if (rt::Status s = world->run(fill); !s.ok())
+    return s;
+  for (int step = 0; step < 3; ++step)
+    if (rt::Status s =
+            world->run([&](rt::Rank &rank) { return rank.step(program.step); });
+        !s.ok())
+      return s;
+  return world->run(read);
+}
+
+double normOf(const std::vector<double> &values) {
+  double squares = 0;
+  for (double value : values)
+    squares += value * value;
+  return std::sqrt(squares);
+}
+
+double distance(std::vector<double> a, const std::vector<double> &b) {
+  for (size_t i = 0; i < a.size(); ++i)
+    a[i] -= b[i];
+  return normOf(a);
+}
+
+struct Case {
+  const char *name, *model;
+  std::vector<std::string> mesh;
+  const char *dtype;
+  int devices;
+  bool overlap;
+};
+
+void PrintTo(const Case &each, std::ostream *out) { *out << each.name; }
+
+class CudaPlan : public testing::TestWithParam<Case> {};
+
+TEST_P(CudaPlan, ComputesWhatTheCpuComputes) {
+  ASSERT_TRUE(rt::loadBackend("cpu").ok());
+  rt::Status loaded = rt::loadBackend("cuda");
+  auto *launch =
+      inDoubles<void(const char *, const DoubleKernel &, const size_t *, int)>(
+          "tpspDoubleRegisterKernel");
+  if (!loaded.ok() || !launch)
+    GTEST_SKIP() << "CUDA's libraries are not doubles";
+  inDoubles<void(int)>("tpspDoubleSetDevices")(GetParam().devices);
+
+  CompileOptions options;
+  options.grad = true;
+  options.mesh = GetParam().mesh;
+  options.dtype = GetParam().dtype;
+  options.overlap = GetParam().overlap;
+  options.overlapChunks = GetParam().overlap ? 2 : 0;
+  Program program(exampleText(GetParam().model), options);
+  ASSERT_TRUE(bool(program));
+  auto code = DeviceCode::create(*program.model.plan);
+  ASSERT_TRUE(bool(code)) << llvm::toString(code.takeError());
+  std::string trouble;
+  for (const auto &[entry, parameters] : (*code)->kernels()) {
+    std::vector<size_t> sizes(parameters, sizeof(int64_t));
+    auto onHost = [&, entry = entry](dim3 grid, dim3 block, size_t,
+                                     void **values) {
+      std::string problem = (*code)->launch(entry, grid.x, block.x, values);
+      if (!problem.empty())
+        trouble = entry + ": " + problem;
+    };
+    launch(entry.c_str(), onHost, sizes.data(), int(sizes.size()));
+  }
+  auto machine =
+      JitProgram::create(*program.model.plan, program.model.manifest.program);
+  ASSERT_TRUE(bool(machine)) << llvm::toString(machine.takeError());
+
+  Results wanted, found;
+  rt::Status status = run(program.model, *machine, "cpu", wanted);
+  ASSERT_TRUE(status.ok()) << status.message();
+  status = run(program.model, *machine, "cuda", found);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(trouble, "");
+  const rt::Manifest &manifest = program.model.manifest;
+  double tolerance = std::string(GetParam().dtype) == "bf16" ? 2e-2 : 1e-5;
+  // A gradient that is zero but for rounding (of a key's bias) is held against
+  // the others.
+  double largest = 0;
+  for (const std::vector<double> &values : wanted)
+    largest = std::max(largest, normOf(values));
+  for (size_t i = 0; i < found.size(); ++i) {
+    const rt::ManifestTensor &tensor =
+        manifest.tensors[i % manifest.tensors.size()];
+    if (rt::isInteger(tensor.dtype))
+      continue;
+    double size = std::max(normOf(wanted[i]), 1e-3 * largest);
+    EXPECT_LE(distance(found[i], wanted[i]), tolerance * size)
+        << tensor.name << " of rank " << i / manifest.tensors.size();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Examples, CudaPlan,
+    testing::Values(
+        Case{"OneRank", "mlp-sp", {"tp=1"}, "", 1, false},
+        Case{"SharedCard", "mlp-sp", {"tp=2"}, "", 1, false},
+        Case{"NcclOnStreams", "mlp-sp", {"tp=2"}, "", 2, true},
+        Case{"BlockInBf16", "gpt-block-sp", {"tp=2"}, "bf16", 1, false},
+        Case{"Experts", "moe-ep", {"ep=2", "tp=1"}, "", 2, false},
+        Case{"Context", "cp-attention", {"cp=2"}, "", 2, true}),
+    [](const testing::TestParamInfo<Case> &info) {
+      return std::string(info.param.name);
+    });
+
+} // namespace
