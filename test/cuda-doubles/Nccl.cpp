@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace {
@@ -133,6 +134,14 @@ float bf16(const char *memory) {
   return value;
 }
 
+/// Integers wrap around: what runs into a failed step may be anything.
+template <typename T> T sum(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return T(std::make_unsigned_t<T>(a) + std::make_unsigned_t<T>(b));
+  else
+    return a + b;
+}
+
 /// dst = dst op src, rounded to the type at once, as NCCL does.
 template <typename T> void combine(char *dst, const char *src, bool isMax) {
   T a, b;
@@ -141,7 +150,7 @@ template <typename T> void combine(char *dst, const char *src, bool isMax) {
   if (isMax)
     a = a > b || a != a ? a : b;
   else
-    a = T(a + b);
+    a = sum(a, b);
   std::memcpy(dst, &a, sizeof a);
 }
 
