@@ -51,7 +51,6 @@ public:
     if (!description)
       return failure(description.takeError());
     out = std::move(*description);
-    out.forGpus = settings().device == "cuda";
     return {};
   }
 

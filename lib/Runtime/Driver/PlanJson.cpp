@@ -96,7 +96,7 @@ static void from_json(const Json &json, StepTrace &trace) {
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanDescription, manifest, model, modelHash,
-                                   dtype, processor, forGpus, trace, reference)
+                                   dtype, processor, trace, reference)
 
 static bool isNumberIn(int64_t number, size_t count) {
   return number >= 0 && uint64_t(number) < count;

@@ -27,7 +27,6 @@ PlanDescription somePlan() {
   plan.model = "dir/\"a b\".mlir";
   plan.modelHash = 0xfedcba9876543210;
   plan.dtype = "bf16";
-  plan.forGpus = true;
   Manifest &manifest = plan.manifest;
   manifest.program = "f_grad";
   manifest.mesh = {{"dp", 1}, {"tp", 3}};

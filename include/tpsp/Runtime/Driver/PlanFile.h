@@ -31,8 +31,6 @@ struct PlanDescription {
   /// What its code needs of a processor: "x86-64-v3", or "" for nothing that
   /// is known.
   std::string processor;
-  /// Whether its kernels can run on a GPU too.
-  bool forGpus = false;
   /// The step with no spans: names, flows, buffers.
   StepTrace trace;
   /// The unsharded program.
