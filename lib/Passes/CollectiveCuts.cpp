@@ -1,6 +1,7 @@
 #include "tpsp/Passes/CollectiveCuts.h"
 
 #include "tpsp/Algebra/MatmulCut.h"
+#include "tpsp/Passes/Ledger.h"
 #include "tpsp/Passes/StepOfProgram.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -145,17 +146,10 @@ bool canBeCut(Value tensor) {
 }
 
 /// The ledger's row of one of `pieces` parts of a collective of this kind.
-DictionaryAttr ledgerOfPiece(OpBuilder &b, Operation *collective,
-                             int64_t pieces, int64_t whole) {
-  auto ledger = collective->getAttrOfType<DictionaryAttr>("ledger");
-  if (!ledger)
-    return {};
-  NamedAttrList row(ledger);
-  row.set("bytes", b.getI64IntegerAttr(
-                       ledger.getAs<IntegerAttr>("bytes").getInt() / pieces));
-  row.set("kind", b.getStringAttr(collective->getName().stripDialect()));
-  row.set("whole", b.getI64IntegerAttr(whole));
-  return row.getDictionary(b.getContext());
+DictionaryAttr ledgerOfPiece(Operation *collective, int64_t pieces,
+                             int64_t whole) {
+  return rowOfPiece(collective->getAttrOfType<DictionaryAttr>("ledger"),
+                    collective->getName().stripDialect(), pieces, whole);
 }
 
 SmallVector<AxisId> axesOf(Operation *collective) {
@@ -361,7 +355,7 @@ private:
 
   void goAroundTheRing(int64_t parts, int64_t whole) {
     OpBuilder b(gather);
-    DictionaryAttr row = ledgerOfPiece(b, gather, (group - 1) * parts, whole);
+    DictionaryAttr row = ledgerOfPiece(gather, (group - 1) * parts, whole);
     SmallVector<Value> arrived = partsOfOwn(b, parts);
     for (int64_t hop = 1; hop < group; ++hop)
       for (int64_t part = 0; part < parts; ++part) {
@@ -455,7 +449,7 @@ public:
     MatmulCut cut = *cutInto(chosen.pieces, chosen.period);
     cut.compact(MatmulTensor::C);
     OpBuilder b(matmul);
-    DictionaryAttr row = ledgerOfPiece(b, reduction, chosen.pieces, whole);
+    DictionaryAttr row = ledgerOfPiece(reduction, chosen.pieces, whole);
     Tiling target{chosen.pieces, chosen.period / chosen.pieces};
     for (int64_t piece = 0; piece < chosen.pieces; ++piece) {
       Value part = createPart(b, source.getResult(), chosen.pieces);

@@ -211,6 +211,11 @@ private:
       flushIfUsedBy(op);
       return convertCollective(collective);
     }
+    if (auto rotation = dyn_cast<RotateOp>(op)) {
+      flushIfUsedBy(op);
+      convertRotation(rotation);
+      return success();
+    }
     auto indexed = dyn_cast<IndexedOpInterface>(op);
     if (!indexed)
       return op->emitOpError("has no command; run tpsp-insert-collectives and "
@@ -338,17 +343,32 @@ private:
     for (Value value : kernel.outputs)
       outputs.push_back(define(value));
     SmallVector<Attribute> positions;
-    for (const LoopIndex &index : kernel.positions) {
-      SmallVector<int64_t> numbers = {index.extent};
-      for (auto axis : index.axes.getAsRange<StringAttr>())
-        numbers.push_back(*mesh.find(axis.getValue()));
-      positions.push_back(b.getDenseI64ArrayAttr(numbers));
-    }
+    for (const LoopIndex &index : kernel.positions)
+      positions.push_back(positionOf(index));
     StringAttr callee = library.unique(kernel.function, stem);
     if (!outputs.empty())
       plan::KernelOp::create(b, loc, FlatSymbolRefAttr::get(callee), inputs,
                              outputs, b.getI64IntegerAttr(kernel.grid),
                              b.getArrayAttr(positions), b.getI64IntegerAttr(0));
+  }
+
+  /// [extent of a shard, shift, offset, axes...]
+  DenseI64ArrayAttr positionOf(const LoopIndex &index) {
+    SmallVector<int64_t> numbers = {index.extent, 0, 0};
+    ArrayAttr axes = index.axes;
+    if (TileAttr tile = index.tile) {
+      numbers = {tile.getExtent(), tile.getShift(), tile.getOffset()};
+      axes = tile.getAxes();
+    }
+    llvm::append_range(numbers, idsOf(axes));
+    return b.getDenseI64ArrayAttr(numbers);
+  }
+
+  /// Axes as positions in the mesh.
+  SmallVector<int64_t> idsOf(ArrayAttr axes) {
+    return llvm::map_to_vector(
+        axes.getAsRange<StringAttr>(),
+        [&](StringAttr axis) -> int64_t { return *mesh.find(axis.getValue()); });
   }
 
   Value viewed(Value buffer, MemRefType type) {
@@ -493,6 +513,19 @@ private:
     plan::PermuteOp::create(b, op->getLoc(), source, define(op->getResult(0)),
                             axes, b.getDenseI64ArrayAttr(from), ledger,
                             b.getI64IntegerAttr(0));
+  }
+
+  void convertRotation(RotateOp op) {
+    SmallVector<int64_t> axes = idsOf(op.getAxes());
+    int64_t group = mesh.groupSize(AxisList(axes.begin(), axes.end()));
+    SmallVector<int64_t> from;
+    for (int64_t rank = 0; rank < group; ++rank)
+      from.push_back((rank + group - int64_t(op.getBy())) % group);
+    Value source = buffers[op.getInput()];
+    plan::PermuteOp::create(b, op.getLoc(), source, define(op.getResult()),
+                            b.getDenseI64ArrayAttr(axes),
+                            b.getDenseI64ArrayAttr(from),
+                            op.getLedgerAttr(), b.getI64IntegerAttr(0));
   }
 
   func::FuncOp function;

@@ -53,8 +53,10 @@ void decompose(Operation *root,
 struct DecomposeEarly : public tpsp::impl::DecomposeEarlyBase<DecomposeEarly> {
   using Base::Base;
   void runOnOperation() override {
-    decompose(getOperation(),
-              [](DecomposableOpInterface op) { return op.decomposesEarly(); });
+    decompose(getOperation(), [&](DecomposableOpInterface op) {
+      return op.decomposesEarly() &&
+             !(keepSwept && isa<SweptOpInterface>(*op));
+    });
   }
 };
 

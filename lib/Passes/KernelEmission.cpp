@@ -165,9 +165,13 @@ private:
         const auto *index = llvm::find_if(indices, [&](const LoopIndex &i) {
           return i.name.getValue() == name;
         });
-        if (index != indices.end() && !index->axes.empty() &&
-            !llvm::is_contained(kernel.positions, *index))
-          kernel.positions.push_back(*index);
+        if (index == indices.end())
+          continue;
+        LoopIndex asked = *index;
+        asked.tile = op.getTileOf(name);
+        if ((asked.tile || !asked.axes.empty()) &&
+            !llvm::is_contained(kernel.positions, asked))
+          kernel.positions.push_back(asked);
       }
     }
   }

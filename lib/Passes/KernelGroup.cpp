@@ -19,7 +19,7 @@ SmallVector<LoopIndex> tpsp::loopIndices(Type type) {
   for (auto [name, extent, axes] :
        llvm::zip_equal(idx.getNames(), cast<RankedTensorType>(type).getShape(),
                        idx.getAxes()))
-    indices.push_back({name, extent, axes});
+    indices.push_back({name, extent, axes, /*tile=*/{}});
   return indices;
 }
 
@@ -56,6 +56,13 @@ SmallVector<LoopIndex> KernelGroup::commonWith(LoopOpInterface op) const {
   return both;
 }
 
+bool KernelGroup::agreesOnTiles(LoopOpInterface op) const {
+  return llvm::all_of(op.getPositionIndices(), [&](StringRef name) {
+    auto known = tiles.find(name);
+    return known == tiles.end() || known->second == op.getTileOf(name);
+  });
+}
+
 bool KernelGroup::accepts(LoopOpInterface op) const {
   if (empty())
     return true;
@@ -66,7 +73,7 @@ bool KernelGroup::accepts(LoopOpInterface op) const {
     });
   };
   if (!llvm::all_of(op->getOperandTypes(), agrees) ||
-      !agrees(op->getResult(0).getType()))
+      !agrees(op->getResult(0).getType()) || !agreesOnTiles(op))
     return false;
   SmallVector<LoopIndex> both = commonWith(op);
   if (both.empty())
@@ -92,6 +99,8 @@ void KernelGroup::add(LoopOpInterface op) {
   for (Type type : op->getOperandTypes())
     learn(type);
   learn(op->getResult(0).getType());
+  for (StringRef name : op.getPositionIndices())
+    tiles.try_emplace(name, op.getTileOf(name));
   largest = std::max(
       largest,
       cast<RankedTensorType>(op->getResult(0).getType()).getNumElements());

@@ -52,3 +52,16 @@ DictionaryAttr tpsp::ledgerOf(CollectiveOpInterface op, const Mesh &mesh) {
     row.set("overlap", overlap);
   return row.getDictionary(b.getContext());
 }
+
+DictionaryAttr tpsp::rowOfPiece(DictionaryAttr row, StringRef kind,
+                                int64_t pieces, int64_t whole) {
+  if (!row)
+    return {};
+  Builder b(row.getContext());
+  int64_t bytes = row.getAs<IntegerAttr>("bytes").getInt();
+  NamedAttrList piece(row);
+  piece.set("bytes", b.getI64IntegerAttr(bytes / pieces));
+  piece.set("kind", b.getStringAttr(kind));
+  piece.set("whole", b.getI64IntegerAttr(whole));
+  return piece.getDictionary(row.getContext());
+}

@@ -112,6 +112,8 @@ public:
     if (serial->communication == 0)
       return success();
     original = program;
+    for (const StepCommand &command : step.commands)
+      wholes = std::max(wholes, command.collective.whole + 1);
     FailureOr<Candidate> best = searchBuffers();
     if (failed(best))
       return failure();
@@ -295,6 +297,7 @@ private:
   const int64_t askedBuffers, chunks;
   const double share;
   int64_t buffers = 0;
+  /// The number of the next collective that is cut.
   int64_t wholes = 0;
   plan::ProgramOp original;
 };

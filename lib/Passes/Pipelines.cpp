@@ -18,7 +18,7 @@ void tpsp::buildLogicalPipeline(OpPassManager &pm,
                                 const PipelineOptions &options) {
   // A model may be written as functions that call each other.
   pm.addPass(createInlinerPass());
-  pm.addPass(createDecomposeEarly());
+  pm.addPass(createDecomposeEarly({options.attention == SweptForm::Blocks}));
   if (options.keepMasks)
     pm.addPass(createKeepMasks());
   bool shards = options.shardReplicated != "off";
@@ -47,6 +47,7 @@ void tpsp::buildCollectivePipeline(OpPassManager &pm,
 void tpsp::buildPlanPipeline(OpPassManager &pm,
                              const PipelineOptions &options) {
   pm.addPass(createPartition());
+  pm.addPass(createSweep({options.attentionBlock}));
   pm.addPass(createDecomposeLate());
   // Before kernels form: what two composites both compute is made once.
   pm.addPass(createCSEPass());

@@ -39,7 +39,7 @@ TEST_P(KernelTest, KnowsItsBuffersAndPositions) {
       SCOPED_TRACE(describe(mesh, axes));
       KernelCommand c;
       c.grid = 37;
-      c.positions = {{64, axes}, {5, {}}};
+      c.positions = {{64, axes, 2, 7}, {5, {}, 0, 3}};
       Plan plan;
       plan.add(tpsp_rt_kernel, c.encode(), {512, 64}, "%y", affine);
       auto world = makeWorld(config(mesh, 1024));
@@ -57,9 +57,10 @@ TEST_P(KernelTest, KnowsItsBuffersAndPositions) {
           return s;
         auto group = groupOf(mesh, rank.number(), axes);
         auto self = std::find(group.begin(), group.end(), rank.number());
-        double position = 64.0 * (self - group.begin());
+        // Two places on around the ring, the seventh element.
+        int64_t shard = (self - group.begin() + 2) % int64_t(group.size());
         for (int i = 0; i < 37; ++i)
-          EXPECT_EQ(y[i], 2 * x[i] + position) << i;
+          EXPECT_EQ(y[i], 2 * x[i] + (64.0 * shard + 7) + 3 / 1000.0) << i;
         return {};
       });
       ASSERT_TRUE(status.ok()) << status.message();

@@ -318,6 +318,8 @@ static void choosePipeline(Random &random, Program &program) {
     pipeline.hardware = "h100-sxm";
   pipeline.overlapChunks = random.below(4);
   pipeline.overlapBuffers = 1 + random.below(2);
+  if (program.uses("attention") && random.chance(0.6))
+    pipeline.attentionBlock = 1 + random.below(6);
 }
 
 Program tpsp::property::generate(uint64_t seed) {

@@ -53,6 +53,12 @@ bool Program::hasHiddenValues() const {
       });
 }
 
+bool Program::uses(const std::string &mnemonic) const {
+  return std::any_of(
+      operations.begin(), operations.end(),
+      [&](const Operation &op) { return op.mnemonic == mnemonic; });
+}
+
 int64_t Program::numRanks() const {
   int64_t ranks = 1;
   for (const Axis &axis : mesh)
@@ -78,6 +84,9 @@ std::string PipelineChoices::text() const {
     text += " --keep-gathered";
   if (keepMasks)
     text += " --keep-masks";
+  if (attentionBlock > 0)
+    text += " --attention blocks --attention-block " +
+            std::to_string(attentionBlock);
   if (shardReplicated != "off")
     text += " --shard-replicated " + shardReplicated;
   if (bucketBytes != PipelineChoices().bucketBytes)

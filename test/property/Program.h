@@ -68,6 +68,8 @@ struct PipelineChoices {
   std::string rematerialize = "none";
   bool keepGathered = false;
   bool keepMasks = false;
+  /// Keys of a block at most, for attention in blocks; 0: in rows.
+  int64_t attentionBlock = 0;
   std::string shardReplicated = "off";
   int64_t bucketBytes = 25 << 20;
   /// Collectives on streams of their own, where that pays on `hardware`.
@@ -110,6 +112,8 @@ struct Program {
   const Operation *definition(ValueId value) const;
   /// Whether an operation has values inside, which nobody can place by hand.
   bool hasHiddenValues() const;
+  /// Whether an operation has this mnemonic.
+  bool uses(const std::string &mnemonic) const;
   int64_t numRanks() const;
   int64_t sizeOf(const std::string &axis) const;
 };

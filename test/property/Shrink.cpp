@@ -225,6 +225,9 @@ static bool dropChoice(Program &program, unsigned n) {
   case 6:
     pipeline.overlap = plain.overlap;
     return true;
+  case 7:
+    pipeline.attentionBlock = plain.attentionBlock;
+    return true;
   default:
     return false;
   }

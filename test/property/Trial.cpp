@@ -346,6 +346,10 @@ static CompileOptions compileOptions(const Program &program) {
   options.rematerialize = program.pipeline.rematerialize;
   options.keepGathered = program.pipeline.keepGathered;
   options.keepMasks = program.pipeline.keepMasks;
+  if (program.pipeline.attentionBlock > 0) {
+    options.attention = "blocks";
+    options.attentionBlock = program.pipeline.attentionBlock;
+  }
   options.shardReplicated = program.pipeline.shardReplicated;
   options.bucketBytes = program.pipeline.bucketBytes;
   options.overlap = program.pipeline.overlap;

@@ -73,6 +73,8 @@ private:
     compile.dtype = options.dtype;
     compile.mesh = options.mesh;
     compile.shardReplicated = options.shardReplicated;
+    compile.attention = options.attention;
+    compile.attentionBlock = options.attentionBlock;
     compile.rematerialize = options.rematerialize;
     compile.keepGathered = options.keepGathered;
     compile.microBatches = options.microBatches;

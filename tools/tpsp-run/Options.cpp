@@ -114,6 +114,9 @@ static std::string contradictionIn(const Options &options) {
     if (isSet && !options.grad)
       return std::string(flag) + " says what the backward pass keeps, and "
                                  "there is none without --grad";
+  if (options.attentionBlock != Options().attentionBlock &&
+      options.attention != "blocks")
+    return "--attention-block goes with --attention blocks";
   std::set<std::string> axes;
   for (const std::string &entry : options.mesh) {
     std::string axis = entry.substr(0, entry.find('='));
@@ -165,6 +168,7 @@ static std::string calibrationProblem(const Options &options,
 constexpr const char *compiledFlags[] = {
     "--function",        "--grad",
     "--keep-masks",      "--rematerialize",
+    "--attention",       "--attention-block",
     "--keep-gathered",   "--dtype",
     "--simulate",        "--hardware",
     "--strategy",        "--overlap",
@@ -217,6 +221,16 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options,
   app.add_flag("--keep-masks", options.keepMasks,
                "Store dropout masks for the backward pass, a byte per element, "
                "instead of drawing them again");
+  app.add_option("--attention", options.attention,
+                 "rows: a whole row of scores at once; blocks: a block of keys "
+                 "at a time, with a running softmax, around a ring where an "
+                 "axis divides the sequence")
+      ->check(CLI::IsMember({"rows", "blocks"}))
+      ->capture_default_str();
+  app.add_option("--attention-block", options.attentionBlock,
+                 "Keys of a block, at most, with --attention blocks")
+      ->check(positive())
+      ->capture_default_str();
   app.add_option("--rematerialize", options.rematerialize,
                  "What the backward pass computes again instead of keeping it: "
                  "none, selective (attention's scores), full (all of a layer)")

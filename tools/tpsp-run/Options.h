@@ -31,6 +31,8 @@ struct Options {
   /// cuda: capture steps as CUDA graphs; NCCL for one rank, too.
   std::string graph = "on";
   bool ncclAlways = false;
+  std::string attention = "rows";
+  int64_t attentionBlock = 1024;
   std::string rematerialize = "none";
   bool keepGathered = false;
   bool verify = false;

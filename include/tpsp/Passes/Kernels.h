@@ -19,6 +19,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace tpsp {
 
@@ -28,9 +29,13 @@ struct LoopIndex {
   int64_t extent = 1;
   /// Mesh axes that shard it, major to minor.
   mlir::ArrayAttr axes;
+  /// Of an index whose positions are asked for: which of a longer one's they
+  /// are, if `axes` do not say it.
+  TileAttr tile;
 
   bool operator==(const LoopIndex &other) const {
-    return name == other.name && extent == other.extent && axes == other.axes;
+    return name == other.name && extent == other.extent &&
+           axes == other.axes && tile == other.tile;
   }
 };
 
@@ -65,8 +70,13 @@ private:
 
   llvm::SmallVector<mlir::Operation *> ops;
   llvm::SmallVector<LoopIndex> common;
+  /// Whether the positions that `op` asks for are those that others asked for.
+  bool agreesOnTiles(LoopOpInterface op) const;
+
   /// What each index name means in this group.
   llvm::DenseMap<mlir::StringAttr, LoopIndex> meaning;
+  /// Where the positions lie of those indices that were asked for.
+  llvm::StringMap<TileAttr> tiles;
   /// The result of the highest rank.
   mlir::RankedTensorType widest;
   /// Elements of the largest result.

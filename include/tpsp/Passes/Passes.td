@@ -41,9 +41,34 @@ def DecomposeEarly
   let description = [{
     Before: attention. After: two einsums and a softmax, unplaced. Composites
     that keep their index structure (norms, softmax, rope) stay; see
-    `tpsp-decompose-late`.
+    `tpsp-decompose-late`. With `keep-swept` so do those that can see an index
+    block by block; see `tpsp-sweep`.
+  }];
+  let options = [
+    Option<"keepSwept", "keep-swept", "bool", /*default=*/"false",
+           "Leave what tpsp-sweep can do block by block">
+  ];
+  let dependentDialects = ["::tpsp::TpspDialect"];
+}
+
+def Sweep : Pass<"tpsp-sweep", "::mlir::ModuleOp"> {
+  let summary = "Do what can be done block by block so";
+  let description = [{
+    On local shapes. An operation that needs an index whole, but can see it in
+    blocks (attention: keys and values, with a running softmax), becomes a
+    sequence over blocks of at most `longest` positions: nothing of the size of
+    the whole index times anything else is in memory.
+
+    Where the index is gathered for such operations alone, the gather becomes a
+    ring: each rank begins with its own tile and passes on what it has to the
+    next. What the operations make of the index and is reduce-scattered (keys'
+    and values' gradients) goes tile by tile to its owner, who adds it up.
   }];
   let dependentDialects = ["::tpsp::TpspDialect"];
+  let options = [
+    Option<"longest", "longest", "int64_t", /*default=*/"1024",
+           "Positions of a block, at most">
+  ];
 }
 
 def BoundIntegers : Pass<"tpsp-bound-integers", "::mlir::ModuleOp"> {

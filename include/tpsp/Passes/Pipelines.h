@@ -10,6 +10,9 @@ namespace tpsp {
 /// What a plan has kernels for, beside CPUs.
 enum class DeviceKind { None, Cuda };
 
+/// How an operation that can see an index in blocks sees it.
+enum class SweptForm { Rows, Blocks };
+
 struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
   Option<bool> grad{*this, "grad",
                     llvm::cl::desc("Add the backward pass of every function"),
@@ -33,6 +36,18 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       *this, "keep-masks",
       llvm::cl::desc("Store dropout masks instead of drawing them again"),
       llvm::cl::init(false)};
+  Option<SweptForm> attention{
+      *this, "attention",
+      llvm::cl::desc("How attention sees its keys"),
+      llvm::cl::init(SweptForm::Rows),
+      llvm::cl::values(
+          clEnumValN(SweptForm::Rows, "rows", "a whole row of scores at once"),
+          clEnumValN(SweptForm::Blocks, "blocks",
+                     "a block of keys at a time, with a running softmax; around "
+                     "a ring where an axis divides the sequence"))};
+  Option<int64_t> attentionBlock{
+      *this, "attention-block",
+      llvm::cl::desc("Keys of a block, at most"), llvm::cl::init(1024)};
   Option<std::string> rematerialize{
       *this, "rematerialize",
       llvm::cl::desc("What the backward pass redoes instead of keeping it: "

@@ -44,11 +44,15 @@ struct MatmulCommand {
   static bool decode(const int64_t *params, int64_t count, MatmulCommand &out);
 };
 
-/// The global position at which this rank's part of an index starts:
-/// (the rank's number in the group of `axes`) * localExtent.
+/// The global position at which what this rank has of an index starts:
+/// ((rank + shift) mod group) * extent + offset, with `rank` its number in the
+/// group of `axes`. Its own shard is shift 0 and offset 0; a shard that came
+/// around the ring has a shift, a part of one an offset.
 struct KernelPosition {
-  int64_t localExtent = 0;
+  int64_t extent = 0;
   std::vector<int64_t> axes;
+  int64_t shift = 0;
+  int64_t offset = 0;
 };
 
 /// Runs command->kernel over [0, grid). Buffers: inputs, then outputs.

@@ -211,6 +211,26 @@ Tensor attention(const Tensor &q, const Tensor &k, const Tensor &v,
                  const IndexNames &resultIndices, std::string *error = nullptr,
                  Dropout dropout = {});
 
+/// What attention's parts share: the names and numbers above.
+struct AttentionForm {
+  std::string query, key, feature;
+  double scale = 1;
+  bool causal = false;
+  Dropout dropout = {};
+};
+
+/// The log of the sum over keys of exp(scale * <q, k>), over `resultIndices`.
+Tensor attentionStatistic(const Tensor &q, const Tensor &k,
+                          const AttentionForm &form,
+                          const IndexNames &resultIndices,
+                          std::string *error = nullptr);
+
+/// The gradient of attention with respect to operand `of` (0 is q, 1 k, 2 v),
+/// given its result's gradient g: through the softmax of whole rows.
+Tensor attentionGradient(const Tensor &q, const Tensor &k, const Tensor &v,
+                         const Tensor &g, const AttentionForm &form, int64_t of,
+                         std::string *error = nullptr);
+
 //===----------------------------------------------------------------------===//
 // Integers and chance
 //===----------------------------------------------------------------------===//

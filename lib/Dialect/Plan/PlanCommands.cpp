@@ -43,8 +43,9 @@ std::vector<int64_t> KernelOp::encode() {
   rt::KernelCommand command;
   command.grid = getGrid();
   for (auto position : getPositions().getAsRange<DenseI64ArrayAttr>())
-    command.positions.push_back(
-        {position[0], list(position.asArrayRef().drop_front())});
+    command.positions.push_back({position[0],
+                                 list(position.asArrayRef().drop_front(3)),
+                                 position[1], position[2]});
   return command.encode();
 }
 

@@ -98,6 +98,17 @@ LogicalResult tpsp::plan::verifyCommand(Operation *op) {
   return success();
 }
 
+LogicalResult KernelOp::verify() {
+  for (Attribute position : getPositions()) {
+    auto numbers = dyn_cast<DenseI64ArrayAttr>(position);
+    if (!numbers || numbers.size() < 3)
+      return emitOpError("needs positions of [extent, shift, offset, axes...], "
+                         "not ")
+             << position;
+  }
+  return success();
+}
+
 LogicalResult MatmulOp::verify() {
   if (getSizes().size() != 3 || getLeading().size() != 3)
     return emitOpError("needs three sizes (m, n, k) and three leading "

@@ -173,6 +173,25 @@ LogicalResult DivOp::buildAdjoint(OpBuilder &b, Value g, Needed needed,
   return success();
 }
 
+LogicalResult MaxOp::buildAdjoint(OpBuilder &, Value, Needed, Gradients) {
+  return emitOpError("has no gradient; use a smooth maximum (tpsp.softmax), or "
+                     "keep it off the path from the differentiated arguments");
+}
+
+LogicalResult ConvertOp::buildAdjoint(OpBuilder &b, Value g, Needed,
+                                      Gradients gradients) {
+  Adjoint adjoint{b, getLoc()};
+  Value back = ConvertOp::create(
+      b, getLoc(),
+      RankedTensorType::get(
+          Adjoint::typeOf(g).getShape(),
+          Adjoint::typeOf(getOperand(0)).getElementType(),
+          Adjoint::unplaced(g).getEncoding()),
+      ValueRange{g});
+  gradients[0] = adjoint.sumTo(back, getOperand(0));
+  return success();
+}
+
 LogicalResult BroadcastOp::buildAdjoint(OpBuilder &b, Value g, Needed,
                                         Gradients gradients) {
   gradients[0] = Adjoint{b, getLoc()}.sumTo(g, getOperand(0));
@@ -237,7 +256,7 @@ LogicalResult CausalMaskOp::buildAdjoint(OpBuilder &b, Value g, Needed,
                                          Gradients gradients) {
   Adjoint adjoint{b, getLoc()};
   Value masked = adjoint.map<CausalMaskOp>(g, g, getQueryAttr(), getKeyAttr(),
-                                           b.getF64FloatAttr(0));
+                                           b.getF64FloatAttr(0), getTileAttr());
   gradients[0] = adjoint.sumTo(masked, getOperand(0));
   return success();
 }
@@ -253,7 +272,8 @@ LogicalResult DropoutOp::buildAdjoint(OpBuilder &b, Value g, Needed,
   // positions in the result say, whose order may not be the operand's.
   Adjoint adjoint{b, getLoc()};
   Value dropped = adjoint.map<DropoutOp>(g, g, getRateAttr(), getSeedAttr(),
-                                         getAlongAttr(), getPartAttr());
+                                         getAlongAttr(), getPartAttr(),
+                                         getTileAttr());
   gradients[0] = adjoint.sumTo(dropped, getOperand(0));
   return success();
 }
@@ -306,7 +326,6 @@ TPSP_COMPOSITE(CrossEntropyOp)
 TPSP_COMPOSITE(MeanOp)
 TPSP_COMPOSITE(DispatchOp)
 TPSP_COMPOSITE(CombineOp)
-TPSP_COMPOSITE(AttentionOp)
 #undef TPSP_COMPOSITE
 
 //===----------------------------------------------------------------------===//

@@ -23,6 +23,23 @@ CollectiveKind PermuteOp::getCollectiveKind() {
   return CollectiveKind::Permute;
 }
 
+LogicalResult RotateOp::verify() { // (C4)
+  Mesh mesh = meshOf(*this);
+  AxisList axes;
+  for (auto axis : getAxes().getAsRange<StringAttr>()) {
+    std::optional<AxisId> id = mesh.find(axis.getValue());
+    if (!id)
+      return emitOpError("names axis @")
+             << axis.getValue() << ", which the mesh does not have";
+    axes.push_back(*id);
+  }
+  int64_t by = getBy(), group = mesh.groupSize(axes);
+  if (by > 0 && by < group)
+    return success();
+  return emitOpError("by ") << by << " is no rotation of a ring of " << group
+                            << " ranks";
+}
+
 /// (C1), (C3) for one operand and its result.
 static LogicalResult verifyMove(Operation *op, Type from, Type to,
                                 const Mesh &mesh) {

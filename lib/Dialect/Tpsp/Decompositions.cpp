@@ -58,7 +58,8 @@ Value SoftmaxOp::decompose(OpBuilder &b) {
   if (getCausal())
     x = parts.map<CausalMaskOp>(
         x, x, getCausalAttr(), getOverAttr(),
-        b.getF64FloatAttr(-std::numeric_limits<double>::infinity()));
+        b.getF64FloatAttr(-std::numeric_limits<double>::infinity()),
+        TileAttr());
   Value highest = parts.reduce(x, {getOver()}, "max");
   Value shifted = parts.map<SubOp>(x, {x, highest});
   if (getScale().convertToDouble() != 1.0)
@@ -154,7 +155,7 @@ Value AttentionOp::decompose(OpBuilder &b) {
     parts.push_back(weights = DropoutOp::create(
                         b, getLoc(), scoresType, ValueRange{weights},
                         getDropoutAttr(), getSeedAttr(), StringAttr(),
-                        DenseI64ArrayAttr()));
+                        DenseI64ArrayAttr(), TileAttr()));
   // As large as the sequence squared, for a fraction of the block's work.
   for (Value part : parts)
     part.getDefiningOp()->setAttr(recomputeAttrName, b.getUnitAttr());

@@ -174,6 +174,8 @@ Linearity MulOp::getLinearity() { return Linearity::Multi; }
 Linearity NegOp::getLinearity() { return Linearity::Joint; }
 Linearity ScaleOp::getLinearity() { return Linearity::Joint; }
 Linearity BroadcastOp::getLinearity() { return Linearity::Joint; }
+Linearity ConvertOp::getLinearity() { return Linearity::Joint; }
+bool ConvertOp::mixesPrecision() { return true; }
 bool BroadcastOp::introducesIndices() { return true; }
 bool BroadcastOp::selects() { return true; }
 bool RopeMatrixOp::introducesIndices() { return true; }
@@ -203,15 +205,6 @@ SmallVector<StringRef> LayerNormOp::getWholeIndices() {
   return indexNames(getOperand(1).getType());
 }
 SmallVector<StringRef> RopeOp::getWholeIndices() { return {getFeature()}; }
-SmallVector<StringRef> AttentionOp::getWholeIndices() {
-  return {getKey(), getFeature()};
-}
-
-/// The value's own feature may share the name of the scores' feature although
-/// it is another index: it survives in the result.
-IndexStructure AttentionOp::getIndexStructure() {
-  return structureByName(getOperation());
-}
 
 //===----------------------------------------------------------------------===//
 // Integers

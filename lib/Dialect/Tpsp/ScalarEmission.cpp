@@ -38,6 +38,13 @@ Value MulOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
 Value DivOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
   return (scalar(b, *this, operands[0]) / scalar(b, *this, operands[1])).get();
 }
+Value MaxOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
+  return arith::MaximumFOp::create(b, getLoc(), operands[0], operands[1]);
+}
+/// Arithmetic is wide whatever the storage.
+Value ConvertOp::emitScalar(OpBuilder &, ValueRange operands, Position) {
+  return operands.front();
+}
 Value ReduceOp::emitScalar(OpBuilder &, ValueRange operands, Position) {
   return operands.front();
 }
@@ -95,6 +102,14 @@ Value CausalMaskOp::emitScalar(OpBuilder &b, ValueRange operands,
 }
 SmallVector<StringRef> CausalMaskOp::getPositionIndices() {
   return {getQuery(), getKey()};
+}
+
+/// `tile` if it is one of `index`.
+static TileAttr tileAlong(std::optional<TileAttr> tile, StringRef index) {
+  return tile && tile->getIndex() == index ? *tile : TileAttr();
+}
+TileAttr CausalMaskOp::getTileOf(StringRef index) {
+  return tileAlong(getTile(), index);
 }
 
 /// An index value as f64.
@@ -159,6 +174,17 @@ SmallVector<StringRef> OneHotEinsumOp::getPositionIndices() {
   return selected();
 }
 
+/// The extent of an index over all ranks.
+static int64_t globalExtent(TileAttr tile, int64_t local, const AxisList &axes,
+                            const Mesh &mesh) {
+  if (!tile)
+    return local * mesh.groupSize(axes);
+  AxisList group;
+  for (auto axis : tile.getAxes().getAsRange<StringAttr>())
+    group.push_back(*mesh.find(axis.getValue()));
+  return tile.getExtent() * mesh.groupSize(group);
+}
+
 /// Whether the element at the point is kept, as i1: 32 random bits of Philox
 /// against rate * 2^32.
 template <typename Op>
@@ -175,8 +201,9 @@ static Value emitKept(Op op, OpBuilder &b, Position position) {
   Value counter = constant(0);
   for (auto [name, extent, axes] :
        llvm::zip_equal(indexNames(type), type.getShape(), placement.dims)) {
-    int64_t global =
-        extent * (getIdx(type).getLocal() ? mesh.groupSize(axes) : 1);
+    int64_t global = globalExtent(op.getTileOf(name), extent,
+                                  getIdx(type).getLocal() ? axes : AxisList(),
+                                  mesh);
     Value at = arith::IndexCastOp::create(b, loc, i64, position(name));
     if (op.getAlong() && *op.getAlong() == name) {
       // (block, rest) here is (block, number, rest) of the larger tensor.
@@ -215,6 +242,9 @@ Value DropoutOp::emitScalar(OpBuilder &b, ValueRange operands,
 }
 SmallVector<StringRef> DropoutOp::getPositionIndices() {
   return indexNames(getResult().getType());
+}
+TileAttr DropoutOp::getTileOf(StringRef index) {
+  return tileAlong(getTile(), index);
 }
 
 Value DropoutMaskOp::emitScalar(OpBuilder &b, ValueRange, Position position) {

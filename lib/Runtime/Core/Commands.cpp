@@ -194,7 +194,9 @@ bool MatmulCommand::decode(const int64_t *params, int64_t count,
 Params KernelCommand::encode() const {
   Params params = {grid, static_cast<int64_t>(positions.size())};
   for (const KernelPosition &position : positions) {
-    params.push_back(position.localExtent);
+    params.push_back(position.extent);
+    params.push_back(position.shift);
+    params.push_back(position.offset);
     append(params, position.axes);
   }
   return params;
@@ -204,9 +206,11 @@ bool KernelCommand::decode(const int64_t *params, int64_t count,
                            KernelCommand &out) {
   ParamReader reader(params, count);
   out.grid = reader.extent();
-  out.positions.assign(reader.listLength(2), {});
+  out.positions.assign(reader.listLength(4), {});
   for (KernelPosition &position : out.positions) {
-    position.localExtent = reader.extent();
+    position.extent = reader.extent();
+    position.shift = reader.extent();
+    position.offset = reader.extent();
     position.axes = reader.axes();
   }
   return reader.done();

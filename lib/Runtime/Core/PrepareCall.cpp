@@ -45,7 +45,8 @@ public:
     for (const KernelPosition &position : c.positions) {
       if (Status status = findGroup(position.axes); !status.ok())
         return status;
-      call.positions.push_back(call.group.self * position.localExtent);
+      int64_t shard = (call.group.self + position.shift) % call.group.size();
+      call.positions.push_back(shard * position.extent + position.offset);
     }
     // Of a kernel's buffers only the start is known.
     for (int64_t offset : call.buffers)

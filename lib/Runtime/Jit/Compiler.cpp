@@ -152,6 +152,12 @@ tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
   pipeline.overlapBuffers = options.overlapBuffers;
   pipeline.overlapChunks = options.overlapChunks;
   pipeline.requireOverlap = options.requireOverlap;
+  pipeline.attentionBlock = options.attentionBlock;
+  if (options.attention == "blocks")
+    pipeline.attention = SweptForm::Blocks;
+  else if (options.attention != "rows")
+    return error("attention has no form '{0}': rows or blocks",
+                 options.attention);
   if (options.device == "cuda")
     pipeline.device = DeviceKind::Cuda;
   else if (options.device != "none")

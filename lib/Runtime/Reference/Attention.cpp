@@ -2,6 +2,9 @@
 
 #include "Preconditions.h"
 
+#include <cmath>
+#include <limits>
+
 namespace tpsp::reference {
 
 /// The message for the first failed precondition on the index names, or empty.
@@ -52,6 +55,62 @@ Tensor attention(const Tensor &q, const Tensor &k, const Tensor &v,
   if (dropout.rate > 0)
     weights = dropped(weights, dropout, error);
   return einsum({&weights, &v}, resultIndices, {}, error);
+}
+
+/// Rows of scores: the key index last.
+static Tensor scoresOf(const Tensor &q, const Tensor &k,
+                       const AttentionForm &form, std::string *error) {
+  const IndexNames outer = without(concat(q.indices, k.indices),
+                                   {form.feature, form.query, form.key});
+  return einsum({&q, &k}, concat(outer, {form.query, form.key}), {}, error);
+}
+
+static Tensor weightsOf(const Tensor &scores, const AttentionForm &form,
+                        std::string *error) {
+  std::optional<std::string> causalQuery;
+  if (form.causal)
+    causalQuery = form.query;
+  return softmax(scores, form.key, form.scale, causalQuery, error);
+}
+
+Tensor attentionStatistic(const Tensor &q, const Tensor &k,
+                          const AttentionForm &form,
+                          const IndexNames &resultIndices, std::string *error) {
+  // A weight is exp(score - statistic): any that is not 0 says the statistic,
+  // the largest best.
+  Tensor scores = scoresOf(q, k, form, error);
+  Tensor weights = weightsOf(scores, form, error);
+  Tensor each = pointwise(
+      [&](const double *x) {
+        return x[1] > 0 ? form.scale * x[0] - std::log(x[1])
+                        : -std::numeric_limits<double>::infinity();
+      },
+      {&scores, &weights}, scores.indices, scores.shape, error);
+  return reduceMax(each, resultIndices, error);
+}
+
+Tensor attentionGradient(const Tensor &q, const Tensor &k, const Tensor &v,
+                         const Tensor &g, const AttentionForm &form, int64_t of,
+                         std::string *error) {
+  Tensor weights = weightsOf(scoresOf(q, k, form, error), form, error);
+  auto dropoutOf = [&](Tensor x) {
+    return form.dropout.rate > 0 ? dropped(x, form.dropout, error) : x;
+  };
+  if (of == 2) {
+    Tensor kept = dropoutOf(std::move(weights));
+    return einsum({&kept, &g}, v.indices, {}, error);
+  }
+  Tensor slope = dropoutOf(einsum({&g, &v}, weights.indices, {}, error));
+  Tensor product = pointwise([](const double *x) { return x[0] * x[1]; },
+                             {&weights, &slope}, weights.indices, weights.shape,
+                             error);
+  Tensor dot =
+      reduceSum(product, without(weights.indices, {form.key}), error);
+  Tensor ds = pointwise(
+      [&](const double *x) { return form.scale * x[0] * (x[1] - x[2]); },
+      {&weights, &slope, &dot}, weights.indices, weights.shape, error);
+  return of == 0 ? einsum({&ds, &k}, q.indices, {}, error)
+                 : einsum({&ds, &q}, k.indices, {}, error);
 }
 
 } // namespace tpsp::reference

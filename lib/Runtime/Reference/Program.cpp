@@ -179,6 +179,30 @@ static Tensor evaluateAttention(Evaluation &e) {
                    e.flag("causal"), e.indices, &e.error, dropout);
 }
 
+static AttentionForm attentionForm(Evaluation &e) {
+  AttentionForm form{e.text("query"),   e.text("key"), e.text("feature"),
+                     e.real("scale"), e.flag("causal")};
+  if (e.has("dropout"))
+    form.dropout = {e.real("dropout"), e.integer("seed")};
+  return form;
+}
+
+static Tensor evaluateAttentionStatistic(Evaluation &e) {
+  return attentionStatistic(e.operand(0), e.operand(1), attentionForm(e),
+                            e.indices, &e.error);
+}
+
+/// Of the row statistics that the operation has, too, it makes no use.
+static Tensor evaluateAttentionGradient(Evaluation &e) {
+  return attentionGradient(e.operand(0), e.operand(1), e.operand(2),
+                           e.operand(4), attentionForm(e), e.integer("of"),
+                           &e.error);
+}
+
+static Tensor evaluateMax(Evaluation &e) {
+  return e.map([](const double *x) { return std::max(x[0], x[1]); });
+}
+
 static Tensor evaluateOneHotEinsum(Evaluation &e) {
   Operands ids(e.operands.begin(), e.operands.end() - 1);
   return oneHotEinsum(ids, e.names("indices"), *e.operands.back(), e.indices,
@@ -346,6 +370,10 @@ const std::unordered_map<std::string, Row> &table() {
         {"layer_norm", {evaluateLayerNorm, 3}},
         {"rope", {evaluateRope, 1}},
         {"attention", {evaluateAttention, 3}},
+        {"attention_statistic", {evaluateAttentionStatistic, 2}},
+        {"attention_gradient", {evaluateAttentionGradient, 6}},
+        {"max", {evaluateMax, 2}},
+        {"convert", {evaluateBroadcast, 1}},
         {"one_hot_einsum", {evaluateOneHotEinsum, 2}},
         {"router", {evaluateRouter, 1}},
         {"count_earlier", {evaluateCountEarlier, 1}},

@@ -65,6 +65,62 @@ TEST(AttentionTest, ValuesMayReuseTheFeatureName) {
   expectNear(rename(got, want.indices), want);
 }
 
+TEST(AttentionTest, TheStatisticIsTheLogOfTheSumOfExponentials) {
+  const Tensor q = randomTensor({"b", "s", "h", "g", "d"}, kExtents, 1);
+  const Tensor k = randomTensor({"b", "t", "h", "d"}, kExtents, 2);
+  for (const bool causal : {false, true}) {
+    AttentionForm form{"s", "t", "d", 0.7, causal};
+    Tensor got = attentionStatistic(q, k, form, {"g", "b", "h", "s"});
+    // With values of 1 for one key and 0 for the others, attention says that
+    // key's weight, exp(score - statistic).
+    Tensor v = full({"t"}, {kExtents.at("t")}, 0);
+    v.data[0] = 1;
+    Tensor weight =
+        attention(q, k, v, "s", "t", "d", 0.7, causal, got.indices);
+    Tensor first = full({"t"}, {kExtents.at("t")}, 0);
+    first.data[0] = 1;
+    Tensor score = einsum({&q, &k, &first}, got.indices);
+    for (size_t i = 0; i < got.data.size(); ++i)
+      EXPECT_NEAR(got.data[i], 0.7 * score.data[i] - std::log(weight.data[i]),
+                  1e-12);
+  }
+}
+
+/// Of every operand, against finite differences of sum(g * attention).
+TEST(AttentionTest, GradientsAgainstDifferences) {
+  const Tensor g = randomTensor({"b", "s", "h", "g", "f"}, kExtents, 4);
+  for (const Dropout dropout : {Dropout{}, Dropout{0.3, 7}}) {
+    AttentionForm form{"s", "t", "d", 0.7, true, dropout};
+    Tensor operands[] = {randomTensor({"b", "s", "h", "g", "d"}, kExtents, 1),
+                         randomTensor({"b", "t", "h", "d"}, kExtents, 2),
+                         randomTensor({"b", "t", "h", "f"}, kExtents, 3)};
+    auto loss = [&] {
+      Tensor y = attention(operands[0], operands[1], operands[2], "s", "t", "d",
+                           0.7, true, g.indices, nullptr, dropout);
+      double sum = 0;
+      for (size_t i = 0; i < y.data.size(); ++i)
+        sum += y.data[i] * g.data[i];
+      return sum;
+    };
+    for (int64_t of = 0; of < 3; ++of) {
+      Tensor got = attentionGradient(operands[0], operands[1], operands[2], g,
+                                     form, of);
+      ASSERT_EQ(got.indices, operands[of].indices);
+      for (size_t i = 0; i < got.data.size(); i += 5) {
+        constexpr double step = 1e-5;
+        double &x = operands[of].data[i], before = x;
+        x = before + step;
+        double above = loss();
+        x = before - step;
+        double below = loss();
+        x = before;
+        EXPECT_NEAR(got.data[i], (above - below) / (2 * step), 1e-8)
+            << "operand " << of << ", element " << i;
+      }
+    }
+  }
+}
+
 TEST(AttentionTest, FailedPreconditions) {
   const Tensor q = full({"s", "d"}, {2, 3}, 1), k = full({"t", "d"}, {2, 3}, 1);
   const IndexNames names = {"s", "d"};

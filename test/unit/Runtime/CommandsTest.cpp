@@ -26,7 +26,7 @@ MatmulCommand sampleMatmul() {
 KernelCommand sampleKernel() {
   KernelCommand c;
   c.grid = 12;
-  c.positions = {{64, {0, 2}}, {8, {}}};
+  c.positions = {{64, {0, 2}, 3, 16}, {8, {}}};
   return c;
 }
 

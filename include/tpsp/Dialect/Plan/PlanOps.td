@@ -157,10 +157,12 @@ def Plan_MatmulOp : Plan_CommandOp<"matmul"> {
 
 def Plan_KernelOp : Plan_CommandOp<"kernel", [AttrSizedOperandSegments],
                                    []> {
+  let hasVerifier = 1;
   let summary = "a generated kernel over a grid of independent work items";
   let description = [{
     `callee` is a function of the buffers, the start of each of `positions`, and
-    the range of work items. A position is [local extent, axes...].
+    the range of work items. A position is [extent, shift, offset, axes...], as
+    in KernelPosition (Runtime/Commands.h).
   }];
   let arguments = (ins FlatSymbolRefAttr:$callee,
                        Arg<Variadic<AnyStaticShapeMemRef>, "", [MemRead]>:$inputs,

@@ -52,4 +52,26 @@ def Tpsp_IdxAttr : AttrDef<Tpsp_Dialect, "Idx",
   }];
 }
 
+def Tpsp_TileAttr : AttrDef<Tpsp_Dialect, "Tile"> {
+  let mnemonic = "tile";
+  let summary = "which positions of a longer index a tensor holds";
+  let description = [{
+    On local shapes. The longer index is cut into shards of `extent` positions,
+    one for each rank of the group of `axes` (major to minor; one, without axes).
+    Position i of the tensor along `index` is
+
+        ((rank + shift) mod group) * extent + offset + i
+
+    of the longer index, with `rank` the rank's number in the group.
+
+    ```mlir
+    #tpsp.tile<index = "t", extent = 16, shift = 3, offset = 0, axes = ["cp"]>
+    ```
+  }];
+  let parameters = (ins "::mlir::StringAttr":$index, "int64_t":$extent,
+                        "int64_t":$shift, "int64_t":$offset,
+                        "::mlir::ArrayAttr":$axes);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 #endif // TPSP_DIALECT_TPSP_ATTRS_TD

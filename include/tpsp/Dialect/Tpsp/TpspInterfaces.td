@@ -19,7 +19,8 @@ def Tpsp_IndexedOpInterface : OpInterface<"IndexedOpInterface"> {
            introduce indices.
     - (I6) A partial operand needs an operation that is linear in it.
     - (I7) Operands and results have one floating-point element type, but for
-           those that hold integers by the operation's own word.
+           those that hold integers, or are of another precision, by the
+           operation's own word.
   }];
   let methods = [
     InterfaceMethod<"How the operation may be applied to summands.",
@@ -55,6 +56,10 @@ def Tpsp_IndexedOpInterface : OpInterface<"IndexedOpInterface"> {
         0, which is usual, for floating-point; else the width in bits.}],
       "unsigned", "getIntegerWidth", (ins "unsigned":$i), "",
       [{ return $_op.isView() ? ::tpsp::widthOfFirst($_op) : 0; }]>,
+    InterfaceMethod<[{
+        Whether floating-point operands and results may be of different
+        precision.}],
+      "bool", "mixesPrecision", (ins), "", [{ return false; }]>,
     InterfaceMethod<[{
         The integers that operand `i` may hold are [0, bound): positions along
         an index of that extent. 0 if there is no bound.}],
@@ -126,7 +131,44 @@ def Tpsp_LoopOpInterface : OpInterface<"LoopOpInterface"> {
     InterfaceMethod<[{
         Names of the indices whose global position emitScalar asks for.}],
       "::llvm::SmallVector<::llvm::StringRef>", "getPositionIndices", (ins), "",
-      [{ return {}; }]>
+      [{ return {}; }]>,
+    InterfaceMethod<[{
+        Where along an index of positions its operands lie, if not where the
+        subscripts say: null, or the tile of a longer index.}],
+      "::tpsp::TileAttr", "getTileOf", (ins "::llvm::StringRef":$index), "",
+      [{ (void)index; return {}; }]>
+  ];
+}
+
+def Tpsp_SweptOpInterface : OpInterface<"SweptOpInterface"> {
+  let cppNamespace = "::tpsp";
+  let description = [{
+    An operation that needs one index whole, but can see it block by block, in
+    any order, keeping a state of the size of a row: attention, with a running
+    softmax. On local shapes, `tpsp-sweep` calls `sweepBlock` for each block,
+    then `finishSweep`.
+
+    A state is a list of values, empty before the first block. Operations that
+    sweep the same blocks are done together, so what two of them compute alike
+    for a block is made once (CSE).
+  }];
+  let methods = [
+    InterfaceMethod<"The index that comes in blocks.",
+      "::llvm::StringRef", "getSweptIndex">,
+    InterfaceMethod<[{
+        Takes one block. `operands` are the operation's own, but of those that
+        carry the swept index a block, and `tile` says which. Returns the state
+        after it. If the result carries the index, also sets `part`, the result's
+        own block, of the result's element type.}],
+      "::llvm::SmallVector<::mlir::Value>", "sweepBlock",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands,
+           "::tpsp::TileAttr":$tile, "::mlir::ValueRange":$state,
+           "::mlir::Value &":$part)>,
+    InterfaceMethod<[{
+        The result, after all blocks; not called if it carries the index.}],
+      "::mlir::Value", "finishSweep",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$state), "",
+      [{ (void)builder; return state.front(); }]>
   ];
 }
 

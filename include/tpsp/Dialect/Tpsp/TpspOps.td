@@ -132,6 +132,14 @@ def Tpsp_AddOp : Tpsp_PointwiseOp<"add", -1, ["getLinearity", "isSumOfOperands"]
 def Tpsp_SubOp : Tpsp_PointwiseOp<"sub", 2, ["getLinearity"]>;
 def Tpsp_MulOp : Tpsp_PointwiseOp<"mul", 2, ["getLinearity"]>;
 def Tpsp_DivOp : Tpsp_PointwiseOp<"div", 2>;
+def Tpsp_MaxOp : Tpsp_PointwiseOp<"max", 2> {
+  let summary = "the larger of two, elementwise; without a gradient";
+}
+
+def Tpsp_ConvertOp
+    : Tpsp_PointwiseOp<"convert", 1, ["getLinearity", "mixesPrecision"]> {
+  let summary = "the operand in another precision";
+}
 
 def Tpsp_BroadcastOp
     : Tpsp_PointwiseOp<"broadcast", 1, ["getLinearity", "introducesIndices", "selects"]>;
@@ -184,10 +192,12 @@ def Tpsp_SlopeOp : Tpsp_PointwiseOp<"slope", 1> {
 }
 
 def Tpsp_CausalMaskOp
-    : Tpsp_PointwiseOp<"causal_mask", 1, [], ["getPositionIndices"]> {
+    : Tpsp_PointwiseOp<"causal_mask", 1, [],
+                       ["getPositionIndices", "getTileOf"]> {
   let summary = "the operand where position(key) <= position(query), else fill";
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$query,
-                       StrAttr:$key, F64Attr:$fill);
+                       StrAttr:$key, F64Attr:$fill,
+                       OptionalAttr<Tpsp_TileAttr>:$tile);
 }
 
 def Tpsp_RopeMatrixOp
@@ -273,10 +283,22 @@ def Tpsp_RopeOp : Tpsp_RowOp<"rope", ["getLinearity", "restrictPositions"]> {
                        UnitAttr:$inverse);
 }
 
-def Tpsp_AttentionOp
-    : Tpsp_IndexedOp<"attention", ["getWholeIndices", "getIndexStructure"], [
+class Tpsp_AttentionPartOp<string mnemonic, list<string> overridden = [],
+                           list<Trait> traits = []>
+    : Tpsp_IndexedOp<mnemonic,
+        overridden # ["getWholeIndices", "restrictPositions"], traits> {
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$query,
+                       StrAttr:$key, StrAttr:$feature,
+                       DefaultValuedAttr<F64Attr, "1.0">:$scale,
+                       UnitAttr:$causal, OptionalAttr<F64Attr>:$dropout,
+                       DefaultValuedAttr<I64Attr, "0">:$seed);
+  let hasVerifier = 1;
+}
+
+def Tpsp_AttentionOp : Tpsp_AttentionPartOp<"attention", [], [
         DeclareOpInterfaceMethods<Tpsp_DecomposableOpInterface,
-                                  ["decomposesEarly"]>]> {
+                                  ["decomposesEarly"]>,
+        DeclareOpInterfaceMethods<Tpsp_SweptOpInterface, ["finishSweep"]>]> {
   let summary = "scaled dot-product attention";
   let description = [{
     Operands q, k, v. scores = scale * sum over `feature` of q k; softmax over
@@ -295,14 +317,50 @@ def Tpsp_AttentionOp
            `feature` but not `query`; v carries `key` but not `query`.
     - (A2) The result carries `query` but not `key`.
     - (A3) Every index of k and v but `key` is one of q's, save v's own feature.
-    - (A4) 0 <= dropout < 1.
+    - (A4) 0 <= dropout < 1; scale is positive.
+
+    It is taken apart before it is placed, or kept whole and swept block by
+    block (`tpsp-sweep`): then its gradient needs of the scores only what the two
+    operations below say.
+  }];
+}
+
+def Tpsp_AttentionStatisticOp
+    : Tpsp_AttentionPartOp<"attention_statistic", ["mixesPrecision"], [
+        DeclareOpInterfaceMethods<Tpsp_SweptOpInterface, ["finishSweep"]>]> {
+  let summary = "what a row of attention's scores is normalised by";
+  let description = [{
+    Operands q, k: of every row of scores, the log of the sum over `key` of
+    exp(score), in f32 (f64 for f64). exp(score - statistic) are attention's
+    weights before dropout.
+
+    Constraints: (I1)-(I7), (A1), (A3), (A4), and
+    - (A5) The result carries `query`, and neither `key` nor `feature`.
+  }];
+}
+
+def Tpsp_AttentionGradientOp
+    : Tpsp_AttentionPartOp<"attention_gradient", ["mixesPrecision"], [
+        DeclareOpInterfaceMethods<Tpsp_SweptOpInterface, ["finishSweep"]>]> {
+  let summary = "attention's gradient with respect to one of its operands";
+  let description = [{
+    Operands q, k, v, the statistic, g (the result's gradient), and dot: of
+    every row, the sum of g times attention's result. With w the weights, p what
+    dropout leaves of them and d what it leaves of the product of g and v:
+
+        dv = p^T g,  ds = scale w (d - dot),  dq = ds k,  dk = ds^T q
+
+    (Dao et al., FlashAttention, NeurIPS 2022, appendix B). `of` says which: 0
+    for q, 1 for k, 2 for v.
+
+    Constraints: (I1)-(I7), (A1), (A3), (A4), and
+    - (A6) The result has the indices of operand `of`.
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$query,
                        StrAttr:$key, StrAttr:$feature,
                        DefaultValuedAttr<F64Attr, "1.0">:$scale,
                        UnitAttr:$causal, OptionalAttr<F64Attr>:$dropout,
-                       DefaultValuedAttr<I64Attr, "0">:$seed);
-  let hasVerifier = 1;
+                       DefaultValuedAttr<I64Attr, "0">:$seed, I64Attr:$of);
 }
 
 //===----------------------------------------------------------------------===//
@@ -502,7 +560,7 @@ def Tpsp_CombineOp
 
 def Tpsp_DropoutOp
     : Tpsp_PointwiseOp<"dropout", 1, ["getLinearity", "restrictPositions"],
-                       ["getPositionIndices"]> {
+                       ["getPositionIndices", "getTileOf"]> {
   let summary = "elements zeroed at random, the others scaled up";
   let description = [{
     An element is kept with probability 1 - rate and divided by it. Which ones
@@ -514,13 +572,16 @@ def Tpsp_DropoutOp
     says which along the index `along`: the larger one is seen as [blocks, parts,
     rest] there, and this is number `number`.
 
+    `tile` says where the tensor's block of an index lies in a longer one.
+
     Constraints: (I1)-(I7), (P1), (P2), and
     - (P4) 0 <= rate < 1; the operand has the result's indices.
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, F64Attr:$rate,
                        DefaultValuedAttr<I64Attr, "0">:$seed,
                        OptionalAttr<StrAttr>:$along,
-                       OptionalAttr<DenseI64ArrayAttr>:$part);
+                       OptionalAttr<DenseI64ArrayAttr>:$part,
+                       OptionalAttr<Tpsp_TileAttr>:$tile);
 }
 
 def Tpsp_DropoutMaskOp

@@ -37,6 +37,9 @@ struct CompileOptions {
   std::string microBatchIndex = "b";
   /// Size of a bucket of reductions; 0 is one for each tensor.
   int64_t bucketBytes = 25 << 20;
+  /// How attention sees its keys: "rows", or "blocks" of so many at most.
+  std::string attention = "rows";
+  int64_t attentionBlock = 1024;
   /// What the backward pass redoes: "none", "selective" or "full".
   std::string rematerialize = "none";
   /// Keep gathered tensors for the backward pass.
