@@ -366,9 +366,10 @@ private:
 
   /// Axes as positions in the mesh.
   SmallVector<int64_t> idsOf(ArrayAttr axes) {
-    return llvm::map_to_vector(
-        axes.getAsRange<StringAttr>(),
-        [&](StringAttr axis) -> int64_t { return *mesh.find(axis.getValue()); });
+    return llvm::map_to_vector(axes.getAsRange<StringAttr>(),
+                               [&](StringAttr axis) -> int64_t {
+                                 return *mesh.find(axis.getValue());
+                               });
   }
 
   Value viewed(Value buffer, MemRefType type) {
@@ -524,8 +525,8 @@ private:
     Value source = buffers[op.getInput()];
     plan::PermuteOp::create(b, op.getLoc(), source, define(op.getResult()),
                             b.getDenseI64ArrayAttr(axes),
-                            b.getDenseI64ArrayAttr(from),
-                            op.getLedgerAttr(), b.getI64IntegerAttr(0));
+                            b.getDenseI64ArrayAttr(from), op.getLedgerAttr(),
+                            b.getI64IntegerAttr(0));
   }
 
   func::FuncOp function;

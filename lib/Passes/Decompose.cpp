@@ -54,8 +54,7 @@ struct DecomposeEarly : public tpsp::impl::DecomposeEarlyBase<DecomposeEarly> {
   using Base::Base;
   void runOnOperation() override {
     decompose(getOperation(), [&](DecomposableOpInterface op) {
-      return op.decomposesEarly() &&
-             !(keepSwept && isa<SweptOpInterface>(*op));
+      return op.decomposesEarly() && !(keepSwept && isa<SweptOpInterface>(*op));
     });
   }
 };

@@ -5,7 +5,10 @@
 #include "tpsp/Passes/SourceName.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/CSE.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
@@ -94,11 +97,14 @@ public:
       : body(function.getFunctionBody().front()), mesh(meshOf(function)),
         longest(longest), b(function.getContext(), &mark) {}
 
-  void run() {
+  /// Whether there was anything to sweep.
+  bool run() {
     for (Operation &op : body)
       order[&op] = order.size();
-    for (Group &group : findGroups())
+    SmallVector<Group> groups = findGroups();
+    for (Group &group : groups)
       sweep(group);
+    return !groups.empty();
   }
 
 private:
@@ -219,12 +225,12 @@ private:
     RankedTensorType split =
         splitType(typeOf(tile), index, majorName(index), parts);
     Value seen = SplitOp::create(b, loc, split, tile);
-    Value taken = TakeOp::create(
-        b, loc, withoutIndex(split, majorName(index)), ValueRange{seen},
-        majorName(index), b.getI64IntegerAttr(at));
+    Value taken = TakeOp::create(b, loc, withoutIndex(split, majorName(index)),
+                                 ValueRange{seen}, majorName(index),
+                                 b.getI64IntegerAttr(at));
     return RenameOp::create(
-        b, loc,
-        blockType(typeOf(tile), index, extentOf(tile, index) / parts), taken);
+        b, loc, blockType(typeOf(tile), index, extentOf(tile, index) / parts),
+        taken);
   }
 
   /// The inverse: parts along `index`, as one tensor of `type`.
@@ -238,8 +244,7 @@ private:
     for (Value part : parts)
       blocks.push_back(RenameOp::create(
           b, loc, withoutIndex(split, majorName(index)), part));
-    Value stacked =
-        StackOp::create(b, loc, split, blocks, majorName(index));
+    Value stacked = StackOp::create(b, loc, split, blocks, majorName(index));
     return MergeOp::create(b, loc, type, stacked);
   }
 
@@ -324,8 +329,7 @@ private:
     for (Value operand : op->getOperands())
       operands.push_back(block.lookupOrDefault(operand));
     Value part;
-    progress.state =
-        op.sweepBlock(b, operands, tile, progress.state, part);
+    progress.state = op.sweepBlock(b, operands, tile, progress.state, part);
     if (part)
       progress.parts.push_back(part);
   }
@@ -354,15 +358,16 @@ private:
     StringRef index = op.getSweptIndex();
     Location loc = scatter->getLoc();
     RankedTensorType type = typeOf(scatter->getResult(0));
-    RankedTensorType tileType = blockType(typeOf(parts.front()), index,
-                                          type.getDimSize(*getIdx(type).dimOf(index)));
+    RankedTensorType tileType =
+        blockType(typeOf(parts.front()), index,
+                  type.getDimSize(*getIdx(type).dimOf(index)));
     DictionaryAttr row = ledgerOf(cast<CollectiveOpInterface>(scatter), mesh);
     DictionaryAttr piece =
         rowOfPiece(row, "reduce_scatter", ring.size - 1, wholes++);
     SmallVector<Value> summands;
     for (int64_t hop = 0; hop < ring.size; ++hop) {
-      Value tile = joined(parts.slice(hop * partsOfTile, partsOfTile), tileType,
-                          index);
+      Value tile =
+          joined(parts.slice(hop * partsOfTile, partsOfTile), tileType, index);
       if (hop > 0)
         tile = rotated(loc, tile, ring, ring.size - hop, piece);
       summands.push_back(wide(RenameOp::create(b, loc, type, tile)));
@@ -378,11 +383,11 @@ private:
     RankedTensorType type = typeOf(x);
     if (type.getElementTypeBitWidth() >= 32)
       return x;
-    return ConvertOp::create(
-        b, x.getLoc(),
-        RankedTensorType::get(type.getShape(), b.getF32Type(),
-                              type.getEncoding()),
-        ValueRange{x});
+    return ConvertOp::create(b, x.getLoc(),
+                             RankedTensorType::get(type.getShape(),
+                                                   b.getF32Type(),
+                                                   type.getEncoding()),
+                             ValueRange{x});
   }
 
   static void dropGathers(Group &group) {
@@ -427,11 +432,39 @@ private:
   int64_t wholes = 0;
 };
 
+/// Whether `op` makes of one tensor another of no more bytes.
+bool shrinks(Operation *op) {
+  if (!isa<LoopOpInterface>(op) || op->getNumOperands() != 1)
+    return false;
+  auto bytes = [](Value value) {
+    RankedTensorType type = typeOf(value);
+    return type.getNumElements() * type.getElementTypeBitWidth();
+  };
+  return bytes(op->getResult(0)) <= bytes(op->getOperand(0));
+}
+
+/// What is only rounded, or dropped from, stands where it is made: in the same
+/// kernel, so that the wide tensor need not be stored for it.
+void moveToProducers(Block &body) {
+  for (Operation &op : llvm::make_early_inc_range(body)) {
+    Operation *producer =
+        op.getNumOperands() == 1 ? op.getOperand(0).getDefiningOp() : nullptr;
+    if (producer && isa<LoopOpInterface>(producer) && shrinks(&op))
+      op.moveAfter(producer);
+  }
+}
+
 struct Sweep : public tpsp::impl::SweepBase<Sweep> {
   using Base::Base;
   void runOnOperation() override {
     auto visit = [&](FunctionOpInterface function) {
-      Sweeper(function, longest).run();
+      if (!Sweeper(function, longest).run())
+        return success();
+      // What operations of one group made alike is made once.
+      IRRewriter rewriter(function.getContext());
+      DominanceInfo dominance(function);
+      eliminateCommonSubExpressions(rewriter, dominance, function);
+      moveToProducers(function.getFunctionBody().front());
       return success();
     };
     if (failed(forEachFunction(getOperation(), visit)))

@@ -166,17 +166,13 @@ static std::string calibrationProblem(const Options &options,
 
 /// What has been decided when a plan was compiled.
 constexpr const char *compiledFlags[] = {
-    "--function",        "--grad",
-    "--keep-masks",      "--rematerialize",
-    "--attention",       "--attention-block",
-    "--keep-gathered",   "--dtype",
-    "--simulate",        "--hardware",
-    "--strategy",        "--overlap",
-    "--overlap-buffers", "--overlap-chunks",
-    "--require-overlap", "--shard-replicated",
-    "--micro-batches",   "--micro-batch-index",
-    "--bucket-mib",      "--emit",
-    "--target-cpu"};
+    "--function",         "--grad",           "--keep-masks",
+    "--rematerialize",    "--attention",      "--attention-block",
+    "--keep-gathered",    "--dtype",          "--simulate",
+    "--hardware",         "--strategy",       "--overlap",
+    "--overlap-buffers",  "--overlap-chunks", "--require-overlap",
+    "--shard-replicated", "--micro-batches",  "--micro-batch-index",
+    "--bucket-mib",       "--emit",           "--target-cpu"};
 
 /// A flag that comes too late for a compiled plan; empty if none does.
 static std::string lateFlag(const CLI::App &app, const Options &options) {

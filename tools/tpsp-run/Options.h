@@ -32,7 +32,7 @@ struct Options {
   std::string graph = "on";
   bool ncclAlways = false;
   std::string attention = "rows";
-  int64_t attentionBlock = 1024;
+  int64_t attentionBlock = 2048;
   std::string rematerialize = "none";
   bool keepGathered = false;
   bool verify = false;

@@ -34,8 +34,8 @@ struct LoopIndex {
   TileAttr tile;
 
   bool operator==(const LoopIndex &other) const {
-    return name == other.name && extent == other.extent &&
-           axes == other.axes && tile == other.tile;
+    return name == other.name && extent == other.extent && axes == other.axes &&
+           tile == other.tile;
   }
 };
 

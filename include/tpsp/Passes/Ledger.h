@@ -17,8 +17,8 @@ CollectiveStep stepOf(CollectiveOpInterface op, const Mesh &mesh);
 mlir::DictionaryAttr ledgerOf(CollectiveOpInterface op, const Mesh &mesh);
 
 /// The row of one of `pieces` equal pieces of a collective of kind `kind` (the
-/// mnemonic of its command) with the row `row`, which may be null. Pieces of one
-/// collective have the same number `whole`; the report adds them up.
+/// mnemonic of its command) with the row `row`, which may be null. Pieces of
+/// one collective have the same number `whole`; the report adds them up.
 mlir::DictionaryAttr rowOfPiece(mlir::DictionaryAttr row, llvm::StringRef kind,
                                 int64_t pieces, int64_t whole);
 

@@ -66,7 +66,7 @@ def Sweep : Pass<"tpsp-sweep", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::tpsp::TpspDialect"];
   let options = [
-    Option<"longest", "longest", "int64_t", /*default=*/"1024",
+    Option<"longest", "longest", "int64_t", /*default=*/"2048",
            "Positions of a block, at most">
   ];
 }

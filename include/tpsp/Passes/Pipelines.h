@@ -37,17 +37,17 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::desc("Store dropout masks instead of drawing them again"),
       llvm::cl::init(false)};
   Option<SweptForm> attention{
-      *this, "attention",
-      llvm::cl::desc("How attention sees its keys"),
+      *this, "attention", llvm::cl::desc("How attention sees its keys"),
       llvm::cl::init(SweptForm::Rows),
       llvm::cl::values(
           clEnumValN(SweptForm::Rows, "rows", "a whole row of scores at once"),
-          clEnumValN(SweptForm::Blocks, "blocks",
-                     "a block of keys at a time, with a running softmax; around "
-                     "a ring where an axis divides the sequence"))};
-  Option<int64_t> attentionBlock{
-      *this, "attention-block",
-      llvm::cl::desc("Keys of a block, at most"), llvm::cl::init(1024)};
+          clEnumValN(
+              SweptForm::Blocks, "blocks",
+              "a block of keys at a time, with a running softmax; around "
+              "a ring where an axis divides the sequence"))};
+  Option<int64_t> attentionBlock{*this, "attention-block",
+                                 llvm::cl::desc("Keys of a block, at most"),
+                                 llvm::cl::init(2048)};
   Option<std::string> rematerialize{
       *this, "rematerialize",
       llvm::cl::desc("What the backward pass redoes instead of keeping it: "

@@ -28,7 +28,7 @@ extern "C" {
 #endif
 
 /* Raised whenever the calls, tpsp_rt_command or an encoding change. */
-#define TPSP_RT_ABI_VERSION 3
+#define TPSP_RT_ABI_VERSION 4
 
 /* One rank's execution context. Owned by the runtime; opaque to plans. */
 typedef struct tpsp_rt_rank tpsp_rt_rank;

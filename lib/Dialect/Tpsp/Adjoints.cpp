@@ -183,10 +183,9 @@ LogicalResult ConvertOp::buildAdjoint(OpBuilder &b, Value g, Needed,
   Adjoint adjoint{b, getLoc()};
   Value back = ConvertOp::create(
       b, getLoc(),
-      RankedTensorType::get(
-          Adjoint::typeOf(g).getShape(),
-          Adjoint::typeOf(getOperand(0)).getElementType(),
-          Adjoint::unplaced(g).getEncoding()),
+      RankedTensorType::get(Adjoint::typeOf(g).getShape(),
+                            Adjoint::typeOf(getOperand(0)).getElementType(),
+                            Adjoint::unplaced(g).getEncoding()),
       ValueRange{g});
   gradients[0] = adjoint.sumTo(back, getOperand(0));
   return success();
@@ -271,9 +270,9 @@ LogicalResult DropoutOp::buildAdjoint(OpBuilder &b, Value g, Needed,
   // Linear, and its own transpose: the same elements are zeroed. Which, their
   // positions in the result say, whose order may not be the operand's.
   Adjoint adjoint{b, getLoc()};
-  Value dropped = adjoint.map<DropoutOp>(g, g, getRateAttr(), getSeedAttr(),
-                                         getAlongAttr(), getPartAttr(),
-                                         getTileAttr());
+  Value dropped =
+      adjoint.map<DropoutOp>(g, g, getRateAttr(), getSeedAttr(), getAlongAttr(),
+                             getPartAttr(), getTileAttr());
   gradients[0] = adjoint.sumTo(dropped, getOperand(0));
   return success();
 }

@@ -4,8 +4,8 @@
 // of exp(score - m), the same sum times values) says all that there is to know,
 // and two states merge to one: l and a are scaled by exp(m - m') (Milakov and
 // Gimelshein, Online normalizer calculation for softmax, 2018). So blocks may
-// come in any order, and no row of scores is in memory whole. States are in f32,
-// whatever the tensors: a rounded m would scale every weight of its row.
+// come in any order, and no row of scores is in memory whole. States are in
+// f32, whatever the tensors: a rounded m would scale every weight of its row.
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -76,8 +76,8 @@ template <typename Op> struct KeyBlock {
     return einsum(tensorOver(names, {typeOf(q), typeOf(k)}), x, y);
   }
   Value reduce(Value x, StringRef kind) {
-    RankedTensorType row = tensorOver(
-        rowNames(q, op.getQuery(), op.getFeature()), {typeOf(x)});
+    RankedTensorType row =
+        tensorOver(rowNames(q, op.getQuery(), op.getFeature()), {typeOf(x)});
     return ReduceOp::create(b, op.getLoc(), row, ValueRange{x},
                             b.getStringAttr(kind));
   }
@@ -107,7 +107,8 @@ struct RowUpdate {
   Value decay;
 };
 
-template <typename Op> RowUpdate updateRow(KeyBlock<Op> &block, ValueRange state) {
+template <typename Op>
+RowUpdate updateRow(KeyBlock<Op> &block, ValueRange state) {
   RowUpdate row;
   Value scores = block.scores();
   row.m = block.reduce(scores, "max");
@@ -141,8 +142,8 @@ SmallVector<Value> AttentionOp::sweepBlock(OpBuilder &b, ValueRange operands,
   KeyBlock<AttentionOp> block{*this, b, tile, operands[0], operands[1]};
   RowUpdate row = updateRow(block, state);
   Value kept = block.narrow(block.dropped(row.weights));
-  Value sum = block.wide(
-      block.einsum(getResult().getType(), kept, operands[2]));
+  Value sum =
+      block.wide(block.einsum(getResult().getType(), kept, operands[2]));
   if (!state.empty()) {
     Value before = block.map<MulOp>(sum, {state[2], row.decay});
     sum = block.map<AddOp>(sum, {before, sum});
@@ -161,13 +162,15 @@ SmallVector<Value> AttentionStatisticOp::sweepBlock(OpBuilder &b,
                                                     ValueRange operands,
                                                     TileAttr tile,
                                                     ValueRange state, Value &) {
-  KeyBlock<AttentionStatisticOp> block{*this, b, tile, operands[0], operands[1]};
+  KeyBlock<AttentionStatisticOp> block{*this, b, tile, operands[0],
+                                       operands[1]};
   RowUpdate row = updateRow(block, state);
   return {row.m, row.l};
 }
 
 Value AttentionStatisticOp::finishSweep(OpBuilder &b, ValueRange state) {
-  KeyBlock<AttentionStatisticOp> row{*this, b, {}, getOperand(0), getOperand(1)};
+  KeyBlock<AttentionStatisticOp> row{
+      *this, b, {}, getOperand(0), getOperand(1)};
   Value level = row.scale(state[0]);
   Value log = row.map<LogOp>(state[1], state[1]);
   return AddOp::create(b, getLoc(), getResult().getType(),
@@ -180,11 +183,9 @@ Value AttentionStatisticOp::finishSweep(OpBuilder &b, ValueRange state) {
 
 StringRef AttentionGradientOp::getSweptIndex() { return getKey(); }
 
-SmallVector<Value> AttentionGradientOp::sweepBlock(OpBuilder &b,
-                                                   ValueRange operands,
-                                                   TileAttr tile,
-                                                   ValueRange state,
-                                                   Value &part) {
+SmallVector<Value>
+AttentionGradientOp::sweepBlock(OpBuilder &b, ValueRange operands,
+                                TileAttr tile, ValueRange state, Value &part) {
   KeyBlock<AttentionGradientOp> block{*this, b, tile, operands[0], operands[1]};
   Value q = operands[0], k = operands[1], v = operands[2];
   Value statistic = operands[3], g = operands[4], dot = operands[5];
@@ -194,12 +195,11 @@ SmallVector<Value> AttentionGradientOp::sweepBlock(OpBuilder &b,
   // A part carries the swept index as the block's operand does.
   auto partType = [&]() {
     IdxAttr idx = getIdx(getResult());
-    RankedTensorType like =
-        tensorOver(indexNames(getResult().getType()), {typeOf(operands[getOf()])});
-    auto pending = IdxAttr::get(getContext(), idx.getNames(),
-                                getIdx(like).getAxes(), idx.getPending(),
-                                idx.getPendingMax(), /*unplaced=*/false,
-                                idx.getLocal());
+    RankedTensorType like = tensorOver(indexNames(getResult().getType()),
+                                       {typeOf(operands[getOf()])});
+    auto pending = IdxAttr::get(
+        getContext(), idx.getNames(), getIdx(like).getAxes(), idx.getPending(),
+        idx.getPendingMax(), /*unplaced=*/false, idx.getLocal());
     return RankedTensorType::get(like.getShape(), like.getElementType(),
                                  pending);
   };
@@ -252,7 +252,8 @@ bool AttentionGradientOp::mixesPrecision() { return true; }
 /// the sequence, what is masked.
 template <typename Op>
 static LogicalResult restrictAttention(Op op, StringRef index) {
-  bool masks = op.getCausal() && (index == op.getQuery() || index == op.getKey());
+  bool masks =
+      op.getCausal() && (index == op.getQuery() || index == op.getKey());
   if (!masks && !op.getDropout())
     return success();
   return op.emitOpError("computes with positions along '")
@@ -296,7 +297,7 @@ LogicalResult AttentionOp::buildAdjoint(OpBuilder &b, Value g,
   KeyBlock<AttentionOp> wide{*this, b, {}, q, k};
   auto withPrecision = [&](RankedTensorType type) {
     return KeyBlock<AttentionOp>::withElement(withoutPlacement(type),
-                                           wide.precision());
+                                              wide.precision());
   };
   RankedTensorType row = withPrecision(
       tensorOver(rowNames(q, getQuery(), getFeature()), {typeOf(q)}));

@@ -36,8 +36,8 @@ LogicalResult RotateOp::verify() { // (C4)
   int64_t by = getBy(), group = mesh.groupSize(axes);
   if (by > 0 && by < group)
     return success();
-  return emitOpError("by ") << by << " is no rotation of a ring of " << group
-                            << " ranks";
+  return emitOpError("by ")
+         << by << " is no rotation of a ring of " << group << " ranks";
 }
 
 /// (C1), (C3) for one operand and its result.

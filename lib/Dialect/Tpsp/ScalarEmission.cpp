@@ -201,9 +201,9 @@ static Value emitKept(Op op, OpBuilder &b, Position position) {
   Value counter = constant(0);
   for (auto [name, extent, axes] :
        llvm::zip_equal(indexNames(type), type.getShape(), placement.dims)) {
-    int64_t global = globalExtent(op.getTileOf(name), extent,
-                                  getIdx(type).getLocal() ? axes : AxisList(),
-                                  mesh);
+    int64_t global =
+        globalExtent(op.getTileOf(name), extent,
+                     getIdx(type).getLocal() ? axes : AxisList(), mesh);
     Value at = arith::IndexCastOp::create(b, loc, i64, position(name));
     if (op.getAlong() && *op.getAlong() == name) {
       // (block, rest) here is (block, number, rest) of the larger tensor.

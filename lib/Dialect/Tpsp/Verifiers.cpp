@@ -426,8 +426,7 @@ template <typename Op> static LogicalResult verifyScores(Op op) {
 }
 
 /// (A1), (A3) of values, whose own feature `result` has.
-template <typename Op>
-static LogicalResult verifyValues(Op op, Value result) {
+template <typename Op> static LogicalResult verifyValues(Op op, Value result) {
   Value q = op.getOperand(0), v = op.getOperand(2);
   if (failed(verifyHasIndex(op, 2, op.getKey(), "key")) ||
       failed(verifyLacksIndex(op, v, op.getQuery(), "the value operand")))

@@ -101,11 +101,10 @@ Tensor attentionGradient(const Tensor &q, const Tensor &k, const Tensor &v,
     return einsum({&kept, &g}, v.indices, {}, error);
   }
   Tensor slope = dropoutOf(einsum({&g, &v}, weights.indices, {}, error));
-  Tensor product = pointwise([](const double *x) { return x[0] * x[1]; },
-                             {&weights, &slope}, weights.indices, weights.shape,
-                             error);
-  Tensor dot =
-      reduceSum(product, without(weights.indices, {form.key}), error);
+  Tensor product =
+      pointwise([](const double *x) { return x[0] * x[1]; }, {&weights, &slope},
+                weights.indices, weights.shape, error);
+  Tensor dot = reduceSum(product, without(weights.indices, {form.key}), error);
   Tensor ds = pointwise(
       [&](const double *x) { return form.scale * x[0] * (x[1] - x[2]); },
       {&weights, &slope, &dot}, weights.indices, weights.shape, error);

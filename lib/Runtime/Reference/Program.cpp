@@ -180,7 +180,7 @@ static Tensor evaluateAttention(Evaluation &e) {
 }
 
 static AttentionForm attentionForm(Evaluation &e) {
-  AttentionForm form{e.text("query"),   e.text("key"), e.text("feature"),
+  AttentionForm form{e.text("query"), e.text("key"), e.text("feature"),
                      e.real("scale"), e.flag("causal")};
   if (e.has("dropout"))
     form.dropout = {e.real("dropout"), e.integer("seed")};

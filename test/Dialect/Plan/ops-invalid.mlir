@@ -86,3 +86,12 @@ plan.program @part_as_large_as_its_tile attributes {axes = [], sizes = array<i64
   // expected-error @+1 {{has 4 elements, not 2}}
   %t = plan.tile %a {tiles = 2, chunk = 4, number = 0, parts = 2} : memref<8xf32> to memref<4xf32>
 }
+
+// -----
+
+plan.program @short_position attributes {axes = ["tp"], sizes = array<i64: 2>} {
+  %x = plan.buffer "temporary" : memref<4xf32>
+  %y = plan.buffer "temporary" : memref<4xf32>
+  // expected-error @+1 {{needs positions of [extent, shift, offset, axes...], not array<i64: 4>}}
+  plan.kernel @k(%x) to(%y) {grid = 4 : i64, positions = [array<i64: 4>]} : (memref<4xf32>) -> memref<4xf32>
+}

@@ -75,8 +75,7 @@ TEST(AttentionTest, TheStatisticIsTheLogOfTheSumOfExponentials) {
     // key's weight, exp(score - statistic).
     Tensor v = full({"t"}, {kExtents.at("t")}, 0);
     v.data[0] = 1;
-    Tensor weight =
-        attention(q, k, v, "s", "t", "d", 0.7, causal, got.indices);
+    Tensor weight = attention(q, k, v, "s", "t", "d", 0.7, causal, got.indices);
     Tensor first = full({"t"}, {kExtents.at("t")}, 0);
     first.data[0] = 1;
     Tensor score = einsum({&q, &k, &first}, got.indices);
@@ -103,8 +102,8 @@ TEST(AttentionTest, GradientsAgainstDifferences) {
       return sum;
     };
     for (int64_t of = 0; of < 3; ++of) {
-      Tensor got = attentionGradient(operands[0], operands[1], operands[2], g,
-                                     form, of);
+      Tensor got =
+          attentionGradient(operands[0], operands[1], operands[2], g, form, of);
       ASSERT_EQ(got.indices, operands[of].indices);
       for (size_t i = 0; i < got.data.size(); i += 5) {
         constexpr double step = 1e-5;

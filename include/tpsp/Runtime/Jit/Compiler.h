@@ -39,7 +39,7 @@ struct CompileOptions {
   int64_t bucketBytes = 25 << 20;
   /// How attention sees its keys: "rows", or "blocks" of so many at most.
   std::string attention = "rows";
-  int64_t attentionBlock = 1024;
+  int64_t attentionBlock = 2048;
   /// What the backward pass redoes: "none", "selective" or "full".
   std::string rematerialize = "none";
   /// Keep gathered tensors for the backward pass.

@@ -1,0 +1,71 @@
+// RUN: tpsp-opt %s --split-input-file --verify-diagnostics
+
+!q = tensor<8x4xf32, #tpsp.idx<s, k>>
+!k = tensor<8x4xf32, #tpsp.idx<t, k>>
+!s = tensor<8xf32, #tpsp.idx<s>>
+func.func @statistic_with_key(%q: !q, %k: !k) {
+  // expected-error @+1 {{the result carries index 't', which it must not}}
+  tpsp.attention_statistic %q, %k {query = "s", key = "t", feature = "k"} : (!q, !k) -> tensor<8x8xf32, #tpsp.idx<s, t>>
+  return
+}
+
+// -----
+
+!q = tensor<8x4xf32, #tpsp.idx<s, k>>
+!k = tensor<8x4xf32, #tpsp.idx<t, k>>
+func.func @statistic_without_query(%q: !q, %k: !k) {
+  // expected-error @+1 {{the result lacks the query index 's'}}
+  tpsp.attention_statistic %q, %k {query = "s", key = "t", feature = "k"} : (!q, !k) -> tensor<f32, #tpsp.idx<>>
+  return
+}
+
+// -----
+
+!q = tensor<8x4xf32, #tpsp.idx<s, k>>
+!k = tensor<8x4xf32, #tpsp.idx<t, k>>
+!s = tensor<8xf32, #tpsp.idx<s>>
+func.func @gradient_of_nothing(%q: !q, %k: !k, %s: !s) {
+  // expected-error @+1 {{of = 3; it is 0 (queries), 1 (keys) or 2 (values)}}
+  tpsp.attention_gradient %q, %k, %k, %s, %q, %s {query = "s", key = "t", feature = "k", of = 3} : (!q, !k, !k, !s, !q, !s) -> !q
+  return
+}
+
+// -----
+
+!q = tensor<8x4xf32, #tpsp.idx<s, k>>
+!k = tensor<8x4xf32, #tpsp.idx<t, k>>
+!s = tensor<8xf32, #tpsp.idx<s>>
+func.func @gradient_of_another(%q: !q, %k: !k, %s: !s) {
+  // expected-error @+1 {{has result indices [s, k], but they must be those of operand #1, [t, k]}}
+  tpsp.attention_gradient %q, %k, %k, %s, %q, %s {query = "s", key = "t", feature = "k", of = 1} : (!q, !k, !k, !s, !q, !s) -> !q
+  return
+}
+
+// -----
+
+tpsp.mesh @mesh <cp = 2>
+!k = tensor<4x4xf32, #tpsp.idx<t@cp, k, local>>
+func.func @whole_ring(%k: !k) {
+  // expected-error @+1 {{by 2 is no rotation of a ring of 2 ranks}}
+  tpsp.rotate %k ["cp"] by 2 : !k
+  return
+}
+
+// -----
+
+tpsp.mesh @mesh <cp = 2>
+!k = tensor<4x4xf32, #tpsp.idx<t@cp, k, local>>
+func.func @no_axis(%k: !k) {
+  // expected-error @+1 {{names axis @tp, which the mesh does not have}}
+  tpsp.rotate %k ["tp"] by 1 : !k
+  return
+}
+
+// -----
+
+!k = tensor<4x4xf32, #tpsp.idx<t, k>>
+func.func @mixed(%x: !k) {
+  // expected-error @+1 {{operands and result have different element types; one operation computes in one type}}
+  tpsp.scale %x {factor = 2.0} : !k -> tensor<4x4xbf16, #tpsp.idx<t, k>>
+  return
+}
