@@ -283,8 +283,13 @@ private:
   /// What one operation of a group has come to.
   struct Progress {
     SmallVector<Value> state;
-    /// Of a result that carries the index: its parts, tile by tile.
+    /// Of a result that carries the index: its parts, of the tile at hand if
+    /// there is a ring.
     SmallVector<Value> parts;
+    /// And what all ranks made of the rank's own tile so far, if there is one.
+    Value sum;
+    /// The row of what brings them.
+    DictionaryAttr row;
   };
 
   void sweep(Group &group) {
@@ -298,7 +303,7 @@ private:
     int64_t extent = extentOf(tiles.front().second.front(), index);
     int64_t parts = partsOf(extent);
     SmallVector<Progress> progress(group.ops.size());
-    for (int64_t hop = 0; hop < (ring ? ring->size : 1); ++hop)
+    for (int64_t hop = 0; hop < (ring ? ring->size : 1); ++hop) {
       for (int64_t part = 0; part < parts; ++part) {
         IRMapping block;
         for (auto &[value, rotation] : tiles)
@@ -307,8 +312,12 @@ private:
         for (auto [op, each] : llvm::zip_equal(group.ops, progress))
           visit(op, block, tile, each);
       }
+      for (auto [op, each] : llvm::zip_equal(group.ops, progress))
+        if (ring && carries(op->getResult(0), index))
+          sendHome(op, each, *ring, hop);
+    }
     for (auto [op, each] : llvm::zip_equal(group.ops, progress))
-      replace(op, each, ring, parts);
+      replace(op, each, ring);
     for (SweptOpInterface op : group.ops)
       op->erase();
     dropGathers(group);
@@ -335,7 +344,7 @@ private:
   }
 
   void replace(SweptOpInterface op, Progress &progress,
-               const std::optional<Ring> &ring, int64_t parts) {
+               const std::optional<Ring> &ring) {
     Value result = op->getResult(0), replacement;
     Operation *replaced = op;
     if (!carries(result, op.getSweptIndex())) {
@@ -344,7 +353,7 @@ private:
       replacement = joined(progress.parts, typeOf(result), op.getSweptIndex());
     } else {
       replaced = *result.user_begin();
-      replacement = sentHome(op, replaced, progress.parts, *ring, parts);
+      replacement = rounded(progress.sum, typeOf(replaced->getResult(0)));
     }
     replacement.getDefiningOp()->setLoc(replaced->getLoc());
     replaced->getResult(0).replaceAllUsesWith(replacement);
@@ -352,30 +361,36 @@ private:
       replaced->erase();
   }
 
-  /// What `scatter` makes: every rank's parts of a tile, at the tile's owner.
-  Value sentHome(SweptOpInterface op, Operation *scatter, ArrayRef<Value> parts,
-                 const Ring &ring, int64_t partsOfTile) {
+  /// What this rank made of the tile of `hop` goes to its owner, and what came
+  /// for its own is added up: in the order of the hops, own first.
+  void sendHome(SweptOpInterface op, Progress &progress, const Ring &ring,
+                int64_t hop) {
     StringRef index = op.getSweptIndex();
+    Operation *scatter = *op->getResult(0).user_begin();
     Location loc = scatter->getLoc();
     RankedTensorType type = typeOf(scatter->getResult(0));
-    RankedTensorType tileType =
-        blockType(typeOf(parts.front()), index,
-                  type.getDimSize(*getIdx(type).dimOf(index)));
-    DictionaryAttr row = ledgerOf(cast<CollectiveOpInterface>(scatter), mesh);
-    DictionaryAttr piece =
-        rowOfPiece(row, "reduce_scatter", ring.size - 1, wholes++);
-    SmallVector<Value> summands;
-    for (int64_t hop = 0; hop < ring.size; ++hop) {
-      Value tile =
-          joined(parts.slice(hop * partsOfTile, partsOfTile), tileType, index);
-      if (hop > 0)
-        tile = rotated(loc, tile, ring, ring.size - hop, piece);
-      summands.push_back(wide(RenameOp::create(b, loc, type, tile)));
-    }
-    Value sum = AddOp::create(b, loc, summands.front().getType(), summands);
-    if (sum.getType() != type)
-      sum = ConvertOp::create(b, loc, type, ValueRange{sum});
-    return sum;
+    int64_t extent = type.getDimSize(*getIdx(type).dimOf(index));
+    Value tile =
+        joined(progress.parts,
+               blockType(typeOf(progress.parts.front()), index, extent), index);
+    progress.parts.clear();
+    if (!progress.row)
+      progress.row =
+          rowOfPiece(ledgerOf(cast<CollectiveOpInterface>(scatter), mesh),
+                     "reduce_scatter", ring.size - 1, wholes++);
+    if (hop > 0)
+      tile = rotated(loc, tile, ring, ring.size - hop, progress.row);
+    Value summand = wide(RenameOp::create(b, loc, type, tile));
+    progress.sum =
+        hop == 0 ? summand
+                 : Value(AddOp::create(b, loc, summand.getType(),
+                                       ValueRange{progress.sum, summand}));
+  }
+
+  Value rounded(Value x, RankedTensorType type) {
+    return x.getType() == type
+               ? x
+               : Value(ConvertOp::create(b, x.getLoc(), type, ValueRange{x}));
   }
 
   /// In what sums are made: f32 for what is narrower.

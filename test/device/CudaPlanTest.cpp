@@ -120,6 +120,7 @@ struct Case {
   const char *dtype;
   int devices;
   bool overlap;
+  const char *attention = "rows";
 };
 
 void PrintTo(const Case &each, std::ostream *out) { *out << each.name; }
@@ -141,6 +142,8 @@ TEST_P(CudaPlan, ComputesWhatTheCpuComputes) {
   options.mesh = GetParam().mesh;
   options.dtype = GetParam().dtype;
   options.overlap = GetParam().overlap;
+  options.attention = GetParam().attention;
+  options.attentionBlock = 8;
   options.overlapChunks = GetParam().overlap ? 2 : 0;
   Program program(exampleText(GetParam().model), options);
   ASSERT_TRUE(bool(program));
@@ -193,7 +196,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"NcclOnStreams", "mlp-sp", {"tp=2"}, "", 2, true},
         Case{"BlockInBf16", "gpt-block-sp", {"tp=2"}, "bf16", 1, false},
         Case{"Experts", "moe-ep", {"ep=2", "tp=1"}, "", 2, false},
-        Case{"Context", "cp-attention", {"cp=2"}, "", 2, true}),
+        Case{"Context", "cp-attention", {"cp=2"}, "", 2, true},
+        Case{
+            "RingInBf16", "cp-attention", {"cp=2"}, "bf16", 2, true, "blocks"}),
     [](const testing::TestParamInfo<Case> &info) {
       return std::string(info.param.name);
     });
