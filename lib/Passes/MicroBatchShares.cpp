@@ -1,0 +1,190 @@
+#include "MicroBatchShares.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tpsp;
+using namespace tpsp::microbatch;
+
+LogicalResult Shares::find() {
+  for (BlockArgument argument : function.getArguments())
+    if (IdxAttr idx = getIdx(argument))
+      if (std::optional<unsigned> dim = idx.dimOf(division.index))
+        shares[argument] = {Share::Cut, *dim};
+  for (Operation &op : function.getFunctionBody().front())
+    if (auto indexed = dyn_cast<IndexedOpInterface>(op))
+      structures.try_emplace(&op, indexed.getIndexStructure());
+  // Shares are found forwards; an operation that needs an operand cut may
+  // change what comes before it. A share is found once, so this ends.
+  do {
+    changed = false;
+    for (Operation &op :
+         function.getFunctionBody().front().without_terminator())
+      if (failed(visit(&op)))
+        return failure();
+  } while (changed);
+  return success();
+}
+
+StringRef Shares::cutIndex(Operation *op) const {
+  auto it = driven.find(op);
+  if (it == driven.end())
+    return "";
+  return structures.find(op)->second.indices[it->second].name;
+}
+
+std::optional<unsigned> Shares::cutDim(Operation *op, unsigned i) const {
+  auto it = driven.find(op);
+  if (it == driven.end())
+    return std::nullopt;
+  return structures.find(op)->second.operands[i].dimOf(it->second);
+}
+
+LogicalResult Shares::visit(Operation *op) {
+  if (!isa<IndexedOpInterface>(op))
+    return checkForeign(op);
+  const IndexStructure &structure = structures.find(op)->second;
+  std::optional<IndexId> index;
+  for (auto [operand, tensor] :
+       llvm::zip_equal(op->getOperands(), structure.operands))
+    if (of(operand).kind == Share::Cut &&
+        failed(drive(op, tensor.indices[of(operand).dim], index)))
+      return failure();
+  Share result = of(op->getResult(0));
+  if (result.kind == Share::Cut &&
+      failed(drive(op, structure.results[0].indices[result.dim], index)))
+    return failure();
+  return index ? visitDriven(op, structure, *index) : visitSums(op);
+}
+
+LogicalResult Shares::checkForeign(Operation *op) {
+  for (Value operand : op->getOperands())
+    if (of(operand).kind != Share::Same)
+      return op->emitOpError("has no index structure by which it could be "
+                             "cut into micro-batches; write placements, and "
+                             "tpsp.reshard where one changes");
+  return success();
+}
+
+LogicalResult Shares::drive(Operation *op, IndexId id,
+                            std::optional<IndexId> &index) {
+  const auto &indices = structures.find(op)->second.indices;
+  if (indices[id].whole)
+    return op->emitOpError("needs index '")
+           << indices[id].name << "' whole, which micro-batches cut; cut "
+           << "another index (index=), or run without micro-batches";
+  if (index && *index != id)
+    return op->emitOpError("relates positions of the batch to each other ('")
+           << indices[*index].name << "' and '" << indices[id].name
+           << "'), and a micro-batch has only its own; run without "
+              "micro-batches";
+  index = id;
+  return success();
+}
+
+LogicalResult Shares::visitDriven(Operation *op,
+                                  const IndexStructure &structure,
+                                  IndexId index) {
+  driven[op] = index;
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    if (of(operand).kind == Share::Summand)
+      return refuseSummand(op, i);
+    std::optional<unsigned> dim = structure.operands[i].dimOf(index);
+    if (!dim)
+      continue;
+    if (failed(checkEven(op, structure, index, structure.operands[i], *dim)))
+      return failure();
+    demand(operand, *dim);
+  }
+  std::optional<unsigned> dim = structure.results[0].dimOf(index);
+  if (dim && failed(checkShards(op->getResult(0), *dim)))
+    return failure();
+  if (dim) {
+    set(op->getResult(0), {Share::Cut, *dim});
+    return checkEven(op, structure, index, structure.results[0], *dim);
+  }
+  if (structure.reduction != Reduction::Sum)
+    return op->emitOpError("takes the maximum over '")
+           << structure.indices[index].name
+           << "', which micro-batches cut, and maxima of parts do not add up";
+  set(op->getResult(0), {Share::Summand});
+  return success();
+}
+
+LogicalResult Shares::checkEven(Operation *op, const IndexStructure &structure,
+                                IndexId index,
+                                const IndexStructure::Tensor &tensor,
+                                unsigned dim) {
+  int64_t pieces = division.blocks * division.parts;
+  if (tensor.shape[dim] % pieces == 0)
+    return success();
+  return op->emitOpError("has index '")
+         << structure.indices[index].name << "' of extent " << tensor.shape[dim]
+         << ", which " << division.blocks << " shards of " << division.parts
+         << " micro-batches do not divide; choose another number of "
+            "micro-batches";
+}
+
+LogicalResult Shares::checkShards(Value value, unsigned dim) {
+  auto type = cast<RankedTensorType>(value.getType());
+  Mesh mesh = meshOf(function);
+  Placement placement = placementOf(type, mesh);
+  int64_t ranks = mesh.groupSize(placement.dims[dim]);
+  if (ranks == 1 || type.getDimSize(dim) % (ranks * division.parts) == 0)
+    return success();
+  return value.getDefiningOp()->emitOpError("has index '")
+         << indexNames(type)[dim] << "' of extent " << type.getDimSize(dim)
+         << " on " << mesh.names(placement.dims[dim]) << " (" << ranks
+         << " ranks), which " << division.parts
+         << " micro-batches do not divide; choose another number of "
+            "micro-batches";
+}
+
+LogicalResult Shares::visitSums(Operation *op) {
+  auto indexed = cast<IndexedOpInterface>(op);
+  unsigned summands = 0, first = 0;
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    if (of(operand).kind != Share::Summand)
+      continue;
+    first = summands++ ? first : i;
+  }
+  if (summands == 0)
+    return success();
+  bool all = summands == op->getNumOperands();
+  // A sum of summands and others has the others once, besides all parts.
+  bool passes = indexed.isSumOfOperands() ||
+                (indexed.getLinearity() == Linearity::Joint && all) ||
+                (indexed.getLinearity() == Linearity::Multi && summands == 1);
+  if (!passes)
+    return refuseSummand(op, first);
+  set(op->getResult(0), {Share::Summand});
+  return success();
+}
+
+LogicalResult Shares::refuseSummand(Operation *op, unsigned operand) {
+  InFlightDiagnostic diag = op->emitOpError("operand #");
+  diag << operand << " is a sum over '" << division.index
+       << "', which is complete only after the last micro-batch, and '"
+       << op->getName() << "' is not linear in it; keep what follows the sum "
+       << "linear (a mean is tpsp.reduce and tpsp.scale), or run without "
+       << "micro-batches";
+  diag.attachNote(op->getOperand(operand).getLoc()) << "the sum is made here";
+  return diag;
+}
+
+void Shares::demand(Value value, unsigned dim) {
+  Operation *op = value.getDefiningOp();
+  if (of(value).kind != Share::Same || !op || !structures.contains(op))
+    return;
+  const IndexStructure &structure = structures.find(op)->second;
+  IndexId index = structure.results[0].indices[dim];
+  if (!structure.indices[index].whole)
+    set(value, {Share::Cut, dim});
+}
+
+void Shares::set(Value value, Share share) {
+  if (of(value) == share)
+    return;
+  shares[value] = share;
+  changed = true;
+}
