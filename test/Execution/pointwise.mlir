@@ -85,3 +85,19 @@ func.func @extremes(%x: !x) -> (!x, !x, !x, !x, !x, !x) {
   return %tanh, %sigmoid, %silu, %gelu, %gelu_erf, %softmax
     : !x, !x, !x, !x, !x, !x
 }
+
+// Without a gradient, and in mixed precision.
+// RUN: tpsp-run %s --function larger --mesh tp=2 --verify --quiet
+// RUN: tpsp-run %s --function rounded --mesh tp=2 --grad --verify --quiet
+!half = tensor<6x7xbf16, #tpsp.idx<s@tp, d>>
+func.func @larger(%x: !x, %s: !s) -> !x {
+  %y = tpsp.max %s, %x : (!s, !x) -> !x
+  return %y : !x
+}
+func.func @rounded(%x: !half) -> !x {
+  %wide = tpsp.convert %x : !half -> !x
+  %y = tpsp.square %wide : !x
+  return %y : !x
+}
+// RUN: not tpsp-run %s --function larger --grad 2>&1 | FileCheck %s --check-prefix=LARGER
+// LARGER: error: 'tpsp.max' op has no gradient

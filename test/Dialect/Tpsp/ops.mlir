@@ -124,3 +124,26 @@ func.func @views(%x: !x) {
   %3 = tpsp.reshard %x : !x -> tensor<2x8x16xf32, #tpsp.idx<b@dp, s, d@tp>>
   return
 }
+
+!wide = tensor<2x8x16xf32, #tpsp.idx<b, s@tp, d>>
+!narrow = tensor<2x8x16xbf16, #tpsp.idx<b, s@tp, d>>
+!stat = tensor<2x4x2x8xf32, #tpsp.idx<b, h@tp, r, s>>
+!tile = tensor<2x4x16xbf16, #tpsp.idx<b, t@tp, d, local>>
+!scores = tensor<2x8x4xf32, #tpsp.idx<b, s@tp, t, local>>
+
+// CHECK-LABEL: @parts_of_attention
+func.func @parts_of_attention(%x: !wide, %q: !q, %k: !k, %o: !q, %s: !stat, %t: !tile, %z: !scores) {
+  // CHECK: tpsp.max %{{.*}}, %{{.*}} : tensor<2x8x16xf32
+  %0 = tpsp.max %x, %x : !wide
+  // CHECK: tpsp.convert %{{.*}} : tensor<2x8x16xf32, {{.*}}> -> tensor<2x8x16xbf16
+  %1 = tpsp.convert %x : !wide -> !narrow
+  // CHECK: tpsp.attention_statistic %{{.*}}, %{{.*}} {causal, feature = "k", key = "t", query = "s"} : (tensor
+  %2 = tpsp.attention_statistic %q, %k {query = "s", key = "t", feature = "k", causal} : (!q, !k) -> !stat
+  // CHECK: tpsp.attention_gradient %{{.*}} {dropout = 1.000000e-01 : f64, feature = "k", key = "t", of = 1 : i64, query = "s", seed = 3 : i64} : (tensor
+  %3 = tpsp.attention_gradient %q, %k, %k, %s, %o, %s {query = "s", key = "t", feature = "k", dropout = 0.1, seed = 3, of = 1} : (!q, !k, !k, !stat, !q, !stat) -> !k
+  // CHECK: tpsp.rotate %{{.*}} ["tp"] by 3 : tensor<2x4x16xbf16
+  %4 = tpsp.rotate %t ["tp"] by 3 : !tile
+  // CHECK: tpsp.causal_mask %{{.*}} {fill = -1.000000e+30 : f64, key = "t", query = "s", tile = #tpsp.tile<index = "t", extent = 8, shift = 1, offset = 4, axes = ["tp"]>}
+  %5 = tpsp.causal_mask %z {query = "s", key = "t", fill = -1.0e30, tile = #tpsp.tile<index = "t", extent = 8, shift = 1, offset = 4, axes = ["tp"]>} : !scores
+  return
+}
