@@ -1,0 +1,47 @@
+#include "VerifierRules.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+LogicalResult tpsp::verifyCount(Operation *op, unsigned least, unsigned most) {
+  unsigned count = op->getNumOperands();
+  if (count >= least && count <= most)
+    return success();
+  InFlightDiagnostic diag = op->emitOpError("takes ");
+  diag << least;
+  if (most != least)
+    diag << " or " << most;
+  return diag << " operands, not " << count;
+}
+
+LogicalResult tpsp::verifySameNames(Operation *op) {
+  if (getIdx(op->getOperand(0)).getNames() ==
+      getIdx(op->getResult(0)).getNames())
+    return success();
+  return op->emitOpError("has result indices [")
+         << subscripts(op->getResult(0).getType())
+         << "], but they must be those of operand #0, ["
+         << subscripts(op->getOperand(0).getType()) << "]";
+}
+
+LogicalResult tpsp::verifyHasIndex(Operation *op, unsigned operand,
+                                   StringRef name, StringRef attribute) {
+  if (getIdx(op->getOperand(operand)).dimOf(name))
+    return success();
+  return op->emitOpError() << attribute << " = \"" << name
+                           << "\" is not an index of operand #" << operand
+                           << ", ["
+                           << subscripts(op->getOperand(operand).getType())
+                           << "]";
+}
+
+LogicalResult tpsp::verifyLacksIndex(Operation *op, Value tensor,
+                                     StringRef name, StringRef what) {
+  if (!getIdx(tensor).dimOf(name))
+    return success();
+  return op->emitOpError() << what << " carries index '" << name
+                           << "', which it must not; "
+                           << "give it another name (tpsp.rename)";
+}

@@ -1,0 +1,29 @@
+/// Rules that constraints of several operations are made of. Each fails with a
+/// diagnostic at the operation.
+#ifndef TPSP_LIB_DIALECT_VERIFIERRULES_H
+#define TPSP_LIB_DIALECT_VERIFIERRULES_H
+
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+
+namespace tpsp {
+
+/// From `least` to `most` operands.
+mlir::LogicalResult verifyCount(mlir::Operation *op, unsigned least,
+                                unsigned most);
+
+/// The result has the indices of operand 0, in their order.
+mlir::LogicalResult verifySameNames(mlir::Operation *op);
+
+/// Operand `operand` has index `name`, which the attribute `attribute` gives.
+mlir::LogicalResult verifyHasIndex(mlir::Operation *op, unsigned operand,
+                                   llvm::StringRef name,
+                                   llvm::StringRef attribute);
+
+/// `tensor`, called `what`, does not have index `name`.
+mlir::LogicalResult verifyLacksIndex(mlir::Operation *op, mlir::Value tensor,
+                                     llvm::StringRef name,
+                                     llvm::StringRef what);
+
+} // namespace tpsp
+
+#endif // TPSP_LIB_DIALECT_VERIFIERRULES_H
