@@ -77,6 +77,7 @@ private:
     compile.keepGathered = options.keepGathered;
     compile.microBatches = options.microBatches;
     compile.microBatchIndex = options.microBatchIndex;
+    compile.epilogues = options.epilogues == "on";
     compile.overlap = options.overlap == "on";
     compile.hardware = options.hardware;
     compile.threads = options.threads;

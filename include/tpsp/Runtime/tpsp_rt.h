@@ -27,8 +27,10 @@
 extern "C" {
 #endif
 
-/* Raised whenever the calls, tpsp_rt_command or an encoding change. */
-#define TPSP_RT_ABI_VERSION 3
+/* Raised whenever the calls, tpsp_rt_command or an encoding change.
+ * 4: a matmul's parameters end in its epilogue, and its steps' buffers follow
+ *    A, B and C. */
+#define TPSP_RT_ABI_VERSION 4
 
 /* One rank's execution context. Owned by the runtime; opaque to plans. */
 typedef struct tpsp_rt_rank tpsp_rt_rank;
