@@ -277,8 +277,8 @@ TEST_P(EpilogueTest, OddExtentsAndLayouts) {
 
 /// Of either operand, stored either way.
 TEST_P(EpilogueTest, SumsOfOperands) {
-  const int64_t extents[][3] = {{1, 1, 1},   {1, 17, 5},    {17, 1, 5},
-                                {5, 17, 1},  {40, 24, 131}, {65, 1100, 7},
+  const int64_t extents[][3] = {{1, 1, 1},   {1, 17, 5},   {17, 1, 5},
+                                {5, 17, 1},  {40, 24, 31}, {3, 1100, 7},
                                 {1100, 3, 7}};
   for (int64_t dtype : types)
     for (const auto &e : extents)
@@ -327,7 +327,8 @@ TEST_P(EpilogueTest, SumsOfSeveralSteps) {
 
 /// What is done block by block.
 TEST_P(EpilogueTest, ManyRows) {
-  for (const Steps &steps : resultEpilogues())
+  for (const Steps &steps :
+       {Steps{Step::Bias, Step::Keep, Step::Gelu}, Steps{Step::Slope}})
     for (int layout : {0, 3}) {
       check(makeMatmul(TPSP_RT_F32, 523, 1032, 3, layout, 0, steps));
       check(makeMatmul(TPSP_RT_BF16, 1039, 1032, 2, layout, 0, steps));

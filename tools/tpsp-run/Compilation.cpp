@@ -141,6 +141,10 @@ rt::Status tpsp::run::simulate(const Options &options, bool speaks,
                                Progress &progress, rt::RunReport &report) {
   auto begin = std::chrono::steady_clock::now();
   Compilation compilation(options, speaks);
+  // Before the compiler says the same of a place in the model.
+  if (llvm::Expected<Hardware> hardware = findHardware(options.hardware);
+      !hardware)
+    return compilation.failure(hardware.takeError());
   if (rt::Status s = compilation.run(progress); !s.ok())
     return s;
   rt::PlanDescription description;

@@ -133,10 +133,7 @@ static LogicalResult verifyEpilogueBuffers(MatmulOp op) {
     if (type.getElementType() != typeC.getElementType() ||
         type.getNumElements() != elements)
       return op.emitOpError("has a buffer of ")
-             << type
-             << " for "
-                " << rt::nameOf(step) << "
-                ", which needs "
+             << type << " for \"" << rt::nameOf(step) << "\", which needs "
              << elements << " elements of " << typeC.getElementType();
   }
   return success();
