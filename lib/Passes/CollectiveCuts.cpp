@@ -1,7 +1,9 @@
 #include "tpsp/Passes/CollectiveCuts.h"
 
 #include "tpsp/Algebra/MatmulCut.h"
+#include "tpsp/Algebra/MatmulEpilogue.h"
 #include "tpsp/Passes/Ledger.h"
+#include "tpsp/Passes/PlanMatmul.h"
 #include "tpsp/Passes/StepOfProgram.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -12,62 +14,6 @@ using namespace mlir;
 using namespace tpsp;
 
 namespace {
-
-//===----------------------------------------------------------------------===//
-// Products as commands
-//===----------------------------------------------------------------------===//
-
-SmallVector<MatmulForm::Loop> loopsOf(ArrayRef<int64_t> numbers) {
-  SmallVector<MatmulForm::Loop> loops;
-  for (size_t i = 0; i + 3 < numbers.size(); i += 4)
-    loops.push_back(
-        {numbers[i], numbers[i + 1], numbers[i + 2], numbers[i + 3]});
-  return loops;
-}
-
-MatmulForm formOf(plan::MatmulOp op) {
-  MatmulForm form;
-  form.m = op.getSizes()[0];
-  form.n = op.getSizes()[1];
-  form.k = op.getSizes()[2];
-  form.lda = op.getLeading()[0];
-  form.ldb = op.getLeading()[1];
-  form.ldc = op.getLeading()[2];
-  form.transposeA = op.getTransposeA();
-  form.transposeB = op.getTransposeB();
-  llvm::append_range(form.batch, loopsOf(op.getBatch()));
-  llvm::append_range(form.accumulate, loopsOf(op.getAccumulate()));
-  return form;
-}
-
-MatmulWork workOf(const MatmulForm &form) {
-  MatmulWork work{form.m, form.n,          form.k,         1,
-                  1,      form.transposeA, form.transposeB};
-  for (const MatmulForm::Loop &loop : form.batch)
-    work.batch *= loop.extent;
-  for (const MatmulForm::Loop &loop : form.accumulate)
-    work.steps *= loop.extent;
-  return work;
-}
-
-/// A copy of `op` with other operands and another form.
-void createMatmul(OpBuilder &b, plan::MatmulOp op, ArrayRef<Value> tensors,
-                  const MatmulForm &form) {
-  auto flat = [](ArrayRef<MatmulForm::Loop> loops) {
-    SmallVector<int64_t> numbers;
-    for (const MatmulForm::Loop &loop : loops)
-      numbers.append({loop.extent, loop.strideA, loop.strideB, loop.strideC});
-    return numbers;
-  };
-  plan::MatmulOp::create(b, op.getLoc(), tensors[0], tensors[1], tensors[2],
-                         b.getDenseI64ArrayAttr({form.m, form.n, form.k}),
-                         b.getDenseI64ArrayAttr({form.lda, form.ldb, form.ldc}),
-                         form.transposeA ? b.getUnitAttr() : UnitAttr(),
-                         form.transposeB ? b.getUnitAttr() : UnitAttr(),
-                         b.getDenseI64ArrayAttr(flat(form.batch)),
-                         b.getDenseI64ArrayAttr(flat(form.accumulate)),
-                         b.getI64IntegerAttr(0));
-}
 
 //===----------------------------------------------------------------------===//
 // Buffers and their tiles
@@ -91,8 +37,8 @@ struct TilePart {
   int64_t parts = 1, part = 0;
 };
 
-Value createTile(OpBuilder &b, Location loc, Value buffer, Tiling tiling,
-                 int64_t number, ArrayRef<int64_t> axes, TilePart part = {}) {
+Value tileOfBuffer(OpBuilder &b, Location loc, Value buffer, Tiling tiling,
+                   int64_t number, ArrayRef<int64_t> axes, TilePart part = {}) {
   return plan::TileOp::create(
       b, loc, flatType(buffer, elementsOf(buffer) / tiling.tiles / part.parts),
       buffer, b.getI64IntegerAttr(tiling.tiles),
@@ -117,6 +63,7 @@ struct BufferUsers {
   SmallVector<OpOperand *> uses;
   /// Tiles, and among them such as are counted from the rank's own.
   bool hasTiles = false, hasCountedTiles = false;
+  SmallVector<plan::TileOp> tiles;
 
   explicit BufferUsers(plan::BufferOp buffer) { collect(buffer.getResult()); }
 
@@ -133,6 +80,7 @@ private:
   }
 
   void note(plan::TileOp tile) {
+    tiles.push_back(tile);
     hasTiles = true;
     hasCountedTiles |= !tile.getAxes().empty();
   }
@@ -143,6 +91,99 @@ private:
 bool canBeCut(Value tensor) {
   return !plan::tileOf(tensor) &&
          !BufferUsers(plan::bufferOf(tensor)).hasCountedTiles;
+}
+
+//===----------------------------------------------------------------------===//
+// Epilogues
+//===----------------------------------------------------------------------===//
+
+/// What a step of an epilogue becomes in the tiles of a cut product.
+struct CutStep {
+  rt::EpilogueStep step;
+  /// Null if it has none.
+  Value buffer;
+  /// nullopt: a tile needs the buffer whole.
+  std::optional<Tiling> tiling;
+  /// One tile does it for all: a sum over an operand that is not cut.
+  bool isOnce = false;
+};
+
+using CutEpilogue = SmallVector<CutStep, 3>;
+
+bool sumsOperand(rt::EpilogueStep step) {
+  return step == rt::EpilogueStep::SumA || step == rt::EpilogueStep::SumB;
+}
+
+std::optional<CutStep> cutStep(rt::EpilogueStep step, Value buffer,
+                               const MatmulForm &form, const MatmulCut &cut) {
+  if (rt::hasMatrix(step)) {
+    std::optional<Tiling> tiling = cut.tilingOf(MatmulTensor::C);
+    return tiling ? std::optional(CutStep{step, buffer, tiling}) : std::nullopt;
+  }
+  std::optional<VectorCut> vector = step == rt::EpilogueStep::SumA
+                                        ? cutRows(form, cut.form)
+                                        : cutColumns(form, cut.form);
+  if (!vector)
+    return std::nullopt;
+  return CutStep{step, buffer, vector->tiling,
+                 sumsOperand(step) && !vector->tiling};
+}
+
+/// Whether a buffer is not cut yet, or in just these tiles, whose places are
+/// the same on every rank or differ from each other on every rank.
+bool canBeCutInto(Value buffer, Tiling tiling, ArrayRef<int64_t> axes) {
+  BufferUsers users(plan::bufferOf(buffer));
+  return !plan::tileOf(buffer) &&
+         llvm::all_of(users.tiles, [&](plan::TileOp tile) {
+           return int64_t(tile.getTiles()) == tiling.tiles &&
+                  int64_t(tile.getChunk()) == tiling.chunk &&
+                  tile.getAxes() == axes;
+         });
+}
+
+/// `axes`: of the ranks from whose own tile tiles are counted. nullopt if the
+/// tiles of a buffer do not go with those of the product, or if it is cut
+/// otherwise already.
+std::optional<CutEpilogue> cutEpilogue(plan::MatmulOp op, const MatmulCut &cut,
+                                       ArrayRef<int64_t> axes) {
+  CutEpilogue result;
+  SmallVector<Value> buffers = op.getCallBuffers();
+  ArrayRef<Value> next = ArrayRef<Value>(buffers).drop_front(3);
+  for (rt::EpilogueStep step : plan::epilogueOf(op)) {
+    if (!rt::hasBuffer(step)) {
+      result.push_back({step, Value(), std::nullopt});
+      continue;
+    }
+    std::optional<CutStep> part = cutStep(step, next.front(), formOf(op), cut);
+    next = next.drop_front();
+    if (!part)
+      return std::nullopt;
+    if (part->tiling && !canBeCutInto(part->buffer, *part->tiling, axes))
+      return std::nullopt;
+    result.push_back(*part);
+  }
+  return result;
+}
+
+/// The product of one tile; `tileOf` makes a buffer's tile. `isFirst`: does
+/// what one tile does for all.
+template <typename TileOf>
+void createTileProduct(OpBuilder &b, plan::MatmulOp op, MatmulBuffers buffers,
+                       const MatmulForm &form, const CutEpilogue &epilogue,
+                       bool isFirst, TileOf tileOf) {
+  SmallVector<rt::EpilogueStep> steps;
+  for (const CutStep &each : epilogue) {
+    if (each.isOnce && !isFirst)
+      continue;
+    steps.push_back(each.step);
+    if (!each.buffer)
+      continue;
+    Value buffer =
+        each.tiling ? tileOf(each.buffer, *each.tiling) : each.buffer;
+    (rt::writesBuffer(each.step) ? buffers.writes : buffers.reads)
+        .push_back(buffer);
+  }
+  createMatmul(b, op, buffers, form, steps);
 }
 
 /// The ledger's row of one of `pieces` parts of a collective of this kind.
@@ -169,6 +210,7 @@ struct CutConsumer {
   plan::MatmulOp matmul;
   MatmulTensor operand;
   MatmulCut cut;
+  CutEpilogue epilogue;
 };
 
 class GatherCutter {
@@ -184,8 +226,8 @@ public:
   CollectiveCut choose(const CostModel &cost, int64_t chunks) {
     double products = 0, tile = 0;
     for (CutConsumer &consumer : consumers) {
-      products += secondsOf(cost, formOf(consumer.matmul));
-      tile += secondsOf(cost, consumer.cut.form);
+      products += secondsOf(cost, consumer, formOf(consumer.matmul));
+      tile += secondsOf(cost, consumer, consumer.cut.form);
     }
     int64_t bytes = plan::bytesOf(buffer.getType());
     double whole = cost.collectiveSeconds(CollectiveKind::AllGather, bytes,
@@ -230,7 +272,8 @@ private:
 
   std::optional<CutConsumer> consumerOf(OpOperand &use) {
     auto matmul = dyn_cast<plan::MatmulOp>(use.getOwner());
-    if (!matmul ||
+    // As one of the factors, not for its epilogue.
+    if (!matmul || use.getOperandNumber() > 1 ||
         plan::bufferOf(matmul.getA()) == plan::bufferOf(matmul.getB()))
       return std::nullopt;
     MatmulTensor operand =
@@ -244,11 +287,16 @@ private:
       if (part && (plan::tileOf(tensor) ||
                    BufferUsers(plan::bufferOf(tensor)).hasTiles))
         return std::nullopt;
-    return CutConsumer{matmul, operand, *cut};
+    std::optional<CutEpilogue> epilogue = cutEpilogue(matmul, *cut, axes());
+    if (!epilogue)
+      return std::nullopt;
+    return CutConsumer{matmul, operand, *cut, *epilogue};
   }
 
-  double secondsOf(const CostModel &cost, const MatmulForm &form) {
-    return cost.matmulSeconds(workOf(form), elementBytesOf(buffer));
+  double secondsOf(const CostModel &cost, const CutConsumer &consumer,
+                   const MatmulForm &form) {
+    return cost.matmulSeconds(matmulWork(consumer.matmul, form),
+                              elementBytesOf(buffer));
   }
 
   /// The product of one of `parts` parts of a tile; nullopt if a tile's parts
@@ -295,8 +343,8 @@ private:
       std::optional<MatmulCut> cut = partOf(consumer, parts);
       if (!cut)
         return std::nullopt;
-      own += secondsOf(cost, consumer.cut.form);
-      part += secondsOf(cost, cut->form);
+      own += secondsOf(cost, consumer, consumer.cut.form);
+      part += secondsOf(cost, consumer, cut->form);
     }
     double bytes = double(plan::bytesOf(buffer.getType())) / group / parts;
     double hop =
@@ -323,9 +371,8 @@ private:
     MatmulCut cut = *partOf(consumer, parts);
     for (int64_t hop = 1; hop < group; ++hop)
       for (int64_t part = 0; part < parts; ++part)
-        createMatmul(b, consumer.matmul,
-                     tilesOf(b, consumer, group - hop, TilePart{parts, part}),
-                     cut.form);
+        createTile(b, consumer, group - hop, TilePart{parts, part}, cut.form,
+                   tilesOf(b, consumer, group - hop, TilePart{parts, part}));
     consumer.matmul.erase();
   }
 
@@ -338,7 +385,19 @@ private:
     unused->erase();
     MatmulCut cut = consumer.cut;
     cut.compact(consumer.operand);
-    createMatmul(b, consumer.matmul, tensors, cut.form);
+    createTile(b, consumer, 0, TilePart(), cut.form, tensors);
+  }
+
+  void createTile(OpBuilder &b, const CutConsumer &consumer, int64_t number,
+                  TilePart part, const MatmulForm &form,
+                  ArrayRef<Value> tensors) {
+    createTileProduct(b, consumer.matmul, {tensors[0], tensors[1], tensors[2]},
+                      form, consumer.epilogue, /*isFirst=*/number == 0,
+                      [&](Value buffer, Tiling tiling) {
+                        return tileOfBuffer(b, consumer.matmul->getLoc(),
+                                            buffer, tiling, number, axes(),
+                                            part);
+                      });
   }
 
   /// A, B and C of a part of a tile's product.
@@ -348,8 +407,8 @@ private:
     SmallVector<Value> tensors = {matmul.getA(), matmul.getB(), matmul.getC()};
     for (auto [tensor, cut] : llvm::zip_equal(tensors, consumer.cut.tilings))
       if (cut)
-        tensor =
-            createTile(b, matmul.getLoc(), tensor, *cut, number, axes(), part);
+        tensor = tileOfBuffer(b, matmul.getLoc(), tensor, *cut, number, axes(),
+                              part);
     return tensors;
   }
 
@@ -359,8 +418,9 @@ private:
     SmallVector<Value> arrived = partsOfOwn(b, parts);
     for (int64_t hop = 1; hop < group; ++hop)
       for (int64_t part = 0; part < parts; ++part) {
-        Value next = createTile(b, gather.getLoc(), buffer.getResult(), tiling,
-                                group - hop, axes(), TilePart{parts, part});
+        Value next =
+            tileOfBuffer(b, gather.getLoc(), buffer.getResult(), tiling,
+                         group - hop, axes(), TilePart{parts, part});
         passOn(b, arrived[part], next, /*isOwn=*/hop == 1, row);
         arrived[part] = next;
       }
@@ -375,9 +435,9 @@ private:
       return {own};
     SmallVector<Value> result;
     for (int64_t part = 0; part < parts; ++part)
-      result.push_back(createTile(b, gather.getLoc(), own,
-                                  Tiling{1, tiling.chunk}, 0, {},
-                                  TilePart{parts, part}));
+      result.push_back(tileOfBuffer(b, gather.getLoc(), own,
+                                    Tiling{1, tiling.chunk}, 0, {},
+                                    TilePart{parts, part}));
     return result;
   }
 
@@ -401,7 +461,7 @@ private:
     Location loc = gather.getLoc();
     plan::SliceOp::create(
         b, loc, gather.getSource(),
-        createTile(b, loc, buffer.getResult(), tiling, 0, axes()),
+        tileOfBuffer(b, loc, buffer.getResult(), tiling, 0, axes()),
         b.getDenseI64ArrayAttr({}), gather.getOuterAttr(),
         gather.getChunkAttr(), b.getI64IntegerAttr(0), DictionaryAttr(),
         b.getI64IntegerAttr(0), b.getI64IntegerAttr(tiling.chunk * group));
@@ -447,6 +507,7 @@ public:
 
   void apply(const CollectiveCut &chosen, int64_t whole) {
     MatmulCut cut = *cutInto(chosen.pieces, chosen.period);
+    CutEpilogue epilogue = *cutEpilogue(matmul, cut, {});
     cut.compact(MatmulTensor::C);
     OpBuilder b(matmul);
     DictionaryAttr row = ledgerOfPiece(reduction, chosen.pieces, whole);
@@ -457,11 +518,14 @@ public:
       SmallVector<Value> tensors;
       for (auto [i, tensor] : llvm::enumerate(operands))
         tensors.push_back(cut.tilings[i]
-                              ? createTile(b, matmul.getLoc(), tensor,
-                                           *cut.tilings[i], piece, {})
+                              ? tileOfBuffer(b, matmul.getLoc(), tensor,
+                                             *cut.tilings[i], piece, {})
                               : tensor);
-      tensors.push_back(part);
-      createMatmul(b, matmul, tensors, cut.form);
+      createTileProduct(
+          b, matmul, {tensors[0], tensors[1], part}, cut.form, epilogue,
+          /*isFirst=*/piece == 0, [&](Value buffer, Tiling tiling) {
+            return tileOfBuffer(b, matmul.getLoc(), buffer, tiling, piece, {});
+          });
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPoint(reduction);
       reducePart(b, part, target, piece, row);
@@ -507,6 +571,12 @@ private:
     for (auto [i, tensor] : llvm::enumerate(tensors))
       if (cut->tilings[i] && !canBeCut(tensor))
         return std::nullopt;
+    // C's pieces are buffers of their own; a matrix would be laid out as C was.
+    std::optional<CutEpilogue> epilogue = cutEpilogue(matmul, *cut, {});
+    if (!epilogue || llvm::any_of(*epilogue, [](const CutStep &each) {
+          return rt::hasMatrix(each.step);
+        }))
+      return std::nullopt;
     return cut;
   }
 
@@ -528,13 +598,13 @@ private:
     int64_t width = elementBytesOf(source);
     double bytes = plan::bytesOf(source.getType());
     SmallVector<AxisId> axes = axesOf(reduction);
-    double product = cost.matmulSeconds(workOf(cut->form), width);
+    double product = cost.matmulSeconds(matmulWork(matmul, cut->form), width);
     double piece = cost.collectiveSeconds(kind, bytes / pieces, axes);
     double copy = 0;
     if (period < run)
       copy = cost.copySeconds(2.0 * plan::bytesOf(target().getType()) / pieces);
     CollectiveCut result{CollectiveCut::Chunks, pieces, 1, period, 0, 0};
-    result.secondsBefore = cost.matmulSeconds(workOf(formOf(matmul)), width) +
+    result.secondsBefore = cost.matmulSeconds(matmulWork(matmul), width) +
                            cost.collectiveSeconds(kind, bytes, axes);
     result.secondsAfter =
         product + (pieces - 1) * std::max(product + copy, piece) + piece + copy;
@@ -563,12 +633,12 @@ private:
     int64_t period = tiling.tiles * tiling.chunk;
     if (period == run)
       return createReduction(b, part,
-                             createTile(b, loc, target(), tiling, piece, {}),
+                             tileOfBuffer(b, loc, target(), tiling, piece, {}),
                              tiling.tiles, row);
     Value reduced = createPart(b, target(), tiling.tiles);
     createReduction(b, part, reduced, tiling.tiles, row);
     plan::SliceOp::create(
-        b, loc, reduced, createTile(b, loc, target(), tiling, piece, {}),
+        b, loc, reduced, tileOfBuffer(b, loc, target(), tiling, piece, {}),
         b.getDenseI64ArrayAttr({}),
         b.getI64IntegerAttr(elementsOf(target()) / period),
         b.getI64IntegerAttr(tiling.chunk), b.getI64IntegerAttr(0),

@@ -307,12 +307,14 @@ private:
     };
     plan::MatmulOp::create(
         b, op->getLoc(), first, second, define(op->getResult(0)),
+        /*reads=*/ValueRange(), /*writes=*/ValueRange(),
         b.getDenseI64ArrayAttr({form.m, form.n, form.k}),
         b.getDenseI64ArrayAttr({form.lda, form.ldb, form.ldc}),
         form.transposeA ? b.getUnitAttr() : UnitAttr(),
         form.transposeB ? b.getUnitAttr() : UnitAttr(),
         b.getDenseI64ArrayAttr(flat(form.batch)),
-        b.getDenseI64ArrayAttr(flat(form.accumulate)), b.getI64IntegerAttr(0));
+        b.getDenseI64ArrayAttr(flat(form.accumulate)), b.getI64IntegerAttr(0),
+        /*epilogue=*/ArrayAttr());
     return success();
   }
 

@@ -52,6 +52,9 @@ void tpsp::buildPlanPipeline(OpPassManager &pm,
   // Before kernels form: what two composites both compute is made once.
   pm.addPass(createCSEPass());
   pm.addPass(createConvertTpspToPlan());
+  // Before products are cut, so that their tiles have their epilogues.
+  if (options.epilogues)
+    pm.addPass(createFuseEpilogues({options.hardware, options.threads}));
   // Before memory is given out: what runs at once must not share it.
   if (options.overlap)
     pm.addPass(createOverlap({options.hardware, options.threads,

@@ -1,4 +1,5 @@
 #include "tpsp/Passes/StepOfProgram.h"
+#include "tpsp/Passes/PlanMatmul.h"
 #include "tpsp/Passes/SourceName.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -115,7 +116,7 @@ private:
       command.event = op->getAttrOfType<IntegerAttr>("event").getInt();
     } else if (auto matmul = dyn_cast<plan::MatmulOp>(op)) {
       command.kind = StepKind::Matmul;
-      command.matmul = workOf(matmul);
+      command.matmul = matmulWork(matmul);
     } else if (auto kernel = dyn_cast<plan::KernelOp>(op)) {
       if (!sourceName(op->getLoc()))
         command.name = kernel.getCallee().str();
@@ -126,23 +127,6 @@ private:
       command.kind = StepKind::Collective;
       addCollective(op, command);
     }
-  }
-
-  static MatmulWork workOf(plan::MatmulOp op) {
-    auto extents = [](ArrayRef<int64_t> loops) {
-      int64_t product = 1;
-      for (size_t i = 0; i < loops.size(); i += 4)
-        product *= loops[i];
-      return product;
-    };
-    ArrayRef<int64_t> sizes = op.getSizes();
-    return {sizes[0],
-            sizes[1],
-            sizes[2],
-            extents(op.getBatch()),
-            extents(op.getAccumulate()),
-            op.getTransposeA(),
-            op.getTransposeB()};
   }
 
   KernelWork workOf(plan::KernelOp op) {

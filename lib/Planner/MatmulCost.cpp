@@ -121,6 +121,17 @@ static std::pair<const MatmulRates *, double> ratesFor(const Hardware &hardware,
   return {&found->second, double(found->first) / double(elementBytes)};
 }
 
+/// Of all cores. A GPU does it beside the product at best; it is charged behind
+/// it.
+double CostModel::epilogueSeconds(const EpilogueWork &work) const {
+  const KernelRates &rates = hardware.kernel;
+  double cores = hardware.isCpu() ? coresPerRank() : 1;
+  return (work.operations / rates.operations +
+          work.transcendentals / rates.transcendentals +
+          work.elementBytes / rates.cacheBandwidth) /
+         cores;
+}
+
 CommandCost CostModel::matmulCost(const MatmulWork &work,
                                   int64_t elementBytes) const {
   if (work.flops() <= 0)
@@ -135,5 +146,7 @@ CommandCost CostModel::matmulCost(const MatmulWork &work,
   }
   double rate = matmulRate(*rates, folded) * scale * cores;
   double memory = memorySeconds(matrixBytes(work, elementBytes));
-  return withLaunch(work.flops() / rate, memory * double(work.steps));
+  return withLaunch(work.flops() / rate + epilogueSeconds(work.epilogue),
+                    memory * double(work.steps) +
+                        memorySeconds(work.epilogue.bytes));
 }

@@ -3,6 +3,7 @@
 
 #include <cublasLt.h>
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 
@@ -12,6 +13,17 @@ struct Operation {
   cublasComputeType_t compute;
   cudaDataType_t scale;
   int32_t transA = CUBLAS_OP_N, transB = CUBLAS_OP_N;
+  uint32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+  void *bias = nullptr, *aux = nullptr;
+  int64_t auxLd = 0, auxStride = 0;
+
+  /// GELU's argument is written or read.
+  bool hasAux() const { return epilogue & 128; }
+  bool hasGelu() const { return epilogue & CUBLASLT_EPILOGUE_GELU; }
+  bool hasBias() const { return epilogue & CUBLASLT_EPILOGUE_BIAS; }
+  bool isGeluGradient() const { return epilogue == CUBLASLT_EPILOGUE_DGELU; }
+  bool sumsA() const { return epilogue == CUBLASLT_EPILOGUE_BGRADA; }
+  bool sumsB() const { return epilogue == CUBLASLT_EPILOGUE_BGRADB; }
 };
 
 struct Layout {
@@ -32,6 +44,9 @@ struct Preference {
 struct Algorithm {
   uint64_t magic, workspace;
   uint32_t alignment[4];
+  uint32_t epilogue;
+  /// Of the bias and of GELU's argument, as their addresses were.
+  uint32_t biasAlignment, auxAlignment;
 };
 constexpr uint64_t algorithmMagic = 0x7461676f72697468;
 
@@ -77,6 +92,18 @@ void store(double value, void *memory, cudaDataType_t type, int64_t i) {
       uint16_t((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
+/// The tanh form, as cuBLASLt's is.
+double gelu(double x) {
+  return 0.5 * x *
+         (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+}
+
+double geluGradient(double x) {
+  double t = std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x));
+  return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * 0.7978845608028654 *
+                             (1 + 3 * 0.044715 * x * x);
+}
+
 struct Product {
   Operation operation;
   Layout a, b, c;
@@ -95,8 +122,41 @@ struct Product {
                    Sum(at(b, B, i, operation.transB, k, column));
           int64_t place = i * c.stride + int64_t(column) * c.ld + int64_t(row);
           Sum old = beta == 0 ? Sum(0) : Sum(load(C, c.type, place));
-          store(double(Sum(alpha) * sum + Sum(beta) * old), C, c.type, place);
+          double result = double(Sum(alpha) * sum + Sum(beta) * old);
+          store(finished(result, i, row, column), C, c.type, place);
         }
+    if (operation.sumsA())
+      sumOperand<Sum>(a, A, operation.transA, /*keepsRows=*/true);
+    if (operation.sumsB())
+      sumOperand<Sum>(b, B, operation.transB, /*keepsRows=*/false);
+  }
+
+  /// The bias runs along D's rows; it and GELU's argument have D's type.
+  double finished(double x, int32_t batch, uint64_t row,
+                  uint64_t column) const {
+    int64_t place = batch * operation.auxStride +
+                    int64_t(column) * operation.auxLd + int64_t(row);
+    if (operation.isGeluGradient())
+      return x * geluGradient(load(operation.aux, c.type, place));
+    if (operation.hasBias())
+      x += load(operation.bias, c.type, int64_t(row));
+    if (operation.hasGelu() && operation.hasAux())
+      store(x, operation.aux, c.type, place);
+    return operation.hasGelu() ? gelu(x) : x;
+  }
+
+  /// Over k: of op(A) for each row of D, of op(B) for each column.
+  template <typename Sum>
+  void sumOperand(const Layout &m, const void *memory, int32_t transpose,
+                  bool keepsRows) const {
+    uint64_t kept = keepsRows ? c.rows : c.columns;
+    for (uint64_t i = 0; i < kept; ++i) {
+      Sum sum = 0;
+      for (uint64_t k = 0; k < depth(); ++k)
+        sum += Sum(keepsRows ? at(m, memory, 0, transpose, i, k)
+                             : at(m, memory, 0, transpose, k, i));
+      store(double(sum), operation.bias, c.type, int64_t(i));
+    }
   }
   uint64_t depth() const {
     return operation.transA == CUBLAS_OP_N ? a.columns : a.rows;
@@ -109,6 +169,38 @@ struct Product {
                 batch * m.stride + int64_t(column) * m.ld + int64_t(row));
   }
 };
+
+uint32_t alignmentOf(const void *address) {
+  auto bits = reinterpret_cast<uintptr_t>(address) | 256;
+  return uint32_t(bits & (~bits + 1));
+}
+
+/// What cublasLt.h says of epilogues: the vector, and the matrix of GELU's
+/// argument with a leading dimension of at least D's rows and a batch stride,
+/// both divisible by 8. There are none for f64. Beyond that the double has none
+/// for products with a single row, so that tests see what a caller then does.
+bool epilogueFits(const Operation &op, const Layout &c) {
+  if (op.epilogue == CUBLASLT_EPILOGUE_DEFAULT)
+    return true;
+  bool wantsVector = op.hasBias() || op.sumsA() || op.sumsB();
+  if (op.scale == CUDA_R_64F || c.rows == 1 || (wantsVector && !op.bias))
+    return false;
+  if ((op.sumsA() || op.sumsB()) && c.batch != 1)
+    return false;
+  return !op.hasAux() || (op.aux && op.auxLd % 8 == 0 &&
+                          op.auxLd >= int64_t(c.rows) && op.auxStride % 8 == 0);
+}
+
+bool isKnownEpilogue(uint32_t epilogue) {
+  for (auto known : {CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_BIAS,
+                     CUBLASLT_EPILOGUE_GELU, CUBLASLT_EPILOGUE_GELU_BIAS,
+                     CUBLASLT_EPILOGUE_GELU_AUX,
+                     CUBLASLT_EPILOGUE_GELU_AUX_BIAS, CUBLASLT_EPILOGUE_DGELU,
+                     CUBLASLT_EPILOGUE_BGRADA, CUBLASLT_EPILOGUE_BGRADB})
+    if (epilogue == uint32_t(known))
+      return true;
+  return false;
+}
 
 bool fits(const Operation &op, const Layout &a, const Layout &b,
           const Layout &c) {
@@ -183,15 +275,30 @@ TPSP_DOUBLE cublasStatus_t cublasLtMatmulDescSetAttribute(
   if (tpspDoubleEnter(__func__))
     return CUBLAS_STATUS_EXECUTION_FAILED;
   auto &operation = as<Operation>(descriptor);
-  if (bytes != 4)
-    return CUBLAS_STATUS_INVALID_VALUE;
-  if (which == CUBLASLT_MATMUL_DESC_TRANSA)
-    std::memcpy(&operation.transA, value, 4);
-  else if (which == CUBLASLT_MATMUL_DESC_TRANSB)
-    std::memcpy(&operation.transB, value, 4);
-  else
+  auto set = [&](auto &field) {
+    if (bytes != sizeof field)
+      return CUBLAS_STATUS_INVALID_VALUE;
+    std::memcpy(&field, value, bytes);
+    return CUBLAS_STATUS_SUCCESS;
+  };
+  switch (which) {
+  case CUBLASLT_MATMUL_DESC_TRANSA:
+    return set(operation.transA);
+  case CUBLASLT_MATMUL_DESC_TRANSB:
+    return set(operation.transB);
+  case CUBLASLT_MATMUL_DESC_EPILOGUE:
+    return set(operation.epilogue);
+  case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
+    return set(operation.bias);
+  case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER:
+    return set(operation.aux);
+  case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD:
+    return set(operation.auxLd);
+  case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE:
+    return set(operation.auxStride);
+  default:
     return CUBLAS_STATUS_NOT_SUPPORTED;
-  return CUBLAS_STATUS_SUCCESS;
+  }
 }
 
 TPSP_DOUBLE cublasStatus_t
@@ -269,11 +376,19 @@ TPSP_DOUBLE cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
       !fits(as<Operation>(operation), as<Layout>(a), as<Layout>(b),
             as<Layout>(c)))
     return CUBLAS_STATUS_NOT_SUPPORTED;
+  auto &op = as<Operation>(operation);
+  if (!isKnownEpilogue(op.epilogue))
+    return CUBLAS_STATUS_INVALID_VALUE;
+  // None found is no failure.
+  if (!epilogueFits(op, as<Layout>(c)))
+    return CUBLAS_STATUS_SUCCESS;
   // Parts of a sum in the type of the result: never wanted.
   if (preference.reduction & (CUBLASLT_REDUCTION_SCHEME_INPLACE |
                               CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE))
     return CUBLAS_STATUS_NOT_SUPPORTED;
-  Algorithm algorithm{algorithmMagic, preference.workspace, {}};
+  Algorithm algorithm{
+      algorithmMagic, preference.workspace, {},
+      op.epilogue,    alignmentOf(op.bias), alignmentOf(op.aux)};
   std::memcpy(algorithm.alignment, preference.alignment,
               sizeof algorithm.alignment);
   std::memcpy(&results[0].algo, &algorithm, sizeof algorithm);
@@ -298,6 +413,11 @@ cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation,
   for (int i = 0; i < 4; ++i)
     if (!isAligned(operands[i], algorithm.alignment[i]))
       return CUBLAS_STATUS_INVALID_VALUE;
+  auto &op = as<Operation>(operation);
+  if (op.epilogue != algorithm.epilogue || !epilogueFits(op, as<Layout>(c)) ||
+      !isAligned(op.bias, algorithm.biasAlignment) ||
+      !isAligned(op.aux, algorithm.auxAlignment))
+    return CUBLAS_STATUS_INVALID_VALUE;
   if (algorithm.magic != algorithmMagic || C != D || c != d || !workspace ||
       !isAligned(workspace, 256) || workspaceBytes < algorithm.workspace)
     return CUBLAS_STATUS_INVALID_VALUE;

@@ -79,6 +79,7 @@ private:
     compile.keepGathered = options.keepGathered;
     compile.microBatches = options.microBatches;
     compile.microBatchIndex = options.microBatchIndex;
+    compile.epilogues = options.epilogues == "on";
     compile.overlap = options.overlap == "on";
     compile.hardware = options.hardware;
     compile.threads = options.threads;
@@ -142,6 +143,10 @@ rt::Status tpsp::run::simulate(const Options &options, bool speaks,
                                Progress &progress, rt::RunReport &report) {
   auto begin = std::chrono::steady_clock::now();
   Compilation compilation(options, speaks);
+  // Before the compiler says the same of a place in the model.
+  if (llvm::Expected<Hardware> hardware = findHardware(options.hardware);
+      !hardware)
+    return compilation.failure(hardware.takeError());
   if (rt::Status s = compilation.run(progress); !s.ok())
     return s;
   rt::PlanDescription description;

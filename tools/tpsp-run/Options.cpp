@@ -172,7 +172,8 @@ constexpr const char *compiledFlags[] = {
     "--hardware",         "--strategy",       "--overlap",
     "--overlap-buffers",  "--overlap-chunks", "--require-overlap",
     "--shard-replicated", "--micro-batches",  "--micro-batch-index",
-    "--bucket-mib",       "--emit",           "--target-cpu"};
+    "--bucket-mib",       "--emit",           "--target-cpu",
+    "--epilogues"};
 
 /// A flag that comes too late for a compiled plan; empty if none does.
 static std::string lateFlag(const CLI::App &app, const Options &options) {
@@ -307,6 +308,11 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options,
   app.add_option("--strategy", options.strategy,
                  "Shardings as-written; auto is not in this build")
       ->check(CLI::IsMember({"as-written", "auto"}))
+      ->capture_default_str();
+  app.add_option("--epilogues", options.epilogues,
+                 "Do what reads a product element by element (bias, GELU), and "
+                 "bias gradients, in the matmul: off, on (docs/Passes.md)")
+      ->check(CLI::IsMember({"off", "on"}))
       ->capture_default_str();
   app.add_option("--overlap", options.overlap,
                  "Communicate under computation: off, on (docs/Overlap.md)")

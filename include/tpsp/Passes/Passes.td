@@ -309,6 +309,33 @@ def ConvertTpspToPlan : Pass<"convert-tpsp-to-plan", "::mlir::ModuleOp"> {
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }
 
+def FuseEpilogues : Pass<"tpsp-fuse-epilogues", "::mlir::ModuleOp"> {
+  let summary = "Move what reads a product element by element into its matmul";
+  let description = [{
+    Before: a matmul, and a kernel that adds a vector along its columns, takes
+    the GELU of it (tanh form) and keeps the GELU's argument, or multiplies it by
+    the GELU's derivative. After: one matmul with that epilogue, where the kernel
+    was. Likewise a kernel that adds up a tensor over all but its last indices,
+    which a matmul reads as an operand and sums over the same ones: the bias
+    gradient comes with the weight gradient.
+
+    A kernel is known by its loops and their arithmetic, whatever it was made
+    from. It goes only whole: every result of it must be some matmul's. What
+    stands in the way is a missed remark: another reader of the product between,
+    a collective, an order of indices, f64, an alignment that cuBLASLt lacks. A
+    fusion that `hardware` is not faster with is not made. Between
+    convert-tpsp-to-plan and tpsp-overlap.
+  }];
+  let dependentDialects = ["::tpsp::plan::PlanDialect",
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+  let options = [
+    Option<"hardware", "hardware", "std::string", "\"cpu\"",
+           "The machine: a built-in description, or a JSON file">,
+    Option<"threads", "threads", "int64_t", "0",
+           "Compute threads of a rank, on CPUs; 0: cores / ranks">
+  ];
+}
+
 def Allocate : Pass<"tpsp-allocate", "::mlir::ModuleOp"> {
   let summary = "Offsets of all buffers in one arena";
   let description = [{

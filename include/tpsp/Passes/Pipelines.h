@@ -57,6 +57,11 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       *this, "keep-gathered",
       llvm::cl::desc("Keep gathered tensors for the backward pass"),
       llvm::cl::init(false)};
+  Option<bool> epilogues{
+      *this, "epilogues",
+      llvm::cl::desc(
+          "Do what reads a product element by element in its matmul"),
+      llvm::cl::init(true)};
   Option<bool> overlap{*this, "overlap",
                        llvm::cl::desc("Communicate under computation"),
                        llvm::cl::init(false)};

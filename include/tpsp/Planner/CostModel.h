@@ -99,6 +99,7 @@ private:
   /// what the others do at the same time.
   double crowding() const;
   CommandCost collectiveCost(const CollectiveWork &work, double bytes) const;
+  double epilogueSeconds(const EpilogueWork &work) const;
   CommandCost withLaunch(double unitSeconds, double memorySeconds) const;
 
   struct Choice {

@@ -71,11 +71,22 @@ enum class StepKind {
   EventWait
 };
 
+/// What a matmul's epilogue does to its results, or adds up of an operand.
+struct EpilogueWork {
+  /// Scalar arithmetic, and calls of exp and the like.
+  double operations = 0, transcendentals = 0;
+  /// Of elements that it loads and stores, C's included.
+  double elementBytes = 0;
+  /// Of memory that it reads and writes beside the product's operands.
+  double bytes = 0;
+};
+
 /// C[m, n] += A[m, k] B[k, n], `batch` products each of `steps` summed ones.
 struct MatmulWork {
   int64_t m = 1, n = 1, k = 1;
   int64_t batch = 1, steps = 1;
   bool transposeA = false, transposeB = false;
+  EpilogueWork epilogue = {};
 
   double flops() const {
     return 2.0 * double(m) * double(n) * double(k) * double(batch) *

@@ -27,11 +27,57 @@ struct MatmulLoop {
   int64_t strideA = 0, strideB = 0, strideC = 0;
 };
 
+/// What a matmul does besides its product, a step at a time.
+///
+/// With x the finished sum that is to be stored in C[i, j], not rounded yet:
+///
+///   Bias    x += vector[j]
+///   Keep    matrix[i, j] = x
+///   Gelu    x = gelu(x), the tanh form
+///   Slope   x *= gelu'(matrix[i, j])
+///
+/// and of an operand:
+///
+///   SumA    vector[i] = sum_k A[i, k]
+///   SumB    vector[j] = sum_k B[k, j]
+///
+/// `matrix` is laid out as C is, with C's leading dimension and strides;
+/// `vector` is dense and the same for all points of the batch. Elements are of
+/// the matmul's type.
+enum class EpilogueStep : int64_t { Bias, Keep, Gelu, Slope, SumA, SumB };
+
+constexpr int64_t numEpilogueSteps = 6;
+/// For people, and in plan.matmul.
+constexpr const char *epilogueStepNames[numEpilogueSteps] = {
+    "bias", "keep", "gelu", "slope", "sum_a", "sum_b"};
+constexpr const char *nameOf(EpilogueStep step) {
+  return epilogueStepNames[static_cast<int64_t>(step)];
+}
+
+/// Whether a step has a buffer, whether it is written, and whether it is laid
+/// out as C is.
+constexpr bool hasBuffer(EpilogueStep step) {
+  return step != EpilogueStep::Gelu;
+}
+constexpr bool writesBuffer(EpilogueStep step) {
+  return step == EpilogueStep::Keep || step == EpilogueStep::SumA ||
+         step == EpilogueStep::SumB;
+}
+constexpr bool hasMatrix(EpilogueStep step) {
+  return step == EpilogueStep::Keep || step == EpilogueStep::Slope;
+}
+
+/// The lists that there are: [bias], [bias] [keep] gelu, slope, sum_a, sum_b.
+/// They are what cuBLASLt can do in one call.
+bool isEpilogue(const std::vector<EpilogueStep> &steps);
+
 /// C[m, n] = sum_k A[m, k] B[k, n] for every point of `batch`, summed over
 /// `accumulate` (whose strideC is 0). C is row-major with leading dimension
 /// ldc. A is row-major [m, k] with leading dimension lda, or, if transposeA,
 /// stored as [k, m] with leading dimension lda; likewise B: [k, n] or [n, k].
-/// Accumulation is in f32 (f64 for f64). Buffers: A, B, C.
+/// Accumulation is in f32 (f64 for f64). Behind it comes `epilogue`, which with
+/// a sum of an operand needs a single point and step. Buffers: A, B, C, then
+/// those of the epilogue's steps, in order.
 struct MatmulCommand {
   int64_t dtype = 0;
   int64_t m = 1, n = 1, k = 1;
@@ -39,6 +85,7 @@ struct MatmulCommand {
   bool transposeA = false, transposeB = false;
   std::vector<MatmulLoop> batch;
   std::vector<MatmulLoop> accumulate;
+  std::vector<EpilogueStep> epilogue;
 
   Params encode() const;
   static bool decode(const int64_t *params, int64_t count, MatmulCommand &out);

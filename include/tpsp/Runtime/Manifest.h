@@ -59,6 +59,16 @@ struct ManifestCollective {
   std::vector<int64_t> commands;
 };
 
+/// Matmuls of one place in the model that have the same epilogue.
+struct ManifestEpilogue {
+  std::string matmul;   ///< the value that it makes, or empty
+  std::string location; ///< "model.mlir:12:8", or empty
+  /// "bias", "keep", "gelu", ... (EpilogueStep in Commands.h)
+  std::vector<std::string> steps;
+  /// Several of a matmul that was cut, or is in each micro-batch.
+  int64_t commands = 0;
+};
+
 struct Manifest {
   std::string program;
   std::vector<MeshAxis> mesh;
@@ -75,6 +85,7 @@ struct Manifest {
   int64_t streams = 1, events = 0;
   /// Products that no matrix layout fits without a transpose copy.
   int64_t transposeCopies = 0;
+  std::vector<ManifestEpilogue> epilogues;
 
   int64_t numRanks() const {
     int64_t ranks = 1;

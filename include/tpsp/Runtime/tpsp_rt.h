@@ -27,7 +27,10 @@
 extern "C" {
 #endif
 
-/* Raised whenever the calls, tpsp_rt_command or an encoding change. */
+/* Raised whenever the calls, tpsp_rt_command or an encoding change.
+ * 4: a matmul's parameters end in its epilogue, and its steps' buffers follow
+ *    A, B and C; a kernel's position may lie in a shard that is not the
+ *    rank's own. */
 #define TPSP_RT_ABI_VERSION 4
 
 /* One rank's execution context. Owned by the runtime; opaque to plans. */

@@ -36,7 +36,41 @@ std::vector<int64_t> MatmulOp::encode() {
   command.transposeB = getTransposeB();
   command.batch = loops(getBatch());
   command.accumulate = loops(getAccumulate());
+  command.epilogue = epilogueOf(*this);
   return command.encode();
+}
+
+SmallVector<Value> MatmulOp::getCallBuffers() {
+  SmallVector<Value> buffers = {getA(), getB(), getC()};
+  OperandRange reads = getReads(), writes = getWrites();
+  for (rt::EpilogueStep step : epilogueOf(*this)) {
+    if (!rt::hasBuffer(step))
+      continue;
+    OperandRange &from = rt::writesBuffer(step) ? writes : reads;
+    buffers.push_back(from.front());
+    from = from.drop_front();
+  }
+  return buffers;
+}
+
+std::vector<rt::EpilogueStep> tpsp::plan::epilogueOf(MatmulOp matmul) {
+  std::vector<rt::EpilogueStep> steps;
+  if (ArrayAttr names = matmul.getEpilogueAttr())
+    for (StringRef name : names.getAsValueRange<StringAttr>())
+      for (int64_t i = 0; i < rt::numEpilogueSteps; ++i)
+        if (name == rt::epilogueStepNames[i])
+          steps.push_back(rt::EpilogueStep(i));
+  return steps;
+}
+
+ArrayAttr tpsp::plan::epilogueAttr(Builder &builder,
+                                   ArrayRef<rt::EpilogueStep> steps) {
+  if (steps.empty())
+    return {};
+  SmallVector<StringRef> names;
+  for (rt::EpilogueStep step : steps)
+    names.push_back(rt::nameOf(step));
+  return builder.getStrArrayAttr(names);
 }
 
 std::vector<int64_t> KernelOp::encode() {

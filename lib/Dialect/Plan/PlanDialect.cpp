@@ -3,6 +3,7 @@
 #include "tpsp/Runtime/tpsp_rt.h"
 
 using namespace mlir;
+using namespace tpsp;
 using namespace tpsp::plan;
 
 #include "tpsp/Dialect/Plan/PlanDialect.cpp.inc"
@@ -109,6 +110,61 @@ LogicalResult KernelOp::verify() {
   return success();
 }
 
+static std::string textOf(ArrayAttr names) {
+  if (!names)
+    return "[]";
+  std::string text;
+  llvm::raw_string_ostream(text) << names;
+  return text;
+}
+
+/// Every step has its buffer, of the matmul's type and as large as it says.
+static LogicalResult verifyEpilogueBuffers(MatmulOp op) {
+  size_t reads = 0, writes = 0;
+  std::vector<rt::EpilogueStep> steps = epilogueOf(op);
+  for (rt::EpilogueStep step : steps)
+    if (rt::hasBuffer(step))
+      ++(rt::writesBuffer(step) ? writes : reads);
+  if (reads != op.getReads().size() || writes != op.getWrites().size())
+    return op.emitOpError("has the epilogue ")
+           << textOf(op.getEpilogueAttr()) << ", which reads " << reads
+           << " and writes " << writes << " buffers, not "
+           << op.getReads().size() << " and " << op.getWrites().size();
+  SmallVector<Value> buffers = op.getCallBuffers();
+  ArrayRef<Value> next = ArrayRef<Value>(buffers).drop_front(3);
+  auto typeC = cast<MemRefType>(op.getC().getType());
+  for (rt::EpilogueStep step : steps) {
+    if (!rt::hasBuffer(step))
+      continue;
+    auto type = cast<MemRefType>(next.front().getType());
+    next = next.drop_front();
+    int64_t elements = rt::hasMatrix(step)              ? typeC.getNumElements()
+                       : step == rt::EpilogueStep::SumA ? op.getSizes()[0]
+                                                        : op.getSizes()[1];
+    if (type.getElementType() != typeC.getElementType() ||
+        type.getNumElements() != elements)
+      return op.emitOpError("has a buffer of ")
+             << type << " for \"" << rt::nameOf(step) << "\", which needs "
+             << elements << " elements of " << typeC.getElementType();
+  }
+  return success();
+}
+
+static LogicalResult verifyEpilogue(MatmulOp op) {
+  std::vector<rt::EpilogueStep> steps = epilogueOf(op);
+  size_t named = op.getEpilogueAttr() ? op.getEpilogueAttr().size() : 0;
+  if (steps.size() != named || !rt::isEpilogue(steps))
+    return op.emitOpError("has the epilogue ")
+           << textOf(op.getEpilogueAttr())
+           << "; there are [bias] [keep] gelu, bias, slope, sum_a and sum_b";
+  bool sums = !steps.empty() && (steps[0] == rt::EpilogueStep::SumA ||
+                                 steps[0] == rt::EpilogueStep::SumB);
+  if (sums && (!op.getBatch().empty() || !op.getAccumulate().empty()))
+    return op.emitOpError("sums an operand beside loops; it must be a single "
+                          "product");
+  return verifyEpilogueBuffers(op);
+}
+
 LogicalResult MatmulOp::verify() {
   if (getSizes().size() != 3 || getLeading().size() != 3)
     return emitOpError("needs three sizes (m, n, k) and three leading "
@@ -116,7 +172,7 @@ LogicalResult MatmulOp::verify() {
            << getSizes().size() << " and " << getLeading().size();
   if (getBatch().size() % 4 != 0 || getAccumulate().size() % 4 != 0)
     return emitOpError("loops are of four numbers each: extent and strides");
-  return success();
+  return verifyEpilogue(*this);
 }
 
 LogicalResult AllToAllOp::verify() {

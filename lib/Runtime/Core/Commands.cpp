@@ -105,6 +105,13 @@ std::vector<MatmulLoop> readLoops(ParamReader &reader) {
   return loops;
 }
 
+std::vector<EpilogueStep> readEpilogue(ParamReader &reader) {
+  std::vector<EpilogueStep> steps(reader.listLength(1));
+  for (EpilogueStep &step : steps)
+    step = static_cast<EpilogueStep>(reader.inRange(0, numEpilogueSteps - 1));
+  return steps;
+}
+
 /// Rows may not overlap; a single row's leading dimension says nothing.
 bool leadingDimensionFits(int64_t rows, int64_t columns, int64_t ld) {
   return rows <= 1 || ld >= columns;
@@ -131,6 +138,22 @@ bool matmulLoopsAreLegal(const MatmulCommand &c) {
   return true;
 }
 
+bool isSingle(const std::vector<MatmulLoop> &loops) {
+  for (const MatmulLoop &loop : loops)
+    if (loop.extent != 1)
+      return false;
+  return true;
+}
+
+/// A sum of an operand is over one k.
+bool matmulEpilogueIsLegal(const MatmulCommand &c) {
+  if (!isEpilogue(c.epilogue))
+    return false;
+  bool sums = !c.epilogue.empty() && (c.epilogue[0] == EpilogueStep::SumA ||
+                                      c.epilogue[0] == EpilogueStep::SumB);
+  return !sums || (isSingle(c.batch) && isSingle(c.accumulate));
+}
+
 bool isPermutation(const std::vector<int64_t> &list) {
   std::vector<bool> seen(list.size(), false);
   for (int64_t item : list) {
@@ -142,6 +165,22 @@ bool isPermutation(const std::vector<int64_t> &list) {
 }
 
 } // namespace
+
+bool isEpilogue(const std::vector<EpilogueStep> &steps) {
+  using Step = EpilogueStep;
+  static const std::vector<Step> lists[] = {
+      {},
+      {Step::Bias},
+      {Step::Gelu},
+      {Step::Bias, Step::Gelu},
+      {Step::Keep, Step::Gelu},
+      {Step::Bias, Step::Keep, Step::Gelu},
+      {Step::Slope},
+      {Step::SumA},
+      {Step::SumB}};
+  return std::find(std::begin(lists), std::end(lists), steps) !=
+         std::end(lists);
+}
 
 bool matmulSpans(const MatmulCommand &c, MatmulSpans &out) {
   out = {};
@@ -173,6 +212,9 @@ Params MatmulCommand::encode() const {
   Params params = {dtype, m, n, k, lda, ldb, ldc, transposeA, transposeB};
   append(params, batch);
   append(params, accumulate);
+  params.push_back(static_cast<int64_t>(epilogue.size()));
+  for (EpilogueStep step : epilogue)
+    params.push_back(static_cast<int64_t>(step));
   return params;
 }
 
@@ -186,9 +228,11 @@ bool MatmulCommand::decode(const int64_t *params, int64_t count,
   out.transposeB = reader.flag();
   out.batch = readLoops(reader);
   out.accumulate = readLoops(reader);
+  out.epilogue = readEpilogue(reader);
   MatmulSpans spans;
   return reader.done() && matmulLayoutIsLegal(out) &&
-         matmulLoopsAreLegal(out) && matmulSpans(out, spans);
+         matmulLoopsAreLegal(out) && matmulEpilogueIsLegal(out) &&
+         matmulSpans(out, spans);
 }
 
 Params KernelCommand::encode() const {

@@ -25,6 +25,12 @@ public:
     printLoops("accumulate", c.accumulate);
     print(" {}", elementName(c.dtype));
     printBuffers({"A", "B", "C"});
+    size_t next = 3;
+    for (EpilogueStep step : c.epilogue) {
+      print(" {}", nameOf(step));
+      if (hasBuffer(step))
+        print("@{}", call.buffers[next++]);
+    }
   }
 
   void operator()(const KernelCommand &c) {

@@ -32,9 +32,14 @@ public:
     MatmulSpans spans;
     if (!matmulSpans(c, spans))
       return invalid("the operands are too large");
-    if (Status status = checkBuffers(
-            c.dtype, {{"A", spans.a}, {"B", spans.b}, {"C", spans.c}});
-        !status.ok())
+    std::vector<BufferSpan> buffers = {
+        {"A", spans.a}, {"B", spans.b}, {"C", spans.c}};
+    for (EpilogueStep step : c.epilogue)
+      if (hasBuffer(step))
+        buffers.push_back({nameOf(step), epilogueSpan(c, spans, step)});
+    if (Status status = checkBuffers(c.dtype, buffers); !status.ok())
+      return status;
+    if (Status status = checkEpilogueApart(c, buffers); !status.ok())
       return status;
     return findGroup({});
   }
@@ -140,6 +145,36 @@ private:
                                    "to {}",
                                    i, spans[i].role, offset,
                                    elementName(dtype)));
+    }
+    return {};
+  }
+
+  /// Elements of the buffer of an epilogue's step.
+  static int64_t epilogueSpan(const MatmulCommand &c, const MatmulSpans &spans,
+                              EpilogueStep step) {
+    if (hasMatrix(step) || spans.c == 0)
+      return spans.c;
+    return step == EpilogueStep::SumA ? c.m : c.n;
+  }
+
+  /// What a step writes is nothing that the product touches, and what it reads
+  /// is not C. (Tiles are of buffers that lie apart: so do their spans.)
+  Status checkEpilogueApart(const MatmulCommand &c,
+                            const std::vector<BufferSpan> &buffers) {
+    int64_t width = elementBytes(c.dtype);
+    size_t next = 3;
+    for (EpilogueStep step : c.epilogue) {
+      if (!hasBuffer(step))
+        continue;
+      size_t mine = next++;
+      for (size_t other = writesBuffer(step) ? 0 : 2; other < 3; ++other)
+        if (overlap(call.buffers[mine], buffers[mine].elements * width,
+                    call.buffers[other], buffers[other].elements * width) &&
+            buffers[mine].elements > 0 && buffers[other].elements > 0)
+          return invalid(
+              fmt::format("the epilogue's {} at byte {} overlaps {} at byte {}",
+                          buffers[mine].role, call.buffers[mine],
+                          buffers[other].role, call.buffers[other]));
     }
     return {};
   }

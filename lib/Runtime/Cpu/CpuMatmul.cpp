@@ -1,6 +1,7 @@
 #include "CpuMatmul.h"
 
 #include "CpuStream.h"
+#include "MatmulEpilogue.h"
 #include "SharedOperandMatmul.h"
 
 #include "tpsp/Runtime/ElementType.h"
@@ -80,7 +81,23 @@ Status prepareMatmul(const MatmulCommand &command, int threads,
   }
 }
 
+Status CpuStream::matmulWithEpilogue(Call &call, const MatmulCommand &command) {
+  if (!call.state) {
+    std::unique_ptr<MatmulWithEpilogue> prepared;
+    if (Status status = prepareMatmulWithEpilogue(command, threads, prepared);
+        !status.ok())
+      return status;
+    for (size_t i = 0; i < call.buffers.size(); ++i)
+      prepared->buffers.push_back(buffer(call, i));
+    call.state = std::move(prepared);
+  }
+  auto &prepared = static_cast<MatmulWithEpilogue &>(*call.state);
+  return prepared.run(prepared.buffers, scratch);
+}
+
 Status CpuStream::matmul(Call &call, const MatmulCommand &command) {
+  if (!command.epilogue.empty())
+    return matmulWithEpilogue(call, command);
   if (!call.state) {
     std::unique_ptr<PreparedMatmul> prepared;
     if (Status status = prepareMatmul(command, threads, prepared); !status.ok())

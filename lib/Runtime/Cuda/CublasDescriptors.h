@@ -30,16 +30,19 @@ public:
   Status create(cublasComputeType_t compute, cudaDataType_t scale,
                 bool transposeFirst, bool transposeSecond) {
     TPSP_CUBLAS(cublasLtMatmulDescCreate, &handle, compute, scale);
-    TPSP_TRY(set(CUBLASLT_MATMUL_DESC_TRANSA, transposeFirst));
-    return set(CUBLASLT_MATMUL_DESC_TRANSB, transposeSecond);
+    TPSP_TRY(set(CUBLASLT_MATMUL_DESC_TRANSA, operation(transposeFirst)));
+    return set(CUBLASLT_MATMUL_DESC_TRANSB, operation(transposeSecond));
   }
-
-private:
-  Status set(cublasLtMatmulDescAttributes_t which, bool transpose) {
-    int32_t value = transpose ? CUBLAS_OP_T : CUBLAS_OP_N;
+  template <typename T>
+  Status set(cublasLtMatmulDescAttributes_t which, T value) {
     TPSP_CUBLAS(cublasLtMatmulDescSetAttribute, handle, which, &value,
                 sizeof value);
     return {};
+  }
+
+private:
+  static int32_t operation(bool transpose) {
+    return transpose ? CUBLAS_OP_T : CUBLAS_OP_N;
   }
 };
 

@@ -59,46 +59,71 @@ StridedBatch chooseBatch(const std::vector<MatmulLoop> &loops,
   return result;
 }
 
-/// A sum over nothing: zeroes C.
+/// A sum over nothing: zeroes C, or what the epilogue makes of zeros.
 class ZeroMatmul final : public CudaMatmul {
 public:
-  explicit ZeroMatmul(const MatmulCommand &command)
-      : command(command), pitch(LeadingDimensions(command).c) {}
+  ZeroMatmul(const MatmulCommand &command, const MatmulBuffers &buffers,
+             const OwnKernels &kernels)
+      : command(command), buffers(buffers), kernels(kernels),
+        pitch(LeadingDimensions(command).c) {}
 
-  Status run(const std::byte *, const std::byte *, std::byte *c,
-             CudaStream &stream) override {
-    size_t width = size_t(elementBytes(command.dtype));
+  Status run(CudaStream &stream) override {
+    MatmulEpilogue epilogue(command, buffers);
+    if (epilogue.sumsOperand())
+      TPSP_TRY(epilogue.sumOperand(kernels, stream.get()));
     if (command.m == 0 || command.n == 0)
       return {};
-    for (int64_t i = 0; i < pointsOf(command.batch); ++i)
-      TPSP_CUDA(cudaMemset2DAsync,
-                c + offsetsAt(command.batch, i, {}).c * int64_t(width),
-                size_t(pitch) * width, 0, size_t(command.n) * width,
-                size_t(command.m), stream.get());
+    for (int64_t i = 0; i < pointsOf(command.batch); ++i) {
+      UnfinishedResults zeros;
+      zeros.offset = offsetsAt(command.batch, i, {}).c;
+      if (epilogue.isEmpty() || epilogue.sumsOperand())
+        TPSP_TRY(clear(zeros.offset, stream));
+      else
+        TPSP_TRY(epilogue.finish(zeros, kernels, stream.get()));
+    }
     return {};
   }
 
 private:
+  Status clear(int64_t offset, CudaStream &stream) const {
+    auto width = size_t(elementBytes(command.dtype));
+    TPSP_CUDA(cudaMemset2DAsync, buffers[2] + offset * int64_t(width),
+              size_t(pitch) * width, 0, size_t(command.n) * width,
+              size_t(command.m), stream.get());
+    return {};
+  }
+
   const MatmulCommand command;
+  const MatmulBuffers buffers;
+  const OwnKernels &kernels;
   const int64_t pitch;
 };
 
 class CublasMatmul final : public CudaMatmul {
 public:
-  CublasMatmul(const MatmulCommand &command, const CublasHandle &handle,
+  /// `fused`: the epilogue is cuBLASLt's.
+  CublasMatmul(const MatmulCommand &command, const MatmulBuffers &buffers,
+               bool fused, const CublasHandle &handle,
                const OwnKernels &kernels)
-      : command(command), handle(handle), kernels(kernels),
-        width(elementBytes(command.dtype)), steps(pointsOf(command.accumulate)),
+      : command(command), buffers(buffers),
+        epilogue(this->command, this->buffers), fused(fused), handle(handle),
+        kernels(kernels), width(elementBytes(command.dtype)),
+        steps(pointsOf(command.accumulate)),
         batch(chooseBatch(command.batch, maxPoints())),
         points(pointsOf(batch.rest)) {}
 
-  Status prepare(const MatmulTypes &types, const std::byte *a,
-                 const std::byte *b, const std::byte *c);
-  Status run(const std::byte *a, const std::byte *b, std::byte *c,
-             CudaStream &stream) override;
+  /// `found` is false if cuBLASLt has no algorithm.
+  Status prepare(const MatmulTypes &types, bool &found);
+  Status run(CudaStream &stream) override;
 
 private:
-  bool sumsApart() const { return command.dtype == TPSP_RT_BF16 && steps > 1; }
+  /// Whether a kernel finishes the results.
+  bool finishes() const {
+    return !fused && !epilogue.isEmpty() && !epilogue.sumsOperand();
+  }
+  bool sumsApart() const {
+    return command.dtype == TPSP_RT_BF16 && (steps > 1 || finishes());
+  }
   int64_t pointElements() const { return command.m * command.n; }
   int64_t maxPoints() const {
     if (!sumsApart())
@@ -107,14 +132,21 @@ private:
   }
 
   Status describe(const MatmulTypes &types);
-  Status chooseAlgorithm(const std::byte *a, const std::byte *b,
-                         const std::byte *c);
+  Status describeLayouts(const MatmulTypes &types);
+  Status chooseAlgorithm(bool &found);
+  Status setPreference(MatmulPreference &preference) const;
   uint32_t alignment(const std::byte *start, int64_t MatmulLoop::*stride) const;
+  Status runPoint(MatmulOffsets point, std::byte *sums, CudaStream &stream);
   Status multiply(const std::byte *a, const std::byte *b, void *c, bool add,
                   CudaStream &stream) const;
+  Status finish(MatmulOffsets point, const std::byte *sums,
+                CudaStream &stream) const;
   Status round(const std::byte *sums, std::byte *c, CudaStream &stream) const;
 
   const MatmulCommand command;
+  const MatmulBuffers buffers;
+  const MatmulEpilogue epilogue;
+  const bool fused;
   const CublasHandle &handle;
   const OwnKernels &kernels;
   const int64_t width, steps;
@@ -125,17 +157,22 @@ private:
   cublasLtMatmulAlgo_t algorithm;
 };
 
-Status CublasMatmul::prepare(const MatmulTypes &types, const std::byte *a,
-                             const std::byte *b, const std::byte *c) {
+Status CublasMatmul::prepare(const MatmulTypes &types, bool &found) {
   TPSP_TRY(describe(types));
-  return chooseAlgorithm(a, b, c);
+  return chooseAlgorithm(found);
 }
 
 Status CublasMatmul::describe(const MatmulTypes &types) {
+  TPSP_TRY(descriptor.create(types.compute, types.scale, command.transposeB,
+                             command.transposeA));
+  if (fused)
+    TPSP_TRY(epilogue.describe(descriptor, batch.loop.strideC, batch.rest));
+  return describeLayouts(types);
+}
+
+Status CublasMatmul::describeLayouts(const MatmulTypes &types) {
   const MatmulCommand &m = command;
   LeadingDimensions ld(m);
-  TPSP_TRY(descriptor.create(types.compute, types.scale, m.transposeB,
-                             m.transposeA));
   int32_t count = int32_t(batch.loop.extent);
   auto layout = [&](MatrixLayout &out, bool transposed, int64_t rows,
                     int64_t columns, int64_t pitch, int64_t stride) {
@@ -160,39 +197,44 @@ uint32_t CublasMatmul::alignment(const std::byte *start,
   return uint32_t(all & (~all + 1));
 }
 
-Status CublasMatmul::chooseAlgorithm(const std::byte *a, const std::byte *b,
-                                     const std::byte *c) {
-  MatmulPreference preference;
+Status CublasMatmul::setPreference(MatmulPreference &preference) const {
   TPSP_TRY(preference.create());
   TPSP_TRY(preference.set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                           uint64_t(workspaceBytes)));
   // The other schemes add up parts of a sum in bf16 where that is the result.
   TPSP_TRY(preference.set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
                           uint32_t(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE)));
-  uint32_t ofC = sumsApart() ? 256 : alignment(c, &MatmulLoop::strideC);
+  uint32_t ofC =
+      sumsApart() ? 256 : alignment(buffers[2], &MatmulLoop::strideC);
   // cuBLASLt's first operand is our second.
   TPSP_TRY(preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
-                          alignment(b, &MatmulLoop::strideB)));
+                          alignment(buffers[1], &MatmulLoop::strideB)));
   TPSP_TRY(preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-                          alignment(a, &MatmulLoop::strideA)));
+                          alignment(buffers[0], &MatmulLoop::strideA)));
   TPSP_TRY(preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, ofC));
-  TPSP_TRY(preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, ofC));
-  cublasLtMatmulHeuristicResult_t found = {};
+  return preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, ofC);
+}
+
+Status CublasMatmul::chooseAlgorithm(bool &found) {
+  MatmulPreference preference;
+  TPSP_TRY(setPreference(preference));
+  cublasLtMatmulHeuristicResult_t result = {};
   int count = 0;
-  TPSP_CUBLAS(cublasLtMatmulAlgoGetHeuristic, handle.get(), descriptor.get(),
-              layoutB.get(), layoutA.get(), layoutC.get(), layoutC.get(),
-              preference.get(), 1, &found, &count);
-  if (count == 0)
-    return {TPSP_RT_UNSUPPORTED,
-            fmt::format("cuBLASLt has no algorithm for {}x{}x{} {}", command.m,
-                        command.n, command.k, elementName(command.dtype))};
-  TPSP_TRY(checkCublas(found.state, "cublasLtMatmulAlgoGetHeuristic"));
-  algorithm = found.algo;
+  cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+      handle.get(), descriptor.get(), layoutB.get(), layoutA.get(),
+      layoutC.get(), layoutC.get(), preference.get(), 1, &result, &count);
+  // Neither is a failure: there may be a way without the epilogue.
+  found = status == CUBLAS_STATUS_SUCCESS && count > 0 &&
+          result.state == CUBLAS_STATUS_SUCCESS;
+  if (status != CUBLAS_STATUS_NOT_SUPPORTED)
+    TPSP_TRY(checkCublas(status, "cublasLtMatmulAlgoGetHeuristic"));
+  if (!found)
+    return {};
+  algorithm = result.algo;
   return {};
 }
 
-Status CublasMatmul::run(const std::byte *a, const std::byte *b, std::byte *c,
-                         CudaStream &stream) {
+Status CublasMatmul::run(CudaStream &stream) {
   if (!stream.matmulWorkspace.data())
     TPSP_TRY(stream.matmulWorkspace.allocate(workspaceBytes,
                                              "cuBLASLt's workspace"));
@@ -200,18 +242,43 @@ Status CublasMatmul::run(const std::byte *a, const std::byte *b, std::byte *c,
   if (sumsApart())
     TPSP_TRY(
         stream.scratch.reserve(batch.loop.extent * pointElements() * 4, sums));
-  for (int64_t i = 0; i < points; ++i) {
-    MatmulOffsets point = offsetsAt(batch.rest, i, {});
-    std::byte *target = c + point.c * width;
-    for (int64_t step = 0; step < steps; ++step) {
-      MatmulOffsets at = offsetsAt(command.accumulate, step, point);
-      TPSP_TRY(multiply(a + at.a * width, b + at.b * width,
-                        sums ? sums : target, /*add=*/step > 0, stream));
-    }
-    if (sums)
-      TPSP_TRY(round(sums, target, stream));
-  }
+  if (epilogue.sumsOperand() && !fused)
+    TPSP_TRY(epilogue.sumOperand(kernels, stream.get()));
+  for (int64_t i = 0; i < points; ++i)
+    TPSP_TRY(runPoint(offsetsAt(batch.rest, i, {}), sums, stream));
   return {};
+}
+
+Status CublasMatmul::runPoint(MatmulOffsets point, std::byte *sums,
+                              CudaStream &stream) {
+  std::byte *target = buffers[2] + point.c * width;
+  if (fused && points > 1)
+    TPSP_TRY(epilogue.moveTo(point.c, descriptor));
+  for (int64_t step = 0; step < steps; ++step) {
+    MatmulOffsets at = offsetsAt(command.accumulate, step, point);
+    TPSP_TRY(multiply(buffers[0] + at.a * width, buffers[1] + at.b * width,
+                      sums ? sums : target, /*add=*/step > 0, stream));
+  }
+  if (finishes())
+    return finish(point, sums, stream);
+  return sums ? round(sums, target, stream) : Status();
+}
+
+/// Where they are: in C, or as f32 sums apart.
+Status CublasMatmul::finish(MatmulOffsets point, const std::byte *sums,
+                            CudaStream &stream) const {
+  UnfinishedResults results{point.c,
+                            buffers[2] + point.c * width,
+                            batch.loop.extent,
+                            batch.loop.strideC,
+                            batch.loop.strideC,
+                            LeadingDimensions(command).c};
+  if (sums) {
+    results.source = sums;
+    results.sourceBlock = pointElements();
+    results.sourceRow = command.n;
+  }
+  return epilogue.finish(results, kernels, stream.get());
 }
 
 Status CublasMatmul::multiply(const std::byte *a, const std::byte *b, void *c,
@@ -245,22 +312,34 @@ bool isEmptySum(const MatmulCommand &c) {
 } // namespace
 
 Status prepareCudaMatmul(const MatmulCommand &command,
+                         const MatmulBuffers &buffers,
                          const CublasHandle &handle, const OwnKernels &kernels,
-                         const std::byte *a, const std::byte *b,
-                         const std::byte *c, std::unique_ptr<CudaMatmul> &out) {
+                         std::unique_ptr<CudaMatmul> &out) {
   MatmulTypes types;
   if (!typesOf(command.dtype, types))
     return {TPSP_RT_UNSUPPORTED,
             fmt::format("a matmul of {}; expected f32, bf16 or f64",
                         elementName(command.dtype))};
   if (isEmptySum(command)) {
-    out = std::make_unique<ZeroMatmul>(command);
+    out = std::make_unique<ZeroMatmul>(command, buffers, kernels);
     return {};
   }
-  auto prepared = std::make_unique<CublasMatmul>(command, handle, kernels);
-  TPSP_TRY(prepared->prepare(types, a, b, c));
-  out = std::move(prepared);
-  return {};
+  bool canFuse = MatmulEpilogue(command, buffers).fitsLibrary();
+  for (bool fused : {true, false}) {
+    if (fused && !canFuse)
+      continue;
+    auto prepared = std::make_unique<CublasMatmul>(command, buffers, fused,
+                                                   handle, kernels);
+    bool found = false;
+    TPSP_TRY(prepared->prepare(types, found));
+    if (found) {
+      out = std::move(prepared);
+      return {};
+    }
+  }
+  return {TPSP_RT_UNSUPPORTED,
+          fmt::format("cuBLASLt has no algorithm for {}x{}x{} {}", command.m,
+                      command.n, command.k, elementName(command.dtype))};
 }
 
 } // namespace tpsp::rt

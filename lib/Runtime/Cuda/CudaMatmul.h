@@ -8,10 +8,14 @@
 /// walked, a call for each point. The loops of `accumulate` are walked too, the
 /// steps behind the first adding to the result. bf16 results of several steps
 /// are summed in f32 in scratch memory and rounded once, as on the CPU.
+///
+/// An epilogue is cuBLASLt's where it has one for the command, else a kernel's
+/// behind the product; bf16 results then wait for it in f32.
 #ifndef TPSP_RUNTIME_CUDA_CUDAMATMUL_H
 #define TPSP_RUNTIME_CUDA_CUDAMATMUL_H
 
 #include "CudaStream.h"
+#include "MatmulEpilogue.h"
 #include "OwnKernels.h"
 
 #include "../Core/MatmulOffsets.h"
@@ -41,18 +45,15 @@ private:
 
 class CudaMatmul : public CommandState {
 public:
-  /// Enqueues the command. `a`, `b`, `c`: the starts of its buffers, of the
-  /// alignment that prepareCudaMatmul was told of.
-  virtual Status run(const std::byte *a, const std::byte *b, std::byte *c,
-                     CudaStream &stream) = 0;
+  /// Enqueues the command.
+  virtual Status run(CudaStream &stream) = 0;
 };
 
-/// Asks cuBLASLt how, once. `a`, `b`, `c`: the command's buffers, for their
-/// alignment. UNSUPPORTED for integers.
+/// Asks cuBLASLt how, once. UNSUPPORTED for integers.
 Status prepareCudaMatmul(const MatmulCommand &command,
+                         const MatmulBuffers &buffers,
                          const CublasHandle &handle, const OwnKernels &kernels,
-                         const std::byte *a, const std::byte *b,
-                         const std::byte *c, std::unique_ptr<CudaMatmul> &out);
+                         std::unique_ptr<CudaMatmul> &out);
 
 } // namespace tpsp::rt
 

@@ -93,14 +93,16 @@ template <typename Body> Status CudaRank::enqueue(Call &call, Body body) {
 
 Status CudaRank::matmul(Call &call, const MatmulCommand &command) {
   return enqueue(call, [&](CudaStream &stream) -> Status {
-    std::byte *a = buffer(call, 0), *b = buffer(call, 1), *c = buffer(call, 2);
     if (!call.state) {
+      MatmulBuffers buffers;
+      for (size_t i = 0; i < call.buffers.size(); ++i)
+        buffers.push_back(buffer(call, i));
       std::unique_ptr<CudaMatmul> fresh;
       TPSP_TRY(
-          prepareCudaMatmul(command, cublas, world.ownKernels, a, b, c, fresh));
+          prepareCudaMatmul(command, buffers, cublas, world.ownKernels, fresh));
       call.state = std::move(fresh);
     }
-    return static_cast<CudaMatmul &>(*call.state).run(a, b, c, stream);
+    return static_cast<CudaMatmul &>(*call.state).run(stream);
   });
 }
 

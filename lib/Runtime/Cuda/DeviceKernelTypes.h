@@ -34,6 +34,28 @@ struct RoundArguments {
   long long blocks, rows, columns, targetBlock, targetRow;
 };
 
+/// A matmul's epilogue where cuBLASLt has none: for x = source[block, row,
+/// column], in the type of arithmetic, or 0 if there is no source:
+/// x += bias[column]; keep = x; x = gelu(x); x *= gelu'(slope); target = x.
+/// `keep` and `slope` are laid out as `target` is; what is null is left out.
+/// Strides in elements. `source` may be `target`.
+struct EpilogueArguments {
+  void *target;
+  const void *source, *bias;
+  void *keep;
+  const void *slope;
+  long long gelu;
+  long long blocks, rows, columns;
+  long long targetBlock, targetRow, sourceBlock, sourceRow;
+};
+
+/// result[i] = sum over j of source[i, j]; strides in elements.
+struct OperandSumArguments {
+  void *result;
+  const void *source;
+  long long kept, summed, keptStride, summedStride;
+};
+
 } // namespace tpsp::rt
 
 #endif // TPSP_RUNTIME_CUDA_DEVICEKERNELTYPES_H

@@ -1,11 +1,14 @@
 // The backend's own kernels: moving runs of bytes, combining the ranks' parts
-// where they share a GPU, and rounding sums to bf16. Compiled to machine code
+// where they share a GPU, rounding sums to bf16, and epilogues that cuBLASLt
+// does not have. Compiled to machine code
 // for compute capability 8.0 and 9.0 and to PTX, and loaded by name
 // (OwnKernels). All loops stride over the grid, so any grid will do.
 //
 // No shared memory and no barriers, which is what lets the tests run this very
 // file on a CPU, thread after thread.
 #include "DeviceKernelTypes.h"
+
+#include <math.h>
 
 using namespace tpsp::rt;
 
@@ -104,8 +107,62 @@ __device__ inline void copyAll(const CopyArguments &c) {
     long long unit = i % c.units, row = i / c.units % c.rows,
               block = i / c.units / c.rows;
     ((Unit *)c.target)[block * c.targetBlock + row * c.targetRow + unit] =
-        ((const Unit *)c.source)[block * c.sourceBlock + row * c.sourceRow +
-                                 unit];
+        ((const Unit *)
+             c.source)[block * c.sourceBlock + row * c.sourceRow + unit];
+  }
+}
+
+__device__ inline float exponential(float x) { return expf(x); }
+__device__ inline double exponential(double x) { return exp(x); }
+
+/// As the compiler's own (Dialect/Tpsp/ScalarFunctions.cpp): x sigmoid(2u) with
+/// u = sqrt(2 / pi) (x + 0.044715 x^3).
+template <typename W> __device__ inline W geluGate(W x) {
+  const W c = W(1.59576912160573071), ca = W(0.0713548162726009);
+  return W(1) / (W(1) + exponential(-x * (c + ca * x * x)));
+}
+
+template <typename W> __device__ inline W geluSlope(W x) {
+  const W c = W(1.59576912160573071), ca3 = W(0.2140644488178027);
+  W gate = geluGate(x);
+  return gate + x * gate * (W(1) - gate) * (c + ca3 * x * x);
+}
+
+template <typename T>
+__device__ inline void finishAll(const EpilogueArguments &c) {
+  using E = Element<T>;
+  using W = typename E::Wide;
+  for (long long i = firstItem(); i < c.blocks * c.rows * c.columns;
+       i += itemStride()) {
+    long long column = i % c.columns, row = i / c.columns % c.rows,
+              block = i / c.columns / c.rows;
+    long long to = block * c.targetBlock + row * c.targetRow + column;
+    W x =
+        c.source
+            ? ((const W *)
+                   c.source)[block * c.sourceBlock + row * c.sourceRow + column]
+            : W(0);
+    if (c.bias)
+      x += E::load(((const T *)c.bias)[column]);
+    if (c.keep)
+      ((T *)c.keep)[to] = E::store(x);
+    if (c.gelu)
+      x *= geluGate(x);
+    if (c.slope)
+      x *= geluSlope(E::load(((const T *)c.slope)[to]));
+    ((T *)c.target)[to] = E::store(x);
+  }
+}
+
+template <typename T>
+__device__ inline void sumAll(const OperandSumArguments &c) {
+  using E = Element<T>;
+  for (long long i = firstItem(); i < c.kept; i += itemStride()) {
+    typename E::Wide sum = 0;
+    for (long long j = 0; j < c.summed; ++j)
+      sum +=
+          E::load(((const T *)c.source)[i * c.keptStride + j * c.summedStride]);
+    ((T *)c.result)[i] = E::store(sum);
   }
 }
 
@@ -125,10 +182,20 @@ struct alignas(16) Unit16 {
       const __grid_constant__ CopyArguments c) {                               \
     copyAll<UNIT>(c);                                                          \
   }
+#define TPSP_EPILOGUE(SWEEP, SUM, TYPE)                                        \
+  extern "C" __global__ void tpsp_##SWEEP(                                     \
+      const __grid_constant__ EpilogueArguments c) {                           \
+    finishAll<TYPE>(c);                                                        \
+  }                                                                            \
+  extern "C" __global__ void tpsp_##SUM(                                       \
+      const __grid_constant__ OperandSumArguments c) {                         \
+    sumAll<TYPE>(c);                                                           \
+  }
 #include "DeviceKernels.def"
 
 /// target[row, column] = sums[row, column] rounded; `sums` is dense.
-extern "C" __global__ void tpsp_round_bf16(const __grid_constant__ RoundArguments c) {
+extern "C" __global__ void
+tpsp_round_bf16(const __grid_constant__ RoundArguments c) {
   for (long long i = firstItem(); i < c.blocks * c.rows * c.columns;
        i += itemStride()) {
     long long column = i % c.columns, row = i / c.columns % c.rows,

@@ -18,6 +18,16 @@ constexpr const char *copyNames[] = {
 #include "DeviceKernels.def"
 };
 
+constexpr const char *epilogueNames[] = {
+#define TPSP_EPILOGUE(SWEEP, SUM, TYPE) "tpsp_" #SWEEP,
+#include "DeviceKernels.def"
+};
+
+constexpr const char *sumNames[] = {
+#define TPSP_EPILOGUE(SWEEP, SUM, TYPE) "tpsp_" #SUM,
+#include "DeviceKernels.def"
+};
+
 /// The largest of 16, 8, 4, 2, 1 that divides all addresses and lengths, and
 /// its place in that list.
 int unitOf(const StridedCopy &c, int64_t &unit) {
@@ -50,6 +60,10 @@ Status OwnKernels::load() {
     TPSP_TRY(find(name, combineKernels));
   for (const char *name : copyNames)
     TPSP_TRY(find(name, copyKernels));
+  for (const char *name : epilogueNames)
+    TPSP_TRY(find(name, epilogueKernels));
+  for (const char *name : sumNames)
+    TPSP_TRY(find(name, sumKernels));
   return image.find("tpsp_round_bf16", roundKernel);
 }
 
@@ -99,6 +113,17 @@ Status OwnKernels::round(const RoundArguments &arguments,
                          cudaStream_t stream) const {
   return launch(roundKernel, arguments,
                 arguments.blocks * arguments.rows * arguments.columns, stream);
+}
+
+Status OwnKernels::finish(int64_t dtype, const EpilogueArguments &arguments,
+                          cudaStream_t stream) const {
+  return launch(epilogueKernels[dtype], arguments,
+                arguments.blocks * arguments.rows * arguments.columns, stream);
+}
+
+Status OwnKernels::sum(int64_t dtype, const OperandSumArguments &arguments,
+                       cudaStream_t stream) const {
+  return launch(sumKernels[dtype], arguments, arguments.kept, stream);
 }
 
 } // namespace tpsp::rt

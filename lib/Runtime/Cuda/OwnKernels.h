@@ -33,6 +33,12 @@ public:
 
   Status round(const RoundArguments &arguments, cudaStream_t stream) const;
 
+  /// Of f32, bf16 or f64.
+  Status finish(int64_t dtype, const EpilogueArguments &arguments,
+                cudaStream_t stream) const;
+  Status sum(int64_t dtype, const OperandSumArguments &arguments,
+             cudaStream_t stream) const;
+
 private:
   /// With `items` threads, or as many as fill a GPU.
   template <typename Arguments>
@@ -40,7 +46,8 @@ private:
                 cudaStream_t stream) const;
 
   KernelImage image;
-  std::vector<cudaKernel_t> combineKernels, copyKernels;
+  std::vector<cudaKernel_t> combineKernels, copyKernels, epilogueKernels,
+      sumKernels;
   cudaKernel_t roundKernel = nullptr;
 };
 

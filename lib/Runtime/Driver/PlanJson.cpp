@@ -72,10 +72,12 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ManifestTensor, name, kind, number,
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ManifestCollective, kind, axes, index, phase,
                                    bytes, group, tensor, reason, location,
                                    commands)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ManifestEpilogue, matmul, location, steps,
+                                   commands)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Manifest, program, mesh, arenaBytes,
                                    savedBytes, tensors, collectives,
                                    matmulFlops, commands, streams, events,
-                                   transposeCopies)
+                                   transposeCopies, epilogues)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TraceCommand, kind, name, location,
                                    collective, reads)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TraceBuffer, bytes, lasts, users)

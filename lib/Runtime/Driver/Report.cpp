@@ -199,6 +199,16 @@ static Json times(const RunReport &report, const Exposure &exposure) {
   return json;
 }
 
+static Json epilogues(const Manifest &manifest) {
+  Json json = Json::array();
+  for (const ManifestEpilogue &epilogue : manifest.epilogues)
+    json.push_back({{"matmul", epilogue.matmul},
+                    {"location", epilogue.location},
+                    {"steps", epilogue.steps},
+                    {"commands", epilogue.commands}});
+  return json;
+}
+
 std::string tpsp::rt::toJson(const RunReport &report) {
   Exposure exposure;
   if (!report.trace.ranks.empty())
@@ -216,6 +226,7 @@ std::string tpsp::rt::toJson(const RunReport &report) {
                {"commands", m.commands},
                {"matmul_flops", m.matmulFlops},
                {"transpose_copies", m.transposeCopies},
+               {"epilogues", epilogues(m)},
                {"collectives", ledger(report, exposure)},
                {"totals", totals(m)},
                {"tensors", tensors(m)},
@@ -323,6 +334,20 @@ static void printTime(const RunReport &report, fmt::memory_buffer &out) {
                    flops / step * 1e-9);
 }
 
+/// A line for each kind of epilogue, with the values that have it.
+static void printEpilogues(const Manifest &manifest, fmt::memory_buffer &out) {
+  std::map<std::string, std::vector<std::string>> values;
+  for (const ManifestEpilogue &epilogue : manifest.epilogues)
+    values[joined(epilogue.steps)].push_back(
+        epilogue.matmul.empty() ? epilogue.location : epilogue.matmul);
+  if (values.empty())
+    return;
+  auto to = std::back_inserter(out);
+  fmt::format_to(to, "\nEpilogues of matmuls\n");
+  for (const auto &[steps, names] : values)
+    fmt::format_to(to, "  {:<16} {}\n", steps, fmt::join(names, ", "));
+}
+
 static void printSummary(const RunReport &report, fmt::memory_buffer &out) {
   if (report.trace.ranks.empty() || report.stepSeconds.empty())
     return;
@@ -353,6 +378,7 @@ static void printVerification(const RunReport &report,
 std::string tpsp::rt::toText(const RunReport &report) {
   fmt::memory_buffer out;
   printLedger(report.manifest, out);
+  printEpilogues(report.manifest, out);
   printMemory(report, out);
   printTime(report, out);
   printSummary(report, out);

@@ -3,6 +3,7 @@
 
 #include "tpsp/Dialect/Plan/PlanDialect.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Passes/SourceName.h"
 
 using namespace mlir;
 using namespace tpsp;
@@ -48,6 +49,14 @@ static ManifestTensor describe(plan::ProgramOp program, plan::BufferOp buffer) {
   return tensor;
 }
 
+static std::string locationOf(Operation *op) {
+  auto file = op->getLoc()->findInstanceOf<FileLineColLoc>();
+  if (!file)
+    return "";
+  return file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" +
+         std::to_string(file.getColumn());
+}
+
 static rt::ManifestCollective describe(Operation *command,
                                        DictionaryAttr ledger) {
   rt::ManifestCollective row;
@@ -63,10 +72,7 @@ static rt::ManifestCollective describe(Operation *command,
   row.group = ledger.getAs<IntegerAttr>("group").getInt();
   row.tensor = text("tensor");
   row.reason = text("reason");
-  if (auto file = command->getLoc()->findInstanceOf<FileLineColLoc>())
-    row.location = file.getFilename().str() + ":" +
-                   std::to_string(file.getLine()) + ":" +
-                   std::to_string(file.getColumn());
+  row.location = locationOf(command);
   return row;
 }
 
@@ -101,6 +107,38 @@ private:
 
 } // namespace
 
+namespace {
+
+/// The epilogues, in which the parts of a matmul that was cut are one row.
+class EpilogueRows {
+public:
+  explicit EpilogueRows(std::vector<rt::ManifestEpilogue> &rows) : rows(rows) {}
+
+  void add(plan::MatmulOp matmul) {
+    rt::ManifestEpilogue row{sourceName(matmul.getLoc()).value_or(""),
+                             locationOf(matmul),
+                             {},
+                             /*commands=*/0};
+    std::string key = row.location;
+    for (rt::EpilogueStep step : plan::epilogueOf(matmul)) {
+      row.steps.push_back(rt::nameOf(step));
+      key += std::string(" ") + rt::nameOf(step);
+    }
+    if (row.steps.empty())
+      return;
+    auto [known, isNew] = rowOf.try_emplace(key, rows.size());
+    if (isNew)
+      rows.push_back(std::move(row));
+    ++rows[known->second].commands;
+  }
+
+private:
+  std::vector<rt::ManifestEpilogue> &rows;
+  llvm::StringMap<size_t> rowOf;
+};
+
+} // namespace
+
 static double flopsOf(plan::MatmulOp matmul) {
   double flops = 2;
   for (int64_t size : matmul.getSizes())
@@ -128,6 +166,7 @@ rt::Manifest tpsp::manifestOf(ModuleOp module, StringRef name) {
     manifest.transposeCopies = misses.getInt();
 
   LedgerRows rows(manifest.collectives);
+  EpilogueRows epilogues(manifest.epilogues);
   for (Operation &op : program.getBody().front()) {
     if (auto buffer = dyn_cast<plan::BufferOp>(op)) {
       if (buffer.getTensor())
@@ -139,8 +178,10 @@ rt::Manifest tpsp::manifestOf(ModuleOp module, StringRef name) {
     if (auto ledger = op.getAttrOfType<DictionaryAttr>("ledger"))
       rows.add(describe(&op, ledger), ledger, manifest.commands);
     ++manifest.commands;
-    if (auto matmul = dyn_cast<plan::MatmulOp>(op))
+    if (auto matmul = dyn_cast<plan::MatmulOp>(op)) {
       manifest.matmulFlops += flopsOf(matmul);
+      epilogues.add(matmul);
+    }
   }
   return manifest;
 }

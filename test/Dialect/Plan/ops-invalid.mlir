@@ -31,6 +31,97 @@ plan.program @matmul_with_too_few_numbers attributes {axes = [], sizes = array<i
 
 // -----
 
+plan.program @epilogue_of_an_unknown_step attributes {axes = [], sizes = array<i64>} {
+  %a = plan.buffer "input" : memref<4x4xf32>
+  %v = plan.buffer "input" : memref<4xf32>
+  %n = plan.buffer "input" : memref<3xf32>
+  %h = plan.buffer "input" : memref<4xbf16>
+  %u = plan.buffer "output" : memref<4xf32>
+  %c = plan.buffer "output" : memref<4x4xf32>
+  // expected-error @+1 {{has the epilogue ["bias", "relu"]; there are [bias] [keep] gelu, bias, slope, sum_a and sum_b}}
+  plan.matmul %a, %a, %c reads(%v : memref<4xf32>) {epilogue = ["bias", "relu"], sizes = array<i64: 4, 4, 4>, leading = array<i64: 4, 4, 4>, batch = array<i64>, accumulate = array<i64>} : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>
+}
+
+// -----
+
+plan.program @epilogue_in_another_order attributes {axes = [], sizes = array<i64>} {
+  %a = plan.buffer "input" : memref<4x4xf32>
+  %v = plan.buffer "input" : memref<4xf32>
+  %n = plan.buffer "input" : memref<3xf32>
+  %h = plan.buffer "input" : memref<4xbf16>
+  %u = plan.buffer "output" : memref<4xf32>
+  %c = plan.buffer "output" : memref<4x4xf32>
+  // expected-error @+1 {{has the epilogue ["gelu", "bias"]; there are}}
+  plan.matmul %a, %a, %c reads(%v : memref<4xf32>) {epilogue = ["gelu", "bias"], sizes = array<i64: 4, 4, 4>, leading = array<i64: 4, 4, 4>, batch = array<i64>, accumulate = array<i64>} : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>
+}
+
+// -----
+
+plan.program @epilogue_without_its_buffer attributes {axes = [], sizes = array<i64>} {
+  %a = plan.buffer "input" : memref<4x4xf32>
+  %v = plan.buffer "input" : memref<4xf32>
+  %n = plan.buffer "input" : memref<3xf32>
+  %h = plan.buffer "input" : memref<4xbf16>
+  %u = plan.buffer "output" : memref<4xf32>
+  %c = plan.buffer "output" : memref<4x4xf32>
+  // expected-error @+1 {{has the epilogue ["bias"], which reads 1 and writes 0 buffers, not 0 and 0}}
+  plan.matmul %a, %a, %c {epilogue = ["bias"], sizes = array<i64: 4, 4, 4>, leading = array<i64: 4, 4, 4>, batch = array<i64>, accumulate = array<i64>} : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>
+}
+
+// -----
+
+plan.program @epilogue_with_a_short_vector attributes {axes = [], sizes = array<i64>} {
+  %a = plan.buffer "input" : memref<4x4xf32>
+  %v = plan.buffer "input" : memref<4xf32>
+  %n = plan.buffer "input" : memref<3xf32>
+  %h = plan.buffer "input" : memref<4xbf16>
+  %u = plan.buffer "output" : memref<4xf32>
+  %c = plan.buffer "output" : memref<4x4xf32>
+  // expected-error @+1 {{has a buffer of 'memref<3xf32>' for "bias", which needs 4 elements of 'f32'}}
+  plan.matmul %a, %a, %c reads(%n : memref<3xf32>) {epilogue = ["bias"], sizes = array<i64: 4, 4, 4>, leading = array<i64: 4, 4, 4>, batch = array<i64>, accumulate = array<i64>} : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>
+}
+
+// -----
+
+plan.program @epilogue_of_another_type attributes {axes = [], sizes = array<i64>} {
+  %a = plan.buffer "input" : memref<4x4xf32>
+  %v = plan.buffer "input" : memref<4xf32>
+  %n = plan.buffer "input" : memref<3xf32>
+  %h = plan.buffer "input" : memref<4xbf16>
+  %u = plan.buffer "output" : memref<4xf32>
+  %c = plan.buffer "output" : memref<4x4xf32>
+  // expected-error @+1 {{has a buffer of 'memref<4xbf16>' for "bias", which needs 4 elements of 'f32'}}
+  plan.matmul %a, %a, %c reads(%h : memref<4xbf16>) {epilogue = ["bias"], sizes = array<i64: 4, 4, 4>, leading = array<i64: 4, 4, 4>, batch = array<i64>, accumulate = array<i64>} : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>
+}
+
+// -----
+
+plan.program @epilogue_with_a_vector_for_a_matrix attributes {axes = [], sizes = array<i64>} {
+  %a = plan.buffer "input" : memref<4x4xf32>
+  %v = plan.buffer "input" : memref<4xf32>
+  %n = plan.buffer "input" : memref<3xf32>
+  %h = plan.buffer "input" : memref<4xbf16>
+  %u = plan.buffer "output" : memref<4xf32>
+  %c = plan.buffer "output" : memref<4x4xf32>
+  // expected-error @+1 {{for "slope", which needs 16 elements}}
+  plan.matmul %a, %a, %c reads(%v : memref<4xf32>) {epilogue = ["slope"], sizes = array<i64: 4, 4, 4>, leading = array<i64: 4, 4, 4>, batch = array<i64>, accumulate = array<i64>} : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>
+}
+
+// -----
+
+plan.program @sum_beside_a_loop attributes {axes = [], sizes = array<i64>} {
+  %a = plan.buffer "input" : memref<4x4xf32>
+  %v = plan.buffer "input" : memref<4xf32>
+  %n = plan.buffer "input" : memref<3xf32>
+  %h = plan.buffer "input" : memref<4xbf16>
+  %u = plan.buffer "output" : memref<4xf32>
+  %c = plan.buffer "output" : memref<4x4xf32>
+  // expected-error @+1 {{sums an operand beside loops; it must be a single product}}
+  plan.matmul %a, %a, %c writes(%u : memref<4xf32>) {epilogue = ["sum_a"], sizes = array<i64: 4, 4, 4>, leading = array<i64: 4, 4, 4>, batch = array<i64: 2, 0, 0, 8>, accumulate = array<i64>} : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>
+}
+
+// -----
+
 plan.program @operand_that_is_no_buffer attributes {axes = [], sizes = array<i64>} {
   %a = memref.alloc() : memref<4xf32>
   %c = plan.buffer "output" : memref<4xf32>

@@ -133,6 +133,50 @@ TEST(Commands, MatmulRefusesOverlappingRows) {
   EXPECT_TRUE(decodes<MatmulCommand>(c.encode()));
 }
 
+TEST(Commands, MatmulRefusesEpiloguesThatThereAreNot) {
+  using Step = EpilogueStep;
+  MatmulCommand c;
+  c.m = 2, c.n = 3, c.k = 4, c.lda = 4, c.ldb = 3, c.ldc = 3;
+  for (std::vector<Step> steps : {std::vector<Step>{Step::Bias},
+                                  {Step::Gelu},
+                                  {Step::Bias, Step::Gelu},
+                                  {Step::Keep, Step::Gelu},
+                                  {Step::Bias, Step::Keep, Step::Gelu},
+                                  {Step::Slope},
+                                  {Step::SumA},
+                                  {Step::SumB}}) {
+    c.epilogue = steps;
+    checkRoundTrip(c);
+  }
+  for (std::vector<Step> steps : {std::vector<Step>{Step::Keep},
+                                  {Step::Bias, Step::Keep},
+                                  {Step::Gelu, Step::Bias},
+                                  {Step::Gelu, Step::Keep},
+                                  {Step::Bias, Step::Bias},
+                                  {Step::Bias, Step::Slope},
+                                  {Step::Gelu, Step::Slope},
+                                  {Step::SumA, Step::SumB},
+                                  {Step::Bias, Step::SumA},
+                                  {Step(numEpilogueSteps)},
+                                  {Step(-1)}}) {
+    c.epilogue = steps;
+    EXPECT_FALSE(decodes<MatmulCommand>(c.encode()));
+  }
+}
+
+TEST(Commands, SumsOfOperandsNeedASingleProduct) {
+  MatmulCommand c;
+  c.m = 2, c.n = 3, c.k = 4, c.lda = 4, c.ldb = 3, c.ldc = 3;
+  c.epilogue = {EpilogueStep::SumB};
+  c.batch = {{1, 0, 0, 0}};
+  EXPECT_TRUE(decodes<MatmulCommand>(c.encode()));
+  c.batch = {{2, 8, 12, 6}};
+  EXPECT_FALSE(decodes<MatmulCommand>(c.encode()));
+  c.batch = {};
+  c.accumulate = {{2, 8, 12, 0}};
+  EXPECT_FALSE(decodes<MatmulCommand>(c.encode()));
+}
+
 TEST(Commands, MatmulRefusesLoopsThatWriteTwice) {
   MatmulCommand c = sampleMatmul();
   c.batch[0].strideC = 0;

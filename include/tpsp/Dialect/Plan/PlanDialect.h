@@ -2,6 +2,8 @@
 #ifndef TPSP_DIALECT_PLAN_PLANDIALECT_H
 #define TPSP_DIALECT_PLAN_PLANDIALECT_H
 
+#include "tpsp/Runtime/Commands.h"
+
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Builders.h"
@@ -55,6 +57,14 @@ BufferOp bufferOf(mlir::Value value);
 /// The tile that a value is, through views; null if it is a whole buffer. Tiles
 /// are not of tiles.
 TileOp tileOf(mlir::Value value);
+
+/// The steps of a matmul's epilogue; none if it has none, or if a name is
+/// unknown, which is verified.
+std::vector<rt::EpilogueStep> epilogueOf(MatmulOp matmul);
+
+/// The attribute that names the steps; null for none.
+mlir::ArrayAttr epilogueAttr(mlir::Builder &builder,
+                             llvm::ArrayRef<rt::EpilogueStep> steps);
 } // namespace tpsp::plan
 
 #endif // TPSP_DIALECT_PLAN_PLANDIALECT_H

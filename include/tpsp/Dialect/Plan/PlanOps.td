@@ -18,6 +18,7 @@ def Plan_Dialect : Dialect {
 
     Version log:
       1: first version.
+      2: matmuls have epilogues.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
@@ -136,22 +137,34 @@ class Plan_CommandOp<string mnemonic, list<Trait> traits = [],
   }];
 }
 
-def Plan_MatmulOp : Plan_CommandOp<"matmul"> {
+def Plan_MatmulOp : Plan_CommandOp<"matmul", [AttrSizedOperandSegments],
+                                   ["getCallBuffers"]> {
   let summary = "c = a b, batched and strided; see Algebra/MatmulForm.h";
   let description = [{
     `sizes` is m, n, k; `leading` lda, ldb, ldc. `batch` and `accumulate` are
     loops of four numbers each: extent, and the strides in a, b and c.
+
+    `epilogue` names what is done to each finished sum, or found out of an
+    operand, in order (EpilogueStep in Runtime/Commands.h): "bias", "keep",
+    "gelu", "slope", "sum_a", "sum_b". `reads` are the buffers of its steps that
+    read one, `writes` of those that write one, in their order.
   }];
   let hasVerifier = 1;
   let arguments = (ins Arg<AnyStaticShapeMemRef, "", [MemRead]>:$a,
                        Arg<AnyStaticShapeMemRef, "", [MemRead]>:$b,
                        Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$c,
+                       Arg<Variadic<AnyStaticShapeMemRef>, "", [MemRead]>:$reads,
+                       Arg<Variadic<AnyStaticShapeMemRef>, "", [MemWrite]>:$writes,
                        DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$leading,
                        UnitAttr:$transpose_a, UnitAttr:$transpose_b,
                        DenseI64ArrayAttr:$batch, DenseI64ArrayAttr:$accumulate,
-                       DefaultValuedAttr<I64Attr, "0">:$stream);
+                       DefaultValuedAttr<I64Attr, "0">:$stream,
+                       OptionalAttr<StrArrayAttr>:$epilogue);
   let assemblyFormat = [{
-    $a `,` $b `,` $c attr-dict `:` type($a) `,` type($b) `,` type($c)
+    $a `,` $b `,` $c
+    (`reads` `(` $reads^ `:` type($reads) `)`)?
+    (`writes` `(` $writes^ `:` type($writes) `)`)?
+    attr-dict `:` type($a) `,` type($b) `,` type($c)
   }];
 }
 

@@ -44,6 +44,8 @@ struct CompileOptions {
   std::string rematerialize = "none";
   /// Keep gathered tensors for the backward pass.
   bool keepGathered = false;
+  /// Do what reads a product element by element in its matmul.
+  bool epilogues = true;
   /// Communicate under computation, scheduled by what things cost on
   /// `hardware` (a built-in description or a file), with so many compute
   /// threads a rank (0: cores / ranks) and so many buffers.

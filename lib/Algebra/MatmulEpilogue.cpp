@@ -1,0 +1,63 @@
+#include "tpsp/Algebra/MatmulEpilogue.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace tpsp;
+
+/// Loops that run at all.
+static llvm::SmallVector<MatmulForm::Loop, 4>
+runningLoops(llvm::ArrayRef<MatmulForm::Loop> loops) {
+  return llvm::to_vector<4>(llvm::make_filter_range(
+      loops, [](const MatmulForm::Loop &loop) { return loop.extent != 1; }));
+}
+
+bool tpsp::isAligned(const MatmulForm &form, int64_t elements) {
+  if (form.m > 1 && form.ldc % elements != 0)
+    return false;
+  return llvm::all_of(runningLoops(form.batch),
+                      [&](const MatmulForm::Loop &loop) {
+                        return loop.strideC % elements == 0;
+                      });
+}
+
+bool tpsp::columnIsOffset(const MatmulForm &form) {
+  return isAligned(form, form.n);
+}
+
+bool tpsp::sumIsByOffset(const MatmulForm &form, MatmulTensor operand,
+                         int64_t elements) {
+  if (!runningLoops(form.batch).empty() ||
+      !runningLoops(form.accumulate).empty() || operand == MatmulTensor::C)
+    return false;
+  bool isA = operand == MatmulTensor::A;
+  int64_t kept = isA ? form.m : form.n, ld = isA ? form.lda : form.ldb;
+  if (elements != kept * form.k)
+    return false;
+  // Of a single element that is kept, every place is one that is summed.
+  if (kept == 1)
+    return true;
+  bool keptIsInner = isA ? form.transposeA : !form.transposeB;
+  return form.k == 1 || (keptIsInner && ld == kept);
+}
+
+/// Of one of the product's extents, which was `whole` and of a tile is `tile`.
+/// A cut index that has a part outside the tiles has become a loop, too.
+static std::optional<VectorCut> cutVector(const MatmulForm &form,
+                                          const MatmulForm &tile, int64_t whole,
+                                          int64_t part) {
+  if (whole == part)
+    return VectorCut();
+  if (tile.batch.size() != form.batch.size() || part == 0 || whole % part != 0)
+    return std::nullopt;
+  return VectorCut{Tiling{whole / part, part}};
+}
+
+std::optional<VectorCut> tpsp::cutColumns(const MatmulForm &form,
+                                          const MatmulForm &tile) {
+  return cutVector(form, tile, form.n, tile.n);
+}
+
+std::optional<VectorCut> tpsp::cutRows(const MatmulForm &form,
+                                       const MatmulForm &tile) {
+  return cutVector(form, tile, form.m, tile.m);
+}

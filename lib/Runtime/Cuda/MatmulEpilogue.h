@@ -1,0 +1,68 @@
+/// A matmul's epilogue on a GPU: by cuBLASLt within the product, or by a kernel
+/// of the backend's own behind it.
+///
+/// cuBLASLt's product is the transpose of ours, and its first factor our
+/// second. Its bias runs along the rows of its result, which are our columns;
+/// its "bias gradient of A" is our sum over B, of B our sum over A.
+#ifndef TPSP_RUNTIME_CUDA_MATMULEPILOGUE_H
+#define TPSP_RUNTIME_CUDA_MATMULEPILOGUE_H
+
+#include "CublasDescriptors.h"
+#include "OwnKernels.h"
+
+#include "tpsp/Runtime/Commands.h"
+
+#include <vector>
+
+namespace tpsp::rt {
+
+/// The starts of a command's buffers: A, B, C, then those of the epilogue.
+using MatmulBuffers = std::vector<std::byte *>;
+
+/// Results that are finished together: `blocks` matrices, `source` in the type
+/// of arithmetic (f32 for bf16), or null for zeros.
+struct UnfinishedResults {
+  /// Of the first of them in C, in elements.
+  int64_t offset = 0;
+  const std::byte *source = nullptr;
+  int64_t blocks = 1, targetBlock = 0, sourceBlock = 0, sourceRow = 0;
+};
+
+class MatmulEpilogue {
+public:
+  MatmulEpilogue(const MatmulCommand &command, const MatmulBuffers &buffers);
+
+  bool isEmpty() const { return command.epilogue.empty(); }
+  /// Whether it is about an operand, not about results.
+  bool sumsOperand() const;
+
+  /// Whether cuBLASLt takes such an epilogue: f32 or bf16, a single step, and
+  /// matrices in rows of multiples of 8 elements at multiples of 16 bytes. It
+  /// may still have no algorithm for it.
+  bool fitsLibrary() const;
+  /// `batchStride`: of C within one call. `calls`: loops around the calls.
+  Status describe(MatmulDescriptor &descriptor, int64_t batchStride,
+                  const std::vector<MatmulLoop> &calls) const;
+  /// For a call whose results begin at `offset` elements of C.
+  Status moveTo(int64_t offset, MatmulDescriptor &descriptor) const;
+
+  /// By the backend's own kernels.
+  Status finish(const UnfinishedResults &results, const OwnKernels &kernels,
+                cudaStream_t stream) const;
+  Status sumOperand(const OwnKernels &kernels, cudaStream_t stream) const;
+
+private:
+  cublasLtEpilogue_t inLibrary() const;
+  int64_t leastAligned(const std::vector<MatmulLoop> &calls) const;
+  std::byte *matrix() const { return keep ? keep : slope; }
+
+  const MatmulCommand &command;
+  const MatmulBuffers &buffers;
+  const int64_t width, pitch;
+  std::byte *bias = nullptr, *keep = nullptr, *slope = nullptr, *sum = nullptr;
+  bool gelu = false;
+};
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_CUDA_MATMULEPILOGUE_H
