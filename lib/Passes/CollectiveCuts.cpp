@@ -76,8 +76,8 @@ int64_t elementsOf(Value value) {
   return cast<MemRefType>(value.getType()).getNumElements();
 }
 
-int64_t elementBytesOf(Value value) {
-  return cast<MemRefType>(value.getType()).getElementTypeBitWidth() / 8;
+int64_t dtypeOf(Value value) {
+  return plan::runtimeType(cast<MemRefType>(value.getType()).getElementType());
 }
 
 MemRefType flatType(Value like, int64_t elements) {
@@ -254,7 +254,7 @@ private:
   }
 
   double secondsOf(const CostModel &cost, const MatmulForm &form) {
-    return cost.matmulSeconds(workOf(form), elementBytesOf(buffer));
+    return cost.matmulSeconds(workOf(form), dtypeOf(buffer));
   }
 
   /// The product of one of `parts` parts of a tile; nullopt if a tile's parts
@@ -531,16 +531,16 @@ private:
     std::optional<MatmulCut> cut = cutInto(pieces, period);
     if (!cut)
       return std::nullopt;
-    int64_t width = elementBytesOf(source);
+    int64_t dtype = dtypeOf(source);
     double bytes = plan::bytesOf(source.getType());
     SmallVector<AxisId> axes = axesOf(reduction);
-    double product = cost.matmulSeconds(workOf(cut->form), width);
+    double product = cost.matmulSeconds(workOf(cut->form), dtype);
     double piece = cost.collectiveSeconds(kind, bytes / pieces, axes);
     double copy = 0;
     if (period < run)
       copy = cost.copySeconds(2.0 * plan::bytesOf(target().getType()) / pieces);
     CollectiveCut result{CollectiveCut::Chunks, pieces, 1, period, 0, 0};
-    result.secondsBefore = cost.matmulSeconds(workOf(formOf(matmul)), width) +
+    result.secondsBefore = cost.matmulSeconds(workOf(formOf(matmul)), dtype) +
                            cost.collectiveSeconds(kind, bytes, axes);
     result.secondsAfter =
         product + (pieces - 1) * std::max(product + copy, piece) + piece + copy;

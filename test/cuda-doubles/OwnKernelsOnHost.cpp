@@ -12,9 +12,9 @@ const bool isRegistered = [] {
   OnHost<tpsp_##NAME>::registerAs("tpsp_" #NAME, tpspDoubleRegisterKernel);
 #define TPSP_COPY(NAME, UNIT)                                                  \
   OnHost<tpsp_##NAME>::registerAs("tpsp_" #NAME, tpspDoubleRegisterKernel);
+#define TPSP_ROUND(NAME, TYPE)                                                 \
+  OnHost<tpsp_##NAME>::registerAs("tpsp_" #NAME, tpspDoubleRegisterKernel);
 #include "../../lib/Runtime/Cuda/DeviceKernels.def"
-  OnHost<tpsp_round_bf16>::registerAs("tpsp_round_bf16",
-                                      tpspDoubleRegisterKernel);
   return true;
 }();
 

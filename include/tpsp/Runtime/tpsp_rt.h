@@ -27,8 +27,9 @@
 extern "C" {
 #endif
 
-/* Raised whenever the calls, tpsp_rt_command or an encoding change. */
-#define TPSP_RT_ABI_VERSION 3
+/* Raised whenever the calls, tpsp_rt_command or an encoding change. Version 4
+ * has the element type TPSP_RT_F16. */
+#define TPSP_RT_ABI_VERSION 4
 
 /* One rank's execution context. Owned by the runtime; opaque to plans. */
 typedef struct tpsp_rt_rank tpsp_rt_rank;
@@ -52,7 +53,8 @@ enum {
   TPSP_RT_F64 = 2,
   TPSP_RT_I32 = 3,
   TPSP_RT_I64 = 4,
-  TPSP_RT_I8 = 5
+  TPSP_RT_I8 = 5,
+  TPSP_RT_F16 = 6
 };
 
 /* How a collective combines elements. */

@@ -1,5 +1,7 @@
 #include "OwnKernels.h"
 
+#include "tpsp/Runtime/ElementType.h"
+
 #include <algorithm>
 
 /// Made from DeviceKernels.cu by the build.
@@ -15,6 +17,11 @@ constexpr const char *combineNames[] = {
 
 constexpr const char *copyNames[] = {
 #define TPSP_COPY(NAME, UNIT) "tpsp_" #NAME,
+#include "DeviceKernels.def"
+};
+
+constexpr const char *roundNames[] = {
+#define TPSP_ROUND(NAME, TYPE) "tpsp_" #NAME,
 #include "DeviceKernels.def"
 };
 
@@ -50,7 +57,9 @@ Status OwnKernels::load() {
     TPSP_TRY(find(name, combineKernels));
   for (const char *name : copyNames)
     TPSP_TRY(find(name, copyKernels));
-  return image.find("tpsp_round_bf16", roundKernel);
+  for (const char *name : roundNames)
+    TPSP_TRY(find(name, roundKernels));
+  return {};
 }
 
 template <typename Arguments>
@@ -95,9 +104,9 @@ Status OwnKernels::combine(int64_t dtype, int64_t reduction,
                 arguments.rows * arguments.count, stream);
 }
 
-Status OwnKernels::round(const RoundArguments &arguments,
+Status OwnKernels::round(int64_t dtype, const RoundArguments &arguments,
                          cudaStream_t stream) const {
-  return launch(roundKernel, arguments,
+  return launch(roundKernels[size_t(halfFloat(dtype) - halfFloats)], arguments,
                 arguments.blocks * arguments.rows * arguments.columns, stream);
 }
 

@@ -31,7 +31,9 @@ public:
   Status combine(int64_t dtype, int64_t reduction,
                  const CombineArguments &arguments, cudaStream_t stream) const;
 
-  Status round(const RoundArguments &arguments, cudaStream_t stream) const;
+  /// To `dtype`, a floating-point type of 16 bits.
+  Status round(int64_t dtype, const RoundArguments &arguments,
+               cudaStream_t stream) const;
 
 private:
   /// With `items` threads, or as many as fill a GPU.
@@ -40,8 +42,7 @@ private:
                 cudaStream_t stream) const;
 
   KernelImage image;
-  std::vector<cudaKernel_t> combineKernels, copyKernels;
-  cudaKernel_t roundKernel = nullptr;
+  std::vector<cudaKernel_t> combineKernels, copyKernels, roundKernels;
 };
 
 } // namespace tpsp::rt
