@@ -23,8 +23,8 @@ int64_t elementsOf(Value value) {
   return cast<MemRefType>(value.getType()).getNumElements();
 }
 
-int64_t elementBytesOf(Value value) {
-  return cast<MemRefType>(value.getType()).getElementTypeBitWidth() / 8;
+int64_t dtypeOf(Value value) {
+  return plan::runtimeType(cast<MemRefType>(value.getType()).getElementType());
 }
 
 MemRefType flatType(Value like, int64_t elements) {
@@ -296,7 +296,7 @@ private:
   double secondsOf(const CostModel &cost, const CutConsumer &consumer,
                    const MatmulForm &form) {
     return cost.matmulSeconds(matmulWork(consumer.matmul, form),
-                              elementBytesOf(buffer));
+                              dtypeOf(buffer));
   }
 
   /// The product of one of `parts` parts of a tile; nullopt if a tile's parts
@@ -595,16 +595,16 @@ private:
     std::optional<MatmulCut> cut = cutInto(pieces, period);
     if (!cut)
       return std::nullopt;
-    int64_t width = elementBytesOf(source);
+    int64_t dtype = dtypeOf(source);
     double bytes = plan::bytesOf(source.getType());
     SmallVector<AxisId> axes = axesOf(reduction);
-    double product = cost.matmulSeconds(matmulWork(matmul, cut->form), width);
+    double product = cost.matmulSeconds(matmulWork(matmul, cut->form), dtype);
     double piece = cost.collectiveSeconds(kind, bytes / pieces, axes);
     double copy = 0;
     if (period < run)
       copy = cost.copySeconds(2.0 * plan::bytesOf(target().getType()) / pieces);
     CollectiveCut result{CollectiveCut::Chunks, pieces, 1, period, 0, 0};
-    result.secondsBefore = cost.matmulSeconds(matmulWork(matmul), width) +
+    result.secondsBefore = cost.matmulSeconds(matmulWork(matmul), dtype) +
                            cost.collectiveSeconds(kind, bytes, axes);
     result.secondsAfter =
         product + (pieces - 1) * std::max(product + copy, piece) + piece + copy;

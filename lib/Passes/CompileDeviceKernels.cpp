@@ -106,7 +106,7 @@ private:
           << remark::add("@{0} has no form for a GPU", function.getSymName())
           << remark::reason("GPUs have no instruction for {0}",
                             nameOf(obstacle))
-          << remark::suggest("store the tensors in f32 or bf16");
+          << remark::suggest("store the tensors in f32, bf16 or f16");
       function.erase();
     }
     return kernels;

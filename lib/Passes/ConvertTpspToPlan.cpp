@@ -85,12 +85,12 @@ private:
                << "; write its index names: tensor<4x8xf32, "
                   "#tpsp.idx<s, d>>";
       Type element = cast<RankedTensorType>(type).getElementType();
-      if (element.isF32() || element.isBF16() || element.isF64() ||
-          element.isInteger(32) || element.isInteger(8))
+      if (element.isF32() || element.isBF16() || element.isF16() ||
+          element.isF64() || element.isInteger(32) || element.isInteger(8))
         return success();
-      return emitError(value.getLoc(), "programs compute in f32, bf16 or f64, "
-                                       "with positions in i32 and masks in "
-                                       "i8, not in ")
+      return emitError(value.getLoc(), "programs compute in f32, bf16, f16 or "
+                                       "f64, with positions in i32 and masks "
+                                       "in i8, not in ")
              << element;
     };
     for (BlockArgument argument : function.getArguments())

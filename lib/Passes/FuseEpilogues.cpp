@@ -7,6 +7,7 @@
 
 #include "tpsp/Algebra/MatmulEpilogue.h"
 #include "tpsp/Planner/CostModel.h"
+#include "tpsp/Runtime/ElementType.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -154,9 +155,9 @@ private:
 
   static StringRef checkType(Value value) {
     Type element = cast<MemRefType>(value.getType()).getElementType();
-    return element.isF32() || element.isBF16()
+    return element.isF32() || element.isBF16() || element.isF16()
                ? ""
-               : "cuBLASLt has epilogues for f32 and bf16 only";
+               : "cuBLASLt has epilogues for f32, bf16 and f16 only";
   }
 
   /// Whether the kernel reads the product for another of its steps, too.
@@ -351,12 +352,11 @@ private:
         kernelWork(kernels.functionOf(kernel), kernel.getGrid()), bytes);
     for (const Fusion &fusion : fusions) {
       MatmulWork work = matmulWork(fusion.matmul);
-      int64_t width = cast<MemRefType>(fusion.buffers.c.getType())
-                          .getElementTypeBitWidth() /
-                      8;
-      saved += cost->matmulSeconds(work, width);
-      work.epilogue = epilogueWork(work, fusion.steps, width);
-      saved -= cost->matmulSeconds(work, width);
+      auto type = cast<MemRefType>(fusion.buffers.c.getType());
+      int64_t dtype = plan::runtimeType(type.getElementType());
+      saved += cost->matmulSeconds(work, dtype);
+      work.epilogue = epilogueWork(work, fusion.steps, rt::elementBytes(dtype));
+      saved -= cost->matmulSeconds(work, dtype);
     }
     return saved > 0 ? std::optional(saved) : std::nullopt;
   }

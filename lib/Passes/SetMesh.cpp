@@ -70,9 +70,11 @@ struct SetElementType : public tpsp::impl::SetElementTypeBase<SetElementType> {
       wanted = Float32Type::get(context);
     else if (type == "bf16")
       wanted = BFloat16Type::get(context);
+    else if (type == "f16")
+      wanted = Float16Type::get(context);
     if (!wanted) {
       getOperation().emitError("unknown element type '")
-          << type << "'; known are f32 and bf16";
+          << type << "'; known are f32, bf16 and f16";
       return signalPassFailure();
     }
     AttrTypeReplacer replacer;

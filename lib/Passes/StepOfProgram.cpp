@@ -1,6 +1,7 @@
 #include "tpsp/Passes/StepOfProgram.h"
 #include "tpsp/Passes/PlanMatmul.h"
 #include "tpsp/Passes/SourceName.h"
+#include "tpsp/Runtime/ElementType.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -57,8 +58,13 @@ private:
       cotangents.push_back({position, result.getInt()});
   }
 
+  static int64_t dtypeOf(Value value) {
+    return plan::runtimeType(
+        cast<MemRefType>(value.getType()).getElementType());
+  }
+
   static int64_t widthOf(Value value) {
-    return cast<MemRefType>(value.getType()).getElementTypeBitWidth() / 8;
+    return rt::elementBytes(dtypeOf(value));
   }
 
   static BufferPart partOf(Value value) {
@@ -105,7 +111,7 @@ private:
       command.stream = stream.getInt();
     addAccesses(op, command);
     if (op->getNumOperands() > 0)
-      command.elementBytes = widthOf(op->getOperands().back());
+      command.dtype = dtypeOf(op->getOperands().back());
     describe(op, command);
   }
 

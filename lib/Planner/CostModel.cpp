@@ -66,7 +66,7 @@ CommandCost CostModel::cost(const StepCommand &command) const {
   double bytes = double(command.bytesRead() + command.bytesWritten());
   switch (command.kind) {
   case StepKind::Matmul:
-    return matmulCost(command.matmul, command.elementBytes);
+    return matmulCost(command.matmul, command.dtype);
   case StepKind::Kernel:
     return kernelCost(command.kernel, bytes);
   case StepKind::Copy:

@@ -1,4 +1,5 @@
 #include "tpsp/Planner/Hardware.h"
+#include "tpsp/Runtime/tpsp_rt.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -27,7 +28,10 @@ static constexpr CollectiveKind kinds[] = {
     CollectiveKind::AllGather, CollectiveKind::AllToAll,
     CollectiveKind::Permute};
 static constexpr std::pair<const char *, int64_t> elementTypes[] = {
-    {"bf16", 2}, {"f32", 4}, {"f64", 8}};
+    {"bf16", TPSP_RT_BF16},
+    {"f16", TPSP_RT_F16},
+    {"f32", TPSP_RT_F32},
+    {"f64", TPSP_RT_F64}};
 
 llvm::StringRef tpsp::name(CollectiveAlgorithm algorithm) {
   switch (algorithm) {
@@ -270,12 +274,12 @@ static void readMatmuls(const Json *value, Problem &problem, Hardware &result) {
   if (!value)
     return;
   Object object(*value, "matmul", problem);
-  for (auto [type, bytes] : elementTypes)
+  for (auto [type, dtype] : elementTypes)
     if (const Json *found = object.find(type, /*isRequired=*/false))
-      result.matmul[bytes] = readMatmul(*found, object.pathOf(type), problem);
+      result.matmul[dtype] = readMatmul(*found, object.pathOf(type), problem);
   object.done();
   if (result.matmul.empty())
-    problem.report("matmul", "expected at least one of bf16, f32, f64");
+    problem.report("matmul", "expected at least one of bf16, f16, f32, f64");
 }
 
 static void readKernel(const Json *value, Problem &problem, Hardware &result) {
@@ -524,8 +528,8 @@ std::string tpsp::toJson(const Hardware &hardware) {
       {"tiers", {{"inside_node", hardware.insideTier}}},
       {"collectives", Json::array()},
       {"collective_cores", hardware.collectiveCores}};
-  for (auto [type, bytes] : elementTypes)
-    if (auto found = hardware.matmul.find(bytes);
+  for (auto [type, dtype] : elementTypes)
+    if (auto found = hardware.matmul.find(dtype);
         found != hardware.matmul.end())
       json["matmul"][type] = matmulOf(found->second);
   if (!hardware.betweenTier.empty())

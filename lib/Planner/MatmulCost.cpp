@@ -1,4 +1,5 @@
 #include "tpsp/Planner/CostModel.h"
+#include "tpsp/Runtime/ElementType.h"
 
 #include <algorithm>
 #include <array>
@@ -104,21 +105,41 @@ double tpsp::matmulRate(const MatmulRates &rates, const MatmulWork &work) {
   return std::min(rate, rates.sustained);
 }
 
-static double matrixBytes(const MatmulWork &work, int64_t elementBytes) {
+static double matrixBytes(const MatmulWork &work, int64_t dtype) {
   double elements = double(work.m) * double(work.k) +
                     double(work.k) * double(work.n) +
                     double(work.m) * double(work.n);
-  return elements * double(work.batch) * double(elementBytes);
+  return elements * double(work.batch) * double(rt::elementBytes(dtype));
 }
 
-/// The rates for elements of so many bytes; those of another type, by the ratio
-/// of their bytes, if there are none.
+const MatmulRates *tpsp::matmulRatesOf(const Hardware &hardware,
+                                       int64_t dtype) {
+  if (auto own = hardware.matmul.find(dtype); own != hardware.matmul.end())
+    return &own->second;
+  for (const auto &[other, rates] : hardware.matmul)
+    if (rt::elementBytes(other) == rt::elementBytes(dtype))
+      return &rates;
+  return nullptr;
+}
+
+/// The rates for an element type; if there are none of its width, those of the
+/// next wider or else of the widest, by the ratio of the widths.
 static std::pair<const MatmulRates *, double> ratesFor(const Hardware &hardware,
-                                                       int64_t elementBytes) {
-  auto found = hardware.matmul.lower_bound(elementBytes);
-  if (found == hardware.matmul.end())
-    --found;
-  return {&found->second, double(found->first) / double(elementBytes)};
+                                                       int64_t dtype) {
+  if (const MatmulRates *rates = matmulRatesOf(hardware, dtype))
+    return {rates, 1};
+  int64_t wanted = rt::elementBytes(dtype), best = 0;
+  const MatmulRates *rates = nullptr;
+  for (const auto &[other, candidate] : hardware.matmul) {
+    int64_t width = rt::elementBytes(other);
+    bool isNearer =
+        best < wanted ? width > best : width > wanted && width < best;
+    if (!isNearer)
+      continue;
+    best = width;
+    rates = &candidate;
+  }
+  return {rates, double(best) / double(wanted)};
 }
 
 /// Of all cores. A GPU does it beside the product at best; it is charged behind
@@ -132,11 +153,10 @@ double CostModel::epilogueSeconds(const EpilogueWork &work) const {
          cores;
 }
 
-CommandCost CostModel::matmulCost(const MatmulWork &work,
-                                  int64_t elementBytes) const {
+CommandCost CostModel::matmulCost(const MatmulWork &work, int64_t dtype) const {
   if (work.flops() <= 0)
     return withLaunch(0, 0);
-  auto [rates, scale] = ratesFor(hardware, elementBytes);
+  auto [rates, scale] = ratesFor(hardware, dtype);
   MatmulWork folded = work;
   double cores = 1;
   if (hardware.isCpu()) {
@@ -145,7 +165,7 @@ CommandCost CostModel::matmulCost(const MatmulWork &work,
     cores = coresPerRank();
   }
   double rate = matmulRate(*rates, folded) * scale * cores;
-  double memory = memorySeconds(matrixBytes(work, elementBytes));
+  double memory = memorySeconds(matrixBytes(work, dtype));
   return withLaunch(work.flops() / rate + epilogueSeconds(work.epilogue),
                     memory * double(work.steps) +
                         memorySeconds(work.epilogue.bytes));

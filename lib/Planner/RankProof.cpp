@@ -74,8 +74,7 @@ private:
   static bool isSame(const StepCommand &a, const StepCommand &b) {
     return a.collective.kind == b.collective.kind &&
            a.collective.axes == b.collective.axes &&
-           a.collective.bytes == b.collective.bytes &&
-           a.elementBytes == b.elementBytes;
+           a.collective.bytes == b.collective.bytes && a.dtype == b.dtype;
   }
 
   std::optional<StepFault> advance(int64_t rank) {

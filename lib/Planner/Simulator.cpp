@@ -318,9 +318,8 @@ void Simulation::summarise() {
     const StepCommand &command = step.commands[i];
     result.seconds = std::max(result.seconds, result.commands[i].end);
     if (command.kind == StepKind::Matmul) {
-      auto rates = machine.matmul.find(command.elementBytes);
-      if (rates != machine.matmul.end())
-        peakSeconds += command.matmul.flops() / rates->second.peak;
+      if (const MatmulRates *rates = matmulRatesOf(machine, command.dtype))
+        peakSeconds += command.matmul.flops() / rates->peak;
     }
     if (command.kind == StepKind::Collective)
       sent += double(command.collective.bytesSent);

@@ -1,8 +1,9 @@
-// f64 as written; bf16 on request. Sums are in f32 at least.
+// f64 as written; f32, bf16 and f16 on request. Sums are in f32 at least.
 // REQUIRES: tpsp-run
 // RUN: tpsp-run %s --grad --verify --quiet
 // RUN: tpsp-run %s --dtype f32 --grad --verify --quiet
 // RUN: tpsp-run %s --dtype bf16 --grad --verify --quiet
+// RUN: tpsp-run %s --dtype f16 --grad --verify --quiet
 
 tpsp.mesh @mesh <tp = 2 : model>
 

@@ -8,6 +8,7 @@
 // RUN: sed 's/s@tp/s/' %examples/vocab-parallel.mlir > %t.tp.mlir
 // RUN: tpsp-run %t.tp.mlir --grad --verify --quiet
 // RUN: tpsp-run %examples/vocab-parallel.mlir --dtype bf16 --grad --verify --quiet
+// RUN: tpsp-run %examples/vocab-parallel.mlir --dtype f16 --grad --verify --quiet
 
 // RUN: tpsp-run %examples/moe-ep.mlir --mesh ep=1,tp=1 --grad --verify --quiet
 // RUN: tpsp-run %examples/moe-ep.mlir --mesh ep=4,tp=1 --grad --verify --quiet
@@ -19,3 +20,4 @@
 // RUN: tpsp-run %examples/sp-dropout.mlir --mesh tp=8 --grad --verify --quiet
 // RUN: tpsp-run %examples/sp-dropout.mlir --mesh tp=4 --grad --verify --quiet --keep-masks
 // RUN: tpsp-run %examples/sp-dropout.mlir --mesh tp=4 --dtype bf16 --grad --verify --quiet
+// RUN: tpsp-run %examples/sp-dropout.mlir --mesh tp=4 --dtype f16 --grad --verify --quiet

@@ -3,9 +3,11 @@
 // RUN: tpsp-run %s --function unary --mesh tp=1 --grad --verify --quiet
 // RUN: tpsp-run %s --function unary --mesh tp=2 --grad --verify --quiet
 // RUN: tpsp-run %s --function unary --mesh tp=2 --dtype bf16 --grad --verify --quiet
+// RUN: tpsp-run %s --function unary --mesh tp=2 --dtype f16 --grad --verify --quiet
 // RUN: tpsp-run %s --function several --mesh tp=1 --grad --verify --quiet
 // RUN: tpsp-run %s --function several --mesh tp=2 --grad --verify --quiet
 // RUN: tpsp-run %s --function several --mesh tp=2 --dtype bf16 --grad --verify --quiet
+// RUN: tpsp-run %s --function several --mesh tp=2 --dtype f16 --grad --verify --quiet
 // RUN: tpsp-run %s --function slopes --mesh tp=1 --verify --quiet
 // RUN: tpsp-run %s --function slopes --mesh tp=2 --verify --quiet
 // RUN: tpsp-run %s --function extremes --mesh tp=1 --grad --verify --quiet

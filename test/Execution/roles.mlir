@@ -12,7 +12,9 @@
 // RUN: tpsp-run %t.model.mlir --grad --verify | FileCheck %s --check-prefix=MODEL
 // RUN: tpsp-run %t.data.mlir --grad --verify | FileCheck %s --check-prefix=DATA
 // RUN: tpsp-run %t.model.mlir --mesh a=8 --dtype bf16 --grad --verify --quiet
+// RUN: tpsp-run %t.model.mlir --mesh a=8 --dtype f16 --grad --verify --quiet
 // RUN: tpsp-run %t.data.mlir --mesh a=8 --dtype bf16 --grad --verify --quiet
+// RUN: tpsp-run %t.data.mlir --mesh a=8 --dtype f16 --grad --verify --quiet
 // RUN: not tpsp-run %t.none.mlir --grad 2>&1 | FileCheck %s --check-prefix=NONE
 
 // MODEL: phase kind axes

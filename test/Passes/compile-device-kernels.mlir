@@ -41,7 +41,7 @@ func.func @f(%x: !x) -> !x {
 // REMARK: [Missed] unavailable
 // REMARK-SAME: GPUs have no instruction for log
 // REMARK-SAME: @kernel1_log has no form for a GPU
-// REMARK-SAME: store the tensors in f32 or bf16
+// REMARK-SAME: store the tensors in f32, bf16 or f16
 // COMMAND: llvm.mlir.global internal constant @__tpsp_g_command_0()
 // COMMAND-NOT: @kernel1_log_device
 // COMMAND: llvm.mlir.addressof @kernel1_log_entry

@@ -7,7 +7,7 @@ func.func @plain(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// expected-error @+1 {{programs compute in f32, bf16 or f64, with positions in i32 and masks in i8, not in 'i64'}}
+// expected-error @+1 {{programs compute in f32, bf16, f16 or f64, with positions in i32 and masks in i8, not in 'i64'}}
 func.func @integers(%x: tensor<4xi64, #tpsp.idx<d, local>>) {
   return
 }

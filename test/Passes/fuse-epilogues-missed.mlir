@@ -157,7 +157,7 @@ func.func @alignment(%x: !x, %w: !w, %b: !b) -> (!h, !h) {
 
 // -----
 
-// REMARK: kernel{{.*}} stays a kernel: cuBLASLt has epilogues for f32 and bf16 only
+// REMARK: kernel{{.*}} stays a kernel: cuBLASLt has epilogues for f32, bf16 and f16 only
 // CHECK-LABEL: plan.program @f64
 // CHECK: plan.kernel
 !x = tensor<4x5xf64, #tpsp.idx<s, d, local>>

@@ -1,13 +1,16 @@
 // RUN: tpsp-opt %s --tpsp-set-element-type=type=bf16 | FileCheck %s --check-prefixes=CHECK,BF16
+// RUN: tpsp-opt %s --tpsp-set-element-type=type=f16 | FileCheck %s --check-prefixes=CHECK,F16
 // RUN: tpsp-opt %s --tpsp-set-element-type | FileCheck %s --check-prefixes=CHECK,F32
 // RUN: not tpsp-opt %s --tpsp-set-element-type=type=fp8 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
-// UNKNOWN: error: {{.*}}unknown element type 'fp8'; known are f32 and bf16
+// UNKNOWN: error: {{.*}}unknown element type 'fp8'; known are f32, bf16 and f16
 
 // Arguments, results and everything between; not integers, nor tensors that are
 // no tpsp tensors.
 // BF16: func.func @f(%{{.+}}: tensor<4xbf16, #tpsp.idx<d>>, %{{.+}}: tensor<4xi32, #tpsp.idx<d>>, %{{.+}}: tensor<4xf64>) -> tensor<4xbf16, #tpsp.idx<d>>
 // BF16: tpsp.exp %{{.+}} : tensor<4xbf16, #tpsp.idx<d>>
+// F16: func.func @f(%{{.+}}: tensor<4xf16, #tpsp.idx<d>>, %{{.+}}: tensor<4xi32, #tpsp.idx<d>>, %{{.+}}: tensor<4xf64>) -> tensor<4xf16, #tpsp.idx<d>>
+// F16: tpsp.exp %{{.+}} : tensor<4xf16, #tpsp.idx<d>>
 // F32: func.func @f(%{{.+}}: tensor<4xf32, #tpsp.idx<d>>, %{{.+}}: tensor<4xi32, #tpsp.idx<d>>, %{{.+}}: tensor<4xf64>) -> tensor<4xf32, #tpsp.idx<d>>
 // F32: tpsp.exp %{{.+}} : tensor<4xf32, #tpsp.idx<d>>
 // CHECK: return

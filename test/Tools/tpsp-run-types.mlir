@@ -13,10 +13,10 @@
 // RUN: %S/Inputs/exits 1 tpsp-run %t/integers.mlir --grad 2>&1 | FileCheck %s --check-prefix=INTEGERS
 // INTEGERS: integers.mlir:3:8: error: 'tpsp.exp' op operand #0 has element type 'i32'; 'tpsp.exp' computes on floating-point numbers there
 
-// RUN: %S/Inputs/exits 1 tpsp-run %t/half.mlir 2>&1 | FileCheck %s --check-prefix=HALF
-// HALF: half.mlir:2:14: error: programs compute in f32, bf16 or f64, with positions in i32 and masks in i8, not in 'f16'
+// RUN: %S/Inputs/exits 1 tpsp-run %t/narrow.mlir 2>&1 | FileCheck %s --check-prefix=NARROW
+// NARROW: narrow.mlir:2:14: error: programs compute in f32, bf16, f16 or f64, with positions in i32 and masks in i8, not in 'f8E5M2'
 // --dtype stores it otherwise.
-// RUN: tpsp-run %t/half.mlir --dtype f32 --grad --verify --quiet
+// RUN: tpsp-run %t/narrow.mlir --dtype f16 --grad --verify --quiet
 
 // RUN: %S/Inputs/exits 1 tpsp-run %t/foreign.mlir 2>&1 | FileCheck %s --check-prefix=FOREIGN
 // FOREIGN: foreign.mlir:3:8: error: 'arith.negf' op has no command
@@ -41,8 +41,8 @@ func.func @f(%x: !x) -> !x {
   return %y : !x
 }
 
-//--- half.mlir
-!x = tensor<4xf16, #tpsp.idx<d>>
+//--- narrow.mlir
+!x = tensor<4xf8E5M2, #tpsp.idx<d>>
 func.func @f(%x: !x) -> !x {
   %y = tpsp.exp %x : !x
   return %y : !x

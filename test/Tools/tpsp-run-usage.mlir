@@ -18,8 +18,8 @@
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --gard 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // UNKNOWN: {{^}}tpsp-run: The following argument was not expected: --gard
 
-// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --dtype f16 2>&1 | FileCheck %s --check-prefix=DTYPE
-// DTYPE: {{^}}tpsp-run: --dtype: f16 not in {f32,bf16}
+// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --dtype fp16 2>&1 | FileCheck %s --check-prefix=DTYPE
+// DTYPE: {{^}}tpsp-run: --dtype: fp16 not in {f32,bf16,f16}
 
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --steps 0 2>&1 | FileCheck %s --check-prefix=STEPS
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --steps many 2>&1 | FileCheck %s --check-prefix=STEPS

@@ -20,6 +20,11 @@
 // RUN: not cmp %t/four.st %t/wide.st
 // RUN: tpsp-run %examples/mlp-sp.mlir --quiet --mesh tp=2 --dtype bf16 --weights %t/wide.st --save %t/again.st
 // RUN: cmp %t/bf16.st %t/again.st
+// RUN: tpsp-run %examples/mlp-sp.mlir --quiet --verify --dtype f16 --weights %t/four.st --save %t/f16.st
+// RUN: tpsp-run %examples/mlp-sp.mlir --quiet --verify --weights %t/f16.st --save %t/wide.st
+// RUN: not cmp %t/four.st %t/wide.st
+// RUN: tpsp-run %examples/mlp-sp.mlir --quiet --mesh tp=2 --dtype f16 --weights %t/wide.st --save %t/again.st
+// RUN: cmp %t/f16.st %t/again.st
 
 // RUN: %S/Inputs/exits 1 tpsp-run %t/other.mlir --weights %t/four.st 2>&1 | FileCheck %s --check-prefix=FIT
 // FIT: {{^}}tpsp-run: warning: '{{.*}}four.st' has tensors that the program does not take: 'w1'{{$}}
@@ -40,7 +45,7 @@
 
 // Found before the run, not after it.
 // RUN: %S/Inputs/exits 1 tpsp-run %t/f64.mlir --quiet --save %t/f64.st 2>&1 | FileCheck %s --check-prefix=F64
-// F64: {{^}}tpsp-run: parameter 'w' is f64; files are written in f32, bf16 or i32{{$}}
+// F64: {{^}}tpsp-run: parameter 'w' is f64; files are written in f32, bf16, f16 or i32{{$}}
 // RUN: not ls %t/f64.st
 
 //--- other.mlir

@@ -13,8 +13,8 @@ using namespace tpsp::rt::conformance;
 
 namespace {
 
-constexpr int64_t elementTypes[] = {TPSP_RT_F32, TPSP_RT_BF16, TPSP_RT_F64,
-                                    TPSP_RT_I32, TPSP_RT_I64};
+constexpr int64_t elementTypes[] = {TPSP_RT_F32, TPSP_RT_BF16, TPSP_RT_F16,
+                                    TPSP_RT_F64, TPSP_RT_I32,  TPSP_RT_I64};
 
 /// [rank][tensor][element]
 using Tensors = std::vector<std::vector<std::vector<double>>>;
@@ -83,7 +83,7 @@ protected:
 
   /// One, where sums are made in f32; else one for each rank that adds.
   int64_t roundings(const Mesh &mesh, const std::vector<int64_t> &axes) const {
-    if (exclusion(GetParam(), "bf16 sums in f32").empty())
+    if (exclusion(GetParam(), "16-bit sums in f32").empty())
       return 1;
     return int64_t(groupOf(mesh, 0, axes).size());
   }
@@ -161,15 +161,15 @@ private:
   }
 };
 
-/// `roundings`: of a sum in bf16.
+/// `roundings`: of a sum in a type of 16 bits.
 double reductionTolerance(int64_t dtype, int64_t reduction, int64_t roundings) {
   if (reduction == TPSP_RT_MAX)
     return 0;
+  if (const HalfFloat *half = halfFloat(dtype))
+    return double(roundings) * half->epsilon;
   switch (dtype) {
   case TPSP_RT_F32:
     return 1e-6;
-  case TPSP_RT_BF16:
-    return double(roundings) / 256;
   case TPSP_RT_F64:
     return 1e-14;
   default:

@@ -27,7 +27,7 @@ constexpr Exclusion exclusions[] = {
     {"cuda", "orders of issue that differ",
      "ranks meet on the host where they issue a collective; plans issue the "
      "same commands in the same order on all ranks"},
-    {"CudaNccl", "bf16 sums in f32", "NCCL adds up in the element's type"},
+    {"CudaNccl", "16-bit sums in f32", "NCCL adds up in the element's type"},
     {"CudaNccl", "streams while commands are new",
      "a command's first use waits for the rank's streams: it may load code, "
      "which must not happen under a collective"},
@@ -49,6 +49,7 @@ template <typename Visitor> void visitStorage(int64_t dtype, Visitor visitor) {
   case TPSP_RT_F32:
     return visitor(float());
   case TPSP_RT_BF16:
+  case TPSP_RT_F16:
     return visitor(uint16_t());
   case TPSP_RT_F64:
     return visitor(double());
@@ -136,8 +137,8 @@ std::vector<std::byte> toBytes(int64_t dtype,
   visitStorage(dtype, [&](auto zero) {
     for (size_t i = 0; i < values.size(); ++i) {
       auto stored = decltype(zero)(values[i]);
-      if (dtype == TPSP_RT_BF16)
-        stored = floatToBf16(float(values[i]));
+      if (const HalfFloat *half = halfFloat(dtype))
+        stored = half->round(float(values[i]));
       std::memcpy(bytes.data() + i * sizeof stored, &stored, sizeof stored);
     }
   });
@@ -150,8 +151,8 @@ std::vector<double> fromBytes(int64_t dtype, const std::byte *bytes,
   visitStorage(dtype, [&](auto stored) {
     for (int64_t i = 0; i < count; ++i) {
       std::memcpy(&stored, bytes + i * sizeof stored, sizeof stored);
-      values[i] = dtype == TPSP_RT_BF16 ? bf16ToFloat(uint16_t(stored))
-                                        : double(stored);
+      const HalfFloat *half = halfFloat(dtype);
+      values[i] = half ? half->widen(uint16_t(stored)) : double(stored);
     }
   });
   return values;

@@ -92,6 +92,9 @@ protected:
   static Status runEverything(const WorldConfig &config, int64_t ranks,
                               int steps,
                               std::vector<std::vector<std::byte>> &arenas);
+  static Status runReductions(const std::string &backend, int64_t ranks,
+                              int64_t dtype, int64_t reduction,
+                              std::vector<std::vector<std::byte>> &arenas);
 
   long before = 0;
 };
@@ -253,43 +256,54 @@ TEST_F(CudaOnDoublesTest, KernelsThatAreNone) {
 // Results
 //===----------------------------------------------------------------------===//
 
-/// Sums of bf16 included: the order and the rounding are the CPU's.
+/// What the arenas are after an all-reduce and a reduce-scatter.
+Status
+CudaOnDoublesTest::runReductions(const std::string &backend, int64_t ranks,
+                                 int64_t dtype, int64_t reduction,
+                                 std::vector<std::vector<std::byte>> &arenas) {
+  AllReduceCommand reduce;
+  reduce.dtype = dtype;
+  reduce.reduction = reduction;
+  reduce.axes = {0};
+  reduce.counts = {1031, 5};
+  ShardCommand scatter;
+  scatter.dtype = dtype;
+  scatter.reduction = reduction;
+  scatter.axes = {0};
+  scatter.outer = 3, scatter.chunk = 17;
+  Plan plan;
+  plan.add(tpsp_rt_all_reduce, reduce.encode(), {at(0), at(2), at(4), at(4)});
+  plan.add(tpsp_rt_reduce_scatter, scatter.encode(), {at(2), at(5)});
+  WorldConfig settings = config(ranks);
+  settings.backend = backend;
+  std::unique_ptr<World> world;
+  if (Status s = World::create(settings, world); !s.ok())
+    return s;
+  arenas.resize(size_t(ranks));
+  return world->run([&](Rank &rank) -> Status {
+    if (Status s = fill(rank); !s.ok())
+      return s;
+    if (Status s = plan.step(rank); !s.ok())
+      return s;
+    return snapshot(rank, arenaBytes, arenas[size_t(rank.number())]);
+  });
+}
+
+/// Sums of 16-bit numbers included: the order and the rounding are the CPU's.
 TEST_F(CudaOnDoublesTest, RanksThatShareAGpuComputeTheBitsOfTheCpu) {
   setDevices(1);
-  for (int64_t ranks : {1, 2, 3, 4})
-    for (int64_t reduction : {TPSP_RT_SUM, TPSP_RT_MAX}) {
-      AllReduceCommand reduce;
-      reduce.dtype = TPSP_RT_BF16;
-      reduce.reduction = reduction;
-      reduce.axes = {0};
-      reduce.counts = {1031, 5};
-      ShardCommand scatter;
-      scatter.dtype = TPSP_RT_BF16;
-      scatter.reduction = reduction;
-      scatter.axes = {0};
-      scatter.outer = 3, scatter.chunk = 17;
-      Plan plan;
-      plan.add(tpsp_rt_all_reduce, reduce.encode(),
-               {at(0), at(2), at(4), at(4)});
-      plan.add(tpsp_rt_reduce_scatter, scatter.encode(), {at(2), at(5)});
-      std::vector<std::vector<std::byte>> results[2];
-      for (int i : {0, 1}) {
-        WorldConfig settings = config(ranks);
-        settings.backend = i == 0 ? "cpu" : "cuda";
-        std::unique_ptr<World> world;
-        ASSERT_TRUE(World::create(settings, world).ok());
-        results[i].resize(size_t(ranks));
-        Status status = world->run([&](Rank &rank) -> Status {
-          if (Status s = fill(rank); !s.ok())
-            return s;
-          if (Status s = plan.step(rank); !s.ok())
-            return s;
-          return snapshot(rank, arenaBytes, results[i][size_t(rank.number())]);
-        });
-        ASSERT_TRUE(status.ok()) << status.message();
+  for (const HalfFloat &half : halfFloats)
+    for (int64_t ranks : {1, 2, 3, 4})
+      for (int64_t reduction : {TPSP_RT_SUM, TPSP_RT_MAX}) {
+        std::vector<std::vector<std::byte>> results[2];
+        for (int i : {0, 1}) {
+          Status status = runReductions(i == 0 ? "cpu" : "cuda", ranks,
+                                        half.dtype, reduction, results[i]);
+          ASSERT_TRUE(status.ok()) << status.message();
+        }
+        EXPECT_TRUE(results[0] == results[1])
+            << half.formatName << ", " << ranks << " ranks";
       }
-      EXPECT_TRUE(results[0] == results[1]) << ranks << " ranks";
-    }
 }
 
 TEST_F(CudaOnDoublesTest, OneRankThroughNccl) {

@@ -237,11 +237,11 @@ private:
     return snapshot(rank, c.arena, after);
   }
 
-  /// bf16 may be rounded before the epilogue and behind it.
+  /// 16 bits may be rounded before the epilogue and behind it.
   static double toleranceOf(int64_t dtype) {
-    return dtype == TPSP_RT_F32    ? 1e-5
-           : dtype == TPSP_RT_BF16 ? 1.0 / 128
-                                   : 1e-11;
+    return dtype == TPSP_RT_F32 ? 1e-5
+           : halfFloat(dtype)   ? 2 * halfFloat(dtype)->epsilon
+                                : 1e-11;
   }
 
   static void compare(const Case &c, size_t number,
@@ -261,7 +261,8 @@ private:
   }
 };
 
-constexpr int64_t types[] = {TPSP_RT_F32, TPSP_RT_BF16, TPSP_RT_F64};
+constexpr int64_t types[] = {TPSP_RT_F32, TPSP_RT_BF16, TPSP_RT_F64,
+                             TPSP_RT_F16};
 
 TEST_P(EpilogueTest, OddExtentsAndLayouts) {
   const int64_t extents[][3] = {{1, 1, 1},   {1, 16, 5},  {17, 1, 5},

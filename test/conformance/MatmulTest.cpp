@@ -4,6 +4,7 @@
 #include "tpsp/Runtime/ElementType.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace tpsp::rt;
 using namespace tpsp::rt::conformance;
@@ -139,10 +140,12 @@ struct TypeCase {
   double tolerance;
 };
 
-/// Of sums of a few hundred products of numbers below 1. bf16: half a unit of
-/// the result's last place, as products and sums are f32.
-constexpr TypeCase types[] = {
-    {TPSP_RT_F32, 3e-6}, {TPSP_RT_BF16, 1.0 / 256}, {TPSP_RT_F64, 1e-14}};
+/// Of sums of a few hundred products of numbers below 1. In 16 bits: half a
+/// unit of the result's last place, as products and sums are f32.
+constexpr TypeCase types[] = {{TPSP_RT_F32, 3e-6},
+                              {TPSP_RT_BF16, 1.0 / 256},
+                              {TPSP_RT_F16, 1.0 / 2048 + 3e-6},
+                              {TPSP_RT_F64, 1e-14}};
 
 TEST_P(MatmulTest, OddExtentsAndLayouts) {
   const int64_t extents[][3] = {{1, 1, 1},    {1, 17, 5},   {17, 1, 5},
@@ -220,11 +223,55 @@ TEST_P(MatmulTest, AccumulatesOverLoops) {
     }
 }
 
-/// 512 steps of one product each: a sum kept in bf16 would be far off.
+/// 512 steps of one product each: a sum kept in 16 bits would be far off.
 TEST_P(MatmulTest, AccumulatesInF32) {
-  MatmulCommand c = makeMatmul(TPSP_RT_BF16, 3, 4, 1, 0, 0);
-  c.accumulate = Loops{{512, 3, 4, 0}};
-  check(c, 1.0 / 256);
+  for (const HalfFloat &half : halfFloats) {
+    MatmulCommand c = makeMatmul(half.dtype, 3, 4, 1, 0, 0);
+    c.accumulate = Loops{{512, 3, 4, 0}};
+    check(c, half.epsilon + 3e-6);
+  }
+}
+
+/// On the way a sum may pass what f16 holds; what is stored becomes infinite.
+TEST_P(MatmulTest, OnlyResultsOverflow) {
+  MatmulCommand c = makeMatmul(TPSP_RT_F16, 1, 3, 3, 0, 0);
+  Plan plan;
+  plan.add(tpsp_rt_matmul, c.encode(), {0, 64, 128});
+  auto world = makeWorld(config({}, 256));
+  ASSERT_NE(world, nullptr);
+  auto a = toBytes(TPSP_RT_F16, {60000, 60000, 1});
+  auto b = toBytes(TPSP_RT_F16, {3, 1, -1, -3, 1, -1, 7, 0, 0});
+  std::vector<std::byte> after;
+  Status status = world->run([&](Rank &rank) -> Status {
+    if (Status s = rank.write(0, a.data(), 6); !s.ok())
+      return s;
+    if (Status s = rank.write(64, b.data(), 18); !s.ok())
+      return s;
+    if (Status s = plan.step(rank); !s.ok())
+      return s;
+    return snapshot(rank, 256, after);
+  });
+  ASSERT_TRUE(status.ok()) << status.message();
+  double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(fromBytes(TPSP_RT_F16, after.data() + 128, 3),
+            (std::vector<double>{7, infinity, -infinity}));
+}
+
+/// More than one tile of a product that is made by converting its operands.
+TEST_P(MatmulTest, LongHalves) {
+  for (const HalfFloat &half : halfFloats)
+    for (int layout = 0; layout < 4; ++layout) {
+      SCOPED_TRACE(testing::Message() << half.formatName << " layout " << layout
+                                      << " seed " << testSeed());
+      check(makeMatmul(half.dtype, 521, 3, 1031, layout, 1),
+            half.epsilon + 1e-5);
+      check(makeMatmul(half.dtype, 5, 1031, 17, layout, 1),
+            half.epsilon + 3e-6);
+      MatmulCommand c = makeMatmul(half.dtype, 517, 2, 515, layout, 0);
+      c.accumulate = Loops{{2, 517 * 515, 2 * 515, 0}};
+      c.batch = Loops{{2, 0, 4 * 515, 517 * 2}};
+      check(c, half.epsilon + 1e-5);
+    }
 }
 
 TEST_P(MatmulTest, ManySmallAndFewLargeItems) {
@@ -236,6 +283,7 @@ TEST_P(MatmulTest, ManySmallAndFewLargeItems) {
   // Of the 120,000 sums of 200 products the worst is several deviations off.
   check(makeMatmul(TPSP_RT_F32, 300, 400, 200, 0, 0), 2e-5);
   check(makeMatmul(TPSP_RT_BF16, 300, 400, 200, 1, 0), 1.0 / 256);
+  check(makeMatmul(TPSP_RT_F16, 300, 400, 200, 1, 0), 1.0 / 2048 + 2e-5);
 }
 
 TEST_P(MatmulTest, EmptySumIsZero) {

@@ -1,5 +1,6 @@
 // cuBLASLt's matmul, column-major as documented, by plain loops.
 #include "Doubles.h"
+#include "HalfNumbers.h"
 
 #include <cublasLt.h>
 
@@ -8,6 +9,8 @@
 #include <cstring>
 
 namespace {
+
+using namespace tpsp::doubles;
 
 struct Operation {
   cublasComputeType_t compute;
@@ -70,10 +73,8 @@ double load(const void *memory, cudaDataType_t type, int64_t i) {
     return static_cast<const double *>(memory)[i];
   if (type == CUDA_R_32F)
     return static_cast<const float *>(memory)[i];
-  uint32_t bits = uint32_t(static_cast<const uint16_t *>(memory)[i]) << 16;
-  float value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
+  uint16_t bits = static_cast<const uint16_t *>(memory)[i];
+  return type == CUDA_R_16F ? F16::load(bits) : Bf16::load(bits);
 }
 
 void store(double value, void *memory, cudaDataType_t type, int64_t i) {
@@ -86,10 +87,8 @@ void store(double value, void *memory, cudaDataType_t type, int64_t i) {
     static_cast<float *>(memory)[i] = narrow;
     return;
   }
-  uint32_t bits;
-  std::memcpy(&bits, &narrow, sizeof bits);
   static_cast<uint16_t *>(memory)[i] =
-      uint16_t((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+      type == CUDA_R_16F ? F16::store(narrow) : Bf16::store(narrow);
 }
 
 /// The tanh form, as cuBLASLt's is.
@@ -212,7 +211,7 @@ bool fits(const Operation &op, const Layout &a, const Layout &b,
          a.batch == c.batch && b.batch == c.batch &&
          op.scale == (wide ? CUDA_R_64F : CUDA_R_32F) &&
          op.compute == (wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F) &&
-         (c.type == a.type || (a.type == CUDA_R_16BF && c.type == CUDA_R_32F));
+         (c.type == a.type || (widthOf(a.type) == 2 && c.type == CUDA_R_32F));
 }
 
 template <typename Ours, typename Opaque> cublasStatus_t destroy(Opaque *it) {

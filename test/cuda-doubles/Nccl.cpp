@@ -1,6 +1,7 @@
 // NCCL between threads of one process: what each call documents, and that a
 // rank that does not come is waited for until its communicator is aborted.
 #include "Doubles.h"
+#include "HalfNumbers.h"
 
 #include <nccl.h>
 
@@ -74,6 +75,7 @@ size_t widthOf(ncclDataType_t type) {
   case ncclInt8:
     return 1;
   case ncclBfloat16:
+  case ncclFloat16:
     return 2;
   case ncclInt64:
   case ncclFloat64:
@@ -125,15 +127,6 @@ bool Member::agree(const Operation &mine) {
   return true;
 }
 
-float bf16(const char *memory) {
-  uint16_t half;
-  std::memcpy(&half, memory, 2);
-  uint32_t bits = uint32_t(half) << 16;
-  float value;
-  std::memcpy(&value, &bits, 4);
-  return value;
-}
-
 /// Integers wrap around: what runs into a failed step may be anything.
 template <typename T> T sum(T a, T b) {
   if constexpr (std::is_integral_v<T>)
@@ -154,13 +147,14 @@ template <typename T> void combine(char *dst, const char *src, bool isMax) {
   std::memcpy(dst, &a, sizeof a);
 }
 
-void combineBf16(char *dst, const char *src, bool isMax) {
-  float a = bf16(dst), b = bf16(src);
-  float value = isMax ? (a > b || a != a ? a : b) : a + b;
-  uint32_t bits;
-  std::memcpy(&bits, &value, 4);
-  auto half = uint16_t((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-  std::memcpy(dst, &half, 2);
+template <typename Half>
+void combineHalf(char *dst, const char *src, bool isMax) {
+  uint16_t left, right;
+  std::memcpy(&left, dst, 2);
+  std::memcpy(&right, src, 2);
+  float a = Half::load(left), b = Half::load(right);
+  uint16_t result = Half::store(isMax ? (a > b || a != a ? a : b) : a + b);
+  std::memcpy(dst, &result, 2);
 }
 
 void combineAt(ncclDataType_t type, char *dst, const char *src, bool isMax) {
@@ -174,7 +168,9 @@ void combineAt(ncclDataType_t type, char *dst, const char *src, bool isMax) {
   case ncclFloat64:
     return combine<double>(dst, src, isMax);
   case ncclBfloat16:
-    return combineBf16(dst, src, isMax);
+    return combineHalf<tpsp::doubles::Bf16>(dst, src, isMax);
+  case ncclFloat16:
+    return combineHalf<tpsp::doubles::F16>(dst, src, isMax);
   default:
     return combine<float>(dst, src, isMax);
   }

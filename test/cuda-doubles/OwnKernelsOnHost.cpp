@@ -12,12 +12,12 @@ const bool isRegistered = [] {
   OnHost<tpsp_##NAME>::registerAs("tpsp_" #NAME, tpspDoubleRegisterKernel);
 #define TPSP_COPY(NAME, UNIT)                                                  \
   OnHost<tpsp_##NAME>::registerAs("tpsp_" #NAME, tpspDoubleRegisterKernel);
-#define TPSP_EPILOGUE(SWEEP, SUM, TYPE)                                        \
+#define TPSP_EPILOGUE(DTYPE, SWEEP, SUM, TYPE)                                 \
   OnHost<tpsp_##SWEEP>::registerAs("tpsp_" #SWEEP, tpspDoubleRegisterKernel);  \
   OnHost<tpsp_##SUM>::registerAs("tpsp_" #SUM, tpspDoubleRegisterKernel);
+#define TPSP_ROUND(NAME, TYPE)                                                 \
+  OnHost<tpsp_##NAME>::registerAs("tpsp_" #NAME, tpspDoubleRegisterKernel);
 #include "../../lib/Runtime/Cuda/DeviceKernels.def"
-  OnHost<tpsp_round_bf16>::registerAs("tpsp_round_bf16",
-                                      tpspDoubleRegisterKernel);
   return true;
 }();
 

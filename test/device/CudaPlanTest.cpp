@@ -35,20 +35,16 @@ using Results = std::vector<std::vector<double>>;
 
 std::vector<double> valuesOf(const rt::ManifestTensor &tensor,
                              const std::vector<char> &bytes) {
-  int64_t width = rt::elementBytes(tensor.dtype);
-  std::vector<double> values(bytes.size() / width);
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (tensor.dtype == TPSP_RT_BF16) {
-      uint16_t stored = 0;
-      std::memcpy(&stored, bytes.data() + i * width, sizeof stored);
-      values[i] = rt::bf16ToFloat(stored);
-    } else {
-      float stored = 0;
-      std::memcpy(&stored, bytes.data() + i * width, sizeof stored);
-      values[i] = stored;
-    }
-  }
+  std::vector<double> values(bytes.size() / rt::elementBytes(tensor.dtype));
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = rt::isInteger(tensor.dtype)
+                    ? 0
+                    : rt::loadFloat(bytes.data(), tensor.dtype, i);
   return values;
+}
+
+double toleranceOf(const std::string &dtype) {
+  return dtype == "bf16" ? 2e-2 : dtype == "f16" ? 2.5e-3 : 1e-5;
 }
 
 /// Three steps: with CUDA the first runs by itself, the second is captured and
@@ -171,7 +167,7 @@ TEST_P(CudaPlan, ComputesWhatTheCpuComputes) {
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(trouble, "");
   const rt::Manifest &manifest = program.model.manifest;
-  double tolerance = std::string(GetParam().dtype) == "bf16" ? 2e-2 : 1e-5;
+  double tolerance = toleranceOf(GetParam().dtype);
   // A gradient that is zero but for rounding (of a key's bias) is held against
   // the others.
   double largest = 0;
@@ -195,6 +191,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"SharedCard", "mlp-sp", {"tp=2"}, "", 1, false},
         Case{"NcclOnStreams", "mlp-sp", {"tp=2"}, "", 2, true},
         Case{"BlockInBf16", "gpt-block-sp", {"tp=2"}, "bf16", 1, false},
+        Case{"BlockInF16", "gpt-block-sp", {"tp=2"}, "f16", 1, false},
+        Case{"F16OverNccl", "mlp-sp", {"tp=2"}, "f16", 2, true},
         Case{"Experts", "moe-ep", {"ep=2", "tp=1"}, "", 2, false},
         Case{"Context", "cp-attention", {"cp=2"}, "", 2, true},
         Case{

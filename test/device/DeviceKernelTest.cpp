@@ -32,7 +32,7 @@ class DeviceKernelTest : public testing::TestWithParam<Case> {};
 TEST_P(DeviceKernelTest, EqualsTheCpu) {
   const Case &c = GetParam();
   std::string text = operationText(c.mnemonic, c.signature, c.attributes);
-  for (const char *dtype : {"f32", "bf16"}) {
+  for (const char *dtype : {"f32", "bf16", "f16"}) {
     CompileOptions options;
     options.grad = c.grad;
     options.dtype = dtype;

@@ -114,6 +114,7 @@ struct Variant {
 const Variant variants[] = {
     {"f32", [](CompileOptions &) {}},
     {"bf16", [](CompileOptions &options) { options.dtype = "bf16"; }},
+    {"f16", [](CompileOptions &options) { options.dtype = "f16"; }},
     {"f32 forward", [](CompileOptions &options) { options.grad = false; }},
     {"bf16 redone",
      [](CompileOptions &options) {

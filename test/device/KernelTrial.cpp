@@ -123,8 +123,8 @@ private:
       at<double>(i) = value;
     else if (element.isF32())
       at<float>(i) = float(value);
-    else if (element.isBF16())
-      at<uint16_t>(i) = bitsOfBf16(value);
+    else if (element.getIntOrFloatBitWidth() == 16)
+      at<uint16_t>(i) = bitsOf(value);
     else if (element.isInteger(32))
       at<int32_t>(i) = int32_t(value);
     else
@@ -135,17 +135,25 @@ private:
       return at<double>(i);
     if (element.isF32())
       return double(at<float>(i));
-    if (element.isBF16())
-      return double(llvm::bit_cast<float>(uint32_t(at<uint16_t>(i)) << 16));
+    if (element.getIntOrFloatBitWidth() == 16)
+      return valueOf(at<uint16_t>(i));
     return element.isInteger(32) ? at<int32_t>(i) : at<int8_t>(i);
   }
 
-  static uint16_t bitsOfBf16(double value) {
+  uint16_t bitsOf(double value) const {
     llvm::APFloat number(value);
     bool losesInfo;
-    number.convert(llvm::APFloat::BFloat(), llvm::APFloat::rmNearestTiesToEven,
-                   &losesInfo);
+    number.convert(cast<FloatType>(element).getFloatSemantics(),
+                   llvm::APFloat::rmNearestTiesToEven, &losesInfo);
     return uint16_t(number.bitcastToAPInt().getZExtValue());
+  }
+  double valueOf(uint16_t bits) const {
+    llvm::APFloat number(cast<FloatType>(element).getFloatSemantics(),
+                         llvm::APInt(16, bits));
+    bool losesInfo;
+    number.convert(llvm::APFloat::IEEEdouble(),
+                   llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+    return number.convertToDouble();
   }
   template <typename T> T &at(int64_t i) {
     return reinterpret_cast<T *>(bytes.data())[i];
@@ -316,6 +324,10 @@ private:
     return largest;
   }
 
+  static double unitOf(Type element) {
+    return element.isBF16() ? 0x1p-8 : element.isF16() ? 0x1p-11 : 0x1p-21;
+  }
+
   /// Allowed: what the CPU is off by, four times, and a few roundings of the
   /// largest value, which sums in another order make.
   static std::string compare(const Kernel &kernel, const Call &gpu,
@@ -324,7 +336,7 @@ private:
     for (int64_t i = kernel.inputs; i < gpu.size(); ++i) {
       auto type = cast<MemRefType>(function.getArgumentTypes()[i]);
       bool isExact = type.getElementType().isInteger();
-      double unit = type.getElementType().isBF16() ? 0x1p-8 : 0x1p-21;
+      double unit = unitOf(type.getElementType());
       std::vector<double> g = gpu.value(i), c = cpu.value(i),
                           e = exact.value(i);
       double scale = isExact ? 0 : unit * magnitude(e);

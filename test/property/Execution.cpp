@@ -35,7 +35,8 @@ tpsp::property::randomArgument(uint64_t seed, int64_t number, int64_t elements,
     }
     double magnitude = 0.05 + 1.45 * (double(bits >> 12) * 0x1p-52);
     auto value = static_cast<float>(bits & 1 ? magnitude : -magnitude);
-    values[i] = domain.isBf16 ? rt::bf16ToFloat(rt::floatToBf16(value)) : value;
+    const rt::HalfFloat *half = rt::halfFloat(domain.dtype);
+    values[i] = half ? half->widen(half->round(value)) : value;
   }
   return values;
 }
@@ -44,10 +45,10 @@ tpsp::property::randomArgument(uint64_t seed, int64_t number, int64_t elements,
 /// along the pending axes has a different part; of a maximum, one has it and
 /// the others less.
 static double summand(double value, int64_t position, int64_t group, bool isMax,
-                      int64_t element, bool isBf16) {
+                      int64_t element, bool isHalf) {
   if (isMax)
     return element % group == position ? value : value - 1 - double(position);
-  if (isBf16) // nothing is rounded
+  if (isHalf) // nothing is rounded
     return position == 0 ? (group > 1 ? 2 : 1) * value
                          : (position == 1 ? -value : 0);
   if (position > 0)
@@ -61,13 +62,8 @@ static double summand(double value, int64_t position, int64_t group, bool isMax,
 static void store(void *memory, int64_t dtype, int64_t i, double value) {
   if (rt::isInteger(dtype))
     rt::storeInteger(static_cast<int64_t>(value), dtype, memory, i);
-  else if (dtype == TPSP_RT_F64)
-    static_cast<double *>(memory)[i] = value;
-  else if (dtype == TPSP_RT_BF16)
-    static_cast<uint16_t *>(memory)[i] =
-        rt::floatToBf16(static_cast<float>(value));
   else
-    static_cast<float *>(memory)[i] = static_cast<float>(value);
+    rt::storeFloat(value, dtype, memory, i);
 }
 
 static void fillArgument(Rank &rank, const Manifest &manifest,
@@ -79,16 +75,15 @@ static void fillArgument(Rank &rank, const Manifest &manifest,
     position = position * manifest.mesh[axis].size + rank.coordinate(axis);
     group *= manifest.mesh[axis].size;
   }
-  bool isBf16 = tensor.dtype == TPSP_RT_BF16;
-  std::vector<double> whole =
-      randomArgument(seed, tensor.number, elements, {isBf16, tensor.below});
+  std::vector<double> whole = randomArgument(seed, tensor.number, elements,
+                                             {tensor.dtype, tensor.below});
   void *memory = rank.hostAddress(tensor.offset);
   rt::Shard(tensor, manifest.mesh, rank.coordinates())
       .forEachRun([&](int64_t global, int64_t local, int64_t n) {
         for (int64_t i = 0; i < n; ++i)
           store(memory, tensor.dtype, local + i,
                 summand(whole[global + i], position, group, tensor.pendingMax,
-                        global + i, isBf16));
+                        global + i, rt::halfFloat(tensor.dtype)));
       });
 }
 

@@ -9,8 +9,8 @@ namespace tpsp::property {
 
 /// What the elements of an argument are.
 struct ElementDomain {
-  /// Rounded to bf16; else to f32.
-  bool isBf16 = false;
+  /// Rounded to this type; f64 to f32.
+  int64_t dtype = TPSP_RT_F32;
   /// If not 0: integers in [0, below).
   int64_t below = 0;
 };

@@ -333,8 +333,8 @@ Program tpsp::property::generate(uint64_t seed) {
   Program program;
   program.mesh = randomMesh(random);
   program.grad = random.chance(0.85);
-  static const char *const elements[] = {"f64", "f64", "f64", "f64",
-                                         "f64", "f32", "f32", "bf16"};
+  static const char *const elements[] = {"f64", "f64", "f64",  "f64", "f64",
+                                         "f32", "f32", "bf16", "f16"};
   program.element = random.of(elements);
   ProgramBuilder builder(random, program);
   builder.onlyArguments = kind == ByRole;

@@ -159,7 +159,8 @@ static Routing randomRouting(Builder &b, ValueId x) {
 
 /// Whether many scores are equal, so that finite differences change choices.
 static bool tiesMatter(const Builder &b) {
-  return b.program.grad && b.program.element == "bf16";
+  return b.program.grad &&
+         (b.program.element == "bf16" || b.program.element == "f16");
 }
 
 /// The choices: given, or those of the largest of some scores. Scores are

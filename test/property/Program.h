@@ -90,7 +90,7 @@ enum class Expectation {
 
 struct Program {
   std::vector<Axis> mesh;
-  /// "f64", "f32" or "bf16".
+  /// "f64", "f32", "bf16" or "f16".
   std::string element = "f64";
   std::vector<Tensor> values;
   std::vector<Argument> arguments;

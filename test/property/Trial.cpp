@@ -2,6 +2,7 @@
 
 #include "Execution.h"
 
+#include "tpsp/Dialect/Plan/PlanDialect.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 #include "tpsp/InitAll.h"
 #include "tpsp/Runtime/Jit/ReferenceWalker.h"
@@ -178,7 +179,8 @@ private:
   ElementDomain domainOf(unsigned number) const {
     ElementDomain domain;
     Type type = function.getArgumentTypes()[number];
-    domain.isBf16 = cast<RankedTensorType>(type).getElementType().isBF16();
+    domain.dtype =
+        plan::runtimeType(cast<RankedTensorType>(type).getElementType());
     if (auto below =
             function.getArgAttrOfType<IntegerAttr>(number, belowAttrName))
       domain.below = below.getInt();
@@ -333,6 +335,8 @@ struct Precision {
 static Precision precisionOf(StringRef element) {
   if (element == "bf16")
     return {2e-2, 0.3};
+  if (element == "f16")
+    return {2.5e-3, 0.05};
   if (element == "f32")
     return {1e-5, 2e-3};
   return {1e-9, 1e-9};
@@ -393,8 +397,8 @@ Outcome Trial::runSerial(OwningOpRef<ModuleOp> written, const Run &overlapped) {
   return {Outcome::Agrees, Outcome::overlapped};
 }
 
-/// Where f32 or bf16 is off and f64 is not, the program has lost the digits by
-/// itself (a difference of near equals, the slope of a function that
+/// Where f32, bf16 or f16 is off and f64 is not, the program has lost the
+/// digits by itself (a difference of near equals, the slope of a function that
 /// saturates), if not too many.
 Outcome Trial::run(const Program &program, uint64_t seed) {
   double worst = notNumeric;

@@ -128,7 +128,7 @@ llvm::Error tpsp::run::calibrateMatmuls(Hardware &hardware,
   // Of f64, which only tests use, less.
   for (auto [dtype, rounds] :
        {std::pair(TPSP_RT_F32, 7), std::pair(TPSP_RT_BF16, 5),
-        std::pair(TPSP_RT_F64, 1)}) {
+        std::pair(TPSP_RT_F16, 5), std::pair(TPSP_RT_F64, 1)}) {
     progress.phase(
         fmt::format("calibrating: matmuls of {}", rt::elementName(dtype)));
     auto seconds = timer->time(matmulCalls(dtype, arena), rounds);
@@ -143,7 +143,7 @@ llvm::Error tpsp::run::calibrateMatmuls(Hardware &hardware,
     if (!sustained)
       return sustained.takeError();
     rates.sustained = std::min(*sustained, rates.peak);
-    hardware.matmul[rt::elementBytes(dtype)] = std::move(rates);
+    hardware.matmul[dtype] = std::move(rates);
   }
   return llvm::Error::success();
 }

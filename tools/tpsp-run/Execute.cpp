@@ -2,6 +2,7 @@
 
 #include "tpsp/Runtime/BackendPlugin.h"
 #include "tpsp/Runtime/Driver/Weights.h"
+#include "tpsp/Runtime/ElementType.h"
 
 #include <fmt/format.h>
 
@@ -17,10 +18,13 @@ using namespace tpsp::run;
 using Clock = std::chrono::steady_clock;
 
 double tpsp::run::toleranceOf(const rt::Manifest &manifest) {
+  // A value has been rounded a few times on its way.
+  constexpr double roundings = 5.12;
+  double tolerance = 1e-5;
   for (const rt::ManifestTensor &tensor : manifest.tensors)
-    if (tensor.dtype == TPSP_RT_BF16)
-      return 2e-2;
-  return 1e-5;
+    if (const rt::HalfFloat *half = rt::halfFloat(tensor.dtype))
+      tolerance = std::max(tolerance, roundings * half->epsilon);
+  return tolerance;
 }
 
 /// Where the arguments end: everything behind is computed.

@@ -14,7 +14,8 @@
 namespace tpsp::run {
 
 /// The largest relative error (||a - b|| / ||b|| per tensor) that a right
-/// program may have: rounding of f32 sums, or of every stored bf16.
+/// program may have: rounding of f32 sums (1e-5), or of every stored bf16
+/// (2e-2) or f16 (2.5e-3).
 double toleranceOf(const rt::Manifest &manifest);
 
 /// Where the arguments' values come from: --weights, else --seed. `warning` is

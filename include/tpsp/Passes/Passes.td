@@ -21,7 +21,8 @@ def SetElementType : Pass<"tpsp-set-element-type", "::mlir::ModuleOp"> {
     Arithmetic within kernels and sums of products stay in f32.
   }];
   let options = [
-    Option<"type", "type", "std::string", /*default=*/"\"f32\"", "f32 or bf16">
+    Option<"type", "type", "std::string", /*default=*/"\"f32\"", 
+           "f32, bf16 or f16">
   ];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }

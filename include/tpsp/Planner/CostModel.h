@@ -2,7 +2,7 @@
 ///
 ///   CostModel cost(*findHardware("h100-sxm"), step.mesh);
 ///   cost.seconds(step.commands[0]);          // one command
-///   cost.matmulSeconds({8192, 3584, 8192}, 2);
+///   cost.matmulSeconds({8192, 3584, 8192}, TPSP_RT_BF16);
 ///   cost.collectiveSeconds(CollectiveKind::AllGather, 64 << 20, axes);
 ///
 /// What commands that run at once do to each other is the simulator's
@@ -48,12 +48,12 @@ public:
   }
   CommandCost cost(const StepCommand &command) const;
 
-  CommandCost matmulCost(const MatmulWork &work, int64_t elementBytes) const;
+  CommandCost matmulCost(const MatmulWork &work, int64_t dtype) const;
   CommandCost kernelCost(const KernelWork &work, double bytes) const;
 
-  /// One product of this shape and its launch. `elementBytes` is 2, 4 or 8.
-  double matmulSeconds(const MatmulWork &work, int64_t elementBytes) const {
-    return matmulCost(work, elementBytes).seconds;
+  /// One product of this shape and its launch. `dtype`: TPSP_RT_F32, ...
+  double matmulSeconds(const MatmulWork &work, int64_t dtype) const {
+    return matmulCost(work, dtype).seconds;
   }
   /// A kernel that touches `bytes` of memory, and its launch.
   double kernelSeconds(const KernelWork &work, double bytes) const {

@@ -110,7 +110,7 @@ struct Hardware {
   /// of one core while all are busy; small sizes are served by its caches.
   SizeTable memory;
   KernelRates kernel;
-  /// By the bytes of an element: 2, 4, 8.
+  /// By element type: TPSP_RT_BF16, ...
   std::map<int64_t, MatmulRates> matmul;
 
   /// Links inside a node and, with several nodes, between nodes.
@@ -122,6 +122,11 @@ struct Hardware {
 
   bool isCpu() const { return kind == Kind::Cpu; }
 };
+
+/// The rates of matmuls of an element type; of one that the description lacks,
+/// those of another of its width, as tensor cores are as fast with f16 as with
+/// bf16. Null if it has neither.
+const MatmulRates *matmulRatesOf(const Hardware &hardware, int64_t dtype);
 
 /// The built-in description of that name, or else the one in the file of that
 /// name. The error says what is wrong and where, and names the built-in ones.

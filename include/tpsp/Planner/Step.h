@@ -6,6 +6,7 @@
 
 #include "tpsp/Algebra/Collective.h"
 #include "tpsp/Algebra/Mesh.h"
+#include "tpsp/Runtime/tpsp_rt.h"
 
 #include <cstdint>
 #include <optional>
@@ -129,8 +130,8 @@ struct StepCommand {
   int64_t stream = 0;
   /// EventRecord, EventWait.
   int64_t event = -1;
-  /// Bytes of an element of what is computed or moved.
-  int64_t elementBytes = 4;
+  /// The element type of what is computed or moved.
+  int64_t dtype = TPSP_RT_F32;
   /// Of Matmul, Kernel and Collective; else untouched.
   MatmulWork matmul;
   KernelWork kernel;

@@ -120,8 +120,8 @@ struct KernelCommand {
 ///
 /// As a reduce_scatter: dst[o, c] = combine over ranks q of src of rank q
 /// [o, r, c] with r the receiver's number. src is [outer, group, chunk], dst
-/// [outer, chunk]. Elements combine in group order, in f32 for bf16. Buffers:
-/// src, dst.
+/// [outer, chunk]. Elements combine in group order, in f32 for bf16 and f16.
+/// Buffers: src, dst.
 ///
 /// The side that is [outer, chunk] may be a tile of something larger: its runs
 /// of chunk elements are then `pitch` elements apart.

@@ -30,7 +30,7 @@ extern "C" {
 /* Raised whenever the calls, tpsp_rt_command or an encoding change.
  * 4: a matmul's parameters end in its epilogue, and its steps' buffers follow
  *    A, B and C; a kernel's position may lie in a shard that is not the
- *    rank's own. */
+ *    rank's own; there is the element type TPSP_RT_F16. */
 #define TPSP_RT_ABI_VERSION 4
 
 /* One rank's execution context. Owned by the runtime; opaque to plans. */
@@ -55,7 +55,8 @@ enum {
   TPSP_RT_F64 = 2,
   TPSP_RT_I32 = 3,
   TPSP_RT_I64 = 4,
-  TPSP_RT_I8 = 5
+  TPSP_RT_I8 = 5,
+  TPSP_RT_F16 = 6
 };
 
 /* How a collective combines elements. */

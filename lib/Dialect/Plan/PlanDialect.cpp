@@ -21,6 +21,8 @@ void PlanDialect::initialize() {
 int64_t tpsp::plan::runtimeType(Type elementType) {
   if (elementType.isBF16())
     return TPSP_RT_BF16;
+  if (elementType.isF16())
+    return TPSP_RT_F16;
   if (elementType.isF64())
     return TPSP_RT_F64;
   if (elementType.isInteger(32))

@@ -81,10 +81,10 @@ private:
 
 } // namespace
 
-/// bf16 is added in f32.
+/// Types of 16 bits are added in f32.
 static Value sumOf(Row &row, Value x, Value y) {
   Type type = x.getType();
-  if (!type.isBF16())
+  if (type.getIntOrFloatBitWidth() > 16)
     return arith::AddFOp::create(row.b, row.loc, x, y);
   Type wide = row.b.getF32Type();
   auto widened = [&](Value value) {

@@ -50,7 +50,11 @@ public:
   }
 
   int64_t extent() { return inRange(0, maxElements); }
-  int64_t dtype() { return inRange(TPSP_RT_F32, TPSP_RT_I8); }
+  int64_t dtype() {
+    int64_t value = inRange(0, INT8_MAX);
+    good = good && elementBytes(value) != 0;
+    return good ? value : 0;
+  }
   int64_t reduction() { return inRange(TPSP_RT_SUM, TPSP_RT_MAX); }
   bool flag() { return inRange(0, 1) == 1; }
 

@@ -28,11 +28,14 @@ public:
 Status prepareMatmul(const MatmulCommand &command, int threads,
                      std::unique_ptr<PreparedMatmul> &out);
 
-// The three below have at least one point, step and element of each extent.
+// Those below have at least one point, step and element of each extent.
 Status prepareF32Matmul(const MatmulCommand &command, int threads,
                         std::unique_ptr<PreparedMatmul> &out);
-Status prepareBf16Matmul(const MatmulCommand &command, int threads,
+/// Of 16-bit elements, by the library or, where it has none, converted.
+Status prepareHalfMatmul(const MatmulCommand &command, int threads,
                          std::unique_ptr<PreparedMatmul> &out);
+Status prepareConvertedMatmul(const MatmulCommand &command, int threads,
+                              std::unique_ptr<PreparedMatmul> &out);
 Status prepareF64Matmul(const MatmulCommand &command, int threads,
                         std::unique_ptr<PreparedMatmul> &out);
 

@@ -1,5 +1,7 @@
 #include "EpilogueLoops.h"
 
+#include "ProcessorClones.h"
+
 #include "tpsp/Runtime/ElementType.h"
 
 #include <algorithm>
@@ -9,6 +11,9 @@ namespace tpsp::rt {
 namespace {
 
 struct Bf16 {
+  uint16_t bits;
+};
+struct F16 {
   uint16_t bits;
 };
 
@@ -22,6 +27,12 @@ template <> struct Element<Bf16> {
   using Wide = float;
   static Wide load(Bf16 value) { return bf16ToFloat(value.bits); }
   static Bf16 store(Wide value) { return {floatToBf16(value)}; }
+};
+
+template <> struct Element<F16> {
+  using Wide = float;
+  static Wide load(F16 value) { return f16ToFloat(value.bits); }
+  static F16 store(Wide value) { return {floatToF16(value)}; }
 };
 
 double exponential(double x) { return std::exp(x); }
@@ -144,14 +155,6 @@ template <typename T>
     addAlong<T>(sum, begin, end);
 }
 
-// As in Reduction.cpp: compiled for several processors, chosen at load time.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&         \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define TPSP_CLONES [[gnu::target_clones("avx2", "default")]]
-#else
-#define TPSP_CLONES
-#endif
-
 #define TPSP_LOOPS(TYPE, ROW, SUM)                                             \
   TPSP_CLONES void ROW(const EpilogueRow &row) { finishRow<TYPE>(row); }       \
   TPSP_CLONES void SUM(const OperandSum &sum, int64_t begin, int64_t end) {    \
@@ -161,21 +164,23 @@ template <typename T>
 TPSP_LOOPS(float, finishF32, addF32)
 TPSP_LOOPS(Bf16, finishBf16, addBf16)
 TPSP_LOOPS(double, finishF64, addF64)
+TPSP_LOOPS(F16, finishF16, addF16)
 
 #undef TPSP_LOOPS
-#undef TPSP_CLONES
 
 } // namespace
 
 RowLoop rowLoop(int64_t dtype) {
   return dtype == TPSP_RT_F32    ? finishF32
          : dtype == TPSP_RT_BF16 ? finishBf16
+         : dtype == TPSP_RT_F16  ? finishF16
                                  : finishF64;
 }
 
 SumLoop sumLoop(int64_t dtype) {
   return dtype == TPSP_RT_F32    ? addF32
          : dtype == TPSP_RT_BF16 ? addBf16
+         : dtype == TPSP_RT_F16  ? addF16
                                  : addF64;
 }
 

@@ -21,7 +21,7 @@ struct EpilogueRow {
 
 using RowLoop = void (*)(const EpilogueRow &row);
 
-/// Of f32, bf16 or f64.
+/// Of a floating-point type.
 RowLoop rowLoop(int64_t dtype);
 
 /// result[i] = sum over j < summed of source[i, j], for i in [begin, end);

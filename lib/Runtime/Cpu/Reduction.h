@@ -10,7 +10,7 @@ namespace tpsp::rt {
 /// dst[i] = sources[0][i] op sources[1][i] op ..., from left to right, for i in
 /// [0, count). dst may be one of the sources. The order is the same for every
 /// element, so what ranks compute of each other's parts agrees bit by bit.
-/// bf16 combines in f32. A maximum with a NaN is a NaN.
+/// Types of 16 bits combine in f32. A maximum with a NaN is a NaN.
 using ReduceFunction = void (*)(std::byte *dst, const std::byte *const *sources,
                                 int64_t numSources, int64_t count);
 

@@ -51,8 +51,9 @@ constexpr int64_t copiesWorthOneOfB = 4;
 } // namespace
 
 std::optional<MergedRows> mergeRows(const MatmulCommand &command) {
-  // What a bf16 product needs as scratch memory would lie where the copies do.
-  if (command.dtype == TPSP_RT_BF16 || command.batch.size() != 1 ||
+  // What a 16-bit product needs as scratch memory would lie where the copies
+  // do.
+  if (halfFloat(command.dtype) || command.batch.size() != 1 ||
       !command.accumulate.empty())
     return std::nullopt;
   const MatmulLoop &loop = command.batch[0];

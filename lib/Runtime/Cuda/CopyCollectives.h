@@ -13,8 +13,8 @@
 /// An all_reduce has a step in between: each rank combines its part of every
 /// tensor, then fetches the others' parts.
 ///
-/// Elements combine in the order of the group and bf16 in f32, as on the CPU:
-/// the results are the same bits.
+/// Elements combine in the order of the group and 16-bit ones in f32, as on the
+/// CPU: the results are the same bits.
 #ifndef TPSP_RUNTIME_CUDA_COPYCOLLECTIVES_H
 #define TPSP_RUNTIME_CUDA_COPYCOLLECTIVES_H
 

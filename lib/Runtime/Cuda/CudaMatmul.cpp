@@ -29,6 +29,8 @@ bool typesOf(int64_t dtype, MatmulTypes &out) {
     out = {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
   else if (dtype == TPSP_RT_BF16)
     out = {CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+  else if (dtype == TPSP_RT_F16)
+    out = {CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
   else if (dtype == TPSP_RT_F64)
     out = {CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F};
   else
@@ -122,7 +124,7 @@ private:
     return !fused && !epilogue.isEmpty() && !epilogue.sumsOperand();
   }
   bool sumsApart() const {
-    return command.dtype == TPSP_RT_BF16 && (steps > 1 || finishes());
+    return halfFloat(command.dtype) && (steps > 1 || finishes());
   }
   int64_t pointElements() const { return command.m * command.n; }
   int64_t maxPoints() const {
@@ -201,7 +203,8 @@ Status CublasMatmul::setPreference(MatmulPreference &preference) const {
   TPSP_TRY(preference.create());
   TPSP_TRY(preference.set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                           uint64_t(workspaceBytes)));
-  // The other schemes add up parts of a sum in bf16 where that is the result.
+  // The other schemes add up parts of a sum in 16 bits where that is the
+  // result.
   TPSP_TRY(preference.set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
                           uint32_t(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE)));
   uint32_t ofC =
@@ -298,7 +301,8 @@ Status CublasMatmul::multiply(const std::byte *a, const std::byte *b, void *c,
 
 Status CublasMatmul::round(const std::byte *sums, std::byte *c,
                            CudaStream &stream) const {
-  return kernels.round({c, reinterpret_cast<const float *>(sums),
+  return kernels.round(command.dtype,
+                       {c, reinterpret_cast<const float *>(sums),
                         batch.loop.extent, command.m, command.n,
                         batch.loop.strideC, LeadingDimensions(command).c},
                        stream.get());
@@ -318,7 +322,7 @@ Status prepareCudaMatmul(const MatmulCommand &command,
   MatmulTypes types;
   if (!typesOf(command.dtype, types))
     return {TPSP_RT_UNSUPPORTED,
-            fmt::format("a matmul of {}; expected f32, bf16 or f64",
+            fmt::format("a matmul of {}; expected f32, bf16, f16 or f64",
                         elementName(command.dtype))};
   if (isEmptySum(command)) {
     out = std::make_unique<ZeroMatmul>(command, buffers, kernels);

@@ -6,7 +6,7 @@
 ///
 /// Of the batch's loops the longest is cuBLASLt's strided batch; the others are
 /// walked, a call for each point. The loops of `accumulate` are walked too, the
-/// steps behind the first adding to the result. bf16 results of several steps
+/// steps behind the first adding to the result. 16-bit results of several steps
 /// are summed in f32 in scratch memory and rounded once, as on the CPU.
 ///
 /// An epilogue is cuBLASLt's where it has one for the command, else a kernel's

@@ -26,8 +26,8 @@ struct CopyArguments {
   long long targetBlock, targetRow, sourceBlock, sourceRow;
 };
 
-/// Rounds f32 sums, dense [blocks, rows, columns], to bf16; strides in
-/// elements.
+/// Rounds f32 sums, dense [blocks, rows, columns], to 16 bits; strides
+/// in elements.
 struct RoundArguments {
   void *target;
   const float *sums;

@@ -1,8 +1,7 @@
 // The backend's own kernels: moving runs of bytes, combining the ranks' parts
-// where they share a GPU, rounding sums to bf16, and epilogues that cuBLASLt
-// does not have. Compiled to machine code
-// for compute capability 8.0 and 9.0 and to PTX, and loaded by name
-// (OwnKernels). All loops stride over the grid, so any grid will do.
+// where they share a GPU, rounding sums to 16 bits, and epilogues that cuBLASLt
+// does not have. Compiled to machine code for compute capability 8.0 and 9.0 and
+// to PTX, and loaded by name (OwnKernels). All loops stride over the grid, so any grid will do.
 //
 // No shared memory and no barriers, which is what lets the tests run this very
 // file on a CPU, thread after thread.
@@ -22,45 +21,80 @@ __device__ inline long long itemStride() {
   return (long long)gridDim.x * blockDim.x;
 }
 
-struct Bf16 {
-  unsigned short bits;
-};
-
-__device__ inline float wide(Bf16 value) {
+__device__ inline float floatOf(unsigned bits) {
   union {
     unsigned bits;
     float number;
   } both;
-  both.bits = (unsigned)value.bits << 16;
+  both.bits = bits;
   return both.number;
 }
 
-/// The nearest, ties to even; a NaN stays a quiet NaN.
-__device__ inline Bf16 toBf16(float value) {
+__device__ inline unsigned bitsOf(float number) {
   union {
     float number;
     unsigned bits;
   } both;
-  both.number = value;
-  unsigned rounded = (both.bits + 0x7fff + ((both.bits >> 16) & 1)) >> 16;
-  unsigned quietNaN = (both.bits >> 16) | 0x40;
-  return {(unsigned short)(value != value ? quietNaN : rounded)};
+  both.number = number;
+  return both.bits;
 }
 
-/// How an element is stored and what it is combined in: bf16 in f32, integers
-/// as unsigned ones, so that an overflowing sum wraps.
+/// Types of 16 bits: `load` is exact; `store` rounds to the nearest, ties to
+/// even, and a NaN stays a quiet NaN. As ElementType.h does it.
+struct Bf16 {
+  unsigned short bits;
+
+  __device__ static float load(Bf16 value) {
+    return floatOf((unsigned)value.bits << 16);
+  }
+  __device__ static Bf16 store(float value) {
+    unsigned bits = bitsOf(value);
+    unsigned rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+    unsigned quietNaN = (bits >> 16) | 0x40;
+    return {(unsigned short)(value != value ? quietNaN : rounded)};
+  }
+};
+
+struct F16 {
+  unsigned short bits;
+
+  __device__ static float load(F16 value) {
+    const unsigned rebias = (127 - 15) << 23, one = 1 << 23;
+    unsigned sign = (unsigned)(value.bits & 0x8000) << 16;
+    unsigned magnitude = (unsigned)(value.bits & 0x7fff) << 13;
+    float least = floatOf(magnitude + rebias + one) - 0x1p-14f;
+    unsigned wide = magnitude < one ? bitsOf(least) : magnitude + rebias;
+    unsigned special = magnitude | 0x7f800000;
+    return floatOf(sign | (magnitude < 31 * one ? wide : special));
+  }
+  __device__ static F16 store(float value) {
+    const unsigned rebias = (127 - 15) << 23;
+    unsigned bits = bitsOf(value), sign = bits >> 16 & 0x8000;
+    unsigned magnitude = bits & 0x7fffffff;
+    unsigned normal =
+        (magnitude - rebias + 0xfff + (magnitude >> 13 & 1)) >> 13;
+    unsigned least = bitsOf(floatOf(magnitude) + 0.5f) - 0x3f000000;
+    unsigned finite = magnitude < rebias + (1 << 23) ? least : normal;
+    unsigned rounded = magnitude < 0x477ff000 ? finite : 0x7c00;
+    unsigned quietNaN = 0x7e00 | (magnitude >> 13 & 0x3ff);
+    return {(unsigned short)(sign | (value != value ? quietNaN : rounded))};
+  }
+};
+
+/// How an element is stored and what it is combined in: 16-bit ones in f32,
+/// integers as unsigned ones, so that an overflowing sum wraps.
 template <typename T> struct Element {
   using Wide = T;
   __device__ static T load(T value) { return value; }
   __device__ static T store(T value) { return value; }
   __device__ static T add(T a, T b) { return a + b; }
 };
-template <> struct Element<Bf16> {
+template <typename T> struct HalfElement : T {
   using Wide = float;
-  __device__ static float load(Bf16 value) { return wide(value); }
-  __device__ static Bf16 store(float value) { return toBf16(value); }
   __device__ static float add(float a, float b) { return a + b; }
 };
+template <> struct Element<Bf16> : HalfElement<Bf16> {};
+template <> struct Element<F16> : HalfElement<F16> {};
 template <> __device__ inline int Element<int>::add(int a, int b) {
   return (int)((unsigned)a + (unsigned)b);
 }
@@ -166,6 +200,17 @@ __device__ inline void sumAll(const OperandSumArguments &c) {
   }
 }
 
+/// target[row, column] = sums[row, column] rounded; `sums` is dense.
+template <typename T> __device__ inline void roundAll(const RoundArguments &c) {
+  for (long long i = firstItem(); i < c.blocks * c.rows * c.columns;
+       i += itemStride()) {
+    long long column = i % c.columns, row = i / c.columns % c.rows,
+              block = i / c.columns / c.rows;
+    ((T *)c.target)[block * c.targetBlock + row * c.targetRow + column] =
+        T::store(c.sums[i]);
+  }
+}
+
 struct alignas(16) Unit16 {
   unsigned long long halves[2];
 };
@@ -182,7 +227,7 @@ struct alignas(16) Unit16 {
       const __grid_constant__ CopyArguments c) {                               \
     copyAll<UNIT>(c);                                                          \
   }
-#define TPSP_EPILOGUE(SWEEP, SUM, TYPE)                                        \
+#define TPSP_EPILOGUE(DTYPE, SWEEP, SUM, TYPE)                                 \
   extern "C" __global__ void tpsp_##SWEEP(                                     \
       const __grid_constant__ EpilogueArguments c) {                           \
     finishAll<TYPE>(c);                                                        \
@@ -191,16 +236,9 @@ struct alignas(16) Unit16 {
       const __grid_constant__ OperandSumArguments c) {                         \
     sumAll<TYPE>(c);                                                           \
   }
-#include "DeviceKernels.def"
-
-/// target[row, column] = sums[row, column] rounded; `sums` is dense.
-extern "C" __global__ void
-tpsp_round_bf16(const __grid_constant__ RoundArguments c) {
-  for (long long i = firstItem(); i < c.blocks * c.rows * c.columns;
-       i += itemStride()) {
-    long long column = i % c.columns, row = i / c.columns % c.rows,
-              block = i / c.columns / c.rows;
-    ((Bf16 *)c.target)[block * c.targetBlock + row * c.targetRow + column] =
-        toBf16(c.sums[i]);
+#define TPSP_ROUND(NAME, TYPE)                                                 \
+  extern "C" __global__ void tpsp_##NAME(                                      \
+      const __grid_constant__ RoundArguments c) {                              \
+    roundAll<TYPE>(c);                                                         \
   }
-}
+#include "DeviceKernels.def"

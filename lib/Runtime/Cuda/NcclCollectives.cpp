@@ -18,7 +18,8 @@ struct CommunicatorState final : CommandState {
 ncclDataType_t typeOf(int64_t dtype) {
   // In the order of TPSP_RT_F32, ...
   constexpr ncclDataType_t types[] = {ncclFloat32, ncclBfloat16, ncclFloat64,
-                                      ncclInt32,   ncclInt64,    ncclInt8};
+                                      ncclInt32,   ncclInt64,    ncclInt8,
+                                      ncclFloat16};
   return types[dtype];
 }
 

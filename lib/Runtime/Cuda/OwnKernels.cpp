@@ -1,6 +1,9 @@
 #include "OwnKernels.h"
 
+#include "tpsp/Runtime/ElementType.h"
+
 #include <algorithm>
+#include <iterator>
 
 /// Made from DeviceKernels.cu by the build.
 extern "C" const unsigned char tpspDeviceKernels[];
@@ -18,15 +21,31 @@ constexpr const char *copyNames[] = {
 #include "DeviceKernels.def"
 };
 
+constexpr int64_t epilogueTypes[] = {
+#define TPSP_EPILOGUE(DTYPE, SWEEP, SUM, TYPE) DTYPE,
+#include "DeviceKernels.def"
+};
+
 constexpr const char *epilogueNames[] = {
-#define TPSP_EPILOGUE(SWEEP, SUM, TYPE) "tpsp_" #SWEEP,
+#define TPSP_EPILOGUE(DTYPE, SWEEP, SUM, TYPE) "tpsp_" #SWEEP,
 #include "DeviceKernels.def"
 };
 
 constexpr const char *sumNames[] = {
-#define TPSP_EPILOGUE(SWEEP, SUM, TYPE) "tpsp_" #SUM,
+#define TPSP_EPILOGUE(DTYPE, SWEEP, SUM, TYPE) "tpsp_" #SUM,
 #include "DeviceKernels.def"
 };
+
+constexpr const char *roundNames[] = {
+#define TPSP_ROUND(NAME, TYPE) "tpsp_" #NAME,
+#include "DeviceKernels.def"
+};
+
+/// The place of a floating-point type among the kernels of epilogues.
+size_t epilogueOf(int64_t dtype) {
+  const auto *begin = std::begin(epilogueTypes);
+  return std::find(begin, std::end(epilogueTypes), dtype) - begin;
+}
 
 /// The largest of 16, 8, 4, 2, 1 that divides all addresses and lengths, and
 /// its place in that list.
@@ -64,7 +83,9 @@ Status OwnKernels::load() {
     TPSP_TRY(find(name, epilogueKernels));
   for (const char *name : sumNames)
     TPSP_TRY(find(name, sumKernels));
-  return image.find("tpsp_round_bf16", roundKernel);
+  for (const char *name : roundNames)
+    TPSP_TRY(find(name, roundKernels));
+  return {};
 }
 
 template <typename Arguments>
@@ -109,21 +130,22 @@ Status OwnKernels::combine(int64_t dtype, int64_t reduction,
                 arguments.rows * arguments.count, stream);
 }
 
-Status OwnKernels::round(const RoundArguments &arguments,
+Status OwnKernels::round(int64_t dtype, const RoundArguments &arguments,
                          cudaStream_t stream) const {
-  return launch(roundKernel, arguments,
+  return launch(roundKernels[size_t(halfFloat(dtype) - halfFloats)], arguments,
                 arguments.blocks * arguments.rows * arguments.columns, stream);
 }
 
 Status OwnKernels::finish(int64_t dtype, const EpilogueArguments &arguments,
                           cudaStream_t stream) const {
-  return launch(epilogueKernels[dtype], arguments,
+  return launch(epilogueKernels[epilogueOf(dtype)], arguments,
                 arguments.blocks * arguments.rows * arguments.columns, stream);
 }
 
 Status OwnKernels::sum(int64_t dtype, const OperandSumArguments &arguments,
                        cudaStream_t stream) const {
-  return launch(sumKernels[dtype], arguments, arguments.kept, stream);
+  return launch(sumKernels[epilogueOf(dtype)], arguments, arguments.kept,
+                stream);
 }
 
 } // namespace tpsp::rt

@@ -31,9 +31,11 @@ public:
   Status combine(int64_t dtype, int64_t reduction,
                  const CombineArguments &arguments, cudaStream_t stream) const;
 
-  Status round(const RoundArguments &arguments, cudaStream_t stream) const;
+  /// To `dtype`, a floating-point type of 16 bits.
+  Status round(int64_t dtype, const RoundArguments &arguments,
+               cudaStream_t stream) const;
 
-  /// Of f32, bf16 or f64.
+  /// Of floating-point types.
   Status finish(int64_t dtype, const EpilogueArguments &arguments,
                 cudaStream_t stream) const;
   Status sum(int64_t dtype, const OperandSumArguments &arguments,
@@ -47,8 +49,7 @@ private:
 
   KernelImage image;
   std::vector<cudaKernel_t> combineKernels, copyKernels, epilogueKernels,
-      sumKernels;
-  cudaKernel_t roundKernel = nullptr;
+      sumKernels, roundKernels;
 };
 
 } // namespace tpsp::rt

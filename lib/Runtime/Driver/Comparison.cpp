@@ -50,11 +50,7 @@ struct Difference {
 double element(const void *memory, int64_t dtype, int64_t i) {
   if (isInteger(dtype))
     return static_cast<double>(loadInteger(memory, dtype, i));
-  if (dtype == TPSP_RT_BF16)
-    return bf16ToFloat(static_cast<const uint16_t *>(memory)[i]);
-  if (dtype == TPSP_RT_F64)
-    return static_cast<const double *>(memory)[i];
-  return static_cast<const float *>(memory)[i];
+  return loadFloat(memory, dtype, i);
 }
 
 /// Combines what the ranks hold of a partial tensor. Of replicas along other

@@ -53,7 +53,8 @@ int64_t RandomTensor::integerAt(int64_t position) const {
 float RandomTensor::at(int64_t position) const {
   double unit = unitAt(position);
   auto value = static_cast<float>(mean + spread * (2 * unit - 1));
-  return dtype == TPSP_RT_BF16 ? bf16ToFloat(floatToBf16(value)) : value;
+  const HalfFloat *half = halfFloat(dtype);
+  return half ? half->widen(half->round(value)) : value;
 }
 
 void RandomTensor::fill(const Shard &shard, void *memory) const {
@@ -63,15 +64,8 @@ void RandomTensor::fill(const Shard &shard, void *memory) const {
         storeInteger(integerAt(global + i), dtype, memory, local + i);
     });
   shard.forEachRun([&](int64_t global, int64_t local, int64_t n) {
-    for (int64_t i = 0; i < n; ++i) {
-      float value = at(global + i);
-      if (dtype == TPSP_RT_BF16)
-        static_cast<uint16_t *>(memory)[local + i] = floatToBf16(value);
-      else if (dtype == TPSP_RT_F64)
-        static_cast<double *>(memory)[local + i] = value;
-      else
-        static_cast<float *>(memory)[local + i] = value;
-    }
+    for (int64_t i = 0; i < n; ++i)
+      storeFloat(at(global + i), dtype, memory, local + i);
   });
 }
 

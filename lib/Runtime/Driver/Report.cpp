@@ -363,7 +363,7 @@ static void printVerification(const RunReport &report,
   auto to = std::back_inserter(out);
   fmt::format_to(to,
                  "\nVerified against the unsharded program in f64 "
-                 "(relative error, tolerance {:.0e})\n",
+                 "(relative error, tolerance {:.2g})\n",
                  report.tolerance);
   for (const TensorError &e : report.errors)
     fmt::format_to(to, "  {:<20} {:>10.2e}{}{}\n", shortened(e.name, 20),

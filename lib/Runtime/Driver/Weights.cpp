@@ -9,6 +9,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 
 using namespace tpsp::rt;
@@ -22,11 +23,18 @@ static const char *formatName(int64_t dtype) {
     return "F32";
   if (dtype == TPSP_RT_I32)
     return "I32";
-  return dtype == TPSP_RT_BF16 ? "BF16" : nullptr;
+  const HalfFloat *half = halfFloat(dtype);
+  return half ? half->formatName : nullptr;
 }
 
-static bool isReadable(const SafetensorsTensor &tensor) {
-  return tensor.dtype == "F32" || tensor.dtype == "BF16";
+/// The element type of a file's tensor, if we read it: F32 or of 16 bits.
+static std::optional<int64_t> readableType(const SafetensorsTensor &tensor) {
+  for (const HalfFloat &half : halfFloats)
+    if (tensor.dtype == half.formatName)
+      return half.dtype;
+  if (tensor.dtype == "F32")
+    return TPSP_RT_F32;
+  return std::nullopt;
 }
 
 static std::vector<const ManifestTensor *> select(const Manifest &manifest,
@@ -82,9 +90,9 @@ static std::string differenceOf(const ManifestTensor &wanted,
     return fmt::format("{} is missing, {} of [{}]", name,
                        elementName(wanted.dtype),
                        fmt::join(wanted.shape, ", "));
-  if (!isReadable(*found))
-    return fmt::format("{} is {}, which is not read (F32 and BF16 are)", name,
-                       quotedName(found->dtype));
+  if (!readableType(*found))
+    return fmt::format("{} is {}, which is not read (F32, BF16 and F16 are)",
+                       name, quotedName(found->dtype));
   if (found->shape != wanted.shape)
     return fmt::format("{} is [{}], not [{}]", name,
                        fmt::join(found->shape, ", "),
@@ -131,19 +139,19 @@ static Status readBlocks(const SafetensorsSet &file,
                          const SafetensorsTensor &tensor, int64_t begin,
                          int64_t count, Visit visit) {
   constexpr int64_t block = 1 << 16;
-  bool isWide = tensor.dtype == "F32";
-  int64_t element = isWide ? 4 : 2, end = begin + count;
-  std::vector<uint16_t> narrow(isWide ? 0 : std::min(block, count));
+  const HalfFloat *half = halfFloat(*readableType(tensor));
+  int64_t element = half ? 2 : 4, end = begin + count;
+  std::vector<uint16_t> narrow(half ? std::min(block, count) : 0);
   std::vector<float> values(std::min(block, count));
   for (; begin < end; begin += block) {
     int64_t n = std::min(block, end - begin);
-    void *target = isWide ? static_cast<void *>(values.data()) : narrow.data();
+    void *target = half ? static_cast<void *>(narrow.data()) : values.data();
     if (Status s = file.read(tensor.name, begin * element, n * element, target);
         !s.ok())
       return s;
-    if (!isWide)
+    if (half)
       std::transform(narrow.begin(), narrow.begin() + n, values.begin(),
-                     bf16ToFloat);
+                     half->widen);
     visit(begin, values.data(), n);
   }
   return {};
@@ -152,9 +160,9 @@ static Status readBlocks(const SafetensorsSet &file,
 /// Stores f32 values as elements of `dtype` from element `at` of `memory` on.
 static void store(const float *values, int64_t n, int64_t dtype, void *memory,
                   int64_t at) {
-  if (dtype == TPSP_RT_BF16)
+  if (const HalfFloat *half = halfFloat(dtype))
     std::transform(values, values + n, static_cast<uint16_t *>(memory) + at,
-                   floatToBf16);
+                   half->round);
   else if (dtype == TPSP_RT_F64)
     std::copy(values, values + n, static_cast<double *>(memory) + at);
   else
@@ -194,13 +202,12 @@ Status WeightsSource::whole(const ManifestTensor &tensor,
   for (int64_t extent : tensor.shape)
     elements *= extent;
   out.resize(elements);
-  bool isRounded = tensor.dtype == TPSP_RT_BF16;
+  const HalfFloat *half = halfFloat(tensor.dtype);
   return readBlocks(file, *file.find(tensor.name), 0, elements,
                     [&](int64_t at, const float *values, int64_t n) {
                       for (int64_t i = 0; i < n; ++i)
-                        out[at + i] = isRounded
-                                          ? bf16ToFloat(floatToBf16(values[i]))
-                                          : values[i];
+                        out[at + i] = half ? half->widen(half->round(values[i]))
+                                           : values[i];
                     });
 }
 
@@ -214,7 +221,8 @@ Status tpsp::rt::checkSavable(const Manifest &manifest, SavedTensors which) {
     std::string name = quotedName(tensor->name);
     if (!formatName(tensor->dtype))
       return {TPSP_RT_INVALID,
-              fmt::format("{} {} is {}; files are written in f32, bf16 or i32",
+              fmt::format("{} {} is {}; files are written in f32, bf16, "
+                          "f16 or i32",
                           kindName(*tensor), name, elementName(tensor->dtype))};
     if (!tensor->pending.empty())
       return {TPSP_RT_INVALID,

@@ -133,15 +133,29 @@ TEST_F(ComparisonTest, NaNIsWrongWhereTheReferenceIsZero) {
   EXPECT_EQ(errors.front().relative, infinite);
 }
 
-TEST_F(ComparisonTest, Bf16IsReadAsIt) {
+TEST_F(ComparisonTest, HalvesAreReadAsThey) {
   ManifestTensor x = tensor({2}, {{}});
-  x.dtype = TPSP_RT_BF16;
+  x.bytes = 4;
+  for (const HalfFloat &half : halfFloats) {
+    x.dtype = half.dtype;
+    each([&](Rank &rank) -> Status {
+      uint16_t part[] = {half.round(1.5f), half.round(-2.0f)};
+      return rank.write(x.offset, part, sizeof(part));
+    });
+    EXPECT_EQ(compare(x, {1.5, -2}).relative, 0) << half.formatName;
+  }
+}
+
+TEST_F(ComparisonTest, WhatOverflowsIsWrong) {
+  ManifestTensor x = tensor({2}, {{}});
+  x.dtype = TPSP_RT_F16;
   x.bytes = 4;
   each([&](Rank &rank) -> Status {
-    uint16_t part[] = {floatToBf16(1.5f), floatToBf16(-2.0f)};
+    uint16_t part[] = {floatToF16(70000.0f), floatToF16(1.0f)};
     return rank.write(x.offset, part, sizeof(part));
   });
-  EXPECT_EQ(compare(x, {1.5, -2}).relative, 0);
+  EXPECT_EQ(compare(x, {70000, 1}).relative,
+            std::numeric_limits<double>::infinity());
 }
 
 //===----------------------------------------------------------------------===//

@@ -67,6 +67,8 @@ static double stored(const std::vector<char> &memory, int64_t dtype,
   switch (dtype) {
   case TPSP_RT_BF16:
     return bf16ToFloat(reinterpret_cast<const uint16_t *>(memory.data())[i]);
+  case TPSP_RT_F16:
+    return f16ToFloat(reinterpret_cast<const uint16_t *>(memory.data())[i]);
   case TPSP_RT_F64:
     return reinterpret_cast<const double *>(memory.data())[i];
   default:
@@ -75,7 +77,7 @@ static double stored(const std::vector<char> &memory, int64_t dtype,
 }
 
 TEST(RandomDataTest, EveryRankHoldsItsPartOfTheWhole) {
-  for (int64_t dtype : {TPSP_RT_F32, TPSP_RT_BF16, TPSP_RT_F64}) {
+  for (int64_t dtype : {TPSP_RT_F32, TPSP_RT_BF16, TPSP_RT_F16, TPSP_RT_F64}) {
     ManifestTensor tensor = testTensor(mesh, {4, 6, 5}, {{0}, {1}, {}});
     tensor.dtype = dtype;
     RandomTensor values(tensor, 7);
@@ -94,11 +96,13 @@ TEST(RandomDataTest, EveryRankHoldsItsPartOfTheWhole) {
   }
 }
 
-TEST(RandomDataTest, TheReferenceSeesWhatBf16Holds) {
+TEST(RandomDataTest, TheReferenceSeesWhatHalvesHold) {
   ManifestTensor tensor = named("x", Kind::Input, {1000});
-  tensor.dtype = TPSP_RT_BF16;
-  for (double value : RandomTensor(tensor, 0).whole())
-    ASSERT_EQ(value, bf16ToFloat(floatToBf16(float(value))));
+  for (const HalfFloat &half : halfFloats) {
+    tensor.dtype = half.dtype;
+    for (double value : RandomTensor(tensor, 0).whole())
+      ASSERT_EQ(value, half.widen(half.round(float(value))));
+  }
 }
 
 TEST(RandomDataTest, NoElementsAreNoTrouble) {

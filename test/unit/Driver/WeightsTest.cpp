@@ -110,10 +110,12 @@ protected:
     EXPECT_EQ(warning, "");
     return source;
   }
+
+  void checkConversions(int64_t dtype);
 };
 
 TEST_F(WeightsTest, AFileDoesNotDependOnTheMesh) {
-  for (int64_t dtype : {TPSP_RT_F32, TPSP_RT_BF16}) {
+  for (int64_t dtype : {TPSP_RT_F32, TPSP_RT_BF16, TPSP_RT_F16}) {
     std::vector<Manifest> all = manifests(dtype);
     save(all[0], RandomSource(3), "first");
     for (const Manifest &from : all) {
@@ -194,15 +196,20 @@ TEST_F(WeightsTest, TheWholeTensorIsWhatRanksHold) {
 }
 
 TEST_F(WeightsTest, TypesAreConverted) {
+  for (const HalfFloat &half : halfFloats)
+    checkConversions(half.dtype);
+}
+
+void WeightsTest::checkConversions(int64_t dtype) {
   const std::vector<Manifest> wide = manifests(TPSP_RT_F32),
-                              narrow = manifests(TPSP_RT_BF16),
+                              narrow = manifests(dtype),
                               f64 = manifests(TPSP_RT_F64);
-  // f32 to bf16 rounds as the random data does.
+  // From f32 they are rounded as the random data is.
   std::string file = save(wide[1], RandomSource(3), "wide");
   save(narrow[2], *open(file, narrow[2]), "rounded");
   save(narrow[0], RandomSource(3), "narrow");
   EXPECT_EQ(read("rounded"), read("narrow"));
-  // bf16 to f32 and back is exact; so is to f64.
+  // To f32 and back is exact; so is to f64.
   file = save(wide[3], *open(path("narrow"), wide[3]), "widened");
   save(narrow[4], *open(file, narrow[4]), "back");
   EXPECT_EQ(read("back"), read("narrow"));
@@ -225,6 +232,7 @@ TEST_F(WeightsTest, EveryBitPatternComesBack) {
   manifest.mesh = {{"tp", 4}};
   add(manifest, "f", TPSP_RT_F32, {64}, {{0}});
   add(manifest, "b", TPSP_RT_BF16, {1 << 16}, {{0}});
+  add(manifest, "h", TPSP_RT_F16, {1 << 16}, {{0}});
   auto world = makeWorld(manifest, RandomSource(0));
   Status status = world->run([&](Rank &rank) -> Status {
     auto *f =
@@ -233,8 +241,10 @@ TEST_F(WeightsTest, EveryBitPatternComesBack) {
         static_cast<uint16_t *>(rank.hostAddress(manifest.tensors[1].offset));
     for (int64_t i = 0; i < 16; ++i)
       f[i] = 0x7f800000u + uint32_t((rank.number() * 16 + i) * 0x04030201);
+    auto *h =
+        static_cast<uint16_t *>(rank.hostAddress(manifest.tensors[2].offset));
     for (int64_t i = 0; i < 1 << 14; ++i)
-      b[i] = uint16_t(rank.number() << 14 | i);
+      b[i] = h[i] = uint16_t(rank.number() << 14 | i);
     return {};
   });
   ASSERT_TRUE(status.ok());
@@ -266,9 +276,23 @@ TEST_F(WeightsTest, WhatDoesNotFitIsOneError) {
               HasSubstr("'c2' is missing, f32 of [] and 6 more"));
 }
 
+/// From one type of 16 bits to the other: through f32, rounded once.
+TEST_F(WeightsTest, HalvesOfTheOtherKindAreRounded) {
+  Manifest bf16, f16, f32;
+  add(bf16, "w", TPSP_RT_BF16, {3, 5}, {{}, {}});
+  add(f16, "w", TPSP_RT_F16, {3, 5}, {{}, {}});
+  add(f32, "w", TPSP_RT_F32, {3, 5}, {{}, {}});
+  std::string file = save(bf16, RandomSource(3), "bf16");
+  save(f16, *open(file, f16), "direct");
+  std::string wide = save(f32, *open(file, f32), "f32");
+  save(f16, *open(wide, f16), "through");
+  EXPECT_EQ(read("direct"), read("through"));
+  EXPECT_NE(read("direct"), read("bf16"));
+}
+
 TEST_F(WeightsTest, OtherTypesAreRefused) {
   std::string header =
-      R"({"w":{"dtype":"F16","shape":[],"data_offsets":[0,2]},)"
+      R"({"w":{"dtype":"I16","shape":[],"data_offsets":[0,2]},)"
       R"("v":{"dtype":"F64","shape":[],"data_offsets":[2,10]}})";
   uint64_t length = header.size();
   std::string prefix(reinterpret_cast<const char *>(&length), sizeof length);
@@ -279,7 +303,7 @@ TEST_F(WeightsTest, OtherTypesAreRefused) {
   WeightsSource source(std::make_unique<RandomSource>(0));
   std::string warning;
   std::string message = source.open(path("f"), manifest, warning).message();
-  EXPECT_THAT(message, HasSubstr("'w' is 'F16', which is not read"));
+  EXPECT_THAT(message, HasSubstr("'w' is 'I16', which is not read"));
   EXPECT_THAT(message, HasSubstr("'v' is 'F64', which is not read"));
 }
 

@@ -22,11 +22,31 @@ CostModel modelOf(const char *name, std::vector<int64_t> sizes) {
 }
 
 double tflops(const CostModel &cost, const MatmulWork &work) {
-  double seconds = cost.matmulSeconds(work, 2) - cost.machine().launchSeconds;
+  double seconds =
+      cost.matmulSeconds(work, TPSP_RT_BF16) - cost.machine().launchSeconds;
   return work.flops() / seconds * 1e-12;
 }
 
 } // namespace
+
+/// A type without rates takes those of its width; else of the next wider, by
+/// the ratio of the widths; else of the widest.
+TEST(CostModel, RatesOfOtherTypes) {
+  Hardware machine = *findHardware("h100-sxm");
+  machine.launchSeconds = 0;
+  MatmulWork large;
+  large.m = large.n = large.k = 8192;
+  auto rate = [&](int64_t dtype) {
+    return large.flops() /
+           CostModel(machine, Mesh()).matmulSeconds(large, dtype);
+  };
+  double bf16 = rate(TPSP_RT_BF16), f32 = rate(TPSP_RT_F32);
+  EXPECT_NEAR(rate(TPSP_RT_F16) / bf16, 1, 1e-12);
+  machine.matmul.erase(TPSP_RT_BF16);
+  EXPECT_NEAR(rate(TPSP_RT_F16) / f32, 2, 1e-12);
+  machine.matmul.erase(TPSP_RT_F64);
+  EXPECT_NEAR(rate(TPSP_RT_F64) / f32, 0.5, 1e-12);
+}
 
 // Points of XLA's table where power does not limit, and one between.
 TEST(MatmulCost, PublishedPoints) {
@@ -61,7 +81,7 @@ TEST(MatmulCost, SkinnyOnesAreBoundByMemory) {
   MatmulWork work{1, 8192, 8192};
   double bytes = 8192.0 * 8192 * 2;
   double floor = bytes / 3.35e12;
-  double seconds = cost.matmulSeconds(work, 2);
+  double seconds = cost.matmulSeconds(work, TPSP_RT_BF16);
   EXPECT_GT(seconds, floor);
   EXPECT_LT(seconds, 1.4 * floor);
 }
@@ -77,13 +97,13 @@ TEST(MatmulCost, SaneEverywhere) {
       for (int64_t n = 1; n <= 1 << 17; n *= 4)
         for (int64_t k = 1; k <= 1 << 17; k *= 4) {
           MatmulWork work{m, n, k};
-          double once = cost.matmulSeconds(work, 2);
-          double peak = cost.machine().matmul.begin()->second.peak;
+          double once = cost.matmulSeconds(work, TPSP_RT_BF16);
+          double peak = matmulRatesOf(cost.machine(), TPSP_RT_BF16)->peak;
           double cores = cost.machine().isCpu() ? cost.coresPerRank() : 1;
           EXPECT_GE(once, work.flops() / (peak * cores));
           for (MatmulWork twice :
                {MatmulWork{2 * m, n, k}, {m, 2 * n, k}, {m, n, 2 * k}}) {
-            double ratio = cost.matmulSeconds(twice, 2) / once;
+            double ratio = cost.matmulSeconds(twice, TPSP_RT_BF16) / once;
             EXPECT_GE(ratio, cost.machine().isCpu() ? 0.5 : 0.7)
                 << name << " " << m << " " << n << " " << k;
             EXPECT_LE(ratio, cost.machine().isCpu() ? 5 : 2.5)
@@ -151,8 +171,9 @@ TEST(CostModel, GroupsBetweenMeasuredOnes) {
 TEST(CostModel, RanksShareACpu) {
   CostModel two = modelOf("cpu", {2}), four = modelOf("cpu", {4});
   MatmulWork work{512, 512, 512};
-  EXPECT_NEAR(four.matmulSeconds(work, 4) / two.matmulSeconds(work, 4), 2,
-              1e-6);
+  EXPECT_NEAR(four.matmulSeconds(work, TPSP_RT_F32) /
+                  two.matmulSeconds(work, TPSP_RT_F32),
+              2, 1e-6);
 }
 
 TEST(CostModel, NothingTakesNoTime) {
@@ -164,6 +185,6 @@ TEST(CostModel, NothingTakesNoTime) {
   EXPECT_EQ(cost.collectiveSeconds(CollectiveKind::AllReduce, mib,
                                    GroupPlace{1, 1, 1}),
             launch);
-  EXPECT_EQ(cost.matmulSeconds({0, 4, 4}, 2), launch);
+  EXPECT_EQ(cost.matmulSeconds({0, 4, 4}, TPSP_RT_BF16), launch);
   EXPECT_EQ(cost.kernelSeconds({/*grid=*/0}, 0), launch);
 }

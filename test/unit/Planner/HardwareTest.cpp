@@ -1,4 +1,5 @@
 #include "tpsp/Planner/Hardware.h"
+#include "tpsp/Runtime/tpsp_rt.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -44,7 +45,32 @@ TEST(Hardware, BaseGivesWhatIsNotReplaced) {
   ASSERT_TRUE(h100 && pair);
   EXPECT_EQ(pair->nodes, 2);
   EXPECT_EQ(pair->memoryBytes, 141e9);
-  EXPECT_EQ(pair->matmul.at(2).rates, h100->matmul.at(2).rates);
+  EXPECT_EQ(pair->matmul.at(TPSP_RT_BF16).rates,
+            h100->matmul.at(TPSP_RT_BF16).rates);
+}
+
+TEST(Hardware, MatmulsOfF16) {
+  auto h100 = findHardware("h100-sxm");
+  ASSERT_TRUE(bool(h100));
+  // Not in the file: as fast as bf16.
+  EXPECT_EQ(h100->matmul.count(TPSP_RT_F16), 0u);
+  EXPECT_EQ(matmulRatesOf(*h100, TPSP_RT_F16), &h100->matmul.at(TPSP_RT_BF16));
+  auto own = parseHardware(
+      R"({"base": "h100-sxm", "name": "mine", "matmul": {
+          "f16": {"peak_tflops": 8, "sustained_tflops": 4, "m": [64],
+                  "n": [64], "k": [64], "tflops": [[[2]]]},
+          "f32": {"peak_tflops": 2, "sustained_tflops": 1, "m": [64],
+                  "n": [64], "k": [64], "tflops": [[[1]]]}}})",
+      "own.json");
+  ASSERT_TRUE(bool(own)) << llvm::toString(own.takeError());
+  EXPECT_EQ(matmulRatesOf(*own, TPSP_RT_F16)->peak, 8e12);
+  EXPECT_EQ(matmulRatesOf(*own, TPSP_RT_BF16)->peak, 8e12);
+  EXPECT_EQ(matmulRatesOf(*own, TPSP_RT_F64), nullptr);
+  auto again = parseHardware(toJson(*own), "again");
+  ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
+  EXPECT_EQ(again->matmul.at(TPSP_RT_F16).peak, 8e12);
+  EXPECT_THAT(refusalOf("\"bf16\": {", "\"fp16\": {"),
+              HasSubstr("matmul.fp16: there is no such key"));
 }
 
 TEST(Hardware, WrittenAndReadAgain) {

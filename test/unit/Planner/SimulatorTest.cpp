@@ -295,8 +295,8 @@ TEST(Simulator, MatmulsCountAgainstThePeak) {
   MatmulWork work{2, 2, 2};
   program.add(StepKind::Matmul, 0).matmul = work;
   Hardware machine = gpu();
-  machine.matmul[4] = {/*peak=*/4, /*sustained=*/2, {2}, {2}, {2},
-                       {2}};
+  machine.matmul[TPSP_RT_F32] = {
+      /*peak=*/4, /*sustained=*/2, {2}, {2}, {2}, {2}};
   SimulatedStep result = program.on(machine);
   EXPECT_DOUBLE_EQ(result.seconds, 8);
   EXPECT_DOUBLE_EQ(result.matmulUtilisation, 0.5);

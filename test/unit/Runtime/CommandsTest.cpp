@@ -205,7 +205,7 @@ TEST(Commands, RefusesNegativeAndUnknown) {
   c.outer = -1;
   EXPECT_FALSE(decodes<ShardCommand>(c.encode()));
   c = sampleShard();
-  c.dtype = 6;
+  c.dtype = TPSP_RT_F16 + 1;
   EXPECT_FALSE(decodes<ShardCommand>(c.encode()));
   c = sampleShard();
   c.reduction = 2;

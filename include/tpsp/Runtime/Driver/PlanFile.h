@@ -26,7 +26,7 @@ struct PlanDescription {
   /// The model's path as it was given, and a hash of its text (XXH3).
   std::string model;
   uint64_t modelHash = 0;
-  /// "f32", "bf16" or "as written".
+  /// "f32", "bf16", "f16" or "as written".
   std::string dtype;
   /// What its code needs of a processor: "x86-64-v3", or "" for nothing that
   /// is known.

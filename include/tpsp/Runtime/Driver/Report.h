@@ -41,7 +41,7 @@ struct Prediction {
 struct RunReport {
   Manifest manifest;
   std::string backend;
-  /// "f32" or "bf16".
+  /// "f32", "bf16" or "f16".
   std::string dtype;
   double compileSeconds = 0;
   /// Of each step, in order; the first also makes what later ones reuse.

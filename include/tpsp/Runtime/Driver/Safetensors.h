@@ -21,7 +21,7 @@ namespace tpsp::rt {
 
 struct SafetensorsTensor {
   std::string name;
-  /// As the format calls it: "F32", "BF16", ...
+  /// As the format calls it: "F32", "F16", ...
   std::string dtype;
   std::vector<int64_t> shape;
   /// From the start of the file.
@@ -54,8 +54,8 @@ private:
 /// Writes a whole file or none.
 class SafetensorsWriter {
 public:
-  /// Begins a file of `tensors`, of which names, types (F32 or BF16) and shapes
-  /// are given. Their order does not matter.
+  /// Begins a file of `tensors`, of which names, types (F32, BF16 or F16) and
+  /// shapes are given. Their order does not matter.
   static Status create(const std::string &path,
                        std::vector<SafetensorsTensor> tensors,
                        std::unique_ptr<SafetensorsWriter> &out);

@@ -26,7 +26,7 @@ struct CompileOptions {
   bool grad = false;
   /// Store dropout masks instead of drawing them again.
   bool keepMasks = false;
-  /// "f32", "bf16", or empty for the types as written.
+  /// "f32", "bf16", "f16", or empty for the types as written.
   std::string dtype;
   /// "tp=4" entries that replace the mesh's sizes.
   std::vector<std::string> mesh;

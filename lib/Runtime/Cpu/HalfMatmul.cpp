@@ -1,11 +1,12 @@
 #include "CpuMatmul.h"
 
-#include "tpsp/Runtime/ElementType.h"
+#include "HalfRows.h"
 
 #include <dnnl.hpp>
 #include <fmt/format.h>
 #include <omp.h>
 
+#include <cstring>
 #include <unordered_map>
 
 namespace tpsp::rt {
@@ -21,11 +22,12 @@ memory::desc operandDesc(memory::data_type type, int64_t rows, int64_t columns,
                       transpose ? memory::dims{1, ld} : memory::dims{ld, 1});
 }
 
-/// oneDNN's matmul with bf16 operands. It sums in f32; where there are several
-/// steps, they add up in an f32 matrix that is rounded once at the end.
-class Bf16Matmul final : public PreparedMatmul {
+/// oneDNN's matmul with operands of 16 bits. It sums in f32; where there are
+/// several steps, they add up in an f32 matrix that is rounded once at the end.
+/// Throws dnnl::error where the library has none, or only its slow reference.
+class HalfMatmul final : public PreparedMatmul {
 public:
-  Bf16Matmul(const MatmulCommand &command, int threads);
+  HalfMatmul(const MatmulCommand &command, int threads);
 
   Status run(const std::byte *a, const std::byte *b, std::byte *c,
              ScratchBuffer &scratch) override;
@@ -53,6 +55,7 @@ private:
   MatmulCommand command;
   MatmulWalk walk;
   LeadingDimensions ld;
+  HalfRows rows;
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
   memory::desc descA, descB, descC;
@@ -62,14 +65,16 @@ private:
   std::vector<Arguments> arguments;
 };
 
-Bf16Matmul::Bf16Matmul(const MatmulCommand &command, int threads)
-    : command(command), walk(command, threads), ld(command) {
-  auto bf16 = memory::data_type::bf16;
-  descA = operandDesc(bf16, command.m, command.k, ld.a, command.transposeA);
-  descB = operandDesc(bf16, command.k, command.n, ld.b, command.transposeB);
+HalfMatmul::HalfMatmul(const MatmulCommand &command, int threads)
+    : command(command), walk(command, threads), ld(command),
+      rows(halfRows(command.dtype)) {
+  auto type = command.dtype == TPSP_RT_F16 ? memory::data_type::f16
+                                           : memory::data_type::bf16;
+  descA = operandDesc(type, command.m, command.k, ld.a, command.transposeA);
+  descB = operandDesc(type, command.k, command.n, ld.b, command.transposeB);
   descC = accumulates() ? operandDesc(memory::data_type::f32, command.m,
                                       command.n, command.n, false)
-                        : operandDesc(bf16, command.m, command.n, ld.c, false);
+                        : operandDesc(type, command.m, command.n, ld.c, false);
   // A primitive is laid out for the threads that OpenMP offers here; inside a
   // team there will be one.
   int offered = omp_get_max_threads();
@@ -79,7 +84,7 @@ Bf16Matmul::Bf16Matmul(const MatmulCommand &command, int threads)
   createArguments();
 }
 
-void Bf16Matmul::createPrimitives() {
+void HalfMatmul::createPrimitives() {
   auto create = [&](bool add) {
     dnnl::primitive_attr attr;
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -90,6 +95,8 @@ void Bf16Matmul::createPrimitives() {
     }
     dnnl::matmul::primitive_desc desc(dnnl::matmul::desc(descA, descB, descC),
                                       attr, engine);
+    if (std::strncmp(desc.impl_info_str(), "ref", 3) == 0)
+      throw dnnl::error(dnnl_unimplemented, "there is only the reference");
     if (desc.scratchpad_desc().get_size() >= scratchpadDesc.get_size())
       scratchpadDesc = desc.scratchpad_desc();
     return dnnl::matmul(desc);
@@ -99,7 +106,7 @@ void Bf16Matmul::createPrimitives() {
     next = create(/*add=*/true);
 }
 
-void Bf16Matmul::createArguments() {
+void HalfMatmul::createArguments() {
   arguments.resize(walk.threads);
   for (Arguments &each : arguments) {
     each.a = memory(descA, engine, nullptr);
@@ -113,7 +120,7 @@ void Bf16Matmul::createArguments() {
   }
 }
 
-Status Bf16Matmul::run(const std::byte *a, const std::byte *b, std::byte *c,
+Status HalfMatmul::run(const std::byte *a, const std::byte *b, std::byte *c,
                        ScratchBuffer &scratch) {
   size_t perThread = roundUp(scratchpadDesc.get_size()) + sumBytes();
   std::byte *base = scratch.reserve(perThread * walk.threads);
@@ -130,7 +137,7 @@ Status Bf16Matmul::run(const std::byte *a, const std::byte *b, std::byte *c,
   });
 }
 
-void Bf16Matmul::runPoint(int thread, MatmulOffsets point, const uint16_t *a,
+void HalfMatmul::runPoint(int thread, MatmulOffsets point, const uint16_t *a,
                           const uint16_t *b, uint16_t *c, std::byte *scratch) {
   auto *sum = reinterpret_cast<float *>(scratch);
   std::byte *scratchpad = scratch + sumBytes();
@@ -144,7 +151,7 @@ void Bf16Matmul::runPoint(int thread, MatmulOffsets point, const uint16_t *a,
     round(sum, c + point.c);
 }
 
-void Bf16Matmul::execute(const dnnl::matmul &primitive, int thread,
+void HalfMatmul::execute(const dnnl::matmul &primitive, int thread,
                          const uint16_t *a, const uint16_t *b, void *c,
                          std::byte *scratchpad) {
   Arguments &with = arguments[thread];
@@ -155,20 +162,21 @@ void Bf16Matmul::execute(const dnnl::matmul &primitive, int thread,
   primitive.execute(stream, with.map);
 }
 
-void Bf16Matmul::round(const float *sum, uint16_t *c) const {
+void HalfMatmul::round(const float *sum, uint16_t *c) const {
 #pragma omp parallel for if (walk.threads == 1)
   for (int64_t i = 0; i < command.m; ++i)
-    for (int64_t j = 0; j < command.n; ++j)
-      c[i * ld.c + j] = floatToBf16(sum[i * command.n + j]);
+    rows.round(sum + i * command.n, c + i * ld.c, command.n);
 }
 
 } // namespace
 
-Status prepareBf16Matmul(const MatmulCommand &command, int threads,
+Status prepareHalfMatmul(const MatmulCommand &command, int threads,
                          std::unique_ptr<PreparedMatmul> &out) {
   try {
-    out = std::make_unique<Bf16Matmul>(command, threads);
+    out = std::make_unique<HalfMatmul>(command, threads);
   } catch (const dnnl::error &error) {
+    if (error.status == dnnl_unimplemented)
+      return prepareConvertedMatmul(command, threads, out);
     return {TPSP_RT_INTERNAL,
             fmt::format("oneDNN has no such matmul: {}", error.what())};
   }
