@@ -44,6 +44,9 @@ private:
     numberOf[buffer] = step.buffers.size();
     StepBuffer &added = step.buffers.emplace_back();
     added.name = buffer.getName().value_or("").str();
+    if (added.name.empty())
+      added.name = sourceName(buffer.getLoc()).value_or("");
+    added.location = locationOf(buffer);
     added.bytes = plan::bytesOf(buffer.getType());
     if (buffer.getOffset())
       added.offset = *buffer.getOffset();

@@ -346,8 +346,11 @@ static void readTiers(const Json *value, Problem &problem, Hardware &result) {
   object.done();
 }
 
-/// Every kind needs a way to travel on every tier.
+/// Every kind needs a way to travel on every tier; one device alone has nobody
+/// to send to.
 static void checkCollectives(const Hardware &hardware, Problem &problem) {
+  if (!hardware.isCpu() && hardware.devicesPerNode * hardware.nodes == 1)
+    return;
   for (const std::string &tier : {hardware.insideTier, hardware.betweenTier})
     for (CollectiveKind kind : kinds) {
       bool found = tier.empty();

@@ -334,7 +334,8 @@ void Simulation::summarise() {
     peakSeconds /= cost.coresPerRank();
   if (result.seconds > 0) {
     result.matmulUtilisation = peakSeconds / result.seconds;
-    result.linkUtilisation = sent / linkBandwidth(machine) / result.seconds;
+    if (sent > 0)
+      result.linkUtilisation = sent / linkBandwidth(machine) / result.seconds;
   }
   addMemory(step, result);
 }

@@ -205,6 +205,14 @@ TEST_F(CudaOnDoublesTest, ArenasThatDoNotFit) {
   setDevices(1);
   EXPECT_THAT(createOnly(config(2, int64_t(600) << 20)).message(),
               HasSubstr("2 arenas of 629145600 bytes do not fit GPU 0"));
+  // What takes most of one is said, if it is known.
+  EXPECT_THAT(status.message(), testing::Not(HasSubstr("largest")));
+  WorldConfig told = config(1, int64_t(2) << 30);
+  told.arenaConsumers = "scores 2.0 GiB (gpt.mlir:12:8)";
+  EXPECT_THAT(
+      createOnly(told).message(),
+      HasSubstr("free of 1073741824; the largest in an arena: scores 2.0 "
+                "GiB (gpt.mlir:12:8); use more GPUs"));
 }
 
 TEST_F(CudaOnDoublesTest, NcclForRanksThatShareAGpu) {

@@ -89,6 +89,7 @@ TPSP_DOUBLE cudaError_t cudaGetDeviceProperties(cudaDeviceProp *out,
   std::strcpy(out->name, "test double");
   out->major = 9;
   out->totalGlobalMem = memoryOfDevice;
+  out->multiProcessorCount = 12;
   std::memcpy(&out->uuid, &device, sizeof device);
   return cudaSuccess;
 }

@@ -1,69 +1,25 @@
 #include "Calibrate.h"
-#include "CallTimes.h"
+#include "CalibrationCalls.h"
 
 #include "tpsp/Planner/CostModel.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 using namespace tpsp;
 using namespace tpsp::run;
 
 namespace {
 
-constexpr CollectiveKind kinds[] = {
-    CollectiveKind::AllReduce, CollectiveKind::ReduceScatter,
-    CollectiveKind::AllGather, CollectiveKind::AllToAll,
-    CollectiveKind::Permute};
 constexpr int64_t groups[] = {2, 4, 8};
 constexpr int64_t largest = 16 << 20;
 /// An empty one, as good as.
 constexpr int64_t smallest = 4 << 10;
 
-/// The integers of a collective of `bytes` (nccl-tests' size S) of f32 among
-/// the `group` ranks of an axis.
-rt::Params paramsOf(CollectiveKind kind, int64_t bytes, int64_t group,
-                    int64_t axis) {
-  int64_t elements = bytes / 4;
-  if (kind == CollectiveKind::AllReduce) {
-    rt::AllReduceCommand command;
-    command.axes = {axis};
-    command.counts = {elements};
-    return command.encode();
-  }
-  if (kind == CollectiveKind::AllToAll) {
-    rt::AllToAllCommand command;
-    command.axes = {axis};
-    command.c = elements / group;
-    return command.encode();
-  }
-  if (kind == CollectiveKind::Permute) {
-    rt::PermuteCommand command;
-    command.axes = {axis};
-    command.count = elements;
-    for (int64_t rank = 0; rank < group; ++rank)
-      command.source.push_back((rank + 1) % group);
-    return command.encode();
-  }
-  rt::ShardCommand command;
-  command.axes = {axis};
-  command.chunk = elements / group;
-  return command.encode();
-}
-
 /// On the first axis of the timer's mesh.
 CallSpec callOf(CollectiveKind kind, int64_t bytes, int64_t group) {
-  static const std::map<CollectiveKind, decltype(CallSpec::call)> calls = {
-      {CollectiveKind::AllReduce, tpsp_rt_all_reduce},
-      {CollectiveKind::ReduceScatter, tpsp_rt_reduce_scatter},
-      {CollectiveKind::AllGather, tpsp_rt_all_gather},
-      {CollectiveKind::AllToAll, tpsp_rt_all_to_all},
-      {CollectiveKind::Permute, tpsp_rt_permute}};
-  CallSpec spec;
-  spec.call = calls.at(kind);
-  spec.params = paramsOf(kind, bytes, group, /*axis=*/0);
+  CallSpec spec = collectiveCall(kind, bytes, group);
   spec.buffers = {0, largest};
   return spec;
 }
@@ -98,7 +54,7 @@ static llvm::Error measure(CallTimer &timer, int64_t group,
       calls.push_back(callOf(each.kind, bytes, group));
       if (timer.numRanks() > group)
         calls.back().paramsInTurn =
-            paramsOf(each.kind, bytes, group, /*axis=*/1);
+            collectiveParams(each.kind, bytes, group, /*axis=*/1);
       calls.back().repeats = bytes <= (1 << 20) ? 20 : 4;
     }
   auto seconds = timer.time(calls, /*rounds=*/9);
@@ -191,7 +147,7 @@ static llvm::Expected<double> handoffSeconds(int64_t cores) {
 
 llvm::Error tpsp::run::calibrateCollectives(Hardware &hardware,
                                             Progress &progress) {
-  for (CollectiveKind kind : kinds) {
+  for (CollectiveKind kind : calibratedKinds) {
     CollectiveRates &rates = hardware.collectives.emplace_back();
     rates.kind = kind;
     rates.tier = hardware.insideTier;

@@ -1,5 +1,5 @@
 #include "Calibrate.h"
-#include "CallTimes.h"
+#include "CalibrationCalls.h"
 
 #include "tpsp/Runtime/ElementType.h"
 
@@ -15,9 +15,6 @@ namespace {
 
 /// Of each of m, n and k. Between them rates are interpolated.
 constexpr int64_t extents[] = {16, 64, 128, 256, 1024};
-/// What the three products of an einsum's forward and backward pass transpose.
-constexpr std::pair<bool, bool> transposes[] = {
-    {false, true}, {false, false}, {true, false}};
 /// Places buffers one after another, and from the front again at the end: each
 /// product finds its operands in no near cache, as in a step.
 class RotatingArena {
@@ -40,25 +37,12 @@ private:
 
 } // namespace
 
-static CallSpec matmulCall(int64_t dtype, int64_t m, int64_t n, int64_t k,
-                           std::pair<bool, bool> transpose,
-                           RotatingArena &arena) {
-  rt::MatmulCommand command;
-  command.dtype = dtype;
-  command.m = m;
-  command.n = n;
-  command.k = k;
-  command.transposeA = transpose.first;
-  command.transposeB = transpose.second;
-  command.lda = command.transposeA ? m : k;
-  command.ldb = command.transposeB ? k : n;
-  command.ldc = n;
+static CallSpec placedMatmul(int64_t dtype, int64_t m, int64_t n, int64_t k,
+                             Transposes transposes, RotatingArena &arena) {
+  CallSpec spec = matmulCall(dtype, m, n, k, transposes);
   int64_t width = rt::elementBytes(dtype);
-  CallSpec spec{tpsp_rt_matmul,
-                command.encode(),
-                {},
-                {arena.place(m * k * width), arena.place(k * n * width),
-                 arena.place(m * n * width)}};
+  spec.buffers = {arena.place(m * k * width), arena.place(k * n * width),
+                  arena.place(m * n * width)};
   // The clock takes some tens of nanoseconds.
   spec.repeats = m * n * k <= 64 * 64 * 64 ? 8 : 1;
   return spec;
@@ -70,8 +54,8 @@ static std::vector<CallSpec> matmulCalls(int64_t dtype, RotatingArena &arena) {
   for (int64_t m : extents)
     for (int64_t n : extents)
       for (int64_t k : extents)
-        for (std::pair<bool, bool> transpose : transposes)
-          calls.push_back(matmulCall(dtype, m, n, k, transpose, arena));
+        for (Transposes each : passTransposes)
+          calls.push_back(placedMatmul(dtype, m, n, k, each, arena));
   return calls;
 }
 
@@ -84,9 +68,9 @@ static MatmulRates ratesOf(const std::vector<double> &seconds, double launch) {
     for (double n : rates.n)
       for (double k : rates.k) {
         double sum = 0;
-        for (size_t i = 0; i < std::size(transposes); ++i)
+        for (size_t i = 0; i < std::size(passTransposes); ++i)
           sum += std::max(*next * 0.2, *next - launch), ++next;
-        rates.rates.push_back(2 * m * n * k * std::size(transposes) / sum);
+        rates.rates.push_back(2 * m * n * k * std::size(passTransposes) / sum);
       }
   // No data sheet is at hand.
   rates.peak = *std::max_element(rates.rates.begin(), rates.rates.end());
@@ -102,8 +86,8 @@ static llvm::Expected<double> sustainedRate(int64_t cores, int64_t dtype,
   if (!timer)
     return timer.takeError();
   std::vector<CallSpec> calls;
-  for (std::pair<bool, bool> transpose : transposes)
-    calls.push_back(matmulCall(dtype, m, n, k, transpose, arena));
+  for (Transposes each : passTransposes)
+    calls.push_back(placedMatmul(dtype, m, n, k, each, arena));
   auto seconds = timer->time(calls, rounds);
   if (!seconds)
     return seconds.takeError();

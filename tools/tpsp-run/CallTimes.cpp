@@ -1,6 +1,6 @@
 #include "CallTimes.h"
 
-#include "tpsp/Runtime/BuiltinBackends.h"
+#include "tpsp/Runtime/BackendPlugin.h"
 #include "tpsp/Runtime/World.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,16 @@ double tpsp::run::lowerQuartile(std::vector<double> values) {
   return *at;
 }
 
+double tpsp::run::median(std::vector<double> values) {
+  auto at = values.begin() + values.size() / 2;
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
 namespace {
+
+/// Kernels for GPUs have one for CPUs beside them, which is not called here.
+void noHostKernel(void *const *, const int64_t *, int64_t, int64_t) {}
 
 /// A call as the runtime takes it. Not copied: its address is its identity.
 struct PreparedCall {
@@ -50,6 +59,8 @@ private:
     command.num_params = int64_t(params.size());
     command.buffers = spec.buffers.data();
     command.num_buffers = int64_t(spec.buffers.size());
+    command.kernel = spec.device ? noHostKernel : nullptr;
+    command.device = spec.device;
     command.name = "calibration";
   }
 
@@ -87,12 +98,31 @@ static void fill(void *memory, int64_t bytes) {
     values[i] = 0x3f80 + (i / 2) % 0x60;
 }
 
+static rt::Status fillArena(rt::Rank &rank, int64_t bytes) {
+  if (void *memory = rank.hostAddress(0)) {
+    fill(memory, bytes);
+    return {};
+  }
+  std::vector<char> block(std::min<int64_t>(bytes, 16 << 20));
+  fill(block.data(), int64_t(block.size()));
+  for (int64_t at = 0, some = 0; at < bytes; at += some) {
+    some = std::min(bytes - at, int64_t(block.size()));
+    if (rt::Status s = rank.write(at, block.data(), some); !s.ok())
+      return s;
+  }
+  return {};
+}
+
 int64_t CallTimer::numRanks() const { return ranks->world->numRanks(); }
 
 llvm::Expected<CallTimer> CallTimer::create(const std::vector<int64_t> &mesh,
-                                            int64_t arenaBytes) {
-  rt::registerBuiltinBackends();
+                                            int64_t arenaBytes,
+                                            const std::string &backend) {
+  if (rt::Status s = rt::loadBackend(backend); !s.ok())
+    return llvm::createStringError(s.message());
   rt::WorldConfig config;
+  config.backend = backend;
+  config.cuda.graphs = false;
   for (int64_t size : mesh)
     config.mesh.push_back({fmt::format("axis{}", config.mesh.size()), size});
   config.arenaBytes = arenaBytes;
@@ -102,10 +132,8 @@ llvm::Expected<CallTimer> CallTimer::create(const std::vector<int64_t> &mesh,
   auto made = std::make_unique<Ranks>();
   rt::Status status = rt::World::create(config, made->world);
   if (status.ok())
-    status = made->world->run([&](rt::Rank &rank) -> rt::Status {
-      fill(rank.hostAddress(0), arenaBytes);
-      return {};
-    });
+    status = made->world->run(
+        [&](rt::Rank &rank) { return fillArena(rank, arenaBytes); });
   if (!status.ok())
     return llvm::createStringError(status.message());
   return CallTimer(std::move(made));
@@ -146,8 +174,9 @@ CallTimer::time(const std::vector<CallSpec> &specs, int rounds) {
   return result;
 }
 
-llvm::Expected<double> CallTimer::timeStep(const std::vector<CallSpec> &specs,
-                                           int rounds) {
+llvm::Expected<double>
+CallTimer::timeStep(const std::vector<CallSpec> &specs, int rounds,
+                    double (*pick)(std::vector<double>)) {
   const PreparedCalls &calls = ranks->prepare(specs);
   std::vector<double> samples;
   for (int round = -1; round < rounds; ++round) {
@@ -164,5 +193,71 @@ llvm::Expected<double> CallTimer::timeStep(const std::vector<CallSpec> &specs,
       samples.push_back(
           std::chrono::duration<double>(Clock::now() - begin).count());
   }
-  return lowerQuartile(std::move(samples));
+  return pick(std::move(samples));
+}
+
+llvm::Expected<double> CallTimer::timeRound(const CallSpec &spec, int repeats,
+                                            int rounds) {
+  CallSpec repeated = spec;
+  repeated.repeats = repeats;
+  const PreparedCalls &calls = ranks->prepare({repeated});
+  std::vector<double> samples;
+  for (int round = -1; round < rounds; ++round) {
+    auto begin = Clock::now();
+    rt::Status status = ranks->world->run(
+        [&](rt::Rank &rank) { return calls.front()->run(rank); });
+    if (!status.ok())
+      return llvm::createStringError(status.message());
+    if (round >= 0)
+      samples.push_back(
+          std::chrono::duration<double>(Clock::now() - begin).count());
+  }
+  return median(std::move(samples));
+}
+
+llvm::Expected<double> CallTimer::timeOnDevice(const CallSpec &spec,
+                                               const DeviceTiming &timing) {
+  constexpr double shortest = 1e-9;
+  auto empty = timeRound(spec, 0, timing.rounds);
+  if (!empty)
+    return empty.takeError();
+  int repeats = 1;
+  for (;;) {
+    bool isLast = repeats >= timing.most;
+    auto total = timeRound(spec, repeats, isLast ? timing.rounds : 1);
+    if (!total)
+      return total.takeError();
+    double calls = *total - *empty;
+    if (!isLast && calls < timing.least) {
+      // The first guess is of one call, which says little.
+      double wanted = 1.2 * timing.least / std::max(calls, shortest);
+      repeats = int(std::min(double(timing.most),
+                             repeats * std::clamp(wanted, 2.0, 64.0)));
+      continue;
+    }
+    if (!isLast)
+      if (total = timeRound(spec, repeats, timing.rounds); !total)
+        return total.takeError();
+    return std::max(shortest, (*total - *empty) / repeats);
+  }
+}
+
+llvm::Expected<double> CallTimer::timeIssue(const CallSpec &spec, int rounds) {
+  CallSpec repeated = spec;
+  repeated.repeats = 100;
+  const PreparedCalls &calls = ranks->prepare({repeated});
+  std::vector<double> samples(rounds + 1);
+  for (double &sample : samples) {
+    rt::Status status = ranks->world->run([&](rt::Rank &rank) {
+      auto begin = Clock::now();
+      rt::Status issued = calls.front()->run(rank);
+      if (rank.number() == 0)
+        sample = std::chrono::duration<double>(Clock::now() - begin).count();
+      return issued;
+    });
+    if (!status.ok())
+      return llvm::createStringError(status.message());
+  }
+  samples.erase(samples.begin());
+  return median(std::move(samples)) / repeated.repeats;
 }

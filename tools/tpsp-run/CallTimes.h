@@ -21,18 +21,34 @@ struct CallSpec {
   /// which are in step only after some.
   int repeats = 1;
   int64_t stream = 0;
+  /// Of a kernel on a GPU. Not owned.
+  const tpsp_rt_device_kernel *device = nullptr;
 };
 
 /// The value below which a quarter of them are: others may use the machine, and
 /// what they take is not ours. There is at least one.
 double lowerQuartile(std::vector<double> values);
 
-/// Ranks on the CPU backend, one thread each, with arenas full of numbers.
+/// The one in the middle, or the upper one of two. There is at least one.
+double median(std::vector<double> values);
+
+/// How often a call on a device is made.
+struct DeviceTiming {
+  /// The calls of a round take so many seconds at least...
+  double least = 5e-3;
+  /// ... unless there are so many.
+  int most = 2000;
+  /// The median of so many rounds counts.
+  int rounds = 5;
+};
+
+/// Ranks with one thread each and with arenas full of numbers.
 class CallTimer {
 public:
-  /// On a mesh of axes of these sizes.
+  /// On a mesh of axes of these sizes. No graphs are made.
   static llvm::Expected<CallTimer> create(const std::vector<int64_t> &mesh,
-                                          int64_t arenaBytes);
+                                          int64_t arenaBytes,
+                                          const std::string &backend = "cpu");
   CallTimer(CallTimer &&);
   ~CallTimer();
 
@@ -44,12 +60,27 @@ public:
                                            int rounds);
 
   /// Seconds from the beginning of a step in which all ranks make these calls
-  /// to its end, its streams drained; the lower quartile of `rounds`. With no
-  /// calls, what a step costs.
-  llvm::Expected<double> timeStep(const std::vector<CallSpec> &specs,
-                                  int rounds);
+  /// to its end, its streams drained; what `pick` makes of
+  /// `rounds`. With no calls, what a step costs.
+  llvm::Expected<double>
+  timeStep(const std::vector<CallSpec> &specs, int rounds,
+           double (*pick)(std::vector<double>) = lowerQuartile);
+
+  /// Seconds of a call on devices, which run it behind the host: the ranks make
+  /// it again and again, and the round lasts until their devices are done with
+  /// all. What an empty round takes is taken off, and one comes first and does
+  /// not count. Never 0.
+  llvm::Expected<double> timeOnDevice(const CallSpec &spec,
+                                      const DeviceTiming &timing);
+
+  /// Seconds for which the host is busy with a call. Few enough calls that none
+  /// has to wait for room in the device's queue.
+  llvm::Expected<double> timeIssue(const CallSpec &spec, int rounds);
 
 private:
+  llvm::Expected<double> timeRound(const CallSpec &spec, int repeats,
+                                   int rounds);
+
   struct Ranks;
   explicit CallTimer(std::unique_ptr<Ranks> ranks);
   std::unique_ptr<Ranks> ranks;

@@ -1,6 +1,7 @@
 #include "Compilation.h"
 
 #include "Calibrate.h"
+#include "CalibrateGpu.h"
 #include "Simulate.h"
 
 #include "tpsp/InitAll.h"
@@ -14,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 using namespace tpsp;
@@ -162,11 +164,23 @@ rt::Status tpsp::run::simulate(const Options &options, bool speaks,
   return error ? compilation.failure(std::move(error)) : rt::Status();
 }
 
-rt::Status tpsp::run::calibrate(Progress &progress, std::string &description) {
-  llvm::Expected<Hardware> hardware = measureMachine(progress);
+static llvm::Expected<Hardware> measure(const Options &options,
+                                        Progress &progress) {
+  if (options.backend != "cuda")
+    return measureMachine(progress);
+  bool isQuick = std::getenv("TPSP_CALIBRATE_QUICK");
+  return measureGpus(isQuick ? GpuProbe::quick() : GpuProbe(), progress);
+}
+
+rt::Status tpsp::run::calibrate(const Options &options, Progress &progress,
+                                std::string &description) {
+  llvm::Expected<Hardware> hardware = measure(options, progress);
   if (!hardware)
     return {TPSP_RT_INTERNAL, llvm::toString(hardware.takeError())};
   description = toJson(*hardware);
+  // What is written must be read again.
+  if (auto again = parseHardware(description, "what was measured"); !again)
+    return {TPSP_RT_INTERNAL, llvm::toString(again.takeError())};
   return {};
 }
 

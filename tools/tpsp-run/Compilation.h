@@ -24,8 +24,10 @@ rt::Status emit(const Options &options, bool speaks, Progress &progress);
 rt::Status simulate(const Options &options, bool speaks, Progress &progress,
                     rt::RunReport &report);
 
-/// Measures this machine and sets `description` to a text for --hardware.
-rt::Status calibrate(Progress &progress, std::string &description);
+/// Measures this machine, or with --backend cuda its GPUs, and sets
+/// `description` to a text for --hardware.
+rt::Status calibrate(const Options &options, Progress &progress,
+                     std::string &description);
 
 /// "a100-sxm, cpu, ...", for --help.
 std::string hardwareNames();

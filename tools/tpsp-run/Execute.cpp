@@ -1,6 +1,7 @@
 #include "Execute.h"
 
 #include "tpsp/Runtime/BackendPlugin.h"
+#include "tpsp/Runtime/Driver/MemoryUse.h"
 #include "tpsp/Runtime/Driver/Weights.h"
 #include "tpsp/Runtime/ElementType.h"
 
@@ -129,12 +130,12 @@ static bool isObserved(const Options &options) {
          !options.trace.empty() || !options.timeline.empty();
 }
 
-rt::Status tpsp::run::prepare(const Options &options,
-                              const rt::Manifest &manifest,
+rt::Status tpsp::run::prepare(const Options &options, const Program &program,
                               const rt::TensorSource &source,
                               rt::CommandObserver *observer,
                               rt::Transport *transport,
                               std::unique_ptr<rt::World> &world) {
+  const rt::Manifest &manifest = program.manifest();
   if (rt::Status status = rt::loadBackend(options.backend); !status.ok())
     return status;
   // oneDNN packs its operands into buffers of a few MiB for every product. By
@@ -145,6 +146,7 @@ rt::Status tpsp::run::prepare(const Options &options,
   config.backend = options.backend;
   config.mesh = manifest.mesh;
   config.arenaBytes = manifest.arenaBytes;
+  config.arenaConsumers = rt::largestConsumers(program.description.trace);
   config.numStreams = manifest.streams;
   config.numEvents = manifest.events;
   config.threadsPerRank = options.threads;

@@ -27,7 +27,7 @@ rt::Status openSource(const Options &options, const rt::Manifest &manifest,
 /// Makes the ranks (of `transport`'s processes, if it is not null) and gives
 /// every argument its values. If it will be verified, everything else is filled
 /// with NaN, so that a value nobody computes shows. `observer` may be null.
-rt::Status prepare(const Options &options, const rt::Manifest &manifest,
+rt::Status prepare(const Options &options, const Program &program,
                    const rt::TensorSource &source,
                    rt::CommandObserver *observer, rt::Transport *transport,
                    std::unique_ptr<rt::World> &world);

@@ -24,7 +24,7 @@ rt::Status tpsp::run::simulate(const Options &, bool, Progress &,
   return noCompiler("--simulate");
 }
 
-rt::Status tpsp::run::calibrate(Progress &, std::string &) {
+rt::Status tpsp::run::calibrate(const Options &, Progress &, std::string &) {
   return noCompiler("--calibrate");
 }
 

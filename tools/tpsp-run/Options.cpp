@@ -157,6 +157,9 @@ static std::string calibrationProblem(const Options &options,
   if (options.calibrate && (model.count() > 0 || options.simulate))
     return "--calibrate measures this machine and runs no model; give the file "
            "that it writes to --simulate --hardware";
+  if (options.calibrate && options.backend == "trace")
+    return "--backend trace runs nothing that could be measured; --calibrate "
+           "takes --backend cpu or cuda";
   if (output.count() > 0 && !options.calibrate)
     return "-o goes with --calibrate";
   if (!options.calibrate && model.count() == 0)
@@ -295,8 +298,8 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options,
           ->check(
               CLI::IsMember({"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"}));
   app.add_flag("--calibrate", options.calibrate,
-               "Measure this machine's operations, run no model, and write a "
-               "description for --hardware");
+               "Measure this machine's operations (with --backend cuda: its "
+               "GPUs'), run no model, and write a description for --hardware");
   CLI::Option *output =
       app.add_option("-o,--output", options.output,
                      "With --calibrate: the file (default: standard output)");

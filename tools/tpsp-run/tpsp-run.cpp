@@ -105,7 +105,7 @@ static rt::Status runProgram(const Options &options, const Program &program,
   std::unique_ptr<rt::World> world;
   if (rt::Status s = openFiles(options, manifest, source); !s.ok())
     return s;
-  if (rt::Status s = prepare(options, manifest, *source, &timeline,
+  if (rt::Status s = prepare(options, program, *source, &timeline,
                              launch.transport(), world);
       !s.ok())
     return s;
@@ -190,7 +190,7 @@ static int describeMachine(const Options &options, Launch &launch) {
     return Done;
   Progress progress(options.quiet);
   std::string text;
-  rt::Status status = calibrate(progress, text);
+  rt::Status status = calibrate(options, progress, text);
   progress.done();
   if (!status.ok())
     return launch.fail(status);

@@ -48,8 +48,9 @@ struct StepAccess {
 };
 
 struct StepBuffer {
-  /// Empty for most temporaries.
-  std::string name;
+  /// The value's name in the program, and where it is there: "gpt.mlir:12:8".
+  /// Empty if the program does not say.
+  std::string name, location;
   int64_t bytes = 0;
   /// In the arena, in bytes; before allocation there is none.
   std::optional<int64_t> offset;

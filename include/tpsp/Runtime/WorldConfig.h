@@ -33,6 +33,9 @@ struct WorldConfig {
   std::vector<MeshAxis> mesh;
   /// Bytes of every rank's arena.
   int64_t arenaBytes = 0;
+  /// What takes most of an arena, for the refusal of one that does not fit:
+  /// "scores 4.0 GiB (gpt.mlir:12:8), w1 1.0 GiB (gpt.mlir:3:5)". May be empty.
+  std::string arenaConsumers;
   /// Streams that the plan uses: 0 .. numStreams - 1, at most maxStreams.
   int64_t numStreams = 1;
   /// Events that the plan uses: 0 .. numEvents - 1.

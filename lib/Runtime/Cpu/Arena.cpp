@@ -34,17 +34,21 @@ double gibibytes(int64_t bytes) { return bytes / double(int64_t(1) << 30); }
 
 } // namespace
 
-Status checkMemory(int64_t ranks, int64_t bytes) {
+Status checkMemory(int64_t ranks, int64_t bytes, const std::string &consumers) {
   int64_t needed, available = availableBytes();
   bool fits = !__builtin_mul_overflow(ranks, bytes, &needed) &&
               (available < 0 || needed <= available);
   if (fits)
     return {};
-  return {TPSP_RT_INVALID,
-          fmt::format("{} ranks with arenas of {:.2f} GiB need {:.2f} GiB of "
-                      "memory, but {:.2f} GiB are available",
-                      ranks, gibibytes(bytes), ranks * gibibytes(bytes),
-                      gibibytes(available))};
+  return {
+      TPSP_RT_INVALID,
+      fmt::format(
+          "{} ranks with arenas of {:.2f} GiB need {:.2f} GiB of "
+          "memory, but {:.2f} GiB are available{}; use fewer ranks on "
+          "this machine, smaller shapes or --rematerialize",
+          ranks, gibibytes(bytes), ranks * gibibytes(bytes),
+          gibibytes(available),
+          consumers.empty() ? "" : "; the largest in an arena: " + consumers)};
 }
 
 Arena::~Arena() {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace tpsp::rt {
 
@@ -32,7 +33,7 @@ private:
 
 /// INVALID, naming both figures, if `ranks` arenas of `bytes` bytes are more
 /// than the memory that is now available.
-Status checkMemory(int64_t ranks, int64_t bytes);
+Status checkMemory(int64_t ranks, int64_t bytes, const std::string &consumers);
 
 } // namespace tpsp::rt
 

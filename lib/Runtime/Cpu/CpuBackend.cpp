@@ -37,7 +37,8 @@ void registerCpuBackend() {
         Transport *transport = world.config.transport;
         int64_t ranksHere =
             transport ? transport->ranksOnHost() : world.mesh.numRanks();
-        if (Status status = checkMemory(ranksHere, world.config.arenaBytes);
+        if (Status status = checkMemory(ranksHere, world.config.arenaBytes,
+                                        world.config.arenaConsumers);
             !status.ok())
           return status;
         std::unique_ptr<Collectives> collectives;

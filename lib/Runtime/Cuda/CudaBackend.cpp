@@ -3,6 +3,7 @@
 #include "CudaRank.h"
 
 #include "tpsp/Runtime/BackendPlugin.h"
+#include "tpsp/Runtime/DeviceInventory.h"
 
 namespace tpsp::rt {
 namespace {
@@ -63,4 +64,12 @@ tpsp_open_backend(int version, tpsp::rt::BackendFactory &out,
   }
   out = tpsp::rt::makeBackend;
   return true;
+}
+
+/// DeviceInventoryEntry.
+extern "C" __attribute__((visibility("default"))) bool
+tpsp_list_devices(tpsp::rt::DeviceInventory &out, std::string &error) {
+  tpsp::rt::Status status = tpsp::rt::takeInventory(out);
+  error = status.message();
+  return status.ok();
 }

@@ -31,7 +31,8 @@ CudaRank::~CudaRank() {
 
 Status CudaRank::initialize() {
   TPSP_CUDA(cudaSetDevice, device);
-  TPSP_TRY(arena.allocate(world.context.config.arenaBytes, "an arena"));
+  TPSP_TRY(arena.allocate(world.context.config.arenaBytes, "an arena",
+                          world.context.config.arenaConsumers));
   TPSP_TRY(createStreams());
   TPSP_TRY(createEvents());
   TPSP_TRY(cublas.create());

@@ -52,7 +52,13 @@ Status countDevices(int &count) {
   return checkCuda(result, "cudaGetDeviceCount");
 }
 
-Status checkDevice(int device, int64_t ranksOnIt, int64_t arenaBytes,
+std::string consumersOf(const WorldConfig &config) {
+  return config.arenaConsumers.empty()
+             ? ""
+             : "; the largest in an arena: " + config.arenaConsumers;
+}
+
+Status checkDevice(int device, int64_t ranksOnIt, const WorldConfig &config,
                    cudaDeviceProp &properties) {
   TPSP_CUDA(cudaGetDeviceProperties, &properties, device);
   if (properties.major < leastCapability)
@@ -64,14 +70,14 @@ Status checkDevice(int device, int64_t ranksOnIt, int64_t arenaBytes,
   TPSP_CUDA(cudaSetDevice, device);
   size_t free = 0, total = 0;
   TPSP_CUDA(cudaMemGetInfo, &free, &total);
-  if (double(arenaBytes) * double(ranksOnIt) <= double(free))
+  if (double(config.arenaBytes) * double(ranksOnIt) <= double(free))
     return {};
   return unsupported(fmt::format(
-      "{} of {} bytes {} not fit GPU {} ({}), which has {} free of {}; use "
+      "{} of {} bytes {} not fit GPU {} ({}), which has {} free of {}{}; use "
       "more GPUs, smaller shapes or --rematerialize",
       ranksOnIt == 1 ? "an arena" : fmt::format("{} arenas", ranksOnIt),
-      arenaBytes, ranksOnIt == 1 ? "does" : "do", device, properties.name, free,
-      total));
+      config.arenaBytes, ranksOnIt == 1 ? "does" : "do", device,
+      properties.name, free, total, consumersOf(config)));
 }
 
 Status cannotAgree(const ExchangeFailure &failure) {
@@ -154,7 +160,7 @@ Status chooseForProcess(const BackendContext &world, DeviceChoice &out) {
     place += hosts[size_t(rank)] == host;
   out.own = int(place % out.count);
   cudaDeviceProp properties;
-  TPSP_TRY(checkDevice(out.own, 1, world.config.arenaBytes, properties));
+  TPSP_TRY(checkDevice(out.own, 1, world.config, properties));
   return checkDistinct(world, host, properties);
 }
 
@@ -168,8 +174,8 @@ Status chooseForThreads(const BackendContext &world, DeviceChoice &out) {
   int64_t used = out.isShared ? 1 : ranks;
   cudaDeviceProp properties;
   for (int64_t i = 0; i < used; ++i)
-    TPSP_TRY(checkDevice(int(i), out.isShared ? ranks : 1,
-                         world.config.arenaBytes, properties));
+    TPSP_TRY(checkDevice(int(i), out.isShared ? ranks : 1, world.config,
+                         properties));
   return {};
 }
 
@@ -197,6 +203,18 @@ Status chooseDevices(const BackendContext &world, DeviceChoice &out) {
   out.usesNccl = !out.isShared &&
                  (world.mesh.numRanks() > 1 || world.config.cuda.ncclAlways);
   return out.usesNccl ? agreeOnId(world, out) : Status();
+}
+
+Status takeInventory(DeviceInventory &out) {
+  int count = 0;
+  TPSP_TRY(countDevices(count));
+  cudaDeviceProp properties;
+  TPSP_CUDA(cudaGetDeviceProperties, &properties, 0);
+  out.count = count;
+  out.name = properties.name;
+  out.cores = properties.multiProcessorCount;
+  out.memoryBytes = int64_t(properties.totalGlobalMem);
+  return {};
 }
 
 } // namespace tpsp::rt

@@ -9,6 +9,7 @@
 #include "CudaCheck.h"
 
 #include "tpsp/Runtime/Backend.h"
+#include "tpsp/Runtime/DeviceInventory.h"
 
 #include <cstdint>
 
@@ -34,6 +35,9 @@ struct DeviceChoice {
 /// All processes together. UNSUPPORTED, in a sentence with a way out, if there
 /// is no driver, no GPU, too old a GPU, too few of them, or too little memory.
 Status chooseDevices(const BackendContext &world, DeviceChoice &out);
+
+/// UNSUPPORTED likewise if there is no driver or no GPU.
+Status takeInventory(DeviceInventory &out);
 
 } // namespace tpsp::rt
 

@@ -18,7 +18,8 @@ DeviceMemory::~DeviceMemory() {
     (void)cudaFree(address);
 }
 
-Status DeviceMemory::allocate(int64_t wanted, const char *what) {
+Status DeviceMemory::allocate(int64_t wanted, const char *what,
+                              const std::string &consumers) {
   if (wanted == 0)
     return {};
   void *memory = nullptr;
@@ -29,9 +30,11 @@ Status DeviceMemory::allocate(int64_t wanted, const char *what) {
     TPSP_CUDA(cudaMemGetInfo, &free, &total);
     return {TPSP_RT_UNSUPPORTED,
             fmt::format("{} of {} bytes does not fit the GPU, which has {} "
-                        "free of {}; use more ranks, smaller shapes or "
+                        "free of {}{}{}; use more ranks, smaller shapes or "
                         "--rematerialize",
-                        what, wanted, free, total)};
+                        what, wanted, free, total,
+                        consumers.empty() ? "" : "; the largest in an arena: ",
+                        consumers)};
   }
   TPSP_TRY(checkCuda(result, "cudaMalloc"));
   address = static_cast<std::byte *>(memory);

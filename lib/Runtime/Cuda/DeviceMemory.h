@@ -20,8 +20,10 @@ public:
   DeviceMemory &operator=(DeviceMemory &&) = delete;
   ~DeviceMemory();
 
-  /// Once. `what` is for the refusal, which has the bytes wanted and free.
-  Status allocate(int64_t wanted, const char *what);
+  /// Once. `what` and `consumers` (WorldConfig::arenaConsumers) are for the
+  /// refusal, which has the bytes wanted and free.
+  Status allocate(int64_t wanted, const char *what,
+                  const std::string &consumers = {});
 
   std::byte *data() const { return address; }
   int64_t bytes() const { return size; }

@@ -3,6 +3,7 @@
 #include "SharedObject.h"
 
 #include "tpsp/Runtime/BuiltinBackends.h"
+#include "tpsp/Runtime/DeviceInventory.h"
 
 #include <fmt/format.h>
 
@@ -54,6 +55,24 @@ Status loadBackend(const std::string &name) {
       return load(plugin);
   BackendFactory unused;
   return findBackend(name, unused);
+}
+
+Status listDevices(const std::string &backend, DeviceInventory &out) {
+  if (Status s = loadBackend(backend); !s.ok())
+    return s;
+  for (const BackendPlugin &plugin : plugins) {
+    if (backend != plugin.name)
+      continue;
+    SharedObjectEntry found = loadSharedObject(
+        plugin.object, deviceInventoryEntryName, SymbolScope::Local);
+    std::string error = found.problem;
+    if (found.address &&
+        reinterpret_cast<DeviceInventoryEntry>(found.address)(out, error))
+      return {};
+    return {TPSP_RT_UNSUPPORTED, error};
+  }
+  return {TPSP_RT_UNSUPPORTED,
+          fmt::format("--backend {} has no devices of its own", backend)};
 }
 
 } // namespace tpsp::rt

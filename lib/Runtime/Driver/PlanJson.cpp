@@ -80,7 +80,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Manifest, program, mesh, arenaBytes,
                                    transposeCopies, epilogues)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TraceCommand, kind, name, location,
                                    collective, reads)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TraceBuffer, bytes, lasts, users)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TraceBuffer, bytes, lasts, users, name,
+                                   location)
 
 /// What is the same as in the manifest is not written, nor are spans.
 static void to_json(Json &json, const StepTrace &trace) {

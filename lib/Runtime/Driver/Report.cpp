@@ -1,6 +1,7 @@
 #include "tpsp/Runtime/Driver/Report.h"
 
 #include "tpsp/Runtime/Driver/Exposure.h"
+#include "tpsp/Runtime/Driver/MemoryUse.h"
 #include "tpsp/Runtime/Driver/Quantity.h"
 #include "tpsp/Runtime/ElementType.h"
 
@@ -311,9 +312,12 @@ static void printPrediction(const RunReport &report, fmt::memory_buffer &out) {
   fmt::format_to(to, "  matmuls use {:.0f} % of the peak, links {:.0f} %\n",
                  100 * p.matmulUtilisation, 100 * p.linkUtilisation);
   if (p.neededBytes > p.memoryBytes)
-    fmt::format_to(to, "  does not fit: {} needed, {} there\n",
-                   bytesText(double(p.neededBytes)),
-                   bytesText(double(p.memoryBytes)));
+    fmt::format_to(
+        to,
+        "  does not fit: {} needed, {} there; the largest in an arena: {}; use "
+        "more devices, smaller shapes or --rematerialize\n",
+        bytesText(double(p.neededBytes)), bytesText(double(p.memoryBytes)),
+        largestConsumers(report.trace));
 }
 
 static void printTime(const RunReport &report, fmt::memory_buffer &out) {

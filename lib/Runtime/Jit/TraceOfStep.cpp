@@ -56,7 +56,8 @@ private:
 rt::StepTrace tpsp::traceOf(const Step &step, const rt::Manifest &manifest) {
   rt::StepTrace trace = rt::emptyTrace(manifest);
   for (const StepBuffer &buffer : step.buffers)
-    trace.buffers.push_back({buffer.bytes, buffer.lasts(), {}});
+    trace.buffers.push_back(
+        {buffer.bytes, buffer.lasts(), {}, buffer.name, buffer.location});
   LastWriters writers(step);
   for (size_t i = 0; i < step.commands.size(); ++i) {
     const StepCommand &command = step.commands[i];

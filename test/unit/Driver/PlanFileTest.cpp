@@ -69,7 +69,8 @@ PlanDescription somePlan() {
   plan.trace = emptyTrace(manifest);
   plan.trace.commands[0].name = "kernel x";
   plan.trace.commands[1].reads = {0};
-  plan.trace.buffers = {{20, true, {0}}, {24, false, {0, 1}}};
+  plan.trace.buffers = {{20, true, {0}, "x", "m.mlir:2:7"},
+                        {24, false, {0, 1}, "y \"z\"", ""}};
   plan.reference.values = {
       {{"s", "d"}, {6, 5}}, {{"s", "d"}, {6, 5}}, {{"s"}, {6}}};
   plan.reference.arguments = 1;

@@ -22,10 +22,10 @@ TEST(StepTrace, MemoryIsInUseFromTheFirstToTheLastUser) {
   TestTrace test;
   int64_t gather = test.collective(1, 0, 4);
   int64_t first = test.compute(1, 2), last = test.compute(3, 5);
-  test.trace.buffers = {{100, true, {first}},
-                        {10, false, {first, last}},
-                        {1, false, {gather}},
-                        {7, false, {}}};
+  test.trace.buffers = {{100, true, {first}, "", ""},
+                        {10, false, {first, last}, "", ""},
+                        {1, false, {gather}, "", ""},
+                        {7, false, {}, "", ""}};
   EXPECT_EQ(pointsOf(memoryInUse(test.trace, 0)),
             (Points{{0, 101}, {1, 111}, {4, 110}, {5, 100}}));
   EXPECT_TRUE(memoryInUse(TestTrace().trace, 0).empty());
@@ -34,7 +34,8 @@ TEST(StepTrace, MemoryIsInUseFromTheFirstToTheLastUser) {
 TEST(StepTrace, WhatEndsMakesRoomForWhatBegins) {
   TestTrace test;
   int64_t first = test.compute(0, 1), second = test.compute(1, 2);
-  test.trace.buffers = {{10, false, {first}}, {10, false, {second}}};
+  test.trace.buffers = {{10, false, {first}, "", ""},
+                        {10, false, {second}, "", ""}};
   for (auto [seconds, bytes] : pointsOf(memoryInUse(test.trace, 0)))
     EXPECT_LE(bytes, 10) << seconds;
 }

@@ -73,6 +73,19 @@ TEST(Hardware, MatmulsOfF16) {
               HasSubstr("matmul.fp16: there is no such key"));
 }
 
+TEST(Hardware, OneDeviceNeedsNoCollectives) {
+  EXPECT_EQ(errorOf(parseHardware(
+                R"({"base": "h100-sxm", "name": "one", "devices_per_node": 1,
+                    "collectives": []})",
+                "one.json")),
+            "");
+  EXPECT_THAT(errorOf(parseHardware(
+                  R"({"base": "h100-sxm", "name": "two", "devices_per_node": 2,
+                      "collectives": []})",
+                  "two.json")),
+              HasSubstr("there is no all_reduce for any group"));
+}
+
 TEST(Hardware, WrittenAndReadAgain) {
   for (const std::string &name : builtinHardware()) {
     auto first = findHardware(name);

@@ -99,7 +99,7 @@ Step threeTenants() {
   step.arenaBytes = 8;
   step.numStreams = 2;
   auto buffer = [&](int64_t bytes, int64_t offset) {
-    step.buffers.push_back({"", bytes, offset, false, false});
+    step.buffers.push_back({"", "", bytes, offset, false, false});
   };
   buffer(8, 0);
   buffer(4, 0);
@@ -151,7 +151,7 @@ TEST(ScheduleProof, CommandsMayNotOverwriteWhatTheyRead) {
 TEST(ScheduleProof, CountsOnlyWrittenBytesOfWhatIsRead) {
   Step step;
   step.arenaBytes = 12;
-  step.buffers.push_back({"", 12, 0, false, false});
+  step.buffers.push_back({"", "", 12, 0, false, false});
   StepCommand c;
   c.accesses = {{0, {0, 8, 1, 0}, true}};
   step.commands.push_back(c);
@@ -169,8 +169,8 @@ TEST(ScheduleProof, CountsOnlyWrittenBytesOfWhatIsRead) {
 TEST(ScheduleProof, ArgumentsOutlastTheStep) {
   Step step;
   step.arenaBytes = 8;
-  step.buffers.push_back({"x", 8, 0, true, false});
-  step.buffers.push_back({"", 4, 4, false, false});
+  step.buffers.push_back({"x", "", 8, 0, true, false});
+  step.buffers.push_back({"", "", 4, 4, false, false});
   StepCommand c;
   c.accesses = {{1, {0, 4, 1, 0}, true}};
   step.commands.push_back(c);

@@ -38,6 +38,8 @@ struct TraceBuffer {
   /// The commands that read or write it. Between the first and the last of them
   /// the buffer is in use.
   std::vector<int64_t> users;
+  /// The value's name in the program, and where it is there; may be empty.
+  std::string name, location;
 };
 
 /// One command of one rank, in seconds from the start of the step.

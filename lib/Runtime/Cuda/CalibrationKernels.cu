@@ -1,0 +1,79 @@
+// What `tpsp-run --calibrate --backend cuda` measures a GPU with: kernels that
+// do one thing each, called as a plan's are (tpsp_rt_device_kernel). A block of
+// them does `itemsOfBlock` work items but for tpsp_probe_nothing.
+//
+// No shared memory and no barriers: the tests run this very file on a CPU.
+
+constexpr long long itemsOfBlock = 1024;
+
+#define EACH_ITEM(I)                                                           \
+  for (long long I = begin + blockIdx.x * itemsOfBlock + threadIdx.x,          \
+                 behind = begin + (blockIdx.x + 1) * itemsOfBlock;             \
+       I < end && I < behind; I += blockDim.x)
+
+/// Blocks that do nothing.
+extern "C" __global__ void tpsp_probe_nothing(const float *, float *, long long,
+                                              long long) {}
+
+/// Reads an element and writes one.
+extern "C" __global__ void tpsp_probe_stream(const float *x, float *y,
+                                             long long begin, long long end) {
+  EACH_ITEM(i) y[i] = 2 * x[i];
+}
+
+/// 1024 products and 1024 sums for an element.
+extern "C" __global__ void tpsp_probe_operations(const float *x, float *y,
+                                                 long long begin,
+                                                 long long end) {
+  EACH_ITEM(i) {
+    float a = x[i], b = a + 1, c = a + 2, d = a + 3;
+    for (int j = 0; j < 256; ++j) {
+      a = a * 0.5f + 1;
+      b = b * 0.5f + 1;
+      c = c * 0.5f + 1;
+      d = d * 0.5f + 1;
+    }
+    y[i] = a + b + c + d;
+  }
+}
+
+/// 64 exponentials for an element.
+extern "C" __global__ void tpsp_probe_transcendentals(const float *x, float *y,
+                                                      long long begin,
+                                                      long long end) {
+  EACH_ITEM(i) {
+    float a = x[i], b = a + 1;
+    for (int j = 0; j < 32; ++j) {
+      a = expf(-a);
+      b = expf(-b);
+    }
+    y[i] = a + b;
+  }
+}
+
+/// 64 loads for an element, of 16 KiB that all read.
+extern "C" __global__ void tpsp_probe_cache(const float *x, float *y,
+                                            long long begin, long long end) {
+  EACH_ITEM(i) {
+    float sum = 0;
+    for (int j = 0; j < 64; ++j)
+      sum += x[(i + j * 32) & 4095];
+    y[i] = sum;
+  }
+}
+
+/// 16 loads for an element, from anywhere.
+extern "C" __global__ void tpsp_probe_scattered(const float *x, float *y,
+                                                long long begin,
+                                                long long end) {
+  unsigned long long all = (unsigned long long)(end - begin);
+  EACH_ITEM(i) {
+    float sum = 0;
+    unsigned hash = (unsigned)i;
+    for (int j = 0; j < 16; ++j) {
+      hash = hash * 2654435761u + 40503u;
+      sum += x[(hash * all) >> 32];
+    }
+    y[i] = sum;
+  }
+}

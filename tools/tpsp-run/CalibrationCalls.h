@@ -1,0 +1,39 @@
+// Calls of the runtime that a calibration times, on whatever backend.
+#ifndef TPSP_TOOLS_TPSP_RUN_CALIBRATIONCALLS_H
+#define TPSP_TOOLS_TPSP_RUN_CALIBRATIONCALLS_H
+
+#include "CallTimes.h"
+
+#include "tpsp/Planner/Hardware.h"
+
+namespace tpsp::run {
+
+/// Which operands of a product are stored transposed.
+struct Transposes {
+  bool a = false, b = false;
+};
+
+/// What the three products of an einsum's forward and backward pass transpose.
+inline constexpr Transposes passTransposes[] = {
+    {false, true}, {false, false}, {true, false}};
+
+/// A dense product; its buffers are still to be placed.
+CallSpec matmulCall(int64_t dtype, int64_t m, int64_t n, int64_t k,
+                    Transposes transposes);
+
+inline constexpr CollectiveKind calibratedKinds[] = {
+    CollectiveKind::AllReduce, CollectiveKind::ReduceScatter,
+    CollectiveKind::AllGather, CollectiveKind::AllToAll,
+    CollectiveKind::Permute};
+
+/// The integers of a collective of `bytes` (nccl-tests' size S) of f32 among
+/// the `group` ranks of an axis.
+rt::Params collectiveParams(CollectiveKind kind, int64_t bytes, int64_t group,
+                            int64_t axis);
+
+/// Such a collective on the first axis; its buffers are still to be placed.
+CallSpec collectiveCall(CollectiveKind kind, int64_t bytes, int64_t group);
+
+} // namespace tpsp::run
+
+#endif // TPSP_TOOLS_TPSP_RUN_CALIBRATIONCALLS_H
