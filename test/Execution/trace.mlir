@@ -1,7 +1,8 @@
 // The trace backend prints the calls of rank 0 and runs nothing.
 // REQUIRES: tpsp-run
-// RUN: tpsp-run %examples/mlp-sp.mlir --mesh tp=2 --grad --backend trace | FileCheck %s
-// RUN: tpsp-run %examples/mlp-sp.mlir --mesh tp=2 --backend trace --steps 2 | count 10
+// RUN: tpsp-run %examples/mlp-sp.mlir --mesh tp=2 --grad --backend trace --epilogues off | FileCheck %s
+// RUN: tpsp-run %examples/mlp-sp.mlir --mesh tp=2 --backend trace | FileCheck %s --check-prefix=EPILOGUE
+// RUN: tpsp-run %examples/mlp-sp.mlir --mesh tp=2 --backend trace --steps 2 --epilogues off | count 10
 // RUN: tpsp-run %examples/mlp-sp.mlir --mesh tp=1 --backend trace --dtype bf16 | FileCheck %s --check-prefix=BF16
 
 // CHECK:      {{^}}rank 0 stream 0 all_gather axes=tp outer=2 chunk=16384 f32 src@0 dst@[[X:[0-9]+]] "all_gather x at {{.*}}mlp-sp.mlir:17:8"
@@ -12,6 +13,9 @@
 // CHECK-NEXT: all_gather {{.*}} "all_gather g[z]
 // CHECK:      "reduce_scatter g[x]
 // CHECK-NOT:  rank
+
+// EPILOGUE: matmul m=256 n=512 k=256 transposeB f32 {{.*}} gelu "matmul at
+// EPILOGUE-NOT: kernel
 
 // BF16: matmul m=256 n=1024 k=256 transposeB bf16
 // BF16-NOT: {{all_|reduce_}}

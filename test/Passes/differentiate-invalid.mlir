@@ -20,13 +20,23 @@ func.func @slope(%x: !x) -> !x {
 
 // -----
 
-!q = tensor<2x8x4x16xf32, #tpsp.idx<b, s, h, k>>
-!k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
+!x = tensor<8x32xf32, #tpsp.idx<b, d>>
+!m = tensor<8xf32, #tpsp.idx<b>>
 
-func.func @composite(%q: !q, %k: !k) -> !q {
+func.func @composite(%x: !x) -> !m {
   // expected-error @+1 {{is a composite; run tpsp-decompose}}
-  %o = tpsp.attention %q, %k, %k {query = "s", key = "t", feature = "k"} : (!q, !k, !k) -> !q
-  return %o : !q
+  %m = tpsp.mean %x : !x -> !m
+  return %m : !m
+}
+
+// -----
+
+!x = tensor<8x32xf32, #tpsp.idx<b, d>>
+
+func.func @larger(%x: !x, %y: !x) -> !x {
+  // expected-error @+1 {{has no gradient; use a smooth maximum (tpsp.softmax), or keep it off the path from the differentiated arguments}}
+  %m = tpsp.max %x, %y : !x
+  return %m : !x
 }
 
 // -----
