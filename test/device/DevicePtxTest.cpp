@@ -121,6 +121,12 @@ const Variant variants[] = {
        options.dtype = "bf16";
        options.rematerialize = "full";
      }},
+    {"bf16 in blocks",
+     [](CompileOptions &options) {
+       options.dtype = "bf16";
+       options.attention = "blocks";
+       options.attentionBlock = 16;
+     }},
 };
 
 class DevicePtxTest : public testing::TestWithParam<std::string> {};
@@ -128,6 +134,7 @@ class DevicePtxTest : public testing::TestWithParam<std::string> {};
 void expectAccepted(const std::string &example, const Variant &variant) {
   CompileOptions options;
   options.grad = true;
+  options.epilogues = false; // more kernels
   variant.configure(options);
   Program program(exampleText(example), options);
   ASSERT_TRUE(program);

@@ -308,9 +308,14 @@ tpsp::device::hostKernels(ModuleOp plan) {
 
 llvm::Expected<std::unique_ptr<DeviceCode>> DeviceCode::create(ModuleOp plan) {
   auto source = plan.lookupSymbol<gpu::GPUModuleOp>(deviceModuleName);
-  if (!source)
-    return llvm::createStringError("the plan has no device kernels; compile "
-                                   "it with device=cuda");
+  if (!source) {
+    bool calls = false;
+    plan.walk([&](plan::KernelOp) { calls = true; });
+    if (calls)
+      return llvm::createStringError("the plan has no device kernels; compile "
+                                     "it with device=cuda");
+    return std::make_unique<DeviceCode>();
+  }
   OwningOpRef<ModuleOp> copy(ModuleOp::create(plan.getLoc()));
   copy->push_back(source->clone());
   if (llvm::Error e = runPasses(*copy, buildDevicePipeline))
