@@ -13,6 +13,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <algorithm>
+
 namespace tpsp {
 #define GEN_PASS_DEF_SWEEP
 #include "tpsp/Passes/Passes.h.inc"
@@ -97,14 +99,20 @@ public:
       : body(function.getFunctionBody().front()), mesh(meshOf(function)),
         longest(longest), b(function.getContext(), &mark) {}
 
-  /// Whether there was anything to sweep.
-  bool run() {
+  /// `found`: whether there was anything to sweep.
+  LogicalResult run(bool &found) {
     for (Operation &op : body)
       order[&op] = order.size();
     SmallVector<Group> groups = findGroups();
+    found = !groups.empty();
+    for (Group &group : groups)
+      for (SweptOpInterface op : group.ops)
+        if (!getIdx(op->getResult(0)).getLocal())
+          return op->emitOpError("is swept on one rank's shapes, and these are "
+                                 "global; run tpsp-partition first");
     for (Group &group : groups)
       sweep(group);
-    return !groups.empty();
+    return success();
   }
 
 private:
@@ -205,9 +213,8 @@ private:
   int64_t partsOf(int64_t extent) const {
     if (longest <= 0)
       return 1;
-    for (int64_t parts = llvm::divideCeil(extent, longest);
-         parts <= 8 * llvm::divideCeil(extent, longest) && parts <= extent;
-         ++parts)
+    int64_t least = extent / longest + (extent % longest != 0);
+    for (int64_t parts = least; parts <= std::min(8 * least, extent); ++parts)
       if (extent % parts == 0)
         return parts;
     return 1;
@@ -473,8 +480,10 @@ struct Sweep : public tpsp::impl::SweepBase<Sweep> {
   using Base::Base;
   void runOnOperation() override {
     auto visit = [&](FunctionOpInterface function) {
-      if (!Sweeper(function, longest).run())
-        return success();
+      bool found = false;
+      LogicalResult done = Sweeper(function, longest).run(found);
+      if (failed(done) || !found)
+        return done;
       // What operations of one group made alike is made once.
       IRRewriter rewriter(function.getContext());
       DominanceInfo dominance(function);

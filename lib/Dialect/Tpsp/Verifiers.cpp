@@ -270,6 +270,36 @@ static LogicalResult verifyPart(Operation *op) {
                            << type.getDimSize(*dim);
 }
 
+/// (P5): a tile of an index of the result, on one rank's shapes.
+static LogicalResult verifyTile(Operation *op) {
+  auto tile = op->getAttrOfType<TileAttr>("tile");
+  if (!tile)
+    return success();
+  IdxAttr result = getIdx(op->getResult(0));
+  if (!result.getLocal())
+    return op->emitOpError("has a tile, which is of one rank's shapes, but the "
+                           "result is global; run tpsp-partition first");
+  if (!result.dimOf(tile.getIndex().getValue()))
+    return op->emitOpError("has a tile of '")
+           << tile.getIndex().getValue()
+           << "', which is no index of the result, ["
+           << subscripts(op->getResult(0).getType()) << "]";
+  Mesh mesh = meshOf(op);
+  for (Attribute axis : tile.getAxes()) {
+    auto name = dyn_cast<StringAttr>(axis);
+    if (!name || !mesh.find(name.getValue()))
+      return op->emitOpError("has a tile over ")
+             << axis << ", which is no axis of the mesh";
+  }
+  if (tile.getExtent() > 0 && tile.getShift() >= 0 && tile.getOffset() >= 0)
+    return success();
+  return op->emitOpError("has a tile of ")
+         << tile.getExtent() << " positions, shifted by " << tile.getShift()
+         << " from " << tile.getOffset()
+         << "; extents are positive, shifts and "
+         << "offsets not negative";
+}
+
 LogicalResult tpsp::verifyPointwise(Operation *op, int arity) {
   IdxAttr result = getIdx(op->getResult(0));
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) // (P1)
@@ -289,7 +319,7 @@ LogicalResult tpsp::verifyPointwise(Operation *op, int arity) {
   if (rate && !(rate.getValueAsDouble() >= 0 && rate.getValueAsDouble() < 1))
     return op->emitOpError() << "rate " << rate.getValueAsDouble()
                              << " is not a probability below 1";
-  if (failed(verifyPart(op)))
+  if (failed(verifyPart(op)) || failed(verifyTile(op)))
     return failure();
   auto slope = dyn_cast<SlopeOp>(op); // (P3)
   if (slope && !findScalarFunction(slope.getOf()))

@@ -69,3 +69,40 @@ func.func @mixed(%x: !k) {
   tpsp.scale %x {factor = 2.0} : !k -> tensor<4x4xbf16, #tpsp.idx<t, k>>
   return
 }
+
+// -----
+
+!z = tensor<8x8xf32, #tpsp.idx<s, t>>
+func.func @global_tile(%z: !z) {
+  // expected-error @+1 {{has a tile, which is of one rank's shapes, but the result is global; run tpsp-partition first}}
+  tpsp.causal_mask %z {query = "s", key = "t", fill = 0.0, tile = #tpsp.tile<index = "t", extent = 8, shift = 0, offset = 0, axes = []>} : !z
+  return
+}
+
+// -----
+
+tpsp.mesh @mesh <cp = 2>
+!z = tensor<8x8xf32, #tpsp.idx<s, t, local>>
+func.func @tile_over_no_axis(%z: !z) {
+  // expected-error @+1 {{has a tile over "tp", which is no axis of the mesh}}
+  tpsp.causal_mask %z {query = "s", key = "t", fill = 0.0, tile = #tpsp.tile<index = "t", extent = 8, shift = 0, offset = 0, axes = ["tp"]>} : !z
+  return
+}
+
+// -----
+
+!z = tensor<8x8xf32, #tpsp.idx<s, t, local>>
+func.func @tile_of_no_index(%z: !z) {
+  // expected-error @+1 {{has a tile of 'u', which is no index of the result, [s, t, local]}}
+  tpsp.dropout %z {rate = 0.1, tile = #tpsp.tile<index = "u", extent = 8, shift = 0, offset = 0, axes = []>} : !z
+  return
+}
+
+// -----
+
+!z = tensor<8x8xf32, #tpsp.idx<s, t, local>>
+func.func @tile_before_the_first(%z: !z) {
+  // expected-error @+1 {{has a tile of 8 positions, shifted by 0 from -4}}
+  tpsp.dropout %z {rate = 0.1, tile = #tpsp.tile<index = "t", extent = 8, shift = 0, offset = -4, axes = []>} : !z
+  return
+}

@@ -195,6 +195,11 @@ def Tpsp_CausalMaskOp
     : Tpsp_PointwiseOp<"causal_mask", 1, [],
                        ["getPositionIndices", "getTileOf"]> {
   let summary = "the operand where position(key) <= position(query), else fill";
+  let description = [{
+    `tile` says where the keys lie in a longer index.
+
+    Constraints: (I1)-(I7), (P1), (P2), (P5).
+  }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$query,
                        StrAttr:$key, F64Attr:$fill,
                        OptionalAttr<Tpsp_TileAttr>:$tile);
@@ -576,6 +581,8 @@ def Tpsp_DropoutOp
 
     Constraints: (I1)-(I7), (P1), (P2), and
     - (P4) 0 <= rate < 1; the operand has the result's indices.
+    - (P5) `tile` is of an index of the result and over axes of the mesh, and
+           the types are one rank's.
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, F64Attr:$rate,
                        DefaultValuedAttr<I64Attr, "0">:$seed,
