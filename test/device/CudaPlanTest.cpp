@@ -190,11 +190,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"OneRank", "mlp-sp", {"tp=1"}, "", 1, false},
         Case{"SharedCard", "mlp-sp", {"tp=2"}, "", 1, false},
         Case{"NcclOnStreams", "mlp-sp", {"tp=2"}, "", 2, true},
-        Case{"BlockInBf16", "gpt-block-sp", {"tp=2"}, "bf16", 1, false},
         Case{"BlockInF16", "gpt-block-sp", {"tp=2"}, "f16", 1, false},
         Case{"F16OverNccl", "mlp-sp", {"tp=2"}, "f16", 2, true},
         Case{"Experts", "moe-ep", {"ep=2", "tp=1"}, "", 2, false},
-        Case{"Context", "cp-attention", {"cp=2"}, "", 2, true},
         Case{
             "RingInBf16", "cp-attention", {"cp=2"}, "bf16", 2, true, "blocks"}),
     [](const testing::TestParamInfo<Case> &info) {
