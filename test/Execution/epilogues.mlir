@@ -4,7 +4,7 @@
 // 8; s is odd.
 // REQUIRES: tpsp-run
 
-// RUN: tpsp-run %s --grad --verify | FileCheck %s --check-prefixes=ON,VERIFIED
+// RUN: tpsp-run %s --epilogues on --grad --verify | FileCheck %s --check-prefixes=ON,VERIFIED
 // ON: Epilogues of matmuls
 // ON-NEXT: bias {{ *}}z
 // ON-NEXT: bias,keep,gelu {{ *}}y
@@ -14,20 +14,20 @@
 // OFF-NOT: Epilogues
 // VERIFIED: all within tolerance
 
-// RUN: tpsp-run %s --grad --verify --quiet --dtype bf16
-// RUN: tpsp-run %s --grad --verify --quiet --mesh dp=2
-// RUN: tpsp-run %s --grad --verify --quiet --mesh tp=2
-// RUN: tpsp-run %s --grad --verify --quiet --mesh tp=2 --dtype bf16
-// RUN: tpsp-run %s --grad --verify --quiet --mesh dp=2,tp=2
+// RUN: tpsp-run %s --epilogues on --grad --verify --quiet --dtype bf16
+// RUN: tpsp-run %s --epilogues on --grad --verify --quiet --mesh dp=2
+// RUN: tpsp-run %s --epilogues on --grad --verify --quiet --mesh tp=2
+// RUN: tpsp-run %s --epilogues on --grad --verify --quiet --mesh tp=2 --dtype bf16
+// RUN: tpsp-run %s --epilogues on --grad --verify --quiet --mesh dp=2,tp=2
 // RUN: tpsp-run %s --grad --verify --quiet --mesh dp=2,tp=2 --epilogues off
-// RUN: tpsp-run %s --grad --verify --quiet --mesh dp=3
-// RUN: tpsp-run %s --grad --verify --quiet --micro-batches 2
-// RUN: tpsp-run %s --grad --verify --quiet --mesh dp=3 --micro-batches 2 --dtype bf16
+// RUN: tpsp-run %s --epilogues on --grad --verify --quiet --mesh dp=3
+// RUN: tpsp-run %s --epilogues on --grad --verify --quiet --micro-batches 2
+// RUN: tpsp-run %s --epilogues on --grad --verify --quiet --mesh dp=3 --micro-batches 2 --dtype bf16
 
 // Sums of operands beside products that are cut, by rows and by columns.
-// RUN: tpsp-run %s --grad --verify --quiet --mesh dp=2 --overlap on --overlap-chunks 2 --bucket-mib 0
-// RUN: tpsp-run %s --grad --verify --quiet --mesh tp=2 --overlap on --overlap-chunks 4
-// RUN: tpsp-run %s --grad --verify --quiet --mesh dp=2,tp=2 --overlap on --overlap-chunks 2 --threads 1
+// RUN: tpsp-run %s --epilogues on --grad --verify --quiet --mesh dp=2 --overlap on --overlap-chunks 2 --bucket-mib 0
+// RUN: tpsp-run %s --epilogues on --grad --verify --quiet --mesh tp=2 --overlap on --overlap-chunks 4
+// RUN: tpsp-run %s --epilogues on --grad --verify --quiet --mesh dp=2,tp=2 --overlap on --overlap-chunks 2 --threads 1
 
 tpsp.mesh @mesh <dp = 1 : data, tp = 1 : model>
 

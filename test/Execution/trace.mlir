@@ -1,8 +1,8 @@
 // The trace backend prints the calls of rank 0 and runs nothing.
 // REQUIRES: tpsp-run
-// RUN: tpsp-run %examples/mlp-sp.mlir --mesh tp=2 --grad --backend trace --epilogues off | FileCheck %s
-// RUN: tpsp-run %examples/mlp-sp.mlir --mesh tp=2 --backend trace | FileCheck %s --check-prefix=EPILOGUE
-// RUN: tpsp-run %examples/mlp-sp.mlir --mesh tp=2 --backend trace --steps 2 --epilogues off | count 10
+// RUN: tpsp-run %examples/mlp-sp.mlir --mesh tp=2 --grad --backend trace | FileCheck %s
+// RUN: tpsp-run %examples/mlp-sp.mlir --mesh tp=2 --backend trace --epilogues on | FileCheck %s --check-prefix=EPILOGUE
+// RUN: tpsp-run %examples/mlp-sp.mlir --mesh tp=2 --backend trace --steps 2 | count 10
 // RUN: tpsp-run %examples/mlp-sp.mlir --mesh tp=1 --backend trace --dtype bf16 | FileCheck %s --check-prefix=BF16
 
 // CHECK:      {{^}}rank 0 stream 0 all_gather axes=tp outer=2 chunk=16384 f32 src@0 dst@[[X:[0-9]+]] "all_gather x at {{.*}}mlp-sp.mlir:17:8"

@@ -2,7 +2,7 @@
 
 // A GPT block under tensor parallelism. Behind wo and w2 comes a collective:
 // their biases stay kernels.
-// RUN: tpsp-run %examples/gpt-block-tp.mlir --grad | FileCheck %s --check-prefix=GPT
+// RUN: tpsp-run %examples/gpt-block-tp.mlir --grad --epilogues on | FileCheck %s --check-prefix=GPT
 // GPT: Epilogues of matmuls
 // GPT-NEXT: bias {{ *}}q0, k0, v0
 // GPT-NEXT: bias,keep,gelu {{ *}}m0
@@ -21,7 +21,7 @@
 // RING-COUNT-4: plan.matmul {{.*}} reads(%{{[0-9]+}} : memref<16384xf32>) {{.*}}epilogue = ["slope"]
 
 // What a program says of its plan.
-// RUN: tpsp-run %examples/mlp-sp.mlir --grad --simulate --quiet --report %t
+// RUN: tpsp-run %examples/mlp-sp.mlir --grad --simulate --quiet --epilogues on --report %t
 // RUN: FileCheck %s --check-prefix=REPORT < %t
 // REPORT: "epilogues": [
 // REPORT: "matmul": "y"

@@ -67,6 +67,23 @@ private:
     return registry;
   }
 
+  /// A file may be run anywhere.
+  bool isForGpus() const {
+    return options.backend == "cuda" || !options.emit.empty();
+  }
+
+  /// By default where a GPU's matmul library does them: on CPUs they have not
+  /// been found to save time.
+  bool wantsEpilogues() const {
+    if (options.epilogues != "auto" || isForGpus())
+      return options.epilogues != "off";
+    llvm::Expected<Hardware> machine = findHardware(options.hardware);
+    if (machine)
+      return !machine->isCpu();
+    llvm::consumeError(machine.takeError()); // reported when it is needed
+    return false;
+  }
+
   CompileOptions settings() const {
     CompileOptions compile;
     compile.function = options.function;
@@ -81,7 +98,7 @@ private:
     compile.keepGathered = options.keepGathered;
     compile.microBatches = options.microBatches;
     compile.microBatchIndex = options.microBatchIndex;
-    compile.epilogues = options.epilogues == "on";
+    compile.epilogues = wantsEpilogues();
     compile.overlap = options.overlap == "on";
     compile.hardware = options.hardware;
     compile.threads = options.threads;
@@ -89,9 +106,7 @@ private:
     compile.overlapChunks = options.overlapChunks;
     compile.requireOverlap = options.requireOverlap;
     compile.bucketBytes = options.bucketMib * (1 << 20);
-    // A file may be run anywhere.
-    bool isForGpus = options.backend == "cuda" || !options.emit.empty();
-    compile.device = isForGpus ? "cuda" : "none";
+    compile.device = isForGpus() ? "cuda" : "none";
     return compile;
   }
 

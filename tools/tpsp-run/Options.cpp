@@ -314,8 +314,9 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options,
       ->capture_default_str();
   app.add_option("--epilogues", options.epilogues,
                  "Do what reads a product element by element (bias, GELU), and "
-                 "bias gradients, in the matmul: off, on (docs/Passes.md)")
-      ->check(CLI::IsMember({"off", "on"}))
+                 "bias gradients, in the matmul: off, on, or auto: for GPUs "
+                 "(docs/Passes.md)")
+      ->check(CLI::IsMember({"off", "on", "auto"}))
       ->capture_default_str();
   app.add_option("--overlap", options.overlap,
                  "Communicate under computation: off, on (docs/Overlap.md)")

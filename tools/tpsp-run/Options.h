@@ -51,7 +51,7 @@ struct Options {
   /// Describe this machine, in this file.
   bool calibrate = false;
   std::string output;
-  std::string epilogues = "on";
+  std::string epilogues = "auto";
   /// How many times the memory for communication that the program needs.
   int64_t overlapBuffers = 0; // as many as pay
   int64_t overlapChunks = 0;
