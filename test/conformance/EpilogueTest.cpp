@@ -1,5 +1,6 @@
 /// Matmuls with each epilogue against plain loops in double.
 #include "ConformanceWorld.h"
+#include "MatmulLoops.h"
 
 #include "tpsp/Runtime/ElementType.h"
 
@@ -10,7 +11,6 @@ using namespace tpsp::rt::conformance;
 
 namespace {
 
-using Loops = std::vector<MatmulLoop>;
 using Step = EpilogueStep;
 using Steps = std::vector<EpilogueStep>;
 
@@ -35,18 +35,6 @@ double geluSlope(double x) {
   return (8 * (gelu(x + h) - gelu(x - h)) -
           (gelu(x + 2 * h) - gelu(x - 2 * h))) /
          (12 * h);
-}
-
-/// Calls body(offsetA, offsetB, offsetC) for every point of the loops.
-template <typename Body>
-void forEachPoint(const Loops &loops, const Body &body, size_t depth = 0,
-                  int64_t a = 0, int64_t b = 0, int64_t c = 0) {
-  if (depth == loops.size())
-    return body(a, b, c);
-  const MatmulLoop &loop = loops[depth];
-  for (int64_t i = 0; i < loop.extent; ++i)
-    forEachPoint(loops, body, depth + 1, a + i * loop.strideA,
-                 b + i * loop.strideB, c + i * loop.strideC);
 }
 
 /// One buffer of the command in the arena: NaN where nothing is expected.

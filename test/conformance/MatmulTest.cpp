@@ -1,5 +1,6 @@
 /// Matmuls of every layout against plain loops in double.
 #include "ConformanceWorld.h"
+#include "MatmulLoops.h"
 
 #include "tpsp/Runtime/ElementType.h"
 
@@ -10,20 +11,6 @@ using namespace tpsp::rt;
 using namespace tpsp::rt::conformance;
 
 namespace {
-
-using Loops = std::vector<MatmulLoop>;
-
-/// Calls body(offsetA, offsetB, offsetC) for every point of the loops.
-template <typename Body>
-void forEachPoint(const Loops &loops, const Body &body, size_t depth = 0,
-                  int64_t a = 0, int64_t b = 0, int64_t c = 0) {
-  if (depth == loops.size())
-    return body(a, b, c);
-  const MatmulLoop &loop = loops[depth];
-  for (int64_t i = 0; i < loop.extent; ++i)
-    forEachPoint(loops, body, depth + 1, a + i * loop.strideA,
-                 b + i * loop.strideB, c + i * loop.strideC);
-}
 
 /// C as it should be: NaN where the command does not write.
 std::vector<double> expectedProduct(const MatmulCommand &m,
