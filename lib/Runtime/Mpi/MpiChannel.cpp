@@ -13,14 +13,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Kind = ExchangeFailure::Kind;
 
-/// How long to sleep between two looks at the requests, after `waited`: little
-/// for small messages, which are about to arrive; for long ones a share of the
-/// time that is not felt, so that looking costs a computing core little, but
-/// not so long that the buffers of a fast link run empty.
-Clock::duration pauseAfter(Clock::duration waited) {
-  constexpr Clock::duration shortest = std::chrono::microseconds(10);
-  constexpr Clock::duration longest = std::chrono::microseconds(1000);
-  return std::clamp<Clock::duration>(waited / 32, shortest, longest);
+int64_t bytesOf(const std::vector<Piece> &pieces) {
+  int64_t bytes = 0;
+  for (const Piece &piece : pieces)
+    bytes += piece.rows * piece.bytes;
+  return bytes;
 }
 
 bool fail(ExchangeFailure &failure, std::string text) {
@@ -136,6 +133,7 @@ std::string MpiChannel::typeOf(const Piece &piece, MPI_Datatype &out) {
 
 bool MpiChannel::wait(const Exchange &exchange, ExchangeFailure &failure) {
   auto begin = Clock::now();
+  pacing.begin(std::max(bytesOf(exchange.sends), bytesOf(exchange.receives)));
   std::chrono::duration<double> limit(exchange.timeoutSeconds);
   while (true) {
     int done = 0;
@@ -143,8 +141,11 @@ bool MpiChannel::wait(const Exchange &exchange, ExchangeFailure &failure) {
                            &done, MPI_STATUSES_IGNORE);
     if (code != MPI_SUCCESS)
       return fail(failure, mpiFailure("MPI_Testall", code));
-    if (done)
+    auto waited = Clock::now() - begin;
+    if (done) {
+      pacing.end(waited);
       return true;
+    }
     failure = {Kind::Aborted, {}, ""};
     if (process.notices.hasCome(failure.text) || process.aborted)
       return false;
@@ -153,13 +154,12 @@ bool MpiChannel::wait(const Exchange &exchange, ExchangeFailure &failure) {
       blame(exchange, failure);
       return false;
     }
-    auto waited = Clock::now() - begin;
     if (waited > limit) {
       failure.kind = Kind::TimedOut;
       blame(exchange, failure);
       return false;
     }
-    std::this_thread::sleep_for(pauseAfter(waited));
+    std::this_thread::sleep_for(pacing.pauseAfter(waited));
   }
 }
 

@@ -2,6 +2,7 @@
 #ifndef TPSP_RUNTIME_MPI_MPICHANNEL_H
 #define TPSP_RUNTIME_MPI_MPICHANNEL_H
 
+#include "ExchangePacing.h"
 #include "FailureNotices.h"
 
 #include "tpsp/Runtime/Transport.h"
@@ -53,6 +54,7 @@ private:
   std::map<std::tuple<int64_t, int64_t, int64_t>, MPI_Datatype> types;
   /// Of the exchange that is under way: receives, then sends.
   std::vector<MPI_Request> requests;
+  ExchangePacing pacing;
 };
 
 /// Set when the launcher has asked this process to end.
