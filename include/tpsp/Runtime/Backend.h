@@ -35,9 +35,9 @@ enum class CallKind {
 /// "matmul", "all_gather", ...
 const char *callName(CallKind kind);
 
-using AnyCommand =
-    std::variant<MatmulCommand, KernelCommand, ShardCommand, AllReduceCommand,
-                 AllToAllCommand, PermuteCommand, EventCommand>;
+using AnyCommand = std::variant<MatmulCommand, KernelCommand, AttentionCommand,
+                                ShardCommand, AllReduceCommand, AllToAllCommand,
+                                PermuteCommand, EventCommand>;
 
 /// What a backend keeps with a command from one step to the next: a oneDNN
 /// primitive, a communicator.
@@ -96,6 +96,9 @@ public:
 
   virtual Status matmul(Call &call, const MatmulCommand &command) = 0;
   virtual Status kernel(Call &call, const KernelCommand &command) = 0;
+  virtual Status attention(Call &call, const AttentionCommand &command) = 0;
+  virtual Status attentionGradient(Call &call,
+                                   const AttentionCommand &command) = 0;
   virtual Status slice(Call &call, const ShardCommand &command) = 0;
   virtual Status allReduce(Call &call, const AllReduceCommand &command) = 0;
   virtual Status allGather(Call &call, const ShardCommand &command) = 0;

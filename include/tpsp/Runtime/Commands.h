@@ -91,6 +91,51 @@ struct MatmulCommand {
   static bool decode(const int64_t *params, int64_t count, MatmulCommand &out);
 };
 
+/// Where a tensor of attention has its elements: from one to the next of an
+/// index, in elements. The feature is innermost, and nothing lies between what
+/// belongs to the tensor: it is a dense tensor with its indices in some order.
+struct AttentionLayout {
+  int64_t batch = 0, head = 0, group = 0, row = 0;
+};
+
+/// Attention that keeps no row of scores, and, under another name of a call,
+/// its gradients.
+///
+///   score[b, h, g, s, t] = scale * sum_d q[b, h, g, s, d] k[b, h, t, d]
+///   o[b, h, g, s, e] = sum_t softmax_t(score) v[b, h, t, e]
+///   statistic[b, h, g, s] = ln sum_t exp(score)
+///
+/// A head of keys and values serves `groups` heads of queries. If causal, only
+/// t <= s count. The statistic is dense, in the order written, in f32 (f64 for
+/// f64). Sums are in f32 (f64) whatever the type.
+///
+/// attention: buffers q, k, v, o, and the statistic if `keepsStatistic`.
+/// attention_gradient: buffers q, k, v, o, statistic, the gradient of o, laid
+/// out as o is, and, written, those of q, k and v, laid out as these are.
+/// `keepsStatistic` is set.
+struct AttentionCommand {
+  int64_t dtype = 0;
+  int64_t batch = 1, heads = 1, groups = 1;
+  int64_t queries = 1, keys = 1;
+  /// Extents of d and of e.
+  int64_t features = 1, valueFeatures = 1;
+  double scale = 1;
+  bool causal = false, keepsStatistic = false;
+  /// Of k and v the group's stride is 0.
+  AttentionLayout q, k, v, o;
+
+  int64_t numRows() const { return batch * heads * groups * queries; }
+  int64_t queryElements() const { return numRows() * features; }
+  int64_t keyElements() const { return batch * heads * keys * features; }
+  int64_t valueElements() const { return batch * heads * keys * valueFeatures; }
+  int64_t resultElements() const { return numRows() * valueFeatures; }
+  int64_t statisticType() const;
+
+  Params encode() const;
+  static bool decode(const int64_t *params, int64_t count,
+                     AttentionCommand &out);
+};
+
 /// The global position at which what this rank has of an index starts:
 /// ((rank + shift) mod group) * extent + offset, with `rank` its number in the
 /// group of `axes`. Its own shard is shift 0 and offset 0; a shard that came

@@ -5,6 +5,8 @@
 #include "tpsp/Runtime/ElementType.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 
 namespace tpsp::rt {
 namespace {
@@ -158,6 +160,47 @@ bool matmulEpilogueIsLegal(const MatmulCommand &c) {
   return !sums || (isSingle(c.batch) && isSingle(c.accumulate));
 }
 
+/// Whether a tensor of these extents and strides, and of `features` innermost,
+/// is dense. Strides of extents of 1 say nothing.
+bool isDense(std::vector<std::pair<int64_t, int64_t>> extentsAndStrides,
+             int64_t features) {
+  std::sort(extentsAndStrides.begin(), extentsAndStrides.end(),
+            [](const auto &a, const auto &b) { return a.second < b.second; });
+  int64_t inner = features;
+  for (auto [extent, stride] : extentsAndStrides) {
+    if (extent == 1)
+      continue;
+    if (stride != inner)
+      return false;
+    inner *= extent;
+  }
+  return true;
+}
+
+/// (An empty tensor may be laid out anyhow.)
+bool attentionLayoutsAreLegal(const AttentionCommand &c) {
+  auto isLegal = [&](const AttentionLayout &at, int64_t groups, int64_t rows,
+                     int64_t features) {
+    return c.batch * c.heads * groups * rows * features == 0 ||
+           isDense({{c.batch, at.batch},
+                    {c.heads, at.head},
+                    {groups, at.group},
+                    {rows, at.row}},
+                   features);
+  };
+  return isLegal(c.q, c.groups, c.queries, c.features) &&
+         isLegal(c.k, 1, c.keys, c.features) &&
+         isLegal(c.v, 1, c.keys, c.valueFeatures) &&
+         isLegal(c.o, c.groups, c.queries, c.valueFeatures);
+}
+
+bool attentionExtentsFit(const AttentionCommand &c) {
+  return fits({c.batch, c.heads, c.groups, c.queries, c.features}) &&
+         fits({c.batch, c.heads, c.groups, c.queries, c.valueFeatures}) &&
+         fits({c.batch, c.heads, c.keys, c.features}) &&
+         fits({c.batch, c.heads, c.keys, c.valueFeatures});
+}
+
 bool isPermutation(const std::vector<int64_t> &list) {
   std::vector<bool> seen(list.size(), false);
   for (int64_t item : list) {
@@ -262,6 +305,41 @@ bool KernelCommand::decode(const int64_t *params, int64_t count,
     position.axes = reader.axes();
   }
   return reader.done();
+}
+
+int64_t AttentionCommand::statisticType() const {
+  return dtype == TPSP_RT_F64 ? TPSP_RT_F64 : TPSP_RT_F32;
+}
+
+Params AttentionCommand::encode() const {
+  int64_t scaleBits;
+  std::memcpy(&scaleBits, &scale, sizeof scaleBits);
+  Params params = {dtype,     batch,  heads,         groups,
+                   queries,   keys,   features,      valueFeatures,
+                   scaleBits, causal, keepsStatistic};
+  for (const AttentionLayout *at : {&q, &k, &v, &o})
+    params.insert(params.end(), {at->batch, at->head, at->group, at->row});
+  return params;
+}
+
+bool AttentionCommand::decode(const int64_t *params, int64_t count,
+                              AttentionCommand &out) {
+  ParamReader reader(params, count);
+  out.dtype = reader.dtype();
+  for (int64_t *field : {&out.batch, &out.heads, &out.groups, &out.queries,
+                         &out.keys, &out.features, &out.valueFeatures})
+    *field = reader.extent();
+  int64_t scaleBits = reader.inRange(INT64_MIN, INT64_MAX);
+  std::memcpy(&out.scale, &scaleBits, sizeof scaleBits);
+  out.causal = reader.flag();
+  out.keepsStatistic = reader.flag();
+  for (AttentionLayout *at : {&out.q, &out.k, &out.v, &out.o})
+    for (int64_t *field : {&at->batch, &at->head, &at->group, &at->row})
+      *field = reader.extent();
+  // A row without keys has no weights to normalise.
+  return reader.done() && std::isfinite(out.scale) && !isInteger(out.dtype) &&
+         (out.keys > 0 || out.numRows() == 0) && attentionExtentsFit(out) &&
+         attentionLayoutsAreLegal(out);
 }
 
 Params ShardCommand::encode() const {

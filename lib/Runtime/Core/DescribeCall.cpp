@@ -41,6 +41,19 @@ public:
       print(" @{}", offset);
   }
 
+  void operator()(const AttentionCommand &c) {
+    print(" b={} h={} g={} s={} t={} d={} e={}", c.batch, c.heads, c.groups,
+          c.queries, c.keys, c.features, c.valueFeatures);
+    print(" scale={:g}{} {}", c.scale, c.causal ? " causal" : "",
+          elementName(c.dtype));
+    printBuffers({"q", "k", "v", "o"});
+    if (c.keepsStatistic)
+      print(" statistic@{}", call.buffers[4]);
+    if (call.kind == CallKind::attention_gradient)
+      print(" go@{} gq@{} gk@{} gv@{}", call.buffers[5], call.buffers[6],
+            call.buffers[7], call.buffers[8]);
+  }
+
   void operator()(const ShardCommand &c) {
     printAxes(c.axes);
     if (call.kind == CallKind::reduce_scatter)

@@ -54,6 +54,17 @@ tpsp_rt_status tpsp_rt_kernel(tpsp_rt_rank *rank,
   return issue(rank, CallKind::kernel, command, &BackendRank::kernel);
 }
 
+tpsp_rt_status tpsp_rt_attention(tpsp_rt_rank *rank,
+                                 const tpsp_rt_command *command) {
+  return issue(rank, CallKind::attention, command, &BackendRank::attention);
+}
+
+tpsp_rt_status tpsp_rt_attention_gradient(tpsp_rt_rank *rank,
+                                          const tpsp_rt_command *command) {
+  return issue(rank, CallKind::attention_gradient, command,
+               &BackendRank::attentionGradient);
+}
+
 tpsp_rt_status tpsp_rt_slice(tpsp_rt_rank *rank,
                              const tpsp_rt_command *command) {
   return issue(rank, CallKind::slice, command, &BackendRank::slice);

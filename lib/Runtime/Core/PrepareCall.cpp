@@ -20,6 +20,8 @@ Status invalid(std::string message) {
 struct BufferSpan {
   const char *role;
   int64_t elements;
+  /// -1: the command's.
+  int64_t dtype = -1;
 };
 
 /// Checks one kind of command and fills in what depends on the rank.
@@ -58,6 +60,31 @@ public:
       if (offset < 0 || offset > world.config.arenaBytes)
         return invalid(fmt::format("a buffer at byte {} of an arena of {}",
                                    offset, world.config.arenaBytes));
+    return findGroup({});
+  }
+
+  Status operator()(const AttentionCommand &c) {
+    std::vector<BufferSpan> buffers = {{"q", c.queryElements()},
+                                       {"k", c.keyElements()},
+                                       {"v", c.valueElements()},
+                                       {"o", c.resultElements()}};
+    size_t firstWritten = 3;
+    if (c.keepsStatistic)
+      buffers.push_back({"statistic", c.numRows(), c.statisticType()});
+    if (call.kind == CallKind::attention_gradient) {
+      if (!c.keepsStatistic)
+        return invalid("gradients of attention need its statistic");
+      firstWritten = 6;
+      buffers.push_back({"the gradient of o", c.resultElements()});
+      buffers.push_back({"the gradient of q", c.queryElements()});
+      buffers.push_back({"the gradient of k", c.keyElements()});
+      buffers.push_back({"the gradient of v", c.valueElements()});
+    }
+    if (Status status = checkBuffers(c.dtype, buffers); !status.ok())
+      return status;
+    if (Status status = checkWrittenApart(c.dtype, buffers, firstWritten);
+        !status.ok())
+      return status;
     return findGroup({});
   }
 
@@ -129,22 +156,45 @@ private:
     return world.mesh.group(rank, axes, call.group);
   }
 
+  /// Of a buffer's elements.
+  static int64_t widthOf(const BufferSpan &span, int64_t dtype) {
+    return elementBytes(span.dtype < 0 ? dtype : span.dtype);
+  }
+
+  /// The buffers from `first` on overlap no other.
+  Status checkWrittenApart(int64_t dtype, const std::vector<BufferSpan> &spans,
+                           size_t first) {
+    for (size_t mine = first; mine < spans.size(); ++mine)
+      for (size_t other = 0; other < mine; ++other) {
+        int64_t bytes = spans[mine].elements * widthOf(spans[mine], dtype);
+        int64_t others = spans[other].elements * widthOf(spans[other], dtype);
+        if (bytes > 0 && others > 0 &&
+            overlap(call.buffers[mine], bytes, call.buffers[other], others))
+          return invalid(fmt::format("{} at byte {} overlaps {} at byte {}",
+                                     spans[mine].role, call.buffers[mine],
+                                     spans[other].role, call.buffers[other]));
+      }
+    return {};
+  }
+
   Status checkBuffers(int64_t dtype, const std::vector<BufferSpan> &spans) {
     if (call.buffers.size() != spans.size())
       return invalid(fmt::format("{} buffers; expected {}", call.buffers.size(),
                                  spans.size()));
-    int64_t arena = world.config.arenaBytes, width = elementBytes(dtype);
+    int64_t arena = world.config.arenaBytes;
     for (size_t i = 0; i < spans.size(); ++i) {
+      int64_t width = widthOf(spans[i], dtype);
       int64_t offset = call.buffers[i], bytes = spans[i].elements * width;
       if (offset < 0 || offset > arena || bytes > arena - offset)
         return invalid(fmt::format(
             "buffer {} ({}) is {} bytes at byte {} of an arena of {}", i,
             spans[i].role, bytes, offset, arena));
       if (offset % width != 0)
-        return invalid(fmt::format("buffer {} ({}) at byte {} is not aligned "
-                                   "to {}",
-                                   i, spans[i].role, offset,
-                                   elementName(dtype)));
+        return invalid(fmt::format(
+            "buffer {} ({}) at byte {} is not aligned "
+            "to {}",
+            i, spans[i].role, offset,
+            elementName(spans[i].dtype < 0 ? dtype : spans[i].dtype)));
     }
     return {};
   }
@@ -258,6 +308,9 @@ bool decode(CallKind kind, const tpsp_rt_command &command, AnyCommand &out) {
     return as(MatmulCommand());
   case CallKind::kernel:
     return as(KernelCommand());
+  case CallKind::attention:
+  case CallKind::attention_gradient:
+    return as(AttentionCommand());
   case CallKind::slice:
   case CallKind::all_gather:
   case CallKind::reduce_scatter:

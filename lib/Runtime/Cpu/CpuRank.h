@@ -28,6 +28,12 @@ public:
   Status kernel(Call &call, const KernelCommand &) override {
     return submit(call);
   }
+  Status attention(Call &call, const AttentionCommand &) override {
+    return submit(call);
+  }
+  Status attentionGradient(Call &call, const AttentionCommand &) override {
+    return submit(call);
+  }
   Status slice(Call &call, const ShardCommand &) override {
     return submit(call);
   }

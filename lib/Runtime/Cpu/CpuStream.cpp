@@ -41,6 +41,9 @@ Status CpuStream::perform(Call &call, int64_t record) {
     return matmul(call, std::get<MatmulCommand>(command));
   case CallKind::kernel:
     return kernel(call, std::get<KernelCommand>(command));
+  case CallKind::attention:
+  case CallKind::attention_gradient:
+    return attention(call, std::get<AttentionCommand>(command));
   case CallKind::slice:
     return slice(call, std::get<ShardCommand>(command));
   case CallKind::all_reduce:

@@ -34,6 +34,7 @@ private:
   Status perform(Call &call, int64_t record);
   Status matmul(Call &call, const MatmulCommand &command);
   Status matmulWithEpilogue(Call &call, const MatmulCommand &command);
+  Status attention(Call &call, const AttentionCommand &command);
   Status kernel(Call &call, const KernelCommand &command);
   Status slice(Call &call, const ShardCommand &command);
   StreamMemory memory() { return {parts.arena, &scratch}; }

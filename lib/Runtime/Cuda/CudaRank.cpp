@@ -1,5 +1,6 @@
 #include "CudaRank.h"
 
+#include "CudaAttention.h"
 #include "CudaKernel.h"
 
 #include "tpsp/Runtime/ElementType.h"
@@ -116,6 +117,21 @@ Status CudaRank::kernel(Call &call, const KernelCommand &command) {
       call.state = std::move(fresh);
     }
     return static_cast<CudaKernel &>(*call.state).launch(stream.get());
+  });
+}
+
+Status CudaRank::attention(Call &call, const AttentionCommand &command) {
+  return enqueue(call, [&](CudaStream &stream) -> Status {
+    if (!call.state) {
+      std::vector<std::byte *> buffers;
+      for (size_t i = 0; i < call.buffers.size(); ++i)
+        buffers.push_back(buffer(call, i));
+      std::unique_ptr<CudaAttention> fresh;
+      TPSP_TRY(prepareCudaAttention(
+          command, call.kind == CallKind::attention_gradient, buffers, fresh));
+      call.state = std::move(fresh);
+    }
+    return static_cast<CudaAttention &>(*call.state).run(stream);
   });
 }
 

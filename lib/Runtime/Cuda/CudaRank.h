@@ -24,6 +24,11 @@ public:
 
   Status matmul(Call &call, const MatmulCommand &command) override;
   Status kernel(Call &call, const KernelCommand &command) override;
+  Status attention(Call &call, const AttentionCommand &command) override;
+  Status attentionGradient(Call &call,
+                           const AttentionCommand &command) override {
+    return attention(call, command);
+  }
   Status slice(Call &call, const ShardCommand &command) override;
   Status allReduce(Call &call, const AllReduceCommand &command) override;
   Status allGather(Call &call, const ShardCommand &command) override;

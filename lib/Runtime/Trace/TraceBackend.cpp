@@ -20,6 +20,12 @@ public:
   Status kernel(Call &call, const KernelCommand &) override {
     return print(call);
   }
+  Status attention(Call &call, const AttentionCommand &) override {
+    return print(call);
+  }
+  Status attentionGradient(Call &call, const AttentionCommand &) override {
+    return print(call);
+  }
   Status slice(Call &call, const ShardCommand &) override {
     return print(call);
   }

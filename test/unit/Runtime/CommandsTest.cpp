@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <random>
 
@@ -27,6 +28,22 @@ KernelCommand sampleKernel() {
   KernelCommand c;
   c.grid = 12;
   c.positions = {{64, {0, 2}, 3, 16}, {8, {}}};
+  return c;
+}
+
+AttentionCommand sampleAttention() {
+  AttentionCommand c;
+  c.dtype = TPSP_RT_F16;
+  c.batch = 2, c.heads = 3, c.groups = 4;
+  c.queries = 5, c.keys = 7, c.features = 8, c.valueFeatures = 16;
+  c.scale = 0.125;
+  c.causal = true;
+  c.keepsStatistic = true;
+  // b s h g d, and b t h d; values b h t e.
+  c.q = {480, 32, 8, 96};
+  c.k = {168, 8, 0, 24};
+  c.v = {336, 112, 0, 16};
+  c.o = {960, 64, 16, 192};
   return c;
 }
 
@@ -96,6 +113,7 @@ template <typename Command> void checkRoundTrip(const Command &command) {
 TEST(Commands, RoundTrip) {
   checkRoundTrip(sampleMatmul());
   checkRoundTrip(sampleKernel());
+  checkRoundTrip(sampleAttention());
   checkRoundTrip(sampleShard());
   checkRoundTrip(sampleAllReduce());
   checkRoundTrip(sampleAllToAll());
@@ -120,6 +138,45 @@ TEST(Commands, DecodeKeepsEveryField) {
   EXPECT_EQ(m.batch[1].strideB, 300);
   ASSERT_EQ(m.accumulate.size(), 1u);
   EXPECT_EQ(m.accumulate[0].extent, 4);
+}
+
+TEST(Commands, DecodeKeepsEveryFieldOfAttention) {
+  Params params = sampleAttention().encode();
+  AttentionCommand c;
+  ASSERT_TRUE(
+      AttentionCommand::decode(params.data(), int64_t(params.size()), c));
+  EXPECT_EQ(c.dtype, TPSP_RT_F16);
+  EXPECT_EQ(c.numRows(), 2 * 3 * 4 * 5);
+  EXPECT_EQ(c.keyElements(), 2 * 3 * 7 * 8);
+  EXPECT_EQ(c.valueElements(), 2 * 3 * 7 * 16);
+  EXPECT_EQ(c.scale, 0.125);
+  EXPECT_TRUE(c.causal);
+  EXPECT_TRUE(c.keepsStatistic);
+  EXPECT_EQ(c.q.row, 96);
+  EXPECT_EQ(c.k.head, 8);
+  EXPECT_EQ(c.v.batch, 336);
+  EXPECT_EQ(c.o.group, 16);
+}
+
+TEST(Commands, AttentionRefusesWhatIsNotDense) {
+  auto refuses = [](auto change) {
+    AttentionCommand c = sampleAttention();
+    change(c);
+    EXPECT_FALSE(decodes<AttentionCommand>(c.encode()));
+  };
+  refuses([](AttentionCommand &c) { c.q.row = 88; });
+  refuses([](AttentionCommand &c) { c.k.head = 16; });
+  refuses([](AttentionCommand &c) { c.o.group = 0; });
+  refuses([](AttentionCommand &c) { c.features = 4; });
+  refuses([](AttentionCommand &c) { c.keys = 0; });
+  refuses([](AttentionCommand &c) { c.dtype = TPSP_RT_I32; });
+  refuses([](AttentionCommand &c) { c.scale = NAN; });
+  refuses([](AttentionCommand &c) {
+    c.batch = c.heads = c.queries = int64_t(1) << 30;
+  });
+  AttentionCommand single = sampleAttention();
+  single.groups = 1, single.q = {120, 8, 77, 24}, single.o = {240, 16, 3, 48};
+  EXPECT_TRUE(decodes<AttentionCommand>(single.encode()));
 }
 
 TEST(Commands, MatmulRefusesOverlappingRows) {

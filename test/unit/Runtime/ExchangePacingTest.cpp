@@ -97,7 +97,8 @@ TEST(ExchangePacing, ShortMessagesSayNothingOfTheLink) {
 
 TEST(ExchangePacing, EveryPauseIsAMomentAndEnds) {
   ExchangePacing pacing;
-  for (int64_t size : {int64_t(0), int64_t(1), int64_t(1) << 20, int64_t(1) << 40})
+  for (int64_t size :
+       {int64_t(0), int64_t(1), int64_t(1) << 20, int64_t(1) << 40})
     for (Duration waited : {Duration(0), Duration(1ns), Duration(1h)}) {
       pacing.begin(size);
       EXPECT_GE(pacing.pauseAfter(waited), 10us);

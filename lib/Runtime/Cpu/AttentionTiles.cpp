@@ -1,0 +1,90 @@
+#include "AttentionTiles.h"
+
+#include "HalfRows.h"
+
+#include <dnnl.h>
+#include <dnnl_debug.h>
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace tpsp::rt {
+namespace {
+
+bool isHalf(int64_t dtype) { return elementBytes(dtype) == 2; }
+
+// A 16-bit tensor's rows are of float.
+void widen(int64_t dtype, const std::byte *from, float *to, int64_t count) {
+  halfRows(dtype).widen(reinterpret_cast<const uint16_t *>(from), to, count);
+}
+void widen(int64_t, const std::byte *, double *, int64_t) {}
+void round(int64_t dtype, const float *from, std::byte *to, int64_t count) {
+  halfRows(dtype).round(from, reinterpret_cast<uint16_t *>(to), count);
+}
+void round(int64_t, const double *, std::byte *, int64_t) {}
+
+} // namespace
+
+template <typename T>
+std::byte *AttentionTensor<T>::row(const AttentionHead &head,
+                                   int64_t number) const {
+  int64_t element = head.batch * at.batch + head.head * at.head +
+                    head.group * at.group + number * at.row;
+  return memory + element * elementBytes(dtype);
+}
+
+template <typename T>
+void AttentionTensor<T>::load(const AttentionHead &head, TileRows rows,
+                              T *to) const {
+  for (int64_t i = 0; i < rows.count; ++i, to += columns) {
+    const std::byte *from = row(head, rows.begin + i);
+    if (isHalf(dtype))
+      widen(dtype, from, to, columns);
+    else
+      std::memcpy(to, from, size_t(columns) * sizeof(T));
+  }
+}
+
+template <typename T>
+void AttentionTensor<T>::store(const T *from, const AttentionHead &head,
+                               TileRows rows) const {
+  for (int64_t i = 0; i < rows.count; ++i, from += columns) {
+    std::byte *to = row(head, rows.begin + i);
+    if (isHalf(dtype))
+      round(dtype, from, to, columns);
+    else
+      std::memcpy(to, from, size_t(columns) * sizeof(T));
+  }
+}
+
+template class AttentionTensor<float>;
+template class AttentionTensor<double>;
+
+Status multiply(const TileProduct &p, const float *a, const float *b,
+                float *c) {
+  dnnl_status_t status =
+      dnnl_sgemm(p.transposeA ? 'T' : 'N', p.transposeB ? 'T' : 'N', p.m, p.n,
+                 p.k, float(p.alpha), a, p.transposeA ? p.m : p.k, b,
+                 p.transposeB ? p.k : p.n, float(p.beta), c, p.n);
+  if (status == dnnl_success)
+    return {};
+  return {TPSP_RT_INTERNAL,
+          fmt::format("oneDNN's sgemm failed: {}", dnnl_status2str(status))};
+}
+
+/// f64 serves for checking, and oneDNN has none.
+Status multiply(const TileProduct &p, const double *a, const double *b,
+                double *c) {
+  for (int64_t i = 0; i < p.m; ++i)
+    for (int64_t j = 0; j < p.n; ++j) {
+      double sum = 0;
+      for (int64_t k = 0; k < p.k; ++k)
+        sum += (p.transposeA ? a[k * p.m + i] : a[i * p.k + k]) *
+               (p.transposeB ? b[j * p.k + k] : b[k * p.n + j]);
+      double before = p.beta == 0 ? 0 : p.beta * c[i * p.n + j];
+      c[i * p.n + j] = p.alpha * sum + before;
+    }
+  return {};
+}
+
+} // namespace tpsp::rt

@@ -1,0 +1,85 @@
+/// What attention and its gradients on the CPU have in common: tiles of
+/// tensors as dense matrices of the type that is computed in, and their
+/// products.
+#ifndef TPSP_RUNTIME_CPU_ATTENTIONTILES_H
+#define TPSP_RUNTIME_CPU_ATTENTIONTILES_H
+
+#include "tpsp/Runtime/Commands.h"
+#include "tpsp/Runtime/Status.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace tpsp::rt {
+
+/// Rows of queries or of keys, one after another.
+struct TileRows {
+  int64_t begin = 0, count = 0;
+  int64_t end() const { return begin + count; }
+};
+
+/// Calls body(rows) -> Status for the blocks of `whole` rows, each `block` long
+/// but for the last.
+template <typename Body>
+Status forEachBlock(int64_t whole, int64_t block, const Body &body) {
+  for (int64_t begin = 0; begin < whole; begin += block)
+    if (Status s = body(TileRows{begin, std::min(block, whole - begin)});
+        !s.ok())
+      return s;
+  return {};
+}
+
+/// Numbers of an attention's head of queries; of keys, group is 0.
+struct AttentionHead {
+  int64_t batch = 0, head = 0, group = 0;
+};
+
+/// One tensor of an attention, whose rows are read and written as dense
+/// matrices of T: float, or double for f64.
+template <typename T> class AttentionTensor {
+public:
+  AttentionTensor(std::byte *memory, int64_t dtype, const AttentionLayout &at,
+                  int64_t columns)
+      : memory(memory), dtype(dtype), at(at), columns(columns) {}
+
+  void load(const AttentionHead &head, TileRows rows, T *to) const;
+  /// Rounded to the tensor's type.
+  void store(const T *from, const AttentionHead &head, TileRows rows) const;
+
+private:
+  std::byte *row(const AttentionHead &head, int64_t number) const;
+
+  std::byte *memory;
+  int64_t dtype;
+  AttentionLayout at;
+  int64_t columns;
+};
+
+/// C[m, n] = alpha op(A) op(B) + beta C, all dense: op(A) is [m, k], stored so
+/// or as [k, m]; op(B) [k, n], or stored as [n, k]. On this thread alone.
+struct TileProduct {
+  int64_t m = 0, n = 0, k = 0;
+  bool transposeA = false, transposeB = false;
+  double alpha = 1, beta = 0;
+};
+Status multiply(const TileProduct &p, const float *a, const float *b, float *c);
+Status multiply(const TileProduct &p, const double *a, const double *b,
+                double *c);
+
+/// How many of a block's keys a query may see: those up to itself, if causal.
+inline int64_t keysSeen(const AttentionCommand &c, int64_t query,
+                        TileRows keys) {
+  return c.causal ? std::clamp<int64_t>(query + 1 - keys.begin, 0, keys.count)
+                  : keys.count;
+}
+
+/// Whether a block of queries sees none of a block of keys.
+inline bool isMasked(const AttentionCommand &c, TileRows queries,
+                     TileRows keys) {
+  return c.causal && keys.begin >= queries.end();
+}
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_CPU_ATTENTIONTILES_H

@@ -1,0 +1,162 @@
+// Attention forward: a running softmax over blocks of the keys (Milakov and
+// Gimelshein, Online normalizer calculation for softmax, 2018).
+#include "CpuAttention.h"
+
+#include "AttentionTiles.h"
+#include "CpuStream.h"
+
+#include "tpsp/Runtime/ElementType.h"
+
+#include <cmath>
+#include <limits>
+
+namespace tpsp::rt {
+namespace {
+
+/// A block of scores is of this many queries and keys: it stays in the caches.
+constexpr int64_t blockQueries = 128, blockKeys = 512;
+
+/// What a thread has at hand.
+template <typename T> struct ForwardTiles {
+  ForwardTiles(const AttentionCommand &c, TileMemory<T> memory)
+      : q(memory.take(blockQueries * c.features)),
+        k(memory.take(blockKeys * c.features)),
+        v(memory.take(blockKeys * c.valueFeatures)),
+        scores(memory.take(blockQueries * blockKeys)),
+        sums(memory.take(blockQueries * c.valueFeatures)),
+        largest(memory.take(blockQueries)), total(memory.take(blockQueries)) {}
+
+  static int64_t elements(const AttentionCommand &c) {
+    return blockQueries * (c.features + c.valueFeatures + blockKeys + 2) +
+           blockKeys * (c.features + c.valueFeatures);
+  }
+
+  T *q, *k, *v, *scores, *sums, *largest, *total;
+};
+
+template <typename T> class Forward final : public PreparedAttention {
+public:
+  Forward(const AttentionCommand &c, int threads,
+          const std::vector<std::byte *> &buffers)
+      : c(c), threads(threads), q(buffers[0], c.dtype, c.q, c.features),
+        k(buffers[1], c.dtype, c.k, c.features),
+        v(buffers[2], c.dtype, c.v, c.valueFeatures),
+        o(buffers[3], c.dtype, c.o, c.valueFeatures),
+        statistic(c.keepsStatistic ? reinterpret_cast<T *>(buffers[4])
+                                   : nullptr) {}
+
+  Status run(ScratchBuffer &scratch) override {
+    int64_t perThread = ForwardTiles<T>::elements(c);
+    auto *base = reinterpret_cast<T *>(
+        scratch.reserve(size_t(perThread * threads) * sizeof(T)));
+    int64_t blocks = (c.queries + blockQueries - 1) / blockQueries;
+    int64_t points = c.batch * c.heads * c.groups * blocks;
+    return forEachOnThreads(points, threads, [&](int thread, int64_t point) {
+      ForwardTiles<T> tiles(c, TileMemory<T>(base + thread * perThread));
+      int64_t begin = point % blocks * blockQueries;
+      return runRows(point / blocks,
+                     {begin, std::min(blockQueries, c.queries - begin)}, tiles);
+    });
+  }
+
+private:
+  Status runRows(int64_t number, TileRows rows, ForwardTiles<T> &tiles) {
+    AttentionHead head{number / (c.heads * c.groups),
+                       number / c.groups % c.heads, number % c.groups};
+    q.load(head, rows, tiles.q);
+    std::fill_n(tiles.sums, rows.count * c.valueFeatures, T(0));
+    std::fill_n(tiles.total, rows.count, T(0));
+    std::fill_n(tiles.largest, rows.count, -std::numeric_limits<T>::infinity());
+    Status status = forEachBlock(c.keys, blockKeys, [&](TileRows keys) {
+      return isMasked(c, rows, keys) ? Status()
+                                     : addBlock(head, rows, keys, tiles);
+    });
+    if (!status.ok())
+      return status;
+    finish(number, head, rows, tiles);
+    return {};
+  }
+
+  Status addBlock(const AttentionHead &head, TileRows rows, TileRows keys,
+                  ForwardTiles<T> &tiles) {
+    AttentionHead keyHead{head.batch, head.head, 0};
+    k.load(keyHead, keys, tiles.k);
+    v.load(keyHead, keys, tiles.v);
+    TileProduct scores{rows.count, keys.count, c.features};
+    scores.transposeB = true;
+    scores.alpha = c.scale;
+    if (Status s = multiply(scores, tiles.q, tiles.k, tiles.scores); !s.ok())
+      return s;
+    for (int64_t i = 0; i < rows.count; ++i)
+      updateRow(i, rows, keys, tiles);
+    TileProduct sums{rows.count, c.valueFeatures, keys.count};
+    sums.beta = 1;
+    return multiply(sums, tiles.scores, tiles.v, tiles.sums);
+  }
+
+  /// Scores become weights against the largest so far; what was summed before
+  /// is scaled to it.
+  void updateRow(int64_t i, TileRows rows, TileRows keys,
+                 ForwardTiles<T> &tiles) {
+    T *row = tiles.scores + i * keys.count;
+    int64_t seen = keysSeen(c, rows.begin + i, keys);
+    std::fill(row + seen, row + keys.count, T(0));
+    if (seen == 0)
+      return;
+    T before = tiles.largest[i];
+    T largest = std::max(before, *std::max_element(row, row + seen));
+    T decay = std::exp(before - largest), total = 0;
+    for (int64_t j = 0; j < seen; ++j)
+      total += row[j] = std::exp(row[j] - largest);
+    tiles.largest[i] = largest;
+    tiles.total[i] = tiles.total[i] * decay + total;
+    if (decay == 1)
+      return;
+    T *sums = tiles.sums + i * c.valueFeatures;
+    for (int64_t e = 0; e < c.valueFeatures; ++e)
+      sums[e] *= decay;
+  }
+
+  void finish(int64_t number, const AttentionHead &head, TileRows rows,
+              ForwardTiles<T> &tiles) {
+    for (int64_t i = 0; i < rows.count; ++i) {
+      T *sums = tiles.sums + i * c.valueFeatures;
+      for (int64_t e = 0; e < c.valueFeatures; ++e)
+        sums[e] /= tiles.total[i];
+      if (statistic)
+        statistic[number * c.queries + rows.begin + i] =
+            tiles.largest[i] + std::log(tiles.total[i]);
+    }
+    o.store(tiles.sums, head, rows);
+  }
+
+  const AttentionCommand c;
+  const int threads;
+  const AttentionTensor<T> q, k, v, o;
+  /// [b, h, g, s]; null if not kept.
+  T *const statistic;
+};
+
+} // namespace
+
+std::unique_ptr<PreparedAttention>
+prepareAttention(const AttentionCommand &command, int threads,
+                 const std::vector<std::byte *> &buffers) {
+  if (command.dtype == TPSP_RT_F64)
+    return std::make_unique<Forward<double>>(command, threads, buffers);
+  return std::make_unique<Forward<float>>(command, threads, buffers);
+}
+
+Status CpuStream::attention(Call &call, const AttentionCommand &command) {
+  if (!call.state) {
+    std::vector<std::byte *> buffers;
+    for (size_t i = 0; i < call.buffers.size(); ++i)
+      buffers.push_back(buffer(call, i));
+    call.state = call.kind == CallKind::attention
+                     ? prepareAttention(command, threads, buffers)
+                     : prepareAttentionGradient(command, threads, buffers);
+  }
+  return static_cast<PreparedAttention &>(*call.state).run(scratch);
+}
+
+} // namespace tpsp::rt

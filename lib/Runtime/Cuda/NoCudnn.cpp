@@ -1,0 +1,14 @@
+// In place of CudnnAttention.cpp in builds without cuDNN's headers.
+#include "CudaAttention.h"
+
+namespace tpsp::rt {
+
+Status prepareCudaAttention(const AttentionCommand &, bool,
+                            const std::vector<std::byte *> &,
+                            std::unique_ptr<CudaAttention> &) {
+  return {TPSP_RT_UNSUPPORTED,
+          "libtpsp_cuda.so was built without cuDNN; make the plan with "
+          "--attention rows"};
+}
+
+} // namespace tpsp::rt
