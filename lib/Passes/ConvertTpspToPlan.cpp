@@ -211,6 +211,10 @@ private:
       flushIfUsedBy(op);
       return convertCollective(collective);
     }
+    if (auto attention = dyn_cast<AttentionOpInterface>(op)) {
+      flushIfUsedBy(op);
+      return convertAttention(attention);
+    }
     if (auto rotation = dyn_cast<RotateOp>(op)) {
       flushIfUsedBy(op);
       convertRotation(rotation);
@@ -316,6 +320,74 @@ private:
         b.getDenseI64ArrayAttr(flat(form.accumulate)), b.getI64IntegerAttr(0),
         /*epilogue=*/ArrayAttr());
     return success();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Attention
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult convertAttention(AttentionOpInterface op) {
+    if (buffers.contains(op->getResult(0)))
+      return success(); // with another part of the same call
+    AttentionMatch match = op.matchHeads();
+    if (!match.matches())
+      return op->emitOpError("has no command, because ")
+             << match.obstacle << "; run tpsp-sweep before converting to a "
+             << "plan";
+    DenseI64ArrayAttr sizes = sizesOf(match.heads);
+    DenseI64ArrayAttr strides = stridesOf(match.heads);
+    SmallVector<Operation *> parts = op.getCallParts();
+    FloatAttr scale = b.getF64FloatAttr(op.getScoreScale());
+    UnitAttr causal = op.masksLaterKeys() ? b.getUnitAttr() : UnitAttr();
+    Operation *first = parts.front();
+    SmallVector<Value> inputs;
+    for (Value operand : first->getOperands())
+      inputs.push_back(buffers[operand]);
+    if (cast<AttentionOpInterface>(first).getPart() == AttentionPart::Result) {
+      Value o = define(first->getResult(0)), statistic;
+      if (parts.size() > 1)
+        statistic = define(parts[1]->getResult(0));
+      plan::AttentionOp::create(b, op->getLoc(), inputs[0], inputs[1],
+                                inputs[2], o, statistic, sizes, strides, scale,
+                                causal, b.getI64IntegerAttr(0));
+      return success();
+    }
+    SmallVector<Value> gradients = gradientBuffers(parts);
+    plan::AttentionGradientOp::create(
+        b, op->getLoc(), inputs[0], inputs[1], inputs[2], inputs[5], inputs[3],
+        inputs[4], gradients[0], gradients[1], gradients[2], sizes, strides,
+        scale, causal, b.getI64IntegerAttr(0));
+    return success();
+  }
+
+  /// Of q, k and v: the call makes all three, whoever wants them.
+  SmallVector<Value> gradientBuffers(ArrayRef<Operation *> parts) {
+    SmallVector<Value> gradients;
+    for (unsigned of = 0; of < 3; ++of) {
+      auto wanted = AttentionPart(int(AttentionPart::QueryGradient) + int(of));
+      const auto *part = llvm::find_if(parts, [&](Operation *part) {
+        return cast<AttentionOpInterface>(part).getPart() == wanted;
+      });
+      gradients.push_back(
+          part != parts.end()
+              ? define((*part)->getResult(0))
+              : Value(temporary(parts.front()->getOperand(of))));
+    }
+    return gradients;
+  }
+
+  DenseI64ArrayAttr sizesOf(const AttentionHeads &heads) {
+    return b.getDenseI64ArrayAttr({heads.batch, heads.heads, heads.groups,
+                                   heads.queries, heads.keys, heads.features,
+                                   heads.valueFeatures});
+  }
+
+  DenseI64ArrayAttr stridesOf(const AttentionHeads &heads) {
+    SmallVector<int64_t> strides;
+    for (const AttentionHeads::Layout *at :
+         {&heads.q, &heads.k, &heads.v, &heads.o})
+      strides.append({at->batch, at->head, at->group, at->row});
+    return b.getDenseI64ArrayAttr(strides);
   }
 
   /// "square_reduce_rsqrt", of the first few operations.

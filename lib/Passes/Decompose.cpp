@@ -1,4 +1,5 @@
 // tpsp-decompose-early and tpsp-decompose-late: composites into their parts.
+#include "tpsp/Passes/LibraryCalls.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/SourceName.h"
 
@@ -54,7 +55,9 @@ struct DecomposeEarly : public tpsp::impl::DecomposeEarlyBase<DecomposeEarly> {
   using Base::Base;
   void runOnOperation() override {
     decompose(getOperation(), [&](DecomposableOpInterface op) {
-      return op.decomposesEarly() && !(keepSwept && isa<SweptOpInterface>(*op));
+      if (!op.decomposesEarly() || (keepSwept && isa<SweptOpInterface>(*op)))
+        return false;
+      return !(keepCalls && isLibraryCall(op, forGpu));
     });
   }
 };
@@ -62,7 +65,9 @@ struct DecomposeEarly : public tpsp::impl::DecomposeEarlyBase<DecomposeEarly> {
 struct DecomposeLate : public tpsp::impl::DecomposeLateBase<DecomposeLate> {
   using Base::Base;
   void runOnOperation() override {
-    decompose(getOperation(), [](DecomposableOpInterface) { return true; });
+    // What is there of those that decompose early was left on purpose.
+    decompose(getOperation(),
+              [](DecomposableOpInterface op) { return !op.decomposesEarly(); });
   }
 };
 

@@ -18,7 +18,10 @@ void tpsp::buildLogicalPipeline(OpPassManager &pm,
                                 const PipelineOptions &options) {
   // A model may be written as functions that call each other.
   pm.addPass(createInlinerPass());
-  pm.addPass(createDecomposeEarly({options.attention == SweptForm::Blocks}));
+  pm.addPass(createDecomposeEarly(
+      {/*keepSwept=*/options.attention == AttentionForm::Blocks,
+       /*keepCalls=*/options.attention == AttentionForm::Fused,
+       options.usesGpuLibraries()}));
   if (options.keepMasks)
     pm.addPass(createKeepMasks());
   bool shards = options.shardReplicated != "off";
@@ -47,7 +50,10 @@ void tpsp::buildCollectivePipeline(OpPassManager &pm,
 void tpsp::buildPlanPipeline(OpPassManager &pm,
                              const PipelineOptions &options) {
   pm.addPass(createPartition());
-  pm.addPass(createSweep({options.attentionBlock}));
+  pm.addPass(
+      createSweep({options.attentionBlock,
+                   /*keepCalls=*/options.attention == AttentionForm::Fused,
+                   options.usesGpuLibraries()}));
   pm.addPass(createDecomposeLate());
   // Before kernels form: what two composites both compute is made once.
   pm.addPass(createCSEPass());

@@ -1,4 +1,5 @@
 #include "tpsp/Passes/StepOfProgram.h"
+#include "tpsp/Passes/PlanAttention.h"
 #include "tpsp/Passes/PlanMatmul.h"
 #include "tpsp/Passes/SourceName.h"
 #include "tpsp/Runtime/ElementType.h"
@@ -126,6 +127,9 @@ private:
     } else if (auto matmul = dyn_cast<plan::MatmulOp>(op)) {
       command.kind = StepKind::Matmul;
       command.matmul = matmulWork(matmul);
+    } else if (std::optional<AttentionWork> attention = attentionWork(op)) {
+      command.kind = StepKind::Attention;
+      command.attention = *attention;
     } else if (auto kernel = dyn_cast<plan::KernelOp>(op)) {
       if (!sourceName(op->getLoc()))
         command.name = kernel.getCallee().str();

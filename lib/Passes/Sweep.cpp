@@ -1,6 +1,7 @@
 // tpsp-sweep: operations that can see an index block by block do so.
 #include "tpsp/Passes/FunctionWalk.h"
 #include "tpsp/Passes/Ledger.h"
+#include "tpsp/Passes/LibraryCalls.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/SourceName.h"
 
@@ -95,9 +96,11 @@ struct Ring {
 
 class Sweeper {
 public:
-  Sweeper(FunctionOpInterface function, int64_t longest)
+  /// Of the operations that `isLeft` does not keep from it.
+  Sweeper(FunctionOpInterface function, int64_t longest,
+          function_ref<bool(Operation *)> isLeft)
       : body(function.getFunctionBody().front()), mesh(meshOf(function)),
-        longest(longest), b(function.getContext(), &mark) {}
+        longest(longest), isLeft(isLeft), b(function.getContext(), &mark) {}
 
   /// `found`: whether there was anything to sweep.
   LogicalResult run(bool &found) {
@@ -124,7 +127,7 @@ private:
     SmallVector<Group> groups;
     for (Operation &each : body) {
       auto op = dyn_cast<SweptOpInterface>(&each);
-      if (!op)
+      if (!op || isLeft(op))
         continue;
       if (groups.empty() || !joins(op, groups.back()))
         groups.emplace_back();
@@ -447,6 +450,7 @@ private:
   Block &body;
   Mesh mesh;
   const int64_t longest;
+  function_ref<bool(Operation *)> isLeft;
   Mark mark;
   OpBuilder b;
   llvm::DenseMap<Operation *, size_t> order;
@@ -481,7 +485,10 @@ struct Sweep : public tpsp::impl::SweepBase<Sweep> {
   void runOnOperation() override {
     auto visit = [&](FunctionOpInterface function) {
       bool found = false;
-      LogicalResult done = Sweeper(function, longest).run(found);
+      auto isLeft = [&](Operation *op) {
+        return keepCalls && isLibraryCall(op, forGpu);
+      };
+      LogicalResult done = Sweeper(function, longest, isLeft).run(found);
       if (failed(done) || !found)
         return done;
       // What operations of one group made alike is made once.

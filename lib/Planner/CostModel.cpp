@@ -67,6 +67,8 @@ CommandCost CostModel::cost(const StepCommand &command) const {
   switch (command.kind) {
   case StepKind::Matmul:
     return matmulCost(command.matmul, command.dtype);
+  case StepKind::Attention:
+    return attentionCost(command.attention, command.dtype, bytes);
   case StepKind::Kernel:
     return kernelCost(command.kernel, bytes);
   case StepKind::Copy:

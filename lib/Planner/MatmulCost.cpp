@@ -153,9 +153,7 @@ double CostModel::epilogueSeconds(const EpilogueWork &work) const {
          cores;
 }
 
-CommandCost CostModel::matmulCost(const MatmulWork &work, int64_t dtype) const {
-  if (work.flops() <= 0)
-    return withLaunch(0, 0);
+double CostModel::productRate(const MatmulWork &work, int64_t dtype) const {
   auto [rates, scale] = ratesFor(hardware, dtype);
   MatmulWork folded = work;
   double cores = 1;
@@ -164,7 +162,32 @@ CommandCost CostModel::matmulCost(const MatmulWork &work, int64_t dtype) const {
     folded.batch = 1;
     cores = coresPerRank();
   }
-  double rate = matmulRate(*rates, folded) * scale * cores;
+  return matmulRate(*rates, folded) * scale * cores;
+}
+
+/// The products of a block of scores are those of whole heads, at their rate;
+/// the exponentials are charged behind them, as epilogues are. Scores are not
+/// in memory.
+CommandCost CostModel::attentionCost(const AttentionWork &work, int64_t dtype,
+                                     double bytes) const {
+  if (work.flops() <= 0)
+    return withLaunch(0, 0);
+  MatmulWork product;
+  product.m = work.queries;
+  product.n = work.keys;
+  product.k = work.features;
+  product.batch = work.heads;
+  EpilogueWork weights;
+  weights.transcendentals = work.pairs();
+  return withLaunch(work.flops() / productRate(product, dtype) +
+                        epilogueSeconds(weights),
+                    memorySeconds(bytes));
+}
+
+CommandCost CostModel::matmulCost(const MatmulWork &work, int64_t dtype) const {
+  if (work.flops() <= 0)
+    return withLaunch(0, 0);
+  double rate = productRate(work, dtype);
   double memory = memorySeconds(matrixBytes(work, dtype));
   return withLaunch(work.flops() / rate + epilogueSeconds(work.epilogue),
                     memory * double(work.steps) +

@@ -15,8 +15,9 @@ constexpr double never = std::numeric_limits<double>::infinity();
 
 /// Whether a command on stream 0 hides communication on others.
 bool isComputation(const StepCommand &command) {
-  return command.kind == StepKind::Matmul || command.kind == StepKind::Kernel ||
-         command.kind == StepKind::Copy;
+  return command.kind == StepKind::Matmul ||
+         command.kind == StepKind::Attention ||
+         command.kind == StepKind::Kernel || command.kind == StepKind::Copy;
 }
 
 /// One stream and what it runs.
@@ -317,9 +318,11 @@ void Simulation::summarise() {
   for (size_t i = 0; i < step.commands.size(); ++i) {
     const StepCommand &command = step.commands[i];
     result.seconds = std::max(result.seconds, result.commands[i].end);
-    if (command.kind == StepKind::Matmul) {
-      if (const MatmulRates *rates = matmulRatesOf(machine, command.dtype))
+    if (const MatmulRates *rates = matmulRatesOf(machine, command.dtype)) {
+      if (command.kind == StepKind::Matmul)
         peakSeconds += command.matmul.flops() / rates->peak;
+      if (command.kind == StepKind::Attention)
+        peakSeconds += command.attention.flops() / rates->peak;
     }
     if (command.kind == StepKind::Collective)
       sent += double(command.collective.bytesSent);

@@ -13,7 +13,7 @@
 
 // Hidden at the speed of an H100's links; an eighth of the memory of rows.
 // RUN: %if tpsp-run %{ tpsp-run %s --grad --simulate --hardware h100-sxm --attention blocks --attention-block 4096 --overlap on --require-overlap 0.88 --report %t.blocks --quiet %}
-// RUN: %if tpsp-run %{ tpsp-run %s --grad --simulate --hardware h100-sxm --overlap on --report %t.rows --quiet %}
+// RUN: %if tpsp-run %{ tpsp-run %s --grad --simulate --hardware h100-sxm --attention rows --overlap on --report %t.rows --quiet %}
 // RUN: %if tpsp-run %{ python3 -c "import json, sys; b, r = (json.load(open(f)) for f in sys.argv[1:]); assert b['memory']['peak'] * 4 < r['memory']['peak'], (b['memory'], r['memory']); sent = lambda x: sum(row['bytes'] for row in x['collectives']); assert sent(b) == sent(r), (sent(b), sent(r))" %t.blocks %t.rows %}
 
 tpsp.mesh @mesh <cp = 8 : data>

@@ -7,13 +7,19 @@
 // are the step's.
 // RUN: tpsp-run %examples/llama3-8b-block.mlir %{on} h100-sxm --report %t.json | FileCheck %s --check-prefix=TEXT
 // TEXT: Predicted for h100-sxm
-// TEXT-NEXT: kernel x20
-// TEXT: matmul x27
+// TEXT-NEXT: kernel x18
+// TEXT: matmul x21
+// TEXT-NEXT: attention x2
 // TEXT: reduce_scatter x4
 // TEXT: matmuls use {{[0-9]+}} % of the peak, links {{[0-9]+}} %
 // TEXT-NOT: does not fit
-// TEXT: step {{[0-9.]+}} {{ms|µs}}, exposed communication {{[0-9.]+}} {{ms|µs}}, hidden 0 %, peak memory 248.5 MiB
+// TEXT: step {{[0-9.]+}} {{ms|µs}}, exposed communication {{[0-9.]+}} {{ms|µs}}, hidden 0 %, peak memory 245.0 MiB
 // RUN: python3 %S/Inputs/check-prediction.py %t.json 0 one-stream
+
+// Attention is what the GPU would do: one call in 16 bits, rows in 32.
+// RUN: tpsp-run %examples/llama3-8b-block.mlir --grad --simulate --hardware h100-sxm | FileCheck %s --check-prefix=WIDE --implicit-check-not="attention x"
+// WIDE: Predicted for h100-sxm
+// RUN: tpsp-run %examples/llama3-8b-block.mlir %{on} h100-sxm --attention rows | FileCheck %s --check-prefix=WIDE --implicit-check-not="attention x"
 
 // Sixteen ranks on two nodes.
 // RUN: tpsp-run %examples/mlp-sp.mlir %{on} h100-sxm-2node --mesh tp=16 | FileCheck %s --check-prefix=NODES

@@ -318,8 +318,12 @@ static void choosePipeline(Random &random, Program &program) {
     pipeline.hardware = "h100-sxm";
   pipeline.overlapChunks = random.below(4);
   pipeline.overlapBuffers = 1 + random.below(2);
-  if (program.uses("attention") && random.chance(0.6))
+  if (!program.uses("attention"))
+    return;
+  if (random.chance(0.4))
     pipeline.attentionBlock = 1 + random.below(6);
+  else
+    pipeline.attentionFused = random.chance(0.6);
 }
 
 Program tpsp::property::generate(uint64_t seed) {

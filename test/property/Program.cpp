@@ -87,6 +87,8 @@ std::string PipelineChoices::text() const {
   if (attentionBlock > 0)
     text += " --attention blocks --attention-block " +
             std::to_string(attentionBlock);
+  if (attentionFused)
+    text += " --attention fused";
   if (shardReplicated != "off")
     text += " --shard-replicated " + shardReplicated;
   if (bucketBytes != PipelineChoices().bucketBytes)

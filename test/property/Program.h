@@ -68,8 +68,10 @@ struct PipelineChoices {
   std::string rematerialize = "none";
   bool keepGathered = false;
   bool keepMasks = false;
-  /// Keys of a block at most, for attention in blocks; 0: in rows.
+  /// Keys of a block at most, for attention in blocks; 0: in rows, or in one
+  /// call.
   int64_t attentionBlock = 0;
+  bool attentionFused = false;
   std::string shardReplicated = "off";
   int64_t bucketBytes = 25 << 20;
   /// Collectives on streams of their own, where that pays on `hardware`.

@@ -228,6 +228,9 @@ static bool dropChoice(Program &program, unsigned n) {
   case 7:
     pipeline.attentionBlock = plain.attentionBlock;
     return true;
+  case 8:
+    pipeline.attentionFused = plain.attentionFused;
+    return true;
   default:
     return false;
   }

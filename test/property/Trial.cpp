@@ -353,6 +353,8 @@ static CompileOptions compileOptions(const Program &program) {
   if (program.pipeline.attentionBlock > 0) {
     options.attention = "blocks";
     options.attentionBlock = program.pipeline.attentionBlock;
+  } else if (program.pipeline.attentionFused) {
+    options.attention = "fused";
   }
   options.shardReplicated = program.pipeline.shardReplicated;
   options.bucketBytes = program.pipeline.bucketBytes;

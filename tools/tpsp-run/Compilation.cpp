@@ -6,6 +6,7 @@
 
 #include "tpsp/InitAll.h"
 #include "tpsp/Planner/Hardware.h"
+#include "tpsp/Runtime/DeviceInventory.h"
 #include "tpsp/Runtime/Jit/EmitPlan.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -77,11 +78,30 @@ private:
   bool wantsEpilogues() const {
     if (options.epilogues != "auto" || isForGpus())
       return options.epilogues != "off";
+    return describesGpu();
+  }
+
+  /// Whether --hardware is one.
+  bool describesGpu() const {
     llvm::Expected<Hardware> machine = findHardware(options.hardware);
     if (machine)
       return !machine->isCpu();
     llvm::consumeError(machine.takeError()); // reported when it is needed
     return false;
+  }
+
+  /// By default in one call where the GPU at hand has a library for it, or the
+  /// one that is simulated is a GPU; a file may be run where there is none.
+  std::string attentionForm() const {
+    if (options.attention != "auto")
+      return options.attention;
+    if (options.simulate)
+      return describesGpu() ? "fused" : "rows";
+    rt::DeviceInventory inventory;
+    bool hasLibrary = options.backend == "cuda" && options.emit.empty() &&
+                      rt::listDevices("cuda", inventory).ok() &&
+                      inventory.hasAttention;
+    return hasLibrary ? "fused" : "rows";
   }
 
   CompileOptions settings() const {
@@ -92,7 +112,7 @@ private:
     compile.dtype = options.dtype;
     compile.mesh = options.mesh;
     compile.shardReplicated = options.shardReplicated;
-    compile.attention = options.attention;
+    compile.attention = attentionForm();
     compile.attentionBlock = options.attentionBlock;
     compile.rematerialize = options.rematerialize;
     compile.keepGathered = options.keepGathered;
@@ -107,6 +127,7 @@ private:
     compile.requireOverlap = options.requireOverlap;
     compile.bucketBytes = options.bucketMib * (1 << 20);
     compile.device = isForGpus() ? "cuda" : "none";
+    compile.forGpu = options.simulate && describesGpu();
     return compile;
   }
 

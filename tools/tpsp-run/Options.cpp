@@ -224,8 +224,9 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options,
   app.add_option("--attention", options.attention,
                  "rows: a whole row of scores at once; blocks: a block of keys "
                  "at a time, with a running softmax, around a ring where an "
-                 "axis divides the sequence")
-      ->check(CLI::IsMember({"rows", "blocks"}))
+                 "axis divides the sequence; fused: in one call of a library, "
+                 "where it has one; auto: fused on a GPU with cuDNN, else rows")
+      ->check(CLI::IsMember({"auto", "rows", "blocks", "fused"}))
       ->capture_default_str();
   app.add_option("--attention-block", options.attentionBlock,
                  "Keys of a block, at most, with --attention blocks")

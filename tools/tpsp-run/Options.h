@@ -31,7 +31,7 @@ struct Options {
   /// cuda: capture steps as CUDA graphs; NCCL for one rank, too.
   std::string graph = "on";
   bool ncclAlways = false;
-  std::string attention = "rows";
+  std::string attention = "auto";
   int64_t attentionBlock = 2048;
   std::string rematerialize = "none";
   bool keepGathered = false;

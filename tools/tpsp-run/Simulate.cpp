@@ -12,6 +12,8 @@ static std::string kindName(const StepCommand &command) {
   switch (command.kind) {
   case StepKind::Matmul:
     return "matmul";
+  case StepKind::Attention:
+    return "attention";
   case StepKind::Kernel:
     return "kernel";
   case StepKind::Copy:

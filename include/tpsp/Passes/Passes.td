@@ -43,11 +43,16 @@ def DecomposeEarly
     Before: attention. After: two einsums and a softmax, unplaced. Composites
     that keep their index structure (norms, softmax, rope) stay; see
     `tpsp-decompose-late`. With `keep-swept` so do those that can see an index
-    block by block; see `tpsp-sweep`.
+    block by block; see `tpsp-sweep`. With `keep-calls` so do those that a
+    library does in one call; what it does not is noted in a remark.
   }];
   let options = [
     Option<"keepSwept", "keep-swept", "bool", /*default=*/"false",
-           "Leave what tpsp-sweep can do block by block">
+           "Leave what tpsp-sweep can do block by block">,
+    Option<"keepCalls", "keep-calls", "bool", /*default=*/"false",
+           "Leave what a library does in one call">,
+    Option<"forGpu", "for-gpu", "bool", /*default=*/"false",
+           "A GPU's library">
   ];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
@@ -64,11 +69,18 @@ def Sweep : Pass<"tpsp-sweep", "::mlir::ModuleOp"> {
     ring: each rank begins with its own tile and passes on what it has to the
     next. What the operations make of the index and is reduce-scattered (keys'
     and values' gradients) goes tile by tile to its owner, who adds it up.
+
+    With `keep-calls`, what a library does in one call is left; what it does
+    not, as the shapes are now, is swept, and noted in a remark.
   }];
   let dependentDialects = ["::tpsp::TpspDialect"];
   let options = [
     Option<"longest", "longest", "int64_t", /*default=*/"2048",
-           "Positions of a block, at most">
+           "Positions of a block, at most">,
+    Option<"keepCalls", "keep-calls", "bool", /*default=*/"false",
+           "Leave what a library does in one call">,
+    Option<"forGpu", "for-gpu", "bool", /*default=*/"false",
+           "A GPU's library">
   ];
 }
 

@@ -10,8 +10,8 @@ namespace tpsp {
 /// What a plan has kernels for, beside CPUs.
 enum class DeviceKind { None, Cuda };
 
-/// How an operation that can see an index in blocks sees it.
-enum class SweptForm { Rows, Blocks };
+/// How attention is computed.
+enum class AttentionForm { Rows, Blocks, Fused };
 
 struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
   Option<bool> grad{*this, "grad",
@@ -36,15 +36,18 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       *this, "keep-masks",
       llvm::cl::desc("Store dropout masks instead of drawing them again"),
       llvm::cl::init(false)};
-  Option<SweptForm> attention{
-      *this, "attention", llvm::cl::desc("How attention sees its keys"),
-      llvm::cl::init(SweptForm::Rows),
+  Option<AttentionForm> attention{
+      *this, "attention", llvm::cl::desc("How attention is computed"),
+      llvm::cl::init(AttentionForm::Rows),
       llvm::cl::values(
-          clEnumValN(SweptForm::Rows, "rows", "a whole row of scores at once"),
+          clEnumValN(AttentionForm::Rows, "rows",
+                     "a whole row of scores at once"),
           clEnumValN(
-              SweptForm::Blocks, "blocks",
+              AttentionForm::Blocks, "blocks",
               "a block of keys at a time, with a running softmax; around "
-              "a ring where an axis divides the sequence"))};
+              "a ring where an axis divides the sequence"),
+          clEnumValN(AttentionForm::Fused, "fused",
+                     "by a library in one call, where it has one"))};
   Option<int64_t> attentionBlock{*this, "attention-block",
                                  llvm::cl::desc("Keys of a block, at most"),
                                  llvm::cl::init(2048)};
@@ -95,6 +98,11 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::values(
           clEnumValN(DeviceKind::None, "none", "for CPUs only"),
           clEnumValN(DeviceKind::Cuda, "cuda", "for NVIDIA's GPUs"))};
+  Option<bool> forGpu{*this, "for-gpu",
+                      llvm::cl::desc("Choose what a GPU's libraries do, even "
+                                     "without kernels for one"),
+                      llvm::cl::init(false)};
+  bool usesGpuLibraries() const { return forGpu || device == DeviceKind::Cuda; }
 };
 
 /// A model as written -> placed, differentiated on request; still logical.

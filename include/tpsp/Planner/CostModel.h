@@ -99,6 +99,10 @@ private:
   /// what the others do at the same time.
   double crowding() const;
   CommandCost collectiveCost(const CollectiveWork &work, double bytes) const;
+  CommandCost attentionCost(const AttentionWork &work, int64_t dtype,
+                            double bytes) const;
+  /// Flop/s of all of a rank's cores.
+  double productRate(const MatmulWork &work, int64_t dtype) const;
   double epilogueSeconds(const EpilogueWork &work) const;
   CommandCost withLaunch(double unitSeconds, double memorySeconds) const;
 

@@ -8,6 +8,7 @@
 #include "tpsp/Algebra/Mesh.h"
 #include "tpsp/Runtime/tpsp_rt.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -66,6 +67,7 @@ struct StepBuffer {
 
 enum class StepKind {
   Matmul,
+  Attention,
   Kernel,
   Copy,
   Collective,
@@ -93,6 +95,32 @@ struct MatmulWork {
   double flops() const {
     return 2.0 * double(m) * double(n) * double(k) * double(batch) *
            double(steps);
+  }
+};
+
+/// Attention in one call, or its gradients.
+struct AttentionWork {
+  /// Of queries, over the batch.
+  int64_t heads = 1;
+  int64_t queries = 1, keys = 1;
+  int64_t features = 1, valueFeatures = 1;
+  bool isCausal = false, isGradient = false;
+
+  /// Queries with a key that they see.
+  double pairs() const {
+    double all = double(queries) * double(keys);
+    if (isCausal) {
+      double square = double(std::min(queries, keys));
+      all -= square * (square - 1) / 2 +
+             square * double(std::max<int64_t>(keys - queries, 0));
+    }
+    return double(heads) * all;
+  }
+  /// Scores and sums of values; backward the scores again, and a product each
+  /// for the weights' gradients, and the values', keys' and queries'.
+  double flops() const {
+    double d = double(features), e = double(valueFeatures);
+    return 2 * pairs() * (isGradient ? 3 * d + 2 * e : d + e);
   }
 };
 
@@ -133,8 +161,9 @@ struct StepCommand {
   int64_t event = -1;
   /// The element type of what is computed or moved.
   int64_t dtype = TPSP_RT_F32;
-  /// Of Matmul, Kernel and Collective; else untouched.
+  /// Of Matmul, Attention, Kernel and Collective; else untouched.
   MatmulWork matmul;
+  AttentionWork attention;
   KernelWork kernel;
   CollectiveWork collective;
   std::vector<StepAccess> accesses;

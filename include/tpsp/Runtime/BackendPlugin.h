@@ -14,7 +14,7 @@ using BackendEntry = bool (*)(int version, BackendFactory &out,
 constexpr const char *backendEntryName = "tpsp_open_backend";
 
 /// Raised whenever Backend.h, Commands.h, Transport.h or WorldConfig.h changes.
-constexpr int backendPluginVersion = 2;
+constexpr int backendPluginVersion = 3;
 
 /// Registers the backend `name`: a built-in one, or that of libtpsp_<name>.so
 /// beside this executable (its folder, or lib/ next to that), which is loaded

@@ -16,6 +16,8 @@ struct DeviceInventory {
   /// Streaming multiprocessors of one.
   int64_t cores = 0;
   int64_t memoryBytes = 0;
+  /// Whether there is a library that does attention in one call.
+  bool hasAttention = false;
 };
 
 /// What the object of a backend with devices exports, with C linkage, under the

@@ -69,6 +69,15 @@ struct ManifestEpilogue {
   int64_t commands = 0;
 };
 
+/// Attention of one place in the model that a library does in one call.
+struct ManifestAttention {
+  std::string call;     ///< "attention" or "attention_gradient"
+  std::string value;    ///< the value that it makes, or empty
+  std::string location; ///< "model.mlir:12:8", or empty
+  /// Several if it is in each micro-batch, or redone.
+  int64_t commands = 0;
+};
+
 struct Manifest {
   std::string program;
   std::vector<MeshAxis> mesh;
@@ -78,7 +87,8 @@ struct Manifest {
   /// Arguments, then results, each in the order of the plan.
   std::vector<ManifestTensor> tensors;
   std::vector<ManifestCollective> collectives;
-  /// FLOP of one rank's matmuls in one step (2 m n k each).
+  /// FLOP of one rank's matmuls in one step (2 m n k each), and of the products
+  /// in its calls of attention.
   double matmulFlops = 0;
   int64_t commands = 0;
   /// What the plan's commands are numbered with (WorldConfig.h).
@@ -86,6 +96,7 @@ struct Manifest {
   /// Products that no matrix layout fits without a transpose copy.
   int64_t transposeCopies = 0;
   std::vector<ManifestEpilogue> epilogues;
+  std::vector<ManifestAttention> attention;
 
   int64_t numRanks() const {
     int64_t ranks = 1;

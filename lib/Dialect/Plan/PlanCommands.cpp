@@ -83,6 +83,39 @@ std::vector<int64_t> KernelOp::encode() {
   return command.encode();
 }
 
+template <typename Op>
+static rt::AttentionCommand attentionCommand(Op op, bool keepsStatistic) {
+  rt::AttentionCommand command;
+  command.dtype = elementOf(op.getQ());
+  int64_t *sizes[] = {&command.batch,        &command.heads, &command.groups,
+                      &command.queries,      &command.keys,  &command.features,
+                      &command.valueFeatures};
+  for (auto [size, value] : llvm::zip_equal(sizes, op.getSizes()))
+    *size = value;
+  rt::AttentionLayout *layouts[] = {&command.q, &command.k, &command.v,
+                                    &command.o};
+  ArrayRef<int64_t> strides = op.getStrides();
+  for (auto [i, at] : llvm::enumerate(layouts)) {
+    ArrayRef<int64_t> own = strides.slice(4 * i, 4);
+    *at = {own[0], own[1], own[2], own[3]};
+  }
+  command.scale = op.getScale().convertToDouble();
+  command.causal = op.getCausal();
+  command.keepsStatistic = keepsStatistic;
+  return command;
+}
+
+rt::AttentionCommand tpsp::plan::commandOf(AttentionOp op) {
+  return attentionCommand(op, op.getStatistic() != nullptr);
+}
+rt::AttentionCommand tpsp::plan::commandOf(AttentionGradientOp op) {
+  return attentionCommand(op, /*keepsStatistic=*/true);
+}
+std::vector<int64_t> AttentionOp::encode() { return commandOf(*this).encode(); }
+std::vector<int64_t> AttentionGradientOp::encode() {
+  return commandOf(*this).encode();
+}
+
 template <typename Op> static std::vector<int64_t> encodeShard(Op op) {
   rt::ShardCommand command;
   command.dtype = elementOf(op.getSource());

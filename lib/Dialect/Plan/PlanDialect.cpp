@@ -177,6 +177,65 @@ LogicalResult MatmulOp::verify() {
   return verifyEpilogue(*this);
 }
 
+/// The numbers are an attention's, and its buffers hold what they say.
+template <typename Op>
+static LogicalResult verifyAttention(Op op, ValueRange queryLike,
+                                     ValueRange keyLike, ValueRange valueLike,
+                                     ValueRange resultLike) {
+  if (op.getSizes().size() != 7 || op.getStrides().size() != 16)
+    return op.emitOpError("needs seven sizes and sixteen strides, not ")
+           << op.getSizes().size() << " and " << op.getStrides().size();
+  rt::AttentionCommand command = commandOf(op), decoded;
+  std::vector<int64_t> numbers = command.encode();
+  if (!rt::AttentionCommand::decode(numbers.data(), int64_t(numbers.size()),
+                                    decoded))
+    return op.emitOpError("has sizes and strides of no dense tensors");
+  auto holds = [&](Value buffer, int64_t elements) -> LogicalResult {
+    auto type = cast<MemRefType>(buffer.getType());
+    Type element = cast<MemRefType>(op.getQ().getType()).getElementType();
+    if (type.getNumElements() == elements && type.getElementType() == element)
+      return success();
+    return op.emitOpError("has a buffer of ")
+           << type << " where its sizes make " << elements << " elements of "
+           << element;
+  };
+  const std::pair<ValueRange, int64_t> expected[] = {
+      {queryLike, command.queryElements()},
+      {keyLike, command.keyElements()},
+      {valueLike, command.valueElements()},
+      {resultLike, command.resultElements()}};
+  for (auto [buffers, elements] : expected)
+    for (Value buffer : buffers)
+      if (failed(holds(buffer, elements)))
+        return failure();
+  return success();
+}
+
+/// Of rows; in f32, or f64 for f64.
+template <typename Op>
+static LogicalResult verifyStatistic(Op op, Value statistic) {
+  auto type = cast<MemRefType>(statistic.getType());
+  rt::AttentionCommand command = commandOf(op);
+  if (type.getNumElements() == command.numRows() &&
+      runtimeType(type.getElementType()) == command.statisticType())
+    return success();
+  return op.emitOpError("has a statistic of ")
+         << type << " for " << command.numRows() << " rows";
+}
+
+LogicalResult AttentionOp::verify() {
+  if (failed(verifyAttention(*this, getQ(), getK(), getV(), getO())))
+    return failure();
+  return getStatistic() ? verifyStatistic(*this, getStatistic()) : success();
+}
+
+LogicalResult AttentionGradientOp::verify() {
+  if (failed(verifyAttention(*this, {getQ(), getGq()}, {getK(), getGk()},
+                             {getV(), getGv()}, {getO(), getGo()})))
+    return failure();
+  return verifyStatistic(*this, getStatistic());
+}
+
 LogicalResult AllToAllOp::verify() {
   if (getExtents().size() == 5)
     return success();

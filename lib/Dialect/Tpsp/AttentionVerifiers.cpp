@@ -76,6 +76,12 @@ LogicalResult AttentionGradientOp::verify() {
   if (getOf() > 2) // (A6)
     return emitOpError("of = ")
            << getOf() << "; it is 0 (queries), 1 (keys) or 2 (values)";
+  Value g = getOperand(4), o = getOperand(5);
+  if (getIdx(g).getNames() != getIdx(o).getNames())
+    return emitOpError("operand #5 is attention's result, and has the indices "
+                       "of its gradient, [")
+           << subscripts(g.getType()) << "], not [" << subscripts(o.getType())
+           << "]";
   if (getIdx(getOperand(getOf())).getNames() == getIdx(getResult()).getNames())
     return success();
   return emitOpError("has result indices [")

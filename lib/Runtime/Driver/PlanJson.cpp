@@ -74,10 +74,12 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ManifestCollective, kind, axes, index, phase,
                                    commands)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ManifestEpilogue, matmul, location, steps,
                                    commands)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ManifestAttention, call, value, location,
+                                   commands)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Manifest, program, mesh, arenaBytes,
                                    savedBytes, tensors, collectives,
                                    matmulFlops, commands, streams, events,
-                                   transposeCopies, epilogues)
+                                   transposeCopies, epilogues, attention)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TraceCommand, kind, name, location,
                                    collective, reads)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TraceBuffer, bytes, lasts, users, name,

@@ -210,6 +210,16 @@ static Json epilogues(const Manifest &manifest) {
   return json;
 }
 
+static Json attention(const Manifest &manifest) {
+  Json json = Json::array();
+  for (const ManifestAttention &call : manifest.attention)
+    json.push_back({{"call", call.call},
+                    {"value", call.value},
+                    {"location", call.location},
+                    {"commands", call.commands}});
+  return json;
+}
+
 std::string tpsp::rt::toJson(const RunReport &report) {
   Exposure exposure;
   if (!report.trace.ranks.empty())
@@ -228,6 +238,7 @@ std::string tpsp::rt::toJson(const RunReport &report) {
                {"matmul_flops", m.matmulFlops},
                {"transpose_copies", m.transposeCopies},
                {"epilogues", epilogues(m)},
+               {"attention", attention(m)},
                {"collectives", ledger(report, exposure)},
                {"totals", totals(m)},
                {"tensors", tensors(m)},
@@ -352,6 +363,21 @@ static void printEpilogues(const Manifest &manifest, fmt::memory_buffer &out) {
     fmt::format_to(to, "  {:<16} {}\n", steps, fmt::join(names, ", "));
 }
 
+/// A line for each call, with the values that it makes. Other forms of
+/// attention are matmuls and kernels.
+static void printAttention(const Manifest &manifest, fmt::memory_buffer &out) {
+  std::map<std::string, std::vector<std::string>> values;
+  for (const ManifestAttention &call : manifest.attention)
+    values[call.call].push_back(call.value.empty() ? call.location
+                                                   : call.value);
+  if (values.empty())
+    return;
+  auto to = std::back_inserter(out);
+  fmt::format_to(to, "\nAttention in one call\n");
+  for (const auto &[call, names] : values)
+    fmt::format_to(to, "  {:<20} {}\n", call, fmt::join(names, ", "));
+}
+
 static void printSummary(const RunReport &report, fmt::memory_buffer &out) {
   if (report.trace.ranks.empty() || report.stepSeconds.empty())
     return;
@@ -383,6 +409,7 @@ std::string tpsp::rt::toText(const RunReport &report) {
   fmt::memory_buffer out;
   printLedger(report.manifest, out);
   printEpilogues(report.manifest, out);
+  printAttention(report.manifest, out);
   printMemory(report, out);
   printTime(report, out);
   printSummary(report, out);

@@ -155,10 +155,13 @@ tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
   pipeline.requireOverlap = options.requireOverlap;
   pipeline.attentionBlock = options.attentionBlock;
   if (options.attention == "blocks")
-    pipeline.attention = SweptForm::Blocks;
+    pipeline.attention = AttentionForm::Blocks;
+  else if (options.attention == "fused")
+    pipeline.attention = AttentionForm::Fused;
   else if (options.attention != "rows")
-    return error("attention has no form '{0}': rows or blocks",
+    return error("attention has no form '{0}': rows, blocks or fused",
                  options.attention);
+  pipeline.forGpu = options.forGpu;
   if (options.device == "cuda")
     pipeline.device = DeviceKind::Cuda;
   else if (options.device != "none")

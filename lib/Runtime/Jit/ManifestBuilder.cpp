@@ -3,6 +3,7 @@
 
 #include "tpsp/Dialect/Plan/PlanDialect.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Passes/PlanAttention.h"
 #include "tpsp/Passes/SourceName.h"
 
 using namespace mlir;
@@ -139,6 +140,33 @@ private:
 
 } // namespace
 
+namespace {
+
+/// The calls of attention, in which micro-batches and what is redone are one
+/// row.
+class AttentionRows {
+public:
+  explicit AttentionRows(std::vector<rt::ManifestAttention> &rows)
+      : rows(rows) {}
+
+  void add(plan::CommandOpInterface op) {
+    rt::ManifestAttention row{op.getCall().str(),
+                              sourceName(op->getLoc()).value_or(""),
+                              locationOf(op), /*commands=*/0};
+    auto [known, isNew] = rowOf.try_emplace(
+        row.call + " " + row.value + " " + row.location, rows.size());
+    if (isNew)
+      rows.push_back(std::move(row));
+    ++rows[known->second].commands;
+  }
+
+private:
+  std::vector<rt::ManifestAttention> &rows;
+  llvm::StringMap<size_t> rowOf;
+};
+
+} // namespace
+
 static double flopsOf(plan::MatmulOp matmul) {
   double flops = 2;
   for (int64_t size : matmul.getSizes())
@@ -167,6 +195,7 @@ rt::Manifest tpsp::manifestOf(ModuleOp module, StringRef name) {
 
   LedgerRows rows(manifest.collectives);
   EpilogueRows epilogues(manifest.epilogues);
+  AttentionRows attention(manifest.attention);
   for (Operation &op : program.getBody().front()) {
     if (auto buffer = dyn_cast<plan::BufferOp>(op)) {
       if (buffer.getTensor())
@@ -181,6 +210,10 @@ rt::Manifest tpsp::manifestOf(ModuleOp module, StringRef name) {
     if (auto matmul = dyn_cast<plan::MatmulOp>(op)) {
       manifest.matmulFlops += flopsOf(matmul);
       epilogues.add(matmul);
+    }
+    if (std::optional<AttentionWork> work = attentionWork(&op)) {
+      manifest.matmulFlops += work->flops();
+      attention.add(cast<plan::CommandOpInterface>(op));
     }
   }
   return manifest;

@@ -186,3 +186,47 @@ plan.program @short_position attributes {axes = ["tp"], sizes = array<i64: 2>} {
   // expected-error @+1 {{needs positions of [extent, shift, offset, axes...], not array<i64: 4>}}
   plan.kernel @k(%x) to(%y) {grid = 4 : i64, positions = [array<i64: 4>]} : (memref<4xf32>) -> memref<4xf32>
 }
+
+// -----
+
+plan.program @attention_of_too_few_numbers attributes {axes = [], sizes = array<i64>} {
+  %q = plan.buffer "temporary" : memref<2x4xf32>
+  %k = plan.buffer "temporary" : memref<6x4xf32>
+  %s = plan.buffer "temporary" : memref<2xf32>
+  // expected-error @+1 {{needs seven sizes and sixteen strides, not 6 and 16}}
+  plan.attention %q, %k, %k to %q statistic %s : memref<2xf32> {scale = 1.0 : f64, sizes = array<i64: 1, 1, 1, 2, 6, 4>, strides = array<i64: 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 4>}
+    : memref<2x4xf32>, memref<6x4xf32>, memref<6x4xf32> to memref<2x4xf32>
+}
+
+// -----
+
+plan.program @attention_of_overlapping_rows attributes {axes = [], sizes = array<i64>} {
+  %q = plan.buffer "temporary" : memref<2x4xf32>
+  %k = plan.buffer "temporary" : memref<6x4xf32>
+  %s = plan.buffer "temporary" : memref<2xf32>
+  // expected-error @+1 {{has sizes and strides of no dense tensors}}
+  plan.attention %q, %k, %k to %q statistic %s : memref<2xf32> {scale = 1.0 : f64, sizes = array<i64: 1, 1, 1, 2, 6, 4, 4>, strides = array<i64: 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 4>}
+    : memref<2x4xf32>, memref<6x4xf32>, memref<6x4xf32> to memref<2x4xf32>
+}
+
+// -----
+
+plan.program @attention_of_other_buffers attributes {axes = [], sizes = array<i64>} {
+  %q = plan.buffer "temporary" : memref<2x4xf32>
+  %k = plan.buffer "temporary" : memref<6x4xf32>
+  %s = plan.buffer "temporary" : memref<2xf32>
+  // expected-error @+1 {{has a buffer of 'memref<6x4xf32>' where its sizes make 20 elements of 'f32'}}
+  plan.attention %q, %k, %k to %q statistic %s : memref<2xf32> {scale = 1.0 : f64, sizes = array<i64: 1, 1, 1, 2, 5, 4, 4>, strides = array<i64: 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 4>}
+    : memref<2x4xf32>, memref<6x4xf32>, memref<6x4xf32> to memref<2x4xf32>
+}
+
+// -----
+
+plan.program @attention_with_a_narrow_statistic attributes {axes = [], sizes = array<i64>} {
+  %q = plan.buffer "temporary" : memref<2x4xf32>
+  %k = plan.buffer "temporary" : memref<6x4xf32>
+  %s = plan.buffer "temporary" : memref<2xbf16>
+  // expected-error @+1 {{has a statistic of 'memref<2xbf16>' for 2 rows}}
+  plan.attention %q, %k, %k to %q statistic %s : memref<2xbf16> {scale = 1.0 : f64, sizes = array<i64: 1, 1, 1, 2, 6, 4, 4>, strides = array<i64: 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 4>}
+    : memref<2x4xf32>, memref<6x4xf32>, memref<6x4xf32> to memref<2x4xf32>
+}

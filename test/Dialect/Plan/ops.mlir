@@ -37,5 +37,15 @@ plan.program @f attributes {axes = ["dp", "tp"], sizes = array<i64: 2, 4>, arena
   plan.all_to_all %x to %t {axes = array<i64: 1>, gather_first = true, extents = array<i64: 1, 4, 1, 1, 4>} : memref<4x4xf32> to memref<4x4xf32>
   // CHECK: plan.permute
   plan.permute %x to %t {axes = array<i64: 0>, from = array<i64: 1, 0>} : memref<4x4xf32> to memref<4x4xf32>
+  %s = plan.buffer "temporary" : memref<4xf32>
+  // CHECK: plan.attention %{{.+}}, %{{.+}}, %{{.+}} to %{{.+}} {causal, scale = 5.000000e-01 : f64
+  plan.attention %x, %w, %w to %t {causal, scale = 0.5 : f64, sizes = array<i64: 1, 1, 1, 4, 4, 4, 4>, strides = array<i64: 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 4>}
+    : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32> to memref<4x4xf32>
+  // CHECK: plan.attention %{{.+}}, %{{.+}}, %{{.+}} to %{{.+}} statistic %{{.+}} : memref<4xf32> {
+  plan.attention %x, %w, %w to %t statistic %s : memref<4xf32> {scale = 0.5 : f64, sizes = array<i64: 1, 1, 1, 4, 4, 4, 4>, strides = array<i64: 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 4>}
+    : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32> to memref<4x4xf32>
+  // CHECK: plan.attention_gradient %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}} to %{{.+}}, %{{.+}}, %{{.+}} {
+  plan.attention_gradient %x, %w, %w, %t, %s, %x to %y, %g, %g {scale = 0.5 : f64, sizes = array<i64: 1, 1, 1, 4, 4, 4, 4>, strides = array<i64: 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 4>}
+    : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>, memref<4xf32>, memref<4x4xf32> to memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>
 }
 func.func private @k()

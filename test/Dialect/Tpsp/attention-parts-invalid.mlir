@@ -26,7 +26,7 @@ func.func @statistic_without_query(%q: !q, %k: !k) {
 !s = tensor<8xf32, #tpsp.idx<s>>
 func.func @gradient_of_nothing(%q: !q, %k: !k, %s: !s) {
   // expected-error @+1 {{of = 3; it is 0 (queries), 1 (keys) or 2 (values)}}
-  tpsp.attention_gradient %q, %k, %k, %s, %q, %s {query = "s", key = "t", feature = "k", of = 3} : (!q, !k, !k, !s, !q, !s) -> !q
+  tpsp.attention_gradient %q, %k, %k, %s, %q, %q {query = "s", key = "t", feature = "k", of = 3} : (!q, !k, !k, !s, !q, !q) -> !q
   return
 }
 
@@ -37,7 +37,18 @@ func.func @gradient_of_nothing(%q: !q, %k: !k, %s: !s) {
 !s = tensor<8xf32, #tpsp.idx<s>>
 func.func @gradient_of_another(%q: !q, %k: !k, %s: !s) {
   // expected-error @+1 {{has result indices [s, k], but they must be those of operand #1, [t, k]}}
-  tpsp.attention_gradient %q, %k, %k, %s, %q, %s {query = "s", key = "t", feature = "k", of = 1} : (!q, !k, !k, !s, !q, !s) -> !q
+  tpsp.attention_gradient %q, %k, %k, %s, %q, %q {query = "s", key = "t", feature = "k", of = 1} : (!q, !k, !k, !s, !q, !q) -> !q
+  return
+}
+
+// -----
+
+!q = tensor<8x4xf32, #tpsp.idx<s, k>>
+!k = tensor<8x4xf32, #tpsp.idx<t, k>>
+!s = tensor<8xf32, #tpsp.idx<s>>
+func.func @gradient_without_the_result(%q: !q, %k: !k, %s: !s) {
+  // expected-error @+1 {{operand #5 is attention's result, and has the indices of its gradient, [s, k], not [s]}}
+  tpsp.attention_gradient %q, %k, %k, %s, %q, %s {query = "s", key = "t", feature = "k", of = 1} : (!q, !k, !k, !s, !q, !s) -> !k
   return
 }
 

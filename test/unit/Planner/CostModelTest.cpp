@@ -2,6 +2,7 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace tpsp;
@@ -111,6 +112,53 @@ TEST(MatmulCost, SaneEverywhere) {
           }
         }
   }
+}
+
+/// Against counting: who sees whom.
+TEST(AttentionCost, PairsUnderAMask) {
+  for (int64_t queries : {1, 2, 5, 8})
+    for (int64_t keys : {1, 3, 5, 11}) {
+      AttentionWork work;
+      work.heads = 3, work.queries = queries, work.keys = keys;
+      EXPECT_EQ(work.pairs(), double(3 * queries * keys));
+      work.isCausal = true;
+      int64_t seen = 0;
+      for (int64_t s = 0; s < queries; ++s)
+        seen += std::min(s + 1, keys);
+      EXPECT_EQ(work.pairs(), double(3 * seen)) << queries << " of " << keys;
+    }
+}
+
+/// A Llama-3.1-8B layer's, 4096 tokens. What is published of fused kernels on
+/// an H100 (Shah et al., FlashAttention-3, 2024, figures 5 and 6: 400 to 650
+/// TFLOP/s forward under a mask, 400 to 580 backward) is about this.
+TEST(AttentionCost, OfALlamaLayer) {
+  CostModel cost = modelOf("h100-sxm", {1});
+  auto rate = [&](bool isCausal, bool isGradient) {
+    StepCommand command;
+    command.kind = StepKind::Attention;
+    command.dtype = TPSP_RT_BF16;
+    command.attention = {32, 4096, 4096, 128, 128, isCausal, isGradient};
+    return command.attention.flops() / cost.cost(command).seconds * 1e-12;
+  };
+  for (bool isCausal : {false, true}) {
+    EXPECT_GT(rate(isCausal, false), 300);
+    EXPECT_LT(rate(isCausal, false), 700);
+    EXPECT_GT(rate(isCausal, true), 300);
+    EXPECT_LT(rate(isCausal, true), 700);
+  }
+}
+
+/// Few queries of long keys: the keys and values must be read.
+TEST(AttentionCost, AFewQueriesAreBoundByMemory) {
+  CostModel cost = modelOf("h100-sxm", {1});
+  StepCommand command;
+  command.kind = StepKind::Attention;
+  command.dtype = TPSP_RT_BF16;
+  command.attention = {8, 1, 65536, 128, 128, false, false};
+  double bytes = 8.0 * 65536 * 128 * 2 * 2;
+  command.accesses = {{0, {0, int64_t(bytes), 1, 0}, false}};
+  EXPECT_GE(cost.cost(command).seconds, cost.memorySeconds(bytes));
 }
 
 TEST(CostModel, LargeCopiesRunAtMemorySpeed) {

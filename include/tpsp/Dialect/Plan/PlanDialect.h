@@ -62,6 +62,10 @@ TileOp tileOf(mlir::Value value);
 /// unknown, which is verified.
 std::vector<rt::EpilogueStep> epilogueOf(MatmulOp matmul);
 
+/// What a verified call is in the runtime.
+rt::AttentionCommand commandOf(AttentionOp op);
+rt::AttentionCommand commandOf(AttentionGradientOp op);
+
 /// The attribute that names the steps; null for none.
 mlir::ArrayAttr epilogueAttr(mlir::Builder &builder,
                              llvm::ArrayRef<rt::EpilogueStep> steps);

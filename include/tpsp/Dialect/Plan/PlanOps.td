@@ -19,6 +19,7 @@ def Plan_Dialect : Dialect {
     Version log:
       1: first version.
       2: matmuls have epilogues.
+      3: there is attention in one call.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
@@ -185,6 +186,51 @@ def Plan_KernelOp : Plan_CommandOp<"kernel", [AttrSizedOperandSegments],
   let assemblyFormat = [{
     $callee `(` $inputs `)` `to` `(` $outputs `)` attr-dict `:`
     functional-type($inputs, $outputs)
+  }];
+}
+
+class Plan_AttentionCallOp<string mnemonic, list<Trait> traits = []>
+    : Plan_CommandOp<mnemonic, traits> {
+  let hasVerifier = 1;
+  let description = [{
+    As in AttentionCommand (Runtime/Commands.h). `sizes` is batch, heads, groups,
+    queries, keys, features, features of values; `strides` those of q, k, v and
+    o along batch, head, group and row.
+  }];
+}
+def Plan_AttentionOp : Plan_AttentionCallOp<"attention"> {
+  let summary = "attention in one call, and its rows' statistic";
+  let arguments = (ins Arg<AnyStaticShapeMemRef, "", [MemRead]>:$q,
+                       Arg<AnyStaticShapeMemRef, "", [MemRead]>:$k,
+                       Arg<AnyStaticShapeMemRef, "", [MemRead]>:$v,
+                       Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$o,
+                       Arg<Optional<AnyStaticShapeMemRef>, "", [MemWrite]>:$statistic,
+                       DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$strides,
+                       F64Attr:$scale, UnitAttr:$causal,
+                       DefaultValuedAttr<I64Attr, "0">:$stream);
+  let assemblyFormat = [{
+    $q `,` $k `,` $v `to` $o (`statistic` $statistic^ `:` type($statistic))?
+    attr-dict `:` type($q) `,` type($k) `,` type($v) `to` type($o)
+  }];
+}
+def Plan_AttentionGradientOp : Plan_AttentionCallOp<"attention_gradient"> {
+  let summary = "attention's gradients in one call";
+  let arguments = (ins Arg<AnyStaticShapeMemRef, "", [MemRead]>:$q,
+                       Arg<AnyStaticShapeMemRef, "", [MemRead]>:$k,
+                       Arg<AnyStaticShapeMemRef, "", [MemRead]>:$v,
+                       Arg<AnyStaticShapeMemRef, "", [MemRead]>:$o,
+                       Arg<AnyStaticShapeMemRef, "", [MemRead]>:$statistic,
+                       Arg<AnyStaticShapeMemRef, "", [MemRead]>:$go,
+                       Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$gq,
+                       Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$gk,
+                       Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$gv,
+                       DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$strides,
+                       F64Attr:$scale, UnitAttr:$causal,
+                       DefaultValuedAttr<I64Attr, "0">:$stream);
+  let assemblyFormat = [{
+    $q `,` $k `,` $v `,` $o `,` $statistic `,` $go `to` $gq `,` $gk `,` $gv
+    attr-dict `:` type($q) `,` type($k) `,` type($v) `,` type($o) `,`
+    type($statistic) `,` type($go) `to` type($gq) `,` type($gk) `,` type($gv)
   }];
 }
 

@@ -2,6 +2,7 @@
 #ifndef TPSP_DIALECT_TPSP_TPSPDIALECT_H
 #define TPSP_DIALECT_TPSP_TPSPDIALECT_H
 
+#include "tpsp/Algebra/AttentionHeads.h"
 #include "tpsp/Algebra/ComputePlacement.h"
 #include "tpsp/Dialect/Tpsp/IndexedTensor.h"
 
@@ -44,6 +45,15 @@ mlir::LogicalResult verifyPointwise(mlir::Operation *op, int arity);
 struct BlockCopy {
   unsigned operand;
   int64_t from, to;
+};
+
+/// What of attention an operation computes.
+enum class AttentionPart {
+  Result,
+  Statistic,
+  QueryGradient,
+  KeyGradient,
+  ValueGradient
 };
 
 /// Argument attribute: a parameter of the model, `tpsp.param` or

@@ -172,6 +172,31 @@ def Tpsp_SweptOpInterface : OpInterface<"SweptOpInterface"> {
   ];
 }
 
+def Tpsp_AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
+  let cppNamespace = "::tpsp";
+  let description = [{
+    A part of attention. A library computes the result and the statistic of one
+    attention in one call, and the three gradients in another.
+  }];
+  let methods = [
+    InterfaceMethod<"Which part.", "::tpsp::AttentionPart", "getPart">,
+    InterfaceMethod<[{
+        The operation's tensors as heads of rows, or why no library's call
+        computes it. Before partition, as far as it is known.}],
+      "::tpsp::AttentionMatch", "matchHeads">,
+    InterfaceMethod<[{
+        The operations that compute parts in the same call, this one among
+        them, by the order of AttentionPart: those with the same operands, and
+        the statistic of a result.}],
+      "::llvm::SmallVector<::mlir::Operation *>", "getCallParts">,
+    InterfaceMethod<"What scores are multiplied by.",
+      "double", "getScoreScale", (ins), "",
+      [{ return $_op.getScale().convertToDouble(); }]>,
+    InterfaceMethod<"Whether a query sees no later key.",
+      "bool", "masksLaterKeys", (ins), "", [{ return $_op.getCausal(); }]>
+  ];
+}
+
 def Tpsp_BlockCopyOpInterface : OpInterface<"BlockCopyOpInterface"> {
   let cppNamespace = "::tpsp";
   let description = [{

@@ -291,7 +291,8 @@ def Tpsp_RopeOp : Tpsp_RowOp<"rope", ["getLinearity", "restrictPositions"]> {
 class Tpsp_AttentionPartOp<string mnemonic, list<string> overridden = [],
                            list<Trait> traits = []>
     : Tpsp_IndexedOp<mnemonic,
-        overridden # ["getWholeIndices", "restrictPositions"], traits> {
+        overridden # ["getWholeIndices", "restrictPositions"], traits # [
+        DeclareOpInterfaceMethods<Tpsp_AttentionOpInterface>]> {
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$query,
                        StrAttr:$key, StrAttr:$feature,
                        DefaultValuedAttr<F64Attr, "1.0">:$scale,
@@ -324,9 +325,9 @@ def Tpsp_AttentionOp : Tpsp_AttentionPartOp<"attention", [], [
     - (A3) Every index of k and v but `key` is one of q's, save v's own feature.
     - (A4) 0 <= dropout < 1; scale is positive.
 
-    It is taken apart before it is placed, or kept whole and swept block by
-    block (`tpsp-sweep`): then its gradient needs of the scores only what the two
-    operations below say.
+    It is taken apart before it is placed, or kept whole and then swept block by
+    block (`tpsp-sweep`) or done by a library in one call: its gradient needs of
+    the scores only what the two operations below say.
   }];
 }
 
@@ -349,11 +350,11 @@ def Tpsp_AttentionGradientOp
         DeclareOpInterfaceMethods<Tpsp_SweptOpInterface, ["finishSweep"]>]> {
   let summary = "attention's gradient with respect to one of its operands";
   let description = [{
-    Operands q, k, v, the statistic, g (the result's gradient), and dot: of
-    every row, the sum of g times attention's result. With w the weights, p what
-    dropout leaves of them and d what it leaves of the product of g and v:
+    Operands q, k, v, the statistic, g (the result's gradient), and attention's
+    result o. With w the weights, p what dropout leaves of them, d what it leaves
+    of the product of g and v, and r of every row the sum of g times o:
 
-        dv = p^T g,  ds = scale w (d - dot),  dq = ds k,  dk = ds^T q
+        dv = p^T g,  ds = scale w (d - r),  dq = ds k,  dk = ds^T q
 
     (Dao et al., FlashAttention, NeurIPS 2022, appendix B). `of` says which: 0
     for q, 1 for k, 2 for v.

@@ -37,7 +37,8 @@ struct CompileOptions {
   std::string microBatchIndex = "b";
   /// Size of a bucket of reductions; 0 is one for each tensor.
   int64_t bucketBytes = 25 << 20;
-  /// How attention sees its keys: "rows", or "blocks" of so many at most.
+  /// How attention is computed: in "rows", in "blocks" of so many keys at most,
+  /// or "fused", in one call.
   std::string attention = "rows";
   int64_t attentionBlock = 2048;
   /// What the backward pass redoes: "none", "selective" or "full".
@@ -60,6 +61,8 @@ struct CompileOptions {
   double requireOverlap = 0;
   /// Kernels for a GPU too: "cuda" or "none". The plan runs on CPUs as well.
   std::string device = "none";
+  /// Choose what a GPU's libraries do, even without kernels for one.
+  bool forGpu = false;
 };
 
 /// Told the name of each phase as it begins.

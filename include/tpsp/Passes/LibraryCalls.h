@@ -1,0 +1,16 @@
+/// Which operations a library does in one call.
+#ifndef TPSP_PASSES_LIBRARYCALLS_H
+#define TPSP_PASSES_LIBRARYCALLS_H
+
+#include "mlir/IR/Operation.h"
+
+namespace tpsp {
+
+/// Whether a backend's library does `op` as a whole (plan.attention): a GPU's,
+/// if the plan is for one, else the CPU backend's own. Of an operation that it
+/// might do but for its shapes or types, a remark says what stands in the way.
+bool isLibraryCall(mlir::Operation *op, bool forGpu);
+
+} // namespace tpsp
+
+#endif // TPSP_PASSES_LIBRARYCALLS_H
