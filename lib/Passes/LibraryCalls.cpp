@@ -14,6 +14,8 @@ static std::string gpuObstacle(Operation *op, const AttentionHeads &heads) {
       cast<RankedTensorType>(op->getOperand(0).getType()).getElementType();
   if (!element.isBF16() && !element.isF16())
     return "cuDNN has attention of 16-bit numbers only";
+  if (heads.queries * heads.keys == 1)
+    return "cuDNN has no gradients of one query with one key";
   for (int64_t features : {heads.features, heads.valueFeatures})
     if (features % 8 != 0 || features > 128)
       return "cuDNN wants multiples of 8 features a head, at most 128, not " +
