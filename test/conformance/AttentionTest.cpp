@@ -182,6 +182,14 @@ protected:
   }
 
   bool isCuda() const { return GetParam().backend == "cuda"; }
+  /// Whether its headers were there.
+  static bool hasCudnn() {
+#ifdef TPSP_WITH_CUDNN
+    return true;
+#else
+    return false;
+#endif
+  }
 
 private:
   /// Buffers one behind the other, with gaps.
@@ -284,6 +292,8 @@ constexpr TypeCase types[] = {{TPSP_RT_F32, 3e-5},
                               {TPSP_RT_F64, 1e-12}};
 
 TEST_P(AttentionTest, ShapesLayoutsAndMasks) {
+  if (isCuda() && !hasCudnn())
+    GTEST_SKIP() << "the CUDA backend was built without cuDNN";
   const Shape shapes[] = {// batch, heads, groups, s, t, d, e
                           {1, 1, 1, 1, 1, 8, 8},     {2, 3, 1, 37, 37, 16, 16},
                           {1, 2, 4, 64, 64, 64, 64}, {3, 1, 5, 17, 17, 8, 8},
@@ -294,7 +304,10 @@ TEST_P(AttentionTest, ShapesLayoutsAndMasks) {
   for (TypeCase type : types) {
     if (isCuda() && elementBytes(type.dtype) != 2)
       continue;
-    for (const Shape &shape : shapes)
+    for (const Shape &shape : shapes) {
+      // cuDNN has no gradients of one query and one key.
+      if (isCuda() && shape.queries * shape.keys == 1)
+        continue;
       for (auto [order, keyOrder] : orders)
         for (bool causal : {false, true}) {
           SCOPED_TRACE(testing::Message()
@@ -305,6 +318,7 @@ TEST_P(AttentionTest, ShapesLayoutsAndMasks) {
           check(makeAttention(type.dtype, shape, order, keyOrder, causal),
                 type.tolerance);
         }
+    }
   }
 }
 

@@ -18,10 +18,17 @@ public:
   virtual Status run(CudaStream &stream) = 0;
 };
 
+/// What the attention commands of a rank share. Null until the first of them.
+class CudaAttentionContext {
+public:
+  virtual ~CudaAttentionContext() = default;
+};
+
 /// Asks cuDNN how, once. `buffers`: the command's, in its order, on the device
 /// that is the thread's. UNSUPPORTED if there is no cuDNN, or it cannot.
 Status prepareCudaAttention(const AttentionCommand &command, bool isGradient,
                             const std::vector<std::byte *> &buffers,
+                            std::shared_ptr<CudaAttentionContext> &context,
                             std::unique_ptr<CudaAttention> &out);
 
 } // namespace tpsp::rt

@@ -1,6 +1,5 @@
 #include "CudaRank.h"
 
-#include "CudaAttention.h"
 #include "CudaKernel.h"
 
 #include "tpsp/Runtime/ElementType.h"
@@ -127,8 +126,9 @@ Status CudaRank::attention(Call &call, const AttentionCommand &command) {
       for (size_t i = 0; i < call.buffers.size(); ++i)
         buffers.push_back(buffer(call, i));
       std::unique_ptr<CudaAttention> fresh;
-      TPSP_TRY(prepareCudaAttention(
-          command, call.kind == CallKind::attention_gradient, buffers, fresh));
+      TPSP_TRY(prepareCudaAttention(command,
+                                    call.kind == CallKind::attention_gradient,
+                                    buffers, attentionContext, fresh));
       call.state = std::move(fresh);
     }
     return static_cast<CudaAttention &>(*call.state).run(stream);

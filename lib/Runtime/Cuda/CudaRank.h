@@ -3,6 +3,7 @@
 #define TPSP_RUNTIME_CUDA_CUDARANK_H
 
 #include "CopyCollectives.h"
+#include "CudaAttention.h"
 #include "CudaMatmul.h"
 #include "CudaWorld.h"
 #include "NcclCollectives.h"
@@ -92,6 +93,7 @@ private:
   const int device;
   DeviceMemory arena;
   CublasHandle cublas;
+  std::shared_ptr<CudaAttentionContext> attentionContext;
   /// Of plans, by number.
   std::vector<CudaEvent> events;
   std::vector<std::unique_ptr<CudaStream>> streams;

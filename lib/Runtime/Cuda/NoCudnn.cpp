@@ -5,6 +5,7 @@ namespace tpsp::rt {
 
 Status prepareCudaAttention(const AttentionCommand &, bool,
                             const std::vector<std::byte *> &,
+                            std::shared_ptr<CudaAttentionContext> &,
                             std::unique_ptr<CudaAttention> &) {
   return {TPSP_RT_UNSUPPORTED,
           "libtpsp_cuda.so was built without cuDNN; make the plan with "

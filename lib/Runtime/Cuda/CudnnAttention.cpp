@@ -1,0 +1,141 @@
+#include "CudaAttention.h"
+
+#include "CudnnGraph.h"
+#include "CudnnLibrary.h"
+
+#include "tpsp/Runtime/ElementType.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+namespace tpsp::rt {
+namespace {
+
+/// What cuDNN reads a row by.
+constexpr uintptr_t alignment = 16;
+
+/// cuDNN's handle of a rank, and its graphs: layers of a model ask for the same
+/// ones, and to build one takes seconds.
+class CudnnContext final : public CudaAttentionContext {
+public:
+  Status create();
+  Status graphOf(const AttentionCommand &command, bool isGradient,
+                 std::shared_ptr<CudnnGraph> &out);
+
+  CudnnHandle handle;
+
+private:
+  CudnnGpu gpu;
+  std::map<std::pair<bool, Params>, std::shared_ptr<CudnnGraph>> graphs;
+};
+
+Status CudnnContext::create() {
+  TPSP_TRY(loadCudnn());
+  int device = 0;
+  TPSP_CUDA(cudaGetDevice, &device);
+  cudaDeviceProp properties;
+  TPSP_CUDA(cudaGetDeviceProperties, &properties, device);
+  gpu.version = 10 * properties.major + properties.minor;
+  gpu.multiprocessors = properties.multiProcessorCount;
+  return handle.create();
+}
+
+Status CudnnContext::graphOf(const AttentionCommand &command, bool isGradient,
+                             std::shared_ptr<CudnnGraph> &out) {
+  out = graphs[{isGradient, command.encode()}];
+  if (out)
+    return {};
+  auto fresh = std::make_shared<CudnnGraph>();
+  TPSP_TRY(fresh->describe(command, isGradient, gpu));
+  TPSP_TRY(fresh->chooseEngine(handle.get()));
+  TPSP_TRY(fresh->build());
+  out = graphs[{isGradient, command.encode()}] = fresh;
+  return {};
+}
+
+/// No query: nothing but gradients of keys and values, which are zero.
+class NoQueries final : public CudaAttention {
+public:
+  NoQueries(const AttentionCommand &command, bool isGradient,
+            const std::vector<std::byte *> &buffers) {
+    int64_t width = elementBytes(command.dtype);
+    if (isGradient)
+      spans = {{buffers[7], command.keyElements() * width},
+               {buffers[8], command.valueElements() * width}};
+  }
+
+  Status run(CudaStream &stream) override {
+    for (auto [start, bytes] : spans)
+      if (bytes > 0)
+        TPSP_CUDA(cudaMemset2DAsync, start, size_t(bytes), 0, size_t(bytes), 1,
+                  stream.get());
+    return {};
+  }
+
+private:
+  std::vector<std::pair<std::byte *, int64_t>> spans;
+};
+
+class CudnnAttention final : public CudaAttention {
+public:
+  CudnnAttention(std::shared_ptr<CudnnContext> context,
+                 std::shared_ptr<CudnnGraph> graph,
+                 const std::vector<std::byte *> &buffers)
+      : context(std::move(context)), graph(std::move(graph)), buffers(buffers) {
+  }
+
+  Status run(CudaStream &stream) override {
+    std::byte *workspace = nullptr;
+    TPSP_TRY(stream.scratch.reserve(graph->workspaceBytes(), workspace));
+    TPSP_TRY(context->handle.setStream(stream.get()));
+    return graph->run(context->handle.get(), buffers, workspace);
+  }
+
+private:
+  /// Outlives the rank, if need be: graphs go before the handle.
+  const std::shared_ptr<CudnnContext> context;
+  const std::shared_ptr<CudnnGraph> graph;
+  const std::vector<std::byte *> buffers;
+};
+
+Status checkAlignment(const std::vector<std::byte *> &buffers) {
+  for (size_t i = 0; i < buffers.size(); ++i)
+    if (reinterpret_cast<uintptr_t>(buffers[i]) % alignment != 0)
+      return {TPSP_RT_UNSUPPORTED,
+              fmt::format("cuDNN wants attention's tensors at multiples of {} "
+                          "bytes, and buffer {} is at {}; make the plan with "
+                          "--attention rows",
+                          alignment, i, fmt::ptr(buffers[i]))};
+  return {};
+}
+
+Status makeContext(std::shared_ptr<CudaAttentionContext> &context) {
+  if (context)
+    return {};
+  auto fresh = std::make_shared<CudnnContext>();
+  TPSP_TRY(fresh->create());
+  context = std::move(fresh);
+  return {};
+}
+
+} // namespace
+
+Status prepareCudaAttention(const AttentionCommand &command, bool isGradient,
+                            const std::vector<std::byte *> &buffers,
+                            std::shared_ptr<CudaAttentionContext> &context,
+                            std::unique_ptr<CudaAttention> &out) {
+  if (command.numRows() == 0) {
+    out = std::make_unique<NoQueries>(command, isGradient, buffers);
+    return {};
+  }
+  TPSP_TRY(checkAlignment(buffers));
+  TPSP_TRY(makeContext(context));
+  auto cudnn = std::static_pointer_cast<CudnnContext>(context);
+  std::shared_ptr<CudnnGraph> graph;
+  TPSP_TRY(cudnn->graphOf(command, isGradient, graph));
+  out = std::make_unique<CudnnAttention>(cudnn, graph, buffers);
+  return {};
+}
+
+} // namespace tpsp::rt

@@ -1,0 +1,287 @@
+// The one file that includes cudnn-frontend, which takes a compiler longer than
+// the rest of the backend together.
+#include "CudnnGraph.h"
+
+#include "CudnnLibrary.h"
+
+#include "tpsp/Runtime/ElementType.h"
+
+#define NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING
+#define CUDNN_FRONTEND_SKIP_JSON_LIB
+#include <cudnn_frontend.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+
+namespace tpsp::rt {
+namespace {
+
+namespace fe = cudnn_frontend;
+using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
+
+/// Gradients are the same in every run where the products of a head's
+/// probabilities are kept apart, which takes two bytes for each score. Up to
+/// so many bytes that is done; attention over more would need the very memory
+/// that it is there to save.
+constexpr int64_t maxRepeatableBytes = 256 << 20;
+
+/// Rows are read 16 bytes at a time.
+constexpr int64_t featureUnit = 8;
+
+/// Of the command's buffers; a tensor's number is its place in the command.
+enum Forward { Query, Key, Value, Result, Statistic };
+enum Backward { ResultGradient = Statistic + 1, QueryGradient };
+
+std::string oneLine(std::string text) {
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())))
+    text.pop_back();
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  // Behind it may stand what cuDNN thought of every engine.
+  return text.size() > 300 ? text.substr(0, 297) + "..." : text;
+}
+
+Status refuse(const std::string &why) {
+  return {TPSP_RT_UNSUPPORTED,
+          fmt::format("cuDNN {} has no such attention: {}; make the plan with "
+                      "--attention rows",
+                      cudnnVersion(), oneLine(why))};
+}
+
+/// `call`: of cudnn-frontend, whose message names the function of cuDNN.
+Status check(fe::error_object result, const char *call) {
+  if (result.is_good())
+    return {};
+  if (result.get_code() == fe::error_code_t::GRAPH_NOT_SUPPORTED)
+    return refuse(result.get_message());
+  return {TPSP_RT_INTERNAL, fmt::format("cuDNN's {} failed: {}", call,
+                                        oneLine(result.get_message()))};
+}
+
+/// cudnn-frontend throws where a function is missing.
+template <typename Body> Status guarded(const char *call, Body body) {
+  try {
+    return body();
+  } catch (const std::exception &error) {
+    return {TPSP_RT_INTERNAL,
+            fmt::format("cuDNN's {} failed: {}", call, oneLine(error.what()))};
+  }
+}
+
+/// Whether heads and groups are as one index.
+bool hasOneStride(const AttentionCommand &c, const AttentionLayout &layout) {
+  return c.heads == 1 || c.groups == 1 ||
+         layout.head == c.groups * layout.group;
+}
+
+Status checkLayout(const AttentionCommand &c, const AttentionLayout &layout,
+                   const char *name) {
+  if (hasOneStride(c, layout))
+    return {};
+  return refuse(fmt::format("the heads of {} are {} elements apart and the {} "
+                            "groups of a head {}, which is no single stride",
+                            name, layout.head, c.groups, layout.group));
+}
+
+/// Makes the graph of one command.
+class Builder {
+public:
+  Builder(const AttentionCommand &command, fe::graph::Graph &graph)
+      : c(command), graph(graph) {}
+
+  void addForward();
+  void addBackward();
+
+private:
+  /// A tensor of `rows` and `features` for each head of queries, or of keys.
+  fe::graph::Tensor_attributes attributes(int64_t number, const char *name,
+                                          const AttentionLayout &layout,
+                                          bool ofQueries,
+                                          int64_t features) const {
+    int64_t heads = ofQueries ? c.heads * c.groups : c.heads;
+    int64_t rows = ofQueries ? c.queries : c.keys;
+    int64_t head = ofQueries && c.groups > 1 ? layout.group : layout.head;
+    // The command says nothing of the stride of a single element.
+    int64_t all = c.batch * heads * rows * features;
+    return fe::graph::Tensor_attributes()
+        .set_name(name)
+        .set_uid(number)
+        .set_dim({c.batch, heads, rows, features})
+        .set_stride({c.batch > 1 ? layout.batch : all, heads > 1 ? head : all,
+                     rows > 1 ? layout.row : all, 1});
+  }
+  fe::graph::Tensor_attributes query(int64_t number, const char *name) const {
+    return attributes(number, name, c.q, /*ofQueries=*/true, c.features);
+  }
+  fe::graph::Tensor_attributes key(int64_t number, const char *name) const {
+    return attributes(number, name, c.k, /*ofQueries=*/false, c.features);
+  }
+  fe::graph::Tensor_attributes value(int64_t number, const char *name) const {
+    return attributes(number, name, c.v, /*ofQueries=*/false, c.valueFeatures);
+  }
+  fe::graph::Tensor_attributes result(int64_t number, const char *name) const {
+    return attributes(number, name, c.o, /*ofQueries=*/true, c.valueFeatures);
+  }
+  fe::graph::Tensor_attributes statistic() const {
+    int64_t heads = c.heads * c.groups;
+    return fe::graph::Tensor_attributes()
+        .set_name("statistic")
+        .set_uid(Statistic)
+        .set_data_type(fe::DataType_t::FLOAT)
+        .set_dim({c.batch, heads, c.queries, 1})
+        .set_stride({heads * c.queries, c.queries, 1, 1});
+  }
+
+  /// A result of an operation becomes one of the graph's.
+  static void deliver(const Tensor &tensor,
+                      const fe::graph::Tensor_attributes &as) {
+    tensor->set_output(true)
+        .set_uid(as.get_uid())
+        .set_dim(as.get_dim())
+        .set_stride(as.get_stride());
+    if (as.get_data_type() != fe::DataType_t::NOT_SET)
+      tensor->set_data_type(as.get_data_type());
+  }
+  template <typename Options> void setScores(Options &options) const {
+    options.set_attn_scale(float(c.scale));
+    if (c.causal)
+      options.set_diagonal_alignment(fe::DiagonalAlignment_t::TOP_LEFT)
+          .set_diagonal_band_right_bound(0);
+  }
+  bool isRepeatable() const {
+    return c.batch * c.heads * c.groups * c.queries * c.keys <=
+           maxRepeatableBytes / 2;
+  }
+
+  const AttentionCommand &c;
+  fe::graph::Graph &graph;
+};
+
+void Builder::addForward() {
+  Tensor q = graph.tensor(query(Query, "q"));
+  Tensor k = graph.tensor(key(Key, "k"));
+  Tensor v = graph.tensor(value(Value, "v"));
+  fe::graph::SDPA_attributes options;
+  options.set_name("attention").set_generate_stats(c.keepsStatistic);
+  // The form that all versions have; left to itself cudnn-frontend takes
+  // another one without masks.
+  options.set_implementation(fe::AttentionImplementation_t::COMPOSITE);
+  setScores(options);
+  auto [o, kept] = graph.sdpa(q, k, v, options);
+  deliver(o, result(Result, "o"));
+  if (c.keepsStatistic)
+    deliver(kept, statistic());
+}
+
+void Builder::addBackward() {
+  Tensor q = graph.tensor(query(Query, "q"));
+  Tensor k = graph.tensor(key(Key, "k"));
+  Tensor v = graph.tensor(value(Value, "v"));
+  Tensor o = graph.tensor(result(Result, "o"));
+  Tensor kept = graph.tensor(statistic());
+  Tensor dO = graph.tensor(result(ResultGradient, "do"));
+  fe::graph::SDPA_backward_attributes options;
+  options.set_name("attention_gradient")
+      .set_deterministic_algorithm(isRepeatable());
+  setScores(options);
+  auto [dQ, dK, dV] = graph.sdpa_backward(q, k, v, o, dO, kept, options);
+  deliver(dQ, query(QueryGradient, "dq"));
+  deliver(dK, key(QueryGradient + 1, "dk"));
+  deliver(dV, value(QueryGradient + 2, "dv"));
+}
+
+/// What can be told before cuDNN is asked.
+Status checkCommand(const AttentionCommand &c, bool isGradient) {
+  if (!halfFloat(c.dtype))
+    return refuse(fmt::format("its elements are {}, not f16 or bf16",
+                              elementName(c.dtype)));
+  for (int64_t extent : {c.features, c.valueFeatures})
+    if (extent < 1 || extent % featureUnit != 0)
+      return refuse(fmt::format("a head has {} features, not a multiple of {}",
+                                extent, featureUnit));
+  if (isGradient && c.queries == 1 && c.keys == 1)
+    return refuse("it has no gradients for one query and one key");
+  TPSP_TRY(checkLayout(c, c.q, "q"));
+  return checkLayout(c, c.o, "o");
+}
+
+Status setGpu(const CudnnGpu &gpu, fe::graph::Graph &graph) {
+  graph.set_sm_version(gpu.version);
+  graph.set_sm_count(gpu.multiprocessors);
+  if (gpu.description.empty())
+    return {};
+  auto properties = std::make_shared<fe::DeviceProperties>();
+  TPSP_TRY(check(
+      properties->deserialize({gpu.description.begin(), gpu.description.end()}),
+      "deserialize"));
+  graph.set_device_properties(properties);
+  return {};
+}
+
+} // namespace
+
+struct CudnnGraph::Impl {
+  fe::graph::Graph graph;
+};
+
+CudnnGraph::CudnnGraph() : impl(std::make_unique<Impl>()) {}
+CudnnGraph::~CudnnGraph() = default;
+
+Status CudnnGraph::describe(const AttentionCommand &command, bool isGradient,
+                            const CudnnGpu &gpu) {
+  TPSP_TRY(loadCudnn());
+  TPSP_TRY(checkCommand(command, isGradient));
+  return guarded("validate", [&]() -> Status {
+    fe::graph::Graph &graph = impl->graph;
+    graph
+        .set_io_data_type(command.dtype == TPSP_RT_BF16
+                              ? fe::DataType_t::BFLOAT16
+                              : fe::DataType_t::HALF)
+        .set_intermediate_data_type(fe::DataType_t::FLOAT)
+        .set_compute_data_type(fe::DataType_t::FLOAT);
+    TPSP_TRY(setGpu(gpu, graph));
+    Builder builder(command, graph);
+    isGradient ? builder.addBackward() : builder.addForward();
+    return check(graph.validate(), "validate");
+  });
+}
+
+Status CudnnGraph::chooseEngine(cudnnHandle_t handle) {
+  return guarded("build_operation_graph", [&]() -> Status {
+    fe::graph::Graph &graph = impl->graph;
+    TPSP_TRY(check(handle ? graph.build_operation_graph(handle)
+                          : graph.build_operation_graph(),
+                   "build_operation_graph"));
+    fe::error_object found = graph.create_execution_plans(
+        {fe::HeurMode_t::A, fe::HeurMode_t::FALLBACK});
+    if (found.get_code() == fe::error_code_t::HEURISTIC_QUERY_FAILED)
+      return refuse(found.get_message());
+    TPSP_TRY(check(found, "create_execution_plans"));
+    fe::error_object fits = graph.check_support();
+    if (fits.get_code() ==
+        fe::error_code_t::GRAPH_EXECUTION_PLAN_CREATION_FAILED)
+      return refuse(fits.get_message());
+    return check(fits, "check_support");
+  });
+}
+
+Status CudnnGraph::build() {
+  return guarded("build_plans", [&]() -> Status {
+    TPSP_TRY(check(impl->graph.build_plans(), "build_plans"));
+    return check(impl->graph.get_workspace_size(bytes), "get_workspace_size");
+  });
+}
+
+Status CudnnGraph::run(cudnnHandle_t handle,
+                       const std::vector<std::byte *> &buffers,
+                       void *workspace) {
+  return guarded("execute", [&] {
+    // By number, as cudnn-frontend sorts them.
+    std::vector<void *> sorted(buffers.begin(), buffers.end());
+    return check(impl->graph.execute(handle, sorted.data(), int(sorted.size()),
+                                     workspace),
+                 "execute");
+  });
+}
+
+} // namespace tpsp::rt
