@@ -339,9 +339,11 @@ TEST_P(AttentionTest, AnythingDenseOnCpus) {
 
 /// exp of them is infinite in f32.
 TEST_P(AttentionTest, LargeScores) {
+  if (isCuda())
+    GTEST_SKIP() << "16 bits say nothing of a difference of such scores";
   queryFactor = 1024;
   for (TypeCase type : types)
-    if (!isCuda() && elementBytes(type.dtype) != 2)
+    if (elementBytes(type.dtype) != 2)
       check(makeAttention(type.dtype, {1, 2, 2, 19, 23, 8, 8}, "bhgs", "bhs",
                           true),
             20 * type.tolerance);

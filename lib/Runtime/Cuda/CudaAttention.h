@@ -18,6 +18,9 @@ public:
   virtual Status run(CudaStream &stream) = 0;
 };
 
+/// OK if there is a cuDNN for what follows; else UNSUPPORTED, in a sentence.
+Status findAttentionLibrary();
+
 /// What the attention commands of a rank share. Null until the first of them.
 class CudaAttentionContext {
 public:

@@ -121,6 +121,8 @@ Status makeContext(std::shared_ptr<CudaAttentionContext> &context) {
 
 } // namespace
 
+Status findAttentionLibrary() { return loadCudnn(); }
+
 Status prepareCudaAttention(const AttentionCommand &command, bool isGradient,
                             const std::vector<std::byte *> &buffers,
                             std::shared_ptr<CudaAttentionContext> &context,

@@ -1,5 +1,7 @@
 #include "DeviceChoice.h"
 
+#include "CudaAttention.h"
+
 #include "tpsp/Runtime/Transport.h"
 
 #include <fmt/format.h>
@@ -214,6 +216,7 @@ Status takeInventory(DeviceInventory &out) {
   out.name = properties.name;
   out.cores = properties.multiProcessorCount;
   out.memoryBytes = int64_t(properties.totalGlobalMem);
+  out.hasAttention = findAttentionLibrary().ok();
   return {};
 }
 

@@ -3,13 +3,17 @@
 
 namespace tpsp::rt {
 
+Status findAttentionLibrary() {
+  return {TPSP_RT_UNSUPPORTED,
+          "libtpsp_cuda.so was built without cuDNN; make the plan with "
+          "--attention rows"};
+}
+
 Status prepareCudaAttention(const AttentionCommand &, bool,
                             const std::vector<std::byte *> &,
                             std::shared_ptr<CudaAttentionContext> &,
                             std::unique_ptr<CudaAttention> &) {
-  return {TPSP_RT_UNSUPPORTED,
-          "libtpsp_cuda.so was built without cuDNN; make the plan with "
-          "--attention rows"};
+  return findAttentionLibrary();
 }
 
 } // namespace tpsp::rt
