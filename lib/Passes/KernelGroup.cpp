@@ -63,6 +63,17 @@ bool KernelGroup::agreesOnTiles(LoopOpInterface op) const {
   });
 }
 
+/// Whether `op` loops over more than `indices`.
+static bool loopsBeyond(Operation *op, ArrayRef<LoopIndex> indices) {
+  auto isWider = [&](Type type) {
+    return !llvm::all_of(loopIndices(type), [&](const LoopIndex &index) {
+      return llvm::is_contained(indices, index);
+    });
+  };
+  return llvm::any_of(op->getOperandTypes(), isWider) ||
+         isWider(op->getResult(0).getType());
+}
+
 bool KernelGroup::accepts(LoopOpInterface op) const {
   if (empty())
     return true;
@@ -78,7 +89,13 @@ bool KernelGroup::accepts(LoopOpInterface op) const {
   SmallVector<LoopIndex> both = commonWith(op);
   if (both.empty())
     return false;
-  int64_t items = itemsOf(gridOf(both, widestWith(op)));
+  SmallVector<LoopIndex> grid = gridOf(both, widestWith(op));
+  // Items would be columns (a gain's gradient, and what else is made of the
+  // same rows): every element of every row would be a cache line.
+  auto isWide = [&](Operation *each) { return loopsBeyond(each, both); };
+  if (grid.empty() && (isWide(op) || llvm::any_of(ops, isWide)))
+    return false;
+  int64_t items = itemsOf(grid);
   int64_t before = itemsOf(getGrid());
   // A grid of one item has whole tensors for rows.
   if (items < before && items < smallestGrid)

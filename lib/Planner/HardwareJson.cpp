@@ -228,15 +228,17 @@ static SizeTable readTable(const Json *value, const std::string &path,
   return table;
 }
 
-/// Rates on the grid: a list for each m of lists for each n of one for each k.
-static void readGrid(Object &object, MatmulRates &rates) {
-  for (auto [key, axis] : {std::pair("m", &rates.m), std::pair("n", &rates.n),
-                           std::pair("k", &rates.k)})
-    if (const Json *found = object.find(key))
-      *axis = readNumbers(*found, object.pathOf(key), 1, /*ascending=*/true,
-                          object.problem);
-  const Json *grid = object.find("tflops");
-  std::string path = object.pathOf("tflops");
+/// By layout (MatmulRates::relative): whether A and B are transposed.
+static constexpr const char *relativeKeys[] = {"relative_nn", "relative_nt",
+                                               "relative_tn", "relative_tt"};
+
+/// Numbers on the grid: a list for each m of lists for each n of one for each
+/// k.
+static void readGrid(Object &object, const char *key, bool isRequired,
+                     double unit, const MatmulRates &rates,
+                     std::vector<double> &out) {
+  const Json *grid = object.find(key, isRequired);
+  std::string path = object.pathOf(key);
   auto isOf = [](const Json &value, size_t size) {
     return value.is_array() && value.size() == size;
   };
@@ -251,12 +253,24 @@ static void readGrid(Object &object, MatmulRates &rates) {
     for (size_t j = 0; j < rates.n.size(); ++j) {
       std::string cell = row + "[" + std::to_string(j) + "]";
       std::vector<double> values = readNumbers(
-          (*grid)[i][j], cell, tera, /*ascending=*/false, object.problem);
+          (*grid)[i][j], cell, unit, /*ascending=*/false, object.problem);
       if (values.size() != rates.k.size())
         return object.problem.report(cell, "expected a number for each k");
-      rates.rates.insert(rates.rates.end(), values.begin(), values.end());
+      out.insert(out.end(), values.begin(), values.end());
     }
   }
+}
+
+static void readGrids(Object &object, MatmulRates &rates) {
+  for (auto [key, axis] : {std::pair("m", &rates.m), std::pair("n", &rates.n),
+                           std::pair("k", &rates.k)})
+    if (const Json *found = object.find(key))
+      *axis = readNumbers(*found, object.pathOf(key), 1, /*ascending=*/true,
+                          object.problem);
+  readGrid(object, "tflops", /*isRequired=*/true, tera, rates, rates.rates);
+  for (size_t layout = 0; layout < rates.relative.size(); ++layout)
+    readGrid(object, relativeKeys[layout],
+             /*isRequired=*/false, 1, rates, rates.relative[layout]);
 }
 
 static MatmulRates readMatmul(const Json &value, const std::string &path,
@@ -265,7 +279,7 @@ static MatmulRates readMatmul(const Json &value, const std::string &path,
   MatmulRates rates;
   rates.peak = object.rate("peak_tflops", tera);
   rates.sustained = object.rate("sustained_tflops", tera);
-  readGrid(object, rates);
+  readGrids(object, rates);
   object.done();
   return rates;
 }
@@ -470,24 +484,35 @@ static Json tableOf(const SizeTable &table, double unit) {
   return list;
 }
 
-static Json matmulOf(const MatmulRates &rates) {
+/// `values` on the grid of `rates`.
+static Json gridOf(const MatmulRates &rates, const std::vector<double> &values,
+                   double unit) {
+  auto next = values.begin();
   Json grid = Json::array();
   for (size_t i = 0; i < rates.m.size(); ++i) {
     Json rows = Json::array();
     for (size_t j = 0; j < rates.n.size(); ++j) {
       Json row = Json::array();
       for (size_t l = 0; l < rates.k.size(); ++l)
-        row.push_back(rounded(rates.at(i, j, l) / tera));
+        row.push_back(rounded(*next++ / unit));
       rows.push_back(row);
     }
     grid.push_back(rows);
   }
-  return {{"peak_tflops", rounded(rates.peak / tera)},
-          {"sustained_tflops", rounded(rates.sustained / tera)},
-          {"m", rates.m},
-          {"n", rates.n},
-          {"k", rates.k},
-          {"tflops", grid}};
+  return grid;
+}
+
+static Json matmulOf(const MatmulRates &rates) {
+  Json json = {{"peak_tflops", rounded(rates.peak / tera)},
+               {"sustained_tflops", rounded(rates.sustained / tera)},
+               {"m", rates.m},
+               {"n", rates.n},
+               {"k", rates.k},
+               {"tflops", gridOf(rates, rates.rates, tera)}};
+  for (size_t layout = 0; layout < rates.relative.size(); ++layout)
+    if (!rates.relative[layout].empty())
+      json[relativeKeys[layout]] = gridOf(rates, rates.relative[layout], 1);
+  return json;
 }
 
 static Json collectiveOf(const CollectiveRates &rates) {

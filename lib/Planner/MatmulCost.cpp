@@ -29,7 +29,7 @@ static Position positionOn(const std::vector<double> &axis, double extent) {
 
 /// log of the rate inside the grid (shares from 0 to 1), linear in the
 /// logarithms of m, n and k.
-static double logRateAt(const MatmulRates &rates,
+static double logRateAt(const MatmulRates &rates, size_t layout,
                         const std::array<Position, 3> &at) {
   double sum = 0;
   for (int corner = 0; corner < 8; ++corner) {
@@ -41,7 +41,7 @@ static double logRateAt(const MatmulRates &rates,
       index[d] = at[d].low + isHigh;
     }
     if (weight != 0)
-      sum += weight * std::log(rates.at(index[0], index[1], index[2]));
+      sum += weight * std::log(rates.at(index[0], index[1], index[2], layout));
   }
   return sum;
 }
@@ -72,12 +72,12 @@ static void foldIntoGrid(const MatmulRates &rates, double &m, double &n,
 /// size, nor does the time: a product with less to do takes no longer. Further
 /// out, below the grid the time stays (a tile is filled with zeroes), above it
 /// the rate.
-static double logRateBeside(const MatmulRates &rates,
+static double logRateBeside(const MatmulRates &rates, size_t layout,
                             const std::array<Position, 3> &at) {
   std::array<Position, 3> inside = at;
   for (Position &position : inside)
     position.share = std::clamp(position.share, 0.0, 1.0);
-  double result = logRateAt(rates, inside);
+  double result = logRateAt(rates, layout, inside);
   const std::vector<double> *axes[] = {&rates.m, &rates.n, &rates.k};
   for (int d = 0; d < 3; ++d) {
     double beyond = at[d].share - inside[d].share;
@@ -88,7 +88,8 @@ static double logRateBeside(const MatmulRates &rates,
     high[d].share = 1;
     const std::vector<double> &axis = *axes[d];
     double width = std::log(axis[at[d].low + 1] / axis[at[d].low]);
-    double slope = logRateAt(rates, high) - logRateAt(rates, low);
+    double slope =
+        logRateAt(rates, layout, high) - logRateAt(rates, layout, low);
     result += std::clamp(slope, 0.0, width) * std::clamp(beyond, -1.0, 1.0);
     result += width * std::min(beyond + 1, 0.0);
   }
@@ -99,9 +100,11 @@ double tpsp::matmulRate(const MatmulRates &rates, const MatmulWork &work) {
   double m = std::max<int64_t>(work.m, 1), n = std::max<int64_t>(work.n, 1),
          k = std::max<int64_t>(work.k, 1);
   foldIntoGrid(rates, m, n, std::max<int64_t>(work.batch, 1));
-  double rate = std::exp(
-      logRateBeside(rates, {positionOn(rates.m, m), positionOn(rates.n, n),
-                            positionOn(rates.k, k)}));
+  size_t layout = MatmulRates::layoutOf(work.transposeA, work.transposeB);
+  double rate =
+      std::exp(logRateBeside(rates, layout,
+                             {positionOn(rates.m, m), positionOn(rates.n, n),
+                              positionOn(rates.k, k)}));
   return std::min(rate, rates.sustained);
 }
 

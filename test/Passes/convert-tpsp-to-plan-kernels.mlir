@@ -128,3 +128,20 @@ func.func @narrow(%x: !b) -> !e {
   %y = tpsp.reduce %a : !b -> !e
   return %y : !e
 }
+
+// -----
+
+// With what keeps the rows it would go column by column: a kernel of its own.
+// CHECK-LABEL: func.func private @kernel0_einsum(
+// CHECK: memref.subview %{{.*}} [2, 8, %{{.*}}] [1, 1, 1] : memref<2x8x16xf32> to memref<2x8x?xf32
+// CHECK-LABEL: plan.program @sum_beside_rows
+// CHECK: plan.kernel @kernel0_einsum(%{{.*}}, %{{.*}}) to(%{{[0-9]+}}) {grid = 16
+// CHECK: plan.kernel @kernel1_mul(%{{.*}}, %{{.*}}) to(%{{[0-9]+}}) {grid = 16
+// CHECK-NOT: plan.kernel
+!rows = tensor<2x8x16xf32, #tpsp.idx<b, s, d, local>>
+!gain = tensor<16xf32, #tpsp.idx<d, local>>
+func.func @sum_beside_rows(%g: !rows, %x: !rows, %gain: !gain) -> (!gain, !rows) {
+  %sum = tpsp.einsum %g, %x : (!rows, !rows) -> !gain
+  %scaled = tpsp.mul %g, %gain : (!rows, !gain) -> !rows
+  return %sum, %scaled : !gain, !rows
+}

@@ -59,6 +59,10 @@ static std::vector<CallSpec> matmulCalls(int64_t dtype, RotatingArena &arena) {
   return calls;
 }
 
+static std::vector<double> &relativeOf(MatmulRates &rates, Transposes each) {
+  return rates.relative[MatmulRates::layoutOf(each.a, each.b)];
+}
+
 static MatmulRates ratesOf(const std::vector<double> &seconds, double launch) {
   MatmulRates rates;
   rates.m.assign(std::begin(extents), std::end(extents));
@@ -67,10 +71,14 @@ static MatmulRates ratesOf(const std::vector<double> &seconds, double launch) {
   for (double m : rates.m)
     for (double n : rates.n)
       for (double k : rates.k) {
-        double sum = 0;
-        for (size_t i = 0; i < std::size(passTransposes); ++i)
-          sum += std::max(*next * 0.2, *next - launch), ++next;
-        rates.rates.push_back(2 * m * n * k * std::size(passTransposes) / sum);
+        std::vector<double> own;
+        for (size_t i = 0; i < std::size(passTransposes); ++i, ++next)
+          own.push_back(std::max(*next * 0.2, *next - launch));
+        double mean =
+            std::accumulate(own.begin(), own.end(), 0.0) / double(own.size());
+        rates.rates.push_back(2 * m * n * k / mean);
+        for (size_t i = 0; i < own.size(); ++i)
+          relativeOf(rates, passTransposes[i]).push_back(mean / own[i]);
       }
   // No data sheet is at hand.
   rates.peak = *std::max_element(rates.rates.begin(), rates.rates.end());

@@ -11,6 +11,7 @@
 
 #include "llvm/Support/Error.h"
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -39,9 +40,22 @@ struct MatmulRates {
   /// The grid that was measured, ascending, and the rates on it, m-major and k
   /// fastest. On a CPU they are of one core.
   std::vector<double> m, n, k, rates;
+  /// By layout, on the same grid: how much faster than `rates`, the mean, the
+  /// products were that transpose so. Empty where none was measured apart.
+  std::array<std::vector<double>, 4> relative;
 
-  double at(size_t i, size_t j, size_t l) const {
-    return rates[(i * n.size() + j) * k.size() + l];
+  static size_t layoutOf(bool transposeA, bool transposeB) {
+    return 2 * size_t(transposeA) + size_t(transposeB);
+  }
+  double at(size_t i, size_t j, size_t l) const { return rates[cell(i, j, l)]; }
+  double at(size_t i, size_t j, size_t l, size_t layout) const {
+    const std::vector<double> &factors = relative[layout];
+    return at(i, j, l) * (factors.empty() ? 1 : factors[cell(i, j, l)]);
+  }
+
+private:
+  size_t cell(size_t i, size_t j, size_t l) const {
+    return (i * n.size() + j) * k.size() + l;
   }
 };
 
