@@ -365,7 +365,7 @@ TEST_P(AttentionTest, OverlappingBuffersAreRefused) {
   AttentionCommand c = makeAttention(TPSP_RT_BF16, {1, 1, 1, 16, 16, 16, 16},
                                      "bhgs", "bhs", false);
   Plan plan;
-  plan.add(tpsp_rt_attention, c.encode(), {0, 512, 1024, 1000 / 2 * 2, 2048});
+  plan.add(tpsp_rt_attention, c.encode(), {0, 512, 1024, 1000, 2048});
   auto world = makeWorld(config({}, 1 << 16));
   ASSERT_NE(world, nullptr);
   Status status =

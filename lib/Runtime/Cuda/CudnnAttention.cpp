@@ -16,7 +16,7 @@ namespace {
 constexpr uintptr_t alignment = 16;
 
 /// cuDNN's handle of a rank, and its graphs: layers of a model ask for the same
-/// ones, and to build one takes seconds.
+/// ones, and to build one is to compile it.
 class CudnnContext final : public CudaAttentionContext {
 public:
   Status create();

@@ -97,6 +97,33 @@ TEST(Hardware, WrittenAndReadAgain) {
   }
 }
 
+TEST(Hardware, RatesByLayoutAreWrittenAndReadAgain) {
+  Hardware machine = *findHardware("cpu");
+  MatmulRates &rates = machine.matmul[TPSP_RT_F32];
+  for (size_t layout = 0; layout < rates.relative.size(); ++layout)
+    rates.relative[layout].clear();
+  std::vector<double> &factors =
+      rates.relative[MatmulRates::layoutOf(true, false)];
+  for (size_t i = 0; i < rates.rates.size(); ++i)
+    factors.push_back(0.5 + double(i) / 1024);
+  std::string text = toJson(machine);
+  auto again = parseHardware(text, "again");
+  ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
+  EXPECT_EQ(toJson(*again), text);
+  const MatmulRates &read = again->matmul.at(TPSP_RT_F32);
+  EXPECT_TRUE(read.relative[MatmulRates::layoutOf(false, false)].empty());
+  EXPECT_NEAR(read.at(1, 0, 2, 2) / read.at(1, 0, 2),
+              rates.at(1, 0, 2, 2) / rates.at(1, 0, 2), 1e-3);
+
+  size_t grid = text.find("\"relative_tn\"");
+  ASSERT_NE(grid, std::string::npos);
+  text.replace(text.find("[", grid), 1, "[[],");
+  auto wrong = parseHardware(text, "wrong");
+  ASSERT_FALSE(bool(wrong));
+  EXPECT_NE(llvm::toString(wrong.takeError()).find("relative_tn"),
+            std::string::npos);
+}
+
 TEST(Hardware, FilesAreRead) {
   std::string path = testing::TempDir() + "/machine.json";
   std::ofstream(path) << R"({"base": "h100-sxm", "name": "mine", "cores": 66})";
