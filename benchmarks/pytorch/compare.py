@@ -1,0 +1,223 @@
+"""A step of a Llama-3.1-8B layer, forward and backward, against PyTorch's on
+the same machine: eager with fused attention, and torch.compile.
+
+    python3 benchmarks/pytorch/compare.py FOLDER          (with a GPU)
+
+FOLDER is what test/gpu/prepare made: tpsp-run without the compiler, and in
+layers/ a plan for each batch size. All are run in turns, with the device waited for
+after every step; printed are medians over all rounds. Then, of tpsp alone:
+
+  matmuls         how fast its products are against the same products alone, in
+                  PyTorch's calls of cuBLASLt
+  between         the part of a step, replayed as a graph, in which no command
+                  runs, from the commands' own times by events. Events make
+                  these times a little longer than they are, so the part is a
+                  little larger than shown
+
+--device cpu runs the same on the CPU backend, to try the program itself.
+"""
+
+import argparse
+import json
+import os
+import re
+import statistics
+import subprocess
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import torch
+
+from llama_layer import layer, rotations, shapes, step
+
+WARM_UP = 3
+TYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
+MATMUL = re.compile(r"matmul m=(\d+) n=(\d+) k=(\d+)( transposeA)?( transposeB)?"
+                    r"(?: batch=([\dx]+))?(?: accumulate=([\dx]+))? (\w+)")
+
+
+def parse():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=20, help="of a round")
+    parser.add_argument("--mode", default="default", help="of torch.compile")
+    return parser.parse_args()
+
+
+class Tpsp:
+    """A compiled plan, one process a call."""
+
+    def __init__(self, folder, plan, device):
+        self.tool, self.plan, self.device = folder / "bin/tpsp-run", plan, device
+
+    def call(self, *options, backend=None):
+        command = [self.tool, self.plan, "--backend", backend or self.device]
+        # CUDA's libraries are PyTorch's, for both.
+        libraries = Path(torch.__file__).parents[1].glob("nvidia/*/lib")
+        path = [self.tool.parents[1] / "lib", *libraries]
+        environment = {**os.environ, "LD_LIBRARY_PATH": ":".join(map(str, path))}
+        return subprocess.run(command + list(options), check=True, text=True,
+                              stdout=subprocess.PIPE, env=environment).stdout
+
+    def steps(self, count):
+        """Seconds of each step."""
+        report = self.report("--steps", str(WARM_UP + count))
+        return report["time"]["steps"][WARM_UP:]
+
+    def report(self, *options):
+        with tempfile.TemporaryDirectory() as scratch:
+            path = Path(scratch) / "report.json"
+            self.call("--quiet", *options, "--report", path)
+            return json.loads(path.read_text())
+
+    def command_seconds(self):
+        """(name, seconds) of each command of a step, run one by one."""
+        with tempfile.TemporaryDirectory() as scratch:
+            path = Path(scratch) / "trace.json"
+            self.call("--quiet", "--steps", "5", "--trace", path)
+            events = json.loads(path.read_text())["traceEvents"]
+        return [(e["name"], 1e-6 * e["dur"]) for e in events if e["ph"] == "X"]
+
+    def products(self):
+        """How often a step has each product: (m, n, k, transposeA, transposeB,
+        batch, sums, dtype)."""
+        found = Counter()
+        for line in self.call(backend="trace").splitlines():
+            if match := MATMUL.search(line):
+                m, n, k = (int(i) for i in match.groups()[:3])
+                loops = [product(match[i]) for i in (6, 7)]
+                found[m, n, k, bool(match[4]), bool(match[5]), *loops, match[8]] += 1
+        return found
+
+
+def product(extents):
+    result = 1
+    for extent in filter(None, (extents or "").split("x")):
+        result *= int(extent)
+    return result
+
+
+class Peer:
+    """The layer in PyTorch."""
+
+    def __init__(self, function, batch, sequence, dtype, device):
+        torch.manual_seed(1)
+        random = lambda *shape: torch.randn(shape, dtype=dtype, device=device)
+        self.function, self.device = function, device
+        self.x = random(batch, sequence, 4096).requires_grad_()
+        self.gz = random(batch, sequence, 4096)
+        self.parameters = [
+            (random(*shape) * shape[-1] ** -0.5).requires_grad_()
+            for shape in shapes().values()
+        ]
+        self.cos, self.sin = rotations(sequence, 128, self.x)
+
+    def steps(self, count):
+        return [timed(self.device, lambda: step(
+            self.function, self.x, self.cos, self.sin, self.parameters, self.gz
+        )) for _ in range(WARM_UP + count)][WARM_UP:]
+
+
+def timed(device, work):
+    wait = torch.cuda.synchronize if device == "cuda" else lambda: None
+    wait()
+    begin = time.perf_counter()
+    work()
+    wait()
+    return time.perf_counter() - begin
+
+
+def alone(shape, device, repeats=20):
+    """Seconds of a product by itself."""
+    m, n, k, transpose_a, transpose_b, batch, _, dtype = shape
+
+    def matrix(rows, columns, transposed):
+        extents = (columns, rows) if transposed else (rows, columns)
+        made = torch.randn(batch, *extents, dtype=TYPES[dtype], device=device)
+        made = made.transpose(1, 2) if transposed else made
+        return made[0] if batch == 1 else made
+
+    a, b = matrix(m, k, transpose_a), matrix(k, n, transpose_b)
+    out = torch.empty_like(torch.matmul(a, b))
+
+    def several():
+        for _ in range(repeats):
+            torch.matmul(a, b, out=out)
+
+    several()
+    return min(timed(device, several) for _ in range(3)) / repeats
+
+
+def measure(runners, rounds, steps):
+    """The median step of each, all measured in turns."""
+    times = {name: [] for name in runners}
+    for _ in range(rounds):
+        for name, runner in runners.items():
+            times[name] += runner.steps(steps)
+    return {name: statistics.median(of) for name, of in times.items()}
+
+
+def print_steps(medians, flops):
+    print("\n| | step | TFLOP/s | tpsp's step is |\n| --- | --- | --- | --- |")
+    for name, seconds in medians.items():
+        print(f"| {name} | {1e3 * seconds:.3f} ms | {1e-12 * flops / seconds:.0f} "
+              f"| {medians['tpsp'] / seconds:.3f} of it |")
+
+
+def print_matmuls(tpsp, spans, device):
+    inside = sum(seconds for name, seconds in spans if name.startswith("matmul"))
+    outside, work = 0, 0
+    for shape, count in tpsp.products().items():
+        m, n, k, *_, batch, sums, _ = shape
+        outside += count * sums * alone(shape, device)
+        work += count * sums * 2 * m * n * k * batch
+    print(f"\nmatmuls: {1e3 * inside:.3f} ms in the step, {1e3 * outside:.3f} ms "
+          f"alone: {outside / inside:.1%} of the rate alone "
+          f"({1e-12 * work / outside:.0f} TFLOP/s)")
+
+
+def print_between(spans, seconds):
+    busy = sum(span for _, span in spans)
+    between = 1 - busy / seconds
+    print(f"between commands: {between:.1%} of a step "
+          f"({1e3 * busy:.3f} ms of commands)")
+    kinds = Counter()
+    for name, span in spans:
+        kinds[name.split()[0]] += span
+    for kind, span in kinds.most_common():
+        print(f"    {kind:20} {1e3 * span:8.3f} ms")
+
+
+def main():
+    options = parse()
+    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
+    if options.device == "cuda":
+        torch.backends.cuda.preferred_blas_library("cublaslt")
+    name = (torch.cuda.get_device_name() if options.device == "cuda" else "CPU")
+    print(f"{name}, PyTorch {torch.__version__}, medians of {options.rounds} "
+          f"rounds of {options.steps} steps, in turns")
+    for plan in sorted((options.folder / "layers").glob("*.so")):
+        _, dtype, batch, sequence, _ = plan.name.split(".")
+        sizes = (int(batch[1:]), int(sequence[1:]), TYPES[dtype], options.device)
+        print(f"\n## Batch {sizes[0]}, sequence {sizes[1]}, {dtype}")
+        compiled = torch.compile(layer, mode=options.mode)
+        tpsp = Tpsp(options.folder, plan, options.device)
+        medians = measure({
+            "tpsp": tpsp,
+            "PyTorch, eager": Peer(layer, *sizes),
+            "PyTorch, torch.compile": Peer(compiled, *sizes),
+        }, options.rounds, options.steps)
+        flops = tpsp.report("--steps", "1")["matmul_flops"]
+        print_steps(medians, flops)
+        spans = tpsp.command_seconds()
+        print_matmuls(tpsp, spans, options.device)
+        print_between(spans, medians["tpsp"])
+
+
+if __name__ == "__main__":
+    main()
