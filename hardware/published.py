@@ -89,6 +89,74 @@ A100_HALF = {8: {4: 48, 8: 68, 16: 115, 32: 212, 64: 342.3, 128: 663.8,
                  256: 1210.3, 1024: 4102, 4096: 16068}}
 
 
+# Attention in one call, TFLOP/s, products under the mask only. NVIDIA's results
+# of cuDNN 9.27 on an H200 and on an A100 (PCIe), in the cudnn-frontend
+# repository (benchmark/attention_training, 2026-09-28): bf16, 64 heads of 128
+# over 8 of keys, batch 2; of 256, 32 heads over 2, batch 1, causal only.
+# Backward not deterministic. By keys, from 2048 on.
+ATTENTION_KEYS = [512, 1024, 2048, 4096, 8192, 16384]
+H200_ATTENTION_128 = {
+    "forward": [660, 687, 701, 640], "forward_causal": [534, 616, 655, 633],
+    "backward": [519, 576, 562, 549], "backward_causal": [402, 495, 526, 539],
+}
+H200_ATTENTION_256 = {"forward_causal": [482, 615, 689, 727],
+                      "backward_causal": [277, 354, 393, 365]}
+A100_ATTENTION_128 = {
+    "forward": [191, 198, 186, 182], "forward_causal": [155, 174, 177, 173],
+    "backward": [135, 144, 142, 144], "backward_causal": [109, 128, 136, 139],
+}
+# cuDNN on an H100 in the figures of FlashAttention-3 (arXiv:2407.08608), by
+# keys from 512 on: all of heads of 64, and of 128 how much less than at 2048
+# short rows reach.
+H100_ATTENTION_64 = {"forward": [335, 373, 395, 408, 412, 413],
+                     "backward": [266, 348, 395, 417, 432, 433]}
+SHORT_ROWS = {
+    "forward": [497 / 617, 574 / 617],
+    "forward_causal": [315 / 484, 410 / 484],
+    "backward": [305 / 465, 408 / 465],
+}
+# Derived: a mask costs short rows backward what it costs them forward.
+SHORT_ROWS["backward_causal"] = [
+    back * masked / unmasked for back, masked, unmasked in zip(
+        SHORT_ROWS["backward"], SHORT_ROWS["forward_causal"],
+        SHORT_ROWS["forward"])]
+
+
+def with_short_rows(table):
+    return {name: [round(share * rates[0]) for share in SHORT_ROWS[name]] + rates
+            for name, rates in table.items()}
+
+
+def completed(table, whole):
+    """`table` with what it lacks of masked or unmasked rates, in the proportion
+    in which `whole` has them. Derived, not measured."""
+    result = dict(table)
+    for way in ["forward", "backward"]:
+        plain, masked = way, way + "_causal"
+        for missing, there in [(plain, masked), (masked, plain)]:
+            if missing not in table:
+                result[missing] = [
+                    round(rate * a / b) for rate, a, b in
+                    zip(table[there], whole[missing], whole[there])]
+    return result
+
+
+def attention(tables):
+    """Of a description, from {features: {name: rates}}."""
+    names = ["forward", "forward_causal", "backward", "backward_causal"]
+    return {"bf16": {
+        "features": sorted(tables), "keys": ATTENTION_KEYS,
+        **{name + "_tflops": [tables[f][name] for f in sorted(tables)]
+           for name in names}}}
+
+
+def h100_attention():
+    whole = with_short_rows(H200_ATTENTION_128)
+    return attention({
+        64: completed(H100_ATTENTION_64, whole), 128: whole,
+        256: completed(with_short_rows(H200_ATTENTION_256), whole)})
+
+
 def bus_factor(kind, group):
     rounds = 2 if kind == "all_reduce" else 1
     return rounds * (group - 1) / group
@@ -187,8 +255,9 @@ def h100():
     return {
         "name": "h100-sxm",
         "source": "matmul and collectives: XLA's tables measured on H100 "
-                  "(sm_90); peaks: ml-engineering; latencies: NCCL's tuning "
-                  "constants; f32: derived; sustained: within the range that "
+                  "(sm_90); attention: NVIDIA's results of cuDNN on an H200, "
+                  "figures of FlashAttention-3; peaks: ml-engineering; "
+                  "latencies: NCCL's tuning constants; f32: derived; sustained: within the range that "
                   "figures of power-limited matmuls span, not measured here",
         "kind": "gpu", "cores": 132, "memory_bytes": 80 * 10**9,
         "devices_per_node": 8, "nodes": 1,
@@ -203,6 +272,7 @@ def h100():
         "matmul": {"bf16": matmul(989, 700, H100_BF16),
                    "f32": matmul(67, 50, limited(H100_BF16, 52)),
                    "f64": matmul(67, 50, limited(H100_BF16, 52))},
+        "attention": h100_attention(),
         "tiers": {"inside_node": "nvlink", "between_nodes": "infiniband"},
         # One 400 Gbit/s adapter for each device.
         "collectives": nvlink + infiniband(46),
@@ -236,7 +306,8 @@ def a100():
         "name": "a100-sxm",
         "source": "all-reduce, copies: nccl-tests on 8 A100 (ml-engineering); "
                   "all-gather, reduce-scatter: derived from them; latencies: "
-                  "NCCL's tuning constants; peaks: ml-engineering; matmul: "
+                  "NCCL's tuning constants; peaks: ml-engineering; attention: "
+                  "NVIDIA's results of cuDNN on an A100 PCIe; matmul: "
                   "derived from the H100's table, not measured",
         "kind": "gpu", "cores": 108, "memory_bytes": 80 * 10**9,
         "devices_per_node": 8, "nodes": 1,
@@ -249,6 +320,7 @@ def a100():
         "matmul": {"bf16": matmul(312, 265, grid),
                    "f32": matmul(19.5, 18, limited(grid, 18)),
                    "f64": matmul(19.5, 18, limited(grid, 18))},
+        "attention": attention({128: with_short_rows(A100_ATTENTION_128)}),
         "tiers": {"inside_node": "nvlink", "between_nodes": "infiniband"},
         # One 200 Gbit/s adapter for each device.
         "collectives": nvlink + infiniband(23),

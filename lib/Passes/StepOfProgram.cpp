@@ -114,8 +114,9 @@ private:
     if (auto stream = op->getAttrOfType<IntegerAttr>("stream"))
       command.stream = stream.getInt();
     addAccesses(op, command);
+    // Of what it multiplies; what it writes beside may be wider.
     if (op->getNumOperands() > 0)
-      command.dtype = dtypeOf(op->getOperands().back());
+      command.dtype = dtypeOf(op->getOperands().front());
     describe(op, command);
   }
 

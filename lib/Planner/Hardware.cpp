@@ -1,4 +1,5 @@
 #include "tpsp/Planner/Hardware.h"
+#include "tpsp/Runtime/ElementType.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -11,6 +12,28 @@ namespace tpsp {
 const char *embeddedHardware(llvm::StringRef name);
 llvm::ArrayRef<llvm::StringRef> embeddedHardwareNames();
 } // namespace tpsp
+
+/// The entry for an element type, or for another of its width.
+template <typename Rates>
+static const Rates *ratesOfWidth(const std::map<int64_t, Rates> &all,
+                                 int64_t dtype) {
+  if (auto own = all.find(dtype); own != all.end())
+    return &own->second;
+  for (const auto &[other, rates] : all)
+    if (rt::elementBytes(other) == rt::elementBytes(dtype))
+      return &rates;
+  return nullptr;
+}
+
+const MatmulRates *tpsp::matmulRatesOf(const Hardware &hardware,
+                                       int64_t dtype) {
+  return ratesOfWidth(hardware.matmul, dtype);
+}
+
+const AttentionRates *tpsp::attentionRatesOf(const Hardware &hardware,
+                                             int64_t dtype) {
+  return ratesOfWidth(hardware.attention, dtype);
+}
 
 std::vector<std::string> tpsp::builtinHardware() {
   std::vector<std::string> names;

@@ -296,6 +296,62 @@ static void readMatmuls(const Json *value, Problem &problem, Hardware &result) {
     problem.report("matmul", "expected at least one of bf16, f16, f32, f64");
 }
 
+/// By table (AttentionRates::tableOf).
+static constexpr const char *attentionKeys[] = {
+    "forward_tflops", "forward_causal_tflops", "backward_tflops",
+    "backward_causal_tflops"};
+
+/// A list for each number of features, of a rate for each number of keys.
+static AttentionRates::Table readAttentionTable(Object &object, const char *key,
+                                                const AttentionRates &rates) {
+  AttentionRates::Table table;
+  const Json *found = object.find(key);
+  std::string path = object.pathOf(key);
+  if (!found)
+    return table;
+  if (!found->is_array() || found->size() != rates.features.size()) {
+    object.problem.report(path, "expected a list for each of features");
+    return table;
+  }
+  for (size_t i = 0; i < found->size(); ++i) {
+    std::string row = path + "[" + std::to_string(i) + "]";
+    std::vector<double> values = readNumbers(
+        (*found)[i], row, tera, /*ascending=*/false, object.problem);
+    if (values.size() != rates.keys.size())
+      object.problem.report(row, "expected a number for each of keys");
+    table.insert(table.end(), values.begin(), values.end());
+  }
+  return table;
+}
+
+static AttentionRates readAttention(const Json &value, const std::string &path,
+                                    Problem &problem) {
+  Object object(value, path, problem);
+  AttentionRates rates;
+  for (auto [key, axis] : {std::pair("features", &rates.features),
+                           std::pair("keys", &rates.keys)})
+    if (const Json *found = object.find(key))
+      *axis = readNumbers(*found, object.pathOf(key), 1, /*ascending=*/true,
+                          problem);
+  for (size_t table = 0; table < rates.tables.size(); ++table)
+    rates.tables[table] =
+        readAttentionTable(object, attentionKeys[table], rates);
+  object.done();
+  return rates;
+}
+
+static void readAttentions(const Json *value, Problem &problem,
+                           Hardware &result) {
+  if (!value)
+    return;
+  Object object(*value, "attention", problem);
+  for (auto [type, dtype] : elementTypes)
+    if (const Json *found = object.find(type, /*isRequired=*/false))
+      result.attention[dtype] =
+          readAttention(*found, object.pathOf(type), problem);
+  object.done();
+}
+
 static void readKernel(const Json *value, Problem &problem, Hardware &result) {
   if (!value)
     return;
@@ -419,6 +475,8 @@ static Hardware readHardware(const Json &value, Problem &problem) {
       readTable(object.find("memory_gbs"), "memory_gbs", giga, problem);
   readKernel(object.find("kernel"), problem, result);
   readMatmuls(object.find("matmul"), problem, result);
+  readAttentions(object.find("attention", /*isRequired=*/false), problem,
+                 result);
   readTiers(object.find("tiers"), problem, result);
   readCollectives(object.find("collectives"), problem, result);
   result.collectiveCores =
@@ -515,6 +573,21 @@ static Json matmulOf(const MatmulRates &rates) {
   return json;
 }
 
+static Json attentionOf(const AttentionRates &rates) {
+  Json json = {{"features", rates.features}, {"keys", rates.keys}};
+  for (size_t table = 0; table < rates.tables.size(); ++table) {
+    Json rows = Json::array();
+    for (size_t i = 0; i < rates.features.size(); ++i) {
+      Json row = Json::array();
+      for (size_t j = 0; j < rates.keys.size(); ++j)
+        row.push_back(rounded(rates.at(table, i, j) / tera));
+      rows.push_back(row);
+    }
+    json[attentionKeys[table]] = rows;
+  }
+  return json;
+}
+
 static Json collectiveOf(const CollectiveRates &rates) {
   Json json = {{"kind", name(rates.kind).str()},
                {"algorithm", name(rates.algorithm).str()},
@@ -553,6 +626,7 @@ std::string tpsp::toJson(const Hardware &hardware) {
         {"start_us", rounded(kernel.startSeconds / micro)},
         {"item_us", rounded(kernel.itemSeconds / micro)}}},
       {"matmul", Json::object()},
+      {"attention", Json::object()},
       {"tiers", {{"inside_node", hardware.insideTier}}},
       {"collectives", Json::array()},
       {"collective_cores", hardware.collectiveCores}};
@@ -560,6 +634,10 @@ std::string tpsp::toJson(const Hardware &hardware) {
     if (auto found = hardware.matmul.find(dtype);
         found != hardware.matmul.end())
       json["matmul"][type] = matmulOf(found->second);
+  for (auto [type, dtype] : elementTypes)
+    if (auto found = hardware.attention.find(dtype);
+        found != hardware.attention.end())
+      json["attention"][type] = attentionOf(found->second);
   if (!hardware.betweenTier.empty())
     json["tiers"]["between_nodes"] = hardware.betweenTier;
   for (const CollectiveRates &rates : hardware.collectives)

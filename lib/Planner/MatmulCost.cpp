@@ -1,3 +1,5 @@
+#include "GridPosition.h"
+
 #include "tpsp/Planner/CostModel.h"
 #include "tpsp/Runtime/ElementType.h"
 
@@ -7,30 +9,10 @@
 
 using namespace tpsp;
 
-namespace {
-
-/// A position on an axis of the grid: between points `low` and `low + 1`,
-/// `share` of the way. Outside the grid `share` is below 0 or above 1.
-struct Position {
-  size_t low = 0;
-  double share = 0;
-};
-
-} // namespace
-
-static Position positionOn(const std::vector<double> &axis, double extent) {
-  if (axis.size() < 2)
-    return {};
-  auto above = std::upper_bound(axis.begin(), axis.end(), extent);
-  size_t high = std::clamp<size_t>(above - axis.begin(), 1, axis.size() - 1);
-  double low = axis[high - 1];
-  return {high - 1, std::log(extent / low) / std::log(axis[high] / low)};
-}
-
 /// log of the rate inside the grid (shares from 0 to 1), linear in the
 /// logarithms of m, n and k.
 static double logRateAt(const MatmulRates &rates, size_t layout,
-                        const std::array<Position, 3> &at) {
+                        const std::array<GridPosition, 3> &at) {
   double sum = 0;
   for (int corner = 0; corner < 8; ++corner) {
     double weight = 1;
@@ -73,9 +55,9 @@ static void foldIntoGrid(const MatmulRates &rates, double &m, double &n,
 /// out, below the grid the time stays (a tile is filled with zeroes), above it
 /// the rate.
 static double logRateBeside(const MatmulRates &rates, size_t layout,
-                            const std::array<Position, 3> &at) {
-  std::array<Position, 3> inside = at;
-  for (Position &position : inside)
+                            const std::array<GridPosition, 3> &at) {
+  std::array<GridPosition, 3> inside = at;
+  for (GridPosition &position : inside)
     position.share = std::clamp(position.share, 0.0, 1.0);
   double result = logRateAt(rates, layout, inside);
   const std::vector<double> *axes[] = {&rates.m, &rates.n, &rates.k};
@@ -83,7 +65,7 @@ static double logRateBeside(const MatmulRates &rates, size_t layout,
     double beyond = at[d].share - inside[d].share;
     if (beyond == 0)
       continue;
-    std::array<Position, 3> low = inside, high = inside;
+    std::array<GridPosition, 3> low = inside, high = inside;
     low[d].share = 0;
     high[d].share = 1;
     const std::vector<double> &axis = *axes[d];
@@ -113,16 +95,6 @@ static double matrixBytes(const MatmulWork &work, int64_t dtype) {
                     double(work.k) * double(work.n) +
                     double(work.m) * double(work.n);
   return elements * double(work.batch) * double(rt::elementBytes(dtype));
-}
-
-const MatmulRates *tpsp::matmulRatesOf(const Hardware &hardware,
-                                       int64_t dtype) {
-  if (auto own = hardware.matmul.find(dtype); own != hardware.matmul.end())
-    return &own->second;
-  for (const auto &[other, rates] : hardware.matmul)
-    if (rt::elementBytes(other) == rt::elementBytes(dtype))
-      return &rates;
-  return nullptr;
 }
 
 /// The rates for an element type; if there are none of its width, those of the
@@ -166,25 +138,6 @@ double CostModel::productRate(const MatmulWork &work, int64_t dtype) const {
     cores = coresPerRank();
   }
   return matmulRate(*rates, folded) * scale * cores;
-}
-
-/// The products of a block of scores are those of whole heads, at their rate;
-/// the exponentials are charged behind them, as epilogues are. Scores are not
-/// in memory.
-CommandCost CostModel::attentionCost(const AttentionWork &work, int64_t dtype,
-                                     double bytes) const {
-  if (work.flops() <= 0)
-    return withLaunch(0, 0);
-  MatmulWork product;
-  product.m = work.queries;
-  product.n = work.keys;
-  product.k = work.features;
-  product.batch = work.heads;
-  EpilogueWork weights;
-  weights.transcendentals = work.pairs();
-  return withLaunch(work.flops() / productRate(product, dtype) +
-                        epilogueSeconds(weights),
-                    memorySeconds(bytes));
 }
 
 CommandCost CostModel::matmulCost(const MatmulWork &work, int64_t dtype) const {

@@ -101,6 +101,11 @@ private:
   CommandCost collectiveCost(const CollectiveWork &work, double bytes) const;
   CommandCost attentionCost(const AttentionWork &work, int64_t dtype,
                             double bytes) const;
+  /// Flop/s of all of a rank's cores, as productRate().
+  double attentionRate(const AttentionRates &rates,
+                       const AttentionWork &work) const;
+  double unmeasuredAttentionSeconds(const AttentionWork &work,
+                                    int64_t dtype) const;
   /// Flop/s of all of a rank's cores.
   double productRate(const MatmulWork &work, int64_t dtype) const;
   double epilogueSeconds(const EpilogueWork &work) const;

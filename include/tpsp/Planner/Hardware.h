@@ -59,6 +59,25 @@ private:
   }
 };
 
+/// How fast attention in one call is, for one element type. What a causal mask
+/// hides is not counted as work (AttentionWork::flops()).
+struct AttentionRates {
+  /// Rates on the grid, features-major.
+  using Table = std::vector<double>;
+  /// The grid that was measured, ascending: features of a head, and keys (as
+  /// many as queries).
+  std::vector<double> features, keys;
+  /// By tableOf(). On a CPU they are of one core.
+  std::array<Table, 4> tables;
+
+  static size_t tableOf(bool isGradient, bool isCausal) {
+    return 2 * size_t(isGradient) + size_t(isCausal);
+  }
+  double at(size_t table, size_t feature, size_t key) const {
+    return tables[table][feature * keys.size() + key];
+  }
+};
+
 /// What generated kernels are made of. On a CPU of one core.
 struct KernelRates {
   /// Scalar operations, and calls of exp, tanh and the like, a second.
@@ -126,6 +145,8 @@ struct Hardware {
   KernelRates kernel;
   /// By element type: TPSP_RT_BF16, ...
   std::map<int64_t, MatmulRates> matmul;
+  /// Likewise; empty where attention in one call was not measured.
+  std::map<int64_t, AttentionRates> attention;
 
   /// Links inside a node and, with several nodes, between nodes.
   std::string insideTier, betweenTier;
@@ -141,6 +162,9 @@ struct Hardware {
 /// those of another of its width, as tensor cores are as fast with f16 as with
 /// bf16. Null if it has neither.
 const MatmulRates *matmulRatesOf(const Hardware &hardware, int64_t dtype);
+
+/// Likewise of attention; null if the description has none of that width.
+const AttentionRates *attentionRatesOf(const Hardware &hardware, int64_t dtype);
 
 /// The built-in description of that name, or else the one in the file of that
 /// name. The error says what is wrong and where, and names the built-in ones.

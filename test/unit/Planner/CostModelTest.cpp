@@ -150,32 +150,79 @@ TEST(AttentionCost, PairsUnderAMask) {
     }
 }
 
-/// A Llama-3.1-8B layer's, 4096 tokens: below what products sustain on an H100,
-/// and not far below. (Of fused kernels no measurements are at hand.)
-TEST(AttentionCost, OfALlamaLayer) {
-  CostModel cost = modelOf("h100-sxm", {1});
-  auto rate = [&](bool isCausal, bool isGradient) {
-    StepCommand command;
-    command.kind = StepKind::Attention;
-    command.dtype = TPSP_RT_BF16;
-    command.attention = {32, 4096, 4096, 128, 128, isCausal, isGradient};
-    return command.attention.flops() / cost.cost(command).seconds * 1e-12;
+static StepCommand attentionCall(const AttentionWork &work) {
+  StepCommand command;
+  command.kind = StepKind::Attention;
+  command.dtype = TPSP_RT_BF16;
+  command.attention = work;
+  return command;
+}
+
+static double attentionTflops(const CostModel &cost,
+                              const AttentionWork &work) {
+  return work.flops() / cost.cost(attentionCall(work)).seconds * 1e-12;
+}
+
+/// The figures that the description was made of: 2 x 64 heads of 128 features,
+/// cuDNN on an H200 (hardware/published.py).
+TEST(AttentionCost, OfThePublishedShapes) {
+  CostModel cost = modelOf("h200-sxm", {1});
+  auto rate = [&](int64_t keys, bool isCausal, bool isGradient) {
+    return attentionTflops(cost,
+                           {128, keys, keys, 128, 128, isCausal, isGradient});
   };
-  for (bool isCausal : {false, true}) {
-    EXPECT_GT(rate(isCausal, false), 300);
-    EXPECT_LT(rate(isCausal, false), 700);
-    EXPECT_GT(rate(isCausal, true), 300);
-    EXPECT_LT(rate(isCausal, true), 700);
-  }
+  EXPECT_NEAR(rate(4096, false, false), 687, 5);
+  EXPECT_NEAR(rate(4096, true, false), 616, 5);
+  EXPECT_NEAR(rate(4096, false, true), 576, 5);
+  EXPECT_NEAR(rate(16384, true, true), 539, 5);
+}
+
+TEST(AttentionCost, BetweenAndBesideTheGrid) {
+  CostModel cost = modelOf("h100-sxm", {1});
+  auto rate = [&](int64_t keys, int64_t features) {
+    return attentionTflops(
+        cost, {256, keys, keys, features, features, false, false});
+  };
+  EXPECT_GT(rate(3000, 128), rate(2048, 128));
+  EXPECT_LT(rate(3000, 128), rate(4096, 128));
+  EXPECT_GT(rate(4096, 96), rate(4096, 64));
+  EXPECT_LT(rate(4096, 96), rate(4096, 128));
+  // Longer rows and narrower heads than were measured are as the nearest.
+  EXPECT_NEAR(rate(65536, 128), rate(16384, 128), 1);
+  EXPECT_NEAR(rate(4096, 32), rate(4096, 64), 5);
+  // Shorter rows are slower.
+  EXPECT_LT(rate(256, 128), rate(512, 128));
+}
+
+/// Eight blocks of queries cannot keep 132 multiprocessors busy.
+TEST(AttentionCost, OfFewHeads) {
+  CostModel cost = modelOf("h100-sxm", {1});
+  auto seconds = [&](int64_t heads) {
+    return cost.cost(attentionCall({heads, 1024, 1024, 128, 128, true, true}))
+        .seconds;
+  };
+  EXPECT_NEAR(seconds(16) / seconds(1), 1, 0.1);
+  EXPECT_NEAR(seconds(128) / seconds(64), 2, 0.1);
+}
+
+/// Without rates: products at their rate, exponentials behind them.
+TEST(AttentionCost, Unmeasured) {
+  Hardware machine = llvm::cantFail(findHardware("h100-sxm"));
+  machine.attention.clear();
+  CostModel cost(machine, Mesh());
+  for (bool isCausal : {false, true})
+    for (bool isGradient : {false, true}) {
+      double rate = attentionTflops(
+          cost, {32, 4096, 4096, 128, 128, isCausal, isGradient});
+      EXPECT_GT(rate, 300);
+      EXPECT_LT(rate, 700);
+    }
 }
 
 /// Few queries of long keys: the keys and values must be read.
 TEST(AttentionCost, AFewQueriesAreBoundByMemory) {
   CostModel cost = modelOf("h100-sxm", {1});
-  StepCommand command;
-  command.kind = StepKind::Attention;
-  command.dtype = TPSP_RT_BF16;
-  command.attention = {8, 1, 65536, 128, 128, false, false};
+  StepCommand command = attentionCall({8, 1, 65536, 128, 128, false, false});
   double bytes = 8.0 * 65536 * 128 * 2 * 2;
   command.accesses = {{0, {0, int64_t(bytes), 1, 0}, false}};
   EXPECT_GE(cost.cost(command).seconds, cost.memorySeconds(bytes));
