@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -271,6 +272,12 @@ TEST_F(CudaOnDoublesTest, KernelsThatAreNone) {
           "%k: cudaLibraryGetKernel failed: named symbol not found "
           "(cudaErrorSymbolNotFound) for the kernel 'absent'");
   refuses([](auto &k) { k.image = "nonsense"; }, "ptxas: no PTX");
+  // Found when the kernel is first used.
+  std::string faulty = std::string(good.image) + "// does not compile\n";
+  refuses([&](auto &k) { k.image = faulty.c_str(); },
+          "%k: cudaFuncGetAttributes failed: a PTX JIT compilation failed "
+          "(cudaErrorInvalidPtx) for the kernel 'test_affine': ptxas: a line "
+          "that does not compile");
 }
 
 //===----------------------------------------------------------------------===//
@@ -327,6 +334,14 @@ TEST_F(CudaOnDoublesTest, RanksThatShareAGpuComputeTheBitsOfTheCpu) {
       }
 }
 
+/// The order in which kernels of different communicators are enqueued is to be
+/// that in which GPUs run them.
+TEST_F(CudaOnDoublesTest, NcclIsToldToKeepTheOrderOfLaunches) {
+  const char *value = std::getenv("NCCL_LAUNCH_ORDER_IMPLICIT");
+  ASSERT_NE(value, nullptr);
+  EXPECT_STREQ(value, "1");
+}
+
 TEST_F(CudaOnDoublesTest, OneRankThroughNccl) {
   std::vector<std::vector<std::byte>> plain, nccl;
   ASSERT_TRUE(runEverything(config(1), 1, 3, plain).ok());
@@ -339,6 +354,138 @@ TEST_F(CudaOnDoublesTest, OneRankThroughNccl) {
   for (const char *call : {"ncclAllReduce", "ncclAllGather", "ncclSend",
                            "ncclReduceScatter", "ncclRecv"})
     EXPECT_GT(callsOf(call), 0) << call;
+}
+
+//===----------------------------------------------------------------------===//
+// Epilogues
+//===----------------------------------------------------------------------===//
+
+MatmulCommand matmulWith(int64_t dtype, int64_t n,
+                         std::vector<EpilogueStep> steps) {
+  MatmulCommand c;
+  c.dtype = dtype;
+  c.m = 8, c.n = n, c.k = 16;
+  c.lda = c.k, c.ldb = c.n, c.ldc = 16;
+  c.epilogue = std::move(steps);
+  return c;
+}
+
+/// A step of a single matmul.
+Status runMatmul(const WorldConfig &config, const MatmulCommand &command,
+                 std::vector<std::byte> &after) {
+  std::vector<int64_t> buffers = {at(3), at(4), at(5)};
+  for (EpilogueStep step : command.epilogue)
+    if (hasBuffer(step))
+      buffers.push_back(at(int64_t(3 + buffers.size())));
+  Plan plan;
+  plan.add(tpsp_rt_matmul, command.encode(), buffers, "%y");
+  std::unique_ptr<World> world;
+  if (Status s = World::create(config, world); !s.ok())
+    return s;
+  return world->run([&](Rank &rank) -> Status {
+    if (Status s = fill(rank); !s.ok())
+      return s;
+    if (Status s = plan.step(rank); !s.ok())
+      return s;
+    return snapshot(rank, arenaBytes, after);
+  });
+}
+
+/// The heuristic may have an algorithm that the product then is refused with.
+TEST_F(CudaOnDoublesTest, AnEpilogueThatIsRefusedIsDoneBehindTheProduct) {
+  MatmulCommand command = matmulWith(TPSP_RT_F32, 16, {EpilogueStep::Bias});
+  std::vector<std::byte> want, got;
+  ASSERT_TRUE(runMatmul(config(1), command, want).ok());
+  failCall("cublasLtMatmul", 1);
+  Status status = runMatmul(config(1), command, got);
+  EXPECT_TRUE(hasFailed());
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_TRUE(want == got);
+}
+
+/// What cuBLASLt has an epilogue for is asked for with it, and else once
+/// without.
+TEST_F(CudaOnDoublesTest, EpiloguesThatAreLeftToCublas) {
+  using Step = EpilogueStep;
+  struct Case {
+    int64_t dtype, n;
+    std::vector<Step> steps;
+    bool isFused;
+  };
+  const Case cases[] = {
+      {TPSP_RT_BF16, 16, {Step::Keep, Step::Gelu}, true},
+      {TPSP_RT_BF16, 16, {Step::Slope}, true},
+      {TPSP_RT_BF16, 16, {Step::Bias}, true},
+      {TPSP_RT_BF16, 12, {Step::Bias, Step::Gelu}, true},
+      {TPSP_RT_F32, 16, {Step::Bias}, true},
+      // Rows of the matrix that are no multiple of 8 elements, though the
+      // pitch is.
+      {TPSP_RT_BF16, 12, {Step::Keep, Step::Gelu}, false},
+      {TPSP_RT_BF16, 12, {Step::Slope}, false},
+      // More exact than its tanh.
+      {TPSP_RT_F32, 16, {Step::Gelu}, false},
+      {TPSP_RT_F32, 16, {Step::Slope}, false},
+  };
+  for (const Case &each : cases) {
+    SCOPED_TRACE(testing::Message() << &each - cases);
+    std::vector<std::byte> after;
+    forgetCalls();
+    Status status =
+        runMatmul(config(1), matmulWith(each.dtype, each.n, each.steps), after);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(callsOf("cublasLtMatmulAlgoGetHeuristic"), 1);
+    EXPECT_EQ(callsOf("cudaLaunchKernel"), each.isFused ? 0 : 1);
+  }
+}
+
+/// A few results of long sums: many threads, and a pass over what they have.
+TEST_F(CudaOnDoublesTest, LongSumsAreDividedAmongThreads) {
+  for (bool transposed : {false, true}) {
+    MatmulCommand command;
+    command.dtype = TPSP_RT_F64;
+    command.m = 4, command.n = 1, command.k = 4096;
+    command.transposeA = transposed;
+    command.lda = transposed ? 4 : 4096, command.ldb = command.ldc = 1;
+    command.epilogue = {EpilogueStep::SumA};
+    Plan plan;
+    plan.add(tpsp_rt_matmul, command.encode(), {0, 1 << 17, 1 << 18, 1 << 19},
+             "%y");
+    std::unique_ptr<World> world;
+    ASSERT_TRUE(World::create(config(1, 1 << 20), world).ok());
+    std::vector<double> ones(4 * 4096, 1), sums(4);
+    forgetCalls();
+    Status status = world->run([&](Rank &rank) -> Status {
+      if (Status s = rank.write(0, ones.data(), 8 * 4 * 4096); !s.ok())
+        return s;
+      if (Status s = plan.step(rank); !s.ok())
+        return s;
+      return rank.read(1 << 19, sums.data(), 8 * 4);
+    });
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(sums, std::vector<double>(4, 4096));
+    EXPECT_EQ(callsOf("cudaLaunchKernel"), 2);
+  }
+}
+
+/// In as few calls as a GPU's grid allows.
+TEST_F(CudaOnDoublesTest, LongBatchesAreSplit) {
+  struct Case {
+    int64_t extent, calls;
+  };
+  for (Case each : {Case{65535, 1}, Case{65537, 2}, Case{200000, 4}}) {
+    MatmulCommand command;
+    command.m = command.n = command.k = 1;
+    command.lda = command.ldb = command.ldc = 1;
+    command.batch = {{each.extent, 0, 0, 1}};
+    Plan plan;
+    plan.add(tpsp_rt_matmul, command.encode(), {0, 64, 128}, "%y");
+    std::unique_ptr<World> world;
+    ASSERT_TRUE(World::create(config(1, 1 << 20), world).ok());
+    forgetCalls();
+    Status status = world->run([&](Rank &rank) { return plan.step(rank); });
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(callsOf("cublasLtMatmul"), each.calls) << each.extent;
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -499,6 +646,8 @@ TEST_F(CudaOnDoublesTest, ReplayedStepsComputeTheSame) {
     status = runEverything(settings, ranks, 4, replayed);
     ASSERT_TRUE(status.ok()) << status.message();
     EXPECT_EQ(callsOf("cudaGraphLaunch"), 3 * ranks);
+    EXPECT_EQ(callsOf("stream of a graph with its priority"), ranks);
+    EXPECT_EQ(callsOf("upload by a launch"), 0);
     EXPECT_TRUE(eager == replayed) << ranks << " ranks";
   }
 }
@@ -516,7 +665,7 @@ TEST_F(CudaOnDoublesTest, AStepThatCannotBeCapturedRunsAsIssued) {
   std::vector<std::vector<std::byte>> want;
   ASSERT_TRUE(runEverything(config(1), 1, 4, want).ok());
   for (const char *call : {"cudaStreamBeginCapture", "cudaStreamEndCapture",
-                           "cudaGraphInstantiate"}) {
+                           "cudaGraphInstantiate", "cudaGraphUpload"}) {
     std::vector<std::string> warnings;
     WorldConfig settings = config(1);
     settings.warn = [&](const std::string &text) { warnings.push_back(text); };
@@ -530,6 +679,35 @@ TEST_F(CudaOnDoublesTest, AStepThatCannotBeCapturedRunsAsIssued) {
     EXPECT_THAT(warnings[0],
                 AllOf(HasSubstr("rank 0 runs its steps command by command"),
                       HasSubstr(call)));
+  }
+}
+
+/// NCCL wants a collective to be captured on all of its ranks or on none.
+TEST_F(CudaOnDoublesTest, RanksReplayAllOrNone) {
+  std::vector<std::vector<std::byte>> want;
+  ASSERT_TRUE(runEverything(config(2), 2, 4, want).ok());
+  // Between the beginning of a capture and its end, a call of either rank.
+  for (const char *call : {"cudaStreamBeginCapture", "cudaStreamEndCapture",
+                           "cudaGraphInstantiate", "cudaGraphUpload"}) {
+    std::mutex mutex;
+    std::vector<std::string> warnings;
+    WorldConfig settings = config(2);
+    settings.warn = [&](const std::string &text) {
+      std::lock_guard<std::mutex> lock(mutex);
+      warnings.push_back(text);
+    };
+    forgetCalls();
+    failCall(call, 1);
+    std::vector<std::vector<std::byte>> got;
+    Status status = runEverything(settings, 2, 4, got);
+    ASSERT_TRUE(status.ok()) << call << ": " << status.message();
+    EXPECT_TRUE(hasFailed()) << call;
+    EXPECT_TRUE(got == want) << call;
+    EXPECT_EQ(callsOf("cudaGraphLaunch"), 0) << call;
+    EXPECT_THAT(warnings,
+                testing::UnorderedElementsAre(
+                    HasSubstr(call), HasSubstr("another rank could not")))
+        << call;
   }
 }
 
@@ -554,6 +732,7 @@ constexpr const char *failingCalls[] = {
     "cudaMemcpyAsync",
     "cudaLibraryLoadData",
     "cudaLibraryGetKernel",
+    "cudaFuncGetAttributes",
     "cudaLaunchKernel",
     "kernel",
     "cublasLtCreate",
@@ -699,7 +878,9 @@ TEST_F(CudaOnDoublesTest, AFailureNamesTheCommand) {
   Status status = runEverything(config(1), 1, 1, arenas);
   EXPECT_EQ(status.code(), TPSP_RT_INTERNAL);
   EXPECT_THAT(status.message(), HasSubstr("rank 0: %product: cublasLtMatmul "
-                                          "failed: CUBLAS_STATUS_EXECUTION"));
+                                          "failed: CUBLAS_STATUS_EXECUTION_"
+                                          "FAILED; with CUBLASLT_LOG_LEVEL=1 "
+                                          "it says why"));
   failCall("ncclReduceScatter", 1);
   status = runEverything(config(2), 2, 1, arenas);
   EXPECT_THAT(status.message(),
@@ -717,6 +898,11 @@ TEST_F(CudaOnDoublesTest, ARankThatStopsAfterAStep) {
     AllReduceCommand reduce;
     reduce.axes = {0};
     reduce.counts = {64};
+    // Whose library goes with the world, for which the GPU must be idle.
+    KernelCommand kernel;
+    kernel.grid = 8;
+    kernel.positions = {{0, {}}, {0, {}}};
+    plan.add(tpsp_rt_kernel, kernel.encode(), {at(1), at(2)}, "%k", affine);
     plan.add(tpsp_rt_all_reduce, reduce.encode(), {0, 0}, "%sum");
     std::unique_ptr<World> world;
     ASSERT_TRUE(World::create(settings, world).ok());
@@ -742,6 +928,61 @@ TEST_F(CudaOnDoublesTest, ARankThatStopsAfterAStep) {
   }
 }
 
+/// One that is to be recorded: the others do not go on without it.
+TEST_F(CudaOnDoublesTest, ARankThatStopsBeforeItRecords) {
+  WorldConfig settings = config(2);
+  settings.timeoutSeconds = 0.3;
+  settings.warn = [](const std::string &text) { ADD_FAILURE() << text; };
+  Plan plan;
+  addEverything(plan, 2);
+  std::unique_ptr<World> world;
+  ASSERT_TRUE(World::create(settings, world).ok());
+  Status status = world->run([&](Rank &rank) -> Status {
+    for (int step = 0; step < (rank.number() == 1 ? 1 : 3); ++step)
+      if (Status s = plan.stepOrReplay(rank); !s.ok())
+        return s;
+    return {};
+  });
+  EXPECT_EQ(status.code(), TPSP_RT_TIMEOUT);
+  EXPECT_THAT(status.message(),
+              HasSubstr("rank 0: the recording of a step: waited 0.3 s for "
+                        "rank 1 (last issued kernel \"%last\")"));
+}
+
+/// The kernel of one communicator waits on the stream behind that of another,
+/// which waits for a rank that does not come.
+TEST_F(CudaOnDoublesTest, ARankThatStopsBetweenTwoCommunicators) {
+  setDevices(4);
+  for (bool graphs : {false, true}) {
+    WorldConfig settings = config(2);
+    settings.mesh = {{"x", 2}, {"y", 2}};
+    settings.timeoutSeconds = 0.3;
+    settings.cuda.graphs = graphs;
+    Plan plan;
+    for (int64_t axis : {0, 1}) {
+      AllReduceCommand reduce;
+      reduce.axes = {axis};
+      reduce.counts = {64};
+      plan.add(tpsp_rt_all_reduce, reduce.encode(), {0, 0}, "%sum");
+    }
+    std::unique_ptr<World> world;
+    ASSERT_TRUE(World::create(settings, world).ok());
+    auto begin = std::chrono::steady_clock::now();
+    Status status = world->run([&](Rank &rank) -> Status {
+      for (int step = 0; step < (rank.number() == 3 ? 3 : 4); ++step)
+        if (Status s = plan.stepOrReplay(rank); !s.ok())
+          return s;
+      return {};
+    });
+    world.reset();
+    std::chrono::duration<double> took =
+        std::chrono::steady_clock::now() - begin;
+    EXPECT_EQ(status.code(), TPSP_RT_TIMEOUT) << status.message();
+    EXPECT_LT(took.count(), 2.5);
+    EXPECT_EQ(liveObjects(), before);
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // What a step costs
 //===----------------------------------------------------------------------===//
@@ -760,7 +1001,9 @@ TEST_F(CudaOnDoublesTest, LaterStepsAllocateNothing) {
           world->run([&](Rank &rank) { return plan.stepOrReplay(rank); });
       ASSERT_TRUE(status.ok()) << status.message();
     };
+    forgetCalls();
     step();
+    EXPECT_EQ(callsOf("compilation by a launch"), 0);
     forgetCalls();
     for (int i = 0; i < 5; ++i)
       step();

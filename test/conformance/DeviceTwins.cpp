@@ -49,10 +49,11 @@ const Status &loaded() {
 
 } // namespace
 
-bool addDeviceTwin(tpsp_rt_kernel_function kernel, const char *entry) {
+bool addDeviceTwin(tpsp_rt_kernel_function kernel, const char *entry,
+                   int64_t sharedBytes) {
   twins().byKernel[kernel] = {reinterpret_cast<const char *>(tpspDeviceTwins),
                               entry, /*threads=*/32,
-                              /*items=*/8, /*shared_bytes=*/0};
+                              /*items=*/8, sharedBytes};
   return true;
 }
 

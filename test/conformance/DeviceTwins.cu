@@ -28,6 +28,26 @@ extern "C" __global__ void test_affine(const double *x, double *y,
   y[i] = 2 * x[i] + first + second / 1000.0;
 }
 
+// A block's memory: what the launch asks for, and some beside it.
+#ifdef __CUDACC__
+extern __shared__ volatile double rowsOfLaunch[];
+#define BLOCK_MEMORY __shared__ volatile
+#else
+static thread_local double rowsOfLaunch[32];
+#define BLOCK_MEMORY static thread_local
+#endif
+
+extern "C" __global__ void test_double_in_rows(const double *x, double *y,
+                                               long long begin,
+                                               long long end) {
+  BLOCK_MEMORY double partials[256];
+  EACH_ITEM(i) {
+    partials[threadIdx.x] = x[i];
+    rowsOfLaunch[threadIdx.x] = 2 * partials[threadIdx.x];
+    y[i] = rowsOfLaunch[threadIdx.x];
+  }
+}
+
 extern "C" __global__ void test_count(long long *counts, long long begin,
                                       long long end) {
   EACH_ITEM(i)

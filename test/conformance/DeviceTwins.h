@@ -7,8 +7,10 @@
 
 namespace tpsp::rt::conformance {
 
-/// Says that `kernel` is `entry` of DeviceTwins.cu on a GPU. Returns true.
-bool addDeviceTwin(tpsp_rt_kernel_function kernel, const char *entry);
+/// Says that `kernel` is `entry` of DeviceTwins.cu on a GPU. `sharedBytes`: of
+/// a block, that the launch asks for. Returns true.
+bool addDeviceTwin(tpsp_rt_kernel_function kernel, const char *entry,
+                   int64_t sharedBytes = 0);
 
 /// The same for a kernel without buffers that speaks to the test. On doubles
 /// it is `kernel` itself; on a GPU it does nothing, so that tests of it are

@@ -18,6 +18,7 @@ void tpsp::rt::conformance::registerTwinsOnHost(
     const std::map<const char *, tpsp_rt_kernel_function> &speaking) {
   using tpsp::doubles::OnHost;
   OnHost<test_affine>::registerAs("test_affine", add);
+  OnHost<test_double_in_rows>::registerAs("test_double_in_rows", add);
   OnHost<test_count>::registerAs("test_count", add);
   OnHost<test_mix>::registerAs("test_mix", add);
   OnHost<test_increment>::registerAs("test_increment", add);

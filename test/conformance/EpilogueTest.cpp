@@ -266,9 +266,9 @@ TEST_P(EpilogueTest, OddExtentsAndLayouts) {
 
 /// Of either operand, stored either way.
 TEST_P(EpilogueTest, SumsOfOperands) {
-  const int64_t extents[][3] = {{1, 1, 1},   {1, 17, 5},   {17, 1, 5},
-                                {5, 17, 1},  {40, 24, 31}, {3, 1100, 7},
-                                {1100, 3, 7}};
+  const int64_t extents[][3] = {{1, 1, 1},    {1, 17, 5},   {17, 1, 5},
+                                {5, 17, 1},   {40, 24, 31}, {3, 1100, 7},
+                                {1100, 3, 7}, {3, 1, 259}};
   for (int64_t dtype : types)
     for (const auto &e : extents)
       for (int layout = 0; layout < 4; ++layout)
@@ -300,6 +300,15 @@ TEST_P(EpilogueTest, Batches) {
         c.batch = Loops{{3, 35, 0, n}};
         check(c);
       }
+}
+
+TEST_P(EpilogueTest, LongBatches) {
+  for (const Steps &steps :
+       {Steps{Step::Keep, Step::Gelu}, Steps{Step::Slope}, Steps{Step::Bias}}) {
+    MatmulCommand c = makeMatmul(TPSP_RT_BF16, 1, 8, 2, 0, 0, steps);
+    c.batch = Loops{{65539, 2, 0, 8}};
+    check(c);
+  }
 }
 
 /// Only when the sum is complete.

@@ -26,8 +26,20 @@ void count(void *const *buffers, const int64_t *, int64_t begin, int64_t end) {
     ++counts[i];
 }
 
+/// y = 2 x, on a GPU through a block's memory: 2 KiB that the kernel has, and
+/// just less than 48 that its launch asks for.
+void doubleInRows(void *const *buffers, const int64_t *, int64_t begin,
+                  int64_t end) {
+  auto *x = static_cast<const double *>(buffers[0]);
+  auto *y = static_cast<double *>(buffers[1]);
+  for (int64_t i = begin; i < end; ++i)
+    y[i] = 2 * x[i];
+}
+
 const bool haveTwins =
-    addDeviceTwin(affine, "test_affine") && addDeviceTwin(count, "test_count");
+    addDeviceTwin(affine, "test_affine") &&
+    addDeviceTwin(count, "test_count") &&
+    addDeviceTwin(doubleInRows, "test_double_in_rows", 47 << 10);
 
 class KernelTest : public ConformanceTest {
   const char *testedCall() const override { return "kernel"; }
@@ -88,6 +100,26 @@ TEST_P(KernelTest, DoesEveryItemOnce) {
     for (int64_t i = 0; i < 128; ++i)
       EXPECT_EQ(counts[i], i < grid ? 3 : 0) << "item " << i << " of " << grid;
   }
+}
+
+TEST_P(KernelTest, MemoryOfABlockBesideThatOfTheLaunch) {
+  KernelCommand c;
+  c.grid = 37;
+  Plan plan;
+  plan.add(tpsp_rt_kernel, c.encode(), {512, 0}, "%y", doubleInRows);
+  auto world = makeWorld(config({}, 1024));
+  ASSERT_NE(world, nullptr);
+  std::vector<double> x = randomValues(TPSP_RT_F64, 37, random), y(37);
+  Status status = world->run([&](Rank &rank) -> Status {
+    if (Status s = rank.write(512, x.data(), 37 * 8); !s.ok())
+      return s;
+    if (Status s = plan.step(rank); !s.ok())
+      return s;
+    return rank.read(0, y.data(), 37 * 8);
+  });
+  ASSERT_TRUE(status.ok()) << status.message();
+  for (size_t i = 0; i < y.size(); ++i)
+    EXPECT_EQ(y[i], 2 * x[i]) << i;
 }
 
 class EventTest : public ConformanceTest {

@@ -273,6 +273,20 @@ TEST_P(MatmulTest, ManySmallAndFewLargeItems) {
   check(makeMatmul(TPSP_RT_F16, 300, 400, 200, 1, 0), 1.0 / 2048 + 2e-5);
 }
 
+/// More points than a GPU's grid has blocks along a batch, alone and beside
+/// others; a prime number of them, so that no parts are equal.
+TEST_P(MatmulTest, LongBatches) {
+  for (TypeCase type : types) {
+    SCOPED_TRACE(testing::Message() << elementName(type.dtype));
+    MatmulCommand c = makeMatmul(type.dtype, 1, 2, 1, 0, 0);
+    c.batch = Loops{{65537, 1, 2, 3}};
+    check(c, type.tolerance);
+    c.batch = Loops{{2, 65537, 0, 65537 * 3}, {65537, 1, 2, 3}};
+    c.accumulate = Loops{{2, 3, 5, 0}};
+    check(c, type.tolerance);
+  }
+}
+
 TEST_P(MatmulTest, EmptySumIsZero) {
   for (TypeCase type : types) {
     MatmulCommand c = makeMatmul(type.dtype, 3, 4, 0, 0, 0);

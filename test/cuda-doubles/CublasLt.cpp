@@ -91,14 +91,17 @@ void store(double value, void *memory, cudaDataType_t type, int64_t i) {
       type == CUDA_R_16F ? F16::store(narrow) : Bf16::store(narrow);
 }
 
+/// A GPU's instruction for tanh has some 11 bits, and cuBLASLt may use it.
+double roughTanh(double x) { return std::round(std::tanh(x) * 2048) / 2048; }
+
 /// The tanh form, as cuBLASLt's is.
 double gelu(double x) {
   return 0.5 * x *
-         (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+         (1 + roughTanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
 }
 
 double geluGradient(double x) {
-  double t = std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x));
+  double t = roughTanh(0.7978845608028654 * (x + 0.044715 * x * x * x));
   return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * 0.7978845608028654 *
                              (1 + 3 * 0.044715 * x * x);
 }
@@ -175,9 +178,10 @@ uint32_t alignmentOf(const void *address) {
 }
 
 /// What cublasLt.h says of epilogues: the vector, and the matrix of GELU's
-/// argument with a leading dimension of at least D's rows and a batch stride,
-/// both divisible by 8. There are none for f64. Beyond that the double has none
-/// for products with a single row, so that tests see what a caller then does.
+/// argument, whose rows (D's), leading dimension and batch stride are all
+/// divisible by 8. There are none for f64. Beyond that the double has none
+/// for products with a single row, which it calls invalid, so that tests see
+/// what a caller then does.
 bool epilogueFits(const Operation &op, const Layout &c) {
   if (op.epilogue == CUBLASLT_EPILOGUE_DEFAULT)
     return true;
@@ -186,7 +190,7 @@ bool epilogueFits(const Operation &op, const Layout &c) {
     return false;
   if ((op.sumsA() || op.sumsB()) && c.batch != 1)
     return false;
-  return !op.hasAux() || (op.aux && op.auxLd % 8 == 0 &&
+  return !op.hasAux() || (op.aux && c.rows % 8 == 0 && op.auxLd % 8 == 0 &&
                           op.auxLd >= int64_t(c.rows) && op.auxStride % 8 == 0);
 }
 
@@ -378,9 +382,10 @@ TPSP_DOUBLE cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
   auto &op = as<Operation>(operation);
   if (!isKnownEpilogue(op.epilogue))
     return CUBLAS_STATUS_INVALID_VALUE;
-  // None found is no failure.
+  // None found is no failure; the real one calls some combinations invalid.
   if (!epilogueFits(op, as<Layout>(c)))
-    return CUBLAS_STATUS_SUCCESS;
+    return as<Layout>(c).rows == 1 ? CUBLAS_STATUS_INVALID_VALUE
+                                   : CUBLAS_STATUS_SUCCESS;
   // Parts of a sum in the type of the result: never wanted.
   if (preference.reduction & (CUBLASLT_REDUCTION_SCHEME_INPLACE |
                               CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE))
@@ -406,6 +411,8 @@ cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation,
                void *workspace, size_t workspaceBytes, cudaStream_t stream) {
   if (tpspDoubleEnter(__func__))
     return CUBLAS_STATUS_EXECUTION_FAILED;
+  if (cudaPeekAtLastError() != cudaSuccess)
+    return CUBLAS_STATUS_EXECUTION_FAILED;
   Algorithm algorithm;
   std::memcpy(&algorithm, algo, sizeof algorithm);
   const void *operands[] = {A, B, C, D};
@@ -417,6 +424,9 @@ cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation,
       !isAligned(op.bias, algorithm.biasAlignment) ||
       !isAligned(op.aux, algorithm.auxAlignment))
     return CUBLAS_STATUS_INVALID_VALUE;
+  // A grid has no more blocks along the batch.
+  if (as<Layout>(c).batch > 65535)
+    return CUBLAS_STATUS_EXECUTION_FAILED;
   if (algorithm.magic != algorithmMagic || C != D || c != d || !workspace ||
       !isAligned(workspace, 256) || workspaceBytes < algorithm.workspace)
     return CUBLAS_STATUS_INVALID_VALUE;

@@ -43,6 +43,8 @@ struct Capture {
   };
   std::vector<Operation> operations;
   std::vector<CUstream_st *> lanes;
+  /// As the streams', by lane.
+  std::vector<int> priorities;
   int slots = 0;
   bool isInvalid = false;
 
@@ -68,6 +70,7 @@ struct CUstream_st {
 
   std::shared_ptr<Capture> capture;
   int lane = 0;
+  int device = 0, priority = 0;
   std::atomic<cudaError_t> error{cudaSuccess};
 
 private:
@@ -88,7 +91,15 @@ struct CUgraphExec_st {
   std::shared_ptr<Capture> capture;
   /// For the lanes behind the first, which is the stream of the launch.
   std::vector<std::unique_ptr<CUstream_st>> lanes;
+  bool isUploaded = false;
 };
+
+/// cudaErrorNotReady, which then is the thread's last error.
+cudaError_t doubleNotReady();
+
+/// Waits until the streams of the thread's GPU are idle; false if they are not
+/// in a few seconds: a test shall fail then, and not hang.
+bool waitForDevice();
 
 /// The capture that this thread has begun, if any.
 extern thread_local std::weak_ptr<Capture> ownCapture;

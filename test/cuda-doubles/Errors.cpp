@@ -1,6 +1,9 @@
-// Names and words of errors; the last error is not kept, since every call here
-// returns its own.
-#include "Doubles.h"
+// Names and words of errors. Of the last error of a thread only "not ready" is
+// kept, which is no failure and easily forgotten: libraries that launch kernels
+// and then ask for the last error would take it for theirs.
+#include "DoubleStream.h"
+
+#include <utility>
 
 namespace {
 
@@ -47,4 +50,12 @@ TPSP_DOUBLE const char *cudaGetErrorString(cudaError_t error) {
   return "an error";
 }
 
-TPSP_DOUBLE cudaError_t cudaGetLastError() { return cudaSuccess; }
+thread_local cudaError_t lastError = cudaSuccess;
+
+cudaError_t doubleNotReady() { return lastError = cudaErrorNotReady; }
+
+TPSP_DOUBLE cudaError_t cudaPeekAtLastError() { return lastError; }
+
+TPSP_DOUBLE cudaError_t cudaGetLastError() {
+  return std::exchange(lastError, cudaSuccess);
+}

@@ -46,6 +46,7 @@ TPSP_DOUBLE cudaError_t cudaStreamBeginCapture(cudaStream_t stream,
     return cudaErrorIllegalState;
   stream->capture = std::make_shared<Capture>();
   stream->capture->lanes = {stream};
+  stream->capture->priorities = {stream->priority};
   stream->lane = 0;
   ownCapture = stream->capture;
   return cudaSuccess;
@@ -55,9 +56,11 @@ TPSP_DOUBLE cudaError_t cudaStreamEndCapture(cudaStream_t stream,
                                              cudaGraph_t *graph) {
   bool fails = tpspDoubleEnter(__func__);
   *graph = nullptr;
-  std::shared_ptr<Capture> capture = stream->capture;
-  if (!capture || stream->lane != 0)
+  if (!stream->capture || stream->lane != 0)
     return cudaErrorIllegalState;
+  // Events go on naming the capture; what it holds does not stay with it.
+  auto capture = std::make_shared<Capture>(std::move(*stream->capture));
+  *stream->capture = Capture();
   for (cudaStream_t lane : capture->lanes)
     lane->capture = nullptr;
   ownCapture.reset();
@@ -80,10 +83,14 @@ TPSP_DOUBLE cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
 
 TPSP_DOUBLE cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out,
                                              cudaGraph_t graph,
-                                             unsigned long long) {
+                                             unsigned long long flags) {
   if (tpspDoubleEnter(__func__))
     return cudaErrorUnknown;
-  *out = new CUgraphExec_st{graph->capture, {}};
+  // Nodes have their streams' priorities, which count only if asked for.
+  for (int priority : graph->capture->priorities)
+    if (priority != 0 && flags & cudaGraphInstantiateFlagUseNodePriority)
+      (void)tpspDoubleEnter("stream of a graph with its priority");
+  *out = new CUgraphExec_st{graph->capture, {}, false};
   for (size_t i = 1; i < graph->capture->lanes.size(); ++i)
     (*out)->lanes.push_back(std::make_unique<CUstream_st>());
   tpspDoubleCountObjects(1);
@@ -96,12 +103,22 @@ TPSP_DOUBLE cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
   return cudaSuccess;
 }
 
+TPSP_DOUBLE cudaError_t cudaGraphUpload(cudaGraphExec_t graph,
+                                        cudaStream_t stream) {
+  if (tpspDoubleEnter(__func__))
+    return cudaErrorUnknown;
+  return doubleEnqueue(stream, [graph] { graph->isUploaded = true; });
+}
+
 TPSP_DOUBLE cudaError_t cudaGraphLaunch(cudaGraphExec_t graph,
                                         cudaStream_t stream) {
   if (tpspDoubleEnter(__func__))
     return cudaErrorUnknown;
   if (stream->capture)
     return cudaErrorStreamCaptureUnsupported;
+  // The real one may wait for the GPU to upload it, and that for other ranks.
+  if (!graph->isUploaded)
+    (void)tpspDoubleEnter("upload by a launch");
   std::vector<MomentRef> moments;
   for (int i = 0; i < graph->capture->slots; ++i)
     moments.push_back(std::make_shared<Moment>());

@@ -1,28 +1,28 @@
 // Kernels: images, whose text is only looked at for names, and launches, which
 // call the host function of the kernel's name.
 #include "DoubleStream.h"
+#include "PtxText.h"
 
 #include <cstring>
 #include <map>
 #include <memory>
 #include <string>
 
-struct CUkern_st {
+namespace {
+
+/// Shared memory of a block, static and dynamic together: what it has without
+/// asking, and what an H100 gives.
+constexpr size_t sharedUnasked = 48 << 10, sharedMost = 227 << 10;
+
+/// What a kernel does, as it was registered.
+struct HostKernel {
   DoubleKernel function;
   std::vector<size_t> sizes;
-  size_t sharedBytes = 48 << 10;
 };
-
-struct CUlib_st {
-  /// Of PTX; "" for machine code.
-  std::string text;
-};
-
-namespace {
 
 struct Kernels {
   std::mutex mutex;
-  std::map<std::string, CUkern_st> byName;
+  std::map<std::string, HostKernel> byName;
 };
 
 Kernels &kernels() {
@@ -30,13 +30,53 @@ Kernels &kernels() {
   return *instance;
 }
 
+} // namespace
+
+struct CUkern_st {
+  CUlib_st *library = nullptr;
+  bool isCompiled = false;
+  HostKernel host;
+  /// Shared by launches that have not run, and by graphs.
+  std::shared_ptr<int> use = std::make_shared<int>();
+  size_t staticShared = 0, dynamicShared = sharedUnasked;
+};
+
+struct CUlib_st {
+  /// Of PTX; "" for machine code.
+  std::string text;
+  std::map<std::string, CUkern_st> kernels;
+  /// As they were given: read and written until the library is unloaded.
+  cudaJitOption *options;
+  void **values;
+  unsigned count;
+};
+
+namespace {
+
 constexpr unsigned fatbinMagic = 0xba55ed50;
 
-cudaError_t refuse(cudaJitOption *options, void **values, unsigned count) {
+cudaError_t refuse(cudaJitOption *options, void **values, unsigned count,
+                   const char *why) {
   for (unsigned i = 0; i < count; ++i)
     if (options[i] == cudaJitErrorLogBuffer)
-      std::strcpy(static_cast<char *>(values[i]), "ptxas: no PTX");
+      std::strcpy(static_cast<char *>(values[i]), why);
   return cudaErrorInvalidPtx;
+}
+
+/// PTX is compiled when a kernel is first used. Whatever has this line does
+/// not.
+constexpr const char *uncompilable = "// does not compile";
+
+cudaError_t compile(CUkern_st &kernel) {
+  std::lock_guard<std::mutex> lock(kernels().mutex);
+  if (kernel.isCompiled)
+    return cudaSuccess;
+  CUlib_st &library = *kernel.library;
+  if (library.text.find(uncompilable) != std::string::npos)
+    return refuse(library.options, library.values, library.count,
+                  "ptxas: a line that does not compile");
+  kernel.isCompiled = true;
+  return cudaSuccess;
 }
 
 /// The parameters of a launch, which must not change under it.
@@ -58,7 +98,7 @@ struct Parameters {
 void tpspDoubleRegisterKernel(const char *entry, const DoubleKernel &function,
                               const size_t *sizes, int count) {
   std::lock_guard<std::mutex> lock(kernels().mutex);
-  CUkern_st &kernel = kernels().byName[entry];
+  HostKernel &kernel = kernels().byName[entry];
   kernel.function = function;
   kernel.sizes.assign(sizes, sizes + count);
 }
@@ -74,14 +114,22 @@ TPSP_DOUBLE cudaError_t cudaLibraryLoadData(
   if (magic != fatbinMagic) {
     text = static_cast<const char *>(code);
     if (text.find(".version") == std::string::npos)
-      return refuse(options, values, count);
+      return refuse(options, values, count, "ptxas: no PTX");
   }
-  *out = new CUlib_st{text};
+  *out = new CUlib_st{text, {}, options, values, count};
   tpspDoubleCountObjects(1);
   return cudaSuccess;
 }
 
+/// The real one waits for the GPU, for ever, and graphs are left with kernels
+/// that are no more. Here the library stays, and is found among the live
+/// objects.
 TPSP_DOUBLE cudaError_t cudaLibraryUnload(cudaLibrary_t library) {
+  if (!waitForDevice())
+    return cudaErrorLaunchTimeout;
+  for (const auto &[name, kernel] : library->kernels)
+    if (kernel.use.use_count() > 1)
+      return cudaErrorInvalidResourceHandle;
   delete library;
   tpspDoubleCountObjects(-1);
   return cudaSuccess;
@@ -99,8 +147,29 @@ TPSP_DOUBLE cudaError_t cudaLibraryGetKernel(cudaKernel_t *out,
                       std::string::npos;
   if (known == kernels().byName.end() || !isInText)
     return cudaErrorSymbolNotFound;
-  *out = &known->second;
+  auto [kernel, isNew] = library->kernels.try_emplace(name);
+  if (isNew) {
+    size_t shared = tpsp::doubles::staticSharedBytes(library->text, name);
+    if (shared > sharedUnasked)
+      return cudaErrorInvalidPtx;
+    kernel->second.library = library;
+    kernel->second.isCompiled = library->text.empty();
+    kernel->second.host = known->second;
+    kernel->second.staticShared = shared;
+    kernel->second.dynamicShared = sharedUnasked - shared;
+  }
+  *out = &kernel->second;
   return cudaSuccess;
+}
+
+TPSP_DOUBLE cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *out,
+                                              const void *function) {
+  if (tpspDoubleEnter(__func__))
+    return cudaErrorUnknown;
+  auto *kernel = static_cast<CUkern_st *>(const_cast<void *>(function));
+  *out = {};
+  out->sharedSizeBytes = kernel->staticShared;
+  return compile(*kernel);
 }
 
 TPSP_DOUBLE cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel,
@@ -108,12 +177,11 @@ TPSP_DOUBLE cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel,
                                                         int value, int) {
   if (tpspDoubleEnter(__func__))
     return cudaErrorUnknown;
-  // What an H100 has.
-  if (which != cudaFuncAttributeMaxDynamicSharedMemorySize ||
-      value > 227 * 1024)
+  if (which != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
+      kernel->staticShared + size_t(value) > sharedMost)
     return cudaErrorInvalidValue;
   std::lock_guard<std::mutex> lock(kernels().mutex);
-  kernel->sharedBytes = size_t(value);
+  kernel->dynamicShared = size_t(value);
   return cudaSuccess;
 }
 
@@ -123,16 +191,21 @@ TPSP_DOUBLE cudaError_t cudaLaunchKernel(const void *function, dim3 grid,
                                          cudaStream_t stream) {
   if (tpspDoubleEnter(__func__))
     return cudaErrorUnknown;
-  auto *kernel = static_cast<const CUkern_st *>(function);
-  if (grid.x == 0 || block.x == 0 || block.x * block.y * block.z > 1024 ||
-      sharedBytes > kernel->sharedBytes)
+  auto *kernel = static_cast<CUkern_st *>(const_cast<void *>(function));
+  if (!kernel->isCompiled)
+    (void)tpspDoubleEnter("compilation by a launch");
+  if (cudaError_t result = compile(*kernel); result != cudaSuccess)
+    return result;
+  if (grid.x == 0 || block.x == 0 || block.x * block.y * block.z > 1024)
     return cudaErrorInvalidConfiguration;
-  auto kept = std::make_shared<Parameters>(kernel->sizes, parameters);
-  return doubleEnqueue(stream, [=] {
+  if (sharedBytes > kernel->dynamicShared)
+    return cudaErrorInvalidValue;
+  auto kept = std::make_shared<Parameters>(kernel->host.sizes, parameters);
+  return doubleEnqueue(stream, [=, use = kernel->use] {
     if (tpspDoubleEnter("kernel")) {
       stream->error = cudaErrorLaunchFailure;
       return;
     }
-    kernel->function(grid, block, sharedBytes, kept->addresses.data());
+    kernel->host.function(grid, block, sharedBytes, kept->addresses.data());
   });
 }

@@ -5,6 +5,8 @@
 
 #include <nccl.h>
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <cstring>
@@ -13,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -66,6 +69,13 @@ struct ncclComm {
   std::shared_ptr<Clique> clique;
   int rank;
   std::shared_ptr<bool> isAborted = std::make_shared<bool>(false);
+  /// Shared by kernels that have not run, and by graphs that have some.
+  std::shared_ptr<int> use = std::make_shared<int>();
+  /// Calls that split it, on threads of their own.
+  std::atomic<int> splits{0};
+
+  ncclComm(std::shared_ptr<Clique> clique, int rank)
+      : clique(std::move(clique)), rank(rank) {}
 };
 
 namespace {
@@ -88,8 +98,9 @@ size_t widthOf(ncclDataType_t type) {
 /// A rank's side of an operation, on its stream's thread.
 class Member {
 public:
-  Member(std::shared_ptr<Clique> clique, int rank, std::shared_ptr<bool> flag)
-      : clique(std::move(clique)), rank(rank), isAborted(std::move(flag)) {}
+  explicit Member(const ncclComm &communicator)
+      : clique(communicator.clique), rank(communicator.rank),
+        isAborted(communicator.isAborted), use(communicator.use) {}
 
   void run(const std::vector<Operation> &operations);
 
@@ -105,6 +116,7 @@ private:
   std::shared_ptr<Clique> clique;
   int rank;
   std::shared_ptr<bool> isAborted;
+  std::shared_ptr<int> use;
 };
 
 bool Member::sync(std::unique_lock<std::mutex> &lock) {
@@ -269,8 +281,7 @@ ncclResult_t flush() {
     if (each.communicator != communicator ||
         each.stream != operations[0].stream)
       return ncclInvalidUsage; // the backend does not do that
-  auto member = std::make_shared<Member>(
-      communicator->clique, communicator->rank, communicator->isAborted);
+  auto member = std::make_shared<Member>(*communicator);
   cudaError_t result = doubleEnqueue(
       operations[0].stream, [member, operations] { member->run(operations); });
   return result == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
@@ -281,6 +292,36 @@ ncclResult_t add(const Operation &operation) {
     return ncclInvalidArgument;
   pending.push_back(operation);
   return groupDepth > 0 ? ncclSuccess : flush();
+}
+
+/// Communicators that the group is to free.
+thread_local std::vector<ncclComm_t> leaving;
+
+/// Frees communicators as the real one does: when none of their kernels waits
+/// on a stream and no graph has any more, which it waits for without end. Here
+/// they stay, after a while, and are found among the live objects; so does one
+/// that is being split, which the real one frees all the same.
+void reclaim() {
+  std::vector<ncclComm_t> all;
+  all.swap(leaving);
+  auto end = std::chrono::steady_clock::now() + std::chrono::seconds(3);
+  for (ncclComm_t each : all) {
+    if (each->splits > 0)
+      continue;
+    while (each->use.use_count() > 1 && std::chrono::steady_clock::now() < end)
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    if (each->use.use_count() > 1)
+      continue;
+    delete each;
+    tpspDoubleCountObjects(-1);
+  }
+}
+
+ncclResult_t leave(ncclComm_t communicator) {
+  leaving.push_back(communicator);
+  if (groupDepth == 0)
+    reclaim();
+  return ncclSuccess;
 }
 
 /// Cliques that are being made, by id.
@@ -356,10 +397,15 @@ TPSP_DOUBLE ncclResult_t ncclCommSplit(ncclComm_t parent, int color, int key,
                                        ncclComm_t *out, ncclConfig_t *) {
   if (tpspDoubleEnter(__func__))
     return ncclSystemError;
-  Clique &whole = *parent->clique;
+  // Not the parent: who frees it meanwhile is found out there.
+  std::shared_ptr<Clique> kept = parent->clique;
+  std::shared_ptr<bool> isAborted = parent->isAborted;
+  int self = parent->rank;
+  Clique &whole = *kept;
   std::unique_lock<std::mutex> lock(whole.mutex);
   whole.wishes.resize(whole.here.size());
-  whole.wishes[size_t(parent->rank)] = {color, key};
+  whole.wishes[size_t(self)] = {color, key};
+  ++parent->splits;
   auto sync = [&] {
     uint64_t entered = whole.phase;
     if (++whole.arrived == whole.size()) {
@@ -367,31 +413,38 @@ TPSP_DOUBLE ncclResult_t ncclCommSplit(ncclComm_t parent, int color, int key,
       ++whole.phase;
       whole.changed.notify_all();
     }
-    whole.changed.wait(lock, [&] { return whole.phase != entered; });
+    whole.changed.wait(lock,
+                       [&] { return whole.phase != entered || *isAborted; });
+    return whole.phase != entered;
   };
-  sync();
+  if (!sync()) {
+    // The real one has more to do then.
+    lock.unlock();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    --parent->splits;
+    return ncclInternalError;
+  }
   int rank = 0, size = 0;
   for (int q = 0; q < whole.size(); ++q) {
     if (whole.wishes[size_t(q)].first != color)
       continue;
     ++size;
     int other = whole.wishes[size_t(q)].second;
-    rank += other < key || (other == key && q < parent->rank);
+    rank += other < key || (other == key && q < self);
   }
   std::shared_ptr<Clique> &part = whole.parts[color];
   if (!part)
     part = std::make_shared<Clique>(size);
   *out = new ncclComm{part, rank};
   tpspDoubleCountObjects(1);
-  sync();
+  (void)sync();
+  --parent->splits;
   whole.parts.clear();
   return ncclSuccess;
 }
 
 TPSP_DOUBLE ncclResult_t ncclCommDestroy(ncclComm_t communicator) {
-  delete communicator;
-  tpspDoubleCountObjects(-1);
-  return ncclSuccess;
+  return leave(communicator);
 }
 
 TPSP_DOUBLE ncclResult_t ncclCommAbort(ncclComm_t communicator) {
@@ -400,7 +453,7 @@ TPSP_DOUBLE ncclResult_t ncclCommAbort(ncclComm_t communicator) {
     *communicator->isAborted = true;
     communicator->clique->changed.notify_all();
   }
-  return ncclCommDestroy(communicator);
+  return leave(communicator);
 }
 
 TPSP_DOUBLE ncclResult_t ncclCommGetAsyncError(ncclComm_t communicator,
@@ -425,6 +478,7 @@ TPSP_DOUBLE ncclResult_t ncclGroupEnd() {
     return ncclInvalidUsage;
   if (--groupDepth > 0)
     return ncclSuccess;
+  reclaim();
   if (!fails)
     return flush();
   pending.clear();

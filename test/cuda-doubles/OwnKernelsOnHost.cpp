@@ -12,8 +12,9 @@ const bool isRegistered = [] {
   OnHost<tpsp_##NAME>::registerAs("tpsp_" #NAME, tpspDoubleRegisterKernel);
 #define TPSP_COPY(NAME, UNIT)                                                  \
   OnHost<tpsp_##NAME>::registerAs("tpsp_" #NAME, tpspDoubleRegisterKernel);
-#define TPSP_EPILOGUE(DTYPE, SWEEP, SUM, TYPE)                                 \
+#define TPSP_EPILOGUE(DTYPE, SWEEP, PARTS, SUM, TYPE)                          \
   OnHost<tpsp_##SWEEP>::registerAs("tpsp_" #SWEEP, tpspDoubleRegisterKernel);  \
+  OnHost<tpsp_##PARTS>::registerAs("tpsp_" #PARTS, tpspDoubleRegisterKernel);  \
   OnHost<tpsp_##SUM>::registerAs("tpsp_" #SUM, tpspDoubleRegisterKernel);
 #define TPSP_ROUND(NAME, TYPE)                                                 \
   OnHost<tpsp_##NAME>::registerAs("tpsp_" #NAME, tpspDoubleRegisterKernel);

@@ -2,6 +2,7 @@
 #include "DoubleStream.h"
 
 #include <chrono>
+#include <set>
 
 thread_local std::weak_ptr<Capture> ownCapture;
 
@@ -11,6 +12,23 @@ double now() {
   using namespace std::chrono;
   return duration<double, std::milli>(steady_clock::now().time_since_epoch())
       .count();
+}
+
+struct Streams {
+  std::mutex mutex;
+  std::set<CUstream_st *> all;
+};
+Streams &streams() {
+  static auto *instance = new Streams;
+  return *instance;
+}
+
+bool isDeviceIdle(int device) {
+  std::lock_guard<std::mutex> lock(streams().mutex);
+  for (CUstream_st *stream : streams().all)
+    if (stream->device == device && !stream->isIdle())
+      return false;
+  return true;
 }
 
 /// A stream that takes part in a broken capture takes nothing.
@@ -40,6 +58,18 @@ bool Moment::isReached() {
 double Moment::milliseconds() {
   std::lock_guard<std::mutex> lock(mutex);
   return time;
+}
+
+bool waitForDevice() {
+  int device = 0;
+  (void)cudaGetDevice(&device);
+  auto end = std::chrono::steady_clock::now() + std::chrono::seconds(3);
+  while (!isDeviceIdle(device)) {
+    if (std::chrono::steady_clock::now() > end)
+      return false;
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  return true;
 }
 
 bool breaksCapture() {
@@ -125,6 +155,12 @@ TPSP_DOUBLE cudaError_t cudaStreamCreateWithPriority(cudaStream_t *out,
   if (flags != cudaStreamNonBlocking || priority > 0 || priority < -5)
     return cudaErrorInvalidValue;
   *out = new CUstream_st;
+  (void)cudaGetDevice(&(*out)->device);
+  (*out)->priority = priority;
+  {
+    std::lock_guard<std::mutex> lock(streams().mutex);
+    streams().all.insert(*out);
+  }
   tpspDoubleCountObjects(1);
   return cudaSuccess;
 }
@@ -132,6 +168,10 @@ TPSP_DOUBLE cudaError_t cudaStreamCreateWithPriority(cudaStream_t *out,
 TPSP_DOUBLE cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   // The real one returns at once, and the work goes on; here nobody may use
   // memory that went with it.
+  {
+    std::lock_guard<std::mutex> lock(streams().mutex);
+    streams().all.erase(stream);
+  }
   delete stream;
   tpspDoubleCountObjects(-1);
   return cudaSuccess;
@@ -145,7 +185,7 @@ TPSP_DOUBLE cudaError_t cudaStreamQuery(cudaStream_t stream) {
     return cudaErrorStreamCaptureUnsupported;
   }
   if (!stream->isIdle())
-    return cudaErrorNotReady;
+    return doubleNotReady();
   return stream->error;
 }
 
@@ -203,6 +243,7 @@ static cudaError_t waitInCapture(cudaStream_t stream, cudaEvent_t event) {
     stream->capture = event->capture;
     stream->lane = int(capture.lanes.size());
     capture.lanes.push_back(stream);
+    capture.priorities.push_back(stream->priority);
   }
   if (stream->capture != event->capture)
     return cudaErrorStreamCaptureMerge;
@@ -236,7 +277,7 @@ TPSP_DOUBLE cudaError_t cudaEventQuery(cudaEvent_t event) {
   if (event->capture)
     return cudaErrorCapturedEvent;
   return !event->moment || event->moment->isReached() ? cudaSuccess
-                                                      : cudaErrorNotReady;
+                                                      : doubleNotReady();
 }
 
 TPSP_DOUBLE cudaError_t cudaEventElapsedTime(float *milliseconds,

@@ -32,7 +32,7 @@ Status Rank::step(StepFunction issue) {
 
 Status Rank::step(const void *identity,
                   const std::function<tpsp_rt_status(tpsp_rt_rank *)> &issue) {
-  return context.records.run(context, identity, issue);
+  return context.runStep(identity, issue);
 }
 
 Status Rank::write(int64_t offset, const void *source, int64_t bytes) {

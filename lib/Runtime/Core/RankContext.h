@@ -31,6 +31,12 @@ struct tpsp_rt_rank {
   /// step is INVALID.
   Status followOrder(const Call &call);
 
+  /// Runs the step that is known as `identity`, as issued or as recorded.
+  Status runStep(const void *identity,
+                 const tpsp::rt::StepRecords::Issue &issue) {
+    return records.run(*this, identity, issue);
+  }
+
   /// Begins a step, whatever the last command's id was: waits for the streams.
   Status beginStep();
 
@@ -51,11 +57,12 @@ struct tpsp_rt_rank {
   const std::vector<int64_t> coordinates;
   std::unique_ptr<tpsp::rt::BackendRank> backend;
   std::string lastError;
-  // After `backend`, so that they go before it.
-  tpsp::rt::StepRecords records;
 
 private:
   std::unordered_map<const tpsp_rt_command *, std::unique_ptr<Call>> calls;
+  /// After `backend` and `calls`, so that they go before these: a recorded step
+  /// has kernels that the calls keep loaded.
+  tpsp::rt::StepRecords records;
 
   /// Read by other ranks' messages. The lock is taken by them, and by this rank
   /// only before it destroys a Call.

@@ -39,6 +39,9 @@ public:
   /// A member's call. Between arrive and the last sync.
   const Call &call(int64_t member) const { return *members[member].call; }
 
+  /// What a member came with. Between arrive and the last sync.
+  std::byte *arena(int64_t member) const { return members[member].arena; }
+
   /// Makes all waits, pending and later, return ABORTED.
   void abort();
 

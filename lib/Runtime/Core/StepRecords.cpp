@@ -20,20 +20,24 @@ Status StepRecords::run(tpsp_rt_rank &rank, const void *identity,
   }
   if (Status status = rank.beginStep(); !status.ok())
     return status;
-  if (!entry.recorded)
-    if (Status why = record(rank, issue, entry); !why.ok()) {
+  if (!entry.recorded) {
+    Status why = record(rank, issue, entry);
+    if (Status status = rank.beginStep(); !status.ok())
+      return status;
+    if (!why.ok()) {
       entry.isRefused = true;
       if (!rank.aborted)
         warn(rank, why);
       return rank.result(issue(&rank));
     }
+  }
   if (rank.aborted.load(std::memory_order_relaxed))
     return {TPSP_RT_ABORTED, "another rank or stream failed"};
   return rank.backend->replay(*entry.recorded);
 }
 
-/// A failure while recording is none of the run: the step runs as issued after
-/// it, and fails itself if it must.
+/// A failure while recording is none of the run, if the backend goes on: the
+/// step runs as issued after it, and fails itself if it must.
 Status StepRecords::record(tpsp_rt_rank &rank, const Issue &issue,
                            Entry &entry) {
   std::string before = rank.lastError;
@@ -45,8 +49,6 @@ Status StepRecords::record(tpsp_rt_rank &rank, const Issue &issue,
   else
     rank.backend->dropRecording();
   rank.lastError = std::move(before);
-  if (Status order = rank.beginStep(); status.ok() && !order.ok())
-    status = order;
   return status;
 }
 

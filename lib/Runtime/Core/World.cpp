@@ -149,7 +149,14 @@ struct World::Impl {
       // The streams' commands are the plan's, which may be gone after this.
       if (!result.ok())
         fail(rankContext.number, result);
-      return rankContext.backend->synchronize();
+      Status end = rankContext.backend->synchronize();
+      if (end.ok())
+        return end;
+      // What still runs uses what goes with the world; told of the failure, the
+      // backend ends it.
+      fail(rankContext.number, end);
+      (void)rankContext.backend->synchronize();
+      return end;
     });
     backend->runFinished();
     failed = !status.ok();

@@ -5,6 +5,8 @@
 #include "tpsp/Runtime/BackendPlugin.h"
 #include "tpsp/Runtime/DeviceInventory.h"
 
+#include <cstdlib>
+
 namespace tpsp::rt {
 namespace {
 
@@ -62,6 +64,10 @@ tpsp_open_backend(int version, tpsp::rt::BackendFactory &out,
     error = "libtpsp_cuda.so is of another version of tpsp";
     return false;
   }
+  // Communicators on different streams run at once: without this their kernels
+  // may come to GPUs in different orders and wait for each other for ever. NCCL
+  // reads it when it is first called; 2.26 and newer know it.
+  (void)setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", /*overwrite=*/0);
   out = tpsp::rt::makeBackend;
   return true;
 }

@@ -17,6 +17,7 @@ Status checkCuda(cudaError_t result, const char *call) {
 Status checkCublas(cublasStatus_t result, const char *call) {
   if (result == CUBLAS_STATUS_SUCCESS)
     return {};
+  (void)cudaGetLastError();
   return {TPSP_RT_INTERNAL,
           fmt::format("{} failed: {}", call, cublasLtGetStatusString(result))};
 }

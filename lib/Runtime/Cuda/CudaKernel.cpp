@@ -7,9 +7,6 @@ namespace {
 
 constexpr int64_t maxThreads = 1024, maxBlocks = INT32_MAX, maxShared = 1 << 20;
 
-/// Dynamic shared memory that a kernel may have without asking.
-constexpr int64_t ordinaryShared = 48 << 10;
-
 Status checkFigures(const tpsp_rt_device_kernel &k) {
   auto invalid = [&](const char *what, int64_t value) -> Status {
     return {TPSP_RT_INVALID, fmt::format("the kernel '{}' for GPUs has {} = {}",
@@ -42,7 +39,10 @@ Status CudaKernel::prepare(const Call &call, const KernelCommand &command,
                                          count, k.entry, maxBlocks)};
   TPSP_TRY(images.find(k.image, image));
   TPSP_TRY(image->find(k.entry, kernel));
-  if (k.shared_bytes > ordinaryShared)
+  TPSP_TRY(image->compile(k.entry, kernel));
+  // Without asking it may have 48 KiB less what the kernel has of its own,
+  // which only the driver knows.
+  if (k.shared_bytes > 0)
     TPSP_CUDA(cudaKernelSetAttributeForDevice, kernel,
               cudaFuncAttributeMaxDynamicSharedMemorySize, int(k.shared_bytes),
               device);
@@ -63,10 +63,10 @@ Status CudaKernel::prepare(const Call &call, const KernelCommand &command,
 Status CudaKernel::launch(cudaStream_t stream) {
   if (blocks == 0)
     return {};
-  TPSP_CUDA(cudaLaunchKernel, reinterpret_cast<const void *>(kernel),
-            dim3(blocks), dim3(threads), parameters.data(), sharedBytes,
-            stream);
-  return {};
+  return image->explained(checkCuda(
+      cudaLaunchKernel(reinterpret_cast<const void *>(kernel), dim3(blocks),
+                       dim3(threads), parameters.data(), sharedBytes, stream),
+      "cudaLaunchKernel"));
 }
 
 } // namespace tpsp::rt

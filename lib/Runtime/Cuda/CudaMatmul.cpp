@@ -15,8 +15,9 @@ constexpr int64_t workspaceBytes = 32 << 20;
 /// f32 sums of a batch that are held at a time.
 constexpr int64_t maxSumBytes = 64 << 20;
 
-/// Extents that a library call takes.
-constexpr int64_t maxExtent = INT32_MAX;
+/// Points of a batch that a library call takes: its kernels have a grid with a
+/// block for each along the third axis.
+constexpr int64_t maxBatch = 65535;
 
 struct MatmulTypes {
   cudaDataType_t element, scale;
@@ -38,26 +39,63 @@ bool typesOf(int64_t dtype, MatmulTypes &out) {
   return true;
 }
 
-/// Points of a loop that are one library call.
+int64_t partsOf(int64_t extent, int64_t maxPoints) {
+  return (extent + maxPoints - 1) / maxPoints;
+}
+
+/// Points of a loop that are one library call: all, or a part of them.
 struct StridedBatch {
   MatmulLoop loop;
-  /// The other loops.
+  /// Around the calls: the other loops, and last the parts, if there are
+  /// several.
   std::vector<MatmulLoop> rest;
+  /// Parts are equally long. The last begins so many points early, which are
+  /// computed twice.
+  int64_t overlap = 0;
+
+  /// Where call `index` begins.
+  MatmulOffsets start(int64_t index) const {
+    MatmulOffsets at = offsetsAt(rest, index, {});
+    if (overlap == 0 || (index + 1) % rest.back().extent != 0)
+      return at;
+    return {at.a - overlap * loop.strideA, at.b - overlap * loop.strideB,
+            at.c - overlap * loop.strideC};
+  }
+
+  /// Loops whose strides are all that the starts of calls differ by.
+  std::vector<MatmulLoop> steps() const {
+    std::vector<MatmulLoop> result = rest;
+    if (overlap != 0) {
+      result.push_back(loop);
+      result.back().extent = 2;
+    }
+    return result;
+  }
 };
 
-/// The longest loop that `maxPoints` allows.
+/// The loop that has the most points in a call.
 StridedBatch chooseBatch(const std::vector<MatmulLoop> &loops,
                          int64_t maxPoints) {
   StridedBatch result{{}, loops};
-  size_t best = loops.size();
-  for (size_t i = 0; i < loops.size(); ++i)
-    if (loops[i].extent <= maxPoints &&
-        (best == loops.size() || loops[i].extent > loops[best].extent))
+  size_t best = 0;
+  auto inCall = [&](const MatmulLoop &loop) {
+    int64_t parts = partsOf(loop.extent, maxPoints);
+    return (loop.extent + parts - 1) / parts;
+  };
+  for (size_t i = 1; i < loops.size(); ++i)
+    if (inCall(loops[i]) > inCall(loops[best]))
       best = i;
-  if (best == loops.size())
+  if (loops.empty())
     return result;
-  result.loop = loops[best];
-  result.rest.erase(result.rest.begin() + best);
+  MatmulLoop whole = result.loop = loops[best];
+  result.rest.erase(result.rest.begin() + int64_t(best));
+  int64_t parts = partsOf(whole.extent, maxPoints), points = inCall(whole);
+  if (parts == 1)
+    return result;
+  result.loop.extent = points;
+  result.rest.push_back({parts, points * whole.strideA, points * whole.strideB,
+                         points * whole.strideC});
+  result.overlap = parts * points - whole.extent;
   return result;
 }
 
@@ -72,7 +110,7 @@ public:
   Status run(CudaStream &stream) override {
     MatmulEpilogue epilogue(command, buffers);
     if (epilogue.sumsOperand())
-      TPSP_TRY(epilogue.sumOperand(kernels, stream.get()));
+      TPSP_TRY(epilogue.sumOperand(kernels, stream));
     if (command.m == 0 || command.n == 0)
       return {};
     for (int64_t i = 0; i < pointsOf(command.batch); ++i) {
@@ -129,8 +167,8 @@ private:
   int64_t pointElements() const { return command.m * command.n; }
   int64_t maxPoints() const {
     if (!sumsApart())
-      return maxExtent;
-    return std::max<int64_t>(1, maxSumBytes / 4 / pointElements());
+      return maxBatch;
+    return std::clamp<int64_t>(maxSumBytes / 4 / pointElements(), 1, maxBatch);
   }
 
   Status describe(const MatmulTypes &types);
@@ -168,7 +206,7 @@ Status CublasMatmul::describe(const MatmulTypes &types) {
   TPSP_TRY(descriptor.create(types.compute, types.scale, command.transposeB,
                              command.transposeA));
   if (fused)
-    TPSP_TRY(epilogue.describe(descriptor, batch.loop.strideC, batch.rest));
+    TPSP_TRY(epilogue.describe(descriptor, batch.loop.strideC, batch.steps()));
   return describeLayouts(types);
 }
 
@@ -193,8 +231,8 @@ Status CublasMatmul::describeLayouts(const MatmulTypes &types) {
 uint32_t CublasMatmul::alignment(const std::byte *start,
                                  int64_t MatmulLoop::*stride) const {
   uint64_t all = reinterpret_cast<uintptr_t>(start) | 256;
-  for (const auto *loops : {&batch.rest, &command.accumulate})
-    for (const MatmulLoop &loop : *loops)
+  for (const auto &loops : {batch.steps(), command.accumulate})
+    for (const MatmulLoop &loop : loops)
       all |= uint64_t(loop.*stride * width);
   return uint32_t(all & (~all + 1));
 }
@@ -226,10 +264,11 @@ Status CublasMatmul::chooseAlgorithm(bool &found) {
   cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
       handle.get(), descriptor.get(), layoutB.get(), layoutA.get(),
       layoutC.get(), layoutC.get(), preference.get(), 1, &result, &count);
-  // Neither is a failure: there may be a way without the epilogue.
   found = status == CUBLAS_STATUS_SUCCESS && count > 0 &&
           result.state == CUBLAS_STATUS_SUCCESS;
-  if (status != CUBLAS_STATUS_NOT_SUPPORTED)
+  // There may be a way without the epilogue, whatever cuBLASLt calls it when
+  // there is none with it: not supported, or invalid.
+  if (!fused && status != CUBLAS_STATUS_NOT_SUPPORTED)
     TPSP_TRY(checkCublas(status, "cublasLtMatmulAlgoGetHeuristic"));
   if (!found)
     return {};
@@ -246,9 +285,9 @@ Status CublasMatmul::run(CudaStream &stream) {
     TPSP_TRY(
         stream.scratch.reserve(batch.loop.extent * pointElements() * 4, sums));
   if (epilogue.sumsOperand() && !fused)
-    TPSP_TRY(epilogue.sumOperand(kernels, stream.get()));
+    TPSP_TRY(epilogue.sumOperand(kernels, stream));
   for (int64_t i = 0; i < points; ++i)
-    TPSP_TRY(runPoint(offsetsAt(batch.rest, i, {}), sums, stream));
+    TPSP_TRY(runPoint(batch.start(i), sums, stream));
   return {};
 }
 
@@ -292,11 +331,16 @@ Status CublasMatmul::multiply(const std::byte *a, const std::byte *b, void *c,
   bool isWide = command.dtype == TPSP_RT_F64;
   const void *alpha = isWide ? static_cast<const void *>(&one64) : &one32;
   const void *beta = isWide ? static_cast<const void *>(&beta64) : &beta32;
-  TPSP_CUBLAS(cublasLtMatmul, handle.get(), descriptor.get(), alpha, b,
-              layoutB.get(), a, layoutA.get(), beta, c, layoutC.get(), c,
-              layoutC.get(), &algorithm, stream.matmulWorkspace.data(),
-              size_t(workspaceBytes), stream.get());
-  return {};
+  Status status = checkCublas(
+      cublasLtMatmul(handle.get(), descriptor.get(), alpha, b, layoutB.get(), a,
+                     layoutA.get(), beta, c, layoutC.get(), c, layoutC.get(),
+                     &algorithm, stream.matmulWorkspace.data(),
+                     size_t(workspaceBytes), stream.get()),
+      "cublasLtMatmul");
+  if (status.ok())
+    return {};
+  return {status.code(),
+          status.message() + "; with CUBLASLT_LOG_LEVEL=1 it says why"};
 }
 
 Status CublasMatmul::round(const std::byte *sums, std::byte *c,
@@ -315,10 +359,10 @@ bool isEmptySum(const MatmulCommand &c) {
 
 } // namespace
 
-Status prepareCudaMatmul(const MatmulCommand &command,
-                         const MatmulBuffers &buffers,
-                         const CublasHandle &handle, const OwnKernels &kernels,
-                         std::unique_ptr<CudaMatmul> &out) {
+Status beginCudaMatmul(const MatmulCommand &command,
+                       const MatmulBuffers &buffers, const CublasHandle &handle,
+                       const OwnKernels &kernels, CudaStream &stream,
+                       std::unique_ptr<CudaMatmul> &out) {
   MatmulTypes types;
   if (!typesOf(command.dtype, types))
     return {TPSP_RT_UNSUPPORTED,
@@ -326,7 +370,7 @@ Status prepareCudaMatmul(const MatmulCommand &command,
                         elementName(command.dtype))};
   if (isEmptySum(command)) {
     out = std::make_unique<ZeroMatmul>(command, buffers, kernels);
-    return {};
+    return out->run(stream);
   }
   bool canFuse = MatmulEpilogue(command, buffers).fitsLibrary();
   for (bool fused : {true, false}) {
@@ -336,10 +380,13 @@ Status prepareCudaMatmul(const MatmulCommand &command,
                                                    handle, kernels);
     bool found = false;
     TPSP_TRY(prepared->prepare(types, found));
-    if (found) {
-      out = std::move(prepared);
-      return {};
-    }
+    if (!found)
+      continue;
+    Status status = prepared->run(stream);
+    if (fused && !status.ok())
+      continue;
+    out = std::move(prepared);
+    return status;
   }
   return {TPSP_RT_UNSUPPORTED,
           fmt::format("cuBLASLt has no algorithm for {}x{}x{} {}", command.m,

@@ -4,10 +4,11 @@
 /// column by column. So C = A B becomes C' = B' A': the operands change places,
 /// the transpose flags and leading dimensions stay, and nothing is copied.
 ///
-/// Of the batch's loops the longest is cuBLASLt's strided batch; the others are
-/// walked, a call for each point. The loops of `accumulate` are walked too, the
-/// steps behind the first adding to the result. 16-bit results of several steps
-/// are summed in f32 in scratch memory and rounded once, as on the CPU.
+/// Of the batch's loops the longest is cuBLASLt's strided batch, in parts if it
+/// is very long; the others are walked, a call for each point. The loops of
+/// `accumulate` are walked too, the steps behind the first adding to the
+/// result. 16-bit results of several steps are summed in f32 in scratch memory
+/// and rounded once, as on the CPU.
 ///
 /// An epilogue is cuBLASLt's where it has one for the command, else a kernel's
 /// behind the product; bf16 results then wait for it in f32.
@@ -49,11 +50,13 @@ public:
   virtual Status run(CudaStream &stream) = 0;
 };
 
-/// Asks cuBLASLt how, once. UNSUPPORTED for integers.
-Status prepareCudaMatmul(const MatmulCommand &command,
-                         const MatmulBuffers &buffers,
-                         const CublasHandle &handle, const OwnKernels &kernels,
-                         std::unique_ptr<CudaMatmul> &out);
+/// Asks cuBLASLt how, once, and enqueues the command for the first time: what
+/// cuBLASLt then refuses with an epilogue is tried without. UNSUPPORTED for
+/// integers.
+Status beginCudaMatmul(const MatmulCommand &command,
+                       const MatmulBuffers &buffers, const CublasHandle &handle,
+                       const OwnKernels &kernels, CudaStream &stream,
+                       std::unique_ptr<CudaMatmul> &out);
 
 } // namespace tpsp::rt
 

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 namespace tpsp::rt {
 namespace {
 
@@ -99,9 +101,10 @@ Status CudaRank::matmul(Call &call, const MatmulCommand &command) {
       for (size_t i = 0; i < call.buffers.size(); ++i)
         buffers.push_back(buffer(call, i));
       std::unique_ptr<CudaMatmul> fresh;
-      TPSP_TRY(
-          prepareCudaMatmul(command, buffers, cublas, world.ownKernels, fresh));
+      TPSP_TRY(beginCudaMatmul(command, buffers, cublas, world.ownKernels,
+                               stream, fresh));
       call.state = std::move(fresh);
+      return {};
     }
     return static_cast<CudaMatmul &>(*call.state).run(stream);
   });
@@ -211,19 +214,49 @@ bool CudaRank::recordsSteps() const {
   return config.cuda.graphs && !world.devices.isShared && !config.observer;
 }
 
-Status CudaRank::beginRecording() { return capture.begin(); }
+Status CudaRank::beginRecording() {
+  Status status = capture.begin();
+  return status.ok() ? status : agreeOnGraph(status);
+}
 
 Status CudaRank::endRecording(std::unique_ptr<RecordedStep> &out) {
   std::unique_ptr<StepGraph> graph;
-  TPSP_TRY(capture.end(graph));
+  TPSP_TRY(agreeOnGraph(capture.end(graph)));
+  graphs.push_back(graph->executable);
   out = std::move(graph);
   return {};
 }
 
-void CudaRank::dropRecording() { capture.drop(); }
+void CudaRank::dropRecording() {
+  capture.drop();
+  (void)agreeOnGraph({TPSP_RT_UNSUPPORTED, "the step was not recorded"});
+}
+
+/// Also, nobody launches a graph before all have theirs on the GPU: an upload
+/// may wait for what runs there, and that for other ranks.
+Status CudaRank::agreeOnGraph(const Status &mine) {
+  std::vector<int64_t> ranks(size_t(world.context.mesh.numRanks()));
+  std::iota(ranks.begin(), ranks.end(), int64_t(0));
+  Call recording;
+  recording.kind = CallKind::event_record;
+  recording.name = "the recording of a step";
+  recording.command = EventCommand();
+  bool all = false;
+  Status met = world.meetings->agree(recording, rank, ranks, mine.ok(), all);
+  // Who does not come here has left the run.
+  if (!met.ok() && failure.ok())
+    failure = inCall(recording, met);
+  if (!mine.ok())
+    return mine;
+  TPSP_TRY(met);
+  return all ? Status()
+             : Status(TPSP_RT_UNSUPPORTED,
+                      "another rank could not record its own");
+}
 
 Status CudaRank::replay(RecordedStep &step) {
-  TPSP_TRY(static_cast<StepGraph &>(step).launch(streams[0]->get()));
+  const StepGraph &graph = static_cast<StepGraph &>(step);
+  TPSP_TRY(graph.executable->launch(streams[0]->get()));
   isReplaying = true;
   return {};
 }

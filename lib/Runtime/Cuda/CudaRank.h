@@ -65,6 +65,10 @@ private:
   Status takeBase();
 
   /// Calls body(stream) to enqueue `call`, with marks around it.
+  /// A step is replayed by all ranks or by none: NCCL wants collectives to be
+  /// captured on all ranks alike. Meets the others, each with what came of its
+  /// recording.
+  Status agreeOnGraph(const Status &mine);
   template <typename Body> Status enqueue(Call &call, Body body);
   template <typename Command>
   Status collective(Call &call, const Command &command,
@@ -84,8 +88,9 @@ private:
   Status checkCollective(Wait &wait);
   Status timeoutOf(const Call &call) const;
   /// After a failure: ends what NCCL waits for, and waits for the rest, for as
-  /// long as a collective might take.
+  /// long as a collective might take. Recorded steps are gone then.
   void drain();
+  void waitForIdle();
   Status report();
 
   CudaWorld &world;
@@ -101,9 +106,13 @@ private:
   CopyCollectives copies;
   NcclCollectives nccl;
   StepCapture capture;
+  /// Of the steps that are recorded.
+  std::vector<std::weak_ptr<GraphExecutable>> graphs;
   /// A replayed step is under way: what its streams are at is not known.
   bool isReplaying = false;
   Status failure;
+  /// How long drains wait, all of them together; set by the first.
+  Clock::time_point drainEnd;
   /// Since when marks measure.
   CudaEvent base;
   Clock::time_point baseTime;

@@ -7,6 +7,14 @@ namespace {
 /// will do.
 constexpr size_t maxUntimedMarks = 512;
 
+/// "Not ready" is an answer and no failure, but stays the thread's last error,
+/// which a library may ask for behind a launch and take for its own.
+cudaError_t answered(cudaError_t result) {
+  if (result == cudaErrorNotReady)
+    (void)cudaGetLastError();
+  return result;
+}
+
 } // namespace
 
 CudaStream::~CudaStream() {
@@ -73,7 +81,7 @@ const Call *CudaStream::current() {
   for (size_t i = first; i < end; ++i) {
     const Mark &mark = marks[i % marks.size()];
     // One that is just being issued has no end yet.
-    if (mark.isEnded && cudaEventQuery(mark.end.get()) != cudaSuccess)
+    if (mark.isEnded && answered(cudaEventQuery(mark.end.get())) != cudaSuccess)
       return mark.call;
     // What has ended need not be asked for again; times are still read.
     if (!isTimed && i == first && i + 1 < end)
@@ -83,7 +91,7 @@ const Call *CudaStream::current() {
 }
 
 Status CudaStream::poll(bool &isIdle) {
-  cudaError_t result = cudaStreamQuery(stream);
+  cudaError_t result = answered(cudaStreamQuery(stream));
   isIdle = result == cudaSuccess;
   if (result == cudaErrorNotReady)
     return {};

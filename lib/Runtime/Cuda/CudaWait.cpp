@@ -130,15 +130,25 @@ Status CudaRank::timeoutOf(const Call &call) const {
 }
 
 void CudaRank::drain() {
-  communicators.abort();
-  auto end =
-      Clock::now() +
-      std::chrono::duration_cast<Clock::duration>(
-          std::chrono::duration<double>(world.context.config.timeoutSeconds));
+  communicators.beginAbort();
+  waitForIdle();
+  for (const std::weak_ptr<GraphExecutable> &each : graphs)
+    if (std::shared_ptr<GraphExecutable> graph = each.lock())
+      graph->destroy();
+  graphs.clear();
+  communicators.endAbort();
+}
+
+void CudaRank::waitForIdle() {
   auto begin = Clock::now();
+  if (drainEnd == Clock::time_point())
+    drainEnd =
+        begin +
+        std::chrono::duration_cast<Clock::duration>(
+            std::chrono::duration<double>(world.context.config.timeoutSeconds));
   for (const std::unique_ptr<CudaStream> &stream : streams) {
     bool isIdle = false;
-    while (stream->poll(isIdle).ok() && !isIdle && Clock::now() < end)
+    while (stream->poll(isIdle).ok() && !isIdle && Clock::now() < drainEnd)
       rest(Clock::now() - begin);
   }
 }

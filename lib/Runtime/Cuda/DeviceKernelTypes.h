@@ -49,11 +49,15 @@ struct EpilogueArguments {
   long long targetBlock, targetRow, sourceBlock, sourceRow;
 };
 
-/// result[i] = sum over j of source[i, j]; strides in elements.
+/// A sum over an operand in two passes, result[i] = sum over j of source[i, j]:
+/// first `parts` sums for each i, of j = part, part + parts, ..., then theirs,
+/// which are in the type of arithmetic. The order never changes. Strides in
+/// elements. Neighbouring threads are at neighbours of the source: along j if
+/// `summedStride` is 1, else along i; `partials` lies the same way.
 struct OperandSumArguments {
-  void *result;
+  void *result, *partials;
   const void *source;
-  long long kept, summed, keptStride, summedStride;
+  long long kept, summed, keptStride, summedStride, parts;
 };
 
 } // namespace tpsp::rt

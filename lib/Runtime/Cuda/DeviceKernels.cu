@@ -21,6 +21,32 @@ __device__ inline long long itemStride() {
   return (long long)gridDim.x * blockDim.x;
 }
 
+/// body(i) for every i below `count`, between all threads of the grid. With
+/// indices of 32 bits where they do: a GPU has no division of 64 bits, and code
+/// for one, with a test whether 32 would have done, stands wherever one is.
+template <typename Body>
+__device__ inline void eachItem(long long count, const Body &body) {
+  if (count <= 0x7fffffff) {
+    const unsigned end = (unsigned)count, stride = (unsigned)itemStride();
+    for (unsigned i = (unsigned)firstItem(); i < end; i += stride)
+      body(i);
+    return;
+  }
+  for (long long i = firstItem(); i < count; i += itemStride())
+    body(i);
+}
+
+/// Item `i` of [blocks, rows, columns].
+struct Place {
+  long long block, row, column;
+};
+template <typename Index>
+__device__ inline Place placeOf(Index i, long long rows, long long columns) {
+  Index row = i / (Index)columns, block = row / (Index)rows;
+  return {(long long)block, (long long)(row - block * (Index)rows),
+          (long long)(i - row * (Index)columns)};
+}
+
 __device__ inline float floatOf(unsigned bits) {
   union {
     unsigned bits;
@@ -123,27 +149,26 @@ struct Max {
 template <typename T, typename Op>
 __device__ inline void combineAll(const CombineArguments &c) {
   using E = Element<T>;
-  for (long long i = firstItem(); i < c.rows * c.count; i += itemStride()) {
-    long long row = i / c.count, at = i % c.count;
-    long long from = row * c.sourcePitch + at;
+  eachItem(c.rows * c.count, [&](auto i) {
+    Place at = placeOf(i, c.rows, c.count);
+    long long from = at.row * c.sourcePitch + at.column;
     typename E::Wide sum = E::load(((const T *)c.sources[0])[from]);
     for (long long q = 1; q < c.numSources; ++q)
       sum = Op::template combine<T>(sum,
                                     E::load(((const T *)c.sources[q])[from]));
-    ((T *)c.target)[row * c.targetPitch + at] = E::store(sum);
-  }
+    ((T *)c.target)[at.row * c.targetPitch + at.column] = E::store(sum);
+  });
 }
 
 template <typename Unit>
 __device__ inline void copyAll(const CopyArguments &c) {
-  for (long long i = firstItem(); i < c.blocks * c.rows * c.units;
-       i += itemStride()) {
-    long long unit = i % c.units, row = i / c.units % c.rows,
-              block = i / c.units / c.rows;
-    ((Unit *)c.target)[block * c.targetBlock + row * c.targetRow + unit] =
-        ((const Unit *)
-             c.source)[block * c.sourceBlock + row * c.sourceRow + unit];
-  }
+  eachItem(c.blocks * c.rows * c.units, [&](auto i) {
+    Place at = placeOf(i, c.rows, c.units);
+    ((Unit *)c.target)[at.block * c.targetBlock + at.row * c.targetRow +
+                       at.column] =
+        ((const Unit *)c.source)[at.block * c.sourceBlock +
+                                 at.row * c.sourceRow + at.column];
+  });
 }
 
 __device__ inline float exponential(float x) { return expf(x); }
@@ -166,18 +191,15 @@ template <typename T>
 __device__ inline void finishAll(const EpilogueArguments &c) {
   using E = Element<T>;
   using W = typename E::Wide;
-  for (long long i = firstItem(); i < c.blocks * c.rows * c.columns;
-       i += itemStride()) {
-    long long column = i % c.columns, row = i / c.columns % c.rows,
-              block = i / c.columns / c.rows;
-    long long to = block * c.targetBlock + row * c.targetRow + column;
-    W x =
-        c.source
-            ? ((const W *)
-                   c.source)[block * c.sourceBlock + row * c.sourceRow + column]
-            : W(0);
+  eachItem(c.blocks * c.rows * c.columns, [&](auto i) {
+    Place at = placeOf(i, c.rows, c.columns);
+    long long to =
+        at.block * c.targetBlock + at.row * c.targetRow + at.column;
+    W x = c.source ? ((const W *)c.source)[at.block * c.sourceBlock +
+                                           at.row * c.sourceRow + at.column]
+                   : W(0);
     if (c.bias)
-      x += E::load(((const T *)c.bias)[column]);
+      x += E::load(((const T *)c.bias)[at.column]);
     if (c.keep)
       ((T *)c.keep)[to] = E::store(x);
     if (c.gelu)
@@ -185,30 +207,50 @@ __device__ inline void finishAll(const EpilogueArguments &c) {
     if (c.slope)
       x *= geluSlope(E::load(((const T *)c.slope)[to]));
     ((T *)c.target)[to] = E::store(x);
-  }
+  });
+}
+
+/// Where a part of the sum at `kept` lies among the partial sums.
+__device__ inline long long partialAt(const OperandSumArguments &c,
+                                      long long kept, long long part) {
+  return c.summedStride == 1 ? kept * c.parts + part : part * c.kept + kept;
+}
+
+template <typename T>
+__device__ inline void sumParts(const OperandSumArguments &c) {
+  using E = Element<T>;
+  bool alongSum = c.summedStride == 1;
+  eachItem(c.kept * c.parts, [&](auto i) {
+    Place at = placeOf(i, alongSum ? c.kept : c.parts,
+                       alongSum ? c.parts : c.kept);
+    long long kept = alongSum ? at.row : at.column;
+    long long part = alongSum ? at.column : at.row;
+    const T *from = (const T *)c.source + kept * c.keptStride;
+    typename E::Wide sum = 0;
+    for (long long j = part; j < c.summed; j += c.parts)
+      sum += E::load(from[j * c.summedStride]);
+    ((typename E::Wide *)c.partials)[partialAt(c, kept, part)] = sum;
+  });
 }
 
 template <typename T>
 __device__ inline void sumAll(const OperandSumArguments &c) {
   using E = Element<T>;
-  for (long long i = firstItem(); i < c.kept; i += itemStride()) {
+  eachItem(c.kept, [&](auto i) {
     typename E::Wide sum = 0;
-    for (long long j = 0; j < c.summed; ++j)
-      sum +=
-          E::load(((const T *)c.source)[i * c.keptStride + j * c.summedStride]);
+    for (long long part = 0; part < c.parts; ++part)
+      sum += ((const typename E::Wide *)c.partials)[partialAt(c, i, part)];
     ((T *)c.result)[i] = E::store(sum);
-  }
+  });
 }
 
 /// target[row, column] = sums[row, column] rounded; `sums` is dense.
 template <typename T> __device__ inline void roundAll(const RoundArguments &c) {
-  for (long long i = firstItem(); i < c.blocks * c.rows * c.columns;
-       i += itemStride()) {
-    long long column = i % c.columns, row = i / c.columns % c.rows,
-              block = i / c.columns / c.rows;
-    ((T *)c.target)[block * c.targetBlock + row * c.targetRow + column] =
-        T::store(c.sums[i]);
-  }
+  eachItem(c.blocks * c.rows * c.columns, [&](auto i) {
+    Place at = placeOf(i, c.rows, c.columns);
+    ((T *)c.target)[at.block * c.targetBlock + at.row * c.targetRow +
+                    at.column] = T::store(c.sums[i]);
+  });
 }
 
 struct alignas(16) Unit16 {
@@ -227,10 +269,14 @@ struct alignas(16) Unit16 {
       const __grid_constant__ CopyArguments c) {                               \
     copyAll<UNIT>(c);                                                          \
   }
-#define TPSP_EPILOGUE(DTYPE, SWEEP, SUM, TYPE)                                 \
+#define TPSP_EPILOGUE(DTYPE, SWEEP, PARTS, SUM, TYPE)                          \
   extern "C" __global__ void tpsp_##SWEEP(                                     \
       const __grid_constant__ EpilogueArguments c) {                           \
     finishAll<TYPE>(c);                                                        \
+  }                                                                            \
+  extern "C" __global__ void tpsp_##PARTS(                                     \
+      const __grid_constant__ OperandSumArguments c) {                         \
+    sumParts<TYPE>(c);                                                         \
   }                                                                            \
   extern "C" __global__ void tpsp_##SUM(                                       \
       const __grid_constant__ OperandSumArguments c) {                         \

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 namespace tpsp::rt {
 
 KernelImage::~KernelImage() {
@@ -10,27 +12,35 @@ KernelImage::~KernelImage() {
 }
 
 Status KernelImage::load(const void *image) {
-  char log[2048] = "";
-  cudaJitOption options[] = {cudaJitErrorLogBuffer,
-                             cudaJitErrorLogBufferSizeBytes};
-  void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
-  Status status =
+  return explained(
       checkCuda(cudaLibraryLoadData(&library, image, options, values,
                                     /*numJitOptions=*/2, nullptr, nullptr, 0),
-                "cudaLibraryLoadData");
-  log[sizeof log - 1] = 0;
-  if (status.ok() || !log[0])
-    return status;
-  return {status.code(), fmt::format("{}: {}", status.message(), log)};
+                "cudaLibraryLoadData"));
 }
 
 Status KernelImage::find(const char *name, cudaKernel_t &out) const {
-  Status status = checkCuda(cudaLibraryGetKernel(&out, library, name),
-                            "cudaLibraryGetKernel");
+  return explained(checkCuda(cudaLibraryGetKernel(&out, library, name),
+                             "cudaLibraryGetKernel"),
+                   name);
+}
+
+Status KernelImage::compile(const char *name, cudaKernel_t kernel) const {
+  cudaFuncAttributes attributes;
+  return explained(
+      checkCuda(cudaFuncGetAttributes(&attributes,
+                                      reinterpret_cast<const void *>(kernel)),
+                "cudaFuncGetAttributes"),
+      name);
+}
+
+Status KernelImage::explained(const Status &status, const char *name) const {
   if (status.ok())
-    return {};
-  return {status.code(),
-          fmt::format("{} for the kernel '{}'", status.message(), name)};
+    return status;
+  std::string kernel = name ? fmt::format(" for the kernel '{}'", name) : "";
+  // Not to its end if the log is full.
+  std::string says(log, strnlen(log, sizeof log));
+  return {status.code(), fmt::format("{}{}{}{}", status.message(), kernel,
+                                     says.empty() ? "" : ": ", says)};
 }
 
 Status KernelImages::find(const char *image,

@@ -19,14 +19,28 @@ public:
   KernelImage(const KernelImage &) = delete;
   ~KernelImage();
 
-  /// Once. The image may go afterwards. A failure carries what the compiler of
-  /// PTX says.
+  /// Once. The image may go afterwards.
   Status load(const void *image);
 
   Status find(const char *name, cudaKernel_t &out) const;
 
+  /// Has PTX compiled for the GPU that is current, which else the kernel's
+  /// first launch may do.
+  Status compile(const char *name, cudaKernel_t kernel) const;
+
+  /// A failure with what the compiler of PTX says, if it does: it may be asked
+  /// by the driver whenever a kernel is used for the first time. `name`: of the
+  /// kernel, if the status does not have it.
+  Status explained(const Status &status, const char *name = nullptr) const;
+
 private:
   cudaLibrary_t library = nullptr;
+  /// The driver reads the options, and writes the log, until the library is
+  /// unloaded.
+  char log[2048] = "";
+  cudaJitOption options[2] = {cudaJitErrorLogBuffer,
+                              cudaJitErrorLogBufferSizeBytes};
+  void *values[2] = {log, reinterpret_cast<void *>(sizeof log)};
 };
 
 /// The images of the plans that run, by their addresses. Thread-safe.

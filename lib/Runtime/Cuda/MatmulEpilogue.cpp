@@ -6,8 +6,8 @@
 
 namespace tpsp::rt {
 
-/// cublasLt.h: GELU's matrix has a leading dimension and a batch stride that 8
-/// divides. A start at 16 bytes is what 8 elements of bf16 come to.
+/// cublasLt.h: GELU's matrix has rows, a leading dimension and a batch stride
+/// that 8 divides. A start at 16 bytes is what 8 elements of bf16 come to.
 constexpr int64_t matrixElements = 8, matrixBytes = 16;
 
 MatmulEpilogue::MatmulEpilogue(const MatmulCommand &command,
@@ -36,9 +36,13 @@ bool MatmulEpilogue::fitsLibrary() const {
   if (isEmpty() || command.dtype == TPSP_RT_F64 ||
       pointsOf(command.accumulate) != 1)
     return false;
+  // cuBLASLt's tanh may be the instruction of some 11 bits, which 16-bit
+  // results do not show.
+  if ((gelu || slope) && !halfFloat(command.dtype))
+    return false;
   if (!matrix())
     return true;
-  bool fits = pitch % matrixElements == 0 &&
+  bool fits = command.n % matrixElements == 0 && pitch % matrixElements == 0 &&
               reinterpret_cast<uintptr_t>(matrix()) % matrixBytes == 0;
   for (const MatmulLoop &loop : command.batch)
     fits = fits && loop.strideC % matrixElements == 0;
@@ -114,15 +118,18 @@ Status MatmulEpilogue::finish(const UnfinishedResults &results,
 }
 
 Status MatmulEpilogue::sumOperand(const OwnKernels &kernels,
-                                  cudaStream_t stream) const {
+                                  CudaStream &stream) const {
   LeadingDimensions ld(command);
   bool ofA = command.epilogue[0] == EpilogueStep::SumA;
   bool keptIsInner = ofA ? command.transposeA : !command.transposeB;
-  int64_t row = ofA ? ld.a : ld.b;
+  int64_t row = ofA ? ld.a : ld.b, kept = ofA ? command.m : command.n;
+  int64_t parts = OwnKernels::partsOfSum(kept, command.k);
+  std::byte *partials = nullptr;
+  TPSP_TRY(stream.scratch.reserve(kept * parts * 8, partials));
   return kernels.sum(command.dtype,
-                     {sum, buffers[ofA ? 0 : 1], ofA ? command.m : command.n,
-                      command.k, keptIsInner ? 1 : row, keptIsInner ? row : 1},
-                     stream);
+                     {sum, partials, buffers[ofA ? 0 : 1], kept, command.k,
+                      keptIsInner ? 1 : row, keptIsInner ? row : 1, parts},
+                     stream.get());
 }
 
 } // namespace tpsp::rt

@@ -8,6 +8,7 @@
 #define TPSP_RUNTIME_CUDA_MATMULEPILOGUE_H
 
 #include "CublasDescriptors.h"
+#include "CudaStream.h"
 #include "OwnKernels.h"
 
 #include "tpsp/Runtime/Commands.h"
@@ -36,9 +37,9 @@ public:
   /// Whether it is about an operand, not about results.
   bool sumsOperand() const;
 
-  /// Whether cuBLASLt takes such an epilogue: f32 or bf16, a single step, and
-  /// matrices in rows of multiples of 8 elements at multiples of 16 bytes. It
-  /// may still have no algorithm for it.
+  /// Whether it is left to cuBLASLt, which may still have no algorithm for it:
+  /// f32 or 16 bits, a single step, GELU in 16 bits only, and matrices in rows
+  /// of multiples of 8 elements at multiples of 16 bytes.
   bool fitsLibrary() const;
   /// `batchStride`: of C within one call. `calls`: loops around the calls.
   Status describe(MatmulDescriptor &descriptor, int64_t batchStride,
@@ -49,7 +50,7 @@ public:
   /// By the backend's own kernels.
   Status finish(const UnfinishedResults &results, const OwnKernels &kernels,
                 cudaStream_t stream) const;
-  Status sumOperand(const OwnKernels &kernels, cudaStream_t stream) const;
+  Status sumOperand(const OwnKernels &kernels, CudaStream &stream) const;
 
 private:
   cublasLtEpilogue_t inLibrary() const;

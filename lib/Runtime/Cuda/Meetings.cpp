@@ -1,5 +1,7 @@
 #include "Meetings.h"
 
+#include "CudaCheck.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,6 +31,20 @@ Status ThreadMeetings::meet(const Call &call, int64_t self,
       .arrive(member - ranks.begin(), call, /*arena=*/nullptr);
 }
 
+Status ThreadMeetings::agree(const Call &call, int64_t self,
+                             const std::vector<int64_t> &ranks, bool yes,
+                             bool &all) {
+  auto member = std::lower_bound(ranks.begin(), ranks.end(), self);
+  Rendezvous &meeting = place(call.stream, ranks);
+  // An address as good as any; nobody looks there.
+  std::byte vote{};
+  TPSP_TRY(meeting.arrive(member - ranks.begin(), call, yes ? &vote : nullptr));
+  all = true;
+  for (size_t i = 0; i < ranks.size(); ++i)
+    all = all && meeting.arena(int64_t(i));
+  return meeting.sync(member - ranks.begin(), call);
+}
+
 Rendezvous &ThreadMeetings::place(int64_t stream,
                                   const std::vector<int64_t> &ranks) {
   std::lock_guard<std::mutex> lock(mutex);
@@ -48,10 +64,11 @@ void ThreadMeetings::abort() {
     entry.second->abort();
 }
 
-Status ProcessMeetings::meet(const Call &call, int64_t self,
-                             const std::vector<int64_t> &ranks) {
-  std::byte sent{1};
-  std::vector<std::byte> received(ranks.size());
+Status ProcessMeetings::agree(const Call &call, int64_t self,
+                              const std::vector<int64_t> &ranks, bool yes,
+                              bool &all) {
+  std::byte sent{yes};
+  std::vector<std::byte> received(ranks.size(), sent);
   Exchange exchange;
   exchange.tag = tagOf(call);
   exchange.timeoutSeconds = world.config.timeoutSeconds;
@@ -61,12 +78,12 @@ Status ProcessMeetings::meet(const Call &call, int64_t self,
     exchange.sends.push_back({ranks[i], &sent, 1, 1, 1});
     exchange.receives.push_back({ranks[i], &received[i], 1, 1, 1});
   }
-  if (exchange.sends.empty())
-    return {};
   ExchangeFailure failure;
-  if (world.config.transport->everyone().exchange(exchange, failure))
-    return {};
-  return failureOf(call, self, failure);
+  if (!exchange.sends.empty() &&
+      !world.config.transport->everyone().exchange(exchange, failure))
+    return failureOf(call, self, failure);
+  all = std::count(received.begin(), received.end(), std::byte(0)) == 0;
+  return {};
 }
 
 std::string

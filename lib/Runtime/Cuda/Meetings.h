@@ -25,6 +25,11 @@ public:
   virtual Status meet(const Call &call, int64_t self,
                       const std::vector<int64_t> &ranks) = 0;
 
+  /// The same, and tells every rank whether all have come with `yes`.
+  virtual Status agree(const Call &call, int64_t self,
+                       const std::vector<int64_t> &ranks, bool yes,
+                       bool &all) = 0;
+
   /// Makes meetings, pending and later, return ABORTED. From any thread.
   virtual void abort() = 0;
 };
@@ -36,6 +41,8 @@ public:
 
   Status meet(const Call &call, int64_t self,
               const std::vector<int64_t> &ranks) override;
+  Status agree(const Call &call, int64_t self,
+               const std::vector<int64_t> &ranks, bool yes, bool &all) override;
   void abort() override;
 
   /// The meeting place of these ranks (ascending) on a stream; one for all
@@ -58,7 +65,12 @@ public:
   explicit ProcessMeetings(const BackendContext &world) : world(world) {}
 
   Status meet(const Call &call, int64_t self,
-              const std::vector<int64_t> &ranks) override;
+              const std::vector<int64_t> &ranks) override {
+    bool all = false;
+    return agree(call, self, ranks, true, all);
+  }
+  Status agree(const Call &call, int64_t self,
+               const std::vector<int64_t> &ranks, bool yes, bool &all) override;
   void abort() override { world.config.transport->abort(); }
 
 private:

@@ -3,37 +3,64 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <condition_variable>
+#include <mutex>
 #include <numeric>
 #include <system_error>
 #include <thread>
 
 namespace tpsp::rt {
-namespace {
 
-/// A communicator in the making, of a thread that may outlive the wait for it.
-struct Attempt {
+/// What is done on a thread of its own, which may outlive the wait for it.
+struct NcclCommunicators::Errand {
   std::mutex mutex;
   std::condition_variable changed;
-  bool isDone = false, isAbandoned = false;
-  Status status;
-  ncclComm_t communicator = nullptr;
+  bool isDone = false;
 
-  void finish(const Status &result, ncclComm_t made) {
+  void finish() {
     std::lock_guard<std::mutex> lock(mutex);
-    if (isAbandoned && made)
-      (void)ncclCommAbort(made);
     isDone = true;
-    status = result;
-    communicator = made;
     changed.notify_all();
+  }
+
+  /// Whether it is done, by `end` and before `isOver`.
+  template <typename Stop>
+  bool wait(Clock::time_point end, const Stop &isOver) {
+    std::unique_lock<std::mutex> lock(mutex);
+    while (!isDone && !isOver() && Clock::now() < end)
+      changed.wait_for(lock, std::chrono::milliseconds(10));
+    return isDone;
   }
 };
 
-} // namespace
+/// A communicator in the making.
+struct NcclCommunicators::Attempt : Errand {
+  Status status;
+  ncclComm_t communicator = nullptr;
+  bool isAbandoned = false;
+
+  void finish(const Status &result, ncclComm_t made) {
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      status = result;
+      communicator = isAbandoned ? nullptr : made;
+    }
+    // Nobody else would.
+    if (made && !communicator)
+      (void)ncclCommAbort(made);
+    Errand::finish();
+  }
+
+  /// False if it has ended after all.
+  bool abandon() {
+    std::lock_guard<std::mutex> lock(mutex);
+    isAbandoned = !isDone && !communicator;
+    return isAbandoned;
+  }
+};
 
 NcclCommunicators::~NcclCommunicators() {
+  endAbort();
   for (size_t i = groups.size(); i-- > 0;)
     (void)ncclCommDestroy(groups[i].communicator);
   if (everyone)
@@ -61,7 +88,7 @@ Status NcclCommunicators::create(const ncclUniqueId &id) {
       everyone);
 }
 
-Status NcclCommunicators::makeBounded(Make make, ncclComm_t &out) const {
+Status NcclCommunicators::makeBounded(Make make, ncclComm_t &out) {
   auto attempt = std::make_shared<Attempt>();
   std::thread maker;
   try {
@@ -76,19 +103,14 @@ Status NcclCommunicators::makeBounded(Make make, ncclComm_t &out) const {
     return {TPSP_RT_INTERNAL,
             fmt::format("cannot start a thread for NCCL: {}", error.what())};
   }
-  auto end = std::chrono::steady_clock::now() +
-             std::chrono::duration<double>(world.config.timeoutSeconds);
-  std::unique_lock<std::mutex> lock(attempt->mutex);
-  while (!attempt->isDone && !aborted && std::chrono::steady_clock::now() < end)
-    attempt->changed.wait_for(lock, std::chrono::milliseconds(10));
-  if (attempt->isDone) {
-    lock.unlock();
+  if (attempt->wait(timeout(), [&] { return aborted.load(); }) ||
+      !attempt->abandon()) {
     maker.join();
     out = attempt->communicator;
     return attempt->status;
   }
-  attempt->isAbandoned = true;
   maker.detach();
+  abandoned.push_back(attempt);
   if (aborted)
     return {TPSP_RT_ABORTED, "another rank or stream failed"};
   return {TPSP_RT_TIMEOUT,
@@ -133,13 +155,58 @@ Status NcclCommunicators::poll() const {
   return {};
 }
 
-void NcclCommunicators::abort() {
+NcclCommunicators::Clock::time_point NcclCommunicators::timeout() const {
+  return Clock::now() +
+         std::chrono::duration_cast<Clock::duration>(
+             std::chrono::duration<double>(world.config.timeoutSeconds));
+}
+
+void NcclCommunicators::beginAbort() {
+  if (!everyone)
+    return;
+  std::vector<ncclComm_t> all;
   for (size_t i = groups.size(); i-- > 0;)
-    (void)ncclCommAbort(groups[i].communicator);
+    all.push_back(groups[i].communicator);
+  all.push_back(everyone);
   groups.clear();
-  if (everyone)
-    (void)ncclCommAbort(everyone);
   everyone = nullptr;
+  ending = std::make_shared<Errand>();
+  try {
+    helper = std::thread([ending = ending, all, abandoned = abandoned,
+                          device = device, end = timeout()] {
+      (void)cudaSetDevice(device);
+      abortTogether(all, abandoned, end);
+      ending->finish();
+    });
+  } catch (const std::system_error &) {
+    // Whatever waits on the GPU is left to it.
+  }
+}
+
+/// One after another they would be waited for: the kernels of the first may
+/// stand on a stream behind some of the last, which nobody has told to end. In
+/// a group all are told first.
+void NcclCommunicators::abortTogether(
+    const std::vector<ncclComm_t> &communicators,
+    const std::vector<std::shared_ptr<Attempt>> &users, Clock::time_point end) {
+  (void)ncclGroupStart();
+  for (ncclComm_t each : communicators)
+    (void)ncclCommAbort(each);
+  // Who still splits one has been told, too, and uses it until then. If it does
+  // not end, the communicators are never freed.
+  for (const std::shared_ptr<Attempt> &user : users)
+    if (!user->wait(end, [] { return false; }))
+      return;
+  (void)ncclGroupEnd();
+}
+
+void NcclCommunicators::endAbort() {
+  if (!helper.joinable())
+    return;
+  if (ending->wait(timeout(), [] { return false; }))
+    helper.join();
+  else
+    helper.detach();
 }
 
 } // namespace tpsp::rt

@@ -13,7 +13,10 @@
 #include "Meetings.h"
 
 #include <atomic>
+#include <chrono>
 #include <functional>
+#include <memory>
+#include <thread>
 #include <vector>
 
 namespace tpsp::rt {
@@ -37,16 +40,30 @@ public:
   /// An error that NCCL has met since, by itself.
   Status poll() const;
 
-  /// Ends what waits on the GPU. Nothing may be asked for afterwards.
-  void abort();
+  /// Ends what waits on the GPU, soon. Nothing may be asked for afterwards.
+  /// NCCL then waits until no graph has kernels of the communicators, so this
+  /// returns before it is done.
+  void beginAbort();
+  /// Behind beginAbort, when the graphs are gone: waits for NCCL, for as long
+  /// as a collective might take.
+  void endAbort();
 
 private:
+  using Clock = std::chrono::steady_clock;
+  struct Errand;
+  struct Attempt;
+
   Status meetAll(const Call &call);
 
   /// Calls `make` on a thread of its own; TIMEOUT or ABORTED if it does not
   /// return in time.
   using Make = std::function<Status(ncclComm_t &)>;
-  Status makeBounded(Make make, ncclComm_t &out) const;
+  Status makeBounded(Make make, ncclComm_t &out);
+  static void abortTogether(const std::vector<ncclComm_t> &communicators,
+                            const std::vector<std::shared_ptr<Attempt>> &users,
+                            Clock::time_point end);
+  /// From now.
+  Clock::time_point timeout() const;
 
   const BackendContext &world;
   const int64_t rank;
@@ -63,6 +80,11 @@ private:
   /// In the order of their making, which is that of all ranks, and in the
   /// reverse of which they go: NCCL may wait for the others there.
   std::vector<Group> groups;
+  /// Left behind by makeBounded.
+  std::vector<std::shared_ptr<Attempt>> abandoned;
+  /// What beginAbort has begun.
+  std::shared_ptr<Errand> ending;
+  std::thread helper;
 };
 
 } // namespace tpsp::rt

@@ -22,17 +22,22 @@ constexpr const char *copyNames[] = {
 };
 
 constexpr int64_t epilogueTypes[] = {
-#define TPSP_EPILOGUE(DTYPE, SWEEP, SUM, TYPE) DTYPE,
+#define TPSP_EPILOGUE(DTYPE, SWEEP, PARTS, SUM, TYPE) DTYPE,
 #include "DeviceKernels.def"
 };
 
 constexpr const char *epilogueNames[] = {
-#define TPSP_EPILOGUE(DTYPE, SWEEP, SUM, TYPE) "tpsp_" #SWEEP,
+#define TPSP_EPILOGUE(DTYPE, SWEEP, PARTS, SUM, TYPE) "tpsp_" #SWEEP,
+#include "DeviceKernels.def"
+};
+
+constexpr const char *partsNames[] = {
+#define TPSP_EPILOGUE(DTYPE, SWEEP, PARTS, SUM, TYPE) "tpsp_" #PARTS,
 #include "DeviceKernels.def"
 };
 
 constexpr const char *sumNames[] = {
-#define TPSP_EPILOGUE(DTYPE, SWEEP, SUM, TYPE) "tpsp_" #SUM,
+#define TPSP_EPILOGUE(DTYPE, SWEEP, PARTS, SUM, TYPE) "tpsp_" #SUM,
 #include "DeviceKernels.def"
 };
 
@@ -81,6 +86,8 @@ Status OwnKernels::load() {
     TPSP_TRY(find(name, copyKernels));
   for (const char *name : epilogueNames)
     TPSP_TRY(find(name, epilogueKernels));
+  for (const char *name : partsNames)
+    TPSP_TRY(find(name, partsKernels));
   for (const char *name : sumNames)
     TPSP_TRY(find(name, sumKernels));
   for (const char *name : roundNames)
@@ -97,10 +104,11 @@ Status OwnKernels::launch(cudaKernel_t kernel, const Arguments &arguments,
     return {};
   int64_t blocks = std::min(maxBlocks, (items + threads - 1) / threads);
   void *parameters[] = {const_cast<Arguments *>(&arguments)};
-  TPSP_CUDA(cudaLaunchKernel, reinterpret_cast<const void *>(kernel),
-            dim3(unsigned(blocks)), dim3(unsigned(threads)), parameters,
-            /*sharedMem=*/0, stream);
-  return {};
+  return image.explained(checkCuda(
+      cudaLaunchKernel(reinterpret_cast<const void *>(kernel),
+                       dim3(unsigned(blocks)), dim3(unsigned(threads)),
+                       parameters, /*sharedMem=*/0, stream),
+      "cudaLaunchKernel"));
 }
 
 Status OwnKernels::copy(const StridedCopy &c, cudaStream_t stream) const {
@@ -142,10 +150,20 @@ Status OwnKernels::finish(int64_t dtype, const EpilogueArguments &arguments,
                 arguments.blocks * arguments.rows * arguments.columns, stream);
 }
 
+int64_t OwnKernels::partsOfSum(int64_t kept, int64_t summed) {
+  // Threads that keep a GPU of today busy; elements that are worth one; what
+  // the second pass may add up one after another.
+  constexpr int64_t threads = 1 << 18, elements = 16, most = 1024;
+  int64_t wanted = threads / std::max<int64_t>(kept, 1);
+  return std::clamp<int64_t>(std::min(wanted, summed / elements), 1, most);
+}
+
 Status OwnKernels::sum(int64_t dtype, const OperandSumArguments &arguments,
                        cudaStream_t stream) const {
-  return launch(sumKernels[epilogueOf(dtype)], arguments, arguments.kept,
-                stream);
+  size_t type = epilogueOf(dtype);
+  TPSP_TRY(launch(partsKernels[type], arguments,
+                  arguments.kept * arguments.parts, stream));
+  return launch(sumKernels[type], arguments, arguments.kept, stream);
 }
 
 } // namespace tpsp::rt

@@ -38,8 +38,11 @@ public:
   /// Of floating-point types.
   Status finish(int64_t dtype, const EpilogueArguments &arguments,
                 cudaStream_t stream) const;
+  /// Two passes, with `partsOfSum` partial sums for each result, of 8 bytes at
+  /// most.
   Status sum(int64_t dtype, const OperandSumArguments &arguments,
              cudaStream_t stream) const;
+  static int64_t partsOfSum(int64_t kept, int64_t summed);
 
 private:
   /// With `items` threads, or as many as fill a GPU.
@@ -49,7 +52,7 @@ private:
 
   KernelImage image;
   std::vector<cudaKernel_t> combineKernels, copyKernels, epilogueKernels,
-      sumKernels, roundKernels;
+      partsKernels, sumKernels, roundKernels;
 };
 
 } // namespace tpsp::rt

@@ -2,17 +2,29 @@
 
 namespace tpsp::rt {
 
-StepGraph::~StepGraph() {
+void GraphExecutable::destroy() {
   if (executable)
     (void)cudaGraphExecDestroy(executable);
+  executable = nullptr;
 }
 
-Status StepGraph::instantiate(cudaGraph_t graph) {
-  TPSP_CUDA(cudaGraphInstantiate, &executable, graph, /*flags=*/0ull);
+Status GraphExecutable::instantiate(cudaGraph_t graph) {
+  // Else all streams of a graph have the priority of the one that it is
+  // launched on.
+  TPSP_CUDA(cudaGraphInstantiate, &executable, graph,
+            cudaGraphInstantiateFlagUseNodePriority);
   return {};
 }
 
-Status StepGraph::launch(cudaStream_t stream) const {
+Status GraphExecutable::upload(cudaStream_t stream) const {
+  TPSP_CUDA(cudaGraphUpload, executable, stream);
+  TPSP_CUDA(cudaStreamSynchronize, stream);
+  return {};
+}
+
+Status GraphExecutable::launch(cudaStream_t stream) const {
+  if (!executable)
+    return {TPSP_RT_ABORTED, "another rank or stream failed"};
   TPSP_CUDA(cudaGraphLaunch, executable, stream);
   return {};
 }
@@ -58,8 +70,10 @@ Status StepCapture::end(std::unique_ptr<StepGraph> &out) {
   cudaGraph_t graph = nullptr;
   TPSP_CUDA(cudaStreamEndCapture, streams[0]->get(), &graph);
   auto fresh = std::make_unique<StepGraph>();
-  Status status = fresh->instantiate(graph);
+  Status status = fresh->executable->instantiate(graph);
   (void)cudaGraphDestroy(graph);
+  if (status.ok())
+    status = fresh->executable->upload(streams[0]->get());
   if (status.ok())
     out = std::move(fresh);
   return status;

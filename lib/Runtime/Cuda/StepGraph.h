@@ -10,17 +10,29 @@
 
 namespace tpsp::rt {
 
-class StepGraph final : public RecordedStep {
+/// What can be launched of a captured step. Its record owns it; the rank knows
+/// it, too, and may have to destroy it before: NCCL does not abort
+/// communicators whose kernels are in a graph.
+class GraphExecutable {
 public:
-  /// Of what was captured, which it takes.
-  StepGraph() = default;
-  ~StepGraph() override;
+  GraphExecutable() = default;
+  GraphExecutable(const GraphExecutable &) = delete;
+  ~GraphExecutable() { destroy(); }
 
   Status instantiate(cudaGraph_t graph);
+  /// Brings it to the GPU, which its first launch else does.
+  Status upload(cudaStream_t stream) const;
+  /// ABORTED if it was destroyed.
   Status launch(cudaStream_t stream) const;
+  void destroy();
 
 private:
   cudaGraphExec_t executable = nullptr;
+};
+
+struct StepGraph final : RecordedStep {
+  const std::shared_ptr<GraphExecutable> executable =
+      std::make_shared<GraphExecutable>();
 };
 
 /// Captures what a rank enqueues on all of its streams. The capture begins on

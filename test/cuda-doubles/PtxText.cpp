@@ -1,0 +1,88 @@
+#include "PtxText.h"
+
+#include <cctype>
+#include <cstdlib>
+#include <sstream>
+#include <utility>
+
+namespace tpsp::doubles {
+namespace {
+
+/// Where the kernel's braces are; behind the end if it is not there.
+std::pair<size_t, size_t> bodyOf(const std::string &ptx,
+                                 const std::string &entry) {
+  size_t name = ptx.find(".entry " + entry + "(");
+  size_t begin = name == std::string::npos ? name : ptx.find('{', name);
+  if (begin == std::string::npos)
+    return {ptx.size(), ptx.size()};
+  int depth = 0;
+  for (size_t i = begin; i < ptx.size(); ++i) {
+    depth += (ptx[i] == '{') - (ptx[i] == '}');
+    if (depth == 0)
+      return {begin, i};
+  }
+  return {begin, ptx.size()};
+}
+
+/// One variable: `.shared .align 8 .b8 name[2048]`, what stands before its `;`.
+struct SharedVariable {
+  std::string name;
+  size_t bytes = 0;
+
+  explicit SharedVariable(const std::string &declaration) {
+    std::istringstream words(declaration);
+    std::string word;
+    size_t width = 1;
+    while (words >> word) {
+      if (word == ".align")
+        words >> word;
+      else if (word[0] == '.')
+        width = widthOf(word);
+      else
+        break;
+    }
+    name = word.substr(0, word.find('['));
+    bytes = width;
+    for (size_t at = word.find('['); at != std::string::npos;
+         at = word.find('[', at + 1))
+      bytes *= std::strtoull(word.c_str() + at + 1, nullptr, 10);
+  }
+
+private:
+  /// ".f32": 4; of what is no type, one.
+  static size_t widthOf(const std::string &type) {
+    size_t bits = std::strtoull(type.c_str() + 2, nullptr, 10);
+    return bits >= 8 ? bits / 8 : 1;
+  }
+};
+
+bool isExtern(const std::string &ptx, size_t at) {
+  size_t line = ptx.rfind('\n', at);
+  line = line == std::string::npos ? 0 : line;
+  return ptx.substr(line, at - line).find(".extern") != std::string::npos;
+}
+
+} // namespace
+
+size_t staticSharedBytes(const std::string &ptx, const std::string &entry) {
+  auto [begin, end] = bodyOf(ptx, entry);
+  std::string body = ptx.substr(begin, end - begin);
+  size_t total = 0, scanned = 0;
+  int depth = 0;
+  // An instruction has the word within another: ld.shared.f32.
+  for (size_t at = ptx.find(".shared "); at != std::string::npos;
+       at = ptx.find(".shared ", at + 1)) {
+    for (; scanned < at; ++scanned)
+      depth += (ptx[scanned] == '{') - (ptx[scanned] == '}');
+    bool isWord = at == 0 || std::isspace(ptx[at - 1]);
+    if (!isWord || isExtern(ptx, at))
+      continue;
+    SharedVariable variable(ptx.substr(at, ptx.find(';', at) - at));
+    bool isOwn = at > begin && at < end;
+    if (isOwn || (depth == 0 && body.find(variable.name) != std::string::npos))
+      total += variable.bytes;
+  }
+  return total;
+}
+
+} // namespace tpsp::doubles
