@@ -16,6 +16,9 @@ static constexpr int64_t enoughBlocks = 264;
 static constexpr int64_t pointsPerThread = 8;
 /// Bytes of the widest access of a thread.
 static constexpr int64_t widestAccess = 16;
+/// Elements of a row that a thread may have in registers, and points of a sum
+/// that it adds up one after another.
+static constexpr int64_t mostInRegisters = 32, mostInThread = 8;
 
 int64_t tpsp::pointsOf(ArrayRef<int64_t> extents, ArrayRef<unsigned> dims) {
   int64_t points = 1;
@@ -54,6 +57,24 @@ static int64_t accessWidth(KernelSource source) {
   return std::max<int64_t>(1, widestAccess * 8 / bits);
 }
 
+/// Likewise of the neighbours that all sweeps have: an odd row is read element
+/// by element.
+static int64_t accessWidth(KernelSource source, const ItemLoops &loops) {
+  int64_t width = accessWidth(source);
+  for (const ItemStep &step : loops.steps) {
+    if (step.operation)
+      continue;
+    for (int64_t extent : llvm::reverse(step.sweep.extents(/*range=*/1))) {
+      if (extent == 1)
+        continue;
+      while (extent % width)
+        width /= 2;
+      break;
+    }
+  }
+  return width;
+}
+
 /// A sum over all rows, done for a slice of the innermost index at a time: the
 /// slice is narrow so that there are many blocks, and as wide as a sector of
 /// memory at least.
@@ -75,8 +96,9 @@ static BlockShape shapeOfItems(KernelSource source, const ItemLoops &loops) {
   int64_t most = mostPoints(loops, 1).first;
   int64_t threads = powerOfTwo(llvm::divideCeil(most, pointsPerThread));
   threads = std::min(threads, usualThreads);
-  // Few items: more threads for each.
-  int64_t limit = std::min(powerOfTwo(most), mostThreads);
+  // Few items: more threads for each, but of the widest accesses still.
+  int64_t wide = accessWidth(source, loops);
+  int64_t limit = std::min(powerOfTwo(most / wide), mostThreads);
   while (threads < limit && source.grid * threads < enoughBlocks * usualThreads)
     threads *= 2;
   shape.threadsPerItem = threads;
@@ -101,6 +123,23 @@ static bool sumsInnermost(const Sweep &sweep, ArrayRef<int64_t> extents) {
     if (extents[dim] > 1)
       return llvm::is_contained(sweep.summed, unsigned(dim));
   return true;
+}
+
+int64_t tpsp::writtenOutRounds(const BlockShape &shape, int64_t points,
+                               int64_t width) {
+  int64_t atOnce = width * shape.threadsPerItem;
+  if (shape.range || points % atOnce ||
+      points / shape.threadsPerItem > mostInRegisters)
+    return 0;
+  return points / atOnce;
+}
+
+bool tpsp::sumsInThread(const BlockShape &shape, const Sweep &sweep) {
+  SmallVector<int64_t> extents = sweep.extents(shape.range);
+  return !shape.range && !sweep.sums.empty() &&
+         pointsOf(extents, sweep.summed) <= mostInThread &&
+         pointsOf(extents, sweep.kept) >= shape.threadsPerItem &&
+         !sumsInnermost(sweep, extents);
 }
 
 /// Shuffles move 32 bits.

@@ -1,10 +1,11 @@
 // convert-tpsp-to-plan: local operations to commands on buffers.
 #include "tpsp/Passes/FunctionWalk.h"
-#include "tpsp/Passes/Kernels.h"
+#include "tpsp/Passes/KernelGrouping.h"
 #include "tpsp/Passes/Ledger.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/SavedActivations.h"
 #include "tpsp/Passes/SourceName.h"
+#include "tpsp/Passes/UnitAxes.h"
 
 #include "tpsp/Algebra/MatmulForm.h"
 #include "tpsp/Dialect/Plan/PlanDialect.h"
@@ -57,17 +58,19 @@ class PlanBuilder {
 public:
   PlanBuilder(func::FuncOp function, KernelLibrary &library)
       : function(function), mesh(meshOf(function)), library(library),
-        b(function) {}
+        b(function), grouping([this](Operation *op) { return mayJoin(op); }) {}
 
   LogicalResult run() {
     if (failed(checkTensors()))
       return failure();
     createProgram();
+    dropUnitAxes(function, mesh);
     Block &body = function.getBody().front();
     createArguments(body);
-    for (Operation &op : body.without_terminator())
+    for (Operation &op : body.without_terminator()) {
       if (failed(visit(&op)))
         return failure();
+    }
     flush();
     return createResults(body.getTerminator());
   }
@@ -157,7 +160,8 @@ private:
           b.getStringAttr(isParameter ? plan::parameterKind : plan::inputKind),
           b.getStringAttr(tensorName(argument)),
           b.getI64IntegerAttr(argument.getArgNumber()),
-          globalTensor(argument.getType()), /*offset=*/IntegerAttr());
+          globalTensor(function.getArgumentTypes()[argument.getArgNumber()]),
+          /*offset=*/IntegerAttr());
       if (Attribute below =
               function.getArgAttr(argument.getArgNumber(), belowAttrName))
         buffer->setAttr(plan::belowAttrName, below);
@@ -187,7 +191,7 @@ private:
       buffer.setKind(isGradient ? plan::gradientKind : plan::outputKind);
       buffer.setName(resultName(i, value));
       buffer.setNumber(i);
-      buffer.setTensorAttr(globalTensor(value.getType()));
+      buffer.setTensorAttr(globalTensor(function.getResultTypes()[i]));
     }
     return success();
   }
@@ -205,18 +209,81 @@ private:
   // Operations
   //===--------------------------------------------------------------------===//
 
+  static bool becomesMatmul(Operation *op) {
+    auto indexed = dyn_cast<IndexedOpInterface>(op);
+    return indexed && indexed.isSumOfProducts() &&
+           matchMatmul(indexed.getIndexStructure()).obstacle ==
+               MatmulObstacle::None;
+  }
+
+  static bool becomesRowKernel(Operation *op) {
+    auto row = dyn_cast<RowKernelOpInterface>(op);
+    return row && row.runsByRow();
+  }
+
+  static bool becomesView(Operation *op) {
+    auto indexed = dyn_cast<IndexedOpInterface>(op);
+    return indexed && indexed.isView();
+  }
+
+  static bool becomesLoop(Operation *op) {
+    return isa<LoopOpInterface>(op) && isa<IndexedOpInterface>(op) &&
+           !isa<CollectiveOpInterface, AttentionOpInterface, RotateOp,
+                BlockCopyOpInterface>(op) &&
+           !becomesView(op) && !becomesMatmul(op) && !becomesRowKernel(op);
+  }
+
+  /// Whether a kernel may take it ahead.
+  bool mayJoin(Operation *op) {
+    return becomesLoop(op) && (isForwardDone || !readsCotangent(op));
+  }
+
   LogicalResult visit(Operation *op) {
+    if (grouping.isTaken(op))
+      return success();
     finishForward(op);
-    if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
-      flushIfUsedBy(op);
+    // A view asks for nothing: it waits with what it shows.
+    if (becomesView(op) && isWaiting(op->getOperand(0))) {
+      waitingViews.push_back(op);
+      return success();
+    }
+    bool isLoop = becomesLoop(op);
+    if (isLoop ? readsWaitingView(op) : readsWaiting(op))
+      flush();
+    if (grouping.isTaken(op)) // just now
+      return success();
+    if (isLoop) {
+      addToKernel(cast<LoopOpInterface>(op));
+      return success();
+    }
+    if (failed(convert(op)))
+      return failure();
+    grouping.pass(op);
+    return success();
+  }
+
+  bool readsWaitingView(Operation *op) const {
+    return llvm::any_of(op->getOperands(), [&](Value operand) {
+      return llvm::is_contained(waitingViews, operand.getDefiningOp());
+    });
+  }
+  /// Whether it is to be made by a kernel that is not there yet.
+  bool isWaiting(Value value) const {
+    return grouping.produces(value) ||
+           llvm::is_contained(waitingViews, value.getDefiningOp());
+  }
+  bool readsWaiting(Operation *op) const {
+    return llvm::any_of(op->getOperands(),
+                        [&](Value operand) { return isWaiting(operand); });
+  }
+
+  /// What is no loop.
+  LogicalResult convert(Operation *op) {
+    if (auto collective = dyn_cast<CollectiveOpInterface>(op))
       return convertCollective(collective);
-    }
-    if (auto attention = dyn_cast<AttentionOpInterface>(op)) {
-      flushIfUsedBy(op);
+    if (auto attention = dyn_cast<AttentionOpInterface>(op))
       return convertAttention(attention);
-    }
     if (auto rotation = dyn_cast<RotateOp>(op)) {
-      flushIfUsedBy(op);
       convertRotation(rotation);
       return success();
     }
@@ -225,54 +292,58 @@ private:
       return op->emitOpError("has no command; run tpsp-insert-collectives and "
                              "tpsp-decompose-late before converting to a plan");
     if (indexed.isView()) {
-      flushIfUsedBy(op);
-      buffers[op->getResult(0)] = plan::ViewOp::create(
-          b, op->getLoc(), bufferType(op->getResult(0).getType()),
-          buffers[op->getOperand(0)]);
+      convertView(op);
       return success();
     }
     if (auto copy = dyn_cast<BlockCopyOpInterface>(op)) {
-      flushIfUsedBy(op);
       convertBlockCopy(copy);
       return success();
     }
-    if (indexed.isSumOfProducts()) {
-      MatmulMatch match = matchMatmul(indexed.getIndexStructure());
-      if (match.obstacle == MatmulObstacle::None) {
-        flushIfUsedBy(op);
-        return convertMatmul(op, match.form);
-      }
-      if (match.obstacle == MatmulObstacle::Layout)
-        noteLayout(op);
-    }
-    auto row = dyn_cast<RowKernelOpInterface>(op);
-    if (row && row.runsByRow()) {
-      flushIfUsedBy(op);
-      callKernel(emitRowKernel(row, "kernel", program),
-                 op->getName().stripDialect(), op->getLoc());
+    if (becomesMatmul(op))
+      return convertMatmul(op, matchMatmul(indexed.getIndexStructure()).form);
+    if (becomesRowKernel(op)) {
+      callKernel(
+          emitRowKernel(cast<RowKernelOpInterface>(op), "kernel", program),
+          op->getName().stripDialect(), op->getLoc());
       return success();
     }
-    auto loop = dyn_cast<LoopOpInterface>(op);
-    if (!loop)
-      return op->emitOpError("has no loop form; run tpsp-decompose-late first");
-    if (!group.accepts(loop))
-      flush();
-    group.add(loop);
-    return success();
+    return op->emitOpError("has no loop form; run tpsp-decompose-late first");
+  }
+
+  void convertView(Operation *op) {
+    buffers[op->getResult(0)] = plan::ViewOp::create(
+        b, op->getLoc(), bufferType(op->getResult(0).getType()),
+        buffers[op->getOperand(0)]);
+  }
+
+  void addToKernel(LoopOpInterface op) {
+    auto indexed = cast<IndexedOpInterface>(*op);
+    if (indexed.isSumOfProducts() &&
+        matchMatmul(indexed.getIndexStructure()).obstacle ==
+            MatmulObstacle::Layout)
+      noteLayout(op);
+    if (grouping.add(op))
+      return;
+    flush();
+    if (!grouping.isTaken(op))
+      grouping.add(op);
   }
 
   /// A cotangent is known only when its result is: no kernel makes results of
   /// the forward pass behind, or together with, what reads a cotangent.
   void finishForward(Operation *op) {
-    auto isCotangent = [&](Value operand) {
-      auto argument = dyn_cast<BlockArgument>(operand);
-      return argument &&
-             function.getArgAttr(argument.getArgNumber(), cotangentAttrName);
-    };
-    if (isForwardDone || llvm::none_of(op->getOperands(), isCotangent))
+    if (isForwardDone || !readsCotangent(op))
       return;
     flush();
     isForwardDone = true;
+  }
+
+  bool readsCotangent(Operation *op) {
+    return llvm::any_of(op->getOperands(), [&](Value operand) {
+      auto argument = dyn_cast<BlockArgument>(operand);
+      return argument &&
+             function.getArgAttr(argument.getArgNumber(), cotangentAttrName);
+    });
   }
 
   void noteLayout(Operation *op) {
@@ -283,12 +354,6 @@ private:
         << remark::suggest("order the indices so that the summed ones, or the "
                            "kept ones, are innermost in each operand");
     program->setAttr("layout_misses", b.getI64IntegerAttr(++layoutMisses));
-  }
-
-  void flushIfUsedBy(Operation *op) {
-    if (llvm::any_of(op->getOperands(),
-                     [&](Value operand) { return group.produces(operand); }))
-      flush();
   }
 
   plan::BufferOp temporary(Value value) {
@@ -391,7 +456,7 @@ private:
   }
 
   /// "square_reduce_rsqrt", of the first few operations.
-  std::string stem() const {
+  static std::string stemOf(const KernelGroup &group) {
     std::string text;
     unsigned count = 0;
     for (Operation *op : group.getOps()) {
@@ -403,11 +468,14 @@ private:
   }
 
   void flush() {
-    if (group.empty())
-      return;
-    callKernel(emitKernel(group, "kernel", program), stem(),
-               group.getOps().front()->getLoc());
-    group = KernelGroup();
+    for (const KernelGroup &group : grouping.take())
+      callKernel(emitKernel(group, "kernel", program), stemOf(group),
+                 group.getOps().front()->getLoc());
+    for (Operation *view : waitingViews) {
+      convertView(view);
+      grouping.pass(view);
+    }
+    waitingViews.clear();
   }
 
   void callKernel(const Kernel &kernel, StringRef stem, Location loc) {
@@ -608,7 +676,9 @@ private:
   KernelLibrary &library;
   OpBuilder b;
   plan::ProgramOp program;
-  KernelGroup group;
+  KernelGrouping grouping;
+  /// Views of what open groups make, in order.
+  SmallVector<Operation *> waitingViews;
   llvm::DenseMap<Value, Value> buffers;
   int64_t layoutMisses = 0;
   bool isForwardDone = false;

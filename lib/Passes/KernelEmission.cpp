@@ -70,7 +70,7 @@ private:
   void chooseGrid() {
     grid = group.getGrid();
     bool onlyInnermost = grid.empty() && !group.getCommon().empty();
-    if (onlyInnermost && group.getOps().size() == 1) {
+    if (group.isColumnSum()) {
       inRanges = true;
       rangeIndex = group.getCommon().front();
       kernel.grid = rangeIndex.extent;

@@ -40,9 +40,17 @@ static int64_t itemsOf(ArrayRef<LoopIndex> grid) {
   return items;
 }
 
+/// Operands count: a row that is only summed is a row all the same.
 RankedTensorType KernelGroup::widestWith(LoopOpInterface op) const {
-  auto result = cast<RankedTensorType>(op->getResult(0).getType());
-  return widest && widest.getRank() >= result.getRank() ? widest : result;
+  RankedTensorType found = widest;
+  auto consider = [&](Type type) {
+    auto tensor = cast<RankedTensorType>(type);
+    if (!found || tensor.getRank() > found.getRank())
+      found = tensor;
+  };
+  consider(op->getResult(0).getType());
+  llvm::for_each(op->getOperandTypes(), consider);
+  return found;
 }
 
 SmallVector<LoopIndex> KernelGroup::commonWith(LoopOpInterface op) const {
@@ -74,6 +82,26 @@ static bool loopsBeyond(Operation *op, ArrayRef<LoopIndex> indices) {
          isWider(op->getResult(0).getType());
 }
 
+/// Whether what the group makes is for `op` alone, element by element.
+bool KernelGroup::feedsOnly(Operation *op) const {
+  return llvm::all_of(ops, [&](Operation *each) {
+    return !loopsBeyond(each, loopIndices(each->getResult(0).getType())) &&
+           llvm::all_of(each->getUsers(), [&](Operation *user) {
+             return user == op || llvm::is_contained(ops, user);
+           });
+  });
+}
+
+bool KernelGroup::isColumnSum() const {
+  if (common.empty() || !getGrid().empty())
+    return false;
+  if (ops.size() == 1)
+    return true;
+  KernelGroup producers = *this;
+  producers.ops.pop_back();
+  return loopsBeyond(ops.back(), common) && producers.feedsOnly(ops.back());
+}
+
 bool KernelGroup::accepts(LoopOpInterface op) const {
   if (empty())
     return true;
@@ -93,6 +121,8 @@ bool KernelGroup::accepts(LoopOpInterface op) const {
   // Items would be columns (a gain's gradient, and what else is made of the
   // same rows): every element of every row would be a cache line.
   auto isWide = [&](Operation *each) { return loopsBeyond(each, both); };
+  if (grid.empty() && isWide(op) && feedsOnly(op))
+    return true;
   if (grid.empty() && (isWide(op) || llvm::any_of(ops, isWide)))
     return false;
   int64_t items = itemsOf(grid);

@@ -21,10 +21,11 @@ public:
   Partitioner(func::FuncOp function)
       : function(function), mesh(meshOf(function)) {}
 
-  LogicalResult run() {
+  LogicalResult run(bool keepTrivial) {
     if (failed(checkPlaced()))
       return failure();
-    dropTrivialCollectives();
+    if (!keepTrivial)
+      dropTrivialCollectives();
     function.walk([&](Operation *op) {
       for (Value result : op->getResults())
         result.setType(local(result.getType()));
@@ -98,8 +99,8 @@ private:
 struct Partition : public tpsp::impl::PartitionBase<Partition> {
   using Base::Base;
   void runOnOperation() override {
-    if (failed(forEachFunction(getOperation(), [](auto function) {
-          return Partitioner(cast<func::FuncOp>(*function)).run();
+    if (failed(forEachFunction(getOperation(), [&](auto function) {
+          return Partitioner(cast<func::FuncOp>(*function)).run(keepTrivial);
         })))
       signalPassFailure();
   }

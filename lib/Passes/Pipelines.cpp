@@ -49,7 +49,7 @@ void tpsp::buildCollectivePipeline(OpPassManager &pm,
 
 void tpsp::buildPlanPipeline(OpPassManager &pm,
                              const PipelineOptions &options) {
-  pm.addPass(createPartition());
+  pm.addPass(createPartition({options.keepTrivial}));
   pm.addPass(
       createSweep({options.attentionBlock,
                    /*keepCalls=*/options.attention == AttentionForm::Fused,

@@ -49,11 +49,14 @@ public:
     for (Operation &op : body.without_terminator())
       if (!isBackward(&op) && isMemoryEffectFree(&op))
         forward.push_back(&op);
+    if (mode == Mode::Full)
+      chooseInsideLayers();
     if (mode == Mode::Selective)
       chooseMarked();
-    else if (mode == Mode::Full)
-      chooseInsideLayers();
+    chooseFree();
   }
+
+  bool empty() const { return redone.empty(); }
 
   bool contains(Operation *op) const { return op && redone.contains(op); }
 
@@ -67,6 +70,40 @@ private:
           (isView && contains(op->getOperand(0).getDefiningOp())))
         redone.insert(op);
     }
+  }
+
+  /// What is made element by element of a tensor that is kept anyway, and read
+  /// by the backward pass element by element only: its loops make it again as
+  /// they read, and it need be neither written nor kept.
+  void chooseFree() {
+    for (Operation *op : forward)
+      if (isPointwise(op) && op->getNumOperands() == 1 &&
+          isKeptAnyway(op->getOperand(0)) && isReadInLoops(op))
+        redone.insert(op);
+  }
+
+  static bool isPointwise(Operation *op) {
+    return isa<LoopOpInterface>(op) && op->getNumResults() == 1 &&
+           llvm::all_of(op->getOperandTypes(), [&](Type type) {
+             return getIdx(type) && type == op->getResult(0).getType();
+           });
+  }
+
+  bool isKeptAnyway(Value value) const {
+    return !contains(value.getDefiningOp()) &&
+           llvm::any_of(value.getUsers(), isBackward);
+  }
+
+  static bool isReadInLoops(Operation *op) {
+    bool isRead = false;
+    for (Operation *user : op->getUsers()) {
+      if (!isBackward(user))
+        continue;
+      if (!isPointwise(user))
+        return false;
+      isRead = true;
+    }
+    return isRead;
   }
 
   /// Whatever one layer makes for itself. What it hands on is an input of
@@ -182,8 +219,6 @@ struct Rematerialize : public tpsp::impl::RematerializeBase<Rematerialize> {
           << mode << "'; known are none, selective and full";
       return signalPassFailure();
     }
-    if (*selected == Mode::None)
-      return markAllAnalysesPreserved();
     auto visit = [&](FunctionOpInterface function) {
       Rematerializer(function.getFunctionBody().front(), *selected).run();
       return success();

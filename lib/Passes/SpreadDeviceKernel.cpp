@@ -183,6 +183,10 @@ private:
     lane = remainder(thread, shape.threadsPerItem);
     itemOfBlock = quotient(thread, shape.threadsPerItem);
     Value item = add(add(begin, multiply(block, shape.items)), itemOfBlock);
+    if (shape.items == 1) { // a block for each
+      map.map(source.itemLoop().getInductionVar(), item);
+      return;
+    }
     // Threads with no item stay, for the barriers: they look at the last one,
     // and neither loop nor store.
     isItem = isBelow(item, end);
@@ -273,12 +277,30 @@ private:
     SmallVector<Value> all(place.leading);
     for (AffineExpr result : access.getResults())
       all.push_back(point[cast<AffineDimExpr>(result).getPosition()]);
-    if (!place.whole.empty())
-      return {ownIndex(place, all)};
-    return all;
+    if (place.whole.empty())
+      return all;
+    return {ownNumber ? constant(*ownNumber) : ownIndex(place, all)};
   }
 
-  Value load(OpOperand &operand, AffineMap access, const Point &point) {
+  /// Of the first of `width` accesses to neighbours, where they can be one: the
+  /// buffer's rows are whole there, and begin where all of them do. LLVM could
+  /// not always tell.
+  static llvm::MaybeAlign alignmentOf(const Place &place, AffineMap access,
+                                      unsigned along, int64_t width) {
+    auto type = cast<MemRefType>(place.buffer.getType());
+    auto results = access.getResults();
+    SmallVector<int64_t> strides;
+    int64_t offset = 0;
+    if (width == 1 || !place.whole.empty() || results.empty() ||
+        cast<AffineDimExpr>(results.back()).getPosition() != along ||
+        failed(type.getStridesAndOffset(strides, offset)) ||
+        strides.back() != 1 || type.getShape().back() % width != 0)
+      return {};
+    return llvm::Align(uint64_t(width * type.getElementTypeBitWidth() / 8));
+  }
+
+  Value load(OpOperand &operand, AffineMap access, const Point &point,
+             llvm::function_ref<llvm::MaybeAlign(const Place &)> alignment) {
     Value memory = operand.get();
     if (Value value = known.lookup(memory))
       return value;
@@ -286,17 +308,23 @@ private:
       return map.lookupOrDefault(memory);
     Place place = placeOf(memory);
     return memref::LoadOp::create(b, loc, place.buffer,
-                                  indices(place, access, point));
+                                  indices(place, access, point),
+                                  /*nontemporal=*/false, alignment(place));
+  }
+  Value load(OpOperand &operand, AffineMap access, const Point &point) {
+    return load(operand, access, point,
+                [](const Place &) { return llvm::MaybeAlign(); });
   }
 
   void store(const Sweep &sweep, unsigned number, Value value,
-             const Point &point) {
+             const Point &point, unsigned along = 0, int64_t width = 1) {
     linalg::LinalgOp nest = sweep.nest;
     OpOperand *output = nest.getDpsInitOperand(number);
     Place place = placeOf(output->get());
     AffineMap access = nest.getMatchingIndexingMap(output);
-    memref::StoreOp::create(b, loc, value, place.buffer,
-                            indices(place, access, point));
+    memref::StoreOp::create(
+        b, loc, value, place.buffer, indices(place, access, point),
+        /*nontemporal=*/false, alignmentOf(place, access, along, width));
   }
 
   /// What a nest's body yields at a point, from the sums so far.
@@ -336,32 +364,83 @@ private:
     });
   }
 
-  /// Loads at all points come first, so that they can be one wide access, and
-  /// all are on their way at once. Stores what is stored at every point;
-  /// returns the sums.
-  SmallVector<Value> visit(const Sweep &sweep, ArrayRef<Point> points,
-                           ValueRange sums) {
+  /// Neighbouring points that a thread does at once.
+  struct Group {
+    SmallVector<Point> points;
+    /// The dimension along which they are neighbours.
+    unsigned along = 0;
+    /// Written out: where the thread has the first, of a row that is in
+    /// registers. -1: in a loop.
+    int64_t own = -1;
+
+    bool isWrittenOut() const { return own >= 0; }
+    int64_t width() const { return int64_t(points.size()); }
+    /// Of an access to point i: the first may be one with the others.
+    int64_t widthAt(size_t i) const { return i == 0 ? width() : 1; }
+  };
+
+  void enter(const Group &group, size_t i) {
+    ownNumber.reset();
+    if (group.own >= 0)
+      ownNumber = group.own + int64_t(i);
+  }
+
+  /// What a nest reads at each of the points. Loads come first, so that they
+  /// can be one wide access, and all are on their way at once.
+  SmallVector<SmallVector<Value>> elementsAt(const Sweep &sweep,
+                                             const Group &group) {
     linalg::LinalgOp nest = sweep.nest;
-    SmallVector<SmallVector<Value>> elements(points.size());
+    SmallVector<SmallVector<Value>> elements(group.points.size());
     for (OpOperand *input : nest.getDpsInputOperands()) {
       bool isRead = nest.payloadUsesValueFromOperand(input);
       AffineMap access = nest.getMatchingIndexingMap(input);
-      for (auto [point, values] : llvm::zip(points, elements))
-        values.push_back(
-            isRead ? load(*input, access, point)
+      for (auto [i, point] : llvm::enumerate(group.points)) {
+        enter(group, i);
+        auto alignment = [&, i = i](const Place &place) {
+          return alignmentOf(place, access, group.along, group.widthAt(i));
+        };
+        elements[i].push_back(
+            isRead ? load(*input, access, point, alignment)
                    : zeroOf(nest.getMatchingBlockArgument(input).getType()));
+      }
     }
+    return elements;
+  }
+
+  /// Stores what is stored at every point; returns the sums.
+  SmallVector<Value> visit(const Sweep &sweep, const Group &group,
+                           ValueRange sums) {
+    SmallVector<SmallVector<Value>> elements = elementsAt(sweep, group);
     SmallVector<Value> current(sums);
     SmallVector<SmallVector<Value>> results;
-    for (auto [point, values] : llvm::zip(points, elements)) {
+    for (auto [point, values] : llvm::zip(group.points, elements)) {
       results.push_back(yields(sweep, point, values, current));
       for (auto [number, sum] : llvm::zip(sweep.sums, current))
         sum = results.back()[number];
     }
-    for (unsigned number : sweep.stored)
-      for (auto [point, values] : llvm::zip(points, results))
-        store(sweep, number, values[number], point);
+    if (!sweep.stored.empty())
+      storeResults(sweep, group, results);
     return current;
+  }
+
+  void storeResults(const Sweep &sweep, const Group &group,
+                    ArrayRef<SmallVector<Value>> results) {
+    for (unsigned number : sweep.stored) {
+      auto storeAll = [&] {
+        for (auto [i, point] : llvm::enumerate(group.points)) {
+          enter(group, i);
+          store(sweep, number, results[i][number], point, group.along,
+                group.widthAt(i));
+        }
+      };
+      bool isRow = bufferBehind(sweep.output(number))
+                       .getDefiningOp<memref::AllocaOp>() != nullptr;
+      // In a loop, threads with no item do not come here.
+      if (isItem && group.isWrittenOut() && !isRow)
+        guarded(isItem, storeAll);
+      else
+        storeAll();
+    }
   }
 
   //===--------------------------------------------------------------------===//
@@ -454,19 +533,47 @@ private:
     emitBody();
   }
 
+  /// Neighbours from point number `number` of `dims` on, `kept` elsewhere.
+  Group groupAt(const Sweep &sweep, ArrayRef<unsigned> dims, Value number,
+                const Point &kept, int64_t width, int64_t round = -1) {
+    Group group;
+    Point point = kept;
+    locate(sweep, dims, multiply(number, width), point);
+    group.along = innermostOf(shape, sweep, dims);
+    group.points = neighbours(point, group.along, width);
+    group.own = round < 0 ? -1 : round * width;
+    return group;
+  }
+
+  /// The thread's points of `dims`, `width` at a time, where all threads have
+  /// as many and these are few: written out, so that their loads are on their
+  /// way at once. Threads with no item do the last one's, and store nothing.
+  bool emitRounds(const Sweep &sweep, ArrayRef<unsigned> dims, int64_t width,
+                  llvm::function_ref<void(const Group &group)> emitBody) {
+    int64_t points = pointsOf(extentsOf(sweep), dims);
+    int64_t rounds = writtenOutRounds(shape, points, width);
+    Point origin(extentsOf(sweep).size(), constant(0));
+    for (int64_t round = 0; round < rounds; ++round)
+      emitBody(groupAt(sweep, dims,
+                       add(lane, constant(round * shape.threadsPerItem)),
+                       origin, width, round));
+    return rounds > 0;
+  }
+
   /// All points, dealt out to the item's threads.
   void emitPoints(const Sweep &sweep) {
     SmallVector<unsigned> dims = allDims(sweep);
     int64_t width = widthOf(shape, sweep, dims);
+    if (emitRounds(sweep, dims, width,
+                   [&](const Group &group) { visit(sweep, group, {}); }))
+      return;
     Value end = shape.range
                     ? keptPoints(sweep)
                     : constant(pointsOf(extentsOf(sweep), dims) / width);
+    Point origin(extentsOf(sweep).size(), constant(0));
     forPoints(startOr(isItem, lane, end), end, shape.threadsPerItem, {},
               [&](Value number, ValueRange) {
-                Point point;
-                locate(sweep, dims, multiply(number, width), point);
-                unsigned last = innermostOf(shape, sweep, dims);
-                visit(sweep, neighbours(point, last, width), {});
+                visit(sweep, groupAt(sweep, dims, number, origin, width), {});
                 return SmallVector<Value>();
               });
   }
@@ -486,7 +593,43 @@ private:
     return llvm::to_vector_of<Value>(loop.getResults());
   }
 
+  /// Neighbouring sums of few points, each by one thread.
+  void emitSumsInThread(const Sweep &sweep) {
+    SmallVector<int64_t> extents = extentsOf(sweep);
+    int64_t width = widthOf(shape, sweep, sweep.kept);
+    Value end = constant(pointsOf(extents, sweep.kept) / width);
+    Point origin(extents.size(), constant(0));
+    forPoints(startOr(isItem, lane, end), end, shape.threadsPerItem, {},
+              [&](Value number, ValueRange) {
+                sumGroup(sweep,
+                         groupAt(sweep, sweep.kept, number, origin, width));
+                return SmallVector<Value>();
+              });
+  }
+
+  void sumGroup(const Sweep &sweep, const Group &group) {
+    SmallVector<SmallVector<Value>> sums(group.points.size(), initials(sweep));
+    int64_t points = pointsOf(extentsOf(sweep), sweep.summed);
+    for (int64_t i = 0; i < points; ++i) {
+      Group at = group;
+      for (Point &point : at.points)
+        locate(sweep, sweep.summed, constant(i), point);
+      SmallVector<SmallVector<Value>> elements = elementsAt(sweep, at), results;
+      for (auto [point, values, sum] : llvm::zip(at.points, elements, sums)) {
+        results.push_back(yields(sweep, point, values, sum));
+        for (auto [number, part] : llvm::zip(sweep.sums, sum))
+          part = results.back()[number];
+      }
+      storeResults(sweep, at, results);
+    }
+    for (auto [k, number] : llvm::enumerate(sweep.sums))
+      for (auto [i, point] : llvm::enumerate(group.points))
+        store(sweep, number, sums[i][k], point, group.along, group.widthAt(i));
+  }
+
   void emitSums(const Sweep &sweep) {
+    if (sumsInThread(shape, sweep))
+      return emitSumsInThread(sweep);
     SumLayout layout = chooseSumLayout(shape, sweep);
     int64_t kept = pointsOf(extentsOf(sweep), sweep.kept);
     Value slot = layout.groupInnermost ? quotient(lane, layout.group)
@@ -538,19 +681,23 @@ private:
                              Value valid, Value member, const Point &kept) {
     int64_t width =
         layout.groupInnermost ? widthOf(shape, sweep, sweep.summed) : 1;
-    Value end = constant(pointsOf(extentsOf(sweep), sweep.summed) / width);
-    SmallVector<Value> neutral =
+    SmallVector<Value> sums =
         llvm::map_to_vector(sweep.sums, [&](unsigned number) -> Value {
           return arith::ConstantOp::create(
               b, loc, *arith::getNeutralElement(sweep.combiner(number)));
         });
+    bool isAlone = layout.group == shape.threadsPerItem;
+    if (isAlone &&
+        emitRounds(sweep, sweep.summed, width, [&](const Group &group) {
+          sums = visit(sweep, group, sums);
+        }))
+      return sums;
+    Value end = constant(pointsOf(extentsOf(sweep), sweep.summed) / width);
     return forPoints(
-        startOr(valid, member, end), end, layout.group, neutral,
-        [&](Value number, ValueRange sums) {
-          Point point = kept;
-          locate(sweep, sweep.summed, multiply(number, width), point);
-          unsigned last = innermostOf(shape, sweep, sweep.summed);
-          return visit(sweep, neighbours(point, last, width), sums);
+        startOr(valid, member, end), end, layout.group, sums,
+        [&](Value number, ValueRange carried) {
+          return visit(sweep, groupAt(sweep, sweep.summed, number, kept, width),
+                       carried);
         });
   }
 
@@ -625,11 +772,13 @@ private:
   llvm::DenseMap<Operation *, Place> places; // of kept rows
 
   Value lane, itemOfBlock;
-  Value isItem;     // null: always, in kernels of a range
+  Value isItem;     // null: always, as where a block has one item
   Value rangeCount; // elements of the block's part of the range
   /// What all threads of an item know of what is in memory.
   llvm::DenseMap<Value, Value> known;
   AccessLog log;
+  /// Which of a thread's elements of a row is looked at, where that is known.
+  std::optional<int64_t> ownNumber;
 };
 
 } // namespace

@@ -23,13 +23,24 @@ unsigned tpsp::innermostOf(const BlockShape &shape, const Sweep &sweep,
   return 0;
 }
 
+/// Whether all threads of an item share the points of a sweep.
+static bool isDealtOut(const BlockShape &shape, const Sweep &sweep) {
+  return sweep.sums.empty() ||
+         pointsOf(sweep.extents(shape.range), sweep.kept) == 1;
+}
+
 int64_t tpsp::widthOf(const BlockShape &shape, const Sweep &sweep,
                       ArrayRef<unsigned> dims) {
   if (dims.empty() || shape.range)
     return 1;
-  int64_t extent = sweep.extents(shape.range)[innermostOf(shape, sweep, dims)];
+  SmallVector<int64_t> extents = sweep.extents(shape.range);
+  int64_t extent = extents[innermostOf(shape, sweep, dims)];
   int64_t width = shape.width;
-  while (extent % width)
+  // Of few points a thread does fewer at a time, or most had nothing to do.
+  bool isShared = isDealtOut(shape, sweep) || sumsInThread(shape, sweep);
+  int64_t busy = isShared ? shape.threadsPerItem / 2 : 0;
+  while (width > 1 &&
+         (extent % width != 0 || pointsOf(extents, dims) / width < busy))
     width /= 2;
   return width;
 }
@@ -47,8 +58,7 @@ static AccessKey keyOf(const BlockShape &shape, const Sweep &sweep,
   for (auto [dim, extent] : llvm::enumerate(extents))
     if (extent > 1)
       wanted.push_back(dim);
-  bool isDealtOut = pointsOf(extents, sweep.kept) == 1 || sweep.sums.empty();
-  if (seen != wanted || !isDealtOut)
+  if (seen != wanted || !isDealtOut(shape, sweep))
     return {};
   AccessKey key = std::to_string(widthOf(shape, sweep, allDims(sweep)));
   for (unsigned dim : wanted)

@@ -25,8 +25,7 @@ static double rateOnGrid(const AttentionRates &rates,
       double weight = (f ? feature.share : 1 - feature.share) *
                       (k ? key.share : 1 - key.share);
       if (weight != 0)
-        sum += weight *
-               std::log(rates.at(table, feature.low + f, key.low + k));
+        sum += weight * std::log(rates.at(table, feature.low + f, key.low + k));
     }
   return std::exp(sum);
 }
@@ -37,8 +36,8 @@ double CostModel::attentionRate(const AttentionRates &rates,
   double rate = rateOnGrid(rates, work);
   if (hardware.isCpu())
     return rate * coresPerRank();
-  double blocks = double(work.heads) *
-                  double(llvm::divideCeil(work.queries, blockQueries));
+  double blocks =
+      double(work.heads) * double(llvm::divideCeil(work.queries, blockQueries));
   return rate * std::min(1.0, blocks / double(hardware.cores));
 }
 

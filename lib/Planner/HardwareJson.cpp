@@ -328,8 +328,8 @@ static AttentionRates readAttention(const Json &value, const std::string &path,
                                     Problem &problem) {
   Object object(value, path, problem);
   AttentionRates rates;
-  for (auto [key, axis] : {std::pair("features", &rates.features),
-                           std::pair("keys", &rates.keys)})
+  for (auto [key, axis] :
+       {std::pair("features", &rates.features), std::pair("keys", &rates.keys)})
     if (const Json *found = object.find(key))
       *axis = readNumbers(*found, object.pathOf(key), 1, /*ascending=*/true,
                           problem);

@@ -13,19 +13,23 @@
 // CHECK: gpu.module @tpsp_device_kernels [#nvvm.target<O = 3, chip = "sm_80", features = "+ptx78">]
 // SERIAL: chip = "sm_90"
 
-// 512 elements of a row: one block of 512 threads, since there are few rows. The
-// sum goes through shuffles and, from warp to warp, through the block's memory,
+// 512 elements of a row: a block of 128 threads for it, since there are few rows;
+// each has four neighbours, written out, and reads them once as 16 bytes. The sum
+// goes through shuffles and, from warp to warp, through the block's memory,
 // with one barrier. Then all threads know it: none for the quotients.
 // CHECK-LABEL: gpu.func @divide_by_sum
 // CHECK-SAME: memref<4x512xf32> {llvm.align = 16 : i64, llvm.noalias}
-// CHECK-SAME: workgroup(%{{.+}} : memref<1x16x1xf32, #gpu.address_space<workgroup>> {llvm.align = 16 : i64})
-// CHECK-SAME: tpsp.launch = array<i64: 512, 1, 0>
+// CHECK-SAME: workgroup(%{{.+}} : memref<1x4x1xf32, #gpu.address_space<workgroup>> {llvm.align = 16 : i64})
+// CHECK-SAME: tpsp.launch = array<i64: 128, 1, 0>
+// CHECK-NOT: scf.for
+// CHECK: memref.load {{.*}} {alignment = 16 : i64}
 // CHECK-COUNT-5: gpu.shuffle xor
 // CHECK-NOT: gpu.shuffle
 // CHECK: gpu.barrier
 // CHECK-NOT: gpu.barrier
-// CHECK: scf.for
+// CHECK-NOT: scf.for
 // CHECK: arith.divf
+// CHECK: memref.store {{.*}} {alignment = 16 : i64}
 // CHECK: gpu.return
 // SERIAL-LABEL: gpu.func @divide_by_sum
 // SERIAL-SAME: tpsp.launch = array<i64: 32, 32, 0>

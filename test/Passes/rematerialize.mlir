@@ -1,10 +1,9 @@
 // What is not kept is made again in the backward pass, from what is kept.
 // RUN: tpsp-opt %s --tpsp-rematerialize=mode=selective | FileCheck %s --check-prefixes=CHECK,SELECTIVE
 // RUN: tpsp-opt %s --tpsp-rematerialize=mode=full | FileCheck %s --check-prefixes=CHECK,FULL
-// By default all is kept: nothing changes.
-// RUN: tpsp-opt %s > %t.before
-// RUN: tpsp-opt %s --tpsp-rematerialize | diff - %t.before
-// RUN: tpsp-opt %s --tpsp-rematerialize=mode=none | diff - %t.before
+// By default what is free is made again, and nothing else.
+// RUN: tpsp-opt %s --tpsp-rematerialize | FileCheck %s --check-prefix=FREE
+// RUN: tpsp-opt %s --tpsp-rematerialize=mode=none | FileCheck %s --check-prefix=FREE
 // RUN: tpsp-opt %s --tpsp-rematerialize=mode=selective --remarks-filter='tpsp-rematerialize' 2>&1 | FileCheck %s --check-prefix=REMARK
 
 !x = tensor<8x16xf32, #tpsp.idx<s, d>>
@@ -27,6 +26,12 @@
 // FULL-NEXT: %[[G2:.*]] = tpsp.mul %[[G1]], %[[B2]] {tpsp.backward}
 // FULL-NEXT: tpsp.mul %[[G2]], %[[B2]] {tpsp.backward}
 // CHECK-NEXT: return %[[Y]]
+// FREE-LABEL: func.func @marked(
+//      FREE: %[[FREE_A:.*]] = tpsp.exp
+//      FREE: tpsp.tanh %[[FREE_A]] {tpsp.backward, tpsp.recomputed}
+//  FREE-NOT: tpsp.recomputed
+// FREE-LABEL: func.func @chain(
+//  FREE-NOT: tpsp.recomputed
 // REMARK: rematerialize.mlir:[[@LINE+3]]:{{.*}} [Passed] recomputed | Category:tpsp-rematerialize | {{.*}}made again for the backward pass{{.*}}tensor=tanh
 func.func @marked(%x: !x, %g: !x {tpsp.cotangent_of = 0}) -> (!x, !x) {
   %a = tpsp.exp %x : !x
@@ -100,4 +105,32 @@ func.func @forward(%x: !x) -> !x {
   %a = tpsp.exp %x {tpsp.recompute} : !x
   %b = tpsp.tanh %a : !x
   return %b : !x
+}
+
+// Free is what is made element by element of one tensor that is kept anyway (%u,
+// of %x; of what is not kept it is not: %w, of %a), and is read by loops only, not
+// by a product (%v).
+// FREE-LABEL: func.func @free(
+// FREE-SAME: %[[X:[^:]*]]: {{.*}}, %[[M:[^:]*]]: {{.*}}, %[[G:[^:]*]]: tensor
+//      FREE: %[[V:.*]] = tpsp.silu %[[X]] :
+// FREE-NEXT: %[[A:.*]] = tpsp.exp %[[M]] :
+// FREE-NEXT: %[[W:.*]] = tpsp.sqrt %[[A]] :
+//      FREE: %[[U:.*]] = tpsp.tanh %[[X]] {tpsp.backward, tpsp.recomputed}
+// FREE-NEXT: tpsp.mul %{{.*}}, %[[U]] {tpsp.backward}
+// FREE-NEXT: tpsp.mul %{{.*}}, %[[W]] {tpsp.backward}
+//      FREE: tpsp.einsum %[[V]], %{{.*}} {tpsp.backward}
+// FREE-NOT: tpsp.recomputed
+func.func @free(%x: !x, %m: !x, %g: !x {tpsp.cotangent_of = 0})
+    -> (!x, !x, tensor<16x16xf32, #tpsp.idx<d, e>>) {
+  %v = tpsp.silu %x : !x
+  %a = tpsp.exp %m : !x
+  %w = tpsp.sqrt %a : !x
+  %u = tpsp.tanh %x : !x
+  %y = tpsp.mul %w, %u : !x
+  %g1 = tpsp.mul %g, %x {tpsp.backward} : !x
+  %g2 = tpsp.mul %g1, %u {tpsp.backward} : !x
+  %g3 = tpsp.mul %g2, %w {tpsp.backward} : !x
+  %r = tpsp.rename %g3 {tpsp.backward} : !x -> tensor<8x16xf32, #tpsp.idx<s, e>>
+  %p = tpsp.einsum %v, %r {tpsp.backward} : (!x, tensor<8x16xf32, #tpsp.idx<s, e>>) -> tensor<16x16xf32, #tpsp.idx<d, e>>
+  return %y, %g3, %p : !x, !x, tensor<16x16xf32, #tpsp.idx<d, e>>
 }

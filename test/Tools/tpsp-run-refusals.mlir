@@ -22,7 +22,7 @@
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --graph off 2>&1 | FileCheck %s --check-prefix=GRAPH
 // GRAPH: {{^}}tpsp-run: --graph off goes with --backend cuda{{$}}
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --nccl-always 2>&1 | FileCheck %s --check-prefix=NCCL
-// NCCL: {{^}}tpsp-run: --nccl-always goes with --backend cuda{{$}}
+// NCCL: {{^}}tpsp-run: --nccl-always goes with --backend cuda, or with --emit{{$}}
 
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --backend tpu 2>&1 | FileCheck %s --check-prefix=BACKEND
 // BACKEND: {{^}}tpsp-run: no backend 'tpu'; there are: cpu, trace{{$}}

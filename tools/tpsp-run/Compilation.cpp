@@ -107,6 +107,7 @@ private:
   CompileOptions settings() const {
     CompileOptions compile;
     compile.function = options.function;
+    compile.keepTrivial = options.ncclAlways;
     compile.grad = options.grad;
     compile.keepMasks = options.keepMasks;
     compile.dtype = options.dtype;

@@ -126,10 +126,10 @@ static std::string contradictionIn(const Options &options) {
   // A shared object, which is loaded when something is to run.
   if (options.backend == "cuda")
     return "";
-  for (auto [isSet, flag] : {std::pair(options.graph != "on", "--graph off"),
-                             std::pair(options.ncclAlways, "--nccl-always")})
-    if (isSet)
-      return std::string(flag) + " goes with --backend cuda";
+  if (options.graph != "on")
+    return "--graph off goes with --backend cuda";
+  if (options.ncclAlways && options.emit.empty())
+    return "--nccl-always goes with --backend cuda, or with --emit";
   tpsp::rt::registerBuiltinBackends();
   tpsp::rt::BackendFactory factory;
   if (tpsp::rt::Status status = tpsp::rt::findBackend(options.backend, factory);
@@ -276,7 +276,7 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options,
       ->capture_default_str();
   app.add_flag("--nccl-always", options.ncclAlways,
                "With --backend cuda: collectives of one rank go through NCCL, "
-               "too");
+               "too. With --emit: the plan keeps them. A plan needs both");
   app.add_flag("--verify", options.verify,
                "Compare every output and gradient with the unsharded program "
                "in f64");

@@ -17,9 +17,11 @@ public:
   /// Of a row, in bytes: what the widest access needs.
   static constexpr int64_t alignment = 16;
 
-  /// Gives `shape` fewer items where that makes room for their rows. Where
-  /// there is none, as for a row of logits, threads keep what only they look
-  /// at.
+  /// A row of which every thread looks only at what it wrote is in registers,
+  /// if it has few elements a thread; others are in the block's memory. Gives
+  /// `shape` fewer items where that makes room for them. Where there is none,
+  /// as for a row of logits, threads keep what only they look at in memory of
+  /// their own.
   BlockMemory(BlockShape &shape, const ItemLoops &loops);
 
   int64_t sharedBytes() const { return rowBytes + partialBytes; }
@@ -41,6 +43,7 @@ public:
   }
 
 private:
+  void keepInRegisters(mlir::memref::AllocaOp row);
   void count();
   int64_t bytesOfPartials() const;
   int64_t possibleWidth(mlir::memref::AllocaOp row) const;

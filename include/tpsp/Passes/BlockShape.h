@@ -43,6 +43,16 @@ struct SumLayout {
 
 SumLayout chooseSumLayout(const BlockShape &shape, const Sweep &sweep);
 
+/// How often every thread of an item has `width` neighbouring points, of
+/// `points` that are dealt out, if that is equally often and so few that all
+/// are written out, with the elements in registers; else 0.
+int64_t writtenOutRounds(const BlockShape &shape, int64_t points,
+                         int64_t width);
+
+/// Whether a thread adds up all of a sum that is kept, and neighbouring sums at
+/// once: sums of few points, of neighbours that are not of one sum.
+bool sumsInThread(const BlockShape &shape, const Sweep &sweep);
+
 /// Points of `dims` of a sweep.
 int64_t pointsOf(llvm::ArrayRef<int64_t> extents,
                  llvm::ArrayRef<unsigned> dims);

@@ -10,7 +10,8 @@
 /// over memory.
 ///
 /// If only the innermost index is common (the gradient of a gain: a sum over
-/// all rows), the work items are its elements and are done in ranges.
+/// all rows), the work items are its elements and are done in ranges. Such a
+/// kernel is one sum, with what is computed element by element for it alone.
 #ifndef TPSP_PASSES_KERNELS_H
 #define TPSP_PASSES_KERNELS_H
 
@@ -49,6 +50,8 @@ public:
   /// Whether `op` may join: there is a grid that serves all, and rows stay
   /// small enough to be kept.
   bool accepts(LoopOpInterface op) const;
+  /// Whether its one result is a sum over all rows.
+  bool isColumnSum() const;
   void add(LoopOpInterface op);
   bool produces(mlir::Value value) const {
     return llvm::is_contained(ops, value.getDefiningOp());
@@ -67,6 +70,7 @@ private:
                                              mlir::RankedTensorType widest);
   mlir::RankedTensorType widestWith(LoopOpInterface op) const;
   llvm::SmallVector<LoopIndex> commonWith(LoopOpInterface op) const;
+  bool feedsOnly(mlir::Operation *op) const;
 
   llvm::SmallVector<mlir::Operation *> ops;
   llvm::SmallVector<LoopIndex> common;
@@ -77,7 +81,7 @@ private:
   llvm::DenseMap<mlir::StringAttr, LoopIndex> meaning;
   /// Where the positions lie of those indices that were asked for.
   llvm::StringMap<TileAttr> tiles;
-  /// The result of the highest rank.
+  /// The tensor of the highest rank.
   mlir::RankedTensorType widest;
   /// Elements of the largest result.
   int64_t largest = 1;

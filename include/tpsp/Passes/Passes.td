@@ -289,8 +289,12 @@ def Partition : Pass<"tpsp-partition", "::mlir::ModuleOp"> {
     Proves that every operation agrees with a compute placement that needs no
     communication, then gives every tensor its local shape. The subscripts stay,
     marked `local`: they say where on the mesh a rank's part lies. Collectives
-    over a single rank vanish.
+    over a single rank vanish, unless they are to be kept.
   }];
+  let options = [
+    Option<"keepTrivial", "keep-trivial", "bool", "false",
+           "Keep collectives over a single rank">
+  ];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 

@@ -60,6 +60,10 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
       *this, "keep-gathered",
       llvm::cl::desc("Keep gathered tensors for the backward pass"),
       llvm::cl::init(false)};
+  Option<bool> keepTrivial{
+      *this, "keep-trivial",
+      llvm::cl::desc("Keep collectives over a single rank"),
+      llvm::cl::init(false)};
   Option<bool> epilogues{
       *this, "epilogues",
       llvm::cl::desc(

@@ -146,6 +146,7 @@ tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
   pipeline.keepMasks = options.keepMasks;
   pipeline.rematerialize = options.rematerialize;
   pipeline.keepGathered = options.keepGathered;
+  pipeline.keepTrivial = options.keepTrivial;
   pipeline.epilogues = options.epilogues;
   pipeline.overlap = options.overlap;
   pipeline.hardware = options.hardware;

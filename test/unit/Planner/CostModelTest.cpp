@@ -180,8 +180,8 @@ TEST(AttentionCost, OfThePublishedShapes) {
 TEST(AttentionCost, BetweenAndBesideTheGrid) {
   CostModel cost = modelOf("h100-sxm", {1});
   auto rate = [&](int64_t keys, int64_t features) {
-    return attentionTflops(
-        cost, {256, keys, keys, features, features, false, false});
+    return attentionTflops(cost,
+                           {256, keys, keys, features, features, false, false});
   };
   EXPECT_GT(rate(3000, 128), rate(2048, 128));
   EXPECT_LT(rate(3000, 128), rate(4096, 128));

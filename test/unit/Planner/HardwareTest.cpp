@@ -150,8 +150,9 @@ TEST(Hardware, WrongValuesAreRefusedWithTheirPath) {
               HasSubstr("my.json: cores: expected a whole number from 1"));
   EXPECT_THAT(refusalOf("\"cores\": 132", "\"cors\": 132"),
               HasSubstr("cores: is missing"));
-  EXPECT_THAT(refusalOf("\"cores\": 132", "\"cores\": 132, \"sms\": 1"),
-              HasSubstr("sms: there is no such key; there are base, coll"));
+  EXPECT_THAT(
+      refusalOf("\"cores\": 132", "\"cores\": 132, \"sms\": 1"),
+      HasSubstr("sms: there is no such key; there are attention, base, "));
   EXPECT_THAT(refusalOf("\"kind\": \"gpu\"", "\"kind\": \"tpu\""),
               HasSubstr("kind: expected one of gpu, cpu, not 'tpu'"));
   EXPECT_THAT(refusalOf("\"peak_tflops\": 989.0", "\"peak_tflops\": \"a\""),

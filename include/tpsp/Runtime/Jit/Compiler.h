@@ -45,6 +45,8 @@ struct CompileOptions {
   std::string rematerialize = "none";
   /// Keep gathered tensors for the backward pass.
   bool keepGathered = false;
+  /// Keep collectives over a single rank.
+  bool keepTrivial = false;
   /// Do what reads a product element by element in its matmul.
   bool epilogues = true;
   /// Communicate under computation, scheduled by what things cost on
