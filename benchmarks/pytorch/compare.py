@@ -165,7 +165,7 @@ def measure(runners, rounds, steps):
 def print_steps(medians, flops):
     print("\n| | step | TFLOP/s | tpsp's step is |\n| --- | --- | --- | --- |")
     for name, seconds in medians.items():
-        print(f"| {name} | {1e3 * seconds:.3f} ms | {1e-12 * flops / seconds:.0f} "
+        print(f"| {name} | {1e3 * seconds:.3f} ms | {1e-12 * flops / seconds:.3g} "
               f"| {medians['tpsp'] / seconds:.3f} of it |")
 
 
@@ -178,7 +178,7 @@ def print_matmuls(tpsp, spans, device):
         work += count * sums * 2 * m * n * k * batch
     print(f"\nmatmuls: {1e3 * inside:.3f} ms in the step, {1e3 * outside:.3f} ms "
           f"alone: {outside / inside:.1%} of the rate alone "
-          f"({1e-12 * work / outside:.0f} TFLOP/s)")
+          f"({1e-12 * work / outside:.3g} TFLOP/s)")
 
 
 def print_between(spans, seconds):
@@ -188,7 +188,7 @@ def print_between(spans, seconds):
           f"({1e3 * busy:.3f} ms of commands)")
     kinds = Counter()
     for name, span in spans:
-        kinds[name.split()[0]] += span
+        kinds[re.match("[a-z_]+", name)[0]] += span
     for kind, span in kinds.most_common():
         print(f"    {kind:20} {1e3 * span:8.3f} ms")
 

@@ -38,6 +38,17 @@ def check_rates(rates, what):
           f"{what}: sustained")
 
 
+def check_attention(attention):
+    check(list(attention) == ["bf16"], f"attention: {list(attention)}")
+    rates = attention["bf16"]
+    check((rates["features"], rates["keys"]) == ([8, 16], [16, 32]), "attention")
+    for way in ("forward", "backward"):
+        for mask in ("", "_causal"):
+            table = rates[f"{way}{mask}_tflops"]
+            check([len(row) for row in table] == [2, 2], f"attention: {table}")
+            check(all(rate > 0 for row in table for rate in row), "attention")
+
+
 def check_collective(rates, groups):
     what = rates["kind"]
     check(rates["tier"] == "device-links", f"{what}: {rates['tier']}")
@@ -70,6 +81,7 @@ def check_description(machine):
           f"matmul: {list(machine['matmul'])}")
     for dtype, rates in machine["matmul"].items():
         check_rates(rates, f"matmul.{dtype}")
+    check_attention(machine["attention"])
     check(0 <= machine["collective_cores"] < machine["cores"], "collective_cores")
     kinds = [rates["kind"] for rates in machine["collectives"]]
     check(len(kinds) == (5 if devices > 1 else 0), f"collectives: {kinds}")

@@ -16,6 +16,7 @@
 #include "gtest/gtest.h"
 
 #include <filesystem>
+#include <map>
 
 using namespace mlir;
 using namespace tpsp;
@@ -187,6 +188,49 @@ INSTANTIATE_TEST_SUITE_P(Examples, DevicePtxTest,
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
+
+/// Accesses of global memory in each kernel of an image: all, and those of one
+/// element of 16 bits.
+struct Accesses {
+  int64_t all = 0, narrow = 0;
+};
+std::map<std::string, Accesses> accessesByKernel(StringRef ptx) {
+  std::map<std::string, Accesses> found;
+  Accesses *current = nullptr;
+  for (StringRef line : llvm::split(ptx, '\n')) {
+    line = line.trim();
+    if (line.contains(".entry "))
+      current = &found[line.split(".entry ").second.split('(').first.str()];
+    if (!line.contains(".global") || !current)
+      continue;
+    ++current->all;
+    current->narrow += line.contains(".b16") && !line.contains(".v4");
+  }
+  return found;
+}
+
+/// Of a Llama layer in bf16, with five heads in a group: an extent that is no
+/// power of two, from which LLVM could not tell what rows are aligned to. One
+/// element at a time is read only in sums over rows, and of rows' statistics.
+TEST(DevicePtxWidthTest, RowsAreReadWide) {
+  std::string text = exampleText("llama3-8b-block");
+  for (size_t at = 0; (at = text.find("8x4x128", at)) != std::string::npos;)
+    text.replace(at, 7, "8x5x128");
+  CompileOptions options;
+  options.grad = true;
+  options.dtype = "bf16";
+  options.attention = "fused";
+  options.mesh = {"tp=1"};
+  Program program(text, options);
+  ASSERT_TRUE(program);
+  auto kernels = accessesByKernel(imageOf(program));
+  EXPECT_GE(kernels.size(), 10u);
+  for (const auto &[name, accesses] : kernels) {
+    EXPECT_GT(accesses.all, 0) << name;
+    bool sumsRows = StringRef(name).contains("einsum");
+    EXPECT_TRUE(sumsRows || accesses.narrow <= 1) << name << accesses.narrow;
+  }
+}
 
 TEST(DeviceImageTest, AnUnknownChipIsRefused) {
   CompileOptions options;

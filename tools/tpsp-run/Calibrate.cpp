@@ -30,8 +30,8 @@ llvm::Expected<Hardware> tpsp::run::measureMachine(Progress &progress) {
   hardware.memoryBytes =
       int64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   hardware.insideTier = "memory";
-  for (auto part : {calibrateMatmuls, calibrateMemory, calibrateKernels,
-                    calibrateCollectives})
+  for (auto part : {calibrateMatmuls, calibrateAttention, calibrateMemory,
+                    calibrateKernels, calibrateCollectives})
     if (llvm::Error error = part(hardware, progress))
       return error;
   return hardware;

@@ -17,6 +17,8 @@ llvm::Expected<Hardware> measureMachine(Progress &progress);
 /// Matmul rates of one core while all are busy, by shape and type; and what a
 /// command costs besides its work.
 llvm::Error calibrateMatmuls(Hardware &hardware, Progress &progress);
+/// Rates of attention in one call, of one core while all are busy.
+llvm::Error calibrateAttention(Hardware &hardware, Progress &progress);
 /// How fast memory is for a core while all are busy.
 llvm::Error calibrateMemory(Hardware &hardware, Progress &progress);
 /// What generated kernels are made of.

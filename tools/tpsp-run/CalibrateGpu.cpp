@@ -12,6 +12,9 @@ GpuProbe GpuProbe::quick() {
   probe.extents = {8, 24};
   probe.large = 32;
   probe.wideExtents = 1;
+  probe.attentionFeatures = {8, 16};
+  probe.attentionKeys = {16, 32};
+  probe.attentionRows = 64;
   probe.manyElements = 1 << 13;
   probe.largest = 64 << 10;
   probe.timing = {/*least=*/2e-4, /*most=*/8, /*rounds=*/1};
@@ -62,7 +65,8 @@ llvm::Expected<Hardware> tpsp::run::measureGpus(const GpuProbe &probe,
   progress.phase("calibrating: commands");
   if (llvm::Error error = measureCommands(probe, hardware))
     return error;
-  for (auto part : {measureProducts, measureKernels, measureLinks})
+  for (auto part :
+       {measureProducts, measureAttention, measureKernels, measureLinks})
     if (llvm::Error error = part(probe, hardware, progress))
       return error;
   return hardware;

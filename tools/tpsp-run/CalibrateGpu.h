@@ -18,6 +18,10 @@ struct GpuProbe {
   int64_t large = 8192;
   /// Of f64, whose matrices few programs have.
   size_t wideExtents = 3;
+  /// Of attention: features of a head, keys of a row, and queries of all heads.
+  std::vector<int64_t> attentionFeatures = {64, 128};
+  std::vector<int64_t> attentionKeys = {512, 1024, 2048, 4096, 8192};
+  int64_t attentionRows = 1 << 17;
   /// Elements of f32 that kernels go over: the smallest and the largest.
   int64_t fewElements = 1 << 8, manyElements = 1 << 27;
   /// Bytes of collectives.
@@ -39,6 +43,9 @@ llvm::Error measureCommands(const GpuProbe &probe, Hardware &hardware);
 /// Rates by shape and type on one GPU.
 llvm::Error measureProducts(const GpuProbe &probe, Hardware &hardware,
                             Progress &progress);
+/// Of attention in one call on one GPU; nothing where cuDNN is not found.
+llvm::Error measureAttention(const GpuProbe &probe, Hardware &hardware,
+                             Progress &progress);
 /// What generated kernels are made of, and memory.
 llvm::Error measureKernels(const GpuProbe &probe, Hardware &hardware,
                            Progress &progress);
