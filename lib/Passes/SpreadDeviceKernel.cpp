@@ -283,8 +283,8 @@ private:
   }
 
   /// Of the first of `width` accesses to neighbours, where they can be one: the
-  /// buffer's rows are whole there, and begin where all of them do. LLVM could
-  /// not always tell.
+  /// buffer's rows are whole there, and begin where all of them do. LLVM cannot
+  /// always tell, where addresses are sums of many indices.
   static llvm::MaybeAlign alignmentOf(const Place &place, AffineMap access,
                                       unsigned along, int64_t width) {
     auto type = cast<MemRefType>(place.buffer.getType());

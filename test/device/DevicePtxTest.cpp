@@ -209,8 +209,7 @@ std::map<std::string, Accesses> accessesByKernel(StringRef ptx) {
   return found;
 }
 
-/// Of a Llama layer in bf16, with five heads in a group: an extent that is no
-/// power of two, from which LLVM could not tell what rows are aligned to. One
+/// Of a Llama layer in bf16, with five heads in a group, no power of two. One
 /// element at a time is read only in sums over rows, and of rows' statistics.
 TEST(DevicePtxWidthTest, RowsAreReadWide) {
   std::string text = exampleText("llama3-8b-block");
