@@ -17,6 +17,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace tpsp {
 #define GEN_PASS_DEF_CONVERTTPSPTOPLAN
@@ -244,7 +245,7 @@ private:
     finishForward(op);
     // A view asks for nothing: it waits with what it shows.
     if (becomesView(op) && isWaiting(op->getOperand(0))) {
-      waitingViews.push_back(op);
+      waitingViews.insert(op);
       return success();
     }
     bool isLoop = becomesLoop(op);
@@ -264,13 +265,13 @@ private:
 
   bool readsWaitingView(Operation *op) const {
     return llvm::any_of(op->getOperands(), [&](Value operand) {
-      return llvm::is_contained(waitingViews, operand.getDefiningOp());
+      return waitingViews.contains(operand.getDefiningOp());
     });
   }
   /// Whether it is to be made by a kernel that is not there yet.
   bool isWaiting(Value value) const {
     return grouping.produces(value) ||
-           llvm::is_contained(waitingViews, value.getDefiningOp());
+           waitingViews.contains(value.getDefiningOp());
   }
   bool readsWaiting(Operation *op) const {
     return llvm::any_of(op->getOperands(),
@@ -678,7 +679,7 @@ private:
   plan::ProgramOp program;
   KernelGrouping grouping;
   /// Views of what open groups make, in order.
-  SmallVector<Operation *> waitingViews;
+  llvm::SetVector<Operation *> waitingViews;
   llvm::DenseMap<Value, Value> buffers;
   int64_t layoutMisses = 0;
   bool isForwardDone = false;
