@@ -205,7 +205,8 @@ def main():
         _, dtype, batch, sequence, _ = plan.name.split(".")
         sizes = (int(batch[1:]), int(sequence[1:]), TYPES[dtype], options.device)
         print(f"\n## Batch {sizes[0]}, sequence {sizes[1]}, {dtype}")
-        compiled = torch.compile(layer, mode=options.mode)
+        # For this batch alone: PyTorch would take the second for one of many.
+        compiled = torch.compile(layer, mode=options.mode, dynamic=False)
         tpsp = Tpsp(options.folder, plan, options.device)
         medians = measure({
             "tpsp": tpsp,

@@ -68,10 +68,9 @@ public:
     dropUnitAxes(function, mesh);
     Block &body = function.getBody().front();
     createArguments(body);
-    for (Operation &op : body.without_terminator()) {
+    for (Operation &op : body.without_terminator())
       if (failed(visit(&op)))
         return failure();
-    }
     flush();
     return createResults(body.getTerminator());
   }

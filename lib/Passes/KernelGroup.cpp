@@ -82,24 +82,26 @@ static bool loopsBeyond(Operation *op, ArrayRef<LoopIndex> indices) {
          isWider(op->getResult(0).getType());
 }
 
-/// Whether what the group makes is for `op` alone, element by element.
+bool tpsp::isPointwise(Operation *op) {
+  return !loopsBeyond(op, loopIndices(op->getResult(0).getType()));
+}
+
+/// Whether all else that the group makes is for `op` alone, element by element.
 bool KernelGroup::feedsOnly(Operation *op) const {
   return llvm::all_of(ops, [&](Operation *each) {
-    return !loopsBeyond(each, loopIndices(each->getResult(0).getType())) &&
-           llvm::all_of(each->getUsers(), [&](Operation *user) {
-             return user == op || llvm::is_contained(ops, user);
-           });
+    return each == op ||
+           (isPointwise(each) &&
+            llvm::all_of(each->getUsers(), [&](Operation *user) {
+              return user == op || llvm::is_contained(ops, user);
+            }));
   });
 }
 
 bool KernelGroup::isColumnSum() const {
   if (common.empty() || !getGrid().empty())
     return false;
-  if (ops.size() == 1)
-    return true;
-  KernelGroup producers = *this;
-  producers.ops.pop_back();
-  return loopsBeyond(ops.back(), common) && producers.feedsOnly(ops.back());
+  return ops.size() == 1 ||
+         (loopsBeyond(ops.back(), common) && feedsOnly(ops.back()));
 }
 
 bool KernelGroup::accepts(LoopOpInterface op) const {

@@ -16,17 +16,6 @@ static int64_t bytesOf(Value value) {
   return tensor.getNumElements() * tensor.getElementTypeBitWidth() / 8;
 }
 
-/// Whether an operation computes element by element: its result has the
-/// indices of all its operands.
-static bool isPointwise(Operation *op) {
-  SmallVector<LoopIndex> result = loopIndices(op->getResult(0).getType());
-  return llvm::all_of(op->getOperandTypes(), [&](Type type) {
-    return llvm::all_of(loopIndices(type), [&](const LoopIndex &index) {
-      return llvm::is_contained(result, index);
-    });
-  });
-}
-
 static bool isBackward(Operation *op) { return op->hasAttr(backwardAttrName); }
 
 int64_t KernelGrouping::groupOf(Operation *op) const {
@@ -126,23 +115,23 @@ bool KernelGrouping::gather(Operation *op, Operation *producer, size_t group,
   return true;
 }
 
-bool KernelGrouping::takeConsumersOf(size_t group, Operation *producer) {
+void KernelGrouping::takeConsumersOf(size_t group, Operation *producer) {
   SmallVector<Operation *> wanted;
   int64_t bytes = 0;
   for (Operation *user : producer->getUsers()) {
     if (groupOf(user) == int64_t(group))
       continue;
     if (!gather(user, producer, group, wanted))
-      return false;
+      return;
     bytes += bytesOf(user->getResult(0));
   }
   if (wanted.empty() || bytes > bytesOf(producer->getResult(0)))
-    return false;
+    return;
   KernelGroup with = open[group];
   for (Operation *op : wanted) {
     auto loop = cast<LoopOpInterface>(op);
     if (!with.accepts(loop))
-      return false;
+      return;
     with.add(loop);
   }
   open[group] = std::move(with);
@@ -150,7 +139,6 @@ bool KernelGrouping::takeConsumersOf(size_t group, Operation *producer) {
     groups[op] = group;
     taken.insert(op);
   }
-  return true;
 }
 
 void KernelGrouping::takeConsumers(size_t group) {

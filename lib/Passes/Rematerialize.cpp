@@ -56,8 +56,6 @@ public:
     chooseFree();
   }
 
-  bool empty() const { return redone.empty(); }
-
   bool contains(Operation *op) const { return op && redone.contains(op); }
 
 private:

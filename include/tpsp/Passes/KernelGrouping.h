@@ -51,7 +51,7 @@ private:
   void remakeOperands(LoopOpInterface op);
   bool isCheapToRemake(mlir::Operation *producer) const;
   void takeConsumers(size_t group);
-  bool takeConsumersOf(size_t group, mlir::Operation *producer);
+  void takeConsumersOf(size_t group, mlir::Operation *producer);
   bool gather(mlir::Operation *op, mlir::Operation *producer, size_t group,
               llvm::SmallVectorImpl<mlir::Operation *> &wanted) const;
   bool isThere(mlir::Value value, size_t group) const;

@@ -43,6 +43,10 @@ struct LoopIndex {
 /// The indices of a local tensor, in order.
 llvm::SmallVector<LoopIndex> loopIndices(mlir::Type type);
 
+/// Whether a loop operation computes element by element: its result has the
+/// indices of all its operands.
+bool isPointwise(mlir::Operation *op);
+
 /// A growing group of loop operations.
 class KernelGroup {
 public:
