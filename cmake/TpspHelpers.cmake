@@ -28,7 +28,11 @@ function(tpsp_add_gtest name)
   tpsp_add_tool(${name} ${ARG_UNPARSED_ARGUMENTS}
     LINK ${ARG_LINK} GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 600)
+  set(timeout 600)
+  if(TPSP_SANITIZE MATCHES thread)
+    set(timeout 3600) # ten times as slow
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout})
 endfunction()
 
 # Warnings for our own code; the packages' headers are system headers.

@@ -18,6 +18,7 @@
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace tpsp {
 #define GEN_PASS_DEF_CONVERTTPSPTOPLAN
@@ -67,7 +68,8 @@ public:
     createProgram();
     dropUnitAxes(function, mesh);
     Block &body = function.getBody().front();
-    createArguments(body);
+    if (failed(createArguments(body)))
+      return failure();
     for (Operation &op : body.without_terminator())
       if (failed(visit(&op)))
         return failure();
@@ -151,10 +153,15 @@ private:
         RankedTensorType::get(shape, tensor.getElementType(), global));
   }
 
-  void createArguments(Block &body) {
+  /// Files of weights know parameters by their names.
+  LogicalResult createArguments(Block &body) {
+    llvm::StringSet<> parameters;
     for (BlockArgument argument : body.getArguments()) {
       bool isParameter = function.getArgAttr(argument.getArgNumber(),
                                              paramAttrName) != nullptr;
+      if (isParameter && !parameters.insert(tensorName(argument)).second)
+        return emitError(argument.getLoc(), "two parameters are called '")
+               << tensorName(argument) << "'; give one another name";
       auto buffer = plan::BufferOp::create(
           b, argument.getLoc(), bufferType(argument.getType()),
           b.getStringAttr(isParameter ? plan::parameterKind : plan::inputKind),
@@ -170,6 +177,7 @@ private:
         buffer->setAttr(plan::cotangentOfAttrName, result);
       buffers[argument] = buffer;
     }
+    return success();
   }
 
   /// The name that the program gives a result, or its value.
@@ -218,7 +226,7 @@ private:
 
   static bool becomesRowKernel(Operation *op) {
     auto row = dyn_cast<RowKernelOpInterface>(op);
-    return row && row.runsByRow();
+    return row ? row.runsByRow() : isa<BucketKernelOpInterface>(op);
   }
 
   static bool becomesView(Operation *op) {
@@ -302,9 +310,7 @@ private:
     if (becomesMatmul(op))
       return convertMatmul(op, matchMatmul(indexed.getIndexStructure()).form);
     if (becomesRowKernel(op)) {
-      callKernel(
-          emitRowKernel(cast<RowKernelOpInterface>(op), "kernel", program),
-          op->getName().stripDialect(), op->getLoc());
+      convertRows(op);
       return success();
     }
     return op->emitOpError("has no loop form; run tpsp-decompose-late first");
@@ -356,12 +362,13 @@ private:
     program->setAttr("layout_misses", b.getI64IntegerAttr(++layoutMisses));
   }
 
+  plan::BufferOp temporary(Type tensor, Location loc) {
+    return plan::BufferOp::create(
+        b, loc, bufferType(tensor), b.getStringAttr(plan::temporaryKind),
+        StringAttr(), IntegerAttr(), TypeAttr(), IntegerAttr());
+  }
   plan::BufferOp temporary(Value value) {
-    auto buffer = plan::BufferOp::create(
-        b, value.getLoc(), bufferType(value.getType()),
-        b.getStringAttr(plan::temporaryKind), StringAttr(), IntegerAttr(),
-        TypeAttr(), IntegerAttr());
-    return buffer;
+    return temporary(value.getType(), value.getLoc());
   }
   Value define(Value value) { return buffers[value] = temporary(value); }
 
@@ -478,12 +485,44 @@ private:
     waitingViews.clear();
   }
 
+  /// An operation with buckets, with rows, or with rows that read its buckets.
+  void convertRows(Operation *op) {
+    SmallVector<Value> inputs;
+    for (Value operand : op->getOperands())
+      inputs.push_back(buffers[operand]);
+    StringRef stem = op->getName().stripDialect();
+    auto row = dyn_cast<RowKernelOpInterface>(op);
+    auto bucket = dyn_cast<BucketKernelOpInterface>(op);
+    if (bucket && bucket.hasBuckets()) {
+      SmallVector<Value> made;
+      if (row)
+        for (RankedTensorType type : bucket.getBucketTypes())
+          made.push_back(temporary(type, op->getLoc()));
+      else
+        made.push_back(define(op->getResult(0)));
+      Kernel kernel = emitBucketKernel(bucket, "kernel", program);
+      auto integers = llvm::map_to_vector(
+          kernel.inputs, [&](Value value) { return buffers[value]; });
+      callKernel(kernel, integers, made,
+                 row ? (stem + "_lists").str() : stem.str(), op->getLoc());
+      llvm::append_range(inputs, made);
+    }
+    if (row)
+      callKernel(emitRowKernel(row, "kernel", program), inputs,
+                 define(op->getResult(0)), stem, op->getLoc());
+  }
+
   void callKernel(const Kernel &kernel, StringRef stem, Location loc) {
     SmallVector<Value> inputs, outputs;
     for (Value value : kernel.inputs)
       inputs.push_back(buffers[value]);
     for (Value value : kernel.outputs)
       outputs.push_back(define(value));
+    callKernel(kernel, inputs, outputs, stem, loc);
+  }
+
+  void callKernel(const Kernel &kernel, ValueRange inputs, ValueRange outputs,
+                  StringRef stem, Location loc) {
     SmallVector<Attribute> positions;
     for (const LoopIndex &index : kernel.positions)
       positions.push_back(positionOf(index));

@@ -208,11 +208,13 @@ private:
       builder.setInsertionPoint(op);
       OperationState state(op->getLoc(), op->getName());
       state.addOperands(operands);
-      state.addTypes(typeOfSum(operands, op->getResult(0).getType()));
+      auto result = cast<RankedTensorType>(op->getResult(0).getType());
+      RankedTensorType sum = typeOfSum(operands, result);
+      state.addTypes(sum);
       state.addAttributes(op->getDiscardableAttrDictionary().getValue());
-      if (!isUnplaced(op->getResult(0).getType()))
-        state.addAttribute(goalAttrName,
-                           TypeAttr::get(op->getResult(0).getType()));
+      if (!isUnplaced(result))
+        state.addAttribute(
+            goalAttrName, TypeAttr::get(tensorOver(indexNames(sum), {result})));
       auto partial = cast<IndexedOpInterface>(builder.create(state));
       if (failed(visit(partial)))
         return failure();

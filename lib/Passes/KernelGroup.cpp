@@ -89,11 +89,10 @@ bool tpsp::isPointwise(Operation *op) {
 /// Whether all else that the group makes is for `op` alone, element by element.
 bool KernelGroup::feedsOnly(Operation *op) const {
   return llvm::all_of(ops, [&](Operation *each) {
-    return each == op ||
-           (isPointwise(each) &&
-            llvm::all_of(each->getUsers(), [&](Operation *user) {
-              return user == op || llvm::is_contained(ops, user);
-            }));
+    return each == op || (isPointwise(each) &&
+                          llvm::all_of(each->getUsers(), [&](Operation *user) {
+                            return user == op || llvm::is_contained(ops, user);
+                          }));
   });
 }
 

@@ -1,6 +1,8 @@
 // What a kernel's function does, counted from its loops.
 #include "tpsp/Passes/StepOfProgram.h"
 
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -42,6 +44,9 @@ private:
   void countOperation(Operation *op, double times) {
     if (auto loop = dyn_cast<scf::ForOp>(op))
       return countBlock(*loop.getBody(), times * tripCount(loop));
+    if (auto loop = dyn_cast<scf::WhileOp>(op))
+      return countBlock(*loop.getAfterBody(),
+                        times * knownTrips(loop).value_or(1));
     if (auto structured = dyn_cast<linalg::LinalgOp>(op))
       return countStructured(structured, times);
     if (auto load = dyn_cast<memref::LoadOp>(op))
@@ -66,9 +71,16 @@ private:
          upper = constantOf(loop.getUpperBound()),
          step = constantOf(loop.getStep());
     if (!lower || !upper || !step || *step <= 0)
-      return 1;
+      return knownTrips(loop).value_or(1);
     return double(
         std::max<int64_t>(0, llvm::divideCeil(*upper - *lower, *step)));
+  }
+
+  /// Of a loop that was made with that known.
+  static std::optional<double> knownTrips(Operation *loop) {
+    if (auto trips = loop->getAttrOfType<FloatAttr>(tripsAttrName))
+      return trips.getValueAsDouble();
+    return std::nullopt;
   }
 
   static std::optional<int64_t> constantOf(Value value) {

@@ -274,7 +274,8 @@ private:
 
 /// The nearest divisors of `extent` around `count`, for a message.
 std::string nearestCounts(int64_t extent, int64_t count) {
-  int64_t below = std::min(count, extent);
+  count = std::min(count, extent);
+  int64_t below = count;
   while (extent % below != 0)
     --below;
   std::string text = std::to_string(below);
@@ -310,13 +311,13 @@ LogicalResult divide(FunctionOpInterface function, Division &division) {
              << "', so all arguments need the same subscripts on it";
     int64_t extent =
         cast<RankedTensorType>(argument.getType()).getDimSize(*dim);
-    if (extent % (division.blocks * division.parts) != 0)
+    int64_t own = extent / division.blocks;
+    if (division.parts > own || own % division.parts != 0)
       return function->emitError("argument #")
              << i << " has index '" << division.index << "' of extent "
              << extent << ", which " << division.blocks << " shards of "
              << division.parts << " micro-batches do not divide; "
-             << nearestCounts(extent / division.blocks, division.parts)
-             << " micro-batches would";
+             << nearestCounts(own, division.parts) << " micro-batches would";
   }
   return success();
 }
@@ -342,7 +343,8 @@ struct MicroBatch : public tpsp::impl::MicroBatchBase<MicroBatch> {
       return;
     getOperation().emitError("no argument has an index '")
         << index.getValue()
-        << "' to cut into micro-batches; name the batch with index=";
+        << "' to cut into micro-batches; name the batch with "
+           "--micro-batch-index";
     signalPassFailure();
   }
 

@@ -72,7 +72,8 @@ LogicalResult Shares::drive(Operation *op, IndexId id,
   if (indices[id].whole)
     return op->emitOpError("needs index '")
            << indices[id].name << "' whole, which micro-batches cut; cut "
-           << "another index (index=), or run without micro-batches";
+           << "another index (--micro-batch-index), or run without "
+           << "micro-batches";
   if (index && *index != id)
     return op->emitOpError("relates positions of the batch to each other ('")
            << indices[*index].name << "' and '" << indices[id].name

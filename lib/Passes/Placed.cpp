@@ -25,11 +25,19 @@ Placed::Placed(IndexedOpInterface op, const Mesh &mesh)
     weights.push_back(isWeight(result));
 }
 
+/// Whether `op` changes the elements of one tensor alone: scales or converts
+/// them, or adds 1 to a norm's gain.
+static bool isElementByElement(Operation *op) {
+  return op->getNumOperands() == 1 && isa<LoopOpInterface>(op) &&
+         getIdx(op->getOperand(0)).getNames() ==
+             getIdx(op->getResult(0)).getNames();
+}
+
 bool tpsp::isWeight(Value value) {
   while (auto op = value.getDefiningOp<IndexedOpInterface>()) {
     if (op->hasAttr(weightAttrName))
       return true;
-    if (!op.isView())
+    if (!op.isView() && !isElementByElement(op))
       return false;
     value = op->getOperand(0);
   }

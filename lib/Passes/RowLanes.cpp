@@ -8,8 +8,9 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// Threads of an item, at most.
-static constexpr int64_t mostLanes = 128;
+/// Threads of an item, at most: a warp, so that none waits for another's way
+/// through the item.
+static constexpr int64_t mostLanes = 32;
 
 namespace {
 

@@ -2,6 +2,7 @@
 #include "tpsp/Runtime/ElementType.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -47,8 +48,16 @@ llvm::Expected<Hardware> tpsp::findHardware(llvm::StringRef nameOrPath) {
   if (const char *text = embeddedHardware(nameOrPath))
     return parseHardware(text, nameOrPath);
   // A description is some KiB; do not read a disk.
-  constexpr int64_t longest = 16 << 20;
-  auto buffer = llvm::MemoryBuffer::getFileSlice(nameOrPath, longest, 0);
+  constexpr uint64_t longest = 16 << 20;
+  llvm::sys::fs::file_status file;
+  if (!llvm::sys::fs::status(nameOrPath, file) &&
+      file.type() == llvm::sys::fs::file_type::regular_file &&
+      file.getSize() > longest)
+    return llvm::createStringError(
+        llvm::formatv("'{0}' is longer than a description of hardware: {1} "
+                      "bytes",
+                      nameOrPath, file.getSize()));
+  auto buffer = llvm::MemoryBuffer::getFile(nameOrPath);
   if (!buffer)
     return llvm::createStringError(llvm::formatv(
         "'{0}' is no built-in hardware ({1}) and cannot be read as a file: {2}",

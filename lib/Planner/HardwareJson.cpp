@@ -60,6 +60,20 @@ struct Problem {
   }
 };
 
+/// Whether brackets are nested deeper than a description's ever are, and than
+/// those who walk the values can go.
+bool isTooDeep(llvm::StringRef text) {
+  constexpr int most = 64;
+  int depth = 0;
+  for (char c : text) {
+    depth += c == '[' || c == '{';
+    depth -= c == ']' || c == '}';
+    if (depth > most)
+      return true;
+  }
+  return false;
+}
+
 std::string shown(const Json &value) {
   std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
   return text.size() <= 60 ? text : text.substr(0, 57) + "...";
@@ -509,6 +523,9 @@ static Json withBase(Json json, Problem &problem) {
 
 llvm::Expected<Hardware> tpsp::parseHardware(llvm::StringRef text,
                                              llvm::StringRef origin) {
+  if (isTooDeep(text))
+    return llvm::createStringError(origin + ": brackets are nested too deep "
+                                            "for a description of hardware");
   Json json;
   try {
     json = Json::parse(text.begin(), text.end());

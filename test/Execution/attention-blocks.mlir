@@ -38,7 +38,7 @@
 
 // What was drawn and what is masked belongs to a whole batch: not cut.
 // RUN: not tpsp-run %examples/gpt-block-dropout.mlir --grad --attention blocks --micro-batches 2 2>&1 | FileCheck %s --check-prefix=CUT
-// CUT: error: 'tpsp.attention' op computes with positions along 'b', which a part of it cannot know
+// CUT: error: 'tpsp.attention' op drops weights by positions along 'b', which a part of it cannot know
 
 // RUN: not tpsp-run %examples/cp-attention.mlir --attention-block 8 2>&1 | FileCheck %s --check-prefix=ALONE
 // ALONE: --attention-block goes with --attention blocks

@@ -14,6 +14,14 @@ func.func @integers(%x: tensor<4xi64, #tpsp.idx<d, local>>) {
 
 // -----
 
+!w = tensor<4xf32, #tpsp.idx<d, local>>
+// expected-error @+1 {{two parameters are called 'w'; give one another name}}
+func.func @same_names(%a: !w {tpsp.param = "w"}, %b: !w {tpsp.param = "w"}) {
+  return
+}
+
+// -----
+
 func.func @composite(%x: tensor<4xf32, #tpsp.idx<d, local>>) {
   // expected-error @+1 {{has no loop form; run tpsp-decompose-late first}}
   %y = tpsp.softmax %x {over = "d"} : tensor<4xf32, #tpsp.idx<d, local>>

@@ -66,7 +66,7 @@ func.func private @divide_by_sum(%x: memref<4x512xf32> {llvm.noalias}, %y: memre
 // REMARK: [Missed] serial
 // REMARK-SAME: it has memref.load
 // REMARK-SAME: every work item of @pick is done in order
-// REMARK-SAME: threads_for_an_item=64, work_items=8
+// REMARK-SAME: threads_for_an_item=32, work_items=8
 // CHECK-LABEL: gpu.func @pick
 // CHECK: %[[THREAD:.+]] = gpu.thread_id
 // CHECK: %[[LANE:.+]] = arith.remui %[[THREAD]], %{{.+}}

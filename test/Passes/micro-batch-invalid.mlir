@@ -39,7 +39,7 @@ func.func @maximum(%x: !x) -> !w {
 
 !x = tensor<8x4xf32, #tpsp.idx<b, d>>
 func.func @whole(%x: !x) -> !x {
-  // expected-error @+1 {{needs index 'b' whole, which micro-batches cut; cut another index (index=), or run without micro-batches}}
+  // expected-error @+1 {{needs index 'b' whole, which micro-batches cut; cut another index (--micro-batch-index), or run without micro-batches}}
   %y = tpsp.softmax %x {over = "b"} : !x
   return %y : !x
 }
@@ -159,7 +159,7 @@ func.func @foreign(%x: !x) -> !x {
 
 // -----
 
-// expected-error @+1 {{no argument has an index 'b' to cut into micro-batches; name the batch with index=}}
+// expected-error @+1 {{no argument has an index 'b' to cut into micro-batches; name the batch with --micro-batch-index}}
 module {
   func.func @no_batch(%x: tensor<8xf32, #tpsp.idx<s>>) {
     return

@@ -47,6 +47,16 @@
 // RUN: echo '{"base": "h100-sxm", "name": "mine", "coers": 1}' > %t.wrong.json
 // RUN: %S/Inputs/exits 1 tpsp-run %examples/mlp-sp.mlir %{on} %t.wrong.json 2>&1 | FileCheck %s --check-prefix=WRONG
 // WRONG: {{^}}tpsp-run: {{.*}}.wrong.json: coers: there is no such key; there are {{.*}}cores{{.*}}(docs/Hardware.md has every key){{$}}
+// Files as long as a page and none at all, and brackets without end.
+// RUN: python3 -c "t = '{\"base\": \"h100-sxm\"}'; print(t, end=' ' * (4096 - len(t)))" > %t.page.json
+// RUN: tpsp-run %examples/mlp-sp.mlir %{on} %t.page.json --quiet
+// RUN: echo -n > %t.empty.json
+// RUN: %S/Inputs/exits 1 tpsp-run %examples/mlp-sp.mlir %{on} %t.empty.json 2>&1 | FileCheck %s --check-prefix=EMPTY
+// EMPTY: not JSON
+// RUN: python3 -c "print('{\"name\": ' + '[' * 1000000)" > %t.deep.json
+// RUN: %S/Inputs/exits 1 tpsp-run %examples/mlp-sp.mlir %{on} %t.deep.json 2>&1 | FileCheck %s --check-prefix=DEEP
+// DEEP: brackets are nested too deep for a description of hardware
+
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --hardware h100-sxm 2>&1 | FileCheck %s --check-prefix=ALONE
 // ALONE: {{^}}tpsp-run: --hardware goes with --simulate, --overlap on or --shard-replicated time; without them nothing asks what things cost{{$}}
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --simulate --verify 2>&1 | FileCheck %s --check-prefix=VERIFY

@@ -31,6 +31,9 @@
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --timeout 0 2>&1 | FileCheck %s --check-prefix=TIMEOUT
 // TIMEOUT: {{^}}tpsp-run: --timeout: expected a number above 0, not '0'{{$}}
 
+// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --timeout inf 2>&1 | FileCheck %s --check-prefix=LONG
+// LONG: {{^}}tpsp-run: --timeout: expected a number of at most 1e9, not 'inf'{{$}}
+
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --bucket-mib -1 2>&1 | FileCheck %s --check-prefix=BUCKET
 // BUCKET: {{^}}tpsp-run: --bucket-mib: expected a number from 0 to 1e9, not '-1'{{$}}
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --micro-batches 0 2>&1 | FileCheck %s --check-prefix=PARTS

@@ -95,16 +95,26 @@ INSTANTIATE_TEST_SUITE_P(
 /// Algorithms on rows, and copies.
 INSTANTIATE_TEST_SUITE_P(
     Rows, DeviceKernelTest,
-    testing::Values(Case{"embedding", "#b=2,s=19; v=7,d=33 -> b=2,s=19,d=33",
-                         R"({vocabulary = "v"})"},
-                    Case{"router", "g=3,s=70,e=8 -> #g=3,s=70,k=2",
-                         R"({expert = "e", choice = "k"})", false},
-                    Case{"one_hot_einsum",
-                         "#g=3,s=70,k=2; g=3,s=70,e=8 -> g=3,s=70,k=2",
-                         R"({indices = ["e"]})"},
-                    Case{"dispatch",
-                         "#g=2,s=9,k=2; g=2,s=9,d=21 -> e=8,g=2,c=3,d=21",
-                         R"({expert = "e", slot = "c", choice = "k"})"}));
+    testing::Values(
+        Case{"embedding", "#b=2,s=19; v=7,d=33 -> b=2,s=19,d=33",
+             R"({vocabulary = "v"})"},
+        Case{"router", "g=3,s=70,e=8 -> #g=3,s=70,k=2",
+             R"({expert = "e", choice = "k"})", false},
+        Case{"one_hot_einsum", "#g=3,s=70,k=2; g=3,s=70,e=8 -> g=3,s=70,k=2",
+             R"({indices = ["e"]})"},
+        // Many terms in few places, in two blocks of a row.
+        Case{"one_hot_einsum", "#b=2,s=31; b=2,s=31,d=192 -> v=7,d=192",
+             R"({indices = ["v"]})"},
+        // A place that two integers name, of one of which depends
+        // what is looked up.
+        Case{"one_hot_einsum",
+             "#g=2,s=9,k=2; #g=2,s=9,k=2; #g=2,s=9; g=2,v=8,d=5 "
+             "-> e=6,g=2,c=3,d=5",
+             R"({indices = ["e", "c", "v"]})"},
+        Case{"count_earlier", "#g=3,s=7,k=2 -> #g=3,s=7,k=2",
+             R"({over = ["k", "s"], values = 5})", false},
+        Case{"dispatch", "#g=2,s=9,k=2; g=2,s=9,d=21 -> e=8,g=2,c=3,d=21",
+             R"({expert = "e", slot = "c", choice = "k"})"}));
 
 TEST(DeviceExampleTest, EqualsTheCpu) {
   for (const char *name :

@@ -209,6 +209,8 @@ private:
 struct Kernel {
   std::string name;
   func::FuncOp function, wide;
+  /// The first command that calls it.
+  plan::KernelOp command;
   int64_t inputs = 0, grid = 1, positions = 0;
 };
 
@@ -247,12 +249,17 @@ private:
 
   std::vector<Kernel> findKernels() {
     std::vector<Kernel> kernels;
-    llvm::StringMap<bool> seen;
+    llvm::StringMap<plan::KernelOp> seen;
     ModuleOp plan = *program.model.plan;
     plan.walk([&](plan::KernelOp command) {
       Kernel kernel;
       kernel.name = command.getCallee().str();
-      if (!seen.try_emplace(kernel.name).second)
+      kernel.command = command;
+      auto [first, isNew] = seen.try_emplace(kernel.name, command);
+      for (auto [buffer, same] :
+           llvm::zip(command.getOutputs(), first->second.getOutputs()))
+        maker[buffer] = same;
+      if (!isNew)
         return;
       kernel.function = plan.lookupSymbol<func::FuncOp>(kernel.name);
       kernel.wide = wide.model.plan->lookupSymbol<func::FuncOp>(kernel.name);
@@ -283,7 +290,10 @@ private:
     for (int64_t i = 0; i < kernel.inputs; ++i) {
       func::FuncOp function = kernel.function;
       auto type = cast<MemRefType>(function.getArgumentTypes()[i]);
-      cpu.setInput(i, random(type, least));
+      auto made = integers.find(
+          maker.lookup(plan::KernelOp(kernel.command).getInputs()[i]));
+      cpu.setInput(i,
+                   made != integers.end() ? made->second : random(type, least));
       exact.setInput(i, cpu.value(i));
     }
     SmallVector<int64_t> positions;
@@ -293,6 +303,7 @@ private:
     host->lookup(kernel.name)(cpu.parameters(positions, 0, kernel.grid).data());
     oracle->lookup(kernel.name)(
         exact.parameters(positions, 0, kernel.grid).data());
+    keepIntegers(kernel, cpu);
     for (ThreadOrder order :
          {ThreadOrder::Forward, ThreadOrder::Backward, ThreadOrder::Shuffled}) {
       Call gpu = poisoned;
@@ -303,6 +314,15 @@ private:
         return error + ", threads in order " + std::to_string(int(order));
     }
     return "";
+  }
+
+  /// A list must lead somewhere: integers that a kernel makes are not random
+  /// where another one reads them.
+  void keepIntegers(const Kernel &kernel, const Call &call) {
+    for (auto [i, buffer] :
+         llvm::enumerate(plan::KernelOp(kernel.command).getOutputs()))
+      if (cast<MemRefType>(buffer.getType()).getElementType().isInteger(32))
+        integers[buffer] = call.value(kernel.inputs + int64_t(i));
   }
 
   std::string launch(const Kernel &kernel, Call &call,
@@ -357,6 +377,9 @@ private:
   std::unique_ptr<HostCode> host, oracle;
   std::unique_ptr<DeviceCode> device;
   std::mt19937 engine{4711};
+  /// Of a buffer that a kernel makes: that of the first command with it.
+  llvm::DenseMap<Value, Value> maker;
+  llvm::DenseMap<Value, std::vector<double>> integers;
 };
 
 } // namespace

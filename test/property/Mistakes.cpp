@@ -309,7 +309,7 @@ static const std::vector<Mistake> &mistakes() {
       {"index from nowhere", inventIndex, {"which no operand has"}},
       {"two extents", disagreeOnExtent, {"one name means one extent"}},
       {"ambiguous axis", leaveAmbiguous, {"is on different indices"}},
-      {"two element types", mixElementTypes, {"different element types"}},
+      {"two element types", mixElementTypes, {"computes in one type"}},
       {"softmax over nothing",
        normalizeOverNothing,
        {"is not an index of", "is partial over"}},

@@ -110,12 +110,15 @@ rt::Status tpsp::run::openSource(const Options &options,
   return status;
 }
 
-/// Of what processes must have in common to run together.
-static uint64_t planHash(const Options &options, const rt::Manifest &manifest) {
-  std::string text =
-      fmt::format("{} {} {} {} {} {} {}", manifest.program, manifest.commands,
-                  manifest.matmulFlops, options.steps, options.verify,
-                  options.save.empty(), options.saveAll.empty());
+/// Of what processes must have in common to run together: the program, what its
+/// arguments are filled with, and what all of them take part in.
+static uint64_t planHash(const Options &options, const Program &program) {
+  const rt::Manifest &manifest = program.manifest();
+  std::string text = fmt::format(
+      "{} {} {} {} {} {} {} {} {} {} {}", program.description.modelHash,
+      program.description.dtype, manifest.program, manifest.commands,
+      manifest.matmulFlops, options.steps, options.seed, options.verify,
+      options.weights.empty(), options.save.empty(), options.saveAll.empty());
   for (const rt::ManifestTensor &tensor : manifest.tensors)
     text +=
         fmt::format(" {} {} {}", tensor.name, tensor.subscripts, tensor.offset);
@@ -155,7 +158,7 @@ rt::Status tpsp::run::prepare(const Options &options, const Program &program,
   config.cuda.graphs = options.graph == "on";
   config.cuda.ncclAlways = options.ncclAlways;
   config.transport = transport;
-  config.planHash = planHash(options, manifest);
+  config.planHash = planHash(options, program);
   if (rt::Status status = rt::World::create(config, world); !status.ok())
     return status;
   if (options.backend == "trace")

@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include <charconv>
+#include <filesystem>
 #include <set>
 #include <sstream>
 
@@ -41,11 +42,14 @@ static int wrongUsage(const std::string &message, std::ostream &err) {
   return Usage;
 }
 
-/// A number above 0; CLI11's own check names the largest double.
+/// A number above 0; CLI11's own check names the largest double. Of seconds or
+/// steps, more than 1e9 is what nobody lives to see.
 static CLI::Validator positive() {
   auto check = [](const std::string &text) -> std::string {
     double number = 0;
-    if (CLI::detail::lexical_cast(text, number) && number > 0)
+    if (CLI::detail::lexical_cast(text, number) && number > 1e9)
+      return "expected a number of at most 1e9, not '" + text + "'";
+    if (number > 0)
       return "";
     return "expected a number above 0, not '" + text + "'";
   };
@@ -92,6 +96,32 @@ static std::string flagThatNeedsARun(const Options &options) {
 }
 
 /// What options do not allow together, or at all; empty if nothing.
+/// An output that would replace what is read, or another output.
+static std::string outputInTheWay(const Options &options) {
+  namespace fs = std::filesystem;
+  std::vector<std::pair<std::string, std::string>> outputs;
+  for (auto [flag, path] :
+       {std::pair("--save", options.save), std::pair("--emit", options.emit),
+        std::pair("--save-all", options.saveAll),
+        std::pair("--report", options.report),
+        std::pair("--trace", options.trace), std::pair("-o", options.output),
+        std::pair("--timeline", options.timeline)})
+    if (!path.empty())
+      outputs.emplace_back(flag, path);
+  std::error_code none; // of a file that is not there, too
+  for (const auto &[flag, path] : outputs) {
+    for (const std::string &input : {options.model, options.weights})
+      if (!input.empty() && fs::equivalent(path, input, none) &&
+          fs::is_regular_file(input, none))
+        return flag + " would replace '" + input + "', which is read";
+    for (const auto &[other, otherPath] : outputs)
+      if (flag < other && path == otherPath &&
+          (!fs::exists(path, none) || fs::is_regular_file(path, none)))
+        return flag + " and " + other + " are one file, '" + path + "'";
+  }
+  return "";
+}
+
 static std::string contradictionIn(const Options &options) {
   if (std::string problem = flagThatNeedsARun(options);
       options.simulate && !problem.empty())
@@ -383,7 +413,8 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options,
     return wrongUsage("--target-cpu goes with --emit", err);
   options.isPlan = isPlan(options.model);
   for (const std::string &message :
-       {lateFlag(app, options), contradictionIn(options)})
+       {lateFlag(app, options), contradictionIn(options),
+        outputInTheWay(options)})
     if (!message.empty())
       return wrongUsage(message, err);
   return -1;

@@ -14,6 +14,10 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
 
 using namespace tpsp;
@@ -70,13 +74,24 @@ static rt::Status writeTensors(const Options &options,
   return {};
 }
 
+/// Writes `text` to standard output, now: what a full disk has not taken must
+/// not be missed.
+static rt::Status say(const std::string &text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
+      std::fflush(stdout) == 0)
+    return {};
+  return {TPSP_RT_INTERNAL, std::string("standard output cannot be written: ") +
+                                std::strerror(errno)};
+}
+
 /// The report, for people and as --report.
 static int print(const Options &options, const rt::RunReport &report,
                  Launch &launch) {
   if (!launch.isFirst())
     return Done;
   if (!options.quiet)
-    fmt::print("{}", rt::toText(report));
+    if (rt::Status s = say(rt::toText(report)); !s.ok())
+      return launch.fail(s);
   if (!options.report.empty())
     if (rt::Status s = rt::writeText(options.report, rt::toJson(report));
         !s.ok())
@@ -153,7 +168,11 @@ static int openAndRun(const Options &options, Launch &launch) {
     return code;
   if (!launch.isFirst())
     return Done;
-  return options.verify && !report.verified() ? Failed : Done;
+  if (!options.verify || report.verified())
+    return Done;
+  if (options.quiet || report.errors.empty())
+    fmt::print(stderr, "{}", rt::verificationText(report));
+  return Failed;
 }
 
 static int predict(const Options &options, Launch &launch) {
@@ -178,10 +197,11 @@ static int writePlan(const Options &options, Launch &launch) {
     return launch.fail(status);
   std::error_code none;
   if (!options.quiet)
-    fmt::print("Wrote {} ({}); run it with tpsp-run {}\n", options.emit,
-               rt::bytesText(std::filesystem::file_size(options.emit, none)),
-               options.emit);
-  return Done;
+    status = say(fmt::format(
+        "Wrote {} ({}); run it with tpsp-run {}\n", options.emit,
+        rt::bytesText(std::filesystem::file_size(options.emit, none)),
+        options.emit));
+  return status.ok() ? Done : launch.fail(status);
 }
 
 /// Of several processes one is enough.
@@ -195,15 +215,15 @@ static int describeMachine(const Options &options, Launch &launch) {
   if (!status.ok())
     return launch.fail(status);
   if (options.output.empty()) {
-    fmt::print("{}", text);
-    return Done;
+    status = say(text);
+    return status.ok() ? Done : launch.fail(status);
   }
   if (status = rt::writeText(options.output, text); !status.ok())
     return launch.fail(status);
   if (!options.quiet)
-    fmt::print("Wrote {}; use it with --simulate --hardware {}\n",
-               options.output, options.output);
-  return Done;
+    status = say(fmt::format("Wrote {}; use it with --simulate --hardware {}\n",
+                             options.output, options.output));
+  return status.ok() ? Done : launch.fail(status);
 }
 
 /// What the options ask for.
@@ -218,6 +238,8 @@ static int carryOut(const Options &options, Launch &launch) {
 }
 
 int main(int argc, char **argv) {
+  // A file that may grow no further is then an error of its write.
+  std::signal(SIGXFSZ, SIG_IGN);
   Launch launch;
   if (rt::Status status = launch.join(); !status.ok())
     return launch.fail(status);

@@ -107,9 +107,15 @@ struct Kernel {
 Kernel emitKernel(const KernelGroup &group, llvm::StringRef name,
                   mlir::Operation *insertBefore);
 
-/// Likewise of one operation that is an algorithm on rows.
+/// Likewise of one operation that is an algorithm on rows. What its buckets
+/// hold, if it has any, follows the inputs.
 Kernel emitRowKernel(RowKernelOpInterface op, llvm::StringRef name,
                      mlir::Operation *insertBefore);
+
+/// Likewise of one that sorts into buckets. The tensors that it makes follow
+/// the inputs; `outputs` is empty, because they need not be results.
+Kernel emitBucketKernel(BucketKernelOpInterface op, llvm::StringRef name,
+                        mlir::Operation *insertBefore);
 
 /// The kernel of an operation that copies blocks. It sees a tensor as
 /// [outer, block, row, element], whatever its rank.

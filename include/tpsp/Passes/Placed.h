@@ -30,8 +30,8 @@ private:
   const Mesh &mesh;
 };
 
-/// Whether a value is a parameter, perhaps under another shape, or the gradient
-/// of one (weightAttrName).
+/// Whether a value is a parameter, perhaps under another shape or changed
+/// element by element, or the gradient of one (weightAttrName).
 bool isWeight(mlir::Value value);
 
 /// Bytes of one rank's part of a tensor, of a global or a local type.

@@ -263,8 +263,8 @@ static LogicalResult restrictAttention(Op op, StringRef index) {
       op.getCausal() && (index == op.getQuery() || index == op.getKey());
   if (!masks && !op.getDropout())
     return success();
-  return op.emitOpError("computes with positions along '")
-         << index
+  return op.emitOpError(masks ? "masks" : "drops weights")
+         << " by positions along '" << index
          << "', which a part of it cannot know; cut along another index, or do "
             "not sweep attention in blocks";
 }

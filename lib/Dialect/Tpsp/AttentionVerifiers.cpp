@@ -21,8 +21,8 @@ template <typename Op> static LogicalResult verifyScores(Op op) {
       return op.emitOpError("the key operand has index '")
              << name << "', which the query operand lacks; remove it, or split "
              << "the query's (tpsp.split)";
-  if (op.getScale().convertToDouble() <= 0)
-    return op.emitOpError("scale must be positive");
+  if (failed(verifyScale(op, op.getScale())))
+    return failure();
   if (op.getDropout() && !(op.getDropout()->convertToDouble() >= 0 &&
                            op.getDropout()->convertToDouble() < 1))
     return op.emitOpError("dropout ") << op.getDropout()->convertToDouble()
@@ -49,6 +49,18 @@ template <typename Op> static LogicalResult verifyValues(Op op, Value result) {
   return success();
 }
 
+/// (A2) of an operand of which `summed` alone is summed over.
+static LogicalResult verifyNotSummed(AttentionOp op, unsigned operand,
+                                     StringRef summed, StringRef what) {
+  for (StringRef name : indexNames(op->getOperand(operand).getType()))
+    if (name != summed && !getIdx(op.getResult()).dimOf(name))
+      return op.emitOpError("the result lacks index '")
+             << name << "' of " << what
+             << "; attention sums over keys alone, so sum the result after it "
+                "(tpsp.reduce)";
+  return success();
+}
+
 LogicalResult AttentionOp::verify() {
   if (failed(verifyCount(*this, 3, 3)) || failed(verifyScores(*this)) ||
       failed(verifyLacksIndex(*this, getResult(), getKey(), "the result")))
@@ -56,7 +68,10 @@ LogicalResult AttentionOp::verify() {
   if (!getIdx(getResult()).dimOf(getQuery())) // (A2)
     return emitOpError("the result lacks the query index '")
            << getQuery() << "'";
-  return verifyValues(*this, getResult());
+  if (failed(verifyNotSummed(*this, 0, getFeature(), "the queries")) ||
+      failed(verifyValues(*this, getResult())))
+    return failure();
+  return verifyNotSummed(*this, 2, getKey(), "the values");
 }
 
 LogicalResult AttentionStatisticOp::verify() {

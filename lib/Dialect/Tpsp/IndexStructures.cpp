@@ -198,11 +198,17 @@ Linearity MergeOp::getLinearity() { return Linearity::Joint; }
 Linearity ReshardOp::getLinearity() { return Linearity::Joint; }
 
 SmallVector<StringRef> SoftmaxOp::getWholeIndices() { return {getOver()}; }
+/// Asked for while an operation is refused, too, which may lack the gain.
+static SmallVector<StringRef> gainIndices(Operation *norm) {
+  if (norm->getNumOperands() < 2)
+    return {};
+  return indexNames(norm->getOperand(1).getType());
+}
 SmallVector<StringRef> RmsNormOp::getWholeIndices() {
-  return indexNames(getOperand(1).getType());
+  return gainIndices(*this);
 }
 SmallVector<StringRef> LayerNormOp::getWholeIndices() {
-  return indexNames(getOperand(1).getType());
+  return gainIndices(*this);
 }
 SmallVector<StringRef> RopeOp::getWholeIndices() { return {getFeature()}; }
 
@@ -250,12 +256,37 @@ bool OneHotEinsumOp::runsByRow() {
     });
   });
 }
-StringRef OneHotEinsumOp::getRangeIndex() { return innermost(); }
+StringRef OneHotEinsumOp::getBlockIndex() { return innermost(); }
 SmallVector<StringRef> OneHotEinsumOp::getRowIndices() {
-  SmallVector<StringRef> row = selected();
+  SmallVector<StringRef> row, written = targets();
+  for (StringRef name : selected())
+    if (!llvm::is_contained(written, name))
+      row.push_back(name);
   if (StringRef name = innermost(); !name.empty())
     row.push_back(name);
   return row;
+}
+SmallVector<StringRef> OneHotEinsumOp::targets() {
+  SmallVector<StringRef> names = selected();
+  llvm::erase_if(
+      names, [&](StringRef name) { return !getIdx(getResult()).dimOf(name); });
+  return names;
+}
+SmallVector<Value> OneHotEinsumOp::targetIds() {
+  SmallVector<Value> ids;
+  for (auto [name, operand] : llvm::zip(selected(), getOperands()))
+    if (getIdx(getResult()).dimOf(name))
+      ids.push_back(operand);
+  return ids;
+}
+SmallVector<StringRef> OneHotEinsumOp::terms() {
+  SmallVector<StringRef> known = selected(), names;
+  llvm::append_range(known, indexNames(getResult().getType()));
+  for (Value operand : getOperands())
+    for (StringRef name : indexNames(operand.getType()))
+      if (!llvm::is_contained(known, name) && !llvm::is_contained(names, name))
+        names.push_back(name);
+  return names;
 }
 
 unsigned RouterOp::getIntegerWidth(unsigned i) {
@@ -274,10 +305,6 @@ SmallVector<StringRef> CountEarlierOp::getWholeIndices() {
   return llvm::map_to_vector(getOver().getAsRange<StringAttr>(),
                              [](StringAttr name) { return name.getValue(); });
 }
-SmallVector<StringRef> CountEarlierOp::getRowIndices() {
-  return getWholeIndices();
-}
-int64_t CountEarlierOp::getScratch() { return getValues(); }
 
 unsigned EmbeddingOp::getIntegerWidth(unsigned i) {
   return i == 0 ? positionWidth : 0;

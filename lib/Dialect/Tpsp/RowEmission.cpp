@@ -1,11 +1,7 @@
 // The work items of operations that are algorithms on rows.
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "RowLoops.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace tpsp;
@@ -20,133 +16,167 @@ SmallVector<StringRef> tpsp::gridIndices(RowKernelOpInterface op) {
   return grid;
 }
 
+/// Sums of numbers of 16 bits are taken in f32.
+static Type sumType(Type element) {
+  return element.getIntOrFloatBitWidth() > 16
+             ? element
+             : Float32Type::get(element.getContext());
+}
+
+static Type elementTypeOf(Value value) {
+  return cast<ShapedType>(value.getType()).getElementType();
+}
+
+MemRefType OneHotEinsumOp::getScratch(int64_t block) {
+  return MemRefType::get({block}, sumType(elementTypeOf(getResult())));
+}
+
 namespace {
 
-/// Loops and element accesses by index name, for one work item.
-class Row {
+/// An item of a one-hot einsum: a block of sums along the innermost index.
+class OneHotRow {
 public:
-  Row(OpBuilder &b, RowKernelOpInterface op)
-      : b(b), loc(op.getLoc()), grid(gridIndices(op)) {}
+  OneHotRow(OpBuilder &b, OneHotEinsumOp op, ValueRange operands, Value result,
+            Start start, Value sums)
+      : op(op),
+        row(b, op.getLoc(), gridIndices(cast<RowKernelOpInterface>(*op))),
+        memory(operands), result(result), start(start), sums(sums) {}
 
-  /// Names of the dimensions of a row of `tensor`.
-  SmallVector<StringRef> namesOf(Value tensor) const {
-    SmallVector<StringRef> names;
-    for (StringRef name : indexNames(tensor.getType()))
-      if (!llvm::is_contained(grid, name))
-        names.push_back(name);
-    return names;
+  void emit() {
+    forBlock([&](Value element) {
+      Type type = elementTypeOf(sums);
+      Value zero =
+          arith::ConstantOp::create(row.b, row.loc, row.b.getZeroAttr(type));
+      memref::StoreOp::create(row.b, row.loc, zero, sums, element);
+    });
+    if (op.hasBuckets())
+      walkList();
+    else
+      addAllTerms();
+    forBlock([&](Value element) {
+      Value sum = memref::LoadOp::create(row.b, row.loc, sums, element);
+      Type narrow = elementTypeOf(result);
+      if (sum.getType() != narrow)
+        sum = arith::TruncFOp::create(row.b, row.loc, narrow, sum);
+      row.store(sum, op.getResult().getType(), result);
+    });
   }
-
-  Value constant(int64_t value) {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  }
-  Value i32(int64_t value) {
-    return arith::ConstantIntOp::create(b, loc, b.getI32Type(), value);
-  }
-
-  /// The extent of `name`, a dimension of `row`, which is a row of `tensor`.
-  Value extent(Value tensor, Value row, StringRef name) {
-    SmallVector<StringRef> names = namesOf(tensor);
-    auto dim = llvm::find(names, name) - names.begin();
-    return memref::DimOp::create(b, loc, row, dim);
-  }
-
-  /// Opens a loop over `name`; what follows is inside it.
-  void loop(StringRef name, Value extent) {
-    auto each = scf::ForOp::create(b, loc, constant(0), extent, constant(1));
-    at[name] = each.getInductionVar();
-    b.setInsertionPointToStart(each.getBody());
-  }
-
-  SmallVector<Value> coordinates(Value tensor) {
-    SmallVector<Value> all;
-    for (StringRef name : namesOf(tensor))
-      all.push_back(at.lookup(name));
-    return all;
-  }
-  Value load(Value tensor, Value row) {
-    return memref::LoadOp::create(b, loc, row, coordinates(tensor));
-  }
-  void store(Value value, Value tensor, Value row) {
-    memref::StoreOp::create(b, loc, value, row, coordinates(tensor));
-  }
-
-  OpBuilder &b;
-  Location loc;
-  llvm::MapVector<StringRef, Value> at;
 
 private:
-  SmallVector<StringRef> grid;
+  Value data() const { return memory[op->getNumOperands() - 1]; }
+
+  /// Emits `body` for every element of the block.
+  void forBlock(llvm::function_ref<void(Value element)> body) {
+    OpBuilder::InsertionGuard guard(row.b);
+    StringRef inner = op.getBlockIndex();
+    Value element;
+    if (inner.empty()) {
+      element = row.constant(0);
+    } else {
+      row.loop(inner, row.extent(op.getResult().getType(), result, inner));
+      element = row.at[inner];
+    }
+    body(element);
+  }
+
+  /// Every term there is, in order.
+  void addAllTerms() {
+    OpBuilder::InsertionGuard guard(row.b);
+    for (StringRef name : op.terms())
+      for (auto [tensor, part] : llvm::zip(op->getOperands(), memory))
+        if (getIdx(tensor).dimOf(name) && !row.at.contains(name))
+          row.loop(name, row.extent(tensor.getType(), part, name));
+    addTerm();
+  }
+
+  /// The terms that were linked as this item's.
+  void walkList() {
+    SmallVector<RankedTensorType> types = op.getBucketTypes();
+    Value heads = memory.drop_back().back(), links = memory.back();
+    Value head = row.load(types[0], heads);
+    auto loop = scf::WhileOp::create(
+        row.b, row.loc, TypeRange(head.getType()), ValueRange(head),
+        [&](OpBuilder &b, Location loc, ValueRange term) {
+          Value isTerm = arith::CmpIOp::create(
+              b, loc, arith::CmpIPredicate::sge, term[0], row.i32(0));
+          scf::ConditionOp::create(b, loc, isTerm, term);
+        },
+        [&](OpBuilder &b, Location loc, ValueRange term) {
+          locate(term[0], links);
+          addTerm();
+          scf::YieldOp::create(b, loc, row.load(types[1], links));
+        });
+    double lists = double(types[0].getNumElements()),
+           terms = double(types[1].getNumElements());
+    loop->setAttr(tripsAttrName, row.b.getF64FloatAttr(terms / lists));
+  }
+
+  /// Sets where term number `term` is.
+  void locate(Value term, Value links) {
+    Value number = row.asIndex(term);
+    ArrayRef<int64_t> shape = cast<MemRefType>(links.getType()).getShape();
+    SmallVector<StringRef> names = op.terms();
+    for (auto [name, extent] : llvm::reverse(llvm::zip_equal(names, shape))) {
+      Value size = row.constant(extent);
+      row.at[name] = arith::RemUIOp::create(row.b, row.loc, number, size);
+      number = arith::DivUIOp::create(row.b, row.loc, number, size);
+    }
+  }
+
+  /// Adds what the term at this place selects, if this rank has it.
+  void addTerm() {
+    OpBuilder::InsertionGuard guard(row.b);
+    Type dataType = op.data().getType();
+    SmallVector<StringRef> targets = op.targets();
+    Value everywhere;
+    for (auto [name, ids, part] :
+         llvm::zip(op.selected(), op->getOperands(), memory)) {
+      if (llvm::is_contained(targets, name))
+        continue;
+      Value id = row.asIndex(row.load(ids.getType(), part));
+      row.at[name] = row.subtract(id, start(name));
+      Value extent = row.extent(dataType, data(), name);
+      everywhere = row.both(everywhere, row.isBelow(row.at[name], extent));
+    }
+    row.onlyIf(everywhere);
+    forBlock([&](Value element) {
+      Value sum = memref::LoadOp::create(row.b, row.loc, sums, element);
+      Value value = row.load(dataType, data());
+      if (value.getType() != sum.getType())
+        value = arith::ExtFOp::create(row.b, row.loc, sum.getType(), value);
+      sum = arith::AddFOp::create(row.b, row.loc, sum, value);
+      memref::StoreOp::create(row.b, row.loc, sum, sums, element);
+    });
+  }
+
+  OneHotEinsumOp op;
+  RowLoops row;
+  ValueRange memory;
+  Value result;
+  Start start;
+  Value sums;
 };
 
 } // namespace
 
-/// Types of 16 bits are added in f32.
-static Value sumOf(Row &row, Value x, Value y) {
-  Type type = x.getType();
-  if (type.getIntOrFloatBitWidth() > 16)
-    return arith::AddFOp::create(row.b, row.loc, x, y);
-  Type wide = row.b.getF32Type();
-  auto widened = [&](Value value) {
-    return arith::ExtFOp::create(row.b, row.loc, wide, value);
-  };
-  Value sum = arith::AddFOp::create(row.b, row.loc, widened(x), widened(y));
-  return arith::TruncFOp::create(row.b, row.loc, type, sum);
-}
-
 void OneHotEinsumOp::emitRow(OpBuilder &b, ValueRange operands, Value result,
-                             Start start, Value) {
+                             Start start, Value scratch) {
   OpBuilder::InsertionGuard guard(b);
-  Row row(b, cast<RowKernelOpInterface>(getOperation()));
-  Location loc = getLoc();
-  auto element = cast<MemRefType>(result.getType()).getElementType();
-  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(element));
-  linalg::FillOp::create(b, loc, zero, result);
-
-  SmallVector<StringRef> chosen = selected();
-  StringRef inner = innermost();
-  for (auto [tensor, memory] : llvm::zip_equal(getOperands(), operands))
-    for (StringRef name : row.namesOf(tensor))
-      if (!llvm::is_contained(chosen, name) && name != inner &&
-          !row.at.contains(name))
-        row.loop(name, row.extent(tensor, memory, name));
-
-  // Where the integers point, and whether this rank has all of it.
-  Value everywhere;
-  for (auto [name, ids, memory] :
-       llvm::zip(chosen, getOperands().drop_back(), operands.drop_back())) {
-    Value id = arith::IndexCastOp::create(b, loc, b.getIndexType(),
-                                          row.load(ids, memory));
-    Value at = arith::SubIOp::create(b, loc, id, start(name));
-    bool isOnData = getIdx(data()).dimOf(name).has_value();
-    Value extent = isOnData ? row.extent(data(), operands.back(), name)
-                            : row.extent(getResult(), result, name);
-    Value here =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, at, extent);
-    everywhere =
-        everywhere ? arith::AndIOp::create(b, loc, everywhere, here) : here;
-    row.at[name] = at;
-  }
-  auto inside = scf::IfOp::create(b, loc, everywhere, /*withElse=*/false);
-  b.setInsertionPointToStart(inside.thenBlock());
-  if (!inner.empty())
-    row.loop(inner, row.extent(data(), operands.back(), inner));
-  Value sum = sumOf(row, row.load(getResult(), result),
-                    row.load(data(), operands.back()));
-  row.store(sum, getResult(), result);
+  OneHotRow(b, *this, operands, result, start, scratch).emit();
 }
 
 void RouterOp::emitRow(OpBuilder &b, ValueRange operands, Value result, Start,
                        Value) {
   // For each choice: the largest value that no earlier choice has taken.
   OpBuilder::InsertionGuard guard(b);
-  Row row(b, cast<RowKernelOpInterface>(getOperation()));
+  RowLoops row(b, getLoc(),
+               gridIndices(cast<RowKernelOpInterface>(getOperation())));
   Location loc = getLoc();
-  Value scores = getOperand(0), memory = operands[0];
-  row.loop(getChoice(), row.extent(getResult(), result, getChoice()));
+  Value memory = operands[0];
+  row.loop(getChoice(), row.extent(getResult().getType(), result, getChoice()));
   Value choice = row.at[getChoice()];
   Value none = row.i32(-1);
-  Value experts = row.extent(scores, memory, getExpert());
+  Value experts = row.extent(getOperand(0).getType(), memory, getExpert());
   auto element = cast<MemRefType>(memory.getType()).getElementType();
   Value first = arith::ConstantOp::create(b, loc, b.getZeroAttr(element));
   auto search = scf::ForOp::create(
@@ -183,26 +213,4 @@ void RouterOp::emitRow(OpBuilder &b, ValueRange operands, Value result, Start,
       });
   memref::StoreOp::create(b, loc, search.getResult(0), result,
                           ValueRange{choice});
-}
-
-void CountEarlierOp::emitRow(OpBuilder &b, ValueRange operands, Value result,
-                             Start, Value counts) {
-  OpBuilder::InsertionGuard guard(b);
-  Row row(b, cast<RowKernelOpInterface>(getOperation()));
-  Location loc = getLoc();
-  Value ids = getOperand(0), memory = operands[0];
-  linalg::FillOp::create(b, loc, row.i32(0), counts);
-  for (StringRef name : getWholeIndices())
-    row.loop(name, row.extent(ids, memory, name));
-  Value id = arith::IndexCastOp::create(b, loc, b.getIndexType(),
-                                        row.load(ids, memory));
-  row.store(row.i32(-1), getResult(), result);
-  Value isKnown = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, id,
-                                        row.constant(getValues()));
-  auto known = scf::IfOp::create(b, loc, isKnown, /*withElse=*/false);
-  b.setInsertionPointToStart(known.thenBlock());
-  Value count = memref::LoadOp::create(b, loc, counts, ValueRange{id});
-  row.store(count, getResult(), result);
-  Value next = arith::AddIOp::create(b, loc, count, row.i32(1));
-  memref::StoreOp::create(b, loc, next, counts, ValueRange{id});
 }

@@ -60,7 +60,7 @@ LogicalResult TpspDialect::verifyRegionArgAttribute(Operation *op, unsigned,
     return op->emitOpError("argument #")
            << argument << " has an unknown attribute '"
            << attr.getName().getValue() << "'; known are '" << paramAttrName
-           << "' and '" << nameAttrName << "'";
+           << "', '" << nameAttrName << "' and '" << belowAttrName << "'";
   if (!isa<UnitAttr, StringAttr>(attr.getValue()))
     return op->emitOpError("argument #")
            << argument << ": " << paramAttrName
@@ -70,6 +70,11 @@ LogicalResult TpspDialect::verifyRegionArgAttribute(Operation *op, unsigned,
     return op->emitOpError("argument #")
            << argument
            << " is a parameter but not a tensor with #tpsp.idx subscripts";
+  if (function &&
+      getElementTypeOrSelf(function.getArgumentTypes()[argument]).isInteger())
+    return op->emitOpError("argument #")
+           << argument << " is a parameter of integers, which no step changes; "
+           << "call it " << nameAttrName;
   return success();
 }
 
@@ -82,6 +87,16 @@ LogicalResult TpspDialect::verifyOperationAttribute(Operation *op,
     return op->emitOpError() << attr.getName().getValue() << " takes no value";
   if (attr.getName() == partAttrName && !isa<IntegerAttr>(attr.getValue()))
     return op->emitOpError() << partAttrName << " is a number";
+  if (attr.getName() == goalAttrName) {
+    auto goal = dyn_cast<TypeAttr>(attr.getValue());
+    Type result =
+        op->getNumResults() == 1 ? op->getResult(0).getType() : Type();
+    if (!goal || !result || !getIdx(result) || !getIdx(goal.getValue()) ||
+        getIdx(goal.getValue()).getNames() != getIdx(result).getNames())
+      return op->emitOpError()
+             << goalAttrName << " is a type with the result's indices, not "
+             << attr.getValue();
+  }
   if (attr.getName() == overlapAttrName) {
     auto share = dyn_cast<FloatAttr>(attr.getValue());
     if (!share ||

@@ -2,6 +2,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace tpsp;
 
@@ -24,6 +26,13 @@ LogicalResult tpsp::verifySameNames(Operation *op) {
          << subscripts(op->getResult(0).getType())
          << "], but they must be those of operand #0, ["
          << subscripts(op->getOperand(0).getType()) << "]";
+}
+
+LogicalResult tpsp::verifyScale(Operation *op, const llvm::APFloat &scale) {
+  double value = scale.convertToDouble();
+  if (value > 0 && std::isfinite(value))
+    return success();
+  return op->emitOpError("scale must be positive, and is ") << value;
 }
 
 LogicalResult tpsp::verifyHasIndex(Operation *op, unsigned operand,

@@ -19,6 +19,10 @@ mlir::LogicalResult verifyHasIndex(mlir::Operation *op, unsigned operand,
                                    llvm::StringRef name,
                                    llvm::StringRef attribute);
 
+/// What scores are multiplied by is a positive number.
+mlir::LogicalResult verifyScale(mlir::Operation *op,
+                                const llvm::APFloat &scale);
+
 /// `tensor`, called `what`, does not have index `name`.
 mlir::LogicalResult verifyLacksIndex(mlir::Operation *op, mlir::Value tensor,
                                      llvm::StringRef name,

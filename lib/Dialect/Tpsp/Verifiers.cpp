@@ -10,6 +10,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace tpsp;
 
@@ -80,6 +82,27 @@ std::string nearestMultiples(int64_t extent, int64_t group) {
     return "the smallest extent that works: " + std::to_string(group);
   return "nearest extents that work: " + std::to_string(below) + " and " +
          std::to_string(below + group);
+}
+
+/// (I1) Extents are at least 1, and all bytes of a tensor can be counted.
+LogicalResult verifySizes(Operation *op, ArrayRef<Type> types) {
+  constexpr int64_t mostElements = int64_t(1) << 48;
+  for (auto [tensor, type] : llvm::enumerate(types)) {
+    auto tensorType = dyn_cast<RankedTensorType>(type);
+    if (!tensorType || !tensorType.hasStaticShape())
+      continue;
+    int64_t left = mostElements;
+    for (int64_t extent : tensorType.getShape()) {
+      if (extent < 1)
+        return refuse(op, tensor) << roleOf(op, tensor) << " has extent "
+                                  << extent << "; extents are at least 1";
+      left /= extent;
+    }
+    if (left == 0)
+      return refuse(op, tensor)
+             << roleOf(op, tensor) << " has more than 2^48 elements";
+  }
+  return success();
 }
 
 /// (I3)
@@ -173,6 +196,32 @@ LogicalResult verifyPartialOperands(Operation *op, Linearity linearity) {
   return success();
 }
 
+/// (I8) A misspelt option would be no option at all, and the program another
+/// one. What passes note on operations has a prefix.
+LogicalResult verifyAttributeNames(Operation *op) {
+  for (NamedAttribute attribute : op->getDiscardableAttrs()) {
+    StringRef name = attribute.getName();
+    if (name.contains('.'))
+      continue;
+    InFlightDiagnostic diag = op->emitOpError("has no attribute '");
+    diag << name << "'";
+    ArrayRef<StringAttr> known = op->getName().getAttributeNames();
+    const StringAttr *nearest = llvm::find_if(known, [&](StringAttr each) {
+      return each.getValue().edit_distance(name) <= 2;
+    });
+    if (nearest != known.end())
+      return diag << "; is it '" << nearest->getValue() << "'?";
+    if (known.empty())
+      return diag << ", and takes none";
+    diag << "; it has ";
+    llvm::interleaveComma(known, diag, [&](StringAttr each) {
+      diag << "'" << each.getValue() << "'";
+    });
+    return diag;
+  }
+  return success();
+}
+
 /// (I7)
 LogicalResult verifyElementTypes(IndexedOpInterface op, ArrayRef<Type> types) {
   Type common;
@@ -193,9 +242,10 @@ LogicalResult verifyElementTypes(IndexedOpInterface op, ArrayRef<Type> types) {
     if (!common)
       common = element;
     if (element != common && !op.mixesPrecision())
-      return op->emitOpError(
-          "operands and result have different element types; one operation "
-          "computes in one type");
+      return op->emitOpError()
+             << roleOf(op, tensor) << " has element type " << element
+             << ", but what comes before it " << common
+             << "; one operation computes in one type (tpsp.convert)";
   }
   return success();
 }
@@ -204,7 +254,8 @@ LogicalResult verifyElementTypes(IndexedOpInterface op, ArrayRef<Type> types) {
 
 LogicalResult tpsp::verifySubscripts(Operation *op, ArrayRef<Type> types,
                                      const Mesh &mesh) {
-  if (failed(verifyAxesKnown(op, types, mesh)) ||
+  if (failed(verifySizes(op, types)) ||
+      failed(verifyAxesKnown(op, types, mesh)) ||
       failed(verifyAxesOnce(op, types, mesh)))
     return failure();
   return verifyEven(op, types, mesh);
@@ -229,7 +280,8 @@ LogicalResult tpsp::verifyIndexedOp(Operation *op) {
   if (!indexed.isView() && !indexed.introducesIndices() &&
       failed(verifyResultIndices(op)))
     return failure();
-  if (failed(verifyPartialOperands(op, indexed.getLinearity())))
+  if (failed(verifyPartialOperands(op, indexed.getLinearity())) ||
+      failed(verifyAttributeNames(op)))
     return failure();
   return verifyElementTypes(indexed, types);
 }
@@ -349,8 +401,8 @@ LogicalResult SoftmaxOp::verify() {
   if (failed(verifyCount(*this, 1, 1)) || failed(verifySameNames(*this)) ||
       failed(verifyHasIndex(*this, 0, getOver(), "over")))
     return failure();
-  if (getScale().convertToDouble() <= 0)
-    return emitOpError("scale must be positive");
+  if (failed(verifyScale(*this, getScale())))
+    return failure();
   if (!getCausal())
     return success();
   if (*getCausal() == getOver())
@@ -374,8 +426,17 @@ static LogicalResult verifyNorm(Operation *op, unsigned operands) {
     return op->emitOpError("gain and bias have different indices");
   return success();
 }
-LogicalResult RmsNormOp::verify() { return verifyNorm(*this, 2); }
-LogicalResult LayerNormOp::verify() { return verifyNorm(*this, 3); }
+template <typename Op>
+static LogicalResult verifyNormAndEps(Op op, unsigned operands) {
+  if (failed(verifyNorm(op, operands)))
+    return failure();
+  double eps = op.getEps().convertToDouble();
+  if (eps >= 0 && std::isfinite(eps))
+    return success();
+  return op.emitOpError("eps is ") << eps << "; it is a number from 0 on";
+}
+LogicalResult RmsNormOp::verify() { return verifyNormAndEps(*this, 2); }
+LogicalResult LayerNormOp::verify() { return verifyNormAndEps(*this, 3); }
 
 LogicalResult RopeOp::verify() {
   if (failed(verifyCount(*this, 1, 1)) || failed(verifySameNames(*this)) ||

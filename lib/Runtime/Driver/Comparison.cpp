@@ -19,9 +19,13 @@ struct Difference {
   bool finite = true;
 
   void add(double value, double reference) {
-    double error = value - reference;
     ++count;
-    finite = finite && std::isfinite(value);
+    // An infinity may be right; what is not a number equals nothing.
+    if (!std::isfinite(value) || !std::isfinite(reference)) {
+      finite = finite && value == reference;
+      return;
+    }
+    double error = value - reference;
     squaredError += error * error;
     squaredReference += reference * reference;
     squaredValue += value * value;

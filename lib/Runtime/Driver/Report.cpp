@@ -386,6 +386,17 @@ static void printSummary(const RunReport &report, fmt::memory_buffer &out) {
   fmt::format_to(std::back_inserter(out), "\n{}\n", line);
 }
 
+/// What else than an error of the program it may be, in this type.
+static std::string_view hintFor(std::string_view dtype) {
+  if (dtype == "bf16")
+    return "In bf16 a tpsp.router may choose otherwise than in f64, and what "
+           "follows differs: verify such a program in f32.";
+  if (dtype == "f16")
+    return "In f16 what is below 6e-5 loses digits: scale the loss, or verify "
+           "in f32.";
+  return "";
+}
+
 static void printVerification(const RunReport &report,
                               fmt::memory_buffer &out) {
   if (report.errors.empty())
@@ -403,6 +414,17 @@ static void printVerification(const RunReport &report,
   fmt::format_to(to, "  {}\n",
                  report.verified() ? "all within tolerance"
                                    : "VERIFICATION FAILED");
+  if (std::string_view hint = hintFor(report.dtype);
+      !report.verified() && !hint.empty())
+    fmt::format_to(to, "  {}\n", hint);
+}
+
+std::string tpsp::rt::verificationText(const RunReport &report) {
+  if (report.errors.empty())
+    return "error: --verify: the program returns nothing to compare\n";
+  fmt::memory_buffer out;
+  printVerification(report, out);
+  return fmt::to_string(out);
 }
 
 std::string tpsp::rt::toText(const RunReport &report) {

@@ -185,3 +185,27 @@ func.func @dropout(%q: !q, %k: !k) { // (A4)
   %0 = tpsp.attention %q, %k, %k {query = "s", key = "t", feature = "k", dropout = 1.0} : (!q, !k, !k) -> !q
   return
 }
+
+// -----
+
+!q = tensor<2x8x4x16xf32, #tpsp.idx<b, s, h, k>>
+!k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
+
+// (A2) the result lacks the heads
+func.func @f(%q: !q, %k: !k, %v: !k) {
+  // expected-error @+1 {{the result lacks index 'h' of the queries; attention sums over keys alone, so sum the result after it (tpsp.reduce)}}
+  %0 = tpsp.attention %q, %k, %v {query = "s", key = "t", feature = "k"} : (!q, !k, !k) -> tensor<2x8x16xf32, #tpsp.idx<b, s, k>>
+  return
+}
+
+// -----
+
+!q = tensor<2x8x4x16xf32, #tpsp.idx<b, s, h, k>>
+!k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
+
+// (A2) the result lacks the values' own index
+func.func @f(%q: !q, %k: !k, %v: !k) {
+  // expected-error @+1 {{the result lacks index 'k' of the values}}
+  %0 = tpsp.attention %q, %k, %v {query = "s", key = "t", feature = "k"} : (!q, !k, !k) -> tensor<2x8x4xf32, #tpsp.idx<b, s, h>>
+  return
+}

@@ -76,7 +76,7 @@ func.func @no_axis(%k: !k) {
 
 !k = tensor<4x4xf32, #tpsp.idx<t, k>>
 func.func @mixed(%x: !k) {
-  // expected-error @+1 {{operands and result have different element types; one operation computes in one type}}
+  // expected-error @+1 {{; one operation computes in one type (tpsp.convert)}}
   tpsp.scale %x {factor = 2.0} : !k -> tensor<4x4xbf16, #tpsp.idx<t, k>>
   return
 }

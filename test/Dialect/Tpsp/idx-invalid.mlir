@@ -57,7 +57,7 @@ func.func private @f(tensor<4x4xf32, #tpsp.idx<b, d | sum>>)
 
 // -----
 
-// expected-error @+1 {{has an unknown attribute 'tpsp.weight'; known are 'tpsp.param' and 'tpsp.name'}}
+// expected-error @+1 {{has an unknown attribute 'tpsp.weight'; known are 'tpsp.param', 'tpsp.name' and 'tpsp.below'}}
 func.func private @f(tensor<4xf32, #tpsp.idx<b>> {tpsp.weight})
 
 // -----
@@ -74,3 +74,8 @@ func.func private @f(tensor<4xf32, #tpsp.idx<b>> {tpsp.name})
 
 // expected-error @+1 {{is a parameter but not a tensor with #tpsp.idx subscripts}}
 func.func private @f(tensor<4xf32> {tpsp.param})
+
+// -----
+
+// expected-error @+1 {{argument #0 is a parameter of integers, which no step changes; call it tpsp.name}}
+func.func private @f(tensor<4xi32, #tpsp.idx<b>> {tpsp.param = "ids"})

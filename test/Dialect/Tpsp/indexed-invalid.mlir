@@ -1,4 +1,4 @@
-// Constraints (I1)-(I7), which hold for every operation with an index structure.
+// Constraints (I1)-(I8), which hold for every operation with an index structure.
 // RUN: tpsp-opt %s --split-input-file --verify-diagnostics
 
 // (I1) no subscripts
@@ -146,7 +146,42 @@ func.func @f(%x: tensor<4xf32, #tpsp.idx<b | sum@tp>>) {
 
 // (I7)
 func.func @f(%x: tensor<4xf32, #tpsp.idx<b>>, %y: tensor<4xbf16, #tpsp.idx<b>>) {
-  // expected-error @+1 {{operands and result have different element types; one operation computes in one type}}
+  // expected-error @+1 {{operand #1 has element type 'bf16', but what comes before it 'f32'; one operation computes in one type (tpsp.convert)}}
   %0 = tpsp.add %x, %y : (tensor<4xf32, #tpsp.idx<b>>, tensor<4xbf16, #tpsp.idx<b>>) -> tensor<4xf32, #tpsp.idx<b>>
+  return
+}
+
+// -----
+
+// (I8) a near miss
+func.func @f(%x: tensor<4x4xf32, #tpsp.idx<s, t>>) {
+  // expected-error @+1 {{has no attribute 'casual'; is it 'causal'?}}
+  %0 = tpsp.softmax %x {over = "t", casual = "s"} : tensor<4x4xf32, #tpsp.idx<s, t>>
+  return
+}
+
+// -----
+
+// (I8) no such option
+func.func @f(%x: tensor<4x4xf32, #tpsp.idx<s, t>>) {
+  // expected-error @+1 {{has no attribute 'dimension'; it has 'causal', 'over', 'scale'}}
+  %0 = tpsp.softmax %x {over = "t", dimension = "s"} : tensor<4x4xf32, #tpsp.idx<s, t>>
+  return
+}
+
+// -----
+
+// (I8) no options at all
+func.func @f(%x: tensor<4xf32, #tpsp.idx<s>>) {
+  // expected-error @+1 {{has no attribute 'approximate', and takes none}}
+  %0 = tpsp.gelu %x {approximate} : tensor<4xf32, #tpsp.idx<s>>
+  return
+}
+
+// -----
+
+// (I8) what a tool notes has its dialect's prefix
+func.func @f(%x: tensor<4xf32, #tpsp.idx<s>>) {
+  %0 = tpsp.gelu %x {mytool.seen} : tensor<4xf32, #tpsp.idx<s>>
   return
 }

@@ -21,7 +21,7 @@ namespace tpsp {
 /// The structure of an operation whose dimensions are related by name.
 IndexStructure structureByName(mlir::Operation *op);
 
-/// (I1)-(I7) of IndexedOpInterface.
+/// (I1)-(I8) of IndexedOpInterface.
 mlir::LogicalResult verifyIndexedOp(mlir::Operation *op);
 /// (I2), (N3), (I3) for tensors of `op`: its operands, then its results; for a
 /// function, its arguments. Types without subscripts are passed over.
@@ -90,6 +90,9 @@ inline constexpr llvm::StringLiteral recomputeAttrName = "tpsp.recompute";
 /// Unit attribute of operations of the backward pass that redo one of the
 /// forward pass.
 inline constexpr llvm::StringLiteral recomputedAttrName = "tpsp.recomputed";
+/// On a loop of a kernel whose length is not known before it runs: how often it
+/// is gone through, on average. f64.
+inline constexpr llvm::StringLiteral tripsAttrName = "tpsp.trips";
 
 } // namespace tpsp
 
@@ -108,6 +111,9 @@ namespace tpsp {
 /// The indices of the result that `op` does not do by row, in the result's
 /// order: one work item for each of their positions.
 llvm::SmallVector<llvm::StringRef> gridIndices(RowKernelOpInterface op);
+
+/// Likewise of what `op` sorts into buckets: the indices of what it makes.
+llvm::SmallVector<llvm::StringRef> gridIndices(BucketKernelOpInterface op);
 
 } // namespace tpsp
 

@@ -21,6 +21,8 @@ def Tpsp_IndexedOpInterface : OpInterface<"IndexedOpInterface"> {
     - (I7) Operands and results have one floating-point element type, but for
            those that hold integers, or are of another precision, by the
            operation's own word.
+    - (I8) An attribute that the operation does not have is a mistake, unless
+           its name has a dialect's prefix.
   }];
   let methods = [
     InterfaceMethod<"How the operation may be applied to summands.",
@@ -216,9 +218,9 @@ def Tpsp_RowKernelOpInterface : OpInterface<"RowKernelOpInterface"> {
   let cppNamespace = "::tpsp";
   let description = [{
     An operation that is not a loop nest over its indices but an algorithm on
-    rows: a table looked up, a selection, a running count. A work item handles
-    all of some indices (its row) for one position along the others (the grid),
-    and work items are independent. It becomes a kernel of its own.
+    rows: a table looked up, a selection. A work item handles all of some indices
+    (its row) for one position along the others (the grid), and work items are
+    independent. It becomes a kernel of its own.
   }];
   let methods = [
     InterfaceMethod<[{
@@ -230,21 +232,63 @@ def Tpsp_RowKernelOpInterface : OpInterface<"RowKernelOpInterface"> {
         of the result span the grid.}],
       "::llvm::SmallVector<::llvm::StringRef>", "getRowIndices">,
     InterfaceMethod<[{
-        One of the row's indices that may be cut into ranges, because points
-        along it are independent: done where the grid has a single item. Empty
-        if there is none.}],
-      "::llvm::StringRef", "getRangeIndex", (ins), "", [{ return ""; }]>,
-    InterfaceMethod<"i32 numbers of working memory that a work item needs.",
-      "int64_t", "getScratch", (ins), "", [{ return 0; }]>,
+        One of the row's indices that may be cut into blocks, because points
+        along it are independent: a work item then handles one block of it.
+        Empty if there is none.}],
+      "::llvm::StringRef", "getBlockIndex", (ins), "", [{ return ""; }]>,
+    InterfaceMethod<[{
+        Working memory that a work item needs, `block` being the extent of a
+        block (1 without such an index); null if none.}],
+      "::mlir::MemRefType", "getScratch", (ins "int64_t":$block), "",
+      [{ (void)block; return {}; }]>,
     InterfaceMethod<[{
         Emits one work item. `operands` and `result` are memrefs without the
         grid's dimensions, `start` gives the global position of the first
-        element of an index, of type index, and `scratch` is a memref of i32
-        (null if getScratch is 0).}],
+        element of an index, of type index, and `scratch` is as asked for. What
+        the operation's buckets hold, if it has any, follows the operands.}],
       "void", "emitRow",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands,
            "::mlir::Value":$result,
            "::llvm::function_ref<::mlir::Value(::llvm::StringRef)>":$start,
+           "::mlir::Value":$scratch)>
+  ];
+}
+
+def Tpsp_BucketKernelOpInterface : OpInterface<"BucketKernelOpInterface"> {
+  let cppNamespace = "::tpsp";
+  let description = [{
+    An operation that sorts integers into buckets: each belongs to one, or to
+    none, and what becomes of it depends on those before it in the same bucket.
+    Buckets are independent, so every bucket is a work item. A range of them goes
+    through the integers once, whatever its length: a thread of a CPU takes many,
+    a thread of a GPU one.
+
+    What it makes is the operation's result or, if it also has a row form, what
+    that reads.
+  }];
+  let methods = [
+    InterfaceMethod<"Whether it has buckets, as it stands.",
+      "bool", "hasBuckets", (ins), "", [{ return true; }]>,
+    InterfaceMethod<"Buckets at one position along the grid.",
+      "int64_t", "getBuckets">,
+    InterfaceMethod<"Types of the tensors of i32 that it makes.",
+      "::llvm::SmallVector<::mlir::RankedTensorType>", "getBucketTypes">,
+    InterfaceMethod<[{
+        Names of the indices that a range of buckets handles whole. The other
+        indices of what it makes span the grid.}],
+      "::llvm::SmallVector<::llvm::StringRef>", "getBucketIndices">,
+    InterfaceMethod<"Whether every bucket needs an i32 of working memory.",
+      "bool", "needsBucketScratch", (ins), "", [{ return false; }]>,
+    InterfaceMethod<[{
+        Emits the buckets from `first` to before `last`, of type index. `integers`
+        (the operands that are) and `made` are memrefs without the grid's
+        dimensions, `start` is as for a row. `scratch` is a memref of i32 as long as there are buckets, null if
+        none was asked for.}],
+      "void", "emitBuckets",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$integers,
+           "::mlir::ValueRange":$made,
+           "::llvm::function_ref<::mlir::Value(::llvm::StringRef)>":$start,
+           "::mlir::Value":$first, "::mlir::Value":$last,
            "::mlir::Value":$scratch)>
   ];
 }

@@ -81,7 +81,7 @@ def Tpsp_EinsumOp : Tpsp_LoopOp<"einsum", ["getLinearity", "isSumOfProducts"]> {
     %y = tpsp.einsum %w, %x : (!w, !x) -> tensor<2x128x1024xf32, #tpsp.idx<b, s, e@tp>>
     ```
 
-    Constraints: (I1)-(I7), and
+    Constraints: (I1)-(I8), and
     - (E1) One or two operands.
   }];
   let hasVerifier = 1;
@@ -92,7 +92,7 @@ def Tpsp_ReduceOp : Tpsp_LoopOp<"reduce", ["getLinearity", "getReduction"]> {
   let description = [{
     `kind` is "sum" or "max".
 
-    Constraints: (I1)-(I7), and
+    Constraints: (I1)-(I8), and
     - (R1) `kind` is "sum" or "max"; one operand.
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs,
@@ -112,7 +112,7 @@ class Tpsp_PointwiseOp<string mnemonic, int arity, list<string> overridden = [],
     An operand may lack indices of the result: it is broadcast along them by
     name.
 
-    Constraints: (I1)-(I7), and
+    Constraints: (I1)-(I8), and
     - (P1) The result carries every operand's indices.
     - (P2) The number of operands is that of the operation.
   }];
@@ -185,7 +185,7 @@ def Tpsp_SlopeOp : Tpsp_PointwiseOp<"slope", 1> {
   let description = [{
     `of` names the function, by the mnemonic of its operation.
 
-    Constraints: (I1)-(I7), (P1), (P2), and
+    Constraints: (I1)-(I8), (P1), (P2), and
     - (P3) `of` names a scalar function.
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$of);
@@ -198,7 +198,7 @@ def Tpsp_CausalMaskOp
   let description = [{
     `tile` says where the keys lie in a longer index.
 
-    Constraints: (I1)-(I7), (P1), (P2), (P5).
+    Constraints: (I1)-(I8), (P1), (P2), (P5).
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$query,
                        StrAttr:$key, F64Attr:$fill,
@@ -235,7 +235,7 @@ def Tpsp_SoftmaxOp : Tpsp_RowOp<"softmax", ["restrictPositions"]> {
     y = exp(scale x) / sum over `over` of exp(scale x). With `causal`, positions
     of `over` beyond the position of the index `causal` are left out.
 
-    Constraints: (I1)-(I7), and
+    Constraints: (I1)-(I8), and
     - (S1) One operand; the result has its indices.
     - (S2) `over` and `causal` are indices of the operand, and differ.
   }];
@@ -249,7 +249,7 @@ def Tpsp_RmsNormOp : Tpsp_RowOp<"rms_norm"> {
   let description = [{
     y = x / sqrt(mean(x^2) + eps) * gain, the mean over the indices of `gain`.
 
-    Constraints: (I1)-(I7), and
+    Constraints: (I1)-(I8), and
     - (L1) Operands x, gain; the result has x's indices, and gain a non-empty
            part of them.
   }];
@@ -263,7 +263,7 @@ def Tpsp_LayerNormOp : Tpsp_RowOp<"layer_norm"> {
     y = (x - mean(x)) / sqrt(var(x) + eps) * gain + bias, the mean and the
     (biased) variance over the indices of `gain`.
 
-    Constraints: (I1)-(I7), and
+    Constraints: (I1)-(I8), and
     - (L1) Operands x, gain, bias; the result has x's indices, and gain and bias
            the same non-empty part of them.
   }];
@@ -277,7 +277,7 @@ def Tpsp_RopeOp : Tpsp_RowOp<"rope", ["getLinearity", "restrictPositions"]> {
     Pairs element m with m + K/2 of `feature` (extent K) and rotates each pair
     by position * theta^(-2m/K); by the negative angle if `inverse`.
 
-    Constraints: (I1)-(I7), and
+    Constraints: (I1)-(I8), and
     - (O1) One operand; the result has its indices.
     - (O2) `position` and `feature` are indices of the operand, and differ; the
            extent of `feature` is even.
@@ -318,10 +318,11 @@ def Tpsp_AttentionOp : Tpsp_AttentionPartOp<"attention", [], [
        : (!q /*b,s,h,r,k*/, !k /*b,t,h,k*/, !k) -> !q
     ```
 
-    Constraints: (I1)-(I7), and
+    Constraints: (I1)-(I8), and
     - (A1) q carries `query` and `feature` but not `key`; k carries `key` and
            `feature` but not `query`; v carries `key` but not `query`.
-    - (A2) The result carries `query` but not `key`.
+    - (A2) The result carries `query` and every other index of the queries but
+           `feature`, and of the values but `key`.
     - (A3) Every index of k and v but `key` is one of q's, save v's own feature.
     - (A4) 0 <= dropout < 1; scale is positive.
 
@@ -340,7 +341,7 @@ def Tpsp_AttentionStatisticOp
     exp(score), in f32 (f64 for f64). exp(score - statistic) are attention's
     weights before dropout.
 
-    Constraints: (I1)-(I7), (A1), (A3), (A4), and
+    Constraints: (I1)-(I8), (A1), (A3), (A4), and
     - (A5) The result carries `query`, and neither `key` nor `feature`.
   }];
 }
@@ -359,7 +360,7 @@ def Tpsp_AttentionGradientOp
     (Dao et al., FlashAttention, NeurIPS 2022, appendix B). `of` says which: 0
     for q, 1 for k, 2 for v.
 
-    Constraints: (I1)-(I7), (A1), (A3), (A4), and
+    Constraints: (I1)-(I8), (A1), (A3), (A4), and
     - (A6) The result has the indices of operand `of`.
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$query,
@@ -381,7 +382,9 @@ def Tpsp_OneHotEinsumOp
                                   ["emitScalar", "getPositionIndices"]>,
         DeclareOpInterfaceMethods<Tpsp_RowKernelOpInterface,
                                   ["runsByRow", "getRowIndices",
-                                   "getRangeIndex", "emitRow"]>]> {
+                                   "getBlockIndex", "getScratch", "emitRow"]>,
+        DeclareOpInterfaceMethods<Tpsp_BucketKernelOpInterface,
+                                  ["hasBuckets"]>]> {
   let summary = "einsum with the one-hot tensors of integer operands";
   let description = [{
     Operands are n tensors of i32, then x. With `indices` = [m1, ...] the result
@@ -394,12 +397,17 @@ def Tpsp_OneHotEinsumOp
     tokens sent to their places. So the operation is its own adjoint. An integer
     that is no position along its index selects nothing.
 
+    Where it writes, its buckets are the positions written to: a first kernel
+    links what goes to each, in order, and a second adds along these lists, in
+    f32 (f64) whatever the storage. So no two threads write to one place, and
+    results do not depend on how many there are.
+
     ```mlir
     %z = tpsp.one_hot_einsum %ids, %w {indices = ["v"]}
        : (!ids /*b,s*/, !w /*v,d*/) -> !z /*b,s,d*/
     ```
 
-    Constraints: (I1)-(I7), and
+    Constraints: (I1)-(I8), and
     - (H1) One operand of i32 for each of `indices`, and one of floating-point
            numbers. None of the integers is partial.
     - (H2) Each of `indices` is an index of x or of the result, of no integer
@@ -414,23 +422,23 @@ def Tpsp_OneHotEinsumOp
     /// Names of `indices`.
     ::llvm::SmallVector<::llvm::StringRef> selected();
     ::mlir::Value data() { return getOperands().back(); }
+    /// Those of `indices` that the result carries, and their integers.
+    ::llvm::SmallVector<::llvm::StringRef> targets();
+    ::llvm::SmallVector<::mlir::Value> targetIds();
+    /// Indices that are summed over but for those that select: the terms of a
+    /// sum are the positions along them, the last fastest.
+    ::llvm::SmallVector<::llvm::StringRef> terms();
     /// The innermost index of x, if every work item can do all of it: the
     /// result carries it and no integer depends on it. Else empty.
     ::llvm::StringRef innermost();
   }];
 }
 
-/// Algorithms on rows of integers.
-class Tpsp_RowKernelOp<string mnemonic, list<string> overridden = [],
-                       list<string> rowOverridden = []>
-    : Tpsp_IndexedOp<mnemonic, overridden # ["getWholeIndices"], [
-        DeclareOpInterfaceMethods<Tpsp_RowKernelOpInterface,
-                                  rowOverridden # ["getRowIndices", "emitRow"]>]> {
-  let hasVerifier = 1;
-}
-
 def Tpsp_RouterOp
-    : Tpsp_RowKernelOp<"router", ["introducesIndices", "getIntegerWidth"]> {
+    : Tpsp_IndexedOp<"router", ["introducesIndices", "getIntegerWidth",
+                                "getWholeIndices"], [
+        DeclareOpInterfaceMethods<Tpsp_RowKernelOpInterface,
+                                  ["getRowIndices", "emitRow"]>]> {
   let summary = "positions of the largest values along an index";
   let description = [{
     For every row along `expert`, the positions of its largest values, largest
@@ -444,29 +452,33 @@ def Tpsp_RouterOp
     A choice is not differentiable; weights come from looking the scores up
     (tpsp.one_hot_einsum).
 
-    Constraints: (I1)-(I7), and
+    Constraints: (I1)-(I8), and
     - (T1) One operand, with index `expert`; the result has its other indices,
            and `choice` of at most the extent of `expert`.
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$expert,
                        StrAttr:$choice);
+  let hasVerifier = 1;
 }
 
 def Tpsp_CountEarlierOp
-    : Tpsp_RowKernelOp<"count_earlier", ["getIntegerWidth", "getIntegerBound"],
-                       ["getScratch"]> {
+    : Tpsp_IndexedOp<"count_earlier", ["getIntegerWidth", "getIntegerBound",
+                                       "getWholeIndices"], [
+        DeclareOpInterfaceMethods<Tpsp_BucketKernelOpInterface,
+                                  ["needsBucketScratch"]>]> {
   let summary = "how many equal integers come before each";
   let description = [{
     For every integer, how many equal ones precede it, in the order of `over`,
     major to minor. It gives tokens their slots at their experts.
     Integers outside [0, `values`) count as -1.
 
-    Constraints: (I1)-(I7), and
+    Constraints: (I1)-(I8), and
     - (T2) One operand; the result has its indices; `over` names some of them,
            each once; `values` is positive.
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrArrayAttr:$over,
                        I64Attr:$values);
+  let hasVerifier = 1;
 }
 
 /// Composites that are placed and differentiated part by part.
@@ -485,7 +497,7 @@ def Tpsp_EmbeddingOp
     Operands ids (i32) and table; the result has the indices of ids and those of
     the table but `vocabulary`. An id outside the vocabulary gives zero.
 
-    Constraints: (I1)-(I7), and
+    Constraints: (I1)-(I8), and
     - (B1) Two operands; the table carries `vocabulary`, ids and the result do
            not. Ids are not partial.
   }];
@@ -502,7 +514,7 @@ def Tpsp_CrossEntropyOp
     the vocabulary is sharded, the row's maximum, its sum and the target's logit
     are reduced, never the logits.
 
-    Constraints: (I1)-(I7), and
+    Constraints: (I1)-(I8), and
     - (X1) Two operands; logits carry `over`; targets and the result have their
            other indices.
   }];
@@ -515,7 +527,7 @@ def Tpsp_MeanOp : Tpsp_EarlyCompositeOp<"mean", ["getLinearity"]> {
     The sum divided by the product of the global extents, once, whatever the
     sharding.
 
-    Constraints: (I1)-(I7), and
+    Constraints: (I1)-(I8), and
     - (G1) One operand.
   }];
 }
@@ -536,7 +548,7 @@ def Tpsp_DispatchOp
        : (!ids /*g,s,k*/, !x /*g,s,d*/) -> !y /*e,g,c,d*/
     ```
 
-    Constraints: (I1)-(I7), and
+    Constraints: (I1)-(I8), and
     - (D1) Two operands; the result carries `expert` and `slot`, and no operand
            does; ids carry `choice`, which x and the result lack.
   }];
@@ -552,7 +564,7 @@ def Tpsp_CombineOp
     result is the sum over `choice` of the weight times v at the token's slot; a
     choice that was dropped contributes nothing.
 
-    Constraints: (I1)-(I7), and
+    Constraints: (I1)-(I8), and
     - (D2) Three operands; v carries `expert` and `slot`, ids carry `choice`, and
            the result lacks all three; weights have the indices of ids.
   }];
@@ -580,7 +592,7 @@ def Tpsp_DropoutOp
 
     `tile` says where the tensor's block of an index lies in a longer one.
 
-    Constraints: (I1)-(I7), (P1), (P2), and
+    Constraints: (I1)-(I8), (P1), (P2), and
     - (P4) 0 <= rate < 1; the operand has the result's indices.
     - (P5) `tile` is of an index of the result and over axes of the mesh, and
            the types are one rank's.
@@ -599,7 +611,7 @@ def Tpsp_DropoutMaskOp
                        ["getPositionIndices"]> {
   let summary = "the elements that a dropout keeps: 1, the others 0, as i8";
   let description = [{
-    Constraints: (I1)-(I7), (P2), and
+    Constraints: (I1)-(I8), (P2), and
     - (P4) 0 <= rate < 1.
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, F64Attr:$rate,
@@ -660,7 +672,7 @@ def Tpsp_StopGradientOp
                      ["getLinearity", "isView", "stopsGradient"]> {
   let summary = "the operand, as a constant to differentiation";
   let description = [{
-    Constraints: (I1)-(I7), and
+    Constraints: (I1)-(I8), and
     - (V3) One operand; the result has its shape and names.
   }];
   let hasVerifier = 1;
@@ -672,7 +684,7 @@ def Tpsp_ReshardOp : Tpsp_IndexedOp<"reshard", ["getLinearity", "isView"]> {
     The same tensor, placed as the result says. `tpsp-insert-collectives` turns
     it into collectives.
 
-    Constraints: (I1)-(I7), and
+    Constraints: (I1)-(I8), and
     - (V3) One operand; the result has its shape and names.
   }];
   let hasVerifier = 1;
@@ -701,7 +713,7 @@ def Tpsp_TakeOp : Tpsp_BlockOp<"take"> {
       -> tensor<2x8xf32, #tpsp.idx<b, s>>
     ```
 
-    Constraints: (I1)-(I7), and
+    Constraints: (I1)-(I8), and
     - (B1) One operand; it has `index`, and the result its other indices.
     - (B2) `at` is a position of `index`.
   }];
@@ -720,7 +732,7 @@ def Tpsp_StackOp : Tpsp_BlockOp<"stack", ["introducesIndices"]> {
       -> tensor<2x2x8xf32, #tpsp.idx<b, n, s>>
     ```
 
-    Constraints: (I1)-(I7), and
+    Constraints: (I1)-(I8), and
     - (B3) One or more operands of the same indices; the result has these and
            `index`, with as many positions as there are operands.
   }];

@@ -73,6 +73,10 @@ std::string toJson(const RunReport &report);
 /// Aligned tables for a terminal.
 std::string toText(const RunReport &report);
 
+/// Of them, what is said of a verification; that there was nothing to compare
+/// if there was not.
+std::string verificationText(const RunReport &report);
+
 } // namespace tpsp::rt
 
 #endif // TPSP_RUNTIME_DRIVER_REPORT_H

@@ -1,0 +1,143 @@
+// The work items of operations that sort integers into buckets.
+#include "RowLoops.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+using Start = llvm::function_ref<Value(StringRef)>;
+
+SmallVector<StringRef> tpsp::gridIndices(BucketKernelOpInterface op) {
+  SmallVector<StringRef> whole = op.getBucketIndices(), grid;
+  for (StringRef name : indexNames(op.getBucketTypes().front()))
+    if (!llvm::is_contained(whole, name))
+      grid.push_back(name);
+  return grid;
+}
+
+//===----------------------------------------------------------------------===//
+// Lists of what goes to one place
+//===----------------------------------------------------------------------===//
+
+/// For every place the first term that goes there, and for every term the next
+/// one that goes to the same place; -1: none. A term's number is its position
+/// along `terms`, the last fastest.
+SmallVector<RankedTensorType> OneHotEinsumOp::getBucketTypes() {
+  SmallVector<StringRef> heads, links;
+  SmallVector<Value> ids = targetIds();
+  for (StringRef name : indexNames(getResult().getType()))
+    if (llvm::any_of(ids, [&](Value each) {
+          return getIdx(each).dimOf(name).has_value();
+        }))
+      heads.push_back(name);
+  links = heads;
+  llvm::append_range(heads, targets());
+  llvm::append_range(links, terms());
+  SmallVector<RankedTensorType> sources = {
+      cast<RankedTensorType>(getResult().getType())};
+  for (Value operand : getOperands())
+    sources.push_back(cast<RankedTensorType>(operand.getType()));
+  Type i32 = IntegerType::get(getContext(), 32);
+  return {tensorOver(heads, sources).clone(i32),
+          tensorOver(links, sources).clone(i32)};
+}
+
+SmallVector<StringRef> OneHotEinsumOp::getBucketIndices() {
+  SmallVector<StringRef> names = targets();
+  llvm::append_range(names, terms());
+  return names;
+}
+
+bool OneHotEinsumOp::hasBuckets() { return !targets().empty(); }
+
+int64_t OneHotEinsumOp::getBuckets() {
+  RankedTensorType heads = getBucketTypes().front();
+  int64_t buckets = 1;
+  for (StringRef name : targets())
+    buckets *= heads.getDimSize(*getIdx(heads).dimOf(name));
+  return buckets;
+}
+
+void OneHotEinsumOp::emitBuckets(OpBuilder &b, ValueRange integers,
+                                 ValueRange made, Start start, Value first,
+                                 Value last, Value) {
+  OpBuilder::InsertionGuard guard(b);
+  RowLoops row(b, getLoc(),
+               gridIndices(cast<BucketKernelOpInterface>(getOperation())));
+  SmallVector<RankedTensorType> types = getBucketTypes();
+  Value heads = made[0], links = made[1];
+  SmallVector<StringRef> places = targets();
+  ArrayRef<int64_t> extents = cast<MemRefType>(heads.getType()).getShape();
+  {
+    OpBuilder::InsertionGuard inLoop(b);
+    Value number = row.loop(first, last);
+    for (auto [name, extent] :
+         llvm::reverse(llvm::zip_equal(places, extents))) {
+      Value size = row.constant(extent);
+      row.at[name] = arith::RemUIOp::create(b, getLoc(), number, size);
+      number = arith::DivUIOp::create(b, getLoc(), number, size);
+    }
+    row.store(row.i32(-1), types[0], heads);
+  }
+  // The last term first: each goes before those that are there.
+  Value term = row.constant(0);
+  for (StringRef name : terms()) {
+    Value extent = row.extent(types[1], links, name);
+    Value passed = row.loop(row.constant(0), extent);
+    row.at[name] = row.subtract(row.subtract(extent, row.constant(1)), passed);
+    term = row.add(row.multiply(term, extent), row.at[name]);
+  }
+  Value isPlace, bucket = row.constant(0);
+  for (auto [name, extent, ids] :
+       llvm::zip_equal(places, extents, targetIds())) {
+    auto number = llvm::find(getOperands(), ids) - getOperands().begin();
+    Value id = row.asIndex(row.load(ids.getType(), integers[number]));
+    row.at[name] = row.subtract(id, start(name));
+    Value size = row.constant(extent);
+    isPlace = row.both(isPlace, row.isBelow(row.at[name], size));
+    bucket = row.add(row.multiply(bucket, size), row.at[name]);
+  }
+  Value isOurs =
+      row.isBelow(row.subtract(bucket, first), row.subtract(last, first));
+  row.onlyIf(row.both(isPlace, isOurs));
+  row.store(row.load(types[0], heads), types[1], links);
+  row.store(row.asI32(term), types[0], heads);
+}
+
+//===----------------------------------------------------------------------===//
+// Counts
+//===----------------------------------------------------------------------===//
+
+int64_t CountEarlierOp::getBuckets() { return getValues(); }
+SmallVector<RankedTensorType> CountEarlierOp::getBucketTypes() {
+  return {cast<RankedTensorType>(getResult().getType())};
+}
+SmallVector<StringRef> CountEarlierOp::getBucketIndices() {
+  return getWholeIndices();
+}
+bool CountEarlierOp::needsBucketScratch() { return true; }
+
+void CountEarlierOp::emitBuckets(OpBuilder &b, ValueRange integers,
+                                 ValueRange made, Start, Value first,
+                                 Value last, Value counts) {
+  OpBuilder::InsertionGuard guard(b);
+  RowLoops row(b, getLoc(),
+               gridIndices(cast<BucketKernelOpInterface>(getOperation())));
+  Type ids = getOperand(0).getType();
+  linalg::FillOp::create(b, getLoc(), row.i32(0), counts);
+  for (StringRef name : getWholeIndices())
+    row.loop(name, row.extent(ids, integers[0], name));
+  // What is no value goes through the first bucket, and is not counted.
+  Value id = row.asIndex(row.load(ids, integers[0]));
+  Value isValue = row.isBelow(id, row.constant(getValues()));
+  auto ifValue = [&](Value x, Value y) -> Value {
+    return arith::SelectOp::create(b, getLoc(), isValue, x, y);
+  };
+  Value bucket = row.subtract(ifValue(id, row.constant(0)), first);
+  row.onlyIf(row.isBelow(bucket, row.subtract(last, first)));
+  Value count = memref::LoadOp::create(b, getLoc(), counts, bucket);
+  row.store(ifValue(count, row.i32(-1)), getResult().getType(), made[0]);
+  Value next = row.add(count, ifValue(row.i32(1), row.i32(0)));
+  memref::StoreOp::create(b, getLoc(), next, counts, bucket);
+}

@@ -1,0 +1,21 @@
+// Outputs do not replace what is read, nor each other, and one that cannot be
+// written is an error.
+// REQUIRES: tpsp-run
+// RUN: cp %s %t.mlir
+// RUN: not tpsp-run %t.mlir --quiet --report %t.mlir 2>&1 | FileCheck %s --check-prefix=INPUT
+// RUN: diff %s %t.mlir
+// RUN: not tpsp-run %s --quiet --report %t.out --trace %t.out 2>&1 | FileCheck %s --check-prefix=BOTH
+// RUN: not sh -c 'tpsp-run %s > /dev/full' 2>&1 | FileCheck %s --check-prefix=FULL
+// RUN: not sh -c 'ulimit -f 0; tpsp-run %s --quiet --save %t.st' 2>&1 | FileCheck %s --check-prefix=LIMIT
+
+// INPUT: --report would replace '{{.*}}', which is read
+// BOTH: --report and --trace are one file
+// FULL: standard output cannot be written: No space left on device
+// LIMIT: File too large
+!w = tensor<64x64xf32, #tpsp.idx<e, d>>
+!x = tensor<64xf32, #tpsp.idx<d>>
+!y = tensor<64xf32, #tpsp.idx<e>>
+func.func @f(%x: !x {tpsp.name = "x"}, %w: !w {tpsp.param = "w"}) -> !y {
+  %y = tpsp.einsum %w, %x : (!w, !x) -> !y
+  return %y : !y
+}
