@@ -42,8 +42,8 @@ static int wrongUsage(const std::string &message, std::ostream &err) {
   return Usage;
 }
 
-/// A number above 0; CLI11's own check names the largest double. Of seconds or
-/// steps, more than 1e9 is what nobody lives to see.
+/// A number above 0; CLI11's own check names the largest double. Seconds are
+/// counted in nanoseconds, of which 64 bits hold some 9e9 seconds.
 static CLI::Validator positive() {
   auto check = [](const std::string &text) -> std::string {
     double number = 0;
@@ -95,8 +95,7 @@ static std::string flagThatNeedsARun(const Options &options) {
   return "";
 }
 
-/// What options do not allow together, or at all; empty if nothing.
-/// An output that would replace what is read, or another output.
+/// An output that would replace what is read, or another output; empty if none.
 static std::string outputInTheWay(const Options &options) {
   namespace fs = std::filesystem;
   std::vector<std::pair<std::string, std::string>> outputs;
@@ -110,10 +109,15 @@ static std::string outputInTheWay(const Options &options) {
       outputs.emplace_back(flag, path);
   std::error_code none; // of a file that is not there, too
   for (const auto &[flag, path] : outputs) {
-    for (const std::string &input : {options.model, options.weights})
+    // New parameters may replace the old ones: those have all been read.
+    std::vector<std::string> inputs = {options.model};
+    if (flag != "--save")
+      inputs.push_back(options.weights);
+    for (const std::string &input : inputs)
       if (!input.empty() && fs::equivalent(path, input, none) &&
           fs::is_regular_file(input, none))
-        return flag + " would replace '" + input + "', which is read";
+        return flag + " would replace '" + input +
+               "', which is read; give another path";
     for (const auto &[other, otherPath] : outputs)
       if (flag < other && path == otherPath &&
           (!fs::exists(path, none) || fs::is_regular_file(path, none)))
@@ -122,6 +126,7 @@ static std::string outputInTheWay(const Options &options) {
   return "";
 }
 
+/// What options do not allow together, or at all; empty if nothing.
 static std::string contradictionIn(const Options &options) {
   if (std::string problem = flagThatNeedsARun(options);
       options.simulate && !problem.empty())

@@ -19,6 +19,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 
 using namespace tpsp;
 using namespace tpsp::run;
@@ -108,32 +109,39 @@ static rt::Status open(const Options &options, Launch &launch,
   return compile(options, /*speaks=*/launch.isFirst(), progress, program);
 }
 
-/// Runs the steps in `world`, which it makes, and writes what is asked for of
-/// them.
+/// The world, and what its threads use. After a failure other processes may
+/// still write to the world's memory: it is kept until this one leaves
+/// (Launch).
+struct Run {
+  explicit Run(const rt::Manifest &manifest) : timeline(manifest) {}
+
+  rt::Timeline timeline;
+  std::unique_ptr<rt::TensorSource> source;
+  std::unique_ptr<rt::World> world;
+};
+
+/// Runs the steps, and writes what is asked for of them.
 static rt::Status runProgram(const Options &options, const Program &program,
-                             Launch &launch, Progress &progress,
+                             Launch &launch, Progress &progress, Run &run,
                              rt::RunReport &report) {
   const rt::Manifest &manifest = program.manifest();
   progress.phase("filling arguments");
-  rt::Timeline timeline(manifest);
-  std::unique_ptr<rt::TensorSource> source;
-  std::unique_ptr<rt::World> world;
-  if (rt::Status s = openFiles(options, manifest, source); !s.ok())
+  if (rt::Status s = openFiles(options, manifest, run.source); !s.ok())
     return s;
-  if (rt::Status s = prepare(options, program, *source, &timeline,
-                             launch.transport(), world);
+  if (rt::Status s = prepare(options, program, *run.source, &run.timeline,
+                             launch.transport(), run.world);
       !s.ok())
     return s;
-  if (rt::Status s = runSteps(options, program, *world, timeline, progress,
-                              report.stepSeconds);
+  if (rt::Status s = runSteps(options, program, *run.world, run.timeline,
+                              progress, report.stepSeconds);
       !s.ok() || options.backend == "trace")
     return s;
   report.residentBytes = rt::peakResidentBytes();
-  if (rt::Status s = world->sumOverProcesses(report.residentBytes); !s.ok())
+  if (rt::Status s = run.world->sumOverProcesses(report.residentBytes); !s.ok())
     return s;
-  report.trace = recordedTrace(program, timeline, options);
+  report.trace = recordedTrace(program, run.timeline, options);
   progress.done();
-  if (rt::Status s = writeTensors(options, manifest, *world); !s.ok())
+  if (rt::Status s = writeTensors(options, manifest, *run.world); !s.ok())
     return s;
   if (launch.isFirst())
     if (rt::Status s = writePictures(options, report); !s.ok())
@@ -141,7 +149,8 @@ static rt::Status runProgram(const Options &options, const Program &program,
   if (!options.verify)
     return {};
   auto begin = Clock::now();
-  rt::Status status = verify(program, *source, *world, progress, report.errors);
+  rt::Status status =
+      verify(program, *run.source, *run.world, progress, report.errors);
   report.verifySeconds = secondsSince(begin);
   return status;
 }
@@ -157,8 +166,11 @@ static int openAndRun(const Options &options, Launch &launch) {
   report.dtype = program.description.dtype;
   report.backend = options.backend;
   report.tolerance = toleranceOf(report.manifest);
-  if (status.ok())
-    status = runProgram(options, program, launch, progress, report);
+  std::optional<Run> run;
+  if (status.ok()) {
+    run.emplace(program.manifest());
+    status = runProgram(options, program, launch, progress, *run, report);
+  }
   progress.done();
   if (!status.ok())
     return launch.fail(status);

@@ -13,7 +13,7 @@ constexpr double secondsBetweenLooks = 0.002;
 
 /// For processes that fail at the same time, as in a timeout, to hear of each
 /// other. Less than the second that mpirun gives processes to end.
-constexpr double secondsToHear = 0.25;
+constexpr double secondsToHear = 0.4;
 
 /// After that, a process that failed may exit: at the first exits mpirun ends
 /// the rest at once, and one of them may not have said yet what happened.

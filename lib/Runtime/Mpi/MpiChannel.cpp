@@ -81,7 +81,21 @@ bool MpiChannel::exchange(const Exchange &exchange, ExchangeFailure &failure) {
     if (std::string problem = post(piece, exchange.tag, /*isSend=*/false);
         !problem.empty())
       return fail(failure, problem);
-  return wait(exchange, failure);
+  if (wait(exchange, failure))
+    return true;
+  abandonReceives(exchange.sends.size());
+  return false;
+}
+
+/// The caller's memory is its own again. Sends are left: what is short is MPI's
+/// already, and what is long is in an arena, which outlives a failure (Launch).
+void MpiChannel::abandonReceives(size_t first) {
+  for (size_t i = first; i < requests.size(); ++i) {
+    if (requests[i] == MPI_REQUEST_NULL)
+      continue;
+    MPI_Cancel(&requests[i]);
+    MPI_Request_free(&requests[i]);
+  }
 }
 
 std::string MpiChannel::post(const Piece &piece, int tag, bool isSend) {
