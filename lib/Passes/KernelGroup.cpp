@@ -13,6 +13,10 @@ static constexpr int64_t longestRow = 1 << 16;
 /// A grid smaller than this is not worth a longer kernel.
 static constexpr int64_t smallestGrid = 64;
 
+/// Operations of a kernel. LLVM takes a time that grows with the square of a
+/// function's length; a kernel on a GPU has at most 512 operands (4096 bytes).
+static constexpr size_t mostOperations = 96;
+
 SmallVector<LoopIndex> tpsp::loopIndices(Type type) {
   SmallVector<LoopIndex> indices;
   IdxAttr idx = getIdx(type);
@@ -106,6 +110,8 @@ bool KernelGroup::isColumnSum() const {
 bool KernelGroup::accepts(LoopOpInterface op) const {
   if (empty())
     return true;
+  if (ops.size() >= mostOperations)
+    return false;
   auto agrees = [&](Type type) {
     return llvm::all_of(loopIndices(type), [&](const LoopIndex &index) {
       auto known = meaning.find(index.name);

@@ -50,6 +50,8 @@
 // TEXT: it does not end as a compiled plan does
 // RUN: not tpsp-run %examples/fsdp.mlir --emit %t/x.so --verify 2>&1 | FileCheck %s --check-prefix=VERIFY
 // VERIFY: --verify does not go with --emit
+// RUN: not tpsp-run %examples/fsdp.mlir --emit %t/x.so --report %t/x.json 2>&1 | FileCheck %s --check-prefix=WRITES
+// WRITES: --report does not go with --emit
 // RUN: not tpsp-run %examples/fsdp.mlir --emit %t/no/x.so 2>&1 | FileCheck %s --check-prefix=FOLDER
 // FOLDER: cannot write '{{.*}}x.so': No such file or directory
 // RUN: not tpsp-run %examples/fsdp.mlir --target-cpu x86-64-v3 2>&1 | FileCheck %s --check-prefix=CPU

@@ -109,6 +109,8 @@ private:
     compile.function = options.function;
     compile.keepTrivial = options.ncclAlways;
     compile.grad = options.grad;
+    // A file may be verified wherever it is run.
+    compile.returnChoices = options.verify || !options.emit.empty();
     compile.keepMasks = options.keepMasks;
     compile.dtype = options.dtype;
     compile.mesh = options.mesh;

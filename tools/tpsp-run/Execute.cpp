@@ -200,25 +200,77 @@ rt::StepTrace tpsp::run::recordedTrace(const Program &program,
   return trace;
 }
 
-/// Compares the results with their whole values, by number.
-static rt::Status compareResults(const rt::Manifest &manifest, rt::World &world,
+/// Which value of the reference a result is. Results carry their number in the
+/// function: the plan lists buffers in the order in which they are made.
+static size_t valueOf(const rt::ManifestTensor &result,
+                      const reference::Program &reference) {
+  return reference.results[result.number];
+}
+
+/// The results; `choices`: those, or those not, that are decided by comparing
+/// numbers.
+static std::vector<const rt::ManifestTensor *> resultsOf(const Program &program,
+                                                         bool choices) {
+  const reference::Program &reference = program.description.reference;
+  std::vector<const rt::ManifestTensor *> results;
+  for (const rt::ManifestTensor &tensor : program.manifest().tensors)
+    if (!tensor.isArgument() &&
+        reference::isChoice(reference, valueOf(tensor, reference)) == choices)
+      results.push_back(&tensor);
+  return results;
+}
+
+/// Compares the results with their whole values.
+static rt::Status compareResults(const Program &program, rt::World &world,
                                  const std::vector<reference::Tensor> &values,
                                  std::vector<rt::TensorError> &errors) {
-  for (const rt::ManifestTensor &tensor : manifest.tensors) {
-    if (tensor.isArgument())
-      continue;
-    // Results carry their number in the function, because the plan lists
-    // buffers in the order in which they are made.
-    static const std::vector<double> none;
+  static const std::vector<double> none;
+  for (const rt::ManifestTensor *tensor : resultsOf(program, false)) {
     rt::TensorError error;
     if (rt::Status s = rt::compareTensor(
-            world, manifest, tensor,
-            values.empty() ? none : values[tensor.number].data, error);
+            world, program.manifest(), *tensor,
+            values.empty() ? none : values[tensor->number].data, error);
         !s.ok())
       return s;
     errors.push_back(error);
   }
   rt::rescaleZeros(errors);
+  return {};
+}
+
+/// What the run decided by comparing numbers.
+static rt::Status takenChoices(const Program &program, rt::World &world,
+                               std::vector<reference::Choice> &choices) {
+  const reference::Program &reference = program.description.reference;
+  for (const rt::ManifestTensor *tensor : resultsOf(program, true)) {
+    reference::Choice choice;
+    choice.value = valueOf(*tensor, reference);
+    const reference::ValueType &type = reference.values[choice.value];
+    choice.taken = {type.indices, type.shape, {}};
+    if (rt::Status s = rt::gatherTensor(world, program.manifest(), *tensor,
+                                        choice.taken.data);
+        !s.ok())
+      return s;
+    choices.push_back(std::move(choice));
+  }
+  return {};
+}
+
+/// A choice is as wrong as it falls short of the best; but where ranks that
+/// hold the same differ, nothing is right.
+static rt::Status compareChoices(const Program &program, rt::World &world,
+                                 const std::vector<reference::Choice> &choices,
+                                 std::vector<rt::TensorError> &errors) {
+  auto results = resultsOf(program, true);
+  for (size_t i = 0; i < results.size(); ++i) {
+    rt::TensorError error;
+    if (rt::Status s = rt::compareTensor(world, program.manifest(), *results[i],
+                                         choices[i].taken.data, error);
+        !s.ok())
+      return s;
+    error.relative = error.maxAbsolute > 0 ? 1 : choices[i].shortfall;
+    errors.push_back(error);
+  }
   return {};
 }
 
@@ -239,27 +291,41 @@ static rt::Status wholeArguments(const Program &program,
   return {};
 }
 
-rt::Status tpsp::run::verify(const Program &program,
-                             const rt::TensorSource &source, rt::World &world,
-                             Progress &progress,
-                             std::vector<rt::TensorError> &errors) {
-  const rt::Manifest &manifest = program.manifest();
-  if (!world.hasFirstRank())
-    return compareResults(manifest, world, {}, errors);
+/// The unsharded program's results, with the run's choices.
+static rt::Status evaluate(const Program &program,
+                           const rt::TensorSource &source, Progress &progress,
+                           std::vector<reference::Choice> &choices,
+                           std::vector<reference::Tensor> &values) {
   progress.phase("reference in f64");
-  std::vector<reference::Tensor> arguments, values;
+  std::vector<reference::Tensor> arguments;
   if (rt::Status s = wholeArguments(program, source, arguments); !s.ok())
     return s;
   std::vector<const reference::Tensor *> pointers;
   for (const reference::Tensor &argument : arguments)
     pointers.push_back(&argument);
-  std::string problem =
-      reference::evaluate(program.description.reference, pointers, values,
-                          [&](size_t done, size_t total) {
-                            progress.detail(fmt::format("{}/{}", done, total));
-                          });
-  if (!problem.empty())
-    return {TPSP_RT_INTERNAL, problem};
+  std::string problem = reference::evaluate(
+      program.description.reference, pointers, values,
+      [&](size_t done, size_t total) {
+        progress.detail(fmt::format("{}/{}", done, total));
+      },
+      &choices);
+  return problem.empty() ? rt::Status() : rt::Status{TPSP_RT_INTERNAL, problem};
+}
+
+rt::Status tpsp::run::verify(const Program &program,
+                             const rt::TensorSource &source, rt::World &world,
+                             Progress &progress,
+                             std::vector<rt::TensorError> &errors) {
+  std::vector<reference::Choice> choices;
+  if (rt::Status s = takenChoices(program, world, choices); !s.ok())
+    return s;
+  std::vector<reference::Tensor> values;
+  if (world.hasFirstRank())
+    if (rt::Status s = evaluate(program, source, progress, choices, values);
+        !s.ok())
+      return s;
   progress.phase("comparing");
-  return compareResults(manifest, world, values, errors);
+  if (rt::Status s = compareResults(program, world, values, errors); !s.ok())
+    return s;
+  return compareChoices(program, world, choices, errors);
 }

@@ -95,6 +95,18 @@ static std::string flagThatNeedsARun(const Options &options) {
   return "";
 }
 
+/// A flag that is given and asks for what a step was, or is predicted to be;
+/// empty if none is.
+static std::string flagThatNeedsAStep(const Options &options) {
+  for (auto [isSet, flag] :
+       {std::pair(!options.report.empty(), "--report"),
+        std::pair(!options.trace.empty(), "--trace"),
+        std::pair(!options.timeline.empty(), "--timeline")})
+    if (isSet)
+      return flag;
+  return flagThatNeedsARun(options);
+}
+
 /// An output that would replace what is read, or another output; empty if none.
 static std::string outputInTheWay(const Options &options) {
   namespace fs = std::filesystem;
@@ -133,8 +145,8 @@ static std::string contradictionIn(const Options &options) {
     return problem + " needs a run, and --simulate runs nothing; run the "
                      "program without it";
   if (!options.emit.empty()) {
-    std::string flag = flagThatNeedsARun(options);
-    if (flag.empty() && options.simulate)
+    std::string flag = flagThatNeedsAStep(options);
+    if (options.simulate)
       flag = "--simulate";
     if (!flag.empty())
       return flag + " does not go with --emit, which compiles and ends; give "
@@ -172,14 +184,7 @@ static std::string contradictionIn(const Options &options) {
     return status.message();
   if (options.backend != "trace")
     return "";
-  std::string flag = flagThatNeedsARun(options);
-  for (auto [isSet, other] :
-       {std::pair(!options.report.empty(), "--report"),
-        std::pair(!options.trace.empty(), "--trace"),
-        std::pair(!options.timeline.empty(), "--timeline")})
-    if (flag.empty() && isSet)
-      flag = other;
-  if (!flag.empty())
+  if (std::string flag = flagThatNeedsAStep(options); !flag.empty())
     return flag + " needs a run, and --backend trace runs nothing; use "
                   "--backend cpu";
   return "";

@@ -103,6 +103,17 @@ def KeepMasks : Pass<"tpsp-keep-masks", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 
+def ReturnChoices : Pass<"tpsp-return-choices", "::mlir::ModuleOp"> {
+  let summary = "Return what was decided by comparing numbers";
+  let description = [{
+    Adds every tensor of integers that comes of floating-point ones (a router's
+    experts) to its function's results. Rounding may tip such a choice, and all
+    that follows it differs; what evaluates the same program elsewhere can be
+    told the choices that were made. For `tpsp-run --verify` and `--emit`.
+  }];
+  let dependentDialects = ["::tpsp::TpspDialect", "::mlir::func::FuncDialect"];
+}
+
 def Propagate
     : Pass<"tpsp-propagate", "::mlir::ModuleOp"> {
   let summary = "Fill in missing placements from those given";

@@ -249,6 +249,14 @@ Tensor largest(const Tensor &x, const std::string &index,
                const std::string &choice, const IndexNames &resultIndices,
                const Shape &resultShape, std::string *error = nullptr);
 
+/// How far choices like those of largest() fall short of the best: the root
+/// mean square of what the i-th largest value exceeds the i-th chosen one by,
+/// relative to that of all values. Infinite if a choice is no position of x or
+/// is made twice in a row.
+double shortfall(const Tensor &x, const std::string &index,
+                 const std::string &choice, const Tensor &chosen,
+                 std::string *error = nullptr);
+
 /// For every element how many equal ones come before it in the order of `over`,
 /// major to minor; -1 for those outside [0, values).
 Tensor countEarlier(const Tensor &x, const IndexNames &over, int64_t values,

@@ -57,15 +57,32 @@ struct Program {
 /// Called after every operation: `done` of `total` have been evaluated.
 using Progress = std::function<void(size_t done, size_t total)>;
 
+/// What a run made of an operation that decides by comparing numbers (a
+/// router's experts): rounding may tip it, and all that follows is another.
+struct Choice {
+  /// The number of a value for which isChoice holds.
+  size_t value = 0;
+  /// Of the run; with the value's indices and shape.
+  Tensor taken;
+  /// How much worse it is than the best, relative to what was compared
+  /// (reference::shortfall). Set by evaluate.
+  double shortfall = 0;
+};
+
+/// Whether the value of this number is decided by comparing numbers.
+bool isChoice(const Program &program, size_t value);
+
 /// Evaluates `program` for these arguments, which are only read and stay the
-/// caller's; every other tensor is freed after its last use. Returns "", or a
+/// caller's; every other tensor is freed after its last use. With `choices`, it
+/// goes on with those and says how good they are. Returns "", or a
 /// sentence that begins with the operation's location: for arguments that do
 /// not fit, an operation or an attribute that the reference does not have, and
 /// a program whose numbers do not fit each other (it may come from a file).
 std::string evaluate(const Program &program,
                      const std::vector<const Tensor *> &arguments,
                      std::vector<Tensor> &results,
-                     const Progress &progress = {});
+                     const Progress &progress = {},
+                     std::vector<Choice> *choices = nullptr);
 
 } // namespace tpsp::reference
 

@@ -243,9 +243,12 @@ SmallVector<StringRef> AttentionOp::getWholeIndices() {
 SmallVector<StringRef> AttentionStatisticOp::getWholeIndices() {
   return {getKey(), getFeature()};
 }
-/// The value's own feature, too: weights' slopes are sums over it.
+/// The value's own feature, too: weights' slopes are sums over it. Asked before
+/// operands have been counted.
 SmallVector<StringRef> AttentionGradientOp::getWholeIndices() {
   SmallVector<StringRef> whole = {getKey(), getFeature()};
+  if (getNumOperands() < 3)
+    return whole;
   for (StringRef name : indexNames(getOperand(2).getType()))
     if (!getIdx(getOperand(0)).dimOf(name))
       whole.push_back(name);

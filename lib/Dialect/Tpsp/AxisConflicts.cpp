@@ -118,18 +118,12 @@ private:
     return llvm::join(all, ", ") + " and " + last;
   }
 
-  /// The operation's own verifier, which counts them, has not run yet.
-  bool hasItsOperands() const {
-    if (isa<AttentionGradientOp>(op))
-      return op->getNumOperands() == 6;
-    return op->getNumOperands() > 0;
-  }
-
   /// What the operation sends per rank with the tensor placed like that; of
   /// what is no indexed operation nobody knows.
   std::optional<int64_t> price(const Placement &placement) const {
     auto indexed = dyn_cast<IndexedOpInterface>(op);
-    if (!indexed || !hasItsOperands())
+    // The operation's own verifier, which counts them, has not run yet.
+    if (!indexed || op->getNumOperands() == 0)
       return std::nullopt;
     // An alias is often the type of several tensors: they change together.
     auto placed = [&](Type other) {

@@ -71,13 +71,7 @@ void OneHotEinsumOp::emitBuckets(OpBuilder &b, ValueRange integers,
   ArrayRef<int64_t> extents = cast<MemRefType>(heads.getType()).getShape();
   {
     OpBuilder::InsertionGuard inLoop(b);
-    Value number = row.loop(first, last);
-    for (auto [name, extent] :
-         llvm::reverse(llvm::zip_equal(places, extents))) {
-      Value size = row.constant(extent);
-      row.at[name] = arith::RemUIOp::create(b, getLoc(), number, size);
-      number = arith::DivUIOp::create(b, getLoc(), number, size);
-    }
+    row.locate(row.loop(first, last), places, extents);
     row.store(row.i32(-1), types[0], heads);
   }
   // The last term first: each goes before those that are there.

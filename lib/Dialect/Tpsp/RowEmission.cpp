@@ -102,25 +102,14 @@ private:
           scf::ConditionOp::create(b, loc, isTerm, term);
         },
         [&](OpBuilder &b, Location loc, ValueRange term) {
-          locate(term[0], links);
+          row.locate(row.asIndex(term[0]), op.terms(),
+                     cast<MemRefType>(links.getType()).getShape());
           addTerm();
           scf::YieldOp::create(b, loc, row.load(types[1], links));
         });
     double lists = double(types[0].getNumElements()),
            terms = double(types[1].getNumElements());
     loop->setAttr(tripsAttrName, row.b.getF64FloatAttr(terms / lists));
-  }
-
-  /// Sets where term number `term` is.
-  void locate(Value term, Value links) {
-    Value number = row.asIndex(term);
-    ArrayRef<int64_t> shape = cast<MemRefType>(links.getType()).getShape();
-    SmallVector<StringRef> names = op.terms();
-    for (auto [name, extent] : llvm::reverse(llvm::zip_equal(names, shape))) {
-      Value size = row.constant(extent);
-      row.at[name] = arith::RemUIOp::create(row.b, row.loc, number, size);
-      number = arith::DivUIOp::create(row.b, row.loc, number, size);
-    }
   }
 
   /// Adds what the term at this place selects, if this rank has it.

@@ -87,6 +87,16 @@ public:
     b.setInsertionPointToStart(inside.thenBlock());
   }
 
+  /// Sets where element `number` of a row-major tensor over `names` is.
+  void locate(mlir::Value number, llvm::ArrayRef<llvm::StringRef> names,
+              llvm::ArrayRef<int64_t> extents) {
+    for (auto [name, extent] : llvm::reverse(llvm::zip_equal(names, extents))) {
+      mlir::Value size = constant(extent);
+      at[name] = mlir::arith::RemUIOp::create(b, loc, number, size);
+      number = mlir::arith::DivUIOp::create(b, loc, number, size);
+    }
+  }
+
   llvm::SmallVector<mlir::Value> coordinates(mlir::Type tensor) {
     llvm::SmallVector<mlir::Value> all;
     for (llvm::StringRef name : namesOf(tensor))

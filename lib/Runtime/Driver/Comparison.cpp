@@ -67,18 +67,8 @@ Status comparePartial(World &world, const Manifest &manifest,
       tensor.pendingMax ? -std::numeric_limits<double>::infinity() : 0;
   std::vector<double> total(reference.size(), neutral);
   std::mutex mutex;
-  std::vector<bool> counts(manifest.mesh.size(), false);
-  for (int64_t axis : tensor.pending)
-    counts[axis] = true;
-  for (const auto &axes : tensor.axes)
-    for (int64_t axis : axes)
-      counts[axis] = true;
   auto isFirst = [&](int64_t rank) {
-    std::vector<int64_t> coordinates = world.mesh().coordinates(rank);
-    for (size_t axis = 0; axis < counts.size(); ++axis)
-      if (!counts[axis] && coordinates[axis] != 0)
-        return false;
-    return true;
+    return isFirstHolder(tensor, world.mesh().coordinates(rank));
   };
   auto add = [&](int64_t rank, const void *memory) -> Status {
     std::lock_guard<std::mutex> lock(mutex);
@@ -134,6 +124,28 @@ Status tpsp::rt::compareTensor(World &world, const Manifest &manifest,
   for (const Difference &difference : perRank)
     difference.worsen(out);
   return status;
+}
+
+Status tpsp::rt::gatherTensor(World &world, const Manifest &manifest,
+                              const ManifestTensor &tensor,
+                              std::vector<double> &out) {
+  int64_t elements = 1;
+  for (int64_t extent : tensor.shape)
+    elements *= extent;
+  out.assign(world.hasFirstRank() ? elements : 0, 0);
+  auto isFirst = [&](int64_t rank) {
+    return isFirstHolder(tensor, world.mesh().coordinates(rank));
+  };
+  // Every rank writes elements of its own.
+  auto copy = [&](int64_t rank, const void *memory) -> Status {
+    Shard(tensor, manifest.mesh, world.mesh().coordinates(rank))
+        .forEachRun([&](int64_t global, int64_t local, int64_t n) {
+          for (int64_t i = 0; i < n; ++i)
+            out[global + i] = element(memory, tensor.dtype, local + i);
+        });
+    return {};
+  };
+  return world.inspect(tensor.offset, tensor.bytes, isFirst, copy);
 }
 
 void tpsp::rt::rescaleZeros(std::vector<TensorError> &errors) {

@@ -388,9 +388,6 @@ static void printSummary(const RunReport &report, fmt::memory_buffer &out) {
 
 /// What else than an error of the program it may be, in this type.
 static std::string_view hintFor(std::string_view dtype) {
-  if (dtype == "bf16")
-    return "In bf16 a tpsp.router may choose otherwise than in f64, and what "
-           "follows differs: verify such a program in f32.";
   if (dtype == "f16")
     return "In f16 what is below 6e-5 loses digits: scale the loss, or verify "
            "in f32.";

@@ -35,3 +35,17 @@ int64_t Shard::globalStart(int64_t run) const {
   }
   return global;
 }
+
+bool tpsp::rt::isFirstHolder(const ManifestTensor &tensor,
+                             const std::vector<int64_t> &coordinates) {
+  std::vector<bool> differs(coordinates.size(), false);
+  for (int64_t axis : tensor.pending)
+    differs[axis] = true;
+  for (const std::vector<int64_t> &axes : tensor.axes)
+    for (int64_t axis : axes)
+      differs[axis] = true;
+  for (size_t axis = 0; axis < coordinates.size(); ++axis)
+    if (!differs[axis] && coordinates[axis] != 0)
+      return false;
+  return true;
+}

@@ -238,19 +238,6 @@ Status tpsp::rt::checkSavable(const Manifest &manifest, SavedTensors which) {
   return {};
 }
 
-/// Whether a rank is the first of those that hold the same part of a tensor.
-static bool isFirstReplica(const std::vector<int64_t> &coordinates,
-                           const ManifestTensor &tensor) {
-  std::vector<bool> divides(coordinates.size(), false);
-  for (const std::vector<int64_t> &axes : tensor.axes)
-    for (int64_t axis : axes)
-      divides[axis] = true;
-  for (size_t axis = 0; axis < coordinates.size(); ++axis)
-    if (!divides[axis] && coordinates[axis] != 0)
-      return false;
-  return true;
-}
-
 /// Writes a rank's part of one tensor.
 static Status savePart(const Shard &shard, const void *memory,
                        const ManifestTensor &tensor,
@@ -314,9 +301,7 @@ Status tpsp::rt::saveTensors(World &world, const Manifest &manifest,
     };
     Status status = world.inspect(
         tensor->offset, tensor->bytes,
-        [&](int64_t rank) {
-          return isFirstReplica(coordinates(rank), *tensor);
-        },
+        [&](int64_t rank) { return isFirstHolder(*tensor, coordinates(rank)); },
         save);
     if (!status.ok())
       return status;

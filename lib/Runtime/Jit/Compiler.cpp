@@ -179,6 +179,12 @@ tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
   std::string program = options.grad ? name + "_grad" : name;
   keepOnly(module, program);
 
+  if (options.returnChoices)
+    if (llvm::Error e = run("returning choices", [](PassManager &pm) {
+          pm.addPass(createReturnChoices());
+        }))
+      return e;
+
   CompiledModel result;
   result.logical = module.clone();
   // The reference evaluates the step as it is before this.

@@ -3,6 +3,9 @@
 #include "Preconditions.h"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
 #include <map>
 
 namespace tpsp::reference {
@@ -121,6 +124,66 @@ Tensor largest(const Tensor &x, const std::string &index,
       result.data[offsets[1] + i * step] = double(order[i]);
   });
   return result;
+}
+
+namespace {
+
+/// The sum of the squares of what one row's choices fall short by.
+double squaredShortfall(std::vector<double> row,
+                        const std::vector<double> &chosen) {
+  std::vector<double> values = row;
+  std::sort(row.begin(), row.end(), std::greater<>());
+  std::vector<bool> taken(row.size(), false);
+  double squares = 0;
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    const double at = chosen[i];
+    if (!(at >= 0 && at < double(values.size())) || taken[size_t(at)])
+      return std::numeric_limits<double>::infinity();
+    taken[size_t(at)] = true;
+    const double missing = row[i] - values[size_t(at)];
+    squares += missing * missing;
+  }
+  return squares;
+}
+
+} // namespace
+
+double shortfall(const Tensor &x, const std::string &index,
+                 const std::string &choice, const Tensor &chosen,
+                 std::string *error) {
+  const std::optional<int64_t> candidates = x.extent(index);
+  const std::optional<int64_t> choices = chosen.extent(choice);
+  if (!x.isValid() || !chosen.isValid() || !candidates || !choices ||
+      *choices > *candidates) {
+    fail(error, "shortfall: " + toString(chosen.indices) +
+                    " are no choices from " + toString(x.indices));
+    return 0;
+  }
+  IndexNames rows = without(chosen.indices, {choice});
+  Shape extents;
+  for (const std::string &name : rows)
+    extents.push_back(*chosen.extent(name));
+  Walk walk(rows, extents);
+  walk.follow(x);
+  walk.follow(chosen);
+  const int64_t stride = strideAlong(x, index);
+  const int64_t step = strideAlong(chosen, choice);
+  std::vector<double> row(*candidates), made(*choices);
+  double squares = 0, all = 0;
+  walk.forEach([&](const std::vector<int64_t> &offsets) {
+    for (int64_t i = 0; i < *candidates; ++i) {
+      row[i] = x.data[offsets[0] + i * stride];
+      all += row[i] * row[i];
+    }
+    for (int64_t i = 0; i < *choices; ++i)
+      made[i] = chosen.data[offsets[1] + i * step];
+    squares += squaredShortfall(row, made);
+  });
+  if (squares == 0)
+    return 0;
+  // A mean over the choices, and one over the values.
+  return std::sqrt(squares / double(chosen.data.size()) /
+                   (all / double(x.data.size())));
 }
 
 Tensor countEarlier(const Tensor &x, const IndexNames &over, int64_t values,

@@ -69,6 +69,8 @@ struct Evaluation {
 };
 
 using Evaluator = Tensor (*)(Evaluation &e);
+/// How much worse than the best `taken` is as the result of a choice.
+using Judge = double (*)(Evaluation &e, const Tensor &taken);
 
 } // namespace
 
@@ -214,6 +216,11 @@ static Tensor evaluateRouter(Evaluation &e) {
                  e.shape, &e.error);
 }
 
+static double shortfallOfRouter(Evaluation &e, const Tensor &taken) {
+  return shortfall(e.operand(0), e.text("expert"), e.text("choice"), taken,
+                   &e.error);
+}
+
 static Tensor evaluateCountEarlier(Evaluation &e) {
   return countEarlier(e.operand(0), e.names("over"), e.integer("values"),
                       &e.error);
@@ -352,6 +359,8 @@ struct Row {
   Evaluator evaluator = nullptr;
   /// How many operands it reads at least.
   size_t operands = 0;
+  /// Of operations that choose, else null.
+  Judge judge = nullptr;
 };
 
 const std::unordered_map<std::string, Row> &table() {
@@ -375,7 +384,7 @@ const std::unordered_map<std::string, Row> &table() {
         {"max", {evaluateMax, 2}},
         {"convert", {evaluateBroadcast, 1}},
         {"one_hot_einsum", {evaluateOneHotEinsum, 2}},
-        {"router", {evaluateRouter, 1}},
+        {"router", {evaluateRouter, 1, shortfallOfRouter}},
         {"count_earlier", {evaluateCountEarlier, 1}},
         {"embedding", {evaluateEmbedding, 2}},
         {"mean", {evaluateMean, 1}},
@@ -423,8 +432,13 @@ bool fits(const Tensor &tensor, const ValueType &type) {
 /// The values of a program under evaluation.
 class Run {
 public:
-  Run(const Program &program, const std::vector<const Tensor *> &arguments)
+  /// `choices` may be null.
+  Run(const Program &program, const std::vector<const Tensor *> &arguments,
+      std::vector<Choice> *choices)
       : program(program), slots(program.values.size()) {
+    if (choices)
+      for (Choice &choice : *choices)
+        chosen[choice.value] = &choice;
     for (size_t i = 0; i < program.arguments; ++i)
       slots[i].borrowed = arguments[i];
     for (const Operation &op : program.operations)
@@ -445,7 +459,7 @@ public:
              std::to_string(row.operands);
     size_t result = program.arguments + number;
     Evaluation evaluation = prepare(op, program.values[result]);
-    Tensor value = row.evaluator(evaluation);
+    Tensor value = valueOf(row, evaluation, result);
     if (!evaluation.error.empty())
       return evaluation.error;
     if (!fits(value, program.values[result]))
@@ -481,6 +495,15 @@ private:
     size_t uses = 0;
   };
 
+  /// As the reference has it, or as the run chose.
+  Tensor valueOf(const Row &row, Evaluation &evaluation, size_t result) {
+    auto choice = chosen.find(result);
+    if (choice == chosen.end())
+      return row.evaluator(evaluation);
+    choice->second->shortfall = row.judge(evaluation, choice->second->taken);
+    return choice->second->taken;
+  }
+
   Evaluation prepare(const Operation &op, const ValueType &type) {
     Evaluation evaluation{op, {}, nullptr, type.indices, type.shape, ""};
     for (size_t operand : op.operands)
@@ -501,6 +524,8 @@ private:
 
   const Program &program;
   std::vector<Slot> slots;
+  /// By the number of the value.
+  std::unordered_map<size_t, Choice *> chosen;
 };
 
 /// Whether the numbers of a program refer to something; "" or what is wrong.
@@ -533,17 +558,38 @@ std::string checkArguments(const Program &program,
   return "";
 }
 
+std::string checkChoices(const Program &program,
+                         const std::vector<Choice> &choices) {
+  for (const Choice &choice : choices)
+    if (!isChoice(program, choice.value) ||
+        !fits(choice.taken, program.values[choice.value]))
+      return "what the run chose as value " + std::to_string(choice.value) +
+             " is no choice of the reference program, or another tensor";
+  return "";
+}
+
 } // namespace
+
+bool tpsp::reference::isChoice(const Program &program, size_t value) {
+  if (value < program.arguments ||
+      value - program.arguments >= program.operations.size())
+    return false;
+  return find(program.operations[value - program.arguments].name).judge;
+}
 
 std::string tpsp::reference::evaluate(
     const Program &program, const std::vector<const Tensor *> &arguments,
-    std::vector<Tensor> &results, const Progress &progress) {
+    std::vector<Tensor> &results, const Progress &progress,
+    std::vector<Choice> *choices) {
   if (std::string problem = checkNumbers(program); !problem.empty())
     return problem;
   if (std::string problem = checkArguments(program, arguments);
       !problem.empty())
     return problem;
-  Run run(program, arguments);
+  if (choices)
+    if (std::string problem = checkChoices(program, *choices); !problem.empty())
+      return problem;
+  Run run(program, arguments, choices);
   for (size_t i = 0; i < program.operations.size(); ++i) {
     const Operation &op = program.operations[i];
     if (std::string problem = run.evaluate(i); !problem.empty())

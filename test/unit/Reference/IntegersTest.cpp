@@ -61,6 +61,32 @@ TEST(LargestTest, FirstOfEquals) {
             (std::vector<double>{1, 2, 3, 0, 3, 1}));
 }
 
+TEST(ShortfallTest, IsOfTheDifferenceToTheBest) {
+  const Tensor x{{"s", "e"}, {2, 4}, {1, 3, 3, 2, 9, 0, 0, 9}};
+  auto of = [&](std::vector<double> chosen) {
+    return shortfall(x, "e", "k", {{"s", "k"}, {2, 2}, std::move(chosen)});
+  };
+  EXPECT_EQ(of({1, 2, 0, 3}), 0);
+  EXPECT_EQ(of({2, 1, 3, 0}), 0); // of equals, any
+  // 1 instead of 3; of eight values with the sum of squares 185.
+  EXPECT_DOUBLE_EQ(of({1, 3, 0, 3}), std::sqrt((1 / 4.) / (185 / 8.)));
+  // In the wrong order.
+  EXPECT_EQ(of({3, 1, 0, 3}), of({1, 3, 0, 3}));
+  for (const std::vector<double> &wrong : {std::vector<double>{1, 1, 0, 3},
+                                           {1, 4, 0, 3},
+                                           {-1, 2, 0, 3},
+                                           {NAN, 2, 0, 3}})
+    EXPECT_EQ(of(wrong), INFINITY);
+}
+
+TEST(ShortfallTest, RefusesOtherTensors) {
+  const Tensor x{{"s", "e"}, {1, 2}, {1, 3}};
+  std::string error;
+  shortfall(x, "v", "k", {{"s", "k"}, {1, 1}, {0}}, &error);
+  EXPECT_NE(error.find("{s, k} are no choices from {s, e}"), std::string::npos)
+      << error;
+}
+
 TEST(CountEarlierTest, CountsInTheOrderAsked) {
   const Tensor ids{{"s", "k"}, {3, 2}, {1, 0, 1, 1, 0, 7}};
   EXPECT_EQ(countEarlier(ids, {"s", "k"}, 2).data,

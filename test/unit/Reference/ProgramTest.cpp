@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 using namespace tpsp::reference;
 using testing::HasSubstr;
 
@@ -89,4 +91,52 @@ TEST(ReferenceProgram, RefusesArgumentsThatDoNotFit) {
               HasSubstr("argument #0 does not have the names and shape of "
                         "[b, d]"));
   EXPECT_THAT(errorOf(sumOfRows(), {}), HasSubstr("takes 1 arguments, not 0"));
+}
+
+namespace {
+
+/// k = router(x), w = x at k.
+Program routed() {
+  Program program;
+  program.values = {
+      {{"s", "e"}, {2, 3}}, {{"s", "k"}, {2, 1}}, {{"s", "k"}, {2, 1}}};
+  program.arguments = 1;
+  program.operations = {
+      {"router",
+       "m.mlir:2:8",
+       {0},
+       {{"expert", std::string("e")}, {"choice", std::string("k")}}},
+      {"one_hot_einsum", "m.mlir:3:8", {1, 0}, {{"indices", IndexNames{"e"}}}}};
+  program.results = {1, 2};
+  return program;
+}
+
+} // namespace
+
+TEST(ReferenceProgram, GoesOnWithWhatARunChose) {
+  const Tensor scores{{"s", "e"}, {2, 3}, {1, 2, 1.75, 5, 4, 3}};
+  Program program = routed();
+  EXPECT_TRUE(isChoice(program, 1));
+  EXPECT_FALSE(isChoice(program, 0));
+  EXPECT_FALSE(isChoice(program, 2));
+  EXPECT_FALSE(isChoice(program, 7));
+  std::vector<Choice> choices = {{1, {{"s", "k"}, {2, 1}, {2, 0}}, -1}};
+  std::vector<Tensor> results;
+  ASSERT_EQ(evaluate(program, {&scores}, results, {}, &choices), "");
+  EXPECT_EQ(results[0].data, (std::vector<double>{2, 0}));
+  EXPECT_EQ(results[1].data, (std::vector<double>{1.75, 5}));
+  EXPECT_NEAR(choices[0].shortfall, 0.25 / std::sqrt(2 * 58.0625 / 6), 1e-12);
+}
+
+TEST(ReferenceProgram, RefusesChoicesThatFitNothing) {
+  const Tensor scores{{"s", "e"}, {2, 3}, {1, 2, 1.75, 5, 4, 3}};
+  std::vector<Tensor> results;
+  for (const Choice &wrong : {Choice{2, {{"s", "k"}, {2, 1}, {2, 0}}},
+                              {7, {{"s", "k"}, {2, 1}, {2, 0}}},
+                              {1, {{"s", "k"}, {2, 1}, {2}}},
+                              {1, {{"s", "k"}, {1, 1}, {2}}}}) {
+    std::vector<Choice> choices = {wrong};
+    EXPECT_THAT(evaluate(routed(), {&scores}, results, {}, &choices),
+                HasSubstr("is no choice of the reference program"));
+  }
 }

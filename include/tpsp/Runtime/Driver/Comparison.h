@@ -28,6 +28,12 @@ Status compareTensor(World &world, const Manifest &manifest,
                      const ManifestTensor &tensor,
                      const std::vector<double> &reference, TensorError &out);
 
+/// A tensor's whole values (row-major), from the first rank that holds each
+/// part; `tensor` is no partial one. Of several processes that with rank 0 gets
+/// them.
+Status gatherTensor(World &world, const Manifest &manifest,
+                    const ManifestTensor &tensor, std::vector<double> &out);
+
 /// A result that is exactly zero in mathematics (the gradient of a key's bias
 /// under softmax) is rounding noise in the reference too, and no error relative
 /// to noise means anything. Where a reference's rms is below 1e-9 of the

@@ -42,6 +42,11 @@ private:
   int64_t runLength = 1;
 };
 
+/// Whether the rank at these coordinates is the first of those that hold the
+/// same part of a tensor, or the same term of a partial one.
+bool isFirstHolder(const ManifestTensor &tensor,
+                   const std::vector<int64_t> &coordinates);
+
 } // namespace tpsp::rt
 
 #endif // TPSP_RUNTIME_DRIVER_SHARD_H

@@ -26,6 +26,9 @@ struct CompileOptions {
   bool grad = false;
   /// Store dropout masks instead of drawing them again.
   bool keepMasks = false;
+  /// Return what is decided by comparing numbers (a router's experts), for the
+  /// reference to go on with.
+  bool returnChoices = false;
   /// "f32", "bf16", "f16", or empty for the types as written.
   std::string dtype;
   /// "tp=4" entries that replace the mesh's sizes.
