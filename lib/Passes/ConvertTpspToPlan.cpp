@@ -189,14 +189,21 @@ private:
     return "result" + std::to_string(i);
   }
 
+  StringRef resultKind(unsigned i) {
+    if (function.getResultAttr(i, gradientAttrName))
+      return plan::gradientKind;
+    if (function.getResultAttr(i, choiceAttrName))
+      return plan::choiceKind;
+    return plan::outputKind;
+  }
+
   LogicalResult createResults(Operation *terminator) {
     for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
-      bool isGradient = function.getResultAttr(i, gradientAttrName) != nullptr;
       plan::BufferOp buffer = plan::bufferOf(buffers[value]);
       // An argument that is returned, or a value returned twice, is copied.
       if (buffer.getKind() != plan::temporaryKind)
         buffer = copyOf(value, buffers[value]);
-      buffer.setKind(isGradient ? plan::gradientKind : plan::outputKind);
+      buffer.setKind(resultKind(i));
       buffer.setName(resultName(i, value));
       buffer.setNumber(i);
       buffer.setTensorAttr(globalTensor(function.getResultTypes()[i]));

@@ -72,7 +72,7 @@ public:
         return failure();
 
     for (BlockArgument input : inputs) {
-      if (!isDifferentiable(input.getType()))
+      if (!hasGradient(input))
         continue;
       Value gradient = finish(input);
       if (!gradient)
@@ -105,10 +105,15 @@ private:
          builder.getNamedAttr(relation, builder.getI64IntegerAttr(number))});
   }
 
-  /// Values that depend on a differentiable argument.
+  bool hasGradient(BlockArgument input) {
+    return isDifferentiable(input.getType()) &&
+           !function.getArgAttr(input.getArgNumber(), frozenAttrName);
+  }
+
+  /// Values that depend on an argument that has a gradient.
   void findActive(Block &body) {
     for (BlockArgument argument : body.getArguments())
-      if (isDifferentiable(argument.getType()))
+      if (hasGradient(argument))
         active.insert(argument);
     for (Operation &op : body)
       if (!stopsGradient(&op) && llvm::any_of(op.getOperands(), [&](Value v) {

@@ -16,7 +16,9 @@ using namespace mlir;
 
 void tpsp::buildLogicalPipeline(OpPassManager &pm,
                                 const PipelineOptions &options) {
+  pm.addPass(createWarnLoneIndices());
   // A model may be written as functions that call each other.
+  pm.addPass(createSeedCalls());
   pm.addPass(createInlinerPass());
   pm.addPass(createDecomposeEarly(
       {/*keepSwept=*/options.attention == AttentionForm::Blocks,

@@ -36,8 +36,10 @@ void returnChoices(func::FuncOp function) {
     if (!isChoice(op) || llvm::is_contained(results, op.getResult(0)))
       continue;
     results.push_back(op.getResult(0));
-    attributes.push_back(b.getDictionaryAttr(b.getNamedAttr(
-        nameAttrName, b.getStringAttr(tensorName(op.getResult(0))))));
+    attributes.push_back(b.getDictionaryAttr(
+        {b.getNamedAttr(nameAttrName,
+                        b.getStringAttr(tensorName(op.getResult(0)))),
+         b.getNamedAttr(choiceAttrName, b.getUnitAttr())}));
   }
   ret->setOperands(results);
   function.setFunctionType(b.getFunctionType(function.getArgumentTypes(),

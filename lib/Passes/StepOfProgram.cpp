@@ -53,7 +53,8 @@ private:
       added.offset = *buffer.getOffset();
     StringRef kind = buffer.getKind();
     added.isArgument = kind == plan::inputKind || kind == plan::parameterKind;
-    added.isResult = kind == plan::outputKind || kind == plan::gradientKind;
+    added.isResult = kind == plan::outputKind || kind == plan::gradientKind ||
+                     kind == plan::choiceKind;
     int64_t position = numberOf[buffer];
     if (added.isResult)
       results[buffer.getNumber().value_or(0)] = position;

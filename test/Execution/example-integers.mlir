@@ -30,7 +30,7 @@
 // RUN: tpsp-run %examples/moe-ep.mlir --quiet --report %t.json
 // RUN: FileCheck %s --check-prefix=ALONE --input-file=%t.json
 // ALONE: "program"
-// ALONE-NOT: choice
+// ALONE-NOT: "choice"
 
 // RUN: tpsp-run %examples/sp-dropout.mlir --mesh tp=1 --grad --verify --quiet
 // RUN: tpsp-run %examples/sp-dropout.mlir --mesh tp=4 --grad --verify --quiet

@@ -72,3 +72,17 @@ func.func @off_the_path(%x: !x) -> !x {
   %y = tpsp.neg %x : !x
   return %y : !x
 }
+
+// What is frozen has no gradient, and nothing that leads only there is made.
+// CHECK-LABEL: func.func @frozen_grad(
+// CHECK-SAME:  -> (tensor<8x64xf32, {{[^>]*}}>>, tensor<64x32xf32, {{[^>]*}}>> {tpsp.gradient_of = 0 : i64, tpsp.name = "g[w]"})
+// CHECK:       tpsp.tanh
+// CHECK:       tpsp.einsum
+// CHECK:       tpsp.einsum {{.*}} {tpsp.backward, tpsp.weight_gradient}
+// CHECK-NOT:   tpsp.backward
+// CHECK:       return
+func.func @frozen(%w: !w {tpsp.param = "w"}, %x: !x {tpsp.name = "x", tpsp.frozen}) -> !y {
+  %t = tpsp.tanh %x : !x
+  %y = tpsp.einsum %w, %t : (!w, !x) -> !y
+  return %y : !y
+}

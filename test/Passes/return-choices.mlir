@@ -9,7 +9,7 @@ tpsp.mesh @mesh <ep = 2 : model>
 !w = tensor<4x8x2xf32, #tpsp.idx<g@ep, s, k>>
 
 // CHECK-LABEL: func.func @hidden
-// CHECK-SAME:    -> (tensor<4x8x2xf32, {{.*}}>, tensor<4x8x2xi32, {{.*}}> {tpsp.name = "router"})
+// CHECK-SAME:    -> (tensor<4x8x2xf32, {{.*}}>, tensor<4x8x2xi32, {{.*}}> {tpsp.choice, tpsp.name = "router"})
 // CHECK:         %[[CHOICE:.*]] = tpsp.router
 // CHECK:         tpsp.count_earlier
 // CHECK:         %[[W:.*]] = tpsp.one_hot_einsum

@@ -103,6 +103,29 @@ def KeepMasks : Pass<"tpsp-keep-masks", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 
+def SeedCalls : Pass<"tpsp-seed-calls", "::mlir::ModuleOp"> {
+  let summary = "Give every call of a function dropouts of its own";
+  let description = [{
+    A dropout keeps what its seed says; a layer that is called for each of 32
+    layers would drop the same places in all. Before calls are inlined, every
+    call of a function that draws but the first calls a copy, whose seeds are
+    the program's and, in the upper 32 bits, the number of the call, counted
+    over the whole program in the order of execution.
+  }];
+  let dependentDialects = ["::tpsp::TpspDialect", "::mlir::func::FuncDialect"];
+}
+
+def WarnLoneIndices : Pass<"tpsp-warn-lone-indices", "::mlir::ModuleOp"> {
+  let summary = "Warn of indices that one operand of a product alone carries";
+  let description = [{
+    An einsum sums over what its result lacks, and so over an index that was
+    misspelt, on each of the operands: a number that is silently wrong. Such an
+    index on one of several operands is seldom meant. Before calls are inlined,
+    so that a function is warned of once.
+  }];
+  let dependentDialects = ["::tpsp::TpspDialect"];
+}
+
 def ReturnChoices : Pass<"tpsp-return-choices", "::mlir::ModuleOp"> {
   let summary = "Return what was decided by comparing numbers";
   let description = [{
@@ -164,8 +187,8 @@ def Differentiate : Pass<"tpsp-differentiate", "::mlir::ModuleOp"> {
   let summary = "Add the backward pass of a function";
   let description = [{
     For a function `f(args) -> results` adds `f_grad(args, cotangents of the
-    results) -> (results, gradients of the floating-point args)`: the
-    vector-Jacobian product, at the logical level. A gradient has the placement
+    results) -> (results, gradients of the floating-point args that are not
+    `tpsp.frozen`)`: the vector-Jacobian product, at the logical level. A gradient has the placement
     of its tensor; contributions to one gradient are unplaced and summed before
     anything is reduced. Operations of the backward pass carry `tpsp.backward`.
   }];

@@ -14,7 +14,13 @@ namespace tpsp::rt {
 
 /// A tensor that lasts the whole step.
 struct ManifestTensor {
-  enum class Kind { Input, Parameter, Output, Gradient };
+  enum class Kind {
+    Input,
+    Parameter,
+    Output,
+    Gradient,
+    Choice ///< returned for the reference, not by the program
+  };
 
   std::string name;
   Kind kind = Kind::Input;
@@ -77,6 +83,23 @@ struct ManifestAttention {
   /// Several if it is in each micro-batch, or redone.
   int64_t commands = 0;
 };
+
+/// For messages and reports.
+inline const char *kindName(ManifestTensor::Kind kind) {
+  switch (kind) {
+  case ManifestTensor::Kind::Input:
+    return "input";
+  case ManifestTensor::Kind::Parameter:
+    return "parameter";
+  case ManifestTensor::Kind::Output:
+    return "output";
+  case ManifestTensor::Kind::Gradient:
+    return "gradient";
+  case ManifestTensor::Kind::Choice:
+    return "choice";
+  }
+  return "tensor";
+}
 
 struct Manifest {
   std::string program;

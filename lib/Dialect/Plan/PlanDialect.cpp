@@ -80,8 +80,8 @@ LogicalResult TileOp::verify() {
 }
 
 LogicalResult BufferOp::verify() {
-  for (StringRef known :
-       {inputKind, parameterKind, outputKind, gradientKind, temporaryKind})
+  for (StringRef known : {inputKind, parameterKind, outputKind, gradientKind,
+                          choiceKind, temporaryKind})
     if (getKind() == known)
       return success();
   return emitOpError("has the unknown kind \"") << getKind() << "\"";

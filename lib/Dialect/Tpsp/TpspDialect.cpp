@@ -38,44 +38,53 @@ void TpspDialect::initialize() {
       >();
 }
 
+/// What is wrong with `tpsp.param` on an argument of this type; empty if
+/// nothing is.
+static std::string parameterProblem(Attribute value, Type type) {
+  std::string name = paramAttrName.str();
+  if (!isa<UnitAttr, StringAttr>(value))
+    return ": " + name + " takes no value or the parameter's name as a string";
+  if (type && !getIdx(type))
+    return " is a parameter but not a tensor with #tpsp.idx subscripts";
+  if (type && getElementTypeOrSelf(type).isInteger())
+    return " is a parameter of integers, which no step changes; call it " +
+           nameAttrName.str();
+  return "";
+}
+
+/// What is wrong with an attribute of an argument; `type` may be null.
+static std::string argumentProblem(NamedAttribute attr, Type type) {
+  StringRef name = attr.getName();
+  Attribute value = attr.getValue();
+  if (name == cotangentAttrName)
+    return "";
+  if (name == paramAttrName)
+    return parameterProblem(value, type);
+  if (name == nameAttrName)
+    return isa<StringAttr>(value) ? "" : (": " + name + " is a string").str();
+  if (name == frozenAttrName)
+    return isa<UnitAttr>(value) ? "" : (": " + name + " takes no value").str();
+  if (name == belowAttrName) {
+    auto bound = dyn_cast<IntegerAttr>(value);
+    return bound && bound.getInt() > 0
+               ? ""
+               : (": " + name + " is a positive integer").str();
+  }
+  return (" has an unknown attribute '" + name + "'; known are '" +
+          paramAttrName + "', '" + nameAttrName + "', '" + frozenAttrName +
+          "' and '" + belowAttrName + "'")
+      .str();
+}
+
 LogicalResult TpspDialect::verifyRegionArgAttribute(Operation *op, unsigned,
                                                     unsigned argument,
                                                     NamedAttribute attr) {
-  if (attr.getName() == cotangentAttrName)
-    return success();
-  if (attr.getName() == nameAttrName) {
-    if (isa<StringAttr>(attr.getValue()))
-      return success();
-    return op->emitOpError("argument #")
-           << argument << ": " << nameAttrName << " is a string";
-  }
-  if (attr.getName() == belowAttrName) {
-    auto bound = dyn_cast<IntegerAttr>(attr.getValue());
-    if (bound && bound.getInt() > 0)
-      return success();
-    return op->emitOpError("argument #")
-           << argument << ": " << belowAttrName << " is a positive integer";
-  }
-  if (attr.getName() != paramAttrName)
-    return op->emitOpError("argument #")
-           << argument << " has an unknown attribute '"
-           << attr.getName().getValue() << "'; known are '" << paramAttrName
-           << "', '" << nameAttrName << "' and '" << belowAttrName << "'";
-  if (!isa<UnitAttr, StringAttr>(attr.getValue()))
-    return op->emitOpError("argument #")
-           << argument << ": " << paramAttrName
-           << " takes no value or the parameter's name as a string";
   auto function = dyn_cast<FunctionOpInterface>(op);
-  if (function && !getIdx(function.getArgumentTypes()[argument]))
-    return op->emitOpError("argument #")
-           << argument
-           << " is a parameter but not a tensor with #tpsp.idx subscripts";
-  if (function &&
-      getElementTypeOrSelf(function.getArgumentTypes()[argument]).isInteger())
-    return op->emitOpError("argument #")
-           << argument << " is a parameter of integers, which no step changes; "
-           << "call it " << nameAttrName;
-  return success();
+  Type type = function ? function.getArgumentTypes()[argument] : Type();
+  std::string problem = argumentProblem(attr, type);
+  if (problem.empty())
+    return success();
+  return op->emitOpError("argument #") << argument << problem;
 }
 
 LogicalResult TpspDialect::verifyOperationAttribute(Operation *op,

@@ -60,7 +60,8 @@ NLOHMANN_JSON_SERIALIZE_ENUM(ManifestTensor::Kind,
                              {{ManifestTensor::Kind::Input, "input"},
                               {ManifestTensor::Kind::Parameter, "parameter"},
                               {ManifestTensor::Kind::Output, "output"},
-                              {ManifestTensor::Kind::Gradient, "gradient"}})
+                              {ManifestTensor::Kind::Gradient, "gradient"},
+                              {ManifestTensor::Kind::Choice, "choice"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(TraceCommand::Kind,
                              {{TraceCommand::Kind::Compute, "compute"},
                               {TraceCommand::Kind::Collective, "collective"},

@@ -118,20 +118,6 @@ static Json totals(const Manifest &manifest) {
   return result;
 }
 
-static const char *kindName(Kind kind) {
-  switch (kind) {
-  case Kind::Input:
-    return "input";
-  case Kind::Parameter:
-    return "parameter";
-  case Kind::Output:
-    return "output";
-  case Kind::Gradient:
-    return "gradient";
-  }
-  return "";
-}
-
 /// Arguments, results and gradients.
 static Json tensors(const Manifest &manifest) {
   Json list = Json::array();
@@ -150,6 +136,7 @@ static Json memory(const RunReport &report) {
   return {{"inputs", m.bytesOf(Kind::Input)},
           {"parameters", m.bytesOf(Kind::Parameter)},
           {"outputs", m.bytesOf(Kind::Output)},
+          {"choices", m.bytesOf(Kind::Choice)},
           {"gradients", m.bytesOf(Kind::Gradient)},
           {"optimizer", 0},
           {"activations", m.activationBytes()},
@@ -300,6 +287,8 @@ static void printMemory(const RunReport &report, fmt::memory_buffer &out) {
   row("gradients", m.bytesOf(Kind::Gradient));
   row("inputs", m.bytesOf(Kind::Input));
   row("outputs", m.bytesOf(Kind::Output));
+  if (int64_t bytes = m.bytesOf(Kind::Choice))
+    row("choices", bytes);
   row("activations", m.activationBytes());
   row("peak", m.arenaBytes);
   if (m.savedBytes)

@@ -41,8 +41,9 @@ static std::vector<const ManifestTensor *> select(const Manifest &manifest,
                                                   SavedTensors which) {
   std::vector<const ManifestTensor *> selected;
   for (const ManifestTensor &tensor : manifest.tensors)
-    if (which == SavedTensors::All ||
-        tensor.kind == ManifestTensor::Kind::Parameter)
+    if (which == SavedTensors::All
+            ? tensor.kind != ManifestTensor::Kind::Choice
+            : tensor.kind == ManifestTensor::Kind::Parameter)
       selected.push_back(&tensor);
   return selected;
 }
@@ -50,21 +51,6 @@ static std::vector<const ManifestTensor *> select(const Manifest &manifest,
 static std::vector<const ManifestTensor *>
 parametersOf(const Manifest &manifest) {
   return select(manifest, SavedTensors::Parameters);
-}
-
-/// "parameter", "gradient", ..., for messages.
-static const char *kindName(const ManifestTensor &tensor) {
-  switch (tensor.kind) {
-  case ManifestTensor::Kind::Parameter:
-    return "parameter";
-  case ManifestTensor::Kind::Input:
-    return "input";
-  case ManifestTensor::Kind::Output:
-    return "output";
-  case ManifestTensor::Kind::Gradient:
-    return "gradient";
-  }
-  return "tensor";
 }
 
 /// "a, b, c and 4 more".
@@ -223,12 +209,13 @@ Status tpsp::rt::checkSavable(const Manifest &manifest, SavedTensors which) {
       return {TPSP_RT_INVALID,
               fmt::format("{} {} is {}; files are written in f32, bf16, "
                           "f16 or i32",
-                          kindName(*tensor), name, elementName(tensor->dtype))};
+                          kindName(tensor->kind), name,
+                          elementName(tensor->dtype))};
     if (!tensor->pending.empty())
       return {TPSP_RT_INVALID,
               fmt::format("{} {} [{}] is a sum still to be taken; only whole "
                           "values are written to files",
-                          kindName(*tensor), name, tensor->subscripts)};
+                          kindName(tensor->kind), name, tensor->subscripts)};
     if (!names.insert(tensor->name).second)
       return {TPSP_RT_INVALID,
               fmt::format("two {}s are called {}; in a file names must differ",

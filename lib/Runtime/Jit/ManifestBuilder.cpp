@@ -17,6 +17,8 @@ static ManifestTensor::Kind kindOf(StringRef kind) {
     return ManifestTensor::Kind::Output;
   if (kind == plan::gradientKind)
     return ManifestTensor::Kind::Gradient;
+  if (kind == plan::choiceKind)
+    return ManifestTensor::Kind::Choice;
   return ManifestTensor::Kind::Input;
 }
 

@@ -57,13 +57,18 @@ func.func private @f(tensor<4x4xf32, #tpsp.idx<b, d | sum>>)
 
 // -----
 
-// expected-error @+1 {{has an unknown attribute 'tpsp.weight'; known are 'tpsp.param', 'tpsp.name' and 'tpsp.below'}}
+// expected-error @+1 {{has an unknown attribute 'tpsp.weight'; known are 'tpsp.param', 'tpsp.name', 'tpsp.frozen' and 'tpsp.below'}}
 func.func private @f(tensor<4xf32, #tpsp.idx<b>> {tpsp.weight})
 
 // -----
 
 // expected-error @+1 {{tpsp.param takes no value or the parameter's name as a string}}
 func.func private @f(tensor<4xf32, #tpsp.idx<b>> {tpsp.param = 3})
+
+// -----
+
+// expected-error @+1 {{argument #0: tpsp.frozen takes no value}}
+func.func private @f(tensor<4xf32, #tpsp.idx<b>> {tpsp.frozen = true})
 
 // -----
 

@@ -24,6 +24,7 @@ inline constexpr llvm::StringLiteral inputKind = "input";
 inline constexpr llvm::StringLiteral parameterKind = "parameter";
 inline constexpr llvm::StringLiteral outputKind = "output";
 inline constexpr llvm::StringLiteral gradientKind = "gradient";
+inline constexpr llvm::StringLiteral choiceKind = "choice";
 /// Buffers that last from their first write to their last use.
 inline constexpr llvm::StringLiteral temporaryKind = "temporary";
 

@@ -51,11 +51,11 @@ def Plan_ProgramOp : Plan_Op<"program",
 def Plan_BufferOp : Plan_Op<"buffer"> {
   let summary = "a range of the arena";
   let description = [{
-    `kind` is "input", "parameter", "output", "gradient" (these last the whole
-    step) or "temporary". `tensor` is the global tensor type, with subscripts,
-    of those that last; `name` is for people and files; `number` says which
-    argument, or which result, of the function it is. `offset` is in bytes, set
-    by `tpsp-allocate`.
+    `kind` is "input", "parameter", "output", "gradient", "choice" (these last
+    the whole step) or "temporary". `tensor` is the global tensor type, with
+    subscripts, of those that last; `name` is for people and files; `number`
+    says which argument, or which result, of the function it is. `offset` is in
+    bytes, set by `tpsp-allocate`.
   }];
   let arguments = (ins StrAttr:$kind, OptionalAttr<StrAttr>:$name,
                        OptionalAttr<I64Attr>:$number,

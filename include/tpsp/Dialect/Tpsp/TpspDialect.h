@@ -61,10 +61,17 @@ enum class AttentionPart {
 inline constexpr llvm::StringLiteral paramAttrName = "tpsp.param";
 /// Argument and result attribute: a name for people, `tpsp.name = "x"`.
 inline constexpr llvm::StringLiteral nameAttrName = "tpsp.name";
+/// Unit attribute of an argument: it is constant to differentiation, and no
+/// gradient with respect to it is made.
+inline constexpr llvm::StringLiteral frozenAttrName = "tpsp.frozen";
 /// Argument attribute of a tensor of integers: they are in [0, this).
 inline constexpr llvm::StringLiteral belowAttrName = "tpsp.below";
 /// Result attribute: this is the gradient of the argument of that number.
 inline constexpr llvm::StringLiteral gradientAttrName = "tpsp.gradient_of";
+/// Unit attribute of a result: the program does not return it; it was decided
+/// by comparing numbers, and whoever evaluates the program elsewhere must know
+/// it.
+inline constexpr llvm::StringLiteral choiceAttrName = "tpsp.choice";
 /// Argument attribute: this is the cotangent of the result of that number.
 inline constexpr llvm::StringLiteral cotangentAttrName = "tpsp.cotangent_of";
 /// Attribute of an operation with an unplaced result: the type, with its
