@@ -181,11 +181,18 @@ def print_matmuls(tpsp, spans, device):
           f"({1e-12 * work / outside:.3g} TFLOP/s)")
 
 
-def print_between(spans, seconds):
-    busy = sum(span for _, span in spans)
-    between = 1 - busy / seconds
-    print(f"between commands: {between:.1%} of a step "
-          f"({1e3 * busy:.3f} ms of commands)")
+def print_between(spans, times):
+    """Of a replayed step: what the host takes, and what is between commands.
+    Commands are timed one by one, with an event before and behind each, which
+    counts what lies between an event and a kernel as the command's."""
+    busy, step, gpu = sum(span for _, span in spans), times["step"], times["gpu"]
+    print(f"not in commands: {1 - busy / step:.1%} of a step "
+          f"({1e3 * busy:.3f} ms of commands, of {1e3 * step:.3f} ms)")
+    if gpu:
+        print(f"    before and behind the GPU's work {1e6 * (step - gpu):8.1f} us "
+              f"({1 - gpu / step:.1%})")
+        print(f"    between commands on the GPU      {1e6 * (gpu - busy):8.1f} us "
+              f"({(gpu - busy) / step:.1%})")
     kinds = Counter()
     for name, span in spans:
         kinds[re.match("[a-z_]+", name)[0]] += span
@@ -213,11 +220,11 @@ def main():
             "PyTorch, eager": Peer(layer, *sizes),
             "PyTorch, torch.compile": Peer(compiled, *sizes),
         }, options.rounds, options.steps)
-        flops = tpsp.report("--steps", "1")["matmul_flops"]
-        print_steps(medians, flops)
+        report = tpsp.report("--steps", str(WARM_UP + options.steps))
+        print_steps(medians, report["matmul_flops"])
         spans = tpsp.command_seconds()
         print_matmuls(tpsp, spans, options.device)
-        print_between(spans, medians["tpsp"])
+        print_between(spans, report["time"])
 
 
 if __name__ == "__main__":

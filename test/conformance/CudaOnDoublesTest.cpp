@@ -79,6 +79,7 @@ protected:
     result.numStreams = 2;
     result.numEvents = 2;
     result.timeoutSeconds = 20;
+    result.cuda.graphs = GraphUse::On;
     return result;
   }
 
@@ -551,10 +552,10 @@ TEST_F(CudaOnDoublesTest, AttentionIsCaptured) {
     GTEST_SKIP() << "built without cuDNN";
   std::vector<std::vector<std::byte>> eager, replayed;
   WorldConfig settings = config(1);
-  settings.cuda.graphs = false;
+  settings.cuda.graphs = GraphUse::Off;
   Status status = runAttention(settings, 4, eager);
   ASSERT_TRUE(status.ok()) << status.message();
-  settings.cuda.graphs = true;
+  settings.cuda.graphs = GraphUse::On;
   settings.warn = [](const std::string &text) { ADD_FAILURE() << text; };
   forgetCalls();
   status = runAttention(settings, 4, replayed);
@@ -570,7 +571,7 @@ TEST_F(CudaOnDoublesTest, EqualAttentionIsBuiltOnce) {
     GTEST_SKIP() << "built without cuDNN";
   std::vector<std::vector<std::byte>> arenas;
   WorldConfig settings = config(1);
-  settings.cuda.graphs = false;
+  settings.cuda.graphs = GraphUse::Off;
   int finalized[2];
   for (int layers : {1, 3}) {
     forgetCalls();
@@ -636,16 +637,23 @@ TEST_F(CudaOnDoublesTest, ReplayedStepsComputeTheSame) {
   for (int64_t ranks : {1, 2}) {
     std::vector<std::vector<std::byte>> eager, replayed;
     WorldConfig settings = config(ranks);
-    settings.cuda.graphs = false;
+    settings.cuda.graphs = GraphUse::Off;
     forgetCalls();
     Status status = runEverything(settings, ranks, 4, eager);
     ASSERT_TRUE(status.ok()) << status.message();
     EXPECT_EQ(callsOf("cudaGraphLaunch"), 0);
-    settings.cuda.graphs = true;
+    settings.cuda.graphs = GraphUse::On;
     settings.warn = [](const std::string &text) { ADD_FAILURE() << text; };
+    std::vector<std::atomic<int>> told(ranks);
+    settings.cuda.replayed = [&](int64_t rank, double seconds) {
+      EXPECT_GE(seconds, 0);
+      ++told[rank];
+    };
     status = runEverything(settings, ranks, 4, replayed);
     ASSERT_TRUE(status.ok()) << status.message();
     EXPECT_EQ(callsOf("cudaGraphLaunch"), 3 * ranks);
+    for (const std::atomic<int> &times : told)
+      EXPECT_EQ(times, 3);
     EXPECT_EQ(callsOf("stream of a graph with its priority"), ranks);
     EXPECT_EQ(callsOf("upload by a launch"), 0);
     EXPECT_TRUE(eager == replayed) << ranks << " ranks";
@@ -659,6 +667,19 @@ TEST_F(CudaOnDoublesTest, RanksThatShareAGpuAreNotCaptured) {
   Status status = runEverything(config(2), 2, 3, arenas);
   EXPECT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(callsOf("cudaStreamBeginCapture"), 0);
+}
+
+/// Threads that launch graphs on several GPUs may wait for each other for ever.
+TEST_F(CudaOnDoublesTest, ByDefaultSeveralGpusOfAProcessAreNotCaptured) {
+  for (int64_t ranks : {1, 2}) {
+    WorldConfig settings = config(ranks);
+    settings.cuda.graphs = GraphUse::Auto;
+    forgetCalls();
+    std::vector<std::vector<std::byte>> arenas;
+    Status status = runEverything(settings, ranks, 3, arenas);
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(callsOf("cudaGraphLaunch"), ranks == 1 ? 2 : 0);
+  }
 }
 
 TEST_F(CudaOnDoublesTest, AStepThatCannotBeCapturedRunsAsIssued) {
@@ -893,7 +914,7 @@ TEST_F(CudaOnDoublesTest, ARankThatStopsAfterAStep) {
   for (bool graphs : {false, true}) {
     WorldConfig settings = config(2);
     settings.timeoutSeconds = 0.3;
-    settings.cuda.graphs = graphs;
+    settings.cuda.graphs = graphs ? GraphUse::On : GraphUse::Off;
     Plan plan;
     AllReduceCommand reduce;
     reduce.axes = {0};
@@ -957,7 +978,7 @@ TEST_F(CudaOnDoublesTest, ARankThatStopsBetweenTwoCommunicators) {
     WorldConfig settings = config(2);
     settings.mesh = {{"x", 2}, {"y", 2}};
     settings.timeoutSeconds = 0.3;
-    settings.cuda.graphs = graphs;
+    settings.cuda.graphs = graphs ? GraphUse::On : GraphUse::Off;
     Plan plan;
     for (int64_t axis : {0, 1}) {
       AllReduceCommand reduce;
@@ -991,7 +1012,7 @@ TEST_F(CudaOnDoublesTest, LaterStepsAllocateNothing) {
   for (int devices : {1, 2}) {
     setDevices(devices);
     WorldConfig settings = config(2);
-    settings.cuda.graphs = false;
+    settings.cuda.graphs = GraphUse::Off;
     Plan plan;
     addEverything(plan, 2);
     std::unique_ptr<World> world;

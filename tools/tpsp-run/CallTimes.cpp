@@ -122,7 +122,7 @@ llvm::Expected<CallTimer> CallTimer::create(const std::vector<int64_t> &mesh,
     return llvm::createStringError(s.message());
   rt::WorldConfig config;
   config.backend = backend;
-  config.cuda.graphs = false;
+  config.cuda.graphs = rt::GraphUse::Off;
   for (int64_t size : mesh)
     config.mesh.push_back({fmt::format("axis{}", config.mesh.size()), size});
   config.arenaBytes = arenaBytes;

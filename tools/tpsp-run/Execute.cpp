@@ -135,7 +135,7 @@ static bool isObserved(const Options &options) {
 
 rt::Status tpsp::run::prepare(const Options &options, const Program &program,
                               const rt::TensorSource &source,
-                              rt::CommandObserver *observer,
+                              rt::CommandObserver *observer, StepClock &clock,
                               rt::Transport *transport,
                               std::unique_ptr<rt::World> &world) {
   const rt::Manifest &manifest = program.manifest();
@@ -155,7 +155,12 @@ rt::Status tpsp::run::prepare(const Options &options, const Program &program,
   config.threadsPerRank = options.threads;
   config.timeoutSeconds = options.timeout;
   config.observer = isObserved(options) ? observer : nullptr;
-  config.cuda.graphs = options.graph == "on";
+  config.cuda.graphs = options.graph == "on"    ? rt::GraphUse::On
+                       : options.graph == "off" ? rt::GraphUse::Off
+                                                : rt::GraphUse::Auto;
+  config.cuda.replayed = [&clock](int64_t rank, double seconds) {
+    clock.ranOnGpu(rank, seconds);
+  };
   config.cuda.ncclAlways = options.ncclAlways;
   config.transport = transport;
   config.planHash = planHash(options, program);
@@ -170,18 +175,24 @@ rt::Status tpsp::run::prepare(const Options &options, const Program &program,
 
 rt::Status tpsp::run::runSteps(const Options &options, const Program &program,
                                rt::World &world, rt::Timeline &timeline,
-                               Progress &progress,
-                               std::vector<double> &seconds) {
-  for (int step = 0; step < options.steps; ++step) {
-    progress.phase(fmt::format("step {} of {}", step + 1, options.steps));
+                               StepClock &clock, Progress &progress,
+                               rt::RunReport &report) {
+  auto step = [&](rt::Rank &rank) {
+    clock.begin(rank.number());
+    rt::Status status = rank.step(program.step);
+    if (status.ok())
+      status = rank.synchronize();
+    clock.end(rank.number());
+    return status;
+  };
+  for (int number = 0; number < options.steps; ++number) {
+    progress.phase(fmt::format("step {} of {}", number + 1, options.steps));
     timeline.begin();
-    auto begin = Clock::now();
-    rt::Status status =
-        world.run([&](rt::Rank &rank) { return rank.step(program.step); });
-    if (!status.ok())
+    if (rt::Status status = world.run(step); !status.ok())
       return status;
-    seconds.push_back(
-        std::chrono::duration<double>(Clock::now() - begin).count());
+    report.stepSeconds.push_back(clock.seconds());
+    if (double seconds = clock.gpuSeconds(); seconds > 0)
+      report.gpuSeconds.push_back(seconds);
   }
   return {};
 }

@@ -4,6 +4,7 @@
 
 #include "Program.h"
 #include "Progress.h"
+#include "StepClock.h"
 
 #include "tpsp/Runtime/Driver/Report.h"
 #include "tpsp/Runtime/Driver/TensorSource.h"
@@ -26,17 +27,18 @@ rt::Status openSource(const Options &options, const rt::Manifest &manifest,
 
 /// Makes the ranks (of `transport`'s processes, if it is not null) and gives
 /// every argument its values. If it will be verified, everything else is filled
-/// with NaN, so that a value nobody computes shows. `observer` may be null.
+/// with NaN, so that a value nobody computes shows. `observer` may be null;
+/// `clock` is told what GPUs measure, as long as there is the world.
 rt::Status prepare(const Options &options, const Program &program,
                    const rt::TensorSource &source,
-                   rt::CommandObserver *observer, rt::Transport *transport,
-                   std::unique_ptr<rt::World> &world);
+                   rt::CommandObserver *observer, StepClock &clock,
+                   rt::Transport *transport, std::unique_ptr<rt::World> &world);
 
-/// Runs the steps and records each one's seconds; `timeline` is left with the
-/// last.
+/// Runs the steps and records each one's seconds in the report; `timeline` is
+/// left with the last.
 rt::Status runSteps(const Options &options, const Program &program,
-                    rt::World &world, rt::Timeline &timeline,
-                    Progress &progress, std::vector<double> &seconds);
+                    rt::World &world, rt::Timeline &timeline, StepClock &clock,
+                    Progress &progress, rt::RunReport &report);
 
 /// What the last step was, from what was recorded of it.
 rt::StepTrace recordedTrace(const Program &program,

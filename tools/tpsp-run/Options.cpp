@@ -173,8 +173,8 @@ static std::string contradictionIn(const Options &options) {
   // A shared object, which is loaded when something is to run.
   if (options.backend == "cuda")
     return "";
-  if (options.graph != "on")
-    return "--graph off goes with --backend cuda";
+  if (options.graph != "auto")
+    return "--graph " + options.graph + " goes with --backend cuda";
   if (options.ncclAlways && options.emit.empty())
     return "--nccl-always goes with --backend cuda, or with --emit";
   tpsp::rt::registerBuiltinBackends();
@@ -310,9 +310,10 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options,
       ->capture_default_str();
   app.add_option("--graph", options.graph,
                  "With --backend cuda: replay steps from the second on as a "
-                 "CUDA graph: on, off. Off by itself where ranks share a GPU, "
-                 "and with --trace or --timeline")
-      ->check(CLI::IsMember({"on", "off"}))
+                 "CUDA graph: on, off, or auto: not with several GPUs in one "
+                 "process. Off by itself where ranks share a GPU, and with "
+                 "--trace or --timeline")
+      ->check(CLI::IsMember({"auto", "on", "off"}))
       ->capture_default_str();
   app.add_flag("--nccl-always", options.ncclAlways,
                "With --backend cuda: collectives of one rank go through NCCL, "

@@ -29,7 +29,7 @@ struct Options {
   int threads = 0;
   double timeout = 30;
   /// cuda: capture steps as CUDA graphs; NCCL for one rank, too.
-  std::string graph = "on";
+  std::string graph = "auto";
   bool ncclAlways = false;
   std::string attention = "auto";
   int64_t attentionBlock = 2048;

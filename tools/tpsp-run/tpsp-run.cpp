@@ -113,9 +113,11 @@ static rt::Status open(const Options &options, Launch &launch,
 /// still write to the world's memory: it is kept until this one leaves
 /// (Launch).
 struct Run {
-  explicit Run(const rt::Manifest &manifest) : timeline(manifest) {}
+  explicit Run(const rt::Manifest &manifest)
+      : timeline(manifest), clock(manifest.numRanks()) {}
 
   rt::Timeline timeline;
+  StepClock clock;
   std::unique_ptr<rt::TensorSource> source;
   std::unique_ptr<rt::World> world;
 };
@@ -129,11 +131,11 @@ static rt::Status runProgram(const Options &options, const Program &program,
   if (rt::Status s = openFiles(options, manifest, run.source); !s.ok())
     return s;
   if (rt::Status s = prepare(options, program, *run.source, &run.timeline,
-                             launch.transport(), run.world);
+                             run.clock, launch.transport(), run.world);
       !s.ok())
     return s;
   if (rt::Status s = runSteps(options, program, *run.world, run.timeline,
-                              progress, report.stepSeconds);
+                              run.clock, progress, report);
       !s.ok() || options.backend == "trace")
     return s;
   report.residentBytes = rt::peakResidentBytes();

@@ -52,6 +52,10 @@ public:
   Status step(const void *identity,
               const std::function<tpsp_rt_status(tpsp_rt_rank *)> &issue);
 
+  /// Waits until all that has been issued has run, or has failed. A run ends
+  /// with it.
+  Status synchronize();
+
   /// What compiled plans take. Commands that are issued by themselves, and not
   /// in step(), run as they come.
   tpsp_rt_rank *handle() { return &context; }

@@ -18,10 +18,21 @@ class Transport;
 /// Each may cost every rank a thread.
 constexpr int64_t maxStreams = 64;
 
+/// Whether a step is captured into a CUDA graph and replayed.
+enum class GraphUse {
+  Off,
+  On,
+  /// Unless threads of this process drive several GPUs over NCCL, of which its
+  /// guide says that launches of graphs may wait for each other for ever.
+  Auto
+};
+
 /// What only the CUDA backend asks (docs/Cuda.md).
 struct CudaSettings {
-  /// Capture a step into a CUDA graph and replay it.
-  bool graphs = true;
+  GraphUse graphs = GraphUse::Auto;
+  /// Told, behind every step that was replayed, for how many seconds the GPU
+  /// ran it; by the rank's thread. May be null.
+  std::function<void(int64_t rank, double seconds)> replayed;
   /// Collectives of one rank go through NCCL, too.
   bool ncclAlways = false;
 };

@@ -35,6 +35,8 @@ Status Rank::step(const void *identity,
   return context.runStep(identity, issue);
 }
 
+Status Rank::synchronize() { return context.backend->synchronize(); }
+
 Status Rank::write(int64_t offset, const void *source, int64_t bytes) {
   if (Status s = checkRange(context, "write", offset, bytes); !s.ok())
     return s;

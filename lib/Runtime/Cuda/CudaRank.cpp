@@ -59,6 +59,10 @@ Status CudaRank::createEvents() {
     events.emplace_back();
     TPSP_TRY(events.back().create());
   }
+  if (world.context.config.cuda.replayed && recordsSteps()) {
+    TPSP_TRY(replayBegin.create(/*isTimed=*/true));
+    TPSP_TRY(replayEnd.create(/*isTimed=*/true));
+  }
   if (!world.context.config.observer)
     return {};
   TPSP_TRY(base.create(/*isTimed=*/true));
@@ -211,7 +215,12 @@ bool CudaRank::recordsSteps() const {
   // Ranks that share a GPU meet on the host in every collective; a graph has no
   // place for that. And a graph's commands cannot be told apart from outside.
   const WorldConfig &config = world.context.config;
-  return config.cuda.graphs && !world.devices.isShared && !config.observer;
+  if (config.cuda.graphs == GraphUse::Off || world.devices.isShared ||
+      config.observer)
+    return false;
+  bool mayBlock = world.devices.usesNccl && !world.devices.isProcess &&
+                  world.context.mesh.numRanks() > 1;
+  return config.cuda.graphs == GraphUse::On || !mayBlock;
 }
 
 Status CudaRank::beginRecording() {
@@ -256,8 +265,13 @@ Status CudaRank::agreeOnGraph(const Status &mine) {
 
 Status CudaRank::replay(RecordedStep &step) {
   const StepGraph &graph = static_cast<StepGraph &>(step);
-  TPSP_TRY(graph.executable->launch(streams[0]->get()));
+  cudaStream_t stream = streams[0]->get();
+  if (replayBegin.exists())
+    TPSP_CUDA(cudaEventRecord, replayBegin.get(), stream);
+  TPSP_TRY(graph.executable->launch(stream));
   isReplaying = true;
+  if (replayEnd.exists())
+    TPSP_CUDA(cudaEventRecord, replayEnd.get(), stream);
   return {};
 }
 

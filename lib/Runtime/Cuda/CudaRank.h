@@ -92,6 +92,7 @@ private:
   void drain();
   void waitForIdle();
   Status report();
+  Status tellReplayed();
 
   CudaWorld &world;
   const int64_t rank;
@@ -110,6 +111,8 @@ private:
   std::vector<std::weak_ptr<GraphExecutable>> graphs;
   /// A replayed step is under way: what its streams are at is not known.
   bool isReplaying = false;
+  /// Around it, if somebody asks for how long the GPU runs it.
+  CudaEvent replayBegin, replayEnd;
   Status failure;
   /// How long drains wait, all of them together; set by the first.
   Clock::time_point drainEnd;

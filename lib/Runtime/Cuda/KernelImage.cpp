@@ -24,7 +24,9 @@ Status KernelImage::find(const char *name, cudaKernel_t &out) const {
                    name);
 }
 
-Status KernelImage::compile(const char *name, cudaKernel_t kernel) const {
+Status KernelImage::compile(const char *name, cudaKernel_t kernel) {
+  std::lock_guard<std::mutex> lock(compiling);
+  values[1] = reinterpret_cast<void *>(sizeof log);
   cudaFuncAttributes attributes;
   return explained(
       checkCuda(cudaFuncGetAttributes(&attributes,

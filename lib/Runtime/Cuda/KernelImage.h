@@ -26,7 +26,7 @@ public:
 
   /// Has PTX compiled for the GPU that is current, which else the kernel's
   /// first launch may do.
-  Status compile(const char *name, cudaKernel_t kernel) const;
+  Status compile(const char *name, cudaKernel_t kernel);
 
   /// A failure with what the compiler of PTX says, if it does: it may be asked
   /// by the driver whenever a kernel is used for the first time. `name`: of the
@@ -36,7 +36,8 @@ public:
 private:
   cudaLibrary_t library = nullptr;
   /// The driver reads the options, and writes the log, until the library is
-  /// unloaded.
+  /// unloaded; the size it sets to what it has written. One GPU's at a time.
+  std::mutex compiling;
   char log[2048] = "";
   cudaJitOption options[2] = {cudaJitErrorLogBuffer,
                               cudaJitErrorLogBufferSizeBytes};

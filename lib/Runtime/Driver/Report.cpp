@@ -174,11 +174,14 @@ static Json times(const RunReport &report, const Exposure &exposure) {
   Json json = {{"compile", report.compileSeconds},
                {"steps", report.stepSeconds},
                {"step", medianStep(report)},
+               {"gpu", nullptr},
                {"communication", nullptr},
                {"exposed_communication", nullptr},
                {"hidden_share", nullptr},
                {"verify", report.verifySeconds},
                {"simulated", report.prediction.has_value()}};
+  if (!report.gpuSeconds.empty())
+    json["gpu"] = median(report.gpuSeconds);
   if (report.trace.ranks.empty())
     return json;
   json["communication"] = exposure.communication;
@@ -332,6 +335,10 @@ static void printTime(const RunReport &report, fmt::memory_buffer &out) {
   fmt::format_to(to, "  {:<12} {:>10.3f} s  (median of {}; first {:.3f} s)\n",
                  "step", step, report.stepSeconds.size(),
                  report.stepSeconds.front());
+  if (!report.gpuSeconds.empty())
+    fmt::format_to(to, "  {:<12} {:>10.3f} ms  (median of {} replayed)\n",
+                   "on the GPU", 1e3 * median(report.gpuSeconds),
+                   report.gpuSeconds.size());
   double flops = report.manifest.matmulFlops * report.manifest.numRanks();
   if (flops > 0 && step > 0)
     fmt::format_to(to, "  {:<12} {:>10.1f} GFLOP/s over all ranks\n", "matmuls",

@@ -46,6 +46,9 @@ struct RunReport {
   double compileSeconds = 0;
   /// Of each step, in order; the first also makes what later ones reuse.
   std::vector<double> stepSeconds;
+  /// For how long a GPU, the slowest, ran each step that was replayed as a
+  /// graph.
+  std::vector<double> gpuSeconds;
   /// When what ran in the last step, or would run; without ranks if that is not
   /// known.
   StepTrace trace;

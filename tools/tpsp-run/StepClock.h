@@ -1,0 +1,53 @@
+// How long a step takes, by the clocks of those that do it.
+#ifndef TPSP_TOOLS_TPSP_RUN_STEPCLOCK_H
+#define TPSP_TOOLS_TPSP_RUN_STEPCLOCK_H
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+namespace tpsp::run {
+
+/// Each rank of this process says, on its own thread, when it begins and ends a
+/// step: waking the threads for one, and being woken by them, is not a step's.
+class StepClock {
+public:
+  explicit StepClock(int64_t ranks) : ranks(ranks) {}
+
+  void begin(int64_t rank) { ranks[rank] = {Clock::now(), {}, 0}; }
+  void end(int64_t rank) { ranks[rank].end = Clock::now(); }
+  /// For how long a GPU ran the step, before its end.
+  void ranOnGpu(int64_t rank, double seconds) { ranks[rank].gpu = seconds; }
+
+  /// Of the last step, from the first rank's beginning to the last one's end.
+  double seconds() const {
+    Clock::time_point begin = Clock::time_point::max(), end;
+    for (const Times &rank : ranks) {
+      if (rank.end == Clock::time_point())
+        continue; // of another process
+      begin = std::min(begin, rank.begin);
+      end = std::max(end, rank.end);
+    }
+    return std::chrono::duration<double>(end - begin).count();
+  }
+  /// Of the GPU that took longest; 0 if none said.
+  double gpuSeconds() const {
+    double longest = 0;
+    for (const Times &rank : ranks)
+      longest = std::max(longest, rank.gpu);
+    return longest;
+  }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  struct Times {
+    Clock::time_point begin, end;
+    double gpu = 0;
+  };
+  std::vector<Times> ranks;
+};
+
+} // namespace tpsp::run
+
+#endif // TPSP_TOOLS_TPSP_RUN_STEPCLOCK_H
