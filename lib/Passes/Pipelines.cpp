@@ -16,7 +16,7 @@ using namespace mlir;
 
 void tpsp::buildLogicalPipeline(OpPassManager &pm,
                                 const PipelineOptions &options) {
-  pm.addPass(createWarnLoneIndices());
+  pm.addPass(createCheckProgram());
   // A model may be written as functions that call each other.
   pm.addPass(createSeedCalls());
   pm.addPass(createInlinerPass());

@@ -57,7 +57,7 @@ private:
     func::FuncOp original = callee;
     if (auto found = originals.find(callee); found != originals.end())
       original = found->second;
-    // Recursion is the inliner's to refuse.
+    // Recursion is refused elsewhere (tpsp-check-program).
     if (!active.insert(original).second)
       return;
     int64_t number = numbers[original]++;

@@ -19,7 +19,7 @@
 // RUN: tpsp-run %t/narrow.mlir --dtype f16 --grad --verify --quiet
 
 // RUN: %S/Inputs/exits 1 tpsp-run %t/foreign.mlir 2>&1 | FileCheck %s --check-prefix=FOREIGN
-// FOREIGN: foreign.mlir:3:8: error: 'arith.negf' op has no command
+// FOREIGN: foreign.mlir:3:8: error: 'arith.negf' op is no operation of tpsp; a program is made of those
 
 // RUN: %S/Inputs/exits 1 tpsp-run %t/unplaced.mlir 2>&1 | FileCheck %s --check-prefix=UNPLACED
 // UNPLACED: unplaced.mlir:2:14: error: argument #0 is not placed ('?'); inputs and parameters are placed by who writes the program

@@ -115,15 +115,16 @@ def SeedCalls : Pass<"tpsp-seed-calls", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tpsp::TpspDialect", "::mlir::func::FuncDialect"];
 }
 
-def WarnLoneIndices : Pass<"tpsp-warn-lone-indices", "::mlir::ModuleOp"> {
-  let summary = "Warn of indices that one operand of a product alone carries";
+def CheckProgram : Pass<"tpsp-check-program", "::mlir::ModuleOp"> {
+  let summary = "Refuse what is MLIR and no program, warn of what is seldom meant";
   let description = [{
-    An einsum sums over what its result lacks, and so over an index that was
-    misspelt, on each of the operands: a number that is silently wrong. Such an
-    index on one of several operands is seldom meant. Before calls are inlined,
-    so that a function is warned of once.
+    Before calls are inlined, so that a function is spoken of once. Refused are
+    operations that are not tpsp's, calls of what has no body, and recursion.
+    Warned of is an index that one of several operands of an einsum alone
+    carries: it is summed over, and so is one that was misspelt, on each of the
+    operands, which makes a number that is silently wrong.
   }];
-  let dependentDialects = ["::tpsp::TpspDialect"];
+  let dependentDialects = ["::tpsp::TpspDialect", "::mlir::func::FuncDialect"];
 }
 
 def ReturnChoices : Pass<"tpsp-return-choices", "::mlir::ModuleOp"> {
@@ -188,9 +189,10 @@ def Differentiate : Pass<"tpsp-differentiate", "::mlir::ModuleOp"> {
   let description = [{
     For a function `f(args) -> results` adds `f_grad(args, cotangents of the
     results) -> (results, gradients of the floating-point args that are not
-    `tpsp.frozen`)`: the vector-Jacobian product, at the logical level. A gradient has the placement
-    of its tensor; contributions to one gradient are unplaced and summed before
-    anything is reduced. Operations of the backward pass carry `tpsp.backward`.
+    `tpsp.frozen`)`: the vector-Jacobian product, at the logical level. A
+    gradient has the placement of its tensor; contributions to one gradient are
+    unplaced and summed before anything is reduced. Operations of the backward
+    pass carry `tpsp.backward`.
   }];
   let options = [
     Option<"function", "function", "std::string", /*default=*/"",
