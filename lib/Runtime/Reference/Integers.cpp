@@ -95,6 +95,23 @@ Tensor oneHotEinsum(const Operands &ids, const IndexNames &selected,
   return result;
 }
 
+/// Calls visit(offset into x, offset into choices) for every row, along
+/// `choice`, of the choices from x.
+template <class F>
+static void forEachRow(const Tensor &x, const Tensor &choices,
+                       const std::string &choice, F visit) {
+  IndexNames rows = without(choices.indices, {choice});
+  Shape extents;
+  for (const std::string &name : rows)
+    extents.push_back(*choices.extent(name));
+  Walk walk(rows, extents);
+  walk.follow(x);
+  walk.follow(choices);
+  walk.forEach([&](const std::vector<int64_t> &offsets) {
+    visit(offsets[0], offsets[1]);
+  });
+}
+
 Tensor largest(const Tensor &x, const std::string &index,
                const std::string &choice, const IndexNames &resultIndices,
                const Shape &resultShape, std::string *error) {
@@ -104,33 +121,30 @@ Tensor largest(const Tensor &x, const std::string &index,
   if (!x.isValid() || !candidates || !choices || *choices > *candidates)
     return fail(error, "largest: " + toString(x.indices) + " has no index '" +
                            index + "' to choose from");
-  IndexNames rows = without(resultIndices, {choice});
-  Shape extents;
-  for (const std::string &name : rows)
-    extents.push_back(*result.extent(name));
-  Walk walk(rows, extents);
-  walk.follow(x);
-  walk.follow(result);
   const int64_t stride = strideAlong(x, index);
   const int64_t step = strideAlong(result, choice);
   std::vector<int64_t> order(*candidates);
-  walk.forEach([&](const std::vector<int64_t> &offsets) {
+  forEachRow(x, result, choice, [&](int64_t from, int64_t to) {
     for (int64_t i = 0; i < *candidates; ++i)
       order[i] = i;
     std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-      return x.data[offsets[0] + a * stride] > x.data[offsets[0] + b * stride];
+      return x.data[from + a * stride] > x.data[from + b * stride];
     });
     for (int64_t i = 0; i < *choices; ++i)
-      result.data[offsets[1] + i * step] = double(order[i]);
+      result.data[to + i * step] = double(order[i]);
   });
   return result;
 }
 
 namespace {
 
-/// The sum of the squares of what one row's choices fall short by.
+/// The sum of the squares of what one row's choices fall short by. Of numbers
+/// that are none there is no order to choose by.
 double squaredShortfall(std::vector<double> row,
                         const std::vector<double> &chosen) {
+  for (double value : row)
+    if (std::isnan(value))
+      return std::numeric_limits<double>::infinity();
   std::vector<double> values = row;
   std::sort(row.begin(), row.end(), std::greater<>());
   std::vector<bool> taken(row.size(), false);
@@ -140,8 +154,9 @@ double squaredShortfall(std::vector<double> row,
     if (!(at >= 0 && at < double(values.size())) || taken[size_t(at)])
       return std::numeric_limits<double>::infinity();
     taken[size_t(at)] = true;
-    const double missing = row[i] - values[size_t(at)];
-    squares += missing * missing;
+    const double got = values[size_t(at)];
+    if (got != row[i]) // equal infinities have no difference
+      squares += (row[i] - got) * (row[i] - got);
   }
   return squares;
 }
@@ -159,24 +174,19 @@ double shortfall(const Tensor &x, const std::string &index,
                     " are no choices from " + toString(x.indices));
     return 0;
   }
-  IndexNames rows = without(chosen.indices, {choice});
-  Shape extents;
-  for (const std::string &name : rows)
-    extents.push_back(*chosen.extent(name));
-  Walk walk(rows, extents);
-  walk.follow(x);
-  walk.follow(chosen);
   const int64_t stride = strideAlong(x, index);
   const int64_t step = strideAlong(chosen, choice);
   std::vector<double> row(*candidates), made(*choices);
   double squares = 0, all = 0;
-  walk.forEach([&](const std::vector<int64_t> &offsets) {
+  forEachRow(x, chosen, choice, [&](int64_t from, int64_t at) {
     for (int64_t i = 0; i < *candidates; ++i) {
-      row[i] = x.data[offsets[0] + i * stride];
-      all += row[i] * row[i];
+      row[i] = x.data[from + i * stride];
+      // What is masked says nothing of how large the others are.
+      if (std::isfinite(row[i]))
+        all += row[i] * row[i];
     }
     for (int64_t i = 0; i < *choices; ++i)
-      made[i] = chosen.data[offsets[1] + i * step];
+      made[i] = chosen.data[at + i * step];
     squares += squaredShortfall(row, made);
   });
   if (squares == 0)

@@ -79,6 +79,21 @@ TEST(ShortfallTest, IsOfTheDifferenceToTheBest) {
     EXPECT_EQ(of(wrong), INFINITY);
 }
 
+/// Masked candidates neither count nor hide what was chosen wrongly.
+TEST(ShortfallTest, OfValuesThatAreNotFinite) {
+  Tensor x{{"s", "e"}, {1, 4}, {3, -INFINITY, 4, -INFINITY}};
+  auto of = [&](std::vector<double> chosen) {
+    const auto count = int64_t(chosen.size());
+    return shortfall(x, "e", "k", {{"s", "k"}, {1, count}, std::move(chosen)});
+  };
+  EXPECT_EQ(of({2, 0}), 0);
+  EXPECT_EQ(of({2, 0, 3}), 0); // no better one is left
+  EXPECT_DOUBLE_EQ(of({0, 2}), std::sqrt((2 / 2.) / (25 / 4.)));
+  EXPECT_EQ(of({2, 1}), INFINITY);
+  x.data[1] = NAN;
+  EXPECT_EQ(of({2, 0}), INFINITY);
+}
+
 TEST(ShortfallTest, RefusesOtherTensors) {
   const Tensor x{{"s", "e"}, {1, 2}, {1, 3}};
   std::string error;
