@@ -1,4 +1,5 @@
 // tpsp-check-program: what is MLIR and no program, or seldom what was meant.
+#include "tpsp/Passes/FunctionWalk.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
@@ -59,7 +60,7 @@ class CallCheck {
 public:
   explicit CallCheck(ModuleOp module) : symbols(module) {}
 
-  LogicalResult check(func::FuncOp function) {
+  LogicalResult check(FunctionOpInterface function) {
     if (checked.contains(function))
       return success();
     path.insert(function);
@@ -91,10 +92,7 @@ private:
   llvm::SmallPtrSet<Operation *, 8> path, checked;
 };
 
-LogicalResult checkOperations(func::FuncOp function) {
-  if (!function.isExternal() && !function.getBody().hasOneBlock())
-    return function.emitError("has control flow; tpsp programs are "
-                              "straight-line functions");
+LogicalResult checkOperations(FunctionOpInterface function) {
   WalkResult result = function->walk([](Operation *op) {
     return failed(checkKind(op)) ? WalkResult::interrupt()
                                  : WalkResult::advance();
@@ -106,9 +104,10 @@ struct CheckProgram : public tpsp::impl::CheckProgramBase<CheckProgram> {
   using Base::Base;
   void runOnOperation() override {
     CallCheck calls(getOperation());
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (failed(checkOperations(function)) || failed(calls.check(function)))
-        return signalPassFailure();
+    if (failed(forEachFunction(getOperation(), [&](FunctionOpInterface each) {
+          return failed(checkOperations(each)) ? failure() : calls.check(each);
+        })))
+      return signalPassFailure();
     getOperation()->walk([](IndexedOpInterface op) { warn(op); });
   }
 };

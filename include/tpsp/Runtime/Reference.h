@@ -251,9 +251,9 @@ Tensor largest(const Tensor &x, const std::string &index,
 
 /// How far choices like those of largest() fall short of the best: the root
 /// mean square of what the i-th largest value exceeds the i-th chosen one by,
-/// relative to that of all finite values. Infinite if a choice is no position of
-/// x or is made twice in a row, if one of -infinity is made before others, and
-/// if a value is no number.
+/// relative to that of all finite values. Infinite if a choice is no position
+/// of x or is made twice in a row, if one of -infinity is made before others,
+/// and if a value is no number.
 double shortfall(const Tensor &x, const std::string &index,
                  const std::string &choice, const Tensor &chosen,
                  std::string *error = nullptr);
