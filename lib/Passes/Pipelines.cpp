@@ -14,12 +14,21 @@
 
 using namespace mlir;
 
-void tpsp::buildLogicalPipeline(OpPassManager &pm,
-                                const PipelineOptions &options) {
+void tpsp::buildProgramPipeline(OpPassManager &pm) {
   pm.addPass(createCheckProgram());
   // A model may be written as functions that call each other.
   pm.addPass(createSeedCalls());
   pm.addPass(createInlinerPass());
+}
+
+void tpsp::buildLogicalPipeline(OpPassManager &pm,
+                                const PipelineOptions &options) {
+  buildProgramPipeline(pm);
+  buildPlacementPipeline(pm, options);
+}
+
+void tpsp::buildPlacementPipeline(OpPassManager &pm,
+                                  const PipelineOptions &options) {
   pm.addPass(createDecomposeEarly(
       {/*keepSwept=*/options.attention == AttentionForm::Blocks,
        /*keepCalls=*/options.attention == AttentionForm::Fused,

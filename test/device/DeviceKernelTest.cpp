@@ -142,9 +142,10 @@ TEST(DeviceRecordTest, AnUnknownDeviceIsRefused) {
   CompileOptions options;
   options.device = "tpu";
   Program program(operationText("gelu", "i=8 -> i=8"), CompileOptions());
-  auto compiled =
-      compileModule(OwningOpRef<ModuleOp>(program.model.logical->clone()),
-                    "model", options, [](StringRef) {});
+  auto compiled = compileModule(
+      parseSourceString<ModuleOp>(operationText("gelu", "i=8 -> i=8"),
+                                  program.model.plan->getContext()),
+      "model", options, [](StringRef) {});
   ASSERT_FALSE(bool(compiled));
   EXPECT_EQ(llvm::toString(compiled.takeError()),
             "no device is called 'tpu': cuda or none");

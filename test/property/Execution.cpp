@@ -123,9 +123,11 @@ static Status readResults(rt::World &world, const Manifest &manifest,
   });
 }
 
-llvm::Expected<std::vector<rt::TensorError>> tpsp::property::runAndCompare(
-    const CompiledModel &model, JitEffort effort, uint64_t seed,
-    const std::vector<std::vector<double>> &expected, ResultBytes &bytes) {
+llvm::Expected<std::vector<rt::TensorError>>
+tpsp::property::runAndCompare(const CompiledModel &model, JitEffort effort,
+                              uint64_t seed,
+                              const std::vector<rt::ExpectedValues> &expected,
+                              double tolerance, ResultBytes &bytes) {
   const Manifest &manifest = model.manifest;
   auto program = JitProgram::create(*model.plan, manifest.program, effort);
   if (!program)
@@ -159,11 +161,10 @@ llvm::Expected<std::vector<rt::TensorError>> tpsp::property::runAndCompare(
       continue;
     rt::TensorError error;
     if (Status s = rt::compareTensor(*world, manifest, tensor,
-                                     expected[tensor.number], error);
+                                     expected[tensor.number], tolerance, error);
         !s.ok())
       return errorOf(s);
     errors.push_back(error);
   }
-  rt::rescaleZeros(errors);
   return errors;
 }

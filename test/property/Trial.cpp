@@ -5,7 +5,6 @@
 #include "tpsp/Dialect/Plan/PlanDialect.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 #include "tpsp/InitAll.h"
-#include "tpsp/Runtime/Jit/ReferenceWalker.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -120,6 +119,7 @@ static Outcome judgeRefusal(const Program &program, const Errors &errors,
   if (!errors.hasPlaces)
     return failed("refused without a location: " + text);
   bool mayRefuse = phase == "parsing" || phase == "configuring" ||
+                   phase == "checking" ||
                    phase == "placing and differentiating" ||
                    phase == "inserting collectives";
   if (!mayRefuse || (phase != "parsing" && !isRefusal(program, text)))
@@ -148,78 +148,58 @@ static Outcome judgeRefusal(const Program &program, const Errors &errors,
 // References
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// Evaluates a function in float64.
-class Reference {
-public:
-  explicit Reference(func::FuncOp function) : function(function) {}
-
-  llvm::Expected<Tensors> operator()(const Tensors &arguments) const {
-    std::vector<const reference::Tensor *> pointers;
-    for (const reference::Tensor &argument : arguments)
-      pointers.push_back(&argument);
-    return evaluateReference(function, pointers);
-  }
-
-  Tensors arguments(uint64_t seed) const {
-    Tensors tensors;
-    for (Type type : function.getArgumentTypes()) {
-      reference::Shape shape = referenceShape(type);
-      size_t number = tensors.size();
-      tensors.push_back(
-          {referenceIndices(type), shape,
-           randomArgument(seed, number, reference::elementCount(shape),
-                          domainOf(number))});
-    }
-    return tensors;
-  }
-
-private:
-  ElementDomain domainOf(unsigned number) const {
-    ElementDomain domain;
-    Type type = function.getArgumentTypes()[number];
-    domain.dtype =
-        plan::runtimeType(cast<RankedTensorType>(type).getElementType());
-    if (auto below =
-            function.getArgAttrOfType<IntegerAttr>(number, belowAttrName))
-      domain.below = below.getInt();
-    return domain;
-  }
-
-  mutable func::FuncOp function;
-};
-
-bool isNumeric(Type type) {
-  return isa<FloatType>(cast<RankedTensorType>(type).getElementType());
-}
-
-double dot(const std::vector<double> &a, const std::vector<double> &b) {
+static double dot(const std::vector<double> &a, const std::vector<double> &b) {
   double sum = 0;
   for (size_t i = 0; i < a.size(); ++i)
     sum += a[i] * b[i];
   return sum;
 }
 
-/// The gradients of a function, held against finite differences of it: every
-/// argument is moved along one random direction.
+/// Random arguments of a compiled program, cotangents included.
+static Tensors argumentsOf(const CompiledModel &model, uint64_t seed) {
+  Tensors tensors;
+  for (const rt::ManifestTensor &tensor : model.manifest.tensors) {
+    if (!tensor.isArgument())
+      continue;
+    const reference::ValueType &type =
+        reference::argumentType(model.reference, tensors.size());
+    tensors.push_back({type.indices, type.shape,
+                       randomArgument(seed, tensor.number,
+                                      reference::elementCount(type.shape),
+                                      {tensor.dtype, tensor.below})});
+  }
+  return tensors;
+}
+
+static std::string
+evaluate(const reference::Program &program, const Tensors &arguments,
+         Tensors &results,
+         reference::Arithmetic arithmetic = reference::Arithmetic::Exact) {
+  std::vector<const reference::Tensor *> pointers;
+  for (const reference::Tensor &argument : arguments)
+    pointers.push_back(&argument);
+  reference::EvaluationOptions options;
+  options.arithmetic = arithmetic;
+  return reference::evaluate(program, pointers, results, options);
+}
+
+namespace {
+
+/// The reference's gradients, held against finite differences of its values:
+/// every argument is moved along one random direction.
 class GradientCheck {
 public:
-  GradientCheck(func::FuncOp primal, const Tensors &arguments,
+  GradientCheck(const reference::Program &program, const Tensors &arguments,
                 const Tensors &results)
-      : primal(primal), arguments(arguments), results(results),
-        inputs(primal.getNumArguments()), outputs(primal.getNumResults()) {
-    for (auto [i, type] : llvm::enumerate(primal.getArgumentTypes()))
-      if (isNumeric(type))
-        differentiated.push_back(i);
-    for (auto [i, type] : llvm::enumerate(primal.getResultTypes()))
-      if (isNumeric(type))
-        numericResults.push_back(i);
+      : program(program), forward(program), arguments(arguments),
+        results(results) {
+    forward.cotangents.clear();
+    forward.gradients.clear();
   }
 
   /// The argument whose gradient is wrong, in words; empty if none is.
   std::string run() const {
-    for (size_t number = 0; number < differentiated.size(); ++number) {
+    for (size_t number = 0; number < program.gradients.size(); ++number) {
       std::string problem;
       // A kink that a step crosses is not there in a smaller one.
       for (double step : {1e-5, 1e-6, 3e-5, 1e-7}) {
@@ -236,25 +216,28 @@ public:
 private:
   /// `number`: of the gradient.
   std::string compare(size_t number, double step) const {
-    size_t input = differentiated[number];
+    size_t input = program.gradients[number];
     std::vector<double> direction =
         randomArgument(/*seed=*/77, input, arguments[input].data.size());
     double scale = 0, difference = 0;
     for (double sign : {1.0, -1.0}) {
-      Tensors moved(arguments.begin(), arguments.begin() + inputs);
+      Tensors moved(arguments.begin(), arguments.begin() + program.arguments);
       for (size_t i = 0; i < direction.size(); ++i)
         moved[input].data[i] += sign * step * direction[i];
-      auto values = Reference(primal)(moved);
-      if (!values)
-        return llvm::toString(values.takeError());
-      for (auto [number, i] : llvm::enumerate(numericResults)) {
-        const std::vector<double> &cotangent = arguments[inputs + number].data;
-        difference += sign * dot(cotangent, (*values)[i].data) / (2 * step);
-        scale += std::sqrt(dot(cotangent, cotangent) *
-                           dot((*values)[i].data, (*values)[i].data));
+      Tensors values;
+      if (std::string problem = evaluate(forward, moved, values);
+          !problem.empty())
+        return problem;
+      for (size_t i = 0; i < program.cotangents.size(); ++i) {
+        const std::vector<double> &cotangent =
+            arguments[program.arguments + i].data;
+        const std::vector<double> &value = values[program.cotangents[i]].data;
+        difference += sign * dot(cotangent, value) / (2 * step);
+        scale += std::sqrt(dot(cotangent, cotangent) * dot(value, value));
       }
     }
-    double gradient = dot(results[outputs + number].data, direction);
+    double gradient =
+        dot(results[program.results.size() + number].data, direction);
     double tolerance = 1e-5 * (std::abs(difference) + std::abs(gradient)) +
                        1e-14 * scale / step + 1e-8 * scale;
     if (std::abs(difference - gradient) <= tolerance)
@@ -264,13 +247,10 @@ private:
                          input, gradient, difference);
   }
 
-  func::FuncOp primal;
+  const reference::Program &program;
+  /// Without its gradients.
+  reference::Program forward;
   const Tensors &arguments, &results;
-  size_t inputs, outputs;
-  /// The arguments that have a gradient.
-  SmallVector<size_t> differentiated;
-  /// The results that have a cotangent.
-  SmallVector<size_t> numericResults;
 };
 
 } // namespace
@@ -278,9 +258,6 @@ private:
 //===----------------------------------------------------------------------===//
 // One program
 //===----------------------------------------------------------------------===//
-
-/// The worst error of a program that fails in another way.
-static constexpr double notNumeric = -1;
 
 static DialectRegistry registry() {
   DialectRegistry registry;
@@ -293,53 +270,35 @@ Trial::Trial() : context(registry(), MLIRContext::Threading::DISABLED) {
 }
 
 static std::string describe(const rt::TensorError &error) {
-  return llvm::formatv("'{0}' is off by {1:e3} (relative)", error.name,
-                       error.relative);
+  return llvm::formatv("'{0}' is off by {1:e3} (relative), of {2:e3}",
+                       error.name, error.relative, error.allowed);
 }
 
-/// The results of `primal`, which the backward pass must not change, and all
-/// of `logical`.
-static llvm::Expected<std::vector<std::vector<double>>>
-expectedResults(const Program &program, func::FuncOp primal,
-                func::FuncOp logical, uint64_t seed, std::string &problem) {
-  Tensors arguments = Reference(logical).arguments(seed);
-  auto all = Reference(logical)(arguments);
-  if (!all)
-    return all.takeError();
-  Tensors inputs(arguments.begin(),
-                 arguments.begin() + primal.getNumArguments());
-  auto results = Reference(primal)(inputs);
-  if (!results)
-    return results.takeError();
-  if (program.grad)
-    problem = GradientCheck(primal, arguments, *all).run();
-  std::vector<std::vector<double>> expected;
-  for (size_t i = 0; i < all->size(); ++i)
-    expected.push_back(i < results->size() ? (*results)[i].data
-                                           : (*all)[i].data);
-  return expected;
+/// The results of the unsharded program, in f64 and rounded; "" or what is
+/// wrong with them.
+static std::string expectedResults(const CompiledModel &model, uint64_t seed,
+                                   std::vector<rt::ExpectedValues> &expected) {
+  const reference::Program &program = model.reference;
+  Tensors arguments = argumentsOf(model, seed), exact, rounded;
+  std::string problem = evaluate(program, arguments, exact);
+  if (problem.empty())
+    problem =
+        evaluate(program, arguments, rounded, reference::Arithmetic::Rounded);
+  if (!problem.empty())
+    return "the reference failed: " + problem;
+  problem = GradientCheck(program, arguments, exact).run();
+  for (size_t i = 0; i < exact.size(); ++i)
+    expected.push_back({std::move(exact[i].data), std::move(rounded[i].data)});
+  return problem;
 }
 
-namespace {
-
-/// Relative errors of an element type.
-struct Precision {
-  /// What a program may be off by.
-  double tolerance;
-  /// What one may be off by that loses digits by itself.
-  double limit;
-};
-
-} // namespace
-
-static Precision precisionOf(StringRef element) {
+/// The relative error that a program may have, if rounding makes no more.
+static double toleranceOf(StringRef element) {
   if (element == "bf16")
-    return {2e-2, 0.3};
+    return 2e-2;
   if (element == "f16")
-    return {2.5e-3, 0.05};
-  if (element == "f32")
-    return {1e-5, 2e-3};
-  return {1e-9, 1e-9};
+    return 2.5e-3;
+  return element == "f32" ? 1e-5 : 1e-9;
 }
 
 static CompileOptions compileOptions(const Program &program) {
@@ -370,7 +329,7 @@ struct Trial::Run {
   const Program &program;
   uint64_t seed;
   JitEffort effort;
-  const std::vector<std::vector<double>> &expected;
+  const std::vector<rt::ExpectedValues> &expected;
   const ResultBytes &bytes;
 };
 
@@ -385,8 +344,9 @@ Outcome Trial::runSerial(OwningOpRef<ModuleOp> written, const Run &overlapped) {
     return failed("only compiled with overlap; without: " + errors.text);
   }
   ResultBytes bytes;
-  auto compared = runAndCompare(*model, overlapped.effort, overlapped.seed,
-                                overlapped.expected, bytes);
+  auto compared =
+      runAndCompare(*model, overlapped.effort, overlapped.seed,
+                    overlapped.expected, toleranceOf(program.element), bytes);
   if (!compared)
     return failed("the run failed without overlap: " +
                   llvm::toString(compared.takeError()));
@@ -399,23 +359,37 @@ Outcome Trial::runSerial(OwningOpRef<ModuleOp> written, const Run &overlapped) {
   return {Outcome::Agrees, Outcome::overlapped};
 }
 
-/// Where f32, bf16 or f16 is off and f64 is not, the program has lost the
-/// digits by itself (a difference of near equals, the slope of a function that
-/// saturates), if not too many.
+/// Where only what rounding makes allows an error, f64 decides.
 Outcome Trial::run(const Program &program, uint64_t seed) {
-  double worst = notNumeric;
-  Outcome outcome = runOnce(program, seed, worst);
-  if (outcome.verdict != Outcome::Failed || program.element == "f64" ||
-      worst == notNumeric || worst > precisionOf(program.element).limit)
+  Outcome outcome = runOnce(program, seed);
+  if (outcome.verdict != Outcome::Agrees ||
+      outcome.text != Outcome::losesDigits)
     return outcome;
   Program precise = program;
   precise.element = "f64";
-  if (runOnce(precise, seed, worst).verdict == Outcome::Agrees)
-    return {Outcome::Agrees, Outcome::losesDigits};
+  Outcome decided = runOnce(precise, seed);
+  return decided.verdict == Outcome::Agrees ? outcome : decided;
+}
+
+/// What a comparison says of a program whose element type allows `tolerance`.
+static Outcome judged(std::vector<rt::TensorError> errors, double tolerance) {
+  rt::rescaleZeros(errors, tolerance);
+  double largest = 0;
+  for (const rt::TensorError &error : errors)
+    largest = std::max(largest, error.rmsReference);
+  Outcome outcome;
+  for (const rt::TensorError &error : errors) {
+    if (error.relative <= tolerance ||
+        error.rmsError <= 1e-6 * tolerance * largest)
+      continue;
+    if (!error.passed())
+      return failed(describe(error));
+    outcome.text = Outcome::losesDigits;
+  }
   return outcome;
 }
 
-Outcome Trial::runOnce(const Program &program, uint64_t seed, double &worst) {
+Outcome Trial::runOnce(const Program &program, uint64_t seed) {
   Errors errors(context);
   std::string phase = "parsing";
   auto module = parseSourceString<ModuleOp>(
@@ -433,37 +407,22 @@ Outcome Trial::runOnce(const Program &program, uint64_t seed, double &worst) {
   if (program.expectation == Expectation::Illegal)
     return failed("was compiled, although " + program.kind);
 
-  auto primal = *written->getOps<func::FuncOp>().begin();
-  auto logical = *model->logical->getOps<func::FuncOp>().begin();
-  std::string problem;
-  auto expected = expectedResults(program, primal, logical, seed, problem);
-  if (!expected)
-    return failed("the reference failed: " +
-                  llvm::toString(expected.takeError()));
-  if (!problem.empty())
+  std::vector<rt::ExpectedValues> expected;
+  if (std::string problem = expectedResults(*model, seed, expected);
+      !problem.empty())
     return failed(problem);
   // Most programs run once: their machine code need not be good.
   JitEffort effort = seed % 4 == 0 ? JitEffort::Full : JitEffort::Little;
   ResultBytes bytes;
-  auto compared = runAndCompare(*model, effort, seed, *expected, bytes);
+  double tolerance = toleranceOf(program.element);
+  auto compared =
+      runAndCompare(*model, effort, seed, expected, tolerance, bytes);
   if (!compared)
     return failed("the run failed: " + llvm::toString(compared.takeError()));
-  double tolerance = precisionOf(program.element).tolerance, largest = 0;
-  for (const rt::TensorError &error : *compared)
-    largest = std::max(largest, error.rmsReference);
-  Outcome outcome;
-  for (const rt::TensorError &error : *compared) {
-    if (error.relative <= tolerance ||
-        error.rmsError <= 1e-6 * tolerance * largest)
-      continue;
-    if (outcome.verdict == Outcome::Agrees)
-      outcome = failed(describe(error));
-    // Next to nothing, beside the other results: its digits count less.
-    bool isSmall = error.rmsError <= tolerance * largest;
-    worst = std::max(worst, isSmall ? 0 : error.relative);
-  }
-  if (outcome.verdict == Outcome::Agrees && model->manifest.streams > 1)
+  Outcome outcome = judged(*compared, tolerance);
+  if (outcome.verdict == Outcome::Agrees && outcome.text.empty() &&
+      model->manifest.streams > 1)
     return runSerial(std::move(written),
-                     {program, seed, effort, *expected, bytes});
+                     {program, seed, effort, expected, bytes});
   return outcome;
 }

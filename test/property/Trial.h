@@ -44,8 +44,7 @@ private:
   /// of `overlapped` against what comes out, bit for bit.
   Outcome runSerial(mlir::OwningOpRef<mlir::ModuleOp> written,
                     const Run &overlapped);
-  /// `worst`: becomes the largest relative error, if that is what is wrong.
-  Outcome runOnce(const Program &program, uint64_t seed, double &worst);
+  Outcome runOnce(const Program &program, uint64_t seed);
 
   mlir::MLIRContext context;
 };

@@ -109,7 +109,13 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
   bool usesGpuLibraries() const { return forGpu || device == DeviceKind::Cuda; }
 };
 
-/// A model as written -> placed, differentiated on request; still logical.
+/// A model as written -> one function, checked. What it computes is what the
+/// reference evaluates.
+void buildProgramPipeline(mlir::OpPassManager &pm);
+/// One function -> placed, differentiated on request; still logical.
+void buildPlacementPipeline(mlir::OpPassManager &pm,
+                            const PipelineOptions &options);
+/// Both of them.
 void buildLogicalPipeline(mlir::OpPassManager &pm,
                           const PipelineOptions &options);
 /// Logical -> with collectives, global shapes: what the step redoes, its parts,

@@ -219,14 +219,33 @@ struct AttentionForm {
   Dropout dropout = {};
 };
 
+/// Applied to every tensor within a composite that a program in a narrow type
+/// would store: returns it rounded, or as it is.
+using Store = std::function<Tensor(Tensor)>;
+
+/// Attention of this form, with its scores and weights stored by `store`, which
+/// may be null.
+Tensor attention(const Tensor &q, const Tensor &k, const Tensor &v,
+                 const AttentionForm &form, const IndexNames &resultIndices,
+                 const Store &store = {}, std::string *error = nullptr);
+
 /// The log of the sum over keys of exp(scale * <q, k>), over `resultIndices`.
 Tensor attentionStatistic(const Tensor &q, const Tensor &k,
                           const AttentionForm &form,
                           const IndexNames &resultIndices,
                           std::string *error = nullptr);
 
-/// The gradient of attention with respect to operand `of` (0 is q, 1 k, 2 v),
-/// given its result's gradient g: through the softmax of whole rows.
+/// The gradients of attention with respect to q, k and v, given that of its
+/// result, g: through the softmax of whole rows. Those that `wanted` leaves out
+/// are invalid tensors.
+std::array<Tensor, 3> attentionGradients(const Tensor &q, const Tensor &k,
+                                         const Tensor &v, const Tensor &g,
+                                         const AttentionForm &form,
+                                         std::array<bool, 3> wanted,
+                                         const Store &store = {},
+                                         std::string *error = nullptr);
+
+/// The one with respect to operand `of`: 0 is q, 1 k, 2 v.
 Tensor attentionGradient(const Tensor &q, const Tensor &k, const Tensor &v,
                          const Tensor &g, const AttentionForm &form, int64_t of,
                          std::string *error = nullptr);

@@ -29,10 +29,14 @@ namespace tpsp::reference {
 /// A number, a flag or names: what an operation says besides its operands.
 using Attribute = std::variant<double, int64_t, bool, std::string, IndexNames>;
 
-/// The index names and the extents of a value.
+/// What a program stores the elements of a value in.
+enum class Element { F64, F32, BF16, F16, Integer };
+
+/// The index names, the extents and the elements of a value.
 struct ValueType {
   IndexNames indices;
   Shape shape;
+  Element element = Element::F64;
 };
 
 struct Operation {
@@ -52,6 +56,10 @@ struct Program {
   std::vector<Operation> operations;
   /// Numbers of values.
   std::vector<size_t> results;
+  /// With these the program is a step, forward and backward. It then takes
+  /// further arguments, each the cotangent of a result, by its position in
+  /// `results`, and has further results, each the gradient of an argument.
+  std::vector<size_t> cotangents, gradients;
 };
 
 /// Called after every operation: `done` of `total` have been evaluated.
@@ -69,20 +77,41 @@ struct Choice {
   double shortfall = 0;
 };
 
+/// In which numbers a program is evaluated.
+enum class Arithmetic {
+  Exact, ///< float64
+  /// Float64 within an operation, and every value that the program stores
+  /// rounded to its type: what a right program in that type is off by.
+  Rounded
+};
+
+struct EvaluationOptions {
+  Arithmetic arithmetic = Arithmetic::Exact;
+  /// Null, or what the evaluation goes on with in place of its own choices. It
+  /// says how good each is.
+  std::vector<Choice> *choices = nullptr;
+  Progress progress = {};
+};
+
+/// The type of an argument, cotangents included; `number` is below the number
+/// of both together.
+const ValueType &argumentType(const Program &program, size_t number);
+
 /// Whether the value of this number is decided by comparing numbers.
 bool isChoice(const Program &program, size_t value);
 
 /// Evaluates `program` for these arguments, which are only read and stay the
-/// caller's; every other tensor is freed after its last use. With `choices`, it
-/// goes on with those and says how good they are. Returns "", or a
-/// sentence that begins with the operation's location: for arguments that do
-/// not fit, an operation or an attribute that the reference does not have, and
-/// a program whose numbers do not fit each other (it may come from a file).
+/// caller's; every other tensor is freed after its last use. Gradients are by
+/// reverse mode over the operations of this program; nothing of the compiler's
+/// derivation is used. Returns "", or a sentence that begins with the
+/// operation's location: for arguments that do not fit, an operation or an
+/// attribute that the reference does not have, an operation without a gradient
+/// on the way to an argument that wants one, and a program whose numbers do not
+/// fit each other (it may come from a file).
 std::string evaluate(const Program &program,
                      const std::vector<const Tensor *> &arguments,
                      std::vector<Tensor> &results,
-                     const Progress &progress = {},
-                     std::vector<Choice> *choices = nullptr);
+                     const EvaluationOptions &options = {});
 
 } // namespace tpsp::reference
 

@@ -11,43 +11,80 @@ using namespace tpsp::rt;
 
 namespace {
 
-/// Accumulates the difference of one rank's part.
+/// What one rank's part differs by.
 struct Difference {
-  double squaredError = 0, squaredReference = 0, squaredValue = 0;
+  double squaredError = 0, squaredValue = 0;
+  /// Of the reference, and of what rounding makes of it.
+  double squaredExact = 0, squaredRounding = 0;
   double maxAbsolute = 0;
-  int64_t count = 0;
+  int64_t count = 0, notFinite = 0;
   bool finite = true;
 
-  void add(double value, double reference) {
+  /// `rounded`: the reference's own rounding of `exact`.
+  void add(double value, double exact, double rounded) {
     ++count;
-    // An infinity may be right; what is not a number equals nothing.
-    if (!std::isfinite(value) || !std::isfinite(reference)) {
-      finite = finite && value == reference;
-      return;
-    }
-    double error = value - reference;
+    if (!std::isfinite(value) || !std::isfinite(exact))
+      return addNotFinite(value, exact, rounded);
+    double error = value - exact;
     squaredError += error * error;
-    squaredReference += reference * reference;
     squaredValue += value * value;
+    squaredExact += exact * exact;
+    if (std::isfinite(rounded))
+      squaredRounding += (rounded - exact) * (rounded - exact);
     maxAbsolute = std::max(maxAbsolute, std::abs(error));
   }
-  double relative() const {
+
+  TensorError describe(double tolerance) const {
+    auto elements = static_cast<double>(std::max<int64_t>(count, 1));
+    TensorError error;
+    error.relative =
+        ratio(squaredExact > 0 ? squaredError : squaredValue, squaredExact);
+    error.rounding = ratio(squaredRounding, squaredExact);
+    error.allowed = std::max(tolerance, roundingFactor * error.rounding);
+    error.maxAbsolute = maxAbsolute;
+    error.notFinite = notFinite;
+    error.rmsError = std::sqrt(squaredError / elements);
+    error.rmsRounding = std::sqrt(squaredRounding / elements);
+    error.rmsReference = std::sqrt(squaredExact / elements);
     if (!finite)
-      return std::numeric_limits<double>::infinity();
-    if (squaredReference == 0)
-      return std::sqrt(squaredValue);
-    return std::sqrt(squaredError / squaredReference);
+      error.relative = error.rmsError = std::numeric_limits<double>::infinity();
+    return error;
   }
-  /// Keeps the worse of `out` and this.
-  void worsen(TensorError &out) const {
-    double elements = static_cast<double>(std::max<int64_t>(count, 1));
-    if (relative() >= out.relative) {
-      out.rmsError = finite ? std::sqrt(squaredError / elements)
-                            : std::numeric_limits<double>::infinity();
-      out.rmsReference = std::sqrt(squaredReference / elements);
-      out.relative = relative();
-    }
-    out.maxAbsolute = std::max(out.maxAbsolute, maxAbsolute);
+
+private:
+  /// An infinity may be right, and so may a NaN, if the reference has it; and
+  /// what overflows in the program's type does so in the reference's rounding.
+  void addNotFinite(double value, double exact, double rounded) {
+    bool isSame = value == exact || (std::isnan(value) && std::isnan(exact));
+    bool overflows = !std::isfinite(value) && !std::isfinite(rounded);
+    if (isSame || overflows)
+      ++notFinite;
+    else
+      finite = false;
+  }
+  static double ratio(double squared, double squaredReference) {
+    return std::sqrt(squaredReference > 0 ? squared / squaredReference
+                                          : squared);
+  }
+};
+
+/// Keeps the worse of two: what exceeds its allowance by the larger factor.
+void worsen(TensorError &out, const TensorError &other) {
+  double absolute = std::max(out.maxAbsolute, other.maxAbsolute);
+  int64_t notFinite = std::max(out.notFinite, other.notFinite);
+  // A product, for an allowance of zero.
+  if (other.relative * out.allowed >= out.relative * other.allowed)
+    out = other;
+  out.maxAbsolute = absolute;
+  out.notFinite = notFinite;
+}
+
+/// The values of an element that results are held against.
+struct ExpectedElement {
+  const ExpectedValues &values;
+  double exact(int64_t i) const { return values.exact[i]; }
+  double rounded(int64_t i) const {
+    return values.rounded.empty() ? 0 : values.rounded[i];
   }
 };
 
@@ -61,11 +98,10 @@ double element(const void *memory, int64_t dtype, int64_t i) {
 /// axes, only the first counts.
 Status comparePartial(World &world, const Manifest &manifest,
                       const ManifestTensor &tensor,
-                      const std::vector<double> &reference,
-                      Difference &difference) {
+                      const ExpectedValues &expected, Difference &difference) {
   double neutral =
       tensor.pendingMax ? -std::numeric_limits<double>::infinity() : 0;
-  std::vector<double> total(reference.size(), neutral);
+  std::vector<double> total(expected.exact.size(), neutral);
   std::mutex mutex;
   auto isFirst = [&](int64_t rank) {
     return isFirstHolder(tensor, world.mesh().coordinates(rank));
@@ -87,42 +123,48 @@ Status comparePartial(World &world, const Manifest &manifest,
     return {};
   };
   Status status = world.inspect(tensor.offset, tensor.bytes, isFirst, add);
+  ExpectedElement element{expected};
   for (size_t i = 0; i < total.size(); ++i)
-    difference.add(total[i], reference[i]);
+    difference.add(total[i], element.exact(i), element.rounded(i));
   return status;
+}
+
+/// Every rank's part.
+Status compareParts(World &world, const Manifest &manifest,
+                    const ManifestTensor &tensor,
+                    const ExpectedValues &expected,
+                    std::vector<Difference> &parts) {
+  parts.resize(world.numRanks());
+  ExpectedElement values{expected};
+  auto compare = [&](int64_t rank, const void *memory) -> Status {
+    Difference &part = parts[rank];
+    Shard(tensor, manifest.mesh, world.mesh().coordinates(rank))
+        .forEachRun([&](int64_t global, int64_t local, int64_t n) {
+          for (int64_t i = 0; i < n; ++i)
+            part.add(element(memory, tensor.dtype, local + i),
+                     values.exact(global + i), values.rounded(global + i));
+        });
+    return {};
+  };
+  return world.inspect(
+      tensor.offset, tensor.bytes, [](int64_t) { return true; }, compare);
 }
 
 } // namespace
 
 Status tpsp::rt::compareTensor(World &world, const Manifest &manifest,
                                const ManifestTensor &tensor,
-                               const std::vector<double> &reference,
+                               const ExpectedValues &expected, double tolerance,
                                TensorError &out) {
-  out = TensorError();
+  std::vector<Difference> parts(1);
+  Status status =
+      tensor.pending.empty()
+          ? compareParts(world, manifest, tensor, expected, parts)
+          : comparePartial(world, manifest, tensor, expected, parts.front());
+  out = parts.front().describe(tolerance);
+  for (const Difference &part : parts)
+    worsen(out, part.describe(tolerance));
   out.name = tensor.name;
-  if (!tensor.pending.empty()) {
-    Difference difference;
-    Status status =
-        comparePartial(world, manifest, tensor, reference, difference);
-    difference.worsen(out);
-    return status;
-  }
-  std::vector<Difference> perRank(world.numRanks());
-  auto compare = [&](int64_t rank, const void *memory) -> Status {
-    Difference difference;
-    Shard(tensor, manifest.mesh, world.mesh().coordinates(rank))
-        .forEachRun([&](int64_t global, int64_t local, int64_t n) {
-          for (int64_t i = 0; i < n; ++i)
-            difference.add(element(memory, tensor.dtype, local + i),
-                           reference[global + i]);
-        });
-    perRank[rank] = difference;
-    return {};
-  };
-  Status status = world.inspect(
-      tensor.offset, tensor.bytes, [](int64_t) { return true; }, compare);
-  for (const Difference &difference : perRank)
-    difference.worsen(out);
   return status;
 }
 
@@ -148,7 +190,8 @@ Status tpsp::rt::gatherTensor(World &world, const Manifest &manifest,
   return world.inspect(tensor.offset, tensor.bytes, isFirst, copy);
 }
 
-void tpsp::rt::rescaleZeros(std::vector<TensorError> &errors) {
+void tpsp::rt::rescaleZeros(std::vector<TensorError> &errors,
+                            double tolerance) {
   double largest = 0;
   for (const TensorError &error : errors)
     largest = std::max(largest, error.rmsReference);
@@ -157,5 +200,7 @@ void tpsp::rt::rescaleZeros(std::vector<TensorError> &errors) {
       continue;
     error.zeroReference = true;
     error.relative = error.rmsError / largest;
+    error.rounding = error.rmsRounding / largest;
+    error.allowed = std::max(tolerance, roundingFactor * error.rounding);
   }
 }

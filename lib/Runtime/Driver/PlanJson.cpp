@@ -46,11 +46,16 @@ private:
 
 namespace tpsp::reference {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ValueType, indices, shape)
+NLOHMANN_JSON_SERIALIZE_ENUM(Element, {{Element::F64, "f64"},
+                                       {Element::F32, "f32"},
+                                       {Element::BF16, "bf16"},
+                                       {Element::F16, "f16"},
+                                       {Element::Integer, "integer"}})
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ValueType, indices, shape, element)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Operation, name, location, operands,
                                    attributes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Program, values, arguments, operations,
-                                   results)
+                                   results, cotangents, gradients)
 
 } // namespace tpsp::reference
 
@@ -155,8 +160,9 @@ static bool isConsistent(const PlanDescription &description) {
   for (const ManifestTensor &tensor : manifest.tensors)
     if (!isNumberIn(tensor.number, tensor.isArgument() ? arguments : results))
       return false;
-  return arguments == description.reference.arguments &&
-         results == description.reference.results.size() &&
+  const reference::Program &reference = description.reference;
+  return arguments == reference.arguments + reference.cotangents.size() &&
+         results == reference.results.size() + reference.gradients.size() &&
          isConsistent(description.trace, manifest);
 }
 

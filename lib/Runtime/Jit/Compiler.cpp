@@ -5,6 +5,7 @@
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Pipelines.h"
 #include "tpsp/Passes/StepOfProgram.h"
+#include "tpsp/Runtime/Jit/ReferenceWalker.h"
 
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -167,27 +168,35 @@ tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
     pipeline.device = DeviceKind::Cuda;
   else if (options.device != "none")
     return error("no device is called '{0}': cuda or none", options.device);
+  auto unite = [&](PassManager &pm) {
+    buildProgramPipeline(pm);
+    if (options.returnChoices)
+      pm.addPass(createReturnChoices());
+  };
   auto place = [&](PassManager &pm) {
-    buildLogicalPipeline(pm, pipeline);
+    buildPlacementPipeline(pm, pipeline);
     if (options.grad)
       pm.addPass(createDropPrimals());
   };
   if (llvm::Error e = run("configuring", configure))
     return e;
+  if (llvm::Error e = run("checking", unite))
+    return e;
+  // Before anything is taken apart or differentiated.
+  llvm::Expected<reference::Program> reference =
+      referenceProgramOf(module.lookupSymbol<func::FuncOp>(name));
+  if (!reference)
+    return reference.takeError();
   if (llvm::Error e = run("placing and differentiating", place))
     return e;
   std::string program = options.grad ? name + "_grad" : name;
   keepOnly(module, program);
-
-  if (options.returnChoices)
-    if (llvm::Error e = run("returning choices", [](PassManager &pm) {
-          pm.addPass(createReturnChoices());
-        }))
-      return e;
+  addGradients(module.lookupSymbol<func::FuncOp>(program), *reference);
+  if (options.edit)
+    options.edit(module);
 
   CompiledModel result;
-  result.logical = module.clone();
-  // The reference evaluates the step as it is before this.
+  result.reference = std::move(*reference);
   if (llvm::Error e = run("inserting collectives", [&](PassManager &pm) {
         buildCollectivePipeline(pm, pipeline);
       }))

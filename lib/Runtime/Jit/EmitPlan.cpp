@@ -1,7 +1,6 @@
 #include "tpsp/Runtime/Jit/EmitPlan.h"
 
 #include "tpsp/Passes/Pipelines.h"
-#include "tpsp/Runtime/Jit/ReferenceWalker.h"
 #include "tpsp/Runtime/Jit/TraceOfStep.h"
 
 #include "lld/Common/Driver.h"
@@ -38,17 +37,13 @@ tpsp::describePlan(const CompiledModel &model, StringRef path,
     return llvm::createStringError(file.getError(),
                                    "cannot read '" + path +
                                        "' again: " + file.getError().message());
-  auto function = *ModuleOp(model.logical.get()).getOps<func::FuncOp>().begin();
-  llvm::Expected<reference::Program> reference = referenceProgramOf(function);
-  if (!reference)
-    return reference.takeError();
   rt::PlanDescription description;
   description.manifest = model.manifest;
   description.model = path.str();
   description.modelHash = llvm::xxh3_64bits((*file)->getBuffer());
   description.dtype = dtype.empty() ? "as written" : dtype.str();
   description.trace = traceOf(model.step, model.manifest);
-  description.reference = std::move(*reference);
+  description.reference = model.reference;
   return description;
 }
 

@@ -74,6 +74,24 @@ static std::map<std::string, reference::Attribute> attributesOf(Operation *op) {
   return attributes;
 }
 
+static reference::Element elementOf(Type type) {
+  Type element = cast<RankedTensorType>(type).getElementType();
+  if (element.isF32())
+    return reference::Element::F32;
+  if (element.isBF16())
+    return reference::Element::BF16;
+  if (element.isF16())
+    return reference::Element::F16;
+  return element.isF64() ? reference::Element::F64
+                         : reference::Element::Integer;
+}
+
+/// A collective moves a tensor and changes none of its values.
+static bool isIdentity(Operation *op) {
+  return isa<CollectiveOpInterface>(op) &&
+         op->getNumOperands() == op->getNumResults();
+}
+
 static llvm::Error checkArgument(func::FuncOp function, BlockArgument value) {
   std::string role = "argument #" + std::to_string(value.getArgNumber());
   IdxAttr idx = getIdx(value);
@@ -94,8 +112,9 @@ tpsp::referenceProgramOf(func::FuncOp function) {
   llvm::DenseMap<Value, size_t> numbers;
   auto add = [&](Value value) {
     numbers[value] = program.values.size();
+    Type type = value.getType();
     program.values.push_back(
-        {referenceIndices(value.getType()), referenceShape(value.getType())});
+        {referenceIndices(type), referenceShape(type), elementOf(type)});
   };
   for (BlockArgument argument : function.getArguments()) {
     if (llvm::Error error = checkArgument(function, argument))
@@ -105,6 +124,11 @@ tpsp::referenceProgramOf(func::FuncOp function) {
   program.arguments = program.values.size();
   Block &body = function.getBody().front();
   for (Operation &op : body.without_terminator()) {
+    if (isIdentity(&op)) {
+      for (auto [from, to] : llvm::zip(op.getOperands(), op.getResults()))
+        numbers[to] = numbers.lookup(from);
+      continue;
+    }
     if (op.getNumResults() != 1)
       return errorAt(&op, "has no evaluation in the reference");
     reference::Operation described;
@@ -121,6 +145,27 @@ tpsp::referenceProgramOf(func::FuncOp function) {
   return program;
 }
 
+void tpsp::addGradients(func::FuncOp differentiated,
+                        reference::Program &program) {
+  auto collect = [](unsigned count, auto attribute, std::vector<size_t> &out) {
+    for (unsigned i = 0; i < count; ++i)
+      if (auto number = dyn_cast_or_null<IntegerAttr>(attribute(i)))
+        out.push_back(number.getInt());
+  };
+  collect(
+      differentiated.getNumArguments(),
+      [&](unsigned i) {
+        return differentiated.getArgAttr(i, cotangentAttrName);
+      },
+      program.cotangents);
+  collect(
+      differentiated.getNumResults(),
+      [&](unsigned i) {
+        return differentiated.getResultAttr(i, gradientAttrName);
+      },
+      program.gradients);
+}
+
 llvm::Expected<std::vector<Tensor>>
 tpsp::evaluateReference(func::FuncOp function,
                         ArrayRef<const Tensor *> arguments,
@@ -129,8 +174,10 @@ tpsp::evaluateReference(func::FuncOp function,
   if (!program)
     return program.takeError();
   std::vector<Tensor> results;
+  reference::EvaluationOptions options;
+  options.progress = progress;
   std::string error =
-      reference::evaluate(*program, arguments.vec(), results, progress);
+      reference::evaluate(*program, arguments.vec(), results, options);
   if (!error.empty())
     return llvm::createStringError(error);
   return results;

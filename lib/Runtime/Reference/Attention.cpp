@@ -32,30 +32,7 @@ static Tensor dropped(const Tensor &x, Dropout dropout, std::string *error) {
       {&x, &mask}, x.indices, x.shape, error);
 }
 
-Tensor attention(const Tensor &q, const Tensor &k, const Tensor &v,
-                 const std::string &queryIndex, const std::string &keyIndex,
-                 const std::string &featureIndex, double scale, bool causal,
-                 const IndexNames &resultIndices, std::string *error,
-                 Dropout dropout) {
-  const std::string reason =
-      checkNames(q, k, v, queryIndex, keyIndex, featureIndex);
-  if (!reason.empty())
-    return fail(error, "attention: " + reason);
-
-  // The key index last, where the softmax and the second product want it.
-  const IndexNames outer = without(concat(q.indices, k.indices),
-                                   {featureIndex, queryIndex, keyIndex});
-  Tensor scores =
-      einsum({&q, &k}, concat(outer, {queryIndex, keyIndex}), {}, error);
-  std::optional<std::string> causalQuery;
-  if (causal)
-    causalQuery = queryIndex;
-  Tensor weights = softmax(scores, keyIndex, scale, causalQuery, error);
-  scores = {}; // The largest tensors here: hold one at a time.
-  if (dropout.rate > 0)
-    weights = dropped(weights, dropout, error);
-  return einsum({&weights, &v}, resultIndices, {}, error);
-}
+static const Store asItIs = [](Tensor x) { return x; };
 
 /// Rows of scores: the key index last.
 static Tensor scoresOf(const Tensor &q, const Tensor &k,
@@ -71,6 +48,32 @@ static Tensor weightsOf(const Tensor &scores, const AttentionForm &form,
   if (form.causal)
     causalQuery = form.query;
   return softmax(scores, form.key, form.scale, causalQuery, error);
+}
+
+Tensor attention(const Tensor &q, const Tensor &k, const Tensor &v,
+                 const AttentionForm &form, const IndexNames &resultIndices,
+                 const Store &store, std::string *error) {
+  const std::string reason =
+      checkNames(q, k, v, form.query, form.key, form.feature);
+  if (!reason.empty())
+    return fail(error, "attention: " + reason);
+  const Store &stored = store ? store : asItIs;
+  Tensor scores = stored(scoresOf(q, k, form, error));
+  Tensor weights = stored(weightsOf(scores, form, error));
+  scores = {}; // The largest tensors here: hold one at a time.
+  if (form.dropout.rate > 0)
+    weights = stored(dropped(weights, form.dropout, error));
+  return einsum({&weights, &v}, resultIndices, {}, error);
+}
+
+Tensor attention(const Tensor &q, const Tensor &k, const Tensor &v,
+                 const std::string &queryIndex, const std::string &keyIndex,
+                 const std::string &featureIndex, double scale, bool causal,
+                 const IndexNames &resultIndices, std::string *error,
+                 Dropout dropout) {
+  return attention(q, k, v,
+                   {queryIndex, keyIndex, featureIndex, scale, causal, dropout},
+                   resultIndices, asItIs, error);
 }
 
 Tensor attentionStatistic(const Tensor &q, const Tensor &k,
@@ -89,27 +92,51 @@ Tensor attentionStatistic(const Tensor &q, const Tensor &k,
   return reduceMax(each, resultIndices, error);
 }
 
-Tensor attentionGradient(const Tensor &q, const Tensor &k, const Tensor &v,
-                         const Tensor &g, const AttentionForm &form, int64_t of,
-                         std::string *error) {
-  Tensor weights = weightsOf(scoresOf(q, k, form, error), form, error);
+std::array<Tensor, 3> attentionGradients(const Tensor &q, const Tensor &k,
+                                         const Tensor &v, const Tensor &g,
+                                         const AttentionForm &form,
+                                         std::array<bool, 3> wanted,
+                                         const Store &store,
+                                         std::string *error) {
+  const Store &stored = store ? store : asItIs;
+  std::array<Tensor, 3> gradients;
+  Tensor scores = stored(scoresOf(q, k, form, error));
+  Tensor weights = stored(weightsOf(scores, form, error));
+  scores = {};
   auto dropoutOf = [&](Tensor x) {
-    return form.dropout.rate > 0 ? dropped(x, form.dropout, error) : x;
+    return form.dropout.rate > 0 ? stored(dropped(x, form.dropout, error)) : x;
   };
-  if (of == 2) {
-    Tensor kept = dropoutOf(std::move(weights));
-    return einsum({&kept, &g}, v.indices, {}, error);
+  if (wanted[2]) {
+    Tensor kept = dropoutOf(weights);
+    gradients[2] = einsum({&kept, &g}, v.indices, v.shape, error);
   }
-  Tensor slope = dropoutOf(einsum({&g, &v}, weights.indices, {}, error));
+  if (!wanted[0] && !wanted[1])
+    return gradients;
+  Tensor slope = dropoutOf(
+      stored(einsum({&g, &v}, weights.indices, weights.shape, error)));
   Tensor product =
       pointwise([](const double *x) { return x[0] * x[1]; }, {&weights, &slope},
                 weights.indices, weights.shape, error);
-  Tensor dot = reduceSum(product, without(weights.indices, {form.key}), error);
-  Tensor ds = pointwise(
+  Tensor dot =
+      stored(reduceSum(product, without(weights.indices, {form.key}), error));
+  Tensor ds = stored(pointwise(
       [&](const double *x) { return form.scale * x[0] * (x[1] - x[2]); },
-      {&weights, &slope, &dot}, weights.indices, weights.shape, error);
-  return of == 0 ? einsum({&ds, &k}, q.indices, {}, error)
-                 : einsum({&ds, &q}, k.indices, {}, error);
+      {&weights, &slope, &dot}, weights.indices, weights.shape, error));
+  if (wanted[0])
+    gradients[0] = einsum({&ds, &k}, q.indices, q.shape, error);
+  if (wanted[1])
+    gradients[1] = einsum({&ds, &q}, k.indices, k.shape, error);
+  return gradients;
+}
+
+Tensor attentionGradient(const Tensor &q, const Tensor &k, const Tensor &v,
+                         const Tensor &g, const AttentionForm &form, int64_t of,
+                         std::string *error) {
+  if (of < 0 || of > 2)
+    return fail(error, "attentionGradient: no operand " + std::to_string(of));
+  std::array<bool, 3> wanted = {};
+  wanted[of] = true;
+  return attentionGradients(q, k, v, g, form, wanted, asItIs, error)[of];
 }
 
 } // namespace tpsp::reference

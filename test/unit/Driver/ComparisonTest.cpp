@@ -11,6 +11,7 @@
 
 using namespace tpsp::rt;
 
+static constexpr double tolerance = 1e-5;
 static constexpr double infinite = std::numeric_limits<double>::infinity();
 static constexpr float notANumber = std::numeric_limits<float>::quiet_NaN();
 
@@ -62,7 +63,8 @@ protected:
   TensorError compare(const ManifestTensor &tensor,
                       const std::vector<double> &reference) {
     TensorError error;
-    Status status = compareTensor(*world, manifest, tensor, reference, error);
+    Status status = compareTensor(*world, manifest, tensor, {reference, {}},
+                                  tolerance, error);
     EXPECT_TRUE(status.ok()) << status.message();
     return error;
   }
@@ -128,7 +130,7 @@ TEST_F(ComparisonTest, NaNIsWrongWhereTheReferenceIsZero) {
   std::vector<TensorError> errors = {error};
   errors.push_back(error);
   errors.back().rmsReference = 1;
-  rescaleZeros(errors);
+  rescaleZeros(errors, tolerance);
   EXPECT_TRUE(errors.front().zeroReference);
   EXPECT_EQ(errors.front().relative, infinite);
 }
@@ -224,7 +226,7 @@ static TensorError errorOf(double rmsError, double rmsReference) {
 
 TEST(RescaleZerosTest, NoiseIsMeasuredAgainstTheLargestResult) {
   std::vector<TensorError> errors = {errorOf(1e-6, 2), errorOf(1e-8, 1e-17)};
-  rescaleZeros(errors);
+  rescaleZeros(errors, tolerance);
   EXPECT_FALSE(errors[0].zeroReference);
   EXPECT_DOUBLE_EQ(errors[0].relative, 5e-7);
   EXPECT_TRUE(errors[1].zeroReference);
@@ -233,20 +235,20 @@ TEST(RescaleZerosTest, NoiseIsMeasuredAgainstTheLargestResult) {
 
 TEST(RescaleZerosTest, SmallIsNotZero) {
   std::vector<TensorError> errors = {errorOf(0, 1), errorOf(1e-6, 1e-6)};
-  rescaleZeros(errors);
+  rescaleZeros(errors, tolerance);
   EXPECT_FALSE(errors[1].zeroReference);
   EXPECT_DOUBLE_EQ(errors[1].relative, 1);
 }
 
 TEST(RescaleZerosTest, WrongValuesWhereZeroIsExpectedStayWrong) {
   std::vector<TensorError> errors = {errorOf(0, 1), errorOf(0.5, 0)};
-  rescaleZeros(errors);
+  rescaleZeros(errors, tolerance);
   EXPECT_DOUBLE_EQ(errors[1].relative, 0.5);
 }
 
 TEST(RescaleZerosTest, IfAllAreZeroNothingIsRescaled) {
   std::vector<TensorError> errors = {errorOf(0.5, 0)};
-  rescaleZeros(errors);
+  rescaleZeros(errors, tolerance);
   EXPECT_FALSE(errors[0].zeroReference);
   EXPECT_DOUBLE_EQ(errors[0].relative, 0.5);
 }

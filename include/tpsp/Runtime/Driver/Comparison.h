@@ -10,23 +10,53 @@ namespace tpsp::rt {
 struct TensorError {
   std::string name;
   /// ||a - b|| / ||b|| with b the reference (||a|| if b is 0), over all
-  /// elements of the worst rank; infinite if a value is not finite.
+  /// elements of the worst rank; infinite if a value is not finite where it
+  /// should be.
   double relative = 0;
+  /// The same, over the same elements, of the unsharded program in the run's
+  /// own types, as the reference rounds it: what rounding alone makes.
+  double rounding = 0;
+  /// The largest relative error that a right program may have: the tolerance,
+  /// or `roundingFactor` times `rounding`, whichever is more.
+  double allowed = 0;
   double maxAbsolute = 0;
-  /// Root mean squares of the difference and of the reference, of the worst
-  /// rank.
-  double rmsError = 0, rmsReference = 0;
-  /// The reference is zero but for rounding; see rescaleZeros.
+  /// Root mean squares of the difference, of the reference's own rounding, and
+  /// of the reference.
+  double rmsError = 0, rmsRounding = 0, rmsReference = 0;
+  /// Elements that are infinite or NaN, as the reference or its rounding is.
+  int64_t notFinite = 0;
+  /// The reference is zero but for rounding: errors are relative to the largest
+  /// result (rescaleZeros).
   bool zeroReference = false;
+
+  bool passed() const { return relative <= allowed; }
+  /// Whether rounding alone leaves next to no digits, so that the run's type
+  /// decides nothing.
+  bool isLost() const { return !zeroReference && allowed > 0.5; }
 };
 
-/// Compares one tensor of a world, on every rank, with its whole reference
-/// values (row-major). Every replica counts: the worst rank is reported.
+/// A result's whole values, row-major.
+struct ExpectedValues {
+  std::vector<double> exact;
+  /// In the run's own types; empty if that is not known.
+  std::vector<double> rounded;
+};
+
+/// How many times what rounding alone makes (in the reference, which rounds
+/// every stored value once) a run may be off by: it sums in other orders, and
+/// in f32.
+inline constexpr double roundingFactor = 8;
+
+/// Compares one tensor of a world, on every rank, with its whole values. Every
+/// replica counts: the worst rank is reported, that is, the one that exceeds
+/// what it is allowed by the most. Rounding weighs on every shard as it does on
+/// the reference's same elements, so finer sharding is not judged harder.
 /// Partial tensors are added up first. Of several processes the one with rank 0
-/// needs `reference` and gets `out`.
+/// needs `expected` and gets `out`.
 Status compareTensor(World &world, const Manifest &manifest,
                      const ManifestTensor &tensor,
-                     const std::vector<double> &reference, TensorError &out);
+                     const ExpectedValues &expected, double tolerance,
+                     TensorError &out);
 
 /// A tensor's whole values (row-major), from the first rank that holds each
 /// part; `tensor` is no partial one. Of several processes that with rank 0 gets
@@ -37,8 +67,8 @@ Status gatherTensor(World &world, const Manifest &manifest,
 /// A result that is exactly zero in mathematics (the gradient of a key's bias
 /// under softmax) is rounding noise in the reference too, and no error relative
 /// to noise means anything. Where a reference's rms is below 1e-9 of the
-/// largest result's, the error is taken relative to the latter.
-void rescaleZeros(std::vector<TensorError> &errors);
+/// largest result's, errors are taken relative to the latter.
+void rescaleZeros(std::vector<TensorError> &errors, double tolerance);
 
 } // namespace tpsp::rt
 

@@ -4,6 +4,7 @@
 
 #include "tpsp/Planner/Step.h"
 #include "tpsp/Runtime/Manifest.h"
+#include "tpsp/Runtime/ReferenceProgram.h"
 #include "tpsp/Runtime/tpsp_rt.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -68,15 +69,18 @@ struct CompileOptions {
   std::string device = "none";
   /// Choose what a GPU's libraries do, even without kernels for one.
   bool forGpu = false;
+  /// Changes the program once it is placed and differentiated; may be null. For
+  /// tests, which plant mistakes that a run must notice.
+  std::function<void(mlir::ModuleOp)> edit;
 };
 
 /// Told the name of each phase as it begins.
 using CompileProgress = std::function<void(llvm::StringRef phase)>;
 
 struct CompiledModel {
-  /// The program at the logical level, as the reference evaluates it: before
-  /// anything is redone.
-  mlir::OwningOpRef<mlir::ModuleOp> logical;
+  /// The program as it was written, in one function: what the step must
+  /// compute.
+  reference::Program reference;
   /// The program as commands, allocated and checked.
   mlir::OwningOpRef<mlir::ModuleOp> plan;
   rt::Manifest manifest;

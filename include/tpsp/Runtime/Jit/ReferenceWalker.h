@@ -2,8 +2,9 @@
 /// sharded runs are compared with.
 ///
 /// The function is one of the logical level: straight-line, with global shapes,
-/// before tpsp-insert-collectives. Placements are dropped; every tensor is
-/// whole. Only names, shapes and attributes are read off the IR.
+/// before tpsp-insert-collectives, or with collectives that its author wrote:
+/// they change no value. Placements are dropped; every tensor is whole. Only
+/// names, types and attributes are read off the IR.
 #ifndef TPSP_RUNTIME_JIT_REFERENCEWALKER_H
 #define TPSP_RUNTIME_JIT_REFERENCEWALKER_H
 
@@ -19,6 +20,12 @@ namespace tpsp {
 /// What the reference cannot evaluate, evaluating the program tells.
 llvm::Expected<reference::Program>
 referenceProgramOf(mlir::func::FuncOp function);
+
+/// Makes a forward program a step: `differentiated` is what tpsp-differentiate
+/// made of its function. Only which arguments are cotangents and which results
+/// are gradients is read off it.
+void addGradients(mlir::func::FuncOp differentiated,
+                  reference::Program &program);
 
 /// The results of `function` for these arguments, one per argument of the
 /// function, with its type's index names and shape: referenceProgramOf, then

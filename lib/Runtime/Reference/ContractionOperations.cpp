@@ -1,0 +1,177 @@
+//===- ContractionOperations.cpp - sums, views and blocks -----------------===//
+
+#include "OperationFamilies.h"
+
+namespace tpsp::reference {
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+static Tensor evaluateEinsum(Evaluation &e) {
+  return einsum(e.operands, e.indices(), e.shape(), &e.error);
+}
+
+/// The gradient of a factor is the product of the others and of the result's
+/// gradient, summed over what the factor lacks.
+static void differentiateEinsum(Evaluation &e, const Tensor &gradient,
+                                OperandGradients &out) {
+  for (size_t i = 0; i < out.size(); ++i)
+    out.set(i, [&] {
+      Operands factors = e.operands;
+      factors[i] = &gradient;
+      return einsum(factors, out.type(i).indices, out.type(i).shape, &e.error);
+    });
+}
+
+static Tensor evaluateReduce(Evaluation &e) {
+  return e.text("kind") == "max"
+             ? reduceMax(e.operand(0), e.indices(), &e.error)
+             : reduceSum(e.operand(0), e.indices(), &e.error);
+}
+
+static void differentiateReduce(Evaluation &e, const Tensor &gradient,
+                                OperandGradients &out) {
+  if (e.text("kind") == "max")
+    return e.fail("has no gradient in the reference: it is a maximum");
+  out.set(0, [&] { return fitted(gradient, out.type(0), e); });
+}
+
+static Tensor evaluateMean(Evaluation &e) {
+  Tensor sum = reduceSum(e.operand(0), e.indices(), &e.error);
+  double terms = static_cast<double>(e.operand(0).data.size()) /
+                 static_cast<double>(elementCount(e.shape()));
+  return scaled(sum, 1 / terms, e);
+}
+
+static void differentiateMean(Evaluation &e, const Tensor &gradient,
+                              OperandGradients &out) {
+  out.set(0, [&] {
+    double terms = static_cast<double>(elementCount(out.type(0).shape)) /
+                   static_cast<double>(elementCount(e.shape()));
+    return scaled(fitted(gradient, out.type(0), e), 1 / terms, e);
+  });
+}
+
+static Tensor evaluateBroadcast(Evaluation &e) {
+  return e.map([](const double *x) { return *x; });
+}
+
+static void differentiateBroadcast(Evaluation &e, const Tensor &gradient,
+                                   OperandGradients &out) {
+  out.set(0, [&] { return fitted(gradient, out.type(0), e); });
+}
+
+//===----------------------------------------------------------------------===//
+// Rotations
+//===----------------------------------------------------------------------===//
+
+static Tensor evaluateRope(Evaluation &e) {
+  return rope(e.operand(0), e.text("position"), e.text("feature"),
+              e.real("theta"), e.flag("inverse"), &e.error);
+}
+
+/// The transpose of a rotation is its inverse.
+static void differentiateRope(Evaluation &e, const Tensor &gradient,
+                              OperandGradients &out) {
+  out.set(0, [&] {
+    Tensor turned = rope(gradient, e.text("position"), e.text("feature"),
+                         e.real("theta"), !e.flag("inverse"), &e.error);
+    return fitted(turned, out.type(0), e);
+  });
+}
+
+/// The columns of the rotation matrices are what rope makes of basis vectors:
+/// R[p, out, in, m] is half `out` at m of the rotated vector with ones in half
+/// `in`, as a rotation does not mix pairs.
+static Tensor evaluateRopeMatrix(Evaluation &e) {
+  std::string position = e.text("position"), in = e.text("in");
+  std::string out = e.text("out"), pair = e.text("feature");
+  int64_t pairs = e.integer("pairs");
+  size_t at = placeOf(position, e);
+  if (!e.error.empty())
+    return {};
+  int64_t positions = e.shape()[at];
+  Tensor basis = pointwiseAt(
+      [=](const double *, const int64_t *place) {
+        return place[2] / pairs == place[1] ? 1.0 : 0.0;
+      },
+      {}, {position, in, pair}, {positions, 2, 2 * pairs}, &e.error);
+  Tensor rotated =
+      rope(basis, position, pair, e.real("theta"), e.flag("inverse"), &e.error);
+  rotated = reshape(std::move(rotated), {position, in, out, pair},
+                    {positions, 2, 2, pairs}, &e.error);
+  return permute(rotated, e.indices(), &e.error);
+}
+
+//===----------------------------------------------------------------------===//
+// Views and blocks
+//===----------------------------------------------------------------------===//
+
+/// Views and changes of placement: the same elements in the same order.
+static Tensor evaluateView(Evaluation &e) {
+  Tensor x = e.expendable ? std::move(*e.expendable) : e.operand(0);
+  return reshape(std::move(x), e.indices(), e.shape(), &e.error);
+}
+
+static void differentiateView(Evaluation &e, const Tensor &gradient,
+                              OperandGradients &out) {
+  out.set(0, [&] {
+    return reshape(gradient, out.type(0).indices, out.type(0).shape, &e.error);
+  });
+}
+
+static Tensor evaluateTake(Evaluation &e) {
+  return take(e.operand(0), e.text("index"), e.integer("at"), &e.error);
+}
+
+static void differentiateTake(Evaluation &e, const Tensor &gradient,
+                              OperandGradients &out) {
+  out.set(0, [&] {
+    const ValueType &type = out.type(0);
+    std::string index = e.text("index");
+    auto at = static_cast<double>(e.integer("at"));
+    size_t dim = 0;
+    while (dim < type.indices.size() && type.indices[dim] != index)
+      ++dim;
+    return pointwiseAt(
+        [=](const double *g, const int64_t *place) {
+          return static_cast<double>(place[dim]) == at ? *g : 0.0;
+        },
+        {&gradient}, type.indices, type.shape, &e.error);
+  });
+}
+
+static Tensor evaluateStack(Evaluation &e) {
+  return stack(e.operands, e.text("index"), e.indices(), &e.error);
+}
+
+static void differentiateStack(Evaluation &e, const Tensor &gradient,
+                               OperandGradients &out) {
+  for (size_t i = 0; i < out.size(); ++i)
+    out.set(i, [&] {
+      return take(gradient, e.text("index"), static_cast<int64_t>(i), &e.error);
+    });
+}
+
+OperationRows contractionOperations() {
+  OperationRow view = linear(evaluateView, differentiateView);
+  OperationRow constant = view;
+  constant.stopsGradient = true;
+  return {{"einsum", {evaluateEinsum, differentiateEinsum}},
+          {"reduce", linear(evaluateReduce, differentiateReduce)},
+          {"mean", linear(evaluateMean, differentiateMean)},
+          {"broadcast", linear(evaluateBroadcast, differentiateBroadcast)},
+          {"convert", linear(evaluateBroadcast, differentiateBroadcast)},
+          {"rope", linear(evaluateRope, differentiateRope)},
+          {"rope_matrix", {evaluateRopeMatrix}},
+          {"take", linear(evaluateTake, differentiateTake)},
+          {"stack", linear(evaluateStack, differentiateStack)},
+          {"rename", view},
+          {"split", view},
+          {"merge", view},
+          {"reshard", view},
+          {"stop_gradient", constant}};
+}
+
+} // namespace tpsp::reference

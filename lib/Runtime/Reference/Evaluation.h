@@ -1,0 +1,127 @@
+//===- Evaluation.h - one operation of a program, being evaluated -*- C++
+//-*-===//
+//
+// What evaluating an operation, and differentiating it, have in common: its
+// operands, its attributes, its types, and the first precondition that fails.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TPSP_LIB_RUNTIME_REFERENCE_EVALUATION_H
+#define TPSP_LIB_RUNTIME_REFERENCE_EVALUATION_H
+
+#include "tpsp/Runtime/ReferenceProgram.h"
+
+namespace tpsp::reference {
+
+/// Rounds every element to the nearest number of a type, ties to even; what is
+/// too large becomes an infinity. F64 and Integer round nothing.
+void roundTo(Element element, Tensor &x);
+
+/// One operation about to be evaluated.
+struct Evaluation {
+  const Operation &op;
+  Operands operands;
+  /// What the result is to look like.
+  const ValueType &type;
+  Arithmetic arithmetic = Arithmetic::Exact;
+  /// The first operand if nothing needs it afterwards, else null.
+  Tensor *expendable = nullptr;
+  /// The first precondition that was found violated.
+  std::string error;
+
+  const Tensor &operand(size_t i) const { return *operands[i]; }
+  const IndexNames &indices() const { return type.indices; }
+  const Shape &shape() const { return type.shape; }
+
+  void fail(const std::string &why) {
+    if (error.empty())
+      error = why;
+  }
+
+  /// The attribute `name`; if there is none of that type, a failure and its
+  /// default.
+  template <typename T> T get(const std::string &name) {
+    auto it = op.attributes.find(name);
+    if (it != op.attributes.end())
+      if (const T *value = std::get_if<T>(&it->second))
+        return *value;
+    fail("lacks the attribute '" + name + "', or has it with another type");
+    return {};
+  }
+  std::string text(const std::string &name) { return get<std::string>(name); }
+  double real(const std::string &name) { return get<double>(name); }
+  int64_t integer(const std::string &name) { return get<int64_t>(name); }
+  IndexNames names(const std::string &name) { return get<IndexNames>(name); }
+  bool has(const std::string &name) const {
+    return op.attributes.count(name) > 0;
+  }
+  bool flag(const std::string &name) { return has(name) && get<bool>(name); }
+
+  /// Rounds a tensor within a composite as a program in the result's type would
+  /// that stores it.
+  Tensor stored(Tensor x) const {
+    if (arithmetic == Arithmetic::Rounded)
+      roundTo(type.element, x);
+    return x;
+  }
+  /// The same, for functions of Reference.h.
+  Store store() const {
+    return [this](Tensor x) { return stored(std::move(x)); };
+  }
+
+  /// The result of `f(values)` at every element.
+  template <typename F> Tensor map(F f) {
+    return pointwise(f, operands, indices(), shape(), &error);
+  }
+};
+
+/// The gradients of an operation's operands, of which some are wanted.
+class OperandGradients {
+public:
+  /// `types`: of the operands.
+  OperandGradients(std::vector<const ValueType *> types,
+                   std::vector<bool> wanted)
+      : types(std::move(types)), wants(std::move(wanted)),
+        gradients(this->types.size()) {}
+
+  size_t size() const { return types.size(); }
+  bool wanted(size_t i) const { return i < wants.size() && wants[i]; }
+  const ValueType &type(size_t i) const { return *types[i]; }
+  /// Sets the gradient of operand `i` to `f()`, if it is wanted.
+  template <typename F> void set(size_t i, F f) {
+    if (wanted(i))
+      gradients[i] = f();
+  }
+  Tensor &of(size_t i) { return gradients[i]; }
+
+private:
+  std::vector<const ValueType *> types;
+  std::vector<bool> wants;
+  std::vector<Tensor> gradients;
+};
+
+/// An operation of the reference.
+struct OperationRow {
+  Tensor (*evaluate)(Evaluation &e) = nullptr;
+  /// Sets the gradients of the operands, given that of the result; null if the
+  /// operation has none.
+  void (*differentiate)(Evaluation &e, const Tensor &gradient,
+                        OperandGradients &out) = nullptr;
+  /// How many operands it reads at least.
+  size_t operands = 0;
+  /// Whether `differentiate` reads the operands' values. Otherwise they may be
+  /// gone by then.
+  bool readsOperands = true;
+  /// Whether it is a constant to differentiation.
+  bool stopsGradient = false;
+  /// How much worse than the best `taken` is as the result of an operation that
+  /// chooses; else null.
+  double (*judge)(Evaluation &e, const Tensor &taken) = nullptr;
+};
+
+/// The operation called `name`; without an evaluation if there is none.
+OperationRow findOperation(const std::string &name);
+
+} // namespace tpsp::reference
+
+#endif // TPSP_LIB_RUNTIME_REFERENCE_EVALUATION_H

@@ -1,0 +1,191 @@
+//===- PointwiseOperations.cpp - element by element -----------------------===//
+
+#include "OperationFamilies.h"
+
+#include <algorithm>
+
+namespace tpsp::reference {
+
+/// The gradient `f(values)` at every element, of values of the operands and,
+/// last, of the result's gradient, fitted to operand `i`.
+template <typename F>
+static void differentiateBy(F f, size_t i, Evaluation &e,
+                            const Tensor &gradient, OperandGradients &out) {
+  out.set(i, [&] {
+    Operands values = e.operands;
+    values.push_back(&gradient);
+    Tensor all = pointwise(f, values, e.indices(), e.shape(), &e.error);
+    return fitted(all, out.type(i), e);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+static Tensor evaluateScale(Evaluation &e) {
+  double factor = e.real("factor");
+  return e.map([=](const double *x) { return factor * *x; });
+}
+
+static void differentiateScale(Evaluation &e, const Tensor &gradient,
+                               OperandGradients &out) {
+  out.set(0, [&] {
+    return scaled(fitted(gradient, out.type(0), e), e.real("factor"), e);
+  });
+}
+
+static Tensor evaluateShift(Evaluation &e) {
+  double by = e.real("by");
+  return e.map([=](const double *x) { return *x + by; });
+}
+
+/// Of sums: every summand has the gradient of the sum.
+static void differentiateSum(Evaluation &e, const Tensor &gradient,
+                             OperandGradients &out) {
+  for (size_t i = 0; i < out.size(); ++i)
+    out.set(i, [&] { return fitted(gradient, out.type(i), e); });
+}
+
+static void differentiateSub(Evaluation &e, const Tensor &gradient,
+                             OperandGradients &out) {
+  out.set(0, [&] { return fitted(gradient, out.type(0), e); });
+  out.set(1, [&] { return scaled(fitted(gradient, out.type(1), e), -1, e); });
+}
+
+static void differentiateMul(Evaluation &e, const Tensor &gradient,
+                             OperandGradients &out) {
+  differentiateBy([](const double *v) { return v[1] * v[2]; }, 0, e, gradient,
+                  out);
+  differentiateBy([](const double *v) { return v[0] * v[2]; }, 1, e, gradient,
+                  out);
+}
+
+static void differentiateDiv(Evaluation &e, const Tensor &gradient,
+                             OperandGradients &out) {
+  differentiateBy([](const double *v) { return v[2] / v[1]; }, 0, e, gradient,
+                  out);
+  differentiateBy([](const double *v) { return -v[0] / v[1] * v[2] / v[1]; }, 1,
+                  e, gradient, out);
+}
+
+static Tensor evaluateMax(Evaluation &e) {
+  return e.map([](const double *x) { return std::max(x[0], x[1]); });
+}
+
+//===----------------------------------------------------------------------===//
+// Scalar functions
+//===----------------------------------------------------------------------===//
+
+/// Applies the reference's scalar function called `name`.
+static Tensor applyFunction(const std::string &name, Evaluation &e) {
+  if (const auto *function = findScalarFunction(name))
+    return pointwise(*function, e.operands, e.indices(), e.shape(), &e.error);
+  e.fail("has no scalar function '" + name + "' in the reference");
+  return {};
+}
+
+/// An operation whose name is that of the reference's scalar function.
+static Tensor evaluateFunction(Evaluation &e) {
+  return applyFunction(e.op.name, e);
+}
+
+static Tensor evaluateSlope(Evaluation &e) {
+  return applyFunction("slope." + e.text("of"), e);
+}
+
+static void differentiateFunction(Evaluation &e, const Tensor &gradient,
+                                  OperandGradients &out) {
+  const ScalarFunction *slope = findScalarFunction("slope." + e.op.name);
+  if (!slope)
+    return e.fail("has no slope in the reference");
+  differentiateBy([&](const double *v) { return slope->evaluate(v, 1) * v[1]; },
+                  0, e, gradient, out);
+}
+
+OperationRow unaryFunction() {
+  return {evaluateFunction, differentiateFunction, /*operands=*/1};
+}
+
+//===----------------------------------------------------------------------===//
+// Masks and chance
+//===----------------------------------------------------------------------===//
+
+/// `x` where position(key) <= position(query), else `fill`.
+static Tensor causal(const Tensor &x, double fill, Evaluation &e) {
+  size_t query = placeOf(e.text("query"), e), key = placeOf(e.text("key"), e);
+  if (!e.error.empty())
+    return {};
+  return pointwiseAt(
+      [=](const double *v, const int64_t *at) {
+        return at[key] <= at[query] ? *v : fill;
+      },
+      {&x}, e.indices(), e.shape(), &e.error);
+}
+
+static Tensor evaluateCausalMask(Evaluation &e) {
+  return causal(e.operand(0), e.real("fill"), e);
+}
+
+static void differentiateCausalMask(Evaluation &e, const Tensor &gradient,
+                                    OperandGradients &out) {
+  out.set(0, [&] { return fitted(causal(gradient, 0, e), out.type(0), e); });
+}
+
+Tensor maskOf(Evaluation &e) {
+  if (e.has("part")) {
+    e.fail("is a part of a larger tensor; evaluate the program before "
+           "tpsp-micro-batch");
+    return {};
+  }
+  return dropoutMask(e.indices(), e.shape(), e.real("rate"), e.integer("seed"),
+                     &e.error);
+}
+
+static Tensor masked(const Tensor &x, const Tensor &mask, double scale,
+                     Evaluation &e) {
+  return pointwise(
+      [=](const double *v) { return v[1] != 0 ? scale * v[0] : 0.0; },
+      {&x, &mask}, e.indices(), e.shape(), &e.error);
+}
+
+static Tensor evaluateDropout(Evaluation &e) {
+  return masked(e.operand(0), maskOf(e), 1 / (1 - e.real("rate")), e);
+}
+
+static void differentiateDropout(Evaluation &e, const Tensor &gradient,
+                                 OperandGradients &out) {
+  out.set(0, [&] {
+    Tensor kept = masked(gradient, maskOf(e), 1 / (1 - e.real("rate")), e);
+    return fitted(kept, out.type(0), e);
+  });
+}
+
+static Tensor evaluateApplyMask(Evaluation &e) {
+  return masked(e.operand(0), e.operand(1), e.real("scale"), e);
+}
+
+static void differentiateApplyMask(Evaluation &e, const Tensor &gradient,
+                                   OperandGradients &out) {
+  out.set(0, [&] {
+    Tensor kept = masked(gradient, e.operand(1), e.real("scale"), e);
+    return fitted(kept, out.type(0), e);
+  });
+}
+
+OperationRows pointwiseOperations() {
+  return {{"scale", linear(evaluateScale, differentiateScale)},
+          {"shift", linear(evaluateShift, differentiateSum)},
+          {"add", linear(evaluateFunction, differentiateSum)},
+          {"sub", {evaluateFunction, differentiateSub, 2, false}},
+          {"mul", {evaluateFunction, differentiateMul, 2}},
+          {"div", {evaluateFunction, differentiateDiv, 2}},
+          {"max", {evaluateMax, nullptr, 2}},
+          {"slope", {evaluateSlope, nullptr, 1}},
+          {"causal_mask", linear(evaluateCausalMask, differentiateCausalMask)},
+          {"dropout", linear(evaluateDropout, differentiateDropout)},
+          {"dropout_mask", {maskOf}},
+          {"apply_mask", {evaluateApplyMask, differentiateApplyMask, 2}}};
+}
+
+} // namespace tpsp::reference

@@ -1,0 +1,190 @@
+//===- RowOperations.cpp - softmax, normalisations, attention -------------===//
+
+#include "OperationFamilies.h"
+#include "Preconditions.h"
+
+#include <cmath>
+
+namespace tpsp::reference {
+
+//===----------------------------------------------------------------------===//
+// Softmax
+//===----------------------------------------------------------------------===//
+
+static Tensor evaluateSoftmax(Evaluation &e) {
+  std::optional<std::string> query;
+  if (e.has("causal"))
+    query = e.text("causal");
+  return softmax(e.operand(0), e.text("over"), e.real("scale"), query,
+                 &e.error);
+}
+
+/// scale p (g - sum of p g over the row).
+static void differentiateSoftmax(Evaluation &e, const Tensor &gradient,
+                                 OperandGradients &out) {
+  out.set(0, [&]() -> Tensor {
+    Tensor p = e.stored(evaluateSoftmax(e));
+    Tensor product = pointwise([](const double *v) { return v[0] * v[1]; },
+                               {&p, &gradient}, p.indices, p.shape, &e.error);
+    Tensor sum = e.stored(
+        reduceSum(product, without(p.indices, {e.text("over")}), &e.error));
+    double scale = e.real("scale");
+    Tensor result =
+        pointwise([=](const double *v) { return scale * v[0] * (v[1] - v[2]); },
+                  {&p, &gradient, &sum}, p.indices, p.shape, &e.error);
+    return fitted(result, out.type(0), e);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Normalisations
+//===----------------------------------------------------------------------===//
+
+static Tensor evaluateRmsNorm(Evaluation &e) {
+  const Tensor &gain = e.operand(1);
+  return rmsNorm(e.operand(0), &gain, gain.indices, e.real("eps"), &e.error);
+}
+
+static Tensor evaluateLayerNorm(Evaluation &e) {
+  const Tensor &gain = e.operand(1);
+  return layerNorm(e.operand(0), &gain, &e.operand(2), gain.indices,
+                   e.real("eps"), &e.error);
+}
+
+namespace {
+
+/// x / sqrt(mean(x^2) + eps) over the gain's indices, of x less its mean if
+/// centred, and its gradient.
+class Normalized {
+public:
+  Normalized(Evaluation &e, bool centered) : e(e), centered(centered) {
+    const Tensor &x = e.operand(0);
+    over = e.operand(1).indices;
+    Tensor moved = centered ? lessItsMean(x) : x;
+    Tensor squares = each([](const double *v) { return *v * *v; }, {&moved});
+    factor = mean(squares);
+    double eps = e.real("eps");
+    for (double &value : factor.data)
+      value = 1 / std::sqrt(value + eps);
+    factor = e.stored(std::move(factor));
+    value = e.stored(
+        each([](const double *v) { return v[0] * v[1]; }, {&moved, &factor}));
+  }
+
+  /// factor (u - value mean(u value)), less its mean if centred, where u is the
+  /// gradient of `value`.
+  Tensor differentiate(const Tensor &u) {
+    Tensor product =
+        each([](const double *v) { return v[0] * v[1]; }, {&u, &value});
+    Tensor along = e.stored(mean(product));
+    Tensor across = e.stored(
+        each([](const double *v) { return v[3] * (v[0] - v[1] * v[2]); },
+             {&u, &value, &along, &factor}));
+    return centered ? lessItsMean(across) : across;
+  }
+
+  Tensor value;
+
+private:
+  Tensor mean(const Tensor &x) {
+    Tensor sum = reduceSum(x, without(x.indices, over), &e.error);
+    double ratio = static_cast<double>(sum.data.size()) /
+                   static_cast<double>(x.data.size());
+    for (double &value : sum.data)
+      value *= ratio;
+    return sum;
+  }
+  Tensor lessItsMean(const Tensor &x) {
+    Tensor average = e.stored(mean(x));
+    return e.stored(
+        each([](const double *v) { return v[0] - v[1]; }, {&x, &average}));
+  }
+  template <typename F> Tensor each(F f, const Operands &operands) {
+    return pointwise(f, operands, operands[0]->indices, operands[0]->shape,
+                     &e.error);
+  }
+
+  Evaluation &e;
+  bool centered;
+  IndexNames over;
+  Tensor factor;
+};
+
+} // namespace
+
+static void differentiateNorm(Evaluation &e, const Tensor &gradient,
+                              OperandGradients &out, bool centered) {
+  Normalized x(e, centered);
+  if (!e.error.empty())
+    return;
+  auto product = [&](const Tensor &a, const Tensor &b) {
+    return pointwise([](const double *v) { return v[0] * v[1]; }, {&a, &b},
+                     a.indices, a.shape, &e.error);
+  };
+  out.set(0, [&] {
+    Tensor u = e.stored(product(gradient, e.operand(1)));
+    return fitted(x.differentiate(u), out.type(0), e);
+  });
+  out.set(1,
+          [&] { return fitted(product(gradient, x.value), out.type(1), e); });
+  out.set(2, [&] { return fitted(gradient, out.type(2), e); });
+}
+
+static void differentiateRmsNorm(Evaluation &e, const Tensor &gradient,
+                                 OperandGradients &out) {
+  differentiateNorm(e, gradient, out, /*centered=*/false);
+}
+
+static void differentiateLayerNorm(Evaluation &e, const Tensor &gradient,
+                                   OperandGradients &out) {
+  differentiateNorm(e, gradient, out, /*centered=*/true);
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+static AttentionForm attentionForm(Evaluation &e) {
+  AttentionForm form{e.text("query"), e.text("key"), e.text("feature"),
+                     e.real("scale"), e.flag("causal")};
+  if (e.has("dropout"))
+    form.dropout = {e.real("dropout"), e.integer("seed")};
+  return form;
+}
+
+static Tensor evaluateAttention(Evaluation &e) {
+  return attention(e.operand(0), e.operand(1), e.operand(2), attentionForm(e),
+                   e.indices(), e.store(), &e.error);
+}
+
+static void differentiateAttention(Evaluation &e, const Tensor &gradient,
+                                   OperandGradients &out) {
+  std::array<Tensor, 3> gradients = attentionGradients(
+      e.operand(0), e.operand(1), e.operand(2), gradient, attentionForm(e),
+      {out.wanted(0), out.wanted(1), out.wanted(2)}, e.store(), &e.error);
+  for (size_t i = 0; i < gradients.size(); ++i)
+    out.set(i, [&] { return std::move(gradients[i]); });
+}
+
+static Tensor evaluateAttentionStatistic(Evaluation &e) {
+  return attentionStatistic(e.operand(0), e.operand(1), attentionForm(e),
+                            e.indices(), &e.error);
+}
+
+/// Of the row statistics that the operation has, too, it makes no use.
+static Tensor evaluateAttentionGradient(Evaluation &e) {
+  return attentionGradient(e.operand(0), e.operand(1), e.operand(2),
+                           e.operand(4), attentionForm(e), e.integer("of"),
+                           &e.error);
+}
+
+OperationRows rowOperations() {
+  return {{"softmax", {evaluateSoftmax, differentiateSoftmax, 1}},
+          {"rms_norm", {evaluateRmsNorm, differentiateRmsNorm, 2}},
+          {"layer_norm", {evaluateLayerNorm, differentiateLayerNorm, 3}},
+          {"attention", {evaluateAttention, differentiateAttention, 3}},
+          {"attention_statistic", {evaluateAttentionStatistic, nullptr, 2}},
+          {"attention_gradient", {evaluateAttentionGradient, nullptr, 6}}};
+}
+
+} // namespace tpsp::reference

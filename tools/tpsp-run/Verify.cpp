@@ -1,0 +1,218 @@
+#include "Execute.h"
+
+#include "tpsp/Runtime/ElementType.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+using namespace tpsp;
+using namespace tpsp::run;
+
+double tpsp::run::toleranceOf(const rt::Manifest &manifest) {
+  // A value has been rounded a few times on its way.
+  constexpr double roundings = 5.12;
+  double tolerance = 1e-5;
+  for (const rt::ManifestTensor &tensor : manifest.tensors)
+    if (const rt::HalfFloat *half = rt::halfFloat(tensor.dtype))
+      tolerance = std::max(tolerance, roundings * half->epsilon);
+  return tolerance;
+}
+
+/// Which value of the reference a result is, if it is none of its gradients.
+/// Results carry their number in the function: the plan lists buffers in the
+/// order in which they are made.
+static bool isChoice(const rt::ManifestTensor &result,
+                     const reference::Program &reference) {
+  auto number = static_cast<size_t>(result.number);
+  return number < reference.results.size() &&
+         reference::isChoice(reference, reference.results[number]);
+}
+
+/// The results; `choices`: those, or those not, that are decided by comparing
+/// numbers.
+static std::vector<const rt::ManifestTensor *> resultsOf(const Program &program,
+                                                         bool choices) {
+  std::vector<const rt::ManifestTensor *> results;
+  for (const rt::ManifestTensor &tensor : program.manifest().tensors)
+    if (!tensor.isArgument() &&
+        isChoice(tensor, program.description.reference) == choices)
+      results.push_back(&tensor);
+  return results;
+}
+
+/// The results of the unsharded program, by number; none where another process
+/// has evaluated it.
+using Values = std::vector<rt::ExpectedValues>;
+
+/// Compares the results with their whole values.
+static rt::Status compareResults(const Program &program, rt::World &world,
+                                 const Values &values,
+                                 std::vector<rt::TensorError> &errors) {
+  static const rt::ExpectedValues none;
+  double tolerance = toleranceOf(program.manifest());
+  for (const rt::ManifestTensor *tensor : resultsOf(program, false)) {
+    rt::TensorError error;
+    if (rt::Status s = rt::compareTensor(
+            world, program.manifest(), *tensor,
+            values.empty() ? none : values[tensor->number], tolerance, error);
+        !s.ok())
+      return s;
+    errors.push_back(error);
+  }
+  rt::rescaleZeros(errors, tolerance);
+  return {};
+}
+
+/// What the run decided by comparing numbers.
+static rt::Status takenChoices(const Program &program, rt::World &world,
+                               std::vector<reference::Choice> &choices) {
+  const reference::Program &reference = program.description.reference;
+  for (const rt::ManifestTensor *tensor : resultsOf(program, true)) {
+    reference::Choice choice;
+    choice.value = reference.results[tensor->number];
+    const reference::ValueType &type = reference.values[choice.value];
+    choice.taken = {type.indices, type.shape, {}};
+    if (rt::Status s = rt::gatherTensor(world, program.manifest(), *tensor,
+                                        choice.taken.data);
+        !s.ok())
+      return s;
+    choices.push_back(std::move(choice));
+  }
+  return {};
+}
+
+/// A choice is as wrong as it falls short of the best; but where ranks that
+/// hold the same differ, nothing is right.
+static rt::Status compareChoices(const Program &program, rt::World &world,
+                                 const std::vector<reference::Choice> &choices,
+                                 std::vector<rt::TensorError> &errors) {
+  auto results = resultsOf(program, true);
+  for (size_t i = 0; i < results.size(); ++i) {
+    rt::TensorError error;
+    if (rt::Status s = rt::compareTensor(
+            world, program.manifest(), *results[i], {choices[i].taken.data, {}},
+            toleranceOf(program.manifest()), error);
+        !s.ok())
+      return s;
+    error.relative = error.maxAbsolute > 0 ? 1 : choices[i].shortfall;
+    errors.push_back(error);
+  }
+  return {};
+}
+
+/// The arguments, whole, in the order of the program.
+static rt::Status wholeArguments(const Program &program,
+                                 const rt::TensorSource &source,
+                                 std::vector<reference::Tensor> &out) {
+  for (const rt::ManifestTensor &tensor : program.manifest().tensors) {
+    if (!tensor.isArgument())
+      continue;
+    const reference::ValueType &type =
+        reference::argumentType(program.description.reference, out.size());
+    std::vector<double> values;
+    if (rt::Status s = source.whole(tensor, values); !s.ok())
+      return s;
+    out.push_back({type.indices, type.shape, std::move(values)});
+  }
+  return {};
+}
+
+namespace {
+
+/// The unsharded program with the arguments of a run.
+class Reference {
+public:
+  Reference(const Program &program, Progress &progress)
+      : program(program.description.reference), progress(progress) {}
+
+  rt::Status readArguments(const Program &program,
+                           const rt::TensorSource &source) {
+    rt::Status status = wholeArguments(program, source, arguments);
+    for (const reference::Tensor &argument : arguments)
+      pointers.push_back(&argument);
+    return status;
+  }
+
+  /// The results, with the run's choices, which are then judged.
+  rt::Status evaluate(reference::Arithmetic arithmetic,
+                      std::vector<reference::Choice> &choices,
+                      std::vector<reference::Tensor> &results) {
+    reference::EvaluationOptions options;
+    options.arithmetic = arithmetic;
+    options.choices = &choices;
+    options.progress = [&](size_t done, size_t total) {
+      progress.detail(fmt::format("{}/{}", done, total));
+    };
+    std::string problem =
+        reference::evaluate(program, pointers, results, options);
+    return problem.empty() ? rt::Status()
+                           : rt::Status{TPSP_RT_INTERNAL, problem};
+  }
+
+  /// Whether any value is of a type that rounds.
+  bool rounds() const {
+    return std::any_of(program.values.begin(), program.values.end(),
+                       [](const reference::ValueType &type) {
+                         return type.element != reference::Element::F64 &&
+                                type.element != reference::Element::Integer;
+                       });
+  }
+
+private:
+  const reference::Program &program;
+  Progress &progress;
+  std::vector<reference::Tensor> arguments;
+  std::vector<const reference::Tensor *> pointers;
+};
+
+} // namespace
+
+/// The unsharded program's results, with the run's choices.
+static rt::Status evaluate(const Program &program,
+                           const rt::TensorSource &source, Progress &progress,
+                           std::vector<reference::Choice> &choices,
+                           Values &values) {
+  Reference reference(program, progress);
+  if (rt::Status s = reference.readArguments(program, source); !s.ok())
+    return s;
+  progress.phase("reference in f64");
+  std::vector<reference::Tensor> exact, rounded;
+  if (rt::Status s =
+          reference.evaluate(reference::Arithmetic::Exact, choices, exact);
+      !s.ok())
+    return s;
+  if (reference.rounds()) {
+    progress.phase("reference, rounded");
+    // How good the choices are has been said.
+    std::vector<reference::Choice> same = choices;
+    if (rt::Status s =
+            reference.evaluate(reference::Arithmetic::Rounded, same, rounded);
+        !s.ok())
+      return s;
+  }
+  for (size_t i = 0; i < exact.size(); ++i) {
+    values.push_back({std::move(exact[i].data), {}});
+    if (!rounded.empty())
+      values.back().rounded = std::move(rounded[i].data);
+  }
+  return {};
+}
+
+rt::Status tpsp::run::verify(const Program &program,
+                             const rt::TensorSource &source, rt::World &world,
+                             Progress &progress,
+                             std::vector<rt::TensorError> &errors) {
+  std::vector<reference::Choice> choices;
+  if (rt::Status s = takenChoices(program, world, choices); !s.ok())
+    return s;
+  Values values;
+  if (world.hasFirstRank())
+    if (rt::Status s = evaluate(program, source, progress, choices, values);
+        !s.ok())
+      return s;
+  progress.phase("comparing");
+  if (rt::Status s = compareResults(program, world, values, errors); !s.ok())
+    return s;
+  return compareChoices(program, world, choices, errors);
+}
