@@ -17,3 +17,8 @@
 // RUN: tpsp-run %examples/hsdp.mlir --mesh dp=4,fsdp=2 --dtype f32 --grad --verify --quiet
 // RUN: tpsp-run %examples/hsdp.mlir --mesh dp=2,fsdp=4 --dtype bf16 --grad --verify --quiet
 // RUN: tpsp-run %examples/hsdp.mlir --mesh dp=2,fsdp=4 --dtype f16 --grad --verify --quiet
+
+// RUN: tpsp-run %examples/zero2.mlir --mesh dp=4 --dtype f32 --grad --verify --quiet
+// RUN: tpsp-run %examples/zero2.mlir --mesh dp=2 --dtype f32 --grad --verify --quiet
+// RUN: tpsp-run %examples/zero2.mlir --mesh dp=8 --dtype bf16 --grad --verify --quiet
+// RUN: tpsp-run %examples/zero2.mlir --mesh dp=8 --dtype f16 --grad --verify --quiet

@@ -10,6 +10,8 @@
 // RUN: %{explain} >> %t.real
 // REDEFINE: %{example} = fsdp
 // RUN: %{explain} >> %t.real
+// REDEFINE: %{example} = zero2
+// RUN: %{explain} >> %t.real
 // REDEFINE: %{example} = hsdp
 // RUN: %{explain} >> %t.real
 // REDEFINE: %{example} = tp
@@ -41,6 +43,8 @@
 // RUN: %{shown} >> %t.shown
 // REDEFINE: %{page} = fsdp
 // RUN: %{shown} >> %t.shown
+// REDEFINE: %{page} = zero2
+// RUN: %{shown} >> %t.shown
 // REDEFINE: %{page} = hsdp
 // RUN: %{shown} >> %t.shown
 // REDEFINE: %{page} = tp
@@ -64,7 +68,7 @@
 // REDEFINE: %{page} = sp-dropout
 // RUN: %{shown} >> %t.shown
 //
-// Fifteen programs are shown, and no line that none of them prints.
+// Sixteen programs are shown, and no line that none of them prints.
 // RUN: grep -c '^totals' %t.shown | FileCheck %s
 // RUN: not grep -vxFf %t.real %t.shown
-// CHECK: {{^}}15{{$}}
+// CHECK: {{^}}16{{$}}
