@@ -29,8 +29,8 @@ using ResultBytes = std::vector<std::vector<std::byte>>;
 /// becomes what came out.
 llvm::Expected<std::vector<rt::TensorError>>
 runAndCompare(const CompiledModel &model, JitEffort effort, uint64_t seed,
-              const std::vector<rt::ExpectedValues> &expected,
-              double tolerance, ResultBytes &bytes);
+              const std::vector<rt::ExpectedValues> &expected, double tolerance,
+              ResultBytes &bytes);
 
 } // namespace tpsp::property
 

@@ -1,6 +1,7 @@
 #include "Trial.h"
 
 #include "Execution.h"
+#include "WrongAdjoint.h"
 
 #include "tpsp/Dialect/Plan/PlanDialect.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
@@ -256,7 +257,7 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// One program
+// Compiling and running
 //===----------------------------------------------------------------------===//
 
 static DialectRegistry registry() {
@@ -359,6 +360,10 @@ Outcome Trial::runSerial(OwningOpRef<ModuleOp> written, const Run &overlapped) {
   return {Outcome::Agrees, Outcome::overlapped};
 }
 
+//===----------------------------------------------------------------------===//
+// One program
+//===----------------------------------------------------------------------===//
+
 /// Where only what rounding makes allows an error, f64 decides.
 Outcome Trial::run(const Program &program, uint64_t seed) {
   Outcome outcome = runOnce(program, seed);
@@ -389,7 +394,8 @@ static Outcome judged(std::vector<rt::TensorError> errors, double tolerance) {
   return outcome;
 }
 
-Outcome Trial::runOnce(const Program &program, uint64_t seed) {
+Outcome Trial::runOnce(const Program &program, uint64_t seed,
+                       const std::function<void(ModuleOp)> &edit) {
   Errors errors(context);
   std::string phase = "parsing";
   auto module = parseSourceString<ModuleOp>(
@@ -397,9 +403,10 @@ Outcome Trial::runOnce(const Program &program, uint64_t seed) {
   if (!module)
     return judgeRefusal(program, errors, phase);
   OwningOpRef<ModuleOp> written = module->clone();
-  auto model =
-      compileModule(std::move(module), "random.mlir", compileOptions(program),
-                    [&](StringRef name) { phase = name.str(); });
+  CompileOptions options = compileOptions(program);
+  options.edit = edit;
+  auto model = compileModule(std::move(module), "random.mlir", options,
+                             [&](StringRef name) { phase = name.str(); });
   if (!model) {
     llvm::consumeError(model.takeError());
     return judgeRefusal(program, errors, phase);
@@ -425,4 +432,13 @@ Outcome Trial::runOnce(const Program &program, uint64_t seed) {
     return runSerial(std::move(written),
                      {program, seed, effort, expected, bytes});
   return outcome;
+}
+
+Outcome Trial::runWithWrongAdjoint(const Program &program, uint64_t seed,
+                                   const std::string &mnemonic,
+                                   unsigned &planted) {
+  planted = 0;
+  return runOnce(program, seed, [&](ModuleOp module) {
+    planted = tripleAdjoints(module, toText(program), mnemonic);
+  });
 }

@@ -9,6 +9,8 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <functional>
+
 namespace tpsp::property {
 
 struct Outcome {
@@ -38,13 +40,20 @@ public:
   /// `seed`: of the arguments' data.
   Outcome run(const Program &program, uint64_t seed);
 
+  /// The same with a mistake: what the adjoints of all operations `mnemonic`
+  /// give is made three times as large. `planted`: in how many places.
+  Outcome runWithWrongAdjoint(const Program &program, uint64_t seed,
+                              const std::string &mnemonic, unsigned &planted);
+
 private:
   struct Run;
   /// Compiles and runs the program again on one stream, and holds the results
   /// of `overlapped` against what comes out, bit for bit.
   Outcome runSerial(mlir::OwningOpRef<mlir::ModuleOp> written,
                     const Run &overlapped);
-  Outcome runOnce(const Program &program, uint64_t seed);
+  /// `edit`: see CompileOptions; may be null.
+  Outcome runOnce(const Program &program, uint64_t seed,
+                  const std::function<void(mlir::ModuleOp)> &edit = {});
 
   mlir::MLIRContext context;
 };

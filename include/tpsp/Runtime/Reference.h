@@ -90,6 +90,10 @@ Tensor permute(const Tensor &x, const IndexNames &indices,
 Tensor take(const Tensor &x, const std::string &index, int64_t at,
             std::string *error = nullptr);
 
+/// x at positions [begin, begin + count) of `index`.
+Tensor part(const Tensor &x, const std::string &index, int64_t begin,
+            int64_t count, std::string *error = nullptr);
+
 /// The tensor over `indices` that is operand i at position i of `index`.
 Tensor stack(const Operands &operands, const std::string &index,
              const IndexNames &indices, std::string *error = nullptr);

@@ -52,12 +52,16 @@ struct Difference {
   }
 
 private:
-  /// An infinity may be right, and so may a NaN, if the reference has it; and
-  /// what overflows in the program's type does so in the reference's rounding.
+  /// An infinity may be right, and so may a NaN, if the reference or its
+  /// rounding has it; and where only the rounding overflows, any will do.
   void addNotFinite(double value, double exact, double rounded) {
-    bool isSame = value == exact || (std::isnan(value) && std::isnan(exact));
-    bool overflows = !std::isfinite(value) && !std::isfinite(rounded);
-    if (isSame || overflows)
+    auto equals = [&](double other) {
+      return value == other || (std::isnan(value) && std::isnan(other));
+    };
+    bool overflows = !std::isfinite(value) && std::isfinite(exact) &&
+                     !std::isfinite(rounded);
+    if (equals(exact) || (equals(rounded) && !std::isfinite(value)) ||
+        overflows)
       ++notFinite;
     else
       finite = false;
@@ -84,7 +88,7 @@ struct ExpectedElement {
   const ExpectedValues &values;
   double exact(int64_t i) const { return values.exact[i]; }
   double rounded(int64_t i) const {
-    return values.rounded.empty() ? 0 : values.rounded[i];
+    return values.rounded.empty() ? exact(i) : values.rounded[i];
   }
 };
 

@@ -14,26 +14,39 @@ static int64_t elementsBehind(const Shape &shape, size_t dim) {
   return count;
 }
 
-Tensor take(const Tensor &x, const std::string &index, int64_t at,
-            std::string *error) {
+Tensor part(const Tensor &x, const std::string &index, int64_t begin,
+            int64_t count, std::string *error) {
   if (!x.isValid())
     return {};
   const auto it = std::find(x.indices.begin(), x.indices.end(), index);
   if (it == x.indices.end())
-    return fail(error, "take: " + toString(x.indices) + " lacks " + index);
+    return fail(error, "part: " + toString(x.indices) + " lacks " + index);
   const size_t dim = it - x.indices.begin();
   const int64_t extent = x.shape[dim], chunk = elementsBehind(x.shape, dim);
-  if (at < 0 || at >= extent)
+  if (begin < 0 || count < 0 || begin > extent - count)
     return fail(error,
-                "take: no position " + std::to_string(at) + " of " + index);
+                "part: no position " +
+                    std::to_string(begin < 0 ? begin : begin + count - 1) +
+                    " of " + index);
   Tensor result{x.indices, x.shape, {}};
+  result.shape[dim] = count;
+  result.data.reserve(elementCount(result.shape));
+  const int64_t step = extent * chunk, size = x.data.size();
+  for (int64_t at = begin * chunk; at < size; at += step)
+    result.data.insert(result.data.end(), x.data.begin() + at,
+                       x.data.begin() + at + count * chunk);
+  return result;
+}
+
+Tensor take(const Tensor &x, const std::string &index, int64_t at,
+            std::string *error) {
+  Tensor result = part(x, index, at, 1, error);
+  if (!result.isValid())
+    return {};
+  const size_t dim =
+      std::find(x.indices.begin(), x.indices.end(), index) - x.indices.begin();
   result.indices.erase(result.indices.begin() + dim);
   result.shape.erase(result.shape.begin() + dim);
-  const int64_t step = extent * chunk;
-  for (int64_t begin = at * chunk; begin < int64_t(x.data.size());
-       begin += step)
-    for (int64_t i = 0; i < chunk; ++i)
-      result.data.push_back(x.data[begin + i]);
   return result;
 }
 

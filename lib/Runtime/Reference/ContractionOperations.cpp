@@ -9,7 +9,7 @@ namespace tpsp::reference {
 //===----------------------------------------------------------------------===//
 
 static Tensor evaluateEinsum(Evaluation &e) {
-  return einsum(e.operands, e.indices(), e.shape(), &e.error);
+  return e.sum(e.operands, e.indices(), e.shape());
 }
 
 /// The gradient of a factor is the product of the others and of the result's
@@ -20,14 +20,14 @@ static void differentiateEinsum(Evaluation &e, const Tensor &gradient,
     out.set(i, [&] {
       Operands factors = e.operands;
       factors[i] = &gradient;
-      return einsum(factors, out.type(i).indices, out.type(i).shape, &e.error);
+      return e.sum(factors, out.type(i).indices, out.type(i).shape);
     });
 }
 
 static Tensor evaluateReduce(Evaluation &e) {
   return e.text("kind") == "max"
              ? reduceMax(e.operand(0), e.indices(), &e.error)
-             : reduceSum(e.operand(0), e.indices(), &e.error);
+             : e.sum(e.operands, e.indices(), {});
 }
 
 static void differentiateReduce(Evaluation &e, const Tensor &gradient,
@@ -38,7 +38,7 @@ static void differentiateReduce(Evaluation &e, const Tensor &gradient,
 }
 
 static Tensor evaluateMean(Evaluation &e) {
-  Tensor sum = reduceSum(e.operand(0), e.indices(), &e.error);
+  Tensor sum = e.sum(e.operands, e.indices(), {});
   double terms = static_cast<double>(e.operand(0).data.size()) /
                  static_cast<double>(elementCount(e.shape()));
   return scaled(sum, 1 / terms, e);

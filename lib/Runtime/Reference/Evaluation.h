@@ -69,6 +69,12 @@ struct Evaluation {
     return [this](Tensor x) { return stored(std::move(x)); };
   }
 
+  /// The einsum of `factors`. Rounded, it is the sum of two stored halves along
+  /// the longest index that is summed over: what ranks, or blocks of a kernel,
+  /// leave to be added is rounded too.
+  Tensor sum(const Operands &factors, const IndexNames &indices,
+             const Shape &shape);
+
   /// The result of `f(values)` at every element.
   template <typename F> Tensor map(F f) {
     return pointwise(f, operands, indices(), shape(), &error);

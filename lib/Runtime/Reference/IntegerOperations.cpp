@@ -187,8 +187,7 @@ static void differentiateCombine(Evaluation &e, const Tensor &gradient,
     return;
   out.set(1, [&] {
     Tensor each = choicesOf(slots, e);
-    return einsum({&gradient, &each}, out.type(1).indices, out.type(1).shape,
-                  &e.error);
+    return e.sum({&gradient, &each}, out.type(1).indices, out.type(1).shape);
   });
   out.set(2, [&] {
     ValueType type = typeOfChoices(e);

@@ -1,6 +1,7 @@
 //===- Rounding.cpp - to the numbers of narrower types --------------------===//
 
 #include "Evaluation.h"
+#include "Preconditions.h"
 
 #include <algorithm>
 #include <cmath>
@@ -57,6 +58,48 @@ void roundTo(Element element, Tensor &x) {
   case Element::F16:
     return forEach(x, [](double v) { return round(v, binary16); });
   }
+}
+
+namespace {
+
+/// The longest index that an einsum sums over, and its extent.
+std::pair<std::string, int64_t> longestSummed(const Operands &factors,
+                                              const IndexNames &indices) {
+  std::pair<std::string, int64_t> longest{"", 1};
+  for (const Tensor *factor : factors)
+    for (size_t dim = 0; dim < factor->indices.size(); ++dim)
+      if (factor->shape[dim] > longest.second &&
+          !contains(indices, factor->indices[dim]))
+        longest = {factor->indices[dim], factor->shape[dim]};
+  return longest;
+}
+
+} // namespace
+
+Tensor Evaluation::sum(const Operands &factors, const IndexNames &indices,
+                       const Shape &shape) {
+  if (arithmetic == Arithmetic::Exact)
+    return einsum(factors, indices, shape, &error);
+  auto [index, extent] = longestSummed(factors, indices);
+  if (extent == 1)
+    return stored(einsum(factors, indices, shape, &error));
+  auto half = [&, index = index](int64_t begin, int64_t count) {
+    std::vector<Tensor> parts(factors.size());
+    Operands pointers = factors;
+    for (size_t i = 0; i < factors.size(); ++i)
+      if (factors[i]->extent(index)) {
+        parts[i] = part(*factors[i], index, begin, count, &error);
+        pointers[i] = &parts[i];
+      }
+    return stored(einsum(pointers, indices, shape, &error));
+  };
+  Tensor first = half(0, extent / 2);
+  Tensor second = half(extent / 2, extent - extent / 2);
+  if (first.data.size() != second.data.size())
+    return {};
+  for (size_t i = 0; i < first.data.size(); ++i)
+    first.data[i] += second.data[i];
+  return stored(std::move(first));
 }
 
 } // namespace tpsp::reference

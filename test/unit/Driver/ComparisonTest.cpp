@@ -61,10 +61,11 @@ protected:
   }
 
   TensorError compare(const ManifestTensor &tensor,
-                      const std::vector<double> &reference) {
+                      const std::vector<double> &reference,
+                      const std::vector<double> &rounded = {}) {
     TensorError error;
-    Status status = compareTensor(*world, manifest, tensor, {reference, {}},
-                                  tolerance, error);
+    Status status = compareTensor(*world, manifest, tensor,
+                                  {reference, rounded}, tolerance, error);
     EXPECT_TRUE(status.ok()) << status.message();
     return error;
   }
@@ -158,6 +159,54 @@ TEST_F(ComparisonTest, WhatOverflowsIsWrong) {
   });
   EXPECT_EQ(compare(x, {70000, 1}).relative,
             std::numeric_limits<double>::infinity());
+}
+
+TEST_F(ComparisonTest, WhatTheReferenceMakesNotFiniteIsToldAndNotWrong) {
+  ManifestTensor x = tensor({3}, {{}});
+  hold(x, {1, notANumber, float(infinite)});
+  TensorError error = compare(x, {1, double(notANumber), infinite});
+  EXPECT_EQ(error.relative, 0);
+  EXPECT_EQ(error.notFinite, 2);
+  EXPECT_TRUE(error.passed());
+  // One where the other has the other sign, a number or a NaN.
+  for (double other : {-infinite, 1.0, double(notANumber)}) {
+    error = compare(x, {1, double(notANumber), other});
+    EXPECT_FALSE(error.passed()) << other;
+  }
+}
+
+TEST_F(ComparisonTest, WhatOverflowsInTheReferencesRoundingIsNotWrong) {
+  ManifestTensor x = tensor({2}, {{}});
+  hold(x, {1, float(infinite)});
+  TensorError error = compare(x, {1, 70000}, {1, infinite});
+  EXPECT_TRUE(error.passed());
+  EXPECT_EQ(error.notFinite, 1);
+  EXPECT_FALSE(compare(x, {1, 70000}, {1, 70000}).passed());
+}
+
+//===----------------------------------------------------------------------===//
+// What is allowed
+//===----------------------------------------------------------------------===//
+
+TEST_F(ComparisonTest, SeveralTimesWhatRoundingMakesIsAllowed) {
+  ManifestTensor x = tensor({2}, {{}});
+  hold(x, {1, 2.5});
+  double off = 0.5 / roundingFactor;
+  TensorError error = compare(x, {1, 2}, {1, 2 + 1.01 * off});
+  EXPECT_TRUE(error.passed());
+  EXPECT_NEAR(error.allowed, 1.01 * error.relative, 1e-12);
+  EXPECT_FALSE(compare(x, {1, 2}, {1, 2 + 0.99 * off}).passed());
+  EXPECT_FALSE(compare(x, {1, 2}).passed());
+}
+
+// A shard of small elements may be off by what rounding makes of them, however
+// the others are; and a wrong one is not excused by another's rounding.
+TEST_F(ComparisonTest, EveryShardIsJudgedByItsOwnRounding) {
+  ManifestTensor x = tensor({4}, {{0}});
+  hold(x, {1e6, 1e6, 1, 1.25});
+  std::vector<double> exact = {1e6, 1e6, 1, 1};
+  EXPECT_TRUE(compare(x, exact, {1e6, 1e6, 1, 1.125}).passed());
+  EXPECT_FALSE(compare(x, exact, {1e6, 2e6, 1, 1}).passed());
 }
 
 //===----------------------------------------------------------------------===//

@@ -36,12 +36,12 @@ std::string errorOf(const Program &program,
 TEST(ReferenceProgram, EvaluatesAndKeepsItsArguments) {
   std::vector<Tensor> results;
   std::vector<size_t> done;
-  ASSERT_EQ(evaluate(sumOfRows(), {&x}, results,
-                     [&](size_t i, size_t total) {
-                       EXPECT_EQ(total, 2u);
-                       done.push_back(i);
-                     }),
-            "");
+  EvaluationOptions options;
+  options.progress = [&](size_t i, size_t total) {
+    EXPECT_EQ(total, 2u);
+    done.push_back(i);
+  };
+  ASSERT_EQ(evaluate(sumOfRows(), {&x}, results, options), "");
   ASSERT_EQ(results.size(), 2u);
   for (const Tensor &result : results)
     EXPECT_EQ(result.data, (std::vector<double>{18, 45}));
@@ -122,7 +122,9 @@ TEST(ReferenceProgram, GoesOnWithWhatARunChose) {
   EXPECT_FALSE(isChoice(program, 7));
   std::vector<Choice> choices = {{1, {{"s", "k"}, {2, 1}, {2, 0}}, -1}};
   std::vector<Tensor> results;
-  ASSERT_EQ(evaluate(program, {&scores}, results, {}, &choices), "");
+  EvaluationOptions options;
+  options.choices = &choices;
+  ASSERT_EQ(evaluate(program, {&scores}, results, options), "");
   EXPECT_EQ(results[0].data, (std::vector<double>{2, 0}));
   EXPECT_EQ(results[1].data, (std::vector<double>{1.75, 5}));
   EXPECT_NEAR(choices[0].shortfall, 0.25 / std::sqrt(2 * 58.0625 / 6), 1e-12);
@@ -136,7 +138,136 @@ TEST(ReferenceProgram, RefusesChoicesThatFitNothing) {
                               {1, {{"s", "k"}, {2, 1}, {2}}},
                               {1, {{"s", "k"}, {1, 1}, {2}}}}) {
     std::vector<Choice> choices = {wrong};
-    EXPECT_THAT(evaluate(routed(), {&scores}, results, {}, &choices),
+    EvaluationOptions options;
+    options.choices = &choices;
+    EXPECT_THAT(evaluate(routed(), {&scores}, results, options),
                 HasSubstr("is no choice of the reference program"));
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// y = sum_d x[b, d] w[d], with the gradients of both.
+Program weighted(const std::string &how = "einsum") {
+  Program program;
+  program.values = {
+      {{"b", "d"}, {2, 3}}, {{"d"}, {3}}, {{"b", "d"}, {2, 3}}, {{"b"}, {2}}};
+  program.arguments = 2;
+  program.operations = {{how, "m.mlir:2:8", {0}, {}},
+                        {"einsum", "m.mlir:3:8", {2, 1}, {}}};
+  program.results = {3};
+  program.cotangents = {0};
+  program.gradients = {0, 1};
+  return program;
+}
+
+const Tensor w{{"d"}, {3}, {2, 3, 5}};
+const Tensor g{{"b"}, {2}, {10, 100}};
+
+} // namespace
+
+TEST(ReferenceGradients, FollowTheCotangents) {
+  std::vector<Tensor> results;
+  ASSERT_EQ(evaluate(weighted(), {&x, &w, &g}, results), "");
+  ASSERT_EQ(results.size(), 3u);
+  EXPECT_EQ(results[0].data, (std::vector<double>{23, 53}));
+  EXPECT_EQ(results[1].data, (std::vector<double>{20, 30, 50, 200, 300, 500}));
+  EXPECT_EQ(results[2].data, (std::vector<double>{410, 520, 630}));
+}
+
+TEST(ReferenceGradients, AreZeroBehindAConstant) {
+  std::vector<Tensor> results;
+  ASSERT_EQ(evaluate(weighted("stop_gradient"), {&x, &w, &g}, results), "");
+  EXPECT_EQ(results[1].data, std::vector<double>(6, 0));
+  EXPECT_EQ(results[2].data, (std::vector<double>{410, 520, 630}));
+}
+
+TEST(ReferenceGradients, AddUpOverTheUsesOfAValue) {
+  Program program = weighted();
+  program.operations[0] = {"mul", "m.mlir:2:8", {0, 0}, {}};
+  std::vector<Tensor> results;
+  ASSERT_EQ(evaluate(program, {&x, &w, &g}, results), "");
+  // 2 x w g
+  EXPECT_EQ(results[1].data,
+            (std::vector<double>{40, 120, 300, 1600, 3000, 6000}));
+}
+
+TEST(ReferenceGradients, SayWhatHasNone) {
+  Program program = weighted();
+  program.operations[0] = {"max", "m.mlir:2:8", {0, 0}, {}};
+  EXPECT_EQ(errorOf(program, {&x, &w, &g}),
+            "m.mlir:2:8: 'tpsp.max' has no gradient in the reference");
+  // Where none is wanted, none need be.
+  program.gradients = {1};
+  EXPECT_EQ(errorOf(program, {&x, &w, &g}), "");
+}
+
+TEST(ReferenceGradients, RefuseNumbersOfNothing) {
+  Program program = weighted();
+  program.cotangents = {1};
+  EXPECT_THAT(errorOf(program, {&x, &w, &g}), HasSubstr("is of no result"));
+  program = weighted();
+  program.gradients = {2};
+  EXPECT_THAT(errorOf(program, {&x, &w, &g}), HasSubstr("is of no argument"));
+  EXPECT_THAT(errorOf(weighted(), {&x, &w}), HasSubstr("takes 3 arguments"));
+}
+
+//===----------------------------------------------------------------------===//
+// Rounding
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+std::vector<double> shifted(Element element, double x, double by) {
+  Program program;
+  program.values = {{{"i"}, {1}, element}, {{"i"}, {1}, element}};
+  program.arguments = 1;
+  program.operations = {{"shift", "m.mlir:2:8", {0}, {{"by", by}}}};
+  program.results = {1};
+  Tensor argument{{"i"}, {1}, {x}};
+  std::vector<Tensor> results;
+  EvaluationOptions options;
+  options.arithmetic = Arithmetic::Rounded;
+  EXPECT_EQ(evaluate(program, {&argument}, results, options), "");
+  return results.front().data;
+}
+
+} // namespace
+
+TEST(ReferenceRounding, IsThatOfTheValuesType) {
+  using Values = std::vector<double>;
+  EXPECT_EQ(shifted(Element::F64, 1, 0x1p-30), Values{1 + 0x1p-30});
+  EXPECT_EQ(shifted(Element::F32, 1, 0x1p-24), Values{1}); // ties to even
+  EXPECT_EQ(shifted(Element::F32, 1, 0x1.8p-24), Values{1 + 0x1p-23});
+  EXPECT_EQ(shifted(Element::BF16, 1, 0x1p-8), Values{1});
+  EXPECT_EQ(shifted(Element::BF16, 1, 0x1.8p-8), Values{1 + 0x1p-7});
+  EXPECT_EQ(shifted(Element::F16, 1, 0x1p-11), Values{1});
+  EXPECT_EQ(shifted(Element::F16, 1, 0x1.8p-11), Values{1 + 0x1p-10});
+  // Subnormal numbers, and the largest one.
+  EXPECT_EQ(shifted(Element::F16, 0, 0x1.8p-24), Values{0x1p-23});
+  EXPECT_EQ(shifted(Element::F16, 65504, 15), Values{65504});
+  EXPECT_EQ(shifted(Element::F16, 65504, 16),
+            Values{std::numeric_limits<double>::infinity()});
+}
+
+// 1 + 2^-24 - 1 is 0 if the first half is stored in f32.
+TEST(ReferenceRounding, PartsOfASumAreStored) {
+  Program program;
+  program.values = {{{"i"}, {4}, Element::F32}, {{}, {}, Element::F32}};
+  program.arguments = 1;
+  program.operations = {
+      {"reduce", "m.mlir:2:8", {0}, {{"kind", std::string("sum")}}}};
+  program.results = {1};
+  Tensor argument{{"i"}, {4}, {1, 0x1p-24, -1, 0}};
+  std::vector<Tensor> results;
+  EvaluationOptions options;
+  ASSERT_EQ(evaluate(program, {&argument}, results, options), "");
+  EXPECT_EQ(results.front().data, std::vector<double>{0x1p-24});
+  options.arithmetic = Arithmetic::Rounded;
+  ASSERT_EQ(evaluate(program, {&argument}, results, options), "");
+  EXPECT_EQ(results.front().data, std::vector<double>{0});
 }

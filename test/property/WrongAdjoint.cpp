@@ -1,0 +1,61 @@
+#include "WrongAdjoint.h"
+
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+/// The line of an operation in the program's text; 0 if it has none.
+static unsigned lineOf(Operation *op) {
+  auto place = op->getLoc()->findInstanceOf<FileLineColLoc>();
+  return place ? place.getLine() : 0;
+}
+
+/// The lines of a program's text on which such an operation is.
+static llvm::DenseSet<unsigned> linesOf(StringRef text,
+                                        const std::string &mnemonic) {
+  llvm::DenseSet<unsigned> lines;
+  SmallVector<StringRef> all;
+  text.split(all, '\n');
+  for (auto [number, line] : llvm::enumerate(all))
+    if (line.contains(" = tpsp." + mnemonic + " "))
+      lines.insert(number + 1);
+  return lines;
+}
+
+unsigned tpsp::property::tripleAdjoints(ModuleOp module,
+                                        const std::string &text,
+                                        const std::string &mnemonic) {
+  // An adjoint has the place of the operation that it belongs to.
+  llvm::DenseSet<unsigned> lines = linesOf(text, mnemonic);
+  auto isAdjoint = [&](Operation *op) {
+    return op->hasAttr(backwardAttrName) && lines.contains(lineOf(op));
+  };
+  SmallVector<Value> given;
+  module.walk([&](Operation *op) {
+    if (!isAdjoint(op))
+      return;
+    for (Value result : op->getResults())
+      if (isa<FloatType>(getElementTypeOrSelf(result)) &&
+          llvm::any_of(result.getUsers(),
+                       [&](Operation *user) { return !isAdjoint(user); }))
+        given.push_back(result);
+  });
+  for (Value value : given) {
+    OpBuilder builder(value.getContext());
+    builder.setInsertionPointAfterValue(value);
+    auto triple =
+        ScaleOp::create(builder, value.getLoc(), value.getType(),
+                        ValueRange{value}, builder.getF64FloatAttr(3));
+    triple->setAttr(backwardAttrName, builder.getUnitAttr());
+    value.replaceUsesWithIf(triple->getResult(0), [&](OpOperand &use) {
+      return use.getOwner() != triple && !isAdjoint(use.getOwner());
+    });
+  }
+  return given.size();
+}

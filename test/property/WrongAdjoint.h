@@ -1,0 +1,18 @@
+/// A mistake for tests to plant: an adjoint that is three times too large.
+#ifndef TPSP_TEST_PROPERTY_WRONGADJOINT_H
+#define TPSP_TEST_PROPERTY_WRONGADJOINT_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace tpsp::property {
+
+/// Multiplies by 3 what the adjoints of all operations `mnemonic` give to other
+/// operations' gradients. `module` has been differentiated; its locations are
+/// those of `text`, which has one operation a line. Returns how many values
+/// that were.
+unsigned tripleAdjoints(mlir::ModuleOp module, const std::string &text,
+                        const std::string &mnemonic);
+
+} // namespace tpsp::property
+
+#endif // TPSP_TEST_PROPERTY_WRONGADJOINT_H

@@ -1,0 +1,83 @@
+// Verification sees a wrong adjoint: the reference's gradients are its own.
+#include "Generator.h"
+#include "Trial.h"
+
+#include <gtest/gtest.h>
+
+#include <iostream>
+#include <map>
+#include <set>
+
+using namespace tpsp::property;
+
+namespace {
+
+/// Operations whose adjoint cannot be made wrong, and why.
+const std::map<std::string, std::string> &withoutAdjoint() {
+  static const std::map<std::string, std::string> reasons = {
+      {"add", "passes the result's gradient on as it is"},
+      {"count_earlier", "gives integers"},
+      {"router", "gives integers"},
+      {"max", "has no gradient"},
+      {"slope", "has no gradient"},
+      {"stop_gradient", "is a constant"},
+      {"dropout_mask", "has no operand"},
+      {"rope_matrix", "has no operand"}};
+  return reasons;
+}
+
+/// What became of an operation's mistakes.
+struct Tries {
+  unsigned planted = 0, refused = 0;
+};
+
+constexpr uint64_t seeds = 3000;
+constexpr unsigned enough = 3;
+
+/// A program that agrees without the mistake, and whose numbers are exact
+/// enough to tell.
+bool isUsable(Program &program) {
+  if (!program.grad || program.expectation != Expectation::Legal)
+    return false;
+  program.pipeline = {};
+  program.element = "f32";
+  return true;
+}
+
+} // namespace
+
+TEST(WrongAdjoints, OfEveryOperationAreRefused) {
+  std::map<std::string, Tries> tries;
+  std::set<std::string> all;
+  Trial trial;
+  for (uint64_t seed = 1; seed <= seeds; ++seed) {
+    Program program = generate(seed);
+    for (const Operation &op : program.operations)
+      all.insert(op.mnemonic);
+    if (!isUsable(program))
+      continue;
+    for (const Operation &op : program.operations) {
+      Tries &of = tries[op.mnemonic];
+      if (of.planted >= enough || withoutAdjoint().count(op.mnemonic))
+        continue;
+      unsigned planted = 0;
+      Outcome outcome =
+          trial.runWithWrongAdjoint(program, seed, op.mnemonic, planted);
+      of.planted += planted > 0;
+      of.refused += planted > 0 && outcome.verdict == Outcome::Failed &&
+                    outcome.text.find("is off by") != std::string::npos;
+    }
+  }
+  for (const std::string &mnemonic : all) {
+    const Tries &of = tries[mnemonic];
+    auto reason = withoutAdjoint().find(mnemonic);
+    if (reason != withoutAdjoint().end()) {
+      std::cout << "  " << mnemonic << ": " << reason->second << "\n";
+      continue;
+    }
+    std::cout << "  " << mnemonic << ": refused " << of.refused << " of "
+              << of.planted << "\n";
+    EXPECT_GT(of.planted, 0u) << mnemonic;
+    EXPECT_GT(of.refused, 0u) << mnemonic;
+  }
+}
