@@ -66,7 +66,9 @@ struct SetElementType : public tpsp::impl::SetElementTypeBase<SetElementType> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
     Type wanted;
-    if (type == "f32")
+    if (type == "f64")
+      wanted = Float64Type::get(context);
+    else if (type == "f32")
       wanted = Float32Type::get(context);
     else if (type == "bf16")
       wanted = BFloat16Type::get(context);
@@ -74,7 +76,7 @@ struct SetElementType : public tpsp::impl::SetElementTypeBase<SetElementType> {
       wanted = Float16Type::get(context);
     if (!wanted) {
       getOperation().emitError("unknown element type '")
-          << type << "'; known are f32, bf16 and f16";
+          << type << "'; known are f64, f32, bf16 and f16";
       return signalPassFailure();
     }
     AttrTypeReplacer replacer;

@@ -285,8 +285,9 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options,
                  "0's calls")
       ->capture_default_str();
   app.add_option("--dtype", options.dtype,
-                 "Store all tensors as f32, bf16 or f16 (default: as written)")
-      ->check(CLI::IsMember({"f32", "bf16", "f16"}));
+                 "Store all tensors as f64 (to decide doubts), f32, bf16 or f16 "
+                 "(default: as written)")
+      ->check(CLI::IsMember({"f64", "f32", "bf16", "f16"}));
   app.add_option("--steps", options.steps, "How many steps")
       ->check(positive())
       ->capture_default_str();

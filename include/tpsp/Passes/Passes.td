@@ -22,7 +22,7 @@ def SetElementType : Pass<"tpsp-set-element-type", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"type", "type", "std::string", /*default=*/"\"f32\"", 
-           "f32, bf16 or f16">
+           "f64, f32, bf16 or f16">
   ];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }

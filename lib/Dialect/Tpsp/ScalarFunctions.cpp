@@ -60,6 +60,18 @@ static Scalar sigmoid(const Scalar &x) {
   return x.constant(1) / (x.constant(1) + exp(-x));
 }
 
+/// sigmoid(x) sigmoid(-x), without the difference of 1 and what is nearly 1.
+static Scalar sigmoidSlope(const Scalar &x) {
+  Scalar power = exp(ifPositive(x, -x, x));
+  Scalar sum = x.constant(1) + power;
+  return power / (sum * sum);
+}
+
+/// 1 - tanh(x)^2, likewise.
+static Scalar tanhSlope(const Scalar &x) {
+  return x.constant(4) * sigmoidSlope(x.constant(2) * x);
+}
+
 // GELU, tanh form (Hendrycks and Gimpel, arXiv 1606.08415): with
 // u = c (x + a x^3), gelu = x/2 (1 + tanh u). Since 1 + tanh u = 2 sigmoid(2u)
 // it is x sigmoid(2u): one exponential.
@@ -99,16 +111,14 @@ static constexpr ScalarFunction functions[] = {
      [](const Scalar &x) { return exp(x); }},
     {"log", [](const Scalar &x) { return log(x); },
      [](const Scalar &x) { return x.constant(1) / x; }},
-    {"tanh", [](const Scalar &x) { return tanh(x); },
-     [](const Scalar &x) { return x.constant(1) - tanh(x) * tanh(x); }},
+    {"tanh", [](const Scalar &x) { return tanh(x); }, tanhSlope},
     {"sqrt", [](const Scalar &x) { return sqrt(x); },
      [](const Scalar &x) { return x.constant(0.5) / sqrt(x); }},
     {"rsqrt", rsqrt,
      [](const Scalar &x) { return x.constant(-0.5) * rsqrt(x) / x; }},
     {"square", [](const Scalar &x) { return x * x; },
      [](const Scalar &x) { return x.constant(2) * x; }},
-    {"sigmoid", sigmoid,
-     [](const Scalar &x) { return sigmoid(x) * (x.constant(1) - sigmoid(x)); }},
+    {"sigmoid", sigmoid, sigmoidSlope},
     {"relu", [](const Scalar &x) { return ifPositive(x, x, x.constant(0)); },
      [](const Scalar &x) {
        return ifPositive(x, x.constant(1), x.constant(0));

@@ -79,12 +79,35 @@ TEST(ReferenceWalkerTest, NamesAnOperationWithoutAnEvaluation) {
   expectError(R"mlir(
 tpsp.mesh @mesh <tp = 2>
 !v = tensor<4xf64, #tpsp.idx<i@tp>>
-!w = tensor<4xf64, #tpsp.idx<i>>
-func.func @f(%x: !v) -> !w {
-  %y = tpsp.all_gather %x ["tp"] : !v -> !w
-  return %y : !w
+func.func @f(%x: !v) -> !v {
+  %y = tpsp.rotate %x ["tp"] by 1 : !v
+  return %y : !v
 })mlir",
-              {&x}, ":6:8): 'tpsp.all_gather' has no evaluation");
+              {&x}, ":5:8): 'tpsp.rotate' has no evaluation");
+}
+
+// Collectives that a program contains change no value.
+TEST(ReferenceWalkerTest, CollectivesAreIdentities) {
+  TestProgram program(R"mlir(
+tpsp.mesh @mesh <tp = 2>
+!s = tensor<4xf64, #tpsp.idx<i@tp>>
+!w = tensor<4xf64, #tpsp.idx<i>>
+!p = tensor<4xf64, #tpsp.idx<i | sum@tp>>
+func.func @f(%x: !s, %a: !p, %b: !p) -> (!w, !w, !w, !s) {
+  %y = tpsp.all_gather %x ["tp"] : !s -> !w
+  %c, %d = tpsp.all_reduce %a, %b ["tp"] : (!p, !p) -> (!w, !w)
+  %z = tpsp.neg %y : !w
+  %t = tpsp.reduce_scatter %a ["tp"] : !p -> !s
+  return %z, %c, %d, %t : !w, !w, !w, !s
+})mlir");
+  const Tensor x{{"i"}, {4}, {1, 2, 3, 4}}, a{{"i"}, {4}, {5, 6, 7, 8}},
+      b{{"i"}, {4}, {9, 8, 7, 6}};
+  Tensors results = program.evaluate({x, a, b});
+  ASSERT_EQ(results.size(), 4u);
+  EXPECT_EQ(results[0].data, (std::vector<double>{-1, -2, -3, -4}));
+  EXPECT_EQ(results[1].data, a.data);
+  EXPECT_EQ(results[2].data, b.data);
+  EXPECT_EQ(results[3].data, a.data);
 }
 
 TEST(ReferenceWalkerTest, RefusesArgumentsThatDoNotFit) {
