@@ -4,7 +4,9 @@
 #include "tpsp/Dialect/Tpsp/SourceNames.h"
 #include "tpsp/Passes/Placed.h"
 
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace tpsp;
@@ -65,6 +67,51 @@ SmallVector<unsigned> shardedOperands(const OpenQuestion &question) {
   return found;
 }
 
+/// "w", "wq", "W1", "up_weight"
+bool isNameOfWeight(StringRef name) {
+  return name.starts_with_insensitive("w") ||
+         name.contains_insensitive("weight");
+}
+
+/// Its tpsp.name, else what the source calls it, without the '%'.
+std::string nameOf(BlockArgument argument) {
+  auto function = cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  std::string source = nameInSource(argument);
+  bool isNamed = static_cast<bool>(
+      function.getArgAttr(argument.getArgNumber(), nameAttrName));
+  return isNamed || source.empty() ? tensorName(argument) : source.substr(1);
+}
+
+/// Whether an argument that is not marked as a parameter has the shape and the
+/// name of a weight, in the source (%w) or in its tpsp.name.
+bool looksLikeWeight(BlockArgument argument) {
+  auto tensor = dyn_cast<RankedTensorType>(argument.getType());
+  return tensor && tensor.getRank() >= 2 && !isParameter(argument) &&
+         (isNameOfWeight(StringRef(nameInSource(argument)).ltrim('%')) ||
+          isNameOfWeight(nameOf(argument)));
+}
+
+/// Says which arguments no role can tell from activations, because they are
+/// not marked.
+void addUnmarked(InFlightDiagnostic &diag, const OpenQuestion &question) {
+  llvm::SmallSetVector<Value, 2> unmarked; // arguments
+  for (unsigned operand : shardedOperands(question))
+    if (BlockArgument argument =
+            argumentBehind(question.op->getOperand(operand));
+        argument && looksLikeWeight(argument))
+      unmarked.insert(argument);
+  for (Value argument : unmarked) {
+    std::string source = nameInSource(argument);
+    std::string name = nameOf(cast<BlockArgument>(argument));
+    diag.attachNote(argument.getLoc())
+        << "argument " << (source.empty() ? name : source)
+        << " is named like a weight but is not marked as a parameter, so axis "
+           "roles take it for an activation; if it is one, mark it "
+           "{tpsp.param = \""
+        << name << "\"}";
+  }
+}
+
 } // namespace
 
 LogicalResult Disagreement::refuse() const {
@@ -89,6 +136,7 @@ LogicalResult Disagreement::refuse() const {
              : parameter ? "model"
                          : "data");
     }
+  addUnmarked(diag, question);
   return diag;
 }
 
@@ -116,8 +164,9 @@ std::optional<OneSidedSum> OneSidedSum::find(const OpenQuestion &question) {
 
 OneSidedSum::Answer OneSidedSum::byRole() const {
   AxisRole role = question.placed.mesh.axis(question.axis).role;
+  // To gather several operands is more collectives than to reduce one result.
   if (role == AxisRole::None)
-    return Unknown;
+    return sharded.size() > 1 ? Reduce : Unknown;
   bool parameter = isWeight(question.op->getOperand(sharded.front()));
   return role == AxisRole::Data && parameter ? Gather : Reduce;
 }
@@ -145,5 +194,6 @@ LogicalResult OneSidedSum::refuse() const {
       addWay(diag, question, gathered + " gathered first (tpsp.reshard)", way,
              parameter ? "data" : "");
   }
+  addUnmarked(diag, question);
   return diag;
 }

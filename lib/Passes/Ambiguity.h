@@ -40,7 +40,8 @@ struct OneSidedSum {
   /// What the axis role says. A parameter on a data axis moves to the
   /// activations: it is gathered. In other cases the sharded operand stays,
   /// which is free for the others, and the sum is reduced. Without a role there
-  /// is no answer.
+  /// is no answer if one operand alone has the axis; several are not gathered
+  /// to save one reduction.
   Answer byRole() const;
   mlir::LogicalResult refuse() const;
 

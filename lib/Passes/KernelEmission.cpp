@@ -454,7 +454,12 @@ private:
       SmallVector<Value> operands;
       for (Value operand : op->getOperands())
         operands.push_back(scalar[operand]);
-      scalar[op->getResult(0)] = op.emitScalar(inner, operands, position);
+      Value result = op->getResult(0);
+      // Storage of 64 bits is computed in them, and what is converted from or
+      // to it meets what is not.
+      scalar[result] =
+          converted(inner, loc, op.emitScalar(inner, operands, position),
+                    computeType(getElementTypeOrSelf(result)));
     }
     SmallVector<Value> yielded;
     for (auto [op, argument] : llvm::zip_equal(stored, sums)) {

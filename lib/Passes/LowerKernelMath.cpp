@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace tpsp {
@@ -34,6 +35,36 @@ void relax(Operation *root) {
   });
 }
 
+/// Nothing computes in bf16 once conversions are integer arithmetic; what is
+/// loaded and stored can be the integers, too. Else LLVM widens a bf16 that
+/// lives across a branch, and narrows it by a call that few libraries have.
+void storeBF16AsIntegers(func::FuncOp kernel) {
+  auto i16 = IntegerType::get(kernel.getContext(), 16);
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([=](BFloat16Type) -> Type { return i16; });
+  using Replaced = std::optional<std::pair<Attribute, WalkResult>>;
+  replacer.addReplacement([=](FloatAttr number) -> Replaced {
+    if (!number.getType().isBF16())
+      return std::nullopt;
+    APInt bits = number.getValue().bitcastToAPInt();
+    return {{IntegerAttr::get(i16, bits), WalkResult::skip()}};
+  });
+  replacer.addReplacement([=](DenseElementsAttr numbers) -> Replaced {
+    if (!numbers.getElementType().isBF16())
+      return std::nullopt;
+    return {{numbers.bitcast(i16), WalkResult::skip()}};
+  });
+  replacer.recursivelyReplaceElementsIn(kernel, /*replaceAttrs=*/true,
+                                        /*replaceLocs=*/false,
+                                        /*replaceTypes=*/true);
+  kernel.walk([](arith::BitcastOp op) {
+    if (op.getIn().getType() != op.getType())
+      return;
+    op.replaceAllUsesWith(op.getIn());
+    op.erase();
+  });
+}
+
 struct LowerKernelMath
     : public tpsp::impl::LowerKernelMathBase<LowerKernelMath> {
   using Base::Base;
@@ -50,10 +81,12 @@ struct LowerKernelMath
   }
 
   void runOnOperation() override {
-    for (auto kernel : getOperation().getOps<func::FuncOp>())
+    for (auto kernel : getOperation().getOps<func::FuncOp>()) {
       if (failed(applyPatternsGreedily(kernel, bf16Conversions)) ||
           failed(lower(kernel)))
         return signalPassFailure();
+      storeBF16AsIntegers(kernel);
+    }
     // GPUs have instructions for bf16.
     for (auto device : getOperation().getOps<gpu::GPUModuleOp>())
       for (auto kernel : device.getOps<gpu::GPUFuncOp>()) {

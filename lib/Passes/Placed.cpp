@@ -33,21 +33,35 @@ static bool isElementByElement(Operation *op) {
              getIdx(op->getResult(0)).getNames();
 }
 
-bool tpsp::isWeight(Value value) {
+/// What a value is, perhaps under another shape or changed element by element:
+/// an argument, or the result of an operation that makes something new of its
+/// operands or is marked as a parameter's gradient.
+static Value originOf(Value value) {
   while (auto op = value.getDefiningOp<IndexedOpInterface>()) {
-    if (op->hasAttr(weightAttrName))
-      return true;
-    if (!op.isView() && !isElementByElement(op))
-      return false;
+    if (op->hasAttr(weightAttrName) ||
+        (!op.isView() && !isElementByElement(op)))
+      break;
     value = op->getOperand(0);
   }
-  auto argument = dyn_cast<BlockArgument>(value);
-  if (!argument)
-    return false;
+  return value;
+}
+
+BlockArgument tpsp::argumentBehind(Value value) {
+  return dyn_cast<BlockArgument>(originOf(value));
+}
+
+bool tpsp::isParameter(BlockArgument argument) {
   auto function =
       dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
   return function &&
          function.getArgAttr(argument.getArgNumber(), paramAttrName);
+}
+
+bool tpsp::isWeight(Value value) {
+  Value origin = originOf(value);
+  if (Operation *op = origin.getDefiningOp())
+    return op->hasAttr(weightAttrName);
+  return isParameter(cast<BlockArgument>(origin));
 }
 
 int64_t tpsp::localBytes(Type type, const Mesh &mesh) {

@@ -168,9 +168,11 @@ private:
       });
     if (!agree(proposals))
       keepByRole(op, axis, proposals);
+    // An axis of one rank divides nothing: the result does without it.
     if (!agree(proposals))
-      return mustDecide ? refuse(op, structure, tensor, axis, proposals)
-                        : success();
+      return mustDecide && mesh.size(axis) > 1
+                 ? refuse(op, structure, tensor, axis, proposals)
+                 : success();
     if (llvm::any_of(proposals, [&](const Proposal &proposal) {
           return proposal.operand == from;
         }))
@@ -258,7 +260,7 @@ private:
     Found placed = foundFor(op);
     PlacedOperation operation{structure, placed.operands, placed.results, mesh};
     for (AxisId axis = 0; axis < mesh.numAxes(); ++axis) {
-      if (current(op->getResult(0)).uses(axis))
+      if (mesh.size(axis) == 1 || current(op->getResult(0)).uses(axis))
         continue;
       auto sum = OneSidedSum::find({op, operation, axis});
       if (!sum)

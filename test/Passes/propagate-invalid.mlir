@@ -118,3 +118,30 @@ func.func @contested_backwards(%x: !x, %w0: !w0 {tpsp.param}, %w1: !w1 {tpsp.par
   %z = tpsp.einsum %w1, %v : (!w1, !y) -> !x
   return %z : !x
 }
+
+// -----
+
+// A weight by its name, but not marked as one: the role takes it for an
+// activation. Vectors, and what is marked, need no such word.
+tpsp.mesh @mesh <ax = 4 : model>
+// expected-note @+1 {{argument %wq is named like a weight but is not marked as a parameter, so axis roles take it for an activation; if it is one, mark it {tpsp.param = "wq"}}}
+func.func @unmarked(%x: tensor<8x32xf32, #tpsp.idx<b@ax, d>>, %wq: tensor<64x32xf32, #tpsp.idx<e@ax, d>>) {
+  %v = tpsp.scale %wq {factor = 2.0 : f64} : tensor<64x32xf32, #tpsp.idx<e@ax, d>>
+  // expected-error @+3 {{axis @ax is on different indices of its operands and the result is not placed; write the result's subscripts}}
+  // expected-note @+2 {{with the result on e@ax, as %v has it: 768 B per rank}}
+  // expected-note @+1 {{with the result on b@ax, as %x has it: 6.0 KiB per rank}}
+  %y = tpsp.einsum %v, %x : (tensor<64x32xf32, #tpsp.idx<e@ax, d>>, tensor<8x32xf32, #tpsp.idx<b@ax, d>>) -> tensor<8x64xf32, #tpsp.idx<b, e, ?>>
+  return
+}
+
+// -----
+
+tpsp.mesh @mesh <ax = 4>
+// expected-note @+1 {{argument %v is named like a weight but is not marked as a parameter, so axis roles take it for an activation; if it is one, mark it {tpsp.param = "up_weight"}}}
+func.func @unmarked_sum(%x: tensor<8x32xf32, #tpsp.idx<b, d>>, %v: tensor<64x32xf32, #tpsp.idx<e, d@ax>> {tpsp.name = "up_weight"}) {
+  // expected-error @+3 {{sums over 'd', which only %v has on @ax}}
+  // expected-note @+2 {{with the sum over 'd' reduced}}
+  // expected-note @+1 {{with %v gathered first}}
+  %y = tpsp.einsum %v, %x : (tensor<64x32xf32, #tpsp.idx<e, d@ax>>, tensor<8x32xf32, #tpsp.idx<b, d>>) -> tensor<8x64xf32, #tpsp.idx<b, e, ?>>
+  return
+}

@@ -201,3 +201,38 @@ func.func @unplaced_result(%x: tensor<8x32xf32, #tpsp.idx<b@ax, d>>) -> tensor<8
   %y = tpsp.gelu %x : (tensor<8x32xf32, #tpsp.idx<b@ax, d>>) -> tensor<8x32xf32, #tpsp.idx<b, d, ?>>
   return %y : tensor<8x32xf32, #tpsp.idx<b, d, ?>>
 }
+
+// -----
+
+// An axis of one rank divides nothing. What it is on does not matter: where
+// operands do not agree about it, the result does without.
+tpsp.mesh @mesh <ax = 1, tp = 2>
+// CHECK-LABEL: @one_rank
+func.func @one_rank(%x: tensor<8x32xf32, #tpsp.idx<b@ax, d>>, %w: tensor<64x32xf32, #tpsp.idx<e@ax@tp, d>> {tpsp.param}, %v: tensor<4x32xf32, #tpsp.idx<c, d@ax>>) {
+  // CHECK: tpsp.einsum {{.*}} -> tensor<8x64xf32, #tpsp.idx<b, e@tp>>
+  %y = tpsp.einsum %w, %x : (tensor<64x32xf32, #tpsp.idx<e@ax@tp, d>>, tensor<8x32xf32, #tpsp.idx<b@ax, d>>) -> tensor<8x64xf32, #tpsp.idx<b, e, ?>>
+  // CHECK: tpsp.einsum {{.*}} -> tensor<64x4xf32, #tpsp.idx<e@ax@tp, c>>
+  %z = tpsp.einsum %w, %v : (tensor<64x32xf32, #tpsp.idx<e@ax@tp, d>>, tensor<4x32xf32, #tpsp.idx<c, d@ax>>) -> tensor<64x4xf32, #tpsp.idx<e, c, ?>>
+  // A sum over an index that one operand alone has on it.
+  // CHECK: tpsp.einsum {{.*}} -> tensor<4xf32, #tpsp.idx<c>>
+  %s = tpsp.einsum %v, %x : (tensor<4x32xf32, #tpsp.idx<c, d@ax>>, tensor<8x32xf32, #tpsp.idx<b@ax, d>>) -> tensor<4xf32, #tpsp.idx<c, ?>>
+  return
+}
+
+// -----
+
+// An index that is summed away and that two operands have on an axis is summed
+// where they are, whoever else carries it: two gathers are no way to save one
+// reduction. The third is what a dispatch makes of its ids.
+tpsp.mesh @mesh <cp = 4>
+!ids = tensor<8x1xi32, #tpsp.idx<s@cp, c>>
+!places = tensor<8x1xi32, #tpsp.idx<s, c>>
+!x = tensor<8x16xf32, #tpsp.idx<s@cp, d>>
+!q = tensor<2x4x16xf32, #tpsp.idx<e, q, d, ?>>
+// CHECK-LABEL: @two_of_three
+func.func @two_of_three(%ids: !ids, %places: !places, %x: !x) {
+  // CHECK-NOT: tpsp.reshard
+  // CHECK: tpsp.one_hot_einsum {{.*}} -> tensor<2x4x16xf32, #tpsp.idx<e, q, d>>
+  %y = tpsp.one_hot_einsum %ids, %places, %x {indices = ["e", "q"]} : (!ids, !places, !x) -> !q
+  return
+}

@@ -14,9 +14,11 @@
 // CHECK-SAME: "table"
 // CHECK-SAME: "x"
 
-// RUN: %S/Inputs/exits 1 tpsp-run %t/partial.mlir --save-all %t/p.st 2>&1 | FileCheck %s --check-prefix=PARTIAL
-// PARTIAL: tpsp-run: output 'y' [s | sum@tp] is a sum still to be taken; only whole values are written to files
-// RUN: not ls %t/p.st
+// What is partial is saved as what the ranks' parts come to: as on one rank,
+// where it is whole. Two summands, so that their order does not matter.
+// RUN: tpsp-run %t/partial.mlir --quiet --save-all %t/parts.st
+// RUN: tpsp-run %t/partial.mlir --quiet --mesh tp=1,dp=1 --save-all %t/whole.st
+// RUN: cmp %t/parts.st %t/whole.st
 
 // RUN: %S/Inputs/exits 1 tpsp-run %t/twice.mlir --save-all %t/t.st 2>&1 | FileCheck %s --check-prefix=TWICE
 // TWICE: tpsp-run: two tensors are called 'x'; in a file names must differ
@@ -35,12 +37,18 @@ func.func @f(%ids: !ids {tpsp.name = "ids"}, %w: !w {tpsp.param = "table"}) -> !
 }
 
 //--- partial.mlir
-tpsp.mesh @mesh <tp = 2>
-!x = tensor<4x8xf32, #tpsp.idx<s, e@tp>>
-!p = tensor<4xf32, #tpsp.idx<s | sum@tp>>
-func.func @f(%x: !x {tpsp.name = "x"}) -> !p {
+tpsp.mesh @mesh <tp = 2, dp = 3>
+!x = tensor<6x2xf32, #tpsp.idx<s@dp, e@tp>>
+!b = tensor<5x2xbf16, #tpsp.idx<q, e@tp>>
+!p = tensor<6xf32, #tpsp.idx<s@dp | sum@tp>>
+!m = tensor<6xf32, #tpsp.idx<s@dp | max@tp>>
+!q = tensor<5xbf16, #tpsp.idx<q | sum@tp>>
+func.func @f(%x: !x {tpsp.name = "x"}, %b: !b {tpsp.name = "b"})
+    -> (!p {tpsp.name = "sum"}, !m {tpsp.name = "most"}, !q {tpsp.name = "half"}) {
   %y = tpsp.reduce %x : (!x) -> !p
-  return %y : !p
+  %z = tpsp.reduce %x {kind = "max"} : (!x) -> !m
+  %h = tpsp.reduce %b : (!b) -> !q
+  return %y, %z, %h : !p, !m, !q
 }
 
 //--- twice.mlir

@@ -31,6 +31,10 @@
 // RUN: tpsp-run %examples/moe-ep.mlir --mesh ep=2,tp=2 --grad --micro-batches 2 --micro-batch-index g --quiet --emit %t/p.so
 // RUN: tpsp-run %t/p.so --verify --quiet --threads 2
 
+// On a processor without conversions of f16 they are calls.
+// RUN: tpsp-run %examples/vocab-parallel.mlir --grad --dtype f16 --quiet --emit %t/p.so --target-cpu x86-64-v2
+// RUN: tpsp-run %t/p.so --verify --quiet
+
 // Refusals, before anything runs.
 // RUN: not tpsp-run %t/block.so --mesh tp=2 2>&1 | FileCheck %s --check-prefix=MESH
 // MESH: cannot run '{{.*}}block.so' with --mesh tp=2: it was compiled for tp=4; compile the model for this mesh

@@ -34,6 +34,13 @@ private:
 /// element by element, or the gradient of one (weightAttrName).
 bool isWeight(mlir::Value value);
 
+/// The argument that a value is, perhaps under another shape or changed element
+/// by element; null if it is none.
+mlir::BlockArgument argumentBehind(mlir::Value value);
+
+/// Whether an argument is marked as a parameter (paramAttrName).
+bool isParameter(mlir::BlockArgument argument);
+
 /// Bytes of one rank's part of a tensor, of a global or a local type.
 int64_t localBytes(mlir::Type type, const Mesh &mesh);
 

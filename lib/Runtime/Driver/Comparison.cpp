@@ -1,11 +1,11 @@
 #include "tpsp/Runtime/Driver/Comparison.h"
 
+#include "tpsp/Runtime/Driver/PartialTensor.h"
 #include "tpsp/Runtime/ElementType.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <mutex>
 
 using namespace tpsp::rt;
 
@@ -98,35 +98,12 @@ double element(const void *memory, int64_t dtype, int64_t i) {
   return loadFloat(memory, dtype, i);
 }
 
-/// Combines what the ranks hold of a partial tensor. Of replicas along other
-/// axes, only the first counts.
+/// What the ranks' summands come to.
 Status comparePartial(World &world, const Manifest &manifest,
                       const ManifestTensor &tensor,
                       const ExpectedValues &expected, Difference &difference) {
-  double neutral =
-      tensor.pendingMax ? -std::numeric_limits<double>::infinity() : 0;
-  std::vector<double> total(expected.exact.size(), neutral);
-  std::mutex mutex;
-  auto isFirst = [&](int64_t rank) {
-    return isFirstHolder(tensor, world.mesh().coordinates(rank));
-  };
-  auto add = [&](int64_t rank, const void *memory) -> Status {
-    std::lock_guard<std::mutex> lock(mutex);
-    Shard(tensor, manifest.mesh, world.mesh().coordinates(rank))
-        .forEachRun([&](int64_t global, int64_t local, int64_t n) {
-          for (int64_t i = 0; i < n; ++i) {
-            double value = element(memory, tensor.dtype, local + i);
-            double &combined = total[global + i];
-            // A NaN must not get lost in a maximum.
-            if (!tensor.pendingMax)
-              combined += value;
-            else if (!std::isnan(combined) && !(value <= combined))
-              combined = value;
-          }
-        });
-    return {};
-  };
-  Status status = world.inspect(tensor.offset, tensor.bytes, isFirst, add);
+  std::vector<double> total;
+  Status status = combinePartial(world, manifest, tensor, total);
   ExpectedElement element{expected};
   for (size_t i = 0; i < total.size(); ++i)
     difference.add(total[i], element.exact(i), element.rounded(i));

@@ -1,5 +1,6 @@
 #include "tpsp/Runtime/Driver/Weights.h"
 
+#include "tpsp/Runtime/Driver/PartialTensor.h"
 #include "tpsp/Runtime/ElementType.h"
 
 #include <fmt/format.h>
@@ -211,11 +212,6 @@ Status tpsp::rt::checkSavable(const Manifest &manifest, SavedTensors which) {
                           "f16 or i32",
                           kindName(tensor->kind), name,
                           elementName(tensor->dtype))};
-    if (!tensor->pending.empty())
-      return {TPSP_RT_INVALID,
-              fmt::format("{} {} [{}] is a sum still to be taken; only whole "
-                          "values are written to files",
-                          kindName(tensor->kind), name, tensor->subscripts)};
     if (!names.insert(tensor->name).second)
       return {TPSP_RT_INVALID,
               fmt::format("two {}s are called {}; in a file names must differ",
@@ -239,6 +235,26 @@ static Status savePart(const Shard &shard, const void *memory,
                             n * element);
   });
   return status;
+}
+
+/// Writes what the ranks' summands of a partial tensor come to; null: not here.
+static Status saveCombined(World &world, const Manifest &manifest,
+                           const ManifestTensor &tensor,
+                           const SafetensorsTensor *place,
+                           SafetensorsWriter *writer, Status &failure) {
+  std::vector<double> values;
+  Status status = combinePartial(world, manifest, tensor, values);
+  if (!status.ok() || !failure.ok() || !writer)
+    return status;
+  int64_t elements = values.size();
+  std::vector<char> bytes(elements * elementBytes(tensor.dtype));
+  for (int64_t i = 0; i < elements; ++i)
+    if (isInteger(tensor.dtype))
+      storeInteger(int64_t(values[i]), tensor.dtype, bytes.data(), i);
+    else
+      storeFloat(values[i], tensor.dtype, bytes.data(), i);
+  failure = writer->write(*place, 0, bytes.data(), bytes.size());
+  return {};
 }
 
 /// Opens the file; of several processes, that with rank 0 does.
@@ -269,6 +285,13 @@ Status tpsp::rt::saveTensors(World &world, const Manifest &manifest,
     for (const SafetensorsTensor &place : writer->tensors())
       places[place.name] = &place;
   for (const ManifestTensor *tensor : selected) {
+    if (!tensor->pending.empty()) {
+      if (Status s = saveCombined(world, manifest, *tensor, places[tensor->name],
+                                  writer.get(), failure);
+          !s.ok())
+        return s;
+      continue;
+    }
     auto coordinates = [&](int64_t rank) {
       return world.mesh().coordinates(rank);
     };

@@ -1,6 +1,7 @@
 #include "tpsp/Runtime/Jit/EmitPlan.h"
 
 #include "tpsp/Passes/Pipelines.h"
+#include "tpsp/Runtime/Jit/PlanSymbols.h"
 #include "tpsp/Runtime/Jit/TraceOfStep.h"
 
 #include "lld/Common/Driver.h"
@@ -202,6 +203,8 @@ llvm::Error tpsp::emitPlan(CompiledModel &model,
   llvm::Expected<std::string> shared = linkObject(object.name());
   if (!shared)
     return shared.takeError();
+  if (llvm::Error error = checkPlanSymbols({*shared, path}))
+    return error;
   rt::Status status = rt::writePlan(path, *shared, description);
   return status.ok() ? llvm::Error::success()
                      : llvm::createStringError(status.message());

@@ -1,0 +1,54 @@
+#include "tpsp/Runtime/Driver/PartialTensor.h"
+
+#include "tpsp/Runtime/Driver/Shard.h"
+#include "tpsp/Runtime/ElementType.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace tpsp::rt;
+
+static double element(const void *memory, int64_t dtype, int64_t i) {
+  if (isInteger(dtype))
+    return static_cast<double>(loadInteger(memory, dtype, i));
+  return loadFloat(memory, dtype, i);
+}
+
+static void combine(double value, bool isMaximum, double &combined) {
+  // A NaN must not get lost in a maximum.
+  if (!isMaximum)
+    combined += value;
+  else if (!std::isnan(combined) && !(value <= combined))
+    combined = value;
+}
+
+Status tpsp::rt::combinePartial(World &world, const Manifest &manifest,
+                                const ManifestTensor &tensor,
+                                std::vector<double> &out) {
+  int64_t elements = 1;
+  for (int64_t extent : tensor.shape)
+    elements *= extent;
+  double neutral =
+      tensor.pendingMax ? -std::numeric_limits<double>::infinity() : 0;
+  out.assign(world.hasFirstRank() ? elements : 0, neutral);
+  auto add = [&](int64_t rank, const void *memory) -> Status {
+    Shard(tensor, manifest.mesh, world.mesh().coordinates(rank))
+        .forEachRun([&](int64_t global, int64_t local, int64_t n) {
+          for (int64_t i = 0; i < n; ++i)
+            combine(element(memory, tensor.dtype, local + i), tensor.pendingMax,
+                    out[global + i]);
+        });
+    return {};
+  };
+  // One after another: sums depend on the order.
+  for (int64_t number = 0; number < world.numRanks(); ++number) {
+    if (!isFirstHolder(tensor, world.mesh().coordinates(number)))
+      continue;
+    Status status = world.inspect(
+        tensor.offset, tensor.bytes,
+        [&](int64_t rank) { return rank == number; }, add);
+    if (!status.ok())
+      return status;
+  }
+  return {};
+}

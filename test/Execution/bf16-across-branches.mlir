@@ -1,0 +1,14 @@
+// A sum of bf16 that may have no summand is a bf16 across a branch, which LLVM
+// narrows by a call that no library of the loading process need have.
+// REQUIRES: tpsp-run
+// RUN: tpsp-run %s --grad --verify --quiet
+// RUN: tpsp-run %s --grad --quiet --emit %t.so
+// RUN: tpsp-run %t.so --verify --quiet
+
+!ids = tensor<3xi32, #tpsp.idx<s>>
+!x = tensor<3xbf16, #tpsp.idx<s>>
+!y = tensor<1xbf16, #tpsp.idx<v>>
+func.func @f(%ids: !ids {tpsp.name = "ids"}, %x: !x {tpsp.name = "x"}) -> !y {
+  %y = tpsp.one_hot_einsum %ids, %x {indices = ["v"]} : (!ids, !x) -> !y
+  return %y : !y
+}
