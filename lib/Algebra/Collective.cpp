@@ -259,6 +259,85 @@ std::optional<Transition> tpsp::planTransition(const Placement &from,
   return TransitionBuilder(from, to).build();
 }
 
+/// The axes of one rank among `axes`.
+static AxisList unitsOf(llvm::ArrayRef<AxisId> axes, const Mesh &mesh) {
+  AxisList units;
+  for (AxisId axis : axes)
+    if (mesh.size(axis) == 1)
+      units.push_back(axis);
+  return units;
+}
+
+static void dropUnits(AxisList &axes, const Mesh &mesh) {
+  llvm::erase_if(axes, [&](AxisId axis) { return mesh.size(axis) == 1; });
+}
+
+static Placement withoutUnits(Placement placement, const Mesh &mesh) {
+  for (AxisList &axes : placement.dims)
+    dropUnits(axes, mesh);
+  dropUnits(placement.pending, mesh);
+  return placement;
+}
+
+/// How many axes of several ranks communicate.
+static unsigned countMoved(const Transition &steps, const Mesh &mesh) {
+  unsigned count = 0;
+  for (const CollectiveStep &step : steps)
+    if (step.kind != CollectiveKind::Slice)
+      count += step.axes.size() - unitsOf(step.axes, mesh).size();
+  return count;
+}
+
+/// Takes the axes of one rank off the dimensions that change, moves the others,
+/// and puts those that are wanted where they are wanted.
+static Transition planAroundUnits(Placement now, const Placement &to,
+                                  const Mesh &mesh) {
+  Transition steps;
+  Placement goal = to;
+  for (unsigned dim = 0; dim < to.dims.size(); ++dim) {
+    if (now.dims[dim] == to.dims[dim])
+      continue;
+    AxisList units = unitsOf(now.dims[dim], mesh);
+    dropUnits(now.dims[dim], mesh);
+    dropUnits(goal.dims[dim], mesh);
+    if (!units.empty())
+      steps.push_back(
+          {CollectiveKind::AllGather, units, dim, std::nullopt, now});
+  }
+  AxisList summed = unitsOf(now.pending, mesh);
+  llvm::erase_if(summed, [&](AxisId axis) { return to.isPending(axis); });
+  llvm::sort(summed);
+  if (!summed.empty()) {
+    llvm::erase_if(now.pending, [&](AxisId axis) {
+      return llvm::is_contained(summed, axis);
+    });
+    steps.push_back({CollectiveKind::AllReduce, summed, std::nullopt,
+                     std::nullopt, now});
+  }
+  llvm::append_range(steps, TransitionBuilder(now, goal).build());
+  for (unsigned dim = 0; dim < to.dims.size(); ++dim) {
+    if (goal.dims[dim] == to.dims[dim])
+      continue;
+    goal.dims[dim] = to.dims[dim];
+    steps.push_back({CollectiveKind::Slice, unitsOf(to.dims[dim], mesh),
+                     std::nullopt, dim, goal});
+  }
+  return steps;
+}
+
+std::optional<Transition> tpsp::planTransition(const Placement &from,
+                                               const Placement &to,
+                                               const Mesh &mesh) {
+  std::optional<Transition> steps = planTransition(from, to);
+  if (!steps || countMoved(*steps, mesh) == 0)
+    return steps;
+  Placement source = withoutUnits(from, mesh), goal = withoutUnits(to, mesh);
+  if (countMoved(TransitionBuilder(source, goal).build(), mesh) <
+      countMoved(*steps, mesh))
+    return planAroundUnits(from, to, mesh);
+  return steps;
+}
+
 TransitionCost tpsp::cost(const Transition &transition, const Placement &from,
                           llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
                           const Mesh &mesh) {
@@ -269,8 +348,11 @@ TransitionCost tpsp::cost(const Transition &transition, const Placement &from,
                               elements(localShape(shape, step.after, mesh)));
     total.bytes +=
         bytesSent(step.kind, larger * elementBytes, mesh.groupSize(step.axes));
-    if (step.kind != CollectiveKind::Slice)
-      total.collectives += step.axes.size();
+    if (step.kind != CollectiveKind::Slice) {
+      unsigned units = unitsOf(step.axes, mesh).size();
+      total.trivial += units;
+      total.collectives += step.axes.size() - units;
+    }
     before = &step.after;
   }
   return total;

@@ -119,18 +119,29 @@ Placement placed(const IndexStructure::Tensor &tensor,
   return placement;
 }
 
-/// Collectives of a transition, by axis, that move what the axis's role says
-/// stays.
-unsigned countAgainstRole(const Transition &steps, bool isWeight,
-                          const Mesh &mesh) {
+/// Where an axis is counted: one of several ranks, or of one.
+unsigned &countFor(AxisId axis, const Mesh &mesh, unsigned &count,
+                   unsigned &trivial) {
+  return mesh.size(axis) == 1 ? trivial : count;
+}
+
+/// Counts collectives of a transition, by axis, that move what the axis's role
+/// says stays.
+void addAgainstRole(const Transition &steps, bool isWeight, const Mesh &mesh,
+                    PlacementCost &total) {
   AxisRole stays = isWeight ? AxisRole::Model : AxisRole::Data;
-  unsigned count = 0;
   for (const CollectiveStep &step : steps)
-    if (step.kind != CollectiveKind::Slice)
-      count += llvm::count_if(step.axes, [&](AxisId axis) {
-        return mesh.axis(axis).role == stays;
-      });
-  return count;
+    for (AxisId axis : step.axes)
+      if (step.kind != CollectiveKind::Slice && mesh.axis(axis).role == stays)
+        ++countFor(axis, mesh, total.againstRole, total.trivial.againstRole);
+}
+
+/// Counts pending sums that `needs` has no more.
+void addEarlySums(const Placement &has, const Placement &needs,
+                  const Mesh &mesh, PlacementCost &total) {
+  for (AxisId axis : has.pending)
+    if (!needs.isPending(axis))
+      ++countFor(axis, mesh, total.earlySums, total.trivial.earlySums);
 }
 
 /// Adds what it costs to bring a tensor from one placement to another; false
@@ -140,14 +151,15 @@ bool addTransition(const IndexStructure::Tensor &tensor, bool isWeight,
                    PlacementCost &total) {
   if (from == to)
     return true;
-  std::optional<Transition> steps = planTransition(from, to);
+  std::optional<Transition> steps = planTransition(from, to, mesh);
   if (!steps)
     return false;
   TransitionCost added =
       cost(*steps, from, tensor.shape, tensor.elementBytes, mesh);
   total.collectives += added.collectives;
   total.bytes += added.bytes;
-  total.againstRole += countAgainstRole(*steps, isWeight, mesh);
+  total.trivial.collectives += added.trivial;
+  addAgainstRole(*steps, isWeight, mesh, total);
   return true;
 }
 
@@ -162,9 +174,12 @@ double workPerRank(const IndexStructure &structure,
 } // namespace
 
 bool PlacementCost::operator<(const PlacementCost &other) const {
-  return std::tie(collectives, work, earlySums, againstRole, bytes) <
+  return std::tie(collectives, work, earlySums, againstRole, bytes,
+                  trivial.collectives, trivial.earlySums,
+                  trivial.againstRole) <
          std::tie(other.collectives, other.work, other.earlySums,
-                  other.againstRole, other.bytes);
+                  other.againstRole, other.bytes, other.trivial.collectives,
+                  other.trivial.earlySums, other.trivial.againstRole);
 }
 
 llvm::SmallVector<Drive, 4> tpsp::candidates(const PlacedOperation &operation,
@@ -209,7 +224,7 @@ evaluateInOrder(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives,
         needs.pending.push_back(axis);
     if (!needs.pending.empty())
       needs.reduction = has.reduction;
-    choice.cost.earlySums += has.pending.size() - needs.pending.size();
+    addEarlySums(has, needs, mesh, choice.cost);
     if (firstUnevenDim(tensor.shape, needs, mesh) ||
         !addTransition(tensor, isWeight(), has, needs, mesh, choice.cost))
       return std::nullopt;

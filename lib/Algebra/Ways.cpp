@@ -37,7 +37,7 @@ int64_t completion(const PlacedOperation &operation,
     const IndexStructure::Tensor &tensor = operation.structure.results[i];
     Placement whole = comesOut;
     whole.pending.clear();
-    bytes += cost(*planTransition(comesOut, whole), comesOut, tensor.shape,
+    bytes += cost(*planTransition(comesOut, whole, operation.mesh), comesOut, tensor.shape,
                   tensor.elementBytes, operation.mesh)
                  .bytes;
   }

@@ -84,12 +84,12 @@ bool fuse(Operation *second, const Mesh &mesh) {
   Placement from = placementOf(type, mesh);
   Placement between = placementOf(first->getResult(0).getType(), mesh);
   Placement to = placementOf(second->getResult(0).getType(), mesh);
-  std::optional<Transition> direct = planTransition(from, to);
+  std::optional<Transition> direct = planTransition(from, to, mesh);
   if (!direct)
     return false;
   int64_t bytes = type.getElementTypeBitWidth() / 8;
   auto price = [&](const Placement &a, const Placement &b) {
-    std::optional<Transition> steps = planTransition(a, b);
+    std::optional<Transition> steps = planTransition(a, b, mesh);
     return cost(*steps, a, type.getShape(), bytes, mesh);
   };
   TransitionCost before = price(from, between), after = price(from, to);

@@ -245,7 +245,7 @@ private:
       return value;
     std::string name = tensorName(value);
     chain.clear();
-    std::optional<Transition> steps = planTransition(from, to);
+    std::optional<Transition> steps = planTransition(from, to, mesh);
     bool again = op->hasAttr(recomputedAttrName);
     for (const CollectiveStep &step : *steps) {
       std::string why =

@@ -8,7 +8,7 @@ using namespace tpsp;
 CollectiveStep tpsp::stepOf(CollectiveOpInterface op, const Mesh &mesh) {
   std::optional<Transition> steps =
       planTransition(placementOf(op->getOperand(0).getType(), mesh),
-                     placementOf(op->getResult(0).getType(), mesh));
+                     placementOf(op->getResult(0).getType(), mesh), mesh);
   return steps->front();
 }
 

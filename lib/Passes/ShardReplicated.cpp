@@ -325,7 +325,7 @@ private:
   void add(Movement &sum, Value value, const Placement &from,
            const Placement &to) const {
     auto type = cast<RankedTensorType>(value.getType());
-    std::optional<Transition> steps = planTransition(from, to);
+    std::optional<Transition> steps = planTransition(from, to, mesh);
     if (!steps)
       return;
     int64_t width = type.getElementTypeBitWidth() / 8;

@@ -43,14 +43,13 @@ func.func @narrow(%x: bf16) -> bf16 {
 // CHECK-DAG: arith.constant 16256 : i16
 // CHECK-DAG: arith.constant dense<16384> : vector<4xi16>
 // CHECK: return
-func.func @store(%x: memref<4xbf16>, %i: index, %is: i1) {
+func.func @store(%x: memref<4xbf16>, %i: index, %is: i1) -> vector<4xbf16> {
   %one = arith.constant 1.0 : bf16
   %two = arith.constant dense<2.0> : vector<4xbf16>
-  vector.store %two, %x[%i] : memref<4xbf16>, vector<4xbf16>
   %a = memref.load %x[%i] : memref<4xbf16>
   %b = arith.extf %a : bf16 to f32
   %c = arith.truncf %b : f32 to bf16
   %d = arith.select %is, %c, %one : bf16
   memref.store %d, %x[%i] : memref<4xbf16>
-  return
+  return %two : vector<4xbf16>
 }

@@ -32,7 +32,7 @@ using oracle::PlacementOracle;
 
 namespace {
 
-/// Collectives, each axis of one for itself, and bytes per rank.
+/// Collectives, each axis of several ranks for itself, and bytes per rank.
 struct Total {
   uint64_t collectives = 0;
   int64_t bytes = 0;
@@ -133,6 +133,7 @@ private:
   /// have roles, these come before bytes.
   bool isWorse(OperationPrice mine, OperationPrice best) const {
     std::set<int64_t> different(sizes.begin(), sizes.end());
+    different.erase(1);
     bool hasRoles = false;
     for (AxisId axis = 0; axis < mesh.numAxes(); ++axis)
       hasRoles |= mesh.axis(axis).role != AxisRole::None;
@@ -170,9 +171,12 @@ private:
       return {};
     auto axes = op->getAttrOfType<ArrayAttr>("axes");
     int64_t group = 1;
-    for (auto axis : axes.getAsRange<StringAttr>())
-      group *= mesh.size(*mesh.find(axis.getValue()));
-    Total total{axes.size(), 0};
+    Total total;
+    for (auto axis : axes.getAsRange<StringAttr>()) {
+      int64_t size = mesh.size(*mesh.find(axis.getValue()));
+      group *= size;
+      total.collectives += size > 1;
+    }
     for (auto [from, to] :
          llvm::zip_equal(op->getOperandTypes(), op->getResultTypes())) {
       int64_t once =
@@ -239,8 +243,15 @@ private:
            elementBytes(type);
   }
 
+  /// Without axes of one rank: nothing is to depend on them.
   Layout layoutOf(Type type) const {
-    return oracle::layoutOf(placementOf(type, mesh));
+    Layout layout = oracle::layoutOf(placementOf(type, mesh));
+    auto dropUnits = [&](std::vector<unsigned> &axes) {
+      llvm::erase_if(axes, [&](unsigned axis) { return sizes[axis] == 1; });
+    };
+    llvm::for_each(layout.dims, dropUnits);
+    dropUnits(layout.pending);
+    return layout;
   }
 
   /// The type that a value has before what its user needs has been done to it:

@@ -61,9 +61,16 @@ using Transition = llvm::SmallVector<CollectiveStep, 2>;
 /// The collectives that take a tensor from one placement to another, cheapest
 /// order first: those that shrink the tensor precede those that grow it. Axes
 /// that stay in place are not moved. nullopt if `to` is pending over an axis
-/// over which `from` is not: a whole tensor cannot become a summand.
+/// over which `from` is not: a whole tensor cannot become a summand. Every axis
+/// is taken to have several ranks.
 std::optional<Transition> planTransition(const Placement &from,
                                          const Placement &to);
+
+/// The same on a mesh of which axes may have one rank. These divide nothing, so
+/// they make no other axis move: where one stands between others, or is wanted
+/// there, it is gathered from its place and sliced into it.
+std::optional<Transition> planTransition(const Placement &from,
+                                         const Placement &to, const Mesh &mesh);
 
 /// What planTransition's steps cost for a tensor of this global shape.
 struct TransitionCost {
@@ -74,6 +81,8 @@ struct TransitionCost {
   /// size.)
   unsigned collectives = 0;
   int64_t bytes = 0;
+  /// Collectives along axes of one rank, which are none.
+  unsigned trivial = 0;
 };
 TransitionCost cost(const Transition &transition, const Placement &from,
                     llvm::ArrayRef<int64_t> shape, int64_t elementBytes,

@@ -57,7 +57,14 @@ struct PlacementCost {
   unsigned againstRole = 0;
   int64_t bytes = 0; ///< sent per rank
 
-  /// Lexicographic: collectives, work, earlySums, againstRole, bytes.
+  /// The same of axes of one rank. They cost nothing; that as few subscripts
+  /// change as may be is all that they decide.
+  struct Trivial {
+    unsigned collectives = 0, earlySums = 0, againstRole = 0;
+  } trivial;
+
+  /// Lexicographic: collectives, work, earlySums, againstRole, bytes; then what
+  /// is trivial.
   bool operator<(const PlacementCost &other) const;
 };
 

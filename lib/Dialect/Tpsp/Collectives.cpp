@@ -54,7 +54,7 @@ static LogicalResult verifyMove(Operation *op, Type from, Type to,
     declared.push_back(*id);
   }
   std::optional<Transition> steps =
-      planTransition(placementOf(from, mesh), placementOf(to, mesh));
+      planTransition(placementOf(from, mesh), placementOf(to, mesh), mesh);
   bool matches = steps && steps->size() == 1 && steps->front().kind == kind &&
                  steps->front().axes == declared;
   if (matches)

@@ -183,7 +183,7 @@ LogicalResult verifyPartialOperands(Operation *op, Linearity linearity) {
     Placement whole = placement;
     whole.pending.clear();
     TransitionCost price =
-        cost(*planTransition(placement, whole), placement, type.getShape(),
+        cost(*planTransition(placement, whole, mesh), placement, type.getShape(),
              type.getElementTypeBitWidth() / 8, mesh);
     return op->emitOpError()
            << "operand #" << i << " is partial over @"

@@ -346,4 +346,52 @@ TEST(TransitionTest, NoDirectMovementCostsLess) {
   EXPECT_GE(equal, compared * 9 / 10);
 }
 
+static Layout withoutUnits(Layout layout, const Sizes &sizes) {
+  auto dropUnits = [&](std::vector<unsigned> &axes) {
+    axes.erase(std::remove_if(axes.begin(), axes.end(),
+                              [&](unsigned axis) { return sizes[axis] == 1; }),
+               axes.end());
+  };
+  std::for_each(layout.dims.begin(), layout.dims.end(), dropUnits);
+  dropUnits(layout.pending);
+  return layout;
+}
+
+/// Where axes of one rank are and are wanted costs nothing, whatever stands
+/// between them; and every step is what its two placements say.
+TEST(TransitionTest, AxesOfOneRankMoveNothingElse) {
+  unsigned around = 0;
+  for (const Sizes &sizes : {Sizes{1, 2}, Sizes{2, 1, 3}, Sizes{1, 2, 1}})
+    for (const Layout &from : allLayouts(2, sizes.size(), true))
+      for (const Layout &to : allLayouts(2, sizes.size(), true)) {
+        SCOPED_TRACE(toString(from) + " to " + toString(to));
+        Mesh mesh = meshOf(sizes);
+        const Shape shape = {12, 12};
+        Placement source = oracle::placementOf(from);
+        Placement goal = oracle::placementOf(to);
+        auto steps = planTransition(source, goal, mesh);
+        if (!steps)
+          continue;
+        Placement least = oracle::placementOf(withoutUnits(from, sizes));
+        auto real = planTransition(
+            least, oracle::placementOf(withoutUnits(to, sizes)));
+        ASSERT_TRUE(real);
+        TransitionCost paid = cost(*steps, source, shape, 4, mesh);
+        TransitionCost needed = cost(*real, least, shape, 4, mesh);
+        EXPECT_EQ(paid.collectives, needed.collectives) << describe(*steps);
+        EXPECT_EQ(paid.bytes, needed.bytes) << describe(*steps);
+        Placement now = source;
+        for (const CollectiveStep &step : *steps) {
+          auto again = planTransition(now, step.after, mesh);
+          ASSERT_TRUE(again && again->size() == 1) << describe(*steps);
+          EXPECT_EQ(again->front().kind, step.kind) << describe(*steps);
+          EXPECT_EQ(again->front().axes, step.axes) << describe(*steps);
+          now = step.after;
+        }
+        EXPECT_TRUE(now == goal) << describe(*steps);
+        around += describe(*steps) != describe(*planTransition(source, goal));
+      }
+  EXPECT_GT(around, 0u);
+}
+
 } // namespace

@@ -43,7 +43,8 @@ Status checkSavable(const Manifest &manifest,
                     SavedTensors which = SavedTensors::Parameters);
 
 /// Writes tensors of a world to a file, each rank its part of each; of replicas
-/// the first. Holds no tensor in memory if the arenas are host memory.
+/// the first. Partial ones are completed (PartialTensor.h). Holds no other
+/// tensor in memory if the arenas are host memory.
 Status saveTensors(World &world, const Manifest &manifest,
                    const std::string &path,
                    SavedTensors which = SavedTensors::Parameters);
