@@ -311,8 +311,8 @@ static Transition planAroundUnits(Placement now, const Placement &to,
     llvm::erase_if(now.pending, [&](AxisId axis) {
       return llvm::is_contained(summed, axis);
     });
-    steps.push_back({CollectiveKind::AllReduce, summed, std::nullopt,
-                     std::nullopt, now});
+    steps.push_back(
+        {CollectiveKind::AllReduce, summed, std::nullopt, std::nullopt, now});
   }
   llvm::append_range(steps, TransitionBuilder(now, goal).build());
   for (unsigned dim = 0; dim < to.dims.size(); ++dim) {

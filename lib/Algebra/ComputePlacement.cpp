@@ -175,8 +175,7 @@ double workPerRank(const IndexStructure &structure,
 
 bool PlacementCost::operator<(const PlacementCost &other) const {
   return std::tie(collectives, work, earlySums, againstRole, bytes,
-                  trivial.collectives, trivial.earlySums,
-                  trivial.againstRole) <
+                  trivial.collectives, trivial.earlySums, trivial.againstRole) <
          std::tie(other.collectives, other.work, other.earlySums,
                   other.againstRole, other.bytes, other.trivial.collectives,
                   other.trivial.earlySums, other.trivial.againstRole);

@@ -37,8 +37,8 @@ int64_t completion(const PlacedOperation &operation,
     const IndexStructure::Tensor &tensor = operation.structure.results[i];
     Placement whole = comesOut;
     whole.pending.clear();
-    bytes += cost(*planTransition(comesOut, whole, operation.mesh), comesOut, tensor.shape,
-                  tensor.elementBytes, operation.mesh)
+    bytes += cost(*planTransition(comesOut, whole, operation.mesh), comesOut,
+                  tensor.shape, tensor.elementBytes, operation.mesh)
                  .bytes;
   }
   return bytes;

@@ -183,8 +183,8 @@ LogicalResult verifyPartialOperands(Operation *op, Linearity linearity) {
     Placement whole = placement;
     whole.pending.clear();
     TransitionCost price =
-        cost(*planTransition(placement, whole, mesh), placement, type.getShape(),
-             type.getElementTypeBitWidth() / 8, mesh);
+        cost(*planTransition(placement, whole, mesh), placement,
+             type.getShape(), type.getElementTypeBitWidth() / 8, mesh);
     return op->emitOpError()
            << "operand #" << i << " is partial over @"
            << idx.getPending().front().getValue() << " and '" << op->getName()

@@ -286,8 +286,8 @@ Status tpsp::rt::saveTensors(World &world, const Manifest &manifest,
       places[place.name] = &place;
   for (const ManifestTensor *tensor : selected) {
     if (!tensor->pending.empty()) {
-      if (Status s = saveCombined(world, manifest, *tensor, places[tensor->name],
-                                  writer.get(), failure);
+      if (Status s = saveCombined(world, manifest, *tensor,
+                                  places[tensor->name], writer.get(), failure);
           !s.ok())
         return s;
       continue;

@@ -53,8 +53,7 @@ llvm::Error tpsp::checkPlanSymbols(llvm::MemoryBufferRef object) {
   if (unknown.empty())
     return llvm::Error::success();
   return llvm::createStringError(
-      "the plan cannot be loaded: its code calls " +
-      llvm::join(unknown, ", ") +
+      "the plan cannot be loaded: its code calls " + llvm::join(unknown, ", ") +
       ", which neither the runtime nor the C library has; the model runs "
       "without --emit, and another --dtype or --target-cpu may do without the "
       "call");

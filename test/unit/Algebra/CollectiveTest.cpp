@@ -373,8 +373,8 @@ TEST(TransitionTest, AxesOfOneRankMoveNothingElse) {
         if (!steps)
           continue;
         Placement least = oracle::placementOf(withoutUnits(from, sizes));
-        auto real = planTransition(
-            least, oracle::placementOf(withoutUnits(to, sizes)));
+        auto real =
+            planTransition(least, oracle::placementOf(withoutUnits(to, sizes)));
         ASSERT_TRUE(real);
         TransitionCost paid = cost(*steps, source, shape, 4, mesh);
         TransitionCost needed = cost(*real, least, shape, 4, mesh);

@@ -44,8 +44,8 @@ llvm::SmallString<0> objectCalling(llvm::ArrayRef<const char *> names) {
   llvm::SmallString<0> object;
   llvm::raw_svector_ostream out(object);
   llvm::legacy::PassManager codegen;
-  EXPECT_FALSE(machine->addPassesToEmitFile(
-      codegen, out, nullptr, llvm::CodeGenFileType::ObjectFile));
+  EXPECT_FALSE(machine->addPassesToEmitFile(codegen, out, nullptr,
+                                            llvm::CodeGenFileType::ObjectFile));
   codegen.run(*module);
   return object;
 }
@@ -62,8 +62,8 @@ TEST(PlanSymbolsTest, TheRuntimeAndTheCLibraryMayBeCalled) {
 }
 
 TEST(PlanSymbolsTest, AnythingElseIsNamed) {
-  std::string problem = problemOf(objectCalling(
-      {"expf", "planted", "tpsp_rt_matmul", "tpsp_rt_planted"}));
+  std::string problem = problemOf(
+      objectCalling({"expf", "planted", "tpsp_rt_matmul", "tpsp_rt_planted"}));
   EXPECT_THAT(problem, HasSubstr("its code calls 'planted', "
                                  "'tpsp_rt_planted', which neither the runtime "
                                  "nor the C library has"));
