@@ -240,6 +240,11 @@ int64_t elements(llvm::ArrayRef<int64_t> shape) {
 
 } // namespace
 
+bool CollectiveStep::operator==(const CollectiveStep &other) const {
+  return kind == other.kind && axes == other.axes && from == other.from &&
+         to == other.to && after == other.after;
+}
+
 llvm::StringRef tpsp::name(CollectiveKind kind) { return row(kind).name; }
 
 std::optional<CollectiveKind> tpsp::dual(CollectiveKind kind) {

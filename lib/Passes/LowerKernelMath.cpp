@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/Transforms/DialectConversion.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace tpsp {
@@ -33,6 +34,20 @@ void relax(Operation *root) {
     op->setAttr(op.getFastMathAttrName(),
                 arith::FastMathFlagsAttr::get(op->getContext(), flags));
   });
+}
+
+/// Lets what computes in bf16, as a router that compares scores does, compute
+/// in f32.
+LogicalResult widenBF16(func::FuncOp kernel) {
+  MLIRContext *context = kernel.getContext();
+  TypeConverter widened;
+  arith::populateEmulateUnsupportedFloatsConversions(
+      widened, BFloat16Type::get(context), Float32Type::get(context));
+  RewritePatternSet patterns(context);
+  arith::populateEmulateUnsupportedFloatsPatterns(patterns, widened);
+  ConversionTarget target(*context);
+  arith::populateEmulateUnsupportedFloatsLegality(target, widened);
+  return applyPartialConversion(kernel, target, std::move(patterns));
 }
 
 /// Nothing computes in bf16 once conversions are integer arithmetic; what is
@@ -82,7 +97,8 @@ struct LowerKernelMath
 
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<func::FuncOp>()) {
-      if (failed(applyPatternsGreedily(kernel, bf16Conversions)) ||
+      if (failed(widenBF16(kernel)) ||
+          failed(applyPatternsGreedily(kernel, bf16Conversions)) ||
           failed(lower(kernel)))
         return signalPassFailure();
       storeBF16AsIntegers(kernel);

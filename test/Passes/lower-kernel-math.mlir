@@ -53,3 +53,13 @@ func.func @store(%x: memref<4xbf16>, %i: index, %is: i1) -> vector<4xbf16> {
   memref.store %d, %x[%i] : memref<4xbf16>
   return %two : vector<4xbf16>
 }
+
+// What compares in bf16 does so in f32.
+// CHECK-LABEL: func.func @compare
+// CHECK-NOT: bf16
+// CHECK: arith.cmpf ogt, {{.*}} : f32
+// CHECK: return
+func.func @compare(%x: bf16, %y: bf16) -> i1 {
+  %a = arith.cmpf ogt, %x, %y : bf16
+  return %a : i1
+}

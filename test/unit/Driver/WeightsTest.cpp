@@ -308,17 +308,45 @@ TEST_F(WeightsTest, OtherTypesAreRefused) {
 }
 
 TEST_F(WeightsTest, WhatCannotBeSavedIsSaid) {
-  Manifest f64, partial, twice;
+  Manifest f64, twice;
   add(f64, "w", TPSP_RT_F64, {}, {});
   EXPECT_THAT(checkSavable(f64).message(), HasSubstr("parameter 'w' is f64"));
-  partial.mesh = {{"tp", 2}};
-  add(partial, "w", TPSP_RT_F32, {}, {});
-  partial.tensors[0].pending = {0};
-  EXPECT_THAT(checkSavable(partial).message(), HasSubstr("a sum still to be"));
   add(twice, "w", TPSP_RT_F32, {}, {});
   add(twice, "w", TPSP_RT_F32, {2}, {{}});
   EXPECT_THAT(checkSavable(twice).message(),
               HasSubstr("two parameters are called 'w'"));
+}
+
+/// Every rank has the same summand, so the sum is as many times that: of the
+/// ranks of the pending axes alone, for along others they are replicas.
+TEST_F(WeightsTest, WhatIsPartialIsSavedComplete) {
+  for (bool isMaximum : {false, true})
+    for (int64_t dtype : {TPSP_RT_F32, TPSP_RT_BF16, TPSP_RT_I32}) {
+      Manifest partial, whole;
+      partial.mesh = {{"dp", 3}, {"tp", 4}, {"cp", 2}};
+      add(partial, "y", dtype, {6, 2}, {{0}, {}}, Kind::Output);
+      partial.tensors[0].pending = {1};
+      partial.tensors[0].pendingMax = isMaximum;
+      add(whole, "y", dtype, {6, 2}, {{}, {}}, Kind::Output);
+      auto world = makeWorld(partial, RandomSource(5));
+      auto one = makeWorld(whole, RandomSource(5));
+      ASSERT_TRUE(
+          saveTensors(*world, partial, path("partial"), SavedTensors::All)
+              .ok());
+      auto scale = [&](Rank &rank) -> Status {
+        void *values = rank.hostAddress(0);
+        for (int64_t i = 0; i < 12 && !isMaximum; ++i)
+          if (isInteger(dtype))
+            storeInteger(4 * loadInteger(values, dtype, i), dtype, values, i);
+          else
+            storeFloat(4 * loadFloat(values, dtype, i), dtype, values, i);
+        return {};
+      };
+      ASSERT_TRUE(one->run(scale).ok());
+      ASSERT_TRUE(
+          saveTensors(*one, whole, path("whole"), SavedTensors::All).ok());
+      EXPECT_EQ(read("partial"), read("whole"));
+    }
 }
 
 TEST_F(WeightsTest, AFailedSaveLeavesTheWorldUsable) {
