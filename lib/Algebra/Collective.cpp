@@ -240,11 +240,6 @@ int64_t elements(llvm::ArrayRef<int64_t> shape) {
 
 } // namespace
 
-bool CollectiveStep::operator==(const CollectiveStep &other) const {
-  return kind == other.kind && axes == other.axes && from == other.from &&
-         to == other.to && after == other.after;
-}
-
 llvm::StringRef tpsp::name(CollectiveKind kind) { return row(kind).name; }
 
 std::optional<CollectiveKind> tpsp::dual(CollectiveKind kind) {
@@ -284,13 +279,22 @@ static Placement withoutUnits(Placement placement, const Mesh &mesh) {
   return placement;
 }
 
-/// How many axes of several ranks communicate.
-static unsigned countMoved(const Transition &steps, const Mesh &mesh) {
-  unsigned count = 0;
-  for (const CollectiveStep &step : steps)
-    if (step.kind != CollectiveKind::Slice)
-      count += step.axes.size() - unitsOf(step.axes, mesh).size();
-  return count;
+/// Whether `steps` are, to axes of several ranks, the steps `needed`.
+static bool doNoMore(const Transition &steps, const Transition &needed,
+                     const Mesh &mesh) {
+  size_t next = 0;
+  for (const CollectiveStep &step : steps) {
+    AxisList axes = step.axes;
+    dropUnits(axes, mesh);
+    if (axes.empty())
+      continue;
+    if (next == needed.size() || needed[next].kind != step.kind ||
+        needed[next].axes != axes || needed[next].from != step.from ||
+        needed[next].to != step.to)
+      return false;
+    ++next;
+  }
+  return next == needed.size();
 }
 
 /// Takes the axes of one rank off the dimensions that change, moves the others,
@@ -334,13 +338,14 @@ std::optional<Transition> tpsp::planTransition(const Placement &from,
                                                const Placement &to,
                                                const Mesh &mesh) {
   std::optional<Transition> steps = planTransition(from, to);
-  if (!steps || countMoved(*steps, mesh) == 0)
-    return steps;
+  if (!steps)
+    return std::nullopt;
   Placement source = withoutUnits(from, mesh), goal = withoutUnits(to, mesh);
-  if (countMoved(TransitionBuilder(source, goal).build(), mesh) <
-      countMoved(*steps, mesh))
-    return planAroundUnits(from, to, mesh);
-  return steps;
+  if (source == from && goal == to)
+    return steps;
+  Transition needed = TransitionBuilder(source, goal).build();
+  return doNoMore(*steps, needed, mesh) ? steps
+                                        : planAroundUnits(from, to, mesh);
 }
 
 TransitionCost tpsp::cost(const Transition &transition, const Placement &from,
