@@ -348,6 +348,17 @@ std::optional<Transition> tpsp::planTransition(const Placement &from,
                                         : planAroundUnits(from, to, mesh);
 }
 
+std::optional<CollectiveStep> tpsp::stepOfKind(CollectiveKind kind,
+                                               const Placement &from,
+                                               const Placement &to,
+                                               const Mesh &mesh) {
+  for (const auto &steps :
+       {planTransition(from, to), planTransition(from, to, mesh)})
+    if (steps && steps->size() == 1 && steps->front().kind == kind)
+      return steps->front();
+  return std::nullopt;
+}
+
 TransitionCost tpsp::cost(const Transition &transition, const Placement &from,
                           llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
                           const Mesh &mesh) {

@@ -6,10 +6,9 @@ using namespace mlir;
 using namespace tpsp;
 
 CollectiveStep tpsp::stepOf(CollectiveOpInterface op, const Mesh &mesh) {
-  std::optional<Transition> steps =
-      planTransition(placementOf(op->getOperand(0).getType(), mesh),
+  return *stepOfKind(op.getCollectiveKind(),
+                     placementOf(op->getOperand(0).getType(), mesh),
                      placementOf(op->getResult(0).getType(), mesh), mesh);
-  return steps->front();
 }
 
 static std::string movedIndex(Operation *op, const CollectiveStep &step) {

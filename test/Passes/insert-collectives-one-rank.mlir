@@ -53,3 +53,11 @@ func.func @contraction(%x: !before, %w: tensor<32x16xf32, #tpsp.idx<d@tp@pp, e>>
   %y = tpsp.einsum %x, %w : (!before, tensor<32x16xf32, #tpsp.idx<d@tp@pp, e>>) -> tensor<8x16xf32, #tpsp.idx<b, e>>
   return %y : tensor<8x16xf32, #tpsp.idx<b, e>>
 }
+
+// What is written as a collective stays one, whatever the mesh needs.
+// CHECK-LABEL: @written
+// CHECK: tpsp.permute %{{.+}} ["tp", "pp"]
+func.func @written(%x: !before) -> !after {
+  %y = tpsp.permute %x ["tp", "pp"] : !before -> !after
+  return %y : !after
+}

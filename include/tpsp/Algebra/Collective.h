@@ -72,6 +72,13 @@ std::optional<Transition> planTransition(const Placement &from,
 std::optional<Transition> planTransition(const Placement &from,
                                          const Placement &to, const Mesh &mesh);
 
+/// The step by which one collective of this kind takes a tensor from one
+/// placement to another; nullopt if none does. A collective may be written that
+/// moves more than the mesh needs: a permute around an axis of one rank.
+std::optional<CollectiveStep> stepOfKind(CollectiveKind kind,
+                                         const Placement &from,
+                                         const Placement &to, const Mesh &mesh);
+
 /// What planTransition's steps cost for a tensor of this global shape.
 struct TransitionCost {
   /// Collectives along single axes: one over several axes counts once for each,

@@ -53,11 +53,9 @@ static LogicalResult verifyMove(Operation *op, Type from, Type to,
              << axis.getValue() << ", which the mesh does not have";
     declared.push_back(*id);
   }
-  std::optional<Transition> steps =
-      planTransition(placementOf(from, mesh), placementOf(to, mesh), mesh);
-  bool matches = steps && steps->size() == 1 && steps->front().kind == kind &&
-                 steps->front().axes == declared;
-  if (matches)
+  std::optional<CollectiveStep> step =
+      stepOfKind(kind, placementOf(from, mesh), placementOf(to, mesh), mesh);
+  if (step && step->axes == declared)
     return success();
   return op->emitOpError("over (")
          << mesh.names(declared) << ") does not take [" << subscripts(from)
