@@ -175,8 +175,9 @@ private:
     Value only = parts.front();
     if (only.getType() == wanted)
       return only;
-    // A value that nothing has placed yet is made where it is wanted.
-    if (isUnplaced(only.getType())) {
+    // A value that nothing has placed yet is made where it is wanted; an
+    // argument is where its caller has it.
+    if (isUnplaced(only.getType()) && only.getDefiningOp()) {
       only.setType(cast<RankedTensorType>(wanted));
       return called(value, only);
     }
