@@ -12,6 +12,8 @@
 namespace tpsp {
 #define GEN_PASS_DEF_ALLOCATE
 #include "tpsp/Passes/Passes.h.inc"
+
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 } // namespace tpsp
 
 using namespace mlir;
@@ -100,6 +102,9 @@ public:
   }
 
   int64_t run() {
+    // Where an earlier run had them is not this arena's.
+    for (plan::BufferOp buffer : buffers)
+      buffer.removeOffsetAttr();
     for (auto [i, buffer] : llvm::enumerate(step.buffers))
       if (buffer.lasts())
         buffers[i].setOffset(arena.allocateForGood(buffer.bytes));
@@ -170,8 +175,8 @@ struct Allocate : public tpsp::impl::AllocateBase<Allocate> {
       Step step = stepOf(program);
       HappensBefore before;
       if (auto fault = HappensBefore::analyse(step, before)) {
-        program.emitError("command ")
-            << fault->command << ' ' << fault->message;
+        emitErrorAt(program)
+            << "command " << fault->command << ' ' << fault->message;
         return signalPassFailure();
       }
       program.setArenaBytes(Allocator(program, step, before).run());

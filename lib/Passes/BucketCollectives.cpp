@@ -19,6 +19,8 @@
 namespace tpsp {
 #define GEN_PASS_DEF_BUCKETCOLLECTIVES
 #include "tpsp/Passes/Passes.h.inc"
+
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 } // namespace tpsp
 
 using namespace mlir;
@@ -188,8 +190,8 @@ struct BucketCollectives
   using Base::Base;
   void runOnOperation() override {
     if (bytes < 0) {
-      getOperation().emitError("bytes=")
-          << bytes.getValue()
+      emitOptionError(getOperation(), getArgument(), "bytes")
+          << "bytes=" << bytes.getValue()
           << " is no size of a bucket; 0 is one for each tensor";
       return signalPassFailure();
     }

@@ -9,6 +9,8 @@
 namespace tpsp {
 #define GEN_PASS_DEF_COMPILEDEVICEKERNELS
 #include "tpsp/Passes/Passes.h.inc"
+
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 } // namespace tpsp
 
 using namespace mlir;
@@ -116,8 +118,8 @@ private:
                         ArrayRef<LLVM::LLVMFuncOp> kernels) {
     llvm::Expected<std::string> ptx = ptxOf(device);
     if (!ptx)
-      return device.emitError("no code for this GPU: ")
-             << llvm::toString(ptx.takeError());
+      return emitErrorAt(device)
+             << "no code for this GPU: " << llvm::toString(ptx.takeError());
     Records records(device);
     LLVM::GlobalOp image = records.text("__tpsp_device_image", *ptx);
     for (LLVM::LLVMFuncOp kernel : kernels)

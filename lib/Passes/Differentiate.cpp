@@ -11,6 +11,8 @@ namespace tpsp {
 #define GEN_PASS_DEF_DIFFERENTIATE
 #define GEN_PASS_DEF_DROPPRIMALS
 #include "tpsp/Passes/Passes.h.inc"
+
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 } // namespace tpsp
 
 using namespace mlir;
@@ -233,8 +235,8 @@ struct Differentiate : public tpsp::impl::DifferentiateBase<Differentiate> {
           (function.empty() || candidate.getSymName() == function))
         selected.push_back(candidate);
     if (selected.empty() && !function.empty()) {
-      getOperation().emitError("no function named '")
-          << function << "' to differentiate";
+      emitOptionError(getOperation(), getArgument(), "function")
+          << "no function named '" << function << "' to differentiate";
       return signalPassFailure();
     }
     for (func::FuncOp primal : selected)
@@ -245,8 +247,8 @@ struct Differentiate : public tpsp::impl::DifferentiateBase<Differentiate> {
 private:
   LogicalResult differentiate(func::FuncOp primal) {
     if (!primal.getBody().hasOneBlock())
-      return primal.emitError("has control flow; tpsp differentiates "
-                              "straight-line functions");
+      return emitErrorAt(primal) << "has control flow; tpsp differentiates "
+                                    "straight-line functions";
     OpBuilder builder(primal);
     builder.setInsertionPointAfter(primal);
     auto copy = cast<func::FuncOp>(builder.clone(*primal));

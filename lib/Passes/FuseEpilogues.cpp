@@ -18,6 +18,8 @@
 namespace tpsp {
 #define GEN_PASS_DEF_FUSEEPILOGUES
 #include "tpsp/Passes/Passes.h.inc"
+
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 } // namespace tpsp
 
 using namespace mlir;
@@ -449,7 +451,8 @@ struct FuseEpilogues : public tpsp::impl::FuseEpiloguesBase<FuseEpilogues> {
   void runOnOperation() override {
     llvm::Expected<Hardware> machine = findHardware(hardware);
     if (!machine) {
-      getOperation().emitError(llvm::toString(machine.takeError()));
+      emitOptionError(getOperation(), getArgument(), "hardware")
+          << llvm::toString(machine.takeError());
       return signalPassFailure();
     }
     llvm::StringSet<> before = callees();

@@ -12,6 +12,8 @@
 namespace tpsp {
 #define GEN_PASS_DEF_PROPAGATE
 #include "tpsp/Passes/Passes.h.inc"
+
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 } // namespace tpsp
 
 using namespace mlir;
@@ -78,8 +80,8 @@ private:
   LogicalResult checkArguments() {
     for (auto [i, argument] : llvm::enumerate(function.getArguments())) {
       if (isUnplaced(argument.getType()))
-        return emitError(argument.getLoc(), "argument #")
-               << i
+        return emitErrorAt(argument)
+               << "argument #" << i
                << " is not placed ('?'); inputs and parameters are placed "
                   "by who writes the program";
     }

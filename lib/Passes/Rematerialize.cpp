@@ -15,6 +15,8 @@
 namespace tpsp {
 #define GEN_PASS_DEF_REMATERIALIZE
 #include "tpsp/Passes/Passes.h.inc"
+
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 } // namespace tpsp
 
 using namespace mlir;
@@ -213,8 +215,9 @@ struct Rematerialize : public tpsp::impl::RematerializeBase<Rematerialize> {
                         .Case("full", Mode::Full)
                         .Default(std::nullopt);
     if (!selected) {
-      getOperation().emitError("unknown mode '")
-          << mode << "'; known are none, selective and full";
+      emitOptionError(getOperation(), getArgument(), "mode")
+          << "unknown mode '" << mode
+          << "'; known are none, selective and full";
       return signalPassFailure();
     }
     auto visit = [&](FunctionOpInterface function) {

@@ -25,7 +25,7 @@
 // STDIN: tpsp-opt: <stdin>:258:15: error: brackets
 
 // What follows a marker is a file of its own: nothing adds up.
-// RUN: printf '"a"() ((((\n// -----\n%%.0s' $(seq 100) > %t/parts.mlir
+// RUN: python3 %S/Inputs/deep.py parts 100 > %t/parts.mlir
 // RUN: not tpsp-opt %t/parts.mlir --split-input-file 2>&1 | FileCheck %s --check-prefix=PARTS
 // RUN: %S/Inputs/exits 1 tpsp-opt %t/parts.mlir 2>&1 | FileCheck %s --check-prefix=DEEP
 // PARTS-NOT: nest more than

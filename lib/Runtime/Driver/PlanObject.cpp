@@ -155,10 +155,11 @@ bool ObjectCheck::checkHeader() {
       header.e_ident[EI_CLASS] != ELFCLASS64 ||
       header.e_ident[EI_DATA] != ELFDATA2LSB ||
       header.e_ident[EI_VERSION] != EV_CURRENT ||
-      header.e_ident[EI_OSABI] != ELFOSABI_SYSV ||
       header.e_ident[EI_ABIVERSION] != 0 || header.e_type != ET_DYN ||
       header.e_version != EV_CURRENT)
     return refuse("it is no shared object of 64 bits");
+  if (header.e_ident[EI_OSABI] != ELFOSABI_SYSV)
+    return refuse("it uses extensions of a system's linker");
   if (header.e_machine != machine)
     return refuse(fmt::format("it is for machine {}, and this is {}",
                               header.e_machine, machine));

@@ -29,5 +29,7 @@ elif kind == "flat":
         print(f"#s{i} = affine_set<(d0) : (d0 >= 0, -d0 + 4 >= 0)>")
         print(f"#n{i} = dense<[-1.0, -1.0, -1.0e-5]> : tensor<3xf32>")
         print(f"func.func private @f{i}(!t{i}) -> (i32, i32)")
+elif kind == "parts":
+    print('"a"() ((((\n// -----\n' * n)
 else:
     sys.exit("unknown kind: " + kind)
