@@ -43,8 +43,7 @@ InFlightDiagnostic tpsp::emitErrorAt(BlockArgument argument) {
   InFlightDiagnostic diag = emitError(argument.getLoc());
   Operation *owner = argument.getOwner()->getParentOp();
   if (!hasLine(argument.getLoc()) && owner)
-    diag << "argument #" << argument.getArgNumber() << " of " << nameOf(owner)
-         << ": ";
+    diag << nameOf(owner) << ": ";
   return diag;
 }
 

@@ -13,7 +13,7 @@ namespace tpsp {
 /// "'tpsp.einsum' in @f: ".
 mlir::InFlightDiagnostic emitErrorAt(mlir::Operation *op);
 
-/// An error at an argument, or so: "argument #1 of @f: ".
+/// An error at an argument, or so: "@f: ".
 mlir::InFlightDiagnostic emitErrorAt(mlir::BlockArgument argument);
 
 /// At a value's argument or operation.
