@@ -8,6 +8,7 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/ToolOutputFile.h"
 
 #include <cstring>
@@ -35,6 +36,9 @@ static llvm::LogicalResult fail(const llvm::Twine &message) {
 static llvm::LogicalResult run(StringRef input, StringRef output,
                                mlir::DialectRegistry &registry) {
   auto config = mlir::MlirOptMainConfig::createFromCLOptions();
+  if (input == "-" && llvm::sys::Process::StandardInIsUserInput())
+    llvm::errs() << "tpsp-opt: reading a model from the terminal; end it with "
+                    "ctrl-d\n";
   std::string error;
   auto in = mlir::openInputFile(input, &error);
   if (!in)
