@@ -5,6 +5,8 @@
 #include "tpsp/Algebra/ArenaLayout.h"
 #include "tpsp/Planner/HappensBefore.h"
 
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
 #include "mlir/IR/BuiltinOps.h"
 
 #include <limits>
@@ -12,8 +14,6 @@
 namespace tpsp {
 #define GEN_PASS_DEF_ALLOCATE
 #include "tpsp/Passes/Passes.h.inc"
-
-#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 } // namespace tpsp
 
 using namespace mlir;

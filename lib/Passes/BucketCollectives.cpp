@@ -10,6 +10,8 @@
 #include "tpsp/Passes/Ledger.h"
 #include "tpsp/Passes/Passes.h"
 
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -19,8 +21,6 @@
 namespace tpsp {
 #define GEN_PASS_DEF_BUCKETCOLLECTIVES
 #include "tpsp/Passes/Passes.h.inc"
-
-#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 } // namespace tpsp
 
 using namespace mlir;

@@ -4,13 +4,13 @@
 
 #include "tpsp/Planner/ScheduleProof.h"
 
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
 #include "mlir/IR/BuiltinOps.h"
 
 namespace tpsp {
 #define GEN_PASS_DEF_CHECKSCHEDULE
 #include "tpsp/Passes/Passes.h.inc"
-
-#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 } // namespace tpsp
 
 using namespace mlir;
@@ -62,7 +62,7 @@ LogicalResult checkTiles(plan::ProgramOp program) {
                                      other.getChunk() == tile.getChunk()))))
       continue;
     InFlightDiagnostic diag =
-        emitErrorAt(tile)
+        emitErrorAt(tile.getOperation())
         << "is counted otherwise than another tile of its buffer: "
            "whether they overlap depends on the rank";
     diag.attachNote(other.getLoc()) << "the other tile";

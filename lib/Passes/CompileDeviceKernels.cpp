@@ -3,14 +3,14 @@
 #include "tpsp/Passes/DeviceKernels.h"
 #include "tpsp/Passes/Passes.h"
 
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Remarks.h"
 
 namespace tpsp {
 #define GEN_PASS_DEF_COMPILEDEVICEKERNELS
 #include "tpsp/Passes/Passes.h.inc"
-
-#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 } // namespace tpsp
 
 using namespace mlir;

@@ -3,6 +3,8 @@
 #include "tpsp/Passes/Placed.h"
 #include "tpsp/Passes/SourceName.h"
 
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/STLExtras.h"
@@ -11,8 +13,6 @@ namespace tpsp {
 #define GEN_PASS_DEF_DIFFERENTIATE
 #define GEN_PASS_DEF_DROPPRIMALS
 #include "tpsp/Passes/Passes.h.inc"
-
-#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 } // namespace tpsp
 
 using namespace mlir;

@@ -9,6 +9,8 @@
 #include "tpsp/Planner/CostModel.h"
 #include "tpsp/Runtime/ElementType.h"
 
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Remarks.h"
@@ -18,8 +20,6 @@
 namespace tpsp {
 #define GEN_PASS_DEF_FUSEEPILOGUES
 #include "tpsp/Passes/Passes.h.inc"
-
-#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 } // namespace tpsp
 
 using namespace mlir;

@@ -17,6 +17,8 @@
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Placed.h"
 
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -25,8 +27,6 @@
 namespace tpsp {
 #define GEN_PASS_DEF_MICROBATCH
 #include "tpsp/Passes/Passes.h.inc"
-
-#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 } // namespace tpsp
 
 using namespace mlir;

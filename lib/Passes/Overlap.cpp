@@ -8,6 +8,8 @@
 #include "tpsp/Planner/StepOverlap.h"
 #include "tpsp/Planner/StreamIssue.h"
 
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -15,8 +17,6 @@
 namespace tpsp {
 #define GEN_PASS_DEF_OVERLAP
 #include "tpsp/Passes/Passes.h.inc"
-
-#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 } // namespace tpsp
 
 using namespace mlir;

@@ -5,6 +5,8 @@
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Placed.h"
 
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
@@ -12,8 +14,6 @@
 namespace tpsp {
 #define GEN_PASS_DEF_PROPAGATE
 #include "tpsp/Passes/Passes.h.inc"
-
-#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 } // namespace tpsp
 
 using namespace mlir;

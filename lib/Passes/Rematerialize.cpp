@@ -4,6 +4,8 @@
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Placed.h"
 
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
@@ -15,8 +17,6 @@
 namespace tpsp {
 #define GEN_PASS_DEF_REMATERIALIZE
 #include "tpsp/Passes/Passes.h.inc"
-
-#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 } // namespace tpsp
 
 using namespace mlir;

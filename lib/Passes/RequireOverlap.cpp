@@ -4,14 +4,14 @@
 
 #include "tpsp/Planner/Exposure.h"
 
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace tpsp {
 #define GEN_PASS_DEF_REQUIREOVERLAP
 #include "tpsp/Passes/Passes.h.inc"
-
-#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 } // namespace tpsp
 
 using namespace mlir;
