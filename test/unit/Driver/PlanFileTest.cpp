@@ -225,6 +225,17 @@ TEST_F(PlanFile, RefusesADescriptionThatContradictsItself) {
        [](auto &p) {
          p.reference.values[0].shape = {5, 6};
        }},
+      {"a cotangent of a result that is not there",
+       [](auto &p) {
+         p.manifest.tensors.insert(p.manifest.tensors.begin() + 1,
+                                   p.manifest.tensors[0]);
+         p.reference.cotangents = {1};
+       }},
+      {"a gradient of an argument that is not there",
+       [](auto &p) {
+         p.manifest.tensors.push_back(p.manifest.tensors[1]);
+         p.reference.gradients = {1};
+       }},
       {"a result that the reference does not have",
        [](auto &p) { p.reference.results = {3}; }},
       {"more ranks than there can be",
