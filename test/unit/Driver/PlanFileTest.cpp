@@ -212,8 +212,6 @@ TEST_F(PlanFile, RefusesADescriptionThatContradictsItself) {
        [](auto &p) { p.manifest.tensors[0].shape[0] = 7; }},
       {"more elements than there can be",
        [](auto &p) { p.manifest.tensors[0].shape[1] = int64_t(1) << 62; }},
-      {"an axis on two dimensions",
-       [](auto &p) { p.manifest.tensors[0].axes[1] = {1}; }},
       {"a type that there is not",
        [](auto &p) { p.manifest.tensors[0].dtype = 77; }},
       {"an arena of fewer than no bytes",
