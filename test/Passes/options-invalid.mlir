@@ -2,7 +2,7 @@
 // pass, that the pipeline may have chosen.
 
 // RUN: not tpsp-opt %s --tpsp-set-element-type=type=f99 2>&1 | FileCheck %s --check-prefix=TYPE
-// TYPE: error: option 'type' of tpsp-set-element-type: unknown element type 'f99'; known are f32, bf16 and f16
+// TYPE: error: option 'type' of tpsp-set-element-type: unknown element type 'f99'; known are f64, f32, bf16 and f16
 // RUN: not tpsp-opt %s --tpsp-differentiate=function=g 2>&1 | FileCheck %s --check-prefix=FUNCTION
 // FUNCTION: error: option 'function' of tpsp-differentiate: no function named 'g' to differentiate
 // RUN: not tpsp-opt %s --tpsp-pipeline=rematerialize=some 2>&1 | FileCheck %s --check-prefix=MODE
