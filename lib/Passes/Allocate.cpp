@@ -5,6 +5,8 @@
 #include "tpsp/Algebra/ArenaLayout.h"
 #include "tpsp/Planner/HappensBefore.h"
 
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
 #include "mlir/IR/BuiltinOps.h"
 
 #include <limits>
@@ -100,6 +102,9 @@ public:
   }
 
   int64_t run() {
+    // Where an earlier run had them is not this arena's.
+    for (plan::BufferOp buffer : buffers)
+      buffer.removeOffsetAttr();
     for (auto [i, buffer] : llvm::enumerate(step.buffers))
       if (buffer.lasts())
         buffers[i].setOffset(arena.allocateForGood(buffer.bytes));
@@ -170,8 +175,8 @@ struct Allocate : public tpsp::impl::AllocateBase<Allocate> {
       Step step = stepOf(program);
       HappensBefore before;
       if (auto fault = HappensBefore::analyse(step, before)) {
-        program.emitError("command ")
-            << fault->command << ' ' << fault->message;
+        emitErrorAt(program)
+            << "command " << fault->command << ' ' << fault->message;
         return signalPassFailure();
       }
       program.setArenaBytes(Allocator(program, step, before).run());

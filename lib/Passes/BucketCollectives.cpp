@@ -10,6 +10,8 @@
 #include "tpsp/Passes/Ledger.h"
 #include "tpsp/Passes/Passes.h"
 
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -188,8 +190,8 @@ struct BucketCollectives
   using Base::Base;
   void runOnOperation() override {
     if (bytes < 0) {
-      getOperation().emitError("bytes=")
-          << bytes.getValue()
+      emitOptionError(getOperation(), getArgument(), "bytes")
+          << "bytes=" << bytes.getValue()
           << " is no size of a bucket; 0 is one for each tensor";
       return signalPassFailure();
     }

@@ -4,6 +4,8 @@
 
 #include "tpsp/Planner/ScheduleProof.h"
 
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
 #include "mlir/IR/BuiltinOps.h"
 
 namespace tpsp {
@@ -31,7 +33,8 @@ LogicalResult emitFault(plan::ProgramOp program, const StepFault &fault) {
     at = buffers[fault.buffer];
   if (fault.command >= 0)
     at = commands[fault.command];
-  InFlightDiagnostic diag = at->emitError(fault.message);
+  InFlightDiagnostic diag = emitErrorAt(at);
+  diag << fault.message;
   if (fault.otherCommand >= 0)
     diag.attachNote(commands[fault.otherCommand]->getLoc())
         << "the other command is here";
@@ -59,8 +62,9 @@ LogicalResult checkTiles(plan::ProgramOp program) {
                                      other.getChunk() == tile.getChunk()))))
       continue;
     InFlightDiagnostic diag =
-        tile.emitError("is counted otherwise than another tile of its buffer: "
-                       "whether they overlap depends on the rank");
+        emitErrorAt(tile.getOperation())
+        << "is counted otherwise than another tile of its buffer: "
+           "whether they overlap depends on the rank";
     diag.attachNote(other.getLoc()) << "the other tile";
     return diag;
   }
@@ -78,7 +82,8 @@ struct CheckSchedule : public tpsp::impl::CheckScheduleBase<CheckSchedule> {
 
   LogicalResult check(plan::ProgramOp program) {
     if (!program.getArenaBytes())
-      return program.emitError("has no arena yet; run tpsp-allocate first");
+      return emitErrorAt(program)
+             << "has no arena yet; run tpsp-allocate first";
     if (failed(checkTiles(program)))
       return failure();
     if (std::optional<StepFault> fault = proveSchedule(stepOf(program)))

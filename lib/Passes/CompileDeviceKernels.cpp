@@ -3,6 +3,8 @@
 #include "tpsp/Passes/DeviceKernels.h"
 #include "tpsp/Passes/Passes.h"
 
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Remarks.h"
 
@@ -116,8 +118,8 @@ private:
                         ArrayRef<LLVM::LLVMFuncOp> kernels) {
     llvm::Expected<std::string> ptx = ptxOf(device);
     if (!ptx)
-      return device.emitError("no code for this GPU: ")
-             << llvm::toString(ptx.takeError());
+      return emitErrorAt(device)
+             << "no code for this GPU: " << llvm::toString(ptx.takeError());
     Records records(device);
     LLVM::GlobalOp image = records.text("__tpsp_device_image", *ptx);
     for (LLVM::LLVMFuncOp kernel : kernels)

@@ -3,6 +3,7 @@
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Plan/PlanDialect.h"
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -113,8 +114,8 @@ private:
       return known;
     auto kernel = module.lookupSymbol<LLVM::LLVMFuncOp>(callee.getValue());
     if (!kernel)
-      return command->emitError("kernel @")
-             << callee.getValue() << " is not an LLVM function yet";
+      return emitErrorAt(command) << "kernel @" << callee.getValue()
+                                  << " is not an LLVM function yet";
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfter(kernel);
     auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
@@ -164,8 +165,8 @@ private:
     for (Value value : command.getCallBuffers()) {
       std::optional<uint64_t> offset = plan::bufferOf(value).getOffset();
       if (!offset)
-        return command->emitError("uses a buffer without an offset; run "
-                                  "tpsp-allocate first");
+        return emitErrorAt(command) << "uses a buffer without an offset; run "
+                                       "tpsp-allocate first";
       offsets.push_back(*offset);
       if (plan::TileOp tile = plan::tileOf(value))
         addTile(tile, offsets, tiles);

@@ -9,6 +9,7 @@
 
 #include "tpsp/Algebra/MatmulForm.h"
 #include "tpsp/Dialect/Plan/PlanDialect.h"
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -84,19 +85,19 @@ private:
     auto check = [](Value value) -> LogicalResult {
       Type type = value.getType();
       if (!getIdx(type))
-        return emitError(value.getLoc(), "not a tensor with #tpsp.idx "
-                                         "subscripts: ")
-               << type
-               << "; write its index names: tensor<4x8xf32, "
-                  "#tpsp.idx<s, d>>";
+        return emitErrorAt(value) << "not a tensor with #tpsp.idx "
+                                     "subscripts: "
+                                  << type
+                                  << "; write its index names: tensor<4x8xf32, "
+                                     "#tpsp.idx<s, d>>";
       Type element = cast<RankedTensorType>(type).getElementType();
       if (element.isF32() || element.isBF16() || element.isF16() ||
           element.isF64() || element.isInteger(32) || element.isInteger(8))
         return success();
-      return emitError(value.getLoc(), "programs compute in f32, bf16, f16 or "
-                                       "f64, with positions in i32 and masks "
-                                       "in i8, not in ")
-             << element;
+      return emitErrorAt(value) << "programs compute in f32, bf16, f16 or "
+                                   "f64, with positions in i32 and masks "
+                                   "in i8, not in "
+                                << element;
     };
     for (BlockArgument argument : function.getArguments())
       if (failed(check(argument)))
@@ -160,8 +161,9 @@ private:
       bool isParameter = function.getArgAttr(argument.getArgNumber(),
                                              paramAttrName) != nullptr;
       if (isParameter && !parameters.insert(tensorName(argument)).second)
-        return emitError(argument.getLoc(), "two parameters are called '")
-               << tensorName(argument) << "'; give one another name";
+        return emitErrorAt(argument)
+               << "two parameters are called '" << tensorName(argument)
+               << "'; give one another name";
       auto buffer = plan::BufferOp::create(
           b, argument.getLoc(), bufferType(argument.getType()),
           b.getStringAttr(isParameter ? plan::parameterKind : plan::inputKind),

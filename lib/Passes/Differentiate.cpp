@@ -3,6 +3,8 @@
 #include "tpsp/Passes/Placed.h"
 #include "tpsp/Passes/SourceName.h"
 
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/STLExtras.h"
@@ -175,8 +177,9 @@ private:
     Value only = parts.front();
     if (only.getType() == wanted)
       return only;
-    // A value that nothing has placed yet is made where it is wanted.
-    if (isUnplaced(only.getType())) {
+    // A value that nothing has placed yet is made where it is wanted; an
+    // argument is where its caller has it.
+    if (isUnplaced(only.getType()) && only.getDefiningOp()) {
       only.setType(cast<RankedTensorType>(wanted));
       return called(value, only);
     }
@@ -232,8 +235,8 @@ struct Differentiate : public tpsp::impl::DifferentiateBase<Differentiate> {
           (function.empty() || candidate.getSymName() == function))
         selected.push_back(candidate);
     if (selected.empty() && !function.empty()) {
-      getOperation().emitError("no function named '")
-          << function << "' to differentiate";
+      emitOptionError(getOperation(), getArgument(), "function")
+          << "no function named '" << function << "' to differentiate";
       return signalPassFailure();
     }
     for (func::FuncOp primal : selected)
@@ -244,8 +247,8 @@ struct Differentiate : public tpsp::impl::DifferentiateBase<Differentiate> {
 private:
   LogicalResult differentiate(func::FuncOp primal) {
     if (!primal.getBody().hasOneBlock())
-      return primal.emitError("has control flow; tpsp differentiates "
-                              "straight-line functions");
+      return emitErrorAt(primal) << "has control flow; tpsp differentiates "
+                                    "straight-line functions";
     OpBuilder builder(primal);
     builder.setInsertionPointAfter(primal);
     auto copy = cast<func::FuncOp>(builder.clone(*primal));

@@ -1,5 +1,7 @@
 #include "tpsp/Passes/FunctionWalk.h"
 
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
 using namespace mlir;
 
 LogicalResult tpsp::forEachFunction(
@@ -10,8 +12,8 @@ LogicalResult tpsp::forEachFunction(
     if (function.isExternal())
       continue;
     if (!function.getFunctionBody().hasOneBlock())
-      return function.emitError(
-          "has control flow; tpsp programs are straight-line functions");
+      return emitErrorAt(function)
+             << "has control flow; tpsp programs are straight-line functions";
     if (failed(visit(function)))
       return failure();
   }

@@ -9,6 +9,8 @@
 #include "tpsp/Planner/CostModel.h"
 #include "tpsp/Runtime/ElementType.h"
 
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Remarks.h"
@@ -449,7 +451,8 @@ struct FuseEpilogues : public tpsp::impl::FuseEpiloguesBase<FuseEpilogues> {
   void runOnOperation() override {
     llvm::Expected<Hardware> machine = findHardware(hardware);
     if (!machine) {
-      getOperation().emitError(llvm::toString(machine.takeError()));
+      emitOptionError(getOperation(), getArgument(), "hardware")
+          << llvm::toString(machine.takeError());
       return signalPassFailure();
     }
     llvm::StringSet<> before = callees();

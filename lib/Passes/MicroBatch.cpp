@@ -17,6 +17,8 @@
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Placed.h"
 
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -274,7 +276,7 @@ private:
 
 /// The nearest divisors of `extent` around `count`, for a message.
 std::string nearestCounts(int64_t extent, int64_t count) {
-  count = std::min(count, extent);
+  count = std::max<int64_t>(std::min(count, extent), 1);
   int64_t below = count;
   while (extent % below != 0)
     --below;
@@ -294,6 +296,11 @@ LogicalResult divide(FunctionOpInterface function, Division &division) {
         idx ? idx.dimOf(division.index) : std::nullopt;
     if (!dim)
       continue;
+    if (idx.getLocal())
+      return emitErrorAt(function)
+             << "argument #" << i << " is one rank's part already ('local'); "
+             << "micro-batches are cut of whole tensors: run tpsp-micro-batch "
+                "before tpsp-partition";
     if (!first) {
       first = i;
       division.axes = idx.getAxes()[*dim];
@@ -302,8 +309,8 @@ LogicalResult divide(FunctionOpInterface function, Division &division) {
       division.blocks *= mesh.groupSize(placement.dims[*dim]);
     }
     if (idx.getAxes()[*dim] != division.axes)
-      return function->emitError("argument #")
-             << i << " is [" << subscripts(argument.getType())
+      return emitErrorAt(function)
+             << "argument #" << i << " is [" << subscripts(argument.getType())
              << "] but argument #" << *first << " ["
              << subscripts(function.getArgument(*first).getType())
              << "]; micro-batches are parts of every rank's own '"
@@ -313,10 +320,11 @@ LogicalResult divide(FunctionOpInterface function, Division &division) {
         cast<RankedTensorType>(argument.getType()).getDimSize(*dim);
     int64_t own = extent / division.blocks;
     if (division.parts > own || own % division.parts != 0)
-      return function->emitError("argument #")
-             << i << " has index '" << division.index << "' of extent "
-             << extent << ", which " << division.blocks << " shards of "
-             << division.parts << " micro-batches do not divide; "
+      return emitErrorAt(function)
+             << "argument #" << i << " has index '" << division.index
+             << "' of extent " << extent << ", which " << division.blocks
+             << " shards of " << division.parts
+             << " micro-batches do not divide; "
              << nearestCounts(own, division.parts) << " micro-batches would";
   }
   return success();
@@ -327,8 +335,9 @@ struct MicroBatch : public tpsp::impl::MicroBatchBase<MicroBatch> {
 
   void runOnOperation() override {
     if (parts < 1) {
-      getOperation().emitError("parts=")
-          << parts.getValue() << " is no number of micro-batches; 1 is none";
+      emitOptionError(getOperation(), getArgument(), "parts")
+          << "parts=" << parts.getValue()
+          << " is no number of micro-batches; 1 is none";
       return signalPassFailure();
     }
     if (parts == 1)
@@ -341,8 +350,8 @@ struct MicroBatch : public tpsp::impl::MicroBatchBase<MicroBatch> {
       return signalPassFailure();
     if (found)
       return;
-    getOperation().emitError("no argument has an index '")
-        << index.getValue()
+    emitOptionError(getOperation(), getArgument(), "index")
+        << "no argument has an index '" << index.getValue()
         << "' to cut into micro-batches; name the batch with "
            "--micro-batch-index";
     signalPassFailure();

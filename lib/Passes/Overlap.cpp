@@ -8,6 +8,8 @@
 #include "tpsp/Planner/StepOverlap.h"
 #include "tpsp/Planner/StreamIssue.h"
 
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -103,12 +105,12 @@ public:
   LogicalResult run(plan::ProgramOp program) {
     Step step = stepOf(program);
     if (step.numEvents > 0 || step.numStreams > 1)
-      return program.emitError("is scheduled already: it has ")
-             << step.numStreams << " streams and " << step.numEvents
-             << " events";
+      return emitErrorAt(program)
+             << "is scheduled already: it has " << step.numStreams
+             << " streams and " << step.numEvents << " events";
     llvm::Expected<SimulatedStep> serial = simulate(step, cost);
     if (!serial)
-      return program.emitError(llvm::toString(serial.takeError()));
+      return emitErrorAt(program) << llvm::toString(serial.takeError());
     if (serial->communication == 0)
       return success();
     original = program;
@@ -181,15 +183,15 @@ private:
     result.step = stepOf(program);
     OverlapProblem problem = overlapProblemOf(result.step, cost, buffers);
     if (std::optional<std::string> wrong = problem.check())
-      return program.emitError("cannot be scheduled: ") << *wrong;
+      return emitErrorAt(program) << "cannot be scheduled: " << *wrong;
     OverlapSchedule found = scheduleList(problem);
     if (std::optional<std::string> wrong = verify(problem, found))
-      return program.emitError("was scheduled wrongly: ") << *wrong;
+      return emitErrorAt(program) << "was scheduled wrongly: " << *wrong;
     result.items = issueOf(problem, found);
     result.scheduled = reordered(result.step, result.items, problem.numStreams);
     llvm::Expected<SimulatedStep> simulated = simulate(result.scheduled, cost);
     if (!simulated)
-      return program.emitError(llvm::toString(simulated.takeError()));
+      return emitErrorAt(program) << llvm::toString(simulated.takeError());
     result.simulated = std::move(*simulated);
     return result;
   }
@@ -310,7 +312,8 @@ struct Overlap : public tpsp::impl::OverlapBase<Overlap> {
   void runOnOperation() override {
     llvm::Expected<Hardware> machine = findHardware(hardware);
     if (!machine) {
-      getOperation().emitError(llvm::toString(machine.takeError()));
+      emitOptionError(getOperation(), getArgument(), "hardware")
+          << llvm::toString(machine.takeError());
       return signalPassFailure();
     }
     for (auto program :
@@ -322,7 +325,7 @@ struct Overlap : public tpsp::impl::OverlapBase<Overlap> {
   LogicalResult schedule(plan::ProgramOp program, const Hardware &machine) {
     Mesh mesh = stepOf(program).mesh;
     if (std::string misfit = misfitOf(machine, mesh); !misfit.empty())
-      return program.emitError(misfit);
+      return emitErrorAt(program) << misfit;
     CostModel cost(machine, mesh, threads);
     return OverlapSearch(cost, buffers, chunks, share).run(program);
   }

@@ -5,6 +5,8 @@
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Placed.h"
 
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
@@ -78,8 +80,8 @@ private:
   LogicalResult checkArguments() {
     for (auto [i, argument] : llvm::enumerate(function.getArguments())) {
       if (isUnplaced(argument.getType()))
-        return emitError(argument.getLoc(), "argument #")
-               << i
+        return emitErrorAt(argument)
+               << "argument #" << i
                << " is not placed ('?'); inputs and parameters are placed "
                   "by who writes the program";
     }

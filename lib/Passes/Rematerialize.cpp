@@ -4,6 +4,8 @@
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Placed.h"
 
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
@@ -213,8 +215,9 @@ struct Rematerialize : public tpsp::impl::RematerializeBase<Rematerialize> {
                         .Case("full", Mode::Full)
                         .Default(std::nullopt);
     if (!selected) {
-      getOperation().emitError("unknown mode '")
-          << mode << "'; known are none, selective and full";
+      emitOptionError(getOperation(), getArgument(), "mode")
+          << "unknown mode '" << mode
+          << "'; known are none, selective and full";
       return signalPassFailure();
     }
     auto visit = [&](FunctionOpInterface function) {

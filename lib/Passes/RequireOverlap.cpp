@@ -4,6 +4,8 @@
 
 #include "tpsp/Planner/Exposure.h"
 
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -39,7 +41,7 @@ public:
   LogicalResult check(double share) {
     llvm::Expected<SimulatedStep> result = simulate(step, cost);
     if (!result)
-      return program.emitError(llvm::toString(result.takeError()));
+      return emitErrorAt(program) << llvm::toString(result.takeError());
     simulated = std::move(*result);
     std::vector<Exposure> exposures = exposuresOf(step, simulated);
     LogicalResult kept = success();
@@ -55,7 +57,7 @@ public:
 
 private:
   void refuse(double share, ArrayRef<Exposure> exposures) {
-    InFlightDiagnostic diag = program.emitError();
+    InFlightDiagnostic diag = emitErrorAt(program);
     diag << percent(simulated.hiddenShare())
          << " of the communication is hidden, less than the " << percent(share)
          << " that is required: " << microseconds(simulated.exposed) << " of "
@@ -76,7 +78,7 @@ private:
     auto required = ledger ? ledger.getAs<FloatAttr>("overlap") : FloatAttr();
     if (!required || exposure.hiddenShare() >= required.getValueAsDouble())
       return success();
-    return command->emitError()
+    return emitErrorAt(command)
            << percent(exposure.hiddenShare()) << " of it is hidden, less than "
            << percent(required.getValueAsDouble())
            << ", which is required here: " << describe(exposure);
@@ -128,13 +130,14 @@ struct RequireOverlap : public tpsp::impl::RequireOverlapBase<RequireOverlap> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
     if (!(share >= 0 && share <= 1)) {
-      getOperation().emitError("share=")
-          << share << " is no share; it goes from 0 to 1";
+      emitOptionError(getOperation(), getArgument(), "share")
+          << "share=" << share << " is no share; it goes from 0 to 1";
       return signalPassFailure();
     }
     llvm::Expected<Hardware> machine = findHardware(hardware);
     if (!machine) {
-      getOperation().emitError(llvm::toString(machine.takeError()));
+      emitOptionError(getOperation(), getArgument(), "hardware")
+          << llvm::toString(machine.takeError());
       return signalPassFailure();
     }
     for (auto program : getOperation().getOps<plan::ProgramOp>())
@@ -145,7 +148,7 @@ struct RequireOverlap : public tpsp::impl::RequireOverlapBase<RequireOverlap> {
   LogicalResult check(plan::ProgramOp program, const Hardware &machine) {
     Mesh mesh = stepOf(program).mesh;
     if (std::string misfit = misfitOf(machine, mesh); !misfit.empty())
-      return program.emitError(misfit);
+      return emitErrorAt(program) << misfit;
     CostModel cost(machine, mesh, threads);
     return OverlapContract(program, cost).check(share);
   }

@@ -2,6 +2,7 @@
 // another type.
 #include "tpsp/Passes/Passes.h"
 
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -25,8 +26,8 @@ struct SetMesh : public tpsp::impl::SetMeshBase<SetMesh> {
   void runOnOperation() override {
     MeshOp mesh = findMesh(getOperation());
     if (!mesh) {
-      getOperation().emitError("the module has no mesh to set; declare one: "
-                               "tpsp.mesh @mesh <tp = 4>");
+      emitErrorAt(getOperation()) << "the module has no mesh to set; declare "
+                                     "one: tpsp.mesh @mesh <tp = 4>";
       return signalPassFailure();
     }
     for (StringRef entry : sizes)
@@ -39,9 +40,9 @@ private:
     auto [name, text] = entry.split('=');
     int64_t size = 0;
     if (text.getAsInteger(10, size) || size < 1)
-      return mesh.emitError(
-                 "expected axis=size with a size of at least 1, not '")
-             << entry << "'";
+      return emitErrorAt(mesh)
+             << "expected axis=size with a size of at least 1, not '" << entry
+             << "'";
     SmallVector<int64_t> all(mesh.getAxisSizes());
     for (auto [i, axis] :
          llvm::enumerate(mesh.getAxisNames().getAsRange<StringAttr>())) {
@@ -55,8 +56,8 @@ private:
     AxisList axes;
     for (AxisId axis = 0; axis < known.numAxes(); ++axis)
       axes.push_back(axis);
-    return mesh.emitError("has no axis '")
-           << name << "'; its axes are " << known.names(axes);
+    return emitErrorAt(mesh) << "has no axis '" << name << "'; its axes are "
+                             << known.names(axes);
   }
 };
 
@@ -75,8 +76,9 @@ struct SetElementType : public tpsp::impl::SetElementTypeBase<SetElementType> {
     else if (type == "f16")
       wanted = Float16Type::get(context);
     if (!wanted) {
-      getOperation().emitError("unknown element type '")
-          << type << "'; known are f64, f32, bf16 and f16";
+      emitOptionError(getOperation(), getArgument(), "type")
+          << "unknown element type '" << type
+          << "'; known are f64, f32, bf16 and f16";
       return signalPassFailure();
     }
     AttrTypeReplacer replacer;

@@ -23,6 +23,8 @@
 
 #include "tpsp/Planner/CostModel.h"
 
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -394,13 +396,15 @@ struct ShardReplicated
 
   void runOnOperation() override {
     if (goal != "memory" && goal != "time") {
-      getOperation().emitError("goal=")
-          << goal.getValue() << " is not known; goals are memory and time";
+      emitOptionError(getOperation(), getArgument(), "goal")
+          << "goal=" << goal.getValue()
+          << " is not known; goals are memory and time";
       return signalPassFailure();
     }
     llvm::Expected<Hardware> machine = findHardware(hardware);
     if (!machine) {
-      getOperation().emitError(llvm::toString(machine.takeError()));
+      emitOptionError(getOperation(), getArgument(), "hardware")
+          << llvm::toString(machine.takeError());
       return signalPassFailure();
     }
     auto visit = [&](FunctionOpInterface function) -> LogicalResult {
@@ -408,7 +412,7 @@ struct ShardReplicated
       std::optional<CostModel> cost;
       if (goal == "time") {
         if (std::string misfit = misfitOf(*machine, mesh); !misfit.empty())
-          return function.emitError(misfit);
+          return emitErrorAt(function) << misfit;
         cost.emplace(*machine, mesh, threads);
       }
       for (AxisId axis = 0; axis < mesh.numAxes(); ++axis)

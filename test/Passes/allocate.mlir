@@ -1,4 +1,6 @@
 // RUN: tpsp-opt %s --tpsp-allocate | FileCheck %s
+// What an earlier run decided is forgotten.
+// RUN: tpsp-opt %s --tpsp-allocate --tpsp-allocate | FileCheck %s
 // RUN: tpsp-opt %s --tpsp-allocate --tpsp-check-schedule -o /dev/null
 
 // What lasts the whole step comes first, in order, and is never shared; then a

@@ -3,7 +3,7 @@
 // RUN: tpsp-opt %s --tpsp-micro-batch=parts=2 | FileCheck %s
 // RUN: tpsp-opt %s --tpsp-micro-batch | FileCheck %s --check-prefix=ONE
 // RUN: not tpsp-opt %s --tpsp-micro-batch=parts=0 2>&1 | FileCheck %s --check-prefix=NONE
-// NONE: error: parts=0 is no number of micro-batches; 1 is none
+// NONE: error: option 'parts' of tpsp-micro-batch: parts=0 is no number of micro-batches; 1 is none
 // RUN: tpsp-opt %s --tpsp-micro-batch=parts=2 --tpsp-insert-collectives | FileCheck %s --check-prefix=PLACED
 
 tpsp.mesh @mesh <dp = 2>

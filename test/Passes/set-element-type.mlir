@@ -3,7 +3,7 @@
 // RUN: tpsp-opt %s --tpsp-set-element-type | FileCheck %s --check-prefixes=CHECK,F32
 // RUN: not tpsp-opt %s --tpsp-set-element-type=type=fp8 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
-// UNKNOWN: error: {{.*}}unknown element type 'fp8'; known are f32, bf16 and f16
+// UNKNOWN: error: {{.*}}unknown element type 'fp8'; known are f64, f32, bf16 and f16
 
 // Arguments, results and everything between; not integers, nor tensors that are
 // no tpsp tensors.

@@ -4,7 +4,7 @@
 // RUN: tpsp-opt %s --tpsp-propagate --tpsp-shard-replicated | FileCheck %s --check-prefix=UNMARKED --implicit-check-not=s@tp
 // RUN: tpsp-opt %s %{shard} --remarks-filter='tpsp-.*' -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: not tpsp-opt %s --tpsp-shard-replicated=goal=speed 2>&1 | FileCheck %s --check-prefix=SPEED
-// SPEED: error: goal=speed is not known; goals are memory and time
+// SPEED: error: option 'goal' of tpsp-shard-replicated: goal=speed is not known; goals are memory and time
 
 // Without marks nothing is known not to be the user's.
 // UNMARKED: func.func @block

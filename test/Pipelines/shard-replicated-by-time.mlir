@@ -6,7 +6,7 @@
 // RUN: tpsp-opt %s %{mark} --tpsp-shard-replicated="goal=time hardware=a100-sxm" | FileCheck %s --check-prefix=A100
 // RUN: tpsp-opt %s %{mark} --tpsp-shard-replicated="goal=time hardware=h100-sxm grad" | FileCheck %s --check-prefix=H100
 // RUN: not tpsp-opt %s %{mark} --tpsp-shard-replicated="goal=time hardware=none" 2>&1 | FileCheck %s --check-prefix=NONE
-// NONE: error: 'none' is no built-in hardware
+// NONE: error: option 'hardware' of tpsp-shard-replicated: 'none' is no built-in hardware
 
 tpsp.mesh @mesh <tp = 8 : model>
 

@@ -1,10 +1,19 @@
 // tpsp-opt: passes over .mlir model files, with mlir-opt's conventions.
 #include "tpsp/InitAll.h"
 
+#include "tpsp/Dialect/Tpsp/ModelText.h"
+
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/ToolOutputFile.h"
 
 #include <cstring>
+
+using llvm::StringRef;
 
 /// An explanation is what one wants to read, not the module behind it.
 static bool explains(int argc, char **argv) {
@@ -16,6 +25,35 @@ static bool explains(int argc, char **argv) {
         return true;
     }
   return false;
+}
+
+static llvm::LogicalResult fail(const llvm::Twine &message) {
+  llvm::errs() << "tpsp-opt: " << message << "\n";
+  return llvm::failure();
+}
+
+/// As MlirOptMain, but reads nothing that MLIR's parser cannot take.
+static llvm::LogicalResult run(StringRef input, StringRef output,
+                               mlir::DialectRegistry &registry) {
+  auto config = mlir::MlirOptMainConfig::createFromCLOptions();
+  if (input == "-" && llvm::sys::Process::StandardInIsUserInput())
+    llvm::errs() << "tpsp-opt: reading a model from the terminal; end it with "
+                    "ctrl-d\n";
+  std::string error;
+  auto in = mlir::openInputFile(input, &error);
+  if (!in)
+    return fail(error);
+  StringRef name = input == "-" ? "<stdin>" : input;
+  if (llvm::Error problem = tpsp::checkModelText(name, in->getBuffer(),
+                                                 config.inputSplitMarker()))
+    return fail(llvm::toString(std::move(problem)));
+  auto out = mlir::openOutputFile(output, &error);
+  if (!out)
+    return fail(error);
+  if (failed(mlir::MlirOptMain(out->os(), std::move(in), registry, config)))
+    return llvm::failure();
+  out->keep();
+  return llvm::success();
 }
 
 int main(int argc, char **argv) {
@@ -30,6 +68,10 @@ int main(int argc, char **argv) {
       registry);
   if (output == "-" && explains(argc, argv))
     output = "/dev/null";
-  return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, input, output, registry));
+  auto config = mlir::MlirOptMainConfig::createFromCLOptions();
+  if (config.shouldShowDialects() || config.shouldListPasses())
+    return mlir::asMainReturnCode(
+        mlir::MlirOptMain(argc, argv, input, output, registry));
+  llvm::InitLLVM guard(argc, argv);
+  return mlir::asMainReturnCode(run(input, output, registry));
 }

@@ -2,6 +2,7 @@
 // Checked here and not in the attribute, because here the mesh is known and
 // every way out has a price.
 #include "tpsp/Algebra/Ways.h"
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 #include "tpsp/Dialect/Tpsp/SourceNames.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
@@ -91,7 +92,7 @@ private:
   /// An argument's subscripts are written where the argument is.
   InFlightDiagnostic begin() const {
     if (auto argument = dyn_cast_or_null<BlockArgument>(value()))
-      return emitError(argument.getLoc());
+      return emitErrorAt(argument);
     return op->emitOpError();
   }
 

@@ -2,6 +2,7 @@
 // of their docs; attention's and those on integers have files of their own.
 #include "VerifierRules.h"
 
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 #include "tpsp/Dialect/Tpsp/ScalarFunctions.h"
 #include "tpsp/Dialect/Tpsp/SplitParts.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
@@ -30,7 +31,7 @@ std::string roleOf(Operation *op, unsigned tensor) {
 InFlightDiagnostic refuse(Operation *op, unsigned tensor) {
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (function && !function.isExternal())
-    return emitError(function.getArgument(tensor).getLoc());
+    return emitErrorAt(function.getArgument(tensor));
   return op->emitOpError();
 }
 

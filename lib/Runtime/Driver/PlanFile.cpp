@@ -1,5 +1,6 @@
 #include "tpsp/Runtime/Driver/PlanFile.h"
 
+#include "tpsp/Runtime/Driver/PlanObject.h"
 #include "tpsp/Runtime/Driver/WholeFile.h"
 
 #include <fmt/format.h>
@@ -154,6 +155,16 @@ Status tpsp::rt::readPlan(const std::string &path, PlanDescription &out) {
 }
 
 Status tpsp::rt::loadPlan(const std::string &path, StepFunction &out) {
+  std::string bytes;
+  if (Status s = readAll(path, bytes); !s.ok())
+    return s;
+  Trailer trailer;
+  if (Status s = checkFile(path, bytes, trailer); !s.ok())
+    return s;
+  if (Status s = checkPlanObject(
+          std::string_view(bytes).substr(0, trailer.objectBytes));
+      !s.ok())
+    return invalid(path, s.message());
   // A name without a slash would be looked for in the system's folders.
   std::string place = std::filesystem::absolute(path).string();
   void *object = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -1,10 +1,15 @@
 // The description of a compiled plan as JSON.
 #include "tpsp/Runtime/Driver/PlanFile.h"
 
+#include "tpsp/Runtime/ElementType.h"
+#include "tpsp/Runtime/WorldConfig.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <stdexcept>
 #include <type_traits>
 
@@ -133,10 +138,30 @@ static bool isConsistent(const StepTrace &trace, const Manifest &manifest) {
   return true;
 }
 
+/// The bytes of a rank's part; -1 if the axes do not divide the shape, or the
+/// whole tensor is more than 64 bits count.
+static int64_t partBytes(const ManifestTensor &tensor,
+                         const Manifest &manifest) {
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  int64_t whole = elementBytes(tensor.dtype), part = whole;
+  for (size_t dim = 0; dim < tensor.shape.size(); ++dim) {
+    int64_t extent = tensor.shape[dim], ranks = 1;
+    for (int64_t axis : tensor.axes[dim])
+      ranks *= manifest.mesh[axis].size;
+    if (whole <= 0 || extent < 1 || extent > most / whole ||
+        ranks > manifest.numRanks() || extent % ranks != 0)
+      return -1;
+    whole *= extent;
+    part *= extent / ranks;
+  }
+  return part;
+}
+
 /// Whether a tensor's parts are in the arena and its axes in the mesh.
 static bool isConsistent(const ManifestTensor &tensor,
                          const Manifest &manifest) {
-  if (tensor.offset < 0 || tensor.bytes < 0 ||
+  if (tensor.offset < 0 || tensor.bytes < 0 || tensor.below < 0 ||
+      tensor.bytes > manifest.arenaBytes ||
       tensor.offset > manifest.arenaBytes - tensor.bytes ||
       tensor.axes.size() != tensor.shape.size())
     return false;
@@ -146,12 +171,51 @@ static bool isConsistent(const ManifestTensor &tensor,
   for (int64_t axis : all)
     if (!isNumberIn(axis, manifest.mesh.size()))
       return false;
+  return tensor.bytes == partBytes(tensor, manifest);
+}
+
+/// Whether a program's numbers are of what it has.
+static bool isConsistent(const reference::Program &reference) {
+  auto areBelow = [](const std::vector<size_t> &numbers, size_t count) {
+    return std::all_of(numbers.begin(), numbers.end(),
+                       [&](size_t number) { return number < count; });
+  };
+  return reference.arguments <= reference.values.size() &&
+         areBelow(reference.results, reference.values.size()) &&
+         areBelow(reference.cotangents, reference.results.size()) &&
+         areBelow(reference.gradients, reference.arguments);
+}
+
+/// The value of a program that a tensor has, or is the gradient of; arguments
+/// are in the order of both.
+static const reference::ValueType &valueOf(const ManifestTensor &tensor,
+                                           const reference::Program &reference,
+                                           size_t argument) {
+  if (tensor.isArgument())
+    return reference::argumentType(reference, argument);
+  size_t number = tensor.number, results = reference.results.size();
+  return reference
+      .values[number < results ? reference.results[number]
+                               : reference.gradients[number - results]];
+}
+
+static bool hasShapesOf(const reference::Program &reference,
+                        const Manifest &manifest) {
+  size_t arguments = 0;
+  for (const ManifestTensor &tensor : manifest.tensors) {
+    if (valueOf(tensor, reference, arguments).shape != tensor.shape)
+      return false;
+    arguments += tensor.isArgument();
+  }
   return true;
 }
 
 static bool isConsistent(const PlanDescription &description) {
   const Manifest &manifest = description.manifest;
   size_t arguments = 0, results = 0;
+  if (manifest.arenaBytes < 0 || manifest.streams < 1 ||
+      manifest.streams > maxStreams || manifest.events < 0)
+    return false;
   for (const ManifestTensor &tensor : manifest.tensors) {
     if (!isConsistent(tensor, manifest))
       return false;
@@ -163,6 +227,7 @@ static bool isConsistent(const PlanDescription &description) {
   const reference::Program &reference = description.reference;
   return arguments == reference.arguments + reference.cotangents.size() &&
          results == reference.results.size() + reference.gradients.size() &&
+         isConsistent(reference) && hasShapesOf(reference, manifest) &&
          isConsistent(description.trace, manifest);
 }
 

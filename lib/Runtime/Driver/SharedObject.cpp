@@ -9,7 +9,8 @@
 namespace tpsp::rt {
 namespace {
 
-/// The folder of this executable, with a slash at its end.
+/// The folder of this executable, with a slash at its end; empty if the system
+/// does not say.
 std::string executableFolder() {
   char path[PATH_MAX];
   ssize_t length = readlink("/proc/self/exe", path, sizeof path);
@@ -22,6 +23,13 @@ std::string executableFolder() {
 SharedObjectEntry loadSharedObject(const char *object, const char *entry,
                                    SymbolScope scope) {
   std::string folder = executableFolder(), path;
+  // A name without a folder would be looked for in the current one.
+  if (folder.empty())
+    return {
+        nullptr, true,
+        fmt::format("{} is beside this program, whose folder /proc/self/exe "
+                    "does not say",
+                    object)};
   for (const char *below : {"", "../lib/"})
     if (path.empty() && access((folder + below + object).c_str(), R_OK) == 0)
       path = folder + below + object;

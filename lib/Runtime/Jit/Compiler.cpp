@@ -1,13 +1,13 @@
 #include "tpsp/Runtime/Jit/Compiler.h"
 
 #include "tpsp/Dialect/Plan/PlanDialect.h"
+#include "tpsp/Dialect/Tpsp/ModelText.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Pipelines.h"
 #include "tpsp/Passes/StepOfProgram.h"
 #include "tpsp/Runtime/Jit/ReferenceWalker.h"
 
-#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -25,7 +25,7 @@ static llvm::Error error(const char *format, const Args &...args) {
   return llvm::createStringError(llvm::formatv(format, args...).str().c_str());
 }
 
-/// What keeps a file from being a model, as far as its first bytes tell.
+/// What keeps a file from being parsed.
 static llvm::Error checkReadable(StringRef path) {
   if (llvm::sys::fs::is_directory(path))
     return error("cannot read '{0}': it is a directory", path);
@@ -37,10 +37,7 @@ static llvm::Error checkReadable(StringRef path) {
     return error("'{0}' is empty; a model is a module with a mesh and a "
                  "function",
                  path);
-  // The parser would print the line that it fails on.
-  if (!isBytecode((*file)->getMemBufferRef()) && text.contains('\0'))
-    return error("'{0}' is neither MLIR text nor MLIR bytecode", path);
-  return llvm::Error::success();
+  return checkModelText(path, text);
 }
 
 static llvm::Expected<OwningOpRef<ModuleOp>> parse(MLIRContext &context,

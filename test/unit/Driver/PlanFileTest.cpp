@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <functional>
 #include <limits>
 #include <random>
@@ -205,6 +206,36 @@ TEST_F(PlanFile, RefusesADescriptionThatContradictsItself) {
        [](auto &p) { p.trace.commands[0].collective = 1; }},
       {"more arguments than the reference has",
        [](auto &p) { p.reference.arguments = 0; }},
+      {"a part of another size",
+       [](auto &p) { p.manifest.tensors[0].bytes = 16; }},
+      {"an extent that its axes do not divide",
+       [](auto &p) { p.manifest.tensors[0].shape[0] = 7; }},
+      {"more elements than there can be",
+       [](auto &p) { p.manifest.tensors[0].shape[1] = int64_t(1) << 62; }},
+      {"a type that there is not",
+       [](auto &p) { p.manifest.tensors[0].dtype = 77; }},
+      {"an arena of fewer than no bytes",
+       [](auto &p) { p.manifest.arenaBytes = -1; }},
+      {"more streams than there can be",
+       [](auto &p) { p.manifest.streams = int64_t(1) << 62; }},
+      {"fewer events than none", [](auto &p) { p.manifest.events = -1; }},
+      {"a shape that is not the reference's",
+       [](auto &p) {
+         p.reference.values[0].shape = {5, 6};
+       }},
+      {"a cotangent of a result that is not there",
+       [](auto &p) {
+         p.manifest.tensors.insert(p.manifest.tensors.begin() + 1,
+                                   p.manifest.tensors[0]);
+         p.reference.cotangents = {1};
+       }},
+      {"a gradient of an argument that is not there",
+       [](auto &p) {
+         p.manifest.tensors.push_back(p.manifest.tensors[1]);
+         p.reference.gradients = {1};
+       }},
+      {"a result that the reference does not have",
+       [](auto &p) { p.reference.results = {3}; }},
       {"more ranks than there can be",
        [](auto &p) { p.manifest.mesh[0].size = int64_t(1) << 62; }},
       {"fewer results", [](auto &p) { p.reference.results = {}; }}};
@@ -218,6 +249,41 @@ TEST_F(PlanFile, RefusesADescriptionThatContradictsItself) {
   EXPECT_FALSE(fromJson("{}", out).ok());
   EXPECT_FALSE(fromJson("[1, 2", out).ok());
   EXPECT_TRUE(fromJson(toJson(somePlan()), out).ok());
+}
+
+/// A hash that is right says nothing of who made it: whatever the description
+/// has become, it is refused or read, and what is read agrees with itself.
+TEST_F(PlanFile, ReadsOrRefusesADescriptionWithAnyByteChanged) {
+  const std::string text = toJson(somePlan());
+  std::mt19937 random(20261122);
+  for (size_t i = 0; i < text.size(); ++i) {
+    std::string changed = text;
+    changed[i] = static_cast<char>(changed[i] ^ (1 << random() % 8));
+    PlanDescription out;
+    if (fromJson(changed, out).ok())
+      EXPECT_EQ(out.trace.commands.size(), size_t(out.manifest.commands)) << i;
+  }
+}
+
+TEST_F(PlanFile, ReadsOrRefusesADescriptionWithAnyNumberChanged) {
+  const std::string text = toJson(somePlan());
+  auto isDigit = [&](size_t i) { return std::isdigit(text[i]) != 0; };
+  for (size_t begin = 1; begin < text.size(); ++begin) {
+    if (!isDigit(begin) || isDigit(begin - 1))
+      continue;
+    size_t end = begin;
+    while (end < text.size() && isDigit(end))
+      ++end;
+    for (const char *other :
+         {"-1", "0", "9223372036854775807", "-9223372036854775808", "1e300",
+          "4294967296", "null", "[]", "\"x\""}) {
+      std::string changed = text;
+      changed.replace(begin, end - begin, other);
+      PlanDescription out;
+      if (fromJson(changed, out).ok())
+        EXPECT_EQ(out.trace.commands.size(), size_t(out.manifest.commands));
+    }
+  }
 }
 
 TEST_F(PlanFile, LeavesTheOldOneIfTheNewCannotBeWritten) {
