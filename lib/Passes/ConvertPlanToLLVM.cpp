@@ -3,7 +3,7 @@
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Plan/PlanDialect.h"
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/MeshOp.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"

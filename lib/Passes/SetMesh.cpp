@@ -2,7 +2,7 @@
 // another type.
 #include "tpsp/Passes/Passes.h"
 
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/MeshOp.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AttrTypeSubElements.h"
