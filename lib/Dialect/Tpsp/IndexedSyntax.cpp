@@ -19,8 +19,12 @@ using namespace tpsp;
 static bool accepts(OperationName op, StringAttr name, Attribute value) {
   NamedAttrList alone;
   alone.append(name, value);
-  auto silent = [] { return InFlightDiagnostic(); };
-  return succeeded(op.verifyInherentAttrs(alone, silent));
+  bool isRefused = false;
+  auto silent = [&] {
+    isRefused = true;
+    return InFlightDiagnostic(); // reports nothing, and is no failure
+  };
+  return succeeded(op.verifyInherentAttrs(alone, silent)) && !isRefused;
 }
 
 /// The exponent behind a number without a point, as "e-6"; empty if none.

@@ -41,6 +41,7 @@ const Formula kUnary[] = {
     {"sigmoid", textbookSigmoid},
     {"relu", [](double x) { return std::max(x, 0.0); }},
     {"silu", [](double x) { return x * textbookSigmoid(x); }},
+    {"softplus", [](double x) { return std::log(1 + std::exp(x)); }},
     {"gelu",
      [](double x) {
        const double c = std::sqrt(2 / std::acos(-1.0));
@@ -88,7 +89,7 @@ TEST(ScalarFunctionsTest, BinaryAndVariadic) {
 
 TEST(ScalarFunctionsTest, FarAwayArgumentsStayFinite) {
   for (const std::string name :
-       {"tanh", "sigmoid", "relu", "silu", "gelu", "gelu_erf"})
+       {"tanh", "sigmoid", "relu", "silu", "softplus", "gelu", "gelu_erf"})
     for (const double x : {-1000.0, 1000.0, 0.0}) {
       EXPECT_TRUE(std::isfinite(apply(name, {x}))) << name << " of " << x;
       EXPECT_TRUE(std::isfinite(apply("slope." + name, {x})))
