@@ -72,13 +72,6 @@ Scalar tanhSlope(const Scalar &x) {
   return x.constant(4) * sigmoidSlope(x.constant(2) * x);
 }
 
-/// With exp of a number that is not positive, which does not overflow.
-Scalar softplus(const Scalar &x) {
-  Scalar one = x.constant(1);
-  return ifPositive(x, x, x.constant(0)) +
-         log(one + exp(ifPositive(x, -x, x)));
-}
-
 // GELU, tanh form (Hendrycks and Gimpel, arXiv 1606.08415): with
 // u = c (x + a x^3), gelu = x/2 (1 + tanh u). Since 1 + tanh u = 2 sigmoid(2u)
 // it is x sigmoid(2u): one exponential.

@@ -74,8 +74,11 @@ def Tpsp_SiluOp
     : Tpsp_FunctionOp<"silu", "x * sigmoid(x)", "siluSlope(x)",
                       "SiLU: x sigmoid(x)">;
 def Tpsp_SoftplusOp
-    : Tpsp_FunctionOp<"softplus", "softplus(x)", "sigmoid(x)",
-                      "softplus: log(1 + exp(x)), a smooth relu">;
+    : Tpsp_FunctionOp<"softplus",
+        // Of numbers that are not positive, whose exp does not overflow.
+        [{ifPositive(x, x, x.constant(0)) +
+             log(x.constant(1) + exp(ifPositive(x, -x, x)))}],
+        "sigmoid(x)", "softplus: log(1 + exp(x)), a smooth relu">;
 def Tpsp_GeluOp
     : Tpsp_FunctionOp<"gelu", "gelu(x)", "geluSlope(x)",
         "GELU, the tanh form: 0.5x(1 + tanh(sqrt(2/pi)(x + 0.044715x^3)))">;

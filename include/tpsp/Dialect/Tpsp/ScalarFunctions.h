@@ -44,7 +44,6 @@ Scalar sigmoid(const Scalar &x);
 Scalar sigmoidSlope(const Scalar &x);
 Scalar tanhSlope(const Scalar &x);
 Scalar siluSlope(const Scalar &x);
-Scalar softplus(const Scalar &x);
 /// The tanh form, and the exact one.
 Scalar gelu(const Scalar &x);
 Scalar geluSlope(const Scalar &x);
