@@ -6,6 +6,7 @@
 // on a waiting result can stand in between, so members never depend on each
 // other. Before and after: the same bytes, fewer latencies; a summand lives
 // until its bucket's last.
+#include "tpsp/Dialect/Tpsp/CollectiveOps.h"
 #include "tpsp/Passes/FunctionWalk.h"
 #include "tpsp/Passes/Ledger.h"
 #include "tpsp/Passes/Passes.h"

@@ -1,4 +1,5 @@
 // convert-tpsp-to-plan: local operations to commands on buffers.
+#include "tpsp/Dialect/Tpsp/CollectiveOps.h"
 #include "tpsp/Passes/FunctionWalk.h"
 #include "tpsp/Passes/KernelGrouping.h"
 #include "tpsp/Passes/Ledger.h"

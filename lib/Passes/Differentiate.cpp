@@ -1,4 +1,6 @@
 // tpsp-differentiate: add the backward pass of a function.
+#include "tpsp/Dialect/Tpsp/PointwiseOps.h"
+#include "tpsp/Dialect/Tpsp/ViewOps.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Placed.h"
 #include "tpsp/Passes/SourceName.h"

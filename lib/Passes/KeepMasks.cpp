@@ -2,7 +2,7 @@
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/SourceName.h"
 
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/DropoutOps.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

@@ -13,6 +13,7 @@
 // addition. Bytes sent for parameters' gradients stay.
 #include "MicroBatchViews.h"
 
+#include "tpsp/Dialect/Tpsp/PointwiseOps.h"
 #include "tpsp/Passes/FunctionWalk.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Placed.h"

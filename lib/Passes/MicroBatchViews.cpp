@@ -1,5 +1,8 @@
 #include "MicroBatchViews.h"
 
+#include "tpsp/Dialect/Tpsp/BlockOps.h"
+#include "tpsp/Dialect/Tpsp/ViewOps.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;

@@ -1,4 +1,5 @@
 // tpsp-partition: global shapes to one rank's.
+#include "tpsp/Dialect/Tpsp/ViewOps.h"
 #include "tpsp/Passes/FunctionWalk.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Placed.h"

@@ -1,6 +1,7 @@
 // tpsp-propagate: fill in missing placements from those given.
 #include "Ambiguity.h"
 
+#include "tpsp/Dialect/Tpsp/ViewOps.h"
 #include "tpsp/Passes/FunctionWalk.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Placed.h"

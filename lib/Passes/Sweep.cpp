@@ -1,4 +1,8 @@
 // tpsp-sweep: operations that can see an index block by block do so.
+#include "tpsp/Dialect/Tpsp/BlockOps.h"
+#include "tpsp/Dialect/Tpsp/CollectiveOps.h"
+#include "tpsp/Dialect/Tpsp/PointwiseOps.h"
+#include "tpsp/Dialect/Tpsp/ViewOps.h"
 #include "tpsp/Passes/FunctionWalk.h"
 #include "tpsp/Passes/Ledger.h"
 #include "tpsp/Passes/LibraryCalls.h"

@@ -76,16 +76,17 @@ func.func @several(%x: !x, %y: !x, %d: !d {tpsp.param = "d"}, %s: !s {tpsp.param
 }
 
 // Where a naive formula overflows: large arguments of either sign.
-func.func @extremes(%x: !x) -> (!x, !x, !x, !x, !x, !x) {
+func.func @extremes(%x: !x) -> (!x, !x, !x, !x, !x, !x, !x) {
   %big = tpsp.scale %x {factor = 60.0} : !x
   %tanh = tpsp.tanh %big : !x
   %sigmoid = tpsp.sigmoid %big : !x
   %silu = tpsp.silu %big : !x
+  %softplus = tpsp.softplus %big : !x
   %gelu = tpsp.gelu %big : !x
   %gelu_erf = tpsp.gelu_erf %big : !x
   %softmax = tpsp.softmax %big {over = "d"} : !x
-  return %tanh, %sigmoid, %silu, %gelu, %gelu_erf, %softmax
-    : !x, !x, !x, !x, !x, !x
+  return %tanh, %sigmoid, %silu, %softplus, %gelu, %gelu_erf, %softmax
+    : !x, !x, !x, !x, !x, !x, !x
 }
 
 // Without a gradient, and in mixed precision.

@@ -1,11 +1,17 @@
 // The operations of the language, one entry each: to add one, write a row and,
-// if it has a form of its own, the function that applies it.
+// if it has a form of its own, the function that applies it. Scalar functions
+// have theirs by being registered.
 #include "ProgramBuilder.h"
+
+#include "tpsp/Dialect/Tpsp/ScalarFunctions.h"
+#include "tpsp/Runtime/Reference.h"
 
 #include <algorithm>
 #include <cmath>
 
 using namespace tpsp::property;
+
+namespace reference = tpsp::reference;
 
 using Builder = ProgramBuilder;
 
@@ -125,41 +131,36 @@ static std::vector<Dim> indicesOf(Builder &b, ValueId x) {
   return dims;
 }
 
-/// y = f(x). `bound` says how large it gets, 0 that x must be small for it.
-template <const char *const &mnemonic, double (*bound)(double), bool positive>
-static bool applyUnary(Builder &b) {
-  auto x =
-      b.pick([&](ValueId v) { return bound(b.range(v).magnitude) <= largest; });
+/// The largest |f| up to `magnitude` on both sides of 0.
+static double largestOf(const reference::ScalarFunction &f, double magnitude) {
+  constexpr int steps = 32;
+  double most = 0;
+  for (int i = -steps; i <= steps; ++i) {
+    double x = magnitude * i / steps;
+    most = std::max(most, std::abs(f.evaluate(&x, 1)));
+  }
+  return most;
+}
+
+/// y = f(x), of numbers where f does not lose their digits.
+static bool applyFunction(Builder &b, const std::string &mnemonic) {
+  constexpr double steepest = 64;
+  const auto &value = *reference::findScalarFunction(mnemonic);
+  const auto &slope = *reference::findScalarFunction("slope." + mnemonic);
+  auto x = b.pick([&](ValueId v) {
+    double magnitude = b.range(v).magnitude;
+    return largestOf(value, magnitude) <= largest &&
+           largestOf(slope, magnitude) <= steepest;
+  });
   if (!x)
     return false;
   b.add(mnemonic, {*x}, indicesOf(b, *x),
-        {bound(b.range(*x).magnitude), positive});
+        {largestOf(value, b.range(*x).magnitude), false});
   return true;
 }
 
-static double same(double x) { return x; }
-static double unit(double) { return 1; }
-static double squared(double x) { return x * x; }
-static double exponential(double x) { return x < 4 ? std::exp(x) : 1e9; }
-
-#define TPSP_UNARY(NAME, BOUND)                                                \
-  static constexpr const char *const NAME##Name = #NAME;                       \
-  static bool apply_##NAME(Builder &b) {                                       \
-    return applyUnary<NAME##Name, BOUND, false>(b);                            \
-  }
-TPSP_UNARY(neg, same)
-TPSP_UNARY(exp, exponential)
-TPSP_UNARY(tanh, unit)
-TPSP_UNARY(square, squared)
-TPSP_UNARY(sigmoid, unit)
-TPSP_UNARY(relu, same)
-TPSP_UNARY(silu, same)
-TPSP_UNARY(gelu, same)
-TPSP_UNARY(gelu_erf, same)
-#undef TPSP_UNARY
-
 /// A function of positive numbers.
-static bool applyOfPositive(Builder &b, const char *mnemonic) {
+static bool applyOfPositive(Builder &b, const std::string &mnemonic) {
   auto x = b.pick([&](ValueId v) { return b.range(v).magnitude <= 30; });
   if (!x)
     return false;
@@ -167,9 +168,17 @@ static bool applyOfPositive(Builder &b, const char *mnemonic) {
   b.add(mnemonic, {base}, indicesOf(b, base), {30, false});
   return true;
 }
-static bool applyLog(Builder &b) { return applyOfPositive(b, "log"); }
-static bool applySqrt(Builder &b) { return applyOfPositive(b, "sqrt"); }
-static bool applyRsqrt(Builder &b) { return applyOfPositive(b, "rsqrt"); }
+
+/// A rule for every scalar function of the language.
+static void addFunctions(std::vector<OperationRule> &rules) {
+  for (const tpsp::ScalarFunction &f : tpsp::scalarFunctions()) {
+    auto *apply = f.takesPositive ? applyOfPositive : applyFunction;
+    Linear linear = f.isLinear ? Linear::Jointly : Linear::No;
+    rules.push_back(
+        {f.name.data(), 1, linear, false,
+         [apply, name = f.name.str()](Builder &b) { return apply(b, name); }});
+  }
+}
 
 /// Two values whose indices fit on one tensor; broadcast where they differ.
 static bool pickTwo(Builder &b, ValueId &x, ValueId &y) {
@@ -504,44 +513,36 @@ static bool applyStack(Builder &b) {
 //===----------------------------------------------------------------------===//
 
 const std::vector<OperationRule> &tpsp::property::numberRules() {
-  static const std::vector<OperationRule> rules = {
-      {"einsum", 20, Linear::InEach, false, applyEinsumOfTwo},
-      {"einsum", 4, Linear::InEach, false, applyEinsumOfOne},
-      {"reduce", 5, Linear::Jointly, false, applyReduce<false>},
-      {"reduce", 3, Linear::No, false, applyReduce<true>},
-      {"add", 8, Linear::Jointly, false, applyAdd},
-      {"sub", 4, Linear::Jointly, false, applySub},
-      {"mul", 6, Linear::InEach, false, applyMul},
-      {"div", 3, Linear::No, false, applyDiv},
-      {"broadcast", 3, Linear::Jointly, false, applyBroadcast},
-      {"scale", 2, Linear::Jointly, false, applyScale},
-      {"shift", 1, Linear::No, false, applyShift},
-      {"neg", 2, Linear::Jointly, false, apply_neg},
-      {"exp", 1, Linear::No, false, apply_exp},
-      {"log", 1, Linear::No, false, applyLog},
-      {"tanh", 2, Linear::No, false, apply_tanh},
-      {"sqrt", 1, Linear::No, false, applySqrt},
-      {"rsqrt", 1, Linear::No, false, applyRsqrt},
-      {"square", 2, Linear::No, false, apply_square},
-      {"sigmoid", 2, Linear::No, false, apply_sigmoid},
-      {"relu", 1, Linear::No, false, apply_relu},
-      {"silu", 1, Linear::No, false, apply_silu},
-      {"gelu", 2, Linear::No, false, apply_gelu},
-      {"gelu_erf", 1, Linear::No, false, apply_gelu_erf},
-      {"mean", 2, Linear::Jointly, false, applyMean},
-      {"dropout", 4, Linear::Jointly, false, applyDropout},
-      {"take", 2, Linear::Jointly, false, applyTake},
-      {"stack", 2, Linear::Jointly, false, applyStack},
-      {"causal_mask", 3, Linear::No, false, applyCausalMask},
-      {"softmax", 6, Linear::No, false, applySoftmax},
-      {"rms_norm", 4, Linear::No, false, applyRmsNorm},
-      {"layer_norm", 4, Linear::No, false, applyLayerNorm},
-      {"rope", 4, Linear::Jointly, false, applyRope},
-      {"attention", 4, Linear::No, true, applyAttention},
-      {"rename", 4, Linear::Jointly, false, applyRename},
-      {"split", 4, Linear::Jointly, false, applySplit},
-      {"merge", 4, Linear::Jointly, false, applyMerge},
-      {"reshard", 3, Linear::Jointly, false, applyReshard},
-  };
+  static const std::vector<OperationRule> rules = [] {
+    std::vector<OperationRule> all = {
+        {"einsum", 20, Linear::InEach, false, applyEinsumOfTwo},
+        {"einsum", 4, Linear::InEach, false, applyEinsumOfOne},
+        {"reduce", 5, Linear::Jointly, false, applyReduce<false>},
+        {"reduce", 3, Linear::No, false, applyReduce<true>},
+        {"add", 8, Linear::Jointly, false, applyAdd},
+        {"sub", 4, Linear::Jointly, false, applySub},
+        {"mul", 6, Linear::InEach, false, applyMul},
+        {"div", 3, Linear::No, false, applyDiv},
+        {"broadcast", 3, Linear::Jointly, false, applyBroadcast},
+        {"scale", 2, Linear::Jointly, false, applyScale},
+        {"shift", 1, Linear::No, false, applyShift},
+        {"mean", 2, Linear::Jointly, false, applyMean},
+        {"dropout", 4, Linear::Jointly, false, applyDropout},
+        {"take", 2, Linear::Jointly, false, applyTake},
+        {"stack", 2, Linear::Jointly, false, applyStack},
+        {"causal_mask", 3, Linear::No, false, applyCausalMask},
+        {"softmax", 6, Linear::No, false, applySoftmax},
+        {"rms_norm", 4, Linear::No, false, applyRmsNorm},
+        {"layer_norm", 4, Linear::No, false, applyLayerNorm},
+        {"rope", 4, Linear::Jointly, false, applyRope},
+        {"attention", 4, Linear::No, true, applyAttention},
+        {"rename", 4, Linear::Jointly, false, applyRename},
+        {"split", 4, Linear::Jointly, false, applySplit},
+        {"merge", 4, Linear::Jointly, false, applyMerge},
+        {"reshard", 3, Linear::Jointly, false, applyReshard},
+    };
+    addFunctions(all);
+    return all;
+  }();
   return rules;
 }

@@ -123,7 +123,7 @@ struct OperationRule {
   /// Whether the operands are all activations, whose axes may disagree with
   /// nothing to decide between them.
   bool mixesActivations;
-  bool (*apply)(ProgramBuilder &builder);
+  std::function<bool(ProgramBuilder &builder)> apply;
 };
 
 /// Floating-point numbers in, the same out (Operations.cpp).

@@ -1,5 +1,5 @@
 // Attention and its parts as what a library does in one call.
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/AttentionOps.h"
 
 #include "llvm/ADT/STLExtras.h"
 

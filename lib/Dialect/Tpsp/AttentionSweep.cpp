@@ -6,7 +6,11 @@
 // Gimelshein, Online normalizer calculation for softmax, 2018). So blocks may
 // come in any order, and no row of scores is in memory whole. States are in
 // f32, whatever the tensors: a rounded m would scale every weight of its row.
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/AttentionOps.h"
+#include "tpsp/Dialect/Tpsp/ContractionOps.h"
+#include "tpsp/Dialect/Tpsp/DropoutOps.h"
+#include "tpsp/Dialect/Tpsp/FunctionOps.h"
+#include "tpsp/Dialect/Tpsp/PointwiseOps.h"
 
 #include "llvm/ADT/STLExtras.h"
 

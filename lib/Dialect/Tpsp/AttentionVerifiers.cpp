@@ -1,6 +1,8 @@
 // The constraints of attention and its parts.
 #include "VerifierRules.h"
 
+#include "tpsp/Dialect/Tpsp/AttentionOps.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;

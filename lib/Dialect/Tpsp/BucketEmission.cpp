@@ -1,6 +1,8 @@
 // The work items of operations that sort integers into buckets.
 #include "RowLoops.h"
 
+#include "tpsp/Dialect/Tpsp/IntegerOps.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 using namespace mlir;

@@ -1,6 +1,8 @@
 // The constraints of operations on integers, and of what is made of them.
 #include "VerifierRules.h"
 
+#include "tpsp/Dialect/Tpsp/IntegerOps.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -110,7 +112,7 @@ LogicalResult CountEarlierOp::verify() { // (T2)
                        << most;
 }
 
-LogicalResult EmbeddingOp::verify() { // (B1)
+LogicalResult EmbeddingOp::verify() { // (H4)
   if (failed(verifyCount(*this, 2, 2)) || failed(verifyComplete(*this, 0)) ||
       failed(verifyHasIndex(*this, 1, getVocabulary(), "vocabulary")) ||
       failed(verifyLacksIndex(*this, getOperand(0), getVocabulary(),

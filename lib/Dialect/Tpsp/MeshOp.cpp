@@ -1,5 +1,5 @@
 // Parsing, printing and verifying tpsp.mesh.
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/MeshOp.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringExtras.h"
@@ -117,3 +117,17 @@ LogicalResult MeshOp::verify() {
   }
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// Registration
+//===----------------------------------------------------------------------===//
+
+void TpspDialect::registerMeshOp() {
+  addOperations<
+#define GET_OP_LIST
+#include "tpsp/Dialect/Tpsp/MeshOp.cpp.inc"
+      >();
+}
+
+#define GET_OP_CLASSES
+#include "tpsp/Dialect/Tpsp/MeshOp.cpp.inc"

@@ -1,6 +1,8 @@
 // The work items of operations that are algorithms on rows.
 #include "RowLoops.h"
 
+#include "tpsp/Dialect/Tpsp/IntegerOps.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 using namespace mlir;

@@ -50,25 +50,25 @@ Scalar ifPositive(const Scalar &x, const Scalar &a, const Scalar &b) {
   return x.with(
       arith::SelectOp::create(*x.builder, x.loc, positive, a.value, b.value));
 }
-} // namespace tpsp
 
-//===----------------------------------------------------------------------===//
-// The table
-//===----------------------------------------------------------------------===//
-
-static Scalar sigmoid(const Scalar &x) {
+Scalar rsqrt(const Scalar &x) { return x.constant(1) / sqrt(x); }
+Scalar sigmoid(const Scalar &x) {
   return x.constant(1) / (x.constant(1) + exp(-x));
+}
+Scalar siluSlope(const Scalar &x) {
+  Scalar gate = sigmoid(x);
+  return gate * (x.constant(1) + x * (x.constant(1) - gate));
 }
 
 /// sigmoid(x) sigmoid(-x), without the difference of 1 and what is nearly 1.
-static Scalar sigmoidSlope(const Scalar &x) {
+Scalar sigmoidSlope(const Scalar &x) {
   Scalar power = exp(ifPositive(x, -x, x));
   Scalar sum = x.constant(1) + power;
   return power / (sum * sum);
 }
 
 /// 1 - tanh(x)^2, likewise.
-static Scalar tanhSlope(const Scalar &x) {
+Scalar tanhSlope(const Scalar &x) {
   return x.constant(4) * sigmoidSlope(x.constant(2) * x);
 }
 
@@ -83,18 +83,18 @@ static Scalar geluGate(const Scalar &x) {
       x * (x.constant(2 * geluC) + x.constant(2 * geluC * geluA) * x * x);
   return sigmoid(u);
 }
-static Scalar gelu(const Scalar &x) { return x * geluGate(x); }
-static Scalar geluSlope(const Scalar &x) {
+Scalar gelu(const Scalar &x) { return x * geluGate(x); }
+Scalar geluSlope(const Scalar &x) {
   Scalar gate = geluGate(x);
   Scalar du = x.constant(2 * geluC) + x.constant(6 * geluC * geluA) * x * x;
   return gate + x * gate * (x.constant(1) - gate) * du;
 }
 
-static Scalar geluErf(const Scalar &x) {
+Scalar geluErf(const Scalar &x) {
   return x * x.constant(0.5) *
          (x.constant(1) + erf(x * x.constant(0.70710678118654752440)));
 }
-static Scalar geluErfSlope(const Scalar &x) {
+Scalar geluErfSlope(const Scalar &x) {
   Scalar normal = exp(x * x * x.constant(-0.5)) *
                   x.constant(0.39894228040143267794); // 1 / sqrt(2 pi)
   return x.constant(0.5) *
@@ -102,39 +102,4 @@ static Scalar geluErfSlope(const Scalar &x) {
          x * normal;
 }
 
-static Scalar rsqrt(const Scalar &x) { return x.constant(1) / sqrt(x); }
-
-static constexpr ScalarFunction functions[] = {
-    {"neg", [](const Scalar &x) { return -x; },
-     [](const Scalar &x) { return x.constant(-1); }},
-    {"exp", [](const Scalar &x) { return exp(x); },
-     [](const Scalar &x) { return exp(x); }},
-    {"log", [](const Scalar &x) { return log(x); },
-     [](const Scalar &x) { return x.constant(1) / x; }},
-    {"tanh", [](const Scalar &x) { return tanh(x); }, tanhSlope},
-    {"sqrt", [](const Scalar &x) { return sqrt(x); },
-     [](const Scalar &x) { return x.constant(0.5) / sqrt(x); }},
-    {"rsqrt", rsqrt,
-     [](const Scalar &x) { return x.constant(-0.5) * rsqrt(x) / x; }},
-    {"square", [](const Scalar &x) { return x * x; },
-     [](const Scalar &x) { return x.constant(2) * x; }},
-    {"sigmoid", sigmoid, sigmoidSlope},
-    {"relu", [](const Scalar &x) { return ifPositive(x, x, x.constant(0)); },
-     [](const Scalar &x) {
-       return ifPositive(x, x.constant(1), x.constant(0));
-     }},
-    {"silu", [](const Scalar &x) { return x * sigmoid(x); },
-     [](const Scalar &x) {
-       Scalar gate = sigmoid(x);
-       return gate * (x.constant(1) + x * (x.constant(1) - gate));
-     }},
-    {"gelu", gelu, geluSlope},
-    {"gelu_erf", geluErf, geluErfSlope},
-};
-
-const ScalarFunction *tpsp::findScalarFunction(StringRef name) {
-  for (const ScalarFunction &function : functions)
-    if (function.name == name)
-      return &function;
-  return nullptr;
-}
+} // namespace tpsp

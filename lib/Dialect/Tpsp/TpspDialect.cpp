@@ -32,10 +32,17 @@ void TpspDialect::initialize() {
 #define GET_ATTRDEF_LIST
 #include "tpsp/Dialect/Tpsp/TpspAttrs.cpp.inc"
       >();
-  addOperations<
-#define GET_OP_LIST
-#include "tpsp/Dialect/Tpsp/TpspOps.cpp.inc"
-      >();
+  registerMeshOp();
+  registerContractionOps();
+  registerPointwiseOps();
+  registerFunctionOps();
+  registerDropoutOps();
+  registerRowOps();
+  registerAttentionOps();
+  registerIntegerOps();
+  registerViewOps();
+  registerBlockOps();
+  registerCollectiveOps();
 }
 
 /// What is wrong with `tpsp.param` on an argument of this type; empty if
@@ -117,40 +124,3 @@ LogicalResult TpspDialect::verifyOperationAttribute(Operation *op,
   }
   return success();
 }
-
-/// One type if all agree, a functional type otherwise.
-static ParseResult parseOperandAndResultTypes(
-    OpAsmParser &parser,
-    const SmallVectorImpl<OpAsmParser::UnresolvedOperand> &inputs,
-    SmallVectorImpl<Type> &operands, Type &result) {
-  if (succeeded(parser.parseOptionalLParen())) {
-    if (failed(parser.parseOptionalRParen()) &&
-        (parser.parseTypeList(operands) || parser.parseRParen()))
-      return failure();
-    return failure(parser.parseArrow() || parser.parseType(result));
-  }
-  Type operand;
-  if (parser.parseType(operand))
-    return failure();
-  operands.assign(inputs.size(), operand);
-  result = operand;
-  if (succeeded(parser.parseOptionalArrow()))
-    return parser.parseType(result);
-  return success();
-}
-
-static void printOperandAndResultTypes(OpAsmPrinter &printer, Operation *op,
-                                       OperandRange, TypeRange operands,
-                                       Type result) {
-  bool alike = llvm::all_equal(operands) && !operands.empty();
-  if (!alike) {
-    printer.printFunctionalType(op);
-    return;
-  }
-  printer << operands.front();
-  if (operands.front() != result)
-    printer << " -> " << result;
-}
-
-#define GET_OP_CLASSES
-#include "tpsp/Dialect/Tpsp/TpspOps.cpp.inc"

@@ -54,3 +54,22 @@ LogicalResult tpsp::verifyLacksIndex(Operation *op, Value tensor,
                            << "', which it must not; "
                            << "give it another name (tpsp.rename)";
 }
+
+LogicalResult tpsp::refuseParts(Operation *op, StringRef index) {
+  return op->emitOpError("computes with positions along '")
+         << index
+         << "', which a part of it cannot know; cut along another index, or "
+            "not at all";
+}
+
+LogicalResult tpsp::refusePositions(Operation *op, StringRef index) {
+  auto loop = dyn_cast<LoopOpInterface>(op);
+  if (loop && llvm::is_contained(loop.getPositionIndices(), index))
+    return refuseParts(op, index);
+  return success();
+}
+
+LogicalResult tpsp::refuseComposite(Operation *op) {
+  return op->emitOpError("is a composite; run tpsp-decompose-early before "
+                         "differentiating");
+}

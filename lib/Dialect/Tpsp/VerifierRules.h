@@ -28,6 +28,13 @@ mlir::LogicalResult verifyLacksIndex(mlir::Operation *op, mlir::Value tensor,
                                      llvm::StringRef name,
                                      llvm::StringRef what);
 
+/// (I4) An index name means one extent.
+mlir::LogicalResult verifyExtents(mlir::Operation *op);
+
+/// The error of an operation that is to be cut into parts along `index`, with
+/// whose positions it computes.
+mlir::LogicalResult refuseParts(mlir::Operation *op, llvm::StringRef index);
+
 } // namespace tpsp
 
 #endif // TPSP_LIB_DIALECT_VERIFIERRULES_H

@@ -1,17 +1,13 @@
-// The numbered constraints of all operations, then of single ones, in the order
-// of their docs; attention's and those on integers have files of their own.
+// The numbered constraints of all operations and of all pointwise ones, in the
+// order of their docs. Those of single operations are beside them.
 #include "VerifierRules.h"
 
 #include "tpsp/Dialect/Tpsp/ErrorPlace.h"
-#include "tpsp/Dialect/Tpsp/ScalarFunctions.h"
-#include "tpsp/Dialect/Tpsp/SplitParts.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
-
-#include <cmath>
 
 using namespace mlir;
 using namespace tpsp;
@@ -131,8 +127,11 @@ LogicalResult verifyEven(Operation *op, ArrayRef<Type> types,
   return success();
 }
 
+} // namespace
+
 /// (I4)
-LogicalResult verifyExtents(Operation *op, ArrayRef<Type> types) {
+LogicalResult tpsp::verifyExtents(Operation *op) {
+  SmallVector<Type> types = tensorTypes(op);
   llvm::StringMap<std::pair<int64_t, unsigned>> seen; // extent, tensor
   for (auto [tensor, type] : llvm::enumerate(types)) {
     ArrayRef<int64_t> shape = cast<RankedTensorType>(type).getShape();
@@ -153,6 +152,8 @@ LogicalResult verifyExtents(Operation *op, ArrayRef<Type> types) {
   }
   return success();
 }
+
+namespace {
 
 /// (I5)
 LogicalResult verifyResultIndices(Operation *op) {
@@ -276,7 +277,7 @@ LogicalResult tpsp::verifyIndexedOp(Operation *op) {
   auto indexed = cast<IndexedOpInterface>(op);
   if (failed(verifySubscripts(op, types, meshOf(op))))
     return failure();
-  if (!indexed.isView() && failed(verifyExtents(op, types)))
+  if (!indexed.isView() && failed(verifyExtents(op)))
     return failure();
   if (!indexed.isView() && !indexed.introducesIndices() &&
       failed(verifyResultIndices(op)))
@@ -374,141 +375,5 @@ LogicalResult tpsp::verifyPointwise(Operation *op, int arity) {
                              << " is not a probability below 1";
   if (failed(verifyPart(op)) || failed(verifyTile(op)))
     return failure();
-  auto slope = dyn_cast<SlopeOp>(op); // (P3)
-  if (slope && !findScalarFunction(slope.getOf()))
-    return op->emitOpError("of = \"")
-           << slope.getOf()
-           << "\" is not a scalar function; write the mnemonic of one, such as "
-              "\"gelu\"";
   return verifyIndexAttributes(op);
-}
-
-//===----------------------------------------------------------------------===//
-// Single operations
-//===----------------------------------------------------------------------===//
-
-LogicalResult EinsumOp::verify() { return verifyCount(*this, 1, 2); } // (E1)
-
-LogicalResult ReduceOp::verify() { // (R1)
-  if (failed(verifyCount(*this, 1, 1)))
-    return failure();
-  if (getKind() != "sum" && getKind() != "max")
-    return emitOpError("kind is \"")
-           << getKind() << "\"; it is \"sum\" or \"max\"";
-  return success();
-}
-
-LogicalResult SoftmaxOp::verify() {
-  if (failed(verifyCount(*this, 1, 1)) || failed(verifySameNames(*this)) ||
-      failed(verifyHasIndex(*this, 0, getOver(), "over")))
-    return failure();
-  if (failed(verifyScale(*this, getScale())))
-    return failure();
-  if (!getCausal())
-    return success();
-  if (*getCausal() == getOver())
-    return emitOpError("causal and over are both \"") << getOver() << "\"";
-  return verifyHasIndex(*this, 0, *getCausal(), "causal");
-}
-
-/// (L1)
-static LogicalResult verifyNorm(Operation *op, unsigned operands) {
-  if (failed(verifyCount(op, operands, operands)) ||
-      failed(verifySameNames(op)))
-    return failure();
-  IdxAttr gain = getIdx(op->getOperand(1));
-  if (gain.getRank() == 0)
-    return op->emitOpError("gain has no index; the norm is over the gain's "
-                           "indices");
-  for (StringRef name : indexNames(op->getOperand(1).getType()))
-    if (failed(verifyHasIndex(op, 0, name, "gain index")))
-      return failure();
-  if (operands == 3 && getIdx(op->getOperand(2)).getNames() != gain.getNames())
-    return op->emitOpError("gain and bias have different indices");
-  return success();
-}
-template <typename Op>
-static LogicalResult verifyNormAndEps(Op op, unsigned operands) {
-  if (failed(verifyNorm(op, operands)))
-    return failure();
-  double eps = op.getEps().convertToDouble();
-  if (eps >= 0 && std::isfinite(eps))
-    return success();
-  return op.emitOpError("eps is ") << eps << "; it is a number from 0 on";
-}
-LogicalResult RmsNormOp::verify() { return verifyNormAndEps(*this, 2); }
-LogicalResult LayerNormOp::verify() { return verifyNormAndEps(*this, 3); }
-
-LogicalResult RopeOp::verify() {
-  if (failed(verifyCount(*this, 1, 1)) || failed(verifySameNames(*this)) ||
-      failed(verifyHasIndex(*this, 0, getPosition(), "position")) ||
-      failed(verifyHasIndex(*this, 0, getFeature(), "feature")))
-    return failure();
-  if (getPosition() == getFeature())
-    return emitOpError("position and feature are both \"")
-           << getFeature() << "\"";
-  auto type = cast<RankedTensorType>(getOperand(0).getType());
-  int64_t extent = type.getDimSize(*getIdx(type).dimOf(getFeature()));
-  if (extent % 2 != 0)
-    return emitOpError("rotates pairs, but index '")
-           << getFeature() << "' has the odd extent " << extent;
-  return success();
-}
-
-LogicalResult RenameOp::verify() { // (V1)
-  if (failed(verifyCount(*this, 1, 1)))
-    return failure();
-  if (cast<RankedTensorType>(getOperand(0).getType()).getShape() ==
-      getResult().getType().getShape())
-    return success();
-  return emitOpError("renames indices but changes the shape; use tpsp.split or "
-                     "tpsp.merge");
-}
-
-/// (V2)
-static LogicalResult verifySplit(Operation *op, RankedTensorType merged,
-                                 RankedTensorType split) {
-  unsigned dim = 0;
-  for (auto [name, extent, count] :
-       llvm::zip_equal(getIdx(merged).getNames(), merged.getShape(),
-                       splitParts(merged, split))) {
-    int64_t product = 1;
-    for (int64_t part : split.getShape().slice(dim, count))
-      product *= part;
-    dim += count;
-    if (count == 0 || product != extent)
-      return op->emitOpError("the parts of index '")
-             << name.getValue() << "' multiply to " << product << ", not to "
-             << extent;
-  }
-  if (dim == split.getRank())
-    return success();
-  return op->emitOpError("index '") << getIdx(split).getNames()[dim].getValue()
-                                    << "' is no part of any merged index";
-}
-LogicalResult SplitOp::verify() {
-  if (failed(verifyCount(*this, 1, 1)))
-    return failure();
-  return verifySplit(*this, cast<RankedTensorType>(getOperand(0).getType()),
-                     getResult().getType());
-}
-LogicalResult MergeOp::verify() {
-  if (failed(verifyCount(*this, 1, 1)))
-    return failure();
-  return verifySplit(*this, getResult().getType(),
-                     cast<RankedTensorType>(getOperand(0).getType()));
-}
-
-LogicalResult ReshardOp::verify() { // (V3)
-  if (failed(verifyCount(*this, 1, 1)) || failed(verifySameNames(*this)))
-    return failure();
-  return verifyExtents(*this, tensorTypes(*this));
-}
-
-LogicalResult MeanOp::verify() { return verifyCount(*this, 1, 1); } // (G1)
-
-LogicalResult StopGradientOp::verify() { // (V3)
-  if (failed(verifyCount(*this, 1, 1)) || failed(verifySameNames(*this)))
-    return failure();
-  return verifyExtents(*this, tensorTypes(*this));
 }

@@ -8,6 +8,7 @@
 
 #include "tpsp/Runtime/Reference.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace tpsp::reference {
@@ -36,6 +37,11 @@ double slopeRelu(double x) { return x > 0 ? 1 : 0; }
 double silu(double x) { return x * sigmoid(x); }
 
 double slopeSilu(double x) { return sigmoid(x) * (1 + x * sigmoid(-x)); }
+
+/// log(1 + exp(x)), without overflow.
+double softplus(double x) {
+  return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
+}
 
 constexpr double kSqrtTwoOverPi = 0.79788456080286535588;
 constexpr double kSqrtHalf = 0.70710678118654752440;
@@ -100,6 +106,7 @@ constexpr ScalarFunction kFunctions[] = {
     {"sigmoid", 1, unary<sigmoid>},
     {"relu", 1, unary<relu>},
     {"silu", 1, unary<silu>},
+    {"softplus", 1, unary<softplus>},
     {"gelu", 1, unary<gelu>},
     {"gelu_erf", 1, unary<geluErf>},
     {"slope.neg", 1, unary<slopeNeg>},
@@ -112,6 +119,7 @@ constexpr ScalarFunction kFunctions[] = {
     {"slope.sigmoid", 1, unary<slopeSigmoid>},
     {"slope.relu", 1, unary<slopeRelu>},
     {"slope.silu", 1, unary<slopeSilu>},
+    {"slope.softplus", 1, unary<sigmoid>},
     {"slope.gelu", 1, unary<slopeGelu>},
     {"slope.gelu_erf", 1, unary<slopeGeluErf>},
     {"add", ScalarFunction::kVariadic, add},

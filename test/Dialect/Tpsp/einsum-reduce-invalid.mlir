@@ -51,3 +51,15 @@ func.func @f(%x: tensor<4x8xf32, #tpsp.idx<b, d | sum@tp>>) {
   %0 = tpsp.reduce %x {kind = "max"} : tensor<4x8xf32, #tpsp.idx<b, d | sum@tp>> -> tensor<4xf32, #tpsp.idx<b>>
   return
 }
+
+// -----
+
+!x = tensor<4x8xf32, #tpsp.idx<s, d>>
+!y = tensor<4xf32, #tpsp.idx<s>>
+
+// (G1)
+func.func @f(%x: !x) {
+  // expected-error @+1 {{takes 1 operands, not 2}}
+  %0 = tpsp.mean %x, %x : !x -> !y
+  return
+}

@@ -29,6 +29,7 @@ func.func @bound(%ids: tensor<4xi32, #tpsp.idx<s>> {tpsp.below = 0}) {
 
 // -----
 
+// (H4) the vocabulary
 func.func @no_vocabulary(%ids: tensor<4xi32, #tpsp.idx<s>>, %w: tensor<8x2xf32, #tpsp.idx<v, d>>) {
   // expected-error @+1 {{vocabulary = "w" is not an index of operand #1, [v, d]}}
   %x = tpsp.embedding %ids, %w {vocabulary = "w"} : (tensor<4xi32, #tpsp.idx<s>>, tensor<8x2xf32, #tpsp.idx<v, d>>) -> tensor<4x2xf32, #tpsp.idx<s, d>>
@@ -37,6 +38,7 @@ func.func @no_vocabulary(%ids: tensor<4xi32, #tpsp.idx<s>>, %w: tensor<8x2xf32, 
 
 // -----
 
+// (H1) whole integers
 func.func @partial_ids(%ids: tensor<4xi32, #tpsp.idx<s | sum@tp>>, %w: tensor<8x2xf32, #tpsp.idx<v, d>>) {
   // expected-error @+1 {{operand #0 is partial over @tp; integers that select are complete}}
   %x = tpsp.one_hot_einsum %ids, %w {indices = ["v"]} : (tensor<4xi32, #tpsp.idx<s | sum@tp>>, tensor<8x2xf32, #tpsp.idx<v, d>>) -> tensor<4x2xf32, #tpsp.idx<s, d>>
@@ -46,6 +48,7 @@ tpsp.mesh @mesh <tp = 2>
 
 // -----
 
+// (H2)
 func.func @selects_nowhere(%ids: tensor<4xi32, #tpsp.idx<s>>, %w: tensor<8x2xf32, #tpsp.idx<v, d>>) {
   // expected-error @+1 {{selects along 'u', which is an index neither of the last operand nor of the result}}
   %x = tpsp.one_hot_einsum %ids, %w {indices = ["u"]} : (tensor<4xi32, #tpsp.idx<s>>, tensor<8x2xf32, #tpsp.idx<v, d>>) -> tensor<4x2xf32, #tpsp.idx<s, d>>
@@ -54,6 +57,7 @@ func.func @selects_nowhere(%ids: tensor<4xi32, #tpsp.idx<s>>, %w: tensor<8x2xf32
 
 // -----
 
+// (H3)
 func.func @sums_more(%ids: tensor<4xi32, #tpsp.idx<s>>, %w: tensor<8x2xf32, #tpsp.idx<v, d>>) {
   // expected-error @+1 {{sums index 'd' of the last operand, on which no integer depends; sum it first (tpsp.reduce)}}
   %x = tpsp.one_hot_einsum %ids, %w {indices = ["v"]} : (tensor<4xi32, #tpsp.idx<s>>, tensor<8x2xf32, #tpsp.idx<v, d>>) -> tensor<4xf32, #tpsp.idx<s>>
@@ -62,6 +66,7 @@ func.func @sums_more(%ids: tensor<4xi32, #tpsp.idx<s>>, %w: tensor<8x2xf32, #tps
 
 // -----
 
+// (T1) too many choices
 func.func @too_many_choices(%l: tensor<4x2xf32, #tpsp.idx<s, e>>) {
   // expected-error @+1 {{makes 3 choices among 2 experts}}
   %x = tpsp.router %l {expert = "e", choice = "k"} : (tensor<4x2xf32, #tpsp.idx<s, e>>) -> tensor<4x3xi32, #tpsp.idx<s, k>>
@@ -70,6 +75,7 @@ func.func @too_many_choices(%l: tensor<4x2xf32, #tpsp.idx<s, e>>) {
 
 // -----
 
+// (T1) the indices
 func.func @no_choice(%l: tensor<4x2xf32, #tpsp.idx<s, e>>) {
   // expected-error @+1 {{has result [s]; it must have 'k' in place of 'e'}}
   %x = tpsp.router %l {expert = "e", choice = "k"} : (tensor<4x2xf32, #tpsp.idx<s, e>>) -> tensor<4xi32, #tpsp.idx<s>>
@@ -78,6 +84,7 @@ func.func @no_choice(%l: tensor<4x2xf32, #tpsp.idx<s, e>>) {
 
 // -----
 
+// (T2) values
 func.func @counts_nothing(%ids: tensor<4xi32, #tpsp.idx<s>>) {
   // expected-error @+1 {{values = 0 is not between 1 and 65536}}
   %x = tpsp.count_earlier %ids {over = ["s"], values = 0} : tensor<4xi32, #tpsp.idx<s>>
@@ -86,6 +93,7 @@ func.func @counts_nothing(%ids: tensor<4xi32, #tpsp.idx<s>>) {
 
 // -----
 
+// (T2) over
 func.func @counts_twice(%ids: tensor<4xi32, #tpsp.idx<s>>) {
   // expected-error @+1 {{counts twice over index 's'}}
   %x = tpsp.count_earlier %ids {over = ["s", "s"], values = 2} : tensor<4xi32, #tpsp.idx<s>>
@@ -94,6 +102,7 @@ func.func @counts_twice(%ids: tensor<4xi32, #tpsp.idx<s>>) {
 
 // -----
 
+// (X1)
 func.func @targets(%l: tensor<4x8xf32, #tpsp.idx<s, v>>, %t: tensor<8xi32, #tpsp.idx<v>>) {
   // expected-error @+1 {{targets [v] and result [s] must have the indices of the logits but 'v'}}
   %x = tpsp.cross_entropy %l, %t {over = "v"} : (tensor<4x8xf32, #tpsp.idx<s, v>>, tensor<8xi32, #tpsp.idx<v>>) -> tensor<4xf32, #tpsp.idx<s>>
@@ -102,6 +111,7 @@ func.func @targets(%l: tensor<4x8xf32, #tpsp.idx<s, v>>, %t: tensor<8xi32, #tpsp
 
 // -----
 
+// (D1)
 func.func @dispatch(%ids: tensor<4x2xi32, #tpsp.idx<s, k>>, %x: tensor<4x3xf32, #tpsp.idx<s, d>>) {
   // expected-error @+1 {{the result lacks the index 'c'}}
   %y = tpsp.dispatch %ids, %x {expert = "e", slot = "c", choice = "k"} : (tensor<4x2xi32, #tpsp.idx<s, k>>, tensor<4x3xf32, #tpsp.idx<s, d>>) -> tensor<2x3xf32, #tpsp.idx<e, d>>
@@ -110,6 +120,7 @@ func.func @dispatch(%ids: tensor<4x2xi32, #tpsp.idx<s, k>>, %x: tensor<4x3xf32, 
 
 // -----
 
+// (D2)
 func.func @combine(%ids: tensor<4x2xi32, #tpsp.idx<s, k>>, %w: tensor<4xf32, #tpsp.idx<s>>, %v: tensor<2x4x3xf32, #tpsp.idx<e, c, d>>) {
   // expected-error @+1 {{weights [s] do not have the indices of the choices [s, k]}}
   %y = tpsp.combine %ids, %w, %v {expert = "e", slot = "c", choice = "k"} : (tensor<4x2xi32, #tpsp.idx<s, k>>, tensor<4xf32, #tpsp.idx<s>>, tensor<2x4x3xf32, #tpsp.idx<e, c, d>>) -> tensor<4x3xf32, #tpsp.idx<s, d>>
@@ -118,6 +129,7 @@ func.func @combine(%ids: tensor<4x2xi32, #tpsp.idx<s, k>>, %w: tensor<4xf32, #tp
 
 // -----
 
+// (P4) the rate
 func.func @rate(%x: tensor<4xf32, #tpsp.idx<s>>) {
   // expected-error @+1 {{rate 1.000000e+00 is not a probability below 1}}
   %y = tpsp.dropout %x {rate = 1.0} : tensor<4xf32, #tpsp.idx<s>>
@@ -126,6 +138,7 @@ func.func @rate(%x: tensor<4xf32, #tpsp.idx<s>>) {
 
 // -----
 
+// (P4) the part
 func.func @part(%x: tensor<4xf32, #tpsp.idx<s>>) {
   // expected-error @+1 {{part 2 of 2 in 1 blocks is no part of index 's' of extent 4}}
   %y = tpsp.dropout %x {rate = 0.5, along = "s", part = array<i64: 1, 2, 2>} : tensor<4xf32, #tpsp.idx<s>>
@@ -135,6 +148,7 @@ func.func @part(%x: tensor<4xf32, #tpsp.idx<s>>) {
 // -----
 
 tpsp.mesh @mesh <tp = 2>
+// (H4) whole ids
 func.func @partial_embedding(%ids: tensor<4xi32, #tpsp.idx<s | sum@tp>>, %w: tensor<8x2xf32, #tpsp.idx<v, d>>) {
   // expected-error @+1 {{operand #0 is partial over @tp; integers that select are complete}}
   %x = tpsp.embedding %ids, %w {vocabulary = "v"} : (tensor<4xi32, #tpsp.idx<s | sum@tp>>, tensor<8x2xf32, #tpsp.idx<v, d>>) -> tensor<4x2xf32, #tpsp.idx<s, d>>

@@ -3,6 +3,8 @@
 // and indices.
 #include "TestProgram.h"
 
+#include "tpsp/Dialect/Tpsp/ScalarFunctions.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -160,6 +162,30 @@ TEST(WalkerOperationsTest, ScalarFunctions) {
     expectElements(
         "slope", "i,j -> j,i", of,
         [&](const Inputs &x, Position at) { return f.slope(x(0, at)); }, sign);
+  }
+}
+
+/// All that are registered are what the reference's table says, which
+/// ScalarFunctionsTest compares with their formulas.
+TEST(WalkerOperationsTest, RegisteredFunctions) {
+  for (const ScalarFunction &f : scalarFunctions()) {
+    const auto *value = reference::findScalarFunction(f.name.data());
+    const auto *slope =
+        reference::findScalarFunction(("slope." + f.name).str());
+    ASSERT_TRUE(value && slope) << f.name.str();
+    Sign sign = f.takesPositive ? Sign::Positive : Sign::Any;
+    auto expect = [&](llvm::StringRef mnemonic, llvm::StringRef attributes,
+                      const reference::ScalarFunction &function) {
+      expectElements(
+          mnemonic, "i,j -> j,i", attributes,
+          [&](const Inputs &x, Position at) {
+            double argument = x(0, at);
+            return function.evaluate(&argument, 1);
+          },
+          sign);
+    };
+    expect(f.name, "", *value);
+    expect("slope", ("{of = \"" + f.name + "\"}").str(), *slope);
   }
 }
 

@@ -1,4 +1,5 @@
-/// The scalar functions of the unary pointwise operations: one row each.
+/// The scalar functions of the unary pointwise operations, and what their rows
+/// in FunctionOps.td are written with.
 #ifndef TPSP_DIALECT_TPSP_SCALARFUNCTIONS_H
 #define TPSP_DIALECT_TPSP_SCALARFUNCTIONS_H
 
@@ -38,13 +39,31 @@ private:
   mlir::Value value;
 };
 
+Scalar rsqrt(const Scalar &x);
+Scalar sigmoid(const Scalar &x);
+Scalar sigmoidSlope(const Scalar &x);
+Scalar tanhSlope(const Scalar &x);
+Scalar siluSlope(const Scalar &x);
+/// The tanh form, and the exact one.
+Scalar gelu(const Scalar &x);
+Scalar geluSlope(const Scalar &x);
+Scalar geluErf(const Scalar &x);
+Scalar geluErfSlope(const Scalar &x);
+
 struct ScalarFunction {
   /// The mnemonic of the operation.
   llvm::StringLiteral name;
   Scalar (*value)(const Scalar &x);
   /// Its derivative.
   Scalar (*slope)(const Scalar &x);
+  /// Whether f(x + y) = f(x) + f(y).
+  bool isLinear;
+  /// Whether only positive numbers have a value and a slope.
+  bool takesPositive;
 };
+
+/// All rows.
+llvm::ArrayRef<ScalarFunction> scalarFunctions();
 
 /// The row called `name`; null if there is none.
 const ScalarFunction *findScalarFunction(llvm::StringRef name);

@@ -16,6 +16,18 @@ namespace tpsp {
 llvm::SmallVector<unsigned> splitParts(mlir::RankedTensorType merged,
                                        mlir::RankedTensorType split);
 
+/// The structure of splitting `merged`'s dimensions into `split`'s, in that
+/// direction; merging swaps operand and result. A merged dimension is named by
+/// its major part, whose blocks are blocks of the merged dimension; the minor
+/// parts must be whole.
+IndexStructure structureOfSplit(mlir::RankedTensorType merged,
+                                mlir::RankedTensorType split);
+
+/// The structure of an operation whose dimension i of the operand is dimension
+/// i of the result, whatever the names.
+IndexStructure structureByPosition(mlir::RankedTensorType operand,
+                                   mlir::RankedTensorType result);
+
 } // namespace tpsp
 
 #endif // TPSP_DIALECT_TPSP_SPLITPARTS_H

@@ -1,4 +1,6 @@
-/// The tpsp dialect: attributes, interfaces and operations. See TpspDialect.td.
+/// The tpsp dialect: attributes and interfaces, by which passes know
+/// operations. The operations of a family are in a header of their own,
+/// <Family>Ops.h.
 #ifndef TPSP_DIALECT_TPSP_TPSPDIALECT_H
 #define TPSP_DIALECT_TPSP_TPSPDIALECT_H
 
@@ -6,7 +8,6 @@
 #include "tpsp/Algebra/ComputePlacement.h"
 #include "tpsp/Dialect/Tpsp/IndexedTensor.h"
 
-#include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -39,6 +40,16 @@ mlir::LogicalResult verifyCollectiveOp(mlir::Operation *op);
 mlir::LogicalResult refusePositions(mlir::Operation *op, llvm::StringRef index);
 /// (P1), (P2) of the pointwise operations; arity -1 is any number from one up.
 mlir::LogicalResult verifyPointwise(mlir::Operation *op, int arity);
+/// The adjoint of a composite that must be taken apart first: an error.
+mlir::LogicalResult refuseComposite(mlir::Operation *op);
+
+/// The syntax of an operation with an index structure: its operands, its
+/// attributes, its types.
+mlir::ParseResult parseIndexedOp(mlir::OpAsmParser &parser,
+                                 mlir::OperationState &state);
+/// Attributes that are those of `defaults`, a dictionary or null, are left out.
+void printIndexedOp(mlir::OpAsmPrinter &printer, mlir::Operation *op,
+                    mlir::Attribute defaults);
 
 /// Block `from` of an operand becomes block `to` of the result; 0 where the
 /// tensor is a single block.
@@ -109,9 +120,6 @@ inline constexpr llvm::StringLiteral tripsAttrName = "tpsp.trips";
 #include "tpsp/Dialect/Tpsp/TpspAttrs.h.inc"
 
 #include "tpsp/Dialect/Tpsp/TpspInterfaces.h.inc"
-
-#define GET_OP_CLASSES
-#include "tpsp/Dialect/Tpsp/TpspOps.h.inc"
 
 namespace tpsp {
 

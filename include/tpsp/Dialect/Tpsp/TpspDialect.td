@@ -19,6 +19,20 @@ def Tpsp_Dialect : Dialect {
   let useDefaultAttributePrinterParser = 1;
   let hasRegionArgAttrVerify = 1;
   let hasOperationAttrVerify = 1;
+  // Each beside the operations of its family.
+  let extraClassDeclaration = [{
+    void registerMeshOp();
+    void registerContractionOps();
+    void registerPointwiseOps();
+    void registerFunctionOps();
+    void registerDropoutOps();
+    void registerRowOps();
+    void registerAttentionOps();
+    void registerIntegerOps();
+    void registerViewOps();
+    void registerBlockOps();
+    void registerCollectiveOps();
+  }];
 }
 
 #endif // TPSP_DIALECT_TPSP_DIALECT_TD

@@ -1,6 +1,6 @@
-// take and stack: positions of an index as tensors of their own; and what an
-// operation does when it is cut into parts along an index.
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+// take and stack: positions of an index as tensors of their own.
+#include "tpsp/Dialect/Tpsp/BlockOps.h"
+#include "tpsp/Dialect/Tpsp/PointwiseOps.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -139,50 +139,15 @@ LogicalResult StackOp::buildAdjoint(OpBuilder &b, Value g,
 }
 
 //===----------------------------------------------------------------------===//
-// Positions
+// Registration
 //===----------------------------------------------------------------------===//
 
-static LogicalResult refuse(Operation *op, StringRef index) {
-  return op->emitOpError("computes with positions along '")
-         << index
-         << "', which a part of it cannot know; cut along another index, or "
-            "not at all";
+void TpspDialect::registerBlockOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "tpsp/Dialect/Tpsp/BlockOps.cpp.inc"
+      >();
 }
 
-LogicalResult tpsp::refusePositions(Operation *op, StringRef index) {
-  auto loop = dyn_cast<LoopOpInterface>(op);
-  if (loop && llvm::is_contained(loop.getPositionIndices(), index))
-    return refuse(op, index);
-  return success();
-}
-
-LogicalResult SoftmaxOp::restrictPositions(StringRef index, int64_t, int64_t,
-                                           int64_t) {
-  return getCausal() == index ? refuse(*this, index) : success();
-}
-
-LogicalResult RopeOp::restrictPositions(StringRef index, int64_t, int64_t,
-                                        int64_t) {
-  return getPosition() == index ? refuse(*this, index) : success();
-}
-
-/// A dropout knows which part of a larger tensor it draws for.
-template <typename Op>
-static LogicalResult restrictDropout(Op op, StringRef index,
-                                     ArrayRef<int64_t> part) {
-  if (op.getAlong())
-    return op.emitOpError("is a part along '")
-           << *op.getAlong() << "' already and cannot be cut along '" << index
-           << "' again";
-  op.setAlong(index);
-  op.setPart(part);
-  return success();
-}
-LogicalResult DropoutOp::restrictPositions(StringRef index, int64_t blocks,
-                                           int64_t parts, int64_t part) {
-  return restrictDropout(*this, index, {blocks, parts, part});
-}
-LogicalResult DropoutMaskOp::restrictPositions(StringRef index, int64_t blocks,
-                                               int64_t parts, int64_t part) {
-  return restrictDropout(*this, index, {blocks, parts, part});
-}
+#define GET_OP_CLASSES
+#include "tpsp/Dialect/Tpsp/BlockOps.cpp.inc"

@@ -1,13 +1,16 @@
 #ifndef TPSP_DIALECT_TPSP_COLLECTIVEOPS_TD
 #define TPSP_DIALECT_TPSP_COLLECTIVEOPS_TD
 
-include "tpsp/Dialect/Tpsp/TpspOps.td"
+include "tpsp/Dialect/Tpsp/OpBase.td"
 
 /// `axes` are major to minor and redundant: the verifier derives them from the
 /// types. `reason` says which rule asked for the collective, `tensor` on what.
 class Tpsp_CollectiveOp<string mnemonic>
     : Tpsp_Op<mnemonic,
         [DeclareOpInterfaceMethods<Tpsp_CollectiveOpInterface>]> {
+  let description = [{
+    Constraints: (C1)-(C3).
+  }];
   let arguments = (ins Tpsp_Tensor:$inputs, StrArrayAttr:$axes,
                        OptionalAttr<StrAttr>:$reason,
                        OptionalAttr<StrAttr>:$tensor);

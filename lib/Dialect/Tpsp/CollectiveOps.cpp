@@ -1,5 +1,5 @@
 // The collective operations: kinds, and the proof that the types agree.
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/CollectiveOps.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -86,3 +86,17 @@ LogicalResult tpsp::verifyCollectiveOp(Operation *op) {
   }
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// Registration
+//===----------------------------------------------------------------------===//
+
+void TpspDialect::registerCollectiveOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "tpsp/Dialect/Tpsp/CollectiveOps.cpp.inc"
+      >();
+}
+
+#define GET_OP_CLASSES
+#include "tpsp/Dialect/Tpsp/CollectiveOps.cpp.inc"

@@ -1,0 +1,57 @@
+#ifndef TPSP_DIALECT_TPSP_DROPOUTOPS_TD
+#define TPSP_DIALECT_TPSP_DROPOUTOPS_TD
+
+// Dropout and its masks.
+include "tpsp/Dialect/Tpsp/OpBase.td"
+
+def Tpsp_DropoutOp
+    : Tpsp_PointwiseOp<"dropout", 1, ["getLinearity", "restrictPositions"],
+                       ["getPositionIndices", "getTileOf"]> {
+  let summary = "elements zeroed at random, the others scaled up";
+  let description = [{
+    An element is kept with probability 1 - rate and divided by it. Which ones
+    depends on the seed and the element's global position alone (Philox-4x32-10,
+    Salmon et al., SC 2011): the same on every mesh, and drawn again in the
+    backward pass instead of being stored.
+
+    If the tensor is a part of a larger one, `part` = [blocks, parts, number]
+    says which along the index `along`: the larger one is seen as [blocks, parts,
+    rest] there, and this is number `number`.
+
+    `tile` says where the tensor's block of an index lies in a longer one.
+
+    Constraints: (I1)-(I8), (P1), (P2), and
+    - (P4) 0 <= rate < 1; `along` and `part`, if given, name a part of a larger
+           tensor.
+    - (P5) `tile` is of an index of the result and over axes of the mesh, and
+           the types are one rank's.
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, F64Attr:$rate,
+                       DefaultValuedAttr<I64Attr, "0">:$seed,
+                       OptionalAttr<StrAttr>:$along,
+                       OptionalAttr<DenseI64ArrayAttr>:$part,
+                       OptionalAttr<Tpsp_TileAttr>:$tile);
+}
+
+def Tpsp_DropoutMaskOp
+    : Tpsp_PointwiseOp<"dropout_mask", 0, ["introducesIndices",
+                                           "getIntegerWidth",
+                                           "restrictPositions"],
+                       ["getPositionIndices"]> {
+  let summary = "the elements that a dropout keeps: 1, the others 0, as i8";
+  let description = [{
+    Constraints: (I1)-(I8), (P2), (P4).
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, F64Attr:$rate,
+                       DefaultValuedAttr<I64Attr, "0">:$seed,
+                       OptionalAttr<StrAttr>:$along,
+                       OptionalAttr<DenseI64ArrayAttr>:$part);
+}
+
+def Tpsp_ApplyMaskOp
+    : Tpsp_PointwiseOp<"apply_mask", 2, ["getLinearity", "getIntegerWidth"]> {
+  let summary = "scale * x where the mask (i8) is not 0, else 0";
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, F64Attr:$scale);
+}
+
+#endif // TPSP_DIALECT_TPSP_DROPOUTOPS_TD

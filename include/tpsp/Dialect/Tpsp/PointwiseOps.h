@@ -1,0 +1,14 @@
+/// Pointwise operations. See PointwiseOps.td.
+#ifndef TPSP_DIALECT_TPSP_POINTWISEOPS_H
+#define TPSP_DIALECT_TPSP_POINTWISEOPS_H
+
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#define GET_OP_CLASSES
+#include "tpsp/Dialect/Tpsp/PointwiseOps.h.inc"
+
+#endif // TPSP_DIALECT_TPSP_POINTWISEOPS_H

@@ -1,0 +1,59 @@
+#ifndef TPSP_DIALECT_TPSP_POINTWISEOPS_TD
+#define TPSP_DIALECT_TPSP_POINTWISEOPS_TD
+
+// Pointwise operations, with broadcast by index name.
+include "tpsp/Dialect/Tpsp/OpBase.td"
+
+def Tpsp_AddOp : Tpsp_PointwiseOp<"add", -1, ["getLinearity", "isSumOfOperands"]>;
+def Tpsp_SubOp : Tpsp_PointwiseOp<"sub", 2, ["getLinearity"]>;
+def Tpsp_MulOp : Tpsp_PointwiseOp<"mul", 2, ["getLinearity"]>;
+def Tpsp_DivOp : Tpsp_PointwiseOp<"div", 2>;
+def Tpsp_MaxOp : Tpsp_PointwiseOp<"max", 2> {
+  let summary = "the larger of two, elementwise; without a gradient";
+}
+
+def Tpsp_ConvertOp
+    : Tpsp_PointwiseOp<"convert", 1, ["getLinearity", "mixesPrecision"]> {
+  let summary = "the operand in another precision";
+}
+
+def Tpsp_BroadcastOp
+    : Tpsp_PointwiseOp<"broadcast", 1, ["getLinearity", "introducesIndices", "selects"]>;
+
+def Tpsp_ScaleOp : Tpsp_PointwiseOp<"scale", 1, ["getLinearity"]> {
+  let summary = "multiplication by a constant";
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, F64Attr:$factor);
+}
+
+def Tpsp_ShiftOp : Tpsp_PointwiseOp<"shift", 1> {
+  let summary = "addition of a constant";
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, F64Attr:$by);
+}
+
+def Tpsp_SlopeOp : Tpsp_PointwiseOp<"slope", 1> {
+  let summary = "derivative of a scalar function at every element";
+  let description = [{
+    `of` names the function, by the mnemonic of its operation.
+
+    Constraints: (I1)-(I8), (P1), (P2), and
+    - (P3) `of` names a scalar function.
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$of);
+  let extraClassDefinition = Tpsp_Syntax;
+}
+
+def Tpsp_CausalMaskOp
+    : Tpsp_PointwiseOp<"causal_mask", 1, [],
+                       ["getPositionIndices", "getTileOf"]> {
+  let summary = "the operand where position(key) <= position(query), else fill";
+  let description = [{
+    `tile` says where the keys lie in a longer index.
+
+    Constraints: (I1)-(I8), (P1), (P2), (P5).
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$query,
+                       StrAttr:$key, F64Attr:$fill,
+                       OptionalAttr<Tpsp_TileAttr>:$tile);
+}
+
+#endif // TPSP_DIALECT_TPSP_POINTWISEOPS_TD

@@ -1,0 +1,85 @@
+#ifndef TPSP_DIALECT_TPSP_ROWOPS_TD
+#define TPSP_DIALECT_TPSP_ROWOPS_TD
+
+// Rows: operations that need an index whole.
+include "tpsp/Dialect/Tpsp/OpBase.td"
+
+def Tpsp_RopeMatrixOp
+    : Tpsp_PointwiseOp<"rope_matrix", 0, ["introducesIndices"],
+                       ["getPositionIndices"]> {
+  let summary = "the rotations of rotary embeddings";
+  let description = [{
+    R[position, out, in, feature], a 2x2 rotation for every position and feature
+    pair: angle = position * theta^(-feature / pairs), negated if `inverse`;
+    [[cos, -sin], [sin, cos]].
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$position,
+                       StrAttr:$feature, StrAttr:$out, StrAttr:$in,
+                       F64Attr:$theta, I64Attr:$pairs, UnitAttr:$inverse);
+}
+
+class Tpsp_RowOp<string mnemonic, list<string> overridden = []>
+    : Tpsp_IndexedOp<mnemonic, overridden # ["getWholeIndices"], [
+        DeclareOpInterfaceMethods<Tpsp_DecomposableOpInterface>]> {
+  let hasVerifier = 1;
+}
+
+def Tpsp_SoftmaxOp : Tpsp_RowOp<"softmax", ["restrictPositions"]> {
+  let summary = "softmax over one index";
+  let description = [{
+    y = exp(scale x) / sum over `over` of exp(scale x). With `causal`, positions
+    of `over` beyond the position of the index `causal` are left out.
+
+    Constraints: (I1)-(I8), and
+    - (S1) One operand; the result has its indices.
+    - (S2) `over` and `causal` are indices of the operand, and differ; `scale`
+           is positive.
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$over,
+                       DefaultValuedAttr<F64Attr, "1.0">:$scale,
+                       OptionalAttr<StrAttr>:$causal);
+}
+
+def Tpsp_RmsNormOp : Tpsp_RowOp<"rms_norm"> {
+  let summary = "root-mean-square norm over the gain's indices";
+  let description = [{
+    y = x / sqrt(mean(x^2) + eps) * gain, the mean over the indices of `gain`.
+
+    Constraints: (I1)-(I8), and
+    - (L1) Operands x, gain (and bias); the result has x's indices; gain (and
+           bias alike) have a non-empty part of them; `eps` is not negative.
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs,
+                       DefaultValuedAttr<F64Attr, "1e-5">:$eps);
+}
+
+def Tpsp_LayerNormOp : Tpsp_RowOp<"layer_norm"> {
+  let summary = "layer norm over the gain's indices";
+  let description = [{
+    y = (x - mean(x)) / sqrt(var(x) + eps) * gain + bias, the mean and the
+    (biased) variance over the indices of `gain`.
+
+    Constraints: (I1)-(I8), (L1).
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs,
+                       DefaultValuedAttr<F64Attr, "1e-5">:$eps);
+}
+
+def Tpsp_RopeOp : Tpsp_RowOp<"rope", ["getLinearity", "restrictPositions"]> {
+  let summary = "rotary position embedding, the rotate-half form";
+  let description = [{
+    Pairs element m with m + K/2 of `feature` (extent K) and rotates each pair
+    by position * theta^(-2m/K); by the negative angle if `inverse`.
+
+    Constraints: (I1)-(I8), and
+    - (O1) One operand; the result has its indices.
+    - (O2) `position` and `feature` are indices of the operand, and differ; the
+           extent of `feature` is even.
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$position,
+                       StrAttr:$feature,
+                       DefaultValuedAttr<F64Attr, "10000.0">:$theta,
+                       UnitAttr:$inverse);
+}
+
+#endif // TPSP_DIALECT_TPSP_ROWOPS_TD

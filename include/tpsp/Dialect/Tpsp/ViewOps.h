@@ -1,0 +1,14 @@
+/// Views, stop_gradient, reshard. See ViewOps.td.
+#ifndef TPSP_DIALECT_TPSP_VIEWOPS_H
+#define TPSP_DIALECT_TPSP_VIEWOPS_H
+
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#define GET_OP_CLASSES
+#include "tpsp/Dialect/Tpsp/ViewOps.h.inc"
+
+#endif // TPSP_DIALECT_TPSP_VIEWOPS_H

@@ -1,0 +1,52 @@
+// Attention in simpler operations, and the registration of its parts.
+#include "tpsp/Dialect/Tpsp/AttentionOps.h"
+#include "tpsp/Dialect/Tpsp/ContractionOps.h"
+#include "tpsp/Dialect/Tpsp/DropoutOps.h"
+#include "tpsp/Dialect/Tpsp/RowOps.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+Value AttentionOp::decompose(OpBuilder &b) {
+  Value q = getOperand(0), k = getOperand(1), v = getOperand(2);
+  SmallVector<StringRef> names;
+  for (StringRef name : indexNames(q.getType()))
+    if (name != getFeature() && name != getQuery())
+      names.push_back(name);
+  names.push_back(getQuery());
+  names.push_back(getKey());
+  RankedTensorType scoresType = withoutPlacement(
+      tensorOver(names, {cast<RankedTensorType>(q.getType()),
+                         cast<RankedTensorType>(k.getType())}));
+  Value scores = EinsumOp::create(b, getLoc(), scoresType, ValueRange{q, k});
+  Value weights = SoftmaxOp::create(
+      b, getLoc(), scoresType, ValueRange{scores}, getKeyAttr(), getScaleAttr(),
+      getCausal() ? getQueryAttr() : StringAttr());
+  SmallVector<Value> parts = {scores, weights};
+  if (getDropout())
+    parts.push_back(weights = DropoutOp::create(
+                        b, getLoc(), scoresType, ValueRange{weights},
+                        getDropoutAttr(), getSeedAttr(), StringAttr(),
+                        DenseI64ArrayAttr(), TileAttr()));
+  // As large as the sequence squared, for a fraction of the block's work.
+  for (Value part : parts)
+    part.getDefiningOp()->setAttr(recomputeAttrName, b.getUnitAttr());
+  return EinsumOp::create(b, getLoc(), getResult().getType(),
+                          ValueRange{weights, v});
+}
+
+bool AttentionOp::decomposesEarly() { return true; }
+
+//===----------------------------------------------------------------------===//
+// Registration
+//===----------------------------------------------------------------------===//
+
+void TpspDialect::registerAttentionOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "tpsp/Dialect/Tpsp/AttentionOps.cpp.inc"
+      >();
+}
+
+#define GET_OP_CLASSES
+#include "tpsp/Dialect/Tpsp/AttentionOps.cpp.inc"

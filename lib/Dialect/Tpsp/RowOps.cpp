@@ -1,0 +1,342 @@
+// Operations that need an index whole: softmax, norms, rotary embeddings.
+#include "PartBuilder.h"
+#include "ScalarOf.h"
+#include "VerifierRules.h"
+
+#include "tpsp/Dialect/Tpsp/ContractionOps.h"
+#include "tpsp/Dialect/Tpsp/PointwiseOps.h"
+#include "tpsp/Dialect/Tpsp/RowOps.h"
+#include "tpsp/Dialect/Tpsp/ViewOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace tpsp;
+
+//===----------------------------------------------------------------------===//
+// Constraints
+//===----------------------------------------------------------------------===//
+
+/// (S1), (S2)
+LogicalResult SoftmaxOp::verify() {
+  if (failed(verifyCount(*this, 1, 1)) || failed(verifySameNames(*this)) ||
+      failed(verifyHasIndex(*this, 0, getOver(), "over")))
+    return failure();
+  if (failed(verifyScale(*this, getScale())))
+    return failure();
+  if (!getCausal())
+    return success();
+  if (*getCausal() == getOver())
+    return emitOpError("causal and over are both \"") << getOver() << "\"";
+  return verifyHasIndex(*this, 0, *getCausal(), "causal");
+}
+
+/// (L1)
+static LogicalResult verifyNorm(Operation *op, unsigned operands) {
+  if (failed(verifyCount(op, operands, operands)) ||
+      failed(verifySameNames(op)))
+    return failure();
+  IdxAttr gain = getIdx(op->getOperand(1));
+  if (gain.getRank() == 0)
+    return op->emitOpError("gain has no index; the norm is over the gain's "
+                           "indices");
+  for (StringRef name : indexNames(op->getOperand(1).getType()))
+    if (failed(verifyHasIndex(op, 0, name, "gain index")))
+      return failure();
+  if (operands == 3 && getIdx(op->getOperand(2)).getNames() != gain.getNames())
+    return op->emitOpError("gain and bias have different indices");
+  return success();
+}
+
+template <typename Op>
+static LogicalResult verifyNormAndEps(Op op, unsigned operands) {
+  if (failed(verifyNorm(op, operands)))
+    return failure();
+  double eps = op.getEps().convertToDouble();
+  if (eps >= 0 && std::isfinite(eps))
+    return success();
+  return op.emitOpError("eps is ") << eps << "; it is a number from 0 on";
+}
+
+LogicalResult RmsNormOp::verify() { return verifyNormAndEps(*this, 2); }
+LogicalResult LayerNormOp::verify() { return verifyNormAndEps(*this, 3); }
+
+/// (O1), (O2)
+LogicalResult RopeOp::verify() {
+  if (failed(verifyCount(*this, 1, 1)) || failed(verifySameNames(*this)) ||
+      failed(verifyHasIndex(*this, 0, getPosition(), "position")) ||
+      failed(verifyHasIndex(*this, 0, getFeature(), "feature")))
+    return failure();
+  if (getPosition() == getFeature())
+    return emitOpError("position and feature are both \"")
+           << getFeature() << "\"";
+  auto type = cast<RankedTensorType>(getOperand(0).getType());
+  int64_t extent = type.getDimSize(*getIdx(type).dimOf(getFeature()));
+  if (extent % 2 != 0)
+    return emitOpError("rotates pairs, but index '")
+           << getFeature() << "' has the odd extent " << extent;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Index structure
+//===----------------------------------------------------------------------===//
+
+bool RopeMatrixOp::introducesIndices() { return true; }
+Linearity RopeOp::getLinearity() { return Linearity::Joint; }
+SmallVector<StringRef> SoftmaxOp::getWholeIndices() { return {getOver()}; }
+
+/// Asked for while an operation is refused, too, which may lack the gain.
+static SmallVector<StringRef> gainIndices(Operation *norm) {
+  if (norm->getNumOperands() < 2)
+    return {};
+  return indexNames(norm->getOperand(1).getType());
+}
+
+SmallVector<StringRef> RmsNormOp::getWholeIndices() {
+  return gainIndices(*this);
+}
+
+SmallVector<StringRef> LayerNormOp::getWholeIndices() {
+  return gainIndices(*this);
+}
+
+SmallVector<StringRef> RopeOp::getWholeIndices() { return {getFeature()}; }
+
+LogicalResult SoftmaxOp::restrictPositions(StringRef index, int64_t, int64_t,
+                                           int64_t) {
+  return getCausal() == index ? refuseParts(*this, index) : success();
+}
+
+LogicalResult RopeOp::restrictPositions(StringRef index, int64_t, int64_t,
+                                        int64_t) {
+  return getPosition() == index ? refuseParts(*this, index) : success();
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients
+//===----------------------------------------------------------------------===//
+
+LogicalResult RopeMatrixOp::buildAdjoint(OpBuilder &, Value, Needed,
+                                         Gradients) {
+  return success(); // a constant
+}
+
+LogicalResult SoftmaxOp::buildAdjoint(OpBuilder &b, Value g, Needed,
+                                      Gradients gradients) {
+  // dx = scale y (g - sum(g y)). Masked positions have y = 0.
+  AdjointBuilder adjoint(b, getLoc());
+  Value y = getResult();
+  Value dot = adjoint.sum(adjoint.mul(y, g, y), {getOver()});
+  Value centred = adjoint.map<SubOp>(y, {g, dot});
+  Value product = adjoint.mul(y, y, centred);
+  gradients[0] = adjoint.scale(product, getScale().convertToDouble());
+  return success();
+}
+
+LogicalResult RmsNormOp::buildAdjoint(OpBuilder &b, Value g, Needed needed,
+                                      Gradients gradients) {
+  // n = x r with r = 1 / sqrt(mean(x^2) + eps); y = n gain.
+  // dgain = sum(g n); dx = r (g gain - n mean(g gain n)).
+  AdjointBuilder adjoint(b, getLoc());
+  Value x = getOperand(0), gain = getOperand(1);
+  SmallVector<StringRef> over = getWholeIndices();
+  Value square = adjoint.square(x);
+  Value root = adjoint.inverseRoot(adjoint.mean(square, over), getEps());
+  Value normal = adjoint.mul(x, x, root);
+  if (needed[1])
+    gradients[1] = adjoint.contract({g, normal}, gain);
+  if (!needed[0])
+    return success();
+  Value scaled = adjoint.mul(x, g, gain);
+  Value dot = adjoint.mean(adjoint.mul(x, scaled, normal), over);
+  Value along = adjoint.mul(x, normal, dot);
+  Value across = adjoint.map<SubOp>(x, {scaled, along});
+  gradients[0] = adjoint.mul(x, across, root);
+  return success();
+}
+
+LogicalResult LayerNormOp::buildAdjoint(OpBuilder &b, Value g, Needed needed,
+                                        Gradients gradients) {
+  // n = (x - mean x) r; y = n gain + bias. dgain = sum(g n), dbias = sum(g),
+  // dx = r (h - mean h - n mean(h n)) with h = g gain.
+  AdjointBuilder adjoint(b, getLoc());
+  Value x = getOperand(0), gain = getOperand(1);
+  SmallVector<StringRef> over = getWholeIndices();
+  if (needed[2])
+    gradients[2] = adjoint.sumTo(g, getOperand(2));
+  Value centred = adjoint.map<SubOp>(x, {x, adjoint.mean(x, over)});
+  Value square = adjoint.square(centred);
+  Value root = adjoint.inverseRoot(adjoint.mean(square, over), getEps());
+  Value normal = adjoint.mul(x, centred, root);
+  if (needed[1])
+    gradients[1] = adjoint.contract({g, normal}, gain);
+  if (!needed[0])
+    return success();
+  Value h = adjoint.mul(x, g, gain);
+  Value dot = adjoint.mean(adjoint.mul(x, h, normal), over);
+  Value level = adjoint.map<SubOp>(x, {h, adjoint.mean(h, over)});
+  Value along = adjoint.mul(x, normal, dot);
+  Value across = adjoint.map<SubOp>(x, {level, along});
+  gradients[0] = adjoint.mul(x, across, root);
+  return success();
+}
+
+LogicalResult RopeOp::buildAdjoint(OpBuilder &b, Value g, Needed,
+                                   Gradients gradients) {
+  // A rotation's transpose is its inverse.
+  AdjointBuilder adjoint(b, getLoc());
+  UnitAttr inverse = getInverse() ? UnitAttr() : b.getUnitAttr();
+  gradients[0] = adjoint.map<RopeOp>(g, g, getPositionAttr(), getFeatureAttr(),
+                                     getThetaAttr(), inverse);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Parts of composites
+//===----------------------------------------------------------------------===//
+
+Value SoftmaxOp::decompose(OpBuilder &b) {
+  PartBuilder parts(b, getLoc());
+  Value x = getOperand(0);
+  if (getCausal())
+    x = parts.map<CausalMaskOp>(
+        x, x, getCausalAttr(), getOverAttr(),
+        b.getF64FloatAttr(-std::numeric_limits<double>::infinity()),
+        TileAttr());
+  Value highest = parts.reduce(x, {getOver()}, "max");
+  Value shifted = parts.map<SubOp>(x, {x, highest});
+  if (getScale().convertToDouble() != 1.0)
+    shifted = parts.map<ScaleOp>(shifted, shifted, getScaleAttr());
+  Value weight = parts.exp(shifted);
+  Value total = parts.reduce(weight, {getOver()}, "sum");
+  return parts.map<DivOp>(getResult(), {weight, total});
+}
+
+Value RmsNormOp::decompose(OpBuilder &b) {
+  PartBuilder parts(b, getLoc());
+  Value x = getOperand(0), gain = getOperand(1);
+  SmallVector<StringRef> over = getWholeIndices();
+  Value square = parts.square(x);
+  Value root = parts.inverseRoot(parts.mean(square, over), getEps());
+  Value normal = parts.map<MulOp>(x, {x, root});
+  return parts.map<MulOp>(getResult(), {normal, gain});
+}
+
+Value LayerNormOp::decompose(OpBuilder &b) {
+  PartBuilder parts(b, getLoc());
+  Value x = getOperand(0), gain = getOperand(1), bias = getOperand(2);
+  SmallVector<StringRef> over = getWholeIndices();
+  Value centred = parts.map<SubOp>(x, {x, parts.mean(x, over)});
+  Value square = parts.square(centred);
+  Value root = parts.inverseRoot(parts.mean(square, over), getEps());
+  Value normal = parts.map<MulOp>(x, {centred, root});
+  Value scaled = parts.map<MulOp>(x, {normal, gain});
+  return parts.map<AddOp>(getResult(), {scaled, bias});
+}
+
+Value RopeOp::decompose(OpBuilder &b) {
+  // x[.., feature] -> [.., in, pair]; y[.., out, pair] = sum over in of
+  // R[position, out, in, pair] x; -> [.., feature].
+  PartBuilder parts(b, getLoc());
+  Value x = getOperand(0);
+  RankedTensorType type = parts.typeOf(x);
+  IdxAttr idx = getIdx(x);
+  unsigned dim = *idx.dimOf(getFeature());
+  int64_t pairs = type.getDimSize(dim) / 2;
+  StringAttr in = b.getStringAttr(getFeature() + ".in");
+  StringAttr out = b.getStringAttr(getFeature() + ".out");
+  StringAttr pair = b.getStringAttr(getFeature() + ".pair");
+
+  // The type of x with the feature replaced by `parts` of these extents.
+  auto replaced = [&](ArrayRef<StringAttr> names, ArrayRef<int64_t> extents) {
+    SmallVector<StringAttr> newNames(idx.getNames());
+    SmallVector<ArrayAttr> newAxes(idx.getAxes());
+    SmallVector<int64_t> shape(type.getShape());
+    newNames.erase(newNames.begin() + dim);
+    newNames.insert(newNames.begin() + dim, names.begin(), names.end());
+    newAxes.insert(newAxes.begin() + dim, names.size() - 1, b.getArrayAttr({}));
+    shape.erase(shape.begin() + dim);
+    shape.insert(shape.begin() + dim, extents.begin(), extents.end());
+    return RankedTensorType::get(
+        shape, type.getElementType(),
+        IdxAttr::get(getContext(), newNames, newAxes, idx.getPending(),
+                     idx.getPendingMax(), idx.getUnplaced(), idx.getLocal()));
+  };
+  Value halves =
+      SplitOp::create(b, getLoc(), replaced({in, pair}, {2, pairs}), x);
+  RankedTensorType productType = replaced({out, in, pair}, {2, 2, pairs});
+  RankedTensorType rotated = replaced({out, pair}, {2, pairs});
+  RankedTensorType matrixType =
+      tensorOver({getPosition(), out, in, pair}, {productType});
+  Value matrix = RopeMatrixOp::create(
+      b, getLoc(), matrixType, ValueRange{}, getPositionAttr(), pair, out, in,
+      getThetaAttr(), b.getI64IntegerAttr(pairs), getInverseAttr());
+  Value product =
+      MulOp::create(b, getLoc(), productType, ValueRange{matrix, halves});
+  Value sum = ReduceOp::create(b, getLoc(), rotated, ValueRange{product},
+                               b.getStringAttr("sum"));
+  return MergeOp::create(b, getLoc(), getResult().getType(), sum);
+}
+
+//===----------------------------------------------------------------------===//
+// Scalars
+//===----------------------------------------------------------------------===//
+
+/// An index value as f64.
+static Value asF64(OpBuilder &b, Location loc, Value index) {
+  Value integer = arith::IndexCastOp::create(b, loc, b.getI64Type(), index);
+  return arith::SIToFPOp::create(b, loc, b.getF64Type(), integer);
+}
+
+Value RopeMatrixOp::emitScalar(OpBuilder &b, ValueRange, Position position) {
+  // In f64: at position 10^5 an f32 angle is off by 0.01 rad.
+  Location loc = getLoc();
+  Value feature = asF64(b, loc, position(getFeature()));
+  double rate =
+      -std::log(getTheta().convertToDouble()) / static_cast<double>(getPairs());
+  Scalar frequency =
+      exp(Scalar(b, loc, feature) * Scalar(b, loc, feature).constant(rate));
+  Value angle =
+      (Scalar(b, loc, asF64(b, loc, position(getPosition()))) * frequency)
+          .get();
+  bool isF64 = getResult().getType().getElementType().isF64();
+  auto narrow = [&](Value value) -> Value {
+    return isF64 ? value
+                 : arith::TruncFOp::create(b, loc, b.getF32Type(), value);
+  };
+  Value cos = narrow(math::CosOp::create(b, loc, angle));
+  Value sin = narrow(math::SinOp::create(b, loc, angle));
+  Value minusSin = arith::NegFOp::create(b, loc, sin);
+  // Row `out`, column `in` of [[cos, -sin], [sin, cos]].
+  Value out = position(getOut()), in = position(getIn());
+  Value diagonal =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, out, in);
+  Value lower =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, out, in);
+  Value off = getInverse()
+                  ? arith::SelectOp::create(b, loc, lower, minusSin, sin)
+                  : arith::SelectOp::create(b, loc, lower, sin, minusSin);
+  return arith::SelectOp::create(b, loc, diagonal, cos, off);
+}
+
+SmallVector<StringRef> RopeMatrixOp::getPositionIndices() {
+  return {getPosition(), getFeature(), getOut(), getIn()};
+}
+
+//===----------------------------------------------------------------------===//
+// Registration
+//===----------------------------------------------------------------------===//
+
+void TpspDialect::registerRowOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "tpsp/Dialect/Tpsp/RowOps.cpp.inc"
+      >();
+}
+
+#define GET_OP_CLASSES
+#include "tpsp/Dialect/Tpsp/RowOps.cpp.inc"
