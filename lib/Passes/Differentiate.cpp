@@ -1,4 +1,5 @@
 // tpsp-differentiate: add the backward pass of a function.
+#include "tpsp/Passes/AdjointMark.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Placed.h"
 #include "tpsp/Passes/SourceName.h"
@@ -24,8 +25,11 @@ class MarkBackward : public OpBuilder::Listener {
 public:
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
     op->setAttr(backwardAttrName, UnitAttr::get(op->getContext()));
-    op->setLoc(withoutSourceName(op->getLoc()));
+    op->setLoc(primal ? adjointLocation(primal)
+                      : withoutSourceName(op->getLoc()));
   }
+  /// Whose adjoint is being built; null between adjoints.
+  Operation *primal = nullptr;
 };
 
 bool isDifferentiable(Type type) {
@@ -152,7 +156,11 @@ private:
     for (Value operand : op->getOperands())
       needed.push_back(active.contains(operand));
     SmallVector<Value> gradients(op->getNumOperands());
-    if (failed(indexed.buildAdjoint(builder, gradient, needed, gradients)))
+    mark.primal = op;
+    LogicalResult isBuilt =
+        indexed.buildAdjoint(builder, gradient, needed, gradients);
+    mark.primal = nullptr;
+    if (failed(isBuilt))
       return failure();
     for (auto [operand, gradient] :
          llvm::zip_equal(op->getOperands(), gradients))
