@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace tpsp {
 #define GEN_PASS_DEF_DECOMPOSEEARLY
@@ -30,14 +31,25 @@ public:
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
     if (from->hasAttr(backwardAttrName))
       op->setAttr(backwardAttrName, from->getAttr(backwardAttrName));
-    op->setLoc(tellsApart
-                   ? partOfSource(op->getLoc(), op->getName().stripDialect())
-                   : withoutSourceName(op->getLoc()));
+    op->setLoc(tellsApart ? partOfSource(op->getLoc(), partName(op))
+                          : withoutSourceName(op->getLoc()));
   }
-  Operation *from = nullptr;
+  void begin(Operation *composite) {
+    from = composite;
+    numbers.clear();
+  }
 
 private:
+  /// "reduce", and "reduce2" for the second.
+  std::string partName(Operation *op) {
+    StringRef name = op->getName().stripDialect();
+    unsigned number = ++numbers[name];
+    return number == 1 ? name.str() : (name + Twine(number)).str();
+  }
+
   bool tellsApart;
+  Operation *from = nullptr;
+  llvm::StringMap<unsigned> numbers;
 };
 
 void decompose(Operation *root, bool tellsPartsApart,
@@ -50,7 +62,7 @@ void decompose(Operation *root, bool tellsPartsApart,
       composites.push_back(op);
   });
   for (DecomposableOpInterface op : composites) {
-    listener.from = op;
+    listener.begin(op);
     builder.setInsertionPoint(op);
     Value replacement = op.decompose(builder);
     if (Operation *last = replacement.getDefiningOp())

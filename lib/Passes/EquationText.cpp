@@ -65,8 +65,8 @@ std::vector<std::string> EquationText::equation(const Equation &equation) {
     types.push_back(operand.type);
   notation.begin(types);
   bool isAgain = equation.op->hasAttr(recomputedAttrName);
-  std::vector<std::string> lines = {tensor(equation.result) + " = " +
-                                    function(equation) +
+  std::string left = tensor(equation.result);
+  std::vector<std::string> lines = {left + " = " + function(equation) +
                                     (isAgain ? "  (recomputed)" : "")};
   if (auto note = equation.op->getAttrOfType<StringAttr>(noteAttrName))
     lines.push_back("  * " + note.getValue().str());

@@ -5,17 +5,23 @@
 using namespace mlir;
 using namespace tpsp;
 
+/// Where the first letter of an axis is taken.
+static constexpr llvm::StringLiteral forDevices = "rqpuvwxyzonm";
+/// Of a device's positions.
+static constexpr llvm::StringLiteral forPositions =
+    "lmnopqruvwxyzaijfghcekstbd";
+
 ExplicitIndices::ExplicitIndices(const Mesh &mesh, std::set<std::string> taken)
     : mesh(mesh), taken(std::move(taken)) {
   for (AxisId axis = 0; axis < mesh.numAxes(); ++axis)
-    devices.push_back(freeLetter(StringRef(mesh.axis(axis).name).take_front()));
+    devices.push_back(
+        freeLetter(StringRef(mesh.axis(axis).name).take_front(), forDevices));
 }
 
-std::string ExplicitIndices::freeLetter(StringRef wish) {
+std::string ExplicitIndices::freeLetter(StringRef wish, StringRef others) {
   if (!wish.empty() && taken.insert(wish.str()).second)
     return wish.str();
-  // As the documents choose: r for devices, then what follows l.
-  for (char letter : StringRef("rlmnopquvwxyzaijfghcekstbd"))
+  for (char letter : others)
     if (taken.insert(std::string(1, letter)).second)
       return std::string(1, letter);
   unsigned number = 1;
@@ -30,7 +36,7 @@ const std::string &ExplicitIndices::localLetter(StringRef index,
   auto [it, isNew] =
       locals.try_emplace({index.str(), AxisList(axes.begin(), axes.end())}, "");
   if (isNew)
-    it->second = freeLetter("l");
+    it->second = freeLetter("", forPositions);
   ranges[it->second] =
       (Twine(extent) + " // " + Twine(mesh.groupSize(axes))).str();
   return it->second;

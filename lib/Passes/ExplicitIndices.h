@@ -36,7 +36,7 @@ public:
   std::vector<std::string> legend() const;
 
 private:
-  std::string freeLetter(llvm::StringRef wish);
+  std::string freeLetter(llvm::StringRef wish, llvm::StringRef others);
   /// Of an index divided over axes.
   const std::string &localLetter(llvm::StringRef index,
                                  llvm::ArrayRef<AxisId> axes, int64_t extent);
