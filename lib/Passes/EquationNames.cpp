@@ -1,5 +1,6 @@
 #include "EquationNames.h"
 
+#include "CallPlace.h"
 #include "Equations.h"
 
 #include "tpsp/Passes/AdjointMark.h"
@@ -18,15 +19,23 @@ const std::string &EquationNames::of(Value value) {
 }
 
 /// The sum that `op` alone makes a summand of, if it has a name.
-static std::optional<std::string> sumBehind(Operation *op) {
+static Operation *sumBehind(Operation *op) {
   if (!op->hasOneUse())
-    return std::nullopt;
+    return nullptr;
   Operation *user = *op->user_begin();
   if (isa<CollectiveOpInterface>(user) && user->getNumOperands() == 1)
     return sumBehind(user);
   auto indexed = dyn_cast<IndexedOpInterface>(user);
-  return indexed && indexed.isSumOfOperands() ? sourceName(user->getLoc())
-                                              : std::nullopt;
+  bool isNamedSum = indexed && indexed.isSumOfOperands() &&
+                    sourceName(user->getLoc()).has_value();
+  return isNamedSum ? user : nullptr;
+}
+
+/// "g[xn].q"; "g[w].layer0.q" of a sum that is of no call.
+static std::string summandName(Operation *sum, const AdjointMark &mark) {
+  bool isOfCall = !callPlaceOf(sum->getLoc()).calls.empty();
+  return *sourceName(sum->getLoc()) + "." +
+         (isOfCall ? mark.resultInCallee : mark.result).str();
 }
 
 std::string EquationNames::wish(Value value) {
@@ -37,8 +46,8 @@ std::string EquationNames::wish(Value value) {
   Operation *op = value.getDefiningOp();
   std::optional<AdjointMark> mark = adjointMark(op->getLoc());
   if (mark && !mark->result.empty()) {
-    if (std::optional<std::string> sum = sumBehind(op))
-      return (*sum + "." + mark->resultInCallee).str();
+    if (Operation *sum = sumBehind(op))
+      return summandName(sum, *mark);
     return (mark->result + "'." + op->getName().stripDialect()).str();
   }
   return "t" + std::to_string(numbered++);
