@@ -157,8 +157,7 @@ std::string phaseOf(Operation *op) {
 
 class EquationBuilder {
 public:
-  EquationBuilder(Block &block, bool showsParts)
-      : block(block), owners(block) {
+  EquationBuilder(Block &block, bool showsParts) : block(block), owners(block) {
     if (!showsParts)
       parts.emplace(block);
   }

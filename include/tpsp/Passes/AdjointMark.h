@@ -5,8 +5,8 @@
 #define TPSP_PASSES_ADJOINTMARK_H
 
 #include "mlir/IR/Location.h"
-#include "llvm/ADT/StringRef.h"
 #include "mlir/IR/Operation.h"
+#include "llvm/ADT/StringRef.h"
 
 #include <optional>
 #include <string>
