@@ -1,6 +1,7 @@
 // tpsp-differentiate: add the backward pass of a function.
 #include "tpsp/Dialect/Tpsp/PointwiseOps.h"
 #include "tpsp/Dialect/Tpsp/ViewOps.h"
+#include "tpsp/Passes/AdjointMark.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Placed.h"
 #include "tpsp/Passes/SourceName.h"
@@ -28,8 +29,11 @@ class MarkBackward : public OpBuilder::Listener {
 public:
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
     op->setAttr(backwardAttrName, UnitAttr::get(op->getContext()));
-    op->setLoc(withoutSourceName(op->getLoc()));
+    op->setLoc(primal ? adjointLocation(primal)
+                      : withoutSourceName(op->getLoc()));
   }
+  /// Whose adjoint is being built; null between adjoints.
+  Operation *primal = nullptr;
 };
 
 bool isDifferentiable(Type type) {
@@ -156,7 +160,11 @@ private:
     for (Value operand : op->getOperands())
       needed.push_back(active.contains(operand));
     SmallVector<Value> gradients(op->getNumOperands());
-    if (failed(indexed.buildAdjoint(builder, gradient, needed, gradients)))
+    mark.primal = op;
+    LogicalResult isBuilt =
+        indexed.buildAdjoint(builder, gradient, needed, gradients);
+    mark.primal = nullptr;
+    if (failed(isBuilt))
       return failure();
     for (auto [operand, gradient] :
          llvm::zip_equal(op->getOperands(), gradients))

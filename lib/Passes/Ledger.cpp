@@ -1,6 +1,7 @@
 #include "tpsp/Passes/Ledger.h"
 
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace tpsp;
@@ -50,6 +51,13 @@ DictionaryAttr tpsp::ledgerOf(CollectiveOpInterface op, const Mesh &mesh) {
   if (Attribute overlap = op->getAttr(overlapAttrName))
     row.set("overlap", overlap);
   return row.getDictionary(b.getContext());
+}
+
+std::string tpsp::axesOf(DictionaryAttr row) {
+  return llvm::join(
+      llvm::map_range(row.getAs<ArrayAttr>("axes").getAsRange<StringAttr>(),
+                      [](StringAttr axis) { return axis.getValue(); }),
+      ",");
 }
 
 DictionaryAttr tpsp::rowOfPiece(DictionaryAttr row, StringRef kind,

@@ -23,7 +23,7 @@ static std::string gpuObstacle(Operation *op, const AttentionHeads &heads) {
   return "";
 }
 
-bool tpsp::isLibraryCall(Operation *op, bool forGpu) {
+bool tpsp::isLibraryCall(Operation *op, bool forGpu, StringRef pass) {
   auto attention = dyn_cast<AttentionOpInterface>(op);
   if (!attention)
     return false;
@@ -33,9 +33,8 @@ bool tpsp::isLibraryCall(Operation *op, bool forGpu) {
     obstacle = gpuObstacle(op, match.heads);
   if (obstacle.empty())
     return true;
-  remark::missed(
-      op->getLoc(),
-      remark::RemarkOpts::name("attention").category("library-calls"))
+  remark::missed(op->getLoc(),
+                 remark::RemarkOpts::name("attention").category(pass))
       << remark::reason("not done in one call: {0}", obstacle);
   return false;
 }

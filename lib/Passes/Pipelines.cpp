@@ -142,19 +142,21 @@ void tpsp::registerPipelines() {
         buildLogicalPipeline(pm, options);
         buildCollectivePipeline(pm, options);
       });
-  PassPipelineRegistration<PipelineOptions>(
+  PassPipelineRegistration<ExplainOptions>(
       "tpsp-explain",
       "Print the program, forward and backward, in sharded einsum notation, "
       "and the collective ledger",
-      [](OpPassManager &pm, const PipelineOptions &chosen) {
-        PipelineOptions options;
+      [](OpPassManager &pm, const ExplainOptions &chosen) {
+        ExplainOptions options;
         options.copyOptionValuesFrom(chosen);
         options.grad = true;
         pm.addPass(createNameValues());
         buildLogicalPipeline(pm, options);
         pm.addPass(createDropPrimals());
         buildCollectivePipeline(pm, options);
-        pm.addPass(createPrintExplanation());
+        pm.addPass(createPrintExplanation({options.notation, options.extents,
+                                           options.rule, options.parts,
+                                           options.everyLayer}));
       });
   PassPipelineRegistration<>("tpsp-llvm-pipeline",
                              "From a plan to the LLVM dialect",

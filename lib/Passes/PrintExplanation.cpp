@@ -1,19 +1,14 @@
 // tpsp-print-explanation: a program in sharded einsum notation, with the
 // collective ledger.
+#include "EquationNames.h"
+#include "ExplanationTables.h"
+
 #include "tpsp/Passes/FunctionWalk.h"
 #include "tpsp/Passes/Ledger.h"
 #include "tpsp/Passes/Passes.h"
-#include "tpsp/Passes/SavedActivations.h"
-#include "tpsp/Passes/SourceName.h"
 
 #include "mlir/IR/Remarks.h"
-#include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Format.h"
-#include "llvm/Support/FormatVariadic.h"
-
-#include <map>
 
 namespace tpsp {
 #define GEN_PASS_DEF_PRINTEXPLANATION
@@ -25,114 +20,44 @@ using namespace tpsp;
 
 namespace {
 
-/// A collective on one tensor.
-bool isSingle(Operation *op) {
-  return isa_and_nonnull<CollectiveOpInterface>(op) &&
-         op->getNumOperands() == 1;
-}
-
-/// The value that collectives on one tensor made `value` of.
-Value sourceOf(Value value) {
-  while (isSingle(value.getDefiningOp()))
-    value = value.getDefiningOp()->getOperand(0);
-  return value;
-}
-
-/// Which equation each collective stands under: the one whose result it moves,
-/// if it was inserted for it (it then has its location), else the first that
-/// uses what it makes. What is only returned has none.
-class Owners {
-public:
-  explicit Owners(Block &block) {
-    for (Operation &op : block)
-      if (isSingle(&op) && isOfResult(&op))
-        add(&op, sourceOf(op.getOperand(0)).getDefiningOp());
-    for (Operation &op : block.without_terminator())
-      if (!isa<CollectiveOpInterface>(op))
-        for (Value operand : op.getOperands())
-          claim(operand, &op);
-  }
-
-  bool hasOwner(Operation *collective) const { return owner.count(collective); }
-  ArrayRef<Operation *> ownedBy(Operation *equation) const {
-    auto it = owned.find(equation);
-    return it == owned.end() ? ArrayRef<Operation *>() : it->second;
-  }
-
-  /// An operand as it is before the collectives of its user.
-  Value before(Value operand) const {
-    while (isSingle(operand.getDefiningOp()) &&
-           !isOfResult(operand.getDefiningOp()))
-      operand = operand.getDefiningOp()->getOperand(0);
-    return operand;
-  }
-  /// A result as it is after its own collectives.
-  Value after(Value result) const {
-    for (Operation *collective : ownedBy(result.getDefiningOp()))
-      if (collective->getOperand(0) == result && isOfResult(collective))
-        result = collective->getResult(0);
-    return result;
-  }
-
-private:
-  static bool isOfResult(Operation *collective) {
-    Operation *source = sourceOf(collective->getOperand(0)).getDefiningOp();
-    return source && source->getLoc() == collective->getLoc();
-  }
-
-  void add(Operation *collective, Operation *equation) {
-    if (owner.try_emplace(collective, equation).second)
-      owned[equation].push_back(collective);
-  }
-
-  /// The collectives that make `operand`, in the order in which they run.
-  void claim(Value operand, Operation *user) {
-    SmallVector<Operation *> chain;
-    for (; isSingle(operand.getDefiningOp());
-         operand = operand.getDefiningOp()->getOperand(0))
-      chain.push_back(operand.getDefiningOp());
-    for (Operation *collective : llvm::reverse(chain))
-      add(collective, user);
-  }
-
-  llvm::DenseMap<Operation *, Operation *> owner;
-  llvm::DenseMap<Operation *, SmallVector<Operation *>> owned;
-};
-
 class Explanation {
 public:
-  Explanation(FunctionOpInterface function, llvm::raw_ostream &out)
-      : mesh(meshOf(function)), owners(function.getFunctionBody().front()),
-        out(out), function(function) {}
+  Explanation(FunctionOpInterface function,
+              const PrintExplanationOptions &options, raw_ostream &out)
+      : mesh(meshOf(function)), options(options), function(function), out(out),
+        equations(equationsOf(function, options.parts)),
+        blocks(blocksOf(equations, mesh, options.everyLayer)) {
+    // In the order of the program, whatever of it is written.
+    for (const Equation &equation : equations)
+      for (const EquationTensor &tensor : tensorsOf(equation))
+        names.of(tensor.named);
+  }
 
   void print() {
-    printHeading();
-    std::string phase;
-    for (Operation &op :
-         function.getFunctionBody().front().without_terminator()) {
-      if (owners.hasOwner(&op))
-        continue;
-      std::string here = phaseOf(&op);
-      if (here != phase)
-        out << "\n" << here << "\n";
-      phase = here;
-      if (auto collective = dyn_cast<CollectiveOpInterface>(op))
-        printCollective(collective);
-      else if (op.getNumResults() == 1 && getIdx(op.getResult(0)))
-        printEquation(&op);
+    auto nameOf = [&](Value value) { return names.of(value); };
+    WrittenEquations written{equations, blocks, mesh};
+    remarkAll();
+    if (options.notation == "latex") {
+      out << "% ";
+      printHeading();
+      return printLatex(written, nameOf, out);
     }
-    printTotals();
-    printSaved();
+    std::unique_ptr<EquationNotation> notation =
+        makeNotation(options.notation, mesh, equations);
+    EquationText text(*notation, mesh, nameOf);
+    printHeading();
+    for (const EquationBlock &block : blocks)
+      printBlock(block, text);
+    notation->printLegend(out);
+    if (options.extents)
+      printExtents(written, text, out);
+    if (options.rule)
+      printRule(written, text, out);
+    printTotals(written, out);
+    printSaved(function, mesh, out);
   }
 
 private:
-  static std::string phaseOf(Operation *op) {
-    std::string phase = op->hasAttr(backwardAttrName) ? "backward" : "forward";
-    if (auto part = op->getAttrOfType<IntegerAttr>(partAttrName))
-      phase += ", micro-batch " + std::to_string(part.getInt());
-    return phase;
-  }
-
   void printHeading() {
     out << function.getName() << " on ";
     llvm::ListSeparator comma;
@@ -143,212 +68,68 @@ private:
     out << "\n";
   }
 
-  /// "xn", or a number for what has no name in the source.
-  std::string nameOf(Value value) {
-    if (auto *op = value.getDefiningOp(); op && isa<CollectiveOpInterface>(op))
-      return nameOf(op->getOperand(cast<OpResult>(value).getResultNumber()));
-    if (isa<BlockArgument>(value) || sourceName(value.getLoc()))
-      return tensorName(value);
-    auto [entry, isNew] = numbers.try_emplace(value, numbers.size());
-    return "t" + std::to_string(entry->second);
-  }
-
-  /// "xn[b, s@tp, d]"
-  std::string indexed(Value value) {
-    return nameOf(value) + "[" + subscripts(value.getType()) + "]";
-  }
-
-  /// "rate=0.1", "causal": the operation's own attributes.
-  static std::vector<std::string> attributesOf(Operation *op) {
-    std::vector<std::string> texts;
-    for (NamedAttribute attr : op->getAttrs()) {
-      // Marks for passes: tpsp.backward and the like.
-      if (attr.getNameDialect())
-        continue;
-      std::string text = attr.getName().getValue().str();
-      llvm::raw_string_ostream stream(text);
-      if (auto string = dyn_cast<StringAttr>(attr.getValue()))
-        stream << "=" << string.getValue();
-      else if (auto number = dyn_cast<FloatAttr>(attr.getValue()))
-        stream << "=" << llvm::format("%.4g", number.getValueAsDouble());
-      else if (auto integer = dyn_cast<IntegerAttr>(attr.getValue()))
-        stream << "=" << integer.getInt();
-      else if (!isa<UnitAttr>(attr.getValue()))
-        stream << "=" << attr.getValue();
-      texts.push_back(std::move(text));
+  void printBlock(const EquationBlock &block, EquationText &text) {
+    StringRef margin = block.times > 1 ? "  | " : "  ";
+    for (size_t i : block.equations) {
+      const Equation &equation = equations[i];
+      if (equation.phase != phase)
+        out << "\n" << equation.phase << "\n";
+      phase = equation.phase;
+      if (block.times > 1 && i == block.equations.front())
+        printTimes(block);
+      auto print = [&](const std::vector<std::string> &lines) {
+        for (const std::string &line : lines)
+          out << margin << line << "\n";
+      };
+      print(text.equation(equation));
+      for (CollectiveOpInterface collective : equation.collectives)
+        print(text.movement(collective, options.everyLayer));
+      print(text.present(equation));
     }
-    return texts;
   }
 
-  /// The equation over the tensors as they lie, and under it what moves.
-  void printEquation(Operation *op) {
-    auto indexedOp = dyn_cast<IndexedOpInterface>(op);
-    std::vector<std::string> operands;
-    for (Value operand : op->getOperands())
-      operands.push_back(indexed(owners.before(operand)));
-    out << "  " << indexed(owners.after(op->getResult(0))) << " = ";
-    if (indexedOp && indexedOp.isSumOfProducts())
-      out << llvm::join(operands, " · ");
-    else if (indexedOp && indexedOp.isSumOfOperands())
-      out << llvm::join(operands, " + ");
-    else {
-      llvm::append_range(operands, attributesOf(op));
-      out << op->getName().stripDialect() << "(" << llvm::join(operands, ", ")
-          << ")";
-    }
-    out << (op->hasAttr(recomputedAttrName) ? "  (recomputed)\n" : "\n");
-    if (auto note = op->getAttrOfType<StringAttr>(noteAttrName))
-      out << "    * " << note.getValue() << "\n";
-    for (Operation *collective : owners.ownedBy(op))
-      printCollective(cast<CollectiveOpInterface>(collective));
-    for (Value operand :
-         llvm::SetVector<Value>(op->operand_begin(), op->operand_end()))
-      if (operand != owners.before(operand) &&
-          !llvm::is_contained(owners.ownedBy(op), operand.getDefiningOp()))
-        out << "      " << indexed(operand) << " is there already\n";
+  /// "x 32 (layer0 to layer31), each next one with layer0.z for x"
+  void printTimes(const EquationBlock &block) {
+    out << "  x " << block.times;
+    if (!block.firstCall.empty() && block.firstCall != block.lastCall)
+      out << " (" << block.firstCall << " to " << block.lastCall << ")";
+    out << ", each next one with ";
+    llvm::ListSeparator comma;
+    for (auto [first, second] : block.handedOn)
+      out << comma << names.of(second) << " for " << names.of(first);
+    out << "\n";
   }
 
-  void printCollective(CollectiveOpInterface op) {
+  void remarkAll() const {
+    for (const Equation &equation : equations)
+      for (CollectiveOpInterface collective : equation.collectives)
+        remarkOn(collective);
+  }
+
+  void remarkOn(CollectiveOpInterface op) const {
     DictionaryAttr row = ledgerOf(op, mesh);
-    StringRef kind = op->getName().stripDialect();
-    int64_t bytes = row.getAs<IntegerAttr>("bytes").getInt();
-    StringRef index = row.getAs<StringAttr>("index").getValue();
-    StringRef reason = row.getAs<StringAttr>("reason").getValue();
-    std::string axes = llvm::join(
-        llvm::map_range(row.getAs<ArrayAttr>("axes").getAsRange<StringAttr>(),
-                        [](StringAttr axis) { return axis.getValue(); }),
-        ",");
-    for (auto [operand, result] :
-         llvm::zip_equal(op->getOperands(), op->getResults()))
-      out << "    > " << kind << " " << indexed(operand) << " -> ["
-          << subscripts(result.getType()) << "]\n";
-    out << "      over " << axes;
-    if (!index.empty())
-      out << " along " << index;
-    out << ", " << formatBytes(bytes) << " per rank: " << reason
-        << place(op->getLoc()) << "\n";
-    StringRef phase = row.getAs<StringAttr>("phase").getValue();
-    remark::analysis(op->getLoc(), remark::RemarkOpts::name(kind).category(
-                                       "tpsp-print-explanation"))
-        << remark::reason("{0}", reason) << remark::metric("axes", axes)
-        << remark::metric("index", index) << remark::metric("phase", phase)
-        << remark::metric("bytes", bytes)
-        << remark::metric("tensor", row.getAs<StringAttr>("tensor").getValue());
-    bool backward = phase == "backward";
-    for (Total *total : {&totals[{backward, kind.str(), axes}],
-                         &totalsOfAxes[{backward, axes}]}) {
-      ++total->count;
-      total->bytes += bytes;
-    }
-  }
-
-  /// " (model.mlir:17)"; of a bucket, the lines of all its tensors.
-  static std::string place(Location loc) {
-    SmallVector<FileLineColLoc> places;
-    collectPlaces(loc, places);
-    llvm::SmallSetVector<unsigned, 4> lines;
-    for (FileLineColLoc place : places)
-      lines.insert(place.getLine());
-    std::string text;
-    for (unsigned line : lines)
-      text += (text.empty() ? ":" : ", ") + std::to_string(line);
-    return lines.empty()
-               ? ""
-               : " (" + places.front().getFilename().str() + text + ")";
-  }
-
-  /// Of an inlined operation, where it is written and not where it is called.
-  static void collectPlaces(Location loc,
-                            SmallVectorImpl<FileLineColLoc> &places) {
-    if (auto call = dyn_cast<CallSiteLoc>(loc))
-      return collectPlaces(call.getCallee(), places);
-    if (auto named = dyn_cast<NameLoc>(loc))
-      return collectPlaces(named.getChildLoc(), places);
-    if (auto fused = dyn_cast<FusedLoc>(loc))
-      for (Location part : fused.getLocations())
-        collectPlaces(part, places);
-    if (auto place = dyn_cast<FileLineColLoc>(loc))
-      places.push_back(place);
-  }
-
-  static StringRef phaseName(bool backward) {
-    return backward ? "backward" : "forward";
-  }
-
-  void printTotals() {
-    out << "\ntotals (bytes sent per rank)\n";
-    if (totals.empty())
-      out << "  no collectives\n";
-    for (const auto &[key, total] : totals)
-      out << llvm::formatv("  {0,-9} {1,-15} over {2,-8} x{3,-4} {4,12}\n",
-                           phaseName(std::get<0>(key)), std::get<1>(key),
-                           std::get<2>(key), total.count,
-                           formatBytes(total.bytes));
-    for (const auto &[key, total] : totalsOfAxes)
-      out << llvm::formatv("  {0,-9} {1,-15} over {2,-8} x{3,-4} {4,12}\n",
-                           phaseName(key.first), "of every kind", key.second,
-                           total.count, formatBytes(total.bytes));
-  }
-
-  /// "xn[b, s@tp, d]", whichever call of its function made it, and
-  /// "softmax[..]" for what has no name: what is alike in many layers is one
-  /// row.
-  static std::string described(Value value) {
-    Value moved = value;
-    auto *op = moved.getDefiningOp();
-    for (; op && isa<CollectiveOpInterface>(op); op = moved.getDefiningOp())
-      moved = op->getOperand(cast<OpResult>(moved).getResultNumber());
-    return nameInFunction(moved) + "[" + subscripts(value.getType()) + "]";
-  }
-
-  static std::string nameInFunction(Value value) {
-    Location loc = value.getLoc();
-    while (auto call = dyn_cast<CallSiteLoc>(loc))
-      loc = call.getCallee();
-    std::optional<std::string> name = sourceName(loc);
-    return name && !isa<BlockArgument>(value) ? *name : tensorName(value);
-  }
-
-  void printSaved() {
-    auto text = [&](const Twine &name) {
-      return StringAttr::get(function->getContext(), name);
+    auto text = [&](StringRef key) {
+      return row.getAs<StringAttr>(key).getValue();
     };
-    llvm::MapVector<StringAttr, Total> rows;
-    Total sum;
-    for (const SavedActivation &tensor : savedActivations(function, mesh))
-      for (Total *total : {&rows[text(described(tensor.value))], &sum})
-        total->add(tensor.bytes);
-    if (rows.empty())
-      return;
-    rows[text("total")] = sum;
-    size_t width = 0;
-    for (const auto &[name, total] : rows)
-      width = std::max(width, name.size());
-    out << "\nsaved for the backward pass (bytes per rank)\n";
-    for (const auto &[name, total] : rows)
-      out << "  " << llvm::left_justify(name.getValue(), width)
-          << llvm::formatv(" x{0,-4} {1,12}\n", total.count,
-                           formatBytes(total.bytes));
+    remark::analysis(op->getLoc(),
+                     remark::RemarkOpts::name(op->getName().stripDialect())
+                         .category("tpsp-print-explanation"))
+        << remark::reason("{0}", text("reason"))
+        << remark::metric("axes", axesOf(row))
+        << remark::metric("index", text("index"))
+        << remark::metric("phase", text("phase"))
+        << remark::metric("bytes", row.getAs<IntegerAttr>("bytes").getInt())
+        << remark::metric("tensor", text("tensor"));
   }
-
-  struct Total {
-    int count = 0;
-    int64_t bytes = 0;
-
-    void add(int64_t more) {
-      ++count;
-      bytes += more;
-    }
-  };
 
   Mesh mesh;
-  Owners owners;
-  llvm::raw_ostream &out;
+  const PrintExplanationOptions &options;
   FunctionOpInterface function;
-  llvm::DenseMap<Value, unsigned> numbers;
-  /// By phase (forward first), kind and axes.
-  std::map<std::tuple<bool, std::string, std::string>, Total> totals;
-  std::map<std::pair<bool, std::string>, Total> totalsOfAxes;
+  raw_ostream &out;
+  std::vector<Equation> equations;
+  std::vector<EquationBlock> blocks;
+  EquationNames names;
+  std::string phase;
 };
 
 struct PrintExplanation
@@ -356,12 +137,19 @@ struct PrintExplanation
   using Base::Base;
   void runOnOperation() override {
     markAllAnalysesPreserved();
+    StringRef chosen = notation.getValue();
+    if (!llvm::is_contained({"subscripts", "explicit", "latex"}, chosen)) {
+      getOperation().emitError("no notation is called '")
+          << chosen << "'; there are subscripts, explicit and latex";
+      return signalPassFailure();
+    }
+    PrintExplanationOptions options{notation, extents, rule, parts, everyLayer};
     bool first = true;
     auto visit = [&](FunctionOpInterface function) {
       if (!first)
         llvm::outs() << "\n";
       first = false;
-      Explanation(function, llvm::outs()).print();
+      Explanation(function, options, llvm::outs()).print();
       return success();
     };
     if (failed(forEachFunction(getOperation(), visit)))

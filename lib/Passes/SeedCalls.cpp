@@ -1,4 +1,5 @@
 // tpsp-seed-calls: dropouts of their own for every call of a function.
+#include "tpsp/Passes/SeedCalls.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
@@ -16,10 +17,18 @@ namespace tpsp {
 using namespace mlir;
 using namespace tpsp;
 
-namespace {
-
 /// The attribute of every operation that draws numbers.
-constexpr llvm::StringLiteral seedAttrName = "seed";
+static constexpr llvm::StringLiteral seedAttrName = "seed";
+
+NamedAttribute tpsp::withWrittenSeed(NamedAttribute attribute) {
+  auto seed = dyn_cast<IntegerAttr>(attribute.getValue());
+  if (!seed || attribute.getName() != seedAttrName)
+    return attribute;
+  auto written = static_cast<uint32_t>(seed.getInt());
+  return {attribute.getName(), IntegerAttr::get(seed.getType(), written)};
+}
+
+namespace {
 
 /// Keys of Philox are 64 bits: the program's seed, and above it the call's
 /// number, so that no two of them meet.

@@ -490,7 +490,7 @@ struct Sweep : public tpsp::impl::SweepBase<Sweep> {
     auto visit = [&](FunctionOpInterface function) {
       bool found = false;
       auto isLeft = [&](Operation *op) {
-        return keepCalls && isLibraryCall(op, forGpu);
+        return keepCalls && isLibraryCall(op, forGpu, getArgument());
       };
       LogicalResult done = Sweeper(function, longest, isLeft).run(found);
       if (failed(done) || !found)

@@ -3,7 +3,7 @@
 // RUN: tpsp-run %s --grad --verify --quiet
 // RUN: tpsp-run %s --grad --verify --quiet --mesh tp=1 --keep-masks
 // RUN: tpsp-run %s --grad --verify --quiet --rematerialize full --micro-batches 2
-// RUN: tpsp-opt %s --tpsp-explain | FileCheck %s
+// RUN: tpsp-opt %s --tpsp-explain=every-layer | FileCheck %s
 // CHECK:     seed=5)
 // CHECK:     seed=4294967301)
 // CHECK:     backward

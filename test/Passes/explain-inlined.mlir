@@ -1,6 +1,6 @@
 // Values of a function that is called twice are called after the calls, and what
-// an adjoint makes on the way has no name of the source.
-// RUN: tpsp-opt %s --tpsp-explain -o /dev/null | FileCheck %s
+// an adjoint makes on the way after its operation, or after the sum it is of.
+// RUN: tpsp-opt %s --tpsp-explain="every-layer parts" -o /dev/null | FileCheck %s
 
 !x = tensor<4x8xf32, #tpsp.idx<s, d>>
 !w = tensor<8x8xf32, #tpsp.idx<d, d2>>
@@ -22,8 +22,10 @@ func.func private @half(%x: !x, %w: !w) -> !x {
 // CHECK-NEXT: {{^}}  two.z[s, d] = rename(two.v[s, d2])
 // CHECK: backward
 // CHECK: {{^}}  g[two.v][s, d2] = rename(g[two.z][s, d])
-// CHECK-NEXT: {{^}}  t0[s, d2] = slope(two.y[s, d2], of=gelu)
-// CHECK-NEXT: {{^}}  g[two.y][s, d2] = mul(g[two.v][s, d2], t0[s, d2])
+// CHECK-NEXT: {{^}}  two.v'.slope[s, d2] = slope(two.y[s, d2], of=gelu)
+// CHECK-NEXT: {{^}}  g[two.y][s, d2] = mul(g[two.v][s, d2], two.v'.slope[s, d2])
+// CHECK-NEXT: {{^}}  g[w].two.y[d, d2] = g[two.y][s, d2] · one.z[s, d]
+// CHECK: {{^}}  g[w][d, d2] = g[w].two.y[d, d2] + g[w].one.y[d, d2]
 func.func @model(%x: !x, %w: !w) -> !x {
   %one = call @half(%x, %w) : (!x, !w) -> !x
   %two = call @half(%one, %w) : (!x, !w) -> !x

@@ -17,7 +17,7 @@
 // CHECK-NEXT:       over tp along s, 192.0 KiB per rank: @tp divides e of this einsum, which the operand lacks ({{.*}}mlp-sp.mlir:19)
 // CHECK-NEXT:   g[v][b, s, e@tp] = g[z][b, s@tp, d] · w1[d, e@tp]
 // CHECK-NEXT:       g[z][b, s, d] is there already
-//      CHECK:   slope(y[b, s, e@tp], of=gelu)
+//      CHECK:   g[y][b, s, e@tp] = gelu'(g[v][b, s, e@tp], y[b, s, e@tp])
 //      CHECK:   g[w0][e@tp, d] = g[y][b, s, e@tp] · x[b, s@tp, d]
 // CHECK-NEXT:     > all_gather x[b, s@tp, d] -> [b, s, d]
 //      CHECK:   g[x][b, s@tp, d] = g[y][b, s, e@tp] · w0[e@tp, d]

@@ -1,5 +1,5 @@
-// Inside of an inlined call values are called after it and their own names; an
-// adjoint or a part of a composite has no name.
+// Inside of an inlined call values are called after it and their own names, and
+// the parts of a composite after it and what they are.
 // RUN: tpsp-opt %s --tpsp-explain -o /dev/null | FileCheck %s
 // RUN: tpsp-opt %s --tpsp-name-values --inline --tpsp-decompose-early --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s --check-prefix=PARTS
 
@@ -14,13 +14,13 @@ func.func private @layer(%x: !x) -> !x {
 // CHECK: forward
 // CHECK-NEXT: z.y[s, d] = tanh(x[s, d])
 // CHECK-NEXT: z.k[t, d] = rename(z.y[s, d])
-// CHECK-NEXT: t0[s, t] = z.y[s, d] · z.k[t, d]
-// CHECK-NEXT: t1[s, t] = softmax(t0[s, t]
-// CHECK-NEXT: z.o[s, d] = t1[s, t] · z.k[t, d]
+// CHECK-NEXT: z.o.einsum[s, t] = z.y[s, d] · z.k[t, d]
+// CHECK-NEXT: z.o.softmax[s, t] = softmax(z.o.einsum[s, t]
+// CHECK-NEXT: z.o[s, d] = z.o.softmax[s, t] · z.k[t, d]
 // CHECK: backward
-// CHECK: [[SLOPE:t[0-9]+]][s, d] = slope(x[s, d], of=tanh)
-// CHECK-NEXT: g[x][s, d] = mul(g[z.y][s, d], [[SLOPE]][s, d])
-// PARTS: tpsp.einsum {{.*}}tpsp.recompute{{.*}} loc(callsite("{{.*}}inlined-names.mlir":11:{{[0-9]+}} at "z"(
+// CHECK: g[z.o.einsum][s, t] = softmax'(g[z.o.softmax][s, t], z.o.softmax[s, t])
+// CHECK: g[x][s, d] = tanh'(g[z.y][s, d], x[s, d])
+// PARTS: tpsp.einsum {{.*}}tpsp.recompute{{.*}} loc(callsite("o.einsum"("{{.*}}inlined-names.mlir":11:{{[0-9]+}}) at "z"(
 // PARTS: tpsp.einsum {{.*}} loc(callsite("o"("{{.*}}inlined-names.mlir":11:{{[0-9]+}}) at "z"(
 func.func @model(%x: !x {tpsp.name = "x"}) -> !x {
   %z = call @layer(%x) : (!x) -> !x

@@ -24,11 +24,11 @@
 // RUN: diff %t.fused %t.rows
 
 // For a GPU the library takes 16-bit numbers: else rows, and a remark says why.
-// RUN: tpsp-opt %examples/gqa.mlir --tpsp-pipeline="grad attention=fused device=cuda" --remarks-filter-missed=library-calls --remark-policy=all 2>&1 | FileCheck %s --check-prefix=GPU --implicit-check-not="plan.attention"
+// RUN: tpsp-opt %examples/gqa.mlir --tpsp-pipeline="grad attention=fused device=cuda" --remarks-filter-missed='tpsp-.*' --remark-policy=all 2>&1 | FileCheck %s --check-prefix=GPU --implicit-check-not="plan.attention"
 // GPU: cuDNN has attention of 16-bit numbers only
 
 // A mask that begins elsewhere on every rank: blocks around the ring.
-// RUN: tpsp-opt %examples/cp-attention.mlir --tpsp-pipeline="grad attention=fused" --remarks-filter-missed=library-calls --remark-policy=all 2>&1 | FileCheck %s --check-prefix=RING --implicit-check-not="plan.attention"
+// RUN: tpsp-opt %examples/cp-attention.mlir --tpsp-pipeline="grad attention=fused" --remarks-filter-missed='tpsp-.*' --remark-policy=all 2>&1 | FileCheck %s --check-prefix=RING --implicit-check-not="plan.attention"
 // RING: its mask begins elsewhere on every rank
 // RING: plan.permute
 

@@ -401,6 +401,8 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options,
       ->check(notNegative())
       ->capture_default_str();
   app.add_flag("--quiet", options.quiet, "Print errors only");
+  app.add_flag("--every-layer", options.everyLayer,
+               "Print the collectives of layers that are equal one by one");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {

@@ -58,6 +58,7 @@ struct Options {
   /// The share of communication that must be hidden.
   double requireOverlap = 0;
   bool quiet = false;
+  bool everyLayer = false;
 };
 
 /// Exit codes: 0 done, 1 the program or the run failed, 2 wrong usage.

@@ -91,7 +91,7 @@ static int print(const Options &options, const rt::RunReport &report,
   if (!launch.isFirst())
     return Done;
   if (!options.quiet)
-    if (rt::Status s = say(rt::toText(report)); !s.ok())
+    if (rt::Status s = say(rt::toText(report, options.everyLayer)); !s.ok())
       return launch.fail(s);
   if (!options.report.empty())
     if (rt::Status s = rt::writeText(options.report, rt::toJson(report));

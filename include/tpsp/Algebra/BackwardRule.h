@@ -27,8 +27,8 @@
 /// operation from outside: a composite that communicates within (ring
 /// attention) answers for its parts.
 ///
-/// No pass uses this; collectives are derived. It is here to be held against
-/// the derivation.
+/// Nothing is decided by this; collectives are derived. It is held against the
+/// derivation, in tests and by `--tpsp-explain=rule`.
 #ifndef TPSP_ALGEBRA_BACKWARDRULE_H
 #define TPSP_ALGEBRA_BACKWARDRULE_H
 

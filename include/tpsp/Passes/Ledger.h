@@ -16,6 +16,9 @@ CollectiveStep stepOf(CollectiveOpInterface op, const Mesh &mesh);
 /// of ranks that take part. Works on global and on local types.
 mlir::DictionaryAttr ledgerOf(CollectiveOpInterface op, const Mesh &mesh);
 
+/// "dp,tp", of a row.
+std::string axesOf(mlir::DictionaryAttr row);
+
 /// The row of one of `pieces` equal pieces of a collective of kind `kind` (the
 /// mnemonic of its command) with the row `row`, which may be null. Pieces of
 /// one collective have the same number `whole`; the report adds them up.

@@ -312,7 +312,25 @@ def PrintExplanation : Pass<"tpsp-print-explanation", "::mlir::ModuleOp"> {
     waits for (a bucket) stands by itself. Every collective is an analysis
     remark too. Best after `tpsp-bucket-collectives`; `--tpsp-explain` is the
     whole way there.
+
+    Parts of an adjoint are one equation (`g[x] = rms_norm'(...)`), and layers
+    that come again are written once, with how often. Every name means one
+    tensor.
   }];
+  let options = [
+    Option<"notation", "notation", "std::string", "\"subscripts\"",
+           "subscripts (z[b, s@tp, d]), explicit (z_{b t0 l d}, with ranges) or "
+           "latex (both)">,
+    Option<"extents", "extents", "bool", "false",
+           "List every tensor with its extents, one rank's, and bytes">,
+    Option<"rule", "rule", "bool", "false",
+           "List which gradients need collectives by the rule of thumb "
+           "must_have_bwd_comms, and which by derivation">,
+    Option<"parts", "parts", "bool", "false",
+           "Write parts of adjoints as equations of their own">,
+    Option<"everyLayer", "every-layer", "bool", "false",
+           "Write layers that come again every time">
+  ];
 }
 
 //===----------------------------------------------------------------------===//

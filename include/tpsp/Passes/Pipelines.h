@@ -109,6 +109,33 @@ struct PipelineOptions : public mlir::PassPipelineOptions<PipelineOptions> {
   bool usesGpuLibraries() const { return forGpu || device == DeviceKind::Cuda; }
 };
 
+/// Those of --tpsp-explain: what is compiled, and what is said of it.
+struct ExplainOptions : public PipelineOptions {
+  Option<std::string> notation{
+      *this, "notation",
+      llvm::cl::desc("subscripts (z[b, s@tp, d]), explicit (z_{b t0 l d}, with "
+                     "ranges) or latex (both)"),
+      llvm::cl::init("subscripts")};
+  Option<bool> extents{
+      *this, "extents",
+      llvm::cl::desc("List every tensor with its extents, one rank's, and "
+                     "bytes"),
+      llvm::cl::init(false)};
+  Option<bool> rule{
+      *this, "rule",
+      llvm::cl::desc("List which gradients need collectives by the rule of "
+                     "thumb must_have_bwd_comms, and which by derivation"),
+      llvm::cl::init(false)};
+  Option<bool> parts{
+      *this, "parts",
+      llvm::cl::desc("Write parts of adjoints as equations of their own"),
+      llvm::cl::init(false)};
+  Option<bool> everyLayer{
+      *this, "every-layer",
+      llvm::cl::desc("Write layers that come again every time"),
+      llvm::cl::init(false)};
+};
+
 /// A model as written -> one function, checked. What it computes is what the
 /// reference evaluates.
 void buildProgramPipeline(mlir::OpPassManager &pm);

@@ -14,6 +14,13 @@ namespace tpsp {
 /// named layer0, so that every call's values have names of their own.
 std::optional<std::string> sourceName(mlir::Location loc);
 
+/// "xn", whichever call of its function it belongs to.
+std::optional<std::string> nameInCallee(mlir::Location loc);
+
+/// The same place, for a part of what has the name: "o.softmax" of "o". Without
+/// a name, the place.
+mlir::Location partOfSource(mlir::Location loc, llvm::StringRef part);
+
 /// The same place, for a value that stands there but is not what has the name.
 mlir::Location withoutSourceName(mlir::Location loc);
 

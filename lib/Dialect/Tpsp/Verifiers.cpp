@@ -1,5 +1,6 @@
 // The numbered constraints of all operations and of all pointwise ones, in the
 // order of their docs. Those of single operations are beside them.
+#include "UnevenExtents.h"
 #include "VerifierRules.h"
 
 #include "tpsp/Dialect/Tpsp/ErrorPlace.h"
@@ -72,15 +73,6 @@ LogicalResult verifyAxesKnown(Operation *op, ArrayRef<Type> types,
   return success();
 }
 
-/// "nearest extents that work: 4 and 8"; nothing lies below a single group.
-std::string nearestMultiples(int64_t extent, int64_t group) {
-  int64_t below = extent / group * group;
-  if (below == 0)
-    return "the smallest extent that works: " + std::to_string(group);
-  return "nearest extents that work: " + std::to_string(below) + " and " +
-         std::to_string(below + group);
-}
-
 /// (I1) Extents are at least 1, and all bytes of a tensor can be counted.
 LogicalResult verifySizes(Operation *op, ArrayRef<Type> types) {
   constexpr int64_t mostElements = int64_t(1) << 48;
@@ -115,14 +107,12 @@ LogicalResult verifyEven(Operation *op, ArrayRef<Type> types,
         firstUnevenDim(tensorType.getShape(), placement, mesh);
     if (!dim)
       continue;
-    int64_t group = mesh.groupSize(placement.dims[*dim]);
-    int64_t extent = tensorType.getDimSize(*dim);
-    return refuse(op, tensor)
-           << "index '" << idx.getNames()[*dim].getValue() << "' of "
-           << roleOf(op, tensor) << " has extent " << extent
-           << ", which its axes (" << mesh.names(placement.dims[*dim]) << ": "
-           << group << " ranks) do not divide; "
-           << nearestMultiples(extent, group);
+    InFlightDiagnostic diag = refuse(op, tensor);
+    StringRef index = idx.getNames()[*dim].getValue();
+    diag << "index '" << index << "' of " << roleOf(op, tensor) << " ";
+    explainUneven(diag, index, tensorType.getDimSize(*dim),
+                  placement.dims[*dim], mesh);
+    return diag;
   }
   return success();
 }

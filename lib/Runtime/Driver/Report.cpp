@@ -1,5 +1,7 @@
 #include "tpsp/Runtime/Driver/Report.h"
 
+#include "LedgerText.h"
+
 #include "tpsp/Runtime/Driver/Exposure.h"
 #include "tpsp/Runtime/Driver/MemoryUse.h"
 #include "tpsp/Runtime/Driver/Quantity.h"
@@ -252,37 +254,6 @@ static std::string joined(const std::vector<std::string> &names) {
   return fmt::format("{}", fmt::join(names, ","));
 }
 
-/// Cut to `width`, with an ellipsis.
-static std::string shortened(const std::string &text, size_t width) {
-  return text.size() <= width ? text : text.substr(0, width - 2) + "..";
-}
-
-static void printLedger(const Manifest &m, fmt::memory_buffer &out) {
-  auto to = std::back_inserter(out);
-  if (m.collectives.empty()) {
-    fmt::format_to(to, "No collectives.\n");
-    return;
-  }
-  fmt::format_to(to, "Collectives (bytes sent per rank)\n");
-  fmt::format_to(to, "  {:<9} {:<15} {:<8} {:<7} {:>10}  {:<22} {}\n", "phase",
-                 "kind", "axes", "index", "bytes", "tensor", "why");
-  std::map<std::pair<std::string, std::string>, std::pair<int, int64_t>> sums;
-  for (const ManifestCollective &c : m.collectives) {
-    fmt::format_to(to, "  {:<9} {:<15} {:<8} {:<7} {:>10}  {:<22} {}\n",
-                   c.phase, c.kind, joined(c.axes), c.index, bytesText(c.bytes),
-                   shortened(c.tensor, 22), c.reason);
-    auto &sum = sums[{c.phase, c.kind}];
-    ++sum.first;
-    sum.second += c.bytes;
-  }
-  fmt::format_to(to, "\nTotals\n");
-  for (const char *phase : {"forward", "backward"})
-    for (const auto &[key, sum] : sums)
-      if (key.first == phase)
-        fmt::format_to(to, "  {:<9} {:<15} x{:<3} {:>12}\n", key.first,
-                       key.second, sum.first, bytesText(sum.second));
-}
-
 static void printMemory(const RunReport &report, fmt::memory_buffer &out) {
   const Manifest &m = report.manifest;
   auto to = std::back_inserter(out);
@@ -452,9 +423,9 @@ std::string tpsp::rt::verificationText(const RunReport &report) {
   return fmt::to_string(out);
 }
 
-std::string tpsp::rt::toText(const RunReport &report) {
+std::string tpsp::rt::toText(const RunReport &report, bool everyLayer) {
   fmt::memory_buffer out;
-  printLedger(report.manifest, out);
+  out.append(ledgerText(report.manifest, everyLayer));
   printEpilogues(report.manifest, out);
   printAttention(report.manifest, out);
   printMemory(report, out);

@@ -68,6 +68,28 @@ func.func @f(%x: tensor<12xf32, #tpsp.idx<b>>) {
 
 // -----
 
+// (I3) more ranks than positions: the axis can be two
+tpsp.mesh @mesh <tp = 16>
+func.func @f(%x: tensor<8x4xf32, #tpsp.idx<g@tp, k>>) {
+  // expected-error @+2 {{index 'g' of operand #0 has extent 8, which its axes (tp: 16 ranks) do not divide; the smallest extent that works: 16}}
+  // expected-note @+1 {{way out: instead of @tp = 16 two axes, @tp = 8 and @rep = 2: [g@tp] here, which leaves copies along @rep, and @tp@rep on indices that 16 divides}}
+  %0 = tpsp.exp %x : tensor<8x4xf32, #tpsp.idx<g@tp, k>>
+  return
+}
+
+// -----
+
+// (I3) likewise behind an axis that fits, where there is a @rep
+tpsp.mesh @mesh <rep = 2, tp = 8>
+func.func @f(%x: tensor<8x4xf32, #tpsp.idx<g@rep@tp, k>>) {
+  // expected-error @+2 {{index 'g' of operand #0 has extent 8, which its axes (rep, tp: 16 ranks) do not divide}}
+  // expected-note @+1 {{way out: instead of @tp = 8 two axes, @tp = 4 and @rep2 = 2: [g@rep@tp] here, which leaves copies along @rep2, and @rep@tp@rep2 on indices that 16 divides}}
+  %0 = tpsp.exp %x : tensor<8x4xf32, #tpsp.idx<g@rep@tp, k>>
+  return
+}
+
+// -----
+
 // (I3) with fewer than one for each rank, nothing lies below
 tpsp.mesh @mesh <dp = 2, tp = 4>
 func.func @f(%x: tensor<6xf32, #tpsp.idx<b@tp@dp>>) {

@@ -74,7 +74,7 @@ double medianStep(const RunReport &report);
 std::string toJson(const RunReport &report);
 
 /// Aligned tables for a terminal.
-std::string toText(const RunReport &report);
+std::string toText(const RunReport &report, bool everyLayer = false);
 
 /// Of them, what is said of a verification; that there was nothing to compare
 /// if there was not.

@@ -1,0 +1,20 @@
+/// What to say of an extent that its axes do not divide.
+#ifndef TPSP_DIALECT_TPSP_UNEVENEXTENTS_H
+#define TPSP_DIALECT_TPSP_UNEVENEXTENTS_H
+
+#include "tpsp/Algebra/Mesh.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+namespace tpsp {
+
+/// "has extent 6, which its axes (tp: 4 ranks) do not divide; nearest extents
+/// that work: 4 and 8"; and where there are more ranks than positions, how the
+/// axis can be two.
+void explainUneven(mlir::InFlightDiagnostic &diag, llvm::StringRef index,
+                   int64_t extent, llvm::ArrayRef<AxisId> axes,
+                   const Mesh &mesh);
+
+} // namespace tpsp
+
+#endif // TPSP_DIALECT_TPSP_UNEVENEXTENTS_H

@@ -1,0 +1,44 @@
+#include "CallPlace.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+/// Without names and marks.
+static Location bare(Location loc) {
+  while (true) {
+    if (auto named = dyn_cast<NameLoc>(loc))
+      loc = named.getChildLoc();
+    else if (auto fused = dyn_cast<FusedLoc>(loc); fused && fused.getMetadata())
+      loc = fused.getLocations().front();
+    else
+      return loc;
+  }
+}
+
+CallPlace tpsp::callPlaceOf(Location loc) {
+  CallPlace place{bare(loc), {}};
+  auto call = dyn_cast<CallSiteLoc>(place.written);
+  if (!call)
+    return place;
+  CallPlace outer = callPlaceOf(call.getCaller());
+  place.calls = std::move(outer.calls);
+  place.calls.push_back(call.getCaller());
+  CallPlace inner = callPlaceOf(call.getCallee());
+  llvm::append_range(place.calls, inner.calls);
+  place.written = inner.written;
+  return place;
+}
+
+SmallVector<StringRef> tpsp::callNamesOf(Location loc) {
+  SmallVector<StringRef> names;
+  CallPlace place = callPlaceOf(loc);
+  for (Location call : place.calls) {
+    if (auto site = dyn_cast<CallSiteLoc>(call))
+      call = site.getCallee();
+    auto named = dyn_cast<NameLoc>(call);
+    names.push_back(named ? named.getName().getValue() : StringRef());
+  }
+  return names;
+}

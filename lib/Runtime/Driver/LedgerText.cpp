@@ -1,0 +1,96 @@
+#include "LedgerText.h"
+
+#include "tpsp/Runtime/Driver/Quantity.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+using namespace tpsp::rt;
+
+namespace {
+
+/// A line of the ledger.
+struct Line {
+  const ManifestCollective *first;
+  int times;
+};
+
+} // namespace
+
+/// "wq" of "layer0.wq": what of a tensor's name is not the call's.
+static std::string nameInCall(const std::string &tensor) {
+  size_t dot = tensor.rfind('.');
+  return dot == std::string::npos ? tensor : tensor.substr(dot + 1);
+}
+
+/// Equal for collectives of one place in the source, over the same axes, for
+/// the same reason, on tensors that differ in their call alone.
+static std::string layerKey(const ManifestCollective &c) {
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}", c.phase, c.kind,
+                     fmt::join(c.axes, ","), c.index, c.bytes, c.location,
+                     c.reason, nameInCall(c.tensor));
+}
+
+static std::vector<Line> linesOf(const Manifest &manifest, bool everyLayer) {
+  std::vector<Line> lines;
+  std::map<std::string, size_t> numbers;
+  for (const ManifestCollective &c : manifest.collectives) {
+    bool mayFold = !everyLayer && !c.location.empty();
+    auto [it, isNew] =
+        numbers.try_emplace(mayFold ? layerKey(c) : "", lines.size());
+    if (mayFold && !isNew)
+      ++lines[it->second].times;
+    else
+      lines.push_back({&c, 1});
+  }
+  return lines;
+}
+
+std::string tpsp::rt::shortened(const std::string &text, size_t width) {
+  return text.size() <= width ? text : text.substr(0, width - 2) + "..";
+}
+
+static void printLine(const Line &line, bool hasTimes,
+                      fmt::memory_buffer &out) {
+  const ManifestCollective &c = *line.first;
+  std::string times = hasTimes ? fmt::format(" x{:<4}", line.times) : "";
+  fmt::format_to(std::back_inserter(out),
+                 "  {:<9} {:<15} {:<8} {:<7} {:>10}{}  {:<22} {}\n", c.phase,
+                 c.kind, fmt::format("{}", fmt::join(c.axes, ",")), c.index,
+                 bytesText(c.bytes), times, shortened(c.tensor, 22), c.reason);
+}
+
+static void printTotals(const Manifest &manifest, fmt::memory_buffer &out) {
+  auto to = std::back_inserter(out);
+  std::map<std::pair<std::string, std::string>, std::pair<int, int64_t>> sums;
+  for (const ManifestCollective &c : manifest.collectives) {
+    auto &sum = sums[{c.phase, c.kind}];
+    ++sum.first;
+    sum.second += c.bytes;
+  }
+  fmt::format_to(to, "\nTotals\n");
+  for (const char *phase : {"forward", "backward"})
+    for (const auto &[key, sum] : sums)
+      if (key.first == phase)
+        fmt::format_to(to, "  {:<9} {:<15} x{:<3} {:>12}\n", key.first,
+                       key.second, sum.first, bytesText(sum.second));
+}
+
+std::string tpsp::rt::ledgerText(const Manifest &manifest, bool everyLayer) {
+  if (manifest.collectives.empty())
+    return "No collectives.\n";
+  std::vector<Line> lines = linesOf(manifest, everyLayer);
+  bool hasTimes = lines.size() < manifest.collectives.size();
+  fmt::memory_buffer out;
+  auto to = std::back_inserter(out);
+  fmt::format_to(to, "Collectives (bytes sent per rank{})\n",
+                 hasTimes ? ", each time" : "");
+  fmt::format_to(to, "  {:<9} {:<15} {:<8} {:<7} {:>10}{}  {:<22} {}\n",
+                 "phase", "kind", "axes", "index", "bytes",
+                 hasTimes ? " times" : "", "tensor", "why");
+  for (const Line &line : lines)
+    printLine(line, hasTimes, out);
+  printTotals(manifest, out);
+  return fmt::to_string(out);
+}
