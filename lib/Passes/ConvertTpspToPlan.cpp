@@ -172,12 +172,14 @@ private:
           b.getI64IntegerAttr(argument.getArgNumber()),
           globalTensor(function.getArgumentTypes()[argument.getArgNumber()]),
           /*offset=*/IntegerAttr());
-      if (Attribute below =
-              function.getArgAttr(argument.getArgNumber(), belowAttrName))
-        buffer->setAttr(plan::belowAttrName, below);
-      if (Attribute result =
-              function.getArgAttr(argument.getArgNumber(), cotangentAttrName))
-        buffer->setAttr(plan::cotangentOfAttrName, result);
+      for (auto [from, to] :
+           {std::pair(belowAttrName, plan::belowAttrName),
+            std::pair(meanAttrName, plan::meanAttrName),
+            std::pair(deviationAttrName, plan::deviationAttrName),
+            std::pair(cotangentAttrName, plan::cotangentOfAttrName)})
+        if (Attribute value =
+                function.getArgAttr(argument.getArgNumber(), from))
+          buffer->setAttr(to, value);
       buffers[argument] = buffer;
     }
     return success();
@@ -209,6 +211,8 @@ private:
       buffer.setKind(resultKind(i));
       buffer.setName(resultName(i, value));
       buffer.setNumber(i);
+      if (Attribute argument = function.getResultAttr(i, gradientAttrName))
+        buffer->setAttr(plan::gradientOfAttrName, argument);
       buffer.setTensorAttr(globalTensor(function.getResultTypes()[i]));
     }
     return success();

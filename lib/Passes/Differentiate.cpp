@@ -138,8 +138,14 @@ private:
       return;
     BlockArgument cotangent =
         body.addArgument(gradientType(result.getType()), result.getLoc());
-    argAttrs.push_back(
+    NamedAttrList attrs(
         named("g[" + tensorName(result) + "]", cotangentAttrName, number));
+    // The gradients of a scalar are its own, not a multiple of them.
+    if (getIdx(result).getRank() == 0) {
+      attrs.set(meanAttrName, builder.getF64FloatAttr(1));
+      attrs.set(deviationAttrName, builder.getF64FloatAttr(0));
+    }
+    argAttrs.push_back(attrs.getDictionary(builder.getContext()));
     contributions[result].push_back(cotangent);
   }
 

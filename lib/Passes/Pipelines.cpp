@@ -29,6 +29,8 @@ void tpsp::buildLogicalPipeline(OpPassManager &pm,
 
 void tpsp::buildPlacementPipeline(OpPassManager &pm,
                                   const PipelineOptions &options) {
+  // While what the program does is as it is written.
+  pm.addPass(createInitializeArguments());
   pm.addPass(createDecomposeEarly(
       {/*keepSwept=*/options.attention == AttentionForm::Blocks,
        /*keepCalls=*/options.attention == AttentionForm::Fused,

@@ -109,6 +109,7 @@ private:
     compile.function = options.function;
     compile.keepTrivial = options.ncclAlways;
     compile.grad = options.grad;
+    compile.inputGradients = options.inputGradients == "on";
     // A file may be verified wherever it is run.
     compile.returnChoices = options.verify || !options.emit.empty();
     compile.keepMasks = options.keepMasks;

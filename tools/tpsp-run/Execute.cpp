@@ -1,6 +1,7 @@
 #include "Execute.h"
 
 #include "tpsp/Runtime/BackendPlugin.h"
+#include "tpsp/Runtime/Driver/Inputs.h"
 #include "tpsp/Runtime/Driver/MemoryUse.h"
 #include "tpsp/Runtime/Driver/Weights.h"
 #include "tpsp/Runtime/ElementType.h"
@@ -91,13 +92,21 @@ rt::Status tpsp::run::openSource(const Options &options,
                                  const rt::Manifest &manifest,
                                  std::unique_ptr<rt::TensorSource> &source,
                                  std::string &warning) {
+  auto inputs = std::make_unique<rt::InputsSource>();
+  if (rt::Status s = inputs->open(options.inputs, manifest); !s.ok())
+    return s;
   source = std::make_unique<rt::RandomSource>(options.seed);
-  if (options.weights.empty())
-    return {};
-  auto weights = std::make_unique<rt::WeightsSource>(std::move(source));
-  rt::Status status = weights->open(options.weights, manifest, warning);
-  source = std::move(weights);
-  return status;
+  if (!options.weights.empty()) {
+    auto weights = std::make_unique<rt::WeightsSource>(std::move(source));
+    if (rt::Status s =
+            weights->open(options.weights, manifest, warning, inputs->given());
+        !s.ok())
+      return s;
+    source = std::move(weights);
+  }
+  inputs->setOthers(std::move(source));
+  source = std::move(inputs);
+  return {};
 }
 
 /// Of what processes must have in common to run together: the program, what its
@@ -105,10 +114,11 @@ rt::Status tpsp::run::openSource(const Options &options,
 static uint64_t planHash(const Options &options, const Program &program) {
   const rt::Manifest &manifest = program.manifest();
   std::string text = fmt::format(
-      "{} {} {} {} {} {} {} {} {} {} {}", program.description.modelHash,
+      "{} {} {} {} {} {} {} {} {} {} {} {}", program.description.modelHash,
       program.description.dtype, manifest.program, manifest.commands,
       manifest.matmulFlops, options.steps, options.seed, options.verify,
-      options.weights.empty(), options.save.empty(), options.saveAll.empty());
+      options.weights.empty(), options.inputs.size(), options.save.empty(),
+      options.saveAll.empty());
   for (const rt::ManifestTensor &tensor : manifest.tensors)
     text +=
         fmt::format(" {} {} {}", tensor.name, tensor.subscripts, tensor.offset);

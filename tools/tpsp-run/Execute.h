@@ -19,8 +19,8 @@ namespace tpsp::run {
 /// (2e-2) or f16 (2.5e-3).
 double toleranceOf(const rt::Manifest &manifest);
 
-/// Where the arguments' values come from: --weights, else --seed. `warning` is
-/// a sentence, or empty.
+/// Where the arguments' values come from: --inputs, else --weights, else
+/// --seed. `warning` is a sentence, or empty.
 rt::Status openSource(const Options &options, const rt::Manifest &manifest,
                       std::unique_ptr<rt::TensorSource> &source,
                       std::string &warning);

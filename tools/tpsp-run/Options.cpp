@@ -4,6 +4,7 @@
 
 #include "tpsp/Runtime/Backend.h"
 #include "tpsp/Runtime/BuiltinBackends.h"
+#include "tpsp/Runtime/Driver/Inputs.h"
 #include "tpsp/Runtime/Driver/PlanFile.h"
 
 #include <CLI/CLI.hpp>
@@ -88,6 +89,7 @@ static CLI::Validator axisSize() {
 static std::string flagThatNeedsARun(const Options &options) {
   for (auto [isSet, flag] : {std::pair(options.verify, "--verify"),
                              std::pair(!options.weights.empty(), "--weights"),
+                             std::pair(!options.inputs.empty(), "--inputs"),
                              std::pair(!options.save.empty(), "--save"),
                              std::pair(!options.saveAll.empty(), "--save-all")})
     if (isSet)
@@ -125,6 +127,8 @@ static std::string outputInTheWay(const Options &options) {
     std::vector<std::string> inputs = {options.model};
     if (flag != "--save")
       inputs.push_back(options.weights);
+    for (const std::string &input : options.inputs)
+      inputs.push_back(tpsp::rt::parseInputsFile(input).path);
     for (const std::string &input : inputs)
       if (!input.empty() && fs::equivalent(path, input, none) &&
           fs::is_regular_file(input, none))
@@ -161,6 +165,9 @@ static std::string contradictionIn(const Options &options) {
     if (isSet && !options.grad)
       return std::string(flag) + " says what the backward pass keeps, and "
                                  "there is none without --grad";
+  if (options.inputGradients == "off" && !options.grad)
+    return "--input-gradients off leaves gradients out, and there are none "
+           "without --grad";
   if (options.attentionBlock != Options().attentionBlock &&
       options.attention != "blocks")
     return "--attention-block goes with --attention blocks";
@@ -208,15 +215,29 @@ static std::string calibrationProblem(const Options &options,
 }
 
 /// What has been decided when a plan was compiled.
-constexpr const char *compiledFlags[] = {
-    "--function",         "--grad",           "--keep-masks",
-    "--rematerialize",    "--attention",      "--attention-block",
-    "--keep-gathered",    "--dtype",          "--simulate",
-    "--hardware",         "--strategy",       "--overlap",
-    "--overlap-buffers",  "--overlap-chunks", "--require-overlap",
-    "--shard-replicated", "--micro-batches",  "--micro-batch-index",
-    "--bucket-mib",       "--emit",           "--target-cpu",
-    "--epilogues"};
+constexpr const char *compiledFlags[] = {"--function",
+                                         "--grad",
+                                         "--keep-masks",
+                                         "--input-gradients",
+                                         "--rematerialize",
+                                         "--attention",
+                                         "--attention-block",
+                                         "--keep-gathered",
+                                         "--dtype",
+                                         "--simulate",
+                                         "--hardware",
+                                         "--strategy",
+                                         "--overlap",
+                                         "--overlap-buffers",
+                                         "--overlap-chunks",
+                                         "--require-overlap",
+                                         "--shard-replicated",
+                                         "--micro-batches",
+                                         "--micro-batch-index",
+                                         "--bucket-mib",
+                                         "--emit",
+                                         "--target-cpu",
+                                         "--epilogues"};
 
 /// A flag that comes too late for a compiled plan; empty if none does.
 static std::string lateFlag(const CLI::App &app, const Options &options) {
@@ -258,6 +279,11 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options,
       ->allow_extra_args(false) // the model may follow
       ->check(axisSize());
   app.add_flag("--grad", options.grad, "With the backward pass");
+  app.add_option("--input-gradients", options.inputGradients,
+                 "With --grad: gradients of inputs, too: on, or off, as if "
+                 "every input of floating-point numbers were tpsp.frozen")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->capture_default_str();
   app.add_flag("--keep-masks", options.keepMasks,
                "Store dropout masks for the backward pass, a byte per element, "
                "instead of drawing them again");
@@ -297,6 +323,11 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options,
       "--weights", options.weights,
       "Take the parameters from this safetensors file, or from those "
       "that an index (model.safetensors.index.json) names");
+  app.add_option("--inputs", options.inputs,
+                 "Take arguments (inputs, parameters, cotangents) by name from "
+                 "this file: F.safetensors, NAME.npy or NAME=F.npy; may be "
+                 "repeated (docs/Inputs.md)")
+      ->allow_extra_args(false); // the model may follow
   app.add_option("--save", options.save,
                  "Write the parameters, after the last step, as safetensors");
   app.add_option("--save-all", options.saveAll,

@@ -15,6 +15,7 @@ struct Options {
   std::string function;
   std::vector<std::string> mesh;
   bool grad = false;
+  std::string inputGradients = "on";
   bool keepMasks = false;
   std::string backend = "cpu";
   std::string dtype;
@@ -40,6 +41,8 @@ struct Options {
   std::string trace;
   std::string timeline;
   std::string weights;
+  /// "F.safetensors", "ids.npy" or "ids=F.npy".
+  std::vector<std::string> inputs;
   std::string save;
   std::string saveAll;
   /// Predict instead of run, on this built-in hardware or file.

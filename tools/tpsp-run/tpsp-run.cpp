@@ -29,7 +29,8 @@ static double secondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// Opens --weights, and finds out early whether --save and --save-all can be.
+/// Opens --weights and --inputs, and finds out early whether --save and
+/// --save-all can be.
 static rt::Status openFiles(const Options &options,
                             const rt::Manifest &manifest,
                             std::unique_ptr<rt::TensorSource> &source) {
@@ -142,6 +143,10 @@ static rt::Status runProgram(const Options &options, const Program &program,
   if (rt::Status s = run.world->sumOverProcesses(report.residentBytes); !s.ok())
     return s;
   report.trace = recordedTrace(program, run.timeline, options);
+  if (rt::Status s =
+          rt::readResults(*run.world, manifest, *run.source, report.results);
+      !s.ok())
+    return s;
   progress.done();
   if (rt::Status s = writeTensors(options, manifest, *run.world); !s.ok())
     return s;

@@ -93,6 +93,26 @@ def BoundIntegers : Pass<"tpsp-bound-integers", "::mlir::ModuleOp"> {
   }];
 }
 
+def InitializeArguments
+    : Pass<"tpsp-initialize-arguments", "::mlir::ModuleOp"> {
+  let summary = "How random parameters scatter, from their uses";
+  let description = [{
+    A parameter that has no `tpsp.mean` or `tpsp.deviation` gets what models
+    commonly begin with, by what the program does with it: 0.02 around 0 if it
+    is looked up or added, 1 / sqrt(fan-in) around 0 if an einsum sums over it,
+    0.02 around 1 if it only multiplies. Drivers that make up arguments need
+    it; nothing else does.
+  }];
+  let dependentDialects = ["::tpsp::TpspDialect"];
+}
+
+def FreezeInputs : Pass<"tpsp-freeze-inputs", "::mlir::ModuleOp"> {
+  let summary = "No gradients of inputs";
+  let description = [{
+    Marks `tpsp.frozen` what is no parameter and has a gradient.
+  }];
+}
+
 def KeepMasks : Pass<"tpsp-keep-masks", "::mlir::ModuleOp"> {
   let summary = "Store dropout masks instead of drawing them again";
   let description = [{

@@ -7,6 +7,7 @@
 #include "tpsp/Runtime/RankMesh.h"
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,11 @@ struct ManifestTensor {
   int64_t dtype = 0;
   /// Integers: they are in [0, below). 0 if that is not known.
   int64_t below = 0;
+  /// Other numbers: where they are made up, they scatter so around this.
+  double mean = 0, deviation = 1;
+  /// Of a gradient, the number of the argument that it is of; of an input that
+  /// is a cotangent, the number of its result; else -1.
+  int64_t of = -1;
   /// Of a rank's part, in bytes from the start of its arena.
   int64_t offset = 0;
   /// Of a rank's part.
@@ -48,6 +54,7 @@ struct ManifestTensor {
   bool isArgument() const {
     return kind == Kind::Input || kind == Kind::Parameter;
   }
+  bool isCotangent() const { return kind == Kind::Input && of >= 0; }
 };
 
 /// A row of the collective ledger.
@@ -132,6 +139,19 @@ struct Manifest {
     int64_t bytes = 0;
     for (const ManifestTensor &tensor : tensors)
       if (tensor.kind == kind)
+        bytes += tensor.bytes;
+    return bytes;
+  }
+  /// Bytes per rank of the gradients of inputs.
+  int64_t inputGradientBytes() const {
+    std::set<int64_t> inputs;
+    for (const ManifestTensor &tensor : tensors)
+      if (tensor.kind == ManifestTensor::Kind::Input)
+        inputs.insert(tensor.number);
+    int64_t bytes = 0;
+    for (const ManifestTensor &tensor : tensors)
+      if (tensor.kind == ManifestTensor::Kind::Gradient &&
+          inputs.count(tensor.of) > 0)
         bytes += tensor.bytes;
     return bytes;
   }

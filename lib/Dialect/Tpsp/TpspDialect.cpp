@@ -59,6 +59,24 @@ static std::string parameterProblem(Attribute value, Type type) {
   return "";
 }
 
+/// What is wrong with `tpsp.mean` or `tpsp.deviation`, called `name`, on an
+/// argument of this type; empty if nothing is.
+static std::string randomnessProblem(StringRef name, Attribute value,
+                                     Type type) {
+  auto number = dyn_cast<FloatAttr>(value);
+  bool isDeviation = name == deviationAttrName;
+  if (!number || !number.getValue().isFinite() ||
+      (isDeviation && number.getValue().isNegative()))
+    return (": " + name + " is a finite number" +
+            (isDeviation ? ", 0.0 or more" : "") + ", such as 0.02 : f64")
+        .str();
+  if (type && !isa<FloatType>(getElementTypeOrSelf(type)))
+    return (": " + name + " is of floating-point numbers; integers have '" +
+            belowAttrName + "'")
+        .str();
+  return "";
+}
+
 /// What is wrong with an attribute of an argument; `type` may be null.
 static std::string argumentProblem(NamedAttribute attr, Type type) {
   StringRef name = attr.getName();
@@ -77,9 +95,12 @@ static std::string argumentProblem(NamedAttribute attr, Type type) {
                ? ""
                : (": " + name + " is a positive integer").str();
   }
+  if (name == meanAttrName || name == deviationAttrName)
+    return randomnessProblem(name, value, type);
   return (" has an unknown attribute '" + name + "'; known are '" +
           paramAttrName + "', '" + nameAttrName + "', '" + frozenAttrName +
-          "' and '" + belowAttrName + "'")
+          "', '" + belowAttrName + "', '" + meanAttrName + "' and '" +
+          deviationAttrName + "'")
       .str();
 }
 

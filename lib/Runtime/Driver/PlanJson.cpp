@@ -79,7 +79,8 @@ NLOHMANN_JSON_SERIALIZE_ENUM(TraceCommand::Kind,
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeshAxis, name, size)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ManifestTensor, name, kind, number,
                                    subscripts, shape, axes, pending, pendingMax,
-                                   dtype, below, offset, bytes)
+                                   dtype, below, mean, deviation, of, offset,
+                                   bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ManifestCollective, kind, axes, index, phase,
                                    bytes, group, tensor, reason, location,
                                    commands)

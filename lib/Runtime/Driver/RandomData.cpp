@@ -27,18 +27,11 @@ static uint64_t hashOf(const std::string &name) {
 }
 
 RandomTensor::RandomTensor(const ManifestTensor &tensor, uint64_t seed)
-    : key(mix(hashOf(tensor.name) ^ mix(seed))), mean(0),
-      spread(std::sqrt(3.0)), dtype(tensor.dtype), below(tensor.below) {
+    : key(mix(hashOf(tensor.name) ^ mix(seed))), mean(tensor.mean),
+      spread(std::sqrt(3.0) * tensor.deviation), dtype(tensor.dtype),
+      below(tensor.below) {
   for (int64_t extent : tensor.shape)
     elements *= extent;
-  if (tensor.kind != ManifestTensor::Kind::Parameter)
-    return;
-  if (tensor.shape.size() > 1) {
-    spread = 0.02 * std::sqrt(3.0);
-    return;
-  }
-  mean = 1;
-  spread = 0.2;
 }
 
 double RandomTensor::unitAt(int64_t position) const {

@@ -139,12 +139,29 @@ static Json memory(const RunReport &report) {
           {"outputs", m.bytesOf(Kind::Output)},
           {"choices", m.bytesOf(Kind::Choice)},
           {"gradients", m.bytesOf(Kind::Gradient)},
+          {"input_gradients", m.inputGradientBytes()},
           {"optimizer", 0},
           {"activations", m.activationBytes()},
           {"saved", m.savedBytes},
           {"peak", m.arenaBytes},
           {"peak_all_ranks", m.arenaBytes * m.numRanks()},
           {"resident_peak", report.residentBytes}};
+}
+
+static Json scalars(const StepResults &results) {
+  Json json = Json::object();
+  for (const StepResults::Scalar &scalar : results.scalars)
+    json[scalar.name] = std::isfinite(scalar.value)
+                            ? Json(scalar.value)
+                            : Json(fmt::format("{}", scalar.value));
+  return json;
+}
+
+static Json cotangents(const StepResults &results) {
+  Json json = Json::object();
+  for (const StepResults::Cotangent &cotangent : results.cotangents)
+    json[cotangent.name] = cotangent.from;
+  return json;
 }
 
 static Json verification(const RunReport &report) {
@@ -238,6 +255,8 @@ std::string tpsp::rt::toJson(const RunReport &report) {
                {"collectives", ledger(report, exposure)},
                {"totals", totals(m)},
                {"tensors", tensors(m)},
+               {"scalars", scalars(report.results)},
+               {"cotangents", cotangents(report.results)},
                {"memory", memory(report)},
                {"time", times(report, exposure)},
                {"prediction", prediction(report)},
@@ -263,6 +282,11 @@ static void printMemory(const RunReport &report, fmt::memory_buffer &out) {
   fmt::format_to(to, "\nMemory per rank\n");
   row("parameters", m.bytesOf(Kind::Parameter));
   row("gradients", m.bytesOf(Kind::Gradient));
+  if (int64_t bytes = m.inputGradientBytes())
+    fmt::format_to(to,
+                   "    of inputs  {:>12}  (not made with "
+                   "--input-gradients off, or where tpsp.frozen)\n",
+                   bytesText(bytes));
   row("inputs", m.bytesOf(Kind::Input));
   row("outputs", m.bytesOf(Kind::Output));
   if (int64_t bytes = m.bytesOf(Kind::Choice))
@@ -349,6 +373,11 @@ static void printAttention(const Manifest &manifest, fmt::memory_buffer &out) {
     fmt::format_to(to, "  {:<20} {}\n", call, fmt::join(names, ", "));
 }
 
+static void printResults(const RunReport &report, fmt::memory_buffer &out) {
+  if (std::string text = toText(report.results); !text.empty())
+    fmt::format_to(std::back_inserter(out), "\n{}", text);
+}
+
 static void printSummary(const RunReport &report, fmt::memory_buffer &out) {
   if (report.trace.ranks.empty() || report.stepSeconds.empty())
     return;
@@ -431,6 +460,7 @@ std::string tpsp::rt::toText(const RunReport &report, bool everyLayer) {
   printMemory(report, out);
   printTime(report, out);
   printSummary(report, out);
+  printResults(report, out);
   printVerification(report, out);
   return fmt::to_string(out);
 }

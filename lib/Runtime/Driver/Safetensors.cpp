@@ -1,20 +1,17 @@
 #include "tpsp/Runtime/Driver/Safetensors.h"
 
+#include "tpsp/Runtime/ElementType.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fcntl.h>
 #include <filesystem>
 #include <limits>
 #include <map>
 #include <optional>
-#include <sys/stat.h>
 #include <tuple>
-#include <unistd.h>
 #include <utility>
 
 using namespace tpsp::rt;
@@ -44,27 +41,6 @@ std::string tpsp::rt::quotedName(const std::string &name) {
   return "'" + text + "'";
 }
 
-/// Reads exactly `bytes` bytes.
-static Status readAt(int file, int64_t offset, int64_t bytes,
-                     void *destination) {
-  auto *to = static_cast<char *>(destination);
-  while (bytes > 0) {
-    ssize_t done = ::pread(file, to, bytes, offset);
-    if (done < 0 && errno == EINTR)
-      continue;
-    if (done < 0)
-      return {TPSP_RT_INTERNAL, std::strerror(errno)};
-    if (done == 0)
-      return invalid(fmt::format("it ends at byte {}, {} bytes early: another "
-                                 "process has cut it",
-                                 offset, bytes));
-    to += done;
-    offset += done;
-    bytes -= done;
-  }
-  return {};
-}
-
 //===----------------------------------------------------------------------===//
 // Header
 //===----------------------------------------------------------------------===//
@@ -79,6 +55,20 @@ static int64_t elementBytesOf(const std::string &dtype) {
     if (dtype == name)
       return bytes;
   return 0;
+}
+
+std::optional<int64_t> tpsp::rt::elementTypeOf(const std::string &formatName) {
+  constexpr std::pair<const char *, int64_t> types[] = {{"F32", TPSP_RT_F32},
+                                                        {"F64", TPSP_RT_F64},
+                                                        {"I32", TPSP_RT_I32},
+                                                        {"I64", TPSP_RT_I64}};
+  for (auto [name, dtype] : types)
+    if (formatName == name)
+      return dtype;
+  for (const HalfFloat &half : halfFloats)
+    if (formatName == half.formatName)
+      return half.dtype;
+  return std::nullopt;
 }
 
 /// The product of a shape and an element's size; false if it is too large.
@@ -285,22 +275,16 @@ static Status parseHeader(const std::string &text, int64_t dataBytes,
 // SafetensorsReader
 //===----------------------------------------------------------------------===//
 
-static Status readFile(int file, std::vector<SafetensorsTensor> &out) {
-  struct stat info = {};
-  if (::fstat(file, &info) != 0)
-    return {TPSP_RT_INTERNAL, std::strerror(errno)};
-  if (S_ISDIR(info.st_mode))
-    return invalid(std::strerror(EISDIR));
-  if (!S_ISREG(info.st_mode))
-    return invalid("it is not a regular file");
-  if (info.st_size < prefixBytes)
+static Status readFile(const FileHandle &file, int64_t bytes,
+                       std::vector<SafetensorsTensor> &out) {
+  if (bytes < prefixBytes)
     return invalid(fmt::format("it has {} bytes, fewer than the {} of a "
                                "safetensors header's length",
-                               info.st_size, prefixBytes));
+                               bytes, prefixBytes));
   uint64_t length = 0;
   if (Status s = readAt(file, 0, prefixBytes, &length); !s.ok())
     return s;
-  int64_t rest = info.st_size - prefixBytes;
+  int64_t rest = bytes - prefixBytes;
   if (length > uint64_t(rest) || length > uint64_t(maxHeaderBytes) ||
       length < 2)
     return invalid(fmt::format(
@@ -321,11 +305,10 @@ Status SafetensorsReader::open(const std::string &path,
                                SafetensorsReader &out) {
   out.path = path;
   out.list.clear();
-  // Not to wait for the other end of a pipe.
-  out.file =
-      FileHandle(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  Status status = out.file.isOpen() ? readFile(out.file.get(), out.list)
-                                    : invalid(std::strerror(errno));
+  int64_t bytes = 0;
+  Status status = openToRead(path, out.file, bytes);
+  if (status.ok())
+    status = readFile(out.file, bytes, out.list);
   return status.ok() ? status : cannotRead(path, status);
 }
 
@@ -343,7 +326,7 @@ Status SafetensorsReader::read(const SafetensorsTensor &tensor, int64_t begin,
       bytes > tensor.bytes - begin)
     return invalid(fmt::format("{} bytes at byte {} of tensor {} of {}", bytes,
                                begin, quotedName(tensor.name), tensor.bytes));
-  Status status = readAt(file.get(), tensor.offset + begin, bytes, destination);
+  Status status = readAt(file, tensor.offset + begin, bytes, destination);
   return status.ok() ? status : cannotRead(path, status);
 }
 

@@ -1,5 +1,6 @@
 #include "tpsp/Runtime/Driver/Weights.h"
 
+#include "tpsp/Runtime/Driver/FileFit.h"
 #include "tpsp/Runtime/Driver/PartialTensor.h"
 #include "tpsp/Runtime/ElementType.h"
 
@@ -15,9 +16,6 @@
 
 using namespace tpsp::rt;
 
-/// How many differences, or names, a message lists.
-static constexpr size_t listed = 5;
-
 /// What the format calls an element type; null if files do not have it.
 static const char *formatName(int64_t dtype) {
   if (dtype == TPSP_RT_F32)
@@ -30,11 +28,9 @@ static const char *formatName(int64_t dtype) {
 
 /// The element type of a file's tensor, if we read it: F32 or of 16 bits.
 static std::optional<int64_t> readableType(const SafetensorsTensor &tensor) {
-  for (const HalfFloat &half : halfFloats)
-    if (tensor.dtype == half.formatName)
-      return half.dtype;
-  if (tensor.dtype == "F32")
-    return TPSP_RT_F32;
+  std::optional<int64_t> dtype = elementTypeOf(tensor.dtype);
+  if (dtype && (*dtype == TPSP_RT_F32 || halfFloat(*dtype)))
+    return dtype;
   return std::nullopt;
 }
 
@@ -54,17 +50,6 @@ parametersOf(const Manifest &manifest) {
   return select(manifest, SavedTensors::Parameters);
 }
 
-/// "a, b, c and 4 more".
-static std::string listOf(const std::vector<std::string> &entries,
-                          const char *separator) {
-  size_t shown = std::min(entries.size(), listed);
-  std::string text = fmt::format(
-      "{}", fmt::join(entries.begin(), entries.begin() + shown, separator));
-  if (shown < entries.size())
-    text += fmt::format(" and {} more", entries.size() - shown);
-  return text;
-}
-
 //===----------------------------------------------------------------------===//
 // Reading
 //===----------------------------------------------------------------------===//
@@ -80,39 +65,54 @@ static std::string differenceOf(const ManifestTensor &wanted,
   if (!readableType(*found))
     return fmt::format("{} is {}, which is not read (F32, BF16 and F16 are)",
                        name, quotedName(found->dtype));
-  if (found->shape != wanted.shape)
-    return fmt::format("{} is [{}], not [{}]", name,
-                       fmt::join(found->shape, ", "),
-                       fmt::join(wanted.shape, ", "));
-  return "";
+  return shapeDifference(wanted, found->shape);
 }
 
-static std::string extrasIn(const SafetensorsSet &file,
-                            const Manifest &manifest) {
-  std::set<std::string> known;
-  for (const ManifestTensor *parameter : parametersOf(manifest))
-    known.insert(parameter->name);
-  std::vector<std::string> extras;
+/// What of a file is not used though it is there, in words; empty if all is.
+static std::string unusedIn(const SafetensorsSet &file, const std::string &path,
+                            const Manifest &manifest,
+                            const std::set<std::string> &given) {
+  std::set<std::string> parameters, arguments;
+  for (const ManifestTensor &tensor : manifest.tensors)
+    if (tensor.isArgument())
+      (tensor.kind == ManifestTensor::Kind::Input ? arguments : parameters)
+          .insert(tensor.name);
+  std::vector<std::string> extras, inputs;
   for (const std::string &name : file.names())
-    if (known.count(name) == 0)
+    if (arguments.count(name) && !given.count(name))
+      inputs.push_back(quotedName(name));
+    else if (!arguments.count(name) && !parameters.count(name))
       extras.push_back(quotedName(name));
-  return extras.empty() ? "" : listOf(extras, ", ");
+  std::string text;
+  if (!extras.empty())
+    text = fmt::format("'{}' has tensors that the program does not take: {}",
+                       path, listOf(extras, ", "));
+  if (!inputs.empty())
+    text += fmt::format("{}{} of '{}' {}; give {} with --inputs",
+                        text.empty() ? "" : "; ", listOf(inputs, ", "), path,
+                        inputs.size() > 1
+                            ? "are inputs, which --weights does not give"
+                            : "is an input, which --weights does not give",
+                        inputs.size() > 1 ? "them" : "it");
+  return text;
 }
 
 Status WeightsSource::open(const std::string &path, const Manifest &manifest,
-                           std::string &warning) {
+                           std::string &warning,
+                           const std::set<std::string> &given) {
   warning.clear();
   if (Status s = SafetensorsSet::open(path, file); !s.ok())
     return s;
-  if (std::string extras = extrasIn(file, manifest); !extras.empty())
-    warning = fmt::format("'{}' has tensors that the program does not take: {}",
-                          path, extras);
+  warning = unusedIn(file, path, manifest, given);
   std::vector<std::string> differences;
-  for (const ManifestTensor *parameter : parametersOf(manifest))
+  for (const ManifestTensor *parameter : parametersOf(manifest)) {
+    if (given.count(parameter->name))
+      continue;
     if (std::string difference =
             differenceOf(*parameter, file.find(parameter->name));
         !difference.empty())
       differences.push_back(difference);
+  }
   if (differences.empty())
     return {};
   return {TPSP_RT_INVALID, fmt::format("'{}' does not fit the program: {}",

@@ -10,11 +10,6 @@
 
 using namespace tpsp::rt;
 
-FileHandle::~FileHandle() {
-  if (isOpen())
-    ::close(descriptor);
-}
-
 static Status cannotWrite(const std::string &path, int error) {
   return {TPSP_RT_INTERNAL,
           fmt::format("cannot write '{}': {}", path, std::strerror(error))};

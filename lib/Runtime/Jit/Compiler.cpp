@@ -133,6 +133,8 @@ tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
       type.type = options.dtype;
       pm.addPass(createSetElementType(std::move(type)));
     }
+    if (!options.inputGradients)
+      pm.addPass(createFreezeInputs());
     pm.addPass(createNameValues());
   };
   PipelineOptions pipeline;

@@ -47,6 +47,14 @@ static ManifestTensor describe(plan::ProgramOp program, plan::BufferOp buffer) {
   tensor.dtype = plan::runtimeType(type.getElementType());
   if (auto below = buffer->getAttrOfType<IntegerAttr>(plan::belowAttrName))
     tensor.below = below.getInt();
+  if (auto mean = buffer->getAttrOfType<FloatAttr>(plan::meanAttrName))
+    tensor.mean = mean.getValueAsDouble();
+  if (auto deviation =
+          buffer->getAttrOfType<FloatAttr>(plan::deviationAttrName))
+    tensor.deviation = deviation.getValueAsDouble();
+  for (StringRef name : {plan::cotangentOfAttrName, plan::gradientOfAttrName})
+    if (auto of = buffer->getAttrOfType<IntegerAttr>(name))
+      tensor.of = of.getInt();
   tensor.offset = *buffer.getOffset();
   tensor.bytes = plan::bytesOf(buffer.getType());
   return tensor;

@@ -57,7 +57,7 @@ func.func private @f(tensor<4x4xf32, #tpsp.idx<b, d | sum>>)
 
 // -----
 
-// expected-error @+1 {{has an unknown attribute 'tpsp.weight'; known are 'tpsp.param', 'tpsp.name', 'tpsp.frozen' and 'tpsp.below'}}
+// expected-error @+1 {{has an unknown attribute 'tpsp.weight'; known are 'tpsp.param', 'tpsp.name', 'tpsp.frozen', 'tpsp.below', 'tpsp.mean' and 'tpsp.deviation'}}
 func.func private @f(tensor<4xf32, #tpsp.idx<b>> {tpsp.weight})
 
 // -----
@@ -69,6 +69,26 @@ func.func private @f(tensor<4xf32, #tpsp.idx<b>> {tpsp.param = 3})
 
 // expected-error @+1 {{argument #0: tpsp.frozen takes no value}}
 func.func private @f(tensor<4xf32, #tpsp.idx<b>> {tpsp.frozen = true})
+
+// -----
+
+// expected-error @+1 {{argument #0: tpsp.deviation is a finite number, 0.0 or more, such as 0.02 : f64}}
+func.func private @f(tensor<4xf32, #tpsp.idx<b>> {tpsp.deviation = -0.5 : f64})
+
+// -----
+
+// expected-error @+1 {{argument #0: tpsp.mean is a finite number, such as 0.02 : f64}}
+func.func private @f(tensor<4xf32, #tpsp.idx<b>> {tpsp.mean = 0x7FF0000000000000 : f64})
+
+// -----
+
+// expected-error @+1 {{argument #0: tpsp.mean is a finite number, such as 0.02 : f64}}
+func.func private @f(tensor<4xf32, #tpsp.idx<b>> {tpsp.mean = 1})
+
+// -----
+
+// expected-error @+1 {{argument #0: tpsp.deviation is of floating-point numbers; integers have 'tpsp.below'}}
+func.func private @f(tensor<4xi32, #tpsp.idx<b>> {tpsp.deviation = 0.5 : f64})
 
 // -----
 

@@ -48,6 +48,9 @@ PlanDescription somePlan() {
                    false,
                    TPSP_RT_BF16,
                    0,
+                   0.5,
+                   1.0 / 3,
+                   2,
                    64,
                    20};
   ManifestTensor y{"y",         ManifestTensor::Kind::Output,
@@ -55,7 +58,9 @@ PlanDescription somePlan() {
                    {6},         {{}},
                    {1},         true,
                    TPSP_RT_I32, 7,
-                   128,         24};
+                   0,           1,
+                   -1,          128,
+                   24};
   manifest.tensors = {x, y};
   manifest.collectives = {{"all_reduce",
                            {"tp"},

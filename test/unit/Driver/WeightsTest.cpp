@@ -276,6 +276,54 @@ TEST_F(WeightsTest, WhatDoesNotFitIsOneError) {
               HasSubstr("'c2' is missing, f32 of [] and 6 more"));
 }
 
+TEST_F(WeightsTest, ShapesThatWereMergedOrSplitSayWhatToDeclare) {
+  Manifest saved, wanted;
+  add(saved, "merged", TPSP_RT_F32, {64, 6}, {{}, {}});
+  add(saved, "split", TPSP_RT_F32, {2, 3, 5}, {{}, {}, {}});
+  add(saved, "turned", TPSP_RT_F32, {2, 3}, {{}, {}});
+  save(saved, RandomSource(0), "f");
+  add(wanted, "merged", TPSP_RT_F32, {4, 16, 6}, {{}, {}, {}});
+  add(wanted, "split", TPSP_RT_F32, {6, 5}, {{}, {}});
+  add(wanted, "turned", TPSP_RT_F32, {3, 2}, {{}, {}});
+  WeightsSource source(std::make_unique<RandomSource>(0));
+  std::string warning;
+  EXPECT_EQ(source.open(path("f"), wanted, warning).message(),
+            "'" + path("f") +
+                "' does not fit the program: 'merged' is [64, 6], not [4, 16, "
+                "6]: declare it [64, 6] and split it (tpsp.split); 'split' is "
+                "[2, 3, 5], not [6, 5]: declare it [2, 3, 5] and merge it "
+                "(tpsp.merge); 'turned' is [2, 3], not [3, 2]");
+}
+
+TEST_F(WeightsTest, InputsInAFileAreNotReadAndThatIsSaid) {
+  Manifest saved, wanted;
+  add(saved, "w", TPSP_RT_F32, {2}, {{}});
+  add(saved, "x", TPSP_RT_F32, {3}, {{}});
+  save(saved, RandomSource(0), "f");
+  add(wanted, "w", TPSP_RT_F32, {2}, {{}});
+  add(wanted, "x", TPSP_RT_F32, {3}, {{}}, Kind::Input);
+  WeightsSource source(std::make_unique<RandomSource>(0));
+  std::string warning;
+  ASSERT_TRUE(source.open(path("f"), wanted, warning).ok());
+  EXPECT_EQ(warning, "'x' of '" + path("f") +
+                         "' is an input, which --weights does not give; give "
+                         "it with --inputs");
+  ASSERT_TRUE(source.open(path("f"), wanted, warning, {"x"}).ok());
+  EXPECT_EQ(warning, "");
+}
+
+TEST_F(WeightsTest, ParametersFromElsewhereNeedNotBeThere) {
+  Manifest saved, wanted;
+  add(saved, "w", TPSP_RT_F32, {2}, {{}});
+  save(saved, RandomSource(0), "f");
+  add(wanted, "w", TPSP_RT_F32, {3}, {{}});
+  add(wanted, "v", TPSP_RT_F32, {3}, {{}});
+  WeightsSource source(std::make_unique<RandomSource>(0));
+  std::string warning;
+  EXPECT_TRUE(source.open(path("f"), wanted, warning, {"v", "w"}).ok());
+  EXPECT_EQ(warning, "");
+}
+
 /// From one type of 16 bits to the other: through f32, rounded once.
 TEST_F(WeightsTest, HalvesOfTheOtherKindAreRounded) {
   Manifest bf16, f16, f32;

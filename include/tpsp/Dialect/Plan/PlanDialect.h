@@ -31,6 +31,14 @@ inline constexpr llvm::StringLiteral temporaryKind = "temporary";
 /// Attribute of an input buffer of integers: they are in [0, this).
 inline constexpr llvm::StringLiteral belowAttrName = "below";
 
+/// Attributes of an argument's buffer of floating-point numbers: around what,
+/// and with which standard deviation, a driver makes them up.
+inline constexpr llvm::StringLiteral meanAttrName = "mean";
+inline constexpr llvm::StringLiteral deviationAttrName = "deviation";
+
+/// Attribute of a gradient's buffer: the number of the argument that it is of.
+inline constexpr llvm::StringLiteral gradientOfAttrName = "gradient_of";
+
 /// Attribute of an input buffer that is a cotangent: the number of the result
 /// that it is of.
 inline constexpr llvm::StringLiteral cotangentOfAttrName = "cotangent_of";

@@ -77,6 +77,10 @@ inline constexpr llvm::StringLiteral nameAttrName = "tpsp.name";
 inline constexpr llvm::StringLiteral frozenAttrName = "tpsp.frozen";
 /// Argument attribute of a tensor of integers: they are in [0, this).
 inline constexpr llvm::StringLiteral belowAttrName = "tpsp.below";
+/// Argument attributes of a floating-point tensor: what its elements scatter
+/// around, and their standard deviation, where a driver makes them up.
+inline constexpr llvm::StringLiteral meanAttrName = "tpsp.mean";
+inline constexpr llvm::StringLiteral deviationAttrName = "tpsp.deviation";
 /// Result attribute: this is the gradient of the argument of that number.
 inline constexpr llvm::StringLiteral gradientAttrName = "tpsp.gradient_of";
 /// Unit attribute of a result: the program does not return it; it was decided

@@ -1,7 +1,11 @@
-/// A file descriptor, closed with its owner.
+/// A file descriptor, closed with its owner, and reading by it.
 #ifndef TPSP_RUNTIME_DRIVER_FILEHANDLE_H
 #define TPSP_RUNTIME_DRIVER_FILEHANDLE_H
 
+#include "tpsp/Runtime/Status.h"
+
+#include <cstdint>
+#include <string>
 #include <utility>
 
 namespace tpsp::rt {
@@ -24,6 +28,14 @@ public:
 private:
   int descriptor;
 };
+
+/// Opens a regular file to read it; `bytes` is its size. The message says what
+/// is wrong with the file and not which it is.
+Status openToRead(const std::string &path, FileHandle &out, int64_t &bytes);
+
+/// Reads exactly `bytes` bytes from `offset` on. Thread-safe.
+Status readAt(const FileHandle &file, int64_t offset, int64_t bytes,
+              void *destination);
 
 } // namespace tpsp::rt
 

@@ -7,13 +7,10 @@
 
 namespace tpsp::rt {
 
-/// Uniform on [mean - spread, mean + spread], or, for integers, on
-/// [0, tensor.below).
+/// Uniform with the tensor's mean and standard deviation, or, for integers, on
+/// [0, tensor.below). docs/Inputs.md says what these are by default.
 class RandomTensor {
 public:
-  /// Inputs have unit variance; parameters of two or more dimensions a standard
-  /// deviation of 0.02 (as weights are commonly initialised); those of one
-  /// dimension, which scale or shift, lie around 1.
   RandomTensor(const ManifestTensor &tensor, uint64_t seed);
 
   /// The element at a global position, as it is stored (rounded to the

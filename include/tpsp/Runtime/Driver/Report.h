@@ -3,6 +3,7 @@
 #define TPSP_RUNTIME_DRIVER_REPORT_H
 
 #include "tpsp/Runtime/Driver/Comparison.h"
+#include "tpsp/Runtime/Driver/StepResults.h"
 #include "tpsp/Runtime/Driver/StepTrace.h"
 #include "tpsp/Runtime/Manifest.h"
 
@@ -52,6 +53,8 @@ struct RunReport {
   /// When what ran in the last step, or would run; without ranks if that is not
   /// known.
   StepTrace trace;
+  /// Of the last step; empty if nothing was run.
+  StepResults results;
   /// Empty unless verified.
   std::vector<TensorError> errors;
   double tolerance = 0;

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,10 @@ private:
   WholeFile file;
   std::vector<SafetensorsTensor> list;
 };
+
+/// The element type (TPSP_RT_F32, ...) that files call `formatName`; none if it
+/// is none of ours.
+std::optional<int64_t> elementTypeOf(const std::string &formatName);
 
 /// 'name' with what is not printable escaped, cut to a reasonable length.
 std::string quotedName(const std::string &name);

@@ -19,6 +19,12 @@ public:
   /// the tensor's type).
   virtual Status whole(const ManifestTensor &tensor,
                        std::vector<double> &out) const = 0;
+
+  /// Whether an argument's values are from a file, and not made up.
+  virtual bool isGiven(const ManifestTensor &tensor) const {
+    (void)tensor;
+    return false;
+  }
 };
 
 /// See RandomData.h.

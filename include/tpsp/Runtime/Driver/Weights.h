@@ -8,6 +8,8 @@
 #include "tpsp/Runtime/Driver/TensorSource.h"
 #include "tpsp/Runtime/World.h"
 
+#include <set>
+
 namespace tpsp::rt {
 
 /// Parameters from a file, or from several that an index names, converted if
@@ -19,14 +21,19 @@ public:
 
   /// Opens `path` and holds it against the program's parameters. What is
   /// missing, or has another shape or a type that cannot be read, is one error;
-  /// tensors that the program does not take are a sentence in `warning`.
+  /// tensors that the program does not take, or takes as inputs, are a sentence
+  /// in `warning`. The arguments called `given` come from elsewhere.
   Status open(const std::string &path, const Manifest &manifest,
-              std::string &warning);
+              std::string &warning, const std::set<std::string> &given = {});
 
   Status fill(const ManifestTensor &tensor, const Shard &shard,
               void *memory) const override;
   Status whole(const ManifestTensor &tensor,
                std::vector<double> &out) const override;
+  bool isGiven(const ManifestTensor &tensor) const override {
+    return tensor.kind == ManifestTensor::Kind::Parameter ||
+           inputs->isGiven(tensor);
+  }
 
 private:
   std::unique_ptr<TensorSource> inputs;

@@ -25,6 +25,8 @@ struct CompileOptions {
   std::string function;
   /// With its backward pass.
   bool grad = false;
+  /// If so, of inputs, too.
+  bool inputGradients = true;
   /// Store dropout masks instead of drawing them again.
   bool keepMasks = false;
   /// Return what is decided by comparing numbers (a router's experts), for the

@@ -1,0 +1,81 @@
+/// Arguments of a program, whichever they are, from files: safetensors, an
+/// index of such, or .npy. See docs/Inputs.md.
+#ifndef TPSP_RUNTIME_DRIVER_INPUTS_H
+#define TPSP_RUNTIME_DRIVER_INPUTS_H
+
+#include "tpsp/Runtime/Driver/TensorSource.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tpsp::rt {
+
+/// What --inputs was given: "F.safetensors", "ids.npy" or "ids=F.npy".
+struct InputsFile {
+  std::string path;
+  /// Of the one argument that it gives; empty if the file says.
+  std::string name;
+};
+
+InputsFile parseInputsFile(const std::string &text);
+
+/// Arguments from files, converted if their types differ; others from another
+/// source.
+class InputsSource final : public TensorSource {
+public:
+  /// Opens the files and holds them against the program's arguments. What the
+  /// program does not take, is given twice, has another shape or a type that
+  /// does not convert, or holds integers out of range, is an error.
+  Status open(const std::vector<std::string> &files, const Manifest &manifest);
+
+  /// The names of the arguments that the files give.
+  std::set<std::string> given() const;
+  /// Where all other arguments come from. To be called before values are asked
+  /// for.
+  void setOthers(std::unique_ptr<TensorSource> source) {
+    others = std::move(source);
+  }
+
+  Status fill(const ManifestTensor &tensor, const Shard &shard,
+              void *memory) const override;
+  Status whole(const ManifestTensor &tensor,
+               std::vector<double> &out) const override;
+  bool isGiven(const ManifestTensor &tensor) const override;
+
+private:
+  /// A tensor in a file.
+  struct Stored {
+    std::string path;
+    /// TPSP_RT_F32, ..., or -1, with its name, for what is not read.
+    int64_t dtype = -1;
+    std::string typeName;
+    std::vector<int64_t> shape;
+    /// Reads the bytes [begin, begin + bytes). Thread-safe.
+    std::function<Status(int64_t begin, int64_t bytes, void *destination)> read;
+  };
+  using StoredTensors = std::map<std::string, Stored>;
+
+  static Status openFile(const InputsFile &file, StoredTensors &out);
+  static Status openNpy(const InputsFile &file, StoredTensors &out);
+  static std::string differenceOf(const ManifestTensor &wanted,
+                                  const Stored &stored);
+  static Status checkIntegers(const ManifestTensor &wanted,
+                              const Stored &stored);
+  Status add(const std::string &path, StoredTensors found,
+             const Manifest &manifest);
+
+  template <typename Visit>
+  static Status readBlocks(const Stored &stored, int64_t begin, int64_t count,
+                           Visit visit);
+
+  StoredTensors tensors;
+  std::unique_ptr<TensorSource> others;
+};
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_DRIVER_INPUTS_H

@@ -1,0 +1,37 @@
+/// What a step computed, as far as a line can say it: results that are scalars,
+/// and what gradients are of.
+#ifndef TPSP_RUNTIME_DRIVER_STEPRESULTS_H
+#define TPSP_RUNTIME_DRIVER_STEPRESULTS_H
+
+#include "tpsp/Runtime/Driver/TensorSource.h"
+#include "tpsp/Runtime/World.h"
+
+namespace tpsp::rt {
+
+struct StepResults {
+  struct Scalar {
+    std::string name;
+    double value = 0;
+  };
+  struct Cotangent {
+    std::string name;
+    /// "1", "random" or "file".
+    std::string from;
+  };
+  /// Results without indices.
+  std::vector<Scalar> scalars;
+  /// Of each result that gradients are taken of; empty without a backward pass.
+  std::vector<Cotangent> cotangents;
+};
+
+/// Reads the scalars of the last step. Of several processes that with rank 0
+/// gets them.
+Status readResults(World &world, const Manifest &manifest,
+                   const TensorSource &source, StepResults &out);
+
+/// A line for each scalar, and one for the cotangents; empty without either.
+std::string toText(const StepResults &results);
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_DRIVER_STEPRESULTS_H

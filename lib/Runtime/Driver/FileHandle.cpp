@@ -1,0 +1,54 @@
+#include "tpsp/Runtime/Driver/FileHandle.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace tpsp::rt;
+
+FileHandle::~FileHandle() {
+  if (isOpen())
+    ::close(descriptor);
+}
+
+Status tpsp::rt::openToRead(const std::string &path, FileHandle &out,
+                            int64_t &bytes) {
+  // Not to wait for the other end of a pipe.
+  out = FileHandle(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!out.isOpen())
+    return {TPSP_RT_INVALID, std::strerror(errno)};
+  struct stat info = {};
+  if (::fstat(out.get(), &info) != 0)
+    return {TPSP_RT_INTERNAL, std::strerror(errno)};
+  if (S_ISDIR(info.st_mode))
+    return {TPSP_RT_INVALID, std::strerror(EISDIR)};
+  if (!S_ISREG(info.st_mode))
+    return {TPSP_RT_INVALID, "it is not a regular file"};
+  bytes = info.st_size;
+  return {};
+}
+
+Status tpsp::rt::readAt(const FileHandle &file, int64_t offset, int64_t bytes,
+                        void *destination) {
+  auto *to = static_cast<char *>(destination);
+  while (bytes > 0) {
+    ssize_t done = ::pread(file.get(), to, bytes, offset);
+    if (done < 0 && errno == EINTR)
+      continue;
+    if (done < 0)
+      return {TPSP_RT_INTERNAL, std::strerror(errno)};
+    if (done == 0)
+      return {TPSP_RT_INVALID,
+              fmt::format("it ends at byte {}, {} bytes early: another process "
+                          "has cut it",
+                          offset, bytes)};
+    to += done;
+    offset += done;
+    bytes -= done;
+  }
+  return {};
+}

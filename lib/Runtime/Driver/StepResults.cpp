@@ -1,0 +1,71 @@
+#include "tpsp/Runtime/Driver/StepResults.h"
+
+#include "tpsp/Runtime/ElementType.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <mutex>
+
+using namespace tpsp::rt;
+using Kind = ManifestTensor::Kind;
+
+/// The value of a scalar: of replicas the first; of what is still to be
+/// combined, all of it.
+static Status readScalar(World &world, const ManifestTensor &tensor,
+                         double &out) {
+  out = tensor.pendingMax ? -std::numeric_limits<double>::infinity() : 0;
+  std::mutex mutex;
+  auto isFirst = [&](int64_t rank) {
+    return isFirstHolder(tensor, world.mesh().coordinates(rank));
+  };
+  return world.inspect(
+      tensor.offset, tensor.bytes, isFirst, [&](int64_t, const void *memory) {
+        double value = isInteger(tensor.dtype)
+                           ? double(loadInteger(memory, tensor.dtype, 0))
+                           : loadFloat(memory, tensor.dtype, 0);
+        std::lock_guard<std::mutex> lock(mutex);
+        if (!tensor.pendingMax)
+          out += value;
+        else if (!std::isnan(out) && !(value <= out))
+          out = value;
+        return Status();
+      });
+}
+
+Status tpsp::rt::readResults(World &world, const Manifest &manifest,
+                             const TensorSource &source, StepResults &out) {
+  out = StepResults();
+  for (const ManifestTensor &tensor : manifest.tensors) {
+    if (tensor.isCotangent())
+      out.cotangents.push_back(
+          {tensor.name, source.isGiven(tensor)  ? "file"
+                        : tensor.deviation == 0 ? fmt::format("{}", tensor.mean)
+                                                : "random"});
+    if (tensor.kind != Kind::Output || !tensor.shape.empty())
+      continue;
+    double value = 0;
+    if (Status s = readScalar(world, tensor, value); !s.ok())
+      return s;
+    out.scalars.push_back({tensor.name, value});
+  }
+  return {};
+}
+
+std::string tpsp::rt::toText(const StepResults &results) {
+  std::string text;
+  for (const StepResults::Scalar &scalar : results.scalars)
+    text += fmt::format("{} {:.6g}\n", scalar.name, scalar.value);
+  if (results.cotangents.empty())
+    return text;
+  std::string cotangents;
+  for (const StepResults::Cotangent &cotangent : results.cotangents)
+    cotangents +=
+        fmt::format("{}{} {}", cotangents.empty() ? "" : ", ", cotangent.name,
+                    cotangent.from == "random" ? "random"
+                    : cotangent.from == "file" ? "from a file"
+                                               : "= " + cotangent.from);
+  return text +
+         fmt::format("gradients with {} (--inputs gives others)\n", cotangents);
+}
