@@ -128,7 +128,7 @@ private:
 
   void add(const Placement &from, const Placement &to, StringRef name,
            SmallVector<std::string> &moved) const {
-    std::optional<Transition> steps = planTransition(from, to);
+    std::optional<Transition> steps = planTransition(from, to, mesh);
     if (!steps)
       return;
     for (const CollectiveStep &step : *steps)
