@@ -13,9 +13,10 @@ using namespace tpsp;
 const std::string &EquationNames::of(Value value) {
   value = namedValue(value);
   auto it = names.find(value);
-  if (it == names.end())
-    it = names.try_emplace(value, unlike(wish(value), value)).first;
-  return it->second;
+  if (it != names.end())
+    return it->second;
+  std::string name = unlike(wish(value), value);
+  return names.try_emplace(value, std::move(name)).first->second;
 }
 
 /// The sum that `op` alone makes a summand of, if it has a name.
@@ -59,7 +60,19 @@ static bool isMadeAgain(Value value) {
   return op && op->hasAttr(recomputedAttrName);
 }
 
+/// The operand that `value` is elsewhere: all of it under its own indices. Null
+/// if it is of its own.
+static Value movedFrom(Value value) {
+  auto op = dyn_cast_or_null<IndexedOpInterface>(value.getDefiningOp());
+  if (!op || !op.isView() ||
+      indexNames(value.getType()) != indexNames(op->getOperand(0).getType()))
+    return {};
+  return op->getOperand(0);
+}
+
 std::string EquationNames::unlike(std::string wished, Value value) {
+  if (Value source = movedFrom(value); source && of(source) == wished)
+    return wished;
   auto [entry, isNew] = taken.try_emplace(wished, 1);
   if (isNew || isMadeAgain(value))
     return wished;

@@ -27,7 +27,10 @@ public:
       : mesh(meshOf(function)), options(options), function(function), out(out),
         equations(equationsOf(function, options.parts)),
         blocks(blocksOf(equations, mesh, options.everyLayer)) {
-    // In the order of the program, whatever of it is written.
+    // In the order of the program, whatever of it is written; arguments keep
+    // their names.
+    for (BlockArgument argument : function.getArguments())
+      names.of(argument);
     for (const Equation &equation : equations)
       for (const EquationTensor &tensor : tensorsOf(equation))
         names.of(tensor.named);

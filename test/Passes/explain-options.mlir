@@ -42,3 +42,9 @@
 // TABLES-NEXT: g[v[b, s, e@tp]]: rule yes, derived yes: all_gather of g[z] over tp
 
 // UNKNOWN: error: no notation is called 'implicit'; there are subscripts, explicit and latex
+
+// An argument keeps its name; what is made of it for a micro-batch gets a number.
+// RUN: tpsp-opt %examples/ddp.mlir --tpsp-explain="micro-batches=2" -o /dev/null | FileCheck %s --check-prefix=PARTS
+//      PARTS: {{^}}forward, micro-batch 0
+// PARTS-NEXT: {{^}}  x#2[b.block@dp, b.part, s, d] = split(x[b@dp, s, d])
+// PARTS-NEXT: {{^}}  x#3[b.block@dp, s, d] = take(x#2[b.block@dp, b.part, s, d], at=0, index=b.part)
