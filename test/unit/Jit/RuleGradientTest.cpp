@@ -8,12 +8,13 @@ using namespace tpsp::property;
 
 namespace {
 
-/// A program of what the rule makes of an argument; empty if nothing fits.
+/// A program of what the rule makes of two arguments; empty if nothing fits.
 std::string programOf(const OperationRule &rule, uint64_t seed) {
   Random random(seed);
   Program program;
   ProgramBuilder builder(random, program);
-  builder.argument(builder.someIndices(2), /*isParameter=*/false);
+  for (int i = 0; i < 2; ++i)
+    builder.argument(builder.someIndices(2), /*isParameter=*/false);
   if (!rule.apply(builder))
     return "";
   program.results = {program.operations.back().result};
@@ -32,7 +33,8 @@ TEST(RuleGradientTest, EqualsFiniteDifferences) {
     bool isMaximum = text.empty() && rule.mnemonic == std::string("reduce");
     if (isMaximum)
       continue;
-    ASSERT_FALSE(text.empty());
-    checkGradients(text);
+    EXPECT_FALSE(text.empty());
+    if (!text.empty())
+      checkGradients(text);
   }
 }
