@@ -19,7 +19,7 @@
 // UNKNOWN: {{^}}tpsp-run: The following argument was not expected: --gard
 
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --dtype fp16 2>&1 | FileCheck %s --check-prefix=DTYPE
-// DTYPE: {{^}}tpsp-run: --dtype: fp16 not in {f32,bf16,f16}
+// DTYPE: {{^}}tpsp-run: --dtype: fp16 not in {f64,f32,bf16,f16}
 
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --steps 0 2>&1 | FileCheck %s --check-prefix=STEPS
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --steps many 2>&1 | FileCheck %s --check-prefix=STEPS

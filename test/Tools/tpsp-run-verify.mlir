@@ -6,8 +6,28 @@
 // RUN: not tpsp-run %t.none.mlir --verify --quiet 2>&1 | FileCheck %s --check-prefix=NONE
 
 // Rounding in f32 hides that the root is of a negative number.
-// NAN: y inf FAILED
+// NAN: y inf 0.00e+00 FAILED
 // NAN: VERIFICATION FAILED
+
+// What the reference makes NaN and infinite, too, is told and not wrong; nor is
+// what overflows in the run's type alone.
+// RUN: sed 's/-1.000000000001/-3.0/' %s > %t.both.mlir
+// RUN: tpsp-run %t.both.mlir --verify | FileCheck %s --check-prefix=BOTH
+// BOTH: y 0.00e+00 0.00e+00 (32 not finite, as in the rounded reference)
+// BOTH: all within tolerance; 1 of 1 are not finite, as in the rounded reference
+// RUN: sed 's/0.0 : f64/1.0e9 : f64/; s/sqrt/neg/' %s > %t.large.mlir
+// RUN: tpsp-run %t.large.mlir --verify --dtype f16 | FileCheck %s --check-prefix=LARGE
+// LARGE: y {{.*}} not finite, as in the rounded reference)
+
+// Where rounding alone leaves no digits, the type decides nothing.
+// RUN: sed 's/0.0 : f64/1.0e-9 : f64/; s/by = 1.0 : f64/by = 0.0 : f64/; s/-1.000000000001/0.0/; s/sqrt/neg/' %s > %t.small.mlir
+// RUN: tpsp-run %t.small.mlir --verify --dtype f16 | FileCheck %s --check-prefix=LOST
+// RUN: tpsp-run %t.small.mlir --verify --dtype f64 | FileCheck %s --check-prefix=DECIDED
+// LOST: y 1.00e+00 1.00e+00 (lost in rounding)
+// LOST: all within tolerance; rounding alone leaves 1 of 1 no digits: --dtype f64 decides
+// DECIDED: y 0.00e+00 0.00e+00{{$}}
+// DECIDED: all within tolerance{{$}}
+
 // NONE: error: --verify: the program returns nothing to compare
 !x = tensor<4x8xf32, #tpsp.idx<s, d>>
 func.func @f(%x: !x) -> !x {

@@ -310,9 +310,10 @@ int tpsp::run::parseOptions(int argc, char **argv, Options &options,
                  "cpu; cuda (docs/Cuda.md); trace: run nothing and print rank "
                  "0's calls")
       ->capture_default_str();
-  app.add_option("--dtype", options.dtype,
-                 "Store all tensors as f64 (to decide doubts), f32, bf16 or f16 "
-                 "(default: as written)")
+  app.add_option(
+         "--dtype", options.dtype,
+         "Store all tensors as f64 (to decide doubts), f32, bf16 or f16 "
+         "(default: as written)")
       ->check(CLI::IsMember({"f64", "f32", "bf16", "f16"}));
   app.add_option("--steps", options.steps, "How many steps")
       ->check(positive())

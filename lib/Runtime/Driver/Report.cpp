@@ -400,7 +400,8 @@ static std::string remarkOn(const TensorError &e) {
   if (e.zeroReference)
     text += "  (is zero; of the largest result)";
   if (e.notFinite > 0)
-    text += fmt::format("  ({} not finite, as in the reference)", e.notFinite);
+    text += fmt::format("  ({} not finite, as in the rounded reference)",
+                        e.notFinite);
   if (!e.passed())
     return text + "  FAILED";
   return e.isLost() ? text + "  (lost in rounding)" : text;
@@ -418,8 +419,9 @@ static std::string verdictOn(const RunReport &report) {
                         "f64 decides",
                         lost, report.errors.size());
   if (auto some = count([](const TensorError &e) { return e.notFinite > 0; }))
-    text += fmt::format("; {} of {} are not finite, as in the reference", some,
-                        report.errors.size());
+    text +=
+        fmt::format("; {} of {} are not finite, as in the rounded reference",
+                    some, report.errors.size());
   return text;
 }
 

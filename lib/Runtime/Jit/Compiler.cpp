@@ -182,20 +182,17 @@ tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
   if (llvm::Error e = run("checking", unite))
     return e;
   // Before anything is taken apart or differentiated.
-  llvm::Expected<reference::Program> reference =
-      referenceProgramOf(module.lookupSymbol<func::FuncOp>(name));
-  if (!reference)
-    return reference.takeError();
+  OwningOpRef<ModuleOp> written = module.clone();
   if (llvm::Error e = run("placing and differentiating", place))
     return e;
   std::string program = options.grad ? name + "_grad" : name;
   keepOnly(module, program);
-  addGradients(module.lookupSymbol<func::FuncOp>(program), *reference);
+  reference::Program step;
+  addGradients(module.lookupSymbol<func::FuncOp>(program), step);
   if (options.edit)
     options.edit(module);
 
   CompiledModel result;
-  result.reference = std::move(*reference);
   if (llvm::Error e = run("inserting collectives", [&](PassManager &pm) {
         buildCollectivePipeline(pm, pipeline);
       }))
@@ -204,6 +201,14 @@ tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
         buildPlanPipeline(pm, pipeline);
       }))
     return e;
+  // Last: of what is no program the passes say more.
+  llvm::Expected<reference::Program> reference =
+      referenceProgramOf(written->lookupSymbol<func::FuncOp>(name));
+  if (!reference)
+    return reference.takeError();
+  result.reference = std::move(*reference);
+  result.reference.cotangents = std::move(step.cotangents);
+  result.reference.gradients = std::move(step.gradients);
   result.manifest = manifestOf(module, program);
   result.step = stepOf(module.lookupSymbol<plan::ProgramOp>(program));
   result.plan = std::move(owned);
