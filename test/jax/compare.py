@@ -1,6 +1,9 @@
 """Compares results and all gradients of three examples with jax.grad.
 
     python3 test/jax/compare.py build/bin/tpsp-run examples
+    python3 test/jax/compare.py all.safetensors vocab-parallel.mlir
+
+The second takes what `tpsp-run --grad --save-all` of one of them has written.
 
 tpsp runs sharded in f32 on the CPU and writes everything that it read and made;
 JAX computes the same, unsharded, in f64, from the same arguments. Exit status
@@ -61,10 +64,14 @@ def compare(name, model, result, arrays):
     return len(bad)
 
 
-def main(tpsp_run, examples):
+def main(tpsp_run, examples):  # or a file, and the example's name
     jax.config.update("jax_enable_x64", True)
     jax.config.update("jax_platforms", "cpu")
     bad = 0
+    if tpsp_run.endswith(".safetensors"):
+        arrays = safetensors.load(Path(tpsp_run))
+        (chosen,) = (e for e in EXAMPLES if e[0] == examples)
+        return 1 if compare(*chosen, arrays) else 0
     for name, model, result in EXAMPLES:
         with tempfile.TemporaryDirectory() as folder:
             arrays = run(tpsp_run, Path(examples) / name, folder)

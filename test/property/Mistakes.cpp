@@ -194,6 +194,8 @@ static bool leaveAmbiguous(Random &random, Program &program) {
   if (program.mesh.empty())
     return false;
   Axis &axis = random.of(program.mesh);
+  if (axis.size == 1) // which divides nothing
+    return false;
   axis.role.clear();
   int64_t extent = 2 * axis.size;
   ValueId x =
