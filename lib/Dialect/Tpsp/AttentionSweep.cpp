@@ -11,6 +11,7 @@
 #include "tpsp/Dialect/Tpsp/DropoutOps.h"
 #include "tpsp/Dialect/Tpsp/FunctionOps.h"
 #include "tpsp/Dialect/Tpsp/PointwiseOps.h"
+#include "tpsp/Dialect/Tpsp/ViewOps.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -304,6 +305,20 @@ static Location placeOf(Operation *op) {
   return loc;
 }
 
+/// The sum of a tensor that is partial; else the tensor.
+static Value completed(OpBuilder &b, Value x) {
+  IdxAttr idx = getIdx(x);
+  if (idx.getPending().empty())
+    return x;
+  auto whole = IdxAttr::get(b.getContext(), idx.getNames(), idx.getAxes(),
+                            /*pending=*/{}, /*pendingMax=*/false,
+                            idx.getUnplaced(), idx.getLocal());
+  RankedTensorType type = typeOf(x);
+  return ReshardOp::create(
+      b, x.getLoc(),
+      RankedTensorType::get(type.getShape(), type.getElementType(), whole), x);
+}
+
 LogicalResult AttentionOp::buildAdjoint(OpBuilder &b, Value g,
                                         ArrayRef<bool> needed,
                                         MutableArrayRef<Value> gradients) {
@@ -322,11 +337,12 @@ LogicalResult AttentionOp::buildAdjoint(OpBuilder &b, Value g,
       forward, placeOf(*this), row, ValueRange{q, k}, getQueryAttr(),
       getKeyAttr(), getFeatureAttr(), getScaleAttr(), getCausalAttr(),
       getDropoutAttr(), getSeedAttr());
+  Value result = completed(b, getResult());
   for (unsigned of = 0; of < 3; ++of)
     if (needed[of])
       gradients[of] = AttentionGradientOp::create(
           b, getLoc(), withoutPlacement(typeOf(getOperand(of))),
-          ValueRange{q, k, v, statistic, g, getResult()}, getQueryAttr(),
+          ValueRange{q, k, v, statistic, g, result}, getQueryAttr(),
           getKeyAttr(), getFeatureAttr(), getScaleAttr(), getCausalAttr(),
           getDropoutAttr(), getSeedAttr(), b.getI64IntegerAttr(of));
   return success();

@@ -74,12 +74,36 @@ std::pair<std::string, int64_t> longestSummed(const Operands &factors,
   return longest;
 }
 
+/// The indices of a factor that the result or another factor has.
+IndexNames sharedIndices(const Operands &factors, size_t number,
+                         const IndexNames &indices) {
+  IndexNames shared;
+  for (const std::string &name : factors[number]->indices) {
+    bool isShared = contains(indices, name);
+    for (size_t other = 0; other < factors.size(); ++other)
+      isShared |= other != number && contains(factors[other]->indices, name);
+    if (isShared)
+      shared.push_back(name);
+  }
+  return shared;
+}
+
 } // namespace
 
 Tensor Evaluation::sum(const Operands &factors, const IndexNames &indices,
                        const Shape &shape) {
   if (arithmetic == Arithmetic::Exact)
     return einsum(factors, indices, shape, &error);
+  // What one factor alone is summed over is summed first.
+  for (size_t i = 0; factors.size() > 1 && i < factors.size(); ++i) {
+    IndexNames kept = sharedIndices(factors, i, indices);
+    if (kept.size() == factors[i]->indices.size())
+      continue;
+    Tensor reduced = sum({factors[i]}, kept, {});
+    Operands smaller = factors;
+    smaller[i] = &reduced;
+    return sum(smaller, indices, shape);
+  }
   auto [index, extent] = longestSummed(factors, indices);
   if (extent == 1)
     return stored(einsum(factors, indices, shape, &error));

@@ -62,7 +62,7 @@ public:
     over = e.operand(1).indices;
     Tensor moved = centered ? lessItsMean(x) : x;
     Tensor squares = each([](const double *v) { return *v * *v; }, {&moved});
-    factor = mean(squares);
+    factor = e.stored(mean(squares));
     double eps = e.real("eps");
     for (double &value : factor.data)
       value = 1 / std::sqrt(value + eps);
@@ -125,8 +125,9 @@ static void differentiateNorm(Evaluation &e, const Tensor &gradient,
     Tensor u = e.stored(product(gradient, e.operand(1)));
     return fitted(x.differentiate(u), out.type(0), e);
   });
-  out.set(1,
-          [&] { return fitted(product(gradient, x.value), out.type(1), e); });
+  out.set(1, [&] {
+    return fitted(e.stored(product(gradient, x.value)), out.type(1), e);
+  });
   out.set(2, [&] { return fitted(gradient, out.type(2), e); });
 }
 
