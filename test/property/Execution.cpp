@@ -1,6 +1,9 @@
 #include "Execution.h"
 
+#include "Options.h"
+
 #include "tpsp/Runtime/BuiltinBackends.h"
+#include "tpsp/Runtime/Driver/RandomData.h"
 #include "tpsp/Runtime/ElementType.h"
 #include "tpsp/Runtime/World.h"
 
@@ -41,6 +44,17 @@ tpsp::property::randomArgument(uint64_t seed, int64_t number, int64_t elements,
   return values;
 }
 
+std::vector<double> tpsp::property::wholeArgument(const ManifestTensor &tensor,
+                                                  uint64_t seed) {
+  if (options().defaultData)
+    return rt::RandomTensor(tensor, seed).whole();
+  int64_t elements = 1;
+  for (int64_t extent : tensor.shape)
+    elements *= extent;
+  return randomArgument(seed, tensor.number, elements,
+                        {tensor.dtype, tensor.below});
+}
+
 /// What one rank holds of an element of a partial tensor. Of a sum, every rank
 /// along the pending axes has a different part; of a maximum, one has it and
 /// the others less.
@@ -68,15 +82,12 @@ static void store(void *memory, int64_t dtype, int64_t i, double value) {
 
 static void fillArgument(Rank &rank, const Manifest &manifest,
                          const ManifestTensor &tensor, uint64_t seed) {
-  int64_t elements = 1, position = 0, group = 1;
-  for (int64_t extent : tensor.shape)
-    elements *= extent;
+  int64_t position = 0, group = 1;
   for (int64_t axis : tensor.pending) {
     position = position * manifest.mesh[axis].size + rank.coordinate(axis);
     group *= manifest.mesh[axis].size;
   }
-  std::vector<double> whole = randomArgument(seed, tensor.number, elements,
-                                             {tensor.dtype, tensor.below});
+  std::vector<double> whole = wholeArgument(tensor, seed);
   void *memory = rank.hostAddress(tensor.offset);
   rt::Shard(tensor, manifest.mesh, rank.coordinates())
       .forEachRun([&](int64_t global, int64_t local, int64_t n) {

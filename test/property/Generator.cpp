@@ -1,5 +1,7 @@
 #include "Generator.h"
 
+#include "Options.h"
+
 #include <algorithm>
 #include <map>
 
@@ -340,6 +342,8 @@ Program tpsp::property::generate(uint64_t seed) {
   static const char *const elements[] = {"f64", "f64", "f64",  "f64", "f64",
                                          "f32", "f32", "bf16", "f16"};
   program.element = random.of(elements);
+  if (!options().element.empty())
+    program.element = options().element;
   ProgramBuilder builder(random, program);
   builder.onlyArguments = kind == ByRole;
   writeProgram(random, builder, 1 + random.below(7),

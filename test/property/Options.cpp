@@ -29,6 +29,8 @@ static bool take(const std::string &argument) {
   Options &options = mutableOptions();
   if (argument == "--print")
     return options.print = true;
+  if (argument == "--default-data")
+    return options.defaultData = true;
   size_t equals = argument.find('=');
   if (equals == std::string::npos)
     return false;
@@ -42,6 +44,11 @@ static bool take(const std::string &argument) {
     return parse(value, options.jobs) && options.jobs > 0;
   if (name == "--shrink")
     return parse(value, options.shrinkAttempts);
+  if (name == "--element") {
+    options.element = value;
+    return value == "f64" || value == "f32" || value == "bf16" ||
+           value == "f16";
+  }
   return false;
 }
 
@@ -55,7 +62,8 @@ int main(int argc, char **argv) {
     if (!take(argv[i])) {
       std::cerr << "RandomPrograms: '" << argv[i]
                 << "' is none of --count=N, --seed=N, --jobs=N, --shrink=N "
-                   "(attempts for each failure) and --print\n";
+                   "(attempts for each failure), --element=f64|f32|bf16|f16, "
+                   "--default-data and --print\n";
       return 2;
     }
   return RUN_ALL_TESTS();

@@ -3,6 +3,7 @@
 #define TPSP_TEST_PROPERTY_OPTIONS_H
 
 #include <cstdint>
+#include <string>
 
 namespace tpsp::property {
 
@@ -12,6 +13,10 @@ struct Options {
   unsigned jobs = 2;
   unsigned shrinkAttempts = 250;
   bool print = false;
+  /// Give arguments the data that tpsp-run makes up, by their use.
+  bool defaultData = false;
+  /// The type of all programs' numbers; empty: drawn.
+  std::string element;
 };
 
 const Options &options();

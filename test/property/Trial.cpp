@@ -164,10 +164,7 @@ static Tensors argumentsOf(const CompiledModel &model, uint64_t seed) {
       continue;
     const reference::ValueType &type =
         reference::argumentType(model.reference, tensors.size());
-    tensors.push_back({type.indices, type.shape,
-                       randomArgument(seed, tensor.number,
-                                      reference::elementCount(type.shape),
-                                      {tensor.dtype, tensor.below})});
+    tensors.push_back({type.indices, type.shape, wholeArgument(tensor, seed)});
   }
   return tensors;
 }
