@@ -177,7 +177,8 @@ void tpsp::rt::rescaleZeros(std::vector<TensorError> &errors,
   for (const TensorError &error : errors)
     largest = std::max(largest, error.rmsReference);
   for (TensorError &error : errors) {
-    if (largest == 0 || error.rmsReference >= 1e-9 * largest)
+    bool isZero = error.rmsReference < 1e-9 * largest;
+    if (!isZero || error.notFinite > 0)
       continue;
     error.zeroReference = true;
     error.relative = error.rmsError / largest;

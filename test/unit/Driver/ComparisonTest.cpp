@@ -282,6 +282,13 @@ TEST(RescaleZerosTest, NoiseIsMeasuredAgainstTheLargestResult) {
   EXPECT_DOUBLE_EQ(errors[1].relative, 5e-9);
 }
 
+TEST(RescaleZerosTest, WhatIsNotFiniteIsNotZero) {
+  std::vector<TensorError> errors = {errorOf(1e-6, 2), errorOf(0, 0)};
+  errors[1].notFinite = 4;
+  rescaleZeros(errors, tolerance);
+  EXPECT_FALSE(errors[1].zeroReference);
+}
+
 TEST(RescaleZerosTest, SmallIsNotZero) {
   std::vector<TensorError> errors = {errorOf(0, 1), errorOf(1e-6, 1e-6)};
   rescaleZeros(errors, tolerance);
