@@ -88,6 +88,7 @@ private:
 static bool isRefusalToCut(const Program &program, StringRef message) {
   return program.pipeline.microBatches > 1 &&
          (message.contains("micro-batch") ||
+          message.contains("masks by positions along") ||
           message.contains("computes with positions along"));
 }
 

@@ -40,17 +40,6 @@ static void differentiateSoftmax(Evaluation &e, const Tensor &gradient,
 // Normalisations
 //===----------------------------------------------------------------------===//
 
-static Tensor evaluateRmsNorm(Evaluation &e) {
-  const Tensor &gain = e.operand(1);
-  return rmsNorm(e.operand(0), &gain, gain.indices, e.real("eps"), &e.error);
-}
-
-static Tensor evaluateLayerNorm(Evaluation &e) {
-  const Tensor &gain = e.operand(1);
-  return layerNorm(e.operand(0), &gain, &e.operand(2), gain.indices,
-                   e.real("eps"), &e.error);
-}
-
 namespace {
 
 /// x / sqrt(mean(x^2) + eps) over the gain's indices, of x less its mean if
@@ -111,6 +100,36 @@ private:
 };
 
 } // namespace
+
+/// The gain times that, plus the bias if there is one. What is stored between
+/// is rounded: a mean that is large beside the deviations takes their digits.
+static Tensor roundedNorm(Evaluation &e, bool centered) {
+  Normalized x(e, centered);
+  if (!e.error.empty())
+    return {};
+  Operands operands = {&x.value, e.operands[1]};
+  if (e.operands.size() > 2)
+    operands.push_back(e.operands[2]);
+  bool hasBias = operands.size() > 2;
+  return pointwise(
+      [=](const double *v) { return v[0] * v[1] + (hasBias ? v[2] : 0); },
+      operands, e.indices(), e.shape(), &e.error);
+}
+
+static Tensor evaluateRmsNorm(Evaluation &e) {
+  if (e.arithmetic == Arithmetic::Rounded)
+    return roundedNorm(e, /*centered=*/false);
+  const Tensor &gain = e.operand(1);
+  return rmsNorm(e.operand(0), &gain, gain.indices, e.real("eps"), &e.error);
+}
+
+static Tensor evaluateLayerNorm(Evaluation &e) {
+  if (e.arithmetic == Arithmetic::Rounded)
+    return roundedNorm(e, /*centered=*/true);
+  const Tensor &gain = e.operand(1);
+  return layerNorm(e.operand(0), &gain, &e.operand(2), gain.indices,
+                   e.real("eps"), &e.error);
+}
 
 static void differentiateNorm(Evaluation &e, const Tensor &gradient,
                               OperandGradients &out, bool centered) {
