@@ -59,10 +59,10 @@ std::vector<double> tpsp::property::wholeArgument(const ManifestTensor &tensor,
 /// along the pending axes has a different part; of a maximum, one has it and
 /// the others less.
 static double summand(double value, int64_t position, int64_t group, bool isMax,
-                      int64_t element, bool isHalf) {
+                      int64_t element, bool isExact) {
   if (isMax)
     return element % group == position ? value : value - 1 - double(position);
-  if (isHalf) // nothing is rounded
+  if (isExact) // nothing is rounded
     return position == 0 ? (group > 1 ? 2 : 1) * value
                          : (position == 1 ? -value : 0);
   if (position > 0)
@@ -88,13 +88,15 @@ static void fillArgument(Rank &rank, const Manifest &manifest,
     group *= manifest.mesh[axis].size;
   }
   std::vector<double> whole = wholeArgument(tensor, seed);
+  // Summands much larger than their sum would take its digits.
+  bool isExact = rt::halfFloat(tensor.dtype) || options().defaultData;
   void *memory = rank.hostAddress(tensor.offset);
   rt::Shard(tensor, manifest.mesh, rank.coordinates())
       .forEachRun([&](int64_t global, int64_t local, int64_t n) {
         for (int64_t i = 0; i < n; ++i)
           store(memory, tensor.dtype, local + i,
                 summand(whole[global + i], position, group, tensor.pendingMax,
-                        global + i, rt::halfFloat(tensor.dtype)));
+                        global + i, isExact));
       });
 }
 
