@@ -134,12 +134,18 @@ Status tpsp::rt::writePlan(const std::string &path, const std::string &object,
   return file.finish();
 }
 
-Status tpsp::rt::readPlan(const std::string &path, PlanDescription &out) {
-  std::string bytes;
+/// Reads a file and finds out that it is a whole plan.
+static Status readChecked(const std::string &path, std::string &bytes,
+                          Trailer &trailer) {
   if (Status s = readAll(path, bytes); !s.ok())
     return s;
+  return checkFile(path, bytes, trailer);
+}
+
+Status tpsp::rt::readPlan(const std::string &path, PlanDescription &out) {
+  std::string bytes;
   Trailer trailer;
-  if (Status s = checkFile(path, bytes, trailer); !s.ok())
+  if (Status s = readChecked(path, bytes, trailer); !s.ok())
     return s;
   if (Status s = fromJson(
           bytes.substr(trailer.objectBytes, trailer.descriptionBytes), out);
@@ -156,10 +162,8 @@ Status tpsp::rt::readPlan(const std::string &path, PlanDescription &out) {
 
 Status tpsp::rt::loadPlan(const std::string &path, StepFunction &out) {
   std::string bytes;
-  if (Status s = readAll(path, bytes); !s.ok())
-    return s;
   Trailer trailer;
-  if (Status s = checkFile(path, bytes, trailer); !s.ok())
+  if (Status s = readChecked(path, bytes, trailer); !s.ok())
     return s;
   if (Status s = checkPlanObject(
           std::string_view(bytes).substr(0, trailer.objectBytes));
