@@ -2,12 +2,12 @@
 // cores against its own matmuls alone, done through oneDNN directly, and on
 // four ranks against one. Medians; the three are measured in turns in one run,
 // so that what else the machine does falls on all alike.
+#include "tpsp/Abi/Commands.h"
+#include "tpsp/Compile/Compiler.h"
 #include "tpsp/Dialect/Plan/PlanDialect.h"
 #include "tpsp/InitAll.h"
 #include "tpsp/Runtime/BuiltinBackends.h"
-#include "tpsp/Runtime/Commands.h"
 #include "tpsp/Runtime/Driver/RandomData.h"
-#include "tpsp/Runtime/Jit/Compiler.h"
 #include "tpsp/Runtime/World.h"
 
 #include "mlir/IR/MLIRContext.h"

@@ -1,7 +1,7 @@
 /// Attention and its gradients against plain loops in double.
 #include "ConformanceWorld.h"
 
-#include "tpsp/Runtime/ElementType.h"
+#include "tpsp/Abi/ElementType.h"
 
 #include <cmath>
 #include <map>

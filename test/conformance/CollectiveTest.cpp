@@ -2,7 +2,7 @@
 /// double from all ranks' sources.
 #include "ConformanceWorld.h"
 
-#include "tpsp/Runtime/ElementType.h"
+#include "tpsp/Abi/ElementType.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,8 +3,8 @@
 #include "DeviceTwins.h"
 #include "MailboxBackend.h"
 
+#include "tpsp/Abi/ElementType.h"
 #include "tpsp/Runtime/BuiltinBackends.h"
-#include "tpsp/Runtime/ElementType.h"
 
 #include <algorithm>
 #include <cstdlib>

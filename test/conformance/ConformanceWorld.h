@@ -6,7 +6,7 @@
 #ifndef TPSP_TEST_CONFORMANCE_CONFORMANCEWORLD_H
 #define TPSP_TEST_CONFORMANCE_CONFORMANCEWORLD_H
 
-#include "tpsp/Runtime/Commands.h"
+#include "tpsp/Abi/Commands.h"
 #include "tpsp/Runtime/World.h"
 
 #include <gtest/gtest.h>

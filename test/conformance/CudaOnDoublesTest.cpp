@@ -4,9 +4,9 @@
 #include "ConformanceWorld.h"
 #include "DeviceTwins.h"
 
+#include "tpsp/Abi/ElementType.h"
 #include "tpsp/Runtime/BackendPlugin.h"
 #include "tpsp/Runtime/CommandObserver.h"
-#include "tpsp/Runtime/ElementType.h"
 
 #include <gmock/gmock.h>
 

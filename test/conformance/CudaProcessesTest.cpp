@@ -4,7 +4,7 @@
 #include "ConformanceWorld.h"
 #include "DeviceTwins.h"
 
-#include "tpsp/Runtime/ElementType.h"
+#include "tpsp/Abi/ElementType.h"
 #include "tpsp/Runtime/Transport.h"
 
 #include <gmock/gmock.h>

@@ -3,7 +3,7 @@
 #ifndef TPSP_TEST_CONFORMANCE_DEVICETWINS_H
 #define TPSP_TEST_CONFORMANCE_DEVICETWINS_H
 
-#include "tpsp/Runtime/tpsp_rt.h"
+#include "tpsp/Abi/tpsp_rt.h"
 
 namespace tpsp::rt::conformance {
 

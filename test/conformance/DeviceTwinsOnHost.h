@@ -4,7 +4,7 @@
 
 #include "../cuda-doubles/Doubles.h"
 
-#include "tpsp/Runtime/tpsp_rt.h"
+#include "tpsp/Abi/tpsp_rt.h"
 
 #include <map>
 

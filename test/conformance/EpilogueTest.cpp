@@ -2,7 +2,7 @@
 #include "ConformanceWorld.h"
 #include "MatmulLoops.h"
 
-#include "tpsp/Runtime/ElementType.h"
+#include "tpsp/Abi/ElementType.h"
 
 #include <cmath>
 

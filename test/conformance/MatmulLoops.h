@@ -2,7 +2,7 @@
 #ifndef TPSP_TEST_CONFORMANCE_MATMULLOOPS_H
 #define TPSP_TEST_CONFORMANCE_MATMULLOOPS_H
 
-#include "tpsp/Runtime/Commands.h"
+#include "tpsp/Abi/Commands.h"
 
 #include <vector>
 

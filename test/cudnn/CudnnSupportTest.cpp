@@ -4,7 +4,7 @@
 #include "CudnnGraph.h"
 #include "CudnnLibrary.h"
 
-#include "tpsp/Runtime/tpsp_rt.h"
+#include "tpsp/Abi/tpsp_rt.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -7,11 +7,11 @@
 
 #include "../cuda-doubles/Doubles.h"
 
+#include "tpsp/Abi/ElementType.h"
 #include "tpsp/Runtime/BackendPlugin.h"
 #include "tpsp/Runtime/Driver/Comparison.h"
 #include "tpsp/Runtime/Driver/RandomData.h"
 #include "tpsp/Runtime/Driver/TensorSource.h"
-#include "tpsp/Runtime/ElementType.h"
 #include "tpsp/Runtime/World.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Device kernels compute what the CPU's do, in any order of a block's threads.
 #include "KernelTrial.h"
 
-#include "tpsp/Passes/DeviceKernels.h"
+#include "Passes/Device/DeviceKernels.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,8 +1,8 @@
 // Every kernel of every example is PTX that ptxas takes, with no spills.
 #include "KernelTrial.h"
 
-#include "tpsp/Passes/DeviceImage.h"
-#include "tpsp/Passes/DeviceKernels.h"
+#include "Passes/Device/DeviceImage.h"
+#include "Passes/Device/DeviceKernels.h"
 #include "tpsp/Passes/Pipelines.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

@@ -1,7 +1,7 @@
 #include "HostCode.h"
 
+#include "Passes/Device/DeviceImage.h"
 #include "tpsp/Dialect/Plan/PlanDialect.h"
-#include "tpsp/Passes/DeviceImage.h"
 #include "tpsp/Passes/Pipelines.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

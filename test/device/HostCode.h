@@ -9,7 +9,7 @@
 
 #include "BlockEmulator.h"
 
-#include "tpsp/Passes/DeviceKernels.h"
+#include "Passes/Device/DeviceKernels.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"

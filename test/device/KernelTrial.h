@@ -3,7 +3,7 @@
 #ifndef TPSP_TEST_DEVICE_KERNELTRIAL_H
 #define TPSP_TEST_DEVICE_KERNELTRIAL_H
 
-#include "tpsp/Runtime/Jit/Compiler.h"
+#include "tpsp/Compile/Compiler.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/STLFunctionalExtras.h"

@@ -11,8 +11,8 @@
 ///   cuts     it cuts the link of scripts/two-hosts
 #include "../../tools/tpsp-run/Launch.h"
 
+#include "tpsp/Abi/Commands.h"
 #include "tpsp/Runtime/BuiltinBackends.h"
-#include "tpsp/Runtime/Commands.h"
 #include "tpsp/Runtime/World.h"
 
 #include <fmt/format.h>

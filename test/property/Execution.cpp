@@ -2,9 +2,9 @@
 
 #include "Options.h"
 
+#include "tpsp/Abi/ElementType.h"
 #include "tpsp/Runtime/BuiltinBackends.h"
 #include "tpsp/Runtime/Driver/RandomData.h"
-#include "tpsp/Runtime/ElementType.h"
 #include "tpsp/Runtime/World.h"
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 #ifndef TPSP_TEST_PROPERTY_EXECUTION_H
 #define TPSP_TEST_PROPERTY_EXECUTION_H
 
+#include "tpsp/Compile/Compiler.h"
 #include "tpsp/Runtime/Driver/Comparison.h"
-#include "tpsp/Runtime/Jit/Compiler.h"
 
 namespace tpsp::property {
 

@@ -6,9 +6,9 @@
 #include "PlacementOracle.h"
 #include "Shrink.h"
 
+#include "Passes/Collectives/Ledger.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 #include "tpsp/InitAll.h"
-#include "tpsp/Passes/Ledger.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Pipelines.h"
 

@@ -5,7 +5,7 @@
 
 #include "Progress.h"
 
-#include "tpsp/Planner/Hardware.h"
+#include "tpsp/Schedule/Hardware.h"
 
 namespace tpsp::run {
 

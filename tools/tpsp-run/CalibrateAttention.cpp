@@ -1,9 +1,9 @@
 #include "Calibrate.h"
 #include "CalibrateGpu.h"
 
-#include "tpsp/Planner/Step.h"
+#include "tpsp/Abi/ElementType.h"
 #include "tpsp/Runtime/DeviceInventory.h"
-#include "tpsp/Runtime/ElementType.h"
+#include "tpsp/Schedule/Step.h"
 
 #include <fmt/format.h>
 

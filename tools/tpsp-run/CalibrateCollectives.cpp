@@ -1,7 +1,7 @@
 #include "Calibrate.h"
 #include "CalibrationCalls.h"
 
-#include "tpsp/Planner/CostModel.h"
+#include "tpsp/Schedule/CostModel.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "CalibrateGpu.h"
 
-#include "tpsp/Runtime/ElementType.h"
+#include "tpsp/Abi/ElementType.h"
 
 #include <fmt/format.h>
 

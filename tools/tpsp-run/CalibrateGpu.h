@@ -6,8 +6,8 @@
 #include "CallTimes.h"
 #include "Progress.h"
 
-#include "tpsp/Planner/Hardware.h"
 #include "tpsp/Runtime/DeviceInventory.h"
+#include "tpsp/Schedule/Hardware.h"
 
 namespace tpsp::run {
 

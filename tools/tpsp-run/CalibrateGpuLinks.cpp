@@ -1,7 +1,7 @@
 #include "CalibrateGpu.h"
 #include "CalibrationCalls.h"
 
-#include "tpsp/Planner/CostModel.h"
+#include "tpsp/Schedule/CostModel.h"
 
 #include <fmt/format.h>
 

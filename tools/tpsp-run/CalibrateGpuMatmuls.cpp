@@ -1,7 +1,7 @@
 #include "CalibrateGpu.h"
 #include "CalibrationCalls.h"
 
-#include "tpsp/Runtime/ElementType.h"
+#include "tpsp/Abi/ElementType.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include "Calibrate.h"
 #include "CommandTimes.h"
 
-#include "tpsp/Planner/NonNegativeFit.h"
+#include "tpsp/Schedule/NonNegativeFit.h"
 
 #include <fmt/format.h>
 

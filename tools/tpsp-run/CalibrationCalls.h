@@ -4,7 +4,7 @@
 
 #include "CallTimes.h"
 
-#include "tpsp/Planner/Hardware.h"
+#include "tpsp/Schedule/Hardware.h"
 
 namespace tpsp::run {
 

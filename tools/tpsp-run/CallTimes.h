@@ -2,8 +2,8 @@
 #ifndef TPSP_TOOLS_TPSP_RUN_CALLTIMES_H
 #define TPSP_TOOLS_TPSP_RUN_CALLTIMES_H
 
-#include "tpsp/Runtime/Commands.h"
-#include "tpsp/Runtime/tpsp_rt.h"
+#include "tpsp/Abi/Commands.h"
+#include "tpsp/Abi/tpsp_rt.h"
 
 #include "llvm/Support/Error.h"
 

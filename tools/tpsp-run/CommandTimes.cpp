@@ -2,12 +2,12 @@
 
 #include "CallTimes.h"
 
+#include "tpsp/Compile/Compiler.h"
 #include "tpsp/InitAll.h"
-#include "tpsp/Passes/StepOfProgram.h"
+#include "tpsp/Passes/Plan/StepOfProgram.h"
 #include "tpsp/Runtime/BuiltinBackends.h"
 #include "tpsp/Runtime/CommandObserver.h"
 #include "tpsp/Runtime/Driver/TensorSource.h"
-#include "tpsp/Runtime/Jit/Compiler.h"
 #include "tpsp/Runtime/World.h"
 
 #include "mlir/IR/MLIRContext.h"

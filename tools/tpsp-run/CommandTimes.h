@@ -2,7 +2,7 @@
 #ifndef TPSP_TOOLS_TPSP_RUN_COMMANDTIMES_H
 #define TPSP_TOOLS_TPSP_RUN_COMMANDTIMES_H
 
-#include "tpsp/Planner/Step.h"
+#include "tpsp/Schedule/Step.h"
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"

@@ -4,10 +4,10 @@
 #include "CalibrateGpu.h"
 #include "Simulate.h"
 
+#include "tpsp/Compile/EmitPlan.h"
 #include "tpsp/InitAll.h"
-#include "tpsp/Planner/Hardware.h"
 #include "tpsp/Runtime/DeviceInventory.h"
-#include "tpsp/Runtime/Jit/EmitPlan.h"
+#include "tpsp/Schedule/Hardware.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"

@@ -1,10 +1,10 @@
 #include "Execute.h"
 
+#include "tpsp/Abi/ElementType.h"
 #include "tpsp/Runtime/BackendPlugin.h"
 #include "tpsp/Runtime/Driver/Inputs.h"
 #include "tpsp/Runtime/Driver/MemoryUse.h"
 #include "tpsp/Runtime/Driver/Weights.h"
-#include "tpsp/Runtime/ElementType.h"
 
 #include <fmt/format.h>
 

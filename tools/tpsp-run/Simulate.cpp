@@ -1,7 +1,7 @@
 #include "Simulate.h"
 
-#include "tpsp/Planner/Simulator.h"
-#include "tpsp/Runtime/Jit/TraceOfStep.h"
+#include "tpsp/Compile/TraceOfStep.h"
+#include "tpsp/Schedule/Simulator.h"
 
 #include <algorithm>
 

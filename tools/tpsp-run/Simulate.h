@@ -4,8 +4,8 @@
 
 #include "Program.h"
 
-#include "tpsp/Planner/Step.h"
 #include "tpsp/Runtime/Driver/Report.h"
+#include "tpsp/Schedule/Step.h"
 
 #include "llvm/Support/Error.h"
 

@@ -12,9 +12,9 @@
 #ifndef TPSP_RUNTIME_BACKEND_H
 #define TPSP_RUNTIME_BACKEND_H
 
+#include "tpsp/Abi/Commands.h"
+#include "tpsp/Abi/Status.h"
 #include "tpsp/Runtime/CommandObserver.h"
-#include "tpsp/Runtime/Commands.h"
-#include "tpsp/Runtime/Status.h"
 #include "tpsp/Runtime/WorldConfig.h"
 
 #include <cstdint>
@@ -28,7 +28,7 @@ namespace tpsp::rt {
 
 enum class CallKind {
 #define TPSP_RT_CALL(NAME) NAME,
-#include "tpsp/Runtime/tpsp_rt_calls.def"
+#include "tpsp/Abi/calls.def"
 #undef TPSP_RT_CALL
 };
 

@@ -2,7 +2,7 @@
 #ifndef TPSP_RUNTIME_COMMANDOBSERVER_H
 #define TPSP_RUNTIME_COMMANDOBSERVER_H
 
-#include "tpsp/Runtime/tpsp_rt.h"
+#include "tpsp/Abi/tpsp_rt.h"
 
 #include <chrono>
 

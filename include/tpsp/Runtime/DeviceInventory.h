@@ -2,7 +2,7 @@
 #ifndef TPSP_RUNTIME_DEVICEINVENTORY_H
 #define TPSP_RUNTIME_DEVICEINVENTORY_H
 
-#include "tpsp/Runtime/Status.h"
+#include "tpsp/Abi/Status.h"
 
 #include <cstdint>
 #include <string>

@@ -4,7 +4,7 @@
 #ifndef TPSP_RUNTIME_MANIFEST_H
 #define TPSP_RUNTIME_MANIFEST_H
 
-#include "tpsp/Runtime/RankMesh.h"
+#include "tpsp/Abi/RankMesh.h"
 
 #include <cstdint>
 #include <set>

@@ -8,7 +8,7 @@
 #ifndef TPSP_RUNTIME_TRANSPORT_H
 #define TPSP_RUNTIME_TRANSPORT_H
 
-#include "tpsp/Runtime/Status.h"
+#include "tpsp/Abi/Status.h"
 
 #include <cstddef>
 #include <cstdint>

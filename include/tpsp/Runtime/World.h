@@ -18,7 +18,7 @@
 #ifndef TPSP_RUNTIME_WORLD_H
 #define TPSP_RUNTIME_WORLD_H
 
-#include "tpsp/Runtime/Status.h"
+#include "tpsp/Abi/Status.h"
 #include "tpsp/Runtime/WorldConfig.h"
 
 #include <cstdint>

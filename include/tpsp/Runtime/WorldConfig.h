@@ -2,7 +2,7 @@
 #ifndef TPSP_RUNTIME_WORLDCONFIG_H
 #define TPSP_RUNTIME_WORLDCONFIG_H
 
-#include "tpsp/Runtime/RankMesh.h"
+#include "tpsp/Abi/RankMesh.h"
 
 #include <cstdint>
 #include <cstdio>

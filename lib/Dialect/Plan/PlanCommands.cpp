@@ -1,7 +1,7 @@
 // The integers of each command, in the runtime's encoding.
 #include "tpsp/Dialect/Plan/PlanDialect.h"
 
-#include "tpsp/Runtime/Commands.h"
+#include "tpsp/Abi/Commands.h"
 
 using namespace mlir;
 using namespace tpsp;

@@ -1,6 +1,6 @@
 #include "tpsp/Dialect/Plan/PlanDialect.h"
 
-#include "tpsp/Runtime/tpsp_rt.h"
+#include "tpsp/Abi/tpsp_rt.h"
 
 using namespace mlir;
 using namespace tpsp;

@@ -2,8 +2,8 @@
 #include "PartBuilder.h"
 #include "ScalarOf.h"
 
+#include "Philox.h"
 #include "tpsp/Dialect/Tpsp/DropoutOps.h"
-#include "tpsp/Dialect/Tpsp/Philox.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/STLExtras.h"

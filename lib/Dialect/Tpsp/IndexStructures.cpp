@@ -1,5 +1,5 @@
 // Index structures that do not depend on the operation: by name, of views.
-#include "tpsp/Dialect/Tpsp/SplitParts.h"
+#include "SplitParts.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
 #include "llvm/ADT/STLExtras.h"

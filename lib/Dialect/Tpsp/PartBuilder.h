@@ -1,8 +1,8 @@
 /// Builds the operations that composites and adjoints are made of. Types follow
 /// from the operands' by index name, so the same code serves before placement
 /// and on local shapes.
-#ifndef TPSP_LIB_DIALECT_TPSP_PARTBUILDER_H
-#define TPSP_LIB_DIALECT_TPSP_PARTBUILDER_H
+#ifndef TPSP_DIALECT_TPSP_PARTBUILDER_H
+#define TPSP_DIALECT_TPSP_PARTBUILDER_H
 
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
@@ -78,4 +78,4 @@ using Gradients = llvm::MutableArrayRef<mlir::Value>;
 
 } // namespace tpsp
 
-#endif // TPSP_LIB_DIALECT_TPSP_PARTBUILDER_H
+#endif // TPSP_DIALECT_TPSP_PARTBUILDER_H

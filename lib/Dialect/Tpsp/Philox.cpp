@@ -1,4 +1,4 @@
-#include "tpsp/Dialect/Tpsp/Philox.h"
+#include "Philox.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

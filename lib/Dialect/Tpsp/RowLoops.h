@@ -1,6 +1,6 @@
 /// Loops and element accesses by index name, within one work item.
-#ifndef TPSP_LIB_DIALECT_TPSP_ROWLOOPS_H
-#define TPSP_LIB_DIALECT_TPSP_ROWLOOPS_H
+#ifndef TPSP_DIALECT_TPSP_ROWLOOPS_H
+#define TPSP_DIALECT_TPSP_ROWLOOPS_H
 
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
@@ -121,4 +121,4 @@ private:
 
 } // namespace tpsp
 
-#endif // TPSP_LIB_DIALECT_TPSP_ROWLOOPS_H
+#endif // TPSP_DIALECT_TPSP_ROWLOOPS_H

@@ -1,6 +1,6 @@
 /// What emission of scalars needs: an operand as a Scalar, and where it lies.
-#ifndef TPSP_LIB_DIALECT_TPSP_SCALAROF_H
-#define TPSP_LIB_DIALECT_TPSP_SCALAROF_H
+#ifndef TPSP_DIALECT_TPSP_SCALAROF_H
+#define TPSP_DIALECT_TPSP_SCALAROF_H
 
 #include "tpsp/Dialect/Tpsp/ScalarFunctions.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
@@ -22,4 +22,4 @@ inline TileAttr tileAlong(std::optional<TileAttr> tile, llvm::StringRef index) {
 
 } // namespace tpsp
 
-#endif // TPSP_LIB_DIALECT_TPSP_SCALAROF_H
+#endif // TPSP_DIALECT_TPSP_SCALAROF_H

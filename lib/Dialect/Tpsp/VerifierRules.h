@@ -1,7 +1,7 @@
 /// Rules that constraints of several operations are made of. Each fails with a
 /// diagnostic at the operation.
-#ifndef TPSP_LIB_DIALECT_VERIFIERRULES_H
-#define TPSP_LIB_DIALECT_VERIFIERRULES_H
+#ifndef TPSP_DIALECT_TPSP_VERIFIERRULES_H
+#define TPSP_DIALECT_TPSP_VERIFIERRULES_H
 
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
@@ -37,4 +37,4 @@ mlir::LogicalResult refuseParts(mlir::Operation *op, llvm::StringRef index);
 
 } // namespace tpsp
 
-#endif // TPSP_LIB_DIALECT_VERIFIERRULES_H
+#endif // TPSP_DIALECT_TPSP_VERIFIERRULES_H

@@ -2,7 +2,7 @@
 #include "PartBuilder.h"
 #include "VerifierRules.h"
 
-#include "tpsp/Dialect/Tpsp/SplitParts.h"
+#include "SplitParts.h"
 #include "tpsp/Dialect/Tpsp/ViewOps.h"
 
 #include "llvm/ADT/STLExtras.h"

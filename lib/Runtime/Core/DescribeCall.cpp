@@ -1,5 +1,5 @@
+#include "tpsp/Abi/ElementType.h"
 #include "tpsp/Runtime/Backend.h"
-#include "tpsp/Runtime/ElementType.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -130,7 +130,7 @@ private:
 const char *callName(CallKind kind) {
   constexpr const char *names[] = {
 #define TPSP_RT_CALL(NAME) #NAME,
-#include "tpsp/Runtime/tpsp_rt_calls.def"
+#include "tpsp/Abi/calls.def"
 #undef TPSP_RT_CALL
   };
   return names[static_cast<int>(kind)];

@@ -2,7 +2,7 @@
 #ifndef TPSP_RUNTIME_CORE_MATMULOFFSETS_H
 #define TPSP_RUNTIME_CORE_MATMULOFFSETS_H
 
-#include "tpsp/Runtime/Commands.h"
+#include "tpsp/Abi/Commands.h"
 
 #include <algorithm>
 #include <vector>

@@ -2,7 +2,7 @@
 
 #include "CheckedMath.h"
 #include "MatmulSpan.h"
-#include "tpsp/Runtime/ElementType.h"
+#include "tpsp/Abi/ElementType.h"
 
 #include <fmt/format.h>
 

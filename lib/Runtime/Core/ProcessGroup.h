@@ -2,7 +2,7 @@
 #ifndef TPSP_RUNTIME_CORE_PROCESSGROUP_H
 #define TPSP_RUNTIME_CORE_PROCESSGROUP_H
 
-#include "tpsp/Runtime/RankMesh.h"
+#include "tpsp/Abi/RankMesh.h"
 #include "tpsp/Runtime/Transport.h"
 #include "tpsp/Runtime/WorldConfig.h"
 

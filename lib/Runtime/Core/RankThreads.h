@@ -2,7 +2,7 @@
 #ifndef TPSP_RUNTIME_CORE_RANKTHREADS_H
 #define TPSP_RUNTIME_CORE_RANKTHREADS_H
 
-#include "tpsp/Runtime/Status.h"
+#include "tpsp/Abi/Status.h"
 
 #include <condition_variable>
 #include <cstdint>

@@ -2,7 +2,7 @@
 #ifndef TPSP_RUNTIME_CPU_ARENA_H
 #define TPSP_RUNTIME_CPU_ARENA_H
 
-#include "tpsp/Runtime/Status.h"
+#include "tpsp/Abi/Status.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -4,8 +4,8 @@
 #ifndef TPSP_RUNTIME_CPU_ATTENTIONTILES_H
 #define TPSP_RUNTIME_CPU_ATTENTIONTILES_H
 
-#include "tpsp/Runtime/Commands.h"
-#include "tpsp/Runtime/Status.h"
+#include "tpsp/Abi/Commands.h"
+#include "tpsp/Abi/Status.h"
 
 #include <algorithm>
 #include <cstddef>

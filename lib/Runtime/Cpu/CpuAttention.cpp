@@ -5,7 +5,7 @@
 #include "AttentionTiles.h"
 #include "CpuStream.h"
 
-#include "tpsp/Runtime/ElementType.h"
+#include "tpsp/Abi/ElementType.h"
 
 #include <cmath>
 #include <limits>

@@ -6,7 +6,7 @@
 #include "AttentionTiles.h"
 #include "CpuAttention.h"
 
-#include "tpsp/Runtime/ElementType.h"
+#include "tpsp/Abi/ElementType.h"
 
 #include <cmath>
 

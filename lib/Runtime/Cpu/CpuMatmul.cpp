@@ -4,7 +4,7 @@
 #include "MatmulEpilogue.h"
 #include "SharedOperandMatmul.h"
 
-#include "tpsp/Runtime/ElementType.h"
+#include "tpsp/Abi/ElementType.h"
 
 #include <fmt/format.h>
 #include <omp.h>

@@ -2,7 +2,7 @@
 
 #include "CopyRows.h"
 
-#include "tpsp/Runtime/ElementType.h"
+#include "tpsp/Abi/ElementType.h"
 
 #include <omp.h>
 

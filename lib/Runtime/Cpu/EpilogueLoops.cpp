@@ -2,7 +2,7 @@
 
 #include "ProcessorClones.h"
 
-#include "tpsp/Runtime/ElementType.h"
+#include "tpsp/Abi/ElementType.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 #ifndef TPSP_RUNTIME_CPU_EVENTTABLE_H
 #define TPSP_RUNTIME_CPU_EVENTTABLE_H
 
-#include "tpsp/Runtime/Status.h"
+#include "tpsp/Abi/Status.h"
 
 #include <condition_variable>
 #include <cstdint>

@@ -3,7 +3,7 @@
 #ifndef TPSP_RUNTIME_CPU_HALFROWS_H
 #define TPSP_RUNTIME_CPU_HALFROWS_H
 
-#include "tpsp/Runtime/ElementType.h"
+#include "tpsp/Abi/ElementType.h"
 
 namespace tpsp::rt {
 

@@ -2,7 +2,7 @@
 
 #include "EpilogueLoops.h"
 
-#include "tpsp/Runtime/ElementType.h"
+#include "tpsp/Abi/ElementType.h"
 
 #include <algorithm>
 

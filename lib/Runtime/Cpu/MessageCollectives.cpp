@@ -4,7 +4,7 @@
 #include "CopyRows.h"
 #include "Reduction.h"
 
-#include "tpsp/Runtime/ElementType.h"
+#include "tpsp/Abi/ElementType.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "CudaCollectives.h"
 
-#include "tpsp/Runtime/ElementType.h"
+#include "tpsp/Abi/ElementType.h"
 
 namespace tpsp::rt {
 

@@ -6,7 +6,7 @@
 #ifndef TPSP_RUNTIME_CUDA_CUDACHECK_H
 #define TPSP_RUNTIME_CUDA_CUDACHECK_H
 
-#include "tpsp/Runtime/Status.h"
+#include "tpsp/Abi/Status.h"
 
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>

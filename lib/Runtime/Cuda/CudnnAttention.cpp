@@ -3,7 +3,7 @@
 #include "CudnnGraph.h"
 #include "CudnnLibrary.h"
 
-#include "tpsp/Runtime/ElementType.h"
+#include "tpsp/Abi/ElementType.h"
 
 #include <fmt/format.h>
 

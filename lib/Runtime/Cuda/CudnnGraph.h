@@ -32,7 +32,7 @@
 
 #include "CudaCheck.h"
 
-#include "tpsp/Runtime/Commands.h"
+#include "tpsp/Abi/Commands.h"
 
 #include <cudnn_graph.h>
 

@@ -11,7 +11,7 @@
 #include "CudaStream.h"
 #include "OwnKernels.h"
 
-#include "tpsp/Runtime/Commands.h"
+#include "tpsp/Abi/Commands.h"
 
 #include <vector>
 

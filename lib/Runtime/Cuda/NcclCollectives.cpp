@@ -1,6 +1,6 @@
 #include "NcclCollectives.h"
 
-#include "tpsp/Runtime/ElementType.h"
+#include "tpsp/Abi/ElementType.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "OwnKernels.h"
 
-#include "tpsp/Runtime/ElementType.h"
+#include "tpsp/Abi/ElementType.h"
 
 #include <algorithm>
 #include <iterator>

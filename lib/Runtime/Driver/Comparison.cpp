@@ -1,7 +1,7 @@
 #include "tpsp/Runtime/Driver/Comparison.h"
 
-#include "tpsp/Runtime/Driver/PartialTensor.h"
-#include "tpsp/Runtime/ElementType.h"
+#include "PartialTensor.h"
+#include "tpsp/Abi/ElementType.h"
 
 #include <algorithm>
 #include <cmath>

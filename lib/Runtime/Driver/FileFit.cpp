@@ -1,4 +1,4 @@
-#include "tpsp/Runtime/Driver/FileFit.h"
+#include "FileFit.h"
 
 #include "tpsp/Runtime/Driver/Safetensors.h"
 

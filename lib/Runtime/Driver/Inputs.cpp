@@ -1,9 +1,9 @@
 #include "tpsp/Runtime/Driver/Inputs.h"
 
-#include "tpsp/Runtime/Driver/FileFit.h"
-#include "tpsp/Runtime/Driver/Npy.h"
+#include "FileFit.h"
+#include "Npy.h"
+#include "tpsp/Abi/ElementType.h"
 #include "tpsp/Runtime/Driver/SafetensorsSet.h"
-#include "tpsp/Runtime/ElementType.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

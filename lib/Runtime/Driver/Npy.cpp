@@ -1,7 +1,7 @@
-#include "tpsp/Runtime/Driver/Npy.h"
+#include "Npy.h"
 
+#include "tpsp/Abi/ElementType.h"
 #include "tpsp/Runtime/Driver/Safetensors.h"
-#include "tpsp/Runtime/ElementType.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,7 +1,7 @@
-#include "tpsp/Runtime/Driver/PartialTensor.h"
+#include "PartialTensor.h"
 
+#include "tpsp/Abi/ElementType.h"
 #include "tpsp/Runtime/Driver/Shard.h"
-#include "tpsp/Runtime/ElementType.h"
 
 #include <cmath>
 #include <limits>

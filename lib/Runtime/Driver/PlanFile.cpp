@@ -1,6 +1,6 @@
 #include "tpsp/Runtime/Driver/PlanFile.h"
 
-#include "tpsp/Runtime/Driver/PlanObject.h"
+#include "PlanObject.h"
 #include "tpsp/Runtime/Driver/WholeFile.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // The description of a compiled plan as JSON.
 #include "tpsp/Runtime/Driver/PlanFile.h"
 
-#include "tpsp/Runtime/ElementType.h"
+#include "tpsp/Abi/ElementType.h"
 #include "tpsp/Runtime/WorldConfig.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "tpsp/Runtime/Driver/PlanObject.h"
+#include "PlanObject.h"
 
 #include "tpsp/Runtime/Driver/PlanFile.h"
 

@@ -1,6 +1,6 @@
 #include "tpsp/Runtime/Driver/RandomData.h"
 
-#include "tpsp/Runtime/ElementType.h"
+#include "tpsp/Abi/ElementType.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,10 +2,10 @@
 
 #include "LedgerText.h"
 
+#include "tpsp/Abi/ElementType.h"
 #include "tpsp/Runtime/Driver/Exposure.h"
 #include "tpsp/Runtime/Driver/MemoryUse.h"
 #include "tpsp/Runtime/Driver/Quantity.h"
-#include "tpsp/Runtime/ElementType.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

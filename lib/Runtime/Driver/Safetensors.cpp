@@ -1,6 +1,6 @@
 #include "tpsp/Runtime/Driver/Safetensors.h"
 
-#include "tpsp/Runtime/ElementType.h"
+#include "tpsp/Abi/ElementType.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,6 +1,6 @@
 #include "tpsp/Runtime/Driver/StepResults.h"
 
-#include "tpsp/Runtime/ElementType.h"
+#include "tpsp/Abi/ElementType.h"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 #include "tpsp/Runtime/Driver/Weights.h"
 
-#include "tpsp/Runtime/Driver/FileFit.h"
-#include "tpsp/Runtime/Driver/PartialTensor.h"
-#include "tpsp/Runtime/ElementType.h"
+#include "FileFit.h"
+#include "PartialTensor.h"
+#include "tpsp/Abi/ElementType.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TPSP_LIB_RUNTIME_REFERENCE_EVALUATION_H
-#define TPSP_LIB_RUNTIME_REFERENCE_EVALUATION_H
+#ifndef TPSP_RUNTIME_REFERENCE_EVALUATION_H
+#define TPSP_RUNTIME_REFERENCE_EVALUATION_H
 
 #include "tpsp/Runtime/ReferenceProgram.h"
 
@@ -130,4 +130,4 @@ OperationRow findOperation(const std::string &name);
 
 } // namespace tpsp::reference
 
-#endif // TPSP_LIB_RUNTIME_REFERENCE_EVALUATION_H
+#endif // TPSP_RUNTIME_REFERENCE_EVALUATION_H

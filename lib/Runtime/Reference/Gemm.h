@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TPSP_LIB_RUNTIME_REFERENCE_GEMM_H
-#define TPSP_LIB_RUNTIME_REFERENCE_GEMM_H
+#ifndef TPSP_RUNTIME_REFERENCE_GEMM_H
+#define TPSP_RUNTIME_REFERENCE_GEMM_H
 
 #include <stdint.h>
 
@@ -43,4 +43,4 @@ GemmKernel selectGemmKernel();
 
 } // namespace tpsp::reference
 
-#endif // TPSP_LIB_RUNTIME_REFERENCE_GEMM_H
+#endif // TPSP_RUNTIME_REFERENCE_GEMM_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TPSP_LIB_RUNTIME_REFERENCE_OPERATIONFAMILIES_H
-#define TPSP_LIB_RUNTIME_REFERENCE_OPERATIONFAMILIES_H
+#ifndef TPSP_RUNTIME_REFERENCE_OPERATIONFAMILIES_H
+#define TPSP_RUNTIME_REFERENCE_OPERATIONFAMILIES_H
 
 #include "Evaluation.h"
 
@@ -44,4 +44,4 @@ size_t placeOf(const std::string &name, Evaluation &e);
 
 } // namespace tpsp::reference
 
-#endif // TPSP_LIB_RUNTIME_REFERENCE_OPERATIONFAMILIES_H
+#endif // TPSP_RUNTIME_REFERENCE_OPERATIONFAMILIES_H

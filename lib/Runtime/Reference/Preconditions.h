@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TPSP_LIB_RUNTIME_REFERENCE_PRECONDITIONS_H
-#define TPSP_LIB_RUNTIME_REFERENCE_PRECONDITIONS_H
+#ifndef TPSP_RUNTIME_REFERENCE_PRECONDITIONS_H
+#define TPSP_RUNTIME_REFERENCE_PRECONDITIONS_H
 
 #include "tpsp/Runtime/Reference.h"
 
@@ -47,4 +47,4 @@ std::optional<Shape> resolveShape(const Operands &operands,
 
 } // namespace tpsp::reference
 
-#endif // TPSP_LIB_RUNTIME_REFERENCE_PRECONDITIONS_H
+#endif // TPSP_RUNTIME_REFERENCE_PRECONDITIONS_H

@@ -1,8 +1,8 @@
 #include "TestTensor.h"
 
+#include "tpsp/Abi/ElementType.h"
 #include "tpsp/Runtime/BuiltinBackends.h"
 #include "tpsp/Runtime/Driver/Comparison.h"
-#include "tpsp/Runtime/ElementType.h"
 
 #include <gmock/gmock.h>
 

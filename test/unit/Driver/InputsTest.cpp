@@ -5,9 +5,9 @@
 #include "TestNpy.h"
 #include "TestTensor.h"
 
+#include "tpsp/Abi/ElementType.h"
 #include "tpsp/Runtime/Driver/RandomData.h"
 #include "tpsp/Runtime/Driver/Safetensors.h"
-#include "tpsp/Runtime/ElementType.h"
 
 #include <gmock/gmock.h>
 

@@ -1,10 +1,10 @@
 /// Arrays of NumPy: what is read, and how the rest is refused.
-#include "tpsp/Runtime/Driver/Npy.h"
+#include "Runtime/Driver/Npy.h"
 
 #include "TestFiles.h"
 #include "TestNpy.h"
 
-#include "tpsp/Runtime/tpsp_rt.h"
+#include "tpsp/Abi/tpsp_rt.h"
 
 #include <gmock/gmock.h>
 

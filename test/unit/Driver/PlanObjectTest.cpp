@@ -1,5 +1,5 @@
 // A plan's shared object: what the dynamic linker may see of it.
-#include "tpsp/Runtime/Driver/PlanObject.h"
+#include "Runtime/Driver/PlanObject.h"
 
 #include "TestFiles.h"
 

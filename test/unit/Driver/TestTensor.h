@@ -2,8 +2,8 @@
 #ifndef TPSP_TEST_UNIT_DRIVER_TESTTENSOR_H
 #define TPSP_TEST_UNIT_DRIVER_TESTTENSOR_H
 
+#include "tpsp/Abi/tpsp_rt.h"
 #include "tpsp/Runtime/Manifest.h"
-#include "tpsp/Runtime/tpsp_rt.h"
 
 namespace tpsp::rt {
 

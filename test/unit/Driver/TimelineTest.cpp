@@ -1,8 +1,8 @@
 /// Timelines: every command of every rank once, in order, as valid JSON.
 #include "tpsp/Runtime/Driver/Timeline.h"
 
+#include "tpsp/Abi/Commands.h"
 #include "tpsp/Runtime/BuiltinBackends.h"
-#include "tpsp/Runtime/Commands.h"
 #include "tpsp/Runtime/Driver/ChromeTrace.h"
 #include "tpsp/Runtime/World.h"
 

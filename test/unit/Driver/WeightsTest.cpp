@@ -3,8 +3,8 @@
 
 #include "TestFiles.h"
 
+#include "tpsp/Abi/ElementType.h"
 #include "tpsp/Runtime/BuiltinBackends.h"
-#include "tpsp/Runtime/ElementType.h"
 
 #include <gmock/gmock.h>
 

@@ -4,9 +4,9 @@
 #include "../Planner/ScheduleOracle.h"
 #include "ExamplePlan.h"
 
-#include "tpsp/Passes/StepOfProgram.h"
-#include "tpsp/Planner/Hardware.h"
-#include "tpsp/Planner/ScheduleProof.h"
+#include "tpsp/Passes/Plan/StepOfProgram.h"
+#include "tpsp/Schedule/Hardware.h"
+#include "tpsp/Schedule/ScheduleProof.h"
 
 #include <gmock/gmock.h>
 

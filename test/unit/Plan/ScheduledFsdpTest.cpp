@@ -3,7 +3,7 @@
 #include "../Planner/ScheduleOracle.h"
 #include "ExamplePlan.h"
 
-#include "tpsp/Passes/StepOfProgram.h"
+#include "tpsp/Passes/Plan/StepOfProgram.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"

@@ -1,6 +1,6 @@
 /// A step after the first allocates nothing, whatever the ranks do.
+#include "tpsp/Abi/Commands.h"
 #include "tpsp/Runtime/BuiltinBackends.h"
-#include "tpsp/Runtime/Commands.h"
 #include "tpsp/Runtime/World.h"
 
 #include <gtest/gtest.h>

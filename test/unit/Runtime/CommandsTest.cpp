@@ -1,7 +1,7 @@
 /// Every command survives encoding and decoding, and no array that is not an
 /// encoding is taken for one.
-#include "tpsp/Runtime/Commands.h"
-#include "tpsp/Runtime/tpsp_rt.h"
+#include "tpsp/Abi/Commands.h"
+#include "tpsp/Abi/tpsp_rt.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tpsp/Runtime/ElementType.h"
+#include "tpsp/Abi/ElementType.h"
 
 #include <gtest/gtest.h>
 

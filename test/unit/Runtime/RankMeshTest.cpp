@@ -1,4 +1,4 @@
-#include "tpsp/Runtime/RankMesh.h"
+#include "tpsp/Abi/RankMesh.h"
 
 #include <gmock/gmock.h>
 

@@ -1,6 +1,6 @@
 /// The trace backend prints each call in a form that tests can hold.
+#include "tpsp/Abi/Commands.h"
 #include "tpsp/Runtime/BuiltinBackends.h"
-#include "tpsp/Runtime/Commands.h"
 #include "tpsp/Runtime/World.h"
 
 #include <gmock/gmock.h>

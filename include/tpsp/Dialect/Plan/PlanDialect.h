@@ -2,7 +2,7 @@
 #ifndef TPSP_DIALECT_PLAN_PLANDIALECT_H
 #define TPSP_DIALECT_PLAN_PLANDIALECT_H
 
-#include "tpsp/Runtime/Commands.h"
+#include "tpsp/Abi/Commands.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

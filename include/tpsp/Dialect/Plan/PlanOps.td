@@ -115,9 +115,9 @@ def Plan_CommandOpInterface : OpInterface<"CommandOpInterface"> {
   }];
   let verify = [{ return ::tpsp::plan::verifyCommand($_op); }];
   let methods = [
-    InterfaceMethod<"The call, a line of tpsp_rt_calls.def.",
+    InterfaceMethod<"The call, a line of calls.def.",
       "::llvm::StringRef", "getCall">,
-    InterfaceMethod<"The call's integers (Runtime/Commands.h).",
+    InterfaceMethod<"The call's integers (Abi/Commands.h).",
       "::std::vector<int64_t>", "encode">,
     InterfaceMethod<"The buffers, in the call's order.",
       "::llvm::SmallVector<::mlir::Value>", "getCallBuffers", (ins), "",
@@ -146,7 +146,7 @@ def Plan_MatmulOp : Plan_CommandOp<"matmul", [AttrSizedOperandSegments],
     loops of four numbers each: extent, and the strides in a, b and c.
 
     `epilogue` names what is done to each finished sum, or found out of an
-    operand, in order (EpilogueStep in Runtime/Commands.h): "bias", "keep",
+    operand, in order (EpilogueStep in Abi/Commands.h): "bias", "keep",
     "gelu", "slope", "sum_a", "sum_b". `reads` are the buffers of its steps that
     read one, `writes` of those that write one, in their order.
   }];
@@ -176,7 +176,7 @@ def Plan_KernelOp : Plan_CommandOp<"kernel", [AttrSizedOperandSegments],
   let description = [{
     `callee` is a function of the buffers, the start of each of `positions`, and
     the range of work items. A position is [extent, shift, offset, axes...], as
-    in KernelPosition (Runtime/Commands.h).
+    in KernelPosition (Abi/Commands.h).
   }];
   let arguments = (ins FlatSymbolRefAttr:$callee,
                        Arg<Variadic<AnyStaticShapeMemRef>, "", [MemRead]>:$inputs,
@@ -193,7 +193,7 @@ class Plan_AttentionCallOp<string mnemonic, list<Trait> traits = []>
     : Plan_CommandOp<mnemonic, traits> {
   let hasVerifier = 1;
   let description = [{
-    As in AttentionCommand (Runtime/Commands.h). `sizes` is batch, heads, groups,
+    As in AttentionCommand (Abi/Commands.h). `sizes` is batch, heads, groups,
     queries, keys, features, features of values; `strides` those of q, k, v and
     o along batch, head, group and row.
   }];
@@ -237,7 +237,7 @@ def Plan_AttentionGradientOp : Plan_AttentionCallOp<"attention_gradient"> {
 class Plan_ShardOp<string mnemonic> : Plan_CommandOp<mnemonic> {
   let description = [{
     `axes` are positions in the program's mesh, major to minor; `outer`, `chunk`
-    and `pitch` (0: `chunk`) as in ShardCommand (Runtime/Commands.h).
+    and `pitch` (0: `chunk`) as in ShardCommand (Abi/Commands.h).
   }];
   let arguments = (ins Arg<AnyStaticShapeMemRef, "", [MemRead]>:$source,
                        Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$target,

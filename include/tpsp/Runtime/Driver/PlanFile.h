@@ -9,10 +9,10 @@
 #ifndef TPSP_RUNTIME_DRIVER_PLANFILE_H
 #define TPSP_RUNTIME_DRIVER_PLANFILE_H
 
+#include "tpsp/Abi/Status.h"
 #include "tpsp/Runtime/Driver/StepTrace.h"
 #include "tpsp/Runtime/Manifest.h"
 #include "tpsp/Runtime/ReferenceProgram.h"
-#include "tpsp/Runtime/Status.h"
 
 #include <cstdint>
 #include <string>

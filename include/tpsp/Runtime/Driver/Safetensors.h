@@ -8,9 +8,9 @@
 #ifndef TPSP_RUNTIME_DRIVER_SAFETENSORS_H
 #define TPSP_RUNTIME_DRIVER_SAFETENSORS_H
 
+#include "tpsp/Abi/Status.h"
 #include "tpsp/Runtime/Driver/FileHandle.h"
 #include "tpsp/Runtime/Driver/WholeFile.h"
-#include "tpsp/Runtime/Status.h"
 
 #include <cstdint>
 #include <memory>

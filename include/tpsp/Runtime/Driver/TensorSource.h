@@ -2,8 +2,8 @@
 #ifndef TPSP_RUNTIME_DRIVER_TENSORSOURCE_H
 #define TPSP_RUNTIME_DRIVER_TENSORSOURCE_H
 
+#include "tpsp/Abi/Status.h"
 #include "tpsp/Runtime/Driver/Shard.h"
-#include "tpsp/Runtime/Status.h"
 
 namespace tpsp::rt {
 

@@ -1,0 +1,259 @@
+/// What the integers of a tpsp_rt_command mean.
+///
+/// Each command is a plain struct with `encode` (used by the compiler's
+/// lowering) and `decode` (used by the runtime). Decoding checks the length and
+/// the ranges and returns false on a malformed array: a plan file may be
+/// corrupt. Depends on the standard library alone, so that both the compiler
+/// and a runtime built without LLVM can include it.
+///
+/// Shapes are of one rank ("local"), row-major, extents and strides in
+/// elements. Axes are positions in the mesh's list of axes; an axis list is
+/// major to minor, and its *group* is the set of ranks that differ only in
+/// those axes, numbered by their coordinates on them, first axis slowest.
+#ifndef TPSP_ABI_COMMANDS_H
+#define TPSP_ABI_COMMANDS_H
+
+#include <cstdint>
+#include <vector>
+
+namespace tpsp::rt {
+
+using Params = std::vector<int64_t>;
+
+/// A loop of a batched matmul: `extent` steps with these strides (in elements;
+/// 0 broadcasts).
+struct MatmulLoop {
+  int64_t extent = 1;
+  int64_t strideA = 0, strideB = 0, strideC = 0;
+};
+
+/// What a matmul does besides its product, a step at a time.
+///
+/// With x the finished sum that is to be stored in C[i, j], not rounded yet:
+///
+///   Bias    x += vector[j]
+///   Keep    matrix[i, j] = x
+///   Gelu    x = gelu(x), the tanh form
+///   Slope   x *= gelu'(matrix[i, j])
+///
+/// and of an operand:
+///
+///   SumA    vector[i] = sum_k A[i, k]
+///   SumB    vector[j] = sum_k B[k, j]
+///
+/// `matrix` is laid out as C is, with C's leading dimension and strides;
+/// `vector` is dense and the same for all points of the batch. Elements are of
+/// the matmul's type.
+enum class EpilogueStep : int64_t { Bias, Keep, Gelu, Slope, SumA, SumB };
+
+constexpr int64_t numEpilogueSteps = 6;
+/// For people, and in plan.matmul.
+constexpr const char *epilogueStepNames[numEpilogueSteps] = {
+    "bias", "keep", "gelu", "slope", "sum_a", "sum_b"};
+constexpr const char *nameOf(EpilogueStep step) {
+  return epilogueStepNames[static_cast<int64_t>(step)];
+}
+
+/// Whether a step has a buffer, whether it is written, and whether it is laid
+/// out as C is.
+constexpr bool hasBuffer(EpilogueStep step) {
+  return step != EpilogueStep::Gelu;
+}
+constexpr bool writesBuffer(EpilogueStep step) {
+  return step == EpilogueStep::Keep || step == EpilogueStep::SumA ||
+         step == EpilogueStep::SumB;
+}
+constexpr bool hasMatrix(EpilogueStep step) {
+  return step == EpilogueStep::Keep || step == EpilogueStep::Slope;
+}
+
+/// The lists that there are: [bias], [bias] [keep] gelu, slope, sum_a, sum_b.
+/// They are what cuBLASLt can do in one call.
+bool isEpilogue(const std::vector<EpilogueStep> &steps);
+
+/// C[m, n] = sum_k A[m, k] B[k, n] for every point of `batch`, summed over
+/// `accumulate` (whose strideC is 0). C is row-major with leading dimension
+/// ldc. A is row-major [m, k] with leading dimension lda, or, if transposeA,
+/// stored as [k, m] with leading dimension lda; likewise B: [k, n] or [n, k].
+/// Accumulation is in f32 (f64 for f64). Behind it comes `epilogue`, which with
+/// a sum of an operand needs a single point and step. Buffers: A, B, C, then
+/// those of the epilogue's steps, in order.
+struct MatmulCommand {
+  int64_t dtype = 0;
+  int64_t m = 1, n = 1, k = 1;
+  int64_t lda = 1, ldb = 1, ldc = 1;
+  bool transposeA = false, transposeB = false;
+  std::vector<MatmulLoop> batch;
+  std::vector<MatmulLoop> accumulate;
+  std::vector<EpilogueStep> epilogue;
+
+  Params encode() const;
+  static bool decode(const int64_t *params, int64_t count, MatmulCommand &out);
+};
+
+/// Where a tensor of attention has its elements: from one to the next of an
+/// index, in elements. The feature is innermost, and nothing lies between what
+/// belongs to the tensor: it is a dense tensor with its indices in some order.
+struct AttentionLayout {
+  int64_t batch = 0, head = 0, group = 0, row = 0;
+};
+
+/// Attention that keeps no row of scores, and, under another name of a call,
+/// its gradients.
+///
+///   score[b, h, g, s, t] = scale * sum_d q[b, h, g, s, d] k[b, h, t, d]
+///   o[b, h, g, s, e] = sum_t softmax_t(score) v[b, h, t, e]
+///   statistic[b, h, g, s] = ln sum_t exp(score)
+///
+/// A head of keys and values serves `groups` heads of queries. If causal, only
+/// t <= s count. The statistic is dense, in the order written, in f32 (f64 for
+/// f64). Sums are in f32 (f64) whatever the type.
+///
+/// attention: buffers q, k, v, o, and the statistic if `keepsStatistic`.
+/// attention_gradient: buffers q, k, v, o, statistic, the gradient of o, laid
+/// out as o is, and, written, those of q, k and v, laid out as these are.
+/// `keepsStatistic` is set.
+struct AttentionCommand {
+  int64_t dtype = 0;
+  int64_t batch = 1, heads = 1, groups = 1;
+  int64_t queries = 1, keys = 1;
+  /// Extents of d and of e.
+  int64_t features = 1, valueFeatures = 1;
+  double scale = 1;
+  bool causal = false, keepsStatistic = false;
+  /// Of k and v the group's stride is 0.
+  AttentionLayout q, k, v, o;
+
+  int64_t numRows() const { return batch * heads * groups * queries; }
+  int64_t queryElements() const { return numRows() * features; }
+  int64_t keyElements() const { return batch * heads * keys * features; }
+  int64_t valueElements() const { return batch * heads * keys * valueFeatures; }
+  int64_t resultElements() const { return numRows() * valueFeatures; }
+  int64_t statisticType() const;
+
+  Params encode() const;
+  static bool decode(const int64_t *params, int64_t count,
+                     AttentionCommand &out);
+};
+
+/// The global position at which what this rank has of an index starts:
+/// ((rank + shift) mod group) * extent + offset, with `rank` its number in the
+/// group of `axes`. Its own shard is shift 0 and offset 0; a shard that came
+/// around the ring has a shift, a part of one an offset.
+struct KernelPosition {
+  int64_t extent = 0;
+  std::vector<int64_t> axes;
+  int64_t shift = 0;
+  int64_t offset = 0;
+};
+
+/// Runs command->kernel over [0, grid). Buffers: inputs, then outputs.
+struct KernelCommand {
+  int64_t grid = 1;
+  std::vector<KernelPosition> positions;
+
+  Params encode() const;
+  static bool decode(const int64_t *params, int64_t count, KernelCommand &out);
+};
+
+/// dst[o, c] = src[o, r, c] with r the rank's number in the group of `axes`:
+/// src is [outer, group, chunk], dst [outer, chunk]. No communication.
+/// Buffers: src, dst.
+///
+/// As an all_gather: dst[o, r, c] = src of rank r [o, c]. src is [outer,
+/// chunk], dst [outer, group, chunk]. Buffers: src, dst.
+///
+/// As a reduce_scatter: dst[o, c] = combine over ranks q of src of rank q
+/// [o, r, c] with r the receiver's number. src is [outer, group, chunk], dst
+/// [outer, chunk]. Elements combine in group order, in f32 for bf16 and f16.
+/// Buffers: src, dst.
+///
+/// The side that is [outer, chunk] may be a tile of something larger: its runs
+/// of chunk elements are then `pitch` elements apart.
+struct ShardCommand {
+  int64_t dtype = 0;
+  int64_t reduction = 0; // reduce_scatter only
+  std::vector<int64_t> axes;
+  int64_t outer = 1, chunk = 1;
+  int64_t pitch = 0; // 0: chunk
+
+  int64_t runPitch() const { return pitch ? pitch : chunk; }
+  /// From the first to the last element of the side that has the pitch.
+  int64_t span() const {
+    return outer && chunk ? (outer - 1) * runPitch() + chunk : 0;
+  }
+
+  Params encode() const;
+  static bool decode(const int64_t *params, int64_t count, ShardCommand &out);
+};
+
+/// dst_i = combine over the group of src_i, for several tensors at once.
+/// counts[i]: elements of tensor i. Buffers: src_0, dst_0, src_1, dst_1, ...
+/// src_i may be dst_i.
+struct AllReduceCommand {
+  int64_t dtype = 0;
+  int64_t reduction = 0;
+  std::vector<int64_t> axes;
+  std::vector<int64_t> counts;
+
+  Params encode() const;
+  static bool decode(const int64_t *params, int64_t count,
+                     AllReduceCommand &out);
+};
+
+/// Moves a group of n ranks' shards from dimension j to dimension i: dimension
+/// i is gathered (local extent I -> n*I) and dimension j scattered (n*J -> J).
+/// If gatherFirst: src is [a, I, b, n*J, c], dst [a, n*I, b, J, c].
+/// Else:           src is [a, n*J, b, I, c], dst [a, J, b, n*I, c].
+/// The gathered dimension is ordered by rank: its block q comes from rank q,
+/// whose scattered block r (r the receiver's number) is taken. Buffers: src,
+/// dst.
+struct AllToAllCommand {
+  int64_t dtype = 0;
+  std::vector<int64_t> axes;
+  bool gatherFirst = true;
+  int64_t a = 1, gather = 1, b = 1, scatter = 1,
+          c = 1; // gather = I, scatter = J
+
+  Params encode() const;
+  static bool decode(const int64_t *params, int64_t count,
+                     AllToAllCommand &out);
+};
+
+/// dst of rank r = src of rank source[r]: `runs` runs of `count` elements,
+/// which are `sourcePitch` and `targetPitch` elements apart. `source` is a
+/// permutation of the group's numbers. Buffers: src, dst.
+struct PermuteCommand {
+  int64_t dtype = 0;
+  std::vector<int64_t> axes;
+  int64_t count = 0;
+  std::vector<int64_t> source;
+  int64_t runs = 1;
+  int64_t sourcePitch = 0, targetPitch = 0; // at least count if runs > 1
+
+  int64_t sourceSpan() const { return spanWith(sourcePitch); }
+  int64_t targetSpan() const { return spanWith(targetPitch); }
+
+  Params encode() const;
+  static bool decode(const int64_t *params, int64_t count, PermuteCommand &out);
+
+private:
+  int64_t spanWith(int64_t pitch) const {
+    return runs && count ? (runs - 1) * pitch + count : 0;
+  }
+};
+
+/// event_record: marks `event` done when all earlier commands of the command's
+/// stream are. event_wait: later commands of the command's stream wait for it.
+/// Events are numbered from 0; each is recorded once a step before it is waited
+/// for (in program order). No buffers.
+struct EventCommand {
+  int64_t event = 0;
+
+  Params encode() const;
+  static bool decode(const int64_t *params, int64_t count, EventCommand &out);
+};
+
+} // namespace tpsp::rt
+
+#endif // TPSP_ABI_COMMANDS_H

@@ -1,0 +1,19 @@
+/// Least squares with coefficients that cannot be negative, for rates from
+/// measured times.
+#ifndef TPSP_SCHEDULE_NONNEGATIVEFIT_H
+#define TPSP_SCHEDULE_NONNEGATIVEFIT_H
+
+#include <vector>
+
+namespace tpsp {
+
+/// Coefficients, none below 0, with which the sum of the features of each row
+/// comes closest to its target, in the least squares of the errors relative to
+/// the targets. All rows are as long; targets are above 0. A feature that no
+/// row has gets 0.
+std::vector<double> nonNegativeFit(const std::vector<std::vector<double>> &rows,
+                                   const std::vector<double> &targets);
+
+} // namespace tpsp
+
+#endif // TPSP_SCHEDULE_NONNEGATIVEFIT_H

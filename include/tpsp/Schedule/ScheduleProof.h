@@ -1,0 +1,31 @@
+/// Proof that a step's commands, on their streams and in their memory, do what
+/// the program means on every run.
+#ifndef TPSP_SCHEDULE_SCHEDULEPROOF_H
+#define TPSP_SCHEDULE_SCHEDULEPROOF_H
+
+#include "tpsp/Schedule/HappensBefore.h"
+
+namespace tpsp {
+
+/// Proves of an allocated step, which every rank runs, that
+///  - any two commands that touch the same bytes of the arena, one of them
+///    writing, are ordered by streams and events;
+///  - every read finds the buffer's own bytes, all of them written, and not
+///    those of another that lies there too; results at the end as well;
+///  - nothing writes an argument, and nothing lies outside the arena;
+///  - every wait has a record, and nothing waits in a circle;
+///  - the collectives of a communicator run in one order, the same on all
+///    ranks.
+/// Returns what cannot be proved first, or nullopt. Time is linear in commands
+/// and accesses but for logarithms and the parts that a buffer is cut into.
+std::optional<StepFault> proveSchedule(const Step &step);
+
+/// Of ranks that do not all run the same: that the ranks of every communicator
+/// issue the same collectives with the same sizes in the same order, and that
+/// no ranks wait for each other in a circle. `steps` has one step per rank of
+/// their mesh, each proved by itself. The fault's message names the rank.
+std::optional<StepFault> proveRanks(const std::vector<Step> &steps);
+
+} // namespace tpsp
+
+#endif // TPSP_SCHEDULE_SCHEDULEPROOF_H

@@ -1,0 +1,216 @@
+#include "tpsp/Compile/Compiler.h"
+
+#include "tpsp/Compile/ReferenceWalker.h"
+#include "tpsp/Dialect/Plan/PlanDialect.h"
+#include "tpsp/Dialect/Tpsp/ModelText.h"
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Passes/Passes.h"
+#include "tpsp/Passes/Pipelines.h"
+#include "tpsp/Passes/Plan/StepOfProgram.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+template <typename... Args>
+static llvm::Error error(const char *format, const Args &...args) {
+  return llvm::createStringError(llvm::formatv(format, args...).str().c_str());
+}
+
+/// What keeps a file from being parsed.
+static llvm::Error checkReadable(StringRef path) {
+  if (llvm::sys::fs::is_directory(path))
+    return error("cannot read '{0}': it is a directory", path);
+  auto file = llvm::MemoryBuffer::getFile(path);
+  if (!file)
+    return error("cannot read '{0}': {1}", path, file.getError().message());
+  StringRef text = (*file)->getBuffer();
+  if (text.empty())
+    return error("'{0}' is empty; a model is a module with a mesh and a "
+                 "function",
+                 path);
+  return checkModelText(path, text);
+}
+
+static llvm::Expected<OwningOpRef<ModuleOp>> parse(MLIRContext &context,
+                                                   StringRef path) {
+  if (llvm::Error e = checkReadable(path))
+    return e;
+  OwningOpRef<ModuleOp> module =
+      parseSourceFile<ModuleOp>(path, ParserConfig(&context));
+  if (!module)
+    return error("'{0}' is not a valid model", path);
+  return module;
+}
+
+/// Keeps one function (and what it calls, which is inlined) and removes the
+/// others.
+static llvm::Expected<func::FuncOp> selectFunction(ModuleOp module,
+                                                   StringRef name) {
+  SmallVector<func::FuncOp> candidates;
+  SmallVector<std::string> names;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal() || function.isPrivate())
+      continue;
+    candidates.push_back(function);
+    names.push_back(function.getSymName().str());
+  }
+  if (candidates.empty())
+    return error("the module has no function; write one: func.func @name(...)");
+  if (name.empty() && candidates.size() > 1)
+    return error("the module has several functions ({0}); choose one with "
+                 "--function",
+                 llvm::join(names, ", "));
+  func::FuncOp selected;
+  for (func::FuncOp candidate : candidates)
+    if (name.empty() || candidate.getSymName() == name)
+      selected = candidate;
+  if (!selected)
+    return error("the module has no function '{0}'; it has {1}", name,
+                 llvm::join(names, ", "));
+  for (func::FuncOp candidate : candidates)
+    if (candidate != selected)
+      candidate.setPrivate();
+  return selected;
+}
+
+/// Removes every function but the one called `name`.
+static void keepOnly(ModuleOp module, StringRef name) {
+  for (auto function :
+       llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+    if (function.getSymName() != name)
+      function.erase();
+}
+
+llvm::Expected<CompiledModel>
+tpsp::compileModel(MLIRContext &context, StringRef path,
+                   const CompileOptions &options,
+                   const CompileProgress &progress) {
+  progress("parsing");
+  llvm::Expected<OwningOpRef<ModuleOp>> parsed = parse(context, path);
+  if (!parsed)
+    return parsed.takeError();
+  return compileModule(std::move(*parsed), path, options, progress);
+}
+
+llvm::Expected<CompiledModel>
+tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
+                    const CompileOptions &options,
+                    const CompileProgress &progress) {
+  ModuleOp module = *owned;
+  llvm::Expected<func::FuncOp> function =
+      selectFunction(module, options.function);
+  if (!function)
+    return function.takeError();
+  std::string name = function->getSymName().str();
+
+  auto run = [&](StringRef phase, auto build) -> llvm::Error {
+    progress(phase);
+    PassManager pm(module.getContext());
+    build(pm);
+    if (succeeded(pm.run(module)))
+      return llvm::Error::success();
+    return error("'{0}' does not compile ({1})", path, phase);
+  };
+  auto configure = [&](PassManager &pm) {
+    // The mesh need not divide what other functions shard.
+    pm.addPass(createSymbolDCEPass());
+    if (!options.mesh.empty()) {
+      SetMeshOptions mesh;
+      mesh.sizes.assign(options.mesh.begin(), options.mesh.end());
+      pm.addPass(createSetMesh(std::move(mesh)));
+    }
+    if (!options.dtype.empty()) {
+      SetElementTypeOptions type;
+      type.type = options.dtype;
+      pm.addPass(createSetElementType(std::move(type)));
+    }
+    if (!options.inputGradients)
+      pm.addPass(createFreezeInputs());
+    pm.addPass(createNameValues());
+  };
+  PipelineOptions pipeline;
+  pipeline.grad = options.grad;
+  pipeline.shardReplicated = options.shardReplicated;
+  pipeline.microBatches = options.microBatches;
+  pipeline.microBatchIndex = options.microBatchIndex;
+  pipeline.bucketBytes = options.bucketBytes;
+  pipeline.keepMasks = options.keepMasks;
+  pipeline.rematerialize = options.rematerialize;
+  pipeline.keepGathered = options.keepGathered;
+  pipeline.keepTrivial = options.keepTrivial;
+  pipeline.epilogues = options.epilogues;
+  pipeline.overlap = options.overlap;
+  pipeline.hardware = options.hardware;
+  pipeline.threads = options.threads;
+  pipeline.overlapBuffers = options.overlapBuffers;
+  pipeline.overlapChunks = options.overlapChunks;
+  pipeline.requireOverlap = options.requireOverlap;
+  pipeline.attentionBlock = options.attentionBlock;
+  if (options.attention == "blocks")
+    pipeline.attention = AttentionForm::Blocks;
+  else if (options.attention == "fused")
+    pipeline.attention = AttentionForm::Fused;
+  else if (options.attention != "rows")
+    return error("attention has no form '{0}': rows, blocks or fused",
+                 options.attention);
+  pipeline.forGpu = options.forGpu;
+  if (options.device == "cuda")
+    pipeline.device = DeviceKind::Cuda;
+  else if (options.device != "none")
+    return error("no device is called '{0}': cuda or none", options.device);
+  auto unite = [&](PassManager &pm) {
+    buildProgramPipeline(pm);
+    if (options.returnChoices)
+      pm.addPass(createReturnChoices());
+  };
+  auto place = [&](PassManager &pm) {
+    buildPlacementPipeline(pm, pipeline);
+    if (options.grad)
+      pm.addPass(createDropPrimals());
+  };
+  if (llvm::Error e = run("configuring", configure))
+    return e;
+  if (llvm::Error e = run("checking", unite))
+    return e;
+  // Before anything is taken apart or differentiated.
+  OwningOpRef<ModuleOp> written = module.clone();
+  if (llvm::Error e = run("placing and differentiating", place))
+    return e;
+  std::string program = options.grad ? name + "_grad" : name;
+  keepOnly(module, program);
+  reference::Program step;
+  addGradients(module.lookupSymbol<func::FuncOp>(program), step);
+  if (options.edit)
+    options.edit(module);
+
+  CompiledModel result;
+  if (llvm::Error e = run("inserting collectives", [&](PassManager &pm) {
+        buildCollectivePipeline(pm, pipeline);
+      }))
+    return e;
+  if (llvm::Error e = run("planning", [&](PassManager &pm) {
+        buildPlanPipeline(pm, pipeline);
+      }))
+    return e;
+  // Last: of what is no program the passes say more.
+  llvm::Expected<reference::Program> reference =
+      referenceProgramOf(written->lookupSymbol<func::FuncOp>(name));
+  if (!reference)
+    return reference.takeError();
+  result.reference = std::move(*reference);
+  result.reference.cotangents = std::move(step.cotangents);
+  result.reference.gradients = std::move(step.gradients);
+  result.manifest = manifestOf(module, program);
+  result.step = stepOf(module.lookupSymbol<plan::ProgramOp>(program));
+  result.plan = std::move(owned);
+  return result;
+}

@@ -1,0 +1,184 @@
+#include "tpsp/Compile/ReferenceWalker.h"
+
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+using reference::IndexNames;
+using reference::Shape;
+using reference::Tensor;
+
+IndexNames tpsp::referenceIndices(Type type) {
+  IndexNames names;
+  for (StringRef name : indexNames(type))
+    names.push_back(name.str());
+  return names;
+}
+
+Shape tpsp::referenceShape(Type type) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(type).getShape();
+  return Shape(shape.begin(), shape.end());
+}
+
+static std::string locationOf(Operation *op) {
+  std::string text;
+  llvm::raw_string_ostream(text) << op->getLoc();
+  return text;
+}
+
+/// "loc: 'what' message".
+static llvm::Error errorAt(Operation *op, const Twine &message) {
+  return llvm::createStringError(locationOf(op) + ": '" +
+                                 op->getName().getStringRef() + "' " + message);
+}
+
+/// What the reference may want to know of an attribute: numbers, flags, names.
+static std::optional<reference::Attribute> plainAttribute(Attribute attribute) {
+  if (auto number = dyn_cast<FloatAttr>(attribute))
+    return number.getValueAsDouble();
+  if (isa<UnitAttr>(attribute))
+    return true;
+  if (auto flag = dyn_cast<BoolAttr>(attribute))
+    return flag.getValue();
+  if (auto number = dyn_cast<IntegerAttr>(attribute))
+    return number.getInt();
+  if (auto text = dyn_cast<StringAttr>(attribute))
+    return text.str();
+  IndexNames names;
+  if (auto numbers = dyn_cast<DenseI64ArrayAttr>(attribute)) {
+    for (int64_t number : numbers.asArrayRef())
+      names.push_back(std::to_string(number));
+    return names;
+  }
+  auto list = dyn_cast<ArrayAttr>(attribute);
+  if (!list || !llvm::all_of(list, llvm::IsaPred<StringAttr>))
+    return std::nullopt;
+  for (StringAttr name : list.getAsRange<StringAttr>())
+    names.push_back(name.str());
+  return names;
+}
+
+/// An operation's own attributes; not what passes wrote on it.
+static std::map<std::string, reference::Attribute> attributesOf(Operation *op) {
+  std::map<std::string, reference::Attribute> attributes;
+  for (StringAttr name : op->getName().getAttributeNames())
+    if (std::optional<Attribute> value = op->getInherentAttr(name))
+      if (*value)
+        if (auto plain = plainAttribute(*value))
+          attributes.emplace(name.str(), std::move(*plain));
+  return attributes;
+}
+
+static reference::Element elementOf(Type type) {
+  Type element = cast<RankedTensorType>(type).getElementType();
+  if (element.isF32())
+    return reference::Element::F32;
+  if (element.isBF16())
+    return reference::Element::BF16;
+  if (element.isF16())
+    return reference::Element::F16;
+  return element.isF64() ? reference::Element::F64
+                         : reference::Element::Integer;
+}
+
+/// A collective moves a tensor and changes none of its values.
+static bool isIdentity(Operation *op) {
+  return isa<CollectiveOpInterface>(op) &&
+         op->getNumOperands() == op->getNumResults();
+}
+
+static llvm::Error checkArgument(func::FuncOp function, BlockArgument value) {
+  std::string role = "argument #" + std::to_string(value.getArgNumber());
+  IdxAttr idx = getIdx(value);
+  if (!idx)
+    return errorAt(function, role + " is not a tensor with subscripts");
+  if (idx.getLocal())
+    return errorAt(function, role + " is one rank's part; the reference "
+                                    "evaluates global shapes");
+  return llvm::Error::success();
+}
+
+llvm::Expected<reference::Program>
+tpsp::referenceProgramOf(func::FuncOp function) {
+  if (!function.getBody().hasOneBlock())
+    return errorAt(function, "is not straight-line: the reference evaluates "
+                             "functions of one block");
+  reference::Program program;
+  llvm::DenseMap<Value, size_t> numbers;
+  auto add = [&](Value value) {
+    numbers[value] = program.values.size();
+    Type type = value.getType();
+    program.values.push_back(
+        {referenceIndices(type), referenceShape(type), elementOf(type)});
+  };
+  for (BlockArgument argument : function.getArguments()) {
+    if (llvm::Error error = checkArgument(function, argument))
+      return error;
+    add(argument);
+  }
+  program.arguments = program.values.size();
+  Block &body = function.getBody().front();
+  for (Operation &op : body.without_terminator()) {
+    if (isIdentity(&op)) {
+      for (auto [from, to] : llvm::zip(op.getOperands(), op.getResults()))
+        numbers[to] = numbers.lookup(from);
+      continue;
+    }
+    if (op.getNumResults() != 1)
+      return errorAt(&op, "has no evaluation in the reference");
+    reference::Operation described;
+    described.name = op.getName().stripDialect().str();
+    described.location = locationOf(&op);
+    for (Value operand : op.getOperands())
+      described.operands.push_back(numbers.lookup(operand));
+    described.attributes = attributesOf(&op);
+    program.operations.push_back(std::move(described));
+    add(op.getResult(0));
+  }
+  for (Value result : body.getTerminator()->getOperands())
+    program.results.push_back(numbers.lookup(result));
+  return program;
+}
+
+void tpsp::addGradients(func::FuncOp differentiated,
+                        reference::Program &program) {
+  auto collect = [](unsigned count, auto attribute, std::vector<size_t> &out) {
+    for (unsigned i = 0; i < count; ++i)
+      if (auto number = dyn_cast_or_null<IntegerAttr>(attribute(i)))
+        out.push_back(number.getInt());
+  };
+  collect(
+      differentiated.getNumArguments(),
+      [&](unsigned i) {
+        return differentiated.getArgAttr(i, cotangentAttrName);
+      },
+      program.cotangents);
+  collect(
+      differentiated.getNumResults(),
+      [&](unsigned i) {
+        return differentiated.getResultAttr(i, gradientAttrName);
+      },
+      program.gradients);
+}
+
+llvm::Expected<std::vector<Tensor>>
+tpsp::evaluateReference(func::FuncOp function,
+                        ArrayRef<const Tensor *> arguments,
+                        const reference::Progress &progress) {
+  llvm::Expected<reference::Program> program = referenceProgramOf(function);
+  if (!program)
+    return program.takeError();
+  std::vector<Tensor> results;
+  reference::EvaluationOptions options;
+  options.progress = progress;
+  std::string error =
+      reference::evaluate(*program, arguments.vec(), results, options);
+  if (!error.empty())
+    return llvm::createStringError(error);
+  return results;
+}

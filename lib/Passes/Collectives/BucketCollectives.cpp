@@ -1,0 +1,209 @@
+// tpsp-bucket-collectives: reduce several tensors in one collective.
+//
+// One sweep over a function. An all-reduce waits in the bucket of its kind
+// until something uses its result or the bucket is full; the bucket then
+// becomes one all-reduce where its last tensor is ready. Nothing that depends
+// on a waiting result can stand in between, so members never depend on each
+// other. Before and after: the same bytes, fewer latencies; a summand lives
+// until its bucket's last.
+#include "Ledger.h"
+#include "Passes/Program/FunctionWalk.h"
+#include "tpsp/Dialect/Tpsp/CollectiveOps.h"
+#include "tpsp/Passes/Passes.h"
+
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tpsp {
+#define GEN_PASS_DEF_BUCKETCOLLECTIVES
+#include "tpsp/Passes/Passes.h.inc"
+} // namespace tpsp
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+/// All-reduces that will be one, in the order in which they become ready.
+struct Bucket {
+  SmallVector<AllReduceOp, 0> ops;
+  /// Views of their results: bytes nobody reads yet, which wait with them.
+  SmallVector<Operation *, 0> views;
+  /// How many of these stand before the last of `ops`.
+  size_t viewsBefore = 0;
+  /// What one rank reduces.
+  int64_t bytes = 0;
+};
+
+bool isView(Operation *op) {
+  auto indexed = dyn_cast<IndexedOpInterface>(op);
+  return indexed && indexed.isView();
+}
+
+/// Whether the function's end is all that waits for the results.
+bool isOnlyReturned(Operation *op) {
+  return llvm::all_of(op->getUsers(), [](Operation *user) {
+    return user->hasTrait<OpTrait::IsTerminator>() ||
+           (isView(user) && isOnlyReturned(user));
+  });
+}
+
+/// What must agree for two reductions to be one: axes, element type, how they
+/// combine, the pass they belong to, and whether anybody waits. A gradient that
+/// is only returned must not lengthen a reduction that the next operation
+/// needs.
+Attribute kindOf(AllReduceOp op) {
+  auto type = cast<RankedTensorType>(op.getInputs().front().getType());
+  IdxAttr idx = getIdx(type);
+  Builder builder(op.getContext());
+  return builder.getArrayAttr(
+      {op.getAxes(), TypeAttr::get(type.getElementType()),
+       builder.getBoolAttr(idx.getPendingMax()),
+       builder.getBoolAttr(op->hasAttr(backwardAttrName)),
+       builder.getBoolAttr(isOnlyReturned(op))});
+}
+
+/// The texts of an attribute, in order; an equal one is not said again.
+StringAttr joined(ArrayRef<AllReduceOp> ops, StringRef attribute,
+                  StringRef separator, bool distinct) {
+  std::string text;
+  llvm::SmallSetVector<StringAttr, 4> seen;
+  for (AllReduceOp op : ops) {
+    auto part = op->getAttrOfType<StringAttr>(attribute);
+    if (!part || (!seen.insert(part) && distinct))
+      continue;
+    if (!text.empty())
+      text += separator;
+    text += part.getValue();
+  }
+  if (text.empty())
+    return {};
+  return StringAttr::get(seen.front().getContext(), text);
+}
+
+class Buckets {
+public:
+  Buckets(const Mesh &mesh, int64_t limit) : mesh(mesh), limit(limit) {}
+
+  void fill(Block &block) {
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      serve(&op);
+      if (auto reduction = dyn_cast<AllReduceOp>(op))
+        add(reduction);
+    }
+  }
+
+private:
+  int64_t bytesOf(AllReduceOp op) const {
+    int64_t bytes = 0;
+    for (Value input : op.getInputs())
+      bytes += localBytes(input.getType(), mesh);
+    return bytes;
+  }
+
+  void add(AllReduceOp op) {
+    Attribute kind = kindOf(op);
+    int64_t bytes = bytesOf(op);
+    if (open[kind].bytes + bytes > limit)
+      close(kind);
+    Bucket &bucket = open[kind];
+    bucket.ops.push_back(op);
+    bucket.bytes += bytes;
+    bucket.viewsBefore = bucket.views.size();
+    for (Value result : op.getResults())
+      waiting[result] = kind;
+  }
+
+  /// Closes the buckets whose results `op` reads. A view reads nothing: it
+  /// waits too.
+  void serve(Operation *op) {
+    for (Value operand : op->getOperands()) {
+      Attribute kind = waiting.lookup(operand);
+      if (!kind)
+        continue;
+      if (!isView(op)) {
+        close(kind);
+        continue;
+      }
+      open[kind].views.push_back(op);
+      waiting[op->getResult(0)] = kind;
+    }
+  }
+
+  void close(Attribute kind) {
+    Bucket bucket = std::move(open[kind]);
+    open.erase(kind);
+    for (AllReduceOp op : bucket.ops)
+      for (Value result : op.getResults())
+        waiting.erase(result);
+    for (Operation *view : bucket.views)
+      waiting.erase(view->getResult(0));
+    if (bucket.ops.size() > 1)
+      merge(bucket);
+  }
+
+  void merge(const Bucket &bucket) {
+    AllReduceOp last = bucket.ops.back();
+    OpBuilder builder(last);
+    SmallVector<Value> operands;
+    SmallVector<Type> types;
+    SmallVector<Location> locs;
+    for (AllReduceOp op : bucket.ops) {
+      llvm::append_range(operands, op.getInputs());
+      llvm::append_range(types, op.getResultTypes());
+      locs.push_back(op.getLoc());
+    }
+    auto merged = AllReduceOp::create(
+        builder, FusedLoc::get(builder.getContext(), locs), types, operands,
+        last.getAxes(), joined(bucket.ops, "reason", "; ", true),
+        joined(bucket.ops, "tensor", ", ", false));
+    merged->setDiscardableAttrs(last->getDiscardableAttrDictionary());
+    Operation *behind = last->getNextNode();
+    for (size_t i = 0; i < bucket.viewsBefore; ++i)
+      bucket.views[i]->moveBefore(behind);
+    unsigned next = 0;
+    for (AllReduceOp op : bucket.ops) {
+      op->replaceAllUsesWith(
+          merged.getResults().slice(next, op->getNumResults()));
+      next += op->getNumResults();
+      op->erase();
+    }
+    remark::passed(merged.getLoc(), remark::RemarkOpts::name("bucket").category(
+                                        "tpsp-bucket-collectives"))
+        << remark::reason("{0} all-reduces are one", bucket.ops.size())
+        << remark::metric("bytes", bucket.bytes);
+  }
+
+  const Mesh &mesh;
+  int64_t limit;
+  llvm::DenseMap<Attribute, Bucket> open;
+  /// The bucket that the value of a result, or of a view of it, waits in.
+  llvm::DenseMap<Value, Attribute> waiting;
+};
+
+struct BucketCollectives
+    : public tpsp::impl::BucketCollectivesBase<BucketCollectives> {
+  using Base::Base;
+  void runOnOperation() override {
+    if (bytes < 0) {
+      emitOptionError(getOperation(), getArgument(), "bytes")
+          << "bytes=" << bytes.getValue()
+          << " is no size of a bucket; 0 is one for each tensor";
+      return signalPassFailure();
+    }
+    auto visit = [&](FunctionOpInterface function) {
+      Mesh mesh = meshOf(function);
+      Buckets(mesh, bytes).fill(function.getFunctionBody().front());
+      return success();
+    };
+    if (failed(forEachFunction(getOperation(), visit)))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,131 @@
+// tpsp-fuse-collectives: share and fuse collectives where that is always right.
+#include "CollectiveBuilder.h"
+#include "Passes/Program/FunctionWalk.h"
+#include "tpsp/Passes/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace tpsp {
+#define GEN_PASS_DEF_FUSECOLLECTIVES
+#include "tpsp/Passes/Passes.h.inc"
+} // namespace tpsp
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+/// A collective on one tensor.
+bool isSingle(Operation *op) {
+  return isa<CollectiveOpInterface>(op) && op->getNumOperands() == 1;
+}
+
+/// An optional attribute's text.
+StringRef textOf(Operation *op, StringRef name) {
+  auto text = op->getAttrOfType<StringAttr>(name);
+  return text ? text.getValue() : "";
+}
+
+/// Says in the ledger that a tensor of the forward pass lasts for `user`.
+void noteKept(Operation *op, Operation *user) {
+  StringRef note = "; kept for the backward pass",
+            reason = textOf(op, "reason");
+  bool crosses =
+      !op->hasAttr(backwardAttrName) && user->hasAttr(backwardAttrName);
+  if (crosses && !reason.ends_with(note))
+    op->setAttr("reason", StringAttr::get(op->getContext(), reason + note));
+}
+
+/// Whether the backward pass may use what `op` made in the forward pass. As a
+/// rule it may not: to keep a gathered tensor instead of its shard is a
+/// question of memory, which the user decides.
+bool lastsForBackward(Operation *op, bool keepGathered) {
+  return keepGathered && cast<CollectiveOpInterface>(op).getCollectiveKind() ==
+                             CollectiveKind::AllGather;
+}
+
+/// Keeps the first of several collectives that move one tensor alike, within
+/// the forward or the backward pass of one micro-batch. With `keepGathered`,
+/// gathers across both: the bytes of the second one are saved, and the gathered
+/// tensor is.
+void share(Block &block, bool keepGathered) {
+  std::map<std::tuple<void *, const void *, const void *, bool, const void *>,
+           Operation *>
+      first;
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (!isSingle(&op))
+      continue;
+    auto key = std::make_tuple(op.getOperand(0).getAsOpaquePointer(),
+                               op.getResult(0).getType().getAsOpaquePointer(),
+                               op.getName().getAsOpaquePointer(),
+                               op.hasAttr(backwardAttrName) &&
+                                   !lastsForBackward(&op, keepGathered),
+                               op.getAttr(partAttrName).getAsOpaquePointer());
+    auto [entry, isNew] = first.try_emplace(key, &op);
+    if (isNew)
+      continue;
+    noteKept(entry->second, &op);
+    op.replaceAllUsesWith(entry->second);
+    op.erase();
+  }
+}
+
+/// Replaces first; second by the direct transition if that is cheaper. Before:
+/// both movements' bytes; after: those of one. Memory shrinks by the tensor
+/// between.
+bool fuse(Operation *second, const Mesh &mesh) {
+  Operation *first = second->getOperand(0).getDefiningOp();
+  if (!first || !isSingle(first) || !first->hasOneUse())
+    return false;
+  Value source = first->getOperand(0);
+  auto type = cast<RankedTensorType>(source.getType());
+  Placement from = placementOf(type, mesh);
+  Placement between = placementOf(first->getResult(0).getType(), mesh);
+  Placement to = placementOf(second->getResult(0).getType(), mesh);
+  std::optional<Transition> direct = planTransition(from, to, mesh);
+  if (!direct)
+    return false;
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  auto price = [&](const Placement &a, const Placement &b) {
+    std::optional<Transition> steps = planTransition(a, b, mesh);
+    return cost(*steps, a, type.getShape(), bytes, mesh);
+  };
+  TransitionCost before = price(from, between), after = price(from, to);
+  TransitionCost rest = price(between, to);
+  if (after.collectives > before.collectives + rest.collectives ||
+      after.bytes > before.bytes + rest.bytes || direct->size() >= 2)
+    return false;
+  OpBuilder builder(second);
+  Value moved = source;
+  for (const CollectiveStep &step : *direct) {
+    moved = createCollective(builder, second->getLoc(), moved, step, mesh,
+                             textOf(first, "reason"), textOf(first, "tensor"));
+    copyPhase(second, moved.getDefiningOp());
+  }
+  second->getResult(0).replaceAllUsesWith(moved);
+  second->erase();
+  first->erase();
+  return true;
+}
+
+struct FuseCollectives
+    : public tpsp::impl::FuseCollectivesBase<FuseCollectives> {
+  using Base::Base;
+  void runOnOperation() override {
+    Mesh mesh = meshOf(getOperation());
+    auto visit = [&](FunctionOpInterface function) {
+      Block &block = function.getFunctionBody().front();
+      share(block, keepGathered);
+      for (Operation &op : llvm::make_early_inc_range(block))
+        if (isSingle(&op))
+          fuse(&op, mesh);
+      return success();
+    };
+    if (failed(forEachFunction(getOperation(), visit)))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,428 @@
+// tpsp-shard-replicated: put an axis on values that are replicated over it only
+// because propagation put nothing there.
+//
+// A sum over an index that an axis divides comes out pending; wanted
+// replicated, it is an all-reduce, and everything behind it is done and kept
+// alike by every rank along the axis, up to the operation that divides
+// something else. This pass puts the axis on one index of all of that instead.
+// The all-reduce then is a reduce-scatter, and the all-gather, its other half,
+// comes where the values are used: splitting each all-reduce and pushing the
+// gather past residual, dropout and norm to its consumer, said in placements.
+// No collective is named here: they follow, forward and backward.
+//
+//   x [s, d]  = einsum over e@tp      x [s@tp, d]  = einsum over e@tp
+//   n [s, d]  = norm(x)               n [s@tp, d]  = norm(x)
+//   y [s, f@tp] = einsum of n, w      y [s, f@tp]  = einsum of n (gathered), w
+//
+// Bytes forward: the same where every value is gathered once. Backward, a value
+// that was saved whole is gathered again, and gradients of what was replicated
+// (a norm's gain) are summed over the axis. Memory: the values' shards.
+#include "Ledger.h"
+#include "Passes/Program/FunctionWalk.h"
+#include "tpsp/Passes/Passes.h"
+
+#include "tpsp/Schedule/CostModel.h"
+
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <optional>
+#include <set>
+
+namespace tpsp {
+#define GEN_PASS_DEF_SHARDREPLICATED
+#include "tpsp/Passes/Passes.h.inc"
+} // namespace tpsp
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+/// Values that an axis can be put on together, each with the dimension.
+using Group = llvm::MapVector<Value, unsigned>;
+
+/// What some operations move, and how long that takes.
+struct Movement {
+  /// Of the forward collectives.
+  int64_t bytes = 0;
+  /// Of the whole step; 0 without a cost model.
+  double seconds = 0;
+};
+
+class Sharder {
+public:
+  /// With a `cost` only what makes the step faster is sharded; without, all.
+  /// `grad`: the step will have a backward pass.
+  Sharder(FunctionOpInterface function, AxisId axis,
+          std::optional<CostModel> cost, bool grad)
+      : function(function), mesh(meshOf(function)), axis(axis),
+        cost(std::move(cost)), grad(grad) {}
+
+  void run() {
+    SmallVector<Value> sums;
+    for (Operation &op : function.getFunctionBody().front())
+      if (auto indexed = dyn_cast<IndexedOpInterface>(op);
+          indexed && comesOutPending(indexed) && isFree(op.getResult(0)))
+        sums.push_back(op.getResult(0));
+    for (Value sum : sums)
+      // A group may have reached it.
+      if (!placementOf(sum.getType(), mesh).uses(axis))
+        shard(bestGroup(sum));
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Which values
+  //===--------------------------------------------------------------------===//
+
+  Placement placed(Value value) const {
+    return placementOf(value.getType(), mesh);
+  }
+
+  const IndexStructure &structureOf(IndexedOpInterface op) {
+    auto [it, isNew] = structures.try_emplace(op);
+    if (isNew)
+      it->second = op.getIndexStructure();
+    return it->second;
+  }
+
+  /// Whether propagation placed the value, without the axis, and nobody outside
+  /// sees it.
+  bool isFree(Value value) const {
+    Operation *op = value.getDefiningOp();
+    return op && op->hasAttr(propagatedAttrName) && !placed(value).uses(axis) &&
+           llvm::none_of(op->getUsers(), [](Operation *user) {
+             return user->hasTrait<OpTrait::IsTerminator>();
+           });
+  }
+
+  /// Whether the operation sums over an index that the axis divides.
+  bool comesOutPending(IndexedOpInterface op) {
+    auto known = pending.find(op);
+    if (known != pending.end())
+      return known->second;
+    auto choice = chooseComputePlacement(Placed(op, mesh).get());
+    bool is = choice && choice->results[0].isPending(axis) &&
+              choice->results[0].reduction == Reduction::Sum &&
+              choice->drives[axis].kind == Drive::Index;
+    return pending[op] = is;
+  }
+
+  /// Whether the axis may divide `index` of the operation: not whole, and no
+  /// operand has the axis elsewhere.
+  bool maps(IndexedOpInterface op, IndexId index) {
+    const IndexStructure &structure = structureOf(op);
+    if (structure.indices[index].whole)
+      return false;
+    for (auto [operand, tensor] :
+         llvm::zip_equal(op->getOperands(), structure.operands)) {
+      Placement placement = placed(operand);
+      std::optional<unsigned> dim = placement.dimOf(axis);
+      if (placement.isPending(axis) || (dim && tensor.dimOf(index) != dim))
+        return false;
+    }
+    return true;
+  }
+
+  /// Whether dimension `dim` of `value` may carry the axis.
+  bool accepts(Value value, unsigned dim) {
+    if (!isFree(value))
+      return false;
+    auto type = cast<RankedTensorType>(value.getType());
+    if (firstUnevenDim(type.getShape(), withAxis(value, dim), mesh))
+      return false;
+    auto op = cast<IndexedOpInterface>(value.getDefiningOp());
+    return comesOutPending(op) ||
+           maps(op, structureOf(op).results[0].indices[dim]);
+  }
+
+  Placement withAxis(Value value, unsigned dim) const {
+    Placement placement = placed(value);
+    placement.dims[dim].push_back(axis);
+    return placement;
+  }
+
+  /// All that the axis can be put on with dimension `dim` of `sum`: what
+  /// operations that map the index connect.
+  Group grow(Value sum, unsigned dim) {
+    Group group, reached;
+    auto reach = [&](Value value, std::optional<unsigned> onto) {
+      if (!onto || reached.contains(value))
+        return;
+      if (accepts(value, *onto))
+        group.insert({value, *onto});
+      else if (!isSliced(value))
+        return;
+      reached.insert({value, *onto});
+    };
+    reach(sum, dim);
+    for (unsigned next = 0; next < reached.size(); ++next) {
+      auto [value, at] = reached.begin()[next];
+      auto through = [&](Operation *op, IndexId index) {
+        auto indexed = cast<IndexedOpInterface>(op);
+        if (!maps(indexed, index))
+          return;
+        const IndexStructure &structure = structureOf(indexed);
+        reach(op->getResult(0), structure.results[0].dimOf(index));
+        for (auto [operand, tensor] :
+             llvm::zip_equal(op->getOperands(), structure.operands))
+          reach(operand, tensor.dimOf(index));
+      };
+      for (OpOperand &use : value.getUses())
+        if (auto user = dyn_cast<IndexedOpInterface>(use.getOwner()))
+          through(
+              user,
+              structureOf(user).operands[use.getOperandNumber()].indices[at]);
+      if (auto op = value.getDefiningOp<IndexedOpInterface>())
+        through(op, structureOf(op).results[0].indices[at]);
+    }
+    return group;
+  }
+
+  /// Whether operations may take a slice of the value for nothing: an argument
+  /// that every rank has. It connects its users but stays as it is.
+  bool isSliced(Value value) const {
+    return isa<BlockArgument>(value) && !placed(value).uses(axis);
+  }
+
+  /// The largest group, of equal ones that of the innermost dimension: the
+  /// sequence rather than the batch, whose extent should not decide.
+  Group bestGroup(Value sum) {
+    Group best;
+    for (unsigned dim = 0; dim < getIdx(sum).getRank(); ++dim) {
+      Group group = grow(sum, dim);
+      if (group.size() >= best.size())
+        best = std::move(group);
+    }
+    return best;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Doing it, and saying so
+  //===--------------------------------------------------------------------===//
+
+  void shard(const Group &group) {
+    // Nothing but sums: gathered where they are scattered.
+    if (llvm::all_of(group, [&](auto &member) {
+          auto op = cast<IndexedOpInterface>(member.first.getDefiningOp());
+          return comesOutPending(op);
+        }))
+      return;
+    llvm::SetVector<Operation *> around;
+    for (auto &[value, dim] : group) {
+      around.insert(value.getDefiningOp());
+      around.insert(value.getUsers().begin(), value.getUsers().end());
+    }
+    Movement before = movementOf(around.getArrayRef());
+    SmallVector<Type> types;
+    for (auto [value, dim] : group) {
+      types.push_back(value.getType());
+      auto type = cast<RankedTensorType>(value.getType());
+      value.setType(withPlacement(type, withAxis(value, dim), mesh));
+    }
+    Movement after = movementOf(around.getArrayRef());
+    if (cost && after.seconds >= before.seconds) {
+      leave(group, types, before, after);
+      return;
+    }
+    int64_t saved = 0;
+    for (auto [member, type] : llvm::zip_equal(group, types))
+      saved += note(member.first, member.second, type);
+    report(group, saved, before, after);
+  }
+
+  /// Undoes what would make the step slower, and says why.
+  void leave(const Group &group, ArrayRef<Type> types, const Movement &before,
+             const Movement &after) {
+    for (auto [member, type] : llvm::zip_equal(group, types))
+      Value(member.first).setType(type);
+    Operation *first = group.begin()->first.getDefiningOp();
+    std::string why = "stays replicated over @" + mesh.axis(axis).name +
+                      ": sharded it would take " + milliseconds(after.seconds) +
+                      " instead of " + milliseconds(before.seconds) +
+                      " (all-reduces become reduce-scatters and all-gathers)";
+    first->setAttr(noteAttrName, StringAttr::get(first->getContext(), why));
+    remark::missed(first->getLoc(), remark::RemarkOpts::name("group").category(
+                                        "tpsp-shard-replicated"))
+        << remark::reason("{0}", why);
+  }
+
+  static std::string milliseconds(double seconds) {
+    return llvm::formatv("{0:f3} ms", seconds * 1e3).str();
+  }
+
+  /// Says that the axis was put on a value; returns by how much that makes it
+  /// smaller.
+  int64_t note(Value value, unsigned dim, Type type) {
+    Type after = value.getType();
+    int64_t saved = localBytes(type, mesh) - localBytes(after, mesh);
+    std::string note = getIdx(after).getNames()[dim].getValue().str() + "@" +
+                       mesh.axis(axis).name + " instead of replicated keeps " +
+                       formatBytes(saved) + " per rank less";
+    value.getDefiningOp()->setAttr(noteAttrName,
+                                   StringAttr::get(value.getContext(), note));
+    remark::passed(value.getLoc(), remark::RemarkOpts::name("value").category(
+                                       "tpsp-shard-replicated"))
+        << remark::reason("{0}", note) << remark::metric("saved_bytes", saved);
+    return saved;
+  }
+
+  /// What the operations' forward collectives send, a movement that several
+  /// operations need counted once, and how long the operations of the group and
+  /// all collectives take. Backward every collective has its dual, which takes
+  /// as long (an all-reduce where forward there is nothing, and the other way
+  /// round), what was gathered is gathered again, and what computes does it
+  /// twice.
+  Movement movementOf(ArrayRef<Operation *> ops) const {
+    Movement sum;
+    llvm::DenseMap<Value, SmallVector<Placement, 1>> moved;
+    for (Operation *op : ops) {
+      auto indexed = dyn_cast<IndexedOpInterface>(op);
+      if (!indexed)
+        continue;
+      Placed placed(indexed, mesh);
+      auto choice = chooseComputePlacement(placed.get());
+      if (!choice)
+        continue;
+      for (auto [i, needs] : llvm::enumerate(choice->operands)) {
+        SmallVector<Placement, 1> &known = moved[op->getOperand(i)];
+        if (llvm::is_contained(known, needs))
+          continue;
+        known.push_back(needs);
+        add(sum, op->getOperand(i), placed.operands[i], needs);
+      }
+      for (auto [i, result] : llvm::enumerate(choice->results))
+        if (placed.wanted[i])
+          add(sum, op->getResult(i), result, *placed.wanted[i]);
+      sum.seconds += passes() * computeSeconds(indexed);
+    }
+    return sum;
+  }
+
+  /// Forward, and the two halves of backward.
+  int passes() const { return grad ? 3 : 1; }
+
+  /// Of what is bound by memory: products take as long either way.
+  double computeSeconds(IndexedOpInterface op) const {
+    if (!cost || op.isView() || comesOutPendingBefore(op) ||
+        op.isSumOfProducts())
+      return 0;
+    // An operand that has more than the result's part is sliced.
+    int64_t result = localBytes(op->getResult(0).getType(), mesh);
+    double bytes = result;
+    for (Value operand : op->getOperands())
+      bytes += std::min(result, localBytes(operand.getType(), mesh));
+    return cost->copySeconds(bytes);
+  }
+
+  bool comesOutPendingBefore(Operation *op) const { return pending.lookup(op); }
+
+  void add(Movement &sum, Value value, const Placement &from,
+           const Placement &to) const {
+    auto type = cast<RankedTensorType>(value.getType());
+    std::optional<Transition> steps = planTransition(from, to, mesh);
+    if (!steps)
+      return;
+    int64_t width = type.getElementTypeBitWidth() / 8;
+    sum.bytes += tpsp::cost(*steps, from, type.getShape(), width, mesh).bytes;
+    if (!cost)
+      return;
+    const Placement *before = &from;
+    for (const CollectiveStep &step : *steps) {
+      int64_t bytes = std::max(localBytes(type, *before, width),
+                               localBytes(type, step.after, width));
+      double seconds =
+          step.kind == CollectiveKind::Slice
+              ? 0
+              : cost->collectiveSeconds(step.kind, bytes, step.axes);
+      bool isRedone = grad && step.kind == CollectiveKind::AllGather;
+      sum.seconds += (1 + grad + isRedone) * seconds;
+      before = &step.after;
+    }
+  }
+
+  int64_t localBytes(RankedTensorType type, const Placement &placement,
+                     int64_t width) const {
+    int64_t bytes = width;
+    for (int64_t extent : localShape(type.getShape(), placement, mesh))
+      bytes *= extent;
+    return bytes;
+  }
+  int64_t localBytes(Type type, const Mesh &on) const {
+    return tpsp::localBytes(type, on);
+  }
+
+  void report(const Group &group, int64_t saved, const Movement &before,
+              const Movement &after) const {
+    Operation *first = group.begin()->first.getDefiningOp();
+    std::string note =
+        first->getAttrOfType<StringAttr>(noteAttrName).getValue().str();
+    note += "; one of " + std::to_string(group.size()) + " values, together " +
+            formatBytes(saved) + " less; their forward collectives send " +
+            formatBytes(after.bytes) + ", before " + formatBytes(before.bytes);
+    if (cost)
+      note += "; " + milliseconds(after.seconds) + " instead of " +
+              milliseconds(before.seconds);
+    first->setAttr(noteAttrName, StringAttr::get(first->getContext(), note));
+    remark::passed(first->getLoc(), remark::RemarkOpts::name("group").category(
+                                        "tpsp-shard-replicated"))
+        << remark::reason("{0}", note)
+        << remark::metric("values", int64_t(group.size()))
+        << remark::metric("saved_bytes", saved)
+        << remark::metric("forward_bytes_before", before.bytes)
+        << remark::metric("forward_bytes", after.bytes);
+  }
+
+  FunctionOpInterface function;
+  Mesh mesh;
+  AxisId axis;
+  std::optional<CostModel> cost;
+  bool grad;
+  llvm::DenseMap<Operation *, IndexStructure> structures;
+  /// What comesOutPending has found, before anything was changed.
+  llvm::DenseMap<Operation *, bool> pending;
+};
+
+struct ShardReplicated
+    : public tpsp::impl::ShardReplicatedBase<ShardReplicated> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    if (goal != "memory" && goal != "time") {
+      emitOptionError(getOperation(), getArgument(), "goal")
+          << "goal=" << goal.getValue()
+          << " is not known; goals are memory and time";
+      return signalPassFailure();
+    }
+    llvm::Expected<Hardware> machine = findHardware(hardware);
+    if (!machine) {
+      emitOptionError(getOperation(), getArgument(), "hardware")
+          << llvm::toString(machine.takeError());
+      return signalPassFailure();
+    }
+    auto visit = [&](FunctionOpInterface function) -> LogicalResult {
+      Mesh mesh = meshOf(function);
+      std::optional<CostModel> cost;
+      if (goal == "time") {
+        if (std::string misfit = misfitOf(*machine, mesh); !misfit.empty())
+          return emitErrorAt(function) << misfit;
+        cost.emplace(*machine, mesh, threads);
+      }
+      for (AxisId axis = 0; axis < mesh.numAxes(); ++axis)
+        Sharder(function, axis, cost, grad).run();
+      function->walk([](Operation *op) { op->removeAttr(propagatedAttrName); });
+      return success();
+    };
+    if (failed(forEachFunction(getOperation(), visit)))
+      signalPassFailure();
+  }
+};
+
+} // namespace

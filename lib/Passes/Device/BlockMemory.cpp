@@ -1,0 +1,102 @@
+#include "BlockMemory.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+static constexpr int64_t warp = 32;
+
+static int64_t aligned(int64_t bytes) {
+  return llvm::alignTo(bytes, BlockMemory::alignment);
+}
+
+BlockMemory::BlockMemory(BlockShape &chosen, const ItemLoops &loops)
+    : shape(chosen), loops(loops) {
+  for (memref::AllocaOp row : loops.rows)
+    keepInRegisters(row);
+  count();
+  while (sharedBytes() > unasked && chosen.items > 1 &&
+         chosen.threads() > warp) {
+    chosen.items /= 2;
+    count();
+  }
+  if (fits())
+    return;
+  for (memref::AllocaOp row : loops.rows)
+    if (int64_t width = isShared(row) ? possibleWidth(row) : 0)
+      own[row] = width;
+  count();
+}
+
+void BlockMemory::keepInRegisters(memref::AllocaOp row) {
+  int64_t width = isShared(row) ? possibleWidth(row) : 0;
+  int64_t elements = ShapedType::getNumElements(extentsOf(row));
+  if (width && writtenOutRounds(shape, elements, width))
+    own[row] = width;
+}
+
+void BlockMemory::count() {
+  rowBytes = 0;
+  for (memref::AllocaOp row : loops.rows)
+    rowBytes += isShared(row) ? bytesOf(row) : 0;
+  partialBytes = bytesOfPartials();
+}
+
+SmallVector<int64_t> BlockMemory::extentsOf(memref::AllocaOp row) const {
+  SmallVector<int64_t> extents(row.getType().getShape());
+  for (int64_t &extent : extents)
+    extent = ShapedType::isDynamic(extent) ? shape.range : extent;
+  return extents;
+}
+
+bool BlockMemory::isShared(memref::AllocaOp row) const {
+  return shape.threadsPerItem > 1 && !own.contains(row) &&
+         ShapedType::getNumElements(extentsOf(row)) > 1;
+}
+
+int64_t BlockMemory::bytesOf(memref::AllocaOp row) const {
+  int64_t elements = ShapedType::getNumElements(extentsOf(row));
+  return aligned(elements * shape.items *
+                 row.getType().getElementTypeBitWidth() / 8);
+}
+
+/// What sums are combined through.
+int64_t BlockMemory::bytesOfPartials() const {
+  int64_t bytes = 0;
+  for (const ItemStep &step : loops.steps) {
+    if (step.operation || step.sweep.sums.empty() ||
+        isSingle(shape, step.sweep))
+      continue;
+    SumLayout layout = chooseSumLayout(shape, step.sweep);
+    if (layout.partials() == 1)
+      continue;
+    for (unsigned number : step.sweep.sums) {
+      auto type = cast<MemRefType>(step.sweep.output(number).getType());
+      bytes += aligned(shape.items * layout.partials() * layout.points *
+                       type.getElementTypeBitWidth() / 8);
+    }
+  }
+  return bytes;
+}
+
+/// How many neighbours a thread has at a time of a row of which every thread
+/// only looks at what it wrote; 0 of other rows.
+int64_t BlockMemory::possibleWidth(memref::AllocaOp row) const {
+  const llvm::DenseMap<Value, Value> nothing; // is known yet
+  std::optional<AccessKey> common;
+  int64_t width = 0;
+  for (const ItemStep &step : loops.steps) {
+    if (step.operation)
+      continue;
+    for (const Access &access : accessesOf(shape, step.sweep, nothing)) {
+      if (access.buffer != row.getResult())
+        continue;
+      if (access.key.empty() || (common && *common != access.key))
+        return 0;
+      common = access.key;
+      width = widthOf(shape, step.sweep, allDims(step.sweep));
+    }
+  }
+  return width;
+}

@@ -1,0 +1,59 @@
+/// Where the kept rows of a block's items lie.
+#ifndef TPSP_PASSES_DEVICE_BLOCKMEMORY_H
+#define TPSP_PASSES_DEVICE_BLOCKMEMORY_H
+
+#include "SweepAccess.h"
+
+namespace tpsp {
+
+/// Rows that threads share lie in the block's memory. A single value is known
+/// to all threads of its item, and a row of one thread's item is its own.
+class BlockMemory {
+public:
+  /// What a block may have without asking, and what it may ask for, in bytes:
+  /// sm_80 has 164 KiB for its blocks, small chips of its age 99.
+  static constexpr int64_t unasked = 48 << 10;
+  static constexpr int64_t most = 99 << 10;
+  /// Of a row, in bytes: what the widest access needs.
+  static constexpr int64_t alignment = 16;
+
+  /// A row of which every thread looks only at what it wrote is in registers,
+  /// if it has few elements a thread; others are in the block's memory. Gives
+  /// `shape` fewer items where that makes room for them. Where there is none,
+  /// as for a row of logits, threads keep what only they look at in memory of
+  /// their own.
+  BlockMemory(BlockShape &shape, const ItemLoops &loops);
+
+  int64_t sharedBytes() const { return rowBytes + partialBytes; }
+  bool fits() const { return sharedBytes() <= most; }
+  /// What the launch must ask for: the rows, if not all memory comes unasked.
+  int64_t dynamicBytes() const {
+    return sharedBytes() > unasked ? rowBytes : 0;
+  }
+
+  /// The shape of a kept row, with the most that a range can have.
+  llvm::SmallVector<int64_t> extentsOf(mlir::memref::AllocaOp row) const;
+  bool isShared(mlir::memref::AllocaOp row) const;
+  /// Bytes of a shared row, of all items.
+  int64_t bytesOf(mlir::memref::AllocaOp row) const;
+  /// Of a row of which every thread keeps its own elements, how many neighbours
+  /// it has at a time; else 0.
+  int64_t widthInThread(mlir::memref::AllocaOp row) const {
+    return own.lookup(row);
+  }
+
+private:
+  void keepInRegisters(mlir::memref::AllocaOp row);
+  void count();
+  int64_t bytesOfPartials() const;
+  int64_t possibleWidth(mlir::memref::AllocaOp row) const;
+
+  const BlockShape &shape;
+  const ItemLoops &loops;
+  llvm::DenseMap<mlir::Operation *, int64_t> own;
+  int64_t rowBytes = 0, partialBytes = 0;
+};
+
+} // namespace tpsp
+
+#endif // TPSP_PASSES_DEVICE_BLOCKMEMORY_H

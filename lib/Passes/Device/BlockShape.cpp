@@ -1,0 +1,173 @@
+#include "BlockShape.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+static constexpr int64_t warp = 32;
+/// A block of a kernel with many items: enough to hide latencies with a few
+/// blocks on a multiprocessor, few enough to not wait long at barriers.
+static constexpr int64_t usualThreads = 256;
+static constexpr int64_t mostThreads = 1024;
+/// Blocks that keep any GPU busy: two for each of its multiprocessors.
+static constexpr int64_t enoughBlocks = 264;
+/// Points of a row that a thread does, where rows are many.
+static constexpr int64_t pointsPerThread = 8;
+/// Bytes of the widest access of a thread.
+static constexpr int64_t widestAccess = 16;
+/// Elements of a row that a thread may have in registers, and points of a sum
+/// that it adds up one after another.
+static constexpr int64_t mostInRegisters = 32, mostInThread = 8;
+
+int64_t tpsp::pointsOf(ArrayRef<int64_t> extents, ArrayRef<unsigned> dims) {
+  int64_t points = 1;
+  for (unsigned dim : dims)
+    points *= extents[dim];
+  return points;
+}
+
+static int64_t powerOfTwo(int64_t value) {
+  return int64_t(llvm::PowerOf2Ceil(std::max<int64_t>(value, 1)));
+}
+
+/// The most points that a sweep has, of all dimensions and of the summed ones.
+static std::pair<int64_t, int64_t> mostPoints(const ItemLoops &loops,
+                                              int64_t range) {
+  int64_t all = 1, summed = 1;
+  for (const ItemStep &step : loops.steps) {
+    if (step.operation)
+      continue;
+    SmallVector<int64_t> extents = step.sweep.extents(range);
+    int64_t over = pointsOf(extents, step.sweep.summed);
+    all = std::max(all, over * pointsOf(extents, step.sweep.kept));
+    summed = std::max(summed, over);
+  }
+  return {all, summed};
+}
+
+/// Elements that one access of a thread can have, by the widest type.
+static int64_t accessWidth(KernelSource source) {
+  if (!source.isAligned)
+    return 1;
+  int64_t bits = 8;
+  for (Type type : source.function.getArgumentTypes())
+    if (auto buffer = dyn_cast<MemRefType>(type))
+      bits = std::max<int64_t>(bits, buffer.getElementTypeBitWidth());
+  return std::max<int64_t>(1, widestAccess * 8 / bits);
+}
+
+/// Likewise of the neighbours that all sweeps have: an odd row is read element
+/// by element.
+static int64_t accessWidth(KernelSource source, const ItemLoops &loops) {
+  int64_t width = accessWidth(source);
+  for (const ItemStep &step : loops.steps) {
+    if (step.operation)
+      continue;
+    for (int64_t extent : llvm::reverse(step.sweep.extents(/*range=*/1))) {
+      if (extent == 1)
+        continue;
+      while (extent % width)
+        width /= 2;
+      break;
+    }
+  }
+  return width;
+}
+
+/// A sum over all rows, done for a slice of the innermost index at a time: the
+/// slice is narrow so that there are many blocks, and as wide as a sector of
+/// memory at least.
+static BlockShape shapeOfRange(KernelSource source, const ItemLoops &loops) {
+  BlockShape shape;
+  auto [all, summed] = mostPoints(loops, /*range=*/1);
+  if (all == 1) {
+    shape.range = shape.threadsPerItem = usualThreads;
+    return shape;
+  }
+  shape.range = source.grid / warp < enoughBlocks / 2 ? warp / 2 : warp;
+  int64_t wanted = shape.range * powerOfTwo(llvm::divideCeil(summed, 8));
+  shape.threadsPerItem = std::clamp(wanted, usualThreads / 2, mostThreads);
+  return shape;
+}
+
+static BlockShape shapeOfItems(KernelSource source, const ItemLoops &loops) {
+  BlockShape shape;
+  int64_t most = mostPoints(loops, 1).first;
+  int64_t threads = powerOfTwo(llvm::divideCeil(most, pointsPerThread));
+  threads = std::min(threads, usualThreads);
+  // Few items: more threads for each, but of the widest accesses still.
+  int64_t wide = accessWidth(source, loops);
+  int64_t limit = std::min(powerOfTwo(most / wide), mostThreads);
+  while (threads < limit && source.grid * threads < enoughBlocks * usualThreads)
+    threads *= 2;
+  shape.threadsPerItem = threads;
+  shape.items = std::max<int64_t>(1, usualThreads / threads);
+  while (shape.items > 1 && shape.threads() > warp &&
+         source.grid / shape.items < enoughBlocks)
+    shape.items /= 2;
+  shape.width = std::min(
+      accessWidth(source),
+      int64_t(llvm::bit_floor(uint64_t(std::max<int64_t>(most / threads, 1)))));
+  return shape;
+}
+
+BlockShape tpsp::chooseBlockShape(KernelSource source, const ItemLoops &loops) {
+  return source.itemLoop() ? shapeOfItems(source, loops)
+                           : shapeOfRange(source, loops);
+}
+
+/// Whether the innermost dimension of more than one point is summed.
+static bool sumsInnermost(const Sweep &sweep, ArrayRef<int64_t> extents) {
+  for (int64_t dim = int64_t(extents.size()) - 1; dim >= 0; --dim)
+    if (extents[dim] > 1)
+      return llvm::is_contained(sweep.summed, unsigned(dim));
+  return true;
+}
+
+int64_t tpsp::writtenOutRounds(const BlockShape &shape, int64_t points,
+                               int64_t width) {
+  int64_t atOnce = width * shape.threadsPerItem;
+  if (shape.range || points % atOnce ||
+      points / shape.threadsPerItem > mostInRegisters)
+    return 0;
+  return points / atOnce;
+}
+
+bool tpsp::sumsInThread(const BlockShape &shape, const Sweep &sweep) {
+  SmallVector<int64_t> extents = sweep.extents(shape.range);
+  return !shape.range && !sweep.sums.empty() &&
+         pointsOf(extents, sweep.summed) <= mostInThread &&
+         pointsOf(extents, sweep.kept) >= shape.threadsPerItem &&
+         !sumsInnermost(sweep, extents);
+}
+
+/// Shuffles move 32 bits.
+static bool canShuffle(const Sweep &sweep) {
+  return llvm::all_of(sweep.sums, [&](unsigned number) {
+    auto type = cast<MemRefType>(sweep.output(number).getType());
+    return type.getElementTypeBitWidth() == 32;
+  });
+}
+
+SumLayout tpsp::chooseSumLayout(const BlockShape &shape, const Sweep &sweep) {
+  SmallVector<int64_t> extents = sweep.extents(shape.range);
+  int64_t kept = pointsOf(extents, sweep.kept);
+  int64_t summed = pointsOf(extents, sweep.summed);
+  int64_t threads = shape.threadsPerItem;
+  bool shuffles = canShuffle(sweep);
+  SumLayout layout;
+  layout.groupInnermost = sumsInnermost(sweep, extents);
+  layout.points = std::min(powerOfTwo(kept), threads);
+  // Many points, and neighbours in memory are of one point: a warp for each.
+  if (layout.points == threads && layout.groupInnermost && shuffles)
+    layout.points = threads / std::min({warp, threads, powerOfTwo(summed)});
+  layout.group = threads / layout.points;
+  if (!shuffles)
+    return layout;
+  layout.shuffled =
+      layout.groupInnermost
+          ? std::min(layout.group, warp)
+          : std::min(layout.group, std::max<int64_t>(1, warp / layout.points));
+  return layout;
+}

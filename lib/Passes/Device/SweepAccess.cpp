@@ -1,0 +1,101 @@
+#include "SweepAccess.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+SmallVector<unsigned> tpsp::allDims(const Sweep &sweep) {
+  linalg::LinalgOp nest = sweep.nest;
+  return llvm::to_vector(llvm::seq<unsigned>(0, nest.getNumLoops()));
+}
+
+bool tpsp::isSingle(const BlockShape &shape, const Sweep &sweep) {
+  SmallVector<int64_t> extents = sweep.extents(shape.range);
+  return !shape.range && pointsOf(extents, sweep.kept) == 1 &&
+         pointsOf(extents, sweep.summed) == 1;
+}
+
+unsigned tpsp::innermostOf(const BlockShape &shape, const Sweep &sweep,
+                           ArrayRef<unsigned> dims) {
+  SmallVector<int64_t> extents = sweep.extents(shape.range);
+  for (unsigned dim : llvm::reverse(dims))
+    if (extents[dim] > 1)
+      return dim;
+  return 0;
+}
+
+/// Whether all threads of an item share the points of a sweep.
+static bool isDealtOut(const BlockShape &shape, const Sweep &sweep) {
+  return sweep.sums.empty() ||
+         pointsOf(sweep.extents(shape.range), sweep.kept) == 1;
+}
+
+int64_t tpsp::widthOf(const BlockShape &shape, const Sweep &sweep,
+                      ArrayRef<unsigned> dims) {
+  if (dims.empty() || shape.range)
+    return 1;
+  SmallVector<int64_t> extents = sweep.extents(shape.range);
+  int64_t extent = extents[innermostOf(shape, sweep, dims)];
+  int64_t width = shape.width;
+  // Of few points a thread does fewer at a time, or most had nothing to do.
+  bool isShared = isDealtOut(shape, sweep) || sumsInThread(shape, sweep);
+  int64_t busy = isShared ? shape.threadsPerItem / 2 : 0;
+  while (width > 1 &&
+         (extent % width != 0 || pointsOf(extents, dims) / width < busy))
+    width /= 2;
+  return width;
+}
+
+/// Equal for accesses to all points in the order of the sweep's dimensions,
+/// dealt out to threads in the same way.
+static AccessKey keyOf(const BlockShape &shape, const Sweep &sweep,
+                       AffineMap access) {
+  SmallVector<int64_t> extents = sweep.extents(shape.range);
+  SmallVector<unsigned> seen, wanted;
+  for (AffineExpr result : access.getResults())
+    if (unsigned dim = cast<AffineDimExpr>(result).getPosition();
+        extents[dim] > 1)
+      seen.push_back(dim);
+  for (auto [dim, extent] : llvm::enumerate(extents))
+    if (extent > 1)
+      wanted.push_back(dim);
+  if (seen != wanted || !isDealtOut(shape, sweep))
+    return {};
+  AccessKey key = std::to_string(widthOf(shape, sweep, allDims(sweep)));
+  for (unsigned dim : wanted)
+    key += "," + std::to_string(extents[dim]);
+  return key;
+}
+
+SmallVector<Access>
+tpsp::accessesOf(const BlockShape &shape, const Sweep &sweep,
+                 const llvm::DenseMap<Value, Value> &known) {
+  linalg::LinalgOp nest = sweep.nest;
+  SmallVector<Access> accesses;
+  auto note = [&](OpOperand *operand, bool isWrite, bool hasKey) {
+    AffineMap access = nest.getMatchingIndexingMap(operand);
+    accesses.push_back({bufferBehind(operand->get()), isWrite,
+                        hasKey ? keyOf(shape, sweep, access) : AccessKey()});
+  };
+  for (OpOperand *input : nest.getDpsInputOperands())
+    if (isa<MemRefType>(input->get().getType()) &&
+        !known.contains(input->get()) &&
+        nest.payloadUsesValueFromOperand(input))
+      note(input, /*isWrite=*/false, /*hasKey=*/true);
+  for (unsigned number : sweep.stored)
+    note(nest.getDpsInitOperand(number), /*isWrite=*/true, /*hasKey=*/true);
+  for (unsigned number : sweep.sums)
+    note(nest.getDpsInitOperand(number), /*isWrite=*/true, /*hasKey=*/false);
+  return accesses;
+}
+
+SmallVector<Value> AccessLog::conflicts(ArrayRef<Access> accesses) const {
+  SmallVector<Value> buffers;
+  for (const Access &now : accesses)
+    if (llvm::any_of(log, [&](const Access &before) {
+          return now.buffer == before.buffer &&
+                 (now.isWrite || before.isWrite) &&
+                 (now.key.empty() || now.key != before.key);
+        }))
+      buffers.push_back(now.buffer);
+  return buffers;
+}

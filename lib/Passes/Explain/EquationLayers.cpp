@@ -1,0 +1,184 @@
+#include "EquationLayers.h"
+
+#include "EquationNotation.h"
+#include "LayerFolding.h"
+#include "Passes/Program/CallPlace.h"
+
+#include "Passes/Collectives/Ledger.h"
+#include "Passes/Logical/SeedCalls.h"
+
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+/// Numbers for texts and values, in the order in which they come.
+class Numbering {
+public:
+  unsigned ofForm(const std::string &form) {
+    return forms.try_emplace(form, forms.size()).first->second;
+  }
+  unsigned ofName(Value value) {
+    auto [it, isNew] = names.try_emplace(value, values.size());
+    if (isNew)
+      values.push_back(value);
+    return it->second;
+  }
+  Value valueOf(unsigned name) const { return values[name]; }
+
+private:
+  llvm::StringMap<unsigned> forms;
+  llvm::DenseMap<Value, unsigned> names;
+  SmallVector<Value> values;
+};
+
+/// Everything about an equation but names and places in the source.
+std::string formOf(const Equation &equation, const Mesh &mesh) {
+  std::string form;
+  llvm::raw_string_ostream stream(form);
+  stream << equation.sign << " " << equation.function;
+  for (NamedAttribute attribute : equation.attributes)
+    stream << " " << textOf(withWrittenSeed(attribute));
+  if (equation.op && equation.op->hasAttr(recomputedAttrName))
+    stream << " recomputed";
+  if (equation.op)
+    stream << " " << equation.op->getAttr(noteAttrName);
+  for (CollectiveOpInterface collective : equation.collectives) {
+    DictionaryAttr row = ledgerOf(collective, mesh);
+    stream << " " << collective->getName() << " "
+           << collective->getNumOperands();
+    for (StringRef key : {"axes", "index", "bytes", "reason"})
+      stream << " " << row.get(key);
+  }
+  for (const EquationTensor &tensor : tensorsOf(equation))
+    stream << " " << tensor.type;
+  return form;
+}
+
+FoldedItem itemOf(const Equation &equation, const Mesh &mesh,
+                  Numbering &numbers) {
+  FoldedItem item;
+  item.form = numbers.ofForm(formOf(equation, mesh));
+  item.phase = numbers.ofForm(equation.phase);
+  for (const EquationTensor &tensor : tensorsOf(equation))
+    item.names.push_back(numbers.ofName(tensor.named));
+  Operation *op = equation.op;
+  if (op)
+    item.made = numbers.ofName(equation.result.named);
+  else
+    op = equation.collectives.front();
+  item.calls = callNamesOf(op->getLoc());
+  return item;
+}
+
+/// The layers among some of the equations.
+struct Layers {
+  /// Numbers of the equations that were looked at.
+  std::vector<size_t> considered;
+  std::vector<FoldedItem> items;
+  std::vector<LayerFold> folds;
+
+  size_t saved() const {
+    size_t sum = 0;
+    for (const LayerFold &fold : folds)
+      sum += fold.saved();
+    return sum;
+  }
+};
+
+class BlockFinder {
+public:
+  BlockFinder(ArrayRef<Equation> equations, const Mesh &mesh)
+      : equations(equations) {
+    for (const Equation &equation : equations)
+      items.push_back(itemOf(equation, mesh, numbers));
+  }
+
+  std::vector<EquationBlock> find() {
+    Layers all = layersAmong(/*withCollectivesAlone=*/true);
+    Layers others = layersAmong(/*withCollectivesAlone=*/false);
+    return blocksOf(others.saved() > all.saved() ? others : all);
+  }
+
+private:
+  Layers layersAmong(bool withCollectivesAlone) const {
+    Layers layers;
+    for (auto [i, equation] : llvm::enumerate(equations)) {
+      if (!withCollectivesAlone && equation.isCollectiveAlone())
+        continue;
+      layers.considered.push_back(i);
+      layers.items.push_back(items[i]);
+    }
+    layers.folds = foldLayers(layers.items);
+    return layers;
+  }
+
+  std::vector<EquationBlock> blocksOf(const Layers &layers) const {
+    std::vector<EquationBlock> blocks;
+    size_t next = 0;
+    for (const LayerFold &fold : layers.folds) {
+      size_t begin = layers.considered[fold.begin];
+      size_t end = layers.considered[fold.end() - 1] + 1;
+      blocks.push_back(between(next, begin));
+      blocks.push_back(folded(layers, fold));
+      // What stands alone between the layers, and is of none of them.
+      EquationBlock alone;
+      for (size_t i = begin; i < end; ++i)
+        if (!std::binary_search(layers.considered.begin(),
+                                layers.considered.end(), i))
+          alone.equations.push_back(i);
+      blocks.push_back(std::move(alone));
+      next = end;
+    }
+    blocks.push_back(between(next, equations.size()));
+    llvm::erase_if(blocks, [](const EquationBlock &block) {
+      return block.equations.empty();
+    });
+    return blocks;
+  }
+
+  static EquationBlock between(size_t begin, size_t end) {
+    EquationBlock block;
+    for (size_t i = begin; i < end; ++i)
+      block.equations.push_back(i);
+    return block;
+  }
+
+  EquationBlock folded(const Layers &layers, const LayerFold &fold) const {
+    EquationBlock block;
+    block.times = fold.times;
+    for (size_t i = fold.begin; i < fold.begin + fold.period; ++i)
+      block.equations.push_back(layers.considered[i]);
+    block.firstCall = callOf(layers, fold, fold.begin);
+    block.lastCall = callOf(layers, fold, fold.end() - fold.period);
+    for (auto [first, second] : fold.handedOn)
+      block.handedOn.push_back(
+          {numbers.valueOf(first), numbers.valueOf(second)});
+    return block;
+  }
+
+  /// The call that made the block that begins at `begin`.
+  static std::string callOf(const Layers &layers, const LayerFold &fold,
+                            size_t begin) {
+    ArrayRef<StringRef> calls = layers.items[begin].calls;
+    return fold.sharedCalls < calls.size() ? calls[fold.sharedCalls].str() : "";
+  }
+
+  ArrayRef<Equation> equations;
+  Numbering numbers;
+  std::vector<FoldedItem> items;
+};
+
+} // namespace
+
+std::vector<EquationBlock> tpsp::blocksOf(ArrayRef<Equation> equations,
+                                          const Mesh &mesh, bool everyLayer) {
+  if (!everyLayer)
+    return BlockFinder(equations, mesh).find();
+  EquationBlock all;
+  for (size_t i = 0; i < equations.size(); ++i)
+    all.equations.push_back(i);
+  return {all};
+}

@@ -1,0 +1,141 @@
+#include "EquationText.h"
+
+#include "Passes/Program/CallPlace.h"
+
+#include "Passes/Collectives/Ledger.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+/// Of an inlined operation, where it is written and not where it is called.
+static void collectPlaces(Location loc,
+                          SmallVectorImpl<FileLineColLoc> &places) {
+  if (auto call = dyn_cast<CallSiteLoc>(loc))
+    return collectPlaces(call.getCallee(), places);
+  if (auto named = dyn_cast<NameLoc>(loc))
+    return collectPlaces(named.getChildLoc(), places);
+  if (auto fused = dyn_cast<FusedLoc>(loc))
+    for (Location part : fused.getLocations())
+      collectPlaces(part, places);
+  if (auto place = dyn_cast<FileLineColLoc>(loc))
+    places.push_back(place);
+}
+
+std::string tpsp::placeOf(Location loc) {
+  SmallVector<FileLineColLoc> places;
+  collectPlaces(loc, places);
+  llvm::SmallSetVector<unsigned, 4> lines;
+  for (FileLineColLoc place : places)
+    lines.insert(place.getLine());
+  std::string text;
+  for (unsigned line : lines)
+    text += (text.empty() ? ":" : ", ") + std::to_string(line);
+  return lines.empty() ? ""
+                       : " (" + places.front().getFilename().str() + text + ")";
+}
+
+std::string EquationText::tensor(const EquationTensor &tensor) {
+  return notation.write(nameOf(tensor.named), tensor.type);
+}
+
+std::string EquationText::tensorAlone(const EquationTensor &alone) {
+  notation.begin({alone.type});
+  return tensor(alone);
+}
+
+std::string EquationText::function(const Equation &equation) {
+  std::vector<std::string> operands;
+  for (const EquationTensor &operand : equation.operands)
+    operands.push_back(tensor(operand));
+  if (!equation.sign.empty())
+    return llvm::join(operands, (" " + equation.sign + " ").str());
+  for (NamedAttribute attribute : equation.attributes)
+    operands.push_back(textOf(attribute));
+  return equation.function + "(" + llvm::join(operands, ", ") + ")";
+}
+
+std::vector<std::string> EquationText::equation(const Equation &equation) {
+  if (equation.isCollectiveAlone())
+    return {};
+  std::vector<RankedTensorType> types = {equation.result.type};
+  for (const EquationTensor &operand : equation.operands)
+    types.push_back(operand.type);
+  notation.begin(types);
+  bool isAgain = equation.op->hasAttr(recomputedAttrName);
+  std::string left = tensor(equation.result);
+  std::vector<std::string> lines = {left + " = " + function(equation) +
+                                    (isAgain ? "  (recomputed)" : "")};
+  if (auto note = equation.op->getAttrOfType<StringAttr>(noteAttrName))
+    lines.push_back("  * " + note.getValue().str());
+  return lines;
+}
+
+/// The operands of a collective: those that layers have in common together,
+/// since they are of the same place in the function that is called for each.
+static std::vector<SmallVector<unsigned>> layersOf(Operation *collective) {
+  using Place = std::pair<Attribute, Type>;
+  llvm::DenseMap<std::pair<Place, Attribute>, unsigned> seenInCall;
+  llvm::DenseMap<std::pair<Place, unsigned>, unsigned> numbers;
+  std::vector<SmallVector<unsigned>> layers;
+  for (auto [i, operand] : llvm::enumerate(collective->getOperands())) {
+    CallPlace place = callPlaceOf(namedValue(operand).getLoc());
+    if (place.calls.empty()) {
+      layers.push_back({unsigned(i)});
+      continue;
+    }
+    Place written(LocationAttr(place.written), operand.getType());
+    unsigned count = seenInCall[{written, LocationAttr(place.calls.back())}]++;
+    auto [it, isNew] =
+        numbers.try_emplace({written, count}, unsigned(layers.size()));
+    if (isNew)
+      layers.emplace_back();
+    layers[it->second].push_back(i);
+  }
+  return layers;
+}
+
+std::string EquationText::moved(CollectiveOpInterface op, unsigned i) {
+  auto from = cast<RankedTensorType>(op->getOperand(i).getType());
+  auto to = cast<RankedTensorType>(op->getResult(i).getType());
+  notation.begin({from, to});
+  return "  > " + op->getName().stripDialect().str() + " " +
+         tensor({op->getOperand(i), from}) + " -> " + notation.write("", to);
+}
+
+std::vector<std::string> EquationText::movement(CollectiveOpInterface op,
+                                                bool everyLayer) {
+  std::vector<std::string> lines;
+  if (everyLayer)
+    for (unsigned i = 0; i < op->getNumOperands(); ++i)
+      lines.push_back(moved(op, i));
+  else
+    for (const SmallVector<unsigned> &layers : layersOf(op)) {
+      lines.push_back(moved(op, layers.front()));
+      if (layers.size() > 1)
+        lines.back() += "  x " + std::to_string(layers.size()) + ", to " +
+                        nameOf(op->getOperand(layers.back()));
+    }
+  lines.push_back(costs(op));
+  return lines;
+}
+
+std::string EquationText::costs(CollectiveOpInterface op) {
+  DictionaryAttr row = ledgerOf(op, mesh);
+  std::string over = "    over " + axesOf(row);
+  if (StringRef index = row.getAs<StringAttr>("index").getValue();
+      !index.empty())
+    over += " along " + index.str();
+  return over + ", " + formatBytes(row.getAs<IntegerAttr>("bytes").getInt()) +
+         " per rank: " + row.getAs<StringAttr>("reason").getValue().str() +
+         placeOf(op->getLoc());
+}
+
+std::vector<std::string> EquationText::present(const Equation &equation) {
+  std::vector<std::string> lines;
+  for (const EquationTensor &operand : equation.present)
+    lines.push_back("    " + tensorAlone(operand) + " is there already");
+  return lines;
+}

@@ -1,0 +1,43 @@
+/// An equation as lines: the equation, and under it what moves for it.
+#ifndef TPSP_PASSES_EXPLAIN_EQUATIONTEXT_H
+#define TPSP_PASSES_EXPLAIN_EQUATIONTEXT_H
+
+#include "EquationNotation.h"
+
+namespace tpsp {
+
+class EquationText {
+public:
+  using NameOf = llvm::function_ref<std::string(mlir::Value)>;
+
+  EquationText(EquationNotation &notation, const Mesh &mesh, NameOf nameOf)
+      : notation(notation), mesh(mesh), nameOf(nameOf) {}
+
+  /// "z[b, s] = x[b, s] + y[b, s]", and a note; nothing for collectives alone.
+  std::vector<std::string> equation(const Equation &equation);
+  /// "> all_gather ...", and a line on axes, bytes and the reason. Tensors of
+  /// layers that a collective has in common are one line unless `everyLayer`.
+  std::vector<std::string> movement(CollectiveOpInterface op, bool everyLayer);
+  /// "xn[b, s, d] is there already"
+  std::vector<std::string> present(const Equation &equation);
+  /// "z[b, s@tp, d]", in the equation at hand or by itself.
+  std::string tensor(const EquationTensor &tensor);
+  std::string tensorAlone(const EquationTensor &tensor);
+  std::string name(mlir::Value value) { return nameOf(value); }
+
+private:
+  std::string function(const Equation &equation);
+  std::string moved(CollectiveOpInterface op, unsigned i);
+  std::string costs(CollectiveOpInterface op);
+
+  EquationNotation &notation;
+  const Mesh &mesh;
+  NameOf nameOf;
+};
+
+/// " (model.mlir:17)"; of a bucket, the lines of all its tensors.
+std::string placeOf(mlir::Location loc);
+
+} // namespace tpsp
+
+#endif // TPSP_PASSES_EXPLAIN_EQUATIONTEXT_H

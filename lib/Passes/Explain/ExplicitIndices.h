@@ -1,0 +1,60 @@
+/// Sharded indices divided in two, as the documents write them: an index s over
+/// the axis tp is (t, l), t in range(tp), l in range(s // tp). A device index
+/// has the number of its axis where it is sharded, and none where the tensor
+/// has all of it:
+///
+///   z_{b t0 l d} = w_{d t'0 m} v_{b t l t'0 m}
+///
+/// is a reduce-scatter: t' is summed over ranks, and each keeps its t.
+#ifndef TPSP_PASSES_EXPLAIN_EXPLICITINDICES_H
+#define TPSP_PASSES_EXPLAIN_EXPLICITINDICES_H
+
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+
+#include <map>
+#include <set>
+
+namespace tpsp {
+
+/// A place of a subscript: "b", "t" on axis 0, "l".
+struct ExplicitIndex {
+  std::string letter;
+  std::optional<AxisId> axis;
+};
+
+class ExplicitIndices {
+public:
+  /// Letters are chosen that are not in `taken`.
+  ExplicitIndices(const Mesh &mesh, std::set<std::string> taken);
+
+  /// Types whose indices are divided alike from now on.
+  void begin(llvm::ArrayRef<mlir::RankedTensorType> types);
+  /// The subscripts of a type; device indices of what is partial come first.
+  std::vector<ExplicitIndex> of(mlir::RankedTensorType type);
+  /// "t in range(4): the ranks of tp, axis 0", and so on, of all since the
+  /// beginning.
+  std::vector<std::string> legend() const;
+
+private:
+  std::string freeLetter(llvm::StringRef wish, llvm::StringRef others);
+  /// Of an index divided over axes.
+  const std::string &localLetter(llvm::StringRef index,
+                                 llvm::ArrayRef<AxisId> axes, int64_t extent);
+  /// Of an axis where it divides `index`: primed if it divides another too.
+  std::string deviceLetter(AxisId axis, llvm::StringRef index);
+
+  Mesh mesh;
+  std::set<std::string> taken;
+  std::vector<std::string> devices;
+  std::map<std::pair<std::string, AxisList>, std::string> locals;
+  std::map<std::string, std::set<int64_t>> extents;
+  std::map<std::string, std::string> ranges;
+  /// Of the equation at hand: the axes of each index that is divided, and which
+  /// indices each axis divides, in order.
+  std::map<std::string, AxisList> divided;
+  std::map<AxisId, std::vector<std::string>> dividedBy;
+};
+
+} // namespace tpsp
+
+#endif // TPSP_PASSES_EXPLAIN_EXPLICITINDICES_H

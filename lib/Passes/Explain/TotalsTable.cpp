@@ -1,0 +1,96 @@
+#include "ExplanationTables.h"
+
+#include "Passes/Program/CallPlace.h"
+
+#include "Passes/Collectives/Ledger.h"
+#include "Passes/Program/SavedActivations.h"
+#include "tpsp/Passes/Program/SourceName.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+struct Total {
+  int count = 0;
+  int64_t bytes = 0;
+
+  void add(int64_t more) {
+    ++count;
+    bytes += more;
+  }
+};
+
+} // namespace
+
+static StringRef phaseName(bool backward) {
+  return backward ? "backward" : "forward";
+}
+
+void tpsp::printTotals(const WrittenEquations &written, raw_ostream &out) {
+  /// By phase (forward first), kind and axes.
+  std::map<std::tuple<bool, std::string, std::string>, Total> totals;
+  std::map<std::pair<bool, std::string>, Total> totalsOfAxes;
+  for (const Equation &equation : written.equations)
+    for (CollectiveOpInterface op : equation.collectives) {
+      DictionaryAttr row = ledgerOf(op, written.mesh);
+      int64_t bytes = row.getAs<IntegerAttr>("bytes").getInt();
+      bool backward = op->hasAttr(backwardAttrName);
+      std::string axes = axesOf(row);
+      totals[{backward, op->getName().stripDialect().str(), axes}].add(bytes);
+      totalsOfAxes[{backward, axes}].add(bytes);
+    }
+  out << "\ntotals (bytes sent per rank)\n";
+  if (totals.empty())
+    out << "  no collectives\n";
+  for (const auto &[key, total] : totals)
+    out << llvm::formatv("  {0,-9} {1,-15} over {2,-8} x{3,-4} {4,12}\n",
+                         phaseName(std::get<0>(key)), std::get<1>(key),
+                         std::get<2>(key), total.count,
+                         formatBytes(total.bytes));
+  for (const auto &[key, total] : totalsOfAxes)
+    out << llvm::formatv("  {0,-9} {1,-15} over {2,-8} x{3,-4} {4,12}\n",
+                         phaseName(key.first), "of every kind", key.second,
+                         total.count, formatBytes(total.bytes));
+}
+
+/// "xn[b, s@tp, d]", whichever call of its function made it, and
+/// "softmax[..]" for what has no name: what is alike in many layers is one
+/// row.
+static std::string described(Value value) {
+  Value moved = namedValue(value);
+  std::optional<std::string> name = nameInCallee(moved.getLoc());
+  std::string text =
+      name && !isa<BlockArgument>(moved) ? *name : tensorName(moved);
+  return text + "[" + subscripts(value.getType()) + "]";
+}
+
+void tpsp::printSaved(FunctionOpInterface function, const Mesh &mesh,
+                      raw_ostream &out) {
+  auto text = [&](const Twine &name) {
+    return StringAttr::get(function->getContext(), name);
+  };
+  llvm::MapVector<StringAttr, Total> rows;
+  Total sum;
+  for (const SavedActivation &tensor : savedActivations(function, mesh))
+    for (Total *total : {&rows[text(described(tensor.value))], &sum})
+      total->add(tensor.bytes);
+  if (rows.empty())
+    return;
+  rows[text("total")] = sum;
+  size_t width = 0;
+  for (const auto &[name, total] : rows)
+    width = std::max(width, name.size());
+  out << "\nsaved for the backward pass (bytes per rank)\n";
+  for (const auto &[name, total] : rows)
+    out << "  " << llvm::left_justify(name.getValue(), width)
+        << llvm::formatv(" x{0,-4} {1,12}\n", total.count,
+                         formatBytes(total.bytes));
+}

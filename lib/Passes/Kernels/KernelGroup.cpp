@@ -1,0 +1,161 @@
+// Which loop operations become one kernel.
+#include "Kernels.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+/// Rows longer than this (in elements) are not kept between the loops of a
+/// kernel: 256 KiB of f32, a level-2 cache's worth.
+static constexpr int64_t longestRow = 1 << 16;
+
+/// A grid smaller than this is not worth a longer kernel.
+static constexpr int64_t smallestGrid = 64;
+
+/// Operations of a kernel. LLVM takes a time that grows with the square of a
+/// function's length; a kernel on a GPU has at most 512 operands (4096 bytes).
+static constexpr size_t mostOperations = 96;
+
+SmallVector<LoopIndex> tpsp::loopIndices(Type type) {
+  SmallVector<LoopIndex> indices;
+  IdxAttr idx = getIdx(type);
+  for (auto [name, extent, axes] :
+       llvm::zip_equal(idx.getNames(), cast<RankedTensorType>(type).getShape(),
+                       idx.getAxes()))
+    indices.push_back({name, extent, axes, /*tile=*/{}});
+  return indices;
+}
+
+SmallVector<LoopIndex> KernelGroup::gridOf(ArrayRef<LoopIndex> common,
+                                           RankedTensorType widest) {
+  SmallVector<LoopIndex> grid(common);
+  SmallVector<LoopIndex> indices = loopIndices(widest);
+  if (!indices.empty())
+    llvm::erase(grid, indices.back());
+  return grid;
+}
+
+/// Work items of a grid.
+static int64_t itemsOf(ArrayRef<LoopIndex> grid) {
+  int64_t items = 1;
+  for (const LoopIndex &index : grid)
+    items *= index.extent;
+  return items;
+}
+
+/// Operands count: a row that is only summed is a row all the same.
+RankedTensorType KernelGroup::widestWith(LoopOpInterface op) const {
+  RankedTensorType found = widest;
+  auto consider = [&](Type type) {
+    auto tensor = cast<RankedTensorType>(type);
+    if (!found || tensor.getRank() > found.getRank())
+      found = tensor;
+  };
+  consider(op->getResult(0).getType());
+  llvm::for_each(op->getOperandTypes(), consider);
+  return found;
+}
+
+SmallVector<LoopIndex> KernelGroup::commonWith(LoopOpInterface op) const {
+  SmallVector<LoopIndex> carried = loopIndices(op->getResult(0).getType());
+  if (empty())
+    return carried;
+  SmallVector<LoopIndex> both;
+  for (const LoopIndex &index : common)
+    if (llvm::is_contained(carried, index))
+      both.push_back(index);
+  return both;
+}
+
+bool KernelGroup::agreesOnTiles(LoopOpInterface op) const {
+  return llvm::all_of(op.getPositionIndices(), [&](StringRef name) {
+    auto known = tiles.find(name);
+    return known == tiles.end() || known->second == op.getTileOf(name);
+  });
+}
+
+/// Whether `op` loops over more than `indices`.
+static bool loopsBeyond(Operation *op, ArrayRef<LoopIndex> indices) {
+  auto isWider = [&](Type type) {
+    return !llvm::all_of(loopIndices(type), [&](const LoopIndex &index) {
+      return llvm::is_contained(indices, index);
+    });
+  };
+  return llvm::any_of(op->getOperandTypes(), isWider) ||
+         isWider(op->getResult(0).getType());
+}
+
+bool tpsp::isPointwise(Operation *op) {
+  return !loopsBeyond(op, loopIndices(op->getResult(0).getType()));
+}
+
+/// Whether all else that the group makes is for `op` alone, element by element.
+bool KernelGroup::feedsOnly(Operation *op) const {
+  return llvm::all_of(ops, [&](Operation *each) {
+    return each == op || (isPointwise(each) &&
+                          llvm::all_of(each->getUsers(), [&](Operation *user) {
+                            return user == op || llvm::is_contained(ops, user);
+                          }));
+  });
+}
+
+bool KernelGroup::isColumnSum() const {
+  if (common.empty() || !getGrid().empty())
+    return false;
+  return ops.size() == 1 ||
+         (loopsBeyond(ops.back(), common) && feedsOnly(ops.back()));
+}
+
+bool KernelGroup::accepts(LoopOpInterface op) const {
+  if (empty())
+    return true;
+  if (ops.size() >= mostOperations)
+    return false;
+  auto agrees = [&](Type type) {
+    return llvm::all_of(loopIndices(type), [&](const LoopIndex &index) {
+      auto known = meaning.find(index.name);
+      return known == meaning.end() || known->second == index;
+    });
+  };
+  if (!llvm::all_of(op->getOperandTypes(), agrees) ||
+      !agrees(op->getResult(0).getType()) || !agreesOnTiles(op))
+    return false;
+  SmallVector<LoopIndex> both = commonWith(op);
+  if (both.empty())
+    return false;
+  SmallVector<LoopIndex> grid = gridOf(both, widestWith(op));
+  // Items would be columns (a gain's gradient, and what else is made of the
+  // same rows): every element of every row would be a cache line.
+  auto isWide = [&](Operation *each) { return loopsBeyond(each, both); };
+  if (grid.empty() && isWide(op) && feedsOnly(op))
+    return true;
+  if (grid.empty() && (isWide(op) || llvm::any_of(ops, isWide)))
+    return false;
+  int64_t items = itemsOf(grid);
+  int64_t before = itemsOf(getGrid());
+  // A grid of one item has whole tensors for rows.
+  if (items < before && items < smallestGrid)
+    return false;
+  auto result = cast<RankedTensorType>(op->getResult(0).getType());
+  int64_t row = std::max(largest, result.getNumElements()) / items;
+  return row <= longestRow;
+}
+
+void KernelGroup::add(LoopOpInterface op) {
+  common = commonWith(op);
+  widest = widestWith(op);
+  ops.push_back(op);
+  auto learn = [&](Type type) {
+    for (const LoopIndex &index : loopIndices(type))
+      meaning.try_emplace(index.name, index);
+  };
+  for (Type type : op->getOperandTypes())
+    learn(type);
+  learn(op->getResult(0).getType());
+  for (StringRef name : op.getPositionIndices())
+    tiles.try_emplace(name, op.getTileOf(name));
+  largest = std::max(
+      largest,
+      cast<RankedTensorType>(op->getResult(0).getType()).getNumElements());
+}

@@ -1,0 +1,157 @@
+#include "KernelGrouping.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+/// More are closed: what waits in groups is in memory longer.
+static constexpr size_t mostGroups = 4;
+
+/// Operations that are taken ahead together.
+static constexpr size_t mostTaken = 8;
+
+static int64_t bytesOf(Value value) {
+  auto tensor = cast<RankedTensorType>(value.getType());
+  return tensor.getNumElements() * tensor.getElementTypeBitWidth() / 8;
+}
+
+static bool isBackward(Operation *op) { return op->hasAttr(backwardAttrName); }
+
+int64_t KernelGrouping::groupOf(Operation *op) const {
+  auto found = groups.find(op);
+  return found == groups.end() ? -1 : int64_t(found->second);
+}
+
+bool KernelGrouping::addTo(size_t group, LoopOpInterface op) {
+  if (!open[group].accepts(op))
+    return false;
+  open[group].add(op);
+  groups[op] = group;
+  return true;
+}
+
+bool KernelGrouping::add(LoopOpInterface op) {
+  if (!open.empty() && isBackward(op) != isBackward(groups.begin()->first))
+    return false;
+  int64_t first = 0;
+  for (Value operand : op->getOperands())
+    first = std::max(first, groupOf(operand.getDefiningOp()));
+  for (size_t group = first; group < open.size(); ++group)
+    if (addTo(group, op))
+      return true;
+  if (open.size() == mostGroups)
+    return false;
+  open.emplace_back();
+  remakeOperands(op);
+  return addTo(open.size() - 1, op);
+}
+
+/// Of what is in memory anyway, no more of it than the result, and of little
+/// else.
+bool KernelGrouping::isCheapToRemake(Operation *producer) const {
+  int64_t bytes = bytesOf(producer->getResult(0)), read = 0;
+  for (Value operand : producer->getOperands()) {
+    bool isThere = groupOf(operand.getDefiningOp()) < 0;
+    if (!isThere && bytesOf(operand) > bytes / 16)
+      return false;
+    read += bytesOf(operand);
+  }
+  return isPointwise(producer) && read <= bytes + bytes / 8;
+}
+
+/// A sum over rows cannot share a kernel with what goes row by row, whose
+/// results it reads from memory. What is cheap to make again it makes itself.
+void KernelGrouping::remakeOperands(LoopOpInterface op) {
+  KernelGroup alone;
+  alone.add(op);
+  if (!alone.isColumnSum())
+    return;
+  OpBuilder b(op);
+  for (OpOperand &operand : op->getOpOperands()) {
+    Operation *producer = operand.get().getDefiningOp();
+    if (groupOf(producer) < 0 || !isCheapToRemake(producer))
+      continue;
+    auto clone = cast<LoopOpInterface>(b.clone(*producer));
+    operand.set(clone->getResult(0));
+    open.back().add(clone);
+    groups[clone] = open.size() - 1;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Consumers further down
+//===----------------------------------------------------------------------===//
+
+/// Whether a kernel in the place of `group` may read it.
+bool KernelGrouping::isThere(Value value, size_t group) const {
+  Operation *op = value.getDefiningOp();
+  if (!op || passed.contains(op))
+    return true;
+  int64_t made = groupOf(op);
+  return made >= 0 && size_t(made) <= group;
+}
+
+/// Collects `op` and what it needs that is not there, in order, if all of that
+/// are loops that serve nothing else.
+bool KernelGrouping::gather(Operation *op, Operation *producer, size_t group,
+                            SmallVectorImpl<Operation *> &wanted) const {
+  if (llvm::is_contained(wanted, op))
+    return true;
+  if (groups.contains(op) || passed.contains(op) || !isLoop(op) ||
+      wanted.size() == mostTaken || isBackward(op) != isBackward(producer))
+    return false;
+  for (Value operand : op->getOperands()) {
+    if (isThere(operand, group))
+      continue;
+    Operation *other = operand.getDefiningOp();
+    if (!llvm::all_of(other->getUsers(),
+                      [&](Operation *user) { return user == op; }))
+      return false;
+    if (!gather(other, producer, group, wanted))
+      return false;
+  }
+  wanted.push_back(op);
+  return true;
+}
+
+void KernelGrouping::takeConsumersOf(size_t group, Operation *producer) {
+  SmallVector<Operation *> wanted;
+  int64_t bytes = 0;
+  for (Operation *user : producer->getUsers()) {
+    if (groupOf(user) == int64_t(group))
+      continue;
+    if (!gather(user, producer, group, wanted))
+      return;
+    bytes += bytesOf(user->getResult(0));
+  }
+  if (wanted.empty() || bytes > bytesOf(producer->getResult(0)))
+    return;
+  KernelGroup with = open[group];
+  for (Operation *op : wanted) {
+    auto loop = cast<LoopOpInterface>(op);
+    if (!with.accepts(loop))
+      return;
+    with.add(loop);
+  }
+  open[group] = std::move(with);
+  for (Operation *op : wanted) {
+    groups[op] = group;
+    taken.insert(op);
+  }
+}
+
+void KernelGrouping::takeConsumers(size_t group) {
+  // The list grows: a consumer's consumers may follow it.
+  for (size_t i = 0; i < open[group].getOps().size(); ++i)
+    takeConsumersOf(group, open[group].getOps()[i]);
+}
+
+SmallVector<KernelGroup> KernelGrouping::take() {
+  for (size_t group = 0; group < open.size(); ++group)
+    takeConsumers(group);
+  for (auto [op, group] : groups)
+    passed.insert(op);
+  groups.clear();
+  return std::exchange(open, {});
+}

@@ -1,0 +1,135 @@
+/// Kernels: groups of loop operations that run as one function.
+///
+/// A kernel works on a grid of independent work items. The grid is spanned by
+/// indices that every result of the group carries, so that a work item reads
+/// and writes only its own slice of every tensor; the remaining indices are the
+/// item's *row*. Within a work item the operations form loops over rows: those
+/// with the same row indices and no reduction between them share a loop, and a
+/// value that stays in its loop is never stored. A norm is then one kernel of a
+/// few loops over a row in cache, and a chain of pointwise operations one pass
+/// over memory.
+///
+/// If only the innermost index is common (the gradient of a gain: a sum over
+/// all rows), the work items are its elements and are done in ranges. Such a
+/// kernel is one sum, with what is computed element by element for it alone.
+#ifndef TPSP_PASSES_KERNELS_KERNELS_H
+#define TPSP_PASSES_KERNELS_KERNELS_H
+
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace tpsp {
+
+/// An index of a loop nest, on local shapes.
+struct LoopIndex {
+  mlir::StringAttr name;
+  int64_t extent = 1;
+  /// Mesh axes that shard it, major to minor.
+  mlir::ArrayAttr axes;
+  /// Of an index whose positions are asked for: which of a longer one's they
+  /// are, if `axes` do not say it.
+  TileAttr tile;
+
+  bool operator==(const LoopIndex &other) const {
+    return name == other.name && extent == other.extent && axes == other.axes &&
+           tile == other.tile;
+  }
+};
+
+/// The indices of a local tensor, in order.
+llvm::SmallVector<LoopIndex> loopIndices(mlir::Type type);
+
+/// Whether a loop operation computes element by element: its result has the
+/// indices of all its operands.
+bool isPointwise(mlir::Operation *op);
+
+/// A growing group of loop operations.
+class KernelGroup {
+public:
+  bool empty() const { return ops.empty(); }
+  /// Whether `op` may join: there is a grid that serves all, and rows stay
+  /// small enough to be kept.
+  bool accepts(LoopOpInterface op) const;
+  /// Whether its one result is a sum over all rows.
+  bool isColumnSum() const;
+  void add(LoopOpInterface op);
+  bool produces(mlir::Value value) const {
+    return llvm::is_contained(ops, value.getDefiningOp());
+  }
+  llvm::ArrayRef<mlir::Operation *> getOps() const { return ops; }
+  /// Indices that every result carries, in the order of the first result.
+  llvm::ArrayRef<LoopIndex> getCommon() const { return common; }
+  /// The indices of the grid: what is common but for the index that the widest
+  /// tensor has innermost, which is worth a loop of its own.
+  llvm::SmallVector<LoopIndex> getGrid() const {
+    return gridOf(common, widest);
+  }
+
+private:
+  static llvm::SmallVector<LoopIndex> gridOf(llvm::ArrayRef<LoopIndex> common,
+                                             mlir::RankedTensorType widest);
+  mlir::RankedTensorType widestWith(LoopOpInterface op) const;
+  llvm::SmallVector<LoopIndex> commonWith(LoopOpInterface op) const;
+  bool feedsOnly(mlir::Operation *op) const;
+
+  llvm::SmallVector<mlir::Operation *> ops;
+  llvm::SmallVector<LoopIndex> common;
+  /// Whether the positions that `op` asks for are those that others asked for.
+  bool agreesOnTiles(LoopOpInterface op) const;
+
+  /// What each index name means in this group.
+  llvm::DenseMap<mlir::StringAttr, LoopIndex> meaning;
+  /// Where the positions lie of those indices that were asked for.
+  llvm::StringMap<TileAttr> tiles;
+  /// The tensor of the highest rank.
+  mlir::RankedTensorType widest;
+  /// Elements of the largest result.
+  int64_t largest = 1;
+};
+
+/// A kernel function and how to call it.
+struct Kernel {
+  mlir::func::FuncOp function;
+  llvm::SmallVector<mlir::Value> inputs;
+  llvm::SmallVector<mlir::Value> outputs;
+  int64_t grid = 1;
+  /// Sharded indices whose global position the kernel needs, in order.
+  llvm::SmallVector<LoopIndex> positions;
+};
+
+/// Builds the function of a group, named `name`, before `insertBefore`. Its
+/// arguments are the inputs and outputs as memrefs, the start of each of
+/// `positions`, and the range of work items.
+Kernel emitKernel(const KernelGroup &group, llvm::StringRef name,
+                  mlir::Operation *insertBefore);
+
+/// Likewise of one operation that is an algorithm on rows. What its buckets
+/// hold, if it has any, follows the inputs.
+Kernel emitRowKernel(RowKernelOpInterface op, llvm::StringRef name,
+                     mlir::Operation *insertBefore);
+
+/// Likewise of one that sorts into buckets. The tensors that it makes follow
+/// the inputs; `outputs` is empty, because they need not be results.
+Kernel emitBucketKernel(BucketKernelOpInterface op, llvm::StringRef name,
+                        mlir::Operation *insertBefore);
+
+/// The kernel of an operation that copies blocks. It sees a tensor as
+/// [outer, block, row, element], whatever its rank.
+struct BlockCopyKernel {
+  mlir::func::FuncOp function;
+  llvm::SmallVector<mlir::MemRefType> inputs;
+  mlir::MemRefType output;
+  /// Every row of every outer position is a work item.
+  int64_t grid = 1;
+};
+
+BlockCopyKernel emitBlockCopy(BlockCopyOpInterface op, llvm::StringRef name,
+                              mlir::Operation *insertBefore);
+
+} // namespace tpsp
+
+#endif // TPSP_PASSES_KERNELS_KERNELS_H

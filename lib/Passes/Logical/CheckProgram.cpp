@@ -1,0 +1,115 @@
+// tpsp-check-program: what is MLIR and no program, or seldom what was meant.
+#include "Passes/Program/FunctionWalk.h"
+#include "tpsp/Passes/Passes.h"
+
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
+namespace tpsp {
+#define GEN_PASS_DEF_CHECKPROGRAM
+#include "tpsp/Passes/Passes.h.inc"
+} // namespace tpsp
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+/// The operand that alone carries `name`, if one does and the result does not.
+std::optional<unsigned> loneCarrier(Operation *op, StringRef name) {
+  if (getIdx(op->getResult(0)).dimOf(name))
+    return std::nullopt;
+  std::optional<unsigned> carrier;
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!getIdx(operand.get()).dimOf(name))
+      continue;
+    if (carrier)
+      return std::nullopt;
+    carrier = operand.getOperandNumber();
+  }
+  return carrier;
+}
+
+void warn(IndexedOpInterface op) {
+  if (!op.isSumOfProducts() || op->getNumOperands() < 2)
+    return;
+  for (Value operand : op->getOperands())
+    for (StringRef name : indexNames(operand.getType()))
+      if (std::optional<unsigned> carrier = loneCarrier(op, name))
+        op->emitWarning("index '")
+            << name << "' is on operand #" << *carrier
+            << " alone, and is summed over before the product; if that is "
+               "meant, a tpsp.reduce of the operand says so";
+}
+
+/// What runs is one list of operations: calls are inlined.
+LogicalResult checkKind(Operation *op) {
+  if (isa<func::FuncOp, func::ReturnOp, func::CallOp>(op) ||
+      isa_and_nonnull<TpspDialect>(op->getDialect()))
+    return success();
+  return op->emitOpError("is no operation of tpsp; a program is made of those, "
+                         "one after another, and of calls of functions");
+}
+
+/// Follows calls; a function that is reached again from itself never ends.
+class CallCheck {
+public:
+  explicit CallCheck(ModuleOp module) : symbols(module) {}
+
+  LogicalResult check(FunctionOpInterface function) {
+    if (checked.contains(function))
+      return success();
+    path.insert(function);
+    WalkResult result = function->walk([&](func::CallOp call) {
+      return failed(check(call)) ? WalkResult::interrupt()
+                                 : WalkResult::advance();
+    });
+    path.erase(function);
+    checked.insert(function);
+    return failure(result.wasInterrupted());
+  }
+
+private:
+  LogicalResult check(func::CallOp call) {
+    auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+    if (!callee || callee.isExternal())
+      return call.emitOpError("calls '@")
+             << call.getCallee()
+             << "', which has no body; write the function in this file";
+    if (path.contains(callee))
+      return call.emitOpError("calls '@")
+             << call.getCallee()
+             << "' from within it, which never ends; a program is a list of "
+                "operations";
+    return check(callee);
+  }
+
+  SymbolTable symbols;
+  llvm::SmallPtrSet<Operation *, 8> path, checked;
+};
+
+LogicalResult checkOperations(FunctionOpInterface function) {
+  WalkResult result = function->walk([](Operation *op) {
+    return failed(checkKind(op)) ? WalkResult::interrupt()
+                                 : WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+struct CheckProgram : public tpsp::impl::CheckProgramBase<CheckProgram> {
+  using Base::Base;
+  void runOnOperation() override {
+    CallCheck calls(getOperation());
+    if (failed(forEachFunction(getOperation(), [&](FunctionOpInterface each) {
+          return failed(checkOperations(each)) ? failure() : calls.check(each);
+        })))
+      return signalPassFailure();
+    getOperation()->walk([](IndexedOpInterface op) { warn(op); });
+  }
+};
+
+} // namespace

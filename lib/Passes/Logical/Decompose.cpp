@@ -1,0 +1,99 @@
+// tpsp-decompose-early and tpsp-decompose-late: composites into their parts.
+#include "Passes/Program/LibraryCalls.h"
+#include "WrittenAttention.h"
+#include "tpsp/Passes/Passes.h"
+#include "tpsp/Passes/Program/SourceName.h"
+
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace tpsp {
+#define GEN_PASS_DEF_DECOMPOSEEARLY
+#define GEN_PASS_DEF_DECOMPOSELATE
+#include "tpsp/Passes/Passes.h.inc"
+} // namespace tpsp
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+/// Gives the parts of a composite its phase and its place in the source, but
+/// not its name: only the last part is what the composite was. Parts that are
+/// told apart are called after both: "o.softmax".
+class InheritFromComposite : public OpBuilder::Listener {
+public:
+  explicit InheritFromComposite(bool tellsApart) : tellsApart(tellsApart) {}
+
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
+    if (from->hasAttr(backwardAttrName))
+      op->setAttr(backwardAttrName, from->getAttr(backwardAttrName));
+    op->setLoc(tellsApart ? partOfSource(op->getLoc(), partName(op))
+                          : withoutSourceName(op->getLoc()));
+  }
+  void begin(Operation *composite) {
+    from = composite;
+    numbers.clear();
+  }
+
+private:
+  /// "reduce", and "reduce2" for the second.
+  std::string partName(Operation *op) {
+    StringRef name = op->getName().stripDialect();
+    unsigned number = ++numbers[name];
+    return number == 1 ? name.str() : (name + Twine(number)).str();
+  }
+
+  bool tellsApart;
+  Operation *from = nullptr;
+  llvm::StringMap<unsigned> numbers;
+};
+
+void decompose(Operation *root, bool tellsPartsApart,
+               function_ref<bool(DecomposableOpInterface)> select) {
+  InheritFromComposite listener(tellsPartsApart);
+  OpBuilder builder(root->getContext(), &listener);
+  SmallVector<DecomposableOpInterface> composites;
+  root->walk([&](DecomposableOpInterface op) {
+    if (select(op))
+      composites.push_back(op);
+  });
+  for (DecomposableOpInterface op : composites) {
+    listener.begin(op);
+    builder.setInsertionPoint(op);
+    Value replacement = op.decompose(builder);
+    if (Operation *last = replacement.getDefiningOp())
+      last->setLoc(op->getLoc());
+    op->getResult(0).replaceAllUsesWith(replacement);
+    op->erase();
+  }
+}
+
+struct DecomposeEarly : public tpsp::impl::DecomposeEarlyBase<DecomposeEarly> {
+  using Base::Base;
+  void runOnOperation() override {
+    if (keepCalls)
+      warnOfWrittenAttention(getOperation());
+    auto select = [&](DecomposableOpInterface op) {
+      if (!op.decomposesEarly() || (keepSwept && isa<SweptOpInterface>(*op)))
+        return false;
+      return !(keepCalls && isLibraryCall(op, forGpu, getArgument()));
+    };
+    // The backward pass names gradients after them.
+    decompose(getOperation(), /*tellsPartsApart=*/true, select);
+  }
+};
+
+struct DecomposeLate : public tpsp::impl::DecomposeLateBase<DecomposeLate> {
+  using Base::Base;
+  void runOnOperation() override {
+    // What is there of those that decompose early was left on purpose.
+    decompose(getOperation(), /*tellsPartsApart=*/false,
+              [](DecomposableOpInterface op) { return !op.decomposesEarly(); });
+  }
+};
+
+} // namespace

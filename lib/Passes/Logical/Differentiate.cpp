@@ -1,0 +1,291 @@
+// tpsp-differentiate: add the backward pass of a function.
+#include "Passes/Program/AdjointMark.h"
+#include "Passes/Program/Placed.h"
+#include "tpsp/Dialect/Tpsp/PointwiseOps.h"
+#include "tpsp/Dialect/Tpsp/ViewOps.h"
+#include "tpsp/Passes/Passes.h"
+#include "tpsp/Passes/Program/SourceName.h"
+
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace tpsp {
+#define GEN_PASS_DEF_DIFFERENTIATE
+#define GEN_PASS_DEF_DROPPRIMALS
+#include "tpsp/Passes/Passes.h.inc"
+} // namespace tpsp
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+/// Marks what it sees as part of the backward pass. An adjoint takes its
+/// operation's place in the source but not its name: v's slope is not v.
+class MarkBackward : public OpBuilder::Listener {
+public:
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
+    op->setAttr(backwardAttrName, UnitAttr::get(op->getContext()));
+    op->setLoc(primal ? adjointLocation(primal)
+                      : withoutSourceName(op->getLoc()));
+  }
+  /// Whose adjoint is being built; null between adjoints.
+  Operation *primal = nullptr;
+};
+
+bool isDifferentiable(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && getIdx(type) && isa<FloatType>(tensor.getElementType());
+}
+
+/// The type of the gradient of a tensor: where the tensor is. The gradient of
+/// a partial tensor is whole: every summand has the gradient of the sum.
+Type gradientType(Type type) {
+  IdxAttr idx = getIdx(type);
+  auto tensor = cast<RankedTensorType>(type);
+  auto whole = IdxAttr::get(type.getContext(), idx.getNames(), idx.getAxes(),
+                            /*pending=*/{}, /*pendingMax=*/false,
+                            idx.getUnplaced(), idx.getLocal());
+  return RankedTensorType::get(tensor.getShape(), tensor.getElementType(),
+                               whole);
+}
+
+class Backward {
+public:
+  Backward(func::FuncOp function)
+      : function(function), builder(function.getContext(), &mark) {}
+
+  /// Turns `function`, a copy of the primal, into primal and backward.
+  LogicalResult run() {
+    Block &body = function.getBody().front();
+    auto ret = cast<func::ReturnOp>(body.getTerminator());
+    findActive(body);
+
+    SmallVector<Type> resultTypes(ret.getOperandTypes());
+    SmallVector<DictionaryAttr> argAttrs, resultAttrs;
+    function.getAllArgAttrs(argAttrs);
+    function.getAllResultAttrs(resultAttrs);
+    SmallVector<BlockArgument> inputs(body.getArguments());
+
+    for (auto [i, result] : llvm::enumerate(ret.getOperands()))
+      addCotangent(body, result, i, argAttrs);
+    SmallVector<Value> results(ret.getOperands());
+
+    builder.setInsertionPoint(ret);
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+      if (!isBackward(&op) && failed(visit(&op)))
+        return failure();
+
+    for (BlockArgument input : inputs) {
+      if (!hasGradient(input))
+        continue;
+      Value gradient = finish(input);
+      if (!gradient)
+        gradient = zero(input);
+      results.push_back(gradient);
+      resultAttrs.push_back(named("g[" + tensorName(input) + "]",
+                                  gradientAttrName, input.getArgNumber()));
+    }
+    ret->setOperands(results);
+    function.setFunctionType(builder.getFunctionType(
+        body.getArgumentTypes(), ValueRange(results).getTypes()));
+    function.setAllArgAttrs(argAttrs);
+    function.setAllResultAttrs(resultAttrs);
+    return success();
+  }
+
+private:
+  static bool stopsGradient(Operation *op) {
+    auto indexed = dyn_cast<IndexedOpInterface>(op);
+    return indexed && indexed.stopsGradient();
+  }
+  static bool isBackward(Operation *op) {
+    return op->hasAttr(backwardAttrName);
+  }
+
+  /// {tpsp.name = name, relation = number}
+  DictionaryAttr named(const Twine &name, StringRef relation, unsigned number) {
+    return builder.getDictionaryAttr(
+        {builder.getNamedAttr(nameAttrName, builder.getStringAttr(name)),
+         builder.getNamedAttr(relation, builder.getI64IntegerAttr(number))});
+  }
+
+  bool hasGradient(BlockArgument input) {
+    return isDifferentiable(input.getType()) &&
+           !function.getArgAttr(input.getArgNumber(), frozenAttrName);
+  }
+
+  /// Values that depend on an argument that has a gradient.
+  void findActive(Block &body) {
+    for (BlockArgument argument : body.getArguments())
+      if (hasGradient(argument))
+        active.insert(argument);
+    for (Operation &op : body)
+      if (!stopsGradient(&op) && llvm::any_of(op.getOperands(), [&](Value v) {
+            return active.contains(v);
+          }))
+        for (Value result : op.getResults())
+          if (isDifferentiable(result.getType()))
+            active.insert(result);
+  }
+
+  void addCotangent(Block &body, Value result, unsigned number,
+                    SmallVectorImpl<DictionaryAttr> &argAttrs) {
+    if (!isDifferentiable(result.getType()))
+      return;
+    BlockArgument cotangent =
+        body.addArgument(gradientType(result.getType()), result.getLoc());
+    NamedAttrList attrs(
+        named("g[" + tensorName(result) + "]", cotangentAttrName, number));
+    // The gradients of a scalar are its own, not a multiple of them.
+    if (getIdx(result).getRank() == 0) {
+      attrs.set(meanAttrName, builder.getF64FloatAttr(1));
+      attrs.set(deviationAttrName, builder.getF64FloatAttr(0));
+    }
+    argAttrs.push_back(attrs.getDictionary(builder.getContext()));
+    contributions[result].push_back(cotangent);
+  }
+
+  LogicalResult visit(Operation *op) {
+    if (op->getNumResults() == 0)
+      return success();
+    auto indexed = dyn_cast<IndexedOpInterface>(op);
+    Value result = op->getResult(0);
+    if (!active.contains(result))
+      return success();
+    if (!indexed)
+      return op->emitOpError("is on the path from the differentiated arguments "
+                             "and has no gradient");
+    Value gradient = finish(result);
+    if (!gradient)
+      return success(); // nothing depends on it
+    SmallVector<bool> needed;
+    for (Value operand : op->getOperands())
+      needed.push_back(active.contains(operand));
+    SmallVector<Value> gradients(op->getNumOperands());
+    mark.primal = op;
+    LogicalResult isBuilt =
+        indexed.buildAdjoint(builder, gradient, needed, gradients);
+    mark.primal = nullptr;
+    if (failed(isBuilt))
+      return failure();
+    for (auto [operand, gradient] :
+         llvm::zip_equal(op->getOperands(), gradients))
+      if (gradient)
+        contributions[operand].push_back(gradient);
+    return success();
+  }
+
+  /// The gradient of `value`, placed as it is: its contributions added up.
+  /// Null if there is none.
+  Value finish(Value value) {
+    SmallVector<Value> &parts = contributions[value];
+    if (parts.empty())
+      return {};
+    Type wanted = gradientType(value.getType());
+    describeSummands(value, parts);
+    if (parts.size() > 1)
+      return called(value,
+                    AddOp::create(builder, value.getLoc(), wanted, parts));
+    Value only = parts.front();
+    if (only.getType() == wanted)
+      return only;
+    // A value that nothing has placed yet is made where it is wanted; an
+    // argument is where its caller has it.
+    if (isUnplaced(only.getType()) && only.getDefiningOp()) {
+      only.setType(cast<RankedTensorType>(wanted));
+      return called(value, only);
+    }
+    return called(value,
+                  ReshardOp::create(builder, value.getLoc(), wanted, only));
+  }
+
+  /// Says of summands of a gradient where their sum is wanted, and whether it
+  /// is a parameter's: their compute placements depend on it.
+  void describeSummands(Value value, ArrayRef<Value> parts) {
+    for (Value part : parts) {
+      Operation *op = part.getDefiningOp();
+      if (!op || isa<BlockArgument>(part))
+        continue;
+      if (parts.size() > 1 && isUnplaced(part.getType()))
+        op->setAttr(goalAttrName, TypeAttr::get(gradientType(value.getType())));
+      if (isWeight(value))
+        op->setAttr(weightAttrName, builder.getUnitAttr());
+    }
+  }
+
+  /// Names `gradient` after what it is the gradient of.
+  Value called(Value value, Value gradient) {
+    Operation *op = gradient.getDefiningOp();
+    if (isWeight(value))
+      op->setAttr(weightAttrName, builder.getUnitAttr());
+    op->setLoc(NameLoc::get(
+        builder.getStringAttr("g[" + tensorName(value) + "]"), op->getLoc()));
+    return gradient;
+  }
+
+  Value zero(BlockArgument input) {
+    return ScaleOp::create(builder, input.getLoc(),
+                           gradientType(input.getType()), ValueRange{input},
+                           builder.getF64FloatAttr(0));
+  }
+
+  func::FuncOp function;
+  MarkBackward mark;
+  OpBuilder builder;
+  llvm::DenseSet<Value> active;
+  /// Summands of each value's gradient.
+  llvm::DenseMap<Value, SmallVector<Value>> contributions;
+};
+
+struct Differentiate : public tpsp::impl::DifferentiateBase<Differentiate> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    SmallVector<func::FuncOp> selected;
+    for (auto candidate : getOperation().getOps<func::FuncOp>())
+      if (!candidate.isExternal() &&
+          (function.empty() || candidate.getSymName() == function))
+        selected.push_back(candidate);
+    if (selected.empty() && !function.empty()) {
+      emitOptionError(getOperation(), getArgument(), "function")
+          << "no function named '" << function << "' to differentiate";
+      return signalPassFailure();
+    }
+    for (func::FuncOp primal : selected)
+      if (failed(differentiate(primal)))
+        return signalPassFailure();
+  }
+
+private:
+  LogicalResult differentiate(func::FuncOp primal) {
+    if (!primal.getBody().hasOneBlock())
+      return emitErrorAt(primal) << "has control flow; tpsp differentiates "
+                                    "straight-line functions";
+    OpBuilder builder(primal);
+    builder.setInsertionPointAfter(primal);
+    auto copy = cast<func::FuncOp>(builder.clone(*primal));
+    copy.setSymName((primal.getSymName() + "_grad").str());
+    if (succeeded(Backward(copy).run()))
+      return success();
+    copy.erase();
+    return failure();
+  }
+};
+
+struct DropPrimals : public tpsp::impl::DropPrimalsBase<DropPrimals> {
+  using Base::Base;
+  void runOnOperation() override {
+    for (auto function :
+         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
+      std::string derived = (function.getSymName() + "_grad").str();
+      if (getOperation().lookupSymbol<func::FuncOp>(derived))
+        function.erase();
+    }
+  }
+};
+
+} // namespace

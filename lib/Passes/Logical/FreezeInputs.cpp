@@ -1,0 +1,42 @@
+// tpsp-freeze-inputs: no gradients of inputs.
+#include "Passes/Program/FunctionWalk.h"
+#include "tpsp/Passes/Passes.h"
+
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+namespace tpsp {
+#define GEN_PASS_DEF_FREEZEINPUTS
+#include "tpsp/Passes/Passes.h.inc"
+} // namespace tpsp
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+void freezeInputs(FunctionOpInterface function) {
+  auto mark = UnitAttr::get(function.getContext());
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned number = argument.getArgNumber();
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    if (type && isa<FloatType>(type.getElementType()) &&
+        !function.getArgAttr(number, paramAttrName))
+      function.setArgAttr(number, frozenAttrName, mark);
+  }
+}
+
+struct FreezeInputs : public tpsp::impl::FreezeInputsBase<FreezeInputs> {
+  using Base::Base;
+  void runOnOperation() override {
+    auto visit = [](FunctionOpInterface function) {
+      freezeInputs(function);
+      return success();
+    };
+    if (failed(forEachFunction(getOperation(), visit)))
+      signalPassFailure();
+  }
+};
+
+} // namespace

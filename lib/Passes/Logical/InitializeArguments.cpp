@@ -1,0 +1,200 @@
+// tpsp-initialize-arguments: how random parameters scatter, from their uses.
+//
+//     looked up, or added        0.02 around 0
+//     summed over in an einsum   1 / sqrt(fan-in) around 0
+//     multiplied                 0.02 around 1
+//
+// docs/Inputs.md says why nothing is exactly 0 or 1.
+#include "Passes/Program/FunctionWalk.h"
+#include "tpsp/Passes/Passes.h"
+
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <cmath>
+
+namespace tpsp {
+#define GEN_PASS_DEF_INITIALIZEARGUMENTS
+#include "tpsp/Passes/Passes.h.inc"
+} // namespace tpsp
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+constexpr double smallDeviation = 0.02;
+
+/// What a program does with a parameter.
+struct ArgumentUses {
+  bool isLookedUp = false, isAdded = false, isMultiplied = false;
+  /// The most terms of a sum that its elements are factors in; 0 if none is.
+  int64_t fanIn = 0;
+};
+
+/// Keeps what is built, in order.
+class Record : public OpBuilder::Listener {
+public:
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
+    built.push_back(op);
+  }
+  SmallVector<Operation *> built;
+};
+
+/// Finds the uses of a value, and of what has its elements.
+class FindUses {
+public:
+  ArgumentUses of(Value value) {
+    visit(value);
+    return uses;
+  }
+
+private:
+  void visit(Value value) {
+    if (!visited.insert(value).second)
+      return;
+    // Visiting a composite makes more uses, for a while.
+    SmallVector<OpOperand *> operands;
+    for (OpOperand &use : value.getUses())
+      operands.push_back(&use);
+    for (OpOperand *use : operands)
+      visit(*use);
+  }
+
+  void visit(OpOperand &use) {
+    if (isa<CollectiveOpInterface>(use.getOwner()))
+      return visit(use.getOwner()->getResult(use.getOperandNumber()));
+    auto op = dyn_cast<IndexedOpInterface>(use.getOwner());
+    if (!op)
+      return;
+    if (looksUp(op, use))
+      uses.isLookedUp = true;
+    else if (keepsElements(op))
+      visit(op->getResult(0));
+    else if (auto composite = dyn_cast<DecomposableOpInterface>(*op))
+      visitParts(composite, use.get());
+    else
+      classify(op, use);
+  }
+
+  /// Indices of an operand that the result lacks.
+  static SmallVector<StringRef> droppedIndices(Operation *op, Value operand) {
+    SmallVector<StringRef> dropped;
+    for (StringRef name : indexNames(operand.getType()))
+      if (!getIdx(op->getResult(0)).dimOf(name))
+        dropped.push_back(name);
+    return dropped;
+  }
+
+  /// Whether other operands are positions along an index of this one.
+  static bool looksUp(IndexedOpInterface op, OpOperand &use) {
+    return !droppedIndices(op, use.get()).empty() &&
+           llvm::any_of(op->getOpOperands(), [&](OpOperand &other) {
+             return &other != &use &&
+                    op.getIntegerBound(other.getOperandNumber()) > 0;
+           });
+  }
+
+  /// Whether the result's elements are the operands', or multiples of them.
+  static bool keepsElements(IndexedOpInterface op) {
+    if (op.isView() || isa<BlockCopyOpInterface>(*op))
+      return true;
+    return op->getNumOperands() == 1 && op.getLinearity() != Linearity::None &&
+           droppedIndices(op, op->getOperand(0)).empty();
+  }
+
+  /// A composite does with its operand what its parts do.
+  void visitParts(DecomposableOpInterface composite, Value value) {
+    Record record;
+    OpBuilder builder(composite->getContext(), &record);
+    builder.setInsertionPoint(composite);
+    composite.decompose(builder);
+    for (Operation *part : record.built)
+      for (OpOperand &operand : part->getOpOperands())
+        if (operand.get() == value)
+          visit(operand);
+    for (Operation *part : llvm::reverse(record.built)) {
+      llvm::for_each(part->getResults(),
+                     [&](Value result) { visited.erase(result); });
+      part->erase();
+    }
+  }
+
+  void classify(IndexedOpInterface op, OpOperand &use) {
+    SmallVector<StringRef> summed = droppedIndices(op, use.get());
+    switch (op.getLinearity()) {
+    case Linearity::Joint:
+      uses.isAdded |= op->getNumOperands() > 1;
+      return;
+    case Linearity::Multi:
+      if (summed.empty())
+        uses.isMultiplied = true;
+      else
+        uses.fanIn = std::max(uses.fanIn, points(use.get(), summed));
+      return;
+    case Linearity::None:
+      return;
+    }
+  }
+
+  /// The product of the extents of `names`.
+  static int64_t points(Value value, ArrayRef<StringRef> names) {
+    auto type = cast<RankedTensorType>(value.getType());
+    int64_t product = 1;
+    for (StringRef name : names)
+      product *= type.getDimSize(*getIdx(type).dimOf(name));
+    return product;
+  }
+
+  ArgumentUses uses;
+  llvm::DenseSet<Value> visited;
+};
+
+struct Scatter {
+  double mean, deviation;
+};
+
+/// A table that is also a head is a table.
+Scatter scatterOf(const ArgumentUses &uses, int64_t rank) {
+  if (uses.isLookedUp)
+    return {0, smallDeviation};
+  if (uses.fanIn > 0)
+    return {0, 1 / std::sqrt(static_cast<double>(uses.fanIn))};
+  if (uses.isMultiplied)
+    return {1, smallDeviation};
+  // What nothing is known of: vectors may be divided by.
+  return {!uses.isAdded && rank == 1 ? 1.0 : 0.0, smallDeviation};
+}
+
+void initializeArguments(FunctionOpInterface function) {
+  Builder builder(function.getContext());
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned number = argument.getArgNumber();
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    if (!function.getArgAttr(number, paramAttrName) || !type ||
+        !isa<FloatType>(type.getElementType()))
+      continue;
+    Scatter scatter = scatterOf(FindUses().of(argument), type.getRank());
+    for (auto [name, value] : {std::pair(meanAttrName, scatter.mean),
+                               std::pair(deviationAttrName, scatter.deviation)})
+      if (!function.getArgAttr(number, name))
+        function.setArgAttr(number, name, builder.getF64FloatAttr(value));
+  }
+}
+
+struct InitializeArguments
+    : public tpsp::impl::InitializeArgumentsBase<InitializeArguments> {
+  using Base::Base;
+  void runOnOperation() override {
+    auto visit = [](FunctionOpInterface function) {
+      initializeArguments(function);
+      return success();
+    };
+    if (failed(forEachFunction(getOperation(), visit)))
+      signalPassFailure();
+  }
+};
+
+} // namespace

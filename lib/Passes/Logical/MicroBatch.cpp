@@ -1,0 +1,376 @@
+// tpsp-micro-batch: do a step part by part of the batch.
+//
+// The micro-batches are seen as one more axis, of time instead of ranks, that
+// drives the batch index wherever it appears; what a tensor is then follows
+// from index structure as it does for a mesh axis: cut, if it carries the
+// index; a summand, if the index was summed away; else the same in every part
+// and computed once. An operation that is not linear in a summand would need
+// the whole sum, which exists only after the last part: the program is refused.
+//
+// Before: one forward and one backward pass. After: N of each, part by part,
+// whose activations live one after another; a stacked or summed result each.
+// Sums stay as they come out (tpsp.goal) and are reduced once, by the last
+// addition. Bytes sent for parameters' gradients stay.
+#include "MicroBatchViews.h"
+
+#include "Passes/Program/FunctionWalk.h"
+#include "Passes/Program/Placed.h"
+#include "tpsp/Dialect/Tpsp/PointwiseOps.h"
+#include "tpsp/Passes/Passes.h"
+
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace tpsp {
+#define GEN_PASS_DEF_MICROBATCH
+#include "tpsp/Passes/Passes.h.inc"
+} // namespace tpsp
+
+using namespace mlir;
+using namespace tpsp;
+using namespace tpsp::microbatch;
+
+namespace {
+
+/// Gives what it sees the phase of the operation that it is made for.
+class MarkPhase : public OpBuilder::Listener {
+public:
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
+    if (part)
+      op->setAttr(partAttrName, part);
+    if (backward)
+      op->setAttr(backwardAttrName, UnitAttr::get(op->getContext()));
+  }
+  IntegerAttr part;
+  bool backward = false;
+};
+
+/// Rewrites a function part by part.
+class Repeater {
+public:
+  Repeater(FunctionOpInterface function, const Division &division,
+           const Shares &shares)
+      : body(function.getFunctionBody().front()), division(division),
+        shares(shares), b(function.getContext(), &mark), cutter(b, division) {}
+
+  LogicalResult run() {
+    SmallVector<Operation *> ops;
+    for (Operation &op : body.without_terminator())
+      if (op.getNumResults() == 1 &&
+          shares.of(op.getResult(0)).kind != Share::Same)
+        ops.push_back(&op);
+    findRest(ops);
+    Operation *terminator = body.getTerminator();
+    b.setInsertionPoint(terminator);
+    for (int64_t part = 0; part < division.parts; ++part) {
+      begin(part);
+      for (Operation *op : ops) {
+        if (failed(repeat(op)))
+          return failure();
+        // At once, so that only the sum lives on.
+        if (llvm::is_contained(op->getUsers(), terminator))
+          collect(op->getResult(0));
+      }
+    }
+    mark.part = {};
+    for (Operation *op : ops)
+      if (rest.contains(op->getResult(0)))
+        addRest(op);
+    finish(terminator);
+    for (Operation *op : llvm::reverse(ops))
+      op->erase();
+    return success();
+  }
+
+private:
+  bool isLast() const { return part + 1 == division.parts; }
+
+  void begin(int64_t number) {
+    part = number;
+    mark.part = b.getI64IntegerAttr(number);
+    current.clear();
+    slices.clear();
+  }
+
+  static bool isBackward(Value value) {
+    Operation *op = value.getDefiningOp();
+    return op && op->hasAttr(backwardAttrName);
+  }
+
+  bool isSummand(Value value) const {
+    return shares.of(value).kind == Share::Summand;
+  }
+
+  /// Whether the operation adds summands and what is the same in every part.
+  bool addsSummands(Operation *op) const {
+    return cast<IndexedOpInterface>(op).isSumOfOperands() &&
+           llvm::any_of(op->getOperands(),
+                        [&](Value operand) { return isSummand(operand); });
+  }
+
+  /// Sums that have a rest besides their parts: what is the same in every part
+  /// and is added to them once.
+  void findRest(ArrayRef<Operation *> ops) {
+    for (Operation *op : ops) {
+      bool adds = addsSummands(op);
+      if (llvm::any_of(op->getOperands(), [&](Value operand) {
+            return rest.contains(operand) || (adds && !isSummand(operand));
+          }))
+        rest.insert(op->getResult(0));
+    }
+  }
+
+  /// A clone of `op` on other operands, all that is left of a sum's.
+  Operation *cloneOn(Operation *op, SmallVector<Value> operands) {
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    bool carried = llvm::all_of(indexNames(type), [&](StringRef name) {
+      return llvm::any_of(operands, [&](Value operand) {
+        return getIdx(operand).dimOf(name).has_value();
+      });
+    });
+    if (!carried && operands.size() < op->getNumOperands())
+      operands.front() =
+          BroadcastOp::create(b, op->getLoc(), withoutPlacement(type),
+                              ValueRange{operands.front()});
+    Operation *clone = op->clone();
+    clone->setOperands(operands);
+    return clone;
+  }
+
+  /// This part's clone of an operation.
+  LogicalResult repeat(Operation *op) {
+    mark.backward = op->hasAttr(backwardAttrName);
+    Share share = shares.of(op->getResult(0));
+    bool onlySummands = addsSummands(op);
+    SmallVector<Value> operands;
+    for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+      if (!onlySummands || isSummand(operand))
+        operands.push_back(inThisPart(op, i));
+    Operation *clone = cloneOn(op, operands);
+    Value result = clone->getResult(0);
+    auto type = cast<RankedTensorType>(result.getType());
+    if (share.kind == Share::Cut)
+      result.setType(cutter.partOf(type, share.dim));
+    else
+      delay(clone);
+    b.insert(clone);
+    current[op->getResult(0)] = result;
+    // A lookup is of positions of an index that its result lacks.
+    StringRef index = share.kind == Share::Cut
+                          ? indexNames(result.getType())[share.dim]
+                          : shares.cutIndex(op);
+    if (index.empty())
+      return success();
+    return cast<IndexedOpInterface>(clone).restrictPositions(
+        index, division.blocks, division.parts, part);
+  }
+
+  Value inThisPart(Operation *op, unsigned i) {
+    Value operand = op->getOperand(i);
+    if (Value known = current.lookup(operand))
+      return known;
+    std::optional<unsigned> dim = shares.cutDim(op, i);
+    if (!dim)
+      return operand;
+    Value &slice = slices[{operand, *dim}];
+    if (!slice)
+      slice = cutter.take(operand, *dim, part);
+    return slice;
+  }
+
+  /// The operation on the rest of its operands, added to the parts' sum where
+  /// it is a result.
+  void addRest(Operation *op) {
+    mark.backward = op->hasAttr(backwardAttrName);
+    bool adds = addsSummands(op);
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands()) {
+      if (Value value = rests.lookup(operand))
+        operands.push_back(value);
+      else if (!isSummand(operand))
+        operands.push_back(operand);
+      else if (!adds)
+        operands.push_back(ScaleOp::create(
+            b, op->getLoc(),
+            withoutPlacement(cast<RankedTensorType>(operand.getType())),
+            ValueRange{current.lookup(operand)}, b.getF64FloatAttr(0)));
+    }
+    Operation *clone = cloneOn(op, operands);
+    b.insert(clone);
+    Value result = op->getResult(0), value = clone->getResult(0);
+    rests[result] = value;
+    auto it = results.find(result);
+    if (it != results.end())
+      it->second = {add(result, it->second.front(), value)};
+  }
+
+  Value add(Value result, Value first, Value second) {
+    auto sum = AddOp::create(b, result.getLoc(), result.getType(),
+                             ValueRange{first, second});
+    if (result.getDefiningOp()->hasAttr(weightAttrName))
+      sum->setAttr(weightAttrName, b.getUnitAttr());
+    return sum;
+  }
+
+  /// Leaves a summand as it comes out; where it was wanted is only a goal.
+  void delay(Operation *op) {
+    Value result = op->getResult(0);
+    auto type = cast<RankedTensorType>(result.getType());
+    if (isUnplaced(type))
+      return;
+    op->setAttr(goalAttrName, TypeAttr::get(type));
+    result.setType(withoutPlacement(type));
+  }
+
+  /// Adds this part's contribution to a result.
+  void collect(Value result) {
+    Value value = current.lookup(result);
+    SmallVector<Value> &parts = results[result];
+    if (shares.of(result).kind == Share::Cut || parts.empty()) {
+      parts.push_back(value);
+      return;
+    }
+    mark.backward = isBackward(result);
+    Value sum = add(result, parts.front(), value);
+    if (!isLast() || rest.contains(result))
+      delay(sum.getDefiningOp());
+    parts.front() = sum;
+  }
+
+  void finish(Operation *terminator) {
+    for (OpOperand &use : terminator->getOpOperands()) {
+      auto it = results.find(use.get());
+      if (it == results.end())
+        continue;
+      Value result = use.get();
+      Share share = shares.of(result);
+      mark.part = {};
+      mark.backward = isBackward(result);
+      if (share.kind == Share::Cut && it->second.size() > 1)
+        it->second = {cutter.stack(
+            it->second, cast<RankedTensorType>(result.getType()), share.dim)};
+      use.set(it->second.front());
+    }
+  }
+
+  Block &body;
+  const Division &division;
+  const Shares &shares;
+  MarkPhase mark;
+  OpBuilder b;
+  Cutter cutter;
+  int64_t part = 0;
+  /// This part's values of those of the function.
+  llvm::DenseMap<Value, Value> current;
+  /// This part's slices of values that are not computed part by part.
+  llvm::DenseMap<std::pair<Value, unsigned>, Value> slices;
+  /// Sums with a rest, and its value.
+  llvm::DenseSet<Value> rest;
+  llvm::DenseMap<Value, Value> rests;
+  /// Per result of the function its parts, or their sum so far.
+  llvm::DenseMap<Value, SmallVector<Value>> results;
+};
+
+/// The nearest divisors of `extent` around `count`, for a message.
+std::string nearestCounts(int64_t extent, int64_t count) {
+  count = std::max<int64_t>(std::min(count, extent), 1);
+  int64_t below = count;
+  while (extent % below != 0)
+    --below;
+  std::string text = std::to_string(below);
+  for (int64_t above = count + 1; above <= extent; ++above)
+    if (extent % above == 0)
+      return text + " or " + std::to_string(above);
+  return text;
+}
+
+/// Finds how the index is divided; its axes stay null if nothing carries it.
+LogicalResult divide(FunctionOpInterface function, Division &division) {
+  std::optional<unsigned> first;
+  for (auto [i, argument] : llvm::enumerate(function.getArguments())) {
+    IdxAttr idx = getIdx(argument);
+    std::optional<unsigned> dim =
+        idx ? idx.dimOf(division.index) : std::nullopt;
+    if (!dim)
+      continue;
+    if (idx.getLocal())
+      return emitErrorAt(function)
+             << "argument #" << i << " is one rank's part already ('local'); "
+             << "micro-batches are cut of whole tensors: run tpsp-micro-batch "
+                "before tpsp-partition";
+    if (!first) {
+      first = i;
+      division.axes = idx.getAxes()[*dim];
+      Mesh mesh = meshOf(function);
+      Placement placement = placementOf(argument.getType(), mesh);
+      division.blocks *= mesh.groupSize(placement.dims[*dim]);
+    }
+    if (idx.getAxes()[*dim] != division.axes)
+      return emitErrorAt(function)
+             << "argument #" << i << " is [" << subscripts(argument.getType())
+             << "] but argument #" << *first << " ["
+             << subscripts(function.getArgument(*first).getType())
+             << "]; micro-batches are parts of every rank's own '"
+             << division.index
+             << "', so all arguments need the same subscripts on it";
+    int64_t extent =
+        cast<RankedTensorType>(argument.getType()).getDimSize(*dim);
+    int64_t own = extent / division.blocks;
+    if (division.parts > own || own % division.parts != 0)
+      return emitErrorAt(function)
+             << "argument #" << i << " has index '" << division.index
+             << "' of extent " << extent << ", which " << division.blocks
+             << " shards of " << division.parts
+             << " micro-batches do not divide; "
+             << nearestCounts(own, division.parts) << " micro-batches would";
+  }
+  return success();
+}
+
+struct MicroBatch : public tpsp::impl::MicroBatchBase<MicroBatch> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    if (parts < 1) {
+      emitOptionError(getOperation(), getArgument(), "parts")
+          << "parts=" << parts.getValue()
+          << " is no number of micro-batches; 1 is none";
+      return signalPassFailure();
+    }
+    if (parts == 1)
+      return;
+    bool found = false;
+    auto visit = [&](FunctionOpInterface function) {
+      return cut(function, found);
+    };
+    if (failed(forEachFunction(getOperation(), visit)))
+      return signalPassFailure();
+    if (found)
+      return;
+    emitOptionError(getOperation(), getArgument(), "index")
+        << "no argument has an index '" << index.getValue()
+        << "' to cut into micro-batches; name the batch with "
+           "--micro-batch-index";
+    signalPassFailure();
+  }
+
+private:
+  LogicalResult cut(FunctionOpInterface function, bool &found) {
+    Division division{index.getValue(), 1, parts, {}};
+    if (failed(divide(function, division)))
+      return failure();
+    if (!division.axes)
+      return success();
+    found = true;
+    Shares shares(function, division);
+    if (failed(shares.find()))
+      return failure();
+    return Repeater(function, division, shares).run();
+  }
+};
+
+} // namespace

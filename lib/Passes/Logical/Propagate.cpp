@@ -1,0 +1,365 @@
+// tpsp-propagate: fill in missing placements from those given.
+#include "Ambiguity.h"
+
+#include "Passes/Program/FunctionWalk.h"
+#include "Passes/Program/Placed.h"
+#include "tpsp/Dialect/Tpsp/ViewOps.h"
+#include "tpsp/Passes/Passes.h"
+
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace tpsp {
+#define GEN_PASS_DEF_PROPAGATE
+#include "tpsp/Passes/Passes.h.inc"
+} // namespace tpsp
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+/// One operand's wish to see `axis` on dimension `dim` of the result.
+struct Proposal {
+  unsigned operand;
+  unsigned dim;
+};
+
+/// An operand that has to come to its operation without an axis.
+struct Gathered {
+  IndexedOpInterface op;
+  unsigned operand;
+  AxisId axis;
+};
+
+class Propagation {
+public:
+  Propagation(FunctionOpInterface function)
+      : function(function), mesh(meshOf(function)) {
+    function->walk([&](IndexedOpInterface op) {
+      structures.emplace_back(op, op.getIndexStructure());
+    });
+  }
+
+  /// `mark`: whether to say which results were placed here.
+  LogicalResult run(bool mark) {
+    if (failed(checkArguments()))
+      return failure();
+    if (failed(settle()))
+      return failure();
+    // What no result that is placed has decided by now is ambiguous.
+    mustDecide = true;
+    if (failed(settle()))
+      return failure();
+    for (auto &[op, structure] : structures)
+      if (failed(settleSums(op, structure)))
+        return failure();
+    if (mark)
+      for (auto &[op, structure] : structures)
+        if (llvm::any_of(op->getResultTypes(), isUnplaced))
+          op->setAttr(propagatedAttrName, UnitAttr::get(op->getContext()));
+    for (auto &[value, placement] : found)
+      value.setType(withPlacement(cast<RankedTensorType>(value.getType()),
+                                  placement, mesh));
+    // Scalars and the like on which nothing was proposed.
+    for (auto &[op, structure] : structures)
+      for (Value result : op->getResults())
+        if (isUnplaced(result.getType()))
+          result.setType(withPlacement(cast<RankedTensorType>(result.getType()),
+                                       Placement(getIdx(result).getRank()),
+                                       mesh));
+    for (const Gathered &gathered : gathers)
+      gather(gathered);
+    placeReturned();
+    return success();
+  }
+
+private:
+  LogicalResult checkArguments() {
+    for (auto [i, argument] : llvm::enumerate(function.getArguments())) {
+      if (isUnplaced(argument.getType()))
+        return emitErrorAt(argument)
+               << "argument #" << i
+               << " is not placed ('?'); inputs and parameters are placed "
+                  "by who writes the program";
+    }
+    // Operations verify what they use; an argument may have no use.
+    return verifySubscripts(function, function.getArgumentTypes(), mesh);
+  }
+
+  /// Forwards and backwards until nothing changes.
+  LogicalResult settle() {
+    do {
+      changed = false;
+      for (auto &[op, structure] : structures)
+        if (failed(forward(op, structure)))
+          return failure();
+      for (auto &[op, structure] : llvm::reverse(structures))
+        backward(op, structure);
+    } while (changed);
+    return success();
+  }
+
+  /// The function's type says where its results are.
+  void placeReturned() {
+    Operation *ret = function.getFunctionBody().front().getTerminator();
+    function.setType(function.cloneTypeWith(function.getArgumentTypes(),
+                                            ret->getOperandTypes()));
+  }
+
+  Placement current(Value value) const {
+    auto it = found.find(value);
+    return it != found.end() ? it->second : placementOf(value.getType(), mesh);
+  }
+
+  /// Puts `axis` on a dimension of an unplaced value, if it may go there.
+  void assign(Value value, const IndexStructure::Tensor &tensor, unsigned dim,
+              AxisId axis) {
+    Placement placement = current(value);
+    placement.dims[dim].push_back(axis);
+    if (firstUnevenDim(tensor.shape, placement, mesh))
+      return;
+    found[value] = std::move(placement);
+    changed = true;
+  }
+
+  /// Whether an operation that uses `value` needs dimension `dim` whole.
+  bool usedWhole(Value value, unsigned dim) const {
+    return llvm::any_of(value.getUses(), [&](OpOperand &use) {
+      auto user = dyn_cast<IndexedOpInterface>(use.getOwner());
+      if (!user)
+        return false;
+      IndexStructure structure = user.getIndexStructure();
+      const auto &tensor = structure.operands[use.getOperandNumber()];
+      return structure.indices[tensor.indices[dim]].whole;
+    });
+  }
+
+  /// Operands' axes onto unplaced results.
+  LogicalResult forward(IndexedOpInterface op,
+                        const IndexStructure &structure) {
+    for (auto [result, tensor] :
+         llvm::zip_equal(op->getResults(), structure.results)) {
+      if (!isUnplaced(result.getType()))
+        continue;
+      // In the order of the operands' own subscripts, so that b@dp@fsdp stays
+      // in that order.
+      for (unsigned i = 0; i < op->getNumOperands(); ++i)
+        for (const AxisList &axes : current(op->getOperand(i)).dims)
+          for (AxisId axis : axes)
+            if (!current(result).uses(axis) &&
+                failed(placeResult(op, structure, result, tensor, i, axis)))
+              return failure();
+    }
+    return success();
+  }
+
+  /// Puts `axis`, which operand `from` carries, where the operands want it. If
+  /// that is not where `from` has it, the axis waits for the operand that has:
+  /// a weight's h@fsdp must not bring fsdp before the dp of b@dp@fsdp.
+  LogicalResult placeResult(IndexedOpInterface op,
+                            const IndexStructure &structure, Value result,
+                            const IndexStructure::Tensor &tensor, unsigned from,
+                            AxisId axis) {
+    SmallVector<Proposal> proposals = proposalsFor(op, structure, tensor, axis);
+    if (!agree(proposals))
+      llvm::erase_if(proposals, [&](const Proposal &proposal) {
+        return usedWhole(result, proposal.dim);
+      });
+    if (!agree(proposals))
+      keepByRole(op, axis, proposals);
+    // An axis of one rank divides nothing: the result does without it.
+    if (!agree(proposals))
+      return mustDecide && mesh.size(axis) > 1
+                 ? refuse(op, structure, tensor, axis, proposals)
+                 : success();
+    if (llvm::any_of(proposals, [&](const Proposal &proposal) {
+          return proposal.operand == from;
+        }))
+      assign(result, tensor, proposals.front().dim, axis);
+    return success();
+  }
+
+  SmallVector<Proposal> proposalsFor(IndexedOpInterface op,
+                                     const IndexStructure &structure,
+                                     const IndexStructure::Tensor &result,
+                                     AxisId axis) const {
+    SmallVector<Proposal> proposals;
+    for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+      std::optional<unsigned> dim = current(op->getOperand(i)).dimOf(axis);
+      if (!dim)
+        continue;
+      IndexId index = structure.operands[i].indices[*dim];
+      std::optional<unsigned> onto = result.dimOf(index);
+      if (onto && !structure.indices[index].whole)
+        proposals.push_back({i, *onto});
+    }
+    return proposals;
+  }
+
+  static bool agree(ArrayRef<Proposal> proposals) {
+    return llvm::all_of(proposals, [&](const Proposal &proposal) {
+      return proposal.dim == proposals.front().dim;
+    });
+  }
+
+  /// On a model axis the parameters' index stays, on a data axis the
+  /// activations'.
+  void keepByRole(IndexedOpInterface op, AxisId axis,
+                  SmallVectorImpl<Proposal> &proposals) const {
+    AxisRole role = mesh.axis(axis).role;
+    if (role == AxisRole::None)
+      return;
+    bool parametersStay = role == AxisRole::Model;
+    SmallVector<Proposal> kept;
+    for (const Proposal &proposal : proposals)
+      if (isWeight(op->getOperand(proposal.operand)) == parametersStay)
+        kept.push_back(proposal);
+    if (!kept.empty())
+      proposals.assign(kept.begin(), kept.end());
+  }
+
+  /// The operation with what has been found for its operands.
+  struct Found {
+    SmallVector<Placement> operands;
+    SmallVector<std::optional<Placement>> results;
+  };
+  Found foundFor(IndexedOpInterface op) const {
+    Found placed;
+    for (Value operand : op->getOperands())
+      placed.operands.push_back(current(operand));
+    placed.results.assign(op->getNumResults(), std::nullopt);
+    return placed;
+  }
+
+  LogicalResult refuse(IndexedOpInterface op, const IndexStructure &structure,
+                       const IndexStructure::Tensor &result, AxisId axis,
+                       ArrayRef<Proposal> proposals) const {
+    Found placed = foundFor(op);
+    PlacedOperation operation{structure, placed.operands, placed.results, mesh};
+    Disagreement disagreement{{op, operation, axis}, {}};
+    SmallVector<unsigned> seen;
+    for (const Proposal &proposal : proposals) {
+      if (llvm::is_contained(seen, proposal.dim))
+        continue;
+      seen.push_back(proposal.dim);
+      disagreement.claims.push_back(
+          {proposal.operand, result.indices[proposal.dim]});
+    }
+    return disagreement.refuse();
+  }
+
+  /// A sum over an index that one operand alone has on an axis leaves the
+  /// result without a word about the axis: the role says whether the operand is
+  /// gathered.
+  LogicalResult settleSums(IndexedOpInterface op,
+                           const IndexStructure &structure) {
+    if (op->getNumOperands() < 2 || op->getNumResults() != 1 ||
+        !isUnplaced(op->getResult(0).getType()))
+      return success();
+    Found placed = foundFor(op);
+    PlacedOperation operation{structure, placed.operands, placed.results, mesh};
+    for (AxisId axis = 0; axis < mesh.numAxes(); ++axis) {
+      if (mesh.size(axis) == 1 || current(op->getResult(0)).uses(axis))
+        continue;
+      auto sum = OneSidedSum::find({op, operation, axis});
+      if (!sum)
+        continue;
+      OneSidedSum::Answer answer = sum->byRole();
+      if (answer == OneSidedSum::Unknown)
+        return sum->refuse();
+      if (answer == OneSidedSum::Gather)
+        for (unsigned operand : sum->sharded)
+          gathers.push_back({op, operand, axis});
+    }
+    return success();
+  }
+
+  /// Writes that an operand is wanted without an axis. It keeps its name.
+  void gather(const Gathered &gathered) {
+    OpBuilder builder(gathered.op);
+    OpOperand &operand = gathered.op->getOpOperand(gathered.operand);
+    auto type = cast<RankedTensorType>(operand.get().getType());
+    Placement whole = placementOf(type, mesh);
+    for (AxisList &axes : whole.dims)
+      llvm::erase(axes, gathered.axis);
+    Location loc = gathered.op->getLoc();
+    if (auto named = dyn_cast<NameLoc>(loc))
+      loc = NameLoc::get(builder.getStringAttr(tensorName(operand.get())),
+                         named.getChildLoc());
+    operand.set(ReshardOp::create(
+        builder, loc, withPlacement(type, whole, mesh), operand.get()));
+  }
+
+  /// Results' axes onto unplaced operands.
+  void backward(IndexedOpInterface op, const IndexStructure &structure) {
+    for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+      if (!isUnplaced(op->getOperand(i).getType()))
+        continue;
+      for (auto [result, source] :
+           llvm::zip_equal(op->getResults(), structure.results))
+        pull(op, structure, i, current(result), source);
+    }
+  }
+
+  void pull(IndexedOpInterface op, const IndexStructure &structure,
+            unsigned operand, const Placement &from,
+            const IndexStructure::Tensor &source) {
+    Value value = op->getOperand(operand);
+    const IndexStructure::Tensor &tensor = structure.operands[operand];
+    for (auto [index, axes] : llvm::zip_equal(source.indices, from.dims)) {
+      std::optional<unsigned> dim = tensor.dimOf(index);
+      if (!dim || structure.indices[index].whole)
+        continue;
+      for (AxisId axis : axes)
+        if (!current(value).uses(axis) &&
+            !isContested(op, structure, operand, *dim, axis))
+          assign(value, tensor, *dim, axis);
+    }
+  }
+
+  /// Whether another operand wants `axis` on another dimension of this one than
+  /// the result does: in z[s@tp, d] = w[d, e@tp] v[s, e] it may be s or e, as y
+  /// = w[e@tp, d] x[s@tp, d] may be. On a data axis the parameter gives way.
+  bool isContested(IndexedOpInterface op, const IndexStructure &structure,
+                   unsigned operand, unsigned dim, AxisId axis) const {
+    for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+      std::optional<unsigned> other = current(op->getOperand(i)).dimOf(axis);
+      if (i == operand || !other)
+        continue;
+      IndexId index = structure.operands[i].indices[*other];
+      std::optional<unsigned> onto = structure.operands[operand].dimOf(index);
+      bool givesWay =
+          mesh.axis(axis).role == AxisRole::Data && isWeight(op->getOperand(i));
+      if (onto && *onto != dim && !structure.indices[index].whole && !givesWay)
+        return true;
+    }
+    return false;
+  }
+
+  FunctionOpInterface function;
+  Mesh mesh;
+  /// In program order.
+  std::vector<std::pair<IndexedOpInterface, IndexStructure>> structures;
+  /// What has been found for unplaced values.
+  llvm::MapVector<Value, Placement> found;
+  SmallVector<Gathered> gathers;
+  bool changed = false;
+  /// Whether an axis that its operands disagree about is an error by now.
+  bool mustDecide = false;
+};
+
+struct Propagate : public tpsp::impl::PropagateBase<Propagate> {
+  using Base::Base;
+  void runOnOperation() override {
+    if (failed(forEachFunction(getOperation(), [&](auto function) {
+          return Propagation(function).run(mark);
+        })))
+      signalPassFailure();
+  }
+};
+
+} // namespace

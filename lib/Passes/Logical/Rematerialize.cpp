@@ -1,0 +1,232 @@
+// tpsp-rematerialize: redo parts of the forward pass in the backward pass
+// instead of keeping what they made.
+#include "Passes/Program/FunctionWalk.h"
+#include "Passes/Program/Placed.h"
+#include "tpsp/Passes/Passes.h"
+
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+
+namespace tpsp {
+#define GEN_PASS_DEF_REMATERIALIZE
+#include "tpsp/Passes/Passes.h.inc"
+} // namespace tpsp
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+enum class Mode { None, Selective, Full };
+
+bool isBackward(Operation *op) { return op->hasAttr(backwardAttrName); }
+
+/// The outermost of the calls that an operation was inlined from, as a place in
+/// the source; null if it stands in the function itself.
+LocationAttr callOf(Operation *op) {
+  LocationAttr call, loc = op->getLoc();
+  while (true) {
+    if (auto named = dyn_cast<NameLoc>(loc)) {
+      loc = named.getChildLoc();
+      continue;
+    }
+    auto site = dyn_cast<CallSiteLoc>(loc);
+    if (!site)
+      return call;
+    call = loc = site.getCaller();
+  }
+}
+
+/// Which operations of the forward pass a mode does again.
+class Choice {
+public:
+  Choice(Block &body, Mode mode) {
+    for (Operation &op : body.without_terminator())
+      if (!isBackward(&op) && isMemoryEffectFree(&op))
+        forward.push_back(&op);
+    if (mode == Mode::Full)
+      chooseInsideLayers();
+    if (mode == Mode::Selective)
+      chooseMarked();
+    chooseFree();
+  }
+
+  bool contains(Operation *op) const { return op && redone.contains(op); }
+
+private:
+  /// What is marked, and views of it: their bytes are not kept either.
+  void chooseMarked() {
+    for (Operation *op : forward) {
+      auto indexed = dyn_cast<IndexedOpInterface>(op);
+      bool isView = indexed && indexed.isView();
+      if (op->hasAttr(recomputeAttrName) ||
+          (isView && contains(op->getOperand(0).getDefiningOp())))
+        redone.insert(op);
+    }
+  }
+
+  /// What is made element by element of a tensor that is kept anyway, and read
+  /// by the backward pass element by element only: its loops make it again as
+  /// they read, and it need be neither written nor kept.
+  void chooseFree() {
+    for (Operation *op : forward)
+      if (isPointwise(op) && op->getNumOperands() == 1 &&
+          isKeptAnyway(op->getOperand(0)) && isReadInLoops(op))
+        redone.insert(op);
+  }
+
+  static bool isPointwise(Operation *op) {
+    return isa<LoopOpInterface>(op) && op->getNumResults() == 1 &&
+           llvm::all_of(op->getOperandTypes(), [&](Type type) {
+             return getIdx(type) && type == op->getResult(0).getType();
+           });
+  }
+
+  bool isKeptAnyway(Value value) const {
+    return !contains(value.getDefiningOp()) &&
+           llvm::any_of(value.getUsers(), isBackward);
+  }
+
+  static bool isReadInLoops(Operation *op) {
+    bool isRead = false;
+    for (Operation *user : op->getUsers()) {
+      if (!isBackward(user))
+        continue;
+      if (!isPointwise(user))
+        return false;
+      isRead = true;
+    }
+    return isRead;
+  }
+
+  /// Whatever one layer makes for itself. What it hands on is an input of
+  /// another layer, or is returned and lasts anyhow. A program without calls is
+  /// one layer; in one with calls, what stands outside of them is none.
+  void chooseInsideLayers() {
+    bool hasCalls = llvm::any_of(
+        forward, [](Operation *op) { return callOf(op) != nullptr; });
+    for (Operation *op : forward)
+      if ((!hasCalls || callOf(op)) && !isHandedOn(op))
+        redone.insert(op);
+  }
+
+  static bool isHandedOn(Operation *op) {
+    return llvm::any_of(op->getUsers(), [&](Operation *user) {
+      if (isBackward(user))
+        return false;
+      return user->hasTrait<OpTrait::IsTerminator>() ||
+             callOf(user) != callOf(op);
+    });
+  }
+
+  SmallVector<Operation *> forward;
+  llvm::DenseSet<Operation *> redone;
+};
+
+/// Before: the backward pass uses what the forward pass made. After: it makes
+/// again what was chosen, from what is kept. Saved memory shrinks by what is no
+/// longer used, work and collectives grow by what is redone.
+class Rematerializer {
+public:
+  Rematerializer(Block &body, Mode mode) : body(body), choice(body, mode) {
+    for (Operation &op : body)
+      position[&op] = position.size();
+  }
+
+  void run() {
+    // Clones stand before the operation that asked for them: none is visited.
+    for (Operation &op : body)
+      if (isBackward(&op))
+        redoOperandsOf(&op);
+    dropDead();
+  }
+
+private:
+  /// Each part is redone once, where the backward pass first needs it.
+  void redoOperandsOf(Operation *user) {
+    SmallVector<Operation *> missing = missingFor(user);
+    llvm::sort(missing, [&](Operation *a, Operation *b) {
+      return position[a] < position[b];
+    });
+    OpBuilder builder(user);
+    for (Operation *op : missing) {
+      Operation *clone = builder.clone(*op, clones);
+      clone->setAttr(backwardAttrName, builder.getUnitAttr());
+      clone->setAttr(recomputedAttrName, builder.getUnitAttr());
+      clone->removeAttr(recomputeAttrName);
+      note(clone);
+    }
+    for (OpOperand &operand : user->getOpOperands())
+      operand.set(clones.lookupOrDefault(operand.get()));
+  }
+
+  /// What has to be redone for the operands of `user` and was not yet.
+  SmallVector<Operation *> missingFor(Operation *user) {
+    SmallVector<Operation *> missing;
+    auto add = [&](Value value) {
+      Operation *op = value.getDefiningOp();
+      if (choice.contains(op) && asked.insert(op).second)
+        missing.push_back(op);
+    };
+    llvm::for_each(user->getOperands(), add);
+    for (size_t i = 0; i < missing.size(); ++i)
+      llvm::for_each(missing[i]->getOperands(), add);
+    return missing;
+  }
+
+  static void note(Operation *clone) {
+    remark::passed(
+        clone->getLoc(),
+        remark::RemarkOpts::name("recomputed").category("tpsp-rematerialize"))
+        << remark::reason("made again for the backward pass instead of kept")
+        << remark::metric("tensor", tensorName(clone->getResult(0)));
+  }
+
+  /// What only the backward pass had used.
+  void dropDead() {
+    for (auto it = body.rbegin(); it != body.rend();) {
+      Operation *op = &*it++;
+      if (choice.contains(op) && op->use_empty())
+        op->erase();
+    }
+  }
+
+  Block &body;
+  Choice choice;
+  llvm::DenseMap<Operation *, size_t> position;
+  llvm::DenseSet<Operation *> asked;
+  IRMapping clones;
+};
+
+struct Rematerialize : public tpsp::impl::RematerializeBase<Rematerialize> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    auto selected = llvm::StringSwitch<std::optional<Mode>>(mode)
+                        .Case("none", Mode::None)
+                        .Case("selective", Mode::Selective)
+                        .Case("full", Mode::Full)
+                        .Default(std::nullopt);
+    if (!selected) {
+      emitOptionError(getOperation(), getArgument(), "mode")
+          << "unknown mode '" << mode
+          << "'; known are none, selective and full";
+      return signalPassFailure();
+    }
+    auto visit = [&](FunctionOpInterface function) {
+      Rematerializer(function.getFunctionBody().front(), *selected).run();
+      return success();
+    };
+    if (failed(forEachFunction(getOperation(), visit)))
+      signalPassFailure();
+  }
+};
+
+} // namespace

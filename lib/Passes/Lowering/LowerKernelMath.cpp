@@ -1,0 +1,131 @@
+// tpsp-lower-kernel-math: scalar mathematics that the vectoriser can see
+// through.
+#include "Passes/Device/DeviceMath.h"
+#include "tpsp/Passes/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/Transforms/DialectConversion.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace tpsp {
+#define GEN_PASS_DEF_LOWERKERNELMATH
+#include "tpsp/Passes/Passes.h.inc"
+} // namespace tpsp
+
+using namespace mlir;
+
+namespace {
+
+/// Lets sums be reordered, which a vectorised reduction needs, and products
+/// fused. Not nnan or ninf: a masked score is minus infinity.
+void relax(Operation *root) {
+  constexpr auto flags = arith::FastMathFlags::reassoc |
+                         arith::FastMathFlags::contract |
+                         arith::FastMathFlags::nsz;
+  root->walk([&](arith::ArithFastMathInterface op) {
+    op->setAttr(op.getFastMathAttrName(),
+                arith::FastMathFlagsAttr::get(op->getContext(), flags));
+  });
+}
+
+/// Lets what computes in bf16, as a router that compares scores does, compute
+/// in f32.
+LogicalResult widenBF16(func::FuncOp kernel) {
+  MLIRContext *context = kernel.getContext();
+  TypeConverter widened;
+  arith::populateEmulateUnsupportedFloatsConversions(
+      widened, BFloat16Type::get(context), Float32Type::get(context));
+  RewritePatternSet patterns(context);
+  arith::populateEmulateUnsupportedFloatsPatterns(patterns, widened);
+  ConversionTarget target(*context);
+  arith::populateEmulateUnsupportedFloatsLegality(target, widened);
+  return applyPartialConversion(kernel, target, std::move(patterns));
+}
+
+/// Nothing computes in bf16 once conversions are integer arithmetic; what is
+/// loaded and stored can be the integers, too. Else LLVM widens a bf16 that
+/// lives across a branch, and narrows it by a call that few libraries have.
+void storeBF16AsIntegers(func::FuncOp kernel) {
+  auto i16 = IntegerType::get(kernel.getContext(), 16);
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([=](BFloat16Type) -> Type { return i16; });
+  using Replaced = std::optional<std::pair<Attribute, WalkResult>>;
+  replacer.addReplacement([=](FloatAttr number) -> Replaced {
+    if (!number.getType().isBF16())
+      return std::nullopt;
+    APInt bits = number.getValue().bitcastToAPInt();
+    return {{IntegerAttr::get(i16, bits), WalkResult::skip()}};
+  });
+  replacer.addReplacement([=](DenseElementsAttr numbers) -> Replaced {
+    if (!numbers.getElementType().isBF16())
+      return std::nullopt;
+    return {{numbers.bitcast(i16), WalkResult::skip()}};
+  });
+  replacer.recursivelyReplaceElementsIn(kernel, /*replaceAttrs=*/true,
+                                        /*replaceLocs=*/false,
+                                        /*replaceTypes=*/true);
+  kernel.walk([](arith::BitcastOp op) {
+    if (op.getIn().getType() != op.getType())
+      return;
+    op.replaceAllUsesWith(op.getIn());
+    op.erase();
+  });
+}
+
+struct LowerKernelMath
+    : public tpsp::impl::LowerKernelMathBase<LowerKernelMath> {
+  using Base::Base;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet set(context);
+    auto isF32 = [](StringRef) { return true; };
+    populateMathPolynomialApproximationPatterns(set, isF32);
+    RewritePatternSet conversions(context);
+    arith::populateExpandBFloat16Patterns(conversions);
+    mathematics = FrozenRewritePatternSet(std::move(set));
+    bf16Conversions = FrozenRewritePatternSet(std::move(conversions));
+    return success();
+  }
+
+  void runOnOperation() override {
+    for (auto kernel : getOperation().getOps<func::FuncOp>()) {
+      if (failed(widenBF16(kernel)) ||
+          failed(applyPatternsGreedily(kernel, bf16Conversions)) ||
+          failed(lower(kernel)))
+        return signalPassFailure();
+      storeBF16AsIntegers(kernel);
+    }
+    // GPUs have instructions for bf16.
+    for (auto device : getOperation().getOps<gpu::GPUModuleOp>())
+      for (auto kernel : device.getOps<gpu::GPUFuncOp>()) {
+        bool isHalf = tpsp::isInHalfPrecision(kernel);
+        if (isHalf)
+          tpsp::approximateExponentials(kernel);
+        if (failed(lower(kernel)))
+          return signalPassFailure();
+        tpsp::expandDeviceMath(kernel);
+        if (isHalf)
+          tpsp::approximateQuotients(kernel);
+      }
+  }
+
+private:
+  LogicalResult lower(Operation *kernel) {
+    if (failed(applyPatternsGreedily(kernel, mathematics)))
+      return failure();
+    relax(kernel);
+    return success();
+  }
+
+  FrozenRewritePatternSet mathematics, bf16Conversions;
+};
+
+} // namespace

@@ -1,0 +1,95 @@
+// tpsp-check-schedule: prove that every command reads what it means to.
+#include "tpsp/Passes/Passes.h"
+#include "tpsp/Passes/Plan/StepOfProgram.h"
+
+#include "tpsp/Schedule/ScheduleProof.h"
+
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace tpsp {
+#define GEN_PASS_DEF_CHECKSCHEDULE
+#include "tpsp/Passes/Passes.h.inc"
+} // namespace tpsp
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+/// Says a fault where the program has it.
+LogicalResult emitFault(plan::ProgramOp program, const StepFault &fault) {
+  SmallVector<Operation *> commands;
+  SmallVector<plan::BufferOp> buffers;
+  for (Operation &op : program.getBody().front()) {
+    if (auto buffer = dyn_cast<plan::BufferOp>(op))
+      buffers.push_back(buffer);
+    else if (isa<plan::CommandOpInterface>(op))
+      commands.push_back(&op);
+  }
+  Operation *at = program;
+  if (fault.buffer >= 0)
+    at = buffers[fault.buffer];
+  if (fault.command >= 0)
+    at = commands[fault.command];
+  InFlightDiagnostic diag = emitErrorAt(at);
+  diag << fault.message;
+  if (fault.otherCommand >= 0)
+    diag.attachNote(commands[fault.otherCommand]->getLoc())
+        << "the other command is here";
+  if (fault.buffer >= 0 && fault.command >= 0)
+    diag.attachNote(buffers[fault.buffer].getLoc())
+        << "the buffer is made here";
+  if (fault.otherBuffer >= 0)
+    diag.attachNote(buffers[fault.otherBuffer].getLoc())
+        << "the other is made here";
+  return diag;
+}
+
+/// Tiles that are counted from the rank's own are proved for the rank whose
+/// number is 0: they lie apart on all ranks or on none, as long as no tile of
+/// the same buffer is counted otherwise.
+LogicalResult checkTiles(plan::ProgramOp program) {
+  llvm::DenseMap<Operation *, plan::TileOp> first;
+  for (auto tile : program.getBody().front().getOps<plan::TileOp>()) {
+    auto [known, isNew] =
+        first.try_emplace(plan::bufferOf(tile.getResult()), tile);
+    plan::TileOp other = known->second;
+    if (isNew ||
+        (other.getAxes() == tile.getAxes() &&
+         (tile.getAxes().empty() || (other.getTiles() == tile.getTiles() &&
+                                     other.getChunk() == tile.getChunk()))))
+      continue;
+    InFlightDiagnostic diag =
+        emitErrorAt(tile.getOperation())
+        << "is counted otherwise than another tile of its buffer: "
+           "whether they overlap depends on the rank";
+    diag.attachNote(other.getLoc()) << "the other tile";
+    return diag;
+  }
+  return success();
+}
+
+struct CheckSchedule : public tpsp::impl::CheckScheduleBase<CheckSchedule> {
+  using Base::Base;
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    for (auto program : getOperation().getOps<plan::ProgramOp>())
+      if (failed(check(program)))
+        return signalPassFailure();
+  }
+
+  LogicalResult check(plan::ProgramOp program) {
+    if (!program.getArenaBytes())
+      return emitErrorAt(program)
+             << "has no arena yet; run tpsp-allocate first";
+    if (failed(checkTiles(program)))
+      return failure();
+    if (std::optional<StepFault> fault = proveSchedule(stepOf(program)))
+      return emitFault(program, *fault);
+    return success();
+  }
+};
+
+} // namespace

@@ -1,0 +1,112 @@
+#include "PlanMatmul.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+static SmallVector<MatmulForm::Loop> loopsOf(ArrayRef<int64_t> numbers) {
+  SmallVector<MatmulForm::Loop> loops;
+  for (size_t i = 0; i + 3 < numbers.size(); i += 4)
+    loops.push_back(
+        {numbers[i], numbers[i + 1], numbers[i + 2], numbers[i + 3]});
+  return loops;
+}
+
+MatmulForm tpsp::formOf(plan::MatmulOp op) {
+  MatmulForm form;
+  form.m = op.getSizes()[0];
+  form.n = op.getSizes()[1];
+  form.k = op.getSizes()[2];
+  form.lda = op.getLeading()[0];
+  form.ldb = op.getLeading()[1];
+  form.ldc = op.getLeading()[2];
+  form.transposeA = op.getTransposeA();
+  form.transposeB = op.getTransposeB();
+  llvm::append_range(form.batch, loopsOf(op.getBatch()));
+  llvm::append_range(form.accumulate, loopsOf(op.getAccumulate()));
+  return form;
+}
+
+/// What is done to each result (ScalarFunctions.cpp); a division counts as four
+/// (KernelWork.cpp).
+static EpilogueWork perResult(rt::EpilogueStep step) {
+  switch (step) {
+  case rt::EpilogueStep::Bias:
+    return {1, 0, 0, 0};
+  case rt::EpilogueStep::Gelu:
+    return {12, 1, 0, 0};
+  case rt::EpilogueStep::Slope:
+    return {21, 1, 0, 0};
+  default:
+    return {};
+  }
+}
+
+EpilogueWork tpsp::epilogueWork(const MatmulWork &product,
+                                ArrayRef<rt::EpilogueStep> steps,
+                                int64_t elementBytes) {
+  EpilogueWork work;
+  double results =
+             double(product.m) * double(product.n) * double(product.batch),
+         width = double(elementBytes);
+  for (rt::EpilogueStep step : steps) {
+    EpilogueWork each = perResult(step);
+    work.operations += results * each.operations;
+    work.transcendentals += results * each.transcendentals;
+    bool ofA = step == rt::EpilogueStep::SumA;
+    if (ofA || step == rt::EpilogueStep::SumB) {
+      double kept = double(ofA ? product.m : product.n);
+      work.operations += kept * double(product.k);
+      work.elementBytes += kept * double(product.k) * width;
+      work.bytes += kept * width;
+      continue;
+    }
+    if (rt::hasBuffer(step)) {
+      work.elementBytes += results * width;
+      work.bytes += (rt::hasMatrix(step) ? results : double(product.n)) * width;
+    }
+  }
+  bool touchesResults = !steps.empty() && !rt::writesBuffer(steps[0]);
+  if (touchesResults || steps.size() > 1)
+    work.elementBytes += 2 * results * width;
+  return work;
+}
+
+MatmulWork tpsp::matmulWork(plan::MatmulOp op, const MatmulForm &form) {
+  MatmulWork work{form.m, form.n,          form.k,         1,
+                  1,      form.transposeA, form.transposeB};
+  for (const MatmulForm::Loop &loop : form.batch)
+    work.batch *= loop.extent;
+  for (const MatmulForm::Loop &loop : form.accumulate)
+    work.steps *= loop.extent;
+  auto type = cast<MemRefType>(op.getC().getType());
+  work.epilogue = epilogueWork(work, plan::epilogueOf(op),
+                               type.getElementTypeBitWidth() / 8);
+  return work;
+}
+
+MatmulWork tpsp::matmulWork(plan::MatmulOp op) {
+  return matmulWork(op, formOf(op));
+}
+
+plan::MatmulOp tpsp::createMatmul(OpBuilder &b, plan::MatmulOp like,
+                                  const MatmulBuffers &buffers,
+                                  const MatmulForm &form,
+                                  ArrayRef<rt::EpilogueStep> epilogue) {
+  auto flat = [](ArrayRef<MatmulForm::Loop> loops) {
+    SmallVector<int64_t> numbers;
+    for (const MatmulForm::Loop &loop : loops)
+      numbers.append({loop.extent, loop.strideA, loop.strideB, loop.strideC});
+    return numbers;
+  };
+  return plan::MatmulOp::create(
+      b, like.getLoc(), buffers.a, buffers.b, buffers.c, buffers.reads,
+      buffers.writes, b.getDenseI64ArrayAttr({form.m, form.n, form.k}),
+      b.getDenseI64ArrayAttr({form.lda, form.ldb, form.ldc}),
+      form.transposeA ? b.getUnitAttr() : UnitAttr(),
+      form.transposeB ? b.getUnitAttr() : UnitAttr(),
+      b.getDenseI64ArrayAttr(flat(form.batch)),
+      b.getDenseI64ArrayAttr(flat(form.accumulate)), b.getI64IntegerAttr(0),
+      plan::epilogueAttr(b, epilogue));
+}

@@ -1,0 +1,157 @@
+// tpsp-require-overlap: overlap as a contract.
+#include "tpsp/Passes/Passes.h"
+#include "tpsp/Passes/Plan/StepOfProgram.h"
+
+#include "tpsp/Schedule/Exposure.h"
+
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace tpsp {
+#define GEN_PASS_DEF_REQUIREOVERLAP
+#include "tpsp/Passes/Passes.h.inc"
+} // namespace tpsp
+
+using namespace mlir;
+using namespace tpsp;
+
+static std::string microseconds(double seconds) {
+  return llvm::formatv("{0:f1} us", seconds * 1e6).str();
+}
+
+static std::string percent(double share) {
+  return llvm::formatv("{0:f1} %", share * 100).str();
+}
+
+namespace {
+
+class OverlapContract {
+public:
+  OverlapContract(plan::ProgramOp program, const CostModel &cost)
+      : program(program), cost(cost), step(stepOf(program)) {
+    for (Operation &op : program.getBody().front())
+      if (isa<plan::CommandOpInterface>(op))
+        commands.push_back(&op);
+  }
+
+  /// Fails if less than `share` of the communication is hidden, or of a
+  /// collective with a requirement of its own.
+  LogicalResult check(double share) {
+    llvm::Expected<SimulatedStep> result = simulate(step, cost);
+    if (!result)
+      return emitErrorAt(program) << llvm::toString(result.takeError());
+    simulated = std::move(*result);
+    std::vector<Exposure> exposures = exposuresOf(step, simulated);
+    LogicalResult kept = success();
+    if (simulated.hiddenShare() < share) {
+      refuse(share, exposures);
+      kept = failure();
+    }
+    for (const Exposure &exposure : exposures)
+      if (failed(checkOwn(exposure)))
+        kept = failure();
+    return kept;
+  }
+
+private:
+  void refuse(double share, ArrayRef<Exposure> exposures) {
+    InFlightDiagnostic diag = emitErrorAt(program);
+    diag << percent(simulated.hiddenShare())
+         << " of the communication is hidden, less than the " << percent(share)
+         << " that is required: " << microseconds(simulated.exposed) << " of "
+         << microseconds(simulated.communication) << " are exposed on "
+         << cost.machine().name;
+    constexpr size_t most = 8;
+    for (const Exposure &exposure : exposures.take_front(most))
+      if (exposure.exposedSeconds > 0)
+        diag.attachNote(commands[exposure.command]->getLoc())
+            << describe(exposure);
+  }
+
+  /// The requirement that the program has put on the operation which asked for
+  /// the collective.
+  LogicalResult checkOwn(const Exposure &exposure) {
+    Operation *command = commands[exposure.command];
+    auto ledger = command->getAttrOfType<DictionaryAttr>("ledger");
+    auto required = ledger ? ledger.getAs<FloatAttr>("overlap") : FloatAttr();
+    if (!required || exposure.hiddenShare() >= required.getValueAsDouble())
+      return success();
+    return emitErrorAt(command)
+           << percent(exposure.hiddenShare()) << " of it is hidden, less than "
+           << percent(required.getValueAsDouble())
+           << ", which is required here: " << describe(exposure);
+  }
+
+  std::string nameOf(int64_t command) const {
+    const StepCommand &c = step.commands[command];
+    return c.location.empty() ? c.name : c.name + " at " + c.location;
+  }
+
+  /// "all_gather xn: 12.3 us of 45.6 us exposed; it begins when ... ends, which
+  /// makes what it sends; ... waits for it".
+  std::string describe(const Exposure &exposure) const {
+    std::string text = step.commands[exposure.command].name + ": " +
+                       microseconds(exposure.exposedSeconds) + " of " +
+                       microseconds(exposure.seconds) + " exposed; ";
+    switch (exposure.cause) {
+    case ExposureCause::Nothing:
+      text += "it begins with the step";
+      break;
+    case ExposureCause::Dependence:
+      text += "a dependence: it begins when " + nameOf(exposure.blocker) +
+              " has made what it sends";
+      break;
+    case ExposureCause::Buffer:
+      text += "a buffer: it begins when " + nameOf(exposure.blocker) +
+              " needs its memory no more (more --overlap-buffers)";
+      break;
+    case ExposureCause::Bandwidth:
+      text += "bandwidth: it begins when " + nameOf(exposure.blocker) +
+              " has left the links to it";
+      break;
+    }
+    if (exposure.waiter >= 0)
+      text += ", and " + nameOf(exposure.waiter) + " waits for it";
+    return text;
+  }
+
+  plan::ProgramOp program;
+  const CostModel &cost;
+  const Step step;
+  SmallVector<Operation *> commands;
+  SimulatedStep simulated;
+};
+
+struct RequireOverlap : public tpsp::impl::RequireOverlapBase<RequireOverlap> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    if (!(share >= 0 && share <= 1)) {
+      emitOptionError(getOperation(), getArgument(), "share")
+          << "share=" << share << " is no share; it goes from 0 to 1";
+      return signalPassFailure();
+    }
+    llvm::Expected<Hardware> machine = findHardware(hardware);
+    if (!machine) {
+      emitOptionError(getOperation(), getArgument(), "hardware")
+          << llvm::toString(machine.takeError());
+      return signalPassFailure();
+    }
+    for (auto program : getOperation().getOps<plan::ProgramOp>())
+      if (failed(check(program, *machine)))
+        return signalPassFailure();
+  }
+
+  LogicalResult check(plan::ProgramOp program, const Hardware &machine) {
+    Mesh mesh = stepOf(program).mesh;
+    if (std::string misfit = misfitOf(machine, mesh); !misfit.empty())
+      return emitErrorAt(program) << misfit;
+    CostModel cost(machine, mesh, threads);
+    return OverlapContract(program, cost).check(share);
+  }
+};
+
+} // namespace

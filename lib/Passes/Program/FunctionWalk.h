@@ -1,0 +1,19 @@
+/// Module passes that work function by function: so that a pass can be named on
+/// a command line without nesting it under func.func.
+#ifndef TPSP_PASSES_PROGRAM_FUNCTIONWALK_H
+#define TPSP_PASSES_PROGRAM_FUNCTIONWALK_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+namespace tpsp {
+
+/// Calls `visit` on every function with a body; stops at the first failure.
+/// A function of several blocks is refused: programs are straight-line.
+mlir::LogicalResult forEachFunction(
+    mlir::ModuleOp module,
+    llvm::function_ref<mlir::LogicalResult(mlir::FunctionOpInterface)> visit);
+
+} // namespace tpsp
+
+#endif // TPSP_PASSES_PROGRAM_FUNCTIONWALK_H

@@ -1,0 +1,96 @@
+#include "Placed.h"
+
+#include "tpsp/Passes/Program/SourceName.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+Placed::Placed(IndexedOpInterface op, const Mesh &mesh)
+    : structure(op.getIndexStructure()), mesh(mesh) {
+  for (Type type : op->getOperandTypes())
+    operands.push_back(placementOf(type, mesh));
+  for (Type type : op->getResultTypes())
+    wanted.push_back(isUnplaced(type) ? std::nullopt
+                                      : std::optional(placementOf(type, mesh)));
+  auto goal = op->getAttrOfType<TypeAttr>(goalAttrName);
+  if (goal && !wanted.front()) {
+    wanted.front() = placementOf(goal.getValue(), mesh);
+    isDelayed = true;
+  }
+  for (Value operand : op->getOperands())
+    weights.push_back(isWeight(operand));
+  for (Value result : op->getResults())
+    weights.push_back(isWeight(result));
+}
+
+/// Whether `op` changes the elements of one tensor alone: scales or converts
+/// them, or adds 1 to a norm's gain.
+static bool isElementByElement(Operation *op) {
+  return op->getNumOperands() == 1 && isa<LoopOpInterface>(op) &&
+         getIdx(op->getOperand(0)).getNames() ==
+             getIdx(op->getResult(0)).getNames();
+}
+
+/// What a value is, perhaps under another shape or changed element by element:
+/// an argument, or the result of an operation that makes something new of its
+/// operands or is marked as a parameter's gradient.
+static Value originOf(Value value) {
+  while (auto op = value.getDefiningOp<IndexedOpInterface>()) {
+    if (op->hasAttr(weightAttrName) ||
+        (!op.isView() && !isElementByElement(op)))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+BlockArgument tpsp::argumentBehind(Value value) {
+  return dyn_cast<BlockArgument>(originOf(value));
+}
+
+bool tpsp::isParameter(BlockArgument argument) {
+  auto function =
+      dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  return function &&
+         function.getArgAttr(argument.getArgNumber(), paramAttrName);
+}
+
+bool tpsp::isWeight(Value value) {
+  Value origin = originOf(value);
+  if (Operation *op = origin.getDefiningOp())
+    return op->hasAttr(weightAttrName);
+  return isParameter(cast<BlockArgument>(origin));
+}
+
+int64_t tpsp::localBytes(Type type, const Mesh &mesh) {
+  auto tensor = cast<RankedTensorType>(type);
+  int64_t bytes = tensor.getNumElements() * tensor.getElementTypeBitWidth() / 8;
+  if (getIdx(type).getLocal())
+    return bytes;
+  for (const AxisList &axes : placementOf(type, mesh).dims)
+    bytes /= mesh.groupSize(axes);
+  return bytes;
+}
+
+static std::string argumentName(BlockArgument argument) {
+  auto function =
+      dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  if (function)
+    for (StringRef attribute : {paramAttrName, nameAttrName})
+      if (auto name = function.getArgAttrOfType<StringAttr>(
+              argument.getArgNumber(), attribute))
+        return name.getValue().str();
+  if (std::optional<std::string> name = sourceName(argument.getLoc()))
+    return *name;
+  return "arg" + std::to_string(argument.getArgNumber());
+}
+
+std::string tpsp::tensorName(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return argumentName(argument);
+  if (std::optional<std::string> name = sourceName(value.getLoc()))
+    return *name;
+  return value.getDefiningOp()->getName().stripDialect().str();
+}

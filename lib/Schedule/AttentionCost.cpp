@@ -1,0 +1,67 @@
+#include "GridPosition.h"
+
+#include "tpsp/Schedule/CostModel.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace tpsp;
+
+/// Queries of a block, as libraries cut them for tensor cores.
+static constexpr int64_t blockQueries = 128;
+
+/// Straight in the logarithms of features and keys. Of shorter rows than were
+/// measured the rate falls on as it was falling; otherwise, beside the grid, it
+/// is that of its edge.
+static double rateOnGrid(const AttentionRates &rates,
+                         const AttentionWork &work) {
+  size_t table = AttentionRates::tableOf(work.isGradient, work.isCausal);
+  GridPosition feature = positionOn(rates.features, double(work.features));
+  GridPosition key = positionOn(rates.keys, double(work.keys));
+  feature.share = std::clamp(feature.share, 0.0, 1.0);
+  key.share = std::min(key.share, 1.0);
+  double sum = 0;
+  for (size_t f : {0, 1})
+    for (size_t k : {0, 1}) {
+      double weight = (f ? feature.share : 1 - feature.share) *
+                      (k ? key.share : 1 - key.share);
+      if (weight != 0)
+        sum += weight * std::log(rates.at(table, feature.low + f, key.low + k));
+    }
+  return std::exp(sum);
+}
+
+/// A GPU has no more to do at once than there are blocks of queries.
+double CostModel::attentionRate(const AttentionRates &rates,
+                                const AttentionWork &work) const {
+  double rate = rateOnGrid(rates, work);
+  if (hardware.isCpu())
+    return rate * coresPerRank();
+  double blocks =
+      double(work.heads) * double(llvm::divideCeil(work.queries, blockQueries));
+  return rate * std::min(1.0, blocks / double(hardware.cores));
+}
+
+/// Where attention was not measured: the products of a block of scores are
+/// those of whole heads, at their rate; the exponentials are charged behind
+/// them, as epilogues are. Scores are not in memory.
+double CostModel::unmeasuredAttentionSeconds(const AttentionWork &work,
+                                             int64_t dtype) const {
+  MatmulWork product;
+  product.m = work.queries;
+  product.n = work.keys;
+  product.k = work.features;
+  product.batch = work.heads;
+  EpilogueWork weights;
+  weights.transcendentals = work.pairs();
+  return work.flops() / productRate(product, dtype) + epilogueSeconds(weights);
+}
+
+CommandCost CostModel::attentionCost(const AttentionWork &work, int64_t dtype,
+                                     double bytes) const {
+  if (work.flops() <= 0)
+    return withLaunch(0, 0);
+  const AttentionRates *rates = attentionRatesOf(hardware, dtype);
+  double seconds = rates ? work.flops() / attentionRate(*rates, work)
+                         : unmeasuredAttentionSeconds(work, dtype);
+  return withLaunch(seconds, memorySeconds(bytes));
+}

@@ -1,0 +1,179 @@
+#include "SizeTable.h"
+#include "tpsp/Schedule/CostModel.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace tpsp;
+
+double tpsp::busFactor(CollectiveKind kind, int64_t group) {
+  double others = double(group - 1) / double(group);
+  switch (kind) {
+  case CollectiveKind::AllReduce:
+    return 2 * others;
+  case CollectiveKind::AllGather:
+  case CollectiveKind::ReduceScatter:
+  case CollectiveKind::AllToAll:
+    return others;
+  case CollectiveKind::Permute:
+    return 1;
+  case CollectiveKind::Slice:
+    return 0;
+  }
+  return 0;
+}
+
+/// Steps, one after the other, of an algorithm over `members`: the ranks of a
+/// group, or its nodes.
+static double stepsOf(const CollectiveRates &rates, int64_t members) {
+  bool isAllReduce = rates.kind == CollectiveKind::AllReduce;
+  if (rates.algorithm == CollectiveAlgorithm::InNetwork ||
+      rates.kind == CollectiveKind::Permute)
+    return 1;
+  return double(members - 1) * (isAllReduce ? 2 : 1);
+}
+
+static double latencyOf(const CollectiveRates &rates, int64_t members) {
+  return rates.latency + rates.hop * stepsOf(rates, members);
+}
+
+static double measuredSeconds(const CollectiveRates &rates, int64_t measured,
+                              double bytes) {
+  return secondsAt(rates.measured.at(measured), bytes,
+                   latencyOf(rates, measured));
+}
+
+/// A group that was not measured sends what its factor says at the rate of the
+/// nearest one that was, and has the steps of its own size.
+static double secondsLike(const CollectiveRates &rates, double bytes,
+                          int64_t measured, int64_t group) {
+  double start = latencyOf(rates, measured);
+  double sending =
+      std::max(0.0, measuredSeconds(rates, measured, bytes) - start);
+  return latencyOf(rates, group) + sending * busFactor(rates.kind, group) /
+                                       busFactor(rates.kind, measured);
+}
+
+double tpsp::seconds(const CollectiveRates &rates, double bytes,
+                     int64_t group) {
+  if (rates.measured.empty())
+    return latencyOf(rates, group) +
+           bytes * busFactor(rates.kind, group) / rates.busBandwidth;
+  auto above = rates.measured.lower_bound(group);
+  if (above == rates.measured.end())
+    return secondsLike(rates, bytes, rates.measured.rbegin()->first, group);
+  if (above->first == group)
+    return measuredSeconds(rates, group, bytes);
+  if (above == rates.measured.begin())
+    return secondsLike(rates, bytes, above->first, group);
+  int64_t below = std::prev(above)->first;
+  double share = std::log(double(group) / double(below)) /
+                 std::log(double(above->first) / double(below));
+  return (1 - share) * secondsLike(rates, bytes, below, group) +
+         share * secondsLike(rates, bytes, above->first, group);
+}
+
+GroupPlace CostModel::placeOf(llvm::ArrayRef<AxisId> axes) const {
+  GroupPlace place;
+  place.group = mesh.groupSize(axes);
+  place.perNode = place.group;
+  if (hardware.isCpu() || mesh.numRanks() <= hardware.devicesPerNode)
+    return place;
+  // All groups over the same axes are shifts of rank 0's; where nodes are not
+  // whole numbers of groups, that one stands for all.
+  llvm::SmallVector<int64_t, 16> members = {0};
+  int64_t stride = 1;
+  for (AxisId axis = mesh.numAxes(); axis-- > 0;) {
+    if (llvm::is_contained(axes, axis)) {
+      size_t before = members.size();
+      for (int64_t i = 1; i < mesh.size(axis); ++i)
+        for (size_t j = 0; j < before; ++j)
+          members.push_back(members[j] + i * stride);
+    }
+    stride *= mesh.size(axis);
+  }
+  llvm::SmallVector<int64_t, 4> nodes;
+  for (int64_t member : members)
+    nodes.push_back(member / hardware.devicesPerNode);
+  llvm::sort(nodes);
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  place.nodes = nodes.size();
+  place.perNode = (place.group + place.nodes - 1) / place.nodes;
+  return place;
+}
+
+/// Between nodes the ranks of a node share the load: a ring enters and leaves
+/// it as often as it has adapters, one for each rank. So what crosses goes at
+/// `perNode` adapters' rate, what stays inside at the inner links', and the
+/// slower of the two decides.
+double CostModel::crossingSeconds(const CollectiveRates &rates, double bytes,
+                                  GroupPlace place) const {
+  double latency = latencyOf(rates, place.nodes);
+  auto inside = [&](double size) {
+    GroupPlace local{place.perNode, place.perNode, 1};
+    return place.perNode == 1
+               ? 0
+               : fastestOnTier(hardware.insideTier, rates.kind, size, local)
+                     .seconds;
+  };
+  double here = double(place.perNode) / double(place.group);
+  switch (rates.kind) {
+  case CollectiveKind::Permute:
+    return latency + bytes / rates.busBandwidth;
+  case CollectiveKind::AllToAll:
+    return latency + std::max(bytes * (1 - here) / rates.busBandwidth,
+                              inside(bytes * here));
+  default:
+    break;
+  }
+  double factor = busFactor(rates.kind, place.group);
+  double across = bytes * factor / (rates.busBandwidth * double(place.perNode));
+  double local = place.perNode == 1 ? 0
+                                    : inside(bytes) * factor /
+                                          busFactor(rates.kind, place.perNode);
+  return latency + std::max(across, local);
+}
+
+CostModel::Choice CostModel::fastestOnTier(llvm::StringRef tier,
+                                           CollectiveKind kind, double bytes,
+                                           GroupPlace place) const {
+  Choice best;
+  for (const CollectiveRates &rates : hardware.collectives) {
+    if (rates.kind != kind || rates.tier != tier)
+      continue;
+    if (rates.measuredGroupsOnly && !rates.measured.count(place.group))
+      continue;
+    double time = place.nodes > 1 ? crossingSeconds(rates, bytes, place)
+                                  : tpsp::seconds(rates, bytes, place.group);
+    if (!best.algorithm || time < best.seconds)
+      best = {time, rates.algorithm};
+  }
+  return best;
+}
+
+CostModel::Choice CostModel::chooseAlgorithm(CollectiveKind kind, double bytes,
+                                             GroupPlace place) const {
+  if (place.group <= 1 || bytes <= 0 || kind == CollectiveKind::Slice)
+    return {};
+  llvm::StringRef tier =
+      place.nodes > 1 ? hardware.betweenTier : hardware.insideTier;
+  return fastestOnTier(tier, kind, bytes, place);
+}
+
+double CostModel::collectiveSeconds(CollectiveKind kind, double bytes,
+                                    GroupPlace place) const {
+  double seconds = chooseAlgorithm(kind, bytes, place).seconds;
+  // Groups were measured one at a time; on a CPU all share the cores.
+  if (hardware.isCpu()) {
+    seconds *= double(mesh.numRanks()) / double(place.group);
+    if (place.group > 1 && mesh.numRanks() <= hardware.cores)
+      seconds += hardware.wakeSeconds;
+  }
+  return launchSeconds() + seconds;
+}
+
+std::optional<CollectiveAlgorithm>
+CostModel::fastestAlgorithm(CollectiveKind kind, double bytes,
+                            GroupPlace place) const {
+  return chooseAlgorithm(kind, bytes, place).algorithm;
+}

@@ -1,0 +1,320 @@
+#include "tpsp/Schedule/ScheduleProof.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <algorithm>
+#include <map>
+
+using namespace tpsp;
+
+namespace {
+
+template <typename... Args>
+std::string message(const char *format, const Args &...args) {
+  return llvm::formatv(format, args...).str();
+}
+
+/// The latest access of one stream to one part of a buffer: those before it on
+/// the stream have ended when it has.
+struct LatestAccess {
+  int64_t command;
+  BufferPart part;
+  bool isWrite;
+};
+
+/// A buffer that has bytes in the arena now, or what is left of one that
+/// another has overwritten in part.
+struct Tenant {
+  /// One past its last byte.
+  int64_t end = 0;
+  int64_t buffer = 0;
+  /// Nothing can be read any more, but who used these bytes must have ended
+  /// before the next buffer has them.
+  bool isRest = false;
+  std::vector<LatestAccess> accesses;
+  /// Distinct parts that have been written.
+  std::vector<BufferPart> written;
+  /// What was here before must have ended before any access to this; and who.
+  StreamClock mustHaveEnded;
+  int64_t previousCommand = -1, previousBuffer = -1;
+};
+
+class Prover {
+public:
+  explicit Prover(const Step &step)
+      : step(step), overwrittenBy(step.buffers.size(), -1) {}
+
+  std::optional<StepFault> run() {
+    if (auto fault = HappensBefore::analyse(step, before))
+      return fault;
+    for (size_t i = 0; i < step.buffers.size(); ++i)
+      if (auto fault = checkBuffer(i))
+        return fault;
+    for (size_t i = 0; i < step.commands.size(); ++i) {
+      if (auto fault = checkCommand(i))
+        return fault;
+      if (auto fault = checkCommunicator(i))
+        return fault;
+    }
+    return checkEnd();
+  }
+
+private:
+  int64_t beginOf(int64_t buffer) const { return *step.buffers[buffer].offset; }
+  int64_t endOf(int64_t buffer) const {
+    return beginOf(buffer) + step.buffers[buffer].bytes;
+  }
+  BufferPart whole(int64_t buffer) const {
+    return {0, step.buffers[buffer].bytes, 1, 0};
+  }
+
+  std::optional<StepFault> checkBuffer(int64_t number) {
+    const StepBuffer &buffer = step.buffers[number];
+    if (!buffer.offset)
+      return std::nullopt; // a fault if it is used
+    if (beginOf(number) < 0 || endOf(number) > step.arenaBytes)
+      return StepFault{
+          message("lies outside the arena of {0} bytes: [{1}, {2})",
+                  step.arenaBytes, beginOf(number), endOf(number)),
+          -1, -1, number};
+    if (buffer.isArgument)
+      moveIn(number).written.push_back(whole(number));
+    return std::nullopt;
+  }
+
+  /// Results are complete, and arguments still there for the next step.
+  std::optional<StepFault> checkEnd() {
+    for (auto [i, buffer] : llvm::enumerate(step.buffers)) {
+      const char *what =
+          buffer.isResult ? "is returned" : "is needed by the next step";
+      if (buffer.isResult || (buffer.isArgument && buffer.offset))
+        if (auto fault = checkHeld(-1, i, whole(i), what))
+          return fault;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<StepFault> checkCommand(int64_t command) {
+    const std::vector<StepAccess> &accesses = step.commands[command].accesses;
+    for (const StepAccess &access : accesses) {
+      const StepBuffer &buffer = step.buffers[access.buffer];
+      if (!buffer.offset)
+        return StepFault{"has no offset; run tpsp-allocate first", -1, -1,
+                         access.buffer};
+      if (access.part.begin < 0 || access.part.end() > buffer.bytes)
+        return StepFault{message("touches bytes [{0}, {1}) of a buffer of {2}",
+                                 access.part.begin, access.part.end(),
+                                 buffer.bytes),
+                         command, -1, access.buffer};
+    }
+    for (const StepAccess &access : accesses)
+      if (!access.isWrite)
+        if (auto fault =
+                checkHeld(command, access.buffer, access.part, "is read"))
+          return fault;
+    // Reads first, however they are listed: a write may take over their memory.
+    for (const StepAccess &access : accesses)
+      if (!access.isWrite)
+        if (auto fault = touch(command, access))
+          return fault;
+    for (const StepAccess &access : accesses)
+      if (access.isWrite)
+        if (auto fault = checkWrite(command, access))
+          return fault;
+    return std::nullopt;
+  }
+
+  std::optional<StepFault> checkWrite(int64_t command,
+                                      const StepAccess &access) {
+    if (step.buffers[access.buffer].isArgument)
+      return StepFault{message("writes an argument, '{0}'",
+                               step.buffers[access.buffer].name),
+                       command, -1, access.buffer};
+    if (!tenantOf(access.buffer))
+      moveIn(access.buffer);
+    return touch(command, access);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Who lives where
+  //===--------------------------------------------------------------------===//
+
+  /// Null if it has never been written, or another has been written over it.
+  Tenant *tenantOf(int64_t buffer) {
+    auto it = tenants.find(beginOf(buffer));
+    bool isHere = it != tenants.end() && it->second.buffer == buffer &&
+                  !it->second.isRest;
+    return isHere ? &it->second : nullptr;
+  }
+
+  /// Makes room for a buffer: those whose bytes it takes lose all that they
+  /// held, because nobody reads half a buffer.
+  Tenant &moveIn(int64_t buffer) {
+    Tenant tenant;
+    tenant.end = endOf(buffer);
+    tenant.buffer = buffer;
+    tenant.mustHaveEnded.assign(step.numStreams, 0);
+    int64_t begin = beginOf(buffer);
+    auto it = tenants.upper_bound(begin);
+    if (it != tenants.begin() && std::prev(it)->second.end > begin)
+      --it;
+    while (it != tenants.end() && it->first < tenant.end) {
+      int64_t previousBegin = it->first;
+      Tenant previous = std::move(it->second);
+      it = tenants.erase(it);
+      moveOut(previous, tenant);
+      if (previousBegin < begin)
+        tenants[previousBegin] = restOf(previous, begin);
+      if (tenant.end < previous.end)
+        tenants[tenant.end] = restOf(previous, previous.end);
+    }
+    return tenants[begin] = std::move(tenant);
+  }
+
+  /// What remains of a tenant up to `end`: of its accesses the last of each
+  /// stream.
+  Tenant restOf(const Tenant &tenant, int64_t end) {
+    Tenant rest;
+    rest.end = end;
+    rest.buffer = tenant.buffer;
+    rest.isRest = true;
+    for (const LatestAccess &access : tenant.accesses) {
+      auto isSameStream = [&](const LatestAccess &known) {
+        return before.placeOf(known.command).stream ==
+               before.placeOf(access.command).stream;
+      };
+      auto known = llvm::find_if(rest.accesses, isSameStream);
+      if (known == rest.accesses.end())
+        rest.accesses.push_back(access);
+      else if (known->command < access.command)
+        known->command = access.command;
+    }
+    return rest;
+  }
+
+  void moveOut(const Tenant &previous, Tenant &next) {
+    if (!previous.isRest)
+      overwrittenBy[previous.buffer] = next.buffer;
+    // What the previous one had to wait for, its accesses have waited for.
+    for (const LatestAccess &access : previous.accesses) {
+      HappensBefore::Place place = before.placeOf(access.command);
+      int64_t &ended = next.mustHaveEnded[place.stream];
+      if (place.number < ended)
+        continue;
+      ended = place.number + 1;
+      next.previousCommand = access.command;
+      next.previousBuffer = previous.buffer;
+    }
+  }
+
+  /// Every byte of `part` has been written to the buffer, and is there still.
+  std::optional<StepFault> checkHeld(int64_t command, int64_t buffer,
+                                     const BufferPart &part, const char *what) {
+    Tenant *tenant = step.buffers[buffer].offset ? tenantOf(buffer) : nullptr;
+    if (tenant && isWritten(*tenant, part))
+      return std::nullopt;
+    int64_t other = tenant ? -1 : overwrittenBy[buffer];
+    const char *when = other >= 0 ? "after another has overwritten it"
+                       : tenant && !tenant->written.empty()
+                           ? "before all of it has been written"
+                           : "before anything has written it";
+    return StepFault{message("a buffer {0} {1}", what, when), command, -1,
+                     buffer, other};
+  }
+
+  bool isWritten(const Tenant &tenant, const BufferPart &part) const {
+    int64_t bytes = 0;
+    for (const BufferPart &written : tenant.written) {
+      if (written == part || written == whole(tenant.buffer))
+        return true;
+      bytes += written.commonBytes(part);
+    }
+    return bytes == part.bytes();
+  }
+
+  /// Every byte is written once, in parts that do not overlap: so a read that
+  /// comes after its writes reads the right ones.
+  std::optional<StepFault> noteWritten(Tenant &tenant, int64_t command,
+                                       const BufferPart &part) {
+    for (const BufferPart &written : tenant.written)
+      if (written.overlaps(part))
+        return StepFault{"writes what has been written to the buffer before",
+                         command, -1, tenant.buffer};
+    tenant.written.push_back(part);
+    return std::nullopt;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Order
+  //===--------------------------------------------------------------------===//
+
+  std::optional<StepFault> touch(int64_t command, const StepAccess &access) {
+    Tenant &tenant = *tenantOf(access.buffer);
+    if (tenant.previousCommand == command)
+      return StepFault{"writes over what it reads itself", command, -1,
+                       access.buffer, tenant.previousBuffer};
+    if (!isCovered(tenant.mustHaveEnded, before.clockOf(command)))
+      return StepFault{
+          "may begin before a command has ended that uses the same "
+          "memory for another buffer",
+          command, tenant.previousCommand, access.buffer,
+          tenant.previousBuffer};
+    for (const LatestAccess &earlier : tenant.accesses)
+      if ((access.isWrite || earlier.isWrite) && earlier.command != command &&
+          access.part.overlaps(earlier.part) &&
+          !before.endsBefore(earlier.command, command))
+        return StepFault{
+            message("may begin before a command has ended that {0} what it {1}",
+                    earlier.isWrite ? "writes" : "reads",
+                    access.isWrite ? "writes" : "reads"),
+            command, earlier.command, access.buffer};
+    note(tenant, command, access);
+    return access.isWrite ? noteWritten(tenant, command, access.part)
+                          : std::nullopt;
+  }
+
+  void note(Tenant &tenant, int64_t command, const StepAccess &access) {
+    int64_t stream = before.placeOf(command).stream;
+    for (LatestAccess &known : tenant.accesses)
+      if (known.isWrite == access.isWrite && known.part == access.part &&
+          before.placeOf(known.command).stream == stream) {
+        known.command = command;
+        return;
+      }
+    tenant.accesses.push_back({command, access.part, access.isWrite});
+  }
+
+  /// Ranks that run the same commands could still start two collectives of one
+  /// communicator in two orders, if they are on two streams.
+  std::optional<StepFault> checkCommunicator(int64_t command) {
+    const StepCommand &c = step.commands[command];
+    if (c.kind != StepKind::Collective || c.collective.group == 1)
+      return std::nullopt;
+    std::vector<AxisId> axes(c.collective.axes.begin(),
+                             c.collective.axes.end());
+    llvm::sort(axes);
+    auto [latest, isNew] = latestOf.try_emplace(axes, command);
+    int64_t previous = latest->second;
+    latest->second = command;
+    if (isNew || step.commands[previous].stream == c.stream ||
+        before.endsBefore(previous, command))
+      return std::nullopt;
+    return StepFault{
+        "is not ordered with another collective of the same ranks: "
+        "ranks could run the two in different orders",
+        command, previous};
+  }
+
+  const Step &step;
+  HappensBefore before;
+  std::map<int64_t, Tenant> tenants; // by first byte; disjoint
+  std::vector<int64_t> overwrittenBy;
+  std::map<std::vector<AxisId>, int64_t> latestOf;
+};
+
+} // namespace
+
+std::optional<StepFault> tpsp::proveSchedule(const Step &step) {
+  return Prover(step).run();
+}

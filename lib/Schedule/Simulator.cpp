@@ -1,0 +1,352 @@
+#include "tpsp/Schedule/Simulator.h"
+
+#include "MemoryInUse.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace tpsp;
+
+namespace {
+
+constexpr double never = std::numeric_limits<double>::infinity();
+
+/// Whether a command on stream 0 hides communication on others.
+bool isComputation(const StepCommand &command) {
+  return command.kind == StepKind::Matmul ||
+         command.kind == StepKind::Attention ||
+         command.kind == StepKind::Kernel || command.kind == StepKind::Copy;
+}
+
+/// One stream and what it runs.
+struct Stream {
+  /// Of Step::commands, in order.
+  std::vector<int64_t> commands;
+  size_t next = 0;
+  /// The running one; -1 if there is none.
+  int64_t running = -1;
+  CommandCost cost;
+  /// Of the running one, still to do: seconds of its launch, and the rest as a
+  /// share of what it does alone.
+  double startLeft = 0, workLeft = 0;
+  /// Whether it had nothing to do: on a CPU its thread sleeps then.
+  bool isAsleep = true;
+  /// Seconds that the whole of its work takes as things are.
+  double pace = 0;
+
+  double secondsLeft() const { return startLeft + workLeft * pace; }
+};
+
+class Simulation {
+public:
+  Simulation(const Step &step, const CostModel &cost)
+      : step(step), cost(cost), streams(std::max<int64_t>(1, step.numStreams)),
+        recordOf(step.commands.size(), -1), ended(step.commands.size(), false) {
+    result.commands.resize(step.commands.size());
+  }
+
+  llvm::Error prepare();
+  SimulatedStep run();
+
+private:
+  llvm::Error problem(int64_t command, const std::string &what) const;
+  double availableAt(int64_t command);
+  void startAll();
+  bool startNext(Stream &stream);
+  void begin(Stream &stream, int64_t command);
+  void end(Stream &stream);
+  void setPaces();
+  double paceOf(const Stream &stream, double memoryShares) const;
+  double coresFactor(const StepCommand &command) const;
+  double nextMoment();
+  void advance(double to);
+  void attribute(double seconds);
+  void summarise();
+
+  const Step &step;
+  const CostModel &cost;
+  std::vector<Stream> streams;
+  /// Of a wait, the record that it waits for.
+  std::vector<int64_t> recordOf;
+  std::vector<bool> ended;
+  /// Of the commands of stream 0 how many precede each command.
+  std::vector<int64_t> issuedBehind;
+  double now = 0;
+  /// Streams that run a collective, and that compute.
+  int64_t busyCollectives = 0, busyComputations = 0;
+  /// For each collective, what ran beside it for how long.
+  std::vector<std::vector<std::pair<int64_t, double>>> beside;
+  SimulatedStep result;
+};
+
+} // namespace
+
+llvm::Error Simulation::problem(int64_t command,
+                                const std::string &what) const {
+  return llvm::createStringError(llvm::formatv(
+      "command {0} ({1}) {2}", command, step.commands[command].name, what));
+}
+
+llvm::Error Simulation::prepare() {
+  std::vector<int64_t> lastRecord(std::max<int64_t>(step.numEvents, 0), -1);
+  int64_t onStream0 = 0;
+  for (size_t i = 0; i < step.commands.size(); ++i) {
+    const StepCommand &command = step.commands[i];
+    if (command.stream < 0 || command.stream >= int64_t(streams.size()))
+      return problem(i, llvm::formatv("is on stream {0}, but there are {1}",
+                                      command.stream, streams.size()));
+    if (command.isEvent()) {
+      if (command.event < 0 || command.event >= int64_t(lastRecord.size()))
+        return problem(i, llvm::formatv("uses event {0}, but there are {1}",
+                                        command.event, lastRecord.size()));
+      int64_t &last = lastRecord[command.event];
+      if (command.kind == StepKind::EventRecord)
+        last = i;
+      else if (last < 0)
+        return problem(i, llvm::formatv("waits for event {0}, which nothing "
+                                        "before it records",
+                                        command.event));
+      recordOf[i] = last;
+    }
+    issuedBehind.push_back(onStream0);
+    onStream0 += command.stream == 0;
+    streams[command.stream].commands.push_back(i);
+  }
+  beside.resize(step.commands.size());
+  return llvm::Error::success();
+}
+
+/// When the host has issued a command; `never` if that is not known yet.
+double Simulation::availableAt(int64_t command) {
+  const Hardware &machine = cost.machine();
+  if (!machine.isCpu())
+    return double(command + 1) * machine.issueSeconds;
+  // Stream 0 is the issuing thread.
+  bool isIssued = int64_t(streams[0].next) - (streams[0].running >= 0) >=
+                  issuedBehind[command];
+  return isIssued ? now : never;
+}
+
+void Simulation::begin(Stream &stream, int64_t command) {
+  stream.running = command;
+  stream.cost = cost.cost(step.commands[command]);
+  stream.startLeft = stream.cost.startSeconds;
+  if (stream.isAsleep && !step.commands[command].isEvent()) {
+    stream.startLeft += cost.handoffSeconds();
+    stream.isAsleep = false;
+  }
+  stream.workLeft = 1;
+  result.commands[command].begin = now;
+}
+
+void Simulation::end(Stream &stream) {
+  result.commands[stream.running].end = now;
+  ended[stream.running] = true;
+  stream.running = -1;
+}
+
+/// Starts the stream's next command if it can be started; true if anything
+/// changed. What a wait waits for has ended, so it takes no time by itself.
+bool Simulation::startNext(Stream &stream) {
+  if (stream.running >= 0) {
+    const StepCommand &command = step.commands[stream.running];
+    if (command.kind != StepKind::EventWait)
+      return false;
+    if (!ended[recordOf[stream.running]]) {
+      stream.isAsleep = true;
+      return false;
+    }
+    end(stream);
+    return true;
+  }
+  if (stream.next == stream.commands.size() ||
+      availableAt(stream.commands[stream.next]) > now) {
+    stream.isAsleep = true;
+    return false;
+  }
+  begin(stream, stream.commands[stream.next++]);
+  if (step.commands[stream.running].kind == StepKind::EventRecord)
+    end(stream);
+  return true;
+}
+
+void Simulation::startAll() {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (Stream &stream : streams)
+      while (startNext(stream))
+        changed = true;
+  }
+}
+
+/// How much longer a command's units take because others run.
+double Simulation::coresFactor(const StepCommand &command) const {
+  const Hardware &machine = cost.machine();
+  bool isCollective = command.kind == StepKind::Collective;
+  if (!machine.isCpu()) {
+    if (isCollective || busyCollectives == 0)
+      return 1;
+    double cores = double(machine.cores);
+    return cores / (cores - machine.collectiveCores);
+  }
+  // Threads that want to run, on the rank's part of the cores.
+  double share = double(machine.cores) / double(cost.ranks().numRanks());
+  double own = isCollective ? machine.collectiveCores : double(cost.threads());
+  double all = double(busyComputations * cost.threads()) +
+               double(busyCollectives) * machine.collectiveCores;
+  if (own <= 0)
+    return 1;
+  return std::max(1.0, all / share) / std::max(1.0, own / share);
+}
+
+double Simulation::paceOf(const Stream &stream, double memoryShares) const {
+  double units = stream.cost.unitSeconds;
+  double memory = stream.cost.memorySeconds * std::max(1.0, memoryShares);
+  double factor = coresFactor(step.commands[stream.running]);
+  // A CPU's memory is as fast as the cores that ask it; a GPU's is busy with
+  // fewer than all of them.
+  if (cost.machine().isCpu())
+    return std::max(units, memory) * factor;
+  return std::max(units * factor, memory);
+}
+
+void Simulation::setPaces() {
+  busyCollectives = busyComputations = 0;
+  double memoryShares = 0;
+  for (const Stream &stream : streams) {
+    if (stream.running < 0 || step.commands[stream.running].isEvent())
+      continue;
+    bool isCollective =
+        step.commands[stream.running].kind == StepKind::Collective;
+    (isCollective ? busyCollectives : busyComputations) += 1;
+    double alone = std::max(stream.cost.unitSeconds, stream.cost.memorySeconds);
+    if (alone > 0)
+      memoryShares += stream.cost.memorySeconds / alone;
+  }
+  for (Stream &stream : streams)
+    if (stream.running >= 0 && !step.commands[stream.running].isEvent())
+      stream.pace = paceOf(stream, memoryShares);
+}
+
+/// When something ends or can be started; `never` if all is done.
+double Simulation::nextMoment() {
+  double moment = never;
+  for (const Stream &stream : streams) {
+    if (stream.running < 0) {
+      if (stream.next < stream.commands.size())
+        moment = std::min(moment, availableAt(stream.commands[stream.next]));
+    } else if (!step.commands[stream.running].isEvent()) {
+      moment = std::min(moment, now + stream.secondsLeft());
+    }
+  }
+  return moment;
+}
+
+/// Adds up who ran beside whom.
+void Simulation::attribute(double seconds) {
+  int64_t computation = streams[0].running;
+  if (computation >= 0 && !isComputation(step.commands[computation]))
+    computation = -1;
+  if (computation >= 0)
+    result.computing += seconds;
+  if (busyCollectives == 0)
+    return;
+  result.communication += seconds;
+  if (computation < 0)
+    result.exposed += seconds;
+  for (const Stream &stream : streams) {
+    if (stream.running < 0 ||
+        step.commands[stream.running].kind != StepKind::Collective)
+      continue;
+    if (computation < 0) {
+      result.commands[stream.running].exposed +=
+          seconds / double(busyCollectives);
+      continue;
+    }
+    auto &list = beside[stream.running];
+    if (list.empty() || list.back().first != computation)
+      list.push_back({computation, 0});
+    list.back().second += seconds;
+  }
+}
+
+void Simulation::advance(double to) {
+  double seconds = to - now;
+  attribute(seconds);
+  now = to;
+  for (Stream &stream : streams) {
+    if (stream.running < 0 || step.commands[stream.running].isEvent())
+      continue;
+    // Rounding must not leave a remainder too short to move the clock.
+    bool isDone = stream.secondsLeft() <= seconds + 1e-12 * now;
+    double launching = std::min(seconds, stream.startLeft);
+    stream.startLeft -= launching;
+    if (stream.pace > 0)
+      stream.workLeft -= (seconds - launching) / stream.pace;
+    if (isDone)
+      end(stream);
+  }
+}
+
+SimulatedStep Simulation::run() {
+  now = cost.stepSeconds();
+  // Waking the ranks' own threads is part of that.
+  streams[0].isAsleep = false;
+  for (startAll(), setPaces(); nextMoment() < never;) {
+    advance(nextMoment());
+    startAll();
+    setPaces();
+  }
+  summarise();
+  return std::move(result);
+}
+
+/// The bandwidth of the fastest links.
+static double linkBandwidth(const Hardware &hardware) {
+  double most = 0;
+  for (const CollectiveRates &rates : hardware.collectives)
+    if (rates.tier == hardware.insideTier)
+      most = std::max(most, rates.busBandwidth);
+  return most;
+}
+
+void Simulation::summarise() {
+  const Hardware &machine = cost.machine();
+  double peakSeconds = 0, sent = 0;
+  for (size_t i = 0; i < step.commands.size(); ++i) {
+    const StepCommand &command = step.commands[i];
+    result.seconds = std::max(result.seconds, result.commands[i].end);
+    if (const MatmulRates *rates = matmulRatesOf(machine, command.dtype)) {
+      if (command.kind == StepKind::Matmul)
+        peakSeconds += command.matmul.flops() / rates->peak;
+      if (command.kind == StepKind::Attention)
+        peakSeconds += command.attention.flops() / rates->peak;
+    }
+    if (command.kind == StepKind::Collective)
+      sent += double(command.collective.bytesSent);
+    double longest = 0;
+    for (auto [other, seconds] : beside[i])
+      if (seconds > longest) {
+        longest = seconds;
+        result.commands[i].hiddenUnder = other;
+      }
+  }
+  if (machine.isCpu())
+    peakSeconds /= cost.coresPerRank();
+  if (result.seconds > 0) {
+    result.matmulUtilisation = peakSeconds / result.seconds;
+    if (sent > 0)
+      result.linkUtilisation = sent / linkBandwidth(machine) / result.seconds;
+  }
+  addMemory(step, result);
+}
+
+llvm::Expected<SimulatedStep> tpsp::simulate(const Step &step,
+                                             const CostModel &cost) {
+  Simulation simulation(step, cost);
+  if (llvm::Error error = simulation.prepare())
+    return error;
+  return simulation.run();
+}

@@ -1,0 +1,207 @@
+// Ranks that run different programs: what fits is accepted, and what does not
+// is refused with the rank's name, never by hanging.
+#include "tpsp/Schedule/ScheduleProof.h"
+
+#include "RandomStep.h"
+
+#include <gmock/gmock.h>
+
+using namespace tpsp;
+using testing::HasSubstr;
+
+namespace {
+
+/// Random steps that are right by themselves, the same on all ranks. Every
+/// collective has a size of its own.
+std::vector<Step> sameOnAllRanks(std::mt19937 &random) {
+  RandomStepShape shape;
+  shape.commands = 16;
+  for (;;) {
+    Step step = randomStep(random, shape);
+    if (proveSchedule(step))
+      continue;
+    for (size_t i = 0; i < step.commands.size(); ++i) {
+      step.commands[i].collective.bytes = 64 + int64_t(i);
+      step.commands[i].name = "command " + std::to_string(i);
+    }
+    return std::vector<Step>(step.mesh.numRanks(), step);
+  }
+}
+
+bool communicate(const StepCommand &a, const StepCommand &b) {
+  return a.kind == StepKind::Collective && b.kind == StepKind::Collective &&
+         a.collective.axes == b.collective.axes && a.stream == b.stream;
+}
+
+std::string messageOf(const std::vector<Step> &steps) {
+  std::optional<StepFault> fault = proveRanks(steps);
+  return fault ? fault->message : "";
+}
+
+TEST(RankProof, TheSameProgramOnAllRanksIsFine) {
+  std::mt19937 random(31);
+  for (int trial = 0; trial < 300; ++trial)
+    EXPECT_EQ(messageOf(sameOnAllRanks(random)), "") << "trial " << trial;
+}
+
+/// What is done to one rank's step. False: the step has nothing to do it to.
+using Change = bool (*)(Step &, std::mt19937 &);
+
+bool swapTwo(Step &step, std::mt19937 &) {
+  for (size_t i = 0; i < step.commands.size(); ++i)
+    for (size_t j = i + 1; j < step.commands.size(); ++j)
+      if (communicate(step.commands[i], step.commands[j])) {
+        std::swap(step.commands[i], step.commands[j]);
+        return true;
+      }
+  return false;
+}
+
+StepCommand *anyCollective(Step &step, std::mt19937 &random) {
+  std::vector<StepCommand *> all;
+  for (StepCommand &command : step.commands)
+    if (command.kind == StepKind::Collective)
+      all.push_back(&command);
+  return all.empty() ? nullptr : all[random() % all.size()];
+}
+
+bool resizeOne(Step &step, std::mt19937 &random) {
+  StepCommand *collective = anyCollective(step, random);
+  if (collective)
+    collective->collective.bytes += 1000;
+  return collective;
+}
+
+bool changeKind(Step &step, std::mt19937 &random) {
+  StepCommand *collective = anyCollective(step, random);
+  if (collective)
+    collective->collective.kind = CollectiveKind::ReduceScatter;
+  return collective;
+}
+
+bool dropOne(Step &step, std::mt19937 &random) {
+  StepCommand *collective = anyCollective(step, random);
+  if (collective)
+    step.commands.erase(step.commands.begin() +
+                        (collective - step.commands.data()));
+  return collective;
+}
+
+/// The rank must be named that differs, or one that waits for it for ever.
+TEST(RankProof, OneRankThatDiffersIsRefused) {
+  std::mt19937 random(32);
+  for (Change change : {swapTwo, resizeOne, changeKind, dropOne}) {
+    int changed = 0;
+    for (int trial = 0; trial < 200; ++trial) {
+      std::vector<Step> steps = sameOnAllRanks(random);
+      size_t rank = random() % steps.size();
+      if (!change(steps[rank], random))
+        continue;
+      ++changed;
+      EXPECT_THAT(messageOf(steps), HasSubstr("rank ")) << "trial " << trial;
+    }
+    EXPECT_GT(changed, 50);
+  }
+}
+
+TEST(RankProof, NamesRanksAndSizes) {
+  Step step;
+  step.mesh = Mesh({{"tp", 2, AxisRole::None}});
+  StepCommand collective;
+  collective.kind = StepKind::Collective;
+  collective.collective.axes.push_back(0);
+  collective.collective.group = 2;
+  collective.collective.bytes = 64;
+  collective.name = "all_reduce x";
+  step.commands.push_back(collective);
+  std::vector<Step> steps(2, step);
+  EXPECT_EQ(messageOf(steps), "");
+  steps[1].commands[0].collective.bytes = 128;
+  std::string message = messageOf(steps);
+  for (const char *part :
+       {"rank 0", "rank 1", "all_reduce x", "(64 bytes)", "(128 bytes)"})
+    EXPECT_THAT(message, HasSubstr(part));
+  steps[1].commands.clear();
+  EXPECT_THAT(messageOf(steps),
+              HasSubstr("rank 0 never gets past all_reduce x"));
+}
+
+/// Two communicators, each on its stream; the second call waits for the first.
+Step oneAfterTheOther(bool firstStreamFirst) {
+  Step step;
+  // Both of the two ranks are in both groups.
+  step.mesh = Mesh({{"a", 2, AxisRole::None}, {"b", 1, AxisRole::None}});
+  step.numStreams = 3;
+  step.numEvents = 1;
+  auto collective = [](int64_t stream) {
+    StepCommand c;
+    c.kind = StepKind::Collective;
+    c.stream = stream;
+    c.collective.axes.push_back(0);
+    if (stream == 2)
+      c.collective.axes.push_back(1);
+    c.collective.group = 2;
+    c.name = "collective of stream " + std::to_string(stream);
+    return c;
+  };
+  StepCommand event;
+  event.event = 0;
+  int64_t first = firstStreamFirst ? 1 : 2;
+  step.commands.push_back(collective(first));
+  event.kind = StepKind::EventRecord;
+  event.stream = first;
+  step.commands.push_back(event);
+  event.kind = StepKind::EventWait;
+  event.stream = 3 - first;
+  step.commands.push_back(event);
+  step.commands.push_back(collective(3 - first));
+  return step;
+}
+
+TEST(RankProof, RanksThatWaitForEachOtherInACircleAreRefused) {
+  Step one = oneAfterTheOther(true), other = oneAfterTheOther(false);
+  for (const Step &step : {one, other}) {
+    EXPECT_FALSE(proveSchedule(step)) << "each is right by itself";
+    EXPECT_EQ(messageOf({step, step}), "");
+  }
+  EXPECT_THAT(messageOf({one, other}),
+              HasSubstr("rank 0 never gets past collective of stream 1"));
+  EXPECT_THAT(messageOf({other, one}),
+              HasSubstr("rank 0 never gets past collective of stream 2"));
+}
+
+/// A circle over four ranks, none of which disagrees with another on any
+/// communicator: rank r calls its row's collective first if r is on the
+/// diagonal, else its column's.
+TEST(RankProof, ACircleOverFourRanksIsFound) {
+  std::vector<Step> steps;
+  for (int64_t rank = 0; rank < 4; ++rank) {
+    Step step;
+    step.mesh =
+        Mesh({{"row", 2, AxisRole::None}, {"column", 2, AxisRole::None}});
+    bool onDiagonal = rank == 0 || rank == 3;
+    for (int64_t axis : {onDiagonal ? 0 : 1, onDiagonal ? 1 : 0}) {
+      StepCommand c;
+      c.kind = StepKind::Collective;
+      c.collective.axes.push_back(axis);
+      c.collective.group = 2;
+      c.name = axis ? "column" : "row";
+      step.commands.push_back(c);
+    }
+    steps.push_back(step);
+  }
+  EXPECT_THAT(messageOf(steps), HasSubstr("rank 0 never gets past row"));
+}
+
+TEST(RankProof, RefusesWhatIsNoStepOfTheMesh) {
+  Step step = oneAfterTheOther(true);
+  EXPECT_THAT(messageOf({step}), HasSubstr("1 ranks on a mesh of 2"));
+  Step bad = step;
+  bad.commands[0].stream = 7;
+  EXPECT_THAT(messageOf({step, bad}), HasSubstr("rank 1"));
+  bad = step;
+  bad.commands[1].event = -1;
+  EXPECT_THAT(messageOf({step, bad}), HasSubstr("rank 1"));
+}
+
+} // namespace

@@ -1,0 +1,183 @@
+// The proof against brute force, on random steps: what it accepts is right, and
+// what is right it accepts, but for the few that it is too careful for.
+#include "tpsp/Schedule/ScheduleProof.h"
+
+#include "RandomStep.h"
+#include "ScheduleOracle.h"
+
+#include <gmock/gmock.h>
+
+using namespace tpsp;
+using testing::HasSubstr;
+
+namespace {
+
+std::string text(const Step &step) {
+  std::string all;
+  for (const StepCommand &c : step.commands) {
+    static const char *kinds[] = {"matmul",     "kernel", "copy",
+                                  "collective", "record", "wait"};
+    all +=
+        std::string(kinds[int(c.kind)]) + " stream " + std::to_string(c.stream);
+    if (c.isEvent())
+      all += " event " + std::to_string(c.event);
+    for (const StepAccess &a : c.accesses)
+      all += std::string(a.isWrite ? " writes " : " reads ") +
+             std::to_string(a.buffer) + "@" +
+             std::to_string(*step.buffers[a.buffer].offset) + "[" +
+             std::to_string(a.part.begin) + " " +
+             std::to_string(a.part.length) + "x" +
+             std::to_string(a.part.count) + "/" + std::to_string(a.part.pitch) +
+             " of " + std::to_string(step.buffers[a.buffer].bytes) + "]";
+    all += "\n";
+  }
+  return all;
+}
+
+struct Agreement {
+  int right = 0, wrong = 0, tooCareful = 0;
+};
+
+Agreement compareOn(int trials, unsigned seed, const RandomStepShape &shape) {
+  std::mt19937 random(seed);
+  Agreement count;
+  for (int trial = 0; trial < trials; ++trial) {
+    Step step = randomStep(random, shape);
+    std::string bad = ScheduleOracle(step).judge();
+    std::optional<StepFault> fault = proveSchedule(step);
+    (bad.empty() ? count.right : count.wrong)++;
+    count.tooCareful += bad.empty() && fault;
+    EXPECT_TRUE(fault || bad.empty())
+        << "trial " << trial << " was accepted, but " << bad << "\n"
+        << text(step);
+    if (!fault && !bad.empty())
+      break;
+  }
+  return count;
+}
+
+TEST(ScheduleProof, AcceptsWhatIsRightAndNothingElse) {
+  Agreement count = compareOn(8000, 1, {});
+  std::printf("%d right, of which %d refused; %d wrong, all refused\n",
+              count.right, count.tooCareful, count.wrong);
+  EXPECT_GT(count.right, 3000);
+  EXPECT_GT(count.wrong, 2000);
+  // A buffer counts as gone when any byte of it is overwritten, and parts of
+  // different shapes as overlapping.
+  EXPECT_LT(count.tooCareful, count.right / 8);
+}
+
+/// Without mistakes in the making nearly everything is right: the proof must
+/// not be a lucky refusal.
+TEST(ScheduleProof, AcceptsCarefulSteps) {
+  RandomStepShape careful;
+  careful.forgotten = careful.careless = 0;
+  Agreement count = compareOn(3000, 2, careful);
+  std::printf("%d right, of which %d refused; %d wrong\n", count.right,
+              count.tooCareful, count.wrong);
+  EXPECT_GT(count.right, 2000);
+  EXPECT_LT(count.tooCareful, count.right / 20);
+}
+
+/// On one stream memory is all that can be wrong.
+TEST(ScheduleProof, MemoryAloneOnOneStream) {
+  RandomStepShape shape;
+  shape.streams = 1;
+  shape.arenaBytes = 80;
+  Agreement count = compareOn(4000, 3, shape);
+  EXPECT_GT(count.right, 500);
+  EXPECT_GT(count.wrong, 500);
+}
+
+//===----------------------------------------------------------------------===//
+// One fault each
+//===----------------------------------------------------------------------===//
+
+/// Three buffers of 8, 4 and 4 bytes, the latter two where the first is.
+Step threeTenants() {
+  Step step;
+  step.arenaBytes = 8;
+  step.numStreams = 2;
+  auto buffer = [&](int64_t bytes, int64_t offset) {
+    step.buffers.push_back({"", "", bytes, offset, false, false});
+  };
+  buffer(8, 0);
+  buffer(4, 0);
+  buffer(4, 4);
+  auto command = [&](int64_t stream, std::vector<StepAccess> accesses) {
+    StepCommand c;
+    c.stream = stream;
+    c.accesses = std::move(accesses);
+    step.commands.push_back(c);
+  };
+  command(0, {{0, {0, 8, 1, 0}, true}});
+  command(0, {{0, {0, 8, 1, 0}, false}, {1, {0, 4, 1, 0}, true}});
+  return step;
+}
+
+/// The first half's new owner must not hide who used the second half.
+TEST(ScheduleProof, RemembersTheRestOfAHalfOverwrittenBuffer) {
+  Step step = threeTenants();
+  step.commands.pop_back();
+  StepCommand c;
+  c.accesses = {{1, {0, 4, 1, 0}, true}};
+  step.commands.push_back(c);
+  c.stream = 1;
+  c.accesses = {{2, {0, 4, 1, 0}, true}};
+  step.commands.push_back(c);
+  EXPECT_NE(ScheduleOracle(step).judge(), "");
+  std::optional<StepFault> fault = proveSchedule(step);
+  ASSERT_TRUE(fault);
+  EXPECT_THAT(fault->message, HasSubstr("uses the same memory"));
+  EXPECT_EQ(fault->command, 2);
+  EXPECT_EQ(fault->otherCommand, 0);
+  EXPECT_EQ(fault->otherBuffer, 0);
+}
+
+/// In whatever order a command lists what it touches.
+TEST(ScheduleProof, CommandsMayNotOverwriteWhatTheyRead) {
+  for (bool writesFirst : {false, true}) {
+    Step step = threeTenants();
+    if (writesFirst)
+      std::swap(step.commands[1].accesses[0], step.commands[1].accesses[1]);
+    std::optional<StepFault> fault = proveSchedule(step);
+    ASSERT_TRUE(fault);
+    EXPECT_THAT(fault->message, HasSubstr("writes over what it reads itself"));
+    EXPECT_EQ(fault->command, 1);
+  }
+}
+
+/// Bytes that were written beside the part do not count as part of it.
+TEST(ScheduleProof, CountsOnlyWrittenBytesOfWhatIsRead) {
+  Step step;
+  step.arenaBytes = 12;
+  step.buffers.push_back({"", "", 12, 0, false, false});
+  StepCommand c;
+  c.accesses = {{0, {0, 8, 1, 0}, true}};
+  step.commands.push_back(c);
+  c.accesses = {{0, {4, 8, 1, 0}, false}};
+  step.commands.push_back(c);
+  std::optional<StepFault> fault = proveSchedule(step);
+  ASSERT_TRUE(fault);
+  EXPECT_THAT(fault->message, HasSubstr("before all of it has been written"));
+  // A part of what was written is there.
+  step.commands.back().accesses = {{0, {2, 4, 1, 0}, false}};
+  EXPECT_FALSE(proveSchedule(step));
+}
+
+/// An argument is there for the next step too.
+TEST(ScheduleProof, ArgumentsOutlastTheStep) {
+  Step step;
+  step.arenaBytes = 8;
+  step.buffers.push_back({"x", "", 8, 0, true, false});
+  step.buffers.push_back({"", "", 4, 4, false, false});
+  StepCommand c;
+  c.accesses = {{1, {0, 4, 1, 0}, true}};
+  step.commands.push_back(c);
+  std::optional<StepFault> fault = proveSchedule(step);
+  ASSERT_TRUE(fault);
+  EXPECT_THAT(fault->message,
+              HasSubstr("is needed by the next step after another"));
+}
+
+} // namespace
