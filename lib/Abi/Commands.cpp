@@ -1,8 +1,8 @@
 #include "tpsp/Abi/Commands.h"
 
-#include "CheckedMath.h"
-#include "MatmulSpan.h"
+#include "tpsp/Abi/CheckedMath.h"
 #include "tpsp/Abi/ElementType.h"
+#include "tpsp/Abi/MatmulSpan.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 #include "PrepareCall.h"
 
-#include "CheckedMath.h"
-#include "MatmulSpan.h"
+#include "tpsp/Abi/CheckedMath.h"
 #include "tpsp/Abi/ElementType.h"
+#include "tpsp/Abi/MatmulSpan.h"
 
 #include <fmt/format.h>
 

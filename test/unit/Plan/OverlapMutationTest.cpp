@@ -1,7 +1,7 @@
 // A wrong schedule is caught: every single event and collective of overlapped
 // examples, removed or moved. The proof must refuse a mutant unless brute force
 // (ScheduleOracle) finds it harmless.
-#include "../Planner/ScheduleOracle.h"
+#include "../Schedule/ScheduleOracle.h"
 #include "ExamplePlan.h"
 
 #include "tpsp/Passes/Plan/StepOfProgram.h"

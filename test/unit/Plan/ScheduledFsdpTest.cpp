@@ -1,6 +1,6 @@
 // FSDP with two buffers: eight layers of it, overlapped, keep the four
 // requirements of YaFSDP, and gather into two layers' memory, not eight.
-#include "../Planner/ScheduleOracle.h"
+#include "../Schedule/ScheduleOracle.h"
 #include "ExamplePlan.h"
 
 #include "tpsp/Passes/Plan/StepOfProgram.h"

@@ -1,7 +1,7 @@
 /// Products and sums of sizes that come from a plan file and so may be
 /// anything.
-#ifndef TPSP_RUNTIME_CORE_CHECKEDMATH_H
-#define TPSP_RUNTIME_CORE_CHECKEDMATH_H
+#ifndef TPSP_ABI_CHECKEDMATH_H
+#define TPSP_ABI_CHECKEDMATH_H
 
 #include <cstdint>
 #include <initializer_list>
@@ -27,4 +27,4 @@ inline bool checkedAddProduct(int64_t &sum, int64_t a, int64_t b) {
 
 } // namespace tpsp::rt
 
-#endif // TPSP_RUNTIME_CORE_CHECKEDMATH_H
+#endif // TPSP_ABI_CHECKEDMATH_H

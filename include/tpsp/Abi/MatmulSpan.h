@@ -1,6 +1,6 @@
 /// How far a matmul's operands reach in memory.
-#ifndef TPSP_RUNTIME_CORE_MATMULSPAN_H
-#define TPSP_RUNTIME_CORE_MATMULSPAN_H
+#ifndef TPSP_ABI_MATMULSPAN_H
+#define TPSP_ABI_MATMULSPAN_H
 
 #include "tpsp/Abi/Commands.h"
 
@@ -17,4 +17,4 @@ bool matmulSpans(const MatmulCommand &command, MatmulSpans &out);
 
 } // namespace tpsp::rt
 
-#endif // TPSP_RUNTIME_CORE_MATMULSPAN_H
+#endif // TPSP_ABI_MATMULSPAN_H
