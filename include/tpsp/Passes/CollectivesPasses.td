@@ -1,0 +1,126 @@
+#ifndef TPSP_PASSES_COLLECTIVESPASSES_TD
+#define TPSP_PASSES_COLLECTIVESPASSES_TD
+
+// Collectives, on global shapes, and what is printed of them.
+// docs/reference/Passes.md is made of the descriptions.
+
+include "mlir/Pass/PassBase.td"
+
+def InsertCollectives
+    : Pass<"tpsp-insert-collectives", "::mlir::ModuleOp"> {
+  let summary = "Make every operation agree with its compute placement";
+  let description = [{
+    Chooses for every operation, forward and backward alike, what each mesh axis
+    drives ([IndexAnalysis](../Design/IndexAnalysis.md)). Then it brings operands
+    and results to the placements that follow, by collectives.
+
+    An unplaced result takes the placement that it comes out with, which may be
+    partial. So does a gradient whose sum
+    [had better wait](../Design/IndexAnalysis.md#sums-that-wait). Summands that are
+    partial over the same axes are added first and reduced once. Each collective
+    carries the rule that asked for it (`reason`):
+
+    ```mlir
+    tpsp.mesh @mesh <tp = 4 : model>
+    !p = tensor<2x128x256xf32, #tpsp.idx<b, s, d | sum@tp>>
+    !x = tensor<2x128x256xf32, #tpsp.idx<b, s@tp, d>>
+    func.func @after(%0: !p) -> !x {
+      %1 = tpsp.reduce_scatter %0 ["tp"] {
+             reason = "@tp divides e, which is summed away", tensor = "einsum"
+           } : !p -> !x
+      return %1 : !x
+    }
+    ```
+  }];
+  let dependentDialects = ["::tpsp::TpspDialect"];
+}
+
+def FuseCollectives
+    : Pass<"tpsp-fuse-collectives", "::mlir::ModuleOp"> {
+  let summary = "Share and fuse collectives where that is always right";
+  let description = [{
+    Does what is always right, and no more: it never adds a collective or a byte.
+
+    - *Share.* Users of the same movement of the same tensor share one collective,
+      within the forward or the backward pass of one micro-batch. To keep a
+      gathered tensor from one pass for the other is a question of memory
+      ([decision 0004](../decisions/0004-backward-regathers-by-default.md)). With
+      `keep-gathered` the two passes share gathers, too. The reason of such a
+      gather says so.
+    - *Fuse.* A collective whose only use is another one becomes the direct
+      transition between the outer placements, if that is one movement and no
+      dearer. An all-reduce then a slice is a reduce-scatter. A gather then a
+      slice elsewhere is an all-to-all.
+  }];
+  let options = [
+    Option<"keepGathered", "keep-gathered", "bool", /*default=*/"false",
+           "Keep gathered tensors for the backward pass">
+  ];
+  let dependentDialects = ["::tpsp::TpspDialect"];
+}
+
+def BucketCollectives
+    : Pass<"tpsp-bucket-collectives", "::mlir::ModuleOp"> {
+  let summary = "Reduce several tensors in one collective";
+  let description = [{
+    All-reduces that do not wait for each other become one all-reduce of several
+    tensors. The bytes stay; the latencies go. A summand lives until its bucket's
+    last tensor is ready.
+
+    Each all-reduce goes into the bucket of its kind. The kind is its axes, its
+    element type, its reduction, its pass (forward or backward), and whether an
+    operation waits for it. A bucket closes when an operation uses one of its results. It also closes when
+    the next tensor would take it beyond `bytes`, counted in what one rank reduces.
+    Then it stands where its last tensor is ready, so that what follows can hide
+    it.
+
+    - *Gradients that are only returned* fill buckets in the order in which the
+      backward pass makes them.
+    - *Others* (a loss's row sums and target logits) join if no user of the first
+      stands before the second.
+    - A view of a result is no use of it; views wait with the result.
+
+    The ledger's row names all tensors of a bucket. `tpsp-run --bucket-mib N` sets
+    the size.
+  }];
+  let options = [
+    Option<"bytes", "bytes", "int64_t", /*default=*/"25 << 20",
+           "Size of a bucket; 0 is one for each tensor">
+  ];
+  let dependentDialects = ["::tpsp::TpspDialect"];
+}
+
+def PrintExplanation : Pass<"tpsp-print-explanation", "::mlir::ModuleOp"> {
+  let summary = "Print a program in sharded einsum notation, with its ledger";
+  let description = [{
+    Prints to standard output. Every operation is an equation over the tensors as
+    they lie. Under it stands every collective (">") that it needs: axes, index,
+    bytes per rank, the rule that asked for it, and the source line. Totals follow
+    for each phase, kind and axes.
+
+    A collective that only the function's result waits for (a bucket) stands by
+    itself. Every collective is an analysis remark, too.
+
+    Parts of an adjoint are one equation (`g[x] = rms_norm'(...)`). Layers that
+    repeat are written once, with their number. Every name means one tensor.
+
+    Runs best after `tpsp-bucket-collectives`;
+    [`--tpsp-explain`](../Passes.md#explaining-a-program) is the whole way there.
+  }];
+  let options = [
+    Option<"notation", "notation", "std::string", "\"subscripts\"",
+           "subscripts (z[b, s@tp, d]), explicit (z_{b t0 l d}, with ranges) or "
+           "latex (both)">,
+    Option<"extents", "extents", "bool", "false",
+           "List every tensor with its extents, one rank's, and bytes">,
+    Option<"rule", "rule", "bool", "false",
+           "List which gradients need collectives by the rule of thumb "
+           "must_have_bwd_comms, and which by derivation">,
+    Option<"parts", "parts", "bool", "false",
+           "Write parts of adjoints as equations of their own">,
+    Option<"everyLayer", "every-layer", "bool", "false",
+           "Write layers that come again every time">
+  ];
+}
+
+#endif // TPSP_PASSES_COLLECTIVESPASSES_TD

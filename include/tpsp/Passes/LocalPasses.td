@@ -1,0 +1,92 @@
+#ifndef TPSP_PASSES_LOCALPASSES_TD
+#define TPSP_PASSES_LOCALPASSES_TD
+
+// On the shapes of one rank.
+// docs/reference/Passes.md is made of the descriptions.
+
+include "mlir/Pass/PassBase.td"
+
+def Partition : Pass<"tpsp-partition", "::mlir::ModuleOp"> {
+  let summary = "Global shapes to one rank's";
+  let description = [{
+    Proves once more that every operation agrees with a compute placement that
+    needs no communication; an operation that does not is an error. Then it gives
+    every tensor the shape that one rank has.
+
+    Subscripts stay, marked `local`: they say where on the mesh a rank's part lies.
+    Collectives over a single rank become renamings, so a mesh `tp = 1` runs
+    without any. With `keep-trivial` (`tpsp-run --nccl-always --emit`) they stay.
+  }];
+  let options = [
+    Option<"keepTrivial", "keep-trivial", "bool", "false",
+           "Keep collectives over a single rank">
+  ];
+  let dependentDialects = ["::tpsp::TpspDialect"];
+}
+
+def Sweep : Pass<"tpsp-sweep", "::mlir::ModuleOp"> {
+  let summary = "Do what can be done block by block so";
+  let description = [{
+    Some operations need an index whole but can see it in blocks
+    (`SweptOpInterface`): attention and its gradients, along the keys. This pass
+    makes them a sequence over blocks of at most `longest` positions, with a state
+    of a row's size ([decision 0008](../decisions/0008-running-softmax.md)). So no
+    scores of the whole index are in memory. Operations over the same blocks go
+    together. It runs on local shapes, after `tpsp-decompose-early=keep-swept`
+    (`--attention blocks`).
+
+    *Rings.* An index may be gathered for such operations alone, and their results
+    be reduce-scattered among the same ranks. Then the all-gather becomes a ring of
+    `rotate`s: the own tile first, then the previous rank's, and so on. Every tile
+    of a gradient goes to its owner by one `rotate`, and is added up there. Bytes
+    and rows of the ledger are those of the collectives that the ring replaces.
+
+    ```
+    tpsp-opt examples/cp-attention.mlir --tpsp-pipeline="grad attention=blocks"
+    tpsp-run examples/cp-attention.mlir --grad --verify --attention blocks
+    ```
+
+    *Calls.* With `keep-calls` (`--attention fused`,
+    [decision 0010](../decisions/0010-attention-in-one-call.md)) attention stays
+    that a library does in one call. It becomes `plan.attention` and
+    `plan.attention_gradient`. The rest is done in blocks. A call needs attention
+    that is heads of rows (`matchAttentionHeads`):
+
+    - Features are innermost. Once neighbours are taken together, at most one
+      index of the batch and one of the keys' heads remain. The groups of queries'
+      heads lie inside.
+    - It has no dropout, and no sequence is divided under a mask.
+    - For GPUs (`for-gpu`) it is of 16 bits, with features in multiples of 8 up to
+      128.
+
+    A remark of `tpsp-decompose-early` or `tpsp-sweep` names what is missing
+    (`--remarks-filter='tpsp-.*'`). Attention that is written out as einsum,
+    softmax and einsum stays that; a warning says so.
+
+    ```
+    tpsp-opt examples/gqa.mlir --tpsp-pipeline="grad attention=fused"
+    tpsp-run examples/gqa.mlir --grad --verify --attention fused
+    ```
+  }];
+  let dependentDialects = ["::tpsp::TpspDialect"];
+  let options = [
+    Option<"longest", "longest", "int64_t", /*default=*/"2048",
+           "Positions of a block, at most">,
+    Option<"keepCalls", "keep-calls", "bool", /*default=*/"false",
+           "Leave what a library does in one call">,
+    Option<"forGpu", "for-gpu", "bool", /*default=*/"false",
+           "A GPU's library">
+  ];
+}
+
+def DecomposeLate
+    : Pass<"tpsp-decompose-late", "::mlir::ModuleOp"> {
+  let summary = "Expand the remaining composites into loops";
+  let description = [{
+    Norms, softmax and rope become pointwise operations, reductions and views on
+    local shapes. Kernels are made of these.
+  }];
+  let dependentDialects = ["::tpsp::TpspDialect"];
+}
+
+#endif // TPSP_PASSES_LOCALPASSES_TD

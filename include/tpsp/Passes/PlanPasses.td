@@ -1,0 +1,190 @@
+#ifndef TPSP_PASSES_PLANPASSES_TD
+#define TPSP_PASSES_PLANPASSES_TD
+
+// Commands on buffers.
+// docs/reference/Passes.md is made of the descriptions.
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertTpspToPlan : Pass<"convert-tpsp-to-plan", "::mlir::ModuleOp"> {
+  let summary = "Local operations to commands on buffers";
+  let description = [{
+    Every function becomes a `plan.program` of its name
+    ([Plan](../Design/Plan.md)).
+
+    - Products become `plan.matmul` where a layout without a copy exists
+      (`Algebra/MatmulForm.h`). Where none does, the product runs as a loop nest. A
+      missed remark says so, and the program's `layout_misses` counts it.
+    - Groups of other loop operations become `plan.kernel`
+      ([which](../Design/Plan.md#kernels)). Equal kernels are one function. Axes of
+      one rank are first taken out of the types, so that they keep no loops apart.
+    - Views become `plan.view`. Collectives become commands with their row of the
+      ledger.
+  }];
+  let dependentDialects = [
+    "::tpsp::TpspDialect", "::tpsp::plan::PlanDialect",
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
+def FuseEpilogues : Pass<"tpsp-fuse-epilogues", "::mlir::ModuleOp"> {
+  let summary = "Move what reads a product element by element into its matmul";
+  let description = [{
+    What a kernel does to a product, element by element, moves into the matmul
+    that makes the product. A bias gradient moves into the matmul that makes the
+    weight's gradient. Runs between convert-tpsp-to-plan and tpsp-overlap. The
+    matmul then stands where the kernel stood; with a sum it stays where it is.
+
+    | the kernel | becomes | in cuBLASLt |
+    | --- | --- | --- |
+    | y + bias, the bias along the product's last indices | `bias` | `BIAS` |
+    | gelu of y, or of y + bias | `gelu`, `bias, gelu` | `GELU`, `GELU_BIAS` |
+    | the same, with GELU's argument kept for the backward pass | `keep, gelu`, `bias, keep, gelu` | `GELU_AUX`, `GELU_AUX_BIAS` |
+    | y gelu'(h), h kept by the forward pass | `slope` | `DGELU` |
+    | the sum of a matmul's operand over the indices that the matmul sums | `sum_a`, `sum_b` | `BGRADB`, `BGRADA` |
+
+    `gelu` is the tanh form, as cuBLASLt's is; `gelu_erf` stays a kernel. A GELU
+    without a bias keeps the product itself if the backward pass reads that.
+
+    A kernel is known by its loops and their arithmetic, whatever it was made of.
+    It goes whole or not at all: each of its results must be some matmul's. Two
+    vectors added to two products in one kernel are two epilogues. A bias, a
+    residual and a norm in one kernel stay that kernel. A missed remark says what
+    is in the way:
+
+    - *It does not read a product*: there is a collective between (the bias behind
+      a row-parallel product), or a copy.
+    - *Something else reads the product*, or it is itself a result, or it has an
+      epilogue already.
+    - *The vector does not lie along the product's columns*: the product's n is
+      another index.
+    - *No product sums this tensor over the same indices*: no single product has
+      it as an operand and sums just these, before the sum is read.
+    - *The type*: cuBLASLt has epilogues for f32, bf16 and f16.
+    - *The alignment*: cuBLASLt needs n in multiples of 8 for GELU's argument
+      (`keep`, `slope`). Vectors may have any length.
+    - *The kernel is not slower*, by the cost model of `hardware`.
+
+    A tile of a product that is cut has the same epilogue, on its part of GELU's
+    argument and of the vector. A sum of an operand that is not cut comes with the
+    first tile. A product whose tiles would lay out an epilogue's matrix
+    differently is not cut. A ring's tiles lie at other places on every rank, so
+    the product behind a ring's GELU is cut into chunks of columns.
+
+    `tpsp-run --epilogues off` (`epilogues=false`) makes a plan without them.
+    `--epilogues auto` makes them for GPUs alone. On CPUs they gained nothing.
+    Four runs of `gpt-block-sp` in turns had medians of 220 to 225 ms with them,
+    and of 217 to 221 without. Which matmuls have which epilogue is in the
+    [report](../Report.md).
+
+    ```
+    tpsp-opt examples/gpt-block-tp.mlir --tpsp-pipeline=grad --remarks-filter=tpsp-fuse-epilogues
+    ```
+  }];
+  let dependentDialects = ["::tpsp::plan::PlanDialect",
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+  let options = [
+    Option<"hardware", "hardware", "std::string", "\"cpu\"",
+           "The machine: a built-in description, or a JSON file">,
+    Option<"threads", "threads", "int64_t", "0",
+           "Compute threads of a rank, on CPUs; 0: cores / ranks">
+  ];
+}
+
+def Overlap : Pass<"tpsp-overlap", "::mlir::ModuleOp"> {
+  let summary = "Put collectives on streams of their own, under computation";
+  let description = [{
+    List scheduling of the program's commands on the cost model of `hardware`
+    ([Overlap](../Overlap.md)). A collective begins as soon as its inputs and
+    buffers allow, and its users wait as late as they can. Work that nobody waits
+    for (weight gradients) fills the gaps.
+
+    Each communicator has a stream; events order the streams. Memory for early
+    arrivals and waiting sends is bounded to `buffers` times what the program needs
+    one command after another.
+
+    Communication that stays exposed beside a product is cut with it into tiles
+    (`Passes/Plan/CollectiveCuts.h`). An all-gather becomes the hops of a ring, the
+    rank's own tile multiplied first. A product before a reduction is made in
+    chunks of rows or of columns.
+
+    A schedule that the simulator does not find faster than one command after
+    another is not taken. Runs between convert-tpsp-to-plan and tpsp-allocate.
+  }];
+  let dependentDialects = ["::tpsp::plan::PlanDialect"];
+  let options = [
+    Option<"hardware", "hardware", "std::string", "\"cpu\"",
+           "The machine: a built-in description, or a JSON file">,
+    Option<"threads", "threads", "int64_t", "0",
+           "Compute threads of a rank, on CPUs; 0: cores / ranks">,
+    Option<"buffers", "buffers", "int64_t", "0",
+           "How many times the memory for communication that the program needs "
+           "one command after another; 0: 2, or more if that saves more of the "
+           "time than it adds to the memory">,
+    Option<"chunks", "chunks", "int64_t", "0",
+           "Cut everything that can be cut, reductions into this many chunks, "
+           "tiles of rings into this many parts; 0: what stays exposed, if it "
+           "helps; 1: nothing">,
+    Option<"share", "share", "double", "0.0",
+           "The share of communication that should be hidden: take as many "
+           "buffers as that needs">
+  ];
+}
+
+def Allocate : Pass<"tpsp-allocate", "::mlir::ModuleOp"> {
+  let summary = "Offsets of all buffers in one arena";
+  let description = [{
+    Buffers that last the whole step (inputs, parameters, outputs, gradients) come
+    first. Temporaries share what follows, each for its live range, by best fit.
+    Offsets are multiples of 64 bytes.
+
+    With several streams, a buffer may get another's memory. The other's last
+    users must have ended, by streams and events, before its own first ones begin.
+    Near-linear in the number of commands.
+  }];
+  let dependentDialects = ["::tpsp::plan::PlanDialect"];
+}
+
+def CheckSchedule : Pass<"tpsp-check-schedule", "::mlir::ModuleOp"> {
+  let summary = "Prove that every command reads what it means to";
+  let description = [{
+    Follows the commands in order with a vector clock for each stream. For every
+    range of the arena it keeps which buffer owns it and which command touched it
+    last. The rules are in Schedule/ScheduleProof.h. Errors are:
+
+    - two commands that touch the same bytes, one writing, and are not ordered by
+      streams and events;
+    - a read of what nothing has written, or what another buffer has overwritten;
+    - an output that is not there at the end, or a write to an argument;
+    - a buffer outside the arena;
+    - a wait without a record;
+    - collectives of one communicator that ranks could run in different orders.
+
+    Near-linear in the number of commands ([Overlap](../Overlap.md#the-proof)).
+  }];
+}
+
+def RequireOverlap : Pass<"tpsp-require-overlap", "::mlir::ModuleOp"> {
+  let summary = "Fail if too little of the communication is hidden";
+  let description = [{
+    Simulates the scheduled, allocated programs on `hardware`. The share of
+    communication that is hidden must be at least `share`; otherwise the program is
+    refused ([Overlap](../Overlap.md#the-contract)). The error names the exposed
+    collectives, how long each is exposed, and what it waits for: a dependence, a
+    buffer, or the links.
+
+    An operation with an attribute `tpsp.overlap = 0.9` asks the same of the
+    collectives that it causes, whatever `share` is.
+  }];
+  let options = [
+    Option<"share", "share", "double", "0.0",
+           "What must be hidden, from 0 to 1">,
+    Option<"hardware", "hardware", "std::string", "\"cpu\"",
+           "The machine: a built-in description, or a JSON file">,
+    Option<"threads", "threads", "int64_t", "0",
+           "Compute threads of a rank, on CPUs; 0: cores / ranks">
+  ];
+}
+
+#endif // TPSP_PASSES_PLANPASSES_TD
