@@ -59,9 +59,9 @@ private:
   bool isInOrder(unsigned dim) const {
     return shared(dim) == now.dims[dim].size();
   }
-  /// What dims[dim] is to be next: all of the goal, or, while a permute has yet
-  /// to mend its order, without the minor axes that it lacks. They come behind
-  /// the permute, which then moves fewer axes.
+  /// What dims[dim] is to be next: all of the goal. While a permute has yet to
+  /// mend its order, the minor axes that it lacks are left out. They come
+  /// behind the permute, which then moves fewer axes.
   llvm::ArrayRef<AxisId> due(unsigned dim) const {
     llvm::ArrayRef<AxisId> wanted = goal.dims[dim];
     if (isInOrder(dim))

@@ -76,9 +76,9 @@ AxesOfIndices sorted(const AxesOfIndices &axes, llvm::ArrayRef<AxisId> order) {
 /// The most axes of a mesh of which every order is tried.
 constexpr size_t mostPermutedAxes = 4;
 
-/// The orders worth trying where several axes drive one index: first those that
-/// the tensors already have, for an order that a tensor has costs it nothing;
-/// then all others, for one between theirs may cost less than each.
+/// The orders worth trying where several axes drive one index. First come those
+/// that the tensors already have: an order that a tensor has costs it nothing.
+/// Then come all others: one between theirs may cost less than each.
 llvm::SmallVector<AxesOfIndices, 2>
 ordersOfAxes(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives) {
   llvm::SmallVector<Carrier, 4> all = carriers(operation);

@@ -194,8 +194,8 @@ Value EmbeddingOp::decompose(OpBuilder &b) {
 }
 
 Value CrossEntropyOp::decompose(OpBuilder &b) {
-  // log sum exp(x) - x[t] = log sum exp(x - m) - (x - m)[t], for any m: as the
-  // row's maximum it keeps exp in range, and it has no gradient.
+  // log sum exp(x) - x[t] = log sum exp(x - m) - (x - m)[t], for any m. As the
+  // row's maximum, m keeps exp in range; it has no gradient.
   PartBuilder parts(b, getLoc());
   Value x = getOperand(0), targets = getOperand(1);
   auto unplaced = [](RankedTensorType type) { return withoutPlacement(type); };

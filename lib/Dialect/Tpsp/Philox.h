@@ -6,10 +6,10 @@
 
 namespace tpsp {
 
-/// 32 random bits (i32): the first word of Philox-4x32-10 (Salmon, Moraes,
-/// Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3, SC 2011) for the
-/// counter (low word, high word, 0, 0) of `counter`, an i64, and the key (low
-/// word, high word) of `seed`.
+/// 32 random bits (i32): the first word of Philox-4x32-10. The counter is (low
+/// word, high word, 0, 0) of `counter`, an i64; the key is (low word, high
+/// word) of `seed`. (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as
+/// easy as 1, 2, 3, SC 2011.)
 mlir::Value emitPhilox(mlir::OpBuilder &builder, mlir::Location loc,
                        mlir::Value counter, int64_t seed);
 

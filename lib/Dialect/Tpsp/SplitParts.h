@@ -7,10 +7,10 @@
 namespace tpsp {
 
 /// For every dimension of `merged`, how many adjacent ones of `split` are its
-/// parts. An index whose name both have is its own single part; another takes
-/// dimensions until their extents multiply to its own, and those of extent 1
-/// that follow, unless they are the next's. What is left over at the end is
-/// nobody's.
+/// parts. An index whose name both have is its own single part. Another index
+/// takes dimensions until their extents multiply to its own. It also takes
+/// those of extent 1 that follow, unless they are the next index's. What is
+/// left over at the end is nobody's.
 ///
 ///   [a = 6, f = 1] and [n0 = 6, n1 = 1, f = 1]:  2, 1
 llvm::SmallVector<unsigned> splitParts(mlir::RankedTensorType merged,

@@ -14,9 +14,8 @@ static std::string nearestMultiples(int64_t extent, int64_t group) {
 
 namespace {
 
-/// The axes of an index, of which as many ranks as it has positions can be
-/// used: those before `split` whole, of `split` `used` ranks of each group, and
-/// none of those after.
+/// The axes of an index that has fewer positions than ranks. Used are the axes
+/// before `split` whole, `used` ranks of `split`, and no axis after it.
 struct FittingAxes {
   ArrayRef<AxisId> whole;
   AxisId split;

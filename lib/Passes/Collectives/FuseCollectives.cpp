@@ -38,18 +38,18 @@ void noteKept(Operation *op, Operation *user) {
     op->setAttr("reason", StringAttr::get(op->getContext(), reason + note));
 }
 
-/// Whether the backward pass may use what `op` made in the forward pass. As a
-/// rule it may not: to keep a gathered tensor instead of its shard is a
-/// question of memory, which the user decides.
+/// Whether the backward pass may use the result of `op`, a collective of the
+/// forward pass. By default it may not, and gathers the shard again: keeping
+/// the gathered tensor takes memory, so the user decides (`keep-gathered`).
 bool lastsForBackward(Operation *op, bool keepGathered) {
   return keepGathered && cast<CollectiveOpInterface>(op).getCollectiveKind() ==
                              CollectiveKind::AllGather;
 }
 
 /// Keeps the first of several collectives that move one tensor alike, within
-/// the forward or the backward pass of one micro-batch. With `keepGathered`,
-/// gathers across both: the bytes of the second one are saved, and the gathered
-/// tensor is.
+/// the forward or the backward pass of one micro-batch. With `keepGathered`, a
+/// gather of the forward pass also serves the backward pass. The second
+/// gather's bytes are not sent, and the gathered tensor stays in memory.
 void share(Block &block, bool keepGathered) {
   std::map<std::tuple<void *, const void *, const void *, bool, const void *>,
            Operation *>

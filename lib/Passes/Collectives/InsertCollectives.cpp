@@ -224,8 +224,8 @@ private:
     return success();
   }
 
-  /// The sum of some of the operands: of the result's indices those that they
-  /// carry, for the others may be what the rest broadcasts it along.
+  /// The sum of some of the operands. It has those of the result's indices that
+  /// they carry: the rest of the operands may broadcast it along the others.
   static RankedTensorType typeOfSum(ArrayRef<Value> summands, Type result) {
     SmallVector<StringRef> names;
     SmallVector<RankedTensorType> sources;

@@ -54,7 +54,7 @@ std::string EquationNames::wish(Value value) {
   return "t" + std::to_string(numbered++);
 }
 
-/// What is made again is the same tensor.
+/// A rematerialised value is the same tensor.
 static bool isMadeAgain(Value value) {
   Operation *op = value.getDefiningOp();
   return op && op->hasAttr(recomputedAttrName);

@@ -13,9 +13,9 @@ namespace tpsp {
 class EquationNames {
 public:
   /// As in the source: "xn", "layer0.xn", "g[xn]". A summand of g[xn] that
-  /// comes through q is "g[xn].q", a part of the adjoint of m "m'.mul", and
-  /// what the source has no name for is numbered. A name that another tensor
-  /// has already gets a number: "xn#2".
+  /// comes through q is "g[xn].q"; a part of the adjoint of m is "m'.mul". A
+  /// value that the source has no name for is numbered. A name that another
+  /// tensor has already gets a number: "xn#2".
   const std::string &of(mlir::Value value);
 
 private:

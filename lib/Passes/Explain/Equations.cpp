@@ -33,9 +33,10 @@ EquationTensor tensorOf(Value value) {
   return {namedValue(value), cast<RankedTensorType>(value.getType())};
 }
 
-/// Which equation each collective stands under: the one whose result it moves,
-/// if it was inserted for it (it then has its location), else the first that
-/// uses what it makes. What is only returned has none.
+/// Which equation each collective stands under. It is the one whose result the
+/// collective moves, if it was inserted for that (it then has its location).
+/// Else it is the first that uses the collective's result. What is only
+/// returned has none.
 class Owners {
 public:
   explicit Owners(Block &block) {

@@ -14,8 +14,8 @@ struct WrittenEquations {
   const Mesh &mesh;
 };
 
-/// Of all collectives, those in layers that come again as often as they do: for
-/// each phase, kind and axes, then for each phase and axes.
+/// Over all collectives, for each phase, kind and axes, then for each phase and
+/// axes. A collective in a layer that repeats counts as often as the layer.
 void printTotals(const WrittenEquations &written, llvm::raw_ostream &out);
 
 /// What the backward pass reads of the forward pass.

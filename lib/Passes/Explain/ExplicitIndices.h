@@ -1,4 +1,4 @@
-/// Sharded indices divided in two, as the documents write them: an index s over
+/// Sharded indices divided in two, as the documents write them. An index s over
 /// the axis tp is (t, l), t in range(tp), l in range(s // tp). A device index
 /// has the number of its axis where it is sharded, and none where the tensor
 /// has all of it:

@@ -1,8 +1,9 @@
 /// Layers in a list of equations: a block of equations that comes several times
 /// in a row, each time with what the time before made.
 ///
-/// Blocks are equal if their equations are but for the names of tensors, and if
-/// the names go along in one of these ways, in every place of the block:
+/// Blocks are equal if their equations are, but for the names of tensors. Names
+/// must change from block to block in one of these ways, in every place of the
+/// block:
 ///
 /// - the same in all blocks (a table of positions);
 /// - made so many equations later for every block: within the block (an
@@ -10,8 +11,8 @@
 ///   the backward pass reads of the forward pass);
 /// - an argument of each block's own (weights).
 ///
-/// The first block may be handed something else than what a block makes (the
-/// model's input), which then counts as made by the block before the first.
+/// The first block may be handed something that no block makes (the model's
+/// input). It then counts as made by the block before the first.
 #ifndef TPSP_PASSES_EXPLAIN_LAYERFOLDING_H
 #define TPSP_PASSES_EXPLAIN_LAYERFOLDING_H
 

@@ -2,8 +2,8 @@
 /// first operation to its last.
 ///
 /// Several groups are open at a time. An operation joins the first that takes
-/// it and does not come before one that makes its operands; groups become
-/// kernels in their order, when something that is no loop needs one of them:
+/// it and does not come before one that makes its operands. Groups become
+/// kernels in their order, when an operation that is no loop needs one of them:
 ///
 ///   x -> norm's gradient -> gradient of x        one kernel, by rows
 ///    \-> sum over rows   -> gradient of gain     another, in the midst of it
@@ -14,7 +14,7 @@
 /// - A consumer further down is taken ahead if it alone reads a value, needs
 ///   nothing that is not there yet, and makes no more bytes than it frees.
 /// - What a sum over rows reads, if it was made element by element of something
-///   that is in memory anyway, is made again in the sum's kernel.
+///   that is in memory anyway, is rematerialised in the sum's kernel.
 #ifndef TPSP_PASSES_KERNELS_KERNELGROUPING_H
 #define TPSP_PASSES_KERNELS_KERNELGROUPING_H
 
@@ -35,8 +35,8 @@ public:
   /// Notes that what `op`, which is no loop, makes is there from now on.
   void pass(mlir::Operation *op) { passed.insert(op); }
   /// Whether there is a group for it, of operations of its phase, forward or
-  /// backward: what the forward pass hands on is to be decided elsewhere. If
-  /// not, take() makes room.
+  /// backward. What the forward pass hands on is decided elsewhere. If not,
+  /// take() makes room.
   bool add(LoopOpInterface op);
   bool produces(mlir::Value value) const {
     return groupOf(value.getDefiningOp()) >= 0;

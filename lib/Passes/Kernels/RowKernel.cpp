@@ -10,8 +10,8 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// Extents of a block of a row: as many elements as a warp of a GPU has work
-/// for, and not so few that finding the row takes longer than doing it.
+/// Extents of a block of a row. It has as many elements as a warp of a GPU has
+/// work for. It has not so few that finding the row takes longer than doing it.
 static constexpr int64_t mostOfBlock = 128;
 static constexpr int64_t leastOfBlock = 32;
 

@@ -83,7 +83,7 @@ std::string nameOf(BlockArgument argument) {
 }
 
 /// Whether an argument that is not marked as a parameter has the shape and the
-/// name of a weight, in the source (%w) or in its tpsp.name.
+/// name of a weight. The name is that of the source (%w) or its tpsp.name.
 bool looksLikeWeight(BlockArgument argument) {
   auto tensor = dyn_cast<RankedTensorType>(argument.getType());
   return tensor && tensor.getRank() >= 2 && !isParameter(argument) &&

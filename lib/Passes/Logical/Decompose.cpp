@@ -22,7 +22,7 @@ using namespace tpsp;
 namespace {
 
 /// Gives the parts of a composite its phase and its place in the source, but
-/// not its name: only the last part is what the composite was. Parts that are
+/// not its name. Only the last part is what the composite was. Parts that are
 /// told apart are called after both: "o.softmax".
 class InheritFromComposite : public OpBuilder::Listener {
 public:

@@ -1,9 +1,9 @@
 // tpsp-micro-batch: do a step part by part of the batch.
 //
 // The micro-batches are seen as one more axis, of time instead of ranks, that
-// drives the batch index wherever it appears; what a tensor is then follows
-// from index structure as it does for a mesh axis: cut, if it carries the
-// index; a summand, if the index was summed away; else the same in every part
+// drives the batch index wherever it appears. What a tensor is then follows
+// from index structure, as for a mesh axis. It is cut if it carries the index,
+// and a summand if the index was summed away. Else it is the same in every part
 // and computed once. An operation that is not linear in a summand would need
 // the whole sum, which exists only after the last part: the program is refused.
 //

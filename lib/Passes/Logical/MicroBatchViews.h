@@ -25,8 +25,8 @@ public:
                     mlir::RankedTensorType type, unsigned dim);
 
 private:
-  /// How a dimension is written as several: blocks and rows are left out where
-  /// they say nothing, as a trailing index of extent 1 belongs to nobody.
+  /// How a dimension is written as several. Blocks and rows of extent 1 are
+  /// left out, because a trailing index of extent 1 belongs to nobody.
   struct Parts {
     int64_t blocks, rows;
     bool hasBlocks, hasRows;

@@ -158,8 +158,8 @@ private:
   }
 
   /// Puts `axis`, which operand `from` carries, where the operands want it. If
-  /// that is not where `from` has it, the axis waits for the operand that has:
-  /// a weight's h@fsdp must not bring fsdp before the dp of b@dp@fsdp.
+  /// `from` has it elsewhere, the axis waits for the operand that has it there.
+  /// A weight's h@fsdp must not bring fsdp before the dp of b@dp@fsdp.
   LogicalResult placeResult(IndexedOpInterface op,
                             const IndexStructure &structure, Value result,
                             const IndexStructure::Tensor &tensor, unsigned from,
@@ -252,8 +252,8 @@ private:
     return disagreement.refuse();
   }
 
-  /// A sum over an index that one operand alone has on an axis leaves the
-  /// result without a word about the axis: the role says whether the operand is
+  /// A sum over an index that one operand alone has on an axis says nothing of
+  /// the result along the axis. The role decides whether the operand is
   /// gathered.
   LogicalResult settleSums(IndexedOpInterface op,
                            const IndexStructure &structure) {
@@ -322,8 +322,9 @@ private:
   }
 
   /// Whether another operand wants `axis` on another dimension of this one than
-  /// the result does: in z[s@tp, d] = w[d, e@tp] v[s, e] it may be s or e, as y
-  /// = w[e@tp, d] x[s@tp, d] may be. On a data axis the parameter gives way.
+  /// the result does. In z[s@tp, d] = w[d, e@tp] v[s, e], v may have it on s or
+  /// e, as the result of w[e@tp, d] x[s@tp, d] may. On a data axis the
+  /// parameter gives way.
   bool isContested(IndexedOpInterface op, const IndexStructure &structure,
                    unsigned operand, unsigned dim, AxisId axis) const {
     for (unsigned i = 0; i < op->getNumOperands(); ++i) {

@@ -1,5 +1,5 @@
-// tpsp-rematerialize: redo parts of the forward pass in the backward pass
-// instead of keeping what they made.
+// tpsp-rematerialize: compute parts of the forward pass again in the backward
+// pass instead of keeping what they made.
 #include "Passes/Program/FunctionWalk.h"
 #include "Passes/Program/Placed.h"
 #include "tpsp/Passes/Passes.h"
@@ -72,9 +72,9 @@ private:
     }
   }
 
-  /// What is made element by element of a tensor that is kept anyway, and read
-  /// by the backward pass element by element only: its loops make it again as
-  /// they read, and it need be neither written nor kept.
+  /// What is free: made element by element of a saved tensor, and read by the
+  /// backward pass element by element only. The reading loops rematerialise it,
+  /// so it is neither written nor saved.
   void chooseFree() {
     for (Operation *op : forward)
       if (isPointwise(op) && op->getNumOperands() == 1 &&
@@ -149,7 +149,7 @@ public:
   }
 
 private:
-  /// Each part is redone once, where the backward pass first needs it.
+  /// Each part is rematerialised once, where the backward pass first needs it.
   void redoOperandsOf(Operation *user) {
     SmallVector<Operation *> missing = missingFor(user);
     llvm::sort(missing, [&](Operation *a, Operation *b) {
@@ -167,7 +167,7 @@ private:
       operand.set(clones.lookupOrDefault(operand.get()));
   }
 
-  /// What has to be redone for the operands of `user` and was not yet.
+  /// What has to be rematerialised for the operands of `user` and was not yet.
   SmallVector<Operation *> missingFor(Operation *user) {
     SmallVector<Operation *> missing;
     auto add = [&](Value value) {

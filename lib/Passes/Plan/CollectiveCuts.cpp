@@ -86,7 +86,7 @@ private:
   }
 };
 
-/// Whether a tensor can be cut the same on every rank: it is no tile itself,
+/// Whether a tensor can be cut the same on every rank. It is no tile itself,
 /// and no tile of its buffer is counted from the rank's own.
 bool canBeCut(Value tensor) {
   return !plan::tileOf(tensor) &&
@@ -129,8 +129,9 @@ std::optional<CutStep> cutStep(rt::EpilogueStep step, Value buffer,
                  sumsOperand(step) && !vector->tiling};
 }
 
-/// Whether a buffer is not cut yet, or in just these tiles, whose places are
-/// the same on every rank or differ from each other on every rank.
+/// Whether a buffer is not cut yet, or is cut in just these tiles. `axes` are
+/// the collective's if tiles are counted from the rank's own, and empty if they
+/// are the same on every rank.
 bool canBeCutInto(Value buffer, Tiling tiling, ArrayRef<int64_t> axes) {
   BufferUsers users(plan::bufferOf(buffer));
   return !plan::tileOf(buffer) &&
@@ -141,9 +142,9 @@ bool canBeCutInto(Value buffer, Tiling tiling, ArrayRef<int64_t> axes) {
          });
 }
 
-/// `axes`: of the ranks from whose own tile tiles are counted. nullopt if the
-/// tiles of a buffer do not go with those of the product, or if it is cut
-/// otherwise already.
+/// How the epilogue of `op` is cut with its product. `axes` as in canBeCutInto.
+/// nullopt if the tiles of a buffer do not go with those of the product, or if
+/// the buffer is cut otherwise already.
 std::optional<CutEpilogue> cutEpilogue(plan::MatmulOp op, const MatmulCut &cut,
                                        ArrayRef<int64_t> axes) {
   CutEpilogue result;
@@ -551,7 +552,7 @@ private:
   }
 
   /// What can be dealt out to the pieces: all that the reduction keeps together
-  /// (pieces of rows), and a row of the product (pieces of columns). Rows need
+  /// (pieces of rows), or a row of the product (pieces of columns). Rows need
   /// no copy; but products of few rows may be slower.
   SmallVector<int64_t> periods() {
     int64_t row = matmul.getLeading()[2];

@@ -1,5 +1,5 @@
 /// Cutting a collective and the product before or behind it into tiles, so that
-/// the one can run under the other.
+/// one can run under the other.
 ///
 ///   all_gather -> matmul   the rank's own tile is multiplied while the others'
 ///                          arrive, all in one gather or one by one around the
@@ -18,30 +18,34 @@
 namespace tpsp {
 
 struct CollectiveCut {
-  /// Own tile first and the rest when the gather is done; own tile first and
-  /// then one after another around the ring; chunks of a reduction.
+  /// OwnFirst: the rank's own tile first, the rest when the gather is done.
+  /// Ring: the own tile first, then one after another around the ring. Chunks:
+  /// the product before a reduction in chunks.
   enum Kind { OwnFirst, Ring, Chunks } kind = Ring;
   int64_t pieces = 1;
-  /// Of a ring: how many parts each tile comes in. The product with a part
-  /// begins when it is there, and it is passed on before the next has come.
+  /// Rings only: how many parts each tile comes in. The product with a part
+  /// begins when the part is there. A part is passed on before the next one has
+  /// come.
   int64_t parts = 1;
-  /// Of chunks: how many elements in a row are dealt out to the pieces. All
-  /// that the reduction keeps together, or a row of the product.
+  /// Chunks only: how many elements in a row are dealt out to the pieces. For
+  /// chunks of rows it is all that the reduction keeps together, for chunks of
+  /// columns a row of the product.
   int64_t period = 0;
-  /// The collective and its products, one after another and cut, with nothing
-  /// else to do.
+  /// Predicted seconds of the collective and its products alone: one after
+  /// another, and cut.
   double secondsBefore = 0, secondsAfter = 0;
 };
 
-/// The fastest cut of a collective, which may be slower than none; nullopt if
-/// there is none: no product that can be cut beside it. `chunks` fixes the
-/// number of pieces of a reduction, and of parts of a tile where they can be
-/// cut so; 0 tries several.
+/// The fastest cut of a collective, which may be slower than none. nullopt if
+/// no product beside the collective can be cut. `chunks` fixes the number of
+/// pieces of a reduction, and of parts of a ring's tile, where they can be cut
+/// so; 0 tries several.
 std::optional<CollectiveCut> chooseCut(mlir::Operation *collective,
                                        const CostModel &cost, int64_t chunks);
 
-/// Cuts as chosen; the collective is gone, or does not wait for its products
-/// any more. `whole` numbers it: the ledger's rows of its pieces carry it.
+/// Cuts as chosen. The collective is then erased, or does not wait for its
+/// products any more. The ledger's rows of its pieces carry its number,
+/// `whole`.
 void applyCut(mlir::Operation *collective, const CollectiveCut &cut,
               int64_t whole);
 

@@ -7,9 +7,9 @@
 namespace tpsp {
 
 /// Whether a backend's library does `op` as a whole (plan.attention): a GPU's,
-/// if the plan is for one, else the CPU backend's own. Of an operation that it
-/// might do but for its shapes or types, a remark says what stands in the way;
-/// its category is the pass that asks, by its argument.
+/// if the plan is for one, else the CPU backend's own. Where only an
+/// operation's shapes or types stand in the way, a remark says so. The remark's
+/// category is the pass that asks, by its argument.
 bool isLibraryCall(mlir::Operation *op, bool forGpu, llvm::StringRef pass);
 
 } // namespace tpsp

@@ -33,9 +33,9 @@ static bool isElementByElement(Operation *op) {
              getIdx(op->getResult(0)).getNames();
 }
 
-/// What a value is, perhaps under another shape or changed element by element:
-/// an argument, or the result of an operation that makes something new of its
-/// operands or is marked as a parameter's gradient.
+/// The value that this one is, under another shape or changed element by
+/// element. It is an argument, or the result of an operation that makes
+/// something new of its operands, or one marked as a parameter's gradient.
 static Value originOf(Value value) {
   while (auto op = value.getDefiningOp<IndexedOpInterface>()) {
     if (op->hasAttr(weightAttrName) ||

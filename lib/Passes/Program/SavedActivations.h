@@ -3,9 +3,9 @@
 /// A tensor is saved if the forward pass makes it, or gets it as an input, and
 /// an operation of the backward pass uses it. Parameters are there anyhow, and
 /// so are the cotangents that the backward pass starts from. A view is its
-/// operand: bytes are counted once, under whatever names they are used. What a
-/// collective made counts as it is: a gathered tensor that the backward pass
-/// uses is saved whole, and its shard only if that is used too.
+/// operand: bytes are counted once, under whatever names they are used. The
+/// result of a collective counts as it is. A gathered tensor that the backward
+/// pass uses is saved whole, and its shard only if that is used too.
 ///
 ///     y = w0 x; v = gelu(y); z = w1 v     saves x, y and v
 ///

@@ -9,8 +9,8 @@ using namespace tpsp;
 
 using AxisNames = llvm::SmallDenseSet<StringAttr>;
 
-/// Axes of one rank that no collective speaks of: where collectives over a
-/// single rank are kept, it is from these that they know what to do.
+/// Axes of one rank that no collective is over. Where collectives over a single
+/// rank are kept, they need their axes.
 static AxisNames findUnitAxes(Block &body, const Mesh &mesh) {
   AxisNames units;
   for (AxisId axis = 0; axis < mesh.numAxes(); ++axis)

@@ -9,10 +9,10 @@
 
 namespace tpsp {
 
-/// Takes the axes of one rank, but for those that a collective is over, out of
-/// the types of all values in the body of a function on local shapes, its
-/// arguments too, and removes views that show a value as what it is then. The
-/// function's own type stays as it is written.
+/// For a function on local shapes: takes the axes of one rank out of the types
+/// of all values in its body, its arguments too. Axes that a collective is over
+/// stay. Views that then change nothing are removed. The function's own type
+/// stays as it is written.
 void dropUnitAxes(mlir::func::FuncOp function, const Mesh &mesh);
 
 } // namespace tpsp
