@@ -41,8 +41,8 @@ double CostModel::attentionRate(const AttentionRates &rates,
   return rate * std::min(1.0, blocks / double(hardware.cores));
 }
 
-/// Where attention was not measured: the products of a block of scores are
-/// those of whole heads, at their rate; the exponentials are charged behind
+/// Where attention was not measured, the products of a block of scores are
+/// those of whole heads, at their rate. The exponentials are charged behind
 /// them, as epilogues are. Scores are not in memory.
 double CostModel::unmeasuredAttentionSeconds(const AttentionWork &work,
                                              int64_t dtype) const {

@@ -43,8 +43,8 @@ static double measuredSeconds(const CollectiveRates &rates, int64_t measured,
                    latencyOf(rates, measured));
 }
 
-/// A group that was not measured sends what its factor says at the rate of the
-/// nearest one that was, and has the steps of its own size.
+/// A group that was not measured sends what its factor says, at the rate of the
+/// nearest one that was. It has the steps of its own size.
 static double secondsLike(const CollectiveRates &rates, double bytes,
                           int64_t measured, int64_t group) {
   double start = latencyOf(rates, measured);
@@ -102,7 +102,7 @@ GroupPlace CostModel::placeOf(llvm::ArrayRef<AxisId> axes) const {
   return place;
 }
 
-/// Between nodes the ranks of a node share the load: a ring enters and leaves
+/// Between nodes the ranks of a node share the load. A ring enters and leaves
 /// it as often as it has adapters, one for each rank. So what crosses goes at
 /// `perNode` adapters' rate, what stays inside at the inner links', and the
 /// slower of the two decides.

@@ -65,7 +65,7 @@ private:
 
 /// For each command, the longest chain of those behind it: what the step still
 /// needs when it has ended. Of commands that want one stream the one with the
-/// longest goes first (Jackson 1955): how long it takes itself does not matter,
+/// longest goes first (Jackson 1955). How long it takes itself does not matter,
 /// since the others have to wait for it or it for them.
 std::vector<double> tailsOf(const OverlapProblem &problem) {
   std::vector<double> chain = remainingChain(problem);
@@ -78,9 +78,9 @@ std::vector<double> tailsOf(const OverlapProblem &problem) {
 
 /// Which order a stream would keep if pools had room for all. Commands take
 /// their places one by one, the longest remaining chain first, each as early as
-/// what it comes after allows: also in a gap before others, but never where it
-/// would put off one that has its place. So a stream keeps idle for what is
-/// urgent, though something long could begin now.
+/// what it comes after allows. It may take a gap before others, but never puts
+/// off one that has its place. So a stream keeps idle for what is urgent,
+/// though something long could begin now.
 class InsertionOrder {
 public:
   explicit InsertionOrder(const OverlapProblem &problem)

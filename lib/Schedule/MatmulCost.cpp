@@ -50,10 +50,10 @@ static void foldIntoGrid(const MatmulRates &rates, double &m, double &n,
 }
 
 /// The logarithm of the rate where `at` may lie outside the grid. For one more
-/// interval the rate goes on as it was going, but neither does it fall with the
-/// size, nor does the time: a product with less to do takes no longer. Further
-/// out, below the grid the time stays (a tile is filled with zeroes), above it
-/// the rate.
+/// interval the rate goes on as it was going. But neither the rate nor the time
+/// falls with the size: a product with less to do takes no longer. Further out,
+/// below the grid the time stays (a tile is filled with zeroes), above it the
+/// rate.
 static double logRateBeside(const MatmulRates &rates, size_t layout,
                             const std::array<GridPosition, 3> &at) {
   std::array<GridPosition, 3> inside = at;
@@ -97,8 +97,8 @@ static double matrixBytes(const MatmulWork &work, int64_t dtype) {
   return elements * double(work.batch) * double(rt::elementBytes(dtype));
 }
 
-/// The rates for an element type; if there are none of its width, those of the
-/// next wider or else of the widest, by the ratio of the widths.
+/// The rates for an element type. If there are none of its width, they are
+/// those of the next wider or else of the widest, by the ratio of the widths.
 static std::pair<const MatmulRates *, double> ratesFor(const Hardware &hardware,
                                                        int64_t dtype) {
   if (const MatmulRates *rates = matmulRatesOf(hardware, dtype))

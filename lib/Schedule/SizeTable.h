@@ -11,8 +11,8 @@ namespace tpsp {
 /// above 0.
 double valueAt(const SizeTable &table, double bytes);
 
-/// A table of seconds by size. Between points as valueAt(); above the last at
-/// its rate; below the first on the line from `atZero` seconds for no bytes, so
+/// A table of seconds by size. Between points as valueAt(), above the last at
+/// its rate. Below the first on the line from `atZero` seconds for no bytes, so
 /// that cutting a transfer in pieces is never free.
 double secondsAt(const SizeTable &table, double bytes, double atZero);
 

@@ -73,8 +73,9 @@ std::vector<std::string> EquationText::equation(const Equation &equation) {
   return lines;
 }
 
-/// The operands of a collective: those that layers have in common together,
-/// since they are of the same place in the function that is called for each.
+/// The operands of a collective. Those that layers have in common stand
+/// together: they are of the same place in the function that is called for
+/// each.
 static std::vector<SmallVector<unsigned>> layersOf(Operation *collective) {
   using Place = std::pair<Attribute, Type>;
   llvm::DenseMap<std::pair<Place, Attribute>, unsigned> seenInCall;

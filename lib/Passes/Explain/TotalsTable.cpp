@@ -61,9 +61,8 @@ void tpsp::printTotals(const WrittenEquations &written, raw_ostream &out) {
                          total.count, formatBytes(total.bytes));
 }
 
-/// "xn[b, s@tp, d]", whichever call of its function made it, and
-/// "softmax[..]" for what has no name: what is alike in many layers is one
-/// row.
+/// "xn[b, s@tp, d]", whichever call of its function made it, and "softmax[..]"
+/// for a value without a name. So what is alike in many layers is one row.
 static std::string described(Value value) {
   Value moved = namedValue(value);
   std::optional<std::string> name = nameInCallee(moved.getLoc());

@@ -1,7 +1,7 @@
 /// Attention on the CPU: one prepared object per command.
 ///
 /// Keys come block by block, with a running softmax, so that no row of scores
-/// is in memory whole; all is computed in f32 (f64 for f64) and rounded once.
+/// is in memory whole. All is computed in f32 (f64 for f64) and rounded once.
 /// Heads are independent and split over the threads.
 #ifndef TPSP_RUNTIME_CPU_CPUATTENTION_H
 #define TPSP_RUNTIME_CPU_CPUATTENTION_H

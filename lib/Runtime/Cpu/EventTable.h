@@ -12,9 +12,9 @@
 namespace tpsp::rt {
 
 /// Counts how often each event was recorded, so that a wait of one step does
-/// not take the record of an earlier step for its own: the rank's thread
-/// numbers an event's records from 1 as it issues them, and a wait names the
-/// last number before it. Thread-safe. Allocates nothing after its making.
+/// not take the record of an earlier step for its own. The rank's thread
+/// numbers an event's records from 1 as it issues them. A wait names the last
+/// number before it. Thread-safe. Allocates nothing after its making.
 class EventTable {
 public:
   explicit EventTable(int64_t events) : recorded(events, 0) {}
@@ -23,9 +23,9 @@ public:
   void record(int64_t event, int64_t number);
 
   /// Returns when record `number` of `event` was reached; ABORTED if the run
-  /// ends before. Blocks and does not spin. Without a time limit of its own: in
-  /// program order the record comes before the wait, so whatever the record
-  /// waits for, which is bounded, bounds this.
+  /// ends before. Blocks and does not spin. Without a time limit of its own. In
+  /// program order the record comes before the wait, so whatever bounds the
+  /// record's waiting bounds this.
   Status wait(int64_t event, int64_t number);
 
   /// Makes all waits, pending and later, return ABORTED.

@@ -1,6 +1,6 @@
 /// The build is for any x86-64. A function marked TPSP_CLONES is compiled for
-/// processors with AVX2 as well, and chosen when the program is loaded:
-/// rounding to bf16 takes twice as long without AVX2's packing of integers.
+/// processors with AVX2 as well, and chosen when the program is loaded.
+/// Rounding to bf16 takes twice as long without AVX2's packing of integers.
 /// Sanitizers run too early for that.
 #ifndef TPSP_RUNTIME_CPU_PROCESSORCLONES_H
 #define TPSP_RUNTIME_CPU_PROCESSORCLONES_H

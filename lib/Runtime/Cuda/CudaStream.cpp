@@ -7,8 +7,8 @@ namespace {
 /// will do.
 constexpr size_t maxUntimedMarks = 512;
 
-/// "Not ready" is an answer and no failure, but stays the thread's last error,
-/// which a library may ask for behind a launch and take for its own.
+/// "Not ready" is an answer and no failure, but stays the thread's last error.
+/// A library may ask for that behind a launch and take it for its own.
 cudaError_t answered(cudaError_t result) {
   if (result == cudaErrorNotReady)
     (void)cudaGetLastError();

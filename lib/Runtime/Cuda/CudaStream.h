@@ -2,9 +2,8 @@
 ///
 /// A GPU does not say which command of a stream it runs. So an event is
 /// recorded behind every command that is issued (not those of a captured
-/// graph): the first one that has not been reached is what the stream is at.
-/// With an observer the events measure times, one before and one behind every
-/// command.
+/// graph). The stream is at the first one that has not been reached. With an
+/// observer the events measure times, one before and one behind every command.
 #ifndef TPSP_RUNTIME_CUDA_CUDASTREAM_H
 #define TPSP_RUNTIME_CUDA_CUDASTREAM_H
 

@@ -21,9 +21,9 @@ namespace fe = cudnn_frontend;
 using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
 
 /// Gradients are the same in every run where the products of a head's
-/// probabilities are kept apart, which takes two bytes for each score, written
-/// and read once more. Up to so many bytes, which a cache holds, that is done;
-/// attention over more would need the very memory that it is there to save.
+/// probabilities are kept apart. That takes two bytes for each score, written
+/// and read once more. It is done up to so many bytes, which a cache holds.
+/// Attention over more would need the very memory that it is there to save.
 constexpr int64_t maxRepeatableBytes = 32 << 20;
 
 /// Rows are read 16 bytes at a time.

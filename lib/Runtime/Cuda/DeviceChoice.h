@@ -32,8 +32,8 @@ struct DeviceChoice {
   }
 };
 
-/// All processes together. UNSUPPORTED, in a sentence with a way out, if there
-/// is no driver, no GPU, too old a GPU, too few of them, or too little memory.
+/// All processes together. UNSUPPORTED, with a way out, if there is no driver,
+/// no GPU, too old a GPU, too few of them, or too little memory.
 Status chooseDevices(const BackendContext &world, DeviceChoice &out);
 
 /// UNSUPPORTED likewise if there is no driver or no GPU.

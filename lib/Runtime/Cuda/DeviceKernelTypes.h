@@ -1,5 +1,5 @@
-/// What the backend's own kernels are given; shared by host and device code,
-/// hence plain C++ without the standard library.
+/// What the built-in kernels are given; shared by host and device code, hence
+/// plain C++ without the standard library.
 #ifndef TPSP_RUNTIME_CUDA_DEVICEKERNELTYPES_H
 #define TPSP_RUNTIME_CUDA_DEVICEKERNELTYPES_H
 
@@ -34,11 +34,11 @@ struct RoundArguments {
   long long blocks, rows, columns, targetBlock, targetRow;
 };
 
-/// A matmul's epilogue where cuBLASLt has none: for x = source[block, row,
-/// column], in the type of arithmetic, or 0 if there is no source:
-/// x += bias[column]; keep = x; x = gelu(x); x *= gelu'(slope); target = x.
-/// `keep` and `slope` are laid out as `target` is; what is null is left out.
-/// Strides in elements. `source` may be `target`.
+/// A matmul's epilogue where cuBLASLt has none. For x = source[block, row,
+/// column], in the type of arithmetic, or 0 if there is no source: x +=
+/// bias[column]; keep = x; x = gelu(x); x *= gelu'(slope); target = x. `keep`
+/// and `slope` are laid out as `target` is; what is null is left out. Strides
+/// in elements. `source` may be `target`.
 struct EpilogueArguments {
   void *target;
   const void *source, *bias;
@@ -49,11 +49,11 @@ struct EpilogueArguments {
   long long targetBlock, targetRow, sourceBlock, sourceRow;
 };
 
-/// A sum over an operand in two passes, result[i] = sum over j of source[i, j]:
-/// first `parts` sums for each i, of j = part, part + parts, ..., then theirs,
-/// which are in the type of arithmetic. The order never changes. Strides in
-/// elements. Neighbouring threads are at neighbours of the source: along j if
-/// `summedStride` is 1, else along i; `partials` lies the same way.
+/// A sum over an operand in two passes, result[i] = sum over j of source[i, j].
+/// The first makes `parts` sums for each i, of j = part, part + parts, ..., in
+/// the type of arithmetic. The second adds these. The order never changes.
+/// Strides in elements. Neighbouring threads are at neighbours of the source:
+/// along j if `summedStride` is 1, else along i; `partials` lies the same way.
 struct OperandSumArguments {
   void *result, *partials;
   const void *source;

@@ -1,7 +1,8 @@
-// The backend's own kernels: moving runs of bytes, combining the ranks' parts
-// where they share a GPU, rounding sums to 16 bits, and epilogues that cuBLASLt
-// does not have. Compiled to machine code for compute capability 8.0 and 9.0 and
-// to PTX, and loaded by name (OwnKernels). All loops stride over the grid, so any grid will do.
+// The built-in kernels. They move runs of bytes, combine the ranks' parts where
+// they share a GPU, and round sums to 16 bits. They do epilogues that cuBLASLt
+// does not have. Compiled to machine code for compute capability 8.0 and 9.0
+// and to PTX, and loaded by name (OwnKernels). All loops stride over the grid,
+// so any grid will do.
 //
 // No shared memory and no barriers, which is what lets the tests run this very
 // file on a CPU, thread after thread.
@@ -22,8 +23,8 @@ __device__ inline long long itemStride() {
 }
 
 /// body(i) for every i below `count`, between all threads of the grid. With
-/// indices of 32 bits where they do: a GPU has no division of 64 bits, and code
-/// for one, with a test whether 32 would have done, stands wherever one is.
+/// indices of 32 bits where they do. A GPU has no division of 64 bits: code for
+/// one, with a test whether 32 would have done, stands wherever one is.
 template <typename Body>
 __device__ inline void eachItem(long long count, const Body &body) {
   if (count <= 0x7fffffff) {

@@ -1,6 +1,6 @@
-/// Kernels as a plan or the build has them: PTX or machine code, loaded through
-/// the runtime's library calls, so that nothing here needs the driver's own
-/// library.
+/// Kernels as a plan or the build has them: PTX or machine code. They are
+/// loaded through the runtime's library calls, so that nothing here needs the
+/// driver's own library.
 #ifndef TPSP_RUNTIME_CUDA_KERNELIMAGE_H
 #define TPSP_RUNTIME_CUDA_KERNELIMAGE_H
 
@@ -28,8 +28,8 @@ public:
   /// first launch may do.
   Status compile(const char *name, cudaKernel_t kernel);
 
-  /// A failure with what the compiler of PTX says, if it does: it may be asked
-  /// by the driver whenever a kernel is used for the first time. `name`: of the
+  /// A failure has what the compiler of PTX says, if anything. The driver may
+  /// ask it whenever a kernel is used for the first time. `name`: of the
   /// kernel, if the status does not have it.
   Status explained(const Status &status, const char *name = nullptr) const;
 
@@ -50,7 +50,7 @@ public:
   /// Loads `image` if nobody has.
   Status find(const char *image, std::shared_ptr<KernelImage> &out);
 
-  /// After a run a plan may go and another come to its place: images are then
+  /// After a run a plan may go and another come to its place. Images are then
   /// known no longer, and live as long as the commands that use them.
   void forget();
 

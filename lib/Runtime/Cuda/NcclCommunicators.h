@@ -1,8 +1,8 @@
-/// A rank's NCCL communicators: one of the whole world, and one for each group
-/// on each stream, split from it when the first command needs it.
+/// A rank's NCCL communicators. One is of the whole world. There is one for
+/// each group on each stream, split from it when the first command needs it.
 ///
 /// Making one waits for all ranks of the world, in NCCL, which no timeout of
-/// ours bounds; so the ranks meet on the host first, then NCCL is called on a
+/// ours bounds. So the ranks meet on the host first. Then NCCL is called on a
 /// thread of its own, which is left behind if a rank fails meanwhile. Every
 /// rank's plan has the same commands in the same order, so that all come to the
 /// same split.
@@ -77,8 +77,8 @@ private:
     std::vector<int64_t> ranks;
     ncclComm_t communicator;
   };
-  /// In the order of their making, which is that of all ranks, and in the
-  /// reverse of which they go: NCCL may wait for the others there.
+  /// In the order of their making, which is that of all ranks. They go in the
+  /// reverse order: NCCL may wait for the others there.
   std::vector<Group> groups;
   /// Left behind by makeBounded.
   std::vector<std::shared_ptr<Attempt>> abandoned;

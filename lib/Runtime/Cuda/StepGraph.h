@@ -10,7 +10,7 @@
 
 namespace tpsp::rt {
 
-/// What can be launched of a captured step. Its record owns it; the rank knows
+/// What can be launched of a captured step. Its record owns it. The rank knows
 /// it, too, and may have to destroy it before: NCCL does not abort
 /// communicators whose kernels are in a graph.
 class GraphExecutable {

@@ -9,10 +9,10 @@ namespace tpsp::rt {
 
 /// MPI moves data only while it is asked, and each time that it is asked takes
 /// a moment from the core that computes. A channel therefore learns from its
-/// long exchanges how fast its link is, asks once for as many bytes as the
-/// buffers of a socket surely take, and more often where the end is near. An
-/// exchange that is later than expected, because another rank is, is asked for
-/// as often as its lateness allows without being felt.
+/// long exchanges how fast its link is. It asks once for as many bytes as the
+/// buffers of a socket surely take, and more often near the end. An exchange
+/// that is later than expected, because another rank is, is asked for as often
+/// as its lateness allows without being felt.
 class ExchangePacing {
 public:
   using Duration = std::chrono::nanoseconds;

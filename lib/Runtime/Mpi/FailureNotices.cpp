@@ -15,7 +15,7 @@ constexpr double secondsBetweenLooks = 0.002;
 /// other. Less than the second that mpirun gives processes to end.
 constexpr double secondsToHear = 0.4;
 
-/// After that, a process that failed may exit: at the first exits mpirun ends
+/// After that, a process that failed may exit. At the first exits mpirun ends
 /// the rest at once, and one of them may not have said yet what happened.
 constexpr double secondsToStay = 2 * secondsToHear;
 

@@ -70,8 +70,8 @@ MpiChannel::~MpiChannel() = default;
 bool MpiChannel::exchange(const Exchange &exchange, ExchangeFailure &failure) {
   requests.clear();
   // Sends first. A long message is announced, and sent when the receiver has
-  // asked for it. What this rank announces must come before what it asks for:
-  // else the other begins to send, and its own request for this rank's message
+  // asked for it. What this rank announces must come before what it asks for.
+  // Else the other begins to send, and its own request for this rank's message
   // stands behind all of that. The two directions of a link would take turns.
   for (const Piece &piece : exchange.sends)
     if (std::string problem = post(piece, exchange.tag, /*isSend=*/true);

@@ -81,9 +81,9 @@ static void differentiateRope(Evaluation &e, const Tensor &gradient,
   });
 }
 
-/// The columns of the rotation matrices are what rope makes of basis vectors:
+/// The columns of the rotation matrices are what rope makes of basis vectors.
 /// R[p, out, in, m] is half `out` at m of the rotated vector with ones in half
-/// `in`, as a rotation does not mix pairs.
+/// `in`: a rotation does not mix pairs.
 static Tensor evaluateRopeMatrix(Evaluation &e) {
   std::string position = e.text("position"), in = e.text("in");
   std::string out = e.text("out"), pair = e.text("feature");

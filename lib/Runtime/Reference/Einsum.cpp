@@ -6,9 +6,9 @@
 //   depth    in both, summed over            columns  in b and the result
 //
 // and becomes one matrix product per batch position. A role's indices that lie
-// behind one another in memory act as one dimension, so that most operands are
-// used where they are: in "bshd,bthd->bhst" the rows s of a are h*d elements
-// apart and its depth d is contiguous, which is a matrix. Others are copied.
+// behind one another in memory act as one dimension. So most operands are used
+// where they are. In "bshd,bthd->bhst" the rows s of a are h*d elements apart
+// and its depth d is contiguous, which is a matrix. Others are copied.
 //
 //===----------------------------------------------------------------------===//
 

@@ -70,8 +70,8 @@ struct Evaluation {
   }
 
   /// The einsum of `factors`. Rounded, it is the sum of two stored halves along
-  /// the longest index that is summed over: what ranks, or blocks of a kernel,
-  /// leave to be added is rounded too.
+  /// the longest index that is summed over. Ranks, or blocks of a kernel, also
+  /// leave rounded parts to be added.
   Tensor sum(const Operands &factors, const IndexNames &indices,
              const Shape &shape);
 

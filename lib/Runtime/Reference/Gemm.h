@@ -1,8 +1,8 @@
 //===- Gemm.h - double-precision matrix products ----------------*- C++ -*-===//
 //
-// Plain data only, no standard library beyond integers: this header is seen by
-// files compiled for newer instruction sets, and an inline function shared
-// with them could be the copy the linker keeps for everyone.
+// Plain data only, no standard library beyond integers. Files compiled for
+// newer instruction sets see this header. An inline function shared with them
+// could be the copy that the linker keeps for everyone.
 //
 //===----------------------------------------------------------------------===//
 

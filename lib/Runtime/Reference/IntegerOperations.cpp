@@ -100,8 +100,9 @@ static Tensor evaluateCountEarlier(Evaluation &e) {
 // Experts: tokens to slots and back
 //===----------------------------------------------------------------------===//
 
-/// How many choices of the same expert come before each: those of the group
-/// (the indices that ids and `slots` share), first choices of all tokens first.
+/// How many choices of the same expert come before each, among those of the
+/// same position along the indices that ids and `slots` share. First choices of
+/// all tokens come first.
 static Tensor slotsOf(const ValueType &slots, Evaluation &e) {
   const Tensor &ids = e.operand(0);
   std::string expert = e.text("expert");

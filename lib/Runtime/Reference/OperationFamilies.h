@@ -33,7 +33,7 @@ inline OperationRow linear(Tensor (*evaluate)(Evaluation &),
 }
 
 /// x summed over the indices that the type lacks, constant along those that x
-/// lacks, in the type's order: what a broadcast by name transposes to.
+/// lacks, in the type's order. A broadcast by name transposes to it.
 Tensor fitted(const Tensor &x, const ValueType &type, Evaluation &e);
 
 Tensor scaled(const Tensor &x, double factor, Evaluation &e);

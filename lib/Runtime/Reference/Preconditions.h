@@ -31,8 +31,9 @@ IndexNames within(const IndexNames &names, const IndexNames &kept);
 
 IndexNames concat(IndexNames first, const IndexNames &second);
 
-/// How far apart in memory neighbours along `name` are: 0 where x lacks the
-/// index, the sum of the strides (the diagonal) where x has it repeatedly.
+/// How far apart in memory neighbours along `name` are. It is 0 where x lacks
+/// the index, and the sum of the strides (the diagonal) where x has it
+/// repeatedly.
 int64_t strideAlong(const Tensor &x, const std::string &name);
 
 /// Where each position over x's indices `names` starts, in row-major order.

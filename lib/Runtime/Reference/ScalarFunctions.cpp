@@ -1,8 +1,8 @@
 //===- ScalarFunctions.cpp - scalar functions and their derivatives -------===//
 //
-// The forms below equal the textbook ones but avoid cancellation: 1 - sigmoid
-// is sigmoid of the negative, 1 + erf(x) is erfc(-x), and 1 + tanh(u) is
-// 2 sigmoid(2u). An oracle must not lose digits that float32 kernels keep.
+// The forms below equal the textbook ones but avoid cancellation. 1 - sigmoid
+// is sigmoid of the negative, 1 + erf(x) is erfc(-x), and 1 + tanh(u) is 2
+// sigmoid(2u). An oracle must not lose digits that float32 kernels keep.
 //
 //===----------------------------------------------------------------------===//
 
