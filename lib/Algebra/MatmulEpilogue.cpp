@@ -33,15 +33,16 @@ bool tpsp::sumIsByOffset(const MatmulForm &form, MatmulTensor operand,
   int64_t kept = isA ? form.m : form.n, ld = isA ? form.lda : form.ldb;
   if (elements != kept * form.k)
     return false;
-  // Of a single element that is kept, every place is one that is summed.
+  // If a single element is kept, every place is summed into it.
   if (kept == 1)
     return true;
   bool keptIsInner = isA ? form.transposeA : !form.transposeB;
   return form.k == 1 || (keptIsInner && ld == kept);
 }
 
-/// Of one of the product's extents, which was `whole` and of a tile is `tile`.
-/// A cut index that has a part outside the tiles has become a loop, too.
+/// The cut of a vector along one of the product's extents, which is `whole` for
+/// the product and `tile` for a tile. A cut index that has a part outside the
+/// tiles has become a loop, too.
 static std::optional<VectorCut> cutVector(const MatmulForm &form,
                                           const MatmulForm &tile, int64_t whole,
                                           int64_t part) {

@@ -53,8 +53,7 @@ Way wayOf(const PlacedOperation &operation, const ComputePlacement &choice) {
 
 AxisView::AxisView(const PlacedOperation &operation, AxisId axis)
     : structure(operation.structure), mesh({operation.mesh.axis(axis)}) {
-  // Of an unplaced result, what the other axes leave is what they leave of the
-  // operands.
+  // The other axes leave of an unplaced result what they leave of the operands.
   llvm::SmallVector<int64_t, 6> divisors(structure.indices.size(), 1);
   for (auto [tensor, placement] :
        llvm::zip_equal(structure.operands, operation.operands)) {

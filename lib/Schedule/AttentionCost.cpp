@@ -9,9 +9,9 @@ using namespace tpsp;
 /// Queries of a block, as libraries cut them for tensor cores.
 static constexpr int64_t blockQueries = 128;
 
-/// Straight in the logarithms of features and keys. Of shorter rows than were
-/// measured the rate falls on as it was falling; otherwise, beside the grid, it
-/// is that of its edge.
+/// Interpolated in the logarithms of features and keys. For rows shorter than
+/// any measured, the rate falls on at the last slope. Elsewhere beside the
+/// grid, it is that of the grid's edge.
 static double rateOnGrid(const AttentionRates &rates,
                          const AttentionWork &work) {
   size_t table = AttentionRates::tableOf(work.isGradient, work.isCausal);

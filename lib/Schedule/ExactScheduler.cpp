@@ -8,9 +8,10 @@ using namespace tpsp;
 
 namespace {
 
-/// Depth-first over commands in the order of their starts. Of the schedules in
-/// which every command starts as early as its stream and its predecessors
-/// allow, one is optimal; each is met once, because starts never fall.
+/// Depth-first over commands in the order of their starts. It visits the
+/// schedules in which every command starts as early as its stream and its
+/// predecessors allow. One of them is optimal. Each is met once, because starts
+/// never fall.
 class BranchAndBound {
 public:
   explicit BranchAndBound(const OverlapProblem &problem)

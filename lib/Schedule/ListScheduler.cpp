@@ -64,9 +64,9 @@ private:
 };
 
 /// For each command, the longest chain of those behind it: what the step still
-/// needs when it has ended. Of commands that want one stream the one with the
-/// longest goes first (Jackson 1955). How long it takes itself does not matter,
-/// since the others have to wait for it or it for them.
+/// needs when it has ended. If several commands want one stream, the one with
+/// the longest chain goes first (Jackson 1955). How long it takes itself does
+/// not matter, since the others have to wait for it or it for them.
 std::vector<double> tailsOf(const OverlapProblem &problem) {
   std::vector<double> chain = remainingChain(problem);
   std::vector<double> tails(chain.size(), 0);
@@ -95,7 +95,7 @@ public:
       place(command);
   }
 
-  /// Of each stream, its commands.
+  /// The commands of each stream, in their order.
   std::vector<std::vector<int64_t>> run() const {
     std::vector<std::vector<int64_t>> order(problem.numStreams);
     for (auto [i, command] : llvm::enumerate(problem.commands))
@@ -177,8 +177,8 @@ private:
   const OverlapProblem &problem;
   const std::vector<double> &tail;
   std::set<int64_t> byOrder;
-  /// Of equals, as all that nobody waits for, the longest first: what it keeps
-  /// is most often the largest.
+  /// Ready commands by their tail. Of equals the longest goes first, such as
+  /// work that nobody waits for: what it keeps is most often the largest.
   std::set<std::tuple<double, double, int64_t>> byTail;
   double seconds = 0;
 };
@@ -355,7 +355,8 @@ private:
   const std::vector<double> tail;
   const std::vector<std::vector<int64_t>> successors;
   const std::vector<std::vector<int64_t>> order;
-  /// Of each stream, a position in its order; all before it have started.
+  /// For each stream, a position in its order; all commands before it have
+  /// started.
   std::vector<size_t> next;
   std::vector<bool> started;
   std::vector<ReadySet> ready;

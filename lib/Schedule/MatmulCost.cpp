@@ -117,8 +117,8 @@ static std::pair<const MatmulRates *, double> ratesFor(const Hardware &hardware,
   return {rates, double(best) / double(wanted)};
 }
 
-/// Of all cores. A GPU does it beside the product at best; it is charged behind
-/// it.
+/// Seconds of an epilogue on all cores. A GPU does it beside the product at
+/// best; it is charged behind the product.
 double CostModel::epilogueSeconds(const EpilogueWork &work) const {
   const KernelRates &rates = hardware.kernel;
   double cores = hardware.isCpu() ? coresPerRank() : 1;

@@ -87,7 +87,7 @@ std::vector<int64_t> tpsp::startOrder(const OverlapProblem &problem,
       if (--missing[later] == 0)
         insert(later);
   }
-  // Of no valid schedule: commands that wait for each other in a circle.
+  // Commands that wait for each other in a circle have no valid schedule.
   for (size_t i = 0; i < count; ++i)
     if (missing[i] > 0)
       order.push_back(i);

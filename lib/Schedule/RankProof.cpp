@@ -9,9 +9,9 @@ using namespace tpsp;
 
 namespace {
 
-/// Runs the ranks' commands as far as they can go, without time: a command is
-/// done when its stream has come to it, its event has been recorded, and, of a
-/// collective, when all of its group have come to it.
+/// Runs the ranks' commands as far as they can go, without time. A command is
+/// done when its stream has come to it and its event has been recorded. A
+/// collective is done when all of its group have come to it.
 class RankRun {
 public:
   explicit RankRun(const std::vector<Step> &steps) : steps(steps) {
@@ -135,7 +135,8 @@ private:
     return std::nullopt;
   }
 
-  /// Of what is stuck a collective, if one is: waits are stuck behind those.
+  /// A command that is stuck; a collective if one is, since waits are stuck
+  /// behind collectives.
   std::optional<StepFault> findStuck() const {
     std::optional<StepFault> stuck;
     for (size_t rank = 0; rank < ranks.size(); ++rank)

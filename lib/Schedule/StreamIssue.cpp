@@ -109,7 +109,7 @@ private:
 
   const OverlapProblem &problem;
   std::vector<std::vector<int64_t>> after;
-  /// Of each command: its position on its stream, and what has ended when it
+  /// For each command, its position on its stream, and what has ended when it
   /// has.
   std::vector<int64_t> place;
   std::vector<StreamClock> known;

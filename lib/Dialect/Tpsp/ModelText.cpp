@@ -224,7 +224,7 @@ private:
   Tokens tokens;
   llvm::SmallVector<Level, 16> open;
   unsigned depth = 0, depthOfName = 0;
-  /// Of each name, how deep its meaning is.
+  /// How deep the meaning of each name is.
   llvm::StringMap<unsigned> depths;
   /// The name whose meaning is being read, and how deep it is so far.
   StringRef defined;

@@ -61,8 +61,8 @@ public:
   }
 
 private:
-  /// Of an operation that leaves its operand as it is: what it asks for is the
-  /// whole reason. Else "".
+  /// The reason that an operation gives by itself: one that leaves its operand
+  /// as it is only asks for a placement. Else "".
   static std::string requestOf(IndexedOpInterface op,
                                const IndexStructure &structure) {
     bool same = op.isView() &&

@@ -1,14 +1,14 @@
 // tpsp-shard-replicated: put an axis on values that are replicated over it only
 // because propagation put nothing there.
 //
-// A sum over an index that an axis divides comes out pending; wanted
-// replicated, it is an all-reduce, and everything behind it is done and kept
-// alike by every rank along the axis, up to the operation that divides
-// something else. This pass puts the axis on one index of all of that instead.
-// The all-reduce then is a reduce-scatter, and the all-gather, its other half,
-// comes where the values are used: splitting each all-reduce and pushing the
-// gather past residual, dropout and norm to its consumer, said in placements.
-// No collective is named here: they follow, forward and backward.
+// A sum over an index that an axis divides comes out pending. If it is wanted
+// replicated, it is an all-reduce. Then every rank along the axis computes and
+// keeps everything behind it alike, up to the operation that divides something
+// else. This pass puts the axis on one index of all of that instead. The
+// all-reduce then is a reduce-scatter, and the all-gather, its other half,
+// comes where the values are used. In other words: each all-reduce is split,
+// and its gather is pushed past residual, dropout and norm to its consumer. No
+// collective is named here: they follow, forward and backward.
 //
 //   x [s, d]  = einsum over e@tp      x [s@tp, d]  = einsum over e@tp
 //   n [s, d]  = norm(x)               n [s@tp, d]  = norm(x)
@@ -50,9 +50,9 @@ using Group = llvm::MapVector<Value, unsigned>;
 
 /// What some operations move, and how long that takes.
 struct Movement {
-  /// Of the forward collectives.
+  /// Bytes that the forward collectives send per rank.
   int64_t bytes = 0;
-  /// Of the whole step; 0 without a cost model.
+  /// Seconds of the whole step; 0 without a cost model.
   double seconds = 0;
 };
 
@@ -274,11 +274,11 @@ private:
     return saved;
   }
 
-  /// What the operations' forward collectives send, a movement that several
-  /// operations need counted once, and how long the operations of the group and
-  /// all collectives take. Backward every collective has its dual, which takes
-  /// as long (an all-reduce where forward there is nothing, and the other way
-  /// round), what was gathered is gathered again, and what computes does it
+  /// What the operations' forward collectives send, and how long the operations
+  /// of the set and all collectives take. A movement that several operations
+  /// need counts once. Backward every collective has its dual, which takes as
+  /// long. (It is an all-reduce where forward there is nothing, and the other
+  /// way round.) What was gathered is gathered again, and what computes does it
   /// twice.
   Movement movementOf(ArrayRef<Operation *> ops) const {
     Movement sum;
@@ -309,7 +309,8 @@ private:
   /// Forward, and the two halves of backward.
   int passes() const { return grad ? 3 : 1; }
 
-  /// Of what is bound by memory: products take as long either way.
+  /// Seconds of an operation that memory bounds. Others count as 0: products
+  /// take as long either way.
   double computeSeconds(IndexedOpInterface op) const {
     if (!cost || op.isView() || comesOutPendingBefore(op) ||
         op.isSumOfProducts())

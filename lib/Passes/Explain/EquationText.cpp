@@ -10,7 +10,8 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// Of an inlined operation, where it is written and not where it is called.
+/// The places of a location. An inlined operation's is where it is written, not
+/// where it is called.
 static void collectPlaces(Location loc,
                           SmallVectorImpl<FileLineColLoc> &places) {
   if (auto call = dyn_cast<CallSiteLoc>(loc))

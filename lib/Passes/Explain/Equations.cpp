@@ -255,7 +255,7 @@ private:
   void addMovements(Operation *op, Equation &equation) {
     ArrayRef<Operation *> owned = owners.ownedBy(op);
     for (Operation *collective : owned)
-      // Of adjoints that share a part, the first says what moves for it.
+      // If adjoints share a part, the first says what moves for it.
       if (said.insert(collective).second)
         equation.collectives.push_back(cast<CollectiveOpInterface>(collective));
     for (Value operand :

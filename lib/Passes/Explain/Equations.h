@@ -30,7 +30,7 @@ struct Equation {
   llvm::StringRef sign;
   /// "rms_norm"; "rms_norm'" for parts of its adjoint in one.
   std::string function;
-  /// Of the function: "rate=0.1", "causal".
+  /// The function's attributes: "rate=0.1", "causal".
   llvm::SmallVector<mlir::NamedAttribute> attributes;
   /// What moves for it, in the order in which it runs.
   llvm::SmallVector<CollectiveOpInterface> collectives;

@@ -7,7 +7,7 @@ using namespace tpsp;
 
 /// Where the first letter of an axis is taken.
 static constexpr llvm::StringLiteral forDevices = "rqpuvwxyzonm";
-/// Of a device's positions.
+/// Letters for positions on a device, in the order in which they are taken.
 static constexpr llvm::StringLiteral forPositions =
     "lmnopqruvwxyzaijfghcekstbd";
 

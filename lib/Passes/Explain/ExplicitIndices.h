@@ -37,10 +37,11 @@ public:
 
 private:
   std::string freeLetter(llvm::StringRef wish, llvm::StringRef others);
-  /// Of an index divided over axes.
+  /// The letter of a rank's positions along an index that is divided over axes.
   const std::string &localLetter(llvm::StringRef index,
                                  llvm::ArrayRef<AxisId> axes, int64_t extent);
-  /// Of an axis where it divides `index`: primed if it divides another too.
+  /// The letter of an axis where it divides `index`: primed if it divides
+  /// another, too.
   std::string deviceLetter(AxisId axis, llvm::StringRef index);
 
   Mesh mesh;
@@ -49,8 +50,8 @@ private:
   std::map<std::pair<std::string, AxisList>, std::string> locals;
   std::map<std::string, std::set<int64_t>> extents;
   std::map<std::string, std::string> ranges;
-  /// Of the equation at hand: the axes of each index that is divided, and which
-  /// indices each axis divides, in order.
+  /// For the equation at hand: the axes of each index that is divided, and
+  /// which indices each axis divides, in order.
   std::map<std::string, AxisList> divided;
   std::map<AxisId, std::vector<std::string>> dividedBy;
 };

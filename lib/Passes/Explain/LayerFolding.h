@@ -31,7 +31,8 @@ namespace tpsp {
 struct FoldedItem {
   /// Equal for equations that differ in names only.
   unsigned form = 0;
-  /// Of tensors, in the order in which the equation mentions them.
+  /// Numbers of the tensors' names, in the order in which the equation has
+  /// them.
   llvm::SmallVector<unsigned> names;
   /// The name that it makes.
   std::optional<unsigned> made;

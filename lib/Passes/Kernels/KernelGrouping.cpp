@@ -47,8 +47,8 @@ bool KernelGrouping::add(LoopOpInterface op) {
   return addTo(open.size() - 1, op);
 }
 
-/// Of what is in memory anyway, no more of it than the result, and of little
-/// else.
+/// Whether a producer reads only what is in memory anyway, no more of it than
+/// its result has, and little else.
 bool KernelGrouping::isCheapToRemake(Operation *producer) const {
   int64_t bytes = bytesOf(producer->getResult(0)), read = 0;
   for (Value operand : producer->getOperands()) {
@@ -61,7 +61,7 @@ bool KernelGrouping::isCheapToRemake(Operation *producer) const {
 }
 
 /// A sum over rows cannot share a kernel with what goes row by row, whose
-/// results it reads from memory. What is cheap to make again it makes itself.
+/// results it reads from memory. It rematerialises what is cheap to compute.
 void KernelGrouping::remakeOperands(LoopOpInterface op) {
   KernelGroup alone;
   alone.add(op);

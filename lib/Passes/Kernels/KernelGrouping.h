@@ -58,7 +58,7 @@ private:
 
   std::function<bool(mlir::Operation *)> isLoop;
   llvm::SmallVector<KernelGroup> open;
-  /// Of the operations in open groups.
+  /// The group of each operation in an open group.
   llvm::DenseMap<mlir::Operation *, size_t> groups;
   llvm::DenseSet<mlir::Operation *> passed, taken;
 };

@@ -45,7 +45,8 @@ struct OneSidedSum {
   Answer byRole() const;
   mlir::LogicalResult refuse() const;
 
-  /// Of one result that is not placed on the axis; nullopt if no such sum.
+  /// The sum of one result that is not placed on the axis; nullopt if there is
+  /// no such sum.
   static std::optional<OneSidedSum> find(const OpenQuestion &question);
 };
 

@@ -29,7 +29,7 @@ struct SavedActivation {
 llvm::SmallVector<SavedActivation>
 savedActivations(mlir::FunctionOpInterface function, const Mesh &mesh);
 
-/// Of all of them together.
+/// The bytes of all saved activations together.
 int64_t savedBytes(mlir::FunctionOpInterface function, const Mesh &mesh);
 
 } // namespace tpsp

@@ -55,7 +55,7 @@ public:
       int64_t shard = (call.group.self + position.shift) % call.group.size();
       call.positions.push_back(shard * position.extent + position.offset);
     }
-    // Of a kernel's buffers only the start is known.
+    // A kernel's buffers are known by their start alone.
     for (int64_t offset : call.buffers)
       if (offset < 0 || offset > world.config.arenaBytes)
         return invalid(fmt::format("a buffer at byte {} of an arena of {}",
@@ -156,7 +156,7 @@ private:
     return world.mesh.group(rank, axes, call.group);
   }
 
-  /// Of a buffer's elements.
+  /// The width of a buffer's elements, in bytes.
   static int64_t widthOf(const BufferSpan &span, int64_t dtype) {
     return elementBytes(span.dtype < 0 ? dtype : span.dtype);
   }

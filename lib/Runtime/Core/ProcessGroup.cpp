@@ -6,7 +6,7 @@
 namespace tpsp::rt {
 namespace {
 
-/// Of the exchanges here; a plan's have channels of their own.
+/// Tags of the exchanges here; a plan's have channels of their own.
 enum Tag { MeetTag = 1, CollectTag = 2 };
 
 /// For what is bounded by the first process's work and not by a time.

@@ -95,7 +95,7 @@ struct World::Impl {
   /// The other processes; null if there are none.
   std::unique_ptr<ProcessGroup> processes;
   std::unique_ptr<Backend> backend;
-  /// Of this process.
+  /// The ranks of this process.
   std::vector<std::unique_ptr<tpsp_rt_rank>> ranks;
   RankThreads threads;
   bool failed = false;

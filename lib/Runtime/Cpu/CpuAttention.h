@@ -20,8 +20,8 @@ public:
   virtual Status run(ScratchBuffer &scratch) = 0;
 };
 
-/// Of a checked command, for `threads` threads. `buffers`: the command's, in
-/// its order.
+/// Prepares a checked command for `threads` threads. `buffers` are the
+/// command's, in its order.
 std::unique_ptr<PreparedAttention>
 prepareAttention(const AttentionCommand &command, int threads,
                  const std::vector<std::byte *> &buffers);

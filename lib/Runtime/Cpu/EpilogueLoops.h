@@ -21,7 +21,7 @@ struct EpilogueRow {
 
 using RowLoop = void (*)(const EpilogueRow &row);
 
-/// Of a floating-point type.
+/// The loop for a floating-point type.
 RowLoop rowLoop(int64_t dtype);
 
 /// result[i] = sum over j < summed of source[i, j], for i in [begin, end);

@@ -17,7 +17,7 @@ namespace tpsp::rt {
 /// A command on its way to a stream.
 struct StreamCommand {
   Call *call = nullptr;
-  /// Of event commands: which record of the event (EventTable.h).
+  /// Event commands only: which record of the event (EventTable.h).
   int64_t record = 0;
 };
 

@@ -15,9 +15,9 @@ struct CudaWorld {
   const BackendContext &context;
   DeviceChoice devices;
   OwnKernels ownKernels;
-  /// Of plans.
+  /// Images of the kernels of plans.
   KernelImages images;
-  /// Of threads, or of processes, which have no `threads`.
+  /// Where ranks meet: threads, or processes, which have no `threads`.
   std::unique_ptr<Meetings> meetings;
   ThreadMeetings *threads = nullptr;
   std::atomic<bool> aborted{false};

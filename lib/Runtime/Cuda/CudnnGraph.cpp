@@ -29,7 +29,8 @@ constexpr int64_t maxRepeatableBytes = 32 << 20;
 /// Rows are read 16 bytes at a time.
 constexpr int64_t featureUnit = 8;
 
-/// Of the command's buffers; a tensor's number is its place in the command.
+/// Numbers of the command's buffers: a tensor's number is its place in the
+/// command.
 enum Forward { Query, Key, Value, Result, Statistic };
 enum Backward { ResultGradient = Statistic + 1, QueryGradient };
 

@@ -47,8 +47,8 @@ struct CudnnGpu {
   /// 90 for compute capability 9.0.
   int version = 0;
   int multiprocessors = 0;
-  /// Of a GPU that is not here, as cuDNN writes its own down, in JSON: an
-  /// engine can be asked for, and not be built. Empty: that of the handle.
+  /// The description of a GPU that is not here, in cuDNN's own JSON. An engine
+  /// can be asked for with it, and not be built. Empty: the GPU of the handle.
   std::string description;
 };
 

@@ -13,10 +13,10 @@
 namespace tpsp::rt {
 namespace {
 
-/// Of the exchanges here; ProcessGroup has 1 and 2.
+/// Tags of the exchanges here; ProcessGroup has 1 and 2.
 enum Tag { HostsTag = 3, DevicesTag = 4, NcclTag = 5 };
 
-/// Of the machine code that this object carries.
+/// The least compute capability that this object has machine code for.
 constexpr int leastCapability = 8;
 
 Status unsupported(std::string message) {
@@ -120,7 +120,7 @@ Status exchangeAll(const BackendContext &world, int32_t tag, const Value &mine,
   return cannotAgree(failure);
 }
 
-/// Of this host, as long as it runs.
+/// A hash of this host, the same as long as it runs.
 uint64_t hostHash() {
   char name[256] = "";
   (void)gethostname(name, sizeof name - 1);

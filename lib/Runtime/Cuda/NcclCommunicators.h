@@ -71,7 +71,7 @@ private:
   Meetings &meetings;
   const std::atomic<bool> &aborted;
   ncclComm_t everyone = nullptr;
-  /// Of a group, in its order, on a stream.
+  /// The communicator of a group, in its order, on a stream.
   struct Group {
     int64_t stream;
     std::vector<int64_t> ranks;

@@ -47,7 +47,8 @@ private:
   char outgoing[messageBytes] = {};
   std::vector<MPI_Request> sends;
   double lastLook = 0;
-  /// Of the failed process with the lowest rank; `size` if there is none.
+  /// The lowest rank of a failed process, and its message; `size` if there is
+  /// none.
   int lowest = 0;
   std::string lowestMessage;
   std::atomic<bool> announced{false};

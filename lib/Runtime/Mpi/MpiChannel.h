@@ -42,7 +42,7 @@ private:
   /// The MPI type of a piece, made once for each layout.
   std::string typeOf(const Piece &piece, MPI_Datatype &out);
   bool wait(const Exchange &exchange, ExchangeFailure &failure);
-  /// Of a failed exchange, whose receives begin at `first`.
+  /// Abandons the receives of a failed exchange, which begin at `first`.
   void abandonReceives(size_t first);
   /// Who keeps the requests from ending.
   void blame(const Exchange &exchange, ExchangeFailure &failure);
@@ -54,7 +54,7 @@ private:
   std::map<int64_t, int> members;
   /// By rows, bytes and stride.
   std::map<std::tuple<int64_t, int64_t, int64_t>, MPI_Datatype> types;
-  /// Of the exchange that is under way: sends, then receives.
+  /// Requests of the exchange that is under way: sends, then receives.
   std::vector<MPI_Request> requests;
   ExchangePacing pacing;
 };

@@ -138,8 +138,8 @@ Tensor largest(const Tensor &x, const std::string &index,
 
 namespace {
 
-/// The sum of the squares of what one row's choices fall short by. Of numbers
-/// that are none there is no order to choose by.
+/// The sum of the squares of what one row's choices fall short by. NaNs have no
+/// order to choose by.
 double squaredShortfall(std::vector<double> row,
                         const std::vector<double> &chosen) {
   for (double value : row)

@@ -40,7 +40,7 @@ static Tensor evaluateShift(Evaluation &e) {
   return e.map([=](const double *x) { return *x + by; });
 }
 
-/// Of sums: every summand has the gradient of the sum.
+/// Differentiates a sum: every summand has the gradient of the sum.
 static void differentiateSum(Evaluation &e, const Tensor &gradient,
                              OperandGradients &out) {
   for (size_t i = 0; i < out.size(); ++i)

@@ -266,7 +266,7 @@ private:
   const EvaluationOptions &options;
   Values values;
   std::vector<bool> active;
-  /// Of every value, as far as it has been added up.
+  /// The gradient of every value, as far as it has been added up.
   std::vector<Tensor> gradients;
   /// By the number of the value.
   std::unordered_map<size_t, Choice *> chosen;

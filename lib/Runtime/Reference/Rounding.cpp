@@ -13,9 +13,9 @@ namespace {
 
 /// Binary floating-point numbers of a type.
 struct Format {
-  /// Of the significand, the leading one included.
+  /// Binary digits of the significand, the leading one included.
   int digits;
-  /// Of the smallest normal number.
+  /// The exponent of the smallest normal number.
   int leastExponent;
   double largest;
 };

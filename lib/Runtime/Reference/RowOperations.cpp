@@ -191,7 +191,7 @@ static Tensor evaluateAttentionStatistic(Evaluation &e) {
                             e.indices(), &e.error);
 }
 
-/// Of the row statistics that the operation has, too, it makes no use.
+/// The operation also has the row statistics; this makes no use of them.
 static Tensor evaluateAttentionGradient(Evaluation &e) {
   return attentionGradient(e.operand(0), e.operand(1), e.operand(2),
                            e.operand(4), attentionForm(e), e.integer("of"),
