@@ -1,6 +1,6 @@
 /// The CUDA backend with a rank in each process: which GPU each takes, and
 /// NCCL's id on its way. The processes are threads here, each with a world and
-/// a transport of its own, on doubles of CUDA's libraries; elsewhere skipped.
+/// a transport of its own, on fakes of CUDA's libraries; elsewhere skipped.
 #include "ConformanceWorld.h"
 #include "DeviceTwins.h"
 
@@ -109,7 +109,7 @@ class CudaProcessesTest : public testing::Test {
 protected:
   void SetUp() override {
     if (!isOnDoubles())
-      GTEST_SKIP() << "CUDA's libraries are not doubles";
+      GTEST_SKIP() << "CUDA's libraries are not fakes";
   }
 
   /// Calls body(world, rank) in each "process"; the failures, by rank.

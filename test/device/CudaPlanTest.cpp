@@ -1,4 +1,4 @@
-/// Whole plans on the CUDA backend: doubles of CUDA's libraries, and under them
+/// Whole plans on the CUDA backend: fakes of CUDA's libraries, and under them
 /// the plan's own device kernels, block by block. What is compared is what the
 /// CPU backend computes on the same arguments. Says nothing about a GPU; says
 /// that plan, backend and kernels fit each other. Elsewhere skipped.
@@ -25,7 +25,7 @@ using namespace tpsp::device;
 
 namespace {
 
-/// A function of the doubles; null where the libraries are the real ones.
+/// A function of the fakes; null where the libraries are the real ones.
 template <typename F> F *inDoubles(const char *name) {
   static void *library = dlopen("libcudart.so.13", RTLD_NOW | RTLD_LOCAL);
   return library ? reinterpret_cast<F *>(dlsym(library, name)) : nullptr;
@@ -159,7 +159,7 @@ TEST_P(CudaPlan, ComputesWhatTheCpuComputes) {
       inDoubles<void(const char *, const DoubleKernel &, const size_t *, int)>(
           "tpspDoubleRegisterKernel");
   if (!loaded.ok() || !launch)
-    GTEST_SKIP() << "CUDA's libraries are not doubles";
+    GTEST_SKIP() << "CUDA's libraries are not fakes";
   inDoubles<void(int)>("tpspDoubleSetDevices")(GetParam().devices);
 
   CompileOptions options;
