@@ -11,14 +11,14 @@ def InsertCollectives
   let summary = "Make every operation agree with its compute placement";
   let description = [{
     Chooses for every operation, forward and backward alike, what each mesh axis
-    drives ([IndexAnalysis](../Design/IndexAnalysis.md)). Then it brings operands
-    and results to the placements that follow, by collectives.
+    drives ([IndexAnalysis](../Design/IndexAnalysis.md)). Then it brings
+    operands and results to the placements that follow, by collectives.
 
     An unplaced result takes the placement that it comes out with, which may be
     partial. So does a gradient whose sum
-    [had better wait](../Design/IndexAnalysis.md#sums-that-wait). Summands that are
-    partial over the same axes are added first and reduced once. Each collective
-    carries the rule that asked for it (`reason`):
+    [had better wait](../Design/IndexAnalysis.md#sums-that-wait). Summands that
+    are partial over the same axes are added first and reduced once. Each
+    collective carries the rule that asked for it (`reason`):
 
     ```mlir
     tpsp.mesh @mesh <tp = 4 : model>
@@ -39,14 +39,15 @@ def FuseCollectives
     : Pass<"tpsp-fuse-collectives", "::mlir::ModuleOp"> {
   let summary = "Share and fuse collectives where that is always right";
   let description = [{
-    Does what is always right, and no more: it never adds a collective or a byte.
+    Does what is always right, and no more: it never adds a collective or a
+    byte.
 
-    - *Share.* Users of the same movement of the same tensor share one collective,
-      within the forward or the backward pass of one micro-batch. To keep a
-      gathered tensor from one pass for the other is a question of memory
-      ([decision 0004](../decisions/0004-backward-regathers-by-default.md)). With
-      `keep-gathered` the two passes share gathers, too. The reason of such a
-      gather says so.
+    - *Share.* Users of the same movement of the same tensor share one
+      collective, within the forward or the backward pass of one micro-batch. To
+      keep a gathered tensor from one pass for the other is a question of memory
+      ([decision 0004](../decisions/0004-backward-regathers-by-default.md)).
+      With `keep-gathered` the two passes share gathers, too. The reason of such
+      a gather says so.
     - *Fuse.* A collective whose only use is another one becomes the direct
       transition between the outer placements, if that is one movement and no
       dearer. An all-reduce then a slice is a reduce-scatter. A gather then a
@@ -64,24 +65,24 @@ def BucketCollectives
   let summary = "Reduce several tensors in one collective";
   let description = [{
     All-reduces that do not wait for each other become one all-reduce of several
-    tensors. The bytes stay; the latencies go. A summand lives until its bucket's
-    last tensor is ready.
+    tensors. The bytes stay; the latencies go. A summand lives until its
+    bucket's last tensor is ready.
 
     Each all-reduce goes into the bucket of its kind. The kind is its axes, its
     element type, its reduction, its pass (forward or backward), and whether an
-    operation waits for it. A bucket closes when an operation uses one of its results. It also closes when
-    the next tensor would take it beyond `bytes`, counted in what one rank reduces.
-    Then it stands where its last tensor is ready, so that what follows can hide
-    it.
+    operation waits for it. A bucket closes when an operation uses one of its
+    results. It also closes when the next tensor would take it beyond `bytes`,
+    counted in what one rank reduces. Then it stands where its last tensor is
+    ready, so that what follows can hide it.
 
     - *Gradients that are only returned* fill buckets in the order in which the
       backward pass makes them.
-    - *Others* (a loss's row sums and target logits) join if no user of the first
-      stands before the second.
+    - *Others* (a loss's row sums and target logits) join if no user of the
+      first stands before the second.
     - A view of a result is no use of it; views wait with the result.
 
-    The ledger's row names all tensors of a bucket. `tpsp-run --bucket-mib N` sets
-    the size.
+    The ledger's row names all tensors of a bucket. `tpsp-run --bucket-mib N`
+    sets the size.
   }];
   let options = [
     Option<"bytes", "bytes", "int64_t", /*default=*/"25 << 20",
@@ -93,10 +94,10 @@ def BucketCollectives
 def PrintExplanation : Pass<"tpsp-print-explanation", "::mlir::ModuleOp"> {
   let summary = "Print a program in sharded einsum notation, with its ledger";
   let description = [{
-    Prints to standard output. Every operation is an equation over the tensors as
-    they lie. Under it stands every collective (">") that it needs: axes, index,
-    bytes per rank, the rule that asked for it, and the source line. Totals follow
-    for each phase, kind and axes.
+    Prints to standard output. Every operation is an equation over the tensors
+    as they lie. Under it stands every collective (">") that it needs: axes,
+    index, bytes per rank, the rule that asked for it, and the source line.
+    Totals follow for each phase, kind and axes.
 
     A collective that only the function's result waits for (a bucket) stands by
     itself. Every collective is an analysis remark, too.
@@ -105,7 +106,8 @@ def PrintExplanation : Pass<"tpsp-print-explanation", "::mlir::ModuleOp"> {
     repeat are written once, with their number. Every name means one tensor.
 
     Runs best after `tpsp-bucket-collectives`;
-    [`--tpsp-explain`](../Passes.md#explaining-a-program) is the whole way there.
+    [`--tpsp-explain`](../Passes.md#explaining-a-program) is the whole way
+    there.
   }];
   let options = [
     Option<"notation", "notation", "std::string", "\"subscripts\"",

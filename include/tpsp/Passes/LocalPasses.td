@@ -10,12 +10,13 @@ def Partition : Pass<"tpsp-partition", "::mlir::ModuleOp"> {
   let summary = "Global shapes to one rank's";
   let description = [{
     Proves once more that every operation agrees with a compute placement that
-    needs no communication; an operation that does not is an error. Then it gives
-    every tensor the shape that one rank has.
+    needs no communication; an operation that does not is an error. Then it
+    gives every tensor the shape that one rank has.
 
-    Subscripts stay, marked `local`: they say where on the mesh a rank's part lies.
-    Collectives over a single rank become renamings, so a mesh `tp = 1` runs
-    without any. With `keep-trivial` (`tpsp-run --nccl-always --emit`) they stay.
+    Subscripts stay, marked `local`: they say where on the mesh a rank's part
+    lies. Collectives over a single rank become renamings, so a mesh `tp = 1`
+    runs without any. With `keep-trivial` (`tpsp-run --nccl-always --emit`) they
+    stay.
   }];
   let options = [
     Option<"keepTrivial", "keep-trivial", "bool", "false",
@@ -29,17 +30,19 @@ def Sweep : Pass<"tpsp-sweep", "::mlir::ModuleOp"> {
   let description = [{
     Some operations need an index whole but can see it in blocks
     (`SweptOpInterface`): attention and its gradients, along the keys. This pass
-    makes them a sequence over blocks of at most `longest` positions, with a state
-    of a row's size ([decision 0008](../decisions/0008-running-softmax.md)). So no
-    scores of the whole index are in memory. Operations over the same blocks go
-    together. It runs on local shapes, after `tpsp-decompose-early=keep-swept`
+    makes them a sequence over blocks of at most `longest` positions, with a
+    state of a row's size
+    ([decision 0008](../decisions/0008-running-softmax.md)). So no scores of the
+    whole index are in memory. Operations over the same blocks go together. It
+    runs on local shapes, after `tpsp-decompose-early=keep-swept`
     (`--attention blocks`).
 
-    *Rings.* An index may be gathered for such operations alone, and their results
-    be reduce-scattered among the same ranks. Then the all-gather becomes a ring of
-    `rotate`s: the own tile first, then the previous rank's, and so on. Every tile
-    of a gradient goes to its owner by one `rotate`, and is added up there. Bytes
-    and rows of the ledger are those of the collectives that the ring replaces.
+    *Rings.* An index may be gathered for such operations alone, and their
+    results be reduce-scattered among the same ranks. Then the all-gather
+    becomes a ring of `rotate`s: the own tile first, then the previous rank's,
+    and so on. Every tile of a gradient goes to its owner by one `rotate`, and
+    is added up there. Bytes and rows of the ledger are those of the collectives
+    that the ring replaces.
 
     ```
     tpsp-opt examples/cp-attention.mlir --tpsp-pipeline="grad attention=blocks"
@@ -49,15 +52,15 @@ def Sweep : Pass<"tpsp-sweep", "::mlir::ModuleOp"> {
     *Calls.* With `keep-calls` (`--attention fused`,
     [decision 0010](../decisions/0010-attention-in-one-call.md)) attention stays
     that a library does in one call. It becomes `plan.attention` and
-    `plan.attention_gradient`. The rest is done in blocks. A call needs attention
-    that is heads of rows (`matchAttentionHeads`):
+    `plan.attention_gradient`. The rest is done in blocks. A call needs
+    attention that is heads of rows (`matchAttentionHeads`):
 
     - Features are innermost. Once neighbours are taken together, at most one
-      index of the batch and one of the keys' heads remain. The groups of queries'
-      heads lie inside.
+      index of the batch and one of the keys' heads remain. The groups of
+      queries' heads lie inside.
     - It has no dropout, and no sequence is divided under a mask.
-    - For GPUs (`for-gpu`) it is of 16 bits, with features in multiples of 8 up to
-      128.
+    - For GPUs (`for-gpu`) it is of 16 bits, with features in multiples of 8 up
+      to 128.
 
     A remark of `tpsp-decompose-early` or `tpsp-sweep` names what is missing
     (`--remarks-filter='tpsp-.*'`). Attention that is written out as einsum,

@@ -21,8 +21,8 @@ def SetMesh : Pass<"tpsp-set-mesh", "::mlir::ModuleOp"> {
 def SetElementType : Pass<"tpsp-set-element-type", "::mlir::ModuleOp"> {
   let summary = "Store all floating-point tensors in another type";
   let description = [{
-    Storage alone changes. Arithmetic within kernels and sums of products stay in
-    f32 (f64 for f64).
+    Storage alone changes. Arithmetic within kernels and sums of products stay
+    in f32 (f64 for f64).
   }];
   let options = [
     Option<"type", "type", "std::string", /*default=*/"\"f32\"", 
@@ -34,9 +34,9 @@ def SetElementType : Pass<"tpsp-set-element-type", "::mlir::ModuleOp"> {
 def NameValues : Pass<"tpsp-name-values", "::mlir::ModuleOp"> {
   let summary = "Give values the names that the source file has for them";
   let description = [{
-    The parser keeps line numbers but not the names of SSA values. This pass reads
-    the names back from the source file, as named locations, so that the ledger
-    can say `%xn`. A file that cannot be read names nothing.
+    The parser keeps line numbers but not the names of SSA values. This pass
+    reads the names back from the source file, as named locations, so that the
+    ledger can say `%xn`. A file that cannot be read names nothing.
   }];
 }
 
@@ -48,9 +48,9 @@ def CheckProgram : Pass<"tpsp-check-program", "::mlir::ModuleOp"> {
     An error are operations that are not tpsp's, calls of functions without a
     body, and recursion.
 
-    A warning is an index that one of several operands of an einsum alone carries.
-    It is summed over. An index that was misspelt would be, too, and the result
-    would be wrong without a word.
+    A warning is an index that one of several operands of an einsum alone
+    carries. It is summed over. An index that was misspelt would be, too, and
+    the result would be wrong without a word.
   }];
   let dependentDialects = ["::tpsp::TpspDialect", "::mlir::func::FuncDialect"];
 }
@@ -63,8 +63,8 @@ def SeedCalls : Pass<"tpsp-seed-calls", "::mlir::ModuleOp"> {
 
     Runs before calls are inlined. The first call of a function that draws keeps
     it. Every further call gets a copy of the function. The copy's seeds are the
-    program's, with the number of the call in the upper 32 bits. Calls are counted
-    over the whole program, in the order of execution.
+    program's, with the number of the call in the upper 32 bits. Calls are
+    counted over the whole program, in the order of execution.
   }];
   let dependentDialects = ["::tpsp::TpspDialect", "::mlir::func::FuncDialect"];
 }
@@ -85,8 +85,8 @@ def BoundIntegers : Pass<"tpsp-bound-integers", "::mlir::ModuleOp"> {
   let summary = "The range of integer arguments, from their uses";
   let description = [{
     Token ids and the like are positions along an index. An argument of integers
-    without `tpsp.below = N` gets the least extent that its uses ask for. Drivers
-    that make up arguments need the bound; nothing else does.
+    without `tpsp.below = N` gets the least extent that its uses ask for.
+    Drivers that make up arguments need the bound; nothing else does.
   }];
 }
 
@@ -94,18 +94,18 @@ def InitializeArguments
     : Pass<"tpsp-initialize-arguments", "::mlir::ModuleOp"> {
   let summary = "How random parameters scatter, from their uses";
   let description = [{
-    A parameter without `tpsp.mean` or `tpsp.deviation` gets what models commonly
-    begin with. What the program does with it decides which
+    A parameter without `tpsp.mean` or `tpsp.deviation` gets what models
+    commonly begin with. What the program does with it decides which
     ([the table](../Inputs.md#what-is-made-up)). Drivers that make up arguments
     need it; nothing else does.
 
     - Before: `%w {tpsp.param = "w"}`.
-    - After: `%w {tpsp.deviation = 0.125 : f64, tpsp.mean = 0.0 : f64,
-      tpsp.param = "w"}`.
+    - After:
+      `%w {tpsp.deviation = 0.125 : f64, tpsp.mean = 0.0 : f64, tpsp.param = "w"}`.
 
     Uses are followed through views, copies of blocks, collectives, and linear
-    operations of one operand. For a composite, its parts are built, looked at and
-    removed. What the program says stays.
+    operations of one operand. For a composite, its parts are built, looked at
+    and removed. What the program says stays.
 
     ```
     tpsp-opt examples/gpt-block-sp.mlir --inline --tpsp-initialize-arguments
@@ -120,14 +120,14 @@ def DecomposeEarly
   let description = [{
     Before: attention. After: two einsums and a softmax, unplaced.
 
-    A composite goes here if its parts are better placed and differentiated one by
-    one (`decomposesEarly`). Composites that keep their index structure (norms,
-    softmax, rope) wait for `tpsp-decompose-late`.
+    A composite goes here if its parts are better placed and differentiated one
+    by one (`decomposesEarly`). Composites that keep their index structure
+    (norms, softmax, rope) wait for `tpsp-decompose-late`.
 
-    - With `keep-swept`, operations that can see an index block by block wait for
-      `tpsp-sweep`.
-    - With `keep-calls`, operations stay that a library does in one call. A remark
-      says why another one does not.
+    - With `keep-swept`, operations that can see an index block by block wait
+      for `tpsp-sweep`.
+    - With `keep-calls`, operations stay that a library does in one call. A
+      remark says why another one does not.
 
     ```
     tpsp-opt examples/gpt-block-sp.mlir --tpsp-decompose-early
@@ -147,9 +147,9 @@ def DecomposeEarly
 def KeepMasks : Pass<"tpsp-keep-masks", "::mlir::ModuleOp"> {
   let summary = "Store dropout masks instead of drawing them again";
   let description = [{
-    Every dropout becomes a mask of i8 and its application. The backward pass then
-    reads the mask that the forward pass has made. This costs a byte per element
-    between the two; drawing the mask twice costs arithmetic.
+    Every dropout becomes a mask of i8 and its application. The backward pass
+    then reads the mask that the forward pass has made. This costs a byte per
+    element between the two; drawing the mask twice costs arithmetic.
   }];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
@@ -160,9 +160,9 @@ def ReturnChoices : Pass<"tpsp-return-choices", "::mlir::ModuleOp"> {
     Adds every choice to its function's results: a tensor of integers that comes
     of floating-point ones, such as a router's experts.
 
-    Rounding may tip a choice, and all that follows differs. So whoever evaluates
-    the same program elsewhere is told the choices that were made. `tpsp-run
-    --verify` and `--emit` need it.
+    Rounding may tip a choice, and all that follows differs. So whoever
+    evaluates the same program elsewhere is told the choices that were made.
+    `tpsp-run --verify` and `--emit` need it.
   }];
   let dependentDialects = ["::tpsp::TpspDialect", "::mlir::func::FuncDialect"];
 }
@@ -172,23 +172,23 @@ def Propagate
   let summary = "Fill in missing placements from those given";
   let description = [{
     Fills in placements marked `?`. It sweeps over the program forwards and then
-    backwards, until nothing changes. What is still open is then replicated. What
-    was written is never changed.
+    backwards, until nothing changes. What is still open is then replicated.
+    What was written is never changed.
 
     - *Forwards.* Each axis of each operand goes onto the result's dimension of
       the same index. The result must carry the index, and it need not be whole.
-    - *Backwards.* Each axis of the result goes onto an operand's dimension of the
-      same index. If another operand has the axis on another dimension of the
-      result, the result alone does not decide. A parameter on a data axis gives
-      way.
+    - *Backwards.* Each axis of the result goes onto an operand's dimension of
+      the same index. If another operand has the axis on another dimension of
+      the result, the result alone does not decide. A parameter on a data axis
+      gives way.
     - An axis is never put where it does not divide the extent, nor twice on a
       tensor.
 
     *Where operands disagree* about an axis, three things decide, in this order.
-    First goes the proposal that puts the axis where a user needs the index whole.
-    Then the [axis role](../Notation.md#axis-roles) decides. Then a placed result
-    decides, backwards. Where nothing has decided in the end, the program is
-    refused, with both ways priced.
+    First goes the proposal that puts the axis where a user needs the index
+    whole. Then the [axis role](../Notation.md#axis-roles) decides. Then a
+    placed result decides, backwards. Where nothing has decided in the end, the
+    program is refused, with both ways priced.
 
     *Sums over an index that one operand alone has on an axis* come last, if the
     result says nothing of the axis. The role decides: either that operand is
@@ -213,31 +213,31 @@ def ShardReplicated : Pass<"tpsp-shard-replicated", "::mlir::ModuleOp"> {
   let summary = "Shard what is replicated only because nothing was put on it";
   let description = [{
     A value behind an all-reduce over tp is replicated over tp only because
-    propagation had nothing to put there. Every rank computes and keeps all of it.
-    This pass puts tp on one of the value's indices. The all-reduce then becomes a
-    reduce-scatter, and an all-gather comes before the consumers. Tensor
-    parallelism becomes tensor and sequence parallelism.
+    propagation had nothing to put there. Every rank computes and keeps all of
+    it. This pass puts tp on one of the value's indices. The all-reduce then
+    becomes a reduce-scatter, and an all-gather comes before the consumers.
+    Tensor parallelism becomes tensor and sequence parallelism.
 
     - *Seeds* are results that come out pending over an axis and are not on it.
-    - *Growth* goes forwards and backwards through operations that map the index,
-      do not need it whole, and have no operand with the axis elsewhere. It takes
-      values that propagation placed (`tpsp-propagate=mark=true`). What was
-      written never changes, nor what a function returns. A replicated argument
-      connects its users: a slice of it is free.
+    - *Growth* goes forwards and backwards through operations that map the
+      index, do not need it whole, and have no operand with the axis elsewhere.
+      It takes values that propagation placed (`tpsp-propagate=mark=true`). What
+      was written never changes, nor what a function returns. A replicated
+      argument connects its users: a slice of it is free.
     - *The index* is the one that reaches most values. Of equals it is the
-      innermost: the sequence rather than the batch. An extent that the axes would
-      not divide ends the growth.
+      innermost: the sequence rather than the batch. An extent that the axes
+      would not divide ends the growth.
     - A connected set of sums alone is left as it is: it would be gathered where
       it is scattered.
 
     On `gpt-block-tp` the result is `gpt-block-sp`, with free slices of the
     replicated input and a gather of the replicated result. Forward bytes stay.
-    Backward, shards that were whole before are gathered again. Gradients of what
-    was replicated (gains, biases) are summed over the axis.
+    Backward, shards that were whole before are gathered again. Gradients of
+    what was replicated (gains, biases) are summed over the axis.
 
     Every operation whose result was sharded gets a `tpsp.note`. A remark and
-    `--tpsp-explain` say what each value saves, and what is sent before and after.
-    Runs before tpsp-differentiate.
+    `--tpsp-explain` say what each value saves, and what is sent before and
+    after. Runs before tpsp-differentiate.
 
     ```
     tpsp-opt examples/gpt-block-tp.mlir --tpsp-explain=shard-replicated=memory
@@ -260,9 +260,10 @@ def ShardReplicated : Pass<"tpsp-shard-replicated", "::mlir::ModuleOp"> {
 def Differentiate : Pass<"tpsp-differentiate", "::mlir::ModuleOp"> {
   let summary = "Add the backward pass of a function";
   let description = [{
-    For `f(args) -> results` adds `f_grad(args, cotangents of the results) ->
-    (results, gradients of the args)`, a vector-Jacobian product. Arguments of
-    integers, and those marked `tpsp.frozen`, have no gradient.
+    For `f(args) -> results` adds
+    `f_grad(args, cotangents of the results) -> (results, gradients of the args)`,
+    a vector-Jacobian product. Arguments of integers, and those marked
+    `tpsp.frozen`, have no gradient.
 
     It runs on global shapes, before any collective exists
     ([Adjoints](../Design/Adjoints.md)). A gradient has the placement of its
@@ -287,16 +288,16 @@ def Differentiate : Pass<"tpsp-differentiate", "::mlir::ModuleOp"> {
 def DropPrimals : Pass<"tpsp-drop-primals", "::mlir::ModuleOp"> {
   let summary = "Remove functions whose differentiated form is there";
   let description = [{
-    `f_grad` computes all that `f` does. Where only `f_grad` is run, `f` need not
-    be compiled.
+    `f_grad` computes all that `f` does. Where only `f_grad` is run, `f` need
+    not be compiled.
   }];
 }
 
 def Rematerialize : Pass<"tpsp-rematerialize", "::mlir::ModuleOp"> {
   let summary = "Redo parts of the forward pass instead of keeping what they made";
   let description = [{
-    Runs after differentiation and before collectives, so that the collectives of
-    rematerialised values are found as all others are
+    Runs after differentiation and before collectives, so that the collectives
+    of rematerialised values are found as all others are
     ([Rematerialization](../Design/Rematerialization.md)).
 
     | mode | rematerialised |
@@ -323,9 +324,9 @@ def Rematerialize : Pass<"tpsp-rematerialize", "::mlir::ModuleOp"> {
 def MicroBatch : Pass<"tpsp-micro-batch", "::mlir::ModuleOp"> {
   let summary = "Do a step part by part of the batch";
   let description = [{
-    Cuts a step into `parts` parts of the batch. The forward and backward pass of
-    one part come before those of the next, so that activations of one part live
-    at a time.
+    Cuts a step into `parts` parts of the batch. The forward and backward pass
+    of one part come before those of the next, so that activations of one part
+    live at a time.
 
     The micro-batches are seen as one more axis, of time. It drives `index`
     wherever the index appears, under whatever name:
@@ -336,25 +337,25 @@ def MicroBatch : Pass<"tpsp-micro-batch", "::mlir::ModuleOp"> {
     | is a sum over it | a summand | a result is added up |
     | neither | the same in every part | it is computed once |
 
-    *Cuts are free of communication.* Under `b@dp`, part i must be a part of every
-    rank's own shard. The index is seen as (blocks, parts, rows), with as many
-    blocks as there are shards. Part i is then position i of parts: `split`,
-    [`take`](../Notation.md#blocks), `merge`. All arguments that carry the index
-    need the same subscripts on it.
+    *Cuts are free of communication.* Under `b@dp`, part i must be a part of
+    every rank's own shard. The index is seen as (blocks, parts, rows), with as
+    many blocks as there are shards. Part i is then position i of parts:
+    `split`, [`take`](../Notation.md#blocks), `merge`. All arguments that carry
+    the index need the same subscripts on it.
 
     *Sums are reduced once a step.* A part's sum is unplaced, and the gradient's
-    placement is its goal (`tpsp.goal`). So the part is computed as if the sum were
-    wanted there, but stays partial. The last addition brings the total there. A
-    step so has as many collectives for weights' gradients as without
+    placement is its goal (`tpsp.goal`). So the part is computed as if the sum
+    were wanted there, but stays partial. The last addition brings the total
+    there. A step so has as many collectives for weights' gradients as without
     micro-batches. The price is memory: the gradient is whole while it is added
     up. Reducing every micro-batch's gradients is what openxla/xla#49143 and
     AI-Hypercomputer/maxtext#5099 are about.
 
-    *A result without the index must be additive* over the batch: a sum, or a mean
-    written as a sum and a scale. Refused are operations that are not linear in a
-    sum, or take a maximum over the batch, or need it whole. So are operations
-    that relate its positions to each other, or compute with them and cannot
-    account for the part (`restrictPositions`).
+    *A result without the index must be additive* over the batch: a sum, or a
+    mean written as a sum and a scale. Refused are operations that are not
+    linear in a sum, or take a maximum over the batch, or need it whole. So are
+    operations that relate its positions to each other, or compute with them and
+    cannot account for the part (`restrictPositions`).
 
     Everything else comes once for every part: collectives of activations, and
     gathers of parameters. Runs after tpsp-differentiate and before

@@ -9,13 +9,13 @@ include "mlir/Pass/PassBase.td"
 def EmitDeviceKernels : Pass<"tpsp-emit-device-kernels", "::mlir::ModuleOp"> {
   let summary = "Every kernel once more, for a GPU";
   let description = [{
-    Makes a `gpu.module` with a kernel for each function that a program calls, of
-    the same parameters. The functions stay, so the plan still runs on CPUs.
+    Makes a `gpu.module` with a kernel for each function that a program calls,
+    of the same parameters. The functions stay, so the plan still runs on CPUs.
 
-    A block of threads does a few work items, and an item's loop nests are spread
-    over its threads ([Plan](../Design/Plan.md#kernels-on-a-gpu)). A function that
-    is no sequence of loop nests is done by one thread per item. A missed remark
-    names it, and says why.
+    A block of threads does a few work items, and an item's loop nests are
+    spread over its threads ([Plan](../Design/Plan.md#kernels-on-a-gpu)). A
+    function that is no sequence of loop nests is done by one thread per item. A
+    missed remark names it, and says why.
   }];
   let options = [
     Option<"chip", "chip", "std::string", "\"sm_80\"",
@@ -31,17 +31,17 @@ def LowerKernelMath : Pass<"tpsp-lower-kernel-math", "::mlir::ModuleOp"> {
   let summary = "Scalar mathematics that the vectoriser can see through";
   let description = [{
     In kernels, exponentials and the like of f32 become polynomials, which
-    vectorise. Sums may be reordered. Infinities and NaNs are not assumed away: a
-    masked score is minus infinity.
+    vectorise. Sums may be reordered. Infinities and NaNs are not assumed away:
+    a masked score is minus infinity.
 
     bf16 conversions become integer arithmetic (f16's are the processor's), and
-    bf16 values are loaded and stored as integers. LLVM would keep a bf16 across a
-    branch in f32, and call a library to narrow it.
+    bf16 values are loaded and stored as integers. LLVM would keep a bf16 across
+    a branch in f32, and call a library to narrow it.
 
     In kernels for a GPU, bf16's conversions stay. The functions of f64 that
     rotations need become polynomials, too: no library of functions is linked.
-    Where all of a kernel's buffers are of 16 bits, exponentials and quotients of
-    f32 are those that GPUs have instructions for.
+    Where all of a kernel's buffers are of 16 bits, exponentials and quotients
+    of f32 are those that GPUs have instructions for.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect",
@@ -54,11 +54,12 @@ def CompileDeviceKernels
   let description = [{
     Before: a `gpu.module` in the NVVM and LLVM dialects. After: its PTX, one
     constant of the module that all kernels share. Each kernel @k also gets a
-    constant @k_device, the `tpsp_rt_device_kernel` of the runtime's C ABI, which
-    the commands' records refer to. LLVM's NVPTX backend runs within this pass.
+    constant @k_device, the `tpsp_rt_device_kernel` of the runtime's C ABI,
+    which the commands' records refer to. LLVM's NVPTX backend runs within this
+    pass.
 
-    A kernel gets none if it has a function of f64 that GPUs have no instructions
-    for (all but roots, exp, sin and cos). A missed remark says so.
+    A kernel gets none if it has a function of f64 that GPUs have no
+    instructions for (all but roots, exp, sin and cos). A missed remark says so.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
@@ -66,9 +67,9 @@ def CompileDeviceKernels
 def ConvertPlanToLLVM : Pass<"convert-tpsp-plan-to-llvm", "::mlir::ModuleOp"> {
   let summary = "Programs to functions that call the runtime";
   let description = [{
-    `plan.program @f` becomes `f(rank) -> status`: one call of the runtime's C ABI
-    per command, with a constant command record. It returns at the first status
-    that is not 0. Kernels must be in the LLVM dialect already.
+    `plan.program @f` becomes `f(rank) -> status`: one call of the runtime's C
+    ABI per command, with a constant command record. It returns at the first
+    status that is not 0. Kernels must be in the LLVM dialect already.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }

@@ -13,13 +13,15 @@ def ConvertTpspToPlan : Pass<"convert-tpsp-to-plan", "::mlir::ModuleOp"> {
     ([Plan](../Design/Plan.md)).
 
     - Products become `plan.matmul` where a layout without a copy exists
-      (`Algebra/MatmulForm.h`). Where none does, the product runs as a loop nest. A
-      missed remark says so, and the program's `layout_misses` counts it.
+      (`Algebra/MatmulForm.h`). Where none does, the product runs as a loop
+      nest. A missed remark says so, and the program's `layout_misses` counts
+      it.
     - Groups of other loop operations become `plan.kernel`
-      ([which](../Design/Plan.md#kernels)). Equal kernels are one function. Axes of
-      one rank are first taken out of the types, so that they keep no loops apart.
-    - Views become `plan.view`. Collectives become commands with their row of the
-      ledger.
+      ([which](../Design/Plan.md#kernels)). Equal kernels are one function. Axes
+      of one rank are first taken out of the types, so that they keep no loops
+      apart.
+    - Views become `plan.view`. Collectives become commands with their row of
+      the ledger.
   }];
   let dependentDialects = [
     "::tpsp::TpspDialect", "::tpsp::plan::PlanDialect",
@@ -47,19 +49,19 @@ def FuseEpilogues : Pass<"tpsp-fuse-epilogues", "::mlir::ModuleOp"> {
     `gelu` is the tanh form, as cuBLASLt's is; `gelu_erf` stays a kernel. A GELU
     without a bias keeps the product itself if the backward pass reads that.
 
-    A kernel is known by its loops and their arithmetic, whatever it was made of.
-    It goes whole or not at all: each of its results must be some matmul's. Two
-    vectors added to two products in one kernel are two epilogues. A bias, a
-    residual and a norm in one kernel stay that kernel. A missed remark says what
-    is in the way:
+    A kernel is known by its loops and their arithmetic, whatever it was made
+    of. It goes whole or not at all: each of its results must be some matmul's.
+    Two vectors added to two products in one kernel are two epilogues. A bias, a
+    residual and a norm in one kernel stay that kernel. A missed remark says
+    what is in the way:
 
-    - *It does not read a product*: there is a collective between (the bias behind
-      a row-parallel product), or a copy.
+    - *It does not read a product*: there is a collective between (the bias
+      behind a row-parallel product), or a copy.
     - *Something else reads the product*, or it is itself a result, or it has an
       epilogue already.
     - *The vector does not lie along the product's columns*: the product's n is
       another index.
-    - *No product sums this tensor over the same indices*: no single product has
+    - *No product sums this tensor over the same indices*. No single product has
       it as an operand and sums just these, before the sum is read.
     - *The type*: cuBLASLt has epilogues for f32, bf16 and f16.
     - *The alignment*: cuBLASLt needs n in multiples of 8 for GELU's argument
@@ -67,8 +69,8 @@ def FuseEpilogues : Pass<"tpsp-fuse-epilogues", "::mlir::ModuleOp"> {
     - *The kernel is not slower*, by the cost model of `hardware`.
 
     A tile of a product that is cut has the same epilogue, on its part of GELU's
-    argument and of the vector. A sum of an operand that is not cut comes with the
-    first tile. A product whose tiles would lay out an epilogue's matrix
+    argument and of the vector. A sum of an operand that is not cut comes with
+    the first tile. A product whose tiles would lay out an epilogue's matrix
     differently is not cut. A ring's tiles lie at other places on every rank, so
     the product behind a ring's GELU is cut into chunks of columns.
 
@@ -97,17 +99,17 @@ def Overlap : Pass<"tpsp-overlap", "::mlir::ModuleOp"> {
   let description = [{
     List scheduling of the program's commands on the cost model of `hardware`
     ([Overlap](../Overlap.md)). A collective begins as soon as its inputs and
-    buffers allow, and its users wait as late as they can. Work that nobody waits
-    for (weight gradients) fills the gaps.
+    buffers allow, and its users wait as late as they can. Work that nobody
+    waits for (weight gradients) fills the gaps.
 
     Each communicator has a stream; events order the streams. Memory for early
-    arrivals and waiting sends is bounded to `buffers` times what the program needs
-    one command after another.
+    arrivals and waiting sends is bounded to `buffers` times what the program
+    needs one command after another.
 
     Communication that stays exposed beside a product is cut with it into tiles
-    (`Passes/Plan/CollectiveCuts.h`). An all-gather becomes the hops of a ring, the
-    rank's own tile multiplied first. A product before a reduction is made in
-    chunks of rows or of columns.
+    (`Passes/Plan/CollectiveCuts.h`). An all-gather becomes the hops of a ring,
+    the rank's own tile multiplied first. A product before a reduction is made
+    in chunks of rows or of columns.
 
     A schedule that the simulator does not find faster than one command after
     another is not taken. Runs between convert-tpsp-to-plan and tpsp-allocate.
@@ -135,13 +137,13 @@ def Overlap : Pass<"tpsp-overlap", "::mlir::ModuleOp"> {
 def Allocate : Pass<"tpsp-allocate", "::mlir::ModuleOp"> {
   let summary = "Offsets of all buffers in one arena";
   let description = [{
-    Buffers that last the whole step (inputs, parameters, outputs, gradients) come
-    first. Temporaries share what follows, each for its live range, by best fit.
-    Offsets are multiples of 64 bytes.
+    Buffers that last the whole step (inputs, parameters, outputs, gradients)
+    come first. Temporaries share what follows, each for its live range, by best
+    fit. Offsets are multiples of 64 bytes.
 
     With several streams, a buffer may get another's memory. The other's last
-    users must have ended, by streams and events, before its own first ones begin.
-    Near-linear in the number of commands.
+    users must have ended, by streams and events, before its own first ones
+    begin. Near-linear in the number of commands.
   }];
   let dependentDialects = ["::tpsp::plan::PlanDialect"];
 }
@@ -150,12 +152,13 @@ def CheckSchedule : Pass<"tpsp-check-schedule", "::mlir::ModuleOp"> {
   let summary = "Prove that every command reads what it means to";
   let description = [{
     Follows the commands in order with a vector clock for each stream. For every
-    range of the arena it keeps which buffer owns it and which command touched it
-    last. The rules are in Schedule/ScheduleProof.h. Errors are:
+    range of the arena it keeps which buffer owns it and which command touched
+    it last. The rules are in Schedule/ScheduleProof.h. Errors are:
 
-    - two commands that touch the same bytes, one writing, and are not ordered by
-      streams and events;
-    - a read of what nothing has written, or what another buffer has overwritten;
+    - two commands that touch the same bytes, one writing, and are not ordered
+      by streams and events;
+    - a read of what nothing has written, or what another buffer has
+      overwritten;
     - an output that is not there at the end, or a write to an argument;
     - a buffer outside the arena;
     - a wait without a record;
@@ -169,10 +172,10 @@ def RequireOverlap : Pass<"tpsp-require-overlap", "::mlir::ModuleOp"> {
   let summary = "Fail if too little of the communication is hidden";
   let description = [{
     Simulates the scheduled, allocated programs on `hardware`. The share of
-    communication that is hidden must be at least `share`; otherwise the program is
-    refused ([Overlap](../Overlap.md#the-contract)). The error names the exposed
-    collectives, how long each is exposed, and what it waits for: a dependence, a
-    buffer, or the links.
+    communication that is hidden must be at least `share`; otherwise the program
+    is refused ([Overlap](../Overlap.md#the-contract)). The error names the
+    exposed collectives, how long each is exposed, and what it waits for: a
+    dependence, a buffer, or the links.
 
     An operation with an attribute `tpsp.overlap = 0.9` asks the same of the
     collectives that it causes, whatever `share` is.
