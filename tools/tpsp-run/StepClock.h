@@ -10,7 +10,8 @@
 namespace tpsp::run {
 
 /// Each rank of this process says, on its own thread, when it begins and ends a
-/// step: waking the threads for one, and being woken by them, is not a step's.
+/// step. A step does not include waking the threads for it, nor being woken by
+/// them.
 class StepClock {
 public:
   explicit StepClock(int64_t ranks) : ranks(ranks) {}

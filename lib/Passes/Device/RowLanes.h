@@ -1,8 +1,8 @@
 /// Items of algorithms on rows, done by several threads.
 ///
 /// A looked-up row is stored element by element in a loop along its innermost
-/// index, and a thread that does every 32nd element of all such loops never
-/// meets what another one stores:
+/// index. A thread that does every 32nd element of all such loops never meets
+/// what another one stores:
 ///
 ///   for token: for d: y[d] += table[id[token], d]
 ///

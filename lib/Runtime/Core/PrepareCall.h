@@ -6,10 +6,10 @@
 
 namespace tpsp::rt {
 
-/// Decodes `command` for rank `rank` of the world and checks all of it: the
-/// parameters, the mesh axes, the number of buffers and their ranges in the
-/// arena. INVALID with what is wrong; `out.kind` and `out.name` are set even
-/// then.
+/// Decodes `command` for rank `rank` of the world and checks all of it. Checked
+/// are the parameters, the mesh axes, the number of buffers and their ranges in
+/// the arena. INVALID with what is wrong; `out.kind` and `out.name` are set
+/// even then.
 Status prepareCall(const BackendContext &world, int64_t rank, CallKind kind,
                    const tpsp_rt_command &command, Call &out);
 

@@ -16,7 +16,7 @@ namespace tpsp::rt {
 class ProcessGroup {
 public:
   /// Meets the others. INVALID if there is not one process for each rank of the
-  /// mesh, or if another process has another plan or other memory; TIMEOUT
+  /// mesh, or if another process has another plan or other memory. TIMEOUT
   /// names who does not come.
   static Status create(const WorldConfig &config, const RankMesh &mesh,
                        std::unique_ptr<ProcessGroup> &out);

@@ -11,10 +11,10 @@
 
 namespace tpsp::rt {
 
-/// Counts how often each event was recorded, so that a wait of one step does
-/// not take the record of an earlier step for its own. The rank's thread
-/// numbers an event's records from 1 as it issues them. A wait names the last
-/// number before it. Thread-safe. Allocates nothing after its making.
+/// Counts how often each event was recorded. So a wait of one step does not
+/// take the record of an earlier step for its own. The rank's thread numbers an
+/// event's records from 1 as it issues them. A wait names the last number
+/// before it. Thread-safe. Allocates nothing after its making.
 class EventTable {
 public:
   explicit EventTable(int64_t events) : recorded(events, 0) {}

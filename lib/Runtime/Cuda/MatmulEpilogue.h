@@ -2,8 +2,8 @@
 /// of the backend's own behind it.
 ///
 /// cuBLASLt's product is the transpose of ours, and its first factor our
-/// second. Its bias runs along the rows of its result, which are our columns;
-/// its "bias gradient of A" is our sum over B, of B our sum over A.
+/// second. Its bias runs along the rows of its result, which are our columns.
+/// Its "bias gradient of A" is our sum over B, that of B our sum over A.
 #ifndef TPSP_RUNTIME_CUDA_MATMULEPILOGUE_H
 #define TPSP_RUNTIME_CUDA_MATMULEPILOGUE_H
 
@@ -37,9 +37,10 @@ public:
   /// Whether it is about an operand, not about results.
   bool sumsOperand() const;
 
-  /// Whether it is left to cuBLASLt, which may still have no algorithm for it:
-  /// f32 or 16 bits, a single step, GELU in 16 bits only, and matrices in rows
-  /// of multiples of 8 elements at multiples of 16 bytes.
+  /// Whether it is left to cuBLASLt, which may still have no algorithm for it.
+  /// It must be f32 or 16 bits, with a single step, and GELU in 16 bits only.
+  /// Matrices must have rows of multiples of 8 elements at multiples of 16
+  /// bytes.
   bool fitsLibrary() const;
   /// `batchStride`: of C within one call. `calls`: loops around the calls.
   Status describe(MatmulDescriptor &descriptor, int64_t batchStride,

@@ -17,8 +17,8 @@ namespace tpsp::rt {
 /// as its type and shape need.
 class NpyReader {
 public:
-  /// Refuses, in one sentence, what is no such file, is cut, or is big endian,
-  /// in Fortran order or of a type that is not read.
+  /// Refuses, in one sentence, a file that is none or is cut, big endian, in
+  /// Fortran order, or of a type that is not read.
   static Status open(const std::string &path, NpyReader &out);
 
   /// Whether a file begins as one of this format; false if it cannot be read.

@@ -305,8 +305,8 @@ bool ObjectCheck::checkSymbol(const Elf64_Sym &symbol) {
   return true;
 }
 
-/// The table by which names are found: [buckets, first symbol, words of the
-/// filter, shift], the filter, the buckets, and a chain of hashes for each.
+/// The table by which names are found. It is [buckets, first symbol, words of
+/// the filter, shift], the filter, the buckets, and a chain of hashes for each.
 bool ObjectCheck::checkGnuHash() {
   uint64_t table = 0;
   if (!locateTable(DT_GNU_HASH, 4 * sizeof(uint32_t), table))
