@@ -1,4 +1,4 @@
-// tpsp-emit-device-kernels: every kernel once more, for a GPU.
+// tpsp-emit-device-kernels: make every kernel for GPUs, too.
 #include "DeviceKernels.h"
 #include "tpsp/Passes/Passes.h"
 

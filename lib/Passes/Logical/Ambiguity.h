@@ -3,8 +3,7 @@
 /// Two questions have an answer only in a written result or in an axis role:
 ///
 ///   y[b, s, e, ?] = W[e@a, d] x[b@a, s, d]    which of e and b keeps the axis
-///   y[b, s, e, ?] = W[e, d@a] x[b, s, d]      is W gathered, or the sum
-///   reduced
+///   y[b, s, e, ?] = W[e, d@a] x[b, s, d]      gather W, or reduce the sum
 #ifndef TPSP_PASSES_LOGICAL_AMBIGUITY_H
 #define TPSP_PASSES_LOGICAL_AMBIGUITY_H
 

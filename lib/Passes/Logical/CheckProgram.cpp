@@ -1,4 +1,4 @@
-// tpsp-check-program: what is MLIR and no program, or seldom what was meant.
+// tpsp-check-program: refuse MLIR that is no program, warn of likely mistakes.
 #include "Passes/Program/FunctionWalk.h"
 #include "tpsp/Passes/Passes.h"
 

@@ -1,4 +1,4 @@
-// tpsp-freeze-inputs: no gradients of inputs.
+// tpsp-freeze-inputs: mark inputs as constants to differentiation.
 #include "Passes/Program/FunctionWalk.h"
 #include "tpsp/Passes/Passes.h"
 

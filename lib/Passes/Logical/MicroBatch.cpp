@@ -1,4 +1,4 @@
-// tpsp-micro-batch: do a step part by part of the batch.
+// tpsp-micro-batch: cut a step into parts of the batch.
 //
 // The micro-batches are seen as one more axis, of time instead of ranks, that
 // drives the batch index wherever it appears. What a tensor is then follows

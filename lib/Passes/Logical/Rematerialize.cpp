@@ -1,5 +1,5 @@
 // tpsp-rematerialize: compute parts of the forward pass again in the backward
-// pass instead of keeping what they made.
+// pass instead of saving their results.
 #include "Passes/Program/FunctionWalk.h"
 #include "Passes/Program/Placed.h"
 #include "tpsp/Passes/Passes.h"

@@ -1,4 +1,4 @@
-// tpsp-return-choices: what was decided by comparing numbers, as results.
+// tpsp-return-choices: return choices, which were decided by comparing numbers.
 #include "Passes/Program/Placed.h"
 #include "tpsp/Passes/Passes.h"
 

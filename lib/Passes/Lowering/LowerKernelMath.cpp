@@ -1,5 +1,4 @@
-// tpsp-lower-kernel-math: scalar mathematics that the vectoriser can see
-// through.
+// tpsp-lower-kernel-math: expand scalar mathematics so that loops vectorise.
 #include "Passes/Device/DeviceMath.h"
 #include "tpsp/Passes/Passes.h"
 
