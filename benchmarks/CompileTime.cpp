@@ -76,7 +76,7 @@ static Sample compile(MLIRContext &context, ModuleOp source, int layers,
   for (int i = 0; i < repeats; ++i) {
     OwningOpRef<ModuleOp> module = unroll(source, layers);
     PassManager pm(&context);
-    tpsp::PipelineOptions options;
+    tpsp::CompileOptions options;
     options.grad = true;
     if (!hardware.empty()) {
       options.overlap = true;

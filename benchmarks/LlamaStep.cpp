@@ -45,7 +45,7 @@ struct Product {
 
 /// A compiled program on its ranks.
 struct Running {
-  rt::Manifest manifest;
+  Plan plan;
   std::vector<Product> products;
   std::unique_ptr<JitProgram> program;
   std::unique_ptr<rt::World> world;
@@ -63,7 +63,7 @@ std::vector<Product> productsOf(mlir::ModuleOp plan) {
   plan.walk([&](plan::MatmulOp op) {
     Product product;
     std::vector<int64_t> params = op.encode();
-    rt::MatmulCommand::decode(params.data(), params.size(), product.command);
+    rt::decode(params.data(), params.size(), product.command);
     auto offset = [](mlir::Value v) { return *plan::bufferOf(v).getOffset(); };
     product.a = offset(op.getA());
     product.b = offset(op.getB());
@@ -82,23 +82,23 @@ llvm::Expected<Running> start(mlir::MLIRContext &context, const char *path,
   auto model = compileModel(context, path, options, [](llvm::StringRef) {});
   if (!model)
     return model.takeError();
-  running.manifest = model->manifest;
-  running.products = productsOf(*model->plan);
-  auto program = JitProgram::create(*model->plan, running.manifest.program);
+  running.plan = *model->plan;
+  running.products = productsOf(*model->module);
+  auto program = JitProgram::create(*model->module, running.plan.program);
   if (!program)
     return program.takeError();
   running.program = std::make_unique<JitProgram>(std::move(*program));
   rt::WorldConfig config;
-  config.mesh = running.manifest.mesh;
-  config.arenaBytes = running.manifest.arenaBytes;
+  config.mesh = running.plan.mesh;
+  config.arenaBytes = running.plan.arenaBytes;
   rt::Status status = rt::World::create(config, running.world);
   if (status.ok())
     status = running.world->run([&](rt::Rank &rank) {
-      for (const rt::ManifestTensor &tensor : running.manifest.tensors)
+      for (const PlanBuffer &tensor : running.plan.tensors())
         if (tensor.isArgument())
           rt::RandomTensor(tensor, 0).fill(
-              rt::Shard(tensor, running.manifest.mesh, rank.coordinates()),
-              rank.hostAddress(tensor.offset));
+              rt::Shard(tensor, running.plan.mesh, rank.coordinates()),
+              rank.hostAddress(*tensor.offset));
       return rt::Status();
     });
   if (!status.ok())
@@ -155,7 +155,7 @@ int main(int argc, char **argv) {
                llvm::toString(one ? four.takeError() : one.takeError()));
     return 1;
   }
-  std::vector<char> memory(one->manifest.arenaBytes);
+  std::vector<char> memory(one->plan.arenaBytes);
   // Denormals and NaN would slow the floor down.
   std::fill_n(reinterpret_cast<float *>(memory.data()), memory.size() / 4,
               0.5f);
@@ -173,7 +173,7 @@ int main(int argc, char **argv) {
     single.push_back(timed([&] { one->step(); }));
     several.push_back(timed([&] { four->step(); }));
   }
-  double flops = one->manifest.matmulFlops;
+  double flops = one->plan.matmulFlops();
   fmt::print("{:<28} {:>9} {:>10} {:>14}\n", "median", "seconds", "GFLOP/s",
              "ratio");
   auto row = [&](const char *name, double seconds, double ratio,

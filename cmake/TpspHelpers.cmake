@@ -35,6 +35,29 @@ function(tpsp_add_gtest name)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout})
 endfunction()
 
+# tpsp_use_mlir_headers(NAMES...): precompiles MLIR's headers, once for all of
+# these targets. Half of a pass's compile time is reading them. Not with ccache:
+# it knows each object again only without.
+function(tpsp_use_mlir_headers)
+  if(CCACHE OR NOT TPSP_PRECOMPILE)
+    return()
+  endif()
+  if(NOT TARGET TpspMlirHeaders)
+    set(empty ${PROJECT_BINARY_DIR}/MlirHeaders.cpp)
+    file(CONFIGURE OUTPUT ${empty} CONTENT "")
+    add_library(TpspMlirHeaders OBJECT ${empty})
+    tpsp_set_warnings(TpspMlirHeaders)
+    target_link_libraries(TpspMlirHeaders PUBLIC fmt::fmt)
+    target_precompile_headers(TpspMlirHeaders PRIVATE
+      ${PROJECT_SOURCE_DIR}/cmake/MlirHeaders.h)
+  endif()
+  foreach(name IN LISTS ARGN)
+    # A program is compiled with -fPIE, the headers with -fPIC.
+    target_compile_options(${name} PRIVATE -fPIC)
+    target_precompile_headers(${name} REUSE_FROM TpspMlirHeaders)
+  endforeach()
+endfunction()
+
 # Warnings for our own code; the packages' headers are system headers.
 function(tpsp_set_warnings name)
   target_compile_options(${name} PRIVATE

@@ -2,21 +2,12 @@
 
 #include "tpsp/Abi/CheckedMath.h"
 #include "tpsp/Abi/ElementType.h"
-#include "tpsp/Abi/MatmulSpan.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 namespace tpsp::rt {
 namespace {
-
-/// No buffer is larger: leaves room for the group's size and the element's
-/// bytes, so that sizes can be multiplied by them without care.
-constexpr int64_t maxElements = int64_t(1) << 44;
-
-/// More of anything in a list is a corrupt array, not a plan.
-constexpr int64_t maxListLength = int64_t(1) << 20;
 
 bool fits(std::initializer_list<int64_t> factors) {
   int64_t product;
@@ -30,92 +21,10 @@ bool fits(std::initializer_list<int64_t> factors) {
   return checkedProduct(factors, product);
 }
 
-void append(Params &params, const std::vector<int64_t> &list) {
-  params.push_back(static_cast<int64_t>(list.size()));
-  params.insert(params.end(), list.begin(), list.end());
-}
-
-/// Reads integers from the front of an array. After the first that is missing
-/// or out of range, everything reads as 0 and done() is false.
-class ParamReader {
-public:
-  ParamReader(const int64_t *params, int64_t count)
-      : next(params), left(params ? count : 0), good(count >= 0) {}
-
-  int64_t inRange(int64_t low, int64_t high) {
-    if (!good || left <= 0 || *next < low || *next > high) {
-      good = false;
-      return 0;
-    }
-    --left;
-    return *next++;
-  }
-
-  int64_t extent() { return inRange(0, maxElements); }
-  int64_t dtype() {
-    int64_t value = inRange(0, INT8_MAX);
-    good = good && elementBytes(value) != 0;
-    return good ? value : 0;
-  }
-  int64_t reduction() { return inRange(TPSP_RT_SUM, TPSP_RT_MAX); }
-  bool flag() { return inRange(0, 1) == 1; }
-
-  /// The length of a list whose items take `width` integers each.
-  int64_t listLength(int64_t width) {
-    return inRange(0, std::min(maxListLength, (left - 1) / width));
-  }
-
-  std::vector<int64_t> extents() {
-    std::vector<int64_t> list(listLength(1));
-    for (int64_t &item : list)
-      item = extent();
-    return list;
-  }
-
-  /// Mesh axes: each at most once.
-  std::vector<int64_t> axes() {
-    std::vector<int64_t> list = extents();
-    std::vector<int64_t> sorted = list;
-    std::sort(sorted.begin(), sorted.end());
-    if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
-      good = false;
-    return list;
-  }
-
-  void require(bool condition) { good = good && condition; }
-
-  /// Everything was in range and nothing is left over.
-  bool done() const { return good && left == 0; }
-
-private:
-  const int64_t *next;
-  int64_t left;
-  bool good;
-};
-
-void append(Params &params, const std::vector<MatmulLoop> &loops) {
-  params.push_back(static_cast<int64_t>(loops.size()));
-  for (const MatmulLoop &loop : loops)
-    params.insert(params.end(),
-                  {loop.extent, loop.strideA, loop.strideB, loop.strideC});
-}
-
-std::vector<MatmulLoop> readLoops(ParamReader &reader) {
-  std::vector<MatmulLoop> loops(reader.listLength(4));
-  for (MatmulLoop &loop : loops) {
-    loop.extent = reader.extent();
-    loop.strideA = reader.extent();
-    loop.strideB = reader.extent();
-    loop.strideC = reader.extent();
-  }
-  return loops;
-}
-
-std::vector<EpilogueStep> readEpilogue(ParamReader &reader) {
-  std::vector<EpilogueStep> steps(reader.listLength(1));
-  for (EpilogueStep &step : steps)
-    step = static_cast<EpilogueStep>(reader.inRange(0, numEpilogueSteps - 1));
-  return steps;
+void codeLoops(ParamCoder &coder, std::vector<MatmulLoop> &loops) {
+  coder.list(loops, /*width=*/4, [&](MatmulLoop &loop) {
+    coder.extents(loop.extent, loop.strideA, loop.strideB, loop.strideC);
+  });
 }
 
 /// Rows may not overlap; a single row's leading dimension says nothing.
@@ -141,6 +50,39 @@ bool matmulLoopsAreLegal(const MatmulCommand &c) {
   for (const MatmulLoop &loop : c.accumulate)
     if (loop.strideC != 0 || !checkedProduct({points, loop.extent}, points))
       return false;
+  return true;
+}
+
+/// Elements from the first to one past the last that the matmul touches of each
+/// operand; 0 if it touches none.
+struct MatmulSpans {
+  int64_t a = 0, b = 0, c = 0;
+};
+
+/// False if one is larger than a buffer may be.
+bool spansOf(const MatmulCommand &c, MatmulSpans &out) {
+  out = {};
+  int64_t rowsA = c.transposeA ? c.k : c.m, columnsA = c.transposeA ? c.m : c.k;
+  int64_t rowsB = c.transposeB ? c.n : c.k, columnsB = c.transposeB ? c.k : c.n;
+  // The last element of each, then the strides of the loops' last steps.
+  MatmulSpans last{columnsA - 1, columnsB - 1, c.n - 1};
+  bool fit = checkedAddProduct(last.a, rowsA - 1, c.lda) &&
+             checkedAddProduct(last.b, rowsB - 1, c.ldb) &&
+             checkedAddProduct(last.c, c.m - 1, c.ldc);
+  bool noPoint = c.m == 0 || c.n == 0, noStep = c.k == 0;
+  for (const auto *loops : {&c.batch, &c.accumulate})
+    for (const MatmulLoop &loop : *loops) {
+      (loops == &c.batch ? noPoint : noStep) |= loop.extent == 0;
+      fit = fit && checkedAddProduct(last.a, loop.extent - 1, loop.strideA) &&
+            checkedAddProduct(last.b, loop.extent - 1, loop.strideB) &&
+            checkedAddProduct(last.c, loop.extent - 1, loop.strideC);
+    }
+  if (!fit || std::max({last.a, last.b, last.c}) >= maxElements)
+    return false;
+  if (!noPoint)
+    out.c = last.c + 1;
+  if (!noPoint && !noStep)
+    out.a = last.a + 1, out.b = last.b + 1;
   return true;
 }
 
@@ -229,205 +171,167 @@ bool isEpilogue(const std::vector<EpilogueStep> &steps) {
          std::end(lists);
 }
 
-bool matmulSpans(const MatmulCommand &c, MatmulSpans &out) {
-  out = {};
-  int64_t rowsA = c.transposeA ? c.k : c.m, columnsA = c.transposeA ? c.m : c.k;
-  int64_t rowsB = c.transposeB ? c.n : c.k, columnsB = c.transposeB ? c.k : c.n;
-  // The last element of each, then the strides of the loops' last steps.
-  MatmulSpans last{columnsA - 1, columnsB - 1, c.n - 1};
-  bool fit = checkedAddProduct(last.a, rowsA - 1, c.lda) &&
-             checkedAddProduct(last.b, rowsB - 1, c.ldb) &&
-             checkedAddProduct(last.c, c.m - 1, c.ldc);
-  bool noPoint = c.m == 0 || c.n == 0, noStep = c.k == 0;
-  for (const auto *loops : {&c.batch, &c.accumulate})
-    for (const MatmulLoop &loop : *loops) {
-      (loops == &c.batch ? noPoint : noStep) |= loop.extent == 0;
-      fit = fit && checkedAddProduct(last.a, loop.extent - 1, loop.strideA) &&
-            checkedAddProduct(last.b, loop.extent - 1, loop.strideB) &&
-            checkedAddProduct(last.c, loop.extent - 1, loop.strideC);
-    }
-  if (!fit || std::max({last.a, last.b, last.c}) >= maxElements)
-    return false;
-  if (!noPoint)
-    out.c = last.c + 1;
-  if (!noPoint && !noStep)
-    out.a = last.a + 1, out.b = last.b + 1;
-  return true;
+void MatmulCommand::code(ParamCoder &coder) {
+  coder.dtype(dtype);
+  coder.extents(m, n, k, lda, ldb, ldc);
+  coder.flag(transposeA);
+  coder.flag(transposeB);
+  codeLoops(coder, batch);
+  codeLoops(coder, accumulate);
+  coder.list(epilogue, /*width=*/1, [&](EpilogueStep &step) {
+    auto number = static_cast<int64_t>(step);
+    coder.integer(number, 0, numEpilogueSteps - 1);
+    step = static_cast<EpilogueStep>(number);
+  });
 }
 
-Params MatmulCommand::encode() const {
-  Params params = {dtype, m, n, k, lda, ldb, ldc, transposeA, transposeB};
-  append(params, batch);
-  append(params, accumulate);
-  params.push_back(static_cast<int64_t>(epilogue.size()));
-  for (EpilogueStep step : epilogue)
-    params.push_back(static_cast<int64_t>(step));
-  return params;
-}
-
-bool MatmulCommand::decode(const int64_t *params, int64_t count,
-                           MatmulCommand &out) {
-  ParamReader reader(params, count);
-  out.dtype = reader.dtype();
-  for (int64_t *field : {&out.m, &out.n, &out.k, &out.lda, &out.ldb, &out.ldc})
-    *field = reader.extent();
-  out.transposeA = reader.flag();
-  out.transposeB = reader.flag();
-  out.batch = readLoops(reader);
-  out.accumulate = readLoops(reader);
-  out.epilogue = readEpilogue(reader);
+bool MatmulCommand::isLegal() const {
   MatmulSpans spans;
-  return reader.done() && matmulLayoutIsLegal(out) &&
-         matmulLoopsAreLegal(out) && matmulEpilogueIsLegal(out) &&
-         matmulSpans(out, spans);
+  return matmulLayoutIsLegal(*this) && matmulLoopsAreLegal(*this) &&
+         matmulEpilogueIsLegal(*this) && spansOf(*this, spans);
 }
 
-Params KernelCommand::encode() const {
-  Params params = {grid, static_cast<int64_t>(positions.size())};
-  for (const KernelPosition &position : positions) {
-    params.push_back(position.extent);
-    params.push_back(position.shift);
-    params.push_back(position.offset);
-    append(params, position.axes);
+std::vector<BufferUse> MatmulCommand::buffers(int64_t) const {
+  MatmulSpans spans;
+  (void)spansOf(*this, spans);
+  std::vector<BufferUse> uses = {{"A", spans.a, dtype},
+                                 {"B", spans.b, dtype},
+                                 {"C", spans.c, dtype, /*isWritten=*/true}};
+  for (EpilogueStep step : epilogue) {
+    int64_t elements = step == EpilogueStep::SumA ? m : n;
+    if (hasMatrix(step) || spans.c == 0)
+      elements = spans.c;
+    if (hasBuffer(step))
+      uses.push_back({nameOf(step), elements, dtype, writesBuffer(step)});
   }
-  return params;
+  return uses;
 }
 
-bool KernelCommand::decode(const int64_t *params, int64_t count,
-                           KernelCommand &out) {
-  ParamReader reader(params, count);
-  out.grid = reader.extent();
-  out.positions.assign(reader.listLength(4), {});
-  for (KernelPosition &position : out.positions) {
-    position.extent = reader.extent();
-    position.shift = reader.extent();
-    position.offset = reader.extent();
-    position.axes = reader.axes();
-  }
-  return reader.done();
+void KernelCommand::code(ParamCoder &coder) {
+  coder.extents(grid);
+  coder.list(positions, /*width=*/4, [&](KernelPosition &position) {
+    coder.extents(position.extent, position.shift, position.offset);
+    coder.axes(position.axes);
+  });
 }
 
 int64_t AttentionCommand::statisticType() const {
   return dtype == TPSP_RT_F64 ? TPSP_RT_F64 : TPSP_RT_F32;
 }
 
-Params AttentionCommand::encode() const {
-  int64_t scaleBits;
-  std::memcpy(&scaleBits, &scale, sizeof scaleBits);
-  Params params = {dtype,     batch,  heads,         groups,
-                   queries,   keys,   features,      valueFeatures,
-                   scaleBits, causal, keepsStatistic};
-  for (const AttentionLayout *at : {&q, &k, &v, &o})
-    params.insert(params.end(), {at->batch, at->head, at->group, at->row});
-  return params;
+void AttentionCommand::code(ParamCoder &coder) {
+  coder.dtype(dtype);
+  coder.extents(batch, heads, groups, queries, keys, features, valueFeatures);
+  coder.number(scale);
+  coder.flag(causal);
+  coder.flag(keepsStatistic);
+  for (AttentionLayout *at : {&q, &k, &v, &o})
+    coder.extents(at->batch, at->head, at->group, at->row);
 }
 
-bool AttentionCommand::decode(const int64_t *params, int64_t count,
-                              AttentionCommand &out) {
-  ParamReader reader(params, count);
-  out.dtype = reader.dtype();
-  for (int64_t *field : {&out.batch, &out.heads, &out.groups, &out.queries,
-                         &out.keys, &out.features, &out.valueFeatures})
-    *field = reader.extent();
-  int64_t scaleBits = reader.inRange(INT64_MIN, INT64_MAX);
-  std::memcpy(&out.scale, &scaleBits, sizeof scaleBits);
-  out.causal = reader.flag();
-  out.keepsStatistic = reader.flag();
-  for (AttentionLayout *at : {&out.q, &out.k, &out.v, &out.o})
-    for (int64_t *field : {&at->batch, &at->head, &at->group, &at->row})
-      *field = reader.extent();
+bool AttentionCommand::isLegal() const {
   // A row without keys has no weights to normalise.
-  return reader.done() && std::isfinite(out.scale) && !isInteger(out.dtype) &&
-         (out.keys > 0 || out.numRows() == 0) && attentionExtentsFit(out) &&
-         attentionLayoutsAreLegal(out);
+  return std::isfinite(scale) && !isInteger(dtype) &&
+         (keys > 0 || numRows() == 0) && attentionExtentsFit(*this) &&
+         attentionLayoutsAreLegal(*this);
 }
 
-Params ShardCommand::encode() const {
-  Params params = {dtype, reduction, outer, chunk, pitch};
-  append(params, axes);
-  return params;
+std::vector<BufferUse> AttentionCommand::buffers(int64_t) const {
+  std::vector<BufferUse> uses = {
+      {"q", queryElements(), dtype},
+      {"k", keyElements(), dtype},
+      {"v", valueElements(), dtype},
+      {"o", resultElements(), dtype, /*isWritten=*/true}};
+  if (keepsStatistic)
+    uses.push_back({"statistic", numRows(), statisticType(), true});
+  return uses;
 }
 
-bool ShardCommand::decode(const int64_t *params, int64_t count,
-                          ShardCommand &out) {
-  ParamReader reader(params, count);
-  out.dtype = reader.dtype();
-  out.reduction = reader.reduction();
-  out.outer = reader.extent();
-  out.chunk = reader.extent();
-  out.pitch = reader.extent();
-  out.axes = reader.axes();
-  return reader.done() && fits({out.outer, out.chunk}) &&
-         (out.pitch == 0 || out.pitch >= out.chunk) &&
-         fits({out.outer, out.pitch});
+std::vector<BufferUse> AttentionGradientCommand::buffers(int64_t) const {
+  return {{"q", queryElements(), dtype},
+          {"k", keyElements(), dtype},
+          {"v", valueElements(), dtype},
+          {"o", resultElements(), dtype},
+          {"statistic", numRows(), statisticType()},
+          {"go", resultElements(), dtype},
+          {"gq", queryElements(), dtype, /*isWritten=*/true},
+          {"gk", keyElements(), dtype, /*isWritten=*/true},
+          {"gv", valueElements(), dtype, /*isWritten=*/true}};
 }
 
-Params AllReduceCommand::encode() const {
-  Params params = {dtype, reduction};
-  append(params, axes);
-  append(params, counts);
-  return params;
+/// Of a command that reads one buffer and writes another.
+static std::vector<BufferUse> sourceAndTarget(int64_t source, int64_t target,
+                                              int64_t dtype) {
+  return {{"src", source, dtype}, {"dst", target, dtype, /*isWritten=*/true}};
 }
 
-bool AllReduceCommand::decode(const int64_t *params, int64_t count,
-                              AllReduceCommand &out) {
-  ParamReader reader(params, count);
-  out.dtype = reader.dtype();
-  out.reduction = reader.reduction();
-  out.axes = reader.axes();
-  out.counts = reader.extents();
-  reader.require(!out.counts.empty());
-  return reader.done();
+void ShardCommand::code(ParamCoder &coder) {
+  coder.dtype(dtype);
+  coder.reduction(reduction);
+  coder.extents(outer, chunk, pitch);
+  coder.axes(axes);
 }
 
-Params AllToAllCommand::encode() const {
-  Params params = {dtype, gatherFirst, a, gather, b, scatter, c};
-  append(params, axes);
-  return params;
+bool ShardCommand::isLegal() const {
+  return fits({outer, chunk}) && (pitch == 0 || pitch >= chunk) &&
+         fits({outer, pitch});
 }
 
-bool AllToAllCommand::decode(const int64_t *params, int64_t count,
-                             AllToAllCommand &out) {
-  ParamReader reader(params, count);
-  out.dtype = reader.dtype();
-  out.gatherFirst = reader.flag();
-  for (int64_t *field : {&out.a, &out.gather, &out.b, &out.scatter, &out.c})
-    *field = reader.extent();
-  out.axes = reader.axes();
-  return reader.done() && fits({out.a, out.gather, out.b, out.scatter, out.c});
+std::vector<BufferUse> ShardCommand::buffers(int64_t ranks) const {
+  return sourceAndTarget(outer * chunk * ranks, span(), dtype);
 }
 
-Params PermuteCommand::encode() const {
-  Params params = {dtype, count, runs, sourcePitch, targetPitch};
-  append(params, axes);
-  append(params, source);
-  return params;
+std::vector<BufferUse> AllGatherCommand::buffers(int64_t ranks) const {
+  return sourceAndTarget(span(), outer * chunk * ranks, dtype);
 }
 
-bool PermuteCommand::decode(const int64_t *params, int64_t count,
-                            PermuteCommand &out) {
-  ParamReader reader(params, count);
-  out.dtype = reader.dtype();
-  out.count = reader.extent();
-  out.runs = reader.extent();
-  out.sourcePitch = reader.extent();
-  out.targetPitch = reader.extent();
-  out.axes = reader.axes();
-  out.source = reader.extents();
-  bool runsAreApart = out.runs <= 1 || (out.sourcePitch >= out.count &&
-                                        out.targetPitch >= out.count);
-  return reader.done() && runsAreApart && fits({out.runs, out.count}) &&
-         fits({out.runs, out.sourcePitch}) &&
-         fits({out.runs, out.targetPitch}) && isPermutation(out.source);
+void AllReduceCommand::code(ParamCoder &coder) {
+  coder.dtype(dtype);
+  coder.reduction(reduction);
+  coder.axes(axes);
+  coder.list(counts);
 }
 
-Params EventCommand::encode() const { return {event}; }
+std::vector<BufferUse> AllReduceCommand::buffers(int64_t) const {
+  std::vector<BufferUse> uses;
+  for (int64_t count : counts)
+    for (const BufferUse &use : sourceAndTarget(count, count, dtype))
+      uses.push_back(use);
+  return uses;
+}
 
-bool EventCommand::decode(const int64_t *params, int64_t count,
-                          EventCommand &out) {
-  ParamReader reader(params, count);
-  out.event = reader.extent();
-  return reader.done();
+void AllToAllCommand::code(ParamCoder &coder) {
+  coder.dtype(dtype);
+  coder.flag(gatherFirst);
+  coder.extents(a, gather, b, scatter, c);
+  coder.axes(axes);
+}
+
+bool AllToAllCommand::isLegal() const {
+  return fits({a, gather, b, scatter, c});
+}
+
+std::vector<BufferUse> AllToAllCommand::buffers(int64_t ranks) const {
+  int64_t elements = a * gather * b * scatter * c * ranks;
+  return sourceAndTarget(elements, elements, dtype);
+}
+
+void PermuteCommand::code(ParamCoder &coder) {
+  coder.dtype(dtype);
+  coder.extents(count, runs, sourcePitch, targetPitch);
+  coder.axes(axes);
+  coder.list(source);
+}
+
+bool PermuteCommand::isLegal() const {
+  bool runsAreApart =
+      runs <= 1 || (sourcePitch >= count && targetPitch >= count);
+  return runsAreApart && fits({runs, count}) && fits({runs, sourcePitch}) &&
+         fits({runs, targetPitch}) && isPermutation(source);
+}
+
+std::vector<BufferUse> PermuteCommand::buffers(int64_t) const {
+  return sourceAndTarget(sourceSpan(), targetSpan(), dtype);
 }
 
 } // namespace tpsp::rt

@@ -1,5 +1,7 @@
 #include "tpsp/Algebra/AttentionHeads.h"
 
+#include "tpsp/Abi/LibraryLimits.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -149,10 +151,10 @@ private:
 
   /// Whether heads and the groups inside are one index of queries' heads.
   static bool holds(const Run &head, const Run &group) {
-    if (group.extent == 1)
-      return true;
-    return head.strides[Q] == group.extent * group.strides[Q] &&
-           head.strides[O] == group.extent * group.strides[O];
+    return llvm::all_of(std::array{Q, O}, [&](Tensor tensor) {
+      return rt::areOneIndex(head.extent, group.extent, head.strides[tensor],
+                             group.strides[tensor]);
+    });
   }
 
   const AttentionTensors &t;

@@ -9,7 +9,6 @@ using namespace tpsp;
 namespace {
 
 struct KindRow {
-  llvm::StringLiteral name;
   std::optional<CollectiveKind> dual;
   /// Ring traffic per rank is factor * (n - 1) / n * localBytes.
   int64_t factor;
@@ -17,12 +16,12 @@ struct KindRow {
 
 /// Indexed by CollectiveKind.
 constexpr std::array<KindRow, 6> kinds = {{
-    {"all_reduce", std::nullopt, 2},
-    {"reduce_scatter", CollectiveKind::AllGather, 1},
-    {"all_gather", CollectiveKind::ReduceScatter, 1},
-    {"all_to_all", CollectiveKind::AllToAll, 1},
-    {"slice", CollectiveKind::AllGather, 0},
-    {"permute", CollectiveKind::Permute, 1},
+    {std::nullopt, 2},
+    {CollectiveKind::AllGather, 1},
+    {CollectiveKind::ReduceScatter, 1},
+    {CollectiveKind::AllToAll, 1},
+    {CollectiveKind::AllGather, 0},
+    {CollectiveKind::Permute, 1},
 }};
 
 const KindRow &row(CollectiveKind kind) {
@@ -240,7 +239,7 @@ int64_t elements(llvm::ArrayRef<int64_t> shape) {
 
 } // namespace
 
-llvm::StringRef tpsp::name(CollectiveKind kind) { return row(kind).name; }
+llvm::StringRef tpsp::name(CollectiveKind kind) { return nameOf(kind); }
 
 std::optional<CollectiveKind> tpsp::dual(CollectiveKind kind) {
   return row(kind).dual;

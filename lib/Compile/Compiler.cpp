@@ -6,7 +6,7 @@
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Pipelines.h"
-#include "tpsp/Passes/Plan/StepOfProgram.h"
+#include "tpsp/Passes/Plan/PlanOfProgram.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
@@ -101,11 +101,41 @@ tpsp::compileModel(MLIRContext &context, StringRef path,
   return compileModule(std::move(*parsed), path, options, progress);
 }
 
+/// Words that the table of options does not have.
+static llvm::Error checkWords(const CompileOptions &options) {
+  std::string problem;
+  CompileOptions::forEachOption([&](auto field, const OptionRow &row) {
+    if constexpr (std::is_same_v<decltype(field),
+                                 std::string CompileOptions::*>)
+      if (problem.empty() && options.*field != CompileOptions().*field)
+        problem = row.problemOf(options.*field);
+  });
+  return problem.empty() ? llvm::Error::success() : error("{0}", problem);
+}
+
+/// What the program is to be, before it is looked at.
+static void buildConfiguration(PassManager &pm, const CompileOptions &options) {
+  // The mesh need not divide what other functions shard.
+  pm.addPass(createSymbolDCEPass());
+  if (!options.mesh.empty()) {
+    SetMeshOptions mesh;
+    mesh.sizes.assign(options.mesh.begin(), options.mesh.end());
+    pm.addPass(createSetMesh(std::move(mesh)));
+  }
+  if (!options.dtype.empty())
+    pm.addPass(createSetElementType({options.dtype}));
+  if (!options.inputGradients)
+    pm.addPass(createFreezeInputs());
+  pm.addPass(createNameValues());
+}
+
 llvm::Expected<CompiledModel>
 tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
                     const CompileOptions &options,
                     const CompileProgress &progress) {
   ModuleOp module = *owned;
+  if (llvm::Error e = checkWords(options))
+    return e;
   llvm::Expected<func::FuncOp> function =
       selectFunction(module, options.function);
   if (!function)
@@ -120,70 +150,23 @@ tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
       return llvm::Error::success();
     return error("'{0}' does not compile ({1})", path, phase);
   };
-  auto configure = [&](PassManager &pm) {
-    // The mesh need not divide what other functions shard.
-    pm.addPass(createSymbolDCEPass());
-    if (!options.mesh.empty()) {
-      SetMeshOptions mesh;
-      mesh.sizes.assign(options.mesh.begin(), options.mesh.end());
-      pm.addPass(createSetMesh(std::move(mesh)));
-    }
-    if (!options.dtype.empty()) {
-      SetElementTypeOptions type;
-      type.type = options.dtype;
-      pm.addPass(createSetElementType(std::move(type)));
-    }
-    if (!options.inputGradients)
-      pm.addPass(createFreezeInputs());
-    pm.addPass(createNameValues());
-  };
-  PipelineOptions pipeline;
-  pipeline.grad = options.grad;
-  pipeline.shardReplicated = options.shardReplicated;
-  pipeline.microBatches = options.microBatches;
-  pipeline.microBatchIndex = options.microBatchIndex;
-  pipeline.bucketBytes = options.bucketBytes;
-  pipeline.keepMasks = options.keepMasks;
-  pipeline.rematerialize = options.rematerialize;
-  pipeline.keepGathered = options.keepGathered;
-  pipeline.keepTrivial = options.keepTrivial;
-  pipeline.epilogues = options.epilogues;
-  pipeline.overlap = options.overlap;
-  pipeline.hardware = options.hardware;
-  pipeline.threads = options.threads;
-  pipeline.overlapBuffers = options.overlapBuffers;
-  pipeline.overlapChunks = options.overlapChunks;
-  pipeline.requireOverlap = options.requireOverlap;
-  pipeline.attentionBlock = options.attentionBlock;
-  if (options.attention == "blocks")
-    pipeline.attention = AttentionForm::Blocks;
-  else if (options.attention == "fused")
-    pipeline.attention = AttentionForm::Fused;
-  else if (options.attention != "rows")
-    return error("attention has no form '{0}': rows, blocks or fused",
-                 options.attention);
-  pipeline.forGpu = options.forGpu;
-  if (options.device == "cuda")
-    pipeline.device = DeviceKind::Cuda;
-  else if (options.device != "none")
-    return error("no device is called '{0}': cuda or none", options.device);
-  auto unite = [&](PassManager &pm) {
-    buildProgramPipeline(pm);
-    if (options.returnChoices)
-      pm.addPass(createReturnChoices());
-  };
-  auto place = [&](PassManager &pm) {
-    buildPlacementPipeline(pm, pipeline);
-    if (options.grad)
-      pm.addPass(createDropPrimals());
-  };
-  if (llvm::Error e = run("configuring", configure))
+  if (llvm::Error e = run("configuring", [&](PassManager &pm) {
+        buildConfiguration(pm, options);
+      }))
     return e;
-  if (llvm::Error e = run("checking", unite))
+  if (llvm::Error e = run("checking", [&](PassManager &pm) {
+        buildProgramPipeline(pm);
+        if (options.returnChoices)
+          pm.addPass(createReturnChoices());
+      }))
     return e;
   // Before anything is taken apart or differentiated.
   OwningOpRef<ModuleOp> written = module.clone();
-  if (llvm::Error e = run("placing and differentiating", place))
+  if (llvm::Error e = run("placing and differentiating", [&](PassManager &pm) {
+        buildPlacementPipeline(pm, options);
+        if (options.grad)
+          pm.addPass(createDropPrimals());
+      }))
     return e;
   std::string program = options.grad ? name + "_grad" : name;
   keepOnly(module, program);
@@ -194,12 +177,11 @@ tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
 
   CompiledModel result;
   if (llvm::Error e = run("inserting collectives", [&](PassManager &pm) {
-        buildCollectivePipeline(pm, pipeline);
+        buildCollectivePipeline(pm, options);
       }))
     return e;
-  if (llvm::Error e = run("planning", [&](PassManager &pm) {
-        buildPlanPipeline(pm, pipeline);
-      }))
+  if (llvm::Error e = run(
+          "planning", [&](PassManager &pm) { buildPlanPipeline(pm, options); }))
     return e;
   // Last: of what is no program the passes say more.
   llvm::Expected<reference::Program> reference =
@@ -209,8 +191,8 @@ tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
   result.reference = std::move(*reference);
   result.reference.cotangents = std::move(step.cotangents);
   result.reference.gradients = std::move(step.gradients);
-  result.manifest = manifestOf(module, program);
-  result.step = stepOf(module.lookupSymbol<plan::ProgramOp>(program));
-  result.plan = std::move(owned);
+  result.plan = std::make_shared<Plan>(
+      planOf(module.lookupSymbol<plan::ProgramOp>(program)));
+  result.module = std::move(owned);
   return result;
 }

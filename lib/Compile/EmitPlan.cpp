@@ -1,7 +1,7 @@
 #include "tpsp/Compile/EmitPlan.h"
 
+#include "tpsp/Abi/RankMesh.h"
 #include "tpsp/Compile/PlanSymbols.h"
-#include "tpsp/Compile/TraceOfStep.h"
 #include "tpsp/Passes/Pipelines.h"
 
 #include "lld/Common/Driver.h"
@@ -31,7 +31,7 @@ llvm::Expected<rt::PlanDescription>
 tpsp::describePlan(const CompiledModel &model, StringRef path,
                    StringRef dtype) {
   rt::RankMesh ranks;
-  if (rt::Status s = rt::RankMesh::create(model.manifest.mesh, ranks); !s.ok())
+  if (rt::Status s = rt::RankMesh::create(model.plan->mesh, ranks); !s.ok())
     return llvm::createStringError(s.message());
   auto file = llvm::MemoryBuffer::getFile(path);
   if (!file)
@@ -39,11 +39,10 @@ tpsp::describePlan(const CompiledModel &model, StringRef path,
                                    "cannot read '" + path +
                                        "' again: " + file.getError().message());
   rt::PlanDescription description;
-  description.manifest = model.manifest;
+  description.plan = model.plan;
   description.model = path.str();
   description.modelHash = llvm::xxh3_64bits((*file)->getBuffer());
   description.dtype = dtype.empty() ? "as written" : dtype.str();
-  description.trace = traceOf(model.step, model.manifest);
   description.reference = model.reference;
   return description;
 }
@@ -178,12 +177,12 @@ llvm::Error tpsp::emitPlan(CompiledModel &model,
                            const std::string &path) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
-  ModuleOp plan = *model.plan;
-  registerBuiltinDialectTranslation(*plan.getContext());
-  registerLLVMDialectTranslation(*plan.getContext());
-  PassManager pm(plan.getContext());
+  ModuleOp module = *model.module;
+  registerBuiltinDialectTranslation(*module.getContext());
+  registerLLVMDialectTranslation(*module.getContext());
+  PassManager pm(module.getContext());
   buildLLVMPipeline(pm);
-  if (failed(pm.run(plan)))
+  if (failed(pm.run(module)))
     return llvm::createStringError("the plan does not lower to machine code");
 
   llvm::Triple triple(llvm::sys::getProcessTriple());
@@ -196,7 +195,7 @@ llvm::Error tpsp::emitPlan(CompiledModel &model,
   if (llvm::Error error = object.create("o"))
     return error;
   if (llvm::Error error =
-          compileObject(plan, model.manifest.program, **machine, object.out()))
+          compileObject(module, model.plan->program, **machine, object.out()))
     return error;
   if (llvm::Error error = object.close())
     return error;

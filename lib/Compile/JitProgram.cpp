@@ -23,7 +23,7 @@ JitProgram::~JitProgram() = default;
 static llvm::orc::SymbolMap
 runtimeSymbols(llvm::orc::MangleAndInterner mangle) {
   llvm::orc::SymbolMap symbols;
-#define TPSP_RT_CALL(NAME)                                                     \
+#define TPSP_RT_CALL(NAME, COMMAND, NATURE)                                    \
   symbols[mangle("tpsp_rt_" #NAME)] = {                                        \
       llvm::orc::ExecutorAddr::fromPtr(&tpsp_rt_##NAME),                       \
       llvm::JITSymbolFlags::Exported};

@@ -12,7 +12,7 @@
 using namespace tpsp;
 
 static constexpr llvm::StringLiteral runtimeCalls[] = {
-#define TPSP_RT_CALL(NAME) "tpsp_rt_" #NAME,
+#define TPSP_RT_CALL(NAME, COMMAND, NATURE) "tpsp_rt_" #NAME,
 #include "tpsp/Abi/calls.def"
 #undef TPSP_RT_CALL
 };

@@ -11,7 +11,6 @@ using namespace tpsp;
 
 using reference::IndexNames;
 using reference::Shape;
-using reference::Tensor;
 
 IndexNames tpsp::referenceIndices(Type type) {
   IndexNames names;
@@ -129,7 +128,7 @@ tpsp::referenceProgramOf(func::FuncOp function) {
         numbers[to] = numbers.lookup(from);
       continue;
     }
-    if (op.getNumResults() != 1)
+    if (op.getNumResults() == 0)
       return errorAt(&op, "has no evaluation in the reference");
     reference::Operation described;
     described.name = op.getName().stripDialect().str();
@@ -137,8 +136,13 @@ tpsp::referenceProgramOf(func::FuncOp function) {
     for (Value operand : op.getOperands())
       described.operands.push_back(numbers.lookup(operand));
     described.attributes = attributesOf(&op);
-    program.operations.push_back(std::move(described));
-    add(op.getResult(0));
+    // An operation of the reference has one result: there are as many.
+    for (OpResult result : op.getResults()) {
+      if (result.getResultNumber() > 0)
+        described.attributes["result"] = int64_t(result.getResultNumber());
+      program.operations.push_back(described);
+      add(result);
+    }
   }
   for (Value result : body.getTerminator()->getOperands())
     program.results.push_back(numbers.lookup(result));
@@ -164,21 +168,4 @@ void tpsp::addGradients(func::FuncOp differentiated,
         return differentiated.getResultAttr(i, gradientAttrName);
       },
       program.gradients);
-}
-
-llvm::Expected<std::vector<Tensor>>
-tpsp::evaluateReference(func::FuncOp function,
-                        ArrayRef<const Tensor *> arguments,
-                        const reference::Progress &progress) {
-  llvm::Expected<reference::Program> program = referenceProgramOf(function);
-  if (!program)
-    return program.takeError();
-  std::vector<Tensor> results;
-  reference::EvaluationOptions options;
-  options.progress = progress;
-  std::string error =
-      reference::evaluate(*program, arguments.vec(), results, options);
-  if (!error.empty())
-    return llvm::createStringError(error);
-  return results;
 }

@@ -1,5 +1,7 @@
 #include "tpsp/Passes/Pipelines.h"
 
+#include "PipelineFlags.h"
+
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
@@ -14,27 +16,35 @@
 
 using namespace mlir;
 
+/// Nothing but what is dead goes: the reference reads the program as it is
+/// written.
+static void addDeadCodeElimination(OpPassManager &pm) {
+  GreedyRewriteConfig config;
+  config.enableFolding(false);
+  pm.addPass(createCanonicalizerPass(config, /*disabledPatterns=*/{},
+                                     /*enabledPatterns=*/{"none"}));
+}
+
 void tpsp::buildProgramPipeline(OpPassManager &pm) {
   pm.addPass(createCheckProgram());
   // A model may be written as functions that call each other.
   pm.addPass(createSeedCalls());
-  pm.addPass(createInlinerPass());
+  pm.addPass(createInlinerPass({}, addDeadCodeElimination));
 }
 
 void tpsp::buildLogicalPipeline(OpPassManager &pm,
-                                const PipelineOptions &options) {
+                                const CompileOptions &options) {
   buildProgramPipeline(pm);
   buildPlacementPipeline(pm, options);
 }
 
 void tpsp::buildPlacementPipeline(OpPassManager &pm,
-                                  const PipelineOptions &options) {
+                                  const CompileOptions &options) {
   // While what the program does is as it is written.
   pm.addPass(createInitializeArguments());
-  pm.addPass(createDecomposeEarly(
-      {/*keepSwept=*/options.attention == AttentionForm::Blocks,
-       /*keepCalls=*/options.attention == AttentionForm::Fused,
-       options.usesGpuLibraries()}));
+  pm.addPass(createDecomposeEarly({/*keepSwept=*/options.attention == "blocks",
+                                   /*keepCalls=*/options.attention == "fused",
+                                   options.usesGpuLibraries()}));
   if (options.keepMasks)
     pm.addPass(createKeepMasks());
   bool shards = options.shardReplicated != "off";
@@ -44,14 +54,15 @@ void tpsp::buildPlacementPipeline(OpPassManager &pm,
                                       options.threads, options.grad}));
   if (options.grad)
     pm.addPass(createDifferentiate());
+  pm.addPass(createCanonicalizerPass());
   // Adjoints recompute what they need; what two of them need is made once.
   pm.addPass(createCSEPass());
   pm.addPass(createBoundIntegers());
 }
 
 void tpsp::buildCollectivePipeline(OpPassManager &pm,
-                                   const PipelineOptions &options) {
-  // First, so that what is redone gets its collectives as all else does; and
+                                   const CompileOptions &options) {
+  // First, so that what is redone gets its collectives as all else does. And
   // before the batch is cut, while there is one forward pass to keep.
   pm.addPass(createRematerialize({options.rematerialize}));
   pm.addPass(createMicroBatch({options.microBatches, options.microBatchIndex}));
@@ -60,20 +71,16 @@ void tpsp::buildCollectivePipeline(OpPassManager &pm,
   pm.addPass(createBucketCollectives({options.bucketBytes}));
 }
 
-void tpsp::buildPlanPipeline(OpPassManager &pm,
-                             const PipelineOptions &options) {
+void tpsp::buildPlanPipeline(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createPartition({options.keepTrivial}));
-  pm.addPass(
-      createSweep({options.attentionBlock,
-                   /*keepCalls=*/options.attention == AttentionForm::Fused,
-                   options.usesGpuLibraries()}));
+  pm.addPass(createSweep({options.attentionBlock,
+                          /*keepCalls=*/options.attention == "fused",
+                          options.usesGpuLibraries()}));
   pm.addPass(createDecomposeLate());
   // Before kernels form: what two composites both compute is made once.
   pm.addPass(createCSEPass());
-  pm.addPass(createConvertTpspToPlan());
-  // Before products are cut, so that their tiles have their epilogues.
-  if (options.epilogues)
-    pm.addPass(createFuseEpilogues({options.hardware, options.threads}));
+  pm.addPass(createConvertTpspToPlan(
+      {options.epilogues, options.hardware, options.threads}));
   // Before memory is given out: what runs at once must not share it.
   if (options.overlap)
     pm.addPass(createOverlap({options.hardware, options.threads,
@@ -85,7 +92,7 @@ void tpsp::buildPlanPipeline(OpPassManager &pm,
     pm.addPass(createRequireOverlap(
         {options.requireOverlap, options.hardware, options.threads}));
   // Behind overlap, which may cut a kernel's command.
-  if (options.device == DeviceKind::Cuda)
+  if (options.device == "cuda")
     pm.addPass(createEmitDeviceKernels());
 }
 
@@ -130,36 +137,73 @@ void tpsp::buildLLVMPipeline(OpPassManager &pm) {
   pm.addPass(createConvertPlanToLLVM());
 }
 
+namespace {
+
+/// Those of --tpsp-explain: what is compiled, and what is said of it.
+struct ExplainFlags : public tpsp::PipelineFlags {
+  Option<std::string> notation{
+      *this, "notation",
+      llvm::cl::desc("subscripts (z[b, s@tp, d]), explicit (z_{b t0 l d}, with "
+                     "ranges) or latex (both)"),
+      llvm::cl::init("subscripts")};
+  Option<bool> extents{
+      *this, "extents",
+      llvm::cl::desc("List every tensor with its extents, one rank's, and "
+                     "bytes"),
+      llvm::cl::init(false)};
+  Option<bool> rule{
+      *this, "rule",
+      llvm::cl::desc("List which gradients need collectives by the rule of "
+                     "thumb must_have_bwd_comms, and which by derivation"),
+      llvm::cl::init(false)};
+  Option<bool> parts{
+      *this, "parts",
+      llvm::cl::desc("Write parts of adjoints as equations of their own"),
+      llvm::cl::init(false)};
+  Option<bool> everyLayer{
+      *this, "every-layer",
+      llvm::cl::desc("Write layers that come again every time"),
+      llvm::cl::init(false)};
+};
+
+} // namespace
+
+static void buildToCollectives(OpPassManager &pm,
+                               const tpsp::CompileOptions &options) {
+  tpsp::buildLogicalPipeline(pm, options);
+  tpsp::buildCollectivePipeline(pm, options);
+}
+
+static void buildExplainPipeline(OpPassManager &pm, const ExplainFlags &flags) {
+  tpsp::CompileOptions options = flags.values();
+  options.grad = true;
+  pm.addPass(tpsp::createNameValues());
+  tpsp::buildLogicalPipeline(pm, options);
+  pm.addPass(tpsp::createDropPrimals());
+  tpsp::buildCollectivePipeline(pm, options);
+  pm.addPass(
+      tpsp::createPrintExplanation({flags.notation, flags.extents, flags.rule,
+                                    flags.parts, flags.everyLayer}));
+}
+
 void tpsp::registerPipelines() {
-  PassPipelineRegistration<PipelineOptions>(
+  PassPipelineRegistration<PipelineFlags>(
       "tpsp-pipeline", "From a model to its plan",
-      [](OpPassManager &pm, const PipelineOptions &options) {
-        buildLogicalPipeline(pm, options);
-        buildCollectivePipeline(pm, options);
+      [](OpPassManager &pm, const PipelineFlags &flags) {
+        CompileOptions options = flags.values();
+        buildToCollectives(pm, options);
         buildPlanPipeline(pm, options);
       });
-  PassPipelineRegistration<PipelineOptions>(
+  PassPipelineRegistration<PipelineFlags>(
       "tpsp-collective-pipeline", "From a model to its collectives",
-      [](OpPassManager &pm, const PipelineOptions &options) {
-        buildLogicalPipeline(pm, options);
-        buildCollectivePipeline(pm, options);
+      [](OpPassManager &pm, const PipelineFlags &flags) {
+        buildToCollectives(pm, flags.values());
       });
-  PassPipelineRegistration<ExplainOptions>(
+  PassPipelineRegistration<ExplainFlags>(
       "tpsp-explain",
       "Print the program, forward and backward, in sharded einsum notation, "
       "and the collective ledger",
-      [](OpPassManager &pm, const ExplainOptions &chosen) {
-        ExplainOptions options;
-        options.copyOptionValuesFrom(chosen);
-        options.grad = true;
-        pm.addPass(createNameValues());
-        buildLogicalPipeline(pm, options);
-        pm.addPass(createDropPrimals());
-        buildCollectivePipeline(pm, options);
-        pm.addPass(createPrintExplanation({options.notation, options.extents,
-                                           options.rule, options.parts,
-                                           options.everyLayer}));
-      });
+      buildExplainPipeline);
   PassPipelineRegistration<>("tpsp-llvm-pipeline",
                              "From a plan to the LLVM dialect",
                              buildLLVMPipeline);

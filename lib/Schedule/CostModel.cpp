@@ -62,21 +62,21 @@ CommandCost CostModel::kernelCost(const KernelWork &work, double bytes) const {
   return withLaunch((rates.startSeconds + units) / cores, memorySeconds(bytes));
 }
 
-CommandCost CostModel::cost(const StepCommand &command) const {
+CommandCost CostModel::cost(const PlanCommand &command) const {
   double bytes = double(command.bytesRead() + command.bytesWritten());
   switch (command.kind) {
-  case StepKind::Matmul:
+  case CommandKind::Matmul:
     return matmulCost(command.matmul, command.dtype);
-  case StepKind::Attention:
+  case CommandKind::Attention:
     return attentionCost(command.attention, command.dtype, bytes);
-  case StepKind::Kernel:
+  case CommandKind::Kernel:
     return kernelCost(command.kernel, bytes);
-  case StepKind::Copy:
+  case CommandKind::Copy:
     return kernelCost({/*grid=*/0}, bytes);
-  case StepKind::Collective:
+  case CommandKind::Collective:
     return collectiveCost(command.collective, bytes);
-  case StepKind::EventRecord:
-  case StepKind::EventWait:
+  case CommandKind::EventRecord:
+  case CommandKind::EventWait:
     break;
   }
   return {};

@@ -21,33 +21,33 @@ void tpsp::lowerTo(StreamClock &clock, const StreamClock &other) {
     mine = std::min(mine, theirs);
 }
 
-std::optional<StepFault> HappensBefore::analyse(const Step &step,
+std::optional<StepFault> HappensBefore::analyse(const Plan &plan,
                                                 HappensBefore &out) {
   out = HappensBefore();
-  out.streams = step.numStreams;
+  out.streams = plan.numStreams;
   // What each stream's next command knows, and what is known of each event.
-  std::vector<StreamClock> streams(step.numStreams,
-                                   StreamClock(step.numStreams, 0));
-  std::vector<StreamClock> events(step.numEvents);
-  std::vector<int64_t> recordedBy(step.numEvents, -1);
-  for (auto [i, command] : llvm::enumerate(step.commands)) {
+  std::vector<StreamClock> streams(plan.numStreams,
+                                   StreamClock(plan.numStreams, 0));
+  std::vector<StreamClock> events(plan.numEvents);
+  std::vector<int64_t> recordedBy(plan.numEvents, -1);
+  for (auto [i, command] : llvm::enumerate(plan.commands)) {
     int64_t number = i;
-    if (command.stream < 0 || command.stream >= step.numStreams)
+    if (command.stream < 0 || command.stream >= plan.numStreams)
       return StepFault{
           llvm::formatv("is on stream {0}, but the program has {1}",
-                        command.stream, step.numStreams),
+                        command.stream, plan.numStreams),
           number};
-    bool isRecord = command.kind == StepKind::EventRecord;
+    bool isRecord = command.kind == CommandKind::EventRecord;
     if (command.isEvent() &&
-        (command.event < 0 || command.event >= step.numEvents))
+        (command.event < 0 || command.event >= plan.numEvents))
       return StepFault{llvm::formatv("is of event {0}, but the program has {1}",
-                                     command.event, step.numEvents),
+                                     command.event, plan.numEvents),
                        number};
     if (isRecord && recordedBy[command.event] >= 0)
       return StepFault{llvm::formatv("records event {0} again", command.event),
                        number, recordedBy[command.event]};
     StreamClock &clock = streams[command.stream];
-    if (command.kind == StepKind::EventWait) {
+    if (command.kind == CommandKind::EventWait) {
       if (recordedBy[command.event] < 0)
         return StepFault{llvm::formatv("waits for event {0}, which nothing has "
                                        "recorded before",
@@ -66,21 +66,22 @@ std::optional<StepFault> HappensBefore::analyse(const Step &step,
   return std::nullopt;
 }
 
-std::vector<std::vector<int64_t>> tpsp::dependencesOf(const Step &step) {
+std::vector<std::vector<int64_t>> tpsp::dependencesOf(const Plan &plan) {
   struct Earlier {
     int64_t command;
     BufferPart part;
     bool isWrite;
   };
-  std::vector<std::vector<Earlier>> touched(step.buffers.size());
-  std::vector<std::vector<int64_t>> after(step.commands.size());
-  for (auto [i, command] : llvm::enumerate(step.commands)) {
-    for (const StepAccess &access : command.accesses) {
+  std::vector<std::vector<Earlier>> touched(plan.buffers.size());
+  std::vector<std::vector<int64_t>> after(plan.commands.size());
+  const std::vector<int64_t> resultOf = resultsOfCotangents(plan);
+  for (auto [i, command] : llvm::enumerate(plan.commands)) {
+    for (const PlanAccess &access : command.accesses) {
       for (const Earlier &earlier : touched[access.buffer])
         if ((access.isWrite || earlier.isWrite) &&
             access.part.overlaps(earlier.part))
           after[i].push_back(earlier.command);
-      int64_t result = step.buffers[access.buffer].cotangentOf;
+      int64_t result = resultOf[access.buffer];
       if (result >= 0)
         for (const Earlier &earlier : touched[result])
           if (earlier.isWrite)
@@ -89,9 +90,9 @@ std::vector<std::vector<int64_t>> tpsp::dependencesOf(const Step &step) {
     llvm::sort(after[i]);
     after[i].erase(std::unique(after[i].begin(), after[i].end()),
                    after[i].end());
-    for (const StepAccess &access : command.accesses) {
+    for (const PlanAccess &access : command.accesses) {
       // Reads matter to later writes alone, and nothing writes an argument.
-      if (access.isWrite || !step.buffers[access.buffer].isArgument)
+      if (access.isWrite || !plan.buffers[access.buffer].isArgument())
         touched[access.buffer].push_back(
             {int64_t(i), access.part, access.isWrite});
     }

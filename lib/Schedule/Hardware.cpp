@@ -66,6 +66,21 @@ llvm::Expected<Hardware> tpsp::findHardware(llvm::StringRef nameOrPath) {
   return parseHardware((*buffer)->getBuffer(), nameOrPath);
 }
 
+llvm::Expected<const Hardware &> HardwareChoice::read() const {
+  if (!*description) {
+    llvm::Expected<Hardware> found = findHardware(text);
+    if (!found)
+      return found.takeError();
+    *description = std::make_shared<const Hardware>(std::move(*found));
+  }
+  return **description;
+}
+
+llvm::raw_ostream &tpsp::operator<<(llvm::raw_ostream &out,
+                                    const HardwareChoice &choice) {
+  return out << choice.name();
+}
+
 std::string tpsp::misfitOf(const Hardware &hardware, const Mesh &mesh) {
   int64_t ranks = mesh.numRanks();
   int64_t devices = hardware.devicesPerNode * hardware.nodes;

@@ -42,16 +42,16 @@ struct Tenant {
 
 class Prover {
 public:
-  explicit Prover(const Step &step)
-      : step(step), overwrittenBy(step.buffers.size(), -1) {}
+  explicit Prover(const Plan &plan)
+      : plan(plan), overwrittenBy(plan.buffers.size(), -1) {}
 
   std::optional<StepFault> run() {
-    if (auto fault = HappensBefore::analyse(step, before))
+    if (auto fault = HappensBefore::analyse(plan, before))
       return fault;
-    for (size_t i = 0; i < step.buffers.size(); ++i)
+    for (size_t i = 0; i < plan.buffers.size(); ++i)
       if (auto fault = checkBuffer(i))
         return fault;
-    for (size_t i = 0; i < step.commands.size(); ++i) {
+    for (size_t i = 0; i < plan.commands.size(); ++i) {
       if (auto fault = checkCommand(i))
         return fault;
       if (auto fault = checkCommunicator(i))
@@ -61,34 +61,34 @@ public:
   }
 
 private:
-  int64_t beginOf(int64_t buffer) const { return *step.buffers[buffer].offset; }
+  int64_t beginOf(int64_t buffer) const { return *plan.buffers[buffer].offset; }
   int64_t endOf(int64_t buffer) const {
-    return beginOf(buffer) + step.buffers[buffer].bytes;
+    return beginOf(buffer) + plan.buffers[buffer].bytes;
   }
   BufferPart whole(int64_t buffer) const {
-    return {0, step.buffers[buffer].bytes, 1, 0};
+    return {0, plan.buffers[buffer].bytes, 1, 0};
   }
 
   std::optional<StepFault> checkBuffer(int64_t number) {
-    const StepBuffer &buffer = step.buffers[number];
+    const PlanBuffer &buffer = plan.buffers[number];
     if (!buffer.offset)
       return std::nullopt; // a fault if it is used
-    if (beginOf(number) < 0 || endOf(number) > step.arenaBytes)
+    if (beginOf(number) < 0 || endOf(number) > plan.arenaBytes)
       return StepFault{
           message("lies outside the arena of {0} bytes: [{1}, {2})",
-                  step.arenaBytes, beginOf(number), endOf(number)),
+                  plan.arenaBytes, beginOf(number), endOf(number)),
           -1, -1, number};
-    if (buffer.isArgument)
+    if (buffer.isArgument())
       moveIn(number).written.push_back(whole(number));
     return std::nullopt;
   }
 
   /// Results are complete, and arguments still there for the next step.
   std::optional<StepFault> checkEnd() {
-    for (auto [i, buffer] : llvm::enumerate(step.buffers)) {
+    for (auto [i, buffer] : llvm::enumerate(plan.buffers)) {
       const char *what =
-          buffer.isResult ? "is returned" : "is needed by the next step";
-      if (buffer.isResult || (buffer.isArgument && buffer.offset))
+          buffer.isResult() ? "is returned" : "is needed by the next step";
+      if (buffer.isResult() || (buffer.isArgument() && buffer.offset))
         if (auto fault = checkHeld(-1, i, whole(i), what))
           return fault;
     }
@@ -96,9 +96,9 @@ private:
   }
 
   std::optional<StepFault> checkCommand(int64_t command) {
-    const std::vector<StepAccess> &accesses = step.commands[command].accesses;
-    for (const StepAccess &access : accesses) {
-      const StepBuffer &buffer = step.buffers[access.buffer];
+    const std::vector<PlanAccess> &accesses = plan.commands[command].accesses;
+    for (const PlanAccess &access : accesses) {
+      const PlanBuffer &buffer = plan.buffers[access.buffer];
       if (!buffer.offset)
         return StepFault{"has no offset; run tpsp-allocate first", -1, -1,
                          access.buffer};
@@ -108,17 +108,17 @@ private:
                                  buffer.bytes),
                          command, -1, access.buffer};
     }
-    for (const StepAccess &access : accesses)
+    for (const PlanAccess &access : accesses)
       if (!access.isWrite)
         if (auto fault =
                 checkHeld(command, access.buffer, access.part, "is read"))
           return fault;
     // Reads first, however they are listed: a write may take over their memory.
-    for (const StepAccess &access : accesses)
+    for (const PlanAccess &access : accesses)
       if (!access.isWrite)
         if (auto fault = touch(command, access))
           return fault;
-    for (const StepAccess &access : accesses)
+    for (const PlanAccess &access : accesses)
       if (access.isWrite)
         if (auto fault = checkWrite(command, access))
           return fault;
@@ -126,10 +126,10 @@ private:
   }
 
   std::optional<StepFault> checkWrite(int64_t command,
-                                      const StepAccess &access) {
-    if (step.buffers[access.buffer].isArgument)
+                                      const PlanAccess &access) {
+    if (plan.buffers[access.buffer].isArgument())
       return StepFault{message("writes an argument, '{0}'",
-                               step.buffers[access.buffer].name),
+                               plan.buffers[access.buffer].name),
                        command, -1, access.buffer};
     if (!tenantOf(access.buffer))
       moveIn(access.buffer);
@@ -154,7 +154,7 @@ private:
     Tenant tenant;
     tenant.end = endOf(buffer);
     tenant.buffer = buffer;
-    tenant.mustHaveEnded.assign(step.numStreams, 0);
+    tenant.mustHaveEnded.assign(plan.numStreams, 0);
     int64_t begin = beginOf(buffer);
     auto it = tenants.upper_bound(begin);
     if (it != tenants.begin() && std::prev(it)->second.end > begin)
@@ -211,7 +211,7 @@ private:
   /// Every byte of `part` has been written to the buffer, and is there still.
   std::optional<StepFault> checkHeld(int64_t command, int64_t buffer,
                                      const BufferPart &part, const char *what) {
-    Tenant *tenant = step.buffers[buffer].offset ? tenantOf(buffer) : nullptr;
+    Tenant *tenant = plan.buffers[buffer].offset ? tenantOf(buffer) : nullptr;
     if (tenant && isWritten(*tenant, part))
       return std::nullopt;
     int64_t other = tenant ? -1 : overwrittenBy[buffer];
@@ -249,7 +249,7 @@ private:
   // Order
   //===--------------------------------------------------------------------===//
 
-  std::optional<StepFault> touch(int64_t command, const StepAccess &access) {
+  std::optional<StepFault> touch(int64_t command, const PlanAccess &access) {
     Tenant &tenant = *tenantOf(access.buffer);
     if (tenant.previousCommand == command)
       return StepFault{"writes over what it reads itself", command, -1,
@@ -274,7 +274,7 @@ private:
                           : std::nullopt;
   }
 
-  void note(Tenant &tenant, int64_t command, const StepAccess &access) {
+  void note(Tenant &tenant, int64_t command, const PlanAccess &access) {
     int64_t stream = before.placeOf(command).stream;
     for (LatestAccess &known : tenant.accesses)
       if (known.isWrite == access.isWrite && known.part == access.part &&
@@ -288,8 +288,8 @@ private:
   /// Ranks that run the same commands could still start two collectives of one
   /// communicator in two orders, if they are on two streams.
   std::optional<StepFault> checkCommunicator(int64_t command) {
-    const StepCommand &c = step.commands[command];
-    if (c.kind != StepKind::Collective || c.collective.group == 1)
+    const PlanCommand &c = plan.commands[command];
+    if (c.kind != CommandKind::Collective || c.collective.group == 1)
       return std::nullopt;
     std::vector<AxisId> axes(c.collective.axes.begin(),
                              c.collective.axes.end());
@@ -297,7 +297,7 @@ private:
     auto [latest, isNew] = latestOf.try_emplace(axes, command);
     int64_t previous = latest->second;
     latest->second = command;
-    if (isNew || step.commands[previous].stream == c.stream ||
+    if (isNew || plan.commands[previous].stream == c.stream ||
         before.endsBefore(previous, command))
       return std::nullopt;
     return StepFault{
@@ -306,7 +306,7 @@ private:
         command, previous};
   }
 
-  const Step &step;
+  const Plan &plan;
   HappensBefore before;
   std::map<int64_t, Tenant> tenants; // by first byte; disjoint
   std::vector<int64_t> overwrittenBy;
@@ -315,6 +315,6 @@ private:
 
 } // namespace
 
-std::optional<StepFault> tpsp::proveSchedule(const Step &step) {
-  return Prover(step).run();
+std::optional<StepFault> tpsp::proveSchedule(const Plan &plan) {
+  return Prover(plan).run();
 }

@@ -1,7 +1,5 @@
 #include "tpsp/Schedule/Simulator.h"
 
-#include "MemoryInUse.h"
-
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
@@ -13,23 +11,16 @@ namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
-/// Whether a command on stream 0 hides communication on others.
-bool isComputation(const StepCommand &command) {
-  return command.kind == StepKind::Matmul ||
-         command.kind == StepKind::Attention ||
-         command.kind == StepKind::Kernel || command.kind == StepKind::Copy;
-}
-
 /// One stream and what it runs.
 struct Stream {
-  /// Of Step::commands, in order.
+  /// Of Plan::commands, in order.
   std::vector<int64_t> commands;
   size_t next = 0;
   /// The running one; -1 if there is none.
   int64_t running = -1;
   CommandCost cost;
-  /// Of the running one, still to do: seconds of its launch, and the rest as a
-  /// share of what it does alone.
+  /// What the running command still has to do: seconds of its launch, and the
+  /// rest as a share of what it does alone.
   double startLeft = 0, workLeft = 0;
   /// Whether it had nothing to do: on a CPU its thread sleeps then.
   bool isAsleep = true;
@@ -41,10 +32,12 @@ struct Stream {
 
 class Simulation {
 public:
-  Simulation(const Step &step, const CostModel &cost)
-      : step(step), cost(cost), streams(std::max<int64_t>(1, step.numStreams)),
-        recordOf(step.commands.size(), -1), ended(step.commands.size(), false) {
-    result.commands.resize(step.commands.size());
+  Simulation(const Plan &plan, const CostModel &cost)
+      : plan(plan), cost(cost), streams(std::max<int64_t>(1, plan.numStreams)),
+        recordOf(plan.commands.size(), -1), ended(plan.commands.size(), false) {
+    result.commands.resize(plan.commands.size());
+    for (size_t i = 0; i < result.commands.size(); ++i)
+      result.commands[i].command = int64_t(i);
   }
 
   llvm::Error prepare();
@@ -59,25 +52,22 @@ private:
   void end(Stream &stream);
   void setPaces();
   double paceOf(const Stream &stream, double memoryShares) const;
-  double coresFactor(const StepCommand &command) const;
+  double coresFactor(const PlanCommand &command) const;
   double nextMoment();
   void advance(double to);
-  void attribute(double seconds);
   void summarise();
 
-  const Step &step;
+  const Plan &plan;
   const CostModel &cost;
   std::vector<Stream> streams;
-  /// Of a wait, the record that it waits for.
+  /// The record that a wait waits for.
   std::vector<int64_t> recordOf;
   std::vector<bool> ended;
-  /// Of the commands of stream 0 how many precede each command.
+  /// How many commands of stream 0 precede each command.
   std::vector<int64_t> issuedBehind;
   double now = 0;
   /// Streams that run a collective, and that compute.
   int64_t busyCollectives = 0, busyComputations = 0;
-  /// For each collective, what ran beside it for how long.
-  std::vector<std::vector<std::pair<int64_t, double>>> beside;
   SimulatedStep result;
 };
 
@@ -86,14 +76,14 @@ private:
 llvm::Error Simulation::problem(int64_t command,
                                 const std::string &what) const {
   return llvm::createStringError(llvm::formatv(
-      "command {0} ({1}) {2}", command, step.commands[command].name, what));
+      "command {0} ({1}) {2}", command, plan.commands[command].name(), what));
 }
 
 llvm::Error Simulation::prepare() {
-  std::vector<int64_t> lastRecord(std::max<int64_t>(step.numEvents, 0), -1);
+  std::vector<int64_t> lastRecord(std::max<int64_t>(plan.numEvents, 0), -1);
   int64_t onStream0 = 0;
-  for (size_t i = 0; i < step.commands.size(); ++i) {
-    const StepCommand &command = step.commands[i];
+  for (size_t i = 0; i < plan.commands.size(); ++i) {
+    const PlanCommand &command = plan.commands[i];
     if (command.stream < 0 || command.stream >= int64_t(streams.size()))
       return problem(i, llvm::formatv("is on stream {0}, but there are {1}",
                                       command.stream, streams.size()));
@@ -102,7 +92,7 @@ llvm::Error Simulation::prepare() {
         return problem(i, llvm::formatv("uses event {0}, but there are {1}",
                                         command.event, lastRecord.size()));
       int64_t &last = lastRecord[command.event];
-      if (command.kind == StepKind::EventRecord)
+      if (command.kind == CommandKind::EventRecord)
         last = i;
       else if (last < 0)
         return problem(i, llvm::formatv("waits for event {0}, which nothing "
@@ -114,7 +104,6 @@ llvm::Error Simulation::prepare() {
     onStream0 += command.stream == 0;
     streams[command.stream].commands.push_back(i);
   }
-  beside.resize(step.commands.size());
   return llvm::Error::success();
 }
 
@@ -131,9 +120,9 @@ double Simulation::availableAt(int64_t command) {
 
 void Simulation::begin(Stream &stream, int64_t command) {
   stream.running = command;
-  stream.cost = cost.cost(step.commands[command]);
+  stream.cost = cost.cost(plan.commands[command]);
   stream.startLeft = stream.cost.startSeconds;
-  if (stream.isAsleep && !step.commands[command].isEvent()) {
+  if (stream.isAsleep && !plan.commands[command].isEvent()) {
     stream.startLeft += cost.handoffSeconds();
     stream.isAsleep = false;
   }
@@ -151,8 +140,8 @@ void Simulation::end(Stream &stream) {
 /// changed. What a wait waits for has ended, so it takes no time by itself.
 bool Simulation::startNext(Stream &stream) {
   if (stream.running >= 0) {
-    const StepCommand &command = step.commands[stream.running];
-    if (command.kind != StepKind::EventWait)
+    const PlanCommand &command = plan.commands[stream.running];
+    if (command.kind != CommandKind::EventWait)
       return false;
     if (!ended[recordOf[stream.running]]) {
       stream.isAsleep = true;
@@ -167,7 +156,7 @@ bool Simulation::startNext(Stream &stream) {
     return false;
   }
   begin(stream, stream.commands[stream.next++]);
-  if (step.commands[stream.running].kind == StepKind::EventRecord)
+  if (plan.commands[stream.running].kind == CommandKind::EventRecord)
     end(stream);
   return true;
 }
@@ -182,9 +171,9 @@ void Simulation::startAll() {
 }
 
 /// How much longer a command's units take because others run.
-double Simulation::coresFactor(const StepCommand &command) const {
+double Simulation::coresFactor(const PlanCommand &command) const {
   const Hardware &machine = cost.machine();
-  bool isCollective = command.kind == StepKind::Collective;
+  bool isCollective = command.kind == CommandKind::Collective;
   if (!machine.isCpu()) {
     if (isCollective || busyCollectives == 0)
       return 1;
@@ -204,7 +193,7 @@ double Simulation::coresFactor(const StepCommand &command) const {
 double Simulation::paceOf(const Stream &stream, double memoryShares) const {
   double units = stream.cost.unitSeconds;
   double memory = stream.cost.memorySeconds * std::max(1.0, memoryShares);
-  double factor = coresFactor(step.commands[stream.running]);
+  double factor = coresFactor(plan.commands[stream.running]);
   // A CPU's memory is as fast as the cores that ask it; a GPU's is busy with
   // fewer than all of them.
   if (cost.machine().isCpu())
@@ -216,17 +205,17 @@ void Simulation::setPaces() {
   busyCollectives = busyComputations = 0;
   double memoryShares = 0;
   for (const Stream &stream : streams) {
-    if (stream.running < 0 || step.commands[stream.running].isEvent())
+    if (stream.running < 0 || plan.commands[stream.running].isEvent())
       continue;
     bool isCollective =
-        step.commands[stream.running].kind == StepKind::Collective;
+        plan.commands[stream.running].kind == CommandKind::Collective;
     (isCollective ? busyCollectives : busyComputations) += 1;
     double alone = std::max(stream.cost.unitSeconds, stream.cost.memorySeconds);
     if (alone > 0)
       memoryShares += stream.cost.memorySeconds / alone;
   }
   for (Stream &stream : streams)
-    if (stream.running >= 0 && !step.commands[stream.running].isEvent())
+    if (stream.running >= 0 && !plan.commands[stream.running].isEvent())
       stream.pace = paceOf(stream, memoryShares);
 }
 
@@ -237,47 +226,18 @@ double Simulation::nextMoment() {
     if (stream.running < 0) {
       if (stream.next < stream.commands.size())
         moment = std::min(moment, availableAt(stream.commands[stream.next]));
-    } else if (!step.commands[stream.running].isEvent()) {
+    } else if (!plan.commands[stream.running].isEvent()) {
       moment = std::min(moment, now + stream.secondsLeft());
     }
   }
   return moment;
 }
 
-/// Adds up who ran beside whom.
-void Simulation::attribute(double seconds) {
-  int64_t computation = streams[0].running;
-  if (computation >= 0 && !isComputation(step.commands[computation]))
-    computation = -1;
-  if (computation >= 0)
-    result.computing += seconds;
-  if (busyCollectives == 0)
-    return;
-  result.communication += seconds;
-  if (computation < 0)
-    result.exposed += seconds;
-  for (const Stream &stream : streams) {
-    if (stream.running < 0 ||
-        step.commands[stream.running].kind != StepKind::Collective)
-      continue;
-    if (computation < 0) {
-      result.commands[stream.running].exposed +=
-          seconds / double(busyCollectives);
-      continue;
-    }
-    auto &list = beside[stream.running];
-    if (list.empty() || list.back().first != computation)
-      list.push_back({computation, 0});
-    list.back().second += seconds;
-  }
-}
-
 void Simulation::advance(double to) {
   double seconds = to - now;
-  attribute(seconds);
   now = to;
   for (Stream &stream : streams) {
-    if (stream.running < 0 || step.commands[stream.running].isEvent())
+    if (stream.running < 0 || plan.commands[stream.running].isEvent())
       continue;
     // Rounding must not leave a remainder too short to move the clock.
     bool isDone = stream.secondsLeft() <= seconds + 1e-12 * now;
@@ -315,23 +275,21 @@ static double linkBandwidth(const Hardware &hardware) {
 void Simulation::summarise() {
   const Hardware &machine = cost.machine();
   double peakSeconds = 0, sent = 0;
-  for (size_t i = 0; i < step.commands.size(); ++i) {
-    const StepCommand &command = step.commands[i];
+  result.rank.streams.resize(streams.size());
+  for (size_t i = 0; i < plan.commands.size(); ++i) {
+    const PlanCommand &command = plan.commands[i];
     result.seconds = std::max(result.seconds, result.commands[i].end);
     if (const MatmulRates *rates = matmulRatesOf(machine, command.dtype)) {
-      if (command.kind == StepKind::Matmul)
+      if (command.kind == CommandKind::Matmul)
         peakSeconds += command.matmul.flops() / rates->peak;
-      if (command.kind == StepKind::Attention)
+      if (command.kind == CommandKind::Attention)
         peakSeconds += command.attention.flops() / rates->peak;
     }
-    if (command.kind == StepKind::Collective)
+    if (command.kind == CommandKind::Collective)
       sent += double(command.collective.bytesSent);
-    double longest = 0;
-    for (auto [other, seconds] : beside[i])
-      if (seconds > longest) {
-        longest = seconds;
-        result.commands[i].hiddenUnder = other;
-      }
+    if (command.stream == 0 && command.computes())
+      result.computing += result.commands[i].seconds();
+    result.rank.streams[command.stream].push_back(result.commands[i]);
   }
   if (machine.isCpu())
     peakSeconds /= cost.coresPerRank();
@@ -340,12 +298,13 @@ void Simulation::summarise() {
     if (sent > 0)
       result.linkUtilisation = sent / linkBandwidth(machine) / result.seconds;
   }
-  addMemory(step, result);
+  result.exposure = exposureOf(plan, {result.rank});
+  result.memory = memoryUse(plan, result.rank);
 }
 
-llvm::Expected<SimulatedStep> tpsp::simulate(const Step &step,
+llvm::Expected<SimulatedStep> tpsp::simulate(const Plan &plan,
                                              const CostModel &cost) {
-  Simulation simulation(step, cost);
+  Simulation simulation(plan, cost);
   if (llvm::Error error = simulation.prepare())
     return error;
   return simulation.run();

@@ -13,29 +13,30 @@ namespace {
 
 class ProblemBuilder {
 public:
-  ProblemBuilder(const Step &step, const CostModel &cost, int64_t buffers)
-      : step(step), cost(cost), buffers(buffers) {}
+  ProblemBuilder(const Plan &plan, const CostModel &cost, int64_t buffers)
+      : plan(plan), cost(cost), buffers(buffers) {}
 
   OverlapProblem build() {
-    std::vector<std::vector<int64_t>> after = dependencesOf(step);
-    for (auto [i, command] : llvm::enumerate(step.commands))
+    std::vector<std::vector<int64_t>> after = dependencesOf(plan);
+    for (auto [i, command] : llvm::enumerate(plan.commands))
       problem.commands.push_back(
           {cost.seconds(command), streamOf(command), std::move(after[i]), {}});
     problem.numStreams = 1 + streams.size();
     problem.pools.resize(2 * problem.numStreams);
     findUsers();
-    for (size_t buffer = 0; buffer < step.buffers.size(); ++buffer)
+    for (size_t buffer = 0; buffer < plan.buffers.size(); ++buffer)
       claim(buffer);
     setCapacities();
     return std::move(problem);
   }
 
 private:
-  static bool communicates(const StepCommand &command) {
-    return command.kind == StepKind::Collective && command.collective.group > 1;
+  static bool communicates(const PlanCommand &command) {
+    return command.kind == CommandKind::Collective &&
+           command.collective.group > 1;
   }
 
-  int64_t streamOf(const StepCommand &command) {
+  int64_t streamOf(const PlanCommand &command) {
     if (!communicates(command))
       return 0;
     std::vector<AxisId> axes(command.collective.axes.begin(),
@@ -45,12 +46,12 @@ private:
   }
 
   void findUsers() {
-    writers.resize(step.buffers.size());
-    readers.resize(step.buffers.size());
-    for (auto [i, command] : llvm::enumerate(step.commands))
-      for (const StepAccess &access : command.accesses) {
+    writers.resize(plan.buffers.size());
+    readers.resize(plan.buffers.size());
+    for (auto [i, command] : llvm::enumerate(plan.commands))
+      for (const PlanAccess &access : command.accesses) {
         auto &users = access.isWrite ? writers : readers;
-        if (!step.buffers[access.buffer].lasts())
+        if (!plan.buffers[access.buffer].lasts())
           users[access.buffer].push_back(i);
       }
   }
@@ -84,7 +85,7 @@ private:
     if (!isItsOwn || users.front() <= first)
       return;
     problem.commands[first].claims.push_back(
-        {*pool, step.buffers[buffer].bytes, std::move(users)});
+        {*pool, plan.buffers[buffer].bytes, std::move(users)});
     // Who writes the rest of it needs the room, too: parts of a tile come
     // independently of each other.
     for (int64_t writer : writers[buffer])
@@ -115,18 +116,18 @@ private:
       pool.capacity = buffers * bytes;
   }
 
-  const Step &step;
+  const Plan &plan;
   const CostModel &cost;
   const int64_t buffers;
   OverlapProblem problem;
   std::map<std::vector<AxisId>, int64_t> streams;
-  /// Of each temporary, in order.
+  /// Writers and readers of each temporary, in order.
   std::vector<std::vector<int64_t>> writers, readers;
 };
 
 } // namespace
 
-OverlapProblem tpsp::overlapProblemOf(const Step &step, const CostModel &cost,
+OverlapProblem tpsp::overlapProblemOf(const Plan &plan, const CostModel &cost,
                                       int64_t buffers) {
-  return ProblemBuilder(step, cost, buffers).build();
+  return ProblemBuilder(plan, cost, buffers).build();
 }

@@ -40,7 +40,7 @@ plan.program @step attributes {axes = ["tp"], sizes = array<i64: 2>, arena_bytes
   %b = plan.buffer "input" "b" {number = 1 : i64, offset = 64} : memref<4xf32>
   %c = plan.buffer "temporary" {offset = 128} : memref<4xf32>
   %d = plan.buffer "temporary" {offset = 192} : memref<4xf32>
-  plan.all_reduce (%a, %b) to (%c, %d) {axes = array<i64: 0>, ledger = {tensor = "g"}} : (memref<4xf32>, memref<4xf32>) -> (memref<4xf32>, memref<4xf32>)
+  plan.all_reduce (%a, %b) to (%c, %d) {axes = array<i64: 0>, ledger = #plan.ledger<tensor = "g">} : (memref<4xf32>, memref<4xf32>) -> (memref<4xf32>, memref<4xf32>)
   plan.kernel @k(%c) to(%d) {grid = 4 : i64, positions = [array<i64: 4, 0, 0, 0>]} : (memref<4xf32>) -> memref<4xf32>
 }
 

@@ -5,7 +5,7 @@
 // CHECK-LABEL: plan.program @shards attributes {axes = ["dp", "tp"], sizes = array<i64: 2, 4>}
 // CHECK: plan.all_gather
 // CHECK-SAME: axes = array<i64: 1>, chunk = 6 : i64
-// CHECK-SAME: ledger = {axes = ["tp"], bytes = 144 : i64, group = 4 : i64, index = "s", phase = "forward", reason = "why", tensor = "x"}
+// CHECK-SAME: ledger = #plan.ledger<kind = "all_gather", axes = ["tp"], index = "s", phase = "forward", bytes = 144, group = 4, tensor = "x", reason = "why">
 // CHECK-SAME: outer = 2 : i64} : memref<2x2x3xf32> to memref<2x8x3xf32>
 // CHECK: plan.slice
 // CHECK-SAME: axes = array<i64: 0>, chunk = 24 : i64

@@ -5,8 +5,12 @@
 // TYPE: error: option 'type' of tpsp-set-element-type: unknown element type 'f99'; known are f64, f32, bf16 and f16
 // RUN: not tpsp-opt %s --tpsp-differentiate=function=g 2>&1 | FileCheck %s --check-prefix=FUNCTION
 // FUNCTION: error: option 'function' of tpsp-differentiate: no function named 'g' to differentiate
-// RUN: not tpsp-opt %s --tpsp-pipeline=rematerialize=some 2>&1 | FileCheck %s --check-prefix=MODE
+// RUN: not tpsp-opt %s --tpsp-rematerialize=mode=some 2>&1 | FileCheck %s --check-prefix=MODE
 // MODE: error: option 'mode' of tpsp-rematerialize: unknown mode 'some'
+// RUN: not tpsp-opt %s --tpsp-pipeline=rematerialize=some 2>&1 | FileCheck %s --check-prefix=WORD
+// WORD: for the --rematerialize option: no rematerialize is called 'some': none, selective or full
+// RUN: not tpsp-opt %s --tpsp-pipeline=attention=some 2>&1 | FileCheck %s --check-prefix=FORM
+// FORM: for the --attention option: no attention is called 'some': rows, blocks or fused
 // RUN: not tpsp-opt %s --tpsp-micro-batch=parts=0 2>&1 | FileCheck %s --check-prefix=PARTS
 // PARTS: error: option 'parts' of tpsp-micro-batch: parts=0 is no number of micro-batches
 // RUN: not tpsp-opt %s --tpsp-micro-batch='parts=2 index=z' 2>&1 | FileCheck %s --check-prefix=INDEX
@@ -19,8 +23,8 @@
 // SHARD: error: option 'hardware' of tpsp-shard-replicated: 'abacus' is no built-in hardware
 // RUN: not tpsp-opt %s --tpsp-overlap=hardware=abacus 2>&1 | FileCheck %s --check-prefix=OVERLAP
 // OVERLAP: error: option 'hardware' of tpsp-overlap: 'abacus' is no built-in hardware
-// RUN: not tpsp-opt %s --tpsp-fuse-epilogues=hardware=abacus 2>&1 | FileCheck %s --check-prefix=FUSE
-// FUSE: error: option 'hardware' of tpsp-fuse-epilogues: 'abacus' is no built-in hardware
+// RUN: not tpsp-opt %s --convert-tpsp-to-plan='epilogues hardware=abacus' 2>&1 | FileCheck %s --check-prefix=FUSE
+// FUSE: error: option 'hardware' of convert-tpsp-to-plan: 'abacus' is no built-in hardware
 // RUN: not tpsp-opt %s --tpsp-require-overlap=share=2 2>&1 | FileCheck %s --check-prefix=SHARE
 // SHARE: error: option 'share' of tpsp-require-overlap: share=2
 

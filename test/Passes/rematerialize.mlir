@@ -32,7 +32,7 @@
 //  FREE-NOT: tpsp.recomputed
 // FREE-LABEL: func.func @chain(
 //  FREE-NOT: tpsp.recomputed
-// REMARK: rematerialize.mlir:[[@LINE+3]]:{{.*}} [Passed] recomputed | Category:tpsp-rematerialize | {{.*}}made again for the backward pass{{.*}}tensor=tanh
+// REMARK: rematerialize.mlir:[[@LINE+3]]:{{.*}} [Passed] recomputed | Category:tpsp-rematerialize | {{.*}}rematerialised for the backward pass{{.*}}tensor=tanh
 func.func @marked(%x: !x, %g: !x {tpsp.cotangent_of = 0}) -> (!x, !x) {
   %a = tpsp.exp %x : !x
   %b = tpsp.tanh %a {tpsp.recompute} : !x

@@ -20,7 +20,7 @@
 // CHECK: %[[P0:.*]] = tpsp.convert %[[E0]] : {{.*}} -> {{.*}}xbf16
 // CHECK: %[[L0:.*]] = tpsp.reduce %[[E0]]
 // CHECK: tpsp.einsum %[[P0]], %[[V0]]
-// CHECK: %[[K1:.*]] = tpsp.rotate %[[K0]] ["cp"] by 1 {ledger = {{.*}}bytes = 64 {{.*}}kind = "all_gather", phase = "forward"
+// CHECK: %[[K1:.*]] = tpsp.rotate %[[K0]] ["cp"] by 1 {ledger = #plan.ledger<kind = "all_gather", {{.*}}phase = "forward", bytes = 64,
 // CHECK: tpsp.einsum %[[Q]], %[[K1]] :
 // CHECK: tpsp.causal_mask {{.*}}shift = 1, offset = 0
 // CHECK: %[[TOP:.*]] = tpsp.reduce {{.*}}kind = "max"
@@ -38,8 +38,8 @@
 // A weight is rounded where it is made, for the product that comes last.
 // CHECK-NEXT: tpsp.exp
 // CHECK-NEXT: tpsp.convert {{.*}} -> tensor<1x2x4x4xbf16
-// CHECK: tpsp.rotate {{.*}}kind = "all_gather", phase = "backward"
-// CHECK: %[[HOME:.*]] = tpsp.rotate {{.*}} by 1 {ledger = {{.*}}bytes = 64 {{.*}}kind = "reduce_scatter", phase = "backward"
+// CHECK: tpsp.rotate {{.*}}kind = "all_gather", {{.*}}phase = "backward"
+// CHECK: %[[HOME:.*]] = tpsp.rotate {{.*}} by 1 {ledger = #plan.ledger<kind = "reduce_scatter", {{.*}}phase = "backward", bytes = 64,
 // CHECK: tpsp.rename %[[HOME]] {{.*}}sum@cp{{.*}} -> {{.*}}<b, t@cp, h, k, local>
 // CHECK: tpsp.add {{.*}}xf32
 tpsp.mesh @mesh <cp = 2>

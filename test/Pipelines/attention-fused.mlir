@@ -25,7 +25,7 @@
 
 // For a GPU the library takes 16-bit numbers: else rows, and a remark says why.
 // RUN: tpsp-opt %examples/gqa.mlir --tpsp-pipeline="grad attention=fused device=cuda" --remarks-filter-missed='tpsp-.*' --remark-policy=all 2>&1 | FileCheck %s --check-prefix=GPU --implicit-check-not="plan.attention"
-// GPU: cuDNN has attention of 16-bit numbers only
+// GPU: cuDNN has no such attention: its elements are f32, not f16 or bf16
 
 // A mask that begins elsewhere on every rank: blocks around the ring.
 // RUN: tpsp-opt %examples/cp-attention.mlir --tpsp-pipeline="grad attention=fused" --remarks-filter-missed='tpsp-.*' --remark-policy=all 2>&1 | FileCheck %s --check-prefix=RING --implicit-check-not="plan.attention"

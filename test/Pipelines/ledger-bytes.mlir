@@ -9,22 +9,22 @@
 // RUN: FileCheck %s --check-prefix=TP < %t.tp
 // RUN: grep -c 'ledger' %t.tp | FileCheck %s --check-prefix=TPCOUNT
 
-// SP: plan.all_gather {{.*}} bytes = 196608 {{.*}} phase = "forward"
-// SP: plan.reduce_scatter {{.*}} bytes = 196608 {{.*}} phase = "forward"
-// SP: plan.all_gather {{.*}} bytes = 196608 {{.*}} phase = "forward"
-// SP: plan.reduce_scatter {{.*}} bytes = 196608 {{.*}} phase = "forward"
-// SP: plan.all_gather {{.*}} bytes = 196608 {{.*}} phase = "backward"
-// SP: plan.all_gather {{.*}} bytes = 196608 {{.*}} phase = "backward"
-// SP: plan.reduce_scatter {{.*}} bytes = 196608 {{.*}} phase = "backward"
-// SP: plan.all_gather {{.*}} bytes = 196608 {{.*}} phase = "backward"
-// SP: plan.all_gather {{.*}} bytes = 196608 {{.*}} phase = "backward"
-// SP: plan.reduce_scatter {{.*}} bytes = 196608 {{.*}} phase = "backward"
+// SP: plan.all_gather {{.*}} phase = "forward", bytes = 196608,
+// SP: plan.reduce_scatter {{.*}} phase = "forward", bytes = 196608,
+// SP: plan.all_gather {{.*}} phase = "forward", bytes = 196608,
+// SP: plan.reduce_scatter {{.*}} phase = "forward", bytes = 196608,
+// SP: plan.all_gather {{.*}} phase = "backward", bytes = 196608,
+// SP: plan.all_gather {{.*}} phase = "backward", bytes = 196608,
+// SP: plan.reduce_scatter {{.*}} phase = "backward", bytes = 196608,
+// SP: plan.all_gather {{.*}} phase = "backward", bytes = 196608,
+// SP: plan.all_gather {{.*}} phase = "backward", bytes = 196608,
+// SP: plan.reduce_scatter {{.*}} phase = "backward", bytes = 196608,
 // Six gains and biases of 256 f32, in one: 2 * 6144 * 3/4.
-// SP: plan.all_reduce({{.*}} bytes = 9216 {{.*}} phase = "backward"
+// SP: plan.all_reduce({{.*}} phase = "backward", bytes = 9216,
 // SPCOUNT: {{^11$}}
 
-// TP: plan.all_reduce({{.*}} bytes = 393216 {{.*}} phase = "forward"
-// TP: plan.all_reduce({{.*}} bytes = 393216 {{.*}} phase = "forward"
-// TP: plan.all_reduce({{.*}} bytes = 393216 {{.*}} phase = "backward"
-// TP: plan.all_reduce({{.*}} bytes = 393216 {{.*}} phase = "backward"
+// TP: plan.all_reduce({{.*}} phase = "forward", bytes = 393216,
+// TP: plan.all_reduce({{.*}} phase = "forward", bytes = 393216,
+// TP: plan.all_reduce({{.*}} phase = "backward", bytes = 393216,
+// TP: plan.all_reduce({{.*}} phase = "backward", bytes = 393216,
 // TPCOUNT: {{^4$}}

@@ -7,7 +7,7 @@
 // RING: plan.program @layer_grad {{.*}} events = {{[0-9]+}} : i64, {{.*}} streams = 2 : i64
 // RING: %[[OWN:[0-9]+]] = plan.tile %[[OUT:[0-9]+]] {axes = array<i64: 0>, {{.*}} number = 0 : i64, tiles = 8 : i64}
 // RING: %[[NEXT:[0-9]+]] = plan.tile %[[OUT]] {axes = array<i64: 0>, {{.*}} number = 7 : i64, tiles = 8 : i64}
-// RING: plan.permute {{.*}} from = array<i64: 7, 0, 1, 2, 3, 4, 5, 6>, ledger = {{{.*}}kind = "all_gather"{{.*}}stream = 1 : i64}
+// RING: plan.permute {{.*}} from = array<i64: 7, 0, 1, 2, 3, 4, 5, 6>, ledger = #plan.ledger<kind = "all_gather"{{.*}}stream = 1 : i64}
 // RING: plan.matmul %{{[0-9]+}}, %{{[0-9]+}}, %[[OWN]]
 // RING: plan.event_wait {{[0-9]+}}{{$}}
 // RING-NEXT: plan.matmul %{{[0-9]+}}, %{{[0-9]+}}, %[[NEXT]]

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <set>
 
 namespace tpsp::rt::conformance {
 namespace {
@@ -60,6 +62,31 @@ template <typename Visitor> void visitStorage(int64_t dtype, Visitor visitor) {
   }
 }
 
+/// Fails a run of the whole suite in which a call of calls.def is missing.
+class EveryCallIsTested final : public testing::Environment {
+public:
+  void add(EntryPoint call) {
+    std::lock_guard<std::mutex> lock(mutex);
+    added.insert(call);
+  }
+
+  void TearDown() override {
+    if (testing::GTEST_FLAG(filter) != "*")
+      return;
+#define TPSP_RT_CALL(NAME, COMMAND, NATURE)                                    \
+  EXPECT_TRUE(added.count(tpsp_rt_##NAME)) << #NAME << " has no test";
+#include "tpsp/Abi/calls.def"
+#undef TPSP_RT_CALL
+  }
+
+private:
+  std::mutex mutex;
+  std::set<EntryPoint> added;
+};
+
+auto *const testedCalls = static_cast<EveryCallIsTested *>(
+    testing::AddGlobalTestEnvironment(new EveryCallIsTested));
+
 std::vector<int64_t> coordinatesOf(const Mesh &mesh, int64_t rank) {
   std::vector<int64_t> result(mesh.size());
   for (size_t i = mesh.size(); i-- > 0; rank /= mesh[i].size)
@@ -90,6 +117,7 @@ std::string exclusion(const BackendCase &backend, const std::string &call) {
 
 Plan &Plan::add(EntryPoint call, Params params, std::vector<int64_t> buffers,
                 std::string name, tpsp_rt_kernel_function kernel) {
+  testedCalls->add(call);
   items.push_back(
       {call, std::move(params), std::move(buffers), std::move(name), {}, {}});
   Item &item = items.back();

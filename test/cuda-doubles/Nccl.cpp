@@ -1,7 +1,7 @@
 // NCCL between threads of one process: what each call documents, and that a
 // rank that does not come is waited for until its communicator is aborted.
 #include "Doubles.h"
-#include "HalfNumbers.h"
+#include "NcclArithmetic.h"
 
 #include <nccl.h>
 
@@ -16,8 +16,10 @@
 #include <mutex>
 #include <string>
 #include <thread>
-#include <type_traits>
 #include <vector>
+
+using tpsp::doubles::combineAt;
+using tpsp::doubles::widthOf;
 
 namespace {
 
@@ -80,21 +82,6 @@ struct ncclComm {
 
 namespace {
 
-size_t widthOf(ncclDataType_t type) {
-  switch (type) {
-  case ncclInt8:
-    return 1;
-  case ncclBfloat16:
-  case ncclFloat16:
-    return 2;
-  case ncclInt64:
-  case ncclFloat64:
-    return 8;
-  default:
-    return 4;
-  }
-}
-
 /// A rank's side of an operation, on its stream's thread.
 class Member {
 public:
@@ -137,55 +124,6 @@ bool Member::agree(const Operation &mine) {
         other->type != mine.type || other->reduction != mine.reduction)
       return false;
   return true;
-}
-
-/// Integers wrap around: what runs into a failed step may be anything.
-template <typename T> T sum(T a, T b) {
-  if constexpr (std::is_integral_v<T>)
-    return T(std::make_unsigned_t<T>(a) + std::make_unsigned_t<T>(b));
-  else
-    return a + b;
-}
-
-/// dst = dst op src, rounded to the type at once, as NCCL does.
-template <typename T> void combine(char *dst, const char *src, bool isMax) {
-  T a, b;
-  std::memcpy(&a, dst, sizeof a);
-  std::memcpy(&b, src, sizeof b);
-  if (isMax)
-    a = a > b || a != a ? a : b;
-  else
-    a = sum(a, b);
-  std::memcpy(dst, &a, sizeof a);
-}
-
-template <typename Half>
-void combineHalf(char *dst, const char *src, bool isMax) {
-  uint16_t left, right;
-  std::memcpy(&left, dst, 2);
-  std::memcpy(&right, src, 2);
-  float a = Half::load(left), b = Half::load(right);
-  uint16_t result = Half::store(isMax ? (a > b || a != a ? a : b) : a + b);
-  std::memcpy(dst, &result, 2);
-}
-
-void combineAt(ncclDataType_t type, char *dst, const char *src, bool isMax) {
-  switch (type) {
-  case ncclInt8:
-    return combine<int8_t>(dst, src, isMax);
-  case ncclInt32:
-    return combine<int32_t>(dst, src, isMax);
-  case ncclInt64:
-    return combine<int64_t>(dst, src, isMax);
-  case ncclFloat64:
-    return combine<double>(dst, src, isMax);
-  case ncclBfloat16:
-    return combineHalf<tpsp::doubles::Bf16>(dst, src, isMax);
-  case ncclFloat16:
-    return combineHalf<tpsp::doubles::F16>(dst, src, isMax);
-  default:
-    return combine<float>(dst, src, isMax);
-  }
 }
 
 void Member::compute(const Operation &mine, std::vector<char> &out) const {

@@ -37,7 +37,7 @@ constexpr uint64_t seed = 11;
 /// A result or gradient of every rank, in f64.
 using Results = std::vector<std::vector<double>>;
 
-std::vector<double> valuesOf(const rt::ManifestTensor &tensor,
+std::vector<double> valuesOf(const PlanBuffer &tensor,
                              const std::vector<char> &bytes) {
   std::vector<double> values(bytes.size() / rt::elementBytes(tensor.dtype));
   for (size_t i = 0; i < values.size(); ++i)
@@ -56,38 +56,38 @@ double toleranceOf(const std::string &dtype) {
 /// argument begins as NaN.
 rt::Status run(const CompiledModel &model, const JitProgram &program,
                const std::string &backend, Results &out) {
-  const rt::Manifest &manifest = model.manifest;
+  const Plan &plan = *model.plan;
+  const auto tensors = plan.tensors();
   rt::WorldConfig config;
   config.backend = backend;
-  config.mesh = manifest.mesh;
-  config.arenaBytes = manifest.arenaBytes;
-  config.numStreams = manifest.streams;
-  config.numEvents = manifest.events;
+  config.mesh = plan.mesh;
+  config.arenaBytes = plan.arenaBytes;
+  config.numStreams = plan.numStreams;
+  config.numEvents = plan.numEvents;
   std::unique_ptr<rt::World> world;
   if (rt::Status s = rt::World::create(config, world); !s.ok())
     return s;
   rt::RandomSource source(seed);
-  out.assign(manifest.numRanks() * manifest.tensors.size(), {});
+  out.assign(plan.numRanks() * tensors.size(), {});
   auto fill = [&](rt::Rank &rank) -> rt::Status {
-    std::vector<char> bytes(manifest.arenaBytes, '\xff');
-    for (const rt::ManifestTensor &tensor : manifest.tensors)
+    std::vector<char> bytes(plan.arenaBytes, '\xff');
+    for (const PlanBuffer &tensor : plan.tensors())
       if (tensor.isArgument())
         if (rt::Status s = source.fill(
-                tensor, rt::Shard(tensor, manifest.mesh, rank.coordinates()),
-                bytes.data() + tensor.offset);
+                tensor, rt::Shard(tensor, plan.mesh, rank.coordinates()),
+                bytes.data() + *tensor.offset);
             !s.ok())
           return s;
-    return rank.write(0, bytes.data(), manifest.arenaBytes);
+    return rank.write(0, bytes.data(), plan.arenaBytes);
   };
   auto read = [&](rt::Rank &rank) -> rt::Status {
-    for (size_t i = 0; i < manifest.tensors.size(); ++i) {
-      const rt::ManifestTensor &tensor = manifest.tensors[i];
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      const PlanBuffer &tensor = tensors[i];
       std::vector<char> bytes(tensor.bytes);
-      if (rt::Status s = rank.read(tensor.offset, bytes.data(), tensor.bytes);
+      if (rt::Status s = rank.read(*tensor.offset, bytes.data(), tensor.bytes);
           !s.ok())
         return s;
-      out[rank.number() * manifest.tensors.size() + i] =
-          valuesOf(tensor, bytes);
+      out[rank.number() * tensors.size() + i] = valuesOf(tensor, bytes);
     }
     return {};
   };
@@ -119,7 +119,7 @@ double distance(std::vector<double> a, const std::vector<double> &b) {
 std::vector<double> roundingOf(const CompiledModel &model) {
   std::vector<reference::Tensor> arguments, exact, rounded;
   rt::RandomSource source(seed);
-  for (const rt::ManifestTensor &tensor : model.manifest.tensors)
+  for (const PlanBuffer &tensor : model.plan->tensors())
     if (tensor.isArgument()) {
       const reference::ValueType &type =
           reference::argumentType(model.reference, arguments.size());
@@ -172,7 +172,7 @@ TEST_P(CudaPlan, ComputesWhatTheCpuComputes) {
   options.overlapChunks = GetParam().overlap ? 2 : 0;
   Program program(exampleText(GetParam().model), options);
   ASSERT_TRUE(bool(program));
-  auto code = DeviceCode::create(*program.model.plan);
+  auto code = DeviceCode::create(*program.model.module);
   ASSERT_TRUE(bool(code)) << llvm::toString(code.takeError());
   std::string trouble;
   for (const auto &[entry, parameters] : (*code)->kernels()) {
@@ -186,17 +186,18 @@ TEST_P(CudaPlan, ComputesWhatTheCpuComputes) {
     launch(entry.c_str(), onHost, sizes.data(), int(sizes.size()));
   }
   auto machine =
-      JitProgram::create(*program.model.plan, program.model.manifest.program);
+      JitProgram::create(*program.model.module, program.model.plan->program);
   ASSERT_TRUE(bool(machine)) << llvm::toString(machine.takeError());
 
-  const rt::Manifest &manifest = program.model.manifest;
-  EXPECT_EQ(manifest.attention.empty(),
+  const Plan &plan = *program.model.plan;
+  const auto tensors = plan.tensors();
+  EXPECT_EQ(attentionOf(plan).empty(),
             GetParam().attention != llvm::StringRef("fused"));
   Results wanted, found;
   rt::Status status = run(program.model, *machine, "cpu", wanted);
   ASSERT_TRUE(status.ok()) << status.message();
   status = run(program.model, *machine, "cuda", found);
-  if (status.code() == TPSP_RT_UNSUPPORTED && !manifest.attention.empty())
+  if (status.code() == TPSP_RT_UNSUPPORTED && !attentionOf(plan).empty())
     GTEST_SKIP() << status.message();
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(trouble, "");
@@ -204,15 +205,14 @@ TEST_P(CudaPlan, ComputesWhatTheCpuComputes) {
   // Of a gradient that is zero but for rounding (a key's bias) that is all.
   std::vector<double> rounding = roundingOf(program.model);
   for (size_t i = 0; i < found.size(); ++i) {
-    const rt::ManifestTensor &tensor =
-        manifest.tensors[i % manifest.tensors.size()];
+    const PlanBuffer &tensor = tensors[i % tensors.size()];
     if (rt::isInteger(tensor.dtype))
       continue;
     double allowed = tolerance * normOf(wanted[i]);
     if (!tensor.isArgument())
       allowed = std::max(allowed, rt::roundingFactor * rounding[tensor.number]);
     EXPECT_LE(distance(found[i], wanted[i]), allowed)
-        << tensor.name << " of rank " << i / manifest.tensors.size();
+        << tensor.name << " of rank " << i / tensors.size();
   }
 }
 

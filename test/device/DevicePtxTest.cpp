@@ -96,7 +96,7 @@ Resources assemble(const std::string &ptx, StringRef chip) {
 std::string imageOf(Program &program) {
   PassManager manager(program.context.get());
   buildDevicePipeline(manager);
-  ModuleOp plan = *program.model.plan;
+  ModuleOp plan = *program.model.module;
   if (failed(manager.run(plan)))
     return "";
   auto kernels = plan.lookupSymbol<gpu::GPUModuleOp>(deviceModuleName);
@@ -235,7 +235,7 @@ TEST(DeviceImageTest, AnUnknownChipIsRefused) {
   CompileOptions options;
   Program program(operationText("gelu", "i=8 -> i=8"), options);
   ASSERT_TRUE(program);
-  ModuleOp plan = *program.model.plan;
+  ModuleOp plan = *program.model.module;
   PassManager manager(program.context.get());
   buildDevicePipeline(manager);
   ASSERT_TRUE(succeeded(manager.run(plan)));

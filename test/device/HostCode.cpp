@@ -189,6 +189,17 @@ static void addCaller(llvm::Function &function) {
 // Machine code
 //===----------------------------------------------------------------------===//
 
+/// What LLVM calls where the processor has no instruction for it; not every
+/// libgcc has one. The bf16 is in the low bits of the register of a float.
+static float truncateToBF16(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  bits = value != value ? bits >> 16 | 0x40
+                        : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+  std::memcpy(&value, &bits, sizeof bits);
+  return value;
+}
+
 static llvm::orc::SymbolMap emulatorSymbols(llvm::orc::LLJIT &jit) {
   llvm::orc::SymbolMap symbols;
   auto add = [&](StringRef name, auto *function) {
@@ -196,6 +207,7 @@ static llvm::orc::SymbolMap emulatorSymbols(llvm::orc::LLJIT &jit) {
         llvm::orc::ExecutorAddr::fromPtr(function),
         llvm::JITSymbolFlags::Exported};
   };
+  add("__truncsfbf2", &truncateToBF16);
   add("tpsp_device_thread", &tpsp_device_thread);
   add("tpsp_device_block", &tpsp_device_block);
   add("tpsp_device_threads", &tpsp_device_threads);

@@ -239,18 +239,18 @@ private:
       to = std::move(*from);
       return "";
     };
-    std::string error = take(host, hostKernels(*program.model.plan));
+    std::string error = take(host, hostKernels(*program.model.module));
     if (error.empty())
-      error = take(oracle, hostKernels(*wide.model.plan));
+      error = take(oracle, hostKernels(*wide.model.module));
     if (error.empty())
-      error = take(device, DeviceCode::create(*program.model.plan));
+      error = take(device, DeviceCode::create(*program.model.module));
     return error;
   }
 
   std::vector<Kernel> findKernels() {
     std::vector<Kernel> kernels;
     llvm::StringMap<plan::KernelOp> seen;
-    ModuleOp plan = *program.model.plan;
+    ModuleOp plan = *program.model.module;
     plan.walk([&](plan::KernelOp command) {
       Kernel kernel;
       kernel.name = command.getCallee().str();
@@ -262,7 +262,7 @@ private:
       if (!isNew)
         return;
       kernel.function = plan.lookupSymbol<func::FuncOp>(kernel.name);
-      kernel.wide = wide.model.plan->lookupSymbol<func::FuncOp>(kernel.name);
+      kernel.wide = wide.model.module->lookupSymbol<func::FuncOp>(kernel.name);
       kernel.inputs = int64_t(command.getInputs().size());
       kernel.grid = command.getGrid();
       kernel.positions = int64_t(command.getPositions().size());
@@ -398,6 +398,6 @@ std::string tpsp::device::firstDifference(const std::string &text,
   Program program(text, options), wide(inF64(text), wideOptions);
   if (!program || !wide)
     return "the program does not compile";
-  change(*program.model.plan);
+  change(*program.model.module);
   return Trial(program, wide).run();
 }

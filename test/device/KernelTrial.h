@@ -18,7 +18,7 @@ struct Program {
   /// A test failure, and no model, if `text` does not compile.
   Program(const std::string &text, CompileOptions options);
 
-  explicit operator bool() const { return bool(model.plan); }
+  explicit operator bool() const { return bool(model.module); }
 
   std::unique_ptr<mlir::MLIRContext> context;
   std::string messages;

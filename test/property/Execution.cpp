@@ -12,8 +12,6 @@
 
 using namespace tpsp;
 using namespace tpsp::property;
-using rt::Manifest;
-using rt::ManifestTensor;
 using rt::Rank;
 using rt::Status;
 
@@ -44,7 +42,7 @@ tpsp::property::randomArgument(uint64_t seed, int64_t number, int64_t elements,
   return values;
 }
 
-std::vector<double> tpsp::property::wholeArgument(const ManifestTensor &tensor,
+std::vector<double> tpsp::property::wholeArgument(const PlanBuffer &tensor,
                                                   uint64_t seed) {
   if (options().defaultData)
     return rt::RandomTensor(tensor, seed).whole();
@@ -80,18 +78,18 @@ static void store(void *memory, int64_t dtype, int64_t i, double value) {
     rt::storeFloat(value, dtype, memory, i);
 }
 
-static void fillArgument(Rank &rank, const Manifest &manifest,
-                         const ManifestTensor &tensor, uint64_t seed) {
+static void fillArgument(Rank &rank, const Plan &plan, const PlanBuffer &tensor,
+                         uint64_t seed) {
   int64_t position = 0, group = 1;
   for (int64_t axis : tensor.pending) {
-    position = position * manifest.mesh[axis].size + rank.coordinate(axis);
-    group *= manifest.mesh[axis].size;
+    position = position * plan.mesh[axis].size + rank.coordinate(axis);
+    group *= plan.mesh[axis].size;
   }
   std::vector<double> whole = wholeArgument(tensor, seed);
   // Summands much larger than their sum would take its digits.
   bool isExact = rt::halfFloat(tensor.dtype) || options().defaultData;
-  void *memory = rank.hostAddress(tensor.offset);
-  rt::Shard(tensor, manifest.mesh, rank.coordinates())
+  void *memory = rank.hostAddress(*tensor.offset);
+  rt::Shard(tensor, plan.mesh, rank.coordinates())
       .forEachRun([&](int64_t global, int64_t local, int64_t n) {
         for (int64_t i = 0; i < n; ++i)
           store(memory, tensor.dtype, local + i,
@@ -101,13 +99,13 @@ static void fillArgument(Rank &rank, const Manifest &manifest,
 }
 
 /// Everything is a NaN but the arguments.
-static Status fill(Rank &rank, const Manifest &manifest, uint64_t seed) {
-  if (manifest.arenaBytes == 0)
+static Status fill(Rank &rank, const Plan &plan, uint64_t seed) {
+  if (plan.arenaBytes == 0)
     return {};
-  std::memset(rank.hostAddress(0), 0xff, manifest.arenaBytes);
-  for (const ManifestTensor &tensor : manifest.tensors)
+  std::memset(rank.hostAddress(0), 0xff, plan.arenaBytes);
+  for (const PlanBuffer &tensor : plan.tensors())
     if (tensor.isArgument())
-      fillArgument(rank, manifest, tensor, seed);
+      fillArgument(rank, plan, tensor, seed);
   return {};
 }
 
@@ -116,19 +114,19 @@ static llvm::Error errorOf(const Status &status) {
 }
 
 /// The results of all ranks, by their number: plans lay them out as they like.
-static Status readResults(rt::World &world, const Manifest &manifest,
+static Status readResults(rt::World &world, const Plan &plan,
                           ResultBytes &bytes) {
-  int64_t ranks = manifest.numRanks();
-  for (const ManifestTensor &tensor : manifest.tensors)
+  int64_t ranks = plan.numRanks();
+  for (const PlanBuffer &tensor : plan.tensors())
     if (!tensor.isArgument())
       bytes.resize(std::max(bytes.size(), size_t((tensor.number + 1) * ranks)));
   return world.run([&](Rank &rank) -> Status {
-    for (const ManifestTensor &tensor : manifest.tensors) {
+    for (const PlanBuffer &tensor : plan.tensors()) {
       if (tensor.isArgument())
         continue;
       auto &result = bytes[tensor.number * ranks + rank.number()];
       result.resize(tensor.bytes);
-      if (Status s = rank.read(tensor.offset, result.data(), tensor.bytes);
+      if (Status s = rank.read(*tensor.offset, result.data(), tensor.bytes);
           !s.ok())
         return s;
     }
@@ -141,24 +139,23 @@ tpsp::property::runAndCompare(const CompiledModel &model, JitEffort effort,
                               uint64_t seed,
                               const std::vector<rt::ExpectedValues> &expected,
                               double tolerance, ResultBytes &bytes) {
-  const Manifest &manifest = model.manifest;
-  auto program = JitProgram::create(*model.plan, manifest.program, effort);
+  const Plan &plan = *model.plan;
+  auto program = JitProgram::create(*model.module, plan.program, effort);
   if (!program)
     return program.takeError();
   rt::registerBuiltinBackends();
   rt::WorldConfig config;
-  config.mesh = manifest.mesh;
-  config.arenaBytes = manifest.arenaBytes;
-  config.numStreams = manifest.streams;
-  config.numEvents = manifest.events;
+  config.mesh = plan.mesh;
+  config.arenaBytes = plan.arenaBytes;
+  config.numStreams = plan.numStreams;
+  config.numEvents = plan.numEvents;
   config.threadsPerRank = 1;
-  config.numStreams = manifest.streams;
-  config.numEvents = manifest.events;
+  config.numStreams = plan.numStreams;
+  config.numEvents = plan.numEvents;
   std::unique_ptr<rt::World> world;
   if (Status s = rt::World::create(config, world); !s.ok())
     return errorOf(s);
-  if (Status s =
-          world->run([&](Rank &rank) { return fill(rank, manifest, seed); });
+  if (Status s = world->run([&](Rank &rank) { return fill(rank, plan, seed); });
       !s.ok())
     return errorOf(s);
   for (int step = 0; step < 2; ++step)
@@ -166,14 +163,14 @@ tpsp::property::runAndCompare(const CompiledModel &model, JitEffort effort,
             world->run([&](Rank &rank) { return rank.step(program->step); });
         !s.ok())
       return errorOf(s);
-  if (Status s = readResults(*world, manifest, bytes); !s.ok())
+  if (Status s = readResults(*world, plan, bytes); !s.ok())
     return errorOf(s);
   std::vector<rt::TensorError> errors;
-  for (const ManifestTensor &tensor : manifest.tensors) {
+  for (const PlanBuffer &tensor : plan.tensors()) {
     if (tensor.isArgument())
       continue;
     rt::TensorError error;
-    if (Status s = rt::compareTensor(*world, manifest, tensor,
+    if (Status s = rt::compareTensor(*world, plan, tensor,
                                      expected[tensor.number], tolerance, error);
         !s.ok())
       return errorOf(s);

@@ -23,8 +23,7 @@ std::vector<double> randomArgument(uint64_t seed, int64_t number,
 
 /// The whole of an argument of a compiled program: the above, or what tpsp-run
 /// makes up (Options::defaultData).
-std::vector<double> wholeArgument(const rt::ManifestTensor &tensor,
-                                  uint64_t seed);
+std::vector<double> wholeArgument(const PlanBuffer &tensor, uint64_t seed);
 
 /// The bytes of each result on each rank: result 0 of all ranks, result 1, ...
 using ResultBytes = std::vector<std::vector<std::byte>>;

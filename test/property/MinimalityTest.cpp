@@ -326,7 +326,7 @@ public:
     if (!module)
       return "";
     PassManager pm(&context);
-    PipelineOptions options;
+    CompileOptions options;
     options.grad = program.grad;
     buildLogicalPipeline(pm, options);
     if (program.grad)

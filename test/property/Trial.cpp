@@ -160,7 +160,7 @@ static double dot(const std::vector<double> &a, const std::vector<double> &b) {
 /// Random arguments of a compiled program, cotangents included.
 static Tensors argumentsOf(const CompiledModel &model, uint64_t seed) {
   Tensors tensors;
-  for (const rt::ManifestTensor &tensor : model.manifest.tensors) {
+  for (const PlanBuffer &tensor : model.plan->tensors()) {
     if (!tensor.isArgument())
       continue;
     const reference::ValueType &type =
@@ -426,7 +426,7 @@ Outcome Trial::runOnce(const Program &program, uint64_t seed,
     return failed("the run failed: " + llvm::toString(compared.takeError()));
   Outcome outcome = judged(*compared, tolerance);
   if (outcome.verdict == Outcome::Agrees && outcome.text.empty() &&
-      model->manifest.streams > 1)
+      model->plan->numStreams > 1)
     return runSerial(std::move(written),
                      {program, seed, effort, expected, bytes});
   return outcome;

@@ -1,9 +1,8 @@
 #include "Compilation.h"
 
-#include "Calibrate.h"
-#include "CalibrateGpu.h"
 #include "Simulate.h"
 
+#include "tpsp/Calibrate/Calibrate.h"
 #include "tpsp/Compile/EmitPlan.h"
 #include "tpsp/InitAll.h"
 #include "tpsp/Runtime/DeviceInventory.h"
@@ -22,6 +21,51 @@
 using namespace tpsp;
 using namespace tpsp::run;
 
+/// A file may be run anywhere.
+static bool isForGpus(const Options &options) {
+  return options.backend == "cuda" || !options.emit.empty();
+}
+
+/// Whether --hardware is one. What is wrong with it, is said when it is needed.
+static bool describesGpu(const Options &options) {
+  llvm::Expected<const Hardware &> machine = options.hardware.read();
+  if (machine)
+    return !machine->isCpu();
+  llvm::consumeError(machine.takeError());
+  return false;
+}
+
+/// In one call where the GPU at hand has a library for it, or a GPU is
+/// simulated. A file may be run where there is none.
+static std::string attentionForm(const Options &options) {
+  if (options.simulate)
+    return describesGpu(options) ? "fused" : "rows";
+  rt::DeviceInventory inventory;
+  bool hasLibrary = options.backend == "cuda" && options.emit.empty() &&
+                    rt::listDevices("cuda", inventory).ok() &&
+                    inventory.hasAttention;
+  return hasLibrary ? "fused" : "rows";
+}
+
+/// The compiler's options, with what follows from tpsp-run's: all that is
+/// computed from other options.
+static CompileOptions resolved(const Options &options) {
+  CompileOptions compile = options;
+  compile.keepTrivial = options.ncclAlways;
+  compile.bucketBytes = options.bucketMib * (1 << 20);
+  // A file may be verified wherever it is run.
+  compile.returnChoices = options.verify || !options.emit.empty();
+  compile.device = isForGpus(options) ? "cuda" : "none";
+  compile.forGpu = options.simulate && describesGpu(options);
+  if (options.isAutomatic("attention"))
+    compile.attention = attentionForm(options);
+  // Where a GPU's matmul library does them: on CPUs they have not been found to
+  // save time.
+  if (options.isAutomatic("epilogues"))
+    compile.epilogues = isForGpus(options) || describesGpu(options);
+  return compile;
+}
+
 namespace {
 
 /// A model's compilation: the context, and where its diagnostics go.
@@ -38,22 +82,19 @@ public:
     context.printOpOnDiagnostic(false);
   }
 
+  /// Sets the model and its description.
   rt::Status run(Progress &progress) {
-    auto compiled = compileModel(context, options.model, settings(),
+    auto compiled = compileModel(context, options.model, resolved(options),
                                  [&](llvm::StringRef phase) {
                                    progress.phase("compiling: " + phase.str());
                                  });
     if (!compiled)
       return failure(compiled.takeError());
     model = std::move(*compiled);
-    return {};
-  }
-
-  rt::Status describe(rt::PlanDescription &out) {
-    auto description = describePlan(model, options.model, options.dtype);
-    if (!description)
-      return failure(description.takeError());
-    out = std::move(*description);
+    auto described = describePlan(model, options.model, options.dtype);
+    if (!described)
+      return failure(described.takeError());
+    description = std::move(*described);
     return {};
   }
 
@@ -68,73 +109,6 @@ private:
     return registry;
   }
 
-  /// A file may be run anywhere.
-  bool isForGpus() const {
-    return options.backend == "cuda" || !options.emit.empty();
-  }
-
-  /// By default where a GPU's matmul library does them: on CPUs they have not
-  /// been found to save time.
-  bool wantsEpilogues() const {
-    if (options.epilogues != "auto" || isForGpus())
-      return options.epilogues != "off";
-    return describesGpu();
-  }
-
-  /// Whether --hardware is one.
-  bool describesGpu() const {
-    llvm::Expected<Hardware> machine = findHardware(options.hardware);
-    if (machine)
-      return !machine->isCpu();
-    llvm::consumeError(machine.takeError()); // reported when it is needed
-    return false;
-  }
-
-  /// By default in one call where the GPU at hand has a library for it, or the
-  /// one that is simulated is a GPU; a file may be run where there is none.
-  std::string attentionForm() const {
-    if (options.attention != "auto")
-      return options.attention;
-    if (options.simulate)
-      return describesGpu() ? "fused" : "rows";
-    rt::DeviceInventory inventory;
-    bool hasLibrary = options.backend == "cuda" && options.emit.empty() &&
-                      rt::listDevices("cuda", inventory).ok() &&
-                      inventory.hasAttention;
-    return hasLibrary ? "fused" : "rows";
-  }
-
-  CompileOptions settings() const {
-    CompileOptions compile;
-    compile.function = options.function;
-    compile.keepTrivial = options.ncclAlways;
-    compile.grad = options.grad;
-    compile.inputGradients = options.inputGradients == "on";
-    // A file may be verified wherever it is run.
-    compile.returnChoices = options.verify || !options.emit.empty();
-    compile.keepMasks = options.keepMasks;
-    compile.dtype = options.dtype;
-    compile.mesh = options.mesh;
-    compile.shardReplicated = options.shardReplicated;
-    compile.attention = attentionForm();
-    compile.attentionBlock = options.attentionBlock;
-    compile.rematerialize = options.rematerialize;
-    compile.keepGathered = options.keepGathered;
-    compile.microBatches = options.microBatches;
-    compile.microBatchIndex = options.microBatchIndex;
-    compile.epilogues = wantsEpilogues();
-    compile.overlap = options.overlap == "on";
-    compile.hardware = options.hardware;
-    compile.threads = options.threads;
-    compile.overlapBuffers = options.overlapBuffers;
-    compile.overlapChunks = options.overlapChunks;
-    compile.requireOverlap = options.requireOverlap;
-    compile.bucketBytes = options.bucketMib * (1 << 20);
-    compile.device = isForGpus() ? "cuda" : "none";
-    compile.forGpu = options.simulate && describesGpu();
-    return compile;
-  }
-
   const Options &options;
   mlir::MLIRContext context;
   llvm::SourceMgr sources;
@@ -145,6 +119,7 @@ private:
 public:
   /// Of the context.
   CompiledModel model;
+  rt::PlanDescription description;
 };
 
 } // namespace
@@ -154,11 +129,9 @@ rt::Status tpsp::run::compile(const Options &options, bool speaks,
   Compilation compilation(options, speaks);
   if (rt::Status s = compilation.run(progress); !s.ok())
     return s;
-  if (rt::Status s = compilation.describe(out.description); !s.ok())
-    return s;
+  out.description = std::move(compilation.description);
   progress.phase("compiling: machine code");
-  auto code =
-      JitProgram::create(*compilation.model.plan, out.manifest().program);
+  auto code = JitProgram::create(*compilation.model.module, out.plan().program);
   if (!code)
     return compilation.failure(code.takeError());
   out.step = code->step;
@@ -171,12 +144,10 @@ rt::Status tpsp::run::emit(const Options &options, bool speaks,
   Compilation compilation(options, speaks);
   if (rt::Status s = compilation.run(progress); !s.ok())
     return s;
-  rt::PlanDescription description;
-  if (rt::Status s = compilation.describe(description); !s.ok())
-    return s;
   progress.phase("compiling: machine code");
-  if (llvm::Error error = emitPlan(compilation.model, std::move(description),
-                                   options.targetCpu, options.emit))
+  if (llvm::Error error =
+          emitPlan(compilation.model, std::move(compilation.description),
+                   options.targetCpu, options.emit))
     return compilation.failure(std::move(error));
   return {};
 }
@@ -186,30 +157,29 @@ rt::Status tpsp::run::simulate(const Options &options, bool speaks,
   auto begin = std::chrono::steady_clock::now();
   Compilation compilation(options, speaks);
   // Before the compiler says the same of a place in the model.
-  if (llvm::Expected<Hardware> hardware = findHardware(options.hardware);
-      !hardware)
+  llvm::Expected<const Hardware &> hardware = options.hardware.read();
+  if (!hardware)
     return compilation.failure(hardware.takeError());
   if (rt::Status s = compilation.run(progress); !s.ok())
     return s;
-  rt::PlanDescription description;
-  if (rt::Status s = compilation.describe(description); !s.ok())
-    return s;
-  report.manifest = description.manifest;
+  const rt::PlanDescription &description = compilation.description;
+  report.plan = description.plan;
   report.dtype = description.dtype;
   report.compileSeconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
           .count();
-  llvm::Error error =
-      predict(options, compilation.model.step, description, report);
+  llvm::Error error = predict(*hardware, options.threads, description, report);
   return error ? compilation.failure(std::move(error)) : rt::Status();
 }
 
 static llvm::Expected<Hardware> measure(const Options &options,
                                         Progress &progress) {
+  auto phase = [&](const std::string &name) { progress.phase(name); };
   if (options.backend != "cuda")
-    return measureMachine(progress);
+    return calibration::measureMachine(phase);
+  using calibration::GpuProbe;
   bool isQuick = std::getenv("TPSP_CALIBRATE_QUICK");
-  return measureGpus(isQuick ? GpuProbe::quick() : GpuProbe(), progress);
+  return measureGpus(isQuick ? GpuProbe::quick() : GpuProbe(), phase);
 }
 
 rt::Status tpsp::run::calibrate(const Options &options, Progress &progress,

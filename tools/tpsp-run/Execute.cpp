@@ -3,7 +3,7 @@
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Runtime/BackendPlugin.h"
 #include "tpsp/Runtime/Driver/Inputs.h"
-#include "tpsp/Runtime/Driver/MemoryUse.h"
+#include "tpsp/Runtime/Driver/StepText.h"
 #include "tpsp/Runtime/Driver/Weights.h"
 
 #include <fmt/format.h>
@@ -20,35 +20,18 @@ using namespace tpsp::run;
 using Clock = std::chrono::steady_clock;
 
 /// Where the arguments end: everything behind is computed.
-static int64_t endOfArguments(const rt::Manifest &manifest) {
+static int64_t endOfArguments(const Plan &plan) {
   int64_t end = 0;
-  for (const rt::ManifestTensor &tensor : manifest.tensors)
+  for (const PlanBuffer &tensor : plan.tensors())
     if (tensor.isArgument())
-      end = std::max(end, tensor.offset + tensor.bytes);
+      end = std::max(end, *tensor.offset + tensor.bytes);
   return end;
-}
-
-/// A rank's part of an argument. Of a sum, the first rank along the pending
-/// axes has all and the others nothing.
-static rt::Status fillArgument(const rt::Rank &rank,
-                               const rt::TensorSource &source,
-                               const rt::Manifest &manifest,
-                               const rt::ManifestTensor &tensor, void *memory) {
-  bool isFirst =
-      std::all_of(tensor.pending.begin(), tensor.pending.end(),
-                  [&](int64_t axis) { return rank.coordinate(axis) == 0; });
-  if (!isFirst && !tensor.pendingMax) {
-    std::memset(memory, 0, tensor.bytes);
-    return {};
-  }
-  rt::Shard shard(tensor, manifest.mesh, rank.coordinates());
-  return source.fill(tensor, shard, memory);
 }
 
 /// Fills everything but the arguments with ones, which are a NaN in every
 /// floating-point type.
-static rt::Status poisonResults(rt::Rank &rank, const rt::Manifest &manifest) {
-  int64_t begin = endOfArguments(manifest), end = manifest.arenaBytes;
+static rt::Status poisonResults(rt::Rank &rank, const Plan &plan) {
+  int64_t begin = endOfArguments(plan), end = plan.arenaBytes;
   if (begin >= end)
     return {};
   if (void *memory = rank.hostAddress(begin)) {
@@ -64,42 +47,17 @@ static rt::Status poisonResults(rt::Rank &rank, const rt::Manifest &manifest) {
   return {};
 }
 
-static rt::Status fillArguments(rt::Rank &rank, const rt::TensorSource &source,
-                                const rt::Manifest &manifest, bool poison) {
-  std::vector<char> copy;
-  for (const rt::ManifestTensor &tensor : manifest.tensors) {
-    if (!tensor.isArgument())
-      continue;
-    if (void *memory = rank.hostAddress(tensor.offset)) {
-      if (rt::Status s = fillArgument(rank, source, manifest, tensor, memory);
-          !s.ok())
-        return s;
-      continue;
-    }
-    copy.resize(tensor.bytes);
-    if (rt::Status s =
-            fillArgument(rank, source, manifest, tensor, copy.data());
-        !s.ok())
-      return s;
-    if (rt::Status s = rank.write(tensor.offset, copy.data(), tensor.bytes);
-        !s.ok())
-      return s;
-  }
-  return poison ? poisonResults(rank, manifest) : rt::Status();
-}
-
-rt::Status tpsp::run::openSource(const Options &options,
-                                 const rt::Manifest &manifest,
+rt::Status tpsp::run::openSource(const Options &options, const Plan &plan,
                                  std::unique_ptr<rt::TensorSource> &source,
                                  std::string &warning) {
   auto inputs = std::make_unique<rt::InputsSource>();
-  if (rt::Status s = inputs->open(options.inputs, manifest); !s.ok())
+  if (rt::Status s = inputs->open(options.inputs, plan); !s.ok())
     return s;
   source = std::make_unique<rt::RandomSource>(options.seed);
   if (!options.weights.empty()) {
     auto weights = std::make_unique<rt::WeightsSource>(std::move(source));
     if (rt::Status s =
-            weights->open(options.weights, manifest, warning, inputs->given());
+            weights->open(options.weights, plan, warning, inputs->given());
         !s.ok())
       return s;
     source = std::move(weights);
@@ -109,25 +67,26 @@ rt::Status tpsp::run::openSource(const Options &options,
   return {};
 }
 
-/// Of what processes must have in common to run together: the program, what its
-/// arguments are filled with, and what all of them take part in.
+/// A hash of what processes must have in common to run together: the program,
+/// what its arguments are filled with, and what all of them take part in.
 static uint64_t planHash(const Options &options, const Program &program) {
-  const rt::Manifest &manifest = program.manifest();
+  const Plan &plan = program.plan();
   std::string text = fmt::format(
       "{} {} {} {} {} {} {} {} {} {} {} {}", program.description.modelHash,
-      program.description.dtype, manifest.program, manifest.commands,
-      manifest.matmulFlops, options.steps, options.seed, options.verify,
+      program.description.dtype, plan.program, plan.commands.size(),
+      plan.matmulFlops(), options.steps, options.seed, options.verify,
       options.weights.empty(), options.inputs.size(), options.save.empty(),
       options.saveAll.empty());
-  for (const rt::ManifestTensor &tensor : manifest.tensors)
-    text +=
-        fmt::format(" {} {} {}", tensor.name, tensor.subscripts, tensor.offset);
-  for (const rt::ManifestCollective &row : manifest.collectives)
+  for (const PlanBuffer &tensor : plan.tensors())
+    text += fmt::format(" {} {} {}", tensor.name, tensor.subscripts,
+                        *tensor.offset);
+  for (const LedgerRow &row : plan.ledger)
     text += fmt::format(" {} {}", row.kind, row.bytes);
   return XXH3_64bits(text.data(), text.size());
 }
 
-/// Of a step that is replayed as a whole nothing is told.
+/// Whether commands are observed: a step that is replayed as a whole says
+/// nothing of them.
 static bool isObserved(const Options &options) {
   return options.backend != "cuda" || options.graph == "off" ||
          !options.trace.empty() || !options.timeline.empty();
@@ -138,21 +97,22 @@ rt::Status tpsp::run::prepare(const Options &options, const Program &program,
                               rt::CommandObserver *observer, StepClock &clock,
                               rt::Transport *transport,
                               std::unique_ptr<rt::World> &world) {
-  const rt::Manifest &manifest = program.manifest();
+  const Plan &plan = program.plan();
   if (rt::Status status = rt::loadBackend(options.backend); !status.ok())
     return status;
   // oneDNN packs its operands into buffers of a few MiB for every product. By
   // default glibc keeps them in every thread's own pool, which is not in the
-  // plan: 300 MiB for a layer of Llama 8B on four ranks. Give them back.
+  // plan. That is 300 MiB for a layer of Llama 8B on four ranks. Give them
+  // back.
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
   rt::WorldConfig config;
   config.backend = options.backend;
-  config.mesh = manifest.mesh;
-  config.arenaBytes = manifest.arenaBytes;
-  config.arenaConsumers = rt::largestConsumers(program.description.trace);
-  config.numStreams = manifest.streams;
-  config.numEvents = manifest.events;
-  config.threadsPerRank = options.threads;
+  config.mesh = plan.mesh;
+  config.arenaBytes = plan.arenaBytes;
+  config.arenaConsumers = rt::largestConsumers(plan);
+  config.numStreams = plan.numStreams;
+  config.numEvents = plan.numEvents;
+  config.threadsPerRank = int(options.threads);
   config.timeoutSeconds = options.timeout;
   config.observer = isObserved(options) ? observer : nullptr;
   config.cuda.graphs = options.graph == "on"    ? rt::GraphUse::On
@@ -169,7 +129,9 @@ rt::Status tpsp::run::prepare(const Options &options, const Program &program,
   if (options.backend == "trace")
     return {};
   return world->run([&](rt::Rank &rank) {
-    return fillArguments(rank, source, manifest, /*poison=*/options.verify);
+    if (rt::Status s = rt::fillArguments(rank, source, plan); !s.ok())
+      return s;
+    return options.verify ? poisonResults(rank, plan) : rt::Status();
   });
 }
 
@@ -197,16 +159,16 @@ rt::Status tpsp::run::runSteps(const Options &options, const Program &program,
   return {};
 }
 
-rt::StepTrace tpsp::run::recordedTrace(const Program &program,
-                                       const rt::Timeline &timeline,
-                                       const Options &options) {
-  rt::StepTrace trace =
+StepTrace tpsp::run::recordedTrace(const Program &program,
+                                   const rt::Timeline &timeline,
+                                   const Options &options) {
+  StepTrace trace =
       namedTrace(program.description, "measured on " + options.backend);
   if (!isObserved(options)) {
     trace.ranks.clear();
     return trace;
   }
   timeline.fill(trace);
-  rt::fillCounters(trace);
+  fillCounters(trace);
   return trace;
 }

@@ -15,13 +15,13 @@
 namespace tpsp::run {
 
 /// The largest relative error (||a - b|| / ||b|| per tensor) that a right
-/// program may have: rounding of f32 sums (1e-5), or of every stored bf16
-/// (2e-2) or f16 (2.5e-3).
-double toleranceOf(const rt::Manifest &manifest);
+/// program may have. It comes from rounding f32 sums (1e-5), or every stored
+/// bf16 (2e-2) or f16 (2.5e-3).
+double toleranceOf(const Plan &plan);
 
 /// Where the arguments' values come from: --inputs, else --weights, else
 /// --seed. `warning` is a sentence, or empty.
-rt::Status openSource(const Options &options, const rt::Manifest &manifest,
+rt::Status openSource(const Options &options, const Plan &plan,
                       std::unique_ptr<rt::TensorSource> &source,
                       std::string &warning);
 
@@ -41,13 +41,12 @@ rt::Status runSteps(const Options &options, const Program &program,
                     Progress &progress, rt::RunReport &report);
 
 /// What the last step was, from what was recorded of it.
-rt::StepTrace recordedTrace(const Program &program,
-                            const rt::Timeline &timeline,
-                            const Options &options);
+StepTrace recordedTrace(const Program &program, const rt::Timeline &timeline,
+                        const Options &options);
 
 /// Evaluates the unsharded program in f64 and compares every result of the
-/// world. Of several processes that with rank 0 does; the others only show
-/// theirs.
+/// world. If there are several processes, that with rank 0 compares; the others
+/// only show their results.
 rt::Status verify(const Program &program, const rt::TensorSource &source,
                   rt::World &world, Progress &progress,
                   std::vector<rt::TensorError> &errors);

@@ -2,66 +2,34 @@
 #ifndef TPSP_TOOLS_TPSP_RUN_OPTIONS_H
 #define TPSP_TOOLS_TPSP_RUN_OPTIONS_H
 
-#include <cstdint>
-#include <string>
-#include <vector>
+#include "tpsp/Passes/CompileOptions.h"
+
+#include <set>
 
 namespace tpsp::run {
 
-struct Options {
+/// The compiler's options, as they are given, and tpsp-run's own
+/// (RunOptions.def).
+struct Options : CompileOptions {
+#define OPTION(type, field, value, row) type field = value;
+#include "RunOptions.def"
+#undef OPTION
+
   /// A model, or, if isPlan, a compiled plan.
   std::string model;
   bool isPlan = false;
-  std::string function;
-  std::vector<std::string> mesh;
-  bool grad = false;
-  std::string inputGradients = "on";
-  bool keepMasks = false;
-  std::string backend = "cpu";
-  std::string dtype;
-  int steps = 1;
-  uint64_t seed = 0;
-  std::string strategy = "as-written";
-  std::string overlap = "off";
-  std::string shardReplicated = "off";
-  int64_t microBatches = 1;
-  std::string microBatchIndex = "b";
-  double bucketMib = 25;
-  int threads = 0;
-  double timeout = 30;
-  /// cuda: capture steps as CUDA graphs; NCCL for one rank, too.
-  std::string graph = "auto";
-  bool ncclAlways = false;
-  std::string attention = "auto";
-  int64_t attentionBlock = 2048;
-  std::string rematerialize = "none";
-  bool keepGathered = false;
-  bool verify = false;
-  std::string report;
-  std::string trace;
-  std::string timeline;
-  std::string weights;
-  /// "F.safetensors", "ids.npy" or "ids=F.npy".
-  std::vector<std::string> inputs;
-  std::string save;
-  std::string saveAll;
-  /// Predict instead of run, on this built-in hardware or file.
-  bool simulate = false;
-  std::string hardware = "cpu";
-  /// Compile into this file instead of running; for this processor.
-  std::string emit;
-  std::string targetCpu;
-  /// Describe this machine, in this file.
-  bool calibrate = false;
-  std::string output;
-  std::string epilogues = "auto";
-  /// How many times the memory for communication that the program needs.
-  int64_t overlapBuffers = 0; // as many as pay
-  int64_t overlapChunks = 0;
-  /// The share of communication that must be hidden.
-  double requireOverlap = 0;
-  bool quiet = false;
-  bool everyLayer = false;
+  /// Names of the options that the command line has ("model", too).
+  std::set<std::string> given;
+  /// Names of all options that are of compiling.
+  std::vector<std::string> ofCompilation;
+  /// Names of those that are left to tpsp-run ("auto"); their fields say
+  /// nothing.
+  std::set<std::string> automatic;
+
+  bool has(const std::string &name) const { return given.count(name) > 0; }
+  bool isAutomatic(const std::string &name) const {
+    return automatic.count(name) > 0;
+  }
 };
 
 /// Exit codes: 0 done, 1 the program or the run failed, 2 wrong usage.
@@ -72,6 +40,10 @@ enum Exit { Done = 0, Failed = 1, Usage = 2 };
 /// `isSilent`: another process prints the same.
 int parseOptions(int argc, char **argv, Options &options,
                  bool isSilent = false);
+
+/// What the options do not allow together, or at all: a sentence with the
+/// options' names and the way out. Empty if all is well.
+std::string contradictionIn(const Options &options);
 
 } // namespace tpsp::run
 

@@ -4,6 +4,7 @@
 
 #include "Options.h"
 
+#include "tpsp/Abi/StepTrace.h"
 #include "tpsp/Runtime/Driver/PlanFile.h"
 
 #include <memory>
@@ -16,17 +17,17 @@ struct Program {
   /// What keeps `step` where it is; null if nothing need.
   std::shared_ptr<void> code;
 
-  const rt::Manifest &manifest() const { return description.manifest; }
+  const Plan &plan() const { return *description.plan; }
 };
 
 /// Reads and loads the compiled plan options.model. Refuses a plan for another
 /// mesh than options.mesh.
 rt::Status openPlan(const Options &options, Program &out);
 
-/// The trace of a step that has not run: names, flows and buffers. `how`:
+/// The trace of a step that has not run, with a title and a setting. `how`:
 /// "measured on cpu".
-rt::StepTrace namedTrace(const rt::PlanDescription &description,
-                         const std::string &how);
+StepTrace namedTrace(const rt::PlanDescription &description,
+                     const std::string &how);
 
 } // namespace tpsp::run
 

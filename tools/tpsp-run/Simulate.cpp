@@ -1,6 +1,5 @@
 #include "Simulate.h"
 
-#include "tpsp/Compile/TraceOfStep.h"
 #include "tpsp/Schedule/Simulator.h"
 
 #include <algorithm>
@@ -8,32 +7,32 @@
 using namespace tpsp;
 using namespace tpsp::run;
 
-static std::string kindName(const StepCommand &command) {
+static std::string kindName(const PlanCommand &command) {
   switch (command.kind) {
-  case StepKind::Matmul:
+  case CommandKind::Matmul:
     return "matmul";
-  case StepKind::Attention:
+  case CommandKind::Attention:
     return "attention";
-  case StepKind::Kernel:
+  case CommandKind::Kernel:
     return "kernel";
-  case StepKind::Copy:
+  case CommandKind::Copy:
     return "copy";
-  case StepKind::Collective:
+  case CommandKind::Collective:
     return name(command.collective.kind).str();
-  case StepKind::EventRecord:
-  case StepKind::EventWait:
+  case CommandKind::EventRecord:
+  case CommandKind::EventWait:
     break;
   }
   return "";
 }
 
 static std::vector<rt::Prediction::Kind>
-kindsOf(const Step &step, const SimulatedStep &simulated) {
+kindsOf(const Plan &plan, const SimulatedStep &simulated) {
   std::vector<rt::Prediction::Kind> kinds;
-  for (size_t i = 0; i < step.commands.size(); ++i) {
-    if (step.commands[i].isEvent())
+  for (size_t i = 0; i < plan.commands.size(); ++i) {
+    if (plan.commands[i].isEvent())
       continue;
-    std::string kind = kindName(step.commands[i]);
+    std::string kind = kindName(plan.commands[i]);
     auto found = std::find_if(kinds.begin(), kinds.end(), [&](const auto &row) {
       return row.name == kind;
     });
@@ -48,57 +47,53 @@ kindsOf(const Step &step, const SimulatedStep &simulated) {
 /// All ranks do the same: the first of them stand for the others.
 static constexpr size_t shownRanks = 16;
 
-static rt::StepTrace simulatedTrace(const Step &step,
-                                    const SimulatedStep &simulated,
-                                    const rt::PlanDescription &description,
-                                    const std::string &hardware) {
-  rt::StepTrace trace = namedTrace(description, "simulated on " + hardware);
+static StepTrace simulatedTrace(const SimulatedStep &simulated,
+                                const rt::PlanDescription &description,
+                                const std::string &hardware) {
+  StepTrace trace = namedTrace(description, "simulated on " + hardware);
   if (trace.ranks.size() > shownRanks) {
     trace.setting += ", ranks 0 to " + std::to_string(shownRanks - 1);
     trace.ranks.resize(shownRanks);
   }
-  fillSimulated(trace, step, simulated);
-  rt::fillCounters(trace);
+  for (TraceRank &rank : trace.ranks)
+    rank.streams = simulated.rank.streams;
+  fillCounters(trace);
   return trace;
 }
 
-static rt::Prediction predictionOf(const Step &step,
+static rt::Prediction predictionOf(const Plan &plan,
                                    const SimulatedStep &simulated,
-                                   const Hardware &hardware,
-                                   const rt::Manifest &manifest) {
+                                   const Hardware &hardware) {
   rt::Prediction result;
   result.hardware = hardware.name;
-  result.kinds = kindsOf(step, simulated);
+  result.kinds = kindsOf(plan, simulated);
   result.computing = simulated.computing;
   result.matmulUtilisation = simulated.matmulUtilisation;
   result.linkUtilisation = simulated.linkUtilisation;
-  result.peakBytes = simulated.peakBytes;
-  result.peakSeconds = simulated.peakSeconds;
-  for (int64_t buffer : simulated.liveAtPeak)
+  result.peakBytes = simulated.memory.peakBytes;
+  result.peakSeconds = simulated.memory.peakSeconds;
+  for (int64_t buffer : simulated.memory.liveAtPeak)
     result.liveAtPeak.push_back(
-        {step.buffers[buffer].name, step.buffers[buffer].bytes});
+        {plan.buffers[buffer].name, plan.buffers[buffer].bytes});
   result.memoryBytes = hardware.memoryBytes;
   result.neededBytes =
-      manifest.arenaBytes * (hardware.isCpu() ? manifest.numRanks() : 1);
+      plan.arenaBytes * (hardware.isCpu() ? plan.numRanks() : 1);
   return result;
 }
 
-llvm::Error tpsp::run::predict(const Options &options, const Step &step,
+llvm::Error tpsp::run::predict(const Hardware &hardware, int64_t threads,
                                const rt::PlanDescription &description,
                                rt::RunReport &report) {
-  llvm::Expected<Hardware> hardware = findHardware(options.hardware);
-  if (!hardware)
-    return hardware.takeError();
-  if (std::string misfit = misfitOf(*hardware, step.mesh); !misfit.empty())
+  const Plan &plan = *description.plan;
+  if (std::string misfit = misfitOf(hardware, plan.mesh); !misfit.empty())
     return llvm::createStringError(misfit);
   llvm::Expected<SimulatedStep> simulated =
-      simulate(step, CostModel(*hardware, step.mesh, options.threads));
+      simulate(plan, CostModel(hardware, plan.mesh, threads));
   if (!simulated)
     return simulated.takeError();
   report.backend = "simulated";
   report.stepSeconds = {simulated->seconds};
-  report.trace = simulatedTrace(step, *simulated, description, hardware->name);
-  report.prediction =
-      predictionOf(step, *simulated, *hardware, description.manifest);
+  report.trace = simulatedTrace(*simulated, description, hardware.name);
+  report.prediction = predictionOf(plan, *simulated, hardware);
   return llvm::Error::success();
 }

@@ -5,15 +5,16 @@
 #include "Program.h"
 
 #include "tpsp/Runtime/Driver/Report.h"
-#include "tpsp/Schedule/Step.h"
+#include "tpsp/Schedule/Hardware.h"
 
 #include "llvm/Support/Error.h"
 
 namespace tpsp::run {
 
 /// Fills in the report's prediction, its one step, its trace and its backend.
-/// Fails if --hardware is unknown, malformed, or too small for the mesh.
-llvm::Error predict(const Options &options, const Step &step,
+/// `threads`: of a rank, on CPUs; 0: cores / ranks. Fails if the hardware is
+/// too small for the mesh.
+llvm::Error predict(const Hardware &hardware, int64_t threads,
                     const rt::PlanDescription &description,
                     rt::RunReport &report);
 

@@ -21,7 +21,8 @@ public:
   /// For how long a GPU ran the step, before its end.
   void ranOnGpu(int64_t rank, double seconds) { ranks[rank].gpu = seconds; }
 
-  /// Of the last step, from the first rank's beginning to the last one's end.
+  /// Seconds of the last step, from the first rank's beginning to the last
+  /// one's end.
   double seconds() const {
     Clock::time_point begin = Clock::time_point::max(), end;
     for (const Times &rank : ranks) {
@@ -32,7 +33,7 @@ public:
     }
     return std::chrono::duration<double>(end - begin).count();
   }
-  /// Of the GPU that took longest; 0 if none said.
+  /// Seconds of the GPU that took longest; 0 if none said.
   double gpuSeconds() const {
     double longest = 0;
     for (const Times &rank : ranks)

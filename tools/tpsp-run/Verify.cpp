@@ -9,11 +9,11 @@
 using namespace tpsp;
 using namespace tpsp::run;
 
-double tpsp::run::toleranceOf(const rt::Manifest &manifest) {
+double tpsp::run::toleranceOf(const Plan &plan) {
   // A value has been rounded a few times on its way.
   constexpr double roundings = 5.12;
   double tolerance = 1e-5;
-  for (const rt::ManifestTensor &tensor : manifest.tensors)
+  for (const PlanBuffer &tensor : plan.tensors())
     if (const rt::HalfFloat *half = rt::halfFloat(tensor.dtype))
       tolerance = std::max(tolerance, roundings * half->epsilon);
   return tolerance;
@@ -22,7 +22,7 @@ double tpsp::run::toleranceOf(const rt::Manifest &manifest) {
 /// Which value of the reference a result is, if it is none of its gradients.
 /// Results carry their number in the function: the plan lists buffers in the
 /// order in which they are made.
-static bool isChoice(const rt::ManifestTensor &result,
+static bool isChoice(const PlanBuffer &result,
                      const reference::Program &reference) {
   auto number = static_cast<size_t>(result.number);
   return number < reference.results.size() &&
@@ -31,10 +31,10 @@ static bool isChoice(const rt::ManifestTensor &result,
 
 /// The results; `choices`: those, or those not, that are decided by comparing
 /// numbers.
-static std::vector<const rt::ManifestTensor *> resultsOf(const Program &program,
-                                                         bool choices) {
-  std::vector<const rt::ManifestTensor *> results;
-  for (const rt::ManifestTensor &tensor : program.manifest().tensors)
+static std::vector<const PlanBuffer *> resultsOf(const Program &program,
+                                                 bool choices) {
+  std::vector<const PlanBuffer *> results;
+  for (const PlanBuffer &tensor : program.plan().tensors())
     if (!tensor.isArgument() &&
         isChoice(tensor, program.description.reference) == choices)
       results.push_back(&tensor);
@@ -50,11 +50,11 @@ static rt::Status compareResults(const Program &program, rt::World &world,
                                  const Values &values,
                                  std::vector<rt::TensorError> &errors) {
   static const rt::ExpectedValues none;
-  double tolerance = toleranceOf(program.manifest());
-  for (const rt::ManifestTensor *tensor : resultsOf(program, false)) {
+  double tolerance = toleranceOf(program.plan());
+  for (const PlanBuffer *tensor : resultsOf(program, false)) {
     rt::TensorError error;
     if (rt::Status s = rt::compareTensor(
-            world, program.manifest(), *tensor,
+            world, program.plan(), *tensor,
             values.empty() ? none : values[tensor->number], tolerance, error);
         !s.ok())
       return s;
@@ -68,13 +68,13 @@ static rt::Status compareResults(const Program &program, rt::World &world,
 static rt::Status takenChoices(const Program &program, rt::World &world,
                                std::vector<reference::Choice> &choices) {
   const reference::Program &reference = program.description.reference;
-  for (const rt::ManifestTensor *tensor : resultsOf(program, true)) {
+  for (const PlanBuffer *tensor : resultsOf(program, true)) {
     reference::Choice choice;
     choice.value = reference.results[tensor->number];
     const reference::ValueType &type = reference.values[choice.value];
     choice.taken = {type.indices, type.shape, {}};
-    if (rt::Status s = rt::gatherTensor(world, program.manifest(), *tensor,
-                                        choice.taken.data);
+    if (rt::Status s =
+            rt::gatherTensor(world, program.plan(), *tensor, choice.taken.data);
         !s.ok())
       return s;
     choices.push_back(std::move(choice));
@@ -90,9 +90,9 @@ static rt::Status compareChoices(const Program &program, rt::World &world,
   auto results = resultsOf(program, true);
   for (size_t i = 0; i < results.size(); ++i) {
     rt::TensorError error;
-    if (rt::Status s = rt::compareTensor(
-            world, program.manifest(), *results[i], {choices[i].taken.data, {}},
-            toleranceOf(program.manifest()), error);
+    if (rt::Status s = rt::compareTensor(world, program.plan(), *results[i],
+                                         {choices[i].taken.data, {}},
+                                         toleranceOf(program.plan()), error);
         !s.ok())
       return s;
     error.relative = error.maxAbsolute > 0 ? 1 : choices[i].shortfall;
@@ -105,7 +105,7 @@ static rt::Status compareChoices(const Program &program, rt::World &world,
 static rt::Status wholeArguments(const Program &program,
                                  const rt::TensorSource &source,
                                  std::vector<reference::Tensor> &out) {
-  for (const rt::ManifestTensor &tensor : program.manifest().tensors) {
+  for (const PlanBuffer &tensor : program.plan().tensors()) {
     if (!tensor.isArgument())
       continue;
     const reference::ValueType &type =

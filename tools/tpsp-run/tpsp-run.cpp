@@ -5,9 +5,10 @@
 #include "Options.h"
 #include "Progress.h"
 
+#include "tpsp/Abi/Exposure.h"
 #include "tpsp/Runtime/Driver/ChromeTrace.h"
-#include "tpsp/Runtime/Driver/Exposure.h"
 #include "tpsp/Runtime/Driver/Quantity.h"
+#include "tpsp/Runtime/Driver/StepText.h"
 #include "tpsp/Runtime/Driver/TimelineSvg.h"
 #include "tpsp/Runtime/Driver/Weights.h"
 #include "tpsp/Runtime/Driver/WholeFile.h"
@@ -19,7 +20,6 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <optional>
 
 using namespace tpsp;
 using namespace tpsp::run;
@@ -31,17 +31,16 @@ static double secondsSince(Clock::time_point begin) {
 
 /// Opens --weights and --inputs, and finds out early whether --save and
 /// --save-all can be.
-static rt::Status openFiles(const Options &options,
-                            const rt::Manifest &manifest,
+static rt::Status openFiles(const Options &options, const Plan &plan,
                             std::unique_ptr<rt::TensorSource> &source) {
   using rt::SavedTensors;
   for (auto [path, which] : {std::pair(&options.save, SavedTensors::Parameters),
                              std::pair(&options.saveAll, SavedTensors::All)})
     if (!path->empty())
-      if (rt::Status s = rt::checkSavable(manifest, which); !s.ok())
+      if (rt::Status s = rt::checkSavable(plan, which); !s.ok())
         return s;
   std::string warning;
-  rt::Status status = openSource(options, manifest, source, warning);
+  rt::Status status = openSource(options, plan, source, warning);
   if (!warning.empty() && !options.quiet)
     fmt::print(stderr, "tpsp-run: warning: {}\n", warning);
   return status;
@@ -57,21 +56,20 @@ static rt::Status writePictures(const Options &options,
       return s;
   if (options.timeline.empty())
     return {};
-  std::string summary =
-      rt::summaryLine(rt::medianStep(report), rt::exposureOf(report.trace),
-                      report.manifest.arenaBytes);
+  std::string summary = rt::summaryLine(
+      rt::medianStep(report), exposureOf(*report.plan, report.trace.ranks),
+      report.plan->arenaBytes);
   return rt::writeText(options.timeline, rt::toSvg(report.trace, summary));
 }
 
 /// Writes --save and --save-all.
-static rt::Status writeTensors(const Options &options,
-                               const rt::Manifest &manifest, rt::World &world) {
+static rt::Status writeTensors(const Options &options, const Plan &plan,
+                               rt::World &world) {
   using rt::SavedTensors;
   for (auto [path, which] : {std::pair(&options.save, SavedTensors::Parameters),
                              std::pair(&options.saveAll, SavedTensors::All)})
     if (!path->empty())
-      if (rt::Status s = rt::saveTensors(world, manifest, *path, which);
-          !s.ok())
+      if (rt::Status s = rt::saveTensors(world, plan, *path, which); !s.ok())
         return s;
   return {};
 }
@@ -114,8 +112,7 @@ static rt::Status open(const Options &options, Launch &launch,
 /// still write to the world's memory: it is kept until this one leaves
 /// (Launch).
 struct Run {
-  explicit Run(const rt::Manifest &manifest)
-      : timeline(manifest), clock(manifest.numRanks()) {}
+  explicit Run(const Plan &plan) : timeline(plan), clock(plan.numRanks()) {}
 
   rt::Timeline timeline;
   StepClock clock;
@@ -127,9 +124,9 @@ struct Run {
 static rt::Status runProgram(const Options &options, const Program &program,
                              Launch &launch, Progress &progress, Run &run,
                              rt::RunReport &report) {
-  const rt::Manifest &manifest = program.manifest();
+  const Plan &plan = program.plan();
   progress.phase("filling arguments");
-  if (rt::Status s = openFiles(options, manifest, run.source); !s.ok())
+  if (rt::Status s = openFiles(options, plan, run.source); !s.ok())
     return s;
   if (rt::Status s = prepare(options, program, *run.source, &run.timeline,
                              run.clock, launch.transport(), run.world);
@@ -144,11 +141,11 @@ static rt::Status runProgram(const Options &options, const Program &program,
     return s;
   report.trace = recordedTrace(program, run.timeline, options);
   if (rt::Status s =
-          rt::readResults(*run.world, manifest, *run.source, report.results);
+          rt::readResults(*run.world, plan, *run.source, report.results);
       !s.ok())
     return s;
   progress.done();
-  if (rt::Status s = writeTensors(options, manifest, *run.world); !s.ok())
+  if (rt::Status s = writeTensors(options, plan, *run.world); !s.ok())
     return s;
   if (launch.isFirst())
     if (rt::Status s = writePictures(options, report); !s.ok())
@@ -166,18 +163,19 @@ static int openAndRun(const Options &options, Launch &launch) {
   Progress progress(options.quiet);
   Program program;
   auto begin = Clock::now();
-  rt::Status status = open(options, launch, progress, program);
+  if (rt::Status s = open(options, launch, progress, program); !s.ok()) {
+    progress.done();
+    return launch.fail(s);
+  }
   rt::RunReport report;
   report.compileSeconds = secondsSince(begin);
-  report.manifest = program.manifest();
+  report.plan = program.description.plan;
   report.dtype = program.description.dtype;
   report.backend = options.backend;
-  report.tolerance = toleranceOf(report.manifest);
-  std::optional<Run> run;
-  if (status.ok()) {
-    run.emplace(program.manifest());
-    status = runProgram(options, program, launch, progress, *run, report);
-  }
+  report.tolerance = toleranceOf(program.plan());
+  Run run(program.plan());
+  rt::Status status =
+      runProgram(options, program, launch, progress, run, report);
   progress.done();
   if (!status.ok())
     return launch.fail(status);

@@ -1,24 +1,49 @@
 /// What the integers of a tpsp_rt_command mean.
 ///
-/// Each command is a plain struct with `encode` (used by the compiler's
-/// lowering) and `decode` (used by the runtime). Decoding checks the length and
-/// the ranges and returns false on a malformed array: a plan file may be
-/// corrupt. Depends on the standard library alone, so that both the compiler
-/// and a runtime built without LLVM can include it.
+/// Each command is a plain struct. `code` lists its parameters, once for both
+/// directions: `encode` serves the compiler's lowering, `decode` the runtime.
+/// `isLegal` says what else must hold of them, and `buffers` how each of the
+/// command's buffers is used. A plan file may be corrupt: what has not been
+/// found legal may hold any integers. Depends on the standard library alone, so
+/// that both the compiler and a runtime built without LLVM can include it.
 ///
 /// Shapes are of one rank ("local"), row-major, extents and strides in
-/// elements. Axes are positions in the mesh's list of axes; an axis list is
-/// major to minor, and its *group* is the set of ranks that differ only in
-/// those axes, numbered by their coordinates on them, first axis slowest.
+/// elements. Axes are positions in the mesh's list of axes, and an axis list is
+/// major to minor. Its *group* is the set of ranks that differ only in those
+/// axes. They are numbered by their coordinates on them, first axis slowest.
 #ifndef TPSP_ABI_COMMANDS_H
 #define TPSP_ABI_COMMANDS_H
 
+#include "tpsp/Abi/ParamCoder.h"
+
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace tpsp::rt {
 
-using Params = std::vector<int64_t>;
+/// How a command uses one of its buffers.
+struct BufferUse {
+  const char *role; ///< for people: "src"
+  /// From the first to one past the last element that may be touched.
+  int64_t elements = 0;
+  int64_t dtype = 0;
+  bool isWritten = false;
+};
+
+template <typename Command> Params encoded(Command command) {
+  ParamWriter writer;
+  command.code(writer);
+  return std::move(writer.params);
+}
+
+/// False if the parameters are malformed; `out` is anything then.
+template <typename Command>
+bool decode(const int64_t *params, int64_t count, Command &out) {
+  ParamReader reader(params, count);
+  out.code(reader);
+  return reader.done() && out.isLegal();
+}
 
 /// A loop of a batched matmul: `extent` steps with these strides (in elements;
 /// 0 broadcasts).
@@ -73,8 +98,8 @@ bool isEpilogue(const std::vector<EpilogueStep> &steps);
 
 /// C[m, n] = sum_k A[m, k] B[k, n] for every point of `batch`, summed over
 /// `accumulate` (whose strideC is 0). C is row-major with leading dimension
-/// ldc. A is row-major [m, k] with leading dimension lda, or, if transposeA,
-/// stored as [k, m] with leading dimension lda; likewise B: [k, n] or [n, k].
+/// ldc. A is row-major [m, k] with leading dimension lda. If transposeA, it is
+/// stored as [k, m] with leading dimension lda. Likewise B: [k, n] or [n, k].
 /// Accumulation is in f32 (f64 for f64). Behind it comes `epilogue`, which with
 /// a sum of an operand needs a single point and step. Buffers: A, B, C, then
 /// those of the epilogue's steps, in order.
@@ -87,8 +112,10 @@ struct MatmulCommand {
   std::vector<MatmulLoop> accumulate;
   std::vector<EpilogueStep> epilogue;
 
-  Params encode() const;
-  static bool decode(const int64_t *params, int64_t count, MatmulCommand &out);
+  void code(ParamCoder &coder);
+  bool isLegal() const;
+  std::vector<BufferUse> buffers(int64_t ranks) const;
+  Params encode() const { return encoded(*this); }
 };
 
 /// Where a tensor of attention has its elements: from one to the next of an
@@ -98,8 +125,7 @@ struct AttentionLayout {
   int64_t batch = 0, head = 0, group = 0, row = 0;
 };
 
-/// Attention that keeps no row of scores, and, under another name of a call,
-/// its gradients.
+/// Attention that keeps no row of scores.
 ///
 ///   score[b, h, g, s, t] = scale * sum_d q[b, h, g, s, d] k[b, h, t, d]
 ///   o[b, h, g, s, e] = sum_t softmax_t(score) v[b, h, t, e]
@@ -109,10 +135,7 @@ struct AttentionLayout {
 /// t <= s count. The statistic is dense, in the order written, in f32 (f64 for
 /// f64). Sums are in f32 (f64) whatever the type.
 ///
-/// attention: buffers q, k, v, o, and the statistic if `keepsStatistic`.
-/// attention_gradient: buffers q, k, v, o, statistic, the gradient of o, laid
-/// out as o is, and, written, those of q, k and v, laid out as these are.
-/// `keepsStatistic` is set.
+/// Buffers: q, k, v, o, and the statistic if `keepsStatistic`.
 struct AttentionCommand {
   int64_t dtype = 0;
   int64_t batch = 1, heads = 1, groups = 1;
@@ -121,7 +144,7 @@ struct AttentionCommand {
   int64_t features = 1, valueFeatures = 1;
   double scale = 1;
   bool causal = false, keepsStatistic = false;
-  /// Of k and v the group's stride is 0.
+  /// The group's stride of k and v is 0.
   AttentionLayout q, k, v, o;
 
   int64_t numRows() const { return batch * heads * groups * queries; }
@@ -131,15 +154,24 @@ struct AttentionCommand {
   int64_t resultElements() const { return numRows() * valueFeatures; }
   int64_t statisticType() const;
 
-  Params encode() const;
-  static bool decode(const int64_t *params, int64_t count,
-                     AttentionCommand &out);
+  void code(ParamCoder &coder);
+  bool isLegal() const;
+  std::vector<BufferUse> buffers(int64_t ranks) const;
+  Params encode() const { return encoded(*this); }
 };
 
-/// The global position at which what this rank has of an index starts:
-/// ((rank + shift) mod group) * extent + offset, with `rank` its number in the
-/// group of `axes`. Its own shard is shift 0 and offset 0; a shard that came
-/// around the ring has a shift, a part of one an offset.
+/// The gradients of an attention that has kept its statistic. Buffers: q, k, v,
+/// o, statistic, the gradient of o, laid out as o is, and, written, those of q,
+/// k and v, laid out as these are.
+struct AttentionGradientCommand : AttentionCommand {
+  bool isLegal() const { return keepsStatistic && AttentionCommand::isLegal(); }
+  std::vector<BufferUse> buffers(int64_t ranks) const;
+};
+
+/// The global position at which this rank's part of an index starts: ((rank +
+/// shift) mod group) * extent + offset. `rank` is its number in the group of
+/// `axes`. Its own shard is shift 0 and offset 0; a shard that came around the
+/// ring has a shift, a part of one an offset.
 struct KernelPosition {
   int64_t extent = 0;
   std::vector<int64_t> axes;
@@ -152,40 +184,46 @@ struct KernelCommand {
   int64_t grid = 1;
   std::vector<KernelPosition> positions;
 
-  Params encode() const;
-  static bool decode(const int64_t *params, int64_t count, KernelCommand &out);
+  void code(ParamCoder &coder);
+  bool isLegal() const { return true; }
+  Params encode() const { return encoded(*this); }
 };
 
-/// dst[o, c] = src[o, r, c] with r the rank's number in the group of `axes`:
-/// src is [outer, group, chunk], dst [outer, chunk]. No communication.
-/// Buffers: src, dst.
-///
-/// As an all_gather: dst[o, r, c] = src of rank r [o, c]. src is [outer,
-/// chunk], dst [outer, group, chunk]. Buffers: src, dst.
-///
-/// As a reduce_scatter: dst[o, c] = combine over ranks q of src of rank q
-/// [o, r, c] with r the receiver's number. src is [outer, group, chunk], dst
-/// [outer, chunk]. Elements combine in group order, in f32 for bf16 and f16.
-/// Buffers: src, dst.
-///
-/// The side that is [outer, chunk] may be a tile of something larger: its runs
-/// of chunk elements are then `pitch` elements apart.
+/// Between a whole tensor and the parts of it that the ranks of a group have:
+/// the whole is [outer, group, chunk], a part [outer, chunk]. A part may be a
+/// tile of something larger: its runs of chunk elements are then `pitch`
+/// elements apart. Buffers of the calls below: src, dst.
 struct ShardCommand {
   int64_t dtype = 0;
-  int64_t reduction = 0; // reduce_scatter only
+  int64_t reduction = 0; // ReduceScatterCommand only
   std::vector<int64_t> axes;
   int64_t outer = 1, chunk = 1;
   int64_t pitch = 0; // 0: chunk
 
   int64_t runPitch() const { return pitch ? pitch : chunk; }
-  /// From the first to the last element of the side that has the pitch.
+  /// From the first to the last element of a part.
   int64_t span() const {
     return outer && chunk ? (outer - 1) * runPitch() + chunk : 0;
   }
+  std::vector<BufferUse> buffers(int64_t ranks) const;
 
-  Params encode() const;
-  static bool decode(const int64_t *params, int64_t count, ShardCommand &out);
+  void code(ParamCoder &coder);
+  bool isLegal() const;
+  Params encode() const { return encoded(*this); }
 };
+
+/// dst[o, c] = src[o, r, c] with r the rank's number in the group. No
+/// communication.
+struct SliceCommand : ShardCommand {};
+
+/// dst[o, r, c] = src of rank r [o, c].
+struct AllGatherCommand : ShardCommand {
+  std::vector<BufferUse> buffers(int64_t ranks) const;
+};
+
+/// dst[o, c] = combine over ranks q of src of rank q [o, r, c] with r the
+/// receiver's number. Elements combine in group order, in f32 for bf16 and f16.
+struct ReduceScatterCommand : ShardCommand {};
 
 /// dst_i = combine over the group of src_i, for several tensors at once.
 /// counts[i]: elements of tensor i. Buffers: src_0, dst_0, src_1, dst_1, ...
@@ -196,18 +234,18 @@ struct AllReduceCommand {
   std::vector<int64_t> axes;
   std::vector<int64_t> counts;
 
-  Params encode() const;
-  static bool decode(const int64_t *params, int64_t count,
-                     AllReduceCommand &out);
+  void code(ParamCoder &coder);
+  bool isLegal() const { return !counts.empty(); }
+  std::vector<BufferUse> buffers(int64_t ranks) const;
+  Params encode() const { return encoded(*this); }
 };
 
-/// Moves a group of n ranks' shards from dimension j to dimension i: dimension
+/// Moves a group of n ranks' shards from dimension j to dimension i. Dimension
 /// i is gathered (local extent I -> n*I) and dimension j scattered (n*J -> J).
-/// If gatherFirst: src is [a, I, b, n*J, c], dst [a, n*I, b, J, c].
-/// Else:           src is [a, n*J, b, I, c], dst [a, J, b, n*I, c].
-/// The gathered dimension is ordered by rank: its block q comes from rank q,
-/// whose scattered block r (r the receiver's number) is taken. Buffers: src,
-/// dst.
+/// If gatherFirst: src is [a, I, b, n*J, c], dst [a, n*I, b, J, c]. Else: src
+/// is [a, n*J, b, I, c], dst [a, J, b, n*I, c]. The gathered dimension is
+/// ordered by rank: its block q comes from rank q, whose scattered block r (r
+/// the receiver's number) is taken. Buffers: src, dst.
 struct AllToAllCommand {
   int64_t dtype = 0;
   std::vector<int64_t> axes;
@@ -215,9 +253,10 @@ struct AllToAllCommand {
   int64_t a = 1, gather = 1, b = 1, scatter = 1,
           c = 1; // gather = I, scatter = J
 
-  Params encode() const;
-  static bool decode(const int64_t *params, int64_t count,
-                     AllToAllCommand &out);
+  void code(ParamCoder &coder);
+  bool isLegal() const;
+  std::vector<BufferUse> buffers(int64_t ranks) const;
+  Params encode() const { return encoded(*this); }
 };
 
 /// dst of rank r = src of rank source[r]: `runs` runs of `count` elements,
@@ -234,8 +273,10 @@ struct PermuteCommand {
   int64_t sourceSpan() const { return spanWith(sourcePitch); }
   int64_t targetSpan() const { return spanWith(targetPitch); }
 
-  Params encode() const;
-  static bool decode(const int64_t *params, int64_t count, PermuteCommand &out);
+  void code(ParamCoder &coder);
+  bool isLegal() const;
+  std::vector<BufferUse> buffers(int64_t ranks) const;
+  Params encode() const { return encoded(*this); }
 
 private:
   int64_t spanWith(int64_t pitch) const {
@@ -243,16 +284,22 @@ private:
   }
 };
 
-/// event_record: marks `event` done when all earlier commands of the command's
-/// stream are. event_wait: later commands of the command's stream wait for it.
 /// Events are numbered from 0; each is recorded once a step before it is waited
 /// for (in program order). No buffers.
 struct EventCommand {
   int64_t event = 0;
 
-  Params encode() const;
-  static bool decode(const int64_t *params, int64_t count, EventCommand &out);
+  void code(ParamCoder &coder) { coder.extents(event); }
+  bool isLegal() const { return true; }
+  std::vector<BufferUse> buffers(int64_t) const { return {}; }
+  Params encode() const { return encoded(*this); }
 };
+
+/// Marks the event done when all earlier commands of the command's stream are.
+struct EventRecordCommand : EventCommand {};
+
+/// Later commands of the command's stream wait for the event.
+struct EventWaitCommand : EventCommand {};
 
 } // namespace tpsp::rt
 

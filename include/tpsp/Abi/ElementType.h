@@ -1,6 +1,6 @@
-/// The element types of buffers (TPSP_RT_F32, ...): sizes, names, and what is
-/// to know of the floating-point types of 16 bits, which C++17 has no types
-/// for. Another such type is a conversion each way and a row of `halfFloats`.
+/// The element types of buffers (TPSP_RT_F32, ...): sizes and names. C++17 has
+/// no floating-point types of 16 bits: here is what is to know of them. Another
+/// such type is a conversion each way and a row of `halfFloats`.
 #ifndef TPSP_ABI_ELEMENTTYPE_H
 #define TPSP_ABI_ELEMENTTYPE_H
 
@@ -121,7 +121,8 @@ struct HalfFloat {
   /// In safetensors files.
   const char *formatName;
   /// Half a unit of 1's last place: the largest relative error of rounding a
-  /// number whose magnitude is neither too small nor too large for the type.
+  /// number. The number's magnitude must be neither too small nor too large for
+  /// the type.
   double epsilon;
   float (*widen)(uint16_t bits);
   uint16_t (*round)(float value);

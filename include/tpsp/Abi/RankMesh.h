@@ -2,12 +2,13 @@
 /// and the groups that collectives run in.
 ///
 /// Ranks are numbered row-major over the axes, the first axis slowest. On the
-/// mesh [dp=2, tp=3], rank 4 has the coordinates (1, 1); its group of [tp] is
-/// {3, 4, 5}, of [dp] {1, 4}, of [dp, tp] {0, 1, 2, 3, 4, 5} and of [tp, dp]
-/// {0, 3, 1, 4, 2, 5}: an axis list is major to minor.
+/// mesh [dp=2, tp=3], rank 4 has the coordinates (1, 1). Its group of [tp] is
+/// {3, 4, 5}, and of [dp] {1, 4}. Its group of [dp, tp] is {0, 1, 2, 3, 4, 5},
+/// that of [tp, dp] {0, 3, 1, 4, 2, 5}. So an axis list is major to minor.
 #ifndef TPSP_ABI_RANKMESH_H
 #define TPSP_ABI_RANKMESH_H
 
+#include "tpsp/Abi/MeshAxis.h"
 #include "tpsp/Abi/Status.h"
 
 #include <cstdint>
@@ -15,11 +16,6 @@
 #include <vector>
 
 namespace tpsp::rt {
-
-struct MeshAxis {
-  std::string name;
-  int64_t size;
-};
 
 /// The ranks that differ from one rank only in the axes of a list.
 struct RankGroup {

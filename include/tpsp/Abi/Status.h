@@ -34,4 +34,11 @@ private:
 
 } // namespace tpsp::rt
 
+/// Returns from the function with a failure.
+#define TPSP_TRY(...)                                                          \
+  do {                                                                         \
+    if (::tpsp::rt::Status tried = (__VA_ARGS__); !tried.ok())                 \
+      return tried;                                                            \
+  } while (false)
+
 #endif // TPSP_ABI_STATUS_H

@@ -108,7 +108,7 @@ typedef struct tpsp_rt_command {
   const char *name; /* for people: "all_gather %xn at gpt.mlir:12:8" */
 } tpsp_rt_command;
 
-#define TPSP_RT_CALL(NAME)                                                     \
+#define TPSP_RT_CALL(NAME, COMMAND, NATURE)                                    \
   tpsp_rt_status tpsp_rt_##NAME(tpsp_rt_rank *rank,                            \
                                 const tpsp_rt_command *command);
 #include "tpsp/Abi/calls.def"

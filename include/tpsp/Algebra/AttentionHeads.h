@@ -1,12 +1,12 @@
 /// Attention on row-major tensors as heads of rows, which is how a library that
 /// does it in one call sees it.
 ///
-/// The outer indices of the queries, those that are neither a row nor a
-/// feature, are shared with the keys or are not: keys and values serve a group
-/// of queries' heads. Neighbours whose strides continue each other in every
-/// tensor act as one. A library knows two shared ones, batch and head, and one
-/// group, which lies inside the head so that both are one index of heads.
-/// Nothing is ever copied.
+/// The outer indices of the queries are those that are neither a row nor a
+/// feature. The keys have some of them; along the others, keys and values serve
+/// a group of queries' heads. Neighbours whose strides continue each other in
+/// every tensor act as one. A library knows two shared ones, batch and head,
+/// and one group, which lies inside the head so that both are one index of
+/// heads. Nothing is ever copied.
 #ifndef TPSP_ALGEBRA_ATTENTIONHEADS_H
 #define TPSP_ALGEBRA_ATTENTIONHEADS_H
 
@@ -27,7 +27,7 @@ struct AttentionHeads {
   int64_t batch = 1, heads = 1, groups = 1;
   int64_t queries = 1, keys = 1;
   int64_t features = 1, valueFeatures = 1;
-  /// Of k and v the group's stride is 0.
+  /// The group's stride of k and v is 0.
   Layout q, k, v, o;
 };
 

@@ -14,27 +14,19 @@
 #ifndef TPSP_ALGEBRA_COLLECTIVE_H
 #define TPSP_ALGEBRA_COLLECTIVE_H
 
+#include "tpsp/Abi/CommandKind.h"
 #include "tpsp/Algebra/Placement.h"
 
 namespace tpsp {
-
-enum class CollectiveKind {
-  AllReduce,
-  ReduceScatter,
-  AllGather,
-  AllToAll,
-  Slice,
-  Permute
-};
 
 /// "all_reduce", ...
 llvm::StringRef name(CollectiveKind kind);
 
 /// The collective that a cotangent goes through where the value went through
-/// `kind`, under the convention that a gradient has the placement of its
-/// tensor and that pending <-> replicated are each other's transposes:
-/// all_gather <-> reduce_scatter, all_to_all and permute <-> their inverses,
-/// slice -> all_gather, and all_reduce -> nothing to do (nullopt).
+/// `kind`: all_gather <-> reduce_scatter, all_to_all and permute <-> their
+/// inverses, slice -> all_gather. For all_reduce there is nothing to do
+/// (nullopt). By convention a gradient has the placement of its tensor, and
+/// pending and replicated are each other's transposes.
 std::optional<CollectiveKind> dual(CollectiveKind kind);
 
 /// Bytes that one rank sends, by the ring algorithm, in a group of `group`
@@ -60,14 +52,14 @@ using Transition = llvm::SmallVector<CollectiveStep, 2>;
 
 /// The collectives that take a tensor from one placement to another, cheapest
 /// order first: those that shrink the tensor precede those that grow it. Axes
-/// that stay in place are not moved. nullopt if `to` is pending over an axis
-/// over which `from` is not: a whole tensor cannot become a summand. Every axis
-/// is taken to have several ranks.
+/// that stay in place are not moved. Returns nullopt if `to` is pending over an
+/// axis over which `from` is not. A whole tensor cannot become a summand. Every
+/// axis is taken to have several ranks.
 std::optional<Transition> planTransition(const Placement &from,
                                          const Placement &to);
 
 /// The same on a mesh of which axes may have one rank. These divide nothing, so
-/// they make no other axis move: where one stands between others, or is wanted
+/// they make no other axis move. Where one stands between others, or is wanted
 /// there, it is gathered from its place and sliced into it.
 std::optional<Transition> planTransition(const Placement &from,
                                          const Placement &to, const Mesh &mesh);
@@ -84,8 +76,7 @@ struct TransitionCost {
   /// Collectives along single axes: one over several axes counts once for each,
   /// so that what is best on one axis does not depend on another. (Counted once
   /// together, gathering a weight over tp too would be free where it is
-  /// gathered over fsdp, and TP+SP+FSDP would come to depend on the batch
-  /// size.)
+  /// gathered over fsdp. TP+SP+FSDP would come to depend on the batch size.)
   unsigned collectives = 0;
   int64_t bytes = 0;
   /// Collectives along axes of one rank, which are none.

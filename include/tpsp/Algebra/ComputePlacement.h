@@ -13,24 +13,29 @@
 ///   i survives in the result                         result sharded on i
 ///   i is summed away                                 result pending
 ///
-/// An axis may also drive nothing (every rank does the whole index space), or,
-/// where the operation is linear, the pending sum itself: partial operands pass
-/// through and the result stays partial. That is why contributions to one
-/// gradient are summed before they are reduced. A pending maximum passes
-/// through what only selects elements: a view, a copy of a block.
+/// An axis may also drive nothing: every rank does the whole index space. Where
+/// the operation is linear, it may drive the pending sum itself: partial
+/// operands pass through, and the result stays partial. That is why
+/// contributions to one gradient are summed before they are reduced. A pending
+/// maximum passes through operations that only select elements: a view, a copy
+/// of a block.
 ///
 /// An axis may drive only an index on which an operand or the wanted result
-/// carries it. Among the legal choices the best has, in this order, the fewest
-/// collectives (operands and result together, each axis of one for itself), the
-/// least work per rank, the fewest sums taken before the operation that could
-/// be taken after it, the fewest collectives against the axes' roles, the
-/// fewest bytes, and last the earliest candidate, so that the choice is
-/// deterministic. Bytes come last so that a strategy does not change with the
-/// batch size; axes count for themselves so that strategies on different axes
-/// compose. A collective is against a role if it moves a weight over a model
-/// axis or anything else over a data axis: an embedding whose table is sharded
-/// can gather the table or reduce the result, one collective either way, and
-/// only the role says which.
+/// carries it. Among the legal choices the best has, in this order,
+///
+/// - the fewest collectives, of operands and result, counted for each axis;
+/// - the least work per rank;
+/// - the fewest sums taken before the operation that could be taken after it;
+/// - the fewest collectives against the axes' roles;
+/// - the fewest bytes;
+/// - the earliest candidate, so that the choice is deterministic.
+///
+/// Bytes come last so that a strategy does not change with the batch size. Axes
+/// count for themselves so that strategies on different axes compose. A
+/// collective is against a role if it moves a weight over a model axis or
+/// anything else over a data axis. An embedding whose table is sharded can
+/// gather the table or reduce the result, one collective either way. Only the
+/// role says which.
 #ifndef TPSP_ALGEBRA_COMPUTEPLACEMENT_H
 #define TPSP_ALGEBRA_COMPUTEPLACEMENT_H
 
@@ -85,10 +90,6 @@ struct PlacedOperation {
   /// Per result; nullopt takes whatever comes out.
   llvm::ArrayRef<std::optional<Placement>> wanted;
   const Mesh &mesh;
-  /// Whether the results' wanted placements are asked of them only later: of a
-  /// sum that they are summands of, which may be reduced once for all. What is
-  /// wanted is priced, and the results are left as they come out.
-  bool isDelayed = false;
   /// Per operand, then per result: whether it is a parameter of the model, or
   /// the gradient of one. Empty: none is.
   llvm::ArrayRef<bool> weights = {};

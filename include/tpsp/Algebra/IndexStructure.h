@@ -9,7 +9,7 @@
 /// An index that no result carries is reduced (summed, or maximised). An index
 /// marked `whole` (the row of a norm, the keys of a softmax) must not be
 /// sharded. An operation that splits or merges dimensions names the merged
-/// dimension by its major part and marks the minor parts whole: a block of the
+/// dimension by its major part and marks the minor parts whole. A block of the
 /// merged dimension is then a block of the major index.
 #ifndef TPSP_ALGEBRA_INDEXSTRUCTURE_H
 #define TPSP_ALGEBRA_INDEXSTRUCTURE_H
@@ -48,8 +48,8 @@ struct IndexStructure {
   llvm::SmallVector<Tensor, 3> operands;
   llvm::SmallVector<Tensor, 1> results;
   Linearity linearity = Linearity::None;
-  /// Whether each element of a result is an element of an operand, so that a
-  /// maximum may be taken after the operation instead of before it.
+  /// Whether each element of a result is an element of an operand. A maximum
+  /// may then be taken after the operation instead of before it.
   bool selects = false;
   /// How indices that a result lacks are combined.
   Reduction reduction = Reduction::Sum;
@@ -61,9 +61,9 @@ struct IndexStructure {
 };
 
 /// The structure of the operation that computes the gradient of `operand` of a
-/// multilinear operation (an einsum): operands are the result's gradient and
-/// the other operands in order, the result is the operand's own indices. An
-/// index that only `operand` carries is broadcast: the result has it and no
+/// multilinear operation (an einsum). Its operands are the result's gradient
+/// and the other operands in order. Its result has the operand's own indices.
+/// An index that only `operand` carries is broadcast: the result has it and no
 /// operand does.
 IndexStructure adjoint(const IndexStructure &structure, unsigned operand);
 

@@ -1,5 +1,5 @@
-/// Cutting a matrix product along an index of one of its tensors, so that it
-/// can be done tile by tile as a collective delivers or fetches the tiles.
+/// Cutting a matrix product along an index of one of its tensors. It can then
+/// be done tile by tile, as a collective delivers or fetches the tiles.
 #ifndef TPSP_ALGEBRA_MATMULCUT_H
 #define TPSP_ALGEBRA_MATMULCUT_H
 
@@ -37,7 +37,7 @@ struct MatmulCut {
 };
 
 /// nullopt if the tiles do not fall on one index of the product, or on one that
-/// is summed (the tiles' products would have to be added).
+/// is summed. (The tiles' products would have to be added.)
 std::optional<MatmulCut> cutMatmul(const MatmulForm &form, MatmulTensor tensor,
                                    Tiling tiling);
 

@@ -7,14 +7,14 @@
 
 namespace tpsp {
 
-/// Whether the column of C that holds the element at an offset is the offset
-/// modulo n, for all of C: a vector of n elements that is repeated along the
-/// dense tensor is then repeated along the columns.
+/// Whether every element of C at offset o lies in column o modulo n. A vector
+/// of n elements that is repeated along the dense tensor is then repeated along
+/// the columns.
 bool columnIsOffset(const MatmulForm &form);
 
 /// Whether sum_k A[i, k] is the sum of all elements of A whose offset modulo m
-/// is i, and A holds `elements` of them and no others; likewise B, with n. Such
-/// a sum needs a single product.
+/// is i. A must have just `elements` elements. Likewise B, with n. Such a sum
+/// needs a single product.
 bool sumIsByOffset(const MatmulForm &form, MatmulTensor operand,
                    int64_t elements);
 
@@ -28,8 +28,8 @@ struct VectorCut {
   std::optional<Tiling> tiling;
 };
 
-/// nullopt if no tile of the vector goes with a tile of the product: the cut
-/// index is a part of the vector's that is not its outermost.
+/// nullopt if no tile of the vector goes with a tile of the product. Then the
+/// cut index is a part of the vector's that is not its outermost.
 std::optional<VectorCut> cutColumns(const MatmulForm &form,
                                     const MatmulForm &tile);
 std::optional<VectorCut> cutRows(const MatmulForm &form,

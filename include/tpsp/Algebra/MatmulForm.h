@@ -3,11 +3,11 @@
 /// Indices fall into four classes: batch (in both operands and the result), m
 /// (first operand and result), n (second and result), k (both operands,
 /// summed). Neighbouring indices of one class whose strides continue each other
-/// in every tensor that carries them act as one. One such group of each class
-/// becomes the matrix dimension; the others are loops around the product, and
-/// where an operand lacks the loop's index its stride is 0. Nothing is ever
-/// copied: a matrix may be read through its transpose, but one of its two
-/// dimensions must be contiguous.
+/// in every tensor that carries them act as one. One such run of each class
+/// becomes the matrix dimension. The others are loops around the product; where
+/// an operand lacks the loop's index its stride is 0. Nothing is ever copied: a
+/// matrix may be read through its transpose, but one of its two dimensions must
+/// be contiguous.
 #ifndef TPSP_ALGEBRA_MATMULFORM_H
 #define TPSP_ALGEBRA_MATMULFORM_H
 

@@ -5,6 +5,8 @@
 #ifndef TPSP_ALGEBRA_MESH_H
 #define TPSP_ALGEBRA_MESH_H
 
+#include "tpsp/Abi/MeshAxis.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -12,30 +14,18 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tpsp {
-
-/// On a data axis activations stay and parameters move to them; on a model axis
-/// parameters stay. Only the placement of an unplaced result on which two
-/// operands disagree reads it.
-enum class AxisRole { None, Data, Model };
-
-/// Position of an axis in its mesh.
-using AxisId = unsigned;
 
 /// Axes from major to minor.
 using AxisList = llvm::SmallVector<AxisId, 2>;
 
-struct MeshAxis {
-  std::string name;
-  int64_t size = 1;
-  AxisRole role = AxisRole::None;
-};
-
 class Mesh {
 public:
   Mesh() = default;
-  explicit Mesh(std::vector<MeshAxis> axes) : axes(std::move(axes)) {}
+  /// Implicit: a plan has its mesh as a list.
+  Mesh(std::vector<MeshAxis> axes) : axes(std::move(axes)) {}
 
   unsigned numAxes() const { return axes.size(); }
   const MeshAxis &axis(AxisId id) const { return axes[id]; }

@@ -1,5 +1,5 @@
-/// Where a tensor lives: for each dimension the mesh axes it is sharded over,
-/// and the axes over which its values are still to be combined.
+/// Where a tensor lives: for each dimension the mesh axes that it is sharded
+/// over, and the pending axes. Over these its values are still to be combined.
 ///
 /// `z[b, s@tp, d]` is dims = {{}, {tp}, {}}. `w[d, e | sum@dp]` is dims =
 /// {{}, {}}, pending = {dp}: every rank along dp holds a summand. Index names

@@ -1,15 +1,15 @@
-/// What a single mesh axis may do in an operation, and what each choice costs:
-/// for messages that list the ways out of an illegal or an ambiguous program.
+/// What a single mesh axis may do in an operation, and what each choice costs.
+/// Messages list these ways out of an illegal or an ambiguous program.
 ///
-/// A price is of one axis alone. Of y[b, s, e] = W[e@a, d] x[b@a, s, d], with
+/// A price is of one axis alone. In y[b, s, e] = W[e@a, d] x[b@a, s, d], with
 /// tp dividing s besides, the axis a may drive
 ///
 ///   e   x is gathered along b       bytes of x, as tp leaves it on a rank
 ///   b   W is gathered along e       bytes of W
 ///   -   both are gathered           bytes of both
 ///
-/// A result that nobody has placed is priced as complete: the way by which it
-/// comes out as a pending sum pays for the all-reduce.
+/// An unplaced result is priced as complete: if it comes out as a pending sum,
+/// the all-reduce is paid for.
 #ifndef TPSP_ALGEBRA_WAYS_H
 #define TPSP_ALGEBRA_WAYS_H
 
@@ -17,8 +17,8 @@
 
 namespace tpsp {
 
-/// An operation as one axis sees it: a mesh of that axis alone, and tensors as
-/// large as the other axes leave them on a rank.
+/// An operation as one axis sees it. The mesh has that axis alone, and tensors
+/// are as large as the other axes leave them on a rank.
 class AxisView {
 public:
   AxisView(const PlacedOperation &operation, AxisId axis);

@@ -13,9 +13,9 @@
 
 namespace tpsp {
 
-/// Fails with the names of the symbols that an object leaves undefined and that
-/// are neither calls of the runtime (calls.def) nor functions of the
-/// libraries that every C++ program has: C's, with its mathematics, and GCC's.
+/// Fails with the names of the undefined symbols of an object that a plan may
+/// not call. It may call the runtime (calls.def) and the libraries that every
+/// C++ program has: C's, with its mathematics, and GCC's.
 llvm::Error checkPlanSymbols(llvm::MemoryBufferRef object);
 
 } // namespace tpsp

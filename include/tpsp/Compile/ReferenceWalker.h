@@ -27,14 +27,6 @@ referenceProgramOf(mlir::func::FuncOp function);
 void addGradients(mlir::func::FuncOp differentiated,
                   reference::Program &program);
 
-/// The results of `function` for these arguments, one per argument of the
-/// function, with its type's index names and shape: referenceProgramOf, then
-/// reference::evaluate, and their errors.
-llvm::Expected<std::vector<reference::Tensor>>
-evaluateReference(mlir::func::FuncOp function,
-                  llvm::ArrayRef<const reference::Tensor *> arguments,
-                  const reference::Progress &progress = {});
-
 /// The index names and the shape of a tensor type with #tpsp.idx subscripts.
 reference::IndexNames referenceIndices(mlir::Type type);
 reference::Shape referenceShape(mlir::Type type);

@@ -121,7 +121,7 @@ def PrintExplanation : Pass<"tpsp-print-explanation", "::mlir::ModuleOp"> {
     Option<"parts", "parts", "bool", "false",
            "Write parts of adjoints as equations of their own">,
     Option<"everyLayer", "every-layer", "bool", "false",
-           "Write layers that come again every time">
+           "Write repeated layers every time">
   ];
 }
 

@@ -7,7 +7,7 @@
 include "mlir/Pass/PassBase.td"
 
 def Partition : Pass<"tpsp-partition", "::mlir::ModuleOp"> {
-  let summary = "Global shapes to one rank's";
+  let summary = "Turn global shapes into one rank's";
   let description = [{
     Proves once more that every operation agrees with a compute placement that
     needs no communication; an operation that does not is an error. Then it
@@ -26,7 +26,7 @@ def Partition : Pass<"tpsp-partition", "::mlir::ModuleOp"> {
 }
 
 def Sweep : Pass<"tpsp-sweep", "::mlir::ModuleOp"> {
-  let summary = "Do what can be done block by block so";
+  let summary = "Compute attention block by block, with a running softmax";
   let description = [{
     Some operations need an index whole but can see it in blocks
     (`SweptOpInterface`): attention and its gradients, along the keys. This pass
@@ -71,14 +71,15 @@ def Sweep : Pass<"tpsp-sweep", "::mlir::ModuleOp"> {
     tpsp-run examples/gqa.mlir --grad --verify --attention fused
     ```
   }];
-  let dependentDialects = ["::tpsp::TpspDialect"];
+  let dependentDialects = ["::tpsp::TpspDialect",
+                           "::tpsp::plan::PlanDialect"];
   let options = [
     Option<"longest", "longest", "int64_t", /*default=*/"2048",
-           "Positions of a block, at most">,
+           "The most positions of a block">,
     Option<"keepCalls", "keep-calls", "bool", /*default=*/"false",
-           "Leave what a library does in one call">,
+           "Keep operations that a library computes in one call">,
     Option<"forGpu", "for-gpu", "bool", /*default=*/"false",
-           "A GPU's library">
+           "The library is a GPU's">
   ];
 }
 

@@ -41,7 +41,7 @@ def NameValues : Pass<"tpsp-name-values", "::mlir::ModuleOp"> {
 }
 
 def CheckProgram : Pass<"tpsp-check-program", "::mlir::ModuleOp"> {
-  let summary = "Refuse what is MLIR and no program, warn of what is seldom meant";
+  let summary = "Refuse MLIR that is no program, and warn of likely mistakes";
   let description = [{
     Runs before calls are inlined, so that each function is spoken of once.
 
@@ -70,7 +70,7 @@ def SeedCalls : Pass<"tpsp-seed-calls", "::mlir::ModuleOp"> {
 }
 
 def FreezeInputs : Pass<"tpsp-freeze-inputs", "::mlir::ModuleOp"> {
-  let summary = "No gradients of inputs";
+  let summary = "Mark inputs as constants to differentiation";
   let description = [{
     Marks every floating-point argument that is no parameter `tpsp.frozen`:
     [why, and when](../Inputs.md#gradients-of-inputs).
@@ -82,7 +82,7 @@ def FreezeInputs : Pass<"tpsp-freeze-inputs", "::mlir::ModuleOp"> {
 }
 
 def BoundIntegers : Pass<"tpsp-bound-integers", "::mlir::ModuleOp"> {
-  let summary = "The range of integer arguments, from their uses";
+  let summary = "Find the range of integer arguments from their uses";
   let description = [{
     Token ids and the like are positions along an index. An argument of integers
     without `tpsp.below = N` gets the least extent that its uses ask for.
@@ -92,7 +92,7 @@ def BoundIntegers : Pass<"tpsp-bound-integers", "::mlir::ModuleOp"> {
 
 def InitializeArguments
     : Pass<"tpsp-initialize-arguments", "::mlir::ModuleOp"> {
-  let summary = "How random parameters scatter, from their uses";
+  let summary = "Find how random parameters scatter from their uses";
   let description = [{
     A parameter without `tpsp.mean` or `tpsp.deviation` gets what models
     commonly begin with. What the program does with it decides which
@@ -135,17 +135,17 @@ def DecomposeEarly
   }];
   let options = [
     Option<"keepSwept", "keep-swept", "bool", /*default=*/"false",
-           "Leave what tpsp-sweep can do block by block">,
+           "Keep operations that tpsp-sweep computes block by block">,
     Option<"keepCalls", "keep-calls", "bool", /*default=*/"false",
-           "Leave what a library does in one call">,
+           "Keep operations that a library computes in one call">,
     Option<"forGpu", "for-gpu", "bool", /*default=*/"false",
-           "A GPU's library">
+           "The library is a GPU's">
   ];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 
 def KeepMasks : Pass<"tpsp-keep-masks", "::mlir::ModuleOp"> {
-  let summary = "Store dropout masks instead of drawing them again";
+  let summary = "Store dropout masks instead of rematerialising them";
   let description = [{
     Every dropout becomes a mask of i8 and its application. The backward pass
     then reads the mask that the forward pass has made. This costs a byte per
@@ -155,7 +155,7 @@ def KeepMasks : Pass<"tpsp-keep-masks", "::mlir::ModuleOp"> {
 }
 
 def ReturnChoices : Pass<"tpsp-return-choices", "::mlir::ModuleOp"> {
-  let summary = "Return what was decided by comparing numbers";
+  let summary = "Return choices, which were decided by comparing numbers";
   let description = [{
     Adds every choice to its function's results: a tensor of integers that comes
     of floating-point ones, such as a router's experts.
@@ -210,7 +210,7 @@ def Propagate
 }
 
 def ShardReplicated : Pass<"tpsp-shard-replicated", "::mlir::ModuleOp"> {
-  let summary = "Shard what is replicated only because nothing was put on it";
+  let summary = "Shard values that are replicated only by default";
   let description = [{
     A value behind an all-reduce over tp is replicated over tp only because
     propagation had nothing to put there. Every rank computes and keeps all of
@@ -247,7 +247,7 @@ def ShardReplicated : Pass<"tpsp-shard-replicated", "::mlir::ModuleOp"> {
   let options = [
     Option<"goal", "goal", "std::string", /*default=*/"\"memory\"",
            "memory: wherever possible; time: where it makes the step faster">,
-    Option<"hardware", "hardware", "std::string", "\"cpu\"",
+    Option<"hardware", "hardware", "::tpsp::HardwareChoice", "\"cpu\"",
            "For time: a built-in description, or a JSON file">,
     Option<"threads", "threads", "int64_t", "0",
            "For time: compute threads of a rank, on CPUs; 0: cores / ranks">,
@@ -294,7 +294,7 @@ def DropPrimals : Pass<"tpsp-drop-primals", "::mlir::ModuleOp"> {
 }
 
 def Rematerialize : Pass<"tpsp-rematerialize", "::mlir::ModuleOp"> {
-  let summary = "Redo parts of the forward pass instead of keeping what they made";
+  let summary = "Compute parts of the forward pass again instead of saving their results";
   let description = [{
     Runs after differentiation and before collectives, so that the collectives
     of rematerialised values are found as all others are
@@ -322,7 +322,7 @@ def Rematerialize : Pass<"tpsp-rematerialize", "::mlir::ModuleOp"> {
 }
 
 def MicroBatch : Pass<"tpsp-micro-batch", "::mlir::ModuleOp"> {
-  let summary = "Do a step part by part of the batch";
+  let summary = "Cut a step into parts of the batch";
   let description = [{
     Cuts a step into `parts` parts of the batch. The forward and backward pass
     of one part come before those of the next, so that activations of one part

@@ -7,7 +7,7 @@
 include "mlir/Pass/PassBase.td"
 
 def EmitDeviceKernels : Pass<"tpsp-emit-device-kernels", "::mlir::ModuleOp"> {
-  let summary = "Every kernel once more, for a GPU";
+  let summary = "Make every kernel for GPUs, too";
   let description = [{
     Makes a `gpu.module` with a kernel for each function that a program calls,
     of the same parameters. The functions stay, so the plan still runs on CPUs.
@@ -21,14 +21,14 @@ def EmitDeviceKernels : Pass<"tpsp-emit-device-kernels", "::mlir::ModuleOp"> {
     Option<"chip", "chip", "std::string", "\"sm_80\"",
            "The oldest GPU that is to run the kernels">,
     Option<"serial", "serial", "bool", "false",
-           "A thread does a work item alone, in every kernel: for comparison">
+           "One thread per work item in every kernel, for comparison">
   ];
   let dependentDialects = ["::mlir::gpu::GPUDialect",
                            "::mlir::NVVM::NVVMDialect"];
 }
 
 def LowerKernelMath : Pass<"tpsp-lower-kernel-math", "::mlir::ModuleOp"> {
-  let summary = "Scalar mathematics that the vectoriser can see through";
+  let summary = "Expand scalar mathematics so that loops vectorise";
   let description = [{
     In kernels, exponentials and the like of f32 become polynomials, which
     vectorise. Sums may be reordered. Infinities and NaNs are not assumed away:
@@ -50,7 +50,7 @@ def LowerKernelMath : Pass<"tpsp-lower-kernel-math", "::mlir::ModuleOp"> {
 
 def CompileDeviceKernels
     : Pass<"tpsp-compile-device-kernels", "::mlir::ModuleOp"> {
-  let summary = "Kernels for GPUs to an image and records";
+  let summary = "Compile kernels for GPUs into an image and records";
   let description = [{
     Before: a `gpu.module` in the NVVM and LLVM dialects. After: its PTX, one
     constant of the module that all kernels share. Each kernel @k also gets a
@@ -65,7 +65,7 @@ def CompileDeviceKernels
 }
 
 def ConvertPlanToLLVM : Pass<"convert-tpsp-plan-to-llvm", "::mlir::ModuleOp"> {
-  let summary = "Programs to functions that call the runtime";
+  let summary = "Convert programs to functions that call the runtime";
   let description = [{
     `plan.program @f` becomes `f(rank) -> status`: one call of the runtime's C
     ABI per command, with a constant command record. It returns at the first

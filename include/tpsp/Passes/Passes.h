@@ -2,6 +2,8 @@
 #ifndef TPSP_PASSES_PASSES_H
 #define TPSP_PASSES_PASSES_H
 
+#include "tpsp/Passes/HardwareOption.h"
+
 #include "mlir/Pass/Pass.h"
 
 namespace tpsp {

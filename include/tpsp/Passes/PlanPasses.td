@@ -6,8 +6,16 @@
 
 include "mlir/Pass/PassBase.td"
 
+// What costs are of.
+defvar machine = [
+  Option<"hardware", "hardware", "::tpsp::HardwareChoice", "\"cpu\"",
+         "The machine: a built-in description, or a JSON file">,
+  Option<"threads", "threads", "int64_t", "0",
+         "Compute threads of a rank, on CPUs; 0: cores / ranks">
+];
+
 def ConvertTpspToPlan : Pass<"convert-tpsp-to-plan", "::mlir::ModuleOp"> {
-  let summary = "Local operations to commands on buffers";
+  let summary = "Convert local operations to commands on buffers";
   let description = [{
     Every function becomes a `plan.program` of its name
     ([Plan](../Design/Plan.md)).
@@ -22,21 +30,11 @@ def ConvertTpspToPlan : Pass<"convert-tpsp-to-plan", "::mlir::ModuleOp"> {
       apart.
     - Views become `plan.view`. Collectives become commands with their row of
       the ledger.
-  }];
-  let dependentDialects = [
-    "::tpsp::TpspDialect", "::tpsp::plan::PlanDialect",
-    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
-    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
-    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
-}
 
-def FuseEpilogues : Pass<"tpsp-fuse-epilogues", "::mlir::ModuleOp"> {
-  let summary = "Move what reads a product element by element into its matmul";
-  let description = [{
-    What a kernel does to a product, element by element, moves into the matmul
-    that makes the product. A bias gradient moves into the matmul that makes the
-    weight's gradient. Runs between convert-tpsp-to-plan and tpsp-overlap. The
-    matmul then stands where the kernel stood; with a sum it stays where it is.
+    With `epilogues`, matmuls take over what kernels would do. A matmul does to
+    its product what a kernel would, element by element. A weight's gradient
+    makes the bias gradient besides. The matmul then stands where the kernel
+    would; with a sum it stays where it is.
 
     | the kernel | becomes | in cuBLASLt |
     | --- | --- | --- |
@@ -49,9 +47,10 @@ def FuseEpilogues : Pass<"tpsp-fuse-epilogues", "::mlir::ModuleOp"> {
     `gelu` is the tanh form, as cuBLASLt's is; `gelu_erf` stays a kernel. A GELU
     without a bias keeps the product itself if the backward pass reads that.
 
-    A kernel is known by its loops and their arithmetic, whatever it was made
-    of. It goes whole or not at all: each of its results must be some matmul's.
-    Two vectors added to two products in one kernel are two epilogues. A bias, a
+    What operations compute at a point is known by `LoopOpInterface`
+    ([decision 0013](../decisions/0013-epilogues-before-kernels.md)). A kernel
+    goes whole or not at all: each of its results must be some matmul's. Two
+    vectors added to two products in one kernel are two epilogues. A bias, a
     residual and a norm in one kernel stay that kernel. A missed remark says
     what is in the way:
 
@@ -81,21 +80,22 @@ def FuseEpilogues : Pass<"tpsp-fuse-epilogues", "::mlir::ModuleOp"> {
     [report](../Report.md).
 
     ```
-    tpsp-opt examples/gpt-block-tp.mlir --tpsp-pipeline=grad --remarks-filter=tpsp-fuse-epilogues
+    tpsp-opt examples/gpt-block-tp.mlir --tpsp-pipeline=grad --remarks-filter=convert-tpsp-to-plan
     ```
   }];
-  let dependentDialects = ["::tpsp::plan::PlanDialect",
-    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+  let dependentDialects = [
+    "::tpsp::TpspDialect", "::tpsp::plan::PlanDialect",
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
   let options = [
-    Option<"hardware", "hardware", "std::string", "\"cpu\"",
-           "The machine: a built-in description, or a JSON file">,
-    Option<"threads", "threads", "int64_t", "0",
-           "Compute threads of a rank, on CPUs; 0: cores / ranks">
-  ];
+    Option<"epilogues", "epilogues", "bool", "false",
+           "Do what reads a product element by element in its matmul">
+  ] # machine;
 }
 
 def Overlap : Pass<"tpsp-overlap", "::mlir::ModuleOp"> {
-  let summary = "Put collectives on streams of their own, under computation";
+  let summary = "Schedule collectives on streams of their own, under computation";
   let description = [{
     List scheduling of the program's commands on the cost model of `hardware`
     ([Overlap](../Overlap.md)). A collective begins as soon as its inputs and
@@ -115,19 +115,14 @@ def Overlap : Pass<"tpsp-overlap", "::mlir::ModuleOp"> {
     another is not taken. Runs between convert-tpsp-to-plan and tpsp-allocate.
   }];
   let dependentDialects = ["::tpsp::plan::PlanDialect"];
-  let options = [
-    Option<"hardware", "hardware", "std::string", "\"cpu\"",
-           "The machine: a built-in description, or a JSON file">,
-    Option<"threads", "threads", "int64_t", "0",
-           "Compute threads of a rank, on CPUs; 0: cores / ranks">,
+  let options = machine # [
     Option<"buffers", "buffers", "int64_t", "0",
-           "How many times the memory for communication that the program needs "
-           "one command after another; 0: 2, or more if that saves more of the "
-           "time than it adds to the memory">,
+           "Memory for communication, in multiples of what the program needs "
+           "one command after another; 0: 2, or more if that pays">,
     Option<"chunks", "chunks", "int64_t", "0",
-           "Cut everything that can be cut, reductions into this many chunks, "
-           "tiles of rings into this many parts; 0: what stays exposed, if it "
-           "helps; 1: nothing">,
+           "Cut all that can be cut: reductions into this many chunks, tiles of "
+           "rings into this many parts; 0: cut what stays exposed, if it helps; "
+           "1: cut nothing">,
     Option<"share", "share", "double", "0.0",
            "The share of communication that should be hidden: take as many "
            "buffers as that needs">
@@ -135,7 +130,7 @@ def Overlap : Pass<"tpsp-overlap", "::mlir::ModuleOp"> {
 }
 
 def Allocate : Pass<"tpsp-allocate", "::mlir::ModuleOp"> {
-  let summary = "Offsets of all buffers in one arena";
+  let summary = "Give every buffer its offset in one arena";
   let description = [{
     Buffers that last the whole step (inputs, parameters, outputs, gradients)
     come first. Temporaries share what follows, each for its live range, by best
@@ -149,7 +144,7 @@ def Allocate : Pass<"tpsp-allocate", "::mlir::ModuleOp"> {
 }
 
 def CheckSchedule : Pass<"tpsp-check-schedule", "::mlir::ModuleOp"> {
-  let summary = "Prove that every command reads what it means to";
+  let summary = "Prove that every command reads what it is meant to read";
   let description = [{
     Follows the commands in order with a vector clock for each stream. For every
     range of the arena it keeps which buffer owns it and which command touched
@@ -182,12 +177,8 @@ def RequireOverlap : Pass<"tpsp-require-overlap", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"share", "share", "double", "0.0",
-           "What must be hidden, from 0 to 1">,
-    Option<"hardware", "hardware", "std::string", "\"cpu\"",
-           "The machine: a built-in description, or a JSON file">,
-    Option<"threads", "threads", "int64_t", "0",
-           "Compute threads of a rank, on CPUs; 0: cores / ranks">
-  ];
+           "What must be hidden, from 0 to 1">
+  ] # machine;
 }
 
 #endif // TPSP_PASSES_PLANPASSES_TD

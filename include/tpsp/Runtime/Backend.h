@@ -1,18 +1,18 @@
 /// What a backend implements: memory, matmuls, kernels and collectives of one
 /// kind of device.
 ///
-/// The Core decodes and checks every command, then calls the BackendRank's
-/// method of the same name on the rank's thread, in program order. A method
-/// enqueues the command on its stream and may return before it has run; the
-/// order within a stream and that given by events must hold. `cpu` runs stream
-/// 0 on the rank's own thread and has a thread for each other stream. In CUDA's
-/// terms: a stream is a cudaStream_t, eventRecord and eventWait are
-/// cudaEventRecord and cudaStreamWaitEvent, a group on a stream is an NCCL
-/// communicator, synchronize is cudaDeviceSynchronize.
+/// The Core decodes and checks every command, then gives it to
+/// BackendRank::run on the rank's thread, in program order. `run` enqueues the
+/// command on its stream and may return before it has run. The order within a
+/// stream and that given by events must hold. `cpu` runs stream 0 on the rank's
+/// own thread and has a thread for each other stream. In CUDA's terms a stream
+/// is a cudaStream_t, and event_record and event_wait are cudaEventRecord and
+/// cudaStreamWaitEvent. A group on a stream is an NCCL communicator;
+/// synchronize is cudaDeviceSynchronize.
 #ifndef TPSP_RUNTIME_BACKEND_H
 #define TPSP_RUNTIME_BACKEND_H
 
-#include "tpsp/Abi/Commands.h"
+#include "tpsp/Abi/Calls.h"
 #include "tpsp/Abi/Status.h"
 #include "tpsp/Runtime/CommandObserver.h"
 #include "tpsp/Runtime/WorldConfig.h"
@@ -21,23 +21,9 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace tpsp::rt {
-
-enum class CallKind {
-#define TPSP_RT_CALL(NAME) NAME,
-#include "tpsp/Abi/calls.def"
-#undef TPSP_RT_CALL
-};
-
-/// "matmul", "all_gather", ...
-const char *callName(CallKind kind);
-
-using AnyCommand = std::variant<MatmulCommand, KernelCommand, AttentionCommand,
-                                ShardCommand, AllReduceCommand, AllToAllCommand,
-                                PermuteCommand, EventCommand>;
 
 /// What a backend keeps with a command from one step to the next: a oneDNN
 /// primitive, a communicator.
@@ -83,6 +69,11 @@ std::string describe(const Call &call, const RankMesh &mesh);
 /// `failure` with the call's name before its message.
 Status inCall(const Call &call, const Status &failure);
 
+/// What pending and later commands return once another has failed.
+inline Status abortedByAnother() {
+  return {TPSP_RT_ABORTED, "another rank or stream failed"};
+}
+
 /// A step as a backend has recorded it: a CUDA graph.
 struct RecordedStep {
   virtual ~RecordedStep() = default;
@@ -94,20 +85,10 @@ class BackendRank {
 public:
   virtual ~BackendRank() = default;
 
-  virtual Status matmul(Call &call, const MatmulCommand &command) = 0;
-  virtual Status kernel(Call &call, const KernelCommand &command) = 0;
-  virtual Status attention(Call &call, const AttentionCommand &command) = 0;
-  virtual Status attentionGradient(Call &call,
-                                   const AttentionCommand &command) = 0;
-  virtual Status slice(Call &call, const ShardCommand &command) = 0;
-  virtual Status allReduce(Call &call, const AllReduceCommand &command) = 0;
-  virtual Status allGather(Call &call, const ShardCommand &command) = 0;
-  virtual Status reduceScatter(Call &call, const ShardCommand &command) = 0;
-  virtual Status allToAll(Call &call, const AllToAllCommand &command) = 0;
-  virtual Status permute(Call &call, const PermuteCommand &command) = 0;
-  /// The Core has checked that a wait's event was recorded in this step.
-  virtual Status eventRecord(Call &call, const EventCommand &command) = 0;
-  virtual Status eventWait(Call &call, const EventCommand &command) = 0;
+  /// Enqueues the call: visits `call.command`. The Core has checked that a
+  /// wait's event was recorded in this step. UNSUPPORTED if the backend cannot
+  /// do this.
+  virtual Status run(Call &call) = 0;
 
   /// Returns when everything enqueued has run, with its first failure. The
   /// Core also calls it before each step but the first of a run.
@@ -119,10 +100,10 @@ public:
   virtual std::string streamActivity() { return ""; }
 
   /// Whether the four below work. A step that has run once may then be issued
-  /// between beginRecording and endRecording, which records its commands and
-  /// runs none, and be replayed as often as wanted. Around all of them the Core
-  /// synchronises. Whatever fails leaves the rank as it was, able to run the
-  /// step as before.
+  /// between beginRecording and endRecording. That records its commands and
+  /// runs none. The step is then replayed as often as wanted. Around all of
+  /// them the Core synchronises. Whatever fails leaves the rank as it was, able
+  /// to run the step as before.
   virtual bool recordsSteps() const { return false; }
   virtual Status beginRecording() { return cannotRecord(); }
   virtual Status endRecording(std::unique_ptr<RecordedStep> &out) {

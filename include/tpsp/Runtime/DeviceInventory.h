@@ -9,7 +9,7 @@
 
 namespace tpsp::rt {
 
-/// Of several devices the first stands for all.
+/// The first of several devices stands for all.
 struct DeviceInventory {
   int64_t count = 0;
   std::string name;

@@ -1,8 +1,8 @@
 //===- Reference.h - the float64 oracle for unsharded tensors ---*- C++ -*-===//
 ///
 /// \file
-/// Evaluates whole, unsharded tensors in double precision. It is what sharded
-/// runs are compared with, so it shares no code with them: the C++ standard
+/// Evaluates whole, unsharded tensors in double precision. Sharded runs are
+/// compared with it, so it shares no code with them. It uses the C++ standard
 /// library, Eigen and threads, and nothing of the compiler or the backends.
 ///
 /// A tensor's dimensions carry index names, and every function works by name,
@@ -18,8 +18,8 @@
 /// Errors. Each function takes a last `std::string *error`. When a
 /// precondition fails the function writes a message there, unless one is
 /// there already, and returns an invalid tensor (`isValid()` is false). An
-/// invalid operand gives an invalid result, so a chain of calls can be checked
-/// once, at its end, and the first message is the one that is kept.
+/// invalid operand gives an invalid result, and the first message is kept. So a
+/// chain of calls can be checked once, at its end.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -154,9 +154,9 @@ struct ScalarFunction {
 };
 
 /// The function called `name`, or null. Unary: neg exp log tanh sqrt rsqrt
-/// square sigmoid relu silu gelu (tanh approximation) gelu_erf, and the
-/// derivative of each as "slope.<name>", a function of the same argument.
-/// Binary: sub mul div maximum. Variadic: add. Static storage.
+/// square sigmoid relu silu gelu (tanh approximation) gelu_erf. The derivative
+/// of each is "slope.<name>", a function of the same argument. Binary: sub mul
+/// div maximum. Variadic: add. Static storage.
 const ScalarFunction *findScalarFunction(std::string_view name);
 
 /// Pointwise application of a function of the table.
@@ -188,9 +188,9 @@ Tensor rmsNorm(const Tensor &x, const Tensor *gain, const IndexNames &indices,
                double eps, std::string *error = nullptr);
 
 /// Rotary position embedding in its "rotate half" form. The feature index, of
-/// even extent K, splits into halves; the pair (x0, x1) at m and K/2 + m turns
-/// by the angle position * theta^(-2m/K) (by its negative if `inverse`):
-///   y0 = x0 cos - x1 sin,  y1 = x1 cos + x0 sin.
+/// even extent K, splits into halves. The pair (x0, x1) at m and K/2 + m turns
+/// by the angle position * theta^(-2m/K) (by its negative if `inverse`): y0 =
+/// x0 cos - x1 sin, y1 = x1 cos + x0 sin.
 Tensor rope(const Tensor &x, const std::string &positionIndex,
             const std::string &featureIndex, double theta, bool inverse = false,
             std::string *error = nullptr);
@@ -258,8 +258,8 @@ Tensor attentionGradient(const Tensor &q, const Tensor &k, const Tensor &v,
 // Integers and chance
 //===----------------------------------------------------------------------===//
 
-/// The sum, over every index that the result lacks, of x where each of `ids`
-/// equals the position along its index of `selected`, and 0 elsewhere. A
+/// The sum over every index that the result lacks. Summed is x where each of
+/// `ids` equals the position along its index of `selected`, and 0 elsewhere. A
 /// selected index is x's (a table that is looked up) or the result's (a place
 /// that is written to).
 Tensor oneHotEinsum(const Operands &ids, const IndexNames &selected,
@@ -272,11 +272,11 @@ Tensor largest(const Tensor &x, const std::string &index,
                const std::string &choice, const IndexNames &resultIndices,
                const Shape &resultShape, std::string *error = nullptr);
 
-/// How far choices like those of largest() fall short of the best: the root
-/// mean square of what the i-th largest value exceeds the i-th chosen one by,
-/// relative to that of all finite values. Infinite if a choice is no position
-/// of x or is made twice in a row, if one of -infinity is made before others,
-/// and if a value is no number.
+/// How far choices like those of largest() fall short of the best. It is the
+/// root mean square of what the i-th largest value exceeds the i-th chosen one
+/// by, relative to that of all finite values. Infinite if a choice is no
+/// position of x or is made twice in a row. Also if one of -infinity is made
+/// before others, and if a value is no number.
 double shortfall(const Tensor &x, const std::string &index,
                  const std::string &choice, const Tensor &chosen,
                  std::string *error = nullptr);
@@ -287,52 +287,14 @@ Tensor countEarlier(const Tensor &x, const IndexNames &over, int64_t values,
                     std::string *error = nullptr);
 
 /// 1 for the elements that a dropout of this rate and seed keeps, 0 for the
-/// others: the first word of Philox-4x32-10 of the row-major position, at least
-/// rate * 2^32.
+/// others. Kept are those with a first word of Philox-4x32-10, of the row-major
+/// position, of at least rate * 2^32.
 Tensor dropoutMask(const IndexNames &indices, const Shape &shape, double rate,
                    int64_t seed, std::string *error = nullptr);
 
 /// The four words of Philox-4x32-10 (Salmon et al., SC 2011).
 std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter,
                                std::array<uint32_t, 2> key);
-
-//===----------------------------------------------------------------------===//
-// Comparison
-//===----------------------------------------------------------------------===//
-
-/// How far a computed tensor is from the reference.
-struct Difference {
-  /// ||got - want|| / ||want||, or ||got|| where ||want|| is 0.
-  double relative = 0;
-  /// The largest |got - want|.
-  double maxAbsolute = 0;
-  /// The position (row-major) of that largest, -1 if there is no element.
-  int64_t worst = -1;
-};
-
-/// The value of a bfloat16 given by its bits.
-double fromBfloat16(uint16_t bits);
-
-/// Compares `got(i)`, for each row-major position i, with the reference. A
-/// value that is not finite, on either side, makes both errors infinite.
-template <class Accessor,
-          class = std::enable_if_t<std::is_invocable_v<Accessor, int64_t>>>
-Difference difference(const Tensor &want, Accessor got);
-
-/// The same over `elementCount(want.shape)` contiguous elements; 16-bit ones
-/// are the bits of bfloat16 numbers.
-Difference difference(const Tensor &want, const double *got);
-Difference difference(const Tensor &want, const float *got);
-Difference difference(const Tensor &want, const uint16_t *got);
-
-/// The relative or the maximal absolute error alone; `got` is anything that
-/// `difference` takes.
-template <class Got> double relativeError(const Tensor &want, Got got) {
-  return difference(want, got).relative;
-}
-template <class Got> double maxAbsoluteError(const Tensor &want, Got got) {
-  return difference(want, got).maxAbsolute;
-}
 
 //===----------------------------------------------------------------------===//
 // Implementation details
@@ -425,29 +387,6 @@ Tensor pointwise(F f, const Operands &operands, const IndexNames &resultIndices,
   return pointwiseAt(
       [&f](const double *values, const int64_t *) { return f(values); },
       operands, resultIndices, resultShape, error);
-}
-
-template <class Accessor, class>
-Difference difference(const Tensor &want, Accessor got) {
-  const double infinity = std::numeric_limits<double>::infinity();
-  Difference result;
-  double errorSquares = 0, wantSquares = 0;
-  for (size_t i = 0; i < want.data.size(); ++i) {
-    const double error = std::abs(double(got(int64_t(i))) - want.data[i]);
-    if (!std::isfinite(error))
-      return {infinity, infinity, int64_t(i)};
-    if (result.worst < 0 || error > result.maxAbsolute) {
-      result.maxAbsolute = error;
-      result.worst = int64_t(i);
-    }
-    errorSquares += error * error;
-    wantSquares += want.data[i] * want.data[i];
-  }
-  result.relative =
-      std::sqrt(wantSquares > 0 ? errorSquares / wantSquares : errorSquares);
-  if (!std::isfinite(result.relative))
-    result.relative = infinity;
-  return result;
 }
 
 } // namespace tpsp::reference

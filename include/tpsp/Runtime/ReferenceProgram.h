@@ -58,7 +58,7 @@ struct Program {
   std::vector<size_t> results;
   /// With these the program is a step, forward and backward. It then takes
   /// further arguments, each the cotangent of a result, by its position in
-  /// `results`, and has further results, each the gradient of an argument.
+  /// `results`. It has further results, each the gradient of an argument.
   std::vector<size_t> cotangents, gradients;
 };
 
@@ -70,7 +70,7 @@ using Progress = std::function<void(size_t done, size_t total)>;
 struct Choice {
   /// The number of a value for which isChoice holds.
   size_t value = 0;
-  /// Of the run; with the value's indices and shape.
+  /// The choice that the run took, with the value's indices and shape.
   Tensor taken;
   /// How much worse it is than the best, relative to what was compared
   /// (reference::shortfall). Set by evaluate.
@@ -104,10 +104,10 @@ bool isChoice(const Program &program, size_t value);
 /// caller's; every other tensor is freed after its last use. Gradients are by
 /// reverse mode over the operations of this program; nothing of the compiler's
 /// derivation is used. Returns "", or a sentence that begins with the
-/// operation's location: for arguments that do not fit, an operation or an
-/// attribute that the reference does not have, an operation without a gradient
-/// on the way to an argument that wants one, and a program whose numbers do not
-/// fit each other (it may come from a file).
+/// operation's location. Errors are arguments that do not fit, and an operation
+/// or an attribute that the reference does not have. So is an operation without
+/// a gradient on the way to an argument that wants one. So is a program whose
+/// numbers do not fit each other (it may come from a file).
 std::string evaluate(const Program &program,
                      const std::vector<const Tensor *> &arguments,
                      std::vector<Tensor> &results,

@@ -1,10 +1,10 @@
 /// How the processes of a world reach each other, each with one rank.
 ///
-/// A process has one Transport, made by a shared object that tpsp-run loads
-/// when it finds itself under a launcher (TransportPlugin.h), so that nothing
-/// else needs MPI. The world and the collectives are written against this
-/// interface alone; it is header-only and shares nothing with its users but
-/// these classes.
+/// A process has one Transport. A shared object makes it, which tpsp-run loads
+/// when it finds itself under a launcher (TransportPlugin.h). So nothing else
+/// needs MPI. The world and the collectives are written against this interface
+/// alone; it is header-only and shares nothing with its users but these
+/// classes.
 #ifndef TPSP_RUNTIME_TRANSPORT_H
 #define TPSP_RUNTIME_TRANSPORT_H
 
@@ -28,8 +28,9 @@ struct Piece {
 };
 
 /// One rank's part of a collective. Pieces between two ranks arrive in the
-/// order in which they were sent; what is sent and what is received there agree
-/// in bytes, and may differ in rows. No piece is empty or of the rank itself.
+/// order in which they were sent. A piece that is sent and the one that is
+/// received agree in bytes, and may differ in rows. No piece is empty or of the
+/// rank itself.
 struct Exchange {
   std::vector<Piece> sends, receives;
   /// 0 .. 2^30 - 1: what the ranks must agree on.

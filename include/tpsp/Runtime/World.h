@@ -1,7 +1,7 @@
 /// A world: the ranks of a mesh, each with its arena of memory and a thread
 /// that runs what it is given. They are threads of one process, or there is a
-/// process for each (WorldConfig::transport), which makes and uses its world as
-/// the others do: same calls, same order.
+/// process for each (WorldConfig::transport). Each process makes and uses its
+/// world as the others do: same calls, same order.
 ///
 ///     WorldConfig config;
 ///     config.mesh = {{"tp", 4}};
@@ -42,10 +42,10 @@ public:
   int64_t coordinate(int64_t axis) const { return coordinates()[axis]; }
 
   /// Runs one step of a plan, whose function is `issue`: the way to run plans.
-  /// A backend that can records the second step and replays it from then on
-  /// (CUDA graphs), with equal results; if it cannot be recorded, steps go on
-  /// as before, and WorldConfig::warn is told once. `issue` is the step's
-  /// identity: a plan issues the same commands each time.
+  /// A backend that can record does so with the second step, and replays it
+  /// from then on (CUDA graphs), with equal results. If the step cannot be
+  /// recorded, steps go on as before, and WorldConfig::warn is told once.
+  /// `issue` is the step's identity: a plan issues the same commands each time.
   using StepFunction = tpsp_rt_status (*)(tpsp_rt_rank *);
   Status step(StepFunction issue);
   /// The same for a step that is no function; `identity` stands for it.
@@ -87,7 +87,7 @@ public:
   World &operator=(const World &) = delete;
   ~World();
 
-  /// Of all processes.
+  /// Ranks of all processes.
   int64_t numRanks() const;
   const RankMesh &mesh() const;
 
@@ -96,16 +96,16 @@ public:
 
   /// Calls `body` for every rank at once, each on the rank's own thread and in
   /// its own process, and returns when all have returned. If one fails, the
-  /// others' pending and later commands return TPSP_RT_ABORTED; the result is
-  /// the failure that came first, and a timeout or ABORTED only if there is
-  /// nothing better. A world whose run failed refuses further runs. Not to be
-  /// called from `body`, nor from two threads at once.
+  /// others' pending and later commands return TPSP_RT_ABORTED. The result is
+  /// the failure that came first; it is a timeout or ABORTED only if there is
+  /// no other. A world whose run failed refuses further runs. Not to be called
+  /// from `body`, nor from two threads at once.
   Status run(const std::function<Status(Rank &)> &body);
 
   /// Shows `body` the bytes [offset, offset + bytes) of the arena of every rank
-  /// that is `wanted`, in the process that has rank 0: its own ranks' at once,
-  /// on their threads, other processes' one after another. In other processes
-  /// `body` is not called. Fails as run() does.
+  /// that is `wanted`, in the process that has rank 0. Its own ranks' are shown
+  /// at once, on their threads, other processes' one after another. In other
+  /// processes `body` is not called. Fails as run() does.
   Status
   inspect(int64_t offset, int64_t bytes,
           const std::function<bool(int64_t rank)> &wanted,

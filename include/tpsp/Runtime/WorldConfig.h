@@ -22,8 +22,8 @@ constexpr int64_t maxStreams = 64;
 enum class GraphUse {
   Off,
   On,
-  /// Unless threads of this process drive several GPUs over NCCL, of which its
-  /// guide says that launches of graphs may wait for each other for ever.
+  /// Unless threads of this process drive several GPUs over NCCL: by its guide,
+  /// launches of graphs may then wait for each other for ever.
   Auto
 };
 

@@ -1,7 +1,7 @@
 /// How long commands take on a machine, each alone.
 ///
-///   CostModel cost(*findHardware("h100-sxm"), step.mesh);
-///   cost.seconds(step.commands[0]);          // one command
+///   CostModel cost(*findHardware("h100-sxm"), plan.mesh);
+///   cost.seconds(plan.commands[0]);          // one command
 ///   cost.matmulSeconds({8192, 3584, 8192}, TPSP_RT_BF16);
 ///   cost.collectiveSeconds(CollectiveKind::AllGather, 64 << 20, axes);
 ///
@@ -10,8 +10,8 @@
 #ifndef TPSP_SCHEDULE_COSTMODEL_H
 #define TPSP_SCHEDULE_COSTMODEL_H
 
+#include "tpsp/Abi/Plan.h"
 #include "tpsp/Schedule/Hardware.h"
-#include "tpsp/Schedule/Step.h"
 
 namespace tpsp {
 
@@ -19,7 +19,7 @@ namespace tpsp {
 struct CommandCost {
   /// Alone, with its launch.
   double seconds = 0;
-  /// Of these, before it uses anything: its launch.
+  /// The part of these before it uses anything: its launch.
   double startSeconds = 0;
   /// How long its own units alone would be busy with it: cores, or links.
   double unitSeconds = 0;
@@ -43,10 +43,10 @@ public:
 
   /// How long the command takes alone on an idle machine: all ranks do it at
   /// the same time and nothing else. 0 for events.
-  double seconds(const StepCommand &command) const {
+  double seconds(const PlanCommand &command) const {
     return cost(command).seconds;
   }
-  CommandCost cost(const StepCommand &command) const;
+  CommandCost cost(const PlanCommand &command) const;
 
   CommandCost matmulCost(const MatmulWork &work, int64_t dtype) const;
   CommandCost kernelCost(const KernelWork &work, double bytes) const;
@@ -80,16 +80,17 @@ public:
   const Hardware &machine() const { return hardware; }
   const Mesh &ranks() const { return mesh; }
 
-  /// Cores that a rank computes with: all of a device; on a CPU its part of the
-  /// machine's, which may be less than 1, and at most its threads.
+  /// Cores that a rank computes with. On a GPU they are all of the device. On a
+  /// CPU they are its part of the machine's, which may be less than 1, and at
+  /// most its threads.
   double coresPerRank() const;
   int64_t threads() const { return threadsPerRank; }
 
-  /// Of any command on this mesh.
+  /// Seconds of the launch of any command on this mesh.
   double launchSeconds() const;
   /// For a stream to go on after it slept.
   double handoffSeconds() const;
-  /// Of a step besides its commands.
+  /// Seconds of a step besides its commands.
   double stepSeconds() const;
   /// Seconds that memory needs for `bytes` of one command, alone.
   double memorySeconds(double bytes) const;
@@ -127,9 +128,9 @@ private:
   int64_t threadsPerRank;
 };
 
-/// nccl-tests' factor from S/t to bus bandwidth, for a group of `group` ranks:
-/// 2 (n - 1) / n for an all_reduce, (n - 1) / n where every rank keeps its own
-/// part, 1 for a permute.
+/// nccl-tests' factor from S/t to bus bandwidth, for a group of `group` ranks.
+/// It is 2 (n - 1) / n for an all_reduce, (n - 1) / n where every rank keeps
+/// its own part, and 1 for a permute.
 double busFactor(CollectiveKind kind, int64_t group);
 
 /// Flop/s of C[m, n] += A[m, k] B[k, n], `batch` of them at once, as the rates

@@ -3,7 +3,7 @@
 #ifndef TPSP_SCHEDULE_HAPPENSBEFORE_H
 #define TPSP_SCHEDULE_HAPPENSBEFORE_H
 
-#include "tpsp/Schedule/Step.h"
+#include "tpsp/Abi/Plan.h"
 
 #include "llvm/ADT/SmallVector.h"
 
@@ -18,8 +18,8 @@ bool isCovered(const StreamClock &a, const StreamClock &b);
 void raiseTo(StreamClock &clock, const StreamClock &other);
 void lowerTo(StreamClock &clock, const StreamClock &other);
 
-/// What is wrong with a step: a sentence about a command, and the other command
-/// or buffer that it is about, if there is one (-1 if not).
+/// What is wrong with a step: a sentence about a command. It may be about
+/// another command or buffer, too (-1 if not).
 struct StepFault {
   std::string message;
   int64_t command = -1;
@@ -30,11 +30,11 @@ struct StepFault {
 
 class HappensBefore {
 public:
-  /// Follows the commands in issue order. A wait whose event has not been
-  /// recorded before, in that order, an event that is recorded twice, and
-  /// streams or events that do not exist are faults; issued in this order,
-  /// commands cannot wait for each other in a circle.
-  static std::optional<StepFault> analyse(const Step &step, HappensBefore &out);
+  /// Follows the commands in issue order. Faults are a wait whose event has not
+  /// been recorded before, in that order, and an event that is recorded twice.
+  /// So are streams or events that do not exist. Issued in this order, commands
+  /// cannot wait for each other in a circle.
+  static std::optional<StepFault> analyse(const Plan &plan, HappensBefore &out);
 
   /// Has `earlier` ended whenever `later` begins?
   bool endsBefore(int64_t earlier, int64_t later) const {
@@ -59,9 +59,9 @@ private:
 /// For each command the earlier ones that it must come after, because both
 /// touch the same bytes of a buffer and one of them writes. By buffers, not by
 /// offsets: what the program means, whatever memory it is given. And a command
-/// that reads a cotangent comes after those that write its result, as it does
-/// where the program is a part of a training step.
-std::vector<std::vector<int64_t>> dependencesOf(const Step &step);
+/// that reads a cotangent comes after those that write its result, as in a
+/// training step.
+std::vector<std::vector<int64_t>> dependencesOf(const Plan &plan);
 
 } // namespace tpsp
 

@@ -1,13 +1,14 @@
 /// A description of a machine: what the cost model and the simulator know of
 /// it. Every figure is of an isolated operation; nothing here was fitted to a
 /// layer or a step. JSON files (hardware/*.json, docs/Hardware.md) hold the
-/// same under keys that carry their units; here everything is in seconds,
+/// same under keys that carry their units. Here everything is in seconds,
 /// bytes, bytes per second and floating-point operations per second.
 #ifndef TPSP_SCHEDULE_HARDWARE_H
 #define TPSP_SCHEDULE_HARDWARE_H
 
 #include "tpsp/Algebra/Collective.h"
 #include "tpsp/Algebra/Mesh.h"
+#include "tpsp/Schedule/HardwareChoice.h"
 
 #include "llvm/Support/Error.h"
 
@@ -94,9 +95,9 @@ struct KernelRates {
 struct CollectiveRates {
   CollectiveKind kind = CollectiveKind::AllReduce;
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::Ring;
-  /// Of a tier of the description.
+  /// The name of a tier of the description.
   std::string tier;
-  /// Of an empty collective: `latency`, and `hop` for every step of the
+  /// Seconds of an empty collective: `latency`, and `hop` for every step of the
   /// algorithm.
   double latency = 0, hop = 0;
   /// nccl-tests' bus bandwidth of a large one.
@@ -119,7 +120,7 @@ struct Hardware {
   Kind kind = Kind::Gpu;
   /// Streaming multiprocessors of a device, or cores of the machine.
   int64_t cores = 1;
-  /// Of a device, or of the machine.
+  /// Memory of a device, or of the machine.
   int64_t memoryBytes = 0;
   /// Ranks are numbered row-major over the mesh's axes, and node i holds the
   /// ranks from i * devicesPerNode on. Not for CPUs: there, any number of ranks
@@ -158,9 +159,9 @@ struct Hardware {
   bool isCpu() const { return kind == Kind::Cpu; }
 };
 
-/// The rates of matmuls of an element type; of one that the description lacks,
-/// those of another of its width, as tensor cores are as fast with f16 as with
-/// bf16. Null if it has neither.
+/// The rates of matmuls of an element type. If the description lacks it, they
+/// are those of another type of its width: tensor cores are as fast with f16 as
+/// with bf16. Null if it has neither.
 const MatmulRates *matmulRatesOf(const Hardware &hardware, int64_t dtype);
 
 /// Likewise of attention; null if the description has none of that width.

@@ -7,10 +7,9 @@
 
 namespace tpsp {
 
-/// Coefficients, none below 0, with which the sum of the features of each row
-/// comes closest to its target, in the least squares of the errors relative to
-/// the targets. All rows are as long; targets are above 0. A feature that no
-/// row has gets 0.
+/// Coefficients, none below 0, that fit the sum of each row's features to its
+/// target. Minimal are the squares of the errors relative to the targets. All
+/// rows are as long; targets are above 0. A feature that no row has gets 0.
 std::vector<double> nonNegativeFit(const std::vector<std::vector<double>> &rows,
                                    const std::vector<double> &targets);
 

@@ -1,6 +1,6 @@
 /// Scheduling the commands of a step on its streams, as a problem that can be
-/// checked, solved by several algorithms (OverlapSchedulers.h), and whose
-/// solutions can be verified. Plain numbers: neither IR nor hardware.
+/// checked. Several algorithms solve it (OverlapSchedulers.h), and a solution
+/// can be verified. Plain numbers: neither IR nor hardware.
 #ifndef TPSP_SCHEDULE_OVERLAPPROBLEM_H
 #define TPSP_SCHEDULE_OVERLAPPROBLEM_H
 
@@ -11,10 +11,10 @@
 
 namespace tpsp {
 
-/// A bounded amount of memory that some commands take from: the buffers into
-/// which a stream gathers ahead of need, or those that wait to be sent. With a
-/// capacity of twice what the step needs when it runs one command after
-/// another, this is double buffering.
+/// A bounded amount of memory that some commands take from. Its buffers are
+/// those into which a stream gathers ahead of need, or those that wait to be
+/// sent. With a capacity of twice what the step needs when it runs one command
+/// after another, this is double buffering.
 struct BufferPool {
   /// Bytes. A command that claims more is let in when the pool is empty.
   int64_t capacity = 0;
@@ -54,7 +54,7 @@ struct OverlapProblem {
 /// A solution. All claims on one pool must be by commands of one stream, which
 /// makes their order that of the stream.
 struct OverlapSchedule {
-  /// Of each command, in seconds from the start of the step.
+  /// When each command starts, in seconds from the start of the step.
   std::vector<double> start;
   /// The end of the last command.
   double seconds = 0;
@@ -67,8 +67,9 @@ struct OverlapSchedule {
   std::vector<int64_t> overdrawn;
 };
 
-/// All commands by start. Of those that start together, those that take no time
-/// go first, each behind what it comes after, then the order of the problem.
+/// All commands by start. If several start together, those that take no time go
+/// first, each behind what it comes after; then the order of the problem
+/// decides.
 std::vector<int64_t> startOrder(const OverlapProblem &problem,
                                 const OverlapSchedule &schedule);
 

@@ -18,13 +18,7 @@ namespace tpsp {
 ///    ranks.
 /// Returns what cannot be proved first, or nullopt. Time is linear in commands
 /// and accesses but for logarithms and the parts that a buffer is cut into.
-std::optional<StepFault> proveSchedule(const Step &step);
-
-/// Of ranks that do not all run the same: that the ranks of every communicator
-/// issue the same collectives with the same sizes in the same order, and that
-/// no ranks wait for each other in a circle. `steps` has one step per rank of
-/// their mesh, each proved by itself. The fault's message names the rank.
-std::optional<StepFault> proveRanks(const std::vector<Step> &steps);
+std::optional<StepFault> proveSchedule(const Plan &plan);
 
 } // namespace tpsp
 

@@ -7,7 +7,7 @@
 
 namespace tpsp {
 
-/// The commands of `step`, which has no events and one stream, with what they
+/// The commands of `plan`, which has no events and one stream, with what they
 /// cost and what they must wait for. Collectives go on communication streams,
 /// one for each communicator, numbered from 1 in the order in which the step
 /// first uses them.
@@ -17,7 +17,7 @@ namespace tpsp {
 /// `buffers` times the most that is in use when the step runs one command after
 /// another. 2 is double buffering: while one layer's gathered weights are being
 /// used the next's arrive, and no more.
-OverlapProblem overlapProblemOf(const Step &step, const CostModel &cost,
+OverlapProblem overlapProblemOf(const Plan &plan, const CostModel &cost,
                                 int64_t buffers = 2);
 
 } // namespace tpsp

@@ -16,9 +16,9 @@ struct IssueItem {
 
 /// Everything that a rank issues, in order. Each stream runs its commands in
 /// the order of their starts. A command on a communication stream is issued as
-/// soon as all that it comes after has been, so that it waits on its stream and
-/// not behind a computation that takes long to issue. A dependence between
-/// streams becomes an event, unless others imply it.
+/// soon as all that it comes after has been. So it waits on its stream and not
+/// behind a computation that takes long to issue. A dependence between streams
+/// becomes an event, unless others imply it.
 std::vector<IssueItem> issueOf(const OverlapProblem &problem,
                                const OverlapSchedule &schedule);
 

@@ -2,16 +2,25 @@
 
 #include "tpsp/Abi/tpsp_rt.h"
 
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
 using namespace mlir;
 using namespace tpsp;
 using namespace tpsp::plan;
 
 #include "tpsp/Dialect/Plan/PlanDialect.cpp.inc"
 #include "tpsp/Dialect/Plan/PlanInterfaces.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "tpsp/Dialect/Plan/PlanAttrs.cpp.inc"
 #define GET_OP_CLASSES
 #include "tpsp/Dialect/Plan/PlanOps.cpp.inc"
 
 void PlanDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "tpsp/Dialect/Plan/PlanAttrs.cpp.inc"
+      >();
   addOperations<
 #define GET_OP_LIST
 #include "tpsp/Dialect/Plan/PlanOps.cpp.inc"
@@ -187,8 +196,7 @@ static LogicalResult verifyAttention(Op op, ValueRange queryLike,
            << op.getSizes().size() << " and " << op.getStrides().size();
   rt::AttentionCommand command = commandOf(op), decoded;
   std::vector<int64_t> numbers = command.encode();
-  if (!rt::AttentionCommand::decode(numbers.data(), int64_t(numbers.size()),
-                                    decoded))
+  if (!rt::decode(numbers.data(), int64_t(numbers.size()), decoded))
     return op.emitOpError("has sizes and strides of no dense tensors");
   auto holds = [&](Value buffer, int64_t elements) -> LogicalResult {
     auto type = cast<MemRefType>(buffer.getType());

@@ -1,5 +1,6 @@
-// Attention in simpler operations, and the registration of its parts.
+// Attention in simpler operations, and the registration of its family.
 #include "tpsp/Dialect/Tpsp/AttentionOps.h"
+#include "mlir/IR/PatternMatch.h"
 #include "tpsp/Dialect/Tpsp/ContractionOps.h"
 #include "tpsp/Dialect/Tpsp/DropoutOps.h"
 #include "tpsp/Dialect/Tpsp/RowOps.h"
@@ -36,6 +37,17 @@ Value AttentionOp::decompose(OpBuilder &b) {
 }
 
 bool AttentionOp::decomposesEarly() { return true; }
+
+void AttentionOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  if (getStatistic())
+    setName(getStatistic(), "statistic");
+}
+
+void AttentionGradientOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getGq(), "gq");
+  setName(getGk(), "gk");
+  setName(getGv(), "gv");
+}
 
 //===----------------------------------------------------------------------===//
 // Registration

@@ -1,11 +1,11 @@
-// Attention, its rows' statistic and its gradients, block by block of the keys.
+// Attention and its gradient, block by block of the keys; its adjoint.
 //
-// Of any blocks of the keys, the state (m, l, a) = (the largest score, the sum
-// of exp(score - m), the same sum times values) says all that there is to know,
-// and two states merge to one: l and a are scaled by exp(m - m') (Milakov and
-// Gimelshein, Online normalizer calculation for softmax, 2018). So blocks may
-// come in any order, and no row of scores is in memory whole. States are in
-// f32, whatever the tensors: a rounded m would scale every weight of its row.
+// The state of any blocks of the keys is (m, l, a): the largest score, the sum
+// of exp(score - m), and the same sum times values. Two states merge to one: l
+// and a are scaled by exp(m - m'). (Milakov and Gimelshein, Online normalizer
+// calculation for softmax, 2018.) So blocks may come in any order, and no row
+// of scores is in memory whole. States are in f32, whatever the tensors: a
+// rounded m would scale every weight of its row.
 #include "tpsp/Dialect/Tpsp/AttentionOps.h"
 #include "tpsp/Dialect/Tpsp/ContractionOps.h"
 #include "tpsp/Dialect/Tpsp/DropoutOps.h"
@@ -21,21 +21,10 @@ using namespace tpsp;
 namespace {
 
 /// In place of minus infinity, for which exp(m - m) is no number where a whole
-/// block of a row is masked; exp(this - anything else) is 0 all the same.
+/// block of a row is masked. exp(this - anything else) is 0 all the same.
 constexpr double masked = -1e30;
 
 RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
-
-/// The indices of a row of scores: the query operand's without `feature`, the
-/// query last.
-SmallVector<StringRef> rowNames(Value q, StringRef query, StringRef feature) {
-  SmallVector<StringRef> names;
-  for (StringRef name : indexNames(q.getType()))
-    if (name != feature && name != query)
-      names.push_back(name);
-  names.push_back(query);
-  return names;
-}
 
 /// Builds what every one of the operations makes of a block.
 template <typename Op> struct KeyBlock {
@@ -44,11 +33,6 @@ template <typename Op> struct KeyBlock {
   TileAttr tile;
   Value q, k;
 
-  /// What states are in.
-  Type precision() {
-    Type element = typeOf(q).getElementType();
-    return element.isF64() ? element : b.getF32Type();
-  }
   static RankedTensorType withElement(RankedTensorType type, Type element) {
     return RankedTensorType::get(type.getShape(), element, type.getEncoding());
   }
@@ -59,7 +43,7 @@ template <typename Op> struct KeyBlock {
     return ConvertOp::create(b, op.getLoc(), withElement(type, element),
                              ValueRange{x});
   }
-  Value wide(Value x) { return convert(x, precision()); }
+  Value wide(Value x) { return convert(x, statisticType(q)); }
   Value narrow(Value x) { return convert(x, typeOf(q).getElementType()); }
 
   template <typename Part, typename... Args>
@@ -76,19 +60,20 @@ template <typename Op> struct KeyBlock {
   }
   /// Over a row and the block's keys.
   Value product(Value x, Value y) {
-    SmallVector<StringRef> names = rowNames(q, op.getQuery(), op.getFeature());
+    SmallVector<StringRef> names =
+        rowIndices(q, op.getQuery(), op.getFeature());
     names.push_back(op.getKey());
     return einsum(tensorOver(names, {typeOf(q), typeOf(k)}), x, y);
   }
   Value reduce(Value x, StringRef kind) {
     RankedTensorType row =
-        tensorOver(rowNames(q, op.getQuery(), op.getFeature()), {typeOf(x)});
+        tensorOver(rowIndices(q, op.getQuery(), op.getFeature()), {typeOf(x)});
     return ReduceOp::create(b, op.getLoc(), row, ValueRange{x},
                             b.getStringAttr(kind));
   }
 
-  /// Of every row, the sum of x times y. The same for all blocks, which CSE
-  /// finds.
+  /// The sum of x times y, for every row. It is the same for all blocks, which
+  /// CSE finds.
   Value rowProduct(Value x, Value y) {
     Value wideX = wide(x);
     return reduce(map<MulOp>(wideX, {wideX, wide(y)}), "sum");
@@ -150,7 +135,7 @@ StringRef AttentionOp::getSweptIndex() { return getKey(); }
 
 SmallVector<Value> AttentionOp::sweepBlock(OpBuilder &b, ValueRange operands,
                                            TileAttr tile, ValueRange state,
-                                           Value &) {
+                                           MutableArrayRef<Value>) {
   KeyBlock<AttentionOp> block{*this, b, tile, operands[0], operands[1]};
   RowUpdate row = updateRow(block, state);
   Value kept = block.narrow(block.dropped(row.weights));
@@ -163,29 +148,14 @@ SmallVector<Value> AttentionOp::sweepBlock(OpBuilder &b, ValueRange operands,
   return {row.m, row.l, sum};
 }
 
-Value AttentionOp::finishSweep(OpBuilder &b, ValueRange state) {
+Value AttentionOp::finishSweep(OpBuilder &b, ValueRange state,
+                               unsigned result) {
   KeyBlock<AttentionOp> row{*this, b, {}, getOperand(0), getOperand(1)};
-  return row.narrow(row.map<DivOp>(state[2], {state[2], state[1]}));
-}
-
-StringRef AttentionStatisticOp::getSweptIndex() { return getKey(); }
-
-SmallVector<Value> AttentionStatisticOp::sweepBlock(OpBuilder &b,
-                                                    ValueRange operands,
-                                                    TileAttr tile,
-                                                    ValueRange state, Value &) {
-  KeyBlock<AttentionStatisticOp> block{*this, b, tile, operands[0],
-                                       operands[1]};
-  RowUpdate row = updateRow(block, state);
-  return {row.m, row.l};
-}
-
-Value AttentionStatisticOp::finishSweep(OpBuilder &b, ValueRange state) {
-  KeyBlock<AttentionStatisticOp> row{
-      *this, b, {}, getOperand(0), getOperand(1)};
+  if (result == 0)
+    return row.narrow(row.map<DivOp>(state[2], {state[2], state[1]}));
   Value level = row.scale(state[0]);
   Value log = row.map<LogOp>(state[1], state[1]);
-  return AddOp::create(b, getLoc(), getResult().getType(),
+  return AddOp::create(b, getLoc(), getStatistic().getType(),
                        ValueRange{level, log});
 }
 
@@ -195,45 +165,51 @@ Value AttentionStatisticOp::finishSweep(OpBuilder &b, ValueRange state) {
 
 StringRef AttentionGradientOp::getSweptIndex() { return getKey(); }
 
+/// The type of a block's part of `result`, which carries the swept index as the
+/// block's `operand` does.
+static RankedTensorType partType(Value result, Value operand) {
+  IdxAttr idx = getIdx(result);
+  RankedTensorType like =
+      tensorOver(indexNames(result.getType()), {typeOf(operand)});
+  auto pending =
+      IdxAttr::get(idx.getContext(), idx.getNames(), getIdx(like).getAxes(),
+                   idx.getPending(), idx.getPendingMax(), /*unplaced=*/false,
+                   idx.getLocal());
+  return RankedTensorType::get(like.getShape(), like.getElementType(), pending);
+}
+
 SmallVector<Value>
 AttentionGradientOp::sweepBlock(OpBuilder &b, ValueRange operands,
-                                TileAttr tile, ValueRange state, Value &part) {
+                                TileAttr tile, ValueRange state,
+                                MutableArrayRef<Value> parts) {
   KeyBlock<AttentionGradientOp> block{*this, b, tile, operands[0], operands[1]};
   Value q = operands[0], k = operands[1], v = operands[2];
-  Value statistic = operands[3], g = operands[4], o = operands[5];
+  Value o = operands[3], statistic = operands[4], g = operands[5];
   Value scores = block.scale(block.scores());
   Value shifted = block.map<SubOp>(scores, {scores, statistic});
   Value weights = block.map<ExpOp>(shifted, shifted);
-  // A part carries the swept index as the block's operand does.
-  auto partType = [&]() {
-    IdxAttr idx = getIdx(getResult());
-    RankedTensorType like = tensorOver(indexNames(getResult().getType()),
-                                       {typeOf(operands[getOf()])});
-    auto pending = IdxAttr::get(
-        getContext(), idx.getNames(), getIdx(like).getAxes(), idx.getPending(),
-        idx.getPendingMax(), /*unplaced=*/false, idx.getLocal());
-    return RankedTensorType::get(like.getShape(), like.getElementType(),
-                                 pending);
-  };
-  if (getOf() == 2) {
-    part = block.einsum(partType(), block.narrow(block.dropped(weights)), g);
-    return {};
+  if (!getGv().use_empty()) {
+    Value kept = block.narrow(block.dropped(weights));
+    parts[2] = block.einsum(partType(getGv(), v), kept, g);
   }
+  if (getGq().use_empty() && getGk().use_empty())
+    return {};
   Value slope = block.dropped(block.wide(block.product(g, v)));
   Value centred = block.map<SubOp>(slope, {slope, block.rowProduct(g, o)});
   Value product = block.map<MulOp>(weights, {weights, centred});
   Value ds = block.narrow(block.scale(product));
-  if (getOf() == 1) {
-    part = block.einsum(partType(), ds, q);
+  if (!getGk().use_empty())
+    parts[1] = block.einsum(partType(getGk(), k), ds, q);
+  if (getGq().use_empty())
     return {};
-  }
-  Value sum = block.wide(block.einsum(getResult().getType(), ds, k));
+  Value sum = block.wide(block.einsum(getGq().getType(), ds, k));
   if (!state.empty())
     sum = block.map<AddOp>(sum, {state[0], sum});
   return {sum};
 }
 
-Value AttentionGradientOp::finishSweep(OpBuilder &b, ValueRange state) {
+Value AttentionGradientOp::finishSweep(OpBuilder &b, ValueRange state,
+                                       unsigned) {
   KeyBlock<AttentionGradientOp> row{*this, b, {}, getOperand(0), getOperand(1)};
   return row.narrow(state[0]);
 }
@@ -242,25 +218,26 @@ Value AttentionGradientOp::finishSweep(OpBuilder &b, ValueRange state) {
 // Structure
 //===----------------------------------------------------------------------===//
 
-SmallVector<StringRef> AttentionOp::getWholeIndices() {
-  return {getKey(), getFeature()};
-}
-SmallVector<StringRef> AttentionStatisticOp::getWholeIndices() {
-  return {getKey(), getFeature()};
-}
-/// The value's own feature, too: weights' slopes are sums over it. Asked before
-/// operands have been counted.
-SmallVector<StringRef> AttentionGradientOp::getWholeIndices() {
-  SmallVector<StringRef> whole = {getKey(), getFeature()};
-  if (getNumOperands() < 3)
+/// The value's own feature, too, where rows have a statistic: that is no sum
+/// over it, and the weights' slopes are. Asked before operands are counted.
+template <typename Op>
+static SmallVector<StringRef> wholeIndices(Op op, bool hasStatistic) {
+  SmallVector<StringRef> whole = {op.getKey(), op.getFeature()};
+  if (!hasStatistic || op->getNumOperands() < 3)
     return whole;
-  for (StringRef name : indexNames(getOperand(2).getType()))
-    if (!getIdx(getOperand(0)).dimOf(name))
+  for (StringRef name : indexNames(op.getOperand(2).getType()))
+    if (!getIdx(op.getOperand(0)).dimOf(name))
       whole.push_back(name);
   return whole;
 }
+SmallVector<StringRef> AttentionOp::getWholeIndices() {
+  return wholeIndices(*this, bool(getStatistic()));
+}
+SmallVector<StringRef> AttentionGradientOp::getWholeIndices() {
+  return wholeIndices(*this, /*hasStatistic=*/true);
+}
 
-bool AttentionStatisticOp::mixesPrecision() { return true; }
+bool AttentionOp::mixesPrecision() { return bool(getStatistic()); }
 bool AttentionGradientOp::mixesPrecision() { return true; }
 
 /// A part of the batch would have to know which elements dropout keeps, and of
@@ -280,10 +257,6 @@ LogicalResult AttentionOp::restrictPositions(StringRef index, int64_t, int64_t,
                                              int64_t) {
   return restrictAttention(*this, index);
 }
-LogicalResult AttentionStatisticOp::restrictPositions(StringRef index, int64_t,
-                                                      int64_t, int64_t) {
-  return restrictAttention(*this, index);
-}
 LogicalResult AttentionGradientOp::restrictPositions(StringRef index, int64_t,
                                                      int64_t, int64_t) {
   return restrictAttention(*this, index);
@@ -292,18 +265,6 @@ LogicalResult AttentionGradientOp::restrictPositions(StringRef index, int64_t,
 //===----------------------------------------------------------------------===//
 // Adjoints
 //===----------------------------------------------------------------------===//
-
-/// A place for what the forward pass makes for the backward pass alone: that of
-/// `op`, but not its name.
-static Location placeOf(Operation *op) {
-  Location loc = op->getLoc();
-  if (auto named = dyn_cast<NameLoc>(loc))
-    return named.getChildLoc();
-  auto call = dyn_cast<CallSiteLoc>(loc);
-  if (auto named = call ? dyn_cast<NameLoc>(call.getCallee()) : NameLoc())
-    return CallSiteLoc::get(named.getChildLoc(), call.getCaller());
-  return loc;
-}
 
 /// The sum of a tensor that is partial; else the tensor.
 static Value completed(OpBuilder &b, Value x) {
@@ -319,42 +280,43 @@ static Value completed(OpBuilder &b, Value x) {
       RankedTensorType::get(type.getShape(), type.getElementType(), whole), x);
 }
 
+/// With its statistic.
+Operation *AttentionOp::withAdjointResults(OpBuilder &b) {
+  if (getStatistic())
+    return *this;
+  Value q = getOperand(0);
+  RankedTensorType row =
+      tensorOver(rowIndices(q, getQuery(), getFeature()), {typeOf(q)});
+  auto kept = AttentionOp::create(
+      b, getLoc(), getResult().getType(),
+      KeyBlock<AttentionOp>::withElement(withoutPlacement(row),
+                                         statisticType(q)),
+      getInputs(), getQueryAttr(), getKeyAttr(), getFeatureAttr(),
+      getScaleAttr(), getCausalAttr(), getDropoutAttr(), getSeedAttr());
+  kept->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
+  getResult().replaceAllUsesWith(kept.getResult());
+  erase();
+  return kept;
+}
+
 LogicalResult AttentionOp::buildAdjoint(OpBuilder &b, Value g,
                                         ArrayRef<bool> needed,
                                         MutableArrayRef<Value> gradients) {
-  Value q = getOperand(0), k = getOperand(1), v = getOperand(2);
-  KeyBlock<AttentionOp> wide{*this, b, {}, q, k};
-  auto withPrecision = [&](RankedTensorType type) {
-    return KeyBlock<AttentionOp>::withElement(withoutPlacement(type),
-                                              wide.precision());
-  };
-  RankedTensorType row = withPrecision(
-      tensorOver(rowNames(q, getQuery(), getFeature()), {typeOf(q)}));
-  // The forward pass makes it, of what it has of the scores at hand.
-  OpBuilder forward(getContext());
-  forward.setInsertionPointAfter(getOperation());
-  Value statistic = AttentionStatisticOp::create(
-      forward, placeOf(*this), row, ValueRange{q, k}, getQueryAttr(),
-      getKeyAttr(), getFeatureAttr(), getScaleAttr(), getCausalAttr(),
-      getDropoutAttr(), getSeedAttr());
-  Value result = completed(b, getResult());
-  for (unsigned of = 0; of < 3; ++of)
-    if (needed[of])
-      gradients[of] = AttentionGradientOp::create(
-          b, getLoc(), withoutPlacement(typeOf(getOperand(of))),
-          ValueRange{q, k, v, statistic, g, result}, getQueryAttr(),
-          getKeyAttr(), getFeatureAttr(), getScaleAttr(), getCausalAttr(),
-          getDropoutAttr(), getSeedAttr(), b.getI64IntegerAttr(of));
+  SmallVector<Type> types;
+  for (Value operand : getInputs())
+    types.push_back(withoutPlacement(typeOf(operand)));
+  auto gradient = AttentionGradientOp::create(
+      b, getLoc(), types[0], types[1], types[2],
+      ValueRange{getOperand(0), getOperand(1), getOperand(2),
+                 completed(b, getResult()), getStatistic(), g},
+      getQueryAttr(), getKeyAttr(), getFeatureAttr(), getScaleAttr(),
+      getCausalAttr(), getDropoutAttr(), getSeedAttr());
+  for (auto [i, isNeeded] : llvm::enumerate(needed))
+    if (isNeeded)
+      gradients[i] = gradient->getResult(i);
   return success();
 }
 
-/// The statistic is what attention's own gradient accounts for.
-LogicalResult AttentionStatisticOp::buildAdjoint(OpBuilder &, Value,
-                                                 ArrayRef<bool>,
-                                                 MutableArrayRef<Value>) {
-  return emitOpError("has no gradient; keep it off the path from the "
-                     "differentiated arguments");
-}
 LogicalResult AttentionGradientOp::buildAdjoint(OpBuilder &, Value,
                                                 ArrayRef<bool>,
                                                 MutableArrayRef<Value>) {

@@ -1,12 +1,28 @@
-// The constraints of attention and its parts.
+// The constraints of attention and its gradient.
 #include "VerifierRules.h"
 
 #include "tpsp/Dialect/Tpsp/AttentionOps.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace tpsp;
+
+SmallVector<StringRef> tpsp::rowIndices(Value q, StringRef query,
+                                        StringRef feature) {
+  SmallVector<StringRef> names;
+  for (StringRef name : indexNames(q.getType()))
+    if (name != feature && name != query)
+      names.push_back(name);
+  names.push_back(query);
+  return names;
+}
+
+Type tpsp::statisticType(Value q) {
+  Type element = cast<RankedTensorType>(q.getType()).getElementType();
+  return element.isF64() ? element : Float32Type::get(q.getContext());
+}
 
 /// (A1), (A3), (A4) of queries and keys.
 template <typename Op> static LogicalResult verifyScores(Op op) {
@@ -63,6 +79,37 @@ static LogicalResult verifyNotSummed(AttentionOp op, unsigned operand,
   return success();
 }
 
+/// (A5)
+template <typename Op>
+static LogicalResult verifyStatistic(Op op, Value statistic) {
+  auto type = cast<RankedTensorType>(statistic.getType());
+  SmallVector<StringRef> rows =
+      rowIndices(op.getOperand(0), op.getQuery(), op.getFeature());
+  if (indexNames(type) != rows)
+    return op.emitOpError("the statistic has indices [")
+           << subscripts(type) << "], but a row of scores has ["
+           << llvm::join(rows, ", ") << "]";
+  if (type.getElementType() == statisticType(op.getOperand(0)))
+    return success();
+  return op.emitOpError("the statistic is of ")
+         << type.getElementType() << ", but what rows are normalised by is in "
+         << statisticType(op.getOperand(0));
+}
+
+/// (I7) of all but the statistic.
+static LogicalResult verifyOnePrecision(Operation *op, ValueRange tensors) {
+  Type common =
+      cast<RankedTensorType>(tensors.front().getType()).getElementType();
+  for (Value tensor : tensors)
+    if (Type element =
+            cast<RankedTensorType>(tensor.getType()).getElementType();
+        element != common)
+      return op->emitOpError("has tensors of ")
+             << common << " and of " << element
+             << "; one operation computes in one type (tpsp.convert)";
+  return success();
+}
+
 LogicalResult AttentionOp::verify() {
   if (failed(verifyCount(*this, 3, 3)) || failed(verifyScores(*this)) ||
       failed(verifyLacksIndex(*this, getResult(), getKey(), "the result")))
@@ -71,38 +118,38 @@ LogicalResult AttentionOp::verify() {
     return emitOpError("the result lacks the query index '")
            << getQuery() << "'";
   if (failed(verifyNotSummed(*this, 0, getFeature(), "the queries")) ||
-      failed(verifyValues(*this, getResult())))
+      failed(verifyValues(*this, getResult())) ||
+      failed(verifyNotSummed(*this, 2, getKey(), "the values")))
     return failure();
-  return verifyNotSummed(*this, 2, getKey(), "the values");
-}
-
-LogicalResult AttentionStatisticOp::verify() {
-  if (failed(verifyCount(*this, 2, 2)) || failed(verifyScores(*this)) ||
-      failed(verifyLacksIndex(*this, getResult(), getKey(), "the result")) ||
-      failed(verifyLacksIndex(*this, getResult(), getFeature(), "the result")))
-    return failure();
-  if (getIdx(getResult()).dimOf(getQuery())) // (A5)
+  if (!getStatistic())
     return success();
-  return emitOpError("the result lacks the query index '") << getQuery() << "'";
+  Value tensors[] = {getOperand(0), getOperand(1), getOperand(2), getResult()};
+  if (failed(verifyOnePrecision(*this, tensors)))
+    return failure();
+  return verifyStatistic(*this, getStatistic());
 }
 
 LogicalResult AttentionGradientOp::verify() {
   if (failed(verifyCount(*this, 6, 6)) || failed(verifyScores(*this)) ||
-      failed(verifyValues(*this, getOperand(4))))
+      failed(verifyValues(*this, getOperand(3))) ||
+      failed(verifyStatistic(*this, getOperand(4))))
     return failure();
-  if (getOf() > 2) // (A6)
-    return emitOpError("of = ")
-           << getOf() << "; it is 0 (queries), 1 (keys) or 2 (values)";
-  Value g = getOperand(4), o = getOperand(5);
+  SmallVector<Value> tensors = {getOperand(0), getOperand(1), getOperand(2),
+                                getOperand(3), getOperand(5)};
+  llvm::append_range(tensors, getResults());
+  if (failed(verifyOnePrecision(*this, tensors)))
+    return failure();
+  Value o = getOperand(3), g = getOperand(5); // (A6)
   if (getIdx(g).getNames() != getIdx(o).getNames())
-    return emitOpError("operand #5 is attention's result, and has the indices "
+    return emitOpError("operand #3 is attention's result, and has the indices "
                        "of its gradient, [")
            << subscripts(g.getType()) << "], not [" << subscripts(o.getType())
            << "]";
-  if (getIdx(getOperand(getOf())).getNames() == getIdx(getResult()).getNames())
-    return success();
-  return emitOpError("has result indices [")
-         << subscripts(getResult().getType())
-         << "], but they must be those of operand #" << getOf() << ", ["
-         << subscripts(getOperand(getOf()).getType()) << "]";
+  for (auto [i, result] : llvm::enumerate(getResults()))
+    if (getIdx(getOperand(i)).getNames() != getIdx(result).getNames())
+      return emitOpError("result #")
+             << i << " has indices [" << subscripts(result.getType())
+             << "], but they must be those of operand #" << i << ", ["
+             << subscripts(getOperand(i).getType()) << "]";
+  return success();
 }

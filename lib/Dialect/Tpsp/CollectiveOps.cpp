@@ -40,6 +40,13 @@ LogicalResult RotateOp::verify() { // (C4)
          << by << " is no rotation of a ring of " << group << " ranks";
 }
 
+SmallVector<int64_t> RotateOp::getSources(int64_t group) {
+  SmallVector<int64_t> from;
+  for (int64_t rank = 0; rank < group; ++rank)
+    from.push_back((rank + group - int64_t(getBy())) % group);
+  return from;
+}
+
 /// (C1), (C3) for one operand and its result.
 static LogicalResult verifyMove(Operation *op, Type from, Type to,
                                 const Mesh &mesh) {

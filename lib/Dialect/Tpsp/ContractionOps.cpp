@@ -107,6 +107,9 @@ Value EinsumOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
   return product.get();
 }
 
+ScalarFormula EinsumOp::getScalarFormula() { return {ScalarFormula::Product}; }
+ScalarFormula ReduceOp::getScalarFormula() { return {ScalarFormula::Sum}; }
+
 Value ReduceOp::emitScalar(OpBuilder &, ValueRange operands, Position) {
   return operands.front();
 }

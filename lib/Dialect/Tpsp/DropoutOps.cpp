@@ -36,6 +36,18 @@ static LogicalResult restrictDropout(Op op, StringRef index,
   return success();
 }
 
+Value DropoutOp::separateMask(OpBuilder &b) {
+  RankedTensorType type = getResult().getType();
+  auto maskType =
+      RankedTensorType::get(type.getShape(), b.getI8Type(), type.getEncoding());
+  Value mask =
+      DropoutMaskOp::create(b, getLoc(), maskType, ValueRange{}, getRateAttr(),
+                            getSeedAttr(), getAlongAttr(), getPartAttr());
+  double scale = 1.0 / (1.0 - getRate().convertToDouble());
+  return ApplyMaskOp::create(b, getLoc(), type, ValueRange{getOperand(0), mask},
+                             b.getF64FloatAttr(scale));
+}
+
 LogicalResult DropoutOp::restrictPositions(StringRef index, int64_t blocks,
                                            int64_t parts, int64_t part) {
   return restrictDropout(*this, index, {blocks, parts, part});

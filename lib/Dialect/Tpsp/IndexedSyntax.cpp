@@ -107,27 +107,28 @@ static ParseResult parseAttributes(OpAsmParser &parser, OperationName op,
 
 /// One type if all agree, a functional type otherwise.
 static ParseResult parseTypes(OpAsmParser &parser, size_t count,
-                              SmallVectorImpl<Type> &operands, Type &result) {
+                              SmallVectorImpl<Type> &operands,
+                              SmallVectorImpl<Type> &results) {
   if (succeeded(parser.parseOptionalLParen())) {
     if (failed(parser.parseOptionalRParen()) &&
         (parser.parseTypeList(operands) || parser.parseRParen()))
       return failure();
-    return failure(parser.parseArrow() || parser.parseType(result));
+    return parser.parseArrowTypeList(results);
   }
   Type operand;
   if (parser.parseType(operand))
     return failure();
   operands.assign(count, operand);
-  result = operand;
-  if (succeeded(parser.parseOptionalArrow()))
-    return parser.parseType(result);
+  if (parser.parseOptionalArrowTypeList(results))
+    return failure();
+  if (results.empty())
+    results.push_back(operand);
   return success();
 }
 
 ParseResult tpsp::parseIndexedOp(OpAsmParser &parser, OperationState &state) {
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
   SmallVector<Type> types;
-  Type result;
   SMLoc operandsLoc = parser.getCurrentLocation();
   if (parser.parseOperandList(operands))
     return failure();
@@ -138,9 +139,9 @@ ParseResult tpsp::parseIndexedOp(OpAsmParser &parser, OperationState &state) {
   };
   if (parseAttributes(parser, state.name, state.attributes) ||
       failed(state.name.verifyInherentAttrs(state.attributes, refuse)) ||
-      parser.parseColon() || parseTypes(parser, operands.size(), types, result))
+      parser.parseColon() ||
+      parseTypes(parser, operands.size(), types, state.types))
     return failure();
-  state.addTypes(result);
   return parser.resolveOperands(operands, types, operandsLoc, state.operands);
 }
 
@@ -171,6 +172,6 @@ void tpsp::printIndexedOp(OpAsmPrinter &printer, Operation *op,
   }
   Type operand = op->getOperand(0).getType();
   printer << operand;
-  if (operand != op->getResult(0).getType())
-    printer << " -> " << op->getResult(0).getType();
+  if (op->getNumResults() != 1 || operand != op->getResult(0).getType())
+    printer.printArrowTypeList(op->getResultTypes());
 }

@@ -6,6 +6,7 @@
 #include "tpsp/Dialect/Tpsp/ScalarFunctions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -171,6 +172,14 @@ Value DivOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
 
 Value MaxOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
   return arith::MaximumFOp::create(b, getLoc(), operands[0], operands[1]);
+}
+
+ScalarFormula AddOp::getScalarFormula() { return {ScalarFormula::Sum}; }
+ScalarFormula MulOp::getScalarFormula() { return {ScalarFormula::Product}; }
+ScalarFormula ConvertOp::getScalarFormula() { return {ScalarFormula::Sum}; }
+ScalarFormula BroadcastOp::getScalarFormula() { return {ScalarFormula::Sum}; }
+ScalarFormula SlopeOp::getScalarFormula() {
+  return {ScalarFormula::Slope, getOf()};
 }
 
 /// Arithmetic is wide whatever the storage.

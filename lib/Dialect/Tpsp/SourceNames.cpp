@@ -32,7 +32,8 @@ StringRef SourceLines::nameDefinedOn(unsigned line) const {
   StringRef text = lines[line - 1].ltrim();
   StringRef name = nameAt(text);
   StringRef rest = text.drop_front(name.empty() ? 0 : name.size() + 1);
-  return rest.ltrim().starts_with("=") ? name : StringRef();
+  rest = rest.ltrim();
+  return rest.starts_with("=") || rest.starts_with(",") ? name : StringRef();
 }
 
 StringRef SourceLines::argumentAt(unsigned line, unsigned column) const {
@@ -57,4 +58,12 @@ std::string tpsp::nameInSource(Value value) {
           ? lines.argumentAt(location.getLine(), location.getColumn())
           : lines.nameDefinedOn(location.getLine());
   return name.empty() ? "" : "%" + name.str();
+}
+
+std::string tpsp::formatLocation(Location loc) {
+  auto file = loc->findInstanceOf<FileLineColLoc>();
+  if (!file)
+    return "";
+  return file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" +
+         std::to_string(file.getColumn());
 }

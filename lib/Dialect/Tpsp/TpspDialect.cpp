@@ -115,6 +115,30 @@ LogicalResult TpspDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   return op->emitOpError("argument #") << argument << problem;
 }
 
+static LogicalResult verifyGoal(Operation *op, Type result, Attribute value) {
+  auto goal = dyn_cast<TypeAttr>(value);
+  if (goal && result && getIdx(result) && getIdx(goal.getValue()) &&
+      getIdx(goal.getValue()).getNames() == getIdx(result).getNames())
+    return success();
+  return op->emitOpError() << goalAttrName
+                           << " is a type with the result's indices, not "
+                           << value;
+}
+
+/// An entry for each result.
+static LogicalResult verifyResultAttrs(Operation *op, Attribute value) {
+  auto entries = dyn_cast<ArrayAttr>(value);
+  if (!entries || entries.size() != op->getNumResults() ||
+      !llvm::all_of(entries, llvm::IsaPred<DictionaryAttr>))
+    return op->emitOpError() << resultsAttrName << " is a dictionary for each "
+                             << "of " << op->getNumResults() << " results";
+  for (auto [entry, type] : llvm::zip_equal(entries, op->getResultTypes()))
+    if (Attribute goal = cast<DictionaryAttr>(entry).get(goalAttrName);
+        goal && failed(verifyGoal(op, type, goal)))
+      return failure();
+  return success();
+}
+
 LogicalResult TpspDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
   bool isMark = llvm::is_contained({backwardAttrName, recomputeAttrName,
@@ -124,16 +148,12 @@ LogicalResult TpspDialect::verifyOperationAttribute(Operation *op,
     return op->emitOpError() << attr.getName().getValue() << " takes no value";
   if (attr.getName() == partAttrName && !isa<IntegerAttr>(attr.getValue()))
     return op->emitOpError() << partAttrName << " is a number";
-  if (attr.getName() == goalAttrName) {
-    auto goal = dyn_cast<TypeAttr>(attr.getValue());
-    Type result =
-        op->getNumResults() == 1 ? op->getResult(0).getType() : Type();
-    if (!goal || !result || !getIdx(result) || !getIdx(goal.getValue()) ||
-        getIdx(goal.getValue()).getNames() != getIdx(result).getNames())
-      return op->emitOpError()
-             << goalAttrName << " is a type with the result's indices, not "
-             << attr.getValue();
-  }
+  if (attr.getName() == goalAttrName)
+    return verifyGoal(
+        op, op->getNumResults() == 1 ? op->getResult(0).getType() : Type(),
+        attr.getValue());
+  if (attr.getName() == resultsAttrName)
+    return verifyResultAttrs(op, attr.getValue());
   if (attr.getName() == overlapAttrName) {
     auto share = dyn_cast<FloatAttr>(attr.getValue());
     if (!share ||

@@ -21,7 +21,9 @@ std::string roleOf(Operation *op, unsigned tensor) {
     return "argument #" + std::to_string(tensor);
   if (tensor < op->getNumOperands())
     return "operand #" + std::to_string(tensor);
-  return "the result";
+  if (op->getNumResults() == 1)
+    return "the result";
+  return "result #" + std::to_string(tensor - op->getNumOperands());
 }
 
 /// An error at the operation; of a function, at the argument.

@@ -5,6 +5,7 @@
 #include "SplitParts.h"
 #include "tpsp/Dialect/Tpsp/ViewOps.h"
 
+#include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;

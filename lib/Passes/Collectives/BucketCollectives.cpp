@@ -1,14 +1,14 @@
 // tpsp-bucket-collectives: reduce several tensors in one collective.
 //
 // One sweep over a function. An all-reduce waits in the bucket of its kind
-// until something uses its result or the bucket is full; the bucket then
+// until something uses its result or the bucket is full. The bucket then
 // becomes one all-reduce where its last tensor is ready. Nothing that depends
 // on a waiting result can stand in between, so members never depend on each
 // other. Before and after: the same bytes, fewer latencies; a summand lives
 // until its bucket's last.
 #include "Ledger.h"
 #include "Passes/Program/FunctionWalk.h"
-#include "tpsp/Dialect/Tpsp/CollectiveOps.h"
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Tpsp/ErrorPlace.h"
@@ -17,7 +17,7 @@
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace tpsp {
 #define GEN_PASS_DEF_BUCKETCOLLECTIVES
@@ -31,7 +31,7 @@ namespace {
 
 /// All-reduces that will be one, in the order in which they become ready.
 struct Bucket {
-  SmallVector<AllReduceOp, 0> ops;
+  SmallVector<CollectiveOpInterface, 0> ops;
   /// Views of their results: bytes nobody reads yet, which wait with them.
   SmallVector<Operation *, 0> views;
   /// How many of these stand before the last of `ops`.
@@ -57,8 +57,8 @@ bool isOnlyReturned(Operation *op) {
 /// combine, the pass they belong to, and whether anybody waits. A gradient that
 /// is only returned must not lengthen a reduction that the next operation
 /// needs.
-Attribute kindOf(AllReduceOp op) {
-  auto type = cast<RankedTensorType>(op.getInputs().front().getType());
+Attribute kindOf(CollectiveOpInterface op) {
+  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
   IdxAttr idx = getIdx(type);
   Builder builder(op.getContext());
   return builder.getArrayAttr(
@@ -68,22 +68,18 @@ Attribute kindOf(AllReduceOp op) {
        builder.getBoolAttr(isOnlyReturned(op))});
 }
 
-/// The texts of an attribute, in order; an equal one is not said again.
-StringAttr joined(ArrayRef<AllReduceOp> ops, StringRef attribute,
-                  StringRef separator, bool distinct) {
-  std::string text;
-  llvm::SmallSetVector<StringAttr, 4> seen;
-  for (AllReduceOp op : ops) {
-    auto part = op->getAttrOfType<StringAttr>(attribute);
-    if (!part || (!seen.insert(part) && distinct))
-      continue;
-    if (!text.empty())
-      text += separator;
-    text += part.getValue();
-  }
-  if (text.empty())
+/// Texts, in order; with `distinct`, an equal one is not said again.
+StringAttr joined(ArrayRef<StringAttr> parts, StringRef separator,
+                  bool distinct) {
+  SmallVector<StringRef> texts;
+  llvm::SmallDenseSet<StringAttr> seen;
+  for (StringAttr part : parts)
+    if (part && (seen.insert(part).second || !distinct))
+      texts.push_back(part.getValue());
+  if (texts.empty())
     return {};
-  return StringAttr::get(seen.front().getContext(), text);
+  return StringAttr::get((*seen.begin()).getContext(),
+                         llvm::join(texts, separator));
 }
 
 class Buckets {
@@ -93,20 +89,22 @@ public:
   void fill(Block &block) {
     for (Operation &op : llvm::make_early_inc_range(block)) {
       serve(&op);
-      if (auto reduction = dyn_cast<AllReduceOp>(op))
-        add(reduction);
+      auto collective = dyn_cast<CollectiveOpInterface>(op);
+      if (collective &&
+          collective.getCollectiveKind() == CollectiveKind::AllReduce)
+        add(collective);
     }
   }
 
 private:
-  int64_t bytesOf(AllReduceOp op) const {
+  int64_t bytesOf(Operation *op) const {
     int64_t bytes = 0;
-    for (Value input : op.getInputs())
+    for (Value input : op->getOperands())
       bytes += localBytes(input.getType(), mesh);
     return bytes;
   }
 
-  void add(AllReduceOp op) {
+  void add(CollectiveOpInterface op) {
     Attribute kind = kindOf(op);
     int64_t bytes = bytesOf(op);
     if (open[kind].bytes + bytes > limit)
@@ -115,7 +113,7 @@ private:
     bucket.ops.push_back(op);
     bucket.bytes += bytes;
     bucket.viewsBefore = bucket.views.size();
-    for (Value result : op.getResults())
+    for (Value result : op->getResults())
       waiting[result] = kind;
   }
 
@@ -138,8 +136,8 @@ private:
   void close(Attribute kind) {
     Bucket bucket = std::move(open[kind]);
     open.erase(kind);
-    for (AllReduceOp op : bucket.ops)
-      for (Value result : op.getResults())
+    for (Operation *op : bucket.ops)
+      for (Value result : op->getResults())
         waiting.erase(result);
     for (Operation *view : bucket.views)
       waiting.erase(view->getResult(0));
@@ -148,33 +146,37 @@ private:
   }
 
   void merge(const Bucket &bucket) {
-    AllReduceOp last = bucket.ops.back();
-    OpBuilder builder(last);
-    SmallVector<Value> operands;
-    SmallVector<Type> types;
+    CollectiveOpInterface last = bucket.ops.back();
     SmallVector<Location> locs;
-    for (AllReduceOp op : bucket.ops) {
-      llvm::append_range(operands, op.getInputs());
-      llvm::append_range(types, op.getResultTypes());
-      locs.push_back(op.getLoc());
+    SmallVector<StringAttr> reasons, tensors;
+    OperationState state(last->getLoc(), last->getName());
+    for (CollectiveOpInterface op : bucket.ops) {
+      state.addOperands(op->getOperands());
+      state.addTypes(op->getResultTypes());
+      locs.push_back(op->getLoc());
+      reasons.push_back(op.getReasonAttr());
+      tensors.push_back(op.getTensorAttr());
     }
-    auto merged = AllReduceOp::create(
-        builder, FusedLoc::get(builder.getContext(), locs), types, operands,
-        last.getAxes(), joined(bucket.ops, "reason", "; ", true),
-        joined(bucket.ops, "tensor", ", ", false));
-    merged->setDiscardableAttrs(last->getDiscardableAttrDictionary());
+    state.location = FusedLoc::get(last->getContext(), locs);
+    state.addAttributes(last->getAttrs());
+    if (StringAttr reason = joined(reasons, "; ", /*distinct=*/true))
+      state.attributes.set("reason", reason);
+    if (StringAttr tensor = joined(tensors, ", ", /*distinct=*/false))
+      state.attributes.set("tensor", tensor);
+    Operation *merged = OpBuilder(last).create(state);
     Operation *behind = last->getNextNode();
     for (size_t i = 0; i < bucket.viewsBefore; ++i)
       bucket.views[i]->moveBefore(behind);
     unsigned next = 0;
-    for (AllReduceOp op : bucket.ops) {
+    for (Operation *op : bucket.ops) {
       op->replaceAllUsesWith(
-          merged.getResults().slice(next, op->getNumResults()));
+          merged->getResults().slice(next, op->getNumResults()));
       next += op->getNumResults();
       op->erase();
     }
-    remark::passed(merged.getLoc(), remark::RemarkOpts::name("bucket").category(
-                                        "tpsp-bucket-collectives"))
+    remark::passed(
+        merged->getLoc(),
+        remark::RemarkOpts::name("bucket").category("tpsp-bucket-collectives"))
         << remark::reason("{0} all-reduces are one", bucket.ops.size())
         << remark::metric("bytes", bucket.bytes);
   }

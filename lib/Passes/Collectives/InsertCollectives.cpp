@@ -4,6 +4,7 @@
 #include "Passes/Program/FunctionWalk.h"
 #include "Passes/Program/Placed.h"
 #include "WaitingSums.h"
+#include "tpsp/Dialect/Tpsp/ResultAttrs.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -119,8 +120,9 @@ public:
         return failure();
     // They have served; what is equal but for them is equal.
     function->walk([](IndexedOpInterface op) {
-      op->removeAttr(goalAttrName);
-      op->removeAttr(weightAttrName);
+      for (Value result : op->getResults())
+        for (StringRef name : {goalAttrName, weightAttrName})
+          setResultAttr(result, name, {});
     });
     return success();
   }
@@ -133,12 +135,12 @@ private:
     auto choice = chooseComputePlacement(placed.get());
     if (!choice)
       return refuse(op);
-    if (!placed.isDelayed && sums.mayWait(op, placed, *choice)) {
-      Value result = op->getResult(0);
-      result.setType(
-          withoutPlacement(cast<RankedTensorType>(result.getType())));
-      return visit(op);
-    }
+    for (OpResult result : op->getResults())
+      if (sums.mayWait(result, placed, *choice)) {
+        result.setType(
+            withoutPlacement(cast<RankedTensorType>(result.getType())));
+        return visit(op);
+      }
     noteFewerBytes(op, placed, *choice);
     Reasons reasons(op, placed.structure, *choice, mesh);
     for (auto [i, needs] : llvm::enumerate(choice->operands)) {
@@ -155,7 +157,7 @@ private:
       std::optional<Placement> wants = placed.wanted[i];
       result.setType(withPlacement(cast<RankedTensorType>(result.getType()),
                                    comesOut, mesh));
-      if (!wants || placed.isDelayed || *wants == comesOut)
+      if (!wants || placed.isDelayed[i] || *wants == comesOut)
         continue;
       builder.setInsertionPointAfter(op);
       const auto &tensor = placed.structure.results[i];

@@ -1,6 +1,5 @@
 #include "Ledger.h"
 
-#include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -22,53 +21,37 @@ static std::string movedIndex(Operation *op, const CollectiveStep &step) {
   return step.to ? nameOf(*step.to) : "";
 }
 
-DictionaryAttr tpsp::ledgerOf(CollectiveOpInterface op, const Mesh &mesh) {
-  Builder b(op.getContext());
+LedgerRow tpsp::ledgerOf(CollectiveOpInterface op, const Mesh &mesh) {
   CollectiveStep step = stepOf(op, mesh);
-  int64_t group = mesh.groupSize(step.axes);
-  int64_t bytes = 0;
+  auto text = [](StringAttr attr) {
+    return attr ? attr.getValue().str() : std::string();
+  };
+  LedgerRow row;
+  row.kind = name(step.kind).str();
+  for (auto axis : op.getAxes().getAsRange<StringAttr>())
+    row.axes.push_back(axis.getValue().str());
+  row.index = movedIndex(op, step);
+  row.phase = op->hasAttr(backwardAttrName) ? "backward" : "forward";
+  row.group = mesh.groupSize(step.axes);
   for (auto [operand, result] :
        llvm::zip_equal(op->getOperands(), op->getResults()))
-    bytes += bytesSent(step.kind,
-                       std::max(localBytes(operand.getType(), mesh),
-                                localBytes(result.getType(), mesh)),
-                       group);
-  bool backward = op->hasAttr(backwardAttrName);
-  auto text = [&](StringRef key) {
-    auto attr = op->getAttrOfType<StringAttr>(key);
-    return attr ? attr : b.getStringAttr("");
-  };
-  NamedAttrList row({
-      b.getNamedAttr("axes", op->getAttr("axes")),
-      b.getNamedAttr("index", b.getStringAttr(movedIndex(op, step))),
-      b.getNamedAttr("phase",
-                     b.getStringAttr(backward ? "backward" : "forward")),
-      b.getNamedAttr("bytes", b.getI64IntegerAttr(bytes)),
-      b.getNamedAttr("tensor", text("tensor")),
-      b.getNamedAttr("reason", text("reason")),
-      b.getNamedAttr("group", b.getI64IntegerAttr(group)),
-  });
-  if (Attribute overlap = op->getAttr(overlapAttrName))
-    row.set("overlap", overlap);
-  return row.getDictionary(b.getContext());
+    row.bytes += bytesSent(step.kind,
+                           std::max(localBytes(operand.getType(), mesh),
+                                    localBytes(result.getType(), mesh)),
+                           row.group);
+  row.tensor = text(op.getTensorAttr());
+  row.reason = text(op.getReasonAttr());
+  if (auto overlap = op->getAttrOfType<FloatAttr>(overlapAttrName))
+    row.overlap = overlap.getValueAsDouble();
+  return row;
 }
 
-std::string tpsp::axesOf(DictionaryAttr row) {
-  return llvm::join(
-      llvm::map_range(row.getAs<ArrayAttr>("axes").getAsRange<StringAttr>(),
-                      [](StringAttr axis) { return axis.getValue(); }),
-      ",");
+std::string tpsp::axesOf(const LedgerRow &row) {
+  return llvm::join(row.axes, ",");
 }
 
-DictionaryAttr tpsp::rowOfPiece(DictionaryAttr row, StringRef kind,
-                                int64_t pieces, int64_t whole) {
-  if (!row)
-    return {};
-  Builder b(row.getContext());
-  int64_t bytes = row.getAs<IntegerAttr>("bytes").getInt();
-  NamedAttrList piece(row);
-  piece.set("bytes", b.getI64IntegerAttr(bytes / pieces));
-  piece.set("kind", b.getStringAttr(kind));
-  piece.set("whole", b.getI64IntegerAttr(whole));
-  return piece.getDictionary(row.getContext());
+LedgerRow tpsp::rowOfPiece(LedgerRow row, int64_t pieces, int64_t whole) {
+  row.bytes /= pieces;
+  row.whole = whole;
+  return row;
 }

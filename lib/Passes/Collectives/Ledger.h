@@ -3,27 +3,23 @@
 #define TPSP_PASSES_COLLECTIVES_LEDGER_H
 
 #include "Passes/Program/Placed.h"
+#include "tpsp/Abi/LedgerRow.h"
 
 namespace tpsp {
 
 /// The step of the algebra that a collective (verified) performs.
 CollectiveStep stepOf(CollectiveOpInterface op, const Mesh &mesh);
 
-/// {axes, index, phase, bytes, tensor, reason, group}: the axes' names; the
-/// index that moves ("s", or "s -> h" for all-to-all, "" for all-reduce);
-/// "forward" or "backward"; bytes sent per rank by the ring algorithm, of all
-/// tensors together; the tensor's name; the rule that asked for it; the number
-/// of ranks that take part. Works on global and on local types.
-mlir::DictionaryAttr ledgerOf(CollectiveOpInterface op, const Mesh &mesh);
+/// The row of a collective; the bytes of several tensors are added. Works on
+/// global and on local types. Without a location or commands.
+LedgerRow ledgerOf(CollectiveOpInterface op, const Mesh &mesh);
 
 /// "dp,tp", of a row.
-std::string axesOf(mlir::DictionaryAttr row);
+std::string axesOf(const LedgerRow &row);
 
-/// The row of one of `pieces` equal pieces of a collective of kind `kind` (the
-/// mnemonic of its command) with the row `row`, which may be null. Pieces of
-/// one collective have the same number `whole`; the report adds them up.
-mlir::DictionaryAttr rowOfPiece(mlir::DictionaryAttr row, llvm::StringRef kind,
-                                int64_t pieces, int64_t whole);
+/// The row of one of `pieces` equal pieces of a collective. Pieces of one
+/// collective have the same number `whole`; the plan adds them up.
+LedgerRow rowOfPiece(LedgerRow row, int64_t pieces, int64_t whole);
 
 } // namespace tpsp
 

@@ -46,7 +46,7 @@ using namespace tpsp;
 namespace {
 
 /// Values that an axis can be put on together, each with the dimension.
-using Group = llvm::MapVector<Value, unsigned>;
+using ShardedValues = llvm::MapVector<Value, unsigned>;
 
 /// What some operations move, and how long that takes.
 struct Movement {
@@ -54,6 +54,103 @@ struct Movement {
   int64_t bytes = 0;
   /// Seconds of the whole step; 0 without a cost model.
   double seconds = 0;
+};
+
+/// What a step moves and how long that takes, by the placements that values
+/// have now.
+class MovementModel {
+public:
+  /// Without a cost, only bytes. `pending`: operations whose result comes out
+  /// pending, which compute the same wherever it is wanted.
+  MovementModel(const Mesh &mesh, const std::optional<CostModel> &cost,
+                bool grad, const llvm::DenseMap<Operation *, bool> &pending)
+      : mesh(mesh), cost(cost), grad(grad), passes(grad ? 3 : 1),
+        pending(pending) {}
+
+  /// What the operations' forward collectives send, and how long the operations
+  /// of the set and all collectives take. A movement that several operations
+  /// need counts once. Backward every collective has its dual, which takes as
+  /// long. (It is an all-reduce where forward there is nothing, and the other
+  /// way round.) What was gathered is gathered again, and what computes does it
+  /// twice.
+  Movement movementOf(ArrayRef<Operation *> ops) const {
+    Movement sum;
+    llvm::DenseMap<Value, SmallVector<Placement, 1>> moved;
+    for (Operation *op : ops) {
+      auto indexed = dyn_cast<IndexedOpInterface>(op);
+      if (!indexed)
+        continue;
+      Placed placed(indexed, mesh);
+      auto choice = chooseComputePlacement(placed.get());
+      if (!choice)
+        continue;
+      for (auto [i, needs] : llvm::enumerate(choice->operands)) {
+        SmallVector<Placement, 1> &known = moved[op->getOperand(i)];
+        if (llvm::is_contained(known, needs))
+          continue;
+        known.push_back(needs);
+        add(sum, op->getOperand(i), placed.operands[i], needs);
+      }
+      for (auto [i, result] : llvm::enumerate(choice->results))
+        if (placed.wanted[i])
+          add(sum, op->getResult(i), result, *placed.wanted[i]);
+      sum.seconds += passes * computeSeconds(indexed);
+    }
+    return sum;
+  }
+
+private:
+  /// Seconds of an operation that memory bounds. Others count as 0: products
+  /// take as long either way.
+  double computeSeconds(IndexedOpInterface op) const {
+    if (!cost || op.isView() || pending.lookup(op) || op.isSumOfProducts())
+      return 0;
+    // An operand that has more than the result's part is sliced.
+    int64_t result = tpsp::localBytes(op->getResult(0).getType(), mesh);
+    double bytes = result;
+    for (Value operand : op->getOperands())
+      bytes += std::min(result, tpsp::localBytes(operand.getType(), mesh));
+    return cost->copySeconds(bytes);
+  }
+
+  void add(Movement &sum, Value value, const Placement &from,
+           const Placement &to) const {
+    auto type = cast<RankedTensorType>(value.getType());
+    std::optional<Transition> steps = planTransition(from, to, mesh);
+    if (!steps)
+      return;
+    int64_t width = type.getElementTypeBitWidth() / 8;
+    sum.bytes += tpsp::cost(*steps, from, type.getShape(), width, mesh).bytes;
+    if (!cost)
+      return;
+    const Placement *before = &from;
+    for (const CollectiveStep &step : *steps) {
+      int64_t bytes = std::max(localBytes(type, *before, width),
+                               localBytes(type, step.after, width));
+      double seconds =
+          step.kind == CollectiveKind::Slice
+              ? 0
+              : cost->collectiveSeconds(step.kind, bytes, step.axes);
+      bool isRedone = grad && step.kind == CollectiveKind::AllGather;
+      sum.seconds += (1 + grad + isRedone) * seconds;
+      before = &step.after;
+    }
+  }
+
+  int64_t localBytes(RankedTensorType type, const Placement &placement,
+                     int64_t width) const {
+    int64_t bytes = width;
+    for (int64_t extent : localShape(type.getShape(), placement, mesh))
+      bytes *= extent;
+    return bytes;
+  }
+
+  const Mesh &mesh;
+  const std::optional<CostModel> &cost;
+  bool grad;
+  /// Forward, and the two halves of backward.
+  int passes;
+  const llvm::DenseMap<Operation *, bool> &pending;
 };
 
 class Sharder {
@@ -139,8 +236,15 @@ private:
     if (firstUnevenDim(type.getShape(), withAxis(value, dim), mesh))
       return false;
     auto op = cast<IndexedOpInterface>(value.getDefiningOp());
-    return comesOutPending(op) ||
-           maps(op, structureOf(op).results[0].indices[dim]);
+    return comesOutPending(op) || maps(op, indexOf(value, dim));
+  }
+
+  /// The index of its operation that dimension `dim` of a result is.
+  IndexId indexOf(Value value, unsigned dim) {
+    auto result = cast<OpResult>(value);
+    return structureOf(cast<IndexedOpInterface>(result.getOwner()))
+        .results[result.getResultNumber()]
+        .indices[dim];
   }
 
   Placement withAxis(Value value, unsigned dim) const {
@@ -151,8 +255,8 @@ private:
 
   /// All that the axis can be put on with dimension `dim` of `sum`: what
   /// operations that map the index connect.
-  Group grow(Value sum, unsigned dim) {
-    Group group, reached;
+  ShardedValues grow(Value sum, unsigned dim) {
+    ShardedValues group, reached;
     auto reach = [&](Value value, std::optional<unsigned> onto) {
       if (!onto || reached.contains(value))
         return;
@@ -170,7 +274,9 @@ private:
         if (!maps(indexed, index))
           return;
         const IndexStructure &structure = structureOf(indexed);
-        reach(op->getResult(0), structure.results[0].dimOf(index));
+        for (auto [result, tensor] :
+             llvm::zip_equal(op->getResults(), structure.results))
+          reach(result, tensor.dimOf(index));
         for (auto [operand, tensor] :
              llvm::zip_equal(op->getOperands(), structure.operands))
           reach(operand, tensor.dimOf(index));
@@ -181,7 +287,7 @@ private:
               user,
               structureOf(user).operands[use.getOperandNumber()].indices[at]);
       if (auto op = value.getDefiningOp<IndexedOpInterface>())
-        through(op, structureOf(op).results[0].indices[at]);
+        through(op, indexOf(value, at));
     }
     return group;
   }
@@ -194,10 +300,10 @@ private:
 
   /// The largest group, of equal ones that of the innermost dimension: the
   /// sequence rather than the batch, whose extent should not decide.
-  Group bestGroup(Value sum) {
-    Group best;
+  ShardedValues bestGroup(Value sum) {
+    ShardedValues best;
     for (unsigned dim = 0; dim < getIdx(sum).getRank(); ++dim) {
-      Group group = grow(sum, dim);
+      ShardedValues group = grow(sum, dim);
       if (group.size() >= best.size())
         best = std::move(group);
     }
@@ -208,7 +314,7 @@ private:
   // Doing it, and saying so
   //===--------------------------------------------------------------------===//
 
-  void shard(const Group &group) {
+  void shard(const ShardedValues &group) {
     // Nothing but sums: gathered where they are scattered.
     if (llvm::all_of(group, [&](auto &member) {
           auto op = cast<IndexedOpInterface>(member.first.getDefiningOp());
@@ -220,14 +326,15 @@ private:
       around.insert(value.getDefiningOp());
       around.insert(value.getUsers().begin(), value.getUsers().end());
     }
-    Movement before = movementOf(around.getArrayRef());
+    MovementModel model(mesh, cost, grad, pending);
+    Movement before = model.movementOf(around.getArrayRef());
     SmallVector<Type> types;
     for (auto [value, dim] : group) {
       types.push_back(value.getType());
       auto type = cast<RankedTensorType>(value.getType());
       value.setType(withPlacement(type, withAxis(value, dim), mesh));
     }
-    Movement after = movementOf(around.getArrayRef());
+    Movement after = model.movementOf(around.getArrayRef());
     if (cost && after.seconds >= before.seconds) {
       leave(group, types, before, after);
       return;
@@ -239,8 +346,8 @@ private:
   }
 
   /// Undoes what would make the step slower, and says why.
-  void leave(const Group &group, ArrayRef<Type> types, const Movement &before,
-             const Movement &after) {
+  void leave(const ShardedValues &group, ArrayRef<Type> types,
+             const Movement &before, const Movement &after) {
     for (auto [member, type] : llvm::zip_equal(group, types))
       Value(member.first).setType(type);
     Operation *first = group.begin()->first.getDefiningOp();
@@ -274,93 +381,7 @@ private:
     return saved;
   }
 
-  /// What the operations' forward collectives send, and how long the operations
-  /// of the set and all collectives take. A movement that several operations
-  /// need counts once. Backward every collective has its dual, which takes as
-  /// long. (It is an all-reduce where forward there is nothing, and the other
-  /// way round.) What was gathered is gathered again, and what computes does it
-  /// twice.
-  Movement movementOf(ArrayRef<Operation *> ops) const {
-    Movement sum;
-    llvm::DenseMap<Value, SmallVector<Placement, 1>> moved;
-    for (Operation *op : ops) {
-      auto indexed = dyn_cast<IndexedOpInterface>(op);
-      if (!indexed)
-        continue;
-      Placed placed(indexed, mesh);
-      auto choice = chooseComputePlacement(placed.get());
-      if (!choice)
-        continue;
-      for (auto [i, needs] : llvm::enumerate(choice->operands)) {
-        SmallVector<Placement, 1> &known = moved[op->getOperand(i)];
-        if (llvm::is_contained(known, needs))
-          continue;
-        known.push_back(needs);
-        add(sum, op->getOperand(i), placed.operands[i], needs);
-      }
-      for (auto [i, result] : llvm::enumerate(choice->results))
-        if (placed.wanted[i])
-          add(sum, op->getResult(i), result, *placed.wanted[i]);
-      sum.seconds += passes() * computeSeconds(indexed);
-    }
-    return sum;
-  }
-
-  /// Forward, and the two halves of backward.
-  int passes() const { return grad ? 3 : 1; }
-
-  /// Seconds of an operation that memory bounds. Others count as 0: products
-  /// take as long either way.
-  double computeSeconds(IndexedOpInterface op) const {
-    if (!cost || op.isView() || comesOutPendingBefore(op) ||
-        op.isSumOfProducts())
-      return 0;
-    // An operand that has more than the result's part is sliced.
-    int64_t result = localBytes(op->getResult(0).getType(), mesh);
-    double bytes = result;
-    for (Value operand : op->getOperands())
-      bytes += std::min(result, localBytes(operand.getType(), mesh));
-    return cost->copySeconds(bytes);
-  }
-
-  bool comesOutPendingBefore(Operation *op) const { return pending.lookup(op); }
-
-  void add(Movement &sum, Value value, const Placement &from,
-           const Placement &to) const {
-    auto type = cast<RankedTensorType>(value.getType());
-    std::optional<Transition> steps = planTransition(from, to, mesh);
-    if (!steps)
-      return;
-    int64_t width = type.getElementTypeBitWidth() / 8;
-    sum.bytes += tpsp::cost(*steps, from, type.getShape(), width, mesh).bytes;
-    if (!cost)
-      return;
-    const Placement *before = &from;
-    for (const CollectiveStep &step : *steps) {
-      int64_t bytes = std::max(localBytes(type, *before, width),
-                               localBytes(type, step.after, width));
-      double seconds =
-          step.kind == CollectiveKind::Slice
-              ? 0
-              : cost->collectiveSeconds(step.kind, bytes, step.axes);
-      bool isRedone = grad && step.kind == CollectiveKind::AllGather;
-      sum.seconds += (1 + grad + isRedone) * seconds;
-      before = &step.after;
-    }
-  }
-
-  int64_t localBytes(RankedTensorType type, const Placement &placement,
-                     int64_t width) const {
-    int64_t bytes = width;
-    for (int64_t extent : localShape(type.getShape(), placement, mesh))
-      bytes *= extent;
-    return bytes;
-  }
-  int64_t localBytes(Type type, const Mesh &on) const {
-    return tpsp::localBytes(type, on);
-  }
-
-  void report(const Group &group, int64_t saved, const Movement &before,
+  void report(const ShardedValues &group, int64_t saved, const Movement &before,
               const Movement &after) const {
     Operation *first = group.begin()->first.getDefiningOp();
     std::string note =
@@ -402,7 +423,7 @@ struct ShardReplicated
           << " is not known; goals are memory and time";
       return signalPassFailure();
     }
-    llvm::Expected<Hardware> machine = findHardware(hardware);
+    llvm::Expected<const Hardware &> machine = hardware.read();
     if (!machine) {
       emitOptionError(getOperation(), getArgument(), "hardware")
           << llvm::toString(machine.takeError());

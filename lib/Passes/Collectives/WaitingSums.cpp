@@ -5,21 +5,23 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// Where the result of `op` comes out if nobody wants it anywhere.
-static std::optional<Placement> unwantedResult(Placed &placed) {
+/// Where a result of the operation comes out if nobody wants any anywhere.
+static std::optional<Placement> unwantedResult(Placed &placed,
+                                               unsigned number) {
   placed.wanted.assign(placed.wanted.size(), std::nullopt);
   auto choice = chooseComputePlacement(placed.get());
   if (!choice)
     return std::nullopt;
-  return choice->results.front();
+  return choice->results[number];
 }
 
-bool WaitingSums::mayWait(IndexedOpInterface op, const Placed &placed,
+bool WaitingSums::mayWait(OpResult result, const Placed &placed,
                           const ComputePlacement &choice) {
-  if (!op->hasAttr(backwardAttrName) || op->getNumResults() != 1)
+  unsigned number = result.getResultNumber();
+  if (!result.getOwner()->hasAttr(backwardAttrName) || placed.isDelayed[number])
     return false;
-  const std::optional<Placement> &wanted = placed.wanted.front();
-  const Placement &comesOut = choice.results.front();
+  const std::optional<Placement> &wanted = placed.wanted[number];
+  const Placement &comesOut = choice.results[number];
   // A reduce-scatter makes the tensor smaller; it does not wait.
   if (!wanted || comesOut.dims != wanted->dims ||
       comesOut.reduction != Reduction::Sum)
@@ -31,7 +33,6 @@ bool WaitingSums::mayWait(IndexedOpInterface op, const Placed &placed,
   if (axes.empty())
     return false;
   llvm::sort(axes);
-  Value result = op->getResult(0);
   Placements assumed = {{result, comesOut}};
   return endOf(result, axes, assumed) == Absorbed;
 }
@@ -69,7 +70,7 @@ WaitingSums::End WaitingSums::throughUse(OpOperand &use, const AxisList &axes,
   for (auto [operand, placement] :
        llvm::zip_equal(user->getOperands(), placed.operands))
     placement = expected(operand, assumed);
-  std::optional<Placement> comesOut = unwantedResult(placed);
+  std::optional<Placement> comesOut = unwantedResult(placed, 0);
   if (!comesOut || !llvm::all_of(axes, [&](AxisId axis) {
         return comesOut->isPending(axis);
       }))
@@ -96,7 +97,8 @@ Placement WaitingSums::expected(Value value, Placements &known) const {
        llvm::zip_equal(op->getOperands(), placed.operands))
     placement = expected(operand, known);
   Placement result =
-      unwantedResult(placed).value_or(Placement(getIdx(value).getRank()));
+      unwantedResult(placed, cast<OpResult>(value).getResultNumber())
+          .value_or(Placement(getIdx(value).getRank()));
   known[value] = result;
   return result;
 }

@@ -37,9 +37,9 @@ class WaitingSums {
 public:
   explicit WaitingSums(const Mesh &mesh) : mesh(mesh) {}
 
-  /// Whether the result of `op`, under the compute placement `choice`, should
-  /// stay partial instead of being brought to its placement.
-  bool mayWait(IndexedOpInterface op, const Placed &placed,
+  /// Whether a result of the operation `placed`, under the compute placement
+  /// `choice`, should stay partial instead of being brought to its placement.
+  bool mayWait(mlir::OpResult result, const Placed &placed,
                const ComputePlacement &choice);
 
 private:

@@ -65,14 +65,13 @@ int64_t BlockMemory::bytesOf(memref::AllocaOp row) const {
 int64_t BlockMemory::bytesOfPartials() const {
   int64_t bytes = 0;
   for (const ItemStep &step : loops.steps) {
-    if (step.operation || step.sweep.sums.empty() ||
-        isSingle(shape, step.sweep))
+    if (step.operation || step.loop.sums.empty() || isSingle(shape, step.loop))
       continue;
-    SumLayout layout = chooseSumLayout(shape, step.sweep);
+    SumLayout layout = chooseSumLayout(shape, step.loop);
     if (layout.partials() == 1)
       continue;
-    for (unsigned number : step.sweep.sums) {
-      auto type = cast<MemRefType>(step.sweep.output(number).getType());
+    for (unsigned number : step.loop.sums) {
+      auto type = cast<MemRefType>(step.loop.output(number).getType());
       bytes += aligned(shape.items * layout.partials() * layout.points *
                        type.getElementTypeBitWidth() / 8);
     }
@@ -80,22 +79,22 @@ int64_t BlockMemory::bytesOfPartials() const {
   return bytes;
 }
 
-/// How many neighbours a thread has at a time of a row of which every thread
-/// only looks at what it wrote; 0 of other rows.
+/// How many neighbours a thread has at a time of a row, if every thread only
+/// looks at what it wrote of it; else 0.
 int64_t BlockMemory::possibleWidth(memref::AllocaOp row) const {
-  const llvm::DenseMap<Value, Value> nothing; // is known yet
+  const llvm::DenseSet<Value> nothing; // is known yet
   std::optional<AccessKey> common;
   int64_t width = 0;
   for (const ItemStep &step : loops.steps) {
     if (step.operation)
       continue;
-    for (const Access &access : accessesOf(shape, step.sweep, nothing)) {
+    for (const Access &access : accessesOf(shape, step.loop, nothing)) {
       if (access.buffer != row.getResult())
         continue;
       if (access.key.empty() || (common && *common != access.key))
         return 0;
       common = access.key;
-      width = widthOf(shape, step.sweep, allDims(step.sweep));
+      width = widthOf(shape, step.loop, allDims(step.loop));
     }
   }
   return width;

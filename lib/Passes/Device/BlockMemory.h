@@ -2,7 +2,7 @@
 #ifndef TPSP_PASSES_DEVICE_BLOCKMEMORY_H
 #define TPSP_PASSES_DEVICE_BLOCKMEMORY_H
 
-#include "SweepAccess.h"
+#include "LoopAccess.h"
 
 namespace tpsp {
 
@@ -10,18 +10,18 @@ namespace tpsp {
 /// to all threads of its item, and a row of one thread's item is its own.
 class BlockMemory {
 public:
-  /// What a block may have without asking, and what it may ask for, in bytes:
+  /// What a block may have without asking, and what it may ask for, in bytes.
   /// sm_80 has 164 KiB for its blocks, small chips of its age 99.
   static constexpr int64_t unasked = 48 << 10;
   static constexpr int64_t most = 99 << 10;
   /// Of a row, in bytes: what the widest access needs.
   static constexpr int64_t alignment = 16;
 
-  /// A row of which every thread looks only at what it wrote is in registers,
-  /// if it has few elements a thread; others are in the block's memory. Gives
-  /// `shape` fewer items where that makes room for them. Where there is none,
-  /// as for a row of logits, threads keep what only they look at in memory of
-  /// their own.
+  /// A row is in registers if every thread looks only at what it wrote of it,
+  /// and if a thread has few elements. Other rows are in the block's memory.
+  /// Gives `shape` fewer items where that makes room for them. Where there is
+  /// none, as for a row of logits, threads keep what only they look at in
+  /// memory of their own.
   BlockMemory(BlockShape &shape, const ItemLoops &loops);
 
   int64_t sharedBytes() const { return rowBytes + partialBytes; }

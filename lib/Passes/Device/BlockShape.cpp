@@ -6,8 +6,9 @@ using namespace mlir;
 using namespace tpsp;
 
 static constexpr int64_t warp = 32;
-/// A block of a kernel with many items: enough to hide latencies with a few
-/// blocks on a multiprocessor, few enough to not wait long at barriers.
+/// Threads of a block of a kernel with many items. They are enough to hide
+/// latencies with a few blocks on a multiprocessor, and few enough to not wait
+/// long at barriers.
 static constexpr int64_t usualThreads = 256;
 static constexpr int64_t mostThreads = 1024;
 /// Blocks that keep any GPU busy: two for each of its multiprocessors.
@@ -31,16 +32,16 @@ static int64_t powerOfTwo(int64_t value) {
   return int64_t(llvm::PowerOf2Ceil(std::max<int64_t>(value, 1)));
 }
 
-/// The most points that a sweep has, of all dimensions and of the summed ones.
+/// The most points that a loop has, of all dimensions and of the summed ones.
 static std::pair<int64_t, int64_t> mostPoints(const ItemLoops &loops,
                                               int64_t range) {
   int64_t all = 1, summed = 1;
   for (const ItemStep &step : loops.steps) {
     if (step.operation)
       continue;
-    SmallVector<int64_t> extents = step.sweep.extents(range);
-    int64_t over = pointsOf(extents, step.sweep.summed);
-    all = std::max(all, over * pointsOf(extents, step.sweep.kept));
+    SmallVector<int64_t> extents = step.loop.extents(range);
+    int64_t over = pointsOf(extents, step.loop.summed);
+    all = std::max(all, over * pointsOf(extents, step.loop.kept));
     summed = std::max(summed, over);
   }
   return {all, summed};
@@ -57,14 +58,14 @@ static int64_t accessWidth(KernelSource source) {
   return std::max<int64_t>(1, widestAccess * 8 / bits);
 }
 
-/// Likewise of the neighbours that all sweeps have: an odd row is read element
+/// Likewise of the neighbours that all loops have: an odd row is read element
 /// by element.
 static int64_t accessWidth(KernelSource source, const ItemLoops &loops) {
   int64_t width = accessWidth(source);
   for (const ItemStep &step : loops.steps) {
     if (step.operation)
       continue;
-    for (int64_t extent : llvm::reverse(step.sweep.extents(/*range=*/1))) {
+    for (int64_t extent : llvm::reverse(step.loop.extents(/*range=*/1))) {
       if (extent == 1)
         continue;
       while (extent % width)
@@ -75,9 +76,9 @@ static int64_t accessWidth(KernelSource source, const ItemLoops &loops) {
   return width;
 }
 
-/// A sum over all rows, done for a slice of the innermost index at a time: the
-/// slice is narrow so that there are many blocks, and as wide as a sector of
-/// memory at least.
+/// A sum over all rows, done for a slice of the innermost index at a time. The
+/// slice is narrow, so that there are many blocks, and at least as wide as a
+/// sector of memory.
 static BlockShape shapeOfRange(KernelSource source, const ItemLoops &loops) {
   BlockShape shape;
   auto [all, summed] = mostPoints(loops, /*range=*/1);
@@ -118,10 +119,10 @@ BlockShape tpsp::chooseBlockShape(KernelSource source, const ItemLoops &loops) {
 }
 
 /// Whether the innermost dimension of more than one point is summed.
-static bool sumsInnermost(const Sweep &sweep, ArrayRef<int64_t> extents) {
+static bool sumsInnermost(const ItemLoop &loop, ArrayRef<int64_t> extents) {
   for (int64_t dim = int64_t(extents.size()) - 1; dim >= 0; --dim)
     if (extents[dim] > 1)
-      return llvm::is_contained(sweep.summed, unsigned(dim));
+      return llvm::is_contained(loop.summed, unsigned(dim));
   return true;
 }
 
@@ -134,40 +135,40 @@ int64_t tpsp::writtenOutRounds(const BlockShape &shape, int64_t points,
   return points / atOnce;
 }
 
-bool tpsp::sumsInThread(const BlockShape &shape, const Sweep &sweep) {
-  SmallVector<int64_t> extents = sweep.extents(shape.range);
-  return !shape.range && !sweep.sums.empty() &&
-         pointsOf(extents, sweep.summed) <= mostInThread &&
-         pointsOf(extents, sweep.kept) >= shape.threadsPerItem &&
-         !sumsInnermost(sweep, extents);
+bool tpsp::sumsInThread(const BlockShape &shape, const ItemLoop &loop) {
+  SmallVector<int64_t> extents = loop.extents(shape.range);
+  return !shape.range && !loop.sums.empty() &&
+         pointsOf(extents, loop.summed) <= mostInThread &&
+         pointsOf(extents, loop.kept) >= shape.threadsPerItem &&
+         !sumsInnermost(loop, extents);
 }
 
 /// Shuffles move 32 bits.
-static bool canShuffle(const Sweep &sweep) {
-  return llvm::all_of(sweep.sums, [&](unsigned number) {
-    auto type = cast<MemRefType>(sweep.output(number).getType());
+static bool canShuffle(const ItemLoop &loop) {
+  return llvm::all_of(loop.sums, [&](unsigned number) {
+    auto type = cast<MemRefType>(loop.output(number).getType());
     return type.getElementTypeBitWidth() == 32;
   });
 }
 
-SumLayout tpsp::chooseSumLayout(const BlockShape &shape, const Sweep &sweep) {
-  SmallVector<int64_t> extents = sweep.extents(shape.range);
-  int64_t kept = pointsOf(extents, sweep.kept);
-  int64_t summed = pointsOf(extents, sweep.summed);
+SumLayout tpsp::chooseSumLayout(const BlockShape &shape, const ItemLoop &loop) {
+  SmallVector<int64_t> extents = loop.extents(shape.range);
+  int64_t kept = pointsOf(extents, loop.kept);
+  int64_t summed = pointsOf(extents, loop.summed);
   int64_t threads = shape.threadsPerItem;
-  bool shuffles = canShuffle(sweep);
+  bool shuffles = canShuffle(loop);
   SumLayout layout;
-  layout.groupInnermost = sumsInnermost(sweep, extents);
+  layout.threadsInnermost = sumsInnermost(loop, extents);
   layout.points = std::min(powerOfTwo(kept), threads);
   // Many points, and neighbours in memory are of one point: a warp for each.
-  if (layout.points == threads && layout.groupInnermost && shuffles)
+  if (layout.points == threads && layout.threadsInnermost && shuffles)
     layout.points = threads / std::min({warp, threads, powerOfTwo(summed)});
-  layout.group = threads / layout.points;
+  layout.threads = threads / layout.points;
   if (!shuffles)
     return layout;
-  layout.shuffled =
-      layout.groupInnermost
-          ? std::min(layout.group, warp)
-          : std::min(layout.group, std::max<int64_t>(1, warp / layout.points));
+  layout.shuffled = layout.threadsInnermost
+                        ? std::min(layout.threads, warp)
+                        : std::min(layout.threads,
+                                   std::max<int64_t>(1, warp / layout.points));
   return layout;
 }

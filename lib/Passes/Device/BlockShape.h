@@ -1,4 +1,4 @@
-/// How the threads of a block are laid over work items and over a sweep.
+/// How the threads of a block are laid over work items and over a loop.
 #ifndef TPSP_PASSES_DEVICE_BLOCKSHAPE_H
 #define TPSP_PASSES_DEVICE_BLOCKSHAPE_H
 
@@ -9,8 +9,8 @@ namespace tpsp {
 /// A block's shape. Every number is a power of two, and a block has whole
 /// warps.
 ///
-/// In a kernel that has no items but a range, the block has the one "item" that
-/// all its threads work on, and `range` elements of it.
+/// In a kernel that has no items but a range, a block has one "item" that all
+/// its threads work on. It has `range` elements of it.
 struct BlockShape {
   int64_t threadsPerItem = 1;
   int64_t items = 1;
@@ -24,36 +24,36 @@ struct BlockShape {
 
 BlockShape chooseBlockShape(KernelSource source, const ItemLoops &loops);
 
-/// How the threads of an item share a sweep with sums: `points` of the kept
-/// points at a time, each summed by `group` threads.
+/// How the threads of an item share a loop with sums: `points` of the kept
+/// points at a time, each summed by `threads` threads.
 ///
-/// Thread t has point t / group if `groupInnermost`, else t % points: threads
-/// side by side are then side by side in memory, whichever of the two the
-/// innermost dimension is.
+/// Thread t has point t / threads if `threadsInnermost`, else t % points.
+/// Threads side by side are then side by side in memory, whichever of the two
+/// the innermost dimension is.
 struct SumLayout {
   int64_t points = 1;
-  int64_t group = 1;
-  bool groupInnermost = true;
-  /// Threads of a group that are in one warp and combine by shuffles.
+  int64_t threads = 1;
+  bool threadsInnermost = true;
+  /// Threads of a point that are in one warp and combine by shuffles.
   int64_t shuffled = 1;
 
   /// Partial sums of a point that are combined through the block's memory.
-  int64_t partials() const { return group / shuffled; }
+  int64_t partials() const { return threads / shuffled; }
 };
 
-SumLayout chooseSumLayout(const BlockShape &shape, const Sweep &sweep);
+SumLayout chooseSumLayout(const BlockShape &shape, const ItemLoop &loop);
 
 /// How often every thread of an item has `width` neighbouring points, of
-/// `points` that are dealt out, if that is equally often and so few that all
-/// are written out, with the elements in registers; else 0.
+/// `points` that are dealt out. 0 unless all threads have equally many, and so
+/// few that all are written out, with the elements in registers.
 int64_t writtenOutRounds(const BlockShape &shape, int64_t points,
                          int64_t width);
 
 /// Whether a thread adds up all of a sum that is kept, and neighbouring sums at
-/// once: sums of few points, of neighbours that are not of one sum.
-bool sumsInThread(const BlockShape &shape, const Sweep &sweep);
+/// once. Such sums have few points, and neighbours are not of one sum.
+bool sumsInThread(const BlockShape &shape, const ItemLoop &loop);
 
-/// Points of `dims` of a sweep.
+/// Points of `dims` of a loop.
 int64_t pointsOf(llvm::ArrayRef<int64_t> extents,
                  llvm::ArrayRef<unsigned> dims);
 

@@ -13,7 +13,7 @@ Value tpsp::bufferBehind(Value view) {
   return view;
 }
 
-SmallVector<int64_t> Sweep::extents(int64_t range) const {
+SmallVector<int64_t> ItemLoop::extents(int64_t range) const {
   linalg::LinalgOp op = nest;
   SmallVector<int64_t> all = op.getStaticLoopRanges();
   for (int64_t &extent : all)
@@ -21,12 +21,12 @@ SmallVector<int64_t> Sweep::extents(int64_t range) const {
   return all;
 }
 
-Value Sweep::output(unsigned number) const {
+Value ItemLoop::output(unsigned number) const {
   linalg::LinalgOp op = nest;
   return op.getDpsInitOperand(number)->get();
 }
 
-Operation *Sweep::combiner(unsigned number) const {
+Operation *ItemLoop::combiner(unsigned number) const {
   linalg::LinalgOp op = nest;
   return op.getBlock()->getTerminator()->getOperand(number).getDefiningOp();
 }
@@ -62,7 +62,7 @@ private:
 
   bool visit(Operation *op) {
     if (auto nest = dyn_cast<linalg::LinalgOp>(op))
-      return isInitial(nest) || addSweeps(nest);
+      return isInitial(nest) || addLoops(nest);
     if (op->getNumRegions() > 0 || !isMemoryEffectFree(op))
       return fail("an item is not a sequence of loop nests: it has " +
                   op->getName().getStringRef());
@@ -94,10 +94,10 @@ private:
     return false;
   }
 
-  bool addSweeps(linalg::LinalgOp nest) {
+  bool addLoops(linalg::LinalgOp nest) {
     if (!hasPlainMaps(nest))
       return false;
-    std::vector<Sweep> sweeps;
+    std::vector<ItemLoop> nestLoops;
     SmallVector<unsigned> stored;
     for (auto [i, output] : llvm::enumerate(nest.getDpsInitsMutable())) {
       if (!nest.payloadUsesValueFromOperand(&output)) {
@@ -106,13 +106,13 @@ private:
       }
       if (!isSum(nest, i))
         return false;
-      addSum(sweeps, nest, i);
+      addSum(nestLoops, nest, i);
     }
-    if (sweeps.empty())
-      sweeps.push_back(sweepOf(nest, allDims(nest)));
-    sweeps.front().stored = stored;
-    for (Sweep &sweep : sweeps)
-      loops.steps.push_back({nullptr, std::move(sweep)});
+    if (nestLoops.empty())
+      nestLoops.push_back(loopOver(nest, allDims(nest)));
+    nestLoops.front().stored = stored;
+    for (ItemLoop &loop : nestLoops)
+      loops.steps.push_back({nullptr, std::move(loop)});
     return true;
   }
 
@@ -149,17 +149,17 @@ private:
     return llvm::to_vector(llvm::seq<unsigned>(0, nest.getNumLoops()));
   }
 
-  static Sweep sweepOf(linalg::LinalgOp nest, ArrayRef<unsigned> kept) {
-    Sweep sweep;
-    sweep.nest = nest;
-    sweep.kept.assign(kept.begin(), kept.end());
+  static ItemLoop loopOver(linalg::LinalgOp nest, ArrayRef<unsigned> kept) {
+    ItemLoop loop;
+    loop.nest = nest;
+    loop.kept.assign(kept.begin(), kept.end());
     for (unsigned dim : allDims(nest))
       if (!llvm::is_contained(kept, dim))
-        sweep.summed.push_back(dim);
-    return sweep;
+        loop.summed.push_back(dim);
+    return loop;
   }
 
-  static void addSum(std::vector<Sweep> &sweeps, linalg::LinalgOp nest,
+  static void addSum(std::vector<ItemLoop> &nestLoops, linalg::LinalgOp nest,
                      unsigned number) {
     AffineMap map = nest.getMatchingIndexingMap(nest.getDpsInitOperand(number));
     SmallVector<unsigned> kept;
@@ -167,10 +167,10 @@ private:
       if (map.isFunctionOfDim(dim))
         kept.push_back(dim);
     auto same = llvm::find_if(
-        sweeps, [&](const Sweep &sweep) { return sweep.kept == kept; });
-    if (same == sweeps.end()) {
-      sweeps.push_back(sweepOf(nest, kept));
-      same = std::prev(sweeps.end());
+        nestLoops, [&](const ItemLoop &loop) { return loop.kept == kept; });
+    if (same == nestLoops.end()) {
+      nestLoops.push_back(loopOver(nest, kept));
+      same = std::prev(nestLoops.end());
     }
     same->sums.push_back(number);
   }

@@ -1,4 +1,4 @@
-/// A kernel's work item as loop nests, and how often each is gone through.
+/// A kernel's work item as loops over the points of its loop nests.
 #ifndef TPSP_PASSES_DEVICE_ITEMLOOPS_H
 #define TPSP_PASSES_DEVICE_ITEMLOOPS_H
 
@@ -12,13 +12,13 @@
 
 namespace tpsp {
 
-/// One way through the points of a loop nest. A nest whose sums go over
-/// different indices is gone through once for each kind:
+/// One loop over the points of a loop nest. A nest whose sums go over
+/// different indices is looped over once for each kind:
 ///
 ///   y[s, d] = f(x[s, d]);  p[s] = sum of f over d;  q[d] = sum of f over s
 ///
-/// is a sweep that stores y and sums p, and another that sums q.
-struct Sweep {
+/// is a loop that stores y and sums p, and another that sums q.
+struct ItemLoop {
   mlir::linalg::LinalgOp nest;
   /// The nest's dimensions that the sums have, and those that they go over;
   /// where nothing is summed, all are kept. In order.
@@ -34,10 +34,10 @@ struct Sweep {
   mlir::Operation *combiner(unsigned number) const;
 };
 
-/// An item in order: operations on indices and views, and sweeps.
+/// An item in order: operations on indices and views, and loops.
 struct ItemStep {
   mlir::Operation *operation = nullptr;
-  Sweep sweep; // if there is no operation
+  ItemLoop loop; // if there is no operation
 };
 
 struct ItemLoops {

@@ -46,11 +46,10 @@ std::string formOf(const Equation &equation, const Mesh &mesh) {
   if (equation.op)
     stream << " " << equation.op->getAttr(noteAttrName);
   for (CollectiveOpInterface collective : equation.collectives) {
-    DictionaryAttr row = ledgerOf(collective, mesh);
+    LedgerRow row = ledgerOf(collective, mesh);
     stream << " " << collective->getName() << " "
-           << collective->getNumOperands();
-    for (StringRef key : {"axes", "index", "bytes", "reason"})
-      stream << " " << row.get(key);
+           << collective->getNumOperands() << " " << axesOf(row) << " "
+           << row.index << " " << row.bytes << " " << row.reason;
   }
   for (const EquationTensor &tensor : tensorsOf(equation))
     stream << " " << tensor.type;
@@ -66,7 +65,8 @@ FoldedItem itemOf(const Equation &equation, const Mesh &mesh,
     item.names.push_back(numbers.ofName(tensor.named));
   Operation *op = equation.op;
   if (op)
-    item.made = numbers.ofName(equation.result.named);
+    for (const EquationTensor &result : equation.results)
+      item.made.push_back(numbers.ofName(result.named));
   else
     op = equation.collectives.front();
   item.calls = callNamesOf(op->getLoc());

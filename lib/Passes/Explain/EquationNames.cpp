@@ -19,13 +19,13 @@ const std::string &EquationNames::of(Value value) {
   return names.try_emplace(value, std::move(name)).first->second;
 }
 
-/// The sum that `op` alone makes a summand of, if it has a name.
-static Operation *sumBehind(Operation *op) {
-  if (!op->hasOneUse())
+/// The sum that `value` is a summand of and nothing else, if it has a name.
+static Operation *sumBehind(Value value) {
+  if (!value.hasOneUse())
     return nullptr;
-  Operation *user = *op->user_begin();
+  Operation *user = *value.user_begin();
   if (isa<CollectiveOpInterface>(user) && user->getNumOperands() == 1)
-    return sumBehind(user);
+    return sumBehind(user->getResult(0));
   auto indexed = dyn_cast<IndexedOpInterface>(user);
   bool isNamedSum = indexed && indexed.isSumOfOperands() &&
                     sourceName(user->getLoc()).has_value();
@@ -42,12 +42,12 @@ static std::string summandName(Operation *sum, const AdjointMark &mark) {
 std::string EquationNames::wish(Value value) {
   if (isa<BlockArgument>(value))
     return tensorName(value);
-  if (std::optional<std::string> name = sourceName(value.getLoc()))
+  if (std::optional<std::string> name = sourceName(locationOf(value)))
     return *name;
   Operation *op = value.getDefiningOp();
   std::optional<AdjointMark> mark = adjointMark(op->getLoc());
   if (mark && !mark->result.empty()) {
-    if (Operation *sum = sumBehind(op))
+    if (Operation *sum = sumBehind(value))
       return summandName(sum, *mark);
     return (mark->result + "'." + op->getName().stripDialect()).str();
   }

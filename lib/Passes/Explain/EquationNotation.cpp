@@ -45,8 +45,7 @@ private:
 
 SmallVector<EquationTensor> tpsp::tensorsOf(const Equation &equation) {
   SmallVector<EquationTensor> tensors;
-  if (equation.op)
-    tensors.push_back(equation.result);
+  llvm::append_range(tensors, equation.results);
   llvm::append_range(tensors, equation.operands);
   for (CollectiveOpInterface collective : equation.collectives)
     for (auto values : {ValueRange(collective->getOperands()),
@@ -56,6 +55,15 @@ SmallVector<EquationTensor> tpsp::tensorsOf(const Equation &equation) {
             {namedValue(value), cast<RankedTensorType>(value.getType())});
   llvm::append_range(tensors, equation.present);
   return tensors;
+}
+
+std::vector<RankedTensorType> tpsp::typesOf(const Equation &equation) {
+  std::vector<RankedTensorType> types;
+  for (const auto &tensors : {ArrayRef<EquationTensor>(equation.results),
+                              ArrayRef<EquationTensor>(equation.operands)})
+    for (const EquationTensor &tensor : tensors)
+      types.push_back(tensor.type);
+  return types;
 }
 
 std::set<std::string> tpsp::indexNamesOf(ArrayRef<Equation> equations) {

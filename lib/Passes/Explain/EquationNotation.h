@@ -38,6 +38,9 @@ makeNotation(llvm::StringRef name, const Mesh &mesh,
 /// Names and types of all tensors in an equation and in what moves for it.
 llvm::SmallVector<EquationTensor> tensorsOf(const Equation &equation);
 
+/// The types of the equation's own tensors: of its results, then its operands.
+std::vector<mlir::RankedTensorType> typesOf(const Equation &equation);
+
 /// The names of all their indices.
 std::set<std::string> indexNamesOf(llvm::ArrayRef<Equation> equations);
 

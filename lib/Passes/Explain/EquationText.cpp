@@ -61,13 +61,13 @@ std::string EquationText::function(const Equation &equation) {
 std::vector<std::string> EquationText::equation(const Equation &equation) {
   if (equation.isCollectiveAlone())
     return {};
-  std::vector<RankedTensorType> types = {equation.result.type};
-  for (const EquationTensor &operand : equation.operands)
-    types.push_back(operand.type);
-  notation.begin(types);
+  notation.begin(typesOf(equation));
   bool isAgain = equation.op->hasAttr(recomputedAttrName);
-  std::string left = tensor(equation.result);
-  std::vector<std::string> lines = {left + " = " + function(equation) +
+  std::vector<std::string> left;
+  for (const EquationTensor &result : equation.results)
+    left.push_back(tensor(result));
+  std::vector<std::string> lines = {llvm::join(left, ", ") + " = " +
+                                    function(equation) +
                                     (isAgain ? "  (recomputed)" : "")};
   if (auto note = equation.op->getAttrOfType<StringAttr>(noteAttrName))
     lines.push_back("  * " + note.getValue().str());
@@ -125,13 +125,11 @@ std::vector<std::string> EquationText::movement(CollectiveOpInterface op,
 }
 
 std::string EquationText::costs(CollectiveOpInterface op) {
-  DictionaryAttr row = ledgerOf(op, mesh);
+  LedgerRow row = ledgerOf(op, mesh);
   std::string over = "    over " + axesOf(row);
-  if (StringRef index = row.getAs<StringAttr>("index").getValue();
-      !index.empty())
-    over += " along " + index.str();
-  return over + ", " + formatBytes(row.getAs<IntegerAttr>("bytes").getInt()) +
-         " per rank: " + row.getAs<StringAttr>("reason").getValue().str() +
+  if (!row.index.empty())
+    over += " along " + row.index;
+  return over + ", " + formatBytes(row.bytes) + " per rank: " + row.reason +
          placeOf(op->getLoc());
 }
 

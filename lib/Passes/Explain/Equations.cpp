@@ -169,7 +169,7 @@ public:
         continue;
       if (auto collective = dyn_cast<CollectiveOpInterface>(op))
         addAlone(collective);
-      else if (op.getNumResults() == 1 && getIdx(op.getResult(0)))
+      else if (op.getNumResults() > 0 && getIdx(op.getResult(0)))
         add(&op);
     }
     return std::move(equations);
@@ -187,7 +187,9 @@ private:
     Equation equation;
     equation.op = op;
     equation.phase = phaseOf(op);
-    equation.result = tensorOf(owners.after(op->getResult(0)));
+    for (Value result : op->getResults())
+      if (op->getNumResults() == 1 || !result.use_empty())
+        equation.results.push_back(tensorOf(owners.after(result)));
     SmallVector<Operation *> behind;
     if (parts)
       behind = parts->behind(op);

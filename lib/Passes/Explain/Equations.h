@@ -24,7 +24,7 @@ struct Equation {
   mlir::Operation *op = nullptr;
   /// "forward", "backward, micro-batch 1"
   std::string phase;
-  EquationTensor result;
+  llvm::SmallVector<EquationTensor, 1> results;
   llvm::SmallVector<EquationTensor> operands;
   /// Stands between the operands: "·" or "+"; "" for a function of them.
   llvm::StringRef sign;

@@ -127,13 +127,17 @@ private:
     return notation.write(nameOf(tensor.named), tensor.type);
   }
 
+  std::string list(ArrayRef<EquationTensor> tensors) {
+    std::vector<std::string> texts;
+    for (const EquationTensor &each : tensors)
+      texts.push_back(tensor(each));
+    return llvm::join(texts, ", ");
+  }
+
   void print(const Equation &equation) {
     if (equation.op) {
-      std::vector<RankedTensorType> types = {equation.result.type};
-      for (const EquationTensor &operand : equation.operands)
-        types.push_back(operand.type);
-      notation.begin(types);
-      out << "  " << tensor(equation.result) << " &= " << rightOf(equation)
+      notation.begin(typesOf(equation));
+      out << "  " << list(equation.results) << " &= " << rightOf(equation)
           << " \\\\\n";
     }
     for (CollectiveOpInterface op : equation.collectives)

@@ -4,6 +4,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 using namespace llvm;
@@ -16,8 +17,8 @@ class Origins {
 public:
   explicit Origins(ArrayRef<FoldedItem> items) {
     for (auto [i, item] : enumerate(items))
-      if (item.made)
-        made.try_emplace(*item.made, i);
+      for (unsigned name : item.made)
+        made.try_emplace(name, i);
   }
 
   /// Also at `position`, which may be before the list.

@@ -22,7 +22,6 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 namespace tpsp {
@@ -34,8 +33,8 @@ struct FoldedItem {
   /// Numbers of the tensors' names, in the order in which the equation has
   /// them.
   llvm::SmallVector<unsigned> names;
-  /// The name that it makes.
-  std::optional<unsigned> made;
+  /// The names that it makes.
+  llvm::SmallVector<unsigned, 1> made;
   /// Equal within a phase.
   unsigned phase = 0;
   /// Names of the calls that it was inlined from, outermost first.

@@ -110,19 +110,16 @@ private:
   }
 
   void remarkOn(CollectiveOpInterface op) const {
-    DictionaryAttr row = ledgerOf(op, mesh);
-    auto text = [&](StringRef key) {
-      return row.getAs<StringAttr>(key).getValue();
-    };
+    LedgerRow row = ledgerOf(op, mesh);
     remark::analysis(op->getLoc(),
                      remark::RemarkOpts::name(op->getName().stripDialect())
                          .category("tpsp-print-explanation"))
-        << remark::reason("{0}", text("reason"))
+        << remark::reason("{0}", row.reason)
         << remark::metric("axes", axesOf(row))
-        << remark::metric("index", text("index"))
-        << remark::metric("phase", text("phase"))
-        << remark::metric("bytes", row.getAs<IntegerAttr>("bytes").getInt())
-        << remark::metric("tensor", text("tensor"));
+        << remark::metric("index", row.index)
+        << remark::metric("phase", row.phase)
+        << remark::metric("bytes", row.bytes)
+        << remark::metric("tensor", row.tensor);
   }
 
   Mesh mesh;

@@ -57,7 +57,7 @@ private:
     SmallVector<Placement> operands;
     for (const EquationTensor &operand : equation.operands)
       operands.push_back(completed(operand.type, mesh));
-    Placement result = completed(equation.result.type, mesh);
+    Placement result = completed(equation.results.front().type, mesh);
     SmallVector<bool, 3> must =
         mustHaveBackwardCollective(structure, operands, result);
     out << "  " << text.equation(equation).front() << "\n";
@@ -102,7 +102,8 @@ private:
                                 const Placement &result, unsigned operand) {
     IndexStructure gradient = adjoint(structure, operand);
     SmallVector<Placement> placements = {result};
-    SmallVector<std::string> names = {"g[" + nameOf(equation.result) + "]"};
+    SmallVector<std::string> names = {"g[" + nameOf(equation.results.front()) +
+                                      "]"};
     // A sum's adjoint reads the gradient alone.
     if (structure.linearity == Linearity::Joint)
       gradient.operands.resize(1);

@@ -40,12 +40,12 @@ void tpsp::printTotals(const WrittenEquations &written, raw_ostream &out) {
   std::map<std::pair<bool, std::string>, Total> totalsOfAxes;
   for (const Equation &equation : written.equations)
     for (CollectiveOpInterface op : equation.collectives) {
-      DictionaryAttr row = ledgerOf(op, written.mesh);
-      int64_t bytes = row.getAs<IntegerAttr>("bytes").getInt();
+      LedgerRow row = ledgerOf(op, written.mesh);
       bool backward = op->hasAttr(backwardAttrName);
       std::string axes = axesOf(row);
-      totals[{backward, op->getName().stripDialect().str(), axes}].add(bytes);
-      totalsOfAxes[{backward, axes}].add(bytes);
+      totals[{backward, op->getName().stripDialect().str(), axes}].add(
+          row.bytes);
+      totalsOfAxes[{backward, axes}].add(row.bytes);
     }
   out << "\ntotals (bytes sent per rank)\n";
   if (totals.empty())
@@ -65,7 +65,7 @@ void tpsp::printTotals(const WrittenEquations &written, raw_ostream &out) {
 /// for a value without a name. So what is alike in many layers is one row.
 static std::string described(Value value) {
   Value moved = namedValue(value);
-  std::optional<std::string> name = nameInCallee(moved.getLoc());
+  std::optional<std::string> name = nameInCallee(locationOf(moved));
   std::string text =
       name && !isa<BlockArgument>(moved) ? *name : tensorName(moved);
   return text + "[" + subscripts(value.getType()) + "]";

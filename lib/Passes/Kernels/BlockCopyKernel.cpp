@@ -2,7 +2,6 @@
 #include "Kernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/STLExtras.h"
@@ -81,14 +80,8 @@ private:
   Block *createFunction(StringRef name) {
     SmallVector<Type> types(kernel.inputs.begin(), kernel.inputs.end());
     types.push_back(kernel.output);
-    unsigned buffers = types.size();
-    types.append(2, b.getIndexType()); // the range of work items
     kernel.function =
-        func::FuncOp::create(b, loc, name, b.getFunctionType(types, {}));
-    kernel.function.setPrivate();
-    for (unsigned i = 0; i < buffers; ++i)
-      kernel.function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
-                                 b.getUnitAttr());
+        createKernelFunction(b, loc, name, types, /*positions=*/0);
     return kernel.function.addEntryBlock();
   }
 
@@ -106,17 +99,11 @@ private:
   }
 
   Value rowOf(Value buffer, Value outer, int64_t block, Value row) {
-    auto type = cast<MemRefType>(buffer.getType());
-    int64_t extent = type.getDimSize(3);
-    SmallVector<OpFoldResult> offsets = {outer, b.getIndexAttr(block), row,
-                                         b.getIndexAttr(0)};
-    SmallVector<OpFoldResult> sizes(3, b.getIndexAttr(1));
-    sizes.push_back(b.getIndexAttr(extent));
-    SmallVector<OpFoldResult> strides(4, b.getIndexAttr(1));
-    auto slice = cast<MemRefType>(memref::SubViewOp::inferRankReducedResultType(
-        {extent}, type, offsets, sizes, strides));
-    return memref::SubViewOp::create(b, loc, slice, buffer, offsets, sizes,
-                                     strides);
+    int64_t extent = kernel.output.getDimSize(3);
+    OpFoldResult one = b.getIndexAttr(1);
+    return createSlice(b, loc, buffer,
+                       {outer, b.getIndexAttr(block), row, b.getIndexAttr(0)},
+                       {one, one, one, b.getIndexAttr(extent)}, {extent});
   }
 
   BlockCopyOpInterface op;

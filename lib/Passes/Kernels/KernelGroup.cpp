@@ -2,6 +2,7 @@
 #include "Kernels.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace tpsp;
@@ -42,6 +43,30 @@ static int64_t itemsOf(ArrayRef<LoopIndex> grid) {
   for (const LoopIndex &index : grid)
     items *= index.extent;
   return items;
+}
+
+int64_t KernelGroup::countItems() const {
+  SmallVector<LoopIndex> grid = getGrid();
+  return itemsOf(grid.empty() ? common : grid);
+}
+
+SmallVector<Value> KernelGroup::getInputs() const {
+  llvm::SetVector<Value> inputs;
+  for (Operation *op : ops)
+    for (Value operand : op->getOperands())
+      if (!produces(operand))
+        inputs.insert(operand);
+  return inputs.takeVector();
+}
+
+SmallVector<Value> KernelGroup::getOutputs() const {
+  SmallVector<Value> outputs;
+  for (Operation *op : ops)
+    if (llvm::any_of(op->getUsers(), [&](Operation *user) {
+          return !llvm::is_contained(ops, user);
+        }))
+      outputs.push_back(op->getResult(0));
+  return outputs;
 }
 
 /// Operands count: a row that is only summed is a row all the same.
@@ -126,7 +151,7 @@ bool KernelGroup::accepts(LoopOpInterface op) const {
     return false;
   SmallVector<LoopIndex> grid = gridOf(both, widestWith(op));
   // Items would be columns (a gain's gradient, and what else is made of the
-  // same rows): every element of every row would be a cache line.
+  // same rows). Every element of every row would be a cache line.
   auto isWide = [&](Operation *each) { return loopsBeyond(each, both); };
   if (grid.empty() && isWide(op) && feedsOnly(op))
     return true;

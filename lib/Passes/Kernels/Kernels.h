@@ -2,16 +2,17 @@
 ///
 /// A kernel works on a grid of independent work items. The grid is spanned by
 /// indices that every result of the group carries, so that a work item reads
-/// and writes only its own slice of every tensor; the remaining indices are the
-/// item's *row*. Within a work item the operations form loops over rows: those
-/// with the same row indices and no reduction between them share a loop, and a
-/// value that stays in its loop is never stored. A norm is then one kernel of a
-/// few loops over a row in cache, and a chain of pointwise operations one pass
-/// over memory.
+/// and writes only its own slice of every tensor. The remaining indices are the
+/// item's *row*. Within a work item the operations form loops over rows.
+/// Operations with the same row indices and no reduction between them share a
+/// loop. A value that stays in its loop is never stored. A norm is then one
+/// kernel of a few loops over a row in cache, and a chain of pointwise
+/// operations one pass over memory.
 ///
-/// If only the innermost index is common (the gradient of a gain: a sum over
-/// all rows), the work items are its elements and are done in ranges. Such a
-/// kernel is one sum, with what is computed element by element for it alone.
+/// If only the innermost index is common, the work items are its elements and
+/// are done in ranges. (The gradient of a gain is such a case: a sum over all
+/// rows.) Such a kernel is one sum, with what is computed element by element
+/// for it alone.
 #ifndef TPSP_PASSES_KERNELS_KERNELS_H
 #define TPSP_PASSES_KERNELS_KERNELS_H
 
@@ -30,8 +31,8 @@ struct LoopIndex {
   int64_t extent = 1;
   /// Mesh axes that shard it, major to minor.
   mlir::ArrayAttr axes;
-  /// Of an index whose positions are asked for: which of a longer one's they
-  /// are, if `axes` do not say it.
+  /// Which positions of a longer index these are, if `axes` do not say it and
+  /// positions are asked for.
   TileAttr tile;
 
   bool operator==(const LoopIndex &other) const {
@@ -61,13 +62,18 @@ public:
     return llvm::is_contained(ops, value.getDefiningOp());
   }
   llvm::ArrayRef<mlir::Operation *> getOps() const { return ops; }
+  /// What it reads, and what it makes that others read, each once.
+  llvm::SmallVector<mlir::Value> getInputs() const;
+  llvm::SmallVector<mlir::Value> getOutputs() const;
   /// Indices that every result carries, in the order of the first result.
   llvm::ArrayRef<LoopIndex> getCommon() const { return common; }
-  /// The indices of the grid: what is common but for the index that the widest
-  /// tensor has innermost, which is worth a loop of its own.
+  /// The indices of the grid: the common ones, without the index that the
+  /// widest tensor has innermost. That is worth a loop of its own.
   llvm::SmallVector<LoopIndex> getGrid() const {
     return gridOf(common, widest);
   }
+  /// Work items, which of a sum over all rows are the elements of a row.
+  int64_t countItems() const;
 
 private:
   static llvm::SmallVector<LoopIndex> gridOf(llvm::ArrayRef<LoopIndex> common,
@@ -100,6 +106,24 @@ struct Kernel {
   /// Sharded indices whose global position the kernel needs, in order.
   llvm::SmallVector<LoopIndex> positions;
 };
+
+/// The memory of a tensor.
+mlir::MemRefType memrefOf(mlir::Type tensor);
+
+/// A kernel's function without a body. Its arguments are buffers that do not
+/// overlap, the starts of so many positions, and the range of work items.
+mlir::func::FuncOp createKernelFunction(mlir::OpBuilder &b, mlir::Location loc,
+                                        llvm::StringRef name,
+                                        llvm::ArrayRef<mlir::Type> buffers,
+                                        size_t positions);
+
+/// The part of `source` at these offsets, seen as of `shape`: `sizes` but for
+/// some that are 1.
+mlir::Value createSlice(mlir::OpBuilder &b, mlir::Location loc,
+                        mlir::Value source,
+                        llvm::ArrayRef<mlir::OpFoldResult> offsets,
+                        llvm::ArrayRef<mlir::OpFoldResult> sizes,
+                        llvm::ArrayRef<int64_t> shape);
 
 /// Builds the function of a group, named `name`, before `insertBefore`. Its
 /// arguments are the inputs and outputs as memrefs, the start of each of

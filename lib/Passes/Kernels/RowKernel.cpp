@@ -3,7 +3,6 @@
 #include "Kernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -60,28 +59,17 @@ protected:
   }
 
   void createFunction() {
-    SmallVector<Type> types;
-    for (Type type : tensors) {
-      auto tensor = cast<RankedTensorType>(type);
-      types.push_back(
-          MemRefType::get(tensor.getShape(), tensor.getElementType()));
-    }
-    unsigned buffers = types.size();
-    types.append(kernel.positions.size() + 2, b.getIndexType());
+    SmallVector<Type> buffers(llvm::map_range(tensors, memrefOf));
     kernel.function =
-        func::FuncOp::create(b, loc, name, b.getFunctionType(types, {}));
-    kernel.function.setPrivate();
-    for (unsigned i = 0; i < buffers; ++i)
-      kernel.function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
-                                 b.getUnitAttr());
+        createKernelFunction(b, loc, name, buffers, kernel.positions.size());
     Block *body = kernel.function.addEntryBlock();
     b.setInsertionPointToStart(body);
-    memory = body->getArguments().take_front(buffers);
-    for (auto [index, argument] :
-         llvm::zip(kernel.positions, body->getArguments().drop_front(buffers)))
+    memory = body->getArguments().take_front(tensors.size());
+    for (auto [index, argument] : llvm::zip(
+             kernel.positions, body->getArguments().drop_front(tensors.size())))
       start[index.name.getValue()] = argument;
-    begin = body->getArgument(types.size() - 2);
-    end = body->getArgument(types.size() - 1);
+    begin = body->getArguments().drop_back().back();
+    end = body->getArguments().back();
   }
 
   Value startOf(StringRef index) {
@@ -119,9 +107,7 @@ protected:
 
 private:
   Value rowOf(Type tensor, Value source) {
-    auto type = cast<MemRefType>(source.getType());
     SmallVector<OpFoldResult> offsets, sizes;
-    SmallVector<OpFoldResult> strides(type.getRank(), b.getIndexAttr(1));
     SmallVector<int64_t> shape;
     for (const LoopIndex &index : loopIndices(tensor)) {
       if (Value at = coordinate.lookup(index.name)) {
@@ -135,10 +121,7 @@ private:
                                   : OpFoldResult(b.getIndexAttr(0)));
       sizes.push_back(b.getIndexAttr(shape.back()));
     }
-    auto row = cast<MemRefType>(memref::SubViewOp::inferRankReducedResultType(
-        shape, type, offsets, sizes, strides));
-    return memref::SubViewOp::create(b, loc, row, source, offsets, sizes,
-                                     strides);
+    return createSlice(b, loc, source, offsets, sizes, shape);
   }
 
   StringRef name;

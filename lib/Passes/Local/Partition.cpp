@@ -63,8 +63,7 @@ private:
     SmallVector<CollectiveOpInterface> trivial;
     function.walk([&](CollectiveOpInterface op) {
       AxisList axes;
-      for (auto name :
-           op->getAttrOfType<ArrayAttr>("axes").getAsRange<StringAttr>())
+      for (auto name : op.getAxes().getAsRange<StringAttr>())
         axes.push_back(*mesh.find(name.getValue()));
       if (mesh.groupSize(axes) == 1)
         trivial.push_back(op);

@@ -1,8 +1,10 @@
 // tpsp-sweep: operations that can see an index block by block do so.
+#include "SweepBlocks.h"
+
 #include "Passes/Collectives/Ledger.h"
 #include "Passes/Program/FunctionWalk.h"
 #include "Passes/Program/LibraryCalls.h"
-#include "tpsp/Dialect/Tpsp/BlockOps.h"
+#include "tpsp/Dialect/Plan/PlanDialect.h"
 #include "tpsp/Dialect/Tpsp/CollectiveOps.h"
 #include "tpsp/Dialect/Tpsp/PointwiseOps.h"
 #include "tpsp/Dialect/Tpsp/ViewOps.h"
@@ -40,50 +42,8 @@ int64_t extentOf(Value value, StringRef index) {
   return typeOf(value).getDimSize(*getIdx(value).dimOf(index));
 }
 
-/// `type` with `extent` positions of `index`, and no subscripts there: which
-/// positions they are, a tile says.
-RankedTensorType blockType(RankedTensorType type, StringRef index,
-                           int64_t extent) {
-  IdxAttr idx = getIdx(type);
-  unsigned dim = *idx.dimOf(index);
-  SmallVector<int64_t> shape(type.getShape());
-  SmallVector<ArrayAttr> axes(idx.getAxes());
-  shape[dim] = extent;
-  axes[dim] = ArrayAttr::get(type.getContext(), {});
-  return RankedTensorType::get(
-      shape, type.getElementType(),
-      IdxAttr::get(type.getContext(), idx.getNames(), axes, idx.getPending(),
-                   idx.getPendingMax(), idx.getUnplaced(), idx.getLocal()));
-}
-
-/// `type` with `index` seen as (`major`, index), each of an extent.
-RankedTensorType splitType(RankedTensorType type, StringRef index,
-                           StringAttr major, int64_t blocks) {
-  IdxAttr idx = getIdx(type);
-  unsigned dim = *idx.dimOf(index);
-  SmallVector<int64_t> shape(type.getShape());
-  SmallVector<StringAttr> names(idx.getNames());
-  SmallVector<ArrayAttr> axes(idx.getAxes());
-  shape[dim] /= blocks;
-  shape.insert(shape.begin() + dim, blocks);
-  // The name must differ from the whole index's for a split.
-  names[dim] = StringAttr::get(type.getContext(), index + ".in");
-  names.insert(names.begin() + dim, major);
-  axes.insert(axes.begin() + dim, ArrayAttr::get(type.getContext(), {}));
-  return RankedTensorType::get(
-      shape, type.getElementType(),
-      IdxAttr::get(type.getContext(), names, axes, idx.getPending(),
-                   idx.getPendingMax(), idx.getUnplaced(), idx.getLocal()));
-}
-
-RankedTensorType withoutIndex(RankedTensorType type, StringRef index) {
-  SmallVector<StringRef> names = indexNames(type);
-  llvm::erase(names, index);
-  return tensorOver(names, {type});
-}
-
 /// Operations that sweep the same blocks, done together.
-struct Group {
+struct SharedSweep {
   SmallVector<SweptOpInterface> ops;
   /// What they read of the swept index, whole.
   llvm::SetVector<Value> swept;
@@ -98,9 +58,130 @@ struct Ring {
   int64_t size = 1;
 };
 
+/// Whether `op` can stand where the sweep's first operation does, and has
+/// blocks in common with it.
+bool joins(SweptOpInterface op, SharedSweep &shared) {
+  Operation *first = shared.first();
+  return op.getSweptIndex() == shared.index() &&
+         op->hasAttr(backwardAttrName) == first->hasAttr(backwardAttrName) &&
+         llvm::all_of(op->getOperands(),
+                      [&](Value operand) {
+                        Operation *source = operand.getDefiningOp();
+                        return !source || source->isBeforeInBlock(first);
+                      }) &&
+         llvm::any_of(op->getOperands(), [&](Value operand) {
+           return shared.swept.contains(operand);
+         });
+}
+
+SmallVector<SharedSweep> findSweeps(Block &body,
+                                    function_ref<bool(Operation *)> isLeft) {
+  SmallVector<SharedSweep> sweeps;
+  for (Operation &each : body) {
+    auto op = dyn_cast<SweptOpInterface>(&each);
+    if (!op || isLeft(op))
+      continue;
+    if (sweeps.empty() || !joins(op, sweeps.back()))
+      sweeps.emplace_back();
+    sweeps.back().ops.push_back(op);
+    for (Value operand : op->getOperands())
+      if (carries(operand, op.getSweptIndex()))
+        sweeps.back().swept.insert(operand);
+  }
+  return sweeps;
+}
+
+/// Whether a result is made in parts, each of a block.
+bool comesInParts(Value result, StringRef index) {
+  return !result.use_empty() && carries(result, index);
+}
+
+/// The ranks that `op` moves dimension `index` among, if it is a collective
+/// of this kind.
+std::optional<Ring> ringOf(Operation *op, CollectiveKind kind, StringRef index,
+                           const Mesh &mesh) {
+  auto collective = dyn_cast_or_null<CollectiveOpInterface>(op);
+  if (!collective || collective.getCollectiveKind() != kind ||
+      op->getNumOperands() != 1)
+    return std::nullopt;
+  CollectiveStep step = stepOf(collective, mesh);
+  std::optional<unsigned> moved =
+      kind == CollectiveKind::AllGather ? step.from : step.to;
+  if (moved != getIdx(op->getOperand(0)).dimOf(index))
+    return std::nullopt;
+  return Ring{collective.getAxes(), mesh.groupSize(step.axes)};
+}
+
+/// The ring that brings a sweep its blocks. All that it sweeps is gathered for
+/// it alone and among the same ranks. Its results along the index are scattered
+/// among them.
+std::optional<Ring> ringOf(SharedSweep &shared, const Mesh &mesh) {
+  std::optional<Ring> ring;
+  auto agrees = [&](std::optional<Ring> other) {
+    if (!ring)
+      ring = other;
+    return other && other->axes == ring->axes;
+  };
+  for (Value value : shared.swept) {
+    bool isForSweeps = llvm::all_of(value.getUsers(), [&](Operation *user) {
+      auto swept = dyn_cast<SweptOpInterface>(user);
+      return swept && swept.getSweptIndex() == shared.index();
+    });
+    if (!isForSweeps ||
+        !agrees(ringOf(value.getDefiningOp(), CollectiveKind::AllGather,
+                       shared.index(), mesh)))
+      return std::nullopt;
+  }
+  for (SweptOpInterface op : shared.ops)
+    for (Value result : op->getResults())
+      if (comesInParts(result, shared.index()) &&
+          (!result.hasOneUse() ||
+           !agrees(ringOf(*result.user_begin(), CollectiveKind::ReduceScatter,
+                          shared.index(), mesh))))
+        return std::nullopt;
+  return ring;
+}
+
+/// Parts of `extent` positions so that a block has `longest` at most; 1 if
+/// only very short ones would be equal.
+int64_t partsOf(int64_t extent, int64_t longest) {
+  if (longest <= 0)
+    return 1;
+  int64_t least = extent / longest + (extent % longest != 0);
+  for (int64_t parts = least; parts <= std::min(8 * least, extent); ++parts)
+    if (extent % parts == 0)
+      return parts;
+  return 1;
+}
+
+void dropGathers(SharedSweep &shared) {
+  for (Value value : shared.swept)
+    if (Operation *gather = value.getDefiningOp())
+      if (gather->use_empty() && isa<CollectiveOpInterface>(gather))
+        gather->erase();
+}
+
+Value rounded(OpBuilder &b, Value x, RankedTensorType type) {
+  return x.getType() == type
+             ? x
+             : Value(ConvertOp::create(b, x.getLoc(), type, ValueRange{x}));
+}
+
+/// In what sums are made: f32 for what is narrower.
+Value wide(OpBuilder &b, Value x) {
+  RankedTensorType type = typeOf(x);
+  if (type.getElementTypeBitWidth() >= 32)
+    return x;
+  return ConvertOp::create(b, x.getLoc(),
+                           RankedTensorType::get(type.getShape(),
+                                                 b.getF32Type(),
+                                                 type.getEncoding()),
+                           ValueRange{x});
+}
+
 class Sweeper {
 public:
-  /// Of the operations that `isLeft` does not keep from it.
+  /// Operations that `isLeft` keeps are left out.
   Sweeper(FunctionOpInterface function, int64_t longest,
           function_ref<bool(Operation *)> isLeft)
       : body(function.getFunctionBody().front()), mesh(meshOf(function)),
@@ -108,163 +189,22 @@ public:
 
   /// `found`: whether there was anything to sweep.
   LogicalResult run(bool &found) {
-    for (Operation &op : body)
-      order[&op] = order.size();
-    SmallVector<Group> groups = findGroups();
-    found = !groups.empty();
-    for (Group &group : groups)
-      for (SweptOpInterface op : group.ops)
+    SmallVector<SharedSweep> sweeps = findSweeps(body, isLeft);
+    found = !sweeps.empty();
+    for (SharedSweep &shared : sweeps)
+      for (SweptOpInterface op : shared.ops)
         if (!getIdx(op->getResult(0)).getLocal())
           return op->emitOpError("is swept on one rank's shapes, and these are "
                                  "global; run tpsp-partition first");
-    for (Group &group : groups)
-      sweep(group);
+    for (SharedSweep &shared : sweeps)
+      sweep(shared);
     return success();
   }
 
 private:
-  //===--------------------------------------------------------------------===//
-  // Groups
-  //===--------------------------------------------------------------------===//
-
-  SmallVector<Group> findGroups() {
-    SmallVector<Group> groups;
-    for (Operation &each : body) {
-      auto op = dyn_cast<SweptOpInterface>(&each);
-      if (!op || isLeft(op))
-        continue;
-      if (groups.empty() || !joins(op, groups.back()))
-        groups.emplace_back();
-      groups.back().ops.push_back(op);
-      for (Value operand : op->getOperands())
-        if (carries(operand, op.getSweptIndex()))
-          groups.back().swept.insert(operand);
-    }
-    return groups;
-  }
-
-  /// Whether `op` can stand where the group's first operation does, and has
-  /// blocks in common with it.
-  bool joins(SweptOpInterface op, Group &group) {
-    Operation *first = group.first();
-    return op.getSweptIndex() == group.index() &&
-           op->hasAttr(backwardAttrName) == first->hasAttr(backwardAttrName) &&
-           llvm::all_of(op->getOperands(),
-                        [&](Value operand) {
-                          Operation *source = operand.getDefiningOp();
-                          return !source || order[source] < order[first];
-                        }) &&
-           llvm::any_of(op->getOperands(), [&](Value operand) {
-             return group.swept.contains(operand);
-           });
-  }
-
-  //===--------------------------------------------------------------------===//
-  // Rings
-  //===--------------------------------------------------------------------===//
-
-  /// The ranks that `op` moves dimension `index` among, if it is a collective
-  /// of this kind.
-  std::optional<Ring> ringOf(Operation *op, CollectiveKind kind,
-                             StringRef index) {
-    auto collective = dyn_cast_or_null<CollectiveOpInterface>(op);
-    if (!collective || collective.getCollectiveKind() != kind ||
-        op->getNumOperands() != 1)
-      return std::nullopt;
-    CollectiveStep step = stepOf(collective, mesh);
-    std::optional<unsigned> moved =
-        kind == CollectiveKind::AllGather ? step.from : step.to;
-    if (moved != getIdx(op->getOperand(0)).dimOf(index))
-      return std::nullopt;
-    return Ring{op->getAttrOfType<ArrayAttr>("axes"),
-                mesh.groupSize(step.axes)};
-  }
-
-  /// The ring that brings the group its blocks: all that it sweeps is gathered
-  /// for it alone and among the same ranks, and what it makes of the index is
-  /// scattered among them.
-  std::optional<Ring> ringOf(Group &group) {
-    std::optional<Ring> ring;
-    auto agrees = [&](std::optional<Ring> other) {
-      if (!ring)
-        ring = other;
-      return other && other->axes == ring->axes;
-    };
-    for (Value value : group.swept) {
-      bool isForSweeps = llvm::all_of(value.getUsers(), [&](Operation *user) {
-        auto swept = dyn_cast<SweptOpInterface>(user);
-        return swept && swept.getSweptIndex() == group.index();
-      });
-      if (!isForSweeps ||
-          !agrees(ringOf(value.getDefiningOp(), CollectiveKind::AllGather,
-                         group.index())))
-        return std::nullopt;
-    }
-    for (SweptOpInterface op : group.ops) {
-      Value result = op->getResult(0);
-      if (carries(result, group.index()) &&
-          (!result.hasOneUse() ||
-           !agrees(ringOf(*result.user_begin(), CollectiveKind::ReduceScatter,
-                          group.index()))))
-        return std::nullopt;
-    }
-    return ring;
-  }
-
-  //===--------------------------------------------------------------------===//
-  // Blocks
-  //===--------------------------------------------------------------------===//
-
-  /// Parts of `extent` positions so that a block has `longest` at most; 1 if
-  /// only very short ones would be equal.
-  int64_t partsOf(int64_t extent) const {
-    if (longest <= 0)
-      return 1;
-    int64_t least = extent / longest + (extent % longest != 0);
-    for (int64_t parts = least; parts <= std::min(8 * least, extent); ++parts)
-      if (extent % parts == 0)
-        return parts;
-    return 1;
-  }
-
-  StringAttr majorName(StringRef index) {
-    return b.getStringAttr(index + ".block");
-  }
-
-  /// Part `at` of `parts` of a tensor along `index`.
-  Value partOf(Value tile, StringRef index, int64_t parts, int64_t at) {
-    if (parts == 1)
-      return tile;
-    Location loc = tile.getLoc();
-    RankedTensorType split =
-        splitType(typeOf(tile), index, majorName(index), parts);
-    Value seen = SplitOp::create(b, loc, split, tile);
-    Value taken = TakeOp::create(b, loc, withoutIndex(split, majorName(index)),
-                                 ValueRange{seen}, majorName(index),
-                                 b.getI64IntegerAttr(at));
-    return RenameOp::create(
-        b, loc, blockType(typeOf(tile), index, extentOf(tile, index) / parts),
-        taken);
-  }
-
-  /// The inverse: parts along `index`, as one tensor of `type`.
-  Value joined(ArrayRef<Value> parts, RankedTensorType type, StringRef index) {
-    if (parts.size() == 1)
-      return parts.front();
-    Location loc = parts.front().getLoc();
-    RankedTensorType split =
-        splitType(type, index, majorName(index), parts.size());
-    SmallVector<Value> blocks;
-    for (Value part : parts)
-      blocks.push_back(RenameOp::create(
-          b, loc, withoutIndex(split, majorName(index)), part));
-    Value stacked = StackOp::create(b, loc, split, blocks, majorName(index));
-    return MergeOp::create(b, loc, type, stacked);
-  }
-
-  /// The tensors that `value`, which is gathered among `ring`, is gathered of,
-  /// in the order in which the ring brings them: the rank's own, the previous
-  /// rank's, ... Without a ring, `value` alone.
+  /// The tensors that `value` is gathered of, among `ring`. They are in the
+  /// order in which the ring brings them: the rank's own, the previous rank's,
+  /// ... Without a ring, `value` alone.
   SmallVector<Value> tilesOf(Value value, StringRef index,
                              const std::optional<Ring> &ring) {
     if (!ring)
@@ -274,16 +214,21 @@ private:
     Location loc = gather->getLoc();
     SmallVector<Value> tiles = {RenameOp::create(
         b, loc, blockType(typeOf(own), index, extentOf(own, index)), own)};
-    DictionaryAttr row = ledgerOf(cast<CollectiveOpInterface>(gather), mesh);
-    DictionaryAttr piece =
-        rowOfPiece(row, "all_gather", ring->size - 1, wholes++);
+    plan::LedgerAttr piece = pieceOf(gather, *ring);
     for (int64_t hop = 1; hop < ring->size; ++hop)
       tiles.push_back(rotated(loc, tiles.back(), *ring, 1, piece));
     return tiles;
   }
 
+  /// The row of one hop of a collective around a ring.
+  plan::LedgerAttr pieceOf(Operation *collective, const Ring &ring) {
+    LedgerRow row = ledgerOf(cast<CollectiveOpInterface>(collective), mesh);
+    return plan::LedgerAttr::get(b.getContext(),
+                                 rowOfPiece(row, ring.size - 1, wholes++));
+  }
+
   Value rotated(Location loc, Value value, const Ring &ring, int64_t by,
-                DictionaryAttr piece) {
+                plan::LedgerAttr piece) {
     Value result = RotateOp::create(b, loc, value.getType(), value, ring.axes,
                                     b.getI64IntegerAttr(by), piece);
     rotations.push_back(result.getDefiningOp());
@@ -294,47 +239,57 @@ private:
   // Sweeps
   //===--------------------------------------------------------------------===//
 
-  /// What one operation of a group has come to.
-  struct Progress {
-    SmallVector<Value> state;
-    /// Of a result that carries the index: its parts, of the tile at hand if
-    /// there is a ring.
+  /// What a result that carries the index has come to.
+  struct Output {
+    /// Its parts, of the tile at hand if there is a ring.
     SmallVector<Value> parts;
     /// And what all ranks made of the rank's own tile so far, if there is one.
     Value sum;
     /// The row of what brings them.
-    DictionaryAttr row;
+    plan::LedgerAttr row;
   };
 
-  void sweep(Group &group) {
-    mark.backward = group.first()->getAttr(backwardAttrName);
-    b.setInsertionPoint(group.first());
-    StringRef index = group.index();
-    std::optional<Ring> ring = ringOf(group);
+  /// What one operation has come to.
+  struct Progress {
+    SweptOpInterface op;
+    SmallVector<Value> state;
+    SmallVector<Output> outputs;
+  };
+
+  void sweep(SharedSweep &shared) {
+    mark.backward = shared.first()->getAttr(backwardAttrName);
+    b.setInsertionPoint(shared.first());
+    StringRef index = shared.index();
+    std::optional<Ring> ring = ringOf(shared, mesh);
     llvm::MapVector<Value, SmallVector<Value>> tiles;
-    for (Value value : group.swept)
+    for (Value value : shared.swept)
       tiles[value] = tilesOf(value, index, ring);
     int64_t extent = extentOf(tiles.front().second.front(), index);
-    int64_t parts = partsOf(extent);
-    SmallVector<Progress> progress(group.ops.size());
+    int64_t parts = partsOf(extent, longest);
+    SmallVector<Progress> progress;
+    for (SweptOpInterface op : shared.ops)
+      progress.push_back({op, {}, SmallVector<Output>(op->getNumResults())});
     for (int64_t hop = 0; hop < (ring ? ring->size : 1); ++hop) {
       for (int64_t part = 0; part < parts; ++part) {
         IRMapping block;
         for (auto &[value, rotation] : tiles)
-          block.map(value, partOf(rotation[hop], index, parts, part));
+          block.map(value, partOf(b, rotation[hop], index, parts, part));
         TileAttr tile = tileAt(index, ring, extent, hop, extent / parts * part);
-        for (auto [op, each] : llvm::zip_equal(group.ops, progress))
-          visit(op, block, tile, each);
+        for (Progress &each : progress)
+          visit(each, block, tile);
       }
-      for (auto [op, each] : llvm::zip_equal(group.ops, progress))
-        if (ring && carries(op->getResult(0), index))
-          sendHome(op, each, *ring, hop);
+      for (Progress &each : progress)
+        if (ring)
+          sendHome(each, *ring, hop);
     }
-    for (auto [op, each] : llvm::zip_equal(group.ops, progress))
-      replace(op, each, ring);
-    for (SweptOpInterface op : group.ops)
+    for (Progress &each : progress)
+      for (auto [result, output] :
+           llvm::zip_equal(each.op->getResults(), each.outputs))
+        if (!result.use_empty())
+          replace(each, result, output, ring);
+    for (SweptOpInterface op : shared.ops)
       op->erase();
-    dropGathers(group);
+    dropGathers(shared);
     sinkRotations();
   }
 
@@ -346,84 +301,65 @@ private:
                          offset, ring ? ring->axes : b.getArrayAttr({}));
   }
 
-  void visit(SweptOpInterface op, const IRMapping &block, TileAttr tile,
-             Progress &progress) {
-    SmallVector<Value> operands;
+  void visit(Progress &progress, const IRMapping &block, TileAttr tile) {
+    SweptOpInterface op = progress.op;
+    SmallVector<Value> operands, parts(op->getNumResults());
     for (Value operand : op->getOperands())
       operands.push_back(block.lookupOrDefault(operand));
-    Value part;
-    progress.state = op.sweepBlock(b, operands, tile, progress.state, part);
-    if (part)
-      progress.parts.push_back(part);
+    progress.state = op.sweepBlock(b, operands, tile, progress.state, parts);
+    for (auto [part, output] : llvm::zip_equal(parts, progress.outputs))
+      if (part)
+        output.parts.push_back(part);
   }
 
-  void replace(SweptOpInterface op, Progress &progress,
+  void replace(Progress &progress, OpResult result, Output &output,
                const std::optional<Ring> &ring) {
-    Value result = op->getResult(0), replacement;
-    Operation *replaced = op;
-    if (!carries(result, op.getSweptIndex())) {
-      replacement = op.finishSweep(b, progress.state);
+    SweptOpInterface op = progress.op;
+    StringRef index = op.getSweptIndex();
+    Value replaced = result, replacement;
+    if (!carries(result, index)) {
+      replacement = op.finishSweep(b, progress.state, result.getResultNumber());
     } else if (!ring) {
-      replacement = joined(progress.parts, typeOf(result), op.getSweptIndex());
+      replacement = joined(b, output.parts, typeOf(result), index);
     } else {
-      replaced = *result.user_begin();
-      replacement = rounded(progress.sum, typeOf(replaced->getResult(0)));
+      replaced = result.user_begin()->getResult(0);
+      replacement = rounded(b, output.sum, typeOf(replaced));
     }
-    replacement.getDefiningOp()->setLoc(replaced->getLoc());
-    replaced->getResult(0).replaceAllUsesWith(replacement);
-    if (replaced != op)
-      replaced->erase();
+    replacement.getDefiningOp()->setLoc(locationOf(replaced));
+    replaced.replaceAllUsesWith(replacement);
+    if (replaced != result)
+      replaced.getDefiningOp()->erase();
   }
 
-  /// What this rank made of the tile of `hop` goes to its owner, and what came
-  /// for its own is added up: in the order of the hops, own first.
-  void sendHome(SweptOpInterface op, Progress &progress, const Ring &ring,
+  void sendHome(Progress &progress, const Ring &ring, int64_t hop) {
+    StringRef index = progress.op.getSweptIndex();
+    for (auto [result, output] :
+         llvm::zip_equal(progress.op->getResults(), progress.outputs))
+      if (comesInParts(result, index))
+        sendHome(result, index, output, ring, hop);
+  }
+
+  /// What this rank made of the tile of `hop` goes to its owner. What came for
+  /// its own tile is added up in the order of the hops, own first.
+  void sendHome(Value result, StringRef index, Output &output, const Ring &ring,
                 int64_t hop) {
-    StringRef index = op.getSweptIndex();
-    Operation *scatter = *op->getResult(0).user_begin();
+    Operation *scatter = *result.user_begin();
     Location loc = scatter->getLoc();
     RankedTensorType type = typeOf(scatter->getResult(0));
     int64_t extent = type.getDimSize(*getIdx(type).dimOf(index));
     Value tile =
-        joined(progress.parts,
-               blockType(typeOf(progress.parts.front()), index, extent), index);
-    progress.parts.clear();
-    if (!progress.row)
-      progress.row =
-          rowOfPiece(ledgerOf(cast<CollectiveOpInterface>(scatter), mesh),
-                     "reduce_scatter", ring.size - 1, wholes++);
+        joined(b, output.parts,
+               blockType(typeOf(output.parts.front()), index, extent), index);
+    output.parts.clear();
+    if (!output.row)
+      output.row = pieceOf(scatter, ring);
     if (hop > 0)
-      tile = rotated(loc, tile, ring, ring.size - hop, progress.row);
-    Value summand = wide(RenameOp::create(b, loc, type, tile));
-    progress.sum =
-        hop == 0 ? summand
-                 : Value(AddOp::create(b, loc, summand.getType(),
-                                       ValueRange{progress.sum, summand}));
-  }
-
-  Value rounded(Value x, RankedTensorType type) {
-    return x.getType() == type
-               ? x
-               : Value(ConvertOp::create(b, x.getLoc(), type, ValueRange{x}));
-  }
-
-  /// In what sums are made: f32 for what is narrower.
-  Value wide(Value x) {
-    RankedTensorType type = typeOf(x);
-    if (type.getElementTypeBitWidth() >= 32)
-      return x;
-    return ConvertOp::create(b, x.getLoc(),
-                             RankedTensorType::get(type.getShape(),
-                                                   b.getF32Type(),
-                                                   type.getEncoding()),
-                             ValueRange{x});
-  }
-
-  static void dropGathers(Group &group) {
-    for (Value value : group.swept)
-      if (Operation *gather = value.getDefiningOp())
-        if (gather->use_empty() && isa<CollectiveOpInterface>(gather))
-          gather->erase();
+      tile = rotated(loc, tile, ring, ring.size - hop, output.row);
+    Value summand = wide(b, RenameOp::create(b, loc, type, tile));
+    output.sum = hop == 0
+                     ? summand
+                     : Value(AddOp::create(b, loc, summand.getType(),
+                                           ValueRange{output.sum, summand}));
   }
 
   /// One command after another, a tile arrives just before it is used.
@@ -457,7 +393,6 @@ private:
   function_ref<bool(Operation *)> isLeft;
   Mark mark;
   OpBuilder b;
-  llvm::DenseMap<Operation *, size_t> order;
   SmallVector<Operation *> rotations;
   int64_t wholes = 0;
 };
@@ -473,8 +408,8 @@ bool shrinks(Operation *op) {
   return bytes(op->getResult(0)) <= bytes(op->getOperand(0));
 }
 
-/// What is only rounded, or dropped from, stands where it is made: in the same
-/// kernel, so that the wide tensor need not be stored for it.
+/// What is only rounded, or dropped from, stands where it is made. It is then
+/// in the same kernel, and the wide tensor need not be stored for it.
 void moveToProducers(Block &body) {
   for (Operation &op : llvm::make_early_inc_range(body)) {
     Operation *producer =
@@ -495,7 +430,7 @@ struct Sweep : public tpsp::impl::SweepBase<Sweep> {
       LogicalResult done = Sweeper(function, longest, isLeft).run(found);
       if (failed(done) || !found)
         return done;
-      // What operations of one group made alike is made once.
+      // What operations of one sweep made alike is made once.
       IRRewriter rewriter(function.getContext());
       DominanceInfo dominance(function);
       eliminateCommonSubExpressions(rewriter, dominance, function);

@@ -78,7 +78,9 @@ struct DecomposeEarly : public tpsp::impl::DecomposeEarlyBase<DecomposeEarly> {
     if (keepCalls)
       warnOfWrittenAttention(getOperation());
     auto select = [&](DecomposableOpInterface op) {
-      if (!op.decomposesEarly() || (keepSwept && isa<SweptOpInterface>(*op)))
+      // What has other results besides is not taken apart.
+      if (!op.decomposesEarly() || op->getNumResults() > 1 ||
+          (keepSwept && isa<SweptOpInterface>(*op)))
         return false;
       return !(keepCalls && isLibraryCall(op, forGpu, getArgument()));
     };

@@ -2,6 +2,7 @@
 #include "Passes/Program/AdjointMark.h"
 #include "Passes/Program/Placed.h"
 #include "tpsp/Dialect/Tpsp/PointwiseOps.h"
+#include "tpsp/Dialect/Tpsp/ResultAttrs.h"
 #include "tpsp/Dialect/Tpsp/ViewOps.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Program/SourceName.h"
@@ -118,18 +119,25 @@ private:
            !function.getArgAttr(input.getArgNumber(), frozenAttrName);
   }
 
-  /// Values that depend on an argument that has a gradient.
+  /// Values that depend on an argument that has a gradient. What makes them is
+  /// given the results that its adjoint will read.
   void findActive(Block &body) {
     for (BlockArgument argument : body.getArguments())
       if (hasGradient(argument))
         active.insert(argument);
-    for (Operation &op : body)
+    for (Operation &op : llvm::make_early_inc_range(body))
       if (!stopsGradient(&op) && llvm::any_of(op.getOperands(), [&](Value v) {
             return active.contains(v);
           }))
-        for (Value result : op.getResults())
+        for (Value result : withAdjointResults(&op)->getResults())
           if (isDifferentiable(result.getType()))
             active.insert(result);
+  }
+
+  static Operation *withAdjointResults(Operation *op) {
+    OpBuilder forward(op);
+    auto indexed = dyn_cast<IndexedOpInterface>(op);
+    return indexed ? indexed.withAdjointResults(forward) : op;
   }
 
   void addCotangent(Block &body, Value result, unsigned number,
@@ -159,6 +167,12 @@ private:
     if (!indexed)
       return op->emitOpError("is on the path from the differentiated arguments "
                              "and has no gradient");
+    for (OpResult other : llvm::drop_begin(op->getResults()))
+      if (!contributions.lookup(other).empty())
+        return op->emitOpError("has no gradient through its result #")
+               << other.getResultNumber()
+               << "; keep it off the path from the differentiated arguments "
+                  "(tpsp.stop_gradient)";
     Value gradient = finish(result);
     if (!gradient)
       return success(); // nothing depends on it
@@ -207,23 +221,21 @@ private:
   /// is a parameter's: their compute placements depend on it.
   void describeSummands(Value value, ArrayRef<Value> parts) {
     for (Value part : parts) {
-      Operation *op = part.getDefiningOp();
-      if (!op || isa<BlockArgument>(part))
+      if (isa<BlockArgument>(part))
         continue;
       if (parts.size() > 1 && isUnplaced(part.getType()))
-        op->setAttr(goalAttrName, TypeAttr::get(gradientType(value.getType())));
+        setResultAttr(part, goalAttrName,
+                      TypeAttr::get(gradientType(value.getType())));
       if (isWeight(value))
-        op->setAttr(weightAttrName, builder.getUnitAttr());
+        setResultAttr(part, weightAttrName, builder.getUnitAttr());
     }
   }
 
   /// Names `gradient` after what it is the gradient of.
   Value called(Value value, Value gradient) {
-    Operation *op = gradient.getDefiningOp();
     if (isWeight(value))
-      op->setAttr(weightAttrName, builder.getUnitAttr());
-    op->setLoc(NameLoc::get(
-        builder.getStringAttr("g[" + tensorName(value) + "]"), op->getLoc()));
+      setResultAttr(gradient, weightAttrName, builder.getUnitAttr());
+    setName(gradient, builder.getStringAttr("g[" + tensorName(value) + "]"));
     return gradient;
   }
 

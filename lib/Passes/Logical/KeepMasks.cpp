@@ -1,8 +1,8 @@
-// tpsp-keep-masks: store dropout masks instead of drawing them again.
+// tpsp-keep-masks: store dropout masks instead of rematerialising them.
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Program/SourceName.h"
 
-#include "tpsp/Dialect/Tpsp/DropoutOps.h"
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -16,29 +16,35 @@ using namespace tpsp;
 
 namespace {
 
-void keepMask(DropoutOp op) {
-  OpBuilder b(op);
-  RankedTensorType type = op.getResult().getType();
-  auto maskType =
-      RankedTensorType::get(type.getShape(), b.getI8Type(), type.getEncoding());
+/// Gives what is built the marks of what it replaces, and its place in the
+/// source but not its name.
+class Inherit : public OpBuilder::Listener {
+public:
+  explicit Inherit(Operation *from) : from(from) {}
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
+    op->setDiscardableAttrs(from->getDiscardableAttrDictionary());
+    op->setLoc(withoutSourceName(from->getLoc()));
+  }
+
+private:
+  Operation *from;
+};
+
+void keepMask(MaskingOpInterface op) {
+  Inherit listener(op);
+  OpBuilder b(op->getContext(), &listener);
+  b.setInsertionPoint(op);
+  Value applied = op.separateMask(b);
   // The source's name is the result's, not the mask's.
-  Value mask = DropoutMaskOp::create(
-      b, withoutSourceName(op.getLoc()), maskType, ValueRange{},
-      op.getRateAttr(), op.getSeedAttr(), op.getAlongAttr(), op.getPartAttr());
-  double scale = 1.0 / (1.0 - op.getRate().convertToDouble());
-  auto applied = ApplyMaskOp::create(b, op.getLoc(), type,
-                                     ValueRange{op.getOperand(0), mask},
-                                     b.getF64FloatAttr(scale));
-  applied->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  mask.getDefiningOp()->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  op->replaceAllUsesWith(applied);
+  applied.getDefiningOp()->setLoc(op->getLoc());
+  op->getResult(0).replaceAllUsesWith(applied);
   op->erase();
 }
 
 struct KeepMasks : public tpsp::impl::KeepMasksBase<KeepMasks> {
   using Base::Base;
   void runOnOperation() override {
-    getOperation()->walk([](DropoutOp op) { keepMask(op); });
+    getOperation()->walk([](MaskingOpInterface op) { keepMask(op); });
   }
 };
 

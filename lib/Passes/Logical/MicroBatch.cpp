@@ -16,6 +16,7 @@
 #include "Passes/Program/FunctionWalk.h"
 #include "Passes/Program/Placed.h"
 #include "tpsp/Dialect/Tpsp/PointwiseOps.h"
+#include "tpsp/Dialect/Tpsp/ResultAttrs.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Tpsp/ErrorPlace.h"
@@ -60,8 +61,9 @@ public:
   LogicalResult run() {
     SmallVector<Operation *> ops;
     for (Operation &op : body.without_terminator())
-      if (op.getNumResults() == 1 &&
-          shares.of(op.getResult(0)).kind != Share::Same)
+      if (llvm::any_of(op.getResults(), [&](Value result) {
+            return shares.of(result).kind != Share::Same;
+          }))
         ops.push_back(&op);
     findRest(ops);
     Operation *terminator = body.getTerminator();
@@ -72,8 +74,9 @@ public:
         if (failed(repeat(op)))
           return failure();
         // At once, so that only the sum lives on.
-        if (llvm::is_contained(op->getUsers(), terminator))
-          collect(op->getResult(0));
+        for (Value result : op->getResults())
+          if (llvm::is_contained(result.getUsers(), terminator))
+            collect(result);
       }
     }
     mark.part = {};
@@ -144,25 +147,27 @@ private:
   /// This part's clone of an operation.
   LogicalResult repeat(Operation *op) {
     mark.backward = op->hasAttr(backwardAttrName);
-    Share share = shares.of(op->getResult(0));
     bool onlySummands = addsSummands(op);
     SmallVector<Value> operands;
     for (auto [i, operand] : llvm::enumerate(op->getOperands()))
       if (!onlySummands || isSummand(operand))
         operands.push_back(inThisPart(op, i));
     Operation *clone = cloneOn(op, operands);
-    Value result = clone->getResult(0);
-    auto type = cast<RankedTensorType>(result.getType());
-    if (share.kind == Share::Cut)
-      result.setType(cutter.partOf(type, share.dim));
-    else
-      delay(clone);
-    b.insert(clone);
-    current[op->getResult(0)] = result;
     // A lookup is of positions of an index that its result lacks.
-    StringRef index = share.kind == Share::Cut
-                          ? indexNames(result.getType())[share.dim]
-                          : shares.cutIndex(op);
+    StringRef index = shares.cutIndex(op);
+    for (auto [whole, own] :
+         llvm::zip_equal(op->getResults(), clone->getResults())) {
+      current[whole] = own;
+      Share share = shares.of(whole);
+      if (share.kind != Share::Cut) {
+        delay(own);
+        continue;
+      }
+      own.setType(
+          cutter.partOf(cast<RankedTensorType>(own.getType()), share.dim));
+      index = indexNames(own.getType())[share.dim];
+    }
+    b.insert(clone);
     if (index.empty())
       return success();
     return cast<IndexedOpInterface>(clone).restrictPositions(
@@ -211,18 +216,17 @@ private:
   Value add(Value result, Value first, Value second) {
     auto sum = AddOp::create(b, result.getLoc(), result.getType(),
                              ValueRange{first, second});
-    if (result.getDefiningOp()->hasAttr(weightAttrName))
+    if (getResultAttr(result, weightAttrName))
       sum->setAttr(weightAttrName, b.getUnitAttr());
     return sum;
   }
 
   /// Leaves a summand as it comes out; where it was wanted is only a goal.
-  void delay(Operation *op) {
-    Value result = op->getResult(0);
+  void delay(Value result) {
     auto type = cast<RankedTensorType>(result.getType());
     if (isUnplaced(type))
       return;
-    op->setAttr(goalAttrName, TypeAttr::get(type));
+    setResultAttr(result, goalAttrName, TypeAttr::get(type));
     result.setType(withoutPlacement(type));
   }
 
@@ -237,7 +241,7 @@ private:
     mark.backward = isBackward(result);
     Value sum = add(result, parts.front(), value);
     if (!isLast() || rest.contains(result))
-      delay(sum.getDefiningOp());
+      delay(sum);
     parts.front() = sum;
   }
 

@@ -50,10 +50,11 @@ LogicalResult Shares::visit(Operation *op) {
     if (of(operand).kind == Share::Cut &&
         failed(drive(op, tensor.indices[of(operand).dim], index)))
       return failure();
-  Share result = of(op->getResult(0));
-  if (result.kind == Share::Cut &&
-      failed(drive(op, structure.results[0].indices[result.dim], index)))
-    return failure();
+  for (auto [result, tensor] :
+       llvm::zip_equal(op->getResults(), structure.results))
+    if (of(result).kind == Share::Cut &&
+        failed(drive(op, tensor.indices[of(result).dim], index)))
+      return failure();
   return index ? visitDriven(op, structure, *index) : visitSums(op);
 }
 
@@ -97,18 +98,29 @@ LogicalResult Shares::visitDriven(Operation *op,
       return failure();
     demand(operand, *dim);
   }
-  std::optional<unsigned> dim = structure.results[0].dimOf(index);
-  if (dim && failed(checkShards(op->getResult(0), *dim)))
+  for (auto [result, tensor] :
+       llvm::zip_equal(op->getResults(), structure.results))
+    if (failed(visitResult(structure, index, result, tensor)))
+      return failure();
+  return success();
+}
+
+LogicalResult Shares::visitResult(const IndexStructure &structure,
+                                  IndexId index, Value result,
+                                  const IndexStructure::Tensor &tensor) {
+  Operation *op = result.getDefiningOp();
+  std::optional<unsigned> dim = tensor.dimOf(index);
+  if (dim && failed(checkShards(result, *dim)))
     return failure();
   if (dim) {
-    set(op->getResult(0), {Share::Cut, *dim});
-    return checkEven(op, structure, index, structure.results[0], *dim);
+    set(result, {Share::Cut, *dim});
+    return checkEven(op, structure, index, tensor, *dim);
   }
   if (structure.reduction != Reduction::Sum)
     return op->emitOpError("takes the maximum over '")
            << structure.indices[index].name
            << "', which micro-batches cut, and maxima of parts do not add up";
-  set(op->getResult(0), {Share::Summand});
+  set(result, {Share::Summand});
   return success();
 }
 
@@ -178,7 +190,8 @@ void Shares::demand(Value value, unsigned dim) {
   if (of(value).kind != Share::Same || !op || !structures.contains(op))
     return;
   const IndexStructure &structure = structures.find(op)->second;
-  IndexId index = structure.results[0].indices[dim];
+  unsigned number = cast<OpResult>(value).getResultNumber();
+  IndexId index = structure.results[number].indices[dim];
   if (!structure.indices[index].whole)
     set(value, {Share::Cut, dim});
 }

@@ -63,6 +63,11 @@ private:
                                   const IndexStructure &structure,
                                   IndexId index);
 
+  /// `tensor` is that of `result`, of an operation that is cut by `index`.
+  mlir::LogicalResult visitResult(const IndexStructure &structure,
+                                  IndexId index, mlir::Value result,
+                                  const IndexStructure::Tensor &tensor);
+
   /// A part must be made of whole positions of every index that stands for the
   /// batch.
   mlir::LogicalResult checkEven(mlir::Operation *op,

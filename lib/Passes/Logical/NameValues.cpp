@@ -2,6 +2,7 @@
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Tpsp/SourceNames.h"
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Location.h"
@@ -21,7 +22,8 @@ struct NameValues : public tpsp::impl::NameValuesBase<NameValues> {
 
   void runOnOperation() override {
     getOperation().walk([&](Operation *op) {
-      if (op->getNumResults() == 1)
+      bool computes = isa<IndexedOpInterface>(op);
+      if (op->getNumResults() == 1 || (computes && op->getNumResults() > 1))
         nameResult(op);
       for (Region &region : op->getRegions())
         for (Block &block : region)

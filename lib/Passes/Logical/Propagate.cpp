@@ -35,6 +35,63 @@ struct Gathered {
   AxisId axis;
 };
 
+LogicalResult checkArguments(FunctionOpInterface function, const Mesh &mesh) {
+  for (auto [i, argument] : llvm::enumerate(function.getArguments())) {
+    if (isUnplaced(argument.getType()))
+      return emitErrorAt(argument)
+             << "argument #" << i
+             << " is not placed ('?'); inputs and parameters are placed "
+                "by who writes the program";
+  }
+  // Operations verify what they use; an argument may have no use.
+  return verifySubscripts(function, function.getArgumentTypes(), mesh);
+}
+
+bool agree(ArrayRef<Proposal> proposals) {
+  return llvm::all_of(proposals, [&](const Proposal &proposal) {
+    return proposal.dim == proposals.front().dim;
+  });
+}
+
+/// On a model axis the parameters' index stays, on a data axis the
+/// activations'.
+void keepByRole(IndexedOpInterface op, AxisId axis, const Mesh &mesh,
+                SmallVectorImpl<Proposal> &proposals) {
+  AxisRole role = mesh.axis(axis).role;
+  if (role == AxisRole::None)
+    return;
+  bool parametersStay = role == AxisRole::Model;
+  SmallVector<Proposal> kept;
+  for (const Proposal &proposal : proposals)
+    if (isWeight(op->getOperand(proposal.operand)) == parametersStay)
+      kept.push_back(proposal);
+  if (!kept.empty())
+    proposals.assign(kept.begin(), kept.end());
+}
+
+/// Writes that an operand is wanted without an axis. It keeps its name.
+void gather(Gathered gathered, const Mesh &mesh) {
+  OpBuilder builder(gathered.op);
+  OpOperand &operand = gathered.op->getOpOperand(gathered.operand);
+  auto type = cast<RankedTensorType>(operand.get().getType());
+  Placement whole = placementOf(type, mesh);
+  for (AxisList &axes : whole.dims)
+    llvm::erase(axes, gathered.axis);
+  Location loc = gathered.op->getLoc();
+  if (auto named = dyn_cast<NameLoc>(loc))
+    loc = NameLoc::get(builder.getStringAttr(tensorName(operand.get())),
+                       named.getChildLoc());
+  operand.set(ReshardOp::create(builder, loc, withPlacement(type, whole, mesh),
+                                operand.get()));
+}
+
+/// The function's type says where its results are.
+void placeReturned(FunctionOpInterface function) {
+  Operation *ret = function.getFunctionBody().front().getTerminator();
+  function.setType(function.cloneTypeWith(function.getArgumentTypes(),
+                                          ret->getOperandTypes()));
+}
+
 class Propagation {
 public:
   Propagation(FunctionOpInterface function)
@@ -46,7 +103,7 @@ public:
 
   /// `mark`: whether to say which results were placed here.
   LogicalResult run(bool mark) {
-    if (failed(checkArguments()))
+    if (failed(checkArguments(function, mesh)))
       return failure();
     if (failed(settle()))
       return failure();
@@ -72,24 +129,12 @@ public:
                                        Placement(getIdx(result).getRank()),
                                        mesh));
     for (const Gathered &gathered : gathers)
-      gather(gathered);
-    placeReturned();
+      gather(gathered, mesh);
+    placeReturned(function);
     return success();
   }
 
 private:
-  LogicalResult checkArguments() {
-    for (auto [i, argument] : llvm::enumerate(function.getArguments())) {
-      if (isUnplaced(argument.getType()))
-        return emitErrorAt(argument)
-               << "argument #" << i
-               << " is not placed ('?'); inputs and parameters are placed "
-                  "by who writes the program";
-    }
-    // Operations verify what they use; an argument may have no use.
-    return verifySubscripts(function, function.getArgumentTypes(), mesh);
-  }
-
   /// Forwards and backwards until nothing changes.
   LogicalResult settle() {
     do {
@@ -101,13 +146,6 @@ private:
         backward(op, structure);
     } while (changed);
     return success();
-  }
-
-  /// The function's type says where its results are.
-  void placeReturned() {
-    Operation *ret = function.getFunctionBody().front().getTerminator();
-    function.setType(function.cloneTypeWith(function.getArgumentTypes(),
-                                            ret->getOperandTypes()));
   }
 
   Placement current(Value value) const {
@@ -170,7 +208,7 @@ private:
         return usedWhole(result, proposal.dim);
       });
     if (!agree(proposals))
-      keepByRole(op, axis, proposals);
+      keepByRole(op, axis, mesh, proposals);
     // An axis of one rank divides nothing: the result does without it.
     if (!agree(proposals))
       return mustDecide && mesh.size(axis) > 1
@@ -198,28 +236,6 @@ private:
         proposals.push_back({i, *onto});
     }
     return proposals;
-  }
-
-  static bool agree(ArrayRef<Proposal> proposals) {
-    return llvm::all_of(proposals, [&](const Proposal &proposal) {
-      return proposal.dim == proposals.front().dim;
-    });
-  }
-
-  /// On a model axis the parameters' index stays, on a data axis the
-  /// activations'.
-  void keepByRole(IndexedOpInterface op, AxisId axis,
-                  SmallVectorImpl<Proposal> &proposals) const {
-    AxisRole role = mesh.axis(axis).role;
-    if (role == AxisRole::None)
-      return;
-    bool parametersStay = role == AxisRole::Model;
-    SmallVector<Proposal> kept;
-    for (const Proposal &proposal : proposals)
-      if (isWeight(op->getOperand(proposal.operand)) == parametersStay)
-        kept.push_back(proposal);
-    if (!kept.empty())
-      proposals.assign(kept.begin(), kept.end());
   }
 
   /// The operation with what has been found for its operands.
@@ -276,22 +292,6 @@ private:
           gathers.push_back({op, operand, axis});
     }
     return success();
-  }
-
-  /// Writes that an operand is wanted without an axis. It keeps its name.
-  void gather(const Gathered &gathered) {
-    OpBuilder builder(gathered.op);
-    OpOperand &operand = gathered.op->getOpOperand(gathered.operand);
-    auto type = cast<RankedTensorType>(operand.get().getType());
-    Placement whole = placementOf(type, mesh);
-    for (AxisList &axes : whole.dims)
-      llvm::erase(axes, gathered.axis);
-    Location loc = gathered.op->getLoc();
-    if (auto named = dyn_cast<NameLoc>(loc))
-      loc = NameLoc::get(builder.getStringAttr(tensorName(operand.get())),
-                         named.getChildLoc());
-    operand.set(ReshardOp::create(
-        builder, loc, withPlacement(type, whole, mesh), operand.get()));
   }
 
   /// Results' axes onto unplaced operands.

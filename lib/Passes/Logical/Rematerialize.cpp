@@ -185,7 +185,8 @@ private:
     remark::passed(
         clone->getLoc(),
         remark::RemarkOpts::name("recomputed").category("tpsp-rematerialize"))
-        << remark::reason("made again for the backward pass instead of kept")
+        << remark::reason(
+               "rematerialised for the backward pass instead of saved")
         << remark::metric("tensor", tensorName(clone->getResult(0)));
   }
 

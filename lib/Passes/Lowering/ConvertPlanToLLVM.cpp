@@ -5,6 +5,7 @@
 #include "tpsp/Dialect/Plan/PlanDialect.h"
 #include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 #include "tpsp/Dialect/Tpsp/MeshOp.h"
+#include "tpsp/Dialect/Tpsp/SourceNames.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -18,17 +19,14 @@ using namespace mlir;
 using namespace tpsp;
 
 /// "all_gather at gpt.mlir:12:8" for people; locations come from the model.
-static std::string describe(Operation *command, StringRef call) {
-  std::string text = call.str();
-  if (auto ledger = command->getAttrOfType<DictionaryAttr>("ledger"))
-    text += " " + ledger.getAs<StringAttr>("tensor").getValue().str();
+static std::string describe(plan::CommandOpInterface command) {
+  std::string text = command.getCall().str();
+  if (plan::LedgerAttr ledger = command.getLedgerRow())
+    text += " " + ledger.getRow().tensor;
   if (auto callee = command->getAttrOfType<FlatSymbolRefAttr>("callee"))
     text += " " + callee.getValue().str();
-  if (auto file = command->getLoc()->findInstanceOf<FileLineColLoc>())
-    text += " at " + file.getFilename().str() + ":" +
-            std::to_string(file.getLine()) + ":" +
-            std::to_string(file.getColumn());
-  return text;
+  std::string place = formatLocation(command->getLoc());
+  return place.empty() ? text : text + " at " + place;
 }
 
 namespace {
@@ -209,7 +207,7 @@ private:
                               LLVM::GlobalOp offsets, int64_t numOffsets,
                               LLVM::GlobalOp tiles, int64_t numTiles,
                               LLVM::LLVMFuncOp kernel) {
-    LLVM::GlobalOp name = text(describe(command, command.getCall()));
+    LLVM::GlobalOp name = text(describe(command));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(program);
     auto global = LLVM::GlobalOp::create(b, loc, record, /*isConstant=*/true,
@@ -225,11 +223,10 @@ private:
         return LLVM::ZeroOp::create(b, loc, pointer);
       return LLVM::AddressOfOp::create(b, loc, of);
     };
-    auto stream = command->getAttrOfType<IntegerAttr>("stream");
     Value entry = kernel ? Value(LLVM::AddressOfOp::create(b, loc, kernel))
                          : Value(LLVM::ZeroOp::create(b, loc, pointer));
     Value fields[] = {integer(commandNumber),
-                      integer(stream ? stream.getInt() : 0),
+                      integer(int64_t(command.getStream())),
                       address(params),
                       integer(numParams),
                       address(offsets),

@@ -1,6 +1,6 @@
 // tpsp-allocate: offsets of all buffers in one arena.
 #include "tpsp/Passes/Passes.h"
-#include "tpsp/Passes/Plan/StepOfProgram.h"
+#include "tpsp/Passes/Plan/PlanOfProgram.h"
 
 #include "tpsp/Algebra/ArenaLayout.h"
 #include "tpsp/Schedule/HappensBefore.h"
@@ -21,9 +21,9 @@ using namespace tpsp;
 
 namespace {
 
-/// Memory that commands of several streams share: a buffer may have another's
-/// bytes only if the other's last users have ended before its own first ones
-/// begin, by streams and events.
+/// Memory that commands of several streams share. A buffer may have another's
+/// bytes only if the other's last users have ended, by streams and events,
+/// before its own first ones begin.
 class SharedArena {
 public:
   struct Range {
@@ -89,14 +89,14 @@ private:
 
 class Allocator {
 public:
-  Allocator(plan::ProgramOp program, const Step &step,
+  Allocator(plan::ProgramOp program, const Plan &plan,
             const HappensBefore &before)
-      : step(step), before(before), uses(step.buffers.size()),
-        remaining(step.buffers.size(), 0) {
+      : plan(plan), before(before), uses(plan.buffers.size()),
+        remaining(plan.buffers.size(), 0) {
     llvm::append_range(buffers,
                        program.getBody().front().getOps<plan::BufferOp>());
-    for (auto [i, command] : llvm::enumerate(step.commands))
-      for (const StepAccess &access : command.accesses)
+    for (auto [i, command] : llvm::enumerate(plan.commands))
+      for (const PlanAccess &access : command.accesses)
         noteUse(access.buffer, i);
     findUpcoming();
   }
@@ -105,10 +105,10 @@ public:
     // Where an earlier run had them is not this arena's.
     for (plan::BufferOp buffer : buffers)
       buffer.removeOffsetAttr();
-    for (auto [i, buffer] : llvm::enumerate(step.buffers))
+    for (auto [i, buffer] : llvm::enumerate(plan.buffers))
       if (buffer.lasts())
         buffers[i].setOffset(arena.allocateForGood(buffer.bytes));
-    for (size_t i = 0; i < step.commands.size(); ++i)
+    for (size_t i = 0; i < plan.commands.size(); ++i)
       visit(i);
     return arena.size();
   }
@@ -124,7 +124,7 @@ private:
     const StreamClock &clock = before.clockOf(command);
     if (remaining[buffer]++ == 0) {
       use.before = clock;
-      use.after.assign(step.numStreams, 0);
+      use.after.assign(plan.numStreams, 0);
     }
     lowerTo(use.before, clock);
     HappensBefore::Place place = before.placeOf(command);
@@ -134,10 +134,10 @@ private:
 
   /// For each command, what has ended before it and all later ones begin.
   void findUpcoming() {
-    StreamClock clock(step.numStreams, std::numeric_limits<int64_t>::max());
-    upcoming.assign(step.commands.size(), clock);
+    StreamClock clock(plan.numStreams, std::numeric_limits<int64_t>::max());
+    upcoming.assign(plan.commands.size(), clock);
     // A stream's later commands know at least what its next one knows.
-    for (size_t i = step.commands.size(); i-- > 0;) {
+    for (size_t i = plan.commands.size(); i-- > 0;) {
       lowerTo(clock, before.clockOf(i));
       upcoming[i] = clock;
     }
@@ -146,20 +146,20 @@ private:
   /// All of a command's buffers live while it runs.
   void visit(int64_t command) {
     arena.advance(upcoming[command]);
-    const std::vector<StepAccess> &accesses = step.commands[command].accesses;
-    for (const StepAccess &access : accesses)
+    const std::vector<PlanAccess> &accesses = plan.commands[command].accesses;
+    for (const PlanAccess &access : accesses)
       if (plan::BufferOp buffer = buffers[access.buffer]; !buffer.getOffset())
-        buffer.setOffset(arena.allocate(step.buffers[access.buffer].bytes,
+        buffer.setOffset(arena.allocate(plan.buffers[access.buffer].bytes,
                                         uses[access.buffer].before));
-    for (const StepAccess &access : accesses) {
-      const StepBuffer &buffer = step.buffers[access.buffer];
+    for (const PlanAccess &access : accesses) {
+      const PlanBuffer &buffer = plan.buffers[access.buffer];
       if (--remaining[access.buffer] == 0 && !buffer.lasts())
         arena.release(*buffers[access.buffer].getOffset(), buffer.bytes,
                       uses[access.buffer].after);
     }
   }
 
-  const Step &step;
+  const Plan &plan;
   const HappensBefore &before;
   SmallVector<plan::BufferOp> buffers;
   std::vector<Uses> uses;
@@ -172,14 +172,14 @@ struct Allocate : public tpsp::impl::AllocateBase<Allocate> {
   using Base::Base;
   void runOnOperation() override {
     for (auto program : getOperation().getOps<plan::ProgramOp>()) {
-      Step step = stepOf(program);
+      const Plan &plan = getChildAnalysis<PlanAnalysis>(program).plan;
       HappensBefore before;
-      if (auto fault = HappensBefore::analyse(step, before)) {
+      if (auto fault = HappensBefore::analyse(plan, before)) {
         emitErrorAt(program)
             << "command " << fault->command << ' ' << fault->message;
         return signalPassFailure();
       }
-      program.setArenaBytes(Allocator(program, step, before).run());
+      program.setArenaBytes(Allocator(program, plan, before).run());
     }
   }
 };

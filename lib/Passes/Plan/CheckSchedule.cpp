@@ -1,6 +1,6 @@
 // tpsp-check-schedule: prove that every command reads what it means to.
 #include "tpsp/Passes/Passes.h"
-#include "tpsp/Passes/Plan/StepOfProgram.h"
+#include "tpsp/Passes/Plan/PlanOfProgram.h"
 
 #include "tpsp/Schedule/ScheduleProof.h"
 
@@ -48,7 +48,7 @@ LogicalResult emitFault(plan::ProgramOp program, const StepFault &fault) {
 }
 
 /// Tiles that are counted from the rank's own are proved for the rank whose
-/// number is 0: they lie apart on all ranks or on none, as long as no tile of
+/// number is 0. They lie apart on all ranks or on none, as long as no tile of
 /// the same buffer is counted otherwise.
 LogicalResult checkTiles(plan::ProgramOp program) {
   llvm::DenseMap<Operation *, plan::TileOp> first;
@@ -86,7 +86,8 @@ struct CheckSchedule : public tpsp::impl::CheckScheduleBase<CheckSchedule> {
              << "has no arena yet; run tpsp-allocate first";
     if (failed(checkTiles(program)))
       return failure();
-    if (std::optional<StepFault> fault = proveSchedule(stepOf(program)))
+    if (std::optional<StepFault> fault =
+            proveSchedule(getChildAnalysis<PlanAnalysis>(program).plan))
       return emitFault(program, *fault);
     return success();
   }

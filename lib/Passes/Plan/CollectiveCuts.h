@@ -49,6 +49,20 @@ std::optional<CollectiveCut> chooseCut(mlir::Operation *collective,
 void applyCut(mlir::Operation *collective, const CollectiveCut &cut,
               int64_t whole);
 
+// Implementation details: the same by form. `group`: of how many ranks.
+
+std::optional<CollectiveCut> chooseGatherCut(plan::AllGatherOp gather,
+                                             int64_t group,
+                                             const CostModel &cost,
+                                             int64_t chunks);
+void applyGatherCut(plan::AllGatherOp gather, int64_t group,
+                    const CollectiveCut &cut, int64_t whole);
+std::optional<CollectiveCut> chooseReductionCut(mlir::Operation *collective,
+                                                const CostModel &cost,
+                                                int64_t chunks);
+void applyReductionCut(mlir::Operation *collective, const CollectiveCut &cut,
+                       int64_t whole);
+
 } // namespace tpsp
 
 #endif // TPSP_PASSES_PLAN_COLLECTIVECUTS_H

@@ -1,422 +1,336 @@
-// tpsp-fuse-epilogues: kernels that read a product element by element, and sums
-// of an operand, into matmuls.
-#include "EpilogueKernels.h"
+#include "FuseEpilogues.h"
+
+#include "EpilogueForms.h"
 #include "PlanMatmul.h"
-#include "tpsp/Passes/Passes.h"
-#include "tpsp/Passes/Plan/StepOfProgram.h"
 
-#include "tpsp/Abi/ElementType.h"
+#include "tpsp/Abi/LibraryLimits.h"
 #include "tpsp/Algebra/MatmulEpilogue.h"
-#include "tpsp/Schedule/CostModel.h"
 
-#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringSet.h"
-
-namespace tpsp {
-#define GEN_PASS_DEF_FUSEEPILOGUES
-#include "tpsp/Passes/Passes.h.inc"
-} // namespace tpsp
 
 using namespace mlir;
 using namespace tpsp;
 
 namespace {
 
-/// Of the matrices beside C, in elements: what cuBLASLt asks of their leading
-/// dimensions and strides.
-constexpr int64_t matrixAlignment = 8;
-
-constexpr llvm::StringLiteral category = "tpsp-fuse-epilogues";
-
-/// A matmul with its epilogue, before it is made.
+/// A matmul with its epilogue, not yet in the program.
 struct Fusion {
-  plan::MatmulOp matmul;
-  MatmulBuffers buffers;
-  SmallVector<rt::EpilogueStep> steps;
-  /// Where the kernel was, or where the matmul is.
+  /// Its position among the commands.
+  size_t matmul = 0;
+  PlannedMatmul fused;
+  /// Whether it then stands where the kernel stood.
   bool atKernel = true;
 };
 
-/// The kernels that one function is, matched once.
-class KernelMatches {
-public:
-  explicit KernelMatches(ModuleOp module) : symbols(module) {}
+RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
 
-  const std::optional<EpilogueKernel> &of(plan::KernelOp op) {
-    auto [known, isNew] = matches.try_emplace(op.getCallee());
-    if (isNew)
-      if (auto function = symbols.lookup<func::FuncOp>(op.getCallee()))
-        known->second = matchEpilogueKernel(function, op.getInputs().size());
-    return known->second;
+int64_t elementsOf(Value value) { return typeOf(value).getNumElements(); }
+
+int64_t widthOf(Value value) {
+  return typeOf(value).getElementTypeBitWidth() / 8;
+}
+
+bool haveOneType(Value x, Value y) {
+  return typeOf(x).getElementType() == typeOf(y).getElementType();
+}
+
+//===----------------------------------------------------------------------===//
+// What stands in the way: a reason, or ""
+//===----------------------------------------------------------------------===//
+
+StringRef checkType(Value value) {
+  return rt::hasEpilogues(plan::runtimeType(typeOf(value).getElementType()))
+             ? ""
+             : "cuBLASLt has epilogues for f32, bf16 and f16 only";
+}
+
+StringRef checkLayout(const MatmulForm &form, rt::EpilogueStep step,
+                      Value tensor) {
+  if (step == rt::EpilogueStep::Bias &&
+      (elementsOf(tensor) != form.n || !columnIsOffset(form)))
+    return "the vector does not lie along the product's columns";
+  if (rt::hasMatrix(step) &&
+      (std::max(form.ldc, form.n) % rt::epilogueMatrixUnit != 0 ||
+       !isAligned(form, rt::epilogueMatrixUnit)))
+    return "cuBLASLt reads and writes GELU's argument in rows of multiples of "
+           "8 elements";
+  return "";
+}
+
+/// Of the tensors of an epilogue of `product`.
+StringRef checkTensors(const PlannedMatmul &fused, Value product) {
+  if (!haveOneType(product, fused.c))
+    return "the epilogue's tensors are of other types";
+  const auto *reads = fused.reads.begin(), *writes = fused.writes.begin();
+  for (rt::EpilogueStep step : fused.epilogue) {
+    if (!rt::hasBuffer(step))
+      continue;
+    Value tensor = rt::writesBuffer(step) ? *writes++ : *reads++;
+    if (!haveOneType(tensor, fused.c))
+      return "the epilogue's tensors are of other types";
+    StringRef reason = checkLayout(fused.form, step, tensor);
+    if (!reason.empty())
+      return reason;
   }
+  return "";
+}
 
-  func::FuncOp functionOf(plan::KernelOp op) {
-    return symbols.lookup<func::FuncOp>(op.getCallee());
-  }
+/// The step by which `matmul` makes `result`, the sum of an operand of its;
+/// nullopt if `summed` is none, or is summed otherwise.
+std::optional<rt::EpilogueStep> sumIn(const PlannedMatmul &matmul, Value summed,
+                                      Value result) {
+  if (!haveOneType(summed, result))
+    return std::nullopt;
+  auto sums = [&](MatmulTensor operand, Value value, int64_t extent) {
+    return withoutViews(value) == withoutViews(summed) &&
+           elementsOf(result) == extent &&
+           sumIsByOffset(matmul.form, operand, elementsOf(summed));
+  };
+  if (sums(MatmulTensor::A, matmul.a, matmul.form.m))
+    return rt::EpilogueStep::SumA;
+  if (sums(MatmulTensor::B, matmul.b, matmul.form.n))
+    return rt::EpilogueStep::SumB;
+  return std::nullopt;
+}
 
-private:
-  SymbolTable symbols;
-  llvm::StringMap<std::optional<EpilogueKernel>> matches;
-};
+//===----------------------------------------------------------------------===//
+// Fusing
+//===----------------------------------------------------------------------===//
 
 class EpilogueFuser {
 public:
-  /// `cost`: null where the machine says nothing of this mesh; then all that is
-  /// possible is done.
-  EpilogueFuser(plan::ProgramOp program, KernelMatches &kernels,
-                const CostModel *cost)
-      : program(program), kernels(kernels), cost(cost) {}
+  EpilogueFuser(std::vector<PlannedCommand> &commands, const CostModel *cost)
+      : commands(commands), cost(cost) {}
 
   void run() {
-    SmallVector<plan::KernelOp> candidates;
-    for (auto [i, op] : llvm::enumerate(program.getBody().front())) {
-      position[&op] = int64_t(i);
-      if (auto kernel = dyn_cast<plan::KernelOp>(op))
-        if (kernels.of(kernel))
-          candidates.push_back(kernel);
+    for (auto [i, command] : llvm::enumerate(commands)) {
+      standing.push_back({i});
+      if (command.group)
+        for (Operation *op : command.group->getOps())
+          position[op] = i;
+      position[command.op] = i;
+      if (command.matmul)
+        makerOf[command.matmul->c] = i;
     }
-    for (plan::KernelOp kernel : candidates)
-      fuse(kernel);
+    for (size_t kernel = 0; kernel < commands.size(); ++kernel)
+      if (commands[kernel].group)
+        if (auto form = matchEpilogue(*commands[kernel].group))
+          fuse(kernel, *form);
+    reorder();
   }
 
 private:
-  //===--------------------------------------------------------------------===//
-  // Who touches what
-  //===--------------------------------------------------------------------===//
-
-  struct Users {
-    SmallVector<Operation *> readers, writers;
-    bool hasTiles = false;
+  /// The places where a value is read, under any view of it.
+  struct Readers {
+    SmallVector<size_t> at;
+    bool isReturned = false;
   };
 
-  static bool writes(OpOperand &use) {
-    SmallVector<MemoryEffects::EffectInstance> effects;
-    cast<MemoryEffectOpInterface>(use.getOwner()).getEffects(effects);
-    return llvm::any_of(effects, [&](MemoryEffects::EffectInstance &effect) {
-      return effect.getEffectValue<OpOperand *>() == &use &&
-             isa<MemoryEffects::Write>(effect.getEffect());
-    });
-  }
-
-  static void collect(Value value, Users &users) {
-    for (OpOperand &use : value.getUses()) {
-      if (auto view = dyn_cast<plan::ViewOp>(use.getOwner()))
-        collect(view.getResult(), users);
-      else if (isa<plan::TileOp>(use.getOwner()))
-        users.hasTiles = true;
+  void collect(Value value, Readers &readers) const {
+    for (Operation *user : value.getUsers()) {
+      auto indexed = dyn_cast<IndexedOpInterface>(user);
+      if (indexed && indexed.isView())
+        collect(user->getResult(0), readers);
+      else if (user->hasTrait<OpTrait::IsTerminator>())
+        readers.isReturned = true;
       else
-        (writes(use) ? users.writers : users.readers).push_back(use.getOwner());
+        readers.at.push_back(position.lookup(user));
     }
   }
 
-  static Users usersOf(Value value) {
-    Users users;
-    collect(plan::bufferOf(value).getResult(), users);
-    return users;
+  Readers readersOf(Value value) const {
+    Readers readers;
+    collect(withoutViews(value), readers);
+    llvm::sort(readers.at);
+    return readers;
   }
 
-  /// Whether nothing writes what a value is in behind `from`, before `to`.
-  bool isSettled(Value value, int64_t from, int64_t to) {
-    return llvm::none_of(usersOf(value).writers, [&](Operation *writer) {
-      return position[writer] > from && position[writer] < to;
-    });
-  }
-
-  static int64_t elementsOf(Value value) {
-    return cast<MemRefType>(value.getType()).getNumElements();
-  }
-
-  static Value argumentOf(plan::KernelOp kernel, unsigned number) {
-    return kernel->getOperand(number);
-  }
-
-  //===--------------------------------------------------------------------===//
-  // What stands in the way: a reason, or "" and the fusion
-  //===--------------------------------------------------------------------===//
-
-  /// The matmul that alone makes `product`, and makes nothing else yet.
-  StringRef findProducer(Value product, Fusion &out) {
-    Users users = usersOf(product);
-    if (users.hasTiles || users.writers.size() != 1)
+  /// The matmul that makes `product`, and makes nothing else yet.
+  StringRef findMaker(Value product, Fusion &out) const {
+    auto maker = makerOf.find(withoutViews(product));
+    if (maker == makerOf.end())
       return "it does not read a product";
-    out.matmul = dyn_cast<plan::MatmulOp>(users.writers.front());
-    if (!out.matmul ||
-        plan::bufferOf(out.matmul.getC()) != plan::bufferOf(product))
-      return "it does not read a product";
-    if (out.matmul.getEpilogue())
+    out.matmul = maker->second;
+    if (!commands[out.matmul].matmul->epilogue.empty())
       return "the product has an epilogue already";
-    if (plan::bufferOf(product).getKind() != plan::temporaryKind)
+    if (readersOf(product).isReturned)
       return "the product itself is a result";
     return checkType(product);
   }
 
-  static StringRef checkType(Value value) {
-    Type element = cast<MemRefType>(value.getType()).getElementType();
-    return element.isF32() || element.isBF16() || element.isF16()
-               ? ""
-               : "cuBLASLt has epilogues for f32, bf16 and f16 only";
-  }
-
   /// Whether the kernel reads the product for another of its steps, too.
-  bool readsAside(plan::KernelOp kernel, Value product) {
-    for (const PointwisePart &part : kernels.of(kernel)->pointwise)
-      for (const KernelStep &each : part.steps)
-        if (rt::hasBuffer(each.step) && !rt::writesBuffer(each.step) &&
-            plan::bufferOf(argumentOf(kernel, each.argument)) ==
-                plan::bufferOf(product))
-          return true;
-    return false;
+  static bool readsAside(const EpilogueForm &form, Value product) {
+    auto readsProduct = [&](const EpilogueUse &use) {
+      return rt::hasBuffer(use.step) && !rt::writesBuffer(use.step) &&
+             withoutViews(use.tensor) == withoutViews(product);
+    };
+    return llvm::any_of(form.pointwise, [&](const PointwiseEpilogue &part) {
+      return llvm::any_of(part.steps, readsProduct);
+    });
   }
 
   /// Whoever else reads the product: its GELU's slope does later, and then the
   /// product is what the epilogue keeps.
-  StringRef checkReaders(plan::KernelOp kernel, const PointwisePart &part,
-                         Fusion &fusion, bool &keepsProduct) {
-    Value product = argumentOf(kernel, part.product);
-    keepsProduct = readsAside(kernel, product);
-    for (Operation *reader : usersOf(product).readers) {
-      if (position[reader] < position[kernel])
-        return "something else reads the product";
-      keepsProduct |= reader != kernel;
-    }
+  StringRef checkReaders(size_t kernel, const EpilogueForm &form,
+                         const PointwiseEpilogue &part, bool &keeps) const {
+    SmallVector<size_t> readers = readersOf(part.product).at;
+    keeps = readsAside(form, part.product) || readers.back() > kernel;
     bool isGelu =
         part.steps.size() == 1 && part.steps[0].step == rt::EpilogueStep::Gelu;
-    if (keepsProduct && !isGelu)
+    if (readers.front() < kernel || (keeps && !isGelu))
       return "something else reads the product";
-    int64_t from = position[fusion.matmul], to = position[kernel];
-    if (!isSettled(fusion.matmul.getA(), from, to) ||
-        !isSettled(fusion.matmul.getB(), from, to))
-      return "something between overwrites a factor";
     return "";
   }
 
-  StringRef checkLayout(const Fusion &fusion, rt::EpilogueStep step,
-                        Value buffer) {
-    MatmulForm form = formOf(fusion.matmul);
-    if (step == rt::EpilogueStep::Bias &&
-        (elementsOf(buffer) != form.n || !columnIsOffset(form)))
-      return "the vector does not lie along the product's columns";
-    if (rt::hasMatrix(step) &&
-        (std::max(form.ldc, form.n) % matrixAlignment != 0 ||
-         !isAligned(form, matrixAlignment)))
-      return "cuBLASLt reads and writes GELU's argument in rows of multiples "
-             "of "
-             "8 elements";
-    return "";
-  }
-
-  void addStep(Fusion &fusion, rt::EpilogueStep step, Value buffer) {
-    fusion.steps.push_back(step);
-    if (rt::hasBuffer(step))
-      (rt::writesBuffer(step) ? fusion.buffers.writes : fusion.buffers.reads)
-          .push_back(buffer);
-  }
-
-  StringRef fusePart(plan::KernelOp kernel, const PointwisePart &part,
-                     Fusion &fusion) {
-    Value product = argumentOf(kernel, part.product);
-    if (StringRef reason = findProducer(product, fusion); !reason.empty())
+  StringRef fusePart(size_t kernel, const EpilogueForm &form,
+                     const PointwiseEpilogue &part, Fusion &fusion) const {
+    StringRef reason = findMaker(part.product, fusion);
+    if (!reason.empty())
       return reason;
     bool keepsProduct = false;
-    if (StringRef reason = checkReaders(kernel, part, fusion, keepsProduct);
-        !reason.empty())
+    reason = checkReaders(kernel, form, part, keepsProduct);
+    if (!reason.empty())
       return reason;
-    fusion.buffers.a = fusion.matmul.getA();
-    fusion.buffers.b = fusion.matmul.getB();
-    fusion.buffers.c = argumentOf(kernel, part.result);
+    fusion.fused = *commands[fusion.matmul].matmul;
     if (keepsProduct)
-      addStep(fusion, rt::EpilogueStep::Keep, fusion.matmul.getC());
-    for (const KernelStep &each : part.steps)
-      addStep(fusion, each.step,
-              rt::hasBuffer(each.step) ? argumentOf(kernel, each.argument)
-                                       : Value());
-    return checkFusion(fusion);
+      fusion.fused.add(rt::EpilogueStep::Keep, fusion.fused.c);
+    fusion.fused.c = part.result;
+    for (const EpilogueUse &use : part.steps)
+      fusion.fused.add(use.step, use.tensor);
+    return checkTensors(fusion.fused, part.product);
   }
 
-  StringRef checkFusion(const Fusion &fusion) {
-    auto reads = fusion.buffers.reads.begin(),
-         writes = fusion.buffers.writes.begin();
-    for (rt::EpilogueStep step : fusion.steps) {
-      if (!rt::hasBuffer(step))
-        continue;
-      Value buffer = rt::writesBuffer(step) ? *writes++ : *reads++;
-      if (cast<MemRefType>(buffer.getType()).getElementType() !=
-          cast<MemRefType>(fusion.buffers.c.getType()).getElementType())
-        return "the epilogue's tensors are of other types";
-      if (StringRef reason = checkLayout(fusion, step, buffer); !reason.empty())
-        return reason;
-    }
-    return "";
-  }
-
-  /// A matmul that reads `summed` and sums over the same of its indices.
-  StringRef fuseSum(plan::KernelOp kernel, const SumPart &part,
-                    ArrayRef<Fusion> taken, Fusion &fusion) {
-    Value summed = argumentOf(kernel, part.summed),
-          result = argumentOf(kernel, part.result);
-    if (StringRef reason = checkType(summed); !reason.empty())
+  /// A matmul that reads `summed` and sums over the same of its indices, where
+  /// it comes before whoever reads the sum.
+  StringRef fuseSum(const SumEpilogue &part, ArrayRef<Fusion> taken,
+                    Fusion &fusion) const {
+    if (StringRef reason = checkType(part.summed); !reason.empty())
       return reason;
-    SmallVector<Operation *> readers = usersOf(summed).readers;
-    llvm::sort(readers, [&](Operation *x, Operation *y) {
-      return position[x] < position[y];
-    });
-    for (Operation *reader : readers) {
-      auto matmul = dyn_cast<plan::MatmulOp>(reader);
-      if (!matmul || matmul.getEpilogue() ||
-          llvm::any_of(taken, [&](const Fusion &other) {
-            return other.matmul == matmul;
-          }))
+    SmallVector<size_t> later = readersOf(part.result).at;
+    for (size_t reader : readersOf(part.summed).at) {
+      const std::optional<PlannedMatmul> &matmul = commands[reader].matmul;
+      bool isTaken = llvm::any_of(
+          taken, [&](const Fusion &other) { return other.matmul == reader; });
+      if (!matmul || !matmul->epilogue.empty() || isTaken)
         continue;
-      std::optional<rt::EpilogueStep> step = sumIn(matmul, summed, result);
-      if (!step || !isReadyFor(kernel, matmul, summed, result))
+      std::optional<rt::EpilogueStep> step =
+          sumIn(*matmul, part.summed, part.result);
+      if (!step || (!later.empty() && later.front() <= reader))
         continue;
-      fusion = Fusion{matmul,
-                      {matmul.getA(), matmul.getB(), matmul.getC()},
-                      {},
-                      /*atKernel=*/false};
-      addStep(fusion, *step, result);
+      fusion = Fusion{reader, *matmul, /*atKernel=*/false};
+      fusion.fused.add(*step, part.result);
       return "";
     }
     return "no product sums this tensor over the same indices";
   }
 
-  static std::optional<rt::EpilogueStep> sumIn(plan::MatmulOp matmul,
-                                               Value summed, Value result) {
-    MatmulForm form = formOf(matmul);
-    for (auto [operand, value, step, extent] :
-         {std::tuple(MatmulTensor::A, matmul.getA(), rt::EpilogueStep::SumA,
-                     form.m),
-          std::tuple(MatmulTensor::B, matmul.getB(), rt::EpilogueStep::SumB,
-                     form.n)})
-      if (plan::bufferOf(value) == plan::bufferOf(summed) &&
-          !plan::tileOf(value) && elementsOf(result) == extent &&
-          cast<MemRefType>(value.getType()).getElementType() ==
-              cast<MemRefType>(result.getType()).getElementType() &&
-          sumIsByOffset(form, operand, elementsOf(summed)))
-        return step;
-    return std::nullopt;
-  }
-
-  /// Whether the sum may come where the matmul is: whoever reads it comes
-  /// later, and what is summed is there and stays.
-  bool isReadyFor(plan::KernelOp kernel, plan::MatmulOp matmul, Value summed,
-                  Value result) {
-    Users users = usersOf(result);
-    if (users.hasTiles || users.writers.size() != 1)
-      return false;
-    int64_t at = position[matmul], was = position[kernel];
-    return isSettled(summed, std::min(at, was), std::max(at, was)) &&
-           llvm::all_of(users.readers, [&](Operation *reader) {
-             return position[reader] > at;
-           });
-  }
-
-  //===--------------------------------------------------------------------===//
-  // Fusing
-  //===--------------------------------------------------------------------===//
-
-  StringRef findFusions(plan::KernelOp kernel, SmallVector<Fusion> &out) {
-    const EpilogueKernel &match = *kernels.of(kernel);
-    for (const PointwisePart &part : match.pointwise) {
+  StringRef findFusions(size_t kernel, const EpilogueForm &form,
+                        std::vector<Fusion> &out) const {
+    for (const PointwiseEpilogue &part : form.pointwise) {
       Fusion fusion;
-      if (StringRef reason = fusePart(kernel, part, fusion); !reason.empty())
+      StringRef reason = fusePart(kernel, form, part, fusion);
+      if (!reason.empty())
         return reason;
       out.push_back(std::move(fusion));
     }
     // What one part keeps another may read.
     llvm::stable_sort(out, [](const Fusion &x, const Fusion &y) {
-      return !x.buffers.writes.empty() && y.buffers.writes.empty();
+      return !x.fused.writes.empty() && y.fused.writes.empty();
     });
-    for (const SumPart &part : match.sums) {
+    for (const SumEpilogue &part : form.sums) {
       Fusion fusion;
-      if (StringRef reason = fuseSum(kernel, part, out, fusion);
-          !reason.empty())
+      StringRef reason = fuseSum(part, out, fusion);
+      if (!reason.empty())
         return reason;
       out.push_back(std::move(fusion));
     }
     return "";
   }
 
+  /// What the kernel does, which the epilogues do as well: but it goes through
+  /// each of its tensors once.
+  static KernelWork kernelWork(const KernelGroup &group,
+                               ArrayRef<Fusion> fusions) {
+    KernelWork work;
+    work.grid = group.countItems();
+    for (const Fusion &fusion : fusions) {
+      EpilogueWork done = matmulWork(fusion.fused).epilogue;
+      work.operations += done.operations;
+      work.transcendentals += done.transcendentals;
+    }
+    int64_t points = 0, width = 0;
+    for (const auto &tensors : {group.getInputs(), group.getOutputs()})
+      for (Value tensor : tensors) {
+        points = std::max(points, elementsOf(tensor));
+        width += widthOf(tensor);
+      }
+    work.elementBytes = double(points) * double(width);
+    return work;
+  }
+
   /// Seconds that fusing saves; nullopt if it saves none.
-  std::optional<double> gain(plan::KernelOp kernel,
+  std::optional<double> gain(const KernelGroup &group,
                              ArrayRef<Fusion> fusions) const {
     if (!cost)
       return 0;
     double bytes = 0;
-    for (Value operand : kernel->getOperands())
-      bytes += double(plan::bytesOf(operand.getType()));
-    double saved = cost->kernelSeconds(
-        kernelWork(kernels.functionOf(kernel), kernel.getGrid()), bytes);
+    for (const auto &tensors : {group.getInputs(), group.getOutputs()})
+      for (Value tensor : tensors)
+        bytes += double(elementsOf(tensor) * widthOf(tensor));
+    double saved = cost->kernelSeconds(kernelWork(group, fusions), bytes);
     for (const Fusion &fusion : fusions) {
-      MatmulWork work = matmulWork(fusion.matmul);
-      auto type = cast<MemRefType>(fusion.buffers.c.getType());
-      int64_t dtype = plan::runtimeType(type.getElementType());
+      int64_t dtype =
+          plan::runtimeType(typeOf(fusion.fused.c).getElementType());
+      MatmulWork work = matmulWork(*commands[fusion.matmul].matmul);
       saved += cost->matmulSeconds(work, dtype);
-      work.epilogue = epilogueWork(work, fusion.steps, rt::elementBytes(dtype));
-      saved -= cost->matmulSeconds(work, dtype);
+      saved -= cost->matmulSeconds(matmulWork(fusion.fused), dtype);
     }
     return saved > 0 ? std::optional(saved) : std::nullopt;
   }
 
-  void fuse(plan::KernelOp kernel) {
-    SmallVector<Fusion> fusions;
-    if (StringRef reason = findFusions(kernel, fusions); !reason.empty())
+  void fuse(size_t kernel, const EpilogueForm &form) {
+    const KernelGroup &group = *commands[kernel].group;
+    std::vector<Fusion> fusions;
+    if (StringRef reason = findFusions(kernel, form, fusions); !reason.empty())
       return miss(kernel, reason);
-    std::optional<double> saved = gain(kernel, fusions);
+    std::optional<double> saved = gain(group, fusions);
     if (!saved)
       return miss(kernel, "the kernel is not slower");
-    for (Fusion &fusion : fusions)
-      apply(kernel, fusion);
-    remark::passed(kernel.getLoc(),
-                   remark::RemarkOpts::name("epilogue").category(category))
-        << remark::reason("{0} became part of {1}", kernel.getCallee(),
+    remark::passed(group.getOps().front()->getLoc(), options())
+        << remark::reason("{0} became part of {1}", stemOf(group),
                           describe(fusions))
         << remark::metric("microseconds", *saved * 1e6);
-    kernel.erase();
+    standing[kernel].clear();
     for (Fusion &fusion : fusions)
-      eraseUnused(fusion);
+      apply(kernel, fusion);
   }
 
-  void apply(plan::KernelOp kernel, Fusion &fusion) {
-    plan::MatmulOp matmul = fusion.matmul;
-    Operation *at = fusion.atKernel ? kernel.getOperation() : matmul;
-    OpBuilder b(at);
-    for (Value written : fusion.buffers.writes)
-      moveBefore(written, at);
-    plan::MatmulOp fused =
-        createMatmul(b, matmul, fusion.buffers, formOf(matmul), fusion.steps);
-    fused.setStreamAttr(matmul.getStreamAttr());
-    position[fused] = position[at];
-  }
-
-  /// A buffer that is declared behind the command that now writes it.
-  void moveBefore(Value value, Operation *at) {
-    SmallVector<Operation *> chain;
-    for (Operation *op = value.getDefiningOp(); op && at->isBeforeInBlock(op);
-         op = op->getNumOperands() ? op->getOperand(0).getDefiningOp()
-                                   : nullptr)
-      chain.push_back(op);
-    for (Operation *op : llvm::reverse(chain))
-      op->moveBefore(at);
-  }
-
-  /// The matmul as it was, and what it wrote, if nobody needs it.
-  static void eraseUnused(Fusion &fusion) {
-    Value product = fusion.matmul.getC();
-    fusion.matmul.erase();
-    while (Operation *op = product.getDefiningOp()) {
-      if (!op->use_empty() || !isa<plan::BufferOp, plan::ViewOp>(op))
-        return;
-      product = op->getNumOperands() ? op->getOperand(0) : Value();
-      op->erase();
-      if (!product)
-        return;
+  /// Who reads or makes something in the kernel now does so in the matmul. (The
+  /// operations of an element-by-element kernel have its place already.)
+  void apply(size_t kernel, Fusion &fusion) {
+    PlannedMatmul &matmul = *commands[fusion.matmul].matmul;
+    if (fusion.atKernel) {
+      makerOf.erase(matmul.c);
+      makerOf[fusion.fused.c] = fusion.matmul;
+      position[commands[fusion.matmul].op] = kernel;
+      standing[fusion.matmul].clear();
+      standing[kernel].push_back(fusion.matmul);
+    } else {
+      for (Value sum : fusion.fused.writes)
+        position[sum.getDefiningOp()] = fusion.matmul;
     }
+    matmul = std::move(fusion.fused);
+  }
+
+  void reorder() {
+    std::vector<PlannedCommand> ordered;
+    for (ArrayRef<size_t> here : standing)
+      for (size_t command : here)
+        ordered.push_back(std::move(commands[command]));
+    commands = std::move(ordered);
   }
 
   static std::string describe(ArrayRef<Fusion> fusions) {
@@ -424,68 +338,37 @@ private:
     for (const Fusion &fusion : fusions) {
       text += text.empty() ? "a matmul: " : "; a matmul: ";
       llvm::raw_string_ostream stream(text);
-      llvm::interleaveComma(fusion.steps, stream, [&](rt::EpilogueStep step) {
-        stream << rt::nameOf(step);
-      });
+      llvm::interleaveComma(
+          fusion.fused.epilogue, stream,
+          [&](rt::EpilogueStep step) { stream << rt::nameOf(step); });
     }
     return text;
   }
 
-  static void miss(plan::KernelOp kernel, StringRef reason) {
-    remark::missed(kernel.getLoc(),
-                   remark::RemarkOpts::name("epilogue").category(category))
-        << remark::reason("{0} stays a kernel: {1}", kernel.getCallee(),
-                          reason);
+  static remark::RemarkOpts options() {
+    return remark::RemarkOpts::name("epilogue")
+        .category("convert-tpsp-to-plan");
   }
 
-  plan::ProgramOp program;
-  KernelMatches &kernels;
+  void miss(size_t kernel, StringRef reason) const {
+    const KernelGroup &group = *commands[kernel].group;
+    remark::missed(group.getOps().front()->getLoc(), options())
+        << remark::reason("{0} stays a kernel: {1}", stemOf(group), reason);
+  }
+
+  std::vector<PlannedCommand> &commands;
   const CostModel *cost;
-  /// In the program; of commands that took another's place, that one's.
-  llvm::DenseMap<Operation *, int64_t> position;
-};
-
-struct FuseEpilogues : public tpsp::impl::FuseEpiloguesBase<FuseEpilogues> {
-  using Base::Base;
-
-  void runOnOperation() override {
-    llvm::Expected<Hardware> machine = findHardware(hardware);
-    if (!machine) {
-      emitOptionError(getOperation(), getArgument(), "hardware")
-          << llvm::toString(machine.takeError());
-      return signalPassFailure();
-    }
-    llvm::StringSet<> before = callees();
-    KernelMatches kernels(getOperation());
-    for (auto program : getOperation().getOps<plan::ProgramOp>())
-      fuse(program, *machine, kernels);
-    eraseUncalled(before);
-  }
-
-  void fuse(plan::ProgramOp program, const Hardware &machine,
-            KernelMatches &kernels) {
-    Mesh mesh = stepOf(program).mesh;
-    std::optional<CostModel> cost;
-    if (misfitOf(machine, mesh).empty())
-      cost.emplace(machine, mesh, threads);
-    EpilogueFuser(program, kernels, cost ? &*cost : nullptr).run();
-  }
-
-  llvm::StringSet<> callees() {
-    llvm::StringSet<> names;
-    getOperation().walk(
-        [&](plan::KernelOp op) { names.insert(op.getCallee()); });
-    return names;
-  }
-
-  /// Kernels that nobody calls any more.
-  void eraseUncalled(const llvm::StringSet<> &before) {
-    llvm::StringSet<> now = callees();
-    for (auto function : llvm::to_vector(getOperation().getOps<func::FuncOp>()))
-      if (before.contains(function.getName()) &&
-          !now.contains(function.getName()))
-        function.erase();
-  }
+  /// Of an operation, where its command stands: a number of `standing`.
+  llvm::DenseMap<Operation *, size_t> position;
+  /// By what it makes as C, a matmul's number.
+  llvm::DenseMap<Value, size_t> makerOf;
+  /// The commands that stand at each place, in order.
+  std::vector<SmallVector<size_t, 1>> standing;
 };
 
 } // namespace
+
+void tpsp::fuseEpilogues(std::vector<PlannedCommand> &commands,
+                         const CostModel *cost) {
+  EpilogueFuser(commands, cost).run();
+}

@@ -1,5 +1,5 @@
 // What a kernel's function does, counted from its loops.
-#include "tpsp/Passes/Plan/StepOfProgram.h"
+#include "tpsp/Passes/Plan/PlanOfProgram.h"
 
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
@@ -76,7 +76,7 @@ private:
         std::max<int64_t>(0, llvm::divideCeil(*upper - *lower, *step)));
   }
 
-  /// Of a loop that was made with that known.
+  /// The trips of a loop that was made with their number known.
   static std::optional<double> knownTrips(Operation *loop) {
     if (auto trips = loop->getAttrOfType<FloatAttr>(tripsAttrName))
       return trips.getValueAsDouble();
@@ -109,8 +109,8 @@ private:
       work.scatteredElements += times;
   }
 
-  /// A kernel over a range of one index has no loop over its grid, but views
-  /// as long as the range: a dynamic extent is the grid's.
+  /// A kernel over a range of one index has no loop over its grid, but views as
+  /// long as the range. A dynamic extent is the grid's.
   void countStructured(linalg::LinalgOp op, double times) {
     for (int64_t extent : op.getStaticLoopRanges())
       times *= ShapedType::isDynamic(extent) ? grid : double(extent);

@@ -1,7 +1,7 @@
 // tpsp-overlap: collectives on streams of their own, under computation.
 #include "CollectiveCuts.h"
 #include "tpsp/Passes/Passes.h"
-#include "tpsp/Passes/Plan/StepOfProgram.h"
+#include "tpsp/Passes/Plan/PlanOfProgram.h"
 
 #include "tpsp/Schedule/OverlapSchedulers.h"
 #include "tpsp/Schedule/Simulator.h"
@@ -22,20 +22,26 @@ namespace tpsp {
 using namespace mlir;
 using namespace tpsp;
 
-/// The step as it will be issued.
-static Step reordered(const Step &step, ArrayRef<IssueItem> items,
+/// The plan as it will be issued.
+static Plan reordered(const Plan &plan, ArrayRef<IssueItem> items,
                       int64_t numStreams) {
-  Step result;
-  result.mesh = step.mesh;
-  result.buffers = step.buffers;
+  Plan result;
+  result.mesh = plan.mesh;
+  result.buffers = plan.buffers;
+  result.ledger = plan.ledger;
+  for (LedgerRow &row : result.ledger)
+    row.commands.clear();
   result.numStreams = numStreams;
   for (const IssueItem &item : items) {
-    StepCommand &command = result.commands.emplace_back();
+    PlanCommand &command = result.commands.emplace_back();
     if (item.kind == IssueItem::Run) {
-      command = step.commands[item.number];
+      command = plan.commands[item.number];
+      if (int64_t row = command.collective.row; row >= 0)
+        result.ledger[row].commands.push_back(int64_t(result.commands.size()) -
+                                              1);
     } else {
-      command.kind = item.kind == IssueItem::Record ? StepKind::EventRecord
-                                                    : StepKind::EventWait;
+      command.kind = item.kind == IssueItem::Record ? CommandKind::EventRecord
+                                                    : CommandKind::EventWait;
       command.event = item.number;
       result.numEvents = std::max(result.numEvents, item.number + 1);
     }
@@ -54,7 +60,7 @@ static SmallVector<Operation *> commandsOf(plan::ProgramOp program) {
 
 /// Puts the program's commands into the order of `items`, with their events.
 static void rewrite(plan::ProgramOp program, ArrayRef<IssueItem> items,
-                    const Step &scheduled) {
+                    const Plan &scheduled) {
   Block &body = program.getBody().front();
   SmallVector<Operation *> commands = commandsOf(program);
   OpBuilder b(program.getContext());
@@ -87,9 +93,9 @@ namespace {
 /// A program with a schedule.
 struct Candidate {
   plan::ProgramOp program;
-  Step step;
+  Plan plan;
   std::vector<IssueItem> items;
-  Step scheduled;
+  Plan scheduled;
   SimulatedStep simulated;
 };
 
@@ -101,22 +107,22 @@ public:
                 double share)
       : cost(cost), askedBuffers(buffers), chunks(chunks), share(share) {}
 
-  /// Replaces `program` by the best that was found, scheduled.
-  LogicalResult run(plan::ProgramOp program) {
-    Step step = stepOf(program);
-    if (step.numEvents > 0 || step.numStreams > 1)
+  /// Replaces `program`, which has this plan, by the best that was found,
+  /// scheduled.
+  LogicalResult run(plan::ProgramOp program, const Plan &plan) {
+    if (plan.numEvents > 0 || plan.numStreams > 1)
       return emitErrorAt(program)
-             << "is scheduled already: it has " << step.numStreams
-             << " streams and " << step.numEvents << " events";
-    llvm::Expected<SimulatedStep> serial = simulate(step, cost);
+             << "is scheduled already: it has " << plan.numStreams
+             << " streams and " << plan.numEvents << " events";
+    llvm::Expected<SimulatedStep> serial = simulate(plan, cost);
     if (!serial)
       return emitErrorAt(program) << llvm::toString(serial.takeError());
-    if (serial->communication == 0)
+    if (serial->exposure.communication == 0)
       return success();
     original = program;
-    for (const StepCommand &command : step.commands)
-      wholes = std::max(wholes, command.collective.whole + 1);
-    FailureOr<Candidate> best = searchBuffers();
+    for (const LedgerRow &row : plan.ledger)
+      wholes = std::max(wholes, row.whole + 1);
+    FailureOr<Candidate> best = searchBuffers(plan);
     if (failed(best))
       return failure();
     if (best->simulated.seconds >= serial->seconds && chunks < 2) {
@@ -133,17 +139,18 @@ public:
   }
 
 private:
-  /// The best schedule over how much memory communication may take. More is
-  /// taken if it saves enough of the time for what it adds to the memory: else
-  /// a step that is all communication would gather everything at its beginning.
-  FailureOr<Candidate> searchBuffers() {
+  /// The best schedule over the amounts of memory that communication may take.
+  /// More is taken if it saves enough of the time for what it adds to the
+  /// memory. Else a step that is all communication would gather everything at
+  /// its beginning.
+  FailureOr<Candidate> searchBuffers(const Plan &plan) {
     SmallVector<int64_t> counts = {2, 3, 4, 8};
     if (askedBuffers > 0)
       counts = {askedBuffers};
     std::optional<Candidate> best;
     for (int64_t count : counts) {
       buffers = count;
-      FailureOr<Candidate> next = schedule(original);
+      FailureOr<Candidate> next = schedule(original, plan);
       if (failed(next) || failed(improveByCuts(*next)))
         return failure();
       if (best && !isBetter(*next, *best)) {
@@ -159,17 +166,17 @@ private:
 
   /// What hides as much as is required comes before what does not.
   bool isBetter(const Candidate &a, const Candidate &b) const {
-    bool aKeeps = a.simulated.hiddenShare() >= share;
-    bool bKeeps = b.simulated.hiddenShare() >= share;
+    bool aKeeps = a.simulated.exposure.hiddenShare() >= share;
+    bool bKeeps = b.simulated.exposure.hiddenShare() >= share;
     return aKeeps != bKeeps ? aKeeps : price(a) < price(b);
   }
 
-  /// What is paid for is the device's time, and its memory only when there is
-  /// no more: one part in a hundred of the time is worth three of the memory.
+  /// A device is paid for by its time; its memory matters only when there is no
+  /// more. So one per cent of the time is worth three per cent of the memory.
   static double price(const Candidate &candidate) {
     double seconds = candidate.simulated.seconds;
     return seconds * seconds * seconds *
-           std::max<double>(candidate.simulated.peakBytes, 1);
+           std::max<double>(candidate.simulated.memory.peakBytes, 1);
   }
 
   void drop(Candidate &candidate) {
@@ -177,18 +184,18 @@ private:
       candidate.program.erase();
   }
 
-  FailureOr<Candidate> schedule(plan::ProgramOp program) {
+  FailureOr<Candidate> schedule(plan::ProgramOp program, Plan plan) {
     Candidate result;
     result.program = program;
-    result.step = stepOf(program);
-    OverlapProblem problem = overlapProblemOf(result.step, cost, buffers);
+    result.plan = std::move(plan);
+    OverlapProblem problem = overlapProblemOf(result.plan, cost, buffers);
     if (std::optional<std::string> wrong = problem.check())
       return emitErrorAt(program) << "cannot be scheduled: " << *wrong;
     OverlapSchedule found = scheduleList(problem);
     if (std::optional<std::string> wrong = verify(problem, found))
       return emitErrorAt(program) << "was scheduled wrongly: " << *wrong;
     result.items = issueOf(problem, found);
-    result.scheduled = reordered(result.step, result.items, problem.numStreams);
+    result.scheduled = reordered(result.plan, result.items, problem.numStreams);
     llvm::Expected<SimulatedStep> simulated = simulate(result.scheduled, cost);
     if (!simulated)
       return emitErrorAt(program) << llvm::toString(simulated.takeError());
@@ -238,7 +245,7 @@ private:
       copy.erase();
       return false;
     }
-    FailureOr<Candidate> next = schedule(copy);
+    FailureOr<Candidate> next = schedule(copy, planOf(copy));
     if (failed(next))
       return failure();
     if (!keepAnyway && next->simulated.seconds >= best->simulated.seconds) {
@@ -257,15 +264,17 @@ private:
 
   /// How many collectives of `copy`, a copy of `base`'s program, were cut.
   int64_t cutIn(plan::ProgramOp copy, const Candidate &base, Cuts cuts) {
-    std::vector<double> exposed(base.step.commands.size(), 0);
-    for (auto [item, command] :
-         llvm::zip_equal(base.items, base.simulated.commands))
+    std::vector<double> exposed(base.plan.commands.size(), 0);
+    for (auto [item, times] :
+         llvm::zip_equal(base.items, base.simulated.exposure.commands))
       if (item.kind == IssueItem::Run)
-        exposed[item.number] = command.exposed;
+        exposed[item.number] = times.exposed;
     int64_t count = 0;
     for (auto [i, op] : llvm::enumerate(commandsOf(copy))) {
-      const StepCommand &command = base.step.commands[i];
-      if (command.kind != StepKind::Collective || command.collective.whole >= 0)
+      const PlanCommand &command = base.plan.commands[i];
+      int64_t row = command.collective.row;
+      bool isPiece = row >= 0 && base.plan.ledger[row].whole >= 0;
+      if (command.kind != CommandKind::Collective || isPiece)
         continue;
       std::optional<CollectiveCut> cut = chooseCut(op, cost, chunks);
       if (!cut || !shouldCut(cuts, *cut, exposed[i]))
@@ -294,7 +303,8 @@ private:
                "a step takes {0} instead of {1}; {2} of {3} of communication "
                "are exposed",
                milliseconds(found.seconds), milliseconds(serial.seconds),
-               milliseconds(found.exposed), milliseconds(found.communication));
+               milliseconds(found.exposure.exposed),
+               milliseconds(found.exposure.communication));
   }
 
   const CostModel &cost;
@@ -310,7 +320,7 @@ struct Overlap : public tpsp::impl::OverlapBase<Overlap> {
   using Base::Base;
 
   void runOnOperation() override {
-    llvm::Expected<Hardware> machine = findHardware(hardware);
+    llvm::Expected<const Hardware &> machine = hardware.read();
     if (!machine) {
       emitOptionError(getOperation(), getArgument(), "hardware")
           << llvm::toString(machine.takeError());
@@ -323,11 +333,12 @@ struct Overlap : public tpsp::impl::OverlapBase<Overlap> {
   }
 
   LogicalResult schedule(plan::ProgramOp program, const Hardware &machine) {
-    Mesh mesh = stepOf(program).mesh;
+    Mesh mesh = meshOf(program);
     if (std::string misfit = misfitOf(machine, mesh); !misfit.empty())
       return emitErrorAt(program) << misfit;
     CostModel cost(machine, mesh, threads);
-    return OverlapSearch(cost, buffers, chunks, share).run(program);
+    return OverlapSearch(cost, buffers, chunks, share)
+        .run(program, getChildAnalysis<PlanAnalysis>(program).plan);
   }
 };
 

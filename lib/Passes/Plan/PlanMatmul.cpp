@@ -1,5 +1,7 @@
 #include "PlanMatmul.h"
 
+#include "CommandEmission.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -43,9 +45,11 @@ static EpilogueWork perResult(rt::EpilogueStep step) {
   }
 }
 
-EpilogueWork tpsp::epilogueWork(const MatmulWork &product,
-                                ArrayRef<rt::EpilogueStep> steps,
-                                int64_t elementBytes) {
+/// What an epilogue of these steps does in a product with elements of so many
+/// bytes.
+static EpilogueWork epilogueWork(const MatmulWork &product,
+                                 ArrayRef<rt::EpilogueStep> steps,
+                                 int64_t elementBytes) {
   EpilogueWork work;
   double results =
              double(product.m) * double(product.n) * double(product.batch),
@@ -73,13 +77,19 @@ EpilogueWork tpsp::epilogueWork(const MatmulWork &product,
   return work;
 }
 
-MatmulWork tpsp::matmulWork(plan::MatmulOp op, const MatmulForm &form) {
+/// Without its epilogue.
+static MatmulWork productWork(const MatmulForm &form) {
   MatmulWork work{form.m, form.n,          form.k,         1,
                   1,      form.transposeA, form.transposeB};
   for (const MatmulForm::Loop &loop : form.batch)
     work.batch *= loop.extent;
   for (const MatmulForm::Loop &loop : form.accumulate)
     work.steps *= loop.extent;
+  return work;
+}
+
+MatmulWork tpsp::matmulWork(plan::MatmulOp op, const MatmulForm &form) {
+  MatmulWork work = productWork(form);
   auto type = cast<MemRefType>(op.getC().getType());
   work.epilogue = epilogueWork(work, plan::epilogueOf(op),
                                type.getElementTypeBitWidth() / 8);
@@ -90,7 +100,15 @@ MatmulWork tpsp::matmulWork(plan::MatmulOp op) {
   return matmulWork(op, formOf(op));
 }
 
-plan::MatmulOp tpsp::createMatmul(OpBuilder &b, plan::MatmulOp like,
+MatmulWork tpsp::matmulWork(const PlannedMatmul &matmul) {
+  MatmulWork work = productWork(matmul.form);
+  auto type = cast<RankedTensorType>(matmul.c.getType());
+  work.epilogue =
+      epilogueWork(work, matmul.epilogue, type.getElementTypeBitWidth() / 8);
+  return work;
+}
+
+plan::MatmulOp tpsp::createMatmul(OpBuilder &b, Location loc,
                                   const MatmulBuffers &buffers,
                                   const MatmulForm &form,
                                   ArrayRef<rt::EpilogueStep> epilogue) {
@@ -101,12 +119,25 @@ plan::MatmulOp tpsp::createMatmul(OpBuilder &b, plan::MatmulOp like,
     return numbers;
   };
   return plan::MatmulOp::create(
-      b, like.getLoc(), buffers.a, buffers.b, buffers.c, buffers.reads,
-      buffers.writes, b.getDenseI64ArrayAttr({form.m, form.n, form.k}),
+      b, loc, buffers.a, buffers.b, buffers.c, buffers.reads, buffers.writes,
+      b.getDenseI64ArrayAttr({form.m, form.n, form.k}),
       b.getDenseI64ArrayAttr({form.lda, form.ldb, form.ldc}),
       form.transposeA ? b.getUnitAttr() : UnitAttr(),
       form.transposeB ? b.getUnitAttr() : UnitAttr(),
       b.getDenseI64ArrayAttr(flat(form.batch)),
       b.getDenseI64ArrayAttr(flat(form.accumulate)), b.getI64IntegerAttr(0),
       plan::epilogueAttr(b, epilogue));
+}
+
+void tpsp::emitMatmul(ProgramBuilder &to, const PlannedCommand &command) {
+  const PlannedMatmul &matmul = *command.matmul;
+  MatmulBuffers buffers;
+  buffers.a = to.buffers.of(matmul.a);
+  buffers.b = to.buffers.of(matmul.b);
+  buffers.reads = to.buffers.of(matmul.reads);
+  for (Value written : matmul.writes)
+    buffers.writes.push_back(to.buffers.define(written));
+  buffers.c = to.buffers.define(matmul.c);
+  createMatmul(to.b, command.op->getLoc(), buffers, matmul.form,
+               matmul.epilogue);
 }

@@ -2,9 +2,9 @@
 #ifndef TPSP_PASSES_PLAN_PLANMATMUL_H
 #define TPSP_PASSES_PLAN_PLANMATMUL_H
 
-#include "tpsp/Algebra/MatmulForm.h"
+#include "PlannedCommands.h"
+#include "tpsp/Abi/Plan.h"
 #include "tpsp/Dialect/Plan/PlanDialect.h"
-#include "tpsp/Schedule/Step.h"
 
 namespace tpsp {
 
@@ -14,11 +14,8 @@ MatmulForm formOf(plan::MatmulOp op);
 MatmulWork matmulWork(plan::MatmulOp op);
 MatmulWork matmulWork(plan::MatmulOp op, const MatmulForm &form);
 
-/// What an epilogue of these steps does in a product with elements of so many
-/// bytes.
-EpilogueWork epilogueWork(const MatmulWork &product,
-                          llvm::ArrayRef<rt::EpilogueStep> steps,
-                          int64_t elementBytes);
+/// Likewise of one that is not there yet.
+MatmulWork matmulWork(const PlannedMatmul &matmul);
 
 /// The buffers of a matmul: A, B, C, and those of its epilogue's steps.
 struct MatmulBuffers {
@@ -26,8 +23,8 @@ struct MatmulBuffers {
   llvm::SmallVector<mlir::Value> reads = {}, writes = {};
 };
 
-/// A matmul where `like` came from, with these buffers, form and epilogue.
-plan::MatmulOp createMatmul(mlir::OpBuilder &b, plan::MatmulOp like,
+/// A matmul with these buffers, form and epilogue.
+plan::MatmulOp createMatmul(mlir::OpBuilder &b, mlir::Location loc,
                             const MatmulBuffers &buffers,
                             const MatmulForm &form,
                             llvm::ArrayRef<rt::EpilogueStep> epilogue);

@@ -1,8 +1,8 @@
 // tpsp-require-overlap: overlap as a contract.
 #include "tpsp/Passes/Passes.h"
-#include "tpsp/Passes/Plan/StepOfProgram.h"
+#include "tpsp/Passes/Plan/PlanOfProgram.h"
 
-#include "tpsp/Schedule/Exposure.h"
+#include "tpsp/Schedule/ExposureCause.h"
 
 #include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 
@@ -29,8 +29,9 @@ namespace {
 
 class OverlapContract {
 public:
-  OverlapContract(plan::ProgramOp program, const CostModel &cost)
-      : program(program), cost(cost), step(stepOf(program)) {
+  OverlapContract(plan::ProgramOp program, const Plan &plan,
+                  const CostModel &cost)
+      : program(program), cost(cost), plan(plan) {
     for (Operation &op : program.getBody().front())
       if (isa<plan::CommandOpInterface>(op))
         commands.push_back(&op);
@@ -39,62 +40,65 @@ public:
   /// Fails if less than `share` of the communication is hidden, or of a
   /// collective with a requirement of its own.
   LogicalResult check(double share) {
-    llvm::Expected<SimulatedStep> result = simulate(step, cost);
+    llvm::Expected<SimulatedStep> result = simulate(plan, cost);
     if (!result)
       return emitErrorAt(program) << llvm::toString(result.takeError());
     simulated = std::move(*result);
-    std::vector<Exposure> exposures = exposuresOf(step, simulated);
+    std::vector<ExposedCollective> exposures =
+        exposedCollectives(plan, simulated);
     LogicalResult kept = success();
-    if (simulated.hiddenShare() < share) {
+    if (simulated.exposure.hiddenShare() < share) {
       refuse(share, exposures);
       kept = failure();
     }
-    for (const Exposure &exposure : exposures)
+    for (const ExposedCollective &exposure : exposures)
       if (failed(checkOwn(exposure)))
         kept = failure();
     return kept;
   }
 
 private:
-  void refuse(double share, ArrayRef<Exposure> exposures) {
+  void refuse(double share, ArrayRef<ExposedCollective> exposures) {
     InFlightDiagnostic diag = emitErrorAt(program);
-    diag << percent(simulated.hiddenShare())
+    diag << percent(simulated.exposure.hiddenShare())
          << " of the communication is hidden, less than the " << percent(share)
-         << " that is required: " << microseconds(simulated.exposed) << " of "
-         << microseconds(simulated.communication) << " are exposed on "
-         << cost.machine().name;
+         << " that is required: " << microseconds(simulated.exposure.exposed)
+         << " of " << microseconds(simulated.exposure.communication)
+         << " are exposed on " << cost.machine().name;
     constexpr size_t most = 8;
-    for (const Exposure &exposure : exposures.take_front(most))
-      if (exposure.exposedSeconds > 0)
+    for (const ExposedCollective &exposure : exposures.take_front(most))
+      if (exposure.times.exposed > 0)
         diag.attachNote(commands[exposure.command]->getLoc())
             << describe(exposure);
   }
 
   /// The requirement that the program has put on the operation which asked for
   /// the collective.
-  LogicalResult checkOwn(const Exposure &exposure) {
+  LogicalResult checkOwn(const ExposedCollective &exposure) {
     Operation *command = commands[exposure.command];
-    auto ledger = command->getAttrOfType<DictionaryAttr>("ledger");
-    auto required = ledger ? ledger.getAs<FloatAttr>("overlap") : FloatAttr();
-    if (!required || exposure.hiddenShare() >= required.getValueAsDouble())
+    int64_t row = plan.commands[exposure.command].collective.row;
+    std::optional<double> required;
+    if (row >= 0)
+      required = plan.ledger[row].overlap;
+    if (!required || exposure.times.hiddenShare() >= *required)
       return success();
     return emitErrorAt(command)
-           << percent(exposure.hiddenShare()) << " of it is hidden, less than "
-           << percent(required.getValueAsDouble())
+           << percent(exposure.times.hiddenShare())
+           << " of it is hidden, less than " << percent(*required)
            << ", which is required here: " << describe(exposure);
   }
 
   std::string nameOf(int64_t command) const {
-    const StepCommand &c = step.commands[command];
-    return c.location.empty() ? c.name : c.name + " at " + c.location;
+    const PlanCommand &c = plan.commands[command];
+    return c.location.empty() ? c.name() : c.name() + " at " + c.location;
   }
 
   /// "all_gather xn: 12.3 us of 45.6 us exposed; it begins when ... ends, which
   /// makes what it sends; ... waits for it".
-  std::string describe(const Exposure &exposure) const {
-    std::string text = step.commands[exposure.command].name + ": " +
-                       microseconds(exposure.exposedSeconds) + " of " +
-                       microseconds(exposure.seconds) + " exposed; ";
+  std::string describe(const ExposedCollective &exposure) const {
+    std::string text = plan.commands[exposure.command].name() + ": " +
+                       microseconds(exposure.times.exposed) + " of " +
+                       microseconds(exposure.times.seconds) + " exposed; ";
     switch (exposure.cause) {
     case ExposureCause::Nothing:
       text += "it begins with the step";
@@ -119,7 +123,7 @@ private:
 
   plan::ProgramOp program;
   const CostModel &cost;
-  const Step step;
+  const Plan &plan;
   SmallVector<Operation *> commands;
   SimulatedStep simulated;
 };
@@ -134,7 +138,7 @@ struct RequireOverlap : public tpsp::impl::RequireOverlapBase<RequireOverlap> {
           << "share=" << share << " is no share; it goes from 0 to 1";
       return signalPassFailure();
     }
-    llvm::Expected<Hardware> machine = findHardware(hardware);
+    llvm::Expected<const Hardware &> machine = hardware.read();
     if (!machine) {
       emitOptionError(getOperation(), getArgument(), "hardware")
           << llvm::toString(machine.takeError());
@@ -146,11 +150,13 @@ struct RequireOverlap : public tpsp::impl::RequireOverlapBase<RequireOverlap> {
   }
 
   LogicalResult check(plan::ProgramOp program, const Hardware &machine) {
-    Mesh mesh = stepOf(program).mesh;
+    Mesh mesh = meshOf(program);
     if (std::string misfit = misfitOf(machine, mesh); !misfit.empty())
       return emitErrorAt(program) << misfit;
     CostModel cost(machine, mesh, threads);
-    return OverlapContract(program, cost).check(share);
+    return OverlapContract(program,
+                           getChildAnalysis<PlanAnalysis>(program).plan, cost)
+        .check(share);
   }
 };
 

@@ -1,5 +1,7 @@
 #include "LibraryCalls.h"
 
+#include "tpsp/Abi/LibraryLimits.h"
+#include "tpsp/Dialect/Plan/PlanDialect.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
 #include "mlir/IR/Remarks.h"
@@ -7,20 +9,20 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// What cuDNN lacks, of what the CPU backend has; "" if nothing. Its limits are
-/// those of the engines for the A100 and the H100 (lib/Runtime/Cuda).
+/// What cuDNN lacks, of what the CPU backend has; "" if nothing. Of a forward
+/// pass it is asked, too, whether there would be gradients.
 static std::string gpuObstacle(Operation *op, const AttentionHeads &heads) {
   Type element =
       cast<RankedTensorType>(op->getOperand(0).getType()).getElementType();
-  if (!element.isBF16() && !element.isF16())
-    return "cuDNN has attention of 16-bit numbers only";
-  if (heads.queries * heads.keys == 1)
-    return "cuDNN has no gradients of one query with one key";
-  for (int64_t features : {heads.features, heads.valueFeatures})
-    if (features % 8 != 0 || features > 128)
-      return "cuDNN wants multiples of 8 features a head, at most 128, not " +
-             std::to_string(features);
-  return "";
+  std::string obstacle =
+      rt::cudnnObstacle({plan::runtimeType(element), heads.queries, heads.keys,
+                         heads.features, heads.valueFeatures},
+                        /*isGradient=*/true);
+  int64_t features = std::max(heads.features, heads.valueFeatures);
+  if (obstacle.empty() && features > rt::cudnnCertainFeatures)
+    obstacle = "a head has " + std::to_string(features) + " features, over " +
+               std::to_string(rt::cudnnCertainFeatures);
+  return obstacle.empty() ? "" : "cuDNN has no such attention: " + obstacle;
 }
 
 bool tpsp::isLibraryCall(Operation *op, bool forGpu, StringRef pass) {

@@ -1,5 +1,6 @@
 #include "Placed.h"
 
+#include "tpsp/Dialect/Tpsp/ResultAttrs.h"
 #include "tpsp/Passes/Program/SourceName.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -14,10 +15,13 @@ Placed::Placed(IndexedOpInterface op, const Mesh &mesh)
   for (Type type : op->getResultTypes())
     wanted.push_back(isUnplaced(type) ? std::nullopt
                                       : std::optional(placementOf(type, mesh)));
-  auto goal = op->getAttrOfType<TypeAttr>(goalAttrName);
-  if (goal && !wanted.front()) {
-    wanted.front() = placementOf(goal.getValue(), mesh);
-    isDelayed = true;
+  isDelayed.assign(wanted.size(), false);
+  for (auto [i, result] : llvm::enumerate(op->getResults())) {
+    auto goal = dyn_cast_or_null<TypeAttr>(getResultAttr(result, goalAttrName));
+    if (!goal || wanted[i])
+      continue;
+    wanted[i] = placementOf(goal.getValue(), mesh);
+    isDelayed[i] = true;
   }
   for (Value operand : op->getOperands())
     weights.push_back(isWeight(operand));
@@ -38,7 +42,7 @@ static bool isElementByElement(Operation *op) {
 /// something new of its operands, or one marked as a parameter's gradient.
 static Value originOf(Value value) {
   while (auto op = value.getDefiningOp<IndexedOpInterface>()) {
-    if (op->hasAttr(weightAttrName) ||
+    if (getResultAttr(value, weightAttrName) ||
         (!op.isView() && !isElementByElement(op)))
       break;
     value = op->getOperand(0);
@@ -59,9 +63,9 @@ bool tpsp::isParameter(BlockArgument argument) {
 
 bool tpsp::isWeight(Value value) {
   Value origin = originOf(value);
-  if (Operation *op = origin.getDefiningOp())
-    return op->hasAttr(weightAttrName);
-  return isParameter(cast<BlockArgument>(origin));
+  if (auto argument = dyn_cast<BlockArgument>(origin))
+    return isParameter(argument);
+  return bool(getResultAttr(origin, weightAttrName));
 }
 
 int64_t tpsp::localBytes(Type type, const Mesh &mesh) {
@@ -90,7 +94,7 @@ static std::string argumentName(BlockArgument argument) {
 std::string tpsp::tensorName(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return argumentName(argument);
-  if (std::optional<std::string> name = sourceName(value.getLoc()))
+  if (std::optional<std::string> name = sourceName(locationOf(value)))
     return *name;
   return value.getDefiningOp()->getName().stripDialect().str();
 }

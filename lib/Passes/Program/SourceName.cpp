@@ -1,5 +1,8 @@
 #include "tpsp/Passes/Program/SourceName.h"
 
+#include "tpsp/Dialect/Tpsp/ResultAttrs.h"
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 
 using namespace mlir;
@@ -16,6 +19,45 @@ std::optional<std::string> tpsp::sourceName(Location loc) {
   if (auto named = loc->findInstanceOf<NameLoc>())
     return named.getName().str();
   return std::nullopt;
+}
+
+/// `loc` with `name` in place of the name that it may have.
+static Location renamed(Location loc, StringAttr name) {
+  if (auto call = dyn_cast<CallSiteLoc>(loc))
+    return CallSiteLoc::get(renamed(call.getCallee(), name), call.getCaller());
+  return NameLoc::get(name, tpsp::withoutSourceName(loc));
+}
+
+/// What its operation calls a result where it is printed; else its number.
+static std::string nameInOperation(OpResult result) {
+  std::string found = std::to_string(result.getResultNumber());
+  if (auto named = dyn_cast<OpAsmOpInterface>(result.getOwner()))
+    named.getAsmResultNames([&](Value value, StringRef name) {
+      if (value == result)
+        found = name.str();
+    });
+  return found;
+}
+
+Location tpsp::locationOf(Value value) {
+  Location loc = value.getLoc();
+  auto result = dyn_cast<OpResult>(value);
+  if (!result || result.getOwner()->getNumResults() == 1)
+    return loc;
+  if (auto name =
+          dyn_cast_or_null<StringAttr>(getResultAttr(value, nameAttrName)))
+    return renamed(loc, name);
+  return result.getResultNumber() == 0
+             ? loc
+             : partOfSource(loc, nameInOperation(result));
+}
+
+void tpsp::setName(Value result, StringAttr name) {
+  Operation *op = result.getDefiningOp();
+  if (op->getNumResults() == 1)
+    op->setLoc(NameLoc::get(name, op->getLoc()));
+  else
+    setResultAttr(result, nameAttrName, name);
 }
 
 std::optional<std::string> tpsp::nameInCallee(Location loc) {

@@ -18,9 +18,8 @@ static AxisNames findUnitAxes(Block &body, const Mesh &mesh) {
       units.insert(StringAttr::get(body.getParentOp()->getContext(),
                                    mesh.axis(axis).name));
   for (Operation &op : body)
-    if (isa<CollectiveOpInterface>(op))
-      for (auto axis :
-           op.getAttrOfType<ArrayAttr>("axes").getAsRange<StringAttr>())
+    if (auto collective = dyn_cast<CollectiveOpInterface>(op))
+      for (auto axis : collective.getAxes().getAsRange<StringAttr>())
         units.erase(axis);
   return units;
 }

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <iterator>
+#include <type_traits>
 
 namespace tpsp::rt {
 namespace {
@@ -15,22 +16,17 @@ public:
   CommandPrinter(const Call &call, const RankMesh &mesh, std::string &text)
       : call(call), mesh(mesh), text(text) {}
 
-  void operator()(const MatmulCommand &c) {
-    print(" m={} n={} k={}", c.m, c.n, c.k);
-    if (c.transposeA)
-      print(" transposeA");
-    if (c.transposeB)
-      print(" transposeB");
-    printLoops("batch", c.batch);
-    printLoops("accumulate", c.accumulate);
-    print(" {}", elementName(c.dtype));
-    printBuffers({"A", "B", "C"});
-    size_t next = 3;
-    for (EpilogueStep step : c.epilogue) {
-      print(" {}", nameOf(step));
-      if (hasBuffer(step))
-        print("@{}", call.buffers[next++]);
-    }
+  template <typename Command> void operator()(const Command &command) {
+    if constexpr (isCollective<Command> ||
+                  std::is_base_of_v<ShardCommand, Command>)
+      printAxes(command.axes);
+    if constexpr (std::is_same_v<Command, ReduceScatterCommand>)
+      printReduction(command.reduction);
+    printFields(command);
+    printBuffers(command.buffers(call.group.size()));
+    if constexpr (std::is_same_v<Command, MatmulCommand>)
+      if (hasGelu(command))
+        print(" gelu");
   }
 
   void operator()(const KernelCommand &c) {
@@ -41,58 +37,49 @@ public:
       print(" @{}", offset);
   }
 
-  void operator()(const AttentionCommand &c) {
+private:
+  void printFields(const MatmulCommand &c) {
+    print(" m={} n={} k={}{}{}", c.m, c.n, c.k,
+          c.transposeA ? " transposeA" : "", c.transposeB ? " transposeB" : "");
+    printLoops("batch", c.batch);
+    printLoops("accumulate", c.accumulate);
+    print(" {}", elementName(c.dtype));
+  }
+
+  void printFields(const AttentionCommand &c) {
     print(" b={} h={} g={} s={} t={} d={} e={}", c.batch, c.heads, c.groups,
           c.queries, c.keys, c.features, c.valueFeatures);
     print(" scale={:g}{} {}", c.scale, c.causal ? " causal" : "",
           elementName(c.dtype));
-    printBuffers({"q", "k", "v", "o"});
-    if (c.keepsStatistic)
-      print(" statistic@{}", call.buffers[4]);
-    if (call.kind == CallKind::attention_gradient)
-      print(" go@{} gq@{} gk@{} gv@{}", call.buffers[5], call.buffers[6],
-            call.buffers[7], call.buffers[8]);
   }
 
-  void operator()(const ShardCommand &c) {
-    printAxes(c.axes);
-    if (call.kind == CallKind::reduce_scatter)
-      printReduction(c.reduction);
+  void printFields(const ShardCommand &c) {
     print(" outer={} chunk={}", c.outer, c.chunk);
     if (c.pitch)
       print(" pitch={}", c.pitch);
     print(" {}", elementName(c.dtype));
-    printBuffers({"src", "dst"});
   }
 
-  void operator()(const AllReduceCommand &c) {
-    printAxes(c.axes);
+  void printFields(const AllReduceCommand &c) {
     printReduction(c.reduction);
     print(" counts={} {}", fmt::join(c.counts, ","), elementName(c.dtype));
-    for (size_t i = 0; i + 1 < call.buffers.size(); i += 2)
-      print(" src@{} dst@{}", call.buffers[i], call.buffers[i + 1]);
   }
 
-  void operator()(const AllToAllCommand &c) {
-    printAxes(c.axes);
+  void printFields(const AllToAllCommand &c) {
     print(" {} a={} gather={} b={} scatter={} c={} {}",
           c.gatherFirst ? "gather-first" : "scatter-first", c.a, c.gather, c.b,
           c.scatter, c.c, elementName(c.dtype));
-    printBuffers({"src", "dst"});
   }
 
-  void operator()(const PermuteCommand &c) {
-    printAxes(c.axes);
+  void printFields(const PermuteCommand &c) {
     print(" source={} count={}", fmt::join(c.source, ","), c.count);
     if (c.runs > 1)
       print(" runs={} pitch={}->{}", c.runs, c.sourcePitch, c.targetPitch);
     print(" {}", elementName(c.dtype));
-    printBuffers({"src", "dst"});
   }
 
-  void operator()(const EventCommand &c) { print(" event={}", c.event); }
+  void printFields(const EventCommand &c) { print(" event={}", c.event); }
 
-private:
   template <typename... Args>
   void print(fmt::format_string<Args...> format, Args &&...args) {
     fmt::format_to(std::back_inserter(text), format,
@@ -114,10 +101,14 @@ private:
     print(" {}", reduction == TPSP_RT_MAX ? "max" : "sum");
   }
 
-  void printBuffers(std::initializer_list<const char *> roles) {
-    size_t i = 0;
-    for (const char *role : roles)
-      print(" {}@{}", role, call.buffers[i++]);
+  void printBuffers(const std::vector<BufferUse> &uses) {
+    for (size_t i = 0; i < uses.size(); ++i)
+      print(" {}@{}", uses[i].role, call.buffers[i]);
+  }
+
+  /// The only step without a buffer; it comes last.
+  static bool hasGelu(const MatmulCommand &c) {
+    return !c.epilogue.empty() && c.epilogue.back() == EpilogueStep::Gelu;
   }
 
   const Call &call;
@@ -126,15 +117,6 @@ private:
 };
 
 } // namespace
-
-const char *callName(CallKind kind) {
-  constexpr const char *names[] = {
-#define TPSP_RT_CALL(NAME) #NAME,
-#include "tpsp/Abi/calls.def"
-#undef TPSP_RT_CALL
-  };
-  return names[static_cast<int>(kind)];
-}
 
 std::string describe(const Call &call, const RankMesh &mesh) {
   std::string text = callName(call.kind);

@@ -59,8 +59,7 @@ Status ProcessGroup::create(const WorldConfig &config, const RankMesh &mesh,
                         transport.size(), mesh.numRanks())};
   }
   std::unique_ptr<ProcessGroup> group(new ProcessGroup(config));
-  if (Status s = group->checkAgreement(config); !s.ok())
-    return s;
+  TPSP_TRY(group->checkAgreement(config));
   out = std::move(group);
   return {};
 }
@@ -70,8 +69,7 @@ Status ProcessGroup::checkAgreement(const WorldConfig &config) {
                                 uint64_t(config.numStreams),
                                 uint64_t(config.numEvents)};
   std::vector<std::vector<uint64_t>> all;
-  if (Status s = exchangeAll(mine, "to begin", all); !s.ok())
-    return s;
+  TPSP_TRY(exchangeAll(mine, "to begin", all));
   for (size_t rank = 0; rank < all.size(); ++rank)
     if (all[rank] != all[0])
       return {TPSP_RT_INVALID,
@@ -120,9 +118,7 @@ Status ProcessGroup::meet() {
 
 Status ProcessGroup::sum(int64_t &value) {
   std::vector<std::vector<uint64_t>> all;
-  if (Status s = exchangeAll({uint64_t(value)}, "to add up figures", all);
-      !s.ok())
-    return s;
+  TPSP_TRY(exchangeAll({uint64_t(value)}, "to add up figures", all));
   value = 0;
   for (const std::vector<uint64_t> &each : all)
     value += int64_t(each[0]);
@@ -147,11 +143,9 @@ Status ProcessGroup::collect(
       continue;
     if (r > 0 && bytes > 0) {
       exchange.receives = {{r, bytesOf(received.data()), 1, bytes, bytes}};
-      if (Status s = this->exchange(exchange, "to collect results"); !s.ok())
-        return s;
+      TPSP_TRY(this->exchange(exchange, "to collect results"));
     }
-    if (Status s = body(r, r > 0 ? received.data() : memory); !s.ok())
-      return s;
+    TPSP_TRY(body(r, r > 0 ? received.data() : memory));
   }
   return {};
 }

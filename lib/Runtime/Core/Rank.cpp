@@ -38,18 +38,14 @@ Status Rank::step(const void *identity,
 Status Rank::synchronize() { return context.backend->synchronize(); }
 
 Status Rank::write(int64_t offset, const void *source, int64_t bytes) {
-  if (Status s = checkRange(context, "write", offset, bytes); !s.ok())
-    return s;
-  if (Status s = context.backend->synchronize(); !s.ok())
-    return s;
+  TPSP_TRY(checkRange(context, "write", offset, bytes));
+  TPSP_TRY(context.backend->synchronize());
   return context.backend->write(offset, source, bytes);
 }
 
 Status Rank::read(int64_t offset, void *destination, int64_t bytes) {
-  if (Status s = checkRange(context, "read", offset, bytes); !s.ok())
-    return s;
-  if (Status s = context.backend->synchronize(); !s.ok())
-    return s;
+  TPSP_TRY(checkRange(context, "read", offset, bytes));
+  TPSP_TRY(context.backend->synchronize());
   return context.backend->read(offset, destination, bytes);
 }
 

@@ -17,12 +17,10 @@ Status tpsp_rt_rank::findCall(CallKind kind, const tpsp_rt_command &command,
   auto fresh = std::make_unique<Call>();
   if (Status status = prepareCall(world, number, kind, command, *fresh);
       !status.ok())
-    return {status.code(),
-            fmt::format("{}: {}", fresh->name, status.message())};
+    return inCall(*fresh, status);
   if (slot) {
     // A stream may still be at the old one.
-    if (Status status = backend->synchronize(); !status.ok())
-      return status;
+    TPSP_TRY(backend->synchronize());
     std::lock_guard<std::mutex> lock(retiring);
     current.store(nullptr);
     slot.reset();
@@ -42,19 +40,16 @@ Status tpsp_rt_rank::beginStep() {
 
 Status tpsp_rt_rank::followOrder(const Call &call) {
   if (call.id <= lastId)
-    if (Status status = beginStep(); !status.ok())
-      return status;
+    TPSP_TRY(beginStep());
   lastId = call.id;
-  if (call.kind != CallKind::event_record && call.kind != CallKind::event_wait)
-    return {};
-  int64_t event = std::get<EventCommand>(call.command).event;
-  if (call.kind == CallKind::event_record)
-    recordedIn[event] = step;
-  else if (recordedIn[event] != step)
-    return {TPSP_RT_INVALID,
-            fmt::format("{}: waits for event {}, which nothing has recorded "
-                        "in this step",
-                        call.name, event)};
+  if (const auto *record = std::get_if<EventRecordCommand>(&call.command))
+    recordedIn[record->event] = step;
+  if (const auto *wait = std::get_if<EventWaitCommand>(&call.command);
+      wait && recordedIn[wait->event] != step)
+    return inCall(call, {TPSP_RT_INVALID,
+                         fmt::format("waits for event {}, which nothing has "
+                                     "recorded in this step",
+                                     wait->event)});
   return {};
 }
 

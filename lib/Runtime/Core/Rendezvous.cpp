@@ -1,7 +1,10 @@
 #include "Rendezvous.h"
 
+#include "WaitFailure.h"
+
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
 namespace tpsp::rt {
@@ -11,14 +14,13 @@ Rendezvous::Rendezvous(const BackendContext &world, std::vector<int64_t> ranks)
 
 Status Rendezvous::arrive(int64_t member, const Call &call, std::byte *arena) {
   std::unique_lock<std::mutex> lock(mutex);
-  if (Status status = checkMatch(member, call); !status.ok())
-    return status;
+  TPSP_TRY(checkMatch(member, call));
   members[member].call = &call;
   members[member].arena = arena;
   return wait(lock, member);
 }
 
-Status Rendezvous::sync(int64_t member, const Call &call) {
+Status Rendezvous::sync(int64_t member) {
   std::unique_lock<std::mutex> lock(mutex);
   return wait(lock, member);
 }
@@ -67,18 +69,47 @@ Status Rendezvous::wait(std::unique_lock<std::mutex> &lock, int64_t member) {
   if (phase != entered)
     return {};
   if (ended)
-    return {TPSP_RT_ABORTED, "another rank or stream failed"};
-  return timeout();
-}
-
-Status Rendezvous::timeout() const {
-  std::string missing;
+    return abortedByAnother();
+  std::vector<int64_t> missing;
   for (size_t i = 0; i < members.size(); ++i)
     if (!members[i].here)
-      missing += fmt::format("{}rank {} ({})", missing.empty() ? "" : ", ",
-                             ranks[i], world.activity(ranks[i]));
-  return {TPSP_RT_TIMEOUT, fmt::format("waited {:.1f} s for {}",
-                                       world.config.timeoutSeconds, missing)};
+      missing.push_back(ranks[i]);
+  return waitedFor(world, missing);
+}
+
+std::vector<int64_t> ascending(const RankGroup &group) {
+  std::vector<int64_t> ranks = group.ranks;
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
+Rendezvous &MeetingPlaces::find(int64_t stream,
+                                const std::vector<int64_t> &ranks) {
+  std::lock_guard<std::mutex> lock(mutex);
+  std::unique_ptr<Rendezvous> &place = places[{stream, ranks}];
+  if (!place) {
+    place = std::make_unique<Rendezvous>(world, ranks);
+    if (aborted)
+      place->abort();
+  }
+  return *place;
+}
+
+void MeetingPlaces::abort() {
+  std::lock_guard<std::mutex> lock(mutex);
+  aborted = true;
+  for (auto &entry : places)
+    entry.second->abort();
+}
+
+GroupMeeting::GroupMeeting(MeetingPlaces &places, const Call &call)
+    : place(places.find(call.stream, ascending(call.group))),
+      sources(call.group.ranks.size()) {
+  std::vector<int64_t> ranks = ascending(call.group);
+  for (int64_t rank : call.group.ranks)
+    members.push_back(std::lower_bound(ranks.begin(), ranks.end(), rank) -
+                      ranks.begin());
+  self = members[size_t(call.group.self)];
 }
 
 } // namespace tpsp::rt

@@ -2,7 +2,7 @@
 ///
 /// A collective of n ranks is: arrive (everybody's buffers become readable),
 /// read the others' buffers, sync (nobody reads any more). Waiting blocks and
-/// does not spin, because there may be more ranks than cores; it ends after the
+/// does not spin, because there may be more ranks than cores. It ends after the
 /// world's timeout or when the world is aborted. No call allocates unless it
 /// fails. Addresses are only handed on: they may be a GPU's.
 #ifndef TPSP_RUNTIME_CORE_RENDEZVOUS_H
@@ -13,7 +13,10 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace tpsp::rt {
@@ -29,7 +32,7 @@ public:
   Status arrive(int64_t member, const Call &call, std::byte *arena);
 
   /// Waits until all have come here. The same failures.
-  Status sync(int64_t member, const Call &call);
+  Status sync(int64_t member);
 
   /// Buffer `index` of a member's call. Between arrive and the last sync.
   std::byte *buffer(int64_t member, size_t index) const {
@@ -54,7 +57,6 @@ private:
 
   Status wait(std::unique_lock<std::mutex> &lock, int64_t member);
   Status checkMatch(int64_t member, const Call &call) const;
-  Status timeout() const;
 
   const BackendContext &world;
   const std::vector<int64_t> ranks;
@@ -64,6 +66,52 @@ private:
   int64_t arrived = 0;
   uint64_t phase = 0;
   bool aborted = false;
+};
+
+/// The ranks of a group in ascending order, whatever the group's own.
+std::vector<int64_t> ascending(const RankGroup &group);
+
+/// The meeting places of a world.
+class MeetingPlaces {
+public:
+  explicit MeetingPlaces(const BackendContext &world) : world(world) {}
+
+  /// That of these ranks (ascending) on a stream. One for all orders of a
+  /// group, so that ranks that disagree about the order meet and are told.
+  Rendezvous &find(int64_t stream, const std::vector<int64_t> &ranks);
+
+  /// Makes all waits, pending and later, return ABORTED. From any thread.
+  void abort();
+
+private:
+  const BackendContext &world;
+  std::mutex mutex;
+  std::map<std::pair<int64_t, std::vector<int64_t>>,
+           std::unique_ptr<Rendezvous>>
+      places;
+  bool aborted = false;
+};
+
+/// Where a call's ranks meet, as one of them keeps it with the call.
+struct GroupMeeting {
+  GroupMeeting(MeetingPlaces &places, const Call &call);
+
+  Status arrive(const Call &call, std::byte *arena) {
+    return place.arrive(self, call, arena);
+  }
+  Status sync() { return place.sync(self); }
+  /// Buffer `index` of the call of number `number` of the group.
+  std::byte *buffer(int64_t number, size_t index) const {
+    return place.buffer(members[size_t(number)], index);
+  }
+
+  Rendezvous &place;
+  /// The member number of each rank of the group, in the group's order, and
+  /// this rank's.
+  std::vector<int64_t> members;
+  int64_t self;
+  /// Room for one address per rank of the group.
+  std::vector<const std::byte *> sources;
 };
 
 } // namespace tpsp::rt

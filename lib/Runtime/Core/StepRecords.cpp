@@ -18,12 +18,10 @@ Status StepRecords::run(tpsp_rt_rank &rank, const void *identity,
     entry.hasRun = entry.hasRun || status.ok();
     return status;
   }
-  if (Status status = rank.beginStep(); !status.ok())
-    return status;
+  TPSP_TRY(rank.beginStep());
   if (!entry.recorded) {
     Status why = record(rank, issue, entry);
-    if (Status status = rank.beginStep(); !status.ok())
-      return status;
+    TPSP_TRY(rank.beginStep());
     if (!why.ok()) {
       entry.isRefused = true;
       if (!rank.aborted)
@@ -32,17 +30,16 @@ Status StepRecords::run(tpsp_rt_rank &rank, const void *identity,
     }
   }
   if (rank.aborted.load(std::memory_order_relaxed))
-    return {TPSP_RT_ABORTED, "another rank or stream failed"};
+    return abortedByAnother();
   return rank.backend->replay(*entry.recorded);
 }
 
-/// A failure while recording is none of the run, if the backend goes on: the
-/// step runs as issued after it, and fails itself if it must.
+/// A failure while recording is none of the run, if the backend goes on. The
+/// step then runs as issued, and fails itself if it must.
 Status StepRecords::record(tpsp_rt_rank &rank, const Issue &issue,
                            Entry &entry) {
   std::string before = rank.lastError;
-  if (Status status = rank.backend->beginRecording(); !status.ok())
-    return status;
+  TPSP_TRY(rank.backend->beginRecording());
   Status status = rank.result(issue(&rank));
   if (status.ok())
     status = rank.backend->endRecording(entry.recorded);

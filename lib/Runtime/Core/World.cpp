@@ -2,7 +2,7 @@
 
 #include "ProcessGroup.h"
 #include "RankContext.h"
-#include "RankThreads.h"
+#include "WorkerThread.h"
 
 #include <fmt/format.h>
 
@@ -86,6 +86,9 @@ template <typename Body> Status guarded(const Body &body) {
 
 } // namespace
 
+/// What a rank's thread runs, with the rank's number in this process.
+using RankJob = std::function<void(int64_t)>;
+
 // Members are destroyed from the last to the first: the threads, idle by then,
 // end before what they used goes.
 struct World::Impl {
@@ -97,15 +100,33 @@ struct World::Impl {
   std::unique_ptr<Backend> backend;
   /// The ranks of this process.
   std::vector<std::unique_ptr<tpsp_rt_rank>> ranks;
-  RankThreads threads;
+  std::vector<std::unique_ptr<WorkerThread<const RankJob *>>> threads;
   bool failed = false;
 
   ~Impl() {
     // Each rank's backend part goes on the thread that made it.
-    threads.runAll([this](int64_t i) {
+    runOnThreads([this](int64_t i) {
       if (i < static_cast<int64_t>(ranks.size()))
         ranks[i].reset();
     });
+  }
+
+  Status startThreads(int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      auto thread = std::make_unique<WorkerThread<const RankJob *>>(
+          [i](const RankJob *job) { (*job)(i); });
+      TPSP_TRY(thread->start("a rank"));
+      threads.push_back(std::move(thread));
+    }
+    return {};
+  }
+
+  /// Returns when all have run `job`, which must not throw.
+  void runOnThreads(const RankJob &job) {
+    for (const auto &thread : threads)
+      thread->enqueue(&job);
+    for (const auto &thread : threads)
+      thread->drain();
   }
 
   int64_t firstRank() const { return processes ? processes->rank() : 0; }
@@ -130,7 +151,7 @@ struct World::Impl {
 
   /// Calls `body` on every rank's thread and stops the others on a failure.
   Status runOnAll(const std::function<Status(tpsp_rt_rank &)> &body) {
-    threads.runAll([&](int64_t i) {
+    runOnThreads([&](int64_t i) {
       Status status = guarded([&] { return body(*ranks[i]); });
       if (!status.ok())
         fail(ranks[i]->number, status);
@@ -173,22 +194,16 @@ bool World::hasFirstRank() const { return impl->firstRank() == 0; }
 
 Status World::create(const WorldConfig &config, std::unique_ptr<World> &out) {
   out.reset();
-  if (Status status = checkConfig(config); !status.ok())
-    return status;
+  TPSP_TRY(checkConfig(config));
   BackendFactory factory;
-  if (Status status = findBackend(config.backend, factory); !status.ok())
-    return status;
+  TPSP_TRY(findBackend(config.backend, factory));
 
   auto impl = std::make_unique<Impl>();
   BackendContext &context = impl->context;
   context.config = config;
-  if (Status status = RankMesh::create(config.mesh, context.mesh); !status.ok())
-    return status;
+  TPSP_TRY(RankMesh::create(config.mesh, context.mesh));
   if (config.transport)
-    if (Status status =
-            ProcessGroup::create(config, context.mesh, impl->processes);
-        !status.ok())
-      return status;
+    TPSP_TRY(ProcessGroup::create(config, context.mesh, impl->processes));
   int64_t ranks = impl->numLocalRanks();
   if (config.threadsPerRank == 0)
     context.config.threadsPerRank = coresPerRank(
@@ -199,13 +214,11 @@ Status World::create(const WorldConfig &config, std::unique_ptr<World> &out) {
   context.failed = [world = impl.get()](int64_t rank, const Status &failure) {
     world->fail(rank, failure);
   };
-  if (Status status = factory(context, impl->backend); !status.ok())
-    return status;
+  TPSP_TRY(factory(context, impl->backend));
   for (int64_t i = 0; i < ranks; ++i)
     impl->ranks.push_back(std::make_unique<tpsp_rt_rank>(
         context, impl->aborted, impl->firstRank() + i));
-  if (Status status = impl->threads.start(ranks); !status.ok())
-    return status;
+  TPSP_TRY(impl->startThreads(ranks));
   Status status = impl->runOnAll([&](tpsp_rt_rank &rank) {
     return impl->backend->createRank(rank.number, rank.backend);
   });
@@ -235,8 +248,7 @@ Status World::inspect(
     if (!memory) {
       copy.resize(bytes);
       memory = copy.data();
-      if (Status s = rank.read(offset, memory, bytes); !s.ok())
-        return s;
+      TPSP_TRY(rank.read(offset, memory, bytes));
     }
     if (!impl->processes)
       return body(rank.number(), memory);

@@ -1,6 +1,5 @@
-/// What attention and its gradients on the CPU have in common: tiles of
-/// tensors as dense matrices of the type that is computed in, and their
-/// products.
+/// What attention and its gradients on the CPU have in common. These are tiles
+/// of tensors as dense matrices of the type of arithmetic, and their products.
 #ifndef TPSP_RUNTIME_CPU_ATTENTIONTILES_H
 #define TPSP_RUNTIME_CPU_ATTENTIONTILES_H
 
@@ -24,9 +23,7 @@ struct TileRows {
 template <typename Body>
 Status forEachBlock(int64_t whole, int64_t block, const Body &body) {
   for (int64_t begin = 0; begin < whole; begin += block)
-    if (Status s = body(TileRows{begin, std::min(block, whole - begin)});
-        !s.ok())
-      return s;
+    TPSP_TRY(body(TileRows{begin, std::min(block, whole - begin)}));
   return {};
 }
 
@@ -56,8 +53,8 @@ private:
   int64_t columns;
 };
 
-/// C[m, n] = alpha op(A) op(B) + beta C, all dense: op(A) is [m, k], stored so
-/// or as [k, m]; op(B) [k, n], or stored as [n, k]. On this thread alone.
+/// C[m, n] = alpha op(A) op(B) + beta C, all dense. op(A) is [m, k], stored so
+/// or as [k, m]; op(B) is [k, n], or stored as [n, k]. On this thread alone.
 struct TileProduct {
   int64_t m = 0, n = 0, k = 0;
   bool transposeA = false, transposeB = false;

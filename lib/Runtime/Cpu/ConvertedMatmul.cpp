@@ -10,10 +10,10 @@
 namespace tpsp::rt {
 namespace {
 
-/// A product of 16-bit matrices on a processor whose library has none for them:
-/// tile by tile the operands become f32, f32 products add up to a tile of the
-/// result, and that is rounded once. The tiles stay in the caches, and are
-/// large enough for conversions to be a few per cent of the work.
+/// A product of 16-bit matrices on a processor whose library has none for them.
+/// Tile by tile the operands become f32. f32 products add up to a tile of the
+/// result, which is rounded once. The tiles stay in the caches, and are large
+/// enough for conversions to be a few per cent of the work.
 class ConvertedMatmul final : public PreparedMatmul {
 public:
   ConvertedMatmul(const MatmulCommand &command, int threads)
@@ -52,8 +52,7 @@ private:
   template <typename Body>
   static Status forEachPart(int64_t whole, int64_t part, const Body &body) {
     for (int64_t begin = 0; begin < whole; begin += part)
-      if (Status s = body(Range{begin, std::min(part, whole - begin)}); !s.ok())
-        return s;
+      TPSP_TRY(body(Range{begin, std::min(part, whole - begin)}));
     return {};
   }
 
@@ -103,8 +102,7 @@ Status ConvertedMatmul::runTile(MatmulOffsets point, Operands matrices,
       return multiply(tiles, m.extent, n.extent, k.extent,
                       /*add=*/step > 0 || k.begin > 0);
     };
-    if (Status s = forEachPart(command.k, tile.k, add); !s.ok())
-      return s;
+    TPSP_TRY(forEachPart(command.k, tile.k, add));
   }
   round(tiles.c, matrices.c + point.c, m, n);
   return {};

@@ -2,6 +2,8 @@
 #ifndef TPSP_RUNTIME_CPU_COPYROWS_H
 #define TPSP_RUNTIME_CPU_COPYROWS_H
 
+#include "../Core/PeerPieces.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -30,6 +32,12 @@ inline void copyRows(std::byte *dst, int64_t dstStride, const std::byte *src,
     copy(std::integral_constant<size_t, 8>());
   else
     copy(size_t(bytes));
+}
+
+inline void copyBlocks(const StridedCopy &c) {
+  for (int64_t block = 0; block < c.blocks; ++block)
+    copyRows(c.target + block * c.targetBlock, c.targetRow,
+             c.source + block * c.sourceBlock, c.sourceRow, c.rows, c.bytes);
 }
 
 } // namespace tpsp::rt

@@ -85,8 +85,7 @@ private:
     TileProduct scores{rows.count, keys.count, c.features};
     scores.transposeB = true;
     scores.alpha = c.scale;
-    if (Status s = multiply(scores, tiles.q, tiles.k, tiles.scores); !s.ok())
-      return s;
+    TPSP_TRY(multiply(scores, tiles.q, tiles.k, tiles.scores));
     for (int64_t i = 0; i < rows.count; ++i)
       updateRow(i, rows, keys, tiles);
     TileProduct sums{rows.count, c.valueFeatures, keys.count};

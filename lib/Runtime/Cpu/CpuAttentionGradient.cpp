@@ -113,19 +113,15 @@ private:
     using Product = TileProduct;
     Product scores{rows.count, keys.count, c.features, false, true, c.scale, 0};
     Product slopes{rows.count, keys.count, c.valueFeatures, false, true, 1, 0};
-    if (Status s = multiply(scores, tiles.q, tiles.k, tiles.weights); !s.ok())
-      return s;
-    if (Status s = multiply(slopes, tiles.go, tiles.v, tiles.slopes); !s.ok())
-      return s;
+    TPSP_TRY(multiply(scores, tiles.q, tiles.k, tiles.weights));
+    TPSP_TRY(multiply(slopes, tiles.go, tiles.v, tiles.slopes));
     for (int64_t i = 0; i < rows.count; ++i)
       differentiateRow(i, head, rows, keys, tiles);
     Product intoV{keys.count, c.valueFeatures, rows.count, true, false, 1, 1};
     Product intoK{keys.count, c.features, rows.count, true, false, 1, 1};
     Product intoQ{rows.count, c.features, keys.count, false, false, 1, 1};
-    if (Status s = multiply(intoV, tiles.weights, tiles.go, gvHere); !s.ok())
-      return s;
-    if (Status s = multiply(intoK, tiles.slopes, tiles.q, gkHere); !s.ok())
-      return s;
+    TPSP_TRY(multiply(intoV, tiles.weights, tiles.go, gvHere));
+    TPSP_TRY(multiply(intoK, tiles.slopes, tiles.q, gkHere));
     return multiply(intoQ, tiles.slopes, tiles.k, tiles.gq);
   }
 

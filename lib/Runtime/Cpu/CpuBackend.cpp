@@ -11,16 +11,16 @@ namespace tpsp::rt {
 
 /// Between the threads of this process, or, if the world has several, between
 /// processes.
-static Status makeCollectives(const BackendContext &world,
-                              std::unique_ptr<Collectives> &out) {
+static Status
+makeCollectives(const BackendContext &world,
+                std::unique_ptr<Collectives<ScratchBuffer>> &out) {
   Transport *transport = world.config.transport;
   if (!transport) {
     out = std::make_unique<SharedMemoryCollectives>(world);
     return {};
   }
   auto channels = std::make_shared<ProcessChannels>();
-  if (Status s = channels->open(world); !s.ok())
-    return s;
+  TPSP_TRY(channels->open(world));
   out = std::make_unique<MessageCollectives>(
       world,
       [channels](int64_t, int64_t stream, const std::vector<int64_t> &ranks) {
@@ -37,20 +37,17 @@ void registerCpuBackend() {
         Transport *transport = world.config.transport;
         int64_t ranksHere =
             transport ? transport->ranksOnHost() : world.mesh.numRanks();
-        if (Status status = checkMemory(ranksHere, world.config.arenaBytes,
-                                        world.config.arenaConsumers);
-            !status.ok())
-          return status;
-        std::unique_ptr<Collectives> collectives;
-        if (Status status = makeCollectives(world, collectives); !status.ok())
-          return status;
+        TPSP_TRY(checkMemory(ranksHere, world.config.arenaBytes,
+                             world.config.arenaConsumers));
+        std::unique_ptr<Collectives<ScratchBuffer>> collectives;
+        TPSP_TRY(makeCollectives(world, collectives));
         out = std::make_unique<CpuBackend>(world, std::move(collectives));
         return {};
       });
 }
 
 CpuBackend::CpuBackend(const BackendContext &world,
-                       std::unique_ptr<Collectives> given)
+                       std::unique_ptr<Collectives<ScratchBuffer>> given)
     : world(world), collectives(std::move(given)) {
   for (int64_t i = 0; i < world.mesh.numRanks(); ++i)
     events.push_back(std::make_unique<EventTable>(world.config.numEvents));

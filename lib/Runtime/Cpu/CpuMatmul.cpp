@@ -62,8 +62,7 @@ Status prepareMatmul(const MatmulCommand &command, int threads,
   }
   if (std::optional<MergedRows> merged = mergeRows(command)) {
     std::unique_ptr<PreparedMatmul> product;
-    if (Status s = prepareMatmul(merged->command, threads, product); !s.ok())
-      return s;
+    TPSP_TRY(prepareMatmul(merged->command, threads, product));
     out = runMerged(command, *merged, std::move(product));
     return {};
   }
@@ -85,9 +84,7 @@ Status prepareMatmul(const MatmulCommand &command, int threads,
 Status CpuStream::matmulWithEpilogue(Call &call, const MatmulCommand &command) {
   if (!call.state) {
     std::unique_ptr<MatmulWithEpilogue> prepared;
-    if (Status status = prepareMatmulWithEpilogue(command, threads, prepared);
-        !status.ok())
-      return status;
+    TPSP_TRY(prepareMatmulWithEpilogue(command, threads, prepared));
     for (size_t i = 0; i < call.buffers.size(); ++i)
       prepared->buffers.push_back(buffer(call, i));
     call.state = std::move(prepared);
@@ -101,8 +98,7 @@ Status CpuStream::matmul(Call &call, const MatmulCommand &command) {
     return matmulWithEpilogue(call, command);
   if (!call.state) {
     std::unique_ptr<PreparedMatmul> prepared;
-    if (Status status = prepareMatmul(command, threads, prepared); !status.ok())
-      return status;
+    TPSP_TRY(prepareMatmul(command, threads, prepared));
     call.state = std::move(prepared);
   }
   return static_cast<PreparedMatmul &>(*call.state)

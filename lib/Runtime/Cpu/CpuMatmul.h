@@ -69,8 +69,7 @@ template <typename Body>
 Status MatmulWalk::forEachPoint(const Body &body) const {
   if (threads == 1) {
     for (int64_t i = 0; i < points; ++i)
-      if (Status status = body(0, point(i)); !status.ok())
-        return status;
+      TPSP_TRY(body(0, point(i)));
     return {};
   }
   std::atomic<bool> failed{false};

@@ -8,13 +8,12 @@
 namespace tpsp::rt {
 
 CpuRank::CpuRank(const BackendContext &world, int64_t rank, EventTable &events,
-                 Collectives &collectives)
+                 Collectives<ScratchBuffer> &collectives)
     : world(world), rank(rank), events(events), collectives(collectives),
       issuedRecords(world.config.numEvents, 0) {}
 
 Status CpuRank::initialize() {
-  if (Status status = arena.allocate(world.config.arenaBytes); !status.ok())
-    return status;
+  TPSP_TRY(arena.allocate(world.config.arenaBytes));
   CpuRankParts parts{world, rank, arena.data(), events, collectives};
   ownStream = std::make_unique<CpuStream>(parts, world.config.threadsPerRank);
   ownStream->adoptThread();
@@ -27,12 +26,16 @@ Status CpuRank::initialize() {
   }
   // Only now: the threads look into `lanes`.
   for (const std::unique_ptr<Lane> &lane : lanes)
-    if (Status status = lane->thread.start(); !status.ok())
-      return status;
+    TPSP_TRY(lane->thread.start("a stream"));
   return {};
 }
 
-Status CpuRank::submit(Call &call, int64_t record) {
+Status CpuRank::run(Call &call) {
+  int64_t record = 0;
+  if (const auto *c = std::get_if<EventRecordCommand>(&call.command))
+    record = ++issuedRecords[c->event];
+  if (const auto *c = std::get_if<EventWaitCommand>(&call.command))
+    record = issuedRecords[c->event];
   if (call.stream == 0)
     return ownStream->run({&call, record});
   lanes[call.stream - 1]->thread.enqueue({&call, record});
@@ -40,7 +43,9 @@ Status CpuRank::submit(Call &call, int64_t record) {
 }
 
 void CpuRank::runBeside(Lane &lane, const StreamCommand &command) {
+  lane.current.store(command.call, std::memory_order_release);
   Status status = guardedRun(lane, command);
+  lane.current.store(nullptr, std::memory_order_release);
   if (status.ok())
     return;
   status = inCall(*command.call, status);
@@ -54,7 +59,7 @@ void CpuRank::runBeside(Lane &lane, const StreamCommand &command) {
 
 Status CpuRank::guardedRun(Lane &lane, const StreamCommand &command) {
   if (events.isAborted())
-    return {TPSP_RT_ABORTED, "another rank or stream failed"};
+    return abortedByAnother();
   if (!lane.adopted)
     lane.stream.adoptThread();
   lane.adopted = true;
@@ -75,7 +80,7 @@ Status CpuRank::synchronize() {
 std::string CpuRank::streamActivity() {
   std::string text;
   for (size_t i = 0; i < lanes.size(); ++i)
-    if (const Call *call = lanes[i]->thread.current())
+    if (const Call *call = lanes[i]->current.load(std::memory_order_acquire))
       text +=
           fmt::format("{}stream {} is at {} \"{}\"", text.empty() ? "" : ", ",
                       i + 1, callName(call->kind), call->name);

@@ -2,9 +2,11 @@
 #ifndef TPSP_RUNTIME_CPU_CPURANK_H
 #define TPSP_RUNTIME_CPU_CPURANK_H
 
+#include "../Core/WorkerThread.h"
 #include "Arena.h"
 #include "CpuStream.h"
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -12,52 +14,18 @@
 namespace tpsp::rt {
 
 /// Runs stream 0 on the rank's own thread, at once, with all of the rank's
-/// compute threads; each other stream on a thread of its own, with that alone.
+/// compute threads. Each other stream runs on a thread of its own, with that
+/// alone.
 class CpuRank final : public BackendRank {
 public:
   /// `events` and `collectives` outlive the rank.
   CpuRank(const BackendContext &world, int64_t rank, EventTable &events,
-          Collectives &collectives);
+          Collectives<ScratchBuffer> &collectives);
 
   /// On the rank's thread.
   Status initialize();
 
-  Status matmul(Call &call, const MatmulCommand &) override {
-    return submit(call);
-  }
-  Status kernel(Call &call, const KernelCommand &) override {
-    return submit(call);
-  }
-  Status attention(Call &call, const AttentionCommand &) override {
-    return submit(call);
-  }
-  Status attentionGradient(Call &call, const AttentionCommand &) override {
-    return submit(call);
-  }
-  Status slice(Call &call, const ShardCommand &) override {
-    return submit(call);
-  }
-  Status allReduce(Call &call, const AllReduceCommand &) override {
-    return submit(call);
-  }
-  Status allGather(Call &call, const ShardCommand &) override {
-    return submit(call);
-  }
-  Status reduceScatter(Call &call, const ShardCommand &) override {
-    return submit(call);
-  }
-  Status allToAll(Call &call, const AllToAllCommand &) override {
-    return submit(call);
-  }
-  Status permute(Call &call, const PermuteCommand &) override {
-    return submit(call);
-  }
-  Status eventRecord(Call &call, const EventCommand &command) override {
-    return submit(call, ++issuedRecords[command.event]);
-  }
-  Status eventWait(Call &call, const EventCommand &command) override {
-    return submit(call, issuedRecords[command.event]);
-  }
+  Status run(Call &call) override;
   Status synchronize() override;
   std::string streamActivity() override;
   Status write(int64_t offset, const void *source, int64_t bytes) override;
@@ -67,15 +35,17 @@ public:
 private:
   /// A stream that runs beside the rank's thread.
   struct Lane {
-    Lane(const CpuRankParts &parts, StreamThread::Run run)
+    Lane(const CpuRankParts &parts, WorkerThread<StreamCommand>::Run run)
         : stream(parts, /*threads=*/1), thread(std::move(run)) {}
     CpuStream stream;
     bool adopted = false;
+    /// What is running; null if nothing is. Its Call exists until the next
+    /// drain has returned.
+    std::atomic<const Call *> current{nullptr};
     // The last member: it ends before what it uses goes.
-    StreamThread thread;
+    WorkerThread<StreamCommand> thread;
   };
 
-  Status submit(Call &call, int64_t record = 0);
   /// On a lane's thread.
   void runBeside(Lane &lane, const StreamCommand &command);
   Status guardedRun(Lane &lane, const StreamCommand &command);
@@ -83,7 +53,7 @@ private:
   const BackendContext &world;
   const int64_t rank;
   EventTable &events;
-  Collectives &collectives;
+  Collectives<ScratchBuffer> &collectives;
   Arena arena;
   /// By event; the rank's thread's own.
   std::vector<int64_t> issuedRecords;

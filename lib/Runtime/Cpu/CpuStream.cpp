@@ -2,8 +2,6 @@
 
 #include "CopyRows.h"
 
-#include "tpsp/Abi/ElementType.h"
-
 #include <omp.h>
 
 #include <algorithm>
@@ -19,55 +17,57 @@ struct KernelState final : CommandState {
 } // namespace
 
 void CpuStream::adoptThread() const {
-  // Of this thread only: oneDNN and our own loops take it as their default.
+  // For this thread only: oneDNN and our own loops take it as their default.
   omp_set_num_threads(threads);
 }
+
+/// What this backend does for each call.
+struct CpuStream::Performer {
+  CpuStream &stream;
+  Call &call;
+  const int64_t record;
+
+  template <typename Command> Status operator()(const Command &command) const {
+    if constexpr (isCollective<Command>)
+      return stream.parts.collectives.run(call,
+                                          {stream.parts.arena, stream.scratch});
+    else
+      return perform(command);
+  }
+
+  Status perform(const MatmulCommand &command) const {
+    return stream.matmul(call, command);
+  }
+  Status perform(const KernelCommand &command) const {
+    return stream.kernel(call, command);
+  }
+  Status perform(const AttentionCommand &command) const {
+    return stream.attention(call, command);
+  }
+  Status perform(const SliceCommand &command) const {
+    copyBlocks(copyOfPiece(
+        wholeOf(command, call.group.size(), stream.buffer(call, 0)),
+        call.group.self, partOf(command, stream.buffer(call, 1)), 0));
+    return {};
+  }
+  Status perform(const EventRecordCommand &command) const {
+    stream.parts.events.record(command.event, record);
+    return {};
+  }
+  Status perform(const EventWaitCommand &command) const {
+    return stream.parts.events.wait(command.event, record);
+  }
+};
 
 Status CpuStream::run(const StreamCommand &command) {
   using Clock = std::chrono::steady_clock;
   CommandObserver *observer = parts.world.config.observer;
   auto begin = observer ? Clock::now() : Clock::time_point();
-  Status status = perform(*command.call, command.record);
+  Status status = std::visit(Performer{*this, *command.call, command.record},
+                             command.call->command);
   if (observer)
     observer->ran(parts.rank, *command.call->origin, begin, Clock::now());
   return status;
-}
-
-Status CpuStream::perform(Call &call, int64_t record) {
-  Collectives &collectives = parts.collectives;
-  const AnyCommand &command = call.command;
-  switch (call.kind) {
-  case CallKind::matmul:
-    return matmul(call, std::get<MatmulCommand>(command));
-  case CallKind::kernel:
-    return kernel(call, std::get<KernelCommand>(command));
-  case CallKind::attention:
-  case CallKind::attention_gradient:
-    return attention(call, std::get<AttentionCommand>(command));
-  case CallKind::slice:
-    return slice(call, std::get<ShardCommand>(command));
-  case CallKind::all_reduce:
-    return collectives.allReduce(call, std::get<AllReduceCommand>(command),
-                                 memory());
-  case CallKind::all_gather:
-    return collectives.allGather(call, std::get<ShardCommand>(command),
-                                 memory());
-  case CallKind::reduce_scatter:
-    return collectives.reduceScatter(call, std::get<ShardCommand>(command),
-                                     memory());
-  case CallKind::all_to_all:
-    return collectives.allToAll(call, std::get<AllToAllCommand>(command),
-                                memory());
-  case CallKind::permute:
-    return collectives.permute(call, std::get<PermuteCommand>(command),
-                               memory());
-  case CallKind::event_record:
-    parts.events.record(std::get<EventCommand>(command).event, record);
-    return {};
-  case CallKind::event_wait:
-    return parts.events.wait(std::get<EventCommand>(command).event, record);
-  }
-  return {TPSP_RT_UNSUPPORTED, "no such command"};
 }
 
 Status CpuStream::kernel(Call &call, const KernelCommand &command) {
@@ -90,14 +90,6 @@ Status CpuStream::kernel(Call &call, const KernelCommand &command) {
   for (int64_t part = 0; part < parts; ++part)
     call.kernel(addresses, positions, command.grid * part / parts,
                 command.grid * (part + 1) / parts);
-  return {};
-}
-
-Status CpuStream::slice(Call &call, const ShardCommand &command) {
-  int64_t run = command.chunk * elementBytes(command.dtype);
-  copyRows(buffer(call, 1), command.runPitch() * elementBytes(command.dtype),
-           buffer(call, 0) + call.group.self * run, call.group.size() * run,
-           command.outer, run);
   return {};
 }
 

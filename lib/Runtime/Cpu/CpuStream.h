@@ -3,9 +3,9 @@
 #ifndef TPSP_RUNTIME_CPU_CPUSTREAM_H
 #define TPSP_RUNTIME_CPU_CPUSTREAM_H
 
-#include "Collectives.h"
+#include "../Core/Collectives.h"
 #include "EventTable.h"
-#include "StreamThread.h"
+#include "ScratchBuffer.h"
 
 namespace tpsp::rt {
 
@@ -15,7 +15,14 @@ struct CpuRankParts {
   int64_t rank;
   std::byte *arena;
   EventTable &events;
-  Collectives &collectives;
+  Collectives<ScratchBuffer> &collectives;
+};
+
+/// A command on its way to a stream.
+struct StreamCommand {
+  Call *call = nullptr;
+  /// Of event commands: which record of the event (EventTable.h).
+  int64_t record = 0;
 };
 
 class CpuStream {
@@ -31,13 +38,12 @@ public:
   Status run(const StreamCommand &command);
 
 private:
-  Status perform(Call &call, int64_t record);
+  struct Performer;
+
   Status matmul(Call &call, const MatmulCommand &command);
   Status matmulWithEpilogue(Call &call, const MatmulCommand &command);
   Status attention(Call &call, const AttentionCommand &command);
   Status kernel(Call &call, const KernelCommand &command);
-  Status slice(Call &call, const ShardCommand &command);
-  StreamMemory memory() { return {parts.arena, &scratch}; }
 
   std::byte *buffer(const Call &call, size_t index) const {
     return parts.arena + call.buffers[index];

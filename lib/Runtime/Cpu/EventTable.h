@@ -2,8 +2,9 @@
 #ifndef TPSP_RUNTIME_CPU_EVENTTABLE_H
 #define TPSP_RUNTIME_CPU_EVENTTABLE_H
 
-#include "tpsp/Abi/Status.h"
+#include "tpsp/Runtime/Backend.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -20,18 +21,37 @@ public:
   explicit EventTable(int64_t events) : recorded(events, 0) {}
 
   /// Record `number` of `event` has been reached by its stream.
-  void record(int64_t event, int64_t number);
+  void record(int64_t event, int64_t number) {
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      recorded[event] = std::max(recorded[event], number);
+    }
+    changed.notify_all();
+  }
 
   /// Returns when record `number` of `event` was reached; ABORTED if the run
   /// ends before. Blocks and does not spin. Without a time limit of its own. In
   /// program order the record comes before the wait, so whatever bounds the
   /// record's waiting bounds this.
-  Status wait(int64_t event, int64_t number);
+  Status wait(int64_t event, int64_t number) {
+    std::unique_lock<std::mutex> lock(mutex);
+    changed.wait(lock, [&] { return recorded[event] >= number || aborted; });
+    return recorded[event] >= number ? Status() : abortedByAnother();
+  }
 
   /// Makes all waits, pending and later, return ABORTED.
-  void abort();
+  void abort() {
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      aborted = true;
+    }
+    changed.notify_all();
+  }
 
-  bool isAborted();
+  bool isAborted() {
+    std::lock_guard<std::mutex> lock(mutex);
+    return aborted;
+  }
 
 private:
   std::mutex mutex;

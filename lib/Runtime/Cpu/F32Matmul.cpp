@@ -20,10 +20,7 @@ public:
     return walk.forEachPoint([&](int, MatmulOffsets point) -> Status {
       for (int64_t i = 0; i < walk.steps; ++i) {
         MatmulOffsets at = walk.step(point, i);
-        if (Status status = multiply(A + at.a, B + at.b, C + at.c,
-                                     /*add=*/i > 0);
-            !status.ok())
-          return status;
+        TPSP_TRY(multiply(A + at.a, B + at.b, C + at.c, /*add=*/i > 0));
       }
       return {};
     });

@@ -11,25 +11,21 @@
 namespace tpsp::rt {
 namespace {
 
-#define TPSP_HALF_ROWS(NAME, WIDEN, ROUND)                                     \
-  TPSP_CLONES void widen##NAME(const uint16_t *from, float *to,                \
-                               int64_t count) {                                \
-    for (int64_t i = 0; i < count; ++i)                                        \
-      to[i] = WIDEN(from[i]);                                                  \
-  }                                                                            \
-  TPSP_CLONES void round##NAME(const float *from, uint16_t *to,                \
-                               int64_t count) {                                \
-    for (int64_t i = 0; i < count; ++i)                                        \
-      to[i] = ROUND(from[i]);                                                  \
-  }
+template <float (*widen)(uint16_t)>
+TPSP_CLONES void widenRow(const uint16_t *from, float *to, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    to[i] = widen(from[i]);
+}
 
-TPSP_HALF_ROWS(Bf16, bf16ToFloat, floatToBf16)
-TPSP_HALF_ROWS(F16, f16ToFloat, floatToF16)
-
-#undef TPSP_HALF_ROWS
+template <uint16_t (*round)(float)>
+TPSP_CLONES void roundRow(const float *from, uint16_t *to, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    to[i] = round(from[i]);
+}
 
 /// In the order of `halfFloats`.
-const HalfRows portable[] = {{widenBf16, roundBf16}, {widenF16, roundF16}};
+const HalfRows portable[] = {{widenRow<bf16ToFloat>, roundRow<floatToBf16>},
+                             {widenRow<f16ToFloat>, roundRow<floatToF16>}};
 static_assert(std::size(portable) == std::size(halfFloats));
 
 #ifdef __x86_64__

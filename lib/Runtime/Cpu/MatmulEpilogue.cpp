@@ -1,139 +1,109 @@
 #include "MatmulEpilogue.h"
 
-#include "EpilogueLoops.h"
-
 #include "tpsp/Abi/ElementType.h"
 
-#include <algorithm>
+#include <cmath>
 
 namespace tpsp::rt {
 namespace {
 
-/// Results that are swept over while they are in the cache; and no fewer rows
-/// than make packing the other operand worth while.
-constexpr int64_t blockBytes = 1 << 20, minBlockRows = 256;
+/// As the compiler's own (Dialect/Tpsp/ScalarFunctions.cpp): x sigmoid(2u) with
+/// u = sqrt(2 / pi) (x + 0.044715 x^3).
+constexpr double geluC = 0.79788456080286535588, geluA = 0.044715;
 
-/// Elements below which one thread is done before others have begun.
-constexpr int64_t elementsForTeam = 1 << 14;
+double geluGate(double x) {
+  return 1 / (1 + std::exp(-2 * geluC * x * (1 + geluA * x * x)));
+}
 
-int64_t blockRowsOf(const MatmulCommand &command) {
-  bool sweeps = command.epilogue[0] != EpilogueStep::SumA &&
-                command.epilogue[0] != EpilogueStep::SumB;
-  if (!sweeps || pointsOf(command.batch) != 1 || command.n == 0)
-    return command.m;
-  int64_t rows = blockBytes / (command.n * elementBytes(command.dtype));
-  rows = std::max(rows, minBlockRows);
-  return command.m < 2 * rows ? command.m : rows;
+double gelu(double x) { return x * geluGate(x); }
+
+double geluSlope(double x) {
+  double gate = geluGate(x);
+  return gate + x * gate * (1 - gate) * 2 * geluC * (1 + 3 * geluA * x * x);
 }
 
 class EpilogueMatmul final : public MatmulWithEpilogue {
 public:
   EpilogueMatmul(const MatmulCommand &command, int threads)
-      : command(command), threads(threads), ld(command),
-        width(elementBytes(command.dtype)), points(pointsOf(command.batch)),
-        blockRows(blockRowsOf(command)) {}
+      : command(command), threads(threads), ld(command) {}
 
-  /// The products of a whole block of rows, and of the last one.
-  Status prepare();
-  Status run(const MatmulBuffers &buffers, ScratchBuffer &scratch) override;
+  Status prepare() {
+    MatmulCommand alone = command;
+    alone.epilogue.clear();
+    return prepareMatmul(alone, threads, product);
+  }
+
+  Status run(const MatmulBuffers &buffers, ScratchBuffer &scratch) override {
+    if (Status s = product->run(buffers[0], buffers[1], buffers[2], scratch);
+        !s.ok())
+      return s;
+    if (command.epilogue[0] == EpilogueStep::SumA)
+      sumOperand(buffers[0], buffers[3], command.m, ld.a, command.transposeA);
+    else if (command.epilogue[0] == EpilogueStep::SumB)
+      sumOperand(buffers[1], buffers[3], command.n, ld.b, !command.transposeB);
+    else
+      finishResults(buffers);
+    return {};
+  }
 
 private:
-  void finishRows(const MatmulBuffers &buffers, int64_t point, int64_t begin,
-                  int64_t end) const;
-  EpilogueRow rowsOf(const MatmulBuffers &buffers) const;
-  void sumOperand(const MatmulBuffers &buffers) const;
+  double load(const std::byte *buffer, int64_t element) const {
+    return loadFloat(buffer, command.dtype, element);
+  }
+  void store(double value, std::byte *buffer, int64_t element) const {
+    storeFloat(value, command.dtype, buffer, element);
+  }
+
+  void finishResults(const MatmulBuffers &buffers) const {
+    int64_t rows = pointsOf(command.batch) * command.m;
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t row = 0; row < rows; ++row) {
+      int64_t first = offsetsAt(command.batch, row / command.m, {}).c +
+                      row % command.m * ld.c;
+      for (int64_t column = 0; column < command.n; ++column)
+        finish(buffers, first + column, column);
+    }
+  }
+
+  /// The result at `place`, an element of C and of all that lies as C does.
+  void finish(const MatmulBuffers &buffers, int64_t place,
+              int64_t column) const {
+    double x = load(buffers[2], place);
+    size_t next = 3;
+    for (EpilogueStep step : command.epilogue) {
+      std::byte *buffer = hasBuffer(step) ? buffers[next++] : nullptr;
+      if (step == EpilogueStep::Bias)
+        x += load(buffer, column);
+      else if (step == EpilogueStep::Keep)
+        store(x, buffer, place);
+      else if (step == EpilogueStep::Gelu)
+        x = gelu(x);
+      else
+        x *= geluSlope(load(buffer, place));
+    }
+    store(x, buffers[2], place);
+  }
+
+  /// result[i] = the sum over k of the operand, whose `kept` i are neighbours
+  /// in memory, or `pitch` apart and the k neighbours.
+  void sumOperand(const std::byte *operand, std::byte *result, int64_t kept,
+                  int64_t pitch, bool keptIsInner) const {
+    int64_t keptStride = keptIsInner ? 1 : pitch;
+    int64_t summedStride = keptIsInner ? pitch : 1;
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t i = 0; i < kept; ++i) {
+      double total = 0;
+      for (int64_t k = 0; k < command.k; ++k)
+        total += load(operand, i * keptStride + k * summedStride);
+      store(total, result, i);
+    }
+  }
 
   const MatmulCommand command;
   const int threads;
   const LeadingDimensions ld;
-  const int64_t width, points, blockRows;
-  std::unique_ptr<PreparedMatmul> block, last;
+  std::unique_ptr<PreparedMatmul> product;
 };
-
-Status EpilogueMatmul::prepare() {
-  MatmulCommand product = command;
-  product.epilogue.clear();
-  product.m = blockRows;
-  if (Status s = prepareMatmul(product, threads, block); !s.ok())
-    return s;
-  product.m = blockRows ? command.m % blockRows : 0;
-  return product.m ? prepareMatmul(product, threads, last) : Status();
-}
-
-Status EpilogueMatmul::run(const MatmulBuffers &buffers,
-                           ScratchBuffer &scratch) {
-  if (command.epilogue[0] == EpilogueStep::SumA ||
-      command.epilogue[0] == EpilogueStep::SumB) {
-    sumOperand(buffers);
-    return block->run(buffers[0], buffers[1], buffers[2], scratch);
-  }
-  if (blockRows == 0)
-    return {};
-  int64_t rowA = command.transposeA ? 1 : ld.a;
-  for (int64_t begin = 0; begin < command.m; begin += blockRows) {
-    int64_t end = std::min(begin + blockRows, command.m);
-    PreparedMatmul &product = end - begin == blockRows ? *block : *last;
-    if (Status s = product.run(buffers[0] + begin * rowA * width, buffers[1],
-                               buffers[2] + begin * ld.c * width, scratch);
-        !s.ok())
-      return s;
-    for (int64_t point = 0; point < points; ++point)
-      finishRows(buffers, point, begin, end);
-  }
-  return {};
-}
-
-/// The first row of the first point.
-EpilogueRow EpilogueMatmul::rowsOf(const MatmulBuffers &buffers) const {
-  EpilogueRow row;
-  row.c = buffers[2];
-  row.columns = command.n;
-  size_t next = 3;
-  for (EpilogueStep step : command.epilogue) {
-    std::byte *buffer = hasBuffer(step) ? buffers[next++] : nullptr;
-    if (step == EpilogueStep::Bias)
-      row.bias = buffer;
-    else if (step == EpilogueStep::Keep)
-      row.keep = buffer;
-    else if (step == EpilogueStep::Slope)
-      row.slope = buffer;
-    else
-      row.gelu = true;
-  }
-  return row;
-}
-
-void EpilogueMatmul::finishRows(const MatmulBuffers &buffers, int64_t point,
-                                int64_t begin, int64_t end) const {
-  RowLoop loop = rowLoop(command.dtype);
-  const EpilogueRow first = rowsOf(buffers);
-  int64_t start = offsetsAt(command.batch, point, {}).c;
-  bool isLarge = (end - begin) * command.n >= elementsForTeam;
-#pragma omp parallel for num_threads(threads) schedule(static) if (isLarge)
-  for (int64_t i = begin; i < end; ++i) {
-    int64_t offset = (start + i * ld.c) * width;
-    EpilogueRow row = first;
-    row.c += offset;
-    row.keep = row.keep ? row.keep + offset : nullptr;
-    row.slope = row.slope ? row.slope + offset : nullptr;
-    loop(row);
-  }
-}
-
-void EpilogueMatmul::sumOperand(const MatmulBuffers &buffers) const {
-  bool ofA = command.epilogue[0] == EpilogueStep::SumA;
-  bool keptIsInner = ofA ? command.transposeA : !command.transposeB;
-  int64_t pitch = ofA ? ld.a : ld.b, kept = ofA ? command.m : command.n;
-  OperandSum sum{buffers[ofA ? 0 : 1], buffers[3], command.k,
-                 keptIsInner ? 1 : pitch, keptIsInner ? pitch : 1};
-  SumLoop loop = sumLoop(command.dtype);
-  // Whole cache lines for each thread, so that none share one.
-  int64_t share = (kept / threads / 64 + 1) * 64;
-  bool isLarge = kept * command.k >= elementsForTeam;
-#pragma omp parallel for num_threads(threads) schedule(static) if (isLarge)
-  for (int64_t begin = 0; begin < kept; begin += share)
-    loop(sum, begin, std::min(begin + share, kept));
-}
 
 } // namespace
 

@@ -1,9 +1,9 @@
-/// Matmuls with an epilogue on the CPU.
+/// Matmuls with an epilogue on the CPU: the product as if it had none, then a
+/// plain loop over its results. They are right and not fast: on CPUs a kernel
+/// does the same no slower, so plans for them have none by default.
 ///
-/// A product is done in blocks of rows whose results fit the cache, each with
-/// the epilogue's sweep over it right behind. The results are the same as if
-/// the product had been stored and read again: bf16 is rounded between the two.
-/// Arithmetic is in f32, in f64 for f64.
+/// The results are the same as if the product had been stored and read again:
+/// 16 bits are rounded between the two. Arithmetic is in f64.
 #ifndef TPSP_RUNTIME_CPU_MATMULEPILOGUE_H
 #define TPSP_RUNTIME_CPU_MATMULEPILOGUE_H
 

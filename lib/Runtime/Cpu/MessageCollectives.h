@@ -7,7 +7,8 @@
 #ifndef TPSP_RUNTIME_CPU_MESSAGECOLLECTIVES_H
 #define TPSP_RUNTIME_CPU_MESSAGECOLLECTIVES_H
 
-#include "Collectives.h"
+#include "../Core/Collectives.h"
+#include "ScratchBuffer.h"
 #include "tpsp/Runtime/Transport.h"
 
 #include <functional>
@@ -15,7 +16,7 @@
 
 namespace tpsp::rt {
 
-class MessageCollectives final : public Collectives {
+class MessageCollectives final : public Collectives<ScratchBuffer> {
 public:
   /// Finds the channel of these ranks (ascending) on a stream for rank `rank`,
   /// which is one of them. Null if there is none.
@@ -28,26 +29,10 @@ public:
       : world(world), findChannel(std::move(findChannel)),
         abortChannels(std::move(abortChannels)) {}
 
-  Status allReduce(Call &call, const AllReduceCommand &command,
-                   const StreamMemory &memory) override;
-  Status allGather(Call &call, const ShardCommand &command,
-                   const StreamMemory &memory) override;
-  Status reduceScatter(Call &call, const ShardCommand &command,
-                       const StreamMemory &memory) override;
-  Status allToAll(Call &call, const AllToAllCommand &command,
-                  const StreamMemory &memory) override;
-  Status permute(Call &call, const PermuteCommand &command,
-                 const StreamMemory &memory) override;
+  Status run(Call &call, const StreamUse<ScratchBuffer> &use) override;
   void abort() override { abortChannels(); }
 
 private:
-  struct Messages;
-
-  /// The call's messages; `isFresh` if they are still to be filled in.
-  Status messagesOf(Call &call, Messages *&out, bool &isFresh);
-  Status exchange(const Call &call, Channel *channel, const Exchange &exchange);
-  std::string nameRanks(const std::vector<int64_t> &ranks) const;
-
   const BackendContext &world;
   const FindChannel findChannel;
   const std::function<void()> abortChannels;

@@ -22,8 +22,7 @@ Status ProcessChannels::open(const BackendContext &world) {
       for (size_t i = 0; i < wide.size(); ++i)
         if (subset >> i & 1)
           axes.push_back(wide[i]);
-      if (Status s = openGroup(world, stream, axes); !s.ok())
-        return s;
+      TPSP_TRY(openGroup(world, stream, axes));
     }
   return {};
 }
@@ -32,8 +31,7 @@ Status ProcessChannels::openGroup(const BackendContext &world, int64_t stream,
                                   const std::vector<int64_t> &axes) {
   Transport &transport = *world.config.transport;
   RankGroup group;
-  if (Status s = world.mesh.group(transport.rank(), axes, group); !s.ok())
-    return s;
+  TPSP_TRY(world.mesh.group(transport.rank(), axes, group));
   std::sort(group.ranks.begin(), group.ranks.end());
   return transport.openChannel(group.ranks.front(),
                                channels[{stream, group.ranks}]);

@@ -32,9 +32,8 @@ struct Max {
 constexpr int64_t blockElements = 1024;
 
 template <typename T, typename Op>
-[[gnu::always_inline]] inline void reduce(std::byte *dst,
-                                          const std::byte *const *sources,
-                                          int64_t numSources, int64_t count) {
+TPSP_CLONES void reduce(std::byte *dst, const std::byte *const *sources,
+                        int64_t numSources, int64_t count) {
   T sum[blockElements];
   for (int64_t begin = 0; begin < count; begin += blockElements) {
     int64_t size = std::min(blockElements, count - begin);
@@ -76,36 +75,17 @@ void reduceHalf(std::byte *dst, const std::byte *const *sources,
   }
 }
 
-#define TPSP_REDUCE(NAME, TYPE, OP)                                            \
-  TPSP_CLONES void NAME(std::byte *dst, const std::byte *const *sources,       \
-                        int64_t numSources, int64_t count) {                   \
-    reduce<TYPE, OP>(dst, sources, numSources, count);                         \
-  }
-
-TPSP_REDUCE(sumF32, float, Sum)
-TPSP_REDUCE(maxF32, float, Max)
-TPSP_REDUCE(sumF64, double, Sum)
-TPSP_REDUCE(maxF64, double, Max)
-TPSP_REDUCE(sumI32, int32_t, Sum)
-TPSP_REDUCE(maxI32, int32_t, Max)
-TPSP_REDUCE(sumI64, int64_t, Sum)
-TPSP_REDUCE(maxI64, int64_t, Max)
-TPSP_REDUCE(sumI8, int8_t, Sum)
-TPSP_REDUCE(maxI8, int8_t, Max)
-
-#undef TPSP_REDUCE
-
 } // namespace
 
 ReduceFunction reduceFunction(int64_t dtype, int64_t reduction) {
   // In the order of TPSP_RT_F32, ... and TPSP_RT_SUM, TPSP_RT_MAX.
   static constexpr ReduceFunction functions[][2] = {
-      {sumF32, maxF32},
+      {reduce<float, Sum>, reduce<float, Max>},
       {reduceHalf<TPSP_RT_BF16, Sum>, reduceHalf<TPSP_RT_BF16, Max>},
-      {sumF64, maxF64},
-      {sumI32, maxI32},
-      {sumI64, maxI64},
-      {sumI8, maxI8},
+      {reduce<double, Sum>, reduce<double, Max>},
+      {reduce<int32_t, Sum>, reduce<int32_t, Max>},
+      {reduce<int64_t, Sum>, reduce<int64_t, Max>},
+      {reduce<int8_t, Sum>, reduce<int8_t, Max>},
       {reduceHalf<TPSP_RT_F16, Sum>, reduceHalf<TPSP_RT_F16, Max>}};
   return functions[dtype][reduction];
 }

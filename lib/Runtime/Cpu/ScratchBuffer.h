@@ -3,23 +3,35 @@
 #define TPSP_RUNTIME_CPU_SCRATCHBUFFER_H
 
 #include <cstddef>
+#include <memory>
+#include <new>
 
 namespace tpsp::rt {
 
 /// Grows on demand and is then kept. Aligned to 64 bytes.
 class ScratchBuffer {
 public:
-  ScratchBuffer() = default;
-  ScratchBuffer(const ScratchBuffer &) = delete;
-  ScratchBuffer &operator=(const ScratchBuffer &) = delete;
-  ~ScratchBuffer();
-
   /// At least `bytes` bytes, whose contents and earlier addresses are lost.
   /// Throws std::bad_alloc.
-  std::byte *reserve(size_t bytes);
+  std::byte *reserve(size_t bytes) {
+    if (bytes > size) {
+      size = 0;
+      memory.reset();
+      memory.reset(new (alignment) std::byte[bytes]);
+      size = bytes;
+    }
+    return memory.get();
+  }
 
 private:
-  std::byte *memory = nullptr;
+  static constexpr std::align_val_t alignment{64};
+  struct Free {
+    void operator()(std::byte *bytes) const {
+      ::operator delete[](bytes, alignment);
+    }
+  };
+
+  std::unique_ptr<std::byte, Free> memory;
   size_t size = 0;
 };
 

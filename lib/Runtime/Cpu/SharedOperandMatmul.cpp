@@ -28,10 +28,8 @@ public:
     std::byte *copyC = copyA + bytesA;
     for (int64_t i = 0; merged.copiesA && i < extent; ++i)
       copyRows(copyA + i * m * rowA, rowA, a + i * strideA, pitchA, m, rowA);
-    if (Status s = product->run(merged.copiesA ? copyA : a, b,
-                                merged.copiesC ? copyC : c, scratch);
-        !s.ok())
-      return s;
+    TPSP_TRY(product->run(merged.copiesA ? copyA : a, b,
+                          merged.copiesC ? copyC : c, scratch));
     for (int64_t i = 0; merged.copiesC && i < extent; ++i)
       copyRows(c + i * strideC, pitchC, copyC + i * m * rowC, rowC, m, rowC);
     return {};
@@ -44,8 +42,8 @@ private:
 };
 
 /// A library packs B anew for each product. What that costs beside copying an
-/// element: it reads and writes as much, but of a B that lies across it reads
-/// badly; and the copies here must not matter where it does not.
+/// element. It reads and writes as much, but it reads a B that lies across
+/// badly. The copies here must not matter where it does not.
 constexpr int64_t copiesWorthOneOfB = 4;
 
 } // namespace

@@ -1,4 +1,4 @@
-/// cuBLASLt's descriptors, owned.
+/// cuBLASLt's handle and descriptors, owned.
 #ifndef TPSP_RUNTIME_CUDA_CUBLASDESCRIPTORS_H
 #define TPSP_RUNTIME_CUDA_CUBLASDESCRIPTORS_H
 
@@ -21,6 +21,16 @@ public:
 
 protected:
   Handle handle = nullptr;
+};
+
+/// A rank's handle of the library.
+class CublasHandle
+    : public CublasDescriptor<cublasLtHandle_t, cublasLtDestroy> {
+public:
+  Status create() {
+    TPSP_CUBLAS(cublasLtCreate, &handle);
+    return {};
+  }
 };
 
 /// What is multiplied how.

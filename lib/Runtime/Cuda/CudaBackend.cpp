@@ -24,7 +24,7 @@ public:
       world.threads = threads.get();
       world.meetings = std::move(threads);
     }
-    return world.ownKernels.load();
+    return world.builtinKernels.load();
   }
 
   Status createRank(int64_t rank, std::unique_ptr<BackendRank> &out) override {

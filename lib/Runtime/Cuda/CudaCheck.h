@@ -23,13 +23,6 @@ Status checkNccl(ncclResult_t result, const char *call,
 
 } // namespace tpsp::rt
 
-/// Returns from the function with a failure.
-#define TPSP_TRY(...)                                                          \
-  do {                                                                         \
-    if (::tpsp::rt::Status tried = (__VA_ARGS__); !tried.ok())                 \
-      return tried;                                                            \
-  } while (false)
-
 #define TPSP_CUDA(FUNCTION, ...)                                               \
   TPSP_TRY(::tpsp::rt::checkCuda(FUNCTION(__VA_ARGS__), #FUNCTION))
 #define TPSP_CUBLAS(FUNCTION, ...)                                             \

@@ -4,33 +4,31 @@
 
 #include "CudaCheck.h"
 
-#include <utility>
+#include <memory>
+#include <type_traits>
 
 namespace tpsp::rt {
 
 class CudaEvent {
 public:
-  CudaEvent() = default;
-  CudaEvent(CudaEvent &&other) noexcept
-      : event(std::exchange(other.event, nullptr)) {}
-  CudaEvent &operator=(CudaEvent &&) = delete;
-  ~CudaEvent() {
-    if (event)
-      (void)cudaEventDestroy(event);
-  }
-
   /// Once, on the GPU that is current.
   Status create(bool isTimed = false) {
-    TPSP_CUDA(cudaEventCreateWithFlags, &event,
+    cudaEvent_t created = nullptr;
+    TPSP_CUDA(cudaEventCreateWithFlags, &created,
               isTimed ? cudaEventDefault : cudaEventDisableTiming);
+    event.reset(created);
     return {};
   }
 
-  bool exists() const { return event; }
-  cudaEvent_t get() const { return event; }
+  bool exists() const { return event != nullptr; }
+  cudaEvent_t get() const { return event.get(); }
 
 private:
-  cudaEvent_t event = nullptr;
+  struct Destroy {
+    void operator()(cudaEvent_t event) const { (void)cudaEventDestroy(event); }
+  };
+
+  std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, Destroy> event;
 };
 
 } // namespace tpsp::rt

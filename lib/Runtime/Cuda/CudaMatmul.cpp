@@ -103,12 +103,12 @@ StridedBatch chooseBatch(const std::vector<MatmulLoop> &loops,
 class ZeroMatmul final : public CudaMatmul {
 public:
   ZeroMatmul(const MatmulCommand &command, const MatmulBuffers &buffers,
-             const OwnKernels &kernels)
+             const BuiltinKernels &kernels)
       : command(command), buffers(buffers), kernels(kernels),
         pitch(LeadingDimensions(command).c) {}
 
   Status run(CudaStream &stream) override {
-    MatmulEpilogue epilogue(command, buffers);
+    CublasEpilogue epilogue(command, buffers);
     if (epilogue.sumsOperand())
       TPSP_TRY(epilogue.sumOperand(kernels, stream));
     if (command.m == 0 || command.n == 0)
@@ -135,7 +135,7 @@ private:
 
   const MatmulCommand command;
   const MatmulBuffers buffers;
-  const OwnKernels &kernels;
+  const BuiltinKernels &kernels;
   const int64_t pitch;
 };
 
@@ -144,7 +144,7 @@ public:
   /// `fused`: the epilogue is cuBLASLt's.
   CublasMatmul(const MatmulCommand &command, const MatmulBuffers &buffers,
                bool fused, const CublasHandle &handle,
-               const OwnKernels &kernels)
+               const BuiltinKernels &kernels)
       : command(command), buffers(buffers),
         epilogue(this->command, this->buffers), fused(fused), handle(handle),
         kernels(kernels), width(elementBytes(command.dtype)),
@@ -185,10 +185,10 @@ private:
 
   const MatmulCommand command;
   const MatmulBuffers buffers;
-  const MatmulEpilogue epilogue;
+  const CublasEpilogue epilogue;
   const bool fused;
   const CublasHandle &handle;
-  const OwnKernels &kernels;
+  const BuiltinKernels &kernels;
   const int64_t width, steps;
   const StridedBatch batch;
   const int64_t points;
@@ -325,7 +325,7 @@ Status CublasMatmul::finish(MatmulOffsets point, const std::byte *sums,
 
 Status CublasMatmul::multiply(const std::byte *a, const std::byte *b, void *c,
                               bool add, CudaStream &stream) const {
-  // Of the scale's type.
+  // In the scale's type.
   double one64 = 1, beta64 = add ? 1 : 0;
   float one32 = 1, beta32 = add ? 1 : 0;
   bool isWide = command.dtype == TPSP_RT_F64;
@@ -361,7 +361,7 @@ bool isEmptySum(const MatmulCommand &c) {
 
 Status beginCudaMatmul(const MatmulCommand &command,
                        const MatmulBuffers &buffers, const CublasHandle &handle,
-                       const OwnKernels &kernels, CudaStream &stream,
+                       const BuiltinKernels &kernels, CudaStream &stream,
                        std::unique_ptr<CudaMatmul> &out) {
   MatmulTypes types;
   if (!typesOf(command.dtype, types))
@@ -372,7 +372,7 @@ Status beginCudaMatmul(const MatmulCommand &command,
     out = std::make_unique<ZeroMatmul>(command, buffers, kernels);
     return out->run(stream);
   }
-  bool canFuse = MatmulEpilogue(command, buffers).fitsLibrary();
+  bool canFuse = CublasEpilogue(command, buffers).fitsLibrary();
   for (bool fused : {true, false}) {
     if (fused && !canFuse)
       continue;

@@ -4,8 +4,8 @@
 /// column by column. So C = A B becomes C' = B' A': the operands change places,
 /// the transpose flags and leading dimensions stay, and nothing is copied.
 ///
-/// Of the batch's loops the longest is cuBLASLt's strided batch, in parts if it
-/// is very long; the others are walked, a call for each point. The loops of
+/// The longest of the batch's loops is cuBLASLt's strided batch, in parts if it
+/// is very long. The others are walked, a call for each point. The loops of
 /// `accumulate` are walked too, the steps behind the first adding to the
 /// result. 16-bit results of several steps are summed in f32 in scratch memory
 /// and rounded once, as on the CPU.
@@ -15,34 +15,15 @@
 #ifndef TPSP_RUNTIME_CUDA_CUDAMATMUL_H
 #define TPSP_RUNTIME_CUDA_CUDAMATMUL_H
 
+#include "BuiltinKernels.h"
+#include "CublasEpilogue.h"
 #include "CudaStream.h"
-#include "MatmulEpilogue.h"
-#include "OwnKernels.h"
 
 #include "../Core/MatmulOffsets.h"
 
 #include <memory>
 
 namespace tpsp::rt {
-
-/// A rank's handle of the library.
-class CublasHandle {
-public:
-  CublasHandle() = default;
-  CublasHandle(const CublasHandle &) = delete;
-  ~CublasHandle() {
-    if (handle)
-      (void)cublasLtDestroy(handle);
-  }
-  Status create() {
-    TPSP_CUBLAS(cublasLtCreate, &handle);
-    return {};
-  }
-  cublasLtHandle_t get() const { return handle; }
-
-private:
-  cublasLtHandle_t handle = nullptr;
-};
 
 class CudaMatmul : public CommandState {
 public:
@@ -55,7 +36,7 @@ public:
 /// integers.
 Status beginCudaMatmul(const MatmulCommand &command,
                        const MatmulBuffers &buffers, const CublasHandle &handle,
-                       const OwnKernels &kernels, CudaStream &stream,
+                       const BuiltinKernels &kernels, CudaStream &stream,
                        std::unique_ptr<CudaMatmul> &out);
 
 } // namespace tpsp::rt

@@ -1,8 +1,7 @@
 #include "CudaRank.h"
 
+#include "../Core/PeerPieces.h"
 #include "CudaKernel.h"
-
-#include "tpsp/Abi/ElementType.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +10,7 @@
 namespace tpsp::rt {
 namespace {
 
-/// Of a command that has run and needs nothing kept.
+/// The state of a command that has run and needs nothing kept.
 struct Used final : CommandState {};
 
 } // namespace
@@ -20,9 +19,9 @@ CudaRank::CudaRank(CudaWorld &world, int64_t rank)
     : world(world), rank(rank), device(world.devices.deviceOf(rank)),
       communicators(world.context, rank, device, *world.meetings,
                     world.aborted),
-      copies(world.ownKernels, world.threads),
-      nccl(world.ownKernels, communicators, *world.meetings), capture(streams) {
-}
+      copies(world.builtinKernels, world.threads),
+      nccl(world.builtinKernels, communicators, *world.meetings),
+      capture(streams) {}
 
 CudaRank::~CudaRank() {
   if (capture.isActive())
@@ -79,84 +78,7 @@ Status CudaRank::takeBase() {
   return {};
 }
 
-template <typename Body> Status CudaRank::enqueue(Call &call, Body body) {
-  CudaStream &stream = *streams[size_t(call.stream)];
-  if (capture.isActive()) {
-    if (call.state)
-      return body(stream);
-    return {TPSP_RT_UNSUPPORTED,
-            "a command that the first step had not was to be captured"};
-  }
-  // A first use may load code, for which the GPU waits until it is idle; with a
-  // collective of NCCL on it, whose other ranks do the same, for ever.
-  if (!call.state && world.devices.usesNccl)
-    TPSP_TRY(settle());
-  TPSP_TRY(stream.markBefore(call));
-  TPSP_TRY(body(stream));
-  if (!call.state)
-    call.state = std::make_unique<Used>();
-  return stream.markBehind(call);
-}
-
-Status CudaRank::matmul(Call &call, const MatmulCommand &command) {
-  return enqueue(call, [&](CudaStream &stream) -> Status {
-    if (!call.state) {
-      MatmulBuffers buffers;
-      for (size_t i = 0; i < call.buffers.size(); ++i)
-        buffers.push_back(buffer(call, i));
-      std::unique_ptr<CudaMatmul> fresh;
-      TPSP_TRY(beginCudaMatmul(command, buffers, cublas, world.ownKernels,
-                               stream, fresh));
-      call.state = std::move(fresh);
-      return {};
-    }
-    return static_cast<CudaMatmul &>(*call.state).run(stream);
-  });
-}
-
-Status CudaRank::kernel(Call &call, const KernelCommand &command) {
-  return enqueue(call, [&](CudaStream &stream) -> Status {
-    if (!call.state) {
-      auto fresh = std::make_unique<CudaKernel>();
-      TPSP_TRY(
-          fresh->prepare(call, command, arena.data(), device, world.images));
-      call.state = std::move(fresh);
-    }
-    return static_cast<CudaKernel &>(*call.state).launch(stream.get());
-  });
-}
-
-Status CudaRank::attention(Call &call, const AttentionCommand &command) {
-  return enqueue(call, [&](CudaStream &stream) -> Status {
-    if (!call.state) {
-      std::vector<std::byte *> buffers;
-      for (size_t i = 0; i < call.buffers.size(); ++i)
-        buffers.push_back(buffer(call, i));
-      std::unique_ptr<CudaAttention> fresh;
-      TPSP_TRY(prepareCudaAttention(command,
-                                    call.kind == CallKind::attention_gradient,
-                                    buffers, attentionContext, fresh));
-      call.state = std::move(fresh);
-    }
-    return static_cast<CudaAttention &>(*call.state).run(stream);
-  });
-}
-
-Status CudaRank::slice(Call &call, const ShardCommand &command) {
-  return enqueue(call, [&](CudaStream &stream) {
-    int64_t width = elementBytes(command.dtype), run = command.chunk * width;
-    StridedCopy copy;
-    copy.target = buffer(call, 1);
-    copy.source = buffer(call, 0) + call.group.self * run;
-    copy.rows = command.outer;
-    copy.bytes = run;
-    copy.targetRow = command.runPitch() * width;
-    copy.sourceRow = call.group.size() * run;
-    return world.ownKernels.copy(copy, stream.get());
-  });
-}
-
-CudaCollectives &CudaRank::collectivesOf(const Call &call) {
+Collectives<CudaStream> &CudaRank::collectivesOf(const Call &call) {
   bool isAlone =
       call.group.size() == 1 && !world.context.config.cuda.ncclAlways;
   if (world.devices.usesNccl && !isAlone)
@@ -164,51 +86,94 @@ CudaCollectives &CudaRank::collectivesOf(const Call &call) {
   return copies;
 }
 
-template <typename Command>
-Status
-CudaRank::collective(Call &call, const Command &command,
-                     Status (CudaCollectives::*method)(Call &, const Command &,
-                                                       const StreamUse &)) {
-  return enqueue(call, [&](CudaStream &stream) {
-    return (collectivesOf(call).*method)(call, command,
-                                         StreamUse{arena.data(), stream});
-  });
-}
+struct CudaRank::Enqueuer {
+  CudaRank &rank;
+  Call &call;
+  CudaStream &stream;
 
-Status CudaRank::allReduce(Call &call, const AllReduceCommand &command) {
-  return collective(call, command, &CudaCollectives::allReduce);
-}
+  template <typename Command> Status operator()(const Command &command) const {
+    if constexpr (isCollective<Command>)
+      return rank.collectivesOf(call).run(call, {rank.arena.data(), stream});
+    else
+      return enqueue(command);
+  }
 
-Status CudaRank::allGather(Call &call, const ShardCommand &command) {
-  return collective(call, command, &CudaCollectives::allGather);
-}
+  std::vector<std::byte *> buffers() const {
+    std::vector<std::byte *> addresses;
+    for (int64_t offset : call.buffers)
+      addresses.push_back(rank.arena.data() + offset);
+    return addresses;
+  }
 
-Status CudaRank::reduceScatter(Call &call, const ShardCommand &command) {
-  return collective(call, command, &CudaCollectives::reduceScatter);
-}
+  Status enqueue(const MatmulCommand &command) const {
+    if (call.state)
+      return static_cast<CudaMatmul &>(*call.state).run(stream);
+    std::unique_ptr<CudaMatmul> fresh;
+    TPSP_TRY(beginCudaMatmul(command, buffers(), rank.cublas,
+                             rank.world.builtinKernels, stream, fresh));
+    call.state = std::move(fresh);
+    return {};
+  }
 
-Status CudaRank::allToAll(Call &call, const AllToAllCommand &command) {
-  return collective(call, command, &CudaCollectives::allToAll);
-}
+  Status enqueue(const KernelCommand &command) const {
+    if (!call.state) {
+      auto fresh = std::make_unique<CudaKernel>();
+      TPSP_TRY(fresh->prepare(call, command, rank.arena.data(), rank.device,
+                              rank.world.images));
+      call.state = std::move(fresh);
+    }
+    return static_cast<CudaKernel &>(*call.state).launch(stream.get());
+  }
 
-Status CudaRank::permute(Call &call, const PermuteCommand &command) {
-  return collective(call, command, &CudaCollectives::permute);
-}
+  Status enqueue(const AttentionCommand &command) const {
+    if (!call.state) {
+      std::unique_ptr<CudaAttention> fresh;
+      TPSP_TRY(prepareCudaAttention(command,
+                                    call.kind == CallKind::attention_gradient,
+                                    buffers(), rank.attentionContext, fresh));
+      call.state = std::move(fresh);
+    }
+    return static_cast<CudaAttention &>(*call.state).run(stream);
+  }
 
-Status CudaRank::eventRecord(Call &call, const EventCommand &command) {
-  return enqueue(call, [&](CudaStream &stream) -> Status {
-    TPSP_CUDA(cudaEventRecord, events[size_t(command.event)].get(),
+  Status enqueue(const SliceCommand &command) const {
+    StridedCopy copy =
+        copyOfPiece(wholeOf(command, call.group.size(), rank.buffer(call, 0)),
+                    call.group.self, partOf(command, rank.buffer(call, 1)), 0);
+    return rank.world.builtinKernels.copy(copy, stream.get());
+  }
+
+  Status enqueue(const EventRecordCommand &command) const {
+    TPSP_CUDA(cudaEventRecord, rank.events[size_t(command.event)].get(),
               stream.get());
     return {};
-  });
-}
+  }
 
-Status CudaRank::eventWait(Call &call, const EventCommand &command) {
-  return enqueue(call, [&](CudaStream &stream) -> Status {
+  Status enqueue(const EventWaitCommand &command) const {
     TPSP_CUDA(cudaStreamWaitEvent, stream.get(),
-              events[size_t(command.event)].get(), 0);
+              rank.events[size_t(command.event)].get(), 0);
     return {};
-  });
+  }
+};
+
+Status CudaRank::run(Call &call) {
+  CudaStream &stream = *streams[size_t(call.stream)];
+  Enqueuer enqueuer{*this, call, stream};
+  if (capture.isActive()) {
+    if (call.state)
+      return std::visit(enqueuer, call.command);
+    return {TPSP_RT_UNSUPPORTED,
+            "a command that the first step had not was to be captured"};
+  }
+  // A first use may load code, for which the GPU waits until it is idle. With a
+  // collective of NCCL on it, whose other ranks do the same, it waits for ever.
+  if (!call.state && world.devices.usesNccl)
+    TPSP_TRY(settle());
+  TPSP_TRY(stream.markBefore(call));
+  TPSP_TRY(std::visit(enqueuer, call.command));
+  if (!call.state)
+    call.state = std::make_unique<Used>();
+  return stream.markBehind(call);
 }
 
 bool CudaRank::recordsSteps() const {
@@ -249,7 +214,7 @@ Status CudaRank::agreeOnGraph(const Status &mine) {
   Call recording;
   recording.kind = CallKind::event_record;
   recording.name = "the recording of a step";
-  recording.command = EventCommand();
+  recording.command = EventRecordCommand();
   bool all = false;
   Status met = world.meetings->agree(recording, rank, ranks, mine.ok(), all);
   // Who does not come here has left the run.

@@ -23,25 +23,11 @@ public:
   /// On the rank's thread; all ranks together.
   Status initialize();
 
-  Status matmul(Call &call, const MatmulCommand &command) override;
-  Status kernel(Call &call, const KernelCommand &command) override;
-  Status attention(Call &call, const AttentionCommand &command) override;
-  Status attentionGradient(Call &call,
-                           const AttentionCommand &command) override {
-    return attention(call, command);
-  }
-  Status slice(Call &call, const ShardCommand &command) override;
-  Status allReduce(Call &call, const AllReduceCommand &command) override;
-  Status allGather(Call &call, const ShardCommand &command) override;
-  Status reduceScatter(Call &call, const ShardCommand &command) override;
-  Status allToAll(Call &call, const AllToAllCommand &command) override;
-  Status permute(Call &call, const PermuteCommand &command) override;
-  Status eventRecord(Call &call, const EventCommand &command) override;
-  Status eventWait(Call &call, const EventCommand &command) override;
+  Status run(Call &call) override;
 
   /// Waits for all streams; asks NCCL for its errors meanwhile. A collective
-  /// that does not end within the world's timeout ends the wait, and the next
-  /// call waits for what is left, NCCL's part of which is aborted.
+  /// that does not end within the world's timeout ends the wait. The next call
+  /// waits for what is left, NCCL's part of which is aborted.
   Status synchronize() override;
   std::string streamActivity() override;
 
@@ -64,17 +50,13 @@ private:
   Status createEvents();
   Status takeBase();
 
-  /// Calls body(stream) to enqueue `call`, with marks around it.
   /// A step is replayed by all ranks or by none: NCCL wants collectives to be
   /// captured on all ranks alike. Meets the others, each with what came of its
   /// recording.
   Status agreeOnGraph(const Status &mine);
-  template <typename Body> Status enqueue(Call &call, Body body);
-  template <typename Command>
-  Status collective(Call &call, const Command &command,
-                    Status (CudaCollectives::*method)(Call &, const Command &,
-                                                      const StreamUse &));
-  CudaCollectives &collectivesOf(const Call &call);
+  /// What this backend enqueues for each call.
+  struct Enqueuer;
+  Collectives<CudaStream> &collectivesOf(const Call &call);
   std::byte *buffer(const Call &call, size_t index) const {
     return arena.data() + call.buffers[index];
   }
@@ -86,7 +68,6 @@ private:
   Status waitForStreams();
   Status lookAround(Wait &wait);
   Status checkCollective(Wait &wait);
-  Status timeoutOf(const Call &call) const;
   /// After a failure: ends what NCCL waits for, and waits for the rest, for as
   /// long as a collective might take. Recorded steps are gone then.
   void drain();
@@ -100,14 +81,14 @@ private:
   DeviceMemory arena;
   CublasHandle cublas;
   std::shared_ptr<CudaAttentionContext> attentionContext;
-  /// Of plans, by number.
+  /// The plan's events, by number.
   std::vector<CudaEvent> events;
   std::vector<std::unique_ptr<CudaStream>> streams;
   NcclCommunicators communicators;
   CopyCollectives copies;
   NcclCollectives nccl;
   StepCapture capture;
-  /// Of the steps that are recorded.
+  /// Graphs of the steps that are recorded.
   std::vector<std::weak_ptr<GraphExecutable>> graphs;
   /// A replayed step is under way: what its streams are at is not known.
   bool isReplaying = false;

@@ -46,7 +46,7 @@ public:
   template <typename Visit>
   Status clearMarks(cudaEvent_t base, const Visit &visit);
 
-  /// Of the stream's commands, one after another.
+  /// Scratch memory of the stream's commands, one after another.
   DeviceScratch scratch;
   /// Made by the stream's first matmul.
   DeviceMemory matmulWorkspace;

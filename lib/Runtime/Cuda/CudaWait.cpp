@@ -1,5 +1,6 @@
 // How a rank waits for its GPU: it asks again and again, so that it notices
 // what ends the wait.
+#include "../Core/WaitFailure.h"
 #include "CudaRank.h"
 
 #include <fmt/format.h>
@@ -15,17 +16,30 @@ namespace {
 /// the driver.
 constexpr std::chrono::milliseconds lookPeriod(5);
 
-/// Asks without a pause for a tenth of a second, as CUDA's own waits do: what
+/// Asks without a pause for a tenth of a second, as CUDA's own waits do. What
 /// is noticed late is lost between two steps, and a system wakes a thread a
-/// tenth of a millisecond late. Of what takes longer a nap is less than 0.3 %.
+/// tenth of a millisecond late. Beyond that a nap is less than 0.3 % of the
+/// wait.
 void rest(std::chrono::steady_clock::duration waited) {
   if (waited < std::chrono::milliseconds(100))
     return std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::microseconds(200));
 }
 
-bool isCollective(const Call &call) {
-  return call.group.size() > 1 && call.kind != CallKind::slice;
+/// Whether a call waits for other ranks.
+bool waitsForOthers(const Call &call) {
+  return call.group.size() > 1 &&
+         std::visit(
+             [](const auto &command) {
+               return isCollective<std::decay_t<decltype(command)>>;
+             },
+             call.command);
+}
+
+std::vector<int64_t> othersOf(const RankGroup &group) {
+  std::vector<int64_t> others = group.ranks;
+  others.erase(others.begin() + group.self);
+  return others;
 }
 
 } // namespace
@@ -39,8 +53,7 @@ struct CudaRank::Wait {
 Status CudaRank::synchronize() {
   if (capture.isActive())
     return {TPSP_RT_UNSUPPORTED, "waits within what is to be captured"};
-  if (Status status = settle(); !status.ok())
-    return status;
+  TPSP_TRY(settle());
   failure = report();
   return failure;
 }
@@ -77,14 +90,14 @@ Status CudaRank::waitForStreams() {
 
 Status CudaRank::lookAround(Wait &wait) {
   if (world.aborted)
-    return {TPSP_RT_ABORTED, "another rank or stream failed"};
+    return abortedByAnother();
   Clock::time_point now = Clock::now();
   if (now - wait.looked < lookPeriod)
     return {};
   wait.looked = now;
   if (Status status = communicators.poll(); !status.ok()) {
     for (const std::unique_ptr<CudaStream> &stream : streams)
-      if (const Call *call = stream->current(); call && isCollective(*call))
+      if (const Call *call = stream->current(); call && waitsForOthers(*call))
         return inCall(*call, status);
     return status;
   }
@@ -92,7 +105,7 @@ Status CudaRank::lookAround(Wait &wait) {
 }
 
 /// Kernels and matmuls may take long; a collective that takes long waits for
-/// somebody. Of a replayed step only the whole is known.
+/// somebody. A replayed step is known only as a whole.
 Status CudaRank::checkCollective(Wait &wait) {
   auto now = Clock::now();
   auto limit =
@@ -104,8 +117,8 @@ Status CudaRank::checkCollective(Wait &wait) {
       known = call;
       since = now;
     }
-    if (call && isCollective(*call) && now - since > limit)
-      return inCall(*call, timeoutOf(*call));
+    if (call && waitsForOthers(*call) && now - since > limit)
+      return inCall(*call, waitedFor(world.context, othersOf(call->group)));
   }
   if (isReplaying && world.devices.usesNccl &&
       world.context.mesh.numRanks() > 1 && now - wait.begin > limit)
@@ -115,17 +128,6 @@ Status CudaRank::checkCollective(Wait &wait) {
                         "command, and if it is long, give it more --timeout",
                         world.context.config.timeoutSeconds)};
   return {};
-}
-
-Status CudaRank::timeoutOf(const Call &call) const {
-  std::string others;
-  for (int64_t other : call.group.ranks)
-    if (other != rank)
-      others += fmt::format("{}rank {} ({})", others.empty() ? "" : ", ", other,
-                            world.context.activity(other));
-  return {TPSP_RT_TIMEOUT,
-          fmt::format("waited {:.1f} s for {}",
-                      world.context.config.timeoutSeconds, others)};
 }
 
 void CudaRank::drain() {

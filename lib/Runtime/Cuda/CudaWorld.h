@@ -2,9 +2,9 @@
 #ifndef TPSP_RUNTIME_CUDA_CUDAWORLD_H
 #define TPSP_RUNTIME_CUDA_CUDAWORLD_H
 
+#include "BuiltinKernels.h"
 #include "DeviceChoice.h"
 #include "Meetings.h"
-#include "OwnKernels.h"
 
 #include <atomic>
 #include <memory>
@@ -14,7 +14,7 @@ namespace tpsp::rt {
 struct CudaWorld {
   const BackendContext &context;
   DeviceChoice devices;
-  OwnKernels ownKernels;
+  BuiltinKernels builtinKernels;
   /// Images of the kernels of plans.
   KernelImages images;
   /// Where ranks meet: threads, or processes, which have no `threads`.

@@ -3,7 +3,7 @@
 #include "CudnnGraph.h"
 #include "CudnnLibrary.h"
 
-#include "tpsp/Abi/ElementType.h"
+#include "tpsp/Abi/LibraryLimits.h"
 
 #include <fmt/format.h>
 
@@ -11,9 +11,6 @@
 
 namespace tpsp::rt {
 namespace {
-
-/// What cuDNN reads a row by.
-constexpr uintptr_t alignment = 16;
 
 /// cuDNN's handle of a rank, and its graphs: layers of a model ask for the same
 /// ones, and to build one is to compile it.
@@ -101,12 +98,12 @@ private:
 
 Status checkAlignment(const std::vector<std::byte *> &buffers) {
   for (size_t i = 0; i < buffers.size(); ++i)
-    if (reinterpret_cast<uintptr_t>(buffers[i]) % alignment != 0)
+    if (reinterpret_cast<uintptr_t>(buffers[i]) % cudnnAlignment != 0)
       return {TPSP_RT_UNSUPPORTED,
               fmt::format("cuDNN wants attention's tensors at multiples of {} "
                           "bytes, and buffer {} is at {}; make the plan with "
                           "--attention rows",
-                          alignment, i, fmt::ptr(buffers[i]))};
+                          cudnnAlignment, i, fmt::ptr(buffers[i]))};
   return {};
 }
 

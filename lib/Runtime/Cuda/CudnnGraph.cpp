@@ -4,7 +4,7 @@
 
 #include "CudnnLibrary.h"
 
-#include "tpsp/Abi/ElementType.h"
+#include "tpsp/Abi/LibraryLimits.h"
 
 #define NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING
 #define CUDNN_FRONTEND_SKIP_JSON_LIB
@@ -25,9 +25,6 @@ using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
 /// and read once more. It is done up to so many bytes, which a cache holds.
 /// Attention over more would need the very memory that it is there to save.
 constexpr int64_t maxRepeatableBytes = 32 << 20;
-
-/// Rows are read 16 bytes at a time.
-constexpr int64_t featureUnit = 8;
 
 /// Numbers of the command's buffers: a tensor's number is its place in the
 /// command.
@@ -69,15 +66,9 @@ template <typename Body> Status guarded(const char *call, Body body) {
   }
 }
 
-/// Whether heads and groups are as one index.
-bool hasOneStride(const AttentionCommand &c, const AttentionLayout &layout) {
-  return c.heads == 1 || c.groups == 1 ||
-         layout.head == c.groups * layout.group;
-}
-
 Status checkLayout(const AttentionCommand &c, const AttentionLayout &layout,
                    const char *name) {
-  if (hasOneStride(c, layout))
+  if (areOneIndex(c.heads, c.groups, layout.head, layout.group))
     return {};
   return refuse(fmt::format("the heads of {} are {} elements apart and the {} "
                             "groups of a head {}, which is no single stride",
@@ -193,15 +184,10 @@ void Builder::addBackward() {
 
 /// What can be told before cuDNN is asked.
 Status checkCommand(const AttentionCommand &c, bool isGradient) {
-  if (!halfFloat(c.dtype))
-    return refuse(fmt::format("its elements are {}, not f16 or bf16",
-                              elementName(c.dtype)));
-  for (int64_t extent : {c.features, c.valueFeatures})
-    if (extent < 1 || extent % featureUnit != 0)
-      return refuse(fmt::format("a head has {} features, not a multiple of {}",
-                                extent, featureUnit));
-  if (isGradient && c.queries == 1 && c.keys == 1)
-    return refuse("it has no gradients for one query and one key");
+  std::string obstacle = cudnnObstacle(
+      {c.dtype, c.queries, c.keys, c.features, c.valueFeatures}, isGradient);
+  if (!obstacle.empty())
+    return refuse(obstacle);
   TPSP_TRY(checkLayout(c, c.q, "q"));
   return checkLayout(c, c.o, "o");
 }

@@ -1,7 +1,7 @@
 // The built-in kernels. They move runs of bytes, combine the ranks' parts where
 // they share a GPU, and round sums to 16 bits. They do epilogues that cuBLASLt
 // does not have. Compiled to machine code for compute capability 8.0 and 9.0
-// and to PTX, and loaded by name (OwnKernels). All loops stride over the grid,
+// and to PTX, and loaded by name (BuiltinKernels). All loops stride over the grid,
 // so any grid will do.
 //
 // No shared memory and no barriers, which is what lets the tests run this very

@@ -6,24 +6,12 @@
 
 namespace tpsp::rt {
 
-DeviceMemory::DeviceMemory(DeviceMemory &&other) noexcept
-    : address(other.address), size(other.size) {
-  other.address = nullptr;
-  other.size = 0;
-}
-
-DeviceMemory::~DeviceMemory() {
-  // A failure here is one that a command has met before.
-  if (address)
-    (void)cudaFree(address);
-}
-
 Status DeviceMemory::allocate(int64_t wanted, const char *what,
                               const std::string &consumers) {
   if (wanted == 0)
     return {};
-  void *memory = nullptr;
-  cudaError_t result = cudaMalloc(&memory, size_t(wanted));
+  void *address = nullptr;
+  cudaError_t result = cudaMalloc(&address, size_t(wanted));
   if (result == cudaErrorMemoryAllocation) {
     (void)cudaGetLastError();
     size_t free = 0, total = 0;
@@ -37,7 +25,7 @@ Status DeviceMemory::allocate(int64_t wanted, const char *what,
                         consumers)};
   }
   TPSP_TRY(checkCuda(result, "cudaMalloc"));
-  address = static_cast<std::byte *>(memory);
+  memory.reset(static_cast<std::byte *>(address));
   size = wanted;
   return {};
 }

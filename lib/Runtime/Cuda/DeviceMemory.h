@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace tpsp::rt {
@@ -14,22 +15,21 @@ namespace tpsp::rt {
 /// 256 bytes.
 class DeviceMemory {
 public:
-  DeviceMemory() = default;
-  DeviceMemory(const DeviceMemory &) = delete;
-  DeviceMemory(DeviceMemory &&other) noexcept;
-  DeviceMemory &operator=(DeviceMemory &&) = delete;
-  ~DeviceMemory();
-
   /// Once. `what` and `consumers` (WorldConfig::arenaConsumers) are for the
   /// refusal, which has the bytes wanted and free.
   Status allocate(int64_t wanted, const char *what,
                   const std::string &consumers = {});
 
-  std::byte *data() const { return address; }
+  std::byte *data() const { return memory.get(); }
   int64_t bytes() const { return size; }
 
 private:
-  std::byte *address = nullptr;
+  struct Free {
+    // A failure here is one that a command has met before.
+    void operator()(std::byte *bytes) const { (void)cudaFree(bytes); }
+  };
+
+  std::unique_ptr<std::byte, Free> memory;
   int64_t size = 0;
 };
 

@@ -1,18 +1,13 @@
-/// Where ranks meet on the host: to find out that all of them make the same
-/// call before the GPU waits for it, and to exchange addresses where they share
-/// a GPU. Every meeting is bounded by the world's timeout: TIMEOUT names who is
-/// missing, INVALID who makes another call.
+/// Where ranks meet on the host. They find out that all of them make the same
+/// call before the GPU waits for it. Where they share a GPU they exchange
+/// addresses. Every meeting is bounded by the world's timeout: TIMEOUT names
+/// who is missing, INVALID who makes another call.
 #ifndef TPSP_RUNTIME_CUDA_MEETINGS_H
 #define TPSP_RUNTIME_CUDA_MEETINGS_H
 
 #include "../Core/Rendezvous.h"
 
 #include "tpsp/Runtime/Transport.h"
-
-#include <map>
-#include <memory>
-#include <mutex>
-#include <utility>
 
 namespace tpsp::rt {
 
@@ -34,32 +29,22 @@ public:
   virtual void abort() = 0;
 };
 
-/// Of threads of this process.
+/// Meetings of threads of this process.
 class ThreadMeetings final : public Meetings {
 public:
-  explicit ThreadMeetings(const BackendContext &world) : world(world) {}
+  explicit ThreadMeetings(const BackendContext &world) : places(world) {}
 
   Status meet(const Call &call, int64_t self,
               const std::vector<int64_t> &ranks) override;
   Status agree(const Call &call, int64_t self,
                const std::vector<int64_t> &ranks, bool yes, bool &all) override;
-  void abort() override;
+  void abort() override { places.abort(); }
 
-  /// The meeting place of these ranks (ascending) on a stream; one for all
-  /// orders of a group, so that ranks that disagree about the order meet.
-  Rendezvous &place(int64_t stream, const std::vector<int64_t> &ranks);
-
-private:
-  const BackendContext &world;
-  std::mutex mutex;
-  std::map<std::pair<int64_t, std::vector<int64_t>>,
-           std::unique_ptr<Rendezvous>>
-      places;
-  bool aborted = false;
+  MeetingPlaces places;
 };
 
-/// Of processes with a rank each: a message to each other rank, whose tag is a
-/// hash of the call.
+/// Meetings of processes with a rank each: a message to each other rank, whose
+/// tag is a hash of the call.
 class ProcessMeetings final : public Meetings {
 public:
   explicit ProcessMeetings(const BackendContext &world) : world(world) {}
@@ -74,10 +59,6 @@ public:
   void abort() override { world.config.transport->abort(); }
 
 private:
-  Status failureOf(const Call &call, int64_t self,
-                   const ExchangeFailure &failure) const;
-  std::string nameRanks(const std::vector<int64_t> &ranks) const;
-
   const BackendContext &world;
 };
 

@@ -1,8 +1,9 @@
 #include "NcclCollectives.h"
 
-#include "tpsp/Abi/ElementType.h"
+#include "../Core/PeerPieces.h"
+#include "../Core/Rendezvous.h"
 
-#include <algorithm>
+#include "tpsp/Abi/ElementType.h"
 
 namespace tpsp::rt {
 namespace {
@@ -44,22 +45,174 @@ bool hasFewLongRuns(const ShardCommand &command) {
 
 int64_t roundUp(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
-/// Two areas of a stream's scratch memory.
-Status reserveTwo(CudaStream &stream, int64_t first, int64_t second,
-                  std::byte *&one, std::byte *&two) {
-  TPSP_TRY(stream.scratch.reserve(roundUp(first) + second, one));
-  two = one + roundUp(first);
-  return {};
-}
+/// A collective as one rank enqueues it.
+struct NcclCall {
+  const Call &call;
+  const StreamUse<CudaStream> &use;
+  ncclComm_t communicator;
+  const BuiltinKernels &kernels;
+  const int64_t ranks = call.group.size(), self = call.group.self;
+
+  std::byte *own(size_t index) const { return use.buffer(call, index); }
+
+  /// Two areas of the stream's scratch memory.
+  Status reserveTwo(int64_t first, int64_t second, std::byte *&one,
+                    std::byte *&two) const {
+    TPSP_TRY(use.stream.scratch.reserve(roundUp(first) + second, one));
+    two = one + roundUp(first);
+    return {};
+  }
+
+  /// Between a side's pieces and dense ones, peer after peer, at `dense`.
+  Status pack(const PeerPieces &side, int64_t peers, std::byte *dense) const {
+    return kernels.copy({dense, side.data, peers, side.rows, side.bytes,
+                         side.pieceBytes(), side.bytes, side.peer, side.stride},
+                        use.stream.get());
+  }
+  Status unpack(const std::byte *dense, const PeerPieces &side,
+                int64_t peers) const {
+    return kernels.copy({side.data, dense, peers, side.rows, side.bytes,
+                         side.peer, side.stride, side.pieceBytes(), side.bytes},
+                        use.stream.get());
+  }
+
+  /// Calls exchange(source, target) with dense pieces of `bytes` bytes each, in
+  /// place of those sides that are not dense.
+  template <typename Exchange>
+  Status exchangeDense(const PeerPieces &source, const PeerPieces &target,
+                       int64_t peers, const Exchange &exchange) const {
+    int64_t bytes = source.pieceBytes();
+    if (bytes == 0)
+      return {};
+    PeerPieces from = source, to = target;
+    PeerPieces packed{nullptr, bytes, 1, bytes, bytes}, received = packed;
+    TPSP_TRY(reserveTwo(source.isDense() ? 0 : peers * bytes,
+                        target.isDense() ? 0 : peers * bytes, packed.data,
+                        received.data));
+    if (!source.isDense()) {
+      TPSP_TRY(pack(source, peers, packed.data));
+      from = packed;
+    }
+    if (!target.isDense())
+      to = received;
+    TPSP_TRY(inGroup(communicator, [&] { return exchange(from, to); }));
+    return target.isDense() ? Status() : unpack(received.data, target, peers);
+  }
+  Status send(const PeerPieces &side, int64_t peer) const {
+    TPSP_NCCL(communicator, ncclSend, side.piece(peer),
+              size_t(side.pieceBytes()), ncclInt8, int(peer), communicator,
+              use.stream.get());
+    return {};
+  }
+  Status receive(const PeerPieces &side, int64_t peer) const {
+    TPSP_NCCL(communicator, ncclRecv, side.piece(peer),
+              size_t(side.pieceBytes()), ncclInt8, int(peer), communicator,
+              use.stream.get());
+    return {};
+  }
+
+  Status gather(const std::byte *source, std::byte *target, int64_t count,
+                int64_t dtype) const {
+    TPSP_NCCL(communicator, ncclAllGather, source, target, size_t(count),
+              typeOf(dtype), communicator, use.stream.get());
+    return {};
+  }
+  Status scatter(const std::byte *source, std::byte *target, int64_t count,
+                 const ReduceScatterCommand &c) const {
+    TPSP_NCCL(communicator, ncclReduceScatter, source, target, size_t(count),
+              typeOf(c.dtype), reductionOf(c.reduction), communicator,
+              use.stream.get());
+    return {};
+  }
+
+  Status run(const AllReduceCommand &c) const {
+    return inGroup(communicator, [&]() -> Status {
+      for (size_t i = 0; i < c.counts.size(); ++i)
+        if (c.counts[i] > 0)
+          TPSP_NCCL(communicator, ncclAllReduce, own(2 * i), own(2 * i + 1),
+                    size_t(c.counts[i]), typeOf(c.dtype),
+                    reductionOf(c.reduction), communicator, use.stream.get());
+      return {};
+    });
+  }
+
+  Status run(const AllGatherCommand &c) const {
+    PeerPieces source = partOf(c, own(0)), target = wholeOf(c, ranks, own(1));
+    int64_t part = source.pieceBytes();
+    if (part == 0)
+      return {};
+    if (hasFewLongRuns(c))
+      return inGroup(communicator, [&]() -> Status {
+        for (int64_t o = 0; o < c.outer; ++o)
+          TPSP_TRY(gather(source.data + o * source.stride,
+                          target.data + o * target.stride, c.chunk, c.dtype));
+        return {};
+      });
+    std::byte *packed = nullptr, *gathered = nullptr;
+    TPSP_TRY(reserveTwo(part, ranks * part, packed, gathered));
+    if (source.isDense())
+      packed = source.data;
+    else
+      TPSP_TRY(pack(source, 1, packed));
+    TPSP_TRY(gather(packed, gathered, c.outer * c.chunk, c.dtype));
+    // From [rank, outer, chunk] to [outer, rank, chunk].
+    return unpack(gathered, target, ranks);
+  }
+
+  Status run(const ReduceScatterCommand &c) const {
+    PeerPieces source = wholeOf(c, ranks, own(0)), target = partOf(c, own(1));
+    int64_t part = source.pieceBytes();
+    if (part == 0)
+      return {};
+    if (hasFewLongRuns(c))
+      return inGroup(communicator, [&]() -> Status {
+        for (int64_t o = 0; o < c.outer; ++o)
+          TPSP_TRY(scatter(source.data + o * source.stride,
+                           target.data + o * target.stride, c.chunk, c));
+        return {};
+      });
+    std::byte *packed = nullptr, *reduced = nullptr;
+    TPSP_TRY(reserveTwo(ranks * part, part, packed, reduced));
+    // From [outer, rank, chunk] to [rank, outer, chunk].
+    TPSP_TRY(pack(source, ranks, packed));
+    if (target.isDense())
+      reduced = target.data;
+    TPSP_TRY(scatter(packed, reduced, c.outer * c.chunk, c));
+    return target.isDense() ? Status() : unpack(reduced, target, 1);
+  }
+
+  Status run(const AllToAllCommand &c) const {
+    AllToAllSides sides(c, ranks, own(0), own(1));
+    return exchangeDense(
+        sides.source, sides.target, ranks,
+        [&](const PeerPieces &from, const PeerPieces &to) -> Status {
+          for (int64_t q = 0; q < ranks; ++q) {
+            TPSP_TRY(send(from, q));
+            TPSP_TRY(receive(to, q));
+          }
+          return {};
+        });
+  }
+
+  Status run(const PermuteCommand &c) const {
+    // A piece of its own for nobody: every peer's is the same one.
+    return exchangeDense(sourceOf(c, own(0)), targetOf(c, own(1)), /*peers=*/1,
+                         [&](PeerPieces from, PeerPieces to) -> Status {
+                           from.peer = to.peer = 0;
+                           for (int64_t q = 0; q < ranks; ++q)
+                             if (c.source[size_t(q)] == self)
+                               TPSP_TRY(send(from, q));
+                           return receive(to, c.source[size_t(self)]);
+                         });
+  }
+};
 
 } // namespace
 
 Status NcclCollectives::communicatorOf(Call &call, ncclComm_t &out) {
   if (!call.state) {
-    std::vector<int64_t> ascending = call.group.ranks;
-    std::sort(ascending.begin(), ascending.end());
     int64_t self = call.group.ranks[size_t(call.group.self)];
-    TPSP_TRY(meetings.meet(call, self, ascending));
+    TPSP_TRY(meetings.meet(call, self, ascending(call.group)));
     auto fresh = std::make_unique<CommunicatorState>();
     TPSP_TRY(communicators.find(call, fresh->communicator));
     call.state = std::move(fresh);
@@ -68,199 +221,12 @@ Status NcclCollectives::communicatorOf(Call &call, ncclComm_t &out) {
   return {};
 }
 
-Status NcclCollectives::allReduce(Call &call, const AllReduceCommand &command,
-                                  const StreamUse &use) {
+Status NcclCollectives::run(Call &call, const StreamUse<CudaStream> &use) {
   ncclComm_t communicator = nullptr;
   TPSP_TRY(communicatorOf(call, communicator));
-  return inGroup(communicator, [&]() -> Status {
-    for (size_t i = 0; i < command.counts.size(); ++i)
-      if (command.counts[i] > 0)
-        TPSP_NCCL(communicator, ncclAllReduce, use.buffer(call, 2 * i),
-                  use.buffer(call, 2 * i + 1), size_t(command.counts[i]),
-                  typeOf(command.dtype), reductionOf(command.reduction),
-                  communicator, use.stream.get());
-    return {};
-  });
-}
-
-Status NcclCollectives::allGather(Call &call, const ShardCommand &command,
-                                  const StreamUse &use) {
-  ncclComm_t communicator = nullptr;
-  TPSP_TRY(communicatorOf(call, communicator));
-  if (command.outer * command.chunk == 0)
-    return {};
-  return hasFewLongRuns(command)
-             ? gatherRuns(call, command, communicator, use)
-             : gatherPacked(call, command, communicator, use);
-}
-
-Status NcclCollectives::gatherRuns(const Call &call,
-                                   const ShardCommand &command,
-                                   ncclComm_t communicator,
-                                   const StreamUse &use) {
-  int64_t width = elementBytes(command.dtype);
-  return inGroup(communicator, [&]() -> Status {
-    for (int64_t o = 0; o < command.outer; ++o)
-      TPSP_NCCL(communicator, ncclAllGather,
-                use.buffer(call, 0) + o * command.runPitch() * width,
-                use.buffer(call, 1) +
-                    o * call.group.size() * command.chunk * width,
-                size_t(command.chunk), typeOf(command.dtype), communicator,
-                use.stream.get());
-    return {};
-  });
-}
-
-Status NcclCollectives::gatherPacked(const Call &call,
-                                     const ShardCommand &command,
-                                     ncclComm_t communicator,
-                                     const StreamUse &use) {
-  int64_t width = elementBytes(command.dtype), run = command.chunk * width;
-  int64_t ranks = call.group.size(), part = command.outer * run;
-  std::byte *packed = nullptr, *gathered = nullptr;
-  TPSP_TRY(reserveTwo(use.stream, part, ranks * part, packed, gathered));
-  PeerPieces source{use.buffer(call, 0), 0, command.outer, run,
-                    command.runPitch() * width};
-  if (source.isDense())
-    packed = source.data;
-  else
-    TPSP_TRY(pack(source, 1, packed, use.stream.get()));
-  TPSP_NCCL(communicator, ncclAllGather, packed, gathered,
-            size_t(command.outer * command.chunk), typeOf(command.dtype),
-            communicator, use.stream.get());
-  // From [rank, outer, chunk] to [outer, rank, chunk].
-  PeerPieces target{use.buffer(call, 1), run, command.outer, run, ranks * run};
-  return unpack(gathered, target, ranks, use.stream.get());
-}
-
-Status NcclCollectives::reduceScatter(Call &call, const ShardCommand &command,
-                                      const StreamUse &use) {
-  ncclComm_t communicator = nullptr;
-  TPSP_TRY(communicatorOf(call, communicator));
-  if (command.outer * command.chunk == 0)
-    return {};
-  return hasFewLongRuns(command)
-             ? scatterRuns(call, command, communicator, use)
-             : scatterPacked(call, command, communicator, use);
-}
-
-Status NcclCollectives::scatterRuns(const Call &call,
-                                    const ShardCommand &command,
-                                    ncclComm_t communicator,
-                                    const StreamUse &use) {
-  int64_t width = elementBytes(command.dtype);
-  return inGroup(communicator, [&]() -> Status {
-    for (int64_t o = 0; o < command.outer; ++o)
-      TPSP_NCCL(communicator, ncclReduceScatter,
-                use.buffer(call, 0) +
-                    o * call.group.size() * command.chunk * width,
-                use.buffer(call, 1) + o * command.runPitch() * width,
-                size_t(command.chunk), typeOf(command.dtype),
-                reductionOf(command.reduction), communicator, use.stream.get());
-    return {};
-  });
-}
-
-Status NcclCollectives::scatterPacked(const Call &call,
-                                      const ShardCommand &command,
-                                      ncclComm_t communicator,
-                                      const StreamUse &use) {
-  int64_t width = elementBytes(command.dtype), run = command.chunk * width;
-  int64_t ranks = call.group.size(), part = command.outer * run;
-  std::byte *packed = nullptr, *reduced = nullptr;
-  TPSP_TRY(reserveTwo(use.stream, ranks * part, part, packed, reduced));
-  // From [outer, rank, chunk] to [rank, outer, chunk].
-  PeerPieces source{use.buffer(call, 0), run, command.outer, run, ranks * run};
-  TPSP_TRY(pack(source, ranks, packed, use.stream.get()));
-  PeerPieces target{use.buffer(call, 1), 0, command.outer, run,
-                    command.runPitch() * width};
-  if (target.isDense())
-    reduced = target.data;
-  TPSP_NCCL(communicator, ncclReduceScatter, packed, reduced,
-            size_t(command.outer * command.chunk), typeOf(command.dtype),
-            reductionOf(command.reduction), communicator, use.stream.get());
-  return target.isDense() ? Status()
-                          : unpack(reduced, target, 1, use.stream.get());
-}
-
-Status NcclCollectives::pack(const PeerPieces &side, int64_t peers,
-                             std::byte *dense, cudaStream_t stream) const {
-  return kernels.copy({dense, side.data, peers, side.rows, side.bytes,
-                       side.pieceBytes(), side.bytes, side.peer, side.stride},
-                      stream);
-}
-
-Status NcclCollectives::unpack(const std::byte *dense, const PeerPieces &side,
-                               int64_t peers, cudaStream_t stream) const {
-  return kernels.copy({side.data, dense, peers, side.rows, side.bytes,
-                       side.peer, side.stride, side.pieceBytes(), side.bytes},
-                      stream);
-}
-
-Status NcclCollectives::allToAll(Call &call, const AllToAllCommand &command,
-                                 const StreamUse &use) {
-  ncclComm_t communicator = nullptr;
-  TPSP_TRY(communicatorOf(call, communicator));
-  int64_t ranks = call.group.size();
-  AllToAllPieces pieces(command, ranks, use.buffer(call, 0),
-                        use.buffer(call, 1));
-  int64_t bytes = pieces.source.pieceBytes();
-  if (bytes == 0)
-    return {};
-  std::byte *packed = nullptr, *received = nullptr;
-  PeerPieces from = pieces.source, to = pieces.target;
-  TPSP_TRY(reserveTwo(use.stream, from.isDense() ? 0 : ranks * bytes,
-                      to.isDense() ? 0 : ranks * bytes, packed, received));
-  if (!from.isDense()) {
-    TPSP_TRY(pack(from, ranks, packed, use.stream.get()));
-    from = {packed, bytes, 1, bytes, bytes};
-  }
-  if (!to.isDense())
-    to = {received, bytes, 1, bytes, bytes};
-  TPSP_TRY(inGroup(communicator, [&]() -> Status {
-    for (int64_t q = 0; q < ranks; ++q) {
-      TPSP_NCCL(communicator, ncclSend, from.data + q * from.peer,
-                size_t(bytes), ncclInt8, int(q), communicator,
-                use.stream.get());
-      TPSP_NCCL(communicator, ncclRecv, to.data + q * to.peer, size_t(bytes),
-                ncclInt8, int(q), communicator, use.stream.get());
-    }
-    return {};
-  }));
-  return pieces.target.isDense()
-             ? Status()
-             : unpack(received, pieces.target, ranks, use.stream.get());
-}
-
-Status NcclCollectives::permute(Call &call, const PermuteCommand &command,
-                                const StreamUse &use) {
-  ncclComm_t communicator = nullptr;
-  TPSP_TRY(communicatorOf(call, communicator));
-  int64_t width = elementBytes(command.dtype), run = command.count * width;
-  int64_t self = call.group.self, bytes = command.runs * run;
-  if (bytes == 0)
-    return {};
-  PeerPieces from{use.buffer(call, 0), 0, command.runs, run,
-                  command.sourcePitch * width};
-  PeerPieces to{use.buffer(call, 1), 0, command.runs, run,
-                command.targetPitch * width};
-  std::byte *packed = nullptr, *received = nullptr;
-  TPSP_TRY(reserveTwo(use.stream, from.isDense() ? 0 : bytes,
-                      to.isDense() ? 0 : bytes, packed, received));
-  if (!from.isDense())
-    TPSP_TRY(pack(from, 1, packed, use.stream.get()));
-  TPSP_TRY(inGroup(communicator, [&]() -> Status {
-    for (int64_t q = 0; q < call.group.size(); ++q)
-      if (command.source[size_t(q)] == self)
-        TPSP_NCCL(communicator, ncclSend, from.isDense() ? from.data : packed,
-                  size_t(bytes), ncclInt8, int(q), communicator,
-                  use.stream.get());
-    TPSP_NCCL(communicator, ncclRecv, to.isDense() ? to.data : received,
-              size_t(bytes), ncclInt8, int(command.source[size_t(self)]),
-              communicator, use.stream.get());
-    return {};
-  }));
-  return to.isDense() ? Status() : unpack(received, to, 1, use.stream.get());
+  NcclCall once{call, use, communicator, kernels};
+  return visitCollective(
+      call, [&](const auto &command) { return once.run(command); });
 }
 
 } // namespace tpsp::rt

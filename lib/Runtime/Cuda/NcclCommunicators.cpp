@@ -77,7 +77,7 @@ Status NcclCommunicators::create(const ncclUniqueId &id) {
   Call beginning;
   beginning.kind = CallKind::event_record;
   beginning.name = "the beginning of the run";
-  beginning.command = EventCommand();
+  beginning.command = EventRecordCommand();
   TPSP_TRY(meetAll(beginning));
   return makeBounded(
       [id, ranks = int(world.mesh.numRanks()),
@@ -112,7 +112,7 @@ Status NcclCommunicators::makeBounded(Make make, ncclComm_t &out) {
   maker.detach();
   abandoned.push_back(attempt);
   if (aborted)
-    return {TPSP_RT_ABORTED, "another rank or stream failed"};
+    return abortedByAnother();
   return {TPSP_RT_TIMEOUT,
           fmt::format("waited {:.1f} s for NCCL to make a communicator",
                       world.config.timeoutSeconds)};
@@ -183,7 +183,7 @@ void NcclCommunicators::beginAbort() {
   }
 }
 
-/// One after another they would be waited for: the kernels of the first may
+/// One after another they would be waited for. The kernels of the first may
 /// stand on a stream behind some of the last, which nobody has told to end. In
 /// a group all are told first.
 void NcclCommunicators::abortTogether(

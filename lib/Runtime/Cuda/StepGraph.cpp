@@ -24,7 +24,7 @@ Status GraphExecutable::upload(cudaStream_t stream) const {
 
 Status GraphExecutable::launch(cudaStream_t stream) const {
   if (!executable)
-    return {TPSP_RT_ABORTED, "another rank or stream failed"};
+    return abortedByAnother();
   TPSP_CUDA(cudaGraphLaunch, executable, stream);
   return {};
 }
@@ -36,7 +36,7 @@ Status StepCapture::begin() {
     ended.emplace_back();
     TPSP_TRY(ended.back().create());
   }
-  // Of this thread alone: other ranks may allocate meanwhile.
+  // Captures this thread alone: other ranks may allocate meanwhile.
   TPSP_CUDA(cudaStreamBeginCapture, streams[0]->get(),
             cudaStreamCaptureModeThreadLocal);
   active = true;

@@ -58,8 +58,7 @@ Status loadBackend(const std::string &name) {
 }
 
 Status listDevices(const std::string &backend, DeviceInventory &out) {
-  if (Status s = loadBackend(backend); !s.ok())
-    return s;
+  TPSP_TRY(loadBackend(backend));
   for (const BackendPlugin &plugin : plugins) {
     if (backend != plugin.name)
       continue;

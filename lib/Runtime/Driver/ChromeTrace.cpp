@@ -3,22 +3,17 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+using namespace tpsp;
 using namespace tpsp::rt;
 using Json = nlohmann::ordered_json;
 
 /// The format's unit.
 static double microseconds(double seconds) { return 1e6 * seconds; }
 
-static const char *categoryOf(TraceCommand::Kind kind) {
-  switch (kind) {
-  case TraceCommand::Kind::Compute:
-    return "compute";
-  case TraceCommand::Kind::Collective:
-    return "collective";
-  case TraceCommand::Kind::Event:
+static const char *categoryOf(const PlanCommand &command) {
+  if (command.isEvent())
     return "event";
-  }
-  return "";
+  return command.computes() ? "compute" : "collective";
 }
 
 namespace {
@@ -26,9 +21,11 @@ namespace {
 /// The events of one rank.
 class RankEvents {
 public:
-  RankEvents(const StepTrace &trace, size_t rank, Json &events)
-      : trace(trace), rank(trace.ranks[rank]), pid(rank), events(events),
-        places(trace.commands.size()) {}
+  /// `reads`: of the trace's plan (readsOf()).
+  RankEvents(const StepTrace &trace, size_t rank,
+             const std::vector<std::vector<int64_t>> &reads, Json &events)
+      : plan(*trace.plan), reads(reads), rank(trace.ranks[rank]), pid(rank),
+        events(events), places(reads.size()) {}
 
   void write() {
     writeMetadata("process_name", 0, rank.name);
@@ -65,9 +62,9 @@ private:
 
   void writeSpan(const TraceSpan &span, size_t stream) {
     places[span.command] = {&span, stream};
-    const TraceCommand &command = trace.commands[span.command];
-    Json entry = event("X", stream, command.name);
-    entry["cat"] = categoryOf(command.kind);
+    const PlanCommand &command = plan.commands[span.command];
+    Json entry = event("X", stream, command.name());
+    entry["cat"] = categoryOf(command);
     entry["ts"] = microseconds(span.begin);
     entry["dur"] = microseconds(span.end - span.begin);
     entry["args"] = details(span.command);
@@ -76,11 +73,11 @@ private:
 
   /// What the viewer shows of a command that is clicked.
   Json details(int64_t id) const {
-    const TraceCommand &command = trace.commands[id];
+    const PlanCommand &command = plan.commands[id];
     Json args = {{"id", id}, {"location", command.location}};
-    if (command.collective < 0)
+    if (command.collective.row < 0)
       return args;
-    const ManifestCollective &row = trace.collectives[command.collective];
+    const LedgerRow &row = plan.ledger[command.collective.row];
     args["kind"] = row.kind;
     args["axes"] = row.axes;
     args["index"] = row.index;
@@ -93,8 +90,8 @@ private:
   /// Arrows to what reads a result on another stream. Within a stream the order
   /// shows it.
   void writeFlows() {
-    for (size_t reader = 0; reader < trace.commands.size(); ++reader)
-      for (int64_t writer : trace.commands[reader].reads) {
+    for (size_t reader = 0; reader < reads.size(); ++reader)
+      for (int64_t writer : reads[reader]) {
         const Place &from = places[writer], &to = places[reader];
         if (!from.span || !to.span || from.stream == to.stream)
           continue;
@@ -128,7 +125,8 @@ private:
   /// Arrows' numbers differ between ranks.
   static constexpr int64_t arrowsPerRank = int64_t(1) << 32;
 
-  const StepTrace &trace;
+  const Plan &plan;
+  const std::vector<std::vector<int64_t>> &reads;
   const TraceRank &rank;
   size_t pid;
   Json &events;
@@ -140,11 +138,12 @@ private:
 
 std::string tpsp::rt::toChromeJson(const StepTrace &trace) {
   Json events = Json::array();
+  const std::vector<std::vector<int64_t>> reads = readsOf(*trace.plan);
   for (size_t rank = 0; rank < trace.ranks.size(); ++rank)
-    RankEvents(trace, rank, events).write();
+    RankEvents(trace, rank, reads, events).write();
   Json json = {
       {"displayTimeUnit", "ms"},
-      {"otherData", {{"program", trace.program}, {"setting", trace.setting}}},
+      {"otherData", {{"program", trace.title}, {"setting", trace.setting}}},
       {"traceEvents", std::move(events)}};
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

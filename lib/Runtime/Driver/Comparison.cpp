@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+using namespace tpsp;
 using namespace tpsp::rt;
 
 namespace {
@@ -53,7 +54,7 @@ struct Difference {
 
 private:
   /// An infinity may be right, and so may a NaN, if the reference or its
-  /// rounding has it; and where only the rounding overflows, any will do.
+  /// rounding has it. Where only the rounding overflows, any will do.
   void addNotFinite(double value, double exact, double rounded) {
     auto equals = [&](double other) {
       return value == other || (std::isnan(value) && std::isnan(other));
@@ -99,11 +100,10 @@ double element(const void *memory, int64_t dtype, int64_t i) {
 }
 
 /// What the ranks' summands come to.
-Status comparePartial(World &world, const Manifest &manifest,
-                      const ManifestTensor &tensor,
+Status comparePartial(World &world, const Plan &plan, const PlanBuffer &tensor,
                       const ExpectedValues &expected, Difference &difference) {
   std::vector<double> total;
-  Status status = combinePartial(world, manifest, tensor, total);
+  Status status = combinePartial(world, plan, tensor, total);
   ExpectedElement element{expected};
   for (size_t i = 0; i < total.size(); ++i)
     difference.add(total[i], element.exact(i), element.rounded(i));
@@ -111,15 +111,14 @@ Status comparePartial(World &world, const Manifest &manifest,
 }
 
 /// Every rank's part.
-Status compareParts(World &world, const Manifest &manifest,
-                    const ManifestTensor &tensor,
+Status compareParts(World &world, const Plan &plan, const PlanBuffer &tensor,
                     const ExpectedValues &expected,
                     std::vector<Difference> &parts) {
   parts.resize(world.numRanks());
   ExpectedElement values{expected};
   auto compare = [&](int64_t rank, const void *memory) -> Status {
     Difference &part = parts[rank];
-    Shard(tensor, manifest.mesh, world.mesh().coordinates(rank))
+    Shard(tensor, plan.mesh, world.mesh().coordinates(rank))
         .forEachRun([&](int64_t global, int64_t local, int64_t n) {
           for (int64_t i = 0; i < n; ++i)
             part.add(element(memory, tensor.dtype, local + i),
@@ -128,20 +127,20 @@ Status compareParts(World &world, const Manifest &manifest,
     return {};
   };
   return world.inspect(
-      tensor.offset, tensor.bytes, [](int64_t) { return true; }, compare);
+      *tensor.offset, tensor.bytes, [](int64_t) { return true; }, compare);
 }
 
 } // namespace
 
-Status tpsp::rt::compareTensor(World &world, const Manifest &manifest,
-                               const ManifestTensor &tensor,
+Status tpsp::rt::compareTensor(World &world, const Plan &plan,
+                               const PlanBuffer &tensor,
                                const ExpectedValues &expected, double tolerance,
                                TensorError &out) {
   std::vector<Difference> parts(1);
   Status status =
       tensor.pending.empty()
-          ? compareParts(world, manifest, tensor, expected, parts)
-          : comparePartial(world, manifest, tensor, expected, parts.front());
+          ? compareParts(world, plan, tensor, expected, parts)
+          : comparePartial(world, plan, tensor, expected, parts.front());
   out = parts.front().describe(tolerance);
   for (const Difference &part : parts)
     worsen(out, part.describe(tolerance));
@@ -149,8 +148,8 @@ Status tpsp::rt::compareTensor(World &world, const Manifest &manifest,
   return status;
 }
 
-Status tpsp::rt::gatherTensor(World &world, const Manifest &manifest,
-                              const ManifestTensor &tensor,
+Status tpsp::rt::gatherTensor(World &world, const Plan &plan,
+                              const PlanBuffer &tensor,
                               std::vector<double> &out) {
   int64_t elements = 1;
   for (int64_t extent : tensor.shape)
@@ -161,14 +160,14 @@ Status tpsp::rt::gatherTensor(World &world, const Manifest &manifest,
   };
   // Every rank writes elements of its own.
   auto copy = [&](int64_t rank, const void *memory) -> Status {
-    Shard(tensor, manifest.mesh, world.mesh().coordinates(rank))
+    Shard(tensor, plan.mesh, world.mesh().coordinates(rank))
         .forEachRun([&](int64_t global, int64_t local, int64_t n) {
           for (int64_t i = 0; i < n; ++i)
             out[global + i] = element(memory, tensor.dtype, local + i);
         });
     return {};
   };
-  return world.inspect(tensor.offset, tensor.bytes, isFirst, copy);
+  return world.inspect(*tensor.offset, tensor.bytes, isFirst, copy);
 }
 
 void tpsp::rt::rescaleZeros(std::vector<TensorError> &errors,

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+using namespace tpsp;
 using namespace tpsp::rt;
 using Shape = std::vector<int64_t>;
 
@@ -34,7 +35,7 @@ static bool isMerged(const Shape &merged, const Shape &split) {
   return next == split.size() && merged.size() < split.size();
 }
 
-std::string tpsp::rt::shapeDifference(const ManifestTensor &wanted,
+std::string tpsp::rt::shapeDifference(const PlanBuffer &wanted,
                                       const Shape &found) {
   if (found == wanted.shape)
     return "";

@@ -2,7 +2,7 @@
 #ifndef TPSP_RUNTIME_DRIVER_FILEFIT_H
 #define TPSP_RUNTIME_DRIVER_FILEFIT_H
 
-#include "tpsp/Runtime/Manifest.h"
+#include "tpsp/Abi/Plan.h"
 
 namespace tpsp::rt {
 
@@ -10,9 +10,9 @@ namespace tpsp::rt {
 std::string listOf(const std::vector<std::string> &entries,
                    const char *separator, size_t most = 5);
 
-/// "'w' is [64, 64], not [4, 64]" and, where one shape is the other with
-/// neighbours merged, what to declare; empty if the shapes are the same.
-std::string shapeDifference(const ManifestTensor &wanted,
+/// "'w' is [64, 64], not [4, 64]". Where one shape is the other with neighbours
+/// merged, also what to declare. Empty if the shapes are the same.
+std::string shapeDifference(const PlanBuffer &wanted,
                             const std::vector<int64_t> &found);
 
 } // namespace tpsp::rt

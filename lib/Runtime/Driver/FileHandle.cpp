@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+using namespace tpsp;
 using namespace tpsp::rt;
 
 FileHandle::~FileHandle() {

@@ -12,8 +12,9 @@
 #include <filesystem>
 #include <limits>
 
+using namespace tpsp;
 using namespace tpsp::rt;
-using Kind = ManifestTensor::Kind;
+using Kind = BufferKind;
 
 /// How many names a message lists of what a program takes.
 static constexpr size_t listedNames = 20;
@@ -94,22 +95,22 @@ Status InputsSource::readBlocks(const Stored &stored, int64_t begin,
 // Whether it fits
 //===----------------------------------------------------------------------===//
 
-static std::string describe(const ManifestTensor &tensor) {
+static std::string describe(const PlanBuffer &tensor) {
   return fmt::format("{} ({} of [{}])", quotedName(tensor.name),
                      elementName(tensor.dtype), fmt::join(tensor.shape, ", "));
 }
 
 /// Every argument, inputs and cotangents first.
-static std::string namesTaken(const Manifest &manifest) {
+static std::string namesTaken(const Plan &plan) {
   std::vector<std::string> names;
   for (Kind kind : {Kind::Input, Kind::Parameter})
-    for (const ManifestTensor &tensor : manifest.tensors)
+    for (const PlanBuffer &tensor : plan.tensors())
       if (tensor.kind == kind)
         names.push_back(describe(tensor));
   return names.empty() ? "nothing" : listOf(names, ", ", listedNames);
 }
 
-std::string InputsSource::differenceOf(const ManifestTensor &wanted,
+std::string InputsSource::differenceOf(const PlanBuffer &wanted,
                                        const Stored &stored) {
   bool fits =
       stored.dtype >= 0 && isInteger(stored.dtype) == isInteger(wanted.dtype);
@@ -122,7 +123,7 @@ std::string InputsSource::differenceOf(const ManifestTensor &wanted,
 }
 
 /// Integers are in the range of their type and below `below`, if that is known.
-Status InputsSource::checkIntegers(const ManifestTensor &wanted,
+Status InputsSource::checkIntegers(const PlanBuffer &wanted,
                                    const Stored &stored) {
   if (!isInteger(wanted.dtype))
     return {};
@@ -152,10 +153,10 @@ Status InputsSource::checkIntegers(const ManifestTensor &wanted,
 }
 
 Status InputsSource::add(const std::string &path, StoredTensors found,
-                         const Manifest &manifest) {
-  std::map<std::string, const ManifestTensor *> arguments;
+                         const Plan &plan) {
+  std::map<std::string, const PlanBuffer *> arguments;
   std::set<std::string> ambiguous;
-  for (const ManifestTensor &tensor : manifest.tensors)
+  for (const PlanBuffer &tensor : plan.tensors())
     if (tensor.isArgument() && !arguments.emplace(tensor.name, &tensor).second)
       ambiguous.insert(tensor.name);
   std::vector<std::string> unknown, differences;
@@ -179,8 +180,7 @@ Status InputsSource::add(const std::string &path, StoredTensors found,
   if (!unknown.empty())
     return invalid(fmt::format("'{}' gives {}, which the program does not "
                                "take; it takes {}",
-                               path, listOf(unknown, ", "),
-                               namesTaken(manifest)));
+                               path, listOf(unknown, ", "), namesTaken(plan)));
   if (!differences.empty())
     return invalid(fmt::format("'{}' does not fit the program: {}", path,
                                listOf(differences, "; ")));
@@ -192,14 +192,14 @@ Status InputsSource::add(const std::string &path, StoredTensors found,
 }
 
 Status InputsSource::open(const std::vector<std::string> &files,
-                          const Manifest &manifest) {
+                          const Plan &plan) {
   tensors.clear();
   for (const std::string &text : files) {
     InputsFile file = parseInputsFile(text);
     StoredTensors found;
     if (Status s = openFile(file, found); !s.ok())
       return s;
-    if (Status s = add(file.path, std::move(found), manifest); !s.ok())
+    if (Status s = add(file.path, std::move(found), plan); !s.ok())
       return s;
   }
   return {};
@@ -216,7 +216,7 @@ std::set<std::string> InputsSource::given() const {
   return names;
 }
 
-bool InputsSource::isGiven(const ManifestTensor &tensor) const {
+bool InputsSource::isGiven(const PlanBuffer &tensor) const {
   return tensors.count(tensor.name) > 0 || others->isGiven(tensor);
 }
 
@@ -231,7 +231,7 @@ static void convert(const void *from, int64_t fromType, int64_t n, void *to,
       storeFloat(loadFloat(from, fromType, i), toType, to, at + i);
 }
 
-Status InputsSource::fill(const ManifestTensor &tensor, const Shard &shard,
+Status InputsSource::fill(const PlanBuffer &tensor, const Shard &shard,
                           void *memory) const {
   auto found = tensors.find(tensor.name);
   if (found == tensors.end())
@@ -255,7 +255,7 @@ Status InputsSource::fill(const ManifestTensor &tensor, const Shard &shard,
   return status;
 }
 
-Status InputsSource::whole(const ManifestTensor &tensor,
+Status InputsSource::whole(const PlanBuffer &tensor,
                            std::vector<double> &out) const {
   auto found = tensors.find(tensor.name);
   if (found == tensors.end())

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+using namespace tpsp;
 using namespace tpsp::rt;
 using namespace tpsp::rt::frame;
 
@@ -116,8 +117,8 @@ void LaneDrawing::draw(const Lane &lane, const TraceRank &rank,
 
 std::string LaneDrawing::titleOf(int64_t id, double begin, double end,
                                  const char *what) const {
-  const TraceCommand &command = trace.commands[id];
-  return fmt::format("{}{}, {}{}{}", command.name, what,
+  const PlanCommand &command = plan.commands[id];
+  return fmt::format("{}{}, {}{}{}", command.name(), what,
                      secondsText(end - begin),
                      command.location.empty() ? "" : ", ", command.location);
 }
@@ -153,7 +154,7 @@ void LaneDrawing::drawEnds(const Lane &lane,
                            const std::vector<TraceSpan> &spans) {
   std::string lines;
   for (const TraceSpan &span : spans)
-    if (trace.commands[span.command].kind != TraceCommand::Kind::Event &&
+    if (!plan.commands[span.command].isEvent() &&
         time.at(span.end) - time.at(span.begin) >= 2 * narrow)
       lines += fmt::format("M{} {}v{}", coordinate(time.at(span.end)),
                            coordinate(lane.y), coordinate(lane.height));
@@ -178,10 +179,8 @@ void LaneDrawing::drawName(const Lane &lane, double begin, double end,
                            int64_t command, const Look &look) {
   if (lane.height < textSize + 2)
     return;
-  const std::string &name = trace.commands[command].name;
-  size_t space = name.find(' ');
-  for (const std::string &text :
-       {name, space == std::string::npos ? "" : name.substr(space + 1)}) {
+  const PlanCommand &named = plan.commands[command];
+  for (const std::string &text : {named.name(), named.value}) {
     double x0 = time.at(begin), x1 = time.at(end);
     if (text.empty() || textWidth(text, textSize) + 6 > x1 - x0)
       continue;

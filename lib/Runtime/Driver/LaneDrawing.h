@@ -1,12 +1,12 @@
 /// A rank's stream in the picture of a step: bars for what computes and for
-/// what communicates, the latter split where they are hidden and exposed.
+/// what communicates. The latter are split where they are hidden and exposed.
 #ifndef TPSP_RUNTIME_DRIVER_LANEDRAWING_H
 #define TPSP_RUNTIME_DRIVER_LANEDRAWING_H
 
 #include "SvgDocument.h"
 #include "TimeScale.h"
 
-#include "tpsp/Runtime/Driver/Exposure.h"
+#include "tpsp/Abi/Exposure.h"
 
 namespace tpsp::rt {
 
@@ -31,8 +31,8 @@ struct Lane {
 
 class LaneDrawing {
 public:
-  LaneDrawing(SvgDocument &svg, const TimeScale &time, const StepTrace &trace)
-      : svg(svg), time(time), trace(trace) {}
+  LaneDrawing(SvgDocument &svg, const TimeScale &time, const Plan &plan)
+      : svg(svg), time(time), plan(plan) {}
 
   /// `pieces`: the rank's.
   void draw(const Lane &lane, const TraceRank &rank,
@@ -49,7 +49,7 @@ private:
   static std::vector<Stretch>
   stretchesOf(const std::vector<CommunicationPiece> &pieces, size_t stream);
   bool isCompute(const TraceSpan &span) const {
-    return trace.commands[span.command].kind == TraceCommand::Kind::Compute;
+    return plan.commands[span.command].computes();
   }
   std::string titleOf(int64_t command, double begin, double end,
                       const char *what) const;
@@ -66,7 +66,7 @@ private:
 
   SvgDocument &svg;
   const TimeScale &time;
-  const StepTrace &trace;
+  const Plan &plan;
 };
 
 } // namespace tpsp::rt

@@ -6,13 +6,14 @@
 
 #include <map>
 
+using namespace tpsp;
 using namespace tpsp::rt;
 
 namespace {
 
 /// A line of the ledger.
 struct Line {
-  const ManifestCollective *first;
+  const LedgerRow *first;
   int times;
 };
 
@@ -26,16 +27,16 @@ static std::string nameInCall(const std::string &tensor) {
 
 /// Equal for collectives of one place in the source, over the same axes, for
 /// the same reason, on tensors that differ in their call alone.
-static std::string layerKey(const ManifestCollective &c) {
+static std::string layerKey(const LedgerRow &c) {
   return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}", c.phase, c.kind,
                      fmt::join(c.axes, ","), c.index, c.bytes, c.location,
                      c.reason, nameInCall(c.tensor));
 }
 
-static std::vector<Line> linesOf(const Manifest &manifest, bool everyLayer) {
+static std::vector<Line> linesOf(const Plan &plan, bool everyLayer) {
   std::vector<Line> lines;
   std::map<std::string, size_t> numbers;
-  for (const ManifestCollective &c : manifest.collectives) {
+  for (const LedgerRow &c : plan.ledger) {
     bool mayFold = !everyLayer && !c.location.empty();
     auto [it, isNew] =
         numbers.try_emplace(mayFold ? layerKey(c) : "", lines.size());
@@ -53,7 +54,7 @@ std::string tpsp::rt::shortened(const std::string &text, size_t width) {
 
 static void printLine(const Line &line, bool hasTimes,
                       fmt::memory_buffer &out) {
-  const ManifestCollective &c = *line.first;
+  const LedgerRow &c = *line.first;
   std::string times = hasTimes ? fmt::format(" x{:<4}", line.times) : "";
   fmt::format_to(std::back_inserter(out),
                  "  {:<9} {:<15} {:<8} {:<7} {:>10}{}  {:<22} {}\n", c.phase,
@@ -61,10 +62,10 @@ static void printLine(const Line &line, bool hasTimes,
                  bytesText(c.bytes), times, shortened(c.tensor, 22), c.reason);
 }
 
-static void printTotals(const Manifest &manifest, fmt::memory_buffer &out) {
+static void printTotals(const Plan &plan, fmt::memory_buffer &out) {
   auto to = std::back_inserter(out);
   std::map<std::pair<std::string, std::string>, std::pair<int, int64_t>> sums;
-  for (const ManifestCollective &c : manifest.collectives) {
+  for (const LedgerRow &c : plan.ledger) {
     auto &sum = sums[{c.phase, c.kind}];
     ++sum.first;
     sum.second += c.bytes;
@@ -77,11 +78,11 @@ static void printTotals(const Manifest &manifest, fmt::memory_buffer &out) {
                        key.second, sum.first, bytesText(sum.second));
 }
 
-std::string tpsp::rt::ledgerText(const Manifest &manifest, bool everyLayer) {
-  if (manifest.collectives.empty())
+std::string tpsp::rt::ledgerText(const Plan &plan, bool everyLayer) {
+  if (plan.ledger.empty())
     return "No collectives.\n";
-  std::vector<Line> lines = linesOf(manifest, everyLayer);
-  bool hasTimes = lines.size() < manifest.collectives.size();
+  std::vector<Line> lines = linesOf(plan, everyLayer);
+  bool hasTimes = lines.size() < plan.ledger.size();
   fmt::memory_buffer out;
   auto to = std::back_inserter(out);
   fmt::format_to(to, "Collectives (bytes sent per rank{})\n",
@@ -91,6 +92,6 @@ std::string tpsp::rt::ledgerText(const Manifest &manifest, bool everyLayer) {
                  hasTimes ? " times" : "", "tensor", "why");
   for (const Line &line : lines)
     printLine(line, hasTimes, out);
-  printTotals(manifest, out);
+  printTotals(plan, out);
   return fmt::to_string(out);
 }

@@ -2,7 +2,7 @@
 #ifndef TPSP_RUNTIME_DRIVER_LEDGERTEXT_H
 #define TPSP_RUNTIME_DRIVER_LEDGERTEXT_H
 
-#include "tpsp/Runtime/Manifest.h"
+#include "tpsp/Abi/Plan.h"
 
 #include <string>
 
@@ -11,7 +11,7 @@ namespace tpsp::rt {
 /// A line for each collective, then totals for each phase and kind. Of layers
 /// that are calls of one function, collectives that are equal in all but the
 /// call are one line, with their number, unless `everyLayer`.
-std::string ledgerText(const Manifest &manifest, bool everyLayer);
+std::string ledgerText(const Plan &plan, bool everyLayer);
 
 /// Cut to `width`, with an ellipsis.
 std::string shortened(const std::string &text, size_t width);

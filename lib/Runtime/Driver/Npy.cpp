@@ -11,6 +11,7 @@
 #include <map>
 #include <string_view>
 
+using namespace tpsp;
 using namespace tpsp::rt;
 
 static constexpr std::string_view magic = "\x93NUMPY";
@@ -147,8 +148,7 @@ static Status readText(const FileHandle &file, int64_t fileBytes,
   uint32_t length = 0;
   if (fileBytes < lengthAt + 2)
     return invalid("it is cut short or no .npy file");
-  if (Status s = readAt(file, 0, lengthAt, &prefix); !s.ok())
-    return s;
+  TPSP_TRY(readAt(file, 0, lengthAt, &prefix));
   if (std::string_view(prefix.magic, magic.size()) != magic)
     return invalid("it is no .npy file");
   if (prefix.major < 1 || prefix.major > 3)
@@ -158,8 +158,7 @@ static Status readText(const FileHandle &file, int64_t fileBytes,
   int64_t width = prefix.major == 1 ? 2 : 4;
   if (fileBytes < lengthAt + width)
     return invalid("it is cut short");
-  if (Status s = readAt(file, lengthAt, width, &length); !s.ok())
-    return s;
+  TPSP_TRY(readAt(file, lengthAt, width, &length));
   end = lengthAt + width + length;
   if (length > maxHeaderBytes || end > fileBytes)
     return invalid(fmt::format("its header would have {} bytes, of the {} that "
@@ -171,16 +170,14 @@ static Status readText(const FileHandle &file, int64_t fileBytes,
 
 Status NpyReader::readHeader(int64_t fileBytes) {
   std::string text;
-  if (Status s = readText(file, fileBytes, text, begin); !s.ok())
-    return s;
+  TPSP_TRY(readText(file, fileBytes, text, begin));
   std::map<std::string, std::string> entries;
   if (!HeaderText(text).split(entries) || !entries.count("descr") ||
       !entries.count("fortran_order") || !entries.count("shape") ||
       entries["descr"].empty())
     return invalid("its header is no dictionary of descr, fortran_order and "
                    "shape");
-  if (Status s = readType(entries["descr"], type); !s.ok())
-    return s;
+  TPSP_TRY(readType(entries["descr"], type));
   if (entries["fortran_order"] != "False")
     return invalid("it is in Fortran order; save it with "
                    "numpy.ascontiguousarray");

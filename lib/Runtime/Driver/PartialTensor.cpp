@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+using namespace tpsp;
 using namespace tpsp::rt;
 
 static double element(const void *memory, int64_t dtype, int64_t i) {
@@ -22,8 +23,8 @@ static void combine(double value, bool isMaximum, double &combined) {
     combined = value;
 }
 
-Status tpsp::rt::combinePartial(World &world, const Manifest &manifest,
-                                const ManifestTensor &tensor,
+Status tpsp::rt::combinePartial(World &world, const Plan &plan,
+                                const PlanBuffer &tensor,
                                 std::vector<double> &out) {
   int64_t elements = 1;
   for (int64_t extent : tensor.shape)
@@ -32,7 +33,7 @@ Status tpsp::rt::combinePartial(World &world, const Manifest &manifest,
       tensor.pendingMax ? -std::numeric_limits<double>::infinity() : 0;
   out.assign(world.hasFirstRank() ? elements : 0, neutral);
   auto add = [&](int64_t rank, const void *memory) -> Status {
-    Shard(tensor, manifest.mesh, world.mesh().coordinates(rank))
+    Shard(tensor, plan.mesh, world.mesh().coordinates(rank))
         .forEachRun([&](int64_t global, int64_t local, int64_t n) {
           for (int64_t i = 0; i < n; ++i)
             combine(element(memory, tensor.dtype, local + i), tensor.pendingMax,
@@ -45,7 +46,7 @@ Status tpsp::rt::combinePartial(World &world, const Manifest &manifest,
     if (!isFirstHolder(tensor, world.mesh().coordinates(number)))
       continue;
     Status status = world.inspect(
-        tensor.offset, tensor.bytes,
+        *tensor.offset, tensor.bytes,
         [&](int64_t rank) { return rank == number; }, add);
     if (!status.ok())
       return status;

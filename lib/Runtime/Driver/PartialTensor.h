@@ -2,17 +2,17 @@
 #ifndef TPSP_RUNTIME_DRIVER_PARTIALTENSOR_H
 #define TPSP_RUNTIME_DRIVER_PARTIALTENSOR_H
 
-#include "tpsp/Runtime/Manifest.h"
+#include "tpsp/Abi/Plan.h"
 #include "tpsp/Runtime/World.h"
 
 namespace tpsp::rt {
 
-/// The whole values (row-major) of a tensor that is pending over some axes: the
-/// sum of the ranks' summands, or their maximum, in the order of the ranks. Of
-/// replicas along other axes the first counts. Of several processes that with
-/// rank 0 gets them.
-Status combinePartial(World &world, const Manifest &manifest,
-                      const ManifestTensor &tensor, std::vector<double> &out);
+/// The whole values (row-major) of a partial tensor: the sum of the ranks'
+/// summands, or their maximum, in the order of the ranks. Of replicas along
+/// other axes the first counts. Of several processes that with rank 0 gets
+/// them.
+Status combinePartial(World &world, const Plan &plan, const PlanBuffer &tensor,
+                      std::vector<double> &out);
 
 } // namespace tpsp::rt
 

@@ -16,12 +16,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+using namespace tpsp;
 using namespace tpsp::rt;
 
 namespace {
 
 /// Raised whenever the description or the trailer changes.
-constexpr uint32_t formatVersion = 3;
+constexpr uint32_t formatVersion = 4;
 
 constexpr char magic[8] = {'t', 'p', 's', 'p', 'p', 'l', 'a', 'n'};
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <type_traits>
 
@@ -64,93 +65,191 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Program, values, arguments, operations,
 
 } // namespace tpsp::reference
 
+// What is not known is null.
+template <typename Value>
+struct nlohmann::adl_serializer<std::optional<Value>> {
+  static void to_json(Json &json, const std::optional<Value> &value) {
+    json = value ? Json(*value) : Json(nullptr);
+  }
+  static void from_json(const Json &json, std::optional<Value> &value) {
+    value.reset();
+    if (!json.is_null())
+      value = json.get<Value>();
+  }
+};
+
+namespace tpsp {
+
+namespace rt {
+NLOHMANN_JSON_SERIALIZE_ENUM(EpilogueStep, {{EpilogueStep::Bias, "bias"},
+                                            {EpilogueStep::Keep, "keep"},
+                                            {EpilogueStep::Gelu, "gelu"},
+                                            {EpilogueStep::Slope, "slope"},
+                                            {EpilogueStep::SumA, "sum_a"},
+                                            {EpilogueStep::SumB, "sum_b"}})
+} // namespace rt
+
+NLOHMANN_JSON_SERIALIZE_ENUM(BufferKind, {{BufferKind::Input, "input"},
+                                          {BufferKind::Parameter, "parameter"},
+                                          {BufferKind::Output, "output"},
+                                          {BufferKind::Gradient, "gradient"},
+                                          {BufferKind::Choice, "choice"},
+                                          {BufferKind::Temporary, "temporary"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(CommandKind,
+                             {{CommandKind::Matmul, "matmul"},
+                              {CommandKind::Attention, "attention"},
+                              {CommandKind::Kernel, "kernel"},
+                              {CommandKind::Copy, "copy"},
+                              {CommandKind::Collective, "collective"},
+                              {CommandKind::EventRecord, "event_record"},
+                              {CommandKind::EventWait, "event_wait"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(CollectiveKind,
+                             {{CollectiveKind::AllReduce, "all_reduce"},
+                              {CollectiveKind::ReduceScatter, "reduce_scatter"},
+                              {CollectiveKind::AllGather, "all_gather"},
+                              {CollectiveKind::AllToAll, "all_to_all"},
+                              {CollectiveKind::Slice, "slice"},
+                              {CollectiveKind::Permute, "permute"}})
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeshAxis, name, size)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanBuffer, name, kind, number, subscripts,
+                                   shape, axes, pending, pendingMax, dtype,
+                                   below, mean, deviation, of, offset, bytes,
+                                   location)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EpilogueWork, operations, transcendentals,
+                                   elementBytes, bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MatmulWork, m, n, k, batch, steps,
+                                   transposeA, transposeB, epilogue)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AttentionWork, heads, queries, keys,
+                                   features, valueFeatures, isCausal,
+                                   isGradient)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelWork, grid, operations,
+                                   transcendentals, elementBytes,
+                                   scatteredElements)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CollectiveWork, kind, axes, group, bytes,
+                                   bytesSent, row)
+
+/// There are many: [buffer, begin, length, count, pitch, whether it writes].
+static void to_json(Json &json, const PlanAccess &access) {
+  const BufferPart &part = access.part;
+  json = Json::array({access.buffer, part.begin, part.length, part.count,
+                      part.pitch, access.isWrite});
+}
+
+static void from_json(const Json &json, PlanAccess &access) {
+  json.at(0).get_to(access.buffer);
+  json.at(1).get_to(access.part.begin);
+  json.at(2).get_to(access.part.length);
+  json.at(3).get_to(access.part.count);
+  json.at(4).get_to(access.part.pitch);
+  json.at(5).get_to(access.isWrite);
+}
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanCommand, kind, call, value, location,
+                                   stream, event, dtype, matmul, attention,
+                                   kernel, collective, epilogue, accesses)
+
+static void to_json(Json &json, const LedgerRow &row) {
+  json = {{"location", row.location}, {"commands", row.commands}};
+  LedgerRow::visitAll(
+      row, [&](const char *name, const auto &field) { json[name] = field; });
+}
+
+static void from_json(const Json &json, LedgerRow &row) {
+  json.at("location").get_to(row.location);
+  json.at("commands").get_to(row.commands);
+  LedgerRow::visitAll(
+      row, [&](const char *name, auto &field) { json.at(name).get_to(field); });
+}
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Plan, program, mesh, buffers, commands,
+                                   ledger, arenaBytes, savedBytes, numStreams,
+                                   numEvents, transposeCopies)
+
+} // namespace tpsp
+
 namespace tpsp::rt {
 
-NLOHMANN_JSON_SERIALIZE_ENUM(ManifestTensor::Kind,
-                             {{ManifestTensor::Kind::Input, "input"},
-                              {ManifestTensor::Kind::Parameter, "parameter"},
-                              {ManifestTensor::Kind::Output, "output"},
-                              {ManifestTensor::Kind::Gradient, "gradient"},
-                              {ManifestTensor::Kind::Choice, "choice"}})
-NLOHMANN_JSON_SERIALIZE_ENUM(TraceCommand::Kind,
-                             {{TraceCommand::Kind::Compute, "compute"},
-                              {TraceCommand::Kind::Collective, "collective"},
-                              {TraceCommand::Kind::Event, "event"}})
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeshAxis, name, size)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ManifestTensor, name, kind, number,
-                                   subscripts, shape, axes, pending, pendingMax,
-                                   dtype, below, mean, deviation, of, offset,
-                                   bytes)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ManifestCollective, kind, axes, index, phase,
-                                   bytes, group, tensor, reason, location,
-                                   commands)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ManifestEpilogue, matmul, location, steps,
-                                   commands)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ManifestAttention, call, value, location,
-                                   commands)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Manifest, program, mesh, arenaBytes,
-                                   savedBytes, tensors, collectives,
-                                   matmulFlops, commands, streams, events,
-                                   transposeCopies, epilogues, attention)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TraceCommand, kind, name, location,
-                                   collective, reads)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TraceBuffer, bytes, lasts, users, name,
-                                   location)
-
-/// What is the same as in the manifest is not written, nor are spans.
-static void to_json(Json &json, const StepTrace &trace) {
-  json = {{"program", trace.program},
-          {"setting", trace.setting},
-          {"commands", trace.commands},
-          {"buffers", trace.buffers}};
+static void to_json(Json &json, const PlanDescription &description) {
+  json = {{"plan", *description.plan},
+          {"model", description.model},
+          {"modelHash", description.modelHash},
+          {"dtype", description.dtype},
+          {"processor", description.processor},
+          {"reference", description.reference}};
 }
 
-static void from_json(const Json &json, StepTrace &trace) {
-  json.at("program").get_to(trace.program);
-  json.at("setting").get_to(trace.setting);
-  json.at("commands").get_to(trace.commands);
-  json.at("buffers").get_to(trace.buffers);
+static void from_json(const Json &json, PlanDescription &description) {
+  description.plan = std::make_shared<Plan>(json.at("plan").get<Plan>());
+  json.at("model").get_to(description.model);
+  json.at("modelHash").get_to(description.modelHash);
+  json.at("dtype").get_to(description.dtype);
+  json.at("processor").get_to(description.processor);
+  json.at("reference").get_to(description.reference);
 }
-
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanDescription, manifest, model, modelHash,
-                                   dtype, processor, trace, reference)
 
 static bool isNumberIn(int64_t number, size_t count) {
   return number >= 0 && uint64_t(number) < count;
 }
 
-/// Whether a trace's numbers are of things that there are.
-static bool isConsistent(const StepTrace &trace, const Manifest &manifest) {
-  size_t commands = trace.commands.size();
-  if (commands != size_t(manifest.commands))
+/// Whether a part lies in a buffer of `bytes`, its runs one behind another.
+static bool isConsistent(const BufferPart &part, int64_t bytes) {
+  if (part.begin < 0 || part.length < 0 || part.count < 1 ||
+      part.begin > bytes || part.length > bytes - part.begin)
     return false;
-  for (const TraceCommand &command : trace.commands) {
-    if (command.collective >= 0 &&
-        !isNumberIn(command.collective, manifest.collectives.size()))
+  return part.count == 1 ||
+         (part.length > 0 && part.pitch >= part.length &&
+          part.count - 1 <= (bytes - part.begin - part.length) / part.pitch);
+}
+
+/// Whether a command's numbers are of things that there are.
+static bool isConsistent(const PlanCommand &command, const Plan &plan) {
+  if (!isNumberIn(command.stream, plan.numStreams) ||
+      (command.isEvent() && !isNumberIn(command.event, plan.numEvents)))
+    return false;
+  for (AxisId axis : command.collective.axes)
+    if (!isNumberIn(axis, plan.mesh.size()))
       return false;
-    for (int64_t read : command.reads)
-      if (!isNumberIn(read, commands))
+  return std::all_of(command.accesses.begin(), command.accesses.end(),
+                     [&](const PlanAccess &access) {
+                       return isNumberIn(access.buffer, plan.buffers.size()) &&
+                              isConsistent(access.part,
+                                           plan.buffers[access.buffer].bytes);
+                     });
+}
+
+/// Whether the rows have the commands that perform them, and these the rows.
+static bool isLedgerConsistent(const Plan &plan) {
+  size_t performing = 0;
+  for (const PlanCommand &command : plan.commands) {
+    if (command.collective.row < -1)
+      return false;
+    performing += command.collective.row >= 0;
+  }
+  for (size_t row = 0; row < plan.ledger.size(); ++row) {
+    const std::vector<int64_t> &commands = plan.ledger[row].commands;
+    if (commands.empty() || commands.size() > performing)
+      return false;
+    performing -= commands.size();
+    for (size_t i = 0; i < commands.size(); ++i)
+      if (!isNumberIn(commands[i], plan.commands.size()) ||
+          (i > 0 && commands[i] <= commands[i - 1]) ||
+          plan.commands[commands[i]].collective.row != int64_t(row))
         return false;
   }
-  for (const TraceBuffer &buffer : trace.buffers)
-    for (int64_t user : buffer.users)
-      if (!isNumberIn(user, commands))
-        return false;
-  return true;
+  return performing == 0;
 }
 
 /// The bytes of a rank's part; -1 if the axes do not divide the shape, or the
 /// whole tensor is more than 64 bits count.
-static int64_t partBytes(const ManifestTensor &tensor,
-                         const Manifest &manifest) {
+static int64_t partBytes(const PlanBuffer &tensor, const Plan &plan) {
   constexpr int64_t most = std::numeric_limits<int64_t>::max();
   int64_t whole = elementBytes(tensor.dtype), part = whole;
   for (size_t dim = 0; dim < tensor.shape.size(); ++dim) {
     int64_t extent = tensor.shape[dim], ranks = 1;
     for (int64_t axis : tensor.axes[dim])
-      ranks *= manifest.mesh[axis].size;
+      ranks *= plan.mesh[axis].size;
     if (whole <= 0 || extent < 1 || extent > most / whole ||
-        ranks > manifest.numRanks() || extent % ranks != 0)
+        ranks > plan.numRanks() || extent % ranks != 0)
       return -1;
     whole *= extent;
     part *= extent / ranks;
@@ -159,20 +258,28 @@ static int64_t partBytes(const ManifestTensor &tensor,
 }
 
 /// Whether a tensor's parts are in the arena and its axes in the mesh.
-static bool isConsistent(const ManifestTensor &tensor,
-                         const Manifest &manifest) {
-  if (tensor.offset < 0 || tensor.bytes < 0 || tensor.below < 0 ||
-      tensor.bytes > manifest.arenaBytes ||
-      tensor.offset > manifest.arenaBytes - tensor.bytes ||
-      tensor.axes.size() != tensor.shape.size())
+static bool isConsistent(const PlanBuffer &tensor, const Plan &plan) {
+  if (!tensor.lasts())
+    return true;
+  if (tensor.below < 0 || tensor.axes.size() != tensor.shape.size())
     return false;
   std::vector<int64_t> all = tensor.pending;
   for (const std::vector<int64_t> &axes : tensor.axes)
     all.insert(all.end(), axes.begin(), axes.end());
   for (int64_t axis : all)
-    if (!isNumberIn(axis, manifest.mesh.size()))
+    if (!isNumberIn(axis, plan.mesh.size()))
       return false;
-  return tensor.bytes == partBytes(tensor, manifest);
+  return tensor.bytes == partBytes(tensor, plan);
+}
+
+/// Whether a buffer has a place in the arena; of those that nothing uses none
+/// is needed.
+static bool isInArena(const PlanBuffer &buffer, const Plan &plan) {
+  if (!buffer.offset)
+    return !buffer.lasts();
+  return *buffer.offset >= 0 && buffer.bytes >= 0 &&
+         buffer.bytes <= plan.arenaBytes &&
+         *buffer.offset <= plan.arenaBytes - buffer.bytes;
 }
 
 /// Whether a program's numbers are of what it has.
@@ -189,7 +296,7 @@ static bool isConsistent(const reference::Program &reference) {
 
 /// The value of a program that a tensor has, or is the gradient of; arguments
 /// are in the order of both.
-static const reference::ValueType &valueOf(const ManifestTensor &tensor,
+static const reference::ValueType &valueOf(const PlanBuffer &tensor,
                                            const reference::Program &reference,
                                            size_t argument) {
   if (tensor.isArgument())
@@ -200,10 +307,9 @@ static const reference::ValueType &valueOf(const ManifestTensor &tensor,
                                : reference.gradients[number - results]];
 }
 
-static bool hasShapesOf(const reference::Program &reference,
-                        const Manifest &manifest) {
+static bool hasShapesOf(const reference::Program &reference, const Plan &plan) {
   size_t arguments = 0;
-  for (const ManifestTensor &tensor : manifest.tensors) {
+  for (const PlanBuffer &tensor : plan.tensors()) {
     if (valueOf(tensor, reference, arguments).shape != tensor.shape)
       return false;
     arguments += tensor.isArgument();
@@ -211,25 +317,33 @@ static bool hasShapesOf(const reference::Program &reference,
   return true;
 }
 
-static bool isConsistent(const PlanDescription &description) {
-  const Manifest &manifest = description.manifest;
-  size_t arguments = 0, results = 0;
-  if (manifest.arenaBytes < 0 || manifest.streams < 1 ||
-      manifest.streams > maxStreams || manifest.events < 0)
+static bool isConsistent(const Plan &plan) {
+  if (plan.arenaBytes < 0 || plan.numStreams < 1 ||
+      plan.numStreams > maxStreams || plan.numEvents < 0)
     return false;
-  for (const ManifestTensor &tensor : manifest.tensors) {
-    if (!isConsistent(tensor, manifest))
+  for (const PlanBuffer &buffer : plan.buffers)
+    if (!isInArena(buffer, plan) || !isConsistent(buffer, plan))
       return false;
+  for (const PlanCommand &command : plan.commands)
+    if (!isConsistent(command, plan))
+      return false;
+  return isLedgerConsistent(plan);
+}
+
+static bool isConsistent(const PlanDescription &description) {
+  const Plan &plan = *description.plan;
+  size_t arguments = 0, results = 0;
+  if (!isConsistent(plan))
+    return false;
+  for (const PlanBuffer &tensor : plan.tensors())
     ++(tensor.isArgument() ? arguments : results);
-  }
-  for (const ManifestTensor &tensor : manifest.tensors)
+  for (const PlanBuffer &tensor : plan.tensors())
     if (!isNumberIn(tensor.number, tensor.isArgument() ? arguments : results))
       return false;
   const reference::Program &reference = description.reference;
   return arguments == reference.arguments + reference.cotangents.size() &&
          results == reference.results.size() + reference.gradients.size() &&
-         isConsistent(reference) && hasShapesOf(reference, manifest) &&
-         isConsistent(description.trace, manifest);
+         isConsistent(reference) && hasShapesOf(reference, plan);
 }
 
 std::string toJson(const PlanDescription &description) {
@@ -245,15 +359,10 @@ Status fromJson(const std::string &text, PlanDescription &out) {
         fmt::format("the plan's description cannot be read: {}", error.what())};
   }
   RankMesh mesh;
-  if (Status s = RankMesh::create(out.manifest.mesh, mesh); !s.ok())
+  if (Status s = RankMesh::create(out.plan->mesh, mesh); !s.ok())
     return s;
   if (!isConsistent(out))
     return {TPSP_RT_INVALID, "the plan's description contradicts itself"};
-  // What is not written twice.
-  StepTrace ranks = emptyTrace(out.manifest);
-  out.trace.collectives = std::move(ranks.collectives);
-  out.trace.ranks = std::move(ranks.ranks);
-  out.trace.arenaBytes = ranks.arenaBytes;
   return {};
 }
 

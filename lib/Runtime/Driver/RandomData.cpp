@@ -7,6 +7,7 @@
 #include <functional>
 #include <thread>
 
+using namespace tpsp;
 using namespace tpsp::rt;
 
 /// SplitMix64's output function (Steele, Lea, Flood, OOPSLA 2014): a bijection
@@ -26,7 +27,7 @@ static uint64_t hashOf(const std::string &name) {
   return hash;
 }
 
-RandomTensor::RandomTensor(const ManifestTensor &tensor, uint64_t seed)
+RandomTensor::RandomTensor(const PlanBuffer &tensor, uint64_t seed)
     : key(mix(hashOf(tensor.name) ^ mix(seed))), mean(tensor.mean),
       spread(std::sqrt(3.0) * tensor.deviation), dtype(tensor.dtype),
       below(tensor.below) {

@@ -3,9 +3,9 @@
 #include "LedgerText.h"
 
 #include "tpsp/Abi/ElementType.h"
-#include "tpsp/Runtime/Driver/Exposure.h"
-#include "tpsp/Runtime/Driver/MemoryUse.h"
+#include "tpsp/Abi/Exposure.h"
 #include "tpsp/Runtime/Driver/Quantity.h"
+#include "tpsp/Runtime/Driver/StepText.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -15,8 +15,9 @@
 #include <fstream>
 #include <map>
 
+using namespace tpsp;
 using namespace tpsp::rt;
-using Kind = ManifestTensor::Kind;
+using Kind = BufferKind;
 using Json = nlohmann::ordered_json;
 
 bool RunReport::verified() const {
@@ -60,26 +61,22 @@ static Json timesOf(const StepTrace &trace,
   int64_t under = collective->hiddenUnder;
   return {{"seconds", collective->seconds},
           {"exposed_seconds", collective->exposed},
-          {"hidden_under",
-           under < 0 ? Json(nullptr) : Json(trace.commands[under].name)}};
+          {"hidden_under", under < 0
+                               ? Json(nullptr)
+                               : Json(trace.plan->commands[under].name())}};
 }
 
 static Json ledger(const RunReport &report, const Exposure &exposure) {
   Json list = Json::array();
-  for (const ManifestCollective &c : report.manifest.collectives) {
-    list.push_back({{"kind", c.kind},
-                    {"axes", c.axes},
-                    {"index", c.index},
-                    {"phase", c.phase},
-                    {"bytes", c.bytes},
-                    {"group", c.group},
-                    {"tensor", c.tensor},
-                    {"reason", c.reason},
-                    {"location", c.location}});
+  for (const LedgerRow &c : report.plan->ledger) {
+    Json &facts = list.emplace_back();
+    LedgerRow::visitFacts(
+        c, [&](const char *name, const auto &fact) { facts[name] = fact; });
+    facts["location"] = c.location;
     size_t row = list.size() - 1;
-    list.back().update(timesOf(report.trace, row < exposure.collectives.size()
-                                                 ? &exposure.collectives[row]
-                                                 : nullptr));
+    facts.update(timesOf(report.trace, row < exposure.collectives.size()
+                                           ? &exposure.collectives[row]
+                                           : nullptr));
   }
   return list;
 }
@@ -107,9 +104,9 @@ static Json prediction(const RunReport &report) {
 }
 
 /// phase -> kind -> {count, bytes}
-static Json totals(const Manifest &manifest) {
+static Json totals(const Plan &plan) {
   Json result = {{"forward", Json::object()}, {"backward", Json::object()}};
-  for (const ManifestCollective &c : manifest.collectives) {
+  for (const LedgerRow &c : plan.ledger) {
     Json &row = result[c.phase][c.kind];
     if (row.is_null())
       row = {{"count", 0}, {"bytes", 0}};
@@ -120,11 +117,11 @@ static Json totals(const Manifest &manifest) {
 }
 
 /// Arguments, results and gradients.
-static Json tensors(const Manifest &manifest) {
+static Json tensors(const Plan &plan) {
   Json list = Json::array();
-  for (const ManifestTensor &tensor : manifest.tensors)
+  for (const PlanBuffer &tensor : plan.tensors())
     list.push_back({{"name", tensor.name},
-                    {"kind", kindName(tensor.kind)},
+                    {"kind", nameOf(tensor.kind)},
                     {"dtype", elementName(tensor.dtype)},
                     {"shape", tensor.shape},
                     {"subscripts", tensor.subscripts},
@@ -133,7 +130,7 @@ static Json tensors(const Manifest &manifest) {
 }
 
 static Json memory(const RunReport &report) {
-  const Manifest &m = report.manifest;
+  const Plan &m = *report.plan;
   return {{"inputs", m.bytesOf(Kind::Input)},
           {"parameters", m.bytesOf(Kind::Parameter)},
           {"outputs", m.bytesOf(Kind::Output)},
@@ -213,19 +210,28 @@ static Json times(const RunReport &report, const Exposure &exposure) {
   return json;
 }
 
-static Json epilogues(const Manifest &manifest) {
+/// "bias", "keep", "gelu".
+static std::vector<std::string>
+namesOf(const std::vector<EpilogueStep> &steps) {
+  std::vector<std::string> names;
+  for (EpilogueStep step : steps)
+    names.push_back(nameOf(step));
+  return names;
+}
+
+static Json epilogues(const Plan &plan) {
   Json json = Json::array();
-  for (const ManifestEpilogue &epilogue : manifest.epilogues)
-    json.push_back({{"matmul", epilogue.matmul},
+  for (const PlaceRow &epilogue : epiloguesOf(plan))
+    json.push_back({{"matmul", epilogue.value},
                     {"location", epilogue.location},
-                    {"steps", epilogue.steps},
+                    {"steps", namesOf(epilogue.steps)},
                     {"commands", epilogue.commands}});
   return json;
 }
 
-static Json attention(const Manifest &manifest) {
+static Json attention(const Plan &plan) {
   Json json = Json::array();
-  for (const ManifestAttention &call : manifest.attention)
+  for (const PlaceRow &call : attentionOf(plan))
     json.push_back({{"call", call.call},
                     {"value", call.value},
                     {"location", call.location},
@@ -236,8 +242,8 @@ static Json attention(const Manifest &manifest) {
 std::string tpsp::rt::toJson(const RunReport &report) {
   Exposure exposure;
   if (!report.trace.ranks.empty())
-    exposure = exposureOf(report.trace);
-  const Manifest &m = report.manifest;
+    exposure = exposureOf(*report.plan, report.trace.ranks);
+  const Plan &m = *report.plan;
   Json mesh = Json::object();
   for (const MeshAxis &axis : m.mesh)
     mesh[axis.name] = axis.size;
@@ -247,8 +253,8 @@ std::string tpsp::rt::toJson(const RunReport &report) {
                {"ranks", m.numRanks()},
                {"backend", report.backend},
                {"dtype", report.dtype},
-               {"commands", m.commands},
-               {"matmul_flops", m.matmulFlops},
+               {"commands", m.commands.size()},
+               {"matmul_flops", m.matmulFlops()},
                {"transpose_copies", m.transposeCopies},
                {"epilogues", epilogues(m)},
                {"attention", attention(m)},
@@ -269,12 +275,8 @@ std::string tpsp::rt::toJson(const RunReport &report) {
 // Text
 //===----------------------------------------------------------------------===//
 
-static std::string joined(const std::vector<std::string> &names) {
-  return fmt::format("{}", fmt::join(names, ","));
-}
-
 static void printMemory(const RunReport &report, fmt::memory_buffer &out) {
-  const Manifest &m = report.manifest;
+  const Plan &m = *report.plan;
   auto to = std::back_inserter(out);
   auto row = [&](const char *name, int64_t value) {
     fmt::format_to(to, "  {:<12} {:>12}\n", name, bytesText(value));
@@ -319,7 +321,7 @@ static void printPrediction(const RunReport &report, fmt::memory_buffer &out) {
         "  does not fit: {} needed, {} there; the largest in an arena: {}; use "
         "more devices, smaller shapes or --rematerialize\n",
         bytesText(double(p.neededBytes)), bytesText(double(p.memoryBytes)),
-        largestConsumers(report.trace));
+        largestConsumers(*report.plan));
 }
 
 static void printTime(const RunReport &report, fmt::memory_buffer &out) {
@@ -338,18 +340,18 @@ static void printTime(const RunReport &report, fmt::memory_buffer &out) {
     fmt::format_to(to, "  {:<12} {:>10.3f} ms  (median of {} replayed)\n",
                    "on the GPU", 1e3 * median(report.gpuSeconds),
                    report.gpuSeconds.size());
-  double flops = report.manifest.matmulFlops * report.manifest.numRanks();
+  double flops = report.plan->matmulFlops() * double(report.plan->numRanks());
   if (flops > 0 && step > 0)
     fmt::format_to(to, "  {:<12} {:>10.1f} GFLOP/s over all ranks\n", "matmuls",
                    flops / step * 1e-9);
 }
 
 /// A line for each kind of epilogue, with the values that have it.
-static void printEpilogues(const Manifest &manifest, fmt::memory_buffer &out) {
+static void printEpilogues(const Plan &plan, fmt::memory_buffer &out) {
   std::map<std::string, std::vector<std::string>> values;
-  for (const ManifestEpilogue &epilogue : manifest.epilogues)
-    values[joined(epilogue.steps)].push_back(
-        epilogue.matmul.empty() ? epilogue.location : epilogue.matmul);
+  for (const PlaceRow &epilogue : epiloguesOf(plan))
+    values[fmt::format("{}", fmt::join(namesOf(epilogue.steps), ","))]
+        .push_back(epilogue.value.empty() ? epilogue.location : epilogue.value);
   if (values.empty())
     return;
   auto to = std::back_inserter(out);
@@ -360,9 +362,9 @@ static void printEpilogues(const Manifest &manifest, fmt::memory_buffer &out) {
 
 /// A line for each call, with the values that it makes. Other forms of
 /// attention are matmuls and kernels.
-static void printAttention(const Manifest &manifest, fmt::memory_buffer &out) {
+static void printAttention(const Plan &plan, fmt::memory_buffer &out) {
   std::map<std::string, std::vector<std::string>> values;
-  for (const ManifestAttention &call : manifest.attention)
+  for (const PlaceRow &call : attentionOf(plan))
     values[call.call].push_back(call.value.empty() ? call.location
                                                    : call.value);
   if (values.empty())
@@ -381,8 +383,9 @@ static void printResults(const RunReport &report, fmt::memory_buffer &out) {
 static void printSummary(const RunReport &report, fmt::memory_buffer &out) {
   if (report.trace.ranks.empty() || report.stepSeconds.empty())
     return;
-  std::string line = summaryLine(medianStep(report), exposureOf(report.trace),
-                                 report.manifest.arenaBytes);
+  std::string line = summaryLine(medianStep(report),
+                                 exposureOf(*report.plan, report.trace.ranks),
+                                 report.plan->arenaBytes);
   fmt::format_to(std::back_inserter(out), "\n{}\n", line);
 }
 
@@ -456,9 +459,9 @@ std::string tpsp::rt::verificationText(const RunReport &report) {
 
 std::string tpsp::rt::toText(const RunReport &report, bool everyLayer) {
   fmt::memory_buffer out;
-  out.append(ledgerText(report.manifest, everyLayer));
-  printEpilogues(report.manifest, out);
-  printAttention(report.manifest, out);
+  out.append(ledgerText(*report.plan, everyLayer));
+  printEpilogues(*report.plan, out);
+  printAttention(*report.plan, out);
   printMemory(report, out);
   printTime(report, out);
   printSummary(report, out);

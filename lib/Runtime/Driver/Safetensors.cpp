@@ -14,6 +14,7 @@
 #include <tuple>
 #include <utility>
 
+using namespace tpsp;
 using namespace tpsp::rt;
 using Json = nlohmann::json;
 
@@ -170,7 +171,7 @@ namespace {
 
 /// The entries of a header, as its parser meets them. A document that is made
 /// at once would keep one of two tensors with the same name, and everything
-/// however deep; the format has nothing behind the numbers of a list.
+/// however deep. The format has nothing behind the numbers of a list.
 class HeaderEntries : public nlohmann::json_sax<Json> {
 public:
   /// By name.
@@ -254,18 +255,15 @@ static Status parseJson(const std::string &text, HeaderEntries &header) {
 static Status parseHeader(const std::string &text, int64_t dataBytes,
                           std::vector<SafetensorsTensor> &out) {
   HeaderEntries header;
-  if (Status s = parseJson(text, header); !s.ok())
-    return s;
+  TPSP_TRY(parseJson(text, header));
   for (const auto &[name, value] : header.entries) {
     if (name == metadataKey)
       continue;
     SafetensorsTensor tensor;
-    if (Status s = readTensor(name, value, dataBytes, tensor); !s.ok())
-      return s;
+    TPSP_TRY(readTensor(name, value, dataBytes, tensor));
     out.push_back(std::move(tensor));
   }
-  if (Status s = checkPlaces(out, dataBytes); !s.ok())
-    return s;
+  TPSP_TRY(checkPlaces(out, dataBytes));
   for (SafetensorsTensor &tensor : out)
     tensor.offset += prefixBytes + static_cast<int64_t>(text.size());
   return {};
@@ -282,8 +280,7 @@ static Status readFile(const FileHandle &file, int64_t bytes,
                                "safetensors header's length",
                                bytes, prefixBytes));
   uint64_t length = 0;
-  if (Status s = readAt(file, 0, prefixBytes, &length); !s.ok())
-    return s;
+  TPSP_TRY(readAt(file, 0, prefixBytes, &length));
   int64_t rest = bytes - prefixBytes;
   if (length > uint64_t(rest) || length > uint64_t(maxHeaderBytes) ||
       length < 2)
@@ -292,8 +289,7 @@ static Status readFile(const FileHandle &file, int64_t bytes,
         "short or no safetensors file",
         length, rest));
   std::string text(length, '\0');
-  if (Status s = readAt(file, prefixBytes, length, text.data()); !s.ok())
-    return s;
+  TPSP_TRY(readAt(file, prefixBytes, length, text.data()));
   return parseHeader(text, rest - static_cast<int64_t>(length), out);
 }
 
@@ -369,18 +365,13 @@ Status SafetensorsWriter::create(const std::string &path,
                                  std::vector<SafetensorsTensor> tensors,
                                  std::unique_ptr<SafetensorsWriter> &out) {
   std::string header;
-  if (Status s = layOut(tensors, header); !s.ok())
-    return s;
+  TPSP_TRY(layOut(tensors, header));
   std::unique_ptr<SafetensorsWriter> writer(new SafetensorsWriter);
-  if (Status s = writer->file.create(path); !s.ok())
-    return s;
+  TPSP_TRY(writer->file.create(path));
   writer->list = std::move(tensors);
   uint64_t length = header.size();
-  if (Status s = writer->file.write(0, &length, prefixBytes); !s.ok())
-    return s;
-  if (Status s = writer->file.write(prefixBytes, header.data(), header.size());
-      !s.ok())
-    return s;
+  TPSP_TRY(writer->file.write(0, &length, prefixBytes));
+  TPSP_TRY(writer->file.write(prefixBytes, header.data(), header.size()));
   out = std::move(writer);
   return {};
 }

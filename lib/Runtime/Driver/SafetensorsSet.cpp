@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+using namespace tpsp;
 using namespace tpsp::rt;
 using Json = nlohmann::json;
 
@@ -56,8 +57,7 @@ static Status readIndex(const std::string &path, Names &out) {
 Status SafetensorsSet::addFile(const std::string &path,
                                const std::vector<std::string> &wanted) {
   SafetensorsReader &reader = files[path];
-  if (Status s = SafetensorsReader::open(path, reader); !s.ok())
-    return s;
+  TPSP_TRY(SafetensorsReader::open(path, reader));
   std::vector<std::string> missing;
   for (const std::string &name : wanted) {
     const SafetensorsTensor *tensor = reader.find(name);
@@ -75,8 +75,7 @@ Status SafetensorsSet::addFile(const std::string &path,
 
 Status SafetensorsSet::openIndex(const std::string &path) {
   Names names;
-  if (Status s = readIndex(path, names); !s.ok())
-    return s;
+  TPSP_TRY(readIndex(path, names));
   std::filesystem::path folder = std::filesystem::path(path).parent_path();
   for (const auto &[name, tensors] : names) {
     // Nothing else than what lies beside it is an index's to open.
@@ -85,8 +84,7 @@ Status SafetensorsSet::openIndex(const std::string &path) {
       return invalid(path, fmt::format("it names the file {}, which is not "
                                        "one beside it",
                                        quotedName(name)));
-    if (Status s = addFile((folder / name).string(), tensors); !s.ok())
-      return s;
+    TPSP_TRY(addFile((folder / name).string(), tensors));
   }
   return {};
 }
@@ -97,8 +95,7 @@ Status SafetensorsSet::open(const std::string &path, SafetensorsSet &out) {
   if (isIndex(path))
     return out.openIndex(path);
   SafetensorsReader &file = out.files[path];
-  if (Status s = SafetensorsReader::open(path, file); !s.ok())
-    return s;
+  TPSP_TRY(SafetensorsReader::open(path, file));
   for (const SafetensorsTensor &tensor : file.tensors())
     out.places[tensor.name] = {&file, &tensor};
   return {};

@@ -1,8 +1,9 @@
 #include "tpsp/Runtime/Driver/Shard.h"
 
+using namespace tpsp;
 using namespace tpsp::rt;
 
-Shard::Shard(const ManifestTensor &tensor, const std::vector<MeshAxis> &mesh,
+Shard::Shard(const PlanBuffer &tensor, const std::vector<MeshAxis> &mesh,
              const std::vector<int64_t> &coordinates) {
   for (size_t dim = 0; dim < tensor.shape.size(); ++dim) {
     int64_t group = 1, number = 0;
@@ -36,7 +37,7 @@ int64_t Shard::globalStart(int64_t run) const {
   return global;
 }
 
-bool tpsp::rt::isFirstHolder(const ManifestTensor &tensor,
+bool tpsp::rt::isFirstHolder(const PlanBuffer &tensor,
                              const std::vector<int64_t> &coordinates) {
   std::vector<bool> differs(coordinates.size(), false);
   for (int64_t axis : tensor.pending)

@@ -8,20 +8,20 @@
 #include <limits>
 #include <mutex>
 
+using namespace tpsp;
 using namespace tpsp::rt;
-using Kind = ManifestTensor::Kind;
+using Kind = BufferKind;
 
 /// The value of a scalar: of replicas the first; of what is still to be
 /// combined, all of it.
-static Status readScalar(World &world, const ManifestTensor &tensor,
-                         double &out) {
+static Status readScalar(World &world, const PlanBuffer &tensor, double &out) {
   out = tensor.pendingMax ? -std::numeric_limits<double>::infinity() : 0;
   std::mutex mutex;
   auto isFirst = [&](int64_t rank) {
     return isFirstHolder(tensor, world.mesh().coordinates(rank));
   };
   return world.inspect(
-      tensor.offset, tensor.bytes, isFirst, [&](int64_t, const void *memory) {
+      *tensor.offset, tensor.bytes, isFirst, [&](int64_t, const void *memory) {
         double value = isInteger(tensor.dtype)
                            ? double(loadInteger(memory, tensor.dtype, 0))
                            : loadFloat(memory, tensor.dtype, 0);
@@ -34,10 +34,10 @@ static Status readScalar(World &world, const ManifestTensor &tensor,
       });
 }
 
-Status tpsp::rt::readResults(World &world, const Manifest &manifest,
+Status tpsp::rt::readResults(World &world, const Plan &plan,
                              const TensorSource &source, StepResults &out) {
   out = StepResults();
-  for (const ManifestTensor &tensor : manifest.tensors) {
+  for (const PlanBuffer &tensor : plan.tensors()) {
     if (tensor.isCotangent())
       out.cotangents.push_back(
           {tensor.name, source.isGiven(tensor)  ? "file"

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+using namespace tpsp;
 using namespace tpsp::rt;
 
 static constexpr const char *replacement = "\xEF\xBF\xBD";

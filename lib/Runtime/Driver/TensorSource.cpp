@@ -1,17 +1,60 @@
 #include "tpsp/Runtime/Driver/TensorSource.h"
 
 #include "tpsp/Runtime/Driver/RandomData.h"
+#include "tpsp/Runtime/World.h"
 
+#include <algorithm>
+#include <cstring>
+
+using namespace tpsp;
 using namespace tpsp::rt;
 
-Status RandomSource::fill(const ManifestTensor &tensor, const Shard &shard,
+Status RandomSource::fill(const PlanBuffer &tensor, const Shard &shard,
                           void *memory) const {
   RandomTensor(tensor, seed).fill(shard, memory);
   return {};
 }
 
-Status RandomSource::whole(const ManifestTensor &tensor,
+Status RandomSource::whole(const PlanBuffer &tensor,
                            std::vector<double> &out) const {
   out = RandomTensor(tensor, seed).whole();
+  return {};
+}
+
+/// A rank's part of an argument. If it is partial, the first rank along the
+/// pending axes has all and the others nothing.
+static Status fillArgument(const Rank &rank, const TensorSource &source,
+                           const Plan &plan, const PlanBuffer &tensor,
+                           void *memory) {
+  bool isFirst =
+      std::all_of(tensor.pending.begin(), tensor.pending.end(),
+                  [&](int64_t axis) { return rank.coordinate(axis) == 0; });
+  if (!isFirst && !tensor.pendingMax) {
+    std::memset(memory, 0, tensor.bytes);
+    return {};
+  }
+  Shard shard(tensor, plan.mesh, rank.coordinates());
+  return source.fill(tensor, shard, memory);
+}
+
+Status tpsp::rt::fillArguments(Rank &rank, const TensorSource &source,
+                               const Plan &plan) {
+  std::vector<char> copy;
+  for (const PlanBuffer &tensor : plan.tensors()) {
+    if (!tensor.isArgument())
+      continue;
+    if (void *memory = rank.hostAddress(*tensor.offset)) {
+      if (Status s = fillArgument(rank, source, plan, tensor, memory); !s.ok())
+        return s;
+      continue;
+    }
+    copy.resize(tensor.bytes);
+    if (Status s = fillArgument(rank, source, plan, tensor, copy.data());
+        !s.ok())
+      return s;
+    if (Status s = rank.write(*tensor.offset, copy.data(), tensor.bytes);
+        !s.ok())
+      return s;
+  }
   return {};
 }

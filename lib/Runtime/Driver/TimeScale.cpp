@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+using namespace tpsp;
 using namespace tpsp::rt;
 
 /// The least of 1, 2, 5, 10, ... that is at least `step`.

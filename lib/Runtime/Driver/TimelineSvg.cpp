@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+using namespace tpsp;
 using namespace tpsp::rt;
 using namespace tpsp::rt::frame;
 
@@ -34,14 +35,14 @@ public:
     y = lanesEnd + axisHeight;
     if (fullest)
       drawMemory(*fullest);
-    return svg.finish(width, y + 14, trace.program + ": " + summary);
+    return svg.finish(width, y + 14, trace.title + ": " + summary);
   }
 
 private:
   static constexpr double axisHeight = 34, memoryHeight = 96;
 
   void drawHead() {
-    std::string title = trace.program;
+    std::string title = trace.title;
     if (!trace.setting.empty())
       title += ", " + trace.setting;
     svg.text(16, 26, title, {16, "start", "#111", true});
@@ -100,12 +101,12 @@ private:
   }
 
   void drawLanes() {
-    LaneDrawing drawing(svg, time, trace);
+    LaneDrawing drawing(svg, time, *trace.plan);
     for (size_t rank = 0; rank < blocks.size(); ++rank) {
       if (blocks[rank].empty())
         continue;
       std::vector<CommunicationPiece> pieces =
-          communicationPieces(trace, trace.ranks[rank]);
+          communicationPieces(*trace.plan, trace.ranks[rank]);
       for (const Lane &lane : blocks[rank]) {
         drawing.draw(lane, trace.ranks[rank], pieces);
         drawLaneName(lane, blocks[rank].size());
@@ -181,7 +182,8 @@ private:
                           });
     double top = y, bottom = y + memoryHeight;
     double highest =
-        1.12 * std::max(peak.value, static_cast<double>(trace.arenaBytes));
+        1.12 *
+        std::max(peak.value, static_cast<double>(trace.plan->arenaBytes));
     auto height = [&](double bytes) {
       return bottom - memoryHeight * bytes / highest;
     };
@@ -192,8 +194,8 @@ private:
     svg.path(curve, "fill='none' stroke='#3d4d66' stroke-width='1.4'");
     svg.line(left, bottom, right, bottom, "stroke='#444' stroke-width='1'");
     drawPeak(peak, bottom, height);
-    if (trace.arenaBytes > 0)
-      drawArena(height(static_cast<double>(trace.arenaBytes)));
+    if (trace.plan->arenaBytes > 0)
+      drawArena(height(static_cast<double>(trace.plan->arenaBytes)));
     svg.text(16, top + 48, "memory in use", {textSize, "start", "#111", true});
     if (trace.ranks.size() > 1)
       svg.text(16, top + 64, rank.name.substr(0, rank.name.find(": ")),
@@ -218,7 +220,7 @@ private:
     svg.line(left, top, right, top,
              "stroke='#555' stroke-width='1' stroke-dasharray='5 3'");
     svg.text(left - 6, top + 4,
-             "arena " + bytesText(static_cast<double>(trace.arenaBytes)),
+             "arena " + bytesText(static_cast<double>(trace.plan->arenaBytes)),
              {textSize, "end", "#555"});
   }
 

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 
+using namespace tpsp;
 using namespace tpsp::rt;
 
 static constexpr const char *objectName = "libtpsp_mpi.so";

@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 
+using namespace tpsp;
 using namespace tpsp::rt;
 
 /// What the format calls an element type; null if files do not have it.
@@ -34,20 +35,18 @@ static std::optional<int64_t> readableType(const SafetensorsTensor &tensor) {
   return std::nullopt;
 }
 
-static std::vector<const ManifestTensor *> select(const Manifest &manifest,
-                                                  SavedTensors which) {
-  std::vector<const ManifestTensor *> selected;
-  for (const ManifestTensor &tensor : manifest.tensors)
-    if (which == SavedTensors::All
-            ? tensor.kind != ManifestTensor::Kind::Choice
-            : tensor.kind == ManifestTensor::Kind::Parameter)
+static std::vector<const PlanBuffer *> select(const Plan &plan,
+                                              SavedTensors which) {
+  std::vector<const PlanBuffer *> selected;
+  for (const PlanBuffer &tensor : plan.tensors())
+    if (which == SavedTensors::All ? tensor.kind != BufferKind::Choice
+                                   : tensor.kind == BufferKind::Parameter)
       selected.push_back(&tensor);
   return selected;
 }
 
-static std::vector<const ManifestTensor *>
-parametersOf(const Manifest &manifest) {
-  return select(manifest, SavedTensors::Parameters);
+static std::vector<const PlanBuffer *> parametersOf(const Plan &plan) {
+  return select(plan, SavedTensors::Parameters);
 }
 
 //===----------------------------------------------------------------------===//
@@ -55,7 +54,7 @@ parametersOf(const Manifest &manifest) {
 //===----------------------------------------------------------------------===//
 
 /// How a parameter and its tensor in the file differ; empty if they do not.
-static std::string differenceOf(const ManifestTensor &wanted,
+static std::string differenceOf(const PlanBuffer &wanted,
                                 const SafetensorsTensor *found) {
   std::string name = quotedName(wanted.name);
   if (!found)
@@ -70,12 +69,12 @@ static std::string differenceOf(const ManifestTensor &wanted,
 
 /// What of a file is not used though it is there, in words; empty if all is.
 static std::string unusedIn(const SafetensorsSet &file, const std::string &path,
-                            const Manifest &manifest,
+                            const Plan &plan,
                             const std::set<std::string> &given) {
   std::set<std::string> parameters, arguments;
-  for (const ManifestTensor &tensor : manifest.tensors)
+  for (const PlanBuffer &tensor : plan.tensors())
     if (tensor.isArgument())
-      (tensor.kind == ManifestTensor::Kind::Input ? arguments : parameters)
+      (tensor.kind == BufferKind::Input ? arguments : parameters)
           .insert(tensor.name);
   std::vector<std::string> extras, inputs;
   for (const std::string &name : file.names())
@@ -97,15 +96,15 @@ static std::string unusedIn(const SafetensorsSet &file, const std::string &path,
   return text;
 }
 
-Status WeightsSource::open(const std::string &path, const Manifest &manifest,
+Status WeightsSource::open(const std::string &path, const Plan &plan,
                            std::string &warning,
                            const std::set<std::string> &given) {
   warning.clear();
   if (Status s = SafetensorsSet::open(path, file); !s.ok())
     return s;
-  warning = unusedIn(file, path, manifest, given);
+  warning = unusedIn(file, path, plan, given);
   std::vector<std::string> differences;
-  for (const ManifestTensor *parameter : parametersOf(manifest)) {
+  for (const PlanBuffer *parameter : parametersOf(plan)) {
     if (given.count(parameter->name))
       continue;
     if (std::string difference =
@@ -156,9 +155,9 @@ static void store(const float *values, int64_t n, int64_t dtype, void *memory,
     std::copy(values, values + n, static_cast<float *>(memory) + at);
 }
 
-Status WeightsSource::fill(const ManifestTensor &tensor, const Shard &shard,
+Status WeightsSource::fill(const PlanBuffer &tensor, const Shard &shard,
                            void *memory) const {
-  if (tensor.kind != ManifestTensor::Kind::Parameter)
+  if (tensor.kind != BufferKind::Parameter)
     return inputs->fill(tensor, shard, memory);
   const SafetensorsTensor &stored = *file.find(tensor.name);
   const char *format = formatName(tensor.dtype);
@@ -181,9 +180,9 @@ Status WeightsSource::fill(const ManifestTensor &tensor, const Shard &shard,
   return status;
 }
 
-Status WeightsSource::whole(const ManifestTensor &tensor,
+Status WeightsSource::whole(const PlanBuffer &tensor,
                             std::vector<double> &out) const {
-  if (tensor.kind != ManifestTensor::Kind::Parameter)
+  if (tensor.kind != BufferKind::Parameter)
     return inputs->whole(tensor, out);
   int64_t elements = 1;
   for (int64_t extent : tensor.shape)
@@ -202,15 +201,15 @@ Status WeightsSource::whole(const ManifestTensor &tensor,
 // Writing
 //===----------------------------------------------------------------------===//
 
-Status tpsp::rt::checkSavable(const Manifest &manifest, SavedTensors which) {
+Status tpsp::rt::checkSavable(const Plan &plan, SavedTensors which) {
   std::set<std::string> names;
-  for (const ManifestTensor *tensor : select(manifest, which)) {
+  for (const PlanBuffer *tensor : select(plan, which)) {
     std::string name = quotedName(tensor->name);
     if (!formatName(tensor->dtype))
       return {TPSP_RT_INVALID,
               fmt::format("{} {} is {}; files are written in f32, bf16, "
                           "f16 or i32",
-                          kindName(tensor->kind), name,
+                          nameOf(tensor->kind), name,
                           elementName(tensor->dtype))};
     if (!names.insert(tensor->name).second)
       return {TPSP_RT_INVALID,
@@ -223,8 +222,7 @@ Status tpsp::rt::checkSavable(const Manifest &manifest, SavedTensors which) {
 
 /// Writes a rank's part of one tensor.
 static Status savePart(const Shard &shard, const void *memory,
-                       const ManifestTensor &tensor,
-                       const SafetensorsTensor &place,
+                       const PlanBuffer &tensor, const SafetensorsTensor &place,
                        SafetensorsWriter &writer) {
   int64_t element = elementBytes(tensor.dtype);
   auto *bytes = static_cast<const char *>(memory);
@@ -238,12 +236,12 @@ static Status savePart(const Shard &shard, const void *memory,
 }
 
 /// Writes what the ranks' summands of a partial tensor come to; null: not here.
-static Status saveCombined(World &world, const Manifest &manifest,
-                           const ManifestTensor &tensor,
+static Status saveCombined(World &world, const Plan &plan,
+                           const PlanBuffer &tensor,
                            const SafetensorsTensor *place,
                            SafetensorsWriter *writer, Status &failure) {
   std::vector<double> values;
-  Status status = combinePartial(world, manifest, tensor, values);
+  Status status = combinePartial(world, plan, tensor, values);
   if (!status.ok() || !failure.ok() || !writer)
     return status;
   int64_t elements = values.size();
@@ -259,23 +257,23 @@ static Status saveCombined(World &world, const Manifest &manifest,
 
 /// Opens the file; of several processes, that with rank 0 does.
 static Status beginFile(const World &world,
-                        const std::vector<const ManifestTensor *> &selected,
+                        const std::vector<const PlanBuffer *> &selected,
                         const std::string &path,
                         std::unique_ptr<SafetensorsWriter> &writer) {
   if (!world.hasFirstRank())
     return {};
   std::vector<SafetensorsTensor> tensors;
-  for (const ManifestTensor *one : selected)
+  for (const PlanBuffer *one : selected)
     tensors.push_back({one->name, formatName(one->dtype), one->shape, 0, 0});
   return SafetensorsWriter::create(path, std::move(tensors), writer);
 }
 
-Status tpsp::rt::saveTensors(World &world, const Manifest &manifest,
+Status tpsp::rt::saveTensors(World &world, const Plan &plan,
                              const std::string &path, SavedTensors which) {
-  if (Status s = checkSavable(manifest, which); !s.ok())
+  if (Status s = checkSavable(plan, which); !s.ok())
     return s;
   std::unique_ptr<SafetensorsWriter> writer;
-  std::vector<const ManifestTensor *> selected = select(manifest, which);
+  std::vector<const PlanBuffer *> selected = select(plan, which);
   // Kept apart from the run's own failures: a disk that is full is no reason to
   // give up the world, nor any rank's fault.
   std::mutex mutex;
@@ -284,10 +282,10 @@ Status tpsp::rt::saveTensors(World &world, const Manifest &manifest,
   if (writer)
     for (const SafetensorsTensor &place : writer->tensors())
       places[place.name] = &place;
-  for (const ManifestTensor *tensor : selected) {
+  for (const PlanBuffer *tensor : selected) {
     if (!tensor->pending.empty()) {
-      if (Status s = saveCombined(world, manifest, *tensor,
-                                  places[tensor->name], writer.get(), failure);
+      if (Status s = saveCombined(world, plan, *tensor, places[tensor->name],
+                                  writer.get(), failure);
           !s.ok())
         return s;
       continue;
@@ -301,7 +299,7 @@ Status tpsp::rt::saveTensors(World &world, const Manifest &manifest,
         if (!failure.ok())
           return {};
       }
-      Shard shard(*tensor, manifest.mesh, coordinates(rank));
+      Shard shard(*tensor, plan.mesh, coordinates(rank));
       Status written =
           savePart(shard, memory, *tensor, *places.at(tensor->name), *writer);
       std::lock_guard<std::mutex> lock(mutex);
@@ -310,7 +308,7 @@ Status tpsp::rt::saveTensors(World &world, const Manifest &manifest,
       return {};
     };
     Status status = world.inspect(
-        tensor->offset, tensor->bytes,
+        *tensor->offset, tensor->bytes,
         [&](int64_t rank) { return isFirstHolder(*tensor, coordinates(rank)); },
         save);
     if (!status.ok())

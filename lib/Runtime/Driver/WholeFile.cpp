@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <unistd.h>
 
+using namespace tpsp;
 using namespace tpsp::rt;
 
 static Status cannotWrite(const std::string &path, int error) {
@@ -92,9 +93,7 @@ Status tpsp::rt::writeText(const std::string &path, const std::string &text) {
   if (std::filesystem::is_other(status))
     return writeStream(path, text);
   WholeFile file;
-  if (Status s = file.create(path); !s.ok())
-    return s;
-  if (Status s = file.write(0, text.data(), text.size()); !s.ok())
-    return s;
+  TPSP_TRY(file.create(path));
+  TPSP_TRY(file.write(0, text.data(), text.size()));
   return file.finish();
 }

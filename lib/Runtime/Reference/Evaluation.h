@@ -52,6 +52,8 @@ struct Evaluation {
   double real(const std::string &name) { return get<double>(name); }
   int64_t integer(const std::string &name) { return get<int64_t>(name); }
   IndexNames names(const std::string &name) { return get<IndexNames>(name); }
+  /// Which of the operation's results this one is.
+  int64_t result() { return has("result") ? integer("result") : 0; }
   bool has(const std::string &name) const {
     return op.attributes.count(name) > 0;
   }

@@ -172,13 +172,19 @@ static AttentionForm attentionForm(Evaluation &e) {
   return form;
 }
 
+/// Of the results, the output or each row's statistic.
 static Tensor evaluateAttention(Evaluation &e) {
+  if (e.result() == 1)
+    return attentionStatistic(e.operand(0), e.operand(1), attentionForm(e),
+                              e.indices(), &e.error);
   return attention(e.operand(0), e.operand(1), e.operand(2), attentionForm(e),
                    e.indices(), e.store(), &e.error);
 }
 
 static void differentiateAttention(Evaluation &e, const Tensor &gradient,
                                    OperandGradients &out) {
+  if (e.result() == 1)
+    return e.fail("has no gradient of its rows' statistic in the reference");
   std::array<Tensor, 3> gradients = attentionGradients(
       e.operand(0), e.operand(1), e.operand(2), gradient, attentionForm(e),
       {out.wanted(0), out.wanted(1), out.wanted(2)}, e.store(), &e.error);
@@ -186,15 +192,11 @@ static void differentiateAttention(Evaluation &e, const Tensor &gradient,
     out.set(i, [&] { return std::move(gradients[i]); });
 }
 
-static Tensor evaluateAttentionStatistic(Evaluation &e) {
-  return attentionStatistic(e.operand(0), e.operand(1), attentionForm(e),
-                            e.indices(), &e.error);
-}
-
-/// The operation also has the row statistics; this makes no use of them.
+/// The operation also has the output and the row statistics; this makes no use
+/// of them.
 static Tensor evaluateAttentionGradient(Evaluation &e) {
   return attentionGradient(e.operand(0), e.operand(1), e.operand(2),
-                           e.operand(4), attentionForm(e), e.integer("of"),
+                           e.operand(5), attentionForm(e), e.result(),
                            &e.error);
 }
 
@@ -203,7 +205,6 @@ OperationRows rowOperations() {
           {"rms_norm", {evaluateRmsNorm, differentiateRmsNorm, 2}},
           {"layer_norm", {evaluateLayerNorm, differentiateLayerNorm, 3}},
           {"attention", {evaluateAttention, differentiateAttention, 3}},
-          {"attention_statistic", {evaluateAttentionStatistic, nullptr, 2}},
           {"attention_gradient", {evaluateAttentionGradient, nullptr, 6}}};
 }
 

@@ -14,41 +14,11 @@ public:
   TraceRank(const RankMesh &mesh, int64_t number, std::string *lines)
       : mesh(mesh), number(number), lines(lines) {}
 
-  Status matmul(Call &call, const MatmulCommand &) override {
-    return print(call);
-  }
-  Status kernel(Call &call, const KernelCommand &) override {
-    return print(call);
-  }
-  Status attention(Call &call, const AttentionCommand &) override {
-    return print(call);
-  }
-  Status attentionGradient(Call &call, const AttentionCommand &) override {
-    return print(call);
-  }
-  Status slice(Call &call, const ShardCommand &) override {
-    return print(call);
-  }
-  Status allReduce(Call &call, const AllReduceCommand &) override {
-    return print(call);
-  }
-  Status allGather(Call &call, const ShardCommand &) override {
-    return print(call);
-  }
-  Status reduceScatter(Call &call, const ShardCommand &) override {
-    return print(call);
-  }
-  Status allToAll(Call &call, const AllToAllCommand &) override {
-    return print(call);
-  }
-  Status permute(Call &call, const PermuteCommand &) override {
-    return print(call);
-  }
-  Status eventRecord(Call &call, const EventCommand &) override {
-    return print(call);
-  }
-  Status eventWait(Call &call, const EventCommand &) override {
-    return print(call);
+  Status run(Call &call) override {
+    if (lines)
+      *lines += fmt::format("rank {} stream {} {}\n", number, call.stream,
+                            describe(call, mesh));
+    return {};
   }
   Status synchronize() override { return {}; }
 
@@ -63,13 +33,6 @@ public:
   void *hostAddress(int64_t) override { return nullptr; }
 
 private:
-  Status print(const Call &call) {
-    if (lines)
-      *lines += fmt::format("rank {} stream {} {}\n", number, call.stream,
-                            describe(call, mesh));
-    return {};
-  }
-
   const RankMesh &mesh;
   const int64_t number;
   /// Null: this rank is silent.

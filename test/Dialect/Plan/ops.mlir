@@ -32,7 +32,7 @@ plan.program @f attributes {axes = ["dp", "tp"], sizes = array<i64: 2, 4>, arena
   // CHECK: plan.reduce_scatter {{.*}} reduction = 1
   plan.reduce_scatter %x to %t {axes = array<i64: 0, 1>, outer = 1, chunk = 16, reduction = 1} : memref<4x4xf32> to memref<4x4xf32>
   // CHECK: plan.all_reduce(%{{.+}}, %{{.+}}) to(%{{.+}}, %{{.+}})
-  plan.all_reduce (%t, %x) to (%y, %g) {axes = array<i64: 0>, ledger = {tensor = "a, b"}} : (memref<4x4xf32>, memref<4x4xf32>) -> (memref<4x4xf32>, memref<4x4xf32>)
+  plan.all_reduce (%t, %x) to (%y, %g) {axes = array<i64: 0>, ledger = #plan.ledger<axes = ["tp"], bytes = 96, tensor = "a, b", overlap = 0.5, whole = 0>} : (memref<4x4xf32>, memref<4x4xf32>) -> (memref<4x4xf32>, memref<4x4xf32>)
   // CHECK: plan.all_to_all
   plan.all_to_all %x to %t {axes = array<i64: 1>, gather_first = true, extents = array<i64: 1, 4, 1, 1, 4>} : memref<4x4xf32> to memref<4x4xf32>
   // CHECK: plan.permute

@@ -2,11 +2,10 @@
 
 !q = tensor<8x4xf32, #tpsp.idx<s, k>>
 !k = tensor<8x4xf32, #tpsp.idx<t, k>>
-!s = tensor<8xf32, #tpsp.idx<s>>
 // (A5)
 func.func @statistic_with_key(%q: !q, %k: !k) {
-  // expected-error @+1 {{the result carries index 't', which it must not}}
-  tpsp.attention_statistic %q, %k {query = "s", key = "t", feature = "k"} : (!q, !k) -> tensor<8x8xf32, #tpsp.idx<s, t>>
+  // expected-error @+1 {{the statistic has indices [s, t], but a row of scores has [s]}}
+  tpsp.attention %q, %k, %k {query = "s", key = "t", feature = "k"} : (!q, !k, !k) -> (!q, tensor<8x8xf32, #tpsp.idx<s, t>>)
   return
 }
 
@@ -16,20 +15,30 @@ func.func @statistic_with_key(%q: !q, %k: !k) {
 !k = tensor<8x4xf32, #tpsp.idx<t, k>>
 // (A5)
 func.func @statistic_without_query(%q: !q, %k: !k) {
-  // expected-error @+1 {{the result lacks the query index 's'}}
-  tpsp.attention_statistic %q, %k {query = "s", key = "t", feature = "k"} : (!q, !k) -> tensor<f32, #tpsp.idx<>>
+  // expected-error @+1 {{the statistic has indices [], but a row of scores has [s]}}
+  tpsp.attention %q, %k, %k {query = "s", key = "t", feature = "k"} : (!q, !k, !k) -> (!q, tensor<f32, #tpsp.idx<>>)
   return
 }
 
 // -----
 
-!q = tensor<8x4xf32, #tpsp.idx<s, k>>
-!k = tensor<8x4xf32, #tpsp.idx<t, k>>
-!s = tensor<8xf32, #tpsp.idx<s>>
-// (A6)
-func.func @gradient_of_nothing(%q: !q, %k: !k, %s: !s) {
-  // expected-error @+1 {{of = 3; it is 0 (queries), 1 (keys) or 2 (values)}}
-  tpsp.attention_gradient %q, %k, %k, %s, %q, %q {query = "s", key = "t", feature = "k", of = 3} : (!q, !k, !k, !s, !q, !q) -> !q
+!q = tensor<8x4xbf16, #tpsp.idx<s, k>>
+!k = tensor<8x4xbf16, #tpsp.idx<t, k>>
+// (A5)
+func.func @rounded_statistic(%q: !q, %k: !k) {
+  // expected-error @+1 {{the statistic is of 'bf16', but what rows are normalised by is in 'f32'}}
+  tpsp.attention %q, %k, %k {query = "s", key = "t", feature = "k"} : (!q, !k, !k) -> (!q, tensor<8xbf16, #tpsp.idx<s>>)
+  return
+}
+
+// -----
+
+!q = tensor<8x4xbf16, #tpsp.idx<s, k>>
+!k = tensor<8x4xbf16, #tpsp.idx<t, k>>
+// (I7)
+func.func @mixed_result(%q: !q, %k: !k) {
+  // expected-error @+1 {{has tensors of 'bf16' and of 'f32'; one operation computes in one type}}
+  tpsp.attention %q, %k, %k {query = "s", key = "t", feature = "k"} : (!q, !k, !k) -> (tensor<8x4xf32, #tpsp.idx<s, k>>, tensor<8xf32, #tpsp.idx<s>>)
   return
 }
 
@@ -40,8 +49,8 @@ func.func @gradient_of_nothing(%q: !q, %k: !k, %s: !s) {
 !s = tensor<8xf32, #tpsp.idx<s>>
 // (A6)
 func.func @gradient_of_another(%q: !q, %k: !k, %s: !s) {
-  // expected-error @+1 {{has result indices [s, k], but they must be those of operand #1, [t, k]}}
-  tpsp.attention_gradient %q, %k, %k, %s, %q, %q {query = "s", key = "t", feature = "k", of = 1} : (!q, !k, !k, !s, !q, !q) -> !q
+  // expected-error @+1 {{result #1 has indices [s, k], but they must be those of operand #1, [t, k]}}
+  tpsp.attention_gradient %q, %k, %k, %q, %s, %q {query = "s", key = "t", feature = "k"} : (!q, !k, !k, !q, !s, !q) -> (!q, !q, !k)
   return
 }
 
@@ -52,8 +61,30 @@ func.func @gradient_of_another(%q: !q, %k: !k, %s: !s) {
 !s = tensor<8xf32, #tpsp.idx<s>>
 // (A6)
 func.func @gradient_without_the_result(%q: !q, %k: !k, %s: !s) {
-  // expected-error @+1 {{operand #5 is attention's result, and has the indices of its gradient, [s, k], not [s]}}
-  tpsp.attention_gradient %q, %k, %k, %s, %q, %s {query = "s", key = "t", feature = "k", of = 1} : (!q, !k, !k, !s, !q, !s) -> !k
+  // expected-error @+1 {{operand #3 is attention's result, and has the indices of its gradient, [s, k], not [s]}}
+  tpsp.attention_gradient %q, %k, %k, %s, %s, %q {query = "s", key = "t", feature = "k"} : (!q, !k, !k, !s, !s, !q) -> (!q, !k, !k)
+  return
+}
+
+// -----
+
+!q = tensor<8x4xf32, #tpsp.idx<s, k>>
+!k = tensor<8x4xf32, #tpsp.idx<t, k>>
+!s = tensor<8xf32, #tpsp.idx<s>>
+func.func @notes_on_too_few(%q: !q, %k: !k, %s: !s) {
+  // expected-error @+1 {{tpsp.results is a dictionary for each of 3 results}}
+  tpsp.attention_gradient %q, %k, %k, %q, %s, %q {query = "s", key = "t", feature = "k", tpsp.results = [{}, {}]} : (!q, !k, !k, !q, !s, !q) -> (!q, !k, !k)
+  return
+}
+
+// -----
+
+!q = tensor<8x4xf32, #tpsp.idx<s, k>>
+!k = tensor<8x4xf32, #tpsp.idx<t, k>>
+!s = tensor<8xf32, #tpsp.idx<s>>
+func.func @goal_of_another(%q: !q, %k: !k, %s: !s) {
+  // expected-error @+1 {{tpsp.goal is a type with the result's indices}}
+  tpsp.attention_gradient %q, %k, %k, %q, %s, %q {query = "s", key = "t", feature = "k", tpsp.results = [{}, {tpsp.goal = tensor<8x4xf32, #tpsp.idx<s, k>>}, {}]} : (!q, !k, !k, !q, !s, !q) -> (!q, !k, !k)
   return
 }
 

@@ -137,10 +137,13 @@ func.func @parts_of_attention(%x: !wide, %q: !q, %k: !k, %o: !q, %s: !stat, %t: 
   %0 = tpsp.max %x, %x : !wide
   // CHECK: tpsp.convert %{{.*}} : tensor<2x8x16xf32, {{.*}}> -> tensor<2x8x16xbf16
   %1 = tpsp.convert %x : !wide -> !narrow
-  // CHECK: tpsp.attention_statistic %{{.*}}, %{{.*}} {causal, feature = "k", key = "t", query = "s"} : (tensor
-  %2 = tpsp.attention_statistic %q, %k {query = "s", key = "t", feature = "k", causal} : (!q, !k) -> !stat
-  // CHECK: tpsp.attention_gradient %{{.*}} {dropout = 1.000000e-01 : f64, feature = "k", key = "t", of = 1 : i64, query = "s", seed = 3 : i64} : (tensor
-  %3 = tpsp.attention_gradient %q, %k, %k, %s, %o, %o {query = "s", key = "t", feature = "k", dropout = 0.1, seed = 3, of = 1} : (!q, !k, !k, !stat, !q, !q) -> !k
+  // CHECK: %{{.*}}, %statistic = tpsp.attention %{{.*}}, %{{.*}}, %{{.*}} {causal, feature = "k", key = "t", query = "s"} : {{.*}} -> (tensor<2x8x4x2x16xf32, #tpsp.idx<b, s, h@tp, r, k>>, tensor<2x4x2x8xf32, #tpsp.idx<b, h@tp, r, s>>)
+  %2, %l = tpsp.attention %q, %k, %k {query = "s", key = "t", feature = "k", causal} : (!q, !k, !k) -> (!q, !stat)
+  // CHECK: %gq, %gk, %gv = tpsp.attention_gradient %{{.*}} {dropout = 1.000000e-01 : f64, feature = "k", key = "t", query = "s", seed = 3 : i64} : (tensor
+  %3:3 = tpsp.attention_gradient %q, %k, %k, %o, %s, %o {query = "s", key = "t", feature = "k", dropout = 0.1, seed = 3} : (!q, !k, !k, !q, !stat, !q) -> (!q, !k, !k)
+  // What passes note on one result of several.
+  // CHECK: tpsp.attention_gradient {{.*}}tpsp.results = [{}, {tpsp.name = "g[k]"}, {}]
+  %6:3 = tpsp.attention_gradient %q, %k, %k, %o, %s, %o {query = "s", key = "t", feature = "k", tpsp.results = [{}, {tpsp.name = "g[k]"}, {}]} : (!q, !k, !k, !q, !stat, !q) -> (!q, !k, !k)
   // CHECK: tpsp.rotate %{{.*}} ["tp"] by 3 : tensor<2x4x16xbf16
   %4 = tpsp.rotate %t ["tp"] by 3 : !tile
   // CHECK: tpsp.causal_mask %{{.*}} {fill = -1.000000e+30 : f64, key = "t", query = "s", tile = #tpsp.tile<index = "t", extent = 8, shift = 1, offset = 4, axes = ["tp"]>}

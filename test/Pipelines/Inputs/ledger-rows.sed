@@ -1,5 +1,7 @@
 # A plan's ledger, a row for each collective: phase, kind, axes, (index), bytes.
 # A row that this cannot read stays as it is, and differs from all expected.
-/ledger = {/!d
-s/.*plan\.\([a-z_]*\).*{axes = \["\([^]]*\)"\], bytes = \([0-9]*\) .* index = "\([^"]*\)", phase = "\([^"]*\)".*/\5 \1 \2 (\4) \3/
+/ledger = #plan.ledger</!d
+s/phase =/index = "", &/
+s/\(index = "[^"]*", \)index = "", /\1/
+s/.*plan\.\([a-z_]*\) *[%(].*axes = \["\([^]]*\)"\], index = "\([^"]*\)", phase = "\([^"]*\)", bytes = \([0-9]*\).*/\4 \1 \2 (\3) \5/
 s/", "/,/g

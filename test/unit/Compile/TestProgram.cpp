@@ -111,6 +111,23 @@ Tensors TestProgram::random(TypeRange types, Sign sign, std::mt19937 &engine) {
   return tensors;
 }
 
+llvm::Expected<Tensors>
+tpsp::evaluateReference(func::FuncOp function,
+                        ArrayRef<const reference::Tensor *> arguments,
+                        const reference::Progress &progress) {
+  llvm::Expected<reference::Program> program = referenceProgramOf(function);
+  if (!program)
+    return program.takeError();
+  Tensors results;
+  reference::EvaluationOptions options;
+  options.progress = progress;
+  std::string error =
+      reference::evaluate(*program, arguments.vec(), results, options);
+  if (!error.empty())
+    return llvm::createStringError(error);
+  return results;
+}
+
 Tensors tpsp::evaluateOrFail(func::FuncOp function, const Tensors &arguments) {
   std::vector<const reference::Tensor *> pointers;
   for (const reference::Tensor &argument : arguments)

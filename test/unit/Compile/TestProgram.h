@@ -10,6 +10,7 @@
 #define TPSP_TEST_UNIT_JIT_TESTPROGRAM_H
 
 #include "TestTensors.h"
+#include "tpsp/Runtime/ReferenceProgram.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -59,6 +60,14 @@ private:
   std::string messages;
   mlir::OwningOpRef<mlir::ModuleOp> module;
 };
+
+/// The results of `function` for these arguments, one per argument of the
+/// function, with its type's index names and shape: referenceProgramOf, then
+/// reference::evaluate, and their errors.
+llvm::Expected<Tensors>
+evaluateReference(mlir::func::FuncOp function,
+                  llvm::ArrayRef<const reference::Tensor *> arguments,
+                  const reference::Progress &progress = {});
 
 /// The value of `function`, with errors as a test failure.
 Tensors evaluateOrFail(mlir::func::FuncOp function, const Tensors &arguments);

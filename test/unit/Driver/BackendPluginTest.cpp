@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+using namespace tpsp;
 using namespace tpsp::rt;
 using testing::HasSubstr;
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+using namespace tpsp;
 using namespace tpsp::rt;
 using nlohmann::json;
 
@@ -27,9 +28,9 @@ TEST(ChromeTrace, HasAnArrowForAResultThatChangesStreams) {
   int64_t norm = test.compute(0, 1);
   int64_t gather = test.collective(1, 1, 3);
   int64_t matmul = test.compute(3, 4), next = test.compute(4, 5);
-  test.trace.commands[gather].reads = {norm};
-  test.trace.commands[matmul].reads = {norm, gather};
-  test.trace.commands[next].reads = {matmul};
+  test.reads(gather, {norm});
+  test.reads(matmul, {norm, gather});
+  test.reads(next, {matmul});
   std::vector<json> starts = eventsOf(test.trace, "s");
   std::vector<json> ends = eventsOf(test.trace, "f");
   // Two on each rank: to the gather, and from it.
@@ -65,8 +66,8 @@ TEST(ChromeTrace, HasCounters) {
 TEST(ChromeTrace, SaysWhatACollectiveIs) {
   TestTrace test;
   test.collective(1, 0, 1);
-  test.trace.collectives[0].axes = {"tp"};
-  test.trace.collectives[0].reason = "because \xff";
+  test.plan->ledger[0].axes = {"tp"};
+  test.plan->ledger[0].reason = "because \xff";
   std::vector<json> events = eventsOf(test.trace, "X");
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0]["cat"], "collective");

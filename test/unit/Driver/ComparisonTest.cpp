@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 
+using namespace tpsp;
 using namespace tpsp::rt;
 
 static constexpr double tolerance = 1e-5;
@@ -20,37 +21,37 @@ class ComparisonTest : public testing::Test {
 protected:
   void SetUp() override {
     registerBuiltinBackends();
-    manifest.mesh = {{"dp", 2}, {"tp", 2}};
+    plan.mesh = {{"dp", 2}, {"tp", 2}};
     WorldConfig config;
-    config.mesh = manifest.mesh;
+    config.mesh = plan.mesh;
     config.arenaBytes = 1024;
     config.threadsPerRank = 1;
     ASSERT_TRUE(World::create(config, world).ok());
   }
 
-  ManifestTensor tensor(std::vector<int64_t> shape,
-                        std::vector<std::vector<int64_t>> axes) const {
-    return testTensor(manifest.mesh, std::move(shape), std::move(axes));
+  PlanBuffer tensor(std::vector<int64_t> shape,
+                    std::vector<std::vector<int64_t>> axes) const {
+    return testTensor(plan.mesh, std::move(shape), std::move(axes));
   }
 
   /// Gives every rank its part of `values`.
-  void hold(const ManifestTensor &tensor, const std::vector<float> &values) {
+  void hold(const PlanBuffer &tensor, const std::vector<float> &values) {
     each([&](Rank &rank) -> Status {
       std::vector<float> part(tensor.bytes / sizeof(float));
-      Shard(tensor, manifest.mesh, rank.coordinates())
+      Shard(tensor, plan.mesh, rank.coordinates())
           .forEachRun([&](int64_t global, int64_t local, int64_t n) {
             std::copy_n(values.begin() + global, n, part.begin() + local);
           });
-      return rank.write(tensor.offset, part.data(), tensor.bytes);
+      return rank.write(*tensor.offset, part.data(), tensor.bytes);
     });
   }
 
-  void holdOn(int64_t number, const ManifestTensor &tensor,
+  void holdOn(int64_t number, const PlanBuffer &tensor,
               const std::vector<float> &part) {
     each([&](Rank &rank) -> Status {
       if (rank.number() != number)
         return {};
-      return rank.write(tensor.offset, part.data(),
+      return rank.write(*tensor.offset, part.data(),
                         part.size() * sizeof(float));
     });
   }
@@ -60,22 +61,22 @@ protected:
     ASSERT_TRUE(status.ok()) << status.message();
   }
 
-  TensorError compare(const ManifestTensor &tensor,
+  TensorError compare(const PlanBuffer &tensor,
                       const std::vector<double> &reference,
                       const std::vector<double> &rounded = {}) {
     TensorError error;
-    Status status = compareTensor(*world, manifest, tensor,
-                                  {reference, rounded}, tolerance, error);
+    Status status = compareTensor(*world, plan, tensor, {reference, rounded},
+                                  tolerance, error);
     EXPECT_TRUE(status.ok()) << status.message();
     return error;
   }
 
-  Manifest manifest;
+  Plan plan;
   std::unique_ptr<World> world;
 };
 
 TEST_F(ComparisonTest, EqualTensorsHaveNoError) {
-  ManifestTensor x = tensor({2, 4}, {{0}, {1}});
+  PlanBuffer x = tensor({2, 4}, {{0}, {1}});
   hold(x, {1, 2, 3, 4, 5, 6, 7, 8});
   TensorError error = compare(x, {1, 2, 3, 4, 5, 6, 7, 8});
   EXPECT_EQ(error.relative, 0);
@@ -84,7 +85,7 @@ TEST_F(ComparisonTest, EqualTensorsHaveNoError) {
 }
 
 TEST_F(ComparisonTest, TheErrorIsRelativeToTheReference) {
-  ManifestTensor x = tensor({2}, {{}});
+  PlanBuffer x = tensor({2}, {{}});
   hold(x, {3, 4.5});
   TensorError error = compare(x, {3, 4});
   EXPECT_DOUBLE_EQ(error.relative, 0.5 / 5);
@@ -92,7 +93,7 @@ TEST_F(ComparisonTest, TheErrorIsRelativeToTheReference) {
 }
 
 TEST_F(ComparisonTest, OneWrongReplicaIsCaught) {
-  ManifestTensor x = tensor({2, 2}, {{}, {}});
+  PlanBuffer x = tensor({2, 2}, {{}, {}});
   for (int64_t rank = 0; rank < 4; ++rank) {
     hold(x, {1, 2, 3, 4});
     holdOn(rank, x, {1, 2, 3, 5});
@@ -102,20 +103,20 @@ TEST_F(ComparisonTest, OneWrongReplicaIsCaught) {
 }
 
 TEST_F(ComparisonTest, OneWrongShardIsCaughtThoughOthersAreLarge) {
-  ManifestTensor x = tensor({4}, {{0}});
+  PlanBuffer x = tensor({4}, {{0}});
   hold(x, {1e6, 1e6, 1, 1});
   holdOn(3, x, {1, 2});
   EXPECT_NEAR(compare(x, {1e6, 1e6, 1, 1}).relative, std::sqrt(0.5), 1e-12);
 }
 
 TEST_F(ComparisonTest, PartsThatAreSwappedAreCaught) {
-  ManifestTensor x = tensor({4}, {{1}});
+  PlanBuffer x = tensor({4}, {{1}});
   hold(x, {3, 4, 1, 2});
   EXPECT_GT(compare(x, {1, 2, 3, 4}).relative, 0.5);
 }
 
 TEST_F(ComparisonTest, NaNAndInfinityAreInfinitelyWrong) {
-  ManifestTensor x = tensor({2}, {{}});
+  PlanBuffer x = tensor({2}, {{}});
   for (float poison : {notANumber, float(infinite)}) {
     hold(x, {1, 2});
     holdOn(2, x, {1, poison});
@@ -124,7 +125,7 @@ TEST_F(ComparisonTest, NaNAndInfinityAreInfinitelyWrong) {
 }
 
 TEST_F(ComparisonTest, NaNIsWrongWhereTheReferenceIsZero) {
-  ManifestTensor x = tensor({2}, {{}});
+  PlanBuffer x = tensor({2}, {{}});
   hold(x, {notANumber, 0});
   TensorError error = compare(x, {0, 0});
   EXPECT_EQ(error.relative, infinite);
@@ -137,32 +138,32 @@ TEST_F(ComparisonTest, NaNIsWrongWhereTheReferenceIsZero) {
 }
 
 TEST_F(ComparisonTest, HalvesAreReadAsThey) {
-  ManifestTensor x = tensor({2}, {{}});
+  PlanBuffer x = tensor({2}, {{}});
   x.bytes = 4;
   for (const HalfFloat &half : halfFloats) {
     x.dtype = half.dtype;
     each([&](Rank &rank) -> Status {
       uint16_t part[] = {half.round(1.5f), half.round(-2.0f)};
-      return rank.write(x.offset, part, sizeof(part));
+      return rank.write(*x.offset, part, sizeof(part));
     });
     EXPECT_EQ(compare(x, {1.5, -2}).relative, 0) << half.formatName;
   }
 }
 
 TEST_F(ComparisonTest, WhatOverflowsIsWrong) {
-  ManifestTensor x = tensor({2}, {{}});
+  PlanBuffer x = tensor({2}, {{}});
   x.dtype = TPSP_RT_F16;
   x.bytes = 4;
   each([&](Rank &rank) -> Status {
     uint16_t part[] = {floatToF16(70000.0f), floatToF16(1.0f)};
-    return rank.write(x.offset, part, sizeof(part));
+    return rank.write(*x.offset, part, sizeof(part));
   });
   EXPECT_EQ(compare(x, {70000, 1}).relative,
             std::numeric_limits<double>::infinity());
 }
 
 TEST_F(ComparisonTest, WhatTheReferenceMakesNotFiniteIsToldAndNotWrong) {
-  ManifestTensor x = tensor({3}, {{}});
+  PlanBuffer x = tensor({3}, {{}});
   hold(x, {1, notANumber, float(infinite)});
   TensorError error = compare(x, {1, double(notANumber), infinite});
   EXPECT_EQ(error.relative, 0);
@@ -176,7 +177,7 @@ TEST_F(ComparisonTest, WhatTheReferenceMakesNotFiniteIsToldAndNotWrong) {
 }
 
 TEST_F(ComparisonTest, WhatOverflowsInTheReferencesRoundingIsNotWrong) {
-  ManifestTensor x = tensor({2}, {{}});
+  PlanBuffer x = tensor({2}, {{}});
   hold(x, {1, float(infinite)});
   TensorError error = compare(x, {1, 70000}, {1, infinite});
   EXPECT_TRUE(error.passed());
@@ -189,7 +190,7 @@ TEST_F(ComparisonTest, WhatOverflowsInTheReferencesRoundingIsNotWrong) {
 //===----------------------------------------------------------------------===//
 
 TEST_F(ComparisonTest, SeveralTimesWhatRoundingMakesIsAllowed) {
-  ManifestTensor x = tensor({2}, {{}});
+  PlanBuffer x = tensor({2}, {{}});
   hold(x, {1, 2.5});
   double off = 0.5 / roundingFactor;
   TensorError error = compare(x, {1, 2}, {1, 2 + 1.01 * off});
@@ -202,7 +203,7 @@ TEST_F(ComparisonTest, SeveralTimesWhatRoundingMakesIsAllowed) {
 // A shard of small elements may be off by what rounding makes of them, however
 // the others are; and a wrong one is not excused by another's rounding.
 TEST_F(ComparisonTest, EveryShardIsJudgedByItsOwnRounding) {
-  ManifestTensor x = tensor({4}, {{0}});
+  PlanBuffer x = tensor({4}, {{0}});
   hold(x, {1e6, 1e6, 1, 1.25});
   std::vector<double> exact = {1e6, 1e6, 1, 1};
   EXPECT_TRUE(compare(x, exact, {1e6, 1e6, 1, 1.125}).passed());
@@ -214,7 +215,7 @@ TEST_F(ComparisonTest, EveryShardIsJudgedByItsOwnRounding) {
 //===----------------------------------------------------------------------===//
 
 TEST_F(ComparisonTest, SummandsAreAddedUp) {
-  ManifestTensor x = tensor({2}, {{}});
+  PlanBuffer x = tensor({2}, {{}});
   x.pending = {1};
   for (int64_t rank = 0; rank < 4; ++rank)
     holdOn(rank, x,
@@ -223,7 +224,7 @@ TEST_F(ComparisonTest, SummandsAreAddedUp) {
 }
 
 TEST_F(ComparisonTest, SummandsOfShardsAreAddedUp) {
-  ManifestTensor x = tensor({2}, {{0}});
+  PlanBuffer x = tensor({2}, {{0}});
   x.pending = {1};
   holdOn(0, x, {1});
   holdOn(1, x, {2});
@@ -233,7 +234,7 @@ TEST_F(ComparisonTest, SummandsOfShardsAreAddedUp) {
 }
 
 TEST_F(ComparisonTest, AMissingSummandIsCaught) {
-  ManifestTensor x = tensor({1}, {{}});
+  PlanBuffer x = tensor({1}, {{}});
   x.pending = {0, 1};
   for (int64_t rank = 0; rank < 4; ++rank)
     holdOn(rank, x, {rank == 3 ? 0.0f : 1.0f});
@@ -241,7 +242,7 @@ TEST_F(ComparisonTest, AMissingSummandIsCaught) {
 }
 
 TEST_F(ComparisonTest, NaNInASummandIsInfinitelyWrong) {
-  ManifestTensor x = tensor({1}, {{}});
+  PlanBuffer x = tensor({1}, {{}});
   x.pending = {0, 1};
   for (int64_t poisoned = 0; poisoned < 4; ++poisoned)
     for (bool isMaximum : {false, true}) {
@@ -253,7 +254,7 @@ TEST_F(ComparisonTest, NaNInASummandIsInfinitelyWrong) {
 }
 
 TEST_F(ComparisonTest, OfMaximaTheLargestCounts) {
-  ManifestTensor x = tensor({2}, {{}});
+  PlanBuffer x = tensor({2}, {{}});
   x.pending = {0, 1};
   x.pendingMax = true;
   for (int64_t rank = 0; rank < 4; ++rank)

@@ -1,6 +1,7 @@
 /// What of a step's communication is exposed, by hand and against a count of
 /// every moment.
-#include "tpsp/Runtime/Driver/Exposure.h"
+#include "tpsp/Abi/Exposure.h"
+#include "tpsp/Runtime/Driver/StepText.h"
 
 #include "TestTrace.h"
 
@@ -8,6 +9,7 @@
 
 #include <random>
 
+using namespace tpsp;
 using namespace tpsp::rt;
 
 namespace {
@@ -18,7 +20,7 @@ TEST(Exposure, OfAStepWithoutOverlapIsAll) {
   test.collective(0, 1, 3);
   test.compute(3, 4);
   test.collective(0, 4, 4.5);
-  Exposure exposure = exposureOf(test.trace);
+  Exposure exposure = exposureOf(*test.plan, test.trace.ranks);
   EXPECT_DOUBLE_EQ(exposure.communication, 2.5);
   EXPECT_DOUBLE_EQ(exposure.exposed, 2.5);
   EXPECT_DOUBLE_EQ(exposure.hiddenShare(), 0);
@@ -33,14 +35,14 @@ TEST(Exposure, SplitsACollectiveWhereTheComputeStreamIsIdle) {
   int64_t longest = test.compute(2, 5);
   test.compute(6, 7);
   test.collective(1, 0, 7);
-  Exposure exposure = exposureOf(test.trace);
+  Exposure exposure = exposureOf(*test.plan, test.trace.ranks);
   EXPECT_DOUBLE_EQ(exposure.communication, 7);
   EXPECT_DOUBLE_EQ(exposure.exposed, 2);
   EXPECT_DOUBLE_EQ(exposure.collectives[0].exposed, 2);
   EXPECT_EQ(exposure.collectives[0].hiddenUnder, longest);
 
   std::vector<CommunicationPiece> pieces =
-      communicationPieces(test.trace, test.trace.ranks[0]);
+      communicationPieces(*test.plan, test.trace.ranks[0]);
   ASSERT_EQ(pieces.size(), 5u);
   EXPECT_TRUE(pieces[0].isExposed());
   EXPECT_EQ(pieces[2].under, longest);
@@ -55,7 +57,7 @@ TEST(Exposure, HidesNothingUnderEventsAndOtherCollectives) {
   test.collective(1, 0, 2);
   test.collective(0, 4, 5);
   test.collective(1, 4, 6);
-  Exposure exposure = exposureOf(test.trace);
+  Exposure exposure = exposureOf(*test.plan, test.trace.ranks);
   EXPECT_DOUBLE_EQ(exposure.communication, 4);
   EXPECT_DOUBLE_EQ(exposure.exposed, 4);
 }
@@ -65,7 +67,7 @@ TEST(Exposure, IsSharedByCollectivesThatRunAtOnce) {
   test.compute(2, 4);
   test.collective(1, 0, 3);
   test.collective(2, 1, 4);
-  Exposure exposure = exposureOf(test.trace);
+  Exposure exposure = exposureOf(*test.plan, test.trace.ranks);
   EXPECT_DOUBLE_EQ(exposure.communication, 4);
   EXPECT_DOUBLE_EQ(exposure.exposed, 2);
   EXPECT_DOUBLE_EQ(exposure.collectives[0].seconds, 3);
@@ -79,7 +81,7 @@ TEST(Exposure, OfACollectiveThatWasCutIsThatOfItsParts) {
   int64_t matmul = test.compute(1, 2);
   test.collective(1, 0, 1);
   test.collective(1, 1, 2, /*goesOn=*/true);
-  Exposure exposure = exposureOf(test.trace);
+  Exposure exposure = exposureOf(*test.plan, test.trace.ranks);
   ASSERT_EQ(exposure.collectives.size(), 1u);
   EXPECT_DOUBLE_EQ(exposure.collectives[0].seconds, 2);
   EXPECT_DOUBLE_EQ(exposure.collectives[0].exposed, 1);
@@ -91,7 +93,7 @@ TEST(Exposure, IsTheMeanOfTheRanks) {
   test.compute(0, 2);
   test.collective(1, 0, 2);
   test.trace.ranks[1].streams[0][0] = {0, 0, 1};
-  Exposure exposure = exposureOf(test.trace);
+  Exposure exposure = exposureOf(*test.plan, test.trace.ranks);
   EXPECT_DOUBLE_EQ(exposure.communication, 2);
   EXPECT_DOUBLE_EQ(exposure.exposed, 0.5);
   EXPECT_DOUBLE_EQ(exposure.hiddenShare(), 0.75);
@@ -100,10 +102,10 @@ TEST(Exposure, IsTheMeanOfTheRanks) {
 TEST(Exposure, OfNothingIsNothing) {
   TestTrace test;
   test.compute(0, 1);
-  Exposure exposure = exposureOf(test.trace);
+  Exposure exposure = exposureOf(*test.plan, test.trace.ranks);
   EXPECT_EQ(exposure.communication, 0);
   EXPECT_EQ(exposure.hiddenShare(), 1);
-  EXPECT_EQ(exposureOf(StepTrace()).communication, 0);
+  EXPECT_EQ(exposureOf(Plan(), {}).communication, 0);
 }
 
 /// Commands that begin and end at whole seconds, so that every second is one
@@ -132,8 +134,8 @@ TEST(Exposure, AgreesWithACountOfEveryMoment) {
     TestTrace test = randomTrace(random, length);
     const StepTrace &trace = test.trace;
     double communication = 0, exposed = 0;
-    std::vector<double> seconds(trace.collectives.size());
-    std::vector<double> exposedOf(trace.collectives.size());
+    std::vector<double> seconds(test.plan->ledger.size());
+    std::vector<double> exposedOf(test.plan->ledger.size());
     for (double moment = 0.5; moment < length + 10; ++moment) {
       bool computes = false;
       std::vector<int64_t> running;
@@ -141,11 +143,10 @@ TEST(Exposure, AgreesWithACountOfEveryMoment) {
         for (const TraceSpan &span : trace.ranks[0].streams[stream]) {
           if (moment < span.begin || moment > span.end)
             continue;
-          const TraceCommand &command = trace.commands[span.command];
-          if (command.collective >= 0)
-            running.push_back(command.collective);
-          computes |=
-              stream == 0 && command.kind == TraceCommand::Kind::Compute;
+          const PlanCommand &command = test.plan->commands[span.command];
+          if (command.collective.row >= 0)
+            running.push_back(command.collective.row);
+          computes |= stream == 0 && command.kind == CommandKind::Kernel;
         }
       communication += !running.empty();
       exposed += !running.empty() && !computes;
@@ -154,7 +155,7 @@ TEST(Exposure, AgreesWithACountOfEveryMoment) {
         exposedOf[row] += computes ? 0 : 1.0 / double(running.size());
       }
     }
-    Exposure exposure = exposureOf(trace);
+    Exposure exposure = exposureOf(*test.plan, trace.ranks);
     ASSERT_NEAR(exposure.communication, communication, 1e-9);
     ASSERT_NEAR(exposure.exposed, exposed, 1e-9);
     for (size_t row = 0; row < seconds.size(); ++row) {

@@ -13,32 +13,33 @@
 
 #include <algorithm>
 
+using namespace tpsp;
 using namespace tpsp::rt;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using Kind = ManifestTensor::Kind;
+using Kind = BufferKind;
 
 namespace {
 
 const std::vector<MeshAxis> mesh = {{"dp", 2}, {"tp", 3}};
 
 /// ids [4, 6] in [0, 100), w [6, 4] and the cotangent of a loss.
-Manifest manifest(int64_t dtype = TPSP_RT_F32) {
-  Manifest result;
+Plan plan(int64_t dtype = TPSP_RT_F32) {
+  Plan result;
   result.mesh = mesh;
-  ManifestTensor ids = testTensor(mesh, {4, 6}, {{0}, {1}});
+  PlanBuffer ids = testTensor(mesh, {4, 6}, {{0}, {1}});
   ids.name = "ids";
   ids.dtype = TPSP_RT_I32;
   ids.below = 100;
-  ManifestTensor w = testTensor(mesh, {6, 4}, {{1}, {0}});
+  PlanBuffer w = testTensor(mesh, {6, 4}, {{1}, {0}});
   w.name = "w";
   w.kind = Kind::Parameter;
   w.dtype = dtype;
-  ManifestTensor cotangent = testTensor(mesh, {}, {});
+  PlanBuffer cotangent = testTensor(mesh, {}, {});
   cotangent.name = "g[loss]";
   cotangent.of = 0;
-  result.tensors = {ids, w, cotangent};
+  result.buffers = {ids, w, cotangent};
   return result;
 }
 
@@ -67,21 +68,21 @@ protected:
 
   /// Opens files of which nothing is wrong.
   void open(InputsSource &source, const std::vector<std::string> &files,
-            const Manifest &program) const {
+            const Plan &program) const {
     Status status = source.open(files, program);
     EXPECT_TRUE(status.ok()) << status.message();
     source.setOthers(std::make_unique<RandomSource>(7));
   }
   std::string problemOf(const std::vector<std::string> &files) const {
-    return InputsSource().open(files, manifest()).message();
+    return InputsSource().open(files, plan()).message();
   }
 
   /// Every rank's part, and the whole, of one tensor are these values.
-  void check(const InputsSource &source, const ManifestTensor &tensor,
+  void check(const InputsSource &source, const PlanBuffer &tensor,
              const std::vector<double> &values) const;
 };
 
-void InputsTest::check(const InputsSource &source, const ManifestTensor &tensor,
+void InputsTest::check(const InputsSource &source, const PlanBuffer &tensor,
                        const std::vector<double> &values) const {
   std::vector<double> whole;
   ASSERT_TRUE(source.whole(tensor, whole).ok());
@@ -107,8 +108,8 @@ TEST_F(InputsTest, EveryRankGetsItsPartOfIntegers) {
        {std::pair("<i4", bytesOf(ramp<int32_t>(24, 4))),
         std::pair("<i8", bytesOf(ramp<int64_t>(24, 4)))}) {
     InputsSource source;
-    open(source, {write("ids.npy", npy(descr, "(4, 6)", bytes))}, manifest());
-    check(source, manifest().tensors[0], values);
+    open(source, {write("ids.npy", npy(descr, "(4, 6)", bytes))}, plan());
+    check(source, plan().buffers[0], values);
   }
 }
 
@@ -123,7 +124,7 @@ TEST_F(InputsTest, FloatsAreConverted) {
         std::pair("F16", bytesOf(half)), std::pair("BF16", bytesOf(brain))})
     for (int64_t dtype :
          {TPSP_RT_F64, TPSP_RT_F32, TPSP_RT_F16, TPSP_RT_BF16}) {
-      Manifest program = manifest(dtype);
+      Plan program = plan(dtype);
       InputsSource source;
       open(source, {writeTensor("f", type, "w", {6, 4}, bytes)}, program);
       std::vector<double> expected(24);
@@ -133,27 +134,27 @@ TEST_F(InputsTest, FloatsAreConverted) {
                    &cell, 0);
         expected[i] = loadFloat(&cell, dtype, 0);
       }
-      check(source, program.tensors[1], expected);
+      check(source, program.buffers[1], expected);
     }
 }
 
 TEST_F(InputsTest, WhatNoFileGivesComesFromElsewhere) {
   InputsSource source;
-  Manifest program = manifest();
+  Plan program = plan();
   std::string one = npy("<f4", "()", bytesOf<float>({2.5}));
   open(source, {"g[loss]=" + write("g.npy", one)}, program);
   EXPECT_THAT(source.given(), ElementsAre("g[loss]"));
-  EXPECT_FALSE(source.isGiven(program.tensors[0]));
-  check(source, program.tensors[0],
-        RandomTensor(program.tensors[0], 7).whole());
+  EXPECT_FALSE(source.isGiven(program.buffers[0]));
+  check(source, program.buffers[0],
+        RandomTensor(program.buffers[0], 7).whole());
 }
 
 TEST_F(InputsTest, AnArrayIsCalledAsItsFileOrAsSaid) {
   std::string file = write("f.npy", npy("<f4", "()", bytesOf<float>({2.5})));
   InputsSource source;
-  open(source, {"g[loss]=" + file}, manifest());
-  check(source, manifest().tensors[2], {2.5});
-  EXPECT_TRUE(source.isGiven(manifest().tensors[2]));
+  open(source, {"g[loss]=" + file}, plan());
+  check(source, plan().buffers[2], {2.5});
+  EXPECT_TRUE(source.isGiven(plan().buffers[2]));
   EXPECT_THAT(problemOf({file}), HasSubstr("f.npy' gives 'f', which"));
 }
 
@@ -199,8 +200,8 @@ TEST_F(InputsTest, IntegersOutOfRangeAreRefused) {
         HasSubstr("ids.npy': element 17 of 'ids' is " + std::to_string(wrong) +
                   ", and its integers are from 0 to 99"));
   }
-  Manifest unbounded = manifest();
-  unbounded.tensors[0].below = 0;
+  Plan unbounded = plan();
+  unbounded.buffers[0].below = 0;
   values[17] = -5;
   std::string file = write("ids.npy", npy("<i8", "(4, 6)", bytesOf(values)));
   EXPECT_TRUE(InputsSource().open({file}, unbounded).ok());
@@ -217,8 +218,8 @@ TEST_F(InputsTest, ANameIsGivenOnceAndToOneArgument) {
   EXPECT_THAT(problemOf({first, "ids=" + second}),
               HasSubstr("'ids' is given twice, by '" + first + "' and by '" +
                         second + "'"));
-  Manifest twice = manifest();
-  twice.tensors.push_back(twice.tensors[0]);
+  Plan twice = plan();
+  twice.buffers.push_back(twice.buffers[0]);
   EXPECT_THAT(InputsSource().open({first}, twice).message(),
               HasSubstr("two arguments are called 'ids'"));
 }

@@ -11,6 +11,7 @@
 #include <elf.h>
 #include <random>
 
+using namespace tpsp;
 using namespace tpsp::rt;
 using testing::HasSubstr;
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+using namespace tpsp;
 using namespace tpsp::rt;
 
 TEST(Quantity, Seconds) {

@@ -7,15 +7,16 @@
 
 #include <cmath>
 
+using namespace tpsp;
 using namespace tpsp::rt;
-using Kind = ManifestTensor::Kind;
+using Kind = BufferKind;
 
 static const std::vector<MeshAxis> mesh = {{"a", 2}, {"b", 3}};
 
-static ManifestTensor named(const std::string &name, Kind kind,
-                            std::vector<int64_t> shape) {
+static PlanBuffer named(const std::string &name, Kind kind,
+                        std::vector<int64_t> shape) {
   std::vector<std::vector<int64_t>> axes(shape.size());
-  ManifestTensor tensor = testTensor(mesh, std::move(shape), std::move(axes));
+  PlanBuffer tensor = testTensor(mesh, std::move(shape), std::move(axes));
   tensor.name = name;
   tensor.kind = kind;
   return tensor;
@@ -42,7 +43,7 @@ TEST(RandomDataTest, ByDefaultValuesHaveUnitVariance) {
 }
 
 TEST(RandomDataTest, ATensorSaysHowItsValuesScatter) {
-  ManifestTensor gain = named("g", Kind::Parameter, {100000});
+  PlanBuffer gain = named("g", Kind::Parameter, {100000});
   gain.mean = 1;
   gain.deviation = 0.02;
   auto data = RandomTensor(gain, 0).whole();
@@ -51,7 +52,7 @@ TEST(RandomDataTest, ATensorSaysHowItsValuesScatter) {
 }
 
 TEST(RandomDataTest, WhatDoesNotScatterIsItsMean) {
-  ManifestTensor cotangent = named("g[loss]", Kind::Input, {});
+  PlanBuffer cotangent = named("g[loss]", Kind::Input, {});
   cotangent.mean = 1;
   cotangent.deviation = 0;
   for (uint64_t seed : {0, 1, 2})
@@ -84,7 +85,7 @@ static double stored(const std::vector<char> &memory, int64_t dtype,
 
 TEST(RandomDataTest, EveryRankHoldsItsPartOfTheWhole) {
   for (int64_t dtype : {TPSP_RT_F32, TPSP_RT_BF16, TPSP_RT_F16, TPSP_RT_F64}) {
-    ManifestTensor tensor = testTensor(mesh, {4, 6, 5}, {{0}, {1}, {}});
+    PlanBuffer tensor = testTensor(mesh, {4, 6, 5}, {{0}, {1}, {}});
     tensor.dtype = dtype;
     RandomTensor values(tensor, 7);
     std::vector<double> whole = values.whole();
@@ -103,7 +104,7 @@ TEST(RandomDataTest, EveryRankHoldsItsPartOfTheWhole) {
 }
 
 TEST(RandomDataTest, TheReferenceSeesWhatHalvesHold) {
-  ManifestTensor tensor = named("x", Kind::Input, {1000});
+  PlanBuffer tensor = named("x", Kind::Input, {1000});
   for (const HalfFloat &half : halfFloats) {
     tensor.dtype = half.dtype;
     for (double value : RandomTensor(tensor, 0).whole())

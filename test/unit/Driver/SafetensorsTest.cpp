@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+using namespace tpsp;
 using namespace tpsp::rt;
 using testing::ElementsAre;
 using testing::HasSubstr;

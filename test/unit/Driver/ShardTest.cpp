@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+using namespace tpsp;
 using namespace tpsp::rt;
 using testing::Each;
 using testing::ElementsAre;
@@ -75,7 +76,7 @@ TEST(ShardTest, RanksCoverTheTensorOncePerReplica) {
                {{4, 3, 6}, {{}, {}, {0}}, 3},
                {{1, 6, 1}, {{}, {1, 0}, {}}, 1}};
   for (const auto &each : cases) {
-    ManifestTensor tensor = testTensor(mesh, each.shape, each.axes);
+    PlanBuffer tensor = testTensor(mesh, each.shape, each.axes);
     int64_t elements = 1;
     for (int64_t extent : each.shape)
       elements *= extent;

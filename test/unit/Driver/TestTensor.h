@@ -1,17 +1,19 @@
-/// Tensors of a manifest for tests.
+/// Tensors of a plan for tests.
 #ifndef TPSP_TEST_UNIT_DRIVER_TESTTENSOR_H
 #define TPSP_TEST_UNIT_DRIVER_TESTTENSOR_H
 
+#include "tpsp/Abi/Plan.h"
 #include "tpsp/Abi/tpsp_rt.h"
-#include "tpsp/Runtime/Manifest.h"
 
 namespace tpsp::rt {
 
 /// Of f32 values at the start of the arena; `axes` per dimension, by number.
-inline ManifestTensor testTensor(const std::vector<MeshAxis> &mesh,
-                                 std::vector<int64_t> shape,
-                                 std::vector<std::vector<int64_t>> axes) {
-  ManifestTensor tensor;
+inline PlanBuffer testTensor(const std::vector<MeshAxis> &mesh,
+                             std::vector<int64_t> shape,
+                             std::vector<std::vector<int64_t>> axes) {
+  PlanBuffer tensor;
+  tensor.kind = BufferKind::Input;
+  tensor.offset = 0;
   tensor.name = "x";
   tensor.dtype = TPSP_RT_F32;
   tensor.bytes = sizeof(float);

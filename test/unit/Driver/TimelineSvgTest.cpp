@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 
+using namespace tpsp;
 using namespace tpsp::rt;
 using testing::HasSubstr;
 using testing::Not;
@@ -43,8 +44,8 @@ TEST(TimelineSvg, LeavesOutWaitsAndEmptyStreams) {
 TEST(TimelineSvg, EscapesNames) {
   TestTrace test;
   int64_t id = test.compute(0, 1);
-  test.trace.commands[id].name = "<&\"'>\xff\x01";
-  test.trace.program = "a<b";
+  test.plan->commands[id].call = "<&\"'>\xff\x01";
+  test.trace.title = "a<b";
   std::string svg = toSvg(test.trace, "");
   EXPECT_THAT(svg, HasSubstr("&lt;&amp;&quot;&#39;&gt;\xEF\xBF\xBD"));
   EXPECT_THAT(svg, HasSubstr("a&lt;b"));
@@ -58,7 +59,7 @@ TEST(TimelineSvg, HasAMemoryCurveWhereMemoryIsKnown) {
   EXPECT_THAT(toSvg(test.trace, ""), Not(HasSubstr("memory in use")));
   test.trace.ranks[0].memory = {{0, 100}};
   test.trace.ranks[1].memory = {{0, 100}, {0.5, 3 * 1024}};
-  test.trace.arenaBytes = 4096;
+  test.plan->arenaBytes = 4096;
   std::string svg = toSvg(test.trace, "");
   EXPECT_THAT(svg, HasSubstr("memory in use"));
   EXPECT_THAT(svg, HasSubstr("peak 3.0 KiB"));

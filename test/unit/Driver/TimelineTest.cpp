@@ -13,6 +13,7 @@
 #include <map>
 #include <thread>
 
+using namespace tpsp;
 using namespace tpsp::rt;
 using nlohmann::json;
 
@@ -20,20 +21,28 @@ namespace {
 
 constexpr int64_t numCommands = 6;
 
-Manifest makeManifest() {
-  Manifest manifest;
-  manifest.program = "test";
-  manifest.mesh = {{"dp", 2}, {"tp", 2}};
-  manifest.commands = numCommands;
-  manifest.streams = 2;
-  manifest.arenaBytes = 4096;
-  ManifestCollective row;
+Plan makePlan() {
+  Plan plan;
+  plan.program = "test";
+  plan.mesh = {{"dp", 2}, {"tp", 2}};
+  for (int64_t id = 0; id < numCommands; ++id) {
+    PlanCommand &command = plan.commands.emplace_back();
+    command.call = id == 3 ? "all_gather" : "kernel \"\xff\"";
+    command.location = id == 3 ? "m.mlir:1:2" : "m.mlir:3:4";
+  }
+  PlanCommand &gather = plan.commands[3];
+  gather.kind = CommandKind::Collective;
+  gather.value = "%x";
+  gather.collective.row = 0;
+  plan.numStreams = 2;
+  plan.arenaBytes = 4096;
+  LedgerRow row;
   row.kind = "all_gather";
   row.axes = {"tp"};
   row.bytes = 64;
   row.commands = {3};
-  manifest.collectives = {row};
-  return manifest;
+  plan.ledger = {row};
+  return plan;
 }
 
 /// Kernels that take some time on stream 0, an all-gather on stream 1.
@@ -76,31 +85,31 @@ struct TestPlan {
   std::vector<tpsp_rt_command> commands;
 };
 
-std::string jsonOf(const Timeline &timeline, const Manifest &manifest) {
-  StepTrace trace = emptyTrace(manifest);
+std::string jsonOf(const Timeline &timeline, const Plan &plan) {
+  StepTrace trace = emptyTrace(std::make_shared<Plan>(plan));
   timeline.fill(trace);
   return toChromeJson(trace);
 }
 
 TEST(Timeline, HasTheLastStepOfEveryRank) {
   registerBuiltinBackends();
-  Manifest manifest = makeManifest();
-  Timeline timeline(manifest);
-  TestPlan plan;
+  Plan plan = makePlan();
+  Timeline timeline(plan);
+  TestPlan commands;
   WorldConfig config;
-  config.mesh = manifest.mesh;
-  config.arenaBytes = manifest.arenaBytes;
-  config.numStreams = manifest.streams;
+  config.mesh = plan.mesh;
+  config.arenaBytes = plan.arenaBytes;
+  config.numStreams = plan.numStreams;
   config.observer = &timeline;
   std::unique_ptr<World> world;
   Status status = World::create(config, world);
   for (int step = 0; step < 2 && status.ok(); ++step) {
     timeline.begin();
-    status = world->run([&](Rank &rank) { return plan.step(rank); });
+    status = world->run([&](Rank &rank) { return commands.step(rank); });
   }
   ASSERT_TRUE(status.ok()) << status.message();
 
-  json trace = json::parse(jsonOf(timeline, manifest), nullptr, false);
+  json trace = json::parse(jsonOf(timeline, plan), nullptr, false);
   ASSERT_FALSE(trace.is_discarded());
   std::map<std::pair<int64_t, int64_t>, double> ends;
   std::map<std::pair<int64_t, int64_t>, std::vector<int64_t>> ids;
@@ -144,10 +153,10 @@ std::atomic<bool> computed{false};
 /// not the one in which it was issued.
 TEST(Timeline, HasWhenACommandRan) {
   registerBuiltinBackends();
-  Manifest manifest;
-  manifest.commands = 2;
-  manifest.streams = 2;
-  Timeline timeline(manifest);
+  Plan plan;
+  plan.commands.resize(2);
+  plan.numStreams = 2;
+  Timeline timeline(plan);
   Params params = KernelCommand().encode();
   auto kernel = [&](int64_t id, int64_t stream, tpsp_rt_kernel_function body) {
     return tpsp_rt_command{id,
@@ -186,7 +195,7 @@ TEST(Timeline, HasWhenACommandRan) {
     return {};
   });
   ASSERT_TRUE(status.ok()) << status.message();
-  json trace = json::parse(jsonOf(timeline, manifest));
+  json trace = json::parse(jsonOf(timeline, plan));
   double ends[2] = {}, begins[2] = {};
   for (const json &event : trace["traceEvents"])
     if (event["ph"] == "X") {
@@ -200,9 +209,8 @@ TEST(Timeline, HasWhenACommandRan) {
 }
 
 TEST(Timeline, OfNothingIsValid) {
-  Manifest manifest = makeManifest();
-  json trace =
-      json::parse(jsonOf(Timeline(manifest), manifest), nullptr, false);
+  Plan plan = makePlan();
+  json trace = json::parse(jsonOf(Timeline(plan), plan), nullptr, false);
   ASSERT_FALSE(trace.is_discarded());
   for (const json &event : trace["traceEvents"])
     EXPECT_EQ(event["ph"], "M"); // the ranks' names

@@ -11,35 +11,36 @@
 #include <algorithm>
 #include <cstring>
 
+using namespace tpsp;
 using namespace tpsp::rt;
 using testing::HasSubstr;
 using Axes = std::vector<std::vector<int64_t>>;
-using Kind = ManifestTensor::Kind;
+using Kind = BufferKind;
 
 namespace {
 
 /// Adds a tensor behind the others.
-void add(Manifest &manifest, const std::string &name, int64_t dtype,
+void add(Plan &plan, const std::string &name, int64_t dtype,
          std::vector<int64_t> shape, Axes axes, Kind kind = Kind::Parameter) {
-  ManifestTensor tensor;
+  PlanBuffer tensor;
   tensor.name = name;
   tensor.kind = kind;
   tensor.shape = std::move(shape);
   tensor.axes = std::move(axes);
   tensor.dtype = dtype;
-  tensor.offset = manifest.arenaBytes;
+  tensor.offset = plan.arenaBytes;
   tensor.bytes = elementBytes(dtype);
   for (int64_t extent : tensor.shape)
     tensor.bytes *= extent;
   for (const auto &list : tensor.axes)
     for (int64_t axis : list)
-      tensor.bytes /= manifest.mesh[axis].size;
-  manifest.arenaBytes += (tensor.bytes + 63) / 64 * 64;
-  manifest.tensors.push_back(tensor);
+      tensor.bytes /= plan.mesh[axis].size;
+  plan.arenaBytes += (tensor.bytes + 63) / 64 * 64;
+  plan.buffers.push_back(tensor);
 }
 
 /// The same parameters under several meshes and shardings.
-std::vector<Manifest> manifests(int64_t dtype) {
+std::vector<Plan> plans(int64_t dtype) {
   struct Case {
     std::vector<MeshAxis> mesh;
     Axes matrix, vector, cube;
@@ -51,16 +52,16 @@ std::vector<Manifest> manifests(int64_t dtype) {
       {{{"dp", 2}, {"tp", 2}}, {{1, 0}, {}}, {{1}}, {{}, {1}, {0}}},
       {{{"dp", 3}, {"tp", 2}}, {{}, {1}}, {{}}, {{}, {0, 1}, {}}},
   };
-  std::vector<Manifest> result;
+  std::vector<Plan> result;
   for (const Case &c : cases) {
-    Manifest manifest;
-    manifest.mesh = c.mesh;
-    add(manifest, "x", TPSP_RT_F32, {4}, {{}}, Kind::Input);
-    add(manifest, "z.matrix", dtype, {8, 6}, c.matrix);
-    add(manifest, "vector", TPSP_RT_F32, {12}, c.vector);
-    add(manifest, "cube", dtype, {2, 12, 4}, c.cube);
-    add(manifest, "scalar", dtype, {}, {});
-    result.push_back(manifest);
+    Plan plan;
+    plan.mesh = c.mesh;
+    add(plan, "x", TPSP_RT_F32, {4}, {{}}, Kind::Input);
+    add(plan, "z.matrix", dtype, {8, 6}, c.matrix);
+    add(plan, "vector", TPSP_RT_F32, {12}, c.vector);
+    add(plan, "cube", dtype, {2, 12, 4}, c.cube);
+    add(plan, "scalar", dtype, {}, {});
+    result.push_back(plan);
   }
   return result;
 }
@@ -69,20 +70,20 @@ class WeightsTest : public TestFiles {
 protected:
   WeightsTest() { registerBuiltinBackends(); }
 
-  std::unique_ptr<World> makeWorld(const Manifest &manifest,
+  std::unique_ptr<World> makeWorld(const Plan &plan,
                                    const TensorSource &source) const {
     WorldConfig config;
-    config.mesh = manifest.mesh;
-    config.arenaBytes = manifest.arenaBytes;
+    config.mesh = plan.mesh;
+    config.arenaBytes = plan.arenaBytes;
     std::unique_ptr<World> world;
     Status status = World::create(config, world);
     if (status.ok())
       status = world->run([&](Rank &rank) -> Status {
-        std::memset(rank.hostAddress(0), 0xff, manifest.arenaBytes);
-        for (const ManifestTensor &tensor : manifest.tensors)
+        std::memset(rank.hostAddress(0), 0xff, plan.arenaBytes);
+        for (const PlanBuffer &tensor : plan.tensors())
           if (Status s = source.fill(
-                  tensor, Shard(tensor, manifest.mesh, rank.coordinates()),
-                  rank.hostAddress(tensor.offset));
+                  tensor, Shard(tensor, plan.mesh, rank.coordinates()),
+                  rank.hostAddress(*tensor.offset));
               !s.ok())
             return s;
         return {};
@@ -91,21 +92,21 @@ protected:
     return world;
   }
 
-  std::string save(const Manifest &manifest, const TensorSource &source,
+  std::string save(const Plan &plan, const TensorSource &source,
                    const std::string &name) const {
-    auto world = makeWorld(manifest, source);
-    Status status = saveTensors(*world, manifest, path(name));
+    auto world = makeWorld(plan, source);
+    Status status = saveTensors(*world, plan, path(name));
     EXPECT_TRUE(status.ok()) << status.message();
     return path(name);
   }
 
   /// A source of the file; inputs are random.
   std::unique_ptr<WeightsSource> open(const std::string &at,
-                                      const Manifest &manifest) const {
+                                      const Plan &plan) const {
     auto source =
         std::make_unique<WeightsSource>(std::make_unique<RandomSource>(7));
     std::string warning;
-    Status status = source->open(at, manifest, warning);
+    Status status = source->open(at, plan, warning);
     EXPECT_TRUE(status.ok()) << status.message();
     EXPECT_EQ(warning, "");
     return source;
@@ -116,12 +117,12 @@ protected:
 
 TEST_F(WeightsTest, AFileDoesNotDependOnTheMesh) {
   for (int64_t dtype : {TPSP_RT_F32, TPSP_RT_BF16, TPSP_RT_F16}) {
-    std::vector<Manifest> all = manifests(dtype);
+    std::vector<Plan> all = plans(dtype);
     save(all[0], RandomSource(3), "first");
-    for (const Manifest &from : all) {
+    for (const Plan &from : all) {
       std::string file = save(from, RandomSource(3), "from");
       EXPECT_EQ(read("from"), read("first"));
-      for (const Manifest &to : all) {
+      for (const Plan &to : all) {
         save(to, *open(file, to), "to");
         EXPECT_EQ(read("to"), read("first"));
       }
@@ -129,19 +130,19 @@ TEST_F(WeightsTest, AFileDoesNotDependOnTheMesh) {
   }
 }
 
-/// The parameters of `manifest` whose names come before `bound`, or the others.
-static Manifest half(Manifest manifest, const std::string &bound, bool before) {
-  auto &tensors = manifest.tensors;
+/// The parameters of `plan` whose names come before `bound`, or the others.
+static Plan half(Plan plan, const std::string &bound, bool before) {
+  auto &tensors = plan.buffers;
   tensors.erase(std::remove_if(tensors.begin(), tensors.end(),
-                               [&](const ManifestTensor &tensor) {
+                               [&](const PlanBuffer &tensor) {
                                  return (tensor.name < bound) != before;
                                }),
                 tensors.end());
-  return manifest;
+  return plan;
 }
 
 TEST_F(WeightsTest, AnIndexStandsForItsFiles) {
-  std::vector<Manifest> all = manifests(TPSP_RT_BF16);
+  std::vector<Plan> all = plans(TPSP_RT_BF16);
   save(all[0], RandomSource(3), "whole");
   save(half(all[2], "s", true), RandomSource(3), "1.safetensors");
   save(half(all[3], "s", false), RandomSource(3), "2.safetensors");
@@ -149,19 +150,19 @@ TEST_F(WeightsTest, AnIndexStandsForItsFiles) {
     "metadata": {"total_size": 12},
     "weight_map": {"cube": "1.safetensors", "scalar": "2.safetensors",
                    "vector": "2.safetensors", "z.matrix": "2.safetensors"}})");
-  for (const Manifest &to : all) {
+  for (const Plan &to : all) {
     save(to, *open(index, to), "to");
     EXPECT_EQ(read("to"), read("whole"));
   }
 }
 
 TEST_F(WeightsTest, AnIndexThatDoesNotFitIsRefused) {
-  const Manifest manifest = manifests(TPSP_RT_BF16)[0];
-  save(half(manifest, "s", true), RandomSource(3), "1.safetensors");
+  const Plan plan = plans(TPSP_RT_BF16)[0];
+  save(half(plan, "s", true), RandomSource(3), "1.safetensors");
   auto refusal = [&](const std::string &map) {
     WeightsSource source(std::make_unique<RandomSource>(7));
     std::string warning;
-    return source.open(write("i.json", map), manifest, warning).message();
+    return source.open(write("i.json", map), plan, warning).message();
   };
   EXPECT_THAT(refusal(R"({"weight_map": {"cube": "1.safetensors"}})"),
               HasSubstr("'scalar' is missing"));
@@ -182,10 +183,10 @@ TEST_F(WeightsTest, AnIndexThatDoesNotFitIsRefused) {
 }
 
 TEST_F(WeightsTest, TheWholeTensorIsWhatRanksHold) {
-  Manifest manifest = manifests(TPSP_RT_BF16)[0];
+  Plan plan = plans(TPSP_RT_BF16)[0];
   RandomSource random(3);
-  auto source = open(save(manifest, random, "f"), manifest);
-  for (const ManifestTensor &tensor : manifest.tensors) {
+  auto source = open(save(plan, random, "f"), plan);
+  for (const PlanBuffer &tensor : plan.tensors()) {
     std::vector<double> wanted, found;
     EXPECT_TRUE((tensor.kind == Kind::Input ? RandomSource(7) : random)
                     .whole(tensor, wanted)
@@ -201,9 +202,8 @@ TEST_F(WeightsTest, TypesAreConverted) {
 }
 
 void WeightsTest::checkConversions(int64_t dtype) {
-  const std::vector<Manifest> wide = manifests(TPSP_RT_F32),
-                              narrow = manifests(dtype),
-                              f64 = manifests(TPSP_RT_F64);
+  const std::vector<Plan> wide = plans(TPSP_RT_F32), narrow = plans(dtype),
+                          f64 = plans(TPSP_RT_F64);
   // From f32 they are rounded as the random data is.
   std::string file = save(wide[1], RandomSource(3), "wide");
   save(narrow[2], *open(file, narrow[2]), "rounded");
@@ -215,12 +215,12 @@ void WeightsTest::checkConversions(int64_t dtype) {
   EXPECT_EQ(read("back"), read("narrow"));
   auto world = makeWorld(f64[0], *open(path("narrow"), f64[0]));
   std::vector<double> cube;
-  const ManifestTensor &tensor = f64[0].tensors[3];
-  EXPECT_TRUE(RandomSource(3).whole(narrow[0].tensors[3], cube).ok());
+  const PlanBuffer &tensor = f64[0].buffers[3];
+  EXPECT_TRUE(RandomSource(3).whole(narrow[0].buffers[3], cube).ok());
   Status status = world->run([&](Rank &rank) -> Status {
-    EXPECT_EQ(
-        std::memcmp(rank.hostAddress(tensor.offset), cube.data(), tensor.bytes),
-        0);
+    EXPECT_EQ(std::memcmp(rank.hostAddress(*tensor.offset), cube.data(),
+                          tensor.bytes),
+              0);
     return {};
   });
   EXPECT_TRUE(status.ok()) << status.message();
@@ -228,34 +228,34 @@ void WeightsTest::checkConversions(int64_t dtype) {
 
 TEST_F(WeightsTest, EveryBitPatternComesBack) {
   // NaNs with payloads, infinities, both zeros, subnormals.
-  Manifest manifest;
-  manifest.mesh = {{"tp", 4}};
-  add(manifest, "f", TPSP_RT_F32, {64}, {{0}});
-  add(manifest, "b", TPSP_RT_BF16, {1 << 16}, {{0}});
-  add(manifest, "h", TPSP_RT_F16, {1 << 16}, {{0}});
-  auto world = makeWorld(manifest, RandomSource(0));
+  Plan plan;
+  plan.mesh = {{"tp", 4}};
+  add(plan, "f", TPSP_RT_F32, {64}, {{0}});
+  add(plan, "b", TPSP_RT_BF16, {1 << 16}, {{0}});
+  add(plan, "h", TPSP_RT_F16, {1 << 16}, {{0}});
+  auto world = makeWorld(plan, RandomSource(0));
   Status status = world->run([&](Rank &rank) -> Status {
     auto *f =
-        static_cast<uint32_t *>(rank.hostAddress(manifest.tensors[0].offset));
+        static_cast<uint32_t *>(rank.hostAddress(*plan.buffers[0].offset));
     auto *b =
-        static_cast<uint16_t *>(rank.hostAddress(manifest.tensors[1].offset));
+        static_cast<uint16_t *>(rank.hostAddress(*plan.buffers[1].offset));
     for (int64_t i = 0; i < 16; ++i)
       f[i] = 0x7f800000u + uint32_t((rank.number() * 16 + i) * 0x04030201);
     auto *h =
-        static_cast<uint16_t *>(rank.hostAddress(manifest.tensors[2].offset));
+        static_cast<uint16_t *>(rank.hostAddress(*plan.buffers[2].offset));
     for (int64_t i = 0; i < 1 << 14; ++i)
       b[i] = h[i] = uint16_t(rank.number() << 14 | i);
     return {};
   });
   ASSERT_TRUE(status.ok());
-  ASSERT_TRUE(saveTensors(*world, manifest, path("f")).ok());
-  auto again = makeWorld(manifest, *open(path("f"), manifest));
-  ASSERT_TRUE(saveTensors(*again, manifest, path("g")).ok());
+  ASSERT_TRUE(saveTensors(*world, plan, path("f")).ok());
+  auto again = makeWorld(plan, *open(path("f"), plan));
+  ASSERT_TRUE(saveTensors(*again, plan, path("g")).ok());
   EXPECT_EQ(read("g"), read("f"));
 }
 
 TEST_F(WeightsTest, WhatDoesNotFitIsOneError) {
-  Manifest saved, wanted;
+  Plan saved, wanted;
   add(saved, "a", TPSP_RT_F32, {2, 3}, {{}, {}});
   add(saved, "extra", TPSP_RT_F32, {4}, {{}});
   save(saved, RandomSource(0), "f");
@@ -277,7 +277,7 @@ TEST_F(WeightsTest, WhatDoesNotFitIsOneError) {
 }
 
 TEST_F(WeightsTest, ShapesThatWereMergedOrSplitSayWhatToDeclare) {
-  Manifest saved, wanted;
+  Plan saved, wanted;
   add(saved, "merged", TPSP_RT_F32, {64, 6}, {{}, {}});
   add(saved, "split", TPSP_RT_F32, {2, 3, 5}, {{}, {}, {}});
   add(saved, "turned", TPSP_RT_F32, {2, 3}, {{}, {}});
@@ -296,7 +296,7 @@ TEST_F(WeightsTest, ShapesThatWereMergedOrSplitSayWhatToDeclare) {
 }
 
 TEST_F(WeightsTest, InputsInAFileAreNotReadAndThatIsSaid) {
-  Manifest saved, wanted;
+  Plan saved, wanted;
   add(saved, "w", TPSP_RT_F32, {2}, {{}});
   add(saved, "x", TPSP_RT_F32, {3}, {{}});
   save(saved, RandomSource(0), "f");
@@ -313,7 +313,7 @@ TEST_F(WeightsTest, InputsInAFileAreNotReadAndThatIsSaid) {
 }
 
 TEST_F(WeightsTest, ParametersFromElsewhereNeedNotBeThere) {
-  Manifest saved, wanted;
+  Plan saved, wanted;
   add(saved, "w", TPSP_RT_F32, {2}, {{}});
   save(saved, RandomSource(0), "f");
   add(wanted, "w", TPSP_RT_F32, {3}, {{}});
@@ -326,7 +326,7 @@ TEST_F(WeightsTest, ParametersFromElsewhereNeedNotBeThere) {
 
 /// From one type of 16 bits to the other: through f32, rounded once.
 TEST_F(WeightsTest, HalvesOfTheOtherKindAreRounded) {
-  Manifest bf16, f16, f32;
+  Plan bf16, f16, f32;
   add(bf16, "w", TPSP_RT_BF16, {3, 5}, {{}, {}});
   add(f16, "w", TPSP_RT_F16, {3, 5}, {{}, {}});
   add(f32, "w", TPSP_RT_F32, {3, 5}, {{}, {}});
@@ -345,18 +345,18 @@ TEST_F(WeightsTest, OtherTypesAreRefused) {
   uint64_t length = header.size();
   std::string prefix(reinterpret_cast<const char *>(&length), sizeof length);
   write("f", prefix + header + std::string(10, '\0'));
-  Manifest manifest;
-  add(manifest, "w", TPSP_RT_F32, {}, {});
-  add(manifest, "v", TPSP_RT_F64, {}, {});
+  Plan plan;
+  add(plan, "w", TPSP_RT_F32, {}, {});
+  add(plan, "v", TPSP_RT_F64, {}, {});
   WeightsSource source(std::make_unique<RandomSource>(0));
   std::string warning;
-  std::string message = source.open(path("f"), manifest, warning).message();
+  std::string message = source.open(path("f"), plan, warning).message();
   EXPECT_THAT(message, HasSubstr("'w' is 'I16', which is not read"));
   EXPECT_THAT(message, HasSubstr("'v' is 'F64', which is not read"));
 }
 
 TEST_F(WeightsTest, WhatCannotBeSavedIsSaid) {
-  Manifest f64, twice;
+  Plan f64, twice;
   add(f64, "w", TPSP_RT_F64, {}, {});
   EXPECT_THAT(checkSavable(f64).message(), HasSubstr("parameter 'w' is f64"));
   add(twice, "w", TPSP_RT_F32, {}, {});
@@ -370,11 +370,11 @@ TEST_F(WeightsTest, WhatCannotBeSavedIsSaid) {
 TEST_F(WeightsTest, WhatIsPartialIsSavedComplete) {
   for (bool isMaximum : {false, true})
     for (int64_t dtype : {TPSP_RT_F32, TPSP_RT_BF16, TPSP_RT_I32}) {
-      Manifest partial, whole;
+      Plan partial, whole;
       partial.mesh = {{"dp", 3}, {"tp", 4}, {"cp", 2}};
       add(partial, "y", dtype, {6, 2}, {{0}, {}}, Kind::Output);
-      partial.tensors[0].pending = {1};
-      partial.tensors[0].pendingMax = isMaximum;
+      partial.buffers[0].pending = {1};
+      partial.buffers[0].pendingMax = isMaximum;
       add(whole, "y", dtype, {6, 2}, {{}, {}}, Kind::Output);
       auto world = makeWorld(partial, RandomSource(5));
       auto one = makeWorld(whole, RandomSource(5));
@@ -398,11 +398,11 @@ TEST_F(WeightsTest, WhatIsPartialIsSavedComplete) {
 }
 
 TEST_F(WeightsTest, AFailedSaveLeavesTheWorldUsable) {
-  Manifest manifest = manifests(TPSP_RT_F32)[1];
-  auto world = makeWorld(manifest, RandomSource(0));
-  EXPECT_THAT(saveTensors(*world, manifest, path("none/f")).message(),
+  Plan plan = plans(TPSP_RT_F32)[1];
+  auto world = makeWorld(plan, RandomSource(0));
+  EXPECT_THAT(saveTensors(*world, plan, path("none/f")).message(),
               HasSubstr("No such file or directory"));
-  EXPECT_TRUE(saveTensors(*world, manifest, path("f")).ok());
+  EXPECT_TRUE(saveTensors(*world, plan, path("f")).ok());
 }
 
 } // namespace

@@ -54,7 +54,7 @@ Example::Example(const std::string &name, Stage stage, int64_t ranks,
                                             std::to_string(ranks));
                       pm.addPass(createSetMesh(std::move(sizes)));
                     }
-                    PipelineOptions options;
+                    CompileOptions options;
                     options.grad = true;
                     configure(options);
                     buildLogicalPipeline(pm, options);

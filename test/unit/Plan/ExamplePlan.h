@@ -26,7 +26,7 @@ public:
   enum class Stage { Local, Plan };
 
   /// Changes what the pipelines are told; they have `grad` already.
-  using Configure = llvm::function_ref<void(PipelineOptions &)>;
+  using Configure = llvm::function_ref<void(CompileOptions &)>;
   /// Changes the program as written, before anything else.
   using Prepare = llvm::function_ref<void(mlir::ModuleOp)>;
 
@@ -34,7 +34,7 @@ public:
   /// as written.
   Example(
       const std::string &name, Stage stage, int64_t ranks = 0,
-      Configure configure = [](PipelineOptions &) {},
+      Configure configure = [](CompileOptions &) {},
       Prepare prepare = [](mlir::ModuleOp) {});
 
   mlir::ModuleOp module() { return *owner; }

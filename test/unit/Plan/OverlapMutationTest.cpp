@@ -4,7 +4,7 @@
 #include "../Schedule/ScheduleOracle.h"
 #include "ExamplePlan.h"
 
-#include "tpsp/Passes/Plan/StepOfProgram.h"
+#include "tpsp/Passes/Plan/PlanOfProgram.h"
 #include "tpsp/Schedule/Hardware.h"
 #include "tpsp/Schedule/ScheduleProof.h"
 
@@ -68,7 +68,7 @@ struct Mutant {
 /// All that can happen to one command: `at` is its position in `intact`.
 class Mutator {
 public:
-  Mutator(const Step &step, const Issue &intact) : step(step), intact(intact) {}
+  Mutator(const Plan &step, const Issue &intact) : step(step), intact(intact) {}
 
   std::vector<Mutant> mutantsOf(size_t at) const {
     std::vector<Mutant> mutants = {{"removed", without(at)}};
@@ -107,12 +107,12 @@ private:
     return std::nullopt;
   }
 
-  const Step &step;
+  const Plan &step;
   const Issue &intact;
 };
 
-Step issued(const Step &step, const Issue &issue) {
-  Step result = step;
+Plan issued(const Plan &step, const Issue &issue) {
+  Plan result = step;
   result.commands.clear();
   for (int64_t command : issue)
     result.commands.push_back(step.commands[command]);
@@ -127,7 +127,7 @@ protected:
     if (isWritten)
       hardware = writeRingMachine();
     plan.emplace(GetParam().example, Example::Stage::Plan, 0,
-                 [&](PipelineOptions &options) {
+                 [&](CompileOptions &options) {
                    options.overlap = true;
                    options.hardware = hardware;
                    options.overlapChunks = GetParam().chunks;
@@ -135,18 +135,18 @@ protected:
     if (isWritten)
       std::remove(hardware.c_str());
     ASSERT_TRUE(bool(*plan)) << plan->takeMessages();
-    step = stepOf(*plan->module().getOps<plan::ProgramOp>().begin());
+    step = planOf(*plan->module().getOps<plan::ProgramOp>().begin());
     intact.resize(step.commands.size());
     std::iota(intact.begin(), intact.end(), 0);
   }
 
   bool isMutated(int64_t command) const {
     return step.commands[command].isEvent() ||
-           step.commands[command].kind == StepKind::Collective;
+           step.commands[command].kind == CommandKind::Collective;
   }
 
   std::optional<Example> plan;
-  Step step;
+  Plan step;
   Issue intact;
 };
 
@@ -167,7 +167,7 @@ TEST_P(OverlapMutationTest, OnlyHarmlessMutantsAreAccepted) {
       std::string wrong = oracle.judge(mutant.issue);
       bool isRefused = bool(proveSchedule(issued(step, mutant.issue)));
       ASSERT_TRUE(isRefused || wrong.empty())
-          << "command " << at << " (" << step.commands[at].name << ") "
+          << "command " << at << " (" << step.commands[at].name() << ") "
           << mutant.what << " was accepted, but " << wrong;
       refused += !wrong.empty();
       harmless += wrong.empty();
@@ -184,8 +184,8 @@ TEST_P(OverlapMutationTest, OnlyHarmlessMutantsAreAccepted) {
 
 /// Else the examples above say nothing of rings.
 TEST_P(OverlapMutationTest, TheRingMachineHasRings) {
-  int hops = llvm::count_if(step.commands, [](const StepCommand &command) {
-    return command.kind == StepKind::Collective &&
+  int hops = llvm::count_if(step.commands, [](const PlanCommand &command) {
+    return command.kind == CommandKind::Collective &&
            command.collective.kind == CollectiveKind::Permute;
   });
   bool canCut = llvm::is_contained({"gpt-block-sp", "cp-attention"},
@@ -202,7 +202,7 @@ TEST_P(OverlapMutationTest, EveryWaitIsNeeded) {
   Mutator mutator(step, intact);
   int waits = 0, idle = 0;
   for (size_t at = 0; at < intact.size(); ++at) {
-    if (step.commands[at].kind != StepKind::EventWait)
+    if (step.commands[at].kind != CommandKind::EventWait)
       continue;
     ++waits;
     idle += oracle.judge(mutator.mutantsOf(at).front().issue).empty();

@@ -3,7 +3,7 @@
 #include "../Schedule/ScheduleOracle.h"
 #include "ExamplePlan.h"
 
-#include "tpsp/Passes/Plan/StepOfProgram.h"
+#include "tpsp/Passes/Plan/PlanOfProgram.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -62,7 +62,7 @@ public:
   explicit Fsdp(int64_t buffers)
       : plan(
             "fsdp", Example::Stage::Plan, 0,
-            [&](PipelineOptions &options) {
+            [&](CompileOptions &options) {
               options.overlap = buffers > 0;
               options.overlapBuffers = buffers;
               options.hardware = "h100-sxm";
@@ -71,7 +71,7 @@ public:
             unroll) {
     if (!plan)
       return;
-    step = stepOf(*plan.module().getOps<plan::ProgramOp>().begin());
+    step = planOf(*plan.module().getOps<plan::ProgramOp>().begin());
     std::vector<int64_t> all(step.commands.size());
     std::iota(all.begin(), all.end(), 0);
     std::string wrong;
@@ -84,15 +84,15 @@ public:
   std::string messages() { return plan.takeMessages(); }
 
   bool isA(int64_t command, CollectiveKind kind) const {
-    const StepCommand &c = step.commands[command];
-    return c.kind == StepKind::Collective && c.collective.kind == kind;
+    const PlanCommand &c = step.commands[command];
+    return c.kind == CommandKind::Collective && c.collective.kind == kind;
   }
 
   /// Who writes, or reads, a buffer.
   std::vector<int64_t> usersOf(int64_t buffer, bool isWrite) const {
     std::vector<int64_t> users;
     for (auto [i, command] : llvm::enumerate(step.commands))
-      for (const StepAccess &access : command.accesses)
+      for (const PlanAccess &access : command.accesses)
         if (access.buffer == buffer && access.isWrite == isWrite)
           users.push_back(i);
     return users;
@@ -100,14 +100,14 @@ public:
 
   /// The temporary that a command writes, or reads; -1: a lasting one.
   int64_t temporaryOf(int64_t command, bool isWrite) const {
-    for (const StepAccess &access : step.commands[command].accesses)
+    for (const PlanAccess &access : step.commands[command].accesses)
       if (access.isWrite == isWrite && !step.buffers[access.buffer].lasts())
         return access.buffer;
     return -1;
   }
 
   bool shareMemory(int64_t a, int64_t b) const {
-    const StepBuffer &x = step.buffers[a], &y = step.buffers[b];
+    const PlanBuffer &x = step.buffers[a], &y = step.buffers[b];
     return a != b && *x.offset < *y.offset + y.bytes &&
            *y.offset < *x.offset + x.bytes;
   }
@@ -128,7 +128,7 @@ public:
   }
 
   Example plan;
-  Step step;
+  Plan step;
   IssueClosure closure;
 };
 

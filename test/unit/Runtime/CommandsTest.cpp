@@ -91,7 +91,7 @@ EventCommand sampleEvent() {
 
 template <typename Command> bool decodes(const Params &params) {
   Command out;
-  return Command::decode(params.data(), int64_t(params.size()), out);
+  return decode(params.data(), int64_t(params.size()), out);
 }
 
 /// Decoding gives the same again, in fields that encode to the same integers;
@@ -99,15 +99,15 @@ template <typename Command> bool decodes(const Params &params) {
 template <typename Command> void checkRoundTrip(const Command &command) {
   Params params = command.encode();
   Command out;
-  ASSERT_TRUE(Command::decode(params.data(), int64_t(params.size()), out));
+  ASSERT_TRUE(decode(params.data(), int64_t(params.size()), out));
   EXPECT_EQ(out.encode(), params);
   for (size_t length = 0; length < params.size(); ++length)
     EXPECT_FALSE(decodes<Command>({params.begin(), params.begin() + length}))
         << "cut to " << length;
   params.push_back(0);
   EXPECT_FALSE(decodes<Command>(params)) << "with one integer too many";
-  EXPECT_FALSE(Command::decode(nullptr, 0, out));
-  EXPECT_FALSE(Command::decode(params.data(), -1, out));
+  EXPECT_FALSE(decode(nullptr, 0, out));
+  EXPECT_FALSE(decode(params.data(), -1, out));
 }
 
 TEST(Commands, RoundTrip) {
@@ -124,7 +124,7 @@ TEST(Commands, RoundTrip) {
 TEST(Commands, DecodeKeepsEveryField) {
   Params params = sampleMatmul().encode();
   MatmulCommand m;
-  ASSERT_TRUE(MatmulCommand::decode(params.data(), int64_t(params.size()), m));
+  ASSERT_TRUE(decode(params.data(), int64_t(params.size()), m));
   EXPECT_EQ(m.dtype, TPSP_RT_BF16);
   EXPECT_EQ(m.m, 5);
   EXPECT_EQ(m.n, 7);
@@ -143,8 +143,7 @@ TEST(Commands, DecodeKeepsEveryField) {
 TEST(Commands, DecodeKeepsEveryFieldOfAttention) {
   Params params = sampleAttention().encode();
   AttentionCommand c;
-  ASSERT_TRUE(
-      AttentionCommand::decode(params.data(), int64_t(params.size()), c));
+  ASSERT_TRUE(decode(params.data(), int64_t(params.size()), c));
   EXPECT_EQ(c.dtype, TPSP_RT_F16);
   EXPECT_EQ(c.numRows(), 2 * 3 * 4 * 5);
   EXPECT_EQ(c.keyElements(), 2 * 3 * 7 * 8);
@@ -323,7 +322,7 @@ TEST(Commands, AllReduceRefusesNoTensors) {
 /// What decodes must encode to what it came from, so nothing was overlooked.
 template <typename Command> void checkGarbage(const Params &params) {
   Command out;
-  if (Command::decode(params.data(), int64_t(params.size()), out)) {
+  if (decode(params.data(), int64_t(params.size()), out)) {
     EXPECT_EQ(out.encode(), params);
   }
 }

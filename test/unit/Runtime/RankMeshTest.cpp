@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+using namespace tpsp;
 using namespace tpsp::rt;
 using testing::ElementsAre;
 using testing::HasSubstr;

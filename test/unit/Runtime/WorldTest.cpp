@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <thread>
 
+using namespace tpsp;
 using namespace tpsp::rt;
 using testing::AllOf;
 using testing::Contains;

@@ -150,9 +150,9 @@ TEST(AttentionCost, PairsUnderAMask) {
     }
 }
 
-static StepCommand attentionCall(const AttentionWork &work) {
-  StepCommand command;
-  command.kind = StepKind::Attention;
+static PlanCommand attentionCall(const AttentionWork &work) {
+  PlanCommand command;
+  command.kind = CommandKind::Attention;
   command.dtype = TPSP_RT_BF16;
   command.attention = work;
   return command;
@@ -222,7 +222,7 @@ TEST(AttentionCost, Unmeasured) {
 /// Few queries of long keys: the keys and values must be read.
 TEST(AttentionCost, AFewQueriesAreBoundByMemory) {
   CostModel cost = modelOf("h100-sxm", {1});
-  StepCommand command = attentionCall({8, 1, 65536, 128, 128, false, false});
+  PlanCommand command = attentionCall({8, 1, 65536, 128, 128, false, false});
   double bytes = 8.0 * 65536 * 128 * 2 * 2;
   command.accesses = {{0, {0, int64_t(bytes), 1, 0}, false}};
   EXPECT_GE(cost.cost(command).seconds, cost.memorySeconds(bytes));
@@ -293,8 +293,8 @@ TEST(CostModel, RanksShareACpu) {
 
 TEST(CostModel, NothingTakesNoTime) {
   CostModel cost = modelOf("h100-sxm", {8});
-  StepCommand event;
-  event.kind = StepKind::EventWait;
+  PlanCommand event;
+  event.kind = CommandKind::EventWait;
   EXPECT_EQ(cost.seconds(event), 0);
   double launch = cost.machine().launchSeconds;
   EXPECT_EQ(cost.collectiveSeconds(CollectiveKind::AllReduce, mib,

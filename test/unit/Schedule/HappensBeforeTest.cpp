@@ -23,7 +23,7 @@ TEST(HappensBefore, IsTheClosureOfStreamsAndEvents) {
     shape.streams = 1 + trial % 5;
     shape.commands = 20;
     shape.forgotten = 500;
-    Step step = randomStep(random, shape);
+    Plan step = randomStep(random, shape);
     HappensBefore before;
     ASSERT_FALSE(HappensBefore::analyse(step, before));
     std::vector<int64_t> all(step.commands.size());
@@ -43,7 +43,7 @@ TEST(HappensBefore, IsTheClosureOfStreamsAndEvents) {
 }
 
 /// Bytes of the buffer that an access touches.
-std::set<int64_t> bytesOf(const StepAccess &access) {
+std::set<int64_t> bytesOf(const PlanAccess &access) {
   std::set<int64_t> bytes;
   for (int64_t run = 0; run < access.part.count; ++run)
     for (int64_t i = 0; i < access.part.length; ++i)
@@ -51,9 +51,9 @@ std::set<int64_t> bytesOf(const StepAccess &access) {
   return bytes;
 }
 
-bool conflict(const StepCommand &a, const StepCommand &b) {
-  for (const StepAccess &x : a.accesses)
-    for (const StepAccess &y : b.accesses) {
+bool conflict(const PlanCommand &a, const PlanCommand &b) {
+  for (const PlanAccess &x : a.accesses)
+    for (const PlanAccess &y : b.accesses) {
       if (x.buffer != y.buffer || !(x.isWrite || y.isWrite))
         continue;
       std::set<int64_t> bytes = bytesOf(x);
@@ -68,7 +68,7 @@ TEST(HappensBefore, DependencesMissNoByte) {
   std::mt19937 random(12);
   int needed = 0, more = 0;
   for (int trial = 0; trial < 500; ++trial) {
-    Step step = randomStep(random, {});
+    Plan step = randomStep(random, {});
     std::vector<std::vector<int64_t>> after = dependencesOf(step);
     ASSERT_EQ(after.size(), step.commands.size());
     for (size_t later = 0; later < after.size(); ++later) {
@@ -89,15 +89,15 @@ TEST(HappensBefore, DependencesMissNoByte) {
 }
 
 /// A record on stream 0 and a wait on stream 1.
-Step recordAndWait() {
-  Step step;
+Plan recordAndWait() {
+  Plan step;
   step.numStreams = 2;
   step.numEvents = 1;
-  StepCommand event;
+  PlanCommand event;
   event.event = 0;
-  event.kind = StepKind::EventRecord;
+  event.kind = CommandKind::EventRecord;
   step.commands.push_back(event);
-  event.kind = StepKind::EventWait;
+  event.kind = CommandKind::EventWait;
   event.stream = 1;
   step.commands.push_back(event);
   return step;
@@ -105,26 +105,26 @@ Step recordAndWait() {
 
 TEST(HappensBefore, NamesWrongEvents) {
   auto faultAfter = [](auto change) {
-    Step step = recordAndWait();
+    Plan step = recordAndWait();
     change(step);
     HappensBefore before;
     std::optional<StepFault> fault = HappensBefore::analyse(step, before);
     return fault.value_or(StepFault{"", -1, -1, -1, -1});
   };
-  EXPECT_EQ(faultAfter([](Step &) {}).message, "");
+  EXPECT_EQ(faultAfter([](Plan &) {}).message, "");
   StepFault fault =
-      faultAfter([](Step &s) { std::swap(s.commands[0], s.commands[1]); });
+      faultAfter([](Plan &s) { std::swap(s.commands[0], s.commands[1]); });
   EXPECT_THAT(fault.message, HasSubstr("waits for event 0, which nothing has"));
   EXPECT_EQ(fault.command, 0);
-  fault = faultAfter([](Step &s) { s.commands[1].kind = s.commands[0].kind; });
+  fault = faultAfter([](Plan &s) { s.commands[1].kind = s.commands[0].kind; });
   EXPECT_THAT(fault.message, HasSubstr("records event 0 again"));
   EXPECT_EQ(fault.command, 1);
   EXPECT_EQ(fault.otherCommand, 0);
   for (int64_t bad : {-1, 2}) {
-    fault = faultAfter([&](Step &s) { s.commands[1].stream = bad; });
+    fault = faultAfter([&](Plan &s) { s.commands[1].stream = bad; });
     EXPECT_THAT(fault.message, HasSubstr("is on stream " + std::to_string(bad) +
                                          ", but the program has 2"));
-    fault = faultAfter([&](Step &s) { s.commands[1].event = bad; });
+    fault = faultAfter([&](Plan &s) { s.commands[1].event = bad; });
     EXPECT_THAT(fault.message, HasSubstr("is of event " + std::to_string(bad) +
                                          ", but the program has 1"));
     EXPECT_EQ(fault.command, 1);

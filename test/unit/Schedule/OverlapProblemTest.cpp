@@ -1,3 +1,4 @@
+#include "ExactScheduler.h"
 #include "RandomProblem.h"
 #include "tpsp/Schedule/OverlapSchedulers.h"
 

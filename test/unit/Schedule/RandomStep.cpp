@@ -11,11 +11,11 @@ public:
   StepDrawer(std::mt19937 &random, const RandomStepShape &shape)
       : random(random), shape(shape) {}
 
-  Step run() {
-    step.mesh = Mesh({{"x", 2, AxisRole::None}, {"y", 2, AxisRole::None}});
+  Plan run() {
+    step.mesh = {{"x", 2, AxisRole::None}, {"y", 2, AxisRole::None}};
     step.numStreams = shape.streams;
     step.arenaBytes = shape.arenaBytes;
-    addBuffer().isArgument = true;
+    addBuffer().kind = BufferKind::Input;
     held.push_back({0, true, {}});
     for (int64_t i = 0; i < shape.commands; ++i)
       addCommand();
@@ -36,8 +36,8 @@ private:
     std::vector<BufferPart> unwritten; // else what has not
   };
 
-  StepBuffer &addBuffer() {
-    StepBuffer &buffer = step.buffers.emplace_back();
+  PlanBuffer &addBuffer() {
+    PlanBuffer &buffer = step.buffers.emplace_back();
     buffer.bytes = 4 * draw(1, 6);
     buffer.offset = place(buffer.bytes);
     return buffer;
@@ -45,7 +45,7 @@ private:
 
   bool isFree(int64_t offset, int64_t bytes) const {
     for (const Held &other : held) {
-      const StepBuffer &buffer = step.buffers[other.buffer];
+      const PlanBuffer &buffer = step.buffers[other.buffer];
       if (offset < *buffer.offset + buffer.bytes &&
           *buffer.offset < offset + bytes)
         return false;
@@ -82,7 +82,7 @@ private:
     return {{0, bytes, 1, 0}};
   }
 
-  void write(StepCommand &command) {
+  void write(PlanCommand &command) {
     std::vector<size_t> open;
     for (size_t i = 0; i < held.size(); ++i)
       if (!held[i].isWhole)
@@ -99,7 +99,7 @@ private:
     target.isWhole = target.unwritten.empty();
   }
 
-  void read(StepCommand &command) {
+  void read(PlanCommand &command) {
     const Held &source = held[draw(0, held.size() - 1)];
     if (!source.isWhole && !chance(20))
       return;
@@ -113,9 +113,9 @@ private:
   }
 
   void addCommand() {
-    StepCommand command;
+    PlanCommand command;
     if (draw(0, 3) == 0) {
-      command.kind = StepKind::Collective;
+      command.kind = CommandKind::Collective;
       command.collective.axes.push_back(draw(0, 1));
       command.collective.group = 2;
       command.stream = std::min(draw(0, 9) ? 1 : draw(0, 2), shape.streams - 1);
@@ -134,13 +134,13 @@ private:
     forgetOne();
   }
 
-  static bool shareBytes(const Step &step, const StepCommand &a,
-                         const StepCommand &b) {
-    for (const StepAccess &x : a.accesses)
-      for (const StepAccess &y : b.accesses) {
+  static bool shareBytes(const Plan &step, const PlanCommand &a,
+                         const PlanCommand &b) {
+    for (const PlanAccess &x : a.accesses)
+      for (const PlanAccess &y : b.accesses) {
         // A new buffer comes after all use of what its memory was before.
-        const StepBuffer &mine = step.buffers[x.buffer];
-        const StepBuffer &theirs = step.buffers[y.buffer];
+        const PlanBuffer &mine = step.buffers[x.buffer];
+        const PlanBuffer &theirs = step.buffers[y.buffer];
         bool sameMemory = *mine.offset < *theirs.offset + theirs.bytes &&
                           *theirs.offset < *mine.offset + mine.bytes;
         bool sameBytes = x.part.begin < y.part.end() &&
@@ -149,28 +149,29 @@ private:
         if (x.buffer == y.buffer ? sameBytes : sameMemory)
           return true;
       }
-    return a.kind == StepKind::Collective && b.kind == StepKind::Collective &&
+    return a.kind == CommandKind::Collective &&
+           b.kind == CommandKind::Collective &&
            a.collective.axes == b.collective.axes;
   }
 
   /// Events for what the command must come after, most of them.
-  void waitForOthers(const StepCommand &command) {
+  void waitForOthers(const PlanCommand &command) {
     std::vector<bool> done(shape.streams, false);
     done[command.stream] = true;
     for (size_t i = step.commands.size(); i-- > 0;) {
-      const StepCommand earlier = step.commands[i];
+      const PlanCommand earlier = step.commands[i];
       if (earlier.isEvent() || done[earlier.stream] ||
           !shareBytes(step, earlier, command))
         continue;
       done[earlier.stream] = true;
       if (chance(shape.forgotten))
         continue;
-      StepCommand event;
+      PlanCommand event;
       event.event = step.numEvents++;
-      event.kind = StepKind::EventRecord;
+      event.kind = CommandKind::EventRecord;
       event.stream = earlier.stream;
       step.commands.push_back(event);
-      event.kind = StepKind::EventWait;
+      event.kind = CommandKind::EventWait;
       event.stream = command.stream;
       step.commands.push_back(event);
     }
@@ -180,17 +181,17 @@ private:
   void finish() {
     for (const Held &buffer : held)
       if (buffer.isWhole && buffer.buffer > 0 && draw(0, 2) == 0)
-        step.buffers[buffer.buffer].isResult = true;
+        step.buffers[buffer.buffer].kind = BufferKind::Output;
   }
 
   std::mt19937 &random;
   const RandomStepShape shape;
-  Step step;
+  Plan step;
   std::vector<Held> held;
 };
 
 } // namespace
 
-Step tpsp::randomStep(std::mt19937 &random, const RandomStepShape &shape) {
+Plan tpsp::randomStep(std::mt19937 &random, const RandomStepShape &shape) {
   return StepDrawer(random, shape).run();
 }

@@ -2,7 +2,7 @@
 #ifndef TPSP_TEST_UNIT_PLANNER_RANDOMSTEP_H
 #define TPSP_TEST_UNIT_PLANNER_RANDOMSTEP_H
 
-#include "tpsp/Schedule/Step.h"
+#include "tpsp/Abi/Plan.h"
 
 #include <random>
 
@@ -21,7 +21,7 @@ struct RandomStepShape {
 /// A step of kernels and collectives on several streams, with memory and
 /// events, that is right but for some chance mistakes. Commands write new
 /// buffers, whole or in parts (runs with gaps as well), and read older ones.
-Step randomStep(std::mt19937 &random, const RandomStepShape &shape);
+Plan randomStep(std::mt19937 &random, const RandomStepShape &shape);
 
 } // namespace tpsp
 

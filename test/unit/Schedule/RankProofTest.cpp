@@ -1,8 +1,9 @@
 // Ranks that run different programs: what fits is accepted, and what does not
 // is refused with the rank's name, never by hanging.
-#include "tpsp/Schedule/ScheduleProof.h"
+#include "RankProof.h"
 
 #include "RandomStep.h"
+#include "tpsp/Schedule/ScheduleProof.h"
 
 #include <gmock/gmock.h>
 
@@ -13,27 +14,28 @@ namespace {
 
 /// Random steps that are right by themselves, the same on all ranks. Every
 /// collective has a size of its own.
-std::vector<Step> sameOnAllRanks(std::mt19937 &random) {
+std::vector<Plan> sameOnAllRanks(std::mt19937 &random) {
   RandomStepShape shape;
   shape.commands = 16;
   for (;;) {
-    Step step = randomStep(random, shape);
+    Plan step = randomStep(random, shape);
     if (proveSchedule(step))
       continue;
     for (size_t i = 0; i < step.commands.size(); ++i) {
       step.commands[i].collective.bytes = 64 + int64_t(i);
-      step.commands[i].name = "command " + std::to_string(i);
+      step.commands[i].call = "command " + std::to_string(i);
     }
-    return std::vector<Step>(step.mesh.numRanks(), step);
+    return std::vector<Plan>(step.numRanks(), step);
   }
 }
 
-bool communicate(const StepCommand &a, const StepCommand &b) {
-  return a.kind == StepKind::Collective && b.kind == StepKind::Collective &&
+bool communicate(const PlanCommand &a, const PlanCommand &b) {
+  return a.kind == CommandKind::Collective &&
+         b.kind == CommandKind::Collective &&
          a.collective.axes == b.collective.axes && a.stream == b.stream;
 }
 
-std::string messageOf(const std::vector<Step> &steps) {
+std::string messageOf(const std::vector<Plan> &steps) {
   std::optional<StepFault> fault = proveRanks(steps);
   return fault ? fault->message : "";
 }
@@ -45,9 +47,9 @@ TEST(RankProof, TheSameProgramOnAllRanksIsFine) {
 }
 
 /// What is done to one rank's step. False: the step has nothing to do it to.
-using Change = bool (*)(Step &, std::mt19937 &);
+using Change = bool (*)(Plan &, std::mt19937 &);
 
-bool swapTwo(Step &step, std::mt19937 &) {
+bool swapTwo(Plan &step, std::mt19937 &) {
   for (size_t i = 0; i < step.commands.size(); ++i)
     for (size_t j = i + 1; j < step.commands.size(); ++j)
       if (communicate(step.commands[i], step.commands[j])) {
@@ -57,30 +59,30 @@ bool swapTwo(Step &step, std::mt19937 &) {
   return false;
 }
 
-StepCommand *anyCollective(Step &step, std::mt19937 &random) {
-  std::vector<StepCommand *> all;
-  for (StepCommand &command : step.commands)
-    if (command.kind == StepKind::Collective)
+PlanCommand *anyCollective(Plan &step, std::mt19937 &random) {
+  std::vector<PlanCommand *> all;
+  for (PlanCommand &command : step.commands)
+    if (command.kind == CommandKind::Collective)
       all.push_back(&command);
   return all.empty() ? nullptr : all[random() % all.size()];
 }
 
-bool resizeOne(Step &step, std::mt19937 &random) {
-  StepCommand *collective = anyCollective(step, random);
+bool resizeOne(Plan &step, std::mt19937 &random) {
+  PlanCommand *collective = anyCollective(step, random);
   if (collective)
     collective->collective.bytes += 1000;
   return collective;
 }
 
-bool changeKind(Step &step, std::mt19937 &random) {
-  StepCommand *collective = anyCollective(step, random);
+bool changeKind(Plan &step, std::mt19937 &random) {
+  PlanCommand *collective = anyCollective(step, random);
   if (collective)
     collective->collective.kind = CollectiveKind::ReduceScatter;
   return collective;
 }
 
-bool dropOne(Step &step, std::mt19937 &random) {
-  StepCommand *collective = anyCollective(step, random);
+bool dropOne(Plan &step, std::mt19937 &random) {
+  PlanCommand *collective = anyCollective(step, random);
   if (collective)
     step.commands.erase(step.commands.begin() +
                         (collective - step.commands.data()));
@@ -93,7 +95,7 @@ TEST(RankProof, OneRankThatDiffersIsRefused) {
   for (Change change : {swapTwo, resizeOne, changeKind, dropOne}) {
     int changed = 0;
     for (int trial = 0; trial < 200; ++trial) {
-      std::vector<Step> steps = sameOnAllRanks(random);
+      std::vector<Plan> steps = sameOnAllRanks(random);
       size_t rank = random() % steps.size();
       if (!change(steps[rank], random))
         continue;
@@ -105,16 +107,16 @@ TEST(RankProof, OneRankThatDiffersIsRefused) {
 }
 
 TEST(RankProof, NamesRanksAndSizes) {
-  Step step;
-  step.mesh = Mesh({{"tp", 2, AxisRole::None}});
-  StepCommand collective;
-  collective.kind = StepKind::Collective;
+  Plan step;
+  step.mesh = {{"tp", 2, AxisRole::None}};
+  PlanCommand collective;
+  collective.kind = CommandKind::Collective;
   collective.collective.axes.push_back(0);
   collective.collective.group = 2;
   collective.collective.bytes = 64;
-  collective.name = "all_reduce x";
+  collective.call = "all_reduce x";
   step.commands.push_back(collective);
-  std::vector<Step> steps(2, step);
+  std::vector<Plan> steps(2, step);
   EXPECT_EQ(messageOf(steps), "");
   steps[1].commands[0].collective.bytes = 128;
   std::string message = messageOf(steps);
@@ -127,31 +129,31 @@ TEST(RankProof, NamesRanksAndSizes) {
 }
 
 /// Two communicators, each on its stream; the second call waits for the first.
-Step oneAfterTheOther(bool firstStreamFirst) {
-  Step step;
+Plan oneAfterTheOther(bool firstStreamFirst) {
+  Plan step;
   // Both of the two ranks are in both groups.
-  step.mesh = Mesh({{"a", 2, AxisRole::None}, {"b", 1, AxisRole::None}});
+  step.mesh = {{"a", 2, AxisRole::None}, {"b", 1, AxisRole::None}};
   step.numStreams = 3;
   step.numEvents = 1;
   auto collective = [](int64_t stream) {
-    StepCommand c;
-    c.kind = StepKind::Collective;
+    PlanCommand c;
+    c.kind = CommandKind::Collective;
     c.stream = stream;
     c.collective.axes.push_back(0);
     if (stream == 2)
       c.collective.axes.push_back(1);
     c.collective.group = 2;
-    c.name = "collective of stream " + std::to_string(stream);
+    c.call = "collective of stream " + std::to_string(stream);
     return c;
   };
-  StepCommand event;
+  PlanCommand event;
   event.event = 0;
   int64_t first = firstStreamFirst ? 1 : 2;
   step.commands.push_back(collective(first));
-  event.kind = StepKind::EventRecord;
+  event.kind = CommandKind::EventRecord;
   event.stream = first;
   step.commands.push_back(event);
-  event.kind = StepKind::EventWait;
+  event.kind = CommandKind::EventWait;
   event.stream = 3 - first;
   step.commands.push_back(event);
   step.commands.push_back(collective(3 - first));
@@ -159,8 +161,8 @@ Step oneAfterTheOther(bool firstStreamFirst) {
 }
 
 TEST(RankProof, RanksThatWaitForEachOtherInACircleAreRefused) {
-  Step one = oneAfterTheOther(true), other = oneAfterTheOther(false);
-  for (const Step &step : {one, other}) {
+  Plan one = oneAfterTheOther(true), other = oneAfterTheOther(false);
+  for (const Plan &step : {one, other}) {
     EXPECT_FALSE(proveSchedule(step)) << "each is right by itself";
     EXPECT_EQ(messageOf({step, step}), "");
   }
@@ -174,18 +176,17 @@ TEST(RankProof, RanksThatWaitForEachOtherInACircleAreRefused) {
 /// communicator: rank r calls its row's collective first if r is on the
 /// diagonal, else its column's.
 TEST(RankProof, ACircleOverFourRanksIsFound) {
-  std::vector<Step> steps;
+  std::vector<Plan> steps;
   for (int64_t rank = 0; rank < 4; ++rank) {
-    Step step;
-    step.mesh =
-        Mesh({{"row", 2, AxisRole::None}, {"column", 2, AxisRole::None}});
+    Plan step;
+    step.mesh = {{"row", 2, AxisRole::None}, {"column", 2, AxisRole::None}};
     bool onDiagonal = rank == 0 || rank == 3;
     for (int64_t axis : {onDiagonal ? 0 : 1, onDiagonal ? 1 : 0}) {
-      StepCommand c;
-      c.kind = StepKind::Collective;
+      PlanCommand c;
+      c.kind = CommandKind::Collective;
       c.collective.axes.push_back(axis);
       c.collective.group = 2;
-      c.name = axis ? "column" : "row";
+      c.call = axis ? "column" : "row";
       step.commands.push_back(c);
     }
     steps.push_back(step);
@@ -194,9 +195,9 @@ TEST(RankProof, ACircleOverFourRanksIsFound) {
 }
 
 TEST(RankProof, RefusesWhatIsNoStepOfTheMesh) {
-  Step step = oneAfterTheOther(true);
+  Plan step = oneAfterTheOther(true);
   EXPECT_THAT(messageOf({step}), HasSubstr("1 ranks on a mesh of 2"));
-  Step bad = step;
+  Plan bad = step;
   bad.commands[0].stream = 7;
   EXPECT_THAT(messageOf({step, bad}), HasSubstr("rank 1"));
   bad = step;

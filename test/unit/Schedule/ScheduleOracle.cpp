@@ -17,12 +17,12 @@ static std::string say(const char *format, const Args &...args) {
 // Order
 //===----------------------------------------------------------------------===//
 
-IssueClosure::IssueClosure(const Step &step, llvm::ArrayRef<int64_t> issue,
+IssueClosure::IssueClosure(const Plan &step, llvm::ArrayRef<int64_t> issue,
                            std::string &wrong)
     : before(issue.size(), llvm::BitVector(issue.size())) {
   std::map<int64_t, size_t> lastOf, recordOf;
   for (size_t i = 0; i < issue.size(); ++i) {
-    const StepCommand &command = step.commands[issue[i]];
+    const PlanCommand &command = step.commands[issue[i]];
     auto follow = [&](size_t earlier) {
       before[i].set(earlier);
       before[i] |= before[earlier];
@@ -30,10 +30,10 @@ IssueClosure::IssueClosure(const Step &step, llvm::ArrayRef<int64_t> issue,
     if (auto last = lastOf.find(command.stream); last != lastOf.end())
       follow(last->second);
     lastOf[command.stream] = i;
-    if (command.kind == StepKind::EventRecord &&
+    if (command.kind == CommandKind::EventRecord &&
         !recordOf.try_emplace(command.event, i).second)
       wrong = say("event {0} is recorded twice", command.event);
-    if (command.kind != StepKind::EventWait)
+    if (command.kind != CommandKind::EventWait)
       continue;
     if (auto record = recordOf.find(command.event); record != recordOf.end())
       follow(record->second);
@@ -46,7 +46,7 @@ IssueClosure::IssueClosure(const Step &step, llvm::ArrayRef<int64_t> issue,
 // Memory
 //===----------------------------------------------------------------------===//
 
-ScheduleOracle::ScheduleOracle(const Step &step) : step(step) {
+ScheduleOracle::ScheduleOracle(const Plan &step) : step(step) {
   findClasses();
   findConflicts();
 }
@@ -55,7 +55,7 @@ namespace {
 
 /// The bytes of an access: [begin, end) of each of its runs.
 template <typename Body>
-void forEachRun(const Step &step, const StepAccess &access, Body body) {
+void forEachRun(const Plan &step, const PlanAccess &access, Body body) {
   int64_t offset = *step.buffers[access.buffer].offset + access.part.begin;
   for (int64_t run = 0; run < access.part.count; ++run) {
     int64_t begin = offset + run * access.part.pitch;
@@ -69,15 +69,15 @@ void forEachRun(const Step &step, const StepAccess &access, Body body) {
 void ScheduleOracle::findClasses() {
   // Everything that touches memory; what lasts is written before all commands
   // and read after them.
-  std::vector<std::pair<Touch, StepAccess>> all;
+  std::vector<std::pair<Touch, PlanAccess>> all;
   int64_t end = step.commands.size();
   for (auto [i, buffer] : llvm::enumerate(step.buffers)) {
-    StepAccess whole{int64_t(i), {0, buffer.bytes, 1, 0}, false};
+    PlanAccess whole{int64_t(i), {0, buffer.bytes, 1, 0}, false};
     if (buffer.lasts() && buffer.offset)
       all.push_back({{end, int64_t(i), false}, whole});
   }
   for (auto [i, command] : llvm::enumerate(step.commands))
-    for (const StepAccess &access : command.accesses)
+    for (const PlanAccess &access : command.accesses)
       all.push_back({{int64_t(i), access.buffer, access.isWrite}, access});
   std::set<int64_t> borders;
   for (const auto &[touch, access] : all)
@@ -111,9 +111,10 @@ void ScheduleOracle::findConflicts() {
           found.insert({a.command, b.command});
   std::map<std::set<AxisId>, std::vector<int64_t>> ofRanks;
   for (auto [i, command] : llvm::enumerate(step.commands)) {
-    if (command.kind != StepKind::Collective || command.collective.group == 1)
+    if (command.kind != CommandKind::Collective ||
+        command.collective.group == 1)
       continue;
-    const AxisList &axes = command.collective.axes;
+    const std::vector<AxisId> &axes = command.collective.axes;
     auto &others = ofRanks[std::set<AxisId>(axes.begin(), axes.end())];
     for (int64_t other : others)
       found.insert({other, int64_t(i)});
@@ -133,7 +134,7 @@ ScheduleOracle::judgeBytes(const ByteClass &bytes,
     if (positionOf[touch.command] >= 0)
       events.push_back(
           {positionOf[touch.command], touch.isWrite, touch.buffer});
-    if (step.buffers[touch.buffer].isArgument) {
+    if (step.buffers[touch.buffer].isArgument()) {
       if (owner >= 0 && owner != touch.buffer)
         return say("arguments {0} and {1} share bytes", owner, touch.buffer);
       owner = touch.buffer;

@@ -5,7 +5,7 @@
 #ifndef TPSP_TEST_UNIT_PLANNER_SCHEDULEORACLE_H
 #define TPSP_TEST_UNIT_PLANNER_SCHEDULEORACLE_H
 
-#include "tpsp/Schedule/Step.h"
+#include "tpsp/Abi/Plan.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/BitVector.h"
@@ -19,7 +19,7 @@ public:
   IssueClosure() = default;
   /// Of `step`'s commands these, in this order. `wrong` becomes what is wrong
   /// with its events, if something is.
-  IssueClosure(const Step &step, llvm::ArrayRef<int64_t> issue,
+  IssueClosure(const Plan &step, llvm::ArrayRef<int64_t> issue,
                std::string &wrong);
 
   bool endsBefore(size_t earlier, size_t later) const {
@@ -36,7 +36,7 @@ private:
 /// Judges what a rank may issue of one allocated step's commands.
 class ScheduleOracle {
 public:
-  explicit ScheduleOracle(const Step &step);
+  explicit ScheduleOracle(const Plan &step);
 
   /// Of the step's commands these, in this order: what goes wrong then, in
   /// words; "" if nothing does. Right is: every wait follows its record; of two
@@ -63,7 +63,7 @@ private:
   std::string judgeBytes(const ByteClass &bytes,
                          llvm::ArrayRef<int64_t> positionOf) const;
 
-  const Step &step;
+  const Plan &step;
   std::vector<ByteClass> classes;
   /// Pairs of commands that must be ordered.
   std::vector<std::pair<int64_t, int64_t>> conflicts;

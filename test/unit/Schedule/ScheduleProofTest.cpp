@@ -12,16 +12,16 @@ using testing::HasSubstr;
 
 namespace {
 
-std::string text(const Step &step) {
+std::string text(const Plan &step) {
   std::string all;
-  for (const StepCommand &c : step.commands) {
-    static const char *kinds[] = {"matmul",     "kernel", "copy",
-                                  "collective", "record", "wait"};
+  for (const PlanCommand &c : step.commands) {
+    static const char *kinds[] = {"matmul",     "attention", "kernel", "copy",
+                                  "collective", "record",    "wait"};
     all +=
         std::string(kinds[int(c.kind)]) + " stream " + std::to_string(c.stream);
     if (c.isEvent())
       all += " event " + std::to_string(c.event);
-    for (const StepAccess &a : c.accesses)
+    for (const PlanAccess &a : c.accesses)
       all += std::string(a.isWrite ? " writes " : " reads ") +
              std::to_string(a.buffer) + "@" +
              std::to_string(*step.buffers[a.buffer].offset) + "[" +
@@ -34,6 +34,13 @@ std::string text(const Step &step) {
   return all;
 }
 
+PlanBuffer bufferAt(int64_t bytes, int64_t offset) {
+  PlanBuffer buffer;
+  buffer.bytes = bytes;
+  buffer.offset = offset;
+  return buffer;
+}
+
 struct Agreement {
   int right = 0, wrong = 0, tooCareful = 0;
 };
@@ -42,7 +49,7 @@ Agreement compareOn(int trials, unsigned seed, const RandomStepShape &shape) {
   std::mt19937 random(seed);
   Agreement count;
   for (int trial = 0; trial < trials; ++trial) {
-    Step step = randomStep(random, shape);
+    Plan step = randomStep(random, shape);
     std::string bad = ScheduleOracle(step).judge();
     std::optional<StepFault> fault = proveSchedule(step);
     (bad.empty() ? count.right : count.wrong)++;
@@ -94,18 +101,18 @@ TEST(ScheduleProof, MemoryAloneOnOneStream) {
 //===----------------------------------------------------------------------===//
 
 /// Three buffers of 8, 4 and 4 bytes, the latter two where the first is.
-Step threeTenants() {
-  Step step;
+Plan threeTenants() {
+  Plan step;
   step.arenaBytes = 8;
   step.numStreams = 2;
   auto buffer = [&](int64_t bytes, int64_t offset) {
-    step.buffers.push_back({"", "", bytes, offset, false, false});
+    step.buffers.push_back(bufferAt(bytes, offset));
   };
   buffer(8, 0);
   buffer(4, 0);
   buffer(4, 4);
-  auto command = [&](int64_t stream, std::vector<StepAccess> accesses) {
-    StepCommand c;
+  auto command = [&](int64_t stream, std::vector<PlanAccess> accesses) {
+    PlanCommand c;
     c.stream = stream;
     c.accesses = std::move(accesses);
     step.commands.push_back(c);
@@ -117,9 +124,9 @@ Step threeTenants() {
 
 /// The first half's new owner must not hide who used the second half.
 TEST(ScheduleProof, RemembersTheRestOfAHalfOverwrittenBuffer) {
-  Step step = threeTenants();
+  Plan step = threeTenants();
   step.commands.pop_back();
-  StepCommand c;
+  PlanCommand c;
   c.accesses = {{1, {0, 4, 1, 0}, true}};
   step.commands.push_back(c);
   c.stream = 1;
@@ -137,7 +144,7 @@ TEST(ScheduleProof, RemembersTheRestOfAHalfOverwrittenBuffer) {
 /// In whatever order a command lists what it touches.
 TEST(ScheduleProof, CommandsMayNotOverwriteWhatTheyRead) {
   for (bool writesFirst : {false, true}) {
-    Step step = threeTenants();
+    Plan step = threeTenants();
     if (writesFirst)
       std::swap(step.commands[1].accesses[0], step.commands[1].accesses[1]);
     std::optional<StepFault> fault = proveSchedule(step);
@@ -149,10 +156,10 @@ TEST(ScheduleProof, CommandsMayNotOverwriteWhatTheyRead) {
 
 /// Bytes that were written beside the part do not count as part of it.
 TEST(ScheduleProof, CountsOnlyWrittenBytesOfWhatIsRead) {
-  Step step;
+  Plan step;
   step.arenaBytes = 12;
-  step.buffers.push_back({"", "", 12, 0, false, false});
-  StepCommand c;
+  step.buffers.push_back(bufferAt(12, 0));
+  PlanCommand c;
   c.accesses = {{0, {0, 8, 1, 0}, true}};
   step.commands.push_back(c);
   c.accesses = {{0, {4, 8, 1, 0}, false}};
@@ -167,11 +174,13 @@ TEST(ScheduleProof, CountsOnlyWrittenBytesOfWhatIsRead) {
 
 /// An argument is there for the next step too.
 TEST(ScheduleProof, ArgumentsOutlastTheStep) {
-  Step step;
+  Plan step;
   step.arenaBytes = 8;
-  step.buffers.push_back({"x", "", 8, 0, true, false});
-  step.buffers.push_back({"", "", 4, 4, false, false});
-  StepCommand c;
+  step.buffers.push_back(bufferAt(8, 0));
+  step.buffers.back().name = "x";
+  step.buffers.back().kind = BufferKind::Input;
+  step.buffers.push_back(bufferAt(4, 4));
+  PlanCommand c;
   c.accesses = {{1, {0, 4, 1, 0}, true}};
   step.commands.push_back(c);
   std::optional<StepFault> fault = proveSchedule(step);

@@ -44,47 +44,47 @@ Hardware cpu() {
 
 /// Builds a step on a mesh of two ranks.
 struct Program {
-  Step step;
+  Plan step;
 
   explicit Program(int64_t ranks = 2) {
-    step.mesh = Mesh({{"tp", ranks, AxisRole::None}});
+    step.mesh = {{"tp", ranks, AxisRole::None}};
   }
-  StepCommand &add(StepKind kind, int64_t stream) {
+  PlanCommand &add(CommandKind kind, int64_t stream) {
     step.numStreams = std::max(step.numStreams, stream + 1);
-    StepCommand &command = step.commands.emplace_back();
+    PlanCommand &command = step.commands.emplace_back();
     command.kind = kind;
     command.stream = stream;
     return command;
   }
   void kernel(double seconds, int64_t stream = 0) {
-    add(StepKind::Kernel, stream).kernel.operations = seconds;
+    add(CommandKind::Kernel, stream).kernel.operations = seconds;
   }
   void gather(int64_t seconds, int64_t stream) {
-    CollectiveWork &work = add(StepKind::Collective, stream).collective;
+    CollectiveWork &work = add(CommandKind::Collective, stream).collective;
     work.kind = CollectiveKind::AllGather;
     work.axes = {0};
-    work.group = step.mesh.numRanks();
+    work.group = step.numRanks();
     work.bytes = seconds;
     work.bytesSent = seconds / 2;
   }
-  void event(StepKind kind, int64_t number, int64_t stream) {
+  void event(CommandKind kind, int64_t number, int64_t stream) {
     step.numEvents = std::max(step.numEvents, number + 1);
     add(kind, stream).event = number;
   }
   void record(int64_t number, int64_t stream) {
-    event(StepKind::EventRecord, number, stream);
+    event(CommandKind::EventRecord, number, stream);
   }
   void wait(int64_t number, int64_t stream) {
-    event(StepKind::EventWait, number, stream);
+    event(CommandKind::EventWait, number, stream);
   }
   void touch(int64_t buffer, bool isWrite) {
     BufferPart whole{0, step.buffers[buffer].bytes, 1, 0};
     step.commands.back().accesses.push_back({buffer, whole, isWrite});
   }
   void buffer(int64_t bytes, bool lasts = false) {
-    StepBuffer &added = step.buffers.emplace_back();
+    PlanBuffer &added = step.buffers.emplace_back();
     added.bytes = bytes;
-    added.isArgument = lasts;
+    added.kind = lasts ? BufferKind::Input : BufferKind::Temporary;
   }
 
   SimulatedStep on(const Hardware &machine, int64_t threads = 1) const {
@@ -108,10 +108,10 @@ TEST(Simulator, OneStreamRunsOneAfterAnother) {
   EXPECT_DOUBLE_EQ(result.seconds, 9);
   EXPECT_DOUBLE_EQ(result.commands[1].begin, 2);
   EXPECT_DOUBLE_EQ(result.commands[1].end, 5);
-  EXPECT_DOUBLE_EQ(result.communication, 3);
-  EXPECT_DOUBLE_EQ(result.exposed, 3);
-  EXPECT_DOUBLE_EQ(result.commands[1].exposed, 3);
-  EXPECT_EQ(result.commands[1].hiddenUnder, -1);
+  EXPECT_DOUBLE_EQ(result.exposure.communication, 3);
+  EXPECT_DOUBLE_EQ(result.exposure.exposed, 3);
+  EXPECT_DOUBLE_EQ(result.exposure.commands[1].exposed, 3);
+  EXPECT_EQ(result.exposure.commands[1].hiddenUnder, -1);
   EXPECT_DOUBLE_EQ(result.computing, 6);
   EXPECT_DOUBLE_EQ(result.linkUtilisation, 1.0 / 0.5 / 9);
 }
@@ -124,9 +124,9 @@ TEST(Simulator, CollectivesTakeCoresFromKernels) {
   SimulatedStep result = program.on(gpu());
   EXPECT_DOUBLE_EQ(result.commands[0].end, 3);
   EXPECT_DOUBLE_EQ(result.commands[1].end, 4.6);
-  EXPECT_DOUBLE_EQ(result.exposed, 0);
-  EXPECT_EQ(result.commands[0].hiddenUnder, 1);
-  EXPECT_DOUBLE_EQ(result.hiddenShare(), 1);
+  EXPECT_DOUBLE_EQ(result.exposure.exposed, 0);
+  EXPECT_EQ(result.exposure.commands[0].hiddenUnder, 1);
+  EXPECT_DOUBLE_EQ(result.exposure.hiddenShare(), 1);
 }
 
 // The second kernel needs what is gathered: the gather begins when the first
@@ -147,10 +147,10 @@ TEST(Simulator, WaitsHoldTheirStream) {
   EXPECT_DOUBLE_EQ(result.commands[6].begin, 3.5);
   EXPECT_DOUBLE_EQ(result.commands[6].end, 5);
   EXPECT_DOUBLE_EQ(result.seconds, 6);
-  EXPECT_DOUBLE_EQ(result.exposed, 1.5);
-  EXPECT_DOUBLE_EQ(result.commands[3].exposed, 1.5);
-  EXPECT_EQ(result.commands[3].hiddenUnder, 5);
-  EXPECT_DOUBLE_EQ(result.hiddenShare(), 1 - 1.5 / 4);
+  EXPECT_DOUBLE_EQ(result.exposure.exposed, 1.5);
+  EXPECT_DOUBLE_EQ(result.exposure.commands[3].exposed, 1.5);
+  EXPECT_EQ(result.exposure.commands[3].hiddenUnder, 5);
+  EXPECT_DOUBLE_EQ(result.exposure.hiddenShare(), 1 - 1.5 / 4);
 }
 
 TEST(Simulator, ExposedTimeIsSharedByTheCollectivesThatRun) {
@@ -158,10 +158,10 @@ TEST(Simulator, ExposedTimeIsSharedByTheCollectivesThatRun) {
   program.gather(2, 1);
   program.gather(4, 2);
   SimulatedStep result = program.on(gpu());
-  EXPECT_DOUBLE_EQ(result.communication, 4);
-  EXPECT_DOUBLE_EQ(result.exposed, 4);
-  EXPECT_DOUBLE_EQ(result.commands[0].exposed, 1);
-  EXPECT_DOUBLE_EQ(result.commands[1].exposed, 3);
+  EXPECT_DOUBLE_EQ(result.exposure.communication, 4);
+  EXPECT_DOUBLE_EQ(result.exposure.exposed, 4);
+  EXPECT_DOUBLE_EQ(result.exposure.commands[0].exposed, 1);
+  EXPECT_DOUBLE_EQ(result.exposure.commands[1].exposed, 3);
 }
 
 // A wait is for the last record before it, in the order of issue.
@@ -223,7 +223,7 @@ TEST(Simulator, StreamsShareARanksCores) {
   program.kernel(1);
   SimulatedStep result = program.on(cpu());
   EXPECT_DOUBLE_EQ(result.seconds, 2);
-  EXPECT_DOUBLE_EQ(result.exposed, 0);
+  EXPECT_DOUBLE_EQ(result.exposure.exposed, 0);
 }
 
 // Links that need no core do not slow a CPU down.
@@ -281,19 +281,19 @@ TEST(Simulator, MemoryFollowsTheUsers) {
   program.touch(2, false);
   SimulatedStep result = program.on(gpu());
   std::vector<std::pair<double, int64_t>> memory;
-  for (const MemoryPoint &point : result.memory)
-    memory.push_back({point.seconds, point.bytes});
+  for (const TraceSample &point : result.memory.curve)
+    memory.push_back({point.seconds, int64_t(point.value)});
   EXPECT_THAT(memory, ElementsAre(std::pair(0.0, 110), std::pair(1.0, 140),
-                                  std::pair(3.0, 130), std::pair(7.0, 0)));
-  EXPECT_EQ(result.peakBytes, 140);
-  EXPECT_DOUBLE_EQ(result.peakSeconds, 1);
-  EXPECT_THAT(result.liveAtPeak, ElementsAre(0, 2, 1));
+                                  std::pair(3.0, 130), std::pair(7.0, 100)));
+  EXPECT_EQ(result.memory.peakBytes, 140);
+  EXPECT_DOUBLE_EQ(result.memory.peakSeconds, 1);
+  EXPECT_THAT(result.memory.liveAtPeak, ElementsAre(0, 2, 1));
 }
 
 TEST(Simulator, MatmulsCountAgainstThePeak) {
   Program program;
   MatmulWork work{2, 2, 2};
-  program.add(StepKind::Matmul, 0).matmul = work;
+  program.add(CommandKind::Matmul, 0).matmul = work;
   Hardware machine = gpu();
   machine.matmul[TPSP_RT_F32] = {
       /*peak=*/4, /*sustained=*/2, {2}, {2}, {2}, {2}};
@@ -305,7 +305,7 @@ TEST(Simulator, MatmulsCountAgainstThePeak) {
 TEST(Simulator, WrongStepsAreRefused) {
   Program early;
   early.wait(0, 0);
-  early.step.commands[0].name = "event_wait";
+  early.step.commands[0].call = "event_wait";
   EXPECT_THAT(early.refusal(),
               HasSubstr("command 0 (event_wait) waits for event 0, which "
                         "nothing before it records"));
@@ -322,7 +322,7 @@ TEST(Simulator, WrongStepsAreRefused) {
 TEST(Simulator, NothingTakesNoTime) {
   SimulatedStep result = Program().on(gpu());
   EXPECT_EQ(result.seconds, 0);
-  EXPECT_EQ(result.hiddenShare(), 1);
+  EXPECT_EQ(result.exposure.hiddenShare(), 1);
 }
 
 // A step of some hundred layers, each with communication beside it.

@@ -18,44 +18,44 @@ constexpr int64_t weightBytes = 1 << 22;
 
 /// The forward pass of `layers` layers under FSDP: layer i gathers its weight
 /// (command 2 i) and multiplies by it (command 2 i + 1).
-Step shardedLayers(int64_t layers) {
-  Step step;
-  step.mesh = Mesh({{"fsdp", 4, AxisRole::None}});
+Plan shardedLayers(int64_t layers) {
+  Plan step;
+  step.mesh = {{"fsdp", 4, AxisRole::None}};
   auto buffer = [&](int64_t bytes, bool isArgument) {
-    StepBuffer &added = step.buffers.emplace_back();
+    PlanBuffer &added = step.buffers.emplace_back();
     added.bytes = bytes;
-    added.isArgument = isArgument;
+    added.kind = isArgument ? BufferKind::Input : BufferKind::Temporary;
     return int64_t(step.buffers.size()) - 1;
   };
   auto whole = [&](int64_t number, bool isWrite) {
-    return StepAccess{number, {0, step.buffers[number].bytes, 1, 0}, isWrite};
+    return PlanAccess{number, {0, step.buffers[number].bytes, 1, 0}, isWrite};
   };
   int64_t x = buffer(1 << 20, true);
   for (int64_t layer = 0; layer < layers; ++layer) {
     int64_t shard = buffer(weightBytes / 4, true);
     int64_t weight = buffer(weightBytes, false);
-    StepCommand gather;
-    gather.kind = StepKind::Collective;
+    PlanCommand gather;
+    gather.kind = CommandKind::Collective;
     gather.collective.kind = CollectiveKind::AllGather;
     gather.collective.axes.push_back(0);
     gather.collective.group = 4;
     gather.collective.bytes = weightBytes;
     gather.accesses = {whole(shard, false), whole(weight, true)};
     step.commands.push_back(gather);
-    StepCommand multiply;
-    multiply.kind = StepKind::Matmul;
+    PlanCommand multiply;
+    multiply.kind = CommandKind::Matmul;
     multiply.matmul.m = multiply.matmul.n = multiply.matmul.k = 512;
     int64_t y = buffer(1 << 20, false);
     multiply.accesses = {whole(x, false), whole(weight, false), whole(y, true)};
     step.commands.push_back(multiply);
     x = y;
   }
-  step.buffers[x].isResult = true;
+  step.buffers[x].kind = BufferKind::Output;
   return step;
 }
 
 /// What a machine of 8 GPUs makes of it.
-OverlapProblem problemOf(const Step &step, int64_t buffers) {
+OverlapProblem problemOf(const Plan &step, int64_t buffers) {
   llvm::Expected<Hardware> machine = findHardware("h100-sxm");
   if (!machine)
     throw std::runtime_error(llvm::toString(machine.takeError()));
@@ -66,7 +66,7 @@ OverlapProblem problemOf(const Step &step, int64_t buffers) {
 /// are never more gathered weights than that.
 TEST(StepOverlap, GathersKeepToTheirBuffers) {
   constexpr int64_t layers = 12;
-  Step step = shardedLayers(layers);
+  Plan step = shardedLayers(layers);
   for (int64_t buffers : {1, 2, 3}) {
     OverlapProblem problem = problemOf(step, buffers);
     ASSERT_EQ(problem.check(), std::nullopt);
@@ -74,19 +74,19 @@ TEST(StepOverlap, GathersKeepToTheirBuffers) {
     ASSERT_EQ(verify(problem, schedule), std::nullopt);
     EXPECT_TRUE(schedule.overdrawn.empty());
     std::vector<IssueItem> items = issueOf(problem, schedule);
-    Step issued;
+    Plan issued;
     issued.numStreams = problem.numStreams;
     std::vector<int64_t> positionOf(step.commands.size());
     for (const IssueItem &item : items) {
-      StepCommand &command = issued.commands.emplace_back();
+      PlanCommand &command = issued.commands.emplace_back();
       command.stream = item.stream;
       if (item.kind == IssueItem::Run) {
         positionOf[item.number] = issued.commands.size() - 1;
         continue;
       }
       command.event = item.number;
-      command.kind = item.kind == IssueItem::Record ? StepKind::EventRecord
-                                                    : StepKind::EventWait;
+      command.kind = item.kind == IssueItem::Record ? CommandKind::EventRecord
+                                                    : CommandKind::EventWait;
     }
     std::vector<int64_t> all(items.size());
     std::iota(all.begin(), all.end(), 0);
@@ -125,12 +125,12 @@ TEST(StepOverlap, ClaimsAreReleasedByTheLastReader) {
 /// A buffer that several collectives fill, part by part, has its room before
 /// any of them writes.
 TEST(StepOverlap, PartsComeIntoMemoryThatIsClaimed) {
-  Step step = shardedLayers(1);
-  StepCommand second = step.commands[0];
-  for (StepCommand *part : {&step.commands[0], &second})
-    for (StepAccess &access : part->accesses)
+  Plan step = shardedLayers(1);
+  PlanCommand second = step.commands[0];
+  for (PlanCommand *part : {&step.commands[0], &second})
+    for (PlanAccess &access : part->accesses)
       access.part.length /= 2;
-  for (StepAccess &access : second.accesses)
+  for (PlanAccess &access : second.accesses)
     access.part.begin += access.part.length;
   step.commands.insert(step.commands.begin() + 1, second);
   OverlapProblem problem = problemOf(step, 2);
@@ -141,17 +141,17 @@ TEST(StepOverlap, PartsComeIntoMemoryThatIsClaimed) {
 
 /// A communicator is its axes in any order; a group of one sends nothing.
 TEST(StepOverlap, AStreamForEveryCommunicator) {
-  Step step;
-  step.mesh = Mesh({{"a", 2, AxisRole::None},
-                    {"b", 2, AxisRole::None},
-                    {"c", 1, AxisRole::None}});
+  Plan step;
+  step.mesh = {{"a", 2, AxisRole::None},
+               {"b", 2, AxisRole::None},
+               {"c", 1, AxisRole::None}};
   std::vector<std::pair<std::vector<AxisId>, int64_t>> expected = {
       {{1}, 1}, {{0}, 2}, {{0, 1}, 3}, {{2}, 0}, {{1, 0}, 3}, {{1}, 1}};
   for (const auto &[axes, stream] : expected) {
-    StepCommand collective;
-    collective.kind = StepKind::Collective;
-    collective.collective.axes.append(axes.begin(), axes.end());
-    collective.collective.group = step.mesh.groupSize(axes);
+    PlanCommand collective;
+    collective.kind = CommandKind::Collective;
+    collective.collective.axes = axes;
+    collective.collective.group = Mesh(step.mesh).groupSize(axes);
     collective.collective.bytes = 64;
     step.commands.push_back(collective);
   }

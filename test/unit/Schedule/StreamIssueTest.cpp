@@ -21,7 +21,7 @@ struct Issued {
   OverlapProblem problem;
   OverlapSchedule schedule;
   std::vector<IssueItem> items;
-  Step step;
+  Plan step;
   /// Where the items have each of the problem's commands.
   std::vector<int64_t> positionOf;
 
@@ -31,14 +31,14 @@ struct Issued {
         positionOf(problem.commands.size(), -1) {
     step.numStreams = problem.numStreams;
     for (auto [i, item] : llvm::enumerate(items)) {
-      StepCommand &command = step.commands.emplace_back();
+      PlanCommand &command = step.commands.emplace_back();
       command.stream = item.stream;
       command.event = item.kind == IssueItem::Run ? -1 : item.number;
       if (item.kind == IssueItem::Run)
         positionOf[item.number] = i;
       else
-        command.kind = item.kind == IssueItem::Record ? StepKind::EventRecord
-                                                      : StepKind::EventWait;
+        command.kind = item.kind == IssueItem::Record ? CommandKind::EventRecord
+                                                      : CommandKind::EventWait;
     }
   }
 

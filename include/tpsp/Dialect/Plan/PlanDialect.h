@@ -2,7 +2,9 @@
 #ifndef TPSP_DIALECT_PLAN_PLANDIALECT_H
 #define TPSP_DIALECT_PLAN_PLANDIALECT_H
 
+#include "tpsp/Abi/CommandKind.h"
 #include "tpsp/Abi/Commands.h"
+#include "tpsp/Abi/LedgerRow.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -16,6 +18,14 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include <vector>
+
+namespace tpsp {
+
+/// For the uniquing of #plan.ledger: places and commands do not count.
+bool operator==(const LedgerRow &a, const LedgerRow &b);
+llvm::hash_code hash_value(const LedgerRow &row);
+
+} // namespace tpsp
 
 namespace tpsp::plan {
 
@@ -55,6 +65,8 @@ mlir::LogicalResult verifyCommand(mlir::Operation *op);
 } // namespace tpsp::plan
 
 #include "tpsp/Dialect/Plan/PlanDialect.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "tpsp/Dialect/Plan/PlanAttrs.h.inc"
 #include "tpsp/Dialect/Plan/PlanInterfaces.h.inc"
 #define GET_OP_CLASSES
 #include "tpsp/Dialect/Plan/PlanOps.h.inc"

@@ -1,6 +1,7 @@
 #ifndef TPSP_DIALECT_PLAN_PLANOPS_TD
 #define TPSP_DIALECT_PLAN_PLANOPS_TD
 
+include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
@@ -20,8 +21,27 @@ def Plan_Dialect : Dialect {
       1: first version.
       2: matmuls have epilogues.
       3: there is attention in one call.
+      4: the ledger is #plan.ledger, no dictionary.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
+  let useDefaultAttributePrinterParser = 1;
+}
+
+def Plan_LedgerAttr : AttrDef<Plan_Dialect, "Ledger"> {
+  let mnemonic = "ledger";
+  let summary = "what there is to say of a collective";
+  let description = [{
+    A row of the ledger (Abi/LedgerRow.h). Fields that say nothing are left out.
+
+    ```
+    #plan.ledger<kind = "all_gather", axes = ["tp"], index = "s",
+                 phase = "forward", bytes = 144, group = 4, tensor = "x",
+                 reason = "why">
+    ```
+  }];
+  let parameters = (ins AttrParameter<"::tpsp::LedgerRow", "the row",
+                                      "const ::tpsp::LedgerRow &">:$row);
+  let hasCustomAssemblyFormat = 1;
 }
 
 class Plan_Op<string mnemonic, list<Trait> traits = []>
@@ -53,9 +73,9 @@ def Plan_BufferOp : Plan_Op<"buffer"> {
   let description = [{
     `kind` is "input", "parameter", "output", "gradient", "choice" (these last
     the whole step) or "temporary". `tensor` is the global tensor type, with
-    subscripts, of those that last; `name` is for people and files; `number`
-    says which argument, or which result, of the function it is. `offset` is in
-    bytes, set by `tpsp-allocate`.
+    subscripts, of buffers that last. `name` is for people and files. `number`
+    is that of the function's argument or result. `offset` is in bytes, set by
+    `tpsp-allocate`.
   }];
   let arguments = (ins StrAttr:$kind, OptionalAttr<StrAttr>:$name,
                        OptionalAttr<I64Attr>:$number,
@@ -78,14 +98,15 @@ def Plan_TileOp : Plan_Op<"tile", [Pure]> {
   let summary = "one of the equal tiles of a buffer, or a part of one";
   let description = [{
     The source, flat, is [outer, `tiles`, `chunk`]. The tile is its part
-    [outer, `number`, chunk]: runs of `chunk` elements. With `axes` (positions
-    in the program's mesh, major to minor, a group of as many ranks as there are
-    tiles) tiles are counted from the rank's own: the number is (own + `number`)
-    mod `tiles`. With `parts` it is number `part` of that many equal parts of
-    the tile: of each run that part, runs of `chunk` / `parts` elements.
+    [outer, `number`, chunk]: runs of `chunk` elements. With `axes`, tiles are
+    counted from the rank's own: the number is (own + `number`) mod `tiles`.
+    `axes` are positions in the program's mesh, major to minor, with a group of
+    as many ranks as there are tiles. With `parts` it is number `part` of that
+    many equal parts of the tile: of each run that part, runs of `chunk` /
+    `parts` elements.
 
     A command on a tile says itself how far apart the runs are, by its strides
-    or pitches; the tile says where they begin, and which bytes are touched.
+    or pitches. The tile says where they begin, and which bytes are touched.
   }];
   let arguments = (ins AnyStaticShapeMemRef:$source, I64Attr:$tiles,
                        I64Attr:$chunk, I64Attr:$number,
@@ -121,34 +142,57 @@ def Plan_CommandOpInterface : OpInterface<"CommandOpInterface"> {
       "::std::vector<int64_t>", "encode">,
     InterfaceMethod<"The buffers, in the call's order.",
       "::llvm::SmallVector<::mlir::Value>", "getCallBuffers", (ins), "",
-      [{ return ::llvm::to_vector($_op->getOperands()); }]>
+      [{ return ::llvm::to_vector($_op->getOperands()); }]>,
+    InterfaceMethod<"What kind of work it is.",
+      "::tpsp::CommandKind", "getCommandKind">,
+    InterfaceMethod<"Of a collective: which.",
+      "::std::optional<::tpsp::CollectiveKind>", "getCollectiveKind">,
+    InterfaceMethod<"Of a collective: its axes, major to minor.",
+      "::llvm::ArrayRef<int64_t>", "getCollectiveAxes", (ins), "", [{
+        return $_op->template getAttrOfType<::mlir::DenseI64ArrayAttr>("axes")
+            .asArrayRef();
+      }]>,
+    InterfaceMethod<"Of a collective: what the ledger says of it; may be null.",
+      "::tpsp::plan::LedgerAttr", "getLedgerRow", (ins), "", [{
+        return $_op->template getAttrOfType<::tpsp::plan::LedgerAttr>("ledger");
+      }]>,
+    InterfaceMethod<"The stream that it runs on.", "uint64_t", "getStream",
+      (ins), [{ return $_op.getStream(); }]>
   ];
 }
 
 
-/// `ledger` (collectives only) is what the report says of the command:
-/// {axes, index, phase, bytes, tensor, reason}.
-class Plan_CommandOp<string mnemonic, list<Trait> traits = [],
-                     list<string> overridden = []>
+/// `ledger` (collectives only) is what the report says of the command.
+/// `collective` is its CollectiveKind.
+class Plan_CommandOp<string mnemonic, string kind, list<Trait> traits = [],
+                     list<string> overridden = [], string collective = "">
     : Plan_Op<mnemonic, traits # [
         DeclareOpInterfaceMethods<Plan_CommandOpInterface,
-                                  overridden # ["getCall", "encode"]>]> {
+                                  overridden # ["getCall", "encode",
+                                                "getCommandKind",
+                                                "getCollectiveKind"]>]> {
   let extraClassDefinition = [{
     ::llvm::StringRef $cppClass::getCall() { return "}] # mnemonic # [{"; }
+    ::tpsp::CommandKind $cppClass::getCommandKind() {
+      return ::tpsp::CommandKind::}] # kind # [{;
+    }
+    ::std::optional<::tpsp::CollectiveKind> $cppClass::getCollectiveKind() {
+      return }] # !if(!empty(collective), "::std::nullopt",
+                      "::tpsp::CollectiveKind::" # collective) # [{;
+    }
   }];
 }
-
-def Plan_MatmulOp : Plan_CommandOp<"matmul", [AttrSizedOperandSegments],
+def Plan_MatmulOp : Plan_CommandOp<"matmul", "Matmul", [AttrSizedOperandSegments],
                                    ["getCallBuffers"]> {
   let summary = "c = a b, batched and strided; see Algebra/MatmulForm.h";
   let description = [{
     `sizes` is m, n, k; `leading` lda, ldb, ldc. `batch` and `accumulate` are
     loops of four numbers each: extent, and the strides in a, b and c.
 
-    `epilogue` names what is done to each finished sum, or found out of an
-    operand, in order (EpilogueStep in Abi/Commands.h): "bias", "keep",
-    "gelu", "slope", "sum_a", "sum_b". `reads` are the buffers of its steps that
-    read one, `writes` of those that write one, in their order.
+    `epilogue` names the steps that are done to each finished sum, or that sum
+    an operand, in order: "bias", "keep", "gelu", "slope", "sum_a", "sum_b"
+    (EpilogueStep in Abi/Commands.h). `reads` are the buffers of the steps that
+    read one, `writes` those of the steps that write one, in their order.
   }];
   let hasVerifier = 1;
   let arguments = (ins Arg<AnyStaticShapeMemRef, "", [MemRead]>:$a,
@@ -169,7 +213,7 @@ def Plan_MatmulOp : Plan_CommandOp<"matmul", [AttrSizedOperandSegments],
   }];
 }
 
-def Plan_KernelOp : Plan_CommandOp<"kernel", [AttrSizedOperandSegments],
+def Plan_KernelOp : Plan_CommandOp<"kernel", "Kernel", [AttrSizedOperandSegments],
                                    []> {
   let hasVerifier = 1;
   let summary = "a generated kernel over a grid of independent work items";
@@ -190,7 +234,7 @@ def Plan_KernelOp : Plan_CommandOp<"kernel", [AttrSizedOperandSegments],
 }
 
 class Plan_AttentionCallOp<string mnemonic, list<Trait> traits = []>
-    : Plan_CommandOp<mnemonic, traits> {
+    : Plan_CommandOp<mnemonic, "Attention", traits> {
   let hasVerifier = 1;
   let description = [{
     As in AttentionCommand (Abi/Commands.h). `sizes` is batch, heads, groups,
@@ -234,7 +278,9 @@ def Plan_AttentionGradientOp : Plan_AttentionCallOp<"attention_gradient"> {
   }];
 }
 
-class Plan_ShardOp<string mnemonic> : Plan_CommandOp<mnemonic> {
+class Plan_ShardOp<string mnemonic, string kind = "Collective",
+                   string collective = "">
+    : Plan_CommandOp<mnemonic, kind, [], [], collective> {
   let description = [{
     `axes` are positions in the program's mesh, major to minor; `outer`, `chunk`
     and `pitch` (0: `chunk`) as in ShardCommand (Abi/Commands.h).
@@ -243,31 +289,34 @@ class Plan_ShardOp<string mnemonic> : Plan_CommandOp<mnemonic> {
                        Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$target,
                        DenseI64ArrayAttr:$axes, I64Attr:$outer, I64Attr:$chunk,
                        DefaultValuedAttr<I64Attr, "0">:$reduction,
-                       OptionalAttr<DictionaryAttr>:$ledger,
+                       OptionalAttr<Plan_LedgerAttr>:$ledger,
                        DefaultValuedAttr<I64Attr, "0">:$stream,
                        DefaultValuedAttr<I64Attr, "0">:$pitch);
   let assemblyFormat = [{
     $source `to` $target attr-dict `:` type($source) `to` type($target)
   }];
 }
-def Plan_SliceOp : Plan_ShardOp<"slice"> {
+def Plan_SliceOp : Plan_ShardOp<"slice", "Copy"> {
   let summary = "this rank's part of a tensor; with no axes, a copy";
 }
-def Plan_AllGatherOp : Plan_ShardOp<"all_gather"> {
+def Plan_AllGatherOp
+    : Plan_ShardOp<"all_gather", "Collective", "AllGather"> {
   let summary = "every rank's part, in the order of the group";
 }
-def Plan_ReduceScatterOp : Plan_ShardOp<"reduce_scatter"> {
+def Plan_ReduceScatterOp
+    : Plan_ShardOp<"reduce_scatter", "Collective", "ReduceScatter"> {
   let summary = "this rank's part of the ranks' combination";
 }
 
-def Plan_AllReduceOp : Plan_CommandOp<"all_reduce", [AttrSizedOperandSegments],
-                                      ["getCallBuffers"]> {
+def Plan_AllReduceOp
+    : Plan_CommandOp<"all_reduce", "Collective", [AttrSizedOperandSegments],
+                     ["getCallBuffers"], "AllReduce"> {
   let summary = "the ranks' combination of one or several tensors";
   let arguments = (ins
       Arg<Variadic<AnyStaticShapeMemRef>, "", [MemRead]>:$sources,
       Arg<Variadic<AnyStaticShapeMemRef>, "", [MemWrite]>:$targets,
       DenseI64ArrayAttr:$axes, DefaultValuedAttr<I64Attr, "0">:$reduction,
-      OptionalAttr<DictionaryAttr>:$ledger,
+      OptionalAttr<Plan_LedgerAttr>:$ledger,
       DefaultValuedAttr<I64Attr, "0">:$stream);
   let assemblyFormat = [{
     `(` $sources `)` `to` `(` $targets `)` attr-dict `:`
@@ -275,7 +324,8 @@ def Plan_AllReduceOp : Plan_CommandOp<"all_reduce", [AttrSizedOperandSegments],
   }];
 }
 
-def Plan_AllToAllOp : Plan_CommandOp<"all_to_all"> {
+def Plan_AllToAllOp : Plan_CommandOp<"all_to_all", "Collective", [], [],
+                                     "AllToAll"> {
   let summary = "one index gathered, another scattered";
   let description = [{
     `extents` is a, gather, b, scatter, c of AllToAllCommand.
@@ -285,14 +335,15 @@ def Plan_AllToAllOp : Plan_CommandOp<"all_to_all"> {
                        Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$target,
                        DenseI64ArrayAttr:$axes, BoolAttr:$gather_first,
                        DenseI64ArrayAttr:$extents,
-                       OptionalAttr<DictionaryAttr>:$ledger,
+                       OptionalAttr<Plan_LedgerAttr>:$ledger,
                        DefaultValuedAttr<I64Attr, "0">:$stream);
   let assemblyFormat = [{
     $source `to` $target attr-dict `:` type($source) `to` type($target)
   }];
 }
 
-def Plan_PermuteOp : Plan_CommandOp<"permute"> {
+def Plan_PermuteOp : Plan_CommandOp<"permute", "Collective", [], [],
+                                    "Permute"> {
   let summary = "ranks exchange whole buffers";
   let description = [{
     Rank r of the group of `axes` receives from rank `from`[r]. `runs` is empty
@@ -302,7 +353,7 @@ def Plan_PermuteOp : Plan_CommandOp<"permute"> {
   let arguments = (ins Arg<AnyStaticShapeMemRef, "", [MemRead]>:$source,
                        Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$target,
                        DenseI64ArrayAttr:$axes, DenseI64ArrayAttr:$from,
-                       OptionalAttr<DictionaryAttr>:$ledger,
+                       OptionalAttr<Plan_LedgerAttr>:$ledger,
                        DefaultValuedAttr<I64Attr, "0">:$stream,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$runs);
   let assemblyFormat = [{
@@ -310,16 +361,16 @@ def Plan_PermuteOp : Plan_CommandOp<"permute"> {
   }];
 }
 
-class Plan_EventOp<string mnemonic>
-    : Plan_CommandOp<mnemonic, [MemoryEffects<[MemRead, MemWrite]>]> {
+class Plan_EventOp<string mnemonic, string kind>
+    : Plan_CommandOp<mnemonic, kind, [MemoryEffects<[MemRead, MemWrite]>]> {
   let arguments = (ins I64Attr:$event,
                        DefaultValuedAttr<I64Attr, "0">:$stream);
   let assemblyFormat = "$event attr-dict";
 }
-def Plan_EventRecordOp : Plan_EventOp<"event_record"> {
+def Plan_EventRecordOp : Plan_EventOp<"event_record", "EventRecord"> {
   let summary = "an event happens when the stream's earlier commands are done";
 }
-def Plan_EventWaitOp : Plan_EventOp<"event_wait"> {
+def Plan_EventWaitOp : Plan_EventOp<"event_wait", "EventWait"> {
   let summary = "the stream's later commands wait for an event";
 }
 

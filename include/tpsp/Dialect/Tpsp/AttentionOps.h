@@ -1,4 +1,4 @@
-/// Attention and its parts. See AttentionOps.td.
+/// Attention and its gradient. See AttentionOps.td.
 #ifndef TPSP_DIALECT_TPSP_ATTENTIONOPS_H
 #define TPSP_DIALECT_TPSP_ATTENTIONOPS_H
 
@@ -8,7 +8,23 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace mlir {
+class PatternRewriter;
+} // namespace mlir
+
 #define GET_OP_CLASSES
 #include "tpsp/Dialect/Tpsp/AttentionOps.h.inc"
+
+namespace tpsp {
+
+/// The indices of a row of scores: those of the queries `q` without `feature`,
+/// `query` last.
+llvm::SmallVector<llvm::StringRef>
+rowIndices(mlir::Value q, llvm::StringRef query, llvm::StringRef feature);
+
+/// What a row's statistic, and sums over keys, are in: f32; f64 for f64.
+mlir::Type statisticType(mlir::Value q);
+
+} // namespace tpsp
 
 #endif // TPSP_DIALECT_TPSP_ATTENTIONOPS_H

@@ -1,14 +1,18 @@
 #ifndef TPSP_DIALECT_TPSP_ATTENTIONOPS_TD
 #define TPSP_DIALECT_TPSP_ATTENTIONOPS_TD
 
-// Attention and what the compiler makes of it.
+// Attention, and its gradient.
 include "tpsp/Dialect/Tpsp/OpBase.td"
+include "mlir/IR/OpAsmInterface.td"
 
-class Tpsp_AttentionPartOp<string mnemonic, list<string> overridden = [],
-                           list<Trait> traits = []>
+class Tpsp_AttentionBaseOp<string mnemonic, list<string> overridden = [],
+                           list<string> ofCall = [], list<Trait> traits = []>
     : Tpsp_IndexedOp<mnemonic,
-        overridden # ["getWholeIndices", "restrictPositions"], traits # [
-        DeclareOpInterfaceMethods<Tpsp_AttentionOpInterface>]> {
+        overridden # ["getWholeIndices", "restrictPositions",
+                      "mixesPrecision"], traits # [
+        DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
+        DeclareOpInterfaceMethods<Tpsp_SweptOpInterface, ["finishSweep"]>,
+        DeclareOpInterfaceMethods<Tpsp_AttentionOpInterface, ofCall>]> {
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$query,
                        StrAttr:$key, StrAttr:$feature,
                        DefaultValuedAttr<F64Attr, "1.0">:$scale,
@@ -17,10 +21,10 @@ class Tpsp_AttentionPartOp<string mnemonic, list<string> overridden = [],
   let hasVerifier = 1;
 }
 
-def Tpsp_AttentionOp : Tpsp_AttentionPartOp<"attention", [], [
+def Tpsp_AttentionOp
+    : Tpsp_AttentionBaseOp<"attention", ["withAdjointResults"], [], [
         DeclareOpInterfaceMethods<Tpsp_DecomposableOpInterface,
-                                  ["decomposesEarly"]>,
-        DeclareOpInterfaceMethods<Tpsp_SweptOpInterface, ["finishSweep"]>]> {
+                                  ["decomposesEarly"]>]> {
   let summary = "scaled dot-product attention";
   let description = [{
     Operands q, k, v. scores = scale * sum over `feature` of q k; softmax over
@@ -34,6 +38,10 @@ def Tpsp_AttentionOp : Tpsp_AttentionPartOp<"attention", [], [
        : (!q /*b,s,h,r,k*/, !k /*b,t,h,k*/, !k) -> !q
     ```
 
+    A second result, if there is one, is the statistic of every row of scores:
+    the log of the sum over `key` of exp(score). exp(score - statistic) are the
+    weights before dropout. Differentiation asks for it.
+
     Constraints: (I1)-(I8), and
     - (A1) q carries `query` and `feature` but not `key`; k carries `key` and
            `feature` but not `query`; v carries `key` but not `query`.
@@ -41,49 +49,33 @@ def Tpsp_AttentionOp : Tpsp_AttentionPartOp<"attention", [], [
            `feature`, and of the values but `key`.
     - (A3) Every index of k and v but `key` is one of q's, save v's own feature.
     - (A4) 0 <= dropout < 1; scale is positive.
+    - (A5) The statistic has the queries' indices but `feature`, in their order
+           but `query` last, in f32 (f64 for f64).
 
-    It is taken apart before it is placed, or kept whole and then swept block by
-    block (`tpsp-sweep`) or done by a library in one call: its gradient needs of
-    the scores only what the two operations below say.
+    It is taken apart before it is placed, or kept whole. If kept, it is done
+    block by block (`tpsp-sweep`) or by a library in one call.
   }];
-}
-
-def Tpsp_AttentionStatisticOp
-    : Tpsp_AttentionPartOp<"attention_statistic", ["mixesPrecision"], [
-        DeclareOpInterfaceMethods<Tpsp_SweptOpInterface, ["finishSweep"]>]> {
-  let summary = "what a row of attention's scores is normalised by";
-  let description = [{
-    Operands q, k: of every row of scores, the log of the sum over `key` of
-    exp(score), in f32 (f64 for f64). exp(score - statistic) are attention's
-    weights before dropout.
-
-    Constraints: (I1)-(I8), (A1), (A3), (A4), and
-    - (A5) The result carries `query`, and neither `key` nor `feature`.
-  }];
+  let results = (outs Tpsp_Tensor:$result, Optional<Tpsp_Tensor>:$statistic);
+  let hasCanonicalizeMethod = 1;
 }
 
 def Tpsp_AttentionGradientOp
-    : Tpsp_AttentionPartOp<"attention_gradient", ["mixesPrecision"], [
-        DeclareOpInterfaceMethods<Tpsp_SweptOpInterface, ["finishSweep"]>]> {
-  let summary = "attention's gradient with respect to one of its operands";
+    : Tpsp_AttentionBaseOp<"attention_gradient", [], ["isGradient"]> {
+  let summary = "attention's gradients with respect to its operands";
   let description = [{
-    Operands q, k, v, the statistic, g (the result's gradient), and attention's
-    result o. With w the weights, p what dropout leaves of them, d what it leaves
-    of the product of g and v, and r of every row the sum of g times o:
+    Operands q, k, v, attention's result o, its statistic, and g, the gradient
+    of o. With w the weights, p what dropout leaves of them, d what it leaves of
+    the product of g and v, and r of every row the sum of g times o:
 
         dv = p^T g,  ds = scale w (d - r),  dq = ds k,  dk = ds^T q
 
-    (Dao et al., FlashAttention, NeurIPS 2022, appendix B). `of` says which: 0
-    for q, 1 for k, 2 for v.
+    (Dao et al., FlashAttention, NeurIPS 2022, appendix B). The results are dq,
+    dk and dv.
 
-    Constraints: (I1)-(I8), (A1), (A3), (A4), and
-    - (A6) The result has the indices of operand `of`.
+    Constraints: (I1)-(I8), (A1), (A3), (A4), (A5), and
+    - (A6) The results have the indices of q, k and v; g has those of o.
   }];
-  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$query,
-                       StrAttr:$key, StrAttr:$feature,
-                       DefaultValuedAttr<F64Attr, "1.0">:$scale,
-                       UnitAttr:$causal, OptionalAttr<F64Attr>:$dropout,
-                       DefaultValuedAttr<I64Attr, "0">:$seed, I64Attr:$of);
+  let results = (outs Tpsp_Tensor:$gq, Tpsp_Tensor:$gk, Tpsp_Tensor:$gv);
 }
 
 #endif // TPSP_DIALECT_TPSP_ATTENTIONOPS_TD

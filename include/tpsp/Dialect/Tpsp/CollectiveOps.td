@@ -45,24 +45,28 @@ def Tpsp_AllToAllOp : Tpsp_CollectiveOp<"all_to_all"> {
 }
 def Tpsp_SliceOp : Tpsp_CollectiveOp<"slice"> {
   let summary = "an index gains minor subscripts; no communication";
+  let hasFolder = 1;
 }
 def Tpsp_PermuteOp : Tpsp_CollectiveOp<"permute"> {
   let summary = "the subscripts of one index change their order";
 }
 
-def Tpsp_RotateOp : Tpsp_Op<"rotate", [AllTypesMatch<["input", "result"]>]> {
+def Tpsp_RotateOp
+    : Tpsp_Op<"rotate", [
+        AllTypesMatch<["input", "result"]>,
+        DeclareOpInterfaceMethods<Tpsp_ExchangeOpInterface>]> {
   let summary = "the tensor of the rank `by` places before, around a ring";
   let description = [{
     On local shapes: rank r of the group of `axes` (major to minor) gets the
     tensor of rank (r - by) mod group. Every rank's subscripts stay, so they no
-    longer say which shard it holds. `ledger` is the row of the collective that
-    this is a piece of.
+    longer say which shard it holds. `ledger` is the row (#plan.ledger) of the
+    collective that this is a piece of.
 
     Constraints:
     - (C4) The axes are the mesh's, and 0 < by < group.
   }];
   let arguments = (ins Tpsp_Tensor:$input, StrArrayAttr:$axes, I64Attr:$by,
-                       OptionalAttr<DictionaryAttr>:$ledger);
+                       OptionalAttr<AnyAttr>:$ledger);
   let results = (outs Tpsp_Tensor:$result);
   let assemblyFormat = "$input $axes `by` $by attr-dict `:` type($result)";
   let hasVerifier = 1;

@@ -4,7 +4,9 @@
 // Contraction: products and sums over indices.
 include "tpsp/Dialect/Tpsp/OpBase.td"
 
-def Tpsp_EinsumOp : Tpsp_LoopOp<"einsum", ["getLinearity", "isSumOfProducts"]> {
+def Tpsp_EinsumOp
+    : Tpsp_LoopOp<"einsum", ["getLinearity", "isSumOfProducts"],
+                  ["getScalarFormula"]> {
   let summary = "product of tensors, summed over the indices the result lacks";
   let description = [{
     result[r...] = sum over every other index of the product of the operands.
@@ -19,7 +21,9 @@ def Tpsp_EinsumOp : Tpsp_LoopOp<"einsum", ["getLinearity", "isSumOfProducts"]> {
   let hasVerifier = 1;
 }
 
-def Tpsp_ReduceOp : Tpsp_LoopOp<"reduce", ["getLinearity", "getReduction"]> {
+def Tpsp_ReduceOp
+    : Tpsp_LoopOp<"reduce", ["getLinearity", "getReduction"],
+                  ["getScalarFormula"]> {
   let summary = "sum or maximum over the indices the result lacks";
   let description = [{
     `kind` is "sum" or "max".

@@ -6,17 +6,18 @@ include "tpsp/Dialect/Tpsp/OpBase.td"
 
 def Tpsp_DropoutOp
     : Tpsp_PointwiseOp<"dropout", 1, ["getLinearity", "restrictPositions"],
-                       ["getPositionIndices", "getTileOf"]> {
+                       ["getPositionIndices", "getTileOf"],
+                       [DeclareOpInterfaceMethods<Tpsp_MaskingOpInterface>]> {
   let summary = "elements zeroed at random, the others scaled up";
   let description = [{
     An element is kept with probability 1 - rate and divided by it. Which ones
     depends on the seed and the element's global position alone (Philox-4x32-10,
-    Salmon et al., SC 2011): the same on every mesh, and drawn again in the
-    backward pass instead of being stored.
+    Salmon et al., SC 2011). They are the same on every mesh, and are
+    rematerialised in the backward pass instead of being stored.
 
     If the tensor is a part of a larger one, `part` = [blocks, parts, number]
-    says which along the index `along`: the larger one is seen as [blocks, parts,
-    rest] there, and this is number `number`.
+    says which along the index `along`. The larger one is seen as [blocks,
+    parts, rest] there, and this is part `number`.
 
     `tile` says where the tensor's block of an index lies in a longer one.
 

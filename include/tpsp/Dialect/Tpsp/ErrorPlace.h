@@ -1,4 +1,4 @@
-/// Errors that say where they are also where the program does not: the
+/// Errors that say where they are, also where the program does not. The
 /// locations of an operation may have been stripped, and an option of a pass
 /// has none.
 #ifndef TPSP_DIALECT_TPSP_ERRORPLACE_H

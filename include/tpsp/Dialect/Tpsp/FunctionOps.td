@@ -8,7 +8,7 @@ include "tpsp/Dialect/Tpsp/OpBase.td"
 
 class Tpsp_FunctionOp<string mnemonic, string value, string slope,
                       string summaryText = "pointwise " # mnemonic>
-    : Tpsp_PointwiseOp<mnemonic, 1, ["getLinearity"]> {
+    : Tpsp_PointwiseOp<mnemonic, 1, ["getLinearity"], ["getScalarFormula"]> {
   let summary = summaryText;
   /// Whether f(x + y) = f(x) + f(y).
   bit isLinear = 0;
@@ -39,6 +39,9 @@ class Tpsp_FunctionOp<string mnemonic, string value, string slope,
         ::mlir::OpBuilder &b, ::mlir::ValueRange operands,
         ::llvm::function_ref<::mlir::Value(::llvm::StringRef)>) {
       return value(::tpsp::Scalar(b, getLoc(), operands.front())).get();
+    }
+    ::tpsp::ScalarFormula $cppClass::getScalarFormula() {
+      return {::tpsp::ScalarFormula::Function, function};
     }
     ::llvm::LogicalResult $cppClass::buildAdjoint(
         ::mlir::OpBuilder &b, ::mlir::Value g, ::llvm::ArrayRef<bool>,

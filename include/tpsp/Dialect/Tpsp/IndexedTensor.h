@@ -45,9 +45,9 @@ mlir::RankedTensorType withPlacement(mlir::RankedTensorType type,
 /// The same tensor, waiting for a placement.
 mlir::RankedTensorType withoutPlacement(mlir::RankedTensorType type);
 
-/// A tensor with the indices `names`, each with the extent and the subscripts
-/// that the first of `sources` that carries it gives it; unplaced if a source
-/// is. A name that no source carries is a programming error.
+/// A tensor with the indices `names`. Each has the extent and the subscripts of
+/// the first of `sources` that carries it. Unplaced if a source is. A name that
+/// no source carries is a programming error.
 mlir::RankedTensorType
 tensorOver(llvm::ArrayRef<llvm::StringRef> names,
            llvm::ArrayRef<mlir::RankedTensorType> sources);

@@ -27,9 +27,9 @@ def Tpsp_OneHotEinsumOp
     tokens sent to their places. So the operation is its own adjoint. An integer
     that is no position along its index selects nothing.
 
-    Where it writes, its buckets are the positions written to: a first kernel
-    links what goes to each, in order, and a second adds along these lists, in
-    f32 (f64) whatever the storage. So no two threads write to one place, and
+    Where it writes, its buckets are the positions written to. A first kernel
+    links what goes to each, in order. A second adds along these lists, in f32
+    (f64) whatever the storage. So no two threads write to one place, and
     results do not depend on how many there are.
 
     ```mlir
@@ -43,7 +43,7 @@ def Tpsp_OneHotEinsumOp
     - (H2) Each of `indices` is an index of x or of the result, of no integer
            operand, and named once.
     - (H3) Every other index of x or of an integer operand that the result lacks
-           is carried by an integer operand; every other index of the result is
+           is carried by an integer operand. Every other index of the result is
            an operand's.
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrArrayAttr:$indices);

@@ -45,14 +45,14 @@ class Tpsp_IndexedOp<string mnemonic, list<string> overridden = [],
 }
 
 class Tpsp_LoopOp<string mnemonic, list<string> overridden = [],
-                  list<string> loopOverridden = []>
-    : Tpsp_IndexedOp<mnemonic, overridden, [
+                  list<string> loopOverridden = [], list<Trait> traits = []>
+    : Tpsp_IndexedOp<mnemonic, overridden, traits # [
         DeclareOpInterfaceMethods<Tpsp_LoopOpInterface,
                                   loopOverridden # ["emitScalar"]>]>;
 
 class Tpsp_PointwiseOp<string mnemonic, int arity, list<string> overridden = [],
-                       list<string> loopOverridden = []>
-    : Tpsp_LoopOp<mnemonic, overridden, loopOverridden> {
+                       list<string> loopOverridden = [], list<Trait> traits = []>
+    : Tpsp_LoopOp<mnemonic, overridden, loopOverridden, traits> {
   let summary = "pointwise " # mnemonic;
   let description = [{
     An operand may lack indices of the result: it is broadcast along them by

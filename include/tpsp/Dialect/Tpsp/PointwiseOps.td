@@ -4,25 +4,35 @@
 // Pointwise operations, with broadcast by index name.
 include "tpsp/Dialect/Tpsp/OpBase.td"
 
-def Tpsp_AddOp : Tpsp_PointwiseOp<"add", -1, ["getLinearity", "isSumOfOperands"]>;
+def Tpsp_AddOp
+    : Tpsp_PointwiseOp<"add", -1, ["getLinearity", "isSumOfOperands"],
+                       ["getScalarFormula"]> {
+  let hasFolder = 1;
+}
 def Tpsp_SubOp : Tpsp_PointwiseOp<"sub", 2, ["getLinearity"]>;
-def Tpsp_MulOp : Tpsp_PointwiseOp<"mul", 2, ["getLinearity"]>;
+def Tpsp_MulOp
+    : Tpsp_PointwiseOp<"mul", 2, ["getLinearity"], ["getScalarFormula"]>;
 def Tpsp_DivOp : Tpsp_PointwiseOp<"div", 2>;
 def Tpsp_MaxOp : Tpsp_PointwiseOp<"max", 2> {
   let summary = "the larger of two, elementwise; without a gradient";
 }
 
 def Tpsp_ConvertOp
-    : Tpsp_PointwiseOp<"convert", 1, ["getLinearity", "mixesPrecision"]> {
+    : Tpsp_PointwiseOp<"convert", 1, ["getLinearity", "mixesPrecision"],
+                       ["getScalarFormula"]> {
   let summary = "the operand in another precision";
 }
 
 def Tpsp_BroadcastOp
-    : Tpsp_PointwiseOp<"broadcast", 1, ["getLinearity", "introducesIndices", "selects"]>;
+    : Tpsp_PointwiseOp<"broadcast", 1,
+                       ["getLinearity", "introducesIndices", "selects"],
+                       ["getScalarFormula"]>;
 
 def Tpsp_ScaleOp : Tpsp_PointwiseOp<"scale", 1, ["getLinearity"]> {
   let summary = "multiplication by a constant";
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, F64Attr:$factor);
+  let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def Tpsp_ShiftOp : Tpsp_PointwiseOp<"shift", 1> {
@@ -30,7 +40,7 @@ def Tpsp_ShiftOp : Tpsp_PointwiseOp<"shift", 1> {
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, F64Attr:$by);
 }
 
-def Tpsp_SlopeOp : Tpsp_PointwiseOp<"slope", 1> {
+def Tpsp_SlopeOp : Tpsp_PointwiseOp<"slope", 1, [], ["getScalarFormula"]> {
   let summary = "derivative of a scalar function at every element";
   let description = [{
     `of` names the function, by the mnemonic of its operation.

@@ -23,7 +23,8 @@ public:
   explicit SourceLines(llvm::StringRef path);
   ~SourceLines();
 
-  /// "y" of the line "  %y = tpsp.gelu %x : ...", if the line is like that.
+  /// "y" of the line "  %y = tpsp.gelu %x : ...", if the line is like that. Of
+  /// several results, the first.
   llvm::StringRef nameDefinedOn(unsigned line) const;
   /// "x" of the argument "%x: ..." that begins at a line and column (from 1).
   llvm::StringRef argumentAt(unsigned line, unsigned column) const;
@@ -36,6 +37,10 @@ private:
 /// "%w", as the author called a value; "" if that is not known. Reads the
 /// source file where tpsp-name-values has not been: for messages.
 std::string nameInSource(mlir::Value value);
+
+/// "gpt.mlir:12:8", the first place in a source file that a location has; "" if
+/// it has none.
+std::string formatLocation(mlir::Location loc);
 
 } // namespace tpsp
 

@@ -11,9 +11,8 @@ def Tpsp_IdxAttr : AttrDef<Tpsp_Dialect, "Idx",
   let mnemonic = "idx";
   let summary = "named indices of a tensor, with mesh-axis subscripts";
   let description = [{
-    One entry per dimension, `name` or `name@axis@axis` (major to minor), then
-    `| sum@axis...` (or `max`) if the tensor's values are still to be combined
-    over those axes:
+    One entry per dimension: `name` or `name@axis@axis` (major to minor). Then
+    `| sum@axis...` (or `max`) follows if the tensor is partial over those axes:
 
     ```mlir
     #tpsp.idx<b, s@tp, d>            // sharded over tp along s

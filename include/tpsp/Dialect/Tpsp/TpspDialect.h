@@ -58,13 +58,21 @@ struct BlockCopy {
   int64_t from, to;
 };
 
-/// What of attention an operation computes.
-enum class AttentionPart {
-  Result,
-  Statistic,
-  QueryGradient,
-  KeyGradient,
-  ValueGradient
+/// What a loop operation computes at a point, of its operands' elements.
+struct ScalarFormula {
+  enum Kind {
+    /// Something else.
+    Other,
+    /// Their sum, or product; of one operand, its element.
+    Sum,
+    Product,
+    /// A scalar function of one operand's element, or its derivative.
+    Function,
+    Slope
+  };
+  Kind kind = Other;
+  /// Of Function and Slope: the function's row (ScalarFunctions.h).
+  llvm::StringRef function = {};
 };
 
 /// Argument attribute: a parameter of the model, `tpsp.param` or
@@ -83,17 +91,21 @@ inline constexpr llvm::StringLiteral meanAttrName = "tpsp.mean";
 inline constexpr llvm::StringLiteral deviationAttrName = "tpsp.deviation";
 /// Result attribute: this is the gradient of the argument of that number.
 inline constexpr llvm::StringLiteral gradientAttrName = "tpsp.gradient_of";
-/// Unit attribute of a result: the program does not return it; it was decided
-/// by comparing numbers, and whoever evaluates the program elsewhere must know
-/// it.
+/// Unit attribute of a result that the program does not return: a choice,
+/// decided by comparing numbers. Whoever evaluates the program elsewhere must
+/// know it.
 inline constexpr llvm::StringLiteral choiceAttrName = "tpsp.choice";
 /// Argument attribute: this is the cotangent of the result of that number.
 inline constexpr llvm::StringLiteral cotangentAttrName = "tpsp.cotangent_of";
-/// Attribute of an operation with an unplaced result: the type, with its
-/// placement, of the sum that the result is a summand of.
+/// Attribute of an operation with several results: an array with a dictionary
+/// for each of them, in place of the operation's own name and the result
+/// attributes below (ResultAttrs.h).
+inline constexpr llvm::StringLiteral resultsAttrName = "tpsp.results";
+/// Attribute of an unplaced result: the type, with its placement, of the sum
+/// that the result is a summand of.
 inline constexpr llvm::StringLiteral goalAttrName = "tpsp.goal";
-/// Unit attribute of an operation whose result is a parameter's gradient, or a
-/// summand of one.
+/// Unit attribute of a result that is a parameter's gradient, or a summand of
+/// one.
 inline constexpr llvm::StringLiteral weightAttrName = "tpsp.weight_gradient";
 /// Unit attribute of operations that belong to the backward pass.
 inline constexpr llvm::StringLiteral backwardAttrName = "tpsp.backward";
@@ -106,11 +118,11 @@ inline constexpr llvm::StringLiteral partAttrName = "tpsp.part";
 /// The share, from 0 to 1, of the collectives that an operation causes which
 /// must be hidden under computation (tpsp-require-overlap).
 inline constexpr llvm::StringLiteral overlapAttrName = "tpsp.overlap";
-/// Unit attribute of operations that are cheap to redo for the size of what
-/// they make: "selective" rematerialization does not keep their results.
+/// Unit attribute of operations that are cheap to rematerialise for the size of
+/// their results: mode "selective" does not save these.
 inline constexpr llvm::StringLiteral recomputeAttrName = "tpsp.recompute";
-/// Unit attribute of operations of the backward pass that redo one of the
-/// forward pass.
+/// Unit attribute of operations of the backward pass that rematerialise one of
+/// the forward pass.
 inline constexpr llvm::StringLiteral recomputedAttrName = "tpsp.recomputed";
 /// On a loop of a kernel whose length is not known before it runs: how often it
 /// is gone through, on average. f64.

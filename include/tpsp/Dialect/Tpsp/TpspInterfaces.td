@@ -74,9 +74,17 @@ def Tpsp_IndexedOpInterface : OpInterface<"IndexedOpInterface"> {
       "::tpsp::IndexStructure", "getIndexStructure", (ins), "",
       [{ return ::tpsp::structureByName($_op); }]>,
     InterfaceMethod<[{
-        Adds the vector-Jacobian product: given the gradient of the (single)
+        The operation with the results that its adjoint reads besides those that
+        the program does: itself, or another that has taken its place. Asked of
+        an operation that is about to be differentiated.}],
+      "::mlir::Operation *", "withAdjointResults",
+      (ins "::mlir::OpBuilder &":$builder), "",
+      [{ (void)builder; return $_op; }]>,
+    InterfaceMethod<[{
+        Adds the vector-Jacobian product: given the gradient of the first
         result, sets `gradients[i]` for every operand i with needed[i]. Values
-        are created unplaced. Fails with a diagnostic where there is none.}],
+        are created unplaced. Fails with a diagnostic where there is none.
+        Other results have no gradient.}],
       "::mlir::LogicalResult", "buildAdjoint",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Value":$resultGradient,
            "::llvm::ArrayRef<bool>":$needed,
@@ -109,8 +117,8 @@ def Tpsp_DecomposableOpInterface : OpInterface<"DecomposableOpInterface"> {
         keep their index structure until shapes are local.}],
       "bool", "decomposesEarly", (ins), "", [{ return false; }]>,
     InterfaceMethod<[{
-        Builds the parts and returns the value that replaces the result; it has
-        the result's type.}],
+        Builds the parts and returns the value that replaces the result, which
+        is the only one; it has the result's type.}],
       "::mlir::Value", "decompose", (ins "::mlir::OpBuilder &":$builder)>
   ];
 }
@@ -118,9 +126,10 @@ def Tpsp_DecomposableOpInterface : OpInterface<"DecomposableOpInterface"> {
 def Tpsp_LoopOpInterface : OpInterface<"LoopOpInterface"> {
   let cppNamespace = "::tpsp";
   let description = [{
-    An operation that is a loop nest over its indices: at every point a scalar
-    is computed from the operands' elements; over indices that the result lacks
-    it is combined by the operation's reduction. Kernels are made of these.
+    An operation that is a loop nest over its indices. At every point a scalar
+    is computed from the operands' elements. Scalars are combined by the
+    operation's reduction over indices that the result lacks. Kernels are made
+    of these.
   }];
   let methods = [
     InterfaceMethod<[{
@@ -130,6 +139,11 @@ def Tpsp_LoopOpInterface : OpInterface<"LoopOpInterface"> {
       "::mlir::Value", "emitScalar",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands,
            "::llvm::function_ref<::mlir::Value(::llvm::StringRef)>":$position)>,
+    InterfaceMethod<[{
+        What the scalar is of the operands' elements, where libraries have it
+        too.}],
+      "::tpsp::ScalarFormula", "getScalarFormula", (ins), "",
+      [{ return {}; }]>,
     InterfaceMethod<[{
         Names of the indices whose global position emitScalar asks for.}],
       "::llvm::SmallVector<::llvm::StringRef>", "getPositionIndices", (ins), "",
@@ -146,7 +160,7 @@ def Tpsp_SweptOpInterface : OpInterface<"SweptOpInterface"> {
   let cppNamespace = "::tpsp";
   let description = [{
     An operation that needs one index whole, but can see it block by block, in
-    any order, keeping a state of the size of a row: attention, with a running
+    any order. It keeps a state of the size of a row: attention, with a running
     softmax. On local shapes, `tpsp-sweep` calls `sweepBlock` for each block,
     then `finishSweep`.
 
@@ -160,42 +174,56 @@ def Tpsp_SweptOpInterface : OpInterface<"SweptOpInterface"> {
     InterfaceMethod<[{
         Takes one block. `operands` are the operation's own, but of those that
         carry the swept index a block, and `tile` says which. Returns the state
-        after it. If the result carries the index, also sets `part`, the result's
-        own block, of the result's element type.}],
+        after it. Also sets `parts[i]` for every result i that carries the index
+        and has uses: the result's own block, of its element type.}],
       "::llvm::SmallVector<::mlir::Value>", "sweepBlock",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands,
            "::tpsp::TileAttr":$tile, "::mlir::ValueRange":$state,
-           "::mlir::Value &":$part)>,
+           "::llvm::MutableArrayRef<::mlir::Value>":$parts)>,
     InterfaceMethod<[{
-        The result, after all blocks; not called if it carries the index.}],
+        Result number `result`, after all blocks. Called for those that have
+        uses and do not carry the index.}],
       "::mlir::Value", "finishSweep",
-      (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$state), "",
-      [{ (void)builder; return state.front(); }]>
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$state,
+           "unsigned":$result), "",
+      [{ (void)builder; return state[result]; }]>
   ];
 }
 
 def Tpsp_AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
   let cppNamespace = "::tpsp";
   let description = [{
-    A part of attention. A library computes the result and the statistic of one
-    attention in one call, and the three gradients in another.
+    Attention, or its gradient: what a library computes in one call.
   }];
   let methods = [
-    InterfaceMethod<"Which part.", "::tpsp::AttentionPart", "getPart">,
+    InterfaceMethod<[{
+        Whether it is the gradient: operands q, k, v, o, the statistic and the
+        gradient of o, results the gradients of q, k and v. Else operands q, k
+        and v, results o and perhaps the statistic.}],
+      "bool", "isGradient", (ins), "", [{ return false; }]>,
     InterfaceMethod<[{
         The operation's tensors as heads of rows, or why no library's call
         computes it. Before partition, as far as it is known.}],
       "::tpsp::AttentionMatch", "matchHeads">,
-    InterfaceMethod<[{
-        The operations that compute parts in the same call, this one among
-        them, by the order of AttentionPart: those with the same operands, and
-        the statistic of a result.}],
-      "::llvm::SmallVector<::mlir::Operation *>", "getCallParts">,
     InterfaceMethod<"What scores are multiplied by.",
       "double", "getScoreScale", (ins), "",
       [{ return $_op.getScale().convertToDouble(); }]>,
     InterfaceMethod<"Whether a query sees no later key.",
       "bool", "masksLaterKeys", (ins), "", [{ return $_op.getCausal(); }]>
+  ];
+}
+
+def Tpsp_MaskingOpInterface : OpInterface<"MaskingOpInterface"> {
+  let cppNamespace = "::tpsp";
+  let description = [{
+    An operation that draws a mask and applies it at once, so that whoever needs
+    the mask again draws it again: dropout.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Builds the mask as a tensor, then its application, and returns the
+        latter's result, which replaces the operation's.}],
+      "::mlir::Value", "separateMask", (ins "::mlir::OpBuilder &":$builder)>
   ];
 }
 
@@ -257,11 +285,11 @@ def Tpsp_RowKernelOpInterface : OpInterface<"RowKernelOpInterface"> {
 def Tpsp_BucketKernelOpInterface : OpInterface<"BucketKernelOpInterface"> {
   let cppNamespace = "::tpsp";
   let description = [{
-    An operation that sorts integers into buckets: each belongs to one, or to
-    none, and what becomes of it depends on those before it in the same bucket.
-    Buckets are independent, so every bucket is a work item. A range of them goes
-    through the integers once, whatever its length: a thread of a CPU takes many,
-    a thread of a GPU one.
+    An operation that sorts integers into buckets. Each integer belongs to one,
+    or to none. What becomes of it depends on those before it in the same
+    bucket. Buckets are independent, so every bucket is a work item. A range of
+    them goes through the integers once, whatever its length: a thread of a CPU
+    takes many, a thread of a GPU one.
 
     What it makes is the operation's result or, if it also has a row form, what
     that reads.
@@ -296,16 +324,45 @@ def Tpsp_BucketKernelOpInterface : OpInterface<"BucketKernelOpInterface"> {
 def Tpsp_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
   let cppNamespace = "::tpsp";
   let description = [{
-    A collective. What it does is the difference between its operands' and
-    results' subscripts, of the one kind that it is named for (C1); shapes and
-    index names stay (C2). All tensors of a variadic collective move over the
-    same axes (C3). (I2) and (I3) hold as for any operation.
+    A collective. It does the difference between its operands' and results'
+    subscripts, which is of the kind that it is named for (C1). Shapes and index
+    names stay (C2). All tensors of a variadic collective move over the same
+    axes (C3). (I2) and (I3) hold as for any operation.
   }];
   let methods = [
     InterfaceMethod<"The kind, a row of the collective table.",
-      "::tpsp::CollectiveKind", "getCollectiveKind">
+      "::tpsp::CollectiveKind", "getCollectiveKind">,
+    InterfaceMethod<"The axes' names, major to minor.",
+      "::mlir::ArrayAttr", "getAxes", (ins), [{ return $_op.getAxes(); }]>,
+    InterfaceMethod<"Which rule asked for it; null if nobody says.",
+      "::mlir::StringAttr", "getReasonAttr", (ins),
+      [{ return $_op.getReasonAttr(); }]>,
+    InterfaceMethod<"What it moves, for people; null if nobody says.",
+      "::mlir::StringAttr", "getTensorAttr", (ins),
+      [{ return $_op.getTensorAttr(); }]>
   ];
   let verify = [{ return ::tpsp::verifyCollectiveOp($_op); }];
+}
+
+def Tpsp_ExchangeOpInterface : OpInterface<"ExchangeOpInterface"> {
+  let cppNamespace = "::tpsp";
+  let description = [{
+    A piece of a collective, on local shapes: every rank of a group gets the
+    tensor of one of them, whatever the subscripts say. One operand and one
+    result, of one type.
+  }];
+  let methods = [
+    InterfaceMethod<"The group's axes, major to minor.",
+      "::mlir::ArrayAttr", "getExchangeAxes", (ins), "",
+      [{ return $_op.getAxes(); }]>,
+    InterfaceMethod<[{
+        Of every rank of a group of so many: the rank whose tensor it gets.}],
+      "::llvm::SmallVector<int64_t>", "getSources", (ins "int64_t":$group)>,
+    InterfaceMethod<[{
+        The ledger's row of the collective that this is a piece of, or null.}],
+      "::mlir::Attribute", "getExchangeRow", (ins), "",
+      [{ return $_op.getLedgerAttr(); }]>
+  ];
 }
 
 #endif // TPSP_DIALECT_TPSP_INTERFACES_TD

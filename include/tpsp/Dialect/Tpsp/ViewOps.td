@@ -16,6 +16,8 @@ def Tpsp_RenameOp : Tpsp_ViewOp<"rename"> {
     Constraints: (I1)-(I3), (I6), (I7), and
     - (V1) One operand; the result has its shape.
   }];
+  let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def Tpsp_SplitOp : Tpsp_ViewOp<"split"> {
@@ -60,6 +62,7 @@ def Tpsp_ReshardOp : Tpsp_IndexedOp<"reshard", ["getLinearity", "isView"]> {
     - (V3) One operand; the result has its shape and names.
   }];
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 #endif // TPSP_DIALECT_TPSP_VIEWOPS_TD

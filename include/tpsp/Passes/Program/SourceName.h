@@ -4,6 +4,7 @@
 #define TPSP_PASSES_PROGRAM_SOURCENAME_H
 
 #include "mlir/IR/Location.h"
+#include "mlir/IR/Value.h"
 
 #include <optional>
 #include <string>
@@ -13,6 +14,14 @@ namespace tpsp {
 /// "xn"; "layer0.xn" for the xn of a function whose call, now inlined, was
 /// named layer0, so that every call's values have names of their own.
 std::optional<std::string> sourceName(mlir::Location loc);
+
+/// The place and name of a value. Results of one operation share its place. The
+/// first may have its name, too; others are parts of it, "o.statistic", unless
+/// they were given names.
+mlir::Location locationOf(mlir::Value value);
+
+/// Gives a name to an operation's result.
+void setName(mlir::Value result, mlir::StringAttr name);
 
 /// "xn", whichever call of its function it belongs to.
 std::optional<std::string> nameInCallee(mlir::Location loc);

@@ -1,11 +1,12 @@
 /// A step's trace for Perfetto's or Chrome's viewer (docs/Debugging.md), in the
-/// Trace Event Format of Chrome: a process for each rank, a thread for each
-/// stream, an event for each command; an arrow from each result to its readers
-/// on other streams; counters for the memory in use and for what is sent.
+/// Trace Event Format of Chrome. It has a process for each rank, a thread for
+/// each stream, and an event for each command. An arrow leads from each result
+/// to its readers on other streams. Counters show the memory in use and what is
+/// sent.
 #ifndef TPSP_RUNTIME_DRIVER_CHROMETRACE_H
 #define TPSP_RUNTIME_DRIVER_CHROMETRACE_H
 
-#include "tpsp/Runtime/Driver/StepTrace.h"
+#include "tpsp/Abi/StepTrace.h"
 
 namespace tpsp::rt {
 

@@ -42,32 +42,31 @@ struct ExpectedValues {
   std::vector<double> rounded;
 };
 
-/// How many times what rounding alone makes (in the reference, which rounds
-/// every stored value once) a run may be off by: it sums in other orders, and
-/// in f32.
+/// How many times the rounding a run may be off by: it sums in other orders,
+/// and in f32. The rounding is that of the reference, which rounds every stored
+/// value once.
 inline constexpr double roundingFactor = 8;
 
 /// Compares one tensor of a world, on every rank, with its whole values. Every
 /// replica counts: the worst rank is reported, that is, the one that exceeds
 /// what it is allowed by the most. Rounding weighs on every shard as it does on
 /// the reference's same elements, so finer sharding is not judged harder.
-/// Partial tensors are added up first. Of several processes the one with rank 0
-/// needs `expected` and gets `out`.
-Status compareTensor(World &world, const Manifest &manifest,
-                     const ManifestTensor &tensor,
+/// Partial tensors are added up first. If there are several processes, that
+/// with rank 0 needs `expected` and gets `out`.
+Status compareTensor(World &world, const Plan &plan, const PlanBuffer &tensor,
                      const ExpectedValues &expected, double tolerance,
                      TensorError &out);
 
 /// A tensor's whole values (row-major), from the first rank that holds each
 /// part; `tensor` is no partial one. Of several processes that with rank 0 gets
 /// them.
-Status gatherTensor(World &world, const Manifest &manifest,
-                    const ManifestTensor &tensor, std::vector<double> &out);
+Status gatherTensor(World &world, const Plan &plan, const PlanBuffer &tensor,
+                    std::vector<double> &out);
 
-/// A result that is exactly zero in mathematics (the gradient of a key's bias
-/// under softmax) is rounding noise in the reference too, and no error relative
-/// to noise means anything. Where a reference's rms is below 1e-9 of the
-/// largest result's, errors are taken relative to the latter.
+/// A result that is exactly zero in mathematics is rounding noise in the
+/// reference, too: the gradient of a key's bias under softmax. No error
+/// relative to noise means anything. Where a reference's rms is below 1e-9 of
+/// the largest result's, errors are taken relative to the latter.
 void rescaleZeros(std::vector<TensorError> &errors, double tolerance);
 
 } // namespace tpsp::rt

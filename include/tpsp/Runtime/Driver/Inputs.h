@@ -17,7 +17,7 @@ namespace tpsp::rt {
 /// What --inputs was given: "F.safetensors", "ids.npy" or "ids=F.npy".
 struct InputsFile {
   std::string path;
-  /// Of the one argument that it gives; empty if the file says.
+  /// The name of the one argument that it gives; empty if the file says.
   std::string name;
 };
 
@@ -27,10 +27,10 @@ InputsFile parseInputsFile(const std::string &text);
 /// source.
 class InputsSource final : public TensorSource {
 public:
-  /// Opens the files and holds them against the program's arguments. What the
-  /// program does not take, is given twice, has another shape or a type that
-  /// does not convert, or holds integers out of range, is an error.
-  Status open(const std::vector<std::string> &files, const Manifest &manifest);
+  /// Opens the files and holds them against the program's arguments. Errors are
+  /// tensors that the program does not take, or that are given twice. So are
+  /// another shape, a type that does not convert, and integers out of range.
+  Status open(const std::vector<std::string> &files, const Plan &plan);
 
   /// The names of the arguments that the files give.
   std::set<std::string> given() const;
@@ -40,11 +40,11 @@ public:
     others = std::move(source);
   }
 
-  Status fill(const ManifestTensor &tensor, const Shard &shard,
+  Status fill(const PlanBuffer &tensor, const Shard &shard,
               void *memory) const override;
-  Status whole(const ManifestTensor &tensor,
+  Status whole(const PlanBuffer &tensor,
                std::vector<double> &out) const override;
-  bool isGiven(const ManifestTensor &tensor) const override;
+  bool isGiven(const PlanBuffer &tensor) const override;
 
 private:
   /// A tensor in a file.
@@ -61,12 +61,10 @@ private:
 
   static Status openFile(const InputsFile &file, StoredTensors &out);
   static Status openNpy(const InputsFile &file, StoredTensors &out);
-  static std::string differenceOf(const ManifestTensor &wanted,
+  static std::string differenceOf(const PlanBuffer &wanted,
                                   const Stored &stored);
-  static Status checkIntegers(const ManifestTensor &wanted,
-                              const Stored &stored);
-  Status add(const std::string &path, StoredTensors found,
-             const Manifest &manifest);
+  static Status checkIntegers(const PlanBuffer &wanted, const Stored &stored);
+  Status add(const std::string &path, StoredTensors found, const Plan &plan);
 
   template <typename Visit>
   static Status readBlocks(const Stored &stored, int64_t begin, int64_t count,

@@ -4,17 +4,17 @@
 ///     [shared object][description, JSON][trailer]
 ///
 /// A dynamic linker ignores what follows an object. The trailer says how long
-/// the others are and holds a hash of them, so that a file that was cut or
-/// changed is known before anything of it runs.
+/// the others are and holds a hash of them. So a file that was cut or changed
+/// is known before anything of it runs.
 #ifndef TPSP_RUNTIME_DRIVER_PLANFILE_H
 #define TPSP_RUNTIME_DRIVER_PLANFILE_H
 
+#include "tpsp/Abi/Plan.h"
 #include "tpsp/Abi/Status.h"
-#include "tpsp/Runtime/Driver/StepTrace.h"
-#include "tpsp/Runtime/Manifest.h"
 #include "tpsp/Runtime/ReferenceProgram.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 namespace tpsp::rt {
@@ -22,7 +22,8 @@ namespace tpsp::rt {
 /// What a compiled program is, apart from its code: all that running, drawing,
 /// verifying and reporting need.
 struct PlanDescription {
-  Manifest manifest;
+  /// Never null.
+  std::shared_ptr<const Plan> plan = std::make_shared<Plan>();
   /// The model's path as it was given, and a hash of its text (XXH3).
   std::string model;
   uint64_t modelHash = 0;
@@ -31,8 +32,6 @@ struct PlanDescription {
   /// What its code needs of a processor: "x86-64-v3", or "" for nothing that
   /// is known.
   std::string processor;
-  /// The step with no spans: names, flows, buffers.
-  StepTrace trace;
   /// The unsharded program.
   reference::Program reference;
 };
@@ -43,7 +42,7 @@ using StepFunction = tpsp_rt_status (*)(tpsp_rt_rank *);
 constexpr const char *stepSymbol = "tpsp_plan_step";
 
 /// Whether the file begins as a compiled plan does, as far as can be seen
-/// without reading it all: false for text, and for what cannot be read.
+/// without reading it all. False for text, and for what cannot be read.
 bool looksLikePlan(const std::string &path);
 
 /// The description as JSON text, and back. INVALID if the text is no
@@ -57,8 +56,8 @@ Status writePlan(const std::string &path, const std::string &object,
                  const PlanDescription &description);
 
 /// Reads the description of a plan. INVALID, with what to do, for a file that
-/// is no plan, was cut or changed, is of another ABI version, or needs a
-/// processor that this is not.
+/// is no plan, or was cut or changed. Likewise for another ABI version, or a
+/// processor that the plan does not run on.
 Status readPlan(const std::string &path, PlanDescription &out);
 
 /// Loads a plan's code into this process, which must export the calls of

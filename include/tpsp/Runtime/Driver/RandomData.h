@@ -11,7 +11,7 @@ namespace tpsp::rt {
 /// [0, tensor.below). docs/Inputs.md says what these are by default.
 class RandomTensor {
 public:
-  RandomTensor(const ManifestTensor &tensor, uint64_t seed);
+  RandomTensor(const PlanBuffer &tensor, uint64_t seed);
 
   /// The element at a global position, as it is stored (rounded to the
   /// tensor's type).

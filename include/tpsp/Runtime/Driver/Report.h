@@ -2,10 +2,10 @@
 #ifndef TPSP_RUNTIME_DRIVER_REPORT_H
 #define TPSP_RUNTIME_DRIVER_REPORT_H
 
+#include "tpsp/Abi/Plan.h"
+#include "tpsp/Abi/StepTrace.h"
 #include "tpsp/Runtime/Driver/Comparison.h"
 #include "tpsp/Runtime/Driver/StepResults.h"
-#include "tpsp/Runtime/Driver/StepTrace.h"
-#include "tpsp/Runtime/Manifest.h"
 
 #include <optional>
 
@@ -24,7 +24,8 @@ struct Prediction {
   std::vector<Kind> kinds;
   /// Seconds in which stream 0 computes.
   double computing = 0;
-  /// Of the data sheet's matmul peak and of the links' bandwidth, 0 to 1.
+  /// Shares of the data sheet's matmul peak and of the links' bandwidth, 0 to
+  /// 1.
   double matmulUtilisation = 0, linkUtilisation = 0;
   /// Bytes in use at the peak, when that is, and what they are: largest first.
   int64_t peakBytes = 0;
@@ -40,12 +41,14 @@ struct Prediction {
 };
 
 struct RunReport {
-  Manifest manifest;
+  /// Never null.
+  std::shared_ptr<const Plan> plan = std::make_shared<Plan>();
   std::string backend;
   /// "f32", "bf16" or "f16".
   std::string dtype;
   double compileSeconds = 0;
-  /// Of each step, in order; the first also makes what later ones reuse.
+  /// Seconds of each step, in order; the first also makes what later ones
+  /// reuse.
   std::vector<double> stepSeconds;
   /// For how long a GPU, the slowest, ran each step that was replayed as a
   /// graph.
@@ -53,7 +56,7 @@ struct RunReport {
   /// When what ran in the last step, or would run; without ranks if that is not
   /// known.
   StepTrace trace;
-  /// Of the last step; empty if nothing was run.
+  /// Results of the last step; empty if nothing was run.
   StepResults results;
   /// Empty unless verified.
   std::vector<TensorError> errors;

@@ -30,9 +30,9 @@ struct SafetensorsTensor {
   int64_t bytes = 0;
 };
 
-/// An open file, of which nothing is believed unchecked: every tensor's bytes
-/// lie in the file, are as many as its shape and type need (if the type is one
-/// that we know), and belong to no other tensor.
+/// An open file, of which nothing is believed unchecked. Every tensor's bytes
+/// lie in the file and belong to no other tensor. They are as many as its shape
+/// and type need, if the type is one that we know.
 class SafetensorsReader {
 public:
   static Status open(const std::string &path, SafetensorsReader &out);

@@ -16,8 +16,8 @@ namespace tpsp::rt {
 
 class SafetensorsSet {
 public:
-  /// Opens `path`, a safetensors file or an index. Fails, with the file that is
-  /// meant, for what is neither, for a file of the index that is not there, and
+  /// Opens `path`, a safetensors file or an index. Fails, and names the file,
+  /// for what is neither. Fails for a file of the index that is not there, and
   /// for tensors that a file lacks though the index says it has them.
   static Status open(const std::string &path, SafetensorsSet &out);
 

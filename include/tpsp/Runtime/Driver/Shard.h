@@ -2,7 +2,7 @@
 #ifndef TPSP_RUNTIME_DRIVER_SHARD_H
 #define TPSP_RUNTIME_DRIVER_SHARD_H
 
-#include "tpsp/Runtime/Manifest.h"
+#include "tpsp/Abi/Plan.h"
 
 namespace tpsp::rt {
 
@@ -10,14 +10,14 @@ namespace tpsp::rt {
 class Shard {
 public:
   /// `coordinates`: the rank's on each axis of the mesh.
-  Shard(const ManifestTensor &tensor, const std::vector<MeshAxis> &mesh,
+  Shard(const PlanBuffer &tensor, const std::vector<MeshAxis> &mesh,
         const std::vector<int64_t> &coordinates);
 
   int64_t elements() const { return count; }
 
   /// Calls visit(global, local, n) for every run of n elements that are
-  /// neighbours both in the global tensor (from element `global`) and in the
-  /// rank's part (from element `local`).
+  /// neighbours both in the global tensor and in the rank's part. The run
+  /// begins at element `global` of the one and `local` of the other.
   template <typename Visit> void forEachRun(Visit visit) const {
     forRuns(0, runs(), visit);
   }
@@ -42,9 +42,9 @@ private:
   int64_t runLength = 1;
 };
 
-/// Whether the rank at these coordinates is the first of those that hold the
-/// same part of a tensor, or the same term of a partial one.
-bool isFirstHolder(const ManifestTensor &tensor,
+/// Whether the rank at these coordinates is the first that holds its part of a
+/// tensor, or its summand of a partial one.
+bool isFirstHolder(const PlanBuffer &tensor,
                    const std::vector<int64_t> &coordinates);
 
 } // namespace tpsp::rt

@@ -20,14 +20,15 @@ struct StepResults {
   };
   /// Results without indices.
   std::vector<Scalar> scalars;
-  /// Of each result that gradients are taken of; empty without a backward pass.
+  /// Cotangents of the results that gradients are taken of; empty without a
+  /// backward pass.
   std::vector<Cotangent> cotangents;
 };
 
 /// Reads the scalars of the last step. Of several processes that with rank 0
 /// gets them.
-Status readResults(World &world, const Manifest &manifest,
-                   const TensorSource &source, StepResults &out);
+Status readResults(World &world, const Plan &plan, const TensorSource &source,
+                   StepResults &out);
 
 /// A line for each scalar, and one for the cotangents; empty without either.
 std::string toText(const StepResults &results);

@@ -7,21 +7,23 @@
 
 namespace tpsp::rt {
 
+class Rank;
+
 class TensorSource {
 public:
   virtual ~TensorSource() = default;
 
   /// Writes a rank's part of an argument to `memory`. Thread-safe.
-  virtual Status fill(const ManifestTensor &tensor, const Shard &shard,
+  virtual Status fill(const PlanBuffer &tensor, const Shard &shard,
                       void *memory) const = 0;
 
   /// The whole argument in f64, of the values as they are stored (rounded to
   /// the tensor's type).
-  virtual Status whole(const ManifestTensor &tensor,
+  virtual Status whole(const PlanBuffer &tensor,
                        std::vector<double> &out) const = 0;
 
   /// Whether an argument's values are from a file, and not made up.
-  virtual bool isGiven(const ManifestTensor &tensor) const {
+  virtual bool isGiven(const PlanBuffer &tensor) const {
     (void)tensor;
     return false;
   }
@@ -32,14 +34,18 @@ class RandomSource final : public TensorSource {
 public:
   explicit RandomSource(uint64_t seed) : seed(seed) {}
 
-  Status fill(const ManifestTensor &tensor, const Shard &shard,
+  Status fill(const PlanBuffer &tensor, const Shard &shard,
               void *memory) const override;
-  Status whole(const ManifestTensor &tensor,
+  Status whole(const PlanBuffer &tensor,
                std::vector<double> &out) const override;
 
 private:
   uint64_t seed;
 };
+
+/// Gives all arguments of a rank their values. Fails as the source does, or if
+/// the rank's memory cannot be written.
+Status fillArguments(Rank &rank, const TensorSource &source, const Plan &plan);
 
 } // namespace tpsp::rt
 

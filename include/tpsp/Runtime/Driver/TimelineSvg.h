@@ -1,11 +1,11 @@
-/// A step's trace as one picture, for people and papers: the ranks' streams as
-/// lanes over time, communication in two colours (hidden and exposed, as
-/// Exposure.h has it), and under them the memory in use. One self-contained SVG
-/// file, without scripts; colours that differ in grey, too.
+/// A step's trace as one picture, for people and papers. The ranks' streams are
+/// lanes over time. Communication has two colours: hidden and exposed, as
+/// Exposure.h has it. Under the lanes is the memory in use. One self-contained
+/// SVG file, without scripts; colours that differ in grey, too.
 #ifndef TPSP_RUNTIME_DRIVER_TIMELINESVG_H
 #define TPSP_RUNTIME_DRIVER_TIMELINESVG_H
 
-#include "tpsp/Runtime/Driver/StepTrace.h"
+#include "tpsp/Abi/StepTrace.h"
 
 namespace tpsp::rt {
 

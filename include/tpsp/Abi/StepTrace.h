@@ -1,0 +1,71 @@
+/// What every rank did when in one step, as plain values. It is measured by a
+/// run (Driver/Timeline.h) or predicted (Schedule/Simulator.h). In either case
+/// the same writers write it (Driver/ChromeTrace.h, Driver/TimelineSvg.h), and
+/// the same functions sum it up (Exposure.h, MemoryUse.h).
+#ifndef TPSP_ABI_STEPTRACE_H
+#define TPSP_ABI_STEPTRACE_H
+
+#include "tpsp/Abi/Plan.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tpsp {
+
+/// One command of one rank, in seconds from the start of the step.
+struct TraceSpan {
+  int64_t command = 0;
+  double begin = 0, end = 0;
+
+  double seconds() const { return end - begin; }
+};
+
+/// A value that holds from `seconds` on, until the next sample.
+struct TraceSample {
+  double seconds = 0, value = 0;
+};
+
+struct TraceRank {
+  /// "rank 3: dp=1 tp=1".
+  std::string name;
+  /// What each stream ran, in order. Stream 0 computes, the others communicate;
+  /// without overlap everything is on stream 0.
+  std::vector<std::vector<TraceSpan>> streams;
+  /// Bytes of the arena in use; empty if not known.
+  std::vector<TraceSample> memory;
+  /// Bytes per second that the rank sends; empty if not known.
+  std::vector<TraceSample> sending;
+};
+
+struct StepTrace {
+  /// What ran. Shared, never null in a trace that is written or summed up.
+  std::shared_ptr<const Plan> plan;
+  /// "f_grad of gpt.mlir", and "tp=4, measured on cpu" or "tp=4, simulated on
+  /// h100-sxm"; may be empty.
+  std::string title, setting;
+  /// None if it is not known what ran when.
+  std::vector<TraceRank> ranks;
+
+  /// When the last command ended; 0 if there is none.
+  double seconds() const;
+};
+
+/// The trace of a step that has not run: ranks with names and without spans.
+StepTrace emptyTrace(std::shared_ptr<const Plan> plan);
+
+/// What a rank sends over time: each collective's bytes evenly over the time
+/// that it took, waiting included. A measured collective says no more.
+std::vector<TraceSample> averageSending(const Plan &plan,
+                                        const TraceRank &rank);
+
+/// Fills in the memory and the sending of every rank that lacks them.
+void fillCounters(StepTrace &trace);
+
+/// A value that changes by steps, from its changes in any order: one sample for
+/// each moment at which it changes. What ends makes room for what begins.
+std::vector<TraceSample> samplesOf(std::vector<TraceSample> changes);
+
+} // namespace tpsp
+
+#endif // TPSP_ABI_STEPTRACE_H

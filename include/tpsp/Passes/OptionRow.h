@@ -1,0 +1,93 @@
+/// A row of a table of options: what an option is called, what it takes, who
+/// has it. From the table (Options.def) come the struct that programs read, the
+/// options of tpsp-opt's pipelines, tpsp-run's flags, and the help of both.
+/// Needs neither LLVM nor MLIR.
+#ifndef TPSP_PASSES_OPTIONROW_H
+#define TPSP_PASSES_OPTIONROW_H
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace tpsp {
+
+/// What numbers or texts an option takes, of those that its type has.
+enum class OptionDomain {
+  Any,
+  Positive,
+  NotNegative, ///< from 0 to 1e9
+  Share,       ///< from 0 to 1
+  AxisSizes    ///< "tp=4,dp=2"
+};
+
+/// Made by compiling() or anytime(), and then told more:
+///
+///   compiling("rematerialize", "What ...").oneOf({"none", "selective"})
+struct OptionRow {
+  /// As in --name and in name=value.
+  const char *name, *help;
+  /// Whether a compiled plan has decided it.
+  bool isOfCompilation;
+  /// The only values; empty: others are there.
+  std::vector<std::string> words = {};
+  /// A bool that tpsp-run gives as on or off, not as a flag that is there.
+  bool isOnOff = false;
+  /// If not null, tpsp-run also takes "auto", by default: what that chooses.
+  const char *automatic = nullptr;
+  OptionDomain domain = OptionDomain::Any;
+  /// tpsp-run's other name for it, "-o"; null if there is none.
+  const char *shortFlag = nullptr;
+  bool isInPipelines = true, isInRun = true;
+
+  // The row with what each name says.
+
+  OptionRow oneOf(const std::vector<std::string> &theWords) const {
+    return with(&OptionRow::words, theWords);
+  }
+  OptionRow onOff() const { return with(&OptionRow::isOnOff, true); }
+  OptionRow automaticInRun(const char *choice) const {
+    return with(&OptionRow::automatic, choice);
+  }
+  OptionRow in(OptionDomain theDomain) const {
+    return with(&OptionRow::domain, theDomain);
+  }
+  OptionRow orShort(const char *flag) const {
+    return with(&OptionRow::shortFlag, flag);
+  }
+  OptionRow onlyInPipelines() const { return with(&OptionRow::isInRun, false); }
+  OptionRow onlyInRun() const { return with(&OptionRow::isInPipelines, false); }
+
+  /// "no device is called 'tpu': cuda or none", if there are words and `value`
+  /// is none of them; else empty.
+  std::string problemOf(const std::string &value) const {
+    if (words.empty() ||
+        std::find(words.begin(), words.end(), value) != words.end())
+      return "";
+    std::string known = words[0];
+    for (size_t i = 1; i < words.size(); ++i)
+      known += (i + 1 < words.size() ? ", " : " or ") + words[i];
+    return std::string("no ") + name + " is called '" + value + "': " + known;
+  }
+
+private:
+  template <typename T>
+  OptionRow with(T OptionRow::*field, const T &value) const {
+    OptionRow row = *this;
+    row.*field = value;
+    return row;
+  }
+};
+
+/// An option of compiling: what is compiled already has decided it.
+inline OptionRow compiling(const char *name, const char *help) {
+  return {name, help, /*isOfCompilation=*/true};
+}
+
+/// An option of what is compiled, too.
+inline OptionRow anytime(const char *name, const char *help) {
+  return {name, help, /*isOfCompilation=*/false};
+}
+
+} // namespace tpsp
+
+#endif // TPSP_PASSES_OPTIONROW_H

@@ -1,0 +1,37 @@
+/// A program as plain values.
+#ifndef TPSP_PASSES_PLAN_PLANOFPROGRAM_H
+#define TPSP_PASSES_PLAN_PLANOFPROGRAM_H
+
+#include "tpsp/Abi/Plan.h"
+#include "tpsp/Algebra/Mesh.h"
+
+#include "tpsp/Dialect/Plan/PlanDialect.h"
+
+namespace tpsp {
+
+/// The plan of `program`; works before and after allocation. The functions of
+/// its kernels are looked up in its module. If a kernel is no function there
+/// (lowered already), its operations are not known and are 0.
+Plan planOf(plan::ProgramOp program);
+
+/// Only its mesh.
+Mesh meshOf(plan::ProgramOp program);
+
+/// The plan of a program, made when a pass first asks for it:
+///
+///     const Plan &plan = getChildAnalysis<PlanAnalysis>(program).plan;
+///
+/// A pass that changes no command, buffer or offset preserves it.
+struct PlanAnalysis {
+  explicit PlanAnalysis(mlir::Operation *program)
+      : plan(planOf(mlir::cast<plan::ProgramOp>(program))) {}
+
+  Plan plan;
+};
+
+/// What a kernel's function does over its whole grid.
+KernelWork kernelWork(mlir::Operation *function, int64_t grid);
+
+} // namespace tpsp
+
+#endif // TPSP_PASSES_PLAN_PLANOFPROGRAM_H

@@ -1,0 +1,74 @@
+#include "CallTimes.h"
+
+#include <algorithm>
+#include <deque>
+
+using namespace tpsp;
+using namespace tpsp::calibration;
+
+/// PTX of lib/Runtime/Cuda/CalibrationKernels.cu, made by the build.
+extern const unsigned char tpspCalibrationKernels[];
+
+namespace {
+
+/// What one GPU is measured with: two tensors of f32, and kernels of that file.
+struct KernelTimer {
+  const GpuProbe &probe;
+  const Hardware &hardware;
+  int64_t arenaBytes;
+  CallTimer timer;
+  /// The timer keeps what it was given: they stay where they are.
+  std::deque<tpsp_rt_device_kernel> kernels = {};
+
+  /// Seconds of a kernel over `grid` work items, `items` of them a block,
+  /// without its launch. It reads the first half of the arena, and writes the
+  /// second.
+  double seconds(const char *entry, int64_t grid, int64_t items = 1024) {
+    kernels.push_back({reinterpret_cast<const char *>(tpspCalibrationKernels),
+                       entry, /*threads=*/256, items, /*shared_bytes=*/0});
+    rt::KernelCommand command;
+    command.grid = grid;
+    CallSpec spec;
+    spec.call = tpsp_rt_kernel;
+    spec.params = command.encode();
+    spec.buffers = {0, arenaBytes / 2};
+    spec.device = &kernels.back();
+    return withoutLaunch(timer.timeOnDevice(spec, probe.timing),
+                         hardware.launchSeconds);
+  }
+
+  /// How many of `each` a second an element's work amounts to.
+  double rate(const char *entry, double each) {
+    return each * double(probe.manyElements) /
+           seconds(entry, probe.manyElements);
+  }
+};
+
+} // namespace
+
+void tpsp::calibration::measureGpuKernels(Measurement &measurement,
+                                          const GpuProbe &probe,
+                                          Hardware &hardware) {
+  measurement.phase("kernels and memory");
+  int64_t arenaBytes = 8 * std::max<int64_t>(probe.manyElements, 4096);
+  KernelTimer timer{
+      probe, hardware, arenaBytes, {measurement, {1}, arenaBytes, "cuda"}};
+  KernelRates &rates = hardware.kernel;
+  rates.operations = timer.rate("tpsp_probe_operations", 2048);
+  rates.transcendentals = timer.rate("tpsp_probe_transcendentals", 64);
+  rates.cacheBandwidth = timer.rate("tpsp_probe_cache", 64 * 4);
+  rates.scattered = timer.rate("tpsp_probe_scattered", 16);
+  // What a launch costs is all that a kernel of nothing takes.
+  rates.startSeconds = 0;
+  // A work item that does nothing, in a block of its own.
+  int64_t blocks = probe.manyElements / 256;
+  rates.itemSeconds =
+      timer.seconds("tpsp_probe_nothing", blocks, /*items=*/1) / double(blocks);
+  // By elements that are read and written once, of ever larger tensors.
+  for (int64_t elements = probe.fewElements; elements <= probe.manyElements;
+       elements *= 8) {
+    double bytes = 8.0 * double(elements);
+    hardware.memory.push_back(
+        {bytes, bytes / timer.seconds("tpsp_probe_stream", elements)});
+  }
+}

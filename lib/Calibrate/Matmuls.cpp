@@ -1,0 +1,178 @@
+#include "CalibrationCalls.h"
+
+#include "tpsp/Abi/ElementType.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+using namespace tpsp;
+using namespace tpsp::calibration;
+
+namespace {
+
+/// Extents of each of m, n and k. Between them rates are interpolated.
+using Extents = std::vector<int64_t>;
+
+/// Places buffers one after another, and from the front again at the end. Each
+/// product finds its operands in no near cache, as in a step.
+class RotatingArena {
+public:
+  explicit RotatingArena(int64_t bytes) : bytes(bytes) {}
+
+  int64_t size() const { return bytes; }
+  int64_t place(int64_t length) {
+    length = (length + 63) / 64 * 64;
+    if (next + length > bytes)
+      next = 0;
+    next += length;
+    return next - length;
+  }
+
+private:
+  const int64_t bytes;
+  int64_t next = 0;
+};
+
+} // namespace
+
+static CallSpec placedMatmul(int64_t dtype, int64_t m, int64_t n, int64_t k,
+                             Transposes transposes, RotatingArena &arena) {
+  CallSpec spec = matmulCall(dtype, m, n, k, transposes);
+  int64_t width = rt::elementBytes(dtype);
+  spec.buffers = {arena.place(m * k * width), arena.place(k * n * width),
+                  arena.place(m * n * width)};
+  // The clock takes some tens of nanoseconds.
+  spec.repeats = m * n * k <= 64 * 64 * 64 ? 8 : 1;
+  return spec;
+}
+
+/// Every product of the grid, each with all transposes, in the order of
+/// MatmulRates::rates.
+static void
+forEachProduct(const Extents &extents,
+               llvm::function_ref<void(int64_t m, int64_t n, int64_t k,
+                                       Transposes transposes)>
+                   visit) {
+  for (int64_t m : extents)
+    for (int64_t n : extents)
+      for (int64_t k : extents)
+        for (Transposes each : passTransposes)
+          visit(m, n, k, each);
+}
+
+static std::vector<double> &relativeOf(MatmulRates &rates, Transposes each) {
+  return rates.relative[MatmulRates::layoutOf(each.a, each.b)];
+}
+
+/// `seconds`: of forEachProduct().
+static MatmulRates ratesOf(const Extents &extents,
+                           const std::vector<double> &seconds, double launch) {
+  MatmulRates rates;
+  rates.m.assign(extents.begin(), extents.end());
+  rates.n = rates.k = rates.m;
+  auto next = seconds.begin();
+  for (double m : rates.m)
+    for (double n : rates.n)
+      for (double k : rates.k) {
+        std::vector<double> own;
+        for (size_t i = 0; i < std::size(passTransposes); ++i, ++next)
+          own.push_back(withoutLaunch(*next, launch));
+        double mean =
+            std::accumulate(own.begin(), own.end(), 0.0) / double(own.size());
+        rates.rates.push_back(2 * m * n * k / mean);
+        for (size_t i = 0; i < own.size(); ++i)
+          relativeOf(rates, passTransposes[i]).push_back(mean / own[i]);
+      }
+  // No data sheet is at hand.
+  rates.peak = *std::max_element(rates.rates.begin(), rates.rates.end());
+  return rates;
+}
+
+/// The rate of products whose operands no near cache holds, as in a large
+/// layer.
+static double sustainedRate(Measurement &measurement, int64_t cores,
+                            int64_t dtype, int rounds) {
+  constexpr int64_t m = 512, n = 4096, k = 4096;
+  RotatingArena arena(128 << 20);
+  CallTimer timer(measurement, {cores}, arena.size());
+  std::vector<CallSpec> calls;
+  for (Transposes each : passTransposes)
+    calls.push_back(placedMatmul(dtype, m, n, k, each, arena));
+  std::vector<double> seconds = timer.time(calls, rounds);
+  double sum = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  return 2.0 * m * n * k * double(calls.size()) / sum;
+}
+
+void tpsp::calibration::measureMatmuls(Measurement &measurement,
+                                       Hardware &hardware) {
+  const Extents extents = {16, 64, 128, 256, 1024};
+  RotatingArena arena(32 << 20);
+  CallTimer timer(measurement, {hardware.cores}, arena.size());
+  // The least that a command can do: copy nothing.
+  CallSpec nothing{
+      tpsp_rt_slice, rt::ShardCommand().encode(), {}, {0, 64}, 1000};
+  hardware.launchSeconds = timer.time({nothing}, /*rounds=*/9).front();
+  // Fewer rounds for f64, which only tests use.
+  for (auto [dtype, rounds] :
+       {std::pair(TPSP_RT_F32, 7), std::pair(TPSP_RT_BF16, 5),
+        std::pair(TPSP_RT_F16, 5), std::pair(TPSP_RT_F64, 1)}) {
+    measurement.phase(fmt::format("matmuls of {}", rt::elementName(dtype)));
+    std::vector<CallSpec> calls;
+    forEachProduct(extents, [&, dtype = dtype](int64_t m, int64_t n, int64_t k,
+                                               Transposes transposes) {
+      calls.push_back(placedMatmul(dtype, m, n, k, transposes, arena));
+    });
+    MatmulRates rates =
+        ratesOf(extents, timer.time(calls, rounds), hardware.launchSeconds);
+    // Our own loops for f64 take too long on a large one, and are as slow on
+    // the largest of the grid.
+    rates.sustained = rates.peak;
+    if (dtype != TPSP_RT_F64)
+      rates.sustained =
+          std::min(rates.peak,
+                   sustainedRate(measurement, hardware.cores, dtype, rounds));
+    hardware.matmul[dtype] = std::move(rates);
+  }
+}
+
+static MatmulRates gpuRatesOf(CallTimer &timer, const GpuProbe &probe,
+                              double launch, int64_t dtype,
+                              const Extents &extents) {
+  auto measured = [&](const Extents &grid) {
+    std::vector<double> seconds;
+    forEachProduct(grid, [&](int64_t m, int64_t n, int64_t k,
+                             Transposes transposes) {
+      CallSpec spec = matmulCall(dtype, m, n, k, transposes);
+      int64_t width = rt::elementBytes(dtype);
+      auto aligned = [](int64_t bytes) { return (bytes + 255) / 256 * 256; };
+      int64_t b = aligned(m * k * width), c = b + aligned(k * n * width);
+      spec.buffers = {0, b, c};
+      seconds.push_back(timer.timeOnDevice(spec, probe.timing));
+    });
+    MatmulRates rates = ratesOf(grid, seconds, launch);
+    // Not told apart on GPUs.
+    rates.relative = {};
+    return rates;
+  };
+  MatmulRates rates = measured(extents);
+  rates.sustained = measured({probe.large}).peak;
+  rates.peak = std::max(rates.peak, rates.sustained);
+  return rates;
+}
+
+void tpsp::calibration::measureGpuMatmuls(Measurement &measurement,
+                                          const GpuProbe &probe,
+                                          Hardware &hardware) {
+  int64_t arena = 3 * probe.large * probe.large * 8 + 4096;
+  CallTimer timer(measurement, {1}, arena, "cuda");
+  for (int64_t dtype : {TPSP_RT_BF16, TPSP_RT_F16, TPSP_RT_F32, TPSP_RT_F64}) {
+    measurement.phase(fmt::format("matmuls of {}", rt::elementName(dtype)));
+    Extents extents = probe.extents;
+    if (dtype == TPSP_RT_F64)
+      extents.resize(probe.wideExtents);
+    hardware.matmul[dtype] =
+        gpuRatesOf(timer, probe, hardware.launchSeconds, dtype, extents);
+  }
+}

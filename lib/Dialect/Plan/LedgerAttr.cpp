@@ -1,0 +1,127 @@
+// #plan.ledger: a LedgerRow in the program.
+#include "tpsp/Dialect/Plan/PlanDialect.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+
+using namespace mlir;
+using namespace tpsp;
+using namespace tpsp::plan;
+
+namespace {
+
+/// Writes `name = value` for every field that is not as in an empty row.
+class FieldWriter {
+public:
+  void operator()(StringRef name, const std::string &value) {
+    if (!value.empty())
+      quote(begin(name), value);
+  }
+  void operator()(StringRef name, const std::vector<std::string> &values) {
+    if (values.empty())
+      return;
+    begin(name) << '[';
+    llvm::interleaveComma(values, out,
+                          [&](const std::string &value) { quote(out, value); });
+    out << ']';
+  }
+  void operator()(StringRef name, int64_t value) {
+    if (value != (name == "group" ? 1 : name == "whole" ? -1 : 0))
+      begin(name) << value;
+  }
+  void operator()(StringRef name, bool value) {
+    if (value)
+      begin(name) << "true";
+  }
+  void operator()(StringRef name, std::optional<double> value) {
+    if (value)
+      begin(name) << llvm::format("%.16e", *value);
+  }
+
+  std::string text;
+
+private:
+  raw_ostream &begin(StringRef name) {
+    return out << (text.empty() ? "" : ", ") << name << " = ";
+  }
+  static void quote(raw_ostream &out, StringRef value) {
+    llvm::printEscapedString(value, out << '"');
+    out << '"';
+  }
+
+  llvm::raw_string_ostream out{text};
+};
+
+std::string textOf(const LedgerRow &row) {
+  FieldWriter writer;
+  LedgerRow::visitAll(row, writer);
+  return writer.text;
+}
+
+/// Reads the value of the field called `wanted`.
+class FieldReader {
+public:
+  FieldReader(AsmParser &parser, StringRef wanted)
+      : parser(parser), wanted(wanted) {}
+
+  template <typename Field> void operator()(StringRef name, Field &field) {
+    if (name == wanted)
+      result = parse(field);
+  }
+
+  /// nullopt if no field has the name.
+  std::optional<ParseResult> result;
+
+private:
+  ParseResult parse(std::string &value) { return parser.parseString(&value); }
+  ParseResult parse(bool &value) {
+    value = true;
+    return parser.parseKeyword("true");
+  }
+  ParseResult parse(int64_t &value) { return parser.parseInteger(value); }
+  ParseResult parse(std::optional<double> &value) {
+    return parser.parseFloat(value.emplace());
+  }
+  ParseResult parse(std::vector<std::string> &values) {
+    return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+      return parse(values.emplace_back());
+    });
+  }
+
+  AsmParser &parser;
+  StringRef wanted;
+};
+
+} // namespace
+
+void LedgerAttr::print(AsmPrinter &printer) const {
+  printer << '<' << textOf(getRow()) << '>';
+}
+
+Attribute LedgerAttr::parse(AsmParser &parser, Type) {
+  LedgerRow row;
+  auto parseField = [&]() -> ParseResult {
+    StringRef name;
+    SMLoc place = parser.getCurrentLocation();
+    if (parser.parseKeyword(&name) || parser.parseEqual())
+      return failure();
+    FieldReader field(parser, name);
+    LedgerRow::visitAll(row, field);
+    if (!field.result)
+      return parser.emitError(place, "a row of the ledger has no field '")
+             << name << "'";
+    return *field.result;
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater,
+                                     parseField))
+    return {};
+  return LedgerAttr::get(parser.getContext(), std::move(row));
+}
+
+bool tpsp::operator==(const LedgerRow &a, const LedgerRow &b) {
+  return textOf(a) == textOf(b);
+}
+
+llvm::hash_code tpsp::hash_value(const LedgerRow &row) {
+  return llvm::hash_value(textOf(row));
+}

@@ -1,0 +1,102 @@
+// Identities that hold whatever the placement, and cost nothing to apply: what
+// changes a value's placement is no identity, because the program asks for it.
+#include "tpsp/Dialect/Tpsp/AttentionOps.h"
+#include "tpsp/Dialect/Tpsp/CollectiveOps.h"
+#include "tpsp/Dialect/Tpsp/PointwiseOps.h"
+#include "tpsp/Dialect/Tpsp/ViewOps.h"
+
+#include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+/// The operand of `op` if the result is that tensor in that place. Before they
+/// are placed, equal types may come to lie in different places. What is
+/// returned keeps the name that it has.
+static Value unchanged(Operation *op) {
+  Type type = op->getResult(0).getType();
+  bool isSame = op->getNumOperands() == 1 &&
+                op->getOperand(0).getType() == type && !isUnplaced(type) &&
+                llvm::none_of(op->getUsers(), [](Operation *user) {
+                  return user->hasTrait<OpTrait::IsTerminator>();
+                });
+  return isSame ? op->getOperand(0) : Value();
+}
+
+/// Whether both tensors lie in one place, whatever their indices are called.
+static bool liesAs(Value a, Value b) {
+  IdxAttr one = getIdx(a), other = getIdx(b);
+  return one.getAxes() == other.getAxes() &&
+         one.getPending() == other.getPending() &&
+         one.getPendingMax() == other.getPendingMax() &&
+         one.getLocal() == other.getLocal() && !one.getUnplaced() &&
+         !other.getUnplaced();
+}
+
+/// The operation `Op` that makes the operand of `op`, which leaves its own
+/// operand where it is.
+template <typename Op> static Op innerOf(Op op) {
+  auto inner = op.getOperand(0).template getDefiningOp<Op>();
+  return inner && liesAs(inner.getOperand(0), inner.getResult()) ? inner : Op();
+}
+
+OpFoldResult ReshardOp::fold(FoldAdaptor) { return unchanged(*this); }
+
+OpFoldResult RenameOp::fold(FoldAdaptor) { return unchanged(*this); }
+
+/// rename(rename(x)) = rename(x)
+LogicalResult RenameOp::canonicalize(RenameOp op, PatternRewriter &rewriter) {
+  RenameOp inner = innerOf(op);
+  if (!inner)
+    return failure();
+  rewriter.modifyOpInPlace(op, [&] { op.setOperand(0, inner.getOperand(0)); });
+  return success();
+}
+
+/// A sum of one.
+OpFoldResult AddOp::fold(FoldAdaptor) { return unchanged(*this); }
+
+OpFoldResult ScaleOp::fold(FoldAdaptor) {
+  return getFactor().isExactlyValue(1.0) ? unchanged(*this) : Value();
+}
+
+/// scale(scale(x, a), b) = scale(x, a b), rounded once instead of twice.
+LogicalResult ScaleOp::canonicalize(ScaleOp op, PatternRewriter &rewriter) {
+  ScaleOp inner = innerOf(op);
+  if (!inner || inner.getOperand(0).getType() != inner.getResult().getType())
+    return failure();
+  double factor =
+      inner.getFactor().convertToDouble() * op.getFactor().convertToDouble();
+  rewriter.modifyOpInPlace(op, [&] {
+    op.setOperand(0, inner.getOperand(0));
+    op.setFactorAttr(rewriter.getF64FloatAttr(factor));
+  });
+  return success();
+}
+
+/// What was gathered and is sliced again alike. Before: the bytes of the
+/// gather, if nothing else reads it; after: none.
+OpFoldResult SliceOp::fold(FoldAdaptor) {
+  auto gather = getInputs().getDefiningOp<AllGatherOp>();
+  if (gather && gather.getInputs().getType() == getResult().getType())
+    return gather.getInputs();
+  return {};
+}
+
+/// A statistic that nobody reads is not made.
+LogicalResult AttentionOp::canonicalize(AttentionOp op,
+                                        PatternRewriter &rewriter) {
+  if (!op.getStatistic() || !op.getStatistic().use_empty())
+    return failure();
+  auto alone = AttentionOp::create(
+      rewriter, op.getLoc(), op.getResult().getType(), Type(), op.getInputs(),
+      op.getQueryAttr(), op.getKeyAttr(), op.getFeatureAttr(),
+      op.getScaleAttr(), op.getCausalAttr(), op.getDropoutAttr(),
+      op.getSeedAttr());
+  alone->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  alone->removeAttr(resultsAttrName);
+  rewriter.replaceAllUsesWith(op.getResult(), alone.getResult());
+  rewriter.eraseOp(op);
+  return success();
+}

@@ -1,0 +1,74 @@
+/// The rows of Options.def as options of a pipeline of tpsp-opt.
+#ifndef TPSP_LIB_PASSES_PIPELINEFLAGS_H
+#define TPSP_LIB_PASSES_PIPELINEFLAGS_H
+
+#include "tpsp/Passes/CompileOptions.h"
+#include "tpsp/Passes/HardwareOption.h"
+
+#include "mlir/Pass/PassOptions.h"
+
+namespace tpsp {
+
+/// Refuses what is none of a row's words.
+struct WordParser : public llvm::cl::parser<std::string> {
+  using llvm::cl::parser<std::string>::parser;
+
+  bool parse(llvm::cl::Option &option, llvm::StringRef, llvm::StringRef text,
+             std::string &value) {
+    value = text.str();
+    std::string problem = row->problemOf(value);
+    return !problem.empty() && option.error(problem);
+  }
+
+  const OptionRow *row = nullptr;
+};
+
+struct PipelineFlags : public mlir::PassPipelineOptions<PipelineFlags> {
+  PipelineFlags() {
+    CompileOptions::forEachOption([this](auto field, const OptionRow &row) {
+      if (row.isInPipelines)
+        add(field, row);
+    });
+  }
+
+  /// What has been given; the others have the table's values.
+  CompileOptions values() const {
+    CompileOptions values;
+    for (const auto &copyTo : copies)
+      copyTo(values);
+    return values;
+  }
+
+private:
+  template <typename T>
+  void add(T CompileOptions::*field, const OptionRow &row) {
+    own(field,
+        std::make_shared<Option<T>>(*this, row.name, llvm::cl::desc(row.help),
+                                    llvm::cl::init(CompileOptions().*field)));
+  }
+
+  void add(std::string CompileOptions::*field, const OptionRow &row) {
+    auto option = std::make_shared<Option<std::string, WordParser>>(
+        *this, row.name, llvm::cl::desc(row.help),
+        llvm::cl::init(CompileOptions().*field));
+    option->getParser().row = &row;
+    own(field, std::move(option));
+  }
+
+  /// None of a pipeline's.
+  void add(std::vector<std::string> CompileOptions::*, const OptionRow &) {}
+
+  template <typename T, typename Flag>
+  void own(T CompileOptions::*field, std::shared_ptr<Flag> flag) {
+    copies.push_back([field, flag](CompileOptions &values) {
+      values.*field = flag->getValue();
+    });
+  }
+
+  /// Each owns its option.
+  std::vector<std::function<void(CompileOptions &)>> copies;
+};
+
+} // namespace tpsp
+
+#endif // TPSP_LIB_PASSES_PIPELINEFLAGS_H

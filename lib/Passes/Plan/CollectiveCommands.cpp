@@ -1,0 +1,146 @@
+// Commands of collectives and of pieces of them.
+#include "CommandEmission.h"
+
+#include "Passes/Collectives/Ledger.h"
+#include "tpsp/Abi/tpsp_rt.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+/// A collective that becomes a command.
+struct CollectiveCommand {
+  Operation *op;
+  CollectiveStep step;
+  DenseI64ArrayAttr axes;
+  /// TPSP_RT_SUM or TPSP_RT_MAX.
+  int64_t reduction = TPSP_RT_SUM;
+  plan::LedgerAttr ledger = {};
+};
+
+} // namespace
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+static int64_t product(ArrayRef<int64_t> extents) {
+  int64_t result = 1;
+  for (int64_t extent : extents)
+    result *= extent;
+  return result;
+}
+
+static void emitAllReduce(ProgramBuilder &to, const CollectiveCommand &c) {
+  SmallVector<Value> sources = to.buffers.of(c.op->getOperands()), targets;
+  for (Value result : c.op->getResults())
+    targets.push_back(to.buffers.define(result));
+  plan::AllReduceOp::create(to.b, c.op->getLoc(), sources, targets, c.axes,
+                            to.b.getI64IntegerAttr(c.reduction), c.ledger,
+                            to.b.getI64IntegerAttr(0));
+}
+
+/// Commands that see a tensor as [outer, chunk]: `narrow` is the side that
+/// holds one rank's part of dimension `dim`.
+template <typename Op>
+static void emitShard(ProgramBuilder &to, const CollectiveCommand &c,
+                      Value narrow, unsigned dim) {
+  ArrayRef<int64_t> shape = shapeOf(narrow);
+  Value source = to.buffers.of(c.op->getOperand(0));
+  Op::create(
+      to.b, c.op->getLoc(), source, to.buffers.define(c.op->getResult(0)),
+      c.axes, to.b.getI64IntegerAttr(product(shape.take_front(dim))),
+      to.b.getI64IntegerAttr(product(shape.drop_front(dim))),
+      to.b.getI64IntegerAttr(c.reduction), c.ledger, to.b.getI64IntegerAttr(0));
+}
+
+static void emitAllToAll(ProgramBuilder &to, const CollectiveCommand &c) {
+  unsigned gathered = *c.step.from, scattered = *c.step.to;
+  ArrayRef<int64_t> before = shapeOf(c.op->getOperand(0));
+  ArrayRef<int64_t> after = shapeOf(c.op->getResult(0));
+  unsigned first = std::min(gathered, scattered);
+  unsigned second = std::max(gathered, scattered);
+  SmallVector<int64_t> extents = {
+      product(before.take_front(first)), before[gathered],
+      product(before.slice(first + 1, second - first - 1)), after[scattered],
+      product(before.drop_front(second + 1))};
+  Value source = to.buffers.of(c.op->getOperand(0));
+  plan::AllToAllOp::create(
+      to.b, c.op->getLoc(), source, to.buffers.define(c.op->getResult(0)),
+      c.axes, to.b.getBoolAttr(gathered < scattered),
+      to.b.getDenseI64ArrayAttr(extents), c.ledger, to.b.getI64IntegerAttr(0));
+}
+
+static void emitSources(ProgramBuilder &to, Operation *op,
+                        DenseI64ArrayAttr axes, ArrayRef<int64_t> from,
+                        plan::LedgerAttr ledger) {
+  Value source = to.buffers.of(op->getOperand(0));
+  plan::PermuteOp::create(
+      to.b, op->getLoc(), source, to.buffers.define(op->getResult(0)), axes,
+      to.b.getDenseI64ArrayAttr(from), ledger, to.b.getI64IntegerAttr(0));
+}
+
+/// For each rank of a permutation's group: the rank whose block it gets. Rank r
+/// wants block number r. The axes `before` (major to minor) spell that number
+/// in the coordinates of the block's owner; `after` spells the owner's rank.
+static SmallVector<int64_t> sourcesOf(const Mesh &mesh, const AxisList &before,
+                                      const AxisList &after) {
+  SmallVector<int64_t> from;
+  for (int64_t receiver = 0; receiver < mesh.groupSize(after); ++receiver) {
+    llvm::SmallDenseMap<AxisId, int64_t> owner;
+    int64_t rest = receiver;
+    for (AxisId axis : llvm::reverse(before)) {
+      owner[axis] = rest % mesh.size(axis);
+      rest /= mesh.size(axis);
+    }
+    int64_t number = 0;
+    for (AxisId axis : after)
+      number = number * mesh.size(axis) + owner[axis];
+    from.push_back(number);
+  }
+  return from;
+}
+
+static void emitPermute(ProgramBuilder &to, const CollectiveCommand &c) {
+  AxisList before =
+      placementOf(c.op->getOperand(0).getType(), to.mesh).dims[*c.step.from];
+  emitSources(to, c.op, c.axes, sourcesOf(to.mesh, before, c.step.axes),
+              c.ledger);
+}
+
+void tpsp::emitExchange(ProgramBuilder &to, ExchangeOpInterface op) {
+  SmallVector<int64_t> axes;
+  for (auto axis : op.getExchangeAxes().getAsRange<StringAttr>())
+    axes.push_back(*to.mesh.find(axis.getValue()));
+  int64_t group = to.mesh.groupSize(AxisList(axes.begin(), axes.end()));
+  emitSources(to, op, to.b.getDenseI64ArrayAttr(axes), op.getSources(group),
+              cast_or_null<plan::LedgerAttr>(op.getExchangeRow()));
+}
+
+void tpsp::emitCollective(ProgramBuilder &to, CollectiveOpInterface op) {
+  CollectiveStep step = stepOf(op, to.mesh);
+  SmallVector<int64_t> ids(step.axes.begin(), step.axes.end());
+  CollectiveCommand c{op, step, to.b.getDenseI64ArrayAttr(ids)};
+  Value operand = op->getOperand(0), result = op->getResult(0);
+  // A slice is no communication, so it has no row of the ledger.
+  if (step.kind == CollectiveKind::Slice)
+    return emitShard<plan::SliceOp>(to, c, result, *step.to);
+  c.ledger = plan::LedgerAttr::get(op.getContext(), ledgerOf(op, to.mesh));
+  // A gather has nothing to combine.
+  if (step.kind == CollectiveKind::AllGather)
+    return emitShard<plan::AllGatherOp>(to, c, operand, *step.from);
+  c.reduction = getIdx(operand).getPendingMax() ? TPSP_RT_MAX : TPSP_RT_SUM;
+  switch (step.kind) {
+  case CollectiveKind::ReduceScatter:
+    return emitShard<plan::ReduceScatterOp>(to, c, result, *step.to);
+  case CollectiveKind::AllToAll:
+    return emitAllToAll(to, c);
+  case CollectiveKind::Permute:
+    return emitPermute(to, c);
+  default:
+    return emitAllReduce(to, c);
+  }
+}

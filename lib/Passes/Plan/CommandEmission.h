@@ -1,0 +1,55 @@
+/// A planned program's commands as operations of the plan dialect.
+#ifndef TPSP_PASSES_PLAN_COMMANDEMISSION_H
+#define TPSP_PASSES_PLAN_COMMANDEMISSION_H
+
+#include "PlanBuffers.h"
+#include "PlannedCommands.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace tpsp {
+
+/// Kernels of a module, one per distinct function body.
+class KernelLibrary {
+public:
+  /// Keeps `function` or erases it in favour of an equal one; returns the name
+  /// to call.
+  mlir::StringAttr unique(mlir::func::FuncOp function, llvm::StringRef stem);
+
+private:
+  llvm::StringMap<mlir::StringAttr> known;
+};
+
+/// A program under construction. Commands are added at its end.
+struct ProgramBuilder {
+  ProgramBuilder(mlir::func::FuncOp function, plan::ProgramOp program,
+                 const Mesh &mesh, KernelLibrary &library)
+      : b(mlir::OpBuilder::atBlockEnd(&program.getBody().front())),
+        program(program), mesh(mesh), library(library),
+        buffers(b, function, mesh) {}
+
+  mlir::OpBuilder b;
+  plan::ProgramOp program;
+  const Mesh &mesh;
+  KernelLibrary &library;
+  PlanBuffers buffers;
+};
+
+/// Adds `command`. Fails with a diagnostic where an operation is in no state to
+/// become one.
+mlir::LogicalResult emitCommand(ProgramBuilder &to,
+                                const PlannedCommand &command);
+
+// One function for each form, in the files that are named for them.
+void emitMatmul(ProgramBuilder &to, const PlannedCommand &command);
+void emitKernelCall(ProgramBuilder &to, const KernelGroup &group);
+/// Of an operation with buckets, with rows, or with rows that read its buckets.
+void emitRowKernels(ProgramBuilder &to, mlir::Operation *op);
+void emitBlockCopyKernel(ProgramBuilder &to, BlockCopyOpInterface op);
+void emitCollective(ProgramBuilder &to, CollectiveOpInterface op);
+void emitExchange(ProgramBuilder &to, ExchangeOpInterface op);
+mlir::LogicalResult emitAttention(ProgramBuilder &to, AttentionOpInterface op);
+
+} // namespace tpsp
+
+#endif // TPSP_PASSES_PLAN_COMMANDEMISSION_H

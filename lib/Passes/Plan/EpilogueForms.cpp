@@ -1,0 +1,210 @@
+#include "EpilogueForms.h"
+
+#include "tpsp/Dialect/Tpsp/FunctionOps.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+/// x, x + bias, or a function of one of these. Tensors that the kernel reads.
+struct Chain {
+  Value product, bias = {}, slopeOf = {};
+  bool isGelu = false;
+};
+
+/// Whether `vector` has the indices that `matrix` has last, and not all.
+bool isSuffix(Value vector, Value matrix) {
+  SmallVector<LoopIndex> inner = loopIndices(vector.getType()),
+                         all = loopIndices(matrix.getType());
+  return inner.size() < all.size() &&
+         ArrayRef<LoopIndex>(all).take_back(inner.size()) ==
+             ArrayRef<LoopIndex>(inner);
+}
+
+ScalarFormula formulaOf(Operation *op) {
+  return cast<LoopOpInterface>(op).getScalarFormula();
+}
+
+/// Whether a point's value is its operand's element: a sum or product of one.
+bool isSingle(Operation *op) {
+  ScalarFormula::Kind kind = formulaOf(op).kind;
+  return op->getNumOperands() == 1 &&
+         (kind == ScalarFormula::Sum || kind == ScalarFormula::Product);
+}
+
+/// Whether each element of the result is one of the operand's, rounded.
+bool isCopy(Operation *op) { return isSingle(op) && isPointwise(op); }
+
+class EpilogueMatcher {
+public:
+  explicit EpilogueMatcher(const KernelGroup &group) : group(group) {}
+
+  std::optional<EpilogueForm> match() const {
+    EpilogueForm form;
+    bool matches = llvm::all_of(group.getOps(), isPointwise)
+                       ? matchPointwise(form)
+                       : matchSums(form);
+    return matches ? std::optional(std::move(form)) : std::nullopt;
+  }
+
+private:
+  using Result = std::pair<Chain, Value>;
+
+  /// The operation of the kernel that makes a value, past copies; null of what
+  /// the kernel reads.
+  Operation *makerOf(Value value) const {
+    Value made = uncopied(value);
+    return group.produces(made) ? made.getDefiningOp() : nullptr;
+  }
+
+  Value uncopied(Value value) const {
+    while (group.produces(value) && isCopy(value.getDefiningOp()))
+      value = value.getDefiningOp()->getOperand(0);
+    return value;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Element by element
+  //===--------------------------------------------------------------------===//
+
+  bool matchPointwise(EpilogueForm &form) const {
+    llvm::MapVector<Value, SmallVector<Result, 2>> results;
+    for (Value output : group.getOutputs()) {
+      std::optional<Chain> chain = chainOf(output, output);
+      if (!chain)
+        return false;
+      results[chain->product].push_back({*chain, output});
+    }
+    for (const auto &[product, chains] : results) {
+      std::optional<PointwiseEpilogue> part = partOf(chains);
+      if (!part)
+        return false;
+      form.pointwise.push_back(std::move(*part));
+    }
+    return true;
+  }
+
+  /// What the kernel reads at just the places of `output`.
+  Value matrixOf(Value value, Value output) const {
+    Value read = uncopied(value);
+    bool isMatrix = !group.produces(read) && loopIndices(read.getType()) ==
+                                                 loopIndices(output.getType());
+    return isMatrix ? read : Value();
+  }
+
+  Value vectorOf(Value value, Value output) const {
+    Value read = uncopied(value);
+    return !group.produces(read) && isSuffix(read, output) ? read : Value();
+  }
+
+  /// x or x + bias.
+  std::optional<Chain> sumOf(Value value, Value output) const {
+    if (Value matrix = matrixOf(value, output))
+      return Chain{matrix};
+    Operation *op = makerOf(value);
+    if (!op || formulaOf(op).kind != ScalarFormula::Sum ||
+        op->getNumOperands() != 2)
+      return std::nullopt;
+    for (unsigned i : {0, 1}) {
+      Value matrix = matrixOf(op->getOperand(i), output),
+            vector = vectorOf(op->getOperand(1 - i), output);
+      if (matrix && vector)
+        return Chain{matrix, vector};
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Chain> chainOf(Value value, Value output) const {
+    if (std::optional<Chain> sum = sumOf(value, output))
+      return sum;
+    Operation *op = makerOf(value);
+    if (!op)
+      return std::nullopt;
+    ScalarFormula formula = formulaOf(op);
+    if (formula.kind == ScalarFormula::Function &&
+        formula.function == GeluOp::function) {
+      std::optional<Chain> chain = sumOf(op->getOperand(0), output);
+      if (chain)
+        chain->isGelu = true;
+      return chain;
+    }
+    if (formula.kind == ScalarFormula::Product && op->getNumOperands() == 2)
+      for (unsigned i : {0, 1}) {
+        Value matrix = matrixOf(op->getOperand(i), output),
+              argument = argumentOfSlope(op->getOperand(1 - i), output);
+        if (matrix && argument)
+          return Chain{matrix, /*bias=*/{}, argument};
+      }
+    return std::nullopt;
+  }
+
+  /// The matrix that a value is the GELU's derivative of.
+  Value argumentOfSlope(Value value, Value output) const {
+    Operation *op = makerOf(value);
+    if (!op || formulaOf(op).kind != ScalarFormula::Slope ||
+        formulaOf(op).function != GeluOp::function)
+      return {};
+    return matrixOf(op->getOperand(0), output);
+  }
+
+  /// The results that come from one product: its GELU, and what that is of.
+  static std::optional<PointwiseEpilogue> partOf(ArrayRef<Result> results) {
+    const Result *last = &results.front(), *kept = nullptr;
+    if (results.size() == 2) {
+      kept = &results[results[0].first.isGelu];
+      last = &results[!results[0].first.isGelu];
+    }
+    const Chain &chain = last->first;
+    bool isUnchanged = !chain.bias && !chain.isGelu && !chain.slopeOf;
+    if (results.size() > 2 || isUnchanged)
+      return std::nullopt;
+    if (kept && (!chain.isGelu || kept->first.isGelu || kept->first.slopeOf ||
+                 kept->first.bias != chain.bias))
+      return std::nullopt;
+    PointwiseEpilogue part{chain.product, last->second, {}};
+    if (chain.bias)
+      part.steps.push_back({rt::EpilogueStep::Bias, chain.bias});
+    if (kept)
+      part.steps.push_back({rt::EpilogueStep::Keep, kept->second});
+    if (chain.isGelu)
+      part.steps.push_back({rt::EpilogueStep::Gelu});
+    if (chain.slopeOf)
+      part.steps.push_back({rt::EpilogueStep::Slope, chain.slopeOf});
+    return part;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Sums
+  //===--------------------------------------------------------------------===//
+
+  bool matchSums(EpilogueForm &form) const {
+    for (Value output : group.getOutputs()) {
+      Value summed = summedBy(makerOf(output));
+      if (!summed || !isSuffix(output, summed))
+        return false;
+      form.sums.push_back({summed, output});
+    }
+    return true;
+  }
+
+  /// What an operation sums that the kernel reads; null if it does otherwise.
+  Value summedBy(Operation *op) const {
+    if (!op || !isSingle(op) ||
+        cast<IndexedOpInterface>(op).getReduction() != Reduction::Sum)
+      return {};
+    Value summed = uncopied(op->getOperand(0));
+    return group.produces(summed) ? Value() : summed;
+  }
+
+  const KernelGroup &group;
+};
+
+} // namespace
+
+std::optional<EpilogueForm> tpsp::matchEpilogue(const KernelGroup &group) {
+  return EpilogueMatcher(group).match();
+}

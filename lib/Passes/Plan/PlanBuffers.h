@@ -1,0 +1,50 @@
+/// The buffers of a program under construction, by the values that they hold.
+#ifndef TPSP_PASSES_PLAN_PLANBUFFERS_H
+#define TPSP_PASSES_PLAN_PLANBUFFERS_H
+
+#include "tpsp/Dialect/Plan/PlanDialect.h"
+
+#include "tpsp/Algebra/Mesh.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace tpsp {
+
+class PlanBuffers {
+public:
+  /// Buffers of the values of `function`, made where `builder` stands.
+  PlanBuffers(mlir::OpBuilder &builder, mlir::func::FuncOp function,
+              const Mesh &mesh)
+      : b(builder), function(function), mesh(mesh) {}
+
+  /// Buffers of the arguments. Fails with a diagnostic if two parameters have
+  /// one name: files of weights know them by that.
+  mlir::LogicalResult addArguments();
+  /// Marks the buffers of what the function returns.
+  void markResults(mlir::Operation *terminator);
+
+  bool has(mlir::Value value) const { return buffers.contains(value); }
+  /// What a value is in: a buffer, or of a view its bytes under the view's
+  /// shape. The value has been defined.
+  mlir::Value of(mlir::Value value);
+  llvm::SmallVector<mlir::Value> of(mlir::ValueRange values);
+  /// A new buffer for what a command is about to make.
+  mlir::Value define(mlir::Value value);
+  /// A buffer that holds no value of the function.
+  plan::BufferOp temporary(mlir::Type tensor, mlir::Location loc);
+
+private:
+  mlir::TypeAttr globalTensor(mlir::Type local) const;
+  plan::BufferOp copyOf(mlir::Value value);
+  std::string resultName(unsigned number, mlir::Value value);
+  llvm::StringRef resultKind(unsigned number);
+
+  mlir::OpBuilder &b;
+  mlir::func::FuncOp function;
+  const Mesh &mesh;
+  llvm::DenseMap<mlir::Value, mlir::Value> buffers;
+};
+
+} // namespace tpsp
+
+#endif // TPSP_PASSES_PLAN_PLANBUFFERS_H

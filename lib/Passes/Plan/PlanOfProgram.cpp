@@ -1,0 +1,252 @@
+#include "tpsp/Passes/Plan/PlanOfProgram.h"
+#include "PlanMatmul.h"
+#include "tpsp/Abi/ElementType.h"
+#include "tpsp/Algebra/Collective.h"
+#include "tpsp/Dialect/Tpsp/IndexedTensor.h"
+#include "tpsp/Dialect/Tpsp/SourceNames.h"
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Passes/Program/SourceName.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace tpsp;
+
+Mesh tpsp::meshOf(plan::ProgramOp program) {
+  std::vector<MeshAxis> axes;
+  for (auto [axis, size] : llvm::zip_equal(
+           program.getAxes().getAsRange<StringAttr>(), program.getSizes()))
+    axes.push_back({axis.getValue().str(), size, AxisRole::None});
+  return axes;
+}
+
+static BufferKind kindOf(StringRef kind) {
+  for (BufferKind known :
+       {BufferKind::Input, BufferKind::Parameter, BufferKind::Output,
+        BufferKind::Gradient, BufferKind::Choice})
+    if (kind == nameOf(known))
+      return known;
+  return BufferKind::Temporary;
+}
+
+static int64_t dtypeOf(Value value) {
+  return plan::runtimeType(cast<MemRefType>(value.getType()).getElementType());
+}
+
+static BufferPart partOf(Value value) {
+  plan::TileOp tile = plan::tileOf(value);
+  if (!tile)
+    return {0, plan::bytesOf(value.getType()), 1, 0};
+  int64_t width = rt::elementBytes(dtypeOf(value));
+  int64_t chunk = tile.getChunk() * width, run = tile.getRun() * width;
+  return {int64_t(tile.getNumber()) * chunk + tile.getRunBegin() * width, run,
+          plan::bytesOf(value.getType()) / run,
+          chunk * int64_t(tile.getTiles())};
+}
+
+/// Of a call of attention, forward or backward.
+static AttentionWork attentionWork(Operation *op) {
+  auto forward = dyn_cast<plan::AttentionOp>(op);
+  rt::AttentionCommand call =
+      forward ? plan::commandOf(forward)
+              : plan::commandOf(cast<plan::AttentionGradientOp>(op));
+  return {call.batch * call.heads * call.groups,
+          call.queries,
+          call.keys,
+          call.features,
+          call.valueFeatures,
+          call.causal,
+          /*isGradient=*/!forward};
+}
+
+namespace {
+
+class PlanBuilder {
+public:
+  explicit PlanBuilder(plan::ProgramOp program)
+      : program(program), symbols(program->getParentOfType<ModuleOp>()),
+        mesh(meshOf(program)) {}
+
+  Plan build() {
+    result.program = program.getSymName().str();
+    for (AxisId axis = 0; axis < mesh.numAxes(); ++axis)
+      result.mesh.push_back(mesh.axis(axis));
+    result.arenaBytes = program.getArenaBytes().value_or(0);
+    result.savedBytes = program.getSavedBytes().value_or(0);
+    result.numStreams = program.getStreams().value_or(1);
+    result.numEvents = program.getEvents().value_or(0);
+    if (auto misses = program->getAttrOfType<IntegerAttr>("layout_misses"))
+      result.transposeCopies = misses.getInt();
+    for (Operation &op : program.getBody().front()) {
+      if (auto buffer = dyn_cast<plan::BufferOp>(op))
+        addBuffer(buffer);
+      else if (auto command = dyn_cast<plan::CommandOpInterface>(op))
+        addCommand(command);
+    }
+    return std::move(result);
+  }
+
+private:
+  void addBuffer(plan::BufferOp buffer) {
+    numberOf[buffer] = result.buffers.size();
+    PlanBuffer &added = result.buffers.emplace_back();
+    added.name = buffer.getName().value_or("").str();
+    if (added.name.empty())
+      added.name = sourceName(buffer.getLoc()).value_or("");
+    added.kind = kindOf(buffer.getKind());
+    added.number = buffer.getNumber().value_or(0);
+    added.dtype = dtypeOf(buffer);
+    added.bytes = plan::bytesOf(buffer.getType());
+    added.location = formatLocation(buffer.getLoc());
+    if (buffer.getOffset())
+      added.offset = *buffer.getOffset();
+    if (buffer.getTensor())
+      describeTensor(cast<RankedTensorType>(*buffer.getTensor()), added);
+    describeValues(buffer, added);
+  }
+
+  /// Its placement.
+  void describeTensor(RankedTensorType type, PlanBuffer &tensor) {
+    tensor.shape.assign(type.getShape().begin(), type.getShape().end());
+    IdxAttr idx = getIdx(type);
+    if (!idx)
+      return;
+    tensor.subscripts = subscripts(type);
+    for (ArrayAttr axes : idx.getAxes()) {
+      tensor.axes.emplace_back();
+      for (auto axis : axes.getAsRange<StringAttr>())
+        tensor.axes.back().push_back(*mesh.find(axis));
+    }
+    for (StringAttr axis : idx.getPending())
+      tensor.pending.push_back(*mesh.find(axis));
+    tensor.pendingMax = idx.getPendingMax();
+  }
+
+  /// What it holds.
+  static void describeValues(plan::BufferOp buffer, PlanBuffer &tensor) {
+    if (auto below = buffer->getAttrOfType<IntegerAttr>(plan::belowAttrName))
+      tensor.below = below.getInt();
+    if (auto mean = buffer->getAttrOfType<FloatAttr>(plan::meanAttrName))
+      tensor.mean = mean.getValueAsDouble();
+    if (auto deviation =
+            buffer->getAttrOfType<FloatAttr>(plan::deviationAttrName))
+      tensor.deviation = deviation.getValueAsDouble();
+    for (StringRef name : {plan::cotangentOfAttrName, plan::gradientOfAttrName})
+      if (auto of = buffer->getAttrOfType<IntegerAttr>(name))
+        tensor.of = of.getInt();
+  }
+
+  void addCommand(plan::CommandOpInterface op) {
+    PlanCommand &command = result.commands.emplace_back();
+    command.kind = op.getCommandKind();
+    command.call = op.getCall().str();
+    command.value = sourceName(op->getLoc()).value_or("");
+    command.location = formatLocation(op->getLoc());
+    command.stream = int64_t(op.getStream());
+    addAccesses(op, command);
+    // The type of what it multiplies; what it writes beside may be wider.
+    if (op->getNumOperands() > 0)
+      command.dtype = dtypeOf(op->getOperands().front());
+    describe(op, command);
+  }
+
+  void addAccesses(Operation *op, PlanCommand &command) {
+    SmallVector<MemoryEffects::EffectInstance> effects;
+    cast<MemoryEffectOpInterface>(op).getEffects(effects);
+    for (const MemoryEffects::EffectInstance &effect : effects)
+      if (Value value = effect.getValue())
+        command.accesses.push_back(
+            {numberOf.lookup(plan::bufferOf(value)), partOf(value),
+             isa<MemoryEffects::Write>(effect.getEffect())});
+  }
+
+  void describe(plan::CommandOpInterface op, PlanCommand &command) {
+    switch (command.kind) {
+    case CommandKind::Matmul:
+      command.matmul = matmulWork(cast<plan::MatmulOp>(op.getOperation()));
+      command.epilogue =
+          plan::epilogueOf(cast<plan::MatmulOp>(op.getOperation()));
+      break;
+    case CommandKind::Attention:
+      command.attention = attentionWork(op);
+      break;
+    case CommandKind::Kernel:
+      if (command.value.empty())
+        command.call =
+            cast<plan::KernelOp>(op.getOperation()).getCallee().str();
+      command.kernel = workOf(cast<plan::KernelOp>(op.getOperation()));
+      break;
+    case CommandKind::Copy:
+      break;
+    case CommandKind::Collective:
+      addCollective(op, command);
+      break;
+    case CommandKind::EventRecord:
+    case CommandKind::EventWait:
+      command.event = op->getAttrOfType<IntegerAttr>("event").getInt();
+      break;
+    }
+  }
+
+  KernelWork workOf(plan::KernelOp op) {
+    // Many kernels are called once a layer; some with several grids.
+    auto [known, isNew] =
+        works.try_emplace({op.getCallee().str(), op.getGrid()});
+    if (!isNew)
+      return known->second;
+    known->second.grid = op.getGrid();
+    if (Operation *function = symbols.lookup(op.getCallee()))
+      known->second = kernelWork(function, op.getGrid());
+    return known->second;
+  }
+
+  void addCollective(plan::CommandOpInterface op, PlanCommand &command) {
+    CollectiveWork &work = command.collective;
+    work.kind = *op.getCollectiveKind();
+    ArrayRef<int64_t> axes = op.getCollectiveAxes();
+    work.axes.assign(axes.begin(), axes.end());
+    work.group = mesh.groupSize(work.axes);
+    work.bytes = std::max(command.bytesRead(), command.bytesWritten());
+    work.bytesSent = bytesSent(work.kind, work.bytes, work.group);
+    plan::LedgerAttr ledger = op.getLedgerRow();
+    if (!ledger)
+      return;
+    command.value = ledger.getRow().tensor;
+    work.row = rowFor(ledger.getRow(), command);
+    result.ledger[work.row].commands.push_back(int64_t(result.commands.size()) -
+                                               1);
+  }
+
+  /// A row of its own, or that of the whole that it is a piece of.
+  int64_t rowFor(LedgerRow row, const PlanCommand &command) {
+    auto number = int64_t(result.ledger.size());
+    if (row.whole >= 0) {
+      auto [known, isNew] = rowOfWhole.try_emplace(row.whole, number);
+      if (!isNew) {
+        result.ledger[known->second].bytes += row.bytes;
+        return known->second;
+      }
+    }
+    row.location = command.location;
+    if (row.kind.empty())
+      row.kind = command.call;
+    result.ledger.push_back(std::move(row));
+    return number;
+  }
+
+  plan::ProgramOp program;
+  SymbolTable symbols;
+  const Mesh mesh;
+  Plan result;
+  llvm::DenseMap<Operation *, int64_t> numberOf;
+  llvm::DenseMap<int64_t, int64_t> rowOfWhole;
+  std::map<std::pair<std::string, int64_t>, KernelWork> works;
+};
+
+} // namespace
+
+Plan tpsp::planOf(plan::ProgramOp program) {
+  return PlanBuilder(program).build();
+}

@@ -1,0 +1,213 @@
+#include "PlannedCommands.h"
+
+#include "Passes/Kernels/KernelGrouping.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+/// Nothing stands in the way; or why not; nullopt if it is no product at all.
+static std::optional<MatmulMatch> matchProduct(Operation *op) {
+  auto indexed = dyn_cast<IndexedOpInterface>(op);
+  if (!indexed || !indexed.isSumOfProducts())
+    return std::nullopt;
+  return matchMatmul(indexed.getIndexStructure());
+}
+
+static bool becomesMatmul(Operation *op) {
+  std::optional<MatmulMatch> match = matchProduct(op);
+  return match && match->obstacle == MatmulObstacle::None;
+}
+
+static bool becomesRowKernel(Operation *op) {
+  auto row = dyn_cast<RowKernelOpInterface>(op);
+  return row ? row.runsByRow() : isa<BucketKernelOpInterface>(op);
+}
+
+CommandForm tpsp::commandFormOf(Operation *op) {
+  if (isa<CollectiveOpInterface>(op))
+    return CommandForm::Collective;
+  if (isa<AttentionOpInterface>(op))
+    return CommandForm::Attention;
+  if (isa<ExchangeOpInterface>(op))
+    return CommandForm::Exchange;
+  auto indexed = dyn_cast<IndexedOpInterface>(op);
+  if (!indexed)
+    return CommandForm::None;
+  if (indexed.isView())
+    return CommandForm::View;
+  if (isa<BlockCopyOpInterface>(op))
+    return CommandForm::BlockCopy;
+  if (becomesMatmul(op))
+    return CommandForm::Matmul;
+  if (becomesRowKernel(op))
+    return CommandForm::Rows;
+  return isa<LoopOpInterface>(op) ? CommandForm::Kernel : CommandForm::None;
+}
+
+Value tpsp::withoutViews(Value value) {
+  while (auto op = value.getDefiningOp<IndexedOpInterface>()) {
+    if (!op.isView())
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+void PlannedMatmul::add(rt::EpilogueStep step, Value tensor) {
+  epilogue.push_back(step);
+  if (rt::hasBuffer(step))
+    (rt::writesBuffer(step) ? writes : reads).push_back(tensor);
+}
+
+std::string tpsp::stemOf(const KernelGroup &group) {
+  std::string text;
+  for (Operation *op : group.getOps().take_front(4))
+    text += (text.empty() ? "" : "_") + op->getName().stripDialect().str();
+  return text;
+}
+
+namespace {
+
+/// Walks a function once, in its order.
+class CommandPlanner {
+public:
+  explicit CommandPlanner(func::FuncOp function)
+      : function(function),
+        grouping([this](Operation *op) { return mayJoin(op); }) {}
+
+  FailureOr<PlannedProgram> run() {
+    for (Operation &op : function.getBody().front().without_terminator())
+      if (failed(visit(&op)))
+        return failure();
+    flush();
+    return std::move(planned);
+  }
+
+private:
+  CommandForm formOf(Operation *op) {
+    auto [known, isNew] = forms.try_emplace(op);
+    if (isNew)
+      known->second = commandFormOf(op);
+    return known->second;
+  }
+
+  /// Whether a kernel may take it ahead.
+  bool mayJoin(Operation *op) {
+    return formOf(op) == CommandForm::Kernel &&
+           (isForwardDone || !readsCotangent(op));
+  }
+
+  LogicalResult visit(Operation *op) {
+    if (grouping.isTaken(op))
+      return success();
+    finishForward(op);
+    CommandForm form = formOf(op);
+    // A view asks for nothing: it waits with what it shows.
+    if (form == CommandForm::View && isWaiting(op->getOperand(0))) {
+      waitingViews.insert(op);
+      return success();
+    }
+    bool isLoop = form == CommandForm::Kernel;
+    if (isLoop ? readsWaitingView(op) : readsWaiting(op))
+      flush();
+    if (grouping.isTaken(op)) // just now
+      return success();
+    if (isLoop) {
+      addToKernel(cast<LoopOpInterface>(op));
+      return success();
+    }
+    if (form != CommandForm::View && failed(addCommand(op, form)))
+      return failure();
+    grouping.pass(op);
+    return success();
+  }
+
+  bool readsWaitingView(Operation *op) const {
+    return llvm::any_of(op->getOperands(), [&](Value operand) {
+      return waitingViews.contains(operand.getDefiningOp());
+    });
+  }
+  /// Whether it is to be made by a kernel that is not there yet.
+  bool isWaiting(Value value) const {
+    return grouping.produces(value) ||
+           waitingViews.contains(value.getDefiningOp());
+  }
+  bool readsWaiting(Operation *op) const {
+    return llvm::any_of(op->getOperands(),
+                        [&](Value operand) { return isWaiting(operand); });
+  }
+
+  void addToKernel(LoopOpInterface op) {
+    std::optional<MatmulMatch> match = matchProduct(op);
+    if (match && match->obstacle == MatmulObstacle::Layout)
+      planned.withoutLayout.push_back(op);
+    if (grouping.add(op))
+      return;
+    flush();
+    if (!grouping.isTaken(op))
+      grouping.add(op);
+  }
+
+  /// A cotangent is known only when its result is: no kernel makes results of
+  /// the forward pass behind, or together with, what reads a cotangent.
+  void finishForward(Operation *op) {
+    if (isForwardDone || !readsCotangent(op))
+      return;
+    flush();
+    isForwardDone = true;
+  }
+
+  bool readsCotangent(Operation *op) {
+    return llvm::any_of(op->getOperands(), [&](Value operand) {
+      auto argument = dyn_cast<BlockArgument>(operand);
+      return argument &&
+             function.getArgAttr(argument.getArgNumber(), cotangentAttrName);
+    });
+  }
+
+  LogicalResult addCommand(Operation *op, CommandForm form) {
+    if (form == CommandForm::None && !isa<IndexedOpInterface>(op))
+      return op->emitOpError("has no command; run tpsp-insert-collectives and "
+                             "tpsp-decompose-late before converting to a plan");
+    if (form == CommandForm::None)
+      return op->emitOpError("has no loop form; run tpsp-decompose-late first");
+    PlannedCommand &command = planned.commands.emplace_back();
+    command.form = form;
+    command.op = op;
+    if (form == CommandForm::Matmul) {
+      MatmulForm product = matchProduct(op)->form;
+      command.matmul =
+          PlannedMatmul{product, op->getOperand(product.swapped),
+                        op->getOperand(!product.swapped), op->getResult(0)};
+    }
+    return success();
+  }
+
+  void flush() {
+    for (KernelGroup &group : grouping.take()) {
+      Operation *first = group.getOps().front();
+      planned.commands.push_back(
+          {CommandForm::Kernel, first, std::move(group)});
+    }
+    for (Operation *view : waitingViews)
+      grouping.pass(view);
+    waitingViews.clear();
+  }
+
+  func::FuncOp function;
+  KernelGrouping grouping;
+  llvm::DenseMap<Operation *, CommandForm> forms;
+  /// Views of what open groups make, in order.
+  llvm::SetVector<Operation *> waitingViews;
+  PlannedProgram planned;
+  bool isForwardDone = false;
+};
+
+} // namespace
+
+FailureOr<PlannedProgram> tpsp::planCommands(func::FuncOp function) {
+  return CommandPlanner(function).run();
+}

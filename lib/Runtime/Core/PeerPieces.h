@@ -1,0 +1,76 @@
+/// Where the pieces lie that the ranks of a group exchange in a collective.
+#ifndef TPSP_RUNTIME_CORE_PEERPIECES_H
+#define TPSP_RUNTIME_CORE_PEERPIECES_H
+
+#include "tpsp/Abi/Commands.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace tpsp::rt {
+
+/// The elements of a tensor that one rank of a group reduces for all. In whole
+/// cache lines, so that no two ranks write to one.
+struct Part {
+  int64_t begin, end;
+
+  Part(int64_t count, int64_t ranks, int64_t number) {
+    constexpr int64_t line = 64;
+    int64_t share = (count + ranks - 1) / ranks;
+    share = (share + line - 1) / line * line;
+    begin = std::min(count, number * share);
+    end = std::min(count, begin + share);
+  }
+
+  int64_t size() const { return end - begin; }
+};
+
+/// `blocks` blocks of `rows` runs of `bytes` bytes; strides in bytes. Runs of
+/// the target do not overlap anything.
+struct StridedCopy {
+  std::byte *target = nullptr;
+  const std::byte *source = nullptr;
+  int64_t blocks = 1, rows = 1, bytes = 0;
+  int64_t targetBlock = 0, targetRow = 0, sourceBlock = 0, sourceRow = 0;
+};
+
+/// One side of a collective: a piece for each rank of the group, `peer` bytes
+/// apart. Each piece has `rows` runs of `bytes` bytes that are `stride` bytes
+/// apart.
+struct PeerPieces {
+  std::byte *data;
+  int64_t peer, rows, bytes, stride;
+
+  int64_t pieceBytes() const { return rows * bytes; }
+  bool isDense() const { return rows == 1 || stride == bytes; }
+  std::byte *piece(int64_t number) const { return data + number * peer; }
+};
+
+/// From piece `from` of the source to piece `to` of the target, which has as
+/// many bytes.
+StridedCopy copyOfPiece(const PeerPieces &source, int64_t from,
+                        const PeerPieces &target, int64_t to);
+
+/// What a rank has of a ShardCommand's tensor, and the tensor that it has whole
+/// in a group of `ranks`.
+PeerPieces partOf(const ShardCommand &command, std::byte *data);
+PeerPieces wholeOf(const ShardCommand &command, int64_t ranks, std::byte *data);
+
+/// The sides of an all_to_all. With gatherFirst, [a, I, b, n*J, c] becomes [a,
+/// n*I, b, J, c]. A piece is short runs of J*c on the one side, and whole
+/// blocks of I*b of them on the other. Otherwise, [a, n*J, b, I, c] becomes [a,
+/// J, b, n*I, c] and the sides change places.
+struct AllToAllSides {
+  PeerPieces source, target;
+
+  AllToAllSides(const AllToAllCommand &command, int64_t ranks,
+                std::byte *source, std::byte *target);
+};
+
+/// The sides of a permutation, of one piece each.
+PeerPieces sourceOf(const PermuteCommand &command, std::byte *data);
+PeerPieces targetOf(const PermuteCommand &command, std::byte *data);
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_CORE_PEERPIECES_H

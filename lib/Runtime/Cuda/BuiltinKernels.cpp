@@ -1,0 +1,169 @@
+#include "BuiltinKernels.h"
+
+#include "tpsp/Abi/ElementType.h"
+
+#include <algorithm>
+#include <iterator>
+
+/// Made from DeviceKernels.cu by the build.
+extern "C" const unsigned char tpspDeviceKernels[];
+
+namespace tpsp::rt {
+namespace {
+
+constexpr const char *combineNames[] = {
+#define TPSP_COMBINE(NAME, TYPE, OP) "tpsp_" #NAME,
+#include "DeviceKernels.def"
+};
+
+constexpr const char *copyNames[] = {
+#define TPSP_COPY(NAME, UNIT) "tpsp_" #NAME,
+#include "DeviceKernels.def"
+};
+
+constexpr int64_t epilogueTypes[] = {
+#define TPSP_EPILOGUE(DTYPE, SWEEP, PARTS, SUM, TYPE) DTYPE,
+#include "DeviceKernels.def"
+};
+
+constexpr const char *epilogueNames[] = {
+#define TPSP_EPILOGUE(DTYPE, SWEEP, PARTS, SUM, TYPE) "tpsp_" #SWEEP,
+#include "DeviceKernels.def"
+};
+
+constexpr const char *partsNames[] = {
+#define TPSP_EPILOGUE(DTYPE, SWEEP, PARTS, SUM, TYPE) "tpsp_" #PARTS,
+#include "DeviceKernels.def"
+};
+
+constexpr const char *sumNames[] = {
+#define TPSP_EPILOGUE(DTYPE, SWEEP, PARTS, SUM, TYPE) "tpsp_" #SUM,
+#include "DeviceKernels.def"
+};
+
+constexpr const char *roundNames[] = {
+#define TPSP_ROUND(NAME, TYPE) "tpsp_" #NAME,
+#include "DeviceKernels.def"
+};
+
+/// The place of a floating-point type among the kernels of epilogues.
+size_t epilogueOf(int64_t dtype) {
+  const auto *begin = std::begin(epilogueTypes);
+  return std::find(begin, std::end(epilogueTypes), dtype) - begin;
+}
+
+/// The largest of 16, 8, 4, 2, 1 that divides all addresses and lengths, and
+/// its place in that list.
+int unitOf(const StridedCopy &c, int64_t &unit) {
+  int64_t all = c.bytes | int64_t(reinterpret_cast<uintptr_t>(c.target)) |
+                int64_t(reinterpret_cast<uintptr_t>(c.source));
+  if (c.rows > 1)
+    all |= c.targetRow | c.sourceRow;
+  if (c.blocks > 1)
+    all |= c.targetBlock | c.sourceBlock;
+  int place = 0;
+  for (unit = 16; all % unit != 0; unit /= 2)
+    ++place;
+  return place;
+}
+
+bool isDense(int64_t bytes, int64_t rows, int64_t row, int64_t blocks,
+             int64_t block) {
+  return (rows == 1 || row == bytes) && (blocks == 1 || block == rows * bytes);
+}
+
+} // namespace
+
+Status BuiltinKernels::load() {
+  TPSP_TRY(image.load(tpspDeviceKernels));
+  auto find = [&](const char *name, std::vector<cudaKernel_t> &into) {
+    into.emplace_back();
+    return image.find(name, into.back());
+  };
+  for (const char *name : combineNames)
+    TPSP_TRY(find(name, combineKernels));
+  for (const char *name : copyNames)
+    TPSP_TRY(find(name, copyKernels));
+  for (const char *name : epilogueNames)
+    TPSP_TRY(find(name, epilogueKernels));
+  for (const char *name : partsNames)
+    TPSP_TRY(find(name, partsKernels));
+  for (const char *name : sumNames)
+    TPSP_TRY(find(name, sumKernels));
+  for (const char *name : roundNames)
+    TPSP_TRY(find(name, roundKernels));
+  return {};
+}
+
+template <typename Arguments>
+Status BuiltinKernels::launch(cudaKernel_t kernel, const Arguments &arguments,
+                              int64_t items, cudaStream_t stream) const {
+  // Enough blocks for every GPU of today several times over.
+  constexpr int64_t threads = 256, maxBlocks = 4096;
+  if (items == 0)
+    return {};
+  int64_t blocks = std::min(maxBlocks, (items + threads - 1) / threads);
+  void *parameters[] = {const_cast<Arguments *>(&arguments)};
+  return image.explained(checkCuda(
+      cudaLaunchKernel(reinterpret_cast<const void *>(kernel),
+                       dim3(unsigned(blocks)), dim3(unsigned(threads)),
+                       parameters, /*sharedMem=*/0, stream),
+      "cudaLaunchKernel"));
+}
+
+Status BuiltinKernels::copy(const StridedCopy &c, cudaStream_t stream) const {
+  int64_t bytes = c.blocks * c.rows * c.bytes;
+  if (bytes == 0 || c.target == c.source)
+    return {};
+  if (isDense(c.bytes, c.rows, c.targetRow, c.blocks, c.targetBlock) &&
+      isDense(c.bytes, c.rows, c.sourceRow, c.blocks, c.sourceBlock)) {
+    TPSP_CUDA(cudaMemcpyAsync, c.target, c.source, size_t(bytes),
+              cudaMemcpyDeviceToDevice, stream);
+    return {};
+  }
+  int64_t unit = 1;
+  int place = unitOf(c, unit);
+  CopyArguments arguments{c.target,           c.source,
+                          c.blocks,           c.rows,
+                          c.bytes / unit,     c.targetBlock / unit,
+                          c.targetRow / unit, c.sourceBlock / unit,
+                          c.sourceRow / unit};
+  return launch(copyKernels[place], arguments, bytes / unit, stream);
+}
+
+Status BuiltinKernels::combine(int64_t dtype, int64_t reduction,
+                               const CombineArguments &arguments,
+                               cudaStream_t stream) const {
+  return launch(combineKernels[2 * dtype + reduction], arguments,
+                arguments.rows * arguments.count, stream);
+}
+
+Status BuiltinKernels::round(int64_t dtype, const RoundArguments &arguments,
+                             cudaStream_t stream) const {
+  return launch(roundKernels[size_t(halfFloat(dtype) - halfFloats)], arguments,
+                arguments.blocks * arguments.rows * arguments.columns, stream);
+}
+
+Status BuiltinKernels::finish(int64_t dtype, const EpilogueArguments &arguments,
+                              cudaStream_t stream) const {
+  return launch(epilogueKernels[epilogueOf(dtype)], arguments,
+                arguments.blocks * arguments.rows * arguments.columns, stream);
+}
+
+int64_t BuiltinKernels::partsOfSum(int64_t kept, int64_t summed) {
+  // Threads that keep a GPU of today busy; elements that are worth one; what
+  // the second pass may add up one after another.
+  constexpr int64_t threads = 1 << 18, elements = 16, most = 1024;
+  int64_t wanted = threads / std::max<int64_t>(kept, 1);
+  return std::clamp<int64_t>(std::min(wanted, summed / elements), 1, most);
+}
+
+Status BuiltinKernels::sum(int64_t dtype, const OperandSumArguments &arguments,
+                           cudaStream_t stream) const {
+  size_t type = epilogueOf(dtype);
+  TPSP_TRY(launch(partsKernels[type], arguments,
+                  arguments.kept * arguments.parts, stream));
+  return launch(sumKernels[type], arguments, arguments.kept, stream);
+}
+
+} // namespace tpsp::rt

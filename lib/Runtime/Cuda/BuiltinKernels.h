@@ -1,0 +1,53 @@
+/// The backend's built-in kernels (DeviceKernels.cu), launched by what they do.
+#ifndef TPSP_RUNTIME_CUDA_BUILTINKERNELS_H
+#define TPSP_RUNTIME_CUDA_BUILTINKERNELS_H
+
+#include "../Core/PeerPieces.h"
+#include "DeviceKernelTypes.h"
+#include "KernelImage.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace tpsp::rt {
+
+/// One for the whole process: a library is loaded on each GPU as it is used
+/// there.
+class BuiltinKernels {
+public:
+  Status load();
+
+  /// One call of cudaMemcpyAsync where both sides are dense.
+  Status copy(const StridedCopy &copy, cudaStream_t stream) const;
+
+  /// `dtype` and `reduction` are valid. At most maxSources sources.
+  Status combine(int64_t dtype, int64_t reduction,
+                 const CombineArguments &arguments, cudaStream_t stream) const;
+
+  /// To `dtype`, a floating-point type of 16 bits.
+  Status round(int64_t dtype, const RoundArguments &arguments,
+               cudaStream_t stream) const;
+
+  /// For floating-point types.
+  Status finish(int64_t dtype, const EpilogueArguments &arguments,
+                cudaStream_t stream) const;
+  /// Two passes, with `partsOfSum` partial sums for each result, of 8 bytes at
+  /// most.
+  Status sum(int64_t dtype, const OperandSumArguments &arguments,
+             cudaStream_t stream) const;
+  static int64_t partsOfSum(int64_t kept, int64_t summed);
+
+private:
+  /// With `items` threads, or as many as fill a GPU.
+  template <typename Arguments>
+  Status launch(cudaKernel_t kernel, const Arguments &arguments, int64_t items,
+                cudaStream_t stream) const;
+
+  KernelImage image;
+  std::vector<cudaKernel_t> combineKernels, copyKernels, epilogueKernels,
+      partsKernels, sumKernels, roundKernels;
+};
+
+} // namespace tpsp::rt
+
+#endif // TPSP_RUNTIME_CUDA_BUILTINKERNELS_H

@@ -1,0 +1,175 @@
+/// The fields of a description of a machine as JSON: fields() lists what each
+/// struct of Hardware.h has, a line for a field: key, member, rule. Who reads
+/// or writes a description goes through these lists in their order.
+///
+/// An `Object` is called as field(key, member, rule), and has
+///
+///   entry(key, map, number)       a field of a map, which may lack it
+///   refuseIf(isWrong, key, text)  of what has been read so far
+#ifndef TPSP_SCHEDULE_HARDWAREFIELDS_H
+#define TPSP_SCHEDULE_HARDWAREFIELDS_H
+
+#include "tpsp/Abi/tpsp_rt.h"
+#include "tpsp/Schedule/Hardware.h"
+
+namespace tpsp {
+
+/// What a field may hold. Bounds are in the unit of the file, which people
+/// read; the member is in SI units: what the file says times `unit`.
+struct Rule {
+  double unit = 1, least = 0, most = 1e30;
+  bool isRequired = true;
+};
+
+inline constexpr Rule optional{1, 0, 1e30, /*isRequired=*/false};
+inline constexpr Rule micro{1e-6};
+// Rates are above 0: something is divided by them.
+inline constexpr Rule giga{1e9, 1e-9}, tera{1e12, 1e-9};
+constexpr Rule countTo(int64_t most) { return {1, 1, double(most)}; }
+
+/// The values of an enumeration, in the order in which messages list them.
+template <typename Enum> inline constexpr int choices = 0;
+template <>
+inline constexpr std::array choices<Hardware::Kind> = {Hardware::Kind::Gpu,
+                                                       Hardware::Kind::Cpu};
+template <>
+inline constexpr std::array choices<CollectiveAlgorithm> = {
+    CollectiveAlgorithm::Ring, CollectiveAlgorithm::Tree,
+    CollectiveAlgorithm::InNetwork};
+template <>
+inline constexpr std::array choices<CollectiveKind> = {
+    CollectiveKind::AllReduce, CollectiveKind::ReduceScatter,
+    CollectiveKind::AllGather, CollectiveKind::AllToAll,
+    CollectiveKind::Permute};
+
+inline llvm::StringRef name(Hardware::Kind kind) {
+  return kind == Hardware::Kind::Gpu ? "gpu" : "cpu";
+}
+
+/// Ascending numbers.
+struct Axis {
+  std::vector<double> &points;
+};
+
+/// Nested lists of numbers, one level for each axis: what messages call an
+/// axis, and how many numbers it has. In `numbers` the last axis is fastest.
+struct Grid {
+  llvm::ArrayRef<std::pair<const char *, size_t>> axes;
+  std::vector<double> &numbers;
+};
+
+struct Tiers {
+  Hardware &hardware;
+};
+
+template <typename Object> void fields(Object &field, KernelRates &kernel) {
+  field("operations_gops", kernel.operations, giga);
+  field("transcendentals_gops", kernel.transcendentals, giga);
+  field("cache_gbs", kernel.cacheBandwidth, giga);
+  field("scattered_gops", kernel.scattered, giga);
+  field("start_us", kernel.startSeconds, micro);
+  field("item_us", kernel.itemSeconds, micro);
+}
+
+template <typename Object> void fields(Object &field, MatmulRates &rates) {
+  field("peak_tflops", rates.peak, tera);
+  field("sustained_tflops", rates.sustained, tera);
+  field("m", Axis{rates.m});
+  field("n", Axis{rates.n});
+  field("k", Axis{rates.k});
+  std::pair<const char *, size_t> axes[] = {
+      {"m", rates.m.size()}, {"n", rates.n.size()}, {"k", rates.k.size()}};
+  field("tflops", Grid{axes, rates.rates}, tera);
+  field("relative_nn", Grid{axes, rates.relative[0]}, optional);
+  field("relative_nt", Grid{axes, rates.relative[1]}, optional);
+  field("relative_tn", Grid{axes, rates.relative[2]}, optional);
+  field("relative_tt", Grid{axes, rates.relative[3]}, optional);
+}
+
+template <typename Object> void fields(Object &field, AttentionRates &rates) {
+  field("features", Axis{rates.features});
+  field("keys", Axis{rates.keys});
+  std::pair<const char *, size_t> axes[] = {
+      {"of features", rates.features.size()}, {"of keys", rates.keys.size()}};
+  field("forward_tflops", Grid{axes, rates.tables[0]}, tera);
+  field("forward_causal_tflops", Grid{axes, rates.tables[1]}, tera);
+  field("backward_tflops", Grid{axes, rates.tables[2]}, tera);
+  field("backward_causal_tflops", Grid{axes, rates.tables[3]}, tera);
+}
+
+/// By element type.
+template <typename Object, typename Rates>
+void fields(Object &field, std::map<int64_t, Rates> &rates) {
+  field.entry("bf16", rates, TPSP_RT_BF16);
+  field.entry("f16", rates, TPSP_RT_F16);
+  field.entry("f32", rates, TPSP_RT_F32);
+  field.entry("f64", rates, TPSP_RT_F64);
+}
+
+template <typename Object> void fields(Object &field, CollectiveRates &rates) {
+  field("kind", rates.kind);
+  field("algorithm", rates.algorithm);
+  field("tier", rates.tier);
+  field("latency_us", rates.latency, micro);
+  field("hop_us", rates.hop, micro);
+  field("bus_gbs", rates.busBandwidth, giga);
+  field("measured_groups_only", rates.measuredGroupsOnly, optional);
+  field("measured_us", rates.measured, {1e-6, 0, 0, /*isRequired=*/false});
+}
+
+template <typename Object> void fields(Object &field, Tiers &tiers) {
+  field("inside_node", tiers.hardware.insideTier);
+  field("between_nodes", tiers.hardware.betweenTier,
+        tiers.hardware.nodes > 1 ? Rule() : optional);
+}
+
+/// Every kind needs a way to travel on every tier; one device alone has nobody
+/// to send to. What is missing, or "".
+inline std::string missingCollective(const Hardware &hardware) {
+  if (!hardware.isCpu() && hardware.devicesPerNode * hardware.nodes == 1)
+    return "";
+  for (const std::string &tier : {hardware.insideTier, hardware.betweenTier})
+    for (CollectiveKind kind : choices<CollectiveKind>) {
+      bool found = tier.empty();
+      for (const CollectiveRates &rates : hardware.collectives)
+        found |= rates.tier == tier && rates.kind == kind &&
+                 !rates.measuredGroupsOnly;
+      if (!found)
+        return "there is no " + name(kind).str() + " for any group on tier '" +
+               tier + "'";
+    }
+  return "";
+}
+
+template <typename Object> void fields(Object &field, Hardware &hardware) {
+  field("name", hardware.name);
+  field("source", hardware.source, optional);
+  field("kind", hardware.kind);
+  field("cores", hardware.cores, countTo(1 << 20));
+  field("memory_bytes", hardware.memoryBytes, countTo(int64_t(1) << 52));
+  field("devices_per_node", hardware.devicesPerNode, countTo(1 << 16));
+  field("nodes", hardware.nodes, countTo(1 << 20));
+  field("launch_us", hardware.launchSeconds, micro);
+  field("issue_us", hardware.issueSeconds, micro);
+  field("step_us", hardware.stepSeconds, micro);
+  field("wake_us", hardware.wakeSeconds, micro);
+  field("handoff_us", hardware.handoffSeconds, micro);
+  field("memory_gbs", hardware.memory, giga);
+  field("kernel", hardware.kernel);
+  field("matmul", hardware.matmul);
+  field.refuseIf(hardware.matmul.empty(), "matmul",
+                 "expected at least one of bf16, f16, f32, f64");
+  field("attention", hardware.attention, optional);
+  field("tiers", Tiers{hardware});
+  field("collectives", hardware.collectives);
+  std::string missing = missingCollective(hardware);
+  field.refuseIf(!missing.empty(), "collectives", missing);
+  double cores = double(hardware.cores);
+  field("collective_cores", hardware.collectiveCores, {1, 0, cores});
+  field.refuseIf(!hardware.isCpu() && hardware.collectiveCores >= cores,
+                 "collective_cores", "expected fewer than cores");
+}
+
+} // namespace tpsp
+
+#endif // TPSP_SCHEDULE_HARDWAREFIELDS_H

@@ -1,0 +1,196 @@
+/// Attention of the CUDA backend, on a fake of cuDNN.
+#include "CudaOnDoubles.h"
+
+#include <algorithm>
+#include <map>
+
+using namespace tpsp::rt;
+using namespace tpsp::rt::conformance;
+using testing::AllOf;
+using testing::AnyOf;
+using testing::HasSubstr;
+
+namespace {
+
+constexpr const char *cudnnCalls[] = {"cudnnCreate",
+                                      "cudnnSetStream",
+                                      "cudnnBackendCreateDescriptor",
+                                      "cudnnBackendSetAttribute",
+                                      "cudnnBackendGetAttribute",
+                                      "cudnnBackendFinalize",
+                                      "cudnnBackendExecute"};
+
+/// Four heads of queries, two of keys.
+AttentionCommand makeAttention() {
+  AttentionCommand c;
+  c.dtype = TPSP_RT_BF16;
+  c.heads = 2, c.groups = 2;
+  c.queries = 8, c.keys = 8, c.features = 8, c.valueFeatures = 8;
+  c.scale = 0.25;
+  c.causal = c.keepsStatistic = true;
+  c.q = c.o = {256, 128, 64, 8};
+  c.k = c.v = {128, 64, 0, 8};
+  return c;
+}
+
+/// `layers` of the same attention, and its gradients.
+Status runAttention(const WorldConfig &config, int steps,
+                    std::vector<std::vector<std::byte>> &arenas,
+                    int layers = 1) {
+  Params params = makeAttention().encode();
+  Plan plan;
+  for (int i = 0; i < layers; ++i) {
+    plan.on(0).add(tpsp_rt_attention, params,
+                   {at(0), at(1), at(2), at(3), at(4)}, "%attention");
+    plan.add(tpsp_rt_event_record, EventCommand{0}.encode(), {}, "%record");
+    plan.on(1).add(tpsp_rt_event_wait, EventCommand{0}.encode(), {}, "%wait");
+    plan.add(tpsp_rt_attention_gradient, params,
+             {at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7), at(8)},
+             "%gradient");
+    plan.add(tpsp_rt_event_record, EventCommand{1}.encode(), {}, "%record");
+    plan.on(0).add(tpsp_rt_event_wait, EventCommand{1}.encode(), {}, "%wait");
+  }
+  std::unique_ptr<World> world;
+  if (Status s = World::create(config, world); !s.ok())
+    return s;
+  arenas.assign(1, {});
+  return world->run([&](Rank &rank) -> Status {
+    if (Status s = fill(rank); !s.ok())
+      return s;
+    for (int step = 0; step < steps; ++step)
+      if (Status s = plan.stepOrReplay(rank); !s.ok())
+        return s;
+    return snapshot(rank, arenaBytes, arenas[0]);
+  });
+}
+
+/// The bits of single commands and of replayed steps, on two streams.
+TEST_F(CudaOnDoublesTest, AttentionIsCaptured) {
+  if (!hasCudnn())
+    GTEST_SKIP() << "built without cuDNN";
+  std::vector<std::vector<std::byte>> eager, replayed;
+  WorldConfig settings = config(1);
+  settings.cuda.graphs = GraphUse::Off;
+  Status status = runAttention(settings, 4, eager);
+  ASSERT_TRUE(status.ok()) << status.message();
+  settings.cuda.graphs = GraphUse::On;
+  settings.warn = [](const std::string &text) { ADD_FAILURE() << text; };
+  forgetCalls();
+  status = runAttention(settings, 4, replayed);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(callsOf("cudaGraphLaunch"), 3);
+  // The first step and the capture.
+  EXPECT_EQ(callsOf("cudnnBackendExecute"), 4);
+  EXPECT_TRUE(eager == replayed);
+}
+
+TEST_F(CudaOnDoublesTest, EqualAttentionIsBuiltOnce) {
+  if (!hasCudnn())
+    GTEST_SKIP() << "built without cuDNN";
+  std::vector<std::vector<std::byte>> arenas;
+  WorldConfig settings = config(1);
+  settings.cuda.graphs = GraphUse::Off;
+  int finalized[2];
+  for (int layers : {1, 3}) {
+    forgetCalls();
+    ASSERT_TRUE(runAttention(settings, 1, arenas, layers).ok());
+    EXPECT_EQ(callsOf("cudnnBackendExecute"), 2 * layers);
+    // One of each is what an execution hands over.
+    finalized[layers / 2] = callsOf("cudnnBackendFinalize") - 2 * layers;
+  }
+  EXPECT_EQ(finalized[0], finalized[1]);
+}
+
+TEST_F(CudaOnDoublesTest, AttentionThatIsNotAligned) {
+  if (!hasCudnn())
+    GTEST_SKIP() << "built without cuDNN";
+  Plan plan;
+  plan.add(tpsp_rt_attention, makeAttention().encode(),
+           {at(0), at(1) + 8, at(2), at(3), at(4)}, "%attention");
+  std::unique_ptr<World> world;
+  ASSERT_TRUE(World::create(config(1), world).ok());
+  Status status = world->run([&](Rank &rank) { return plan.step(rank); });
+  EXPECT_EQ(status.code(), TPSP_RT_UNSUPPORTED);
+  EXPECT_THAT(status.message(),
+              AllOf(HasSubstr("%attention: cuDNN wants attention's tensors at "
+                              "multiples of 16 bytes, and buffer 1 is at"),
+                    HasSubstr("--attention rows")));
+}
+
+/// Nothing to attend with: gradients of keys and values are zero.
+TEST_F(CudaOnDoublesTest, AttentionWithoutQueries) {
+  AttentionCommand command = makeAttention();
+  command.queries = 0;
+  Plan plan;
+  plan.add(tpsp_rt_attention_gradient, command.encode(),
+           {at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7), at(8)},
+           "%gradient");
+  std::unique_ptr<World> world;
+  ASSERT_TRUE(World::create(config(1), world).ok());
+  std::vector<std::byte> after;
+  Status status = world->run([&](Rank &rank) -> Status {
+    if (Status s = fill(rank); !s.ok())
+      return s;
+    if (Status s = plan.step(rank); !s.ok())
+      return s;
+    return snapshot(rank, arenaBytes, after);
+  });
+  if (!hasCudnn()) {
+    EXPECT_EQ(status.code(), TPSP_RT_UNSUPPORTED);
+    return;
+  }
+  ASSERT_TRUE(status.ok()) << status.message();
+  for (int64_t slot : {7, 8}) {
+    auto zeros = after.begin() + at(slot);
+    EXPECT_EQ(std::count(zeros, zeros + 256, std::byte(0)), 256);
+    EXPECT_LT(std::count(zeros + 256, zeros + 512, std::byte(0)), 128);
+  }
+}
+/// Calls of cuDNN. cudnn-frontend may go on without one: it asks two heuristics
+/// and tries every plan.
+TEST_F(CudaOnDoublesTest, EveryCallOfCudnnMayFail) {
+  if (!hasCudnn())
+    GTEST_SKIP() << "built without cuDNN";
+  std::vector<std::vector<std::byte>> want, got;
+  WorldConfig settings = config(1);
+  settings.warn = [](const std::string &) {};
+  forgetCalls();
+  Status status = runAttention(settings, 3, want);
+  ASSERT_TRUE(status.ok()) << status.message();
+  std::map<std::string, int> counts;
+  for (const char *call : cudnnCalls)
+    EXPECT_GT(counts[call] = callsOf(call), 0) << call;
+  int refused = 0;
+  for (const char *call : cudnnCalls)
+    for (int occurrence : occurrencesOf(counts[call])) {
+      SCOPED_TRACE(std::string(call) + " number " + std::to_string(occurrence));
+      failCall(call, occurrence);
+      status = runAttention(settings, 3, got);
+      EXPECT_TRUE(hasFailed());
+      EXPECT_EQ(liveObjects(), before) << status.message();
+      if (status.ok()) {
+        EXPECT_TRUE(got == want);
+        continue;
+      }
+      ++refused;
+      EXPECT_THAT(status.message(), AllOf(HasSubstr("rank 0: %"),
+                                          AnyOf(HasSubstr(" failed: "),
+                                                HasSubstr("has no such"))));
+    }
+  EXPECT_GE(refused, 8);
+}
+
+TEST_F(CudaOnDoublesTest, AFailureOfCudnnNamesTheCommand) {
+  if (!hasCudnn())
+    GTEST_SKIP() << "built without cuDNN";
+  std::vector<std::vector<std::byte>> arenas;
+  failCall("cudnnBackendExecute", 2);
+  Status status = runAttention(config(1), 1, arenas);
+  EXPECT_EQ(status.code(), TPSP_RT_INTERNAL);
+  EXPECT_THAT(status.message(),
+              AllOf(HasSubstr("rank 0: %gradient: cuDNN's execute failed: "),
+                    HasSubstr("cudnnBackendExecute was to fail"),
+                    HasSubstr("CUDNN_STATUS_EXECUTION_FAILED")));
+}
+
+} // namespace

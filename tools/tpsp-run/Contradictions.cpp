@@ -1,0 +1,201 @@
+// Options that do not go together, as a table.
+#include "Options.h"
+
+#include "tpsp/Runtime/Backend.h"
+#include "tpsp/Runtime/BuiltinBackends.h"
+#include "tpsp/Runtime/Driver/Inputs.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+using namespace tpsp;
+using namespace tpsp::run;
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+/// A row of what does not go together.
+struct Contradiction {
+  bool holds;
+  /// It is about each of these that is given; if empty, about `holds` alone.
+  Names names;
+  /// {} is the option, "--save".
+  const char *message;
+};
+
+} // namespace
+
+/// The message of the first row that applies; empty if none does.
+static std::string firstOf(const std::vector<Contradiction> &rows,
+                           const Options &options) {
+  for (const Contradiction &row : rows) {
+    if (row.holds && row.names.empty())
+      return row.message;
+    for (const std::string &name : row.names)
+      if (row.holds && options.has(name))
+        return fmt::format(fmt::runtime(row.message), "--" + name);
+  }
+  return "";
+}
+
+/// Calibrating takes no model, everything else takes one.
+static std::string whenCalibrating(const Options &o) {
+  return firstOf(
+      {{o.calibrate && (o.has("model") || o.simulate),
+        {},
+        "--calibrate measures this machine and runs no model; give the file "
+        "that it writes to --simulate --hardware"},
+       {o.calibrate && o.backend == "trace",
+        {},
+        "--backend trace runs nothing that could be measured; --calibrate "
+        "takes --backend cpu or cuda"},
+       {o.has("output") && !o.calibrate, {}, "-o goes with --calibrate"},
+       {!o.has("model") && !o.calibrate,
+        {},
+        "model is required\nRun with --help for more information."}},
+      o);
+}
+
+static std::string whenRunning(const Options &o) {
+  // What a run computes; and what a step was, or is predicted to be.
+  const Names ofRuns = {"verify", "weights", "inputs", "save", "save-all"};
+  const Names ofSteps = {"report",  "trace",  "timeline", "verify",
+                         "weights", "inputs", "save",     "save-all"};
+  const char *whenItRuns = "{} does not go with --emit, which compiles and "
+                           "ends; give it when the plan runs";
+  bool isInBlocks = !o.isAutomatic("attention") && o.attention == "blocks";
+  bool isForCuda = o.backend == "cuda";
+  return firstOf(
+      {{!o.overlap,
+        {"require-overlap"},
+        "{} needs --overlap on: without it all communication is exposed"},
+       {!o.simulate && !o.overlap && o.shardReplicated != "time",
+        {"hardware"},
+        "{} goes with --simulate, --overlap on or --shard-replicated time; "
+        "without them nothing asks what things cost"},
+       {o.emit.empty(), {"target-cpu"}, "{} goes with --emit"},
+       {o.simulate, ofRuns,
+        "{} needs a run, and --simulate runs nothing; run the program without "
+        "it"},
+       {!o.emit.empty(), {"simulate"}, whenItRuns},
+       {!o.emit.empty(), ofSteps, whenItRuns},
+       {o.strategy == "auto",
+        {},
+        "--strategy auto needs the planner, which is not built yet; the "
+        "program runs as it is written"},
+       {o.rematerialize != "none" && !o.grad,
+        {"rematerialize"},
+        "{} says what the backward pass keeps, and there is none without "
+        "--grad"},
+       {!o.grad,
+        {"keep-gathered"},
+        "{} says what the backward pass keeps, and there is none without "
+        "--grad"},
+       {!o.inputGradients && !o.grad,
+        {"input-gradients"},
+        "{} off leaves gradients out, and there are none without --grad"},
+       {o.attentionBlock != Options().attentionBlock && !isInBlocks,
+        {"attention-block"},
+        "{} goes with --attention blocks"},
+       {o.graph == "on" && !isForCuda,
+        {"graph"},
+        "{} on goes with --backend cuda"},
+       {o.graph == "off" && !isForCuda,
+        {"graph"},
+        "{} off goes with --backend cuda"},
+       {o.emit.empty() && !isForCuda,
+        {"nccl-always"},
+        "{} goes with --backend cuda, or with --emit"},
+       {o.backend == "trace", ofSteps,
+        "{} needs a run, and --backend trace runs nothing; use --backend "
+        "cpu"}},
+      o);
+}
+
+/// An option that comes too late for a compiled plan.
+static std::string lateOption(const Options &options) {
+  for (const std::string &name : options.ofCompilation)
+    if (options.isPlan && options.has(name))
+      return fmt::format("'{}' is compiled, and --{} is about compiling; give "
+                         "it to tpsp-run MODEL.mlir --emit",
+                         options.model, name);
+  return "";
+}
+
+static std::string axisOfTwoSizes(const Options &options) {
+  std::set<std::string> axes;
+  for (const std::string &entry : options.mesh) {
+    std::string axis = entry.substr(0, entry.find('='));
+    if (!axes.insert(axis).second)
+      return "--mesh gives axis '" + axis + "' two sizes";
+  }
+  return "";
+}
+
+/// Of the backend for CUDA, a shared object, is known when something is to run.
+static std::string unknownBackend(const Options &options) {
+  if (options.backend == "cuda")
+    return "";
+  rt::registerBuiltinBackends();
+  rt::BackendFactory factory;
+  rt::Status status = rt::findBackend(options.backend, factory);
+  return status.ok() ? "" : status.message();
+}
+
+/// What `flag` would replace, or "".
+static std::string replacedInput(const Options &options,
+                                 const std::string &flag,
+                                 const std::string &path) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> inputs = {options.model};
+  // New parameters may replace the old ones: those have all been read.
+  if (flag != "--save")
+    inputs.push_back(options.weights);
+  for (const std::string &input : options.inputs)
+    inputs.push_back(rt::parseInputsFile(input).path);
+  std::error_code none; // of a file that is not there, too
+  for (const std::string &input : inputs)
+    if (!input.empty() && fs::equivalent(path, input, none) &&
+        fs::is_regular_file(input, none))
+      return input;
+  return "";
+}
+
+/// An output that would replace what is read, or another output.
+static std::string outputInTheWay(const Options &options) {
+  namespace fs = std::filesystem;
+  const std::pair<std::string, const std::string &> outputs[] = {
+      {"--save", options.save},         {"--emit", options.emit},
+      {"--save-all", options.saveAll},  {"--report", options.report},
+      {"--trace", options.trace},       {"-o", options.output},
+      {"--timeline", options.timeline},
+  };
+  std::error_code none; // of a file that is not there, too
+  for (const auto &[flag, path] : outputs) {
+    if (path.empty())
+      continue;
+    if (std::string input = replacedInput(options, flag, path); !input.empty())
+      return flag + " would replace '" + input +
+             "', which is read; give another path";
+    for (const auto &[other, otherPath] : outputs)
+      if (flag < other && path == otherPath &&
+          (!fs::exists(path, none) || fs::is_regular_file(path, none)))
+        return flag + " and " + other + " are one file, '" + path +
+               "'; give each its own";
+  }
+  return "";
+}
+
+std::string tpsp::run::contradictionIn(const Options &options) {
+  if (std::string problem = whenCalibrating(options);
+      !problem.empty() || options.calibrate)
+    return problem;
+  for (const std::string &problem :
+       {lateOption(options), whenRunning(options), axisOfTwoSizes(options),
+        unknownBackend(options), outputInTheWay(options)})
+    if (!problem.empty())
+      return problem;
+  return "";
+}
