@@ -4,6 +4,7 @@
 // function: its first argument and its result are what layers pass on, the
 // other arguments are parameters of each.
 #include "tpsp/Dialect/Plan/PlanDialect.h"
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
 #include "tpsp/InitAll.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Pipelines.h"
@@ -40,7 +41,13 @@ static OwningOpRef<ModuleOp> unroll(ModuleOp source, int layers) {
     for (BlockArgument parameter : body.getArguments().drop_front()) {
       map.map(parameter,
               entry->addArgument(parameter.getType(), parameter.getLoc()));
-      attributes.push_back(layer.getArgAttrDict(parameter.getArgNumber()));
+      NamedAttrList named(layer.getArgAttrDict(parameter.getArgNumber()));
+      // Files of weights know parameters by name: no two have the same.
+      if (named.get(tpsp::paramAttrName))
+        named.set(tpsp::paramAttrName,
+                  b.getStringAttr(Twine("layer") + Twine(i) + ".parameter" +
+                                  Twine(parameter.getArgNumber())));
+      attributes.push_back(named.getDictionary(b.getContext()));
     }
     for (Operation &op : body.without_terminator())
       b.clone(op, map);
