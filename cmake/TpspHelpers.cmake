@@ -21,12 +21,19 @@ function(tpsp_add_tool name)
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
 endfunction()
 
-# tpsp_add_gtest(NAME files... LINK libraries...): a GoogleTest binary,
-# registered with ctest under its own name.
+# tpsp_add_gtest(NAME files... [HEADERS file] LINK libraries...): a GoogleTest
+# binary, registered with ctest under its own name. HEADERS is what it
+# precompiles, TestHeaders.h if not said.
 function(tpsp_add_gtest name)
-  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "HEADERS" "LINK" ${ARGN})
   tpsp_add_tool(${name} ${ARG_UNPARSED_ARGUMENTS}
     LINK ${ARG_LINK} GTest::gmock GTest::gtest_main)
+  # A test runs once for each time that it is compiled.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  if(NOT ARG_HEADERS)
+    set(ARG_HEADERS TestHeaders.h)
+  endif()
+  tpsp_precompile(${ARG_HEADERS} ${name})
   add_test(NAME ${name} COMMAND ${name})
   set(timeout 600)
   if(TPSP_SANITIZE MATCHES thread)
@@ -35,26 +42,31 @@ function(tpsp_add_gtest name)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout})
 endfunction()
 
-# tpsp_use_mlir_headers(NAMES...): precompiles MLIR's headers, once for all of
-# these targets. Half of a pass's compile time is reading them. Not with ccache:
-# it knows each object again only without.
-function(tpsp_use_mlir_headers)
-  if(CCACHE OR NOT TPSP_PRECOMPILE)
+# tpsp_precompile(HEADERS targets...): precompiles cmake/HEADERS, once for all of
+# these targets. Half of a pass's compile time is reading headers. Not with a
+# compiler launcher: ccache knows an object again only without.
+function(tpsp_precompile headers)
+  if(CMAKE_CXX_COMPILER_LAUNCHER OR NOT TPSP_PRECOMPILE)
     return()
   endif()
-  if(NOT TARGET TpspMlirHeaders)
-    set(empty ${PROJECT_BINARY_DIR}/MlirHeaders.cpp)
+  get_filename_component(owner ${headers} NAME_WE)
+  set(owner Tpsp${owner})
+  # What these define on the command line has to agree.
+  set(libraries fmt::fmt $<$<STREQUAL:${headers},TestHeaders.h>:GTest::gmock>)
+  if(NOT TARGET ${owner})
+    set(empty ${PROJECT_BINARY_DIR}/${owner}.cpp)
     file(CONFIGURE OUTPUT ${empty} CONTENT "")
-    add_library(TpspMlirHeaders OBJECT ${empty})
-    tpsp_set_warnings(TpspMlirHeaders)
-    target_link_libraries(TpspMlirHeaders PUBLIC fmt::fmt)
-    target_precompile_headers(TpspMlirHeaders PRIVATE
-      ${PROJECT_SOURCE_DIR}/cmake/MlirHeaders.h)
+    add_library(${owner} OBJECT ${empty})
+    tpsp_set_warnings(${owner})
+    target_link_libraries(${owner} PUBLIC ${libraries})
+    target_precompile_headers(${owner} PRIVATE
+      ${PROJECT_SOURCE_DIR}/cmake/${headers})
   endif()
   foreach(name IN LISTS ARGN)
     # A program is compiled with -fPIE, the headers with -fPIC.
     target_compile_options(${name} PRIVATE -fPIC)
-    target_precompile_headers(${name} REUSE_FROM TpspMlirHeaders)
+    target_link_libraries(${name} PRIVATE ${libraries})
+    target_precompile_headers(${name} REUSE_FROM ${owner})
   endforeach()
 endfunction()
 

@@ -5,7 +5,6 @@
 #include "Passes/Device/DeviceKernels.h"
 #include "tpsp/Passes/Pipelines.h"
 
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -242,8 +241,7 @@ TEST(DeviceImageTest, AnUnknownChipIsRefused) {
   auto kernels = plan.lookupSymbol<gpu::GPUModuleOp>(deviceModuleName);
   kernels.setTargetsAttr(
       ArrayAttr::get(program.context.get(),
-                     NVVM::NVVMTargetAttr::get(program.context.get(), 2,
-                                               "nvptx64-nvidia-cuda", "sm_7")));
+                     deviceTarget(program.context.get(), "sm_7")));
   auto ptx = ptxOf(kernels);
   ASSERT_FALSE(bool(ptx));
   EXPECT_EQ(llvm::toString(ptx.takeError()),

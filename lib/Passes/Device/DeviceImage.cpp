@@ -31,6 +31,11 @@ static void initializeTarget() {
   });
 }
 
+Attribute tpsp::deviceTarget(MLIRContext *context, StringRef chip) {
+  return NVVM::NVVMTargetAttr::get(context, /*optLevel=*/3,
+                                   "nvptx64-nvidia-cuda", chip, "+ptx78");
+}
+
 static llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 targetMachine(NVVM::NVVMTargetAttr target) {
   initializeTarget();

@@ -14,6 +14,9 @@
 
 namespace tpsp {
 
+/// The #nvvm.target for a chip, as "sm_80"; ptxOf reads it.
+mlir::Attribute deviceTarget(mlir::MLIRContext *context, llvm::StringRef chip);
+
 /// LLVM IR of a gpu.module in the NVVM and LLVM dialects: not yet optimised,
 /// and with no target. Its context was made with registerAllDialects.
 llvm::Expected<std::unique_ptr<llvm::Module>>

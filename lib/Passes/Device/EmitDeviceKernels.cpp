@@ -1,4 +1,5 @@
 // tpsp-emit-device-kernels: make every kernel for GPUs, too.
+#include "DeviceImage.h"
 #include "DeviceKernels.h"
 #include "tpsp/Passes/Passes.h"
 
@@ -61,10 +62,9 @@ private:
   }
 
   gpu::GPUModuleOp createModule(OpBuilder &b) {
-    auto target = NVVM::NVVMTargetAttr::get(
-        &getContext(), /*optLevel=*/3, "nvptx64-nvidia-cuda", chip, "+ptx78");
-    return gpu::GPUModuleOp::create(b, getOperation().getLoc(),
-                                    deviceModuleName, b.getArrayAttr(target));
+    return gpu::GPUModuleOp::create(
+        b, getOperation().getLoc(), deviceModuleName,
+        b.getArrayAttr(deviceTarget(&getContext(), chip)));
   }
 
   void emit(OpBuilder &b, KernelSource source) {

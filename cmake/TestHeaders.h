@@ -1,0 +1,3 @@
+// What every test includes, precompiled (TpspHelpers.cmake).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
