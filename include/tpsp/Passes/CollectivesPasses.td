@@ -31,7 +31,17 @@ def InsertCollectives
       return %1 : !x
     }
     ```
+
+    With `together`, the compute placements of all operations of a phase are
+    chosen together, by a search over the states in which values are available
+    (`tpsp/Algebra/PlacementSearch.h`). Results that propagation marked
+    (`tpsp-propagate{mark=true}`) and gradients may then stay as they come out.
+    Pipelines do not use this yet.
   }];
+  let options = [
+    Option<"together", "together", "bool", /*default=*/"false",
+           "Choose the placements of all operations together">
+  ];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 

@@ -1,0 +1,254 @@
+/// One axis of a placement problem: the ways that an operation may go along it,
+/// and what they cost.
+#ifndef TPSP_ALGEBRA_AXISPROBLEM_H
+#define TPSP_ALGEBRA_AXISPROBLEM_H
+
+#include "tpsp/Algebra/PlacementSearch.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <vector>
+
+namespace tpsp {
+
+/// The states in which a value is available: a bit for each, and one that says
+/// that only an operation which could have done without it has gathered it.
+using States = char32_t;
+constexpr States idleBit = States(1) << 31;
+inline States bit(AxisState state) { return States(1) << state.number(); }
+inline const States wholeBit = bit(AxisState::whole());
+inline const States pendingBits = bit(AxisState::pending(Reduction::Sum)) |
+                                  bit(AxisState::pending(Reduction::Max));
+constexpr unsigned mostDims = 27; // more bits there are not
+
+/// One drive of an operation, as one axis sees it.
+struct AxisWay {
+  Drive drive;
+  llvm::SmallVector<AxisState, 3> needs;
+  llvm::SmallVector<AxisState, 1> results;
+  /// Whether a tensor is wanted on the index, wherever it comes out.
+  bool isWanted = false;
+};
+
+/// Refers to the problem, which outlives it.
+class AxisProblem {
+public:
+  using Value = PlacementProblem::Value;
+  using Operation = PlacementProblem::Operation;
+
+  AxisProblem(const PlacementProblem &problem, AxisId axis)
+      : problem(problem), axis(axis), size(problem.mesh.size(axis)),
+        role(problem.mesh.axis(axis).role) {
+    findDemand();
+  }
+
+  /// Where a value is wanted along the axis.
+  AxisState stateOf(unsigned value) const {
+    return AxisState::of(*problem.values[value].wanted, axis);
+  }
+
+  /// In the order of preference among equals.
+  std::vector<AxisWay> waysOf(const Operation &operation) const {
+    const IndexStructure &structure = operation.structure;
+    std::vector<AxisWay> ways = {along(structure, {})};
+    auto all = [](unsigned) { return true; };
+    AxisState sum = AxisState::pending(Reduction::Sum);
+    if (!structure.operands.empty()) {
+      if (structure.linearity == Linearity::Joint)
+        ways.push_back(passing(structure, sum, all));
+      if (structure.linearity == Linearity::Multi)
+        for (unsigned i = 0; i < structure.operands.size(); ++i)
+          if (structure.isLinearIn(i)) {
+            ways.push_back(
+                passing(structure, sum, [&](unsigned j) { return i == j; }));
+            ways.back().drive.index = i;
+          }
+      if (structure.selects)
+        ways.push_back(
+            passing(structure, AxisState::pending(Reduction::Max), all));
+    }
+    for (IndexId index = 0; index < structure.indices.size(); ++index) {
+      if (structure.indices[index].whole || !divides(operation, index))
+        continue;
+      ways.push_back(along(structure, {Drive::Index, index}));
+      ways.back().isWanted = isWantedOn(operation, index);
+    }
+    return ways;
+  }
+
+  /// Bytes of a rank's shard, were it not for this axis.
+  int64_t localBytes(unsigned value) const {
+    const Value &v = problem.values[value];
+    int64_t bytes = v.elementBytes;
+    for (auto [extent, axes] : llvm::zip_equal(v.shape, expected(value).dims)) {
+      int64_t part = extent;
+      for (AxisId other : axes)
+        if (other != axis)
+          part /= problem.mesh.size(other);
+      bytes *= std::max<int64_t>(part, 1);
+    }
+    return bytes;
+  }
+
+  void pay(unsigned value, CollectiveKind kind, bool isReduced,
+           SearchCost &cost) const {
+    const Value &v = problem.values[value];
+    bool isVector = v.shape.size() < 2;
+    // Gradients of vectors are reduced with those of matrices.
+    if (!(v.isWeight && isVector && isReduced))
+      ++(v.isSmall ? cost.small : cost.collectives);
+    bool mustMove = isReduced && kind == CollectiveKind::AllReduce;
+    if (v.isWeight ? role == AxisRole::Model && !isVector && !mustMove
+                   : role == AxisRole::Data && !v.isSmall)
+      ++cost.againstRole;
+    int64_t bytes = localBytes(value);
+    if (kind == CollectiveKind::AllToAll)
+      bytes /= size;
+    cost.bytes += bytesSent(kind, bytes, size);
+  }
+
+  /// Makes a value available in a state; false if it cannot be.
+  bool bring(unsigned value, States &states, AxisState to,
+             SearchCost &cost) const {
+    if (states & bit(to) || (to.dim() && states & wholeBit))
+      return true;
+    if (to.isPending())
+      return false;
+    States divided = states & ~(pendingBits | wholeBit | idleBit);
+    CollectiveKind kind = to.dim() ? (divided ? CollectiveKind::AllToAll
+                                              : CollectiveKind::ReduceScatter)
+                                   : (divided ? CollectiveKind::AllGather
+                                              : CollectiveKind::AllReduce);
+    pay(value, kind, /*isReduced=*/!divided, cost);
+    cost.earlySums += !divided;
+    states |= bit(to);
+    return true;
+  }
+
+  States wantedBit(unsigned value) const {
+    return problem.values[value].wanted ? bit(stateOf(value)) : 0;
+  }
+
+  /// Whether an operation that all ranks do alike could have worked on the
+  /// operand where it is, or is wanted.
+  static bool couldDivide(const IndexStructure &structure, unsigned operand,
+                          States states) {
+    for (auto [dim, index] :
+         llvm::enumerate(structure.operands[operand].indices))
+      if (states & bit(AxisState::on(dim)) && !structure.indices[index].whole)
+        return true;
+    return false;
+  }
+
+protected:
+  const PlacementProblem &problem;
+  AxisId axis;
+  int64_t size;
+  AxisRole role;
+
+private:
+  /// On which dimensions operations behind would have the values that may stay
+  /// as they come out: backwards from where tensors are wanted.
+  void findDemand() {
+    demand.assign(problem.values.size(), 0);
+    for (const Operation &operation : llvm::reverse(problem.operations)) {
+      const IndexStructure &structure = operation.structure;
+      for (IndexId index = 0; index < structure.indices.size(); ++index) {
+        if (structure.indices[index].whole || !divides(operation, index) ||
+            !isWantedOn(operation, index))
+          continue;
+        for (auto [tensor, value] :
+             llvm::zip_equal(structure.operands, operation.operands))
+          if (std::optional<unsigned> dim = tensor.dimOf(index))
+            demand[value] |= bit(AxisState::on(*dim));
+      }
+    }
+  }
+
+  static AxisState onIndex(const IndexStructure::Tensor &tensor,
+                           IndexId index) {
+    std::optional<unsigned> dim = tensor.dimOf(index);
+    return dim ? AxisState::on(*dim) : AxisState::whole();
+  }
+
+  AxisWay along(const IndexStructure &structure, const Drive &drive) const {
+    AxisWay way;
+    way.drive = drive;
+    bool drives = drive.kind == Drive::Index;
+    for (const auto &tensor : structure.operands)
+      way.needs.push_back(drives ? onIndex(tensor, drive.index)
+                                 : AxisState::whole());
+    for (const auto &tensor : structure.results)
+      way.results.push_back(drives && !tensor.dimOf(drive.index)
+                                ? AxisState::pending(structure.reduction)
+                            : drives ? onIndex(tensor, drive.index)
+                                     : AxisState::whole());
+    return way;
+  }
+
+  /// The pending state `state` passes through the operands marked.
+  AxisWay passing(const IndexStructure &structure, AxisState state,
+                  llvm::function_ref<bool(unsigned)> isPending) const {
+    AxisWay way = along(structure, {Drive::Pending, 0});
+    for (unsigned i = 0; i < way.needs.size(); ++i)
+      if (isPending(i))
+        way.needs[i] = state;
+    way.results.assign(way.results.size(), state);
+    return way;
+  }
+
+  /// Whether the axis divides the index's extents, together with the axes that
+  /// are there anyway.
+  bool divides(const Operation &operation, IndexId index) const {
+    auto fits = [&](const IndexStructure::Tensor &tensor, unsigned value) {
+      std::optional<unsigned> dim = tensor.dimOf(index);
+      if (!dim)
+        return true;
+      int64_t parts = size;
+      for (AxisId other : expected(value).dims[*dim])
+        if (other != axis)
+          parts *= problem.mesh.size(other);
+      return tensor.shape[*dim] % parts == 0;
+    };
+    return allTensors(operation, fits);
+  }
+
+  bool isWantedOn(const Operation &operation, IndexId index) const {
+    return !allTensors(
+        operation, [&](const IndexStructure::Tensor &tensor, unsigned number) {
+          std::optional<unsigned> dim = tensor.dimOf(index);
+          if (!dim)
+            return true;
+          const Value &value = problem.values[number];
+          AxisState state = AxisState::on(*dim);
+          return !(value.wanted && stateOf(number) == state) &&
+                 !(value.freedom == Value::Free && demand[number] & bit(state));
+        });
+  }
+
+  template <typename Test>
+  static bool allTensors(const Operation &operation, Test test) {
+    const IndexStructure &structure = operation.structure;
+    for (auto [tensor, value] :
+         llvm::zip_equal(structure.operands, operation.operands))
+      if (!test(tensor, value))
+        return false;
+    for (auto [tensor, value] :
+         llvm::zip_equal(structure.results, operation.results))
+      if (!test(tensor, value))
+        return false;
+    return true;
+  }
+
+  const Placement &expected(unsigned value) const {
+    const Value &v = problem.values[value];
+    return v.wanted ? *v.wanted : v.expected;
+  }
+
+  /// Per value: the states that operations behind it would have it in.
+  std::vector<States> demand;
+};
+
+} // namespace tpsp
+
+#endif // TPSP_ALGEBRA_AXISPROBLEM_H

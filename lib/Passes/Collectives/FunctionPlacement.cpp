@@ -1,0 +1,220 @@
+#include "FunctionPlacement.h"
+
+#include "Passes/Program/Placed.h"
+#include "tpsp/Dialect/Tpsp/ResultAttrs.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+using ProblemValue = PlacementProblem::Value;
+
+namespace {
+
+/// Dimensions along which a model's features lie, as opposed to its tokens:
+/// those with an index of a parameter, and what views make of them.
+class Features {
+public:
+  explicit Features(FunctionOpInterface function) {
+    for (BlockArgument argument : function.getArguments())
+      if (isParameter(argument) && getIdx(argument.getType()))
+        for (StringAttr name : getIdx(argument.getType()).getNames())
+          names.insert(name.getValue());
+  }
+
+  bool has(Value value) const {
+    return llvm::any_of(getIdx(value).getNames(),
+                        [&](StringAttr name) {
+                          return names.contains(name.getValue());
+                        }) ||
+           views.contains(value);
+  }
+
+  /// To be called in program order.
+  void pass(IndexedOpInterface op) {
+    if (op.isView() && has(op->getOperand(0)))
+      views.insert(op->getResult(0));
+  }
+
+private:
+  llvm::StringSet<> names;
+  llvm::DenseSet<Value> views;
+};
+
+/// Where a value that nobody has placed is expected: on the axes that the
+/// operands have there.
+Placement expectedResult(const IndexStructure &structure, unsigned result,
+                         ArrayRef<Placement> operands) {
+  const IndexStructure::Tensor &tensor = structure.results[result];
+  Placement placement(tensor.indices.size());
+  for (auto [source, has] : llvm::zip_equal(structure.operands, operands))
+    for (auto [index, axes] : llvm::zip_equal(source.indices, has.dims)) {
+      std::optional<unsigned> dim = tensor.dimOf(index);
+      if (!dim || structure.indices[index].whole)
+        continue;
+      for (AxisId axis : axes)
+        if (!placement.uses(axis))
+          placement.dims[*dim].push_back(axis);
+    }
+  return placement;
+}
+
+/// `base` with what the axes make of the tensor.
+Placement withStates(Placement base, ArrayRef<AxisState> states) {
+  for (auto [axis, state] : llvm::enumerate(states)) {
+    AxisId id = axis;
+    if (AxisState::of(base, id) == state)
+      continue;
+    for (AxisList &axes : base.dims)
+      llvm::erase(axes, id);
+    llvm::erase(base.pending, id);
+    if (state.dim()) {
+      base.dims[*state.dim()].push_back(id);
+    } else if (state.isPending()) {
+      base.pending.push_back(id);
+      base.reduction = state == AxisState::pending(Reduction::Max)
+                           ? Reduction::Max
+                           : Reduction::Sum;
+    }
+  }
+  return base;
+}
+
+bool isBackward(Operation *op) { return op->hasAttr(backwardAttrName); }
+
+/// One phase as the search sees it.
+class Phase {
+public:
+  Phase(ArrayRef<IndexedOpInterface> ops, const Mesh &mesh,
+        const llvm::DenseMap<Value, Placement> &homes)
+      : homes(homes) {
+    problem.mesh = mesh;
+    if (ops.empty())
+      return;
+    features.emplace(ops.front()->getParentOfType<FunctionOpInterface>());
+    for (IndexedOpInterface op : ops)
+      add(op);
+  }
+
+  PlacementProblem problem;
+  llvm::DenseMap<Value, unsigned> numbers;
+
+private:
+  void add(IndexedOpInterface op) {
+    PlacementProblem::Operation operation;
+    operation.structure = op.getIndexStructure();
+    operation.isSum = op.isSumOfOperands();
+    operation.part = partOf(op);
+    SmallVector<Placement> operands;
+    for (Value operand : op->getOperands()) {
+      unsigned number = numberOf(operand);
+      operation.operands.push_back(number);
+      const ProblemValue &value = problem.values[number];
+      operands.push_back(value.wanted ? *value.wanted : value.expected);
+    }
+    features->pass(op);
+    for (auto [i, result] : llvm::enumerate(op->getResults())) {
+      ProblemValue value = describe(result);
+      value.freedom = freedomOf(result);
+      value.isSaved = llvm::any_of(result.getUsers(), [&](Operation *user) {
+        return isBackward(user) != isBackward(op);
+      });
+      if (!value.wanted)
+        value.expected = expectedResult(operation.structure, i, operands);
+      operation.results.push_back(enter(result, std::move(value)));
+    }
+    problem.operations.push_back(std::move(operation));
+  }
+
+  /// Micro-batches in the order in which they come; 0 is none.
+  unsigned partOf(Operation *op) {
+    Attribute part = op->getAttr(partAttrName);
+    return part ? parts.try_emplace(part, parts.size() + 1).first->second : 0;
+  }
+
+  unsigned numberOf(Value value) {
+    auto known = numbers.find(value);
+    return known != numbers.end() ? known->second
+                                  : enter(value, describe(value));
+  }
+
+  unsigned enter(Value value, ProblemValue description) {
+    unsigned number = problem.values.size();
+    problem.values.push_back(std::move(description));
+    numbers[value] = number;
+    return number;
+  }
+
+  ProblemValue describe(Value value) const {
+    auto type = cast<RankedTensorType>(value.getType());
+    ProblemValue description;
+    description.shape.assign(type.getShape().begin(), type.getShape().end());
+    description.elementBytes = (type.getElementTypeBitWidth() + 7) / 8;
+    auto home = homes.find(value);
+    if (home != homes.end())
+      description.wanted = home->second;
+    else if (!isUnplaced(type))
+      description.wanted = placementOf(type, problem.mesh);
+    else if (auto goal =
+                 dyn_cast_or_null<TypeAttr>(getResultAttr(value, goalAttrName)))
+      description.wanted = placementOf(goal.getValue(), problem.mesh);
+    description.isWeight = isWeight(value);
+    description.isSmall = !description.isWeight && !features->has(value);
+    return description;
+  }
+
+  static ProblemValue::Freedom freedomOf(Value value) {
+    for (Operation *user : value.getUsers())
+      if (!isa<IndexedOpInterface>(user))
+        return ProblemValue::Fixed;
+    Operation *op = value.getDefiningOp();
+    if (isUnplaced(value.getType()) || op->hasAttr(propagatedAttrName))
+      return ProblemValue::Free;
+    return isBackward(op) ? ProblemValue::MayWait : ProblemValue::Fixed;
+  }
+
+  const llvm::DenseMap<Value, Placement> &homes;
+  std::optional<Features> features;
+  llvm::DenseMap<Attribute, unsigned> parts;
+};
+
+} // namespace
+
+FunctionPlacement::FunctionPlacement(FunctionOpInterface function,
+                                     const Mesh &mesh)
+    : mesh(mesh) {
+  SmallVector<IndexedOpInterface> forward, backward;
+  function->walk([&](IndexedOpInterface op) {
+    (isBackward(op) ? backward : forward).push_back(op);
+  });
+  decide(forward);
+  decide(backward);
+}
+
+const FunctionPlacement::Decision *
+FunctionPlacement::of(IndexedOpInterface op) const {
+  auto found = decisions.find(op);
+  return found == decisions.end() ? nullptr : &found->second;
+}
+
+void FunctionPlacement::decide(ArrayRef<IndexedOpInterface> ops) {
+  Phase phase(ops, mesh, homes);
+  std::optional<PlacementAnswer> answer = searchPlacements(phase.problem);
+  if (!answer)
+    return;
+  for (auto [op, drives, operation] :
+       llvm::zip_equal(ops, answer->drives, phase.problem.operations)) {
+    Decision decision{drives, {}};
+    for (auto [result, number] :
+         llvm::zip_equal(op->getResults(), operation.results)) {
+      const ProblemValue &value = phase.problem.values[number];
+      const Placement &base = value.wanted ? *value.wanted : value.expected;
+      Placement home = withStates(base, answer->homes[number]);
+      homes[result] = home;
+      decision.results.push_back({home, value.wanted == home});
+    }
+    decisions[op] = std::move(decision);
+  }
+}

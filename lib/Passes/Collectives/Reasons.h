@@ -1,0 +1,96 @@
+/// Why an operation's operand or result is moved, for the ledger.
+#ifndef TPSP_PASSES_COLLECTIVES_REASONS_H
+#define TPSP_PASSES_COLLECTIVES_REASONS_H
+
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+
+namespace tpsp {
+
+/// Explains the steps that an operand or a result needs, in words.
+class Reasons {
+public:
+  Reasons(IndexedOpInterface op, const IndexStructure &structure,
+          const ComputePlacement &choice, const Mesh &mesh)
+      : op(op), structure(structure), choice(choice), mesh(mesh),
+        request(requestOf(op, structure)) {}
+
+  std::string ofOperand(const IndexStructure::Tensor &tensor,
+                        const CollectiveStep &step) const {
+    if (!request.empty())
+      return request;
+    return perDrive(step, [&](const Drive &drive, const std::string &axes) {
+      std::string mnemonic = op->getName().stripDialect().str();
+      if (drive.kind != Drive::Index)
+        return "this " + mnemonic + " is done alike on all of " + axes;
+      std::string work =
+          axes + " divides " + indexName(drive) + " of this " + mnemonic;
+      return tensor.dimOf(drive.index) ? work
+                                       : work + ", which the operand lacks";
+    });
+  }
+
+  std::string ofResult(const IndexStructure::Tensor &tensor,
+                       const CollectiveStep &step) const {
+    if (!request.empty())
+      return request;
+    return perDrive(step, [&](const Drive &drive, const std::string &axes) {
+      if (drive.kind == Drive::Pending)
+        return "the operands' sums over " + axes + " are taken once, here";
+      if (drive.kind == Drive::Nothing)
+        return "the result is wanted on " + axes;
+      std::string work = axes + " divides " + indexName(drive);
+      return tensor.dimOf(drive.index)
+                 ? work + ", where the result does not want it"
+                 : work + ", which is summed away";
+    });
+  }
+
+private:
+  /// The reason that an operation gives by itself: one that leaves its operand
+  /// as it is only asks for a placement. Else "".
+  static std::string requestOf(IndexedOpInterface op,
+                               const IndexStructure &structure) {
+    bool same = op.isView() &&
+                structure.operands[0].indices == structure.results[0].indices;
+    mlir::Type wanted = op->getResult(0).getType();
+    if (!same || isUnplaced(wanted))
+      return "";
+    std::string place = "[" + subscripts(wanted) + "]";
+    return op->hasAttr(backwardAttrName)
+               ? "a gradient lies where its tensor does, " + place
+               : "this " + op->getName().stripDialect().str() + " asks for " +
+                     place;
+  }
+
+  const std::string &indexName(const Drive &drive) const {
+    return structure.indices[drive.index].name;
+  }
+
+  /// One clause for the axes that drive alike: "@dp divides b, ...; @cp ...".
+  template <typename Clause>
+  std::string perDrive(const CollectiveStep &step, Clause clause) const {
+    llvm::SmallVector<std::pair<Drive, std::string>> parts;
+    for (AxisId axis : step.axes) {
+      const Drive &drive = choice.drives[axis];
+      std::string name = "@" + mesh.axis(axis).name;
+      if (!parts.empty() && parts.back().first == drive)
+        parts.back().second += ", " + name;
+      else
+        parts.push_back({drive, name});
+    }
+    std::string text;
+    for (auto &[drive, axes] : parts)
+      text += (text.empty() ? "" : "; ") + clause(drive, axes);
+    return text;
+  }
+
+  IndexedOpInterface op;
+  const IndexStructure &structure;
+  const ComputePlacement &choice;
+  const Mesh &mesh;
+  std::string request;
+};
+
+} // namespace tpsp
+
+#endif // TPSP_PASSES_COLLECTIVES_REASONS_H

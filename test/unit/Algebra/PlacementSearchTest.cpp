@@ -1,0 +1,114 @@
+#include "tpsp/Algebra/PlacementSearch.h"
+
+#include <gtest/gtest.h>
+
+using namespace tpsp;
+
+namespace {
+
+using Value = PlacementProblem::Value;
+
+/// Programs over s (64), d (128), e (256) and r (8) on one model axis of four
+/// ranks.
+class PlacementSearchTest : public testing::Test {
+protected:
+  PlacementSearchTest() { problem.mesh = Mesh({{"tp", 4, AxisRole::Model}}); }
+
+  static int64_t extent(char index) {
+    return index == 's' ? 64 : index == 'd' ? 128 : index == 'e' ? 256 : 8;
+  }
+
+  /// A value with these indices; `on` is the one that tp divides, '-' for none,
+  /// '+' for a pending sum.
+  unsigned add(const std::string &indices, char on,
+               Value::Freedom freedom = Value::Fixed) {
+    Value value;
+    value.wanted = Placement(indices.size());
+    for (auto [dim, index] : llvm::enumerate(indices)) {
+      value.shape.push_back(extent(index));
+      if (index == on)
+        value.wanted->dims[dim] = {0};
+    }
+    if (on == '+')
+      value.wanted->pending = {0};
+    value.freedom = freedom;
+    problem.values.push_back(value);
+    names.push_back(indices);
+    return problem.values.size() - 1;
+  }
+
+  void operation(llvm::ArrayRef<unsigned> operands, unsigned result,
+                 Linearity linearity) {
+    PlacementProblem::Operation operation;
+    operation.structure.linearity = linearity;
+    operation.isSum = linearity == Linearity::Joint;
+    auto tensorOf = [&](unsigned value) {
+      IndexStructure::Tensor tensor;
+      for (char index : names[value]) {
+        tensor.indices.push_back(
+            operation.structure.intern(std::string(1, index), extent(index)));
+        tensor.shape.push_back(extent(index));
+      }
+      return tensor;
+    };
+    for (unsigned value : operands) {
+      operation.structure.operands.push_back(tensorOf(value));
+      operation.operands.push_back(value);
+    }
+    operation.structure.results.push_back(tensorOf(result));
+    operation.results.push_back(result);
+    problem.operations.push_back(operation);
+  }
+
+  PlacementProblem problem;
+  std::vector<std::string> names;
+};
+
+} // namespace
+
+TEST_F(PlacementSearchTest, SmallProductsAreDoneWhereTheInputIsGatheredAnyway) {
+  unsigned x = add("sd", 's'), w = add("ed", 'e'), a = add("rd", '-'),
+           b = add("er", 'e');
+  unsigned y0 = add("se", 'e', Value::Free), u = add("sr", 's', Value::Free),
+           y = add("se", 'e', Value::Free);
+  operation({w, x}, y0, Linearity::Multi);
+  operation({a, x}, u, Linearity::Multi);
+  operation({b, u}, y, Linearity::Multi);
+  auto answer = searchPlacements(problem);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->cost.collectives, 1);
+  EXPECT_EQ(answer->cost.bytes, 64 * 128 * 4 * 3 / 4);
+  EXPECT_EQ(answer->homes[u][0], AxisState::whole());
+  // Without the large product, the small one does not gather its input.
+  problem.operations.erase(problem.operations.begin());
+  answer = searchPlacements(problem);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->homes[u][0], AxisState::on(0));
+  EXPECT_EQ(answer->cost.bytes, 64 * 8 * 4 * 3 / 4);
+}
+
+TEST_F(PlacementSearchTest, SumsThatMeetAreReducedOnce) {
+  unsigned h = add("se", 'e'), v = add("de", 'e'), w = add("de", 'e'),
+           x = add("sd", '-');
+  unsigned a = add("sd", '-', Value::Free), b = add("sd", '-', Value::Free),
+           z = add("sd", '-');
+  operation({v, h}, a, Linearity::Multi);
+  operation({w, h}, b, Linearity::Multi);
+  operation({x, a, b}, z, Linearity::Joint);
+  auto answer = searchPlacements(problem);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->cost.collectives, 1);
+  EXPECT_EQ(answer->homes[a][0], AxisState::pending(Reduction::Sum));
+  // What the other phase reads does not wait.
+  problem.values[a].isSaved = true;
+  answer = searchPlacements(problem);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->cost.collectives, 2);
+  EXPECT_EQ(answer->homes[a][0], AxisState::whole());
+}
+
+TEST_F(PlacementSearchTest, AWholeTensorCannotBecomePartial) {
+  unsigned x = add("sd", '-'), y = add("sd", '+');
+  operation({x}, y, Linearity::Joint);
+  EXPECT_FALSE(searchPlacements(problem));
+}
