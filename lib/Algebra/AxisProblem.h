@@ -57,12 +57,11 @@ public:
       if (structure.linearity == Linearity::Joint)
         ways.push_back(passing(structure, sum, all));
       if (structure.linearity == Linearity::Multi)
-        for (unsigned i = 0; i < structure.operands.size(); ++i)
-          if (structure.isLinearIn(i)) {
-            ways.push_back(
-                passing(structure, sum, [&](unsigned j) { return i == j; }));
-            ways.back().drive.index = i;
-          }
+        for (unsigned i = 0; i < structure.operands.size(); ++i) {
+          ways.push_back(
+              passing(structure, sum, [&](unsigned j) { return i == j; }));
+          ways.back().drive.index = i;
+        }
       if (structure.selects)
         ways.push_back(
             passing(structure, AxisState::pending(Reduction::Max), all));
@@ -94,10 +93,14 @@ public:
            SearchCost &cost) const {
     const Value &v = problem.values[value];
     bool isVector = v.shape.size() < 2;
-    // Gradients of vectors are reduced with those of matrices.
+    bool isWantedDivided = v.wanted && stateOf(value).dim();
+    bool mustMove =
+        isReduced && kind == CollectiveKind::AllReduce && !isWantedDivided;
+    // Gradients of vectors are reduced with those of matrices, and these with
+    // each other.
     if (!(v.isWeight && isVector && isReduced))
-      ++(v.isSmall ? cost.small : cost.collectives);
-    bool mustMove = isReduced && kind == CollectiveKind::AllReduce;
+      ++(v.isSmall || (v.isWeight && isReduced) ? cost.small
+                                                : cost.collectives);
     if (v.isWeight ? role == AxisRole::Model && !isVector && !mustMove
                    : role == AxisRole::Data && !v.isSmall)
       ++cost.againstRole;
@@ -147,21 +150,28 @@ protected:
   AxisRole role;
 
 private:
-  /// On which dimensions operations behind would have the values that may stay
-  /// as they come out: backwards from where tensors are wanted.
+  /// On which dimensions values that may stay as they come out may be had, from
+  /// where tensors are wanted: forwards, then backwards.
   void findDemand() {
     demand.assign(problem.values.size(), 0);
-    for (const Operation &operation : llvm::reverse(problem.operations)) {
-      const IndexStructure &structure = operation.structure;
-      for (IndexId index = 0; index < structure.indices.size(); ++index) {
-        if (structure.indices[index].whole || !divides(operation, index) ||
-            !isWantedOn(operation, index))
-          continue;
-        for (auto [tensor, value] :
-             llvm::zip_equal(structure.operands, operation.operands))
-          if (std::optional<unsigned> dim = tensor.dimOf(index))
-            demand[value] |= bit(AxisState::on(*dim));
-      }
+    for (const Operation &operation : problem.operations)
+      spread(operation, operation.structure.results, operation.results);
+    for (const Operation &operation : llvm::reverse(problem.operations))
+      spread(operation, operation.structure.operands, operation.operands);
+  }
+
+  /// To the values that are on an index on which another one is.
+  void spread(const Operation &operation,
+              llvm::ArrayRef<IndexStructure::Tensor> tensors,
+              llvm::ArrayRef<unsigned> values) {
+    const IndexStructure &structure = operation.structure;
+    for (IndexId index = 0; index < structure.indices.size(); ++index) {
+      if (structure.indices[index].whole || !divides(operation, index) ||
+          !isWantedOn(operation, index))
+        continue;
+      for (auto [tensor, value] : llvm::zip_equal(tensors, values))
+        if (std::optional<unsigned> dim = tensor.dimOf(index))
+          demand[value] |= bit(AxisState::on(*dim));
     }
   }
 
@@ -245,7 +255,7 @@ private:
     return v.wanted ? *v.wanted : v.expected;
   }
 
-  /// Per value: the states that operations behind it would have it in.
+  /// Per value: the states that other operations would have it in.
   std::vector<States> demand;
 };
 

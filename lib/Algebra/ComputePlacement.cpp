@@ -144,6 +144,18 @@ void addEarlySums(const Placement &has, const Placement &needs,
       ++countFor(axis, mesh, total.earlySums, total.trivial.earlySums);
 }
 
+/// Counts axes that divide the operand on an index which they could drive, and
+/// drive nothing.
+void addIdle(const PlacedOperation &operation,
+             const IndexStructure::Tensor &tensor, const Placement &has,
+             llvm::ArrayRef<Drive> drives, PlacementCost &total) {
+  for (auto [index, axes] : llvm::zip_equal(tensor.indices, has.dims))
+    for (AxisId axis : axes)
+      total.idle += !operation.structure.indices[index].whole &&
+                    drives[axis].kind == Drive::Nothing &&
+                    operation.mesh.size(axis) > 1;
+}
+
 /// Adds what it costs to bring a tensor from one placement to another; false
 /// if it cannot be done.
 bool addTransition(const IndexStructure::Tensor &tensor, bool isWeight,
@@ -159,6 +171,9 @@ bool addTransition(const IndexStructure::Tensor &tensor, bool isWeight,
   total.collectives += added.collectives;
   total.bytes += added.bytes;
   total.trivial.collectives += added.trivial;
+  for (const CollectiveStep &step : *steps)
+    total.trivial.slices +=
+        step.kind == CollectiveKind::Slice && mesh.groupSize(step.axes) == 1;
   addAgainstRole(*steps, isWeight, mesh, total);
   return true;
 }
@@ -174,11 +189,13 @@ double workPerRank(const IndexStructure &structure,
 } // namespace
 
 bool PlacementCost::operator<(const PlacementCost &other) const {
-  return std::tie(collectives, work, earlySums, againstRole, bytes,
-                  trivial.collectives, trivial.earlySums, trivial.againstRole) <
-         std::tie(other.collectives, other.work, other.earlySums,
-                  other.againstRole, other.bytes, other.trivial.collectives,
-                  other.trivial.earlySums, other.trivial.againstRole);
+  return std::tie(idle, againstRole, collectives, work, earlySums, bytes,
+                  trivial.collectives, trivial.earlySums, trivial.againstRole,
+                  trivial.slices) <
+         std::tie(other.idle, other.againstRole, other.collectives, other.work,
+                  other.earlySums, other.bytes, other.trivial.collectives,
+                  other.trivial.earlySums, other.trivial.againstRole,
+                  other.trivial.slices);
 }
 
 llvm::SmallVector<Drive, 4> tpsp::candidates(const PlacedOperation &operation,
@@ -224,6 +241,7 @@ evaluateInOrder(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives,
     if (!needs.pending.empty())
       needs.reduction = has.reduction;
     addEarlySums(has, needs, mesh, choice.cost);
+    addIdle(operation, tensor, has, drives, choice.cost);
     if (firstUnevenDim(tensor.shape, needs, mesh) ||
         !addTransition(tensor, isWeight(), has, needs, mesh, choice.cost))
       return std::nullopt;

@@ -309,7 +309,9 @@ private:
         !value.wanted ||
         (!isThere && !(comesOut.isPending() && value.isSaved) &&
          (value.freedom == Value::Free ||
-          (value.freedom == Value::MayWait && comesOut.isPending())));
+          // A reduce-scatter makes the tensor smaller: it does not wait.
+          (value.freedom == Value::MayWait && comesOut.isPending() &&
+           !stateOf(number).dim())));
     if (!mayStay)
       return;
     current[slot] = bit(comesOut);

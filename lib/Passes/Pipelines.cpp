@@ -55,9 +55,8 @@ void tpsp::buildPlacementPipeline(OpPassManager &pm,
                                    options.usesGpuLibraries()}));
   if (options.keepMasks)
     pm.addPass(createKeepMasks());
-  bool shards = options.shardReplicated != "off";
-  pm.addPass(createPropagate({/*mark=*/shards}));
-  if (shards)
+  pm.addPass(createPropagate());
+  if (options.shardReplicated != "off")
     pm.addPass(createShardReplicated({options.shardReplicated, options.hardware,
                                       options.threads, options.grad}));
   if (options.grad)

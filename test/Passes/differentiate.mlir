@@ -25,12 +25,12 @@ func.func @matmul(%w: !w {tpsp.param}, %x: !x {tpsp.name = "x"}) -> !y {
   return %y : !y
 }
 
-// Contributions to one gradient are added, unplaced until they are.
+// Contributions to one gradient are added; where they are is only proposed.
 // CHECK-LABEL: func.func @residual_grad(
 func.func @residual(%x: !x) -> !x {
   // CHECK: %[[S:.*]] = tpsp.slope %{{.*}} {of = "gelu", tpsp.backward} : {{.*}}, ?>>
-  // CHECK: %[[M:.*]] = tpsp.mul %[[G:.*]], %[[S]] {tpsp.backward, tpsp.goal = tensor<8x32xf32, #tpsp.idx<b@dp, d>>} : {{.*}}, ?>>
-  // CHECK: %[[D:.*]] = tpsp.add %[[G]], %[[M]] {tpsp.backward} : {{.*}} -> tensor<8x32xf32, #tpsp.idx<b@dp, d>>
+  // CHECK: %[[M:.*]] = tpsp.mul %[[G:.*]], %[[S]] {tpsp.backward, tpsp.proposed} : {{.*}} -> tensor<8x32xf32, #tpsp.idx<b@dp, d>>
+  // CHECK: %[[D:.*]] = tpsp.add %[[G]], %[[M]] {tpsp.backward} : tensor<8x32xf32, #tpsp.idx<b@dp, d>>
   // CHECK: return %{{.*}}, %[[D]]
   %y = tpsp.gelu %x : !x
   %z = tpsp.add %x, %y : !x

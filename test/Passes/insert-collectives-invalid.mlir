@@ -10,16 +10,6 @@ func.func @partial_wanted(%x: tensor<8xf32, #tpsp.idx<b>>) {
 
 // -----
 
-// A placement that contradicts the operation: the product of two summands.
-tpsp.mesh @mesh <tp = 4>
-func.func @product_of_partials(%x: tensor<8xf32, #tpsp.idx<b | sum@tp>>) {
-  // expected-error @+1 {{has no legal compute placement: its result is wanted [b | sum@tp]}}
-  %y = tpsp.mul %x, %x : tensor<8xf32, #tpsp.idx<b | sum@tp>>
-  return
-}
-
-// -----
-
 // expected-error @+1 {{has control flow; tpsp programs are straight-line functions}}
 func.func @control_flow(%x: tensor<8xf32, #tpsp.idx<b>>, %c: i1) {
   cf.cond_br %c, ^then, ^else

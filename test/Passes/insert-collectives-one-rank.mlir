@@ -9,12 +9,12 @@ tpsp.mesh @mesh <pp = 1, tp = 4 : model>
 !after = tensor<8x32xf32, #tpsp.idx<b, d@tp@pp>>
 !without = tensor<8x32xf32, #tpsp.idx<b, d@tp>>
 
-// LOCAL-NOT: ["pp"
+// LOCAL-NOT: ["pp"]
 
 // It is taken out where it stands before tp.
 // CHECK-LABEL: @taken_out
-// CHECK-NEXT: tpsp.all_gather %{{.+}} ["pp"] {{.*}} -> tensor<8x32xf32, #tpsp.idx<b, d@tp>>
 // CHECK-NEXT: tpsp.square
+// CHECK-NEXT: tpsp.all_gather %{{.+}} ["pp"] {{.*}} -> tensor<8x32xf32, #tpsp.idx<b, d@tp>>
 // CHECK-NEXT: return
 // KEPT-LABEL: @taken_out
 // KEPT: tpsp.all_gather %{{.+}} ["pp"]

@@ -56,12 +56,12 @@ func.func @one_row(%x: !o) -> !o {
 // CHECK-LABEL: @sum
 // CHECK-SAME: %[[X:[a-z0-9]+]]: {{.*}}, %[[W:[a-z0-9]+]]:
 // CHECK: %[[N:.*]] = tpsp.neg %[[W]] :
-// CHECK: %[[S:.*]] = tpsp.reduce %{{.*}} {tpsp.goal = {{.*}}, tpsp.part = 0 : i64}
-// CHECK: %[[T:.*]] = tpsp.scale %[[S]] {factor = 5.000000e-01 : f64, tpsp.goal = {{.*}}, tpsp.part = 0 : i64}
-// CHECK: %[[U:.*]] = tpsp.add %[[T]] {tpsp.goal = {{.*}}, tpsp.part = 0 : i64}
+// CHECK: %[[S:.*]] = tpsp.reduce %{{.*}} {tpsp.part = 0 : i64, tpsp.proposed}
+// CHECK: %[[T:.*]] = tpsp.scale %[[S]] {factor = 5.000000e-01 : f64, tpsp.part = 0 : i64, tpsp.proposed}
+// CHECK: %[[U:.*]] = tpsp.add %[[T]] {tpsp.part = 0 : i64, tpsp.proposed}
 // CHECK-NOT: neg
-// CHECK: %[[V:.*]] = tpsp.add %{{[0-9]+}} {tpsp.goal = {{.*}}, tpsp.part = 1 : i64}
-// CHECK: %[[A:.*]] = tpsp.add %[[U]], %[[V]] {tpsp.goal = {{.*}}, tpsp.part = 1 : i64}
+// CHECK: %[[V:.*]] = tpsp.add %{{[0-9]+}} {tpsp.part = 1 : i64, tpsp.proposed}
+// CHECK: %[[A:.*]] = tpsp.add %[[U]], %[[V]] {tpsp.part = 1 : i64, tpsp.proposed}
 // CHECK: %[[M:.*]] = tpsp.add %[[N]] :
 // CHECK: %[[R:.*]] = tpsp.add %[[A]], %[[M]] :
 // CHECK: return %[[R]]
@@ -83,7 +83,7 @@ func.func @sum(%x: !x, %w: !w) -> !w {
 // CHECK-LABEL: @rest
 // CHECK: %[[S:.*]] = tpsp.reduce {{.*}}part = 1
 // CHECK: tpsp.broadcast %[[S]] {tpsp.part = 1 : i64} : {{.*}} -> tensor<4xf32, #tpsp.idx<d, ?>>
-// CHECK: %[[A:.*]] = tpsp.add %{{[a-z0-9]+}}, %{{[a-z0-9]+}} {tpsp.goal = {{.*}}, tpsp.part = 1
+// CHECK: %[[A:.*]] = tpsp.add %{{[a-z0-9]+}}, %{{[a-z0-9]+}} {tpsp.part = 1 : i64, tpsp.proposed}
 // CHECK: %[[W:.*]] = tpsp.add %{{[a-z0-9]+}} : tensor<4xf32
 // CHECK: %[[M:.*]] = tpsp.scale %[[W]] {factor = 2
 // CHECK: %[[R:.*]] = tpsp.add %[[A]], %[[M]] :

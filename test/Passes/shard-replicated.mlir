@@ -1,12 +1,12 @@
 // What connected values replicated for no reason become.
-// DEFINE: %{shard} = --tpsp-propagate=mark=true --tpsp-shard-replicated
-// RUN: tpsp-opt %s %{shard} | FileCheck %s --implicit-check-not=tpsp.propagated
-// RUN: tpsp-opt %s --tpsp-propagate --tpsp-shard-replicated | FileCheck %s --check-prefix=UNMARKED --implicit-check-not=s@tp
+// DEFINE: %{shard} = --tpsp-propagate --tpsp-shard-replicated
+// RUN: tpsp-opt %s %{shard} | FileCheck %s
+// RUN: tpsp-opt %s --tpsp-propagate | sed 's/, tpsp.proposed//; s/ {tpsp.proposed}//' | tpsp-opt --tpsp-shard-replicated | FileCheck %s --check-prefix=UNMARKED --implicit-check-not=s@tp
 // RUN: tpsp-opt %s %{shard} --remarks-filter='tpsp-.*' -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: not tpsp-opt %s --tpsp-shard-replicated=goal=speed 2>&1 | FileCheck %s --check-prefix=SPEED
 // SPEED: error: option 'goal' of tpsp-shard-replicated: goal=speed is not known; goals are memory and time
 
-// Without marks nothing is known not to be the user's.
+// What nobody proposed is the user's.
 // UNMARKED: func.func @block
 
 tpsp.mesh @mesh <tp = 2 : model>
@@ -23,7 +23,7 @@ tpsp.mesh @mesh <tp = 2 : model>
 // stays, what depends on it joins; so does the returned result.
 // CHECK-LABEL: @block
 // CHECK: %[[N:.*]] = tpsp.rms_norm {{.*}} {tpsp.note = "s@tp instead of replicated keeps 1.0 KiB per rank less"} : {{.*}} -> tensor<4x8x16xf32, #tpsp.idx<b, s@tp, d>>
-// CHECK: tpsp.einsum %{{.*}}, %[[N]] : {{.*}} -> tensor<4x8x32xf32, #tpsp.idx<b, s, e@tp>>
+// CHECK: tpsp.einsum %{{.*}}, %[[N]] {tpsp.proposed} : {{.*}} -> tensor<4x8x32xf32, #tpsp.idx<b, s, e@tp>>
 // CHECK: tpsp.einsum {{.*}} {tpsp.note = "s@tp instead of replicated keeps 1.0 KiB per rank less; one of 5 values, together 5.0 KiB less; their forward collectives send 5.0 KiB, before 4.0 KiB"} : {{.*}} -> tensor<4x8x16xf32, #tpsp.idx<b, s@tp, d>>
 // CHECK: tpsp.add {{.*}} -> tensor<4x8x16xf32, #tpsp.idx<b, s@tp, d>>
 // CHECK: tpsp.rms_norm {{.*}} -> tensor<4x8x16xf32, #tpsp.idx<b, s@tp, d>>

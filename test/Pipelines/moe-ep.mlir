@@ -47,9 +47,9 @@
 // FOUR: 2 forward all_to_all ep (e -> g) 73728
 // FOUR: 2 forward all_to_all ep (g -> e) 73728
 // ROW: 1 backward all_reduce ep () 9216
-// ROW: 2 backward all_reduce tp () 196608
+// ROW: 2 backward all_reduce tp () 65536
 // ROW: 2 backward all_to_all ep (e -> g) 98304
 // ROW: 2 backward all_to_all ep (g -> e) 98304
-// ROW: 2 forward all_reduce tp () 196608
+// ROW: 2 forward all_reduce tp () 131072
 // ROW: 2 forward all_to_all ep (e -> g) 98304
 // ROW: 2 forward all_to_all ep (g -> e) 98304

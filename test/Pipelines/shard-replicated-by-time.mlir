@@ -2,7 +2,7 @@
 // reduce-scatter and an all-gather, and norm and residual are done once instead
 // of on every rank; eight H100 reduce inside the network, which only an
 // all-reduce can, and at few tokens nothing is worth another collective.
-// DEFINE: %{mark} = --tpsp-propagate=mark=true
+// DEFINE: %{mark} = --tpsp-propagate
 // RUN: tpsp-opt %s %{mark} --tpsp-shard-replicated="goal=time hardware=a100-sxm" | FileCheck %s --check-prefix=A100
 // RUN: tpsp-opt %s %{mark} --tpsp-shard-replicated="goal=time hardware=h100-sxm grad" | FileCheck %s --check-prefix=H100
 // RUN: not tpsp-opt %s %{mark} --tpsp-shard-replicated="goal=time hardware=none" 2>&1 | FileCheck %s --check-prefix=NONE

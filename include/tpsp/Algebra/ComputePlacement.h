@@ -21,15 +21,19 @@
 /// of a block.
 ///
 /// An axis may drive only an index on which an operand or the wanted result
-/// carries it. Among the legal choices the best has, in this order,
+/// carries it. For an operation by itself, the best of the legal choices has,
+/// in this order,
 ///
+/// - the fewest idle gathers: of an operand that is divided on an index of the
+///   operation, for work that all ranks then do alike;
+/// - the fewest collectives against the axes' roles;
 /// - the fewest collectives, of operands and result, counted for each axis;
 /// - the least work per rank;
 /// - the fewest sums taken before the operation that could be taken after it;
-/// - the fewest collectives against the axes' roles;
 /// - the fewest bytes;
 /// - the earliest candidate, so that the choice is deterministic.
 ///
+/// It is the order in which operations are chosen together (PlacementSearch.h).
 /// Bytes come last so that a strategy does not change with the batch size. Axes
 /// count for themselves so that strategies on different axes compose. A
 /// collective is against a role if it moves a weight over a model axis or
@@ -56,20 +60,20 @@ struct Drive {
 };
 
 struct PlacementCost {
+  unsigned idle = 0; ///< axes over which a divided operand is made whole alike
+  unsigned againstRole = 0;
   unsigned collectives = 0;
   double work = 0;        ///< scalar operations per rank
   unsigned earlySums = 0; ///< of operands, taken before the operation
-  unsigned againstRole = 0;
-  int64_t bytes = 0; ///< sent per rank
+  int64_t bytes = 0;      ///< sent per rank
 
   /// The same of axes of one rank. They cost nothing; that as few subscripts
   /// change as may be is all that they decide.
   struct Trivial {
-    unsigned collectives = 0, earlySums = 0, againstRole = 0;
+    unsigned collectives = 0, earlySums = 0, againstRole = 0, slices = 0;
   } trivial;
 
-  /// Lexicographic: collectives, work, earlySums, againstRole, bytes; then what
-  /// is trivial.
+  /// Lexicographic, in the order of the members.
   bool operator<(const PlacementCost &other) const;
 };
 

@@ -48,20 +48,12 @@ struct IndexStructure {
   llvm::SmallVector<Tensor, 3> operands;
   llvm::SmallVector<Tensor, 1> results;
   Linearity linearity = Linearity::None;
-  /// Under Linearity::Multi, per operand, whether the operation is linear in
-  /// it. Empty: in each.
-  llvm::SmallVector<bool, 3> linearIn;
   /// Whether each element of a result is an element of an operand. A maximum
   /// may then be taken after the operation instead of before it.
   bool selects = false;
   /// How indices that a result lacks are combined.
   Reduction reduction = Reduction::Sum;
 
-  /// Whether `operand` alone may be partial.
-  bool isLinearIn(unsigned operand) const {
-    return linearity == Linearity::Multi &&
-           (linearIn.empty() || linearIn[operand]);
-  }
   /// The index of this name, added if new.
   IndexId intern(llvm::StringRef name, int64_t extent);
   /// Scalar operations of one evaluation: the product of all extents.

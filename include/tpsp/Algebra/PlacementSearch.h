@@ -25,10 +25,10 @@
 /// 2. *Against roles*: collectives that move a parameter over a model axis, or
 ///    an activation over a data axis. Vectors (gains, biases) and small tensors
 ///    may move; the gradient of a replicated parameter must be reduced.
-/// 3. Collectives of tensors. Reductions of vectors' gradients count for
-///    nothing: they share a bucket with the others.
-/// 4. Collectives of *small* tensors: those without an index of a parameter
-///    (integers, statistics of rows, losses).
+/// 3. Collectives of tensors.
+/// 4. Collectives of *small* tensors, those without an index of a parameter
+///    (integers, statistics of rows, losses), and reductions of parameters'
+///    gradients, which share buckets. Those of vectors count for nothing.
 /// 5. Work per rank.
 /// 6. Sums taken early.
 /// 7. Bytes.
@@ -89,7 +89,7 @@ struct PlacementProblem {
     /// How far the choice may depart from `wanted`.
     enum Freedom {
       Fixed,   ///< not at all
-      MayWait, ///< it may stay a pending sum
+      MayWait, ///< it may stay a pending sum over axes that do not divide it
       Free     ///< it may stay as it comes out
     };
     llvm::SmallVector<int64_t, 4> shape;

@@ -10,13 +10,14 @@ def InsertCollectives
     : Pass<"tpsp-insert-collectives", "::mlir::ModuleOp"> {
   let summary = "Make every operation agree with its compute placement";
   let description = [{
-    Chooses for every operation, forward and backward alike, what each mesh axis
-    drives ([IndexAnalysis](../Design/IndexAnalysis.md)). Then it brings
-    operands and results to the placements that follow, by collectives.
+    Chooses what each mesh axis drives in every operation, for all operations of
+    a phase together
+    ([IndexAnalysis](../Design/IndexAnalysis.md#the-function-decides)). Then it
+    brings operands and results to the placements that follow, by collectives.
 
     An unplaced result takes the placement that it comes out with, which may be
-    partial. So does a gradient whose sum
-    [had better wait](../Design/IndexAnalysis.md#sums-that-wait). Summands that
+    partial. A result whose placement is only proposed (`tpsp.proposed`) may do
+    so, and a gradient may stay partial, where that costs less. Summands that
     are partial over the same axes are added first and reduced once. Each
     collective carries the rule that asked for it (`reason`):
 
@@ -31,17 +32,7 @@ def InsertCollectives
       return %1 : !x
     }
     ```
-
-    With `together`, the compute placements of all operations of a phase are
-    chosen together, by a search over the states in which values are available
-    (`tpsp/Algebra/PlacementSearch.h`). Results that propagation marked
-    (`tpsp-propagate{mark=true}`) and gradients may then stay as they come out.
-    Pipelines do not use this yet.
   }];
-  let options = [
-    Option<"together", "together", "bool", /*default=*/"false",
-           "Choose the placements of all operations together">
-  ];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 

@@ -196,16 +196,13 @@ def Propagate
     program is refused, with both ways priced.
 
     Arguments must be placed. Results need not be: the function's type then says
-    where they came to lie.
+    where they came to lie. Results that are placed here are marked
+    (`tpsp.proposed`): `tpsp-insert-collectives` may leave them otherwise.
 
     ```
     tpsp-opt examples/mlp-sp.mlir --tpsp-propagate
     ```
   }];
-  let options = [
-    Option<"mark", "mark", "bool", /*default=*/"false",
-           "Mark operations whose result was placed here (tpsp.propagated)">
-  ];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 
@@ -221,7 +218,7 @@ def ShardReplicated : Pass<"tpsp-shard-replicated", "::mlir::ModuleOp"> {
     - *Seeds* are results that come out pending over an axis and are not on it.
     - *Growth* goes forwards and backwards through operations that map the
       index, do not need it whole, and have no operand with the axis elsewhere.
-      It takes values that propagation placed (`tpsp-propagate=mark=true`). What
+      It takes values that propagation placed (`tpsp.proposed`). What
       was written never changes, nor what a function returns. A replicated
       argument connects its users: a slice of it is free.
     - *The index* is the one that reaches most values. Of equals it is the
@@ -343,12 +340,11 @@ def MicroBatch : Pass<"tpsp-micro-batch", "::mlir::ModuleOp"> {
     `split`, [`take`](../Notation.md#blocks), `merge`. All arguments that carry
     the index need the same subscripts on it.
 
-    *Sums are reduced once a step.* A part's sum is unplaced, and the gradient's
-    placement is its goal (`tpsp.goal`). So the part is computed as if the sum
-    were wanted there, but stays partial. The last addition brings the total
-    there. A step so has as many collectives for weights' gradients as without
-    micro-batches. The price is memory: the gradient is whole while it is added
-    up. Reducing every micro-batch's gradients is what openxla/xla#49143 and
+    *Sums are reduced once a step.* Where a part's sum is, is only proposed
+    (`tpsp.proposed`): it stays partial. The last addition brings the total to
+    the gradient's placement. A step so has as many collectives for weights'
+    gradients as without micro-batches. The price is memory: the gradient is
+    whole while it is added up. Reducing every micro-batch's gradients is what openxla/xla#49143 and
     AI-Hypercomputer/maxtext#5099 are about.
 
     *A result without the index must be additive* over the batch: a sum, or a

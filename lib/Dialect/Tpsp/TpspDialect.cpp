@@ -115,16 +115,6 @@ LogicalResult TpspDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   return op->emitOpError("argument #") << argument << problem;
 }
 
-static LogicalResult verifyGoal(Operation *op, Type result, Attribute value) {
-  auto goal = dyn_cast<TypeAttr>(value);
-  if (goal && result && getIdx(result) && getIdx(goal.getValue()) &&
-      getIdx(goal.getValue()).getNames() == getIdx(result).getNames())
-    return success();
-  return op->emitOpError() << goalAttrName
-                           << " is a type with the result's indices, not "
-                           << value;
-}
-
 /// An entry for each result.
 static LogicalResult verifyResultAttrs(Operation *op, Attribute value) {
   auto entries = dyn_cast<ArrayAttr>(value);
@@ -132,26 +122,18 @@ static LogicalResult verifyResultAttrs(Operation *op, Attribute value) {
       !llvm::all_of(entries, llvm::IsaPred<DictionaryAttr>))
     return op->emitOpError() << resultsAttrName << " is a dictionary for each "
                              << "of " << op->getNumResults() << " results";
-  for (auto [entry, type] : llvm::zip_equal(entries, op->getResultTypes()))
-    if (Attribute goal = cast<DictionaryAttr>(entry).get(goalAttrName);
-        goal && failed(verifyGoal(op, type, goal)))
-      return failure();
   return success();
 }
 
 LogicalResult TpspDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
   bool isMark = llvm::is_contained({backwardAttrName, recomputeAttrName,
-                                    recomputedAttrName, propagatedAttrName},
+                                    recomputedAttrName, proposedAttrName},
                                    attr.getName().getValue());
   if (isMark && !isa<UnitAttr>(attr.getValue()))
     return op->emitOpError() << attr.getName().getValue() << " takes no value";
   if (attr.getName() == partAttrName && !isa<IntegerAttr>(attr.getValue()))
     return op->emitOpError() << partAttrName << " is a number";
-  if (attr.getName() == goalAttrName)
-    return verifyGoal(
-        op, op->getNumResults() == 1 ? op->getResult(0).getType() : Type(),
-        attr.getValue());
   if (attr.getName() == resultsAttrName)
     return verifyResultAttrs(op, attr.getValue());
   if (attr.getName() == overlapAttrName) {

@@ -1,5 +1,11 @@
 #include "CollectiveBuilder.h"
 
+#include "Passes/Program/Placed.h"
+#include "tpsp/Passes/Program/SourceName.h"
+
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/STLExtras.h"
+
 using namespace mlir;
 using namespace tpsp;
 
@@ -24,4 +30,82 @@ void tpsp::copyPhase(Operation *from, Operation *to) {
   for (StringRef name : {backwardAttrName, partAttrName, overlapAttrName})
     if (Attribute phase = from->getAttr(name))
       to->setAttr(name, phase);
+}
+
+/// A summand without a name is called after its sum.
+static std::string nameOrSumsName(Value value) {
+  std::string own = tensorName(value);
+  if (sourceName(locationOf(value)) || !value.hasOneUse())
+    return own;
+  auto sum = dyn_cast<IndexedOpInterface>(*value.user_begin());
+  if (!sum || !sum.isSumOfOperands())
+    return own;
+  return sourceName(locationOf(sum->getResult(0))).value_or(own);
+}
+
+SmallVector<Value>
+tpsp::moveTensor(OpBuilder &builder, IndexedOpInterface op, Value value,
+                 const Placement &to, const Mesh &mesh,
+                 function_ref<std::string(const CollectiveStep &)> reason) {
+  std::string name = nameOrSumsName(value);
+  SmallVector<Value> made;
+  std::optional<Transition> steps =
+      planTransition(placementOf(value.getType(), mesh), to, mesh);
+  bool again = op->hasAttr(recomputedAttrName);
+  for (const CollectiveStep &step : *steps) {
+    std::string why =
+        reason(step) + (again ? "; recomputed for the backward pass" : "");
+    value =
+        createCollective(builder, op->getLoc(), value, step, mesh, why, name);
+    remark::passed(op->getLoc(), remark::RemarkOpts::name(tpsp::name(step.kind))
+                                     .category("tpsp-insert-collectives"))
+        << remark::reason("{0}", why) << remark::metric("tensor", name);
+    copyPhase(op, value.getDefiningOp());
+    made.push_back(value);
+  }
+  return made;
+}
+
+void tpsp::replaceByMoved(Value result, ArrayRef<Value> steps) {
+  result.replaceUsesWithIf(steps.back(), [&](OpOperand &use) {
+    return llvm::none_of(steps, [&](Value step) {
+      return step.getDefiningOp() == use.getOwner();
+    });
+  });
+}
+
+RankedTensorType tpsp::typeOfSum(ArrayRef<Value> summands, Type result) {
+  SmallVector<StringRef> names;
+  SmallVector<RankedTensorType> sources;
+  for (Value summand : summands)
+    sources.push_back(cast<RankedTensorType>(summand.getType()));
+  for (StringRef name : indexNames(result))
+    if (llvm::any_of(summands, [&](Value v) { return getIdx(v).dimOf(name); }))
+      names.push_back(name);
+  return withoutPlacement(tensorOver(names, sources));
+}
+
+void tpsp::noteFewerBytes(IndexedOpInterface op, const PlacedOperation &placed,
+                          const ComputePlacement &choice) {
+  if (!op->getContext()->getRemarkEngine() || choice.cost.bytes == 0)
+    return;
+  std::optional<ComputePlacement> other = fewestBytes(placed);
+  if (!other || other->cost.bytes >= choice.cost.bytes)
+    return;
+  remark::missed(op->getLoc(), remark::RemarkOpts::name("fewer-bytes")
+                                   .category("tpsp-insert-collectives"))
+      << remark::reason("another placement sends fewer bytes, with {0} "
+                        "collectives instead of {1}",
+                        other->cost.collectives, choice.cost.collectives)
+      << remark::metric("bytes", choice.cost.bytes)
+      << remark::metric("fewest_bytes", other->cost.bytes);
+}
+
+LogicalResult tpsp::refusePlacement(IndexedOpInterface op) {
+  InFlightDiagnostic diag =
+      op->emitOpError("has no legal compute placement: its result is wanted [");
+  diag << subscripts(op->getResult(0).getType())
+       << "], which cannot be made from its operands; a whole tensor cannot "
+          "become partial, and axes must divide the extents they shard";
+  return diag;
 }

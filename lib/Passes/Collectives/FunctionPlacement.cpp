@@ -157,9 +157,6 @@ private:
       description.wanted = home->second;
     else if (!isUnplaced(type))
       description.wanted = placementOf(type, problem.mesh);
-    else if (auto goal =
-                 dyn_cast_or_null<TypeAttr>(getResultAttr(value, goalAttrName)))
-      description.wanted = placementOf(goal.getValue(), problem.mesh);
     description.isWeight = isWeight(value);
     description.isSmall = !description.isWeight && !features->has(value);
     return description;
@@ -170,7 +167,7 @@ private:
       if (!isa<IndexedOpInterface>(user))
         return ProblemValue::Fixed;
     Operation *op = value.getDefiningOp();
-    if (isUnplaced(value.getType()) || op->hasAttr(propagatedAttrName))
+    if (isUnplaced(value.getType()) || getResultAttr(value, proposedAttrName))
       return ProblemValue::Free;
     return isBackward(op) ? ProblemValue::MayWait : ProblemValue::Fixed;
   }
@@ -201,15 +198,17 @@ FunctionPlacement::of(IndexedOpInterface op) const {
 
 void FunctionPlacement::decide(ArrayRef<IndexedOpInterface> ops) {
   Phase phase(ops, mesh, homes);
-  std::optional<PlacementAnswer> answer = searchPlacements(phase.problem);
+  const PlacementProblem &problem =
+      asked.emplace_back(std::move(phase.problem));
+  std::optional<PlacementAnswer> answer = searchPlacements(problem);
   if (!answer)
     return;
   for (auto [op, drives, operation] :
-       llvm::zip_equal(ops, answer->drives, phase.problem.operations)) {
+       llvm::zip_equal(ops, answer->drives, problem.operations)) {
     Decision decision{drives, {}};
     for (auto [result, number] :
          llvm::zip_equal(op->getResults(), operation.results)) {
-      const ProblemValue &value = phase.problem.values[number];
+      const ProblemValue &value = problem.values[number];
       const Placement &base = value.wanted ? *value.wanted : value.expected;
       Placement home = withStates(base, answer->homes[number]);
       homes[result] = home;

@@ -40,12 +40,16 @@ public:
   /// at fault has none where its operands are.
   const Decision *of(IndexedOpInterface op) const;
 
+  /// What was asked of the search: the forward pass, the backward pass.
+  llvm::ArrayRef<PlacementProblem> problems() const { return asked; }
+
 private:
   void decide(llvm::ArrayRef<IndexedOpInterface> phase);
 
   const Mesh &mesh;
   llvm::DenseMap<mlir::Value, Placement> homes;
   llvm::DenseMap<mlir::Operation *, Decision> decisions;
+  std::vector<PlacementProblem> asked;
 };
 
 } // namespace tpsp

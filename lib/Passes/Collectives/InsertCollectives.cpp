@@ -1,16 +1,13 @@
-// tpsp-insert-collectives: make every operation agree with its compute
-// placement.
+// tpsp-insert-collectives: make every operation agree with the compute
+// placement that was decided for it (FunctionPlacement.h).
 #include "CollectiveBuilder.h"
+#include "FunctionPlacement.h"
 #include "Passes/Program/FunctionWalk.h"
 #include "Passes/Program/Placed.h"
-#include "InsertTogether.h"
 #include "Reasons.h"
-#include "WaitingSums.h"
 #include "tpsp/Dialect/Tpsp/ResultAttrs.h"
 #include "tpsp/Passes/Passes.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -24,100 +21,210 @@ using namespace tpsp;
 
 namespace {
 
+/// Where a value has been brought, for one phase of one micro-batch.
+class Versions {
+public:
+  /// The value, then what was made of it, in program order.
+  SmallVector<Value> of(Value value, Operation *user) const {
+    SmallVector<Value> found = {value};
+    auto known = made.find(keyOf(value, user));
+    if (known != made.end())
+      found.append(known->second);
+    return found;
+  }
+
+  void add(Value value, Operation *user, Value version) {
+    made[keyOf(value, user)].push_back(version);
+  }
+
+private:
+  using Key = std::tuple<Value, Attribute, Attribute>;
+  static Key keyOf(Value value, Operation *user) {
+    return {value, user->getAttr(backwardAttrName),
+            user->getAttr(partAttrName)};
+  }
+  llvm::DenseMap<Key, SmallVector<Value>> made;
+};
+
 class Inserter {
 public:
   explicit Inserter(FunctionOpInterface function)
-      : mesh(meshOf(function)), builder(function.getContext()), sums(mesh) {}
+      : mesh(meshOf(function)), builder(function.getContext()),
+        decided(function, mesh) {}
 
   LogicalResult run(FunctionOpInterface function) {
     SmallVector<IndexedOpInterface> ops;
     function->walk([&](IndexedOpInterface op) { ops.push_back(op); });
     for (IndexedOpInterface op : ops)
-      if (failed(visit(op)))
+      if (failed(visit(op, decided.of(op))))
         return failure();
     // They have served; what is equal but for them is equal.
     function->walk([](IndexedOpInterface op) {
       for (Value result : op->getResults())
-        for (StringRef name : {goalAttrName, weightAttrName})
+        for (StringRef name : {proposedAttrName, weightAttrName})
           setResultAttr(result, name, {});
     });
     return success();
   }
 
 private:
-  LogicalResult visit(IndexedOpInterface op) {
-    if (op.isSumOfOperands() && failed(sumAlikeFirst(op)))
-      return failure();
-    Placed placed(op, mesh);
-    auto choice = chooseComputePlacement(placed.get());
+  using Decision = FunctionPlacement::Decision;
+
+  LogicalResult visit(IndexedOpInterface op, const Decision *decision) {
+    if (decision)
+      completeOthers(op, *decision);
+    auto choice = choose(op, decision);
+    if (choice && decision && op.isSumOfOperands()) {
+      Decision passing = *decision;
+      if (failed(sumAlikeFirst(op, *choice, passing)))
+        return failure();
+      choice = choose(op, &passing);
+    }
     if (!choice)
-      return refuse(op);
-    for (OpResult result : op->getResults())
-      if (sums.mayWait(result, placed, *choice)) {
-        result.setType(
-            withoutPlacement(cast<RankedTensorType>(result.getType())));
-        return visit(op);
-      }
-    noteFewerBytes(op, placed, *choice);
+      return refusePlacement(op);
+    Placed placed(op, mesh);
+    noteFewerBytes(op, placed.get(), *choice);
     Reasons reasons(op, placed.structure, *choice, mesh);
     for (auto [i, needs] : llvm::enumerate(choice->operands)) {
-      builder.setInsertionPoint(op);
       const auto &tensor = placed.structure.operands[i];
-      Value moved = move(op, op->getOperand(i), placed.operands[i], needs,
-                         [&](const CollectiveStep &step) {
-                           return reasons.ofOperand(tensor, step);
-                         });
-      op->setOperand(i, moved);
+      op->setOperand(i, bring(op, op->getOperand(i), needs,
+                              [&](const CollectiveStep &step) {
+                                return reasons.ofOperand(tensor, step);
+                              }));
     }
     for (auto [i, comesOut] : llvm::enumerate(choice->results)) {
       Value result = op->getResult(i);
-      std::optional<Placement> wants = placed.wanted[i];
+      std::optional<Placement> home = homeOf(op, decision, i, comesOut);
       result.setType(withPlacement(cast<RankedTensorType>(result.getType()),
                                    comesOut, mesh));
-      if (!wants || placed.isDelayed[i] || *wants == comesOut)
+      if (!home || *home == comesOut)
         continue;
       builder.setInsertionPointAfter(op);
       const auto &tensor = placed.structure.results[i];
-      Value moved =
-          move(op, result, comesOut, *wants, [&](const CollectiveStep &step) {
-            return reasons.ofResult(tensor, step);
-          });
-      result.replaceUsesWithIf(moved, [&](OpOperand &use) {
-        return !chain.contains(use.getOwner());
-      });
+      replaceByMoved(result, moveTensor(builder, op, result, *home, mesh,
+                                        [&](const CollectiveStep &step) {
+                                          return reasons.ofResult(tensor, step);
+                                        }));
     }
     return success();
   }
 
-  /// Says so where fewer bytes could be had for more collectives or more work.
-  void noteFewerBytes(IndexedOpInterface op, const Placed &placed,
-                      const ComputePlacement &choice) {
-    if (!op->getContext()->getRemarkEngine() || choice.cost.bytes == 0)
+  /// The compute placement that was decided. Where it is illegal, by extents
+  /// that several axes together do not divide, the best where the operands are.
+  std::optional<ComputePlacement> choose(IndexedOpInterface op,
+                                         const Decision *decision) {
+    Placed placed(op, mesh);
+    if (!decision)
+      return chooseComputePlacement(placed.get());
+    SmallVector<std::optional<Placement>> asTyped =
+        llvm::to_vector(ArrayRef<std::optional<Placement>>(placed.wanted));
+    for (auto [wanted, home] :
+         llvm::zip_equal(placed.wanted, decision->results))
+      if (!home.isWanted)
+        wanted = std::nullopt;
+    auto choice = evaluate(placed.get(), decision->drives);
+    if (choice) {
+      for (auto [i, wanted] : llvm::enumerate(placed.wanted))
+        wanted = homeOf(op, decision, i, choice->results[i]);
+      choice = evaluate(placed.get(), decision->drives);
+    }
+    if (!choice) {
+      placed.wanted.assign(asTyped.begin(), asTyped.end());
+      return chooseComputePlacement(placed.get());
+    }
+    if (choice->cost.collectives <= axesMoved(placed, *choice))
+      return choice;
+    auto other = chooseComputePlacement(placed.get());
+    return other && other->cost < choice->cost ? other : choice;
+  }
+
+  /// The axes that move, each tensor's for itself. Where axes that divide one
+  /// index stand in another order, that takes more collectives than this.
+  unsigned axesMoved(const Placed &placed,
+                     const ComputePlacement &choice) const {
+    unsigned count = 0;
+    auto add = [&](const Placement &from, const Placement &to) {
+      for (AxisId axis = 0; axis < mesh.numAxes(); ++axis) {
+        AxisState before = AxisState::of(from, axis);
+        count += mesh.size(axis) > 1 && before != AxisState::whole() &&
+                 before != AxisState::of(to, axis);
+      }
+    };
+    for (auto [has, needs] : llvm::zip_equal(placed.operands, choice.operands))
+      add(has, needs);
+    for (auto [comesOut, wants] :
+         llvm::zip_equal(choice.results, placed.wanted))
+      if (wants)
+        add(comesOut, *wants);
+    return count;
+  }
+
+  /// Where a result is brought: nowhere if it stays as it comes out.
+  std::optional<Placement> homeOf(IndexedOpInterface op,
+                                  const Decision *decision, unsigned number,
+                                  const Placement &comesOut) const {
+    Type type = op->getResult(number).getType();
+    std::optional<Placement> typed =
+        isUnplaced(type) ? std::nullopt
+                         : std::optional(placementOf(type, mesh));
+    if (!decision)
+      return typed;
+    const Placement &home = decision->results[number].placement;
+    if (decision->results[number].isWanted)
+      return home;
+    // Axes that each divide the extents may not do so together.
+    bool isThere = true,
+         isPossible = !firstUnevenDim(cast<RankedTensorType>(type).getShape(),
+                                      home, mesh);
+    for (AxisId axis = 0; axis < mesh.numAxes(); ++axis) {
+      AxisState state = AxisState::of(home, axis);
+      isThere &= state == AxisState::of(comesOut, axis);
+      isPossible &=
+          !state.isPending() || state == AxisState::of(comesOut, axis);
+    }
+    if (isThere)
+      return std::nullopt;
+    return isPossible ? std::optional(home) : typed;
+  }
+
+  /// Where one of several partial factors stays partial, the others are
+  /// completed.
+  void completeOthers(IndexedOpInterface op, const Decision &decision) {
+    if (op.getLinearity() != Linearity::Multi)
       return;
-    std::optional<ComputePlacement> other = fewestBytes(placed.get());
-    if (!other || other->cost.bytes >= choice.cost.bytes)
-      return;
-    remark::missed(op->getLoc(), remark::RemarkOpts::name("fewer-bytes")
-                                     .category("tpsp-insert-collectives"))
-        << remark::reason("another placement sends fewer bytes, with {0} "
-                          "collectives instead of {1}",
-                          other->cost.collectives, choice.cost.collectives)
-        << remark::metric("bytes", choice.cost.bytes)
-        << remark::metric("fewest_bytes", other->cost.bytes);
+    for (OpOperand &operand : op->getOpOperands()) {
+      Placement needs = placementOf(operand.get().getType(), mesh);
+      for (auto [axis, drive] : llvm::enumerate(decision.drives))
+        if (drive.kind == Drive::Pending &&
+            drive.index != operand.getOperandNumber())
+          llvm::erase(needs.pending, AxisId(axis));
+      operand.set(bring(op, operand.get(), needs, [](const CollectiveStep &) {
+        return std::string("another factor of the product stays a sum");
+      }));
+    }
   }
 
   /// Adds operands that are partial over the same axes first, so that they are
-  /// reduced once.
-  LogicalResult sumAlikeFirst(IndexedOpInterface op) {
+  /// reduced once; not those that are there as `choice` needs them already. If
+  /// that are all, the sum passes through the operation: in `decision`.
+  LogicalResult sumAlikeFirst(IndexedOpInterface op,
+                              const ComputePlacement &choice,
+                              Decision &decision) {
     llvm::MapVector<Attribute, SmallVector<Value>> alike;
-    for (Value operand : op->getOperands()) {
-      IdxAttr idx = getIdx(operand);
+    for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+      Value nearest = this->nearest(op, operand, choice.operands[i]);
+      IdxAttr idx = getIdx(nearest);
       SmallVector<Attribute> pending(idx.getPending().begin(),
                                      idx.getPending().end());
-      alike[builder.getArrayAttr(pending)].push_back(operand);
+      alike[builder.getArrayAttr(pending)].push_back(nearest);
     }
-    if (alike.size() < 2)
+    if (alike.size() < 2) {
+      Placement all = placementOf(alike.front().second.front().getType(), mesh);
+      if (all.reduction == Reduction::Sum)
+        for (AxisId axis : all.pending)
+          decision.drives[axis] = {Drive::Pending, 0};
       return success();
+    }
     SmallVector<Value> summands;
     for (auto &[pending, operands] : alike) {
       if (operands.size() == 1 || cast<ArrayAttr>(pending).empty()) {
@@ -128,82 +235,69 @@ private:
       OperationState state(op->getLoc(), op->getName());
       state.addOperands(operands);
       auto result = cast<RankedTensorType>(op->getResult(0).getType());
-      RankedTensorType sum = typeOfSum(operands, result);
-      state.addTypes(sum);
+      state.addTypes(typeOfSum(operands, result));
       state.addAttributes(op->getDiscardableAttrDictionary().getValue());
-      if (!isUnplaced(result))
-        state.addAttribute(
-            goalAttrName, TypeAttr::get(tensorOver(indexNames(sum), {result})));
       auto partial = cast<IndexedOpInterface>(builder.create(state));
-      if (failed(visit(partial)))
+      if (failed(visit(partial, nullptr)))
         return failure();
       summands.push_back(partial->getResult(0));
     }
-    op->setOperands(summands);
+    if (summands.size() < op->getNumOperands())
+      op->setOperands(summands);
     return success();
   }
 
-  /// The sum of some of the operands. It has those of the result's indices that
-  /// they carry: the rest of the operands may broadcast it along the others.
-  static RankedTensorType typeOfSum(ArrayRef<Value> summands, Type result) {
-    SmallVector<StringRef> names;
-    SmallVector<RankedTensorType> sources;
-    for (Value summand : summands)
-      sources.push_back(cast<RankedTensorType>(summand.getType()));
-    for (StringRef name : indexNames(result))
-      if (llvm::any_of(summands,
-                       [&](Value v) { return getIdx(v).dimOf(name); }))
-        names.push_back(name);
-    return withoutPlacement(tensorOver(names, sources));
-  }
-
-  template <typename Reason>
-  Value move(IndexedOpInterface op, Value value, const Placement &from,
-             const Placement &to, Reason reason) {
-    if (from == to)
-      return value;
-    std::string name = tensorName(value);
-    chain.clear();
-    std::optional<Transition> steps = planTransition(from, to, mesh);
-    bool again = op->hasAttr(recomputedAttrName);
-    for (const CollectiveStep &step : *steps) {
-      std::string why =
-          reason(step) + (again ? "; recomputed for the backward pass" : "");
-      value =
-          createCollective(builder, op->getLoc(), value, step, mesh, why, name);
-      remark::passed(op->getLoc(),
-                     remark::RemarkOpts::name(tpsp::name(step.kind))
-                         .category("tpsp-insert-collectives"))
-          << remark::reason("{0}", why) << remark::metric("tensor", name);
-      chain.insert(value.getDefiningOp());
-      copyPhase(op, value.getDefiningOp());
+  /// What is available of a value from which the way to a placement costs
+  /// least.
+  Value nearest(IndexedOpInterface op, Value value, const Placement &to) const {
+    Value best = value;
+    std::optional<TransitionCost> least;
+    auto type = cast<RankedTensorType>(value.getType());
+    for (Value version : versions.of(value, op)) {
+      Placement from = placementOf(version.getType(), mesh);
+      std::optional<Transition> steps = planTransition(from, to, mesh);
+      if (!steps)
+        continue;
+      TransitionCost price =
+          cost(*steps, from, type.getShape(),
+               std::max(type.getElementTypeBitWidth() / 8, 1u), mesh);
+      auto key = [](const TransitionCost &c) {
+        return std::tie(c.collectives, c.bytes, c.trivial);
+      };
+      if (least && key(*least) <= key(price))
+        continue;
+      best = version;
+      least = price;
     }
-    return value;
+    return best;
   }
 
-  LogicalResult refuse(IndexedOpInterface op) {
-    InFlightDiagnostic diag = op->emitOpError(
-        "has no legal compute placement: its result is wanted [");
-    diag << subscripts(op->getResult(0).getType())
-         << "], which cannot be made from its operands; a whole tensor cannot "
-            "become partial, and axes must divide the extents they shard";
-    return diag;
+  /// An operand as the operation needs it.
+  template <typename Reason>
+  Value bring(IndexedOpInterface op, Value value, const Placement &to,
+              Reason reason) {
+    Value from = nearest(op, value, to);
+    if (placementOf(from.getType(), mesh) == to)
+      return from;
+    builder.setInsertionPoint(op);
+    SmallVector<Value> steps = moveTensor(builder, op, from, to, mesh, reason);
+    for (Value step : steps)
+      versions.add(value, op, step);
+    return steps.back();
   }
 
   Mesh mesh;
   OpBuilder builder;
-  WaitingSums sums;
-  /// Collectives of the latest move.
-  llvm::SmallPtrSet<Operation *, 4> chain;
+  FunctionPlacement decided;
+  Versions versions;
 };
 
 struct InsertCollectives
     : public tpsp::impl::InsertCollectivesBase<InsertCollectives> {
   using Base::Base;
   void runOnOperation() override {
-    if (failed(forEachFunction(getOperation(), [&](auto function) {
-          return together ? insertTogether(function)
-                          : Inserter(function).run(function);
+    if (failed(forEachFunction(getOperation(), [](auto function) {
+          return Inserter(function).run(function);
         })))
       signalPassFailure();
   }

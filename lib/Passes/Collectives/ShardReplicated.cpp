@@ -24,6 +24,7 @@
 #include "tpsp/Schedule/CostModel.h"
 
 #include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+#include "tpsp/Dialect/Tpsp/ResultAttrs.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
@@ -194,7 +195,8 @@ private:
   /// sees it.
   bool isFree(Value value) const {
     Operation *op = value.getDefiningOp();
-    return op && op->hasAttr(propagatedAttrName) && !placed(value).uses(axis) &&
+    return op && getResultAttr(value, proposedAttrName) &&
+           !placed(value).uses(axis) &&
            llvm::none_of(op->getUsers(), [](Operation *user) {
              return user->hasTrait<OpTrait::IsTerminator>();
            });
@@ -340,8 +342,10 @@ private:
       return;
     }
     int64_t saved = 0;
-    for (auto [member, type] : llvm::zip_equal(group, types))
+    for (auto [member, type] : llvm::zip_equal(group, types)) {
       saved += note(member.first, member.second, type);
+      setResultAttr(member.first, proposedAttrName, {});
+    }
     report(group, saved, before, after);
   }
 
@@ -439,7 +443,6 @@ struct ShardReplicated
       }
       for (AxisId axis = 0; axis < mesh.numAxes(); ++axis)
         Sharder(function, axis, cost, grad).run();
-      function->walk([](Operation *op) { op->removeAttr(propagatedAttrName); });
       return success();
     };
     if (failed(forEachFunction(getOperation(), visit)))

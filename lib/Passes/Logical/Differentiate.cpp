@@ -223,18 +223,22 @@ private:
     for (Value part : parts) {
       if (isa<BlockArgument>(part))
         continue;
-      if (parts.size() > 1 && isUnplaced(part.getType()))
-        setResultAttr(part, goalAttrName,
-                      TypeAttr::get(gradientType(value.getType())));
+      if (parts.size() > 1 && isUnplaced(part.getType())) {
+        part.setType(cast<RankedTensorType>(gradientType(value.getType())));
+        setResultAttr(part, proposedAttrName, builder.getUnitAttr());
+      }
       if (isWeight(value))
         setResultAttr(part, weightAttrName, builder.getUnitAttr());
     }
   }
 
   /// Names `gradient` after what it is the gradient of.
+  /// It is no more than proposed where the value's own placement is.
   Value called(Value value, Value gradient) {
     if (isWeight(value))
       setResultAttr(gradient, weightAttrName, builder.getUnitAttr());
+    if (getResultAttr(value, proposedAttrName))
+      setResultAttr(gradient, proposedAttrName, builder.getUnitAttr());
     setName(gradient, builder.getStringAttr("g[" + tensorName(value) + "]"));
     return gradient;
   }

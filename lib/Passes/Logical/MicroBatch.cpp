@@ -160,7 +160,7 @@ private:
       current[whole] = own;
       Share share = shares.of(whole);
       if (share.kind != Share::Cut) {
-        delay(own);
+        propose(own);
         continue;
       }
       own.setType(
@@ -221,13 +221,10 @@ private:
     return sum;
   }
 
-  /// Leaves a summand as it comes out; where it was wanted is only a goal.
-  void delay(Value result) {
-    auto type = cast<RankedTensorType>(result.getType());
-    if (isUnplaced(type))
-      return;
-    setResultAttr(result, goalAttrName, TypeAttr::get(type));
-    result.setType(withoutPlacement(type));
+  /// A summand may stay as it comes out: its sum is wanted, not it.
+  void propose(Value result) {
+    if (!isUnplaced(result.getType()))
+      setResultAttr(result, proposedAttrName, b.getUnitAttr());
   }
 
   /// Adds this part's contribution to a result.
@@ -241,7 +238,7 @@ private:
     mark.backward = isBackward(result);
     Value sum = add(result, parts.front(), value);
     if (!isLast() || rest.contains(result))
-      delay(sum);
+      propose(sum);
     parts.front() = sum;
   }
 

@@ -7,6 +7,7 @@
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+#include "tpsp/Dialect/Tpsp/ResultAttrs.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -101,8 +102,7 @@ public:
     });
   }
 
-  /// `mark`: whether to say which results were placed here.
-  LogicalResult run(bool mark) {
+  LogicalResult run() {
     if (failed(checkArguments(function, mesh)))
       return failure();
     if (failed(settle()))
@@ -114,10 +114,11 @@ public:
     for (auto &[op, structure] : structures)
       if (failed(settleSums(op, structure)))
         return failure();
-    if (mark)
-      for (auto &[op, structure] : structures)
-        if (llvm::any_of(op->getResultTypes(), isUnplaced))
-          op->setAttr(propagatedAttrName, UnitAttr::get(op->getContext()));
+    for (auto &[op, structure] : structures)
+      for (Value result : op->getResults())
+        if (isUnplaced(result.getType()))
+          setResultAttr(result, proposedAttrName,
+                        UnitAttr::get(op->getContext()));
     for (auto &[value, placement] : found)
       value.setType(withPlacement(cast<RankedTensorType>(value.getType()),
                                   placement, mesh));
@@ -357,7 +358,7 @@ struct Propagate : public tpsp::impl::PropagateBase<Propagate> {
   using Base::Base;
   void runOnOperation() override {
     if (failed(forEachFunction(getOperation(), [&](auto function) {
-          return Propagation(function).run(mark);
+          return Propagation(function).run();
         })))
       signalPassFailure();
   }

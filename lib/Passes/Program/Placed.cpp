@@ -15,14 +15,6 @@ Placed::Placed(IndexedOpInterface op, const Mesh &mesh)
   for (Type type : op->getResultTypes())
     wanted.push_back(isUnplaced(type) ? std::nullopt
                                       : std::optional(placementOf(type, mesh)));
-  isDelayed.assign(wanted.size(), false);
-  for (auto [i, result] : llvm::enumerate(op->getResults())) {
-    auto goal = dyn_cast_or_null<TypeAttr>(getResultAttr(result, goalAttrName));
-    if (!goal || wanted[i])
-      continue;
-    wanted[i] = placementOf(goal.getValue(), mesh);
-    isDelayed[i] = true;
-  }
   for (Value operand : op->getOperands())
     weights.push_back(isWeight(operand));
   for (Value result : op->getResults())

@@ -19,13 +19,8 @@ public:
 
   IndexStructure structure;
   llvm::SmallVector<Placement, 3> operands;
-  /// nullopt for an unplaced result without a goal.
+  /// nullopt for an unplaced result.
   llvm::SmallVector<std::optional<Placement>, 1> wanted;
-  /// Per result, whether what is wanted is the goal of an unplaced one
-  /// (goalAttrName). The result is then a summand of a sum with that placement,
-  /// which may be reduced once for all. It is priced, and the result is left as
-  /// it comes out.
-  llvm::SmallVector<bool, 1> isDelayed;
   /// Per operand, then per result.
   llvm::SmallVector<bool, 4> weights;
 

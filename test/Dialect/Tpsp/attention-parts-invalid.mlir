@@ -79,17 +79,6 @@ func.func @notes_on_too_few(%q: !q, %k: !k, %s: !s) {
 
 // -----
 
-!q = tensor<8x4xf32, #tpsp.idx<s, k>>
-!k = tensor<8x4xf32, #tpsp.idx<t, k>>
-!s = tensor<8xf32, #tpsp.idx<s>>
-func.func @goal_of_another(%q: !q, %k: !k, %s: !s) {
-  // expected-error @+1 {{tpsp.goal is a type with the result's indices}}
-  tpsp.attention_gradient %q, %k, %k, %q, %s, %q {query = "s", key = "t", feature = "k", tpsp.results = [{}, {tpsp.goal = tensor<8x4xf32, #tpsp.idx<s, k>>}, {}]} : (!q, !k, !k, !q, !s, !q) -> (!q, !k, !k)
-  return
-}
-
-// -----
-
 tpsp.mesh @mesh <cp = 2>
 !k = tensor<4x4xf32, #tpsp.idx<t@cp, k, local>>
 // (C4)

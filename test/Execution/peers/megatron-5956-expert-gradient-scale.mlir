@@ -12,11 +12,11 @@
 // RUN: tpsp-run %s --mesh dp=4,ep=1 --grad --verify --quiet
 
 // CHECK: phase kind axes
-// CHECK-NEXT: forward all_to_all ep g -> e 768 B 0
+// CHECK-NEXT: forward all_to_all ep g -> e 768 B x
 // CHECK-NEXT: forward all_to_all ep e -> g 768 B 3
 // CHECK-NEXT: forward all_reduce dp,ep 6 B
 // CHECK-NEXT: backward all_reduce dp,ep 72 B g[shared]
-// CHECK-NEXT: backward all_to_all ep g -> e 768 B g[2]
+// CHECK-NEXT: backward all_to_all ep g -> e 768 B g[3]
 // CHECK-NEXT: backward all_reduce dp 1.1 KiB g[experts]
 // CHECK-NEXT: backward all_to_all ep e -> g 768 B g[x]
 // CHECK-EMPTY:

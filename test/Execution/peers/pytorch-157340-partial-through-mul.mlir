@@ -19,7 +19,7 @@
 // ONE: all within tolerance
 // TWO: phase kind axes
 // TWO-NEXT: forward all_reduce tp 1.1 KiB p
-// TWO-NEXT: backward all_reduce tp 1.1 KiB g[p]
+// TWO-NEXT: backward all_reduce tp 1.1 KiB mul
 // TWO-EMPTY:
 // TWO: all within tolerance
 

@@ -65,8 +65,9 @@ public:
     }
     checkLegal(*choice, operands, wanted);
     checkPrice(*choice, placements, wants);
-    OperationPrice mine{choice->cost.collectives, choice->cost.work,
-                        choice->cost.earlySums, choice->cost.bytes};
+    OperationPrice mine{choice->cost.idle, choice->cost.collectives,
+                        choice->cost.work, choice->cost.earlySums,
+                        choice->cost.bytes};
     EXPECT_FALSE(best && *best < mine)
         << "chosen: " << mine.collectives << " collectives, work " << mine.work
         << ", " << mine.bytes << " B; possible: " << best->collectives << ", "
@@ -325,8 +326,9 @@ TEST(ComputePlacementTest, IsTheBestOfAllOrdersOfThreeAxesOnOneIndex) {
             chooseComputePlacement({structure, placements, wants, mesh});
         auto best = oracle.best({first, second}, result);
         ASSERT_TRUE(choice && best);
-        OperationPrice mine{choice->cost.collectives, choice->cost.work,
-                            choice->cost.earlySums, choice->cost.bytes};
+        OperationPrice mine{choice->cost.idle, choice->cost.collectives,
+                            choice->cost.work, choice->cost.earlySums,
+                            choice->cost.bytes};
         EXPECT_FALSE(*best < mine);
       }
 }

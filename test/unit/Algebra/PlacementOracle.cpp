@@ -134,6 +134,11 @@ std::optional<OperationPrice> PlacementOracle::price(
         !move(operandOracles[i], operands[i], needs))
       return std::nullopt;
     total.earlySums += operands[i].pending.size() - needs.pending.size();
+    for (size_t dim = 0; dim < operands[i].dims.size(); ++dim)
+      for (unsigned axis : operands[i].dims[dim])
+        total.idle +=
+            drives[axis] == nothing && sizes[axis] > 1 &&
+            (traits.whole.empty() || !traits.whole[einsum.operands[i][dim]]);
   }
   Layout comesOut = resultUnder(drives, order);
   bool otherKind = wanted && !wanted->pending.empty() &&

@@ -36,14 +36,15 @@ struct Traits {
 };
 
 struct OperationPrice {
+  unsigned idle = 0;
   unsigned collectives = 0;
   double work = 0;
   unsigned earlySums = 0;
   int64_t bytes = 0;
 
   bool operator<(const OperationPrice &other) const {
-    return std::tie(collectives, work, earlySums, bytes) <
-           std::tie(other.collectives, other.work, other.earlySums,
+    return std::tie(idle, collectives, work, earlySums, bytes) <
+           std::tie(other.idle, other.collectives, other.work, other.earlySums,
                     other.bytes);
   }
 };

@@ -1,4 +1,4 @@
-/// What passes note on one result of an operation (goalAttrName,
+/// What passes note on one result of an operation (proposedAttrName,
 /// weightAttrName, nameAttrName): on the operation itself if it has one result,
 /// else in the result's entry of resultsAttrName.
 #ifndef TPSP_DIALECT_TPSP_RESULTATTRS_H

@@ -101,16 +101,15 @@ inline constexpr llvm::StringLiteral cotangentAttrName = "tpsp.cotangent_of";
 /// for each of them, in place of the operation's own name and the result
 /// attributes below (ResultAttrs.h).
 inline constexpr llvm::StringLiteral resultsAttrName = "tpsp.results";
-/// Attribute of an unplaced result: the type, with its placement, of the sum
-/// that the result is a summand of.
-inline constexpr llvm::StringLiteral goalAttrName = "tpsp.goal";
 /// Unit attribute of a result that is a parameter's gradient, or a summand of
 /// one.
 inline constexpr llvm::StringLiteral weightAttrName = "tpsp.weight_gradient";
 /// Unit attribute of operations that belong to the backward pass.
 inline constexpr llvm::StringLiteral backwardAttrName = "tpsp.backward";
-/// Unit attribute: propagation placed the result, the user did not.
-inline constexpr llvm::StringLiteral propagatedAttrName = "tpsp.propagated";
+/// Unit attribute of a result whose placement is a proposal of the compiler's
+/// and no wish of the user's. tpsp-insert-collectives may leave the result as
+/// it comes out.
+inline constexpr llvm::StringLiteral proposedAttrName = "tpsp.proposed";
 /// A sentence on what was decided about the result, for the explanation.
 inline constexpr llvm::StringLiteral noteAttrName = "tpsp.note";
 /// Number of the micro-batch that an operation belongs to.

@@ -1,13 +1,13 @@
-// With `together`, a gather that is there enters the choice, sums wait until
+// The function decides: a gather that is there enters the choice, sums wait until
 // they meet, integers move rather than tables, and what is broadcast moves
 // before it grows.
 
-// DEFINE: %{together} = --tpsp-propagate=mark --tpsp-insert-collectives=together
+// DEFINE: %{insert} = --tpsp-propagate --tpsp-insert-collectives
 // RUN: split-file %s %t
-// RUN: tpsp-opt %t/gather.mlir %{together} | FileCheck %t/gather.mlir
-// RUN: tpsp-opt %t/sums.mlir %{together} | FileCheck %t/sums.mlir
-// RUN: tpsp-opt %t/ids.mlir %{together} | FileCheck %t/ids.mlir
-// RUN: tpsp-opt %t/broadcast.mlir %{together} | FileCheck %t/broadcast.mlir
+// RUN: tpsp-opt %t/gather.mlir %{insert} | FileCheck %t/gather.mlir
+// RUN: tpsp-opt %t/sums.mlir %{insert} | FileCheck %t/sums.mlir
+// RUN: tpsp-opt %t/ids.mlir %{insert} | FileCheck %t/ids.mlir
+// RUN: tpsp-opt %t/broadcast.mlir %{insert} | FileCheck %t/broadcast.mlir
 
 //--- gather.mlir
 // The adapter's small product is done where x is gathered anyway.

@@ -1,0 +1,122 @@
+/// The least that a placement problem (PlacementSearch.h) can cost: every joint
+/// choice of what all axes drive, of their order on an index, and of where
+/// results stay. Movements are priced by TransitionOracle. Exact, and as slow
+/// as that is; shares no code with lib/Algebra.
+#ifndef TPSP_TEST_UNIT_ALGEBRA_JOINTORACLE_H
+#define TPSP_TEST_UNIT_ALGEBRA_JOINTORACLE_H
+
+#include "TransitionOracle.h"
+
+#include "tpsp/Algebra/PlacementSearch.h"
+
+#include <set>
+
+namespace tpsp::oracle {
+
+/// The objective of PlacementSearch.h, in its order, and what is sent in all.
+struct JointPrice {
+  int idle = 0;
+  unsigned againstRole = 0, collectives = 0, small = 0;
+  double work = 0;
+  unsigned earlySums = 0;
+  int64_t bytes = 0;
+  unsigned moves = 0; ///< with those that count for nothing; not compared
+
+  bool operator<(const JointPrice &other) const {
+    return std::tie(idle, againstRole, collectives, small, work, earlySums,
+                    bytes) < std::tie(other.idle, other.againstRole,
+                                      other.collectives, other.small,
+                                      other.work, other.earlySums, other.bytes);
+  }
+};
+
+class JointOracle {
+public:
+  explicit JointOracle(const PlacementProblem &problem);
+
+  /// nullopt if nothing is legal, or if more than `mostStates` ways are open at
+  /// once (then tooMany()).
+  std::optional<JointPrice> best(size_t mostStates);
+  bool tooMany() const { return overflow; }
+
+private:
+  /// A layout that a value is available in.
+  struct Version {
+    Layout layout;
+    bool isMaximum = false;
+
+    bool operator<(const Version &other) const {
+      return std::tie(layout, isMaximum) <
+             std::tie(other.layout, other.isMaximum);
+    }
+  };
+  struct Available {
+    std::set<Version> versions;
+    /// Axes over which only operations that could do without it have gathered
+    /// it.
+    std::set<unsigned> idle;
+
+    bool operator<(const Available &other) const {
+      return std::tie(versions, idle) < std::tie(other.versions, other.idle);
+    }
+  };
+  /// A value; of one that no operation makes, for one micro-batch.
+  using Slot = std::pair<unsigned, unsigned>;
+  using State = std::map<Slot, Available>;
+  using Reached = std::map<State, JointPrice>;
+
+  /// What an axis does: an index, or one of these. With a pending sum that
+  /// passes one of several factors, sumOf - the operand's number.
+  static constexpr int nothing = -1, maximum = -2, sums = -3, sumOf = -4;
+  using Drives = std::vector<int>;
+
+  /// How an operation is done: where it has its operands and leaves results.
+  struct Form {
+    Drives drives;
+    std::vector<Version> operands, results;
+    double work = 1;
+  };
+
+  const PlacementProblem::Value &value(unsigned number) const {
+    return problem.values[number];
+  }
+  const Version &wanted(unsigned number) const { return *wishes[number]; }
+  bool isUnit(unsigned axis) const { return sizes[axis] == 1; }
+  void spreadAxes();
+  std::vector<Drives> drivesOf(size_t at) const;
+  std::vector<Form> formsOf(size_t at) const;
+  std::optional<Form> formOf(size_t at, const Drives &drives,
+                             const std::vector<unsigned> &order) const;
+  Slot slotOf(unsigned number, unsigned part) const;
+
+  void follow(size_t at, const Form &form, State state, JointPrice price,
+              Reached &next);
+  bool bringOperands(size_t at, const Form &form, State &state,
+                     JointPrice &price);
+  bool bring(size_t at, unsigned operand, const Form &form, Available &has,
+             JointPrice &price);
+  std::vector<std::vector<unsigned>> addedFirst(size_t at, const Form &form,
+                                                State &state);
+  void leave(size_t at, const Form &form, State state, JointPrice price,
+             unsigned result, Reached &next);
+  std::optional<Version> stayed(unsigned number, const Version &comesOut,
+                                unsigned kept) const;
+  bool pay(unsigned number, const Version &from, const Version &to,
+           JointPrice &price);
+  const Version *nearest(unsigned number, const Available &has,
+                         const Version &to);
+
+  const PlacementProblem &problem;
+  Sizes sizes;
+  std::vector<std::optional<Version>> wishes;
+  std::vector<TransitionOracle> movements; ///< per value
+  /// Per operation and axis, the indices that the axis may drive.
+  std::vector<std::vector<std::set<unsigned>>> open;
+  std::vector<bool> isMade;        ///< per value
+  std::map<Slot, size_t> lastUses; ///< by operations
+  bool overflow = false;
+};
+
+} // namespace tpsp::oracle
+
+#endif // TPSP_TEST_UNIT_ALGEBRA_JOINTORACLE_H
