@@ -30,15 +30,17 @@ struct AxisWay {
   bool isWanted = false;
 };
 
-/// Refers to the problem, which outlives it.
+/// Refers to the problem and the answer, which outlive it. The answer has what
+/// was decided of the axes before this one.
 class AxisProblem {
 public:
   using Value = PlacementProblem::Value;
   using Operation = PlacementProblem::Operation;
 
-  AxisProblem(const PlacementProblem &problem, AxisId axis)
-      : problem(problem), axis(axis), size(problem.mesh.size(axis)),
-        role(problem.mesh.axis(axis).role) {
+  AxisProblem(const PlacementProblem &problem, const PlacementAnswer &decided,
+              AxisId axis)
+      : problem(problem), decided(decided), axis(axis),
+        size(problem.mesh.size(axis)), role(problem.mesh.axis(axis).role) {
     findDemand();
   }
 
@@ -79,13 +81,8 @@ public:
   int64_t localBytes(unsigned value) const {
     const Value &v = problem.values[value];
     int64_t bytes = v.elementBytes;
-    for (auto [extent, axes] : llvm::zip_equal(v.shape, expected(value).dims)) {
-      int64_t part = extent;
-      for (AxisId other : axes)
-        if (other != axis)
-          part /= problem.mesh.size(other);
-      bytes *= std::max<int64_t>(part, 1);
-    }
+    for (auto [dim, extent] : llvm::enumerate(v.shape))
+      bytes *= std::max<int64_t>(extent / partsByOthers(value, dim), 1);
     return bytes;
   }
 
@@ -108,6 +105,18 @@ public:
     if (kind == CollectiveKind::AllToAll)
       bytes /= size;
     cost.bytes += bytesSent(kind, bytes, size);
+  }
+
+  /// What the other phase pays for a sum that waits.
+  void payReaders(unsigned value, SearchCost &cost) const {
+    const auto &readers = problem.values[value].readers;
+    bool allLinear = llvm::all_of(readers, [](const auto &reader) {
+      return reader.has_value();
+    });
+    if (!allLinear)
+      return pay(value, CollectiveKind::AllReduce, /*isReduced=*/true, cost);
+    for (std::optional<unsigned> made : readers)
+      pay(*made, CollectiveKind::AllReduce, /*isReduced=*/true, cost);
   }
 
   /// Makes a value available in a state; false if it cannot be.
@@ -145,6 +154,7 @@ public:
 
 protected:
   const PlacementProblem &problem;
+  const PlacementAnswer &decided;
   AxisId axis;
   int64_t size;
   AxisRole role;
@@ -207,16 +217,35 @@ private:
     return way;
   }
 
+  /// Into how many parts the other axes divide a dimension: where earlier ones
+  /// leave the value, and later ones are expected to.
+  int64_t partsByOthers(unsigned value, unsigned dim) const {
+    int64_t parts = 1;
+    for (AxisId other = 0; other < axis; ++other)
+      if (decided.homes[value][other].dim() == dim)
+        parts *= problem.mesh.size(other);
+    for (AxisId other : expected(value).dims[dim])
+      if (other > axis)
+        parts *= problem.mesh.size(other);
+    return parts;
+  }
+
   /// Whether the axis divides the index's extents, together with the axes that
-  /// are there anyway.
+  /// are there anyway, or drive it.
   bool divides(const Operation &operation, IndexId index) const {
+    const llvm::SmallVector<Drive, 2> &drives =
+        decided.drives[&operation - problem.operations.data()];
+    int64_t driven = size;
+    for (AxisId other = 0; other < axis; ++other)
+      if (drives[other] == Drive{Drive::Index, index})
+        driven *= problem.mesh.size(other);
     auto fits = [&](const IndexStructure::Tensor &tensor, unsigned value) {
       std::optional<unsigned> dim = tensor.dimOf(index);
       if (!dim)
         return true;
-      int64_t parts = size;
+      int64_t parts = driven;
       for (AxisId other : expected(value).dims[*dim])
-        if (other != axis)
+        if (other > axis)
           parts *= problem.mesh.size(other);
       return tensor.shape[*dim] % parts == 0;
     };

@@ -39,7 +39,8 @@ public:
     // a gather, the last resort, leaves only prefixes of the goal behind.
     while (now != goal) {
       if (sliceFree() || scatterPending() || permuteOrder() || moveAcross() ||
-          reducePending() || gatherUnwanted() || gatherMisplaced())
+          reducePending() || permuteLeaving() || gatherUnwanted() ||
+          gatherMisplaced())
         continue;
       break;
     }
@@ -119,6 +120,32 @@ private:
         continue;
       now.dims[dim] = wanted;
       steps.push_back({CollectiveKind::Permute, wanted, dim, dim, now});
+      return true;
+    }
+    return false;
+  }
+
+  /// Axes that stay before axes that leave, so that these leave alone. Without
+  /// it, those that stay are gathered with them.
+  bool permuteLeaving() {
+    for (unsigned dim = 0; dim < now.dims.size(); ++dim) {
+      AxisList order;
+      auto stays = [&](AxisId axis) {
+        return llvm::is_contained(goal.dims[dim], axis);
+      };
+      for (AxisId axis : goal.dims[dim])
+        if (!lacks(dim, axis))
+          order.push_back(axis);
+      if (order.empty())
+        continue;
+      llvm::copy_if(now.dims[dim], std::back_inserter(order),
+                    [&](AxisId axis) { return !stays(axis); });
+      if (llvm::is_sorted(now.dims[dim], [&](AxisId a, AxisId b) {
+            return stays(a) && !stays(b);
+          }))
+        continue;
+      now.dims[dim] = order;
+      steps.push_back({CollectiveKind::Permute, order, dim, dim, now});
       return true;
     }
     return false;
@@ -370,8 +397,10 @@ TransitionCost tpsp::cost(const Transition &transition, const Placement &from,
         bytesSent(step.kind, larger * elementBytes, mesh.groupSize(step.axes));
     if (step.kind != CollectiveKind::Slice) {
       unsigned units = unitsOf(step.axes, mesh).size();
+      unsigned others = step.axes.size() - units;
       total.trivial += units;
-      total.collectives += step.axes.size() - units;
+      total.collectives +=
+          step.kind == CollectiveKind::Permute ? others > 1 : others;
     }
     before = &step.after;
   }

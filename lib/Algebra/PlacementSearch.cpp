@@ -67,8 +67,9 @@ struct Trace {
 
 class AxisSearch : AxisProblem {
 public:
-  AxisSearch(const PlacementProblem &problem, AxisId axis, size_t most)
-      : AxisProblem(problem, axis), most(most) {
+  AxisSearch(const PlacementProblem &problem, const PlacementAnswer &decided,
+             AxisId axis, size_t most)
+      : AxisProblem(problem, decided, axis), most(most) {
     findSlots();
   }
 
@@ -307,16 +308,25 @@ private:
     }
     bool mayStay =
         !value.wanted ||
-        (!isThere && !(comesOut.isPending() && value.isSaved) &&
-         (value.freedom == Value::Free ||
-          // A reduce-scatter makes the tensor smaller: it does not wait.
-          (value.freedom == Value::MayWait && comesOut.isPending() &&
-           !stateOf(number).dim())));
+        (!isThere && value.freedom != Value::Fixed &&
+         (comesOut.isPending() ? mayWait(number)
+                               : value.freedom == Value::Free));
     if (!mayStay)
       return;
     current[slot] = bit(comesOut);
     trace.kept |= 1u << next;
-    leaveResults(operation, way, trace, next + 1, cost);
+    SearchCost paid = cost;
+    if (comesOut.isPending())
+      payReaders(number, paid);
+    leaveResults(operation, way, trace, next + 1, paid);
+  }
+
+  /// A reduce-scatter makes a tensor smaller: a gradient does not wait for it,
+  /// nor does what is saved.
+  bool mayWait(unsigned number) const {
+    const Value &value = problem.values[number];
+    return (value.freedom == Value::Free && value.readers.empty()) ||
+           !stateOf(number).dim();
   }
 
   void arrive(const Trace &trace, const SearchCost &cost) {
@@ -369,13 +379,15 @@ tpsp::searchPlacements(const PlacementProblem &problem, size_t most) {
       }))
     return std::nullopt;
   unsigned numAxes = problem.mesh.numAxes();
+  // Axes compose, but for the extents that they divide together: later ones know
+  // the earlier ones.
   PlacementAnswer answer;
   answer.drives.assign(problem.operations.size(),
                        llvm::SmallVector<Drive, 2>(numAxes));
   answer.homes.assign(problem.values.size(), llvm::SmallVector<AxisState, 2>(
                                                  numAxes, AxisState::whole()));
   for (AxisId axis = 0; axis < numAxes; ++axis) {
-    AxisSearch search(problem, axis, most);
+    AxisSearch search(problem, answer, axis, most);
     if (!search.run())
       return std::nullopt;
     search.write(answer);

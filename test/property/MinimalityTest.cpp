@@ -132,6 +132,8 @@ private:
       group *= size;
       total.collectives += size > 1;
     }
+    if (kind == CollectiveKind::Permute)
+      total.collectives = group > 1;
     for (auto [from, to] :
          llvm::zip_equal(op->getOperandTypes(), op->getResultTypes())) {
       int64_t once = std::max(localBytes(from, mesh), localBytes(to, mesh)) *

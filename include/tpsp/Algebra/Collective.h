@@ -76,7 +76,8 @@ struct TransitionCost {
   /// Collectives along single axes: one over several axes counts once for each,
   /// so that what is best on one axis does not depend on another. (Counted once
   /// together, gathering a weight over tp too would be free where it is
-  /// gathered over fsdp. TP+SP+FSDP would come to depend on the batch size.)
+  /// gathered over fsdp. TP+SP+FSDP would come to depend on the batch size.) A
+  /// permute is one exchange of shards among its axes.
   unsigned collectives = 0;
   int64_t bytes = 0;
   /// Collectives along axes of one rank, which are none.

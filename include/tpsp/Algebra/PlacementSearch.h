@@ -101,9 +101,10 @@ struct PlacementProblem {
     Placement expected;
     bool isWeight = false; ///< a parameter or the gradient of one
     bool isSmall = false;
-    /// Whether an operation of the other phase reads it. A sum that waits would
-    /// be reduced in both phases.
-    bool isSaved = false;
+    /// Per operation of the other phase that reads the value: if it is linear
+    /// in each operand, the value that it makes. A sum that waits is saved as it
+    /// is. So the other phase reduces it, or what linear readers make of it.
+    llvm::SmallVector<std::optional<unsigned>, 1> readers;
   };
   struct Operation {
     IndexStructure structure;

@@ -118,14 +118,26 @@ private:
     for (auto [i, result] : llvm::enumerate(op->getResults())) {
       ProblemValue value = describe(result);
       value.freedom = freedomOf(result);
-      value.isSaved = llvm::any_of(result.getUsers(), [&](Operation *user) {
-        return isBackward(user) != isBackward(op);
-      });
+      for (Operation *user : result.getUsers())
+        if (isBackward(user) != isBackward(op))
+          value.readers.push_back(madeLinearly(user));
       if (!value.wanted)
         value.expected = expectedResult(operation.structure, i, operands);
       operation.results.push_back(enter(result, std::move(value)));
     }
     problem.operations.push_back(std::move(operation));
+  }
+
+  /// What an operation of the other phase makes, if it is linear in each of its
+  /// operands.
+  std::optional<unsigned> madeLinearly(Operation *op) {
+    auto indexed = dyn_cast<IndexedOpInterface>(op);
+    if (!indexed || indexed.getLinearity() != Linearity::Multi)
+      return std::nullopt;
+    Value made = op->getResult(0);
+    ProblemValue description = describe(made);
+    description.expected = Placement(getIdx(made).getRank());
+    return enter(made, std::move(description));
   }
 
   /// Micro-batches in the order in which they come; 0 is none.

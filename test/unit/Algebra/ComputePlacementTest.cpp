@@ -159,7 +159,7 @@ private:
         int64_t n = ranks.groupSize(step.axes);
         bytes += (step.kind == CollectiveKind::AllReduce ? 2 : 1) * larger *
                  elementBytes / n * (n - 1);
-        moves += step.axes.size();
+        moves += step.kind == CollectiveKind::Permute ? 1 : step.axes.size();
       }
     };
     for (unsigned i = 0; i < placements.size(); ++i) {

@@ -404,7 +404,7 @@ std::optional<JointOracle::Version> JointOracle::stayed(unsigned number,
       continue;
     }
     bool waits = out == isPending;
-    bool mayStay = out != wish && !(waits && v.isSaved) &&
+    bool mayStay = out != wish && !(waits && !v.readers.empty() && wish >= 0) &&
                    (v.freedom == Value::Free ||
                     (v.freedom == Value::MayWait && waits && wish == isWhole));
     if (!mayStay)
@@ -435,6 +435,22 @@ void JointOracle::leave(size_t at, const Form &form, State state,
     JointPrice paid = price;
     if (!home || !pay(number, form.results[result], *home, paid))
       continue;
+    Version whole = *home;
+    whole.layout.pending.clear();
+    for (auto reader : value(number).readers) {
+      // What it makes is as large as whole, for want of knowledge.
+      bool isLinear = llvm::all_of(value(number).readers,
+                                   [](auto &each) { return each.has_value(); });
+      Version made;
+      made.layout.dims.resize(
+          value(isLinear ? *reader : number).shape.size());
+      Version sum = isLinear ? made : *home;
+      if (isLinear)
+        sum.layout.pending = home->layout.pending;
+      pay(isLinear ? *reader : number, sum, isLinear ? made : whole, paid);
+      if (!isLinear)
+        break;
+    }
     State after = state;
     after[slotOf(number, 0)] = Available{{*home}, {}};
     leave(at, form, std::move(after), paid, result + 1, next);

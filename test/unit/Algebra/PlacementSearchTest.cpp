@@ -100,7 +100,8 @@ TEST_F(PlacementSearchTest, SumsThatMeetAreReducedOnce) {
   EXPECT_EQ(answer->cost.collectives, 1);
   EXPECT_EQ(answer->homes[a][0], AxisState::pending(Reduction::Sum));
   // What the other phase reads does not wait.
-  problem.values[a].isSaved = true;
+  problem.values[a].readers = {std::nullopt};
+  problem.values[b].readers = {std::nullopt};
   answer = searchPlacements(problem);
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->cost.collectives, 2);

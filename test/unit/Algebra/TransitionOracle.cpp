@@ -247,7 +247,9 @@ std::optional<Price> TransitionOracle::price(const Layout &from,
       if (appendsBehindLeaving(layout, edge.to, to))
         continue;
       Price next = spent;
-      next.moves += edge.kind == slice ? 0 : edge.axes.size();
+      next.moves += edge.kind == slice     ? 0
+                    : edge.kind == Permute ? 1
+                                           : edge.axes.size();
       next.bytes += bytes(layout, edge);
       open.insert({next, edge.to});
     }

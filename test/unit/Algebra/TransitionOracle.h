@@ -51,7 +51,8 @@ int64_t localElements(const Layout &layout, const Shape &shape,
                       const Sizes &sizes);
 
 struct Price {
-  unsigned moves = 0; ///< axes of collectives that communicate
+  /// Axes of collectives that communicate; of a permute all together.
+  unsigned moves = 0;
   int64_t bytes = 0;
 
   bool operator<(const Price &other) const {
