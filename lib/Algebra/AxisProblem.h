@@ -30,14 +30,19 @@ struct AxisWay {
   bool isWanted = false;
 };
 
-/// Refers to the problem and the answer, which outlive it. The answer has what
-/// was decided of the axes before this one.
+/// What was decided of the axes that were searched before.
+struct DecidedAxes {
+  llvm::SmallVector<bool, 4> is; ///< per axis
+  PlacementAnswer answer;
+};
+
+/// Refers to the problem and to what was decided, which outlive it.
 class AxisProblem {
 public:
   using Value = PlacementProblem::Value;
   using Operation = PlacementProblem::Operation;
 
-  AxisProblem(const PlacementProblem &problem, const PlacementAnswer &decided,
+  AxisProblem(const PlacementProblem &problem, const DecidedAxes &decided,
               AxisId axis)
       : problem(problem), decided(decided), axis(axis),
         size(problem.mesh.size(axis)), role(problem.mesh.axis(axis).role) {
@@ -107,12 +112,20 @@ public:
     cost.bytes += bytesSent(kind, bytes, size);
   }
 
+  /// Whether a sum may wait that need not be where it is wanted. A
+  /// reduce-scatter makes a tensor smaller: a gradient does not wait for it,
+  /// nor does what is saved.
+  bool mayWait(unsigned value) const {
+    const Value &v = problem.values[value];
+    return (v.freedom == Value::Free && v.readers.empty()) ||
+           !stateOf(value).dim();
+  }
+
   /// What the other phase pays for a sum that waits.
   void payReaders(unsigned value, SearchCost &cost) const {
     const auto &readers = problem.values[value].readers;
-    bool allLinear = llvm::all_of(readers, [](const auto &reader) {
-      return reader.has_value();
-    });
+    bool allLinear = llvm::all_of(
+        readers, [](const auto &reader) { return reader.has_value(); });
     if (!allLinear)
       return pay(value, CollectiveKind::AllReduce, /*isReduced=*/true, cost);
     for (std::optional<unsigned> made : readers)
@@ -152,9 +165,13 @@ public:
     return false;
   }
 
+  /// Whether an extent that the axis divides was too small for it because of
+  /// other axes: then it matters which axis is searched first.
+  bool wasCrowded() const { return isCrowded; }
+
 protected:
   const PlacementProblem &problem;
-  const PlacementAnswer &decided;
+  const DecidedAxes &decided;
   AxisId axis;
   int64_t size;
   AxisRole role;
@@ -217,15 +234,19 @@ private:
     return way;
   }
 
-  /// Into how many parts the other axes divide a dimension: where earlier ones
-  /// leave the value, and later ones are expected to.
+  bool isUndecided(AxisId other) const {
+    return other != axis && !decided.is[other];
+  }
+
+  /// Into how many parts the other axes divide a dimension: where those that
+  /// are decided leave the value, and the rest is expected to.
   int64_t partsByOthers(unsigned value, unsigned dim) const {
     int64_t parts = 1;
-    for (AxisId other = 0; other < axis; ++other)
-      if (decided.homes[value][other].dim() == dim)
+    for (auto [other, is] : llvm::enumerate(decided.is))
+      if (is && decided.answer.homes[value][other].dim() == dim)
         parts *= problem.mesh.size(other);
     for (AxisId other : expected(value).dims[dim])
-      if (other > axis)
+      if (isUndecided(other))
         parts *= problem.mesh.size(other);
     return parts;
   }
@@ -234,10 +255,10 @@ private:
   /// are there anyway, or drive it.
   bool divides(const Operation &operation, IndexId index) const {
     const llvm::SmallVector<Drive, 2> &drives =
-        decided.drives[&operation - problem.operations.data()];
+        decided.answer.drives[&operation - problem.operations.data()];
     int64_t driven = size;
-    for (AxisId other = 0; other < axis; ++other)
-      if (drives[other] == Drive{Drive::Index, index})
+    for (auto [other, is] : llvm::enumerate(decided.is))
+      if (is && drives[other] == Drive{Drive::Index, index})
         driven *= problem.mesh.size(other);
     auto fits = [&](const IndexStructure::Tensor &tensor, unsigned value) {
       std::optional<unsigned> dim = tensor.dimOf(index);
@@ -245,9 +266,11 @@ private:
         return true;
       int64_t parts = driven;
       for (AxisId other : expected(value).dims[*dim])
-        if (other > axis)
+        if (isUndecided(other))
           parts *= problem.mesh.size(other);
-      return tensor.shape[*dim] % parts == 0;
+      bool isEven = tensor.shape[*dim] % parts == 0;
+      isCrowded |= !isEven && tensor.shape[*dim] % size == 0;
+      return isEven;
     };
     return allTensors(operation, fits);
   }
@@ -286,6 +309,7 @@ private:
 
   /// Per value: the states that other operations would have it in.
   std::vector<States> demand;
+  mutable bool isCrowded = false;
 };
 
 } // namespace tpsp

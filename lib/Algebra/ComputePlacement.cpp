@@ -89,6 +89,11 @@ ordersOfAxes(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives) {
       collectAxes(leader, drives, axes);
     for (const Carrier &carrier : all)
       collectAxes(carrier, drives, axes);
+    // What no tensor carries yet comes behind.
+    for (auto [axis, drive] : llvm::enumerate(drives))
+      if (drive.kind == Drive::Index &&
+          !llvm::is_contained(axes[drive.index], AxisId(axis)))
+        axes[drive.index].push_back(axis);
     if (!llvm::is_contained(orders, axes))
       orders.push_back(std::move(axes));
   };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -65,9 +66,9 @@ struct Trace {
   unsigned kept = 0; ///< per result a bit: whether it stays as it comes out
 };
 
-class AxisSearch : AxisProblem {
+class AxisSearch : public AxisProblem {
 public:
-  AxisSearch(const PlacementProblem &problem, const PlacementAnswer &decided,
+  AxisSearch(const PlacementProblem &problem, const DecidedAxes &decided,
              AxisId axis, size_t most)
       : AxisProblem(problem, decided, axis), most(most) {
     findSlots();
@@ -216,7 +217,6 @@ private:
     pay(operation.operands[largest],
         scatters ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce,
         /*isReduced=*/true, cost);
-    ++cost.earlySums;
   }
 
   bool bringOperands(const Operation &operation, const AxisWay &way,
@@ -306,11 +306,10 @@ private:
         leaveResults(operation, way, trace, next + 1, paid);
       }
     }
-    bool mayStay =
-        !value.wanted ||
-        (!isThere && value.freedom != Value::Fixed &&
-         (comesOut.isPending() ? mayWait(number)
-                               : value.freedom == Value::Free));
+    bool mayStay = !value.wanted ||
+                   (!isThere && value.freedom != Value::Fixed &&
+                    (comesOut.isPending() ? mayWait(number)
+                                          : value.freedom == Value::Free));
     if (!mayStay)
       return;
     current[slot] = bit(comesOut);
@@ -319,14 +318,6 @@ private:
     if (comesOut.isPending())
       payReaders(number, paid);
     leaveResults(operation, way, trace, next + 1, paid);
-  }
-
-  /// A reduce-scatter makes a tensor smaller: a gradient does not wait for it,
-  /// nor does what is saved.
-  bool mayWait(unsigned number) const {
-    const Value &value = problem.values[number];
-    return (value.freedom == Value::Free && value.readers.empty()) ||
-           !stateOf(number).dim();
   }
 
   void arrive(const Trace &trace, const SearchCost &cost) {
@@ -372,27 +363,49 @@ private:
 
 } // namespace
 
+/// The axes, one after the other: each knows what was decided of those before.
+/// `isCrowded`: whether another order may give another answer.
+static std::optional<PlacementAnswer>
+searchInOrder(const PlacementProblem &problem, llvm::ArrayRef<AxisId> order,
+              size_t most, bool &isCrowded) {
+  unsigned numAxes = problem.mesh.numAxes();
+  DecidedAxes decided;
+  decided.is.assign(numAxes, false);
+  PlacementAnswer &answer = decided.answer;
+  answer.drives.assign(problem.operations.size(),
+                       llvm::SmallVector<Drive, 2>(numAxes));
+  answer.homes.assign(problem.values.size(), llvm::SmallVector<AxisState, 2>(
+                                                 numAxes, AxisState::whole()));
+  for (AxisId axis : order) {
+    AxisSearch search(problem, decided, axis, most);
+    if (!search.run())
+      return std::nullopt;
+    search.write(answer);
+    isCrowded |= search.wasCrowded();
+    decided.is[axis] = true;
+    if (problem.mesh.size(axis) > 1)
+      answer.cost += search.cost();
+  }
+  return std::move(answer);
+}
+
 std::optional<PlacementAnswer>
 tpsp::searchPlacements(const PlacementProblem &problem, size_t most) {
   if (llvm::any_of(problem.values, [](const PlacementProblem::Value &value) {
         return value.shape.size() > mostDims;
       }))
     return std::nullopt;
-  unsigned numAxes = problem.mesh.numAxes();
-  // Axes compose, but for the extents that they divide together: later ones know
-  // the earlier ones.
-  PlacementAnswer answer;
-  answer.drives.assign(problem.operations.size(),
-                       llvm::SmallVector<Drive, 2>(numAxes));
-  answer.homes.assign(problem.values.size(), llvm::SmallVector<AxisState, 2>(
-                                                 numAxes, AxisState::whole()));
-  for (AxisId axis = 0; axis < numAxes; ++axis) {
-    AxisSearch search(problem, answer, axis, most);
-    if (!search.run())
-      return std::nullopt;
-    search.write(answer);
-    if (problem.mesh.size(axis) > 1)
-      answer.cost += search.cost();
-  }
-  return answer;
+  llvm::SmallVector<AxisId> order(problem.mesh.numAxes());
+  std::iota(order.begin(), order.end(), 0);
+  bool isCrowded = false;
+  // Axes compose, but for the extents that they divide together.
+  std::optional<PlacementAnswer> best =
+      searchInOrder(problem, order, most, isCrowded);
+  if (!isCrowded)
+    return best;
+  // The other way round: what the first axes took, the last may need more.
+  std::reverse(order.begin(), order.end());
+  std::optional<PlacementAnswer> other =
+      searchInOrder(problem, order, most, isCrowded);
+  return !best || (other && other->cost < best->cost) ? other : best;
 }

@@ -50,6 +50,11 @@
 // RUN: tpsp-run %t/rotary.mlir %{verify} --mesh tp=4
 // RUN: tpsp-run %t/rotary.mlir %{verify} --mesh tp=2
 // RUN: tpsp-run %t/rotary.mlir %{verify} --mesh tp=1
+// RUN: tpsp-opt %t/rows.mlir --tpsp-explain=grad | FileCheck %t/rows.mlir
+// RUN: tpsp-run %t/rows.mlir %{verify} --mesh tp=4
+// RUN: tpsp-run %t/rows.mlir %{verify} --mesh tp=2
+// RUN: tpsp-run %t/rows.mlir %{verify} --mesh tp=1
+// RUN: tpsp-run %t/rows.mlir %{verify} --mesh tp=4 --overlap on
 
 //--- gptj.mlir
 // Attention and MLP beside each other on one norm, under sequence parallelism.
@@ -345,4 +350,27 @@ func.func @keys(%k: !k {tpsp.name = "k"}, %q: !q {tpsp.name = "q"}) -> !q {
   %b = tpsp.broadcast %k : (!k) -> !kh
   %z = tpsp.add %q, %b : (!q, !kh) -> !q
   return %z : !q
+}
+
+//--- rows.mlir
+// Norms and a causal softmax over divided rows: statistics are reduced.
+// CHECK:      totals
+// CHECK-NEXT: forward all_reduce over tp x5 720 B
+// CHECK-NEXT: forward reduce_scatter over tp x1 3.4 KiB
+// CHECK-NEXT: backward all_gather over tp x1 3.4 KiB
+// CHECK-NEXT: backward all_reduce over tp x4 576 B
+// CHECK-NEXT: {{.*}} of every kind
+tpsp.mesh @mesh <tp = 4 : model>
+!x  = tensor<24x48xf32, #tpsp.idx<s, d@tp>>
+!x_ = tensor<24x48xf32, #tpsp.idx<s, d, ?>>
+!g  = tensor<48xf32, #tpsp.idx<d@tp>>
+!p  = tensor<24x48xf32, #tpsp.idx<s, t@tp>>
+!v  = tensor<48x48xf32, #tpsp.idx<d, t@tp>>
+func.func @rows(%x: !x {tpsp.name = "x"}, %gain: !g {tpsp.param = "gain"}, %bias: !g {tpsp.param = "bias"}, %scores: !p {tpsp.name = "scores"}, %v: !v {tpsp.param = "v"}) -> !x {
+  %n = tpsp.layer_norm %x, %gain, %bias : (!x, !g, !g) -> !x_
+  %p = tpsp.softmax %scores {over = "t", causal = "s"} : !p
+  %o = tpsp.einsum %v, %p : (!v, !p) -> !x_
+  %h = tpsp.add %n, %o : !x_
+  %z = tpsp.rms_norm %h, %gain : (!x_, !g) -> !x
+  return %z : !x
 }

@@ -54,14 +54,32 @@ func.func @backwards(%x: tensor<8x16x32xf32, #tpsp.idx<b, s, d>>, %g: tensor<32x
   return %z : !x
 }
 
-// Never onto an index that must be whole: not onto the norm's row, neither as
-// its result nor as what it reads.
+// Never onto an index that must be whole: not onto the pairs of a rotation.
 // CHECK-LABEL: @whole
-func.func @whole(%x: tensor<8x32xf32, #tpsp.idx<b, d@tp>>, %g: tensor<32xf32, #tpsp.idx<d>>) {
-  // CHECK: rms_norm {{.*}} -> tensor<8x32xf32, #tpsp.idx<b, d>>
+func.func @whole(%x: tensor<8x32xf32, #tpsp.idx<b, d@tp>>) {
+  // CHECK: rope {{.*}} -> tensor<8x32xf32, #tpsp.idx<b, d>>
+  %n = tpsp.rope %x {position = "b", feature = "d"} : (tensor<8x32xf32, #tpsp.idx<b, d@tp>>) -> tensor<8x32xf32, #tpsp.idx<b, d, ?>>
+  return
+}
+
+// Rows of which statistics are reduced may be divided: the composite goes. A
+// gain alone divides none.
+// CHECK-LABEL: @rows
+func.func @rows(%x: tensor<8x32xf32, #tpsp.idx<b, d@tp>>, %g: tensor<32xf32, #tpsp.idx<d>>) {
+  // CHECK-NOT: rms_norm
+  // CHECK: square %{{.*}} : tensor<8x32xf32, #tpsp.idx<b, d@tp>>
+  // CHECK: mul {{.*}}tpsp.proposed} : (tensor<8x32xf32, #tpsp.idx<b, d@tp>>, tensor<32xf32, #tpsp.idx<d>>) -> tensor<8x32xf32, #tpsp.idx<b, d@tp>>
   %n = tpsp.rms_norm %x, %g : (tensor<8x32xf32, #tpsp.idx<b, d@tp>>, tensor<32xf32, #tpsp.idx<d>>) -> tensor<8x32xf32, #tpsp.idx<b, d, ?>>
-  // CHECK: softmax {{.*}} : tensor<8x32xf32, #tpsp.idx<b, d>>
+  // CHECK-NOT: softmax
+  // CHECK: div
   %s = tpsp.softmax %n {over = "d"} : tensor<8x32xf32, #tpsp.idx<b, d, ?>>
+  return
+}
+
+// CHECK-LABEL: @gain
+func.func @gain(%x: tensor<8x32xf32, #tpsp.idx<b, d>>, %g: tensor<32xf32, #tpsp.idx<d@tp>>) {
+  // CHECK: rms_norm {{.*}} -> tensor<8x32xf32, #tpsp.idx<b, d>>
+  %n = tpsp.rms_norm %x, %g : (tensor<8x32xf32, #tpsp.idx<b, d>>, tensor<32xf32, #tpsp.idx<d@tp>>) -> tensor<8x32xf32, #tpsp.idx<b, d, ?>>
   return
 }
 

@@ -98,7 +98,7 @@ private:
         if (!best)
           continue;
         std::optional<JointPrice> price =
-            JointOracle(problem).best(/*mostStates=*/20000);
+            JointOracle(problem).best(/*mostStates=*/2000);
         if (price)
           *best += {price->moves, price->bytes};
         else
@@ -156,7 +156,6 @@ public:
     std::string problem; ///< what is wrong for sure
     /// What brute force sends less of, in words; empty if nothing.
     std::string dearer;
-    bool isMuch = false; ///< more than one collective or 5 % of the bytes
   };
 
   /// Nothing is wrong with a program that is not legal.
@@ -180,7 +179,7 @@ public:
     operations += counting.operations;
     fused += counting.fused;
     if (!problem.empty() || !counting.best)
-      return {problem, "", false};
+      return {problem, ""};
     ++compared;
     best += *counting.best;
     return compare(counting.fused, *counting.best);
@@ -193,9 +192,7 @@ private:
   static Verdict compare(const Total &mine, const Total &best) {
     if (mine.collectives <= best.collectives && mine.bytes <= best.bytes)
       return {};
-    return {"", text(mine) + "; brute force: " + text(best),
-            mine.collectives > best.collectives + 1 ||
-                double(mine.bytes) > 1.05 * double(best.bytes)};
+    return {"", text(mine) + "; brute force: " + text(best)};
   }
 
   static DialectRegistry registry() {
@@ -218,37 +215,69 @@ void chooseSizes(Program &program, bool alike) {
   }
 }
 
+/// Leaves all results to the compiler, with roles that say what may move, and
+/// most arguments divided.
+void unplaceResults(Program &program, uint64_t seed) {
+  Random random(seed);
+  for (Axis &axis : program.mesh)
+    if (axis.role.empty())
+      axis.role = random.chance(0.5) ? "model" : "data";
+  for (const Argument &argument : program.arguments) {
+    Tensor &tensor = program.values[argument.value];
+    tensor.pending.clear();
+    for (Dim &dim : tensor.dims)
+      dim.axes.clear();
+    placeAtRandom(random, program, tensor, 0.7);
+  }
+  for (const auto &operation : program.operations) {
+    Tensor &tensor = program.values[operation.result];
+    tensor.unplaced = true;
+    tensor.pending.clear();
+    for (Dim &dim : tensor.dims)
+      dim.axes.clear();
+  }
+}
+
+/// What of `program` is still wrong or dearer when it is made smaller.
+std::string madeSmall(const Program &program,
+                      const Minimality::Verdict &verdict) {
+  Minimality again;
+  Program smaller = shrink(
+      program,
+      [&](const Program &candidate) {
+        Minimality::Verdict of = again.check(candidate);
+        return of.problem.empty() == verdict.problem.empty() &&
+               of.dearer.empty() == verdict.dearer.empty();
+      },
+      options().shrinkAttempts);
+  Minimality::Verdict small = again.check(smaller);
+  return "made small: " + small.problem + small.dearer + "\n" +
+         (smaller.grad ? "// with gradients\n" : "") + toText(smaller);
+}
+
 } // namespace
 
+// Two axes on one index have an order, and may together be too many for its
+// extent: there the search, axis by axis, may miss the best. --print shows
+// programs in which it did.
 TEST(Minimality, CollectivesAreTheFewestOfAllJointPlacements) {
   Minimality minimality;
-  uint64_t count = 2 * options().count, dearer = 0;
+  uint64_t count = 7 * options().count, dearer = 0;
   for (uint64_t seed = options().seed; seed < options().seed + count; ++seed) {
     Program program = generateLegal(seed, /*operations=*/4);
     chooseSizes(program, /*alike=*/seed % 2 == 0);
+    if (seed % 4 < 2)
+      unplaceResults(program, seed);
     Minimality::Verdict verdict = minimality.check(program);
-    if (verdict.problem.empty() && verdict.dearer.empty())
+    if (!verdict.problem.empty())
+      ADD_FAILURE() << "seed " << seed << ": " << verdict.problem << "\n"
+                    << madeSmall(program, verdict);
+    if (verdict.dearer.empty())
       continue;
-    Minimality again;
-    Program smaller = shrink(
-        program,
-        [&](const Program &candidate) {
-          Minimality::Verdict of = again.check(candidate);
-          return of.problem.empty() == verdict.problem.empty() &&
-                 of.isMuch == verdict.isMuch &&
-                 of.dearer.empty() == verdict.dearer.empty();
-        },
-        options().shrinkAttempts);
-    Minimality::Verdict small = again.check(smaller);
-    std::ostringstream what;
-    what << "seed " << seed << ": " << verdict.problem << verdict.dearer
-         << "\nmade small: " << small.problem << small.dearer << "\n"
-         << (smaller.grad ? "// with gradients\n" : "") << toText(smaller);
-    dearer += verdict.problem.empty();
-    if (!verdict.problem.empty() || verdict.isMuch)
-      ADD_FAILURE() << what.str();
-    else
-      std::cout << what.str() << "\n";
+    ++dearer;
+    std::cout << "seed " << seed << ": " << verdict.dearer << "\n";
+    if (options().print)
+      std::cout << madeSmall(program, verdict) << "\n";
   }
   std::cout << minimality.programs << " programs of " << minimality.operations
             << " operations, forward and backward: " << minimality.fused << "; "
@@ -257,5 +286,5 @@ TEST(Minimality, CollectivesAreTheFewestOfAllJointPlacements) {
   EXPECT_GE(minimality.programs, count * 9 / 10)
       << "too many programs are not legal";
   EXPECT_GE(minimality.compared, minimality.programs * 9 / 10);
-  EXPECT_LE(dearer, minimality.compared / 25);
+  EXPECT_LE(dearer, minimality.compared / 100);
 }

@@ -102,8 +102,8 @@ struct PlacementProblem {
     bool isWeight = false; ///< a parameter or the gradient of one
     bool isSmall = false;
     /// Per operation of the other phase that reads the value: if it is linear
-    /// in each operand, the value that it makes. A sum that waits is saved as it
-    /// is. So the other phase reduces it, or what linear readers make of it.
+    /// in each operand, the value that it makes. A sum that waits is saved as
+    /// it is. So the other phase reduces it, or what linear readers make of it.
     llvm::SmallVector<std::optional<unsigned>, 1> readers;
   };
   struct Operation {

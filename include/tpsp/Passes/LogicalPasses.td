@@ -177,6 +177,9 @@ def Propagate
 
     - *Forwards.* Each axis of each operand goes onto the result's dimension of
       the same index. The result must carry the index, and it need not be whole.
+      The [row](../Design/IndexAnalysis.md#index-structure) of a norm or softmax
+      may be divided as its first operand is. The composite is then replaced by
+      its parts.
     - *Backwards.* Each axis of the result goes onto an operand's dimension of
       the same index. If another operand has the axis on another dimension of
       the result, the result alone does not decide. A parameter on a data axis

@@ -208,6 +208,9 @@ Value SoftmaxOp::decompose(OpBuilder &b) {
         b.getF64FloatAttr(-std::numeric_limits<double>::infinity()),
         TileAttr());
   Value highest = parts.reduce(x, {getOver()}, "max");
+  // The maximum only keeps exp in range. Behind differentiation nobody asks.
+  if (!getIdx(x).getLocal())
+    highest = parts.map<StopGradientOp>(highest, highest);
   Value shifted = parts.map<SubOp>(x, {x, highest});
   if (getScale().convertToDouble() != 1.0)
     shifted = parts.map<ScaleOp>(shifted, shifted, getScaleAttr());

@@ -1,9 +1,12 @@
 // tpsp-decompose-early and tpsp-decompose-late: composites into their parts.
+#include "Decompose.h"
+
 #include "Passes/Program/LibraryCalls.h"
 #include "WrittenAttention.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Program/SourceName.h"
 
+#include "tpsp/Dialect/Tpsp/ResultAttrs.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -52,8 +55,10 @@ private:
   llvm::StringMap<unsigned> numbers;
 };
 
-void decompose(Operation *root, bool tellsPartsApart,
-               function_ref<bool(DecomposableOpInterface)> select) {
+} // namespace
+
+void tpsp::decompose(Operation *root, bool tellsPartsApart,
+                     function_ref<bool(DecomposableOpInterface)> select) {
   InheritFromComposite listener(tellsPartsApart);
   OpBuilder builder(root->getContext(), &listener);
   SmallVector<DecomposableOpInterface> composites;
@@ -67,10 +72,14 @@ void decompose(Operation *root, bool tellsPartsApart,
     Value replacement = op.decompose(builder);
     if (Operation *last = replacement.getDefiningOp())
       last->setLoc(op->getLoc());
+    if (Attribute isProposed = op->getAttr(proposedAttrName))
+      setResultAttr(replacement, proposedAttrName, isProposed);
     op->getResult(0).replaceAllUsesWith(replacement);
     op->erase();
   }
 }
+
+namespace {
 
 struct DecomposeEarly : public tpsp::impl::DecomposeEarlyBase<DecomposeEarly> {
   using Base::Base;

@@ -1,5 +1,6 @@
 // tpsp-propagate: fill in missing placements from those given.
 #include "Ambiguity.h"
+#include "Decompose.h"
 
 #include "Passes/Program/FunctionWalk.h"
 #include "Passes/Program/Placed.h"
@@ -136,6 +137,13 @@ public:
   }
 
 private:
+  /// Whether the operand has rows that may be divided: a norm's first, not its
+  /// gain.
+  static bool isRow(IndexedOpInterface op, unsigned operand) {
+    auto composite = dyn_cast<DecomposableOpInterface>(*op);
+    return composite && composite.reducesRows() && operand == 0;
+  }
+
   /// Forwards and backwards until nothing changes.
   LogicalResult settle() {
     do {
@@ -233,7 +241,7 @@ private:
         continue;
       IndexId index = structure.operands[i].indices[*dim];
       std::optional<unsigned> onto = result.dimOf(index);
-      if (onto && !structure.indices[index].whole)
+      if (onto && (!structure.indices[index].whole || isRow(op, i)))
         proposals.push_back({i, *onto});
     }
     return proposals;
@@ -313,7 +321,7 @@ private:
     const IndexStructure::Tensor &tensor = structure.operands[operand];
     for (auto [index, axes] : llvm::zip_equal(source.indices, from.dims)) {
       std::optional<unsigned> dim = tensor.dimOf(index);
-      if (!dim || structure.indices[index].whole)
+      if (!dim || (structure.indices[index].whole && !isRow(op, operand)))
         continue;
       for (AxisId axis : axes)
         if (!current(value).uses(axis) &&
@@ -354,11 +362,39 @@ private:
   bool mustDecide = false;
 };
 
+/// Whether an axis divides the rows of the composite, which its first operand
+/// has, and its result alike.
+bool hasDividedRow(DecomposableOpInterface composite, const Mesh &mesh) {
+  auto op = cast<IndexedOpInterface>(*composite);
+  IndexStructure structure = op.getIndexStructure();
+  Placement rows = placementOf(op->getOperand(0).getType(), mesh);
+  return llvm::any_of(
+      llvm::zip_equal(structure.operands[0].indices, rows.dims), [&](auto dim) {
+        auto [index, axes] = dim;
+        return structure.indices[index].whole && mesh.groupSize(axes) > 1;
+      });
+}
+
+/// Rows that an axis divides are taken apart, and their parts are placed.
+LogicalResult propagate(FunctionOpInterface function) {
+  if (failed(Propagation(function).run()))
+    return failure();
+  Mesh mesh = meshOf(function);
+  bool isAny = false;
+  decompose(function, /*tellsPartsApart=*/true,
+            [&](DecomposableOpInterface op) {
+              bool goes = op.reducesRows() && hasDividedRow(op, mesh);
+              isAny |= goes;
+              return goes;
+            });
+  return isAny ? Propagation(function).run() : success();
+}
+
 struct Propagate : public tpsp::impl::PropagateBase<Propagate> {
   using Base::Base;
   void runOnOperation() override {
     if (failed(forEachFunction(getOperation(), [&](auto function) {
-          return Propagation(function).run();
+          return propagate(function);
         })))
       signalPassFailure();
   }

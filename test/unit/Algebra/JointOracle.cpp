@@ -373,7 +373,6 @@ bool JointOracle::bringOperands(size_t at, const Form &form, State &state,
     price.againstRole += dearest->againstRole;
     price.collectives += dearest->collectives;
     price.small += dearest->small;
-    price.earlySums += dearest->earlySums;
     price.bytes += dearest->bytes;
     price.moves += dearest->moves;
   }
@@ -442,8 +441,7 @@ void JointOracle::leave(size_t at, const Form &form, State state,
       bool isLinear = llvm::all_of(value(number).readers,
                                    [](auto &each) { return each.has_value(); });
       Version made;
-      made.layout.dims.resize(
-          value(isLinear ? *reader : number).shape.size());
+      made.layout.dims.resize(value(isLinear ? *reader : number).shape.size());
       Version sum = isLinear ? made : *home;
       if (isLinear)
         sum.layout.pending = home->layout.pending;

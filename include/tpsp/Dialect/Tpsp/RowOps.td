@@ -18,13 +18,24 @@ def Tpsp_RopeMatrixOp
                        F64Attr:$theta, I64Attr:$pairs, UnitAttr:$inverse);
 }
 
-class Tpsp_RowOp<string mnemonic, list<string> overridden = []>
+class Tpsp_RowOp<string mnemonic, list<string> overridden = [],
+                 list<string> ofComposite = []>
     : Tpsp_IndexedOp<mnemonic, overridden # ["getWholeIndices"], [
-        DeclareOpInterfaceMethods<Tpsp_DecomposableOpInterface>]> {
+        DeclareOpInterfaceMethods<Tpsp_DecomposableOpInterface,
+                                  ofComposite>]> {
   let hasVerifier = 1;
 }
 
-def Tpsp_SoftmaxOp : Tpsp_RowOp<"softmax", ["restrictPositions"]> {
+/// Rows of which statistics are reduced, and all else is pointwise.
+class Tpsp_ReducedRowOp<string mnemonic, list<string> overridden = []>
+    : Tpsp_RowOp<mnemonic, overridden, ["reducesRows"]> {
+  let extraClassDefinition = Tpsp_Syntax # [{
+    bool $cppClass::reducesRows() { return true; }
+  }];
+}
+
+def Tpsp_SoftmaxOp
+    : Tpsp_ReducedRowOp<"softmax", ["restrictPositions"]> {
   let summary = "softmax over one index";
   let description = [{
     y = exp(scale x) / sum over `over` of exp(scale x). With `causal`, positions
@@ -40,7 +51,7 @@ def Tpsp_SoftmaxOp : Tpsp_RowOp<"softmax", ["restrictPositions"]> {
                        OptionalAttr<StrAttr>:$causal);
 }
 
-def Tpsp_RmsNormOp : Tpsp_RowOp<"rms_norm"> {
+def Tpsp_RmsNormOp : Tpsp_ReducedRowOp<"rms_norm"> {
   let summary = "root-mean-square norm over the gain's indices";
   let description = [{
     y = x / sqrt(mean(x^2) + eps) * gain, the mean over the indices of `gain`.
@@ -53,7 +64,7 @@ def Tpsp_RmsNormOp : Tpsp_RowOp<"rms_norm"> {
                        DefaultValuedAttr<F64Attr, "1e-5">:$eps);
 }
 
-def Tpsp_LayerNormOp : Tpsp_RowOp<"layer_norm"> {
+def Tpsp_LayerNormOp : Tpsp_ReducedRowOp<"layer_norm"> {
   let summary = "layer norm over the gain's indices";
   let description = [{
     y = (x - mean(x)) / sqrt(var(x) + eps) * gain + bias, the mean and the

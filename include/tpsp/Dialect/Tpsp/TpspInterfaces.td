@@ -117,6 +117,11 @@ def Tpsp_DecomposableOpInterface : OpInterface<"DecomposableOpInterface"> {
         keep their index structure until shapes are local.}],
       "bool", "decomposesEarly", (ins), "", [{ return false; }]>,
     InterfaceMethod<[{
+        Whether the parts only reduce over the indices that the composite needs
+        whole (a norm's row, a softmax's). Then an axis may divide a row: the
+        composite goes, and its statistics are reduced.}],
+      "bool", "reducesRows", (ins), "", [{ return false; }]>,
+    InterfaceMethod<[{
         Builds the parts and returns the value that replaces the result, which
         is the only one; it has the result's type.}],
       "::mlir::Value", "decompose", (ins "::mlir::OpBuilder &":$builder)>
