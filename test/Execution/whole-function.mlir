@@ -55,6 +55,8 @@
 // RUN: tpsp-run %t/rows.mlir %{verify} --mesh tp=2
 // RUN: tpsp-run %t/rows.mlir %{verify} --mesh tp=1
 // RUN: tpsp-run %t/rows.mlir %{verify} --mesh tp=4 --overlap on
+// RUN: tpsp-run %t/written.mlir %{verify} --function moe
+// RUN: tpsp-run %t/written.mlir %{verify} --function mean
 
 //--- gptj.mlir
 // Attention and MLP beside each other on one norm, under sequence parallelism.
@@ -373,4 +375,45 @@ func.func @rows(%x: !x {tpsp.name = "x"}, %gain: !g {tpsp.param = "gain"}, %bias
   %h = tpsp.add %n, %o : !x_
   %z = tpsp.rms_norm %h, %gain : (!x_, !g) -> !x
   return %z : !x
+}
+
+//--- written.mlir
+// The same sums written: combine is linear in the slots, mean in its operand.
+tpsp.mesh @mesh <tp = 4 : model>
+!x     = tensor<2x32x48xf32, #tpsp.idx<g, s, d>>
+!x_    = tensor<2x32x48xf32, #tpsp.idx<g, s, d, ?>>
+!gate  = tensor<8x48xf32, #tpsp.idx<e, d>>
+!up    = tensor<8x64x48xf32, #tpsp.idx<e, f@tp, d>>
+!down  = tensor<8x48x64xf32, #tpsp.idx<e, d, f@tp>>
+!sup   = tensor<64x48xf32, #tpsp.idx<f@tp, d>>
+!sdown = tensor<48x64xf32, #tpsp.idx<d, f@tp>>
+!score  = tensor<2x32x8xf32, #tpsp.idx<g, s, e, ?>>
+!choice = tensor<2x32x2xi32, #tpsp.idx<g, s, k, ?>>
+!weight = tensor<2x32x2xf32, #tpsp.idx<g, s, k, ?>>
+!slots  = tensor<8x2x20x48xf32, #tpsp.idx<e, g, c, d, ?>>
+!slotsp = tensor<8x2x20x48xf32, #tpsp.idx<e, g, c, d | sum@tp>>
+!xp = tensor<2x32x48xf32, #tpsp.idx<g, s, d | sum@tp>>
+!mid    = tensor<8x2x20x64xf32, #tpsp.idx<e, g, c, f, ?>>
+!smid   = tensor<2x32x64xf32, #tpsp.idx<g, s, f, ?>>
+func.func @moe(%x: !x {tpsp.name = "x"}, %gate: !gate {tpsp.param = "gate"}, %up: !up {tpsp.param = "up"}, %down: !down {tpsp.param = "down"},
+    %sup: !sup {tpsp.param = "shared.up"}, %sdown: !sdown {tpsp.param = "shared.down"}) -> !x {
+  %score  = tpsp.einsum %gate, %x : (!gate, !x) -> !score
+  %choice = tpsp.router %score {expert = "e", choice = "k"} : (!score) -> !choice
+  %best   = tpsp.one_hot_einsum %choice, %score {indices = ["e"]} : (!choice, !score) -> !weight
+  %weight = tpsp.softmax %best {over = "k"} : !weight
+  %y = tpsp.dispatch %choice, %x {expert = "e", slot = "c", choice = "k"} : (!choice, !x) -> !slots
+  %u = tpsp.einsum %up, %y : (!up, !slots) -> !mid
+  %a = tpsp.silu %u : !mid
+  %v = tpsp.einsum %down, %a : (!down, !mid) -> !slotsp
+  %m = tpsp.combine %choice, %weight, %v {expert = "e", slot = "c", choice = "k"} : (!choice, !weight, !slotsp) -> !xp
+  %su = tpsp.einsum %sup, %x : (!sup, !x) -> !smid
+  %sa = tpsp.silu %su : !smid
+  %sd = tpsp.einsum %sdown, %sa : (!sdown, !smid) -> !x_
+  %z = tpsp.add %x, %m, %sd : (!x, !xp, !x_) -> !x
+  return %z : !x
+}
+
+func.func @mean(%x: tensor<16x8xf32, #tpsp.idx<s@tp, d>>) -> tensor<8xf32, #tpsp.idx<d | sum@tp>> {
+  %y = tpsp.mean %x : (tensor<16x8xf32, #tpsp.idx<s@tp, d>>) -> tensor<8xf32, #tpsp.idx<d | sum@tp>>
+  return %y : tensor<8xf32, #tpsp.idx<d | sum@tp>>
 }

@@ -21,6 +21,8 @@ using namespace tpsp;
 Linearity OneHotEinsumOp::getLinearity() { return Linearity::Multi; }
 bool OneHotEinsumOp::introducesIndices() { return true; }
 Linearity EmbeddingOp::getLinearity() { return Linearity::Multi; }
+Linearity DispatchOp::getLinearity() { return Linearity::Multi; }
+Linearity CombineOp::getLinearity() { return Linearity::Multi; }
 bool DispatchOp::introducesIndices() { return true; }
 bool RouterOp::introducesIndices() { return true; }
 

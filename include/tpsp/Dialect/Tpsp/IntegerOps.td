@@ -145,7 +145,7 @@ def Tpsp_CrossEntropyOp
 
 def Tpsp_DispatchOp
     : Tpsp_EarlyCompositeOp<"dispatch", ["getIntegerWidth", "getIntegerBound",
-                                         "introducesIndices"]> {
+                                         "introducesIndices", "getLinearity"]> {
   let summary = "tokens to the slots of their experts";
   let description = [{
     Operands ids (i32, which expert each choice of each token is) and x. The
@@ -168,7 +168,8 @@ def Tpsp_DispatchOp
 }
 
 def Tpsp_CombineOp
-    : Tpsp_EarlyCompositeOp<"combine", ["getIntegerWidth", "getIntegerBound"]> {
+    : Tpsp_EarlyCompositeOp<"combine", ["getIntegerWidth", "getIntegerBound",
+                                        "getLinearity"]> {
   let summary = "what the experts made of tokens, back to the tokens";
   let description = [{
     Operands ids (i32), weights and v: the mirror of `dispatch`, weighted. The
