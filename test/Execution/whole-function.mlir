@@ -57,6 +57,12 @@
 // RUN: tpsp-run %t/rows.mlir %{verify} --mesh tp=4 --overlap on
 // RUN: tpsp-run %t/written.mlir %{verify} --function moe
 // RUN: tpsp-run %t/written.mlir %{verify} --function mean
+// RUN: tpsp-opt %t/mla.mlir --tpsp-explain=grad | FileCheck %t/mla.mlir
+// RUN: tpsp-run %t/mla.mlir %{verify} --mesh tp=4
+// RUN: tpsp-run %t/mla.mlir %{verify} --mesh tp=2
+// RUN: tpsp-run %t/mla.mlir %{verify} --mesh tp=1
+// RUN: tpsp-run %t/mla.mlir %{verify} --overlap on
+// RUN: tpsp-run %t/mla.mlir %{verify} --micro-batches 2
 
 //--- gptj.mlir
 // Attention and MLP beside each other on one norm, under sequence parallelism.
@@ -416,4 +422,38 @@ func.func @moe(%x: !x {tpsp.name = "x"}, %gate: !gate {tpsp.param = "gate"}, %up
 func.func @mean(%x: tensor<16x8xf32, #tpsp.idx<s@tp, d>>) -> tensor<8xf32, #tpsp.idx<d | sum@tp>> {
   %y = tpsp.mean %x : (tensor<16x8xf32, #tpsp.idx<s@tp, d>>) -> tensor<8xf32, #tpsp.idx<d | sum@tp>>
   return %y : tensor<8xf32, #tpsp.idx<d | sum@tp>>
+}
+
+//--- mla.mlir
+// MLA: low-rank keys shared by heads, under sequence parallelism.
+// CHECK:      totals
+// CHECK-NEXT: forward all_gather over tp x1 12.0 KiB
+// CHECK-NEXT: forward reduce_scatter over tp x1 12.0 KiB
+// CHECK-NEXT: backward all_gather over tp x2 24.0 KiB
+// CHECK-NEXT: backward all_reduce over tp x1 6.1 KiB
+// CHECK-NEXT: backward reduce_scatter over tp x1 12.0 KiB
+// CHECK-NEXT: {{.*}} of every kind
+tpsp.mesh @mesh <tp = 4 : model>
+!x    = tensor<2x32x64xf32, #tpsp.idx<b, s@tp, d>>
+!x_   = tensor<2x32x64xf32, #tpsp.idx<b, s, d, ?>>
+!c    = tensor<2x32x16xf32, #tpsp.idx<b, s, r, ?>>
+!head = tensor<2x32x8x8xf32, #tpsp.idx<b, s, h, k, ?>>
+!past = tensor<2x32x8x8xf32, #tpsp.idx<b, t, h, k, ?>>
+!wdkv = tensor<16x64xf32, #tpsp.idx<r, d>>
+!gain = tensor<16xf32, #tpsp.idx<r>>
+!wq   = tensor<8x8x64xf32, #tpsp.idx<h@tp, k, d>>
+!wu   = tensor<8x8x16xf32, #tpsp.idx<h@tp, k, r>>
+!wo   = tensor<64x8x8xf32, #tpsp.idx<d, h@tp, k>>
+func.func @mla(%x: !x {tpsp.name = "x"}, %wdkv: !wdkv {tpsp.param = "wdkv"}, %gain: !gain {tpsp.param = "gain"}, %wq: !wq {tpsp.param = "wq"}, %wuk: !wu {tpsp.param = "wuk"}, %wuv: !wu {tpsp.param = "wuv"}, %wo: !wo {tpsp.param = "wo"}) -> !x {
+  %c0 = tpsp.einsum %wdkv, %x : (!wdkv, !x) -> !c
+  %c  = tpsp.rms_norm %c0, %gain : (!c, !gain) -> !c
+  %q  = tpsp.einsum %wq, %x : (!wq, !x) -> !head
+  %k0 = tpsp.einsum %wuk, %c : (!wu, !c) -> !head
+  %k  = tpsp.rename %k0 : !head -> !past
+  %v0 = tpsp.einsum %wuv, %c : (!wu, !c) -> !head
+  %v  = tpsp.rename %v0 : !head -> !past
+  %o  = tpsp.attention %q, %k, %v {query = "s", key = "t", feature = "k", scale = 0.35, causal} : (!head, !past, !past) -> !head
+  %a  = tpsp.einsum %wo, %o : (!wo, !head) -> !x_
+  %z  = tpsp.add %x, %a : (!x, !x_) -> !x
+  return %z : !x
 }
