@@ -9,7 +9,10 @@
 /// has one of a few *states*: whole, a pending sum, a pending maximum, or
 /// divided on one of its dimensions. A value may be *available* in several: the
 /// one that it is made in, and each that an operation has needed since, paid
-/// for once. A whole tensor is available on every dimension.
+/// for once. A whole tensor is available on every dimension. What axes do not
+/// know of each other is which extents they divide together. So each knows what
+/// was decided of those before it; if that was too much for one, the axes are
+/// searched the other way round, too.
 ///
 /// The search is dynamic programming over the operations in program order. A
 /// state of the search says in which states the live values are available that
