@@ -251,15 +251,57 @@ private:
     return parts;
   }
 
+  /// Into how many parts the decided axes divide the index of an operation.
+  int64_t partsDecided(const Operation &operation, IndexId index) const {
+    const llvm::SmallVector<Drive, 2> &drives =
+        decided.answer.drives[&operation - problem.operations.data()];
+    int64_t parts = 1;
+    for (auto [other, is] : llvm::enumerate(decided.is))
+      if (is && drives[other] == Drive{Drive::Index, index})
+        parts *= problem.mesh.size(other);
+    return parts;
+  }
+
+  /// Into how many parts axes that are not decided yet are expected to divide
+  /// the index, where it is a dimension of its own.
+  int64_t partsExpected(const Operation &operation, IndexId index) const {
+    int64_t parts = 1;
+    allTensors(operation,
+               [&](const IndexStructure::Tensor &tensor, unsigned value) {
+                 std::optional<unsigned> dim = tensor.dimOf(index);
+                 if (!dim || tensor.parts(*dim).size() > 1)
+                   return true;
+                 int64_t here = 1;
+                 for (AxisId other : expected(value).dims[*dim])
+                   if (isUndecided(other))
+                     here *= problem.mesh.size(other);
+                 parts = std::max(parts, here);
+                 return true;
+               });
+    return parts;
+  }
+
+  /// Whether the parts of merged dimensions before a divided one are used up,
+  /// if the axis drives `index`.
+  bool isOneBlock(const Operation &operation, IndexId index) const {
+    const IndexStructure &structure = operation.structure;
+    auto ranks = [&](IndexId part) {
+      return partsDecided(operation, part) * partsExpected(operation, part) *
+             (part == index ? size : 1);
+    };
+    return allTensors(
+        operation, [&](const IndexStructure::Tensor &tensor, unsigned) {
+          std::optional<unsigned> dim = tensor.dimOf(index);
+          return !dim || structure.isOneBlock(tensor, *dim, ranks);
+        });
+  }
+
   /// Whether the axis divides the index's extents, together with the axes that
   /// are there anyway, or drive it.
   bool divides(const Operation &operation, IndexId index) const {
-    const llvm::SmallVector<Drive, 2> &drives =
-        decided.answer.drives[&operation - problem.operations.data()];
-    int64_t driven = size;
-    for (auto [other, is] : llvm::enumerate(decided.is))
-      if (is && drives[other] == Drive{Drive::Index, index})
-        driven *= problem.mesh.size(other);
+    if (!isOneBlock(operation, index))
+      return false;
+    int64_t driven = size * partsDecided(operation, index);
     auto fits = [&](const IndexStructure::Tensor &tensor, unsigned value) {
       std::optional<unsigned> dim = tensor.dimOf(index);
       if (!dim)

@@ -55,12 +55,14 @@ llvm::SmallVector<Carrier, 4> carriers(const PlacedOperation &operation) {
 /// Adds the axes by which `carrier` is on what they drive, in its order.
 void collectAxes(const Carrier &carrier, llvm::ArrayRef<Drive> drives,
                  AxesOfIndices &axes) {
-  for (auto [index, carried] :
-       llvm::zip_equal(carrier.first->indices, carrier.second->dims))
-    for (AxisId axis : carried)
-      if (drives[axis] == Drive{Drive::Index, index} &&
+  for (auto [dim, carried] : llvm::enumerate(carrier.second->dims))
+    for (AxisId axis : carried) {
+      IndexId index = drives[axis].index;
+      if (drives[axis].kind == Drive::Index &&
+          carrier.first->dimOf(index) == dim &&
           !llvm::is_contained(axes[index], axis))
         axes[index].push_back(axis);
+    }
 }
 
 /// The axes of each index as they come in `order`.
@@ -118,10 +120,26 @@ ordersOfAxes(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives) {
 
 Placement placed(const IndexStructure::Tensor &tensor,
                  llvm::ArrayRef<AxisList> axesOfIndex) {
-  Placement placement;
-  for (IndexId index : tensor.indices)
-    placement.dims.push_back(axesOfIndex[index]);
+  Placement placement(tensor.indices.size());
+  for (auto [dim, axes] : llvm::enumerate(placement.dims))
+    for (IndexId index : tensor.parts(dim))
+      llvm::append_range(axes, axesOfIndex[index]);
   return placement;
+}
+
+/// Whether `placement`, which is placed by these axes, divides every dimension
+/// of the tensor into equal blocks.
+bool isEven(const IndexStructure &structure,
+            const IndexStructure::Tensor &tensor,
+            llvm::ArrayRef<AxisList> axesOfIndex, const Placement &placement,
+            const Mesh &mesh) {
+  auto ranks = [&](IndexId index) {
+    return mesh.groupSize(axesOfIndex[index]);
+  };
+  for (unsigned dim = 0; dim < tensor.minors.size(); ++dim)
+    if (!structure.isOneBlock(tensor, dim, ranks))
+      return false;
+  return !firstUnevenDim(tensor.shape, placement, mesh);
 }
 
 /// Where an axis is counted: one of several ranks, or of one.
@@ -211,11 +229,13 @@ llvm::SmallVector<Drive, 4> tpsp::candidates(const PlacedOperation &operation,
     found.push_back({Drive::Pending, 0});
   for (auto [tensor, placement] : carriers(operation)) {
     std::optional<unsigned> dim = placement->dimOf(axis);
-    if (!dim || structure.indices[tensor->indices[*dim]].whole)
+    if (!dim)
       continue;
-    Drive drive{Drive::Index, tensor->indices[*dim]};
-    if (!llvm::is_contained(found, drive))
-      found.push_back(drive);
+    for (IndexId index : tensor->parts(*dim)) {
+      Drive drive{Drive::Index, index};
+      if (!structure.indices[index].whole && !llvm::is_contained(found, drive))
+        found.push_back(drive);
+    }
   }
   return found;
 }
@@ -239,6 +259,8 @@ evaluateInOrder(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives,
   for (auto [tensor, has] :
        llvm::zip_equal(structure.operands, operation.operands)) {
     Placement needs = placed(tensor, axes);
+    if (!isEven(structure, tensor, axes, needs, mesh))
+      return std::nullopt;
     for (AxisId axis : has.pending)
       if (drives[axis].kind == Drive::Pending &&
           has.reduction == pendingThatPasses(operation, axis))
@@ -247,8 +269,7 @@ evaluateInOrder(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives,
       needs.reduction = has.reduction;
     addEarlySums(has, needs, mesh, choice.cost);
     addIdle(operation, tensor, has, drives, choice.cost);
-    if (firstUnevenDim(tensor.shape, needs, mesh) ||
-        !addTransition(tensor, isWeight(), has, needs, mesh, choice.cost))
+    if (!addTransition(tensor, isWeight(), has, needs, mesh, choice.cost))
       return std::nullopt;
     choice.operands.push_back(std::move(needs));
   }
@@ -256,6 +277,8 @@ evaluateInOrder(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives,
   for (auto [tensor, wants] :
        llvm::zip_equal(structure.results, operation.wanted)) {
     Placement comesOut = placed(tensor, axes);
+    if (!isEven(structure, tensor, axes, comesOut, mesh))
+      return std::nullopt;
     comesOut.reduction = structure.reduction;
     for (AxisId axis = 0; axis < drives.size(); ++axis) {
       bool reduced = drives[axis].kind == Drive::Index &&
@@ -266,8 +289,6 @@ evaluateInOrder(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives,
         comesOut.reduction =
             pendingThatPasses(operation, axis).value_or(structure.reduction);
     }
-    if (firstUnevenDim(tensor.shape, comesOut, mesh))
-      return std::nullopt;
     if (wants &&
         !addTransition(tensor, isWeight(), comesOut, *wants, mesh, choice.cost))
       return std::nullopt;

@@ -6,9 +6,17 @@ using namespace tpsp;
 
 std::optional<unsigned> IndexStructure::Tensor::dimOf(IndexId index) const {
   for (unsigned dim = 0; dim < indices.size(); ++dim)
-    if (indices[dim] == index)
+    if (indices[dim] == index ||
+        (!minors.empty() && llvm::is_contained(minors[dim], index)))
       return dim;
   return std::nullopt;
+}
+
+IndexList IndexStructure::Tensor::parts(unsigned dim) const {
+  IndexList all = {indices[dim]};
+  if (!minors.empty())
+    llvm::append_range(all, minors[dim]);
+  return all;
 }
 
 IndexId IndexStructure::intern(llvm::StringRef name, int64_t extent) {
@@ -24,6 +32,50 @@ double IndexStructure::work() const {
   for (const Index &index : indices)
     product *= static_cast<double>(index.extent);
   return product;
+}
+
+bool IndexStructure::isMinor(IndexId index) const {
+  auto has = [&](const Tensor &tensor) {
+    std::optional<unsigned> dim = tensor.dimOf(index);
+    return dim && tensor.indices[*dim] != index;
+  };
+  return llvm::any_of(operands, has) || llvm::any_of(results, has);
+}
+
+std::optional<IndexId> IndexStructure::indexDivided(const Tensor &tensor,
+                                                    const Placement &placement,
+                                                    AxisId axis,
+                                                    const Mesh &mesh) const {
+  std::optional<unsigned> dim = placement.dimOf(axis);
+  if (!dim)
+    return std::nullopt;
+  IndexList parts = tensor.parts(*dim);
+  if (parts.size() == 1)
+    return parts.front();
+  size_t part = 0;
+  int64_t left = indices[parts.front()].extent;
+  for (AxisId divides : placement.dims[*dim]) {
+    while (left == 1 && mesh.size(divides) > 1 && part + 1 < parts.size())
+      left = indices[parts[++part]].extent;
+    if (left % mesh.size(divides) != 0)
+      return std::nullopt;
+    if (divides == axis)
+      return parts[part];
+    left /= mesh.size(divides);
+  }
+  return std::nullopt;
+}
+
+bool IndexStructure::isOneBlock(
+    const Tensor &tensor, unsigned dim,
+    llvm::function_ref<int64_t(IndexId)> ranks) const {
+  bool isUsedUp = true;
+  for (IndexId part : tensor.parts(dim)) {
+    if (!isUsedUp && ranks(part) > 1)
+      return false;
+    isUsedUp &= ranks(part) == indices[part].extent;
+  }
+  return true;
 }
 
 IndexStructure tpsp::adjoint(const IndexStructure &structure,

@@ -57,14 +57,19 @@ AxisView::AxisView(const PlacedOperation &operation, AxisId axis)
   llvm::SmallVector<int64_t, 6> divisors(structure.indices.size(), 1);
   for (auto [tensor, placement] :
        llvm::zip_equal(structure.operands, operation.operands)) {
-    llvm::SmallVector<int64_t, 4> whole = tensor.shape;
-    divideByOthers(tensor, placement, axis, operation.mesh);
-    for (auto [index, before, after] :
-         llvm::zip_equal(tensor.indices, whole, tensor.shape))
-      divisors[index] =
-          std::max(divisors[index], before / std::max<int64_t>(after, 1));
+    llvm::SmallVector<int64_t, 6> own(divisors.size(), 1);
+    for (AxisId other = 0; other < operation.mesh.numAxes(); ++other)
+      if (auto index =
+              structure.indexDivided(tensor, placement, other, operation.mesh);
+          index && other != axis)
+        own[*index] *= operation.mesh.size(other);
+    for (auto [divisor, here] : llvm::zip_equal(divisors, own))
+      divisor = std::max(divisor, here);
     operands.push_back(alongAxis(placement, axis));
   }
+  for (auto [tensor, placement] :
+       llvm::zip_equal(structure.operands, operation.operands))
+    divideByOthers(tensor, placement, axis, operation.mesh);
   for (auto [tensor, placement] :
        llvm::zip_equal(structure.results, operation.wanted)) {
     if (placement) {
@@ -72,10 +77,13 @@ AxisView::AxisView(const PlacedOperation &operation, AxisId axis)
       wanted.push_back(alongAxis(*placement, axis));
       continue;
     }
-    for (auto [index, extent] : llvm::zip_equal(tensor.indices, tensor.shape))
-      extent /= divisors[index];
+    for (auto [dim, extent] : llvm::enumerate(tensor.shape))
+      for (IndexId index : tensor.parts(dim))
+        extent /= divisors[index];
     wanted.push_back(std::nullopt);
   }
+  for (auto [index, divisor] : llvm::zip_equal(structure.indices, divisors))
+    index.extent = std::max<int64_t>(index.extent / divisor, 1);
 }
 
 llvm::SmallVector<Way, 4> tpsp::waysAlong(const PlacedOperation &operation,

@@ -46,6 +46,13 @@
 // RUN: tpsp-run %t/order.mlir %{verify} --mesh fsdp=4,tp=1
 // RUN: tpsp-run %t/order.mlir %{verify} --mesh fsdp=2,tp=2 --overlap on
 // RUN: tpsp-run %t/order.mlir %{verify} --mesh fsdp=2,tp=2 --micro-batches 2
+// RUN: tpsp-opt %t/heads.mlir --tpsp-explain=grad | FileCheck %t/heads.mlir
+// RUN: tpsp-run %t/heads.mlir %{verify} --mesh kv=2,rep=2
+// RUN: tpsp-run %t/heads.mlir %{verify} --mesh kv=2,rep=4
+// RUN: tpsp-run %t/heads.mlir %{verify} --mesh kv=1,rep=2
+// RUN: tpsp-run %t/heads.mlir %{verify} --mesh kv=2,rep=1 --overlap on
+// RUN: tpsp-run %t/heads.mlir %{verify} --mesh kv=2,rep=2 --overlap on
+// RUN: tpsp-run %t/heads.mlir %{verify} --mesh kv=2,rep=2 --micro-batches 2 --micro-batch-index b
 // RUN: tpsp-opt %t/rotary.mlir --tpsp-explain=grad | FileCheck %t/rotary.mlir
 // RUN: tpsp-run %t/rotary.mlir %{verify} --mesh tp=4
 // RUN: tpsp-run %t/rotary.mlir %{verify} --mesh tp=2
@@ -342,6 +349,44 @@ func.func @mlp(%x: !x {tpsp.name = "x"}, %w1: !w1 {tpsp.param = "w1"}, %w2: !w2 
   %g = tpsp.gelu %u : !h
   %z = tpsp.einsum %w2, %g : (!w2, !h) -> !x
   return %z : !x
+}
+
+//--- heads.mlir
+// Heads in groups: o@kv@rep is g@kv, r@rep, for kv divides all groups. Nothing
+// is gathered.
+// CHECK-LABEL: f_grad on kv=2, rep=2
+// CHECK: q[b, s, g@kv, r@rep, k] = split(a[b, s, o@kv@rep])
+// CHECK: m[b, s, o@kv@rep] = merge(v[b, s, g@kv, r@rep, k])
+// CHECK-LABEL: backward
+// CHECK: g[v][b, s, g@kv, r@rep, k] = split(g[m][b, s, o@kv@rep])
+// CHECK-LABEL: totals
+// CHECK-NEXT: forward   all_reduce      over kv,rep   x1
+// CHECK-NEXT: backward  all_reduce      over kv,rep   x1
+// CHECK-NEXT: backward  all_reduce      over rep      x1
+// CHECK-NEXT: {{.*}} of every kind
+tpsp.mesh @mesh <kv = 2 : model, rep = 2 : model>
+!x = tensor<2x6x8xf32, #tpsp.idx<b, s, d>>
+!w = tensor<48x8xf32, #tpsp.idx<o@kv@rep, d>>
+!q2 = tensor<2x6x48xf32, #tpsp.idx<b, s, o, ?>>
+!q = tensor<2x6x2x4x6xf32, #tpsp.idx<b, s, g, r, k, ?>>
+!k = tensor<2x6x2x6xf32, #tpsp.idx<b, t, g, k, ?>>
+!wk = tensor<2x6x8xf32, #tpsp.idx<g@kv, k, d>>
+!xt = tensor<2x6x8xf32, #tpsp.idx<b, t, d, ?>>
+!qk = tensor<2x6x6x2x4xf32, #tpsp.idx<b, s, t, g, r, ?>>
+!a2 = tensor<2x6x48xf32, #tpsp.idx<b, s, o, ?>>
+!wo = tensor<8x48xf32, #tpsp.idx<d, o@kv@rep>>
+!y = tensor<2x6x8xf32, #tpsp.idx<b, s, d>>
+func.func @f(%x: !x {tpsp.name = "x"}, %w: !w {tpsp.param = "wq"}, %wk: !wk {tpsp.param = "wk"}, %wo: !wo {tpsp.param = "wo"}) -> !y {
+  %a = tpsp.einsum %w, %x : (!w, !x) -> !q2
+  %q = tpsp.split %a : !q2 -> !q
+  %xt = tpsp.rename %x : !x -> !xt
+  %k = tpsp.einsum %wk, %xt : (!wk, !xt) -> !k
+  %qk = tpsp.einsum %q, %k : (!q, !k) -> !qk
+  %p = tpsp.softmax %qk {over = "t"} : !qk
+  %v = tpsp.einsum %p, %k : (!qk, !k) -> !q
+  %m = tpsp.merge %v : !q -> !a2
+  %y = tpsp.einsum %wo, %m : (!wo, !a2) -> !y
+  return %y : !y
 }
 
 //--- rotary.mlir

@@ -8,18 +8,24 @@
 ///
 /// An index that no result carries is reduced (summed, or maximised). An index
 /// marked `whole` (the row of a norm, the keys of a softmax) must not be
-/// sharded. An operation that splits or merges dimensions names the merged
-/// dimension by its major part and marks the minor parts whole. A block of the
-/// merged dimension is then a block of the major index.
+/// sharded.
+///
+/// A dimension that is split, or merged, has several indices: its parts, major
+/// to minor. A block of the dimension is a block of the major part. It is a
+/// block of the next one where axes divide the major part to single positions:
+/// o@kv@rep = (g@kv, r@rep) if kv has as many ranks as g has positions.
 #ifndef TPSP_ALGEBRA_INDEXSTRUCTURE_H
 #define TPSP_ALGEBRA_INDEXSTRUCTURE_H
 
 #include "tpsp/Algebra/Placement.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 namespace tpsp {
 
 /// Position in IndexStructure::indices.
 using IndexId = unsigned;
+using IndexList = llvm::SmallVector<IndexId, 2>;
 
 /// Whether a sum may be taken after the operation instead of before it.
 enum class Linearity {
@@ -35,13 +41,18 @@ struct IndexStructure {
     bool whole = false;
   };
   struct Tensor {
-    /// Per dimension. An index appears at most once.
+    /// Per dimension; of one with several parts the major. An index appears at
+    /// most once.
     llvm::SmallVector<IndexId, 4> indices;
     /// Global extents; differ from the index's own for a merged dimension.
     llvm::SmallVector<int64_t, 4> shape;
     int64_t elementBytes = 4;
+    /// Per dimension the other parts, major to minor; empty if none has any.
+    llvm::SmallVector<IndexList, 0> minors;
 
     std::optional<unsigned> dimOf(IndexId index) const;
+    /// All indices of a dimension, major to minor.
+    IndexList parts(unsigned dim) const;
   };
 
   llvm::SmallVector<Index, 6> indices;
@@ -58,6 +69,19 @@ struct IndexStructure {
   IndexId intern(llvm::StringRef name, int64_t extent);
   /// Scalar operations of one evaluation: the product of all extents.
   double work() const;
+  /// Whether some dimension has the index as a minor part.
+  bool isMinor(IndexId index) const;
+  /// The index that `axis` divides. Axes divide the first part of a dimension
+  /// that those before have not used up. nullopt if the axis is not there, or
+  /// divides two parts at once.
+  std::optional<IndexId> indexDivided(const Tensor &tensor,
+                                      const Placement &placement, AxisId axis,
+                                      const Mesh &mesh) const;
+  /// Whether a rank's part of the dimension is one block, if each index is
+  /// divided into `ranks(index)` parts: those before a divided part are used
+  /// up.
+  bool isOneBlock(const Tensor &tensor, unsigned dim,
+                  llvm::function_ref<int64_t(IndexId)> ranks) const;
 };
 
 /// The structure of the operation that computes the gradient of `operand` of a

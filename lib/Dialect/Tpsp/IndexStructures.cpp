@@ -106,19 +106,20 @@ IndexStructure tpsp::structureOfSplit(RankedTensorType merged,
   structure.selects = true;
   IndexStructure::Tensor coarse = bare(merged), fine = bare(split);
   ArrayRef<StringAttr> fineNames = getIdx(split).getNames();
-  auto addPart = [&](bool isMinor) {
-    unsigned dim = fine.indices.size();
+  for (auto [name, extent] : llvm::zip_equal(fineNames, split.getShape())) {
     fine.indices.push_back(structure.indices.size());
-    structure.indices.push_back(
-        {fineNames[dim].getValue().str(), split.getDimSize(dim), isMinor});
-  };
-  for (unsigned count : splitParts(merged, split)) {
-    coarse.indices.push_back(structure.indices.size());
-    for (unsigned part = 0; part < count; ++part)
-      addPart(/*isMinor=*/part > 0);
+    structure.indices.push_back({name.getValue().str(), extent, false});
   }
-  while (fine.indices.size() < fineNames.size())
-    addPart(/*isMinor=*/true);
+  ArrayRef<IndexId> left = fine.indices;
+  for (auto [dim, count] : llvm::enumerate(splitParts(merged, split))) {
+    ArrayRef<IndexId> parts = left.take_front(count);
+    left = left.drop_front(count);
+    IndexId major = structure.indices.size();
+    if (parts.empty()) // (V2) is broken, and refused
+      structure.indices.push_back({"", merged.getDimSize(dim), false});
+    coarse.indices.push_back(parts.empty() ? major : parts.front());
+    coarse.minors.emplace_back(parts.empty() ? parts : parts.drop_front());
+  }
   structure.operands.push_back(std::move(coarse));
   structure.results.push_back(std::move(fine));
   return structure;

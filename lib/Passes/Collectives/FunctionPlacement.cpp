@@ -46,18 +46,17 @@ private:
 /// Where a value that nobody has placed is expected: on the axes that the
 /// operands have there.
 Placement expectedResult(const IndexStructure &structure, unsigned result,
-                         ArrayRef<Placement> operands) {
+                         ArrayRef<Placement> operands, const Mesh &mesh) {
   const IndexStructure::Tensor &tensor = structure.results[result];
   Placement placement(tensor.indices.size());
   for (auto [source, has] : llvm::zip_equal(structure.operands, operands))
-    for (auto [index, axes] : llvm::zip_equal(source.indices, has.dims)) {
-      std::optional<unsigned> dim = tensor.dimOf(index);
-      if (!dim || structure.indices[index].whole)
-        continue;
-      for (AxisId axis : axes)
-        if (!placement.uses(axis))
+    for (const AxisList &axes : has.dims)
+      for (AxisId axis : axes) {
+        auto index = structure.indexDivided(source, has, axis, mesh);
+        auto dim = index ? tensor.dimOf(*index) : std::nullopt;
+        if (dim && !structure.indices[*index].whole && !placement.uses(axis))
           placement.dims[*dim].push_back(axis);
-    }
+      }
   return placement;
 }
 
@@ -122,7 +121,8 @@ private:
         if (isBackward(user) != isBackward(op))
           value.readers.push_back(madeLinearly(user));
       if (!value.wanted)
-        value.expected = expectedResult(operation.structure, i, operands);
+        value.expected =
+            expectedResult(operation.structure, i, operands, problem.mesh);
       operation.results.push_back(enter(result, std::move(value)));
     }
     problem.operations.push_back(std::move(operation));

@@ -218,7 +218,7 @@ private:
   /// operand has the axis elsewhere.
   bool maps(IndexedOpInterface op, IndexId index) {
     const IndexStructure &structure = structureOf(op);
-    if (structure.indices[index].whole)
+    if (structure.indices[index].whole || structure.isMinor(index))
       return false;
     for (auto [operand, tensor] :
          llvm::zip_equal(op->getOperands(), structure.operands)) {

@@ -69,8 +69,9 @@ LogicalResult Shares::checkForeign(Operation *op) {
 
 LogicalResult Shares::drive(Operation *op, IndexId id,
                             std::optional<IndexId> &index) {
-  const auto &indices = structures.find(op)->second.indices;
-  if (indices[id].whole)
+  const IndexStructure &structure = structures.find(op)->second;
+  const auto &indices = structure.indices;
+  if (indices[id].whole || structure.isMinor(id))
     return op->emitOpError("needs index '")
            << indices[id].name << "' whole, which micro-batches cut; cut "
            << "another index (--micro-batch-index), or run without "
@@ -192,7 +193,7 @@ void Shares::demand(Value value, unsigned dim) {
   const IndexStructure &structure = structures.find(op)->second;
   unsigned number = cast<OpResult>(value).getResultNumber();
   IndexId index = structure.results[number].indices[dim];
-  if (!structure.indices[index].whole)
+  if (!structure.indices[index].whole && !structure.isMinor(index))
     set(value, {Share::Cut, dim});
 }
 

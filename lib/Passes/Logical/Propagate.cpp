@@ -236,15 +236,39 @@ private:
                                      AxisId axis) const {
     SmallVector<Proposal> proposals;
     for (unsigned i = 0; i < op->getNumOperands(); ++i) {
-      std::optional<unsigned> dim = current(op->getOperand(i)).dimOf(axis);
-      if (!dim)
+      std::optional<IndexId> index = indexDivided(op, structure, i, axis);
+      if (!index)
         continue;
-      IndexId index = structure.operands[i].indices[*dim];
-      std::optional<unsigned> onto = result.dimOf(index);
-      if (onto && (!structure.indices[index].whole || isRow(op, i)))
+      std::optional<unsigned> onto =
+          dimFor(structure, *index, result, structure.operands[i],
+                 current(op->getOperand(i)));
+      if (onto && (!structure.indices[*index].whole || isRow(op, i)))
         proposals.push_back({i, *onto});
     }
     return proposals;
+  }
+
+  std::optional<IndexId> indexDivided(IndexedOpInterface op,
+                                      const IndexStructure &structure,
+                                      unsigned operand, AxisId axis) const {
+    return structure.indexDivided(structure.operands[operand],
+                                  current(op->getOperand(operand)), axis, mesh);
+  }
+
+  /// The dimension of `onto` on which axes may divide `index` as they do in
+  /// `from`, which has it.
+  std::optional<unsigned> dimFor(const IndexStructure &structure, IndexId index,
+                                 const IndexStructure::Tensor &onto,
+                                 const IndexStructure::Tensor &from,
+                                 const Placement &has) const {
+    std::optional<unsigned> dim = onto.dimOf(index);
+    auto ranks = [&](IndexId part) {
+      std::optional<unsigned> of = from.dimOf(part);
+      return of ? mesh.groupSize(has.dims[*of]) : 1;
+    };
+    bool hasParts = dim && onto.parts(*dim).size() > 1;
+    return hasParts && !structure.isOneBlock(onto, *dim, ranks) ? std::nullopt
+                                                                : dim;
   }
 
   /// The operation with what has been found for its operands.
@@ -319,15 +343,16 @@ private:
             const IndexStructure::Tensor &source) {
     Value value = op->getOperand(operand);
     const IndexStructure::Tensor &tensor = structure.operands[operand];
-    for (auto [index, axes] : llvm::zip_equal(source.indices, from.dims)) {
-      std::optional<unsigned> dim = tensor.dimOf(index);
-      if (!dim || (structure.indices[index].whole && !isRow(op, operand)))
-        continue;
-      for (AxisId axis : axes)
-        if (!current(value).uses(axis) &&
+    for (const AxisList &axes : from.dims)
+      for (AxisId axis : axes) {
+        auto index = structure.indexDivided(source, from, axis, mesh);
+        if (!index || (structure.indices[*index].whole && !isRow(op, operand)))
+          continue;
+        auto dim = dimFor(structure, *index, tensor, source, from);
+        if (dim && !current(value).uses(axis) &&
             !isContested(op, structure, operand, *dim, axis))
           assign(value, tensor, *dim, axis);
-    }
+      }
   }
 
   /// Whether another operand wants `axis` on another dimension of this one than
@@ -337,14 +362,13 @@ private:
   bool isContested(IndexedOpInterface op, const IndexStructure &structure,
                    unsigned operand, unsigned dim, AxisId axis) const {
     for (unsigned i = 0; i < op->getNumOperands(); ++i) {
-      std::optional<unsigned> other = current(op->getOperand(i)).dimOf(axis);
-      if (i == operand || !other)
+      std::optional<IndexId> index = indexDivided(op, structure, i, axis);
+      if (i == operand || !index)
         continue;
-      IndexId index = structure.operands[i].indices[*other];
-      std::optional<unsigned> onto = structure.operands[operand].dimOf(index);
+      std::optional<unsigned> onto = structure.operands[operand].dimOf(*index);
       bool givesWay =
           mesh.axis(axis).role == AxisRole::Data && isWeight(op->getOperand(i));
-      if (onto && *onto != dim && !structure.indices[index].whole && !givesWay)
+      if (onto && *onto != dim && !structure.indices[*index].whole && !givesWay)
         return true;
     }
     return false;

@@ -30,6 +30,56 @@ TEST(IndexStructureTest, WorkIsTheProductOfAllExtents) {
   EXPECT_EQ(structure.work(), 0x1p80); // beyond 64 bits
 }
 
+/// o = (g, r, k) of 2, 4 and 3 positions.
+IndexStructure splitHeads() {
+  IndexStructure structure;
+  for (auto [name, extent] : {std::pair("g", 2), {"r", 4}, {"k", 3}})
+    structure.intern(name, extent);
+  IndexStructure::Tensor merged, split;
+  merged.indices = {0};
+  merged.minors = {{1, 2}};
+  merged.shape = {24};
+  split.indices = {0, 1, 2};
+  split.shape = {2, 4, 3};
+  structure.operands = {merged};
+  structure.results = {split};
+  return structure;
+}
+
+TEST(IndexStructureTest, AxesDivideThePartsOfADimensionMajorFirst) {
+  IndexStructure structure = splitHeads();
+  Mesh mesh({{"two", 2}, {"also", 2}, {"four", 4}, {"one", 1}, {"three", 3}});
+  auto divided = [&](AxisList axes, AxisId axis) {
+    Placement placement(1);
+    placement.dims[0] = axes;
+    return structure.indexDivided(structure.operands[0], placement, axis, mesh);
+  };
+  EXPECT_EQ(divided({0}, 0), IndexId(0));
+  EXPECT_EQ(divided({0, 1}, 1), IndexId(1));
+  EXPECT_EQ(divided({0, 2, 4}, 2), IndexId(1));
+  EXPECT_EQ(divided({0, 2, 4}, 4), IndexId(2));
+  EXPECT_EQ(divided({3, 0}, 3), IndexId(0));
+  EXPECT_EQ(divided({2}, 2), std::nullopt); // two groups and half of r
+  EXPECT_EQ(divided({0}, 1), std::nullopt); // not there
+}
+
+TEST(IndexStructureTest, AMinorPartIsABlockWhereThoseBeforeAreUsedUp) {
+  IndexStructure structure = splitHeads();
+  auto isOneBlock = [&](int64_t g, int64_t r, int64_t k) {
+    int64_t ranks[] = {g, r, k};
+    return structure.isOneBlock(structure.operands[0], 0,
+                                [&](IndexId index) { return ranks[index]; });
+  };
+  EXPECT_TRUE(isOneBlock(1, 1, 1));
+  EXPECT_TRUE(isOneBlock(2, 1, 1));
+  EXPECT_TRUE(isOneBlock(2, 2, 1));
+  EXPECT_TRUE(isOneBlock(2, 4, 3));
+  EXPECT_FALSE(isOneBlock(1, 2, 1));
+  EXPECT_FALSE(isOneBlock(1, 4, 3));
+  EXPECT_FALSE(isOneBlock(2, 2, 3));
+  EXPECT_FALSE(isOneBlock(2, 1, 3));
+}
+
 TEST(IndexStructureTest, DimOfIsThePositionOfAnIndex) {
   IndexStructure::Tensor tensor;
   tensor.indices = {3, 1};
