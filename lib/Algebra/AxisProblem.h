@@ -3,7 +3,7 @@
 #ifndef TPSP_ALGEBRA_AXISPROBLEM_H
 #define TPSP_ALGEBRA_AXISPROBLEM_H
 
-#include "tpsp/Algebra/PlacementSearch.h"
+#include "AxisExtents.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -30,22 +30,13 @@ struct AxisWay {
   bool isWanted = false;
 };
 
-/// What was decided of the axes that were searched before.
-struct DecidedAxes {
-  llvm::SmallVector<bool, 4> is; ///< per axis
-  PlacementAnswer answer;
-};
-
 /// Refers to the problem and to what was decided, which outlive it.
-class AxisProblem {
+class AxisProblem : public AxisExtents {
 public:
-  using Value = PlacementProblem::Value;
-  using Operation = PlacementProblem::Operation;
-
   AxisProblem(const PlacementProblem &problem, const DecidedAxes &decided,
               AxisId axis)
-      : problem(problem), decided(decided), axis(axis),
-        size(problem.mesh.size(axis)), role(problem.mesh.axis(axis).role) {
+      : AxisExtents(problem, decided, axis),
+        role(problem.mesh.axis(axis).role) {
     findDemand();
   }
 
@@ -165,17 +156,6 @@ public:
     return false;
   }
 
-  /// Whether an extent that the axis divides was too small for it because of
-  /// other axes: then it matters which axis is searched first.
-  bool wasCrowded() const { return isCrowded; }
-
-protected:
-  const PlacementProblem &problem;
-  const DecidedAxes &decided;
-  AxisId axis;
-  int64_t size;
-  AxisRole role;
-
 private:
   /// On which dimensions values that may stay as they come out may be had, from
   /// where tensors are wanted: forwards, then backwards.
@@ -234,89 +214,6 @@ private:
     return way;
   }
 
-  bool isUndecided(AxisId other) const {
-    return other != axis && !decided.is[other];
-  }
-
-  /// Into how many parts the other axes divide a dimension: where those that
-  /// are decided leave the value, and the rest is expected to.
-  int64_t partsByOthers(unsigned value, unsigned dim) const {
-    int64_t parts = 1;
-    for (auto [other, is] : llvm::enumerate(decided.is))
-      if (is && decided.answer.homes[value][other].dim() == dim)
-        parts *= problem.mesh.size(other);
-    for (AxisId other : expected(value).dims[dim])
-      if (isUndecided(other))
-        parts *= problem.mesh.size(other);
-    return parts;
-  }
-
-  /// Into how many parts the decided axes divide the index of an operation.
-  int64_t partsDecided(const Operation &operation, IndexId index) const {
-    const llvm::SmallVector<Drive, 2> &drives =
-        decided.answer.drives[&operation - problem.operations.data()];
-    int64_t parts = 1;
-    for (auto [other, is] : llvm::enumerate(decided.is))
-      if (is && drives[other] == Drive{Drive::Index, index})
-        parts *= problem.mesh.size(other);
-    return parts;
-  }
-
-  /// Into how many parts axes that are not decided yet are expected to divide
-  /// the index, where it is a dimension of its own.
-  int64_t partsExpected(const Operation &operation, IndexId index) const {
-    int64_t parts = 1;
-    allTensors(operation,
-               [&](const IndexStructure::Tensor &tensor, unsigned value) {
-                 std::optional<unsigned> dim = tensor.dimOf(index);
-                 if (!dim || tensor.parts(*dim).size() > 1)
-                   return true;
-                 int64_t here = 1;
-                 for (AxisId other : expected(value).dims[*dim])
-                   if (isUndecided(other))
-                     here *= problem.mesh.size(other);
-                 parts = std::max(parts, here);
-                 return true;
-               });
-    return parts;
-  }
-
-  /// Whether the parts of merged dimensions before a divided one are used up,
-  /// if the axis drives `index`.
-  bool isOneBlock(const Operation &operation, IndexId index) const {
-    const IndexStructure &structure = operation.structure;
-    auto ranks = [&](IndexId part) {
-      return partsDecided(operation, part) * partsExpected(operation, part) *
-             (part == index ? size : 1);
-    };
-    return allTensors(
-        operation, [&](const IndexStructure::Tensor &tensor, unsigned) {
-          std::optional<unsigned> dim = tensor.dimOf(index);
-          return !dim || structure.isOneBlock(tensor, *dim, ranks);
-        });
-  }
-
-  /// Whether the axis divides the index's extents, together with the axes that
-  /// are there anyway, or drive it.
-  bool divides(const Operation &operation, IndexId index) const {
-    if (!isOneBlock(operation, index))
-      return false;
-    int64_t driven = size * partsDecided(operation, index);
-    auto fits = [&](const IndexStructure::Tensor &tensor, unsigned value) {
-      std::optional<unsigned> dim = tensor.dimOf(index);
-      if (!dim)
-        return true;
-      int64_t parts = driven;
-      for (AxisId other : expected(value).dims[*dim])
-        if (isUndecided(other))
-          parts *= problem.mesh.size(other);
-      bool isEven = tensor.shape[*dim] % parts == 0;
-      isCrowded |= !isEven && tensor.shape[*dim] % size == 0;
-      return isEven;
-    };
-    return allTensors(operation, fits);
-  }
-
   bool isWantedOn(const Operation &operation, IndexId index) const {
     return !allTensors(
         operation, [&](const IndexStructure::Tensor &tensor, unsigned number) {
@@ -330,28 +227,9 @@ private:
         });
   }
 
-  template <typename Test>
-  static bool allTensors(const Operation &operation, Test test) {
-    const IndexStructure &structure = operation.structure;
-    for (auto [tensor, value] :
-         llvm::zip_equal(structure.operands, operation.operands))
-      if (!test(tensor, value))
-        return false;
-    for (auto [tensor, value] :
-         llvm::zip_equal(structure.results, operation.results))
-      if (!test(tensor, value))
-        return false;
-    return true;
-  }
-
-  const Placement &expected(unsigned value) const {
-    const Value &v = problem.values[value];
-    return v.wanted ? *v.wanted : v.expected;
-  }
-
+  AxisRole role;
   /// Per value: the states that other operations would have it in.
   std::vector<States> demand;
-  mutable bool isCrowded = false;
 };
 
 } // namespace tpsp

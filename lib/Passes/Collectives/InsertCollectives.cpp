@@ -4,6 +4,7 @@
 #include "FunctionPlacement.h"
 #include "Passes/Program/FunctionWalk.h"
 #include "Passes/Program/Placed.h"
+#include "PlacementWarnings.h"
 #include "Reasons.h"
 #include "tpsp/Dialect/Tpsp/ResultAttrs.h"
 #include "tpsp/Passes/Passes.h"
@@ -50,7 +51,7 @@ class Inserter {
 public:
   explicit Inserter(FunctionOpInterface function)
       : mesh(meshOf(function)), builder(function.getContext()),
-        decided(function, mesh) {}
+        decided(function, mesh), warnings(mesh) {}
 
   LogicalResult run(FunctionOpInterface function) {
     SmallVector<IndexedOpInterface> ops;
@@ -58,6 +59,7 @@ public:
     for (IndexedOpInterface op : ops)
       if (failed(visit(op, decided.of(op))))
         return failure();
+    warnings.emit();
     // They have served; what is equal but for them is equal.
     function->walk([](IndexedOpInterface op) {
       for (Value result : op->getResults())
@@ -84,6 +86,7 @@ private:
       return refusePlacement(op);
     Placed placed(op, mesh);
     noteFewerBytes(op, placed.get(), *choice);
+    warnings.see(op, placed.get(), *choice);
     Reasons reasons(op, placed.structure, *choice, mesh);
     for (auto [i, needs] : llvm::enumerate(choice->operands)) {
       const auto &tensor = placed.structure.operands[i];
@@ -289,6 +292,7 @@ private:
   Mesh mesh;
   OpBuilder builder;
   FunctionPlacement decided;
+  PlacementWarnings warnings;
   Versions versions;
 };
 
