@@ -1,26 +1,33 @@
-"""Counts the collectives that JAX's partitioner inserts for three of the
-examples, with the same shardings, and those of tpsp.
+"""What JAX's partitioner sends for a program, and what tpsp sends.
 
     pip install jax
-    python3 benchmarks/jax/partitioner.py build/bin/tpsp-run examples
+    python3 benchmarks/jax/partitioner.py build/bin/tpsp-opt examples/*.mlir
+    python3 benchmarks/jax/partitioner.py build/bin/tpsp-opt M.mlir --mesh tp=8
 
-On 8 virtual CPU devices, mesh tp=8. Bytes are what one rank sends by the ring
-algorithm, in f32, forward and backward. JAX keeps what it has gathered for the
-backward pass, so tpsp is shown with --keep-gathered too. JAX's counts are read off the compiled
-HLO text, tpsp's off --report; nothing is timed.
+Both get the same subscripts: those of arguments and results, and of the values
+that the program places. JAX runs on virtual CPU devices; nothing is timed.
+Counts and bytes are one rank's of a forward and a backward pass in f32, by the
+ring algorithm. JAX's come from its compiled HLO, tpsp's from the ledger. XLA
+turns an all-reduce whose blocks alone are used into a reduce-scatter on GPUs
+only; here it counts as one. JAX keeps what it has gathered for the backward
+pass, so tpsp is shown with --keep-gathered too. Exit status 1 if JAX sends less
+for a program than both.
 """
 
-import json
+import argparse
+import math
 import os
 import re
 import subprocess
 import sys
-import tempfile
 from collections import Counter
 from pathlib import Path
 
-RANKS = 8
-os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={RANKS}"
+RANKS = 64  # of the largest mesh
+os.environ["XLA_FLAGS"] = (
+    f"--xla_force_host_platform_device_count={RANKS} "
+    "--xla_disable_hlo_passes=fusion,cpu-fusion,all-reduce-combiner,all-gather-combiner"
+)
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "test" / "jax"))
 
 try:
@@ -30,113 +37,166 @@ try:
 except ImportError:
     sys.exit("JAX is not installed (pip install jax)")
 
-from models import EXAMPLES
+from translate import Program
 
-# HLO's names, and the ring factor of the larger of operand and result.
+# HLO's names, tpsp's, and the bytes of a ring of n ranks per byte of the result.
 KINDS = {
-    "all-reduce": ("all_reduce", 2),
-    "all-gather": ("all_gather", 1),
-    "reduce-scatter": ("reduce_scatter", 1),
-    "all-to-all": ("all_to_all", 1),
-    "collective-permute": ("permute", 1),
+    "all-reduce": ("all_reduce", lambda n: 2 * (n - 1) / n),
+    "all-gather": ("all_gather", lambda n: (n - 1) / n),
+    "reduce-scatter": ("reduce_scatter", lambda n: n - 1),
+    "all-to-all": ("all_to_all", lambda n: (n - 1) / n),
+    "collective-permute": ("permute", lambda n: 1),
 }
 WIDTH = {"f32": 4, "s32": 4, "u32": 4, "bf16": 2, "pred": 1}
 SHAPE = re.compile(r"(\w+)\[([\d,]*)\]")
-CALL = re.compile(r"= (.*?) (" + "|".join(KINDS) + r")(?:-start)?\((.*)\)")
+VALUE = re.compile(r"^\s*(?:ROOT )?%?([\w.-]+) = (.*?) ([\w-]+)\((.*?)\)(.*)$")
+# What leaves elements where they are.
+VIEWS = {"reshape", "bitcast", "copy", "transpose", "convert", "get-tuple-element"}
 
 
 def bytes_of(text):
     total = 0
     for kind, extents in SHAPE.findall(text):
-        size = WIDTH.get(kind, 4)
-        for extent in filter(None, extents.split(",")):
-            size *= int(extent)
-        total += size
+        total += WIDTH.get(kind, 4) * math.prod(
+            int(e) for e in filter(None, extents.split(","))
+        )
     return total
 
 
-def count_hlo(hlo):
-    count, volume = Counter(), Counter()
-    for line in hlo.splitlines():
-        match = CALL.search(line)
-        if not match:
-            continue
-        kind, factor = KINDS[match.group(2)]
-        larger = bytes_of(match.group(1))
-        if kind == "reduce_scatter":
-            larger *= RANKS
-        count[kind] += 1
-        volume[kind] += factor * larger * (RANKS - 1) // RANKS
-    return count, volume
+def ranks_of(attributes):
+    """Of one group: {{0,1},{2,3}}, [2,2]<=[4], or mesh['a'=2,'b'=2] {'b'}."""
+    if named := re.search(r"replica_groups=\w+\[(.*?)\][^{]*\{(.*?)\}", attributes):
+        sizes = dict(re.findall(r"('\w+')=(\d+)", named[1]))
+        parts = re.findall(r"('\w+')(?::\(\d+\)(\d+))?", named[2])
+        return math.prod(int(part or sizes[axis]) for axis, part in parts)
+    if iota := re.search(r"replica_groups=\[(\d+),(\d+)\]", attributes):
+        return int(iota[2])
+    if listed := re.search(r"replica_groups=\{\{([\d,]*)\}", attributes):
+        return len(listed[1].split(","))
+    assert "source_target_pairs" in attributes, attributes
+    return 2
 
 
-def report_of(tpsp_run, example, *options):
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "report.json"
-        subprocess.run(
-            [tpsp_run, example, "--mesh", f"tp={RANKS}", "--grad", "--quiet"]
-            + ["--report", path, *options],
-            check=True,
+class Hlo:
+    def __init__(self, text):
+        self.values, self.users = [], {}
+        for line in text.splitlines():
+            if match := VALUE.match(line):
+                self.add(*match.groups())
+
+    def add(self, name, shape, kind, operands, attributes):
+        kind = kind.removesuffix("-start")
+        if kind == "fusion" and name.startswith("wrapped_"):
+            kind = name.removeprefix("wrapped_").partition(".")[0]
+        self.values.append((name, shape, kind, attributes))
+        for operand in re.findall(r"%([\w.-]+)", operands):
+            self.users.setdefault(operand, []).append((name, kind, attributes))
+
+    def blocks_alone(self, name, index=None):
+        """Whether only blocks of a value, or of an element of a tuple, are used,
+        each rank's its own."""
+        found = [u for u in self.users.get(name, [])
+                 if index is None or f" index={index}," in u[2] + ","]
+        return bool(found) and all(
+            kind == "dynamic-slice" or (kind in VIEWS and self.blocks_alone(user))
+            for user, kind, _ in found
         )
-        return json.loads(path.read_text())
+
+    def count(self):
+        count, volume = Counter(), Counter()
+        for name, shape, kind, attributes in self.values:
+            if kind not in KINDS or ranks_of(attributes) == 1:
+                continue
+            mine, factor = KINDS[kind]
+            parts = [m[0] for m in SHAPE.finditer(shape)]
+            if kind == "all-to-all":
+                parts = [shape]
+            for index, part in enumerate(parts):
+                here, size = mine, bytes_of(part) * factor(ranks_of(attributes))
+                of_tuple = index if len(parts) > 1 else None
+                if kind == "all-reduce" and self.blocks_alone(name, of_tuple):
+                    here, size = "reduce_scatter", size / 2
+                count[here] += 1
+                volume[here] += size
+        return count, volume
 
 
-def count_report(report):
+ROW = re.compile(r"remark: \[Analysis\] (\w+) .*\bbytes=(\d+)")
+
+
+def count_ledger(tpsp_opt, path, mesh, *options):
+    explain = "--tpsp-explain=" + " ".join(["grad", "every-layer", *options])
+    text = subprocess.run(
+        [tpsp_opt, path, *mesh, explain, "--remarks-filter=tpsp-print.*"],
+        check=True, capture_output=True, text=True,
+    ).stderr
     count, volume = Counter(), Counter()
-    for row in report["collectives"]:
-        count[row["kind"]] += 1
-        volume[row["kind"]] += row["bytes"]
+    for kind, size in ROW.findall(text):
+        if kind != "slice":
+            count[kind] += 1
+            volume[kind] += int(size)
     return count, volume
 
 
-def spec(subscripts):
-    """"b, s@tp, d" as a PartitionSpec."""
-    parts = [p.strip() for p in subscripts.split(",")] if subscripts else []
-    return PartitionSpec(*("tp" if "@tp" in p else None for p in parts))
-
-
-def partition(model, result, tensors):
-    mesh = Mesh(jax.devices(), ("tp",))
-    place = lambda t: NamedSharding(mesh, spec(t["subscripts"]))
-    arguments = {
-        t["name"]: jax.ShapeDtypeStruct(
-            t["shape"], jnp.int32 if t["dtype"] == "i32" else jnp.float32,
-            sharding=place(t))
-        for t in tensors
-        if t["kind"] in ("input", "parameter") and t["name"] != f"g[{result}]"
+def partition(program):
+    axes = [axis for axis, size in program.mesh.items()]
+    sizes = list(program.mesh.values())
+    mesh = Mesh(jax.make_mesh(sizes, axes).devices, axes)
+    spec = lambda t: NamedSharding(
+        mesh, PartitionSpec(*(a if a else None for a in t.axes)))
+    place = lambda x, t: jax.lax.with_sharding_constraint(x, spec(t))
+    given = {
+        name: jax.ShapeDtypeStruct(
+            t.shape, jnp.int32 if t.element == "i32" else jnp.float32, sharding=spec(t))
+        for name, t in program.arguments
     }
-    floats = {n: a for n, a in arguments.items() if a.dtype == jnp.float32}
-    integers = {n: a for n, a in arguments.items() if n not in floats}
-    out = next(t for t in tensors if t["kind"] == "output")
-    cotangent = jax.ShapeDtypeStruct(
-        out["shape"], jnp.float32, sharding=place(out))
+    floats = {n: a for n, a in given.items() if a.dtype == jnp.float32}
+    integers = {n: a for n, a in given.items() if n not in floats}
+    (result,) = program.results
+    cotangent = jax.ShapeDtypeStruct(result.shape, jnp.float32, sharding=spec(result))
 
     def step(p, ids, g):
-        value, pull_back = jax.vjp(lambda q: model({**q, **ids}), p)
+        value, pull_back = jax.vjp(lambda q: program({**q, **ids}, place), p)
         return value, pull_back(g)[0]
 
-    results = (place(out), {n: a.sharding for n, a in floats.items()})
-    compiled = jax.jit(step, out_shardings=results)
+    wanted = (spec(result), {n: a.sharding for n, a in floats.items()})
+    compiled = jax.jit(step, out_shardings=wanted)
     return compiled.lower(floats, integers, cotangent).compile().as_text()
 
 
 def show(who, count, volume):
     kinds = ", ".join(f"{n} {k}" for k, n in sorted(count.items()))
     print(f"  {who:18} {sum(count.values()):3} collectives "
-          f"{sum(volume.values()) / 1024:10.1f} KiB   {kinds}")
+          f"{sum(volume.values()) / 1024:10.1f} KiB   {kinds}", flush=True)
+    return sum(volume.values())
 
 
-def main(tpsp_run, examples):
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("tpsp_opt")
+    parser.add_argument("programs", nargs="+", metavar="M.mlir")
+    parser.add_argument("--mesh", help="other sizes of axes: tp=8,dp=1")
+    options = parser.parse_args()
     jax.config.update("jax_platforms", "cpu")
-    for name, model, result in EXAMPLES:
-        example = Path(examples) / name
-        report = report_of(tpsp_run, example)
-        kept = report_of(tpsp_run, example, "--keep-gathered")
-        print(f"{name} on tp={RANKS}")
-        show("tpsp", *count_report(report))
-        show("tpsp, gathers kept", *count_report(kept))
-        show("JAX", *count_hlo(partition(model, result, report["tensors"])))
+    mesh = [f"--tpsp-set-mesh=sizes={options.mesh}"] if options.mesh else []
+    fewer = []
+    for path in options.programs:
+        program = Program(options.tpsp_opt, path, *mesh)
+        sizes = ", ".join(f"{axis}={size}" for axis, size in program.mesh.items())
+        print(f"{Path(path).name} on {sizes}")
+        if program.missing or len(program.results) != 1:
+            print("  not translated:", *program.missing or ["several results"])
+            continue
+        ours = [show("tpsp", *count_ledger(options.tpsp_opt, path, mesh)),
+                show("tpsp, gathers kept",
+                     *count_ledger(options.tpsp_opt, path, mesh, "keep-gathered"))]
+        theirs = show("JAX", *Hlo(partition(program)).count())
+        if theirs < min(ours):
+            fewer.append(Path(path).name)
+    print("JAX sends less for:", *fewer or ["none"])
+    return 1 if fewer else 0
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    sys.exit(main())

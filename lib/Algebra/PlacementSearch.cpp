@@ -339,12 +339,21 @@ private:
     }
   }
 
+  /// The cost if whatever an idle gather made whole is needed whole yet.
+  static SearchCost atBest(const Reached &state) {
+    SearchCost cost = state.cost;
+    for (States states : state.live)
+      cost.idle -= (states & idleBit) != 0;
+    return cost;
+  }
+
   void keepCheapest() {
     if (reached.size() <= most)
       return;
-    std::stable_sort(
-        reached.begin(), reached.end(),
-        [](const Reached &a, const Reached &b) { return a.cost < b.cost; });
+    std::stable_sort(reached.begin(), reached.end(),
+                     [](const Reached &a, const Reached &b) {
+                       return atBest(a) < atBest(b);
+                     });
     reached.resize(most);
   }
 

@@ -302,7 +302,7 @@ def Rematerialize : Pass<"tpsp-rematerialize", "::mlir::ModuleOp"> {
 
     | mode | rematerialised |
     | --- | --- |
-    | `none` | what is free: made element by element of one saved tensor, and read by loops only |
+    | `none` | what is free: made element by element of one saved tensor, and read by loops only; views of a saved tensor |
     | `selective` | also the results of operations marked `tpsp.recompute`; composites mark such parts, attention its scores |
     | `full` | everything but the inputs of each layer |
 

@@ -53,7 +53,8 @@ private:
     bool same = op.isView() &&
                 structure.operands[0].indices == structure.results[0].indices;
     mlir::Type wanted = op->getResult(0).getType();
-    if (!same || isUnplaced(wanted))
+    bool isAsked = !isUnplaced(wanted) && !op->hasAttr(recomputedAttrName);
+    if (!same || !isAsked)
       return "";
     std::string place = "[" + subscripts(wanted) + "]";
     return op->hasAttr(backwardAttrName)

@@ -5,6 +5,7 @@
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+#include "tpsp/Dialect/Tpsp/ResultAttrs.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -72,14 +73,23 @@ private:
     }
   }
 
-  /// What is free: made element by element of a saved tensor, and read by the
-  /// backward pass element by element only. The reading loops rematerialise it,
-  /// so it is neither written nor saved.
+  /// What is free. It is made element by element of a saved tensor, and read by
+  /// the backward pass element by element only: the reading loops rematerialise
+  /// it, so it is neither written nor saved. Or it is a view of a saved tensor,
+  /// which may be a view of what was gathered for the forward pass.
   void chooseFree() {
     for (Operation *op : forward)
-      if (isPointwise(op) && op->getNumOperands() == 1 &&
-          isKeptAnyway(op->getOperand(0)) && isReadInLoops(op))
+      if (op->getNumOperands() == 1 && isKeptAnyway(op->getOperand(0)) &&
+          ((isPointwise(op) && isReadInLoops(op)) || isFreeView(op)))
         redone.insert(op);
+  }
+
+  /// A view that lies where its operand does, not where the user asked for it.
+  static bool isFreeView(Operation *op) {
+    auto indexed = dyn_cast<IndexedOpInterface>(op);
+    return indexed && indexed.isView() &&
+           getResultAttr(op->getResult(0), proposedAttrName) &&
+           llvm::any_of(op->getUsers(), isBackward);
   }
 
   static bool isPointwise(Operation *op) {
