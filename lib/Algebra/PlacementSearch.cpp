@@ -59,6 +59,14 @@ struct Reached {
   unsigned trace = 0;
 };
 
+/// The cost if whatever an idle gather made whole is needed whole yet.
+SearchCost atBest(const Reached &state) {
+  SearchCost cost = state.cost;
+  for (States states : state.live)
+    cost.idle -= (states & idleBit) != 0;
+  return cost;
+}
+
 /// What a way chose at one operation, and where it came from.
 struct Trace {
   unsigned before = 0;
@@ -337,14 +345,6 @@ private:
     } else {
       traces[state.trace] = trace;
     }
-  }
-
-  /// The cost if whatever an idle gather made whole is needed whole yet.
-  static SearchCost atBest(const Reached &state) {
-    SearchCost cost = state.cost;
-    for (States states : state.live)
-      cost.idle -= (states & idleBit) != 0;
-    return cost;
   }
 
   void keepCheapest() {
