@@ -67,6 +67,24 @@ SearchCost atBest(const Reached &state) {
   return cost;
 }
 
+/// In the order in which they came, which decides among equals later.
+void keepCheapest(std::vector<Reached> &reached, size_t most) {
+  if (reached.size() <= most)
+    return;
+  std::vector<std::pair<SearchCost, size_t>> costs;
+  for (auto [i, state] : llvm::enumerate(reached))
+    costs.push_back({atBest(state), i});
+  std::nth_element(costs.begin(), costs.begin() + most, costs.end());
+  std::vector<bool> stays(reached.size(), false);
+  for (size_t i = 0; i < most; ++i)
+    stays[costs[i].second] = true;
+  size_t kept = 0;
+  for (size_t i = 0; i < reached.size(); ++i)
+    if (stays[i] && kept++ != i)
+      reached[kept - 1] = std::move(reached[i]);
+  reached.resize(most);
+}
+
 /// What a way chose at one operation, and where it came from.
 struct Trace {
   unsigned before = 0;
@@ -273,7 +291,7 @@ private:
     for (unsigned slot : slotsOf[at])
       current[slot] = slots[slot].given;
     live = after;
-    keepCheapest();
+    keepCheapest(reached, most);
     return !reached.empty();
   }
 
@@ -345,16 +363,6 @@ private:
     } else {
       traces[state.trace] = trace;
     }
-  }
-
-  void keepCheapest() {
-    if (reached.size() <= most)
-      return;
-    std::stable_sort(reached.begin(), reached.end(),
-                     [](const Reached &a, const Reached &b) {
-                       return atBest(a) < atBest(b);
-                     });
-    reached.resize(most);
   }
 
   size_t most;

@@ -91,8 +91,7 @@ void tpsp::buildPlanPipeline(OpPassManager &pm, const CompileOptions &options) {
   // Before memory is given out: what runs at once must not share it.
   if (options.overlap)
     pm.addPass(createOverlap({options.hardware, options.threads,
-                              options.overlapBuffers, options.overlapChunks,
-                              options.requireOverlap}));
+                              options.overlapMemory, options.overlapChunks}));
   pm.addPass(createAllocate());
   pm.addPass(createCheckSchedule());
   if (options.overlap)

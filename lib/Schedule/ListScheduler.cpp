@@ -1,9 +1,11 @@
 #include "tpsp/Schedule/OverlapSchedulers.h"
 
+#include "MemoryAccount.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
-#include <deque>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <queue>
@@ -14,6 +16,8 @@ using namespace tpsp;
 
 namespace {
 
+constexpr double infinite = 1e300;
+
 /// For each command, those that come after it.
 std::vector<std::vector<int64_t>> successorsOf(const OverlapProblem &problem) {
   std::vector<std::vector<int64_t>> successors(problem.commands.size());
@@ -22,46 +26,6 @@ std::vector<std::vector<int64_t>> successorsOf(const OverlapProblem &problem) {
       successors[earlier].push_back(i);
   return successors;
 }
-
-/// Claims on a pool that is used first in, first out.
-class PoolState {
-public:
-  explicit PoolState(const BufferPool &pool) : capacity(pool.capacity) {}
-
-  bool canGrant(int64_t bytes) const {
-    return held == 0 || held + bytes <= capacity;
-  }
-
-  /// Grants a claim; returns the commands that it has to wait for, all ended.
-  std::vector<int64_t> grant(int64_t bytes) {
-    std::vector<int64_t> releasers;
-    while (claimed + bytes > capacity && !released.empty()) {
-      claimed -= released.front().bytes;
-      llvm::append_range(releasers, released.front().users);
-      released.pop_front();
-    }
-    claimed += bytes;
-    held += bytes;
-    return releasers;
-  }
-
-  void release(int64_t bytes, std::vector<int64_t> users) {
-    held -= bytes;
-    released.push_back({bytes, std::move(users)});
-  }
-
-private:
-  struct Released {
-    int64_t bytes;
-    std::vector<int64_t> users;
-  };
-
-  int64_t capacity;
-  /// Not released; and those plus what is released but what no later claim has
-  /// waited for.
-  int64_t held = 0, claimed = 0;
-  std::deque<Released> released;
-};
 
 /// For each command, the longest chain of those behind it: what the step still
 /// needs when it has ended. If several commands want one stream, the one with
@@ -74,6 +38,27 @@ std::vector<double> tailsOf(const OverlapProblem &problem) {
     for (int64_t earlier : command.after)
       tails[earlier] = std::max(tails[earlier], chain[i]);
   return tails;
+}
+
+/// For each command, how much computing comes before the first that waits for
+/// it, in the problem's order.
+std::vector<double> needsOf(const OverlapProblem &problem) {
+  std::vector<double> needs;
+  double computed = 0;
+  for (const OverlapProblem::Command &command : problem.commands) {
+    needs.push_back(computed);
+    computed += command.stream == 0 ? command.seconds : 0;
+  }
+  std::vector<double> first(needs.size(), infinite);
+  for (size_t i = needs.size(); i-- > 0;) {
+    bool computes = problem.commands[i].stream == 0;
+    // What nobody waits for is needed at once.
+    double need = computes || first[i] == infinite ? needs[i] : first[i];
+    for (int64_t earlier : problem.commands[i].after)
+      first[earlier] = std::min(first[earlier], need);
+    needs[i] = need;
+  }
+  return needs;
 }
 
 /// Which order a stream would keep if pools had room for all. Commands take
@@ -107,8 +92,6 @@ public:
   }
 
 private:
-  static constexpr double infinite = 1e300;
-
   void place(int64_t number) {
     const OverlapProblem::Command &command = problem.commands[number];
     double ready = 0;
@@ -166,11 +149,22 @@ public:
   bool empty() const { return byOrder.empty(); }
   int64_t oldest() const { return *byOrder.begin(); }
 
-  /// What to start if at most `reserve` seconds of the rest may wait.
-  int64_t choose(double reserve) const {
-    int64_t urgent = std::get<2>(*byTail.begin());
-    double putOff = seconds - problem.commands[urgent].seconds;
-    return putOff > reserve ? oldest() : urgent;
+  /// The first that may start, of what should if at most `reserve` seconds of
+  /// the rest may wait. Only so many are asked: else a step with little memory
+  /// would take quadratic time.
+  template <typename MayStart>
+  std::optional<int64_t> choose(double reserve, MayStart mayStart) const {
+    constexpr int mostAsked = 8;
+    int asked = 0;
+    for (const auto &[minusTail, minusSeconds, command] : byTail) {
+      if (seconds + minusSeconds > reserve || asked++ == mostAsked)
+        break;
+      if (mayStart(command))
+        return command;
+    }
+    if (!byOrder.empty() && mayStart(oldest()))
+      return oldest();
+    return std::nullopt;
   }
 
 private:
@@ -187,30 +181,34 @@ private:
 class ListScheduler {
 public:
   /// `order`: what streams but 0 keep to; empty for what is ready first.
-  ListScheduler(const OverlapProblem &problem, double reserve,
+  ListScheduler(const OverlapProblem &problem, double reserve, double window,
                 std::vector<std::vector<int64_t>> order = {})
-      : problem(problem), reserve(reserve), tail(tailsOf(problem)),
+      : problem(problem), reserve(reserve), window(window),
+        tail(tailsOf(problem)), needs(needsOf(problem)),
         successors(successorsOf(problem)), order(std::move(order)),
         next(problem.numStreams, 0), started(problem.commands.size(), false),
-        busy(problem.numStreams, false), missing(problem.commands.size()) {
-    for (const BufferPool &pool : problem.pools)
-      pools.emplace_back(pool);
-    for (int64_t i = 0; i < 2 * problem.numStreams; ++i)
-      ready.emplace_back(problem, tail);
+        ready(problem.numStreams, ReadySet(problem, tail)),
+        busy(problem.numStreams, false), missing(problem.commands.size()),
+        memory(problem) {
     schedule.start.assign(problem.commands.size(), 0);
-    countUsers();
+    for (const OverlapProblem::Command &command : problem.commands)
+      if (command.stream == 0)
+        ++phases[command.phase].left;
   }
 
   OverlapSchedule run() {
     for (auto [i, command] : llvm::enumerate(problem.commands)) {
       missing[i] = command.after.size();
       if (missing[i] == 0)
-        setOf(i).insert(i);
+        makeReady(i);
     }
     for (size_t left = problem.commands.size(); left > 0;) {
       left -= startAll();
-      if (running.empty())
-        left -= overdraw();
+      // Whatever waits for memory: the oldest can always go on.
+      if (running.empty() && left > 0) {
+        start(memory.oldest());
+        --left;
+      }
       finishNext();
     }
     while (!running.empty())
@@ -221,31 +219,60 @@ public:
 
 private:
   using Completion = std::pair<double, int64_t>;
+  /// Commands of stream 0 that have not started, and those that wait for
+  /// earlier phases.
+  struct Phase {
+    int64_t left = 0;
+    std::vector<int64_t> waiting;
+  };
 
-  /// Commands that claim are apart, so that those that wait for a pool do not
-  /// stand before those that need none.
-  ReadySet &setOf(int64_t command) {
+  void makeReady(int64_t command) {
     const OverlapProblem::Command &c = problem.commands[command];
-    return ready[2 * c.stream + !c.claims.empty()];
+    if (c.stream == 0 && c.phase != phases.begin()->first)
+      phases[c.phase].waiting.push_back(command);
+    else if (!isDue(command))
+      early.insert({needs[command], command});
+    else
+      ready[c.stream].insert(command);
   }
 
-  bool canStart(int64_t command) const {
-    const OverlapProblem::Command &c = problem.commands[command];
-    return llvm::all_of(c.claims, [&](const BufferClaim &claim) {
-      return pools[claim.pool].canGrant(c.bytesClaimed(claim.pool));
-    });
+  /// Whether a command is needed soon. What comes earlier only takes memory.
+  bool isDue(int64_t command) const {
+    return needs[command] <= computed + reserve + window;
+  }
+
+  void advance(int64_t command) {
+    computed += problem.commands[command].seconds;
+    while (!early.empty() && isDue(early.begin()->second)) {
+      int64_t due = early.begin()->second;
+      early.erase(early.begin());
+      ready[problem.commands[due].stream].insert(due);
+    }
   }
 
   void start(int64_t command) {
-    setOf(command).erase(command);
     const OverlapProblem::Command &c = problem.commands[command];
-    for (const BufferClaim &claim : c.claims)
-      for (int64_t user : pools[claim.pool].grant(claim.bytes))
-        schedule.added.push_back({user, command});
+    if (early.erase({needs[command], command}) == 0)
+      ready[c.stream].erase(command);
+    for (int64_t user : memory.start(command))
+      schedule.added.push_back({user, command});
     schedule.start[command] = now;
     started[command] = true;
     busy[c.stream] = true;
     running.push({now + c.seconds, command});
+    if (c.stream != 0)
+      return;
+    advance(command);
+    if (--phases[c.phase].left == 0)
+      beginNextPhase();
+  }
+
+  void beginNextPhase() {
+    phases.erase(phases.begin());
+    if (phases.empty())
+      return;
+    for (int64_t command : phases.begin()->second.waiting)
+      ready[0].insert(command);
   }
 
   /// The next command of a stream's order, if it can start.
@@ -255,59 +282,41 @@ private:
       ++position;
     if (position == order[stream].size())
       return std::nullopt;
-    int64_t command = order[stream][position];
-    if (missing[command] > 0 || !canStart(command))
-      return std::nullopt;
-    return command;
+    constexpr size_t mostSkipped = 64;
+    size_t end = std::min(order[stream].size(), position + mostSkipped);
+    for (size_t at = position; at < end; ++at) {
+      int64_t command = order[stream][at];
+      if (started[command] || !isDue(command))
+        continue;
+      bool canStart = missing[command] == 0 && memory.canStart(command);
+      return canStart ? std::optional(command) : std::nullopt;
+    }
+    return std::nullopt;
   }
 
   /// The command that `stream` should start now, if there is one.
-  std::optional<int64_t> choose(int64_t stream) {
+  std::optional<int64_t> choose(int64_t stream, double mayWait) {
     if (stream != 0 && !order.empty())
       return nextInOrder(stream);
-    const ReadySet &plain = ready[2 * stream],
-                   &claiming = ready[2 * stream + 1];
-    double limit = stream == 0 ? reserve : infinite;
-    std::optional<int64_t> best;
-    if (!plain.empty())
-      best = plain.choose(limit);
-    if (claiming.empty())
-      return best;
-    int64_t claimer = claiming.choose(limit);
-    if (!canStart(claimer))
-      return best;
-    if (!best)
-      return claimer;
-    bool claimerFirst = limit > 0 && tail[claimer] != tail[*best]
-                            ? tail[claimer] > tail[*best]
-                            : claimer < *best;
-    return claimerFirst ? claimer : best;
+    return ready[stream].choose(
+        mayWait, [&](int64_t command) { return memory.canStart(command); });
   }
 
   size_t startAll() {
-    size_t started = 0;
-    for (int64_t stream = 0; stream < problem.numStreams; ++stream) {
+    size_t count = 0;
+    bool isBlocked = false; // communication, for want of memory
+    for (int64_t stream = problem.numStreams; stream-- > 0;) {
       if (busy[stream])
         continue;
-      if (std::optional<int64_t> command = choose(stream)) {
+      double mayWait = stream > 0 ? infinite : isBlocked ? 0 : reserve;
+      if (std::optional<int64_t> command = choose(stream, mayWait)) {
         start(*command);
-        ++started;
+        ++count;
+      } else {
+        isBlocked |= !ready[stream].empty();
       }
     }
-    return started;
-  }
-
-  /// Nothing runs and all that is ready waits for a pool: the oldest goes on.
-  size_t overdraw() {
-    std::optional<int64_t> oldest;
-    for (const ReadySet &set : ready)
-      if (!set.empty() && (!oldest || set.oldest() < *oldest))
-        oldest = set.oldest();
-    if (!oldest)
-      return 0;
-    schedule.overdrawn.push_back(*oldest);
-    start(*oldest);
-    return 1;
+    return count;
   }
 
   void finishNext() {
@@ -318,41 +327,16 @@ private:
       int64_t command = running.top().second;
       running.pop();
       busy[problem.commands[command].stream] = false;
+      memory.finish(command);
       for (int64_t later : successors[command])
         if (--missing[later] == 0)
-          setOf(later).insert(later);
-      for (const auto &[claimer, number] : releases[command])
-        releaseOne(claimer, number);
+          makeReady(later);
     }
   }
 
-  //===--------------------------------------------------------------------===//
-  // Claims: each counts the users that have not ended.
-  //===--------------------------------------------------------------------===//
-
-  void countUsers() {
-    users.resize(problem.commands.size());
-    releases.resize(problem.commands.size());
-    for (auto [i, command] : llvm::enumerate(problem.commands))
-      for (auto [number, claim] : llvm::enumerate(command.claims)) {
-        users[i].push_back(claim.releasedBy.size());
-        for (int64_t user : claim.releasedBy)
-          releases[user].push_back({int64_t(i), int64_t(number)});
-      }
-  }
-
-  void releaseOne(int64_t claimer, int64_t number) {
-    if (--users[claimer][number] > 0)
-      return;
-    const BufferClaim &claim = problem.commands[claimer].claims[number];
-    pools[claim.pool].release(claim.bytes, claim.releasedBy);
-  }
-
-  static constexpr double infinite = 1e300;
-
   const OverlapProblem &problem;
-  const double reserve;
-  const std::vector<double> tail;
+  const double reserve, window;
+  const std::vector<double> tail, needs;
   const std::vector<std::vector<int64_t>> successors;
   const std::vector<std::vector<int64_t>> order;
   /// For each stream, a position in its order; all commands before it have
@@ -360,11 +344,14 @@ private:
   std::vector<size_t> next;
   std::vector<bool> started;
   std::vector<ReadySet> ready;
+  std::map<int64_t, Phase> phases;
+  /// What is ready and not due, by when it is needed.
+  std::set<std::pair<double, int64_t>> early;
+  double computed =
+      0; ///< seconds of the commands of stream 0 that have started
   std::vector<bool> busy;
   std::vector<int64_t> missing;
-  std::vector<PoolState> pools;
-  std::vector<std::vector<int64_t>> users;
-  std::vector<std::vector<std::pair<int64_t, int64_t>>> releases;
+  MemoryAccount memory;
   std::priority_queue<Completion, std::vector<Completion>,
                       std::greater<Completion>>
       running;
@@ -376,27 +363,34 @@ private:
 
 OverlapSchedule tpsp::scheduleList(const OverlapProblem &problem,
                                    double reserve) {
-  return ListScheduler(problem, reserve).run();
+  return ListScheduler(problem, reserve, infinite).run();
 }
 
-OverlapSchedule tpsp::scheduleList(const OverlapProblem &problem) {
+std::vector<OverlapSchedule>
+tpsp::scheduleVariants(const OverlapProblem &problem) {
   double longest = 0;
   for (const OverlapProblem::Command &command : problem.commands)
     if (command.stream != 0)
       longest = std::max(longest, command.seconds);
-  constexpr double better = 0.995;
-  OverlapSchedule best = scheduleList(problem, 0);
-  auto offer = [&](OverlapSchedule next) {
-    if (next.seconds < better * best.seconds &&
-        next.overdrawn.size() <= best.overdrawn.size())
-      best = std::move(next);
-  };
+  std::vector<OverlapSchedule> found;
   std::vector<std::vector<int64_t>> order = InsertionOrder(problem).run();
-  for (double factor : {0.0, 0.5, 1.0, 2.0, 4.0, 16.0}) {
-    double reserve = factor * longest;
-    if (factor > 0)
-      offer(scheduleList(problem, reserve));
-    offer(ListScheduler(problem, reserve, order).run());
-  }
-  return best;
+  for (double factor : {0.0, 0.5, 1.0, 2.0, 4.0, 16.0})
+    for (double window : {0.0, 2.0, 8.0}) {
+      double reserve = factor * longest, early = window * longest;
+      found.push_back(ListScheduler(problem, reserve, early).run());
+      found.push_back(ListScheduler(problem, reserve, early, order).run());
+    }
+  // In half per cents: of equals the one that puts off least comes first.
+  auto steps = [](const OverlapSchedule &schedule) {
+    return std::ceil(std::log(schedule.seconds + 1e-30) / 0.005);
+  };
+  llvm::stable_sort(found,
+                    [&](const OverlapSchedule &a, const OverlapSchedule &b) {
+                      return steps(a) < steps(b);
+                    });
+  return found;
+}
+
+OverlapSchedule tpsp::scheduleList(const OverlapProblem &problem) {
+  return scheduleVariants(problem).front();
 }

@@ -19,7 +19,7 @@ static std::string message(const char *format, const Args &...args) {
 static constexpr double roundingSeconds = 1e-12;
 
 std::optional<std::string> OverlapProblem::check() const {
-  std::vector<int64_t> claimant(pools.size(), -1);
+  int64_t phase = 0;
   for (auto [i, command] : llvm::enumerate(commands)) {
     int64_t position = i;
     if (!(command.seconds >= 0) || !std::isfinite(command.seconds))
@@ -32,25 +32,33 @@ std::optional<std::string> OverlapProblem::check() const {
         return message("command {0} comes after command {1}, which is not "
                        "before it",
                        i, earlier);
-    for (const BufferClaim &claim : command.claims) {
-      if (claim.pool < 0 || claim.pool >= int64_t(pools.size()) ||
-          claim.bytes < 0)
-        return message("command {0} claims {1} bytes of pool {2} of {3}", i,
-                       claim.bytes, claim.pool, pools.size());
-      if (claimant[claim.pool] >= 0 && claimant[claim.pool] != command.stream)
-        return message("streams {0} and {1} both claim from pool {2}",
-                       claimant[claim.pool], command.stream, claim.pool);
-      claimant[claim.pool] = command.stream;
-      for (int64_t user : claim.releasedBy)
-        if (user <= position || user >= int64_t(commands.size()))
-          return message("the claim of command {0} is released by command {1}, "
-                         "which is not after it",
-                         i, user);
-      if (claim.releasedBy.empty())
-        return message("the claim of command {0} is never released", i);
-    }
+    if (command.stream == 0 && command.phase < phase)
+      return message("command {0} is of phase {1}, behind one of phase {2}", i,
+                     command.phase, phase);
+    if (command.stream == 0)
+      phase = command.phase;
+  }
+  for (auto [i, buffer] : llvm::enumerate(buffers)) {
+    if (buffer.users.empty() || buffer.bytes < 0)
+      return message("buffer {0} has {1} bytes and {2} users", i, buffer.bytes,
+                     buffer.users.size());
+    if (!llvm::is_sorted(buffer.users) || buffer.users.front() < 0 ||
+        buffer.users.back() >= int64_t(commands.size()))
+      return message("the users of buffer {0} are no ascending positions", i);
   }
   return std::nullopt;
+}
+
+int64_t OverlapProblem::serialPeak() const {
+  std::vector<int64_t> change(commands.size() + 1, 0);
+  for (const OverlapBuffer &buffer : buffers) {
+    change[buffer.users.front()] += buffer.bytes;
+    change[buffer.users.back() + 1] -= buffer.bytes;
+  }
+  int64_t held = 0, peak = 0;
+  for (int64_t bytes : change)
+    peak = std::max(peak, held += bytes);
+  return peak;
 }
 
 std::vector<int64_t> tpsp::startOrder(const OverlapProblem &problem,
@@ -94,13 +102,6 @@ std::vector<int64_t> tpsp::startOrder(const OverlapProblem &problem,
   return order;
 }
 
-int64_t OverlapProblem::Command::bytesClaimed(int64_t pool) const {
-  int64_t bytes = 0;
-  for (const BufferClaim &claim : claims)
-    bytes += claim.pool == pool ? claim.bytes : 0;
-  return bytes;
-}
-
 std::vector<double> tpsp::remainingChain(const OverlapProblem &problem) {
   std::vector<double> chain(problem.commands.size(), 0);
   for (size_t i = chain.size(); i-- > 0;) {
@@ -126,7 +127,9 @@ public:
       return wrong;
     if (auto wrong = checkStreams())
       return wrong;
-    return checkPools();
+    if (auto wrong = checkPhases())
+      return wrong;
+    return checkMemory();
   }
 
 private:
@@ -175,41 +178,51 @@ private:
     return std::nullopt;
   }
 
-  /// By time: releases before the claims of the same moment.
-  std::optional<std::string> checkPools() const {
+  std::optional<std::string> checkPhases() const {
+    int64_t latest = -1, phase = 0;
+    for (int64_t command : startOrder(problem, schedule)) {
+      const OverlapProblem::Command &c = problem.commands[command];
+      if (c.stream != 0)
+        continue;
+      if (c.phase < phase)
+        return message("command {0} of phase {1} starts behind command {2} of "
+                       "phase {3}",
+                       command, c.phase, latest, phase);
+      phase = c.phase;
+      latest = command;
+    }
+    return std::nullopt;
+  }
+
+  /// By time: what ends before what starts at the same moment.
+  std::optional<std::string> checkMemory() const {
     struct Change {
       double time;
-      int64_t bytes, pool, command;
+      int64_t bytes, command;
     };
     std::vector<Change> changes;
-    std::set<std::pair<int64_t, int64_t>> seen;
-    for (int64_t command : startOrder(problem, schedule))
-      for (const BufferClaim &claim : problem.commands[command].claims) {
-        double claimed = schedule.start[command], released = claimed;
-        for (int64_t user : claim.releasedBy)
-          released = std::max(released, end(user) - roundingSeconds);
-        // All of a command's claims on a pool come with the first.
-        bool isFirst = seen.insert({command, claim.pool}).second;
-        if (isFirst)
-          changes.push_back({claimed,
-                             problem.commands[command].bytesClaimed(claim.pool),
-                             claim.pool, command});
-        changes.push_back({released, -claim.bytes, claim.pool, command});
-      }
-    llvm::stable_sort(changes, [](const Change &a, const Change &b) {
-      return a.time < b.time;
-    });
-    std::vector<int64_t> held(problem.pools.size(), 0);
-    for (const Change &change : changes) {
-      int64_t before = held[change.pool];
-      held[change.pool] += change.bytes;
-      if (change.bytes > 0 && before > 0 &&
-          held[change.pool] > problem.pools[change.pool].capacity &&
-          !llvm::is_contained(schedule.overdrawn, change.command))
-        return message("command {0} takes pool {1} to {2} bytes of {3}",
-                       change.command, change.pool, held[change.pool],
-                       problem.pools[change.pool].capacity);
+    for (const OverlapBuffer &buffer : problem.buffers) {
+      auto started = [&](int64_t a, int64_t b) {
+        return schedule.start[a] < schedule.start[b];
+      };
+      auto ended = [&](int64_t a, int64_t b) { return end(a) < end(b); };
+      int64_t first =
+          *std::min_element(buffer.users.begin(), buffer.users.end(), started);
+      int64_t last =
+          *std::max_element(buffer.users.begin(), buffer.users.end(), ended);
+      double from = schedule.start[first];
+      changes.push_back({from, buffer.bytes, first});
+      changes.push_back(
+          {std::max(from, end(last) - roundingSeconds), -buffer.bytes, last});
     }
+    llvm::stable_sort(changes, [](const Change &a, const Change &b) {
+      return std::tie(a.time, a.bytes) < std::tie(b.time, b.bytes);
+    });
+    int64_t held = 0, most = std::max(problem.capacity, problem.serialPeak());
+    for (const Change &change : changes)
+      if ((held += change.bytes) > most && change.bytes > 0)
+        return message("command {0} takes memory to {1} bytes of {2}",
+                       change.command, held, most);
     return std::nullopt;
   }
 

@@ -1,7 +1,7 @@
 // Overlap as a contract: kept, or refused with what is exposed and why.
 // REQUIRES: tpsp-run
 
-// RUN: tpsp-run %examples/llama3-70b-block.mlir --grad --simulate --hardware h100-sxm --overlap on --require-overlap 0.85 | FileCheck %s --check-prefix=KEPT
+// RUN: tpsp-run %examples/llama3-70b-block.mlir --grad --simulate --hardware h100-sxm --overlap on --overlap-memory 0.5 --require-overlap 0.85 | FileCheck %s --check-prefix=KEPT
 // KEPT: hidden {{8[5-9]|9[0-9]}} %
 
 // RUN: %S/Inputs/exits 1 tpsp-run %examples/llama3-70b-block.mlir --grad --simulate --hardware h100-sxm --overlap on --overlap-chunks 1 --require-overlap 0.9 2>&1 | FileCheck %s --check-prefix=REFUSED

@@ -319,7 +319,7 @@ static void choosePipeline(Random &random, Program &program) {
   if (pipeline.overlap && random.chance(0.8))
     pipeline.hardware = "h100-sxm";
   pipeline.overlapChunks = random.below(4);
-  pipeline.overlapBuffers = 1 + random.below(2);
+  pipeline.overlapMemory = 0.5 * random.below(3);
   if (!program.uses("attention"))
     return;
   if (random.chance(0.4))

@@ -95,8 +95,8 @@ std::string PipelineChoices::text() const {
     text += " --bucket-mib " + std::to_string(double(bucketBytes) / (1 << 20));
   if (overlap)
     text += " --overlap on --hardware " + hardware + " --overlap-chunks " +
-            std::to_string(overlapChunks) + " --overlap-buffers " +
-            std::to_string(overlapBuffers);
+            std::to_string(overlapChunks) + " --overlap-memory " +
+            std::to_string(overlapMemory);
   return text;
 }
 

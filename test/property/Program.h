@@ -77,7 +77,8 @@ struct PipelineChoices {
   /// Collectives on streams of their own, where that pays on `hardware`.
   bool overlap = false;
   std::string hardware = "cpu";
-  int64_t overlapChunks = 0, overlapBuffers = 2;
+  int64_t overlapChunks = 0;
+  double overlapMemory = 0.05;
 
   /// As flags of tpsp-run; empty if nothing is asked.
   std::string text() const;

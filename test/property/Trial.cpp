@@ -319,7 +319,7 @@ static CompileOptions compileOptions(const Program &program) {
   options.overlap = program.pipeline.overlap;
   options.hardware = program.pipeline.hardware;
   options.overlapChunks = program.pipeline.overlapChunks;
-  options.overlapBuffers = program.pipeline.overlapBuffers;
+  options.overlapMemory = program.pipeline.overlapMemory;
   return options;
 }
 

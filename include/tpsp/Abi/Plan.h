@@ -203,6 +203,9 @@ struct PlanCommand {
   std::string location;
   /// 0 computes; others communicate.
   int64_t stream = 0;
+  /// Of the step: forward and backward pass, of each micro-batch in turn. Never
+  /// falls from one command to the next, but in a schedule.
+  int64_t phase = 0;
   /// EventRecord, EventWait.
   int64_t event = -1;
   /// The element type of what is computed or moved.

@@ -102,9 +102,8 @@ def Overlap : Pass<"tpsp-overlap", "::mlir::ModuleOp"> {
     buffers allow, and its users wait as late as they can. Work that nobody
     waits for (weight gradients) fills the gaps.
 
-    Each communicator has a stream; events order the streams. Memory for early
-    arrivals and waiting sends is bounded to `buffers` times what the program
-    needs one command after another.
+    Each communicator has a stream; events order the streams. Memory is bounded:
+    to what the program needs one command after another, and `memory` times that.
 
     Communication that stays exposed beside a product is cut with it into tiles
     (`Passes/Plan/CollectiveCuts.h`). An all-gather becomes the hops of a ring,
@@ -116,16 +115,13 @@ def Overlap : Pass<"tpsp-overlap", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::tpsp::plan::PlanDialect"];
   let options = machine # [
-    Option<"buffers", "buffers", "int64_t", "0",
-           "Memory for communication, in multiples of what the program needs "
-           "one command after another; 0: 2, or more if that pays">,
+    Option<"memory", "memory", "double", "0.05",
+           "What the schedule may add to the memory that the program needs one "
+           "command after another, as a share of it">,
     Option<"chunks", "chunks", "int64_t", "0",
            "Cut all that can be cut: reductions into this many chunks, tiles of "
            "rings into this many parts; 0: cut what stays exposed, if it helps; "
-           "1: cut nothing">,
-    Option<"share", "share", "double", "0.0",
-           "The share of communication that should be hidden: take as many "
-           "buffers as that needs">
+           "1: cut nothing">
   ];
 }
 

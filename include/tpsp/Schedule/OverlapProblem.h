@@ -11,22 +11,12 @@
 
 namespace tpsp {
 
-/// A bounded amount of memory that some commands take from. Its buffers are
-/// those into which a stream gathers ahead of need, or those that wait to be
-/// sent. With a capacity of twice what the step needs when it runs one command
-/// after another, this is double buffering.
-struct BufferPool {
-  /// Bytes. A command that claims more is let in when the pool is empty.
-  int64_t capacity = 0;
-};
-
-/// A claim on a pool, from the start of the command that makes it to the end of
-/// the last of `releasedBy`.
-struct BufferClaim {
-  int64_t pool = 0;
+/// A temporary. It takes memory from the start of the first of its users that
+/// starts to the end of the last that ends.
+struct OverlapBuffer {
   int64_t bytes = 0;
-  /// Positions of later commands that come after the claim's; at least one.
-  std::vector<int64_t> releasedBy;
+  /// Positions of commands, ascending; at least one.
+  std::vector<int64_t> users;
 };
 
 struct OverlapProblem {
@@ -36,35 +26,39 @@ struct OverlapProblem {
     int64_t stream = 0;
     /// Positions of earlier commands that must have ended.
     std::vector<int64_t> after;
-    std::vector<BufferClaim> claims;
-
-    /// Bytes of all its claims on a pool, which are granted together.
-    int64_t bytesClaimed(int64_t pool) const;
+    /// No command of stream 0 starts before those of earlier phases have ended.
+    /// On stream 0, phases do not fall.
+    int64_t phase = 0;
   };
 
   /// The order is legal: dependences point backwards.
   std::vector<Command> commands;
-  std::vector<BufferPool> pools;
+  std::vector<OverlapBuffer> buffers;
+  /// Bytes that buffers may take at once. What they take when the commands run
+  /// one after another, they may take anyway.
+  int64_t capacity = 0;
+  /// Whether a command that starts buffers waits for all that have left room
+  /// before it on other streams, not only where the capacity asks for it. Then
+  /// buffers find room in an arena with fewer gaps between them.
+  bool waitsForRoom = false;
   int64_t numStreams = 1;
 
   /// What is wrong with the problem itself; nullopt if nothing is.
   std::optional<std::string> check() const;
+  /// The most bytes that buffers take when the commands run one after another.
+  int64_t serialPeak() const;
 };
 
-/// A solution. All claims on one pool must be by commands of one stream, which
-/// makes their order that of the stream.
+/// A solution.
 struct OverlapSchedule {
   /// When each command starts, in seconds from the start of the step.
   std::vector<double> start;
   /// The end of the last command.
   double seconds = 0;
-  /// Dependences that the schedule adds: (earlier, later), where a claim waits
-  /// for the release of another. With them the pools' capacities hold whatever
-  /// the commands' real durations are.
+  /// Dependences that the schedule adds: (earlier, later), where buffers that
+  /// the later command starts take the room of those that the earlier one ends.
+  /// With them the capacity holds whatever the commands' real durations are.
   std::vector<std::pair<int64_t, int64_t>> added;
-  /// Commands whose claims were granted beyond a capacity, because otherwise
-  /// nothing could have gone on.
-  std::vector<int64_t> overdrawn;
 };
 
 /// All commands by start. If several start together, those that take no time go
@@ -74,7 +68,7 @@ std::vector<int64_t> startOrder(const OverlapProblem &problem,
                                 const OverlapSchedule &schedule);
 
 /// Whether every dependence, given or added, is kept, no stream runs two
-/// commands at once, and no pool is exceeded but where it says so. The first
+/// commands at once, no phase begins early, and memory is enough. The first
 /// thing that is wrong, as a sentence with the commands' positions; nullopt if
 /// nothing is.
 std::optional<std::string> verify(const OverlapProblem &problem,

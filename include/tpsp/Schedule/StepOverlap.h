@@ -12,13 +12,9 @@ namespace tpsp {
 /// one for each communicator, numbered from 1 in the order in which the step
 /// first uses them.
 ///
-/// Temporaries into which a stream's collectives write, and those that wait to
-/// be read by them, are two pools for each stream. A pool's capacity is
-/// `buffers` times the most that is in use when the step runs one command after
-/// another. 2 is double buffering: while one layer's gathered weights are being
-/// used the next's arrive, and no more.
+/// `bytes`: of memory that a rank has for the step, what lasts included.
 OverlapProblem overlapProblemOf(const Plan &plan, const CostModel &cost,
-                                int64_t buffers = 2);
+                                int64_t bytes);
 
 } // namespace tpsp
 

@@ -2,14 +2,11 @@
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
 
-#include "tpsp/Algebra/ArenaLayout.h"
-#include "tpsp/Schedule/HappensBefore.h"
+#include "tpsp/Schedule/ArenaPlan.h"
 
 #include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 
 #include "mlir/IR/BuiltinOps.h"
-
-#include <limits>
 
 namespace tpsp {
 #define GEN_PASS_DEF_ALLOCATE
@@ -20,153 +17,6 @@ using namespace mlir;
 using namespace tpsp;
 
 namespace {
-
-/// Memory that commands of several streams share. A buffer may have another's
-/// bytes only if the other's last users have ended, by streams and events,
-/// before its own first ones begin.
-class SharedArena {
-public:
-  struct Range {
-    int64_t offset, bytes;
-    /// What must have ended before the range may be used again.
-    StreamClock users;
-  };
-
-  int64_t size() const { return layout.size(); }
-
-  /// Memory that is never given back.
-  int64_t allocateForGood(int64_t bytes) { return layout.allocate(bytes); }
-
-  /// `ended`: what has ended whenever the buffer is touched.
-  int64_t allocate(int64_t bytes, const StreamClock &ended) {
-    // What may be used by this buffer, though not yet by all, joins the free
-    // ranges for the moment.
-    SmallVector<Range> usable;
-    llvm::erase_if(waiting, [&](const Range &range) {
-      if (!isCovered(range.users, ended))
-        return false;
-      usable.push_back(range);
-      return true;
-    });
-    for (const Range &range : usable)
-      layout.release(range.offset, range.bytes);
-    int64_t begin = layout.allocate(bytes);
-    int64_t end = begin + ArenaLayout::rounded(bytes);
-    for (const Range &range : usable) {
-      int64_t rangeEnd = range.offset + range.bytes;
-      keepWaiting(range.offset, std::min(rangeEnd, begin), range.users);
-      keepWaiting(std::max(range.offset, end), rangeEnd, range.users);
-    }
-    return begin;
-  }
-
-  void release(int64_t offset, int64_t bytes, StreamClock users) {
-    waiting.push_back({offset, ArenaLayout::rounded(bytes), std::move(users)});
-  }
-
-  /// Nothing that is still to be allocated is touched before this has ended.
-  void advance(const StreamClock &ended) {
-    llvm::erase_if(waiting, [&](const Range &range) {
-      if (!isCovered(range.users, ended))
-        return false;
-      layout.release(range.offset, range.bytes);
-      return true;
-    });
-  }
-
-private:
-  void keepWaiting(int64_t begin, int64_t end, const StreamClock &users) {
-    if (begin >= end)
-      return;
-    layout.take(begin, end - begin);
-    waiting.push_back({begin, end - begin, users});
-  }
-
-  ArenaLayout layout;
-  /// Given back, but not yet free for everyone.
-  std::vector<Range> waiting;
-};
-
-class Allocator {
-public:
-  Allocator(plan::ProgramOp program, const Plan &plan,
-            const HappensBefore &before)
-      : plan(plan), before(before), uses(plan.buffers.size()),
-        remaining(plan.buffers.size(), 0) {
-    llvm::append_range(buffers,
-                       program.getBody().front().getOps<plan::BufferOp>());
-    for (auto [i, command] : llvm::enumerate(plan.commands))
-      for (const PlanAccess &access : command.accesses)
-        noteUse(access.buffer, i);
-    findUpcoming();
-  }
-
-  int64_t run() {
-    // Where an earlier run had them is not this arena's.
-    for (plan::BufferOp buffer : buffers)
-      buffer.removeOffsetAttr();
-    for (auto [i, buffer] : llvm::enumerate(plan.buffers))
-      if (buffer.lasts())
-        buffers[i].setOffset(arena.allocateForGood(buffer.bytes));
-    for (size_t i = 0; i < plan.commands.size(); ++i)
-      visit(i);
-    return arena.size();
-  }
-
-private:
-  struct Uses {
-    /// What has ended before any user begins; after that of all users.
-    StreamClock before, after;
-  };
-
-  void noteUse(int64_t buffer, int64_t command) {
-    Uses &use = uses[buffer];
-    const StreamClock &clock = before.clockOf(command);
-    if (remaining[buffer]++ == 0) {
-      use.before = clock;
-      use.after.assign(plan.numStreams, 0);
-    }
-    lowerTo(use.before, clock);
-    HappensBefore::Place place = before.placeOf(command);
-    use.after[place.stream] =
-        std::max(use.after[place.stream], place.number + 1);
-  }
-
-  /// For each command, what has ended before it and all later ones begin.
-  void findUpcoming() {
-    StreamClock clock(plan.numStreams, std::numeric_limits<int64_t>::max());
-    upcoming.assign(plan.commands.size(), clock);
-    // A stream's later commands know at least what its next one knows.
-    for (size_t i = plan.commands.size(); i-- > 0;) {
-      lowerTo(clock, before.clockOf(i));
-      upcoming[i] = clock;
-    }
-  }
-
-  /// All of a command's buffers live while it runs.
-  void visit(int64_t command) {
-    arena.advance(upcoming[command]);
-    const std::vector<PlanAccess> &accesses = plan.commands[command].accesses;
-    for (const PlanAccess &access : accesses)
-      if (plan::BufferOp buffer = buffers[access.buffer]; !buffer.getOffset())
-        buffer.setOffset(arena.allocate(plan.buffers[access.buffer].bytes,
-                                        uses[access.buffer].before));
-    for (const PlanAccess &access : accesses) {
-      const PlanBuffer &buffer = plan.buffers[access.buffer];
-      if (--remaining[access.buffer] == 0 && !buffer.lasts())
-        arena.release(*buffers[access.buffer].getOffset(), buffer.bytes,
-                      uses[access.buffer].after);
-    }
-  }
-
-  const Plan &plan;
-  const HappensBefore &before;
-  SmallVector<plan::BufferOp> buffers;
-  std::vector<Uses> uses;
-  std::vector<int64_t> remaining; // accesses that have not been visited
-  std::vector<StreamClock> upcoming;
-  SharedArena arena;
-};
 
 struct Allocate : public tpsp::impl::AllocateBase<Allocate> {
   using Base::Base;
@@ -179,8 +29,18 @@ struct Allocate : public tpsp::impl::AllocateBase<Allocate> {
             << "command " << fault->command << ' ' << fault->message;
         return signalPassFailure();
       }
-      program.setArenaBytes(Allocator(program, plan, before).run());
+      allocate(program, planArena(plan, before));
     }
+  }
+
+  static void allocate(plan::ProgramOp program, const ArenaPlan &arena) {
+    auto buffers = program.getBody().front().getOps<plan::BufferOp>();
+    for (auto [buffer, offset] : llvm::zip_equal(buffers, arena.offsets)) {
+      buffer.removeOffsetAttr(); // where an earlier run had it
+      if (offset)
+        buffer.setOffset(*offset);
+    }
+    program.setArenaBytes(arena.bytes);
   }
 };
 

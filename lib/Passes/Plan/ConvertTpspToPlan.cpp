@@ -122,6 +122,35 @@ LogicalResult tpsp::emitCommand(ProgramBuilder &to,
 
 namespace {
 
+/// Writes down of which phase of the step commands are, but of the first.
+class Phases {
+public:
+  /// All that has been emitted since the last call was for `source`.
+  void mark(plan::ProgramOp program, Operation *source) {
+    Key key{source->getAttr(partAttrName), source->getAttr(backwardAttrName)};
+    current = std::max(current,
+                       numbers.try_emplace(key, numbers.size()).first->second);
+    Block &body = program.getBody().front();
+    if (current == 0) {
+      lastOfFirst = body.empty() ? nullptr : &body.back();
+      return;
+    }
+    auto attr = Builder(program.getContext()).getI64IntegerAttr(current);
+    for (Operation &op : llvm::reverse(body)) {
+      if (op.hasAttr(plan::phaseAttrName) || &op == lastOfFirst)
+        break;
+      if (isa<plan::CommandOpInterface>(op))
+        op.setAttr(plan::phaseAttrName, attr);
+    }
+  }
+
+private:
+  using Key = std::pair<Attribute, Attribute>;
+  llvm::DenseMap<Key, int64_t> numbers;
+  int64_t current = 0;
+  Operation *lastOfFirst = nullptr; ///< what phase 0 ends with
+};
+
 struct ConvertTpspToPlan
     : public tpsp::impl::ConvertTpspToPlanBase<ConvertTpspToPlan> {
   using Base::Base;
@@ -164,9 +193,12 @@ struct ConvertTpspToPlan
     noteLayouts(to.program, planned->withoutLayout);
     if (machine)
       fuse(planned->commands, *machine, mesh);
-    for (const PlannedCommand &command : planned->commands)
+    Phases phases;
+    for (const PlannedCommand &command : planned->commands) {
       if (failed(emitCommand(to, command)))
         return failure();
+      phases.mark(to.program, command.op);
+    }
     to.buffers.markResults(function.getBody().front().getTerminator());
     return success();
   }

@@ -3,12 +3,14 @@
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
 
+#include "tpsp/Schedule/ArenaPlan.h"
 #include "tpsp/Schedule/OverlapSchedulers.h"
 #include "tpsp/Schedule/Simulator.h"
 #include "tpsp/Schedule/StepOverlap.h"
 #include "tpsp/Schedule/StreamIssue.h"
 
 #include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+#include "tpsp/Dialect/Tpsp/IndexedTensor.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
@@ -97,15 +99,15 @@ struct Candidate {
   std::vector<IssueItem> items;
   Plan scheduled;
   SimulatedStep simulated;
+  int64_t arenaBytes = 0;
 };
 
 /// Finds the best schedule of one program, cutting what stays exposed.
 class OverlapSearch {
 public:
-  /// `buffers`, `chunks` and `share` are the pass's options.
-  OverlapSearch(const CostModel &cost, int64_t buffers, int64_t chunks,
-                double share)
-      : cost(cost), askedBuffers(buffers), chunks(chunks), share(share) {}
+  /// `memory` and `chunks` are the pass's options.
+  OverlapSearch(const CostModel &cost, double memory, int64_t chunks)
+      : cost(cost), memory(memory), chunks(chunks) {}
 
   /// Replaces `program`, which has this plan, by the best that was found,
   /// scheduled.
@@ -120,65 +122,31 @@ public:
     if (serial->exposure.communication == 0)
       return success();
     original = program;
+    FailureOr<int64_t> needed = arenaBytes(plan);
+    if (failed(needed))
+      return failure();
+    serialBytes = *needed;
+    mostBytes = serialBytes + int64_t(memory * double(serialBytes));
     for (const LedgerRow &row : plan.ledger)
       wholes = std::max(wholes, row.whole + 1);
-    FailureOr<Candidate> best = searchBuffers(plan);
-    if (failed(best))
+    FailureOr<Candidate> best = schedule(original, plan);
+    if (failed(best) || failed(improveByCuts(*best)))
       return failure();
-    if (best->simulated.seconds >= serial->seconds && chunks < 2) {
-      explainNone(best->program, best->simulated, *serial);
+    if ((best->simulated.seconds >= serial->seconds && chunks < 2) ||
+        !fits(*best)) {
+      explainNone(*best, *serial);
       if (best->program != program)
         best->program.erase();
       return success();
     }
     if (best->program != program)
       program.erase();
-    explain(best->program, best->simulated, *serial);
+    explain(*best, *serial);
     rewrite(best->program, best->items, best->scheduled);
     return success();
   }
 
 private:
-  /// The best schedule over the amounts of memory that communication may take.
-  /// More is taken if it saves enough of the time for what it adds to the
-  /// memory. Else a step that is all communication would gather everything at
-  /// its beginning.
-  FailureOr<Candidate> searchBuffers(const Plan &plan) {
-    SmallVector<int64_t> counts = {2, 3, 4, 8};
-    if (askedBuffers > 0)
-      counts = {askedBuffers};
-    std::optional<Candidate> best;
-    for (int64_t count : counts) {
-      buffers = count;
-      FailureOr<Candidate> next = schedule(original, plan);
-      if (failed(next) || failed(improveByCuts(*next)))
-        return failure();
-      if (best && !isBetter(*next, *best)) {
-        drop(*next);
-        continue;
-      }
-      if (best)
-        drop(*best);
-      best = std::move(*next);
-    }
-    return std::move(*best);
-  }
-
-  /// What hides as much as is required comes before what does not.
-  bool isBetter(const Candidate &a, const Candidate &b) const {
-    bool aKeeps = a.simulated.exposure.hiddenShare() >= share;
-    bool bKeeps = b.simulated.exposure.hiddenShare() >= share;
-    return aKeeps != bKeeps ? aKeeps : price(a) < price(b);
-  }
-
-  /// A device is paid for by its time; its memory matters only when there is no
-  /// more. So one per cent of the time is worth three per cent of the memory.
-  static double price(const Candidate &candidate) {
-    double seconds = candidate.simulated.seconds;
-    return seconds * seconds * seconds *
-           std::max<double>(candidate.simulated.memory.peakBytes, 1);
-  }
-
   void drop(Candidate &candidate) {
     if (candidate.program != original)
       candidate.program.erase();
@@ -188,19 +156,62 @@ private:
     Candidate result;
     result.program = program;
     result.plan = std::move(plan);
-    OverlapProblem problem = overlapProblemOf(result.plan, cost, buffers);
-    if (std::optional<std::string> wrong = problem.check())
-      return emitErrorAt(program) << "cannot be scheduled: " << *wrong;
-    OverlapSchedule found = scheduleList(problem);
-    if (std::optional<std::string> wrong = verify(problem, found))
-      return emitErrorAt(program) << "was scheduled wrongly: " << *wrong;
-    result.items = issueOf(problem, found);
-    result.scheduled = reordered(result.plan, result.items, problem.numStreams);
+    if (failed(scheduleInMemory(result)))
+      return failure();
     llvm::Expected<SimulatedStep> simulated = simulate(result.scheduled, cost);
     if (!simulated)
       return emitErrorAt(program) << llvm::toString(simulated.takeError());
     result.simulated = std::move(*simulated);
     return result;
+  }
+
+  bool fits(const Candidate &candidate) const {
+    return candidate.arenaBytes <= mostBytes;
+  }
+
+  /// The fastest schedule that fits. In an arena, buffers leave gaps: so one
+  /// that the memory has room for may not. Then commands wait for more of each
+  /// other, and then there is less to share. If none fits, the last.
+  LogicalResult scheduleInMemory(Candidate &result) {
+    constexpr int mostTries = 3;
+    int64_t extra = mostBytes - serialBytes;
+    for (int tries = 0; tries < mostTries; ++tries, extra /= 2)
+      for (bool waitsForRoom : {false, true}) {
+        OverlapProblem problem =
+            overlapProblemOf(result.plan, cost, serialBytes + extra);
+        problem.waitsForRoom = waitsForRoom;
+        if (std::optional<std::string> wrong = problem.check())
+          return emitErrorAt(result.program)
+                 << "cannot be scheduled: " << *wrong;
+        for (const OverlapSchedule &found : scheduleVariants(problem)) {
+          if (failed(take(problem, found, result)))
+            return failure();
+          if (fits(result))
+            return success();
+        }
+      }
+    return success();
+  }
+
+  LogicalResult take(const OverlapProblem &problem,
+                     const OverlapSchedule &found, Candidate &result) {
+    if (std::optional<std::string> wrong = verify(problem, found))
+      return emitErrorAt(result.program) << "was scheduled wrongly: " << *wrong;
+    result.items = issueOf(problem, found);
+    result.scheduled = reordered(result.plan, result.items, problem.numStreams);
+    FailureOr<int64_t> needed = arenaBytes(result.scheduled);
+    if (failed(needed))
+      return failure();
+    result.arenaBytes = *needed;
+    return success();
+  }
+
+  FailureOr<int64_t> arenaBytes(const Plan &plan) {
+    HappensBefore before;
+    if (auto fault = HappensBefore::analyse(plan, before))
+      return emitErrorAt(original)
+             << "command " << fault->command << ' ' << fault->message;
+    return planArena(plan, before).bytes;
   }
 
   /// Which collectives are cut.
@@ -248,7 +259,9 @@ private:
     FailureOr<Candidate> next = schedule(copy, planOf(copy));
     if (failed(next))
       return failure();
-    if (!keepAnyway && next->simulated.seconds >= best->simulated.seconds) {
+    bool isBetter = next->simulated.seconds < best->simulated.seconds &&
+                    (fits(*next) || !fits(*best));
+    if (!keepAnyway && !isBetter) {
       copy.erase();
       return false;
     }
@@ -285,32 +298,41 @@ private:
     return count;
   }
 
-  void explainNone(plan::ProgramOp program, const SimulatedStep &found,
-                   const SimulatedStep &serial) {
-    remark::missed(program.getLoc(),
-                   remark::RemarkOpts::name("overlap").category("tpsp-overlap"))
-        << remark::reason("no schedule with communication under computation is "
-                          "faster: {0} against {1} one after another",
-                          milliseconds(found.seconds),
-                          milliseconds(serial.seconds));
+  void explainNone(Candidate &found, const SimulatedStep &serial) {
+    auto missed = remark::missed(
+        found.program.getLoc(),
+        remark::RemarkOpts::name("overlap").category("tpsp-overlap"));
+    if (fits(found))
+      missed << remark::reason(
+          "no schedule with communication under computation is faster: {0} "
+          "against {1} one after another",
+          milliseconds(found.simulated.seconds), milliseconds(serial.seconds));
+    else
+      missed << remark::reason(
+          "no schedule with communication under computation fits: it needs {0} "
+          "of {1} (more: --overlap-memory)",
+          formatBytes(found.arenaBytes), formatBytes(mostBytes));
   }
 
-  void explain(plan::ProgramOp program, const SimulatedStep &found,
-               const SimulatedStep &serial) {
-    remark::passed(program.getLoc(),
+  void explain(Candidate &found, const SimulatedStep &serial) {
+    const Exposure &exposure = found.simulated.exposure;
+    remark::passed(found.program.getLoc(),
                    remark::RemarkOpts::name("overlap").category("tpsp-overlap"))
         << remark::reason(
                "a step takes {0} instead of {1}; {2} of {3} of communication "
                "are exposed",
-               milliseconds(found.seconds), milliseconds(serial.seconds),
-               milliseconds(found.exposure.exposed),
-               milliseconds(found.exposure.communication));
+               milliseconds(found.simulated.seconds),
+               milliseconds(serial.seconds), milliseconds(exposure.exposed),
+               milliseconds(exposure.communication))
+        << remark::metric("bytes", found.arenaBytes)
+        << remark::metric("bytes_before", serialBytes);
   }
 
   const CostModel &cost;
-  const int64_t askedBuffers, chunks;
-  const double share;
-  int64_t buffers = 0;
+  const double memory;
+  const int64_t chunks;
+  /// Of the arena, one command after another, and at most.
+  int64_t serialBytes = 0, mostBytes = 0;
   /// The number of the next collective that is cut.
   int64_t wholes = 0;
   plan::ProgramOp original;
@@ -337,7 +359,7 @@ struct Overlap : public tpsp::impl::OverlapBase<Overlap> {
     if (std::string misfit = misfitOf(machine, mesh); !misfit.empty())
       return emitErrorAt(program) << misfit;
     CostModel cost(machine, mesh, threads);
-    return OverlapSearch(cost, buffers, chunks, share)
+    return OverlapSearch(cost, memory, chunks)
         .run(program, getChildAnalysis<PlanAnalysis>(program).plan);
   }
 };

@@ -145,6 +145,10 @@ private:
     command.value = sourceName(op->getLoc()).value_or("");
     command.location = formatLocation(op->getLoc());
     command.stream = int64_t(op.getStream());
+    // What was made of another command's parts is of its phase.
+    if (auto phase = op->getAttrOfType<IntegerAttr>(plan::phaseAttrName))
+      latestPhase = phase.getInt();
+    command.phase = latestPhase;
     addAccesses(op, command);
     // The type of what it multiplies; what it writes beside may be wider.
     if (op->getNumOperands() > 0)
@@ -240,6 +244,7 @@ private:
   SymbolTable symbols;
   const Mesh mesh;
   Plan result;
+  int64_t latestPhase = 0;
   llvm::DenseMap<Operation *, int64_t> numberOf;
   llvm::DenseMap<int64_t, int64_t> rowOfWhole;
   std::map<std::pair<std::string, int64_t>, KernelWork> works;

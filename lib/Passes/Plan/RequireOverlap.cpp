@@ -109,7 +109,7 @@ private:
       break;
     case ExposureCause::Buffer:
       text += "a buffer: it begins when " + nameOf(exposure.blocker) +
-              " needs its memory no more (more --overlap-buffers)";
+              " needs its memory no more (more --overlap-memory)";
       break;
     case ExposureCause::Bandwidth:
       text += "bandwidth: it begins when " + nameOf(exposure.blocker) +

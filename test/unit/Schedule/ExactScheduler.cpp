@@ -53,7 +53,7 @@ private:
     if (placed == problem.commands.size()) {
       double seconds = *std::max_element(end.begin(), end.end());
       if (seconds < best.seconds)
-        best = {start, seconds, {}, {}};
+        best = {start, seconds, {}};
       return;
     }
     for (int64_t i = 0; i < int64_t(problem.commands.size()); ++i) {

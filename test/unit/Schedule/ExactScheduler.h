@@ -11,8 +11,7 @@ namespace tpsp {
 OverlapSchedule scheduleSerial(const OverlapProblem &problem);
 
 /// The optimum, by branch and bound over the orders in which commands can
-/// start. Exponential: for at most `maxExactCommands`, none of whose pools can
-/// run full.
+/// start. Exponential: for at most `maxExactCommands`, without buffers.
 inline constexpr size_t maxExactCommands = 12;
 OverlapSchedule scheduleExact(const OverlapProblem &problem);
 

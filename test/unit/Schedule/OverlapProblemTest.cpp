@@ -25,8 +25,8 @@ TEST(OverlapProblem, SchedulesAreValidAndNoSlowerThanSerial) {
       ASSERT_EQ(verify(problem, list), std::nullopt) << "trial " << trial;
       EXPECT_LE(list.seconds, serial.seconds + 1e-12);
     }
-    OverlapSchedule best = scheduleList(problem);
-    ASSERT_EQ(verify(problem, best), std::nullopt);
+    for (const OverlapSchedule &variant : scheduleVariants(problem))
+      ASSERT_EQ(verify(problem, variant), std::nullopt) << "trial " << trial;
   }
 }
 
@@ -36,7 +36,7 @@ TEST(OverlapProblem, ListSchedulingIsNearTheOptimum) {
   constexpr int trials = 400;
   for (int trial = 0; trial < trials; ++trial) {
     OverlapProblem problem =
-        randomProblem(random, 6 + trial % 7, /*withPools=*/false);
+        randomProblem(random, 6 + trial % 7, /*withMemory=*/false);
     OverlapSchedule exact = scheduleExact(problem);
     ASSERT_EQ(verify(problem, exact), std::nullopt);
     OverlapSchedule list = scheduleList(problem);
@@ -79,7 +79,7 @@ double bestOfAllOrders(const OverlapProblem &problem) {
 TEST(OverlapProblem, ExactIsTheBestOfAllOrders) {
   std::mt19937 random(3);
   for (int trial = 0; trial < 60; ++trial) {
-    OverlapProblem problem = randomProblem(random, 7, /*withPools=*/false);
+    OverlapProblem problem = randomProblem(random, 7, /*withMemory=*/false);
     EXPECT_NEAR(scheduleExact(problem).seconds, bestOfAllOrders(problem), 1e-9);
   }
 }
@@ -90,7 +90,7 @@ TEST(OverlapProblem, SideWorkFillsTheGapsAndIsNotHoarded) {
   OverlapProblem problem;
   problem.numStreams = 2;
   auto add = [&](double seconds, int64_t stream, std::vector<int64_t> after) {
-    problem.commands.push_back({seconds, stream, std::move(after), {}});
+    problem.commands.push_back({seconds, stream, std::move(after)});
     return int64_t(problem.commands.size()) - 1;
   };
   int64_t previous = -1;
@@ -121,11 +121,11 @@ TEST(OverlapProblem, SideWorkFillsTheGapsAndIsNotHoarded) {
 TEST(OverlapProblem, AStreamIdlesForWhatIsUrgent) {
   OverlapProblem problem;
   problem.numStreams = 2;
-  problem.commands = {{/*seconds=*/10, /*stream=*/1, {}, {}},
-                      {1, 0, {}, {}},
-                      {1, 1, {1}, {}},
-                      {20, 0, {2}, {}},
-                      {1, 0, {0, 3}, {}}};
+  problem.commands = {{/*seconds=*/10, /*stream=*/1, {}},
+                      {1, 0, {}},
+                      {1, 1, {1}},
+                      {20, 0, {2}},
+                      {1, 0, {0, 3}}};
   OverlapSchedule schedule = scheduleList(problem);
   ASSERT_EQ(verify(problem, schedule), std::nullopt);
   EXPECT_DOUBLE_EQ(schedule.seconds, scheduleExact(problem).seconds);
@@ -137,53 +137,86 @@ TEST(OverlapProblem, AStreamIdlesForWhatIsUrgent) {
 TEST(OverlapProblem, TheLongestChainBehindGoesFirst) {
   OverlapProblem problem;
   problem.numStreams = 2;
-  problem.commands = {{/*seconds=*/5, /*stream=*/1, {}, {}},
-                      {1, 1, {}, {}},
-                      {5, 0, {1}, {}},
-                      {1, 0, {0, 2}, {}}};
+  problem.commands = {{/*seconds=*/5, /*stream=*/1, {}},
+                      {1, 1, {}},
+                      {5, 0, {1}},
+                      {1, 0, {0, 2}}};
   OverlapSchedule schedule = scheduleList(problem, /*reserve=*/1);
   ASSERT_EQ(verify(problem, schedule), std::nullopt);
   EXPECT_DOUBLE_EQ(schedule.seconds, 7);
 }
 
-/// Gathers that could all be made at once keep to two buffers.
-TEST(OverlapProblem, PoolsBoundWhatIsGatheredAhead) {
-  OverlapProblem problem;
-  problem.numStreams = 2;
-  problem.pools.push_back({20});
-  int64_t previous = -1;
-  for (int64_t layer = 0; layer < 10; ++layer) {
-    int64_t gather = problem.commands.size();
-    problem.commands.push_back({1, 1, {}, {{0, 10, {gather + 1}}}});
-    OverlapProblem::Command compute{1, 0, {gather}, {}};
-    if (previous >= 0)
-      compute.after.push_back(previous);
-    problem.commands.push_back(compute);
-    previous = gather + 1;
+/// Gathers that could all be made at once take no more than there is.
+TEST(OverlapProblem, MemoryBoundsWhatIsGatheredAhead) {
+  for (bool waitsForRoom : {false, true}) {
+    OverlapProblem problem;
+    problem.numStreams = 2;
+    problem.capacity = 20;
+    problem.waitsForRoom = waitsForRoom;
+    int64_t previous = -1;
+    for (int64_t layer = 0; layer < 10; ++layer) {
+      int64_t gather = problem.commands.size();
+      problem.commands.push_back({1, 1, {}});
+      OverlapProblem::Command compute{1, 0, {gather}};
+      if (previous >= 0)
+        compute.after.push_back(previous);
+      problem.commands.push_back(compute);
+      problem.buffers.push_back({10, {gather, gather + 1}});
+      previous = gather + 1;
+    }
+    OverlapSchedule schedule = scheduleList(problem);
+    ASSERT_EQ(verify(problem, schedule), std::nullopt);
+    EXPECT_DOUBLE_EQ(schedule.seconds, 11);
+    // The third gather waits for the first layer, the fourth for the second...
+    std::vector<std::pair<int64_t, int64_t>> expected;
+    for (int64_t layer = 2; layer < 10; ++layer)
+      expected.push_back({2 * (layer - 2) + 1, 2 * layer});
+    EXPECT_EQ(schedule.added, expected);
   }
-  OverlapSchedule schedule = scheduleList(problem);
-  ASSERT_EQ(verify(problem, schedule), std::nullopt);
-  EXPECT_DOUBLE_EQ(schedule.seconds, 11);
-  EXPECT_TRUE(schedule.overdrawn.empty());
-  // The third gather waits for the first layer, the fourth for the second, ...
-  std::vector<std::pair<int64_t, int64_t>> expected;
-  for (int64_t layer = 2; layer < 10; ++layer)
-    expected.push_back({2 * (layer - 2) + 1, 2 * layer});
-  EXPECT_EQ(schedule.added, expected);
 }
 
-/// A claim that a full pool would block for ever is granted, and said.
-TEST(OverlapProblem, FullPoolsDoNotDeadlock) {
+/// A command that starts early must leave room for those before it: here the
+/// gather for the end does not, though there is room when it could begin.
+TEST(OverlapProblem, RoomIsKeptForWhatComesBefore) {
   OverlapProblem problem;
   problem.numStreams = 2;
-  problem.pools.push_back({10});
-  // What is held is released by a command that needs more.
-  problem.commands = {{1, 1, {}, {{0, 10, {2}}}},
-                      {1, 1, {0}, {{0, 10, {2}}}},
-                      {1, 0, {0, 1}, {}}};
-  OverlapSchedule schedule = scheduleList(problem, 0);
+  problem.capacity = 10;
+  problem.commands = {{1, 0, {}}, {1, 0, {0}}, {1, 1, {}}, {1, 0, {1, 2}}};
+  problem.buffers = {{10, {1}}, {10, {2, 3}}};
+  OverlapSchedule schedule = scheduleList(problem);
+  ASSERT_EQ(verify(problem, schedule), std::nullopt);
+  EXPECT_DOUBLE_EQ(schedule.start[2], 2);
+  EXPECT_DOUBLE_EQ(schedule.seconds, 4);
+  problem.capacity = 20;
+  EXPECT_DOUBLE_EQ(scheduleList(problem).seconds, 3);
+}
+
+/// Less than the commands need one after another is as much as they need.
+TEST(OverlapProblem, WhatIsNeededSeriallyIsThere) {
+  OverlapProblem problem;
+  problem.numStreams = 2;
+  problem.capacity = 1;
+  problem.commands = {{1, 1, {}}, {1, 1, {0}}, {1, 0, {0, 1}}};
+  problem.buffers = {{10, {0, 2}}, {10, {1, 2}}};
+  EXPECT_EQ(problem.serialPeak(), 20);
+  OverlapSchedule schedule = scheduleList(problem);
   EXPECT_EQ(verify(problem, schedule), std::nullopt);
-  EXPECT_THAT(schedule.overdrawn, ::testing::ElementsAre(1));
+  EXPECT_DOUBLE_EQ(schedule.seconds, 3);
+}
+
+/// Computing of a later phase fills no gap of an earlier one; its gathers do.
+TEST(OverlapProblem, PhasesDoNotBeginEarly) {
+  OverlapProblem problem;
+  problem.numStreams = 3;
+  problem.commands = {{1, 0, {}, 0}, {3, 1, {0}, 0}, {1, 0, {1}, 0},
+                      {1, 0, {}, 1}, {1, 2, {}, 1},  {1, 0, {3, 4}, 1}};
+  OverlapSchedule schedule = scheduleList(problem);
+  ASSERT_EQ(verify(problem, schedule), std::nullopt);
+  EXPECT_GE(schedule.start[3], schedule.start[2] + 1);
+  EXPECT_LT(schedule.start[4], schedule.start[2]);
+  for (OverlapProblem::Command &command : problem.commands)
+    command.phase = 0;
+  EXPECT_LT(scheduleList(problem).seconds, schedule.seconds);
 }
 
 struct WrongSchedule {
@@ -196,12 +229,13 @@ class WrongSchedules : public ::testing::TestWithParam<WrongSchedule> {};
 TEST_P(WrongSchedules, AreRejected) {
   OverlapProblem problem;
   problem.numStreams = 2;
-  problem.pools.push_back({10});
-  problem.commands = {{1, 0, {}, {}},
-                      {2, 1, {0}, {{0, 10, {2}}}},
-                      {1, 0, {1}, {}},
-                      {2, 1, {0}, {{0, 10, {4}}}},
-                      {1, 0, {3}, {}}};
+  problem.capacity = 10;
+  problem.commands = {{1, 0, {}, 0},
+                      {2, 1, {0}, 0},
+                      {1, 0, {1}, 0},
+                      {2, 1, {0}, 0},
+                      {1, 0, {3}, 1}};
+  problem.buffers = {{10, {1, 2}}, {10, {3, 4}}};
   ASSERT_EQ(problem.check(), std::nullopt);
   OverlapSchedule schedule = scheduleList(problem);
   ASSERT_EQ(verify(problem, schedule), std::nullopt);
@@ -213,41 +247,42 @@ TEST_P(WrongSchedules, AreRejected) {
 
 INSTANTIATE_TEST_SUITE_P(
     OverlapProblem, WrongSchedules,
-    ::testing::Values(WrongSchedule{"Dependence", "which it comes after",
-                                    [](auto &, auto &s) { s.start[2] = 1.5; }},
-                      WrongSchedule{"Stream", "stream 1 starts command 3",
-                                    [](auto &p, auto &s) {
-                                      p.pools[0].capacity = 100;
-                                      s.added.clear();
-                                      s.start[3] = s.start[1] + 1;
-                                    }},
-                      WrongSchedule{"Pool", "takes pool 0 to 20 bytes of 10",
-                                    [](auto &, auto &s) {
-                                      s.start[3] = 3;
-                                      s.added.clear();
-                                      s.start[2] = 3.5;
-                                      s.start[4] = 5;
-                                      s.seconds = 6;
-                                    }},
-                      WrongSchedule{"End", "ends at",
-                                    [](auto &, auto &s) { s.seconds += 1; }},
-                      WrongSchedule{
-                          "Count", "starts for",
-                          [](auto &, auto &s) { s.start.pop_back(); }},
-                      WrongSchedule{"Added", "made it wait for",
-                                    [](auto &, auto &s) {
-                                      s.added.push_back({4, 0});
-                                    }},
-                      WrongSchedule{"Negative", "starts at",
-                                    [](auto &, auto &s) { s.start[0] = -1; }}),
+    ::testing::Values(
+        WrongSchedule{"Dependence", "which it comes after",
+                      [](auto &, auto &s) { s.start[2] = 1.5; }},
+        WrongSchedule{"Stream", "stream 1 starts command 3",
+                      [](auto &p, auto &s) {
+                        p.capacity = 100;
+                        s.added.clear();
+                        s.start[3] = s.start[1] + 1;
+                      }},
+        WrongSchedule{"Memory", "takes memory to 20 bytes of 10",
+                      [](auto &, auto &s) {
+                        s.start[3] = 3;
+                        s.added.clear();
+                        s.start[2] = 3.5;
+                        s.start[4] = 5;
+                        s.seconds = 6;
+                      }},
+        WrongSchedule{"Phase", "starts behind",
+                      [](auto &p, auto &s) { p.commands[2].phase = 2; }},
+        WrongSchedule{"End", "ends at",
+                      [](auto &, auto &s) { s.seconds += 1; }},
+        WrongSchedule{"Count", "starts for",
+                      [](auto &, auto &s) { s.start.pop_back(); }},
+        WrongSchedule{"Added", "made it wait for",
+                      [](auto &, auto &s) {
+                        s.added.push_back({4, 0});
+                      }},
+        WrongSchedule{"Negative", "starts at",
+                      [](auto &, auto &s) { s.start[0] = -1; }}),
     [](const auto &info) { return info.param.name; });
 
 TEST(OverlapProblem, MalformedProblemsAreNamed) {
   auto problemWith = [](auto change) {
     OverlapProblem problem;
     problem.numStreams = 2;
-    problem.pools.push_back({10});
-    problem.commands = {{1, 0, {}, {}}, {1, 1, {0}, {}}, {1, 0, {1}, {}}};
+    problem.commands = {{1, 0, {}}, {1, 1, {0}}, {1, 0, {1}}};
     change(problem);
     return problem.check().value_or("");
   };
@@ -258,23 +293,24 @@ TEST(OverlapProblem, MalformedProblemsAreNamed) {
               HasSubstr("stream 2 of 2"));
   EXPECT_THAT(problemWith([](auto &p) { p.commands[1].seconds = -1; }),
               HasSubstr("takes"));
+  EXPECT_THAT(problemWith([](auto &p) { p.commands[0].phase = 1; }),
+              HasSubstr("of phase 0, behind one of phase 1"));
   EXPECT_THAT(problemWith([](auto &p) {
-                p.commands[1].claims = {{1, 1, {2}}};
+                p.buffers = {{1, {}}};
               }),
-              HasSubstr("pool 1 of 1"));
+              HasSubstr("0 users"));
   EXPECT_THAT(problemWith([](auto &p) {
-                p.commands[1].claims = {{0, 1, {0}}};
+                p.buffers = {{-1, {0}}};
               }),
-              HasSubstr("not after it"));
+              HasSubstr("-1 bytes"));
   EXPECT_THAT(problemWith([](auto &p) {
-                p.commands[1].claims = {{0, 1, {}}};
+                p.buffers = {{1, {2, 1}}};
               }),
-              HasSubstr("never released"));
+              HasSubstr("ascending"));
   EXPECT_THAT(problemWith([](auto &p) {
-                p.commands[0].claims = {{0, 1, {2}}};
-                p.commands[1].claims = {{0, 1, {2}}};
+                p.buffers = {{1, {3}}};
               }),
-              HasSubstr("both claim from pool 0"));
+              HasSubstr("ascending"));
 }
 
 } // namespace

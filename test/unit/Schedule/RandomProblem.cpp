@@ -5,7 +5,7 @@
 using namespace tpsp;
 
 OverlapProblem tpsp::randomProblem(std::mt19937 &random, size_t commands,
-                                   bool withPools) {
+                                   bool withMemory) {
   auto draw = [&](int64_t low, int64_t high) {
     return std::uniform_int_distribution<int64_t>(low, high)(random);
   };
@@ -20,19 +20,30 @@ OverlapProblem tpsp::randomProblem(std::mt19937 &random, size_t commands,
       command.after.push_back(draw(i > 4 ? i - 4 : 0, i - 1));
     problem.commands.push_back(command);
   }
-  if (!withPools)
+  if (!withMemory)
     return problem;
-  for (int64_t stream = 0; stream < problem.numStreams; ++stream)
-    problem.pools.push_back({draw(1, 30)});
+  // Phases, and buffers of which the first user makes what the others read.
+  for (OverlapProblem::Command &command : problem.commands)
+    command.phase = draw(0, 2);
+  int64_t phase = 0;
+  for (OverlapProblem::Command &command : problem.commands)
+    if (command.stream == 0)
+      command.phase = phase += draw(0, 9) == 0;
   for (size_t i = 0; i + 1 < commands; ++i)
-    for (int64_t claims = draw(0, 3) - 1; claims > 0; --claims) {
-      BufferClaim claim{problem.commands[i].stream, draw(0, 12), {}};
-      for (int64_t n = draw(1, 2); n > 0; --n)
-        claim.releasedBy.push_back(
+    for (int64_t buffers = draw(0, 2); buffers > 0; --buffers) {
+      OverlapBuffer buffer{draw(0, 12), {int64_t(i)}};
+      for (int64_t n = draw(0, 2); n > 0; --n)
+        buffer.users.push_back(
             draw(i + 1, std::min<int64_t>(i + 6, commands - 1)));
-      for (int64_t user : claim.releasedBy)
-        problem.commands[user].after.push_back(i);
-      problem.commands[i].claims.push_back(claim);
+      std::sort(buffer.users.begin(), buffer.users.end());
+      buffer.users.erase(std::unique(buffer.users.begin(), buffer.users.end()),
+                         buffer.users.end());
+      for (int64_t user : buffer.users)
+        if (user != int64_t(i))
+          problem.commands[user].after.push_back(i);
+      problem.buffers.push_back(buffer);
     }
+  problem.capacity = draw(0, 2) * problem.serialPeak() * draw(1, 3) / 2;
+  problem.waitsForRoom = draw(0, 1);
   return problem;
 }

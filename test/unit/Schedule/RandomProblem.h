@@ -11,7 +11,7 @@ namespace tpsp {
 /// Steps as they are: a chain of computations, some of whose links go through a
 /// collective, with side work that nobody waits for.
 OverlapProblem randomProblem(std::mt19937 &random, size_t commands,
-                             bool withPools);
+                             bool withMemory);
 
 } // namespace tpsp
 

@@ -1,14 +1,11 @@
-// The overlap problem of a step: streams, and how much is gathered ahead.
+// The overlap problem of a step: streams, and what it takes of memory.
 #include "tpsp/Schedule/StepOverlap.h"
 
-#include "ScheduleOracle.h"
-
+#include "tpsp/Schedule/ArenaPlan.h"
 #include "tpsp/Schedule/OverlapSchedulers.h"
 #include "tpsp/Schedule/StreamIssue.h"
 
 #include <gmock/gmock.h>
-
-#include <numeric>
 
 using namespace tpsp;
 
@@ -55,88 +52,64 @@ Plan shardedLayers(int64_t layers) {
 }
 
 /// What a machine of 8 GPUs makes of it.
-OverlapProblem problemOf(const Plan &step, int64_t buffers) {
+OverlapProblem problemOf(const Plan &step, int64_t bytes) {
   llvm::Expected<Hardware> machine = findHardware("h100-sxm");
   if (!machine)
     throw std::runtime_error(llvm::toString(machine.takeError()));
-  return overlapProblemOf(step, CostModel(*machine, step.mesh), buffers);
+  return overlapProblemOf(step, CostModel(*machine, step.mesh), bytes);
 }
 
-/// Whatever commands really take, gather i + buffers waits for layer i: there
-/// are never more gathered weights than that.
-TEST(StepOverlap, GathersKeepToTheirBuffers) {
+/// What the step has in use whatever commands really take: the arena in which
+/// it is issued.
+TEST(StepOverlap, GathersKeepToTheMemory) {
   constexpr int64_t layers = 12;
   Plan step = shardedLayers(layers);
-  for (int64_t buffers : {1, 2, 3}) {
-    OverlapProblem problem = problemOf(step, buffers);
+  HappensBefore before;
+  ASSERT_FALSE(HappensBefore::analyse(step, before));
+  int64_t serial = planArena(step, before).bytes;
+  for (int64_t weights : {1, 2, 3}) {
+    int64_t most = serial + (weights - 1) * weightBytes;
+    OverlapProblem problem = problemOf(step, most);
     ASSERT_EQ(problem.check(), std::nullopt);
     OverlapSchedule schedule = scheduleList(problem);
     ASSERT_EQ(verify(problem, schedule), std::nullopt);
-    EXPECT_TRUE(schedule.overdrawn.empty());
-    std::vector<IssueItem> items = issueOf(problem, schedule);
     Plan issued;
+    issued.buffers = step.buffers;
     issued.numStreams = problem.numStreams;
-    std::vector<int64_t> positionOf(step.commands.size());
-    for (const IssueItem &item : items) {
+    for (const IssueItem &item : issueOf(problem, schedule)) {
       PlanCommand &command = issued.commands.emplace_back();
-      command.stream = item.stream;
       if (item.kind == IssueItem::Run) {
-        positionOf[item.number] = issued.commands.size() - 1;
-        continue;
+        command = step.commands[item.number];
+      } else {
+        command.event = item.number;
+        issued.numEvents = std::max(issued.numEvents, item.number + 1);
+        command.kind = item.kind == IssueItem::Record ? CommandKind::EventRecord
+                                                      : CommandKind::EventWait;
       }
-      command.event = item.number;
-      command.kind = item.kind == IssueItem::Record ? CommandKind::EventRecord
-                                                    : CommandKind::EventWait;
+      command.stream = item.stream;
     }
-    std::vector<int64_t> all(items.size());
-    std::iota(all.begin(), all.end(), 0);
-    std::string wrong;
-    IssueClosure closure(issued, all, wrong);
-    ASSERT_EQ(wrong, "");
-    for (int64_t layer = 0; layer + buffers < layers; ++layer) {
-      int64_t used = positionOf[2 * layer + 1];
-      EXPECT_TRUE(closure.endsBefore(used, positionOf[2 * (layer + buffers)]))
-          << "gather " << layer + buffers << " with " << buffers << " buffers";
-      if (layer > 0) {
-        EXPECT_FALSE(
-            closure.endsBefore(used, positionOf[2 * (layer + buffers - 1)]))
-            << "gather " << layer + buffers - 1 << " has a buffer free";
-      }
-    }
+    ASSERT_FALSE(HappensBefore::analyse(issued, before));
+    EXPECT_LE(planArena(issued, before).bytes, most) << weights;
+    bool isAhead = schedule.start[2] < schedule.start[1] + 1e-9;
+    EXPECT_EQ(isAhead, weights > 1) << weights;
   }
 }
 
-TEST(StepOverlap, ClaimsAreReleasedByTheLastReader) {
-  OverlapProblem problem = problemOf(shardedLayers(3), 2);
+TEST(StepOverlap, TemporariesHaveTheirUsers) {
+  Plan step = shardedLayers(3);
+  OverlapProblem problem = problemOf(step, 1 << 30);
   ASSERT_EQ(problem.numStreams, 2);
+  ASSERT_EQ(problem.buffers.size(), 5u); // the last result lasts
+  int64_t lasting = 0;
+  for (const PlanBuffer &buffer : step.buffers)
+    lasting += buffer.lasts() ? buffer.bytes : 0;
+  EXPECT_EQ(problem.capacity, (1 << 30) - lasting);
   for (int64_t layer = 0; layer < 3; ++layer) {
-    const OverlapProblem::Command &gather = problem.commands[2 * layer];
-    EXPECT_EQ(gather.stream, 1);
-    ASSERT_EQ(gather.claims.size(), 1u);
-    EXPECT_EQ(gather.claims[0].bytes, weightBytes);
-    EXPECT_THAT(gather.claims[0].releasedBy,
-                testing::ElementsAre(2 * layer + 1));
-    EXPECT_EQ(problem.pools[gather.claims[0].pool].capacity, 2 * weightBytes);
-    EXPECT_THAT(problem.commands[2 * layer + 1].after,
-                testing::Contains(2 * layer));
+    EXPECT_EQ(problem.commands[2 * layer].stream, 1);
+    EXPECT_EQ(problem.buffers[2 * layer].bytes, weightBytes);
+    EXPECT_THAT(problem.buffers[2 * layer].users,
+                testing::ElementsAre(2 * layer, 2 * layer + 1));
   }
-}
-
-/// A buffer that several collectives fill, part by part, has its room before
-/// any of them writes.
-TEST(StepOverlap, PartsComeIntoMemoryThatIsClaimed) {
-  Plan step = shardedLayers(1);
-  PlanCommand second = step.commands[0];
-  for (PlanCommand *part : {&step.commands[0], &second})
-    for (PlanAccess &access : part->accesses)
-      access.part.length /= 2;
-  for (PlanAccess &access : second.accesses)
-    access.part.begin += access.part.length;
-  step.commands.insert(step.commands.begin() + 1, second);
-  OverlapProblem problem = problemOf(step, 2);
-  EXPECT_EQ(problem.commands[0].claims.size(), 1u);
-  EXPECT_TRUE(problem.commands[1].claims.empty());
-  EXPECT_THAT(problem.commands[1].after, testing::Contains(0));
 }
 
 /// A communicator is its axes in any order; a group of one sends nothing.
@@ -155,7 +128,7 @@ TEST(StepOverlap, AStreamForEveryCommunicator) {
     collective.collective.bytes = 64;
     step.commands.push_back(collective);
   }
-  OverlapProblem problem = problemOf(step, 2);
+  OverlapProblem problem = problemOf(step, 1 << 30);
   EXPECT_EQ(problem.numStreams, 4);
   for (size_t i = 0; i < expected.size(); ++i)
     EXPECT_EQ(problem.commands[i].stream, expected[i].second) << i;

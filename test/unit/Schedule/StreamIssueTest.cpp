@@ -72,7 +72,8 @@ struct Issued {
   }
 };
 
-/// Problems of all sorts: with and without pools, more or less put off.
+/// Problems of all sorts: with and without bounds of memory, more or less put
+/// off.
 template <typename Body> void forEachIssued(int trials, Body body) {
   std::mt19937 random(21);
   for (int trial = 0; trial < trials; ++trial) {
@@ -137,7 +138,7 @@ TEST(StreamIssue, KeepsEveryDependenceAndNeedsEveryWait) {
     }
   });
   EXPECT_GT(waits, 1000);
-  EXPECT_GT(added, 100) << "pools that run full";
+  EXPECT_GT(added, 100) << "memory that runs full";
 }
 
 /// Between the last of what a collective comes after and the collective itself,

@@ -53,6 +53,9 @@ inline constexpr llvm::StringLiteral gradientOfAttrName = "gradient_of";
 /// that it is of.
 inline constexpr llvm::StringLiteral cotangentOfAttrName = "cotangent_of";
 
+/// On a command: its PlanCommand::phase (Abi/Plan.h), if not 0.
+inline constexpr llvm::StringLiteral phaseAttrName = "phase";
+
 /// The runtime's number for an element type (tpsp_rt.h).
 int64_t runtimeType(mlir::Type elementType);
 
