@@ -100,3 +100,20 @@ func.func @unit(%x: !e, %y: !e) -> !sharded {
   %c = tpsp.tanh %b : !sharded
   return %c : !sharded
 }
+
+// -----
+
+// What has nothing to do with each other does not share a kernel if one of the
+// two would go along its columns: sums of weights' gradients that are laid out
+// along different indices.
+// CHECK-LABEL: plan.program @layouts
+// CHECK: plan.kernel {{.*}}(memref<64x96xf32>, memref<64x96xf32>) -> memref<64x96xf32>
+// CHECK: plan.kernel {{.*}}(memref<96x64xf32>, memref<96x64xf32>) -> memref<96x64xf32>
+// CHECK-NOT: plan.kernel
+!up = tensor<96x64xf32, #tpsp.idx<e, d, local>>
+!down = tensor<64x96xf32, #tpsp.idx<d, e, local>>
+func.func @layouts(%a: !down, %b: !down, %c: !up, %d: !up) -> (!down, !up) {
+  %x = tpsp.add %a, %b : !down
+  %y = tpsp.add %c, %d : !up
+  return %x, %y : !down, !up
+}

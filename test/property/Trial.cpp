@@ -330,6 +330,7 @@ struct Trial::Run {
   JitEffort effort;
   const std::vector<rt::ExpectedValues> &expected;
   const ResultBytes &bytes;
+  int64_t arenaBytes;
 };
 
 Outcome Trial::runSerial(OwningOpRef<ModuleOp> written, const Run &overlapped) {
@@ -342,6 +343,11 @@ Outcome Trial::runSerial(OwningOpRef<ModuleOp> written, const Run &overlapped) {
     llvm::consumeError(model.takeError());
     return failed("only compiled with overlap; without: " + errors.text);
   }
+  double most = 1 + program.pipeline.overlapMemory;
+  if (double(overlapped.arenaBytes) > most * double(model->plan->arenaBytes))
+    return failed("overlap takes " + std::to_string(overlapped.arenaBytes) +
+                  " bytes, without it takes " +
+                  std::to_string(model->plan->arenaBytes));
   ResultBytes bytes;
   auto compared =
       runAndCompare(*model, overlapped.effort, overlapped.seed,
@@ -427,8 +433,8 @@ Outcome Trial::runOnce(const Program &program, uint64_t seed,
   Outcome outcome = judged(*compared, tolerance);
   if (outcome.verdict == Outcome::Agrees && outcome.text.empty() &&
       model->plan->numStreams > 1)
-    return runSerial(std::move(written),
-                     {program, seed, effort, expected, bytes});
+    return runSerial(std::move(written), {program, seed, effort, expected,
+                                          bytes, model->plan->arenaBytes});
   return outcome;
 }
 

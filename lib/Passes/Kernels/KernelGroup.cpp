@@ -132,6 +132,28 @@ bool KernelGroup::isColumnSum() const {
          (loopsBeyond(ops.back(), common) && feedsOnly(ops.back()));
 }
 
+/// Whether items of the grid are columns of a tensor of the operation: every
+/// element of a row is then in another cache line.
+static bool readsColumns(Operation *op, ArrayRef<LoopIndex> grid) {
+  auto isColumn = [&](Type type) {
+    SmallVector<LoopIndex> indices = loopIndices(type);
+    auto isOfGrid = [&](const LoopIndex &index) {
+      return llvm::is_contained(grid, index);
+    };
+    return !llvm::all_of(indices, isOfGrid) && isOfGrid(indices.back());
+  };
+  return llvm::any_of(op->getOperandTypes(), isColumn) ||
+         isColumn(op->getResult(0).getType());
+}
+
+bool KernelGroup::sharesWith(Operation *op) const {
+  return llvm::any_of(op->getOperands(), [&](Value operand) {
+    return produces(operand) || llvm::any_of(ops, [&](Operation *each) {
+             return llvm::is_contained(each->getOperands(), operand);
+           });
+  });
+}
+
 bool KernelGroup::accepts(LoopOpInterface op) const {
   if (empty())
     return true;
@@ -156,6 +178,11 @@ bool KernelGroup::accepts(LoopOpInterface op) const {
   if (grid.empty() && isWide(op) && feedsOnly(op))
     return true;
   if (grid.empty() && (isWide(op) || llvm::any_of(ops, isWide)))
+    return false;
+  // What has nothing to do with each other saves no memory together: sums of
+  // gradients of weights that are laid out along different indices.
+  auto isColumn = [&](Operation *each) { return readsColumns(each, grid); };
+  if (!sharesWith(op) && (isColumn(op) || llvm::any_of(ops, isColumn)))
     return false;
   int64_t items = itemsOf(grid);
   int64_t before = itemsOf(getGrid());

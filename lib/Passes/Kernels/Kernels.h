@@ -81,6 +81,8 @@ private:
   mlir::RankedTensorType widestWith(LoopOpInterface op) const;
   llvm::SmallVector<LoopIndex> commonWith(LoopOpInterface op) const;
   bool feedsOnly(mlir::Operation *op) const;
+  /// Whether `op` reads what the group makes or reads.
+  bool sharesWith(mlir::Operation *op) const;
 
   llvm::SmallVector<mlir::Operation *> ops;
   llvm::SmallVector<LoopIndex> common;
