@@ -61,7 +61,7 @@ std::vector<double> needsOf(const OverlapProblem &problem) {
   return needs;
 }
 
-/// Which order a stream would keep if pools had room for all. Commands take
+/// Which order a stream would keep if memory had room for all. Commands take
 /// their places one by one, the longest remaining chain first, each as early as
 /// what it comes after allows. It may take a gap before others, but never puts
 /// off one that has its place. So a stream keeps idle for what is urgent,
@@ -247,7 +247,10 @@ private:
       int64_t due = early.begin()->second;
       early.erase(early.begin());
       ready[problem.commands[due].stream].insert(due);
+      if (latest >= 0 && problem.commands[due].stream != 0)
+        gates[due] = latest;
     }
+    latest = command;
   }
 
   void start(int64_t command) {
@@ -256,6 +259,8 @@ private:
       ready[c.stream].erase(command);
     for (int64_t user : memory.start(command))
       schedule.added.push_back({user, command});
+    if (auto gate = gates.find(command); gate != gates.end())
+      schedule.added.push_back({gate->second, command});
     schedule.start[command] = now;
     started[command] = true;
     busy[c.stream] = true;
@@ -347,8 +352,12 @@ private:
   std::map<int64_t, Phase> phases;
   /// What is ready and not due, by when it is needed.
   std::set<std::pair<double, int64_t>> early;
-  double computed =
-      0; ///< seconds of the commands of stream 0 that have started
+  /// Seconds of the commands of stream 0 that have started, and the latest.
+  double computed = 0;
+  int64_t latest = -1;
+  /// What communication that was not due waits for: else it would begin as soon
+  /// as its stream is idle, however early that is.
+  std::map<int64_t, int64_t> gates;
   std::vector<bool> busy;
   std::vector<int64_t> missing;
   MemoryAccount memory;
@@ -375,7 +384,7 @@ tpsp::scheduleVariants(const OverlapProblem &problem) {
   std::vector<OverlapSchedule> found;
   std::vector<std::vector<int64_t>> order = InsertionOrder(problem).run();
   for (double factor : {0.0, 0.5, 1.0, 2.0, 4.0, 16.0})
-    for (double window : {0.0, 2.0, 8.0}) {
+    for (double window : {8.0, 2.0, 0.0}) {
       double reserve = factor * longest, early = window * longest;
       found.push_back(ListScheduler(problem, reserve, early).run());
       found.push_back(ListScheduler(problem, reserve, early, order).run());

@@ -210,8 +210,9 @@ TEST_P(OverlapMutationTest, EveryWaitIsNeeded) {
   std::printf("%d waits, of which %d only keep memory in bounds\n", waits,
               idle);
   // Those that bound what is gathered ahead order nothing when the allocator
-  // gave the buffers different memory after all.
-  EXPECT_LE(idle, waits / 4);
+  // gave the buffers different memory after all. Others keep communication from
+  // beginning long before it is needed.
+  EXPECT_LE(idle, waits / 3);
 }
 
 std::vector<Case> cases() {

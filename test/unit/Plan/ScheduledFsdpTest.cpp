@@ -1,5 +1,5 @@
-// FSDP with two buffers: eight layers of it, overlapped, keep the four
-// requirements of YaFSDP, and gather into two layers' memory, not eight.
+// Eight layers of FSDP, overlapped, keep the four requirements of YaFSDP, and
+// the bound on memory.
 #include "../Schedule/ScheduleOracle.h"
 #include "ExamplePlan.h"
 
