@@ -75,7 +75,8 @@ def main(tpsp_run, examples, saved=None):
     tpsp_opt = Path(tpsp_run).with_name("tpsp-opt")
     if saved:
         arrays = safetensors.load(Path(saved))
-        return 1 if compare(examples, Program(tpsp_opt, examples), arrays) else 0
+        name = Path(examples).name
+        return 1 if compare(name, Program(tpsp_opt, examples), arrays) else 0
     bad = 0
     for example in sorted(Path(examples).glob("*.mlir")):
         program = Program(tpsp_opt, example)
