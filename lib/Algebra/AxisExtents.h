@@ -40,10 +40,7 @@ protected:
     for (auto [other, is] : llvm::enumerate(decided.is))
       if (is && decided.answer.homes[value][other].dim() == dim)
         parts *= problem.mesh.size(other);
-    for (AxisId other : expected(value).dims[dim])
-      if (isUndecided(other))
-        parts *= problem.mesh.size(other);
-    return parts;
+    return parts * partsUndecided(value, dim);
   }
 
   /// Whether the axis divides the index's extents, together with the axes that
@@ -56,10 +53,7 @@ protected:
       std::optional<unsigned> dim = tensor.dimOf(index);
       if (!dim)
         return true;
-      int64_t parts = driven;
-      for (AxisId other : expected(value).dims[*dim])
-        if (isUndecided(other))
-          parts *= problem.mesh.size(other);
+      int64_t parts = driven * partsUndecided(value, *dim);
       bool isEven = tensor.shape[*dim] % parts == 0;
       isCrowded |= !isEven && tensor.shape[*dim] % size == 0;
       return isEven;
@@ -94,8 +88,14 @@ protected:
   int64_t size;
 
 private:
-  bool isUndecided(AxisId other) const {
-    return other != axis && !decided.is[other];
+  /// Into how many parts other axes that are not decided yet are expected to
+  /// divide a dimension of a value.
+  int64_t partsUndecided(unsigned value, unsigned dim) const {
+    int64_t parts = 1;
+    for (AxisId other : expected(value).dims[dim])
+      if (other != axis && !decided.is[other])
+        parts *= problem.mesh.size(other);
+    return parts;
   }
 
   /// Into how many parts the decided axes divide the index of an operation.
@@ -118,11 +118,7 @@ private:
                  std::optional<unsigned> dim = tensor.dimOf(index);
                  if (!dim || tensor.parts(*dim).size() > 1)
                    return true;
-                 int64_t here = 1;
-                 for (AxisId other : expected(value).dims[*dim])
-                   if (isUndecided(other))
-                     here *= problem.mesh.size(other);
-                 parts = std::max(parts, here);
+                 parts = std::max(parts, partsUndecided(value, *dim));
                  return true;
                });
     return parts;

@@ -58,6 +58,7 @@ struct OverlapSchedule {
   /// Dependences that the schedule adds: (earlier, later), where buffers that
   /// the later command starts take the room of those that the earlier one ends.
   /// With them the capacity holds whatever the commands' real durations are.
+  /// Others keep communication from beginning long before it is needed.
   std::vector<std::pair<int64_t, int64_t>> added;
 };
 

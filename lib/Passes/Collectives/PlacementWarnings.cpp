@@ -1,7 +1,6 @@
 #include "PlacementWarnings.h"
 
-#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
-#include "tpsp/Dialect/Tpsp/SourceNames.h"
+#include "Passes/Program/Placed.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -13,11 +12,6 @@ using namespace mlir;
 using namespace tpsp;
 
 namespace {
-
-std::string operandName(Operation *op, unsigned operand) {
-  std::string name = nameInSource(op->getOperand(operand));
-  return name.empty() ? "operand #" + std::to_string(operand) : name;
-}
 
 std::string spelled(Type type, const Placement &placement, const Mesh &mesh) {
   return "[" +

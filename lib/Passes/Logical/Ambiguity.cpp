@@ -17,12 +17,6 @@ std::string axisName(const OpenQuestion &question) {
   return "@" + question.placed.mesh.axis(question.axis).name;
 }
 
-/// "%w" or "operand #0"
-std::string operandName(const OpenQuestion &question, unsigned operand) {
-  std::string name = nameInSource(question.op->getOperand(operand));
-  return name.empty() ? "operand #" + std::to_string(operand) : name;
-}
-
 const std::string &indexName(const OpenQuestion &question, IndexId index) {
   return question.placed.structure.indices[index].name;
 }
@@ -130,7 +124,7 @@ LogicalResult Disagreement::refuse() const {
       bool parameter = isWeight(question.op->getOperand(operand));
       addWay(diag, question,
              "the result on " + subscript(question, index) + ", as " +
-                 operandName(question, operand) + " has it",
+                 operandName(question.op, operand) + " has it",
              way,
              !roleHelps  ? ""
              : parameter ? "model"
@@ -174,10 +168,11 @@ OneSidedSum::Answer OneSidedSum::byRole() const {
 LogicalResult OneSidedSum::refuse() const {
   std::string only;
   for (unsigned operand : sharded)
-    only += (only.empty() ? "" : ", ") + operandName(question, operand);
+    only += (only.empty() ? "" : ", ") + operandName(question.op, operand);
   std::string gathered;
   for (unsigned operand : shardedOperands(question))
-    gathered += (gathered.empty() ? "" : ", ") + operandName(question, operand);
+    gathered +=
+        (gathered.empty() ? "" : ", ") + operandName(question.op, operand);
   bool parameter = isWeight(question.op->getOperand(sharded.front()));
   InFlightDiagnostic diag = question.op->emitOpError();
   diag << "sums over '" << indexName(question, index) << "', which only "

@@ -1,5 +1,7 @@
 #include "Placed.h"
 
+#include "tpsp/Dialect/Tpsp/SourceNames.h"
+
 #include "tpsp/Dialect/Tpsp/ResultAttrs.h"
 #include "tpsp/Passes/Program/SourceName.h"
 
@@ -81,6 +83,11 @@ static std::string argumentName(BlockArgument argument) {
   if (std::optional<std::string> name = sourceName(argument.getLoc()))
     return *name;
   return "arg" + std::to_string(argument.getArgNumber());
+}
+
+std::string tpsp::operandName(Operation *op, unsigned operand) {
+  std::string name = nameInSource(op->getOperand(operand));
+  return name.empty() ? "operand #" + std::to_string(operand) : name;
 }
 
 std::string tpsp::tensorName(Value value) {

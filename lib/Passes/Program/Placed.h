@@ -42,6 +42,9 @@ bool isParameter(mlir::BlockArgument argument);
 /// Bytes of one rank's part of a tensor, of a global or a local type.
 int64_t localBytes(mlir::Type type, const Mesh &mesh);
 
+/// "%w", as the source has it, or "operand #0".
+std::string operandName(mlir::Operation *op, unsigned operand);
+
 /// A name for people: the argument's or the location's, else "einsum" for the
 /// result of an einsum.
 std::string tensorName(mlir::Value value);

@@ -102,7 +102,7 @@ def memory_and_share(name, text, machine, *options):
     after, hidden = simulate(name, text, machine, "--overlap", "on", *options)
     ratio = after["peak"] / before["peak"]
     check(name, ratio <= 1.05, ratio, hidden)
-    return after, hidden
+    return hidden
 
 
 four_nodes = folder / "four-nodes.json"
@@ -115,17 +115,16 @@ for strategy, machine in [("tp-sp", "h100-sxm"), ("fsdp", "h100-sxm"),
                           ("tp-sp-fsdp", four_nodes)]:
     for width in widths:
         name = f"{strategy}-{width}"
-        _, few = memory_and_share(f"{name}-2", llama(width, strategy, 2), machine)
-        _, many = memory_and_share(f"{name}-32", llama(width, strategy, 32), machine)
+        few = memory_and_share(f"{name}-2", llama(width, strategy, 2), machine)
+        many = memory_and_share(f"{name}-32", llama(width, strategy, 32), machine)
         check(name, many >= few - 0.02, few, many)
 
-_, hidden = memory_and_share("70b", llama("70b", "tp-sp", 80), "h100-sxm")
+hidden = memory_and_share("70b", llama("70b", "tp-sp", 80), "h100-sxm")
 check("70b hides", hidden >= 0.9, hidden)
 
 # Micro-batches do not interleave, and what is rematerialised is not kept.
 memory_and_share("gpt", gpt("gpt-block-tp.mlir", 32, "dp = 2 : data, tp = 4 : model",
                             4, 4096, 32, "@dp"), "h100-sxm", "--micro-batches", "2")
-memory, _ = memory_and_share(
+memory_and_share(
     "selective", gpt("gpt-block-sp.mlir", 48, "tp = 8 : model", 1, 6144, 48),
     "h100-sxm", "--rematerialize", "selective", "--attention", "rows")
-check("saved", memory["saved"] < 0.55 * memory["peak"], memory["saved"] / memory["peak"])
