@@ -120,11 +120,11 @@ void tpsp::buildDevicePipeline(OpPassManager &pm) {
 }
 
 void tpsp::buildLLVMPipeline(OpPassManager &pm) {
+  // Before the mathematics: what neighbours share is found in loops.
+  pm.nest<func::FuncOp>().addPass(createConvertLinalgToLoopsPass());
   buildDevicePipeline(pm);
   pm.addPass(createCompileDeviceKernels());
-  OpPassManager &kernels = pm.nest<func::FuncOp>();
-  kernels.addPass(createConvertLinalgToLoopsPass());
-  kernels.addPass(createLoopInvariantCodeMotionPass());
+  pm.nest<func::FuncOp>().addPass(createLoopInvariantCodeMotionPass());
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());

@@ -34,6 +34,9 @@ def LowerKernelMath : Pass<"tpsp-lower-kernel-math", "::mlir::ModuleOp"> {
     vectorise. Sums may be reordered. Infinities and NaNs are not assumed away:
     a masked score is minus infinity.
 
+    tpsp.random_bits becomes Philox's arithmetic. Loops around it are unrolled by
+    four first, so that neighbours compute a block once.
+
     bf16 conversions become integer arithmetic (f16's are the processor's), and
     bf16 values are loaded and stored as integers. LLVM would keep a bf16 across
     a branch in f32, and call a library to narrow it.
@@ -45,6 +48,7 @@ def LowerKernelMath : Pass<"tpsp-lower-kernel-math", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect",
                            "::mlir::vector::VectorDialect"];
 }
 

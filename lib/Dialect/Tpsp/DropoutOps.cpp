@@ -2,8 +2,8 @@
 #include "PartBuilder.h"
 #include "ScalarOf.h"
 
-#include "Philox.h"
 #include "tpsp/Dialect/Tpsp/DropoutOps.h"
+#include "tpsp/Dialect/Tpsp/RandomBits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/STLExtras.h"
@@ -103,8 +103,29 @@ static int64_t globalExtent(TileAttr tile, int64_t local, const AxisList &axes,
   return tile.getExtent() * mesh.groupSize(group);
 }
 
-/// Whether the element at the point is kept, as i1: 32 random bits of Philox
-/// against rate * 2^32.
+/// Random bits of the element at `column` of row number `row`.
+static Value emitRandomBits(OpBuilder &b, Location loc, Value row, Value column,
+                            int64_t columns, int64_t seed) {
+  Type i64 = b.getI64Type();
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIntOp::create(b, loc, i64, value);
+  };
+  // LLVM sees that neighbours are in one block where no sum is on the way.
+  bool isWhole = columns % randomNeighbours == 0;
+  Value scaled = arith::MulIOp::create(
+      b, loc, row, constant(isWhole ? columns / randomNeighbours : columns));
+  Value position =
+      isWhole ? column : Value(arith::AddIOp::create(b, loc, scaled, column));
+  Value neighbours = constant(randomNeighbours);
+  Value block = arith::DivUIOp::create(b, loc, position, neighbours);
+  Value word = arith::RemUIOp::create(b, loc, position, neighbours);
+  if (isWhole)
+    block = arith::AddIOp::create(b, loc, scaled, block);
+  return RandomBitsOp::create(b, loc, b.getI32Type(), block, word, seed);
+}
+
+/// Whether the element at the point is kept, as i1: 32 random bits against
+/// rate * 2^32.
 template <typename Op>
 static Value emitKept(Op op, OpBuilder &b, Position position) {
   Location loc = op.getLoc();
@@ -116,7 +137,9 @@ static Value emitKept(Op op, OpBuilder &b, Position position) {
   auto type = op.getResult().getType();
   Mesh mesh = meshOf(op);
   Placement placement = placementOf(type, mesh);
-  Value counter = constant(0);
+  // Rows before the element's, and where it is in its row.
+  Value row = constant(0), column = constant(0);
+  int64_t extentOfRow = 1;
   for (auto [name, extent, axes] :
        llvm::zip_equal(indexNames(type), type.getShape(), placement.dims)) {
     int64_t global =
@@ -135,10 +158,12 @@ static Value emitKept(Op op, OpBuilder &b, Position position) {
       at = arith::AddIOp::create(b, loc, at, constant(rest * number));
       global *= parts;
     }
-    counter = arith::AddIOp::create(
-        b, loc, arith::MulIOp::create(b, loc, counter, constant(global)), at);
+    row = arith::MulIOp::create(b, loc, row, constant(extentOfRow));
+    row = arith::AddIOp::create(b, loc, row, column);
+    column = at;
+    extentOfRow = global;
   }
-  Value bits = emitPhilox(b, loc, counter, op.getSeed());
+  Value bits = emitRandomBits(b, loc, row, column, extentOfRow, op.getSeed());
   double rate = op.getRate().convertToDouble();
   auto threshold = static_cast<int64_t>(std::ldexp(rate, 32));
   Value limit = arith::ConstantIntOp::create(b, loc, b.getI32Type(),

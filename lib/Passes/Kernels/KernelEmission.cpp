@@ -8,6 +8,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/STLExtras.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace tpsp;
 
@@ -50,6 +52,20 @@ bool isMaximum(LoopOpInterface op) {
 // The function
 //===----------------------------------------------------------------------===//
 
+/// The start of an index's positions, of which LLVM sees what power of two
+/// divides it: neighbours share random bits where it knows.
+Value evenStart(OpBuilder &b, Location loc, const LoopIndex &index,
+                Value start) {
+  TileAttr tile = index.tile;
+  int64_t step =
+      tile ? std::gcd(tile.getExtent(), tile.getOffset()) : index.extent;
+  int64_t even = step & -step;
+  if (even <= 1)
+    return start;
+  Value mask = arith::ConstantIndexOp::create(b, loc, -even);
+  return arith::AndIOp::create(b, loc, start, mask);
+}
+
 /// Leaves `b` in the function's body.
 KernelFunction createFunction(OpBuilder &b, Location loc, StringRef name,
                               const KernelLoops &kernel) {
@@ -66,7 +82,8 @@ KernelFunction createFunction(OpBuilder &b, Location loc, StringRef name,
   for (Value value : tensors)
     function.memory[value] = body->getArgument(next++);
   for (const LoopIndex &index : kernel.positions)
-    function.start[index.name] = body->getArgument(next++);
+    function.start[index.name] =
+        evenStart(b, loc, index, body->getArgument(next++));
   function.begin = body->getArgument(next++);
   function.end = body->getArgument(next++);
   return function;

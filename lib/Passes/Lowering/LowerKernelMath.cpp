@@ -1,5 +1,6 @@
 // tpsp-lower-kernel-math: expand scalar mathematics so that loops vectorise.
 #include "Passes/Device/DeviceMath.h"
+#include "tpsp/Dialect/Tpsp/RandomBits.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -87,6 +88,7 @@ struct LowerKernelMath
     RewritePatternSet set(context);
     auto isF32 = [](StringRef) { return true; };
     populateMathPolynomialApproximationPatterns(set, isF32);
+    tpsp::populateExpandRandomBits(set);
     RewritePatternSet conversions(context);
     arith::populateExpandBFloat16Patterns(conversions);
     mathematics = FrozenRewritePatternSet(std::move(set));
@@ -96,6 +98,7 @@ struct LowerKernelMath
 
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<func::FuncOp>()) {
+      tpsp::unrollRandomNeighbours(kernel);
       if (failed(widenBF16(kernel)) ||
           failed(applyPatternsGreedily(kernel, bf16Conversions)) ||
           failed(lower(kernel)))

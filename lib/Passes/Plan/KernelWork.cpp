@@ -1,7 +1,8 @@
 // What a kernel's function does, counted from its loops.
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
 
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/DropoutOps.h"
+#include "tpsp/Dialect/Tpsp/RandomBits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -168,6 +169,8 @@ private:
       work.transcendentals += periodicFunction * times;
     else if (isa<math::MathDialect>(op->getDialect()))
       work.transcendentals += times;
+    else if (isa<RandomBitsOp>(op))
+      work.operations += randomBlockOperations / randomNeighbours * times;
     else if (isa<arith::ArithDialect>(op->getDialect()) &&
              !isa<arith::ConstantOp>(op))
       work.operations += times;

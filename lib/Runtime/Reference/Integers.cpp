@@ -248,9 +248,10 @@ Tensor dropoutMask(const IndexNames &indices, const Shape &shape, double rate,
   const std::array<uint32_t, 2> key = {uint32_t(seed),
                                        uint32_t(uint64_t(seed) >> 32)};
   for (size_t i = 0; i < mask.data.size(); ++i) {
+    const uint64_t block = i / 4;
     const auto words =
-        philox({uint32_t(i), uint32_t(uint64_t(i) >> 32), 0, 0}, key);
-    mask.data[i] = double(words[0]) >= std::floor(least) ? 1 : 0;
+        philox({uint32_t(block), uint32_t(block >> 32), 0, 0}, key);
+    mask.data[i] = double(words[i % 4]) >= std::floor(least) ? 1 : 0;
   }
   return mask;
 }

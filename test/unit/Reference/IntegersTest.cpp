@@ -29,6 +29,13 @@ TEST(DropoutMaskTest, KeepsTheShareThatItSays) {
   }
 }
 
+TEST(DropoutMaskTest, FourNeighboursShareABlock) {
+  const int64_t seed = (int64_t(3) << 32) + 7;
+  const Tensor mask = dropoutMask({"d"}, {10}, 0.5, seed);
+  for (uint32_t i = 0; i < 10; ++i)
+    EXPECT_EQ(mask.data[i], philox({i / 4, 0, 0, 0}, {7, 3})[i % 4] >> 31);
+}
+
 TEST(DropoutMaskTest, DependsOnTheSeedAndNotOnTheShape) {
   const Tensor flat = dropoutMask({"d"}, {60}, 0.5, 1);
   EXPECT_EQ(dropoutMask({"s", "d"}, {5, 12}, 0.5, 1).data, flat.data);

@@ -55,4 +55,16 @@ def Tpsp_ApplyMaskOp
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, F64Attr:$scale);
 }
 
+def Tpsp_RandomBitsOp : Tpsp_Op<"random_bits"> {
+  let summary = "32 random bits, in a kernel";
+  let description = [{
+    A word (0 to 3) of a block of Philox-4x32-10 (Salmon et al., SC 2011). The
+    block's number is the low half of the counter, whose high half is 0. The key
+    is the seed.
+  }];
+  let arguments = (ins I64:$block, I64:$word, I64Attr:$seed);
+  let results = (outs I32:$bits);
+  let assemblyFormat = "$block `,` $word `seed` $seed attr-dict";
+}
+
 #endif // TPSP_DIALECT_TPSP_DROPOUTOPS_TD
