@@ -112,6 +112,13 @@ public:
            !stateOf(value).dim();
   }
 
+  /// Whether a value that is wanted somewhere may be elsewhere.
+  bool mayDepart(unsigned value) const {
+    Value::Freedom freedom = problem.values[value].freedom;
+    return freedom == Value::Free ||
+           (freedom == Value::Undivided && !stateOf(value).dim());
+  }
+
   /// What the other phase pays for a sum that waits.
   void payReaders(unsigned value, SearchCost &cost) const {
     const auto &readers = problem.values[value].readers;
@@ -223,7 +230,7 @@ private:
           const Value &value = problem.values[number];
           AxisState state = AxisState::on(*dim);
           return !(value.wanted && stateOf(number) == state) &&
-                 !(value.freedom == Value::Free && demand[number] & bit(state));
+                 !(mayDepart(number) && demand[number] & bit(state));
         });
   }
 

@@ -333,9 +333,8 @@ private:
       }
     }
     bool mayStay = !value.wanted ||
-                   (!isThere && value.freedom != Value::Fixed &&
-                    (comesOut.isPending() ? mayWait(number)
-                                          : value.freedom == Value::Free));
+                   (!isThere && mayDepart(number) &&
+                    (!comesOut.isPending() || mayWait(number)));
     if (!mayStay)
       return;
     current[slot] = bit(comesOut);

@@ -91,9 +91,9 @@ struct PlacementProblem {
   struct Value {
     /// How far the choice may depart from `wanted`.
     enum Freedom {
-      Fixed,   ///< not at all
-      MayWait, ///< it may stay a pending sum over axes that do not divide it
-      Free     ///< it may stay as it comes out
+      Fixed,     ///< not at all
+      Undivided, ///< it may stay as it comes out over axes that do not divide it
+      Free       ///< it may stay as it comes out
     };
     llvm::SmallVector<int64_t, 4> shape;
     int64_t elementBytes = 4;

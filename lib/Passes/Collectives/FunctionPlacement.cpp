@@ -181,7 +181,7 @@ private:
     Operation *op = value.getDefiningOp();
     if (isUnplaced(value.getType()) || getResultAttr(value, proposedAttrName))
       return ProblemValue::Free;
-    return isBackward(op) ? ProblemValue::MayWait : ProblemValue::Fixed;
+    return isBackward(op) ? ProblemValue::Undivided : ProblemValue::Fixed;
   }
 
   const llvm::DenseMap<Value, Placement> &homes;

@@ -129,7 +129,7 @@ void JointOracle::spreadAxes() {
       return false;
     forEachTensor(operation, [&](const auto &tensor, unsigned number) {
       int dim = dimOf(tensor, int(index));
-      if (dim >= 0 && (!wishes[number] || value(number).freedom == Value::Free))
+      if (dim >= 0 && (!wishes[number] || mayDepart(number, axis)))
         marks[number][axis].insert(dim);
     });
     return true;
@@ -384,6 +384,14 @@ bool JointOracle::bringOperands(size_t at, const Form &form, State &state,
   return true;
 }
 
+/// Whether a value that is wanted somewhere may be elsewhere over an axis.
+bool JointOracle::mayDepart(unsigned number, unsigned axis) const {
+  Value::Freedom freedom = value(number).freedom;
+  return freedom == Value::Free ||
+         (freedom == Value::Undivided &&
+          stateOf(wanted(number).layout, axis) == isWhole);
+}
+
 /// Where a result is if the axes of `kept`, a bit each, leave it as it comes
 /// out and the others bring it to where it is wanted; nullopt if that may not
 /// be.
@@ -404,8 +412,7 @@ std::optional<JointOracle::Version> JointOracle::stayed(unsigned number,
     }
     bool waits = out == isPending;
     bool mayStay = out != wish && !(waits && !v.readers.empty() && wish >= 0) &&
-                   (v.freedom == Value::Free ||
-                    (v.freedom == Value::MayWait && waits && wish == isWhole));
+                   mayDepart(number, axis);
     if (!mayStay)
       return std::nullopt;
     putAxis(home.layout, axis, out);

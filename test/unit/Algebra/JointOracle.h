@@ -99,6 +99,7 @@ private:
                                                 State &state);
   void leave(size_t at, const Form &form, State state, JointPrice price,
              unsigned result, Reached &next);
+  bool mayDepart(unsigned number, unsigned axis) const;
   std::optional<Version> stayed(unsigned number, const Version &comesOut,
                                 unsigned kept) const;
   bool pay(unsigned number, const Version &from, const Version &to,
