@@ -150,3 +150,10 @@ func.func @parts_of_attention(%x: !wide, %q: !q, %k: !k, %o: !q, %s: !stat, %t: 
   %5 = tpsp.causal_mask %z {query = "s", key = "t", fill = -1.0e30, tile = #tpsp.tile<index = "t", extent = 8, shift = 1, offset = 4, axes = ["tp"]>} : !scores
   return
 }
+
+// CHECK-LABEL: func.func @random_bits(
+// CHECK:         tpsp.random_bits %{{.*}}, %{{.*}} seed 3
+func.func @random_bits(%block: i64, %word: i64) -> i32 {
+  %bits = tpsp.random_bits %block, %word seed 3
+  return %bits : i32
+}
