@@ -265,24 +265,48 @@ static std::vector<BufferUse> sourceAndTarget(int64_t source, int64_t target,
   return {{"src", source, dtype}, {"dst", target, dtype, /*isWritten=*/true}};
 }
 
+static void append(std::vector<BufferUse> &uses,
+                   const std::vector<BufferUse> &more) {
+  uses.insert(uses.end(), more.begin(), more.end());
+}
+
 void ShardCommand::code(ParamCoder &coder) {
   coder.dtype(dtype);
   coder.reduction(reduction);
   coder.extents(outer, chunk, pitch);
   coder.axes(axes);
+  coder.list(others, /*width=*/3, [&](ShardLayout &other) {
+    coder.extents(other.outer, other.chunk, other.pitch);
+  });
 }
 
-bool ShardCommand::isLegal() const {
+bool ShardLayout::isLegal() const {
   return fits({outer, chunk}) && (pitch == 0 || pitch >= chunk) &&
          fits({outer, pitch});
 }
 
+bool ShardCommand::isLegal() const {
+  return ShardLayout::isLegal() &&
+         std::all_of(others.begin(), others.end(),
+                     [](const ShardLayout &other) { return other.isLegal(); });
+}
+
 std::vector<BufferUse> ShardCommand::buffers(int64_t ranks) const {
-  return sourceAndTarget(outer * chunk * ranks, span(), dtype);
+  std::vector<BufferUse> uses;
+  for (size_t i = 0; i < numTensors(); ++i) {
+    const ShardLayout &t = tensor(i);
+    append(uses, sourceAndTarget(t.outer * t.chunk * ranks, t.span(), dtype));
+  }
+  return uses;
 }
 
 std::vector<BufferUse> AllGatherCommand::buffers(int64_t ranks) const {
-  return sourceAndTarget(span(), outer * chunk * ranks, dtype);
+  std::vector<BufferUse> uses;
+  for (size_t i = 0; i < numTensors(); ++i) {
+    const ShardLayout &t = tensor(i);
+    append(uses, sourceAndTarget(t.span(), t.outer * t.chunk * ranks, dtype));
+  }
+  return uses;
 }
 
 void AllReduceCommand::code(ParamCoder &coder) {
@@ -295,8 +319,7 @@ void AllReduceCommand::code(ParamCoder &coder) {
 std::vector<BufferUse> AllReduceCommand::buffers(int64_t) const {
   std::vector<BufferUse> uses;
   for (int64_t count : counts)
-    for (const BufferUse &use : sourceAndTarget(count, count, dtype))
-      uses.push_back(use);
+    append(uses, sourceAndTarget(count, count, dtype));
   return uses;
 }
 

@@ -75,6 +75,10 @@ void tpsp::buildCollectivePipeline(OpPassManager &pm,
   pm.addPass(createMicroBatch({options.microBatches, options.microBatchIndex}));
   pm.addPass(createInsertCollectives());
   pm.addPass(createFuseCollectives({options.keepGathered}));
+  if (options.bucketLayers != "off")
+    pm.addPass(createBucketLayers(
+        {options.bucketLayers == "time" ? "time" : "transfers",
+         options.hardware, options.threads}));
   pm.addPass(createBucketCollectives({options.bucketBytes}));
 }
 

@@ -8,6 +8,8 @@
 // RUN: tpsp-run %examples/fsdp.mlir --mesh fsdp=4 --grad --quiet --save-all %t.threads
 // RUN: timeout 120 %mpirun -n 4 tpsp-run %examples/fsdp.mlir --mesh fsdp=4 --grad --verify --quiet --save-all %t.processes
 // RUN: cmp %t.threads %t.processes
+// RUN: timeout 120 %mpirun -n 4 tpsp-run %examples/fsdp.mlir --mesh fsdp=4 --grad --verify --quiet --bucket-layers on --save-all %t.processes
+// RUN: cmp %t.threads %t.processes
 
 // Two axes, all-to-alls, bf16.
 // RUN: tpsp-run %examples/moe-ep.mlir --mesh ep=2,tp=2 --grad --quiet --save-all %t.threads

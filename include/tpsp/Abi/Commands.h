@@ -16,6 +16,7 @@
 
 #include "tpsp/Abi/ParamCoder.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -189,14 +190,11 @@ struct KernelCommand {
   Params encode() const { return encoded(*this); }
 };
 
-/// Between a whole tensor and the parts of it that the ranks of a group have:
-/// the whole is [outer, group, chunk], a part [outer, chunk]. A part may be a
-/// tile of something larger: its runs of chunk elements are then `pitch`
-/// elements apart. Buffers of the calls below: src, dst.
-struct ShardCommand {
-  int64_t dtype = 0;
-  int64_t reduction = 0; // ReduceScatterCommand only
-  std::vector<int64_t> axes;
+/// A whole tensor and the parts of it that the ranks of a group have: the whole
+/// is [outer, group, chunk], a part [outer, chunk]. A part may be a tile of
+/// something larger: its runs of chunk elements are then `pitch` elements
+/// apart.
+struct ShardLayout {
   int64_t outer = 1, chunk = 1;
   int64_t pitch = 0; // 0: chunk
 
@@ -205,6 +203,21 @@ struct ShardCommand {
   int64_t span() const {
     return outer && chunk ? (outer - 1) * runPitch() + chunk : 0;
   }
+  bool isLegal() const;
+};
+
+/// Between whole tensors and their parts: one tensor, or in one transfer also
+/// `others`. Buffers of the calls below: src_0, dst_0, src_1, dst_1, ...
+struct ShardCommand : ShardLayout {
+  int64_t dtype = 0;
+  int64_t reduction = 0; // ReduceScatterCommand only
+  std::vector<int64_t> axes;
+  std::vector<ShardLayout> others;
+
+  size_t numTensors() const { return 1 + others.size(); }
+  const ShardLayout &tensor(size_t i) const {
+    return i == 0 ? *this : others[i - 1];
+  }
   std::vector<BufferUse> buffers(int64_t ranks) const;
 
   void code(ParamCoder &coder);
@@ -212,9 +225,11 @@ struct ShardCommand {
   Params encode() const { return encoded(*this); }
 };
 
-/// dst[o, c] = src[o, r, c] with r the rank's number in the group. No
-/// communication.
-struct SliceCommand : ShardCommand {};
+/// dst[o, c] = src[o, r, c] with r the rank's number in the group, of one
+/// tensor. No communication.
+struct SliceCommand : ShardCommand {
+  bool isLegal() const { return others.empty() && ShardCommand::isLegal(); }
+};
 
 /// dst[o, r, c] = src of rank r [o, c].
 struct AllGatherCommand : ShardCommand {

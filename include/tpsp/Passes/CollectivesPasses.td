@@ -61,6 +61,33 @@ def FuseCollectives
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 
+def BucketLayers : Pass<"tpsp-bucket-layers", "::mlir::ModuleOp"> {
+  let summary = "One transfer for the weights of a layer";
+  let description = [{
+    Gathers of a layer's weights become one, in front of the layer's first;
+    reduce-scatters of their gradients become one, behind its last. The bytes
+    stay, and the latencies go. The weights of a layer are whole together, which
+    takes memory.
+
+    A layer is a call of a function, of the outermost calls that differ. Weights
+    are arguments that are parameters, and what is made of them alone. Transfers
+    are one if they agree in axes, element type, pass (forward or backward) and
+    micro-batch.
+
+    With `goal=time` that is done where one transfer takes at least 5 % less time
+    than all of them, by the cost model on `hardware`. `tpsp-run
+    --bucket-layers` chooses.
+  }];
+  let options = [
+    Option<"goal", "goal", "std::string", /*default=*/"\"transfers\"",
+           "transfers: of every layer; time: where that is faster">,
+    Option<"hardware", "hardware", "::tpsp::HardwareChoice", "\"cpu\"",
+           "For time: a built-in description, or a JSON file">,
+    Option<"threads", "threads", "int64_t", "0",
+           "For time: compute threads of a rank on CPUs; 0: cores / ranks">
+  ];
+}
+
 def BucketCollectives
     : Pass<"tpsp-bucket-collectives", "::mlir::ModuleOp"> {
   let summary = "Reduce several tensors in one collective";

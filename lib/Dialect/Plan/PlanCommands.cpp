@@ -116,7 +116,7 @@ std::vector<int64_t> AttentionGradientOp::encode() {
   return commandOf(*this).encode();
 }
 
-template <typename Op> static std::vector<int64_t> encodeShard(Op op) {
+template <typename Op> static rt::ShardCommand shardCommand(Op op) {
   rt::ShardCommand command;
   command.dtype = elementOf(op.getSource());
   command.reduction = op.getReduction();
@@ -124,11 +124,36 @@ template <typename Op> static std::vector<int64_t> encodeShard(Op op) {
   command.outer = op.getOuter();
   command.chunk = op.getChunk();
   command.pitch = op.getPitch();
+  return command;
+}
+std::vector<int64_t> SliceOp::encode() { return shardCommand(*this).encode(); }
+
+template <typename Op> static std::vector<int64_t> encodeShards(Op op) {
+  rt::ShardCommand command = shardCommand(op);
+  ArrayRef<int64_t> others = op.getOthers();
+  for (; !others.empty(); others = others.drop_front(3))
+    command.others.push_back({others[0], others[1], others[2]});
   return command.encode();
 }
-std::vector<int64_t> SliceOp::encode() { return encodeShard(*this); }
-std::vector<int64_t> AllGatherOp::encode() { return encodeShard(*this); }
-std::vector<int64_t> ReduceScatterOp::encode() { return encodeShard(*this); }
+std::vector<int64_t> AllGatherOp::encode() { return encodeShards(*this); }
+std::vector<int64_t> ReduceScatterOp::encode() { return encodeShards(*this); }
+
+/// The buffers of a call that reads several tensors and writes as many.
+static SmallVector<Value> sourcesAndTargets(ValueRange sources,
+                                            ValueRange targets) {
+  SmallVector<Value> buffers;
+  for (auto [source, target] : llvm::zip_equal(sources, targets)) {
+    buffers.push_back(source);
+    buffers.push_back(target);
+  }
+  return buffers;
+}
+SmallVector<Value> AllGatherOp::getCallBuffers() {
+  return sourcesAndTargets(getSources(), getTargets());
+}
+SmallVector<Value> ReduceScatterOp::getCallBuffers() {
+  return sourcesAndTargets(getSources(), getTargets());
+}
 
 std::vector<int64_t> AllReduceOp::encode() {
   rt::AllReduceCommand command;
@@ -142,12 +167,7 @@ std::vector<int64_t> AllReduceOp::encode() {
 }
 
 SmallVector<Value> AllReduceOp::getCallBuffers() {
-  SmallVector<Value> buffers;
-  for (auto [source, target] : llvm::zip_equal(getSources(), getTargets())) {
-    buffers.push_back(source);
-    buffers.push_back(target);
-  }
-  return buffers;
+  return sourcesAndTargets(getSources(), getTargets());
 }
 
 std::vector<int64_t> AllToAllOp::encode() {

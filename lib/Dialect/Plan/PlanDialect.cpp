@@ -244,6 +244,25 @@ LogicalResult AttentionGradientOp::verify() {
   return verifyStatistic(*this, getStatistic());
 }
 
+template <typename Op> static LogicalResult verifyShards(Op op) {
+  size_t tensors = op.getSources().size();
+  if (tensors == 0 || tensors != op.getTargets().size())
+    return op.emitOpError("has one target for each of its sources, not ")
+           << op.getTargets().size() << " for " << tensors;
+  if (op.getOthers().size() != 3 * (tensors - 1))
+    return op.emitOpError("has outer, chunk and pitch of ")
+           << tensors - 1 << " tensors in `others`, not "
+           << op.getOthers().size() << " numbers";
+  for (Value buffer : op.getCallBuffers())
+    if (getElementTypeOrSelf(buffer) != getElementTypeOrSelf(op.getSource()))
+      return op.emitOpError("moves tensors of one element type, not ")
+             << getElementTypeOrSelf(buffer) << " with "
+             << getElementTypeOrSelf(op.getSource());
+  return success();
+}
+LogicalResult AllGatherOp::verify() { return verifyShards(*this); }
+LogicalResult ReduceScatterOp::verify() { return verifyShards(*this); }
+
 LogicalResult AllToAllOp::verify() {
   if (getExtents().size() == 5)
     return success();

@@ -79,9 +79,11 @@ LogicalResult ScaleOp::canonicalize(ScaleOp op, PatternRewriter &rewriter) {
 /// gather, if nothing else reads it; after: none.
 OpFoldResult SliceOp::fold(FoldAdaptor) {
   auto gather = getInputs().getDefiningOp<AllGatherOp>();
-  if (gather && gather.getInputs().getType() == getResult().getType())
-    return gather.getInputs();
-  return {};
+  if (!gather)
+    return {};
+  unsigned number = cast<OpResult>(getInputs()).getResultNumber();
+  Value shard = gather.getInputs()[number];
+  return shard.getType() == getResult().getType() ? shard : Value();
 }
 
 /// A statistic that nobody reads is not made.

@@ -6,6 +6,7 @@
 // on a waiting result can stand in between, so members never depend on each
 // other. Before and after: the same bytes, fewer latencies; a summand lives
 // until its bucket's last.
+#include "CollectiveBuilder.h"
 #include "Ledger.h"
 #include "Passes/Program/FunctionWalk.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
@@ -17,7 +18,6 @@
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 
 namespace tpsp {
 #define GEN_PASS_DEF_BUCKETCOLLECTIVES
@@ -66,20 +66,6 @@ Attribute kindOf(CollectiveOpInterface op) {
        builder.getBoolAttr(idx.getPendingMax()),
        builder.getBoolAttr(op->hasAttr(backwardAttrName)),
        builder.getBoolAttr(isOnlyReturned(op))});
-}
-
-/// Texts, in order; with `distinct`, an equal one is not said again.
-StringAttr joined(ArrayRef<StringAttr> parts, StringRef separator,
-                  bool distinct) {
-  SmallVector<StringRef> texts;
-  llvm::SmallDenseSet<StringAttr> seen;
-  for (StringAttr part : parts)
-    if (part && (seen.insert(part).second || !distinct))
-      texts.push_back(part.getValue());
-  if (texts.empty())
-    return {};
-  return StringAttr::get((*seen.begin()).getContext(),
-                         llvm::join(texts, separator));
 }
 
 class Buckets {
@@ -146,34 +132,10 @@ private:
   }
 
   void merge(const Bucket &bucket) {
-    CollectiveOpInterface last = bucket.ops.back();
-    SmallVector<Location> locs;
-    SmallVector<StringAttr> reasons, tensors;
-    OperationState state(last->getLoc(), last->getName());
-    for (CollectiveOpInterface op : bucket.ops) {
-      state.addOperands(op->getOperands());
-      state.addTypes(op->getResultTypes());
-      locs.push_back(op->getLoc());
-      reasons.push_back(op.getReasonAttr());
-      tensors.push_back(op.getTensorAttr());
-    }
-    state.location = FusedLoc::get(last->getContext(), locs);
-    state.addAttributes(last->getAttrs());
-    if (StringAttr reason = joined(reasons, "; ", /*distinct=*/true))
-      state.attributes.set("reason", reason);
-    if (StringAttr tensor = joined(tensors, ", ", /*distinct=*/false))
-      state.attributes.set("tensor", tensor);
-    Operation *merged = OpBuilder(last).create(state);
-    Operation *behind = last->getNextNode();
+    Operation *last = bucket.ops.back(), *behind = last->getNextNode();
     for (size_t i = 0; i < bucket.viewsBefore; ++i)
       bucket.views[i]->moveBefore(behind);
-    unsigned next = 0;
-    for (Operation *op : bucket.ops) {
-      op->replaceAllUsesWith(
-          merged->getResults().slice(next, op->getNumResults()));
-      next += op->getNumResults();
-      op->erase();
-    }
+    Operation *merged = mergeCollectives(bucket.ops, last);
     remark::passed(
         merged->getLoc(),
         remark::RemarkOpts::name("bucket").category("tpsp-bucket-collectives"))

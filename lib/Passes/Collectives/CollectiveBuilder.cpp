@@ -5,6 +5,7 @@
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace tpsp;
@@ -108,4 +109,48 @@ LogicalResult tpsp::refusePlacement(IndexedOpInterface op) {
        << "], which cannot be made from its operands; a whole tensor cannot "
           "become partial, and axes must divide the extents they shard";
   return diag;
+}
+
+/// Texts, in order; with `distinct`, an equal one is not said again.
+static StringAttr joined(ArrayRef<StringAttr> parts, StringRef separator,
+                         bool distinct) {
+  SmallVector<StringRef> texts;
+  llvm::SmallDenseSet<StringAttr> seen;
+  for (StringAttr part : parts)
+    if (part && (seen.insert(part).second || !distinct))
+      texts.push_back(part.getValue());
+  if (texts.empty())
+    return {};
+  return StringAttr::get((*seen.begin()).getContext(),
+                         llvm::join(texts, separator));
+}
+
+Operation *tpsp::mergeCollectives(ArrayRef<CollectiveOpInterface> ops,
+                                  Operation *place) {
+  CollectiveOpInterface last = ops.back();
+  SmallVector<Location> locs;
+  SmallVector<StringAttr> reasons, tensors;
+  OperationState state(last->getLoc(), last->getName());
+  for (CollectiveOpInterface op : ops) {
+    state.addOperands(op->getOperands());
+    state.addTypes(op->getResultTypes());
+    locs.push_back(op->getLoc());
+    reasons.push_back(op.getReasonAttr());
+    tensors.push_back(op.getTensorAttr());
+  }
+  state.location = FusedLoc::get(last->getContext(), locs);
+  state.addAttributes(last->getAttrs());
+  if (StringAttr reason = joined(reasons, "; ", /*distinct=*/true))
+    state.attributes.set("reason", reason);
+  if (StringAttr tensor = joined(tensors, ", ", /*distinct=*/false))
+    state.attributes.set("tensor", tensor);
+  Operation *merged = OpBuilder(place).create(state);
+  unsigned next = 0;
+  for (CollectiveOpInterface op : ops) {
+    op->replaceAllUsesWith(
+        merged->getResults().slice(next, op->getNumResults()));
+    next += op->getNumResults();
+    op->erase();
+  }
+  return merged;
 }

@@ -22,6 +22,12 @@ moveTensor(mlir::OpBuilder &builder, IndexedOpInterface op, mlir::Value value,
            const Placement &to, const Mesh &mesh,
            llvm::function_ref<std::string(const CollectiveStep &)> reason);
 
+/// Makes one collective of several of one kind, before `place`, and erases
+/// these. Its ledger names all their tensors and reasons.
+mlir::Operation *
+mergeCollectives(llvm::ArrayRef<CollectiveOpInterface> collectives,
+                 mlir::Operation *place);
+
 /// The last of `steps` takes the place of `result`, of which they are made.
 void replaceByMoved(mlir::Value result, llvm::ArrayRef<mlir::Value> steps);
 

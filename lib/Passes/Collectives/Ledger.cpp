@@ -1,24 +1,44 @@
 #include "Ledger.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace tpsp;
 
 CollectiveStep tpsp::stepOf(CollectiveOpInterface op, const Mesh &mesh) {
-  return *stepOfKind(op.getCollectiveKind(),
-                     placementOf(op->getOperand(0).getType(), mesh),
-                     placementOf(op->getResult(0).getType(), mesh), mesh);
+  return stepOf(op, op->getOperand(0), op->getResult(0), mesh);
 }
 
-static std::string movedIndex(Operation *op, const CollectiveStep &step) {
-  IdxAttr idx = getIdx(op->getOperand(0));
+CollectiveStep tpsp::stepOf(CollectiveOpInterface op, Value operand,
+                            Value result, const Mesh &mesh) {
+  return *stepOfKind(op.getCollectiveKind(),
+                     placementOf(operand.getType(), mesh),
+                     placementOf(result.getType(), mesh), mesh);
+}
+
+static std::string movedIndex(Value operand, const CollectiveStep &step) {
+  IdxAttr idx = getIdx(operand);
   auto nameOf = [&](unsigned dim) { return idx.getNames()[dim].str(); };
   if (step.from && step.to && step.from != step.to)
     return nameOf(*step.from) + " -> " + nameOf(*step.to);
   if (step.from)
     return nameOf(*step.from);
   return step.to ? nameOf(*step.to) : "";
+}
+
+/// Of all its tensors, each once.
+static std::string movedIndices(CollectiveOpInterface op, const Mesh &mesh) {
+  llvm::SmallSetVector<StringAttr, 4> indices;
+  for (auto [operand, result] :
+       llvm::zip_equal(op->getOperands(), op->getResults())) {
+    CollectiveStep step = stepOf(op, operand, result, mesh);
+    indices.insert(StringAttr::get(op.getContext(), movedIndex(operand, step)));
+  }
+  return llvm::join(
+      llvm::map_range(indices,
+                      [](StringAttr index) { return index.getValue(); }),
+      ",");
 }
 
 LedgerRow tpsp::ledgerOf(CollectiveOpInterface op, const Mesh &mesh) {
@@ -30,7 +50,7 @@ LedgerRow tpsp::ledgerOf(CollectiveOpInterface op, const Mesh &mesh) {
   row.kind = name(step.kind).str();
   for (auto axis : op.getAxes().getAsRange<StringAttr>())
     row.axes.push_back(axis.getValue().str());
-  row.index = movedIndex(op, step);
+  row.index = movedIndices(op, mesh);
   row.phase = op->hasAttr(backwardAttrName) ? "backward" : "forward";
   row.group = mesh.groupSize(step.axes);
   for (auto [operand, result] :

@@ -9,6 +9,9 @@ namespace tpsp {
 
 /// The step of the algebra that a collective (verified) performs.
 CollectiveStep stepOf(CollectiveOpInterface op, const Mesh &mesh);
+/// Of one of its operands, whose dimension may be another.
+CollectiveStep stepOf(CollectiveOpInterface op, mlir::Value operand,
+                      mlir::Value result, const Mesh &mesh);
 
 /// The row of a collective; the bytes of several tensors are added. Works on
 /// global and on local types. Without a location or commands.

@@ -78,12 +78,16 @@ struct Layers {
   /// Numbers of the equations that were looked at.
   std::vector<size_t> considered;
   std::vector<FoldedItem> items;
+  /// Of the text of each.
+  std::vector<size_t> lines;
   std::vector<LayerFold> folds;
 
+  /// Lines that need not be written.
   size_t saved() const {
     size_t sum = 0;
     for (const LayerFold &fold : folds)
-      sum += fold.saved();
+      for (size_t i = fold.begin; i < fold.begin + fold.saved(); ++i)
+        sum += lines[i];
     return sum;
   }
 };
@@ -103,6 +107,14 @@ public:
   }
 
 private:
+  /// A line for each tensor of a collective, and one for what it costs.
+  static size_t linesOf(const Equation &equation) {
+    size_t lines = equation.isCollectiveAlone() ? 0 : 1;
+    for (CollectiveOpInterface collective : equation.collectives)
+      lines += collective->getNumOperands() + 1;
+    return lines;
+  }
+
   Layers layersAmong(bool withCollectivesAlone) const {
     Layers layers;
     for (auto [i, equation] : llvm::enumerate(equations)) {
@@ -110,6 +122,7 @@ private:
         continue;
       layers.considered.push_back(i);
       layers.items.push_back(items[i]);
+      layers.lines.push_back(linesOf(equation));
     }
     layers.folds = foldLayers(layers.items);
     return layers;

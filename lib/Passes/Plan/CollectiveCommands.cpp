@@ -43,18 +43,44 @@ static void emitAllReduce(ProgramBuilder &to, const CollectiveCommand &c) {
                             to.b.getI64IntegerAttr(0));
 }
 
-/// Commands that see a tensor as [outer, chunk]: `narrow` is the side that
-/// holds one rank's part of dimension `dim`.
-template <typename Op>
-static void emitShard(ProgramBuilder &to, const CollectiveCommand &c,
-                      Value narrow, unsigned dim) {
+/// A tensor as [outer, chunk]: `narrow` is the side that holds one rank's part
+/// of dimension `dim`.
+static std::pair<int64_t, int64_t> outerAndChunk(Value narrow, unsigned dim) {
   ArrayRef<int64_t> shape = shapeOf(narrow);
+  return {product(shape.take_front(dim)), product(shape.drop_front(dim))};
+}
+
+static void emitSlice(ProgramBuilder &to, const CollectiveCommand &c) {
+  Value result = c.op->getResult(0);
+  auto [outer, chunk] = outerAndChunk(result, *c.step.to);
   Value source = to.buffers.of(c.op->getOperand(0));
-  Op::create(
-      to.b, c.op->getLoc(), source, to.buffers.define(c.op->getResult(0)),
-      c.axes, to.b.getI64IntegerAttr(product(shape.take_front(dim))),
-      to.b.getI64IntegerAttr(product(shape.drop_front(dim))),
+  plan::SliceOp::create(
+      to.b, c.op->getLoc(), source, to.buffers.define(result), c.axes,
+      to.b.getI64IntegerAttr(outer), to.b.getI64IntegerAttr(chunk),
       to.b.getI64IntegerAttr(c.reduction), c.ledger, to.b.getI64IntegerAttr(0));
+}
+
+/// Of one tensor or several, each divided on a dimension of its own.
+template <typename Op>
+static void emitShards(ProgramBuilder &to, const CollectiveCommand &c) {
+  SmallVector<Value> sources = to.buffers.of(c.op->getOperands()), targets;
+  SmallVector<int64_t> layouts;
+  for (auto [operand, result] :
+       llvm::zip_equal(c.op->getOperands(), c.op->getResults())) {
+    bool isGather = c.step.kind == CollectiveKind::AllGather;
+    CollectiveStep step =
+        stepOf(cast<CollectiveOpInterface>(c.op), operand, result, to.mesh);
+    auto [outer, chunk] = isGather ? outerAndChunk(operand, *step.from)
+                                   : outerAndChunk(result, *step.to);
+    layouts.append({outer, chunk, /*pitch=*/0});
+    targets.push_back(to.buffers.define(result));
+  }
+  ArrayRef<int64_t> others = ArrayRef<int64_t>(layouts).drop_front(3);
+  Op::create(
+      to.b, c.op->getLoc(), sources, targets, c.axes,
+      to.b.getI64IntegerAttr(layouts[0]), to.b.getI64IntegerAttr(layouts[1]),
+      to.b.getI64IntegerAttr(c.reduction), c.ledger, to.b.getI64IntegerAttr(0),
+      to.b.getI64IntegerAttr(0), to.b.getDenseI64ArrayAttr(others));
 }
 
 static void emitAllToAll(ProgramBuilder &to, const CollectiveCommand &c) {
@@ -124,18 +150,18 @@ void tpsp::emitCollective(ProgramBuilder &to, CollectiveOpInterface op) {
   CollectiveStep step = stepOf(op, to.mesh);
   SmallVector<int64_t> ids(step.axes.begin(), step.axes.end());
   CollectiveCommand c{op, step, to.b.getDenseI64ArrayAttr(ids)};
-  Value operand = op->getOperand(0), result = op->getResult(0);
+  Value operand = op->getOperand(0);
   // A slice is no communication, so it has no row of the ledger.
   if (step.kind == CollectiveKind::Slice)
-    return emitShard<plan::SliceOp>(to, c, result, *step.to);
+    return emitSlice(to, c);
   c.ledger = plan::LedgerAttr::get(op.getContext(), ledgerOf(op, to.mesh));
   // A gather has nothing to combine.
   if (step.kind == CollectiveKind::AllGather)
-    return emitShard<plan::AllGatherOp>(to, c, operand, *step.from);
+    return emitShards<plan::AllGatherOp>(to, c);
   c.reduction = getIdx(operand).getPendingMax() ? TPSP_RT_MAX : TPSP_RT_SUM;
   switch (step.kind) {
   case CollectiveKind::ReduceScatter:
-    return emitShard<plan::ReduceScatterOp>(to, c, result, *step.to);
+    return emitShards<plan::ReduceScatterOp>(to, c);
   case CollectiveKind::AllToAll:
     return emitAllToAll(to, c);
   case CollectiveKind::Permute:

@@ -17,8 +17,11 @@ std::optional<CollectiveCut>
 tpsp::chooseCut(Operation *collective, const CostModel &cost, int64_t chunks) {
   if (!collective->hasAttr("axes") || groupOf(collective) == 1)
     return std::nullopt;
-  if (auto gather = dyn_cast<plan::AllGatherOp>(collective))
+  if (auto gather = dyn_cast<plan::AllGatherOp>(collective)) {
+    if (!gather.isSingle())
+      return std::nullopt;
     return chooseGatherCut(gather, groupOf(gather), cost, chunks);
+  }
   return chooseReductionCut(collective, cost, chunks);
 }
 

@@ -203,9 +203,12 @@ private:
 };
 
 std::optional<ReductionCutter> reductionCutter(Operation *collective) {
-  if (auto scatter = dyn_cast<plan::ReduceScatterOp>(collective))
+  if (auto scatter = dyn_cast<plan::ReduceScatterOp>(collective)) {
+    if (!scatter.isSingle())
+      return std::nullopt;
     return ReductionCutter(collective, CollectiveKind::ReduceScatter,
                            scatter.getSource(), scatter.getChunk());
+  }
   auto reduce = dyn_cast<plan::AllReduceOp>(collective);
   if (!reduce || reduce.getSources().size() != 1)
     return std::nullopt;

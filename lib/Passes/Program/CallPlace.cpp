@@ -17,8 +17,24 @@ static Location bare(Location loc) {
   }
 }
 
+/// The calls that all of `locs` were inlined from.
+static SmallVector<Location> sharedCalls(ArrayRef<Location> locs) {
+  SmallVector<Location> shared = callPlaceOf(locs.front()).calls;
+  for (Location loc : locs.drop_front()) {
+    SmallVector<Location> calls = callPlaceOf(loc).calls;
+    auto differs =
+        std::mismatch(shared.begin(), shared.end(), calls.begin(), calls.end());
+    shared.erase(differs.first, shared.end());
+  }
+  return shared;
+}
+
 CallPlace tpsp::callPlaceOf(Location loc) {
   CallPlace place{bare(loc), {}};
+  if (auto fused = dyn_cast<FusedLoc>(place.written)) {
+    place.calls = sharedCalls(fused.getLocations());
+    return place;
+  }
   auto call = dyn_cast<CallSiteLoc>(place.written);
   if (!call)
     return place;

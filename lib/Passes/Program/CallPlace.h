@@ -10,7 +10,8 @@ namespace tpsp {
 struct CallPlace {
   /// In the function that was called, without names.
   mlir::Location written;
-  /// Outermost first; empty if it was not inlined.
+  /// Outermost first; empty if it was not inlined. Of several locations: those
+  /// that all of them were inlined from.
   llvm::SmallVector<mlir::Location> calls;
 };
 

@@ -54,9 +54,12 @@ private:
   }
 
   void printFields(const ShardCommand &c) {
-    print(" outer={} chunk={}", c.outer, c.chunk);
-    if (c.pitch)
-      print(" pitch={}", c.pitch);
+    for (size_t i = 0; i < c.numTensors(); ++i) {
+      const ShardLayout &t = c.tensor(i);
+      print(" outer={} chunk={}", t.outer, t.chunk);
+      if (t.pitch)
+        print(" pitch={}", t.pitch);
+    }
     print(" {}", elementName(c.dtype));
   }
 

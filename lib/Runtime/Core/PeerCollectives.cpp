@@ -16,18 +16,25 @@ struct PeerShare {
   std::byte *own(size_t index) const { return peers.buffer(self, index); }
 
   Status run(const AllGatherCommand &c) {
-    for (int64_t q = 0; q < ranks; ++q)
-      TPSP_TRY(peers.copy(copyOfPiece(partOf(c, peers.buffer(q, 0)), 0,
-                                      wholeOf(c, ranks, own(1)), q)));
+    for (size_t i = 0; i < c.numTensors(); ++i)
+      for (int64_t q = 0; q < ranks; ++q)
+        TPSP_TRY(
+            peers.copy(copyOfPiece(partOf(c, i, peers.buffer(q, 2 * i)), 0,
+                                   wholeOf(c, i, ranks, own(2 * i + 1)), q)));
     return {};
   }
 
   Status run(const ReduceScatterCommand &c) {
-    for (int64_t q = 0; q < ranks; ++q)
-      peers.sources[size_t(q)] =
-          wholeOf(c, ranks, peers.buffer(q, 0)).piece(self);
-    return peers.combine({c.dtype, c.reduction, own(1), c.outer, c.chunk,
-                          c.runPitch(), ranks * c.chunk, peers.sources});
+    for (size_t i = 0; i < c.numTensors(); ++i) {
+      for (int64_t q = 0; q < ranks; ++q)
+        peers.sources[size_t(q)] =
+            wholeOf(c, i, ranks, peers.buffer(q, 2 * i)).piece(self);
+      const ShardLayout &t = c.tensor(i);
+      TPSP_TRY(
+          peers.combine({c.dtype, c.reduction, own(2 * i + 1), t.outer, t.chunk,
+                         t.runPitch(), ranks * t.chunk, peers.sources}));
+    }
+    return {};
   }
 
   Status run(const AllReduceCommand &c) {

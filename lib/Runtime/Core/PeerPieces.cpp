@@ -28,14 +28,17 @@ StridedCopy copyOfPiece(const PeerPieces &source, int64_t from,
   return copy;
 }
 
-PeerPieces partOf(const ShardCommand &c, std::byte *data) {
+PeerPieces partOf(const ShardCommand &c, size_t i, std::byte *data) {
+  const ShardLayout &t = c.tensor(i);
   int64_t width = elementBytes(c.dtype);
-  return {data, 0, c.outer, c.chunk * width, c.runPitch() * width};
+  return {data, 0, t.outer, t.chunk * width, t.runPitch() * width};
 }
 
-PeerPieces wholeOf(const ShardCommand &c, int64_t ranks, std::byte *data) {
-  int64_t run = c.chunk * elementBytes(c.dtype);
-  return {data, run, c.outer, run, ranks * run};
+PeerPieces wholeOf(const ShardCommand &c, size_t i, int64_t ranks,
+                   std::byte *data) {
+  const ShardLayout &t = c.tensor(i);
+  int64_t run = t.chunk * elementBytes(c.dtype);
+  return {data, run, t.outer, run, ranks * run};
 }
 
 AllToAllSides::AllToAllSides(const AllToAllCommand &c, int64_t ranks,

@@ -51,10 +51,11 @@ struct PeerPieces {
 StridedCopy copyOfPiece(const PeerPieces &source, int64_t from,
                         const PeerPieces &target, int64_t to);
 
-/// What a rank has of a ShardCommand's tensor, and the tensor that it has whole
-/// in a group of `ranks`.
-PeerPieces partOf(const ShardCommand &command, std::byte *data);
-PeerPieces wholeOf(const ShardCommand &command, int64_t ranks, std::byte *data);
+/// What a rank has of a ShardCommand's tensor number `i`, and the tensor that
+/// it has whole in a group of `ranks`.
+PeerPieces partOf(const ShardCommand &command, size_t i, std::byte *data);
+PeerPieces wholeOf(const ShardCommand &command, size_t i, int64_t ranks,
+                   std::byte *data);
 
 /// The sides of an all_to_all. With gatherFirst, [a, I, b, n*J, c] becomes [a,
 /// n*I, b, J, c]. A piece is short runs of J*c on the one side, and whole

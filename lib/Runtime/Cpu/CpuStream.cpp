@@ -46,8 +46,8 @@ struct CpuStream::Performer {
   }
   Status perform(const SliceCommand &command) const {
     copyBlocks(copyOfPiece(
-        wholeOf(command, call.group.size(), stream.buffer(call, 0)),
-        call.group.self, partOf(command, stream.buffer(call, 1)), 0));
+        wholeOf(command, 0, call.group.size(), stream.buffer(call, 0)),
+        call.group.self, partOf(command, 0, stream.buffer(call, 1)), 0));
     return {};
   }
   Status perform(const EventRecordCommand &command) const {

@@ -102,10 +102,15 @@ struct MessageCall {
   }
 
   void prepare(const AllGatherCommand &c) const {
-    prepareSides(partOf(c, own(0)), wholeOf(c, ranks, own(1)));
+    for (size_t i = 0; i < c.numTensors(); ++i)
+      prepareSides(partOf(c, i, own(2 * i)),
+                   wholeOf(c, i, ranks, own(2 * i + 1)));
   }
   Status run(const AllGatherCommand &c) const {
-    return runSides(partOf(c, own(0)), wholeOf(c, ranks, own(1)));
+    for (size_t i = 0; i < c.numTensors(); ++i)
+      copyBlocks(copyOfPiece(partOf(c, i, own(2 * i)), self,
+                             wholeOf(c, i, ranks, own(2 * i + 1)), self));
+    return exchange(messages.first);
   }
 
   void prepare(const AllToAllCommand &c) const {
@@ -134,25 +139,37 @@ struct MessageCall {
   }
 
   void prepare(const ReduceScatterCommand &c) const {
-    PeerPieces source = wholeOf(c, ranks, own(0));
-    forOthers([&](int64_t q, int64_t rank) {
-      Messages::add(messages.first.sends, rank, pieceOf(source, q));
-      messages.stage(rank, source.pieceBytes());
-    });
+    for (size_t i = 0; i < c.numTensors(); ++i) {
+      PeerPieces source = wholeOf(c, i, ranks, own(2 * i));
+      forOthers([&](int64_t q, int64_t rank) {
+        Messages::add(messages.first.sends, rank, pieceOf(source, q));
+        messages.stage(rank, source.pieceBytes());
+      });
+    }
   }
   Status run(const ReduceScatterCommand &c) const {
-    PeerPieces source = wholeOf(c, ranks, own(0)), target = partOf(c, own(1));
-    if (source.pieceBytes() == 0)
-      return {};
     TPSP_TRY(exchange(messages.first));
+    size_t received = 0;
+    for (size_t i = 0; i < c.numTensors(); ++i) {
+      if (wholeOf(c, i, ranks, own(2 * i)).pieceBytes() == 0)
+        continue;
+      reduceReceived(c, i, received);
+      received += size_t(ranks) - 1;
+    }
+    return {};
+  }
+  /// Tensor number `i`, of which others' pieces are receive `next` and on.
+  void reduceReceived(const ReduceScatterCommand &c, size_t i,
+                      size_t next) const {
+    PeerPieces source = wholeOf(c, i, ranks, own(2 * i));
+    PeerPieces target = partOf(c, i, own(2 * i + 1));
     ReduceFunction reduce = reduceFunction(c.dtype, c.reduction);
-    for (int64_t o = 0; o < c.outer; ++o)
+    for (int64_t o = 0; o < source.rows; ++o)
       reduce(target.data + o * target.stride,
-             sources(source.piece(self) + o * source.stride, /*next=*/0,
+             sources(source.piece(self) + o * source.stride, next,
                      o * source.bytes)
                  .data(),
-             ranks, c.chunk);
-    return {};
+             ranks, c.tensor(i).chunk);
   }
 
   /// Number `q`'s part of a tensor that is buffer `index`.

@@ -37,10 +37,9 @@ template <typename Body> Status inGroup(ncclComm_t communicator, Body body) {
   return status.ok() ? ended : status;
 }
 
-bool hasFewLongRuns(const ShardCommand &command) {
-  return command.outer == 1 ||
-         (command.outer <= fewRuns &&
-          command.chunk * elementBytes(command.dtype) >= longRun);
+bool hasFewLongRuns(const ShardLayout &layout, int64_t dtype) {
+  return layout.outer == 1 || (layout.outer <= fewRuns &&
+                               layout.chunk * elementBytes(dtype) >= longRun);
 }
 
 int64_t roundUp(int64_t bytes) { return (bytes + 255) / 256 * 256; }
@@ -136,49 +135,110 @@ struct NcclCall {
     });
   }
 
+  /// A tensor between whole and parts, and where it is dense if it is not
+  /// moved run by run.
+  struct Staged {
+    PeerPieces part, whole;
+    bool isDirect;
+    std::byte *densePart, *denseWhole;
+  };
+
+  /// Tensor number `i` of which `part` and `whole` are at these buffers.
+  /// `next`: free scratch memory, behind which it leaves what it takes; null
+  /// while that is only counted.
+  Staged stage(const ShardCommand &c, size_t i, size_t part, size_t whole,
+               int64_t &next, std::byte *scratch) const {
+    const ShardLayout &layout = c.tensor(i);
+    Staged t{partOf(c, i, own(part)), wholeOf(c, i, ranks, own(whole)),
+             hasFewLongRuns(layout, c.dtype), nullptr, nullptr};
+    if (t.isDirect)
+      return t;
+    auto take = [&](int64_t bytes) {
+      std::byte *at = scratch ? scratch + next : nullptr;
+      next += roundUp(bytes);
+      return at;
+    };
+    t.densePart = t.part.isDense() ? t.part.data : take(t.part.pieceBytes());
+    t.denseWhole = take(ranks * t.part.pieceBytes());
+    return t;
+  }
+
+  /// Calls visit(i, staged) for the tensors of `c` that are not empty.
+  template <typename Visit>
+  Status forTensors(const ShardCommand &c, bool isPartFirst, std::byte *scratch,
+                    int64_t &bytes, const Visit &visit) const {
+    bytes = 0;
+    for (size_t i = 0; i < c.numTensors(); ++i) {
+      size_t part = 2 * i + (isPartFirst ? 0 : 1);
+      size_t whole = 2 * i + (isPartFirst ? 1 : 0);
+      Staged t = stage(c, i, part, whole, bytes, scratch);
+      if (t.part.pieceBytes() > 0)
+        TPSP_TRY(visit(i, t));
+    }
+    return {};
+  }
+
+  /// Packs what is not dense, moves all tensors as one operation, unpacks.
+  template <typename Pack, typename Move, typename Unpack>
+  Status moveShards(const ShardCommand &c, bool isPartFirst, const Pack &pack,
+                    const Move &move, const Unpack &unpack) const {
+    int64_t bytes = 0;
+    TPSP_TRY(forTensors(c, isPartFirst, nullptr, bytes,
+                        [](size_t, const Staged &) { return Status(); }));
+    std::byte *scratch = nullptr;
+    TPSP_TRY(use.stream.scratch.reserve(bytes, scratch));
+    auto forStaged = [&](const auto &visit) {
+      return forTensors(c, isPartFirst, scratch, bytes,
+                        [&](size_t, const Staged &t) {
+                          return t.isDirect ? Status() : visit(t);
+                        });
+    };
+    TPSP_TRY(forStaged(pack));
+    TPSP_TRY(inGroup(communicator, [&] {
+      return forTensors(c, isPartFirst, scratch, bytes, move);
+    }));
+    return forStaged(unpack);
+  }
+
   Status run(const AllGatherCommand &c) const {
-    PeerPieces source = partOf(c, own(0)), target = wholeOf(c, ranks, own(1));
-    int64_t part = source.pieceBytes();
-    if (part == 0)
-      return {};
-    if (hasFewLongRuns(c))
-      return inGroup(communicator, [&]() -> Status {
-        for (int64_t o = 0; o < c.outer; ++o)
-          TPSP_TRY(gather(source.data + o * source.stride,
-                          target.data + o * target.stride, c.chunk, c.dtype));
-        return {};
-      });
-    std::byte *packed = nullptr, *gathered = nullptr;
-    TPSP_TRY(reserveTwo(part, ranks * part, packed, gathered));
-    if (source.isDense())
-      packed = source.data;
-    else
-      TPSP_TRY(pack(source, 1, packed));
-    TPSP_TRY(gather(packed, gathered, c.outer * c.chunk, c.dtype));
-    // From [rank, outer, chunk] to [outer, rank, chunk].
-    return unpack(gathered, target, ranks);
+    return moveShards(
+        c, /*isPartFirst=*/true,
+        [&](const Staged &t) {
+          return t.part.isDense() ? Status() : pack(t.part, 1, t.densePart);
+        },
+        [&](size_t i, const Staged &t) -> Status {
+          const ShardLayout &layout = c.tensor(i);
+          if (!t.isDirect)
+            return gather(t.densePart, t.denseWhole,
+                          layout.outer * layout.chunk, c.dtype);
+          for (int64_t o = 0; o < layout.outer; ++o)
+            TPSP_TRY(gather(t.part.data + o * t.part.stride,
+                            t.whole.data + o * t.whole.stride, layout.chunk,
+                            c.dtype));
+          return {};
+        },
+        // From [rank, outer, chunk] to [outer, rank, chunk].
+        [&](const Staged &t) { return unpack(t.denseWhole, t.whole, ranks); });
   }
 
   Status run(const ReduceScatterCommand &c) const {
-    PeerPieces source = wholeOf(c, ranks, own(0)), target = partOf(c, own(1));
-    int64_t part = source.pieceBytes();
-    if (part == 0)
-      return {};
-    if (hasFewLongRuns(c))
-      return inGroup(communicator, [&]() -> Status {
-        for (int64_t o = 0; o < c.outer; ++o)
-          TPSP_TRY(scatter(source.data + o * source.stride,
-                           target.data + o * target.stride, c.chunk, c));
-        return {};
-      });
-    std::byte *packed = nullptr, *reduced = nullptr;
-    TPSP_TRY(reserveTwo(ranks * part, part, packed, reduced));
-    // From [outer, rank, chunk] to [rank, outer, chunk].
-    TPSP_TRY(pack(source, ranks, packed));
-    if (target.isDense())
-      reduced = target.data;
-    TPSP_TRY(scatter(packed, reduced, c.outer * c.chunk, c));
-    return target.isDense() ? Status() : unpack(reduced, target, 1);
+    return moveShards(
+        c, /*isPartFirst=*/false,
+        // From [outer, rank, chunk] to [rank, outer, chunk].
+        [&](const Staged &t) { return pack(t.whole, ranks, t.denseWhole); },
+        [&](size_t i, const Staged &t) -> Status {
+          const ShardLayout &layout = c.tensor(i);
+          if (!t.isDirect)
+            return scatter(t.denseWhole, t.densePart,
+                           layout.outer * layout.chunk, c);
+          for (int64_t o = 0; o < layout.outer; ++o)
+            TPSP_TRY(scatter(t.whole.data + o * t.whole.stride,
+                             t.part.data + o * t.part.stride, layout.chunk, c));
+          return {};
+        },
+        [&](const Staged &t) {
+          return t.part.isDense() ? Status() : unpack(t.densePart, t.part, 1);
+        });
   }
 
   Status run(const AllToAllCommand &c) const {

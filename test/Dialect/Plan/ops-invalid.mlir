@@ -230,3 +230,32 @@ plan.program @attention_with_a_narrow_statistic attributes {axes = [], sizes = a
   plan.attention %q, %k, %k to %q statistic %s : memref<2xbf16> {scale = 1.0 : f64, sizes = array<i64: 1, 1, 1, 2, 6, 4, 4>, strides = array<i64: 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 4>}
     : memref<2x4xf32>, memref<6x4xf32>, memref<6x4xf32> to memref<2x4xf32>
 }
+
+// -----
+
+plan.program @gather_of_unnamed_layouts attributes {axes = ["tp"], sizes = array<i64: 2>} {
+  %x = plan.buffer "temporary" : memref<4xf32>
+  %y = plan.buffer "temporary" : memref<8xf32>
+  // expected-error @+1 {{has outer, chunk and pitch of 1 tensors in `others`, not 0 numbers}}
+  plan.all_gather %x, %x to %y, %y {axes = array<i64: 0>, outer = 1, chunk = 4} : memref<4xf32>, memref<4xf32> to memref<8xf32>, memref<8xf32>
+}
+
+// -----
+
+plan.program @scatter_to_too_few attributes {axes = ["tp"], sizes = array<i64: 2>} {
+  %x = plan.buffer "temporary" : memref<4xf32>
+  %y = plan.buffer "temporary" : memref<8xf32>
+  // expected-error @+1 {{has one target for each of its sources, not 1 for 2}}
+  plan.reduce_scatter %y, %y to %x {axes = array<i64: 0>, outer = 1, chunk = 4, others = array<i64: 1, 4, 0>} : memref<8xf32>, memref<8xf32> to memref<4xf32>
+}
+
+// -----
+
+plan.program @gather_of_several_types attributes {axes = ["tp"], sizes = array<i64: 2>} {
+  %x = plan.buffer "temporary" : memref<4xf32>
+  %h = plan.buffer "temporary" : memref<4xbf16>
+  %y = plan.buffer "temporary" : memref<8xf32>
+  %z = plan.buffer "temporary" : memref<8xbf16>
+  // expected-error @+1 {{moves tensors of one element type, not 'bf16' with 'f32'}}
+  plan.all_gather %x, %h to %y, %z {axes = array<i64: 0>, outer = 1, chunk = 4, others = array<i64: 1, 4, 0>} : memref<4xf32>, memref<4xbf16> to memref<8xf32>, memref<8xbf16>
+}

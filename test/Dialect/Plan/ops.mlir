@@ -29,6 +29,8 @@ plan.program @f attributes {axes = ["dp", "tp"], sizes = array<i64: 2, 4>, arena
   plan.slice %x to %t {axes = array<i64>, outer = 1, chunk = 16} : memref<4x4xf32> to memref<4x4xf32>
   // CHECK: plan.all_gather {{.*}} stream = 1
   plan.all_gather %x to %t {axes = array<i64: 1>, outer = 1, chunk = 16, stream = 1} : memref<4x4xf32> to memref<4x4xf32>
+  // CHECK: plan.all_gather %{{.+}}, %{{.+}} to %{{.+}}, %{{.+}} {{.*}}others = array<i64: 1, 4, 0>
+  plan.all_gather %x, %v to %t, %y {axes = array<i64: 1>, outer = 1, chunk = 16, others = array<i64: 1, 4, 0>} : memref<4x4xf32>, memref<16xf32> to memref<4x4xf32>, memref<4x4xf32>
   // CHECK: plan.reduce_scatter {{.*}} reduction = 1
   plan.reduce_scatter %x to %t {axes = array<i64: 0, 1>, outer = 1, chunk = 16, reduction = 1} : memref<4x4xf32> to memref<4x4xf32>
   // CHECK: plan.all_reduce(%{{.+}}, %{{.+}}) to(%{{.+}}, %{{.+}})

@@ -53,6 +53,7 @@ ShardCommand sampleShard() {
   c.reduction = TPSP_RT_MAX;
   c.axes = {1, 0};
   c.outer = 3, c.chunk = 5, c.pitch = 8;
+  c.others = {{1, 7, 0}, {2, 3, 4}};
   return c;
 }
 
@@ -268,6 +269,13 @@ TEST(Commands, RefusesNegativeAndUnknown) {
   EXPECT_FALSE(decodes<ShardCommand>(c.encode()));
 }
 
+TEST(Commands, ASliceIsOfOneTensor) {
+  SliceCommand slice;
+  EXPECT_TRUE(decodes<SliceCommand>(slice.encode()));
+  slice.others = {{1, 1, 0}};
+  EXPECT_FALSE(decodes<SliceCommand>(slice.encode()));
+}
+
 TEST(Commands, RefusesRepeatedAxes) {
   ShardCommand c = sampleShard();
   c.axes = {1, 1};
@@ -292,7 +300,10 @@ TEST(Commands, PitchesKeepRunsApart) {
   EXPECT_FALSE(decodes<ShardCommand>(shard.encode()));
   shard.pitch = INT64_MAX;
   EXPECT_FALSE(decodes<ShardCommand>(shard.encode()));
-  shard.pitch = 0; // Dense.
+  shard.pitch = 0;           // Dense.
+  shard.others[1].pitch = 2; // Runs of 3.
+  EXPECT_FALSE(decodes<ShardCommand>(shard.encode()));
+  shard.others.clear();
   EXPECT_TRUE(decodes<ShardCommand>(shard.encode()));
   EXPECT_EQ(shard.runPitch(), 5);
   EXPECT_EQ(shard.span(), 15);

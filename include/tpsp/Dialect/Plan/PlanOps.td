@@ -278,12 +278,11 @@ def Plan_AttentionGradientOp : Plan_AttentionCallOp<"attention_gradient"> {
   }];
 }
 
-class Plan_ShardOp<string mnemonic, string kind = "Collective",
-                   string collective = "">
-    : Plan_CommandOp<mnemonic, kind, [], [], collective> {
+def Plan_SliceOp : Plan_CommandOp<"slice", "Copy"> {
+  let summary = "this rank's part of a tensor; with no axes, a copy";
   let description = [{
     `axes` are positions in the program's mesh, major to minor; `outer`, `chunk`
-    and `pitch` (0: `chunk`) as in ShardCommand (Abi/Commands.h).
+    and `pitch` (0: `chunk`) as in ShardLayout (Abi/Commands.h).
   }];
   let arguments = (ins Arg<AnyStaticShapeMemRef, "", [MemRead]>:$source,
                        Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$target,
@@ -296,15 +295,39 @@ class Plan_ShardOp<string mnemonic, string kind = "Collective",
     $source `to` $target attr-dict `:` type($source) `to` type($target)
   }];
 }
-def Plan_SliceOp : Plan_ShardOp<"slice", "Copy"> {
-  let summary = "this rank's part of a tensor; with no axes, a copy";
+
+/// Between whole tensors and the ranks' parts of them.
+class Plan_ShardOp<string mnemonic, string collective>
+    : Plan_CommandOp<mnemonic, "Collective", [AttrSizedOperandSegments],
+                     ["getCallBuffers"], collective> {
+  let description = [{
+    As `plan.slice`, for one tensor or several in one transfer. `others` has
+    outer, chunk and pitch of the second tensor, of the third, ...
+  }];
+  let hasVerifier = 1;
+  let arguments = (ins
+      Arg<Variadic<AnyStaticShapeMemRef>, "", [MemRead]>:$sources,
+      Arg<Variadic<AnyStaticShapeMemRef>, "", [MemWrite]>:$targets,
+      DenseI64ArrayAttr:$axes, I64Attr:$outer, I64Attr:$chunk,
+      DefaultValuedAttr<I64Attr, "0">:$reduction,
+      OptionalAttr<Plan_LedgerAttr>:$ledger,
+      DefaultValuedAttr<I64Attr, "0">:$stream,
+      DefaultValuedAttr<I64Attr, "0">:$pitch,
+      DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$others);
+  let assemblyFormat = [{
+    $sources `to` $targets attr-dict `:` type($sources) `to` type($targets)
+  }];
+  let extraClassDeclaration = [{
+    /// Whether it moves one tensor: what follows is then of that.
+    bool isSingle() { return getSources().size() == 1; }
+    ::mlir::Value getSource() { return getSources().front(); }
+    ::mlir::Value getTarget() { return getTargets().front(); }
+  }];
 }
-def Plan_AllGatherOp
-    : Plan_ShardOp<"all_gather", "Collective", "AllGather"> {
+def Plan_AllGatherOp : Plan_ShardOp<"all_gather", "AllGather"> {
   let summary = "every rank's part, in the order of the group";
 }
-def Plan_ReduceScatterOp
-    : Plan_ShardOp<"reduce_scatter", "Collective", "ReduceScatter"> {
+def Plan_ReduceScatterOp : Plan_ShardOp<"reduce_scatter", "ReduceScatter"> {
   let summary = "this rank's part of the ranks' combination";
 }
 

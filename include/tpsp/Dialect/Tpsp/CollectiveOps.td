@@ -18,10 +18,10 @@ class Tpsp_CollectiveOp<string mnemonic>
   let assemblyFormat = "$inputs $axes attr-dict `:` type($inputs) `->` type($result)";
 }
 
-def Tpsp_AllReduceOp
-    : Tpsp_Op<"all_reduce",
+/// For several tensors at once, too: one transfer.
+class Tpsp_BucketOp<string mnemonic>
+    : Tpsp_Op<mnemonic,
         [DeclareOpInterfaceMethods<Tpsp_CollectiveOpInterface>]> {
-  let summary = "pending axes become nothing";
   let description = [{
     For several tensors at once: one collective.
 
@@ -31,13 +31,17 @@ def Tpsp_AllReduceOp
                        OptionalAttr<StrAttr>:$reason,
                        OptionalAttr<StrAttr>:$tensor);
   let results = (outs Variadic<Tpsp_Tensor>:$result);
+  let assemblyFormat = "$inputs $axes attr-dict `:` type($inputs) `->` type($result)";
+}
+def Tpsp_AllReduceOp : Tpsp_BucketOp<"all_reduce"> {
+  let summary = "pending axes become nothing";
   let assemblyFormat =
     "$inputs $axes attr-dict `:` functional-type($inputs, $result)";
 }
-def Tpsp_ReduceScatterOp : Tpsp_CollectiveOp<"reduce_scatter"> {
+def Tpsp_ReduceScatterOp : Tpsp_BucketOp<"reduce_scatter"> {
   let summary = "pending axes become subscripts of one index";
 }
-def Tpsp_AllGatherOp : Tpsp_CollectiveOp<"all_gather"> {
+def Tpsp_AllGatherOp : Tpsp_BucketOp<"all_gather"> {
   let summary = "the minor subscripts of one index become nothing";
 }
 def Tpsp_AllToAllOp : Tpsp_CollectiveOp<"all_to_all"> {

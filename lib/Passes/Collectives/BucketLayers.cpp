@@ -1,0 +1,254 @@
+// tpsp-bucket-layers: one transfer for the weights of a layer.
+//
+// FSDP and ZeRO gather every matrix where it is used, and reduce-scatter its
+// gradient where that is made. Here those of one layer, a call of a function,
+// become one gather in front of the layer's first and one reduce-scatter behind
+// its last. The bytes stay; a layer's weights are whole together.
+#include "CollectiveBuilder.h"
+#include "Ledger.h"
+#include "Passes/Program/CallPlace.h"
+#include "Passes/Program/FunctionWalk.h"
+#include "tpsp/Passes/Passes.h"
+
+#include "tpsp/Schedule/CostModel.h"
+
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tpsp {
+#define GEN_PASS_DEF_BUCKETLAYERS
+#include "tpsp/Passes/Passes.h.inc"
+} // namespace tpsp
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+/// Transfers as a share of those of each tensor alone, at most, where time
+/// decides. A layer that is whole together takes memory: less is not worth it.
+constexpr double worthwhile = 0.95;
+
+using Transfers = SmallVector<CollectiveOpInterface, 0>;
+
+bool isKind(CollectiveOpInterface op, CollectiveKind kind) {
+  return op.getCollectiveKind() == kind;
+}
+
+/// Whether an operation is done element by element, or is a view.
+bool isElementwise(Operation *op) {
+  auto indexed = dyn_cast<IndexedOpInterface>(op);
+  return indexed && !indexed.isSumOfProducts() && isMemoryEffectFree(op);
+}
+
+/// Whether a value is made of the function's arguments alone, by operations
+/// that may be done earlier; `made`: these, in an order that can be kept.
+bool isOfArguments(Value value, llvm::SetVector<Operation *> &made) {
+  Operation *op = value.getDefiningOp();
+  if (!op || made.contains(op))
+    return true;
+  if (!isElementwise(op))
+    return false;
+  for (Value operand : op->getOperands())
+    if (!isOfArguments(operand, made))
+      return false;
+  made.insert(op);
+  return true;
+}
+
+/// Whether the results of `op` become, element by element, what the function
+/// returns, as the gradient of a weight does. `users`: all on the way.
+bool isOnlyReturned(Operation *op, llvm::SetVector<Operation *> &users) {
+  return llvm::all_of(op->getUsers(), [&](Operation *user) {
+    if (user->hasTrait<OpTrait::IsTerminator>() || users.contains(user))
+      return true;
+    if (!isElementwise(user))
+      return false;
+    users.insert(user);
+    return isOnlyReturned(user, users);
+  });
+}
+
+class LayerTransfers {
+public:
+  /// With a `cost`, only transfers that become shorter are one.
+  LayerTransfers(const Mesh &mesh, std::optional<CostModel> cost)
+      : mesh(mesh), cost(std::move(cost)) {}
+
+  void run(Block &block) {
+    findDepth(block);
+    llvm::MapVector<Attribute, Transfers> layers;
+    for (auto op : block.getOps<CollectiveOpInterface>())
+      if (Attribute layer = layerOf(op))
+        layers[layer].push_back(op);
+    for (auto &[layer, transfers] : layers)
+      if (transfers.size() > 1 && isWorthwhile(transfers))
+        merge(transfers);
+  }
+
+private:
+  static SmallVector<Location> callsOf(Operation *op) {
+    SmallVector<Location> calls = callPlaceOf(op->getLoc()).calls;
+    bool isKnown = llvm::none_of(
+        calls, [](Location call) { return isa<UnknownLoc>(call); });
+    return isKnown ? calls : SmallVector<Location>();
+  }
+
+  /// Layers are the outermost calls that differ: those above are the model's.
+  void findDepth(Block &block) {
+    std::optional<SmallVector<Location>> shared;
+    for (auto op : block.getOps<CollectiveOpInterface>()) {
+      SmallVector<Location> calls = callsOf(op);
+      if (calls.empty())
+        continue;
+      if (!shared)
+        shared = calls;
+      auto differs = std::mismatch(shared->begin(), shared->end(),
+                                   calls.begin(), calls.end());
+      shared->erase(differs.first, shared->end());
+    }
+    depth = shared ? shared->size() : 0;
+  }
+
+  static bool movesWeight(CollectiveOpInterface op) {
+    llvm::SetVector<Operation *> others;
+    if (isKind(op, CollectiveKind::AllGather))
+      return isWeight(op->getOperand(0)) &&
+             isOfArguments(op->getOperand(0), others);
+    return op->hasAttr(backwardAttrName) && isOnlyReturned(op, others);
+  }
+
+  /// What must agree for transfers to be one: the layer, the kind, axes,
+  /// element type, and the phase; null if `op` moves no weight of a layer.
+  Attribute layerOf(CollectiveOpInterface op) const {
+    bool isGather = isKind(op, CollectiveKind::AllGather);
+    bool isScatter = isKind(op, CollectiveKind::ReduceScatter);
+    SmallVector<Location> calls = callsOf(op);
+    if ((!isGather && !isScatter) || calls.empty() ||
+        op->getNumOperands() != 1 || !movesWeight(op))
+      return {};
+    calls.truncate(std::min<size_t>(calls.size(), depth + 1));
+    MLIRContext *context = op.getContext();
+    Builder b(context);
+    SmallVector<Attribute> key(calls.begin(), calls.end());
+    auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+    key.append({b.getStringAttr(op->getName().getStringRef()), op.getAxes(),
+                TypeAttr::get(type.getElementType()),
+                b.getBoolAttr(getIdx(type).getPendingMax()),
+                b.getBoolAttr(op->hasAttr(backwardAttrName))});
+    if (Attribute part = op->getAttr(partAttrName))
+      key.push_back(part);
+    return b.getArrayAttr(key);
+  }
+
+  /// S of a collective: the larger of what one rank has before and after.
+  double bytesOf(CollectiveOpInterface op) const {
+    return double(std::max(localBytes(op->getOperand(0).getType(), mesh),
+                           localBytes(op->getResult(0).getType(), mesh)));
+  }
+
+  bool isWorthwhile(const Transfers &transfers) const {
+    if (!cost)
+      return true;
+    CollectiveStep step = stepOf(transfers.front(), mesh);
+    double apart = 0, bytes = 0;
+    for (CollectiveOpInterface op : transfers) {
+      bytes += bytesOf(op);
+      apart += cost->collectiveSeconds(step.kind, bytesOf(op), step.axes);
+    }
+    double together = cost->collectiveSeconds(step.kind, bytes, step.axes);
+    return together <= worthwhile * apart;
+  }
+
+  void merge(const Transfers &transfers) {
+    bool isGather = isKind(transfers.front(), CollectiveKind::AllGather);
+    if (isGather)
+      hoist(transfers);
+    else
+      sink(transfers);
+    Operation *place = isGather ? transfers.front() : transfers.back();
+    double bytes = 0;
+    for (CollectiveOpInterface op : transfers)
+      bytes += bytesOf(op);
+    size_t tensors = transfers.size();
+    Operation *merged = mergeCollectives(transfers, place);
+    remark::passed(merged->getLoc(), remark::RemarkOpts::name("layer").category(
+                                         "tpsp-bucket-layers"))
+        << remark::reason("{0} transfers of a layer's weights are one", tensors)
+        << remark::metric("bytes", bytes);
+  }
+
+  /// Brings what later transfers move in front of the first.
+  static void hoist(const Transfers &transfers) {
+    llvm::SetVector<Operation *> made;
+    for (CollectiveOpInterface op : transfers)
+      isOfArguments(op->getOperand(0), made);
+    for (Operation *op : made)
+      if (!op->isBeforeInBlock(transfers.front()))
+        op->moveBefore(transfers.front());
+  }
+
+  /// Brings what uses earlier transfers behind the last.
+  static void sink(const Transfers &transfers) {
+    Operation *last = transfers.back();
+    llvm::SetVector<Operation *> users;
+    for (CollectiveOpInterface op : transfers)
+      isOnlyReturned(op, users);
+    SmallVector<Operation *> early;
+    for (Operation *user : users)
+      if (user->isBeforeInBlock(last))
+        early.push_back(user);
+    llvm::sort(early, [](Operation *x, Operation *y) {
+      return x->isBeforeInBlock(y);
+    });
+    for (Operation *user : llvm::reverse(early))
+      user->moveAfter(last);
+  }
+
+  const Mesh &mesh;
+  std::optional<CostModel> cost;
+  /// Calls above those of layers.
+  size_t depth = 0;
+};
+
+struct BucketLayers : public tpsp::impl::BucketLayersBase<BucketLayers> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    if (goal != "transfers" && goal != "time") {
+      emitOptionError(getOperation(), getArgument(), "goal")
+          << "goal=" << goal.getValue()
+          << " is not known; goals are transfers and time";
+      return signalPassFailure();
+    }
+    llvm::Expected<const Hardware &> machine = hardware.read();
+    if (!machine) {
+      emitOptionError(getOperation(), getArgument(), "hardware")
+          << llvm::toString(machine.takeError());
+      return signalPassFailure();
+    }
+    auto visit = [&](FunctionOpInterface function) -> LogicalResult {
+      Mesh mesh = meshOf(function);
+      std::optional<CostModel> cost;
+      if (goal == "time") {
+        if (std::string misfit = misfitOf(*machine, mesh); !misfit.empty())
+          return emitErrorAt(function) << misfit;
+        cost.emplace(*machine, mesh, threads);
+      }
+      LayerTransfers(mesh, std::move(cost))
+          .run(function.getFunctionBody().front());
+      return success();
+    };
+    if (failed(forEachFunction(getOperation(), visit)))
+      signalPassFailure();
+  }
+};
+
+} // namespace
