@@ -63,13 +63,13 @@ bool isOfArguments(Value value, llvm::SetVector<Operation *> &made) {
   return true;
 }
 
-/// Whether the results of `op` become, element by element, what the function
-/// returns, as the gradient of a weight does. `users`: all on the way.
+/// Whether the results of `op` become, moved and element by element, what the
+/// function returns, as the gradient of a weight does. `users`: all on the way.
 bool isOnlyReturned(Operation *op, llvm::SetVector<Operation *> &users) {
   return llvm::all_of(op->getUsers(), [&](Operation *user) {
     if (user->hasTrait<OpTrait::IsTerminator>() || users.contains(user))
       return true;
-    if (!isElementwise(user))
+    if (!isElementwise(user) && !isa<CollectiveOpInterface>(user))
       return false;
     users.insert(user);
     return isOnlyReturned(user, users);
