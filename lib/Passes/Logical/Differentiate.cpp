@@ -201,6 +201,12 @@ private:
       return {};
     Type wanted = gradientType(value.getType());
     describeSummands(value, parts);
+    OpBuilder::InsertionGuard guard(builder);
+    Operation *last = lastOf(parts);
+    // What is made of it later, an optimizer's step, need not wait for the
+    // rest.
+    if (isa<BlockArgument>(value) && last)
+      builder.setInsertionPointAfter(last);
     if (parts.size() > 1)
       return called(value,
                     AddOp::create(builder, value.getLoc(), wanted, parts));
@@ -213,8 +219,21 @@ private:
       only.setType(cast<RankedTensorType>(wanted));
       return called(value, only);
     }
-    return called(value,
-                  ReshardOp::create(builder, value.getLoc(), wanted, only));
+    Location loc = last ? last->getLoc() : value.getLoc();
+    return called(value, ReshardOp::create(builder, loc, wanted, only));
+  }
+
+  /// The last of the operations that make these; null if one is an argument.
+  static Operation *lastOf(ArrayRef<Value> parts) {
+    Operation *last = nullptr;
+    for (Value part : parts) {
+      Operation *op = part.getDefiningOp();
+      if (!op)
+        return nullptr;
+      if (!last || last->isBeforeInBlock(op))
+        last = op;
+    }
+    return last;
   }
 
   /// Says of summands of a gradient where their sum is wanted, and whether it
