@@ -54,39 +54,56 @@ H100_BF16 = [
     ],
 ]
 
-# XLA's measured H100 collectives inside one node, microseconds by total MiB.
-# Every other published row, so that the rows between are predicted, and held
-# by a test like the rest (on groups of 4 two rows more, where the published
-# times make a step). Groups of 4 and 2: two and four groups at once.
+# NCCL 2.27 on eight H200 with the switch's adders (NVLS), from ml-engineering
+# (network/benchmarks/results/all-reduce-8xH200.md): payload in MiB to GB/s of
+# it. An H100 has the same links.
+NVLS_ALL_REDUCE = {
+    1: 22.82, 2: 36.87, 4: 61.23, 8: 88.87, 16: 125.65, 32: 157.62, 64: 198.01,
+    128: 229.67, 256: 249.23, 512: 257.31, 1024: 264.90, 2048: 268.10,
+    4096: 270.34, 8192: 272.83, 16384: 275.58}
+# nccl-tests there, 16 GiB on eight ranks without them: bus bandwidth, GB/s.
+RING_BUS = {"all_reduce": 367.2, "all_gather": 361.4, "reduce_scatter": 362.9}
+
+# XLA's measured H100 collectives inside one node, microseconds by total MiB,
+# where NCCL's tests have no table. Groups of 4 and 2: two and four groups at
+# once.
 H100_ALL_REDUCE = {
-    8: {4: 68.7, 8: 104.7, 16: 145.3, 64: 379.8, 256: 1262, 1024: 4721},
-    4: {8: 85.0, 16: 152.8, 32: 218.2, 64: 394.7, 256: 1420, 1024: 5415},
+    4: {8: 85.0, 16: 152.8, 32: 218.2, 64: 394.7, 128: 738.2, 256: 1420,
+        1024: 5415, 2048: 10654},
 }
 H100_ALL_GATHER = {
-    8: {4: 47.1, 16: 82.2, 64: 213.6, 256: 729.3, 1024: 2730},
-    4: {8: 56.7, 16: 70.0, 64: 195.8, 256: 666.3, 1024: 2473},
+    8: {1: 31.1, 2: 31.6, 4: 47.1, 8: 65.1, 16: 82.2, 32: 129.4, 64: 213.6, 128: 390.2,
+        256: 729.3, 512: 1392, 1024: 2730, 2048: 5343},
+    4: {8: 56.7, 16: 70.0, 32: 113.3, 64: 195.8, 128: 350.1, 256: 666.3,
+        1024: 2473, 2048: 4847},
 }
 H100_REDUCE_SCATTER = {
-    8: {4: 35.6, 8: 59.3, 16: 86.6, 64: 218.6, 256: 771.1, 1024: 2921},
-    4: {8: 54.8, 16: 69.8, 32: 123.6, 128: 404.4, 1024: 2892},
+    8: {1: 20.4, 2: 34.4, 4: 35.6, 8: 59.3, 16: 86.6, 32: 133.5, 64: 218.6,
+        128: 411.5, 256: 771.1, 512: 1496, 1024: 2921, 2048: 5710},
+    4: {8: 54.8, 16: 69.8, 32: 123.6, 64: 224.4, 128: 404.4, 256: 774.1,
+        1024: 2892, 2048: 5604},
 }
 # Groups of two are published as bus bandwidth, GB/s.
 H100_PAIR_BUS = {
-    "all_reduce": {8: 115, 16: 166, 64: 203, 256: 227, 1024: 242, 2048: 250},
-    "all_gather": {8: 104, 16: 139, 64: 208, 256: 244, 1024: 269},
-    "reduce_scatter": {8: 98, 16: 123, 64: 152, 256: 174, 1024: 195},
+    "all_reduce": {8: 115, 16: 166, 32: 179, 64: 203, 128: 216, 256: 227,
+                   1024: 242, 2048: 250},
+    "all_gather": {8: 104, 16: 139, 32: 174, 64: 208, 128: 227, 256: 244,
+                   1024: 269, 2048: 275},
+    "reduce_scatter": {8: 98, 16: 123, 32: 133, 64: 152, 128: 165, 256: 174,
+                       1024: 195, 2048: 205},
 }
 # nccl-tests on eight A100, all-reduce, from ml-engineering. Between 8 and
-# 16 MiB NCCL changes its algorithm and becomes slower: every row is needed.
+# 16 MiB NCCL changes its algorithm and becomes slower.
 A100_ALL_REDUCE = {
     8: {0.25: 61.38, 0.5: 80.4, 1: 101.9, 2: 101.4, 4: 101.5, 8: 133.5,
-        16: 276.6, 32: 424.0, 64: 684.6, 128: 1327.6, 256: 2420.6,
-        1024: 8203.9, 4096: 32136, 16384: 127997},
+        16: 276.6, 32: 424.0, 64: 684.6, 128: 1327.6, 256: 2420.6, 512: 4218.4,
+        1024: 8203.9, 2048: 16240, 4096: 32136, 8192: 64074, 16384: 127997},
 }
 # Derived: the ring's all-gather and reduce-scatter are half of its all-reduce;
 # below 32 MiB, where the table has a tree, NCCL's own latency and bandwidth.
 A100_HALF = {8: {4: 48, 8: 68, 16: 115, 32: 212, 64: 342.3, 128: 663.8,
-                 256: 1210.3, 1024: 4102, 4096: 16068}}
+                 256: 1210.3, 512: 2109.2, 1024: 4102, 2048: 8120, 4096: 16068,
+                 8192: 32037, 16384: 63998.5}}
 
 
 # Attention in one call, TFLOP/s, products under the mask only. NVIDIA's results
@@ -168,15 +185,24 @@ def from_bus(kind, group, bus):
             for size, rate in bus.items()}
 
 
+def with_largest(kind, table):
+    """A ring's table on eight ranks with what NCCL's test has at 16 GiB."""
+    largest = from_bus(kind, 8, {16384: RING_BUS[kind]})
+    return {**table, 8: {**table[8], **largest}}
+
+
 def measured(groups):
     return {str(group): [[int(size * MIB), us] for size, us in table.items()]
             for group, table in sorted(groups.items())}
 
 
 def collective(kind, algorithm, tier, latency, hop, bus, groups=None,
-               only=False):
+               only=False, inside_hop=None):
     entry = {"kind": kind, "algorithm": algorithm, "tier": tier,
-             "latency_us": latency, "hop_us": hop, "bus_gbs": bus}
+             "latency_us": latency, "hop_us": hop}
+    if inside_hop is not None:
+        entry["inside_hop_us"] = inside_hop
+    entry["bus_gbs"] = bus
     if only:
         entry["measured_groups_only"] = True
     if groups:
@@ -184,15 +210,33 @@ def collective(kind, algorithm, tier, latency, hop, bus, groups=None,
     return entry
 
 
+# NCCL's protocols, from its tuning model: the latencies of a ring and of a tree
+# (base, a hop on the network, a hop within a node, which also issues to the
+# network), and the share of the wire that is data.
+PROTOCOLS = {
+    "LL": {"ring": (6.6, 2.7, 1.0), "tree": (6.8, 5.0, 0.6), "share": 0.5},
+    "LL128": {"ring": (14.0, 4.0, 1.9), "tree": (14.0, 8.5, 1.25),
+              "share": 0.92},
+    "Simple": {"ring": (8.4, 14.0, 3.4), "tree": (8.4, 14.0, 4.0), "share": 1},
+}
+
+
 def infiniband(nic):
-    """NCCL's constants for hops on a network (ring, LL and Simple: between),
-    and what a device's adapter carries."""
-    kinds = ["all_reduce", "all_gather", "reduce_scatter", "all_to_all"]
-    entries = [collective(kind, "ring", "infiniband", 6.6, 5.0, nic)
-               for kind in kinds]
+    """NCCL's tuning model between nodes, with what a device's adapter carries.
+    The fastest protocol is taken, so a size has a ramp."""
+    entries = []
+    for protocol in PROTOCOLS.values():
+        bus = round(nic * protocol["share"], 1)
+        base, hop, inside = protocol["ring"]
+        for kind in ["all_reduce", "all_gather", "reduce_scatter"]:
+            entries.append(collective(kind, "ring", "infiniband", base, hop,
+                                      bus, inside_hop=inside))
+        base, hop, inside = protocol["tree"]
+        entries.append(collective("all_reduce", "tree", "infiniband", base, hop,
+                                  round(0.92 * bus, 1), inside_hop=inside))
+    # Sends to all others are on their way at once.
+    entries.append(collective("all_to_all", "ring", "infiniband", 6.6, 5.0, nic))
     entries.append(collective("permute", "ring", "infiniband", 8.4, 14.0, nic))
-    entries.append(collective("all_reduce", "tree", "infiniband", 6.8, 5.0,
-                              round(0.9 * nic, 1)))
     return entries
 
 
@@ -235,18 +279,23 @@ def h100():
     pair = {kind: from_bus(kind, 2, table)
             for kind, table in H100_PAIR_BUS.items()}
     nvlink = [
-        # The switch's adders: what the table's eight ranks use.
-        collective("all_reduce", "in-network", "nvlink", 0, 25.0, 402,
-                   {8: H100_ALL_REDUCE[8]}, only=True),
-        # NCCL's LL protocol: first where latency decides.
-        collective("all_reduce", "tree", "nvlink", 6.8, 0.6, 120),
-        collective("all_reduce", "ring", "nvlink", 6.6, 0.6, 330,
+        # The switch's adders, of a whole node.
+        collective("all_reduce", "in-network", "nvlink", 0, 25.0, 482,
+                   {8: {size: round(size * MIB / rate / 1e3, 1)
+                        for size, rate in NVLS_ALL_REDUCE.items()}}, only=True),
+        # NCCL's LL protocol, first where latency decides: its latencies, and
+        # what leads to the table's 1 MiB.
+        collective("all_reduce", "tree", "nvlink", 6.8, 0.6, 60),
+        collective("all_reduce", "ring", "nvlink", 6.6, 0.6, 367,
                    {2: pair["all_reduce"], 4: H100_ALL_REDUCE[4],
-                    8: sums(H100_REDUCE_SCATTER, H100_ALL_GATHER)[8]}),
-        collective("all_gather", "ring", "nvlink", 6.6, 0.6, 350,
-                   {2: pair["all_gather"], **H100_ALL_GATHER}),
-        collective("reduce_scatter", "ring", "nvlink", 6.6, 0.6, 325,
-                   {2: pair["reduce_scatter"], **H100_REDUCE_SCATTER}),
+                    8: with_largest("all_reduce", sums(
+                        H100_REDUCE_SCATTER, H100_ALL_GATHER))[8]}),
+        collective("all_gather", "ring", "nvlink", 6.6, 0.6, 361,
+                   {2: pair["all_gather"],
+                    **with_largest("all_gather", H100_ALL_GATHER)}),
+        collective("reduce_scatter", "ring", "nvlink", 6.6, 0.6, 363,
+                   {2: pair["reduce_scatter"],
+                    **with_largest("reduce_scatter", H100_REDUCE_SCATTER)}),
         # No table here: NCCL's constants, 18 links of 20.6 GB/s, at the
         # efficiency that A100's send and receive shows.
         collective("all_to_all", "ring", "nvlink", 8.4, 3.4, 320),
@@ -254,11 +303,13 @@ def h100():
     ]
     return {
         "name": "h100-sxm",
-        "source": "matmul and collectives: XLA's tables measured on H100 "
-                  "(sm_90); attention: NVIDIA's results of cuDNN on an H200, "
-                  "figures of FlashAttention-3; peaks: ml-engineering; "
-                  "latencies: NCCL's tuning constants; f32: derived; sustained: within the range that "
-                  "figures of power-limited matmuls span, not measured here",
+        "basis": {
+            "published": "matmul bf16 (XLA), attention (NVIDIA, on H200), "
+                         "collectives in a node (NCCL on H200; XLA)",
+            "derived": "matmul f32 and f64, memory, collectives between nodes "
+                       "(NCCL's tuning model)",
+            "assumed": "sustained 700 TFLOP/s, all_to_all and permute, kernels, "
+                       "cores of collectives"},
         "kind": "gpu", "cores": 132, "memory_bytes": 80 * 10**9,
         "devices_per_node": 8, "nodes": 1,
         "launch_us": 1.0, "issue_us": 2.5, "step_us": 0, "wake_us": 0,
@@ -304,11 +355,13 @@ def a100():
     grid = slower(H100_BF16, peak=290, overhead=3.5, clock=312 / 989)
     return {
         "name": "a100-sxm",
-        "source": "all-reduce, copies: nccl-tests on 8 A100 (ml-engineering); "
-                  "all-gather, reduce-scatter: derived from them; latencies: "
-                  "NCCL's tuning constants; peaks: ml-engineering; attention: "
-                  "NVIDIA's results of cuDNN on an A100 PCIe; matmul: "
-                  "derived from the H100's table, not measured",
+        "basis": {
+            "published": "attention (NVIDIA, on A100 PCIe), all_reduce and "
+                         "copies in a node (nccl-tests)",
+            "derived": "matmul (from the H100's), all_gather and "
+                       "reduce_scatter (from all_reduce), memory, collectives "
+                       "between nodes (NCCL's tuning model)",
+            "assumed": "sustained 265 TFLOP/s, kernels, cores of collectives"},
         "kind": "gpu", "cores": 108, "memory_bytes": 80 * 10**9,
         "devices_per_node": 8, "nodes": 1,
         "launch_us": 1.5, "issue_us": 3.0, "step_us": 0, "wake_us": 0,
@@ -351,7 +404,6 @@ def main():
     write(a100())
     write(h100())
     write({"base": "h100-sxm", "name": "h200-sxm",
-           "source": "as h100-sxm, with 141 GB at 4.8 TB/s",
            "memory_bytes": 141 * 10**9,
            "memory_gbs": saturating(4800 * 0.9, 3.0)})
     for name in ["a100-sxm", "h100-sxm", "h200-sxm"]:

@@ -49,7 +49,7 @@ llvm::Expected<Hardware> tpsp::calibration::measureGpus(const GpuProbe &probe,
   Hardware hardware;
   hardware.kind = Hardware::Kind::Gpu;
   hardware.name = "these GPUs";
-  hardware.source = fmt::format("tpsp-run --calibrate --backend cuda, {} x {}",
+  hardware.basis.measured = fmt::format("tpsp-run --calibrate --backend cuda, {} x {}",
                                 inventory.count, inventory.name);
   hardware.cores = inventory.cores;
   hardware.memoryBytes = inventory.memoryBytes;

@@ -26,7 +26,7 @@ llvm::Expected<Hardware> tpsp::calibration::measureMachine(Progress progress) {
   hardware.kind = Hardware::Kind::Cpu;
   hardware.name = "this machine";
   hardware.cores = std::max(1u, std::thread::hardware_concurrency());
-  hardware.source = fmt::format("tpsp-run --calibrate, {} cores, {}",
+  hardware.basis.measured = fmt::format("tpsp-run --calibrate, {} cores, {}",
                                 hardware.cores, processorName());
   hardware.memoryBytes =
       int64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);

@@ -23,18 +23,31 @@ double tpsp::busFactor(CollectiveKind kind, int64_t group) {
   return 0;
 }
 
-/// Steps, one after the other, of an algorithm over `members`: the ranks of a
-/// group, or its nodes.
-static double stepsOf(const CollectiveRates &rates, int64_t members) {
+/// Steps of an algorithm over the ranks of a group in one node, one after the
+/// other.
+static double stepsOf(const CollectiveRates &rates, int64_t group) {
   bool isAllReduce = rates.kind == CollectiveKind::AllReduce;
   if (rates.algorithm == CollectiveAlgorithm::InNetwork ||
       rates.kind == CollectiveKind::Permute)
     return 1;
-  return double(members - 1) * (isAllReduce ? 2 : 1);
+  return double(group - 1) * (isAllReduce ? 2 : 1);
 }
 
-static double latencyOf(const CollectiveRates &rates, int64_t members) {
-  return rates.latency + rates.hop * stepsOf(rates, members);
+static double latencyOf(const CollectiveRates &rates, int64_t group) {
+  return rates.latency + rates.hop * stepsOf(rates, group);
+}
+
+/// Likewise over several nodes. A ring goes from node to node as often as there
+/// are others, and else within nodes. A tree is a chain in each node, and has
+/// as many levels as its nodes fill. (NCCL's tuning model.)
+static double crossingLatency(const CollectiveRates &rates, GroupPlace place) {
+  double across = stepsOf(rates, place.nodes);
+  double inside = stepsOf(rates, place.group) - across;
+  if (rates.algorithm == CollectiveAlgorithm::Tree) {
+    across = 2 * std::ceil(std::log2(double(place.nodes)));
+    inside = 2 * double(place.perNode - 1);
+  }
+  return rates.latency + rates.hop * across + rates.insideHop * inside;
 }
 
 static double measuredSeconds(const CollectiveRates &rates, int64_t measured,
@@ -108,7 +121,7 @@ GroupPlace CostModel::placeOf(llvm::ArrayRef<AxisId> axes) const {
 /// slower of the two decides.
 double CostModel::crossingSeconds(const CollectiveRates &rates, double bytes,
                                   GroupPlace place) const {
-  double latency = latencyOf(rates, place.nodes);
+  double latency = crossingLatency(rates, place);
   auto inside = [&](double size) {
     GroupPlace local{place.perNode, place.perNode, 1};
     return place.perNode == 1

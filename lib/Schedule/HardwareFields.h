@@ -58,6 +58,13 @@ struct Grid {
   std::vector<double> &numbers;
 };
 
+template <typename Object> void fields(Object &field, Basis &basis) {
+  field("measured", basis.measured, optional);
+  field("published", basis.published, optional);
+  field("derived", basis.derived, optional);
+  field("assumed", basis.assumed, optional);
+}
+
 struct Tiers {
   Hardware &hardware;
 };
@@ -112,6 +119,8 @@ template <typename Object> void fields(Object &field, CollectiveRates &rates) {
   field("tier", rates.tier);
   field("latency_us", rates.latency, micro);
   field("hop_us", rates.hop, micro);
+  field("inside_hop_us", rates.insideHop,
+        {1e-6, 0, 1e30, /*isRequired=*/false});
   field("bus_gbs", rates.busBandwidth, giga);
   field("measured_groups_only", rates.measuredGroupsOnly, optional);
   field("measured_us", rates.measured, {1e-6, 0, 0, /*isRequired=*/false});
@@ -143,7 +152,7 @@ inline std::string missingCollective(const Hardware &hardware) {
 
 template <typename Object> void fields(Object &field, Hardware &hardware) {
   field("name", hardware.name);
-  field("source", hardware.source, optional);
+  field("basis", hardware.basis, optional);
   field("kind", hardware.kind);
   field("cores", hardware.cores, countTo(1 << 20));
   field("memory_bytes", hardware.memoryBytes, countTo(int64_t(1) << 52));

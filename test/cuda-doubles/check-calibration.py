@@ -63,7 +63,7 @@ def check_collective(rates, groups):
 
 def check_description(machine):
     check(machine["kind"] == "gpu", machine["kind"])
-    check(f"{devices} x test double" in machine["source"], machine["source"])
+    check(f"{devices} x test double" in machine["basis"]["measured"], machine["basis"])
     check(machine["cores"] == 12 and machine["memory_bytes"] == 1 << 30,
           "cores, memory")
     check(machine["devices_per_node"] == devices and machine["nodes"] == 1,

@@ -61,11 +61,24 @@ static StepTrace simulatedTrace(const SimulatedStep &simulated,
   return trace;
 }
 
+static std::vector<std::pair<std::string, std::string>>
+basisOf(const Hardware &hardware) {
+  const Basis &basis = hardware.basis;
+  std::vector<std::pair<std::string, std::string>> result = {
+      {"measured", basis.measured},
+      {"published", basis.published},
+      {"derived", basis.derived},
+      {"assumed", basis.assumed}};
+  llvm::erase_if(result, [](const auto &part) { return part.second.empty(); });
+  return result;
+}
+
 static rt::Prediction predictionOf(const Plan &plan,
                                    const SimulatedStep &simulated,
                                    const Hardware &hardware) {
   rt::Prediction result;
   result.hardware = hardware.name;
+  result.basis = basisOf(hardware);
   result.kinds = kindsOf(plan, simulated);
   result.computing = simulated.computing;
   result.matmulUtilisation = simulated.matmulUtilisation;

@@ -98,8 +98,9 @@ struct CollectiveRates {
   /// The name of a tier of the description.
   std::string tier;
   /// Seconds of an empty collective: `latency`, and `hop` for every step of the
-  /// algorithm.
-  double latency = 0, hop = 0;
+  /// algorithm. Between nodes a step from node to node is a `hop`, and one
+  /// within a node an `insideHop`.
+  double latency = 0, hop = 0, insideHop = 0;
   /// nccl-tests' bus bandwidth of a large one.
   double busBandwidth = 0;
   /// Seconds by size S (CollectiveWork::bytes) for the groups that were
@@ -110,13 +111,21 @@ struct CollectiveRates {
   bool measuredGroupsOnly = false;
 };
 
+/// What the figures of a description rest on, in words; empty if none do.
+struct Basis {
+  /// On the machine itself; by others, on such machines; from those of other
+  /// operations or machines; chosen.
+  std::string measured, published, derived, assumed;
+};
+
 struct Hardware {
   enum class Kind {
     Gpu, ///< a device for every rank
     Cpu  ///< all ranks share the cores of one machine
   };
 
-  std::string name, source;
+  std::string name;
+  Basis basis;
   Kind kind = Kind::Gpu;
   /// Streaming multiprocessors of a device, or cores of the machine.
   int64_t cores = 1;

@@ -86,13 +86,16 @@ static Json prediction(const RunReport &report) {
   if (!report.prediction)
     return nullptr;
   const Prediction &p = *report.prediction;
-  Json kinds = Json::object(), live = Json::array();
+  Json kinds = Json::object(), live = Json::array(), basis = Json::object();
+  for (const auto &[what, figures] : p.basis)
+    basis[what] = figures;
   for (const Prediction::Kind &kind : p.kinds)
     kinds[kind.name] = {{"commands", kind.commands}, {"seconds", kind.seconds}};
   for (const Prediction::Buffer &buffer : p.liveAtPeak)
     live.push_back({{"name", buffer.name}, {"bytes", buffer.bytes}});
   return {
       {"hardware", p.hardware},
+      {"basis", basis},
       {"kinds", kinds},
       {"computing", p.computing},
       {"matmul_utilisation", p.matmulUtilisation},
@@ -315,6 +318,8 @@ static void printPrediction(const RunReport &report, fmt::memory_buffer &out) {
                    step > 0 ? 100 * kind.seconds / step : 0);
   fmt::format_to(to, "  matmuls use {:.0f} % of the peak, links {:.0f} %\n",
                  100 * p.matmulUtilisation, 100 * p.linkUtilisation);
+  for (const auto &[what, figures] : p.basis)
+    fmt::format_to(to, "  {:<10} {}\n", what, figures);
   if (p.neededBytes > p.memoryBytes)
     fmt::format_to(
         to,

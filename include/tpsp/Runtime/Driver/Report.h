@@ -15,6 +15,9 @@ namespace tpsp::rt {
 struct Prediction {
   /// The description's name.
   std::string hardware;
+  /// What its figures rest on: "measured", "published", "derived" or "assumed",
+  /// and which.
+  std::vector<std::pair<std::string, std::string>> basis;
   /// Commands of one kind, in the order of their first.
   struct Kind {
     std::string name; ///< "matmul", "kernel", "all_gather", ...
