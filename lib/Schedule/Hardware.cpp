@@ -44,7 +44,7 @@ std::vector<std::string> tpsp::builtinHardware() {
   return names;
 }
 
-llvm::Expected<Hardware> tpsp::findHardware(llvm::StringRef nameOrPath) {
+static llvm::Expected<Hardware> findDescription(llvm::StringRef nameOrPath) {
   if (const char *text = embeddedHardware(nameOrPath))
     return parseHardware(text, nameOrPath);
   // A description is some KiB; do not read a disk.
@@ -64,6 +64,39 @@ llvm::Expected<Hardware> tpsp::findHardware(llvm::StringRef nameOrPath) {
         nameOrPath, llvm::join(builtinHardware(), ", "),
         buffer.getError().message()));
   return parseHardware((*buffer)->getBuffer(), nameOrPath);
+}
+
+/// Leaves kinds that have the algorithm, for any group of a tier, nothing else
+/// there. Others keep what they have.
+static void pin(Hardware &hardware, CollectiveAlgorithm algorithm) {
+  auto isPinned = [&](const CollectiveRates &like) {
+    return llvm::any_of(
+        hardware.collectives, [&](const CollectiveRates &rates) {
+          return rates.kind == like.kind && rates.tier == like.tier &&
+                 rates.algorithm == algorithm && !rates.measuredGroupsOnly;
+        });
+  };
+  std::vector<CollectiveRates> left;
+  for (const CollectiveRates &rates : hardware.collectives)
+    if (rates.algorithm == algorithm || !isPinned(rates))
+      left.push_back(rates);
+  hardware.collectives = std::move(left);
+}
+
+llvm::Expected<Hardware> tpsp::findHardware(llvm::StringRef text) {
+  auto [name, suffix] = text.rsplit(':');
+  for (CollectiveAlgorithm algorithm :
+       {CollectiveAlgorithm::Ring, CollectiveAlgorithm::Tree}) {
+    if (suffix != tpsp::name(algorithm))
+      continue;
+    llvm::Expected<Hardware> found = findDescription(name);
+    if (found) {
+      pin(*found, algorithm);
+      found->name += ":" + suffix.str();
+    }
+    return found;
+  }
+  return findDescription(text);
 }
 
 llvm::Expected<const Hardware &> HardwareChoice::read() const {

@@ -1,5 +1,6 @@
 #include "tpsp/Schedule/Hardware.h"
 #include "tpsp/Abi/tpsp_rt.h"
+#include "tpsp/Schedule/CostModel.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -131,6 +132,30 @@ TEST(Hardware, FilesAreRead) {
   ASSERT_TRUE(bool(mine)) << llvm::toString(mine.takeError());
   EXPECT_EQ(mine->name, "mine");
   EXPECT_EQ(mine->cores, 66);
+}
+
+TEST(Hardware, AnAlgorithmCanBePinned) {
+  auto any = findHardware("h100-sxm"), ring = findHardware("h100-sxm:ring");
+  ASSERT_TRUE(any && ring);
+  EXPECT_EQ(ring->name, "h100-sxm:ring");
+  Mesh mesh({{"tp", 8, AxisRole::None}});
+  GroupPlace place{8, 8, 1};
+  CostModel fastest(*any, mesh), pinned(*ring, mesh);
+  auto seconds = [&](const CostModel &cost, CollectiveKind kind) {
+    return cost.collectiveSeconds(kind, 256 << 20, place);
+  };
+  EXPECT_GT(seconds(pinned, CollectiveKind::AllReduce),
+            1.2 * seconds(fastest, CollectiveKind::AllReduce));
+  EXPECT_EQ(pinned.fastestAlgorithm(CollectiveKind::AllReduce, 1 << 10, place),
+            CollectiveAlgorithm::Ring);
+  // A gather has no tree, and keeps its ring.
+  auto tree = findHardware("h100-sxm:tree");
+  ASSERT_TRUE(bool(tree));
+  CostModel trees(*tree, mesh);
+  EXPECT_EQ(seconds(trees, CollectiveKind::AllGather),
+            seconds(fastest, CollectiveKind::AllGather));
+  EXPECT_THAT(errorOf(findHardware("h100:ring")),
+              HasSubstr("'h100' is no built-in hardware"));
 }
 
 TEST(Hardware, UnknownNamesAreRefusedWithTheKnownOnes) {
