@@ -86,7 +86,7 @@ static Sample compile(MLIRContext &context, ModuleOp source, int layers,
     tpsp::CompileOptions options;
     options.grad = true;
     if (!hardware.empty()) {
-      options.overlap = true;
+      options.overlap = "on";
       options.hardware = hardware;
     }
     tpsp::buildLogicalPipeline(pm, options);

@@ -93,12 +93,13 @@ void tpsp::buildPlanPipeline(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createConvertTpspToPlan(
       {options.epilogues, options.hardware, options.threads}));
   // Before memory is given out: what runs at once must not share it.
-  if (options.overlap)
+  if (options.overlap != "off")
     pm.addPass(createOverlap({options.hardware, options.threads,
-                              options.overlapMemory, options.overlapChunks}));
+                              options.overlapMemory, options.overlapChunks,
+                              /*ownProducts=*/options.overlap == "backward"}));
   pm.addPass(createAllocate());
   pm.addPass(createCheckSchedule());
-  if (options.overlap)
+  if (options.overlap != "off")
     pm.addPass(createRequireOverlap(
         {options.requireOverlap, options.hardware, options.threads}));
   // Behind overlap, which may cut a kernel's command.

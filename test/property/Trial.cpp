@@ -316,7 +316,7 @@ static CompileOptions compileOptions(const Program &program) {
   }
   options.shardReplicated = program.pipeline.shardReplicated;
   options.bucketBytes = program.pipeline.bucketBytes;
-  options.overlap = program.pipeline.overlap;
+  options.overlap = program.pipeline.overlap ? "on" : "off";
   options.hardware = program.pipeline.hardware;
   options.overlapChunks = program.pipeline.overlapChunks;
   options.overlapMemory = program.pipeline.overlapMemory;

@@ -66,15 +66,19 @@ static std::string whenRunning(const Options &o) {
   const char *whenItRuns = "{} does not go with --emit, which compiles and "
                            "ends; give it when the plan runs";
   bool isInBlocks = !o.isAutomatic("attention") && o.attention == "blocks";
-  bool isForCuda = o.backend == "cuda";
+  bool isForCuda = o.backend == "cuda", isSerial = o.overlap == "off";
+  bool asksTime = o.shardReplicated == "time" || o.bucketLayers == "time";
   return firstOf(
-      {{!o.overlap,
+      {{isSerial,
         {"require-overlap"},
         "{} needs --overlap on: without it all communication is exposed"},
-       {!o.simulate && !o.overlap && o.shardReplicated != "time",
+       {!o.simulate && isSerial && !asksTime,
         {"hardware"},
-        "{} goes with --simulate, --overlap on or --shard-replicated time; "
-        "without them nothing asks what things cost"},
+        "{} goes with --simulate, --overlap on, --shard-replicated time or "
+        "--bucket-layers time; without them nothing asks what things cost"},
+       {o.overlap != "on",
+        {"overlap-memory", "overlap-chunks"},
+        "{} goes with --overlap on"},
        {o.emit.empty(), {"target-cpu"}, "{} goes with --emit"},
        {o.simulate, ofRuns,
         "{} needs a run, and --simulate runs nothing; run the program without "

@@ -121,7 +121,11 @@ def Overlap : Pass<"tpsp-overlap", "::mlir::ModuleOp"> {
     Option<"chunks", "chunks", "int64_t", "0",
            "Cut all that can be cut: reductions into this many chunks, tiles of "
            "rings into this many parts; 0: cut what stays exposed, if it helps; "
-           "1: cut nothing">
+           "1: cut nothing">,
+    Option<"ownProducts", "own-products", "bool", "false",
+           "Overlap no more than a collective of the backward pass with the "
+           "other product of its gradient, as hand-written tensor parallelism "
+           "does">
   ];
 }
 

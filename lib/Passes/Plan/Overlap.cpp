@@ -5,6 +5,7 @@
 
 #include "tpsp/Schedule/ArenaPlan.h"
 #include "tpsp/Schedule/OverlapSchedulers.h"
+#include "tpsp/Schedule/OwnProducts.h"
 #include "tpsp/Schedule/Simulator.h"
 #include "tpsp/Schedule/StepOverlap.h"
 #include "tpsp/Schedule/StreamIssue.h"
@@ -15,6 +16,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/Support/FormatVariadic.h"
+
+#include <limits>
 
 namespace tpsp {
 #define GEN_PASS_DEF_OVERLAP
@@ -105,9 +108,11 @@ struct Candidate {
 /// Finds the best schedule of one program, cutting what stays exposed.
 class OverlapSearch {
 public:
-  /// `memory` and `chunks` are the pass's options.
-  OverlapSearch(const CostModel &cost, double memory, int64_t chunks)
-      : cost(cost), memory(memory), chunks(chunks) {}
+  /// The rest are the pass's options.
+  OverlapSearch(const CostModel &cost, double memory, int64_t chunks,
+                bool ownProducts)
+      : cost(cost), memory(memory), chunks(ownProducts ? 1 : chunks),
+        ownProducts(ownProducts) {}
 
   /// Replaces `program`, which has this plan, by the best that was found,
   /// scheduled.
@@ -127,6 +132,9 @@ public:
       return failure();
     serialBytes = *needed;
     mostBytes = serialBytes + int64_t(memory * double(serialBytes));
+    // What others do, they do whatever it takes.
+    if (ownProducts)
+      mostBytes = std::numeric_limits<int64_t>::max();
     for (const LedgerRow &row : plan.ledger)
       wholes = std::max(wholes, row.whole + 1);
     FailureOr<Candidate> best = schedule(original, plan);
@@ -183,7 +191,7 @@ private:
         if (std::optional<std::string> wrong = problem.check())
           return emitErrorAt(result.program)
                  << "cannot be scheduled: " << *wrong;
-        for (const OverlapSchedule &found : scheduleVariants(problem)) {
+        for (const OverlapSchedule &found : variants(result.plan, problem)) {
           if (failed(take(problem, found, result)))
             return failure();
           if (fits(result))
@@ -191,6 +199,14 @@ private:
         }
       }
     return success();
+  }
+
+  std::vector<OverlapSchedule> variants(const Plan &plan,
+                                        OverlapProblem &problem) const {
+    if (!ownProducts)
+      return scheduleVariants(problem);
+    problem.capacity = std::numeric_limits<int64_t>::max();
+    return {scheduleOwnProducts(plan, problem)};
   }
 
   LogicalResult take(const OverlapProblem &problem,
@@ -331,6 +347,7 @@ private:
   const CostModel &cost;
   const double memory;
   const int64_t chunks;
+  const bool ownProducts;
   /// Of the arena, one command after another, and at most.
   int64_t serialBytes = 0, mostBytes = 0;
   /// The number of the next collective that is cut.
@@ -359,7 +376,7 @@ struct Overlap : public tpsp::impl::OverlapBase<Overlap> {
     if (std::string misfit = misfitOf(machine, mesh); !misfit.empty())
       return emitErrorAt(program) << misfit;
     CostModel cost(machine, mesh, threads);
-    return OverlapSearch(cost, memory, chunks)
+    return OverlapSearch(cost, memory, chunks, ownProducts)
         .run(program, getChildAnalysis<PlanAnalysis>(program).plan);
   }
 };

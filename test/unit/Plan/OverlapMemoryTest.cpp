@@ -28,7 +28,7 @@ protected:
                       options.hardware = GetParam().hardware;
                       options.rematerialize = GetParam().rematerialize;
                       options.attention = GetParam().attention;
-                      options.overlap = overlap;
+                      options.overlap = overlap ? "on" : "off";
                       options.overlapMemory = GetParam().memory;
                       options.overlapChunks = GetParam().chunks;
                     });

@@ -128,7 +128,7 @@ protected:
       hardware = writeRingMachine();
     plan.emplace(GetParam().example, Example::Stage::Plan, 0,
                  [&](CompileOptions &options) {
-                   options.overlap = true;
+                   options.overlap = "on";
                    options.hardware = hardware;
                    options.overlapChunks = GetParam().chunks;
                  });

@@ -63,7 +63,7 @@ public:
       : plan(
             "fsdp", Example::Stage::Plan, 0,
             [&](CompileOptions &options) {
-              options.overlap = overlap;
+              options.overlap = overlap ? "on" : "off";
               options.hardware = "h100-sxm";
               options.overlapChunks = 1; // whole gathers, as the paper has
             },

@@ -3,9 +3,12 @@
 
 #include "tpsp/Schedule/ArenaPlan.h"
 #include "tpsp/Schedule/OverlapSchedulers.h"
+#include "tpsp/Schedule/OwnProducts.h"
 #include "tpsp/Schedule/StreamIssue.h"
 
 #include <gmock/gmock.h>
+
+#include <limits>
 
 using namespace tpsp;
 
@@ -132,6 +135,81 @@ TEST(StepOverlap, AStreamForEveryCommunicator) {
   EXPECT_EQ(problem.numStreams, 4);
   for (size_t i = 0; i < expected.size(); ++i)
     EXPECT_EQ(problem.commands[i].stream, expected[i].second) << i;
+}
+
+/// One layer's two products of a gradient, g of what it read and of its weight,
+/// with the all-reduce of the first, in the forward or backward pass.
+class TwoProducts {
+public:
+  explicit TwoProducts(const char *phase) {
+    step.mesh = {{"tp", 4, AxisRole::None}};
+    LedgerRow &row = step.ledger.emplace_back();
+    row.phase = phase;
+    int64_t g = buffer(), x = buffer(), w = buffer(), gw = buffer(),
+            partial = buffer(), gx = buffer(), next = buffer();
+    add(CommandKind::Matmul, {g, x}, gw);
+    add(CommandKind::Matmul, {g, w}, partial);
+    PlanCommand &sum = add(CommandKind::Collective, {partial}, gx);
+    sum.collective.kind = CollectiveKind::AllReduce;
+    sum.collective.axes.push_back(0);
+    sum.collective.group = 4;
+    sum.collective.bytes = 1 << 24;
+    sum.collective.row = 0;
+    add(CommandKind::Kernel, {gx}, next);
+  }
+
+  OverlapSchedule schedule() {
+    CostModel cost(*findHardware("h100-sxm"), meshOf(step));
+    OverlapProblem problem =
+        overlapProblemOf(step, cost, std::numeric_limits<int64_t>::max());
+    OverlapSchedule found = scheduleOwnProducts(step, problem);
+    EXPECT_EQ(verify(problem, found), std::nullopt);
+    end = found.start[2] + problem.commands[2].seconds;
+    return found;
+  }
+
+  /// Of the all-reduce.
+  double end = 0;
+
+private:
+  static Mesh meshOf(const Plan &plan) { return Mesh(plan.mesh); }
+
+  int64_t buffer() {
+    PlanBuffer &added = step.buffers.emplace_back();
+    added.bytes = 1 << 24;
+    added.kind = BufferKind::Temporary;
+    return int64_t(step.buffers.size()) - 1;
+  }
+
+  PlanCommand &add(CommandKind kind, std::vector<int64_t> read,
+                   int64_t written) {
+    PlanCommand &command = step.commands.emplace_back();
+    command.kind = kind;
+    command.matmul.m = command.matmul.n = command.matmul.k = 1024;
+    for (int64_t number : read)
+      command.accesses.push_back({number, {0, 1 << 24, 1, 0}, false});
+    command.accesses.push_back({written, {0, 1 << 24, 1, 0}, true});
+    return command;
+  }
+
+  Plan step;
+};
+
+TEST(OwnProducts, AGradientsSumRunsUnderTheWeightsProduct) {
+  TwoProducts layer("backward");
+  OverlapSchedule found = layer.schedule();
+  EXPECT_EQ(found.start[1], 0);
+  EXPECT_EQ(found.start[0], found.start[2]);
+  EXPECT_GE(found.start[3], layer.end);
+}
+
+TEST(OwnProducts, NothingElseRunsBeside) {
+  TwoProducts layer("forward");
+  OverlapSchedule found = layer.schedule();
+  EXPECT_EQ(found.start[0], 0);
+  EXPECT_GT(found.start[1], 0);
+  EXPECT_GT(found.start[2], found.start[1]);
+  EXPECT_GE(found.start[3], layer.end);
 }
 
 } // namespace
