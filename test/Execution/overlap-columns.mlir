@@ -1,7 +1,7 @@
 // Reductions cut with the product before them in chunks of columns: five rows
 // cannot be cut in four. Each chunk is reduced dense and copied to its columns.
 //
-// RUN: tpsp-opt %s --tpsp-pipeline="grad overlap overlap-chunks=4" \
+// RUN: tpsp-opt %s --tpsp-pipeline="grad overlap=on overlap-chunks=4" \
 // RUN:   | FileCheck %s --check-prefix=PLAN
 // RUN: tpsp-run %s --function scattered --grad --verify --overlap on \
 // RUN:   --overlap-chunks 4 | FileCheck %s

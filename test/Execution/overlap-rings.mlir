@@ -3,17 +3,17 @@
 //
 // RUN: python3 %S/Inputs/ring-machine.py %S/../../hardware/cpu.json > %t.json
 // RUN: tpsp-opt %examples/gpt-block-sp.mlir \
-// RUN:   "--tpsp-pipeline=grad overlap overlap-chunks=2 hardware=%t.json" \
+// RUN:   "--tpsp-pipeline=grad overlap=on overlap-chunks=2 hardware=%t.json" \
 // RUN:   | FileCheck %s --check-prefix=RING
 // RUN: tpsp-run %examples/gpt-block-sp.mlir --grad --verify --overlap on \
 // RUN:   --overlap-chunks 2 --hardware %t.json | FileCheck %s
 // RUN: tpsp-opt %examples/tp-sp.mlir \
-// RUN:   "--tpsp-pipeline=grad overlap overlap-chunks=2 hardware=%t.json" \
+// RUN:   "--tpsp-pipeline=grad overlap=on overlap-chunks=2 hardware=%t.json" \
 // RUN:   | FileCheck %s --check-prefix=RING
 // RUN: tpsp-run %examples/tp-sp.mlir --grad --verify --overlap on \
 // RUN:   --overlap-chunks 2 --hardware %t.json | FileCheck %s
 // RUN: tpsp-opt %examples/cp-attention.mlir \
-// RUN:   "--tpsp-pipeline=grad overlap overlap-chunks=2 hardware=%t.json" \
+// RUN:   "--tpsp-pipeline=grad overlap=on overlap-chunks=2 hardware=%t.json" \
 // RUN:   | FileCheck %s --check-prefix=RING
 // RUN: tpsp-run %examples/cp-attention.mlir --grad --verify --overlap on \
 // RUN:   --overlap-chunks 2 --hardware %t.json | FileCheck %s

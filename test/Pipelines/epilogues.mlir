@@ -13,7 +13,7 @@
 
 // Under sequence parallelism the first product is a ring's, tile by tile: each
 // tile adds the same vector, and keeps its own part of GELU's argument.
-// RUN: tpsp-opt %examples/gpt-block-sp.mlir --tpsp-pipeline="grad overlap overlap-chunks=2 hardware=h100-sxm" | FileCheck %s --check-prefix=RING
+// RUN: tpsp-opt %examples/gpt-block-sp.mlir --tpsp-pipeline="grad overlap=on overlap-chunks=2 hardware=h100-sxm" | FileCheck %s --check-prefix=RING
 // RING: plan.program @block_grad
 // RING: plan.matmul {{.*}} reads(%[[B:[0-9]+]] : memref<256xf32>) writes(%{{[0-9]+}} : memref<16384xf32>) {{.*}}epilogue = ["bias", "keep", "gelu"]
 // RING-COUNT-3: plan.matmul {{.*}} reads(%[[B]] : memref<256xf32>) writes(%{{[0-9]+}} : memref<16384xf32>) {{.*}}epilogue = ["bias", "keep", "gelu"]

@@ -1,6 +1,6 @@
 // Ring attention: every hop goes under the block before it. Eight ranks, 4096
 // keys each, in blocks of a tile.
-// RUN: tpsp-opt %s --tpsp-pipeline="grad attention=blocks attention-block=4096 overlap hardware=h100-sxm" | FileCheck %s
+// RUN: tpsp-opt %s --tpsp-pipeline="grad attention=blocks attention-block=4096 overlap=on hardware=h100-sxm" | FileCheck %s
 // CHECK: plan.program @attention_grad {{.*}}streams = 2 : i64
 // The first hops are issued before anything is computed, and the scores of the
 // rank's own tile wait for neither.

@@ -166,7 +166,7 @@ TEST_P(CudaPlan, ComputesWhatTheCpuComputes) {
   options.grad = true;
   options.mesh = GetParam().mesh;
   options.dtype = GetParam().dtype;
-  options.overlap = GetParam().overlap;
+  options.overlap = GetParam().overlap ? "on" : "off";
   options.attention = GetParam().attention;
   options.attentionBlock = 8;
   options.overlapChunks = GetParam().overlap ? 2 : 0;

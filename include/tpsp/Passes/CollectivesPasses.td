@@ -53,6 +53,9 @@ def FuseCollectives
       transition between the outer placements, if that is one movement and no
       dearer. An all-reduce then a slice is a reduce-scatter. A gather then a
       slice elsewhere is an all-to-all.
+
+    A missed remark says where an all-reduce and a slice stay, because an
+    operation between them is done whole.
   }];
   let options = [
     Option<"keepGathered", "keep-gathered", "bool", /*default=*/"false",

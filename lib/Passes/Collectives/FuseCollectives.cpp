@@ -4,6 +4,7 @@
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -110,6 +111,51 @@ bool fuse(Operation *second, const Mesh &mesh) {
   return true;
 }
 
+bool isOfKind(Operation *op, CollectiveKind kind) {
+  auto collective = dyn_cast_or_null<CollectiveOpInterface>(op);
+  return collective && collective.getCollectiveKind() == kind;
+}
+
+/// The operation, done whole, through which an all-reduce's result comes to
+/// `slice`, which divides it over the same axes; null if none does. Looks a few
+/// operations back: what is further has been put to use.
+Operation *undividedBetween(Operation *slice) {
+  constexpr int mostOperations = 4;
+  ArrayAttr axes = cast<CollectiveOpInterface>(slice).getAxes();
+  Operation *op = slice->getOperand(0).getDefiningOp();
+  for (int i = 0; i < mostOperations && op; ++i) {
+    if (!isa<IndexedOpInterface>(op) || !op->hasOneUse())
+      return nullptr;
+    Operation *summed = nullptr;
+    for (Value operand : op->getOperands())
+      if (Operation *made = operand.getDefiningOp();
+          isOfKind(made, CollectiveKind::AllReduce) && made->hasOneUse() &&
+          cast<CollectiveOpInterface>(made).getAxes() == axes)
+        return op;
+      else if (made && made->hasOneUse())
+        summed = made;
+    op = summed;
+  }
+  return nullptr;
+}
+
+/// Says so where a sum is completed everywhere and then divided.
+void noteUndivided(Block &block) {
+  for (Operation &op : block) {
+    if (!isOfKind(&op, CollectiveKind::Slice))
+      continue;
+    if (Operation *between = undividedBetween(&op))
+      remark::missed(op.getLoc(),
+                     remark::RemarkOpts::name("all-reduce-and-slice")
+                         .category("tpsp-fuse-collectives"))
+          << remark::reason(
+                 "a sum is completed on every rank and divided behind {0}, "
+                 "which is done whole; a reduce-scatter in front of it would "
+                 "send half",
+                 between->getName().getStringRef());
+  }
+}
+
 struct FuseCollectives
     : public tpsp::impl::FuseCollectivesBase<FuseCollectives> {
   using Base::Base;
@@ -121,6 +167,7 @@ struct FuseCollectives
       for (Operation &op : llvm::make_early_inc_range(block))
         if (isSingle(&op))
           fuse(&op, mesh);
+      noteUndivided(block);
       return success();
     };
     if (failed(forEachFunction(getOperation(), visit)))
