@@ -58,7 +58,8 @@ void tpsp::buildPlacementPipeline(OpPassManager &pm,
   pm.addPass(createPropagate());
   if (options.shardReplicated != "off")
     pm.addPass(createShardReplicated({options.shardReplicated, options.hardware,
-                                      options.threads, options.grad}));
+                                      options.threads, options.grad,
+                                      options.overlap == "on"}));
   if (options.grad)
     pm.addPass(createDifferentiate());
   pm.addPass(createCanonicalizerPass());

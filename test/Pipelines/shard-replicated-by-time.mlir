@@ -5,6 +5,8 @@
 // DEFINE: %{mark} = --tpsp-propagate
 // RUN: tpsp-opt %s %{mark} --tpsp-shard-replicated="goal=time hardware=a100-sxm" | FileCheck %s --check-prefix=A100
 // RUN: tpsp-opt %s %{mark} --tpsp-shard-replicated="goal=time hardware=h100-sxm grad" | FileCheck %s --check-prefix=H100
+// A schedule hides the halves, but not the whole.
+// RUN: tpsp-opt %s %{mark} --tpsp-shard-replicated="goal=time hardware=h100-sxm grad overlap" | FileCheck %s --check-prefix=A100
 // RUN: not tpsp-opt %s %{mark} --tpsp-shard-replicated="goal=time hardware=none" 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: error: option 'hardware' of tpsp-shard-replicated: 'none' is no built-in hardware
 

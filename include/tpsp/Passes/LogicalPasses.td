@@ -235,6 +235,10 @@ def ShardReplicated : Pass<"tpsp-shard-replicated", "::mlir::ModuleOp"> {
     Backward, shards that were whole before are gathered again. Gradients of
     what was replicated (gains, biases) are summed over the axis.
 
+    With `goal=time overlap`, only what stays exposed counts. The halves of a
+    split all-reduce go under the products next to them. A whole one is waited
+    for by a norm, forward, and backward goes under the weight's gradient.
+
     Every operation whose result was sharded gets a `tpsp.note`. A remark and
     `--tpsp-explain` say what each value saves, and what is sent before and
     after. Runs before tpsp-differentiate.
@@ -252,7 +256,9 @@ def ShardReplicated : Pass<"tpsp-shard-replicated", "::mlir::ModuleOp"> {
     Option<"threads", "threads", "int64_t", "0",
            "For time: compute threads of a rank, on CPUs; 0: cores / ranks">,
     Option<"grad", "grad", "bool", "false",
-           "For time: the step will have a backward pass">
+           "For time: the step will have a backward pass">,
+    Option<"overlap", "overlap", "bool", "false",
+           "For time: what a schedule can hide under products costs nothing">
   ];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }

@@ -18,10 +18,9 @@
 // that was saved whole is gathered again, and gradients of what was replicated
 // (a norm's gain) are summed over the axis. Memory: the values' shards.
 #include "Ledger.h"
+#include "MovementModel.h"
 #include "Passes/Program/FunctionWalk.h"
 #include "tpsp/Passes/Passes.h"
-
-#include "tpsp/Schedule/CostModel.h"
 
 #include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 #include "tpsp/Dialect/Tpsp/ResultAttrs.h"
@@ -49,119 +48,13 @@ namespace {
 /// Values that an axis can be put on together, each with the dimension.
 using ShardedValues = llvm::MapVector<Value, unsigned>;
 
-/// What some operations move, and how long that takes.
-struct Movement {
-  /// Bytes that the forward collectives send per rank.
-  int64_t bytes = 0;
-  /// Seconds of the whole step; 0 without a cost model.
-  double seconds = 0;
-};
-
-/// What a step moves and how long that takes, by the placements that values
-/// have now.
-class MovementModel {
-public:
-  /// Without a cost, only bytes. `pending`: operations whose result comes out
-  /// pending, which compute the same wherever it is wanted.
-  MovementModel(const Mesh &mesh, const std::optional<CostModel> &cost,
-                bool grad, const llvm::DenseMap<Operation *, bool> &pending)
-      : mesh(mesh), cost(cost), grad(grad), passes(grad ? 3 : 1),
-        pending(pending) {}
-
-  /// What the operations' forward collectives send, and how long the operations
-  /// of the set and all collectives take. A movement that several operations
-  /// need counts once. Backward every collective has its dual, which takes as
-  /// long. (It is an all-reduce where forward there is nothing, and the other
-  /// way round.) What was gathered is gathered again, and what computes does it
-  /// twice.
-  Movement movementOf(ArrayRef<Operation *> ops) const {
-    Movement sum;
-    llvm::DenseMap<Value, SmallVector<Placement, 1>> moved;
-    for (Operation *op : ops) {
-      auto indexed = dyn_cast<IndexedOpInterface>(op);
-      if (!indexed)
-        continue;
-      Placed placed(indexed, mesh);
-      auto choice = chooseComputePlacement(placed.get());
-      if (!choice)
-        continue;
-      for (auto [i, needs] : llvm::enumerate(choice->operands)) {
-        SmallVector<Placement, 1> &known = moved[op->getOperand(i)];
-        if (llvm::is_contained(known, needs))
-          continue;
-        known.push_back(needs);
-        add(sum, op->getOperand(i), placed.operands[i], needs);
-      }
-      for (auto [i, result] : llvm::enumerate(choice->results))
-        if (placed.wanted[i])
-          add(sum, op->getResult(i), result, *placed.wanted[i]);
-      sum.seconds += passes * computeSeconds(indexed);
-    }
-    return sum;
-  }
-
-private:
-  /// Seconds of an operation that memory bounds. Others count as 0: products
-  /// take as long either way.
-  double computeSeconds(IndexedOpInterface op) const {
-    if (!cost || op.isView() || pending.lookup(op) || op.isSumOfProducts())
-      return 0;
-    // An operand that has more than the result's part is sliced.
-    int64_t result = tpsp::localBytes(op->getResult(0).getType(), mesh);
-    double bytes = result;
-    for (Value operand : op->getOperands())
-      bytes += std::min(result, tpsp::localBytes(operand.getType(), mesh));
-    return cost->copySeconds(bytes);
-  }
-
-  void add(Movement &sum, Value value, const Placement &from,
-           const Placement &to) const {
-    auto type = cast<RankedTensorType>(value.getType());
-    std::optional<Transition> steps = planTransition(from, to, mesh);
-    if (!steps)
-      return;
-    int64_t width = type.getElementTypeBitWidth() / 8;
-    sum.bytes += tpsp::cost(*steps, from, type.getShape(), width, mesh).bytes;
-    if (!cost)
-      return;
-    const Placement *before = &from;
-    for (const CollectiveStep &step : *steps) {
-      int64_t bytes = std::max(localBytes(type, *before, width),
-                               localBytes(type, step.after, width));
-      double seconds =
-          step.kind == CollectiveKind::Slice
-              ? 0
-              : cost->collectiveSeconds(step.kind, bytes, step.axes);
-      bool isRedone = grad && step.kind == CollectiveKind::AllGather;
-      sum.seconds += (1 + grad + isRedone) * seconds;
-      before = &step.after;
-    }
-  }
-
-  int64_t localBytes(RankedTensorType type, const Placement &placement,
-                     int64_t width) const {
-    int64_t bytes = width;
-    for (int64_t extent : localShape(type.getShape(), placement, mesh))
-      bytes *= extent;
-    return bytes;
-  }
-
-  const Mesh &mesh;
-  const std::optional<CostModel> &cost;
-  bool grad;
-  /// Forward, and the two halves of backward.
-  int passes;
-  const llvm::DenseMap<Operation *, bool> &pending;
-};
-
 class Sharder {
 public:
   /// With a `cost` only what makes the step faster is sharded; without, all.
-  /// `grad`: the step will have a backward pass.
   Sharder(FunctionOpInterface function, AxisId axis,
-          std::optional<CostModel> cost, bool grad)
+          std::optional<CostModel> cost, OverlapRule rule)
       : function(function), mesh(meshOf(function)), axis(axis),
-        cost(std::move(cost)), grad(grad) {}
+        cost(std::move(cost)), rule(rule) {}
 
   void run() {
     SmallVector<Value> sums;
@@ -328,7 +221,7 @@ private:
       around.insert(value.getDefiningOp());
       around.insert(value.getUsers().begin(), value.getUsers().end());
     }
-    MovementModel model(mesh, cost, grad, pending);
+    MovementModel model(mesh, cost, rule, pending);
     Movement before = model.movementOf(around.getArrayRef());
     SmallVector<Type> types;
     for (auto [value, dim] : group) {
@@ -410,7 +303,7 @@ private:
   Mesh mesh;
   AxisId axis;
   std::optional<CostModel> cost;
-  bool grad;
+  OverlapRule rule;
   llvm::DenseMap<Operation *, IndexStructure> structures;
   /// What comesOutPending has found, before anything was changed.
   llvm::DenseMap<Operation *, bool> pending;
@@ -442,7 +335,7 @@ struct ShardReplicated
         cost.emplace(*machine, mesh, threads);
       }
       for (AxisId axis = 0; axis < mesh.numAxes(); ++axis)
-        Sharder(function, axis, cost, grad).run();
+        Sharder(function, axis, cost, {grad, overlap}).run();
       return success();
     };
     if (failed(forEachFunction(getOperation(), visit)))
