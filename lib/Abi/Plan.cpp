@@ -63,8 +63,9 @@ int64_t PlanCommand::bytesRead() const { return ::bytesOf(accesses, false); }
 int64_t PlanCommand::bytesWritten() const { return ::bytesOf(accesses, true); }
 
 const char *tpsp::nameOf(BufferKind kind) {
-  constexpr const char *names[] = {"input",    "parameter", "output",
-                                   "gradient", "choice",    "temporary"};
+  constexpr const char *names[] = {"input",    "parameter", "state",
+                                   "output",   "gradient",  "choice",
+                                   "temporary"};
   return names[int(kind)];
 }
 

@@ -104,7 +104,8 @@ ordersOfAxes(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives) {
       orders.front(), [](const AxisList &axes) { return axes.size() > 1; });
   if (!severalOrders)
     return orders;
-  for (const Carrier &leader : llvm::drop_begin(all))
+  // What is made of nothing, and wanted nowhere, has no carriers.
+  for (const Carrier &leader : llvm::drop_begin(all, all.empty() ? 0 : 1))
     addLedBy(leader);
   if (drives.size() > mostPermutedAxes)
     return orders;
@@ -299,6 +300,10 @@ evaluateInOrder(const PlacedOperation &operation, llvm::ArrayRef<Drive> drives,
 
 std::optional<ComputePlacement> tpsp::evaluate(const PlacedOperation &operation,
                                                llvm::ArrayRef<Drive> drives) {
+  // A whole tensor cannot become partial.
+  for (auto [axis, drive] : llvm::enumerate(drives))
+    if (drive.kind == Drive::Pending && !pendingThatPasses(operation, axis))
+      return std::nullopt;
   std::optional<ComputePlacement> best;
   for (const AxesOfIndices &axes : ordersOfAxes(operation, drives)) {
     auto choice = evaluateInOrder(operation, drives, axes);

@@ -84,9 +84,10 @@ static llvm::Expected<func::FuncOp> selectFunction(ModuleOp module,
 
 /// Removes every function but the one called `name`.
 static void keepOnly(ModuleOp module, StringRef name) {
+  // What updates its parameters becomes a part of it.
   for (auto function :
        llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
-    if (function.getSymName() != name)
+    if (function.getSymName() != name && !function->hasAttr(updateOfAttrName))
       function.erase();
 }
 
@@ -155,7 +156,7 @@ tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
       }))
     return e;
   if (llvm::Error e = run("checking", [&](PassManager &pm) {
-        buildProgramPipeline(pm);
+        buildProgramPipeline(pm, options);
         if (options.returnChoices)
           pm.addPass(createReturnChoices());
       }))
@@ -189,6 +190,11 @@ tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
   if (!reference)
     return reference.takeError();
   result.reference = std::move(*reference);
+  for (auto function : written->getOps<func::FuncOp>())
+    if (auto of = function->getAttrOfType<FlatSymbolRefAttr>(updateOfAttrName);
+        of && of.getValue() == name)
+      if (llvm::Error error = addUpdate(function, result.reference))
+        return error;
   result.reference.cotangents = std::move(step.cotangents);
   result.reference.gradients = std::move(step.gradients);
   result.plan = std::make_shared<Plan>(

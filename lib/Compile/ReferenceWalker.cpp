@@ -102,51 +102,101 @@ static llvm::Error checkArgument(func::FuncOp function, BlockArgument value) {
   return llvm::Error::success();
 }
 
+namespace {
+
+/// Appends operations to a program.
+class Recorder {
+public:
+  explicit Recorder(reference::Program &program) : program(program) {}
+
+  /// A new value of the program.
+  void add(Value value) {
+    numbers[value] = program.values.size();
+    Type type = value.getType();
+    program.values.push_back(
+        {referenceIndices(type), referenceShape(type), elementOf(type)});
+  }
+  /// The value is that of this number.
+  void map(Value value, size_t number) { numbers[value] = number; }
+
+  /// Everything that the function does, and its results.
+  llvm::Error record(func::FuncOp function) {
+    Block &body = function.getBody().front();
+    for (Operation &op : body.without_terminator())
+      if (llvm::Error error = record(&op))
+        return error;
+    for (Value result : body.getTerminator()->getOperands())
+      program.results.push_back(numbers.lookup(result));
+    return llvm::Error::success();
+  }
+
+private:
+  llvm::Error record(Operation *op) {
+    if (isIdentity(op)) {
+      for (auto [from, to] : llvm::zip(op->getOperands(), op->getResults()))
+        numbers[to] = numbers.lookup(from);
+      return llvm::Error::success();
+    }
+    if (op->getNumResults() == 0)
+      return errorAt(op, "has no evaluation in the reference");
+    reference::Operation described;
+    described.name = op->getName().stripDialect().str();
+    described.location = locationOf(op);
+    for (Value operand : op->getOperands())
+      described.operands.push_back(numbers.lookup(operand));
+    described.attributes = attributesOf(op);
+    // An operation of the reference has one result: there are as many.
+    for (OpResult result : op->getResults()) {
+      if (result.getResultNumber() > 0)
+        described.attributes["result"] = int64_t(result.getResultNumber());
+      program.operations.push_back(described);
+      add(result);
+    }
+    return llvm::Error::success();
+  }
+
+  reference::Program &program;
+  llvm::DenseMap<Value, size_t> numbers;
+};
+
+} // namespace
+
 llvm::Expected<reference::Program>
 tpsp::referenceProgramOf(func::FuncOp function) {
   if (!function.getBody().hasOneBlock())
     return errorAt(function, "is not straight-line: the reference evaluates "
                              "functions of one block");
   reference::Program program;
-  llvm::DenseMap<Value, size_t> numbers;
-  auto add = [&](Value value) {
-    numbers[value] = program.values.size();
-    Type type = value.getType();
-    program.values.push_back(
-        {referenceIndices(type), referenceShape(type), elementOf(type)});
-  };
+  Recorder recorder(program);
   for (BlockArgument argument : function.getArguments()) {
     if (llvm::Error error = checkArgument(function, argument))
       return error;
-    add(argument);
+    recorder.add(argument);
   }
   program.arguments = program.values.size();
-  Block &body = function.getBody().front();
-  for (Operation &op : body.without_terminator()) {
-    if (isIdentity(&op)) {
-      for (auto [from, to] : llvm::zip(op.getOperands(), op.getResults()))
-        numbers[to] = numbers.lookup(from);
+  if (llvm::Error error = recorder.record(function))
+    return error;
+  return program;
+}
+
+llvm::Error tpsp::addUpdate(func::FuncOp update, reference::Program &program) {
+  Recorder recorder(program);
+  size_t before = program.operations.size();
+  for (BlockArgument argument : update.getArguments()) {
+    unsigned number = argument.getArgNumber();
+    auto of = update.getArgAttrOfType<IntegerAttr>(number, gradientAttrName);
+    if (!of) {
+      recorder.map(argument, number);
       continue;
     }
-    if (op.getNumResults() == 0)
-      return errorAt(&op, "has no evaluation in the reference");
-    reference::Operation described;
-    described.name = op.getName().stripDialect().str();
-    described.location = locationOf(&op);
-    for (Value operand : op.getOperands())
-      described.operands.push_back(numbers.lookup(operand));
-    described.attributes = attributesOf(&op);
-    // An operation of the reference has one result: there are as many.
-    for (OpResult result : op.getResults()) {
-      if (result.getResultNumber() > 0)
-        described.attributes["result"] = int64_t(result.getResultNumber());
-      program.operations.push_back(described);
-      add(result);
-    }
+    program.operations.push_back(
+        {"gradient", locationOf(update), {size_t(of.getInt())}, {}});
+    recorder.add(argument);
   }
-  for (Value result : body.getTerminator()->getOperands())
-    program.results.push_back(numbers.lookup(result));
-  return program;
+  if (llvm::Error error = recorder.record(update))
+    return error;
+  program.updates = program.operations.size() - before;
+  return llvm::Error::success();
 }
 
 void tpsp::addGradients(func::FuncOp differentiated,

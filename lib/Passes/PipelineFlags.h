@@ -55,8 +55,14 @@ private:
     own(field, std::move(option));
   }
 
-  /// None of a pipeline's.
-  void add(std::vector<std::string> CompileOptions::*, const OptionRow &) {}
+  void add(std::vector<std::string> CompileOptions::*field,
+           const OptionRow &row) {
+    auto list = std::make_shared<ListOption<std::string>>(
+        *this, row.name, llvm::cl::desc(row.help));
+    copies.push_back([field, list](CompileOptions &values) {
+      values.*field = std::vector<std::string>(list->begin(), list->end());
+    });
+  }
 
   template <typename T, typename Flag>
   void own(T CompileOptions::*field, std::shared_ptr<Flag> flag) {

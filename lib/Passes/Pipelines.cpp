@@ -33,16 +33,27 @@ static void addDeadCodeElimination(OpPassManager &pm) {
                                      /*enabledPatterns=*/{"none"}));
 }
 
-void tpsp::buildProgramPipeline(OpPassManager &pm) {
+void tpsp::buildProgramPipeline(OpPassManager &pm,
+                                const CompileOptions &options) {
   pm.addPass(createCheckProgram());
   // A model may be written as functions that call each other.
   pm.addPass(createSeedCalls());
   pm.addPass(createInlinerPass({}, addDeadCodeElimination));
+  if (options.optimizer != "none") {
+    BuildUpdateOptions update;
+    update.optimizer = options.optimizer;
+    update.axes.assign(options.optimizerAxes.begin(),
+                       options.optimizerAxes.end());
+    update.settings.assign(options.optimizerSettings.begin(),
+                           options.optimizerSettings.end());
+    update.clip = options.clip;
+    pm.addPass(createBuildUpdate(std::move(update)));
+  }
 }
 
 void tpsp::buildLogicalPipeline(OpPassManager &pm,
                                 const CompileOptions &options) {
-  buildProgramPipeline(pm);
+  buildProgramPipeline(pm, options);
   buildPlacementPipeline(pm, options);
 }
 
@@ -74,6 +85,7 @@ void tpsp::buildCollectivePipeline(OpPassManager &pm,
   // before the batch is cut, while there is one forward pass to keep.
   pm.addPass(createRematerialize({options.rematerialize}));
   pm.addPass(createMicroBatch({options.microBatches, options.microBatchIndex}));
+  pm.addPass(createComposeStep());
   pm.addPass(createInsertCollectives());
   pm.addPass(createFuseCollectives({options.keepGathered}));
   if (options.bucketLayers != "off")

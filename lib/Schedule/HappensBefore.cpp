@@ -91,8 +91,8 @@ std::vector<std::vector<int64_t>> tpsp::dependencesOf(const Plan &plan) {
     after[i].erase(std::unique(after[i].begin(), after[i].end()),
                    after[i].end());
     for (const PlanAccess &access : command.accesses) {
-      // Reads matter to later writes alone, and nothing writes an argument.
-      if (access.isWrite || !plan.buffers[access.buffer].isArgument())
+      // Reads matter to later writes alone, which most arguments have none of.
+      if (access.isWrite || plan.buffers[access.buffer].isWritten())
         touched[access.buffer].push_back(
             {int64_t(i), access.part, access.isWrite});
     }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 using namespace tpsp;
 
@@ -91,6 +92,9 @@ private:
       if (buffer.isResult() || (buffer.isArgument() && buffer.offset))
         if (auto fault = checkHeld(-1, i, whole(i), what))
           return fault;
+      if (buffer.updatedBy >= 0 && !updated.count(i))
+        return StepFault{message("never updates '{0}'", buffer.name), -1, -1,
+                         int64_t(i)};
     }
     return std::nullopt;
   }
@@ -110,8 +114,7 @@ private:
     }
     for (const PlanAccess &access : accesses)
       if (!access.isWrite)
-        if (auto fault =
-                checkHeld(command, access.buffer, access.part, "is read"))
+        if (auto fault = checkRead(command, access))
           return fault;
     // Reads first, however they are listed: a write may take over their memory.
     for (const PlanAccess &access : accesses)
@@ -125,14 +128,29 @@ private:
     return std::nullopt;
   }
 
+  /// What an argument holds is of one step: its readers want the old value.
+  std::optional<StepFault> checkRead(int64_t command,
+                                     const PlanAccess &access) {
+    if (updated.count(access.buffer))
+      return StepFault{message("reads '{0}' after its update",
+                               plan.buffers[access.buffer].name),
+                       command, -1, access.buffer};
+    return checkHeld(command, access.buffer, access.part, "is read");
+  }
+
   std::optional<StepFault> checkWrite(int64_t command,
                                       const PlanAccess &access) {
-    if (plan.buffers[access.buffer].isArgument())
+    if (!plan.buffers[access.buffer].isWritten())
       return StepFault{message("writes an argument, '{0}'",
                                plan.buffers[access.buffer].name),
                        command, -1, access.buffer};
-    if (!tenantOf(access.buffer))
+    Tenant *tenant = tenantOf(access.buffer);
+    if (!tenant)
       moveIn(access.buffer);
+    // From its first new byte on, an argument is as empty as any buffer.
+    else if (plan.buffers[access.buffer].isArgument() &&
+             updated.insert(access.buffer).second)
+      tenant->written.clear();
     return touch(command, access);
   }
 
@@ -308,6 +326,8 @@ private:
 
   const Plan &plan;
   HappensBefore before;
+  /// Arguments that have been written.
+  std::set<int64_t> updated;
   std::map<int64_t, Tenant> tenants; // by first byte; disjoint
   std::vector<int64_t> overwrittenBy;
   std::map<std::vector<AxisId>, int64_t> latestOf;

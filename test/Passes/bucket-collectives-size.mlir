@@ -21,8 +21,8 @@ tpsp.mesh @mesh <dp = 2, tp = 4>
 // THREE: all_reduce {{.*}} ["dp"] {tensor = "s"}
 // ALONE-COUNT-4: all_reduce %{{[a-z0-9]+}} ["dp"]
 // ALL: all_reduce {{.*}} ["dp"] {tensor = "a, b, c, s"}
-// REMARK: tpsp-bucket-collectives{{.*}}2 all-reduces are one{{.*}}bytes=128
-// REMARK: tpsp-bucket-collectives{{.*}}2 all-reduces are one{{.*}}bytes=80
+// REMARK: tpsp-bucket-collectives{{.*}}2 collectives are one{{.*}}bytes=128
+// REMARK: tpsp-bucket-collectives{{.*}}2 collectives are one{{.*}}bytes=80
 // NEGATIVE: error: option 'bytes' of tpsp-bucket-collectives: bytes=-1 is no size of a bucket; 0 is one for each tensor
 func.func @f(%a: !p, %b: !p, %c: !p, %s: !ps) -> (!g, !g, !g, !gs) {
   %0 = tpsp.all_reduce %a ["dp"] {tensor = "a"} : (!p) -> !g

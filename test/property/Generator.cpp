@@ -2,6 +2,8 @@
 
 #include "Options.h"
 
+#include "tpsp/Abi/Optimizers.h"
+
 #include <algorithm>
 #include <map>
 
@@ -302,6 +304,21 @@ static void chooseMicroBatches(Random &random, Program &program) {
   }
 }
 
+static void chooseUpdate(Random &random, Program &program) {
+  // No update can be written to a sum.
+  for (const Argument &argument : program.arguments)
+    if (argument.isParameter && !program.values[argument.value].pending.empty())
+      return;
+  std::vector<std::string> optimizers = tpsp::optimizerNames();
+  PipelineChoices &pipeline = program.pipeline;
+  pipeline.optimizer = random.of(optimizers);
+  for (const Axis &axis : program.mesh)
+    if (random.chance(0.5))
+      pipeline.optimizerAxes.push_back(axis.name);
+  if (random.chance(0.5))
+    pipeline.clip = random.chance(0.5) ? 0.01 : 1e6;
+}
+
 static void choosePipeline(Random &random, Program &program) {
   static const char *const redone[] = {"none", "none", "selective", "full"};
   PipelineChoices &pipeline = program.pipeline;
@@ -314,6 +331,8 @@ static void choosePipeline(Random &random, Program &program) {
     pipeline.shardReplicated = "memory";
   if (random.chance(0.3))
     pipeline.bucketBytes = random.chance(0.5) ? 0 : 256;
+  if (program.grad && random.chance(0.3))
+    chooseUpdate(random, program);
   pipeline.overlap = random.chance(0.5);
   // There, communication of small tensors is worth hiding.
   if (pipeline.overlap && random.chance(0.8))

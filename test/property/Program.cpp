@@ -93,6 +93,11 @@ std::string PipelineChoices::text() const {
     text += " --shard-replicated " + shardReplicated;
   if (bucketBytes != PipelineChoices().bucketBytes)
     text += " --bucket-mib " + std::to_string(double(bucketBytes) / (1 << 20));
+  if (optimizer != "none") {
+    text += " --optimizer " + optimizer + " --clip " + std::to_string(clip);
+    for (const std::string &axis : optimizerAxes)
+      text += " --optimizer-axes " + axis;
+  }
   if (overlap)
     text += " --overlap on --hardware " + hardware + " --overlap-chunks " +
             std::to_string(overlapChunks) + " --overlap-memory " +

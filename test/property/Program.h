@@ -74,6 +74,10 @@ struct PipelineChoices {
   bool attentionFused = false;
   std::string shardReplicated = "off";
   int64_t bucketBytes = 25 << 20;
+  /// "none", or how parameters are updated; the axes divide its state.
+  std::string optimizer = "none";
+  std::vector<std::string> optimizerAxes;
+  double clip = 0;
   /// Collectives on streams of their own, where that pays on `hardware`.
   bool overlap = false;
   std::string hardware = "cpu";

@@ -231,6 +231,15 @@ static bool dropChoice(Program &program, unsigned n) {
   case 8:
     pipeline.attentionFused = plain.attentionFused;
     return true;
+  case 9:
+    pipeline.optimizer = plain.optimizer;
+    return true;
+  case 10:
+    pipeline.optimizerAxes = plain.optimizerAxes;
+    return true;
+  case 11:
+    pipeline.clip = plain.clip;
+    return true;
   default:
     return false;
   }

@@ -93,6 +93,12 @@ static std::string whenRunning(const Options &o) {
         {"rematerialize"},
         "{} says what the backward pass keeps, and there is none without "
         "--grad"},
+       {o.optimizer != "none" && !o.grad,
+        {"optimizer"},
+        "{} updates parameters by their gradients, which --grad makes"},
+       {o.optimizer == "none",
+        {"optimizer-axes", "optimizer-settings", "clip"},
+        "{} says how parameters are updated, and without --optimizer none are"},
        {!o.grad,
         {"keep-gathered"},
         "{} says what the backward pass keeps, and there is none without "

@@ -46,9 +46,10 @@ StepTrace recordedTrace(const Program &program, const rt::Timeline &timeline,
 
 /// Evaluates the unsharded program in f64 and compares every result of the
 /// world. If there are several processes, that with rank 0 compares; the others
-/// only show their results.
+/// only show their results. `steps` have been run; with an update each goes on
+/// from the one before.
 rt::Status verify(const Program &program, const rt::TensorSource &source,
-                  rt::World &world, Progress &progress,
+                  int steps, rt::World &world, Progress &progress,
                   std::vector<rt::TensorError> &errors);
 
 } // namespace tpsp::run

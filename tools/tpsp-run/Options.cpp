@@ -89,6 +89,8 @@ public:
       option->check(numberOf(row.domain));
     if (row.domain == OptionDomain::Share)
       option->check(CLI::Range(0.0, 1.0));
+    if (row.domain == OptionDomain::List)
+      option->delimiter(',');
     if (row.domain == OptionDomain::AxisSizes)
       option->delimiter(',')->check(axisSize());
   }

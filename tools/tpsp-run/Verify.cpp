@@ -24,7 +24,7 @@ double tpsp::run::toleranceOf(const Plan &plan) {
 /// order in which they are made.
 static bool isChoice(const PlanBuffer &result,
                      const reference::Program &reference) {
-  auto number = static_cast<size_t>(result.number);
+  auto number = static_cast<size_t>(result.resultNumber());
   return number < reference.results.size() &&
          reference::isChoice(reference, reference.results[number]);
 }
@@ -35,7 +35,7 @@ static std::vector<const PlanBuffer *> resultsOf(const Program &program,
                                                  bool choices) {
   std::vector<const PlanBuffer *> results;
   for (const PlanBuffer &tensor : program.plan().tensors())
-    if (!tensor.isArgument() &&
+    if (tensor.resultNumber() >= 0 &&
         isChoice(tensor, program.description.reference) == choices)
       results.push_back(&tensor);
   return results;
@@ -55,7 +55,8 @@ static rt::Status compareResults(const Program &program, rt::World &world,
     rt::TensorError error;
     if (rt::Status s = rt::compareTensor(
             world, program.plan(), *tensor,
-            values.empty() ? none : values[tensor->number], tolerance, error);
+            values.empty() ? none : values[tensor->resultNumber()], tolerance,
+            error);
         !s.ok())
       return s;
     errors.push_back(error);
@@ -70,7 +71,7 @@ static rt::Status takenChoices(const Program &program, rt::World &world,
   const reference::Program &reference = program.description.reference;
   for (const PlanBuffer *tensor : resultsOf(program, true)) {
     reference::Choice choice;
-    choice.value = reference.results[tensor->number];
+    choice.value = reference.results[tensor->resultNumber()];
     const reference::ValueType &type = reference.values[choice.value];
     choice.taken = {type.indices, type.shape, {}};
     if (rt::Status s =
@@ -131,23 +132,34 @@ public:
     rt::Status status = wholeArguments(program, source, arguments);
     for (const reference::Tensor &argument : arguments)
       pointers.push_back(&argument);
+    for (const PlanBuffer &tensor : program.plan().tensors())
+      if (tensor.isArgument())
+        updatedBy.push_back(tensor.updatedBy);
     return status;
   }
 
-  /// The results, with the run's choices, which are then judged.
-  rt::Status evaluate(reference::Arithmetic arithmetic,
+  /// The results of the last of `steps` steps, each of what the one before has
+  /// updated.
+  rt::Status evaluate(reference::Arithmetic arithmetic, int steps,
                       std::vector<reference::Choice> &choices,
                       std::vector<reference::Tensor> &results) {
-    reference::EvaluationOptions options;
-    options.arithmetic = arithmetic;
-    options.choices = &choices;
-    options.progress = [&](size_t done, size_t total) {
-      progress.detail(fmt::format("{}/{}", done, total));
-    };
-    std::string problem =
-        reference::evaluate(program, pointers, results, options);
-    return problem.empty() ? rt::Status()
-                           : rt::Status{TPSP_RT_INTERNAL, problem};
+    bool updates = program.updates > 0;
+    std::vector<reference::Tensor> begin;
+    if (updates && steps > 1)
+      begin = arguments;
+    int last = updates ? steps - 1 : 0;
+    for (int step = 0; step <= last; ++step) {
+      if (step > 0)
+        update(results);
+      // Known of the last step alone.
+      if (rt::Status s =
+              evaluate(arithmetic, step == last ? &choices : nullptr, results);
+          !s.ok())
+        return s;
+    }
+    if (!begin.empty())
+      std::move(begin.begin(), begin.end(), arguments.begin());
+    return {};
   }
 
   /// Whether any value is of a type that rounds.
@@ -160,17 +172,42 @@ public:
   }
 
 private:
+  void update(std::vector<reference::Tensor> &results) {
+    for (size_t i = 0; i < arguments.size(); ++i)
+      if (updatedBy[i] >= 0)
+        arguments[i] = std::move(results[updatedBy[i]]);
+  }
+
+  /// One step's results, with the run's choices, which are then judged.
+  rt::Status evaluate(reference::Arithmetic arithmetic,
+                      std::vector<reference::Choice> *choices,
+                      std::vector<reference::Tensor> &results) {
+    reference::EvaluationOptions options;
+    options.arithmetic = arithmetic;
+    options.choices = choices;
+    options.progress = [&](size_t done, size_t total) {
+      progress.detail(fmt::format("{}/{}", done, total));
+    };
+    std::string problem =
+        reference::evaluate(program, pointers, results, options);
+    return problem.empty() ? rt::Status()
+                           : rt::Status{TPSP_RT_INTERNAL, problem};
+  }
+
   const reference::Program &program;
   Progress &progress;
   std::vector<reference::Tensor> arguments;
   std::vector<const reference::Tensor *> pointers;
+  /// Of each argument the result that takes its place; -1: none.
+  std::vector<int64_t> updatedBy;
 };
 
 } // namespace
 
 /// The unsharded program's results, with the run's choices.
 static rt::Status evaluate(const Program &program,
-                           const rt::TensorSource &source, Progress &progress,
+                           const rt::TensorSource &source, int steps,
+                           Progress &progress,
                            std::vector<reference::Choice> &choices,
                            Values &values) {
   Reference reference(program, progress);
@@ -178,16 +215,16 @@ static rt::Status evaluate(const Program &program,
     return s;
   progress.phase("reference in f64");
   std::vector<reference::Tensor> exact, rounded;
-  if (rt::Status s =
-          reference.evaluate(reference::Arithmetic::Exact, choices, exact);
+  if (rt::Status s = reference.evaluate(reference::Arithmetic::Exact, steps,
+                                        choices, exact);
       !s.ok())
     return s;
   if (reference.rounds()) {
     progress.phase("reference, rounded");
     // How good the choices are has been said.
     std::vector<reference::Choice> same = choices;
-    if (rt::Status s =
-            reference.evaluate(reference::Arithmetic::Rounded, same, rounded);
+    if (rt::Status s = reference.evaluate(reference::Arithmetic::Rounded, steps,
+                                          same, rounded);
         !s.ok())
       return s;
   }
@@ -200,15 +237,16 @@ static rt::Status evaluate(const Program &program,
 }
 
 rt::Status tpsp::run::verify(const Program &program,
-                             const rt::TensorSource &source, rt::World &world,
-                             Progress &progress,
+                             const rt::TensorSource &source, int steps,
+                             rt::World &world, Progress &progress,
                              std::vector<rt::TensorError> &errors) {
   std::vector<reference::Choice> choices;
   if (rt::Status s = takenChoices(program, world, choices); !s.ok())
     return s;
   Values values;
   if (world.hasFirstRank())
-    if (rt::Status s = evaluate(program, source, progress, choices, values);
+    if (rt::Status s =
+            evaluate(program, source, steps, progress, choices, values);
         !s.ok())
       return s;
   progress.phase("comparing");

@@ -153,8 +153,8 @@ static rt::Status runProgram(const Options &options, const Program &program,
   if (!options.verify)
     return {};
   auto begin = Clock::now();
-  rt::Status status =
-      verify(program, *run.source, *run.world, progress, report.errors);
+  rt::Status status = verify(program, *run.source, options.steps, *run.world,
+                             progress, report.errors);
   report.verifySeconds = secondsSince(begin);
   return status;
 }

@@ -15,12 +15,15 @@ namespace tpsp {
 /// (Passes/Collectives/Ledger.h) and, where people shall see it, printed by
 /// ledgerText() (Driver/LedgerText.h). The attribute #plan.ledger, plan files
 /// and reports have whatever visitFacts() names.
+/// The phases of a step, in order.
+inline constexpr const char *phaseNames[] = {"forward", "backward", "update"};
+
 struct LedgerRow {
   std::string kind; ///< "all_gather", ...
   std::vector<std::string> axes;
   /// That moves: "s", or "s -> h" of an all_to_all; empty for all_reduce.
   std::string index;
-  std::string phase; ///< "forward" or "backward"
+  std::string phase; ///< one of phaseNames
   int64_t bytes = 0; ///< sent per rank by the ring algorithm
   int64_t group = 1; ///< ranks that take part
   std::string tensor;

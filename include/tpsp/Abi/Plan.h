@@ -32,6 +32,7 @@ namespace tpsp {
 enum class BufferKind {
   Input,
   Parameter,
+  State, ///< the optimizer's, of one parameter
   Output,
   Gradient,
   Choice, ///< returned for the reference, not by the program
@@ -69,6 +70,9 @@ struct PlanBuffer {
   /// A gradient's: the number of its argument. A cotangent's: the number of its
   /// result. Else -1.
   int64_t of = -1;
+  /// Of an argument: the number of the result that is in its place when the
+  /// step has ended; -1: it stays as it is.
+  int64_t updatedBy = -1;
 
   /// In the arena; before allocation there is none.
   std::optional<int64_t> offset;
@@ -78,8 +82,14 @@ struct PlanBuffer {
 
   /// Filled before the step.
   bool isArgument() const {
-    return kind == BufferKind::Input || kind == BufferKind::Parameter;
+    return kind == BufferKind::Input || kind == BufferKind::Parameter ||
+           kind == BufferKind::State;
   }
+  /// The number of the result that it holds when the step has ended; -1: it
+  /// holds none.
+  int64_t resultNumber() const { return isArgument() ? updatedBy : number; }
+  /// Whether a command may write it.
+  bool isWritten() const { return !isArgument() || updatedBy >= 0; }
   /// Read after the step.
   bool isResult() const { return lasts() && !isArgument(); }
   /// Whether it keeps its bytes all through the step.

@@ -104,7 +104,8 @@ llvm::SmallVector<Drive, 4> candidates(const PlacedOperation &operation,
                                        AxisId axis);
 
 /// The consequences of a choice; nullopt if it is illegal: an extent that its
-/// axes do not divide, a result wanted pending that is not. Axes that drive the
+/// axes do not divide, a result wanted pending that is not, a sum that passes
+/// through from an operand that is whole. Axes that drive the
 /// same index stand in the order, of those that the tensors have, that costs
 /// least.
 std::optional<ComputePlacement> evaluate(const PlacedOperation &operation,

@@ -27,6 +27,10 @@ referenceProgramOf(mlir::func::FuncOp function);
 void addGradients(mlir::func::FuncOp differentiated,
                   reference::Program &program);
 
+/// Appends what tpsp-build-update made of a program's function. Its first
+/// arguments are the program's, the others gradients.
+llvm::Error addUpdate(mlir::func::FuncOp update, reference::Program &program);
+
 /// The index names and the shape of a tensor type with #tpsp.idx subscripts.
 reference::IndexNames referenceIndices(mlir::Type type);
 reference::Shape referenceShape(mlir::Type type);

@@ -93,17 +93,18 @@ def BucketLayers : Pass<"tpsp-bucket-layers", "::mlir::ModuleOp"> {
 
 def BucketCollectives
     : Pass<"tpsp-bucket-collectives", "::mlir::ModuleOp"> {
-  let summary = "Reduce several tensors in one collective";
+  let summary = "Move several tensors in one collective";
   let description = [{
     All-reduces that do not wait for each other become one all-reduce of several
-    tensors. The bytes stay; the latencies go. A summand lives until its
-    bucket's last tensor is ready.
+    tensors. So do reduce-scatters of gradients that only an update reads, and
+    gathers of new parameters. The bytes stay; the latencies go. A summand lives
+    until its bucket's last tensor is ready.
 
-    Each all-reduce goes into the bucket of its kind. The kind is its axes, its
-    element type, its reduction, its pass (forward or backward), and whether an
-    operation waits for it. A bucket closes when an operation uses one of its
+    Each collective goes into the bucket of its kind. The kind is what it does,
+    its axes, its element type, its reduction, its phase (forward, backward or
+    update), and whether an operation of that phase waits for it. A bucket closes when an operation uses one of its
     results. It also closes when the next tensor would take it beyond `bytes`,
-    counted in what one rank reduces. Then it stands where its last tensor is
+    counted in what one rank sends in or gets out. Then it stands where its last tensor is
     ready, so that what follows can hide it.
 
     - *Gradients that are only returned* fill buckets in the order in which the

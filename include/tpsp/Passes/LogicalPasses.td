@@ -327,6 +327,61 @@ def Rematerialize : Pass<"tpsp-rematerialize", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 
+def BuildUpdate : Pass<"tpsp-build-update", "::mlir::ModuleOp"> {
+  let summary = "Build what a training step does to a function's parameters";
+  let description = [{
+    For `f(args)` adds `f_update(args, gradients of parameters)`, which returns
+    the new parameters and the optimizer's new state. The state, a learning rate
+    and the step's number become arguments of `f`.
+
+    An optimizer is a row of `Optimizers.def` and one file that builds
+    operations for one parameter; nothing here knows one by name. Operations are
+    unplaced and on global shapes. Their collectives follow as all others do.
+
+    *State* has its parameter's subscripts and `axes`: each on the first index
+    that it divides. There the gradient is wanted (`tpsp.gradient_at`), and there
+    the update is done. With `axes=dp` that is ZeRO-1: a sum over dp meets a use
+    that dp divides, which is a reduce-scatter. The new parameter is gathered. A
+    parameter that fsdp divides has its state there anyway: ZeRO-3.
+
+    *Precision.* State is in f32. A parameter in 16 bits has a master in f32,
+    and is gathered in 16 bits.
+
+    *Clipping.* With `clip`, gradients are scaled by
+    `min(1, clip / (norm + 1e-6))`. The norm is over all gradients, summed in
+    f64. What is pending over the same axes is added before it is reduced.
+
+    A parameter's `tpsp.optimizer` and `tpsp.learning_rate` take precedence.
+
+    ```
+    tpsp-opt examples/mlp-sp.mlir --tpsp-build-update="optimizer=adamw clip=1"
+    tpsp-run examples/mlp-sp.mlir --grad --optimizer adamw --verify
+    ```
+  }];
+  let options = [
+    Option<"optimizer", "optimizer", "std::string", "\"adamw\"",
+           "The optimizer of parameters that name none">,
+    ListOption<"axes", "axes", "std::string",
+               "Axes that divide the state beside the parameter's own">,
+    ListOption<"settings", "settings", "std::string",
+               "Of the optimizer: beta2=0.95">,
+    Option<"clip", "clip", "double", "0",
+           "Largest norm of all gradients together; 0: any">
+  ];
+  let dependentDialects = ["::tpsp::TpspDialect", "::mlir::func::FuncDialect"];
+}
+
+def ComposeStep : Pass<"tpsp-compose-step", "::mlir::ModuleOp"> {
+  let summary = "Append the update to the function that makes the gradients";
+  let description = [{
+    `f_grad` ends with `f_update`: its results are those of `f`, the new
+    parameters and the new state. `tpsp.updates` says which argument a result
+    takes the place of. Behind tpsp-micro-batch, so that an update is done once
+    a step.
+  }];
+  let dependentDialects = ["::tpsp::TpspDialect", "::mlir::func::FuncDialect"];
+}
+
 def MicroBatch : Pass<"tpsp-micro-batch", "::mlir::ModuleOp"> {
   let summary = "Cut a step into parts of the batch";
   let description = [{

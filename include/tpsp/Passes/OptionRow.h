@@ -5,6 +5,8 @@
 #ifndef TPSP_PASSES_OPTIONROW_H
 #define TPSP_PASSES_OPTIONROW_H
 
+#include "tpsp/Abi/Optimizers.h"
+
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -17,7 +19,8 @@ enum class OptionDomain {
   Positive,
   NotNegative, ///< from 0 to 1e9
   Share,       ///< from 0 to 1
-  AxisSizes    ///< "tp=4,dp=2"
+  AxisSizes,   ///< "tp=4,dp=2"
+  List         ///< "dp,fsdp"
 };
 
 /// Made by compiling() or anytime(), and then told more:
@@ -86,6 +89,13 @@ inline OptionRow compiling(const char *name, const char *help) {
 /// An option of what is compiled, too.
 inline OptionRow anytime(const char *name, const char *help) {
   return {name, help, /*isOfCompilation=*/false};
+}
+
+/// The words of --optimizer.
+inline std::vector<std::string> optimizerWords() {
+  std::vector<std::string> words = optimizerNames();
+  words.insert(words.begin(), "none");
+  return words;
 }
 
 } // namespace tpsp

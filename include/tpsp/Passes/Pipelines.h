@@ -10,7 +10,8 @@ namespace tpsp {
 
 /// A model as written -> one function, checked. What it computes is what the
 /// reference evaluates.
-void buildProgramPipeline(mlir::OpPassManager &pm);
+void buildProgramPipeline(mlir::OpPassManager &pm,
+                          const CompileOptions &options);
 /// One function -> placed, differentiated on request; still logical.
 void buildPlacementPipeline(mlir::OpPassManager &pm,
                             const CompileOptions &options);

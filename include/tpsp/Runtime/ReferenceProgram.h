@@ -60,6 +60,14 @@ struct Program {
   /// further arguments, each the cotangent of a result, by its position in
   /// `results`. It has further results, each the gradient of an argument.
   std::vector<size_t> cotangents, gradients;
+  /// So many operations, the last, follow the backward pass: they update the
+  /// parameters. An operation "gradient" of an argument is its gradient. With
+  /// an update gradients are no results.
+  size_t updates = 0;
+
+  size_t numResults() const {
+    return results.size() + (updates > 0 ? 0 : gradients.size());
+  }
 };
 
 /// Called after every operation: `done` of `total` have been evaluated.

@@ -89,8 +89,8 @@ LogicalResult TileOp::verify() {
 }
 
 LogicalResult BufferOp::verify() {
-  for (StringRef known : {inputKind, parameterKind, outputKind, gradientKind,
-                          choiceKind, temporaryKind})
+  for (StringRef known : {inputKind, parameterKind, stateKind, outputKind,
+                          gradientKind, choiceKind, temporaryKind})
     if (getKind() == known)
       return success();
   return emitOpError("has the unknown kind \"") << getKind() << "\"";

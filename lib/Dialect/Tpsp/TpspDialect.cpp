@@ -81,7 +81,10 @@ static std::string randomnessProblem(StringRef name, Attribute value,
 static std::string argumentProblem(NamedAttribute attr, Type type) {
   StringRef name = attr.getName();
   Attribute value = attr.getValue();
-  if (name == cotangentAttrName)
+  // The compiler's own.
+  if (llvm::is_contained({cotangentAttrName, gradientAttrName,
+                          gradientAtAttrName, stateAttrName, scalarAttrName},
+                         name))
     return "";
   if (name == paramAttrName)
     return parameterProblem(value, type);
@@ -97,10 +100,20 @@ static std::string argumentProblem(NamedAttribute attr, Type type) {
   }
   if (name == meanAttrName || name == deviationAttrName)
     return randomnessProblem(name, value, type);
+  if (name == optimizerAttrName)
+    return isa<StringAttr>(value)
+               ? ""
+               : (": " + name + " is an optimizer's name, such as \"sgd\"")
+                     .str();
+  if (name == learningRateAttrName)
+    return isa<FloatAttr>(value)
+               ? ""
+               : (": " + name + " is a factor, such as 0.1 : f64").str();
   return (" has an unknown attribute '" + name + "'; known are '" +
           paramAttrName + "', '" + nameAttrName + "', '" + frozenAttrName +
-          "', '" + belowAttrName + "', '" + meanAttrName + "' and '" +
-          deviationAttrName + "'")
+          "', '" + belowAttrName + "', '" + meanAttrName + "', '" +
+          deviationAttrName + "', '" + optimizerAttrName + "' and '" +
+          learningRateAttrName + "'")
       .str();
 }
 
@@ -127,9 +140,10 @@ static LogicalResult verifyResultAttrs(Operation *op, Attribute value) {
 
 LogicalResult TpspDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
-  bool isMark = llvm::is_contained({backwardAttrName, recomputeAttrName,
-                                    recomputedAttrName, proposedAttrName},
-                                   attr.getName().getValue());
+  bool isMark =
+      llvm::is_contained({backwardAttrName, recomputeAttrName,
+                          recomputedAttrName, proposedAttrName, updateAttrName},
+                         attr.getName().getValue());
   if (isMark && !isa<UnitAttr>(attr.getValue()))
     return op->emitOpError() << attr.getName().getValue() << " takes no value";
   if (attr.getName() == partAttrName && !isa<IntegerAttr>(attr.getValue()))

@@ -1,8 +1,10 @@
-// tpsp-bucket-collectives: reduce several tensors in one collective.
+// tpsp-bucket-collectives: move several tensors in one collective.
 //
-// One sweep over a function. An all-reduce waits in the bucket of its kind
-// until something uses its result or the bucket is full. The bucket then
-// becomes one all-reduce where its last tensor is ready. Nothing that depends
+// One sweep over a function. A collective waits in the bucket of its kind until
+// something uses its result or the bucket is full. The bucket then becomes one
+// collective where its last tensor is ready. All-reduces wait, and what no
+// operation of its phase waits for: a gradient's reduce-scatter, and the gather
+// of a new parameter. Nothing that depends
 // on a waiting result can stand in between, so members never depend on each
 // other. Before and after: the same bytes, fewer latencies; a summand lives
 // until its bucket's last.
@@ -29,14 +31,14 @@ using namespace tpsp;
 
 namespace {
 
-/// All-reduces that will be one, in the order in which they become ready.
+/// Collectives that will be one, in the order in which they become ready.
 struct Bucket {
   SmallVector<CollectiveOpInterface, 0> ops;
   /// Views of their results: bytes nobody reads yet, which wait with them.
   SmallVector<Operation *, 0> views;
   /// How many of these stand before the last of `ops`.
   size_t viewsBefore = 0;
-  /// What one rank reduces.
+  /// Of one rank, on the larger side.
   int64_t bytes = 0;
 };
 
@@ -45,27 +47,45 @@ bool isView(Operation *op) {
   return indexed && indexed.isView();
 }
 
-/// Whether the function's end is all that waits for the results.
-bool isOnlyReturned(Operation *op) {
-  return llvm::all_of(op->getUsers(), [](Operation *user) {
+bool isOfUpdate(Operation *op) { return op->hasAttr(updateAttrName); }
+
+/// Whether no operation of the same phase waits for the results: the function's
+/// end does, or the update.
+bool isForLater(Operation *op) {
+  return llvm::all_of(op->getUsers(), [&](Operation *user) {
     return user->hasTrait<OpTrait::IsTerminator>() ||
-           (isView(user) && isOnlyReturned(user));
+           (isOfUpdate(user) && !isOfUpdate(op)) ||
+           (isView(user) && isForLater(user));
   });
 }
 
-/// What must agree for two reductions to be one: axes, element type, how they
-/// combine, the pass they belong to, and whether anybody waits. A gradient that
-/// is only returned must not lengthen a reduction that the next operation
-/// needs.
+bool mayWait(CollectiveOpInterface op) {
+  switch (op.getCollectiveKind()) {
+  case CollectiveKind::AllReduce:
+    return true;
+  case CollectiveKind::ReduceScatter:
+    return isForLater(op) && llvm::any_of(op->getUsers(), isOfUpdate);
+  case CollectiveKind::AllGather:
+    return isOfUpdate(op) && isForLater(op);
+  default:
+    return false;
+  }
+}
+
+/// What must agree for two collectives to be one: what they do, axes, element
+/// type, how they combine, the phase they belong to, and whether anybody waits.
+/// A gradient that is only returned must not lengthen a reduction that the next
+/// operation needs.
 Attribute kindOf(CollectiveOpInterface op) {
   auto type = cast<RankedTensorType>(op->getOperand(0).getType());
   IdxAttr idx = getIdx(type);
   Builder builder(op.getContext());
   return builder.getArrayAttr(
-      {op.getAxes(), TypeAttr::get(type.getElementType()),
+      {builder.getI64IntegerAttr(int64_t(op.getCollectiveKind())), op.getAxes(),
+       TypeAttr::get(type.getElementType()),
        builder.getBoolAttr(idx.getPendingMax()),
-       builder.getBoolAttr(op->hasAttr(backwardAttrName)),
-       builder.getBoolAttr(isOnlyReturned(op))});
+       builder.getI64IntegerAttr(phaseOf(op)),
+       builder.getBoolAttr(isForLater(op))});
 }
 
 class Buckets {
@@ -76,8 +96,7 @@ public:
     for (Operation &op : llvm::make_early_inc_range(block)) {
       serve(&op);
       auto collective = dyn_cast<CollectiveOpInterface>(op);
-      if (collective &&
-          collective.getCollectiveKind() == CollectiveKind::AllReduce)
+      if (collective && mayWait(collective))
         add(collective);
     }
   }
@@ -85,8 +104,9 @@ public:
 private:
   int64_t bytesOf(Operation *op) const {
     int64_t bytes = 0;
-    for (Value input : op->getOperands())
-      bytes += localBytes(input.getType(), mesh);
+    for (auto [from, to] : llvm::zip_equal(op->getOperands(), op->getResults()))
+      bytes += std::max(localBytes(from.getType(), mesh),
+                        localBytes(to.getType(), mesh));
     return bytes;
   }
 
@@ -139,7 +159,7 @@ private:
     remark::passed(
         merged->getLoc(),
         remark::RemarkOpts::name("bucket").category("tpsp-bucket-collectives"))
-        << remark::reason("{0} all-reduces are one", bucket.ops.size())
+        << remark::reason("{0} collectives are one", bucket.ops.size())
         << remark::metric("bytes", bucket.bytes);
   }
 

@@ -28,7 +28,8 @@ Value tpsp::createCollective(OpBuilder &builder, Location loc, Value value,
 }
 
 void tpsp::copyPhase(Operation *from, Operation *to) {
-  for (StringRef name : {backwardAttrName, partAttrName, overlapAttrName})
+  for (StringRef name :
+       {backwardAttrName, updateAttrName, partAttrName, overlapAttrName})
     if (Attribute phase = from->getAttr(name))
       to->setAttr(name, phase);
 }

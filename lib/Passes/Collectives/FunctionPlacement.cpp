@@ -1,4 +1,5 @@
 #include "FunctionPlacement.h"
+#include "Ledger.h"
 
 #include "Passes/Program/Placed.h"
 #include "tpsp/Dialect/Tpsp/ResultAttrs.h"
@@ -81,8 +82,6 @@ Placement withStates(Placement base, ArrayRef<AxisState> states) {
   return base;
 }
 
-bool isBackward(Operation *op) { return op->hasAttr(backwardAttrName); }
-
 /// One phase as the search sees it.
 class Phase {
 public:
@@ -118,7 +117,7 @@ private:
       ProblemValue value = describe(result);
       value.freedom = freedomOf(result);
       for (Operation *user : result.getUsers())
-        if (isBackward(user) != isBackward(op))
+        if (phaseOf(user) != phaseOf(op))
           value.readers.push_back(madeLinearly(user));
       if (!value.wanted)
         value.expected =
@@ -181,7 +180,7 @@ private:
     Operation *op = value.getDefiningOp();
     if (isUnplaced(value.getType()) || getResultAttr(value, proposedAttrName))
       return ProblemValue::Free;
-    return isBackward(op) ? ProblemValue::Undivided : ProblemValue::Fixed;
+    return phaseOf(op) > 0 ? ProblemValue::Undivided : ProblemValue::Fixed;
   }
 
   const llvm::DenseMap<Value, Placement> &homes;
@@ -194,12 +193,11 @@ private:
 FunctionPlacement::FunctionPlacement(FunctionOpInterface function,
                                      const Mesh &mesh)
     : mesh(mesh) {
-  SmallVector<IndexedOpInterface> forward, backward;
-  function->walk([&](IndexedOpInterface op) {
-    (isBackward(op) ? backward : forward).push_back(op);
-  });
-  decide(forward);
-  decide(backward);
+  SmallVector<IndexedOpInterface> phases[std::size(phaseNames)];
+  function->walk(
+      [&](IndexedOpInterface op) { phases[phaseOf(op)].push_back(op); });
+  for (ArrayRef<IndexedOpInterface> ops : phases)
+    decide(ops);
 }
 
 const FunctionPlacement::Decision *

@@ -2,6 +2,7 @@
 // placement that was decided for it (FunctionPlacement.h).
 #include "CollectiveBuilder.h"
 #include "FunctionPlacement.h"
+#include "Ledger.h"
 #include "Passes/Program/FunctionWalk.h"
 #include "Passes/Program/Placed.h"
 #include "PlacementWarnings.h"
@@ -39,10 +40,9 @@ public:
   }
 
 private:
-  using Key = std::tuple<Value, Attribute, Attribute>;
+  using Key = std::tuple<Value, unsigned, Attribute>;
   static Key keyOf(Value value, Operation *user) {
-    return {value, user->getAttr(backwardAttrName),
-            user->getAttr(partAttrName)};
+    return {value, phaseOf(user), user->getAttr(partAttrName)};
   }
   llvm::DenseMap<Key, SmallVector<Value>> made;
 };

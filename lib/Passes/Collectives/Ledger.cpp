@@ -51,7 +51,7 @@ LedgerRow tpsp::ledgerOf(CollectiveOpInterface op, const Mesh &mesh) {
   for (auto axis : op.getAxes().getAsRange<StringAttr>())
     row.axes.push_back(axis.getValue().str());
   row.index = movedIndices(op, mesh);
-  row.phase = op->hasAttr(backwardAttrName) ? "backward" : "forward";
+  row.phase = phaseNames[phaseOf(op)];
   row.group = mesh.groupSize(step.axes);
   for (auto [operand, result] :
        llvm::zip_equal(op->getOperands(), op->getResults()))
@@ -64,6 +64,10 @@ LedgerRow tpsp::ledgerOf(CollectiveOpInterface op, const Mesh &mesh) {
   if (auto overlap = op->getAttrOfType<FloatAttr>(overlapAttrName))
     row.overlap = overlap.getValueAsDouble();
   return row;
+}
+
+unsigned tpsp::phaseOf(Operation *op) {
+  return op->hasAttr(updateAttrName) ? 2 : op->hasAttr(backwardAttrName);
 }
 
 std::string tpsp::axesOf(const LedgerRow &row) {

@@ -1,5 +1,6 @@
 #include "Equations.h"
 
+#include "Passes/Collectives/Ledger.h"
 #include "Passes/Program/AdjointMark.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -149,8 +150,8 @@ private:
   llvm::DenseSet<Operation *> inside;
 };
 
-std::string phaseOf(Operation *op) {
-  std::string phase = op->hasAttr(backwardAttrName) ? "backward" : "forward";
+std::string phaseTextOf(Operation *op) {
+  std::string phase = phaseNames[tpsp::phaseOf(op)];
   if (auto part = op->getAttrOfType<IntegerAttr>(partAttrName))
     phase += ", micro-batch " + std::to_string(part.getInt());
   return phase;
@@ -178,7 +179,7 @@ public:
 private:
   void addAlone(CollectiveOpInterface collective) {
     Equation equation;
-    equation.phase = phaseOf(collective);
+    equation.phase = phaseTextOf(collective);
     equation.collectives.push_back(collective);
     equations.push_back(std::move(equation));
   }
@@ -186,7 +187,7 @@ private:
   void add(Operation *op) {
     Equation equation;
     equation.op = op;
-    equation.phase = phaseOf(op);
+    equation.phase = phaseTextOf(op);
     for (Value result : op->getResults())
       if (op->getNumResults() == 1 || !result.use_empty())
         equation.results.push_back(tensorOf(owners.after(result)));

@@ -30,34 +30,29 @@ struct Total {
 
 } // namespace
 
-static StringRef phaseName(bool backward) {
-  return backward ? "backward" : "forward";
-}
-
 void tpsp::printTotals(const WrittenEquations &written, raw_ostream &out) {
-  /// By phase (forward first), kind and axes.
-  std::map<std::tuple<bool, std::string, std::string>, Total> totals;
-  std::map<std::pair<bool, std::string>, Total> totalsOfAxes;
+  /// By phase, kind and axes.
+  std::map<std::tuple<unsigned, std::string, std::string>, Total> totals;
+  std::map<std::pair<unsigned, std::string>, Total> totalsOfAxes;
   for (const Equation &equation : written.equations)
     for (CollectiveOpInterface op : equation.collectives) {
       LedgerRow row = ledgerOf(op, written.mesh);
-      bool backward = op->hasAttr(backwardAttrName);
+      unsigned phase = phaseOf(op);
       std::string axes = axesOf(row);
-      totals[{backward, op->getName().stripDialect().str(), axes}].add(
-          row.bytes);
-      totalsOfAxes[{backward, axes}].add(row.bytes);
+      totals[{phase, op->getName().stripDialect().str(), axes}].add(row.bytes);
+      totalsOfAxes[{phase, axes}].add(row.bytes);
     }
   out << "\ntotals (bytes sent per rank)\n";
   if (totals.empty())
     out << "  no collectives\n";
   for (const auto &[key, total] : totals)
     out << llvm::formatv("  {0,-9} {1,-15} over {2,-8} x{3,-4} {4,12}\n",
-                         phaseName(std::get<0>(key)), std::get<1>(key),
+                         phaseNames[std::get<0>(key)], std::get<1>(key),
                          std::get<2>(key), total.count,
                          formatBytes(total.bytes));
   for (const auto &[key, total] : totalsOfAxes)
     out << llvm::formatv("  {0,-9} {1,-15} over {2,-8} x{3,-4} {4,12}\n",
-                         phaseName(key.first), "of every kind", key.second,
+                         phaseNames[key.first], "of every kind", key.second,
                          total.count, formatBytes(total.bytes));
 }
 

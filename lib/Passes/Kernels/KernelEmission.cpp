@@ -8,6 +8,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/STLExtras.h"
 
+#include <algorithm>
 #include <numeric>
 
 using namespace mlir;
@@ -385,11 +386,28 @@ Value tpsp::createSlice(OpBuilder &b, Location loc, Value source,
 }
 
 Kernel tpsp::emitKernel(const KernelGroup &group, StringRef name,
-                        Operation *insertBefore) {
+                        Operation *insertBefore,
+                        llvm::function_ref<Value(Value)> overwritten) {
   OpBuilder b(insertBefore);
   Location loc = group.getOps().front()->getLoc();
   KernelLoops kernel = findLoops(group);
+  // Two arguments must not share memory.
+  llvm::SmallMapVector<Value, Value, 4> outputOf;
+  auto isUpdated = [&](Value output) {
+    Value input = overwritten(output);
+    return input && llvm::is_contained(kernel.inputs, input);
+  };
+  auto *updates =
+      std::stable_partition(kernel.outputs.begin(), kernel.outputs.end(),
+                            [&](Value output) { return !isUpdated(output); });
+  SmallVector<Value> updated(updates, kernel.outputs.end());
+  for (Value output : updated)
+    outputOf[overwritten(output)] = output;
+  llvm::erase_if(kernel.inputs,
+                 [&](Value input) { return outputOf.contains(input); });
   KernelFunction function = createFunction(b, loc, name, kernel);
+  for (auto [input, output] : outputOf)
+    function.memory[input] = function.memory[output];
   MemoryMap rows = allocateRows(b, loc, group, kernel, function);
   WorkItem item;
   scf::ForOp items;
@@ -407,6 +425,8 @@ Kernel tpsp::emitKernel(const KernelGroup &group, StringRef name,
     emitter.emitLoop(loop);
   b.setInsertionPointToEnd(&function.op.getBody().front());
   func::ReturnOp::create(b, loc);
-  return {function.op, kernel.inputs, kernel.outputs, group.countItems(),
-          kernel.positions};
+  SmallVector<Value> made(
+      ArrayRef<Value>(kernel.outputs).drop_back(updated.size()));
+  return {function.op,        kernel.inputs,    std::move(made),
+          group.countItems(), kernel.positions, std::move(updated)};
 }

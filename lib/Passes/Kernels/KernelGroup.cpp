@@ -169,9 +169,11 @@ bool KernelGroup::accepts(LoopOpInterface op) const {
       !agrees(op->getResult(0).getType()) || !agreesOnTiles(op))
     return false;
   SmallVector<LoopIndex> both = commonWith(op);
+  // Numbers go with numbers.
+  RankedTensorType all = widestWith(op);
   if (both.empty())
-    return false;
-  SmallVector<LoopIndex> grid = gridOf(both, widestWith(op));
+    return all.getRank() == 0;
+  SmallVector<LoopIndex> grid = gridOf(both, all);
   // Items would be columns (a gain's gradient, and what else is made of the
   // same rows). Every element of every row would be a cache line.
   auto isWide = [&](Operation *each) { return loopsBeyond(each, both); };

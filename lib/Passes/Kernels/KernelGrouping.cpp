@@ -16,7 +16,10 @@ static int64_t bytesOf(Value value) {
   return tensor.getNumElements() * tensor.getElementTypeBitWidth() / 8;
 }
 
-static bool isBackward(Operation *op) { return op->hasAttr(backwardAttrName); }
+static bool areOfOnePhase(Operation *a, Operation *b) {
+  return a->hasAttr(backwardAttrName) == b->hasAttr(backwardAttrName) &&
+         a->hasAttr(updateAttrName) == b->hasAttr(updateAttrName);
+}
 
 int64_t KernelGrouping::groupOf(Operation *op) const {
   auto found = groups.find(op);
@@ -32,7 +35,7 @@ bool KernelGrouping::addTo(size_t group, LoopOpInterface op) {
 }
 
 bool KernelGrouping::add(LoopOpInterface op) {
-  if (!open.empty() && isBackward(op) != isBackward(groups.begin()->first))
+  if (!open.empty() && !areOfOnePhase(op, groups.begin()->first))
     return false;
   int64_t first = 0;
   for (Value operand : op->getOperands())
@@ -99,7 +102,7 @@ bool KernelGrouping::gather(Operation *op, Operation *producer, size_t group,
   if (llvm::is_contained(wanted, op))
     return true;
   if (groups.contains(op) || passed.contains(op) || !isLoop(op) ||
-      wanted.size() == mostTaken || isBackward(op) != isBackward(producer))
+      wanted.size() == mostTaken || !areOfOnePhase(op, producer))
     return false;
   for (Value operand : op->getOperands()) {
     if (isThere(operand, group))

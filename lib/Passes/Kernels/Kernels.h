@@ -107,6 +107,9 @@ struct Kernel {
   int64_t grid = 1;
   /// Sharded indices whose global position the kernel needs, in order.
   llvm::SmallVector<LoopIndex> positions;
+  /// Outputs that it also reads, each element before it writes it. They follow
+  /// `outputs`.
+  llvm::SmallVector<mlir::Value> updated = {};
 };
 
 /// The memory of a tensor.
@@ -129,9 +132,11 @@ mlir::Value createSlice(mlir::OpBuilder &b, mlir::Location loc,
 
 /// Builds the function of a group, named `name`, before `insertBefore`. Its
 /// arguments are the inputs and outputs as memrefs, the start of each of
-/// `positions`, and the range of work items.
+/// `positions`, and the range of work items. `overwritten` says of an output in
+/// the memory of which input it is made, or null; that input is no argument.
 Kernel emitKernel(const KernelGroup &group, llvm::StringRef name,
-                  mlir::Operation *insertBefore);
+                  mlir::Operation *insertBefore,
+                  llvm::function_ref<mlir::Value(mlir::Value)> overwritten);
 
 /// Likewise of one operation that is an algorithm on rows. What its buckets
 /// hold, if it has any, follows the inputs.

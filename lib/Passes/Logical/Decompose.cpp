@@ -32,8 +32,9 @@ public:
   explicit InheritFromComposite(bool tellsApart) : tellsApart(tellsApart) {}
 
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
-    if (from->hasAttr(backwardAttrName))
-      op->setAttr(backwardAttrName, from->getAttr(backwardAttrName));
+    for (StringRef name : {backwardAttrName, updateAttrName})
+      if (Attribute mark = from->getAttr(name))
+        op->setAttr(name, mark);
     op->setLoc(tellsApart ? partOfSource(op->getLoc(), partName(op))
                           : withoutSourceName(op->getLoc()));
   }

@@ -11,6 +11,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace tpsp {
@@ -42,10 +43,21 @@ bool isDifferentiable(Type type) {
   return tensor && getIdx(type) && isa<FloatType>(tensor.getElementType());
 }
 
-/// The type of the gradient of a tensor: where the tensor is. The gradient of
-/// a partial tensor is whole: every summand has the gradient of the sum.
-Type gradientType(Type type) {
+/// The type of the gradient of a tensor: where the tensor is, or where a
+/// parameter's argument says (tpsp.gradient_at). The gradient of a partial
+/// tensor is whole: every summand has the gradient of the sum.
+Type gradientType(Value value) {
+  Type type = value.getType();
   IdxAttr idx = getIdx(type);
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto function =
+      argument
+          ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
+          : FunctionOpInterface();
+  if (function)
+    if (auto at = function.getArgAttrOfType<IdxAttr>(argument.getArgNumber(),
+                                                     gradientAtAttrName))
+      idx = at;
   auto tensor = cast<RankedTensorType>(type);
   auto whole = IdxAttr::get(type.getContext(), idx.getNames(), idx.getAxes(),
                             /*pending=*/{}, /*pendingMax=*/false,
@@ -145,7 +157,7 @@ private:
     if (!isDifferentiable(result.getType()))
       return;
     BlockArgument cotangent =
-        body.addArgument(gradientType(result.getType()), result.getLoc());
+        body.addArgument(gradientType(result), result.getLoc());
     NamedAttrList attrs(
         named("g[" + tensorName(result) + "]", cotangentAttrName, number));
     // The gradients of a scalar are its own, not a multiple of them.
@@ -199,7 +211,7 @@ private:
     SmallVector<Value> &parts = contributions[value];
     if (parts.empty())
       return {};
-    Type wanted = gradientType(value.getType());
+    Type wanted = gradientType(value);
     describeSummands(value, parts);
     OpBuilder::InsertionGuard guard(builder);
     Operation *last = lastOf(parts);
@@ -243,7 +255,7 @@ private:
       if (isa<BlockArgument>(part))
         continue;
       if (parts.size() > 1 && isUnplaced(part.getType())) {
-        part.setType(cast<RankedTensorType>(gradientType(value.getType())));
+        part.setType(cast<RankedTensorType>(gradientType(value)));
         setResultAttr(part, proposedAttrName, builder.getUnitAttr());
       }
       if (isWeight(value))
@@ -263,9 +275,8 @@ private:
   }
 
   Value zero(BlockArgument input) {
-    return ScaleOp::create(builder, input.getLoc(),
-                           gradientType(input.getType()), ValueRange{input},
-                           builder.getF64FloatAttr(0));
+    return ScaleOp::create(builder, input.getLoc(), gradientType(input),
+                           ValueRange{input}, builder.getF64FloatAttr(0));
   }
 
   func::FuncOp function;
@@ -282,7 +293,7 @@ struct Differentiate : public tpsp::impl::DifferentiateBase<Differentiate> {
   void runOnOperation() override {
     SmallVector<func::FuncOp> selected;
     for (auto candidate : getOperation().getOps<func::FuncOp>())
-      if (!candidate.isExternal() &&
+      if (!candidate.isExternal() && !candidate->hasAttr(updateOfAttrName) &&
           (function.empty() || candidate.getSymName() == function))
         selected.push_back(candidate);
     if (selected.empty() && !function.empty()) {

@@ -5,6 +5,7 @@
 // (CommandEmission.h).
 #include "CommandEmission.h"
 #include "FuseEpilogues.h"
+#include "InPlaceUpdates.h"
 
 #include "Passes/Program/SavedActivations.h"
 #include "Passes/Program/UnitAxes.h"
@@ -127,7 +128,8 @@ class Phases {
 public:
   /// All that has been emitted since the last call was for `source`.
   void mark(plan::ProgramOp program, Operation *source) {
-    Key key{source->getAttr(partAttrName), source->getAttr(backwardAttrName)};
+    Key key{source->getAttr(partAttrName), source->getAttr(backwardAttrName),
+            source->getAttr(updateAttrName)};
     current = std::max(current,
                        numbers.try_emplace(key, numbers.size()).first->second);
     Block &body = program.getBody().front();
@@ -145,7 +147,7 @@ public:
   }
 
 private:
-  using Key = std::pair<Attribute, Attribute>;
+  using Key = std::tuple<Attribute, Attribute, Attribute>;
   llvm::DenseMap<Key, int64_t> numbers;
   int64_t current = 0;
   Operation *lastOfFirst = nullptr; ///< what phase 0 ends with
@@ -193,6 +195,7 @@ struct ConvertTpspToPlan
     noteLayouts(to.program, planned->withoutLayout);
     if (machine)
       fuse(planned->commands, *machine, mesh);
+    to.buffers.setInPlace(findInPlaceUpdates(function, planned->commands));
     Phases phases;
     for (const PlannedCommand &command : planned->commands) {
       if (failed(emitCommand(to, command)))

@@ -62,6 +62,9 @@ public:
 
 private:
   void findConsumers() {
+    // Who reads an argument wants what was there before this.
+    if (buffer->hasAttr(plan::updatedByAttrName))
+      return;
     BufferUsers users(buffer);
     // One rank's tile of a buffer that is cut otherwise too could be anywhere.
     if (users.hasTiles())

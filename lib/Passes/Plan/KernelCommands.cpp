@@ -43,26 +43,31 @@ static Attribute positionOf(ProgramBuilder &to, const LoopIndex &index) {
 /// Calls a kernel on buffers; one that makes nothing is not called.
 static void callKernel(ProgramBuilder &to, Location loc, StringRef stem,
                        const Kernel &kernel, ValueRange inputs,
-                       ValueRange outputs) {
+                       ValueRange outputs, ValueRange updated = {}) {
   auto positions =
       llvm::map_to_vector(kernel.positions, [&](const LoopIndex &index) {
         return positionOf(to, index);
       });
   StringAttr callee = to.library.unique(kernel.function, stem);
-  if (!outputs.empty())
-    plan::KernelOp::create(to.b, loc, FlatSymbolRefAttr::get(callee), inputs,
-                           outputs, to.b.getI64IntegerAttr(kernel.grid),
-                           to.b.getArrayAttr(positions),
-                           to.b.getI64IntegerAttr(0));
+  if (!outputs.empty() || !updated.empty())
+    plan::KernelOp::create(
+        to.b, loc, FlatSymbolRefAttr::get(callee), inputs, outputs, updated,
+        to.b.getI64IntegerAttr(kernel.grid), to.b.getArrayAttr(positions),
+        to.b.getI64IntegerAttr(0));
 }
 
 void tpsp::emitKernelCall(ProgramBuilder &to, const KernelGroup &group) {
-  Kernel kernel = emitKernel(group, "kernel", to.program);
-  SmallVector<Value> inputs = to.buffers.of(kernel.inputs), outputs;
+  Kernel kernel =
+      emitKernel(group, "kernel", to.program, [&](Value output) -> Value {
+        return to.buffers.overwritten(output);
+      });
+  SmallVector<Value> inputs = to.buffers.of(kernel.inputs), outputs, updated;
   for (Value value : kernel.outputs)
     outputs.push_back(to.buffers.define(value));
+  for (Value value : kernel.updated)
+    updated.push_back(to.buffers.define(value));
   callKernel(to, group.getOps().front()->getLoc(), stemOf(group), kernel,
-             inputs, outputs);
+             inputs, outputs, updated);
 }
 
 /// What the buckets of `op` hold: its result, or tensors that its rows read.

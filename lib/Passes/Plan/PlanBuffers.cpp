@@ -23,6 +23,8 @@ plan::BufferOp PlanBuffers::temporary(Type tensor, Location loc) {
 }
 
 Value PlanBuffers::define(Value value) {
+  if (BlockArgument argument = overwritten(value))
+    return buffers[value] = of(argument);
   return buffers[value] = temporary(value.getType(), value.getLoc());
 }
 
@@ -61,12 +63,15 @@ LogicalResult PlanBuffers::addArguments() {
     unsigned number = argument.getArgNumber();
     std::string name = tensorName(argument);
     bool isParameter = tpsp::isParameter(argument);
+    bool isState = bool(function.getArgAttr(number, stateAttrName));
     if (isParameter && !parameters.insert(name).second)
       return emitErrorAt(argument) << "two parameters are called '" << name
                                    << "'; give one another name";
     auto buffer = plan::BufferOp::create(
         b, argument.getLoc(), bufferType(argument.getType()),
-        b.getStringAttr(isParameter ? plan::parameterKind : plan::inputKind),
+        b.getStringAttr(isParameter ? plan::parameterKind
+                        : isState   ? plan::stateKind
+                                    : plan::inputKind),
         b.getStringAttr(name), b.getI64IntegerAttr(number),
         globalTensor(function.getArgumentTypes()[number]),
         /*offset=*/IntegerAttr());
@@ -102,10 +107,12 @@ StringRef PlanBuffers::resultKind(unsigned number) {
 
 void PlanBuffers::markResults(Operation *terminator) {
   for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
-    plan::BufferOp buffer = plan::bufferOf(of(value));
-    // An argument that is returned, or a value returned twice, is copied.
-    if (buffer.getKind() != plan::temporaryKind)
-      buffer = copyOf(value);
+    if (auto of =
+            function.getResultAttrOfType<IntegerAttr>(i, updatesAttrName)) {
+      markUpdate(of.getInt(), i, value);
+      continue;
+    }
+    plan::BufferOp buffer = resultBuffer(value);
     buffer.setKind(resultKind(i));
     buffer.setName(resultName(i, value));
     buffer.setNumber(i);
@@ -115,13 +122,30 @@ void PlanBuffers::markResults(Operation *terminator) {
   }
 }
 
-plan::BufferOp PlanBuffers::copyOf(Value value) {
-  Value source = of(value);
+/// An argument that is returned, or a value returned twice, is copied.
+plan::BufferOp PlanBuffers::resultBuffer(Value value) {
+  plan::BufferOp buffer = plan::bufferOf(of(value));
+  if (buffer.getKind() == plan::temporaryKind)
+    return buffer;
   plan::BufferOp target = temporary(value.getType(), value.getLoc());
+  copyTo(target, value);
+  return target;
+}
+
+/// Result `result` is where the argument was when the step has ended.
+void PlanBuffers::markUpdate(unsigned argument, unsigned result, Value value) {
+  Value target = of(function.getArgument(argument));
+  if (of(value) != target)
+    copyTo(target, value);
+  plan::bufferOf(target)->setAttr(plan::updatedByAttrName,
+                                  b.getI64IntegerAttr(result));
+}
+
+void PlanBuffers::copyTo(Value target, Value value) {
+  Value source = of(value);
   int64_t elements = cast<RankedTensorType>(value.getType()).getNumElements();
   plan::SliceOp::create(b, value.getLoc(), source, target,
                         b.getDenseI64ArrayAttr({}), b.getI64IntegerAttr(1),
                         b.getI64IntegerAttr(elements), b.getI64IntegerAttr(0),
                         plan::LedgerAttr(), b.getI64IntegerAttr(0));
-  return target;
 }

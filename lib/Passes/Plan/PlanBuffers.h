@@ -28,14 +28,25 @@ public:
   /// shape. The value has been defined.
   mlir::Value of(mlir::Value value);
   llvm::SmallVector<mlir::Value> of(mlir::ValueRange values);
-  /// A new buffer for what a command is about to make.
+  /// The buffer for what a command is about to make: a new one, or that of the
+  /// argument that it takes the place of.
   mlir::Value define(mlir::Value value);
+  /// Values that are made in the memory of arguments (InPlaceUpdates.h).
+  void setInPlace(llvm::DenseMap<mlir::Value, mlir::BlockArgument> updates) {
+    inPlace = std::move(updates);
+  }
+  /// The argument in whose memory the value is made; null if in none.
+  mlir::BlockArgument overwritten(mlir::Value value) const {
+    return inPlace.lookup(value);
+  }
   /// A buffer that holds no value of the function.
   plan::BufferOp temporary(mlir::Type tensor, mlir::Location loc);
 
 private:
   mlir::TypeAttr globalTensor(mlir::Type local) const;
-  plan::BufferOp copyOf(mlir::Value value);
+  void copyTo(mlir::Value target, mlir::Value value);
+  plan::BufferOp resultBuffer(mlir::Value value);
+  void markUpdate(unsigned argument, unsigned result, mlir::Value value);
   std::string resultName(unsigned number, mlir::Value value);
   llvm::StringRef resultKind(unsigned number);
 
@@ -43,6 +54,7 @@ private:
   mlir::func::FuncOp function;
   const Mesh &mesh;
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;
+  llvm::DenseMap<mlir::Value, mlir::BlockArgument> inPlace;
 };
 
 } // namespace tpsp

@@ -24,8 +24,8 @@ Mesh tpsp::meshOf(plan::ProgramOp program) {
 
 static BufferKind kindOf(StringRef kind) {
   for (BufferKind known :
-       {BufferKind::Input, BufferKind::Parameter, BufferKind::Output,
-        BufferKind::Gradient, BufferKind::Choice})
+       {BufferKind::Input, BufferKind::Parameter, BufferKind::State,
+        BufferKind::Output, BufferKind::Gradient, BufferKind::Choice})
     if (kind == nameOf(known))
       return known;
   return BufferKind::Temporary;
@@ -133,6 +133,8 @@ private:
     if (auto deviation =
             buffer->getAttrOfType<FloatAttr>(plan::deviationAttrName))
       tensor.deviation = deviation.getValueAsDouble();
+    if (auto by = buffer->getAttrOfType<IntegerAttr>(plan::updatedByAttrName))
+      tensor.updatedBy = by.getInt();
     for (StringRef name : {plan::cotangentOfAttrName, plan::gradientOfAttrName})
       if (auto of = buffer->getAttrOfType<IntegerAttr>(name))
         tensor.of = of.getInt();

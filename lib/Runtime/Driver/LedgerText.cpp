@@ -71,7 +71,7 @@ static void printTotals(const Plan &plan, fmt::memory_buffer &out) {
     sum.second += c.bytes;
   }
   fmt::format_to(to, "\nTotals\n");
-  for (const char *phase : {"forward", "backward"})
+  for (const char *phase : phaseNames)
     for (const auto &[key, sum] : sums)
       if (key.first == phase)
         fmt::format_to(to, "  {:<9} {:<15} x{:<3} {:>12}\n", key.first,

@@ -61,7 +61,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ValueType, indices, shape, element)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Operation, name, location, operands,
                                    attributes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Program, values, arguments, operations,
-                                   results, cotangents, gradients)
+                                   results, cotangents, gradients, updates)
 
 } // namespace tpsp::reference
 
@@ -91,6 +91,7 @@ NLOHMANN_JSON_SERIALIZE_ENUM(EpilogueStep, {{EpilogueStep::Bias, "bias"},
 
 NLOHMANN_JSON_SERIALIZE_ENUM(BufferKind, {{BufferKind::Input, "input"},
                                           {BufferKind::Parameter, "parameter"},
+                                          {BufferKind::State, "state"},
                                           {BufferKind::Output, "output"},
                                           {BufferKind::Gradient, "gradient"},
                                           {BufferKind::Choice, "choice"},
@@ -113,8 +114,8 @@ NLOHMANN_JSON_SERIALIZE_ENUM(CollectiveKind,
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeshAxis, name, size)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanBuffer, name, kind, number, subscripts,
                                    shape, axes, pending, pendingMax, dtype,
-                                   below, mean, deviation, of, offset, bytes,
-                                   location)
+                                   below, mean, deviation, of, updatedBy,
+                                   offset, bytes, location)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EpilogueWork, operations, transcendentals,
                                    elementBytes, bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MatmulWork, m, n, k, batch, steps,
@@ -291,7 +292,8 @@ static bool isConsistent(const reference::Program &reference) {
   return reference.arguments <= reference.values.size() &&
          areBelow(reference.results, reference.values.size()) &&
          areBelow(reference.cotangents, reference.results.size()) &&
-         areBelow(reference.gradients, reference.arguments);
+         areBelow(reference.gradients, reference.arguments) &&
+         reference.updates <= reference.operations.size();
 }
 
 /// The value of a program that a tensor has, or is the gradient of; arguments
@@ -335,15 +337,18 @@ static bool isConsistent(const PlanDescription &description) {
   size_t arguments = 0, results = 0;
   if (!isConsistent(plan))
     return false;
+  for (const PlanBuffer &tensor : plan.tensors()) {
+    arguments += tensor.isArgument();
+    results += !tensor.isArgument() || tensor.updatedBy >= 0;
+  }
   for (const PlanBuffer &tensor : plan.tensors())
-    ++(tensor.isArgument() ? arguments : results);
-  for (const PlanBuffer &tensor : plan.tensors())
-    if (!isNumberIn(tensor.number, tensor.isArgument() ? arguments : results))
+    if (!isNumberIn(tensor.number, tensor.isArgument() ? arguments : results) ||
+        tensor.updatedBy < -1 || tensor.updatedBy >= int64_t(results))
       return false;
   const reference::Program &reference = description.reference;
   return arguments == reference.arguments + reference.cotangents.size() &&
-         results == reference.results.size() + reference.gradients.size() &&
-         isConsistent(reference) && hasShapesOf(reference, plan);
+         results == reference.numResults() && isConsistent(reference) &&
+         hasShapesOf(reference, plan);
 }
 
 std::string toJson(const PlanDescription &description) {

@@ -136,6 +136,7 @@ static Json memory(const RunReport &report) {
   const Plan &m = *report.plan;
   return {{"inputs", m.bytesOf(Kind::Input)},
           {"parameters", m.bytesOf(Kind::Parameter)},
+          {"optimizer", m.bytesOf(Kind::State)},
           {"outputs", m.bytesOf(Kind::Output)},
           {"choices", m.bytesOf(Kind::Choice)},
           {"gradients", m.bytesOf(Kind::Gradient)},
@@ -286,6 +287,8 @@ static void printMemory(const RunReport &report, fmt::memory_buffer &out) {
   };
   fmt::format_to(to, "\nMemory per rank\n");
   row("parameters", m.bytesOf(Kind::Parameter));
+  if (int64_t state = m.bytesOf(Kind::State))
+    row("optimizer", state);
   row("gradients", m.bytesOf(Kind::Gradient));
   if (int64_t bytes = m.inputGradientBytes())
     fmt::format_to(to,

@@ -79,7 +79,7 @@ std::vector<bool> findActive(const Program &program) {
   std::vector<bool> active(program.values.size(), false);
   for (size_t argument : program.gradients)
     active[argument] = true;
-  for (size_t i = 0; i < program.operations.size(); ++i) {
+  for (size_t i = 0; i < program.operations.size() - program.updates; ++i) {
     const Operation &op = program.operations[i];
     size_t result = program.arguments + i;
     if (program.values[result].element == Element::Integer ||
@@ -109,12 +109,7 @@ public:
   }
 
   /// "" or what is wrong, beginning with the operation's location.
-  std::string forward() {
-    for (size_t i = 0; i < program.operations.size(); ++i)
-      if (std::string problem = evaluate(i); !problem.empty())
-        return located(i, problem);
-    return "";
-  }
+  std::string forward() { return evaluate(0, firstUpdate()); }
 
   std::string backward() {
     if (program.gradients.empty())
@@ -122,26 +117,57 @@ public:
     for (size_t i = 0; i < program.cotangents.size(); ++i)
       contribute(program.results[program.cotangents[i]],
                  *arguments[program.arguments + i]);
-    for (size_t i = program.operations.size(); i-- > 0;)
+    for (size_t i = firstUpdate(); i-- > 0;)
       if (std::string problem = differentiate(i); !problem.empty())
         return located(i, problem);
     return "";
+  }
+
+  std::string update() {
+    return evaluate(firstUpdate(), program.operations.size());
   }
 
   std::vector<Tensor> takeResults() {
     std::vector<Tensor> results;
     for (size_t number : program.results)
       results.push_back(values.take(number));
-    for (size_t argument : program.gradients) {
-      const ValueType &type = program.values[argument];
-      Tensor &gradient = gradients[argument];
-      results.push_back(gradient.isValid() ? std::move(gradient)
-                                           : full(type.indices, type.shape, 0));
-    }
+    if (program.updates == 0)
+      for (size_t argument : program.gradients)
+        results.push_back(takeGradient(argument));
     return results;
   }
 
 private:
+  size_t firstUpdate() const {
+    return program.operations.size() - program.updates;
+  }
+
+  Tensor takeGradient(size_t argument) {
+    const ValueType &type = program.values[argument];
+    Tensor &gradient = gradients[argument];
+    return gradient.isValid() ? std::move(gradient)
+                              : full(type.indices, type.shape, 0);
+  }
+
+  std::string evaluate(size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      if (isGradient(i)) {
+        size_t argument = program.operations[i].operands[0];
+        values.release(argument);
+        values.set(program.arguments + i, takeGradient(argument));
+        report();
+      } else if (std::string problem = evaluate(i); !problem.empty()) {
+        return located(i, problem);
+      }
+    }
+    return "";
+  }
+
+  bool isGradient(size_t number) const {
+    return number >= firstUpdate() &&
+           program.operations[number].name == "gradient";
+  }
+
   std::string located(size_t number, const std::string &problem) const {
     const Operation &op = program.operations[number];
     return op.location + ": 'tpsp." + op.name + "' " + problem;
@@ -284,12 +310,21 @@ static std::string checkNumbers(const Program &program) {
   if (program.arguments > program.values.size() ||
       program.values.size() - program.arguments != program.operations.size())
     return "the reference program's values do not fit its operations";
-  for (size_t i = 0; i < program.operations.size(); ++i)
+  if (program.updates > program.operations.size())
+    return "the reference program has more updates than operations";
+  for (size_t i = 0; i < program.operations.size(); ++i) {
+    if (i >= program.operations.size() - program.updates &&
+        program.operations[i].name == "gradient" &&
+        (program.operations[i].operands.size() != 1 ||
+         program.operations[i].operands[0] >= program.arguments))
+      return "operation " + std::to_string(i) +
+             " of the reference program is the gradient of no argument";
     for (size_t operand : program.operations[i].operands)
       if (operand >= program.arguments + i)
         return "operation " + std::to_string(i) +
                " of the reference program reads a value that does not exist "
                "yet";
+  }
   for (size_t result : program.results)
     if (result >= program.values.size())
       return "a result of the reference program does not exist";
@@ -359,6 +394,8 @@ std::string tpsp::reference::evaluate(
   if (std::string problem = run.forward(); !problem.empty())
     return problem;
   if (std::string problem = run.backward(); !problem.empty())
+    return problem;
+  if (std::string problem = run.update(); !problem.empty())
     return problem;
   results = run.takeResults();
   return "";

@@ -57,7 +57,7 @@ func.func private @f(tensor<4x4xf32, #tpsp.idx<b, d | sum>>)
 
 // -----
 
-// expected-error @+1 {{has an unknown attribute 'tpsp.weight'; known are 'tpsp.param', 'tpsp.name', 'tpsp.frozen', 'tpsp.below', 'tpsp.mean' and 'tpsp.deviation'}}
+// expected-error @+1 {{has an unknown attribute 'tpsp.weight'; known are 'tpsp.param', 'tpsp.name', 'tpsp.frozen', 'tpsp.below', 'tpsp.mean', 'tpsp.deviation', 'tpsp.optimizer' and 'tpsp.learning_rate'}}
 func.func private @f(tensor<4xf32, #tpsp.idx<b>> {tpsp.weight})
 
 // -----

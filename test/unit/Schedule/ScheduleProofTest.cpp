@@ -189,4 +189,32 @@ TEST(ScheduleProof, ArgumentsOutlastTheStep) {
               HasSubstr("is needed by the next step after another"));
 }
 
+/// An argument is written by its update alone, whole, and behind its readers.
+TEST(ScheduleProof, ArgumentsAreUpdatedBehindTheirReaders) {
+  PlanCommand read, half, rest, whole;
+  read.accesses = {{0, {0, 8, 1, 0}, false}};
+  half.accesses = {{0, {0, 4, 1, 0}, true}};
+  rest.accesses = {{0, {4, 4, 1, 0}, true}};
+  whole.accesses = {{0, {0, 8, 1, 0}, false}, {0, {0, 8, 1, 0}, true}};
+  auto faultOf = [&](std::vector<PlanCommand> commands, int64_t updatedBy) {
+    Plan step;
+    step.arenaBytes = 8;
+    step.buffers.push_back(bufferAt(8, 0));
+    step.buffers.back().name = "w";
+    step.buffers.back().kind = BufferKind::Parameter;
+    step.buffers.back().updatedBy = updatedBy;
+    step.commands = std::move(commands);
+    std::optional<StepFault> fault = proveSchedule(step);
+    return fault ? fault->message : "";
+  };
+  EXPECT_EQ(faultOf({read, whole}, 0), "");
+  EXPECT_EQ(faultOf({read, half, rest}, 0), "");
+  EXPECT_THAT(faultOf({read, whole}, -1), HasSubstr("writes an argument, 'w'"));
+  EXPECT_THAT(faultOf({whole, read}, 0),
+              HasSubstr("reads 'w' after its update"));
+  EXPECT_THAT(faultOf({read, half}, 0), HasSubstr("next step"));
+  EXPECT_THAT(faultOf({read}, 0), HasSubstr("never updates 'w'"));
+  EXPECT_THAT(faultOf({whole, whole}, 0), HasSubstr("'w' after its update"));
+}
+
 } // namespace

@@ -32,6 +32,7 @@ namespace tpsp::plan {
 /// Kinds of buffers that last the whole step.
 inline constexpr llvm::StringLiteral inputKind = "input";
 inline constexpr llvm::StringLiteral parameterKind = "parameter";
+inline constexpr llvm::StringLiteral stateKind = "state";
 inline constexpr llvm::StringLiteral outputKind = "output";
 inline constexpr llvm::StringLiteral gradientKind = "gradient";
 inline constexpr llvm::StringLiteral choiceKind = "choice";
@@ -54,6 +55,7 @@ inline constexpr llvm::StringLiteral gradientOfAttrName = "gradient_of";
 inline constexpr llvm::StringLiteral cotangentOfAttrName = "cotangent_of";
 
 /// On a command: its PlanCommand::phase (Abi/Plan.h), if not 0.
+inline constexpr llvm::StringLiteral updatedByAttrName = "updated_by";
 inline constexpr llvm::StringLiteral phaseAttrName = "phase";
 
 /// The runtime's number for an element type (tpsp_rt.h).

@@ -71,7 +71,7 @@ def Plan_ProgramOp : Plan_Op<"program",
 def Plan_BufferOp : Plan_Op<"buffer"> {
   let summary = "a range of the arena";
   let description = [{
-    `kind` is "input", "parameter", "output", "gradient", "choice" (these last
+    `kind` is "input", "parameter", "state", "output", "gradient", "choice" (these last
     the whole step) or "temporary". `tensor` is the global tensor type, with
     subscripts, of buffers that last. `name` is for people and files. `number`
     is that of the function's argument or result. `offset` is in bytes, set by
@@ -220,15 +220,18 @@ def Plan_KernelOp : Plan_CommandOp<"kernel", "Kernel", [AttrSizedOperandSegments
   let description = [{
     `callee` is a function of the buffers, the start of each of `positions`, and
     the range of work items. A position is [extent, shift, offset, axes...], as
-    in KernelPosition (Abi/Commands.h).
+    in KernelPosition (Abi/Commands.h). Of `updated` it reads each element
+    before it writes it.
   }];
   let arguments = (ins FlatSymbolRefAttr:$callee,
                        Arg<Variadic<AnyStaticShapeMemRef>, "", [MemRead]>:$inputs,
                        Arg<Variadic<AnyStaticShapeMemRef>, "", [MemWrite]>:$outputs,
+                       Arg<Variadic<AnyStaticShapeMemRef>, "", [MemRead, MemWrite]>:$updated,
                        I64Attr:$grid, ArrayAttr:$positions,
                        DefaultValuedAttr<I64Attr, "0">:$stream);
   let assemblyFormat = [{
-    $callee `(` $inputs `)` `to` `(` $outputs `)` attr-dict `:`
+    $callee `(` $inputs `)` `to` `(` $outputs `)`
+    (`updates` `(` $updated^ `:` type($updated) `)`)? attr-dict `:`
     functional-type($inputs, $outputs)
   }];
 }

@@ -97,6 +97,27 @@ inline constexpr llvm::StringLiteral gradientAttrName = "tpsp.gradient_of";
 inline constexpr llvm::StringLiteral choiceAttrName = "tpsp.choice";
 /// Argument attribute: this is the cotangent of the result of that number.
 inline constexpr llvm::StringLiteral cotangentAttrName = "tpsp.cotangent_of";
+/// Argument attribute of a parameter: the subscripts at which its gradient is
+/// wanted, those of its optimizer's state. Without it they are its own.
+inline constexpr llvm::StringLiteral gradientAtAttrName = "tpsp.gradient_at";
+/// Argument attribute: it lasts from step to step beside the parameters. The
+/// number of its parameter.
+inline constexpr llvm::StringLiteral stateAttrName = "tpsp.state_of";
+/// Unit attribute of an argument: a number that the driver sets for each step,
+/// "learning_rate" or "step" by its name.
+inline constexpr llvm::StringLiteral scalarAttrName = "tpsp.scalar";
+/// Argument attributes of a parameter: its own optimizer, by name, and what its
+/// learning rate is multiplied by.
+inline constexpr llvm::StringLiteral optimizerAttrName = "tpsp.optimizer";
+inline constexpr llvm::StringLiteral learningRateAttrName =
+    "tpsp.learning_rate";
+/// Function attribute: this is the update of that function's parameters
+/// (tpsp-build-update).
+inline constexpr llvm::StringLiteral updateOfAttrName = "tpsp.update_of";
+/// Result attribute: this takes the place of the argument of that number.
+inline constexpr llvm::StringLiteral updatesAttrName = "tpsp.updates";
+/// Unit attribute of operations that belong to the update.
+inline constexpr llvm::StringLiteral updateAttrName = "tpsp.update";
 /// Attribute of an operation with several results: an array with a dictionary
 /// for each of them, in place of the operation's own name and the result
 /// attributes below (ResultAttrs.h).

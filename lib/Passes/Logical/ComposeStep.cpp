@@ -1,0 +1,80 @@
+// tpsp-compose-step: gradients and update, one function.
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Passes/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace tpsp {
+#define GEN_PASS_DEF_COMPOSESTEP
+#include "tpsp/Passes/Passes.h.inc"
+} // namespace tpsp
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+/// Results that stay, with their attributes.
+struct Results {
+  SmallVector<Value> values;
+  SmallVector<DictionaryAttr> attributes;
+
+  void add(Value value, DictionaryAttr attribute) {
+    values.push_back(value);
+    attributes.push_back(attribute);
+  }
+};
+
+/// Appends `update` to `step`, whose gradients it takes.
+void compose(func::FuncOp step, func::FuncOp update) {
+  auto end = cast<func::ReturnOp>(step.getBody().front().getTerminator());
+  IRMapping mapping;
+  Results results;
+  llvm::DenseMap<int64_t, Value> gradients;
+  SmallVector<DictionaryAttr> attributes;
+  step.getAllResultAttrs(attributes);
+  for (auto [i, value] : llvm::enumerate(end.getOperands())) {
+    if (auto of = step.getResultAttrOfType<IntegerAttr>(i, gradientAttrName))
+      gradients[of.getInt()] = value;
+    else
+      results.add(value, attributes[i]);
+  }
+  for (BlockArgument argument : update.getArguments()) {
+    unsigned number = argument.getArgNumber();
+    auto of = update.getArgAttrOfType<IntegerAttr>(number, gradientAttrName);
+    mapping.map(argument, of ? gradients.lookup(of.getInt())
+                             : Value(step.getArgument(number)));
+  }
+  OpBuilder b(end);
+  for (Operation &op : update.getBody().front().without_terminator())
+    b.clone(op, mapping)->setAttr(updateAttrName, b.getUnitAttr());
+  attributes.clear();
+  update.getAllResultAttrs(attributes);
+  for (auto [value, attribute] : llvm::zip_equal(
+           update.getBody().front().getTerminator()->getOperands(), attributes))
+    results.add(mapping.lookup(value), attribute);
+  end->setOperands(results.values);
+  step.setFunctionType(b.getFunctionType(
+      step.getArgumentTypes(), ValueRange(results.values).getTypes()));
+  step.setAllResultAttrs(results.attributes);
+}
+
+struct ComposeStep : public tpsp::impl::ComposeStepBase<ComposeStep> {
+  using Base::Base;
+  void runOnOperation() override {
+    auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
+    for (func::FuncOp update : functions) {
+      auto of = update->getAttrOfType<FlatSymbolRefAttr>(updateOfAttrName);
+      if (!of)
+        continue;
+      std::string name = (of.getValue() + "_grad").str();
+      if (auto step = getOperation().lookupSymbol<func::FuncOp>(name))
+        compose(step, update);
+      update.erase();
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,28 @@
+// Lion (Chen et al., arXiv:2302.06675, algorithm 2).
+#include "Optimizer.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+/// -1 or 1; below 1e-18, where a number is as good as zero, less.
+static Value signOf(UpdateBuilder &b, Value x) {
+  return b.mul(x, b.rsqrt(b.shift(b.square(x), 1e-36)));
+}
+
+static SmallVector<Value> build(UpdateBuilder &b, const ParameterStep &in) {
+  Value momentum = in.state[0];
+  Value change =
+      signOf(b, b.average(momentum, in.gradient, in.setting("beta1")));
+  if (in.rank() >= 2 && in.setting("decay") > 0)
+    change = b.add(change, b.scale(in.parameter, in.setting("decay")));
+  return {b.sub(in.parameter, b.mul(change, in.learningRate)),
+          b.average(momentum, in.gradient, in.setting("beta2"))};
+}
+
+const Optimizer &tpsp::lion() {
+  static const Optimizer optimizer = {
+      {{"momentum", 0, 0.1}},
+      {{"beta1", 0.9}, {"beta2", 0.99}, {"decay", 0.1}},
+      build};
+  return optimizer;
+}

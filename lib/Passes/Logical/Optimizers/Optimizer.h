@@ -1,0 +1,93 @@
+/// Optimizers: what one step does to one parameter, as operations on tensors.
+///
+/// An optimizer is a row of the table (Optimizers.def) and one file, which says
+/// its state and its settings and builds its operations. How parameter,
+/// gradient and state are sharded is no concern of it: the operations are
+/// unplaced and get their placements as all others do.
+#ifndef TPSP_PASSES_LOGICAL_OPTIMIZERS_OPTIMIZER_H
+#define TPSP_PASSES_LOGICAL_OPTIMIZERS_OPTIMIZER_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace tpsp {
+
+/// Builds element-by-element operations on unplaced tensors. A result has the
+/// indices of the operand that has most; a tensor without indices is a number
+/// for all elements.
+class UpdateBuilder {
+public:
+  UpdateBuilder(mlir::OpBuilder &builder, mlir::Location loc)
+      : b(builder), loc(loc) {}
+
+  mlir::Value add(mlir::Value x, mlir::Value y);
+  mlir::Value sub(mlir::Value x, mlir::Value y);
+  mlir::Value mul(mlir::Value x, mlir::Value y);
+  mlir::Value div(mlir::Value x, mlir::Value y);
+  mlir::Value scale(mlir::Value x, double factor);
+  mlir::Value shift(mlir::Value x, double by);
+  mlir::Value square(mlir::Value x);
+  mlir::Value sqrt(mlir::Value x);
+  mlir::Value exp(mlir::Value x);
+  mlir::Value tanh(mlir::Value x);
+  mlir::Value relu(mlir::Value x);
+  mlir::Value rsqrt(mlir::Value x);
+  /// In another precision, if it is not in that.
+  mlir::Value convert(mlir::Value x, mlir::Type element);
+  /// factor x + (1 - factor) y
+  mlir::Value average(mlir::Value x, mlir::Value y, double factor);
+
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+};
+
+/// A number that an optimizer can be told.
+struct OptimizerSetting {
+  llvm::StringRef name;
+  double value;
+};
+
+/// A tensor like the parameter, in f32, that lasts from step to step. It begins
+/// as zeros; a driver that makes up data takes these.
+struct OptimizerState {
+  llvm::StringRef name;
+  double mean, deviation;
+};
+
+/// One step of one parameter. All tensors but the scalars have the parameter's
+/// indices; all are f32.
+struct ParameterStep {
+  /// The parameter, or its master; its gradient, clipped.
+  mlir::Value parameter, gradient;
+  /// In the order of Optimizer::state.
+  llvm::SmallVector<mlir::Value> state;
+  /// Scalars; steps count from 1.
+  mlir::Value learningRate, step;
+  /// A number for each of Optimizer::settings.
+  llvm::StringMap<double> settings;
+
+  double setting(llvm::StringRef name) const { return settings.at(name); }
+  int64_t rank() const {
+    return mlir::cast<mlir::RankedTensorType>(parameter.getType()).getRank();
+  }
+};
+
+struct Optimizer {
+  llvm::SmallVector<OptimizerState> state;
+  llvm::SmallVector<OptimizerSetting> settings;
+  /// The new parameter, and the new state in its order.
+  llvm::SmallVector<mlir::Value> (*build)(UpdateBuilder &b,
+                                          const ParameterStep &step);
+};
+
+/// The optimizer of this name; null if there is none.
+const Optimizer *findOptimizer(llvm::StringRef name);
+
+#define OPTIMIZER(name, function) const Optimizer &function();
+#include "tpsp/Abi/Optimizers.def"
+#undef OPTIMIZER
+
+} // namespace tpsp
+
+#endif // TPSP_PASSES_LOGICAL_OPTIMIZERS_OPTIMIZER_H

@@ -1,0 +1,103 @@
+#include "InPlaceUpdates.h"
+
+#include "Passes/Kernels/KernelLoops.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+/// What a command reads, views resolved.
+static SmallVector<Value> readsOf(const PlannedCommand &command) {
+  SmallVector<Value> reads;
+  if (command.form == CommandForm::Kernel)
+    reads = command.group->getInputs();
+  else
+    llvm::append_range(reads, command.op->getOperands());
+  if (command.matmul) {
+    reads.push_back(command.matmul->a);
+    reads.push_back(command.matmul->b);
+    llvm::append_range(reads, command.matmul->reads);
+  }
+  for (Value &read : reads)
+    read = withoutViews(read);
+  return reads;
+}
+
+/// Whether `op` has of its operand nothing but the element of its result.
+static bool readsOwnElement(Operation *op) {
+  return isPointwise(op) &&
+         llvm::none_of(
+             cast<IndexedOpInterface>(op).getIndexStructure().indices,
+             [](const IndexStructure::Index &index) { return index.whole; });
+}
+
+/// Whether a kernel may write `made` where it reads `argument`: what reads it
+/// runs in the loop that writes, or in an earlier one.
+static bool overwrites(const KernelGroup &group, Value made, Value argument) {
+  bool isWritten = false;
+  for (const KernelLoop &loop : findLoops(group).loops) {
+    for (LoopOpInterface op : loop.ops)
+      if (llvm::is_contained(op->getOperands(), argument) &&
+          (isWritten || !readsOwnElement(op)))
+        return false;
+    isWritten |= llvm::any_of(loop.stored, [&](LoopOpInterface op) {
+      return op->getResult(0) == made;
+    });
+  }
+  return isWritten;
+}
+
+llvm::DenseMap<Value, BlockArgument>
+tpsp::findInPlaceUpdates(func::FuncOp function,
+                         ArrayRef<PlannedCommand> commands) {
+  llvm::DenseMap<Value, BlockArgument> updates;
+  Operation *end = function.getBody().front().getTerminator();
+  for (auto [i, value] : llvm::enumerate(end->getOperands())) {
+    auto of = function.getResultAttrOfType<IntegerAttr>(i, updatesAttrName);
+    auto argument = of ? function.getArgument(of.getInt()) : BlockArgument();
+    if (argument && value.getDefiningOp() &&
+        llvm::count(end->getOperands(), value) == 1 &&
+        value.getType() == argument.getType())
+      updates[value] = argument;
+  }
+  if (updates.empty())
+    return updates;
+  llvm::DenseMap<Value, size_t> lastRead, made;
+  for (auto [number, command] : llvm::enumerate(commands)) {
+    for (Value read : readsOf(command))
+      lastRead[read] = number;
+    auto makes = [&](Operation *op) {
+      for (Value result : op->getResults())
+        made.try_emplace(result, number);
+    };
+    makes(command.op);
+    if (command.group)
+      llvm::for_each(command.group->getOps(), makes);
+    if (command.matmul)
+      for (Value written : command.matmul->writes)
+        made.try_emplace(written, number);
+  }
+  // What is returned may be copied behind all commands.
+  for (auto [i, value] : llvm::enumerate(end->getOperands()))
+    if (!function.getResultAttr(i, updatesAttrName))
+      lastRead[withoutViews(value)] = commands.size();
+  llvm::DenseMap<Value, BlockArgument> found;
+  for (auto [value, argument] : updates) {
+    auto maker = made.find(value);
+    // Whoever reads the argument wants what the step began with.
+    if (maker == made.end() || lastRead.contains(value))
+      continue;
+    auto reader = lastRead.find(argument);
+    bool isRead = reader != lastRead.end();
+    if (isRead && reader->second > maker->second)
+      continue;
+    const PlannedCommand &command = commands[maker->second];
+    bool isOwn = isRead && reader->second == maker->second;
+    if (isOwn && (command.form != CommandForm::Kernel ||
+                  !overwrites(*command.group, value, argument)))
+      continue;
+    found[value] = argument;
+  }
+  return found;
+}

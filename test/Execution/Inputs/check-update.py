@@ -1,0 +1,120 @@
+"""One step of an optimizer, by its formulas in Python's own numbers.
+
+    check-update.py inputs F.safetensors
+        writes made-up data: inputs and parameters; beside it, F with "state" and
+        "momentum" for "in", the optimizers' state and numbers
+    check-update.py adamw|lion|sgd IN STATE GRADIENTS RESULT
+        compares what a step has saved
+"""
+
+import json
+import math
+import random
+import struct
+import sys
+
+SHAPES = {"x": [4, 8, 16], "gain": [16], "w0": [32, 16], "w1": [16, 32]}
+PARAMETERS = ["gain", "w0", "w1"]
+CLIP, RATE, STEP = 0.1, 0.0625, 3
+BETAS, EPSILON, DECAY = (0.9, 0.95), 1e-8, 0.1
+
+
+def write(path, tensors):
+    header, data = {}, b""
+    for name, (shape, values) in tensors.items():
+        part = struct.pack(f"<{len(values)}f", *values)
+        header[name] = {"dtype": "F32", "shape": shape,
+                        "data_offsets": [len(data), len(data) + len(part)]}
+        data += part
+    text = json.dumps(header).encode()
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + data)
+
+
+def read(path):
+    data = open(path, "rb").read()
+    size = struct.unpack("<Q", data[:8])[0]
+    header, data = json.loads(data[8:8 + size]), data[8 + size:]
+    tensors = {}
+    for name, entry in header.items():
+        if name != "__metadata__":
+            begin, end = entry["data_offsets"]
+            tensors[name] = struct.unpack(f"<{(end - begin) // 4}f", data[begin:end])
+    return tensors
+
+
+def write_inputs(path):
+    source = random.Random(7)
+
+    def tensor(shape, low, high):
+        return shape, [source.uniform(low, high) for _ in range(math.prod(shape))]
+
+    write(path, {name: tensor(shape, -1, 1) for name, shape in SHAPES.items()})
+    numbers = {"learning_rate": ([], [RATE]), "step": ([], [STEP])}
+    state, momentum = dict(numbers), dict(numbers)
+    for name in PARAMETERS:
+        state[f"mean[{name}]"] = tensor(SHAPES[name], -0.1, 0.1)
+        state[f"square[{name}]"] = tensor(SHAPES[name], 0.001, 0.1)
+        momentum[f"momentum[{name}]"] = tensor(SHAPES[name], -0.1, 0.1)
+    write(path.replace(".in.", ".state."), state)
+    write(path.replace(".in.", ".momentum."), momentum)
+
+
+def adamw(name, w, g, state):
+    """arXiv:1711.05101, algorithm 2."""
+    decay = DECAY if len(SHAPES[name]) > 1 else 0
+    new = {name: [], f"mean[{name}]": [], f"square[{name}]": []}
+    rows = zip(w, g, state[f"mean[{name}]"], state[f"square[{name}]"])
+    for w, g, m, v in rows:
+        m = BETAS[0] * m + (1 - BETAS[0]) * g
+        v = BETAS[1] * v + (1 - BETAS[1]) * g * g
+        unbiased = m / (1 - BETAS[0] ** STEP), v / (1 - BETAS[1] ** STEP)
+        change = unbiased[0] / (math.sqrt(unbiased[1]) + EPSILON) + decay * w
+        for key, value in zip(new, [w - RATE * change, m, v]):
+            new[key].append(value)
+    return new
+
+
+def sgd(name, w, g, state):
+    """Nesterov's, with decay of matrices in the gradient."""
+    decay = 0.01 if len(SHAPES[name]) > 1 else 0
+    new = {name: [], f"momentum[{name}]": []}
+    for w, g, m in zip(w, g, state[f"momentum[{name}]"]):
+        g += decay * w
+        m = 0.9 * m + g
+        for key, value in zip(new, [w - RATE * (g + 0.9 * m), m]):
+            new[key].append(value)
+    return new
+
+
+def lion(name, w, g, state):
+    """arXiv:2302.06675, algorithm 2."""
+    decay = DECAY if len(SHAPES[name]) > 1 else 0
+    new = {name: [], f"momentum[{name}]": []}
+    for w, g, m in zip(w, g, state[f"momentum[{name}]"]):
+        change = math.copysign(1, 0.9 * m + 0.1 * g) + decay * w
+        for key, value in zip(new, [w - RATE * change, 0.99 * m + 0.01 * g]):
+            new[key].append(value)
+    return new
+
+
+def check(optimizer, before, state, gradients, after):
+    before, state, gradients, after = map(read, [before, state, gradients, after])
+    clipped = optimizer is adamw
+    norm = math.sqrt(sum(g * g for name in PARAMETERS for g in gradients[f"g[{name}]"]))
+    factor = min(1, CLIP / (norm + 1e-6)) if clipped else 1
+    assert norm > 2 * CLIP, norm
+    if clipped:
+        assert abs(after["norm"][0] - norm) < 1e-6 * norm, (after["norm"], norm)
+    for name in PARAMETERS:
+        g = [factor * g for g in gradients[f"g[{name}]"]]
+        for key, expected in optimizer(name, before[name], g, state).items():
+            largest = max(map(abs, expected))
+            for one, other in zip(after[key], expected, strict=True):
+                assert abs(one - other) < 2e-6 * largest, (key, one, other)
+
+
+if sys.argv[1] == "inputs":
+    write_inputs(sys.argv[2])
+else:
+    check({"adamw": adamw, "lion": lion, "sgd": sgd}[sys.argv[1]], *sys.argv[2:])

@@ -1,0 +1,52 @@
+// What a step does to parameters: state and numbers become arguments, gradients
+// are wanted where the state is, and parameters say who trains them.
+// RUN: tpsp-opt %s --tpsp-build-update="optimizer=adamw axes=dp" | FileCheck %s
+// RUN: tpsp-opt %s --tpsp-build-update="optimizer=adamw clip=1" | FileCheck %s --check-prefix=CLIP
+// RUN: not tpsp-opt %s --tpsp-build-update="optimizer=adam" 2>&1 | FileCheck %s --check-prefix=NAME
+// NAME: error: option 'optimizer' of tpsp-build-update: no optimizer is called 'adam'; there are adamw, lion, sgd
+// RUN: not tpsp-opt %s --tpsp-build-update="axes=fsdp" 2>&1 | FileCheck %s --check-prefix=AXIS
+// AXIS: error: option 'axes' of tpsp-build-update: the mesh has no axis 'fsdp'
+// RUN: not tpsp-opt %s --tpsp-build-update="settings=beta3=1" 2>&1 | FileCheck %s --check-prefix=SETTING
+// SETTING: error: option 'settings' of tpsp-build-update: adamw has no setting 'beta3'; it has beta1, beta2, epsilon, decay
+// RUN: not tpsp-opt %s --tpsp-build-update="settings=beta2" 2>&1 | FileCheck %s --check-prefix=NUMBER
+// NUMBER: error: option 'settings' of tpsp-build-update: 'beta2' is not name=number: beta2=0.95
+// RUN: sed 's/#tpsp.idx<e@tp, d>/#tpsp.idx<e, d | sum@tp>/' %s | not tpsp-opt --tpsp-build-update 2>&1 | FileCheck %s --check-prefix=SUM
+// SUM: error: parameter 'w' is [e, d | sum@tp], a sum over ranks, which no update can be written to
+// RUN: sed 's/"sgd"/"sdg"/' %s | not tpsp-opt --tpsp-build-update 2>&1 | FileCheck %s --check-prefix=OWN
+// OWN: [[@LINE+15]]:14: error: no optimizer is called 'sdg'; there are adamw, lion, sgd
+
+tpsp.mesh @mesh <dp = 2 : data, tp = 2 : model>
+
+// 3 is not divided by dp, so its state is whole.
+// CHECK: func.func @f(
+// CHECK-SAME: %arg1: tensor<8x4xbf16, #tpsp.idx<e@tp, d>> {tpsp.gradient_at = #tpsp.idx<e@tp@dp, d>
+// CHECK-SAME: %arg4: tensor<8x4xf32, #tpsp.idx<e@tp@dp, d>> {{{[^}]*}}tpsp.name = "master[w]", tpsp.state_of = 1 : i64}
+// CHECK-SAME: tpsp.name = "mean[w]"
+// CHECK-SAME: tpsp.name = "square[w]"
+// CHECK-SAME: tensor<3xf32, #tpsp.idx<k>> {{{[^}]*}}tpsp.name = "momentum[c]"
+// CHECK-SAME: tpsp.name = "learning_rate", tpsp.scalar
+// CHECK-SAME: tpsp.name = "step", tpsp.scalar
+func.func @f(%x: tensor<8x4xbf16, #tpsp.idx<e, d>>,
+             %w: tensor<8x4xbf16, #tpsp.idx<e@tp, d>> {tpsp.param = "w"},
+             %c: tensor<3xf32, #tpsp.idx<k>> {tpsp.param = "c", tpsp.optimizer = "sgd", tpsp.learning_rate = 0.5},
+             %z: tensor<4xf32, #tpsp.idx<d>> {tpsp.param = "z", tpsp.frozen})
+    -> tensor<8x4xbf16, #tpsp.idx<e, d>> {
+  return %x : tensor<8x4xbf16, #tpsp.idx<e, d>>
+}
+
+// CHECK: func.func @f_update(
+// CHECK-SAME: {tpsp.gradient_of = 1 : i64, tpsp.name = "g[w]"}
+// CHECK-SAME: {tpsp.gradient_of = 2 : i64, tpsp.name = "g[c]"}
+// CHECK-SAME: {tpsp.name = "w", tpsp.updates = 1 : i64}
+// CHECK-SAME: {tpsp.name = "master[w]", tpsp.updates = 4 : i64}
+// CHECK-SAME: tpsp.update_of = @f
+// The new weight in 16 bits, then gathered.
+// CHECK: %[[W:.*]] = tpsp.convert %{{.*}} : tensor<8x4xf32, #tpsp.idx<e@tp@dp, d>> -> tensor<8x4xbf16, #tpsp.idx<e@tp@dp, d>>
+// CHECK-NEXT: tpsp.reshard %[[W]] : tensor<8x4xbf16, #tpsp.idx<e@tp@dp, d>> -> tensor<8x4xbf16, #tpsp.idx<e@tp, d>>
+// CHECK: tpsp.scale %arg{{[0-9]+}} {factor = 5.000000e-01 : f64}
+// CHECK-NOT: reduce
+
+// One number for each set of axes; what is whole is in the norm once.
+// CLIP: tpsp.reduce %{{.*}} : tensor<8xf64, #tpsp.idx<e, ?>> -> tensor<f64, #tpsp.idx<| sum@tp>>
+// CLIP: tpsp.reduce %{{.*}} : tensor<3xf64, #tpsp.idx<k, ?>> -> tensor<f64, #tpsp.idx<>>
+// CLIP: tpsp.reshard %{{.*}} : tensor<f64, #tpsp.idx<| sum@tp>> -> tensor<f64, #tpsp.idx<>>
