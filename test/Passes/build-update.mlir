@@ -9,6 +9,8 @@
 // RUN: not tpsp-opt %s --tpsp-build-update="settings=beta3=1" 2>&1 | FileCheck %s --check-prefix=SETTING
 // SETTING: error: option 'settings' of tpsp-build-update: adamw has no setting 'beta3'; it has beta1, beta2, epsilon, decay
 // RUN: not tpsp-opt %s --tpsp-build-update="settings=beta2" 2>&1 | FileCheck %s --check-prefix=NUMBER
+// RUN: not tpsp-opt %s --tpsp-build-update="settings=beta2=1" 2>&1 | FileCheck %s --check-prefix=RANGE
+// RANGE: error: option 'settings' of tpsp-build-update: 'beta2=1' is not from 0 to below 1
 // NUMBER: error: option 'settings' of tpsp-build-update: 'beta2' is not name=number: beta2=0.95
 // RUN: sed 's/#tpsp.idx<e@tp, d>/#tpsp.idx<e, d | sum@tp>/' %s | not tpsp-opt --tpsp-build-update 2>&1 | FileCheck %s --check-prefix=SUM
 // SUM: error: parameter 'w' is [e, d | sum@tp], a sum over ranks, which no update can be written to

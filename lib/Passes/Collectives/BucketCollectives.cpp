@@ -113,6 +113,9 @@ private:
   void add(CollectiveOpInterface op) {
     Attribute kind = kindOf(op);
     int64_t bytes = bytesOf(op);
+    // It fills a bucket by itself; small ones may still come together.
+    if (bytes >= limit)
+      return;
     if (open[kind].bytes + bytes > limit)
       close(kind);
     Bucket &bucket = open[kind];

@@ -84,8 +84,13 @@ public:
         b(function.getContext()) {}
 
   LogicalResult run() {
-    if (failed(findTrained()) || trained.empty())
-      return failure(trained.empty() ? isRefused : true);
+    if (failed(findTrained()))
+      return failure();
+    if (trained.empty())
+      return success();
+    for (BlockArgument argument : function.getArguments())
+      if (!isTrained(argument))
+        freeze(argument);
     addArguments();
     build();
     return success();
@@ -115,6 +120,13 @@ private:
            !function.getArgAttr(argument.getArgNumber(), frozenAttrName);
   }
 
+  /// Nobody asks for its gradient.
+  void freeze(BlockArgument argument) {
+    if (isa<FloatType>(getElementTypeOrSelf(argument.getType())))
+      function.setArgAttr(argument.getArgNumber(), frozenAttrName,
+                          b.getUnitAttr());
+  }
+
   LogicalResult findTrained() {
     for (BlockArgument argument : function.getArguments()) {
       if (!isTrained(argument))
@@ -122,10 +134,8 @@ private:
       Trained entry;
       entry.argument = argument.getArgNumber();
       entry.optimizer = optimizerOf(argument);
-      if (!entry.optimizer) {
-        isRefused = true;
+      if (!entry.optimizer)
         return failure();
-      }
       auto type = cast<RankedTensorType>(argument.getType());
       if (!getIdx(type).getPending().empty()) {
         emitErrorAt(argument)
@@ -133,7 +143,6 @@ private:
             << subscripts(type)
             << "], a sum over ranks, which no update can be written to; give "
                "it whole, or divided, or mark it tpsp.frozen";
-        isRefused = true;
         return failure();
       }
       auto placed = withAxes(type, settings.axes, mesh);
@@ -238,10 +247,8 @@ private:
       argument.setLoc(loc);
     updating.setAllArgAttrs(attributes);
     b.setInsertionPointToStart(body);
-    UpdateBuilder ops(b, function.getLoc());
-    auto raw = body->getArguments().take_back(trained.size());
-    for (auto [entry, gradient] : llvm::zip_equal(trained, raw))
-      gradients.push_back(ops.convert(gradient, entry.element()));
+    llvm::append_range(gradients,
+                       body->getArguments().take_back(trained.size()));
   }
 
   /// Sets the factor to min(1, clip / (norm + 1e-6)), and returns the norm.
@@ -263,9 +270,10 @@ private:
     BlockArgument parameter = updating.getArgument(entry.argument);
     UpdateBuilder ops(b, parameter.getLoc());
     ParameterStep in;
-    in.gradient = factor
-                      ? ops.mul(gradient, ops.convert(factor, entry.element()))
-                      : gradient;
+    // Here, not once for norm and update: in f32 it is in a kernel alone.
+    in.gradient = ops.convert(gradient, entry.element());
+    if (factor)
+      in.gradient = ops.mul(in.gradient, ops.convert(factor, entry.element()));
     for (unsigned number : entry.state)
       in.state.push_back(updating.getArgument(number));
     in.parameter = parameter;
@@ -324,11 +332,10 @@ private:
   const UpdateSettings &settings;
   Mesh mesh;
   OpBuilder b;
-  bool isRefused = false;
   std::vector<Trained> trained;
   /// Arguments.
   unsigned learningRate = 0, step = 0;
-  /// In f32, of what is trained.
+  /// Of what is trained.
   SmallVector<Value> gradients;
   /// What clipping multiplies them by; null without.
   Value factor;
@@ -383,11 +390,11 @@ private:
     if (number.trim().empty() || number.trim().getAsDouble(value))
       return refuse("settings")
              << "'" << text << "' is not name=number: beta2=0.95";
-    bool isKnown =
-        llvm::any_of(row.settings, [&](const OptimizerSetting &each) {
+    const auto *known =
+        llvm::find_if(row.settings, [&](const OptimizerSetting &each) {
           return each.name == name;
         });
-    if (!isKnown) {
+    if (known == row.settings.end()) {
       InFlightDiagnostic error = refuse("settings")
                                  << optimizer << " has no setting '" << name
                                  << "'; it has";
@@ -396,6 +403,9 @@ private:
           [&] { error << ","; });
       return error;
     }
+    if (!(value >= 0 && value < known->below))
+      return refuse("settings") << "'" << text << "' is not from 0 to "
+                                << (known->below == 1 ? "below 1" : "1e9");
     out.numbers[name] = value;
     return success();
   }

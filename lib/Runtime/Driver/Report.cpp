@@ -141,7 +141,6 @@ static Json memory(const RunReport &report) {
           {"choices", m.bytesOf(Kind::Choice)},
           {"gradients", m.bytesOf(Kind::Gradient)},
           {"input_gradients", m.inputGradientBytes()},
-          {"optimizer", 0},
           {"activations", m.activationBytes()},
           {"saved", m.savedBytes},
           {"peak", m.arenaBytes},

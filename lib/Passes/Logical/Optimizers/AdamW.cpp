@@ -31,9 +31,11 @@ static SmallVector<Value> build(UpdateBuilder &b, const ParameterStep &in) {
 }
 
 const Optimizer &tpsp::adamW() {
-  static const Optimizer optimizer = {
-      {{"mean", 0, 0.1}, {"square", 1, 0.1}},
-      {{"beta1", 0.9}, {"beta2", 0.95}, {"epsilon", 1e-8}, {"decay", 0.1}},
-      build};
+  static const Optimizer optimizer = {{{"mean", 0, 0.1}, {"square", 1, 0.1}},
+                                      {{"beta1", 0.9, 1},
+                                       {"beta2", 0.95, 1},
+                                       {"epsilon", 1e-8},
+                                       {"decay", 0.1}},
+                                      build};
   return optimizer;
 }

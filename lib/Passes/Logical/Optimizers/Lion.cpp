@@ -22,7 +22,7 @@ static SmallVector<Value> build(UpdateBuilder &b, const ParameterStep &in) {
 const Optimizer &tpsp::lion() {
   static const Optimizer optimizer = {
       {{"momentum", 0, 0.1}},
-      {{"beta1", 0.9}, {"beta2", 0.99}, {"decay", 0.1}},
+      {{"beta1", 0.9, 1}, {"beta2", 0.99, 1}, {"decay", 0.1}},
       build};
   return optimizer;
 }

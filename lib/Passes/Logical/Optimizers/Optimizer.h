@@ -42,10 +42,11 @@ public:
   mlir::Location loc;
 };
 
-/// A number that an optimizer can be told.
+/// A number that an optimizer can be told, from 0 to below a bound.
 struct OptimizerSetting {
   llvm::StringRef name;
   double value;
+  double below = 1e9;
 };
 
 /// A tensor like the parameter, in f32, that lasts from step to step. It begins

@@ -19,7 +19,7 @@ static SmallVector<Value> build(UpdateBuilder &b, const ParameterStep &in) {
 const Optimizer &tpsp::sgd() {
   static const Optimizer optimizer = {
       {{"momentum", 0, 0.1}},
-      {{"momentum", 0.9}, {"nesterov", 0}, {"decay", 0}},
+      {{"momentum", 0.9, 1}, {"nesterov", 0}, {"decay", 0}},
       build};
   return optimizer;
 }
