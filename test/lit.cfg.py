@@ -74,7 +74,9 @@ llvm_config.add_tool_substitutions(
 # tpsp-run is a feature: a build may lack it.
 if os.path.exists(os.path.join(config.tpsp_tools_dir, "tpsp-run")):
     config.available_features.add("tpsp-run")
-    llvm_config.add_tool_substitutions(["tpsp-run"], [config.tpsp_tools_dir])
+    llvm_config.add_tool_substitutions(
+        ["tpsp-run", "tpsp-train"], [config.tpsp_tools_dir]
+    )
 
 # Processes under mpirun: a feature, where MPI is installed and the transport was
 # built. The machine may have fewer cores than a test has processes.

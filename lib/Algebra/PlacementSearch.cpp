@@ -332,9 +332,9 @@ private:
         leaveResults(operation, way, trace, next + 1, paid);
       }
     }
-    bool mayStay = !value.wanted ||
-                   (!isThere && mayDepart(number) &&
-                    (!comesOut.isPending() || mayWait(number)));
+    bool mayStay =
+        !value.wanted || (!isThere && mayDepart(number) &&
+                          (!comesOut.isPending() || mayWait(number)));
     if (!mayStay)
       return;
     current[slot] = bit(comesOut);

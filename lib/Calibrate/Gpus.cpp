@@ -49,8 +49,9 @@ llvm::Expected<Hardware> tpsp::calibration::measureGpus(const GpuProbe &probe,
   Hardware hardware;
   hardware.kind = Hardware::Kind::Gpu;
   hardware.name = "these GPUs";
-  hardware.basis.measured = fmt::format("tpsp-run --calibrate --backend cuda, {} x {}",
-                                inventory.count, inventory.name);
+  hardware.basis.measured =
+      fmt::format("tpsp-run --calibrate --backend cuda, {} x {}",
+                  inventory.count, inventory.name);
   hardware.cores = inventory.cores;
   hardware.memoryBytes = inventory.memoryBytes;
   hardware.devicesPerNode = inventory.count;

@@ -27,7 +27,7 @@ llvm::Expected<Hardware> tpsp::calibration::measureMachine(Progress progress) {
   hardware.name = "this machine";
   hardware.cores = std::max(1u, std::thread::hardware_concurrency());
   hardware.basis.measured = fmt::format("tpsp-run --calibrate, {} cores, {}",
-                                hardware.cores, processorName());
+                                        hardware.cores, processorName());
   hardware.memoryBytes =
       int64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   hardware.insideTier = "memory";

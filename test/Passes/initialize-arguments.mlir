@@ -46,15 +46,16 @@ func.func @matrices(%x: !x, %q: !w {tpsp.param = "q"}, %o: !s {tpsp.param = "o"}
 !g = tensor<16xf32, #tpsp.idx<d>>
 !p = tensor<8x16xf32, #tpsp.idx<s, d>>
 
-// What a norm does with its operands, its parts say.
+// What a norm does with its operands, its parts say. Training begins vectors at
+// their mean.
 // CHECK-LABEL: func.func @vectors
-// CHECK-SAME: {tpsp.deviation = 2.000000e-02 : f64, tpsp.mean = 1.000000e+00 : f64, tpsp.param = "gain"}
-// CHECK-SAME: {tpsp.deviation = 2.000000e-02 : f64, tpsp.mean = 0.000000e+00 : f64, tpsp.param = "bias"}
-// CHECK-SAME: {tpsp.deviation = 2.000000e-02 : f64, tpsp.mean = 1.000000e+00 : f64, tpsp.param = "rms"}
-// CHECK-SAME: {tpsp.deviation = 2.000000e-02 : f64, tpsp.mean = 1.000000e+00 : f64, tpsp.param = "factor"}
-// CHECK-SAME: {tpsp.deviation = 2.000000e-02 : f64, tpsp.mean = 0.000000e+00 : f64, tpsp.param = "added"}
+// CHECK-SAME: {tpsp.deviation = 2.000000e-02 : f64, tpsp.initial_deviation = 0.000000e+00 : f64, tpsp.mean = 1.000000e+00 : f64, tpsp.param = "gain"}
+// CHECK-SAME: {tpsp.deviation = 2.000000e-02 : f64, tpsp.initial_deviation = 0.000000e+00 : f64, tpsp.mean = 0.000000e+00 : f64, tpsp.param = "bias"}
+// CHECK-SAME: {tpsp.deviation = 2.000000e-02 : f64, tpsp.initial_deviation = 0.000000e+00 : f64, tpsp.mean = 1.000000e+00 : f64, tpsp.param = "rms"}
+// CHECK-SAME: {tpsp.deviation = 2.000000e-02 : f64, tpsp.initial_deviation = 0.000000e+00 : f64, tpsp.mean = 1.000000e+00 : f64, tpsp.param = "factor"}
+// CHECK-SAME: {tpsp.deviation = 2.000000e-02 : f64, tpsp.initial_deviation = 0.000000e+00 : f64, tpsp.mean = 0.000000e+00 : f64, tpsp.param = "added"}
 // CHECK-SAME: {tpsp.deviation = 2.000000e-02 : f64, tpsp.mean = 0.000000e+00 : f64, tpsp.param = "places"}
-// CHECK-SAME: {tpsp.deviation = 2.000000e-02 : f64, tpsp.mean = 1.000000e+00 : f64, tpsp.param = "divisor"}
+// CHECK-SAME: {tpsp.deviation = 2.000000e-02 : f64, tpsp.initial_deviation = 0.000000e+00 : f64, tpsp.mean = 1.000000e+00 : f64, tpsp.param = "divisor"}
 // Nothing of the parts is left.
 // CHECK-NEXT: tpsp.layer_norm
 // CHECK-NEXT: tpsp.rms_norm

@@ -43,10 +43,10 @@
 // RUN: %S/Inputs/exits 1 tpsp-run %examples/mlp-sp.mlir --quiet --save %t/none/f 2>&1 | FileCheck %s --check-prefix=NOWHERE
 // NOWHERE: {{^}}tpsp-run: cannot write '{{.*}}none/f': No such file or directory{{$}}
 
-// Found before the run, not after it.
-// RUN: %S/Inputs/exits 1 tpsp-run %t/f64.mlir --quiet --save %t/f64.st 2>&1 | FileCheck %s --check-prefix=F64
-// F64: {{^}}tpsp-run: parameter 'w' is f64; files are written in f32, bf16, f16 or i32{{$}}
-// RUN: not ls %t/f64.st
+// In f64 as in every other type; read again, the parameters are the same bits.
+// RUN: tpsp-run %t/f64.mlir --quiet --save %t/f64.st
+// RUN: tpsp-run %t/f64.mlir --quiet --verify --seed 3 --weights %t/f64.st --save %t/again.st
+// RUN: cmp %t/f64.st %t/again.st
 
 //--- other.mlir
 !x = tensor<4xf32, #tpsp.idx<d>>

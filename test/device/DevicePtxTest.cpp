@@ -239,9 +239,8 @@ TEST(DeviceImageTest, AnUnknownChipIsRefused) {
   buildDevicePipeline(manager);
   ASSERT_TRUE(succeeded(manager.run(plan)));
   auto kernels = plan.lookupSymbol<gpu::GPUModuleOp>(deviceModuleName);
-  kernels.setTargetsAttr(
-      ArrayAttr::get(program.context.get(),
-                     deviceTarget(program.context.get(), "sm_7")));
+  kernels.setTargetsAttr(ArrayAttr::get(
+      program.context.get(), deviceTarget(program.context.get(), "sm_7")));
   auto ptx = ptxOf(kernels);
   ASSERT_FALSE(bool(ptx));
   EXPECT_EQ(llvm::toString(ptx.takeError()),

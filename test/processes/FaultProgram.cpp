@@ -9,7 +9,7 @@
 ///   fails    it reports a failure of its own
 ///   differs  it makes another collective
 ///   cuts     it cuts the link of scripts/two-hosts
-#include "../../tools/tpsp-run/Launch.h"
+#include "common/Launch.h"
 
 #include "tpsp/Abi/Commands.h"
 #include "tpsp/Runtime/BuiltinBackends.h"
@@ -126,7 +126,7 @@ Status runSteps(Transport &transport, const std::string &fault,
 } // namespace
 
 int main(int argc, char **argv) {
-  run::Launch launch;
+  tool::Launch launch("TpspProcessFaults");
   if (Status status = launch.join(); !status.ok())
     return launch.fail(status);
   if (argc != 3 || !launch.transport())

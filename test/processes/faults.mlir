@@ -7,21 +7,21 @@
 
 // Whoever waited for the dead rank names it; mpirun says how it ended.
 // RUN: not timeout 60 %mpirun -n 4 TpspProcessFaults dies 2 2>&1 | FileCheck %s --check-prefix=DIES --implicit-check-not="run: "
-// DIES: tpsp-run: rank {{[013]}}: %gathered: {{.*}} waited for rank 2
+// DIES: TpspProcessFaults: rank {{[013]}}: %gathered: {{.*}} waited for rank 2
 // DIES: exited on signal 9
 
 // The first rank is no exception.
 // RUN: not timeout 60 %mpirun -n 4 TpspProcessFaults dies 0 2>&1 | FileCheck %s --check-prefix=FIRST --implicit-check-not="run: "
-// FIRST: tpsp-run: rank {{[123]}}: %gathered: {{.*}} waited for rank 0
+// FIRST: TpspProcessFaults: rank {{[123]}}: %gathered: {{.*}} waited for rank 0
 
 // RUN: not timeout 60 %mpirun -n 4 TpspProcessFaults missing 1 2>&1 | FileCheck %s --check-prefix=MISSING --implicit-check-not="run: "
-// MISSING: tpsp-run: rank {{[023]}}: %gathered: waited 2.0 s for rank 1 (in another process)
+// MISSING: TpspProcessFaults: rank {{[023]}}: %gathered: waited 2.0 s for rank 1 (in another process)
 
 // RUN: not timeout 60 %mpirun -n 4 TpspProcessFaults fails 3 2>&1 | FileCheck %s --check-prefix=FAILS --implicit-check-not="run: "
-// FAILS: tpsp-run: rank 3: the disk is full
+// FAILS: TpspProcessFaults: rank 3: the disk is full
 
 // RUN: not timeout 60 %mpirun -n 2 TpspProcessFaults differs 1 2>&1 | FileCheck %s --check-prefix=DIFFERS --implicit-check-not="run: "
-// DIFFERS: tpsp-run: rank [[R:[01]]]: %gathered: rank [[R]] calls all_gather axes=x {{.*}} where rank {{[01]}} (in another process) calls something else
+// DIFFERS: TpspProcessFaults: rank [[R:[01]]]: %gathered: rank [[R]] calls all_gather axes=x {{.*}} where rank {{[01]}} (in another process) calls something else
 
 // Nothing is left behind.
 // RUN: not pgrep -x TpspProcessFau

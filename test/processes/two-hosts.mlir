@@ -17,7 +17,7 @@
 // A link that is cut in mid-step ends the run. (mpirun must first find out that
 // it cannot reach the other host, either.)
 // RUN: not timeout 60 %two_hosts TpspProcessFaults cuts 0 2>&1 | FileCheck %s --check-prefix=CUT --implicit-check-not="run: "
-// CUT: tpsp-run: rank 0: %gathered: waited 2.0 s for rank 1 (in another process)
+// CUT: TpspProcessFaults: rank 0: %gathered: waited 2.0 s for rank 1 (in another process)
 // RUN: not pgrep -x TpspProcessFau
 
 // RUN: not timeout 60 %two_hosts --delay 1 true 2>&1 | FileCheck %s --check-prefix=OPTION

@@ -1,44 +1,12 @@
-// Options that do not go together, as a table.
+// Options of tpsp-run that do not go together, as tables.
 #include "Options.h"
 
-#include "tpsp/Runtime/Backend.h"
-#include "tpsp/Runtime/BuiltinBackends.h"
 #include "tpsp/Runtime/Driver/Inputs.h"
-
-#include <fmt/format.h>
 
 #include <filesystem>
 
 using namespace tpsp;
 using namespace tpsp::run;
-
-namespace {
-
-using Names = std::vector<std::string>;
-
-/// A row of what does not go together.
-struct Contradiction {
-  bool holds;
-  /// It is about each of these that is given; if empty, about `holds` alone.
-  Names names;
-  /// {} is the option, "--save".
-  const char *message;
-};
-
-} // namespace
-
-/// The message of the first row that applies; empty if none does.
-static std::string firstOf(const std::vector<Contradiction> &rows,
-                           const Options &options) {
-  for (const Contradiction &row : rows) {
-    if (row.holds && row.names.empty())
-      return row.message;
-    for (const std::string &name : row.names)
-      if (row.holds && options.has(name))
-        return fmt::format(fmt::runtime(row.message), "--" + name);
-  }
-  return "";
-}
 
 /// Calibrating takes no model, everything else takes one.
 static std::string whenCalibrating(const Options &o) {
@@ -58,6 +26,8 @@ static std::string whenCalibrating(const Options &o) {
       o);
 }
 
+using Names = std::vector<std::string>;
+
 static std::string whenRunning(const Options &o) {
   // What a run computes; and what a step was, or is predicted to be.
   const Names ofRuns = {"verify", "weights", "inputs", "save", "save-all"};
@@ -65,30 +35,19 @@ static std::string whenRunning(const Options &o) {
                          "weights", "inputs", "save",     "save-all"};
   const char *whenItRuns = "{} does not go with --emit, which compiles and "
                            "ends; give it when the plan runs";
-  bool isInBlocks = !o.isAutomatic("attention") && o.attention == "blocks";
   bool isForCuda = o.backend == "cuda", isSerial = o.overlap == "off";
   bool asksTime = o.shardReplicated == "time" || o.bucketLayers == "time";
   return firstOf(
-      {{isSerial,
-        {"require-overlap"},
-        "{} needs --overlap on: without it all communication is exposed"},
-       {!o.simulate && isSerial && !asksTime,
+      {{!o.simulate && isSerial && !asksTime,
         {"hardware"},
         "{} goes with --simulate, --overlap on, --shard-replicated time or "
         "--bucket-layers time; without them nothing asks what things cost"},
-       {o.overlap != "on",
-        {"overlap-memory", "overlap-chunks"},
-        "{} goes with --overlap on"},
        {o.emit.empty(), {"target-cpu"}, "{} goes with --emit"},
        {o.simulate, ofRuns,
         "{} needs a run, and --simulate runs nothing; run the program without "
         "it"},
        {!o.emit.empty(), {"simulate"}, whenItRuns},
        {!o.emit.empty(), ofSteps, whenItRuns},
-       {o.strategy == "auto",
-        {},
-        "--strategy auto needs the planner, which is not built yet; the "
-        "program runs as it is written"},
        {o.rematerialize != "none" && !o.grad,
         {"rematerialize"},
         "{} says what the backward pass keeps, and there is none without "
@@ -106,15 +65,6 @@ static std::string whenRunning(const Options &o) {
        {!o.inputGradients && !o.grad,
         {"input-gradients"},
         "{} off leaves gradients out, and there are none without --grad"},
-       {o.attentionBlock != Options().attentionBlock && !isInBlocks,
-        {"attention-block"},
-        "{} goes with --attention blocks"},
-       {o.graph == "on" && !isForCuda,
-        {"graph"},
-        "{} on goes with --backend cuda"},
-       {o.graph == "off" && !isForCuda,
-        {"graph"},
-        "{} off goes with --backend cuda"},
        {o.emit.empty() && !isForCuda,
         {"nccl-always"},
         "{} goes with --backend cuda, or with --emit"},
@@ -122,36 +72,6 @@ static std::string whenRunning(const Options &o) {
         "{} needs a run, and --backend trace runs nothing; use --backend "
         "cpu"}},
       o);
-}
-
-/// An option that comes too late for a compiled plan.
-static std::string lateOption(const Options &options) {
-  for (const std::string &name : options.ofCompilation)
-    if (options.isPlan && options.has(name))
-      return fmt::format("'{}' is compiled, and --{} is about compiling; give "
-                         "it to tpsp-run MODEL.mlir --emit",
-                         options.model, name);
-  return "";
-}
-
-static std::string axisOfTwoSizes(const Options &options) {
-  std::set<std::string> axes;
-  for (const std::string &entry : options.mesh) {
-    std::string axis = entry.substr(0, entry.find('='));
-    if (!axes.insert(axis).second)
-      return "--mesh gives axis '" + axis + "' two sizes";
-  }
-  return "";
-}
-
-/// Of the backend for CUDA, a shared object, is known when something is to run.
-static std::string unknownBackend(const Options &options) {
-  if (options.backend == "cuda")
-    return "";
-  rt::registerBuiltinBackends();
-  rt::BackendFactory factory;
-  rt::Status status = rt::findBackend(options.backend, factory);
-  return status.ok() ? "" : status.message();
 }
 
 /// What `flag` would replace, or "".
@@ -203,8 +123,8 @@ std::string tpsp::run::contradictionIn(const Options &options) {
       !problem.empty() || options.calibrate)
     return problem;
   for (const std::string &problem :
-       {lateOption(options), whenRunning(options), axisOfTwoSizes(options),
-        unknownBackend(options), outputInTheWay(options)})
+       {commonContradictionIn(options), whenRunning(options),
+        outputInTheWay(options)})
     if (!problem.empty())
       return problem;
   return "";

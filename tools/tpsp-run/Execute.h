@@ -2,15 +2,12 @@
 #ifndef TPSP_TOOLS_TPSP_RUN_EXECUTE_H
 #define TPSP_TOOLS_TPSP_RUN_EXECUTE_H
 
-#include "Program.h"
-#include "Progress.h"
-#include "StepClock.h"
+#include "Options.h"
+#include "common/MakeWorld.h"
+#include "common/Progress.h"
 
 #include "tpsp/Runtime/Driver/Report.h"
-#include "tpsp/Runtime/Driver/TensorSource.h"
 #include "tpsp/Runtime/Driver/Timeline.h"
-#include "tpsp/Runtime/Transport.h"
-#include "tpsp/Runtime/World.h"
 
 namespace tpsp::run {
 
@@ -18,12 +15,6 @@ namespace tpsp::run {
 /// program may have. It comes from rounding f32 sums (1e-5), or every stored
 /// bf16 (2e-2) or f16 (2.5e-3).
 double toleranceOf(const Plan &plan);
-
-/// Where the arguments' values come from: --inputs, else --weights, else
-/// --seed. `warning` is a sentence, or empty.
-rt::Status openSource(const Options &options, const Plan &plan,
-                      std::unique_ptr<rt::TensorSource> &source,
-                      std::string &warning);
 
 /// Makes the ranks (of `transport`'s processes, if it is not null) and gives
 /// every argument its values. If it will be verified, everything else is filled

@@ -1,31 +1,19 @@
-#include "Compilation.h"
+#include "WithCompiler.h"
+#include "common/Compile.h"
 
 using namespace tpsp;
 using namespace tpsp::run;
 
-static rt::Status noCompiler(const std::string &what) {
-  return {TPSP_RT_UNSUPPORTED,
-          what + " needs the compiler, and this tpsp-run was built without it: "
-                 "it runs compiled plans; make one where the compiler is, with "
-                 "tpsp-run MODEL.mlir --emit PLAN.so"};
+rt::Status tpsp::run::emit(const Options &options, bool, Progress &) {
+  return noCompiler(options, "--emit");
 }
 
-rt::Status tpsp::run::compile(const Options &options, bool, Progress &,
-                              Program &) {
-  return noCompiler("'" + options.model + "'");
-}
-
-rt::Status tpsp::run::emit(const Options &, bool, Progress &) {
-  return noCompiler("--emit");
-}
-
-rt::Status tpsp::run::simulate(const Options &, bool, Progress &,
+rt::Status tpsp::run::simulate(const Options &options, bool, Progress &,
                                rt::RunReport &) {
-  return noCompiler("--simulate");
+  return noCompiler(options, "--simulate");
 }
 
-rt::Status tpsp::run::calibrate(const Options &, Progress &, std::string &) {
-  return noCompiler("--calibrate");
+rt::Status tpsp::run::calibrate(const Options &options, Progress &,
+                                std::string &) {
+  return noCompiler(options, "--calibrate");
 }
-
-std::string tpsp::run::hardwareNames() { return "none in this build"; }

@@ -2,38 +2,20 @@
 #ifndef TPSP_TOOLS_TPSP_RUN_OPTIONS_H
 #define TPSP_TOOLS_TPSP_RUN_OPTIONS_H
 
-#include "tpsp/Passes/CompileOptions.h"
-
-#include <set>
+#include "common/ToolOptions.h"
 
 namespace tpsp::run {
 
-/// The compiler's options, as they are given, and tpsp-run's own
-/// (RunOptions.def).
-struct Options : CompileOptions {
+using namespace tool;
+
+/// With tpsp-run's own (RunOptions.def).
+struct Options : ToolOptions {
 #define OPTION(type, field, value, row) type field = value;
 #include "RunOptions.def"
 #undef OPTION
 
-  /// A model, or, if isPlan, a compiled plan.
-  std::string model;
-  bool isPlan = false;
-  /// Names of the options that the command line has ("model", too).
-  std::set<std::string> given;
-  /// Names of all options that are of compiling.
-  std::vector<std::string> ofCompilation;
-  /// Names of those that are left to tpsp-run ("auto"); their fields say
-  /// nothing.
-  std::set<std::string> automatic;
-
-  bool has(const std::string &name) const { return given.count(name) > 0; }
-  bool isAutomatic(const std::string &name) const {
-    return automatic.count(name) > 0;
-  }
+  Options() { tool = "tpsp-run"; }
 };
-
-/// Exit codes: 0 done, 1 the program or the run failed, 2 wrong usage.
-enum Exit { Done = 0, Failed = 1, Usage = 2 };
 
 /// Parses the command line. Returns -1 to go on, else what to exit with (0
 /// after --help, 2 after a message about wrong usage).

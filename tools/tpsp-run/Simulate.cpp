@@ -50,7 +50,7 @@ static constexpr size_t shownRanks = 16;
 static StepTrace simulatedTrace(const SimulatedStep &simulated,
                                 const rt::PlanDescription &description,
                                 const std::string &hardware) {
-  StepTrace trace = namedTrace(description, "simulated on " + hardware);
+  StepTrace trace = tool::namedTrace(description, "simulated on " + hardware);
   if (trace.ranks.size() > shownRanks) {
     trace.setting += ", ranks 0 to " + std::to_string(shownRanks - 1);
     trace.ranks.resize(shownRanks);

@@ -2,7 +2,7 @@
 #ifndef TPSP_TOOLS_TPSP_RUN_SIMULATE_H
 #define TPSP_TOOLS_TPSP_RUN_SIMULATE_H
 
-#include "Program.h"
+#include "common/Program.h"
 
 #include "tpsp/Runtime/Driver/Report.h"
 #include "tpsp/Schedule/Hardware.h"

@@ -1,9 +1,9 @@
 // tpsp-run: runs a model, which it compiles, or a compiled plan.
-#include "Compilation.h"
 #include "Execute.h"
-#include "Launch.h"
 #include "Options.h"
-#include "Progress.h"
+#include "WithCompiler.h"
+#include "common/Compile.h"
+#include "common/Launch.h"
 
 #include "tpsp/Abi/Exposure.h"
 #include "tpsp/Runtime/Driver/ChromeTrace.h"
@@ -99,15 +99,6 @@ static int print(const Options &options, const rt::RunReport &report,
   return Done;
 }
 
-/// Reads the plan, or compiles the model.
-static rt::Status open(const Options &options, Launch &launch,
-                       Progress &progress, Program &program) {
-  if (options.isPlan)
-    return openPlan(options, program);
-  // The first process says what all of them find in the model.
-  return compile(options, /*speaks=*/launch.isFirst(), progress, program);
-}
-
 /// The world, and what its threads use. After a failure other processes may
 /// still write to the world's memory: it is kept until this one leaves
 /// (Launch).
@@ -163,7 +154,12 @@ static int openAndRun(const Options &options, Launch &launch) {
   Progress progress(options.quiet);
   Program program;
   auto begin = Clock::now();
-  if (rt::Status s = open(options, launch, progress, program); !s.ok()) {
+  CompileUse use;
+  use.isVerified = options.verify;
+  // The first process says what all of them find in the model.
+  if (rt::Status s = openProgram(options, use, /*speaks=*/launch.isFirst(),
+                                 progress, program);
+      !s.ok()) {
     progress.done();
     return launch.fail(s);
   }
@@ -257,7 +253,7 @@ static int carryOut(const Options &options, Launch &launch) {
 int main(int argc, char **argv) {
   // A file that may grow no further is then an error of its write.
   std::signal(SIGXFSZ, SIG_IGN);
-  Launch launch;
+  Launch launch("tpsp-run");
   if (rt::Status status = launch.join(); !status.ok())
     return launch.fail(status);
   Options options;

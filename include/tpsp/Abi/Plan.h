@@ -12,6 +12,7 @@
 
 #include "tpsp/Abi/CommandKind.h"
 #include "tpsp/Abi/Commands.h"
+#include "tpsp/Abi/DataRole.h"
 #include "tpsp/Abi/LedgerRow.h"
 #include "tpsp/Abi/MeshAxis.h"
 #include "tpsp/Abi/tpsp_rt.h"
@@ -67,9 +68,16 @@ struct PlanBuffer {
   int64_t below = 0;
   /// Other numbers: where they are made up, they scatter so around this.
   double mean = 0, deviation = 1;
-  /// A gradient's: the number of its argument. A cotangent's: the number of its
-  /// result. Else -1.
+  /// How a parameter scatters when training begins; without: as above.
+  std::optional<double> initialDeviation;
+  /// An input's: which part of a batch of tokens it is.
+  DataRole data = DataRole::None;
+  /// A gradient's, or a state's: the number of its argument. A cotangent's: the
+  /// number of its result. Else -1.
   int64_t of = -1;
+  /// Of a state: it begins as its parameter. Of an input: a number that the
+  /// driver sets for each step.
+  bool isMaster = false, isScalar = false;
   /// Of an argument: the number of the result that is in its place when the
   /// step has ended; -1: it stays as it is.
   int64_t updatedBy = -1;

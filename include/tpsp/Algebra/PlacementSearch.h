@@ -92,7 +92,8 @@ struct PlacementProblem {
     /// How far the choice may depart from `wanted`.
     enum Freedom {
       Fixed,     ///< not at all
-      Undivided, ///< it may stay as it comes out over axes that do not divide it
+      Undivided, ///< it may stay as it comes out over axes that do not divide
+                 ///< it
       Free       ///< it may stay as it comes out
     };
     llvm::SmallVector<int64_t, 4> shape;

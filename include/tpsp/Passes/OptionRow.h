@@ -20,7 +20,8 @@ enum class OptionDomain {
   NotNegative, ///< from 0 to 1e9
   Share,       ///< from 0 to 1
   AxisSizes,   ///< "tp=4,dp=2"
-  List         ///< "dp,fsdp"
+  List,        ///< "dp,fsdp"
+  Files        ///< as many as follow
 };
 
 /// Made by compiling() or anytime(), and then told more:

@@ -287,8 +287,8 @@ Tensor countEarlier(const Tensor &x, const IndexNames &over, int64_t values,
                     std::string *error = nullptr);
 
 /// 1 for the elements that a dropout of this rate and seed keeps, 0 for the
-/// others. Kept are those with a word of Philox-4x32-10 of at least rate * 2^32:
-/// word p mod 4 of block p / 4, where p is the row-major position.
+/// others. Kept are those with a word of Philox-4x32-10 of at least rate *
+/// 2^32: word p mod 4 of block p / 4, where p is the row-major position.
 Tensor dropoutMask(const IndexNames &indices, const Shape &shape, double rate,
                    int64_t seed, std::string *error = nullptr);
 

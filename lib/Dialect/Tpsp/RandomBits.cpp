@@ -54,8 +54,8 @@ std::array<Value, 4> philox(Words words, Value block, int64_t seed) {
   constexpr uint32_t weyl0 = 0x9e3779b9, weyl1 = 0xbb67ae85;
   constexpr int rounds = 10;
 
-  std::array<Value, 4> x = {block, words.high(block),
-                            words.constant(0), words.constant(0)};
+  std::array<Value, 4> x = {block, words.high(block), words.constant(0),
+                            words.constant(0)};
   auto key0 = static_cast<uint32_t>(seed);
   auto key1 = static_cast<uint32_t>(static_cast<uint64_t>(seed) >> 32);
   for (int round = 0; round < rounds; ++round) {

@@ -17,8 +17,8 @@ llvm::SmallVector<unsigned> splitParts(mlir::RankedTensorType merged,
                                        mlir::RankedTensorType split);
 
 /// The structure of splitting `merged`'s dimensions into `split`'s, in that
-/// direction; merging swaps operand and result. A merged dimension has its parts
-/// as its indices.
+/// direction; merging swaps operand and result. A merged dimension has its
+/// parts as its indices.
 IndexStructure structureOfSplit(mlir::RankedTensorType merged,
                                 mlir::RankedTensorType split);
 

@@ -1,4 +1,5 @@
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Abi/DataRole.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -64,7 +65,7 @@ static std::string parameterProblem(Attribute value, Type type) {
 static std::string randomnessProblem(StringRef name, Attribute value,
                                      Type type) {
   auto number = dyn_cast<FloatAttr>(value);
-  bool isDeviation = name == deviationAttrName;
+  bool isDeviation = name != meanAttrName;
   if (!number || !number.getValue().isFinite() ||
       (isDeviation && number.getValue().isNegative()))
     return (": " + name + " is a finite number" +
@@ -77,13 +78,27 @@ static std::string randomnessProblem(StringRef name, Attribute value,
   return "";
 }
 
+/// What is wrong with `tpsp.data` on an argument of this type.
+static std::string dataProblem(Attribute value, Type type) {
+  std::string name = dataAttrName.str();
+  auto role = dyn_cast<StringAttr>(value);
+  if (!role || !findDataRole(role.str()))
+    return ": " + name + " is \"tokens\", \"next_tokens\" or \"positions\"";
+  auto tensor = dyn_cast_or_null<RankedTensorType>(type);
+  if (tensor && (!tensor.getElementType().isInteger() || tensor.getRank() < 1))
+    return ": " + name +
+           " is of a tensor of integers whose last index is the sequence's";
+  return "";
+}
+
 /// What is wrong with an attribute of an argument; `type` may be null.
 static std::string argumentProblem(NamedAttribute attr, Type type) {
   StringRef name = attr.getName();
   Attribute value = attr.getValue();
   // The compiler's own.
   if (llvm::is_contained({cotangentAttrName, gradientAttrName,
-                          gradientAtAttrName, stateAttrName, scalarAttrName},
+                          gradientAtAttrName, stateAttrName, masterAttrName,
+                          scalarAttrName},
                          name))
     return "";
   if (name == paramAttrName)
@@ -98,7 +113,10 @@ static std::string argumentProblem(NamedAttribute attr, Type type) {
                ? ""
                : (": " + name + " is a positive integer").str();
   }
-  if (name == meanAttrName || name == deviationAttrName)
+  if (name == dataAttrName)
+    return dataProblem(value, type);
+  if (name == meanAttrName || name == deviationAttrName ||
+      name == initialDeviationAttrName)
     return randomnessProblem(name, value, type);
   if (name == optimizerAttrName)
     return isa<StringAttr>(value)
@@ -112,7 +130,8 @@ static std::string argumentProblem(NamedAttribute attr, Type type) {
   return (" has an unknown attribute '" + name + "'; known are '" +
           paramAttrName + "', '" + nameAttrName + "', '" + frozenAttrName +
           "', '" + belowAttrName + "', '" + meanAttrName + "', '" +
-          deviationAttrName + "', '" + optimizerAttrName + "' and '" +
+          deviationAttrName + "', '" + initialDeviationAttrName + "', '" +
+          dataAttrName + "', '" + optimizerAttrName + "' and '" +
           learningRateAttrName + "'")
       .str();
 }

@@ -162,7 +162,7 @@ private:
     for (Trained &entry : trained) {
       BlockArgument parameter = function.getArgument(entry.argument);
       if (entry.hasMaster)
-        entry.state.push_back(addState(parameter, entry, "master", 0, 1));
+        addMaster(parameter, entry);
       for (const OptimizerState &state : entry.optimizer->state)
         entry.state.push_back(addState(parameter, entry, state.name, state.mean,
                                        state.deviation));
@@ -177,6 +177,12 @@ private:
     return addArgument(
         entry.stateType, full, mean, deviation, parameter.getLoc(),
         b.getNamedAttr(stateAttrName, b.getI64IntegerAttr(entry.argument)));
+  }
+
+  void addMaster(BlockArgument parameter, Trained &entry) {
+    unsigned number = addState(parameter, entry, "master", 0, 1);
+    function.setArgAttr(number, masterAttrName, b.getUnitAttr());
+    entry.state.push_back(number);
   }
 
   unsigned addScalar(StringRef name, double value) {

@@ -152,6 +152,13 @@ private:
   llvm::DenseSet<Value> visited;
 };
 
+/// Gains begin as exactly 1 and biases as exactly 0, unless the program says
+/// how they scatter.
+bool beginsExactly(FunctionOpInterface function, unsigned number) {
+  auto type = cast<RankedTensorType>(function.getArgumentTypes()[number]);
+  return type.getRank() <= 1 && !function.getArgAttr(number, deviationAttrName);
+}
+
 struct Scatter {
   double mean, deviation;
 };
@@ -176,6 +183,10 @@ void initializeArguments(FunctionOpInterface function) {
     if (!function.getArgAttr(number, paramAttrName) || !type ||
         !isa<FloatType>(type.getElementType()))
       continue;
+    if (beginsExactly(function, number) &&
+        !function.getArgAttr(number, initialDeviationAttrName))
+      function.setArgAttr(number, initialDeviationAttrName,
+                          builder.getF64FloatAttr(0));
     Scatter scatter = scatterOf(FindUses().of(argument), type.getRank());
     for (auto [name, value] : {std::pair(meanAttrName, scatter.mean),
                                std::pair(deviationAttrName, scatter.deviation)})

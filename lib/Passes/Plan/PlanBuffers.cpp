@@ -79,6 +79,11 @@ LogicalResult PlanBuffers::addArguments() {
          {std::pair(belowAttrName, plan::belowAttrName),
           std::pair(meanAttrName, plan::meanAttrName),
           std::pair(deviationAttrName, plan::deviationAttrName),
+          std::pair(initialDeviationAttrName, plan::initialDeviationAttrName),
+          std::pair(dataAttrName, plan::dataAttrName),
+          std::pair(stateAttrName, plan::stateOfAttrName),
+          std::pair(masterAttrName, plan::masterAttrName),
+          std::pair(scalarAttrName, plan::scalarAttrName),
           std::pair(cotangentAttrName, plan::cotangentOfAttrName)})
       if (Attribute value = function.getArgAttr(number, from))
         buffer->setAttr(to, value);

@@ -133,9 +133,17 @@ private:
     if (auto deviation =
             buffer->getAttrOfType<FloatAttr>(plan::deviationAttrName))
       tensor.deviation = deviation.getValueAsDouble();
+    if (auto initial =
+            buffer->getAttrOfType<FloatAttr>(plan::initialDeviationAttrName))
+      tensor.initialDeviation = initial.getValueAsDouble();
+    if (auto data = buffer->getAttrOfType<StringAttr>(plan::dataAttrName))
+      tensor.data = findDataRole(data.str()).value_or(DataRole::None);
+    tensor.isMaster = buffer->hasAttr(plan::masterAttrName);
+    tensor.isScalar = buffer->hasAttr(plan::scalarAttrName);
     if (auto by = buffer->getAttrOfType<IntegerAttr>(plan::updatedByAttrName))
       tensor.updatedBy = by.getInt();
-    for (StringRef name : {plan::cotangentOfAttrName, plan::gradientOfAttrName})
+    for (StringRef name : {plan::cotangentOfAttrName, plan::gradientOfAttrName,
+                           plan::stateOfAttrName})
       if (auto of = buffer->getAttrOfType<IntegerAttr>(name))
         tensor.of = of.getInt();
   }

@@ -137,9 +137,9 @@ struct CudaRank::Enqueuer {
   }
 
   Status enqueue(const SliceCommand &command) const {
-    StridedCopy copy =
-        copyOfPiece(wholeOf(command, 0, call.group.size(), rank.buffer(call, 0)),
-                    call.group.self, partOf(command, 0, rank.buffer(call, 1)), 0);
+    StridedCopy copy = copyOfPiece(
+        wholeOf(command, 0, call.group.size(), rank.buffer(call, 0)),
+        call.group.self, partOf(command, 0, rank.buffer(call, 1)), 0);
     return rank.world.builtinKernels.copy(copy, stream.get());
   }
 

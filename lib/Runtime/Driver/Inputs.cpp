@@ -50,7 +50,7 @@ Status InputsSource::openNpy(const InputsFile &file, StoredTensors &out) {
   return {};
 }
 
-Status InputsSource::openFile(const InputsFile &file, StoredTensors &out) {
+Status InputsSource::readFile(const InputsFile &file, StoredTensors &out) {
   bool isCalledNpy = std::filesystem::path(file.path).extension() == ".npy";
   if (isCalledNpy || NpyReader::looksLike(file.path))
     return openNpy(file, out);
@@ -194,15 +194,15 @@ Status InputsSource::add(const std::string &path, StoredTensors found,
 Status InputsSource::open(const std::vector<std::string> &files,
                           const Plan &plan) {
   tensors.clear();
-  for (const std::string &text : files) {
-    InputsFile file = parseInputsFile(text);
-    StoredTensors found;
-    if (Status s = openFile(file, found); !s.ok())
-      return s;
-    if (Status s = add(file.path, std::move(found), plan); !s.ok())
-      return s;
-  }
+  for (const std::string &text : files)
+    TPSP_TRY(openFile(parseInputsFile(text), plan));
   return {};
+}
+
+Status InputsSource::openFile(const InputsFile &file, const Plan &plan) {
+  StoredTensors found;
+  TPSP_TRY(readFile(file, found));
+  return add(file.path, std::move(found), plan);
 }
 
 //===----------------------------------------------------------------------===//

@@ -89,6 +89,10 @@ NLOHMANN_JSON_SERIALIZE_ENUM(EpilogueStep, {{EpilogueStep::Bias, "bias"},
                                             {EpilogueStep::SumB, "sum_b"}})
 } // namespace rt
 
+NLOHMANN_JSON_SERIALIZE_ENUM(DataRole, {{DataRole::None, ""},
+                                        {DataRole::Tokens, "tokens"},
+                                        {DataRole::NextTokens, "next_tokens"},
+                                        {DataRole::Positions, "positions"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(BufferKind, {{BufferKind::Input, "input"},
                                           {BufferKind::Parameter, "parameter"},
                                           {BufferKind::State, "state"},
@@ -114,7 +118,8 @@ NLOHMANN_JSON_SERIALIZE_ENUM(CollectiveKind,
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeshAxis, name, size)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanBuffer, name, kind, number, subscripts,
                                    shape, axes, pending, pendingMax, dtype,
-                                   below, mean, deviation, of, updatedBy,
+                                   below, mean, deviation, initialDeviation,
+                                   data, of, isMaster, isScalar, updatedBy,
                                    offset, bytes, location)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EpilogueWork, operations, transcendentals,
                                    elementBytes, bytes)

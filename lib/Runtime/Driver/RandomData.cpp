@@ -10,9 +10,7 @@
 using namespace tpsp;
 using namespace tpsp::rt;
 
-/// SplitMix64's output function (Steele, Lea, Flood, OOPSLA 2014): a bijection
-/// that mixes all bits.
-static uint64_t mix(uint64_t x) {
+uint64_t tpsp::rt::mixBits(uint64_t x) {
   x += 0x9e3779b97f4a7c15ull;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
@@ -27,16 +25,19 @@ static uint64_t hashOf(const std::string &name) {
   return hash;
 }
 
-RandomTensor::RandomTensor(const PlanBuffer &tensor, uint64_t seed)
-    : key(mix(hashOf(tensor.name) ^ mix(seed))), mean(tensor.mean),
-      spread(std::sqrt(3.0) * tensor.deviation), dtype(tensor.dtype),
+RandomTensor::RandomTensor(const PlanBuffer &tensor, uint64_t seed,
+                           RandomUse use)
+    : key(mixBits(hashOf(tensor.name) ^ mixBits(seed))), use(use),
+      mean(tensor.mean), deviation(tensor.deviation), dtype(tensor.dtype),
       below(tensor.below) {
+  if (use == RandomUse::Training)
+    deviation = tensor.initialDeviation.value_or(tensor.deviation);
   for (int64_t extent : tensor.shape)
     elements *= extent;
 }
 
 double RandomTensor::unitAt(int64_t position) const {
-  uint64_t bits = mix(key + static_cast<uint64_t>(position));
+  uint64_t bits = mixBits(key + static_cast<uint64_t>(position));
   return static_cast<double>(bits >> 11) * 0x1p-53;
 }
 
@@ -44,9 +45,17 @@ int64_t RandomTensor::integerAt(int64_t position) const {
   return static_cast<int64_t>(unitAt(position) * static_cast<double>(below));
 }
 
+double RandomTensor::scatterAt(int64_t position) const {
+  if (use == RandomUse::Verification)
+    return std::sqrt(3.0) * (2 * unitAt(position) - 1);
+  // Box and Muller, 1958; the logarithm's argument is above 0.
+  double radius = std::sqrt(-2 * std::log(1 - unitAt(2 * position)));
+  return radius * std::cos(2 * std::acos(-1.0) * unitAt(2 * position + 1));
+}
+
 float RandomTensor::at(int64_t position) const {
-  double unit = unitAt(position);
-  auto value = static_cast<float>(mean + spread * (2 * unit - 1));
+  auto value = static_cast<float>(
+      deviation == 0 ? mean : mean + deviation * scatterAt(position));
   const HalfFloat *half = halfFloat(dtype);
   return half ? half->widen(half->round(value)) : value;
 }

@@ -12,9 +12,8 @@ using namespace tpsp;
 using namespace tpsp::rt;
 using Kind = BufferKind;
 
-/// The value of a scalar: of replicas the first; of what is still to be
-/// combined, all of it.
-static Status readScalar(World &world, const PlanBuffer &tensor, double &out) {
+Status tpsp::rt::readScalar(World &world, const PlanBuffer &tensor,
+                            double &out) {
   out = tensor.pendingMax ? -std::numeric_limits<double>::infinity() : 0;
   std::mutex mutex;
   auto isFirst = [&](int64_t rank) {

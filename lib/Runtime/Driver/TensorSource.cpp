@@ -1,6 +1,5 @@
 #include "tpsp/Runtime/Driver/TensorSource.h"
 
-#include "tpsp/Runtime/Driver/RandomData.h"
 #include "tpsp/Runtime/World.h"
 
 #include <algorithm>
@@ -11,13 +10,13 @@ using namespace tpsp::rt;
 
 Status RandomSource::fill(const PlanBuffer &tensor, const Shard &shard,
                           void *memory) const {
-  RandomTensor(tensor, seed).fill(shard, memory);
+  RandomTensor(tensor, seed, use).fill(shard, memory);
   return {};
 }
 
 Status RandomSource::whole(const PlanBuffer &tensor,
                            std::vector<double> &out) const {
-  out = RandomTensor(tensor, seed).whole();
+  out = RandomTensor(tensor, seed, use).whole();
   return {};
 }
 

@@ -19,6 +19,8 @@ using namespace tpsp::rt;
 
 /// What the format calls an element type; null if files do not have it.
 static const char *formatName(int64_t dtype) {
+  if (dtype == TPSP_RT_F64)
+    return "F64";
   if (dtype == TPSP_RT_F32)
     return "F32";
   if (dtype == TPSP_RT_I32)
@@ -27,10 +29,11 @@ static const char *formatName(int64_t dtype) {
   return half ? half->formatName : nullptr;
 }
 
-/// The element type of a file's tensor, if we read it: F32 or of 16 bits.
+/// The element type of a file's tensor, if we read it: F64, F32 or of 16 bits.
 static std::optional<int64_t> readableType(const SafetensorsTensor &tensor) {
   std::optional<int64_t> dtype = elementTypeOf(tensor.dtype);
-  if (dtype && (*dtype == TPSP_RT_F32 || halfFloat(*dtype)))
+  if (dtype &&
+      (*dtype == TPSP_RT_F64 || *dtype == TPSP_RT_F32 || halfFloat(*dtype)))
     return dtype;
   return std::nullopt;
 }
@@ -38,9 +41,11 @@ static std::optional<int64_t> readableType(const SafetensorsTensor &tensor) {
 static std::vector<const PlanBuffer *> select(const Plan &plan,
                                               SavedTensors which) {
   std::vector<const PlanBuffer *> selected;
+  BufferKind kind =
+      which == SavedTensors::State ? BufferKind::State : BufferKind::Parameter;
   for (const PlanBuffer &tensor : plan.tensors())
     if (which == SavedTensors::All ? tensor.kind != BufferKind::Choice
-                                   : tensor.kind == BufferKind::Parameter)
+                                   : tensor.kind == kind)
       selected.push_back(&tensor);
   return selected;
 }
@@ -62,7 +67,7 @@ static std::string differenceOf(const PlanBuffer &wanted,
                        elementName(wanted.dtype),
                        fmt::join(wanted.shape, ", "));
   if (!readableType(*found))
-    return fmt::format("{} is {}, which is not read (F32, BF16 and F16 are)",
+    return fmt::format("{} is {}, which is not read (F64, F32, BF16 and F16 are)",
                        name, quotedName(found->dtype));
   return shapeDifference(wanted, found->shape);
 }
@@ -119,40 +124,32 @@ Status WeightsSource::open(const std::string &path, const Plan &plan,
 }
 
 /// Reads the elements [begin, begin + count) of a tensor, a block at a time:
-/// visit(element, values, n) with n f32 values from `element` on.
+/// visit(element, values, n) with n f64 values from `element` on.
 template <typename Visit>
 static Status readBlocks(const SafetensorsSet &file,
                          const SafetensorsTensor &tensor, int64_t begin,
                          int64_t count, Visit visit) {
   constexpr int64_t block = 1 << 16;
-  const HalfFloat *half = halfFloat(*readableType(tensor));
-  int64_t element = half ? 2 : 4, end = begin + count;
-  std::vector<uint16_t> narrow(half ? std::min(block, count) : 0);
-  std::vector<float> values(std::min(block, count));
+  int64_t dtype = *readableType(tensor), element = elementBytes(dtype);
+  int64_t end = begin + count;
+  std::vector<char> bytes(std::min(block, count) * element);
+  std::vector<double> values(std::min(block, count));
   for (; begin < end; begin += block) {
     int64_t n = std::min(block, end - begin);
-    void *target = half ? static_cast<void *>(narrow.data()) : values.data();
-    if (Status s = file.read(tensor.name, begin * element, n * element, target);
-        !s.ok())
-      return s;
-    if (half)
-      std::transform(narrow.begin(), narrow.begin() + n, values.begin(),
-                     half->widen);
+    TPSP_TRY(
+        file.read(tensor.name, begin * element, n * element, bytes.data()));
+    for (int64_t i = 0; i < n; ++i)
+      values[i] = loadFloat(bytes.data(), dtype, i);
     visit(begin, values.data(), n);
   }
   return {};
 }
 
-/// Stores f32 values as elements of `dtype` from element `at` of `memory` on.
-static void store(const float *values, int64_t n, int64_t dtype, void *memory,
+/// Stores values as elements of `dtype` from element `at` of `memory` on.
+static void store(const double *values, int64_t n, int64_t dtype, void *memory,
                   int64_t at) {
-  if (const HalfFloat *half = halfFloat(dtype))
-    std::transform(values, values + n, static_cast<uint16_t *>(memory) + at,
-                   half->round);
-  else if (dtype == TPSP_RT_F64)
-    std::copy(values, values + n, static_cast<double *>(memory) + at);
-  else
-    std::copy(values, values + n, static_cast<float *>(memory) + at);
+  for (int64_t i = 0; i < n; ++i)
+    storeFloat(values[i], dtype, memory, at + i);
 }
 
 Status WeightsSource::fill(const PlanBuffer &tensor, const Shard &shard,
@@ -172,7 +169,7 @@ Status WeightsSource::fill(const PlanBuffer &tensor, const Shard &shard,
                          static_cast<char *>(memory) + local * element);
     else
       status = readBlocks(file, stored, global, n,
-                          [&](int64_t at, const float *values, int64_t count) {
+                          [&](int64_t at, const double *values, int64_t count) {
                             store(values, count, tensor.dtype, memory,
                                   local + at - global);
                           });
@@ -188,12 +185,13 @@ Status WeightsSource::whole(const PlanBuffer &tensor,
   for (int64_t extent : tensor.shape)
     elements *= extent;
   out.resize(elements);
-  const HalfFloat *half = halfFloat(tensor.dtype);
   return readBlocks(file, *file.find(tensor.name), 0, elements,
-                    [&](int64_t at, const float *values, int64_t n) {
+                    [&](int64_t at, const double *values, int64_t n) {
+                      // As it is stored: rounded to the parameter's type.
+                      std::vector<char> stored(n * elementBytes(tensor.dtype));
+                      store(values, n, tensor.dtype, stored.data(), 0);
                       for (int64_t i = 0; i < n; ++i)
-                        out[at + i] = half ? half->widen(half->round(values[i]))
-                                           : values[i];
+                        out[at + i] = loadFloat(stored.data(), tensor.dtype, i);
                     });
 }
 
@@ -207,14 +205,15 @@ Status tpsp::rt::checkSavable(const Plan &plan, SavedTensors which) {
     std::string name = quotedName(tensor->name);
     if (!formatName(tensor->dtype))
       return {TPSP_RT_INVALID,
-              fmt::format("{} {} is {}; files are written in f32, bf16, "
+              fmt::format("{} {} is {}; files are written in f64, f32, bf16, "
                           "f16 or i32",
                           nameOf(tensor->kind), name,
                           elementName(tensor->dtype))};
     if (!names.insert(tensor->name).second)
       return {TPSP_RT_INVALID,
               fmt::format("two {}s are called {}; in a file names must differ",
-                          which == SavedTensors::All ? "tensor" : "parameter",
+                          which == SavedTensors::Parameters ? "parameter"
+                                                            : "tensor",
                           name)};
   }
   return {};

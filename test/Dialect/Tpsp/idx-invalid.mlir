@@ -57,7 +57,7 @@ func.func private @f(tensor<4x4xf32, #tpsp.idx<b, d | sum>>)
 
 // -----
 
-// expected-error @+1 {{has an unknown attribute 'tpsp.weight'; known are 'tpsp.param', 'tpsp.name', 'tpsp.frozen', 'tpsp.below', 'tpsp.mean', 'tpsp.deviation', 'tpsp.optimizer' and 'tpsp.learning_rate'}}
+// expected-error @+1 {{has an unknown attribute 'tpsp.weight'; known are 'tpsp.param', 'tpsp.name', 'tpsp.frozen', 'tpsp.below', 'tpsp.mean', 'tpsp.deviation', 'tpsp.initial_deviation', 'tpsp.data', 'tpsp.optimizer' and 'tpsp.learning_rate'}}
 func.func private @f(tensor<4xf32, #tpsp.idx<b>> {tpsp.weight})
 
 // -----
@@ -104,3 +104,18 @@ func.func private @f(tensor<4xf32> {tpsp.param})
 
 // expected-error @+1 {{argument #0 is a parameter of integers, which no step changes; call it tpsp.name}}
 func.func private @f(tensor<4xi32, #tpsp.idx<b>> {tpsp.param = "ids"})
+
+// -----
+
+// expected-error @+1 {{argument #0: tpsp.data is "tokens", "next_tokens" or "positions"}}
+func.func private @f(tensor<4xi32, #tpsp.idx<s>> {tpsp.data = "words"})
+
+// -----
+
+// expected-error @+1 {{argument #0: tpsp.data is of a tensor of integers whose last index is the sequence's}}
+func.func private @f(tensor<4xf32, #tpsp.idx<s>> {tpsp.data = "tokens"})
+
+// -----
+
+// expected-error @+1 {{argument #0: tpsp.initial_deviation is a finite number, 0.0 or more, such as 0.02 : f64}}
+func.func private @f(tensor<4xf32, #tpsp.idx<s>> {tpsp.initial_deviation = -1.0 : f64})

@@ -46,6 +46,20 @@ inline constexpr llvm::StringLiteral belowAttrName = "below";
 /// and with which standard deviation, a driver makes them up.
 inline constexpr llvm::StringLiteral meanAttrName = "mean";
 inline constexpr llvm::StringLiteral deviationAttrName = "deviation";
+inline constexpr llvm::StringLiteral initialDeviationAttrName =
+    "initial_deviation";
+
+/// Attribute of an input buffer of integers: "tokens", ... (Abi/DataRole.h).
+inline constexpr llvm::StringLiteral dataAttrName = "data";
+
+/// Attributes of a state's buffer: the number of the parameter that it is of,
+/// and, unit, whether it begins as that.
+inline constexpr llvm::StringLiteral stateOfAttrName = "state_of";
+inline constexpr llvm::StringLiteral masterAttrName = "master";
+
+/// Unit attribute of an input buffer: a number that the driver sets for each
+/// step.
+inline constexpr llvm::StringLiteral scalarAttrName = "scalar";
 
 /// Attribute of a gradient's buffer: the number of the argument that it is of.
 inline constexpr llvm::StringLiteral gradientOfAttrName = "gradient_of";
@@ -54,8 +68,11 @@ inline constexpr llvm::StringLiteral gradientOfAttrName = "gradient_of";
 /// that it is of.
 inline constexpr llvm::StringLiteral cotangentOfAttrName = "cotangent_of";
 
-/// On a command: its PlanCommand::phase (Abi/Plan.h), if not 0.
+/// Attribute of an argument's buffer: the number of the result that takes its
+/// place.
 inline constexpr llvm::StringLiteral updatedByAttrName = "updated_by";
+
+/// On a command: its PlanCommand::phase (Abi/Plan.h), if not 0.
 inline constexpr llvm::StringLiteral phaseAttrName = "phase";
 
 /// The runtime's number for an element type (tpsp_rt.h).

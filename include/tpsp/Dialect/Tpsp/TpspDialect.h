@@ -89,6 +89,13 @@ inline constexpr llvm::StringLiteral belowAttrName = "tpsp.below";
 /// around, and their standard deviation, where a driver makes them up.
 inline constexpr llvm::StringLiteral meanAttrName = "tpsp.mean";
 inline constexpr llvm::StringLiteral deviationAttrName = "tpsp.deviation";
+/// Argument attribute of a parameter: the standard deviation with which a
+/// training run begins it, if that is another.
+inline constexpr llvm::StringLiteral initialDeviationAttrName =
+    "tpsp.initial_deviation";
+/// Argument attribute of a tensor of integers: which part of a batch it is
+/// (Abi/DataRole.h).
+inline constexpr llvm::StringLiteral dataAttrName = "tpsp.data";
 /// Result attribute: this is the gradient of the argument of that number.
 inline constexpr llvm::StringLiteral gradientAttrName = "tpsp.gradient_of";
 /// Unit attribute of a result that the program does not return: a choice,
@@ -103,6 +110,8 @@ inline constexpr llvm::StringLiteral gradientAtAttrName = "tpsp.gradient_at";
 /// Argument attribute: it lasts from step to step beside the parameters. The
 /// number of its parameter.
 inline constexpr llvm::StringLiteral stateAttrName = "tpsp.state_of";
+/// Unit attribute of such an argument: it begins as the parameter.
+inline constexpr llvm::StringLiteral masterAttrName = "tpsp.master";
 /// Unit attribute of an argument: a number that the driver sets for each step,
 /// "learning_rate" or "step" by its name.
 inline constexpr llvm::StringLiteral scalarAttrName = "tpsp.scalar";

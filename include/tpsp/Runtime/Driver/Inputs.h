@@ -31,6 +31,8 @@ public:
   /// tensors that the program does not take, or that are given twice. So are
   /// another shape, a type that does not convert, and integers out of range.
   Status open(const std::vector<std::string> &files, const Plan &plan);
+  /// The same of one file more.
+  Status openFile(const InputsFile &file, const Plan &plan);
 
   /// The names of the arguments that the files give.
   std::set<std::string> given() const;
@@ -59,7 +61,7 @@ private:
   };
   using StoredTensors = std::map<std::string, Stored>;
 
-  static Status openFile(const InputsFile &file, StoredTensors &out);
+  static Status readFile(const InputsFile &file, StoredTensors &out);
   static Status openNpy(const InputsFile &file, StoredTensors &out);
   static std::string differenceOf(const PlanBuffer &wanted,
                                   const Stored &stored);

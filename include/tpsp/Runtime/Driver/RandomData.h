@@ -7,11 +7,21 @@
 
 namespace tpsp::rt {
 
-/// Uniform with the tensor's mean and standard deviation, or, for integers, on
-/// [0, tensor.below). docs/Inputs.md says what these are by default.
+/// A bijection that mixes all bits: SplitMix64's output function (Steele, Lea,
+/// Flood, OOPSLA 2014).
+uint64_t mixBits(uint64_t x);
+
+/// How random numbers are distributed: as a run that is verified has them, or
+/// as training begins (normal, with PlanBuffer::initialDeviation).
+enum class RandomUse { Verification, Training };
+
+/// With the tensor's mean and standard deviation, or, for integers, on
+/// [0, tensor.below). docs/Inputs.md says what these are by default. Uniform
+/// for verification, normal for training.
 class RandomTensor {
 public:
-  RandomTensor(const PlanBuffer &tensor, uint64_t seed);
+  RandomTensor(const PlanBuffer &tensor, uint64_t seed,
+               RandomUse use = RandomUse::Verification);
 
   /// The element at a global position, as it is stored (rounded to the
   /// tensor's type).
@@ -29,9 +39,12 @@ public:
 private:
   /// Uniform on [0, 1).
   double unitAt(int64_t position) const;
+  /// Of mean 0 and deviation 1.
+  double scatterAt(int64_t position) const;
 
   uint64_t key;
-  double mean, spread;
+  RandomUse use;
+  double mean, deviation;
   int64_t dtype;
   int64_t below;
   int64_t elements = 1;

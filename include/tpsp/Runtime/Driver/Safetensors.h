@@ -55,8 +55,8 @@ private:
 /// Writes a whole file or none.
 class SafetensorsWriter {
 public:
-  /// Begins a file of `tensors`, of which names, types (F32, BF16 or F16) and
-  /// shapes are given. Their order does not matter.
+  /// Begins a file of `tensors`, of which names, types (F64, F32, BF16, F16 or
+  /// I32) and shapes are given. Their order does not matter.
   static Status create(const std::string &path,
                        std::vector<SafetensorsTensor> tensors,
                        std::unique_ptr<SafetensorsWriter> &out);

@@ -25,6 +25,10 @@ struct StepResults {
   std::vector<Cotangent> cotangents;
 };
 
+/// Reads a tensor without indices: of replicas the first; of what is still to
+/// be combined, all of it. Of several processes that with rank 0 gets it.
+Status readScalar(World &world, const PlanBuffer &tensor, double &out);
+
 /// Reads the scalars of the last step. Of several processes that with rank 0
 /// gets them.
 Status readResults(World &world, const Plan &plan, const TensorSource &source,

@@ -3,7 +3,7 @@
 #define TPSP_RUNTIME_DRIVER_TENSORSOURCE_H
 
 #include "tpsp/Abi/Status.h"
-#include "tpsp/Runtime/Driver/Shard.h"
+#include "tpsp/Runtime/Driver/RandomData.h"
 
 namespace tpsp::rt {
 
@@ -32,7 +32,8 @@ public:
 /// See RandomData.h.
 class RandomSource final : public TensorSource {
 public:
-  explicit RandomSource(uint64_t seed) : seed(seed) {}
+  explicit RandomSource(uint64_t seed, RandomUse use = RandomUse::Verification)
+      : seed(seed), use(use) {}
 
   Status fill(const PlanBuffer &tensor, const Shard &shard,
               void *memory) const override;
@@ -41,6 +42,7 @@ public:
 
 private:
   uint64_t seed;
+  RandomUse use;
 };
 
 /// Gives all arguments of a rank their values. Fails as the source does, or if

@@ -39,9 +39,9 @@ private:
   SafetensorsSet file;
 };
 
-/// Which tensors of a program go to a file: its parameters, or all arguments,
-/// results and gradients.
-enum class SavedTensors { Parameters, All };
+/// Which tensors of a program go to a file: its parameters, its optimizers'
+/// state, or all arguments, results and gradients.
+enum class SavedTensors { Parameters, State, All };
 
 /// Whether these can be written to a file: to be asked before a run rather than
 /// after it.

@@ -1,17 +1,20 @@
 // One process among those that mpirun started, or the only one.
-#ifndef TPSP_TOOLS_TPSP_RUN_LAUNCH_H
-#define TPSP_TOOLS_TPSP_RUN_LAUNCH_H
+#ifndef TPSP_TOOLS_COMMON_LAUNCH_H
+#define TPSP_TOOLS_COMMON_LAUNCH_H
 
 #include "tpsp/Runtime/Transport.h"
 
 #include <string>
 
-namespace tpsp::run {
+namespace tpsp::tool {
 
 /// The processes of a run. One of them speaks for all: the first, or the first
 /// of those that fail.
 class Launch {
 public:
+  /// `tool`: what messages begin with.
+  explicit Launch(std::string tool) : tool(std::move(tool)) {}
+
   /// Joins the other processes if mpirun started this one. UNSUPPORTED with a
   /// sentence if that cannot be.
   rt::Status join();
@@ -30,9 +33,10 @@ public:
   int finish(int code);
 
 private:
+  std::string tool;
   rt::Transport *other = nullptr;
 };
 
-} // namespace tpsp::run
+} // namespace tpsp::tool
 
-#endif // TPSP_TOOLS_TPSP_RUN_LAUNCH_H
+#endif // TPSP_TOOLS_COMMON_LAUNCH_H

@@ -1,13 +1,13 @@
 // How long a step takes, by the clocks of those that do it.
-#ifndef TPSP_TOOLS_TPSP_RUN_STEPCLOCK_H
-#define TPSP_TOOLS_TPSP_RUN_STEPCLOCK_H
+#ifndef TPSP_TOOLS_COMMON_STEPCLOCK_H
+#define TPSP_TOOLS_COMMON_STEPCLOCK_H
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <vector>
 
-namespace tpsp::run {
+namespace tpsp::tool {
 
 /// Each rank of this process says, on its own thread, when it begins and ends a
 /// step. A step does not include waking the threads for it, nor being woken by
@@ -50,6 +50,6 @@ private:
   std::vector<Times> ranks;
 };
 
-} // namespace tpsp::run
+} // namespace tpsp::tool
 
-#endif // TPSP_TOOLS_TPSP_RUN_STEPCLOCK_H
+#endif // TPSP_TOOLS_COMMON_STEPCLOCK_H

@@ -1,6 +1,6 @@
 #include "Launch.h"
 
-#include "Options.h"
+#include "ToolOptions.h"
 
 #include "tpsp/Runtime/TransportPlugin.h"
 
@@ -10,7 +10,7 @@
 #include <cstdlib>
 
 using namespace tpsp;
-using namespace tpsp::run;
+using namespace tpsp::tool;
 
 /// Others may still write to this process's memory or wait for it: neither the
 /// world is taken down nor MPI left in order. mpirun ends the rest.
@@ -31,7 +31,7 @@ int Launch::fail(const std::string &message) {
     speaks = other->isReporter();
   }
   if (speaks)
-    fmt::print(stderr, "tpsp-run: {}\n", message);
+    fmt::print(stderr, "{}: {}\n", tool, message);
   if (other)
     leaveFailed(*other);
   return Failed;

@@ -1,19 +1,14 @@
-// What tpsp-run needs the compiler for. In a build without it (-DTPSP_COMPILER=
-// OFF) each of these refuses with a sentence.
-#ifndef TPSP_TOOLS_TPSP_RUN_COMPILATION_H
-#define TPSP_TOOLS_TPSP_RUN_COMPILATION_H
+// What tpsp-run alone needs the compiler for. In a build without it
+// (-DTPSP_COMPILER= OFF) each of these refuses with a sentence.
+#ifndef TPSP_TOOLS_TPSP_RUN_WITHCOMPILER_H
+#define TPSP_TOOLS_TPSP_RUN_WITHCOMPILER_H
 
-#include "Program.h"
-#include "Progress.h"
+#include "Options.h"
+#include "common/Progress.h"
 
 #include "tpsp/Runtime/Driver/Report.h"
 
 namespace tpsp::run {
-
-/// Compiles options.model in memory. Diagnostics go to standard error if
-/// `speaks`, else into the status's message.
-rt::Status compile(const Options &options, bool speaks, Progress &progress,
-                   Program &out);
 
 /// Compiles options.model into the file options.emit.
 rt::Status emit(const Options &options, bool speaks, Progress &progress);
@@ -29,9 +24,6 @@ rt::Status simulate(const Options &options, bool speaks, Progress &progress,
 rt::Status calibrate(const Options &options, Progress &progress,
                      std::string &description);
 
-/// "a100-sxm, cpu, ...", for --help.
-std::string hardwareNames();
-
 } // namespace tpsp::run
 
-#endif // TPSP_TOOLS_TPSP_RUN_COMPILATION_H
+#endif // TPSP_TOOLS_TPSP_RUN_WITHCOMPILER_H

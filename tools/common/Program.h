@@ -1,15 +1,15 @@
 // A program that can be run: compiled in memory, or read from a compiled plan.
-#ifndef TPSP_TOOLS_TPSP_RUN_PROGRAM_H
-#define TPSP_TOOLS_TPSP_RUN_PROGRAM_H
+#ifndef TPSP_TOOLS_COMMON_PROGRAM_H
+#define TPSP_TOOLS_COMMON_PROGRAM_H
 
-#include "Options.h"
+#include "ToolOptions.h"
 
 #include "tpsp/Abi/StepTrace.h"
 #include "tpsp/Runtime/Driver/PlanFile.h"
 
 #include <memory>
 
-namespace tpsp::run {
+namespace tpsp::tool {
 
 struct Program {
   rt::PlanDescription description;
@@ -22,13 +22,13 @@ struct Program {
 
 /// Reads and loads the compiled plan options.model. Refuses a plan for another
 /// mesh than options.mesh.
-rt::Status openPlan(const Options &options, Program &out);
+rt::Status openPlan(const ToolOptions &options, Program &out);
 
 /// The trace of a step that has not run, with a title and a setting. `how`:
 /// "measured on cpu".
 StepTrace namedTrace(const rt::PlanDescription &description,
                      const std::string &how);
 
-} // namespace tpsp::run
+} // namespace tpsp::tool
 
-#endif // TPSP_TOOLS_TPSP_RUN_PROGRAM_H
+#endif // TPSP_TOOLS_COMMON_PROGRAM_H

@@ -1,11 +1,13 @@
 #include "Program.h"
 
+#include "Compile.h"
+
 #include <fmt/format.h>
 
 #include <filesystem>
 
 using namespace tpsp;
-using namespace tpsp::run;
+using namespace tpsp::tool;
 
 static std::string meshText(const std::vector<MeshAxis> &mesh) {
   std::string text;
@@ -24,7 +26,7 @@ static bool hasAxis(const std::vector<MeshAxis> &mesh,
   return false;
 }
 
-rt::Status tpsp::run::openPlan(const Options &options, Program &out) {
+rt::Status tpsp::tool::openPlan(const ToolOptions &options, Program &out) {
   if (rt::Status s = rt::readPlan(options.model, out.description); !s.ok())
     return s;
   for (const std::string &entry : options.mesh)
@@ -36,8 +38,8 @@ rt::Status tpsp::run::openPlan(const Options &options, Program &out) {
   return rt::loadPlan(options.model, out.step);
 }
 
-StepTrace tpsp::run::namedTrace(const rt::PlanDescription &description,
-                                const std::string &how) {
+StepTrace tpsp::tool::namedTrace(const rt::PlanDescription &description,
+                                 const std::string &how) {
   StepTrace trace = emptyTrace(description.plan);
   trace.title +=
       " of " + std::filesystem::path(description.model).filename().string();
@@ -45,4 +47,20 @@ StepTrace tpsp::run::namedTrace(const rt::PlanDescription &description,
     trace.setting += fmt::format("{}={}, ", axis.name, axis.size);
   trace.setting += how;
   return trace;
+}
+
+rt::Status tpsp::tool::openProgram(const ToolOptions &options,
+                                   const CompileUse &use, bool speaks,
+                                   Progress &progress, Program &out) {
+  return options.isPlan ? openPlan(options, out)
+                        : compile(options, use, speaks, progress, out);
+}
+
+rt::Status tpsp::tool::noCompiler(const ToolOptions &options,
+                                  const std::string &what) {
+  return {TPSP_RT_UNSUPPORTED,
+          fmt::format("{} needs the compiler, and this {} was built without "
+                      "it: it runs compiled plans; make one where the compiler "
+                      "is, with tpsp-run MODEL.mlir --emit PLAN.so",
+                      what, options.tool)};
 }

@@ -1,6 +1,6 @@
 // Progress on standard error, for anything that takes longer than a second.
-#ifndef TPSP_TOOLS_TPSP_RUN_PROGRESS_H
-#define TPSP_TOOLS_TPSP_RUN_PROGRESS_H
+#ifndef TPSP_TOOLS_COMMON_PROGRESS_H
+#define TPSP_TOOLS_COMMON_PROGRESS_H
 
 #include <chrono>
 #include <condition_variable>
@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-namespace tpsp::run {
+namespace tpsp::tool {
 
 /// Shows what is going on once it has taken a second: a line that is rewritten
 /// on a terminal, one line a phase elsewhere.
@@ -38,6 +38,6 @@ private:
   std::thread watcher;
 };
 
-} // namespace tpsp::run
+} // namespace tpsp::tool
 
-#endif // TPSP_TOOLS_TPSP_RUN_PROGRESS_H
+#endif // TPSP_TOOLS_COMMON_PROGRESS_H

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <unistd.h>
 
-using namespace tpsp::run;
+using namespace tpsp::tool;
 using Clock = std::chrono::steady_clock;
 
 Progress::Progress(bool quiet)

@@ -1,0 +1,50 @@
+/// Batches of tokens for the arguments of a plan that say which part they are
+/// (PlanBuffer::data).
+#ifndef TPSP_RUNTIME_TRAIN_BATCHES_H
+#define TPSP_RUNTIME_TRAIN_BATCHES_H
+
+#include "tpsp/Runtime/Driver/Shard.h"
+#include "tpsp/Runtime/Train/TokenFiles.h"
+
+namespace tpsp::train {
+
+/// A sample is a window of length + 1 tokens; windows of a file follow each
+/// other and share one token. Samples are numbered through all epochs: sample
+/// n is in epoch n / samplesPerEpoch().
+class Batches {
+public:
+  /// Whether an epoch has its samples in the order of the files or of a shuffle
+  /// (Shuffle.h).
+  enum class Order { AsStored, Shuffled };
+
+  /// For the arguments of `plan`. INVALID if none are data, if they are of
+  /// different batches, or if the files have less than one sample.
+  static rt::Status create(TokenFiles files, const Plan &plan, Order order,
+                           uint64_t seed, Batches &out);
+
+  /// Sequences of a batch, and tokens of each.
+  int64_t sequences() const { return rows; }
+  int64_t length() const { return columns; }
+  int64_t tokensPerBatch() const { return rows * columns; }
+  int64_t samplesPerEpoch() const { return samples; }
+  const TokenFiles &tokens() const { return files; }
+
+  /// Writes a rank's part of the batch that begins with sample `first`. Reads
+  /// no more of the files than that. INVALID, with its place, for a token that
+  /// the argument has no room for. Thread-safe.
+  rt::Status fill(const PlanBuffer &tensor, const rt::Shard &shard,
+                  int64_t first, void *memory) const;
+
+private:
+  /// The first token of a sample's window.
+  int64_t windowOf(int64_t sample) const;
+
+  TokenFiles files;
+  Order order = Order::Shuffled;
+  uint64_t seed = 0;
+  int64_t rows = 0, columns = 0, samples = 0;
+};
+
+} // namespace tpsp::train
+
+#endif // TPSP_RUNTIME_TRAIN_BATCHES_H

@@ -1,0 +1,38 @@
+#include "tpsp/Runtime/Train/InitialValues.h"
+
+#include <cstring>
+
+using namespace tpsp;
+using namespace tpsp::rt;
+using namespace tpsp::train;
+
+bool InitialValues::beginsAsZero(const PlanBuffer &tensor) const {
+  if (source->isGiven(tensor))
+    return false;
+  if (tensor.isCotangent())
+    return tensor.of != loss;
+  return tensor.kind == BufferKind::State || tensor.isScalar ||
+         tensor.data != DataRole::None;
+}
+
+Status InitialValues::fill(const PlanBuffer &tensor, const Shard &shard,
+                           void *memory) const {
+  if (tensor.isMaster && !source->isGiven(tensor)) {
+    // The parameter, where its master lies and in the master's precision.
+    for (const PlanBuffer &parameter : plan.tensors())
+      if (parameter.kind == BufferKind::Parameter &&
+          parameter.number == tensor.of) {
+        PlanBuffer master = parameter;
+        master.dtype = tensor.dtype;
+        return source->fill(master, shard, memory);
+      }
+  }
+  if (!beginsAsZero(tensor))
+    return source->fill(tensor, shard, memory);
+  std::memset(memory, 0, tensor.bytes);
+  return {};
+}
+
+Status InitialValues::whole(const PlanBuffer &, std::vector<double> &) const {
+  return {TPSP_RT_UNSUPPORTED, "initial values are asked for by rank"};
+}

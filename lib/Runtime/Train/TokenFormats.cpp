@@ -1,0 +1,206 @@
+// A format is a row of the table and a function that finds the tokens in a
+// mapped file. Nothing in a file is believed unchecked.
+#include "TokenFormats.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstring>
+#include <filesystem>
+
+using namespace tpsp;
+using namespace tpsp::rt;
+using namespace tpsp::train;
+
+namespace fs = std::filesystem;
+
+static Status bad(const std::string &path, const std::string &what) {
+  return {TPSP_RT_INVALID, fmt::format("'{}' {}", path, what)};
+}
+
+/// The number at a byte of a file, which has it.
+template <typename T> static T numberAt(const MappedFile &file, int64_t at) {
+  T value;
+  std::memcpy(&value, file.data() + at, sizeof value);
+  return value;
+}
+
+/// Tokens of `width` bytes up to the file's end.
+static Status restOfFile(int width, TokenSpan &span) {
+  int64_t bytes = span.file.size() - span.begin;
+  if (bytes % width != 0)
+    return bad(span.path, fmt::format("has {} bytes of tokens, which is no "
+                                      "multiple of {}: it is cut off, or of "
+                                      "another format (--data-format)",
+                                      bytes, width));
+  span.width = width;
+  span.count = bytes / width;
+  return {};
+}
+
+static Status openText(TokenSpan &span) { return restOfFile(1, span); }
+static Status openU16(TokenSpan &span) { return restOfFile(2, span); }
+static Status openU32(TokenSpan &span) { return restOfFile(4, span); }
+
+//===----------------------------------------------------------------------===//
+// llm.c
+//===----------------------------------------------------------------------===//
+
+static constexpr int64_t llmcHeaderBytes = 256 * 4;
+/// By its magic number: of GPT-2's tokens, and of Llama 3's.
+static int llmcWidth(const MappedFile &file) {
+  if (file.size() < llmcHeaderBytes)
+    return 0;
+  int32_t magic = numberAt<int32_t>(file, 0);
+  return magic == 20240520 ? 2 : magic == 20240801 ? 4 : 0;
+}
+
+static Status openLlmc(TokenSpan &span) {
+  int width = llmcWidth(span.file);
+  if (width == 0)
+    return bad(span.path, "does not begin as llm.c's files do");
+  span.begin = llmcHeaderBytes;
+  TPSP_TRY(restOfFile(width, span));
+  int64_t said = numberAt<int32_t>(span.file, 8);
+  if (said != span.count)
+    return bad(span.path, fmt::format("has {} tokens, and its header says {}",
+                                      span.count, said));
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Megatron
+//===----------------------------------------------------------------------===//
+
+static constexpr char megatronMagic[] = "MMIDIDX\0";
+static constexpr int64_t megatronHeaderBytes = 9 + 8 + 1 + 8 + 8;
+
+static bool isMegatronIndex(const MappedFile &file) {
+  return file.size() >= megatronHeaderBytes &&
+         std::memcmp(file.data(), megatronMagic, 9) == 0;
+}
+
+/// Bytes of a token, by the index's code for its type; 0: it is of none that
+/// tokens are.
+static int megatronWidth(int code) {
+  switch (code) {
+  case 1: // uint8
+    return 1;
+  case 3: // int16
+  case 8: // uint16
+    return 2;
+  case 4: // int32
+    return 4;
+  case 5: // int64
+    return 8;
+  }
+  return 0;
+}
+
+/// Checks that the index's sequences follow each other, and returns the bytes
+/// of all of them, or -1.
+static int64_t sequenceBytes(const MappedFile &index, int64_t sequences,
+                             int width) {
+  int64_t sizes = megatronHeaderBytes, pointers = sizes + 4 * sequences;
+  int64_t end = 0;
+  for (int64_t i = 0; i < sequences; ++i) {
+    int64_t size = numberAt<int32_t>(index, sizes + 4 * i);
+    if (size < 0 || numberAt<int64_t>(index, pointers + 8 * i) != end)
+      return -1;
+    end += size * width;
+  }
+  return end;
+}
+
+static Status openMegatron(TokenSpan &span) {
+  fs::path indexPath = fs::path(span.path).replace_extension(".idx");
+  fs::path tokenPath = fs::path(span.path).replace_extension(".bin");
+  MappedFile index;
+  TPSP_TRY(MappedFile::open(indexPath.string(), index));
+  if (!isMegatronIndex(index))
+    return bad(indexPath.string(), "does not begin as Megatron's indices do");
+  int width = megatronWidth(index.data()[17]);
+  if (width == 0)
+    return bad(indexPath.string(),
+               fmt::format("says that tokens are of type {}, which is none of "
+                           "u8, i16, u16, i32 and i64",
+                           int(index.data()[17])));
+  int64_t sequences = numberAt<int64_t>(index, 18);
+  if (sequences < 0 ||
+      sequences > (index.size() - megatronHeaderBytes) / (4 + 8))
+    return bad(
+        indexPath.string(),
+        fmt::format("is cut off: it says that it has {} sequences", sequences));
+  TPSP_TRY(MappedFile::open(tokenPath.string(), span.file));
+  int64_t bytes = sequenceBytes(index, sequences, width);
+  if (bytes < 0)
+    return bad(indexPath.string(),
+               "has sequences that do not follow each other; write it again "
+               "with Megatron's tools");
+  if (bytes > span.file.size())
+    return bad(tokenPath.string(),
+               fmt::format("has {} bytes, and its index says {}",
+                           span.file.size(), bytes));
+  span.path = tokenPath.string();
+  span.width = width;
+  span.count = bytes / width;
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct TokenFormat {
+  const char *name;
+  Status (*open)(TokenSpan &span);
+};
+
+} // namespace
+
+static constexpr TokenFormat formats[] = {{"text", openText},
+                                          {"u16", openU16},
+                                          {"u32", openU32},
+                                          {"llmc", openLlmc},
+                                          {"megatron", openMegatron}};
+
+std::vector<std::string> tpsp::train::tokenFormats() {
+  std::vector<std::string> names = {"auto"};
+  for (const TokenFormat &format : formats)
+    names.push_back(format.name);
+  return names;
+}
+
+/// By the file's name and first bytes: .idx, or .bin beside an .idx; .bin with
+/// or without llm.c's header; anything else is text.
+static std::string guessFormat(const TokenSpan &span) {
+  fs::path path(span.path);
+  std::error_code none;
+  if (path.extension() == ".idx")
+    return "megatron";
+  if (path.extension() != ".bin")
+    return "text";
+  if (fs::exists(fs::path(path).replace_extension(".idx"), none))
+    return "megatron";
+  return llmcWidth(span.file) > 0 ? "llmc" : "u16";
+}
+
+Status tpsp::train::openTokens(const std::string &path,
+                               const std::string &given, TokenSpan &out) {
+  TokenSpan span;
+  span.path = path;
+  TPSP_TRY(MappedFile::open(path, span.file));
+  std::string name = given == "auto" ? guessFormat(span) : given;
+  for (const TokenFormat &format : formats) {
+    if (name != format.name)
+      continue;
+    TPSP_TRY(format.open(span));
+    out = std::move(span);
+    return {};
+  }
+  return {TPSP_RT_INVALID,
+          fmt::format("no format of tokens is called '{}'; there are {}", given,
+                      fmt::join(tokenFormats(), ", "))};
+}

@@ -1,0 +1,204 @@
+#include "tpsp/Runtime/Train/Trainer.h"
+
+#include "tpsp/Runtime/Driver/WholeFile.h"
+#include "tpsp/Runtime/Train/Metrics.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+
+using namespace tpsp;
+using namespace tpsp::rt;
+using namespace tpsp::train;
+using Clock = std::chrono::steady_clock;
+
+namespace fs = std::filesystem;
+
+/// What changes while a run goes on.
+struct Trainer::Progress {
+  TrainingPosition &position;
+  std::vector<StepRecord> records;
+  /// Of the last checkpoint; -1: there is none.
+  int64_t savedStep = -1;
+  Clock::time_point begin = Clock::now();
+  int64_t firstStep = position.step;
+};
+
+Trainer::Trainer(TrainingStep step, Batches batches, TrainingOptions options,
+                 std::function<void(const std::string &)> say)
+    : step(std::move(step)), batches(std::move(batches)),
+      options(std::move(options)), say(std::move(say)) {}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+/// "1:02:03", "02:03"
+static std::string clockText(double seconds) {
+  auto whole = static_cast<int64_t>(std::lround(seconds));
+  if (whole >= 3600)
+    return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60,
+                       whole % 60);
+  return fmt::format("{:02}:{:02}", whole / 60, whole % 60);
+}
+
+/// "123", "12.3k", "4.56M"
+static std::string countText(double count) {
+  if (count < 1e3)
+    return fmt::format("{:.3g}", count);
+  return count < 1e6 ? fmt::format("{:.1f}k", count / 1e3)
+                     : fmt::format("{:.2f}M", count / 1e6);
+}
+
+static std::string lineOf(const StepRecord &record, int64_t steps,
+                          double secondsLeft) {
+  std::string line =
+      fmt::format("step {:>{}}/{}  loss {:.4f}", record.step,
+                  fmt::formatted_size("{}", steps), steps, record.loss);
+  if (record.norm)
+    line += fmt::format("  norm {:.3f}", *record.norm);
+  line += fmt::format("  lr {:.2e}  {} tokens/s", record.learningRate,
+                      countText(record.tokensPerSecond));
+  if (record.utilisation)
+    line += fmt::format("  {:.1f} % MFU", 100 * *record.utilisation);
+  return line + fmt::format("  {} left", clockText(secondsLeft));
+}
+
+/// By the mean of the steps so far.
+static double secondsLeft(int64_t done, int64_t left, Clock::time_point begin) {
+  double passed = std::chrono::duration<double>(Clock::now() - begin).count();
+  return done > 0 ? passed / double(done) * double(left) : 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+static bool isDue(int64_t step, int64_t every) {
+  return every > 0 && step % every == 0;
+}
+
+/// What ended the run, where it left off, and what may help.
+Status Trainer::divergence(const Progress &progress,
+                           const std::string &what) const {
+  std::string text = what;
+  if (progress.savedStep >= 0)
+    text += fmt::format("; the last checkpoint is of step {}, in '{}'",
+                        progress.savedStep, options.out);
+  return {TPSP_RT_INVALID,
+          text + "; a smaller --lr, a longer --warmup or --clip 1 may help"};
+}
+
+Status Trainer::describeFailure(const Progress &progress,
+                                const StepValues &values) const {
+  std::string text = fmt::format("the loss of step {} is {}",
+                                 progress.position.step + 1, values.loss);
+  if (!progress.records.empty()) {
+    const StepRecord &before = progress.records.back();
+    text +=
+        fmt::format("; that of step {} was {:.4f}", before.step, before.loss);
+    if (before.norm)
+      text += fmt::format(", with a gradient of norm {:.4g}", *before.norm);
+  }
+  return divergence(progress, text);
+}
+
+Status Trainer::oneStep(Progress &progress) {
+  TrainingPosition &position = progress.position;
+  StepScalars scalars;
+  scalars.step = position.step + 1;
+  scalars.learningRate = options.rate.at(scalars.step);
+  StepValues values;
+  auto begin = Clock::now();
+  TPSP_TRY(step.run(batches, position.samples, scalars, values));
+  if (!std::isfinite(values.loss))
+    return describeFailure(progress, values);
+  StepRecord record;
+  record.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  position.step += 1;
+  position.samples += batches.sequences();
+  record.step = position.step;
+  record.loss = values.loss;
+  if (!std::isnan(values.norm))
+    record.norm = values.norm;
+  record.learningRate = scalars.learningRate;
+  record.tokens = position.samples * batches.length();
+  record.tokensPerSecond = batches.tokensPerBatch() / record.seconds;
+  const LoadedProgram &program = step.loaded();
+  if (options.peakFlops > 0)
+    record.utilisation = program.plan->matmulFlops() *
+                         program.world->numRanks() / record.seconds /
+                         options.peakFlops;
+  progress.records.push_back(record);
+  return {};
+}
+
+Status Trainer::evaluate(Progress &progress) {
+  TPSP_TRY(copyParameters(step.loaded(), evaluated->step.loaded()));
+  double sum = 0;
+  for (int64_t batch = 0; batch < options.evalBatches; ++batch) {
+    StepValues values;
+    TPSP_TRY(evaluated->step.run(evaluated->batches,
+                                 batch * evaluated->batches.sequences(),
+                                 StepScalars(), values));
+    sum += values.loss;
+  }
+  StepRecord &record = progress.records.back();
+  record.evalLoss = sum / options.evalBatches;
+  if (speaks())
+    say(fmt::format("step {}  evaluation: loss {:.4f} over {} batches",
+                    record.step, *record.evalLoss, options.evalBatches));
+  return {};
+}
+
+Status Trainer::save(Progress &progress) {
+  if (options.out.empty() || progress.savedStep == progress.position.step)
+    return {};
+  if (Status s = checkFinite(*step.loaded().world, *step.loaded().plan);
+      s.code() == TPSP_RT_INVALID)
+    return divergence(
+        progress,
+        fmt::format("after step {}, {}", progress.position.step, s.message()));
+  else if (!s.ok())
+    return s;
+  TPSP_TRY(saveCheckpoint(*step.loaded().world, *step.loaded().plan,
+                          options.out, progress.position, options.keep));
+  progress.savedStep = progress.position.step;
+  return {};
+}
+
+Status Trainer::run(TrainingPosition &position,
+                    const std::function<bool()> &isInterrupted) {
+  std::string metrics =
+      options.out.empty() ? "" : (fs::path(options.out) / "metrics.jsonl");
+  Progress progress{position, {}, position.step > 0 ? position.step : -1};
+  if (speaks() && !metrics.empty()) {
+    progress.records = readMetrics(metrics, position.step);
+    TPSP_TRY(writeMetrics(metrics, progress.records));
+  }
+  bool isLast = position.step >= options.steps;
+  while (!isLast) {
+    TPSP_TRY(oneStep(progress));
+    int64_t interrupted = isInterrupted();
+    TPSP_TRY(step.loaded().world->sumOverProcesses(interrupted));
+    isLast = position.step >= options.steps || interrupted > 0;
+    if (evaluated && (isLast || isDue(position.step, options.evalEvery)))
+      TPSP_TRY(evaluate(progress));
+    const StepRecord &record = progress.records.back();
+    if (speaks() && !metrics.empty())
+      TPSP_TRY(appendMetrics(metrics, record));
+    bool isFirst = position.step == progress.firstStep + 1;
+    if (speaks() &&
+        (isFirst || isLast || isDue(position.step, options.logEvery)))
+      say(lineOf(record, options.steps,
+                 secondsLeft(position.step - progress.firstStep,
+                             options.steps - position.step, progress.begin)));
+    if (isLast || isDue(position.step, options.saveEvery))
+      TPSP_TRY(save(progress));
+  }
+  if (speaks() && !options.plot.empty())
+    TPSP_TRY(writeText(options.plot, curvesSvg(progress.records)));
+  return {};
+}

@@ -1,0 +1,165 @@
+#include "tpsp/Runtime/Train/TrainingStep.h"
+
+#include "tpsp/Abi/ElementType.h"
+#include "tpsp/Runtime/Driver/StepResults.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <limits>
+#include <map>
+#include <set>
+
+using namespace tpsp;
+using namespace tpsp::rt;
+using namespace tpsp::train;
+
+/// The numbers of the results that gradients are taken of.
+static std::set<int64_t> differentiated(const Plan &plan) {
+  std::set<int64_t> numbers;
+  for (const PlanBuffer &tensor : plan.tensors())
+    if (tensor.isCotangent())
+      numbers.insert(tensor.of);
+  return numbers;
+}
+
+Status tpsp::train::findLoss(const Plan &plan, const std::string &name,
+                             int64_t &loss) {
+  std::vector<std::string> names;
+  std::set<int64_t> candidates = differentiated(plan);
+  for (const PlanBuffer &tensor : plan.tensors()) {
+    if (tensor.kind != BufferKind::Output || !tensor.shape.empty() ||
+        (!candidates.empty() && candidates.count(tensor.number) == 0))
+      continue;
+    names.push_back(tensor.name);
+    loss = tensor.number;
+    if (tensor.name == name)
+      return {};
+  }
+  if (names.size() == 1 && name.empty())
+    return {};
+  if (names.empty())
+    return {TPSP_RT_INVALID, "the program has no result without indices that "
+                             "could be minimised"};
+  return {TPSP_RT_INVALID,
+          fmt::format("{}; the results without indices are {} (--loss NAME)",
+                      name.empty() ? "the program has several losses"
+                                   : "no loss is called '" + name + "'",
+                      fmt::join(names, ", "))};
+}
+
+Status tpsp::train::checkTrainable(const Plan &plan,
+                                   const TensorSource &source) {
+  bool isUpdated = false;
+  for (const PlanBuffer &tensor : plan.tensors()) {
+    isUpdated |= tensor.updatedBy >= 0;
+    if (tensor.kind == BufferKind::Input && !tensor.isScalar &&
+        !tensor.isCotangent() && tensor.data == DataRole::None &&
+        !source.isGiven(tensor))
+      return {TPSP_RT_INVALID,
+              fmt::format("nothing gives input '{}': write {{tpsp.data = "
+                          "\"tokens\"}} on it, or give it with --inputs",
+                          tensor.name)};
+  }
+  if (isUpdated)
+    return {};
+  return {TPSP_RT_INVALID,
+          "the plan does not update its parameters; compile it with --grad "
+          "--optimizer adamw"};
+}
+
+TrainingStep::TrainingStep(LoadedProgram program, int64_t lossNumber)
+    : program(program), staging(program.world->numRanks()) {
+  for (const PlanBuffer &tensor : program.plan->tensors()) {
+    if (tensor.isArgument() && tensor.data != DataRole::None)
+      data.push_back(&tensor);
+    if (tensor.isScalar)
+      scalarInputs.push_back(&tensor);
+    if (tensor.kind != BufferKind::Output || !tensor.shape.empty())
+      continue;
+    if (tensor.number == lossNumber)
+      loss = &tensor;
+    else if (tensor.name == "norm")
+      norm = &tensor;
+  }
+}
+
+/// Writes an argument that `fill` makes into `memory`.
+template <typename Fill>
+static Status setArgument(Rank &rank, const PlanBuffer &tensor,
+                          std::vector<char> &staging, Fill fill) {
+  if (void *memory = rank.hostAddress(*tensor.offset))
+    return fill(memory);
+  if (int64_t(staging.size()) < tensor.bytes)
+    staging.resize(tensor.bytes);
+  TPSP_TRY(fill(staging.data()));
+  return rank.write(*tensor.offset, staging.data(), tensor.bytes);
+}
+
+static double valueOf(const PlanBuffer &scalar, const StepScalars &scalars) {
+  return scalar.name == "step" ? double(scalars.step) : scalars.learningRate;
+}
+
+Status TrainingStep::setArguments(Rank &rank, const Batches &batches,
+                                  int64_t first, const StepScalars &scalars) {
+  std::vector<char> &buffer = staging[rank.number()];
+  for (const PlanBuffer *tensor : data) {
+    Shard shard(*tensor, program.plan->mesh, rank.coordinates());
+    TPSP_TRY(setArgument(rank, *tensor, buffer, [&](void *memory) {
+      return batches.fill(*tensor, shard, first, memory);
+    }));
+  }
+  for (const PlanBuffer *tensor : scalarInputs)
+    TPSP_TRY(setArgument(rank, *tensor, buffer, [&](void *memory) {
+      storeFloat(valueOf(*tensor, scalars), tensor->dtype, memory, 0);
+      return Status();
+    }));
+  return {};
+}
+
+Status TrainingStep::run(const Batches &batches, int64_t first,
+                         const StepScalars &scalars, StepValues &out) {
+  TPSP_TRY(program.world->run([&](Rank &rank) {
+    TPSP_TRY(setArguments(rank, batches, first, scalars));
+    TPSP_TRY(rank.step(program.step));
+    return rank.synchronize();
+  }));
+  TPSP_TRY(readScalar(*program.world, *loss, out.loss));
+  out.norm = std::numeric_limits<double>::quiet_NaN();
+  return norm ? readScalar(*program.world, *norm, out.norm) : Status();
+}
+
+/// The same bytes of the same tensor.
+static bool liesAlike(const PlanBuffer &one, const PlanBuffer &other) {
+  return one.shape == other.shape && one.axes == other.axes &&
+         one.dtype == other.dtype && one.bytes == other.bytes;
+}
+
+Status tpsp::train::copyParameters(const LoadedProgram &from,
+                                   const LoadedProgram &to) {
+  std::map<std::string, const PlanBuffer *> sources;
+  for (const PlanBuffer &tensor : from.plan->tensors())
+    if (tensor.kind == BufferKind::Parameter)
+      sources[tensor.name] = &tensor;
+  for (const PlanBuffer &tensor : to.plan->tensors()) {
+    if (tensor.kind != BufferKind::Parameter)
+      continue;
+    auto source = sources.find(tensor.name);
+    if (source == sources.end() || !liesAlike(*source->second, tensor))
+      return {TPSP_RT_INVALID,
+              fmt::format("parameter '{}' lies elsewhere in the program that "
+                          "evaluates; write its placement in the model",
+                          tensor.name)};
+    std::vector<std::vector<char>> parts(from.world->numRanks());
+    TPSP_TRY(from.world->run([&](Rank &rank) {
+      std::vector<char> &part = parts[rank.number()];
+      part.resize(tensor.bytes);
+      return rank.read(*source->second->offset, part.data(), tensor.bytes);
+    }));
+    TPSP_TRY(to.world->run([&](Rank &rank) {
+      return rank.write(*tensor.offset, parts[rank.number()].data(),
+                        tensor.bytes);
+    }));
+  }
+  return {};
+}

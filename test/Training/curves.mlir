@@ -1,0 +1,16 @@
+// A hundred steps on every mesh are those of one rank: loss within 1e-5 at every
+// step, and the first gradient's norm within 1e-6 of f64.
+// RUN: python3 %S/Inputs/curves.py tpsp-train %t 100 | FileCheck %s
+// CHECK: one rank: loss 4.7{{.*}} to 2.3
+// CHECK: f64
+// CHECK: dp
+// CHECK: fsdp
+// CHECK: tp
+// CHECK: tp-sp
+// CHECK: zero1
+// CHECK: hybrid
+// CHECK: cp
+// CHECK: cp-ring
+// CHECK: micro
+// CHECK: overlap
+// CHECK: ep

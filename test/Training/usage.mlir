@@ -1,0 +1,159 @@
+// The command line of tpsp-train: wrong usage is status 2, what cannot be
+// trained status 1; one line with a way on.
+// RUN: split-file %s %t
+
+// RUN: %S/../Tools/Inputs/exits 0 tpsp-train --help | FileCheck %s --check-prefix=HELP
+// HELP: Usage: {{.*}}tpsp-train
+// HELP-NOT: --grad
+// HELP: --optimizer {{.*}}=adamw
+// HELP: --clip {{.*}}=1
+// HELP: tpsp-train examples/llama-tiny.mlir --data README.md --steps 200 --out run
+// HELP: Exit status: 0 done or interrupted, 1 the run failed, 2 wrong usage.
+
+// RUN: %S/../Tools/Inputs/exits 2 tpsp-train 2>&1 | FileCheck %s --check-prefix=NOTHING
+// NOTHING: {{^}}tpsp-train: model is required, before --data
+// RUN: %S/../Tools/Inputs/exits 2 tpsp-train %t/m.mlir 2>&1 | FileCheck %s --check-prefix=DATA
+// DATA: {{^}}tpsp-train: --data is required: the tokens to train on
+// RUN: %S/../Tools/Inputs/exits 2 tpsp-train %t/m.mlir --data %s --optimizer none 2>&1 | FileCheck %s --check-prefix=NONE
+// NONE: {{^}}tpsp-train: --optimizer none trains nothing
+// RUN: %S/../Tools/Inputs/exits 2 tpsp-train %t/m.mlir --data %s --save-every 5 2>&1 | FileCheck %s --check-prefix=OUT
+// OUT: {{^}}tpsp-train: --save-every is about checkpoints, which --out writes{{$}}
+// RUN: %S/../Tools/Inputs/exits 2 tpsp-train %t/m.mlir --data %s --eval-every 5 2>&1 | FileCheck %s --check-prefix=EVAL
+// EVAL: {{^}}tpsp-train: --eval-every goes with --eval-data{{$}}
+// RUN: %S/../Tools/Inputs/exits 2 tpsp-train %t/m.mlir --data %s --schedule cosine 2>&1 | FileCheck %s --check-prefix=SCHEDULE
+// SCHEDULE: {{^}}tpsp-train: --schedule: cosine not in {constant,warmup-linear,warmup-cosine,warmup-stable-decay}
+
+// RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/m.mlir --data %t/none.bin 2>&1 | FileCheck %s --check-prefix=FILE
+// FILE: {{^}}tpsp-train: cannot read '{{.*}}none.bin': No such file or directory{{$}}
+// RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/m.mlir --data %t/run.toml --data-format u16 2>&1 | FileCheck %s --check-prefix=RANGE
+// RANGE: {{^}}tpsp-train: {{.*}}'{{.*}}run.toml' at token {{[0-9]+}} has {{[0-9]+}}, and '{{tokens|targets}}' takes tokens below 128{{$}}
+// RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/m.mlir --data %s --loss cost 2>&1 | FileCheck %s --check-prefix=LOSS
+// LOSS: {{^}}tpsp-train: no loss is called 'cost'; the results without indices are loss (--loss NAME){{$}}
+// RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/given.mlir --data %s 2>&1 | FileCheck %s --check-prefix=GIVEN
+// GIVEN: {{^}}tpsp-train: nothing gives input 'scale': write {tpsp.data = "tokens"} on it, or give it with --inputs{{$}}
+// RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/plain.mlir --data %s 2>&1 | FileCheck %s --check-prefix=PLAIN
+// PLAIN: {{^}}tpsp-train: nothing gives input 'tokens': write {tpsp.data = "tokens"} on it, or give it with --inputs{{$}}
+// RUN: tpsp-run %t/m.mlir --grad --emit %t/m.so --quiet
+// RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/m.so --data %s 2>&1 | FileCheck %s --check-prefix=PLAN
+// PLAN: {{^}}tpsp-train: the plan does not update its parameters; compile it with --grad --optimizer adamw{{$}}
+// RUN: %S/../Tools/Inputs/exits 2 tpsp-train %t/m.so --data %s --mesh dp=4 --clip 2 2>&1 | FileCheck %s --check-prefix=LATE
+// LATE: {{^}}tpsp-train: '{{.*}}m.so' is compiled, and --clip is about compiling
+
+// Options from a file; the command line decides.
+// RUN: rm -rf %t.out
+// RUN: tpsp-train %t/m.mlir --config %t/run.toml --data %s --eval-data %t/m.mlir --out %t.out | FileCheck %s --check-prefix=CONFIG
+// CONFIG: {{^}}2064 parameters on 2 ranks
+// CONFIG: {{^}}step 1/4  loss
+// CONFIG: {{^}}step 3 evaluation: loss {{.*}} over 2 batches
+// CONFIG: {{^}}done: step 4; checkpoint in {{.*}}step-00000004; metrics in {{.*}}metrics.jsonl{{$}}
+// RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/m.mlir --config %t/run.toml --data %s --eval-data %t/m.mlir --out %t.out 2>&1 | FileCheck %s --check-prefix=AGAIN
+// AGAIN: {{^}}tpsp-train: '{{.*}}.out' has checkpoints, the last of them '{{.*}}step-00000004'; go on from it with --resume {{.*}}, or give another --out{{$}}
+
+// Other inputs from a file, and several losses.
+// RUN: tpsp-run %t/given.mlir --quiet --save-all %t/all.st
+// RUN: tpsp-train %t/given.mlir --data %s --inputs scale=%S/Inputs/half.npy --steps 2 --quiet
+// RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/two.mlir --data %s 2>&1 | FileCheck %s --check-prefix=TWO
+// TWO: {{^}}tpsp-train: the program has several losses; the results without indices are loss, z (--loss NAME){{$}}
+// RUN: tpsp-train %t/two.mlir --data %s --loss loss --steps 2 --quiet
+
+//--- run.toml
+steps = 4
+eval-every = 3
+eval-batches = 2
+log-every = 100
+seed = 8
+
+//--- m.mlir
+tpsp.mesh @mesh <dp = 2 : data>
+!ids = tensor<4x8xi32, #tpsp.idx<b@dp, s>>
+!t = tensor<128x8xf32, #tpsp.idx<v, d>>
+!x = tensor<4x8x8xf32, #tpsp.idx<b, s, d, ?>>
+!h = tensor<128x8xf32, #tpsp.idx<v, d>>
+!l = tensor<4x8x128xf32, #tpsp.idx<b, s, v, ?>>
+!c = tensor<4x8xf32, #tpsp.idx<b, s, ?>>
+!g = tensor<8xf32, #tpsp.idx<d>>
+!s = tensor<f32, #tpsp.idx<>>
+func.func @m(%tokens: !ids {tpsp.name = "tokens", tpsp.data = "tokens"},
+             %targets: !ids {tpsp.name = "targets", tpsp.data = "next_tokens"},
+             %t: !t {tpsp.param = "t"}, %h: !h {tpsp.param = "h"},
+             %g: !g {tpsp.param = "g"}, %g2: !g {tpsp.param = "g2"}) -> (!s {tpsp.name = "loss"}) {
+  %x = tpsp.embedding %tokens, %t {vocabulary = "v"} : (!ids, !t) -> !x
+  %n = tpsp.rms_norm %x, %g : (!x, !g) -> !x
+  %m = tpsp.mul %n, %g2 : (!x, !g) -> !x
+  %l = tpsp.einsum %h, %m : (!h, !x) -> !l
+  %c = tpsp.cross_entropy %l, %targets {over = "v"} : (!l, !ids) -> !c
+  %loss = tpsp.mean %c : (!c) -> !s
+  return %loss : !s
+}
+
+//--- given.mlir
+tpsp.mesh @mesh <dp = 2 : data>
+!ids = tensor<4x8xi32, #tpsp.idx<b@dp, s>>
+!t = tensor<128x8xf32, #tpsp.idx<v, d>>
+!x = tensor<4x8x8xf32, #tpsp.idx<b, s, d, ?>>
+!h = tensor<128x8xf32, #tpsp.idx<v, d>>
+!l = tensor<4x8x128xf32, #tpsp.idx<b, s, v, ?>>
+!c = tensor<4x8xf32, #tpsp.idx<b, s, ?>>
+!g = tensor<8xf32, #tpsp.idx<d>>
+!s = tensor<f32, #tpsp.idx<>>
+func.func @m(%tokens: !ids {tpsp.name = "tokens", tpsp.data = "tokens"},
+             %targets: !ids {tpsp.name = "targets", tpsp.data = "next_tokens"},
+             %scale: !g {tpsp.name = "scale"}, %t: !t {tpsp.param = "t"}, %h: !h {tpsp.param = "h"},
+             %g: !g {tpsp.param = "g"}, %g2: !g {tpsp.param = "g2"}) -> (!s {tpsp.name = "loss"}) {
+  %x = tpsp.embedding %tokens, %t {vocabulary = "v"} : (!ids, !t) -> !x
+  %n = tpsp.rms_norm %x, %g : (!x, !g) -> !x
+  %m = tpsp.mul %n, %g2 : (!x, !g) -> !x
+  %q = tpsp.mul %m, %scale : (!x, !g) -> !x
+  %l = tpsp.einsum %h, %q : (!h, !x) -> !l
+  %c = tpsp.cross_entropy %l, %targets {over = "v"} : (!l, !ids) -> !c
+  %loss = tpsp.mean %c : (!c) -> !s
+  return %loss : !s
+}
+
+//--- plain.mlir
+tpsp.mesh @mesh <dp = 2 : data>
+!ids = tensor<4x8xi32, #tpsp.idx<b@dp, s>>
+!t = tensor<128x8xf32, #tpsp.idx<v, d>>
+!x = tensor<4x8x8xf32, #tpsp.idx<b, s, d, ?>>
+!h = tensor<128x8xf32, #tpsp.idx<v, d>>
+!l = tensor<4x8x128xf32, #tpsp.idx<b, s, v, ?>>
+!c = tensor<4x8xf32, #tpsp.idx<b, s, ?>>
+!g = tensor<8xf32, #tpsp.idx<d>>
+!s = tensor<f32, #tpsp.idx<>>
+func.func @m(%tokens: !ids {tpsp.name = "tokens"},
+             %targets: !ids {tpsp.name = "targets"},
+             %t: !t {tpsp.param = "t"}, %h: !h {tpsp.param = "h"},
+             %g: !g {tpsp.param = "g"}, %g2: !g {tpsp.param = "g2"}) -> (!s {tpsp.name = "loss"}) {
+  %x = tpsp.embedding %tokens, %t {vocabulary = "v"} : (!ids, !t) -> !x
+  %n = tpsp.rms_norm %x, %g : (!x, !g) -> !x
+  %m = tpsp.mul %n, %g2 : (!x, !g) -> !x
+  %l = tpsp.einsum %h, %m : (!h, !x) -> !l
+  %c = tpsp.cross_entropy %l, %targets {over = "v"} : (!l, !ids) -> !c
+  %loss = tpsp.mean %c : (!c) -> !s
+  return %loss : !s
+}
+
+//--- two.mlir
+tpsp.mesh @mesh <dp = 2 : data>
+!ids = tensor<4x8xi32, #tpsp.idx<b@dp, s>>
+!t = tensor<128x8xf32, #tpsp.idx<v, d>>
+!x = tensor<4x8x8xf32, #tpsp.idx<b, s, d, ?>>
+!h = tensor<128x8xf32, #tpsp.idx<v, d>>
+!l = tensor<4x8x128xf32, #tpsp.idx<b, s, v, ?>>
+!c = tensor<4x8xf32, #tpsp.idx<b, s, ?>>
+!g = tensor<8xf32, #tpsp.idx<d>>
+!s = tensor<f32, #tpsp.idx<>>
+func.func @m(%tokens: !ids {tpsp.name = "tokens", tpsp.data = "tokens"},
+             %targets: !ids {tpsp.name = "targets", tpsp.data = "next_tokens"},
+             %t: !t {tpsp.param = "t"}, %h: !h {tpsp.param = "h"},
+             %g: !g {tpsp.param = "g"}, %g2: !g {tpsp.param = "g2"}) -> (!s {tpsp.name = "loss"}, !s {tpsp.name = "z"}) {
+  %x = tpsp.embedding %tokens, %t {vocabulary = "v"} : (!ids, !t) -> !x
+  %n = tpsp.rms_norm %x, %g : (!x, !g) -> !x
+  %m = tpsp.mul %n, %g2 : (!x, !g) -> !x
+  %l = tpsp.einsum %h, %m : (!h, !x) -> !l
+  %c = tpsp.cross_entropy %l, %targets {over = "v"} : (!l, !ids) -> !c
+  %loss = tpsp.mean %c : (!c) -> !s
+  %q = tpsp.mul %l, %l : (!l, !l) -> !l
+  %z = tpsp.mean %q : (!l) -> !s
+  return %loss, %z : !s, !s
+}

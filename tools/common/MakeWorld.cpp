@@ -1,0 +1,87 @@
+#include "MakeWorld.h"
+
+#include "tpsp/Runtime/BackendPlugin.h"
+#include "tpsp/Runtime/Driver/Inputs.h"
+#include "tpsp/Runtime/Driver/StepText.h"
+#include "tpsp/Runtime/Driver/Weights.h"
+
+#include <fmt/format.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <malloc.h>
+
+using namespace tpsp;
+using namespace tpsp::tool;
+
+rt::Status tpsp::tool::openSource(const ToolOptions &options, const Plan &plan,
+                                  std::unique_ptr<rt::TensorSource> &source,
+                                  std::string &warning) {
+  auto inputs = std::make_unique<rt::InputsSource>();
+  if (rt::Status s = inputs->open(options.inputs, plan); !s.ok())
+    return s;
+  source = std::make_unique<rt::RandomSource>(options.seed);
+  if (!options.weights.empty()) {
+    auto weights = std::make_unique<rt::WeightsSource>(std::move(source));
+    if (rt::Status s =
+            weights->open(options.weights, plan, warning, inputs->given());
+        !s.ok())
+      return s;
+    source = std::move(weights);
+  }
+  inputs->setOthers(std::move(source));
+  source = std::move(inputs);
+  return {};
+}
+
+/// A hash of what processes must have in common to run together: the program,
+/// what its arguments are filled with, and what all of them take part in.
+static uint64_t planHash(const ToolOptions &options, const Program &program,
+                         const std::string &agreed) {
+  const Plan &plan = program.plan();
+  std::string text =
+      fmt::format("{} {} {} {} {} {} {} {} {}", program.description.modelHash,
+                  program.description.dtype, plan.program, plan.commands.size(),
+                  plan.matmulFlops(), options.seed, options.weights.empty(),
+                  options.inputs.size(), agreed);
+  for (const PlanBuffer &tensor : plan.tensors())
+    text += fmt::format(" {} {} {}", tensor.name, tensor.subscripts,
+                        *tensor.offset);
+  for (const LedgerRow &row : plan.ledger)
+    text += fmt::format(" {} {}", row.kind, row.bytes);
+  return XXH3_64bits(text.data(), text.size());
+}
+
+rt::Status tpsp::tool::makeWorld(const ToolOptions &options,
+                                 const Program &program, const WorldUse &use,
+                                 std::unique_ptr<rt::World> &world) {
+  const Plan &plan = program.plan();
+  TPSP_TRY(rt::loadBackend(options.backend));
+  // oneDNN packs its operands into buffers of a few MiB for every product. By
+  // default glibc keeps them in every thread's own pool, which is not in the
+  // plan. That is 300 MiB for a layer of Llama 8B on four ranks. Give them
+  // back.
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  rt::WorldConfig config;
+  config.backend = options.backend;
+  config.mesh = plan.mesh;
+  config.arenaBytes = plan.arenaBytes;
+  config.arenaConsumers = rt::largestConsumers(plan);
+  config.numStreams = plan.numStreams;
+  config.numEvents = plan.numEvents;
+  config.threadsPerRank = int(options.threads);
+  config.timeoutSeconds = options.timeout;
+  config.observer = use.observer;
+  config.cuda.graphs = options.graph == "on"    ? rt::GraphUse::On
+                       : options.graph == "off" ? rt::GraphUse::Off
+                                                : rt::GraphUse::Auto;
+  if (use.clock)
+    config.cuda.replayed = [clock = use.clock](int64_t rank, double seconds) {
+      clock->ranOnGpu(rank, seconds);
+    };
+  config.cuda.ncclAlways = options.ncclAlways;
+  config.transport = use.transport;
+  config.planHash = planHash(options, program, use.agreed);
+  return rt::World::create(config, world);
+}

@@ -1,0 +1,39 @@
+// The ranks that run a program, and what its arguments are filled with.
+#ifndef TPSP_TOOLS_COMMON_MAKEWORLD_H
+#define TPSP_TOOLS_COMMON_MAKEWORLD_H
+
+#include "Program.h"
+#include "StepClock.h"
+
+#include "tpsp/Runtime/CommandObserver.h"
+#include "tpsp/Runtime/Driver/TensorSource.h"
+#include "tpsp/Runtime/Transport.h"
+#include "tpsp/Runtime/World.h"
+
+namespace tpsp::tool {
+
+/// Where the arguments' values come from: --inputs, else --weights, else
+/// --seed. `warning` is a sentence, or empty.
+rt::Status openSource(const ToolOptions &options, const Plan &plan,
+                      std::unique_ptr<rt::TensorSource> &source,
+                      std::string &warning);
+
+/// What a world is made with beside options and program. All must outlive it.
+struct WorldUse {
+  /// Is told of every command; may be null.
+  rt::CommandObserver *observer = nullptr;
+  /// Is told what GPUs measure; may be null.
+  StepClock *clock = nullptr;
+  /// Of the other processes; null if there are none.
+  rt::Transport *transport = nullptr;
+  /// What all processes must have been told alike, in any form.
+  std::string agreed;
+};
+
+/// Loads the backend and makes the ranks. Their memory is not filled.
+rt::Status makeWorld(const ToolOptions &options, const Program &program,
+                     const WorldUse &use, std::unique_ptr<rt::World> &world);
+
+} // namespace tpsp::tool
+
+#endif // TPSP_TOOLS_COMMON_MAKEWORLD_H

@@ -1,0 +1,57 @@
+#include "OptionDeclaration.h"
+
+#include "tpsp/Runtime/Driver/PlanFile.h"
+
+#include <charconv>
+
+using namespace tpsp;
+using namespace tpsp::tool;
+
+/// A number of a size that there may be; CLI11's own check names the largest
+/// double. Seconds are counted in nanoseconds, of which 64 bits hold some 9e9
+/// seconds.
+CLI::Validator tpsp::tool::numberOf(OptionDomain domain) {
+  bool isPositive = domain == OptionDomain::Positive;
+  auto check = [isPositive](const std::string &text) -> std::string {
+    double number = 0;
+    bool isNumber = CLI::detail::lexical_cast(text, number);
+    if (isPositive && isNumber && number > 1e9)
+      return "expected a number of at most 1e9, not '" + text + "'";
+    if (isNumber && number <= 1e9 && (isPositive ? number > 0 : number >= 0))
+      return "";
+    return std::string("expected a number ") +
+           (isPositive ? "above 0" : "from 0 to 1e9") + ", not '" + text + "'";
+  };
+  return {check, isPositive ? "POSITIVE" : "NUMBER"};
+}
+
+CLI::Validator tpsp::tool::axisSize() {
+  auto check = [](const std::string &text) -> std::string {
+    size_t equals = text.find('=');
+    const char *end = text.data() + text.size();
+    int64_t size = 0;
+    if (equals != std::string::npos && equals > 0) {
+      // CLI11 takes a number that is too large for the largest.
+      auto parsed = std::from_chars(text.data() + equals + 1, end, size);
+      if (parsed.ec == std::errc() && parsed.ptr == end && size > 0)
+        return "";
+    }
+    return "expected axis=size with a size of at least 1, such as tp=4, not '" +
+           text + "'";
+  };
+  return {check, "AXIS=SIZE"};
+}
+
+/// Whether the file is meant to be a compiled plan.
+static bool isPlan(const std::string &path) {
+  bool isCalledSo =
+      path.size() > 3 && path.compare(path.size() - 3, 3, ".so") == 0;
+  return isCalledSo || rt::looksLikePlan(path);
+}
+
+void tpsp::tool::noteGiven(const CLI::App &app, ToolOptions &options) {
+  for (const CLI::Option *option : app.get_options())
+    if (option->count() > 0)
+      options.given.insert(option->get_single_name());
+  options.isPlan = isPlan(options.model);
+}

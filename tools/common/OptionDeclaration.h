@@ -1,0 +1,143 @@
+// Rows of tables of options (OptionRow.h) as flags of a command line.
+#ifndef TPSP_TOOLS_COMMON_OPTIONDECLARATION_H
+#define TPSP_TOOLS_COMMON_OPTIONDECLARATION_H
+
+#include "Compile.h"
+#include "ToolOptions.h"
+
+#include <CLI/CLI.hpp>
+
+namespace tpsp::tool {
+
+/// What a number of a row may be.
+CLI::Validator numberOf(OptionDomain domain);
+
+/// "tp=4". Which axes there are, the module says.
+CLI::Validator axisSize();
+
+/// Declares the rows of a table on the command line. `Options`: ToolOptions, or
+/// what a tool makes of it.
+template <typename Options> class Declaration {
+public:
+  /// Both must outlive the parsing.
+  Declaration(CLI::App &app, Options &options) : app(app), options(options) {}
+
+  /// Of the rows that follow, in the help.
+  std::string group;
+  /// Names of options that the tool does not have.
+  std::set<std::string> withheld;
+
+  template <typename T, typename Owner>
+  void operator()(T Owner::*field, const OptionRow &row) {
+    if (!row.isInRun || withheld.count(row.name) > 0)
+      return;
+    if (row.isOfCompilation)
+      options.ofCompilation.push_back(row.name);
+    CLI::Option *option = declare(row, options.*field);
+    option->group(group);
+    if (row.domain == OptionDomain::Positive ||
+        row.domain == OptionDomain::NotNegative)
+      option->check(numberOf(row.domain));
+    if (row.domain == OptionDomain::Share)
+      option->check(CLI::Range(0.0, 1.0));
+    if (row.domain == OptionDomain::List)
+      option->delimiter(',');
+    if (row.domain == OptionDomain::AxisSizes)
+      option->delimiter(',')->check(axisSize());
+  }
+
+private:
+  CLI::Option *declare(const OptionRow &row, bool &value) {
+    if (!row.isOnOff)
+      return app.add_flag(flagOf(row), value, row.help);
+    return declareWords(row, {"off", "on"}, value ? "on" : "off",
+                        [&](const std::string &word) { value = word == "on"; });
+  }
+
+  CLI::Option *declare(const OptionRow &row, std::string &value) {
+    if (!row.words.empty())
+      return declareWords(row, row.words, value,
+                          [&](const std::string &word) { value = word; });
+    return shown(app.add_option(flagOf(row), value, row.help), !value.empty());
+  }
+
+  CLI::Option *declare(const OptionRow &row, std::vector<std::string> &value) {
+    return app
+        .add_option(flagOf(row), value, row.help)
+        // Else the model may follow.
+        ->allow_extra_args(row.domain == OptionDomain::Files);
+  }
+
+  CLI::Option *declare(const OptionRow &row, HardwareChoice &value) {
+    return app
+        .add_option_function<std::string>(
+            flagOf(row), [&](const std::string &name) { value = name; },
+            row.help + ("; built in: " + hardwareNames()))
+        ->default_str(value.name());
+  }
+
+  /// A number. One that may not be given stands for something else.
+  template <typename T> CLI::Option *declare(const OptionRow &row, T &value) {
+    return shown(app.add_option(flagOf(row), value, row.help),
+                 value > 0 ||
+                     (value == 0 && row.domain != OptionDomain::Positive));
+  }
+
+  CLI::Option *declareWords(const OptionRow &row,
+                            std::vector<std::string> words, std::string initial,
+                            std::function<void(const std::string &)> set) {
+    std::string help = row.help;
+    if (row.automatic) {
+      options.automatic.insert(row.name);
+      words.insert(words.begin(), "auto");
+      initial = "auto";
+      help += std::string("; auto: ") + row.automatic;
+    }
+    auto choose = [this, name = row.name, set](const std::string &word) {
+      if (options.automatic.count(name) > 0 && word == "auto")
+        return;
+      options.automatic.erase(name);
+      set(word);
+    };
+    return app.add_option_function<std::string>(flagOf(row), choose, help)
+        ->check(CLI::IsMember(words))
+        ->default_str(initial);
+  }
+
+  static CLI::Option *shown(CLI::Option *option, bool hasDefault) {
+    return hasDefault ? option->capture_default_str() : option;
+  }
+
+  static std::string flagOf(const OptionRow &row) {
+    std::string flag = std::string("--") + row.name;
+    return row.shortFlag ? row.shortFlag + ("," + flag) : flag;
+  }
+
+  CLI::App &app;
+  Options &options;
+};
+
+/// Declares the model and the compiler's options, and notes afterwards, in
+/// noteGiven(), what was given.
+template <typename Options>
+void declareCompiling(CLI::App &app, Options &options,
+                      Declaration<Options> &declare) {
+  app.add_option("model", options.model,
+                 "The model, a .mlir file, or a compiled plan");
+  declare.group = "What the compiler makes of the model";
+  CompileOptions::forEachOption(declare);
+}
+
+/// Declares the options of all tools, in the declaration's group.
+template <typename Options> void declareCommon(Declaration<Options> &declare) {
+#define OPTION(type, field, value, row) declare(&ToolOptions::field, row);
+#include "ToolOptions.def"
+#undef OPTION
+}
+
+/// After parsing: what was given, and whether the model is a compiled plan.
+void noteGiven(const CLI::App &app, ToolOptions &options);
+
+} // namespace tpsp::tool
+
+#endif // TPSP_TOOLS_COMMON_OPTIONDECLARATION_H

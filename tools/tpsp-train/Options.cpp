@@ -1,0 +1,107 @@
+#include "Options.h"
+
+#include "common/OptionDeclaration.h"
+
+#include <filesystem>
+#include <sstream>
+
+using namespace tpsp;
+using namespace tpsp::tool;
+using namespace tpsp::train;
+
+static constexpr const char *footer = R"(Examples:
+  tpsp-train examples/llama-tiny.mlir --data README.md --steps 200 --out run
+      train a byte-level model on a text, on the file's own mesh
+  tpsp-train examples/llama-tiny.mlir --data README.md --resume run --steps 400
+      go on from the last checkpoint
+  tpsp-train examples/llama-tiny.mlir --data train.bin --eval-data val.bin
+             --eval-every 100 --mesh dp=2,tp=2 --optimizer-axes dp --clip 1
+      another mesh, with the optimizer's state divided along dp
+  mpirun -n 4 tpsp-train ...
+      a process for each rank, on one host or several
+  tpsp-train --config run.toml
+      options from a file: data = "train.bin", steps = 200
+
+Exit status: 0 done or interrupted, 1 the run failed, 2 wrong usage.)";
+
+Options::Options() {
+  tool = "tpsp-train";
+  grad = true;
+  optimizer = "adamw";
+  clip = 1;
+}
+
+static void parse(CLI::App &app, int argc, char **argv, Options &options) {
+  app.set_config("--config", "", "Take options from this file (TOML)");
+  Declaration<Options> declare(app, options);
+  // A step without gradients trains nothing, and those of inputs are no use.
+  declare.withheld = {"grad", "input-gradients", "strategy", "nccl-always"};
+  declareCompiling(app, options, declare);
+  declare.group = "How it trains";
+#define OPTION(type, field, value, row) declare(&Options::field, row);
+#include "TrainOptions.def"
+#undef OPTION
+  declare.group = "How it runs";
+  declareCommon(declare);
+  app.parse(argc, argv);
+  noteGiven(app, options);
+}
+
+/// What does not go together in training.
+static std::string contradictionIn(const Options &o) {
+  return firstOf(
+      {{!o.has("model"),
+        {},
+        "model is required, before --data\nRun with --help for more "
+        "information."},
+       {!o.has("data"),
+        {},
+        "--data is required: the tokens to train on (docs/Training.md)"},
+       {o.optimizer == "none",
+        {},
+        "--optimizer none trains nothing; tpsp-run computes gradients alone"},
+       {o.backend == "trace",
+        {},
+        "--backend trace runs nothing; tpsp-run prints its calls"},
+       {!o.has("eval-data"),
+        {"eval-every", "eval-batches", "eval-plan"},
+        "{} goes with --eval-data"},
+       {o.isPlan && o.has("eval-data") && !o.has("eval-plan"),
+        {},
+        "--eval-data with a compiled plan needs --eval-plan: compile the model "
+        "without --grad"},
+       {!o.isPlan, {"eval-plan"}, "{} goes with a compiled plan"},
+       {!o.has("out") && !o.has("resume"),
+        {"save-every", "keep"},
+        "{} is about checkpoints, which --out writes"},
+       {o.has("resume"),
+        {"weights"},
+        "{} and --resume both say what the parameters begin as; give one"}},
+      o);
+}
+
+int tpsp::train::parseOptions(int argc, char **argv, Options &options,
+                              bool isSilent) {
+  std::ostringstream unheard;
+  std::ostream &out = isSilent ? unheard : std::cout;
+  std::ostream &err = isSilent ? unheard : std::cerr;
+  CLI::App app("Trains a sharded einsum program on files of tokens, one thread "
+               "of this process per rank, or one process under mpirun.");
+  app.footer(footer);
+  app.failure_message([](const CLI::App *, const CLI::Error &error) {
+    return std::string("tpsp-train: ") + error.what() +
+           "\nRun with --help for more information.\n";
+  });
+  try {
+    parse(app, argc, argv, options);
+  } catch (const CLI::ParseError &error) {
+    return app.exit(error, out, err) == 0 ? Done : Usage;
+  }
+  std::string problem = commonContradictionIn(options);
+  if (problem.empty())
+    problem = contradictionIn(options);
+  if (problem.empty())
+    return -1;
+  err << "tpsp-train: " << problem << "\n";
+  return Usage;
+}
