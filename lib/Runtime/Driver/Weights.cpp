@@ -67,8 +67,9 @@ static std::string differenceOf(const PlanBuffer &wanted,
                        elementName(wanted.dtype),
                        fmt::join(wanted.shape, ", "));
   if (!readableType(*found))
-    return fmt::format("{} is {}, which is not read (F64, F32, BF16 and F16 are)",
-                       name, quotedName(found->dtype));
+    return fmt::format(
+        "{} is {}, which is not read (F64, F32, BF16 and F16 are)", name,
+        quotedName(found->dtype));
   return shapeDifference(wanted, found->shape);
 }
 
