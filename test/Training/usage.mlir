@@ -39,6 +39,12 @@
 // RUN: %S/../Tools/Inputs/exits 2 tpsp-train %t/m.so --data %s --mesh dp=4 --clip 2 2>&1 | FileCheck %s --check-prefix=LATE
 // LATE: {{^}}tpsp-train: '{{.*}}m.so' is compiled, and --clip is about compiling
 
+// Found before the run, not after it.
+// RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/m.mlir --data %s --plot %t/none/x.svg 2>&1 | FileCheck %s --check-prefix=PLOT
+// PLOT: {{^}}tpsp-train: cannot write '{{.*}}none/x.svg': No such file or directory{{$}}
+// RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/m.mlir --data %s --out %s 2>&1 | FileCheck %s --check-prefix=FOLDER
+// FOLDER: {{^}}tpsp-train: cannot make folder '{{.*}}usage.mlir': Not a directory{{$}}
+
 // Options from a file; the command line decides.
 // RUN: rm -rf %t.out
 // RUN: tpsp-train %t/m.mlir --config %t/run.toml --data %s --eval-data %t/m.mlir --out %t.out | FileCheck %s --check-prefix=CONFIG

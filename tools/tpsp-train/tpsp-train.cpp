@@ -8,6 +8,7 @@
 #include "tpsp/Runtime/Driver/Inputs.h"
 #include "tpsp/Runtime/Driver/Quantity.h"
 #include "tpsp/Runtime/Driver/Weights.h"
+#include "tpsp/Runtime/Driver/WholeFile.h"
 #include "tpsp/Runtime/Train/InitialValues.h"
 #include "tpsp/Runtime/Train/Trainer.h"
 
@@ -57,6 +58,7 @@ public:
 
 private:
   rt::Status findPosition();
+  rt::Status prepareOutputs() const;
   rt::Status checkFolder() const;
   rt::Status openPrograms();
   rt::Status openSource(RunningProgram &running, int64_t loss);
@@ -109,13 +111,23 @@ rt::Status Run::findPosition() {
   return {};
 }
 
+/// What is written at the end is found out about at the beginning.
+rt::Status Run::prepareOutputs() const {
+  rt::WholeFile plot;
+  if (!options.plot.empty())
+    TPSP_TRY(plot.create(options.plot));
+  if (options.out.empty())
+    return {};
+  TPSP_TRY(checkFolder());
+  return prepareFolder(options.out);
+}
+
 /// A folder that has a run is gone on with, or left alone.
 rt::Status Run::checkFolder() const {
   std::string last;
-  if (options.out.empty() || !findCheckpoint(options.out, last).ok())
-    return {};
   std::error_code none;
-  if (!checkpoint.empty() && fs::equivalent(last, checkpoint, none))
+  if (!findCheckpoint(options.out, last).ok() ||
+      (!checkpoint.empty() && fs::equivalent(last, checkpoint, none)))
     return {};
   return {TPSP_RT_INVALID,
           fmt::format("'{}' has checkpoints, the last of them '{}'; go on from "
@@ -288,7 +300,7 @@ void Run::conclude() const {
 rt::Status Run::carryOut() {
   TPSP_TRY(findPosition());
   if (launch.isFirst())
-    TPSP_TRY(checkFolder());
+    TPSP_TRY(prepareOutputs());
   TPSP_TRY(openFiles());
   TPSP_TRY(openPrograms());
   TPSP_TRY(openSource(training, loss));
@@ -303,8 +315,6 @@ rt::Status Run::carryOut() {
     TPSP_TRY(start(evaluating));
   }
   progress.done();
-  if (launch.isFirst() && !options.out.empty())
-    TPSP_TRY(prepareFolder(options.out));
   auto say = [&](const std::string &line) {
     if (!options.quiet)
       fmt::print("{}\n", line);

@@ -148,8 +148,9 @@ Status Trainer::evaluate(Progress &progress) {
   StepRecord &record = progress.records.back();
   record.evalLoss = sum / options.evalBatches;
   if (speaks())
-    say(fmt::format("step {}  evaluation: loss {:.4f} over {} batches",
-                    record.step, *record.evalLoss, options.evalBatches));
+    say(fmt::format("step {}  evaluation: loss {:.4f} over {} batch{}",
+                    record.step, *record.evalLoss, options.evalBatches,
+                    options.evalBatches > 1 ? "es" : ""));
   return {};
 }
 
