@@ -7,6 +7,12 @@
 // REDEFINE: %{options} = bucket-layers=on micro-batches=2
 // RUN: %{pipeline} | FileCheck %s --check-prefix=PARTS --implicit-check-not=reduce_scatter
 
+// With an update behind it, too: layers do not come together by their sizes.
+// REDEFINE: %{options} = bucket-layers=on optimizer=adamw
+// RUN: %{pipeline} | FileCheck %s --check-prefix=UPDATE --implicit-check-not=reduce_scatter
+// UPDATE-LABEL: func.func @model_grad(
+// UPDATE-COUNT-8: reduce_scatter {{.*}}tensor = "g[l{{.}}.w2], g[l{{.}}.w1]", tpsp.backward}
+
 // Where time decides: latencies, which the links of one node do not have, are
 // worth it.
 // REDEFINE: %{options} = bucket-layers=time hardware=h100-sxm

@@ -113,8 +113,9 @@ private:
   void add(CollectiveOpInterface op) {
     Attribute kind = kindOf(op);
     int64_t bytes = bytesOf(op);
-    // It fills a bucket by itself; small ones may still come together.
-    if (bytes >= limit)
+    // It fills a bucket by itself, or is that of a layer (tpsp-bucket-layers);
+    // small ones may still come together.
+    if (bytes >= limit || op->getNumOperands() > 1)
       return;
     if (open[kind].bytes + bytes > limit)
       close(kind);
