@@ -407,7 +407,8 @@ Kernel tpsp::emitKernel(const KernelGroup &group, StringRef name,
                  [&](Value input) { return outputOf.contains(input); });
   KernelFunction function = createFunction(b, loc, name, kernel);
   for (auto [input, output] : outputOf)
-    function.memory[input] = function.memory[output];
+    // Not `memory[output]`, which adding an entry may move.
+    function.memory[input] = function.memory.lookup(output);
   MemoryMap rows = allocateRows(b, loc, group, kernel, function);
   WorkItem item;
   scf::ForOp items;
