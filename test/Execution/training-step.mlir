@@ -12,6 +12,10 @@
 // RUN: %{run} --optimizer adamw --dtype f64 --optimizer-axes dp --mesh dp=4,tp=1
 // RUN: %{run} --optimizer adamw --mesh dp=1,tp=1
 // RUN: %{run} --optimizer lion --clip 0.1 --optimizer-axes dp
+// RUN: %{run} --optimizer muon --clip 0.1
+// RUN: %{run} --optimizer muon --clip 0.1 --optimizer-axes dp,tp --overlap on --hardware h100-sxm
+// RUN: %{run} --optimizer muon --dtype bf16 --optimizer-axes dp
+// RUN: %{run} --optimizer muon --optimizer-settings nesterov=0,rms=0,epsilon=1e-7 --mesh dp=4,tp=1 --optimizer-axes dp
 // RUN: sed 's/tpsp.param = "w0"/tpsp.param = "w0", tpsp.optimizer = "sgd", tpsp.learning_rate = 0.5/' %s > %t.own.mlir
 // RUN: tpsp-run %t.own.mlir --grad --quiet --verify --steps 2 --optimizer adamw --optimizer-axes dp
 // A parameter that is returned as it was.
@@ -21,6 +25,9 @@
 // RUN: tpsp-run %examples/tp-sp-fsdp.mlir --grad --quiet --verify --optimizer adamw --clip 1
 // RUN: tpsp-run %examples/moe-ep.mlir --grad --quiet --verify --optimizer adamw --clip 1 --steps 2
 // RUN: tpsp-run %examples/vocab-parallel.mlir --grad --quiet --verify --optimizer adamw --clip 1
+// A matrix for each expert; heads with several indices.
+// RUN: tpsp-run %examples/moe-ep.mlir --grad --quiet --verify --optimizer muon --clip 1
+// RUN: tpsp-run %examples/tp-sp-fsdp.mlir --grad --quiet --verify --optimizer muon --optimizer-axes fsdp
 // RUN: tpsp-run %examples/cp-attention.mlir --grad --quiet --verify --optimizer sgd --clip 1 --optimizer-axes cp
 
 // A compiled plan knows the update.
@@ -35,6 +42,8 @@
 // RUN: tpsp-run %s --grad --quiet --inputs %t.in.safetensors --inputs %t.momentum.safetensors --optimizer sgd --optimizer-settings nesterov=1,decay=0.01 --save-all %t.sgd.safetensors
 // RUN: python3 %S/Inputs/check-update.py sgd %t.in.safetensors %t.momentum.safetensors %t.grad.safetensors %t.sgd.safetensors
 // RUN: tpsp-run %s --grad --quiet --inputs %t.in.safetensors --inputs %t.momentum.safetensors --optimizer lion --optimizer-axes tp --save-all %t.lion.safetensors
+// RUN: tpsp-run %s --grad --quiet --inputs %t.in.safetensors --inputs %t.muon.safetensors --optimizer muon --optimizer-axes dp --save-all %t.muon-after.safetensors
+// RUN: python3 %S/Inputs/check-update.py muon %t.in.safetensors %t.muon.safetensors %t.grad.safetensors %t.muon-after.safetensors
 // RUN: python3 %S/Inputs/check-update.py lion %t.in.safetensors %t.momentum.safetensors %t.grad.safetensors %t.lion.safetensors
 
 tpsp.mesh @mesh <dp = 2 : data, tp = 2 : model>

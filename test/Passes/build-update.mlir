@@ -3,7 +3,7 @@
 // RUN: tpsp-opt %s --tpsp-build-update="optimizer=adamw axes=dp" | FileCheck %s
 // RUN: tpsp-opt %s --tpsp-build-update="optimizer=adamw clip=1" | FileCheck %s --check-prefix=CLIP
 // RUN: not tpsp-opt %s --tpsp-build-update="optimizer=adam" 2>&1 | FileCheck %s --check-prefix=NAME
-// NAME: error: option 'optimizer' of tpsp-build-update: no optimizer is called 'adam'; there are adamw, lion, sgd
+// NAME: error: option 'optimizer' of tpsp-build-update: no optimizer is called 'adam'; there are adamw, lion, muon, sgd
 // RUN: not tpsp-opt %s --tpsp-build-update="axes=fsdp" 2>&1 | FileCheck %s --check-prefix=AXIS
 // AXIS: error: option 'axes' of tpsp-build-update: the mesh has no axis 'fsdp'
 // RUN: not tpsp-opt %s --tpsp-build-update="settings=beta3=1" 2>&1 | FileCheck %s --check-prefix=SETTING
@@ -14,8 +14,12 @@
 // NUMBER: error: option 'settings' of tpsp-build-update: 'beta2' is not name=number: beta2=0.95
 // RUN: sed 's/#tpsp.idx<e@tp, d>/#tpsp.idx<e, d | sum@tp>/' %s | not tpsp-opt --tpsp-build-update 2>&1 | FileCheck %s --check-prefix=SUM
 // SUM: error: parameter 'w' is [e, d | sum@tp], a sum over ranks, which no update can be written to
+// RUN: sed 's/"sgd"/"muon"/' %s | not tpsp-opt --tpsp-build-update 2>&1 | FileCheck %s --check-prefix=MATRIX
+// MATRIX: [[@LINE+19]]:14: error: "muon" trains matrices, and 'c' is none
+// RUN: sed 's/tpsp.learning_rate = 0.5/tpsp.learning_rate = -0.5/' %s | not tpsp-opt 2>&1 | FileCheck %s --check-prefix=FACTOR
+// FACTOR: tpsp.learning_rate is a factor from 0
 // RUN: sed 's/"sgd"/"sdg"/' %s | not tpsp-opt --tpsp-build-update 2>&1 | FileCheck %s --check-prefix=OWN
-// OWN: [[@LINE+15]]:14: error: no optimizer is called 'sdg'; there are adamw, lion, sgd
+// OWN: [[@LINE+15]]:14: error: no optimizer is called 'sdg'; there are adamw, lion, muon, sgd
 
 tpsp.mesh @mesh <dp = 2 : data, tp = 2 : model>
 

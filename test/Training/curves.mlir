@@ -13,4 +13,5 @@
 // CHECK: cp-ring
 // CHECK: micro
 // CHECK: overlap
+// CHECK: muon
 // CHECK: ep

@@ -23,6 +23,9 @@
 // RUN: %S/../Tools/Inputs/exits 2 tpsp-train %t/m.mlir --data %s --schedule cosine 2>&1 | FileCheck %s --check-prefix=SCHEDULE
 // SCHEDULE: {{^}}tpsp-train: --schedule: cosine not in {constant,warmup-linear,warmup-cosine,warmup-stable-decay}
 
+// RUN: echo 'stepz = 4' > %t/misspelt.toml
+// RUN: %S/../Tools/Inputs/exits 2 tpsp-train %t/m.mlir --data %s --config %t/misspelt.toml 2>&1 | FileCheck %s --check-prefix=KEY
+// KEY: {{^}}tpsp-train: {{.*}}stepz
 // RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/m.mlir --data %t/none.bin 2>&1 | FileCheck %s --check-prefix=FILE
 // FILE: {{^}}tpsp-train: cannot read '{{.*}}none.bin': No such file or directory{{$}}
 // RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/m.mlir --data %t/run.toml --data-format u16 2>&1 | FileCheck %s --check-prefix=RANGE

@@ -33,6 +33,7 @@ Options::Options() {
 
 static void parse(CLI::App &app, int argc, char **argv, Options &options) {
   app.set_config("--config", "", "Take options from this file (TOML)");
+  app.allow_config_extras(CLI::config_extras_mode::error);
   Declaration<Options> declare(app, options);
   // A step without gradients trains nothing, and those of inputs are no use.
   declare.withheld = {"grad", "input-gradients", "strategy", "nccl-always"};

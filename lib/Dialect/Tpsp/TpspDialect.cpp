@@ -78,6 +78,12 @@ static std::string randomnessProblem(StringRef name, Attribute value,
   return "";
 }
 
+static bool isFactor(Attribute value) {
+  auto number = dyn_cast<FloatAttr>(value);
+  return number && number.getValue().isFinite() &&
+         number.getValueAsDouble() >= 0;
+}
+
 /// What is wrong with `tpsp.data` on an argument of this type.
 static std::string dataProblem(Attribute value, Type type) {
   std::string name = dataAttrName.str();
@@ -124,9 +130,9 @@ static std::string argumentProblem(NamedAttribute attr, Type type) {
                : (": " + name + " is an optimizer's name, such as \"sgd\"")
                      .str();
   if (name == learningRateAttrName)
-    return isa<FloatAttr>(value)
+    return isFactor(value)
                ? ""
-               : (": " + name + " is a factor, such as 0.1 : f64").str();
+               : (": " + name + " is a factor from 0, such as 0.1 : f64").str();
   return (" has an unknown attribute '" + name + "'; known are '" +
           paramAttrName + "', '" + nameAttrName + "', '" + frozenAttrName +
           "', '" + belowAttrName + "', '" + meanAttrName + "', '" +

@@ -37,6 +37,8 @@ struct UpdateSettings {
 struct Trained {
   unsigned argument;
   const Optimizer *optimizer;
+  /// A role for each index; empty for what is no matrix.
+  SmallVector<MatrixRole> matrix;
   /// Of its state: at least f32, with the parameter's subscripts and the
   /// optimizer's axes.
   RankedTensorType stateType;
@@ -127,7 +129,24 @@ private:
                           b.getUnitAttr());
   }
 
+  /// What trains a parameter that is no matrix.
+  LogicalResult takeOther(BlockArgument argument, const Optimizer *&optimizer) {
+    if (!optimizer->otherwise)
+      return success();
+    auto own = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                     optimizerAttrName);
+    if (own)
+      return emitErrorAt(argument)
+             << own << " trains matrices, and '" << tensorName(argument)
+             << "' is none: it is not only a factor of products with rows and "
+                "columns, or integers look up in it; leave out "
+             << optimizerAttrName << " or name another";
+    optimizer = &optimizer->otherwise();
+    return success();
+  }
+
   LogicalResult findTrained() {
+    llvm::StringSet<> ofIntegers = indicesOfIntegers(function);
     for (BlockArgument argument : function.getArguments()) {
       if (!isTrained(argument))
         continue;
@@ -135,6 +154,10 @@ private:
       entry.argument = argument.getArgNumber();
       entry.optimizer = optimizerOf(argument);
       if (!entry.optimizer)
+        return failure();
+      if (auto roles = matrixRolesOf(argument, ofIntegers))
+        entry.matrix = *roles;
+      else if (failed(takeOther(argument, entry.optimizer)))
         return failure();
       auto type = cast<RankedTensorType>(argument.getType());
       if (!getIdx(type).getPending().empty()) {
@@ -276,6 +299,8 @@ private:
     BlockArgument parameter = updating.getArgument(entry.argument);
     UpdateBuilder ops(b, parameter.getLoc());
     ParameterStep in;
+    in.placed = entry.stateType;
+    in.matrix = entry.matrix;
     // Here, not once for norm and update: in f32 it is in a kernel alone.
     in.gradient = ops.convert(gradient, entry.element());
     if (factor)
@@ -396,11 +421,8 @@ private:
     if (number.trim().empty() || number.trim().getAsDouble(value))
       return refuse("settings")
              << "'" << text << "' is not name=number: beta2=0.95";
-    const auto *known =
-        llvm::find_if(row.settings, [&](const OptimizerSetting &each) {
-          return each.name == name;
-        });
-    if (known == row.settings.end()) {
+    const OptimizerSetting *known = row.find(name);
+    if (!known) {
       InFlightDiagnostic error = refuse("settings")
                                  << optimizer << " has no setting '" << name
                                  << "'; it has";

@@ -185,6 +185,9 @@ Status Trainer::run(TrainingPosition &position,
     int64_t interrupted = isInterrupted();
     TPSP_TRY(step.loaded().world->sumOverProcesses(interrupted));
     isLast = position.step >= options.steps || interrupted > 0;
+    // First, for who interrupts a run may not wait for an evaluation.
+    if (isLast || isDue(position.step, options.saveEvery))
+      TPSP_TRY(save(progress));
     if (evaluated && (isLast || isDue(position.step, options.evalEvery)))
       TPSP_TRY(evaluate(progress));
     const StepRecord &record = progress.records.back();
@@ -196,8 +199,6 @@ Status Trainer::run(TrainingPosition &position,
       say(lineOf(record, options.steps,
                  secondsLeft(position.step - progress.firstStep,
                              options.steps - position.step, progress.begin)));
-    if (isLast || isDue(position.step, options.saveEvery))
-      TPSP_TRY(save(progress));
   }
   if (speaks() && !options.plot.empty())
     TPSP_TRY(writeText(options.plot, curvesSvg(progress.records)));

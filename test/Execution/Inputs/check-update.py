@@ -1,9 +1,9 @@
 """One step of an optimizer, by its formulas in Python's own numbers.
 
     check-update.py inputs F.safetensors
-        writes made-up data: inputs and parameters; beside it, F with "state" and
-        "momentum" for "in", the optimizers' state and numbers
-    check-update.py adamw|lion|sgd IN STATE GRADIENTS RESULT
+        writes made-up data: inputs and parameters; beside it, F with "state",
+        "momentum" and "muon" for "in", the optimizers' state and numbers
+    check-update.py adamw|lion|muon|sgd IN STATE GRADIENTS RESULT
         compares what a step has saved
 """
 
@@ -58,6 +58,9 @@ def write_inputs(path):
         momentum[f"momentum[{name}]"] = tensor(SHAPES[name], -0.1, 0.1)
     write(path.replace(".in.", ".state."), state)
     write(path.replace(".in.", ".momentum."), momentum)
+    muon = {**numbers, **{key: state[key] for key in ["mean[gain]", "square[gain]"]},
+            **{key: momentum[key] for key in ["momentum[w0]", "momentum[w1]"]}}
+    write(path.replace(".in.", ".muon."), muon)
 
 
 def adamw(name, w, g, state):
@@ -98,6 +101,35 @@ def lion(name, w, g, state):
     return new
 
 
+def product(a, b):
+    return [[sum(x * y for x, y in zip(row, column)) for column in zip(*b)] for row in a]
+
+
+def combined(*terms):
+    """The sum of factor * matrix."""
+    return [[sum(factor * x for (factor, _), x in zip(terms, xs)) for xs in zip(*rows)]
+            for rows in zip(*(matrix for _, matrix in terms))]
+
+
+def muon(name, w, g, state):
+    """Newton-Schulz of the Nesterov momentum; what is no matrix by AdamW."""
+    if len(SHAPES[name]) < 2:
+        return adamw(name, w, g, state)
+    rows, columns = SHAPES[name]
+    buffer = [0.95 * m + 0.05 * g for m, g in zip(state[f"momentum[{name}]"], g)]
+    direction = [0.95 * m + 0.05 * g for m, g in zip(buffer, g)]
+    length = math.sqrt(sum(x * x for x in direction))
+    x = [[value / length for value in direction[i * columns:(i + 1) * columns]]
+         for i in range(rows)]
+    for _ in range(5):
+        a = product(x, list(zip(*x)))
+        x = combined((3.4445, x), (1, product(combined((-4.7750, a), (2.0315, product(a, a))), x)))
+    size = 0.2 * math.sqrt(max(rows, columns))
+    changes = [size * value for row in x for value in row]
+    return {name: [w - RATE * (change + DECAY * w) for w, change in zip(w, changes)],
+            f"momentum[{name}]": buffer}
+
+
 def check(optimizer, before, state, gradients, after):
     before, state, gradients, after = map(read, [before, state, gradients, after])
     clipped = optimizer is adamw
@@ -117,4 +149,4 @@ def check(optimizer, before, state, gradients, after):
 if sys.argv[1] == "inputs":
     write_inputs(sys.argv[2])
 else:
-    check({"adamw": adamw, "lion": lion, "sgd": sgd}[sys.argv[1]], *sys.argv[2:])
+    check({"adamw": adamw, "lion": lion, "muon": muon, "sgd": sgd}[sys.argv[1]], *sys.argv[2:])

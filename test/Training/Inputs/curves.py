@@ -82,6 +82,12 @@ def main(tpsp_train, folder, steps):
             compare(name, train(name, model(mesh, places), *options), one, exact)
 
     check(models.llama, STRATEGIES)
+    rules = ["--optimizer", "muon"]
+    compare("muon", train("muon", models.llama("dp = 2 : data, tp = 2 : model",
+                                               {**TP, "x.b": "@dp", "x.s": "@tp"}),
+                          *rules, "--optimizer-axes", "dp"),
+            train("muon-one", models.llama(), *rules),
+            train("muon-exact", models.llama(), *rules, "--dtype", "f64"))
     check(models.experts, [("ep", "ep = 4 : data", {"x.b": "@ep"}, [])])
 
 

@@ -7,15 +7,17 @@
 #ifndef TPSP_PASSES_LOGICAL_OPTIMIZERS_OPTIMIZER_H
 #define TPSP_PASSES_LOGICAL_OPTIMIZERS_OPTIMIZER_H
 
+#include "Passes/Logical/MatrixIndices.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace tpsp {
 
-/// Builds element-by-element operations on unplaced tensors. A result has the
-/// indices of the operand that has most; a tensor without indices is a number
-/// for all elements.
+/// Builds operations on unplaced tensors. The result of one that works element
+/// by element has the indices of the operand that has most; a tensor without
+/// indices is a number for all elements.
 class UpdateBuilder {
 public:
   UpdateBuilder(mlir::OpBuilder &builder, mlir::Location loc)
@@ -37,6 +39,15 @@ public:
   mlir::Value convert(mlir::Value x, mlir::Type element);
   /// factor x + (1 - factor) y
   mlir::Value average(mlir::Value x, mlir::Value y, double factor);
+
+  /// Over every index but `names`.
+  mlir::Value sum(mlir::Value x, llvm::ArrayRef<llvm::StringRef> names);
+  /// x y, summed over every index but `names`.
+  mlir::Value einsum(mlir::Value x, mlir::Value y,
+                     llvm::ArrayRef<llvm::StringRef> names);
+  /// With `to` for the names `from`.
+  mlir::Value rename(mlir::Value x, llvm::ArrayRef<llvm::StringRef> from,
+                     llvm::ArrayRef<llvm::StringRef> to);
 
   mlir::OpBuilder &b;
   mlir::Location loc;
@@ -67,6 +78,10 @@ struct ParameterStep {
   mlir::Value learningRate, step;
   /// A number for each of Optimizer::settings.
   llvm::StringMap<double> settings;
+  /// Where the state lies.
+  mlir::RankedTensorType placed;
+  /// A role for each index; empty for what is no matrix.
+  llvm::SmallVector<MatrixRole> matrix;
 
   double setting(llvm::StringRef name) const { return settings.at(name); }
   int64_t rank() const {
@@ -80,6 +95,12 @@ struct Optimizer {
   /// The new parameter, and the new state in its order.
   llvm::SmallVector<mlir::Value> (*build)(UpdateBuilder &b,
                                           const ParameterStep &step);
+  /// For parameters that are no matrices; null if `build` takes them, too.
+  const Optimizer &(*otherwise)() = nullptr;
+
+  /// The setting of this name, or that of the other optimizer; null if neither
+  /// has it.
+  const OptimizerSetting *find(llvm::StringRef name) const;
 };
 
 /// The optimizer of this name; null if there is none.

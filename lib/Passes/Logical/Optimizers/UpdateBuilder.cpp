@@ -1,8 +1,13 @@
 #include "Optimizer.h"
 
+#include "tpsp/Dialect/Tpsp/ContractionOps.h"
 #include "tpsp/Dialect/Tpsp/FunctionOps.h"
+#include "tpsp/Dialect/Tpsp/IndexedTensor.h"
 #include "tpsp/Dialect/Tpsp/PointwiseOps.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/ViewOps.h"
+
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace tpsp;
@@ -59,6 +64,43 @@ Value UpdateBuilder::convert(Value x, Type element) {
 
 Value UpdateBuilder::average(Value x, Value y, double factor) {
   return add(scale(x, factor), scale(y, 1 - factor));
+}
+
+static RankedTensorType typeOver(ArrayRef<StringRef> names,
+                                 ArrayRef<Value> operands) {
+  auto types = llvm::map_to_vector(operands, [](Value operand) {
+    return cast<RankedTensorType>(operand.getType());
+  });
+  return withoutPlacement(tensorOver(names, types));
+}
+
+Value UpdateBuilder::sum(Value x, ArrayRef<StringRef> names) {
+  return ReduceOp::create(b, loc, typeOver(names, {x}), ValueRange{x}, "sum");
+}
+
+Value UpdateBuilder::einsum(Value x, Value y, ArrayRef<StringRef> names) {
+  return EinsumOp::create(b, loc, typeOver(names, {x, y}), ValueRange{x, y});
+}
+
+Value UpdateBuilder::rename(Value x, ArrayRef<StringRef> from,
+                            ArrayRef<StringRef> to) {
+  auto type = cast<RankedTensorType>(x.getType());
+  auto names = llvm::map_to_vector(indexNames(type), [&](StringRef name) {
+    const auto *at = llvm::find(from, name);
+    return b.getStringAttr(at == from.end() ? name : to[at - from.begin()]);
+  });
+  auto renamed = RankedTensorType::get(type.getShape(), type.getElementType(),
+                                       IdxAttr::get(b.getContext(), names));
+  return RenameOp::create(b, loc, withoutPlacement(renamed), ValueRange{x});
+}
+
+const OptimizerSetting *Optimizer::find(StringRef name) const {
+  const auto *own = llvm::find_if(settings, [&](const OptimizerSetting &each) {
+    return each.name == name;
+  });
+  if (own != settings.end())
+    return own;
+  return otherwise ? otherwise().find(name) : nullptr;
 }
 
 const Optimizer *tpsp::findOptimizer(StringRef name) {
