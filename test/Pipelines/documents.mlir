@@ -4,4 +4,4 @@
 // RUN: python3 %S/Inputs/page-commands.py %examples/../docs/Documents.md %examples | FileCheck %s
 //
 // A command that is not found would be none that is wrong.
-// CHECK: {{^34 commands, 0 wrong$}}
+// CHECK: {{^35 commands, 0 wrong$}}

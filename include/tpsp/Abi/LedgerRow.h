@@ -9,15 +9,15 @@
 
 namespace tpsp {
 
+/// The phases of a step, in order.
+inline constexpr const char *phaseNames[] = {"forward", "backward", "update"};
+
 /// What there is to say of one collective.
 ///
 /// A new fact is declared here, named in visitFacts(), set by ledgerOf()
 /// (Passes/Collectives/Ledger.h) and, where people shall see it, printed by
 /// ledgerText() (Driver/LedgerText.h). The attribute #plan.ledger, plan files
 /// and reports have whatever visitFacts() names.
-/// The phases of a step, in order.
-inline constexpr const char *phaseNames[] = {"forward", "backward", "update"};
-
 struct LedgerRow {
   std::string kind; ///< "all_gather", ...
   std::vector<std::string> axes;
