@@ -75,8 +75,12 @@ public:
 
   /// Bytes of a rank's shard, were it not for this axis.
   int64_t localBytes(unsigned value) const {
+    return localBytes(value, problem.values[value].elementBytes);
+  }
+  /// Likewise if elements had so many bytes.
+  int64_t localBytes(unsigned value, int64_t elementBytes) const {
     const Value &v = problem.values[value];
-    int64_t bytes = v.elementBytes;
+    int64_t bytes = elementBytes;
     for (auto [dim, extent] : llvm::enumerate(v.shape))
       bytes *= std::max<int64_t>(extent / partsByOthers(value, dim), 1);
     return bytes;
@@ -84,6 +88,12 @@ public:
 
   void pay(unsigned value, CollectiveKind kind, bool isReduced,
            SearchCost &cost) const {
+    pay(value, problem.values[value].elementBytes, kind, isReduced, cost);
+  }
+
+  /// What is moved has the value's shape, in elements of `elementBytes`.
+  void pay(unsigned value, int64_t elementBytes, CollectiveKind kind,
+           bool isReduced, SearchCost &cost) const {
     const Value &v = problem.values[value];
     bool isVector = v.shape.size() < 2;
     bool isWantedDivided = v.wanted && stateOf(value).dim();
@@ -97,7 +107,7 @@ public:
     if (v.isWeight ? role == AxisRole::Model && !isVector && !mustMove
                    : role == AxisRole::Data && !v.isSmall)
       ++cost.againstRole;
-    int64_t bytes = localBytes(value);
+    int64_t bytes = localBytes(value, elementBytes);
     if (kind == CollectiveKind::AllToAll)
       bytes /= size;
     cost.bytes += bytesSent(kind, bytes, size);

@@ -240,13 +240,24 @@ private:
         way.drive.kind == Drive::Index && llvm::any_of(group, [&](unsigned i) {
           return way.needs[i].dim().has_value();
         });
+    // The sum is made in the result's precision.
     pay(operation.operands[largest],
+        problem.values[operation.results.front()].elementBytes,
         scatters ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce,
         /*isReduced=*/true, cost);
   }
 
+  /// Whether the operation is a sum of one that is pending: it says in which
+  /// precision it is summed over ranks, so it comes before that.
+  bool waitsForSum(const Operation &operation) const {
+    return operation.isSum && operation.operands.size() == 1 &&
+           current[slotsOf[here][0]] & bit(AxisState::pending(Reduction::Sum));
+  }
+
   bool bringOperands(const Operation &operation, const AxisWay &way,
                      SearchCost &cost) {
+    if (waitsForSum(operation) && way.drive.kind != Drive::Pending)
+      return false;
     llvm::SmallVector<unsigned, 4> group = alike(operation, way);
     if (!group.empty())
       reduceTogether(operation, way, group, cost);

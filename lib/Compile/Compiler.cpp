@@ -127,6 +127,8 @@ static void buildConfiguration(PassManager &pm, const CompileOptions &options) {
     pm.addPass(createSetElementType({options.dtype}));
   if (!options.inputGradients)
     pm.addPass(createFreezeInputs());
+  if (!options.dropout)
+    pm.addPass(createStopDrawing());
   pm.addPass(createNameValues());
 }
 

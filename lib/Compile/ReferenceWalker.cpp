@@ -179,6 +179,24 @@ tpsp::referenceProgramOf(func::FuncOp function) {
   return program;
 }
 
+/// The reference's gradients are of the loss, the update's of the loss times
+/// its scale.
+static void scaleGradient(func::FuncOp update, BlockArgument gradient,
+                          Recorder &recorder, reference::Program &program) {
+  size_t number = program.values.size() - 1;
+  if (auto fixed = update->getAttrOfType<FloatAttr>(lossScaleAttrName))
+    program.operations.push_back({"scale",
+                                  locationOf(update),
+                                  {number},
+                                  {{"factor", fixed.getValueAsDouble()}}});
+  else if (auto of = update->getAttrOfType<IntegerAttr>(lossScaleAttrName))
+    program.operations.push_back(
+        {"mul", locationOf(update), {number, size_t(of.getInt())}, {}});
+  else
+    return;
+  recorder.add(gradient);
+}
+
 llvm::Error tpsp::addUpdate(func::FuncOp update, reference::Program &program) {
   Recorder recorder(program);
   size_t before = program.operations.size();
@@ -192,6 +210,7 @@ llvm::Error tpsp::addUpdate(func::FuncOp update, reference::Program &program) {
     program.operations.push_back(
         {"gradient", locationOf(update), {size_t(of.getInt())}, {}});
     recorder.add(argument);
+    scaleGradient(update, argument, recorder, program);
   }
   if (llvm::Error error = recorder.record(update))
     return error;

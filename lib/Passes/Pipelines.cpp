@@ -47,6 +47,11 @@ void tpsp::buildProgramPipeline(OpPassManager &pm,
     update.settings.assign(options.optimizerSettings.begin(),
                            options.optimizerSettings.end());
     update.clip = options.clip;
+    update.reduceType = options.reduceDtype;
+    update.gather = options.gatherParameters;
+    update.forwardOnly = !options.grad;
+    update.lossScale = options.lossScale;
+    update.lossScaleWindow = options.lossScaleWindow;
     pm.addPass(createBuildUpdate(std::move(update)));
   }
 }
@@ -72,7 +77,7 @@ void tpsp::buildPlacementPipeline(OpPassManager &pm,
                                       options.threads, options.grad,
                                       options.overlap == "on"}));
   if (options.grad)
-    pm.addPass(createDifferentiate());
+    pm.addPass(createDifferentiate({/*function=*/"", options.reduceDtype}));
   pm.addPass(createCanonicalizerPass());
   // Adjoints recompute what they need; what two of them need is made once.
   pm.addPass(createCSEPass());
@@ -84,7 +89,8 @@ void tpsp::buildCollectivePipeline(OpPassManager &pm,
   // First, so that what is redone gets its collectives as all else does. And
   // before the batch is cut, while there is one forward pass to keep.
   pm.addPass(createRematerialize({options.rematerialize}));
-  pm.addPass(createMicroBatch({options.microBatches, options.microBatchIndex}));
+  pm.addPass(createMicroBatch({options.microBatches, options.microBatchIndex,
+                               options.reduceGradients}));
   pm.addPass(createComposeStep());
   pm.addPass(createInsertCollectives());
   pm.addPass(createFuseCollectives({options.keepGathered}));

@@ -12,6 +12,8 @@
 // CHECK: cp
 // CHECK: cp-ring
 // CHECK: micro
+// CHECK: zero2
+// CHECK: forward
 // CHECK: overlap
 // CHECK: muon
 // CHECK: ep

@@ -291,6 +291,23 @@ static bool applyDropout(Builder &b) {
   return true;
 }
 
+static bool applySelect(Builder &b) {
+  ValueId x, y;
+  if (b.onlyArguments || !pickTwo(b, x, y))
+    return false;
+  // Twos and noughts against ones: compared alike in every precision.
+  std::vector<Dim> dims = indicesOf(b, x);
+  ValueId zeros = b.add("scale", {x}, dims, {0, false}, "{factor = 0.0 : f64}");
+  ValueId ones = b.add("shift", {zeros}, dims, {1, true}, "{by = 1.0 : f64}");
+  ValueId twos = b.add("dropout", {ones}, dims, {2, false},
+                       "{rate = 0.5 : f64, seed = 5}");
+  ValueId isKept =
+      b.add("compare", {twos, ones}, dims, {1, false}, "{is = \"greater\"}");
+  b.add("select", {isKept, x, y}, indicesOfBoth(b, x, y),
+        {std::max(b.range(x).magnitude, b.range(y).magnitude), false});
+  return true;
+}
+
 static bool applyCausalMask(Builder &b) {
   auto x = b.pick([&](ValueId v) { return b.tensor(v).dims.size() >= 2; });
   if (!x)
@@ -425,7 +442,8 @@ const std::vector<OperationRule> &tpsp::property::numberRules() {
         {"scale", 2, Linear::Jointly, false, applyScale},
         {"shift", 1, Linear::No, false, applyShift},
         {"mean", 2, Linear::Jointly, false, applyMean},
-        {"dropout", 4, Linear::Jointly, false, applyDropout},
+        {"dropout", 4, Linear::InEach, false, applyDropout},
+        {"select", 3, Linear::No, false, applySelect},
         {"take", 2, Linear::Jointly, false, applyTake},
         {"stack", 2, Linear::Jointly, false, applyStack},
         {"causal_mask", 3, Linear::No, false, applyCausalMask},

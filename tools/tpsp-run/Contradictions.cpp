@@ -56,8 +56,12 @@ static std::string whenRunning(const Options &o) {
         {"optimizer"},
         "{} updates parameters by their gradients, which --grad makes"},
        {o.optimizer == "none",
-        {"optimizer-axes", "optimizer-settings", "clip"},
+        {"optimizer-axes", "optimizer-settings", "clip", "gather-parameters",
+         "loss-scale", "loss-scale-window"},
         "{} says how parameters are updated, and without --optimizer none are"},
+       {!o.grad,
+        {"reduce-dtype", "reduce-gradients"},
+        "{} says how gradients are summed, and there are none without --grad"},
        {!o.grad,
         {"keep-gathered"},
         "{} says what the backward pass keeps, and there is none without "

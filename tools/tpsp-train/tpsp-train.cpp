@@ -161,7 +161,10 @@ rt::Status Run::openPrograms() {
     return {};
   Options forward = options;
   forward.grad = false;
-  forward.optimizer = "none";
+  forward.dropout = false;
+  // Else parameters lie where the model has them.
+  if (options.gatherParameters != "forward")
+    forward.optimizer = "none";
   if (options.isPlan)
     forward.model = options.evalPlan;
   TPSP_TRY(openProgram(forward, {}, speaks, progress, evaluating.program));

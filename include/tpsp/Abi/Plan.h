@@ -88,6 +88,8 @@ struct PlanBuffer {
   /// "gpt.mlir:12:8", or empty.
   std::string location;
 
+  /// A state that is of no parameter, which begins as its mean.
+  bool isStepState() const { return kind == BufferKind::State && of < 0; }
   /// Filled before the step.
   bool isArgument() const {
     return kind == BufferKind::Input || kind == BufferKind::Parameter ||

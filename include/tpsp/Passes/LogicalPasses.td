@@ -69,6 +69,18 @@ def SeedCalls : Pass<"tpsp-seed-calls", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tpsp::TpspDialect", "::mlir::func::FuncDialect"];
 }
 
+def StopDrawing : Pass<"tpsp-stop-drawing", "::mlir::ModuleOp"> {
+  let summary = "Let every dropout keep everything";
+  let description = [{
+    A model is evaluated, and used, without dropout. `tpsp-run --dropout off` and
+    the evaluations of `tpsp-train` do this.
+
+    ```
+    tpsp-opt examples/gpt-block-dropout.mlir --tpsp-stop-drawing
+    ```
+  }];
+}
+
 def FreezeInputs : Pass<"tpsp-freeze-inputs", "::mlir::ModuleOp"> {
   let summary = "Mark inputs as constants to differentiation";
   let description = [{
@@ -274,7 +286,7 @@ def Differentiate : Pass<"tpsp-differentiate", "::mlir::ModuleOp"> {
     It runs on global shapes, before any collective exists
     ([Adjoints](../Design/Adjoints.md)). A gradient has the placement of its
     tensor. Contributions to one gradient are unplaced, and are summed before
-    anything is reduced. Operations of the backward pass carry `tpsp.backward`.
+    anything is reduced; those of parameters in `reduce-type`. Operations of the backward pass carry `tpsp.backward`.
 
     An operation on the path from the arguments must have a gradient. It is an
     error there if it has none: a `reduce` of kind "max", or an operation of
@@ -286,7 +298,10 @@ def Differentiate : Pass<"tpsp-differentiate", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"function", "function", "std::string", /*default=*/"",
-           "The function to differentiate; all of the module's if empty">
+           "The function to differentiate; all of the module's if empty">,
+    Option<"reduceType", "reduce-type", "std::string", /*default=*/"",
+           "f32, bf16 or f16: parameters' gradients are summed in it and are "
+           "results in it; empty: in their own">
   ];
   let dependentDialects = ["::tpsp::TpspDialect", "::mlir::func::FuncDialect"];
 }
@@ -351,6 +366,21 @@ def BuildUpdate : Pass<"tpsp-build-update", "::mlir::ModuleOp"> {
     `min(1, clip / (norm + 1e-6))`. The norm is over all gradients, summed in
     f64. What is pending over the same axes is added before it is reduced.
 
+    *Gathering.* With `gather=forward` a parameter argument is where its state
+    is, and the function begins by gathering it. So a gather is beside the
+    forward pass of the next step instead of at the end of this one. It is the
+    same bytes, and the same memory.
+
+    *Loss scale.* With `loss-scale` gradients of f16 do not vanish: what they
+    start from is multiplied by the scale (tpsp-compose-step), and they are
+    divided by it. If the norm of all is not finite, parameters and state stay.
+    All ranks have the same norm, so they decide alike. Only steps that were done
+    count for the optimizer (`updates`). A dynamic scale (`loss_scale`) is halved
+    by such a step, and doubled after `loss-scale-window` others in a row
+    (`good_steps`).
+
+    *Dropout* draws by the step's number: it becomes an operand of what draws.
+
     A parameter's `tpsp.optimizer` and `tpsp.learning_rate` take precedence.
 
     ```
@@ -366,7 +396,20 @@ def BuildUpdate : Pass<"tpsp-build-update", "::mlir::ModuleOp"> {
     ListOption<"settings", "settings", "std::string",
                "Of the optimizer: beta2=0.95">,
     Option<"clip", "clip", "double", "0",
-           "Largest norm of all gradients together; 0: any">
+           "Largest norm of all gradients together; 0: any">,
+    Option<"reduceType", "reduce-type", "std::string", /*default=*/"",
+           "What gradients are in (tpsp-differentiate)">,
+    Option<"gather", "gather", "std::string", /*default=*/"\"update\"",
+           "Where parameters are gathered that the axes divide: update, at its "
+           "end; forward, where the next step begins">,
+    Option<"forwardOnly", "forward-only", "bool", /*default=*/"false",
+           "Build no update: only place parameters as a step with one does">,
+    Option<"lossScale", "loss-scale", "std::string", /*default=*/"\"none\"",
+           "none, a number, dynamic or dynamic:FIRST">,
+    Option<"lossScaleWindow", "loss-scale-window", "int64_t",
+           /*default=*/"2000",
+           "Steps in a row without overflow after which a dynamic scale is "
+           "doubled">
   ];
   let dependentDialects = ["::tpsp::TpspDialect", "::mlir::func::FuncDialect"];
 }
@@ -409,7 +452,11 @@ def MicroBatch : Pass<"tpsp-micro-batch", "::mlir::ModuleOp"> {
     the gradient's placement. A step so has as many collectives for weights'
     gradients as without micro-batches. The price is memory: the gradient is
     whole while it is added up. Reducing every micro-batch's gradients is what openxla/xla#49143 and
-    AI-Hypercomputer/maxtext#5099 are about.
+    AI-Hypercomputer/maxtext#5099 are about. With `reduce=part` that is done: each
+    part's gradient of a parameter is reduced at once, and sums are added up where
+    the gradient is wanted, divided if it is (ZeRO-2, FSDP).
+
+    *In f32.* Gradients of parameters in 16 bits are added up in f32.
 
     *A result without the index must be additive* over the batch: a sum, or a
     mean written as a sum and a scale. Refused are operations that are not
@@ -429,7 +476,10 @@ def MicroBatch : Pass<"tpsp-micro-batch", "::mlir::ModuleOp"> {
     Option<"parts", "parts", "int64_t", /*default=*/"1",
            "Number of micro-batches">,
     Option<"index", "index", "std::string", /*default=*/"\"b\"",
-           "The index to cut">
+           "The index to cut">,
+    Option<"reduce", "reduce", "std::string", /*default=*/"\"step\"",
+           "When parameters' gradients are reduced: step, once; part, for each "
+           "part">
   ];
   let dependentDialects = ["::tpsp::TpspDialect"];
 }

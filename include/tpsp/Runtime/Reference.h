@@ -199,6 +199,8 @@ Tensor rope(const Tensor &x, const std::string &positionIndex,
 struct Dropout {
   double rate = 0;
   int64_t seed = 0;
+  /// The step's number, below 2^32.
+  uint32_t step = 0;
 };
 
 /// softmax(scale * <q, k> over `featureIndex`) over `keyIndex`, applied to v.
@@ -286,11 +288,11 @@ double shortfall(const Tensor &x, const std::string &index,
 Tensor countEarlier(const Tensor &x, const IndexNames &over, int64_t values,
                     std::string *error = nullptr);
 
-/// 1 for the elements that a dropout of this rate and seed keeps, 0 for the
-/// others. Kept are those with a word of Philox-4x32-10 of at least rate *
-/// 2^32: word p mod 4 of block p / 4, where p is the row-major position.
-Tensor dropoutMask(const IndexNames &indices, const Shape &shape, double rate,
-                   int64_t seed, std::string *error = nullptr);
+/// 1 for the elements that a dropout keeps, 0 for the others. Kept are those
+/// with a word of Philox-4x32-10 of at least rate * 2^32: word p mod 4 of block
+/// p / 4 of the step, where p is the row-major position.
+Tensor dropoutMask(const IndexNames &indices, const Shape &shape,
+                   Dropout dropout, std::string *error = nullptr);
 
 /// The four words of Philox-4x32-10 (Salmon et al., SC 2011).
 std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter,

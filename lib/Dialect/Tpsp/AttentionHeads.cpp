@@ -26,7 +26,7 @@ bool isSharded(Value value, StringRef index) {
 
 /// What no library's call does, whatever the shapes.
 template <typename Op> StringRef obstacleTo(Op op) {
-  if (op.getDropout() && !op.getDropout()->isZero())
+  if (op.draws())
     return "its dropout draws by position, which no library does alike";
   if (op.getCausal() && (isSharded(op.getOperand(0), op.getQuery()) ||
                          isSharded(op.getOperand(1), op.getKey())))

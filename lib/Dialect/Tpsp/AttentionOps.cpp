@@ -24,11 +24,13 @@ Value AttentionOp::decompose(OpBuilder &b) {
       b, getLoc(), scoresType, ValueRange{scores}, getKeyAttr(), getScaleAttr(),
       getCausal() ? getQueryAttr() : StringAttr());
   SmallVector<Value> parts = {scores, weights};
+  SmallVector<Value> drawn = {weights};
+  llvm::append_range(drawn, stepOperand());
   if (getDropout())
     parts.push_back(weights = DropoutOp::create(
-                        b, getLoc(), scoresType, ValueRange{weights},
-                        getDropoutAttr(), getSeedAttr(), StringAttr(),
-                        DenseI64ArrayAttr(), TileAttr()));
+                        b, getLoc(), scoresType, drawn, getDropoutAttr(),
+                        getSeedAttr(), StringAttr(), DenseI64ArrayAttr(),
+                        TileAttr()));
   // As large as the sequence squared, for a fraction of the block's work.
   for (Value part : parts)
     part.getDefiningOp()->setAttr(recomputeAttrName, b.getUnitAttr());
@@ -37,6 +39,14 @@ Value AttentionOp::decompose(OpBuilder &b) {
 }
 
 bool AttentionOp::decomposesEarly() { return true; }
+
+template <typename Op> static bool dropsWeights(Op op) {
+  return op.getDropout() && !op.getDropout()->isZero();
+}
+bool AttentionOp::draws() { return dropsWeights(*this); }
+bool AttentionGradientOp::draws() { return dropsWeights(*this); }
+void AttentionOp::stopDrawing() { removeDropoutAttr(); }
+void AttentionGradientOp::stopDrawing() { removeDropoutAttr(); }
 
 void AttentionOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   if (getStatistic())

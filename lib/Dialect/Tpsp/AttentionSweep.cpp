@@ -33,9 +33,6 @@ template <typename Op> struct KeyBlock {
   TileAttr tile;
   Value q, k;
 
-  static RankedTensorType withElement(RankedTensorType type, Type element) {
-    return RankedTensorType::get(type.getShape(), element, type.getEncoding());
-  }
   Value convert(Value x, Type element) {
     RankedTensorType type = typeOf(x);
     if (type.getElementType() == element)
@@ -90,7 +87,9 @@ template <typename Op> struct KeyBlock {
   Value dropped(Value x) {
     if (!op.getDropout())
       return x;
-    return map<DropoutOp>(x, x, op.getDropoutAttr(), op.getSeedAttr(),
+    SmallVector<Value> operands = {x};
+    llvm::append_range(operands, op.stepOperand());
+    return map<DropoutOp>(x, operands, op.getDropoutAttr(), op.getSeedAttr(),
                           StringAttr(), DenseI64ArrayAttr(), tile);
   }
 };
@@ -237,7 +236,9 @@ SmallVector<StringRef> AttentionGradientOp::getWholeIndices() {
   return wholeIndices(*this, /*hasStatistic=*/true);
 }
 
-bool AttentionOp::mixesPrecision() { return bool(getStatistic()); }
+bool AttentionOp::mixesPrecision() {
+  return getStatistic() || getNumOperands() > 3;
+}
 bool AttentionGradientOp::mixesPrecision() { return true; }
 
 /// A part of the batch would have to know which elements dropout keeps, and of
@@ -289,10 +290,9 @@ Operation *AttentionOp::withAdjointResults(OpBuilder &b) {
       tensorOver(rowIndices(q, getQuery(), getFeature()), {typeOf(q)});
   auto kept = AttentionOp::create(
       b, getLoc(), getResult().getType(),
-      KeyBlock<AttentionOp>::withElement(withoutPlacement(row),
-                                         statisticType(q)),
-      getInputs(), getQueryAttr(), getKeyAttr(), getFeatureAttr(),
-      getScaleAttr(), getCausalAttr(), getDropoutAttr(), getSeedAttr());
+      withElement(withoutPlacement(row), statisticType(q)), getInputs(),
+      getQueryAttr(), getKeyAttr(), getFeatureAttr(), getScaleAttr(),
+      getCausalAttr(), getDropoutAttr(), getSeedAttr());
   kept->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
   getResult().replaceAllUsesWith(kept.getResult());
   erase();
@@ -303,14 +303,15 @@ LogicalResult AttentionOp::buildAdjoint(OpBuilder &b, Value g,
                                         ArrayRef<bool> needed,
                                         MutableArrayRef<Value> gradients) {
   SmallVector<Type> types;
-  for (Value operand : getInputs())
+  for (Value operand : getInputs().take_front(3))
     types.push_back(withoutPlacement(typeOf(operand)));
+  SmallVector<Value> operands(getInputs().take_front(3));
+  operands.append({completed(b, getResult()), getStatistic(), g});
+  llvm::append_range(operands, stepOperand());
   auto gradient = AttentionGradientOp::create(
-      b, getLoc(), types[0], types[1], types[2],
-      ValueRange{getOperand(0), getOperand(1), getOperand(2),
-                 completed(b, getResult()), getStatistic(), g},
-      getQueryAttr(), getKeyAttr(), getFeatureAttr(), getScaleAttr(),
-      getCausalAttr(), getDropoutAttr(), getSeedAttr());
+      b, getLoc(), types[0], types[1], types[2], operands, getQueryAttr(),
+      getKeyAttr(), getFeatureAttr(), getScaleAttr(), getCausalAttr(),
+      getDropoutAttr(), getSeedAttr());
   for (auto [i, isNeeded] : llvm::enumerate(needed))
     if (isNeeded)
       gradients[i] = gradient->getResult(i);

@@ -96,22 +96,9 @@ static LogicalResult verifyStatistic(Op op, Value statistic) {
          << statisticType(op.getOperand(0));
 }
 
-/// (I7) of all but the statistic.
-static LogicalResult verifyOnePrecision(Operation *op, ValueRange tensors) {
-  Type common =
-      cast<RankedTensorType>(tensors.front().getType()).getElementType();
-  for (Value tensor : tensors)
-    if (Type element =
-            cast<RankedTensorType>(tensor.getType()).getElementType();
-        element != common)
-      return op->emitOpError("has tensors of ")
-             << common << " and of " << element
-             << "; one operation computes in one type (tpsp.convert)";
-  return success();
-}
-
 LogicalResult AttentionOp::verify() {
-  if (failed(verifyCount(*this, 3, 3)) || failed(verifyScores(*this)) ||
+  if (failed(verifyCount(*this, 3, 4)) || failed(verifyStep(*this, 3)) ||
+      failed(verifyScores(*this)) ||
       failed(verifyLacksIndex(*this, getResult(), getKey(), "the result")))
     return failure();
   if (!getIdx(getResult()).dimOf(getQuery())) // (A2)
@@ -121,16 +108,15 @@ LogicalResult AttentionOp::verify() {
       failed(verifyValues(*this, getResult())) ||
       failed(verifyNotSummed(*this, 2, getKey(), "the values")))
     return failure();
-  if (!getStatistic())
-    return success();
   Value tensors[] = {getOperand(0), getOperand(1), getOperand(2), getResult()};
-  if (failed(verifyOnePrecision(*this, tensors)))
+  if (failed(verifyOnePrecision(*this, tensors))) // (I7)
     return failure();
-  return verifyStatistic(*this, getStatistic());
+  return getStatistic() ? verifyStatistic(*this, getStatistic()) : success();
 }
 
 LogicalResult AttentionGradientOp::verify() {
-  if (failed(verifyCount(*this, 6, 6)) || failed(verifyScores(*this)) ||
+  if (failed(verifyCount(*this, 6, 7)) || failed(verifyStep(*this, 6)) ||
+      failed(verifyScores(*this)) ||
       failed(verifyValues(*this, getOperand(3))) ||
       failed(verifyStatistic(*this, getOperand(4))))
     return failure();

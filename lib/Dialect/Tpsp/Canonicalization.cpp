@@ -2,6 +2,7 @@
 // changes a value's placement is no identity, because the program asks for it.
 #include "tpsp/Dialect/Tpsp/AttentionOps.h"
 #include "tpsp/Dialect/Tpsp/CollectiveOps.h"
+#include "tpsp/Dialect/Tpsp/DropoutOps.h"
 #include "tpsp/Dialect/Tpsp/PointwiseOps.h"
 #include "tpsp/Dialect/Tpsp/ViewOps.h"
 
@@ -56,6 +57,11 @@ LogicalResult RenameOp::canonicalize(RenameOp op, PatternRewriter &rewriter) {
 
 /// A sum of one.
 OpFoldResult AddOp::fold(FoldAdaptor) { return unchanged(*this); }
+
+/// A dropout of nothing.
+OpFoldResult DropoutOp::fold(FoldAdaptor) {
+  return draws() ? Value() : unchanged(*this);
+}
 
 OpFoldResult ScaleOp::fold(FoldAdaptor) {
   return getFactor().isExactlyValue(1.0) ? unchanged(*this) : Value();

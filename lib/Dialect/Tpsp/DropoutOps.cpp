@@ -17,10 +17,18 @@ using namespace tpsp;
 // Index structure
 //===----------------------------------------------------------------------===//
 
-Linearity DropoutOp::getLinearity() { return Linearity::Joint; }
+bool DropoutOp::draws() { return !getRate().isZero(); }
+void DropoutOp::stopDrawing() { setRate(llvm::APFloat(0.0)); }
+
+/// In what it drops of, not in the step's number.
+Linearity DropoutOp::getLinearity() { return Linearity::Multi; }
+/// The step's number may be of another.
+bool DropoutOp::mixesPrecision() { return getNumOperands() > 1; }
 bool DropoutMaskOp::introducesIndices() { return true; }
 Linearity ApplyMaskOp::getLinearity() { return Linearity::Multi; }
-unsigned DropoutMaskOp::getIntegerWidth(unsigned) { return 8; }
+unsigned DropoutMaskOp::getIntegerWidth(unsigned i) {
+  return i == getNumOperands() ? 8 : 0;
+}
 unsigned ApplyMaskOp::getIntegerWidth(unsigned i) { return i == 1 ? 8 : 0; }
 
 /// A dropout knows which part of a larger tensor it draws for.
@@ -40,9 +48,9 @@ Value DropoutOp::separateMask(OpBuilder &b) {
   RankedTensorType type = getResult().getType();
   auto maskType =
       RankedTensorType::get(type.getShape(), b.getI8Type(), type.getEncoding());
-  Value mask =
-      DropoutMaskOp::create(b, getLoc(), maskType, ValueRange{}, getRateAttr(),
-                            getSeedAttr(), getAlongAttr(), getPartAttr());
+  Value mask = DropoutMaskOp::create(
+      b, getLoc(), maskType, getInputs().drop_front(), getRateAttr(),
+      getSeedAttr(), getAlongAttr(), getPartAttr());
   double scale = 1.0 / (1.0 - getRate().convertToDouble());
   return ApplyMaskOp::create(b, getLoc(), type, ValueRange{getOperand(0), mask},
                              b.getF64FloatAttr(scale));
@@ -67,9 +75,11 @@ LogicalResult DropoutOp::buildAdjoint(OpBuilder &b, Value g, Needed,
   // Linear, and its own transpose: the same elements are zeroed. Which, their
   // positions in the result say, whose order may not be the operand's.
   AdjointBuilder adjoint(b, getLoc());
+  SmallVector<Value> operands(getInputs());
+  operands.front() = g;
   Value dropped =
-      adjoint.map<DropoutOp>(g, g, getRateAttr(), getSeedAttr(), getAlongAttr(),
-                             getPartAttr(), getTileAttr());
+      adjoint.map<DropoutOp>(g, operands, getRateAttr(), getSeedAttr(),
+                             getAlongAttr(), getPartAttr(), getTileAttr());
   gradients[0] = adjoint.sumTo(dropped, getOperand(0));
   return success();
 }
@@ -105,7 +115,7 @@ static int64_t globalExtent(TileAttr tile, int64_t local, const AxisList &axes,
 
 /// Random bits of the element at `column` of row number `row`.
 static Value emitRandomBits(OpBuilder &b, Location loc, Value row, Value column,
-                            int64_t columns, int64_t seed) {
+                            int64_t columns, Value step, int64_t seed) {
   Type i64 = b.getI64Type();
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIntOp::create(b, loc, i64, value);
@@ -121,13 +131,20 @@ static Value emitRandomBits(OpBuilder &b, Location loc, Value row, Value column,
   Value word = arith::RemUIOp::create(b, loc, position, neighbours);
   if (isWhole)
     block = arith::AddIOp::create(b, loc, scaled, block);
-  return RandomBitsOp::create(b, loc, b.getI32Type(), block, word, seed);
+  return RandomBitsOp::create(b, loc, b.getI32Type(), block, word, step, seed);
+}
+
+/// A step's number as an integer; null if `step` is empty.
+static Value emitStep(OpBuilder &b, Location loc, ValueRange step) {
+  return step.empty() ? Value()
+                      : Value(arith::FPToUIOp::create(b, loc, b.getI64Type(),
+                                                      step.front()));
 }
 
 /// Whether the element at the point is kept, as i1: 32 random bits against
 /// rate * 2^32.
 template <typename Op>
-static Value emitKept(Op op, OpBuilder &b, Position position) {
+static Value emitKept(Op op, OpBuilder &b, ValueRange step, Position position) {
   Location loc = op.getLoc();
   Type i64 = b.getI64Type();
   auto constant = [&](int64_t value) -> Value {
@@ -163,7 +180,8 @@ static Value emitKept(Op op, OpBuilder &b, Position position) {
     column = at;
     extentOfRow = global;
   }
-  Value bits = emitRandomBits(b, loc, row, column, extentOfRow, op.getSeed());
+  Value bits = emitRandomBits(b, loc, row, column, extentOfRow,
+                              emitStep(b, loc, step), op.getSeed());
   double rate = op.getRate().convertToDouble();
   auto threshold = static_cast<int64_t>(std::ldexp(rate, 32));
   Value limit = arith::ConstantIntOp::create(b, loc, b.getI32Type(),
@@ -178,7 +196,7 @@ static double keptScale(const llvm::APFloat &rate) {
 Value DropoutOp::emitScalar(OpBuilder &b, ValueRange operands,
                             Position position) {
   Scalar x = scalar(b, *this, operands.front());
-  Value kept = emitKept(*this, b, position);
+  Value kept = emitKept(*this, b, operands.drop_front(), position);
   Scalar scaled = x * x.constant(keptScale(getRate()));
   return arith::SelectOp::create(b, getLoc(), kept, scaled.get(),
                                  x.constant(0).get());
@@ -192,8 +210,9 @@ TileAttr DropoutOp::getTileOf(StringRef index) {
   return tileAlong(getTile(), index);
 }
 
-Value DropoutMaskOp::emitScalar(OpBuilder &b, ValueRange, Position position) {
-  Value kept = emitKept(*this, b, position);
+Value DropoutMaskOp::emitScalar(OpBuilder &b, ValueRange operands,
+                                Position position) {
+  Value kept = emitKept(*this, b, operands, position);
   return arith::ExtUIOp::create(b, getLoc(), b.getI8Type(), kept);
 }
 

@@ -123,6 +123,20 @@ RankedTensorType tpsp::tensorOver(ArrayRef<StringRef> names,
                    /*pendingMax=*/false, unplaced, local));
 }
 
+FloatType tpsp::floatTypeNamed(MLIRContext *context, StringRef name) {
+  if (name == "f64")
+    return Float64Type::get(context);
+  if (name == "f32")
+    return Float32Type::get(context);
+  if (name == "bf16")
+    return BFloat16Type::get(context);
+  return name == "f16" ? FloatType(Float16Type::get(context)) : FloatType();
+}
+
+RankedTensorType tpsp::withElement(RankedTensorType type, Type element) {
+  return RankedTensorType::get(type.getShape(), element, type.getEncoding());
+}
+
 std::string tpsp::subscripts(Type type) {
   std::string text;
   llvm::raw_string_ostream stream(text);

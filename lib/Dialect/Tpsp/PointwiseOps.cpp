@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace tpsp;
@@ -27,12 +28,37 @@ LogicalResult SlopeOp::verify() {
             "\"gelu\"";
 }
 
+/// What CompareOp's `is` may be, and what it is in kernels.
+static std::optional<arith::CmpFPredicate> findRelation(StringRef name) {
+  return llvm::StringSwitch<std::optional<arith::CmpFPredicate>>(name)
+      .Case("less", arith::CmpFPredicate::OLT)
+      .Case("less_equal", arith::CmpFPredicate::OLE)
+      .Case("equal", arith::CmpFPredicate::OEQ)
+      .Case("not_equal", arith::CmpFPredicate::UNE)
+      .Case("greater", arith::CmpFPredicate::OGT)
+      .Case("greater_equal", arith::CmpFPredicate::OGE)
+      .Default(std::nullopt);
+}
+
+LogicalResult CompareOp::verify() {
+  if (failed(verifyPointwise(*this, arity)))
+    return failure();
+  if (findRelation(getIs())) // (P6)
+    return success();
+  return emitOpError("is = \"")
+         << getIs()
+         << "\" is no relation; there are less, less_equal, equal, not_equal, "
+            "greater and greater_equal";
+}
+
 //===----------------------------------------------------------------------===//
 // Index structure
 //===----------------------------------------------------------------------===//
 
 Linearity AddOp::getLinearity() { return Linearity::Joint; }
 bool AddOp::isSumOfOperands() { return true; }
+bool AddOp::mixesPrecision() { return true; }
+bool CompareOp::stopsGradient() { return true; }
 Linearity SubOp::getLinearity() { return Linearity::Joint; }
 Linearity MulOp::getLinearity() { return Linearity::Multi; }
 Linearity ScaleOp::getLinearity() { return Linearity::Joint; }
@@ -46,12 +72,42 @@ bool BroadcastOp::selects() { return true; }
 // Gradients
 //===----------------------------------------------------------------------===//
 
+/// `g` in the precision of `like`.
+static Value inPrecisionOf(OpBuilder &b, Location loc, Value g, Value like) {
+  RankedTensorType type = AdjointBuilder::unplaced(g);
+  Type element = AdjointBuilder::typeOf(like).getElementType();
+  if (type.getElementType() == element)
+    return g;
+  return ConvertOp::create(b, loc, withElement(type, element), ValueRange{g});
+}
+
 LogicalResult AddOp::buildAdjoint(OpBuilder &b, Value g, Needed needed,
                                   Gradients gradients) {
   AdjointBuilder adjoint(b, getLoc());
   for (auto [i, operand] : llvm::enumerate(getOperands()))
     if (needed[i])
-      gradients[i] = adjoint.sumTo(g, operand);
+      gradients[i] =
+          adjoint.sumTo(inPrecisionOf(b, getLoc(), g, operand), operand);
+  return success();
+}
+
+LogicalResult CompareOp::buildAdjoint(OpBuilder &, Value, Needed, Gradients) {
+  return success(); // a constant
+}
+
+LogicalResult SelectOp::buildAdjoint(OpBuilder &b, Value g, Needed needed,
+                                     Gradients gradients) {
+  AdjointBuilder adjoint(b, getLoc());
+  Value condition = getOperand(0);
+  // Nothing is less than itself, not even what is no number.
+  Value none = adjoint.map<CompareOp>(condition, {condition, condition},
+                                      b.getStringAttr("less"));
+  if (needed[1])
+    gradients[1] = adjoint.sumTo(adjoint.map<SelectOp>(g, {condition, g, none}),
+                                 getOperand(1));
+  if (needed[2])
+    gradients[2] = adjoint.sumTo(adjoint.map<SelectOp>(g, {condition, none, g}),
+                                 getOperand(2));
   return success();
 }
 
@@ -101,15 +157,8 @@ LogicalResult MaxOp::buildAdjoint(OpBuilder &, Value, Needed, Gradients) {
 
 LogicalResult ConvertOp::buildAdjoint(OpBuilder &b, Value g, Needed,
                                       Gradients gradients) {
-  AdjointBuilder adjoint(b, getLoc());
-  Value back = ConvertOp::create(
-      b, getLoc(),
-      RankedTensorType::get(
-          AdjointBuilder::typeOf(g).getShape(),
-          AdjointBuilder::typeOf(getOperand(0)).getElementType(),
-          AdjointBuilder::unplaced(g).getEncoding()),
-      ValueRange{g});
-  gradients[0] = adjoint.sumTo(back, getOperand(0));
+  Value back = inPrecisionOf(b, getLoc(), g, getOperand(0));
+  gradients[0] = AdjointBuilder(b, getLoc()).sumTo(back, getOperand(0));
   return success();
 }
 
@@ -151,11 +200,35 @@ LogicalResult CausalMaskOp::buildAdjoint(OpBuilder &b, Value g, Needed,
 // Scalars
 //===----------------------------------------------------------------------===//
 
+/// In 64 bits if any of them is.
 Value AddOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
-  Scalar sum = scalar(b, *this, operands.front());
+  auto isWide = [](Value x) { return x.getType().isF64(); };
+  auto wide = [&](Value x) {
+    if (isWide(x) || llvm::none_of(operands, isWide))
+      return scalar(b, *this, x);
+    return scalar(b, *this,
+                  arith::ExtFOp::create(b, getLoc(), b.getF64Type(), x));
+  };
+  Scalar sum = wide(operands.front());
   for (Value summand : operands.drop_front())
-    sum = sum + scalar(b, *this, summand);
+    sum = sum + wide(summand);
   return sum.get();
+}
+
+Value CompareOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
+  Scalar x = scalar(b, *this, operands[0]);
+  Value holds = arith::CmpFOp::create(b, getLoc(), *findRelation(getIs()),
+                                      operands[0], operands[1]);
+  return arith::SelectOp::create(b, getLoc(), holds, x.constant(1).get(),
+                                 x.constant(0).get());
+}
+
+Value SelectOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
+  Scalar condition = scalar(b, *this, operands[0]);
+  Value holds =
+      arith::CmpFOp::create(b, getLoc(), arith::CmpFPredicate::UNE,
+                            condition.get(), condition.constant(0).get());
+  return arith::SelectOp::create(b, getLoc(), holds, operands[1], operands[2]);
 }
 
 Value SubOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {

@@ -46,16 +46,17 @@ struct Words {
 };
 
 /// The words of block number `block` of Philox-4x32-10, each an i64. The
-/// counter is (low word, high word, 0, 0) of `block`; the key is (low word,
-/// high word) of `seed`. (Salmon, Moraes, Dror, Shaw: Parallel random numbers:
-/// as easy as 1, 2, 3, SC 2011.)
-std::array<Value, 4> philox(Words words, Value block, int64_t seed) {
+/// counter is (low word, high word) of `block`, then `step` and 0; the key is
+/// (low word, high word) of `seed`. (Salmon, Moraes, Dror, Shaw: Parallel
+/// random numbers: as easy as 1, 2, 3, SC 2011.)
+std::array<Value, 4> philox(Words words, Value block, Value step,
+                            int64_t seed) {
   constexpr uint64_t factor0 = 0xd2511f53, factor1 = 0xcd9e8d57;
   constexpr uint32_t weyl0 = 0x9e3779b9, weyl1 = 0xbb67ae85;
   constexpr int rounds = 10;
 
-  std::array<Value, 4> x = {block, words.high(block), words.constant(0),
-                            words.constant(0)};
+  std::array<Value, 4> x = {block, words.high(block),
+                            step ? step : words.constant(0), words.constant(0)};
   auto key0 = static_cast<uint32_t>(seed);
   auto key1 = static_cast<uint32_t>(static_cast<uint64_t>(seed) >> 32);
   for (int round = 0; round < rounds; ++round) {
@@ -75,7 +76,8 @@ struct ExpandRandomBits : OpRewritePattern<RandomBitsOp> {
   LogicalResult matchAndRewrite(RandomBitsOp op,
                                 PatternRewriter &rewriter) const override {
     Words words{rewriter, op.getLoc()};
-    std::array<Value, 4> x = philox(words, op.getBlock(), op.getSeed());
+    std::array<Value, 4> x =
+        philox(words, op.getBlock(), op.getStep(), op.getSeed());
     Value bits = x[0];
     for (size_t word = 1; word < x.size(); ++word)
       bits = words.chosen(op.getWord(), word, x[word], bits);

@@ -346,7 +346,41 @@ static LogicalResult verifyTile(Operation *op) {
          << "offsets not negative";
 }
 
-LogicalResult tpsp::verifyPointwise(Operation *op, int arity) {
+LogicalResult tpsp::verifyOnePrecision(Operation *op, ValueRange tensors) {
+  Type common =
+      cast<RankedTensorType>(tensors.front().getType()).getElementType();
+  for (Value tensor : tensors)
+    if (Type element =
+            cast<RankedTensorType>(tensor.getType()).getElementType();
+        element != common)
+      return op->emitOpError("has tensors of ")
+             << common << " and of " << element
+             << "; one operation computes in one type (tpsp.convert)";
+  return success();
+}
+
+LogicalResult tpsp::verifyStep(Operation *op, unsigned number) {
+  if (number >= op->getNumOperands() ||
+      getIdx(op->getOperand(number)).getRank() == 0)
+    return success();
+  return op->emitOpError("operand #")
+         << number << " is the step's number, but has indices ["
+         << subscripts(op->getOperand(number).getType())
+         << "]; give a number without, or leave it out";
+}
+
+/// (P4) of an operation with `arity` operands and perhaps the step's number.
+static LogicalResult verifyStepOf(Operation *op, unsigned arity) {
+  if (failed(verifyStep(op, arity)))
+    return failure();
+  SmallVector<Value> tensors(op->getOperands().take_front(arity));
+  if (tensors.empty())
+    return success();
+  llvm::append_range(tensors, op->getResults());
+  return verifyOnePrecision(op, tensors);
+}
+
+LogicalResult tpsp::verifyPointwise(Operation *op, int arity, int optional) {
   IdxAttr result = getIdx(op->getResult(0));
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) // (P1)
     for (StringRef name : indexNames(operand.getType()))
@@ -355,8 +389,10 @@ LogicalResult tpsp::verifyPointwise(Operation *op, int arity) {
                << "operand #" << i << " has index '" << name
                << "', which the result lacks; a pointwise operation does not "
                   "sum: use tpsp.reduce or tpsp.einsum";
-  bool matches = arity < 0 ? op->getNumOperands() > 0
-                           : op->getNumOperands() == unsigned(arity); // (P2)
+  int count = int(op->getNumOperands());
+  bool matches = arity < 0
+                     ? count > 0
+                     : count >= arity && count <= arity + optional; // (P2)
   if (!matches)
     return op->emitOpError() << "takes " << (arity < 0 ? 1 : arity)
                              << (arity < 0 ? " or more" : "")
@@ -365,6 +401,8 @@ LogicalResult tpsp::verifyPointwise(Operation *op, int arity) {
   if (rate && !(rate.getValueAsDouble() >= 0 && rate.getValueAsDouble() < 1))
     return op->emitOpError() << "rate " << rate.getValueAsDouble()
                              << " is not a probability below 1";
+  if (optional > 0 && failed(verifyStepOf(op, arity)))
+    return failure();
   if (failed(verifyPart(op)) || failed(verifyTile(op)))
     return failure();
   return verifyIndexAttributes(op);

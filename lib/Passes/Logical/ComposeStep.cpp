@@ -1,4 +1,5 @@
 // tpsp-compose-step: gradients and update, one function.
+#include "tpsp/Dialect/Tpsp/PointwiseOps.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 #include "tpsp/Passes/Passes.h"
 
@@ -27,8 +28,43 @@ struct Results {
   }
 };
 
+/// What gradients of `step` begin from, times the loss scale of `update`.
+Value scaled(OpBuilder &b, BlockArgument cotangent, func::FuncOp update) {
+  Location loc = cotangent.getLoc();
+  auto type = cast<RankedTensorType>(cotangent.getType());
+  if (auto fixed = update->getAttrOfType<FloatAttr>(lossScaleAttrName))
+    return ScaleOp::create(b, loc, type, ValueRange{cotangent}, fixed);
+  auto number = update->getAttrOfType<IntegerAttr>(lossScaleAttrName);
+  Value scale = cotangent.getOwner()->getArgument(number.getInt());
+  auto scaleType = cast<RankedTensorType>(scale.getType());
+  if (scaleType.getElementType() != type.getElementType())
+    scale =
+        ConvertOp::create(b, loc, withElement(scaleType, type.getElementType()),
+                          ValueRange{scale});
+  return MulOp::create(b, loc, type, ValueRange{cotangent, scale});
+}
+
+/// Multiplies all gradients by the loss scale, which the update divides by.
+void scaleLoss(func::FuncOp step, func::FuncOp update) {
+  Block &body = step.getBody().front();
+  Operation *first = &body.front();
+  OpBuilder b(first);
+  for (BlockArgument argument : body.getArguments()) {
+    if (!step.getArgAttr(argument.getArgNumber(), cotangentAttrName))
+      continue;
+    Value product = scaled(b, argument, update);
+    argument.replaceUsesWithIf(product, [&](OpOperand &use) {
+      return !use.getOwner()->isBeforeInBlock(first);
+    });
+  }
+  for (Operation &op : llvm::make_range(body.begin(), first->getIterator()))
+    op.setAttr(backwardAttrName, b.getUnitAttr());
+}
+
 /// Appends `update` to `step`, whose gradients it takes.
 void compose(func::FuncOp step, func::FuncOp update) {
+  if (update->hasAttr(lossScaleAttrName))
+    scaleLoss(step, update);
   auto end = cast<func::ReturnOp>(step.getBody().front().getTerminator());
   IRMapping mapping;
   Results results;

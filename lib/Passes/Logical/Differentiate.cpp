@@ -46,7 +46,7 @@ bool isDifferentiable(Type type) {
 /// The type of the gradient of a tensor: where the tensor is, or where a
 /// parameter's argument says (tpsp.gradient_at). The gradient of a partial
 /// tensor is whole: every summand has the gradient of the sum.
-Type gradientType(Value value) {
+RankedTensorType gradientType(Value value) {
   Type type = value.getType();
   IdxAttr idx = getIdx(type);
   auto argument = dyn_cast<BlockArgument>(value);
@@ -68,8 +68,10 @@ Type gradientType(Value value) {
 
 class Backward {
 public:
-  Backward(func::FuncOp function)
-      : function(function), builder(function.getContext(), &mark) {}
+  /// `reduceType`: of the gradients of parameters; null if it is their own.
+  Backward(func::FuncOp function, Type reduceType)
+      : function(function), builder(function.getContext(), &mark),
+        reduceType(reduceType) {}
 
   /// Turns `function`, a copy of the primal, into primal and backward.
   LogicalResult run() {
@@ -211,7 +213,9 @@ private:
     SmallVector<Value> &parts = contributions[value];
     if (parts.empty())
       return {};
-    Type wanted = gradientType(value);
+    RankedTensorType wanted = gradientType(value);
+    if (reduceType && isa<BlockArgument>(value) && isWeight(value))
+      wanted = withElement(wanted, reduceType);
     describeSummands(value, parts);
     OpBuilder::InsertionGuard guard(builder);
     Operation *last = lastOf(parts);
@@ -219,6 +223,8 @@ private:
     // rest.
     if (isa<BlockArgument>(value) && last)
       builder.setInsertionPointAfter(last);
+    if (wanted.getElementType() != gradientType(value).getElementType())
+      return called(value, inReduceType(value, parts, wanted));
     if (parts.size() > 1)
       return called(value,
                     AddOp::create(builder, value.getLoc(), wanted, parts));
@@ -228,11 +234,24 @@ private:
     // A value that nothing has placed yet is made where it is wanted; an
     // argument is where its caller has it.
     if (isUnplaced(only.getType()) && only.getDefiningOp()) {
-      only.setType(cast<RankedTensorType>(wanted));
+      only.setType(wanted);
       return called(value, only);
     }
     Location loc = last ? last->getLoc() : value.getLoc();
     return called(value, ReshardOp::create(builder, loc, wanted, only));
+  }
+
+  /// The sum of `parts`, brought to `wanted` in the precision of that: a sum of
+  /// one is summed over ranks behind it.
+  Value inReduceType(Value value, ArrayRef<Value> parts,
+                     RankedTensorType wanted) {
+    Value sum = parts.front();
+    if (parts.size() > 1) {
+      sum = AddOp::create(builder, value.getLoc(),
+                          withoutPlacement(gradientType(value)), parts);
+      setResultAttr(sum, weightAttrName, builder.getUnitAttr());
+    }
+    return AddOp::create(builder, value.getLoc(), wanted, ValueRange{sum});
   }
 
   /// The last of the operations that make these; null if one is an argument.
@@ -255,7 +274,7 @@ private:
       if (isa<BlockArgument>(part))
         continue;
       if (parts.size() > 1 && isUnplaced(part.getType())) {
-        part.setType(cast<RankedTensorType>(gradientType(value)));
+        part.setType(gradientType(value));
         setResultAttr(part, proposedAttrName, builder.getUnitAttr());
       }
       if (isWeight(value))
@@ -282,6 +301,7 @@ private:
   func::FuncOp function;
   MarkBackward mark;
   OpBuilder builder;
+  Type reduceType;
   llvm::DenseSet<Value> active;
   /// Summands of each value's gradient.
   llvm::DenseMap<Value, SmallVector<Value>> contributions;
@@ -291,6 +311,12 @@ struct Differentiate : public tpsp::impl::DifferentiateBase<Differentiate> {
   using Base::Base;
 
   void runOnOperation() override {
+    if (!reduceType.empty() && !floatTypeNamed(&getContext(), reduceType)) {
+      emitOptionError(getOperation(), getArgument(), "reduce-type")
+          << "unknown element type '" << reduceType
+          << "'; known are f32, bf16 and f16";
+      return signalPassFailure();
+    }
     SmallVector<func::FuncOp> selected;
     for (auto candidate : getOperation().getOps<func::FuncOp>())
       if (!candidate.isExternal() && !candidate->hasAttr(updateOfAttrName) &&
@@ -315,7 +341,8 @@ private:
     builder.setInsertionPointAfter(primal);
     auto copy = cast<func::FuncOp>(builder.clone(*primal));
     copy.setSymName((primal.getSymName() + "_grad").str());
-    if (succeeded(Backward(copy).run()))
+    Type type = floatTypeNamed(&getContext(), reduceType);
+    if (succeeded(Backward(copy, type).run()))
       return success();
     copy.erase();
     return failure();

@@ -9,8 +9,9 @@
 //
 // Before: one forward and one backward pass. After: N of each, part by part,
 // whose activations live one after another; a stacked or summed result each.
-// Sums stay as they come out (tpsp.goal) and are reduced once, by the last
-// addition. Bytes sent for parameters' gradients stay.
+// Sums stay as they come out (tpsp.proposed) and are reduced once, by the last
+// addition. Bytes sent for parameters' gradients stay. Or every part's are
+// reduced, so that no rank keeps a gradient whole.
 #include "MicroBatchViews.h"
 
 #include "Passes/Program/FunctionWalk.h"
@@ -54,9 +55,10 @@ public:
 class Repeater {
 public:
   Repeater(FunctionOpInterface function, const Division &division,
-           const Shares &shares)
+           const Shares &shares, bool reducesParts)
       : body(function.getFunctionBody().front()), division(division),
-        shares(shares), b(function.getContext(), &mark), cutter(b, division) {}
+        shares(shares), reducesParts(reducesParts),
+        b(function.getContext(), &mark), cutter(b, division) {}
 
   LogicalResult run() {
     SmallVector<Operation *> ops;
@@ -160,7 +162,8 @@ private:
       current[whole] = own;
       Share share = shares.of(whole);
       if (share.kind != Share::Cut) {
-        propose(own);
+        if (!isReducedByPart(whole))
+          propose(own);
         continue;
       }
       own.setType(
@@ -210,15 +213,39 @@ private:
     rests[result] = value;
     auto it = results.find(result);
     if (it != results.end())
-      it->second = {add(result, it->second.front(), value)};
+      it->second = {
+          add(result, {it->second.front(), value}, elementOf(result))};
   }
 
-  Value add(Value result, Value first, Value second) {
-    auto sum = AddOp::create(b, result.getLoc(), result.getType(),
-                             ValueRange{first, second});
-    if (getResultAttr(result, weightAttrName))
+  Value add(Value result, ValueRange summands, Type element) {
+    auto type = cast<RankedTensorType>(result.getType());
+    auto sum =
+        AddOp::create(b, result.getLoc(), withElement(type, element), summands);
+    if (isGradient(result))
       sum->setAttr(weightAttrName, b.getUnitAttr());
     return sum;
+  }
+
+  static Type elementOf(Value value) {
+    return cast<RankedTensorType>(value.getType()).getElementType();
+  }
+
+  /// Of a parameter.
+  static bool isGradient(Value result) {
+    return bool(getResultAttr(result, weightAttrName));
+  }
+
+  /// What a result is added up in: parameters' gradients at least in f32.
+  Type elementOfSum(Value result) {
+    Type element = elementOf(result);
+    return isGradient(result) && element.getIntOrFloatBitWidth() < 32
+               ? b.getF32Type()
+               : element;
+  }
+
+  bool isReducedByPart(Value result) const {
+    return reducesParts && isGradient(result) &&
+           llvm::is_contained(result.getUsers(), body.getTerminator());
   }
 
   /// A summand may stay as it comes out: its sum is wanted, not it.
@@ -236,8 +263,10 @@ private:
       return;
     }
     mark.backward = isBackward(result);
-    Value sum = add(result, parts.front(), value);
-    if (!isLast() || rest.contains(result))
+    bool isTotal = isLast() && !rest.contains(result);
+    Value sum = add(result, {parts.front(), value},
+                    isTotal ? elementOf(result) : elementOfSum(result));
+    if (!isTotal && !isReducedByPart(result))
       propose(sum);
     parts.front() = sum;
   }
@@ -261,6 +290,7 @@ private:
   Block &body;
   const Division &division;
   const Shares &shares;
+  const bool reducesParts;
   MarkPhase mark;
   OpBuilder b;
   Cutter cutter;
@@ -342,6 +372,12 @@ struct MicroBatch : public tpsp::impl::MicroBatchBase<MicroBatch> {
           << " is no number of micro-batches; 1 is none";
       return signalPassFailure();
     }
+    if (reduce != "step" && reduce != "part") {
+      emitOptionError(getOperation(), getArgument(), "reduce")
+          << "gradients are reduced by step or by part, not by '" << reduce
+          << "'";
+      return signalPassFailure();
+    }
     if (parts == 1)
       return;
     bool found = false;
@@ -370,7 +406,7 @@ private:
     Shares shares(function, division);
     if (failed(shares.find()))
       return failure();
-    return Repeater(function, division, shares).run();
+    return Repeater(function, division, shares, reduce == "part").run();
   }
 };
 

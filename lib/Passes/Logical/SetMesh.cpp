@@ -65,16 +65,7 @@ struct SetElementType : public tpsp::impl::SetElementTypeBase<SetElementType> {
   using Base::Base;
 
   void runOnOperation() override {
-    MLIRContext *context = &getContext();
-    Type wanted;
-    if (type == "f64")
-      wanted = Float64Type::get(context);
-    else if (type == "f32")
-      wanted = Float32Type::get(context);
-    else if (type == "bf16")
-      wanted = BFloat16Type::get(context);
-    else if (type == "f16")
-      wanted = Float16Type::get(context);
+    Type wanted = floatTypeNamed(&getContext(), type);
     if (!wanted) {
       emitOptionError(getOperation(), getArgument(), "type")
           << "unknown element type '" << type
@@ -86,8 +77,7 @@ struct SetElementType : public tpsp::impl::SetElementTypeBase<SetElementType> {
         [&](RankedTensorType tensor) -> std::optional<Type> {
           if (!getIdx(tensor) || !isa<FloatType>(tensor.getElementType()))
             return std::nullopt;
-          return RankedTensorType::get(tensor.getShape(), wanted,
-                                       tensor.getEncoding());
+          return withElement(tensor, wanted);
         });
     replacer.recursivelyReplaceElementsIn(getOperation(), /*replaceAttrs=*/true,
                                           /*replaceLocs=*/false,

@@ -24,8 +24,7 @@ static std::string checkNames(const Tensor &q, const Tensor &k, const Tensor &v,
 }
 
 static Tensor dropped(const Tensor &x, Dropout dropout, std::string *error) {
-  Tensor mask =
-      dropoutMask(x.indices, x.shape, dropout.rate, dropout.seed, error);
+  Tensor mask = dropoutMask(x.indices, x.shape, dropout, error);
   double scale = 1 / (1 - dropout.rate);
   return pointwise(
       [=](const double *v) { return v[1] != 0 ? scale * v[0] : 0.0; },

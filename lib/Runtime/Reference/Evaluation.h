@@ -52,6 +52,10 @@ struct Evaluation {
   double real(const std::string &name) { return get<double>(name); }
   int64_t integer(const std::string &name) { return get<int64_t>(name); }
   IndexNames names(const std::string &name) { return get<IndexNames>(name); }
+  /// The step's number, which is operand `i` if there is one.
+  uint32_t stepFrom(size_t i) const {
+    return i < operands.size() ? uint32_t(operand(i).data.front()) : 0;
+  }
   /// Which of the operation's results this one is.
   int64_t result() { return has("result") ? integer("result") : 0; }
   bool has(const std::string &name) const {

@@ -241,16 +241,16 @@ std::array<uint32_t, 4> philox(std::array<uint32_t, 4> c,
   return c;
 }
 
-Tensor dropoutMask(const IndexNames &indices, const Shape &shape, double rate,
-                   int64_t seed, std::string *error) {
+Tensor dropoutMask(const IndexNames &indices, const Shape &shape,
+                   Dropout dropout, std::string *error) {
   Tensor mask = full(indices, shape, 0, error);
-  const double least = std::ldexp(rate, 32);
-  const std::array<uint32_t, 2> key = {uint32_t(seed),
-                                       uint32_t(uint64_t(seed) >> 32)};
+  const double least = std::ldexp(dropout.rate, 32);
+  const std::array<uint32_t, 2> key = {uint32_t(dropout.seed),
+                                       uint32_t(uint64_t(dropout.seed) >> 32)};
   for (size_t i = 0; i < mask.data.size(); ++i) {
     const uint64_t block = i / 4;
     const auto words =
-        philox({uint32_t(block), uint32_t(block >> 32), 0, 0}, key);
+        philox({uint32_t(block), uint32_t(block >> 32), dropout.step, 0}, key);
     mask.data[i] = double(words[i % 4]) >= std::floor(least) ? 1 : 0;
   }
   return mask;

@@ -3,6 +3,7 @@
 #include "OperationFamilies.h"
 
 #include <algorithm>
+#include <map>
 
 namespace tpsp::reference {
 
@@ -74,6 +75,40 @@ static Tensor evaluateMax(Evaluation &e) {
 }
 
 //===----------------------------------------------------------------------===//
+// Choices
+//===----------------------------------------------------------------------===//
+
+static Tensor evaluateCompare(Evaluation &e) {
+  static const std::map<std::string, bool (*)(double, double)> relations = {
+      {"less", [](double x, double y) { return x < y; }},
+      {"less_equal", [](double x, double y) { return x <= y; }},
+      {"equal", [](double x, double y) { return x == y; }},
+      {"not_equal", [](double x, double y) { return x != y; }},
+      {"greater", [](double x, double y) { return x > y; }},
+      {"greater_equal", [](double x, double y) { return x >= y; }}};
+  auto relation = relations.find(e.text("is"));
+  if (relation == relations.end()) {
+    e.fail("has no relation '" + e.text("is") + "' in the reference");
+    return {};
+  }
+  return e.map([&](const double *x) {
+    return relation->second(x[0], x[1]) ? 1.0 : 0.0;
+  });
+}
+
+static Tensor evaluateSelect(Evaluation &e) {
+  return e.map([](const double *x) { return x[0] != 0 ? x[1] : x[2]; });
+}
+
+static void differentiateSelect(Evaluation &e, const Tensor &gradient,
+                                OperandGradients &out) {
+  differentiateBy([](const double *v) { return v[0] != 0 ? v[3] : 0.0; }, 1, e,
+                  gradient, out);
+  differentiateBy([](const double *v) { return v[0] != 0 ? 0.0 : v[3]; }, 2, e,
+                  gradient, out);
+}
+
+//===----------------------------------------------------------------------===//
 // Scalar functions
 //===----------------------------------------------------------------------===//
 
@@ -132,15 +167,19 @@ static void differentiateCausalMask(Evaluation &e, const Tensor &gradient,
   out.set(0, [&] { return fitted(causal(gradient, 0, e), out.type(0), e); });
 }
 
-Tensor maskOf(Evaluation &e) {
+/// `others`: how many operands there are but for the step's number.
+static Tensor drawnMask(Evaluation &e, size_t others) {
   if (e.has("part")) {
     e.fail("is a part of a larger tensor; evaluate the program before "
            "tpsp-micro-batch");
     return {};
   }
-  return dropoutMask(e.indices(), e.shape(), e.real("rate"), e.integer("seed"),
+  return dropoutMask(e.indices(), e.shape(),
+                     {e.real("rate"), e.integer("seed"), e.stepFrom(others)},
                      &e.error);
 }
+
+static Tensor evaluateDropoutMask(Evaluation &e) { return drawnMask(e, 0); }
 
 static Tensor masked(const Tensor &x, const Tensor &mask, double scale,
                      Evaluation &e) {
@@ -150,13 +189,14 @@ static Tensor masked(const Tensor &x, const Tensor &mask, double scale,
 }
 
 static Tensor evaluateDropout(Evaluation &e) {
-  return masked(e.operand(0), maskOf(e), 1 / (1 - e.real("rate")), e);
+  return masked(e.operand(0), drawnMask(e, 1), 1 / (1 - e.real("rate")), e);
 }
 
 static void differentiateDropout(Evaluation &e, const Tensor &gradient,
                                  OperandGradients &out) {
   out.set(0, [&] {
-    Tensor kept = masked(gradient, maskOf(e), 1 / (1 - e.real("rate")), e);
+    Tensor kept =
+        masked(gradient, drawnMask(e, 1), 1 / (1 - e.real("rate")), e);
     return fitted(kept, out.type(0), e);
   });
 }
@@ -174,18 +214,21 @@ static void differentiateApplyMask(Evaluation &e, const Tensor &gradient,
 }
 
 OperationRows pointwiseOperations() {
-  return {{"scale", linear(evaluateScale, differentiateScale)},
-          {"shift", linear(evaluateShift, differentiateSum)},
-          {"add", linear(evaluateFunction, differentiateSum)},
-          {"sub", {evaluateFunction, differentiateSub, 2, false}},
-          {"mul", {evaluateFunction, differentiateMul, 2}},
-          {"div", {evaluateFunction, differentiateDiv, 2}},
-          {"max", {evaluateMax, nullptr, 2}},
-          {"slope", {evaluateSlope, nullptr, 1}},
-          {"causal_mask", linear(evaluateCausalMask, differentiateCausalMask)},
-          {"dropout", linear(evaluateDropout, differentiateDropout)},
-          {"dropout_mask", {maskOf}},
-          {"apply_mask", {evaluateApplyMask, differentiateApplyMask, 2}}};
+  return {
+      {"scale", linear(evaluateScale, differentiateScale)},
+      {"shift", linear(evaluateShift, differentiateSum)},
+      {"add", linear(evaluateFunction, differentiateSum)},
+      {"sub", {evaluateFunction, differentiateSub, 2, false}},
+      {"mul", {evaluateFunction, differentiateMul, 2}},
+      {"div", {evaluateFunction, differentiateDiv, 2}},
+      {"max", {evaluateMax, nullptr, 2}},
+      {"compare", {evaluateCompare, nullptr, 2, false, /*stopsGradient=*/true}},
+      {"select", {evaluateSelect, differentiateSelect, 3}},
+      {"slope", {evaluateSlope, nullptr, 1}},
+      {"causal_mask", linear(evaluateCausalMask, differentiateCausalMask)},
+      {"dropout", {evaluateDropout, differentiateDropout, 1}},
+      {"dropout_mask", {evaluateDropoutMask}},
+      {"apply_mask", {evaluateApplyMask, differentiateApplyMask, 2}}};
 }
 
 } // namespace tpsp::reference

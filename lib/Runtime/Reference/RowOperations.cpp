@@ -164,11 +164,12 @@ static void differentiateLayerNorm(Evaluation &e, const Tensor &gradient,
 // Attention
 //===----------------------------------------------------------------------===//
 
-static AttentionForm attentionForm(Evaluation &e) {
+/// `others`: how many operands there are but for the step's number.
+static AttentionForm attentionForm(Evaluation &e, size_t others = 3) {
   AttentionForm form{e.text("query"), e.text("key"), e.text("feature"),
                      e.real("scale"), e.flag("causal")};
   if (e.has("dropout"))
-    form.dropout = {e.real("dropout"), e.integer("seed")};
+    form.dropout = {e.real("dropout"), e.integer("seed"), e.stepFrom(others)};
   return form;
 }
 
@@ -196,7 +197,7 @@ static void differentiateAttention(Evaluation &e, const Tensor &gradient,
 /// of them.
 static Tensor evaluateAttentionGradient(Evaluation &e) {
   return attentionGradient(e.operand(0), e.operand(1), e.operand(2),
-                           e.operand(5), attentionForm(e), e.result(),
+                           e.operand(5), attentionForm(e, 6), e.result(),
                            &e.error);
 }
 

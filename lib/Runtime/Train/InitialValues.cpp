@@ -7,7 +7,7 @@ using namespace tpsp::rt;
 using namespace tpsp::train;
 
 bool InitialValues::beginsAsZero(const PlanBuffer &tensor) const {
-  if (source->isGiven(tensor))
+  if (source->isGiven(tensor) || tensor.isStepState())
     return false;
   if (tensor.isCotangent())
     return tensor.of != loss;

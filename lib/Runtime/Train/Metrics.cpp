@@ -24,6 +24,10 @@ std::string tpsp::train::toJson(const StepRecord &record) {
   if (record.norm)
     json["norm"] = *record.norm;
   json["learning_rate"] = record.learningRate;
+  if (record.lossScale)
+    json["loss_scale"] = *record.lossScale;
+  if (record.isSkipped)
+    json["skipped"] = true;
   json["tokens"] = record.tokens;
   json["seconds"] = record.seconds;
   json["tokens_per_second"] = record.tokensPerSecond;
@@ -52,6 +56,8 @@ static std::optional<StepRecord> recordOf(const std::string &line) {
   record.loss = *optionalOf<double>(json, "loss");
   record.norm = optionalOf<double>(json, "norm");
   record.learningRate = optionalOf<double>(json, "learning_rate").value_or(0);
+  record.lossScale = optionalOf<double>(json, "loss_scale");
+  record.isSkipped = json.value("skipped", false);
   record.tokens = optionalOf<int64_t>(json, "tokens").value_or(0);
   record.seconds = optionalOf<double>(json, "seconds").value_or(0);
   record.tokensPerSecond =

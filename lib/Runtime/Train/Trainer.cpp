@@ -57,8 +57,12 @@ static std::string lineOf(const StepRecord &record, int64_t steps,
   std::string line =
       fmt::format("step {:>{}}/{}  loss {:.4f}", record.step,
                   fmt::formatted_size("{}", steps), steps, record.loss);
-  if (record.norm)
+  if (record.isSkipped)
+    line += "  skipped";
+  else if (record.norm)
     line += fmt::format("  norm {:.3f}", *record.norm);
+  if (record.lossScale)
+    line += fmt::format("  scale {}", countText(*record.lossScale));
   line += fmt::format("  lr {:.2e}  {} tokens/s", record.learningRate,
                       countText(record.tokensPerSecond));
   if (record.utilisation)
@@ -121,8 +125,11 @@ Status Trainer::oneStep(Progress &progress) {
   position.samples += batches.sequences();
   record.step = position.step;
   record.loss = values.loss;
-  if (!std::isnan(values.norm))
+  if (std::isfinite(values.norm))
     record.norm = values.norm;
+  if (!std::isnan(values.lossScale))
+    record.lossScale = values.lossScale;
+  record.isSkipped = values.isSkipped;
   record.learningRate = scalars.learningRate;
   record.tokens = position.samples * batches.length();
   record.tokensPerSecond = batches.tokensPerBatch() / record.seconds;

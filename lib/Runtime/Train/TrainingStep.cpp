@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <limits>
 #include <map>
 #include <set>
@@ -75,6 +76,10 @@ TrainingStep::TrainingStep(LoadedProgram program, int64_t lossNumber)
       data.push_back(&tensor);
     if (tensor.isScalar)
       scalarInputs.push_back(&tensor);
+    if (tensor.isStepState() && tensor.name == "loss_scale")
+      lossScale = &tensor;
+    if (tensor.isStepState() && tensor.name == "updates")
+      updates = &tensor;
     if (tensor.kind != BufferKind::Output || !tensor.shape.empty())
       continue;
     if (tensor.number == lossNumber)
@@ -124,9 +129,14 @@ Status TrainingStep::run(const Batches &batches, int64_t first,
     TPSP_TRY(rank.step(program.step));
     return rank.synchronize();
   }));
-  TPSP_TRY(readScalar(*program.world, *loss, out.loss));
-  out.norm = std::numeric_limits<double>::quiet_NaN();
-  return norm ? readScalar(*program.world, *norm, out.norm) : Status();
+  out.norm = out.lossScale = std::numeric_limits<double>::quiet_NaN();
+  for (auto [from, to] :
+       {std::pair(loss, &out.loss), std::pair(norm, &out.norm),
+        std::pair(lossScale, &out.lossScale)})
+    if (from)
+      TPSP_TRY(readScalar(*program.world, *from, *to));
+  out.isSkipped = updates && !std::isfinite(out.norm);
+  return {};
 }
 
 /// The same bytes of the same tensor.

@@ -171,7 +171,7 @@ func.func @f(%q: !q, %k: !k, %v: !k) {
 !q = tensor<2x8x4x16xf32, #tpsp.idx<b, s, h, k>>
 
 func.func @f(%q: !q) {
-  // expected-error @+1 {{takes 3 operands, not 1}}
+  // expected-error @+1 {{takes 3 or 4 operands, not 1}}
   %0 = tpsp.attention %q {query = "s", key = "t", feature = "k"} : !q
   return
 }

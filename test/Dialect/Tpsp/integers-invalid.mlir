@@ -138,6 +138,51 @@ func.func @rate(%x: tensor<4xf32, #tpsp.idx<s>>) {
 
 // -----
 
+// (P4) the step's number
+func.func @step(%x: tensor<4xf32, #tpsp.idx<s>>) {
+  // expected-error @+1 {{operand #1 is the step's number, but has indices [s]}}
+  %y = tpsp.dropout %x, %x {rate = 0.5} : tensor<4xf32, #tpsp.idx<s>>
+  return
+}
+
+// -----
+
+// (P4) the precision of all else
+func.func @precision(%x: tensor<4xf32, #tpsp.idx<s>>, %n: tensor<f32, #tpsp.idx<>>) {
+  // expected-error @+1 {{has tensors of 'f32' and of 'bf16'}}
+  %y = tpsp.dropout %x, %n {rate = 0.5} : (tensor<4xf32, #tpsp.idx<s>>, tensor<f32, #tpsp.idx<>>) -> tensor<4xbf16, #tpsp.idx<s>>
+  return
+}
+
+// -----
+
+// (P2) the mask of a dropout has no operand but the step's number
+func.func @mask(%n: tensor<f32, #tpsp.idx<>>) {
+  // expected-error @+1 {{takes 0 operands, not 2}}
+  %y = tpsp.dropout_mask %n, %n {rate = 0.5} : (tensor<f32, #tpsp.idx<>>, tensor<f32, #tpsp.idx<>>) -> tensor<4xi8, #tpsp.idx<s>>
+  return
+}
+
+// -----
+
+// (P6)
+func.func @relation(%x: tensor<4xf32, #tpsp.idx<s>>) {
+  // expected-error @+1 {{is = "smaller" is no relation; there are less, less_equal}}
+  %y = tpsp.compare %x, %x {is = "smaller"} : tensor<4xf32, #tpsp.idx<s>>
+  return
+}
+
+// -----
+
+// (A4) the step's number
+func.func @attention_step(%q: tensor<4x8xf32, #tpsp.idx<s, k>>, %k: tensor<4x8xf32, #tpsp.idx<t, k>>) {
+  // expected-error @+1 {{operand #3 is the step's number, but has indices [t, k]}}
+  %o = tpsp.attention %q, %k, %k, %k {query = "s", key = "t", feature = "k", dropout = 0.5} : (tensor<4x8xf32, #tpsp.idx<s, k>>, tensor<4x8xf32, #tpsp.idx<t, k>>, tensor<4x8xf32, #tpsp.idx<t, k>>, tensor<4x8xf32, #tpsp.idx<t, k>>) -> tensor<4x8xf32, #tpsp.idx<s, k>>
+  return
+}
+
+// -----
+
 // (P4) the part
 func.func @part(%x: tensor<4xf32, #tpsp.idx<s>>) {
   // expected-error @+1 {{part 2 of 2 in 1 blocks is no part of index 's' of extent 4}}

@@ -38,13 +38,21 @@ func.func @routing(%scores: !score, %x: !x, %share: !share) {
 }
 
 // CHECK-LABEL: @masks
-func.func @masks(%x: !x) {
+func.func @masks(%x: !x, %step: tensor<f32, #tpsp.idx<>>) {
   // CHECK: tpsp.dropout %{{.*}} {rate = 2.500000e-01 : f64, seed = 7 : i64} : tensor<2x16x8xf32
   %0 = tpsp.dropout %x {rate = 0.25, seed = 7} : !x
   // CHECK: tpsp.dropout %{{.*}} {rate = 2.500000e-01 : f64} : tensor<2x16x8xf32
   %1 = tpsp.dropout %x {rate = 0.25, seed = 0} : !x
   // CHECK: tpsp.dropout_mask {rate = 2.500000e-01 : f64} : () -> tensor<2x16x8xi8
   %2 = tpsp.dropout_mask {rate = 0.25} : () -> tensor<2x16x8xi8, #tpsp.idx<b, s, d>>
+  // CHECK: tpsp.dropout %{{.*}}, %{{.*}} {rate = 2.500000e-01 : f64} : (tensor<2x16x8xf32, #tpsp.idx<b, s, d>>, tensor<f32, #tpsp.idx<>>) -> tensor<2x16x8xf32
+  %5 = tpsp.dropout %x, %step {rate = 0.25} : (!x, tensor<f32, #tpsp.idx<>>) -> !x
+  // CHECK: tpsp.dropout_mask %{{.*}} {rate = 2.500000e-01 : f64} : tensor<f32, #tpsp.idx<>> -> tensor<2x16x8xi8
+  %6 = tpsp.dropout_mask %step {rate = 0.25} : (tensor<f32, #tpsp.idx<>>) -> tensor<2x16x8xi8, #tpsp.idx<b, s, d>>
+  // CHECK: tpsp.compare %{{.*}}, %{{.*}} {is = "less"} : tensor<2x16x8xf32
+  %7 = tpsp.compare %x, %0 {is = "less"} : !x
+  // CHECK: tpsp.select %{{.*}}, %{{.*}}, %{{.*}} : tensor<2x16x8xf32
+  %8 = tpsp.select %7, %x, %0 : !x
   // CHECK: tpsp.apply_mask %{{.*}}, %{{.*}} {scale = 2.000000e+00 : f64} : (
   %3 = tpsp.apply_mask %x, %2 {scale = 2.0} : (!x, tensor<2x16x8xi8, #tpsp.idx<b, s, d>>) -> !x
   // CHECK: tpsp.stop_gradient %{{.*}} : tensor<2x16x8xf32

@@ -40,6 +40,10 @@ STRATEGIES = [
     ("cp-ring", "cp = 4 : data", {"x.s": "@cp", "ids.s": "@cp"},
      ["--attention", "blocks", "--attention-block", "8"]),
     ("micro", "dp = 2 : data", {"x.b": "@dp"}, ["--micro-batches", "4"]),
+    ("zero2", "dp = 2 : data, tp = 2 : model", {**TP, "x.b": "@dp", "x.s": "@tp"},
+     ["--optimizer-axes", "dp", "--micro-batches", "4", "--reduce-gradients", "part"]),
+    ("forward", "dp = 2 : data, tp = 2 : model", {**TP, "x.b": "@dp", "x.s": "@tp"},
+     ["--optimizer-axes", "dp", "--gather-parameters", "forward"]),
     ("overlap", "dp = 2 : data, tp = 2 : model", {**TP, "x.b": "@dp", "x.s": "@tp"},
      ["--optimizer-axes", "dp", "--overlap", "on", "--bucket-layers", "on"]),
 ]

@@ -21,7 +21,7 @@ TEST(PhiloxTest, KnownAnswers) {
 
 TEST(DropoutMaskTest, KeepsTheShareThatItSays) {
   for (double rate : {0.0, 0.1, 0.5, 0.9}) {
-    const Tensor mask = dropoutMask({"s", "d"}, {331, 257}, rate, 7);
+    const Tensor mask = dropoutMask({"s", "d"}, {331, 257}, {rate, 7});
     double kept = 0;
     for (double value : mask.data)
       kept += value;
@@ -31,15 +31,19 @@ TEST(DropoutMaskTest, KeepsTheShareThatItSays) {
 
 TEST(DropoutMaskTest, FourNeighboursShareABlock) {
   const int64_t seed = (int64_t(3) << 32) + 7;
-  const Tensor mask = dropoutMask({"d"}, {10}, 0.5, seed);
+  const Tensor mask = dropoutMask({"d"}, {10}, {0.5, seed});
   for (uint32_t i = 0; i < 10; ++i)
     EXPECT_EQ(mask.data[i], philox({i / 4, 0, 0, 0}, {7, 3})[i % 4] >> 31);
 }
 
 TEST(DropoutMaskTest, DependsOnTheSeedAndNotOnTheShape) {
-  const Tensor flat = dropoutMask({"d"}, {60}, 0.5, 1);
-  EXPECT_EQ(dropoutMask({"s", "d"}, {5, 12}, 0.5, 1).data, flat.data);
-  EXPECT_NE(dropoutMask({"d"}, {60}, 0.5, 2).data, flat.data);
+  const Tensor flat = dropoutMask({"d"}, {60}, {0.5, 1});
+  EXPECT_EQ(dropoutMask({"s", "d"}, {5, 12}, {0.5, 1}).data, flat.data);
+  EXPECT_NE(dropoutMask({"d"}, {60}, {0.5, 2}).data, flat.data);
+  // Another step draws others, by the counter's third word.
+  const Tensor later = dropoutMask({"d"}, {60}, {0.5, 1, 3});
+  EXPECT_NE(later.data, flat.data);
+  EXPECT_EQ(later.data[0], philox({0, 0, 3, 0}, {1, 0})[0] >= (1u << 31));
 }
 
 TEST(OneHotEinsumTest, LooksRowsUp) {

@@ -12,6 +12,7 @@ class Tpsp_AttentionBaseOp<string mnemonic, list<string> overridden = [],
                       "mixesPrecision"], traits # [
         DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
         DeclareOpInterfaceMethods<Tpsp_SweptOpInterface, ["finishSweep"]>,
+        DeclareOpInterfaceMethods<Tpsp_RandomOpInterface>,
         DeclareOpInterfaceMethods<Tpsp_AttentionOpInterface, ofCall>]> {
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$query,
                        StrAttr:$key, StrAttr:$feature,
@@ -28,8 +29,8 @@ def Tpsp_AttentionOp
   let summary = "scaled dot-product attention";
   let description = [{
     Operands q, k, v. scores = scale * sum over `feature` of q k; softmax over
-    `key`; dropout of the weights, if `dropout` gives a rate, by `seed`; the
-    weighted sum of v. Indices of q that k lacks (grouped queries, after an
+    `key`; dropout of the weights, if `dropout` gives a rate, by `seed` and, if
+    it is a fourth operand, the step's number; the weighted sum of v. Indices of q that k lacks (grouped queries, after an
     index split) share keys and values.
 
     ```mlir
@@ -48,7 +49,8 @@ def Tpsp_AttentionOp
     - (A2) The result carries `query` and every other index of the queries but
            `feature`, and of the values but `key`.
     - (A3) Every index of k and v but `key` is one of q's, save v's own feature.
-    - (A4) 0 <= dropout < 1; scale is positive.
+    - (A4) 0 <= dropout < 1; scale is positive; the step's number, if given, has
+           no index.
     - (A5) The statistic has the queries' indices but `feature`, in their order
            but `query` last, in f32 (f64 for f64).
 
@@ -56,6 +58,12 @@ def Tpsp_AttentionOp
     block by block (`tpsp-sweep`) or by a library in one call.
   }];
   let results = (outs Tpsp_Tensor:$result, Optional<Tpsp_Tensor>:$statistic);
+  let extraClassDeclaration = [{
+    /// The step's number, if it is there.
+    ::mlir::ValueRange stepOperand() {
+      return ::mlir::ValueRange(getInputs()).drop_front(3);
+    }
+  }];
   let hasCanonicalizeMethod = 1;
 }
 
@@ -63,8 +71,8 @@ def Tpsp_AttentionGradientOp
     : Tpsp_AttentionBaseOp<"attention_gradient", [], ["isGradient"]> {
   let summary = "attention's gradients with respect to its operands";
   let description = [{
-    Operands q, k, v, attention's result o, its statistic, and g, the gradient
-    of o. With w the weights, p what dropout leaves of them, d what it leaves of
+    Operands q, k, v, attention's result o, its statistic, g, the gradient of o,
+    and the step's number if attention has it. With w the weights, p what dropout leaves of them, d what it leaves of
     the product of g and v, and r of every row the sum of g times o:
 
         dv = p^T g,  ds = scale w (d - r),  dq = ds k,  dk = ds^T q
@@ -76,6 +84,12 @@ def Tpsp_AttentionGradientOp
     - (A6) The results have the indices of q, k and v; g has those of o.
   }];
   let results = (outs Tpsp_Tensor:$gq, Tpsp_Tensor:$gk, Tpsp_Tensor:$gv);
+  let extraClassDeclaration = [{
+    /// The step's number, if it is there.
+    ::mlir::ValueRange stepOperand() {
+      return ::mlir::ValueRange(getInputs()).drop_front(6);
+    }
+  }];
 }
 
 #endif // TPSP_DIALECT_TPSP_ATTENTIONOPS_TD

@@ -5,15 +5,21 @@
 include "tpsp/Dialect/Tpsp/OpBase.td"
 
 def Tpsp_DropoutOp
-    : Tpsp_PointwiseOp<"dropout", 1, ["getLinearity", "restrictPositions"],
+    : Tpsp_PointwiseOp<"dropout", 1,
+                       ["getLinearity", "restrictPositions", "mixesPrecision"],
                        ["getPositionIndices", "getTileOf"],
-                       [DeclareOpInterfaceMethods<Tpsp_MaskingOpInterface>]> {
+                       [DeclareOpInterfaceMethods<Tpsp_MaskingOpInterface>,
+                        DeclareOpInterfaceMethods<Tpsp_RandomOpInterface>],
+                       /*optional=*/1> {
   let summary = "elements zeroed at random, the others scaled up";
   let description = [{
     An element is kept with probability 1 - rate and divided by it. Which ones
     depends on the seed and the element's global position alone (Philox-4x32-10,
     Salmon et al., SC 2011). They are the same on every mesh, and are
     rematerialised in the backward pass instead of being stored.
+
+    A second operand, if there is one, is the step's number, a number without
+    indices: every step then draws others. A training step has it.
 
     If the tensor is a part of a larger one, `part` = [blocks, parts, number]
     says which along the index `along`. The larger one is seen as [blocks,
@@ -23,7 +29,8 @@ def Tpsp_DropoutOp
 
     Constraints: (I1)-(I8), (P1), (P2), and
     - (P4) 0 <= rate < 1; `along` and `part`, if given, name a part of a larger
-           tensor.
+           tensor; the step's number, if given, has no index, and the other
+           tensors are of one type.
     - (P5) `tile` is of an index of the result and over axes of the mesh, and
            the types are one rank's.
   }];
@@ -32,15 +39,18 @@ def Tpsp_DropoutOp
                        OptionalAttr<StrAttr>:$along,
                        OptionalAttr<DenseI64ArrayAttr>:$part,
                        OptionalAttr<Tpsp_TileAttr>:$tile);
+  let hasFolder = 1;
 }
 
 def Tpsp_DropoutMaskOp
     : Tpsp_PointwiseOp<"dropout_mask", 0, ["introducesIndices",
                                            "getIntegerWidth",
                                            "restrictPositions"],
-                       ["getPositionIndices"]> {
+                       ["getPositionIndices"], [], /*optional=*/1> {
   let summary = "the elements that a dropout keeps: 1, the others 0, as i8";
   let description = [{
+    An operand, if there is one, is the step's number.
+
     Constraints: (I1)-(I8), (P2), (P4).
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, F64Attr:$rate,
@@ -59,12 +69,14 @@ def Tpsp_RandomBitsOp : Tpsp_Op<"random_bits"> {
   let summary = "32 random bits, in a kernel";
   let description = [{
     A word (0 to 3) of a block of Philox-4x32-10 (Salmon et al., SC 2011). The
-    block's number is the low half of the counter, whose high half is 0. The key
-    is the seed.
+    block's number is the low half of the counter. The high half is the step's
+    number (below 2^32), 0 without one. The key is the seed.
   }];
-  let arguments = (ins I64:$block, I64:$word, I64Attr:$seed);
+  let arguments = (ins I64:$block, I64:$word, Optional<I64>:$step,
+                       I64Attr:$seed);
   let results = (outs I32:$bits);
-  let assemblyFormat = "$block `,` $word `seed` $seed attr-dict";
+  let assemblyFormat =
+      "$block `,` $word (`step` $step^)? `seed` $seed attr-dict";
 }
 
 #endif // TPSP_DIALECT_TPSP_DROPOUTOPS_TD

@@ -22,6 +22,14 @@ llvm::SmallVector<llvm::StringRef> indexNames(mlir::Type type);
 /// Whether the type waits for a placement.
 bool isUnplaced(mlir::Type type);
 
+/// The floating-point type "f64", "f32", "bf16" or "f16"; null for other names.
+mlir::FloatType floatTypeNamed(mlir::MLIRContext *context,
+                               llvm::StringRef name);
+
+/// The same tensor of other elements.
+mlir::RankedTensorType withElement(mlir::RankedTensorType type,
+                                   mlir::Type element);
+
 /// The width of the integers that a tensor holds, 0 for floating-point.
 unsigned integerWidth(mlir::Value tensor);
 /// Likewise of the first operand, 0 if there is none: a view has its operand's

@@ -51,7 +51,8 @@ class Tpsp_LoopOp<string mnemonic, list<string> overridden = [],
                                   loopOverridden # ["emitScalar"]>]>;
 
 class Tpsp_PointwiseOp<string mnemonic, int arity, list<string> overridden = [],
-                       list<string> loopOverridden = [], list<Trait> traits = []>
+                       list<string> loopOverridden = [], list<Trait> traits = [],
+                       int optional = 0>
     : Tpsp_LoopOp<mnemonic, overridden, loopOverridden, traits> {
   let summary = "pointwise " # mnemonic;
   let description = [{
@@ -66,10 +67,12 @@ class Tpsp_PointwiseOp<string mnemonic, int arity, list<string> overridden = [],
   let extraClassDeclaration = [{
     /// -1 is any number from one up.
     static constexpr int arity = }] # !cast<string>(arity) # [{;
+    /// How many more there may be.
+    static constexpr int optional = }] # !cast<string>(optional) # [{;
   }];
   let extraClassDefinition = Tpsp_Syntax # [{
     ::llvm::LogicalResult $cppClass::verify() {
-      return ::tpsp::verifyPointwise(getOperation(), arity);
+      return ::tpsp::verifyPointwise(getOperation(), arity, optional);
     }
   }];
 }

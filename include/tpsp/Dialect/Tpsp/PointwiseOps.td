@@ -5,8 +5,16 @@
 include "tpsp/Dialect/Tpsp/OpBase.td"
 
 def Tpsp_AddOp
-    : Tpsp_PointwiseOp<"add", -1, ["getLinearity", "isSumOfOperands"],
+    : Tpsp_PointwiseOp<"add", -1, ["getLinearity", "isSumOfOperands",
+                                   "mixesPrecision"],
                        ["getScalarFormula"]> {
+  let summary = "the sum of any number of tensors";
+  let description = [{
+    Operands may be of other precision than the result: it is in the result's
+    that they are summed, and over ranks, too, if they are partial.
+
+    Constraints: (I1)-(I8), (P1), (P2).
+  }];
   let hasFolder = 1;
 }
 def Tpsp_SubOp : Tpsp_PointwiseOp<"sub", 2, ["getLinearity"]>;
@@ -15,6 +23,39 @@ def Tpsp_MulOp
 def Tpsp_DivOp : Tpsp_PointwiseOp<"div", 2>;
 def Tpsp_MaxOp : Tpsp_PointwiseOp<"max", 2> {
   let summary = "the larger of two, elementwise; without a gradient";
+}
+
+def Tpsp_CompareOp : Tpsp_PointwiseOp<"compare", 2, ["stopsGradient"]> {
+  let summary = "1 where a relation of two holds, else 0";
+  let description = [{
+    `is` names the relation: "less", "less_equal", "equal", "not_equal",
+    "greater" or "greater_equal". With a NaN only "not_equal" holds. The result
+    is a constant to differentiation.
+
+    ```mlir
+    %finite = tpsp.compare %d, %d {is = "equal"} : !x
+    ```
+
+    Constraints: (I1)-(I8), (P1), (P2), and
+    - (P6) `is` names a relation.
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$is);
+  let extraClassDefinition = Tpsp_Syntax;
+}
+
+def Tpsp_SelectOp : Tpsp_PointwiseOp<"select", 3> {
+  let summary = "the second operand where the first is not 0, else the third";
+  let description = [{
+    What is not selected does not matter, not even if it is infinite or no
+    number. Elements have the gradient of what is selected. The condition has
+    none.
+
+    ```mlir
+    %new = tpsp.select %isFinite, %next, %old : (!number, !w, !w) -> !w
+    ```
+
+    Constraints: (I1)-(I8), (P1), (P2).
+  }];
 }
 
 def Tpsp_ConvertOp

@@ -38,8 +38,16 @@ mlir::LogicalResult verifyCollectiveOp(mlir::Operation *op);
 /// What IndexedOpInterface::restrictPositions does by default: refuses if `op`
 /// is a loop that asks for positions along `index` of its result.
 mlir::LogicalResult refusePositions(mlir::Operation *op, llvm::StringRef index);
-/// (P1), (P2) of the pointwise operations; arity -1 is any number from one up.
-mlir::LogicalResult verifyPointwise(mlir::Operation *op, int arity);
+/// (P1), (P2), (P4) of the pointwise operations; arity -1 is any number from
+/// one up. Up to `optional` more operands are the step's number.
+mlir::LogicalResult verifyPointwise(mlir::Operation *op, int arity,
+                                    int optional = 0);
+/// Whether operand `number` is without indices, as a step's number is; refuses
+/// what is not.
+mlir::LogicalResult verifyStep(mlir::Operation *op, unsigned number);
+/// Whether all of these are of one type; refuses what is not.
+mlir::LogicalResult verifyOnePrecision(mlir::Operation *op,
+                                       mlir::ValueRange tensors);
 /// The adjoint of a composite that must be taken apart first: an error.
 mlir::LogicalResult refuseComposite(mlir::Operation *op);
 
@@ -108,7 +116,8 @@ inline constexpr llvm::StringLiteral cotangentAttrName = "tpsp.cotangent_of";
 /// wanted, those of its optimizer's state. Without it they are its own.
 inline constexpr llvm::StringLiteral gradientAtAttrName = "tpsp.gradient_at";
 /// Argument attribute: it lasts from step to step beside the parameters. The
-/// number of its parameter.
+/// number of its parameter; -1 for a number of the step's own, which begins as
+/// its tpsp.mean.
 inline constexpr llvm::StringLiteral stateAttrName = "tpsp.state_of";
 /// Unit attribute of such an argument: it begins as the parameter.
 inline constexpr llvm::StringLiteral masterAttrName = "tpsp.master";
@@ -123,6 +132,9 @@ inline constexpr llvm::StringLiteral learningRateAttrName =
 /// Function attribute: this is the update of that function's parameters
 /// (tpsp-build-update).
 inline constexpr llvm::StringLiteral updateOfAttrName = "tpsp.update_of";
+/// Attribute of such a function: the gradients that it takes are multiplied by
+/// this f64, or by the argument of this i64.
+inline constexpr llvm::StringLiteral lossScaleAttrName = "tpsp.loss_scale";
 /// Result attribute: this takes the place of the argument of that number.
 inline constexpr llvm::StringLiteral updatesAttrName = "tpsp.updates";
 /// Unit attribute of operations that belong to the update.

@@ -232,6 +232,23 @@ def Tpsp_MaskingOpInterface : OpInterface<"MaskingOpInterface"> {
   ];
 }
 
+def Tpsp_RandomOpInterface : OpInterface<"RandomOpInterface"> {
+  let cppNamespace = "::tpsp";
+  let description = [{
+    An operation that draws at random, by its seed, by positions and, where it
+    is the last operand, by the step's number.
+  }];
+  let methods = [
+    InterfaceMethod<"Whether it draws, as it stands.", "bool", "draws">,
+    InterfaceMethod<"Makes it keep everything.", "void", "stopDrawing">,
+    InterfaceMethod<[{
+        Makes the step's number, a floating-point tensor without indices, the
+        last operand. To be called once.}],
+      "void", "addStep", (ins "::mlir::Value":$step), "",
+      [{ $_op.getInputsMutable().append(step); }]>
+  ];
+}
+
 def Tpsp_BlockCopyOpInterface : OpInterface<"BlockCopyOpInterface"> {
   let cppNamespace = "::tpsp";
   let description = [{

@@ -17,6 +17,10 @@ struct StepRecord {
   /// Where the plan computes it.
   std::optional<double> norm;
   double learningRate = 0;
+  /// Behind the step, where gradients are scaled by one that changes.
+  std::optional<double> lossScale;
+  /// Gradients were not finite, so parameters and state are as they were.
+  bool isSkipped = false;
   /// Tokens so far.
   int64_t tokens = 0;
   /// Of the step; the share of the machine's FLOP/s that matmuls got.

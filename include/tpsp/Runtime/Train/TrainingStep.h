@@ -37,6 +37,11 @@ struct StepValues {
   double loss = 0;
   /// Of all gradients, before clipping; NaN if the plan does not compute it.
   double norm = 0;
+  /// For the next step; NaN if the plan has none that changes.
+  double lossScale = 0;
+  /// Gradients were not finite, and the plan has a loss scale: nothing changed
+  /// but that.
+  bool isSkipped = false;
 };
 
 class TrainingStep {
@@ -58,6 +63,9 @@ private:
   LoadedProgram program;
   std::vector<const PlanBuffer *> data, scalarInputs;
   const PlanBuffer *loss = nullptr, *norm = nullptr;
+  /// Of a plan with a loss scale: how many steps were done; the scale, if it
+  /// changes. Else null.
+  const PlanBuffer *updates = nullptr, *lossScale = nullptr;
   /// A rank's part of an argument, where its memory is not the host's.
   std::vector<std::vector<char>> staging;
 };

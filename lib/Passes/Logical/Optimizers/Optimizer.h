@@ -35,6 +35,11 @@ public:
   mlir::Value tanh(mlir::Value x);
   mlir::Value relu(mlir::Value x);
   mlir::Value rsqrt(mlir::Value x);
+  mlir::Value max(mlir::Value x, mlir::Value y);
+  /// 1 where the relation ("less") holds, else 0.
+  mlir::Value compare(mlir::Value x, mlir::Value y, llvm::StringRef is);
+  /// x where the condition, a number in any precision, is not 0; else y.
+  mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y);
   /// In another precision, if it is not in that.
   mlir::Value convert(mlir::Value x, mlir::Type element);
   /// factor x + (1 - factor) y

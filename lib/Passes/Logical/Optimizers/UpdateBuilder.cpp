@@ -54,6 +54,18 @@ Value UpdateBuilder::exp(Value x) { return create<ExpOp>(*this, {x}); }
 Value UpdateBuilder::tanh(Value x) { return create<TanhOp>(*this, {x}); }
 Value UpdateBuilder::relu(Value x) { return create<ReluOp>(*this, {x}); }
 Value UpdateBuilder::rsqrt(Value x) { return create<RsqrtOp>(*this, {x}); }
+Value UpdateBuilder::max(Value x, Value y) {
+  return create<MaxOp>(*this, {x, y});
+}
+Value UpdateBuilder::compare(Value x, Value y, StringRef is) {
+  return create<CompareOp>(*this, {x, y}, b.getStringAttr(is));
+}
+Value UpdateBuilder::select(Value condition, Value x, Value y) {
+  Type element = cast<RankedTensorType>(x.getType()).getElementType();
+  // Last of operands alike, of which the result has its type.
+  return SelectOp::create(b, loc, typeOf({x, y}),
+                          ValueRange{convert(condition, element), x, y});
+}
 
 Value UpdateBuilder::convert(Value x, Type element) {
   auto type = withoutPlacement(cast<RankedTensorType>(x.getType()));

@@ -1,0 +1,39 @@
+#include "LossScale.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+std::optional<LossScale> LossScale::read(StringRef text) {
+  if (text == "none")
+    return LossScale();
+  LossScale scale;
+  scale.first = 65536;
+  if (text == "dynamic") {
+    scale.isDynamic = true;
+    return scale;
+  }
+  scale.isDynamic = text.consume_front("dynamic:");
+  if (text.getAsDouble(scale.first) ||
+      !(scale.first >= 1 && scale.first <= 0x1p30))
+    return std::nullopt;
+  return scale;
+}
+
+Value tpsp::isFinite(UpdateBuilder &b, Value x) {
+  // An infinity less itself is no number, which is equal to nothing.
+  Value difference = b.sub(x, x);
+  return b.compare(difference, difference, "equal");
+}
+
+DynamicScale tpsp::nextScale(UpdateBuilder &b, DynamicScale now, Value isDone,
+                             int64_t window) {
+  Value none = b.scale(now.goodSteps, 0);
+  Value good = b.select(isDone, b.shift(now.goodSteps, 1), none);
+  Value isDue =
+      b.compare(b.shift(good, -double(window)), none, "greater_equal");
+  Value grown = b.select(isDue, b.scale(now.scale, 2), now.scale);
+  // Below 1 a scale would lose what it is there to keep.
+  Value least = b.shift(none, 1);
+  Value shrunk = b.max(b.scale(now.scale, 0.5), least);
+  return {b.select(isDone, grown, shrunk), b.select(isDue, none, good)};
+}

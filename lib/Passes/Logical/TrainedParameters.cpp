@@ -1,0 +1,165 @@
+#include "TrainedParameters.h"
+
+#include "Passes/Program/Placed.h"
+#include "tpsp/Abi/Optimizers.h"
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+#include "tpsp/Dialect/Tpsp/ViewOps.h"
+#include "tpsp/Passes/Program/SourceName.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+std::string tpsp::noOptimizer(StringRef name) {
+  return ("no optimizer is called '" + name + "'; there are " +
+          llvm::join(optimizerNames(), ", "))
+      .str();
+}
+
+/// The tensor's type with the axes on the first dimensions that they divide.
+/// An axis that divides none, or that the tensor has, is left out.
+static RankedTensorType withAxes(RankedTensorType type, ArrayRef<AxisId> axes,
+                                 const Mesh &mesh) {
+  Placement placement = placementOf(type, mesh);
+  for (AxisId axis : axes) {
+    if (placement.uses(axis))
+      continue;
+    for (AxisList &dim : placement.dims) {
+      dim.push_back(axis);
+      if (!firstUnevenDim(type.getShape(), placement, mesh))
+        break;
+      dim.pop_back();
+    }
+  }
+  return withPlacement(type, placement, mesh);
+}
+
+namespace {
+
+class Search {
+public:
+  Search(func::FuncOp function, const UpdateSettings &settings)
+      : function(function), settings(settings), mesh(meshOf(function)),
+        b(function.getContext()) {}
+
+  static bool isTrained(BlockArgument argument) {
+    auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    return isParameter(argument) && type && getIdx(type) &&
+           isa<FloatType>(type.getElementType()) &&
+           !function.getArgAttr(argument.getArgNumber(), frozenAttrName);
+  }
+
+  LogicalResult find() {
+    llvm::StringSet<> ofIntegers = indicesOfIntegers(function);
+    for (BlockArgument argument : function.getArguments()) {
+      if (!isTrained(argument))
+        continue;
+      Trained entry;
+      entry.argument = argument.getArgNumber();
+      entry.optimizer = optimizerOf(argument);
+      if (!entry.optimizer)
+        return failure();
+      if (auto roles = matrixRolesOf(argument, ofIntegers))
+        entry.matrix = *roles;
+      else if (failed(takeOther(argument, entry.optimizer)))
+        return failure();
+      auto type = cast<RankedTensorType>(argument.getType());
+      if (!getIdx(type).getPending().empty()) {
+        emitErrorAt(argument)
+            << "parameter '" << tensorName(argument) << "' is ["
+            << subscripts(type)
+            << "], a sum over ranks, which no update can be written to; give "
+               "it whole, or divided, or mark it tpsp.frozen";
+        return failure();
+      }
+      auto placed = withAxes(type, settings.axes, mesh);
+      entry.hasMaster = type.getElementTypeBitWidth() < 32;
+      entry.stateType =
+          entry.hasMaster ? withElement(placed, b.getF32Type()) : placed;
+      if (auto factor = function.getArgAttrOfType<FloatAttr>(
+              entry.argument, learningRateAttrName))
+        entry.learningRateFactor = factor.getValueAsDouble();
+      function.setArgAttr(entry.argument, gradientAtAttrName, getIdx(placed));
+      if (settings.gathersForward)
+        gatherFirst(argument, placed);
+      trained.push_back(std::move(entry));
+    }
+    return success();
+  }
+
+  std::vector<Trained> trained;
+
+private:
+  /// What the argument is trained with; null after a diagnostic.
+  const Optimizer *optimizerOf(BlockArgument argument) {
+    std::string name = settings.optimizer;
+    if (auto own = function.getArgAttrOfType<StringAttr>(
+            argument.getArgNumber(), optimizerAttrName))
+      name = own.getValue().str();
+    const Optimizer *optimizer = findOptimizer(name);
+    if (!optimizer)
+      emitErrorAt(argument) << noOptimizer(name);
+    return optimizer;
+  }
+
+  /// What trains a parameter that is no matrix.
+  LogicalResult takeOther(BlockArgument argument, const Optimizer *&optimizer) {
+    if (!optimizer->otherwise)
+      return success();
+    auto own = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                     optimizerAttrName);
+    if (own)
+      return emitErrorAt(argument)
+             << own << " trains matrices, and '" << tensorName(argument)
+             << "' is none: it is not only a factor of products with rows and "
+                "columns, or integers look up in it; leave out "
+             << optimizerAttrName << " or name another";
+    optimizer = &optimizer->otherwise();
+    return success();
+  }
+
+  /// Makes the argument one of `placed`, which is brought where the argument
+  /// was: in front of its first use, so that it is its layer's.
+  void gatherFirst(BlockArgument argument, RankedTensorType placed) {
+    auto type = cast<RankedTensorType>(argument.getType());
+    if (placed == type || argument.use_empty())
+      return;
+    Operation *first = *argument.user_begin();
+    for (Operation *user : argument.getUsers())
+      if (user->isBeforeInBlock(first))
+        first = user;
+    argument.setType(placed);
+    b.setInsertionPoint(first);
+    auto whole = ReshardOp::create(b, withoutSourceName(first->getLoc()), type,
+                                   argument);
+    setName(whole, b.getStringAttr(tensorName(argument)));
+    argument.replaceAllUsesExcept(whole, whole);
+    function.setFunctionType(b.getFunctionType(
+        function.getBody().getArgumentTypes(), function.getResultTypes()));
+  }
+
+  func::FuncOp function;
+  const UpdateSettings &settings;
+  Mesh mesh;
+  OpBuilder b;
+};
+
+} // namespace
+
+FailureOr<std::vector<Trained>>
+tpsp::findTrained(func::FuncOp function, const UpdateSettings &settings) {
+  Search search(function, settings);
+  if (failed(search.find()))
+    return failure();
+  return std::move(search.trained);
+}
+
+void tpsp::freezeOthers(func::FuncOp function) {
+  auto mark = UnitAttr::get(function.getContext());
+  for (BlockArgument argument : function.getArguments())
+    if (!Search::isTrained(argument) &&
+        isa<FloatType>(getElementTypeOrSelf(argument.getType())))
+      function.setArgAttr(argument.getArgNumber(), frozenAttrName, mark);
+}
