@@ -4,6 +4,7 @@
 
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Abi/Exposure.h"
+#include "tpsp/Abi/PlanMemory.h"
 #include "tpsp/Runtime/Driver/Quantity.h"
 #include "tpsp/Runtime/Driver/StepText.h"
 
@@ -133,18 +134,20 @@ static Json tensors(const Plan &plan) {
 }
 
 static Json memory(const RunReport &report) {
-  const Plan &m = *report.plan;
-  return {{"inputs", m.bytesOf(Kind::Input)},
-          {"parameters", m.bytesOf(Kind::Parameter)},
-          {"optimizer", m.bytesOf(Kind::State)},
-          {"outputs", m.bytesOf(Kind::Output)},
-          {"choices", m.bytesOf(Kind::Choice)},
-          {"gradients", m.bytesOf(Kind::Gradient)},
-          {"input_gradients", m.inputGradientBytes()},
-          {"activations", m.activationBytes()},
-          {"saved", m.savedBytes},
-          {"peak", m.arenaBytes},
-          {"peak_all_ranks", m.arenaBytes * m.numRanks()},
+  const Plan &plan = *report.plan;
+  PlanMemory m = memoryOf(plan);
+  return {{"inputs", m.inputs},
+          {"parameters", m.parameters},
+          {"master", m.master},
+          {"optimizer", m.optimizer},
+          {"outputs", m.outputs},
+          {"choices", m.choices},
+          {"gradients", m.gradients},
+          {"input_gradients", m.inputGradients},
+          {"activations", m.activations},
+          {"saved", plan.savedBytes},
+          {"peak", plan.arenaBytes},
+          {"peak_all_ranks", plan.arenaBytes * plan.numRanks()},
           {"resident_peak", report.residentBytes}};
 }
 
@@ -279,33 +282,37 @@ std::string tpsp::rt::toJson(const RunReport &report) {
 //===----------------------------------------------------------------------===//
 
 static void printMemory(const RunReport &report, fmt::memory_buffer &out) {
-  const Plan &m = *report.plan;
+  const Plan &plan = *report.plan;
+  PlanMemory m = memoryOf(plan);
   auto to = std::back_inserter(out);
   auto row = [&](const char *name, int64_t value) {
     fmt::format_to(to, "  {:<12} {:>12}\n", name, bytesText(value));
   };
   fmt::format_to(to, "\nMemory per rank\n");
-  row("parameters", m.bytesOf(Kind::Parameter));
-  if (int64_t state = m.bytesOf(Kind::State))
-    row("optimizer", state);
-  row("gradients", m.bytesOf(Kind::Gradient));
-  if (int64_t bytes = m.inputGradientBytes())
+  row("parameters", m.parameters);
+  if (m.master > 0)
+    row("master", m.master);
+  if (m.optimizer > 0)
+    row("optimizer", m.optimizer);
+  row("gradients", m.gradients);
+  if (int64_t bytes = m.inputGradients)
     fmt::format_to(to,
                    "    of inputs  {:>12}  (not made with "
                    "--input-gradients off, or where tpsp.frozen)\n",
                    bytesText(bytes));
-  row("inputs", m.bytesOf(Kind::Input));
-  row("outputs", m.bytesOf(Kind::Output));
-  if (int64_t bytes = m.bytesOf(Kind::Choice))
-    row("choices", bytes);
-  row("activations", m.activationBytes());
-  row("peak", m.arenaBytes);
-  if (m.savedBytes)
+  row("inputs", m.inputs);
+  row("outputs", m.outputs);
+  if (m.choices > 0)
+    row("choices", m.choices);
+  row("activations", m.activations);
+  row("peak", plan.arenaBytes);
+  if (plan.savedBytes)
     fmt::format_to(to, "  {:<12} {:>12}  (of the above, for backward)\n",
-                   "saved", bytesText(m.savedBytes));
+                   "saved", bytesText(plan.savedBytes));
   if (report.residentBytes)
     fmt::format_to(to, "  all {} ranks: {} planned, {} resident\n",
-                   m.numRanks(), bytesText(double(m.arenaBytes) * m.numRanks()),
+                   plan.numRanks(),
+                   bytesText(double(plan.arenaBytes) * plan.numRanks()),
                    bytesText(report.residentBytes));
 }
 

@@ -50,7 +50,7 @@ def check_totals(report):
 
 
 def check_memory(memory, ranks):
-    parts = ["inputs", "parameters", "outputs", "gradients", "optimizer", "activations"]
+    parts = ["inputs", "parameters", "outputs", "gradients", "master", "optimizer", "activations"]
     expect(memory["peak"] == sum(memory[part] for part in parts), "peak is not the sum")
     expect(memory["peak_all_ranks"] == ranks * memory["peak"], "peak of all ranks")
 

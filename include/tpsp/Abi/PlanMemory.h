@@ -1,0 +1,28 @@
+/// What a rank's memory is taken by, to the byte.
+#ifndef TPSP_ABI_PLANMEMORY_H
+#define TPSP_ABI_PLANMEMORY_H
+
+#include "tpsp/Abi/Plan.h"
+
+namespace tpsp {
+
+/// Bytes of a rank. All but inputGradients add up to the arena.
+struct PlanMemory {
+  int64_t parameters = 0;
+  /// Copies of parameters in f32, and the other state of the optimizer.
+  int64_t master = 0, optimizer = 0;
+  /// Of a step without an update, its results. Else the most gradients of
+  /// parameters (g[w]) that it has at one time.
+  int64_t gradients = 0;
+  /// Those of `gradients` that are results and of inputs.
+  int64_t inputGradients = 0;
+  int64_t inputs = 0, outputs = 0, choices = 0;
+  /// What else lives only within a step, at its peak.
+  int64_t activations = 0;
+};
+
+PlanMemory memoryOf(const Plan &plan);
+
+} // namespace tpsp
+
+#endif // TPSP_ABI_PLANMEMORY_H
