@@ -123,6 +123,11 @@ static void buildConfiguration(PassManager &pm, const CompileOptions &options) {
     mesh.sizes.assign(options.mesh.begin(), options.mesh.end());
     pm.addPass(createSetMesh(std::move(mesh)));
   }
+  if (!options.extents.empty()) {
+    SetExtentsOptions extents;
+    extents.extents.assign(options.extents.begin(), options.extents.end());
+    pm.addPass(createSetExtents(std::move(extents)));
+  }
   if (!options.dtype.empty())
     pm.addPass(createSetElementType({options.dtype}));
   if (!options.inputGradients)

@@ -4,10 +4,12 @@
 // RUN: not timeout 60 %mpirun -n 2 tpsp-run %examples/gpt-block-sp.mlir 2>&1 | FileCheck %s --check-prefix=SIZE --implicit-check-not="run: "
 // SIZE: tpsp-run: the mesh [tp=4] has 4 ranks, but mpirun has started 2 processes; start it with -n 4, or give the mesh other sizes
 
-// RUN: not timeout 60 %mpirun -n 1 tpsp-run %examples/gpt-block-sp.mlir --mesh tp=2 --grad : -n 1 tpsp-run %examples/gpt-block-sp.mlir --mesh tp=2 2>&1 | FileCheck %s --check-prefix=PLAN --implicit-check-not="run: "
+// RUN: not timeout 60 %mpirun -n 1 tpsp-run %examples/gpt-block-sp.mlir --mesh tp=2 --grad : -n 1 tpsp-run %examples/gpt-block-sp.mlir --mesh tp=2 2>&1 | FileCheck %s --check-prefix=GRAD --implicit-check-not="run: "
+// GRAD: tpsp-run: --grad of rank 1 is not that of rank 0; give all processes the same
 // PLAN: tpsp-run: rank 1 has another program, or other options, than rank 0
 
-// RUN: not timeout 60 %mpirun -n 1 tpsp-run %examples/gpt-block-sp.mlir --mesh tp=2 --seed 3 : -n 1 tpsp-run %examples/gpt-block-sp.mlir --mesh tp=2 --seed 4 2>&1 | FileCheck %s --check-prefix=PLAN --implicit-check-not="run: "
+// RUN: not timeout 60 %mpirun -n 1 tpsp-run %examples/gpt-block-sp.mlir --mesh tp=2 --seed 3 : -n 1 tpsp-run %examples/gpt-block-sp.mlir --mesh tp=2 --seed 4 2>&1 | FileCheck %s --check-prefix=SEED --implicit-check-not="run: "
+// SEED: tpsp-run: --seed of rank 1 is not that of rank 0; give all processes the same
 // RUN: sed 's/tpsp.gelu/tpsp.relu/' %examples/mlp-sp.mlir > %t.relu.mlir
 // RUN: not timeout 60 %mpirun -n 1 tpsp-run %examples/mlp-sp.mlir --mesh tp=2 : -n 1 tpsp-run %t.relu.mlir --mesh tp=2 2>&1 | FileCheck %s --check-prefix=PLAN --implicit-check-not="run: "
 

@@ -35,16 +35,13 @@ rt::Status tpsp::tool::openSource(const ToolOptions &options, const Plan &plan,
   return {};
 }
 
-/// A hash of what processes must have in common to run together: the program,
-/// what its arguments are filled with, and what all of them take part in.
-static uint64_t planHash(const ToolOptions &options, const Program &program,
-                         const std::string &agreed) {
+/// A hash of the program, which processes that run together have in common.
+static uint64_t planHash(const Program &program) {
   const Plan &plan = program.plan();
   std::string text =
-      fmt::format("{} {} {} {} {} {} {} {} {}", program.description.modelHash,
+      fmt::format("{} {} {} {} {}", program.description.modelHash,
                   program.description.dtype, plan.program, plan.commands.size(),
-                  plan.matmulFlops(), options.seed, options.weights.empty(),
-                  options.inputs.size(), agreed);
+                  plan.matmulFlops());
   for (const PlanBuffer &tensor : plan.tensors())
     text += fmt::format(" {} {} {}", tensor.name, tensor.subscripts,
                         *tensor.offset);
@@ -82,6 +79,9 @@ rt::Status tpsp::tool::makeWorld(const ToolOptions &options,
     };
   config.cuda.ncclAlways = options.ncclAlways;
   config.transport = use.transport;
-  config.planHash = planHash(options, program, use.agreed);
+  config.agreed = agreedOptions(options);
+  config.agreed.insert(config.agreed.end(), use.agreed.begin(),
+                       use.agreed.end());
+  config.planHash = planHash(program);
   return rt::World::create(config, world);
 }

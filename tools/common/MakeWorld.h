@@ -2,6 +2,7 @@
 #ifndef TPSP_TOOLS_COMMON_MAKEWORLD_H
 #define TPSP_TOOLS_COMMON_MAKEWORLD_H
 
+#include "AgreedOptions.h"
 #include "Program.h"
 #include "StepClock.h"
 
@@ -26,8 +27,9 @@ struct WorldUse {
   StepClock *clock = nullptr;
   /// Of the other processes; null if there are none.
   rt::Transport *transport = nullptr;
-  /// What all processes must have been told alike, in any form.
-  std::string agreed;
+  /// What all processes must have been told alike, beside the options of every
+  /// tool.
+  Agreed agreed;
 };
 
 /// Loads the backend and makes the ranks. Their memory is not filled.

@@ -25,21 +25,36 @@ CLI::Validator tpsp::tool::numberOf(OptionDomain domain) {
   return {check, isPositive ? "POSITIVE" : "NUMBER"};
 }
 
-CLI::Validator tpsp::tool::axisSize() {
-  auto check = [](const std::string &text) -> std::string {
-    size_t equals = text.find('=');
-    const char *end = text.data() + text.size();
-    int64_t size = 0;
-    if (equals != std::string::npos && equals > 0) {
-      // CLI11 takes a number that is too large for the largest.
-      auto parsed = std::from_chars(text.data() + equals + 1, end, size);
-      if (parsed.ec == std::errc() && parsed.ptr == end && size > 0)
-        return "";
-    }
-    return "expected axis=size with a size of at least 1, such as tp=4, not '" +
-           text + "'";
+/// Whether a text is a name and a number of at least 1, "tp=4". CLI11 takes a
+/// number that is too large for the largest.
+static bool isNamedNumber(const std::string &text) {
+  size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    return false;
+  const char *end = text.data() + text.size();
+  int64_t number = 0;
+  auto parsed = std::from_chars(text.data() + equals + 1, end, number);
+  return parsed.ec == std::errc() && parsed.ptr == end && number > 0;
+}
+
+static CLI::Validator namedNumber(const char *what, const char *type) {
+  auto check = [what](const std::string &text) -> std::string {
+    if (isNamedNumber(text))
+      return "";
+    return std::string("expected ") + what + ", not '" + text + "'";
   };
-  return {check, "AXIS=SIZE"};
+  return {check, type};
+}
+
+CLI::Validator tpsp::tool::axisSize() {
+  return namedNumber("axis=size with a size of at least 1, such as tp=4",
+                     "AXIS=SIZE");
+}
+
+CLI::Validator tpsp::tool::indexExtent() {
+  return namedNumber("index=extent with an extent of at least 1, such as "
+                     "s=8192",
+                     "INDEX=EXTENT");
 }
 
 /// Whether the file is meant to be a compiled plan.

@@ -14,6 +14,8 @@ CLI::Validator numberOf(OptionDomain domain);
 
 /// "tp=4". Which axes there are, the module says.
 CLI::Validator axisSize();
+/// "s=8192". Which indices there are, the module says.
+CLI::Validator indexExtent();
 
 /// Declares the rows of a table on the command line. `Options`: ToolOptions, or
 /// what a tool makes of it.
@@ -44,6 +46,8 @@ public:
       option->delimiter(',');
     if (row.domain == OptionDomain::AxisSizes)
       option->delimiter(',')->check(axisSize());
+    if (row.domain == OptionDomain::Extents)
+      option->delimiter(',')->check(indexExtent());
   }
 
 private:

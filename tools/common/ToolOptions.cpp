@@ -30,13 +30,21 @@ static std::string lateOption(const ToolOptions &options) {
   return "";
 }
 
-static std::string axisOfTwoSizes(const ToolOptions &options) {
-  std::set<std::string> axes;
-  for (const std::string &entry : options.mesh) {
-    std::string axis = entry.substr(0, entry.find('='));
-    if (!axes.insert(axis).second)
-      return "--mesh gives axis '" + axis + "' two sizes";
-  }
+/// The name that two of the entries ("tp=4") give a number; empty if none is.
+static std::string namedTwice(const std::vector<std::string> &entries) {
+  std::set<std::string> names;
+  for (const std::string &entry : entries)
+    if (std::string name = entry.substr(0, entry.find('='));
+        !names.insert(name).second)
+      return name;
+  return "";
+}
+
+static std::string numberedTwice(const ToolOptions &options) {
+  if (std::string axis = namedTwice(options.mesh); !axis.empty())
+    return "--mesh gives axis '" + axis + "' two sizes";
+  if (std::string index = namedTwice(options.extents); !index.empty())
+    return "--extent gives index '" + index + "' two extents";
   return "";
 }
 
@@ -79,7 +87,7 @@ static std::string withoutEffect(const ToolOptions &o) {
 
 std::string tpsp::tool::commonContradictionIn(const ToolOptions &options) {
   for (const std::string &problem :
-       {lateOption(options), withoutEffect(options), axisOfTwoSizes(options),
+       {lateOption(options), withoutEffect(options), numberedTwice(options),
         unknownBackend(options)})
     if (!problem.empty())
       return problem;

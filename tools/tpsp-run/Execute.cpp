@@ -57,8 +57,10 @@ rt::Status tpsp::run::prepare(const Options &options, const Program &program,
   use.observer = isObserved(options) ? observer : nullptr;
   use.clock = &clock;
   use.transport = transport;
-  use.agreed = fmt::format("{} {} {} {}", options.steps, options.verify,
-                           options.save.empty(), options.saveAll.empty());
+  AgreedRows<Options> agree(options, use.agreed);
+#define OPTION(type, field, value, row) agree(&Options::field, row);
+#include "RunOptions.def"
+#undef OPTION
   TPSP_TRY(makeWorld(options, program, use, world));
   if (options.backend == "trace")
     return {};

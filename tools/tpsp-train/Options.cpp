@@ -2,7 +2,8 @@
 
 #include "common/OptionDeclaration.h"
 
-#include <filesystem>
+#include <fmt/format.h>
+
 #include <sstream>
 
 using namespace tpsp;
@@ -46,6 +47,9 @@ static void parse(CLI::App &app, int argc, char **argv, Options &options) {
   declareCommon(declare);
   app.parse(argc, argv);
   noteGiven(app, options);
+  if (options.batch > 0)
+    options.extents.push_back(
+        fmt::format("{}={}", options.microBatchIndex, options.batch));
 }
 
 /// What does not go together in training.

@@ -64,6 +64,7 @@ private:
   rt::Status openSource(RunningProgram &running, int64_t loss);
   rt::Status openFiles();
   rt::Status makeBatches(Batches &data, Batches &evaluation);
+  Agreed agreed() const;
   rt::Status start(RunningProgram &running);
   void followData(const Batches &data);
   TrainingOptions trainingOptions(const Batches &evaluation) const;
@@ -80,6 +81,8 @@ private:
   /// What is resumed from; empty: nothing.
   std::string checkpoint;
   TokenFiles tokens, evalTokens;
+  /// Of these, once the batches have them.
+  uint64_t dataPrint = 0, evalDataPrint = 0;
   RunningProgram training, evaluating;
   int64_t loss = 0, evalLoss = 0;
 };
@@ -198,12 +201,25 @@ rt::Status Run::openSource(RunningProgram &running, int64_t lossNumber) {
   return {};
 }
 
+/// With what files say, of which only the contents need be the same.
+Agreed Run::agreed() const {
+  Agreed out;
+  AgreedRows<Options> agree(options, out);
+#define OPTION(type, field, value, row) agree(&Options::field, row);
+#include "TrainOptions.def"
+#undef OPTION
+  out.push_back(agreedText(
+      "the position in --resume",
+      fmt::format("{} {} {}", position.step, position.samples, position.seed)));
+  out.push_back({"what --data holds", dataPrint});
+  out.push_back({"what --eval-data holds", evalDataPrint});
+  return out;
+}
+
 rt::Status Run::start(RunningProgram &running) {
   WorldUse use;
   use.transport = launch.transport();
-  use.agreed =
-      fmt::format("{} {} {} {} {}", options.steps, position.step,
-                  options.saveEvery, options.evalEvery, options.evalBatches);
+  use.agreed = agreed();
   TPSP_TRY(makeWorld(options, running.program, use, running.world));
   return running.world->run([&](rt::Rank &rank) {
     return rt::fillArguments(rank, *running.source, running.plan());
@@ -213,9 +229,12 @@ rt::Status Run::start(RunningProgram &running) {
 /// Before anything takes long.
 rt::Status Run::openFiles() {
   TPSP_TRY(TokenFiles::open(options.data, options.dataFormat, tokens));
-  return evaluates() ? TokenFiles::open(options.evalData, options.dataFormat,
-                                        evalTokens)
-                     : rt::Status();
+  dataPrint = tokens.fingerprint();
+  if (!evaluates())
+    return {};
+  TPSP_TRY(TokenFiles::open(options.evalData, options.dataFormat, evalTokens));
+  evalDataPrint = evalTokens.fingerprint();
+  return {};
 }
 
 rt::Status Run::makeBatches(Batches &data, Batches &evaluation) {

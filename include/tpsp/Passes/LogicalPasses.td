@@ -18,6 +18,24 @@ def SetMesh : Pass<"tpsp-set-mesh", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 
+def SetExtents : Pass<"tpsp-set-extents", "::mlir::ModuleOp"> {
+  let summary = "Give indices of the program other extents";
+  let description = [{
+    Types alone change: every tensor with the index, in every function. An index
+    that is renamed (`tpsp.rename`) goes with it, for both have one extent.
+
+    An error are an index that the program lacks, or has in several extents, and
+    a number that was written for the old extent: the `scale` of scores (or a
+    `factor`) that is a power of it, or a `tpsp.below` beyond the new one. That
+    products of extents and axes still fit, operations verify.
+  }];
+  let options = [
+    ListOption<"extents", "extents", "std::string",
+               "index=extent, comma-separated">
+  ];
+  let dependentDialects = ["::tpsp::TpspDialect"];
+}
+
 def SetElementType : Pass<"tpsp-set-element-type", "::mlir::ModuleOp"> {
   let summary = "Store all floating-point tensors in another type";
   let description = [{

@@ -20,8 +20,16 @@ enum class OptionDomain {
   NotNegative, ///< from 0 to 1e9
   Share,       ///< from 0 to 1
   AxisSizes,   ///< "tp=4,dp=2"
+  Extents,     ///< "s=8192,b=4"
   List,        ///< "dp,fsdp"
   Files        ///< as many as follow
+};
+
+/// What of an option the processes of a run must have been told alike.
+enum class Agreement {
+  Value,
+  Presence, ///< the name of a file: whether there is one
+  Nothing   ///< each process may have its own
 };
 
 /// Made by compiling() or anytime(), and then told more:
@@ -39,6 +47,7 @@ struct OptionRow {
   /// If not null, tpsp-run also takes "auto", by default: what that chooses.
   const char *automatic = nullptr;
   OptionDomain domain = OptionDomain::Any;
+  Agreement agreement = Agreement::Value;
   /// tpsp-run's other name for it, "-o"; null if there is none.
   const char *shortFlag = nullptr;
   bool isInPipelines = true, isInRun = true;
@@ -57,6 +66,9 @@ struct OptionRow {
   }
   OptionRow orShort(const char *flag) const {
     return with(&OptionRow::shortFlag, flag);
+  }
+  OptionRow agreedIn(Agreement what) const {
+    return with(&OptionRow::agreement, what);
   }
   OptionRow onlyInPipelines() const { return with(&OptionRow::isInRun, false); }
   OptionRow onlyInRun() const { return with(&OptionRow::isInPipelines, false); }

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 namespace tpsp::rt {
 namespace {
 
@@ -64,12 +66,32 @@ Status ProcessGroup::create(const WorldConfig &config, const RankMesh &mesh,
   return {};
 }
 
-Status ProcessGroup::checkAgreement(const WorldConfig &config) {
-  std::vector<uint64_t> mine = {config.planHash, uint64_t(config.arenaBytes),
-                                uint64_t(config.numStreams),
-                                uint64_t(config.numEvents)};
+Status ProcessGroup::checkOptions(const WorldConfig &config) {
+  std::vector<uint64_t> mine;
+  for (const auto &[name, hash] : config.agreed)
+    mine.push_back(hash);
   std::vector<std::vector<uint64_t>> all;
   TPSP_TRY(exchangeAll(mine, "to begin", all));
+  for (size_t rank = 0; rank < all.size(); ++rank)
+    for (size_t i = 0; i < mine.size(); ++i)
+      if (all[rank][i] != all[0][i])
+        return {TPSP_RT_INVALID,
+                fmt::format("{} of rank {} is not that of rank 0; give all "
+                            "processes the same",
+                            config.agreed[i].first, rank)};
+  return {};
+}
+
+Status ProcessGroup::checkAgreement(const WorldConfig &config) {
+  std::vector<uint64_t> mine = {
+      config.planHash, uint64_t(config.arenaBytes), uint64_t(config.numStreams),
+      uint64_t(config.numEvents), uint64_t(config.agreed.size())};
+  std::vector<std::vector<uint64_t>> all;
+  TPSP_TRY(exchangeAll(mine, "to begin", all));
+  // Before what follows from them.
+  auto hasAsMany = [&](auto &other) { return other.back() == mine.back(); };
+  if (mine.back() > 0 && std::all_of(all.begin(), all.end(), hasAsMany))
+    TPSP_TRY(checkOptions(config));
   for (size_t rank = 0; rank < all.size(); ++rank)
     if (all[rank] != all[0])
       return {TPSP_RT_INVALID,

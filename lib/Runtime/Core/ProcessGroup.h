@@ -48,6 +48,8 @@ private:
                      std::vector<std::vector<uint64_t>> &all);
   Status exchange(const Exchange &exchange, const char *what);
   Status checkAgreement(const WorldConfig &config);
+  /// For configurations that all have as many options.
+  Status checkOptions(const WorldConfig &config);
 
   Transport &transport;
   const double timeoutSeconds;

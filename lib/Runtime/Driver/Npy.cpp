@@ -1,4 +1,4 @@
-#include "Npy.h"
+#include "tpsp/Runtime/Driver/Npy.h"
 
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Runtime/Driver/Safetensors.h"
@@ -127,13 +127,18 @@ static Status readType(const std::string &descr, int64_t &out) {
       out = dtype;
       return {};
     }
-  if (descr[0] == '>')
+  return unknownNpyType(descr, "'<i4', '<i8', '<f4', '<f8' and '<f2' are read, "
+                               "and bf16 from safetensors");
+}
+
+Status tpsp::rt::unknownNpyType(const std::string &type,
+                                const std::string &known) {
+  if (type[0] == '>')
     return invalid(fmt::format("it is big endian ({}); save it with "
                                ".astype('<{}')",
-                               quotedName(descr), descr.substr(1)));
-  return invalid(fmt::format("its elements are {}; '<i4', '<i8', '<f4', '<f8' "
-                             "and '<f2' are read, and bf16 from safetensors",
-                             quotedName(descr)));
+                               quotedName(type), type.substr(1)));
+  return invalid(
+      fmt::format("its elements are {}; {}", quotedName(type), known));
 }
 
 /// Reads the text of the header, and where it ends.
@@ -168,22 +173,34 @@ static Status readText(const FileHandle &file, int64_t fileBytes,
   return readAt(file, lengthAt + width, length, text.data());
 }
 
-Status NpyReader::readHeader(int64_t fileBytes) {
+Status tpsp::rt::readNpyHeader(const FileHandle &file, int64_t fileBytes,
+                               NpyHeader &out) {
   std::string text;
-  TPSP_TRY(readText(file, fileBytes, text, begin));
+  NpyHeader header;
+  TPSP_TRY(readText(file, fileBytes, text, header.begin));
   std::map<std::string, std::string> entries;
   if (!HeaderText(text).split(entries) || !entries.count("descr") ||
       !entries.count("fortran_order") || !entries.count("shape") ||
       entries["descr"].empty())
     return invalid("its header is no dictionary of descr, fortran_order and "
                    "shape");
-  TPSP_TRY(readType(entries["descr"], type));
+  header.type = entries["descr"];
   if (entries["fortran_order"] != "False")
     return invalid("it is in Fortran order; save it with "
                    "numpy.ascontiguousarray");
-  if (!readShape(entries["shape"], extents))
+  if (!readShape(entries["shape"], header.shape))
     return invalid(fmt::format("its shape {} is no list of extents",
                                quotedName(entries["shape"])));
+  out = std::move(header);
+  return {};
+}
+
+Status NpyReader::readHeader(int64_t fileBytes) {
+  NpyHeader header;
+  TPSP_TRY(readNpyHeader(file, fileBytes, header));
+  TPSP_TRY(readType(header.type, type));
+  extents = std::move(header.shape);
+  begin = header.begin;
   bytes = elementBytes(type);
   for (int64_t extent : extents)
     if (__builtin_mul_overflow(bytes, extent, &bytes))

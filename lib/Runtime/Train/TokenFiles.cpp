@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include <algorithm>
 
 using namespace tpsp;
@@ -55,6 +58,19 @@ void TokenFiles::read(int64_t begin, int64_t count, int64_t *tokens) const {
     tokens += some;
     count -= some;
   }
+}
+
+uint64_t TokenFiles::fingerprint() const {
+  // Few places: each may be a page that is read from a disk.
+  constexpr int64_t places = 16, run = 32;
+  std::vector<int64_t> sample = {total};
+  for (int64_t place = 0; place < places; ++place) {
+    int64_t begin = total / places * place;
+    int64_t count = std::min(run, total - begin);
+    sample.resize(sample.size() + count);
+    read(begin, count, sample.data() + sample.size() - count);
+  }
+  return XXH3_64bits(sample.data(), sample.size() * sizeof(int64_t));
 }
 
 std::string TokenFiles::placeOf(int64_t token) const {

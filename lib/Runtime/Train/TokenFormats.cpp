@@ -2,9 +2,12 @@
 // mapped file. Nothing in a file is believed unchecked.
 #include "TokenFormats.h"
 
+#include "tpsp/Runtime/Driver/Npy.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 
@@ -41,6 +44,54 @@ static Status restOfFile(int width, TokenSpan &span) {
 static Status openText(TokenSpan &span) { return restOfFile(1, span); }
 static Status openU16(TokenSpan &span) { return restOfFile(2, span); }
 static Status openU32(TokenSpan &span) { return restOfFile(4, span); }
+
+//===----------------------------------------------------------------------===//
+// NumPy
+//===----------------------------------------------------------------------===//
+
+/// Bytes of a token of this type; 0: tokens are of others.
+static int npyWidth(const std::string &type) {
+  constexpr std::pair<const char *, int> widths[] = {
+      {"|u1", 1}, {"<u2", 2}, {"<u4", 4}, {"<i4", 4}, {"<i8", 8}};
+  for (auto [name, width] : widths)
+    if (type == name)
+      return width;
+  return 0;
+}
+
+static Status readNpy(TokenSpan &span) {
+  FileHandle file;
+  NpyHeader header;
+  int64_t bytes = 0;
+  TPSP_TRY(openToRead(span.path, file, bytes));
+  TPSP_TRY(readNpyHeader(file, bytes, header));
+  span.begin = header.begin;
+  span.width = npyWidth(header.type);
+  if (span.width == 0)
+    return unknownNpyType(header.type, "tokens are '<u2', '<u4', '<i4', '<i8' "
+                                       "or '|u1'");
+  if (header.shape.size() != 1)
+    return {TPSP_RT_INVALID,
+            fmt::format("it has shape [{}]; tokens have one dimension "
+                        "(numpy.ravel)",
+                        fmt::join(header.shape, ", "))};
+  span.count = header.shape[0];
+  int64_t behind = span.file.size() - span.begin;
+  if (behind % span.width == 0 && span.count == behind / span.width)
+    return {};
+  return {TPSP_RT_INVALID,
+          fmt::format("its header says {} tokens of {} bytes, and {} bytes "
+                      "follow",
+                      span.count, span.width, behind)};
+}
+
+static Status openNpy(TokenSpan &span) {
+  Status status = readNpy(span);
+  return status.ok()
+             ? status
+             : Status(status.code(), fmt::format("cannot read '{}': {}",
+                                                 span.path, status.message()));
+}
 
 //===----------------------------------------------------------------------===//
 // llm.c
@@ -160,11 +211,9 @@ struct TokenFormat {
 
 } // namespace
 
-static constexpr TokenFormat formats[] = {{"text", openText},
-                                          {"u16", openU16},
-                                          {"u32", openU32},
-                                          {"llmc", openLlmc},
-                                          {"megatron", openMegatron}};
+static constexpr TokenFormat formats[] = {
+    {"text", openText}, {"u16", openU16}, {"u32", openU32},
+    {"llmc", openLlmc}, {"npy", openNpy}, {"megatron", openMegatron}};
 
 std::vector<std::string> tpsp::train::tokenFormats() {
   std::vector<std::string> names = {"auto"};
@@ -173,18 +222,51 @@ std::vector<std::string> tpsp::train::tokenFormats() {
   return names;
 }
 
-/// By the file's name and first bytes: .idx, or .bin beside an .idx; .bin with
-/// or without llm.c's header; anything else is text.
+/// By the file's name and first bytes: .npy; .idx, or .bin beside an .idx; .bin
+/// with or without llm.c's header; anything else is text.
 static std::string guessFormat(const TokenSpan &span) {
   fs::path path(span.path);
   std::error_code none;
   if (path.extension() == ".idx")
     return "megatron";
+  if (path.extension() == ".npy")
+    return "npy";
   if (path.extension() != ".bin")
     return "text";
   if (fs::exists(fs::path(path).replace_extension(".idx"), none))
     return "megatron";
   return llmcWidth(span.file) > 0 ? "llmc" : "u16";
+}
+
+/// Bytes of the character that begins with this byte of UTF-8; 0: none does,
+/// nor has a text a zero byte.
+static int64_t characterBytes(unsigned char byte) {
+  if (byte < 0x80)
+    return byte > 0;
+  if (byte < 0xC2 || byte > 0xF4)
+    return 0;
+  return byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
+}
+
+/// What was taken for text by its name must look like it where it begins.
+static Status checkText(const TokenSpan &span) {
+  constexpr int64_t begin = 1 << 16;
+  const unsigned char *bytes = span.file.data();
+  int64_t size = std::min(begin, span.file.size());
+  for (int64_t at = 0; at < size;) {
+    int64_t length = characterBytes(bytes[at]);
+    for (int64_t i = 1; i < length && at + i < size; ++i)
+      if ((bytes[at + i] & 0xC0) != 0x80)
+        length = 0;
+    if (length == 0)
+      return bad(span.path,
+                 fmt::format("is no text: its byte {} is {:#04x}, which UTF-8 "
+                             "has not there; say what it is with --data-format "
+                             "(of {}; text: a token a byte, whatever they are)",
+                             at, bytes[at], fmt::join(tokenFormats(), ", ")));
+    at += length;
+  }
+  return {};
 }
 
 Status tpsp::train::openTokens(const std::string &path,
@@ -193,6 +275,8 @@ Status tpsp::train::openTokens(const std::string &path,
   span.path = path;
   TPSP_TRY(MappedFile::open(path, span.file));
   std::string name = given == "auto" ? guessFormat(span) : given;
+  if (given == "auto" && name == "text")
+    TPSP_TRY(checkText(span));
   for (const TokenFormat &format : formats) {
     if (name != format.name)
       continue;

@@ -19,7 +19,7 @@ import models
 def write_text(folder):
     """Text with structure: what was said is likely to be said again."""
     source = random.Random(7)
-    words = [bytes(source.randrange(models.V) for _ in range(5)) for _ in range(40)]
+    words = [bytes(source.randrange(1, models.V) for _ in range(5)) for _ in range(40)]
     path = folder / "text.txt"
     path.write_bytes(b"".join(source.choice(words) for _ in range(6000)))
     return path

@@ -6,6 +6,7 @@
 
 using namespace tpsp::rt;
 using namespace tpsp::train;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -47,6 +48,15 @@ std::string megatron(char code, int width,
          bytesOf<int64_t>(documents);
 }
 
+std::string npy(const std::string &type, const std::string &shape,
+                const std::string &data) {
+  std::string header = "{'descr': '" + type +
+                       "', 'fortran_order': False, 'shape': (" + shape +
+                       "), }\n";
+  return std::string("\x93NUMPY\x01\x00", 8) +
+         bytesOf<uint16_t>({int64_t(header.size())}) + header + data;
+}
+
 class TokenFilesTest : public TestFiles {
 protected:
   std::vector<int64_t> tokens(const std::vector<std::string> &paths,
@@ -70,7 +80,69 @@ protected:
 } // namespace
 
 TEST_F(TokenFilesTest, ATextIsItsBytes) {
-  EXPECT_THAT(tokens({write("a.txt", "A\xff\n")}), ElementsAre(65, 255, 10));
+  EXPECT_THAT(tokens({write("a.txt", "A\xff\n")}, "text"),
+              ElementsAre(65, 255, 10));
+  EXPECT_THAT(tokens({write("a.md", "\xc3\xa4")}), ElementsAre(0xc3, 0xa4));
+}
+
+TEST_F(TokenFilesTest, WhatIsNoTextIsNotTakenForOne) {
+  EXPECT_THAT(problem(write("a.dat", "A\xff\n")),
+              AllOf(HasSubstr("a.dat' is no text: its byte 1 is 0xff"),
+                    HasSubstr("--data-format"), HasSubstr("npy")));
+  EXPECT_THAT(problem(write("b.dat", std::string("ab\0c", 4))),
+              HasSubstr("its byte 2 is 0x00"));
+  EXPECT_THAT(problem(write("c.dat", "\xc3")), HasSubstr("its byte 0"));
+  // A character that 64 KiB cut in two.
+  std::string whole((1 << 16) - 1, 'a');
+  EXPECT_EQ(tokens({write("d.txt", whole + "\xc3\xa4")}).size(),
+            whole.size() + 2);
+}
+
+TEST_F(TokenFilesTest, NumPysArraysHaveOneDimension) {
+  EXPECT_THAT(
+      tokens({write("a.npy",
+                    npy("<u2", "3,", bytesOf<uint16_t>({1, 50256, 65535})))}),
+      ElementsAre(1, 50256, 65535));
+  EXPECT_THAT(tokens({write(
+                  "b.npy", npy("<u4", "1,", bytesOf<uint32_t>({4294967295})))}),
+              ElementsAre(4294967295));
+  EXPECT_THAT(
+      tokens({write("c.npy", npy("<i4", "2,", bytesOf<int32_t>({5, 7}))),
+              write("d.npy", npy("<i8", "1,", bytesOf<int64_t>({9}))),
+              write("e.npy", npy("|u1", "1,", "A"))}),
+      ElementsAre(5, 7, 9, 65));
+}
+
+TEST_F(TokenFilesTest, NumPysOtherArraysAreRefused) {
+  EXPECT_THAT(
+      problem(write("a.npy", npy("<f4", "1,", "abcd"))),
+      AllOf(HasSubstr("a.npy'"), HasSubstr("'<f4'"), HasSubstr("'<u2'")));
+  EXPECT_THAT(problem(write("a.npy", npy(">u2", "1,", "ab"))),
+              HasSubstr("big endian"));
+  EXPECT_THAT(problem(write("a.npy", npy("<u2", "2, 1", "abcd"))),
+              AllOf(HasSubstr("[2, 1]"), HasSubstr("numpy.ravel")));
+  EXPECT_THAT(problem(write("a.npy", npy("<u2", "2,", "ab"))),
+              HasSubstr("2 tokens of 2 bytes, and 2 bytes follow"));
+  EXPECT_THAT(problem(write("a.npy", "tokens")), HasSubstr("no .npy file"));
+}
+
+TEST_F(TokenFilesTest, FingerprintsTellDataApart) {
+  auto print = [&](const std::vector<std::string> &paths) {
+    TokenFiles files;
+    EXPECT_TRUE(TokenFiles::open(paths, "u16", files).ok());
+    return files.fingerprint();
+  };
+  std::vector<int64_t> numbers(1001, 7);
+  std::string one = write("1.bin", bytesOf<uint16_t>(numbers));
+  uint64_t whole = print({one});
+  numbers[1000 / 16 * 9 + 3] = 8;
+  EXPECT_NE(print({write("2.bin", bytesOf<uint16_t>(numbers))}), whole);
+  EXPECT_NE(print({one, one}), whole);
+  // Of the tokens, not of where they lie.
+  numbers.assign(500, 7);
+  std::string part = write("3.bin", bytesOf<uint16_t>(numbers));
+  numbers.assign(501, 7);
+  EXPECT_EQ(print({part, write("4.bin", bytesOf<uint16_t>(numbers))}), whole);
 }
 
 TEST_F(TokenFilesTest, RawTokensAreLittleEndian) {

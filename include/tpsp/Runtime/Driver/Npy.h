@@ -9,9 +9,28 @@
 
 #include "tpsp/Runtime/Driver/FileHandle.h"
 
+#include <string>
 #include <vector>
 
 namespace tpsp::rt {
+
+/// What the header says, and where the elements begin. Their type and how many
+/// bytes there are is left to the reader.
+struct NpyHeader {
+  /// "<i4"
+  std::string type;
+  std::vector<int64_t> shape;
+  /// Byte of the file.
+  int64_t begin = 0;
+};
+
+/// Reads the header of an open file of `fileBytes` bytes. Refuses, in half a
+/// sentence ("it is cut short"), what is no such file, or in Fortran order.
+Status readNpyHeader(const FileHandle &file, int64_t fileBytes, NpyHeader &out);
+
+/// The half sentence on elements of a type that is not among `known`: "'<i4'
+/// and '<i8'".
+Status unknownNpyType(const std::string &type, const std::string &known);
 
 /// An open file, of which nothing is believed unchecked: it has as many bytes
 /// as its type and shape need.

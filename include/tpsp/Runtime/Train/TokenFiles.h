@@ -8,6 +8,7 @@
 /// Formats, by name:
 ///   text      a token a byte
 ///   u16, u32  nothing but tokens, little endian (nanoGPT's .bin is u16)
+///   npy       NumPy's .npy: one dimension of u8, u16, u32, i32 or i64
 ///   llmc      llm.c's .bin: 256 words of header, then u16 or u32
 ///   megatron  Megatron's F.idx and F.bin: documents, read one after the other
 #ifndef TPSP_RUNTIME_TRAIN_TOKENFILES_H
@@ -76,6 +77,10 @@ public:
 
   /// Writes the tokens [begin, begin + count), which there are. Thread-safe.
   void read(int64_t begin, int64_t count, int64_t *tokens) const;
+
+  /// A hash of how many tokens there are and of a few hundred of them, by which
+  /// processes notice that they read different data.
+  uint64_t fingerprint() const;
 
   /// "'train.bin' at token 12", for messages.
   std::string placeOf(int64_t token) const;

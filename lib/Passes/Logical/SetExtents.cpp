@@ -1,0 +1,271 @@
+// tpsp-set-extents: the program with other extents.
+//
+// An index is a name, and the names that it is renamed to: `s` of the queries
+// and `t` of the keys are one sequence. Such a family has one extent.
+#include "tpsp/Passes/Passes.h"
+
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/ViewOps.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <cmath>
+
+namespace tpsp {
+#define GEN_PASS_DEF_SETEXTENTS
+#include "tpsp/Passes/Passes.h.inc"
+} // namespace tpsp
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+/// The families of a program's indices, by the first of their names.
+class IndexFamilies {
+public:
+  explicit IndexFamilies(ModuleOp module) {
+    module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      for (Value result : op->getResults())
+        add(result.getType());
+      for (Region &region : op->getRegions())
+        for (Block &block : region)
+          for (BlockArgument argument : block.getArguments())
+            add(argument.getType());
+      if (auto rename = dyn_cast<RenameOp>(op))
+        join(rename->getOperand(0).getType(), rename->getResult(0).getType());
+    });
+    for (auto &[name, values] : extents)
+      all[familyOf(name)].insert(values.begin(), values.end());
+  }
+
+  bool knows(StringRef name) const { return extents.contains(name); }
+  StringRef familyOf(StringRef name) const {
+    return families.getLeaderValue(name);
+  }
+  /// All that the names of the family have.
+  ArrayRef<int64_t> extentsOf(StringRef family) const {
+    return all.find(family)->second.getArrayRef();
+  }
+  /// "b, s, d", in the program's order.
+  std::string names() const {
+    std::string text;
+    for (const auto &[name, values] : extents)
+      text += (text.empty() ? "" : ", ") + name.str();
+    return text;
+  }
+
+private:
+  using Extents = llvm::SmallSetVector<int64_t, 1>;
+
+  void add(Type type) {
+    if (!getIdx(type))
+      return;
+    auto shape = cast<RankedTensorType>(type).getShape();
+    for (auto [name, extent] : llvm::zip_equal(indexNames(type), shape)) {
+      families.insert(name);
+      extents[name].insert(extent);
+    }
+  }
+
+  void join(Type one, Type other) {
+    add(other);
+    for (auto [from, to] : llvm::zip_equal(indexNames(one), indexNames(other)))
+      families.unionSets(from, to);
+  }
+
+  llvm::EquivalenceClasses<StringRef> families;
+  llvm::MapVector<StringRef, Extents> extents;
+  llvm::DenseMap<StringRef, Extents> all;
+};
+
+/// An index's old extent and its new one.
+struct Change {
+  int64_t from, to;
+};
+
+/// Whether a number is what a formula makes of an extent: scores are divided by
+/// the root of the features, means by a count.
+bool isOf(double number, int64_t extent) {
+  for (double power : {-1.0, -0.5, 0.5, 1.0})
+    if (std::abs(number / std::pow(double(extent), power) - 1) < 1e-6)
+      return true;
+  return false;
+}
+
+/// The indices that scores were summed over: of the product that makes the
+/// operand, through what works on its elements.
+void addSummed(Value value, llvm::SetVector<StringRef> &names) {
+  Operation *op = value.getDefiningOp();
+  while (op && op->getNumOperands() == 1)
+    op = op->getOperand(0).getDefiningOp();
+  auto indexed = dyn_cast_or_null<IndexedOpInterface>(op);
+  if (!indexed || !indexed.isSumOfProducts())
+    return;
+  for (Value operand : op->getOperands())
+    for (StringRef name : indexNames(operand.getType()))
+      if (!getIdx(op->getResult(0)).dimOf(name))
+        names.insert(name);
+}
+
+/// The indices whose extents may be in a factor of `op`.
+llvm::SetVector<StringRef> indicesBehind(Operation *op) {
+  llvm::SetVector<StringRef> names;
+  if (auto feature = op->getAttrOfType<StringAttr>("feature"))
+    names.insert(feature.getValue());
+  else
+    addSummed(op->getOperand(0), names);
+  return names;
+}
+
+/// The program's extents, changed.
+class Extents {
+public:
+  Extents(ModuleOp module) : module(module), families(module) {}
+
+  /// "s=8192"
+  LogicalResult want(StringRef entry) {
+    auto [name, text] = entry.split('=');
+    int64_t extent = 0;
+    if (name.empty() || text.getAsInteger(10, extent) || extent < 1)
+      return error() << "expected index=extent with an extent of "
+                        "at least 1, not '"
+                     << entry << "'";
+    if (!families.knows(name))
+      return error() << "the program has no index '" << name
+                     << "'; its indices are " << families.names();
+    ArrayRef<int64_t> old = families.extentsOf(families.familyOf(name));
+    if (old.size() > 1)
+      return error() << "index '" << name << "' has extents " << old[0]
+                     << " and " << old[1]
+                     << "; give what is not the same index another name";
+    auto [place, isNew] =
+        changes.try_emplace(families.familyOf(name), Change{old[0], extent});
+    if (!isNew && place->second.to != extent)
+      return error() << "index '" << name
+                     << "' is renamed to one that is to have "
+                     << "extent " << place->second.to << ", and so cannot have "
+                     << extent;
+    return success();
+  }
+
+  LogicalResult apply() {
+    WalkResult checked = module.walk([&](Operation *op) {
+      noteBounds(op);
+      return failed(checkFactor(op)) ? WalkResult::interrupt()
+                                     : WalkResult::advance();
+    });
+    if (checked.wasInterrupted() || failed(checkBounds()))
+      return failure();
+    AttrTypeReplacer replacer;
+    replacer.addReplacement([&](RankedTensorType tensor) {
+      return getIdx(tensor) ? std::optional<Type>(changed(tensor))
+                            : std::nullopt;
+    });
+    replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true,
+                                          /*replaceLocs=*/false,
+                                          /*replaceTypes=*/true);
+    return success();
+  }
+
+private:
+  /// At a function: a module may have no line.
+  InFlightDiagnostic error() {
+    auto functions = module.getOps<func::FuncOp>();
+    return functions.empty() ? emitErrorAt(module)
+                             : emitErrorAt(*functions.begin());
+  }
+
+  const Change *changeOf(StringRef name) const {
+    auto found = changes.find(families.familyOf(name));
+    return found == changes.end() ? nullptr : &found->second;
+  }
+
+  RankedTensorType changed(RankedTensorType type) const {
+    SmallVector<int64_t> shape(type.getShape());
+    for (auto [extent, name] : llvm::zip_equal(shape, indexNames(type)))
+      if (const Change *change = changeOf(name))
+        extent = change->to;
+    return RankedTensorType::get(shape, type.getElementType(),
+                                 type.getEncoding());
+  }
+
+  /// A factor that an extent which changes explains, and none that stays.
+  LogicalResult checkFactor(Operation *op) const {
+    auto factor = op->getAttrOfType<FloatAttr>("scale");
+    if (!factor)
+      factor = op->getAttrOfType<FloatAttr>("factor");
+    if (!factor || op->getNumOperands() == 0)
+      return success();
+    StringRef stale;
+    for (StringRef name : indicesBehind(op)) {
+      int64_t extent = families.extentsOf(families.familyOf(name))[0];
+      if (extent < 2 || !isOf(factor.getValueAsDouble(), extent))
+        continue;
+      const Change *change = changeOf(name);
+      if (!change || change->from == change->to)
+        return success();
+      stale = name;
+    }
+    if (stale.empty())
+      return success();
+    return emitErrorAt(op) << "the factor " << factor.getValueAsDouble()
+                           << " is of index '" << stale << "' with extent "
+                           << changeOf(stale)->from << "; write the one of "
+                           << changeOf(stale)->to << " into the program, too";
+  }
+
+  /// What integers were below, and are to be.
+  void noteBounds(Operation *op) {
+    auto indexed = dyn_cast<IndexedOpInterface>(op);
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!indexed || !integerWidth(operand.get()))
+        continue;
+      int64_t bound = indexed.getIntegerBound(operand.getOperandNumber());
+      for (const auto &[name, change] : changes)
+        if (bound > 0 && change.from == bound)
+          bounds.push_back(change);
+    }
+  }
+
+  LogicalResult checkBounds() {
+    for (auto function : module.getOps<func::FuncOp>())
+      for (BlockArgument argument : function.getArguments()) {
+        auto below = function.getArgAttrOfType<IntegerAttr>(
+            argument.getArgNumber(), belowAttrName);
+        for (const Change &change : bounds)
+          if (below && below.getInt() <= change.from &&
+              below.getInt() > change.to)
+            return emitErrorAt(argument)
+                   << belowAttrName << " = " << below.getInt()
+                   << " is of an index of extent " << change.from
+                   << "; write a bound of at most " << change.to;
+      }
+    return success();
+  }
+
+  ModuleOp module;
+  IndexFamilies families;
+  llvm::MapVector<StringRef, Change> changes;
+  SmallVector<Change> bounds;
+};
+
+struct SetExtents : public tpsp::impl::SetExtentsBase<SetExtents> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    Extents wanted(getOperation());
+    for (StringRef entry : extents)
+      if (failed(wanted.want(entry)))
+        return signalPassFailure();
+    if (failed(wanted.apply()))
+      signalPassFailure();
+  }
+};
+
+} // namespace
