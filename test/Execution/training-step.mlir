@@ -39,6 +39,9 @@
 // RUN: tpsp-run %s --grad --quiet --inputs %t.in.safetensors --save-all %t.grad.safetensors
 // RUN: tpsp-run %s --grad --quiet --inputs %t.in.safetensors --inputs %t.state.safetensors --optimizer adamw --clip 0.1 --optimizer-axes dp --save-all %t.adamw.safetensors
 // RUN: python3 %S/Inputs/check-update.py adamw %t.in.safetensors %t.state.safetensors %t.grad.safetensors %t.adamw.safetensors
+// One that shows on which side of the root it is.
+// RUN: tpsp-run %s --grad --quiet --inputs %t.in.safetensors --inputs %t.state.safetensors --optimizer adamw --optimizer-settings epsilon=0.1 --clip 0.1 --save-all %t.epsilon.safetensors
+// RUN: python3 %S/Inputs/check-update.py adamw %t.in.safetensors %t.state.safetensors %t.grad.safetensors %t.epsilon.safetensors 0.1
 // RUN: tpsp-run %s --grad --quiet --inputs %t.in.safetensors --inputs %t.momentum.safetensors --optimizer sgd --optimizer-settings nesterov=1,decay=0.01 --save-all %t.sgd.safetensors
 // RUN: python3 %S/Inputs/check-update.py sgd %t.in.safetensors %t.momentum.safetensors %t.grad.safetensors %t.sgd.safetensors
 // RUN: tpsp-run %s --grad --quiet --inputs %t.in.safetensors --inputs %t.momentum.safetensors --optimizer lion --optimizer-axes tp --save-all %t.lion.safetensors

@@ -146,6 +146,8 @@ struct Case {
   int devices;
   bool overlap;
   const char *attention = "rows";
+  /// Three steps then are three updates, of parameters and state.
+  const char *optimizer = "none";
 };
 
 void PrintTo(const Case &each, std::ostream *out) { *out << each.name; }
@@ -170,6 +172,11 @@ TEST_P(CudaPlan, ComputesWhatTheCpuComputes) {
   options.attention = GetParam().attention;
   options.attentionBlock = 8;
   options.overlapChunks = GetParam().overlap ? 2 : 0;
+  options.optimizer = GetParam().optimizer;
+  if (options.optimizer != "none") {
+    options.optimizerAxes = {"tp"};
+    options.clip = 0.5;
+  }
   Program program(exampleText(GetParam().model), options);
   ASSERT_TRUE(bool(program));
   auto code = DeviceCode::create(*program.model.module);
@@ -226,7 +233,16 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"F16OverNccl", "mlp-sp", {"tp=2"}, "f16", 2, true},
         Case{"Experts", "moe-ep", {"ep=2", "tp=1"}, "", 2, false},
         Case{"RingInBf16", "cp-attention", {"cp=2"}, "bf16", 2, true, "blocks"},
-        Case{"FusedInBf16", "gqa", {"tp=2"}, "bf16", 2, true, "fused"}),
+        Case{"FusedInBf16", "gqa", {"tp=2"}, "bf16", 2, true, "fused"},
+        Case{"Update", "mlp-sp", {"tp=2"}, "", 2, false, "rows", "adamw"},
+        Case{"UpdateWithMasters",
+             "mlp-sp",
+             {"tp=2"},
+             "bf16",
+             2,
+             true,
+             "rows",
+             "adamw"}),
     [](const testing::TestParamInfo<Case> &info) {
       return std::string(info.param.name);
     });

@@ -240,7 +240,7 @@ Status World::inspect(
     int64_t offset, int64_t bytes,
     const std::function<bool(int64_t rank)> &wanted,
     const std::function<Status(int64_t rank, const void *memory)> &body) {
-  return impl->runHere([&](Rank &rank) -> Status {
+  auto show = [&](Rank &rank) -> Status {
     if (!wanted(rank.number()) && !(impl->processes && rank.number() == 0))
       return {};
     std::vector<char> copy;
@@ -253,7 +253,9 @@ Status World::inspect(
     if (!impl->processes)
       return body(rank.number(), memory);
     return impl->processes->collect(memory, bytes, wanted, body);
-  });
+  };
+  // By reference: a std::function of all that it captures would allocate.
+  return impl->runHere(std::ref(show));
 }
 
 Status World::sumOverProcesses(int64_t &value) {

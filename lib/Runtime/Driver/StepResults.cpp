@@ -12,23 +12,43 @@ using namespace tpsp;
 using namespace tpsp::rt;
 using Kind = BufferKind;
 
-Status tpsp::rt::readScalar(World &world, const PlanBuffer &tensor,
-                            double &out) {
-  out = tensor.pendingMax ? -std::numeric_limits<double>::infinity() : 0;
+ScalarReader::ScalarReader(World &world, const PlanBuffer &tensor)
+    : world(&world), tensor(&tensor) {
+  for (int64_t rank = 0; rank < world.numRanks(); ++rank)
+    isFirst.push_back(isFirstHolder(tensor, world.mesh().coordinates(rank)));
+}
+
+namespace {
+
+/// What the ranks' parts make together.
+struct Combined {
+  const PlanBuffer &tensor;
+  double &out;
   std::mutex mutex;
-  auto isFirst = [&](int64_t rank) {
-    return isFirstHolder(tensor, world.mesh().coordinates(rank));
-  };
-  return world.inspect(
-      *tensor.offset, tensor.bytes, isFirst, [&](int64_t, const void *memory) {
-        double value = isInteger(tensor.dtype)
-                           ? double(loadInteger(memory, tensor.dtype, 0))
-                           : loadFloat(memory, tensor.dtype, 0);
-        std::lock_guard<std::mutex> lock(mutex);
-        if (!tensor.pendingMax)
-          out += value;
-        else if (!std::isnan(out) && !(value <= out))
-          out = value;
+
+  void add(const void *memory) {
+    double value = isInteger(tensor.dtype)
+                       ? double(loadInteger(memory, tensor.dtype, 0))
+                       : loadFloat(memory, tensor.dtype, 0);
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!tensor.pendingMax)
+      out += value;
+    else if (!std::isnan(out) && !(value <= out))
+      out = value;
+  }
+};
+
+} // namespace
+
+Status ScalarReader::read(double &out) const {
+  out = tensor->pendingMax ? -std::numeric_limits<double>::infinity() : 0;
+  Combined combined{*tensor, out, {}};
+  // Of one reference each: a std::function keeps no more without allocating.
+  return world->inspect(
+      *tensor->offset, tensor->bytes,
+      [this](int64_t rank) { return isFirst[rank] != 0; },
+      [&combined](int64_t, const void *memory) {
+        combined.add(memory);
         return Status();
       });
 }
@@ -45,7 +65,7 @@ Status tpsp::rt::readResults(World &world, const Plan &plan,
     if (tensor.kind != Kind::Output || !tensor.shape.empty())
       continue;
     double value = 0;
-    if (Status s = readScalar(world, tensor, value); !s.ok())
+    if (Status s = ScalarReader(world, tensor).read(value); !s.ok())
       return s;
     out.scalars.push_back({tensor.name, value});
   }

@@ -72,7 +72,9 @@ int64_t Batches::windowOf(int64_t sample) const {
 Status Batches::fill(const PlanBuffer &tensor, const Shard &shard,
                      int64_t first, void *memory) const {
   Status status;
-  std::vector<int64_t> tokens(columns);
+  // No step allocates.
+  constexpr int64_t chunk = 256;
+  int64_t tokens[chunk];
   int64_t shift = tensor.data == DataRole::NextTokens ? 1 : 0;
   /// A part of one row: `count` elements from column `column` on.
   auto fillRow = [&](int64_t row, int64_t column, int64_t count,
@@ -83,14 +85,16 @@ Status Batches::fill(const PlanBuffer &tensor, const Shard &shard,
       return;
     }
     int64_t begin = windowOf(first + row) + column + shift;
-    files.read(begin, count, tokens.data());
     for (int64_t i = 0; i < count; ++i) {
-      if (tensor.below > 0 && uint64_t(tokens[i]) >= uint64_t(tensor.below))
+      if (i % chunk == 0)
+        files.read(begin + i, std::min(chunk, count - i), tokens);
+      int64_t token = tokens[i % chunk];
+      if (tensor.below > 0 && uint64_t(token) >= uint64_t(tensor.below))
         status = {TPSP_RT_INVALID,
                   fmt::format("{} has {}, and '{}' takes tokens below {}",
-                              files.placeOf(begin + i), tokens[i], tensor.name,
+                              files.placeOf(begin + i), token, tensor.name,
                               tensor.below)};
-      storeInteger(tokens[i], tensor.dtype, memory, local + i);
+      storeInteger(token, tensor.dtype, memory, local + i);
     }
   };
   shard.forEachRun([&](int64_t global, int64_t local, int64_t n) {

@@ -255,6 +255,8 @@ static Status checkText(const TokenSpan &span) {
   int64_t size = std::min(begin, span.file.size());
   for (int64_t at = 0; at < size;) {
     int64_t length = characterBytes(bytes[at]);
+    if (at + length > span.file.size())
+      length = 0;
     for (int64_t i = 1; i < length && at + i < size; ++i)
       if ((bytes[at + i] & 0xC0) != 0x80)
         length = 0;

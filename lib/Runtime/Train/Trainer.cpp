@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -186,20 +187,28 @@ Status Trainer::run(TrainingPosition &position,
     progress.records = readMetrics(metrics, position.step);
     TPSP_TRY(writeMetrics(metrics, progress.records));
   }
+  progress.records.reserve(progress.records.size() +
+                           std::min<int64_t>(options.steps, 1 << 16));
   bool isLast = position.step >= options.steps;
   while (!isLast) {
     TPSP_TRY(oneStep(progress));
+    // Before the checkpoint, so that a run that goes on from it finds a line
+    // for every step of it. Lines of later steps it drops.
+    bool writes = speaks() && !metrics.empty();
+    if (writes)
+      TPSP_TRY(appendMetrics(metrics, progress.records.back()));
     int64_t interrupted = isInterrupted();
     TPSP_TRY(step.loaded().world->sumOverProcesses(interrupted));
     isLast = position.step >= options.steps || interrupted > 0;
     // First, for who interrupts a run may not wait for an evaluation.
     if (isLast || isDue(position.step, options.saveEvery))
       TPSP_TRY(save(progress));
-    if (evaluated && (isLast || isDue(position.step, options.evalEvery)))
+    if (evaluated && (isLast || isDue(position.step, options.evalEvery))) {
       TPSP_TRY(evaluate(progress));
+      if (writes)
+        TPSP_TRY(writeMetrics(metrics, progress.records));
+    }
     const StepRecord &record = progress.records.back();
-    if (speaks() && !metrics.empty())
-      TPSP_TRY(appendMetrics(metrics, record));
     bool isFirst = position.step == progress.firstStep + 1;
     if (speaks() &&
         (isFirst || isLast || isDue(position.step, options.logEvery)))

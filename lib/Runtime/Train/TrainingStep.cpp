@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <set>
@@ -77,15 +78,20 @@ TrainingStep::TrainingStep(LoadedProgram program, int64_t lossNumber)
     if (tensor.isScalar)
       scalarInputs.push_back(&tensor);
     if (tensor.isStepState() && tensor.name == "loss_scale")
-      lossScale = &tensor;
-    if (tensor.isStepState() && tensor.name == "updates")
-      updates = &tensor;
+      lossScale.emplace(*program.world, tensor);
+    maySkip |= tensor.isStepState();
     if (tensor.kind != BufferKind::Output || !tensor.shape.empty())
       continue;
     if (tensor.number == lossNumber)
-      loss = &tensor;
+      loss.emplace(*program.world, tensor);
     else if (tensor.name == "norm")
-      norm = &tensor;
+      norm.emplace(*program.world, tensor);
+  }
+  for (int64_t rank = 0; rank < program.world->numRanks(); ++rank) {
+    std::vector<Shard> &parts = shards.emplace_back();
+    for (const PlanBuffer *tensor : data)
+      parts.emplace_back(*tensor, program.plan->mesh,
+                         program.world->mesh().coordinates(rank));
   }
 }
 
@@ -108,12 +114,10 @@ static double valueOf(const PlanBuffer &scalar, const StepScalars &scalars) {
 Status TrainingStep::setArguments(Rank &rank, const Batches &batches,
                                   int64_t first, const StepScalars &scalars) {
   std::vector<char> &buffer = staging[rank.number()];
-  for (const PlanBuffer *tensor : data) {
-    Shard shard(*tensor, program.plan->mesh, rank.coordinates());
-    TPSP_TRY(setArgument(rank, *tensor, buffer, [&](void *memory) {
-      return batches.fill(*tensor, shard, first, memory);
+  for (size_t i = 0; i < data.size(); ++i)
+    TPSP_TRY(setArgument(rank, *data[i], buffer, [&](void *memory) {
+      return batches.fill(*data[i], shards[rank.number()][i], first, memory);
     }));
-  }
   for (const PlanBuffer *tensor : scalarInputs)
     TPSP_TRY(setArgument(rank, *tensor, buffer, [&](void *memory) {
       storeFloat(valueOf(*tensor, scalars), tensor->dtype, memory, 0);
@@ -124,18 +128,20 @@ Status TrainingStep::setArguments(Rank &rank, const Batches &batches,
 
 Status TrainingStep::run(const Batches &batches, int64_t first,
                          const StepScalars &scalars, StepValues &out) {
-  TPSP_TRY(program.world->run([&](Rank &rank) {
+  auto step = [&](Rank &rank) {
     TPSP_TRY(setArguments(rank, batches, first, scalars));
     TPSP_TRY(rank.step(program.step));
     return rank.synchronize();
-  }));
+  };
+  // By reference: a std::function of all that it captures would allocate.
+  TPSP_TRY(program.world->run(std::ref(step)));
   out.norm = out.lossScale = std::numeric_limits<double>::quiet_NaN();
   for (auto [from, to] :
-       {std::pair(loss, &out.loss), std::pair(norm, &out.norm),
-        std::pair(lossScale, &out.lossScale)})
-    if (from)
-      TPSP_TRY(readScalar(*program.world, *from, *to));
-  out.isSkipped = updates && !std::isfinite(out.norm);
+       {std::pair(&loss, &out.loss), std::pair(&norm, &out.norm),
+        std::pair(&lossScale, &out.lossScale)})
+    if (*from)
+      TPSP_TRY((*from)->read(*to));
+  out.isSkipped = maySkip && !std::isfinite(out.norm);
   return {};
 }
 

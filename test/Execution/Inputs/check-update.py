@@ -3,7 +3,7 @@
     check-update.py inputs F.safetensors
         writes made-up data: inputs and parameters; beside it, F with "state",
         "momentum" and "muon" for "in", the optimizers' state and numbers
-    check-update.py adamw|lion|muon|sgd IN STATE GRADIENTS RESULT
+    check-update.py adamw|lion|muon|sgd IN STATE GRADIENTS RESULT [EPSILON]
         compares what a step has saved
 """
 
@@ -16,7 +16,8 @@ import sys
 SHAPES = {"x": [4, 8, 16], "gain": [16], "w0": [32, 16], "w1": [16, 32]}
 PARAMETERS = ["gain", "w0", "w1"]
 CLIP, RATE, STEP = 0.1, 0.0625, 3
-BETAS, EPSILON, DECAY = (0.9, 0.95), 1e-8, 0.1
+BETAS, DECAY = (0.9, 0.95), 0.1
+EPSILON = float(sys.argv[6]) if len(sys.argv) > 6 else 1e-8
 
 
 def write(path, tensors):
@@ -149,4 +150,4 @@ def check(optimizer, before, state, gradients, after):
 if sys.argv[1] == "inputs":
     write_inputs(sys.argv[2])
 else:
-    check({"adamw": adamw, "lion": lion, "muon": muon, "sgd": sgd}[sys.argv[1]], *sys.argv[2:])
+    check({"adamw": adamw, "lion": lion, "muon": muon, "sgd": sgd}[sys.argv[1]], *sys.argv[2:6])

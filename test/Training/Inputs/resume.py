@@ -111,6 +111,10 @@ while kills < 50:
     kills += 1
     newest = int(checkpoints(killed)[-1].name[5:])
     assert newest > last, (newest, last)
+    # A line for each step of the checkpoint; a later one may be cut.
+    lines = (killed / "metrics.jsonl").read_text().splitlines()
+    steps = [json.loads(line)["step"] for line in lines[:newest]]
+    assert steps == list(range(1, newest + 1)), steps
     last = newest
 straight = folder / "straight"
 run(command(plan, *schedule, "--steps", str(last), "--out", straight))

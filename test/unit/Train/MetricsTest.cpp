@@ -6,6 +6,7 @@
 
 using namespace tpsp::rt;
 using namespace tpsp::train;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -46,6 +47,16 @@ TEST_F(MetricsTest, WhatIsGoneOnFromIsKept) {
   EXPECT_EQ(readMetrics(path("m"), 2).size(), 2u);
   EXPECT_EQ(readMetrics(path("m"), 9).size(), 3u);
   EXPECT_TRUE(readMetrics(path("none"), 9).empty());
+}
+
+// Lines of steps that were done again.
+TEST_F(MetricsTest, AStepHasOneLine) {
+  for (int64_t step : {1, 2, 3, 2, 3, 4})
+    ASSERT_TRUE(appendMetrics(path("m"), record(step, 10 - step)).ok());
+  std::vector<int64_t> steps;
+  for (const StepRecord &each : readMetrics(path("m"), 9))
+    steps.push_back(each.step);
+  EXPECT_THAT(steps, ElementsAre(1, 2, 3, 4));
 }
 
 TEST_F(MetricsTest, CurvesShowWhatThereIs) {

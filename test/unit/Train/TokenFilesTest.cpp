@@ -213,5 +213,5 @@ TEST_F(TokenFilesTest, WhatCannotBeReadIsNamed) {
   EXPECT_THAT(problem(write("odd.bin", "123")), HasSubstr("3 bytes of tokens"));
   EXPECT_THAT(problem(folder), HasSubstr("cannot read"));
   EXPECT_THAT(problem(write("a.txt", "a"), "parquet"),
-              HasSubstr("there are auto, text, u16, u32, llmc, megatron"));
+              HasSubstr("there are auto, text, u16, u32, llmc, npy, megatron"));
 }

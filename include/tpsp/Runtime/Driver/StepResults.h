@@ -25,9 +25,22 @@ struct StepResults {
   std::vector<Cotangent> cotangents;
 };
 
-/// Reads a tensor without indices: of replicas the first; of what is still to
-/// be combined, all of it. Of several processes that with rank 0 gets it.
-Status readScalar(World &world, const PlanBuffer &tensor, double &out);
+/// Reads a tensor without indices after a step: of replicas the first; of what
+/// is still to be combined, all of it. To read allocates nothing.
+class ScalarReader {
+public:
+  /// Both must outlive it.
+  ScalarReader(World &world, const PlanBuffer &tensor);
+
+  /// Of several processes that with rank 0 gets it.
+  Status read(double &out) const;
+
+private:
+  World *world;
+  const PlanBuffer *tensor;
+  /// By rank: whether it is the first that holds its part.
+  std::vector<char> isFirst;
+};
 
 /// Reads the scalars of the last step. Of several processes that with rank 0
 /// gets them.

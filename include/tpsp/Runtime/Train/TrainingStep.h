@@ -3,9 +3,12 @@
 #ifndef TPSP_RUNTIME_TRAIN_TRAININGSTEP_H
 #define TPSP_RUNTIME_TRAIN_TRAININGSTEP_H
 
+#include "tpsp/Runtime/Driver/StepResults.h"
 #include "tpsp/Runtime/Driver/TensorSource.h"
 #include "tpsp/Runtime/Train/Batches.h"
 #include "tpsp/Runtime/World.h"
+
+#include <optional>
 
 namespace tpsp::train {
 
@@ -50,7 +53,8 @@ public:
   TrainingStep(LoadedProgram program, int64_t loss);
 
   /// Sets the data of the samples from `first` on and the scalars, runs the
-  /// program, and reads what it said.
+  /// program, and reads what it said. In a single process nothing is allocated
+  /// after the first step, save by libraries of matmuls.
   rt::Status run(const Batches &batches, int64_t first,
                  const StepScalars &scalars, StepValues &out);
 
@@ -62,10 +66,12 @@ private:
 
   LoadedProgram program;
   std::vector<const PlanBuffer *> data, scalarInputs;
-  const PlanBuffer *loss = nullptr, *norm = nullptr;
-  /// Of a plan with a loss scale: how many steps were done; the scale, if it
-  /// changes. Else null.
-  const PlanBuffer *updates = nullptr, *lossScale = nullptr;
+  /// By rank, its part of each of `data`.
+  std::vector<std::vector<rt::Shard>> shards;
+  /// The scale is there if it changes.
+  std::optional<rt::ScalarReader> loss, norm, lossScale;
+  /// The plan has a loss scale.
+  bool maySkip = false;
   /// A rank's part of an argument, where its memory is not the host's.
   std::vector<std::vector<char>> staging;
 };

@@ -1,0 +1,70 @@
+"""Runs under mpirun that are ended from outside.
+
+    ended.py TPSP_TRAIN FOLDER MPIRUN...
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+tool, folder, *mpirun = sys.argv[1:]
+folder = Path(folder)
+
+
+def command(steps, out):
+    return [tool, folder / "m.so", "--data", folder / "text", "--quiet", "--schedule", "constant",
+            "--warmup", "0", "--save-every", "1", "--keep", "2", "--timeout", "10",
+            "--steps", str(steps), *out]
+
+
+def newest(out):
+    return max((int(path.name[5:]) for path in out.glob("step-*")), default=0)
+
+
+def ranks(parent):
+    """The processes that mpirun has started."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = entry.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(fields[1]) == parent:
+            found.append(int(entry.parent.name))
+    return sorted(found)
+
+
+def end(how, stop):
+    out = folder / how
+    process = subprocess.Popen([*mpirun, "-n", "2", *command(100000, ["--out", out])],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    begin = time.monotonic()
+    while newest(out) < 3 and time.monotonic() < begin + 60:
+        time.sleep(0.01)
+    stop(process)
+    code = process.wait(timeout=60)
+    last = newest(out)
+    # What is there is whole: it goes on, with threads, to what never ended.
+    straight = folder / f"{how}-straight"
+    subprocess.run(command(last + 2, ["--resume", out]), check=True)
+    subprocess.run(command(last + 2, ["--out", straight]), check=True)
+    for file in ("parameters.safetensors", "state.safetensors"):
+        one, other = (each / f"step-{last + 2:08}" / file for each in (out, straight))
+        assert one.read_bytes() == other.read_bytes(), (how, file)
+    print(f"{how}: ended with {code}, whole at step {last}", flush=True)
+    return code
+
+
+assert end("killed", lambda process: os.kill(ranks(process.pid)[1], signal.SIGKILL)) != 0
+end("interrupted", lambda process: process.send_signal(signal.SIGINT))
+
+
+def interrupt_ranks(process):
+    for rank in ranks(process.pid):
+        os.kill(rank, signal.SIGINT)
+
+
+assert end("together", interrupt_ranks) == 0
