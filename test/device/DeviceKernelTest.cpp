@@ -91,7 +91,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"causal_mask", "b=2,s=9,t=13 -> b=2,s=9,t=13",
                          R"({query = "s", key = "t", fill = -1.5})"},
                     Case{"rope", "b=2,s=5,h=3,k=14 -> b=2,s=5,h=3,k=14",
-                         R"({position = "s", feature = "k"})"}));
+                         R"({position = "s", feature = "k"})"},
+                    Case{"rope", "s=5,k=14 -> s=5,k=14",
+                         R"({position = "s", feature = "k", theta = 9.0,
+                             stretch = 3.0, trained = 20.0, slow_turns = 0.5,
+                             fast_turns = 2.0})"}));
 
 /// Algorithms on rows, and copies.
 INSTANTIATE_TEST_SUITE_P(

@@ -110,6 +110,16 @@ def attention(xs, ts, result, a):
     return einsum([jax.nn.softmax(x, t), v], [scores, tv], result)
 
 
+def slowed(frequency, a):
+    kept = 0
+    if a.get("trained", 0):
+        turns = a["trained"] * frequency / (2 * math.pi)
+        scale = jnp.log if a.get("log_turns") else lambda x: x
+        slow, fast = scale(a["slow_turns"]), scale(a["fast_turns"])
+        kept = jnp.clip((scale(turns) - slow) / (fast - slow), 0, 1)
+    return frequency * (kept + (1 - kept) / a.get("stretch", 1))
+
+
 def rope(xs, ts, result, a):
     x, t = xs[0], ts[0]
     at, pairs = t.names.index(a["feature"]), t.extent(a["feature"]) // 2
@@ -118,6 +128,7 @@ def rope(xs, ts, result, a):
         x.dtype, low.shape, t.names.index(name)
     )
     theta = jnp.exp(iota(a["feature"]) * (-math.log(a.get("theta", 1e4)) / pairs))
+    theta = slowed(theta, a)
     angle = iota(a["position"]) * theta * (-1 if a.get("inverse") else 1)
     cos, sin = jnp.cos(angle), jnp.sin(angle)
     rotated = jnp.concatenate([low * cos - high * sin, low * sin + high * cos], at)

@@ -381,6 +381,9 @@ static bool applyRope(Builder &b) {
   b.add("rope", {*x}, b.tensor(*x).dims, {2 * b.range(*x).magnitude, false},
         "{position = " + quoted(dims.front().name) + ", feature = " +
             quoted(dims.back().name) + ", theta = 100.0 : f64" +
+            (b.random.chance(0.2) ? ", stretch = 4, trained = 40, "
+                                    "slow_turns = 1, fast_turns = 3"
+                                  : "") +
             (b.random.chance(0.3) ? ", inverse}" : "}"));
   return true;
 }

@@ -187,13 +187,23 @@ Tensor layerNorm(const Tensor &x, const Tensor *gain, const Tensor *bias,
 Tensor rmsNorm(const Tensor &x, const Tensor *gain, const IndexNames &indices,
                double eps, std::string *error = nullptr);
 
+/// Slows pairs of a rotary embedding. A pair of frequency f turns n = trained f
+/// / 2 pi times over `trained` positions. It keeps f from n = `fastTurns` on,
+/// and has f / stretch up to n = `slowTurns`. Between them it has a mixture of
+/// the two, linear in n or, if `isLogarithmic`, in log n. If `trained` is 0,
+/// every pair is slowed.
+struct RopeScaling {
+  double stretch = 1, trained = 0, slowTurns = 0, fastTurns = 0;
+  bool isLogarithmic = false;
+};
+
 /// Rotary position embedding in its "rotate half" form. The feature index, of
 /// even extent K, splits into halves. The pair (x0, x1) at m and K/2 + m turns
 /// by the angle position * theta^(-2m/K) (by its negative if `inverse`): y0 =
 /// x0 cos - x1 sin, y1 = x1 cos + x0 sin.
 Tensor rope(const Tensor &x, const std::string &positionIndex,
             const std::string &featureIndex, double theta, bool inverse = false,
-            std::string *error = nullptr);
+            std::string *error = nullptr, const RopeScaling &scaling = {});
 
 /// Which elements a dropout zeroes: see dropoutMask.
 struct Dropout {

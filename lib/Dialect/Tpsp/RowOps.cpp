@@ -65,6 +65,25 @@ LogicalResult RmsNormOp::verify() { return verifyNormAndEps(*this, 2); }
 LogicalResult LayerNormOp::verify() { return verifyNormAndEps(*this, 3); }
 
 /// (O1), (O2)
+/// (O3)
+static LogicalResult verifyScaling(RopeOp op) {
+  double stretch = op.getStretch().convertToDouble();
+  if (!(stretch > 0) || !std::isfinite(stretch))
+    return op.emitOpError("stretch is ") << stretch << "; it is positive";
+  double trained = op.getTrained().convertToDouble();
+  double slow = op.getSlowTurns().convertToDouble();
+  double fast = op.getFastTurns().convertToDouble();
+  if (trained == 0 && slow == 0 && fast == 0 && !op.getLogTurns())
+    return success();
+  if (trained > 0 && slow > 0 && slow < fast && std::isfinite(trained) &&
+      std::isfinite(fast))
+    return success();
+  return op.emitOpError("trained, slow_turns and fast_turns are ")
+         << trained << ", " << slow << " and " << fast
+         << "; give none of them, or positive ones with slow_turns < "
+            "fast_turns";
+}
+
 LogicalResult RopeOp::verify() {
   if (failed(verifyCount(*this, 1, 1)) || failed(verifySameNames(*this)) ||
       failed(verifyHasIndex(*this, 0, getPosition(), "position")) ||
@@ -78,7 +97,7 @@ LogicalResult RopeOp::verify() {
   if (extent % 2 != 0)
     return emitOpError("rotates pairs, but index '")
            << getFeature() << "' has the odd extent " << extent;
-  return success();
+  return verifyScaling(*this);
 }
 
 //===----------------------------------------------------------------------===//
@@ -191,7 +210,9 @@ LogicalResult RopeOp::buildAdjoint(OpBuilder &b, Value g, Needed,
   AdjointBuilder adjoint(b, getLoc());
   UnitAttr inverse = getInverse() ? UnitAttr() : b.getUnitAttr();
   gradients[0] = adjoint.map<RopeOp>(g, g, getPositionAttr(), getFeatureAttr(),
-                                     getThetaAttr(), inverse);
+                                     getThetaAttr(), inverse, getStretchAttr(),
+                                     getTrainedAttr(), getSlowTurnsAttr(),
+                                     getFastTurnsAttr(), getLogTurnsAttr());
   return success();
 }
 
@@ -277,7 +298,9 @@ Value RopeOp::decompose(OpBuilder &b) {
       tensorOver({getPosition(), out, in, pair}, {productType});
   Value matrix = RopeMatrixOp::create(
       b, getLoc(), matrixType, ValueRange{}, getPositionAttr(), pair, out, in,
-      getThetaAttr(), b.getI64IntegerAttr(pairs), getInverseAttr());
+      getThetaAttr(), b.getI64IntegerAttr(pairs), getInverseAttr(),
+      getStretchAttr(), getTrainedAttr(), getSlowTurnsAttr(),
+      getFastTurnsAttr(), getLogTurnsAttr());
   Value product =
       MulOp::create(b, getLoc(), productType, ValueRange{matrix, halves});
   Value sum = ReduceOp::create(b, getLoc(), rotated, ValueRange{product},
@@ -295,14 +318,49 @@ static Value asF64(OpBuilder &b, Location loc, Value index) {
   return arith::SIToFPOp::create(b, loc, b.getF64Type(), integer);
 }
 
+/// x between 0 and 1, else the nearer of the two.
+static Scalar betweenZeroAndOne(const Scalar &x) {
+  Scalar zero = x.constant(0), one = x.constant(1);
+  return ifPositive(x, ifPositive(x - one, one, x), zero);
+}
+
+/// Which part of a pair's frequency theta^(-pair / pairs) stays as it is; all
+/// else is divided by `stretch`.
+static Scalar keptPart(RopeMatrixOp op, const Scalar &pair,
+                       const Scalar &frequency, double rate) {
+  constexpr double circle = 6.283185307179586;
+  double trained = op.getTrained().convertToDouble() / circle;
+  double slow = op.getSlowTurns().convertToDouble();
+  double fast = op.getFastTurns().convertToDouble();
+  // log n is linear in the pair: no logarithm is taken.
+  Scalar turns = op.getLogTurns()
+                     ? pair * pair.constant(rate) +
+                           pair.constant(std::log(trained) - std::log(slow))
+                     : frequency * pair.constant(trained) - pair.constant(slow);
+  double width = op.getLogTurns() ? std::log(fast / slow) : fast - slow;
+  return betweenZeroAndOne(turns / pair.constant(width));
+}
+
+/// The angle by which a pair turns from one position to the next, in f64.
+static Scalar pairFrequency(RopeMatrixOp op, const Scalar &pair) {
+  double rate = -std::log(op.getTheta().convertToDouble()) /
+                static_cast<double>(op.getPairs());
+  Scalar frequency = exp(pair * pair.constant(rate));
+  double stretch = op.getStretch().convertToDouble();
+  if (stretch == 1.0)
+    return frequency;
+  Scalar slowed = frequency / pair.constant(stretch);
+  if (op.getTrained().convertToDouble() == 0)
+    return slowed;
+  Scalar kept = keptPart(op, pair, frequency, rate);
+  return slowed + kept * (frequency - slowed);
+}
+
 Value RopeMatrixOp::emitScalar(OpBuilder &b, ValueRange, Position position) {
   // In f64: at position 10^5 an f32 angle is off by 0.01 rad.
   Location loc = getLoc();
-  Value feature = asF64(b, loc, position(getFeature()));
-  double rate =
-      -std::log(getTheta().convertToDouble()) / static_cast<double>(getPairs());
   Scalar frequency =
-      exp(Scalar(b, loc, feature) * Scalar(b, loc, feature).constant(rate));
+      pairFrequency(*this, {b, loc, asF64(b, loc, position(getFeature()))});
   Value angle =
       (Scalar(b, loc, asF64(b, loc, position(getPosition()))) * frequency)
           .get();

@@ -66,17 +66,23 @@ static void differentiateBroadcast(Evaluation &e, const Tensor &gradient,
 // Rotations
 //===----------------------------------------------------------------------===//
 
+static RopeScaling scalingOf(Evaluation &e) {
+  return {e.real("stretch"), e.real("trained"), e.real("slow_turns"),
+          e.real("fast_turns"), e.flag("log_turns")};
+}
+
 static Tensor evaluateRope(Evaluation &e) {
   return rope(e.operand(0), e.text("position"), e.text("feature"),
-              e.real("theta"), e.flag("inverse"), &e.error);
+              e.real("theta"), e.flag("inverse"), &e.error, scalingOf(e));
 }
 
 /// The transpose of a rotation is its inverse.
 static void differentiateRope(Evaluation &e, const Tensor &gradient,
                               OperandGradients &out) {
   out.set(0, [&] {
-    Tensor turned = rope(gradient, e.text("position"), e.text("feature"),
-                         e.real("theta"), !e.flag("inverse"), &e.error);
+    Tensor turned =
+        rope(gradient, e.text("position"), e.text("feature"), e.real("theta"),
+             !e.flag("inverse"), &e.error, scalingOf(e));
     return fitted(turned, out.type(0), e);
   });
 }
@@ -97,8 +103,8 @@ static Tensor evaluateRopeMatrix(Evaluation &e) {
         return place[2] / pairs == place[1] ? 1.0 : 0.0;
       },
       {}, {position, in, pair}, {positions, 2, 2 * pairs}, &e.error);
-  Tensor rotated =
-      rope(basis, position, pair, e.real("theta"), e.flag("inverse"), &e.error);
+  Tensor rotated = rope(basis, position, pair, e.real("theta"),
+                        e.flag("inverse"), &e.error, scalingOf(e));
   rotated = reshape(std::move(rotated), {position, in, out, pair},
                     {positions, 2, 2, pairs}, &e.error);
   return permute(rotated, e.indices(), &e.error);

@@ -8,14 +8,30 @@ namespace tpsp::reference {
 
 namespace {
 
+double slowed(double frequency, const RopeScaling &scaling) {
+  double kept = 0;
+  if (scaling.trained > 0) {
+    const double n = scaling.trained * frequency / (2 * std::acos(-1.0));
+    kept =
+        scaling.isLogarithmic
+            ? std::log(n / scaling.slowTurns) /
+                  std::log(scaling.fastTurns / scaling.slowTurns)
+            : (n - scaling.slowTurns) / (scaling.fastTurns - scaling.slowTurns);
+    kept = std::clamp(kept, 0.0, 1.0);
+  }
+  return kept * frequency + (1 - kept) * frequency / scaling.stretch;
+}
+
 /// cos and sin of each position's angles, row-major over (position, m). One
 /// entry serves all batches and heads.
 struct AngleTable {
-  AngleTable(int64_t positions, int64_t half, double theta, bool inverse)
+  AngleTable(int64_t positions, int64_t half, double theta, bool inverse,
+             const RopeScaling &scaling)
       : half(half), cosine(positions * half), sine(positions * half) {
     for (int64_t p = 0; p < positions; ++p)
       for (int64_t m = 0; m < half; ++m) {
-        const double angle = p * std::pow(theta, -double(m) / double(half));
+        const double angle =
+            p * slowed(std::pow(theta, -double(m) / double(half)), scaling);
         cosine[p * half + m] = std::cos(angle);
         sine[p * half + m] = inverse ? -std::sin(angle) : std::sin(angle);
       }
@@ -43,7 +59,7 @@ Tensor swapHalves(const Tensor &x, const std::string &featureIndex) {
 
 Tensor rope(const Tensor &x, const std::string &positionIndex,
             const std::string &featureIndex, double theta, bool inverse,
-            std::string *error) {
+            std::string *error, const RopeScaling &scaling) {
   const std::optional<int64_t> positions = x.extent(positionIndex);
   const std::optional<int64_t> features = x.extent(featureIndex);
   if (!x.isValid() || !areDistinct(x.indices) || !positions || !features ||
@@ -54,7 +70,7 @@ Tensor rope(const Tensor &x, const std::string &positionIndex,
   if (x.data.empty())
     return x;
 
-  const AngleTable table(*positions, *features / 2, theta, inverse);
+  const AngleTable table(*positions, *features / 2, theta, inverse, scaling);
   const auto dimension = [&x](const std::string &name) {
     return std::find(x.indices.begin(), x.indices.end(), name) -
            x.indices.begin();

@@ -94,6 +94,8 @@ func.func @rows(%x: !x, %row: !row) {
   %4 = tpsp.rope %x {position = "s", feature = "d"} : !x
   // CHECK: tpsp.rope %{{.*}} {feature = "d", inverse, position = "s", theta = 5.000000e+05 : f64} : tensor
   %5 = tpsp.rope %x {position = "s", feature = "d", theta = 5.0e5, inverse} : !x
+  // CHECK: tpsp.rope %{{.*}} {fast_turns = 4.000000e+00 : f64, feature = "d", position = "s", slow_turns = 1.000000e+00 : f64, stretch = 8.000000e+00 : f64, trained = 8.192000e+03 : f64} : tensor
+  %6 = tpsp.rope %x {position = "s", feature = "d", stretch = 8, trained = 8192, slow_turns = 1, fast_turns = 4} : !x
   return
 }
 

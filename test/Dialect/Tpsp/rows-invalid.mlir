@@ -187,3 +187,25 @@ func.func @f(%x: !x) {
   %0 = tpsp.rope %x {position = "s", feature = "k"} : !x
   return
 }
+
+// -----
+
+!x = tensor<4x8xf32, #tpsp.idx<s, k>>
+
+// (O3) what is slowed
+func.func @f(%x: !x) {
+  // expected-error @+1 {{stretch is 0.000000e+00; it is positive}}
+  %0 = tpsp.rope %x {position = "s", feature = "k", stretch = 0} : !x
+  return
+}
+
+// -----
+
+!x = tensor<4x8xf32, #tpsp.idx<s, k>>
+
+// (O3) all of them or none
+func.func @f(%x: !x) {
+  // expected-error @+1 {{trained, slow_turns and fast_turns are 6.400000e+01, 4.000000e+00 and 1.000000e+00; give none of them, or positive ones with slow_turns < fast_turns}}
+  %0 = tpsp.rope %x {position = "s", feature = "k", stretch = 8, trained = 64, slow_turns = 4, fast_turns = 1} : !x
+  return
+}

@@ -58,6 +58,13 @@ TEST(DecompositionTest, Rope) {
                   R"({position = "s", feature = "k"})");
   expectSameParts("rope", "b,k=6,s -> b,k=6,s",
                   R"({position = "s", feature = "k", theta = 7.0, inverse})");
+  for (const char *scaling :
+       {"", ", trained = 20.0, slow_turns = 0.5, fast_turns = 2.0",
+        ", trained = 20.0, slow_turns = 0.5, fast_turns = 2.0, log_turns"})
+    expectSameParts("rope", "b,s,k=10 -> b,s,k=10",
+                    std::string(R"({position = "s", feature = "k",
+                                    theta = 9.0, stretch = 3.0)") +
+                        scaling + "}");
 }
 
 TEST(DecompositionTest, Attention) {

@@ -168,6 +168,9 @@ INSTANTIATE_TEST_SUITE_P(
              R"({position = "s", feature = "k"})"},
         Case{"rope", "b,s,h,k -> b,s,h,k",
              R"({position = "s", feature = "k", theta = 7.0, inverse})"},
+        Case{"rope", "b,s=5,k=8 -> b,s=5,k=8",
+             R"({position = "s", feature = "k", theta = 9.0, stretch = 3.0,
+                 trained = 20.0, slow_turns = 0.5, fast_turns = 2.0})"},
         Case{"rope", "k=6,b,s -> k=6,b,s",
              R"({position = "s", feature = "k", theta = 50.0})"}));
 

@@ -40,6 +40,31 @@ TEST(RopeTest, AgainstComplexNumbersInSeveralLayouts) {
   }
 }
 
+/// Pair m of a vector of ones at position 1 shows its frequency.
+std::vector<double> frequencies(const RopeScaling &scaling) {
+  const Tensor x = full({"s", "d"}, {2, 6}, 1);
+  const Tensor y = rope(x, "s", "d", 1e6, false, nullptr, scaling);
+  std::vector<double> out;
+  for (int64_t m = 0; m < 3; ++m)
+    out.push_back(std::atan2(y.data[9 + m], y.data[6 + m]) - std::acos(-1) / 4);
+  return out;
+}
+
+TEST(RopeTest, SlowsWhatTurnsSeldom) {
+  // Unscaled, 1, 0.01 and 0.0001 a position. Over 200 pi positions they turn
+  // 100 times, once and a hundredth of a time.
+  const double context = 200 * std::acos(-1);
+  auto expect = [](const RopeScaling &scaling, std::vector<double> wanted) {
+    std::vector<double> found = frequencies(scaling);
+    for (size_t m = 0; m < wanted.size(); ++m)
+      EXPECT_NEAR(found[m], wanted[m], 1e-12) << m;
+  };
+  expect({4}, {0.25, 0.0025, 0.000025});
+  expect({4, context, 0.5, 2.5}, {1, 0.25 * 0.01 + 0.75 * 0.0025, 0.000025});
+  // One turn lies half way between 0.1 and 10 in the logarithm.
+  expect({4, context, 0.1, 10, true}, {1, 0.5 * 0.01 + 0.5 * 0.0025, 0.000025});
+}
+
 TEST(RopeTest, InverseUndoes) {
   const Tensor x = randomTensor({"b", "s", "h", "d"}, kExtents, 2);
   expectNear(rope(rope(x, "s", "d", 10000), "s", "d", 10000, true), x);

@@ -4,6 +4,14 @@
 // Rows: operations that need an index whole.
 include "tpsp/Dialect/Tpsp/OpBase.td"
 
+/// How rope slows the pairs that turn seldom over the context that a model was
+/// trained on.
+defvar Tpsp_RopeScaling = (ins DefaultValuedAttr<F64Attr, "1.0">:$stretch,
+                               DefaultValuedAttr<F64Attr, "0.0">:$trained,
+                               DefaultValuedAttr<F64Attr, "0.0">:$slow_turns,
+                               DefaultValuedAttr<F64Attr, "0.0">:$fast_turns,
+                               UnitAttr:$log_turns);
+
 def Tpsp_RopeMatrixOp
     : Tpsp_PointwiseOp<"rope_matrix", 0, ["introducesIndices"],
                        ["getPositionIndices"]> {
@@ -11,11 +19,12 @@ def Tpsp_RopeMatrixOp
   let description = [{
     R[position, out, in, feature], a 2x2 rotation for every position and feature
     pair: angle = position * theta^(-feature / pairs), negated if `inverse`;
-    [[cos, -sin], [sin, cos]].
+    [[cos, -sin], [sin, cos]]. `stretch` and what follows it are those of `rope`.
   }];
-  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$position,
-                       StrAttr:$feature, StrAttr:$out, StrAttr:$in,
-                       F64Attr:$theta, I64Attr:$pairs, UnitAttr:$inverse);
+  let arguments = !con((ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$position,
+                            StrAttr:$feature, StrAttr:$out, StrAttr:$in,
+                            F64Attr:$theta, I64Attr:$pairs, UnitAttr:$inverse),
+                       Tpsp_RopeScaling);
 }
 
 class Tpsp_RowOp<string mnemonic, list<string> overridden = [],
@@ -80,17 +89,26 @@ def Tpsp_RopeOp : Tpsp_RowOp<"rope", ["getLinearity", "restrictPositions"]> {
   let summary = "rotary position embedding, the rotate-half form";
   let description = [{
     Pairs element m with m + K/2 of `feature` (extent K) and rotates each pair
-    by position * theta^(-2m/K); by the negative angle if `inverse`.
+    by position * f with f = theta^(-2m/K); by the negative angle if `inverse`.
+
+    `stretch` divides f. With `trained`, pairs that turn often keep their f: a
+    pair turns n = trained f / 2 pi times over so many positions. Where n is at
+    most `slow_turns`, f is divided by `stretch`; where n is at least
+    `fast_turns`, f stays. Between the two f is a mixture, linear in n, or with
+    `log_turns` linear in log n.
 
     Constraints: (I1)-(I8), and
     - (O1) One operand; the result has its indices.
     - (O2) `position` and `feature` are indices of the operand, and differ; the
            extent of `feature` is even.
+    - (O3) `stretch` is positive; `trained`, `slow_turns` and `fast_turns` are
+           all 0, or positive with `slow_turns` < `fast_turns`.
   }];
-  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$position,
-                       StrAttr:$feature,
-                       DefaultValuedAttr<F64Attr, "10000.0">:$theta,
-                       UnitAttr:$inverse);
+  let arguments = !con((ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$position,
+                            StrAttr:$feature,
+                            DefaultValuedAttr<F64Attr, "10000.0">:$theta,
+                            UnitAttr:$inverse),
+                       Tpsp_RopeScaling);
 }
 
 #endif // TPSP_DIALECT_TPSP_ROWOPS_TD
