@@ -77,6 +77,7 @@ if os.path.exists(os.path.join(config.tpsp_tools_dir, "tpsp-run")):
     llvm_config.add_tool_substitutions(
         ["tpsp-run", "tpsp-train"], [config.tpsp_tools_dir]
     )
+llvm_config.add_tool_substitutions(["tpsp-import"], [config.tpsp_tools_dir])
 
 # Processes under mpirun: a feature, where MPI is installed and the transport was
 # built. The machine may have fewer cores than a test has processes.

@@ -1,0 +1,43 @@
+/// The architectures that are known: a function each, in a file of its own,
+/// which reads a configuration into a Model. What it cannot express it refuses
+/// (Config::refuse).
+#ifndef TPSP_IMPORT_ARCHITECTURES_H
+#define TPSP_IMPORT_ARCHITECTURES_H
+
+#include "Config.h"
+#include "Model.h"
+#include "tpsp/Import/Import.h"
+
+namespace tpsp::import {
+
+Model readLlama(Config &config, const ImportOptions &options);
+Model readMistral(Config &config, const ImportOptions &options);
+Model readQwen2(Config &config, const ImportOptions &options);
+Model readQwen3(Config &config, const ImportOptions &options);
+Model readPhi3(Config &config, const ImportOptions &options);
+Model readGpt2(Config &config, const ImportOptions &options);
+Model readGemma2(Config &config, const ImportOptions &options);
+Model readMixtral(Config &config, const ImportOptions &options);
+Model readQwen3Moe(Config &config, const ImportOptions &options);
+
+struct Architecture {
+  /// `model_type` and `architectures` of a configuration.
+  const char *modelType, *name;
+  Model (*read)(Config &config, const ImportOptions &options);
+};
+
+inline constexpr Architecture architectures[] = {
+    {"llama", "LlamaForCausalLM", readLlama},
+    {"mistral", "MistralForCausalLM", readMistral},
+    {"qwen2", "Qwen2ForCausalLM", readQwen2},
+    {"qwen3", "Qwen3ForCausalLM", readQwen3},
+    {"phi3", "Phi3ForCausalLM", readPhi3},
+    {"gpt2", "GPT2LMHeadModel", readGpt2},
+    {"gemma2", "Gemma2ForCausalLM", readGemma2},
+    {"mixtral", "MixtralForCausalLM", readMixtral},
+    {"qwen3_moe", "Qwen3MoeForCausalLM", readQwen3Moe},
+};
+
+} // namespace tpsp::import
+
+#endif // TPSP_IMPORT_ARCHITECTURES_H

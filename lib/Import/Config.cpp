@@ -1,0 +1,234 @@
+#include "Config.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+using namespace tpsp;
+using namespace tpsp::import;
+using rt::Status;
+using Json = nlohmann::json;
+
+/// No extent of a model is larger, and products of three fit 64 bits.
+static constexpr int64_t largest = int64_t(1) << 31;
+/// How much of a value a message shows.
+static constexpr size_t shown = 60;
+
+static std::string text(const Json &value) {
+  std::string dump = value.dump(-1, ' ', true, Json::error_handler_t::replace);
+  return dump.size() > shown ? dump.substr(0, shown) + "..." : dump;
+}
+
+Status Config::parse(const std::string &source, Config &out) {
+  out = {};
+  std::set<std::string> keys;
+  std::optional<std::string> twice;
+  auto note = [&](int depth, Json::parse_event_t event, Json &value) {
+    if (event == Json::parse_event_t::key && depth == 1 &&
+        !keys.insert(value.get<std::string>()).second && !twice)
+      twice = value.get<std::string>();
+    // A configuration has lists in objects in objects, and nothing deeper.
+    return depth <= 8;
+  };
+  out.json = Json::parse(source, note, /*allow_exceptions=*/false);
+  if (!out.json.is_object())
+    return {TPSP_RT_INVALID, "it is no JSON object"};
+  if (twice)
+    return {TPSP_RT_INVALID,
+            fmt::format("key {} is there twice", text(*twice))};
+  return {};
+}
+
+Status Config::leaveOut(const std::vector<std::string> &keys) {
+  for (const std::string &key : keys)
+    if (json.erase(key) == 0)
+      return {TPSP_RT_INVALID,
+              fmt::format("--ignore-key {}: there is no such key", text(key))};
+  return {};
+}
+
+std::string Config::describe(const std::string &key) const {
+  return fmt::format("key '{}{}'", prefix, key);
+}
+
+void Config::refuse(const std::string &key, const std::string &why) {
+  if (!failure)
+    failure = describe(key) + " " + why;
+}
+
+bool Config::has(const std::string &key) const {
+  auto it = json.find(key);
+  return it != json.end() && !it->is_null();
+}
+
+/// The value of a key; null if it is absent.
+const Json *Config::use(const std::string &key) {
+  used.insert(key);
+  return has(key) ? &json[key] : nullptr;
+}
+
+const Json *Config::require(const std::string &key) {
+  const Json *value = use(key);
+  if (!value)
+    refuse(key, "is missing");
+  return value;
+}
+
+int64_t Config::wholeNumber(const std::string &key, const Json &value,
+                            int64_t least) {
+  if (value.is_number_integer() && value >= least && value <= largest)
+    return value.get<int64_t>();
+  refuse(key, fmt::format("is {}, which is no whole number from {} to {}",
+                          text(value), least, largest));
+  return 1;
+}
+
+int64_t Config::size(const std::string &key) {
+  const Json *value = require(key);
+  return value ? wholeNumber(key, *value, 1) : 1;
+}
+
+int64_t Config::size(const std::string &key, int64_t otherwise) {
+  const Json *value = use(key);
+  return value ? wholeNumber(key, *value, 1) : otherwise;
+}
+
+int64_t Config::count(const std::string &key, int64_t otherwise) {
+  const Json *value = use(key);
+  return value ? wholeNumber(key, *value, 0) : otherwise;
+}
+
+double Config::number(const std::string &key) {
+  if (!require(key))
+    return 1;
+  return number(key, 1);
+}
+
+double Config::number(const std::string &key, double otherwise) {
+  const Json *value = use(key);
+  if (!value)
+    return otherwise;
+  if (value->is_number() && std::isfinite(value->get<double>()))
+    return value->get<double>();
+  refuse(key, fmt::format("is {}, which is no number", text(*value)));
+  return otherwise;
+}
+
+bool Config::flag(const std::string &key, bool otherwise) {
+  const Json *value = use(key);
+  if (!value || value->is_boolean())
+    return value ? value->get<bool>() : otherwise;
+  refuse(key, fmt::format("is {}, not true or false", text(*value)));
+  return otherwise;
+}
+
+std::string Config::word(const std::string &key, const std::string &otherwise) {
+  const Json *value = use(key);
+  if (!value || value->is_string())
+    return value ? value->get<std::string>() : otherwise;
+  refuse(key, fmt::format("is {}, which is no string", text(*value)));
+  return otherwise;
+}
+
+std::vector<std::string> Config::words(const std::string &key) {
+  const Json *value = use(key);
+  std::vector<std::string> out;
+  if (value && !value->is_array())
+    refuse(key, fmt::format("is {}, which is no list", text(*value)));
+  if (!value || !value->is_array())
+    return out;
+  for (const Json &entry : *value)
+    if (entry.is_string())
+      out.push_back(entry.get<std::string>());
+    else
+      refuse(key, fmt::format("has {}, which is no string", text(entry)));
+  return out;
+}
+
+std::vector<int64_t> Config::counts(const std::string &key) {
+  const Json *value = use(key);
+  std::vector<int64_t> out;
+  if (value && !value->is_array())
+    refuse(key, fmt::format("is {}, which is no list", text(*value)));
+  if (!value || !value->is_array())
+    return out;
+  for (const Json &entry : *value)
+    out.push_back(wholeNumber(key, entry, 0));
+  return out;
+}
+
+Config &Config::object(const std::string &key) {
+  const Json *value = use(key);
+  Config &child = objects[key];
+  child.prefix = prefix + key + ".";
+  if (!value)
+    return child;
+  if (value->is_object())
+    child.json = *value;
+  else
+    refuse(key, fmt::format("is {}, which is no object", text(*value)));
+  return child;
+}
+
+std::string Config::oneOf(const std::string &key, const std::string &otherwise,
+                          const std::vector<std::string> &known) {
+  std::string found = word(key, otherwise);
+  if (std::find(known.begin(), known.end(), found) == known.end())
+    refuse(key, fmt::format("is {}, which is none of {}", text(found),
+                            fmt::join(known, ", ")));
+  return found;
+}
+
+void Config::only(const std::string &key, const Json &harmless,
+                  const std::string &lacking) {
+  const Json *value = use(key);
+  if (value && *value != harmless)
+    refuse(key, fmt::format("is {}, and {} is not there yet; only {} is "
+                            "imported",
+                            text(*value), lacking, text(harmless)));
+}
+
+void Config::harmless(const std::vector<std::string> &keys) {
+  used.insert(keys.begin(), keys.end());
+}
+
+void Config::unread(std::vector<std::string> &out) const {
+  for (const auto &[key, value] : json.items())
+    if (used.count(key) == 0)
+      out.push_back(fmt::format("'{}{}'", prefix, key));
+  for (const auto &entry : objects)
+    entry.second.unread(out);
+}
+
+std::optional<std::string> Config::firstFailure() const {
+  if (failure)
+    return failure;
+  for (const auto &entry : objects)
+    if (std::optional<std::string> one = entry.second.firstFailure())
+      return one;
+  return std::nullopt;
+}
+
+Status Config::finish() {
+  std::vector<std::string> unknown;
+  unread(unknown);
+  std::string names = fmt::format("{}", fmt::join(unknown, ", "));
+  if (std::optional<std::string> found = firstFailure()) {
+    // A key that is missing is often there, misspelt.
+    bool isMissing = found->find("is missing") != std::string::npos;
+    return {TPSP_RT_INVALID,
+            isMissing && !unknown.empty()
+                ? fmt::format("{}; {} {} not known", *found, names,
+                              unknown.size() > 1 ? "are" : "is")
+                : *found};
+  }
+  if (unknown.empty())
+    return {};
+  return {TPSP_RT_INVALID,
+          fmt::format("{} {} not known, and may change mathematics; "
+                      "--ignore-key KEY leaves one out of account",
+                      names, unknown.size() > 1 ? "are" : "is")};
+}

@@ -1,0 +1,270 @@
+#include "Decoder.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+using namespace tpsp::import;
+
+/// Positions of tokens, caches, and how numbers are stored and begin.
+static const std::vector<std::string> harmlessKeys = {"model_type",
+                                                      "architectures",
+                                                      "transformers_version",
+                                                      "torch_dtype",
+                                                      "dtype",
+                                                      "use_cache",
+                                                      "bos_token_id",
+                                                      "eos_token_id",
+                                                      "pad_token_id",
+                                                      "initializer_range",
+                                                      "_name_or_path",
+                                                      "pretraining_tp",
+                                                      "max_position_embeddings",
+                                                      "auto_map",
+                                                      "tokenizer_class",
+                                                      "_attn_implementation",
+                                                      "cache_implementation",
+                                                      "head_dim_total",
+                                                      "hidden_dropout_prob"};
+
+Model tpsp::import::readDecoder(Config &config, const DecoderForm &form) {
+  config.harmless(harmlessKeys);
+  config.only("attention_dropout", 0.0, "dropout");
+  config.only("is_encoder_decoder", false, "an encoder");
+  Model model;
+  model.architecture = form.architecture;
+  int64_t width = config.size("hidden_size");
+  int64_t heads = config.size("num_attention_heads");
+  int64_t groups =
+      config.size("num_key_value_heads",
+                  form.keyValueHeads > 0 ? form.keyValueHeads : heads);
+  if (heads % groups != 0)
+    config.refuse("num_key_value_heads",
+                  fmt::format("is {}, which does not divide the {} of "
+                              "num_attention_heads",
+                              groups, heads));
+  int64_t features = config.size("head_dim", form.headSize > 0 ? form.headSize
+                                                               : width / heads);
+  if (!config.has("head_dim") && form.headSize == 0 && width % heads != 0)
+    config.refuse("hidden_size",
+                  fmt::format("is {}, which the {} of num_attention_heads do "
+                              "not divide; head_dim may say how many features "
+                              "a head has",
+                              width, heads));
+  model.extents = {{"d", width},
+                   {"g", groups},
+                   {"r", heads / groups},
+                   {"k", features},
+                   {"q", heads * features},
+                   {"kv", groups * features},
+                   {"v", config.size("vocab_size")}};
+  model.embedding = "model.embed_tokens.weight";
+  model.layerPrefix = "model.layers.";
+  model.finalNorm = readRmsNorm(config, "model.norm");
+  if (!config.flag("tie_word_embeddings", form.isTied))
+    model.head = "lm_head.weight";
+  return model;
+}
+
+Norm tpsp::import::readRmsNorm(Config &config, const std::string &module) {
+  return {module, config.number("rms_norm_eps", 1e-6)};
+}
+
+Attention tpsp::import::readAttention(Config &config, const Model &model,
+                                      const DecoderForm &form) {
+  auto linear = [](const char *module, bool hasBias) {
+    return Linear{std::string("self_attn.") + module, hasBias};
+  };
+  Attention attention;
+  attention.query = linear("q_proj", form.hasQueryBias);
+  attention.key = linear("k_proj", form.hasQueryBias);
+  attention.value = linear("v_proj", form.hasQueryBias);
+  attention.output = linear("o_proj", form.hasOutputBias);
+  double magnitude = 1;
+  int64_t features = model.extent("k");
+  attention.rope = readRope(config, form.theta, features, magnitude);
+  attention.scale = magnitude * magnitude / std::sqrt(double(features));
+  return attention;
+}
+
+std::string tpsp::import::readActivation(Config &config, const std::string &key,
+                                         const std::string &otherwise) {
+  static const std::map<std::string, std::string> operations = {
+      {"silu", "silu"},
+      {"swish", "silu"},
+      {"gelu", "gelu_erf"},
+      {"gelu_new", "gelu"},
+      {"gelu_pytorch_tanh", "gelu"},
+      {"relu", "relu"}};
+  std::vector<std::string> known;
+  for (const auto &entry : operations)
+    known.push_back(entry.first);
+  auto found = operations.find(config.oneOf(key, otherwise, known));
+  return found == operations.end() ? "silu" : found->second;
+}
+
+Mlp tpsp::import::readGatedMlp(Config &config, Model &model, bool hasBias) {
+  model.extents["e"] = config.size("intermediate_size");
+  return {Linear{"mlp.gate_proj", hasBias}, Linear{"mlp.up_proj", hasBias},
+          Linear{"mlp.down_proj", hasBias},
+          readActivation(config, "hidden_act", "silu")};
+}
+
+Experts tpsp::import::readExperts(Config &config, Model &model,
+                                  const std::string &module,
+                                  const std::vector<std::string> &words,
+                                  const std::string &activation) {
+  model.extents["j"] = config.size("num_experts_per_tok", 2);
+  auto expert = [&](const std::string &word) {
+    Linear linear{module + ".experts.{x}." + word};
+    linear.name = word;
+    return linear;
+  };
+  Experts experts;
+  experts.router = {module + ".gate"};
+  experts.router.name = "router";
+  experts.gate = expert(words[0]);
+  experts.up = expert(words[1]);
+  experts.down = expert(words[2]);
+  experts.activation = activation;
+  return experts;
+}
+
+void tpsp::import::checkWindow(Config &config, const ImportOptions &options,
+                               bool isUsed) {
+  int64_t window = config.count("sliding_window", 0);
+  config.harmless({"max_window_layers"});
+  bool hasTypes = config.has("layer_types"), slides = false;
+  for (const std::string &type : config.words("layer_types"))
+    if (type == "sliding_attention")
+      slides = true;
+    else if (type != "full_attention")
+      config.refuse("layer_types", "has '" + type +
+                                       "', of which full_attention and "
+                                       "sliding_attention are known");
+  if (!isUsed || window == 0 || (hasTypes && !slides) ||
+      options.sequence <= window)
+    return;
+  config.refuse("sliding_window",
+                fmt::format("is {}, and a window of attention is not there "
+                            "yet; --sequence {} or less needs none",
+                            window, window));
+}
+
+std::vector<Block> tpsp::import::decoderBlocks(Config &config,
+                                               Attention attention, Part part) {
+  return {{readRmsNorm(config, "input_layernorm"), std::move(attention)},
+          {readRmsNorm(config, "post_attention_layernorm"), std::move(part)}};
+}
+
+void tpsp::import::addLayers(Config &config, Model &model, LayerKind kind) {
+  model.kinds = {std::move(kind)};
+  model.layers.assign(config.size("num_hidden_layers"), 0);
+}
+
+//===----------------------------------------------------------------------===//
+// Rotations
+//===----------------------------------------------------------------------===//
+
+/// How many turns pair `pair` of `features` / 2 makes over `positions`.
+static double turnsOf(double pair, double theta, double positions,
+                      int64_t features) {
+  return positions / (2 * std::acos(-1.0)) *
+         std::pow(theta, -2 * pair / double(features));
+}
+
+/// Which pair makes so many turns.
+static double pairOf(double turns, double theta, double positions,
+                     int64_t features) {
+  return double(features) *
+         std::log(positions / (turns * 2 * std::acos(-1.0))) /
+         (2 * std::log(theta));
+}
+
+static double yarnMagnitude(double stretch, double factor) {
+  return stretch <= 1 ? 1 : 0.1 * factor * std::log(stretch) + 1;
+}
+
+static void readYarn(Config &scaling, int64_t features, Rope &rope,
+                     double &magnitude) {
+  rope.stretch = scaling.number("factor");
+  rope.trained = scaling.number("original_max_position_embeddings");
+  double fast = scaling.number("beta_fast", 32);
+  double slow = scaling.number("beta_slow", 1);
+  bool isTruncated = scaling.flag("truncate", true);
+  double low = pairOf(fast, rope.theta, rope.trained, features);
+  double high = pairOf(slow, rope.theta, rope.trained, features);
+  if (isTruncated) {
+    low = std::floor(low);
+    high = std::ceil(high);
+  }
+  low = std::max(low, 0.0);
+  high = std::min(high, double(features - 1));
+  if (low == high)
+    high += 0.001;
+  rope.fastTurns = turnsOf(low, rope.theta, rope.trained, features);
+  rope.slowTurns = turnsOf(high, rope.theta, rope.trained, features);
+  rope.isLogarithmic = true;
+  double all = scaling.number("mscale_all_dim", 0);
+  double one = scaling.number("mscale", 0);
+  magnitude = yarnMagnitude(rope.stretch, 1);
+  if (all != 0 && one != 0)
+    magnitude =
+        yarnMagnitude(rope.stretch, one) / yarnMagnitude(rope.stretch, all);
+  magnitude = scaling.number("attention_factor", magnitude);
+}
+
+static void readScaling(Config &scaling, const std::string &key,
+                        int64_t features, Rope &rope, double &magnitude) {
+  std::string type =
+      scaling.oneOf(key, "default", {"default", "linear", "llama3", "yarn"});
+  if (type == "linear")
+    rope.stretch = scaling.number("factor");
+  if (type == "yarn")
+    readYarn(scaling, features, rope, magnitude);
+  if (type != "llama3")
+    return;
+  rope.stretch = scaling.number("factor");
+  rope.trained = scaling.number("original_max_position_embeddings");
+  rope.slowTurns = scaling.number("low_freq_factor");
+  rope.fastTurns = scaling.number("high_freq_factor");
+  if (rope.slowTurns >= rope.fastTurns || rope.slowTurns <= 0)
+    scaling.refuse("low_freq_factor",
+                   fmt::format("is {}, which is not below the {} of "
+                               "high_freq_factor and above 0",
+                               rope.slowTurns, rope.fastTurns));
+}
+
+Rope tpsp::import::readRope(Config &config, double theta, int64_t features,
+                            double &magnitude) {
+  Config &parameters = config.object("rope_parameters");
+  Config &older = config.object("rope_scaling");
+  Rope rope;
+  rope.theta =
+      parameters.number("rope_theta", config.number("rope_theta", theta));
+  if (parameters.has("rope_theta") && config.has("rope_theta") &&
+      config.number("rope_theta") != rope.theta)
+    config.refuse("rope_theta",
+                  fmt::format("is {}, but rope_parameters says {}",
+                              config.number("rope_theta"), rope.theta));
+  if (rope.theta <= 1)
+    config.refuse("rope_theta",
+                  fmt::format("is {}; it is larger than 1", rope.theta));
+  for (Config *from : {&config, &parameters, &older})
+    from->only("partial_rotary_factor", 1.0, "a rotation of a part of a head");
+  if (config.has("rope_parameters") && config.has("rope_scaling") &&
+      parameters.has("factor") != older.has("factor"))
+    config.refuse("rope_scaling", "and rope_parameters say different things");
+  Config &scaling = config.has("rope_parameters") ? parameters : older;
+  // What a configuration says twice is the same twice.
+  older.harmless({"rope_theta"});
+  readScaling(scaling, scaling.has("rope_type") ? "rope_type" : "type",
+              features, rope, magnitude);
+  scaling.harmless({"type"});
+  if (features % 2 != 0)
+    config.refuse("head_dim",
+                  fmt::format("is {}; rope turns pairs of features", features));
+  if (!(rope.stretch > 0))
+    scaling.refuse("factor", fmt::format("is {}; it is above 0", rope.stretch));
+  return rope;
+}

@@ -1,0 +1,80 @@
+#include "tpsp/Import/Import.h"
+
+#include "Architectures.h"
+#include "ModelWriter.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+
+using namespace tpsp;
+using namespace tpsp::import;
+using rt::Status;
+
+static Status invalid(std::string message) {
+  return {TPSP_RT_INVALID, std::move(message)};
+}
+
+std::vector<std::string> tpsp::import::importedArchitectures() {
+  std::vector<std::string> names;
+  for (const Architecture &one : architectures)
+    names.emplace_back(one.name);
+  return names;
+}
+
+/// By `model_type`, else by `architectures`; both must agree.
+static Status findArchitecture(Config &config, const Architecture *&out) {
+  std::string type = config.word("model_type", "");
+  std::vector<std::string> names = config.words("architectures");
+  std::string name = names.empty() ? "" : names.front();
+  auto is = [&](const Architecture &one) {
+    return type.empty() ? one.name == name : one.modelType == type;
+  };
+  out = std::find_if(std::begin(architectures), std::end(architectures), is);
+  if (out == std::end(architectures))
+    return invalid(
+        fmt::format("{} is not known; known are {}",
+                    type.empty() && name.empty()
+                        ? "a model without key 'model_type'"
+                        : fmt::format("model '{}'", type.empty() ? name : type),
+                    fmt::join(importedArchitectures(), ", ")));
+  if (!name.empty() && out->name != name)
+    return invalid(fmt::format("key 'architectures' says {}, but model_type "
+                               "'{}' is {}",
+                               name, out->modelType, out->name));
+  return {};
+}
+
+static Status checkOptions(const ImportOptions &options) {
+  constexpr int64_t most = int64_t(1) << 24;
+  for (auto [name, value] : {std::pair("--batch", options.batch),
+                             std::pair("--sequence", options.sequence)})
+    if (value < 1 || value > most)
+      return invalid(
+          fmt::format("{} {} is not from 1 to {}", name, value, most));
+  if (options.layers < 0)
+    return invalid(fmt::format("--layers {} is not from 1 on", options.layers));
+  if (!(options.capacityFactor >= 0))
+    return invalid(fmt::format("--capacity-factor {} is not from 0 on",
+                               options.capacityFactor));
+  for (const char *known : {"f32", "bf16", "f16"})
+    if (options.dtype == known)
+      return {};
+  return invalid(
+      fmt::format("--dtype '{}' is none of f32, bf16 and f16", options.dtype));
+}
+
+Status tpsp::import::importModel(const std::string &text,
+                                 const ImportOptions &options, Imported &out) {
+  TPSP_TRY(checkOptions(options));
+  Config config;
+  TPSP_TRY(Config::parse(text, config));
+  TPSP_TRY(config.leaveOut(options.ignoredKeys));
+  const Architecture *architecture = nullptr;
+  TPSP_TRY(findArchitecture(config, architecture));
+  Model model = architecture->read(config, options);
+  TPSP_TRY(config.finish());
+  return writeModel(std::move(model), options, out);
+}

@@ -1,0 +1,247 @@
+#include "LayerWriter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+using namespace tpsp::import;
+
+/// What follows the last '.' of a module's name.
+static std::string lastWord(const std::string &module) {
+  return module.substr(module.rfind('.') + 1);
+}
+
+Value LayerWriter::parameter(const std::string &name, const std::string &stored,
+                             const Indices &indices,
+                             const std::string &proposed) {
+  Type type{indices, element, Where::Parameter};
+  list.push_back({name, stored, type});
+  return text.argument(name, type, proposed.empty() ? name : proposed,
+                       scope == Scope::Program
+                           ? fmt::format("{{tpsp.param = \"{}\"}}", stored)
+                           : "");
+}
+
+//===----------------------------------------------------------------------===//
+// What several parts have
+//===----------------------------------------------------------------------===//
+
+Value LayerWriter::norm(const Norm &norm, const Value &x, const Indices &over,
+                        const std::string &name) {
+  std::string word = lastWord(norm.module);
+  Value gain = parameter(word, norm.module + ".weight", over, "gain");
+  std::string eps = fmt::format("eps = {}", norm.eps);
+  Type type = open(x.type.indices);
+  if (norm.kind == Norm::Kind::Layer) {
+    Value bias = parameter(word + "_bias", norm.module + ".bias", over, "gain");
+    return text.apply("layer_norm", {x, gain, bias}, name, type, "x_", eps);
+  }
+  if (norm.kind == Norm::Kind::RmsPlusOne)
+    gain = text.apply("shift", {gain}, word + "_plus_one", open(over), "gain",
+                      "by = 1");
+  return text.apply("rms_norm", {x, gain}, name, type, "x_", eps);
+}
+
+/// "[3:7, :]": which rows, or columns, of a stored matrix are a map's.
+static std::string partOf(const Linear &linear, bool isBias) {
+  if (linear.end == 0)
+    return "";
+  std::string range = fmt::format("{}:{}", linear.begin, linear.end);
+  if (isBias)
+    return "[" + range + "]";
+  return linear.isInFirst ? "[:, " + range + "]" : "[" + range + ", :]";
+}
+
+Value LayerWriter::linear(const Linear &linear, const Map &map, const Value &x,
+                          const std::string &name,
+                          const std::string &proposed) {
+  std::string word =
+      linear.name.empty() ? lastWord(linear.module) : linear.name;
+  auto inOrder = [&](Indices in, Indices out) {
+    if (!linear.isInFirst)
+      std::swap(in, out);
+    in.insert(in.end(), out.begin(), out.end());
+    return in;
+  };
+  Value weight =
+      parameter(word, linear.module + ".weight" + partOf(linear, false),
+                inOrder({map.storedFrom}, {map.storedTo}));
+  Indices viewed = inOrder(map.from, map.to);
+  if (viewed != weight.type.indices)
+    weight =
+        text.apply("split", {weight}, "w_" + name, open(viewed), "w_" + name);
+  Indices result;
+  for (const std::string &index : x.type.indices)
+    if (std::find(map.from.begin(), map.from.end(), index) == map.from.end())
+      result.push_back(index);
+  result.insert(result.end(), map.to.begin(), map.to.end());
+  Value y = text.apply("einsum", {weight, x}, name, open(result), proposed);
+  if (!linear.hasBias)
+    return y;
+  Value bias =
+      parameter(word + "_bias", linear.module + ".bias" + partOf(linear, true),
+                {map.storedTo});
+  if (map.to.size() > 1)
+    bias = text.apply("split", {bias}, "b_" + name, open(map.to), "b_" + name);
+  return text.apply("add", {y, bias}, name, y.type, proposed);
+}
+
+Value LayerWriter::softCap(const Value &x, double cap) {
+  std::string name = x.name.substr(1);
+  Value y = text.apply("scale", {x}, name + "_scaled", x.type, "t",
+                       fmt::format("factor = {}", 1 / cap));
+  y = text.apply("tanh", {y}, name + "_tanh", x.type, "t");
+  return text.apply("scale", {y}, name + "_capped", x.type, "t",
+                    fmt::format("factor = {}", cap));
+}
+
+Value LayerWriter::activated(const std::string &activation, const Value &x) {
+  return text.apply(activation, {x}, "activated", x.type, "mid");
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+/// With one query head for a key/value head there is no r.
+Indices LayerWriter::heads() const {
+  if (text.in().extent("r") == 1)
+    return {"g", "k"};
+  return {"g", "r", "k"};
+}
+
+Value LayerWriter::rotated(const Value &x, const std::optional<Rope> &rope) {
+  if (!rope)
+    return x;
+  std::string attributes =
+      fmt::format("position = \"s\", feature = \"k\", theta = {}", rope->theta);
+  if (rope->stretch != 1)
+    attributes += fmt::format(", stretch = {}", rope->stretch);
+  if (rope->stretch != 1 && rope->trained > 0)
+    attributes +=
+        fmt::format(", trained = {}, slow_turns = {}, fast_turns = {}{}",
+                    rope->trained, rope->slowTurns, rope->fastTurns,
+                    rope->isLogarithmic ? ", log_turns" : "");
+  return text.apply("rope", {x}, x.name.substr(1) + "_turned", x.type, "q",
+                    attributes);
+}
+
+/// Positions of keys have a name of their own.
+Value LayerWriter::keyed(const Value &x, const std::string &name) {
+  Indices indices = x.type.indices;
+  std::replace(indices.begin(), indices.end(), std::string("s"),
+               std::string("t"));
+  return text.apply("rename", {x}, name, open(indices), "past");
+}
+
+/// Attention written out where scores are capped, which the operation does not
+/// do.
+Value LayerWriter::weightedValues(const Attention &part, const Value &q,
+                                  const Value &k, const Value &v) {
+  if (part.softCap == 0)
+    return text.apply(
+        "attention", {q, k, v}, "o", q.type, "q",
+        fmt::format("query = \"s\", key = \"t\", feature = \"k\", "
+                    "scale = {}, causal",
+                    part.scale));
+  Indices scores = {"b", "g", "r", "s", "t"};
+  if (heads().size() == 2)
+    scores.erase(scores.begin() + 2);
+  Value score = text.apply("einsum", {q, k}, "score", open(scores), "score");
+  score = text.apply("scale", {score}, "score", open(scores), "score",
+                     fmt::format("factor = {}", part.scale));
+  score = softCap(score, part.softCap);
+  Value weight = text.apply("softmax", {score}, "weight", open(scores), "score",
+                            "over = \"t\", causal = \"s\"");
+  return text.apply("einsum", {weight, v}, "o", q.type, "q");
+}
+
+Value LayerWriter::write(const Attention &part, const Value &x) {
+  text.comment("Attention.");
+  Value q = linear(part.query, {"d", "q", {"d"}, heads()}, x, "q", "q");
+  Value k = linear(part.key, {"d", "kv", {"d"}, {"g", "k"}}, x, "k", "kv");
+  Value v = linear(part.value, {"d", "kv", {"d"}, {"g", "k"}}, x, "v", "kv");
+  if (part.queryNorm)
+    q = norm(*part.queryNorm, q, {"k"}, "q_normed");
+  if (part.keyNorm)
+    k = norm(*part.keyNorm, k, {"k"}, "k_normed");
+  q = rotated(q, part.rope);
+  k = keyed(rotated(k, part.rope), "keys");
+  v = keyed(v, "values");
+  Value o = weightedValues(part, q, k, v);
+  return linear(part.output, {"q", "d", heads(), {"d"}}, o, "attended", "x_");
+}
+
+//===----------------------------------------------------------------------===//
+// MLP and experts
+//===----------------------------------------------------------------------===//
+
+Value LayerWriter::write(const Mlp &part, const Value &x) {
+  text.comment("MLP.");
+  LayerWriter::Map in{"d", "e", {"d"}, {"e"}};
+  Value hidden;
+  if (part.gate) {
+    Value gate = linear(*part.gate, in, x, "gate", "mid");
+    Value up = linear(part.up, in, x, "up", "mid");
+    hidden = text.apply("mul", {activated(part.activation, gate), up}, "hidden",
+                        up.type, "mid");
+  } else {
+    hidden = activated(part.activation, linear(part.up, in, x, "up", "mid"));
+  }
+  return linear(part.down, {"e", "d", {"e"}, {"d"}}, hidden, "down", "x_");
+}
+
+LayerWriter::Routing LayerWriter::route(const Experts &part, const Value &x) {
+  Value score =
+      linear(part.router, {"d", "x", {"d"}, {"x"}}, x, "score", "score");
+  if (!part.isNormalised)
+    score = text.apply("softmax", {score}, "likely", score.type, "score",
+                       "over = \"x\"");
+  Type chosen = open({"b", "s", "j"});
+  Value choice =
+      text.apply("router", {score}, "choice", {chosen.indices, "i32"}, "choice",
+                 "expert = \"x\", choice = \"j\"");
+  Value weight = text.apply("one_hot_einsum", {choice, score}, "best", chosen,
+                            "weight", "indices = [\"x\"]");
+  if (part.isNormalised)
+    weight = text.apply("softmax", {weight}, "weight", chosen, "weight",
+                        "over = \"j\"");
+  return {choice, weight};
+}
+
+Value LayerWriter::write(const Experts &part, const Value &x) {
+  text.comment("Experts. Every one has c slots for the tokens of a sample.");
+  Routing routing = route(part, x);
+  Value y = text.apply("dispatch", {routing.choice, x}, "slots",
+                       {{"x", "b", "c", "d"}, element, Where::Slots}, "slots",
+                       "expert = \"x\", slot = \"c\", choice = \"j\"");
+  auto matrix = [&](const Linear &one, const Indices &indices) {
+    return parameter(one.name, one.module + ".weight", indices);
+  };
+  auto through = [&](const Value &w, const Value &in, const std::string &name,
+                     const std::string &to, const std::string &proposed) {
+    return text.apply("einsum", {w, in}, name, open({"x", "b", "c", to}),
+                      proposed);
+  };
+  Value gate =
+      through(matrix(part.gate, {"x", "f", "d"}), y, "gate", "f", "inner");
+  Value up = through(matrix(part.up, {"x", "f", "d"}), y, "up", "f", "inner");
+  Value hidden = text.apply("mul", {activated(part.activation, gate), up},
+                            "hidden", up.type, "inner");
+  Value down = through(matrix(part.down, {"x", "d", "f"}), hidden, "down", "d",
+                       "slots_");
+  return text.apply("combine", {routing.choice, routing.weight, down}, "mixed",
+                    open(x.type.indices), "x_",
+                    "expert = \"x\", slot = \"c\", choice = \"j\"");
+}
+
+Value LayerWriter::write(const Block &block, const Value &x, bool isLast) {
+  Value y = norm(block.before, x, {"d"}, "normed");
+  y = std::visit([&](const auto &part) { return write(part, y); }, block.part);
+  if (block.after)
+    y = norm(*block.after, y, {"d"}, "normed");
+  Type type = open(x.type.indices);
+  if (isLast)
+    type.where = Where::Activation;
+  return text.apply("add", {x, y}, "z", type, isLast ? "x" : "x_");
+}

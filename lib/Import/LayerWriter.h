@@ -1,0 +1,76 @@
+/// Writes the parts of a layer as operations. A part asks for its parameters
+/// while it is written; they become the arguments of the layer's function.
+#ifndef TPSP_IMPORT_LAYERWRITER_H
+#define TPSP_IMPORT_LAYERWRITER_H
+
+#include "Model.h"
+#include "ProgramText.h"
+
+namespace tpsp::import {
+
+/// A parameter of a function, or of the whole program.
+struct Parameter {
+  /// In the program, without '%': "q_proj".
+  std::string name;
+  /// In the checkpoint; a layer's without what precedes its modules.
+  std::string stored;
+  Type type;
+};
+
+class LayerWriter {
+public:
+  /// Whose parameters a function has: those of any layer, or the program's own.
+  enum class Scope { Layer, Program };
+
+  /// `element`: what parameters and activations are stored in.
+  LayerWriter(FunctionText &text, std::string element, Scope scope)
+      : text(text), element(std::move(element)), scope(scope) {}
+
+  /// A parameter, as the function's last argument.
+  Value parameter(const std::string &name, const std::string &stored,
+                  const Indices &indices, const std::string &proposed = "");
+  Value norm(const Norm &norm, const Value &x, const Indices &over,
+             const std::string &name);
+  /// `x` through a linear map, from indices `from` to `to`, whose elements the
+  /// checkpoint has as `storedFrom` and `storedTo`, one index each.
+  struct Map {
+    std::string storedFrom, storedTo;
+    Indices from, to;
+  };
+  Value linear(const Linear &linear, const Map &map, const Value &x,
+               const std::string &name, const std::string &proposed);
+  Value softCap(const Value &x, double cap);
+
+  Value write(const Attention &part, const Value &x);
+  Value write(const Mlp &part, const Value &x);
+  Value write(const Experts &part, const Value &x);
+  /// The last operation has a layer's type.
+  Value write(const Block &block, const Value &x, bool isLast);
+
+  const std::vector<Parameter> &parameters() const { return list; }
+
+  /// A type of this layer's element.
+  Type open(Indices indices) const { return {std::move(indices), element}; }
+  FunctionText &out() { return text; }
+
+private:
+  Indices heads() const;
+  Value rotated(const Value &x, const std::optional<Rope> &rope);
+  Value keyed(const Value &x, const std::string &name);
+  Value weightedValues(const Attention &part, const Value &q, const Value &k,
+                       const Value &v);
+  Value activated(const std::string &activation, const Value &x);
+  struct Routing {
+    Value choice, weight;
+  };
+  Routing route(const Experts &part, const Value &x);
+
+  FunctionText &text;
+  std::string element;
+  Scope scope;
+  std::vector<Parameter> list;
+};
+
+} // namespace tpsp::import
+
+#endif // TPSP_IMPORT_LAYERWRITER_H

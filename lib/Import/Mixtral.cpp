@@ -1,0 +1,24 @@
+#include "Architectures.h"
+#include "Decoder.h"
+
+using namespace tpsp::import;
+
+Model tpsp::import::readMixtral(Config &config, const ImportOptions &options) {
+  DecoderForm form{"MixtralForCausalLM"};
+  form.keyValueHeads = 8;
+  form.theta = 1e6;
+  Model model = readDecoder(config, form);
+  checkWindow(config, options, /*isUsed=*/true);
+  config.only("output_router_logits", false, "a loss of balance");
+  config.only("router_jitter_noise", 0.0, "noise of a router");
+  config.harmless({"router_aux_loss_coef"});
+  Experts experts =
+      readExperts(config, model, "block_sparse_moe", {"w1", "w3", "w2"},
+                  readActivation(config, "hidden_act", "silu"));
+  model.extents["x"] = config.size("num_local_experts", 8);
+  model.extents["f"] = config.size("intermediate_size");
+  Attention attention = readAttention(config, model, form);
+  addLayers(config, model,
+            {"layer", decoderBlocks(config, attention, experts)});
+  return model;
+}

@@ -1,0 +1,269 @@
+#include "ModelWriter.h"
+
+#include "LayerWriter.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <numeric>
+
+using namespace tpsp;
+using namespace tpsp::import;
+using rt::Status;
+
+/// More blocks of learned positions than this are not put together.
+static constexpr int64_t mostBlocks = 64;
+
+namespace {
+
+/// A kind of layer as a function, with the parameters that a call gives it.
+struct WrittenLayer {
+  std::unique_ptr<FunctionText> function;
+  std::vector<Parameter> parameters;
+};
+
+class ModelWriter {
+public:
+  ModelWriter(const Model &model, const ImportOptions &options,
+              Placement placement)
+      : model(model), options(options), program(std::move(placement)) {
+    for (const auto &[index, size] : model.extents)
+      program.extent(index, size);
+  }
+
+  void write(Imported &out);
+
+private:
+  Type activation() const {
+    return {{"b", "s", "d"}, options.dtype, Where::Activation};
+  }
+  bool hasLoss() const { return options.head == Head::Loss; }
+  void writeLayers();
+  Value embedded(const Value &tokens, const Value &table);
+  Value learnedPositions();
+  std::vector<std::vector<Value>> layerArguments();
+  Value logits(const Value &x, const Value &embedding);
+  Value loss(const Value &logits, const Value &targets);
+  int64_t countParameters() const;
+  std::string heading() const;
+
+  const Model &model;
+  const ImportOptions &options;
+  ProgramText program;
+  std::vector<WrittenLayer> layers;
+  std::unique_ptr<FunctionText> main;
+  std::unique_ptr<LayerWriter> outer;
+};
+
+} // namespace
+
+void ModelWriter::writeLayers() {
+  for (const LayerKind &kind : model.kinds) {
+    WrittenLayer layer;
+    layer.function =
+        std::make_unique<FunctionText>(program, kind.function, "private ");
+    LayerWriter writer(*layer.function, options.dtype,
+                       LayerWriter::Scope::Layer);
+    Value x = layer.function->argument("x", activation(), "x");
+    for (const Block &block : kind.blocks)
+      x = writer.write(block, x, &block == &kind.blocks.back());
+    layer.function->finish(x);
+    layer.parameters = writer.parameters();
+    layers.push_back(std::move(layer));
+  }
+}
+
+/// The first s of p learned positions, [s, d].
+Value ModelWriter::learnedPositions() {
+  Value table = outer->parameter("positions", model.positions, {"p", "d"});
+  Type wanted{{"s", "d"}, options.dtype};
+  int64_t positions = program.extent("p"), length = program.extent("s");
+  if (positions == length)
+    return main->apply("rename", {table}, "position", wanted, "position");
+  int64_t block = std::gcd(positions, length);
+  program.extent("pb", positions / block);
+  program.extent("pi", block);
+  program.extent("sb", length / block);
+  Type inner{{"pi", "d"}, options.dtype};
+  Value blocks =
+      main->apply("split", {table}, "position_blocks",
+                  {{"pb", "pi", "d"}, options.dtype}, "position_blocks");
+  std::vector<Value> taken;
+  for (int64_t at = 0; at < length / block; ++at)
+    taken.push_back(main->apply("take", {blocks}, "position_block", inner,
+                                "position_block",
+                                fmt::format("index = \"pb\", at = {}", at)));
+  if (taken.size() == 1)
+    return main->apply("rename", taken, "position", wanted, "position");
+  Value stacked = main->apply("stack", taken, "first_blocks",
+                              {{"sb", "pi", "d"}, options.dtype},
+                              "first_blocks", "index = \"sb\"");
+  return main->apply("merge", {stacked}, "position", wanted, "position");
+}
+
+Value ModelWriter::embedded(const Value &tokens, const Value &table) {
+  Value x = main->apply("embedding", {tokens, table}, "x", activation(), "x",
+                        "vocabulary = \"v\"");
+  if (model.embeddingScale != 1)
+    x = main->apply("scale", {x}, "x", x.type, "x",
+                    fmt::format("factor = {}", model.embeddingScale));
+  if (!model.positions.empty())
+    x = main->apply("add", {x, learnedPositions()}, "x", x.type, "x");
+  return x;
+}
+
+std::vector<std::vector<Value>> ModelWriter::layerArguments() {
+  std::vector<std::vector<Value>> all;
+  for (size_t i = 0; i < model.layers.size(); ++i) {
+    std::vector<Value> &values = all.emplace_back();
+    for (const Parameter &one : layers[model.layers[i]].parameters)
+      values.push_back(outer->parameter(
+          fmt::format("l{}_{}", i, one.name),
+          fmt::format("{}{}.{}", model.layerPrefix, i, one.stored),
+          one.type.indices, one.name));
+  }
+  return all;
+}
+
+Value ModelWriter::logits(const Value &x, const Value &embedding) {
+  Value normed = outer->norm(model.finalNorm, x, {"d"}, "normed");
+  Value table = model.head.empty()
+                    ? embedding
+                    : outer->parameter("head", model.head, {"v", "d"});
+  Type type{{"b", "s", "v"}, options.dtype};
+  if (!hasLoss())
+    type.where = Where::Logits;
+  Value logits =
+      main->apply("einsum", {table, normed}, "logits", type, "logits");
+  return model.logitsSoftCap == 0 ? logits
+                                  : outer->softCap(logits, model.logitsSoftCap);
+}
+
+Value ModelWriter::loss(const Value &logits, const Value &targets) {
+  Value x = logits;
+  // Sums of many exponentials are taken of f32.
+  if (options.dtype != "f32")
+    x = main->apply("convert", {x}, "logits_f32", {x.type.indices, "f32"},
+                    "logits_f32");
+  Value each = main->apply("cross_entropy", {x, targets}, "each",
+                           {{"b", "s"}, "f32"}, "each", "over = \"v\"");
+  return main->apply("mean", {each}, "loss", {{}, "f32"}, "loss");
+}
+
+int64_t ModelWriter::countParameters() const {
+  int64_t count = 0;
+  for (const Parameter &one : outer->parameters())
+    if (__builtin_add_overflow(count, program.elements(one.type.indices),
+                               &count))
+      return std::numeric_limits<int64_t>::max();
+  return count;
+}
+
+std::string ModelWriter::heading() const {
+  auto size = [&](const char *index) { return model.extent(index); };
+  std::string text = fmt::format(
+      "// {} of {} layers, width d {}, {} heads of k {}", model.architecture,
+      model.layers.size(), size("d"), size("g") * size("r"), size("k"));
+  if (size("r") > 1)
+    text += fmt::format(" in g {} groups of r {}", size("g"), size("r"));
+  if (model.extents.count("x") > 0)
+    text += fmt::format(",\n// x {} experts of f {}, j {} a token", size("x"),
+                        size("f"), size("j"));
+  text += fmt::format(",\n// vocabulary v {}; batch b {}, sequence s {}. {} "
+                      "parameters.\n",
+                      size("v"), options.batch, options.sequence,
+                      countParameters());
+  for (const std::string &note : model.notes)
+    text += "// " + note + "\n";
+  return text + "//\n// tpsp-import made this of a config.json; it is yours to "
+                "edit. Parameters are\n// those of the checkpoint: tpsp-run "
+                "--weights FOLDER reads them.\n";
+}
+
+void ModelWriter::write(Imported &out) {
+  writeLayers();
+  main = std::make_unique<FunctionText>(program, "model", "");
+  outer = std::make_unique<LayerWriter>(*main, options.dtype,
+                                        LayerWriter::Scope::Program);
+  Type ids{{"b", "s"}, "i32", Where::Tokens};
+  Value tokens = main->argument(
+      "tokens", ids, "ids", "{tpsp.name = \"tokens\", tpsp.data = \"tokens\"}");
+  Value targets;
+  if (hasLoss())
+    targets = main->argument(
+        "targets", ids, "ids",
+        "{tpsp.name = \"targets\", tpsp.data = \"next_tokens\"}");
+  Value embedding = outer->parameter("embedding", model.embedding, {"v", "d"});
+  Value x = embedded(tokens, embedding);
+  std::vector<std::vector<Value>> arguments = layerArguments();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    arguments[i].insert(arguments[i].begin(), x);
+    x = main->call(*layers[model.layers[i]].function, arguments[i],
+                   fmt::format("x{}", i + 1));
+  }
+  x = logits(x, embedding);
+  if (hasLoss())
+    x = loss(x, targets);
+  main->finish(x);
+  out.parameters = countParameters();
+  out.program = program.text(heading());
+}
+
+//===----------------------------------------------------------------------===//
+// Extents
+//===----------------------------------------------------------------------===//
+
+static Status invalid(std::string message) {
+  return {TPSP_RT_INVALID, std::move(message)};
+}
+
+/// Slots of an expert for a sample's tokens: by the factor, or so many that
+/// each of the sample's tokens finds one.
+static int64_t slots(const Model &model, const ImportOptions &options) {
+  if (options.capacityFactor == 0)
+    return options.sequence;
+  double average = double(options.sequence) * double(model.extent("j")) /
+                   double(model.extent("x"));
+  int64_t wanted = int64_t(std::ceil(average * options.capacityFactor));
+  return std::clamp<int64_t>(wanted, 1, options.sequence);
+}
+
+static Status checkLength(const Model &model, const ImportOptions &options) {
+  if (model.positions.empty())
+    return {};
+  int64_t positions = model.extent("p"), length = options.sequence;
+  if (length > positions)
+    return invalid(fmt::format("--sequence {} is more than the {} positions "
+                               "that the model has learned",
+                               length, positions));
+  int64_t blocks = length / std::gcd(positions, length);
+  if (blocks > mostBlocks)
+    return invalid(fmt::format(
+        "--sequence {} would take {} blocks of the model's {} positions; one "
+        "that shares a larger divisor with {} takes fewer",
+        length, blocks, positions, positions));
+  return {};
+}
+
+Status tpsp::import::writeModel(Model model, const ImportOptions &options,
+                                Imported &out) {
+  Placement placement;
+  TPSP_TRY(Placement::parse(options.strategy, options.mesh, placement));
+  TPSP_TRY(placement.spreadHeads(model.extent("g"), model.extent("r")));
+  TPSP_TRY(checkLength(model, options));
+  if (options.layers > int64_t(model.layers.size()))
+    return invalid(fmt::format("--layers {} is more than the model's {}",
+                               options.layers, model.layers.size()));
+  if (options.layers > 0)
+    model.layers.resize(options.layers);
+  model.extents["b"] = options.batch;
+  model.extents["s"] = model.extents["t"] = options.sequence;
+  if (model.extents.count("x") > 0)
+    model.extents["c"] = slots(model, options);
+  ModelWriter(model, options, placement).write(out);
+  return {};
+}

@@ -1,0 +1,27 @@
+#include "Architectures.h"
+#include "Decoder.h"
+
+using namespace tpsp::import;
+
+/// Queries, keys and values are one matrix of the checkpoint, gate and up
+/// another: rows of them are the program's parameters.
+Model tpsp::import::readPhi3(Config &config, const ImportOptions &options) {
+  DecoderForm form{"Phi3ForCausalLM"};
+  Model model = readDecoder(config, form);
+  checkWindow(config, options, /*isUsed=*/true);
+  config.only("resid_pdrop", 0.0, "dropout");
+  config.only("embd_pdrop", 0.0, "dropout");
+  config.harmless({"original_max_position_embeddings"});
+  Mlp mlp = readGatedMlp(config, model);
+  int64_t hidden = model.extent("e");
+  mlp.gate = {"mlp.gate_up_proj", false, false, 0, hidden, "gate_proj"};
+  mlp.up = {"mlp.gate_up_proj", false, false, hidden, 2 * hidden, "up_proj"};
+  Attention attention = readAttention(config, model, form);
+  int64_t q = model.extent("q"), kv = model.extent("kv");
+  const char *fused = "self_attn.qkv_proj";
+  attention.query = {fused, false, false, 0, q, "q_proj"};
+  attention.key = {fused, false, false, q, q + kv, "k_proj"};
+  attention.value = {fused, false, false, q + kv, q + 2 * kv, "v_proj"};
+  addLayers(config, model, {"layer", decoderBlocks(config, attention, mlp)});
+  return model;
+}

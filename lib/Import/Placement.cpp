@@ -1,0 +1,173 @@
+#include "Placement.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+using namespace tpsp;
+using namespace tpsp::import;
+using rt::Status;
+
+using Names = std::vector<std::string>;
+
+/// Along which key/value heads are copied.
+static constexpr const char *copies = "rep";
+
+struct Placement::Part {
+  Names names;
+  PlacedAxis axis;
+  Names tokens, activations, parameters;
+  /// Parameters with fewer indices stay whole.
+  size_t minimumRank = 1;
+
+  bool divides(Where where, const std::string &index, size_t rank) const;
+};
+
+/// In the order of the mesh's axes.
+const std::vector<Placement::Part> &Placement::table() {
+  static const std::vector<Part> rows = {
+      {{"dp", "ddp"}, {"dp", "data", 2}, {"b"}, {"b"}, {}},
+      {{"fsdp"}, {"fsdp", "data", 2}, {"b"}, {"b"}, {"d"}, 2},
+      {{"cp"}, {"cp", "data", 2}, {"s"}, {"s"}, {}},
+      {{"ep"}, {"ep", "model", 2}, {"b"}, {"b"}, {"x"}},
+      {{"tp"}, {"tp", "model", 2}, {}, {}, {"q", "kv", "e", "f", "v", "h"}},
+      {{"sp"}, {"tp", "model", 2}, {}, {"s"}, {}},
+  };
+  return rows;
+}
+
+static bool contains(const Names &names, const std::string &name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+static Names splitAt(const std::string &text, char separator) {
+  Names pieces;
+  std::istringstream stream(text);
+  for (std::string piece; std::getline(stream, piece, separator);)
+    pieces.push_back(piece);
+  return pieces;
+}
+
+Status Placement::add(const std::string &name) {
+  if (name == "hsdp") {
+    TPSP_TRY(add("dp"));
+    return add("fsdp");
+  }
+  Names known;
+  for (const Part &part : table()) {
+    known.push_back(part.names.front());
+    if (!contains(part.names, name))
+      continue;
+    if (std::find(parts.begin(), parts.end(), &part) == parts.end())
+      parts.push_back(&part);
+    return {};
+  }
+  return {TPSP_RT_INVALID,
+          fmt::format("--place knows no '{}'; a strategy is made of {}, with "
+                      "'-' between: tp-sp-fsdp",
+                      name, fmt::join(known, ", "))};
+}
+
+Status Placement::setSizes(const std::string &mesh) {
+  for (const std::string &entry : splitAt(mesh, ',')) {
+    size_t equals = std::min(entry.find('='), entry.size());
+    std::string name = entry.substr(0, equals);
+    auto axis = std::find_if(axes.begin(), axes.end(),
+                             [&](const auto &one) { return one.name == name; });
+    int64_t size = 0;
+    const char *end = entry.data() + entry.size();
+    auto [rest, error] = std::from_chars(
+        entry.data() + std::min(equals + 1, entry.size()), end, size);
+    if (axis == axes.end() || error != std::errc() || rest != end || size < 1)
+      return {TPSP_RT_INVALID,
+              fmt::format("--mesh '{}' is not AXIS=RANKS of an axis that "
+                          "--place has",
+                          entry)};
+    axis->size = size;
+  }
+  return {};
+}
+
+Status Placement::parse(const std::string &strategy, const std::string &mesh,
+                        Placement &out) {
+  out = {};
+  if (strategy.empty() && !mesh.empty())
+    return {TPSP_RT_INVALID, "--mesh needs --place, which says what each axis "
+                             "divides"};
+  for (const std::string &name : splitAt(strategy, '-'))
+    TPSP_TRY(out.add(name));
+  for (const Part &row : table())
+    if (std::find(out.parts.begin(), out.parts.end(), &row) !=
+            out.parts.end() &&
+        out.sizeOf(row.axis.name) == 0)
+      out.axes.push_back(row.axis);
+  return out.setSizes(mesh);
+}
+
+int64_t Placement::sizeOf(const std::string &axis) const {
+  for (const PlacedAxis &one : axes)
+    if (one.name == axis)
+      return one.size;
+  return 0;
+}
+
+Status Placement::spreadHeads(int64_t keyValueHeads, int64_t queriesPerHead) {
+  int64_t ranks = sizeOf("tp");
+  if (ranks == 0 || keyValueHeads % ranks == 0)
+    return {};
+  int64_t each = ranks / keyValueHeads;
+  if (ranks % keyValueHeads != 0 || queriesPerHead % each != 0)
+    return {TPSP_RT_INVALID,
+            fmt::format("--mesh tp={} fits neither the {} key/value heads nor "
+                        "the {} query heads of each; {} works",
+                        ranks, keyValueHeads, queriesPerHead, keyValueHeads)};
+  for (PlacedAxis &axis : axes)
+    if (axis.name == "tp")
+      axis.size = keyValueHeads;
+  axes.push_back({copies, "model", each});
+  isSpread = true;
+  return {};
+}
+
+bool Placement::decides(Where where) const {
+  if (where != Where::Slots)
+    return where != Where::Open;
+  return sizeOf("ep") > 0;
+}
+
+bool Placement::Part::divides(Where where, const std::string &index,
+                              size_t rank) const {
+  bool ofParameter = rank >= minimumRank && contains(parameters, index);
+  switch (where) {
+  case Where::Open:
+    return false;
+  case Where::Tokens:
+    return contains(tokens, index);
+  case Where::Activation:
+    return contains(activations, index);
+  case Where::Parameter:
+    return ofParameter;
+  case Where::Slots:
+    return index == "x" && ofParameter;
+  case Where::Logits:
+    return contains(tokens, index) || (index == "v" && ofParameter);
+  }
+  return false;
+}
+
+std::string Placement::subscript(Where where, const std::string &index,
+                                 size_t rank) const {
+  std::string text;
+  for (const PlacedAxis &axis : axes)
+    for (const Part *part : parts) {
+      if (part->axis.name != axis.name || !part->divides(where, index, rank))
+        continue;
+      text += "@" + axis.name;
+      if (isSpread && axis.name == "tp" && index != "kv")
+        text += std::string("@") + copies;
+    }
+  return text;
+}

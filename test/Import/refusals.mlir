@@ -1,0 +1,70 @@
+// What is refused: one sentence, with the key and a way out.
+// RUN: split-file %s %t
+// DEFINE: %{refused} = not tpsp-import --sequence 8
+// RUN: sed 's/"hidden_size"/"hiden_size"/' %t/good.json > %t/misspelt.json
+// RUN: %{refused} %t/misspelt.json 2>&1 | FileCheck %s --check-prefix=MISSPELT
+// MISSPELT: {{^}}tpsp-import: {{.*}}misspelt.json: key 'hidden_size' is missing; 'hiden_size' is not known{{$}}
+// RUN: sed 's/"num_hidden_layers": 1,//' %t/good.json > %t/missing.json
+// RUN: %{refused} %t/missing.json 2>&1 | FileCheck %s --check-prefix=MISSING
+// MISSING: key 'num_hidden_layers' is missing{{$}}
+// RUN: sed 's/"vocab_size": 11/"vocab_size": 11, "moe_gamma": 2/' %t/good.json > %t/unknown.json
+// RUN: %{refused} %t/unknown.json 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// UNKNOWN: 'moe_gamma' is not known, and may change mathematics; --ignore-key KEY leaves one out of account
+// RUN: tpsp-import --sequence 8 %t/unknown.json --ignore-key moe_gamma | FileCheck %s --check-prefix=IGNORED
+// IGNORED: LlamaForCausalLM
+// RUN: %{refused} %t/good.json --ignore-key nothing 2>&1 | FileCheck %s --check-prefix=NOKEY
+// NOKEY: --ignore-key "nothing": there is no such key
+// RUN: sed 's/"vocab_size": 11/"vocab_size": "11"/' %t/good.json > %t/type.json
+// RUN: %{refused} %t/type.json 2>&1 | FileCheck %s --check-prefix=TYPE
+// TYPE: key 'vocab_size' is "11", which is no whole number from 1 to 2147483648
+// RUN: sed 's/"vocab_size": 11/"vocab_size": 11, "vocab_size": 12/' %t/good.json > %t/twice.json
+// RUN: %{refused} %t/twice.json 2>&1 | FileCheck %s --check-prefix=TWICE
+// TWICE: key "vocab_size" is there twice
+// RUN: sed 's/"num_attention_heads": 4/"num_attention_heads": 4, "num_key_value_heads": 3/' %t/good.json > %t/heads.json
+// RUN: %{refused} %t/heads.json 2>&1 | FileCheck %s --check-prefix=HEADS
+// HEADS: key 'num_key_value_heads' is 3, which does not divide the 4 of num_attention_heads
+// RUN: sed 's/"hidden_size": 8/"hidden_size": 9/' %t/good.json > %t/width.json
+// RUN: %{refused} %t/width.json 2>&1 | FileCheck %s --check-prefix=WIDTH
+// WIDTH: key 'hidden_size' is 9, which the 4 of num_attention_heads do not divide
+// RUN: sed 's/"model_type": "llama"/"model_type": "llama", "architectures": ["GPT2LMHeadModel"]/' %t/good.json > %t/both.json
+// RUN: %{refused} %t/both.json 2>&1 | FileCheck %s --check-prefix=BOTH
+// BOTH: key 'architectures' says GPT2LMHeadModel, but model_type 'llama' is LlamaForCausalLM
+// RUN: sed 's/"llama"/"bert"/' %t/good.json > %t/bert.json
+// RUN: %{refused} %t/bert.json 2>&1 | FileCheck %s --check-prefix=BERT
+// BERT: model 'bert' is not known; known are LlamaForCausalLM, MistralForCausalLM,
+// RUN: sed 's/"rope_theta": 100/"rope_theta": 100, "rope_parameters": {"rope_theta": 200}/' %t/good.json > %t/theta.json
+// RUN: %{refused} %t/theta.json 2>&1 | FileCheck %s --check-prefix=THETA
+// THETA: key 'rope_theta' is 100, but rope_parameters says 200
+// RUN: sed 's/"rope_theta": 100/"rope_scaling": {"rope_type": "dynamic", "factor": 2}/' %t/good.json > %t/dynamic.json
+// RUN: %{refused} %t/dynamic.json 2>&1 | FileCheck %s --check-prefix=DYNAMIC
+// DYNAMIC: key 'rope_scaling.rope_type' is "dynamic", which is none of default, linear, llama3, yarn
+// RUN: sed 's/"rope_theta": 100/"attention_dropout": 0.5/' %t/good.json > %t/dropout.json
+// RUN: %{refused} %t/dropout.json 2>&1 | FileCheck %s --check-prefix=DROPOUT
+// DROPOUT: key 'attention_dropout' is 0.5, and dropout is not there yet; only 0.0 is imported
+// RUN: sed 's/"llama"/"mistral", "num_key_value_heads": 4, "sliding_window": 7/' %t/good.json > %t/window.json
+// RUN: %{refused} %t/window.json 2>&1 | FileCheck %s --check-prefix=WINDOW
+// WINDOW: key 'sliding_window' is 7, and a window of attention is not there yet; --sequence 7 or less needs none
+
+// RUN: %{refused} %t/good.json --place tp-pp 2>&1 | FileCheck %s --check-prefix=PLACE
+// PLACE: --place knows no 'pp'; a strategy is made of dp, fsdp, cp, ep, tp, sp, with '-' between: tp-sp-fsdp
+// RUN: %{refused} %t/good.json --place tp --mesh dp=2 2>&1 | FileCheck %s --check-prefix=AXIS
+// AXIS: --mesh 'dp=2' is not AXIS=RANKS of an axis that --place has
+// RUN: %{refused} %t/good.json --mesh tp=2 2>&1 | FileCheck %s --check-prefix=NOPLACE
+// NOPLACE: --mesh needs --place, which says what each axis divides
+// RUN: %{refused} %t/good.json --place tp --mesh tp=3 2>&1 | FileCheck %s --check-prefix=RANKS
+// RANKS: --mesh tp=3 fits neither the 4 key/value heads nor the 1 query heads of each; 4 works
+// RUN: %{refused} %t/good.json --layers 2 2>&1 | FileCheck %s --check-prefix=LAYERS
+// LAYERS: --layers 2 is more than the model's 1
+// RUN: %{refused} %t/good.json --dtype int8 2>&1 | FileCheck %s --check-prefix=DTYPE
+// DTYPE: --dtype 'int8' is none of f32, bf16 and f16
+// RUN: %{refused} %s 2>&1 | FileCheck %s --check-prefix=JSON
+// JSON: refusals.mlir: it is no JSON object
+// RUN: %{refused} %t/nowhere 2>&1 | FileCheck %s --check-prefix=NOFILE
+// NOFILE: cannot read '{{.*}}nowhere': No such file or directory
+// RUN: %S/../Tools/Inputs/exits 2 tpsp-import %t/good.json 2>&1 | FileCheck %s --check-prefix=USAGE
+// USAGE: --sequence is required
+
+//--- good.json
+{"model_type": "llama", "hidden_size": 8, "intermediate_size": 5,
+ "num_hidden_layers": 1, "num_attention_heads": 4, "vocab_size": 11,
+ "rope_theta": 100}
