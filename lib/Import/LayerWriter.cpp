@@ -86,12 +86,12 @@ Value LayerWriter::linear(const Linear &linear, const Map &map, const Value &x,
   return text.apply("add", {y, bias}, name, y.type, proposed);
 }
 
-Value LayerWriter::softCap(const Value &x, double cap) {
-  std::string name = x.name.substr(1);
+Value LayerWriter::softCap(const Value &x, double cap,
+                           const std::string &name) {
   Value y = text.apply("scale", {x}, name + "_scaled", x.type, "t",
                        fmt::format("factor = {}", 1 / cap));
   y = text.apply("tanh", {y}, name + "_tanh", x.type, "t");
-  return text.apply("scale", {y}, name + "_capped", x.type, "t",
+  return text.apply("scale", {y}, name, x.type, "t",
                     fmt::format("factor = {}", cap));
 }
 
@@ -144,14 +144,14 @@ Value LayerWriter::weightedValues(const Attention &part, const Value &q,
         fmt::format("query = \"s\", key = \"t\", feature = \"k\", "
                     "scale = {}, causal",
                     part.scale));
-  Indices scores = {"b", "g", "r", "s", "t"};
+  Type scores{{"b", "g", "r", "s", "t"}, element, Where::Scores};
   if (heads().size() == 2)
-    scores.erase(scores.begin() + 2);
-  Value score = text.apply("einsum", {q, k}, "score", open(scores), "score");
-  score = text.apply("scale", {score}, "score", open(scores), "score",
+    scores.indices.erase(scores.indices.begin() + 2);
+  Value score = text.apply("einsum", {q, k}, "score", scores, "score");
+  score = text.apply("scale", {score}, "score", scores, "score",
                      fmt::format("factor = {}", part.scale));
-  score = softCap(score, part.softCap);
-  Value weight = text.apply("softmax", {score}, "weight", open(scores), "score",
+  score = softCap(score, part.softCap, "capped");
+  Value weight = text.apply("softmax", {score}, "weight", scores, "score",
                             "over = \"t\", causal = \"s\"");
   return text.apply("einsum", {weight, v}, "o", q.type, "q");
 }

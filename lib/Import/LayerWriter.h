@@ -39,7 +39,7 @@ public:
   };
   Value linear(const Linear &linear, const Map &map, const Value &x,
                const std::string &name, const std::string &proposed);
-  Value softCap(const Value &x, double cap);
+  Value softCap(const Value &x, double cap, const std::string &name);
 
   Value write(const Attention &part, const Value &x);
   Value write(const Mlp &part, const Value &x);

@@ -137,10 +137,11 @@ Value ModelWriter::logits(const Value &x, const Value &embedding) {
   Type type{{"b", "s", "v"}, options.dtype};
   if (!hasLoss())
     type.where = Where::Logits;
-  Value logits =
-      main->apply("einsum", {table, normed}, "logits", type, "logits");
-  return model.logitsSoftCap == 0 ? logits
-                                  : outer->softCap(logits, model.logitsSoftCap);
+  bool isCapped = model.logitsSoftCap != 0;
+  Value logits = main->apply("einsum", {table, normed},
+                             isCapped ? "uncapped" : "logits", type, "logits");
+  return isCapped ? outer->softCap(logits, model.logitsSoftCap, "logits")
+                  : logits;
 }
 
 Value ModelWriter::loss(const Value &logits, const Value &targets) {

@@ -21,8 +21,9 @@ enum class Where {
   Tokens,     ///< positions along the vocabulary, [b, s]
   Activation, ///< what goes from layer to layer, [b, s, d]
   Parameter,
-  Slots, ///< tokens at their experts
-  Logits ///< [b, s, v]
+  Scores, ///< of attention that is written out, [b, g, r, s, t]
+  Slots,  ///< tokens at their experts
+  Logits  ///< [b, s, v]
 };
 
 struct PlacedAxis {

@@ -43,6 +43,17 @@ static void addMixedLayers(Config &config, Model &model, const Block &attention,
       model.layers[dense] = 1;
 }
 
+/// Under its name of before, or of now.
+static int64_t readExpertCount(Config &config) {
+  const char *key = "num_experts", *newer = "num_local_experts";
+  if (!config.has(newer))
+    return config.size(key);
+  int64_t count = config.size(newer);
+  if (config.size(key, count) != count)
+    config.refuse(key, "and num_local_experts differ");
+  return count;
+}
+
 Model tpsp::import::readQwen3Moe(Config &config, const ImportOptions &options) {
   DecoderForm form = formOf(config, "Qwen3MoeForCausalLM");
   form.keyValueHeads = 4;
@@ -54,7 +65,7 @@ Model tpsp::import::readQwen3Moe(Config &config, const ImportOptions &options) {
   Experts experts =
       readExperts(config, model, "mlp", {"gate_proj", "up_proj", "down_proj"},
                   mlp.activation);
-  model.extents["x"] = config.size("num_experts");
+  model.extents["x"] = readExpertCount(config);
   model.extents["f"] = config.size("moe_intermediate_size");
   experts.isNormalised = config.flag("norm_topk_prob", false);
   Attention attention = readNormedAttention(config, model, form);

@@ -72,6 +72,17 @@ std::optional<int64_t> tpsp::rt::elementTypeOf(const std::string &formatName) {
   return std::nullopt;
 }
 
+const char *tpsp::rt::formatNameOf(int64_t dtype) {
+  if (dtype == TPSP_RT_F64)
+    return "F64";
+  if (dtype == TPSP_RT_F32)
+    return "F32";
+  if (dtype == TPSP_RT_I32)
+    return "I32";
+  const HalfFloat *half = halfFloat(dtype);
+  return half ? half->formatName : nullptr;
+}
+
 /// The product of a shape and an element's size; false if it is too large.
 static bool multiply(const std::vector<int64_t> &shape, int64_t element,
                      int64_t &out) {
@@ -273,6 +284,20 @@ static Status parseHeader(const std::string &text, int64_t dataBytes,
 // SafetensorsReader
 //===----------------------------------------------------------------------===//
 
+static TensorNumbers numbered(const std::vector<SafetensorsTensor> &list) {
+  TensorNumbers numbers;
+  for (size_t i = 0; i < list.size(); ++i)
+    numbers.emplace(list[i].name, i);
+  return numbers;
+}
+
+static const SafetensorsTensor *
+findIn(const std::vector<SafetensorsTensor> &list, const TensorNumbers &numbers,
+       const std::string &name) {
+  auto found = numbers.find(name);
+  return found == numbers.end() ? nullptr : &list[found->second];
+}
+
 static Status readFile(const FileHandle &file, int64_t bytes,
                        std::vector<SafetensorsTensor> &out) {
   if (bytes < prefixBytes)
@@ -305,15 +330,13 @@ Status SafetensorsReader::open(const std::string &path,
   Status status = openToRead(path, out.file, bytes);
   if (status.ok())
     status = readFile(out.file, bytes, out.list);
+  out.numbers = numbered(out.list);
   return status.ok() ? status : cannotRead(path, status);
 }
 
 const SafetensorsTensor *
 SafetensorsReader::find(const std::string &name) const {
-  for (const SafetensorsTensor &tensor : list)
-    if (tensor.name == name)
-      return &tensor;
-  return nullptr;
+  return findIn(list, numbers, name);
 }
 
 Status SafetensorsReader::read(const SafetensorsTensor &tensor, int64_t begin,
@@ -339,9 +362,11 @@ static Status layOut(std::vector<SafetensorsTensor> &tensors,
     return std::tie(bBytes, a.name) < std::tie(aBytes, b.name);
   });
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  // Without it, older readers of models refuse a file.
+  header[metadataKey] = {{"format", "pt"}};
   int64_t end = 0;
   for (SafetensorsTensor &tensor : tensors) {
-    if (tensor.name == metadataKey || header.contains(tensor.name))
+    if (header.contains(tensor.name))
       return invalid(fmt::format("a file cannot have {} tensor {}",
                                  tensor.name == metadataKey ? "a" : "a second",
                                  quotedName(tensor.name)));
@@ -369,11 +394,17 @@ Status SafetensorsWriter::create(const std::string &path,
   std::unique_ptr<SafetensorsWriter> writer(new SafetensorsWriter);
   TPSP_TRY(writer->file.create(path));
   writer->list = std::move(tensors);
+  writer->numbers = numbered(writer->list);
   uint64_t length = header.size();
   TPSP_TRY(writer->file.write(0, &length, prefixBytes));
   TPSP_TRY(writer->file.write(prefixBytes, header.data(), header.size()));
   out = std::move(writer);
   return {};
+}
+
+const SafetensorsTensor *
+SafetensorsWriter::find(const std::string &name) const {
+  return findIn(list, numbers, name);
 }
 
 Status SafetensorsWriter::write(const SafetensorsTensor &tensor, int64_t begin,

@@ -1,33 +1,19 @@
 #include "tpsp/Runtime/Driver/Weights.h"
 
+#include "CheckpointFolder.h"
 #include "FileFit.h"
-#include "PartialTensor.h"
+#include "StoredParameter.h"
 #include "tpsp/Abi/ElementType.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstring>
-#include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 
 using namespace tpsp;
 using namespace tpsp::rt;
-
-/// What the format calls an element type; null if files do not have it.
-static const char *formatName(int64_t dtype) {
-  if (dtype == TPSP_RT_F64)
-    return "F64";
-  if (dtype == TPSP_RT_F32)
-    return "F32";
-  if (dtype == TPSP_RT_I32)
-    return "I32";
-  const HalfFloat *half = halfFloat(dtype);
-  return half ? half->formatName : nullptr;
-}
 
 /// The element type of a file's tensor, if we read it: F64, F32 or of 16 bits.
 static std::optional<int64_t> readableType(const SafetensorsTensor &tensor) {
@@ -38,39 +24,73 @@ static std::optional<int64_t> readableType(const SafetensorsTensor &tensor) {
   return std::nullopt;
 }
 
-static std::vector<const PlanBuffer *> select(const Plan &plan,
-                                              SavedTensors which) {
-  std::vector<const PlanBuffer *> selected;
-  BufferKind kind =
-      which == SavedTensors::State ? BufferKind::State : BufferKind::Parameter;
-  for (const PlanBuffer &tensor : plan.tensors())
-    if (which == SavedTensors::All ? tensor.kind != BufferKind::Choice
-                                   : tensor.kind == kind)
-      selected.push_back(&tensor);
-  return selected;
+/// A stored tensor by its name. What was saved without the head, as a base
+/// model, lacks the name's first word.
+static const SafetensorsTensor *findTensor(const SafetensorsSet &file,
+                                           const std::string &name) {
+  if (const SafetensorsTensor *found = file.find(name))
+    return found;
+  return file.find(name.substr(name.find('.') + 1));
 }
 
-static std::vector<const PlanBuffer *> parametersOf(const Plan &plan) {
-  return select(plan, SavedTensors::Parameters);
+/// Where the file has a parameter: under its name, or as the name says.
+static StoredParameter placeOf(const PlanBuffer &parameter,
+                               const SafetensorsSet &file) {
+  if (!file.find(parameter.name))
+    return StoredParameter(parameter);
+  PlanBuffer plain = parameter;
+  plain.kind = BufferKind::Input;
+  return StoredParameter(plain);
 }
 
-//===----------------------------------------------------------------------===//
-// Reading
-//===----------------------------------------------------------------------===//
-
-/// How a parameter and its tensor in the file differ; empty if they do not.
+/// How a tensor differs from what is wanted; empty if it does not.
 static std::string differenceOf(const PlanBuffer &wanted,
+                                const StoredParameter &place,
+                                const std::string &name,
                                 const SafetensorsTensor *found) {
-  std::string name = quotedName(wanted.name);
   if (!found)
-    return fmt::format("{} is missing, {} of [{}]", name,
+    return fmt::format("{} is missing, {} of [{}]", quotedName(name),
                        elementName(wanted.dtype),
-                       fmt::join(wanted.shape, ", "));
+                       fmt::join(place.shape(), ", "));
   if (!readableType(*found))
     return fmt::format(
-        "{} is {}, which is not read (F64, F32, BF16 and F16 are)", name,
-        quotedName(found->dtype));
-  return shapeDifference(wanted, found->shape);
+        "{} is {}, which is not read (F64, F32, BF16 and F16 are)",
+        quotedName(name), quotedName(found->dtype));
+  if (place.isPlain())
+    return shapeDifference(wanted, found->shape);
+  if (place.fits(found->shape))
+    return "";
+  return fmt::format("{} is [{}], which has no part [{}] of {}",
+                     quotedName(name), fmt::join(found->shape, ", "),
+                     fmt::join(place.shape(), ", "), quotedName(wanted.name));
+}
+
+/// How a parameter and its tensors in the file differ; empty if they do not.
+static std::string differenceOf(const PlanBuffer &wanted,
+                                const SafetensorsSet &file) {
+  StoredParameter place = placeOf(wanted, file);
+  const SafetensorsTensor *first = findTensor(file, place.tensors().front());
+  for (const std::string &name : place.tensors()) {
+    const SafetensorsTensor *found = findTensor(file, name);
+    std::string difference = differenceOf(wanted, place, name, found);
+    if (difference.empty() && found->shape != first->shape)
+      difference =
+          fmt::format("{} is [{}], but {} is [{}]", quotedName(name),
+                      fmt::join(found->shape, ", "), quotedName(first->name),
+                      fmt::join(first->shape, ", "));
+    if (!difference.empty())
+      return difference;
+  }
+  return "";
+}
+
+/// The tensors of a file that a parameter takes.
+static void takenOf(const PlanBuffer &parameter, const SafetensorsSet &file,
+                    std::set<std::string> &out) {
+  StoredParameter place = placeOf(parameter, file);
+  for (const std::string &name : place.tensors())
+    if (const SafetensorsTensor *found = findTensor(file, name))
+      out.insert(found->name);
 }
 
 /// What of a file is not used though it is there, in words; empty if all is.
@@ -79,9 +99,10 @@ static std::string unusedIn(const SafetensorsSet &file, const std::string &path,
                             const std::set<std::string> &given) {
   std::set<std::string> parameters, arguments;
   for (const PlanBuffer &tensor : plan.tensors())
-    if (tensor.isArgument())
-      (tensor.kind == BufferKind::Input ? arguments : parameters)
-          .insert(tensor.name);
+    if (tensor.kind == BufferKind::Input)
+      arguments.insert(tensor.name);
+    else if (tensor.isArgument())
+      takenOf(tensor, file, parameters);
   std::vector<std::string> extras, inputs;
   for (const std::string &name : file.names())
     if (arguments.count(name) && !given.count(name))
@@ -106,22 +127,25 @@ Status WeightsSource::open(const std::string &path, const Plan &plan,
                            std::string &warning,
                            const std::set<std::string> &given) {
   warning.clear();
-  if (Status s = SafetensorsSet::open(path, file); !s.ok())
-    return s;
+  std::string found;
+  TPSP_TRY(weightsFileOf(path, found));
+  TPSP_TRY(SafetensorsSet::open(found, file));
   warning = unusedIn(file, path, plan, given);
   std::vector<std::string> differences;
-  for (const PlanBuffer *parameter : parametersOf(plan)) {
-    if (given.count(parameter->name))
+  for (const PlanBuffer &tensor : plan.tensors()) {
+    if (tensor.kind != BufferKind::Parameter || given.count(tensor.name) > 0)
       continue;
-    if (std::string difference =
-            differenceOf(*parameter, file.find(parameter->name));
+    if (std::string difference = differenceOf(tensor, file);
         !difference.empty())
       differences.push_back(difference);
   }
   if (differences.empty())
     return {};
-  return {TPSP_RT_INVALID, fmt::format("'{}' does not fit the program: {}",
-                                       path, listOf(differences, "; "))};
+  std::string model = architectureBeside(found);
+  return {TPSP_RT_INVALID,
+          fmt::format("'{}'{} does not fit the program: {}", path,
+                      model.empty() ? "" : ", a " + model + ",",
+                      listOf(differences, "; "))};
 }
 
 /// Reads the elements [begin, begin + count) of a tensor, a block at a time:
@@ -153,27 +177,71 @@ static void store(const double *values, int64_t n, int64_t dtype, void *memory,
     storeFloat(values[i], dtype, memory, at + i);
 }
 
+namespace {
+
+/// A parameter's tensors in a file.
+class StoredRuns {
+public:
+  StoredRuns(const SafetensorsSet &file, const PlanBuffer &parameter)
+      : place(placeOf(parameter, file)) {
+    for (const std::string &name : place.tensors())
+      tensors.push_back(findTensor(file, name));
+    if (place.isCut())
+      extent = tensors.front()->shape[place.cutDimension()];
+  }
+
+  /// Visits the parameter's elements [first, first + count), in runs that are
+  /// neighbours in one tensor: visit(tensor, at, from, n).
+  template <typename Visit>
+  Status forEachRun(int64_t first, int64_t count, Visit visit) const {
+    Status status;
+    place.forEachRun(extent, first, count,
+                     [&](size_t tensor, int64_t at, int64_t from, int64_t n) {
+                       if (status.ok())
+                         status = visit(*tensors[tensor], at, from, n);
+                     });
+    return status;
+  }
+
+private:
+  StoredParameter place;
+  std::vector<const SafetensorsTensor *> tensors;
+  int64_t extent = 0;
+};
+
+} // namespace
+
+/// Reads a run of elements to `memory`, from its element `to` on.
+static Status readInto(const SafetensorsSet &file,
+                       const SafetensorsTensor &stored, int64_t at, int64_t n,
+                       int64_t dtype, void *memory, int64_t to) {
+  const char *format = formatNameOf(dtype);
+  int64_t element = elementBytes(dtype);
+  if (format && stored.dtype == format)
+    return file.read(stored.name, at * element, n * element,
+                     static_cast<char *>(memory) + to * element);
+  return readBlocks(file, stored, at, n,
+                    [&](int64_t next, const double *values, int64_t count) {
+                      store(values, count, dtype, memory, to + next - at);
+                    });
+}
+
 Status WeightsSource::fill(const PlanBuffer &tensor, const Shard &shard,
                            void *memory) const {
   if (tensor.kind != BufferKind::Parameter)
     return inputs->fill(tensor, shard, memory);
-  const SafetensorsTensor &stored = *file.find(tensor.name);
-  const char *format = formatName(tensor.dtype);
-  bool isSame = format && stored.dtype == format;
-  int64_t element = elementBytes(tensor.dtype);
+  StoredRuns runs(file, tensor);
   Status status;
   shard.forEachRun([&](int64_t global, int64_t local, int64_t n) {
     if (!status.ok())
       return;
-    if (isSame)
-      status = file.read(tensor.name, global * element, n * element,
-                         static_cast<char *>(memory) + local * element);
-    else
-      status = readBlocks(file, stored, global, n,
-                          [&](int64_t at, const double *values, int64_t count) {
-                            store(values, count, tensor.dtype, memory,
-                                  local + at - global);
-                          });
+    status =
+        runs.forEachRun(global, n,
+                        [&](const SafetensorsTensor &stored, int64_t at,
+                            int64_t from, int64_t count) {
+                          return readInto(file, stored, at, count, tensor.dtype,
+                                          memory, local + from - global);
+                        });
   });
   return status;
 }
@@ -186,135 +254,20 @@ Status WeightsSource::whole(const PlanBuffer &tensor,
   for (int64_t extent : tensor.shape)
     elements *= extent;
   out.resize(elements);
-  return readBlocks(file, *file.find(tensor.name), 0, elements,
-                    [&](int64_t at, const double *values, int64_t n) {
-                      // As it is stored: rounded to the parameter's type.
-                      std::vector<char> stored(n * elementBytes(tensor.dtype));
-                      store(values, n, tensor.dtype, stored.data(), 0);
-                      for (int64_t i = 0; i < n; ++i)
-                        out[at + i] = loadFloat(stored.data(), tensor.dtype, i);
-                    });
-}
-
-//===----------------------------------------------------------------------===//
-// Writing
-//===----------------------------------------------------------------------===//
-
-Status tpsp::rt::checkSavable(const Plan &plan, SavedTensors which) {
-  std::set<std::string> names;
-  for (const PlanBuffer *tensor : select(plan, which)) {
-    std::string name = quotedName(tensor->name);
-    if (!formatName(tensor->dtype))
-      return {TPSP_RT_INVALID,
-              fmt::format("{} {} is {}; files are written in f64, f32, bf16, "
-                          "f16 or i32",
-                          nameOf(tensor->kind), name,
-                          elementName(tensor->dtype))};
-    if (!names.insert(tensor->name).second)
-      return {TPSP_RT_INVALID,
-              fmt::format("two {}s are called {}; in a file names must differ",
-                          which == SavedTensors::Parameters ? "parameter"
-                                                            : "tensor",
-                          name)};
-  }
-  return {};
-}
-
-/// Writes a rank's part of one tensor.
-static Status savePart(const Shard &shard, const void *memory,
-                       const PlanBuffer &tensor, const SafetensorsTensor &place,
-                       SafetensorsWriter &writer) {
-  int64_t element = elementBytes(tensor.dtype);
-  auto *bytes = static_cast<const char *>(memory);
-  Status status;
-  shard.forEachRun([&](int64_t global, int64_t local, int64_t n) {
-    if (status.ok())
-      status = writer.write(place, global * element, bytes + local * element,
-                            n * element);
-  });
-  return status;
-}
-
-/// Writes what the ranks' summands of a partial tensor come to; null: not here.
-static Status saveCombined(World &world, const Plan &plan,
-                           const PlanBuffer &tensor,
-                           const SafetensorsTensor *place,
-                           SafetensorsWriter *writer, Status &failure) {
-  std::vector<double> values;
-  Status status = combinePartial(world, plan, tensor, values);
-  if (!status.ok() || !failure.ok() || !writer)
-    return status;
-  int64_t elements = values.size();
-  std::vector<char> bytes(elements * elementBytes(tensor.dtype));
-  for (int64_t i = 0; i < elements; ++i)
-    if (isInteger(tensor.dtype))
-      storeInteger(int64_t(values[i]), tensor.dtype, bytes.data(), i);
-    else
-      storeFloat(values[i], tensor.dtype, bytes.data(), i);
-  failure = writer->write(*place, 0, bytes.data(), bytes.size());
-  return {};
-}
-
-/// Opens the file; of several processes, that with rank 0 does.
-static Status beginFile(const World &world,
-                        const std::vector<const PlanBuffer *> &selected,
-                        const std::string &path,
-                        std::unique_ptr<SafetensorsWriter> &writer) {
-  if (!world.hasFirstRank())
-    return {};
-  std::vector<SafetensorsTensor> tensors;
-  for (const PlanBuffer *one : selected)
-    tensors.push_back({one->name, formatName(one->dtype), one->shape, 0, 0});
-  return SafetensorsWriter::create(path, std::move(tensors), writer);
-}
-
-Status tpsp::rt::saveTensors(World &world, const Plan &plan,
-                             const std::string &path, SavedTensors which) {
-  if (Status s = checkSavable(plan, which); !s.ok())
-    return s;
-  std::unique_ptr<SafetensorsWriter> writer;
-  std::vector<const PlanBuffer *> selected = select(plan, which);
-  // Kept apart from the run's own failures: a disk that is full is no reason to
-  // give up the world, nor any rank's fault.
-  std::mutex mutex;
-  Status failure = beginFile(world, selected, path, writer);
-  std::map<std::string, const SafetensorsTensor *> places;
-  if (writer)
-    for (const SafetensorsTensor &place : writer->tensors())
-      places[place.name] = &place;
-  for (const PlanBuffer *tensor : selected) {
-    if (!tensor->pending.empty()) {
-      if (Status s = saveCombined(world, plan, *tensor, places[tensor->name],
-                                  writer.get(), failure);
-          !s.ok())
-        return s;
-      continue;
-    }
-    auto coordinates = [&](int64_t rank) {
-      return world.mesh().coordinates(rank);
-    };
-    auto save = [&](int64_t rank, const void *memory) -> Status {
-      {
-        std::lock_guard<std::mutex> lock(mutex);
-        if (!failure.ok())
-          return {};
-      }
-      Shard shard(*tensor, plan.mesh, coordinates(rank));
-      Status written =
-          savePart(shard, memory, *tensor, *places.at(tensor->name), *writer);
-      std::lock_guard<std::mutex> lock(mutex);
-      if (failure.ok())
-        failure = written;
-      return {};
-    };
-    Status status = world.inspect(
-        *tensor->offset, tensor->bytes,
-        [&](int64_t rank) { return isFirstHolder(*tensor, coordinates(rank)); },
-        save);
-    if (!status.ok())
-      return status;
-  }
-  if (!failure.ok() || !writer)
-    return failure;
-  return writer->finish();
+  return StoredRuns(file, tensor)
+      .forEachRun(0, elements,
+                  [&](const SafetensorsTensor &stored, int64_t begin,
+                      int64_t from, int64_t count) {
+                    return readBlocks(
+                        file, stored, begin, count,
+                        [&](int64_t at, const double *values, int64_t n) {
+                          // As it is stored: rounded to the parameter's type.
+                          std::vector<char> rounded(n *
+                                                    elementBytes(tensor.dtype));
+                          store(values, n, tensor.dtype, rounded.data(), 0);
+                          for (int64_t i = 0; i < n; ++i)
+                            out[from + at - begin + i] =
+                                loadFloat(rounded.data(), tensor.dtype, i);
+                        });
+                  });
 }

@@ -227,23 +227,26 @@ Status tpsp::train::openCheckpoint(const std::string &checkpoint,
                                    const Plan &plan,
                                    std::unique_ptr<TensorSource> others,
                                    std::unique_ptr<TensorSource> &out) {
+  auto parameters = std::make_unique<WeightsSource>(std::move(others));
+  std::string unused;
+  TPSP_TRY(parameters->open((fs::path(checkpoint) / parametersFile).string(),
+                            plan, unused));
+  if (!unused.empty())
+    return {TPSP_RT_INVALID, unused};
   auto source = std::make_unique<InputsSource>();
-  for (const char *file : {parametersFile, stateFile})
-    TPSP_TRY(
-        source->openFile({(fs::path(checkpoint) / file).string(), ""}, plan));
+  TPSP_TRY(source->openFile({(fs::path(checkpoint) / stateFile).string(), ""},
+                            plan));
   std::set<std::string> given = source->given();
   std::vector<std::string> missing;
   for (const PlanBuffer &tensor : plan.tensors())
-    if ((tensor.kind == BufferKind::Parameter ||
-         tensor.kind == BufferKind::State) &&
-        given.count(tensor.name) == 0)
+    if (tensor.kind == BufferKind::State && given.count(tensor.name) == 0)
       missing.push_back(quotedName(tensor.name));
   if (!missing.empty())
     return {TPSP_RT_INVALID,
             fmt::format("checkpoint '{}' lacks {}; --weights takes its "
                         "parameters alone, and begins with new state",
                         checkpoint, fmt::join(missing, ", "))};
-  source->setOthers(std::move(others));
+  source->setOthers(std::move(parameters));
   out = std::move(source);
   return {};
 }

@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace tpsp::rt {
@@ -29,6 +30,9 @@ struct SafetensorsTensor {
   int64_t offset = 0;
   int64_t bytes = 0;
 };
+
+/// Where in a list a tensor of a name is.
+using TensorNumbers = std::unordered_map<std::string, size_t>;
 
 /// An open file, of which nothing is believed unchecked. Every tensor's bytes
 /// lie in the file and belong to no other tensor. They are as many as its shape
@@ -50,6 +54,7 @@ private:
   std::string path;
   FileHandle file;
   std::vector<SafetensorsTensor> list;
+  TensorNumbers numbers;
 };
 
 /// Writes a whole file or none.
@@ -66,6 +71,9 @@ public:
   /// With their places; in the order of the file.
   const std::vector<SafetensorsTensor> &tensors() const { return list; }
 
+  /// Null if there is none of that name.
+  const SafetensorsTensor *find(const std::string &name) const;
+
   /// Writes bytes of a tensor from its byte `begin` on. Thread-safe. Every byte
   /// is to be written before finish().
   Status write(const SafetensorsTensor &tensor, int64_t begin,
@@ -78,11 +86,15 @@ private:
 
   WholeFile file;
   std::vector<SafetensorsTensor> list;
+  TensorNumbers numbers;
 };
 
 /// The element type (TPSP_RT_F32, ...) that files call `formatName`; none if it
 /// is none of ours.
 std::optional<int64_t> elementTypeOf(const std::string &formatName);
+
+/// What files call an element type; null if they do not have it.
+const char *formatNameOf(int64_t dtype);
 
 /// 'name' with what is not printable escaped, cut to a reasonable length.
 std::string quotedName(const std::string &name);

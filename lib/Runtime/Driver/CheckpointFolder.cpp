@@ -1,0 +1,51 @@
+#include "CheckpointFolder.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <fstream>
+
+using namespace tpsp;
+using namespace tpsp::rt;
+using Json = nlohmann::json;
+
+namespace fs = std::filesystem;
+
+/// What of a folder is read, the first that is there.
+static constexpr const char *weightsFiles[] = {"model.safetensors.index.json",
+                                               "model.safetensors",
+                                               "parameters.safetensors"};
+/// The one that is written.
+static constexpr const char *writtenFile = "model.safetensors";
+
+Status tpsp::rt::weightsFileOf(const std::string &path, std::string &file) {
+  std::error_code none;
+  file = path;
+  if (!fs::is_directory(path, none))
+    return {};
+  for (const char *name : weightsFiles)
+    if (fs::exists(fs::path(path) / name, none)) {
+      file = (fs::path(path) / name).string();
+      return {};
+    }
+  return {TPSP_RT_INVALID, fmt::format("folder '{}' has no weights: none of {}",
+                                       path, fmt::join(weightsFiles, ", "))};
+}
+
+std::string tpsp::rt::weightsFileToWrite(const std::string &path) {
+  std::error_code none;
+  bool isFolder = fs::is_directory(path, none);
+  return isFolder ? (fs::path(path) / writtenFile).string() : path;
+}
+
+std::string tpsp::rt::architectureBeside(const std::string &file) {
+  std::ifstream stream(fs::path(file).parent_path() / "config.json");
+  Json config = Json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  if (!config.is_object())
+    return "";
+  Json names = config.value("architectures", Json());
+  bool hasName = names.is_array() && !names.empty() && names[0].is_string();
+  return hasName ? names[0].get<std::string>() : "";
+}

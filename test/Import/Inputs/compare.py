@@ -1,0 +1,211 @@
+"""Compares imported models with transformers, on CPUs in f32.
+
+    compare.py FOLDER ARCHITECTURE...     tpsp's tools must be in PATH
+
+Of every architecture transformers makes a tiny model of random parameters and
+saves it. tpsp-import makes programs of its configuration, and tpsp-run runs
+them on one rank and on meshes. Loss, logits and every gradient must agree to
+1e-4, relative, in the Euclidean norm. A gradient of ZERO is 0 but for rounding:
+it must be below 1e-6 of the largest. What tpsp-run saves transformers must
+load again, with the same logits to the bit.
+"""
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import numpy
+import torch
+import transformers
+from safetensors.numpy import load_file
+
+BATCH, SEQUENCE = 4, 12
+TOLERANCE = 1e-4
+
+DECODER = dict(
+    hidden_size=24, intermediate_size=44, num_hidden_layers=2, num_attention_heads=8,
+    num_key_value_heads=2, head_dim=6, vocab_size=52, initializer_range=0.2,
+    max_position_embeddings=64, rms_norm_eps=1e-5, tie_word_embeddings=False,
+    bos_token_id=None, eos_token_id=None, pad_token_id=None)
+LLAMA3 = dict(rope_type="llama3", rope_theta=100.0, factor=8.0, low_freq_factor=1.0,
+              high_freq_factor=4.0, original_max_position_embeddings=16)
+YARN = dict(rope_type="yarn", rope_theta=100.0, factor=4.0,
+            original_max_position_embeddings=16)
+
+# Class of the configuration, and what it is given, by name.
+MODELS = {
+    "llama": ("Llama", dict(DECODER, rope_parameters=LLAMA3)),
+    "llama-tied": ("Llama", dict(DECODER, tie_word_embeddings=True, attention_bias=True,
+                                 mlp_bias=True, rope_parameters=YARN)),
+    "mistral": ("Mistral", dict(DECODER, sliding_window=SEQUENCE)),
+    "qwen2": ("Qwen2", {k: v for k, v in DECODER.items() if k != "head_dim"}
+              | dict(hidden_size=32)),
+    "qwen3": ("Qwen3", DECODER),
+    "phi3": ("Phi3", {k: v for k, v in DECODER.items() if k != "head_dim"}
+             | dict(hidden_size=32)),
+    "gpt2": ("GPT2", dict(n_embd=24, n_head=4, n_layer=2, n_inner=44, n_positions=20,
+                          vocab_size=52, initializer_range=0.2, bos_token_id=None,
+                          eos_token_id=None)),
+    "gemma2": ("Gemma2", dict(DECODER, tie_word_embeddings=True, query_pre_attn_scalar=7,
+                              attn_logit_softcapping=3.0, final_logit_softcapping=2.0,
+                              sliding_window=SEQUENCE)),
+    "mixtral": ("Mixtral", dict(DECODER, num_local_experts=4, num_experts_per_tok=2)),
+    "qwen3-moe": ("Qwen3Moe", dict(DECODER, num_experts=4, num_experts_per_tok=2,
+                                   moe_intermediate_size=20, mlp_only_layers=[1],
+                                   norm_topk_prob=True)),
+    "qwen3-moe-plain": ("Qwen3Moe", dict(DECODER, num_experts=4, num_experts_per_tok=2,
+                                         moe_intermediate_size=20,
+                                         norm_topk_prob=False)),
+}
+# What is added to every key alike changes no softmax.
+ZERO = r"^gpt2 .*c_attn\.bias\[24:48\]$"
+PLACES = [[], ["--place", "tp", "--mesh", "tp=2"], ["--place", "tp-sp", "--mesh", "tp=4"],
+          ["--place", "fsdp", "--mesh", "fsdp=2"]]
+EXPERTS = [["--place", "ep", "--mesh", "ep=2"]]
+
+
+def make(name, folder):
+    """The model, with parameters none of which is 0 or 1, saved to a folder."""
+    kind, settings = MODELS[name]
+    torch.manual_seed(7)
+    config = getattr(transformers, kind + "Config")(**settings)
+    config._attn_implementation = "eager"
+    model = transformers.AutoModelForCausalLM.from_config(config).float().eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() == 1:
+                parameter.add_(0.3 * torch.randn_like(parameter))
+    model.save_pretrained(folder)
+    return model
+
+
+def reference(model, tokens, targets):
+    """Logits, loss and gradients by name."""
+    logits = model(input_ids=torch.tensor(tokens, dtype=torch.long)).logits
+    loss = torch.nn.functional.cross_entropy(
+        logits.reshape(-1, logits.shape[-1]), torch.tensor(targets, dtype=torch.long).reshape(-1))
+    model.zero_grad()
+    loss.backward()
+    gradients = {n: p.grad.numpy() for n, p in model.named_parameters() if p.grad is not None}
+    return logits.detach().numpy(), loss.item(), gradients
+
+
+def expert_matrix(gradients, name):
+    """Of experts that transformers holds as one tensor, one matrix."""
+    found = re.match(r"(.*)\.(?:mlp|block_sparse_moe)\.experts\.(\d+)\.(\w+)\.weight", name)
+    if not found:
+        return None
+    prefix, number, word = found.groups()
+    for middle in ("mlp.experts", "block_sparse_moe.experts"):
+        both = gradients.get(f"{prefix}.{middle}.gate_up_proj")
+        if both is not None:
+            break
+    half = both.shape[1] // 2
+    if word in ("gate_proj", "w1"):
+        return both[int(number), :half]
+    if word in ("up_proj", "w3"):
+        return both[int(number), half:]
+    return gradients[f"{prefix}.{middle}.down_proj"][int(number)]
+
+
+def gradient_of(gradients, name, count):
+    """What transformers has for a parameter that tpsp calls so."""
+    if "{x}" in name:
+        return numpy.stack([gradient_of(gradients, name.replace("{x}", str(i)), 0)
+                            for i in range(count)])
+    cut = re.match(r"(.*)\[(.*)\]$", name)
+    if cut:
+        index = tuple(slice(*map(int, part.split(":"))) if part.strip() != ":" else slice(None)
+                      for part in cut.group(2).split(","))
+        return gradients[cut.group(1)][index]
+    if name in gradients:
+        return gradients[name]
+    matrix = expert_matrix(gradients, name)
+    if matrix is None:
+        router = name.replace("block_sparse_moe", "mlp")
+        matrix = gradients[router]
+    return matrix
+
+
+def run(*command):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(" ".join(map(str, command)) + "\n" + done.stdout + done.stderr)
+
+
+def error(ours, theirs):
+    return float(numpy.linalg.norm(ours - theirs) / max(numpy.linalg.norm(theirs), 1e-30))
+
+
+class Worst:
+    def __init__(self):
+        self.value, self.what = 0.0, "nothing"
+
+    def add(self, what, ours, theirs):
+        assert ours.shape == theirs.shape, (what, ours.shape, theirs.shape)
+        one = error(ours, theirs)
+        if not one <= self.value:
+            self.value, self.what = one, what
+
+
+def import_and_run(folder, place, head, files, *flags):
+    program, result = folder / "m.mlir", folder / "all.safetensors"
+    run("tpsp-import", folder, "--batch", BATCH, "--sequence", SEQUENCE, "--head", head,
+        "-o", program, *place)
+    run("tpsp-run", program, "--quiet", "--weights", folder, "--save-all", result, *files, *flags)
+    return load_file(result)
+
+
+def compare(name, folder):
+    model = make(name, folder)
+    generator = numpy.random.default_rng(3)
+    vocabulary = model.config.vocab_size
+    tokens, targets = (generator.integers(0, vocabulary, (BATCH, SEQUENCE), dtype=numpy.int32)
+                       for _ in range(2))
+    for data, file in ((tokens, "tokens"), (targets, "targets")):
+        numpy.save(folder / (file + ".npy"), data)
+    ids = ["--inputs", folder / "tokens.npy"]
+    both = ids + ["--inputs", folder / "targets.npy"]
+    logits, loss, gradients = reference(model, tokens, targets)
+    has_experts = any(".experts." in n for n in gradients)
+    largest = max(numpy.linalg.norm(g) for g in gradients.values())
+    worst = Worst()
+    for place in PLACES + (EXPERTS if has_experts else []):
+        ours = import_and_run(folder, place, "loss", both, "--grad")
+        where = " ".join(place[1:])
+        worst.add(f"loss {where}", ours["loss"], numpy.float32(loss))
+        names = [n[2:-1] for n in ours if n.startswith("g[") and n != "g[loss]"]
+        assert len(names) > 10
+        for parameter in names:
+            found = ours[f"g[{parameter}]"]
+            if re.search(ZERO, name + " " + parameter):
+                assert numpy.linalg.norm(found) < 1e-6 * largest, parameter
+                continue
+            worst.add(f"g[{parameter}] {where}", found,
+                      gradient_of(gradients, parameter, found.shape[0]))
+    again = folder / "again"
+    again.mkdir()
+    shutil.copy(folder / "config.json", again)
+    ours = import_and_run(folder, ["--place", "tp-sp", "--mesh", "tp=2"], "logits", ids,
+                          "--save", again)
+    worst.add("logits", ours["logits"], logits)
+    loaded = transformers.AutoModelForCausalLM.from_pretrained(
+        again, attn_implementation="eager", dtype=torch.float32).eval()
+    back, _, _ = reference(loaded, tokens, targets)
+    assert numpy.array_equal(back, logits), f"{name}: other logits after tpsp-run --save"
+    assert worst.value <= TOLERANCE, f"{name}: {worst.what} differs by {worst.value:.2e}"
+    print(f"{name:<16} largest error {worst.value:.1e}, {worst.what}; saved and loaded: the same")
+
+
+def main():
+    root = pathlib.Path(sys.argv[1])
+    shutil.rmtree(root, ignore_errors=True)
+    for name in sys.argv[2:] or MODELS:
+        folder = root / name
+        folder.mkdir(parents=True)
+        compare(name, folder)
+
+
+main()
