@@ -17,7 +17,7 @@ Model tpsp::import::readGemma2(Config &config, const ImportOptions &options) {
   Model model = readDecoder(config, form);
   checkWindow(config, options, /*isUsed=*/true);
   config.only("use_bidirectional_attention", false, "attention both ways");
-  config.harmless({"hidden_act"});
+  config.harmless({"hidden_act", "sliding_window_size"});
   auto norm = [&](const char *module) {
     Norm one = readRmsNorm(config, module);
     one.kind = Norm::Kind::RmsPlusOne;

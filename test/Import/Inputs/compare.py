@@ -7,7 +7,8 @@ saves it. tpsp-import makes programs of its configuration, and tpsp-run runs
 them on one rank and on meshes. Loss, logits and every gradient must agree to
 1e-4, relative, in the Euclidean norm. A gradient of ZERO is 0 but for rounding:
 it must be below 1e-6 of the largest. What tpsp-run saves transformers must
-load again, with the same logits to the bit.
+load again, with the same logits to the bit. Of TRAINED, steps of SGD in tpsp and
+in torch, either first, must end at the loss of as many in torch alone.
 """
 import json
 import pathlib
@@ -59,6 +60,7 @@ MODELS = {
                                          moe_intermediate_size=20,
                                          norm_topk_prob=False)),
 }
+TRAINED, RATE = ["llama", "gpt2", "mixtral"], 0.05
 # What is added to every key alike changes no softmax.
 ZERO = r"^gpt2 .*c_attn\.bias\[24:48\]$"
 PLACES = [[], ["--place", "tp", "--mesh", "tp=2"], ["--place", "tp-sp", "--mesh", "tp=4"],
@@ -191,12 +193,54 @@ def compare(name, folder):
     ours = import_and_run(folder, ["--place", "tp-sp", "--mesh", "tp=2"], "logits", ids,
                           "--save", again)
     worst.add("logits", ours["logits"], logits)
-    loaded = transformers.AutoModelForCausalLM.from_pretrained(
-        again, attn_implementation="eager", dtype=torch.float32).eval()
-    back, _, _ = reference(loaded, tokens, targets)
+    back, _, _ = reference(load(again), tokens, targets)
     assert numpy.array_equal(back, logits), f"{name}: other logits after tpsp-run --save"
     assert worst.value <= TOLERANCE, f"{name}: {worst.what} differs by {worst.value:.2e}"
     print(f"{name:<16} largest error {worst.value:.1e}, {worst.what}; saved and loaded: the same")
+
+
+def stepped(model, tokens, targets, steps):
+    """Takes steps of SGD in torch; the loss behind them."""
+    optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
+    for _ in range(steps):
+        reference(model, tokens, targets)
+        optimizer.step()
+    return reference(model, tokens, targets)[1]
+
+
+def ours_stepped(source, saved, files):
+    """Two steps of SGD in tpsp, on two ranks, from one folder to another."""
+    saved.mkdir()
+    shutil.copy(source / "config.json", saved)
+    numpy.save(saved / "learning_rate.npy", numpy.float32(RATE))
+    import_and_run(source, ["--place", "fsdp", "--mesh", "fsdp=2"], "loss", files,
+                   "--grad", "--optimizer", "sgd", "--optimizer-settings", "momentum=0,decay=0",
+                   "--inputs", saved / "learning_rate.npy", "--steps", 2, "--save", saved)
+    return load(saved)
+
+
+def load(folder):
+    return transformers.AutoModelForCausalLM.from_pretrained(
+        folder, attn_implementation="eager", dtype=torch.float32).eval()
+
+
+def train(name, folder):
+    """Two steps of SGD in tpsp and two in torch, either first, are four in torch."""
+    tokens, targets = (numpy.load(folder / (file + ".npy")) for file in ("tokens", "targets"))
+    files = ["--inputs", folder / "tokens.npy", "--inputs", folder / "targets.npy"]
+    first = reference(load(folder), tokens, targets)[1]
+    expected = stepped(load(folder), tokens, targets, 4)
+    ours_first = stepped(ours_stepped(folder, folder / "trained", files), tokens, targets, 2)
+    half = load(folder)
+    stepped(half, tokens, targets, 2)
+    half.save_pretrained(folder / "half")
+    theirs_first = reference(ours_stepped(folder / "half", folder / "whole", files),
+                             tokens, targets)[1]
+    assert expected < 0.9 * first, f"{name}: no step changes the loss"
+    for loss in (ours_first, theirs_first):
+        assert abs(loss - expected) <= TOLERANCE * expected, (name, loss, expected)
+    print(f"{name:<16} loss {first:.4f}, after four steps {expected:.4f}; "
+          f"tpsp's two first {ours_first:.4f}, last {theirs_first:.4f}")
 
 
 def main():
@@ -206,6 +250,8 @@ def main():
         folder = root / name
         folder.mkdir(parents=True)
         compare(name, folder)
+        if name in TRAINED:
+            train(name, folder)
 
 
 main()
