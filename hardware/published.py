@@ -408,6 +408,9 @@ def main():
            "memory_gbs": saturating(4800 * 0.9, 3.0)})
     for name in ["a100-sxm", "h100-sxm", "h200-sxm"]:
         write({"base": name, "name": name + "-2node", "nodes": 2})
+        # As many as people train on: 16,384 devices.
+        write({"base": name + "-2node", "name": name + "-cluster",
+               "nodes": 2048})
 
 
 if __name__ == "__main__":

@@ -1,21 +1,18 @@
 #include "tpsp/Compile/Compiler.h"
 
+#include "ParseModel.h"
+
 #include "tpsp/Compile/ReferenceWalker.h"
 #include "tpsp/Dialect/Plan/PlanDialect.h"
-#include "tpsp/Dialect/Tpsp/ModelText.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Pipelines.h"
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 using namespace tpsp;
@@ -23,63 +20,6 @@ using namespace tpsp;
 template <typename... Args>
 static llvm::Error error(const char *format, const Args &...args) {
   return llvm::createStringError(llvm::formatv(format, args...).str().c_str());
-}
-
-/// What keeps a file from being parsed.
-static llvm::Error checkReadable(StringRef path) {
-  if (llvm::sys::fs::is_directory(path))
-    return error("cannot read '{0}': it is a directory", path);
-  auto file = llvm::MemoryBuffer::getFile(path);
-  if (!file)
-    return error("cannot read '{0}': {1}", path, file.getError().message());
-  StringRef text = (*file)->getBuffer();
-  if (text.empty())
-    return error("'{0}' is empty; a model is a module with a mesh and a "
-                 "function",
-                 path);
-  return checkModelText(path, text);
-}
-
-static llvm::Expected<OwningOpRef<ModuleOp>> parse(MLIRContext &context,
-                                                   StringRef path) {
-  if (llvm::Error e = checkReadable(path))
-    return e;
-  OwningOpRef<ModuleOp> module =
-      parseSourceFile<ModuleOp>(path, ParserConfig(&context));
-  if (!module)
-    return error("'{0}' is not a valid model", path);
-  return module;
-}
-
-/// Keeps one function (and what it calls, which is inlined) and removes the
-/// others.
-static llvm::Expected<func::FuncOp> selectFunction(ModuleOp module,
-                                                   StringRef name) {
-  SmallVector<func::FuncOp> candidates;
-  SmallVector<std::string> names;
-  for (auto function : module.getOps<func::FuncOp>()) {
-    if (function.isExternal() || function.isPrivate())
-      continue;
-    candidates.push_back(function);
-    names.push_back(function.getSymName().str());
-  }
-  if (candidates.empty())
-    return error("the module has no function; write one: func.func @name(...)");
-  if (name.empty() && candidates.size() > 1)
-    return error("the module has several functions ({0}); choose one with "
-                 "--function",
-                 llvm::join(names, ", "));
-  func::FuncOp selected;
-  for (func::FuncOp candidate : candidates)
-    if (name.empty() || candidate.getSymName() == name)
-      selected = candidate;
-  if (!selected)
-    return error("the module has no function '{0}'; it has {1}", name,
-                 llvm::join(names, ", "));
-  for (func::FuncOp candidate : candidates)
-    if (candidate != selected)
-      candidate.setPrivate();
-  return selected;
 }
 
 /// Removes every function but the one called `name`.
@@ -96,7 +36,7 @@ tpsp::compileModel(MLIRContext &context, StringRef path,
                    const CompileOptions &options,
                    const CompileProgress &progress) {
   progress("parsing");
-  llvm::Expected<OwningOpRef<ModuleOp>> parsed = parse(context, path);
+  llvm::Expected<OwningOpRef<ModuleOp>> parsed = parseModel(context, path);
   if (!parsed)
     return parsed.takeError();
   return compileModule(std::move(*parsed), path, options, progress);

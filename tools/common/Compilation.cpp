@@ -35,10 +35,8 @@ static std::string attentionForm(const ToolOptions &options,
   return hasLibrary ? "fused" : "rows";
 }
 
-/// The compiler's options, with what follows from the tool's: all that is
-/// computed from other options.
-static CompileOptions resolved(const ToolOptions &options,
-                               const CompileUse &use) {
+CompileOptions tpsp::tool::resolved(const ToolOptions &options,
+                                    const CompileUse &use) {
   CompileOptions compile = options;
   compile.keepTrivial = options.ncclAlways;
   compile.bucketBytes = options.bucketMib * (1 << 20);

@@ -13,6 +13,10 @@
 
 namespace tpsp::tool {
 
+/// The compiler's options, with what follows from the tool's: all that is
+/// computed from other options.
+CompileOptions resolved(const ToolOptions &options, const CompileUse &use);
+
 /// The context, and where its diagnostics go.
 class Compilation {
 public:
@@ -24,6 +28,8 @@ public:
 
   /// What went wrong, with the diagnostics that nobody has heard.
   rt::Status failure(llvm::Error error);
+
+  mlir::MLIRContext &mlirContext() { return context; }
 
 private:
   const ToolOptions &options;

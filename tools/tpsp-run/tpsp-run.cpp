@@ -6,8 +6,8 @@
 #include "common/Launch.h"
 
 #include "tpsp/Abi/Exposure.h"
+#include "tpsp/Abi/Quantity.h"
 #include "tpsp/Runtime/Driver/ChromeTrace.h"
-#include "tpsp/Runtime/Driver/Quantity.h"
 #include "tpsp/Runtime/Driver/StepText.h"
 #include "tpsp/Runtime/Driver/TimelineSvg.h"
 #include "tpsp/Runtime/Driver/Weights.h"

@@ -5,8 +5,8 @@
 #include "common/Launch.h"
 #include "common/MakeWorld.h"
 
+#include "tpsp/Abi/Quantity.h"
 #include "tpsp/Runtime/Driver/Inputs.h"
-#include "tpsp/Runtime/Driver/Quantity.h"
 #include "tpsp/Runtime/Driver/Weights.h"
 #include "tpsp/Runtime/Driver/WholeFile.h"
 #include "tpsp/Runtime/Train/InitialValues.h"

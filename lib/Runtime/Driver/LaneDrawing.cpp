@@ -1,6 +1,6 @@
 #include "LaneDrawing.h"
 
-#include "tpsp/Runtime/Driver/Quantity.h"
+#include "tpsp/Abi/Quantity.h"
 
 #include <fmt/format.h>
 

@@ -6,6 +6,7 @@
 #include "tpsp/Abi/Exposure.h"
 #include "tpsp/Abi/PlanMemory.h"
 #include "tpsp/Runtime/Driver/Quantity.h"
+#include "tpsp/Abi/Quantity.h"
 #include "tpsp/Runtime/Driver/StepText.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #include "tpsp/Runtime/Driver/StepText.h"
 
 #include "tpsp/Abi/MemoryUse.h"
-#include "tpsp/Runtime/Driver/Quantity.h"
+#include "tpsp/Abi/Quantity.h"
 
 #include <fmt/format.h>
 

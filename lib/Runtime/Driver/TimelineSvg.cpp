@@ -4,7 +4,7 @@
 
 #include "LaneDrawing.h"
 
-#include "tpsp/Runtime/Driver/Quantity.h"
+#include "tpsp/Abi/Quantity.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "tpsp/Runtime/Driver/Quantity.h"
+#include "tpsp/Abi/Quantity.h"
 
 #include <fmt/format.h>
 

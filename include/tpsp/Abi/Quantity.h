@@ -1,6 +1,6 @@
 /// Numbers with units, for people.
-#ifndef TPSP_RUNTIME_DRIVER_QUANTITY_H
-#define TPSP_RUNTIME_DRIVER_QUANTITY_H
+#ifndef TPSP_ABI_QUANTITY_H
+#define TPSP_ABI_QUANTITY_H
 
 #include <string>
 
@@ -14,4 +14,4 @@ std::string secondsText(double seconds);
 
 } // namespace tpsp::rt
 
-#endif // TPSP_RUNTIME_DRIVER_QUANTITY_H
+#endif // TPSP_ABI_QUANTITY_H

@@ -1,0 +1,69 @@
+/// From a model's file to its decision matrix.
+#ifndef TPSP_COMPILE_PLANNING_H
+#define TPSP_COMPILE_PLANNING_H
+
+#include "tpsp/Compile/CandidateEvaluator.h"
+#include "tpsp/Planner/Matrix.h"
+
+namespace tpsp {
+
+/// Settings that the request decides: `compile` has them, and no plan changes
+/// them.
+struct GivenSettings {
+  bool microBatches = false, rematerialize = false;
+};
+
+struct PlanningRequest {
+  /// Its hardware is the machine; see clusterOf().
+  CandidateEvaluatorOptions evaluator;
+  /// 0: a node of the machine; a machine without nodes has 2.
+  int64_t devices = 0;
+  /// Of a device, in bytes; 0: what the machine has.
+  int64_t memoryLimit = 0;
+  std::vector<std::string> pins;
+  unsigned maxAxes = 3;
+  GivenSettings given;
+  /// Memory and settings are filled in.
+  planner::SearchOptions search;
+  /// Of the matrix.
+  size_t rows = 10;
+};
+
+struct Planning {
+  planner::ProgramFacts facts;
+  planner::SearchResult result;
+  /// Reads the result.
+  planner::Matrix matrix;
+
+  /// The best plan that fits; null if none does.
+  const planner::Evaluation *best() const;
+};
+
+/// The settings that save more and more memory, in the order in which the
+/// planner tries them: fewer micro-batches before more, and all of these before
+/// rematerialisation. `batch` is the extent of the index that micro-batches
+/// cut; 1: none does.
+std::vector<planner::Settings> memorySettings(const CompileOptions &compile,
+                                              GivenSettings given,
+                                              int64_t batch);
+
+/// The name of a description that has so many devices: `name` itself, or else
+/// NAME-cluster, which is nodes of it. The error says how many there are.
+llvm::Expected<std::string> clusterOf(llvm::StringRef name, int64_t devices);
+
+/// Searches. Fails with a sentence if the program cannot be planned, a pin
+/// contradicts, or no factorisation of the devices is legal; not if no plan
+/// fits. Diagnostics of reading the model go to `context`.
+llvm::Expected<std::unique_ptr<Planning>>
+planProgram(mlir::MLIRContext &context, const PlanningRequest &request,
+            const planner::SearchProgress &progress);
+
+/// The program with the candidate's mesh and subscripts, as text, with a
+/// comment that says how it is run.
+llvm::Expected<std::string> placedText(mlir::MLIRContext &context,
+                                       const PlanningRequest &request,
+                                       const planner::Candidate &candidate);
+
+} // namespace tpsp
+
+#endif // TPSP_COMPILE_PLANNING_H

@@ -1,0 +1,77 @@
+/// A candidate: a mesh, what each of its axes divides, and the settings that
+/// save memory. This is all that the planner decides; the compiler derives the
+/// rest from the subscripts.
+///
+///   dp = 2 : data    activations b, state       b@dp, and ZeRO-1
+///   tp = 4 : model   activations s, parameters h, e, v
+///
+/// On a model axis parameters stay divided while they are used. On a data axis
+/// they may be stored divided, and are gathered to be used.
+#ifndef TPSP_PLANNER_CANDIDATE_H
+#define TPSP_PLANNER_CANDIDATE_H
+
+#include "tpsp/Abi/MeshAxis.h"
+#include "tpsp/Planner/ProgramFacts.h"
+
+namespace tpsp::planner {
+
+/// What one axis divides.
+struct AxisUse {
+  AxisRole role = AxisRole::Data;
+  /// The class of activations.
+  std::optional<ClassId> activations;
+  /// On a model axis: classes of parameters, ascending.
+  std::vector<ClassId> parameters;
+  /// On a data axis: parameters of two dimensions and more are stored divided.
+  bool storesParameters = false;
+  /// On a data axis: the optimizer's state is divided beside its parameters.
+  bool storesState = false;
+
+  bool operator==(const AxisUse &other) const;
+};
+
+struct CandidateAxis {
+  std::string name;
+  int64_t size = 1;
+  AxisUse use;
+};
+
+/// What saves memory for time. The planner takes the first that fits.
+struct Settings {
+  int64_t microBatches = 1;
+  /// "none", "selective", "full".
+  std::string rematerialize = "none";
+};
+
+struct Candidate {
+  /// Major to minor: the last axis is the innermost, of neighbouring ranks.
+  std::vector<CandidateAxis> axes;
+  Settings settings;
+
+  int64_t numRanks() const;
+};
+
+/// The axes that divide each dimension, major to minor, as positions in
+/// `candidate.axes`.
+///
+/// Parameters have model axes before data axes, so that what is gathered is
+/// contiguous. A data axis that stores parameters divides the first dimension
+/// that it can: one that a model axis divides before others, then the longest.
+std::vector<std::vector<unsigned>> subscriptsOf(const TensorFacts &tensor,
+                                                const Candidate &candidate);
+
+/// Gives axes without a name one: "dp", "tp1".
+void nameAxes(Candidate &candidate, const ProgramFacts &facts);
+
+/// "dp=2 tp=4: b@dp s@tp, parameters e@tp h@tp, state @dp", for people. Two
+/// candidates of one program with one text are one.
+std::string subscriptText(const Candidate &candidate,
+                          const ProgramFacts &facts);
+/// "ZeRO-1 x TP+SP": what people call it.
+std::string usualName(const Candidate &candidate, const ProgramFacts &facts);
+/// "4 micro-batches, rematerialise full"; empty of settings that save nothing.
+std::string settingsText(const Settings &settings);
+
+} // namespace tpsp::planner
+
+#endif // TPSP_PLANNER_CANDIDATE_H

@@ -1,0 +1,87 @@
+/// What becomes of a candidate, and who finds out.
+#ifndef TPSP_PLANNER_EVALUATION_H
+#define TPSP_PLANNER_EVALUATION_H
+
+#include "tpsp/Planner/Candidate.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+
+namespace tpsp::planner {
+
+/// A rank's memory, in bytes.
+struct MemoryBill {
+  int64_t parameters = 0, gradients = 0, state = 0;
+  /// Arguments that are no parameters, and results.
+  int64_t inputs = 0, outputs = 0;
+  /// What lives only within the step, at its peak; of that, what the backward
+  /// pass keeps of the forward pass.
+  int64_t activations = 0, saved = 0;
+  /// What the rank allocates for all of it.
+  int64_t total = 0;
+};
+
+struct NamedBytes {
+  std::string name;
+  int64_t bytes = 0;
+};
+
+struct Evaluation {
+  Candidate candidate;
+  /// Why the compiler refuses it; empty if it does not, and only then the rest
+  /// says something.
+  std::string refusal;
+  /// Of a step.
+  double seconds = 0;
+  /// Of that, communication that nothing hides, and all communication.
+  double exposed = 0, communication = 0;
+  MemoryBill memory;
+  /// In use at the peak, largest first; a few.
+  std::vector<NamedBytes> largest;
+  /// Whether seconds and bytes are extrapolated from fewer layers.
+  bool isComposed = false;
+  /// What the step's time is made of: "matmul", "kernel", and for exposed
+  /// communication "all_gather over fsdp". Seconds.
+  std::map<std::string, double> parts;
+  /// For a part of communication, the tensor that it spends most on.
+  std::map<std::string, std::string> tensors;
+
+  bool isLegal() const { return refusal.empty(); }
+};
+
+/// Compiles and simulates. An evaluator is used by one thread at a time.
+class Evaluator {
+public:
+  virtual ~Evaluator();
+  /// With its settings; perhaps composed of parts of the program
+  /// (isComposed()).
+  virtual Evaluation evaluate(const Candidate &candidate) = 0;
+  /// Of the whole program.
+  virtual Evaluation evaluateWhole(const Candidate &candidate) {
+    return evaluate(candidate);
+  }
+};
+
+/// Adds `times` (`b` - `a`) to `sum`: what more layers take, if `b` has one more
+/// than `a`. Nothing becomes negative.
+void addDifference(Evaluation &sum, const Evaluation &a, const Evaluation &b,
+                   double times);
+
+/// Makes an evaluator for each thread.
+using EvaluatorFactory = std::function<std::unique_ptr<Evaluator>()>;
+
+/// The candidate with the first of `settings` that needs at most `limit` bytes
+/// a rank; if none does, with the last. `evaluations` counts.
+Evaluation evaluateWithSettings(Evaluator &evaluator, Candidate candidate,
+                                const std::vector<Settings> &settings,
+                                int64_t limit, int64_t &evaluations);
+
+/// Whether `a` comes before `b`: it fits, is faster, needs less memory, has
+/// fewer axes, or comes first in the alphabet.
+bool comesBefore(const Evaluation &a, const Evaluation &b, int64_t limit,
+                 const ProgramFacts &facts);
+
+} // namespace tpsp::planner
+
+#endif // TPSP_PLANNER_EVALUATION_H

@@ -1,0 +1,58 @@
+/// The decision matrix: the plans that were evaluated, best first, and why each
+/// is not the first.
+#ifndef TPSP_PLANNER_MATRIX_H
+#define TPSP_PLANNER_MATRIX_H
+
+#include "tpsp/Planner/Search.h"
+
+namespace tpsp::planner {
+
+struct MatrixOptions {
+  std::string program, hardware;
+  int64_t devices = 1;
+  int64_t memoryLimit = 0;
+  /// FLOP of a step over all devices; what a device does in a second at most.
+  double modelFlops = 0, peakFlops = 0;
+  /// Positions of a step; 0 if it has no inputs.
+  int64_t tokens = 0;
+  /// Rows of plans that fit; beside them those of `notable`.
+  size_t rows = 10;
+};
+
+struct MatrixRow {
+  const Evaluation *evaluation = nullptr;
+  /// 1, 2, ...; 0 of what is illegal or does not fit.
+  int64_t rank = 0;
+  std::string subscripts, name, settings;
+  double tokensPerSecond = 0, modelUtilisation = 0;
+  /// Why it is not the first; empty of the first.
+  std::string reason;
+};
+
+struct Matrix {
+  MatrixOptions options;
+  const SearchResult *result = nullptr;
+  std::vector<MatrixRow> rows;
+  /// Of the first row: bytes to spare.
+  int64_t margin = 0;
+};
+
+/// The best rows, and those of `notable` that the search evaluated, wherever
+/// they come. `result` must outlive the matrix.
+Matrix makeMatrix(const SearchResult &result,
+                  const std::vector<Candidate> &notable,
+                  const ProgramFacts &facts, const MatrixOptions &options);
+
+/// An aligned table, and what the search did. Ends with a newline.
+std::string toText(const Matrix &matrix);
+
+/// Where no plan fits: how far the nearest is from fitting, and what would
+/// help. A sentence.
+std::string nothingFits(const Matrix &matrix);
+
+/// docs/Planner.md has the keys.
+std::string toJson(const Matrix &matrix);
+
+} // namespace tpsp::planner
+
+#endif // TPSP_PLANNER_MATRIX_H

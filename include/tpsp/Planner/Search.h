@@ -1,0 +1,74 @@
+/// Best-first branch and bound over a space.
+///
+/// Nodes wait in the order of their bounds. The best leaves are evaluated,
+/// `batch` at a time, by several threads; the result does not depend on how
+/// many. What cannot beat the best so far, or cannot fit, goes. When no node is
+/// left the best is the best of the space: the gap is 0. If time or evaluations
+/// run out before, the gap says how much faster the best of the space may be.
+#ifndef TPSP_PLANNER_SEARCH_H
+#define TPSP_PLANNER_SEARCH_H
+
+#include "tpsp/Planner/Bounds.h"
+#include "tpsp/Planner/Evaluation.h"
+
+namespace tpsp::planner {
+
+struct SearchOptions {
+  /// Of a rank, in bytes.
+  int64_t memoryLimit = 0;
+  /// In the order in which they are tried; at least one.
+  std::vector<Settings> settings = {{}};
+  unsigned threads = 1;
+  /// Leaves that are evaluated together.
+  unsigned batch = 8;
+  /// Of the best plans that are composed of fewer layers, so many are evaluated
+  /// whole, and ranked by that.
+  unsigned finalists = 12;
+  /// 0: as long, and as many, as it takes.
+  double secondsLimit = 0;
+  int64_t evaluationsLimit = 0;
+};
+
+/// How the search is getting on.
+struct SearchState {
+  double seconds = 0;
+  int64_t evaluations = 0, waiting = 0;
+  /// Of the best candidate so far that fits; 0 if there is none.
+  double best = 0;
+  /// 0 to 1: how much less than `best` the best of the space may take.
+  double gap = 1;
+};
+
+using SearchProgress = std::function<void(const SearchState &)>;
+
+struct SearchResult {
+  /// All that were evaluated, in the order of comesBefore().
+  std::vector<Evaluation> evaluations;
+  SearchState state;
+  /// Leaves and inner nodes that went because of their bounds, and uses that
+  /// are another node's.
+  int64_t tooSlow = 0, tooLarge = 0, symmetric = 0;
+  /// Candidates that the compiler refused.
+  int64_t illegal = 0;
+  /// Least memory, in bytes, that a node promised which went because of it; 0
+  /// if none did.
+  int64_t leastTooLarge = 0;
+
+  /// Of the finalists: the largest relative error of a composed time, and of
+  /// composed bytes. 0 if nothing was composed.
+  double timeError = 0, memoryError = 0;
+
+  /// The best that fits; null if none does.
+  const Evaluation *best(int64_t memoryLimit) const;
+};
+
+/// `seeds` are evaluated first, whatever their bounds.
+SearchResult search(const Space &space, const Bounds &bounds,
+                    const EvaluatorFactory &makeEvaluator,
+                    const std::vector<Candidate> &seeds,
+                    const SearchOptions &options,
+                    const SearchProgress &progress);
+
+} // namespace tpsp::planner
+
+#endif // TPSP_PLANNER_SEARCH_H

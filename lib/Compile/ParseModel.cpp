@@ -1,0 +1,72 @@
+#include "ParseModel.h"
+
+#include "tpsp/Dialect/Tpsp/ModelText.h"
+
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+template <typename... Args>
+static llvm::Error error(const char *format, const Args &...args) {
+  return llvm::createStringError(llvm::formatv(format, args...).str().c_str());
+}
+
+/// What keeps a file from being parsed.
+static llvm::Error checkReadable(StringRef path) {
+  if (llvm::sys::fs::is_directory(path))
+    return error("cannot read '{0}': it is a directory", path);
+  auto file = llvm::MemoryBuffer::getFile(path);
+  if (!file)
+    return error("cannot read '{0}': {1}", path, file.getError().message());
+  StringRef text = (*file)->getBuffer();
+  if (text.empty())
+    return error("'{0}' is empty; a model is a module with a mesh and a "
+                 "function",
+                 path);
+  return checkModelText(path, text);
+}
+
+llvm::Expected<OwningOpRef<ModuleOp>> tpsp::parseModel(MLIRContext &context,
+                                                       StringRef path) {
+  if (llvm::Error e = checkReadable(path))
+    return e;
+  OwningOpRef<ModuleOp> module =
+      parseSourceFile<ModuleOp>(path, ParserConfig(&context));
+  if (!module)
+    return error("'{0}' is not a valid model", path);
+  return module;
+}
+
+llvm::Expected<func::FuncOp> tpsp::selectFunction(ModuleOp module,
+                                                  StringRef name) {
+  SmallVector<func::FuncOp> candidates;
+  SmallVector<std::string> names;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal() || function.isPrivate())
+      continue;
+    candidates.push_back(function);
+    names.push_back(function.getSymName().str());
+  }
+  if (candidates.empty())
+    return error("the module has no function; write one: func.func @name(...)");
+  if (name.empty() && candidates.size() > 1)
+    return error("the module has several functions ({0}); choose one with "
+                 "--function",
+                 llvm::join(names, ", "));
+  func::FuncOp selected;
+  for (func::FuncOp candidate : candidates)
+    if (name.empty() || candidate.getSymName() == name)
+      selected = candidate;
+  if (!selected)
+    return error("the module has no function '{0}'; it has {1}", name,
+                 llvm::join(names, ", "));
+  for (func::FuncOp candidate : candidates)
+    if (candidate != selected)
+      candidate.setPrivate();
+  return selected;
+}

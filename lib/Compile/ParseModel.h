@@ -1,0 +1,23 @@
+/// A model's file as a module, and its function.
+#ifndef TPSP_COMPILE_PARSEMODEL_H
+#define TPSP_COMPILE_PARSEMODEL_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/Error.h"
+
+namespace tpsp {
+
+/// Diagnostics go to the context's handler; the error then is a summary.
+llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+parseModel(mlir::MLIRContext &context, llvm::StringRef path);
+
+/// The function called `name`, or, if that is empty, the only one that is not
+/// private. Makes the others private.
+llvm::Expected<mlir::func::FuncOp> selectFunction(mlir::ModuleOp module,
+                                                  llvm::StringRef name);
+
+} // namespace tpsp
+
+#endif // TPSP_COMPILE_PARSEMODEL_H

@@ -1,0 +1,140 @@
+#include "tpsp/Compile/PlannedProgram.h"
+
+#include "HandedTensors.h"
+#include "LayerRuns.h"
+#include "ParseModel.h"
+#include "ReadFacts.h"
+
+#include "tpsp/Dialect/Tpsp/MeshOp.h"
+#include "tpsp/Passes/Passes.h"
+
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+PlannedProgram::PlannedProgram(OwningOpRef<ModuleOp> module)
+    : module(std::move(module)) {}
+PlannedProgram::~PlannedProgram() = default;
+
+/// Removes the mesh, and every subscript with it.
+static void forgetPlacements(ModuleOp module) {
+  if (MeshOp mesh = findMesh(module))
+    mesh.erase();
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([](RankedTensorType type) -> std::optional<Type> {
+    if (!getIdx(type))
+      return std::nullopt;
+    return withoutPlacement(type);
+  });
+  replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true,
+                                        /*replaceLocs=*/false,
+                                        /*replaceTypes=*/true);
+}
+
+static llvm::Error setElementType(ModuleOp module, const std::string &dtype) {
+  if (dtype.empty())
+    return llvm::Error::success();
+  PassManager pm(module.getContext());
+  pm.addPass(createSetElementType({dtype}));
+  if (succeeded(pm.run(module)))
+    return llvm::Error::success();
+  return llvm::createStringError("the program cannot be stored as " + dtype);
+}
+
+llvm::Expected<std::unique_ptr<PlannedProgram>>
+PlannedProgram::read(MLIRContext &context, StringRef path,
+                     const PlannedProgramOptions &options) {
+  llvm::Expected<OwningOpRef<ModuleOp>> parsed = parseModel(context, path);
+  if (!parsed)
+    return parsed.takeError();
+  llvm::Expected<func::FuncOp> function =
+      selectFunction(**parsed, options.function);
+  if (!function)
+    return function.takeError();
+  if (options.forgetsPlacements)
+    forgetPlacements(**parsed);
+  if (llvm::Error error = setElementType(**parsed, options.dtype))
+    return error;
+  std::unique_ptr<PlannedProgram> result(
+      new PlannedProgram(std::move(*parsed)));
+  llvm::Expected<planner::ProgramFacts> facts =
+      programFacts(*result->module, *function);
+  if (!facts)
+    return facts.takeError();
+  result->program = std::move(*facts);
+  return result;
+}
+
+SmallVector<size_t> PlannedProgram::layersOfRuns(size_t shortest) const {
+  auto function = module.get().lookupSymbol<func::FuncOp>(program.program);
+  return llvm::map_to_vector(layerRuns(function, shortest),
+                             [](const LayerRun &run) { return run.size(); });
+}
+
+static void writeMesh(ModuleOp module, const planner::Candidate &candidate) {
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  SmallVector<Attribute> names, roles;
+  SmallVector<int64_t> sizes;
+  for (const planner::CandidateAxis &axis : candidate.axes) {
+    names.push_back(builder.getStringAttr(axis.name));
+    roles.push_back(builder.getStringAttr(
+        axis.use.role == AxisRole::Model ? "model" : "data"));
+    sizes.push_back(axis.size);
+  }
+  Location loc = module.getLoc();
+  StringRef symbol = "mesh";
+  if (MeshOp written = findMesh(module)) {
+    loc = written.getLoc();
+    symbol = written.getSymName();
+    // A written axis keeps its role, also that it has none.
+    for (size_t i = 0; i < written.getAxisRoles().size(); ++i)
+      roles[i] = written.getAxisRoles()[i];
+    builder.setInsertionPoint(written);
+    MeshOp::create(builder, loc, builder.getStringAttr(symbol),
+                   builder.getArrayAttr(names),
+                   builder.getDenseI64ArrayAttr(sizes),
+                   builder.getArrayAttr(roles));
+    written.erase();
+    return;
+  }
+  MeshOp::create(
+      builder, loc, builder.getStringAttr(symbol), builder.getArrayAttr(names),
+      builder.getDenseI64ArrayAttr(sizes), builder.getArrayAttr(roles));
+}
+
+/// Functions say the types of their arguments and results once more.
+static void updateFunctionTypes(ModuleOp module) {
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      continue;
+    Block &body = function.getBody().front();
+    function.setType(
+        FunctionType::get(module.getContext(), body.getArgumentTypes(),
+                          body.getTerminator()->getOperandTypes()));
+  }
+}
+
+OwningOpRef<ModuleOp>
+PlannedProgram::place(const planner::Candidate &candidate) const {
+  OwningOpRef<ModuleOp> placed = module.get().clone();
+  writeMesh(*placed, candidate);
+  Mesh mesh = meshOf(*placed);
+  auto function = placed->lookupSymbol<func::FuncOp>(program.program);
+  size_t next = 0;
+  for (const HandedTensor &handed : handedTensors(*placed, function)) {
+    const planner::TensorFacts &tensor = program.tensors[next++];
+    if (!tensor.isFree)
+      continue;
+    Placement placement(tensor.dims.size());
+    for (auto [dim, axes] :
+         llvm::zip_equal(placement.dims, subscriptsOf(tensor, candidate)))
+      dim.assign(axes.begin(), axes.end());
+    for (Value value : handed.values)
+      value.setType(withPlacement(cast<RankedTensorType>(value.getType()),
+                                  placement, mesh));
+  }
+  updateFunctionTypes(*placed);
+  return placed;
+}

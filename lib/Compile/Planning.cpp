@@ -1,0 +1,245 @@
+#include "tpsp/Compile/Planning.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace tpsp;
+using namespace tpsp::planner;
+
+const Evaluation *Planning::best() const {
+  return result.best(matrix.options.memoryLimit);
+}
+
+std::vector<Settings> tpsp::memorySettings(const CompileOptions &compile,
+                                           GivenSettings given, int64_t batch) {
+  std::vector<std::string> modes = {"none", "selective", "full"};
+  if (given.rematerialize || !compile.grad)
+    modes = {compile.rematerialize};
+  std::vector<int64_t> parts = {1, 2, 4, 8};
+  if (given.microBatches)
+    parts = {compile.microBatches};
+  std::vector<Settings> result;
+  for (const std::string &mode : modes)
+    for (int64_t each : parts)
+      if (given.microBatches || batch % each == 0)
+        result.push_back({each, mode});
+  return result;
+}
+
+static int64_t devicesOf(const Hardware &hardware) {
+  return hardware.devicesPerNode * hardware.nodes;
+}
+
+llvm::Expected<std::string> tpsp::clusterOf(StringRef name, int64_t devices) {
+  llvm::Expected<Hardware> own = findHardware(name);
+  if (!own)
+    return own.takeError();
+  if (own->isCpu() || devicesOf(*own) >= devices)
+    return name.str();
+  auto [base, algorithm] = name.split(':');
+  std::string cluster = base.str() + "-cluster";
+  if (llvm::is_contained(builtinHardware(), cluster)) {
+    if (!algorithm.empty())
+      cluster += ":" + algorithm.str();
+    llvm::Expected<Hardware> larger = findHardware(cluster);
+    if (!larger)
+      return larger.takeError();
+    if (devicesOf(*larger) >= devices)
+      return cluster;
+    own = std::move(larger);
+  }
+  return llvm::createStringError(
+      llvm::formatv("{0} has {1} devices, not {2}; --devices takes at most "
+                    "that, or --hardware a description with more nodes",
+                    own->name, devicesOf(*own), devices)
+          .str());
+}
+
+namespace {
+
+/// What a request comes to, step by step.
+class Planner {
+public:
+  Planner(MLIRContext &context, PlanningRequest request)
+      : context(context), request(std::move(request)) {}
+
+  llvm::Expected<std::unique_ptr<Planning>>
+  run(const SearchProgress &progress) {
+    auto planning = std::make_unique<Planning>();
+    if (llvm::Error error = readAll(planning->facts))
+      return error;
+    const ProgramFacts &facts = planning->facts;
+    llvm::Expected<SpaceOptions> options = spaceOptions(facts);
+    if (!options)
+      return options.takeError();
+    Space space(facts, *options);
+    if (std::string problem = space.check(); !problem.empty())
+      return llvm::createStringError(problem);
+    llvm::Expected<int64_t> state = unshardedStateBytes(request.evaluator);
+    if (!state)
+      return state.takeError();
+    Bounds bounds(facts, hardware, boundOptions(*state));
+    std::vector<Candidate> pure = space.pure();
+    request.search.memoryLimit = memoryLimit();
+    request.search.settings =
+        memorySettings(compile(), request.given, batchOf(facts));
+    planning->result =
+        search(space, bounds, candidateEvaluators(request.evaluator), pure,
+               request.search, progress);
+    planning->matrix =
+        makeMatrix(planning->result, pure, facts, matrixOptions(facts));
+    return planning;
+  }
+
+private:
+  const CompileOptions &compile() const { return request.evaluator.compile; }
+
+  llvm::Error readAll(ProgramFacts &facts) {
+    StringRef name = compile().hardware.name();
+    llvm::Expected<Hardware> machine = findHardware(name);
+    if (!machine)
+      return machine.takeError();
+    if (request.devices == 0)
+      request.devices = machine->isCpu() ? 2 : machine->devicesPerNode;
+    llvm::Expected<std::string> cluster = clusterOf(name, request.devices);
+    if (!cluster)
+      return cluster.takeError();
+    request.evaluator.compile.hardware = *cluster;
+    machine = findHardware(*cluster);
+    if (!machine)
+      return machine.takeError();
+    hardware = std::move(*machine);
+    PlannedProgramOptions options = request.evaluator.program;
+    options.dtype = compile().dtype;
+    auto program =
+        PlannedProgram::read(context, request.evaluator.path, options);
+    if (!program)
+      return program.takeError();
+    facts = (*program)->facts();
+    return checkFree(facts);
+  }
+
+  llvm::Error checkFree(const ProgramFacts &facts) const {
+    if (llvm::any_of(facts.tensors,
+                     [](const TensorFacts &tensor) { return tensor.isFree; }))
+      return llvm::Error::success();
+    return llvm::createStringError(
+        "'" + request.evaluator.path +
+        "' places all of its arguments; leave one unplaced ('?'), or give "
+        "--forget-placements");
+  }
+
+  llvm::Expected<SpaceOptions> spaceOptions(const ProgramFacts &facts) const {
+    SpaceOptions options;
+    options.devices = request.devices;
+    options.devicesPerNode = hardware.isCpu() ? 0 : hardware.devicesPerNode;
+    options.maxAxes = request.maxAxes;
+    options.hasState = compile().optimizer != "none";
+    for (const std::string &text : request.pins)
+      if (std::string problem =
+              parsePin(text, facts, options.pins.emplace_back());
+          !problem.empty())
+        return llvm::createStringError(problem);
+    return options;
+  }
+
+  BoundOptions boundOptions(int64_t stateBytes) const {
+    BoundOptions options;
+    options.devices = request.devices;
+    options.hasGradients = compile().grad;
+    options.keepsGradients = compile().grad && compile().optimizer == "none";
+    options.overlaps = compile().overlap != "off";
+    options.stateBytes = stateBytes;
+    return options;
+  }
+
+  /// The extent of the index that micro-batches cut.
+  int64_t batchOf(const ProgramFacts &facts) const {
+    std::optional<ClassId> batch = facts.find(compile().microBatchIndex);
+    return batch && llvm::is_contained(facts.activationClasses, *batch)
+               ? facts.classes[*batch].extent
+               : 1;
+  }
+
+  /// Of a CPU's memory every rank has a part.
+  int64_t memoryLimit() const {
+    if (request.memoryLimit > 0)
+      return request.memoryLimit;
+    return hardware.memoryBytes / (hardware.isCpu() ? request.devices : 1);
+  }
+
+  MatrixOptions matrixOptions(const ProgramFacts &facts) const {
+    MatrixOptions options;
+    options.program = facts.program;
+    options.hardware = hardware.name;
+    options.devices = request.devices;
+    options.memoryLimit = memoryLimit();
+    options.modelFlops = facts.modelFlops(compile().grad);
+    options.tokens = facts.tokens;
+    options.rows = request.rows;
+    if (facts.products.empty())
+      return options;
+    if (const MatmulRates *rates =
+            matmulRatesOf(hardware, facts.products.front().dtype))
+      options.peakFlops =
+          hardware.isCpu()
+              ? rates->peak * double(hardware.cores) / double(request.devices)
+              : rates->peak;
+    return options;
+  }
+
+  MLIRContext &context;
+  PlanningRequest request;
+  Hardware hardware;
+};
+
+} // namespace
+
+llvm::Expected<std::unique_ptr<Planning>>
+tpsp::planProgram(MLIRContext &context, const PlanningRequest &request,
+                  const SearchProgress &progress) {
+  return Planner(context, request).run(progress);
+}
+
+/// "--grad --micro-batches 2".
+static std::string flagsOf(const CompileOptions &compile,
+                           const Candidate &candidate) {
+  std::string flags = compile.grad ? "--grad" : "";
+  auto add = [&](const Twine &flag) {
+    flags += (flags.empty() ? "" : " ") + flag.str();
+  };
+  if (compile.optimizer != "none")
+    add("--optimizer " + compile.optimizer);
+  std::vector<std::string> state;
+  for (const CandidateAxis &axis : candidate.axes)
+    if (axis.use.storesState)
+      state.push_back(axis.name);
+  if (!state.empty())
+    add("--optimizer-axes " + llvm::join(state, ","));
+  if (candidate.settings.microBatches > 1)
+    add("--micro-batches " + Twine(candidate.settings.microBatches));
+  if (candidate.settings.rematerialize != "none")
+    add("--rematerialize " + candidate.settings.rematerialize);
+  if (compile.overlap != "off")
+    add("--overlap " + compile.overlap);
+  return flags;
+}
+
+llvm::Expected<std::string> tpsp::placedText(MLIRContext &context,
+                                             const PlanningRequest &request,
+                                             const Candidate &candidate) {
+  PlannedProgramOptions options = request.evaluator.program;
+  options.dtype = request.evaluator.compile.dtype;
+  auto program = PlannedProgram::read(context, request.evaluator.path, options);
+  if (!program)
+    return program.takeError();
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << "// " << subscriptText(candidate, (*program)->facts()) << "\n"
+      << "// " << usualName(candidate, (*program)->facts()) << "\n//\n"
+      << "//   tpsp-run THIS.mlir "
+      << flagsOf(request.evaluator.compile, candidate) << "\n\n";
+  (*program)->place(candidate)->print(out);
+  return text;
+}

@@ -1,0 +1,420 @@
+#include "ReadFacts.h"
+
+#include "HandedTensors.h"
+
+#include "tpsp/Dialect/Plan/PlanDialect.h"
+#include "tpsp/Dialect/Tpsp/MeshOp.h"
+#include "tpsp/Dialect/Tpsp/SourceNames.h"
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Passes/Pipelines.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace tpsp;
+using namespace tpsp::planner;
+
+namespace {
+
+/// Index names as classes.
+class NameClasses {
+public:
+  void add(Type type) {
+    if (IdxAttr idx = getIdx(type))
+      for (auto [name, extent] : llvm::zip_equal(
+               idx.getNames(), cast<RankedTensorType>(type).getShape()))
+        add(name.getValue(), extent);
+  }
+
+  void unite(StringRef a, StringRef b) {
+    equal.unionSets(numbers.lookup(a), numbers.lookup(b));
+  }
+  /// Names of a class that positions see each other along, or that have
+  /// parameters of their own.
+  llvm::SmallSetVector<StringRef, 4> mixed, ownParameters;
+
+  std::vector<IndexClass> take() {
+    std::vector<IndexClass> classes;
+    llvm::DenseMap<unsigned, ClassId> ids;
+    for (auto [number, name] : llvm::enumerate(names)) {
+      auto [found, isNew] =
+          ids.try_emplace(equal.getLeaderValue(number), classes.size());
+      if (isNew)
+        classes.push_back({{}, extents[number]});
+      IndexClass &each = classes[found->second];
+      each.names.push_back(name);
+      each.extent = std::min(each.extent, extents[number]);
+      each.isMixed |= mixed.contains(name);
+      each.hasOwnParameters |= ownParameters.contains(name);
+      idOf[name] = found->second;
+    }
+    return classes;
+  }
+
+  ClassId operator[](StringRef name) const { return idOf.lookup(name); }
+
+  std::vector<ClassId> operator()(Type type) const {
+    std::vector<ClassId> ids;
+    for (StringRef name : indexNames(type))
+      ids.push_back(idOf.lookup(name));
+    return ids;
+  }
+
+private:
+  void add(StringRef name, int64_t extent) {
+    auto [found, isNew] = numbers.try_emplace(name, names.size());
+    if (isNew) {
+      equal.insert(names.size());
+      names.push_back(name.str());
+      extents.push_back(extent);
+    }
+    extents[found->second] = std::min(extents[found->second], extent);
+  }
+
+  llvm::StringMap<unsigned> numbers;
+  std::vector<std::string> names;
+  std::vector<int64_t> extents;
+  llvm::EquivalenceClasses<unsigned> equal;
+  llvm::StringMap<ClassId> idOf;
+};
+
+/// The value that views show.
+Value throughViews(Value value) {
+  while (auto op = value.getDefiningOp<IndexedOpInterface>()) {
+    if (!op.isView())
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+int64_t tensorBytes(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return tensor.getNumElements() * (tensor.getElementTypeBitWidth() / 8);
+}
+
+class FactsOfFunction {
+public:
+  FactsOfFunction(func::FuncOp function, NameClasses &names,
+                  ProgramFacts &facts)
+      : function(function), names(names), facts(facts) {}
+
+  bool isParameter(Value value) {
+    auto argument = dyn_cast<BlockArgument>(throughViews(value));
+    return argument &&
+           function.getArgAttr(argument.getArgNumber(), paramAttrName);
+  }
+  bool isTrained(BlockArgument argument) {
+    unsigned number = argument.getArgNumber();
+    return function.getArgAttr(number, paramAttrName) &&
+           !function.getArgAttr(number, frozenAttrName) &&
+           isa<FloatType>(getElementTypeOrSelf(argument.getType()));
+  }
+
+  /// First: which names are one.
+  void uniteNames() {
+    for (Value argument : function.getArguments())
+      names.add(argument.getType());
+    function.walk([&](IndexedOpInterface op) {
+      for (Value result : op->getResults())
+        names.add(result.getType());
+      uniteNames(op);
+    });
+  }
+
+  /// Then: the work.
+  void addOperations() {
+    for (BlockArgument argument : function.getArguments())
+      if (isTrained(argument))
+        differentiable.insert(argument);
+    function.walk([&](IndexedOpInterface op) { add(op); });
+    for (auto &[value, sums] : entered)
+      facts.completions.push_back({{sums.begin(), sums.end()},
+                                   names(value.getType()),
+                                   tensorBytes(value.getType()),
+                                   /*isBackward=*/true});
+  }
+
+  /// For each trained parameter, the classes that its gradient sums over.
+  llvm::MapVector<Value, llvm::SmallSetVector<ClassId, 4>> summed;
+
+private:
+  /// Dimensions of one index are divided alike, whatever their names.
+  void uniteNames(IndexedOpInterface op) {
+    IndexStructure structure = op.getIndexStructure();
+    std::vector<StringRef> first(structure.indices.size());
+    auto visit = [&](Value value, const IndexStructure::Tensor &tensor) {
+      for (auto [name, index] :
+           llvm::zip(indexNames(value.getType()), tensor.indices)) {
+        if (first[index].empty())
+          first[index] = name;
+        names.unite(first[index], name);
+        if (structure.indices[index].whole && isa<AttentionOpInterface>(*op))
+          names.mixed.insert(name);
+      }
+    };
+    for (auto [value, tensor] :
+         llvm::zip(op->getOperands(), structure.operands))
+      visit(value, tensor);
+    for (auto [value, tensor] : llvm::zip(op->getResults(), structure.results))
+      visit(value, tensor);
+  }
+
+  bool isDifferentiable(Value value) const {
+    return differentiable.contains(value);
+  }
+
+  void add(IndexedOpInterface op) {
+    if (!op.stopsGradient() && llvm::any_of(op->getOperands(), [&](Value v) {
+          return isDifferentiable(v);
+        }))
+      for (Value result : op->getResults())
+        if (isa<FloatType>(getElementTypeOrSelf(result.getType())))
+          differentiable.insert(result);
+    IndexStructure structure = op.getIndexStructure();
+    if (isa<AttentionOpInterface>(*op))
+      addAttention(op, structure);
+    else if (op.isSumOfProducts() && op->getNumOperands() == 2)
+      addProduct(op, structure);
+    followSums(op, structure);
+  }
+
+  ProductFacts::Dim dimOf(const IndexStructure &structure, IndexId index,
+                          ArrayRef<StringRef> namesOf) const {
+    return {names[namesOf[index]], structure.indices[index].extent};
+  }
+
+  /// For each index of the structure, a name that the program has for it.
+  static std::vector<StringRef> namesOf(IndexedOpInterface op,
+                                        const IndexStructure &structure) {
+    std::vector<StringRef> result(structure.indices.size());
+    for (auto [value, tensor] :
+         llvm::zip(op->getOperands(), structure.operands))
+      for (auto [name, index] :
+           llvm::zip(indexNames(value.getType()), tensor.indices))
+        result[index] = name;
+    for (auto [value, tensor] : llvm::zip(op->getResults(), structure.results))
+      for (auto [name, index] :
+           llvm::zip(indexNames(value.getType()), tensor.indices))
+        result[index] = name;
+    return result;
+  }
+
+  ProductFacts productOf(IndexedOpInterface op) {
+    ProductFacts product;
+    product.dtype =
+        plan::runtimeType(getElementTypeOrSelf(op->getOperand(0).getType()));
+    for (Value operand : op->getOperands())
+      product.readsParameter |= isParameter(operand);
+    return product;
+  }
+
+  void addOnce(ProductFacts product) {
+    auto found = llvm::find_if(facts.products, [&](const ProductFacts &other) {
+      return other.isLike(product);
+    });
+    if (found == facts.products.end())
+      facts.products.push_back(std::move(product));
+    else
+      ++found->count;
+  }
+
+  void addAttention(IndexedOpInterface op, const IndexStructure &structure) {
+    ProductFacts product = productOf(op);
+    std::vector<StringRef> indexNames = namesOf(op, structure);
+    for (IndexId i = 0; i < structure.indices.size(); ++i)
+      if (!indexNames[i].empty())
+        product.batch.push_back(dimOf(structure, i, indexNames));
+    bool isCausal = cast<AttentionOpInterface>(*op).masksLaterKeys();
+    product.flops = (isCausal ? 2 : 4) * structure.work();
+    product.isAttention = true;
+    if (isDifferentiable(op->getResult(0)))
+      product.adjoints = 2;
+    addOnce(std::move(product));
+  }
+
+  void addProduct(IndexedOpInterface op, const IndexStructure &structure) {
+    ProductFacts product = productOf(op);
+    std::vector<StringRef> indexNames = namesOf(op, structure);
+    const auto &a = structure.operands[0], &b = structure.operands[1];
+    for (IndexId i = 0; i < structure.indices.size(); ++i) {
+      bool inA = a.dimOf(i).has_value(), inB = b.dimOf(i).has_value(),
+           inC = structure.results[0].dimOf(i).has_value();
+      auto &group = !inC         ? product.k
+                    : inA && inB ? product.batch
+                    : inA        ? product.m
+                                 : product.n;
+      group.push_back(dimOf(structure, i, indexNames));
+      // An index that weights, activations and result have.
+      if (inA && inB && inC && product.readsParameter)
+        names.ownParameters.insert(indexNames[i]);
+    }
+    product.flops = 2 * structure.work();
+    for (Value operand : op->getOperands())
+      product.adjoints += isDifferentiable(operand);
+    for (unsigned i : {0u, 1u})
+      noteSums(op, structure, i, indexNames);
+    addOnce(std::move(product));
+  }
+
+  /// The gradient of a parameter is summed over what it lacks. What multiplies
+  /// a parameter has a gradient that is summed over what it lacks.
+  void noteSums(IndexedOpInterface op, const IndexStructure &structure,
+                unsigned weight, ArrayRef<StringRef> indexNames) {
+    if (!isParameter(op->getOperand(weight)))
+      return;
+    const auto &mine = structure.operands[weight],
+               &others = structure.operands[1 - weight];
+    Value parameter = throughViews(op->getOperand(weight));
+    Value other = throughViews(op->getOperand(1 - weight));
+    bool isEntered = isDifferentiable(other) && !isParameter(other);
+    for (IndexId i = 0; i < structure.indices.size(); ++i) {
+      ClassId id = names[indexNames[i]];
+      bool isMine = mine.dimOf(i).has_value(),
+           isOther = others.dimOf(i).has_value();
+      if (isOther && !isMine)
+        summed[parameter].insert(id);
+      if (isMine && !isOther && isEntered)
+        entered[other].insert(id);
+    }
+  }
+
+  /// Which sums over parameters' indices a value is still part of.
+  void followSums(IndexedOpInterface op, const IndexStructure &structure) {
+    std::vector<StringRef> indexNames = namesOf(op, structure);
+    llvm::SmallSetVector<ClassId, 4> sums;
+    for (auto [value, tensor] :
+         llvm::zip(op->getOperands(), structure.operands)) {
+      if (isParameter(value))
+        for (IndexId index : tensor.indices)
+          if (llvm::none_of(structure.results, [&](const auto &result) {
+                return result.dimOf(index).has_value();
+              }))
+            sums.insert(names[indexNames[index]]);
+      Value shown = throughViews(value);
+      if (op.getLinearity() != Linearity::None)
+        sums.insert_range(pending[shown]);
+      else
+        complete(shown);
+    }
+    if (op.isView())
+      return;
+    for (Value result : op->getResults())
+      pending[result] = sums;
+  }
+
+  void complete(Value value) {
+    auto &sums = pending[value];
+    if (sums.empty() || isParameter(value))
+      return;
+    facts.completions.push_back({{sums.begin(), sums.end()},
+                                 names(value.getType()),
+                                 tensorBytes(value.getType())});
+    sums.clear();
+  }
+
+  func::FuncOp function;
+  NameClasses &names;
+  ProgramFacts &facts;
+  llvm::DenseSet<Value> differentiable;
+  llvm::DenseMap<Value, llvm::SmallSetVector<ClassId, 4>> pending;
+  /// By what multiplies parameters: over which of their indices its gradient is
+  /// summed.
+  llvm::MapVector<Value, llvm::SmallSetVector<ClassId, 4>> entered;
+};
+
+std::string nameOf(func::FuncOp function, BlockArgument argument) {
+  for (StringRef attr : {paramAttrName, nameAttrName})
+    if (auto name = function.getArgAttrOfType<StringAttr>(
+            argument.getArgNumber(), attr))
+      return name.getValue().str();
+  std::string name = nameInSource(argument);
+  return name.empty() ? "argument " + std::to_string(argument.getArgNumber())
+                      : name;
+}
+
+TensorFacts tensorFacts(const HandedTensor &handed, func::FuncOp program,
+                        const NameClasses &names) {
+  TensorFacts tensor;
+  auto type = dyn_cast<RankedTensorType>(handed.first.getType());
+  tensor.isFree = type && isUnplaced(type);
+  if (!type || !getIdx(type))
+    return tensor;
+  tensor.dims = names(type);
+  tensor.shape.assign(type.getShape().begin(), type.getShape().end());
+  tensor.elementBytes = type.getElementTypeBitWidth() / 8;
+  tensor.kind = TensorFacts::Kind::Boundary;
+  tensor.name = nameInSource(handed.first);
+  auto argument = dyn_cast<BlockArgument>(handed.first);
+  if (!argument || argument.getOwner()->getParentOp() != program)
+    return tensor;
+  unsigned number = argument.getArgNumber();
+  bool isParameter = bool(program.getArgAttr(number, paramAttrName));
+  tensor.kind =
+      isParameter ? TensorFacts::Kind::Parameter : TensorFacts::Kind::Input;
+  tensor.name = nameOf(program, argument);
+  tensor.isTrained = isParameter && isa<FloatType>(type.getElementType()) &&
+                     !program.getArgAttr(number, frozenAttrName);
+  return tensor;
+}
+
+/// Classes of inputs that are not only parameters' rows: a class on both is one
+/// that parameters have as d, and inputs as x[b, s, d].
+void findActivationClasses(ProgramFacts &facts) {
+  llvm::SmallSetVector<ClassId, 4> ofInputs, ofParameters;
+  for (const TensorFacts &tensor : facts.tensors)
+    for (ClassId id : tensor.dims)
+      (tensor.kind == TensorFacts::Kind::Parameter ? ofParameters : ofInputs)
+          .insert(id);
+  facts.tokens = ofInputs.empty() ? 0 : 1;
+  for (ClassId id : ofInputs) {
+    if (ofParameters.contains(id))
+      continue;
+    facts.activationClasses.push_back(id);
+    facts.tokens *= facts.classes[id].extent;
+  }
+}
+
+} // namespace
+
+static std::vector<WrittenAxis> writtenMesh(ModuleOp module) {
+  std::vector<WrittenAxis> axes;
+  if (MeshOp mesh = findMesh(module))
+    for (auto [name, size, role] : llvm::zip_equal(
+             mesh.getAxisNames().getAsRange<StringAttr>(), mesh.getAxisSizes(),
+             mesh.getAxisRoles().getAsRange<StringAttr>()))
+      axes.push_back({name.getValue().str(), size, role.getValue().str()});
+  return axes;
+}
+
+llvm::Expected<ProgramFacts> tpsp::programFacts(ModuleOp module,
+                                                func::FuncOp program) {
+  OwningOpRef<ModuleOp> inlined = module.clone();
+  PassManager pm(module.getContext());
+  buildProgramPipeline(pm, CompileOptions());
+  if (failed(pm.run(*inlined)))
+    return llvm::createStringError("the program cannot be planned");
+  ProgramFacts facts;
+  facts.program = program.getSymName().str();
+  facts.mesh = writtenMesh(module);
+  NameClasses names;
+  auto whole = inlined->lookupSymbol<func::FuncOp>(facts.program);
+  FactsOfFunction reader(whole, names, facts);
+  reader.uniteNames();
+  facts.classes = names.take();
+  reader.addOperations();
+  for (StringRef name : names.ownParameters)
+    facts.classes[names[name]].hasOwnParameters = true;
+  for (const HandedTensor &handed : handedTensors(module, program))
+    facts.tensors.push_back(tensorFacts(handed, program, names));
+  for (auto &[parameter, sums] : reader.summed)
+    if (auto argument = dyn_cast<BlockArgument>(parameter))
+      for (auto [tensor, handed] :
+           llvm::zip(facts.tensors, program.getArguments()))
+        if (handed.getArgNumber() == argument.getArgNumber())
+          tensor.summed.assign(sums.begin(), sums.end());
+  findActivationClasses(facts);
+  return facts;
+}

@@ -1,0 +1,20 @@
+/// What the planner knows of a program, read off a module.
+#ifndef TPSP_COMPILE_READFACTS_H
+#define TPSP_COMPILE_READFACTS_H
+
+#include "tpsp/Planner/ProgramFacts.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+
+namespace tpsp {
+
+/// Has a tensor for each of handedTensors(), in their order. The module stays
+/// as it is.
+llvm::Expected<planner::ProgramFacts> programFacts(mlir::ModuleOp module,
+                                                   mlir::func::FuncOp program);
+
+} // namespace tpsp
+
+#endif // TPSP_COMPILE_READFACTS_H

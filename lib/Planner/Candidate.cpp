@@ -1,0 +1,226 @@
+#include "tpsp/Planner/Candidate.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <set>
+
+using namespace tpsp;
+using namespace tpsp::planner;
+
+bool AxisUse::operator==(const AxisUse &other) const {
+  return role == other.role && activations == other.activations &&
+         parameters == other.parameters &&
+         storesParameters == other.storesParameters &&
+         storesState == other.storesState;
+}
+
+int64_t Candidate::numRanks() const {
+  int64_t ranks = 1;
+  for (const CandidateAxis &axis : axes)
+    ranks *= axis.size;
+  return ranks;
+}
+
+namespace {
+
+/// One tensor's subscripts as they grow.
+class Subscripts {
+public:
+  Subscripts(const TensorFacts &tensor, const Candidate &candidate)
+      : tensor(tensor), candidate(candidate), dims(tensor.dims.size()),
+        local(tensor.shape) {}
+
+  void divide(size_t dim, unsigned axis) {
+    dims[dim].push_back(axis);
+    local[dim] /= std::max<int64_t>(candidate.axes[axis].size, 1);
+  }
+
+  /// The first dimension of one of the classes.
+  void divideFirst(const std::vector<ClassId> &classes, unsigned axis) {
+    for (size_t dim = 0; dim < dims.size(); ++dim)
+      if (llvm::is_contained(classes, tensor.dims[dim]))
+        return divide(dim, axis);
+  }
+
+  /// For storage alone: wherever it goes.
+  void divideAnywhere(unsigned axis) {
+    std::optional<size_t> best;
+    for (size_t dim = 0; dim < dims.size(); ++dim)
+      if (local[dim] % candidate.axes[axis].size == 0 &&
+          (!best || isBetter(dim, *best)))
+        best = dim;
+    if (best)
+      divide(*best, axis);
+  }
+
+  std::vector<std::vector<unsigned>> take() { return std::move(dims); }
+
+private:
+  bool isBetter(size_t dim, size_t than) const {
+    if (dims[dim].empty() != dims[than].empty())
+      return !dims[dim].empty();
+    return local[dim] > local[than];
+  }
+
+  const TensorFacts &tensor;
+  const Candidate &candidate;
+  std::vector<std::vector<unsigned>> dims;
+  std::vector<int64_t> local;
+};
+
+} // namespace
+
+std::vector<std::vector<unsigned>>
+tpsp::planner::subscriptsOf(const TensorFacts &tensor,
+                            const Candidate &candidate) {
+  Subscripts result(tensor, candidate);
+  for (unsigned i = 0; i < candidate.axes.size(); ++i) {
+    const AxisUse &use = candidate.axes[i].use;
+    if (tensor.kind == TensorFacts::Kind::Parameter)
+      result.divideFirst(use.parameters, i);
+    else if (use.activations)
+      result.divideFirst({*use.activations}, i);
+  }
+  if (tensor.kind == TensorFacts::Kind::Parameter && tensor.dims.size() >= 2)
+    for (unsigned i = 0; i < candidate.axes.size(); ++i)
+      if (candidate.axes[i].use.storesParameters)
+        result.divideAnywhere(i);
+  return result.take();
+}
+
+//===----------------------------------------------------------------------===//
+// What people call it
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// What tells the usual kinds of axes apart.
+struct UseTraits {
+  AxisRole role;
+  bool dividesActivations, isMixed, storesParameters, storesState, hasExperts;
+};
+
+struct UsualName {
+  bool (*fits)(const UseTraits &);
+  const char *name, *axis;
+};
+
+/// The first row that fits names an axis. The search knows none of these.
+constexpr UsualName usualNames[] = {
+    {[](const UseTraits &t) { return t.hasExperts; }, "EP", "ep"},
+    {[](const UseTraits &t) {
+       return t.role == AxisRole::Model && t.dividesActivations;
+     },
+     "TP+SP", "tp"},
+    {[](const UseTraits &t) { return t.role == AxisRole::Model; }, "TP", "tp"},
+    {[](const UseTraits &t) { return t.isMixed && t.storesParameters; },
+     "CP+FSDP", "cp"},
+    {[](const UseTraits &t) { return t.isMixed && t.storesState; }, "CP+ZeRO-1",
+     "cp"},
+    {[](const UseTraits &t) { return t.isMixed; }, "CP", "cp"},
+    {[](const UseTraits &t) { return t.storesParameters; }, "FSDP", "fsdp"},
+    {[](const UseTraits &t) { return t.storesState; }, "ZeRO-1", "dp"},
+    {[](const UseTraits &t) { return t.dividesActivations; }, "DP", "dp"},
+    {[](const UseTraits &) { return true; }, "copies", "copies"},
+};
+
+const UsualName &usualNameOf(const AxisUse &use, const ProgramFacts &facts) {
+  UseTraits traits = {use.role,
+                      use.activations.has_value(),
+                      use.activations &&
+                          facts.classes[*use.activations].isMixed,
+                      use.storesParameters,
+                      use.storesState,
+                      false};
+  for (ClassId id : use.parameters)
+    traits.hasExperts |= facts.classes[id].hasOwnParameters;
+  return *llvm::find_if(usualNames,
+                        [&](const UsualName &row) { return row.fits(traits); });
+}
+
+} // namespace
+
+void tpsp::planner::nameAxes(Candidate &candidate, const ProgramFacts &facts) {
+  std::set<std::string> taken;
+  for (const CandidateAxis &axis : candidate.axes)
+    taken.insert(axis.name);
+  for (CandidateAxis &axis : candidate.axes) {
+    if (!axis.name.empty())
+      continue;
+    std::string base = usualNameOf(axis.use, facts).axis;
+    std::string name = base;
+    for (int number = 2; !taken.insert(name).second; ++number)
+      name = base + std::to_string(number);
+    axis.name = name;
+  }
+}
+
+/// " b@dp", or "" without axes.
+static std::string subscript(const std::string &index,
+                             const std::string &axes) {
+  return axes.empty() ? "" : " " + index + axes;
+}
+
+static std::string
+classSubscripts(const Candidate &candidate, const ProgramFacts &facts,
+                bool (*divides)(const AxisUse &use, ClassId id)) {
+  std::string text;
+  for (ClassId id = 0; id < facts.classes.size(); ++id) {
+    std::string axes;
+    for (const CandidateAxis &axis : candidate.axes)
+      if (divides(axis.use, id))
+        axes += "@" + axis.name;
+    text += subscript(facts.classes[id].name(), axes);
+  }
+  return text;
+}
+
+std::string tpsp::planner::subscriptText(const Candidate &candidate,
+                                         const ProgramFacts &facts) {
+  std::string mesh, stored, state;
+  for (const CandidateAxis &axis : candidate.axes) {
+    mesh +=
+        (mesh.empty() ? "" : " ") + axis.name + "=" + std::to_string(axis.size);
+    if (axis.use.storesParameters)
+      stored += "@" + axis.name;
+    if (axis.use.storesState)
+      state += "@" + axis.name;
+  }
+  std::string activations =
+      classSubscripts(candidate, facts, [](const AxisUse &use, ClassId id) {
+        return use.activations == id;
+      });
+  std::string parameters =
+      classSubscripts(candidate, facts, [](const AxisUse &use, ClassId id) {
+        return llvm::is_contained(use.parameters, id);
+      });
+  std::string text = mesh + ":" + activations;
+  for (auto [what, part] : {std::pair("parameters", parameters),
+                            std::pair("stored", subscript("", stored)),
+                            std::pair("state", subscript("", state))})
+    if (!part.empty())
+      text += std::string(text.back() == ':' ? " " : ", ") + what + part;
+  return text;
+}
+
+std::string tpsp::planner::usualName(const Candidate &candidate,
+                                     const ProgramFacts &facts) {
+  std::string text;
+  for (const CandidateAxis &axis : candidate.axes)
+    if (axis.size > 1)
+      text += (text.empty() ? "" : " x ") +
+              std::string(usualNameOf(axis.use, facts).name) + " " +
+              std::to_string(axis.size);
+  return text.empty() ? "one device" : text;
+}
+
+std::string tpsp::planner::settingsText(const Settings &settings) {
+  std::string text;
+  if (settings.microBatches > 1)
+    text = std::to_string(settings.microBatches) + " micro-batches";
+  if (settings.rematerialize != "none")
+    text += (text.empty() ? "" : ", ") +
+            ("rematerialise " + settings.rematerialize);
+  return text;
+}

@@ -1,0 +1,65 @@
+#include "tpsp/Planner/Evaluation.h"
+
+#include <algorithm>
+#include <tuple>
+#include <type_traits>
+
+using namespace tpsp;
+using namespace tpsp::planner;
+
+Evaluator::~Evaluator() = default;
+
+void tpsp::planner::addDifference(Evaluation &sum, const Evaluation &a,
+                                  const Evaluation &b, double times) {
+  sum.isComposed = true;
+  auto add = [&](auto &out, auto from, auto to) {
+    double value = double(out) + times * (double(to) - double(from));
+    out = static_cast<std::decay_t<decltype(out)>>(std::max(value, 0.0));
+  };
+  add(sum.seconds, a.seconds, b.seconds);
+  add(sum.exposed, a.exposed, b.exposed);
+  add(sum.communication, a.communication, b.communication);
+  for (int64_t MemoryBill::*part :
+       {&MemoryBill::parameters, &MemoryBill::gradients, &MemoryBill::state,
+        &MemoryBill::inputs, &MemoryBill::outputs, &MemoryBill::activations,
+        &MemoryBill::saved, &MemoryBill::total})
+    add(sum.memory.*part, a.memory.*part, b.memory.*part);
+  for (const auto &[name, seconds] : b.parts) {
+    auto before = a.parts.find(name);
+    add(sum.parts[name], before == a.parts.end() ? 0 : before->second, seconds);
+  }
+  sum.tensors.insert(b.tensors.begin(), b.tensors.end());
+}
+
+Evaluation
+tpsp::planner::evaluateWithSettings(Evaluator &evaluator, Candidate candidate,
+                                    const std::vector<Settings> &settings,
+                                    int64_t limit, int64_t &evaluations) {
+  auto with = [&](const Settings &chosen) {
+    candidate.settings = chosen;
+    ++evaluations;
+    return evaluator.evaluate(candidate);
+  };
+  Evaluation first = with(settings.front());
+  if (!first.isLegal() || first.memory.total <= limit || settings.size() == 1)
+    return first;
+  // Where even this does not fit, none between does.
+  Evaluation last = with(settings.back());
+  if (last.isLegal() && last.memory.total > limit)
+    return last;
+  for (size_t i = 1; i + 1 < settings.size(); ++i)
+    if (Evaluation next = with(settings[i]);
+        next.isLegal() && next.memory.total <= limit)
+      return next;
+  return last.isLegal() ? last : first;
+}
+
+bool tpsp::planner::comesBefore(const Evaluation &a, const Evaluation &b,
+                                int64_t limit, const ProgramFacts &facts) {
+  auto key = [&](const Evaluation &e) {
+    return std::tuple(!e.isLegal(), e.memory.total > limit, e.seconds,
+                      e.memory.total, e.candidate.axes.size(),
+                      subscriptText(e.candidate, facts));
+  };
+  return key(a) < key(b);
+}

@@ -1,0 +1,257 @@
+#include "tpsp/Planner/Matrix.h"
+
+#include "tpsp/Abi/Quantity.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+using namespace tpsp;
+using namespace tpsp::planner;
+using rt::bytesText;
+using rt::secondsText;
+
+//===----------------------------------------------------------------------===//
+// Reasons
+//===----------------------------------------------------------------------===//
+
+static std::string overReason(const Evaluation &row, int64_t limit) {
+  std::string largest;
+  for (const NamedBytes &tensor : row.largest)
+    largest += (largest.empty() ? "" : ", ") +
+               (tensor.name.empty() ? "a temporary" : tensor.name) + " " +
+               bytesText(double(tensor.bytes));
+  return "over by " + bytesText(double(row.memory.total - limit)) +
+         (largest.empty() ? "" : ": " + largest);
+}
+
+/// The first of the names in a bucket.
+static std::string firstOf(const std::string &tensors) {
+  size_t end = tensors.find(", ");
+  return end == std::string::npos ? tensors : tensors.substr(0, end) + ", ...";
+}
+
+/// The part of the time that grew most.
+static std::string slowerReason(const Evaluation &row, const Evaluation &best) {
+  std::string blamed;
+  double most = 0;
+  for (const auto &[part, seconds] : row.parts) {
+    auto there = best.parts.find(part);
+    double more = seconds - (there == best.parts.end() ? 0 : there->second);
+    if (more <= most)
+      continue;
+    most = more;
+    blamed = part;
+  }
+  std::string text = "slower by " + secondsText(row.seconds - best.seconds);
+  if (blamed.empty())
+    return text;
+  text += ": " + blamed;
+  if (auto tensor = row.tensors.find(blamed);
+      tensor != row.tensors.end() && !tensor->second.empty())
+    text += " (" + firstOf(tensor->second) + ")";
+  return text + " +" + secondsText(most);
+}
+
+/// The first of the rows before that is no slower and needs no more memory.
+static std::string dominatedReason(const Evaluation &row,
+                                   const std::vector<MatrixRow> &before) {
+  for (const MatrixRow &other : before)
+    if (other.rank > 0 && other.evaluation->memory.total <= row.memory.total)
+      return "; plan " + std::to_string(other.rank) + " needs no more memory";
+  return "";
+}
+
+static std::string reasonOf(const Evaluation &row, const Evaluation *best,
+                            const std::vector<MatrixRow> &before,
+                            int64_t limit) {
+  if (!row.isLegal())
+    return "illegal: " + row.refusal;
+  if (row.memory.total > limit)
+    return overReason(row, limit);
+  if (!best || best == &row)
+    return "";
+  return slowerReason(row, *best) + dominatedReason(row, before);
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+static MatrixRow rowOf(const Evaluation &evaluation, const ProgramFacts &facts,
+                       const MatrixOptions &options) {
+  MatrixRow row;
+  row.evaluation = &evaluation;
+  row.subscripts = subscriptText(evaluation.candidate, facts);
+  row.name = usualName(evaluation.candidate, facts);
+  row.settings = settingsText(evaluation.candidate.settings);
+  if (!evaluation.isLegal() || evaluation.seconds <= 0)
+    return row;
+  row.tokensPerSecond = double(options.tokens) / evaluation.seconds;
+  if (options.peakFlops > 0)
+    row.modelUtilisation = options.modelFlops / double(options.devices) /
+                           options.peakFlops / evaluation.seconds;
+  return row;
+}
+
+Matrix tpsp::planner::makeMatrix(const SearchResult &result,
+                                 const std::vector<Candidate> &notable,
+                                 const ProgramFacts &facts,
+                                 const MatrixOptions &options) {
+  Matrix matrix;
+  matrix.options = options;
+  matrix.result = &result;
+  std::set<std::string> always;
+  for (const Candidate &candidate : notable)
+    always.insert(subscriptText(candidate, facts));
+  const Evaluation *best = result.best(options.memoryLimit);
+  if (best)
+    matrix.margin = options.memoryLimit - best->memory.total;
+  int64_t rank = 0;
+  for (const Evaluation &evaluation : result.evaluations) {
+    MatrixRow row = rowOf(evaluation, facts, options);
+    bool fits =
+        evaluation.isLegal() && evaluation.memory.total <= options.memoryLimit;
+    if (fits)
+      row.rank = ++rank;
+    bool isShown = fits && rank <= int64_t(options.rows);
+    // Where nothing fits, what comes nearest is of interest.
+    isShown |= !best && matrix.rows.size() < options.rows;
+    if (!isShown && !always.count(row.subscripts))
+      continue;
+    row.reason = reasonOf(evaluation, best, matrix.rows, options.memoryLimit);
+    matrix.rows.push_back(std::move(row));
+  }
+  return matrix;
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+using Cells = std::vector<std::string>;
+
+static Cells cellsOf(const MatrixRow &row) {
+  const Evaluation &e = *row.evaluation;
+  std::string plan = row.name;
+  if (!row.settings.empty())
+    plan += " (" + row.settings + ")";
+  std::string rank = row.rank > 0 ? std::to_string(row.rank) : "-";
+  if (!e.isLegal())
+    return {rank, plan, row.subscripts, "-", "-", "-", "-", "-", row.reason};
+  return {rank,
+          plan,
+          row.subscripts,
+          secondsText(e.seconds),
+          row.tokensPerSecond > 0 ? fmt::format("{:.0f}", row.tokensPerSecond)
+                                  : "-",
+          row.modelUtilisation > 0
+              ? fmt::format("{:.1f} %", 100 * row.modelUtilisation)
+              : "-",
+          secondsText(e.exposed),
+          bytesText(double(e.memory.total)),
+          row.reason};
+}
+
+/// Characters, not bytes: messages may have others than ASCII.
+static size_t width(const std::string &text) {
+  return size_t(
+      llvm::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+static std::string table(const std::vector<Cells> &rows) {
+  std::vector<size_t> widths(rows.front().size());
+  for (const Cells &row : rows)
+    for (size_t i = 0; i < row.size(); ++i)
+      widths[i] = std::max(widths[i], width(row[i]));
+  std::string text;
+  for (const Cells &row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      std::string space(widths[i] - width(row[i]), ' ');
+      bool isNumber = i == 0 || (i >= 3 && i <= 7);
+      line += "  " + (isNumber ? space + row[i] : row[i] + space);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+static std::string billText(const Matrix &matrix, const MemoryBill &bill) {
+  std::string text = fmt::format("\nMemory of plan 1, per rank, of {}\n",
+                                 bytesText(double(matrix.options.memoryLimit)));
+  for (auto [name, bytes] :
+       {std::pair("parameters", bill.parameters),
+        std::pair("gradients", bill.gradients), std::pair("state", bill.state),
+        std::pair("inputs", bill.inputs), std::pair("outputs", bill.outputs),
+        std::pair("activations", bill.activations),
+        std::pair("saved", bill.saved), std::pair("total", bill.total),
+        std::pair("to spare", matrix.margin)})
+    if (bytes > 0)
+      text += fmt::format("  {:<12} {:>12}{}\n", name, bytesText(double(bytes)),
+                          name == std::string("saved")
+                              ? "  (of the activations, for backward)"
+                              : "");
+  return text;
+}
+
+static std::string searchText(const Matrix &matrix) {
+  const SearchResult &result = *matrix.result;
+  const SearchState &state = result.state;
+  std::string text = fmt::format(
+      "\nSearched in {:.2f} s: {} evaluations, {} plans refused by the "
+      "compiler\n",
+      state.seconds, state.evaluations, result.illegal);
+  text += fmt::format("  went by their bounds: {} as too slow, {} as too "
+                      "large; {} were another plan's\n",
+                      result.tooSlow, result.tooLarge, result.symmetric);
+  if (result.timeError > 0 || result.memoryError > 0)
+    text += fmt::format("  composed of layers; where whole programs were "
+                        "compiled, times differ by at most {:.1f} %, memory by "
+                        "{:.1f} %\n",
+                        100 * result.timeError, 100 * result.memoryError);
+  if (state.gap > 0)
+    text += fmt::format("  gap {:.1f} %: no plan can be faster by more; give "
+                        "more time for less\n",
+                        100 * state.gap);
+  else
+    text += "  gap 0: no plan of the space is faster\n";
+  return text;
+}
+
+std::string tpsp::planner::toText(const Matrix &matrix) {
+  const MatrixOptions &o = matrix.options;
+  std::string text =
+      fmt::format("Plans for {} on {} devices of {}, {} each\n\n", o.program,
+                  o.devices, o.hardware, bytesText(double(o.memoryLimit)));
+  std::vector<Cells> rows = {{"", "plan", "subscripts", "step", "tokens/s",
+                              "MFU", "exposed", "memory", "why not first"}};
+  for (const MatrixRow &row : matrix.rows)
+    rows.push_back(cellsOf(row));
+  text += table(rows);
+  if (!matrix.rows.empty() && matrix.rows.front().rank == 1)
+    text += billText(matrix, matrix.rows.front().evaluation->memory);
+  return text + searchText(matrix);
+}
+
+std::string tpsp::planner::nothingFits(const Matrix &matrix) {
+  const Evaluation *nearest = nullptr;
+  for (const Evaluation &each : matrix.result->evaluations)
+    if (each.isLegal() &&
+        (!nearest || each.memory.total < nearest->memory.total))
+      nearest = &each;
+  std::string limit = bytesText(double(matrix.options.memoryLimit));
+  if (!nearest && matrix.result->leastTooLarge == 0)
+    return "no plan is legal; the table says why";
+  int64_t least =
+      nearest ? nearest->memory.total : matrix.result->leastTooLarge;
+  return fmt::format("no plan fits into {} on {} devices; the nearest needs {}"
+                     "{}; more devices, a larger --memory or a smaller batch "
+                     "would help",
+                     limit, matrix.options.devices, nearest ? "" : "at least ",
+                     bytesText(double(least)));
+}

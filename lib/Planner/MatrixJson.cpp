@@ -1,0 +1,70 @@
+#include "tpsp/Planner/Matrix.h"
+
+#include <nlohmann/json.hpp>
+
+using namespace tpsp;
+using namespace tpsp::planner;
+using Json = nlohmann::ordered_json;
+
+static Json axesJson(const Candidate &candidate) {
+  Json axes = Json::array();
+  for (const CandidateAxis &axis : candidate.axes)
+    axes.push_back(
+        {{"name", axis.name},
+         {"size", axis.size},
+         {"role", axis.use.role == AxisRole::Model ? "model" : "data"},
+         {"stores_parameters", axis.use.storesParameters},
+         {"stores_state", axis.use.storesState}});
+  return axes;
+}
+
+static Json memoryJson(const MemoryBill &bill) {
+  return {{"parameters", bill.parameters}, {"gradients", bill.gradients},
+          {"state", bill.state},           {"inputs", bill.inputs},
+          {"outputs", bill.outputs},       {"activations", bill.activations},
+          {"saved", bill.saved},           {"total", bill.total}};
+}
+
+static Json rowJson(const MatrixRow &row) {
+  const Evaluation &e = *row.evaluation;
+  Json json = {{"rank", row.rank},
+               {"name", row.name},
+               {"subscripts", row.subscripts},
+               {"mesh", axesJson(e.candidate)},
+               {"micro_batches", e.candidate.settings.microBatches},
+               {"rematerialize", e.candidate.settings.rematerialize},
+               {"legal", e.isLegal()},
+               {"reason", row.reason}};
+  if (!e.isLegal())
+    return json;
+  json["seconds"] = e.seconds;
+  json["tokens_per_second"] = row.tokensPerSecond;
+  json["model_utilisation"] = row.modelUtilisation;
+  json["exposed_seconds"] = e.exposed;
+  json["communication_seconds"] = e.communication;
+  json["memory"] = memoryJson(e.memory);
+  json["composed"] = e.isComposed;
+  json["parts"] = e.parts;
+  return json;
+}
+
+std::string tpsp::planner::toJson(const Matrix &matrix) {
+  const MatrixOptions &o = matrix.options;
+  const SearchResult &result = *matrix.result;
+  Json json = {{"format", "tpsp-plan-1"},       {"program", o.program},
+               {"hardware", o.hardware},        {"devices", o.devices},
+               {"memory_limit", o.memoryLimit}, {"tokens", o.tokens}};
+  json["search"] = {{"seconds", result.state.seconds},
+                    {"evaluations", result.state.evaluations},
+                    {"gap", result.state.gap},
+                    {"too_slow", result.tooSlow},
+                    {"too_large", result.tooLarge},
+                    {"symmetric", result.symmetric},
+                    {"illegal", result.illegal},
+                    {"time_error", result.timeError},
+                    {"memory_error", result.memoryError}};
+  json["plans"] = Json::array();
+  for (const MatrixRow &row : matrix.rows)
+    json["plans"].push_back(rowJson(row));
+  return json.dump(2) + "\n";
+}

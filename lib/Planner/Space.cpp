@@ -1,0 +1,353 @@
+#include "tpsp/Planner/Space.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <algorithm>
+#include <tuple>
+
+using namespace tpsp;
+using namespace tpsp::planner;
+
+Space::Space(ProgramFacts program, SpaceOptions given)
+    : facts(std::move(program)), options(std::move(given)) {}
+
+static int64_t writtenRanks(const ProgramFacts &facts) {
+  int64_t ranks = 1;
+  for (const WrittenAxis &axis : facts.mesh)
+    ranks *= axis.size;
+  return ranks;
+}
+
+//===----------------------------------------------------------------------===//
+// Uses of one axis
+//===----------------------------------------------------------------------===//
+
+/// The classes of each free parameter.
+static std::vector<std::vector<ClassId>>
+parameterClasses(const ProgramFacts &facts) {
+  std::vector<std::vector<ClassId>> result;
+  for (const TensorFacts &tensor : facts.tensors)
+    if (tensor.kind == TensorFacts::Kind::Parameter && tensor.isFree)
+      result.push_back(tensor.dims);
+  llvm::sort(result);
+  result.erase(std::unique(result.begin(), result.end()), result.end());
+  return result;
+}
+
+static bool haveOneTensor(const std::vector<std::vector<ClassId>> &tensors,
+                          ClassId a, ClassId b) {
+  return llvm::any_of(tensors, [&](const std::vector<ClassId> &dims) {
+    return llvm::is_contained(dims, a) && llvm::is_contained(dims, b);
+  });
+}
+
+/// Adds all largest sets that contain `chosen` and choose from the classes from
+/// `next` on. (Maximal independent sets; classes are few.)
+static void addLargestSets(const std::vector<ClassId> &classes,
+                           llvm::function_ref<bool(ClassId, ClassId)> exclude,
+                           size_t next, std::vector<ClassId> &chosen,
+                           std::vector<std::vector<ClassId>> &out) {
+  auto isFreeOf = [&](ClassId id) {
+    return llvm::none_of(chosen,
+                         [&](ClassId other) { return exclude(id, other); });
+  };
+  if (next == classes.size()) {
+    bool isLargest = llvm::none_of(classes, [&](ClassId id) {
+      return !llvm::is_contained(chosen, id) && isFreeOf(id);
+    });
+    if (isLargest && !chosen.empty())
+      out.push_back(chosen);
+    return;
+  }
+  if (isFreeOf(classes[next])) {
+    chosen.push_back(classes[next]);
+    addLargestSets(classes, exclude, next + 1, chosen, out);
+    chosen.pop_back();
+  }
+  addLargestSets(classes, exclude, next + 1, chosen, out);
+}
+
+std::vector<std::vector<ClassId>>
+Space::parameterSets(int64_t size, bool onlyDivisible) const {
+  std::vector<std::vector<ClassId>> tensors = parameterClasses(facts);
+  std::vector<ClassId> classes;
+  for (ClassId id = 0; id < facts.classes.size(); ++id) {
+    bool isUsed = llvm::any_of(tensors, [&](const auto &dims) {
+      return dims.size() >= 2 && llvm::is_contained(dims, id);
+    });
+    if (isUsed && !facts.classes[id].isMixed &&
+        (!onlyDivisible || facts.classes[id].extent % size == 0))
+      classes.push_back(id);
+  }
+  std::vector<std::vector<ClassId>> result;
+  std::vector<ClassId> chosen;
+  addLargestSets(
+      classes,
+      [&](ClassId a, ClassId b) { return haveOneTensor(tensors, a, b); }, 0,
+      chosen, result);
+  return result;
+}
+
+std::vector<AxisUse> Space::usesOf(int64_t size, bool onlyDivisible) const {
+  std::vector<std::optional<ClassId>> activations;
+  for (ClassId id : facts.activationClasses)
+    if (!onlyDivisible || facts.classes[id].extent % size == 0)
+      activations.push_back(id);
+  std::vector<AxisUse> result;
+  bool hasParameters = !parameterClasses(facts).empty();
+  for (std::optional<ClassId> id : activations) {
+    result.push_back({AxisRole::Data, id, {}, false, false});
+    if (hasParameters)
+      result.push_back({AxisRole::Data, id, {}, true, false});
+    if (options.hasState)
+      result.push_back({AxisRole::Data, id, {}, false, true});
+  }
+  activations.push_back(std::nullopt);
+  for (const std::vector<ClassId> &set : parameterSets(size, onlyDivisible))
+    for (std::optional<ClassId> id : activations)
+      if (!id || !llvm::is_contained(set, *id))
+        result.push_back({AxisRole::Model, id, set, false, false});
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// The tree
+//===----------------------------------------------------------------------===//
+
+/// Where a position in the list of all uses is: which of two axes in a node
+/// comes first.
+static auto orderOf(const AxisUse &use) {
+  return std::tuple(use.role, use.activations, use.parameters,
+                    use.storesParameters, use.storesState);
+}
+
+/// Whether the axis and those within it are in one node.
+static bool isInNode(const SpaceNode &parent, const SpaceOptions &options) {
+  return options.devicesPerNode == 0 ||
+         parent.remaining <= options.devicesPerNode;
+}
+
+/// Whether the axes together divide every class that they are on.
+bool Space::divides(const Candidate &candidate) const {
+  for (ClassId id = 0; id < facts.classes.size(); ++id) {
+    int64_t ofActivations = 1, ofParameters = 1;
+    for (const CandidateAxis &axis : candidate.axes) {
+      if (axis.use.activations == id)
+        ofActivations *= axis.size;
+      if (llvm::is_contained(axis.use.parameters, id))
+        ofParameters *= axis.size;
+    }
+    if (facts.classes[id].extent % ofActivations != 0 ||
+        facts.classes[id].extent % ofParameters != 0)
+      return false;
+  }
+  return true;
+}
+
+/// Two axes of one use are one axis, and within a node links are alike: the
+/// axes of a node have one order. But what is written stays.
+bool Space::isAnothers(const SpaceNode &node, const AxisUse &use) const {
+  const std::vector<CandidateAxis> &axes = node.candidate.axes;
+  for (size_t i = facts.mesh.size(); i < axes.size(); ++i)
+    if (axes[i].use == use)
+      return true;
+  if (axes.size() <= facts.mesh.size())
+    return false;
+  SpaceNode parent = {{}, node.remaining * axes.back().size};
+  return isInNode(parent, options) && orderOf(use) < orderOf(axes.back().use);
+}
+
+SpaceNode Space::root() const { return {Candidate(), options.devices}; }
+
+void Space::addChildren(const SpaceNode &node, CandidateAxis axis,
+                        std::vector<SpaceNode> &out, int64_t &symmetric) const {
+  SpaceNode child = node;
+  child.remaining /= axis.size;
+  bool isWritten = node.candidate.axes.size() < facts.mesh.size();
+  child.candidate.axes.push_back(std::move(axis));
+  std::vector<AxisUse> uses = usesOf(child.candidate.axes.back().size, true);
+  if (isWritten) {
+    uses.emplace_back();
+    uses.back().role = child.candidate.axes.back().use.role;
+  }
+  for (const AxisUse &use : uses) {
+    if (isWritten && use.role != child.candidate.axes.back().use.role)
+      continue;
+    if (!isWritten && isAnothers(node, use)) {
+      ++symmetric;
+      continue;
+    }
+    child.candidate.axes.back().use = use;
+    if (divides(child.candidate))
+      out.push_back(child);
+  }
+}
+
+static CandidateAxis axisOf(std::string name, int64_t size, AxisRole role) {
+  CandidateAxis axis;
+  axis.name = std::move(name);
+  axis.size = size;
+  axis.use.role = role;
+  return axis;
+}
+
+std::vector<SpaceNode> Space::children(const SpaceNode &node,
+                                       int64_t &symmetric) const {
+  std::vector<SpaceNode> result;
+  size_t depth = node.candidate.axes.size();
+  if (depth < facts.mesh.size()) {
+    const WrittenAxis &written = facts.mesh[depth];
+    for (AxisRole role : {AxisRole::Data, AxisRole::Model})
+      if (written.role.empty() ||
+          (written.role == "model") == (role == AxisRole::Model))
+        addChildren(node, axisOf(written.name, written.size, role), result,
+                    symmetric);
+    return result;
+  }
+  bool isLast =
+      depth + 1 >= std::max<size_t>(options.maxAxes, facts.mesh.size() + 1);
+  for (int64_t size = isLast ? node.remaining : 2; size <= node.remaining;
+       ++size)
+    if (node.remaining % size == 0)
+      addChildren(node, axisOf("", size, AxisRole::Data), result, symmetric);
+  return result;
+}
+
+std::vector<Candidate> Space::leaves() const {
+  std::vector<Candidate> result;
+  std::vector<SpaceNode> open = {root()};
+  int64_t symmetric = 0;
+  while (!open.empty()) {
+    SpaceNode node = std::move(open.back());
+    open.pop_back();
+    if (node.isLeaf() && node.candidate.axes.size() >= facts.mesh.size()) {
+      if (satisfiesPins(node.candidate))
+        result.push_back(node.candidate);
+      continue;
+    }
+    for (SpaceNode &child : children(node, symmetric))
+      open.push_back(std::move(child));
+  }
+  return result;
+}
+
+std::vector<Candidate> Space::pure() const {
+  std::vector<Candidate> result;
+  if (!facts.mesh.empty() || !options.pins.empty() || options.devices < 2)
+    return result;
+  for (const AxisUse &use : usesOf(options.devices, /*onlyDivisible=*/false)) {
+    Candidate candidate;
+    candidate.axes.push_back({"", options.devices, use});
+    nameAxes(candidate, facts);
+    result.push_back(std::move(candidate));
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Pins
+//===----------------------------------------------------------------------===//
+
+static bool isOn(const AxisUse &use, ClassId id) {
+  return use.activations == id || llvm::is_contained(use.parameters, id);
+}
+
+/// Whether the axis has all that the pins ask of the axis of that name.
+static bool fitsPins(const CandidateAxis &axis, const std::string &name,
+                     const std::vector<Pin> &pins) {
+  return llvm::all_of(pins, [&](const Pin &pin) {
+    return pin.axis != name || ((pin.size == 0 || pin.size == axis.size) &&
+                                isOn(axis.use, pin.index));
+  });
+}
+
+bool Space::satisfiesPins(Candidate &candidate) const {
+  for (const Pin &pin : options.pins) {
+    auto found = llvm::find_if(candidate.axes, [&](const CandidateAxis &axis) {
+      return axis.name == pin.axis;
+    });
+    if (found == candidate.axes.end())
+      found = llvm::find_if(candidate.axes, [&](const CandidateAxis &axis) {
+        return axis.name.empty() && fitsPins(axis, pin.axis, options.pins);
+      });
+    if (found == candidate.axes.end() ||
+        !fitsPins(*found, pin.axis, options.pins))
+      return false;
+    found->name = pin.axis;
+  }
+  nameAxes(candidate, facts);
+  return true;
+}
+
+std::string tpsp::planner::parsePin(const std::string &text,
+                                    const ProgramFacts &facts, Pin &pin) {
+  auto [index, axis] = llvm::StringRef(text).split('@');
+  auto [name, size] = axis.split('=');
+  if (index.empty() || name.empty() || name.contains('@'))
+    return "'" + text + "' is no pin; expected index@axis, or index@axis=size";
+  pin.axis = name.str();
+  if (axis.contains('=') && (size.getAsInteger(10, pin.size) || pin.size < 1))
+    return "'" + text + "' gives @" + pin.axis + " the size '" + size.str() +
+           "'; sizes are at least 1";
+  if (std::optional<ClassId> id = facts.find(index.str())) {
+    pin.index = *id;
+    return "";
+  }
+  std::vector<std::string> known;
+  for (const IndexClass &each : facts.classes)
+    known.insert(known.end(), each.names.begin(), each.names.end());
+  return "'" + text + "' pins index '" + index.str() +
+         "', which the program does not have; it has " +
+         llvm::join(known, ", ");
+}
+
+std::string Space::checkPins() const {
+  for (const Pin &pin : options.pins) {
+    const IndexClass &index = facts.classes[pin.index];
+    if (pin.size > 0 && options.devices % pin.size != 0)
+      return "the pin " + index.name() + "@" + pin.axis + "=" +
+             std::to_string(pin.size) + " does not divide " +
+             std::to_string(options.devices) + " devices";
+    if (pin.size > 0 && index.extent % pin.size != 0)
+      return "the pin " + index.name() + "@" + pin.axis + "=" +
+             std::to_string(pin.size) + " does not divide extent " +
+             std::to_string(index.extent) + " of '" + index.name() + "'";
+    for (const Pin &other : options.pins)
+      if (other.axis == pin.axis && pin.size > 0 && other.size > 0 &&
+          other.size != pin.size)
+        return "pins give @" + pin.axis + " two sizes, " +
+               std::to_string(pin.size) + " and " + std::to_string(other.size);
+  }
+  return "";
+}
+
+std::string Space::check() const {
+  int64_t written = writtenRanks(facts);
+  if (options.devices % written != 0)
+    return "the program's mesh has " + std::to_string(written) +
+           " ranks, which do not divide " + std::to_string(options.devices) +
+           " devices; --devices takes a multiple, or leave out the mesh";
+  if (std::string problem = checkPins(); !problem.empty())
+    return problem;
+  // The first leaf that there is.
+  std::vector<SpaceNode> open = {root()};
+  int64_t symmetric = 0;
+  while (!open.empty()) {
+    SpaceNode node = std::move(open.back());
+    open.pop_back();
+    if (node.isLeaf() && node.candidate.axes.size() >= facts.mesh.size()) {
+      if (satisfiesPins(node.candidate))
+        return "";
+      continue;
+    }
+    for (SpaceNode &child : children(node, symmetric))
+      open.push_back(std::move(child));
+  }
+  std::vector<std::string> extents;
+  for (const IndexClass &index : facts.classes)
+    extents.push_back(index.name() + " = " + std::to_string(index.extent));
+  return std::to_string(options.devices) + " devices have no factorisation " +
+         (options.pins.empty() ? "" : "with these pins ") +
+         "that divides what it is on (" + llvm::join(extents, ", ") + ")";
+}

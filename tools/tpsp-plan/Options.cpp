@@ -1,0 +1,109 @@
+#include "Options.h"
+
+#include "common/OptionDeclaration.h"
+
+#include <cmath>
+#include <filesystem>
+
+using namespace tpsp;
+using namespace tpsp::tool;
+using namespace tpsp::plantool;
+
+static constexpr const char *footer = R"(Examples:
+  tpsp-plan model.mlir --hardware h100-sxm --devices 8
+      which mesh and subscripts make the step of an unplaced program fastest
+  tpsp-plan model.mlir --hardware h100-sxm --devices 8 --optimizer adamw
+            --memory 75GiB -o placed.mlir
+      likewise for a step with its update; the program, placed, into a file
+  tpsp-plan examples/llama-tiny.mlir --forget-placements --devices 2
+      what the planner would have chosen
+  tpsp-plan model.mlir --hardware h100-sxm --devices 8 --pin b@dp=2
+      the best plan with an axis of two, called dp, on the batch
+
+Exit status: 0 done, 1 no plan fits or the program is wrong, 2 wrong usage.)";
+
+Options::Options() {
+  tool = "tpsp-plan";
+  grad = true;
+  overlap = "on";
+}
+
+static void parse(CLI::App &app, int argc, char **argv, Options &options) {
+  Declaration<Options> declare(app, options);
+  // What a plan decides, and what only runs have.
+  declare.withheld = {"grad", "mesh", "optimizer-axes", "require-overlap"};
+  declareCompiling(app, options, declare);
+  declare.group = "What is planned";
+#define OPTION(type, field, value, row) declare(&Options::field, row);
+#include "PlanOptions.def"
+#undef OPTION
+  app.parse(argc, argv);
+  noteGiven(app, options);
+}
+
+/// "75GiB"; false if it is none.
+static bool parseBytes(const std::string &text, int64_t &bytes) {
+  size_t end = 0;
+  double number = 0;
+  try {
+    number = std::stod(text, &end);
+  } catch (const std::exception &) {
+    return false;
+  }
+  const std::pair<const char *, double> units[] = {{"B", 1},
+                                                   {"KiB", 1024.0},
+                                                   {"MiB", std::pow(1024, 2)},
+                                                   {"GiB", std::pow(1024, 3)},
+                                                   {"TiB", std::pow(1024, 4)},
+                                                   {"KB", 1e3},
+                                                   {"MB", 1e6},
+                                                   {"GB", 1e9},
+                                                   {"TB", 1e12}};
+  for (auto [unit, factor] : units)
+    if (text.substr(end) == unit && number > 0 && number * factor < 9e18) {
+      bytes = int64_t(number * factor);
+      return true;
+    }
+  return false;
+}
+
+static std::string problemIn(Options &o) {
+  if (!o.has("model"))
+    return "model is required\nRun with --help for more information.";
+  if (o.isPlan)
+    return "'" + o.model +
+           "' is compiled, and its placements are decided; give the model";
+  if (!o.memory.empty() && !parseBytes(o.memory, o.memoryBytes))
+    return "--memory: '" + o.memory +
+           "' is no size; write a number and a unit, as in 75GiB";
+  return firstOf(
+      {{o.forward && o.optimizer != "none",
+        {"optimizer"},
+        "{} updates parameters by their gradients, which --forward leaves out"},
+       {o.optimizer == "none",
+        {"optimizer-settings", "clip"},
+        "{} says how parameters are updated, and without --optimizer none are"},
+       {o.forward, {"rematerialize"}, "{} is about a backward pass"}},
+      o);
+}
+
+int tpsp::plantool::parseOptions(int argc, char **argv, Options &options) {
+  CLI::App app("Finds the mesh and the subscripts that make a sharded einsum "
+               "program fastest on a described machine, and says why.");
+  app.footer(footer);
+  app.failure_message([](const CLI::App *, const CLI::Error &error) {
+    return std::string("tpsp-plan: ") + error.what() +
+           "\nRun with --help for more information.\n";
+  });
+  try {
+    parse(app, argc, argv, options);
+  } catch (const CLI::ParseError &error) {
+    return app.exit(error, std::cout, std::cerr) == 0 ? Done : Usage;
+  }
+  options.grad = !options.forward;
+  std::string problem = problemIn(options);
+  if (problem.empty())
+    return -1;
+  std::cerr << "tpsp-plan: " << problem << "\n";
+  return Usage;
+}
