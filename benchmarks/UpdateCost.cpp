@@ -1,5 +1,5 @@
-// bench-update [MILLIONS] [ROUNDS]: AdamW's update of a matrix of so many million
-// elements, on one rank with all cores, against a loop that reads and
+// bench-update [MILLIONS] [ROUNDS]: AdamW's update of a matrix of so many
+// million elements, on one rank with all cores, against a loop that reads and
 // writes the same arrays and computes next to nothing. The two are measured in
 // turns in one run, so that what else the machine does falls on both alike;
 // medians count.

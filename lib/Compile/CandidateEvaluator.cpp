@@ -160,8 +160,8 @@ private:
   llvm::Error compileAndSimulate(OwningOpRef<ModuleOp> placed,
                                  const Candidate &candidate, Evaluation &out) {
     auto compiled =
-        compileModule(std::move(placed), options.path,
-                      optionsFor(candidate), [](llvm::StringRef) {});
+        compileModule(std::move(placed), options.path, optionsFor(candidate),
+                      [](llvm::StringRef) {});
     if (!compiled)
       return compiled.takeError();
     llvm::Expected<const Hardware &> hardware = options.compile.hardware.read();

@@ -166,10 +166,10 @@ private:
   }
 
   void sort() {
-    llvm::stable_sort(result.evaluations, [&](const Evaluation &a,
-                                              const Evaluation &b) {
-      return comesBefore(a, b, options.memoryLimit, space.program());
-    });
+    llvm::stable_sort(
+        result.evaluations, [&](const Evaluation &a, const Evaluation &b) {
+          return comesBefore(a, b, options.memoryLimit, space.program());
+        });
   }
 
   /// Evaluates the best of what is composed as whole programs.

@@ -2,6 +2,8 @@
 // are wanted where the state is, and parameters say who trains them.
 // RUN: tpsp-opt %s --tpsp-build-update="optimizer=adamw axes=dp" | FileCheck %s
 // RUN: tpsp-opt %s --tpsp-build-update="optimizer=adamw clip=1" | FileCheck %s --check-prefix=CLIP
+// RUN: tpsp-opt %s --tpsp-build-update="optimizer=adamw axes=dp" --remarks-filter='tpsp-.*' -o /dev/null 2>&1 | FileCheck %s --check-prefix=WHOLE
+// WHOLE: {{.*}}build-update.mlir:{{[0-9]+}}:14: remark: {{.*}}dp divides no index of 'c' evenly, so every rank of it has its state whole
 // RUN: not tpsp-opt %s --tpsp-build-update="optimizer=adam" 2>&1 | FileCheck %s --check-prefix=NAME
 // NAME: error: option 'optimizer' of tpsp-build-update: no optimizer is called 'adam'; there are adamw, lion, muon, sgd
 // RUN: not tpsp-opt %s --tpsp-build-update="axes=fsdp" 2>&1 | FileCheck %s --check-prefix=AXIS

@@ -23,6 +23,12 @@
 // RUN: %S/../Tools/Inputs/exits 2 tpsp-train %t/m.mlir --data %s --schedule cosine 2>&1 | FileCheck %s --check-prefix=SCHEDULE
 // SCHEDULE: {{^}}tpsp-train: --schedule: cosine not in {constant,warmup-linear,warmup-cosine,warmup-stable-decay}
 
+// RUN: tpsp-train %t/m.mlir --data %s --steps 1 --dtype f16 2>&1 | FileCheck %s --check-prefix=F16
+// F16: {{^}}tpsp-train: warning: parameters are in f16, in which small gradients vanish; give --loss-scale dynamic
+// RUN: tpsp-train %t/m.mlir --data %s --steps 1 --dtype f16 --loss-scale dynamic 2>&1 | FileCheck %s --check-prefix=SCALED
+// SCALED-NOT: warning
+// SCALED: scale
+
 // RUN: echo 'stepz = 4' > %t/misspelt.toml
 // RUN: %S/../Tools/Inputs/exits 2 tpsp-train %t/m.mlir --data %s --config %t/misspelt.toml 2>&1 | FileCheck %s --check-prefix=KEY
 // KEY: {{^}}tpsp-train: {{.*}}stepz

@@ -317,6 +317,10 @@ static void chooseUpdate(Random &random, Program &program) {
       pipeline.optimizerAxes.push_back(axis.name);
   if (random.chance(0.5))
     pipeline.clip = random.chance(0.5) ? 0.01 : 1e6;
+  if (random.chance(0.3))
+    pipeline.gatherParameters = "forward";
+  if (random.chance(0.3))
+    pipeline.lossScale = random.chance(0.5) ? "8" : "dynamic:16";
 }
 
 static void choosePipeline(Random &random, Program &program) {
@@ -324,6 +328,11 @@ static void choosePipeline(Random &random, Program &program) {
   PipelineChoices &pipeline = program.pipeline;
   if (random.chance(0.3))
     chooseMicroBatches(random, program);
+  if (random.chance(0.3))
+    pipeline.reduceGradients = "part";
+  // What is compared in f64 is not to be rounded.
+  if (program.element != "f64" && random.chance(0.3))
+    pipeline.reduceDtype = "f32";
   pipeline.rematerialize = random.of(redone);
   pipeline.keepGathered = random.chance(0.2);
   pipeline.keepMasks = random.chance(0.3);

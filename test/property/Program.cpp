@@ -97,7 +97,13 @@ std::string PipelineChoices::text() const {
     text += " --optimizer " + optimizer + " --clip " + std::to_string(clip);
     for (const std::string &axis : optimizerAxes)
       text += " --optimizer-axes " + axis;
+    text += " --gather-parameters " + gatherParameters + " --loss-scale " +
+            lossScale;
   }
+  if (reduceGradients != "step")
+    text += " --reduce-gradients " + reduceGradients;
+  if (!reduceDtype.empty())
+    text += " --reduce-dtype " + reduceDtype;
   if (overlap)
     text += " --overlap on --hardware " + hardware + " --overlap-chunks " +
             std::to_string(overlapChunks) + " --overlap-memory " +

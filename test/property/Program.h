@@ -78,6 +78,9 @@ struct PipelineChoices {
   std::string optimizer = "none";
   std::vector<std::string> optimizerAxes;
   double clip = 0;
+  /// As the options of the compiler are called.
+  std::string reduceGradients = "step", gatherParameters = "update",
+              lossScale = "none", reduceDtype;
   /// Collectives on streams of their own, where that pays on `hardware`.
   bool overlap = false;
   std::string hardware = "cpu";

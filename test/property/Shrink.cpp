@@ -240,6 +240,16 @@ static bool dropChoice(Program &program, unsigned n) {
   case 11:
     pipeline.clip = plain.clip;
     return true;
+  case 12:
+    pipeline.reduceGradients = plain.reduceGradients;
+    pipeline.reduceDtype = plain.reduceDtype;
+    return true;
+  case 13:
+    pipeline.gatherParameters = plain.gatherParameters;
+    return true;
+  case 14:
+    pipeline.lossScale = plain.lossScale;
+    return true;
   default:
     return false;
   }
@@ -247,6 +257,7 @@ static bool dropChoice(Program &program, unsigned n) {
 
 static bool useFloat64(Program &program, unsigned n) {
   program.element = "f64";
+  program.pipeline.reduceDtype.clear();
   return n == 0;
 }
 

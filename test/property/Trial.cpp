@@ -339,6 +339,10 @@ static CompileOptions compileOptions(const Program &program) {
   options.optimizer = program.grad ? program.pipeline.optimizer : "none";
   options.optimizerAxes = program.pipeline.optimizerAxes;
   options.clip = program.pipeline.clip;
+  options.reduceGradients = program.pipeline.reduceGradients;
+  options.reduceDtype = program.pipeline.reduceDtype;
+  options.gatherParameters = program.pipeline.gatherParameters;
+  options.lossScale = program.pipeline.lossScale;
   options.shardReplicated = program.pipeline.shardReplicated;
   options.bucketBytes = program.pipeline.bucketBytes;
   options.overlap = program.pipeline.overlap ? "on" : "off";

@@ -160,6 +160,9 @@ rt::Status Run::openPrograms() {
   bool speaks = launch.isFirst();
   TPSP_TRY(openProgram(options, {}, speaks, progress, training.program));
   TPSP_TRY(findLoss(training.plan(), options.loss, loss));
+  if (speaks && losesGradients(training.plan()))
+    warn("parameters are in f16, in which small gradients vanish; give "
+         "--loss-scale dynamic, or --dtype bf16");
   if (!evaluates())
     return {};
   Options forward = options;

@@ -42,8 +42,8 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp>
   place(const planner::Candidate &candidate) const;
 
-  /// How many layers each run of more than `shortest` has: calls of one function
-  /// that follow each other.
+  /// How many layers each run of more than `shortest` has: calls of one
+  /// function that follow each other.
   llvm::SmallVector<size_t> layersOfRuns(size_t shortest) const;
 
 private:

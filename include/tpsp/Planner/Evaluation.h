@@ -63,8 +63,8 @@ public:
   }
 };
 
-/// Adds `times` (`b` - `a`) to `sum`: what more layers take, if `b` has one more
-/// than `a`. Nothing becomes negative.
+/// Adds `times` (`b` - `a`) to `sum`: what more layers take, if `b` has one
+/// more than `a`. Nothing becomes negative.
 void addDifference(Evaluation &sum, const Evaluation &a, const Evaluation &b,
                    double times);
 

@@ -6,6 +6,7 @@
 #include "tpsp/Dialect/Tpsp/ViewOps.h"
 #include "tpsp/Passes/Program/SourceName.h"
 
+#include "mlir/IR/Remarks.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -75,6 +76,7 @@ public:
         return failure();
       }
       auto placed = withAxes(type, settings.axes, mesh);
+      noteUndivided(argument, placed);
       entry.hasMaster = type.getElementTypeBitWidth() < 32;
       entry.stateType =
           entry.hasMaster ? withElement(placed, b.getF32Type()) : placed;
@@ -118,6 +120,22 @@ private:
              << optimizerAttrName << " or name another";
     optimizer = &optimizer->otherwise();
     return success();
+  }
+
+  /// Says of which axes the state is whole, though they were to divide it.
+  void noteUndivided(BlockArgument argument, RankedTensorType placed) {
+    Placement placement = placementOf(placed, mesh);
+    AxisList left;
+    for (AxisId axis : settings.axes)
+      if (!placement.uses(axis) && mesh.size(axis) > 1)
+        left.push_back(axis);
+    if (!left.empty())
+      remark::missed(
+          argument.getLoc(),
+          remark::RemarkOpts::name("state").category("tpsp-build-update"))
+          << remark::reason("{0} divides no index of '{1}' evenly, so every "
+                            "rank of it has its state whole",
+                            mesh.names(left), tensorName(argument));
   }
 
   /// Makes the argument one of `placed`, which is brought where the argument

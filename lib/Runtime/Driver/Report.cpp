@@ -5,7 +5,6 @@
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Abi/Exposure.h"
 #include "tpsp/Abi/PlanMemory.h"
-#include "tpsp/Runtime/Driver/Quantity.h"
 #include "tpsp/Abi/Quantity.h"
 #include "tpsp/Runtime/Driver/StepText.h"
 

@@ -70,6 +70,16 @@ Status tpsp::train::checkTrainable(const Plan &plan,
           "--optimizer adamw"};
 }
 
+bool tpsp::train::losesGradients(const Plan &plan) {
+  bool isNarrow = false, isScaled = false;
+  for (const PlanBuffer &tensor : plan.tensors()) {
+    isNarrow |= tensor.kind == BufferKind::Parameter && tensor.updatedBy >= 0 &&
+                tensor.dtype == TPSP_RT_F16;
+    isScaled |= tensor.isStepState();
+  }
+  return isNarrow && !isScaled;
+}
+
 TrainingStep::TrainingStep(LoadedProgram program, int64_t lossNumber)
     : program(program), staging(program.world->numRanks()) {
   for (const PlanBuffer &tensor : program.plan->tensors()) {

@@ -28,6 +28,9 @@ rt::Status findLoss(const Plan &plan, const std::string &name, int64_t &loss);
 /// or cotangent is given by `source`; INVALID, with the way out, if not.
 rt::Status checkTrainable(const Plan &plan, const rt::TensorSource &source);
 
+/// Whether the plan updates parameters in f16 without a loss scale.
+bool losesGradients(const Plan &plan);
+
 /// The numbers that are set for every step.
 struct StepScalars {
   double learningRate = 0;
