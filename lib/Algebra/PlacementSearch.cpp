@@ -247,11 +247,14 @@ private:
         /*isReduced=*/true, cost);
   }
 
-  /// Whether the operation is a sum of one that is pending: it says in which
-  /// precision it is summed over ranks, so it comes before that.
+  /// Whether the operation is a sum of one that is pending, in another
+  /// precision: that is the one of its sum over ranks, so it comes before that.
   bool waitsForSum(const Operation &operation) const {
-    return operation.isSum && operation.operands.size() == 1 &&
-           current[slotsOf[here][0]] & bit(AxisState::pending(Reduction::Sum));
+    if (!operation.isSum || operation.operands.size() != 1 ||
+        problem.values[operation.operands.front()].elementBytes ==
+            problem.values[operation.results.front()].elementBytes)
+      return false;
+    return current[slotsOf[here][0]] & bit(AxisState::pending(Reduction::Sum));
   }
 
   bool bringOperands(const Operation &operation, const AxisWay &way,

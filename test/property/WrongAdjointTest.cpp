@@ -16,6 +16,7 @@ namespace {
 const std::map<std::string, std::string> &withoutAdjoint() {
   static const std::map<std::string, std::string> reasons = {
       {"add", "passes the result's gradient on as it is"},
+      {"compare", "is a constant"},
       {"count_earlier", "gives integers"},
       {"router", "gives integers"},
       {"max", "has no gradient"},
