@@ -1,5 +1,6 @@
 // A process that is killed ends all of them, and so does an interrupt of mpirun
-// or of the processes; nobody waits for ever, and the last checkpoint is whole.
+// or of the processes, or a disk that one cannot write to; nobody waits for ever,
+// and the last checkpoint is whole.
 // REQUIRES: mpi, tpsp-run
 
 // RUN: rm -rf %t && mkdir %t
@@ -9,3 +10,5 @@
 // CHECK: killed: ended with
 // CHECK: interrupted: ended with
 // CHECK: together: ended with 0
+// CHECK: full: ended with
+// CHECK: apart: the same bytes

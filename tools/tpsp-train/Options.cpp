@@ -18,6 +18,9 @@ static constexpr const char *footer = R"(Examples:
   tpsp-train examples/llama-tiny.mlir --data train.bin --eval-data val.bin
              --eval-every 100 --mesh dp=2,tp=2 --optimizer-axes dp --clip 1
       another mesh, with the optimizer's state divided along dp
+  tpsp-train examples/gpt2-small.mlir --data train.bin --batch 4
+             --extent s=256
+      other sequences a step, of another length, than the file says
   mpirun -n 4 tpsp-train ...
       a process for each rank, on one host or several
   tpsp-train --config run.toml

@@ -109,6 +109,10 @@ rt::Status Run::findPosition() {
             fmt::format("'{}' is of a run with --seed {}; leave --seed out, or "
                         "begin anew with --weights",
                         checkpoint, position.seed)};
+  if (position.step >= options.steps)
+    warn(fmt::format("'{}' is of step {}, and --steps {} is the last: nothing "
+                     "is left to do",
+                     checkpoint, position.step, options.steps));
   if (options.out.empty())
     options.out = fs::path(checkpoint).parent_path().string();
   return {};

@@ -405,6 +405,16 @@ Status SafetensorsWriter::create(const std::string &path,
 const SafetensorsTensor *
 SafetensorsWriter::find(const std::string &name) const {
   return findIn(list, numbers, name);
+Status SafetensorsWriter::join(const std::string &path, int64_t number,
+                               std::vector<SafetensorsTensor> tensors,
+                               std::unique_ptr<SafetensorsWriter> &out) {
+  std::string header;
+  TPSP_TRY(layOut(tensors, header));
+  std::unique_ptr<SafetensorsWriter> writer(new SafetensorsWriter);
+  TPSP_TRY(writer->file.join(path, number));
+  writer->list = std::move(tensors);
+  out = std::move(writer);
+  return {};
 }
 
 Status SafetensorsWriter::write(const SafetensorsTensor &tensor, int64_t begin,

@@ -270,4 +270,202 @@ Status WeightsSource::whole(const PlanBuffer &tensor,
                                 loadFloat(rounded.data(), tensor.dtype, i);
                         });
                   });
+  return readBlocks(file, *file.find(tensor.name), 0, elements,
+                    [&](int64_t at, const double *values, int64_t n) {
+                      // As it is stored: rounded to the parameter's type.
+                      std::vector<char> stored(n * elementBytes(tensor.dtype));
+                      store(values, n, tensor.dtype, stored.data(), 0);
+                      for (int64_t i = 0; i < n; ++i)
+                        out[at + i] = loadFloat(stored.data(), tensor.dtype, i);
+                    });
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+Status tpsp::rt::checkSavable(const Plan &plan, SavedTensors which) {
+  std::set<std::string> names;
+  for (const PlanBuffer *tensor : select(plan, which)) {
+    std::string name = quotedName(tensor->name);
+    if (!formatName(tensor->dtype))
+      return {TPSP_RT_INVALID,
+              fmt::format("{} {} is {}; files are written in f64, f32, bf16, "
+                          "f16 or i32",
+                          nameOf(tensor->kind), name,
+                          elementName(tensor->dtype))};
+    if (!names.insert(tensor->name).second)
+      return {TPSP_RT_INVALID,
+              fmt::format("two {}s are called {}; in a file names must differ",
+                          which == SavedTensors::Parameters ? "parameter"
+                                                            : "tensor",
+                          name)};
+  }
+  return {};
+}
+
+/// Writes a rank's part of one tensor.
+static Status savePart(const Shard &shard, const void *memory,
+                       const PlanBuffer &tensor, const SafetensorsTensor &place,
+                       SafetensorsWriter &writer) {
+  int64_t element = elementBytes(tensor.dtype);
+  auto *bytes = static_cast<const char *>(memory);
+  Status status;
+  shard.forEachRun([&](int64_t global, int64_t local, int64_t n) {
+    if (status.ok())
+      status = writer.write(place, global * element, bytes + local * element,
+                            n * element);
+  });
+  return status;
+}
+
+/// Writes what the ranks' summands of a partial tensor come to; null: not here.
+static Status saveCombined(World &world, const Plan &plan,
+                           const PlanBuffer &tensor,
+                           const SafetensorsTensor *place,
+                           SafetensorsWriter *writer, Status &failure) {
+  std::vector<double> values;
+  Status status = combinePartial(world, plan, tensor, values);
+  if (!status.ok() || !failure.ok() || !writer)
+    return status;
+  int64_t elements = values.size();
+  std::vector<char> bytes(elements * elementBytes(tensor.dtype));
+  for (int64_t i = 0; i < elements; ++i)
+    if (isInteger(tensor.dtype))
+      storeInteger(int64_t(values[i]), tensor.dtype, bytes.data(), i);
+    else
+      storeFloat(values[i], tensor.dtype, bytes.data(), i);
+  failure = writer->write(*place, 0, bytes.data(), bytes.size());
+  return {};
+}
+
+namespace {
+
+/// A file that all processes write, each its ranks' parts, where all see the
+/// folder; else the process with rank 0 alone, which the others show theirs.
+class SharedFile {
+public:
+  SharedFile(World &world, const Plan &plan) : world(world), plan(plan) {}
+
+  Status write(const std::vector<const PlanBuffer *> &selected,
+               const std::string &path);
+
+private:
+  Status open(const std::vector<const PlanBuffer *> &selected,
+              const std::string &path);
+  Status writeTensor(const PlanBuffer &tensor);
+  Status writePart(const PlanBuffer &tensor, int64_t rank, const void *memory);
+  Status finish(const std::string &path);
+
+  World &world;
+  const Plan &plan;
+  /// Null where this process does not write.
+  std::unique_ptr<SafetensorsWriter> writer;
+  std::map<std::string, const SafetensorsTensor *> places;
+  bool isShared = false;
+  /// Kept apart from the run's own failures: a disk that is full is no reason
+  /// to give up the world, nor any rank's fault.
+  Status failure;
+  std::mutex mutex;
+};
+
+} // namespace
+
+/// The process with rank 0 begins the file. The others join it, if each of them
+/// finds it.
+Status SharedFile::open(const std::vector<const PlanBuffer *> &selected,
+                        const std::string &path) {
+  std::vector<SafetensorsTensor> tensors;
+  for (const PlanBuffer *one : selected)
+    tensors.push_back({one->name, formatName(one->dtype), one->shape, 0, 0});
+  int64_t number = 0;
+  if (world.hasFirstRank()) {
+    failure = SafetensorsWriter::create(path, tensors, writer);
+    number = failure.ok() ? WholeFile::number() : 0;
+  }
+  TPSP_TRY(world.sumOverProcesses(number));
+  int64_t absent = number == 0;
+  if (number != 0 && !world.hasFirstRank())
+    absent = !SafetensorsWriter::join(path, number, tensors, writer).ok();
+  TPSP_TRY(world.sumOverProcesses(absent));
+  isShared = absent == 0;
+  if (!isShared && !world.hasFirstRank())
+    writer.reset();
+  if (writer)
+    for (const SafetensorsTensor &place : writer->tensors())
+      places[place.name] = &place;
+  return {};
+}
+
+/// Called on the ranks' threads.
+Status SharedFile::writePart(const PlanBuffer &tensor, int64_t rank,
+                             const void *memory) {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!failure.ok())
+      return {};
+  }
+  Shard shard(tensor, plan.mesh, world.mesh().coordinates(rank));
+  Status written =
+      savePart(shard, memory, tensor, *places.at(tensor.name), *writer);
+  std::lock_guard<std::mutex> lock(mutex);
+  if (failure.ok())
+    failure = written;
+  return {};
+}
+
+Status SharedFile::writeTensor(const PlanBuffer &tensor) {
+  if (!tensor.pending.empty())
+    return saveCombined(world, plan, tensor, places[tensor.name],
+                        world.hasFirstRank() ? writer.get() : nullptr, failure);
+  auto isFirst = [&](int64_t rank) {
+    return isFirstHolder(tensor, world.mesh().coordinates(rank));
+  };
+  if (!isShared)
+    return world.inspect(*tensor.offset, tensor.bytes, isFirst,
+                         [&](int64_t rank, const void *memory) {
+                           return writePart(tensor, rank, memory);
+                         });
+  return world.run([&](Rank &rank) -> Status {
+    if (!isFirst(rank.number()))
+      return {};
+    std::vector<char> copy;
+    const void *memory = rank.hostAddress(*tensor.offset);
+    if (!memory) {
+      copy.resize(tensor.bytes);
+      memory = copy.data();
+      TPSP_TRY(rank.read(*tensor.offset, copy.data(), tensor.bytes));
+    }
+    return writePart(tensor, rank.number(), memory);
+  });
+}
+
+/// The file is put in its place when all parts are stored.
+Status SharedFile::finish(const std::string &path) {
+  if (isShared && !world.hasFirstRank() && failure.ok())
+    failure = writer->finish();
+  int64_t failures = !failure.ok();
+  if (isShared)
+    TPSP_TRY(world.sumOverProcesses(failures));
+  if (!failure.ok() || !world.hasFirstRank())
+    return failure;
+  // Which says why.
+  if (failures > 0)
+    return {TPSP_RT_ABORTED,
+            fmt::format("another process cannot write its part of '{}'", path)};
+  return writer->finish();
+}
+
+Status SharedFile::write(const std::vector<const PlanBuffer *> &selected,
+                         const std::string &path) {
+  TPSP_TRY(open(selected, path));
+  for (const PlanBuffer *tensor : selected)
+    TPSP_TRY(writeTensor(*tensor));
+  return finish(path);
+}
+
+Status tpsp::rt::saveTensors(World &world, const Plan &plan,
+                             const std::string &path, SavedTensors which) {
+  TPSP_TRY(checkSavable(plan, which));
+  return SharedFile(world, plan).write(select(plan, which), path);
 }

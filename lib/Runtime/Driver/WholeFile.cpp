@@ -23,6 +23,22 @@ WholeFile::~WholeFile() {
     ::unlink(temporary.c_str());
 }
 
+static std::string temporaryFor(const std::string &place, int64_t number) {
+  return fmt::format("{}.{}.tmp", place, number);
+}
+
+int64_t WholeFile::number() { return ::getpid(); }
+
+Status WholeFile::join(const std::string &given, int64_t number) {
+  path = given;
+  std::error_code none;
+  std::filesystem::path target = std::filesystem::canonical(given, none);
+  place = none ? given : target.string();
+  file = FileHandle(::open(temporaryFor(place, number).c_str(),
+                           O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
+  return file.isOpen() ? Status() : failure(errno);
+}
+
 Status WholeFile::create(const std::string &given) {
   path = given;
   // A link stays one; what is no file (a device) is not to be replaced by one.
@@ -34,7 +50,7 @@ Status WholeFile::create(const std::string &given) {
     return {TPSP_RT_INVALID,
             fmt::format("cannot write '{}': it is not a regular file", path)};
   place = none ? given : target.string();
-  std::string beside = fmt::format("{}.{}.tmp", place, ::getpid());
+  std::string beside = temporaryFor(place, number());
   file = FileHandle(
       ::open(beside.c_str(),
              O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
@@ -65,6 +81,8 @@ Status WholeFile::finish() {
     return failure(errno);
   if (::close(file.release()) != 0)
     return failure(errno);
+  if (temporary.empty())
+    return {};
   if (::rename(temporary.c_str(), place.c_str()) != 0)
     return failure(errno);
   temporary.clear();

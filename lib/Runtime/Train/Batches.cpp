@@ -53,8 +53,9 @@ Status Batches::create(TokenFiles files, const Plan &plan, Order order,
   batches.samples = (files.size() - 1) / batches.columns;
   if (batches.samples < 1)
     return {TPSP_RT_INVALID,
-            fmt::format("{} has {} tokens, and one sample takes {}",
-                        files.placeOf(0), files.size(), batches.columns + 1)};
+            fmt::format("the data has {} tokens, and one sample takes {}; give "
+                        "more files, or shorter sequences (--extent)",
+                        files.size(), batches.columns + 1)};
   batches.files = std::move(files);
   batches.order = order;
   batches.seed = seed;

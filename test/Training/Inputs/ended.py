@@ -4,6 +4,7 @@
 """
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -40,12 +41,12 @@ def ranks(parent):
 def end(how, stop):
     out = folder / how
     process = subprocess.Popen([*mpirun, "-n", "2", *command(100000, ["--out", out])],
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                               stderr=subprocess.PIPE, text=True)
     begin = time.monotonic()
     while newest(out) < 3 and time.monotonic() < begin + 60:
         time.sleep(0.01)
     stop(process)
-    code = process.wait(timeout=60)
+    said = process.communicate(timeout=60)[1]
     last = newest(out)
     # What is there is whole: it goes on, with threads, to what never ended.
     straight = folder / f"{how}-straight"
@@ -54,11 +55,11 @@ def end(how, stop):
     for file in ("parameters.safetensors", "state.safetensors"):
         one, other = (each / f"step-{last + 2:08}" / file for each in (out, straight))
         assert one.read_bytes() == other.read_bytes(), (how, file)
-    print(f"{how}: ended with {code}, whole at step {last}", flush=True)
-    return code
+    print(f"{how}: ended with {process.returncode}, whole at step {last}", flush=True)
+    return process.returncode, said
 
 
-assert end("killed", lambda process: os.kill(ranks(process.pid)[1], signal.SIGKILL)) != 0
+assert end("killed", lambda process: os.kill(ranks(process.pid)[1], signal.SIGKILL))[0] != 0
 end("interrupted", lambda process: process.send_signal(signal.SIGINT))
 
 
@@ -67,4 +68,25 @@ def interrupt_ranks(process):
         os.kill(rank, signal.SIGINT)
 
 
-assert end("together", interrupt_ranks) == 0
+assert end("together", interrupt_ranks)[0] == 0
+
+# Each process writes its own parts: the second can no more, and says so.
+code, said = end("full", lambda process: resource.prlimit(
+    ranks(process.pid)[1], resource.RLIMIT_FSIZE, (1000, 1000)))
+lines = [line for line in said.splitlines() if line.startswith("tpsp-train: ")]
+assert code != 0 and len(lines) == 1 and "cannot write" in lines[0], said
+assert "File too large" in lines[0] and not list((folder / "full").glob(".saving*")), said
+
+# Processes that do not see the same folder: the first writes for all.
+apart = []
+for place in ("here", "there"):
+    (folder / place).mkdir()
+    apart += [":"] if apart else []
+    apart += ["-n", "1", "-wdir", folder / place, *command(2, ["--out", "run"])]
+subprocess.run([*mpirun, *apart], check=True)
+assert not list((folder / "there").iterdir())
+subprocess.run(command(2, ["--out", folder / "threads"]), check=True)
+for file in ("parameters.safetensors", "state.safetensors"):
+    one, other = (folder / run / "step-00000002" / file for run in ("here/run", "threads"))
+    assert one.read_bytes() == other.read_bytes(), file
+print("apart: the same bytes")

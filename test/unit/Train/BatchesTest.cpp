@@ -123,7 +123,7 @@ TEST_F(BatchesTest, WhatIsNoBatchIsRefused) {
               HasSubstr("no argument of the program is data"));
   add(DataRole::Tokens, {2, 3});
   EXPECT_THAT(make(3).message(),
-              HasSubstr("has 3 tokens, and one sample takes 4"));
+              HasSubstr("the data has 3 tokens, and one sample takes 4"));
   EXPECT_TRUE(make(4).ok());
   add(DataRole::NextTokens, {3, 3});
   EXPECT_THAT(make(50).message(), HasSubstr("data of different batches"));

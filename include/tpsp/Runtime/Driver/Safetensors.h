@@ -65,6 +65,11 @@ public:
   static Status create(const std::string &path,
                        std::vector<SafetensorsTensor> tensors,
                        std::unique_ptr<SafetensorsWriter> &out);
+  /// For a part of a file of the same tensors that another process has begun
+  /// (WholeFile::join).
+  static Status join(const std::string &path, int64_t number,
+                     std::vector<SafetensorsTensor> tensors,
+                     std::unique_ptr<SafetensorsWriter> &out);
   SafetensorsWriter(const SafetensorsWriter &) = delete;
   SafetensorsWriter &operator=(const SafetensorsWriter &) = delete;
 

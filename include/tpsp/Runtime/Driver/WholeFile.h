@@ -28,6 +28,11 @@ public:
 
   /// Fails if `path` is something else than a file, or cannot be written.
   Status create(const std::string &path);
+  /// The number by which other processes find what create() began.
+  static int64_t number();
+  /// Opens what another process, with this number, has begun. finish() then
+  /// puts nothing in its place, but sees to it that what was written is stored.
+  Status join(const std::string &path, int64_t number);
   /// Writes bytes [offset, offset + bytes). Thread-safe.
   Status write(int64_t offset, const void *source, int64_t bytes);
   Status finish();
@@ -38,7 +43,7 @@ private:
   std::string path;
   /// Where `path` leads.
   std::string place;
-  /// Empty before there is one and after finish().
+  /// Empty before there is one, after finish(), and where it is another's.
   std::string temporary;
   FileHandle file;
 };
