@@ -12,6 +12,10 @@
 // RUN: tpsp-run %examples/gpt-block-sp.mlir %{report}
 // RUN: python3 %S/Inputs/check-report.py %t.json
 
+// A step with its update.
+// RUN: tpsp-run %examples/ddp.mlir --optimizer adamw --optimizer-axes dp %{report}
+// RUN: python3 %S/Inputs/check-report.py %t.json
+
 // On one rank there are no collectives.
 // RUN: tpsp-run %examples/mlp-sp.mlir --mesh tp=1 %{report}
 // RUN: python3 %S/Inputs/check-report.py %t.json

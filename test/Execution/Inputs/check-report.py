@@ -43,7 +43,7 @@ def check_key(report, path):
 def check_totals(report):
     sums = {"forward": {}, "backward": {}}
     for row in report["collectives"]:
-        total = sums[row["phase"]].setdefault(row["kind"], {"count": 0, "bytes": 0})
+        total = sums.setdefault(row["phase"], {}).setdefault(row["kind"], {"count": 0, "bytes": 0})
         total["count"] += 1
         total["bytes"] += row["bytes"]
     expect(report["totals"] == sums, f"totals are not the sums, {sums}")
@@ -52,6 +52,9 @@ def check_totals(report):
 def check_memory(memory, ranks):
     parts = ["inputs", "parameters", "outputs", "gradients", "master", "optimizer", "activations"]
     expect(memory["peak"] == sum(memory[part] for part in parts), "peak is not the sum")
+    # AdamW has two moments beside each master, and needs a gradient.
+    expect(memory["optimizer"] == 2 * memory["master"] or not memory["master"], "moments")
+    expect(memory["gradients"] > 0 or not memory["optimizer"], "no gradients to update with")
     expect(memory["peak_all_ranks"] == ranks * memory["peak"], "peak of all ranks")
 
 

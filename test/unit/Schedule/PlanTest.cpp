@@ -1,5 +1,6 @@
 /// Who reads whose results, and the trace of a simulated plan.
 #include "tpsp/Abi/Plan.h"
+#include "tpsp/Abi/PlanMemory.h"
 
 #include "tpsp/Schedule/Simulator.h"
 
@@ -102,6 +103,59 @@ TEST(Plan, TensorsAreTheBuffersThatLast) {
   EXPECT_EQ(kinds, (std::vector{BufferKind::Input, BufferKind::Gradient}));
   plan.arenaBytes = 100;
   EXPECT_EQ(plan.activationBytes(), 80);
+}
+
+/// Two parameters of 10 bytes that are updated; their gradients of 10, and a
+/// temporary of another name.
+Plan updatingPlan() {
+  Plan plan;
+  for (const char *name : {"w", "u", "g[w]", "g[u]", "x"}) {
+    PlanBuffer &buffer = plan.buffers.emplace_back();
+    buffer.name = name;
+    buffer.bytes = 10;
+    if (plan.buffers.size() > 2)
+      continue;
+    buffer.kind = BufferKind::Parameter;
+    buffer.updatedBy = int64_t(plan.buffers.size());
+  }
+  plan.arenaBytes = 60;
+  return plan;
+}
+
+/// Commands that each touch these buffers.
+void touch(Plan &plan, const std::vector<std::vector<int64_t>> &commands) {
+  for (const std::vector<int64_t> &buffers : commands) {
+    PlanCommand &command = plan.commands.emplace_back();
+    for (int64_t buffer : buffers)
+      command.accesses.push_back({buffer, {0, 10}, false});
+  }
+}
+
+TEST(Plan, GradientsOfAnUpdateCountWhileTheyLive) {
+  Plan together = updatingPlan();
+  touch(together, {{2}, {3}, {2, 0}, {3, 1}, {4}});
+  EXPECT_EQ(memoryOf(together).gradients, 20);
+  EXPECT_EQ(memoryOf(together).activations, 20);
+  Plan inTurn = updatingPlan();
+  touch(inTurn, {{2, 4}, {2, 0}, {3}, {3, 1, 4}});
+  EXPECT_EQ(memoryOf(inTurn).gradients, 10);
+  EXPECT_EQ(memoryOf(inTurn).activations, 30);
+  // What is not updated has no gradient of its name.
+  inTurn.buffers[1].updatedBy = inTurn.buffers[0].updatedBy = -1;
+  EXPECT_EQ(memoryOf(inTurn).gradients, 0);
+}
+
+TEST(Plan, MastersAreApartFromOtherState) {
+  Plan plan = updatingPlan();
+  for (bool isMaster : {true, false, false}) {
+    PlanBuffer &state = plan.buffers.emplace_back();
+    state.kind = BufferKind::State;
+    state.isMaster = isMaster;
+    state.bytes = 7;
+  }
+  EXPECT_EQ(memoryOf(plan).master, 7);
+  EXPECT_EQ(memoryOf(plan).optimizer, 14);
+  EXPECT_EQ(memoryOf(plan).parameters, 20);
 }
 
 TEST(Plan, ACotangentComesAfterItsResult) {
