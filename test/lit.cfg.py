@@ -75,7 +75,7 @@ llvm_config.add_tool_substitutions(
 if os.path.exists(os.path.join(config.tpsp_tools_dir, "tpsp-run")):
     config.available_features.add("tpsp-run")
     llvm_config.add_tool_substitutions(
-        ["tpsp-run", "tpsp-train"], [config.tpsp_tools_dir]
+        ["tpsp-plan", "tpsp-run", "tpsp-train"], [config.tpsp_tools_dir]
     )
 llvm_config.add_tool_substitutions(["tpsp-import"], [config.tpsp_tools_dir])
 

@@ -1,6 +1,6 @@
 /// Values of a module that have one type because functions hand them to each
-/// other: a call's operand and the callee's argument, what the callee returns
-/// and the call's result.
+/// other. A call's operand is the callee's argument, and what the callee
+/// returns is the call's result.
 #ifndef TPSP_COMPILE_HANDEDTENSORS_H
 #define TPSP_COMPILE_HANDEDTENSORS_H
 

@@ -149,6 +149,7 @@ private:
     options.devices = request.devices;
     options.hasGradients = compile().grad;
     options.keepsGradients = compile().grad && compile().optimizer == "none";
+    options.callsAttention = compile().attention == "fused";
     options.overlaps = compile().overlap != "off";
     options.stateBytes = stateBytes;
     return options;

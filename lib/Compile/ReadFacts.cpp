@@ -227,7 +227,17 @@ private:
     for (IndexId i = 0; i < structure.indices.size(); ++i)
       if (!indexNames[i].empty())
         product.batch.push_back(dimOf(structure, i, indexNames));
-    bool isCausal = cast<AttentionOpInterface>(*op).masksLaterKeys();
+    auto attention = cast<AttentionOpInterface>(*op);
+    bool isCausal = attention.masksLaterKeys();
+    if (AttentionMatch match = attention.matchHeads(); match.matches()) {
+      const AttentionHeads &heads = match.heads;
+      product.inOneCall = {heads.batch * heads.heads * heads.groups,
+                           heads.queries,
+                           heads.keys,
+                           heads.features,
+                           heads.valueFeatures,
+                           isCausal};
+    }
     product.flops = (isCausal ? 2 : 4) * structure.work();
     product.isAttention = true;
     if (isDifferentiable(op->getResult(0)))

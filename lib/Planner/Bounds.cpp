@@ -117,6 +117,22 @@ double Bounds::bestAttentionRate(const ProductFacts &product) const {
   return best * (machine.isCpu() ? cost.coresPerRank() : 1);
 }
 
+/// Forward and backward in one call each. Heads and queries are many enough to
+/// fill a device.
+double Bounds::callSeconds(const ProductFacts &product, double parts) const {
+  PlanCommand call;
+  call.kind = CommandKind::Attention;
+  call.dtype = product.dtype;
+  call.attention = *product.inOneCall;
+  auto seconds = [&](bool isGradient) {
+    call.attention.isGradient = isGradient;
+    double launch = cost.launchSeconds();
+    return launch + std::max(cost.seconds(call) - launch, 0.0) / parts;
+  };
+  bool isRedone = options.hasGradients && product.adjoints > 0;
+  return seconds(false) + (isRedone ? seconds(true) : 0);
+}
+
 double Bounds::attentionSeconds(const ProductFacts &product,
                                 const SpaceNode &node) const {
   double parts = double(node.remaining);
@@ -128,6 +144,8 @@ double Bounds::attentionSeconds(const ProductFacts &product,
     if (divides)
       parts *= double(axis.size);
   }
+  if (product.inOneCall && options.callsAttention)
+    return callSeconds(product, parts);
   double times = 1 + (options.hasGradients ? double(product.adjoints) : 0);
   return times * product.flops / bestAttentionRate(product) / parts;
 }

@@ -9,6 +9,25 @@ using namespace tpsp::planner;
 
 Evaluator::~Evaluator() = default;
 
+/// What lasts grows as it does. The peak of what does not may be elsewhere in a
+/// shallow step, but where there are layers enough, it has what is saved.
+static void addMemory(MemoryBill &sum, const MemoryBill &a, const MemoryBill &b,
+                      double times) {
+  int64_t before = sum.total;
+  for (int64_t MemoryBill::*part :
+       {&MemoryBill::parameters, &MemoryBill::gradients, &MemoryBill::state,
+        &MemoryBill::inputs, &MemoryBill::outputs, &MemoryBill::saved}) {
+    int64_t more = int64_t(times * double(b.*part - a.*part));
+    sum.*part += more;
+    if (part != &MemoryBill::saved)
+      before += more;
+  }
+  int64_t activations = std::max(int64_t(times * double(b.saved - a.saved)),
+                                 b.activations - a.activations);
+  sum.activations += activations;
+  sum.total = before + activations;
+}
+
 void tpsp::planner::addDifference(Evaluation &sum, const Evaluation &a,
                                   const Evaluation &b, double times) {
   sum.isComposed = true;
@@ -19,11 +38,7 @@ void tpsp::planner::addDifference(Evaluation &sum, const Evaluation &a,
   add(sum.seconds, a.seconds, b.seconds);
   add(sum.exposed, a.exposed, b.exposed);
   add(sum.communication, a.communication, b.communication);
-  for (int64_t MemoryBill::*part :
-       {&MemoryBill::parameters, &MemoryBill::gradients, &MemoryBill::state,
-        &MemoryBill::inputs, &MemoryBill::outputs, &MemoryBill::activations,
-        &MemoryBill::saved, &MemoryBill::total})
-    add(sum.memory.*part, a.memory.*part, b.memory.*part);
+  addMemory(sum.memory, a.memory, b.memory, times);
   for (const auto &[name, seconds] : b.parts) {
     auto before = a.parts.find(name);
     add(sum.parts[name], before == a.parts.end() ? 0 : before->second, seconds);
@@ -57,8 +72,9 @@ tpsp::planner::evaluateWithSettings(Evaluator &evaluator, Candidate candidate,
 bool tpsp::planner::comesBefore(const Evaluation &a, const Evaluation &b,
                                 int64_t limit, const ProgramFacts &facts) {
   auto key = [&](const Evaluation &e) {
-    return std::tuple(!e.isLegal(), e.memory.total > limit, e.seconds,
-                      e.memory.total, e.candidate.axes.size(),
+    int64_t excess = std::max<int64_t>(e.memory.total - limit, 0);
+    return std::tuple(!e.isLegal(), excess, e.seconds, e.memory.total,
+                      e.candidate.axes.size(),
                       subscriptText(e.candidate, facts));
   };
   return key(a) < key(b);

@@ -46,11 +46,11 @@ public:
       : space(space), bounds(bounds), makeEvaluator(makeEvaluator),
         options(options), progress(progress), begin(Clock::now()) {}
 
-  SearchResult run(const std::vector<Candidate> &seeds) {
-    evaluate(seeds);
+  SearchResult run(const std::vector<Candidate> &notable) {
     push(space.root());
     while (!queue.empty() && !isSpent())
       evaluate(nextLeaves());
+    evaluate(notable);
     finish();
     return std::move(result);
   }
@@ -226,9 +226,9 @@ private:
 
 SearchResult tpsp::planner::search(const Space &space, const Bounds &bounds,
                                    const EvaluatorFactory &makeEvaluator,
-                                   const std::vector<Candidate> &seeds,
+                                   const std::vector<Candidate> &notable,
                                    const SearchOptions &options,
                                    const SearchProgress &progress) {
   return BranchAndBound(space, bounds, makeEvaluator, options, progress)
-      .run(seeds);
+      .run(notable);
 }

@@ -2,18 +2,14 @@
 // with status 2, in every way that they can be written.
 // REQUIRES: tpsp-run
 
-// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --strategy auto 2>&1 | FileCheck %s --check-prefix=STRATEGY
-// STRATEGY: {{^}}tpsp-run: --strategy auto needs the planner, which is not built yet; the program runs as it is written{{$}}
-
 // RUN: %S/Inputs/exits 1 tpsp-run %examples/mlp-sp.mlir --overlap on --hardware h300 2>&1 | FileCheck %s --check-prefix=OVERLAP
 // OVERLAP: h300
 
 // What they ask for can be said in so many words; anything else is wrong.
-// RUN: tpsp-run %examples/mlp-sp.mlir --quiet --strategy as-written --overlap off
-// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --strategy fast 2>&1 | FileCheck %s --check-prefix=WRONG
+// RUN: tpsp-run %examples/mlp-sp.mlir --quiet --overlap off
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --overlap maybe 2>&1 | FileCheck %s --check-prefix=WRONG
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --overlap 2>&1 | FileCheck %s --check-prefix=WRONG
-// WRONG: {{^}}tpsp-run: --{{strategy: fast not in {as-written,auto}|overlap: maybe not in {off,backward,on}|overlap: 1 required .*}}
+// WRONG: {{^}}tpsp-run: --{{overlap: maybe not in {off,backward,on}|overlap: 1 required .*}}
 
 // The same sentence with every GPU hidden, whatever the machine.
 // RUN: env CUDA_VISIBLE_DEVICES= %S/Inputs/exits 1 tpsp-run %examples/mlp-sp.mlir --backend cuda 2>&1 | FileCheck %s --check-prefix=CUDA

@@ -69,10 +69,6 @@ static std::string withoutEffect(const ToolOptions &o) {
        {o.overlap != "on",
         {"overlap-memory", "overlap-chunks"},
         "{} goes with --overlap on"},
-       {o.strategy == "auto",
-        {},
-        "--strategy auto needs the planner, which is not built yet; the "
-        "program runs as it is written"},
        {o.attentionBlock != CompileOptions().attentionBlock && !isInBlocks,
         {"attention-block"},
         "{} goes with --attention blocks"},

@@ -40,7 +40,7 @@ static void parse(CLI::App &app, int argc, char **argv, Options &options) {
   app.allow_config_extras(CLI::config_extras_mode::error);
   Declaration<Options> declare(app, options);
   // A step without gradients trains nothing, and those of inputs are no use.
-  declare.withheld = {"grad", "input-gradients", "strategy", "nccl-always"};
+  declare.withheld = {"grad", "input-gradients", "nccl-always"};
   declareCompiling(app, options, declare);
   declare.group = "How it trains";
 #define OPTION(type, field, value, row) declare(&Options::field, row);

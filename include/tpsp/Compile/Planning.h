@@ -40,9 +40,9 @@ struct Planning {
 };
 
 /// The settings that save more and more memory, in the order in which the
-/// planner tries them: fewer micro-batches before more, and all of these before
-/// rematerialisation. `batch` is the extent of the index that micro-batches
-/// cut; 1: none does.
+/// planner tries them. They are fewer micro-batches before more, and all of
+/// these before rematerialisation. `batch` is the extent of the index that
+/// micro-batches cut; 1: none does.
 std::vector<planner::Settings> memorySettings(const CompileOptions &compile,
                                               GivenSettings given,
                                               int64_t batch);
@@ -52,8 +52,8 @@ std::vector<planner::Settings> memorySettings(const CompileOptions &compile,
 llvm::Expected<std::string> clusterOf(llvm::StringRef name, int64_t devices);
 
 /// Searches. Fails with a sentence if the program cannot be planned, a pin
-/// contradicts, or no factorisation of the devices is legal; not if no plan
-/// fits. Diagnostics of reading the model go to `context`.
+/// contradicts, or no factorisation of the devices is legal. That no plan fits
+/// is no failure. Diagnostics of reading the model go to `context`.
 llvm::Expected<std::unique_ptr<Planning>>
 planProgram(mlir::MLIRContext &context, const PlanningRequest &request,
             const planner::SearchProgress &progress);

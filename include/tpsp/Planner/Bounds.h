@@ -33,6 +33,8 @@ struct BoundOptions {
   bool hasGradients = false;
   /// Whether gradients are results, and stay to the end of the step.
   bool keepsGradients = false;
+  /// Whether attention is done in one call, where it can be.
+  bool callsAttention = false;
   /// Whether communication may run under computation.
   bool overlaps = false;
   /// The optimizer's state, over all parameters unsharded.
@@ -54,6 +56,7 @@ private:
                       const std::vector<int64_t> &parts) const;
   double attentionSeconds(const ProductFacts &product,
                           const SpaceNode &node) const;
+  double callSeconds(const ProductFacts &product, double parts) const;
   double updateSeconds(const SpaceNode &node) const;
   double alone(const MatmulWork &work, int64_t dtype) const;
   double dataSeconds(const SpaceNode &node, unsigned axis) const;

@@ -77,8 +77,8 @@ Evaluation evaluateWithSettings(Evaluator &evaluator, Candidate candidate,
                                 const std::vector<Settings> &settings,
                                 int64_t limit, int64_t &evaluations);
 
-/// Whether `a` comes before `b`: it fits, is faster, needs less memory, has
-/// fewer axes, or comes first in the alphabet.
+/// Whether `a` comes before `b`: it is nearer to fitting, is faster, needs less
+/// memory, has fewer axes, or comes first in the alphabet.
 bool comesBefore(const Evaluation &a, const Evaluation &b, int64_t limit,
                  const ProgramFacts &facts);
 

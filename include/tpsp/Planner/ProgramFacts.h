@@ -2,11 +2,13 @@
 /// the work on them. Plain values; Compile/PlannedProgram.h reads them off a
 /// module.
 ///
-/// An *index class* is a set of index names that are divided alike, because
-/// `rename`, `split`, `merge` or a call makes one of the other: s and t of
-/// attention, o and its major part h.
+/// An *index class* is a set of index names that are divided alike. `rename`,
+/// `split` or `merge` makes one of the other: s and t of attention, or o and
+/// its major part h.
 #ifndef TPSP_PLANNER_PROGRAMFACTS_H
 #define TPSP_PLANNER_PROGRAMFACTS_H
+
+#include "tpsp/Abi/Plan.h"
 
 #include <cstdint>
 #include <optional>
@@ -79,6 +81,8 @@ struct ProductFacts {
   /// How many products the backward pass makes of it, at least.
   int64_t adjoints = 0;
   bool isAttention = false;
+  /// Of attention that a library may do in one call, unsharded.
+  std::optional<AttentionWork> inOneCall;
   /// Whether an operand is a parameter.
   bool readsParameter = false;
 

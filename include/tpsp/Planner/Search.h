@@ -62,10 +62,11 @@ struct SearchResult {
   const Evaluation *best(int64_t memoryLimit) const;
 };
 
-/// `seeds` are evaluated first, whatever their bounds.
+/// `notable` are evaluated, too, whatever their bounds; after the search, and
+/// whether or not there is time.
 SearchResult search(const Space &space, const Bounds &bounds,
                     const EvaluatorFactory &makeEvaluator,
-                    const std::vector<Candidate> &seeds,
+                    const std::vector<Candidate> &notable,
                     const SearchOptions &options,
                     const SearchProgress &progress);
 

@@ -1,4 +1,4 @@
-/// The candidates for a program on a number of devices, as a tree: a node has
+/// The candidates for a program on a number of devices, as a tree. A node has
 /// the outer axes of a mesh, its children have one more. A node without
 /// remaining devices is a leaf, a candidate.
 ///

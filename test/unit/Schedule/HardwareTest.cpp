@@ -161,7 +161,9 @@ TEST(Hardware, AnAlgorithmCanBePinned) {
 TEST(Hardware, UnknownNamesAreRefusedWithTheKnownOnes) {
   std::string error = errorOf(findHardware("h100"));
   EXPECT_THAT(error, HasSubstr("'h100' is no built-in hardware"));
-  EXPECT_THAT(error, HasSubstr("a100-sxm, a100-sxm-2node, cpu, h100-sxm"));
+  EXPECT_THAT(
+      error,
+      HasSubstr("a100-sxm, a100-sxm-2node, a100-sxm-cluster, cpu, h100-sxm"));
   EXPECT_THAT(errorOf(findHardware(testing::TempDir())),
               HasSubstr("cannot be read as a file"));
 }

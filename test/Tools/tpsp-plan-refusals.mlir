@@ -1,0 +1,31 @@
+// What cannot be planned is refused in a sentence, with a way out.
+// REQUIRES: tpsp-run
+// DEFINE: %{plan} = tpsp-plan %examples/mlp-sp.mlir --forget-placements --hardware h100-sxm
+
+// RUN: %S/Inputs/exits 2 tpsp-plan 2>&1 | FileCheck %s --check-prefix=MODEL
+// MODEL: tpsp-plan: model is required
+// RUN: %S/Inputs/exits 1 tpsp-plan %t.none.mlir 2>&1 | FileCheck %s --check-prefix=NONE
+// NONE: tpsp-plan: cannot read '{{.*}}none.mlir': {{[Nn]}}o such file
+// RUN: %S/Inputs/exits 2 %{plan} --memory lots 2>&1 | FileCheck %s --check-prefix=MEMORY
+// MEMORY: tpsp-plan: --memory: 'lots' is no size; write a number and a unit, as in 75GiB
+// RUN: %S/Inputs/exits 2 %{plan} --devices 0 2>&1 | FileCheck %s --check-prefix=DEVICES
+// DEVICES: tpsp-plan: --devices: expected a number above 0, not '0'
+// RUN: %S/Inputs/exits 1 %{plan} --devices 7 2>&1 | FileCheck %s --check-prefix=PRIME
+// PRIME: tpsp-plan: 7 devices have no factorisation that divides what it is on (b = 2, s = 128, d = 256, e = 1024)
+// RUN: %S/Inputs/exits 1 %{plan} --devices 32768 2>&1 | FileCheck %s --check-prefix=MANY
+// MANY: tpsp-plan: h100-sxm-cluster has 16384 devices, not 32768
+// RUN: %S/Inputs/exits 1 %{plan} --pin q@dp 2>&1 | FileCheck %s --check-prefix=PIN
+// PIN: tpsp-plan: 'q@dp' pins index 'q', which the program does not have; it has b, s, d, e
+// RUN: %S/Inputs/exits 1 %{plan} --pin b@x=2,s@x=2 2>&1 | FileCheck %s --check-prefix=PINS
+// PINS: tpsp-plan: 8 devices have no factorisation with these pins
+// RUN: %S/Inputs/exits 1 %{plan} --pin b@x=4 2>&1 | FileCheck %s --check-prefix=EXTENT
+// EXTENT: tpsp-plan: the pin b@x=4 does not divide extent 2 of 'b'
+
+// What fits nowhere: how much the nearest needs, and what would help.
+// RUN: %S/Inputs/exits 1 %{plan} --devices 4 --memory 100KiB --max-axes 1 --overlap off 2>&1 | FileCheck %s --check-prefix=SMALL
+// SMALL: over by {{.*}} MiB: {{.*}}
+// SMALL: tpsp-plan: no plan fits into 100.0 KiB on 4 devices; the nearest needs {{.*}}; more devices, a larger --memory or a smaller batch would help
+
+// --forward goes with nothing of the backward pass.
+// RUN: %S/Inputs/exits 2 %{plan} --forward --optimizer adamw 2>&1 | FileCheck %s --check-prefix=FORWARD
+// FORWARD: tpsp-plan: --optimizer updates parameters by their gradients, which --forward leaves out

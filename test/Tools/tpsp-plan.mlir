@@ -1,0 +1,78 @@
+// The planner as people use it: a table, JSON, and a program that runs.
+// REQUIRES: tpsp-run
+// DEFINE: %{on} = --hardware h100-sxm --devices 4 --max-axes 1 --overlap off
+
+// The table has the best plan, why others are not, the bill and the search.
+// RUN: tpsp-plan %s %{on} -o %t.placed.mlir | FileCheck %s --check-prefix=TABLE
+// TABLE: Plans for mlp on 4 devices of h100-sxm, 74.5 GiB each
+// TABLE: plan {{.*}}subscripts {{.*}}why not first
+// TABLE-NEXT: 1 {{.*}}=4: {{.*}}
+// TABLE-DAG: slower by {{.*}}s: {{.*}} +
+// TABLE-DAG: illegal: {{.*}} has extent 6, which its axes (dp: 4 ranks) do not divide
+// TABLE: Memory of plan 1, per rank, of 74.5 GiB
+// TABLE-NEXT: parameters
+// TABLE: to spare
+// TABLE: Searched in {{.*}} evaluations
+// TABLE: gap 0: no plan of the space is faster
+
+// What comes out is a program with a mesh that runs as it is. A function that is
+// called has the arguments' subscripts, too.
+// RUN: FileCheck %s --check-prefix=PLACED < %t.placed.mlir
+// PLACED: // {{[a-z]+}}=4:
+// PLACED: tpsp-run THIS.mlir --grad
+// PLACED: tpsp.mesh @mesh <[[AXIS:[a-z]+]] = 4 :
+// PLACED: func.func private @half({{.*}}@[[AXIS]]
+// RUN: tpsp-run %t.placed.mlir --grad --verify --quiet
+
+// On this machine's kind of ranks a run needs the bytes that the plan has.
+// RUN: tpsp-plan %s --hardware cpu --devices 4 --overlap off --json -o %t.cpu.mlir > %t.plan.json
+// RUN: tpsp-run %t.cpu.mlir --grad --verify --quiet --report %t.run.json
+// RUN: python3 %S/Inputs/same-memory.py %t.plan.json %t.run.json
+
+// The same as JSON.
+// RUN: tpsp-plan %s %{on} --json | FileCheck %s --check-prefix=JSON
+// JSON: "format": "tpsp-plan-1"
+// JSON: "search": {
+// JSON: "gap": 0
+// JSON: "rank": 1,
+// JSON: "mesh": [
+// JSON: "seconds":
+// JSON: "total":
+
+// A pin is kept, with its name and size; the state is divided for an optimizer.
+// RUN: tpsp-plan %s --hardware h100-sxm --devices 4 --overlap off --pin b@mine=2 --optimizer adamw --max-axes 2 -o %t.pinned.mlir | FileCheck %s --check-prefix=PIN
+// PIN: 1 {{.*}}mine=2
+// RUN: tpsp-plan %s %{on} --optimizer adamw --pin s@dp | FileCheck %s --check-prefix=STATE
+// STATE: state @dp
+
+// On two nodes the machine is a cluster.
+// RUN: tpsp-plan %s --hardware h100-sxm --devices 16 --max-axes 2 --evaluations 8 --overlap off | FileCheck %s --check-prefix=NODES
+// NODES: on 16 devices of h100-sxm-cluster
+
+// What is placed stays: here nothing is left to plan.
+// RUN: not tpsp-plan %t.placed.mlir %{on} 2>&1 | FileCheck %s --check-prefix=ALL
+// ALL: places all of its arguments; leave one unplaced ('?'), or give --forget-placements
+// RUN: tpsp-plan %t.placed.mlir %{on} --forget-placements | FileCheck %s --check-prefix=TABLE
+
+!x    = tensor<6x32x64xf32, #tpsp.idx<b, s, d, ?>>
+!mid  = tensor<6x32x128xf32, #tpsp.idx<b, s, e, ?>>
+!up   = tensor<128x64xf32, #tpsp.idx<e, d, ?>>
+!down = tensor<64x128xf32, #tpsp.idx<d, e, ?>>
+!gain = tensor<64xf32, #tpsp.idx<d, ?>>
+
+func.func private @half(%x: !x, %gain: !gain, %up: !up, %down: !down) -> !x {
+  %n = tpsp.rms_norm %x, %gain : (!x, !gain) -> !x
+  %u = tpsp.einsum %up, %n : (!up, !x) -> !mid
+  %a = tpsp.gelu %u : !mid
+  %y = tpsp.einsum %down, %a : (!down, !mid) -> !x
+  %z = tpsp.add %x, %y : !x
+  return %z : !x
+}
+
+func.func @mlp(%x: !x {tpsp.name = "x"}, %gain: !gain {tpsp.param = "gain"},
+               %up: !up {tpsp.param = "up"}, %down: !down {tpsp.param = "down"},
+               %up2: !up {tpsp.param = "up2"}, %down2: !down {tpsp.param = "down2"}) -> !x {
+  %y = func.call @half(%x, %gain, %up, %down) : (!x, !gain, !up, !down) -> !x
+  %z = func.call @half(%y, %gain, %up2, %down2) : (!x, !gain, !up, !down) -> !x
+  return %z : !x
+}

@@ -1,0 +1,87 @@
+#include "tpsp/Planner/Bounds.h"
+#include "SmallPrograms.h"
+
+#include <gmock/gmock.h>
+
+using namespace tpsp;
+using namespace tpsp::planner;
+
+static Hardware machine() { return llvm::cantFail(findHardware("h100-sxm")); }
+
+// Whatever axes are added, a bound does not fall: what is said of a node holds
+// of all that is under it.
+TEST(Bounds, ChildrenAreNoBetter) {
+  for (bool overlaps : {false, true}) {
+    ProgramFacts facts = mlp(8, 512, 1024, 4096);
+    BoundOptions options;
+    options.devices = 8;
+    options.hasGradients = options.keepsGradients = true;
+    options.overlaps = overlaps;
+    options.stateBytes = 3 * facts.parameterBytes();
+    Bounds bounds(facts, machine(), options);
+    SpaceOptions inSpace;
+    inSpace.devices = 8;
+    inSpace.hasState = true;
+    Space space(facts, inSpace);
+    std::vector<SpaceNode> open = {space.root()};
+    int64_t symmetric = 0, seen = 0;
+    while (!open.empty()) {
+      SpaceNode node = std::move(open.back());
+      open.pop_back();
+      if (node.isLeaf())
+        continue;
+      Bound above = bounds.of(node);
+      for (SpaceNode &child : space.children(node, symmetric)) {
+        Bound below = bounds.of(child);
+        EXPECT_GE(below.seconds, above.seconds * (1 - 1e-9))
+            << subscriptText(child.candidate, facts);
+        EXPECT_GE(below.bytes + 8, above.bytes)
+            << subscriptText(child.candidate, facts);
+        open.push_back(std::move(child));
+        ++seen;
+      }
+    }
+    EXPECT_GT(seen, 100);
+  }
+}
+
+static SpaceNode oneAxis(int64_t size, AxisUse use) {
+  SpaceNode node;
+  node.candidate.axes = {{"a", size, std::move(use)}};
+  return node;
+}
+
+TEST(Bounds, MemoryOfStorageAndState) {
+  ProgramFacts facts = mlp(8, 8, 16, 32);
+  BoundOptions options;
+  options.devices = 4;
+  options.hasGradients = true;
+  options.stateBytes = 2 * facts.parameterBytes();
+  Bounds bounds(facts, machine(), options);
+  int64_t matrices = 2 * 16 * 32 * 4, gain = 16 * 4;
+  auto bytes = [&](bool stores, bool state) {
+    return bounds.of(oneAxis(4, {AxisRole::Data, 0, {}, stores, state})).bytes;
+  };
+  EXPECT_EQ(bytes(false, false), 3 * (matrices + gain));
+  EXPECT_EQ(bytes(true, false), 3 * (matrices / 4 + gain));
+  EXPECT_EQ(bytes(false, true), (matrices + gain) + 2 * (matrices + gain) / 4);
+}
+
+// Gradients are reduced over a data axis, sums completed over a model axis.
+TEST(Bounds, Links) {
+  ProgramFacts facts = mlp(8, 8, 1024, 1024);
+  BoundOptions options;
+  options.devices = 4;
+  options.hasGradients = true;
+  Bounds with(facts, machine(), options);
+  AxisUse data = {AxisRole::Data, 0, {}, false, false};
+  AxisUse model = {AxisRole::Model, std::nullopt, {3}, false, false};
+  ProgramFacts free = facts;
+  for (TensorFacts &tensor : free.tensors)
+    tensor.summed.clear();
+  free.completions.clear();
+  Bounds without(free, machine(), options);
+  for (const AxisUse &use : {data, model})
+    EXPECT_GT(with.of(oneAxis(4, use)).seconds,
+              without.of(oneAxis(4, use)).seconds);
+}

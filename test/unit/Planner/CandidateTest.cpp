@@ -1,0 +1,69 @@
+#include "tpsp/Planner/Candidate.h"
+#include "SmallPrograms.h"
+
+#include <gmock/gmock.h>
+
+using namespace tpsp;
+using namespace tpsp::planner;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+static Candidate tensorAndStorage() {
+  Candidate candidate;
+  candidate.axes = {{"", 2, {AxisRole::Data, 0, {}, true, false}},
+                    {"", 4, {AxisRole::Model, 1, {3}, false, false}}};
+  nameAxes(candidate, mlp(8, 8, 8, 16));
+  return candidate;
+}
+
+// What is stored divides the dimension that the model axis has, behind it.
+TEST(Candidate, SubscriptsOfParameters) {
+  ProgramFacts facts = mlp(8, 8, 8, 16);
+  Candidate candidate = tensorAndStorage();
+  EXPECT_THAT(subscriptsOf(facts.tensors[1], candidate),
+              ElementsAre(ElementsAre(1, 0), IsEmpty()));
+  EXPECT_THAT(subscriptsOf(facts.tensors[2], candidate),
+              ElementsAre(IsEmpty(), ElementsAre(1, 0)));
+  EXPECT_THAT(subscriptsOf(facts.tensors[3], candidate),
+              ElementsAre(IsEmpty()));
+}
+
+// Where that dimension is used up, another is divided; an odd one is not.
+TEST(Candidate, StorageGoesWhereItDivides) {
+  ProgramFacts facts = mlp(8, 8, 6, 4);
+  EXPECT_THAT(subscriptsOf(facts.tensors[1], tensorAndStorage()),
+              ElementsAre(ElementsAre(1), ElementsAre(0)));
+  facts = mlp(8, 8, 7, 4);
+  EXPECT_THAT(subscriptsOf(facts.tensors[1], tensorAndStorage()),
+              ElementsAre(ElementsAre(1), IsEmpty()));
+}
+
+TEST(Candidate, SubscriptsOfActivations) {
+  ProgramFacts facts = mlp(8, 8, 8, 16);
+  EXPECT_THAT(subscriptsOf(facts.tensors[0], tensorAndStorage()),
+              ElementsAre(ElementsAre(0), ElementsAre(1), IsEmpty()));
+}
+
+TEST(Candidate, Names) {
+  ProgramFacts facts = mlp(8, 8, 8, 16);
+  Candidate candidate = tensorAndStorage();
+  EXPECT_EQ(subscriptText(candidate, facts),
+            "fsdp=2 tp=4: b@fsdp s@tp, parameters e@tp, stored @fsdp");
+  EXPECT_EQ(usualName(candidate, facts), "FSDP 2 x TP+SP 4");
+  candidate.axes[1].use.activations.reset();
+  EXPECT_EQ(usualName(candidate, facts), "FSDP 2 x TP 4");
+  facts.classes[3].hasOwnParameters = true;
+  EXPECT_EQ(usualName(candidate, facts), "FSDP 2 x EP 4");
+  EXPECT_EQ(usualName(Candidate(), facts), "one device");
+  // A second axis of one name has a number.
+  candidate.axes.push_back({"", 2, {AxisRole::Data, 1, {}, true, false}});
+  candidate.axes.push_back({"", 2, {AxisRole::Data, 1, {}, false, false}});
+  nameAxes(candidate, facts);
+  EXPECT_EQ(candidate.axes[2].name, "cp");
+  EXPECT_EQ(candidate.axes[3].name, "cp2");
+}
+
+TEST(Candidate, Settings) {
+  EXPECT_EQ(settingsText({1, "none"}), "");
+  EXPECT_EQ(settingsText({4, "full"}), "4 micro-batches, rematerialise full");
+}

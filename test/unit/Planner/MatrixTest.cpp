@@ -1,0 +1,93 @@
+#include "tpsp/Planner/Matrix.h"
+#include "SmallPrograms.h"
+
+#include <gmock/gmock.h>
+
+using namespace tpsp;
+using namespace tpsp::planner;
+using testing::HasSubstr;
+
+static Evaluation plan(AxisUse use, double seconds, int64_t bytes) {
+  Evaluation result;
+  result.candidate.axes = {{"a", 4, std::move(use)}};
+  result.seconds = seconds;
+  result.memory.total = bytes;
+  return result;
+}
+
+/// Best first, as a search has them.
+static SearchResult fourPlans() {
+  SearchResult result;
+  Evaluation best = plan({AxisRole::Data, 0, {}, false, false}, 1, 900);
+  best.parts = {{"products", 0.9}, {"all_reduce over a", 0.1}};
+  Evaluation slower = plan({AxisRole::Data, 1, {}, false, false}, 1.5, 950);
+  slower.parts = {{"products", 0.95}, {"all_gather over a", 0.4}};
+  slower.tensors = {{"all_gather over a", "w1, w2"}};
+  Evaluation large =
+      plan({AxisRole::Model, std::nullopt, {3}, false, false}, 0.5, 1512);
+  large.largest = {{"logits", 1024}};
+  Evaluation illegal = plan({AxisRole::Model, 0, {3}, false, false}, 0, 0);
+  illegal.refusal = "axis @a does not divide";
+  result.evaluations = {best, slower, large, illegal};
+  return result;
+}
+
+static Matrix matrixOf(const SearchResult &result, size_t rows) {
+  MatrixOptions options;
+  options.memoryLimit = 1000;
+  options.rows = rows;
+  options.tokens = 64;
+  options.devices = 4;
+  options.modelFlops = 400;
+  options.peakFlops = 200;
+  std::vector<Candidate> notable = {result.evaluations[2].candidate,
+                                    result.evaluations[3].candidate};
+  return makeMatrix(result, notable, mlp(4, 4, 8, 8), options);
+}
+
+TEST(Matrix, Reasons) {
+  SearchResult result = fourPlans();
+  Matrix matrix = matrixOf(result, 10);
+  ASSERT_EQ(matrix.rows.size(), 4u);
+  EXPECT_EQ(matrix.rows[0].rank, 1);
+  EXPECT_EQ(matrix.rows[0].reason, "");
+  EXPECT_EQ(matrix.rows[0].tokensPerSecond, 64);
+  EXPECT_EQ(matrix.rows[0].modelUtilisation, 0.5);
+  EXPECT_EQ(matrix.margin, 100);
+  EXPECT_EQ(matrix.rows[1].reason,
+            "slower by 500 ms: all_gather over a (w1, ...) +400 ms; plan 1 "
+            "needs no more memory");
+  EXPECT_EQ(matrix.rows[2].rank, 0);
+  EXPECT_EQ(matrix.rows[2].reason, "over by 512 B: logits 1.0 KiB");
+  EXPECT_EQ(matrix.rows[3].reason, "illegal: axis @a does not divide");
+}
+
+// Notable plans are there beyond the rows; others are not.
+TEST(Matrix, Rows) {
+  SearchResult result = fourPlans();
+  EXPECT_EQ(matrixOf(result, 1).rows.size(), 3u);
+}
+
+TEST(Matrix, TextAndJson) {
+  SearchResult result = fourPlans();
+  Matrix matrix = matrixOf(result, 10);
+  std::string text = toText(matrix);
+  EXPECT_THAT(text, HasSubstr("why not first"));
+  EXPECT_THAT(text, HasSubstr("Memory of plan 1, per rank, of 1000 B"));
+  std::string json = toJson(matrix);
+  EXPECT_THAT(json, HasSubstr("\"format\": \"tpsp-plan-1\""));
+  EXPECT_THAT(json, HasSubstr("\"reason\": \"over by 512 B: logits 1.0 KiB\""));
+}
+
+TEST(Matrix, NothingFits) {
+  SearchResult result = fourPlans();
+  result.evaluations.erase(result.evaluations.begin(),
+                           result.evaluations.begin() + 2);
+  EXPECT_THAT(nothingFits(matrixOf(result, 10)),
+              HasSubstr("the nearest needs 1.5 KiB;"));
+  result.evaluations.clear();
+  result.leastTooLarge = 4096;
+  Matrix matrix;
+  matrix.result = &result;
+  EXPECT_THAT(nothingFits(matrix), HasSubstr("at least 4.0 KiB;"));
+}

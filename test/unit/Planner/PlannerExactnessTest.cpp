@@ -1,0 +1,245 @@
+// The search finds what brute force finds, and no bound is above what the
+// simulator says. A few programs by default; TPSP_PLANNER_TRIALS=200 takes all
+// examples and so many random programs.
+#include "RandomModel.h"
+
+#include "tpsp/Compile/CandidateEvaluator.h"
+#include "tpsp/Compile/Planning.h"
+#include "tpsp/InitAll.h"
+#include "tpsp/Planner/Search.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/FileSystem.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+using namespace tpsp;
+using namespace tpsp::planner;
+
+namespace {
+
+int trials() {
+  const char *text = std::getenv("TPSP_PLANNER_TRIALS");
+  return text ? std::atoi(text) : 0;
+}
+
+using Known = std::map<std::string, Evaluation>;
+
+/// Whole programs, each once.
+class Remembering : public Evaluator {
+public:
+  Remembering(std::unique_ptr<Evaluator> inner, const ProgramFacts &facts,
+              Known &known)
+      : inner(std::move(inner)), facts(facts), known(known) {}
+
+  Evaluation evaluate(const Candidate &candidate) override {
+    auto [found, isNew] =
+        known.try_emplace(subscriptText(candidate, facts), Evaluation());
+    if (isNew)
+      found->second = inner->evaluateWhole(candidate);
+    return found->second;
+  }
+
+private:
+  std::unique_ptr<Evaluator> inner;
+  const ProgramFacts &facts;
+  Known &known;
+};
+
+struct Trial {
+  CandidateEvaluatorOptions options;
+  int64_t devices = 4;
+  unsigned maxAxes = 2;
+};
+
+struct Totals {
+  int64_t programs = 0, candidates = 0, legal = 0, evaluated = 0, above = 0;
+  double tightness = 0;
+};
+
+class PlannerExactness : public testing::Test {
+protected:
+  PlannerExactness() : context(dialects()) {}
+
+  static mlir::DialectRegistry dialects() {
+    mlir::DialectRegistry registry;
+    registerAllDialects(registry);
+    return registry;
+  }
+
+  static CompileOptions compileOptions(bool isGpu) {
+    CompileOptions compile;
+    compile.grad = true;
+    compile.hardware = isGpu ? "h100-sxm" : "cpu";
+    compile.forGpu = isGpu;
+    compile.attention = isGpu ? "fused" : "rows";
+    compile.epilogues = isGpu;
+    return compile;
+  }
+
+  static std::string example(const std::string &name) {
+    return std::string(TPSP_EXAMPLES) + "/" + name + ".mlir";
+  }
+
+  void check(const Trial &trial) {
+    SCOPED_TRACE(trial.options.path);
+    mlir::ScopedDiagnosticHandler quiet(&context, [](mlir::Diagnostic &) {});
+    auto program = PlannedProgram::read(context, trial.options.path,
+                                        trial.options.program);
+    ASSERT_TRUE(bool(program)) << llvm::toString(program.takeError());
+    const ProgramFacts &facts = (*program)->facts();
+    const CompileOptions &compile = trial.options.compile;
+    SpaceOptions inSpace;
+    inSpace.devices = trial.devices;
+    inSpace.maxAxes = trial.maxAxes;
+    inSpace.hasState = compile.optimizer != "none";
+    Space space(facts, inSpace);
+    if (!space.check().empty())
+      return; // Nothing divides.
+    Bounds bounds(facts, llvm::cantFail(findHardware(compile.hardware.name())),
+                  boundOptions(trial));
+    Known known;
+    bruteForce(trial, space, bounds, known);
+    for (int64_t limit : limitsOf(known))
+      expectSearchFinds(trial, space, bounds, known, limit);
+    ++totals.programs;
+  }
+
+  static BoundOptions boundOptions(const Trial &trial) {
+    const CompileOptions &compile = trial.options.compile;
+    BoundOptions options;
+    options.devices = trial.devices;
+    options.hasGradients = true;
+    options.keepsGradients = compile.optimizer == "none";
+    options.callsAttention = compile.attention == "fused";
+    options.overlaps = compile.overlap != "off";
+    options.stateBytes = llvm::cantFail(unshardedStateBytes(trial.options));
+    return options;
+  }
+
+  EvaluatorFactory remembering(const Trial &trial, const Space &space,
+                               Known &known) {
+    return [&trial, &space, &known] {
+      return std::make_unique<Remembering>(candidateEvaluators(trial.options)(),
+                                           space.program(), known);
+    };
+  }
+
+  void bruteForce(const Trial &trial, const Space &space, const Bounds &bounds,
+                  Known &known) {
+    std::unique_ptr<Evaluator> evaluator = remembering(trial, space, known)();
+    for (const Candidate &candidate : space.leaves()) {
+      Evaluation each = evaluator->evaluate(candidate);
+      ++totals.candidates;
+      if (!each.isLegal())
+        continue;
+      ++totals.legal;
+      Bound bound = bounds.of({candidate, 1});
+      std::string text = subscriptText(candidate, space.program());
+      EXPECT_LE(bound.seconds, each.seconds * (1 + 1e-9)) << text;
+      EXPECT_LE(bound.bytes, each.memory.total) << text;
+      totals.above += bound.seconds > each.seconds * (1 + 1e-9);
+      totals.tightness += bound.seconds / each.seconds;
+    }
+  }
+
+  /// Everything fits; half of it does; hardly anything does.
+  static std::vector<int64_t> limitsOf(const Known &known) {
+    std::vector<int64_t> totals;
+    for (const auto &[text, each] : known)
+      if (each.isLegal())
+        totals.push_back(each.memory.total);
+    if (totals.empty())
+      return {};
+    llvm::sort(totals);
+    return {totals.back(), totals[totals.size() / 2], totals.front(),
+            totals.front() - 1};
+  }
+
+  void expectSearchFinds(const Trial &trial, const Space &space,
+                         const Bounds &bounds, Known &known, int64_t limit) {
+    const Evaluation *expected = nullptr;
+    for (const auto &[text, each] : known)
+      if (each.isLegal() && each.memory.total <= limit &&
+          (!expected || comesBefore(each, *expected, limit, space.program())))
+        expected = &each;
+    SearchOptions options;
+    options.memoryLimit = limit;
+    options.batch = 1;
+    SearchResult result =
+        search(space, bounds, remembering(trial, space, known), {}, options,
+               [](const SearchState &) {});
+    const Evaluation *best = result.best(limit);
+    ASSERT_EQ(best != nullptr, expected != nullptr);
+    totals.evaluated += result.state.evaluations;
+    if (!best)
+      return;
+    EXPECT_EQ(best->seconds, expected->seconds)
+        << subscriptText(best->candidate, space.program()) << " instead of "
+        << subscriptText(expected->candidate, space.program());
+  }
+
+  void TearDown() override {
+    if (totals.legal > 0)
+      std::printf("%lld programs, %lld candidates, %lld legal, %lld bounds "
+                  "above, mean bound %.2f of the time; searches evaluated "
+                  "%lld of %lld\n",
+                  (long long)totals.programs, (long long)totals.candidates,
+                  (long long)totals.legal, (long long)totals.above,
+                  totals.tightness / double(totals.legal),
+                  (long long)totals.evaluated,
+                  (long long)(4 * totals.candidates));
+  }
+
+  mlir::MLIRContext context;
+  Totals totals;
+};
+
+TEST_F(PlannerExactness, Examples) {
+  Trial trial;
+  trial.options.program.forgetsPlacements = true;
+  bool isAll = trials() > 0;
+  std::vector<std::string> names = {"mlp-sp", "moe-ep"};
+  if (isAll) {
+    names.clear();
+    for (const auto &entry : std::filesystem::directory_iterator(TPSP_EXAMPLES))
+      if (entry.path().extension() == ".mlir")
+        names.push_back(entry.path().stem());
+    llvm::sort(names);
+  }
+  for (auto [number, name] : llvm::enumerate(names)) {
+    trial.options.path = example(name);
+    trial.options.compile = compileOptions(/*isGpu=*/number % 2 == 0);
+    trial.options.compile.overlap = number % 4 == 0 && isAll ? "on" : "off";
+    trial.options.compile.optimizer =
+        number % 3 == 1 && isAll ? "adamw" : "none";
+    trial.devices = isAll ? 8 : 4;
+    trial.maxAxes = name == "moe-ep" && !isAll ? 1 : 2;
+    check(trial);
+  }
+}
+
+TEST_F(PlannerExactness, RandomPrograms) {
+  Trial trial;
+  int count = trials() > 0 ? trials() : 8;
+  llvm::SmallString<128> path;
+  ASSERT_FALSE(llvm::sys::fs::createTemporaryFile("planner", "mlir", path));
+  for (int seed = 0; seed < count; ++seed) {
+    std::ofstream(path.c_str()) << randomModel(unsigned(seed));
+    SCOPED_TRACE(seed);
+    trial.options.path = path.str().str();
+    trial.options.compile = compileOptions(seed % 2 == 0);
+    trial.options.compile.overlap = seed % 4 == 0 ? "on" : "off";
+    trial.options.compile.optimizer = seed % 3 == 0 ? "adamw" : "none";
+    trial.devices = std::vector<int64_t>{2, 4, 3, 8, 6}[size_t(seed % 5)];
+    check(trial);
+  }
+  std::filesystem::remove(path.c_str());
+}
+
+} // namespace

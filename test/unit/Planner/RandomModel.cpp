@@ -1,0 +1,118 @@
+#include "RandomModel.h"
+
+#include <random>
+#include <vector>
+
+namespace {
+
+class Writer {
+public:
+  explicit Writer(unsigned seed) : random(seed) {}
+
+  std::string write() {
+    chooseExtents();
+    std::string body;
+    std::string value = "x";
+    int blocks = 1 + int(random() % 2);
+    for (int i = 0; i < blocks; ++i)
+      value =
+          random() % 3 == 0 ? attention(value, i, body) : mlp(value, i, body);
+    std::string text = "func.func @model(%x: " + tensor("b, s, d");
+    for (const std::string &parameter : parameters)
+      text += ", " + parameter;
+    return text + ") -> " + tensor("b, s, d") + " {\n" + body + "  return %" +
+           value + " : " + tensor("b, s, d") + "\n}\n";
+  }
+
+private:
+  int pick(std::vector<int> from) { return from[random() % from.size()]; }
+
+  void chooseExtents() {
+    extents = {{'b', pick({1, 2, 4, 6})},   {'s', pick({4, 7, 8, 16})},
+               {'d', pick({5, 8, 12, 16})}, {'e', pick({6, 8, 11, 16})},
+               {'h', pick({1, 2, 3, 4})},   {'k', pick({2, 4, 8})}};
+    extents.push_back({'t', extents[1].second});
+  }
+
+  std::string tensor(const std::string &indices) const {
+    std::string shape;
+    for (char index : indices)
+      for (auto [name, extent] : extents)
+        if (name == index)
+          shape += std::to_string(extent) + "x";
+    return "tensor<" + shape + "f32, #tpsp.idx<" + indices + ", ?>>";
+  }
+
+  std::string parameter(const std::string &name, const std::string &indices) {
+    parameters.push_back("%" + name + ": " + tensor(indices) +
+                         " {tpsp.param = \"" + name + "\"}");
+    return tensor(indices);
+  }
+
+  std::string einsum(const std::string &result, const std::string &weight,
+                     const std::string &weightIndices, const std::string &from,
+                     const std::string &indices, const std::string &to) {
+    std::string type = parameter(weight, weightIndices);
+    return "  %" + result + " = tpsp.einsum %" + weight + ", %" + from +
+           " : (" + type + ", " + tensor(indices) + ") -> " + tensor(to) + "\n";
+  }
+
+  /// The operand of a block: normalised, or as it is.
+  std::string norm(const std::string &value, const std::string &n,
+                   std::string &body) {
+    if (random() % 3 == 0)
+      return value;
+    std::string gain = parameter("gain" + n, "d"), x = tensor("b, s, d");
+    body += "  %n" + n + " = tpsp.rms_norm %" + value + ", %gain" + n + " : (" +
+            x + ", " + gain + ") -> " + x + "\n";
+    return "n" + n;
+  }
+
+  std::string residual(const std::string &value, const std::string &block,
+                       const std::string &n, std::string &body) {
+    if (random() % 4 == 0)
+      return block;
+    body += "  %z" + n + " = tpsp.add %" + value + ", %" + block + " : " +
+            tensor("b, s, d") + "\n";
+    return "z" + n;
+  }
+
+  std::string mlp(const std::string &value, int number, std::string &body) {
+    std::string n = std::to_string(number), mid = tensor("b, s, e");
+    std::string input = norm(value, n, body);
+    body += einsum("u" + n, "up" + n, "e, d", input, "b, s, d", "b, s, e");
+    const char *kinds[] = {"gelu", "silu", "relu"};
+    body += "  %a" + n + " = tpsp." + kinds[random() % 3] + " %u" + n + " : " +
+            mid + "\n";
+    body += einsum("y" + n, "down" + n, "d, e", "a" + n, "b, s, e", "b, s, d");
+    return residual(value, "y" + n, n, body);
+  }
+
+  std::string attention(const std::string &value, int number,
+                        std::string &body) {
+    std::string n = std::to_string(number), head = tensor("b, s, h, k"),
+                past = tensor("b, t, h, k");
+    std::string input = norm(value, n, body);
+    for (const char *each : {"q", "k", "v"})
+      body += einsum(each + n, "w" + std::string(each) + n, "h, k, d", input,
+                     "b, s, d", "b, s, h, k");
+    for (const char *each : {"k", "v"})
+      body += "  %" + std::string(each) + "t" + n + " = tpsp.rename %" + each +
+              n + " : " + head + " -> " + past + "\n";
+    body += "  %o" + n + " = tpsp.attention %q" + n + ", %kt" + n + ", %vt" +
+            n + " {query = \"s\", key = \"t\", feature = \"k\", scale = 0.5" +
+            (random() % 2 ? ", causal" : "") + "} : (" + head + ", " + past +
+            ", " + past + ") -> " + head + "\n";
+    body +=
+        einsum("y" + n, "wo" + n, "d, h, k", "o" + n, "b, s, h, k", "b, s, d");
+    return residual(value, "y" + n, n, body);
+  }
+
+  std::mt19937 random;
+  std::vector<std::pair<char, int>> extents;
+  std::vector<std::string> parameters;
+};
+
+} // namespace
+
+std::string tpsp::randomModel(unsigned seed) { return Writer(seed).write(); }

@@ -1,0 +1,16 @@
+/// Unplaced programs of random shapes.
+#ifndef TPSP_TEST_PLANNER_RANDOMMODEL_H
+#define TPSP_TEST_PLANNER_RANDOMMODEL_H
+
+#include <string>
+
+namespace tpsp {
+
+/// A chain of one or two blocks on x[b, s, d]: an MLP or attention, with or
+/// without a norm before and a residual behind. Extents are small, often odd,
+/// sometimes 1.
+std::string randomModel(unsigned seed);
+
+} // namespace tpsp
+
+#endif // TPSP_TEST_PLANNER_RANDOMMODEL_H

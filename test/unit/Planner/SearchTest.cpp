@@ -1,0 +1,193 @@
+#include "tpsp/Planner/Search.h"
+#include "SmallPrograms.h"
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <random>
+
+using namespace tpsp;
+using namespace tpsp::planner;
+
+namespace {
+
+/// Takes the bound, and more by a number that hangs on the candidate alone.
+class SlowerThanBound : public Evaluator {
+public:
+  SlowerThanBound(const Space &space, const Bounds &bounds, unsigned seed,
+                  std::atomic<int64_t> &count)
+      : space(space), bounds(bounds), seed(seed), count(count) {}
+
+  Evaluation evaluate(const Candidate &candidate) override {
+    ++count;
+    Evaluation result;
+    result.candidate = candidate;
+    std::seed_seq sequence{seed,
+                           unsigned(std::hash<std::string>()(
+                               subscriptText(candidate, space.program())))};
+    std::mt19937 random(sequence);
+    if (random() % 7 == 0) {
+      result.refusal = "not today";
+      return result;
+    }
+    SpaceNode leaf = {candidate, 1};
+    Bound bound = bounds.of(leaf);
+    result.seconds = bound.seconds * (1 + double(random() % 1000) / 1000);
+    result.memory.total = bound.bytes + int64_t(random() % 200000) /
+                                            candidate.settings.microBatches;
+    return result;
+  }
+
+private:
+  const Space &space;
+  const Bounds &bounds;
+  unsigned seed;
+  std::atomic<int64_t> &count;
+};
+
+struct Case {
+  Space space;
+  Bounds bounds;
+  SearchOptions options;
+  unsigned seed;
+  std::atomic<int64_t> count{0};
+
+  explicit Case(unsigned seed)
+      : space(facts(), spaceOptions()),
+        bounds(facts(), llvm::cantFail(findHardware("h100-sxm")),
+               boundOptions()),
+        seed(seed) {
+    options.memoryLimit = 150000 + 1000 * int64_t(seed);
+    options.settings = {{1, "none"}, {2, "none"}, {4, "none"}};
+  }
+
+  static ProgramFacts facts() { return mlp(16, 64, 128, 256); }
+  static SpaceOptions spaceOptions() {
+    SpaceOptions options;
+    options.devices = 16;
+    options.devicesPerNode = 8;
+    options.hasState = true;
+    return options;
+  }
+  static BoundOptions boundOptions() {
+    BoundOptions options;
+    options.devices = 16;
+    options.hasGradients = true;
+    options.stateBytes = 2 * facts().parameterBytes();
+    return options;
+  }
+
+  EvaluatorFactory factory() {
+    return [this] {
+      return std::make_unique<SlowerThanBound>(space, bounds, seed, count);
+    };
+  }
+
+  /// Every candidate of the space.
+  std::optional<Evaluation> bruteForce() {
+    std::optional<Evaluation> best;
+    std::unique_ptr<Evaluator> evaluator = factory()();
+    int64_t evaluations = 0;
+    for (const Candidate &candidate : space.leaves()) {
+      Evaluation each =
+          evaluateWithSettings(*evaluator, candidate, options.settings,
+                               options.memoryLimit, evaluations);
+      if (each.isLegal() && each.memory.total <= options.memoryLimit &&
+          (!best ||
+           comesBefore(each, *best, options.memoryLimit, space.program())))
+        best = each;
+    }
+    return best;
+  }
+};
+
+} // namespace
+
+TEST(Search, EqualsBruteForce) {
+  int found = 0;
+  for (unsigned seed = 0; seed < 12; ++seed) {
+    Case each(seed);
+    std::optional<Evaluation> expected = each.bruteForce();
+    each.count = 0;
+    SearchResult result = search(each.space, each.bounds, each.factory(), {},
+                                 each.options, [](const SearchState &) {});
+    EXPECT_EQ(result.state.gap, 0);
+    const Evaluation *best = result.best(each.options.memoryLimit);
+    ASSERT_EQ(best != nullptr, expected.has_value()) << seed;
+    if (!best)
+      continue;
+    ++found;
+    EXPECT_EQ(best->seconds, expected->seconds) << seed;
+    EXPECT_EQ(subscriptText(best->candidate, each.space.program()),
+              subscriptText(expected->candidate, each.space.program()));
+    EXPECT_LT(each.count, int64_t(each.space.leaves().size())) << seed;
+  }
+  EXPECT_GT(found, 5);
+}
+
+TEST(Search, ThreadsChangeNothing) {
+  auto run = [](unsigned threads) {
+    Case each(7);
+    each.options.threads = threads;
+    SearchResult result = search(each.space, each.bounds, each.factory(), {},
+                                 each.options, [](const SearchState &) {});
+    std::string text = std::to_string(result.tooSlow);
+    for (const Evaluation &evaluation : result.evaluations)
+      text += subscriptText(evaluation.candidate, each.space.program()) + "\n";
+    return text;
+  };
+  EXPECT_EQ(run(1), run(4));
+}
+
+TEST(Search, StopsWithAGap) {
+  Case each(3);
+  each.options.evaluationsLimit = 1;
+  each.options.batch = 1;
+  SearchResult result = search(each.space, each.bounds, each.factory(), {},
+                               each.options, [](const SearchState &) {});
+  EXPECT_GT(result.state.gap, 0);
+  EXPECT_LE(result.state.evaluations, 3);
+}
+
+// Settings are tried until one fits; where the last does not, none is.
+TEST(Search, FirstSettingsThatFit) {
+  class BySettings : public Evaluator {
+  public:
+    Evaluation evaluate(const Candidate &candidate) override {
+      Evaluation result;
+      result.candidate = candidate;
+      result.memory.total = 100 / candidate.settings.microBatches;
+      return result;
+    }
+  } evaluator;
+  std::vector<Settings> settings = {{1, "none"}, {2, "none"}, {4, "none"}};
+  auto chosen = [&](int64_t limit) {
+    int64_t evaluations = 0;
+    return evaluateWithSettings(evaluator, {}, settings, limit, evaluations)
+        .candidate.settings.microBatches;
+  };
+  EXPECT_EQ(chosen(100), 1);
+  EXPECT_EQ(chosen(99), 2);
+  EXPECT_EQ(chosen(30), 4);
+  EXPECT_EQ(chosen(3), 4);
+}
+
+// Layers add what one more of them adds; what lasts adds up exactly.
+TEST(Search, LayersAddUp) {
+  Evaluation two, three;
+  two.seconds = 5;
+  two.memory = {20, 0, 0, 1, 1, 40, 10, 62};
+  two.parts = {{"products", 4}};
+  three.seconds = 7;
+  three.memory = {30, 0, 0, 1, 1, 41, 13, 73};
+  three.parts = {{"products", 5}, {"copies", 1}};
+  Evaluation sum = two;
+  addDifference(sum, two, three, 10);
+  EXPECT_TRUE(sum.isComposed);
+  EXPECT_EQ(sum.seconds, 25);
+  EXPECT_EQ(sum.memory.parameters, 120);
+  EXPECT_EQ(sum.memory.activations, 70);
+  EXPECT_EQ(sum.memory.total, 192);
+  EXPECT_EQ(sum.parts["products"], 14);
+  EXPECT_EQ(sum.parts["copies"], 10);
+}
