@@ -405,6 +405,8 @@ Status SafetensorsWriter::create(const std::string &path,
 const SafetensorsTensor *
 SafetensorsWriter::find(const std::string &name) const {
   return findIn(list, numbers, name);
+}
+
 Status SafetensorsWriter::join(const std::string &path, int64_t number,
                                std::vector<SafetensorsTensor> tensors,
                                std::unique_ptr<SafetensorsWriter> &out) {
@@ -413,6 +415,7 @@ Status SafetensorsWriter::join(const std::string &path, int64_t number,
   std::unique_ptr<SafetensorsWriter> writer(new SafetensorsWriter);
   TPSP_TRY(writer->file.join(path, number));
   writer->list = std::move(tensors);
+  writer->numbers = numbered(writer->list);
   out = std::move(writer);
   return {};
 }

@@ -202,64 +202,132 @@ static Status saveCombined(World &world, const Plan &plan,
   return {};
 }
 
-/// Opens the file; of several processes, that with rank 0 does.
-static Status beginFile(const World &world, const Plan &plan,
-                        const std::string &path, SavedTensors which,
-                        std::unique_ptr<SafetensorsWriter> &writer) {
+namespace {
+
+/// A file that all processes write, each its ranks' parts, where all see the
+/// folder; else the process with rank 0 alone, which the others show theirs.
+class SharedFile {
+public:
+  SharedFile(World &world, const Plan &plan, SavedTensors which)
+      : world(world), plan(plan), which(which) {}
+
+  Status write(const std::string &path);
+
+private:
+  Status open(const std::string &path);
+  Status writeTensor(const PlanBuffer &tensor);
+  Status writePart(const PlanBuffer &tensor, int64_t rank, const void *memory,
+                   WrittenRuns &runs);
+  Status finish(const std::string &path);
+
+  World &world;
+  const Plan &plan;
+  const SavedTensors which;
+  /// Null where this process does not write.
+  std::unique_ptr<SafetensorsWriter> writer;
+  bool isShared = false;
+  /// Kept apart from the run's own failures: a disk that is full is no reason
+  /// to give up the world, nor any rank's fault.
+  Status failure;
+  std::mutex mutex;
+};
+
+} // namespace
+
+/// The process with rank 0 begins the file. The others join it, if each of them
+/// finds it.
+Status SharedFile::open(const std::string &path) {
   FileTensors wanted;
   TPSP_TRY(fileTensors(plan, which, wanted));
-  if (!world.hasFirstRank())
-    return {};
   std::vector<SafetensorsTensor> tensors;
   for (const auto &entry : wanted)
     tensors.push_back(entry.second.tensor);
-  return SafetensorsWriter::create(weightsFileToWrite(path), std::move(tensors),
-                                   writer);
+  int64_t number = 0;
+  if (world.hasFirstRank()) {
+    failure = SafetensorsWriter::create(path, tensors, writer);
+    number = failure.ok() ? WholeFile::number() : 0;
+  }
+  TPSP_TRY(world.sumOverProcesses(number));
+  int64_t absent = number == 0;
+  if (number != 0 && !world.hasFirstRank())
+    absent = !SafetensorsWriter::join(path, number, tensors, writer).ok();
+  TPSP_TRY(world.sumOverProcesses(absent));
+  isShared = absent == 0;
+  if (!isShared && !world.hasFirstRank())
+    writer.reset();
+  return {};
 }
 
-/// Writes one tensor of all ranks, each its part.
-static Status saveParts(World &world, const Plan &plan,
-                        const PlanBuffer &tensor, WrittenRuns *runs,
-                        Status &failure) {
-  std::mutex mutex;
-  auto coordinates = [&](int64_t rank) {
-    return world.mesh().coordinates(rank);
-  };
-  auto save = [&](int64_t rank, const void *memory) -> Status {
-    {
-      std::lock_guard<std::mutex> lock(mutex);
-      if (!failure.ok())
-        return {};
-    }
-    Shard shard(tensor, plan.mesh, coordinates(rank));
-    Status written = savePart(shard, memory, tensor, *runs);
+/// Called on the ranks' threads.
+Status SharedFile::writePart(const PlanBuffer &tensor, int64_t rank,
+                             const void *memory, WrittenRuns &runs) {
+  {
     std::lock_guard<std::mutex> lock(mutex);
-    if (failure.ok())
-      failure = written;
-    return {};
+    if (!failure.ok())
+      return {};
+  }
+  Shard shard(tensor, plan.mesh, world.mesh().coordinates(rank));
+  Status written = savePart(shard, memory, tensor, runs);
+  std::lock_guard<std::mutex> lock(mutex);
+  if (failure.ok())
+    failure = written;
+  return {};
+}
+
+Status SharedFile::writeTensor(const PlanBuffer &tensor) {
+  std::unique_ptr<WrittenRuns> runs;
+  if (writer)
+    runs = std::make_unique<WrittenRuns>(tensor, which, *writer);
+  if (!tensor.pending.empty())
+    return saveCombined(world, plan, tensor,
+                        world.hasFirstRank() ? runs.get() : nullptr, failure);
+  auto isFirst = [&](int64_t rank) {
+    return isFirstHolder(tensor, world.mesh().coordinates(rank));
   };
-  return world.inspect(
-      *tensor.offset, tensor.bytes,
-      [&](int64_t rank) { return isFirstHolder(tensor, coordinates(rank)); },
-      save);
+  if (!isShared)
+    return world.inspect(*tensor.offset, tensor.bytes, isFirst,
+                         [&](int64_t rank, const void *memory) {
+                           return writePart(tensor, rank, memory, *runs);
+                         });
+  return world.run([&](Rank &rank) -> Status {
+    if (!isFirst(rank.number()))
+      return {};
+    std::vector<char> copy;
+    const void *memory = rank.hostAddress(*tensor.offset);
+    if (!memory) {
+      copy.resize(tensor.bytes);
+      memory = copy.data();
+      TPSP_TRY(rank.read(*tensor.offset, copy.data(), tensor.bytes));
+    }
+    return writePart(tensor, rank.number(), memory, *runs);
+  });
+}
+
+/// The file is put in its place when all parts are stored.
+Status SharedFile::finish(const std::string &path) {
+  if (isShared && !world.hasFirstRank() && failure.ok())
+    failure = writer->finish();
+  int64_t failures = !failure.ok();
+  if (isShared)
+    TPSP_TRY(world.sumOverProcesses(failures));
+  if (!failure.ok() || !world.hasFirstRank())
+    return failure;
+  // Which says why.
+  if (failures > 0)
+    return {TPSP_RT_ABORTED,
+            fmt::format("another process cannot write its part of '{}'", path)};
+  return writer->finish();
+}
+
+Status SharedFile::write(const std::string &path) {
+  TPSP_TRY(open(path));
+  for (const PlanBuffer *tensor : select(plan, which))
+    TPSP_TRY(writeTensor(*tensor));
+  return finish(path);
 }
 
 Status tpsp::rt::saveTensors(World &world, const Plan &plan,
                              const std::string &path, SavedTensors which) {
   TPSP_TRY(checkSavable(plan, which));
-  std::unique_ptr<SafetensorsWriter> writer;
-  // Kept apart from the run's own failures: a disk that is full is no reason to
-  // give up the world, nor any rank's fault.
-  Status failure = beginFile(world, plan, path, which, writer);
-  for (const PlanBuffer *tensor : select(plan, which)) {
-    std::unique_ptr<WrittenRuns> runs;
-    if (writer)
-      runs = std::make_unique<WrittenRuns>(*tensor, which, *writer);
-    TPSP_TRY(tensor->pending.empty()
-                 ? saveParts(world, plan, *tensor, runs.get(), failure)
-                 : saveCombined(world, plan, *tensor, runs.get(), failure));
-  }
-  if (!failure.ok() || !writer)
-    return failure;
-  return writer->finish();
+  return SharedFile(world, plan, which).write(weightsFileToWrite(path));
 }
