@@ -19,6 +19,8 @@ Model readGpt2(Config &config, const ImportOptions &options);
 Model readGemma2(Config &config, const ImportOptions &options);
 Model readMixtral(Config &config, const ImportOptions &options);
 Model readQwen3Moe(Config &config, const ImportOptions &options);
+Model readDeepSeekV2(Config &config, const ImportOptions &options);
+Model readDeepSeekV3(Config &config, const ImportOptions &options);
 
 struct Architecture {
   /// `model_type` and `architectures` of a configuration.
@@ -36,6 +38,8 @@ inline constexpr Architecture architectures[] = {
     {"gemma2", "Gemma2ForCausalLM", readGemma2},
     {"mixtral", "MixtralForCausalLM", readMixtral},
     {"qwen3_moe", "Qwen3MoeForCausalLM", readQwen3Moe},
+    {"deepseek_v2", "DeepseekV2ForCausalLM", readDeepSeekV2},
+    {"deepseek_v3", "DeepseekV3ForCausalLM", readDeepSeekV3},
 };
 
 } // namespace tpsp::import

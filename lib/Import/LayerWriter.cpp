@@ -13,13 +13,13 @@ static std::string lastWord(const std::string &module) {
 
 Value LayerWriter::parameter(const std::string &name, const std::string &stored,
                              const Indices &indices,
-                             const std::string &proposed) {
+                             const std::string &proposed, bool isFrozen) {
   Type type{indices, element, Where::Parameter};
-  list.push_back({name, stored, type});
+  list.push_back({name, stored, type, isFrozen});
+  std::string attributes = fmt::format("{{tpsp.param = \"{}\"{}}}", stored,
+                                       isFrozen ? ", tpsp.frozen" : "");
   return text.argument(name, type, proposed.empty() ? name : proposed,
-                       scope == Scope::Program
-                           ? fmt::format("{{tpsp.param = \"{}\"}}", stored)
-                           : "");
+                       scope == Scope::Program ? attributes : "");
 }
 
 //===----------------------------------------------------------------------===//
@@ -110,11 +110,12 @@ Indices LayerWriter::heads() const {
   return {"g", "r", "k"};
 }
 
-Value LayerWriter::rotated(const Value &x, const std::optional<Rope> &rope) {
+Value LayerWriter::rotated(const Value &x, const std::optional<Rope> &rope,
+                           const std::string &feature) {
   if (!rope)
     return x;
-  std::string attributes =
-      fmt::format("position = \"s\", feature = \"k\", theta = {}", rope->theta);
+  std::string attributes = fmt::format(
+      "position = \"s\", feature = \"{}\", theta = {}", feature, rope->theta);
   if (rope->stretch != 1)
     attributes += fmt::format(", stretch = {}", rope->stretch);
   if (rope->stretch != 1 && rope->trained > 0)
@@ -165,20 +166,21 @@ Value LayerWriter::write(const Attention &part, const Value &x) {
     q = norm(*part.queryNorm, q, {"k"}, "q_normed");
   if (part.keyNorm)
     k = norm(*part.keyNorm, k, {"k"}, "k_normed");
-  q = rotated(q, part.rope);
-  k = keyed(rotated(k, part.rope), "keys");
+  q = rotated(q, part.rope, "k");
+  k = keyed(rotated(k, part.rope, "k"), "keys");
   v = keyed(v, "values");
   Value o = weightedValues(part, q, k, v);
   return linear(part.output, {"q", "d", heads(), {"d"}}, o, "attended", "x_");
 }
 
 //===----------------------------------------------------------------------===//
-// MLP and experts
+// MLP and blocks
 //===----------------------------------------------------------------------===//
 
 Value LayerWriter::write(const Mlp &part, const Value &x) {
   text.comment("MLP.");
-  LayerWriter::Map in{"d", "e", {"d"}, {"e"}};
+  const std::string &e = part.hidden;
+  LayerWriter::Map in{"d", e, {"d"}, {e}};
   Value hidden;
   if (part.gate) {
     Value gate = linear(*part.gate, in, x, "gate", "mid");
@@ -188,51 +190,7 @@ Value LayerWriter::write(const Mlp &part, const Value &x) {
   } else {
     hidden = activated(part.activation, linear(part.up, in, x, "up", "mid"));
   }
-  return linear(part.down, {"e", "d", {"e"}, {"d"}}, hidden, "down", "x_");
-}
-
-LayerWriter::Routing LayerWriter::route(const Experts &part, const Value &x) {
-  Value score =
-      linear(part.router, {"d", "x", {"d"}, {"x"}}, x, "score", "score");
-  if (!part.isNormalised)
-    score = text.apply("softmax", {score}, "likely", score.type, "score",
-                       "over = \"x\"");
-  Type chosen = open({"b", "s", "j"});
-  Value choice =
-      text.apply("router", {score}, "choice", {chosen.indices, "i32"}, "choice",
-                 "expert = \"x\", choice = \"j\"");
-  Value weight = text.apply("one_hot_einsum", {choice, score}, "best", chosen,
-                            "weight", "indices = [\"x\"]");
-  if (part.isNormalised)
-    weight = text.apply("softmax", {weight}, "weight", chosen, "weight",
-                        "over = \"j\"");
-  return {choice, weight};
-}
-
-Value LayerWriter::write(const Experts &part, const Value &x) {
-  text.comment("Experts. Every one has c slots for the tokens of a sample.");
-  Routing routing = route(part, x);
-  Value y = text.apply("dispatch", {routing.choice, x}, "slots",
-                       {{"x", "b", "c", "d"}, element, Where::Slots}, "slots",
-                       "expert = \"x\", slot = \"c\", choice = \"j\"");
-  auto matrix = [&](const Linear &one, const Indices &indices) {
-    return parameter(one.name, one.module + ".weight", indices);
-  };
-  auto through = [&](const Value &w, const Value &in, const std::string &name,
-                     const std::string &to, const std::string &proposed) {
-    return text.apply("einsum", {w, in}, name, open({"x", "b", "c", to}),
-                      proposed);
-  };
-  Value gate =
-      through(matrix(part.gate, {"x", "f", "d"}), y, "gate", "f", "inner");
-  Value up = through(matrix(part.up, {"x", "f", "d"}), y, "up", "f", "inner");
-  Value hidden = text.apply("mul", {activated(part.activation, gate), up},
-                            "hidden", up.type, "inner");
-  Value down = through(matrix(part.down, {"x", "d", "f"}), hidden, "down", "d",
-                       "slots_");
-  return text.apply("combine", {routing.choice, routing.weight, down}, "mixed",
-                    open(x.type.indices), "x_",
-                    "expert = \"x\", slot = \"c\", choice = \"j\"");
+  return linear(part.down, {e, "d", {e}, {"d"}}, hidden, "down", "x_");
 }
 
 Value LayerWriter::write(const Block &block, const Value &x, bool isLast) {

@@ -15,6 +15,8 @@ struct Parameter {
   /// In the checkpoint; a layer's without what precedes its modules.
   std::string stored;
   Type type;
+  /// It is not trained.
+  bool isFrozen = false;
 };
 
 class LayerWriter {
@@ -28,7 +30,8 @@ public:
 
   /// A parameter, as the function's last argument.
   Value parameter(const std::string &name, const std::string &stored,
-                  const Indices &indices, const std::string &proposed = "");
+                  const Indices &indices, const std::string &proposed = "",
+                  bool isFrozen = false);
   Value norm(const Norm &norm, const Value &x, const Indices &over,
              const std::string &name);
   /// `x` through a linear map, from indices `from` to `to`, whose elements the
@@ -42,6 +45,7 @@ public:
   Value softCap(const Value &x, double cap, const std::string &name);
 
   Value write(const Attention &part, const Value &x);
+  Value write(const LatentAttention &part, const Value &x);
   Value write(const Mlp &part, const Value &x);
   Value write(const Experts &part, const Value &x);
   /// The last operation has a layer's type.
@@ -55,15 +59,31 @@ public:
 
 private:
   Indices heads() const;
-  Value rotated(const Value &x, const std::optional<Rope> &rope);
+  Value rotated(const Value &x, const std::optional<Rope> &rope,
+                const std::string &feature);
   Value keyed(const Value &x, const std::string &name);
   Value weightedValues(const Attention &part, const Value &q, const Value &k,
                        const Value &v);
   Value activated(const std::string &activation, const Value &x);
+
+  // LatentWriter.cpp
+  std::vector<Value> blocksOf(const Value &x, const std::string &index);
+  Value joined(const std::vector<Value> &blocks, const std::string &name,
+               const std::string &block, const std::string &whole);
+  Value turnedBlock(const LatentAttention &part, const Value &x,
+                    const std::string &name);
+  Value latentQuery(const LatentAttention &part, const Value &x);
+
+  // ExpertsWriter.cpp
   struct Routing {
     Value choice, weight;
   };
   Routing route(const Experts &part, const Value &x);
+  Value choose(const Value &score, const std::string &from,
+               const std::string &to, const std::string &name);
+  Value chosenOf(const Value &choice, const Value &score,
+                 const std::string &from, const std::string &name);
+  Value withinGroups(const Value &score);
 
   FunctionText &text;
   std::string element;

@@ -8,7 +8,14 @@
 ///   d width     q queries' features, (g, r, k)         kv keys', (g, k)
 ///   g key/value heads            r query heads of each k features of a head
 ///   e hidden    x experts        f hidden of an expert c slots of an expert
-///   j experts of a token         p learned positions
+///   j experts of a token         p learned positions    es shared hidden
+///
+/// Of heads that are made of blocks of u features:
+///
+///   a, l width of queries' and keys' latents           w features of a value
+///   kb, lb blocks of a key, of a key and a value       vb of a value
+///   m, n pairs of a block, members of a pair           o values' features
+///   y groups of i experts        z groups of a token   yb of which count
 #ifndef TPSP_IMPORT_MODEL_H
 #define TPSP_IMPORT_MODEL_H
 
@@ -63,12 +70,40 @@ struct Attention {
   double softCap = 0;
 };
 
+/// Keys and values of all heads from one narrow latent; so, perhaps, queries.
+/// A head's key is blocks of `u` features without positions, then a block with,
+/// which all heads share.
+struct LatentAttention {
+  /// The queries' latent, if there is one, and what is made of it.
+  std::optional<Linear> queryDown;
+  std::optional<Norm> queryNorm;
+  Linear query;
+  Linear latent, sharedKey;
+  Norm latentNorm;
+  Linear keyValue, output;
+  Rope rope;
+  /// Pairs are neighbours (0, 1), (2, 3), and not halves.
+  bool isInterleaved = true;
+  /// Rotated features are multiplied by this.
+  double magnitude = 1;
+  double scale = 1;
+};
+
 /// down(act(gate x) · up x), or down(act(up x)).
 struct Mlp {
   std::optional<Linear> gate;
   Linear up, down;
   /// "silu", "gelu", ...: an operation.
   std::string activation;
+  /// The index of what is hidden.
+  std::string hidden = "e";
+};
+
+/// How much a token's experts count.
+enum class Score {
+  SoftmaxOfChosen, ///< of the scores of those that are chosen
+  Softmax,         ///< of all scores
+  Sigmoid          ///< each for itself
 };
 
 /// Every token goes to `j` of `x` experts, each a gated MLP. `experts` are
@@ -77,11 +112,20 @@ struct Experts {
   Linear router;
   Linear gate, up, down;
   std::string activation;
-  /// Weights of the chosen sum to 1.
-  bool isNormalised = true;
+  Score score = Score::SoftmaxOfChosen;
+  /// Weights are divided by their sum, then multiplied by `factor`.
+  bool isNormalised = false;
+  double factor = 1;
+  /// A parameter that is added to scores for the choice alone; or empty.
+  std::string choiceBias = "";
+  /// Experts are chosen from the `z` best of `y` groups, each as good as the
+  /// sum of its `yb` best scores.
+  bool isGrouped = false;
+  /// An MLP of all tokens, added.
+  std::optional<Mlp> shared = std::nullopt;
 };
 
-using Part = std::variant<Attention, Mlp, Experts>;
+using Part = std::variant<Attention, LatentAttention, Mlp, Experts>;
 
 /// x + after(part(before(x))).
 struct Block {

@@ -62,8 +62,11 @@ private:
 } // namespace
 
 void ModelWriter::writeLayers() {
-  for (const LayerKind &kind : model.kinds) {
-    WrittenLayer layer;
+  for (size_t i = 0; i < model.kinds.size(); ++i) {
+    WrittenLayer &layer = layers.emplace_back();
+    const LayerKind &kind = model.kinds[i];
+    if (std::count(model.layers.begin(), model.layers.end(), i) == 0)
+      continue;
     layer.function =
         std::make_unique<FunctionText>(program, kind.function, "private ");
     LayerWriter writer(*layer.function, options.dtype,
@@ -73,7 +76,6 @@ void ModelWriter::writeLayers() {
       x = writer.write(block, x, &block == &kind.blocks.back());
     layer.function->finish(x);
     layer.parameters = writer.parameters();
-    layers.push_back(std::move(layer));
   }
 }
 
@@ -124,7 +126,7 @@ std::vector<std::vector<Value>> ModelWriter::layerArguments() {
       values.push_back(outer->parameter(
           fmt::format("l{}_{}", i, one.name),
           fmt::format("{}{}.{}", model.layerPrefix, i, one.stored),
-          one.type.indices, one.name));
+          one.type.indices, one.name, one.isFrozen));
   }
   return all;
 }

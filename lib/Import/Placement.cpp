@@ -33,7 +33,11 @@ const std::vector<Placement::Part> &Placement::table() {
       {{"fsdp"}, {"fsdp", "data", 2}, {"b"}, {"b"}, {"d"}, 2},
       {{"cp"}, {"cp", "data", 2}, {"s"}, {"s"}, {}},
       {{"ep"}, {"ep", "model", 2}, {"b"}, {"b"}, {"x"}},
-      {{"tp"}, {"tp", "model", 2}, {}, {}, {"q", "kv", "e", "f", "v", "h"}},
+      {{"tp"},
+       {"tp", "model", 2},
+       {},
+       {},
+       {"q", "kv", "o", "e", "es", "f", "v"}},
       {{"sp"}, {"tp", "model", 2}, {}, {"s"}, {}},
   };
   return rows;

@@ -67,7 +67,8 @@ Model tpsp::import::readQwen3Moe(Config &config, const ImportOptions &options) {
                   mlp.activation);
   model.extents["x"] = readExpertCount(config);
   model.extents["f"] = config.size("moe_intermediate_size");
-  experts.isNormalised = config.flag("norm_topk_prob", false);
+  if (!config.flag("norm_topk_prob", false))
+    experts.score = Score::Softmax;
   Attention attention = readNormedAttention(config, model, form);
   std::vector<Block> blocks = decoderBlocks(config, attention, experts);
   addMixedLayers(config, model, blocks[0], blocks[1], {blocks[1].before, mlp});

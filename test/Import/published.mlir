@@ -63,3 +63,13 @@
 // RUN: %{count}
 // RUN: %{import}
 // RUN: %{simulate}
+
+// Its weights are published in 8 bits, and are counted as they are imported.
+// REDEFINE: %{model} = deepseek-v3
+// REDEFINE: %{parameters} = 671026419200
+// REDEFINE: %{place} = --ignore-key quantization_config --batch 8 --place tp-sp-ep --mesh ep=8 --capacity-factor 1.25
+// RUN: not tpsp-import %S/Inputs/published/deepseek-v3.json --sequence 1 --count 2>&1 | FileCheck %s --check-prefix=QUANTISED
+// QUANTISED: 'quantization_config' is not known
+// RUN: tpsp-import %S/Inputs/published/deepseek-v3.json --ignore-key quantization_config --sequence 1 --count | grep -x %{parameters}
+// RUN: %{import}
+// RUN: %{simulate}

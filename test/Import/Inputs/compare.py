@@ -35,6 +35,11 @@ LLAMA3 = dict(rope_type="llama3", rope_theta=100.0, factor=8.0, low_freq_factor=
 YARN = dict(rope_type="yarn", rope_theta=100.0, factor=4.0,
             original_max_position_embeddings=16)
 
+YARN_ALL = dict(YARN, mscale=1.0, mscale_all_dim=1.0)
+MLA = {k: v for k, v in DECODER.items() if k not in ("head_dim", "num_key_value_heads")} | dict(
+    num_attention_heads=4, num_key_value_heads=4, q_lora_rank=9, kv_lora_rank=8,
+    qk_nope_head_dim=12, qk_rope_head_dim=6, v_head_dim=18, moe_intermediate_size=12, n_shared_experts=2)
+
 # Class of the configuration, and what it is given, by name.
 MODELS = {
     "llama": ("Llama", dict(DECODER, rope_parameters=LLAMA3)),
@@ -56,6 +61,15 @@ MODELS = {
     "qwen3-moe": ("Qwen3Moe", dict(DECODER, num_experts=4, num_experts_per_tok=2,
                                    moe_intermediate_size=20, mlp_only_layers=[1],
                                    norm_topk_prob=True)),
+    "deepseek-v3": ("DeepseekV3", dict(MLA, n_group=3, topk_group=2, n_routed_experts=6,
+                                       num_experts_per_tok=3, routed_scaling_factor=1.5,
+                                       first_k_dense_replace=1, rope_parameters=YARN_ALL)),
+    "deepseek-v2": ("DeepseekV2", dict(MLA, n_group=3, topk_group=2, n_routed_experts=6,
+                                       topk_method="group_limited_greedy",
+                                       num_experts_per_tok=3, routed_scaling_factor=1.5,
+                                       first_k_dense_replace=1)),
+    "deepseek-v2-lite": ("DeepseekV2", dict(MLA, q_lora_rank=None, n_routed_experts=6,
+                                            num_experts_per_tok=3)),
     "qwen3-moe-plain": ("Qwen3Moe", dict(DECODER, num_experts=4, num_experts_per_tok=2,
                                          moe_intermediate_size=20,
                                          norm_topk_prob=False)),
@@ -79,6 +93,9 @@ def make(name, folder):
         for parameter in model.parameters():
             if parameter.dim() == 1:
                 parameter.add_(0.3 * torch.randn_like(parameter))
+        for buffer_name, buffer in model.named_buffers():
+            if "correction_bias" in buffer_name:
+                buffer.normal_(0, 0.2)
     model.save_pretrained(folder)
     return model
 

@@ -1,0 +1,80 @@
+// Architectures beside Llama: what is theirs in the program, how many parameters
+// they have, and their unsharded selves. transformers.mlir compares them all.
+// REQUIRES: tpsp-run
+// RUN: rm -rf %t && split-file %s %t
+// DEFINE: %{import} = tpsp-import --sequence 6 --batch 2
+
+// RUN: %{import} %t/qwen3.json --place tp -o %t/m.mlir && FileCheck %s --check-prefix=QWEN3 < %t/m.mlir
+// QWEN3: // Qwen3ForCausalLM {{.*}}
+// QWEN3-NEXT: 1014 parameters.
+// QWEN3: rms_norm %k, %k_norm {eps = 1e-06}
+// RUN: sed 's/qwen3/qwen2/; s/"head_dim": 4, //' %t/qwen3.json > %t/qwen2.json
+// RUN: %{import} %t/qwen2.json | FileCheck %s --check-prefix=QWEN2
+// QWEN2: q_proj_bias: !q_proj_bias {tpsp.param = "model.layers.0.self_attn.q_proj.bias"}
+// QWEN2-NOT: o_proj.bias
+
+// RUN: %{import} %t/phi3.json --place tp-sp -o %t/m.mlir && FileCheck %s --check-prefix=PHI3 < %t/m.mlir
+// PHI3: "model.layers.0.self_attn.qkv_proj.weight[16:24, :]"
+// PHI3: "model.layers.0.self_attn.qkv_proj.weight[24:32, :]"
+// PHI3: "model.layers.0.mlp.gate_up_proj.weight[10:20, :]"
+
+// RUN: %{import} %t/gemma2.json --place tp-sp -o %t/m.mlir && FileCheck %s --check-prefix=GEMMA2 < %t/m.mlir
+// GEMMA2: tpsp.shift %input_layernorm {by = 1}
+// GEMMA2: tpsp.tanh
+// GEMMA2: tpsp.softmax %capped {over = "t", causal = "s"}
+// GEMMA2: tpsp.rms_norm %down, %post_feedforward_layernorm_plus_one
+// GEMMA2: tpsp.scale %x {factor = 4}
+// RUN: tpsp-run %t/m.mlir --grad --verify | FileCheck %s --check-prefix=VERIFIED
+// RUN: not tpsp-import --sequence 7 %t/gemma2.json 2>&1 | FileCheck %s --check-prefix=WINDOW
+// WINDOW: key 'sliding_window' is 6, and a window of attention is not there yet; --sequence 6 or less needs none
+
+// Learned positions: the first six of nine, in two blocks of three.
+// RUN: %{import} %t/gpt2.json -o %t/m.mlir && FileCheck %s --check-prefix=GPT2 < %t/m.mlir
+// GPT2: // Left out: dropout by attn_pdrop = 0.1.
+// GPT2: !positions {{ *}}= tensor<9x12xf32, #tpsp.idx<p, d>>
+// GPT2: tpsp.take %position_blocks {index = "pb", at = 1}
+// RUN: tpsp-run %t/m.mlir --grad --verify | FileCheck %s --check-prefix=VERIFIED
+// RUN: not tpsp-import --sequence 10 %t/gpt2.json 2>&1 | FileCheck %s --check-prefix=LONG
+// LONG: --sequence 10 is more than the 9 positions that the model has learned
+
+// Experts: no token is dropped, unless slots are said to be fewer.
+// RUN: %{import} %t/qwen3_moe.json --place ep -o %t/m.mlir && FileCheck %s --check-prefix=MOE < %t/m.mlir
+// MOE: x 4 experts of f 5, j 2 a token
+// MOE: !slots {{ *}}= tensor<4x2x6x16xf32, #tpsp.idx<x@ep, b, c, d>>
+// MOE: func.func private @layer(
+// MOE: func.func private @dense_layer(
+// MOE: func.call @dense_layer(%x1
+// RUN: %{import} %t/qwen3_moe.json --layers 1 --capacity-factor 1.2 | FileCheck %s --check-prefix=SLOTS --implicit-check-not=dense
+// SLOTS: !slots {{ *}}= tensor<4x2x4x16xf32, #tpsp.idx<x, b, c, d, ?>>
+
+// RUN: %{import} %t/deepseek.json --place tp-sp -o %t/m.mlir && FileCheck %s --check-prefix=V3 < %t/m.mlir
+// V3: tpsp.rope {{.*}} stretch = 40, trained = 16, slow_turns = {{.*}}, fast_turns = {{.*}}, log_turns}
+// V3: {tpsp.param = "model.layers.1.mlp.gate.e_score_correction_bias", tpsp.frozen}
+// RUN: tpsp-run %t/m.mlir --grad --verify | FileCheck %s --check-prefix=VERIFIED
+// RUN: sed 's/"v_head_dim": 8/"v_head_dim": 6/' %t/deepseek.json > %t/uneven.json
+// RUN: not tpsp-import --sequence 6 %t/uneven.json 2>&1 | FileCheck %s --check-prefix=UNEVEN
+// UNEVEN: key 'v_head_dim' is 6, which is no multiple of the 4 of qk_rope_head_dim, and slices of unequal parts are not there yet
+// VERIFIED: all within tolerance
+
+//--- qwen3.json
+{"model_type": "qwen3", "hidden_size": 16, "intermediate_size": 2, "num_hidden_layers": 1, "num_attention_heads": 4,
+ "num_key_value_heads": 2, "head_dim": 4, "vocab_size": 7, "tie_word_embeddings": true}
+//--- phi3.json
+{"model_type": "phi3", "hidden_size": 16, "intermediate_size": 10, "num_hidden_layers": 1, "num_attention_heads": 4,
+ "num_key_value_heads": 2, "vocab_size": 8}
+//--- gemma2.json
+{"model_type": "gemma2", "hidden_size": 16, "intermediate_size": 10, "num_hidden_layers": 1, "num_attention_heads": 4,
+ "num_key_value_heads": 2, "head_dim": 6, "vocab_size": 8, "attn_logit_softcapping": 3.0, "sliding_window": 6,
+ "final_logit_softcapping": 2.0, "query_pre_attn_scalar": 5}
+//--- gpt2.json
+{"model_type": "gpt2", "n_embd": 12, "n_head": 2, "n_layer": 1, "n_inner": 10, "n_positions": 9, "vocab_size": 7}
+//--- qwen3_moe.json
+{"model_type": "qwen3_moe", "hidden_size": 16, "intermediate_size": 10, "num_hidden_layers": 2, "num_attention_heads": 4,
+ "num_key_value_heads": 2, "head_dim": 4, "vocab_size": 8, "num_experts": 4, "num_experts_per_tok": 2,
+ "moe_intermediate_size": 5, "mlp_only_layers": [1]}
+//--- deepseek.json
+{"model_type": "deepseek_v3", "hidden_size": 12, "intermediate_size": 10, "num_hidden_layers": 2, "num_attention_heads": 2,
+ "num_key_value_heads": 2, "vocab_size": 8, "q_lora_rank": 5, "kv_lora_rank": 3, "qk_nope_head_dim": 4,
+ "qk_rope_head_dim": 4, "v_head_dim": 8, "moe_intermediate_size": 6, "n_routed_experts": 6, "num_experts_per_tok": 3,
+ "n_group": 3, "topk_group": 2, "first_k_dense_replace": 1,
+ "rope_scaling": {"type": "yarn", "factor": 40, "mscale": 1, "mscale_all_dim": 1, "original_max_position_embeddings": 16}}
