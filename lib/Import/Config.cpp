@@ -14,6 +14,8 @@ using Json = nlohmann::json;
 
 /// No extent of a model is larger, and products of three fit 64 bits.
 static constexpr int64_t largest = int64_t(1) << 31;
+/// A program has an operation for each.
+static constexpr int64_t mostLayers = 10'000;
 /// How much of a value a message shows.
 static constexpr size_t shown = 60;
 
@@ -78,27 +80,32 @@ const Json *Config::require(const std::string &key) {
 }
 
 int64_t Config::wholeNumber(const std::string &key, const Json &value,
-                            int64_t least) {
-  if (value.is_number_integer() && value >= least && value <= largest)
+                            int64_t least, int64_t most) {
+  if (value.is_number_integer() && value >= least && value <= most)
     return value.get<int64_t>();
   refuse(key, fmt::format("is {}, which is no whole number from {} to {}",
-                          text(value), least, largest));
+                          text(value), least, most));
   return 1;
 }
 
 int64_t Config::size(const std::string &key) {
   const Json *value = require(key);
-  return value ? wholeNumber(key, *value, 1) : 1;
+  return value ? wholeNumber(key, *value, 1, largest) : 1;
 }
 
 int64_t Config::size(const std::string &key, int64_t otherwise) {
   const Json *value = use(key);
-  return value ? wholeNumber(key, *value, 1) : otherwise;
+  return value ? wholeNumber(key, *value, 1, largest) : otherwise;
+}
+
+int64_t Config::layers(const std::string &key) {
+  const Json *value = require(key);
+  return value ? wholeNumber(key, *value, 1, mostLayers) : 1;
 }
 
 int64_t Config::count(const std::string &key, int64_t otherwise) {
   const Json *value = use(key);
-  return value ? wholeNumber(key, *value, 0) : otherwise;
+  return value ? wholeNumber(key, *value, 0, largest) : otherwise;
 }
 
 double Config::number(const std::string &key) {
@@ -156,7 +163,7 @@ std::vector<int64_t> Config::counts(const std::string &key) {
   if (!value || !value->is_array())
     return out;
   for (const Json &entry : *value)
-    out.push_back(wholeNumber(key, entry, 0));
+    out.push_back(wholeNumber(key, entry, 0, largest));
   return out;
 }
 

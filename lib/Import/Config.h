@@ -34,7 +34,9 @@ public:
   /// A whole number from 1 to 2^31; required, or with a default.
   int64_t size(const std::string &key);
   int64_t size(const std::string &key, int64_t otherwise);
-  /// The same from 0 on.
+  /// A number of layers: required, and at most 10000.
+  int64_t layers(const std::string &key);
+  /// The same as size from 0 on.
   int64_t count(const std::string &key, int64_t otherwise);
   /// A finite number; required, or with a default.
   double number(const std::string &key);
@@ -67,7 +69,7 @@ private:
   const nlohmann::json *use(const std::string &key);
   const nlohmann::json *require(const std::string &key);
   int64_t wholeNumber(const std::string &key, const nlohmann::json &value,
-                      int64_t least);
+                      int64_t least, int64_t most);
   std::string describe(const std::string &key) const;
   void unread(std::vector<std::string> &out) const;
   std::optional<std::string> firstFailure() const;

@@ -159,7 +159,7 @@ std::vector<Block> tpsp::import::decoderBlocks(Config &config,
 
 void tpsp::import::addLayers(Config &config, Model &model, LayerKind kind) {
   model.kinds = {std::move(kind)};
-  model.layers.assign(config.size("num_hidden_layers"), 0);
+  model.layers.assign(config.layers("num_hidden_layers"), 0);
 }
 
 //===----------------------------------------------------------------------===//

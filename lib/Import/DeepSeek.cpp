@@ -8,6 +8,9 @@
 
 using namespace tpsp::import;
 
+/// Of a head: each is an operation.
+static constexpr int64_t mostBlocks = 32;
+
 /// Sizes of heads, in blocks of the features that have positions.
 static void readHeads(Config &config, Model &model) {
   int64_t plain = config.size("qk_nope_head_dim");
@@ -15,11 +18,11 @@ static void readHeads(Config &config, Model &model) {
   int64_t value = config.size("v_head_dim");
   for (auto [key, size] :
        {std::pair("qk_nope_head_dim", plain), std::pair("v_head_dim", value)})
-    if (size % turned != 0)
+    if (size % turned != 0 || size / turned > mostBlocks)
       config.refuse(key, fmt::format("is {}, which is no multiple of the {} of "
-                                     "qk_rope_head_dim, and slices of unequal "
-                                     "parts are not there yet",
-                                     size, turned));
+                                     "qk_rope_head_dim up to {}, and slices of "
+                                     "unequal parts are not there yet",
+                                     size, turned, mostBlocks * turned));
   int64_t heads = config.size("num_attention_heads");
   if (config.size("num_key_value_heads", heads) != heads)
     config.refuse("num_key_value_heads",
@@ -141,7 +144,7 @@ static void addDenseFirst(Config &config, Model &model, int64_t otherwise,
   Norm between = readRmsNorm(config, "post_attention_layernorm");
   model.kinds = {{"layer", {{before, attention}, {between, experts}}},
                  {"dense_layer", {{before, attention}, {between, mlp}}}};
-  int64_t count = config.size("num_hidden_layers");
+  int64_t count = config.layers("num_hidden_layers");
   int64_t dense = config.count("first_k_dense_replace", otherwise);
   for (int64_t i = 0; i < count; ++i)
     model.layers.push_back(i < dense ? 1 : 0);

@@ -94,6 +94,6 @@ Model tpsp::import::readGpt2(Config &config, const ImportOptions &) {
   model.kinds = {{"layer",
                   {{layerNorm(config, "ln_1"), attention},
                    {layerNorm(config, "ln_2"), mlp}}}};
-  model.layers.assign(config.size("n_layer"), 0);
+  model.layers.assign(config.layers("n_layer"), 0);
   return model;
 }

@@ -231,8 +231,8 @@ static int64_t slots(const Model &model, const ImportOptions &options) {
     return options.sequence;
   double average = double(options.sequence) * double(model.extent("j")) /
                    double(model.extent("x"));
-  int64_t wanted = int64_t(std::ceil(average * options.capacityFactor));
-  return std::clamp<int64_t>(wanted, 1, options.sequence);
+  double wanted = std::ceil(average * options.capacityFactor);
+  return int64_t(std::clamp(wanted, 1.0, double(options.sequence)));
 }
 
 static Status checkLength(const Model &model, const ImportOptions &options) {

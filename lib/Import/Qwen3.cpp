@@ -34,7 +34,7 @@ static void addMixedLayers(Config &config, Model &model, const Block &attention,
                            const Block &experts, const Block &mlp) {
   model.kinds = {{"layer", {attention, experts}},
                  {"dense_layer", {attention, mlp}}};
-  int64_t count = config.size("num_hidden_layers");
+  int64_t count = config.layers("num_hidden_layers");
   int64_t every = config.size("decoder_sparse_step", 1);
   for (int64_t i = 0; i < count; ++i)
     model.layers.push_back((i + 1) % every == 0 ? 0 : 1);

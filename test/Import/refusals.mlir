@@ -14,6 +14,9 @@
 // IGNORED: LlamaForCausalLM
 // RUN: %{refused} %t/good.json --ignore-key nothing 2>&1 | FileCheck %s --check-prefix=NOKEY
 // NOKEY: --ignore-key "nothing": there is no such key
+// RUN: sed 's/"num_hidden_layers": 1/"num_hidden_layers": 20000/' %t/good.json > %t/deep.json
+// RUN: %{refused} %t/deep.json 2>&1 | FileCheck %s --check-prefix=DEEP
+// DEEP: key 'num_hidden_layers' is 20000, which is no whole number from 1 to 10000
 // RUN: sed 's/"vocab_size": 11/"vocab_size": "11"/' %t/good.json > %t/type.json
 // RUN: %{refused} %t/type.json 2>&1 | FileCheck %s --check-prefix=TYPE
 // TYPE: key 'vocab_size' is "11", which is no whole number from 1 to 2147483648
