@@ -23,9 +23,7 @@ static const std::vector<std::string> harmlessKeys = {"model_type",
                                                       "auto_map",
                                                       "tokenizer_class",
                                                       "_attn_implementation",
-                                                      "cache_implementation",
-                                                      "head_dim_total",
-                                                      "hidden_dropout_prob"};
+                                                      "cache_implementation"};
 
 Model tpsp::import::readDecoder(Config &config, const DecoderForm &form) {
   config.harmless(harmlessKeys);
