@@ -66,21 +66,65 @@ static llvm::Expected<Hardware> findDescription(llvm::StringRef nameOrPath) {
   return parseHardware((*buffer)->getBuffer(), nameOrPath);
 }
 
-/// Leaves kinds that have the algorithm, for any group of a tier, nothing else
-/// there. Others keep what they have.
-static void pin(Hardware &hardware, CollectiveAlgorithm algorithm) {
-  auto isPinned = [&](const CollectiveRates &like) {
-    return llvm::any_of(
-        hardware.collectives, [&](const CollectiveRates &rates) {
-          return rates.kind == like.kind && rates.tier == like.tier &&
-                 rates.algorithm == algorithm && !rates.measuredGroupsOnly;
-        });
-  };
+/// Whether a tier has the algorithm at all sizes, of any group. Where another
+/// was measured and this one was not, its figures are of small messages.
+static bool hasDataOf(const Hardware &hardware, CollectiveKind kind,
+                      llvm::StringRef tier, CollectiveAlgorithm algorithm) {
+  bool isThere = false, isMeasured = false, isAnyMeasured = false;
+  for (const CollectiveRates &rates : hardware.collectives) {
+    if (rates.kind != kind || rates.tier != tier)
+      continue;
+    isAnyMeasured |= !rates.measured.empty();
+    if (rates.algorithm != algorithm || rates.measuredGroupsOnly)
+      continue;
+    isThere = true;
+    isMeasured |= !rates.measured.empty();
+  }
+  return isThere && (isMeasured || !isAnyMeasured);
+}
+
+/// Kinds that the tier has the algorithm of have nothing else there.
+static void pinTier(Hardware &hardware, llvm::StringRef tier,
+                    CollectiveAlgorithm algorithm) {
   std::vector<CollectiveRates> left;
   for (const CollectiveRates &rates : hardware.collectives)
-    if (rates.algorithm == algorithm || !isPinned(rates))
+    if (rates.tier != tier || rates.algorithm == algorithm ||
+        !hasDataOf(hardware, rates.kind, tier, algorithm))
       left.push_back(rates);
   hardware.collectives = std::move(left);
+}
+
+/// Pins all_reduce, which alone has several algorithms, on the tiers that have
+/// data; on others says that it is as it was. An error if there is none.
+static llvm::Error pin(Hardware &hardware, CollectiveAlgorithm algorithm) {
+  std::vector<std::pair<std::string, const char *>> tiers;
+  if (hardware.isCpu() || hardware.devicesPerNode > 1)
+    tiers.push_back({hardware.insideTier, "in a node"});
+  if (hardware.nodes > 1)
+    tiers.push_back({hardware.betweenTier, "between nodes"});
+  std::string missing;
+  size_t found = 0;
+  for (const auto &[tier, where] : tiers) {
+    if (hasDataOf(hardware, CollectiveKind::AllReduce, tier, algorithm)) {
+      pinTier(hardware, tier, algorithm);
+      ++found;
+    } else {
+      missing = where;
+    }
+  }
+  if (found == 0)
+    return llvm::createStringError(llvm::formatv(
+        "{0} has no rates of all_reduce by {1} that could be pinned; leave "
+        "':{1}' away, or describe them in a file with \"base\": \"{0}\"",
+        hardware.name, name(algorithm)));
+  if (!missing.empty()) {
+    std::string &assumed = hardware.basis.assumed;
+    assumed +=
+        llvm::formatv("{0}all_reduce {1} by any algorithm (no {2} was "
+                      "measured there)",
+                      assumed.empty() ? "" : ", ", missing, name(algorithm));
+  }
+  return llvm::Error::success();
 }
 
 llvm::Expected<Hardware> tpsp::findHardware(llvm::StringRef text) {
@@ -90,10 +134,11 @@ llvm::Expected<Hardware> tpsp::findHardware(llvm::StringRef text) {
     if (suffix != tpsp::name(algorithm))
       continue;
     llvm::Expected<Hardware> found = findDescription(name);
-    if (found) {
-      pin(*found, algorithm);
-      found->name += ":" + suffix.str();
-    }
+    if (!found)
+      return found;
+    if (llvm::Error error = pin(*found, algorithm))
+      return llvm::Expected<Hardware>(std::move(error));
+    found->name += ":" + suffix.str();
     return found;
   }
   return findDescription(text);

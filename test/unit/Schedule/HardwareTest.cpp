@@ -148,14 +148,70 @@ TEST(Hardware, AnAlgorithmCanBePinned) {
             1.2 * seconds(fastest, CollectiveKind::AllReduce));
   EXPECT_EQ(pinned.fastestAlgorithm(CollectiveKind::AllReduce, 1 << 10, place),
             CollectiveAlgorithm::Ring);
-  // A gather has no tree, and keeps its ring.
-  auto tree = findHardware("h100-sxm:tree");
-  ASSERT_TRUE(bool(tree));
-  CostModel trees(*tree, mesh);
-  EXPECT_EQ(seconds(trees, CollectiveKind::AllGather),
-            seconds(fastest, CollectiveKind::AllGather));
   EXPECT_THAT(errorOf(findHardware("h100:ring")),
               HasSubstr("'h100' is no built-in hardware"));
+}
+
+/// Between nodes there are rates of trees, in a node only of small messages.
+TEST(Hardware, AnAlgorithmIsPinnedWhereItHasRates) {
+  auto any = findHardware("h100-sxm-2node"),
+       tree = findHardware("h100-sxm-2node:tree");
+  ASSERT_TRUE(any && tree);
+  Mesh mesh({{"dp", 2, AxisRole::None}, {"tp", 8, AxisRole::None}});
+  CostModel fastest(*any, mesh), pinned(*tree, mesh);
+  GroupPlace inside{8, 8, 1}, across{16, 8, 2};
+  auto seconds = [&](const CostModel &cost, CollectiveKind kind,
+                     GroupPlace place) {
+    return cost.collectiveSeconds(kind, 128 << 20, place);
+  };
+  EXPECT_EQ(pinned.fastestAlgorithm(CollectiveKind::AllReduce, 1 << 30, across),
+            CollectiveAlgorithm::Tree);
+  EXPECT_EQ(seconds(pinned, CollectiveKind::AllReduce, inside),
+            seconds(fastest, CollectiveKind::AllReduce, inside));
+  EXPECT_THAT(tree->basis.assumed,
+              HasSubstr("all_reduce in a node by any algorithm (no tree was "
+                        "measured there)"));
+  EXPECT_EQ(any->basis.assumed.find("tree"), std::string::npos);
+  // A gather has no tree, and keeps its ring.
+  EXPECT_EQ(seconds(pinned, CollectiveKind::AllGather, across),
+            seconds(fastest, CollectiveKind::AllGather, across));
+}
+
+TEST(Hardware, AnAlgorithmWithoutRatesIsRefused) {
+  for (const char *name : {"h100-sxm:tree", "a100-sxm:tree", "cpu:tree"})
+    EXPECT_THAT(errorOf(findHardware(name)),
+                HasSubstr("has no rates of all_reduce by tree that could be "
+                          "pinned; leave ':tree' away"))
+        << name;
+  EXPECT_TRUE(bool(findHardware("a100-sxm:ring")));
+}
+
+/// A user who measured trees has them.
+TEST(Hardware, AMeasuredAlgorithmIsPinned) {
+  std::string path = testing::TempDir() + "/trees.json";
+  std::ofstream(path) << R"({"base": "h100-sxm", "collectives": [
+    {"kind": "all_reduce", "algorithm": "ring", "tier": "nvlink",
+     "latency_us": 6, "hop_us": 1, "bus_gbs": 360,
+     "measured_us": {"8": [[134217728, 800]]}},
+    {"kind": "all_reduce", "algorithm": "tree", "tier": "nvlink",
+     "latency_us": 6, "hop_us": 1, "bus_gbs": 300,
+     "measured_us": {"8": [[134217728, 900]]}},)"
+                      << R"(
+    {"kind": "all_gather", "algorithm": "ring", "tier": "nvlink",
+     "latency_us": 6, "hop_us": 1, "bus_gbs": 360},
+    {"kind": "reduce_scatter", "algorithm": "ring", "tier": "nvlink",
+     "latency_us": 6, "hop_us": 1, "bus_gbs": 360},
+    {"kind": "all_to_all", "algorithm": "ring", "tier": "nvlink",
+     "latency_us": 6, "hop_us": 1, "bus_gbs": 360},
+    {"kind": "permute", "algorithm": "ring", "tier": "nvlink",
+     "latency_us": 6, "hop_us": 1, "bus_gbs": 360}],
+    "tiers": {"inside_node": "nvlink"}})";
+  auto tree = findHardware(path + ":tree");
+  ASSERT_TRUE(bool(tree)) << llvm::toString(tree.takeError());
+  CostModel cost(*tree, Mesh({{"tp", 8, AxisRole::None}}));
+  EXPECT_NEAR(cost.collectiveSeconds(CollectiveKind::AllReduce, 128 << 20,
+                                     GroupPlace{8, 8, 1}),
+              901e-6, 2e-6);
 }
 
 TEST(Hardware, UnknownNamesAreRefusedWithTheKnownOnes) {
