@@ -34,6 +34,18 @@
 // REDEFINE: %{function} = gain
 // REDEFINE: %{mesh} = fsdp=2
 // RUN: %{ledger}
+// Parameters in f32 are gathered in bf16: 64 x 128 of 2 bytes, three quarters
+// of it from others; a gain goes with its weight.
+// DEFINE: %{bytes} = tpsp-run %s --grad --function %{function} --simulate --hardware h100-sxm | FileCheck %s --check-prefix=BYTES
+// REDEFINE: %{function} = convert
+// RUN: %{bytes}
+// REDEFINE: %{function} = scale
+// RUN: %{bytes}
+// REDEFINE: %{function} = both
+// RUN: %{bytes}
+// BYTES: forward   all_gather      fsdp     d         12.0 KiB
+// BYTES: backward  reduce_scatter  fsdp     d         12.0 KiB
+// BYTES: forward   all_gather      x1       12.0 KiB
 // With the options that move collectives.
 // RUN: tpsp-run %s --grad --verify --quiet --function both --overlap on --micro-batches 2
 

@@ -116,3 +116,92 @@ func.func @not_scatter_then_reduce(%p: tensor<8x16xf32, #tpsp.idx<s, d | sum@dp@
   %1 = tpsp.all_reduce %0 ["dp"] {reason = "r", tensor = "p"} : (tensor<8x16xf32, #tpsp.idx<s@tp, d | sum@dp>>) -> !xs
   return %1 : !xs
 }
+
+!w = tensor<8x16xf32, #tpsp.idx<d, e>>
+!ws = tensor<8x16xf32, #tpsp.idx<d@tp, e>>
+!wb = tensor<8x16xbf16, #tpsp.idx<d, e>>
+
+// What is converted is gathered behind that, in half the bytes.
+// CHECK-LABEL: @gather_then_convert
+// CHECK-SAME: %[[W:[a-z0-9]+]]
+func.func @gather_then_convert(%w: !ws) -> !wb {
+  // CHECK-NEXT: %[[B:.*]] = tpsp.convert %[[W]] : tensor<8x16xf32, #tpsp.idx<d@tp, e>> -> tensor<8x16xbf16, #tpsp.idx<d@tp, e>>
+  // CHECK-NEXT: %[[G:.*]] = tpsp.all_gather %[[B]] ["tp"] {reason = "r", tensor = "w"} : tensor<8x16xbf16, #tpsp.idx<d@tp, e>> -> tensor<8x16xbf16, #tpsp.idx<d, e>>
+  // CHECK-NEXT: return %[[G]]
+  %0 = tpsp.all_gather %w ["tp"] {reason = "r", tensor = "w"} : !ws -> !w
+  %1 = tpsp.convert %0 : !w -> !wb
+  return %1 : !wb
+}
+
+// The scale in front of the conversion comes along; the one behind does not
+// make it less, and stays where it was.
+// CHECK-LABEL: @gather_scale_convert_scale
+func.func @gather_scale_convert_scale(%w: !ws) -> !wb {
+  // CHECK-NEXT: %[[S:.*]] = tpsp.scale %{{.*}} {factor = 2.0
+  // CHECK-NEXT: %[[B:.*]] = tpsp.convert %[[S]]
+  // CHECK-NEXT: %[[G:.*]] = tpsp.all_gather %[[B]]
+  // CHECK-NEXT: tpsp.scale %[[G]]
+  // CHECK-NEXT: return
+  %0 = tpsp.all_gather %w ["tp"] {reason = "r", tensor = "w"} : !ws -> !w
+  %1 = tpsp.scale %0 {factor = 2.0 : f64} : !w
+  %2 = tpsp.convert %1 : !w -> !wb
+  %3 = tpsp.scale %2 {factor = 3.0 : f64} : !wb
+  return %3 : !wb
+}
+
+!h = tensor<8xf32, #tpsp.idx<d>>
+!hs = tensor<8xf32, #tpsp.idx<d@tp>>
+!k = tensor<16xf32, #tpsp.idx<e>>
+
+// Two gathers become one; an operand without the index is there already.
+// CHECK-LABEL: @gathers_of_a_product
+func.func @gathers_of_a_product(%w: !ws, %h: !hs, %k: !k) -> !w {
+  // CHECK-NEXT: %[[P:.*]] = tpsp.mul %{{.*}}, %{{.*}} : ({{.*}}d@tp, e>>, {{.*}}d@tp>>) -> {{.*}}d@tp, e>>
+  // CHECK-NEXT: %[[G:.*]] = tpsp.all_gather %[[P]]
+  // CHECK-NEXT: tpsp.mul %[[G]], %{{.*}}
+  // CHECK-NEXT: return
+  %0 = tpsp.all_gather %w ["tp"] {reason = "r", tensor = "w"} : !ws -> !w
+  %1 = tpsp.all_gather %h ["tp"] {reason = "r", tensor = "h"} : !hs -> !h
+  %2 = tpsp.mul %0, %1 : (!w, !h) -> !w
+  %3 = tpsp.mul %2, %k : (!w, !k) -> !w
+  return %3 : !w
+}
+
+// Negative twins: others use what is gathered; the conversion makes it larger;
+// the other factor is whole; the passes differ.
+// CHECK-LABEL: @gather_of_several_uses
+func.func @gather_of_several_uses(%w: !ws) -> (!w, !wb) {
+  // CHECK-NEXT: %[[G:.*]] = tpsp.all_gather
+  // CHECK-NEXT: convert %[[G]]
+  %0 = tpsp.all_gather %w ["tp"] {reason = "r", tensor = "w"} : !ws -> !w
+  %1 = tpsp.convert %0 : !w -> !wb
+  return %0, %1 : !w, !wb
+}
+
+// CHECK-LABEL: @gather_then_widen
+func.func @gather_then_widen(%w: tensor<8x16xbf16, #tpsp.idx<d@tp, e>>) -> !w {
+  // CHECK-NEXT: %[[G:.*]] = tpsp.all_gather
+  // CHECK-NEXT: convert %[[G]]
+  %0 = tpsp.all_gather %w ["tp"] {reason = "r", tensor = "w"} : tensor<8x16xbf16, #tpsp.idx<d@tp, e>> -> !wb
+  %1 = tpsp.convert %0 : !wb -> !w
+  return %1 : !w
+}
+
+// CHECK-LABEL: @gather_times_whole
+func.func @gather_times_whole(%w: !ws, %h: !h) -> !wb {
+  // CHECK-NEXT: %[[G:.*]] = tpsp.all_gather
+  // CHECK-NEXT: mul %[[G]]
+  %0 = tpsp.all_gather %w ["tp"] {reason = "r", tensor = "w"} : !ws -> !w
+  %1 = tpsp.mul %0, %h : (!w, !h) -> !w
+  %2 = tpsp.convert %1 : !w -> !wb
+  return %2 : !wb
+}
+
+// CHECK-LABEL: @gather_of_another_pass
+func.func @gather_of_another_pass(%w: !ws) -> !wb {
+  // CHECK-NEXT: %[[G:.*]] = tpsp.all_gather
+  // CHECK-NEXT: convert %[[G]]
+  %0 = tpsp.all_gather %w ["tp"] {reason = "r", tensor = "w"} : !ws -> !w
+  %1 = tpsp.convert %0 {tpsp.backward} : !w -> !wb
+  return %1 : !wb
+}

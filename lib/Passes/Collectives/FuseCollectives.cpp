@@ -1,5 +1,6 @@
 // tpsp-fuse-collectives: share and fuse collectives where that is always right.
 #include "CollectiveBuilder.h"
+#include "NarrowGathers.h"
 #include "Passes/Program/FunctionWalk.h"
 #include "tpsp/Passes/Passes.h"
 
@@ -167,6 +168,7 @@ struct FuseCollectives
       for (Operation &op : llvm::make_early_inc_range(block))
         if (isSingle(&op))
           fuse(&op, mesh);
+      narrowGathers(block, mesh);
       noteUndivided(block);
       return success();
     };

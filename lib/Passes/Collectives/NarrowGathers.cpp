@@ -1,0 +1,228 @@
+#include "NarrowGathers.h"
+#include "CollectiveBuilder.h"
+#include "Ledger.h"
+#include "Passes/Program/Placed.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+/// An all-gather of one tensor; null otherwise.
+CollectiveOpInterface asGather(Operation *op) {
+  auto gather = dyn_cast_or_null<CollectiveOpInterface>(op);
+  bool isGather = gather && op->getNumOperands() == 1 &&
+                  gather.getCollectiveKind() == CollectiveKind::AllGather;
+  return isGather ? gather : CollectiveOpInterface();
+}
+
+/// Whether each element of the result is made of the operands' elements at its
+/// own position.
+bool isElementwise(IndexedOpInterface op, const IndexStructure &structure) {
+  if (op.isSumOfProducts() || op.isView() || op->getNumResults() != 1 ||
+      !op.getWholeIndices().empty() || !isMemoryEffectFree(op))
+    return false;
+  const IndexStructure::Tensor &result = structure.results.front();
+  auto isThere = [&](IndexId index) { return result.dimOf(index).has_value(); };
+  return result.minors.empty() &&
+         llvm::all_of(structure.operands,
+                      [&](const IndexStructure::Tensor &operand) {
+                        return operand.minors.empty() &&
+                               llvm::all_of(operand.indices, isThere);
+                      });
+}
+
+/// One gather, and how far it can go.
+class NarrowedGather {
+public:
+  NarrowedGather(CollectiveOpInterface gather, const Mesh &mesh)
+      : mesh(mesh), first(gather), axes(gather.getAxes()),
+        step(stepOf(gather, mesh)) {}
+
+  /// The gathers that are no more: none if it stays.
+  SmallVector<Operation *> run() {
+    if (!placementOf(first->getResult(0).getType(), mesh).pending.empty())
+      return {};
+    findChain();
+    chain.truncate(narrow);
+    if (!chain.empty())
+      rebuild();
+    return std::move(moved);
+  }
+
+private:
+  /// An operation that can be done on shards, and the dimension of its result
+  /// that is then gathered.
+  struct Link {
+    Operation *op = nullptr;
+    unsigned dim = 0;
+    /// Of its other operands, those that are gathered with it.
+    SmallVector<Operation *, 1> beside = {};
+  };
+
+  void findChain() {
+    Value whole = first->getResult(0);
+    unsigned dim = *step.from;
+    int64_t gathered = localBytes(whole.getType(), mesh);
+    int64_t least = std::numeric_limits<int64_t>::max();
+    while (whole.hasOneUse()) {
+      std::optional<Link> next = linkBehind(whole, dim);
+      if (!next)
+        return;
+      for (Operation *gather : next->beside)
+        gathered += localBytes(gather->getResult(0).getType(), mesh);
+      whole = next->op->getResult(0);
+      dim = next->dim;
+      chain.push_back(std::move(*next));
+      int64_t bytes = localBytes(whole.getType(), mesh);
+      if (bytes < std::min(gathered, least)) {
+        least = bytes;
+        narrow = chain.size();
+      }
+    }
+  }
+
+  /// The only user of `whole`, whose `dim` is gathered; nullopt if it cannot be
+  /// done on shards.
+  std::optional<Link> linkBehind(Value whole, unsigned dim) const {
+    auto op = dyn_cast<IndexedOpInterface>(*whole.user_begin());
+    if (!op ||
+        op->hasAttr(backwardAttrName) != first->hasAttr(backwardAttrName))
+      return std::nullopt;
+    const IndexStructure structure = op.getIndexStructure();
+    if (!isElementwise(op, structure))
+      return std::nullopt;
+    unsigned number = whole.use_begin()->getOperandNumber();
+    IndexId index = structure.operands[number].indices[dim];
+    Link link{op, *structure.results.front().dimOf(index)};
+    for (OpOperand &operand : op->getOpOperands()) {
+      std::optional<unsigned> at =
+          structure.operands[operand.getOperandNumber()].dimOf(index);
+      if (!at || operand.get() == whole)
+        continue;
+      if (!isGatheredAlike(operand.get(), *at))
+        return std::nullopt;
+      link.beside.push_back(operand.get().getDefiningOp());
+    }
+    if (axesOf(op->getResult(0), link.dim) != axesOf(whole, dim))
+      return std::nullopt;
+    return link;
+  }
+
+  AxisList axesOf(Value value, unsigned dim) const {
+    return placementOf(value.getType(), mesh).dims[dim];
+  }
+
+  /// Axes of the gathered dimension before the gather.
+  AxisList shardAxes() const {
+    return axesOf(first->getOperand(0), *step.from);
+  }
+
+  bool isGatheredAlike(Value value, unsigned dim) const {
+    CollectiveOpInterface other = asGather(value.getDefiningOp());
+    return other && value.hasOneUse() && other.getAxes() == axes &&
+           stepOf(other, mesh).from == dim &&
+           axesOf(other->getOperand(0), dim) == shardAxes();
+  }
+
+  void rebuild() {
+    OpBuilder builder(chain.back().op);
+    IRMapping shards;
+    moved.push_back(first);
+    for (const Link &link : chain)
+      llvm::append_range(moved, link.beside);
+    for (Operation *gather : moved)
+      shards.map(gather->getResult(0), gather->getOperand(0));
+    for (const Link &link : chain) {
+      Value result = builder.clone(*link.op, shards)->getResult(0);
+      result.setType(typeOnShards(link));
+    }
+    Value whole = chain.back().op->getResult(0);
+    replaceLast(builder, shards.lookup(whole));
+    for (const Link &link : llvm::reverse(chain))
+      link.op->erase();
+    for (Operation *gather : moved)
+      gather->erase();
+  }
+
+  RankedTensorType typeOnShards(const Link &link) const {
+    auto type = cast<RankedTensorType>(link.op->getResult(0).getType());
+    Placement placement = placementOf(type, mesh);
+    placement.dims[link.dim] = shardAxes();
+    return withPlacement(type, placement, mesh);
+  }
+
+  void replaceLast(OpBuilder &builder, Value shard) {
+    Value whole = chain.back().op->getResult(0);
+    CollectiveStep behind = step;
+    behind.from = chain.back().dim;
+    behind.after = placementOf(whole.getType(), mesh);
+    Value gathered = createCollective(
+        builder, first->getLoc(), shard, behind, mesh,
+        first.getReasonAttr() ? first.getReasonAttr().getValue() : "",
+        first.getTensorAttr() ? first.getTensorAttr().getValue() : "");
+    copyPhase(first, gathered.getDefiningOp());
+    remark::passed(first->getLoc(), remark::RemarkOpts::name("narrow-gather")
+                                        .category("tpsp-fuse-collectives"))
+        << remark::reason("is gathered behind {0}, in fewer bytes",
+                          chain.back().op->getName().getStringRef())
+        << remark::metric("bytes", localBytes(whole.getType(), mesh))
+        << remark::metric("bytes_before",
+                          localBytes(first->getResult(0).getType(), mesh));
+    whole.replaceAllUsesWith(gathered);
+  }
+
+  const Mesh &mesh;
+  CollectiveOpInterface first;
+  ArrayAttr axes;
+  CollectiveStep step;
+  SmallVector<Link> chain;
+  SmallVector<Operation *> moved;
+  /// So many of the chain end where fewest bytes are gathered.
+  size_t narrow = 0;
+};
+
+/// Says so where a narrower tensor is made of a gathered one that others use.
+void noteKeptWide(CollectiveOpInterface gather) {
+  Value whole = gather->getResult(0);
+  if (whole.hasOneUse())
+    return;
+  auto width = [](Value value) {
+    return cast<RankedTensorType>(value.getType()).getElementTypeBitWidth();
+  };
+  for (Operation *user : whole.getUsers())
+    if (auto op = dyn_cast<IndexedOpInterface>(user);
+        op && op.mixesPrecision() && width(op->getResult(0)) < width(whole)) {
+      remark::missed(gather->getLoc(), remark::RemarkOpts::name("narrow-gather")
+                                           .category("tpsp-fuse-collectives"))
+          << remark::reason("is gathered in front of {0}, which has fewer "
+                            "bytes, because others use it, too",
+                            user->getName().getStringRef());
+      return;
+    }
+}
+
+} // namespace
+
+void tpsp::narrowGathers(Block &block, const Mesh &mesh) {
+  SmallVector<CollectiveOpInterface> gathers;
+  for (Operation &op : block)
+    if (CollectiveOpInterface gather = asGather(&op))
+      gathers.push_back(gather);
+  llvm::SmallPtrSet<Operation *, 8> gone;
+  for (CollectiveOpInterface gather : gathers) {
+    if (gone.contains(gather.getOperation()))
+      continue;
+    noteKeptWide(gather);
+    for (Operation *moved : NarrowedGather(gather, mesh).run())
+      gone.insert(moved);
+  }
+}
