@@ -97,7 +97,7 @@ void tpsp::buildCollectivePipeline(OpPassManager &pm,
   if (options.bucketLayers != "off")
     pm.addPass(createBucketLayers(
         {options.bucketLayers == "time" ? "time" : "transfers",
-         options.hardware, options.threads}));
+         options.hardware, options.threads, options.overlap == "on"}));
   pm.addPass(createBucketCollectives({options.bucketBytes}));
 }
 

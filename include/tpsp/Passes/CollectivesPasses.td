@@ -53,8 +53,12 @@ def FuseCollectives
       transition between the outer placements, if that is one movement and no
       dearer. An all-reduce then a slice is a reduce-scatter. A gather then a
       slice elsewhere is an all-to-all.
+    - *Narrow.* A gather goes behind the operations, element by element, that
+      alone use its result, as far as that leaves fewer bytes. A parameter in
+      f32 that is converted to bf16 is gathered in bf16.
 
-    A missed remark says where an all-reduce and a slice stay, because an
+    A missed remark says where others use a gathered tensor besides what
+    converts it. Another says where an all-reduce and a slice stay, because an
     operation between them is done whole.
   }];
   let options = [
@@ -77,9 +81,13 @@ def BucketLayers : Pass<"tpsp-bucket-layers", "::mlir::ModuleOp"> {
     are one if they agree in axes, element type, pass (forward or backward) and
     micro-batch.
 
-    With `goal=time` that is done where one transfer takes at least 5 % less time
-    than all of them, by the cost model on `hardware`. `tpsp-run
+    With `goal=time` that is done where one transfer leaves at least 5 % less
+    time exposed than all of them, by the cost model on `hardware`. With
+    `overlap` the products of a layer hide as much as they take. `tpsp-run
     --bucket-layers` chooses.
+
+    Missed remarks say what stays apart: transfers of no layer, and those that
+    time decides against.
   }];
   let options = [
     Option<"goal", "goal", "std::string", /*default=*/"\"transfers\"",
@@ -87,7 +95,9 @@ def BucketLayers : Pass<"tpsp-bucket-layers", "::mlir::ModuleOp"> {
     Option<"hardware", "hardware", "::tpsp::HardwareChoice", "\"cpu\"",
            "For time: a built-in description, or a JSON file">,
     Option<"threads", "threads", "int64_t", "0",
-           "For time: compute threads of a rank on CPUs; 0: cores / ranks">
+           "For time: compute threads of a rank on CPUs; 0: cores / ranks">,
+    Option<"overlap", "overlap", "bool", /*default=*/"false",
+           "For time: transfers go under products">
   ];
 }
 

@@ -6,6 +6,7 @@
 // its last. The bytes stay; a layer's weights are whole together.
 #include "CollectiveBuilder.h"
 #include "Ledger.h"
+#include "MovementModel.h"
 #include "Passes/Program/CallPlace.h"
 #include "Passes/Program/FunctionWalk.h"
 #include "tpsp/Passes/Passes.h"
@@ -32,8 +33,9 @@ using namespace tpsp;
 
 namespace {
 
-/// Transfers as a share of those of each tensor alone, at most, where time
-/// decides. A layer that is whole together takes memory: less is not worth it.
+/// What one transfer leaves exposed, as a share of what those of each tensor
+/// do, at most, where time decides. A layer that is whole together takes
+/// memory: less is not worth it.
 constexpr double worthwhile = 0.95;
 
 using Transfers = SmallVector<CollectiveOpInterface, 0>;
@@ -78,16 +80,25 @@ bool isOnlyReturned(Operation *op, llvm::SetVector<Operation *> &users) {
 
 class LayerTransfers {
 public:
-  /// With a `cost`, only transfers that become shorter are one.
-  LayerTransfers(const Mesh &mesh, std::optional<CostModel> cost)
-      : mesh(mesh), cost(std::move(cost)) {}
+  /// With a `cost`, transfers are one only where less is exposed then. With
+  /// `overlap` a layer's transfers go under the products of another.
+  LayerTransfers(const Mesh &mesh, std::optional<CostModel> cost, bool overlap)
+      : mesh(mesh), cost(std::move(cost)), overlap(overlap) {}
 
   void run(Block &block) {
     findDepth(block);
+    findProducts(block);
     llvm::MapVector<Attribute, Transfers> layers;
-    for (auto op : block.getOps<CollectiveOpInterface>())
-      if (Attribute layer = layerOf(op))
-        layers[layer].push_back(op);
+    Transfers outside;
+    for (auto op : block.getOps<CollectiveOpInterface>()) {
+      if (!isTransfer(op))
+        continue;
+      if (callsOf(op).empty())
+        outside.push_back(op);
+      else
+        layers[layerOf(op)].push_back(op);
+    }
+    noteOutside(outside);
     for (auto &[layer, transfers] : layers)
       if (transfers.size() > 1 && isWorthwhile(transfers))
         merge(transfers);
@@ -117,6 +128,41 @@ private:
     depth = shared ? shared->size() : 0;
   }
 
+  /// The call of the layer that `op` is of, and whether it is of the backward
+  /// pass.
+  Attribute phaseOf(Operation *op) const {
+    SmallVector<Location> calls = callsOf(op);
+    calls.truncate(std::min<size_t>(calls.size(), depth + 1));
+    Builder b(op->getContext());
+    SmallVector<Attribute> key(calls.begin(), calls.end());
+    key.push_back(b.getBoolAttr(op->hasAttr(backwardAttrName)));
+    return b.getArrayAttr(key);
+  }
+
+  /// How long the products of each layer take.
+  void findProducts(Block &block) {
+    if (!cost || !overlap)
+      return;
+    for (auto op : block.getOps<IndexedOpInterface>()) {
+      SmallVector<Placement> operands;
+      for (Value operand : op->getOperands())
+        operands.push_back(placementOf(operand.getType(), mesh));
+      if (double seconds = productSeconds(op, operands, mesh, *cost))
+        products[phaseOf(op)] += seconds;
+    }
+  }
+
+  /// Layers are calls: what a function writes out has none.
+  static void noteOutside(const Transfers &outside) {
+    if (outside.size() > 1)
+      remark::missed(
+          outside.front()->getLoc(),
+          remark::RemarkOpts::name("layer").category("tpsp-bucket-layers"))
+          << remark::reason("{0} transfers of weights are of no layer and stay "
+                            "apart: a layer is a call of a function",
+                            outside.size());
+  }
+
   static bool movesWeight(CollectiveOpInterface op) {
     llvm::SetVector<Operation *> others;
     if (isKind(op, CollectiveKind::AllGather))
@@ -125,24 +171,22 @@ private:
     return op->hasAttr(backwardAttrName) && isOnlyReturned(op, others);
   }
 
-  /// What must agree for transfers to be one: the layer, the kind, axes,
-  /// element type, and the phase; null if `op` moves no weight of a layer.
-  Attribute layerOf(CollectiveOpInterface op) const {
+  static bool isTransfer(CollectiveOpInterface op) {
     bool isGather = isKind(op, CollectiveKind::AllGather);
     bool isScatter = isKind(op, CollectiveKind::ReduceScatter);
-    SmallVector<Location> calls = callsOf(op);
-    if ((!isGather && !isScatter) || calls.empty() ||
-        op->getNumOperands() != 1 || !movesWeight(op))
-      return {};
-    calls.truncate(std::min<size_t>(calls.size(), depth + 1));
-    MLIRContext *context = op.getContext();
-    Builder b(context);
-    SmallVector<Attribute> key(calls.begin(), calls.end());
+    return (isGather || isScatter) && op->getNumOperands() == 1 &&
+           movesWeight(op);
+  }
+
+  /// What must agree for transfers to be one: the layer, the phase, the kind,
+  /// axes and the element type.
+  Attribute layerOf(CollectiveOpInterface op) const {
+    Builder b(op.getContext());
     auto type = cast<RankedTensorType>(op->getOperand(0).getType());
-    key.append({b.getStringAttr(op->getName().getStringRef()), op.getAxes(),
-                TypeAttr::get(type.getElementType()),
-                b.getBoolAttr(getIdx(type).getPendingMax()),
-                b.getBoolAttr(op->hasAttr(backwardAttrName))});
+    SmallVector<Attribute> key = {
+        phaseOf(op), b.getStringAttr(op->getName().getStringRef()),
+        op.getAxes(), TypeAttr::get(type.getElementType()),
+        b.getBoolAttr(getIdx(type).getPendingMax())};
     if (Attribute part = op->getAttr(partAttrName))
       key.push_back(part);
     return b.getArrayAttr(key);
@@ -164,7 +208,23 @@ private:
       apart += cost->collectiveSeconds(step.kind, bytesOf(op), step.axes);
     }
     double together = cost->collectiveSeconds(step.kind, bytes, step.axes);
-    return together <= worthwhile * apart;
+    double under = products.lookup(phaseOf(transfers.front()));
+    apart = std::max(0.0, apart - under);
+    together = std::max(0.0, together - under);
+    bool isWorthwhile = apart > 0 && together <= worthwhile * apart;
+    if (!isWorthwhile)
+      noteApart(transfers, apart, together);
+    return isWorthwhile;
+  }
+
+  static void noteApart(const Transfers &transfers, double apart,
+                        double together) {
+    remark::missed(
+        transfers.front()->getLoc(),
+        remark::RemarkOpts::name("layer").category("tpsp-bucket-layers"))
+        << remark::reason("{0} transfers of a layer's weights stay apart: {1} "
+                          "us of them are exposed, and {2} us of one",
+                          transfers.size(), apart * 1e6, together * 1e6);
   }
 
   void merge(const Transfers &transfers) {
@@ -214,6 +274,9 @@ private:
 
   const Mesh &mesh;
   std::optional<CostModel> cost;
+  const bool overlap;
+  /// Seconds by phaseOf(), where that decides.
+  llvm::DenseMap<Attribute, double> products;
   /// Calls above those of layers.
   size_t depth = 0;
 };
@@ -242,7 +305,7 @@ struct BucketLayers : public tpsp::impl::BucketLayersBase<BucketLayers> {
           return emitErrorAt(function) << misfit;
         cost.emplace(*machine, mesh, threads);
       }
-      LayerTransfers(mesh, std::move(cost))
+      LayerTransfers(mesh, std::move(cost), overlap)
           .run(function.getFunctionBody().front());
       return success();
     };

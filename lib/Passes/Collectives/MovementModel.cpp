@@ -23,6 +23,37 @@ double OverlapRule::exposed(CollectiveKind kind, double seconds,
   return (isCut ? left : seconds) + backward * left;
 }
 
+double tpsp::productSeconds(IndexedOpInterface op, ArrayRef<Placement> operands,
+                            const Mesh &mesh, const CostModel &cost) {
+  if (!op.isSumOfProducts() || op->getNumOperands() != 2)
+    return 0;
+  const IndexStructure structure = op.getIndexStructure();
+  auto result = cast<RankedTensorType>(op->getResult(0).getType());
+  MatmulWork work;
+  auto multiply = [&](const IndexStructure::Tensor &tensor,
+                      ArrayRef<int64_t> shape, auto factorOf) {
+    for (auto [index, extent] : llvm::zip_equal(tensor.indices, shape))
+      if (int64_t *factor = factorOf(index))
+        *factor *= extent;
+  };
+  auto shapeOf = [&](unsigned operand) {
+    auto type = cast<RankedTensorType>(op->getOperand(operand).getType());
+    return localShape(type.getShape(), operands[operand], mesh);
+  };
+  const IndexStructure::Tensor &a = structure.operands[0],
+                               &b = structure.operands[1],
+                               &c = structure.results[0];
+  multiply(a, shapeOf(0), [&](IndexId index) {
+    if (!c.dimOf(index))
+      return &work.k;
+    return b.dimOf(index) ? &work.batch : &work.m;
+  });
+  multiply(b, shapeOf(1), [&](IndexId index) -> int64_t * {
+    return a.dimOf(index) ? nullptr : &work.n;
+  });
+  return cost.matmulSeconds(work, plan::runtimeType(result.getElementType()));
+}
+
 namespace {
 
 /// A placement that operations need a value at, and how long the products
@@ -53,7 +84,9 @@ Movement MovementModel::movementOf(ArrayRef<Operation *> ops) const {
     auto choice = chooseComputePlacement(placed.get());
     if (!choice)
       continue;
-    double product = productSeconds(indexed, *choice);
+    bool goesUnder = cost && rule.overlap;
+    double product =
+        goesUnder ? productSeconds(indexed, choice->operands, mesh, *cost) : 0;
     for (auto [i, needs] : llvm::enumerate(choice->operands))
       useOf(moved[op->getOperand(i)], needs).products += product;
     for (auto [i, result] : llvm::enumerate(choice->results))
@@ -66,39 +99,6 @@ Movement MovementModel::movementOf(ArrayRef<Operation *> ops) const {
       add(sum, value, placementOf(value.getType(), mesh), use.needs,
           use.products);
   return sum;
-}
-
-/// Seconds of a product of two operands; of anything else 0.
-double MovementModel::productSeconds(IndexedOpInterface op,
-                                     const ComputePlacement &choice) const {
-  if (!cost || !rule.overlap || !op.isSumOfProducts() ||
-      op->getNumOperands() != 2)
-    return 0;
-  const IndexStructure structure = op.getIndexStructure();
-  auto result = cast<RankedTensorType>(op->getResult(0).getType());
-  MatmulWork work;
-  auto multiply = [&](const IndexStructure::Tensor &tensor,
-                      ArrayRef<int64_t> shape, auto factorOf) {
-    for (auto [index, extent] : llvm::zip_equal(tensor.indices, shape))
-      if (int64_t *factor = factorOf(index))
-        *factor *= extent;
-  };
-  auto shapeOf = [&](unsigned operand) {
-    auto type = cast<RankedTensorType>(op->getOperand(operand).getType());
-    return localShape(type.getShape(), choice.operands[operand], mesh);
-  };
-  const IndexStructure::Tensor &a = structure.operands[0],
-                               &b = structure.operands[1],
-                               &c = structure.results[0];
-  multiply(a, shapeOf(0), [&](IndexId index) {
-    if (!c.dimOf(index))
-      return &work.k;
-    return b.dimOf(index) ? &work.batch : &work.m;
-  });
-  multiply(b, shapeOf(1), [&](IndexId index) -> int64_t * {
-    return a.dimOf(index) ? nullptr : &work.n;
-  });
-  return cost->matmulSeconds(work, plan::runtimeType(result.getElementType()));
 }
 
 /// Seconds of an operation that memory bounds. Others count as 0: products

@@ -19,6 +19,11 @@ struct Movement {
   double seconds = 0;
 };
 
+/// Seconds of one rank's part of a product of two operands, which have these
+/// placements; of any other operation 0.
+double productSeconds(IndexedOpInterface op, llvm::ArrayRef<Placement> operands,
+                      const Mesh &mesh, const CostModel &cost);
+
 /// How a schedule hides collectives, as far as the choice asks.
 struct OverlapRule {
   bool grad;
@@ -54,8 +59,6 @@ public:
   Movement movementOf(llvm::ArrayRef<mlir::Operation *> ops) const;
 
 private:
-  double productSeconds(IndexedOpInterface op,
-                        const ComputePlacement &choice) const;
   double computeSeconds(IndexedOpInterface op) const;
   void add(Movement &sum, mlir::Value value, const Placement &from,
            const Placement &to, double products) const;
