@@ -158,6 +158,24 @@ private:
       return 0;
     return double(type.getElementTypeBitWidth()) / 8;
   }
+
+  /// Whether neighbours in the innermost loop draw one block: each of their
+  /// positions is the loop's position and a multiple of their number. LLVM sees
+  /// that where the block's number is a quotient of the position in the row,
+  /// and not of a sum.
+  static bool sharesBlock(Operation *random) {
+    auto number =
+        cast<RandomBitsOp>(random).getBlock().getDefiningOp<arith::AddIOp>();
+    if (!number || !number.getRhs().getDefiningOp<arith::DivUIOp>())
+      return false;
+    auto structured = random->getParentOfType<linalg::LinalgOp>();
+    if (!structured)
+      return true;
+    SmallVector<int64_t> ranges = structured.getStaticLoopRanges();
+    return !ranges.empty() && (ShapedType::isDynamic(ranges.back()) ||
+                               ranges.back() % randomNeighbours == 0);
+  }
+
   void countScalar(Operation *op, double times) {
     if (op->getNumResults() != 1 || op->getResult(0).getType().isIndex())
       return;
@@ -170,7 +188,8 @@ private:
     else if (isa<math::MathDialect>(op->getDialect()))
       work.transcendentals += times;
     else if (isa<RandomBitsOp>(op))
-      work.operations += randomBlockOperations / randomNeighbours * times;
+      work.operations += randomBlockOperations * times /
+                         (sharesBlock(op) ? randomNeighbours : 1);
     else if (isa<arith::ArithDialect>(op->getDialect()) &&
              !isa<arith::ConstantOp>(op))
       work.operations += times;

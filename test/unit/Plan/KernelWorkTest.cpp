@@ -1,4 +1,6 @@
 #include "tpsp/InitAll.h"
+
+#include "tpsp/Dialect/Tpsp/RandomBits.h"
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -55,8 +57,41 @@ func.func private @kernel(%x: memref<4x8xf32>, %y: memref<4x8xf32>,
 }
 )mlir";
 
+/// Rows of random bits, of `columns` elements: position / 4 is the block. Where
+/// rows are whole blocks, it is a quotient of the column alone.
+std::string randomRows(int64_t columns, bool isWhole) {
+  const char *whole = R"(
+      %q = arith.divui %c, %four : i64
+      %block = arith.addi %row, %q : i64
+      %word = arith.remui %c, %four : i64)";
+  const char *other = R"(
+      %p = arith.addi %row, %c : i64
+      %block = arith.divui %p, %four : i64
+      %word = arith.remui %p, %four : i64)";
+  std::string n = std::to_string(columns), type = "memref<" + n + "xi32>";
+  return R"(
+func.func private @kernel(%y: )" +
+         type + R"(, %row: i64, %begin: index, %end: index) {
+  %four = arith.constant 4 : i64
+  %step = arith.constant 1 : index
+  scf.for %i = %begin to %end step %step {
+    linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>],
+                    iterator_types = ["parallel"]} outs(%y : )" +
+         type + R"() {
+    ^bb0(%old: i32):
+      %j = linalg.index 0 : index
+      %c = arith.index_cast %j : index to i64)" +
+         (isWhole ? whole : other) + R"(
+      %bits = tpsp.random_bits %block, %word seed 7
+      linalg.yield %bits : i32
+    }
+  }
+  return
+})";
+}
+
 struct Kernel {
-  Kernel() {
+  explicit Kernel(const std::string &text = ::text) {
     DialectRegistry registry;
     tpsp::registerAllDialects(registry);
     context.appendDialectRegistry(registry);
@@ -82,6 +117,20 @@ TEST(KernelWork, CountsByHand) {
   EXPECT_EQ(work.elementBytes, 4 * (4 * (8 + 8 + 8 + 3)));
   // Once a store, and 3 loads down a column in each row.
   EXPECT_EQ(work.scatteredElements, 1 + 4 * 3);
+}
+
+/// A block of the generator serves four neighbours only where the loop can
+/// share it.
+TEST(KernelWork, BlocksAreDrawnAsOftenAsTheyAreShared) {
+  auto drawn = [](int64_t columns, bool isWhole) {
+    // Besides: the cast, the quotient, the sum and the remainder.
+    return Kernel(randomRows(columns, isWhole)).work(3).operations -
+           double(3 * columns * 4);
+  };
+  double block = tpsp::randomBlockOperations;
+  EXPECT_EQ(drawn(64, true), 3 * 64 / 4 * block);
+  EXPECT_EQ(drawn(64, false), 3 * 64 * block);
+  EXPECT_EQ(drawn(61, true), 3 * 61 * block);
 }
 
 TEST(KernelWork, GrowsWithTheGrid) {
