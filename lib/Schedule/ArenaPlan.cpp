@@ -1,11 +1,12 @@
 #include "tpsp/Schedule/ArenaPlan.h"
 
+#include "SizeOrderedArena.h"
+
 #include "tpsp/Algebra/ArenaLayout.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
-#include <limits>
 
 using namespace tpsp;
 
@@ -23,9 +24,6 @@ public:
   };
 
   int64_t size() const { return layout.size(); }
-
-  /// Memory that is never given back.
-  int64_t allocateForGood(int64_t bytes) { return layout.allocate(bytes); }
 
   /// `ended`: what has ended whenever the buffer is touched.
   int64_t allocate(int64_t bytes, const StreamClock &ended) {
@@ -77,86 +75,77 @@ private:
   std::vector<Range> waiting;
 };
 
-class Allocator {
+/// Buffers by best fit, each when its first user is issued.
+class IssueOrder {
 public:
-  Allocator(const Plan &plan, const HappensBefore &before)
-      : plan(plan), before(before), uses(plan.buffers.size()),
-        remaining(plan.buffers.size(), 0) {
-    result.offsets.resize(plan.buffers.size());
-    for (auto [i, command] : llvm::enumerate(plan.commands))
+  IssueOrder(const Plan &plan, const BufferLifetimes &lifetimes)
+      : plan(plan), lifetimes(lifetimes), remaining(plan.buffers.size(), 0) {
+    for (const PlanCommand &command : plan.commands)
       for (const PlanAccess &access : command.accesses)
-        noteUse(access.buffer, i);
-    findUpcoming();
+        ++remaining[access.buffer];
   }
 
-  ArenaPlan run() {
-    for (auto [buffer, offset] : llvm::zip_equal(plan.buffers, result.offsets))
-      if (buffer.lasts())
-        offset = arena.allocateForGood(buffer.bytes);
+  /// Places what has no offset, from `base` on. Returns the end.
+  int64_t run(int64_t base, std::vector<std::optional<int64_t>> &offsets) {
+    std::vector<bool> isGiven;
+    for (const std::optional<int64_t> &offset : offsets)
+      isGiven.push_back(offset.has_value());
     for (size_t i = 0; i < plan.commands.size(); ++i)
-      visit(i);
-    result.bytes = arena.size();
-    return std::move(result);
+      visit(i, base, isGiven, offsets);
+    return base + arena.size();
   }
 
 private:
-  struct Uses {
-    /// What has ended before any user begins; after that of all users.
-    StreamClock before, after;
-  };
-
-  void noteUse(int64_t buffer, int64_t command) {
-    Uses &use = uses[buffer];
-    const StreamClock &clock = before.clockOf(command);
-    if (remaining[buffer]++ == 0) {
-      use.before = clock;
-      use.after.assign(plan.numStreams, 0);
-    }
-    lowerTo(use.before, clock);
-    HappensBefore::Place place = before.placeOf(command);
-    use.after[place.stream] =
-        std::max(use.after[place.stream], place.number + 1);
-  }
-
-  /// For each command, what has ended before it and all later ones begin.
-  void findUpcoming() {
-    StreamClock clock(plan.numStreams, std::numeric_limits<int64_t>::max());
-    upcoming.assign(plan.commands.size(), clock);
-    // A stream's later commands know at least what its next one knows.
-    for (size_t i = plan.commands.size(); i-- > 0;) {
-      lowerTo(clock, before.clockOf(i));
-      upcoming[i] = clock;
-    }
-  }
-
   /// All of a command's buffers live while it runs.
-  void visit(int64_t command) {
-    arena.advance(upcoming[command]);
+  void visit(int64_t command, int64_t base, const std::vector<bool> &isGiven,
+             std::vector<std::optional<int64_t>> &offsets) {
+    arena.advance(lifetimes.upcoming(command));
     const std::vector<PlanAccess> &accesses = plan.commands[command].accesses;
     for (const PlanAccess &access : accesses)
-      if (std::optional<int64_t> &offset = result.offsets[access.buffer];
-          !offset)
-        offset = arena.allocate(plan.buffers[access.buffer].bytes,
-                                uses[access.buffer].before);
-    for (const PlanAccess &access : accesses) {
-      const PlanBuffer &buffer = plan.buffers[access.buffer];
-      if (--remaining[access.buffer] == 0 && !buffer.lasts())
-        arena.release(*result.offsets[access.buffer], buffer.bytes,
-                      uses[access.buffer].after);
-    }
+      if (std::optional<int64_t> &offset = offsets[access.buffer]; !offset)
+        offset = base + arena.allocate(plan.buffers[access.buffer].bytes,
+                                       lifetimes.of(access.buffer).before);
+    for (const PlanAccess &access : accesses)
+      if (--remaining[access.buffer] == 0 && !isGiven[access.buffer])
+        arena.release(*offsets[access.buffer] - base,
+                      plan.buffers[access.buffer].bytes,
+                      lifetimes.of(access.buffer).after);
   }
 
   const Plan &plan;
-  const HappensBefore &before;
-  ArenaPlan result;
-  std::vector<Uses> uses;
+  const BufferLifetimes &lifetimes;
   std::vector<int64_t> remaining; // accesses that have not been visited
-  std::vector<StreamClock> upcoming;
   SharedArena arena;
 };
+
+/// Gives what lasts its place, from 0 on.
+ArenaPlan lastingOf(const Plan &plan) {
+  ArenaPlan arena;
+  for (const PlanBuffer &buffer : plan.buffers) {
+    arena.offsets.emplace_back();
+    if (!buffer.lasts())
+      continue;
+    arena.offsets.back() = arena.bytes;
+    arena.bytes += ArenaLayout::rounded(buffer.bytes);
+  }
+  return arena;
+}
 
 } // namespace
 
 ArenaPlan tpsp::planArena(const Plan &plan, const HappensBefore &before) {
-  return Allocator(plan, before).run();
+  // A gap of so little is not worth a second look; smaller buffers than this
+  // part of the peak leave small gaps.
+  constexpr int64_t smallGap = 128, smallBuffer = 1024;
+  BufferLifetimes lifetimes(plan, before);
+  ArenaPlan issued = lastingOf(plan), bySize = issued;
+  int64_t peak = lifetimes.peakBytes(), least = issued.bytes + peak;
+  issued.bytes = IssueOrder(plan, lifetimes).run(issued.bytes, issued.offsets);
+  if (issued.bytes <= least + least / smallGap)
+    return issued;
+  int64_t lasting = bySize.bytes;
+  int64_t end = placeBySize(plan, lifetimes, peak / smallBuffer, lasting, least,
+                            bySize.offsets);
+  bySize.bytes = IssueOrder(plan, lifetimes).run(end, bySize.offsets);
+  return bySize.bytes < issued.bytes ? bySize : issued;
 }

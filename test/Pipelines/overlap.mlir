@@ -43,8 +43,9 @@
 // PARTS: %[[T0:[0-9]+]] = plan.tile %[[T:[0-9]+]] {axes = array<i64: 0>, chunk = 16384 : i64, number = 1 : i64, parts = 2 : i64, tiles = 2 : i64}
 // PARTS: %[[T1:[0-9]+]] = plan.tile %[[T]] {axes = array<i64: 0>, chunk = 16384 : i64, number = 1 : i64, part = 1 : i64, parts = 2 : i64, tiles = 2 : i64}
 // PARTS: plan.permute %[[S0]] to %[[T0]] {{.*}}runs = array<i64: 2, 16384, 32768>
-// PARTS: plan.matmul {{.*}}sizes = array<i64: 64, 512, 256>
 // PARTS: plan.permute %[[S1]] to %[[T1]]
+// PARTS: plan.matmul {{.*}}sizes = array<i64: 64, 512, 256>
+// PARTS: plan.event_wait
 // PARTS: plan.matmul {{.*}}sizes = array<i64: 32, 512, 256>
 // PARTS: plan.matmul {{.*}}sizes = array<i64: 32, 512, 256>
 

@@ -269,6 +269,8 @@ struct Plan {
   int64_t arenaBytes = 0;
   /// What a rank's backward pass keeps of its forward pass.
   int64_t savedBytes = 0;
+  /// The arena's bytes if the commands ran one after another; 0 if they do.
+  int64_t serialBytes = 0;
   int64_t numStreams = 1, numEvents = 0;
   /// Products that no matrix layout fits without a transpose copy.
   int64_t transposeCopies = 0;

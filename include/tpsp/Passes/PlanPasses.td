@@ -103,7 +103,9 @@ def Overlap : Pass<"tpsp-overlap", "::mlir::ModuleOp"> {
     waits for (weight gradients) fills the gaps.
 
     Each communicator has a stream; events order the streams. Memory is bounded:
-    to what the program needs one command after another, and `memory` times that.
+    to what the program needs one command after another, and `memory` times that,
+    and to what a device has. Schedules with all of that, with half and with none
+    of what may be added are tried, and the fastest that fits is taken.
 
     Communication that stays exposed beside a product is cut with it into tiles
     (`Passes/Plan/CollectiveCuts.h`). An all-gather becomes the hops of a ring,
@@ -134,7 +136,9 @@ def Allocate : Pass<"tpsp-allocate", "::mlir::ModuleOp"> {
   let description = [{
     Buffers that last the whole step (inputs, parameters, outputs, gradients)
     come first. Temporaries share what follows, each for its live range, by best
-    fit. Offsets are multiples of 64 bytes.
+    fit in the order of issue. Where that leaves gaps, the large ones are placed
+    by size, too, and the smaller arena is taken. Offsets are multiples of 64
+    bytes.
 
     With several streams, a buffer may get another's memory. The other's last
     users must have ended, by streams and events, before its own first ones

@@ -12,11 +12,13 @@ struct ArenaPlan {
   int64_t bytes = 0;
 };
 
-/// Buffers that last come first. Temporaries share what follows, each from the
-/// first command that uses it, in the order of issue, to the last, by best fit.
-/// On several streams a buffer gets another's bytes only if the other's last
-/// users have ended, by streams and events, before its own first ones begin.
-/// Near-linear in the number of commands.
+/// Buffers that last come first. Temporaries share what follows. On several
+/// streams a buffer gets another's bytes only if the other's last users have
+/// ended, by streams and events, before its own first ones begin.
+///
+/// Temporaries are placed by best fit in the order of issue, in near-linear
+/// time. Where that leaves gaps, the large ones are placed by size as well, and
+/// the smaller arena of the two is taken.
 ArenaPlan planArena(const Plan &plan, const HappensBefore &before);
 
 } // namespace tpsp

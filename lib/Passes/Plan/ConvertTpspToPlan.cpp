@@ -69,6 +69,7 @@ static plan::ProgramOp createProgram(func::FuncOp function, const Mesh &mesh) {
       b, function.getLoc(), function.getSymNameAttr(), b.getStrArrayAttr(names),
       b.getDenseI64ArrayAttr(sizes), /*arena_bytes=*/IntegerAttr(),
       saved ? b.getI64IntegerAttr(saved) : IntegerAttr(),
+      /*serial_bytes=*/IntegerAttr(),
       /*streams=*/IntegerAttr(), /*events=*/IntegerAttr());
   program.getBody().emplaceBlock();
   return program;

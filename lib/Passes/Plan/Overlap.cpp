@@ -63,19 +63,26 @@ static SmallVector<Operation *> commandsOf(plan::ProgramOp program) {
   return commands;
 }
 
-/// Puts the program's commands into the order of `items`, with their events.
-static void rewrite(plan::ProgramOp program, ArrayRef<IssueItem> items,
-                    const Plan &scheduled) {
+/// Puts the program's commands, which have this plan, into the order of
+/// `items`, with their events.
+static void rewrite(plan::ProgramOp program, const Plan &original,
+                    ArrayRef<IssueItem> items, const Plan &scheduled) {
   Block &body = program.getBody().front();
   SmallVector<Operation *> commands = commandsOf(program);
   OpBuilder b(program.getContext());
+  int64_t latestPhase = 0;
   // What is left in front: buffers, views, tiles.
   for (const IssueItem &item : items) {
     b.setInsertionPointToEnd(&body);
     if (item.kind == IssueItem::Run) {
       Operation *command = commands[item.number];
+      int64_t phase = original.commands[item.number].phase;
       command->moveBefore(&body, body.end());
       command->setAttr("stream", b.getI64IntegerAttr(item.stream));
+      // Without one, a command is of the phase of the one before it.
+      if (phase != latestPhase)
+        command->setAttr(plan::phaseAttrName, b.getI64IntegerAttr(phase));
+      latestPhase = phase;
       continue;
     }
     IntegerAttr event = b.getI64IntegerAttr(item.number);
@@ -131,10 +138,7 @@ public:
     if (failed(needed))
       return failure();
     serialBytes = *needed;
-    mostBytes = serialBytes + int64_t(memory * double(serialBytes));
-    // What others do, they do whatever it takes.
-    if (ownProducts)
-      mostBytes = std::numeric_limits<int64_t>::max();
+    mostBytes = boundFor(serialBytes);
     for (const LedgerRow &row : plan.ledger)
       wholes = std::max(wholes, row.whole + 1);
     FailureOr<Candidate> best = schedule(original, plan);
@@ -150,54 +154,82 @@ public:
     if (best->program != program)
       program.erase();
     explain(*best, *serial);
-    rewrite(best->program, best->items, best->scheduled);
+    rewrite(best->program, best->plan, best->items, best->scheduled);
+    best->program.setSerialBytes(serialBytes);
     return success();
   }
 
 private:
+  /// What a schedule may take: what the option adds, and no more than a device
+  /// has, unless the step is too large for it anyway. What others do, they do
+  /// whatever it takes.
+  int64_t boundFor(int64_t serial) const {
+    const Hardware &machine = cost.machine();
+    int64_t device = machine.memoryBytes;
+    if (machine.isCpu())
+      device /= cost.ranks().numRanks();
+    int64_t most = ownProducts ? std::numeric_limits<int64_t>::max()
+                               : serial + int64_t(memory * double(serial));
+    return serial <= device ? std::min(most, device) : most;
+  }
+
   void drop(Candidate &candidate) {
     if (candidate.program != original)
       candidate.program.erase();
   }
 
-  FailureOr<Candidate> schedule(plan::ProgramOp program, Plan plan) {
-    Candidate result;
-    result.program = program;
-    result.plan = std::move(plan);
-    if (failed(scheduleInMemory(result)))
-      return failure();
-    llvm::Expected<SimulatedStep> simulated = simulate(result.scheduled, cost);
-    if (!simulated)
-      return emitErrorAt(program) << llvm::toString(simulated.takeError());
-    result.simulated = std::move(*simulated);
-    return result;
+  /// The fastest of the schedules that are found with all the memory that may
+  /// be added, with half of it and with none: more room is not always used
+  /// well. If none fits, the one that needs least.
+  FailureOr<Candidate> schedule(plan::ProgramOp program, const Plan &plan) {
+    std::optional<Candidate> best;
+    int64_t extra = mostBytes - serialBytes;
+    for (int64_t more : {extra, extra / 2, int64_t(0)}) {
+      if (failed(scheduleIn(serialBytes + more, program, plan, best)))
+        return failure();
+      if (extra == 0 || ownProducts)
+        break;
+    }
+    return std::move(*best);
   }
 
   bool fits(const Candidate &candidate) const {
     return candidate.arenaBytes <= mostBytes;
   }
 
-  /// The fastest schedule that fits. In an arena, buffers leave gaps: so one
-  /// that the memory has room for may not. Then commands wait for more of each
-  /// other, and then there is less to share. If none fits, the last.
-  LogicalResult scheduleInMemory(Candidate &result) {
-    constexpr int mostTries = 3;
-    int64_t extra = mostBytes - serialBytes;
-    for (int tries = 0; tries < mostTries; ++tries, extra /= 2)
-      for (bool waitsForRoom : {false, true}) {
-        OverlapProblem problem =
-            overlapProblemOf(result.plan, cost, serialBytes + extra);
-        problem.waitsForRoom = waitsForRoom;
-        if (std::optional<std::string> wrong = problem.check())
-          return emitErrorAt(result.program)
-                 << "cannot be scheduled: " << *wrong;
-        for (const OverlapSchedule &found : variants(result.plan, problem)) {
-          if (failed(take(problem, found, result)))
-            return failure();
-          if (fits(result))
-            return success();
-        }
+  bool isBetter(const Candidate &a, const Candidate &b) const {
+    if (fits(a) != fits(b))
+      return fits(a);
+    return fits(a) ? a.simulated.seconds < b.simulated.seconds
+                   : a.arenaBytes < b.arenaBytes;
+  }
+
+  /// Schedules in so many bytes, the fastest first, until a few have been found
+  /// that fit: puts the best in the place of `best`, if it is better. In an
+  /// arena, buffers leave gaps: so one that the memory has room for may not
+  /// fit. Then the next is tried, and then commands wait for more of each
+  /// other.
+  LogicalResult scheduleIn(int64_t bytes, plan::ProgramOp program,
+                           const Plan &plan, std::optional<Candidate> &best) {
+    constexpr int mostTries = 18, enough = 2;
+    int found = 0;
+    for (bool waitsForRoom : {false, true}) {
+      OverlapProblem problem = overlapProblemOf(plan, cost, bytes);
+      problem.waitsForRoom = waitsForRoom;
+      if (std::optional<std::string> wrong = problem.check())
+        return emitErrorAt(program) << "cannot be scheduled: " << *wrong;
+      int tries = 0;
+      for (const OverlapSchedule &schedule : variants(plan, problem)) {
+        if (found == enough || tries++ == mostTries)
+          break;
+        FailureOr<Candidate> next = candidate(program, plan, problem, schedule);
+        if (failed(next))
+          return failure();
+        found += fits(*next);
+        if (!best || isBetter(*next, *best))
+          best = std::move(*next);
       }
+    }
     return success();
   }
 
@@ -209,17 +241,25 @@ private:
     return {scheduleOwnProducts(plan, problem)};
   }
 
-  LogicalResult take(const OverlapProblem &problem,
-                     const OverlapSchedule &found, Candidate &result) {
-    if (std::optional<std::string> wrong = verify(problem, found))
-      return emitErrorAt(result.program) << "was scheduled wrongly: " << *wrong;
-    result.items = issueOf(problem, found);
-    result.scheduled = reordered(result.plan, result.items, problem.numStreams);
+  FailureOr<Candidate> candidate(plan::ProgramOp program, const Plan &plan,
+                                 const OverlapProblem &problem,
+                                 const OverlapSchedule &schedule) {
+    if (std::optional<std::string> wrong = verify(problem, schedule))
+      return emitErrorAt(program) << "was scheduled wrongly: " << *wrong;
+    Candidate result;
+    result.program = program;
+    result.plan = plan;
+    result.items = issueOf(problem, schedule);
+    result.scheduled = reordered(plan, result.items, problem.numStreams);
     FailureOr<int64_t> needed = arenaBytes(result.scheduled);
     if (failed(needed))
       return failure();
     result.arenaBytes = *needed;
-    return success();
+    llvm::Expected<SimulatedStep> simulated = simulate(result.scheduled, cost);
+    if (!simulated)
+      return emitErrorAt(program) << llvm::toString(simulated.takeError());
+    result.simulated = std::move(*simulated);
+    return result;
   }
 
   FailureOr<int64_t> arenaBytes(const Plan &plan) {
@@ -247,10 +287,10 @@ private:
     Candidate whole = best;
     constexpr int mostRounds = 3;
     for (int round = 0; round < mostRounds; ++round) {
-      FailureOr<bool> isBetter = tryCuts(best, Cuts::Exposed, false);
-      if (failed(isBetter))
+      FailureOr<bool> wasBetter = tryCuts(best, Cuts::Exposed, false);
+      if (failed(wasBetter))
         return failure();
-      if (!*isBetter)
+      if (!*wasBetter)
         break;
     }
     return improved(tryCuts(whole, Cuts::Paying, false, &best));
@@ -275,9 +315,7 @@ private:
     FailureOr<Candidate> next = schedule(copy, planOf(copy));
     if (failed(next))
       return failure();
-    bool isBetter = next->simulated.seconds < best->simulated.seconds &&
-                    (fits(*next) || !fits(*best));
-    if (!keepAnyway && !isBetter) {
+    if (!keepAnyway && !isBetter(*next, *best)) {
       copy.erase();
       return false;
     }

@@ -75,6 +75,7 @@ public:
       result.mesh.push_back(mesh.axis(axis));
     result.arenaBytes = program.getArenaBytes().value_or(0);
     result.savedBytes = program.getSavedBytes().value_or(0);
+    result.serialBytes = program.getSerialBytes().value_or(0);
     result.numStreams = program.getStreams().value_or(1);
     result.numEvents = program.getEvents().value_or(0);
     if (auto misses = program->getAttrOfType<IntegerAttr>("layout_misses"))

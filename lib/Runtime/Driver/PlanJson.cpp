@@ -168,8 +168,8 @@ static void from_json(const Json &json, LedgerRow &row) {
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Plan, program, mesh, buffers, commands,
-                                   ledger, arenaBytes, savedBytes, numStreams,
-                                   numEvents, transposeCopies)
+                                   ledger, arenaBytes, savedBytes, serialBytes,
+                                   numStreams, numEvents, transposeCopies)
 
 } // namespace tpsp
 

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 using namespace mlir;
 using namespace tpsp;
 
@@ -17,6 +19,10 @@ struct Variant {
   int64_t chunks;
   const char *rematerialize;
   const char *attention;
+  int64_t microBatches = 1;
+  const char *optimizer = "none";
+  /// Examples that have what the options ask for.
+  int least = 15;
 };
 
 class OverlapMemory : public testing::TestWithParam<Variant> {
@@ -28,6 +34,8 @@ protected:
                       options.hardware = GetParam().hardware;
                       options.rematerialize = GetParam().rematerialize;
                       options.attention = GetParam().attention;
+                      options.microBatches = GetParam().microBatches;
+                      options.optimizer = GetParam().optimizer;
                       options.overlap = overlap ? "on" : "off";
                       options.overlapMemory = GetParam().memory;
                       options.overlapChunks = GetParam().chunks;
@@ -51,7 +59,7 @@ TEST_P(OverlapMemory, OfExamplesIsBounded) {
         << name;
     more += *with > *without;
   }
-  EXPECT_GT(compiled, 15);
+  EXPECT_GT(compiled, GetParam().least);
   EXPECT_TRUE(more > 0 || GetParam().memory == 0) << "nothing takes any";
 }
 
@@ -60,7 +68,87 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Variant{"NoMore", "h100-sxm", 0, 0, "none", "fused"},
                     Variant{"Little", "h100-sxm", 0.05, 0, "selective", "rows"},
                     Variant{"AllIsCut", "h100-sxm", 0.3, 2, "none", "rows"},
-                    Variant{"Full", "a100-sxm", 0.05, 1, "full", "blocks"}),
+                    Variant{"Full", "a100-sxm", 0.05, 1, "full", "blocks"},
+                    Variant{"MicroBatches", "h100-sxm", 0.05, 1, "none", "rows",
+                            2, "none", 8},
+                    Variant{"Update", "h100-sxm", 0.05, 1, "none", "rows", 1,
+                            "adamw"}),
     [](const auto &info) { return info.param.name; });
+
+Plan planOfExample(const char *name, Example::Configure configure) {
+  Example example(name, Example::Stage::Plan, /*ranks=*/0, configure);
+  EXPECT_TRUE(bool(example)) << example.takeMessages();
+  if (!example)
+    return {};
+  return planOf(*example.module().getOps<plan::ProgramOp>().begin());
+}
+
+/// A machine of so much memory a device.
+std::string machineWith(int64_t bytes) {
+  std::string path = testing::TempDir() + "/small.json";
+  std::ofstream(path) << "{\"base\": \"h100-sxm\", \"name\": \"small\", "
+                         "\"memory_bytes\": "
+                      << bytes << "}";
+  return path;
+}
+
+/// Whatever a schedule may add, it takes no more than a device has.
+TEST(OverlapDevice, MemoryIsAHardBound) {
+  auto arena = [](const std::string &hardware) {
+    Plan plan = planOfExample("llama3-8b-block", [&](CompileOptions &options) {
+      options.hardware = hardware;
+      options.overlap = "on";
+      options.overlapMemory = 1;
+    });
+    return std::pair(plan.arenaBytes, plan.serialBytes);
+  };
+  auto [free, serial] = arena("h100-sxm");
+  ASSERT_GT(serial, 0) << "not overlapped";
+  ASSERT_GT(free, serial);
+  for (int64_t device : {serial, (serial + free) / 2}) {
+    auto [bytes, before] = arena(machineWith(device));
+    EXPECT_LE(bytes, device);
+    // With no more than it needs without, the step may not be overlapped.
+    EXPECT_TRUE(before == serial || device == serial) << before;
+  }
+}
+
+/// Bytes of what the forward pass makes or uses and the backward pass reads.
+/// Parameters do not count.
+int64_t bytesAcross(const Plan &plan) {
+  std::vector<bool> isMade(plan.buffers.size()), isRead(plan.buffers.size());
+  for (const PlanCommand &command : plan.commands)
+    for (const PlanAccess &access : command.accesses) {
+      if (command.phase == 0)
+        isMade[access.buffer] = true;
+      if (command.phase == 1 && !access.isWrite)
+        isRead[access.buffer] = true;
+    }
+  int64_t bytes = 0;
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    if (isRead[i] && isMade[i] && plan.buffers[i].kind != BufferKind::Parameter)
+      bytes += plan.buffers[i].bytes;
+  }
+  return bytes;
+}
+
+/// What the report says is saved is what lies in the arena for the backward
+/// pass, with a schedule, too.
+TEST(OverlapSaved, IsWhatLiesInTheArena) {
+  for (const char *rematerialize : {"none", "selective", "full"})
+    for (const char *overlap : {"off", "on"})
+      for (int64_t chunks : {1, 0}) {
+        Plan plan = planOfExample("gpt-block-sp", [&](CompileOptions &options) {
+          options.hardware = "h100-sxm";
+          options.rematerialize = rematerialize;
+          options.overlap = overlap;
+          options.overlapMemory = 0.5;
+          options.overlapChunks = chunks;
+        });
+        EXPECT_GT(plan.savedBytes, 0);
+        EXPECT_EQ(bytesAcross(plan), plan.savedBytes)
+            << rematerialize << ", overlap " << overlap;
+      }
+}
 
 } // namespace

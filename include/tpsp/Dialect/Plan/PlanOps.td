@@ -55,6 +55,7 @@ def Plan_ProgramOp : Plan_Op<"program",
     `axes` and `sizes` are the mesh that the program was compiled for.
     `arena_bytes` is the size of the rank's arena, set by `tpsp-allocate`;
     `saved_bytes` what a rank's backward pass keeps of its forward pass.
+    `serial_bytes` is what the arena was before `tpsp-overlap` scheduled.
     `streams` and `events` are how many there are, set by `tpsp-overlap`;
     without them all commands are on stream 0.
   }];
@@ -62,6 +63,7 @@ def Plan_ProgramOp : Plan_Op<"program",
                        DenseI64ArrayAttr:$sizes,
                        OptionalAttr<I64Attr>:$arena_bytes,
                        OptionalAttr<I64Attr>:$saved_bytes,
+                       OptionalAttr<I64Attr>:$serial_bytes,
                        OptionalAttr<I64Attr>:$streams,
                        OptionalAttr<I64Attr>:$events);
   let regions = (region SizedRegion<1>:$body);

@@ -1,0 +1,54 @@
+#include "BufferLifetimes.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace tpsp;
+
+BufferLifetimes::BufferLifetimes(const Plan &plan, const HappensBefore &before)
+    : plan(plan), lifetimes(plan.buffers.size()) {
+  for (auto [i, command] : llvm::enumerate(plan.commands))
+    for (const PlanAccess &access : command.accesses)
+      noteUse(lifetimes[access.buffer], i, before);
+  findUpcoming(before);
+}
+
+void BufferLifetimes::noteUse(Lifetime &lifetime, int64_t command,
+                              const HappensBefore &before) {
+  const StreamClock &clock = before.clockOf(command);
+  if (!lifetime.isUsed()) {
+    lifetime.first = command;
+    lifetime.before = clock;
+    lifetime.after.assign(plan.numStreams, 0);
+  }
+  lifetime.last = command;
+  lowerTo(lifetime.before, clock);
+  HappensBefore::Place place = before.placeOf(command);
+  int64_t &ended = lifetime.after[place.stream];
+  ended = std::max(ended, place.number + 1);
+}
+
+void BufferLifetimes::findUpcoming(const HappensBefore &before) {
+  StreamClock clock(plan.numStreams, std::numeric_limits<int64_t>::max());
+  upcomingClocks.assign(plan.commands.size(), clock);
+  // A stream's later commands know at least what its next one knows.
+  for (size_t i = plan.commands.size(); i-- > 0;) {
+    lowerTo(clock, before.clockOf(i));
+    upcomingClocks[i] = clock;
+  }
+}
+
+int64_t BufferLifetimes::peakBytes() const {
+  std::vector<int64_t> change(plan.commands.size() + 1, 0);
+  for (size_t i = 0; i < lifetimes.size(); ++i)
+    if (isTemporary(i)) {
+      change[lifetimes[i].first] += plan.buffers[i].bytes;
+      change[lifetimes[i].last + 1] -= plan.buffers[i].bytes;
+    }
+  int64_t held = 0, most = 0;
+  for (int64_t bytes : change)
+    most = std::max(most, held += bytes);
+  return most;
+}

@@ -1,0 +1,131 @@
+// Offsets in one arena: what is in use together shares no bytes, and large
+// buffers find room.
+#include "tpsp/Schedule/ArenaPlan.h"
+
+#include "RandomStep.h"
+
+#include <gtest/gtest.h>
+
+using namespace tpsp;
+
+namespace {
+
+class Step {
+public:
+  int64_t buffer(int64_t bytes, BufferKind kind = BufferKind::Temporary) {
+    PlanBuffer &added = plan.buffers.emplace_back();
+    added.bytes = bytes;
+    added.kind = kind;
+    return int64_t(plan.buffers.size()) - 1;
+  }
+
+  void command(std::vector<int64_t> used, int64_t stream = 0) {
+    PlanCommand &added = plan.commands.emplace_back();
+    added.kind = CommandKind::Kernel;
+    added.stream = stream;
+    for (int64_t number : used)
+      added.accesses.push_back(
+          {number, {0, plan.buffers[number].bytes, 1, 0}, true});
+    plan.numStreams = std::max(plan.numStreams, stream + 1);
+  }
+
+  ArenaPlan arena() const {
+    HappensBefore before;
+    EXPECT_FALSE(HappensBefore::analyse(plan, before));
+    return planArena(plan, before);
+  }
+
+  Plan plan;
+};
+
+constexpr int64_t unit = 4096;
+
+/// In the order of issue a small buffer behind the first large one keeps the
+/// next large one from its place: that takes 9 units, and 8 are in use at once.
+TEST(ArenaPlan, LargeBuffersFindRoom) {
+  Step step;
+  int64_t first = step.buffer(4 * unit), lasting = step.buffer(unit),
+          middle = step.buffer(3 * unit), second = step.buffer(4 * unit);
+  step.command({first, lasting});
+  step.command({lasting, middle});
+  step.command({middle, second});
+  step.command({lasting});
+  EXPECT_EQ(step.arena().bytes, 8 * unit);
+}
+
+/// What is placed by size lies behind what lasts; what nobody uses has no
+/// place.
+TEST(ArenaPlan, WhatLastsComesFirst) {
+  Step step;
+  int64_t first = step.buffer(4 * unit),
+          parameter = step.buffer(unit, BufferKind::Parameter);
+  int64_t lasting = step.buffer(unit), middle = step.buffer(3 * unit),
+          second = step.buffer(4 * unit), unused = step.buffer(unit);
+  step.command({first, lasting, parameter});
+  step.command({lasting, middle});
+  step.command({middle, second});
+  step.command({lasting});
+  ArenaPlan arena = step.arena();
+  EXPECT_EQ(arena.bytes, 9 * unit);
+  EXPECT_EQ(arena.offsets[parameter], 0);
+  EXPECT_GE(*arena.offsets[first], unit);
+  EXPECT_FALSE(arena.offsets[unused]);
+}
+
+/// Buffers that streams may use at the same time, in whatever order they are
+/// issued, lie apart.
+TEST(ArenaPlan, StreamsShareNoBytes) {
+  Step step;
+  int64_t a = step.buffer(4 * unit), b = step.buffer(4 * unit);
+  step.command({a}, 0);
+  step.command({b}, 1);
+  EXPECT_EQ(step.arena().bytes, 8 * unit);
+}
+
+bool endBefore(const std::vector<int64_t> &earlier,
+               const std::vector<int64_t> &later, const HappensBefore &before) {
+  for (int64_t e : earlier)
+    for (int64_t l : later)
+      if (!before.endsBefore(e, l))
+        return false;
+  return true;
+}
+
+/// For random steps, pair by pair.
+TEST(ArenaPlan, WhatIsInUseTogetherLiesApart) {
+  int shared = 0, apart = 0;
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    std::mt19937 random(seed);
+    Plan step = randomStep(random, {/*commands=*/40, /*streams=*/3,
+                                    /*arenaBytes=*/4096, /*forgotten=*/0,
+                                    /*careless=*/0});
+    // Of sizes that leave gaps.
+    for (PlanBuffer &buffer : step.buffers)
+      buffer.bytes = 64 * (1 + int64_t(random() % 97));
+    HappensBefore before;
+    ASSERT_FALSE(HappensBefore::analyse(step, before));
+    ArenaPlan arena = planArena(step, before);
+    std::vector<std::vector<int64_t>> users(step.buffers.size());
+    for (size_t i = 0; i < step.commands.size(); ++i)
+      for (const PlanAccess &access : step.commands[i].accesses)
+        users[access.buffer].push_back(int64_t(i));
+    for (size_t a = 0; a < users.size(); ++a)
+      for (size_t b = 0; b < a; ++b) {
+        if (!arena.offsets[a] || !arena.offsets[b])
+          continue;
+        int64_t beginA = *arena.offsets[a], beginB = *arena.offsets[b];
+        bool overlap = beginA < beginB + step.buffers[b].bytes &&
+                       beginB < beginA + step.buffers[a].bytes;
+        bool isOrdered = !step.buffers[a].lasts() && !step.buffers[b].lasts() &&
+                         (endBefore(users[a], users[b], before) ||
+                          endBefore(users[b], users[a], before));
+        EXPECT_TRUE(!overlap || isOrdered) << seed << ": " << a << ", " << b;
+        (overlap ? shared : apart) += 1;
+        EXPECT_LE(beginA + step.buffers[a].bytes, arena.bytes);
+      }
+  }
+  EXPECT_GT(shared, 1000);
+  EXPECT_GT(apart, 1000);
+}
+
+} // namespace
