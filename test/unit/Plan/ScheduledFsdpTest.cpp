@@ -47,7 +47,10 @@ void unroll(ModuleOp module) {
       map.map(parameter,
               entry->addArgument(parameter.getType(), parameter.getLoc()));
     }
-    x = b.clone(*call, map)->getResult(0);
+    Operation *clone = b.clone(*call, map);
+    // A layer is a place that calls.
+    clone->setLoc(FileLineColLoc::get(b.getStringAttr("deep"), layer + 1, 1));
+    x = clone->getResult(0);
   }
   func::ReturnOp::create(b, model.getLoc(), x);
   deep.setFunctionType(
@@ -59,11 +62,12 @@ void unroll(ModuleOp module) {
 
 class Fsdp {
 public:
-  explicit Fsdp(bool overlap)
+  Fsdp(bool overlap, bool bucketLayers)
       : plan(
             "fsdp", Example::Stage::Plan, 0,
             [&](CompileOptions &options) {
               options.overlap = overlap ? "on" : "off";
+              options.bucketLayers = bucketLayers ? "on" : "off";
               options.hardware = "h100-sxm";
               options.overlapChunks = 1; // whole gathers, as the paper has
             },
@@ -97,12 +101,22 @@ public:
     return users;
   }
 
-  /// The temporary that a command writes, or reads; -1: a lasting one.
-  int64_t temporaryOf(int64_t command, bool isWrite) const {
+  /// The temporaries that a command writes, or reads: several of a bucket.
+  std::vector<int64_t> temporariesOf(int64_t command, bool isWrite) const {
+    std::vector<int64_t> temporaries;
     for (const PlanAccess &access : step.commands[command].accesses)
       if (access.isWrite == isWrite && !step.buffers[access.buffer].lasts())
-        return access.buffer;
-    return -1;
+        temporaries.push_back(access.buffer);
+    return temporaries;
+  }
+
+  /// All of one kind.
+  std::vector<int64_t> collectives(CollectiveKind kind) const {
+    std::vector<int64_t> found;
+    for (size_t i = 0; i < step.commands.size(); ++i)
+      if (isA(int64_t(i), kind))
+        found.push_back(int64_t(i));
+    return found;
   }
 
   bool shareMemory(int64_t a, int64_t b) const {
@@ -116,77 +130,84 @@ public:
   IssueClosure closure;
 };
 
-class ScheduledFsdpTest : public testing::Test {
+/// With a transfer for each weight, and with one for each layer.
+class ScheduledFsdpTest : public testing::TestWithParam<bool> {
 protected:
   /// Compiled once for all tests.
-  static void SetUpTestSuite() { overlapped = new Fsdp(/*overlap=*/true); }
-  static void TearDownTestSuite() { delete overlapped; }
-  void SetUp() override {
-    ASSERT_TRUE(bool(*overlapped)) << overlapped->messages();
-    ASSERT_GT(overlapped->step.numStreams, 1);
+  static void SetUpTestSuite() {
+    for (bool bucketLayers : {false, true})
+      compiled[bucketLayers] = new Fsdp(/*overlap=*/true, bucketLayers);
   }
-  static Fsdp *overlapped;
-};
-
-Fsdp *ScheduledFsdpTest::overlapped = nullptr;
-
-TEST_F(ScheduledFsdpTest, ComputationComesAfterItsGather) {
-  Fsdp &f = *overlapped;
-  int gathers = 0;
-  for (size_t i = 0; i < f.step.commands.size(); ++i) {
-    if (!f.isA(i, CollectiveKind::AllGather))
-      continue;
-    ++gathers;
-    int64_t weights = f.temporaryOf(i, /*isWrite=*/true);
-    ASSERT_GE(weights, 0);
-    std::vector<int64_t> readers = f.usersOf(weights, false);
-    EXPECT_FALSE(readers.empty());
-    for (int64_t reader : readers)
-      EXPECT_TRUE(f.closure.endsBefore(i, reader)) << i << ", " << reader;
-  }
-  // Six matrices a layer, forward; some again backward.
-  EXPECT_GE(gathers, 6 * numLayers);
-}
-
-TEST_F(ScheduledFsdpTest, NoGatherOverwritesABufferInUse) {
-  Fsdp &f = *overlapped;
-  int reused = 0;
-  for (size_t i = 0; i < f.step.commands.size(); ++i) {
-    if (!f.isA(i, CollectiveKind::AllGather))
-      continue;
-    int64_t weights = f.temporaryOf(i, true);
-    for (size_t other = 0; other < f.step.buffers.size(); ++other) {
-      if (!f.shareMemory(weights, other))
-        continue;
-      // All use of the other lies before, or all behind.
-      std::vector<int64_t> users = f.usersOf(other, false);
-      for (int64_t writer : f.usersOf(other, true))
-        users.push_back(writer);
-      std::vector<int64_t> readers = f.usersOf(weights, false);
-      for (int64_t user : users) {
-        bool before = f.closure.endsBefore(user, i);
-        bool behind = llvm::all_of(readers, [&](int64_t reader) {
-          return f.closure.endsBefore(reader, user);
-        });
-        EXPECT_TRUE(before || behind) << i << ", " << user;
-      }
-      ++reused;
+  static void TearDownTestSuite() {
+    for (Fsdp *&fsdp : compiled) {
+      delete fsdp;
+      fsdp = nullptr;
     }
   }
+  void SetUp() override {
+    ASSERT_TRUE(bool(overlapped())) << overlapped().messages();
+    ASSERT_GT(overlapped().step.numStreams, 1);
+  }
+  static Fsdp &overlapped() { return *compiled[GetParam()]; }
+  static int transfersOfLayer() { return GetParam() ? 1 : 6; }
+
+private:
+  static Fsdp *compiled[2];
+};
+
+Fsdp *ScheduledFsdpTest::compiled[2] = {};
+
+TEST_P(ScheduledFsdpTest, ComputationComesAfterItsGather) {
+  Fsdp &f = overlapped();
+  std::vector<int64_t> gathers = f.collectives(CollectiveKind::AllGather);
+  for (int64_t i : gathers) {
+    std::vector<int64_t> weights = f.temporariesOf(i, /*isWrite=*/true);
+    ASSERT_EQ(weights.size(), 6u / transfersOfLayer());
+    for (int64_t weight : weights) {
+      std::vector<int64_t> readers = f.usersOf(weight, false);
+      EXPECT_FALSE(readers.empty());
+      for (int64_t reader : readers)
+        EXPECT_TRUE(f.closure.endsBefore(i, reader)) << i << ", " << reader;
+    }
+  }
+  // Six matrices a layer, forward; some again backward.
+  EXPECT_GE(int64_t(gathers.size()), transfersOfLayer() * numLayers);
+}
+
+TEST_P(ScheduledFsdpTest, NoGatherOverwritesABufferInUse) {
+  Fsdp &f = overlapped();
+  int reused = 0;
+  for (int64_t i : f.collectives(CollectiveKind::AllGather))
+    for (int64_t weight : f.temporariesOf(i, true))
+      for (size_t other = 0; other < f.step.buffers.size(); ++other) {
+        if (!f.shareMemory(weight, other))
+          continue;
+        // All use of the other lies before, or all behind.
+        std::vector<int64_t> users = f.usersOf(other, false);
+        for (int64_t writer : f.usersOf(other, true))
+          users.push_back(writer);
+        std::vector<int64_t> readers = f.usersOf(weight, false);
+        for (int64_t user : users) {
+          bool before = f.closure.endsBefore(user, i);
+          bool behind = llvm::all_of(readers, [&](int64_t reader) {
+            return f.closure.endsBefore(reader, user);
+          });
+          EXPECT_TRUE(before || behind) << i << ", " << user;
+        }
+        ++reused;
+      }
   EXPECT_GT(reused, 0) << "no buffer is used twice";
 }
 
-TEST_F(ScheduledFsdpTest, GradientBuffersAreReducedBeforeTheyAreWrittenAgain) {
-  Fsdp &f = *overlapped;
-  int reused = 0, scatters = 0;
-  for (size_t i = 0; i < f.step.commands.size(); ++i) {
-    if (!f.isA(i, CollectiveKind::ReduceScatter))
-      continue;
-    ++scatters;
-    int64_t gradient = f.temporaryOf(i, /*isWrite=*/false);
-    ASSERT_GE(gradient, 0);
-    for (size_t other = 0; other < f.step.buffers.size(); ++other)
-      if (f.shareMemory(gradient, other))
+TEST_P(ScheduledFsdpTest, GradientBuffersAreReducedBeforeTheyAreWrittenAgain) {
+  Fsdp &f = overlapped();
+  int reused = 0;
+  std::vector<int64_t> scatters = f.collectives(CollectiveKind::ReduceScatter);
+  for (int64_t i : scatters)
+    for (int64_t gradient : f.temporariesOf(i, /*isWrite=*/false))
+      for (size_t other = 0; other < f.step.buffers.size(); ++other) {
+        if (!f.shareMemory(gradient, other))
+          continue;
         for (int64_t writer : f.usersOf(other, true)) {
           bool before = llvm::all_of(f.usersOf(gradient, true), [&](int64_t w) {
             return f.closure.endsBefore(writer, w);
@@ -195,32 +216,38 @@ TEST_F(ScheduledFsdpTest, GradientBuffersAreReducedBeforeTheyAreWrittenAgain) {
               << i << ", " << writer;
           reused += !before;
         }
-  }
-  EXPECT_EQ(scatters, 6 * numLayers);
+      }
+  EXPECT_EQ(int64_t(scatters.size()), transfersOfLayer() * numLayers);
   EXPECT_GT(reused, 0);
 }
 
-TEST_F(ScheduledFsdpTest, ReductionsComeAfterTheirGradients) {
-  Fsdp &f = *overlapped;
-  for (size_t i = 0; i < f.step.commands.size(); ++i) {
-    if (!f.isA(i, CollectiveKind::ReduceScatter))
-      continue;
-    std::vector<int64_t> writers =
-        f.usersOf(f.temporaryOf(i, /*isWrite=*/false), true);
-    EXPECT_FALSE(writers.empty());
-    for (int64_t writer : writers)
-      EXPECT_TRUE(f.closure.endsBefore(writer, i)) << i << ", " << writer;
+TEST_P(ScheduledFsdpTest, ReductionsComeAfterTheirGradients) {
+  Fsdp &f = overlapped();
+  for (int64_t i : f.collectives(CollectiveKind::ReduceScatter)) {
+    std::vector<int64_t> gradients = f.temporariesOf(i, /*isWrite=*/false);
+    ASSERT_EQ(gradients.size(), 6u / transfersOfLayer());
+    for (int64_t gradient : gradients) {
+      std::vector<int64_t> writers = f.usersOf(gradient, true);
+      EXPECT_FALSE(writers.empty());
+      for (int64_t writer : writers)
+        EXPECT_TRUE(f.closure.endsBefore(writer, i)) << i << ", " << writer;
+    }
   }
 }
 
 /// Gathering ahead takes no more than may be added, however many layers.
-TEST_F(ScheduledFsdpTest, MemoryIsBounded) {
-  Fsdp serial(/*overlap=*/false);
+TEST_P(ScheduledFsdpTest, MemoryIsBounded) {
+  Fsdp serial(/*overlap=*/false, GetParam());
   ASSERT_TRUE(bool(serial)) << serial.messages();
   double most = 1 + CompileOptions().overlapMemory;
-  EXPECT_LE(double(overlapped->step.arenaBytes),
+  EXPECT_LE(double(overlapped().step.arenaBytes),
             most * double(serial.step.arenaBytes));
-  EXPECT_GT(overlapped->step.arenaBytes, serial.step.arenaBytes);
+  EXPECT_GT(overlapped().step.arenaBytes, serial.step.arenaBytes);
 }
+
+INSTANTIATE_TEST_SUITE_P(Transfers, ScheduledFsdpTest, testing::Bool(),
+                         [](const auto &info) {
+                           return info.param ? "OfALayer" : "OfAWeight";
+                         });
 
 } // namespace
