@@ -147,20 +147,9 @@ static Json memory(const RunReport &report) {
           {"activations", m.activations},
           {"saved", plan.savedBytes},
           {"peak", plan.arenaBytes},
+          {"peak_serial",
+           plan.serialBytes ? plan.serialBytes : plan.arenaBytes},
           {"peak_all_ranks", plan.arenaBytes * plan.numRanks()},
-  const Plan &m = *report.plan;
-  return {{"inputs", m.bytesOf(Kind::Input)},
-          {"parameters", m.bytesOf(Kind::Parameter)},
-          {"optimizer", m.bytesOf(Kind::State)},
-          {"outputs", m.bytesOf(Kind::Output)},
-          {"choices", m.bytesOf(Kind::Choice)},
-          {"gradients", m.bytesOf(Kind::Gradient)},
-          {"input_gradients", m.inputGradientBytes()},
-          {"activations", m.activationBytes()},
-          {"saved", m.savedBytes},
-          {"peak", m.arenaBytes},
-          {"peak_serial", m.serialBytes ? m.serialBytes : m.arenaBytes},
-          {"peak_all_ranks", m.arenaBytes * m.numRanks()},
           {"resident_peak", report.residentBytes}};
 }
 
@@ -319,19 +308,12 @@ static void printMemory(const RunReport &report, fmt::memory_buffer &out) {
     row("choices", m.choices);
   row("activations", m.activations);
   row("peak", plan.arenaBytes);
-  if (plan.savedBytes)
-  row("inputs", m.bytesOf(Kind::Input));
-  row("outputs", m.bytesOf(Kind::Output));
-  if (int64_t bytes = m.bytesOf(Kind::Choice))
-    row("choices", bytes);
-  row("activations", m.activationBytes());
-  row("peak", m.arenaBytes);
-  if (m.serialBytes && m.serialBytes != m.arenaBytes)
+  if (plan.serialBytes && plan.serialBytes != plan.arenaBytes)
     fmt::format_to(to,
                    "    serial     {:>12}  (without overlap; what it may add: "
                    "--overlap-memory)\n",
-                   bytesText(m.serialBytes));
-  if (m.savedBytes)
+                   bytesText(plan.serialBytes));
+  if (plan.savedBytes)
     fmt::format_to(to, "  {:<12} {:>12}  (of the above, for backward)\n",
                    "saved", bytesText(plan.savedBytes));
   if (report.residentBytes)
