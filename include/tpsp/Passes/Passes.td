@@ -3,6 +3,7 @@
 
 // All passes, phase by phase, in the order of Pipelines.cpp.
 include "tpsp/Passes/LogicalPasses.td"
+include "tpsp/Passes/StepPasses.td"
 include "tpsp/Passes/CollectivesPasses.td"
 include "tpsp/Passes/LocalPasses.td"
 include "tpsp/Passes/PlanPasses.td"

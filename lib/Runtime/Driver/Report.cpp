@@ -136,21 +136,21 @@ static Json tensors(const Plan &plan) {
 static Json memory(const RunReport &report) {
   const Plan &plan = *report.plan;
   PlanMemory m = memoryOf(plan);
-  return {{"inputs", m.inputs},
-          {"parameters", m.parameters},
-          {"master", m.master},
-          {"optimizer", m.optimizer},
-          {"outputs", m.outputs},
-          {"choices", m.choices},
-          {"gradients", m.gradients},
-          {"input_gradients", m.inputGradients},
-          {"activations", m.activations},
-          {"saved", plan.savedBytes},
-          {"peak", plan.arenaBytes},
-          {"peak_serial",
-           plan.serialBytes ? plan.serialBytes : plan.arenaBytes},
-          {"peak_all_ranks", plan.arenaBytes * plan.numRanks()},
-          {"resident_peak", report.residentBytes}};
+  return {
+      {"inputs", m.inputs},
+      {"parameters", m.parameters},
+      {"master", m.master},
+      {"optimizer", m.optimizer},
+      {"outputs", m.outputs},
+      {"choices", m.choices},
+      {"gradients", m.gradients},
+      {"input_gradients", m.inputGradients},
+      {"activations", m.activations},
+      {"saved", plan.savedBytes},
+      {"peak", plan.arenaBytes},
+      {"peak_serial", plan.serialBytes ? plan.serialBytes : plan.arenaBytes},
+      {"peak_all_ranks", plan.arenaBytes * plan.numRanks()},
+      {"resident_peak", report.residentBytes}};
 }
 
 static Json scalars(const StepResults &results) {
