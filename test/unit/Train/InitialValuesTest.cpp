@@ -70,8 +70,17 @@ TEST_F(InitialValuesTest, AMasterIsItsParameterUnrounded) {
   EXPECT_EQ(filled(master), whole);
 }
 
+TEST_F(InitialValuesTest, NumbersOfTheStepBeginAsTheirMean) {
+  PlanBuffer scale = add("loss_scale", BufferKind::State, 5, {});
+  scale.mean = 1024;
+  scale.deviation = 0;
+  EXPECT_THAT(filled(scale), testing::ElementsAre(1024));
+}
+
 TEST_F(InitialValuesTest, StateAndOtherCotangentsAreZero) {
-  EXPECT_THAT(filled(add("mean[w]", BufferKind::State, 5)), testing::Each(0));
+  PlanBuffer mean = add("mean[w]", BufferKind::State, 5);
+  mean.of = 0;
+  EXPECT_THAT(filled(mean), testing::Each(0));
   PlanBuffer other = add("g[logits]", BufferKind::Input, 6);
   other.of = 0;
   EXPECT_THAT(filled(other), testing::Each(0));
