@@ -155,7 +155,8 @@ void expectAccepted(const std::string &example, const Variant &variant) {
   for (const char *chip : {"sm_80", "sm_90"}) {
     Resources used = assemble(ptx, chip);
     EXPECT_GT(used.kernels, 0);
-    EXPECT_LE(used.spilled, mostSpilled(example)) << variant.name << ", " << chip;
+    EXPECT_LE(used.spilled, mostSpilled(example))
+        << variant.name << ", " << chip;
     llvm::outs() << example << ", " << variant.name << ", " << chip << ": "
                  << used.kernels << " kernels, at most " << used.registers
                  << " registers and " << used.memory
