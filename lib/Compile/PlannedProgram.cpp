@@ -53,7 +53,8 @@ PlannedProgram::read(MLIRContext &context, StringRef path,
       selectFunction(**parsed, options.function);
   if (!function)
     return function.takeError();
-  if (options.forgetsPlacements)
+  // Without a mesh nothing is divided: what lies on one device is not placed.
+  if (options.forgetsPlacements || !findMesh(**parsed))
     forgetPlacements(**parsed);
   if (llvm::Error error = setElementType(**parsed, options.dtype))
     return error;

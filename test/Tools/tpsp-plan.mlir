@@ -54,6 +54,10 @@
 // ALL: places all of its arguments; leave one unplaced ('?'), or give --forget-placements
 // RUN: tpsp-plan %t.placed.mlir %{on} --forget-placements | FileCheck %s --check-prefix=TABLE
 
+// A program for one device, which has no mesh, places nothing.
+// RUN: sed '/^!/s/, ?>/>/' %s > %t.single.mlir
+// RUN: tpsp-plan %t.single.mlir %{on} | FileCheck %s --check-prefix=TABLE
+
 !x    = tensor<6x32x64xf32, #tpsp.idx<b, s, d, ?>>
 !mid  = tensor<6x32x128xf32, #tpsp.idx<b, s, e, ?>>
 !up   = tensor<128x64xf32, #tpsp.idx<e, d, ?>>

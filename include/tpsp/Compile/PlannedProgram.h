@@ -18,7 +18,8 @@ struct PlannedProgramOptions {
   std::string function;
   /// As in CompileOptions: the type that all tensors are stored as.
   std::string dtype;
-  /// Plan as if nothing were placed, and there were no mesh.
+  /// Plan as if nothing were placed, and there were no mesh. A program without
+  /// a mesh is planned so anyway.
   bool forgetsPlacements = false;
 };
 
