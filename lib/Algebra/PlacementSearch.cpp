@@ -247,14 +247,10 @@ private:
         /*isReduced=*/true, cost);
   }
 
-  /// Whether the operation is a sum of one that is pending, in another
-  /// precision: that is the one of its sum over ranks, so it comes before that.
+  /// Whether the sum over ranks of what it takes has to wait for the operation.
   bool waitsForSum(const Operation &operation) const {
-    if (!operation.isSum || operation.operands.size() != 1 ||
-        problem.values[operation.operands.front()].elementBytes ==
-            problem.values[operation.results.front()].elementBytes)
-      return false;
-    return current[slotsOf[here][0]] & bit(AxisState::pending(Reduction::Sum));
+    return operation.isConvertingSum &&
+           current[slotsOf[here][0]] & bit(AxisState::pending(Reduction::Sum));
   }
 
   bool bringOperands(const Operation &operation, const AxisWay &way,

@@ -11,6 +11,11 @@
 // RUN: %{run} --reduce-dtype f32 | FileCheck %s --check-prefix=WIDE
 // WIDE: backward reduce_scatter x20 1.1 MiB
 
+// The type decides, not its size.
+// RUN: tpsp-opt %examples/ddp.mlir --tpsp-set-element-type=type=f16 --tpsp-collective-pipeline="grad=true reduce-dtype=bf16" | FileCheck %s --check-prefix=TYPE
+// TYPE: tpsp.add %{{.*}} : tensor<{{.*}}xf16, #tpsp.idx<{{.*}} | sum@dp>> -> tensor<{{.*}}xbf16, #tpsp.idx<{{.*}} | sum@dp>>
+// TYPE: tpsp.all_reduce {{.*}} : (tensor<{{[0-9x]+}}xbf16,
+
 // Once a step whatever the parts; or once for each.
 // RUN: %{run} %{parts} | FileCheck %s --check-prefix=OWN
 // RUN: %{run} %{parts} --reduce-gradients part | FileCheck %s --check-prefix=PARTS

@@ -117,6 +117,9 @@ struct PlacementProblem {
     /// Whether it adds its operands: those that are pending alike are added
     /// first and reduced once.
     bool isSum = false;
+    /// Whether it is a sum of one in another precision. That is the one of its
+    /// sum over ranks, so it comes before that.
+    bool isConvertingSum = false;
     /// The micro-batch. What one has gathered, another gathers again.
     unsigned part = 0;
   };

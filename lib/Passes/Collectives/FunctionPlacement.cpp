@@ -104,6 +104,10 @@ private:
     PlacementProblem::Operation operation;
     operation.structure = op.getIndexStructure();
     operation.isSum = op.isSumOfOperands();
+    operation.isConvertingSum =
+        operation.isSum && op->getNumOperands() == 1 &&
+        getElementTypeOrSelf(op->getOperand(0).getType()) !=
+            getElementTypeOrSelf(op->getResult(0).getType());
     operation.part = partOf(op);
     SmallVector<Placement> operands;
     for (Value operand : op->getOperands()) {
