@@ -2,6 +2,7 @@
 
 #include "LayerRuns.h"
 
+#include "tpsp/Abi/PlanMemory.h"
 #include "tpsp/Compile/Compiler.h"
 #include "tpsp/InitAll.h"
 #include "tpsp/Schedule/Simulator.h"
@@ -54,13 +55,14 @@ static void addParts(const tpsp::Plan &plan, const SimulatedStep &step,
 }
 
 static MemoryBill billOf(const tpsp::Plan &plan) {
+  PlanMemory memory = memoryOf(plan);
   MemoryBill bill;
-  bill.parameters = plan.bytesOf(BufferKind::Parameter);
-  bill.gradients = plan.bytesOf(BufferKind::Gradient);
-  bill.state = plan.bytesOf(BufferKind::State);
-  bill.inputs = plan.bytesOf(BufferKind::Input);
-  bill.outputs = plan.bytesOf(BufferKind::Output);
-  bill.activations = plan.activationBytes();
+  bill.parameters = memory.parameters;
+  bill.gradients = memory.gradients;
+  bill.state = memory.master + memory.optimizer;
+  bill.inputs = memory.inputs;
+  bill.outputs = memory.outputs + memory.choices;
+  bill.activations = memory.activations;
   bill.saved = plan.savedBytes;
   bill.total = plan.arenaBytes;
   return bill;

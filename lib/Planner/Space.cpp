@@ -214,11 +214,11 @@ std::vector<SpaceNode> Space::children(const SpaceNode &node,
   return result;
 }
 
-std::vector<Candidate> Space::leaves() const {
+std::vector<Candidate> Space::leaves(size_t most) const {
   std::vector<Candidate> result;
   std::vector<SpaceNode> open = {root()};
   int64_t symmetric = 0;
-  while (!open.empty()) {
+  while (!open.empty() && result.size() < most) {
     SpaceNode node = std::move(open.back());
     open.pop_back();
     if (node.isLeaf() && node.candidate.axes.size() >= facts.mesh.size()) {
@@ -330,20 +330,8 @@ std::string Space::check() const {
            " devices; --devices takes a multiple, or leave out the mesh";
   if (std::string problem = checkPins(); !problem.empty())
     return problem;
-  // The first leaf that there is.
-  std::vector<SpaceNode> open = {root()};
-  int64_t symmetric = 0;
-  while (!open.empty()) {
-    SpaceNode node = std::move(open.back());
-    open.pop_back();
-    if (node.isLeaf() && node.candidate.axes.size() >= facts.mesh.size()) {
-      if (satisfiesPins(node.candidate))
-        return "";
-      continue;
-    }
-    for (SpaceNode &child : children(node, symmetric))
-      open.push_back(std::move(child));
-  }
+  if (!leaves(/*most=*/1).empty())
+    return "";
   std::vector<std::string> extents;
   for (const IndexClass &index : facts.classes)
     extents.push_back(index.name() + " = " + std::to_string(index.extent));

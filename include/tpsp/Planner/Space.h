@@ -64,8 +64,9 @@ public:
                                   int64_t &symmetric) const;
   /// Whether a leaf has what the pins ask for. Names its axes as they do.
   bool satisfiesPins(Candidate &candidate) const;
-  /// All leaves that satisfy the pins, with names. For few devices.
-  std::vector<Candidate> leaves() const;
+  /// Leaves that satisfy the pins, with names, but no more than `most`. All
+  /// are for few devices.
+  std::vector<Candidate> leaves(size_t most = SIZE_MAX) const;
   /// One axis of all devices, for each use, also where an extent is not
   /// divided: what people ask about first.
   std::vector<Candidate> pure() const;
