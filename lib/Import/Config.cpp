@@ -198,6 +198,14 @@ void Config::only(const std::string &key, const Json &harmless,
                             text(*value), lacking, text(harmless)));
 }
 
+const std::vector<std::string> &tpsp::import::commonKeys() {
+  static const std::vector<std::string> keys = {
+      "model_type",   "architectures", "transformers_version", "torch_dtype",
+      "dtype",        "use_cache",     "bos_token_id",         "eos_token_id",
+      "pad_token_id", "_name_or_path", "initializer_range"};
+  return keys;
+}
+
 void Config::harmless(const std::vector<std::string> &keys) {
   used.insert(keys.begin(), keys.end());
 }

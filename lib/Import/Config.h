@@ -20,6 +20,10 @@
 
 namespace tpsp::import {
 
+/// Keys that every model may have and that change no mathematics: who made it,
+/// how numbers are stored and begin, which tokens are special.
+const std::vector<std::string> &commonKeys();
+
 class Config {
 public:
   /// `text` must be a JSON object without a key that comes twice.

@@ -6,26 +6,13 @@
 
 using namespace tpsp::import;
 
-/// Positions of tokens, caches, and how numbers are stored and begin.
-static const std::vector<std::string> harmlessKeys = {"model_type",
-                                                      "architectures",
-                                                      "transformers_version",
-                                                      "torch_dtype",
-                                                      "dtype",
-                                                      "use_cache",
-                                                      "bos_token_id",
-                                                      "eos_token_id",
-                                                      "pad_token_id",
-                                                      "initializer_range",
-                                                      "_name_or_path",
-                                                      "pretraining_tp",
-                                                      "max_position_embeddings",
-                                                      "auto_map",
-                                                      "tokenizer_class",
-                                                      "_attn_implementation",
-                                                      "cache_implementation"};
+/// Positions of tokens, and caches.
+static const std::vector<std::string> harmlessKeys = {
+    "pretraining_tp",  "max_position_embeddings", "auto_map",
+    "tokenizer_class", "_attn_implementation",    "cache_implementation"};
 
 Model tpsp::import::readDecoder(Config &config, const DecoderForm &form) {
+  config.harmless(commonKeys());
   config.harmless(harmlessKeys);
   config.only("attention_dropout", 0.0, "dropout");
   config.only("is_encoder_decoder", false, "an encoder");

@@ -8,18 +8,7 @@
 using namespace tpsp::import;
 
 /// Keys that change nothing here: other heads of the model have them.
-static const std::vector<std::string> harmlessKeys = {"model_type",
-                                                      "architectures",
-                                                      "transformers_version",
-                                                      "torch_dtype",
-                                                      "dtype",
-                                                      "use_cache",
-                                                      "bos_token_id",
-                                                      "eos_token_id",
-                                                      "pad_token_id",
-                                                      "initializer_range",
-                                                      "_name_or_path",
-                                                      "n_ctx",
+static const std::vector<std::string> harmlessKeys = {"n_ctx",
                                                       "gradient_checkpointing",
                                                       "task_specific_params",
                                                       "summary_type",
@@ -63,6 +52,7 @@ static Attention readFusedAttention(Config &config, const Model &model) {
 }
 
 Model tpsp::import::readGpt2(Config &config, const ImportOptions &) {
+  config.harmless(commonKeys());
   config.harmless(harmlessKeys);
   Model model;
   model.architecture = "GPT2LMHeadModel";
