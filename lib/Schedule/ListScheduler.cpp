@@ -1,5 +1,6 @@
 #include "tpsp/Schedule/OverlapSchedulers.h"
 
+#include "CommandTails.h"
 #include "MemoryAccount.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -7,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <queue>
 #include <set>
 #include <tuple>
@@ -17,28 +17,6 @@ using namespace tpsp;
 namespace {
 
 constexpr double infinite = 1e300;
-
-/// For each command, those that come after it.
-std::vector<std::vector<int64_t>> successorsOf(const OverlapProblem &problem) {
-  std::vector<std::vector<int64_t>> successors(problem.commands.size());
-  for (auto [i, command] : llvm::enumerate(problem.commands))
-    for (int64_t earlier : command.after)
-      successors[earlier].push_back(i);
-  return successors;
-}
-
-/// For each command, the longest chain of those behind it: what the step still
-/// needs when it has ended. If several commands want one stream, the one with
-/// the longest chain goes first (Jackson 1955). How long it takes itself does
-/// not matter, since the others have to wait for it or it for them.
-std::vector<double> tailsOf(const OverlapProblem &problem) {
-  std::vector<double> chain = remainingChain(problem);
-  std::vector<double> tails(chain.size(), 0);
-  for (auto [i, command] : llvm::enumerate(problem.commands))
-    for (int64_t earlier : command.after)
-      tails[earlier] = std::max(tails[earlier], chain[i]);
-  return tails;
-}
 
 /// For each command, how much computing comes before the first that waits for
 /// it, in the problem's order.
@@ -60,73 +38,6 @@ std::vector<double> needsOf(const OverlapProblem &problem) {
   }
   return needs;
 }
-
-/// Which order a stream would keep if memory had room for all. Commands take
-/// their places one by one, the longest remaining chain first, each as early as
-/// what it comes after allows. It may take a gap before others, but never puts
-/// off one that has its place. So a stream keeps idle for what is urgent,
-/// though something long could begin now.
-class InsertionOrder {
-public:
-  explicit InsertionOrder(const OverlapProblem &problem)
-      : problem(problem), start(problem.commands.size(), 0),
-        gaps(problem.numStreams, {{0.0, infinite}}) {
-    std::vector<double> chain = remainingChain(problem);
-    std::vector<int64_t> byChain(problem.commands.size());
-    std::iota(byChain.begin(), byChain.end(), 0);
-    llvm::stable_sort(
-        byChain, [&](int64_t a, int64_t b) { return chain[a] > chain[b]; });
-    for (int64_t command : byChain)
-      place(command);
-  }
-
-  /// The commands of each stream, in their order.
-  std::vector<std::vector<int64_t>> run() const {
-    std::vector<std::vector<int64_t>> order(problem.numStreams);
-    for (auto [i, command] : llvm::enumerate(problem.commands))
-      order[command.stream].push_back(i);
-    for (std::vector<int64_t> &commands : order)
-      llvm::stable_sort(
-          commands, [&](int64_t a, int64_t b) { return start[a] < start[b]; });
-    return order;
-  }
-
-private:
-  void place(int64_t number) {
-    const OverlapProblem::Command &command = problem.commands[number];
-    double ready = 0;
-    for (int64_t earlier : command.after)
-      ready =
-          std::max(ready, start[earlier] + problem.commands[earlier].seconds);
-    std::map<double, double> &free = gaps[command.stream];
-    auto gap = gapFor(free, ready, command.seconds);
-    auto [begin, end] = *gap;
-    start[number] = std::max(ready, begin);
-    double ended = start[number] + command.seconds;
-    free.erase(gap);
-    if (begin < start[number])
-      free[begin] = start[number];
-    if (ended < end)
-      free[ended] = end;
-  }
-
-  /// The first gap, of (begin, end), with room behind `ready`. Only so many are
-  /// looked at: else a step of many small gaps would take quadratic time.
-  static std::map<double, double>::iterator
-  gapFor(std::map<double, double> &free, double ready, double seconds) {
-    constexpr int mostGaps = 64;
-    auto gap = free.upper_bound(ready);
-    if (gap != free.begin())
-      --gap;
-    for (int looked = 0; std::max(ready, gap->first) + seconds > gap->second;)
-      gap = ++looked < mostGaps ? std::next(gap) : std::prev(free.end());
-    return gap;
-  }
-
-  const OverlapProblem &problem;
-  std::vector<double> start;
-  std::vector<std::map<double, double>> gaps;
-};
 
 /// Ready commands of one stream.
 class ReadySet {
@@ -180,13 +91,11 @@ private:
 /// One run of list scheduling.
 class ListScheduler {
 public:
-  /// `order`: what streams but 0 keep to; empty for what is ready first.
+  /// Of the ready commands of a stream, that with the longest tail goes first.
   ListScheduler(const OverlapProblem &problem, double reserve, double window,
-                std::vector<std::vector<int64_t>> order = {})
+                const std::vector<double> &tail)
       : problem(problem), reserve(reserve), window(window),
-        tail(tailsOf(problem)), needs(needsOf(problem)),
-        successors(successorsOf(problem)), order(std::move(order)),
-        next(problem.numStreams, 0), started(problem.commands.size(), false),
+        needs(needsOf(problem)), successors(successorsOf(problem)),
         ready(problem.numStreams, ReadySet(problem, tail)),
         busy(problem.numStreams, false), missing(problem.commands.size()),
         memory(problem) {
@@ -262,7 +171,6 @@ private:
     if (auto gate = gates.find(command); gate != gates.end())
       schedule.added.push_back({gate->second, command});
     schedule.start[command] = now;
-    started[command] = true;
     busy[c.stream] = true;
     running.push({now + c.seconds, command});
     if (c.stream != 0)
@@ -280,29 +188,8 @@ private:
       ready[0].insert(command);
   }
 
-  /// The next command of a stream's order, if it can start.
-  std::optional<int64_t> nextInOrder(int64_t stream) {
-    size_t &position = next[stream];
-    while (position < order[stream].size() && started[order[stream][position]])
-      ++position;
-    if (position == order[stream].size())
-      return std::nullopt;
-    constexpr size_t mostSkipped = 64;
-    size_t end = std::min(order[stream].size(), position + mostSkipped);
-    for (size_t at = position; at < end; ++at) {
-      int64_t command = order[stream][at];
-      if (started[command] || !isDue(command))
-        continue;
-      bool canStart = missing[command] == 0 && memory.canStart(command);
-      return canStart ? std::optional(command) : std::nullopt;
-    }
-    return std::nullopt;
-  }
-
   /// The command that `stream` should start now, if there is one.
   std::optional<int64_t> choose(int64_t stream, double mayWait) {
-    if (stream != 0 && !order.empty())
-      return nextInOrder(stream);
     return ready[stream].choose(
         mayWait, [&](int64_t command) { return memory.canStart(command); });
   }
@@ -341,13 +228,8 @@ private:
 
   const OverlapProblem &problem;
   const double reserve, window;
-  const std::vector<double> tail, needs;
+  const std::vector<double> needs;
   const std::vector<std::vector<int64_t>> successors;
-  const std::vector<std::vector<int64_t>> order;
-  /// For each stream, a position in its order; all commands before it have
-  /// started.
-  std::vector<size_t> next;
-  std::vector<bool> started;
   std::vector<ReadySet> ready;
   std::map<int64_t, Phase> phases;
   /// What is ready and not due, by when it is needed.
@@ -372,7 +254,7 @@ private:
 
 OverlapSchedule tpsp::scheduleList(const OverlapProblem &problem,
                                    double reserve) {
-  return ListScheduler(problem, reserve, infinite).run();
+  return ListScheduler(problem, reserve, infinite, chainTails(problem)).run();
 }
 
 std::vector<OverlapSchedule>
@@ -382,13 +264,16 @@ tpsp::scheduleVariants(const OverlapProblem &problem) {
     if (command.stream != 0)
       longest = std::max(longest, command.seconds);
   std::vector<OverlapSchedule> found;
-  std::vector<std::vector<int64_t>> order = InsertionOrder(problem).run();
-  for (double factor : {0.0, 0.5, 1.0, 2.0, 4.0, 16.0})
-    for (double window : {8.0, 2.0, 0.0}) {
-      double reserve = factor * longest, early = window * longest;
-      found.push_back(ListScheduler(problem, reserve, early).run());
-      found.push_back(ListScheduler(problem, reserve, early, order).run());
-    }
+  auto add = [&](const std::vector<double> &tails,
+                 std::initializer_list<double> factors) {
+    for (double factor : factors)
+      for (double window : {8.0, 2.0, 0.0})
+        found.push_back(
+            ListScheduler(problem, factor * longest, window * longest, tails)
+                .run());
+  };
+  add(chainTails(problem), {0.0, 0.5, 1.0, 2.0, 4.0, 16.0, 64.0});
+  add(streamTails(problem), {16.0, 64.0});
   // In half per cents: of equals the one that puts off least comes first.
   auto steps = [](const OverlapSchedule &schedule) {
     return std::ceil(std::log(schedule.seconds + 1e-30) / 0.005);

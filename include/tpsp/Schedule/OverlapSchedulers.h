@@ -18,9 +18,9 @@ OverlapSchedule scheduleList(const OverlapProblem &problem, double reserve);
 
 /// List schedules for a few reserves, from none to several times the longest
 /// communication. Each is tried with a few bounds on how early a command may
-/// come before what needs it, and with an order in which communication idles
-/// for what is urgent. The fastest first; of equals (half a per cent) the one
-/// that puts off least.
+/// come before what needs it. The large ones are tried too with tails that know
+/// of busy links, which send gradients as early as they can. The fastest first;
+/// of equals (half a per cent) the one that puts off least.
 std::vector<OverlapSchedule> scheduleVariants(const OverlapProblem &problem);
 
 /// The first of them.

@@ -124,15 +124,15 @@ LogicalResult tpsp::emitCommand(ProgramBuilder &to,
 
 namespace {
 
-/// Writes down of which phase of the step commands are, but of the first.
+/// Writes down of which phase of the step commands are, but of the first. The
+/// update has no phase of its own: a parameter is updated, and gathered, as
+/// soon as its gradient is there, under what is left of the backward pass.
 class Phases {
 public:
   /// All that has been emitted since the last call was for `source`.
   void mark(plan::ProgramOp program, Operation *source) {
-    Key key{source->getAttr(partAttrName), source->getAttr(backwardAttrName),
-            source->getAttr(updateAttrName)};
-    current = std::max(current,
-                       numbers.try_emplace(key, numbers.size()).first->second);
+    if (!source->hasAttr(updateAttrName))
+      current = std::max(current, numberOf(source));
     Block &body = program.getBody().front();
     if (current == 0) {
       lastOfFirst = body.empty() ? nullptr : &body.back();
@@ -148,7 +148,13 @@ public:
   }
 
 private:
-  using Key = std::tuple<Attribute, Attribute, Attribute>;
+  using Key = std::pair<Attribute, Attribute>;
+
+  int64_t numberOf(Operation *source) {
+    Key key{source->getAttr(partAttrName), source->getAttr(backwardAttrName)};
+    return numbers.try_emplace(key, numbers.size()).first->second;
+  }
+
   llvm::DenseMap<Key, int64_t> numbers;
   int64_t current = 0;
   Operation *lastOfFirst = nullptr; ///< what phase 0 ends with

@@ -242,7 +242,6 @@ TEST_P(ScheduledFsdpTest, MemoryIsBounded) {
   double most = 1 + CompileOptions().overlapMemory;
   EXPECT_LE(double(overlapped().step.arenaBytes),
             most * double(serial.step.arenaBytes));
-  EXPECT_GT(overlapped().step.arenaBytes, serial.step.arenaBytes);
 }
 
 INSTANTIATE_TEST_SUITE_P(Transfers, ScheduledFsdpTest, testing::Bool(),

@@ -219,6 +219,47 @@ TEST(OverlapProblem, PhasesDoNotBeginEarly) {
   EXPECT_LT(scheduleList(problem).seconds, schedule.seconds);
 }
 
+/// The backward pass and update of ZeRO-1. Of each layer: the gradient of what
+/// came in, the weight's, its reduce-scatter, the update, the all-gather.
+OverlapProblem zeroStep(int layers, double scatter, double gather) {
+  OverlapProblem problem;
+  problem.numStreams = 2;
+  for (int i = 0; i < layers; ++i) {
+    std::vector<int64_t> chain;
+    if (i > 0)
+      chain = {2 * i - 2};
+    problem.commands.push_back({1, 0, chain});
+    problem.commands.push_back({1, 0, {2 * i}});
+  }
+  int64_t first = problem.commands.size();
+  for (int i = 0; i < layers; ++i)
+    problem.commands.push_back({scatter, 1, {2 * i + 1}});
+  for (int i = 0; i < layers; ++i)
+    problem.commands.push_back({0.01, 0, {first + i}});
+  for (int i = 0; i < layers; ++i)
+    problem.commands.push_back({gather, 1, {first + layers + i}});
+  return problem;
+}
+
+/// A link that is busy for the whole backward pass gets weight gradients as
+/// soon as it can, though the chain behind each of them is short.
+TEST(OverlapProblem, BusyLinksAreFedEarly) {
+  for (int layers : {7, 13, 32})
+    for (auto [scatter, gather] :
+         {std::pair(0.9, 0.9), {1.5, 0.3}, {1.0, 1.2}}) {
+      OverlapProblem problem = zeroStep(layers, scatter, gather);
+      OverlapSchedule schedule = scheduleList(problem);
+      ASSERT_EQ(verify(problem, schedule), std::nullopt);
+      double computing = layers * 2.01, link = layers * (scatter + gather);
+      // Nothing is sent before the first weight's gradient is there, and the
+      // last is followed by its own transfers.
+      double floor =
+          std::max(2 + link, computing - 0.01 + scatter + 0.01 + gather);
+      EXPECT_LE(schedule.seconds, 1.06 * floor)
+          << layers << " layers, " << scatter << ", " << gather;
+    }
+}
+
 struct WrongSchedule {
   const char *name, *message;
   void (*spoil)(OverlapProblem &, OverlapSchedule &);
