@@ -211,16 +211,15 @@ private:
   /// other.
   LogicalResult scheduleIn(int64_t bytes, plan::ProgramOp program,
                            const Plan &plan, std::optional<Candidate> &best) {
-    constexpr int mostTries = 18, enough = 2;
+    constexpr int enough = 2;
     int found = 0;
     for (bool waitsForRoom : {false, true}) {
       OverlapProblem problem = overlapProblemOf(plan, cost, bytes);
       problem.waitsForRoom = waitsForRoom;
       if (std::optional<std::string> wrong = problem.check())
         return emitErrorAt(program) << "cannot be scheduled: " << *wrong;
-      int tries = 0;
       for (const OverlapSchedule &schedule : variants(plan, problem)) {
-        if (found == enough || tries++ == mostTries)
+        if (found == enough)
           break;
         FailureOr<Candidate> next = candidate(program, plan, problem, schedule);
         if (failed(next))
