@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
@@ -47,4 +48,18 @@ int Launch::finish(int code) {
   if (other)
     other->finish();
   return code;
+}
+
+int Launch::run(ToolOptions &options, const std::function<int(bool)> &parse,
+                const std::function<int()> &carryOut) {
+  // A file that may grow no further is then an error of its write.
+  std::signal(SIGXFSZ, SIG_IGN);
+  if (rt::Status status = join(); !status.ok())
+    return fail(status);
+  int code = parse(/*isSilent=*/!isFirst());
+  if (code < 0) {
+    options.quiet = options.quiet || !isFirst();
+    code = carryOut();
+  }
+  return finish(code);
 }

@@ -4,9 +4,12 @@
 
 #include "tpsp/Runtime/Transport.h"
 
+#include <functional>
 #include <string>
 
 namespace tpsp::tool {
+
+struct ToolOptions;
 
 /// The processes of a run. One of them speaks for all: the first, or the first
 /// of those that fail.
@@ -14,10 +17,6 @@ class Launch {
 public:
   /// `tool`: what messages begin with.
   explicit Launch(std::string tool) : tool(std::move(tool)) {}
-
-  /// Joins the other processes if mpirun started this one. UNSUPPORTED with a
-  /// sentence if that cannot be.
-  rt::Status join();
 
   /// Null if this process is alone.
   rt::Transport *transport() const { return other; }
@@ -29,10 +28,20 @@ public:
   /// The same; what another process reported (ABORTED) is not said again.
   int fail(const rt::Status &status);
 
+  /// All of a tool's main(): joins, parses the command line, and does what it
+  /// asks for, quietly unless this process is the first. `parse` is told
+  /// whether another process prints the same, and returns -1 to go on, else
+  /// what to exit with.
+  int run(ToolOptions &options, const std::function<int(bool isSilent)> &parse,
+          const std::function<int()> &carryOut);
+
+private:
+  /// Joins the other processes if mpirun started this one. UNSUPPORTED with a
+  /// sentence if that cannot be.
+  rt::Status join();
   /// Ends with `code`, in order with the others.
   int finish(int code);
 
-private:
   std::string tool;
   rt::Transport *other = nullptr;
 };

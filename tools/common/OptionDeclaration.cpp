@@ -3,6 +3,7 @@
 #include "tpsp/Runtime/Driver/PlanFile.h"
 
 #include <charconv>
+#include <sstream>
 
 using namespace tpsp;
 using namespace tpsp::tool;
@@ -64,9 +65,34 @@ static bool isPlan(const std::string &path) {
   return isCalledSo || rt::looksLikePlan(path);
 }
 
-void tpsp::tool::noteGiven(const CLI::App &app, ToolOptions &options) {
+static void noteGiven(const CLI::App &app, ToolOptions &options) {
   for (const CLI::Option *option : app.get_options())
     if (option->count() > 0)
       options.given.insert(option->get_single_name());
   options.isPlan = isPlan(options.model);
+}
+
+int tpsp::tool::parseCommandLine(int argc, char **argv, ToolOptions &options,
+                                 const CommandLine &line, bool isSilent) {
+  std::ostringstream unheard;
+  std::ostream &err = isSilent ? unheard : std::cerr;
+  CLI::App app(line.summary);
+  app.footer(line.footer);
+  app.failure_message([&](const CLI::App *, const CLI::Error &error) {
+    return options.tool + ": " + error.what() +
+           "\nRun with --help for more information.\n";
+  });
+  try {
+    line.declare(app);
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    return app.exit(error, isSilent ? unheard : std::cout, err) == 0 ? Done
+                                                                     : Usage;
+  }
+  noteGiven(app, options);
+  std::string problem = line.problem();
+  if (problem.empty())
+    return -1;
+  err << options.tool << ": " << problem << "\n";
+  return Usage;
 }

@@ -7,6 +7,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include <functional>
+
 namespace tpsp::tool {
 
 /// What a number of a row may be.
@@ -21,7 +23,7 @@ CLI::Validator indexExtent();
 /// what a tool makes of it.
 template <typename Options> class Declaration {
 public:
-  /// Both must outlive the parsing.
+  /// Both must outlive the parsing; the declaration need not.
   Declaration(CLI::App &app, Options &options) : app(app), options(options) {}
 
   /// Of the rows that follow, in the help.
@@ -54,14 +56,15 @@ private:
   CLI::Option *declare(const OptionRow &row, bool &value) {
     if (!row.isOnOff)
       return app.add_flag(flagOf(row), value, row.help);
-    return declareWords(row, {"off", "on"}, value ? "on" : "off",
-                        [&](const std::string &word) { value = word == "on"; });
+    return declareWords(
+        row, {"off", "on"}, value ? "on" : "off",
+        [&value](const std::string &word) { value = word == "on"; });
   }
 
   CLI::Option *declare(const OptionRow &row, std::string &value) {
     if (!row.words.empty())
       return declareWords(row, row.words, value,
-                          [&](const std::string &word) { value = word; });
+                          [&value](const std::string &word) { value = word; });
     return shown(app.add_option(flagOf(row), value, row.help), !value.empty());
   }
 
@@ -75,7 +78,7 @@ private:
   CLI::Option *declare(const OptionRow &row, HardwareChoice &value) {
     return app
         .add_option_function<std::string>(
-            flagOf(row), [&](const std::string &name) { value = name; },
+            flagOf(row), [&value](const std::string &name) { value = name; },
             row.help + ("; built in: " + hardwareNames()))
         ->default_str(value.name());
   }
@@ -97,7 +100,8 @@ private:
       initial = "auto";
       help += std::string("; auto: ") + row.automatic;
     }
-    auto choose = [this, name = row.name, set](const std::string &word) {
+    auto choose = [&options = options, name = row.name,
+                   set](const std::string &word) {
       if (options.automatic.count(name) > 0 && word == "auto")
         return;
       options.automatic.erase(name);
@@ -121,8 +125,7 @@ private:
   Options &options;
 };
 
-/// Declares the model and the compiler's options, and notes afterwards, in
-/// noteGiven(), what was given.
+/// Declares the model and the compiler's options.
 template <typename Options>
 void declareCompiling(CLI::App &app, Options &options,
                       Declaration<Options> &declare) {
@@ -139,8 +142,21 @@ template <typename Options> void declareCommon(Declaration<Options> &declare) {
 #undef OPTION
 }
 
-/// After parsing: what was given, and whether the model is a compiled plan.
-void noteGiven(const CLI::App &app, ToolOptions &options);
+/// What a command line is made of, for parseCommandLine().
+struct CommandLine {
+  /// What --help says of the tool, and behind the options.
+  const char *summary, *footer;
+  /// Declares the options.
+  std::function<void(CLI::App &)> declare;
+  /// After parsing: what does not go together, a sentence; empty if all does.
+  std::function<std::string()> problem;
+};
+
+/// Parses, and notes in `options` what was given and whether the model is a
+/// compiled plan. Returns -1 to go on, else what to exit with: 0 after --help,
+/// 2 after a message about wrong usage. `isSilent`: another process prints it.
+int parseCommandLine(int argc, char **argv, ToolOptions &options,
+                     const CommandLine &line, bool isSilent = false);
 
 } // namespace tpsp::tool
 

@@ -28,7 +28,7 @@ Options::Options() {
   overlap = "on";
 }
 
-static void parse(CLI::App &app, int argc, char **argv, Options &options) {
+static void declareOptions(CLI::App &app, Options &options) {
   Declaration<Options> declare(app, options);
   // What a plan decides, and what only runs have.
   declare.withheld = {"grad", "mesh", "optimizer-axes", "require-overlap"};
@@ -37,8 +37,6 @@ static void parse(CLI::App &app, int argc, char **argv, Options &options) {
 #define OPTION(type, field, value, row) declare(&Options::field, row);
 #include "PlanOptions.def"
 #undef OPTION
-  app.parse(argc, argv);
-  noteGiven(app, options);
 }
 
 /// "75GiB"; false if it is none.
@@ -88,22 +86,13 @@ static std::string problemIn(Options &o) {
 }
 
 int tpsp::plantool::parseOptions(int argc, char **argv, Options &options) {
-  CLI::App app("Finds the mesh and the subscripts that make a sharded einsum "
-               "program fastest on a described machine, and says why.");
-  app.footer(footer);
-  app.failure_message([](const CLI::App *, const CLI::Error &error) {
-    return std::string("tpsp-plan: ") + error.what() +
-           "\nRun with --help for more information.\n";
-  });
-  try {
-    parse(app, argc, argv, options);
-  } catch (const CLI::ParseError &error) {
-    return app.exit(error, std::cout, std::cerr) == 0 ? Done : Usage;
-  }
-  options.grad = !options.forward;
-  std::string problem = problemIn(options);
-  if (problem.empty())
-    return -1;
-  std::cerr << "tpsp-plan: " << problem << "\n";
-  return Usage;
+  return parseCommandLine(
+      argc, argv, options,
+      {"Finds the mesh and the subscripts that make a sharded einsum program "
+       "fastest on a described machine, and says why.",
+       footer, [&](CLI::App &app) { declareOptions(app, options); },
+       [&] {
+         options.grad = !options.forward;
+         return problemIn(options);
+       }});
 }

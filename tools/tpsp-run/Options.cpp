@@ -2,8 +2,6 @@
 
 #include "common/OptionDeclaration.h"
 
-#include <sstream>
-
 using namespace tpsp;
 using namespace tpsp::run;
 
@@ -25,8 +23,7 @@ static constexpr const char *footer = R"(Examples:
 
 Exit status: 0 done, 1 the program or the run failed, 2 wrong usage.)";
 
-/// Parses, and notes what was given.
-static void parse(CLI::App &app, int argc, char **argv, Options &options) {
+static void declareOptions(CLI::App &app, Options &options) {
   Declaration<Options> declare(app, options);
   declareCompiling(app, options, declare);
   declare.group = "What is done with it";
@@ -34,30 +31,15 @@ static void parse(CLI::App &app, int argc, char **argv, Options &options) {
 #define OPTION(type, field, value, row) declare(&Options::field, row);
 #include "RunOptions.def"
 #undef OPTION
-  app.parse(argc, argv);
-  noteGiven(app, options);
 }
 
 int tpsp::run::parseOptions(int argc, char **argv, Options &options,
                             bool isSilent) {
-  std::ostringstream unheard;
-  std::ostream &out = isSilent ? unheard : std::cout;
-  std::ostream &err = isSilent ? unheard : std::cerr;
-  CLI::App app("Compiles a sharded einsum program and runs it, one thread of "
-               "this process per rank, or one process under mpirun.");
-  app.footer(footer);
-  app.failure_message([](const CLI::App *, const CLI::Error &error) {
-    return std::string("tpsp-run: ") + error.what() +
-           "\nRun with --help for more information.\n";
-  });
-  try {
-    parse(app, argc, argv, options);
-  } catch (const CLI::ParseError &error) {
-    return app.exit(error, out, err) == 0 ? Done : Usage;
-  }
-  std::string problem = contradictionIn(options);
-  if (problem.empty())
-    return -1;
-  err << "tpsp-run: " << problem << "\n";
-  return Usage;
+  return parseCommandLine(
+      argc, argv, options,
+      {"Compiles a sharded einsum program and runs it, one thread of this "
+       "process per rank, or one process under mpirun.",
+       footer, [&](CLI::App &app) { declareOptions(app, options); },
+       [&] { return contradictionIn(options); }},
+      isSilent);
 }

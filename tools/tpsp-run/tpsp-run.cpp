@@ -16,7 +16,6 @@
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -37,8 +36,7 @@ static rt::Status openFiles(const Options &options, const Plan &plan,
   for (auto [path, which] : {std::pair(&options.save, SavedTensors::Parameters),
                              std::pair(&options.saveAll, SavedTensors::All)})
     if (!path->empty())
-      if (rt::Status s = rt::checkSavable(plan, which); !s.ok())
-        return s;
+      TPSP_TRY(rt::checkSavable(plan, which));
   std::string warning;
   rt::Status status = openSource(options, plan, source, warning);
   if (!warning.empty() && !options.quiet)
@@ -50,10 +48,7 @@ static rt::Status openFiles(const Options &options, const Plan &plan,
 static rt::Status writePictures(const Options &options,
                                 const rt::RunReport &report) {
   if (!options.trace.empty())
-    if (rt::Status s =
-            rt::writeText(options.trace, rt::toChromeJson(report.trace));
-        !s.ok())
-      return s;
+    TPSP_TRY(rt::writeText(options.trace, rt::toChromeJson(report.trace)));
   if (options.timeline.empty())
     return {};
   std::string summary = rt::summaryLine(
@@ -69,8 +64,7 @@ static rt::Status writeTensors(const Options &options, const Plan &plan,
   for (auto [path, which] : {std::pair(&options.save, SavedTensors::Parameters),
                              std::pair(&options.saveAll, SavedTensors::All)})
     if (!path->empty())
-      if (rt::Status s = rt::saveTensors(world, plan, *path, which); !s.ok())
-        return s;
+      TPSP_TRY(rt::saveTensors(world, plan, *path, which));
   return {};
 }
 
@@ -117,30 +111,21 @@ static rt::Status runProgram(const Options &options, const Program &program,
                              rt::RunReport &report) {
   const Plan &plan = program.plan();
   progress.phase("filling arguments");
-  if (rt::Status s = openFiles(options, plan, run.source); !s.ok())
-    return s;
-  if (rt::Status s = prepare(options, program, *run.source, &run.timeline,
-                             run.clock, launch.transport(), run.world);
-      !s.ok())
-    return s;
+  TPSP_TRY(openFiles(options, plan, run.source));
+  TPSP_TRY(prepare(options, program, *run.source, &run.timeline, run.clock,
+                   launch.transport(), run.world));
   if (rt::Status s = runSteps(options, program, *run.world, run.timeline,
                               run.clock, progress, report);
       !s.ok() || options.backend == "trace")
     return s;
   report.residentBytes = rt::peakResidentBytes();
-  if (rt::Status s = run.world->sumOverProcesses(report.residentBytes); !s.ok())
-    return s;
+  TPSP_TRY(run.world->sumOverProcesses(report.residentBytes));
   report.trace = recordedTrace(program, run.timeline, options);
-  if (rt::Status s =
-          rt::readResults(*run.world, plan, *run.source, report.results);
-      !s.ok())
-    return s;
+  TPSP_TRY(rt::readResults(*run.world, plan, *run.source, report.results));
   progress.done();
-  if (rt::Status s = writeTensors(options, plan, *run.world); !s.ok())
-    return s;
+  TPSP_TRY(writeTensors(options, plan, *run.world));
   if (launch.isFirst())
-    if (rt::Status s = writePictures(options, report); !s.ok())
-      return s;
+    TPSP_TRY(writePictures(options, report));
   if (!options.verify)
     return {};
   auto begin = Clock::now();
@@ -251,15 +236,12 @@ static int carryOut(const Options &options, Launch &launch) {
 }
 
 int main(int argc, char **argv) {
-  // A file that may grow no further is then an error of its write.
-  std::signal(SIGXFSZ, SIG_IGN);
   Launch launch("tpsp-run");
-  if (rt::Status status = launch.join(); !status.ok())
-    return launch.fail(status);
   Options options;
-  int code = parseOptions(argc, argv, options, /*isSilent=*/!launch.isFirst());
-  if (code >= 0)
-    return launch.finish(code);
-  options.quiet = options.quiet || !launch.isFirst();
-  return launch.finish(carryOut(options, launch));
+  return launch.run(
+      options,
+      [&](bool isSilent) {
+        return parseOptions(argc, argv, options, isSilent);
+      },
+      [&] { return carryOut(options, launch); });
 }

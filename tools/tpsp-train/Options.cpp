@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <sstream>
-
 using namespace tpsp;
 using namespace tpsp::tool;
 using namespace tpsp::train;
@@ -35,7 +33,7 @@ Options::Options() {
   clip = 1;
 }
 
-static void parse(CLI::App &app, int argc, char **argv, Options &options) {
+static void declareOptions(CLI::App &app, Options &options) {
   app.set_config("--config", "", "Take options from this file (TOML)");
   app.allow_config_extras(CLI::config_extras_mode::error);
   Declaration<Options> declare(app, options);
@@ -48,8 +46,10 @@ static void parse(CLI::App &app, int argc, char **argv, Options &options) {
 #undef OPTION
   declare.group = "How it runs";
   declareCommon(declare);
-  app.parse(argc, argv);
-  noteGiven(app, options);
+}
+
+/// --batch is an extent.
+static void resolveBatch(Options &options) {
   if (options.batch > 0)
     options.extents.push_back(
         fmt::format("{}={}", options.microBatchIndex, options.batch));
@@ -57,6 +57,8 @@ static void parse(CLI::App &app, int argc, char **argv, Options &options) {
 
 /// What does not go together in training.
 static std::string contradictionIn(const Options &o) {
+  if (std::string problem = commonContradictionIn(o); !problem.empty())
+    return problem;
   return firstOf(
       {{!o.has("model"),
         {},
@@ -90,26 +92,14 @@ static std::string contradictionIn(const Options &o) {
 
 int tpsp::train::parseOptions(int argc, char **argv, Options &options,
                               bool isSilent) {
-  std::ostringstream unheard;
-  std::ostream &out = isSilent ? unheard : std::cout;
-  std::ostream &err = isSilent ? unheard : std::cerr;
-  CLI::App app("Trains a sharded einsum program on files of tokens, one thread "
-               "of this process per rank, or one process under mpirun.");
-  app.footer(footer);
-  app.failure_message([](const CLI::App *, const CLI::Error &error) {
-    return std::string("tpsp-train: ") + error.what() +
-           "\nRun with --help for more information.\n";
-  });
-  try {
-    parse(app, argc, argv, options);
-  } catch (const CLI::ParseError &error) {
-    return app.exit(error, out, err) == 0 ? Done : Usage;
-  }
-  std::string problem = commonContradictionIn(options);
-  if (problem.empty())
-    problem = contradictionIn(options);
-  if (problem.empty())
-    return -1;
-  err << "tpsp-train: " << problem << "\n";
-  return Usage;
+  return parseCommandLine(
+      argc, argv, options,
+      {"Trains a sharded einsum program on files of tokens, one thread of this "
+       "process per rank, or one process under mpirun.",
+       footer, [&](CLI::App &app) { declareOptions(app, options); },
+       [&] {
+         resolveBatch(options);
+         return contradictionIn(options);
+       }},
+      isSilent);
 }

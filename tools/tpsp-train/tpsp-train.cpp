@@ -364,19 +364,16 @@ rt::Status Run::carryOut() {
 }
 
 int main(int argc, char **argv) {
-  // A file that may grow no further is then an error of its write.
-  std::signal(SIGXFSZ, SIG_IGN);
   Launch launch("tpsp-train");
-  if (rt::Status status = launch.join(); !status.ok())
-    return launch.fail(status);
   Options options;
-  int code = parseOptions(argc, argv, options, /*isSilent=*/!launch.isFirst());
-  if (code >= 0)
-    return launch.finish(code);
-  options.quiet = options.quiet || !launch.isFirst();
-  Run run(options, launch);
-  rt::Status status = run.carryOut();
-  if (!status.ok())
-    return launch.fail(status);
-  return launch.finish(Done);
+  return launch.run(
+      options,
+      [&](bool isSilent) {
+        return parseOptions(argc, argv, options, isSilent);
+      },
+      [&] {
+        Run run(options, launch);
+        rt::Status status = run.carryOut();
+        return status.ok() ? Done : launch.fail(status);
+      });
 }
