@@ -53,9 +53,7 @@ struct PreparedCall {
     for (int i = 0; i < spec.repeats; ++i) {
       bool isSecond = i % 2 == 1 && !spec.paramsInTurn.empty();
       const tpsp_rt_command &command = isSecond ? second : first;
-      if (rt::Status status = rank.result(spec.call(rank.handle(), &command));
-          !status.ok())
-        return status;
+      TPSP_TRY(rank.result(spec.call(rank.handle(), &command)));
     }
     return {};
   }
@@ -125,8 +123,7 @@ static rt::Status fillArena(rt::Rank &rank, int64_t bytes) {
   fill(block.data(), int64_t(block.size()));
   for (int64_t at = 0, some = 0; at < bytes; at += some) {
     some = std::min(bytes - at, int64_t(block.size()));
-    if (rt::Status s = rank.write(at, block.data(), some); !s.ok())
-      return s;
+    TPSP_TRY(rank.write(at, block.data(), some));
   }
   return {};
 }
@@ -165,8 +162,7 @@ std::vector<double> CallTimer::time(const std::vector<CallSpec> &specs,
   auto timeOne = [&](rt::Rank &rank) -> rt::Status {
     for (size_t i = 0; i < calls.size(); ++i) {
       auto begin = Clock::now();
-      if (rt::Status status = calls[i]->run(rank); !status.ok())
-        return status;
+      TPSP_TRY(calls[i]->run(rank));
       seconds[rank.number()][i] = secondsSince(begin) / specs[i].repeats;
     }
     return {};
@@ -189,8 +185,7 @@ double CallTimer::timeStep(const std::vector<CallSpec> &specs, int rounds,
   const PreparedCalls &calls = ranks->prepare(specs);
   auto makeAll = [&](rt::Rank &rank) -> rt::Status {
     for (const auto &call : calls)
-      if (rt::Status status = call->run(rank); !status.ok())
-        return status;
+      TPSP_TRY(call->run(rank));
     return {};
   };
   std::vector<double> samples;

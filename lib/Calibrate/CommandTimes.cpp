@@ -63,10 +63,8 @@ static llvm::Expected<CompiledModel> compile(mlir::MLIRContext &context,
 static rt::Status runSteps(rt::World &world, const JitProgram &program,
                            int steps) {
   for (int step = 0; step < steps; ++step)
-    if (rt::Status status =
-            world.run([&](rt::Rank &rank) { return rank.step(program.step); });
-        !status.ok())
-      return status;
+    TPSP_TRY(
+        world.run([&](rt::Rank &rank) { return rank.step(program.step); }));
   return {};
 }
 

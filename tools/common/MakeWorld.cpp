@@ -19,15 +19,11 @@ rt::Status tpsp::tool::openSource(const ToolOptions &options, const Plan &plan,
                                   std::unique_ptr<rt::TensorSource> &source,
                                   std::string &warning) {
   auto inputs = std::make_unique<rt::InputsSource>();
-  if (rt::Status s = inputs->open(options.inputs, plan); !s.ok())
-    return s;
+  TPSP_TRY(inputs->open(options.inputs, plan));
   source = std::make_unique<rt::RandomSource>(options.seed);
   if (!options.weights.empty()) {
     auto weights = std::make_unique<rt::WeightsSource>(std::move(source));
-    if (rt::Status s =
-            weights->open(options.weights, plan, warning, inputs->given());
-        !s.ok())
-      return s;
+    TPSP_TRY(weights->open(options.weights, plan, warning, inputs->given()));
     source = std::move(weights);
   }
   inputs->setOthers(std::move(source));

@@ -27,8 +27,7 @@ static bool hasAxis(const std::vector<MeshAxis> &mesh,
 }
 
 rt::Status tpsp::tool::openPlan(const ToolOptions &options, Program &out) {
-  if (rt::Status s = rt::readPlan(options.model, out.description); !s.ok())
-    return s;
+  TPSP_TRY(rt::readPlan(options.model, out.description));
   for (const std::string &entry : options.mesh)
     if (!hasAxis(out.plan().mesh, entry))
       return {TPSP_RT_INVALID,

@@ -99,8 +99,7 @@ static void declare(CLI::App &app, Arguments &a) {
 
 static Status run(Arguments &a) {
   std::string text;
-  if (Status s = readConfig(a.config, text); !s.ok())
-    return s;
+  TPSP_TRY(readConfig(a.config, text));
   Imported imported;
   if (Status s = importModel(text, a.import, imported); !s.ok())
     return {s.code(), a.config + ": " + s.message()};

@@ -34,8 +34,7 @@ static rt::Status poisonResults(rt::Rank &rank, const Plan &plan) {
   const std::vector<char> ones(std::min<int64_t>(end - begin, 16 << 20), -1);
   for (int64_t at = begin, some = 0; at < end; at += some) {
     some = std::min(end - at, int64_t(ones.size()));
-    if (rt::Status s = rank.write(at, ones.data(), some); !s.ok())
-      return s;
+    TPSP_TRY(rank.write(at, ones.data(), some));
   }
   return {};
 }
@@ -65,8 +64,7 @@ rt::Status tpsp::run::prepare(const Options &options, const Program &program,
   if (options.backend == "trace")
     return {};
   return world->run([&](rt::Rank &rank) {
-    if (rt::Status s = rt::fillArguments(rank, source, plan); !s.ok())
-      return s;
+    TPSP_TRY(rt::fillArguments(rank, source, plan));
     return options.verify ? poisonResults(rank, plan) : rt::Status();
   });
 }
@@ -86,8 +84,7 @@ rt::Status tpsp::run::runSteps(const Options &options, const Program &program,
   for (int number = 0; number < options.steps; ++number) {
     progress.phase(fmt::format("step {} of {}", number + 1, options.steps));
     timeline.begin();
-    if (rt::Status status = world.run(step); !status.ok())
-      return status;
+    TPSP_TRY(world.run(step));
     report.stepSeconds.push_back(clock.seconds());
     if (double seconds = clock.gpuSeconds(); seconds > 0)
       report.gpuSeconds.push_back(seconds);

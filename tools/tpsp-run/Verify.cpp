@@ -53,12 +53,10 @@ static rt::Status compareResults(const Program &program, rt::World &world,
   double tolerance = toleranceOf(program.plan());
   for (const PlanBuffer *tensor : resultsOf(program, false)) {
     rt::TensorError error;
-    if (rt::Status s = rt::compareTensor(
-            world, program.plan(), *tensor,
-            values.empty() ? none : values[tensor->resultNumber()], tolerance,
-            error);
-        !s.ok())
-      return s;
+    TPSP_TRY(rt::compareTensor(world, program.plan(), *tensor,
+                               values.empty() ? none
+                                              : values[tensor->resultNumber()],
+                               tolerance, error));
     errors.push_back(error);
   }
   rt::rescaleZeros(errors, tolerance);
@@ -74,10 +72,8 @@ static rt::Status takenChoices(const Program &program, rt::World &world,
     choice.value = reference.results[tensor->resultNumber()];
     const reference::ValueType &type = reference.values[choice.value];
     choice.taken = {type.indices, type.shape, {}};
-    if (rt::Status s =
-            rt::gatherTensor(world, program.plan(), *tensor, choice.taken.data);
-        !s.ok())
-      return s;
+    TPSP_TRY(
+        rt::gatherTensor(world, program.plan(), *tensor, choice.taken.data));
     choices.push_back(std::move(choice));
   }
   return {};
@@ -91,11 +87,9 @@ static rt::Status compareChoices(const Program &program, rt::World &world,
   auto results = resultsOf(program, true);
   for (size_t i = 0; i < results.size(); ++i) {
     rt::TensorError error;
-    if (rt::Status s = rt::compareTensor(world, program.plan(), *results[i],
-                                         {choices[i].taken.data, {}},
-                                         toleranceOf(program.plan()), error);
-        !s.ok())
-      return s;
+    TPSP_TRY(rt::compareTensor(world, program.plan(), *results[i],
+                               {choices[i].taken.data, {}},
+                               toleranceOf(program.plan()), error));
     error.relative = error.maxAbsolute > 0 ? 1 : choices[i].shortfall;
     errors.push_back(error);
   }
@@ -112,8 +106,7 @@ static rt::Status wholeArguments(const Program &program,
     const reference::ValueType &type =
         reference::argumentType(program.description.reference, out.size());
     std::vector<double> values;
-    if (rt::Status s = source.whole(tensor, values); !s.ok())
-      return s;
+    TPSP_TRY(source.whole(tensor, values));
     out.push_back({type.indices, type.shape, std::move(values)});
   }
   return {};
@@ -152,10 +145,8 @@ public:
       if (step > 0)
         update(results);
       // Known of the last step alone.
-      if (rt::Status s =
-              evaluate(arithmetic, step == last ? &choices : nullptr, results);
-          !s.ok())
-        return s;
+      TPSP_TRY(
+          evaluate(arithmetic, step == last ? &choices : nullptr, results));
     }
     if (!begin.empty())
       std::move(begin.begin(), begin.end(), arguments.begin());
@@ -211,22 +202,17 @@ static rt::Status evaluate(const Program &program,
                            std::vector<reference::Choice> &choices,
                            Values &values) {
   Reference reference(program, progress);
-  if (rt::Status s = reference.readArguments(program, source); !s.ok())
-    return s;
+  TPSP_TRY(reference.readArguments(program, source));
   progress.phase("reference in f64");
   std::vector<reference::Tensor> exact, rounded;
-  if (rt::Status s = reference.evaluate(reference::Arithmetic::Exact, steps,
-                                        choices, exact);
-      !s.ok())
-    return s;
+  TPSP_TRY(
+      reference.evaluate(reference::Arithmetic::Exact, steps, choices, exact));
   if (reference.rounds()) {
     progress.phase("reference, rounded");
     // How good the choices are has been said.
     std::vector<reference::Choice> same = choices;
-    if (rt::Status s = reference.evaluate(reference::Arithmetic::Rounded, steps,
-                                          same, rounded);
-        !s.ok())
-      return s;
+    TPSP_TRY(reference.evaluate(reference::Arithmetic::Rounded, steps, same,
+                                rounded));
   }
   for (size_t i = 0; i < exact.size(); ++i) {
     values.push_back({std::move(exact[i].data), {}});
@@ -241,16 +227,11 @@ rt::Status tpsp::run::verify(const Program &program,
                              rt::World &world, Progress &progress,
                              std::vector<rt::TensorError> &errors) {
   std::vector<reference::Choice> choices;
-  if (rt::Status s = takenChoices(program, world, choices); !s.ok())
-    return s;
+  TPSP_TRY(takenChoices(program, world, choices));
   Values values;
   if (world.hasFirstRank())
-    if (rt::Status s =
-            evaluate(program, source, steps, progress, choices, values);
-        !s.ok())
-      return s;
+    TPSP_TRY(evaluate(program, source, steps, progress, choices, values));
   progress.phase("comparing");
-  if (rt::Status s = compareResults(program, world, values, errors); !s.ok())
-    return s;
+  TPSP_TRY(compareResults(program, world, values, errors));
   return compareChoices(program, world, choices, errors);
 }

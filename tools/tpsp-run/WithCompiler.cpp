@@ -36,8 +36,7 @@ rt::Status tpsp::run::simulate(const Options &options, bool speaks,
   llvm::Expected<const Hardware &> hardware = options.hardware.read();
   if (!hardware)
     return compilation.failure(hardware.takeError());
-  if (rt::Status s = compilation.run(progress); !s.ok())
-    return s;
+  TPSP_TRY(compilation.run(progress));
   const rt::PlanDescription &description = compilation.description;
   report.plan = description.plan;
   report.dtype = description.dtype;

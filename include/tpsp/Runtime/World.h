@@ -7,10 +7,10 @@
 ///     config.mesh = {{"tp", 4}};
 ///     config.arenaBytes = plan.arenaBytes;
 ///     std::unique_ptr<World> world;
-///     if (Status s = World::create(config, world); !s.ok()) return s;
+///     TPSP_TRY(World::create(config, world));
 ///     return world->run([&](Rank &rank) -> Status {
-///       if (Status s = rank.write(0, x, bytes); !s.ok()) return s;
-///       if (Status s = rank.step(step); !s.ok()) return s;
+///       TPSP_TRY(rank.write(0, x, bytes));
+///       TPSP_TRY(rank.step(step));
 ///       return rank.read(offset, y, bytes);
 ///     });
 ///

@@ -34,9 +34,7 @@ public:
   }
 
   Status run(const MatmulBuffers &buffers, ScratchBuffer &scratch) override {
-    if (Status s = product->run(buffers[0], buffers[1], buffers[2], scratch);
-        !s.ok())
-      return s;
+    TPSP_TRY(product->run(buffers[0], buffers[1], buffers[2], scratch));
     if (command.epilogue[0] == EpilogueStep::SumA)
       sumOperand(buffers[0], buffers[3], command.m, ld.a, command.transposeA);
     else if (command.epilogue[0] == EpilogueStep::SumB)
@@ -110,8 +108,7 @@ private:
 Status prepareMatmulWithEpilogue(const MatmulCommand &command, int threads,
                                  std::unique_ptr<MatmulWithEpilogue> &out) {
   auto prepared = std::make_unique<EpilogueMatmul>(command, threads);
-  if (Status s = prepared->prepare(); !s.ok())
-    return s;
+  TPSP_TRY(prepared->prepare());
   out = std::move(prepared);
   return {};
 }

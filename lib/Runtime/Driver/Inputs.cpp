@@ -37,8 +37,7 @@ static Status invalid(std::string message) {
 
 Status InputsSource::openNpy(const InputsFile &file, StoredTensors &out) {
   auto reader = std::make_shared<NpyReader>();
-  if (Status s = NpyReader::open(file.path, *reader); !s.ok())
-    return s;
+  TPSP_TRY(NpyReader::open(file.path, *reader));
   std::string name = file.name;
   if (name.empty())
     name = std::filesystem::path(file.path).stem().string();
@@ -55,8 +54,7 @@ Status InputsSource::readFile(const InputsFile &file, StoredTensors &out) {
   if (isCalledNpy || NpyReader::looksLike(file.path))
     return openNpy(file, out);
   auto set = std::make_shared<SafetensorsSet>();
-  if (Status s = SafetensorsSet::open(file.path, *set); !s.ok())
-    return s;
+  TPSP_TRY(SafetensorsSet::open(file.path, *set));
   if (!file.name.empty())
     return invalid(fmt::format("'{}' says itself what its tensors are called; "
                                "give it without '{}='",
@@ -83,9 +81,7 @@ Status InputsSource::readBlocks(const Stored &stored, int64_t begin,
   std::vector<char> bytes(std::min(block, count) * element);
   for (; begin < end; begin += block) {
     int64_t n = std::min(block, end - begin);
-    if (Status s = stored.read(begin * element, n * element, bytes.data());
-        !s.ok())
-      return s;
+    TPSP_TRY(stored.read(begin * element, n * element, bytes.data()));
     visit(begin, bytes.data(), n);
   }
   return {};
@@ -185,8 +181,7 @@ Status InputsSource::add(const std::string &path, StoredTensors found,
     return invalid(fmt::format("'{}' does not fit the program: {}", path,
                                listOf(differences, "; ")));
   for (const auto &[name, stored] : found)
-    if (Status s = checkIntegers(*arguments.at(name), stored); !s.ok())
-      return s;
+    TPSP_TRY(checkIntegers(*arguments.at(name), stored));
   tensors.merge(found);
   return {};
 }

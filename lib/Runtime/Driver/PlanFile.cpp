@@ -128,26 +128,22 @@ Status tpsp::rt::writePlan(const std::string &path, const std::string &object,
   std::memcpy(trailer.name, magic, sizeof magic);
   bytes.append(reinterpret_cast<const char *>(&trailer), sizeof trailer);
   WholeFile file;
-  if (Status s = file.create(path); !s.ok())
-    return s;
-  if (Status s = file.write(0, bytes.data(), bytes.size()); !s.ok())
-    return s;
+  TPSP_TRY(file.create(path));
+  TPSP_TRY(file.write(0, bytes.data(), bytes.size()));
   return file.finish();
 }
 
 /// Reads a file and finds out that it is a whole plan.
 static Status readChecked(const std::string &path, std::string &bytes,
                           Trailer &trailer) {
-  if (Status s = readAll(path, bytes); !s.ok())
-    return s;
+  TPSP_TRY(readAll(path, bytes));
   return checkFile(path, bytes, trailer);
 }
 
 Status tpsp::rt::readPlan(const std::string &path, PlanDescription &out) {
   std::string bytes;
   Trailer trailer;
-  if (Status s = readChecked(path, bytes, trailer); !s.ok())
-    return s;
+  TPSP_TRY(readChecked(path, bytes, trailer));
   if (Status s = fromJson(
           bytes.substr(trailer.objectBytes, trailer.descriptionBytes), out);
       !s.ok())
@@ -164,8 +160,7 @@ Status tpsp::rt::readPlan(const std::string &path, PlanDescription &out) {
 Status tpsp::rt::loadPlan(const std::string &path, StepFunction &out) {
   std::string bytes;
   Trailer trailer;
-  if (Status s = readChecked(path, bytes, trailer); !s.ok())
-    return s;
+  TPSP_TRY(readChecked(path, bytes, trailer));
   if (Status s = checkPlanObject(
           std::string_view(bytes).substr(0, trailer.objectBytes));
       !s.ok())

@@ -369,8 +369,7 @@ Status fromJson(const std::string &text, PlanDescription &out) {
         fmt::format("the plan's description cannot be read: {}", error.what())};
   }
   RankMesh mesh;
-  if (Status s = RankMesh::create(out.plan->mesh, mesh); !s.ok())
-    return s;
+  TPSP_TRY(RankMesh::create(out.plan->mesh, mesh));
   if (!isConsistent(out))
     return {TPSP_RT_INVALID, "the plan's description contradicts itself"};
   return {};

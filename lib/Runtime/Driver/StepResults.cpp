@@ -65,8 +65,7 @@ Status tpsp::rt::readResults(World &world, const Plan &plan,
     if (tensor.kind != Kind::Output || !tensor.shape.empty())
       continue;
     double value = 0;
-    if (Status s = ScalarReader(world, tensor).read(value); !s.ok())
-      return s;
+    TPSP_TRY(ScalarReader(world, tensor).read(value));
     out.scalars.push_back({tensor.name, value});
   }
   return {};

@@ -43,17 +43,12 @@ Status tpsp::rt::fillArguments(Rank &rank, const TensorSource &source,
     if (!tensor.isArgument())
       continue;
     if (void *memory = rank.hostAddress(*tensor.offset)) {
-      if (Status s = fillArgument(rank, source, plan, tensor, memory); !s.ok())
-        return s;
+      TPSP_TRY(fillArgument(rank, source, plan, tensor, memory));
       continue;
     }
     copy.resize(tensor.bytes);
-    if (Status s = fillArgument(rank, source, plan, tensor, copy.data());
-        !s.ok())
-      return s;
-    if (Status s = rank.write(*tensor.offset, copy.data(), tensor.bytes);
-        !s.ok())
-      return s;
+    TPSP_TRY(fillArgument(rank, source, plan, tensor, copy.data()));
+    TPSP_TRY(rank.write(*tensor.offset, copy.data(), tensor.bytes));
   }
   return {};
 }

@@ -1,8 +1,8 @@
 /// Writing a file as a whole or not at all.
 ///
 ///   WholeFile file;
-///   if (Status s = file.create("plan.so"); !s.ok()) return s;
-///   if (Status s = file.write(0, data, bytes); !s.ok()) return s;
+///   TPSP_TRY(file.create("plan.so"));
+///   TPSP_TRY(file.write(0, data, bytes));
 ///   return file.finish();
 ///
 /// The bytes go into a temporary file beside it, which finish() puts in its
