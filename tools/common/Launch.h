@@ -22,6 +22,11 @@ public:
   rt::Transport *transport() const { return other; }
   bool isFirst() const { return !other || other->rank() == 0; }
 
+  /// Joins the other processes if mpirun started this one. UNSUPPORTED with a
+  /// sentence if that cannot be.
+  rt::Status join();
+  /// Ends with `code`, in order with the others.
+  int finish(int code);
   /// Prints what went wrong, unless another process does, and returns the
   /// status to exit with; among several processes does not return.
   int fail(const std::string &message);
@@ -36,12 +41,6 @@ public:
           const std::function<int()> &carryOut);
 
 private:
-  /// Joins the other processes if mpirun started this one. UNSUPPORTED with a
-  /// sentence if that cannot be.
-  rt::Status join();
-  /// Ends with `code`, in order with the others.
-  int finish(int code);
-
   std::string tool;
   rt::Transport *other = nullptr;
 };
