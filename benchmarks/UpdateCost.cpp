@@ -57,12 +57,22 @@ struct Running {
   std::unique_ptr<rt::World> world;
   Durations durations;
 
-  /// Of all commands of the last step but the forward pass's.
+  /// Of the last step's commands from the first that touches the optimizer's
+  /// state: those before are the forward pass.
   double updateSeconds() const {
+    auto touchesState = [&](const PlanCommand &command) {
+      return std::any_of(
+          command.accesses.begin(), command.accesses.end(),
+          [&](const PlanAccess &access) {
+            return plan.buffers[access.buffer].kind == BufferKind::State;
+          });
+    };
+    size_t i = 0;
+    while (i < plan.commands.size() && !touchesState(plan.commands[i]))
+      ++i;
     double seconds = 0;
-    for (size_t i = 0; i < plan.commands.size(); ++i)
-      if (plan.commands[i].phase > 0)
-        seconds += durations.seconds.at(i);
+    for (; i < plan.commands.size(); ++i)
+      seconds += durations.seconds.at(i);
     return seconds;
   }
 };
