@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 
 using namespace tpsp;
 using namespace tpsp::calibration;

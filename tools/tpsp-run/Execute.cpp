@@ -1,7 +1,6 @@
 #include "Execute.h"
 
 #include "tpsp/Abi/ElementType.h"
-#include "tpsp/Runtime/Driver/StepText.h"
 
 #include <fmt/format.h>
 

@@ -149,6 +149,12 @@ inline double loadFloat(const void *memory, int64_t dtype, int64_t i) {
   return static_cast<const float *>(memory)[i];
 }
 
+/// Element `i` of numbers of any type.
+inline double loadNumber(const void *memory, int64_t dtype, int64_t i) {
+  return isInteger(dtype) ? double(loadInteger(memory, dtype, i))
+                          : loadFloat(memory, dtype, i);
+}
+
 /// Writes element `i`, rounded to the type; of 16 bits from f32.
 inline void storeFloat(double value, int64_t dtype, void *memory, int64_t i) {
   if (const HalfFloat *half = halfFloat(dtype))

@@ -2,7 +2,6 @@
 // adjoint's index structure needs under its compute placement.
 #include "ExplanationTables.h"
 
-#include "Passes/Program/Placed.h"
 #include "tpsp/Algebra/BackwardRule.h"
 
 #include "llvm/ADT/StringExtras.h"

@@ -1,10 +1,7 @@
 #include "AttentionTiles.h"
 
+#include "CpuMatmul.h"
 #include "HalfRows.h"
-
-#include <dnnl.h>
-#include <dnnl_debug.h>
-#include <fmt/format.h>
 
 #include <cstring>
 
@@ -62,14 +59,12 @@ template class AttentionTensor<double>;
 
 Status multiply(const TileProduct &p, const float *a, const float *b,
                 float *c) {
-  dnnl_status_t status =
-      dnnl_sgemm(p.transposeA ? 'T' : 'N', p.transposeB ? 'T' : 'N', p.m, p.n,
-                 p.k, float(p.alpha), a, p.transposeA ? p.m : p.k, b,
-                 p.transposeB ? p.k : p.n, float(p.beta), c, p.n);
-  if (status == dnnl_success)
-    return {};
-  return {TPSP_RT_INTERNAL,
-          fmt::format("oneDNN's sgemm failed: {}", dnnl_status2str(status))};
+  int64_t lda = p.transposeA ? p.m : p.k, ldb = p.transposeB ? p.k : p.n;
+  return Sgemm{p.m,          p.n,          p.k,
+               lda,          ldb,          p.n,
+               p.transposeA, p.transposeB, float(p.alpha),
+               float(p.beta)}
+      .run(a, b, c);
 }
 
 /// f64 serves for checking, and oneDNN has none.

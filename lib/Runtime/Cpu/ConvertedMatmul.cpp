@@ -1,10 +1,6 @@
 #include "CpuMatmul.h"
 #include "HalfRows.h"
 
-#include <dnnl.h>
-#include <dnnl_debug.h>
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace tpsp::rt {
@@ -118,14 +114,10 @@ void ConvertedMatmul::widen(const uint16_t *matrix, int64_t pitch, Range row,
 
 Status ConvertedMatmul::multiply(Tiles tiles, int64_t m, int64_t n, int64_t k,
                                  bool add) const {
-  dnnl_status_t status = dnnl_sgemm(
-      command.transposeA ? 'T' : 'N', command.transposeB ? 'T' : 'N', m, n, k,
-      /*alpha=*/1.0f, tiles.a, command.transposeA ? m : k, tiles.b,
-      command.transposeB ? k : n, /*beta=*/add ? 1.0f : 0.0f, tiles.c, n);
-  if (status == dnnl_success)
-    return {};
-  return {TPSP_RT_INTERNAL,
-          fmt::format("oneDNN's sgemm failed: {}", dnnl_status2str(status))};
+  int64_t lda = command.transposeA ? m : k, ldb = command.transposeB ? k : n;
+  Sgemm product{m, n, k, lda, ldb, n, command.transposeA, command.transposeB};
+  product.beta = add ? 1 : 0;
+  return product.run(tiles.a, tiles.b, tiles.c);
 }
 
 void ConvertedMatmul::round(const float *sums, uint16_t *c, Range m,

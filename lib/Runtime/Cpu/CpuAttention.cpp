@@ -67,12 +67,10 @@ private:
     std::fill_n(tiles.sums, rows.count * c.valueFeatures, T(0));
     std::fill_n(tiles.total, rows.count, T(0));
     std::fill_n(tiles.largest, rows.count, -std::numeric_limits<T>::infinity());
-    Status status = forEachBlock(c.keys, blockKeys, [&](TileRows keys) {
+    TPSP_TRY(forEachBlock(c.keys, blockKeys, [&](TileRows keys) {
       return isMasked(c, rows, keys) ? Status()
                                      : addBlock(head, rows, keys, tiles);
-    });
-    if (!status.ok())
-      return status;
+    }));
     finish(number, head, rows, tiles);
     return {};
   }

@@ -70,11 +70,9 @@ private:
     std::fill_n(tiles.gk, c.keys * c.features, T(0));
     std::fill_n(tiles.gv, c.keys * c.valueFeatures, T(0));
     for (int64_t group = 0; group < c.groups; ++group) {
-      Status status = forEachBlock(c.queries, blockQueries, [&](TileRows rows) {
+      TPSP_TRY(forEachBlock(c.queries, blockQueries, [&](TileRows rows) {
         return runRows({head.batch, head.head, group}, rows, tiles);
-      });
-      if (!status.ok())
-        return status;
+      }));
     }
     gk.store(tiles.gk, head, {0, c.keys});
     gv.store(tiles.gv, head, {0, c.keys});

@@ -39,6 +39,16 @@ Status prepareConvertedMatmul(const MatmulCommand &command, int threads,
 Status prepareF64Matmul(const MatmulCommand &command, int threads,
                         std::unique_ptr<PreparedMatmul> &out);
 
+/// C = A B, or C += A B, with oneDNN in f32. Row-major; `transposeA`: A is
+/// stored as [k, m].
+struct Sgemm {
+  int64_t m, n, k, lda, ldb, ldc;
+  bool transposeA, transposeB;
+  float alpha = 1, beta = 0;
+
+  Status run(const float *a, const float *b, float *c) const;
+};
+
 /// How a command's points and steps are walked.
 struct MatmulWalk {
   MatmulWalk(const MatmulCommand &command, int threads);

@@ -28,14 +28,17 @@ public:
 
 private:
   Status multiply(const float *a, const float *b, float *c, bool add) const {
-    dnnl_status_t status = dnnl_sgemm(
-        command.transposeA ? 'T' : 'N', command.transposeB ? 'T' : 'N',
-        command.m, command.n, command.k, /*alpha=*/1.0f, a, ld.a, b, ld.b,
-        /*beta=*/add ? 1.0f : 0.0f, c, ld.c);
-    if (status == dnnl_success)
-      return {};
-    return {TPSP_RT_INTERNAL,
-            fmt::format("oneDNN's sgemm failed: {}", dnnl_status2str(status))};
+    return Sgemm{command.m,
+                 command.n,
+                 command.k,
+                 ld.a,
+                 ld.b,
+                 ld.c,
+                 command.transposeA,
+                 command.transposeB,
+                 /*alpha=*/1,
+                 /*beta=*/add ? 1.0f : 0.0f}
+        .run(a, b, c);
   }
 
   MatmulCommand command;
@@ -44,6 +47,16 @@ private:
 };
 
 } // namespace
+
+Status Sgemm::run(const float *a, const float *b, float *c) const {
+  dnnl_status_t status =
+      dnnl_sgemm(transposeA ? 'T' : 'N', transposeB ? 'T' : 'N', m, n, k, alpha,
+                 a, lda, b, ldb, beta, c, ldc);
+  if (status == dnnl_success)
+    return {};
+  return {TPSP_RT_INTERNAL,
+          fmt::format("oneDNN's sgemm failed: {}", dnnl_status2str(status))};
+}
 
 Status prepareF32Matmul(const MatmulCommand &command, int threads,
                         std::unique_ptr<PreparedMatmul> &out) {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <mutex>
 
 /// Where cudnn-frontend looks its functions up (CudnnGraph.cpp).
 namespace cudnn_frontend {

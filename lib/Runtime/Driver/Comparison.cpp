@@ -93,12 +93,6 @@ struct ExpectedElement {
   }
 };
 
-double element(const void *memory, int64_t dtype, int64_t i) {
-  if (isInteger(dtype))
-    return static_cast<double>(loadInteger(memory, dtype, i));
-  return loadFloat(memory, dtype, i);
-}
-
 /// What the ranks' summands come to.
 Status comparePartial(World &world, const Plan &plan, const PlanBuffer &tensor,
                       const ExpectedValues &expected, Difference &difference) {
@@ -121,7 +115,7 @@ Status compareParts(World &world, const Plan &plan, const PlanBuffer &tensor,
     Shard(tensor, plan.mesh, world.mesh().coordinates(rank))
         .forEachRun([&](int64_t global, int64_t local, int64_t n) {
           for (int64_t i = 0; i < n; ++i)
-            part.add(element(memory, tensor.dtype, local + i),
+            part.add(loadNumber(memory, tensor.dtype, local + i),
                      values.exact(global + i), values.rounded(global + i));
         });
     return {};
@@ -163,7 +157,7 @@ Status tpsp::rt::gatherTensor(World &world, const Plan &plan,
     Shard(tensor, plan.mesh, world.mesh().coordinates(rank))
         .forEachRun([&](int64_t global, int64_t local, int64_t n) {
           for (int64_t i = 0; i < n; ++i)
-            out[global + i] = element(memory, tensor.dtype, local + i);
+            out[global + i] = loadNumber(memory, tensor.dtype, local + i);
         });
     return {};
   };

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <limits>
 
 using namespace tpsp;
 using namespace tpsp::rt;
@@ -266,8 +265,6 @@ Status InputsSource::whole(const PlanBuffer &tensor,
         cells.resize(n);
         convert(block, stored.dtype, n, cells.data(), tensor.dtype, 0);
         for (int64_t i = 0; i < n; ++i)
-          out[at + i] = isInteger(tensor.dtype)
-                            ? double(loadInteger(cells.data(), tensor.dtype, i))
-                            : loadFloat(cells.data(), tensor.dtype, i);
+          out[at + i] = loadNumber(cells.data(), tensor.dtype, i);
       });
 }

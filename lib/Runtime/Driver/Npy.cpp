@@ -7,7 +7,6 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
-#include <fstream>
 #include <map>
 #include <string_view>
 

@@ -9,13 +9,7 @@
 using namespace tpsp;
 using namespace tpsp::rt;
 
-static double element(const void *memory, int64_t dtype, int64_t i) {
-  if (isInteger(dtype))
-    return static_cast<double>(loadInteger(memory, dtype, i));
-  return loadFloat(memory, dtype, i);
-}
-
-static void combine(double value, bool isMaximum, double &combined) {
+void tpsp::rt::combine(double value, bool isMaximum, double &combined) {
   // A NaN must not get lost in a maximum.
   if (!isMaximum)
     combined += value;
@@ -36,8 +30,8 @@ Status tpsp::rt::combinePartial(World &world, const Plan &plan,
     Shard(tensor, plan.mesh, world.mesh().coordinates(rank))
         .forEachRun([&](int64_t global, int64_t local, int64_t n) {
           for (int64_t i = 0; i < n; ++i)
-            combine(element(memory, tensor.dtype, local + i), tensor.pendingMax,
-                    out[global + i]);
+            combine(loadNumber(memory, tensor.dtype, local + i),
+                    tensor.pendingMax, out[global + i]);
         });
     return {};
   };
@@ -45,11 +39,9 @@ Status tpsp::rt::combinePartial(World &world, const Plan &plan,
   for (int64_t number = 0; number < world.numRanks(); ++number) {
     if (!isFirstHolder(tensor, world.mesh().coordinates(number)))
       continue;
-    Status status = world.inspect(
+    TPSP_TRY(world.inspect(
         *tensor.offset, tensor.bytes,
-        [&](int64_t rank) { return rank == number; }, add);
-    if (!status.ok())
-      return status;
+        [&](int64_t rank) { return rank == number; }, add));
   }
   return {};
 }

@@ -7,6 +7,9 @@
 
 namespace tpsp::rt {
 
+/// Adds a rank's summand, or takes the larger of the two.
+void combine(double value, bool isMaximum, double &combined);
+
 /// The whole values (row-major) of a partial tensor: the sum of the ranks'
 /// summands, or their maximum, in the order of the ranks. Of replicas along
 /// other axes the first counts. Of several processes that with rank 0 gets

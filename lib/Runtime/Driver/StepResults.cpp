@@ -1,10 +1,11 @@
 #include "tpsp/Runtime/Driver/StepResults.h"
 
+#include "PartialTensor.h"
+
 #include "tpsp/Abi/ElementType.h"
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <limits>
 #include <mutex>
 
@@ -27,14 +28,8 @@ struct Combined {
   std::mutex mutex;
 
   void add(const void *memory) {
-    double value = isInteger(tensor.dtype)
-                       ? double(loadInteger(memory, tensor.dtype, 0))
-                       : loadFloat(memory, tensor.dtype, 0);
     std::lock_guard<std::mutex> lock(mutex);
-    if (!tensor.pendingMax)
-      out += value;
-    else if (!std::isnan(out) && !(value <= out))
-      out = value;
+    combine(loadNumber(memory, tensor.dtype, 0), tensor.pendingMax, out);
   }
 };
 
