@@ -4,7 +4,7 @@
 // Collectives, on global shapes, and what is printed of them.
 // docs/reference/Passes.md is made of the descriptions.
 
-include "mlir/Pass/PassBase.td"
+include "tpsp/Passes/MachineOptions.td"
 
 def InsertCollectives
     : Pass<"tpsp-insert-collectives", "::mlir::ModuleOp"> {
@@ -91,11 +91,8 @@ def BucketLayers : Pass<"tpsp-bucket-layers", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"goal", "goal", "std::string", /*default=*/"\"transfers\"",
-           "transfers: of every layer; time: where that is faster">,
-    Option<"hardware", "hardware", "::tpsp::HardwareChoice", "\"cpu\"",
-           "For time: a built-in description, or a JSON file">,
-    Option<"threads", "threads", "int64_t", "0",
-           "For time: compute threads of a rank on CPUs; 0: cores / ranks">,
+           "transfers: of every layer; time: where that is faster">
+  ] # machine # [
     Option<"overlap", "overlap", "bool", /*default=*/"false",
            "For time: transfers go under products">
   ];

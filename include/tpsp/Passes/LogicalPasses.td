@@ -4,7 +4,7 @@
 // On global shapes, before collectives.
 // docs/reference/Passes.md is made of the descriptions.
 
-include "mlir/Pass/PassBase.td"
+include "tpsp/Passes/MachineOptions.td"
 
 def SetMesh : Pass<"tpsp-set-mesh", "::mlir::ModuleOp"> {
   let summary = "Give axes of the module's mesh other sizes";
@@ -280,11 +280,8 @@ def ShardReplicated : Pass<"tpsp-shard-replicated", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"goal", "goal", "std::string", /*default=*/"\"memory\"",
-           "memory: wherever possible; time: where it makes the step faster">,
-    Option<"hardware", "hardware", "::tpsp::HardwareChoice", "\"cpu\"",
-           "For time: a built-in description, or a JSON file">,
-    Option<"threads", "threads", "int64_t", "0",
-           "For time: compute threads of a rank, on CPUs; 0: cores / ranks">,
+           "memory: wherever possible; time: where it makes the step faster">
+  ] # machine # [
     Option<"grad", "grad", "bool", "false",
            "For time: the step will have a backward pass">,
     Option<"overlap", "overlap", "bool", "false",

@@ -4,15 +4,7 @@
 // Commands on buffers.
 // docs/reference/Passes.md is made of the descriptions.
 
-include "mlir/Pass/PassBase.td"
-
-// What costs are of.
-defvar machine = [
-  Option<"hardware", "hardware", "::tpsp::HardwareChoice", "\"cpu\"",
-         "The machine: a built-in description, or a JSON file">,
-  Option<"threads", "threads", "int64_t", "0",
-         "Compute threads of a rank, on CPUs; 0: cores / ranks">
-];
+include "tpsp/Passes/MachineOptions.td"
 
 def ConvertTpspToPlan : Pass<"convert-tpsp-to-plan", "::mlir::ModuleOp"> {
   let summary = "Convert local operations to commands on buffers";

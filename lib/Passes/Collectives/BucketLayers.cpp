@@ -8,7 +8,7 @@
 #include "Ledger.h"
 #include "MovementModel.h"
 #include "Passes/Program/CallPlace.h"
-#include "Passes/Program/FunctionWalk.h"
+#include "Passes/Program/MachineOptions.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Schedule/CostModel.h"
@@ -285,31 +285,14 @@ struct BucketLayers : public tpsp::impl::BucketLayersBase<BucketLayers> {
   using Base::Base;
 
   void runOnOperation() override {
-    if (goal != "transfers" && goal != "time") {
-      emitOptionError(getOperation(), getArgument(), "goal")
-          << "goal=" << goal.getValue()
-          << " is not known; goals are transfers and time";
-      return signalPassFailure();
-    }
-    llvm::Expected<const Hardware &> machine = hardware.read();
-    if (!machine) {
-      emitOptionError(getOperation(), getArgument(), "hardware")
-          << llvm::toString(machine.takeError());
-      return signalPassFailure();
-    }
-    auto visit = [&](FunctionOpInterface function) -> LogicalResult {
-      Mesh mesh = meshOf(function);
-      std::optional<CostModel> cost;
-      if (goal == "time") {
-        if (std::string misfit = misfitOf(*machine, mesh); !misfit.empty())
-          return emitErrorAt(function) << misfit;
-        cost.emplace(*machine, mesh, threads);
-      }
+    auto visit = [&](FunctionOpInterface function, const Mesh &mesh,
+                     std::optional<CostModel> cost) {
       LayerTransfers(mesh, std::move(cost), overlap)
           .run(function.getFunctionBody().front());
-      return success();
     };
-    if (failed(forEachFunction(getOperation(), visit)))
+    if (failed(forEachFunction(
+            {getOperation(), getArgument(), hardware, threads}, goal,
+            /*otherGoal=*/"transfers", visit)))
       signalPassFailure();
   }
 };

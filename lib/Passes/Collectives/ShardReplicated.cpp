@@ -19,7 +19,7 @@
 // (a norm's gain) are summed over the axis. Memory: the values' shards.
 #include "Ledger.h"
 #include "MovementModel.h"
-#include "Passes/Program/FunctionWalk.h"
+#include "Passes/Program/MachineOptions.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Tpsp/ErrorPlace.h"
@@ -314,31 +314,14 @@ struct ShardReplicated
   using Base::Base;
 
   void runOnOperation() override {
-    if (goal != "memory" && goal != "time") {
-      emitOptionError(getOperation(), getArgument(), "goal")
-          << "goal=" << goal.getValue()
-          << " is not known; goals are memory and time";
-      return signalPassFailure();
-    }
-    llvm::Expected<const Hardware &> machine = hardware.read();
-    if (!machine) {
-      emitOptionError(getOperation(), getArgument(), "hardware")
-          << llvm::toString(machine.takeError());
-      return signalPassFailure();
-    }
-    auto visit = [&](FunctionOpInterface function) -> LogicalResult {
-      Mesh mesh = meshOf(function);
-      std::optional<CostModel> cost;
-      if (goal == "time") {
-        if (std::string misfit = misfitOf(*machine, mesh); !misfit.empty())
-          return emitErrorAt(function) << misfit;
-        cost.emplace(*machine, mesh, threads);
-      }
+    auto visit = [&](FunctionOpInterface function, const Mesh &mesh,
+                     const std::optional<CostModel> &cost) {
       for (AxisId axis = 0; axis < mesh.numAxes(); ++axis)
         Sharder(function, axis, cost, {grad, overlap}).run();
-      return success();
     };
-    if (failed(forEachFunction(getOperation(), visit)))
+    if (failed(forEachFunction(
+            {getOperation(), getArgument(), hardware, threads}, goal,
+            /*otherGoal=*/"memory", visit)))
       signalPassFailure();
   }
 };

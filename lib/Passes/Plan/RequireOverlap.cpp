@@ -1,4 +1,5 @@
 // tpsp-require-overlap: overlap as a contract.
+#include "Passes/Program/MachineOptions.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
 
@@ -138,12 +139,10 @@ struct RequireOverlap : public tpsp::impl::RequireOverlapBase<RequireOverlap> {
           << "share=" << share << " is no share; it goes from 0 to 1";
       return signalPassFailure();
     }
-    llvm::Expected<const Hardware &> machine = hardware.read();
-    if (!machine) {
-      emitOptionError(getOperation(), getArgument(), "hardware")
-          << llvm::toString(machine.takeError());
+    const Hardware *machine =
+        MachineOptions{getOperation(), getArgument(), hardware, threads}.read();
+    if (!machine)
       return signalPassFailure();
-    }
     for (auto program : getOperation().getOps<plan::ProgramOp>())
       if (failed(check(program, *machine)))
         return signalPassFailure();
@@ -151,11 +150,11 @@ struct RequireOverlap : public tpsp::impl::RequireOverlapBase<RequireOverlap> {
 
   LogicalResult check(plan::ProgramOp program, const Hardware &machine) {
     Mesh mesh = meshOf(program);
-    if (std::string misfit = misfitOf(machine, mesh); !misfit.empty())
-      return emitErrorAt(program) << misfit;
-    CostModel cost(machine, mesh, threads);
+    FailureOr<CostModel> cost = costsOn(machine, mesh, threads, program);
+    if (failed(cost))
+      return failure();
     return OverlapContract(program,
-                           getChildAnalysis<PlanAnalysis>(program).plan, cost)
+                           getChildAnalysis<PlanAnalysis>(program).plan, *cost)
         .check(share);
   }
 };
