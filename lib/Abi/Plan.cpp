@@ -62,13 +62,6 @@ static int64_t bytesOf(const std::vector<PlanAccess> &accesses, bool writes) {
 int64_t PlanCommand::bytesRead() const { return ::bytesOf(accesses, false); }
 int64_t PlanCommand::bytesWritten() const { return ::bytesOf(accesses, true); }
 
-const char *tpsp::nameOf(BufferKind kind) {
-  constexpr const char *names[] = {"input",    "parameter", "state",
-                                   "output",   "gradient",  "choice",
-                                   "temporary"};
-  return names[int(kind)];
-}
-
 double AttentionWork::pairs() const {
   double all = double(queries) * double(keys);
   if (isCausal) {

@@ -18,16 +18,14 @@ struct StrideRef {
 llvm::SmallVector<StrideRef, 8> statedStrides(MatmulForm &form,
                                               MatmulTensor tensor) {
   llvm::SmallVector<StrideRef, 8> refs;
-  auto strideOf = [&](MatmulForm::Loop &loop) -> int64_t & {
+  auto strideOf = [&](rt::MatmulLoop &loop) -> int64_t & {
     return tensor == MatmulTensor::A   ? loop.strideA
            : tensor == MatmulTensor::B ? loop.strideB
                                        : loop.strideC;
   };
-  for (auto *loops : {&form.batch})
-    for (MatmulForm::Loop &loop : *loops)
+  for (auto *loops : {&form.batch, &form.accumulate})
+    for (rt::MatmulLoop &loop : *loops)
       refs.push_back({&loop.extent, &strideOf(loop)});
-  for (MatmulForm::Loop &loop : form.accumulate)
-    refs.push_back({&loop.extent, &strideOf(loop)});
   switch (tensor) {
   case MatmulTensor::A:
     refs.push_back({form.transposeA ? &form.k : &form.m, &form.lda});
@@ -58,10 +56,10 @@ llvm::SmallVector<ProductLoop, 8> loopsOf(MatmulForm &form) {
       {&form.k,
        {form.transposeA ? form.lda : 1, form.transposeB ? 1 : form.ldb, 0},
        true});
-  for (MatmulForm::Loop &loop : form.batch)
+  for (rt::MatmulLoop &loop : form.batch)
     loops.push_back(
         {&loop.extent, {loop.strideA, loop.strideB, loop.strideC}, false});
-  for (MatmulForm::Loop &loop : form.accumulate)
+  for (rt::MatmulLoop &loop : form.accumulate)
     loops.push_back({&loop.extent, {loop.strideA, loop.strideB, 0}, true});
   return loops;
 }

@@ -5,19 +5,18 @@
 using namespace tpsp;
 
 /// Loops that run at all.
-static llvm::SmallVector<MatmulForm::Loop, 4>
-runningLoops(llvm::ArrayRef<MatmulForm::Loop> loops) {
+static llvm::SmallVector<rt::MatmulLoop, 4>
+runningLoops(llvm::ArrayRef<rt::MatmulLoop> loops) {
   return llvm::to_vector<4>(llvm::make_filter_range(
-      loops, [](const MatmulForm::Loop &loop) { return loop.extent != 1; }));
+      loops, [](const rt::MatmulLoop &loop) { return loop.extent != 1; }));
 }
 
 bool tpsp::isAligned(const MatmulForm &form, int64_t elements) {
   if (form.m > 1 && form.ldc % elements != 0)
     return false;
-  return llvm::all_of(runningLoops(form.batch),
-                      [&](const MatmulForm::Loop &loop) {
-                        return loop.strideC % elements == 0;
-                      });
+  return llvm::all_of(
+      runningLoops(form.batch),
+      [&](const rt::MatmulLoop &loop) { return loop.strideC % elements == 0; });
 }
 
 bool tpsp::columnIsOffset(const MatmulForm &form) {

@@ -113,7 +113,7 @@ bool readMatrix(const Group &rows, const Group &columns, Operand tensor,
   return false;
 }
 
-MatmulForm::Loop loopOver(const Group &group) {
+rt::MatmulLoop loopOver(const Group &group) {
   return {group.extent, group.strides[A], group.strides[B], group.strides[C]};
 }
 
@@ -195,7 +195,7 @@ MatmulMatch tpsp::matchMatmul(const IndexStructure &structure) {
   };
   if (volume(other) > volume(form)) {
     form = std::move(other);
-    form->swapped = true;
+    match.isSwapped = true;
   }
   if (!form)
     return match;

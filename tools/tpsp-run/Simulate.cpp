@@ -8,22 +8,9 @@ using namespace tpsp;
 using namespace tpsp::run;
 
 static std::string kindName(const PlanCommand &command) {
-  switch (command.kind) {
-  case CommandKind::Matmul:
-    return "matmul";
-  case CommandKind::Attention:
-    return "attention";
-  case CommandKind::Kernel:
-    return "kernel";
-  case CommandKind::Copy:
-    return "copy";
-  case CommandKind::Collective:
-    return name(command.collective.kind).str();
-  case CommandKind::EventRecord:
-  case CommandKind::EventWait:
-    break;
-  }
-  return "";
+  return command.kind == CommandKind::Collective
+             ? nameOf(command.collective.kind)
+             : nameOf(command.kind);
 }
 
 static std::vector<rt::Prediction::Kind>

@@ -2,6 +2,8 @@
 #ifndef TPSP_ABI_COMMANDKIND_H
 #define TPSP_ABI_COMMANDKIND_H
 
+#include "tpsp/Abi/EnumNames.h"
+
 namespace tpsp {
 
 enum class CommandKind {
@@ -14,6 +16,12 @@ enum class CommandKind {
   EventWait
 };
 
+template <> struct EnumNames<CommandKind> {
+  static constexpr const char *all[] = {
+      "matmul",     "attention",    "kernel",    "copy",
+      "collective", "event_record", "event_wait"};
+};
+
 /// What they mean is in Algebra/Collective.h.
 enum class CollectiveKind {
   AllReduce,
@@ -24,12 +32,12 @@ enum class CollectiveKind {
   Permute
 };
 
-/// "all_reduce", ...: the mnemonic of the operation and of the command.
-constexpr const char *nameOf(CollectiveKind kind) {
-  constexpr const char *names[] = {"all_reduce", "reduce_scatter", "all_gather",
-                                   "all_to_all", "slice",          "permute"};
-  return names[int(kind)];
-}
+/// The mnemonic of the operation and of the command.
+template <> struct EnumNames<CollectiveKind> {
+  static constexpr const char *all[] = {"all_reduce", "reduce_scatter",
+                                        "all_gather", "all_to_all",
+                                        "slice",      "permute"};
+};
 
 } // namespace tpsp
 

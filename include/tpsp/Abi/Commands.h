@@ -14,6 +14,7 @@
 #ifndef TPSP_ABI_COMMANDS_H
 #define TPSP_ABI_COMMANDS_H
 
+#include "tpsp/Abi/EnumNames.h"
 #include "tpsp/Abi/ParamCoder.h"
 
 #include <cstddef>
@@ -72,13 +73,18 @@ struct MatmulLoop {
 /// the matmul's type.
 enum class EpilogueStep : int64_t { Bias, Keep, Gelu, Slope, SumA, SumB };
 
-constexpr int64_t numEpilogueSteps = 6;
+} // namespace tpsp::rt
+
 /// For people, and in plan.matmul.
-constexpr const char *epilogueStepNames[numEpilogueSteps] = {
-    "bias", "keep", "gelu", "slope", "sum_a", "sum_b"};
-constexpr const char *nameOf(EpilogueStep step) {
-  return epilogueStepNames[static_cast<int64_t>(step)];
-}
+template <> struct tpsp::EnumNames<tpsp::rt::EpilogueStep> {
+  static constexpr const char *all[] = {"bias",  "keep",  "gelu",
+                                        "slope", "sum_a", "sum_b"};
+};
+
+namespace tpsp::rt {
+
+using tpsp::nameOf;
+constexpr int64_t numEpilogueSteps = std::size(EnumNames<EpilogueStep>::all);
 
 /// Whether a step has a buffer, whether it is written, and whether it is laid
 /// out as C is.
@@ -101,16 +107,19 @@ bool isEpilogue(const std::vector<EpilogueStep> &steps);
 /// `accumulate` (whose strideC is 0). C is row-major with leading dimension
 /// ldc. A is row-major [m, k] with leading dimension lda. If transposeA, it is
 /// stored as [k, m] with leading dimension lda. Likewise B: [k, n] or [n, k].
-/// Accumulation is in f32 (f64 for f64). Behind it comes `epilogue`, which with
-/// a sum of an operand needs a single point and step. Buffers: A, B, C, then
-/// those of the epilogue's steps, in order.
-struct MatmulCommand {
-  int64_t dtype = 0;
+struct MatmulForm {
   int64_t m = 1, n = 1, k = 1;
+  /// In elements.
   int64_t lda = 1, ldb = 1, ldc = 1;
   bool transposeA = false, transposeB = false;
-  std::vector<MatmulLoop> batch;
-  std::vector<MatmulLoop> accumulate;
+  std::vector<MatmulLoop> batch, accumulate;
+};
+
+/// A product of this form. Accumulation is in f32 (f64 for f64). Behind it
+/// comes `epilogue`, which with a sum of an operand needs a single point and
+/// step. Buffers: A, B, C, then those of the epilogue's steps, in order.
+struct MatmulCommand : MatmulForm {
+  int64_t dtype = 0;
   std::vector<EpilogueStep> epilogue;
 
   void code(ParamCoder &coder);

@@ -3,9 +3,7 @@
 #ifndef TPSP_ABI_DATAROLE_H
 #define TPSP_ABI_DATAROLE_H
 
-#include <array>
-#include <optional>
-#include <string>
+#include "tpsp/Abi/EnumNames.h"
 
 namespace tpsp {
 
@@ -18,17 +16,11 @@ enum class DataRole {
   Positions   ///< s
 };
 
-/// "", "tokens", ...: what `tpsp.data` says, by DataRole.
-inline constexpr std::array<const char *, 4> dataRoleNames = {
-    "", "tokens", "next_tokens", "positions"};
-
-/// None: there is no role of this name.
-inline std::optional<DataRole> findDataRole(const std::string &name) {
-  for (size_t role = 1; role < dataRoleNames.size(); ++role)
-    if (name == dataRoleNames[role])
-      return DataRole(role);
-  return std::nullopt;
-}
+/// What `tpsp.data` says.
+template <> struct EnumNames<DataRole> {
+  static constexpr const char *all[] = {"", "tokens", "next_tokens",
+                                        "positions"};
+};
 
 } // namespace tpsp
 

@@ -40,8 +40,11 @@ enum class BufferKind {
   Temporary
 };
 
-/// "input", ...
-const char *nameOf(BufferKind kind);
+template <> struct EnumNames<BufferKind> {
+  static constexpr const char *all[] = {"input",    "parameter", "state",
+                                        "output",   "gradient",  "choice",
+                                        "temporary"};
+};
 
 struct PlanBuffer {
   /// The value's name in the program; empty if the program does not say.

@@ -11,28 +11,13 @@
 #ifndef TPSP_ALGEBRA_MATMULFORM_H
 #define TPSP_ALGEBRA_MATMULFORM_H
 
+#include "tpsp/Abi/Commands.h"
 #include "tpsp/Algebra/IndexStructure.h"
 
 namespace tpsp {
 
-struct MatmulForm {
-  /// One loop around the product; strides in elements.
-  struct Loop {
-    int64_t extent = 1;
-    int64_t strideA = 0, strideB = 0, strideC = 0;
-  };
-
-  /// Whether A is the einsum's second operand.
-  bool swapped = false;
-  int64_t m = 1, n = 1, k = 1;
-  /// Leading dimensions in elements. C is row-major; A and B may be stored
-  /// transposed.
-  int64_t lda = 1, ldb = 1, ldc = 1;
-  bool transposeA = false, transposeB = false;
-  llvm::SmallVector<Loop, 4> batch;
-  /// Loops over summed indices (strideC is 0).
-  llvm::SmallVector<Loop, 2> accumulate;
-};
+/// What the command does.
+using rt::MatmulForm;
 
 /// What stands in the way of a matrix product.
 enum class MatmulObstacle {
@@ -47,6 +32,8 @@ enum class MatmulObstacle {
 struct MatmulMatch {
   MatmulObstacle obstacle = MatmulObstacle::None;
   MatmulForm form;
+  /// Whether A is the einsum's second operand.
+  bool isSwapped = false;
 };
 
 /// Matches a two-operand structure of per-rank shapes (each index's extent is

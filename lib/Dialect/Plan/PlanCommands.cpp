@@ -23,20 +23,23 @@ static std::vector<rt::MatmulLoop> loops(ArrayRef<int64_t> numbers) {
   return result;
 }
 
+rt::MatmulForm tpsp::plan::formOf(MatmulOp op) {
+  ArrayRef<int64_t> sizes = op.getSizes(), leading = op.getLeading();
+  return {sizes[0],
+          sizes[1],
+          sizes[2],
+          leading[0],
+          leading[1],
+          leading[2],
+          op.getTransposeA(),
+          op.getTransposeB(),
+          loops(op.getBatch()),
+          loops(op.getAccumulate())};
+}
+
 std::vector<int64_t> MatmulOp::encode() {
-  rt::MatmulCommand command;
-  command.dtype = elementOf(getC());
-  command.m = getSizes()[0];
-  command.n = getSizes()[1];
-  command.k = getSizes()[2];
-  command.lda = getLeading()[0];
-  command.ldb = getLeading()[1];
-  command.ldc = getLeading()[2];
-  command.transposeA = getTransposeA();
-  command.transposeB = getTransposeB();
-  command.batch = loops(getBatch());
-  command.accumulate = loops(getAccumulate());
-  command.epilogue = epilogueOf(*this);
+  rt::MatmulCommand command{formOf(*this), elementOf(getC()),
+                            epilogueOf(*this)};
   return command.encode();
 }
 
@@ -57,9 +60,8 @@ std::vector<rt::EpilogueStep> tpsp::plan::epilogueOf(MatmulOp matmul) {
   std::vector<rt::EpilogueStep> steps;
   if (ArrayAttr names = matmul.getEpilogueAttr())
     for (StringRef name : names.getAsValueRange<StringAttr>())
-      for (int64_t i = 0; i < rt::numEpilogueSteps; ++i)
-        if (name == rt::epilogueStepNames[i])
-          steps.push_back(rt::EpilogueStep(i));
+      if (auto step = findNamed<rt::EpilogueStep>(name))
+        steps.push_back(*step);
   return steps;
 }
 

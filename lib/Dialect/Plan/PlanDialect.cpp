@@ -3,6 +3,7 @@
 #include "tpsp/Abi/tpsp_rt.h"
 
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -88,12 +89,28 @@ LogicalResult TileOp::verify() {
   return success();
 }
 
-LogicalResult BufferOp::verify() {
-  for (StringRef known : {inputKind, parameterKind, stateKind, outputKind,
-                          gradientKind, choiceKind, temporaryKind})
-    if (getKind() == known)
-      return success();
-  return emitOpError("has the unknown kind \"") << getKind() << "\"";
+void BufferKindAttr::print(AsmPrinter &printer) const {
+  printer << '"' << nameOf(getValue()) << '"';
+}
+
+Attribute BufferKindAttr::parse(AsmParser &parser, Type) {
+  std::string name;
+  SMLoc place = parser.getCurrentLocation();
+  if (parser.parseString(&name))
+    return {};
+  if (std::optional<BufferKind> kind = findNamed<BufferKind>(name))
+    return get(parser.getContext(), *kind);
+  parser.emitError(place, "there is no \"")
+      << name << "\"; kinds are \""
+      << llvm::join(ArrayRef(EnumNames<BufferKind>::all), "\", \"") << "\"";
+  return {};
+}
+
+void BufferOp::build(OpBuilder &builder, OperationState &state, Type type,
+                     BufferKind kind) {
+  state.addTypes(type);
+  state.getOrAddProperties<Properties>().kind =
+      BufferKindAttr::get(builder.getContext(), kind);
 }
 
 LogicalResult ViewOp::verify() {

@@ -88,7 +88,7 @@ static bool isFactor(Attribute value) {
 static std::string dataProblem(Attribute value, Type type) {
   std::string name = dataAttrName.str();
   auto role = dyn_cast<StringAttr>(value);
-  if (!role || !findDataRole(role.str()))
+  if (!role || role.empty() || !findNamed<DataRole>(role.str()))
     return ": " + name + " is \"tokens\", \"next_tokens\" or \"positions\"";
   auto tensor = dyn_cast_or_null<RankedTensorType>(type);
   if (tensor && (!tensor.getElementType().isInteger() || tensor.getRank() < 1))

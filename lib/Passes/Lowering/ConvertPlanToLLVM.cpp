@@ -23,8 +23,8 @@ static std::string describe(plan::CommandOpInterface command) {
   std::string text = command.getCall().str();
   if (plan::LedgerAttr ledger = command.getLedgerRow())
     text += " " + ledger.getRow().tensor;
-  if (auto callee = command->getAttrOfType<FlatSymbolRefAttr>("callee"))
-    text += " " + callee.getValue().str();
+  if (auto kernel = dyn_cast<plan::KernelOp>(command.getOperation()))
+    text += " " + kernel.getCallee().str();
   std::string place = formatLocation(command->getLoc());
   return place.empty() ? text : text + " at " + place;
 }
@@ -104,16 +104,16 @@ private:
 
   /// The function that the runtime calls for a kernel: it unpacks the arrays of
   /// buffers and positions.
-  FailureOr<LLVM::LLVMFuncOp> trampoline(Operation *command) {
-    auto callee = command->getAttrOfType<FlatSymbolRefAttr>("callee");
-    std::string name = (callee.getValue() + "_entry").str();
+  FailureOr<LLVM::LLVMFuncOp> trampoline(plan::KernelOp command) {
+    StringRef callee = command.getCallee();
+    std::string name = (callee + "_entry").str();
     auto module = program->getParentOfType<ModuleOp>();
     if (auto known = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
       return known;
-    auto kernel = module.lookupSymbol<LLVM::LLVMFuncOp>(callee.getValue());
+    auto kernel = module.lookupSymbol<LLVM::LLVMFuncOp>(callee);
     if (!kernel)
-      return emitErrorAt(command) << "kernel @" << callee.getValue()
-                                  << " is not an LLVM function yet";
+      return emitErrorAt(command)
+             << "kernel @" << callee << " is not an LLVM function yet";
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfter(kernel);
     auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
@@ -140,10 +140,10 @@ private:
     return entry;
   }
 
-  /// The kernel's record for a GPU; null in a plan without.
+  /// The kernel's record for a GPU; null in a plan without, and of others.
   LLVM::GlobalOp deviceRecord(Operation *command) {
-    auto callee = command->getAttrOfType<FlatSymbolRefAttr>("callee");
-    return callee ? devices.lookup(callee.getValue()) : LLVM::GlobalOp();
+    auto kernel = dyn_cast<plan::KernelOp>(command);
+    return kernel ? devices.lookup(kernel.getCallee()) : LLVM::GlobalOp();
   }
 
   LLVM::LLVMFuncOp declaration(StringRef call) {
@@ -170,8 +170,8 @@ private:
         addTile(tile, offsets, tiles);
     }
     LLVM::LLVMFuncOp kernel;
-    if (command->hasAttr("callee")) {
-      FailureOr<LLVM::LLVMFuncOp> entry = trampoline(command);
+    if (auto op = dyn_cast<plan::KernelOp>(command.getOperation())) {
+      FailureOr<LLVM::LLVMFuncOp> entry = trampoline(op);
       if (failed(entry))
         return failure();
       kernel = *entry;

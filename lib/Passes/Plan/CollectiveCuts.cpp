@@ -4,18 +4,18 @@ using namespace mlir;
 using namespace tpsp;
 
 /// Ranks that take part.
-static int64_t groupOf(Operation *collective) {
+static int64_t groupOf(plan::CommandOpInterface collective) {
   auto program = collective->getParentOfType<plan::ProgramOp>();
   int64_t group = 1;
-  for (int64_t axis :
-       collective->getAttrOfType<DenseI64ArrayAttr>("axes").asArrayRef())
+  for (int64_t axis : collective.getCollectiveAxes())
     group *= program.getSizes()[axis];
   return group;
 }
 
 std::optional<CollectiveCut>
 tpsp::chooseCut(Operation *collective, const CostModel &cost, int64_t chunks) {
-  if (!collective->hasAttr("axes") || groupOf(collective) == 1)
+  auto command = cast<plan::CommandOpInterface>(collective);
+  if (!command.getCollectiveKind() || groupOf(command) == 1)
     return std::nullopt;
   if (auto gather = dyn_cast<plan::AllGatherOp>(collective)) {
     if (!gather.isSingle())

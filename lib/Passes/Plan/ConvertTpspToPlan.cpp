@@ -7,6 +7,7 @@
 #include "FuseEpilogues.h"
 #include "InPlaceUpdates.h"
 
+#include "Passes/Program/MachineOptions.h"
 #include "Passes/Program/SavedActivations.h"
 #include "Passes/Program/UnitAxes.h"
 #include "tpsp/Dialect/Tpsp/ErrorPlace.h"
@@ -70,7 +71,8 @@ static plan::ProgramOp createProgram(func::FuncOp function, const Mesh &mesh) {
       b.getDenseI64ArrayAttr(sizes), /*arena_bytes=*/IntegerAttr(),
       saved ? b.getI64IntegerAttr(saved) : IntegerAttr(),
       /*serial_bytes=*/IntegerAttr(),
-      /*streams=*/IntegerAttr(), /*events=*/IntegerAttr());
+      /*streams=*/IntegerAttr(), /*events=*/IntegerAttr(),
+      /*layout_misses=*/IntegerAttr());
   program.getBody().emplaceBlock();
   return program;
 }
@@ -87,8 +89,7 @@ static void noteLayouts(plan::ProgramOp program,
                           "transpose copy; it runs as a loop nest")
         << remark::suggest("order the indices so that the summed ones, or the "
                            "kept ones, are innermost in each operand");
-  Builder b(program.getContext());
-  program->setAttr("layout_misses", b.getI64IntegerAttr(withoutLayout.size()));
+  program.setLayoutMisses(withoutLayout.size());
 }
 
 LogicalResult tpsp::emitCommand(ProgramBuilder &to,
@@ -138,12 +139,12 @@ public:
       lastOfFirst = body.empty() ? nullptr : &body.back();
       return;
     }
-    auto attr = Builder(program.getContext()).getI64IntegerAttr(current);
     for (Operation &op : llvm::reverse(body)) {
-      if (op.hasAttr(plan::phaseAttrName) || &op == lastOfFirst)
+      auto command = dyn_cast<plan::CommandOpInterface>(op);
+      if (&op == lastOfFirst || (command && command.getPhase()))
         break;
-      if (isa<plan::CommandOpInterface>(op))
-        op.setAttr(plan::phaseAttrName, attr);
+      if (command)
+        command.setPhase(current);
     }
   }
 
@@ -167,13 +168,10 @@ struct ConvertTpspToPlan
   void runOnOperation() override {
     const Hardware *machine = nullptr;
     if (epilogues) {
-      llvm::Expected<const Hardware &> found = hardware.read();
-      if (!found) {
-        emitOptionError(getOperation(), getArgument(), "hardware")
-            << llvm::toString(found.takeError());
+      machine = MachineOptions{getOperation(), getArgument(), hardware, threads}
+                    .read();
+      if (!machine)
         return signalPassFailure();
-      }
-      machine = &*found;
     }
     KernelLibrary library;
     auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());

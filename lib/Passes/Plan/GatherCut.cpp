@@ -33,7 +33,7 @@ public:
   CollectiveCut choose(const CostModel &cost, int64_t chunks) {
     double products = 0, tile = 0;
     for (CutConsumer &consumer : consumers) {
-      products += secondsOf(cost, consumer, formOf(consumer.matmul));
+      products += secondsOf(cost, consumer, plan::formOf(consumer.matmul));
       tile += secondsOf(cost, consumer, consumer.cut.form);
     }
     int64_t bytes = plan::bytesOf(buffer.getType());
@@ -63,13 +63,13 @@ public:
 private:
   void findConsumers() {
     // Who reads an argument wants what was there before this.
-    if (buffer->hasAttr(plan::updatedByAttrName))
+    if (buffer.getUpdatedBy())
       return;
     BufferUsers users(buffer);
     // One rank's tile of a buffer that is cut otherwise too could be anywhere.
     if (users.hasTiles())
       return;
-    needsWhole = buffer.getKind() != plan::temporaryKind;
+    needsWhole = buffer.getKind() != BufferKind::Temporary;
     for (OpOperand *use : users.uses) {
       if (use->getOwner() == gather)
         continue;
@@ -88,7 +88,8 @@ private:
       return std::nullopt;
     MatmulTensor operand =
         use.getOperandNumber() == 0 ? MatmulTensor::A : MatmulTensor::B;
-    std::optional<MatmulCut> cut = cutMatmul(formOf(matmul), operand, tiling);
+    std::optional<MatmulCut> cut =
+        cutMatmul(plan::formOf(matmul), operand, tiling);
     if (!cut)
       return std::nullopt;
     // The others that the cut falls in must not be cut otherwise yet.
@@ -118,7 +119,7 @@ private:
     if (tiling.chunk % parts != 0)
       return std::nullopt;
     std::optional<MatmulCut> cut =
-        cutMatmul(formOf(consumer.matmul), consumer.operand,
+        cutMatmul(plan::formOf(consumer.matmul), consumer.operand,
                   {tiling.tiles * parts, tiling.chunk / parts});
     if (!cut)
       return std::nullopt;

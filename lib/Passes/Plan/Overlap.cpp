@@ -1,5 +1,6 @@
 // tpsp-overlap: collectives on streams of their own, under computation.
 #include "CollectiveCuts.h"
+#include "Passes/Program/MachineOptions.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
 
@@ -75,13 +76,13 @@ static void rewrite(plan::ProgramOp program, const Plan &original,
   for (const IssueItem &item : items) {
     b.setInsertionPointToEnd(&body);
     if (item.kind == IssueItem::Run) {
-      Operation *command = commands[item.number];
+      auto command = cast<plan::CommandOpInterface>(commands[item.number]);
       int64_t phase = original.commands[item.number].phase;
       command->moveBefore(&body, body.end());
-      command->setAttr("stream", b.getI64IntegerAttr(item.stream));
+      command.setStream(item.stream);
       // Without one, a command is of the phase of the one before it.
       if (phase != latestPhase)
-        command->setAttr(plan::phaseAttrName, b.getI64IntegerAttr(phase));
+        command.setPhase(phase);
       latestPhase = phase;
       continue;
     }
@@ -396,12 +397,10 @@ struct Overlap : public tpsp::impl::OverlapBase<Overlap> {
   using Base::Base;
 
   void runOnOperation() override {
-    llvm::Expected<const Hardware &> machine = hardware.read();
-    if (!machine) {
-      emitOptionError(getOperation(), getArgument(), "hardware")
-          << llvm::toString(machine.takeError());
+    const Hardware *machine =
+        MachineOptions{getOperation(), getArgument(), hardware, threads}.read();
+    if (!machine)
       return signalPassFailure();
-    }
     for (auto program :
          llvm::to_vector(getOperation().getOps<plan::ProgramOp>()))
       if (failed(schedule(program, *machine)))
@@ -410,10 +409,10 @@ struct Overlap : public tpsp::impl::OverlapBase<Overlap> {
 
   LogicalResult schedule(plan::ProgramOp program, const Hardware &machine) {
     Mesh mesh = meshOf(program);
-    if (std::string misfit = misfitOf(machine, mesh); !misfit.empty())
-      return emitErrorAt(program) << misfit;
-    CostModel cost(machine, mesh, threads);
-    return OverlapSearch(cost, memory, chunks, ownProducts)
+    FailureOr<CostModel> cost = costsOn(machine, mesh, threads, program);
+    if (failed(cost))
+      return failure();
+    return OverlapSearch(*cost, memory, chunks, ownProducts)
         .run(program, getChildAnalysis<PlanAnalysis>(program).plan);
   }
 };

@@ -17,9 +17,8 @@ static MemRefType bufferType(Type type) {
 }
 
 plan::BufferOp PlanBuffers::temporary(Type tensor, Location loc) {
-  return plan::BufferOp::create(
-      b, loc, bufferType(tensor), b.getStringAttr(plan::temporaryKind),
-      StringAttr(), IntegerAttr(), TypeAttr(), IntegerAttr());
+  return plan::BufferOp::create(b, loc, bufferType(tensor),
+                                BufferKind::Temporary);
 }
 
 Value PlanBuffers::define(Value value) {
@@ -57,6 +56,28 @@ TypeAttr PlanBuffers::globalTensor(Type local) const {
       RankedTensorType::get(shape, tensor.getElementType(), global));
 }
 
+/// Says of the buffer what the program says of the argument.
+void PlanBuffers::describeArgument(plan::BufferOp buffer, unsigned number) {
+  auto said = [&](StringRef name) { return function.getArgAttr(number, name); };
+  auto integer = [&](StringRef name) {
+    return dyn_cast_or_null<IntegerAttr>(said(name));
+  };
+  auto real = [&](StringRef name) {
+    return dyn_cast_or_null<FloatAttr>(said(name));
+  };
+  IntegerAttr state = integer(stateAttrName);
+  buffer.setNumber(number);
+  buffer.setTensorAttr(globalTensor(function.getArgumentTypes()[number]));
+  buffer.setOfAttr(state ? state : integer(cotangentAttrName));
+  buffer.setBelowAttr(integer(belowAttrName));
+  buffer.setDataAttr(dyn_cast_or_null<StringAttr>(said(dataAttrName)));
+  buffer.setMeanAttr(real(meanAttrName));
+  buffer.setDeviationAttr(real(deviationAttrName));
+  buffer.setInitialDeviationAttr(real(initialDeviationAttrName));
+  buffer.setMaster(bool(said(masterAttrName)));
+  buffer.setScalar(bool(said(scalarAttrName)));
+}
+
 LogicalResult PlanBuffers::addArguments() {
   llvm::StringSet<> parameters;
   for (BlockArgument argument : function.getArguments()) {
@@ -67,26 +88,13 @@ LogicalResult PlanBuffers::addArguments() {
     if (isParameter && !parameters.insert(name).second)
       return emitErrorAt(argument) << "two parameters are called '" << name
                                    << "'; give one another name";
-    auto buffer = plan::BufferOp::create(
-        b, argument.getLoc(), bufferType(argument.getType()),
-        b.getStringAttr(isParameter ? plan::parameterKind
-                        : isState   ? plan::stateKind
-                                    : plan::inputKind),
-        b.getStringAttr(name), b.getI64IntegerAttr(number),
-        globalTensor(function.getArgumentTypes()[number]),
-        /*offset=*/IntegerAttr());
-    for (auto [from, to] :
-         {std::pair(belowAttrName, plan::belowAttrName),
-          std::pair(meanAttrName, plan::meanAttrName),
-          std::pair(deviationAttrName, plan::deviationAttrName),
-          std::pair(initialDeviationAttrName, plan::initialDeviationAttrName),
-          std::pair(dataAttrName, plan::dataAttrName),
-          std::pair(stateAttrName, plan::stateOfAttrName),
-          std::pair(masterAttrName, plan::masterAttrName),
-          std::pair(scalarAttrName, plan::scalarAttrName),
-          std::pair(cotangentAttrName, plan::cotangentOfAttrName)})
-      if (Attribute value = function.getArgAttr(number, from))
-        buffer->setAttr(to, value);
+    auto buffer = plan::BufferOp::create(b, argument.getLoc(),
+                                         bufferType(argument.getType()),
+                                         isParameter ? BufferKind::Parameter
+                                         : isState   ? BufferKind::State
+                                                     : BufferKind::Input);
+    buffer.setName(name);
+    describeArgument(buffer, number);
     buffers[argument] = buffer;
   }
   return success();
@@ -102,12 +110,12 @@ std::string PlanBuffers::resultName(unsigned number, Value value) {
   return "result" + std::to_string(number);
 }
 
-StringRef PlanBuffers::resultKind(unsigned number) {
+BufferKind PlanBuffers::resultKind(unsigned number) {
   if (function.getResultAttr(number, gradientAttrName))
-    return plan::gradientKind;
+    return BufferKind::Gradient;
   if (function.getResultAttr(number, choiceAttrName))
-    return plan::choiceKind;
-  return plan::outputKind;
+    return BufferKind::Choice;
+  return BufferKind::Output;
 }
 
 void PlanBuffers::markResults(Operation *terminator) {
@@ -121,8 +129,8 @@ void PlanBuffers::markResults(Operation *terminator) {
     buffer.setKind(resultKind(i));
     buffer.setName(resultName(i, value));
     buffer.setNumber(i);
-    if (Attribute argument = function.getResultAttr(i, gradientAttrName))
-      buffer->setAttr(plan::gradientOfAttrName, argument);
+    buffer.setOfAttr(
+        function.getResultAttrOfType<IntegerAttr>(i, gradientAttrName));
     buffer.setTensorAttr(globalTensor(function.getResultTypes()[i]));
   }
 }
@@ -130,7 +138,7 @@ void PlanBuffers::markResults(Operation *terminator) {
 /// An argument that is returned, or a value returned twice, is copied.
 plan::BufferOp PlanBuffers::resultBuffer(Value value) {
   plan::BufferOp buffer = plan::bufferOf(of(value));
-  if (buffer.getKind() == plan::temporaryKind)
+  if (buffer.getKind() == BufferKind::Temporary)
     return buffer;
   plan::BufferOp target = temporary(value.getType(), value.getLoc());
   copyTo(target, value);
@@ -142,8 +150,7 @@ void PlanBuffers::markUpdate(unsigned argument, unsigned result, Value value) {
   Value target = of(function.getArgument(argument));
   if (of(value) != target)
     copyTo(target, value);
-  plan::bufferOf(target)->setAttr(plan::updatedByAttrName,
-                                  b.getI64IntegerAttr(result));
+  plan::bufferOf(target).setUpdatedBy(result);
 }
 
 void PlanBuffers::copyTo(Value target, Value value) {

@@ -43,12 +43,13 @@ public:
   plan::BufferOp temporary(mlir::Type tensor, mlir::Location loc);
 
 private:
+  void describeArgument(plan::BufferOp buffer, unsigned number);
   mlir::TypeAttr globalTensor(mlir::Type local) const;
   void copyTo(mlir::Value target, mlir::Value value);
   plan::BufferOp resultBuffer(mlir::Value value);
   void markUpdate(unsigned argument, unsigned result, mlir::Value value);
   std::string resultName(unsigned number, mlir::Value value);
-  llvm::StringRef resultKind(unsigned number);
+  BufferKind resultKind(unsigned number);
 
   mlir::OpBuilder &b;
   mlir::func::FuncOp function;

@@ -7,29 +7,6 @@
 using namespace mlir;
 using namespace tpsp;
 
-static SmallVector<MatmulForm::Loop> loopsOf(ArrayRef<int64_t> numbers) {
-  SmallVector<MatmulForm::Loop> loops;
-  for (size_t i = 0; i + 3 < numbers.size(); i += 4)
-    loops.push_back(
-        {numbers[i], numbers[i + 1], numbers[i + 2], numbers[i + 3]});
-  return loops;
-}
-
-MatmulForm tpsp::formOf(plan::MatmulOp op) {
-  MatmulForm form;
-  form.m = op.getSizes()[0];
-  form.n = op.getSizes()[1];
-  form.k = op.getSizes()[2];
-  form.lda = op.getLeading()[0];
-  form.ldb = op.getLeading()[1];
-  form.ldc = op.getLeading()[2];
-  form.transposeA = op.getTransposeA();
-  form.transposeB = op.getTransposeB();
-  llvm::append_range(form.batch, loopsOf(op.getBatch()));
-  llvm::append_range(form.accumulate, loopsOf(op.getAccumulate()));
-  return form;
-}
-
 /// What is done to each result (ScalarFunctions.cpp); a division counts as four
 /// (KernelWork.cpp).
 static EpilogueWork perResult(rt::EpilogueStep step) {
@@ -81,9 +58,9 @@ static EpilogueWork epilogueWork(const MatmulWork &product,
 static MatmulWork productWork(const MatmulForm &form) {
   MatmulWork work{form.m, form.n,          form.k,         1,
                   1,      form.transposeA, form.transposeB};
-  for (const MatmulForm::Loop &loop : form.batch)
+  for (const rt::MatmulLoop &loop : form.batch)
     work.batch *= loop.extent;
-  for (const MatmulForm::Loop &loop : form.accumulate)
+  for (const rt::MatmulLoop &loop : form.accumulate)
     work.steps *= loop.extent;
   return work;
 }
@@ -97,7 +74,7 @@ MatmulWork tpsp::matmulWork(plan::MatmulOp op, const MatmulForm &form) {
 }
 
 MatmulWork tpsp::matmulWork(plan::MatmulOp op) {
-  return matmulWork(op, formOf(op));
+  return matmulWork(op, plan::formOf(op));
 }
 
 MatmulWork tpsp::matmulWork(const PlannedMatmul &matmul) {
@@ -112,9 +89,9 @@ plan::MatmulOp tpsp::createMatmul(OpBuilder &b, Location loc,
                                   const MatmulBuffers &buffers,
                                   const MatmulForm &form,
                                   ArrayRef<rt::EpilogueStep> epilogue) {
-  auto flat = [](ArrayRef<MatmulForm::Loop> loops) {
+  auto flat = [](ArrayRef<rt::MatmulLoop> loops) {
     SmallVector<int64_t> numbers;
-    for (const MatmulForm::Loop &loop : loops)
+    for (const rt::MatmulLoop &loop : loops)
       numbers.append({loop.extent, loop.strideA, loop.strideB, loop.strideC});
     return numbers;
   };

@@ -1,4 +1,4 @@
-/// A plan's matmuls as plain values, and back.
+/// A plan's matmuls: what they do, and how they are made.
 #ifndef TPSP_PASSES_PLAN_PLANMATMUL_H
 #define TPSP_PASSES_PLAN_PLANMATMUL_H
 
@@ -7,8 +7,6 @@
 #include "tpsp/Dialect/Plan/PlanDialect.h"
 
 namespace tpsp {
-
-MatmulForm formOf(plan::MatmulOp op);
 
 /// What `op`, or with `form` a part of it, does; its epilogue in proportion.
 MatmulWork matmulWork(plan::MatmulOp op);

@@ -22,15 +22,6 @@ Mesh tpsp::meshOf(plan::ProgramOp program) {
   return axes;
 }
 
-static BufferKind kindOf(StringRef kind) {
-  for (BufferKind known :
-       {BufferKind::Input, BufferKind::Parameter, BufferKind::State,
-        BufferKind::Output, BufferKind::Gradient, BufferKind::Choice})
-    if (kind == nameOf(known))
-      return known;
-  return BufferKind::Temporary;
-}
-
 static int64_t dtypeOf(Value value) {
   return plan::runtimeType(cast<MemRefType>(value.getType()).getElementType());
 }
@@ -78,8 +69,7 @@ public:
     result.serialBytes = program.getSerialBytes().value_or(0);
     result.numStreams = program.getStreams().value_or(1);
     result.numEvents = program.getEvents().value_or(0);
-    if (auto misses = program->getAttrOfType<IntegerAttr>("layout_misses"))
-      result.transposeCopies = misses.getInt();
+    result.transposeCopies = program.getLayoutMisses().value_or(0);
     for (Operation &op : program.getBody().front()) {
       if (auto buffer = dyn_cast<plan::BufferOp>(op))
         addBuffer(buffer);
@@ -96,7 +86,7 @@ private:
     added.name = buffer.getName().value_or("").str();
     if (added.name.empty())
       added.name = sourceName(buffer.getLoc()).value_or("");
-    added.kind = kindOf(buffer.getKind());
+    added.kind = buffer.getKind();
     added.number = buffer.getNumber().value_or(0);
     added.dtype = dtypeOf(buffer);
     added.bytes = plan::bytesOf(buffer.getType());
@@ -127,26 +117,20 @@ private:
 
   /// What it holds.
   static void describeValues(plan::BufferOp buffer, PlanBuffer &tensor) {
-    if (auto below = buffer->getAttrOfType<IntegerAttr>(plan::belowAttrName))
-      tensor.below = below.getInt();
-    if (auto mean = buffer->getAttrOfType<FloatAttr>(plan::meanAttrName))
-      tensor.mean = mean.getValueAsDouble();
-    if (auto deviation =
-            buffer->getAttrOfType<FloatAttr>(plan::deviationAttrName))
-      tensor.deviation = deviation.getValueAsDouble();
-    if (auto initial =
-            buffer->getAttrOfType<FloatAttr>(plan::initialDeviationAttrName))
-      tensor.initialDeviation = initial.getValueAsDouble();
-    if (auto data = buffer->getAttrOfType<StringAttr>(plan::dataAttrName))
-      tensor.data = findDataRole(data.str()).value_or(DataRole::None);
-    tensor.isMaster = buffer->hasAttr(plan::masterAttrName);
-    tensor.isScalar = buffer->hasAttr(plan::scalarAttrName);
-    if (auto by = buffer->getAttrOfType<IntegerAttr>(plan::updatedByAttrName))
-      tensor.updatedBy = by.getInt();
-    for (StringRef name : {plan::cotangentOfAttrName, plan::gradientOfAttrName,
-                           plan::stateOfAttrName})
-      if (auto of = buffer->getAttrOfType<IntegerAttr>(name))
-        tensor.of = of.getInt();
+    tensor.below = buffer.getBelow().value_or(0);
+    auto number = [](std::optional<APFloat> value, auto &into) {
+      if (value)
+        into = value->convertToDouble();
+    };
+    number(buffer.getMean(), tensor.mean);
+    number(buffer.getDeviation(), tensor.deviation);
+    number(buffer.getInitialDeviation(), tensor.initialDeviation);
+    tensor.data = findNamed<DataRole>(buffer.getData().value_or(""))
+                      .value_or(DataRole::None);
+    tensor.isMaster = buffer.getMaster();
+    tensor.isScalar = buffer.getScalar();
+    tensor.updatedBy = int64_t(buffer.getUpdatedBy().value_or(-1));
+    tensor.of = int64_t(buffer.getOf().value_or(-1));
   }
 
   void addCommand(plan::CommandOpInterface op) {
@@ -157,9 +141,7 @@ private:
     command.location = formatLocation(op->getLoc());
     command.stream = int64_t(op.getStream());
     // What was made of another command's parts is of its phase.
-    if (auto phase = op->getAttrOfType<IntegerAttr>(plan::phaseAttrName))
-      latestPhase = phase.getInt();
-    command.phase = latestPhase;
+    command.phase = latestPhase = op.getPhase().value_or(latestPhase);
     addAccesses(op, command);
     // The type of what it multiplies; what it writes beside may be wider.
     if (op->getNumOperands() > 0)
@@ -199,8 +181,10 @@ private:
       addCollective(op, command);
       break;
     case CommandKind::EventRecord:
+      command.event = cast<plan::EventRecordOp>(op.getOperation()).getEvent();
+      break;
     case CommandKind::EventWait:
-      command.event = op->getAttrOfType<IntegerAttr>("event").getInt();
+      command.event = cast<plan::EventWaitOp>(op.getOperation()).getEvent();
       break;
     }
   }

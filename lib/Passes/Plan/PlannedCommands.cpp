@@ -178,10 +178,10 @@ private:
     command.form = form;
     command.op = op;
     if (form == CommandForm::Matmul) {
-      MatmulForm product = matchProduct(op)->form;
+      MatmulMatch match = *matchProduct(op);
       command.matmul =
-          PlannedMatmul{product, op->getOperand(product.swapped),
-                        op->getOperand(!product.swapped), op->getResult(0)};
+          PlannedMatmul{match.form, op->getOperand(match.isSwapped),
+                        op->getOperand(!match.isSwapped), op->getResult(0)};
     }
     return success();
   }

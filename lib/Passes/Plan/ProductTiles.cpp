@@ -98,7 +98,8 @@ std::optional<CutEpilogue> tpsp::cutEpilogue(plan::MatmulOp op,
       result.push_back({step, Value(), std::nullopt});
       continue;
     }
-    std::optional<CutStep> part = cutStep(step, next.front(), formOf(op), cut);
+    std::optional<CutStep> part =
+        cutStep(step, next.front(), plan::formOf(op), cut);
     next = next.drop_front();
     if (!part)
       return std::nullopt;

@@ -73,7 +73,7 @@ private:
   /// else reads it.
   void findProduct() {
     BufferUsers users(source);
-    if (source.getKind() != plan::temporaryKind || users.hasTiles() ||
+    if (source.getKind() != BufferKind::Temporary || users.hasTiles() ||
         users.uses.size() != 2)
       return;
     for (OpOperand *use : users.uses)
@@ -95,8 +95,8 @@ private:
   std::optional<MatmulCut> cutInto(int64_t pieces, int64_t period) {
     if (period % pieces != 0)
       return std::nullopt;
-    std::optional<MatmulCut> cut =
-        cutMatmul(formOf(matmul), MatmulTensor::C, {pieces, period / pieces});
+    std::optional<MatmulCut> cut = cutMatmul(
+        plan::formOf(matmul), MatmulTensor::C, {pieces, period / pieces});
     if (!cut)
       return std::nullopt;
     Value tensors[] = {matmul.getA(), matmul.getB()};
@@ -151,10 +151,9 @@ private:
 
   /// A buffer of its own for one of the pieces of a tensor.
   Value createPart(OpBuilder &b, Value tensor, int64_t pieces) {
-    return plan::BufferOp::create(
-        b, matmul.getLoc(), flatType(tensor, elementsOf(tensor) / pieces),
-        b.getStringAttr(plan::temporaryKind), StringAttr(), IntegerAttr(),
-        TypeAttr(), IntegerAttr());
+    return plan::BufferOp::create(b, matmul.getLoc(),
+                                  flatType(tensor, elementsOf(tensor) / pieces),
+                                  BufferKind::Temporary);
   }
 
   /// Reduces a piece into its place. Runs that are shorter than what the

@@ -65,6 +65,19 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Program, values, arguments, operations,
 
 } // namespace tpsp::reference
 
+// Of an enumeration, the name.
+template <typename Enum>
+struct nlohmann::adl_serializer<Enum, std::enable_if_t<tpsp::hasNames<Enum>>> {
+  static void to_json(Json &json, Enum value) { json = tpsp::nameOf(value); }
+  static void from_json(const Json &json, Enum &value) {
+    auto name = json.get<std::string>();
+    std::optional<Enum> found = tpsp::findNamed<Enum>(name);
+    if (!found)
+      throw std::out_of_range("an unknown name, '" + name + "'");
+    value = *found;
+  }
+};
+
 // What is not known is null.
 template <typename Value>
 struct nlohmann::adl_serializer<std::optional<Value>> {
@@ -80,41 +93,6 @@ struct nlohmann::adl_serializer<std::optional<Value>> {
 
 namespace tpsp {
 
-namespace rt {
-NLOHMANN_JSON_SERIALIZE_ENUM(EpilogueStep, {{EpilogueStep::Bias, "bias"},
-                                            {EpilogueStep::Keep, "keep"},
-                                            {EpilogueStep::Gelu, "gelu"},
-                                            {EpilogueStep::Slope, "slope"},
-                                            {EpilogueStep::SumA, "sum_a"},
-                                            {EpilogueStep::SumB, "sum_b"}})
-} // namespace rt
-
-NLOHMANN_JSON_SERIALIZE_ENUM(DataRole, {{DataRole::None, ""},
-                                        {DataRole::Tokens, "tokens"},
-                                        {DataRole::NextTokens, "next_tokens"},
-                                        {DataRole::Positions, "positions"}})
-NLOHMANN_JSON_SERIALIZE_ENUM(BufferKind, {{BufferKind::Input, "input"},
-                                          {BufferKind::Parameter, "parameter"},
-                                          {BufferKind::State, "state"},
-                                          {BufferKind::Output, "output"},
-                                          {BufferKind::Gradient, "gradient"},
-                                          {BufferKind::Choice, "choice"},
-                                          {BufferKind::Temporary, "temporary"}})
-NLOHMANN_JSON_SERIALIZE_ENUM(CommandKind,
-                             {{CommandKind::Matmul, "matmul"},
-                              {CommandKind::Attention, "attention"},
-                              {CommandKind::Kernel, "kernel"},
-                              {CommandKind::Copy, "copy"},
-                              {CommandKind::Collective, "collective"},
-                              {CommandKind::EventRecord, "event_record"},
-                              {CommandKind::EventWait, "event_wait"}})
-NLOHMANN_JSON_SERIALIZE_ENUM(CollectiveKind,
-                             {{CollectiveKind::AllReduce, "all_reduce"},
-                              {CollectiveKind::ReduceScatter, "reduce_scatter"},
-                              {CollectiveKind::AllGather, "all_gather"},
-                              {CollectiveKind::AllToAll, "all_to_all"},
-                              {CollectiveKind::Slice, "slice"},
-                              {CollectiveKind::Permute, "permute"}})
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeshAxis, name, size)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanBuffer, name, kind, number, subscripts,
                                    shape, axes, pending, pendingMax, dtype,
@@ -151,8 +129,9 @@ static void from_json(const Json &json, PlanAccess &access) {
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanCommand, kind, call, value, location,
-                                   stream, event, dtype, matmul, attention,
-                                   kernel, collective, epilogue, accesses)
+                                   stream, phase, event, dtype, matmul,
+                                   attention, kernel, collective, epilogue,
+                                   accesses)
 
 static void to_json(Json &json, const LedgerRow &row) {
   json = {{"location", row.location}, {"commands", row.commands}};

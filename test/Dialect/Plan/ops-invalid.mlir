@@ -1,7 +1,7 @@
 // RUN: tpsp-opt %s --split-input-file --verify-diagnostics
 
 plan.program @kind attributes {axes = [], sizes = array<i64>} {
-  // expected-error @+1 {{has the unknown kind "scratch"}}
+  // expected-error @+1 {{there is no "scratch"; kinds are "input", "parameter", "state", "output", "gradient", "choice", "temporary"}}
   %x = plan.buffer "scratch" : memref<4xf32>
 }
 

@@ -22,7 +22,7 @@ MatmulForm makeForm(int64_t m, int64_t n, int64_t k, int layout = 0) {
   return form;
 }
 
-using Loops = llvm::ArrayRef<MatmulForm::Loop>;
+using Loops = llvm::ArrayRef<rt::MatmulLoop>;
 
 void forEachOffset(Loops loops, int64_t offset,
                    const std::function<void(int64_t)> &body) {

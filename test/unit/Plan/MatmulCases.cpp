@@ -184,7 +184,7 @@ public:
   }
 
 private:
-  void batches(llvm::ArrayRef<MatmulForm::Loop> loops, int64_t atA, int64_t atB,
+  void batches(llvm::ArrayRef<rt::MatmulLoop> loops, int64_t atA, int64_t atB,
                int64_t atC) {
     if (loops.empty()) {
       sums(form.accumulate, atA, atB, atC, /*isFirst=*/true);
@@ -195,7 +195,7 @@ private:
               atB + i * loops[0].strideB, atC + i * loops[0].strideC);
   }
 
-  void sums(llvm::ArrayRef<MatmulForm::Loop> loops, int64_t atA, int64_t atB,
+  void sums(llvm::ArrayRef<rt::MatmulLoop> loops, int64_t atA, int64_t atB,
             int64_t atC, bool isFirst) {
     if (loops.empty())
       return product(atA, atB, atC, isFirst);
@@ -244,12 +244,10 @@ private:
 
 } // namespace
 
-Numbers tpsp::evaluateForm(const MatmulForm &form, const Numbers &first,
-                           const Numbers &second, size_t resultSize,
+Numbers tpsp::evaluateForm(const MatmulForm &form, const Numbers &a,
+                           const Numbers &b, size_t resultSize,
                            std::string &error) {
-  return form.swapped
-             ? FormEvaluation(form, second, first, resultSize, error).run()
-             : FormEvaluation(form, first, second, resultSize, error).run();
+  return FormEvaluation(form, a, b, resultSize, error).run();
 }
 
 //===----------------------------------------------------------------------===//

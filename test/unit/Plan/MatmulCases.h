@@ -35,12 +35,11 @@ Numbers testData(const IndexStructure::Tensor &tensor, int64_t seed);
 Numbers evaluateEinsum(const IndexStructure &structure, const Numbers &first,
                        const Numbers &second);
 
-/// The form as the runtime reads it. Sets `error` to a sentence if it reads or
-/// writes outside a tensor, writes an element twice or not at all, or has an
-/// illegal leading dimension.
-Numbers evaluateForm(const MatmulForm &form, const Numbers &first,
-                     const Numbers &second, size_t resultSize,
-                     std::string &error);
+/// The form of A and B as the runtime reads it. Sets `error` to a sentence if
+/// it reads or writes outside a tensor, writes an element twice or not at all,
+/// or has an illegal leading dimension.
+Numbers evaluateForm(const MatmulForm &form, const Numbers &a, const Numbers &b,
+                     size_t resultSize, std::string &error);
 
 /// The largest m n k of the forms whose matrix dimensions are single indices; 0
 /// if none is legal.

@@ -17,12 +17,12 @@ void addProduct(const MatmulForm &form, const Numbers &a, const Numbers &b,
                 Numbers &c, Offsets at) {
   auto forEach = [](const auto &loops, Offsets start, auto body) {
     int64_t points = 1;
-    for (const MatmulForm::Loop &loop : loops)
+    for (const rt::MatmulLoop &loop : loops)
       points *= loop.extent;
     for (int64_t point = 0; point < points; ++point) {
       Offsets offsets = start;
       int64_t rest = point;
-      for (const MatmulForm::Loop &loop : loops) {
+      for (const rt::MatmulLoop &loop : loops) {
         int64_t position = rest % loop.extent;
         rest /= loop.extent;
         offsets.a += position * loop.strideA;
@@ -70,8 +70,8 @@ void checkCuts(const IndexStructure &structure, MatmulTensor tensor,
   const MatmulForm &form = match.form;
   Numbers first = testData(structure.operands[0], 1);
   Numbers second = testData(structure.operands[1], 2);
-  const Numbers &a = form.swapped ? second : first;
-  const Numbers &b = form.swapped ? first : second;
+  const Numbers &a = match.isSwapped ? second : first;
+  const Numbers &b = match.isSwapped ? first : second;
   Numbers expected = evaluateEinsum(structure, first, second);
   const Numbers *tensors[] = {&a, &b, &expected};
   int64_t size = tensors[size_t(tensor)]->size();
@@ -103,13 +103,7 @@ void checkCuts(const IndexStructure &structure, MatmulTensor tensor,
             dense.compact(MatmulTensor(i));
           }
         std::string error;
-        ASSERT_EQ(evaluateForm(
-                      [&] {
-                        MatmulForm plain = dense.form;
-                        plain.swapped = false;
-                        return plain;
-                      }(),
-                      denseA, denseB, tileC.size(), error),
+        ASSERT_EQ(evaluateForm(dense.form, denseA, denseB, tileC.size(), error),
                   tileC)
             << toString(structure);
         ASSERT_EQ(error, "") << toString(structure);

@@ -24,12 +24,15 @@ static void count(MatmulObstacle obstacle, Tally &tally) {
 }
 
 static void checkValue(const IndexStructure &structure,
-                       const MatmulForm &form) {
+                       const MatmulMatch &match) {
   Numbers first = testData(structure.operands[0], 1);
   Numbers second = testData(structure.operands[1], 2);
   Numbers expected = evaluateEinsum(structure, first, second);
   std::string error;
-  Numbers value = evaluateForm(form, first, second, expected.size(), error);
+  bool isSwapped = match.isSwapped;
+  Numbers value =
+      evaluateForm(match.form, isSwapped ? second : first,
+                   isSwapped ? first : second, expected.size(), error);
   ASSERT_EQ(error, "") << toString(structure);
   ASSERT_EQ(value, expected) << toString(structure);
 }
@@ -42,7 +45,7 @@ TEST(MatmulFormTest, FormsAreTheEinsumInEveryOrderOfDimensions) {
     MatmulMatch match = matchMatmul(structure);
     count(match.obstacle, tally);
     if (match.obstacle == MatmulObstacle::None)
-      checkValue(structure, match.form);
+      checkValue(structure, match);
   });
   std::printf("%d forms, %d without a product, %d without a layout\n",
               tally.none, tally.notAProduct, tally.layout);
@@ -58,7 +61,7 @@ TEST(MatmulFormTest, FormsOfManyIndicesAreTheEinsum) {
     MatmulMatch match = matchMatmul(structure);
     count(match.obstacle, tally);
     if (match.obstacle == MatmulObstacle::None)
-      checkValue(structure, match.form);
+      checkValue(structure, match);
   }
   std::printf("%d forms, %d without a product, %d without a layout\n",
               tally.none, tally.notAProduct, tally.layout);
@@ -111,7 +114,7 @@ static MatmulForm formOf(llvm::StringRef text, std::vector<int64_t> extents) {
   MatmulMatch match = matchMatmul(structure);
   EXPECT_EQ(match.obstacle, MatmulObstacle::None) << text.str();
   if (match.obstacle == MatmulObstacle::None)
-    checkValue(structure, match.form);
+    checkValue(structure, match);
   return match.form;
 }
 
@@ -123,7 +126,7 @@ static MatmulObstacle obstacleOf(llvm::StringRef text,
 TEST(MatmulFormTest, NeighbouringIndicesActAsOne) {
   // A weight of (h k) x d on activations (b s) x d.
   MatmulForm form = formOf("hkd,bsd->bshk", {4, 8, 16, 2, 3});
-  EXPECT_TRUE(form.swapped);
+  EXPECT_TRUE(matchMatmul(einsum("hkd,bsd->bshk", {4, 8, 16, 2, 3})).isSwapped);
   EXPECT_EQ(form.m, 6);
   EXPECT_EQ(form.n, 32);
   EXPECT_EQ(form.k, 16);

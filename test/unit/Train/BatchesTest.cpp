@@ -25,7 +25,7 @@ protected:
     axes.resize(shape.size());
     PlanBuffer tensor =
         testTensor(plan.mesh, std::move(shape), std::move(axes));
-    tensor.name = dataRoleNames[size_t(role)];
+    tensor.name = nameOf(role);
     tensor.dtype = TPSP_RT_I32;
     tensor.data = role;
     plan.buffers.push_back(tensor);

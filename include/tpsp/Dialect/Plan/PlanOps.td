@@ -44,6 +44,18 @@ def Plan_LedgerAttr : AttrDef<Plan_Dialect, "Ledger"> {
   let hasCustomAssemblyFormat = 1;
 }
 
+def Plan_BufferKindAttr : AttrDef<Plan_Dialect, "BufferKind"> {
+  let mnemonic = "kind";
+  let summary = "what a buffer is for: its name in quotes";
+  let parameters = (ins AttrParameter<"::tpsp::BufferKind", "the kind">:$value);
+  let hasCustomAssemblyFormat = 1;
+  // Accessors of operations take and return the enumeration.
+  let returnType = "::tpsp::BufferKind";
+  let convertFromStorage = "$_self.getValue()";
+  let constBuilderCall =
+      "::tpsp::plan::BufferKindAttr::get($_builder.getContext(), $0)";
+}
+
 class Plan_Op<string mnemonic, list<Trait> traits = []>
     : Op<Plan_Dialect, mnemonic, traits>;
 
@@ -57,7 +69,8 @@ def Plan_ProgramOp : Plan_Op<"program",
     `saved_bytes` what a rank's backward pass keeps of its forward pass.
     `serial_bytes` is what the arena was before `tpsp-overlap` scheduled.
     `streams` and `events` are how many there are, set by `tpsp-overlap`;
-    without them all commands are on stream 0.
+    without them all commands are on stream 0. `layout_misses` counts products
+    that no matrix layout fits without a transpose copy.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes,
                        DenseI64ArrayAttr:$sizes,
@@ -65,7 +78,8 @@ def Plan_ProgramOp : Plan_Op<"program",
                        OptionalAttr<I64Attr>:$saved_bytes,
                        OptionalAttr<I64Attr>:$serial_bytes,
                        OptionalAttr<I64Attr>:$streams,
-                       OptionalAttr<I64Attr>:$events);
+                       OptionalAttr<I64Attr>:$events,
+                       OptionalAttr<I64Attr>:$layout_misses);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
 }
@@ -73,19 +87,36 @@ def Plan_ProgramOp : Plan_Op<"program",
 def Plan_BufferOp : Plan_Op<"buffer"> {
   let summary = "a range of the arena";
   let description = [{
-    `kind` is "input", "parameter", "state", "output", "gradient", "choice" (these last
-    the whole step) or "temporary". `tensor` is the global tensor type, with
+    `kind` is "input", "parameter", "state", "output", "gradient", "choice"
+    (these last the whole step) or "temporary". `tensor` is the global tensor type, with
     subscripts, of buffers that last. `name` is for people and files. `number`
     is that of the function's argument or result. `offset` is in bytes, set by
     `tpsp-allocate`.
+
+    Of a gradient or a state, `of` is the number of its argument; of an input
+    that is a cotangent, that of its result. `updated_by` is the number of the
+    result that takes an argument's place.
+
+    An argument of integers is in [0, `below`); `data` says which part of a
+    batch of tokens it is (Abi/DataRole.h). Others are made up around `mean`
+    with the standard deviation `deviation`, and with `initial_deviation` when
+    training begins. A `master` begins as its parameter. A `scalar` is a number
+    that the driver sets for each step.
   }];
-  let arguments = (ins StrAttr:$kind, OptionalAttr<StrAttr>:$name,
+  let arguments = (ins Plan_BufferKindAttr:$kind, OptionalAttr<StrAttr>:$name,
                        OptionalAttr<I64Attr>:$number,
                        OptionalAttr<TypeAttr>:$tensor,
-                       OptionalAttr<I64Attr>:$offset);
+                       OptionalAttr<I64Attr>:$offset, OptionalAttr<I64Attr>:$of,
+                       OptionalAttr<I64Attr>:$updated_by,
+                       OptionalAttr<I64Attr>:$below,
+                       OptionalAttr<StrAttr>:$data, OptionalAttr<F64Attr>:$mean,
+                       OptionalAttr<F64Attr>:$deviation,
+                       OptionalAttr<F64Attr>:$initial_deviation,
+                       UnitAttr:$master, UnitAttr:$scalar);
   let results = (outs AnyStaticShapeMemRef:$buffer);
+  let builders = [OpBuilder<(ins "::mlir::Type":$type,
+                                 "::tpsp::BufferKind":$kind)>];
   let assemblyFormat = "$kind ($name^)? attr-dict `:` type($buffer)";
-  let hasVerifier = 1;
 }
 
 def Plan_ViewOp : Plan_Op<"view", [Pure]> {
@@ -159,7 +190,23 @@ def Plan_CommandOpInterface : OpInterface<"CommandOpInterface"> {
         return $_op->template getAttrOfType<::tpsp::plan::LedgerAttr>("ledger");
       }]>,
     InterfaceMethod<"The stream that it runs on.", "uint64_t", "getStream",
-      (ins), [{ return $_op.getStream(); }]>
+      (ins), [{ return $_op.getStream(); }]>,
+    InterfaceMethod<"Moves it to a stream.", "void", "setStream",
+      (ins "uint64_t":$stream), [{ $_op.setStream(stream); }]>,
+    InterfaceMethod<"Its PlanCommand::phase (Abi/Plan.h); none: that of the "
+                    "command before it, of the first one 0.",
+      "::std::optional<int64_t>", "getPhase", (ins), "", [{
+        auto phase =
+            $_op->template getAttrOfType<::mlir::IntegerAttr>("plan.phase");
+        if (!phase)
+          return ::std::nullopt;
+        return phase.getInt();
+      }]>,
+    InterfaceMethod<"Says of which phase it is.", "void", "setPhase",
+      (ins "int64_t":$phase), "", [{
+        ::mlir::Builder builder($_op->getContext());
+        $_op->setAttr("plan.phase", builder.getI64IntegerAttr(phase));
+      }]>
   ];
 }
 
