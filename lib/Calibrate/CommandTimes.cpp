@@ -12,7 +12,6 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 
-
 using namespace tpsp;
 using namespace tpsp::calibration;
 

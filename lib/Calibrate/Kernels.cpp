@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-
 using namespace tpsp;
 using namespace tpsp::calibration;
 

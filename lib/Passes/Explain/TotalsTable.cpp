@@ -1,6 +1,5 @@
 #include "ExplanationTables.h"
 
-
 #include "Passes/Collectives/Ledger.h"
 #include "Passes/Program/SavedActivations.h"
 #include "tpsp/Passes/Program/SourceName.h"

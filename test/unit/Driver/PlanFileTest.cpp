@@ -162,6 +162,8 @@ TEST_F(PlanFile, GivesBackEveryField) {
   Status status = readPlan(plan, got);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(toJson(got), toJson(somePlan()));
+  for (size_t i = 0; i < got.plan->commands.size(); ++i)
+    EXPECT_EQ(got.plan->commands[i].phase, somePlan().plan->commands[i].phase);
   const PlanDescription expected = somePlan();
   EXPECT_EQ(got.model, expected.model);
   EXPECT_EQ(got.modelHash, expected.modelHash);
@@ -362,6 +364,13 @@ TEST_F(PlanFile, RefusesADescriptionThatContradictsItself) {
   EXPECT_FALSE(fromJson("{}", out).ok());
   EXPECT_FALSE(fromJson("[1, 2", out).ok());
   EXPECT_TRUE(fromJson(toJson(somePlan()), out).ok());
+
+  // A name that no value of an enumeration has.
+  std::string text = toJson(somePlan());
+  size_t kind = text.find("\"kind\":\"");
+  ASSERT_NE(kind, std::string::npos);
+  text.insert(kind + 8, "un");
+  EXPECT_FALSE(fromJson(text, out).ok());
 }
 
 /// A hash that is right says nothing of who made it: whatever the description
