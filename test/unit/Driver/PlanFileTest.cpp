@@ -85,6 +85,7 @@ Plan someCommands() {
   matmul.matmul = {2, 3, 4, 5, 6, true, false, {1, 2, 3, 4}};
   matmul.epilogue = {EpilogueStep::Bias, EpilogueStep::Gelu};
   PlanCommand attention;
+  attention.phase = 1;
   attention.kind = CommandKind::Attention;
   attention.call = "attention";
   attention.attention = {2, 3, 4, 5, 6, true, true};
