@@ -20,12 +20,17 @@ static DialectRegistry dialects() {
   return registry;
 }
 
+/// "dp, tp".
+static std::string axesOf(const LedgerRow &row) {
+  std::string text;
+  for (const std::string &axis : row.axes)
+    text += (text.empty() ? "" : ", ") + axis;
+  return text;
+}
+
 /// "all_gather over fsdp".
 static std::string partOf(const LedgerRow &row) {
-  std::string text = row.kind + " over ";
-  for (const std::string &axis : row.axes)
-    text += (&axis == &row.axes.front() ? "" : ", ") + axis;
-  return text;
+  return row.kind + " over " + axesOf(row);
 }
 
 /// What the step's time is made of.
@@ -52,6 +57,63 @@ static void addParts(const tpsp::Plan &plan, const SimulatedStep &step,
       out.tensors[part] = row.tensor;
     }
   }
+}
+
+/// How long each stream is busy, each command at what it takes alone.
+static void addBusy(const tpsp::Plan &plan, const CostModel &cost,
+                    Evaluation &out) {
+  for (const PlanCommand &command : plan.commands) {
+    if (command.isEvent())
+      continue;
+    double seconds = cost.seconds(command);
+    int64_t row =
+        command.kind == CommandKind::Collective ? command.collective.row : -1;
+    if (command.computes())
+      out.computing += seconds;
+    else if (row >= 0)
+      out.links[axesOf(plan.ledger[row])] += seconds;
+  }
+}
+
+static bool isOfUpdate(const tpsp::Plan &plan, const PlanCommand &command) {
+  return llvm::any_of(command.accesses, [&](const PlanAccess &access) {
+    const PlanBuffer &buffer = plan.buffers[access.buffer];
+    return buffer.kind == BufferKind::State ||
+           (access.isWrite && buffer.isArgument());
+  });
+}
+
+/// At the best rates that the machine has for any size.
+static double leastKernelSeconds(const PlanCommand &command,
+                                 const Hardware &machine) {
+  double rate = 0;
+  for (const SizePoint &point : machine.memory)
+    rate = std::max(rate, point.value);
+  const KernelRates &rates = machine.kernel;
+  const KernelWork &work = command.kernel;
+  double units = work.operations / rates.operations +
+                 work.transcendentals / rates.transcendentals +
+                 work.elementBytes / rates.cacheBandwidth +
+                 work.scatteredElements / rates.scattered;
+  double bytes = double(command.bytesRead() + command.bytesWritten());
+  return std::max(units, bytes / rate);
+}
+
+static StepWork workOf(const tpsp::Plan &plan, const Hardware &machine) {
+  StepWork work;
+  for (const PlanCommand &command : plan.commands) {
+    if (command.kind == CommandKind::Matmul) {
+      const MatmulWork &product = command.matmul;
+      auto [low, high] = std::minmax(product.m, product.n);
+      ++work.products[{low, high, product.k * product.steps, product.batch}];
+    } else if (command.kind == CommandKind::Attention) {
+      work.attentions += !command.attention.isGradient;
+    } else if (command.kind == CommandKind::Kernel &&
+               !isOfUpdate(plan, command)) {
+      work.kernelSeconds += leastKernelSeconds(command, machine);
+    }
+  }
+  return work;
 }
 
 static MemoryBill billOf(const tpsp::Plan &plan) {
@@ -108,6 +170,8 @@ public:
         return deeper;
       addDifference(result, base, deeper, double(runs[i] - baseDepth));
     }
+    if (result.isLegal())
+      boundByBusiest(result);
     return result;
   }
 
@@ -162,18 +226,17 @@ private:
   llvm::Error compileAndSimulate(OwningOpRef<ModuleOp> placed,
                                  const Candidate &candidate, Evaluation &out) {
     auto compiled =
-        compileModule(std::move(placed), options.path, optionsFor(candidate),
-                      [](llvm::StringRef) {});
+        planOfModule(std::move(placed), options.path, optionsFor(candidate));
     if (!compiled)
       return compiled.takeError();
     llvm::Expected<const Hardware &> hardware = options.compile.hardware.read();
     if (!hardware)
       return hardware.takeError();
-    const tpsp::Plan &plan = *compiled->plan;
+    const tpsp::Plan &plan = **compiled;
     if (std::string misfit = misfitOf(*hardware, plan.mesh); !misfit.empty())
       return llvm::createStringError(misfit);
-    auto step = simulate(
-        plan, CostModel(*hardware, plan.mesh, options.compile.threads));
+    CostModel cost(*hardware, plan.mesh, options.compile.threads);
+    auto step = simulate(plan, cost);
     if (!step)
       return step.takeError();
     out.seconds = step->seconds;
@@ -185,6 +248,8 @@ private:
         out.largest.push_back(
             {plan.buffers[buffer].name, plan.buffers[buffer].bytes});
     addParts(plan, *step, out);
+    addBusy(plan, cost, out);
+    out.work = workOf(plan, *hardware);
     return llvm::Error::success();
   }
 
@@ -205,14 +270,31 @@ tpsp::candidateEvaluators(const CandidateEvaluatorOptions &options) {
   };
 }
 
-llvm::Expected<int64_t>
-tpsp::unshardedStateBytes(const CandidateEvaluatorOptions &given) {
-  if (given.compile.optimizer == "none")
-    return 0;
+llvm::Expected<UndividedProgram>
+tpsp::undividedProgram(const CandidateEvaluatorOptions &given,
+                       const std::vector<Settings> &settings) {
   CandidateEvaluatorOptions options = given;
   options.program.forgetsPlacements = true;
-  Evaluation whole = candidateEvaluators(options)()->evaluate(Candidate());
-  if (!whole.isLegal())
-    return llvm::createStringError(whole.refusal);
-  return whole.memory.state;
+  options.compile.overlap = "off";
+  std::unique_ptr<Evaluator> evaluator = candidateEvaluators(options)();
+  UndividedProgram result;
+  // Without rematerialisation first: others are compared with it.
+  std::vector<Settings> all = {Settings()};
+  all.insert(all.end(), settings.begin(), settings.end());
+  for (const Settings &each : all) {
+    auto isThis = [&](const Yardstick &known) {
+      return known.rematerialize == each.rematerialize;
+    };
+    if (llvm::any_of(result.yardsticks, isThis))
+      continue;
+    Candidate candidate;
+    candidate.settings.rematerialize = each.rematerialize;
+    Evaluation whole = evaluator->evaluate(candidate);
+    if (!whole.isLegal())
+      return llvm::createStringError(whole.refusal);
+    result.stateBytes = whole.memory.state;
+    result.yardsticks.push_back(
+        {each.rematerialize, whole.memory.saved, std::move(whole.work)});
+  }
+  return result;
 }

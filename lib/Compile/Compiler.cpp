@@ -77,11 +77,15 @@ static void buildConfiguration(PassManager &pm, const CompileOptions &options) {
   pm.addPass(createNameValues());
 }
 
-llvm::Expected<CompiledModel>
-tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
-                    const CompileOptions &options,
-                    const CompileProgress &progress) {
+/// Who wants the plan alone has no reference, and passes are not checked once
+/// their input is placed and differentiated.
+enum class Wanted { Everything, PlanAlone };
+
+static llvm::Expected<CompiledModel>
+compileTo(Wanted wanted, OwningOpRef<ModuleOp> owned, StringRef path,
+          const CompileOptions &options, const CompileProgress &progress) {
   ModuleOp module = *owned;
+  bool isChecked = true;
   if (llvm::Error e = checkWords(options))
     return e;
   llvm::Expected<func::FuncOp> function =
@@ -93,6 +97,7 @@ tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
   auto run = [&](StringRef phase, auto build) -> llvm::Error {
     progress(phase);
     PassManager pm(module.getContext());
+    pm.enableVerifier(isChecked);
     build(pm);
     if (succeeded(pm.run(module)))
       return llvm::Error::success();
@@ -109,7 +114,9 @@ tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
       }))
     return e;
   // Before anything is taken apart or differentiated.
-  OwningOpRef<ModuleOp> written = module.clone();
+  OwningOpRef<ModuleOp> written;
+  if (wanted == Wanted::Everything)
+    written = module.clone();
   if (llvm::Error e = run("placing and differentiating", [&](PassManager &pm) {
         buildPlacementPipeline(pm, options);
         if (options.grad)
@@ -119,11 +126,13 @@ tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
   std::string program = options.grad ? name + "_grad" : name;
   keepOnly(module, program);
   reference::Program step;
-  addGradients(module.lookupSymbol<func::FuncOp>(program), step);
+  if (wanted == Wanted::Everything)
+    addGradients(module.lookupSymbol<func::FuncOp>(program), step);
   if (options.edit)
     options.edit(module);
 
   CompiledModel result;
+  isChecked = wanted == Wanted::Everything;
   if (llvm::Error e = run("inserting collectives", [&](PassManager &pm) {
         buildCollectivePipeline(pm, options);
       }))
@@ -131,6 +140,10 @@ tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
   if (llvm::Error e = run(
           "planning", [&](PassManager &pm) { buildPlanPipeline(pm, options); }))
     return e;
+  result.plan = std::make_shared<Plan>(
+      planOf(module.lookupSymbol<plan::ProgramOp>(program)));
+  if (wanted == Wanted::PlanAlone)
+    return result;
   // Last: of what is no program the passes say more.
   llvm::Expected<reference::Program> reference =
       referenceProgramOf(written->lookupSymbol<func::FuncOp>(name));
@@ -144,8 +157,24 @@ tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
         return error;
   result.reference.cotangents = std::move(step.cotangents);
   result.reference.gradients = std::move(step.gradients);
-  result.plan = std::make_shared<Plan>(
-      planOf(module.lookupSymbol<plan::ProgramOp>(program)));
   result.module = std::move(owned);
   return result;
+}
+
+llvm::Expected<CompiledModel>
+tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
+                    const CompileOptions &options,
+                    const CompileProgress &progress) {
+  return compileTo(Wanted::Everything, std::move(owned), path, options,
+                   progress);
+}
+
+llvm::Expected<std::shared_ptr<const tpsp::Plan>>
+tpsp::planOfModule(OwningOpRef<ModuleOp> owned, StringRef path,
+                   const CompileOptions &options) {
+  auto compiled = compileTo(Wanted::PlanAlone, std::move(owned), path, options,
+                            [](StringRef) {});
+  if (!compiled)
+    return compiled.takeError();
+  return std::move(compiled->plan);
 }

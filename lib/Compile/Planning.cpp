@@ -1,5 +1,7 @@
 #include "tpsp/Compile/Planning.h"
 
+#include "tpsp/Abi/Quantity.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -76,19 +78,24 @@ public:
     Space space(facts, *options);
     if (std::string problem = space.check(); !problem.empty())
       return llvm::createStringError(problem);
-    llvm::Expected<int64_t> state = unshardedStateBytes(request.evaluator);
-    if (!state)
-      return state.takeError();
-    Bounds bounds(facts, hardware, boundOptions(*state));
-    std::vector<Candidate> pure = space.pure();
     request.search.memoryLimit = memoryLimit();
     request.search.settings =
         memorySettings(compile(), request.given, batchOf(facts));
+    llvm::Expected<UndividedProgram> undivided =
+        undividedProgram(request.evaluator, request.search.settings);
+    if (!undivided)
+      return undivided.takeError();
+    Bounds bounds(
+        facts, hardware,
+        boundOptions(compile(), *undivided, request.devices, request.search));
+    std::vector<Candidate> pure = space.pure();
     planning->result =
         search(space, bounds, candidateEvaluators(request.evaluator), pure,
                request.search, progress);
     planning->matrix =
         makeMatrix(planning->result, pure, facts, matrixOptions(facts));
+    if (!planning->best())
+      planning->wouldFit = fittingCluster(facts, *options, *undivided);
     return planning;
   }
 
@@ -144,17 +151,6 @@ private:
     return options;
   }
 
-  BoundOptions boundOptions(int64_t stateBytes) const {
-    BoundOptions options;
-    options.devices = request.devices;
-    options.hasGradients = compile().grad;
-    options.keepsGradients = compile().grad && compile().optimizer == "none";
-    options.callsAttention = compile().attention == "fused";
-    options.overlaps = compile().overlap != "off";
-    options.stateBytes = stateBytes;
-    return options;
-  }
-
   /// The extent of the index that micro-batches cut.
   int64_t batchOf(const ProgramFacts &facts) const {
     std::optional<ClassId> batch = facts.find(compile().microBatchIndex);
@@ -168,6 +164,59 @@ private:
     if (request.memoryLimit > 0)
       return request.memoryLimit;
     return hardware.memoryBytes / (hardware.isCpu() ? request.devices : 1);
+  }
+
+  /// The plan that needs least by its bounds, compiled with what saves most.
+  std::optional<Evaluation> smallestOn(int64_t devices,
+                                       const ProgramFacts &facts,
+                                       SpaceOptions inSpace,
+                                       const UndividedProgram &undivided) {
+    inSpace.devices = devices;
+    Space space(facts, inSpace);
+    if (!space.check().empty())
+      return std::nullopt;
+    SearchOptions unlimited = request.search;
+    unlimited.memoryLimit = 0;
+    Bounds bounds(facts, hardware,
+                  boundOptions(compile(), undivided, devices, unlimited));
+    std::vector<Candidate> leaves = space.leaves(/*most=*/2000);
+    auto bytesOf = [&](const Candidate &leaf) {
+      return bounds.bytesWith({leaf, 1}, request.search.settings.back());
+    };
+    llvm::stable_sort(leaves, [&](const Candidate &a, const Candidate &b) {
+      return bytesOf(a) < bytesOf(b);
+    });
+    if (leaves.empty() || bytesOf(leaves.front()) > memoryLimit())
+      return std::nullopt;
+    leaves.front().settings = request.search.settings.back();
+    return candidateEvaluators(request.evaluator)()->evaluate(leaves.front());
+  }
+
+  /// "; 16 devices would do: FSDP 16, which needs 60.0 GiB". Numbers are
+  /// doubled until the machine has no more.
+  std::string fittingCluster(const ProgramFacts &facts,
+                             const SpaceOptions &inSpace,
+                             const UndividedProgram &undivided) {
+    if (hardware.isCpu())
+      return "";
+    for (int64_t devices = 2 * request.devices; devices <= 16384;
+         devices *= 2) {
+      llvm::Expected<std::string> cluster =
+          clusterOf(compile().hardware.name(), devices);
+      if (!cluster) {
+        llvm::consumeError(cluster.takeError());
+        return "";
+      }
+      request.evaluator.compile.hardware = *cluster;
+      std::optional<Evaluation> found =
+          smallestOn(devices, facts, inSpace, undivided);
+      if (found && found->isLegal() && found->memory.total <= memoryLimit())
+        return llvm::formatv("; {0} devices would do: {1}, which needs {2}",
+                             devices, usualName(found->candidate, facts),
+                             rt::bytesText(double(found->memory.total)))
+            .str();
+    }
+    return "";
   }
 
   MatrixOptions matrixOptions(const ProgramFacts &facts) const {
@@ -196,6 +245,26 @@ private:
 };
 
 } // namespace
+
+BoundOptions tpsp::boundOptions(const CompileOptions &compile,
+                                const UndividedProgram &undivided,
+                                int64_t devices, const SearchOptions &search) {
+  BoundOptions options;
+  options.devices = devices;
+  options.hasGradients = compile.grad;
+  options.keepsGradients = compile.grad && compile.optimizer == "none";
+  options.callsAttention = compile.attention == "fused";
+  options.gathersKeys = compile.attention != "blocks";
+  options.regathers = compile.grad && !compile.keepGathered;
+  options.largestBucket =
+      compile.bucketLayers == "off" ? compile.bucketBytes : -1;
+  options.overlaps = compile.overlap != "off";
+  options.stateBytes = undivided.stateBytes;
+  options.yardsticks = undivided.yardsticks;
+  options.settings = search.settings;
+  options.memoryLimit = search.memoryLimit;
+  return options;
+}
 
 llvm::Expected<std::unique_ptr<Planning>>
 tpsp::planProgram(MLIRContext &context, const PlanningRequest &request,

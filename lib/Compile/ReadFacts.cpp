@@ -134,7 +134,8 @@ public:
       facts.completions.push_back({{sums.begin(), sums.end()},
                                    names(value.getType()),
                                    tensorBytes(value.getType()),
-                                   /*isBackward=*/true});
+                                   /*isBackward=*/true,
+                                   /*hasGradient=*/true});
   }
 
   /// For each trained parameter, the classes that its gradient sums over.
@@ -206,6 +207,9 @@ private:
     ProductFacts product;
     product.dtype =
         plan::runtimeType(getElementTypeOrSelf(op->getOperand(0).getType()));
+    product.elementBytes = getElementTypeOrSelf(op->getOperand(0).getType())
+                               .getIntOrFloatBitWidth() /
+                           8;
     for (Value operand : op->getOperands())
       product.readsParameter |= isParameter(operand);
     return product;
@@ -243,6 +247,23 @@ private:
     if (isDifferentiable(op->getResult(0)))
       product.adjoints = 2;
     addOnce(std::move(product));
+    addWholeOperands(op, structure);
+  }
+
+  void addWholeOperands(IndexedOpInterface op,
+                        const IndexStructure &structure) {
+    for (auto [value, tensor] :
+         llvm::zip(op->getOperands(), structure.operands)) {
+      llvm::SmallSetVector<ClassId, 2> whole;
+      for (auto [name, index] :
+           llvm::zip(indexNames(value.getType()), tensor.indices))
+        if (structure.indices[index].whole)
+          whole.insert(names[name]);
+      for (ClassId id : whole)
+        facts.wholeOperands.push_back({id, names(value.getType()),
+                                       tensorBytes(value.getType()),
+                                       isDifferentiable(value)});
+    }
   }
 
   void addProduct(IndexedOpInterface op, const IndexStructure &structure) {
@@ -321,7 +342,9 @@ private:
       return;
     facts.completions.push_back({{sums.begin(), sums.end()},
                                  names(value.getType()),
-                                 tensorBytes(value.getType())});
+                                 tensorBytes(value.getType()),
+                                 /*isBackward=*/false,
+                                 isDifferentiable(value)});
     sums.clear();
   }
 
@@ -345,6 +368,17 @@ std::string nameOf(func::FuncOp function, BlockArgument argument) {
                       : name;
 }
 
+/// The numbers of the program's arguments that the tensor stands for.
+SmallVector<unsigned> argumentsOf(const HandedTensor &handed,
+                                  func::FuncOp program) {
+  SmallVector<unsigned> numbers;
+  for (Value value : handed.values)
+    if (auto argument = dyn_cast<BlockArgument>(value);
+        argument && argument.getOwner()->getParentOp() == program)
+      numbers.push_back(argument.getArgNumber());
+  return numbers;
+}
+
 TensorFacts tensorFacts(const HandedTensor &handed, func::FuncOp program,
                         const NameClasses &names) {
   TensorFacts tensor;
@@ -361,6 +395,7 @@ TensorFacts tensorFacts(const HandedTensor &handed, func::FuncOp program,
   if (!argument || argument.getOwner()->getParentOp() != program)
     return tensor;
   unsigned number = argument.getArgNumber();
+  tensor.count = int64_t(argumentsOf(handed, program).size());
   bool isParameter = bool(program.getArgAttr(number, paramAttrName));
   tensor.kind =
       isParameter ? TensorFacts::Kind::Parameter : TensorFacts::Kind::Input;
@@ -417,14 +452,14 @@ llvm::Expected<ProgramFacts> tpsp::programFacts(ModuleOp module,
   reader.addOperations();
   for (StringRef name : names.ownParameters)
     facts.classes[names[name]].hasOwnParameters = true;
-  for (const HandedTensor &handed : handedTensors(module, program))
+  for (const HandedTensor &handed : handedTensors(module, program)) {
     facts.tensors.push_back(tensorFacts(handed, program, names));
-  for (auto &[parameter, sums] : reader.summed)
-    if (auto argument = dyn_cast<BlockArgument>(parameter))
-      for (auto [tensor, handed] :
-           llvm::zip(facts.tensors, program.getArguments()))
-        if (handed.getArgNumber() == argument.getArgNumber())
-          tensor.summed.assign(sums.begin(), sums.end());
+    for (unsigned number : argumentsOf(handed, program))
+      if (auto found = reader.summed.find(whole.getArgument(number));
+          found != reader.summed.end())
+        facts.tensors.back().summed.assign(found->second.begin(),
+                                           found->second.end());
+  }
   findActivationClasses(facts);
   return facts;
 }

@@ -3,6 +3,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <set>
 
 using namespace tpsp;
 using namespace tpsp::planner;
@@ -10,15 +11,78 @@ using namespace tpsp::planner;
 Bounds::Bounds(ProgramFacts program, Hardware hardware, BoundOptions given)
     : facts(std::move(program)), options(given),
       cost(std::move(hardware),
-           Mesh({{"all", given.devices, AxisRole::None}})) {}
+           Mesh({{"all", given.devices, AxisRole::None}})) {
+  if (options.yardsticks.empty())
+    options.yardsticks.emplace_back();
+  findRedone();
+}
+
+//===----------------------------------------------------------------------===//
+// Yardsticks
+//===----------------------------------------------------------------------===//
+
+const Yardstick *Bounds::yardstickOf(const Settings &settings) const {
+  for (const Yardstick &each : options.yardsticks)
+    if (each.rematerialize == settings.rematerialize)
+      return &each;
+  return nullptr;
+}
+
+/// As the undivided program has it.
+static ProductShape shapeOf(const ProductFacts &product) {
+  auto extent = [](const std::vector<ProductFacts::Dim> &dims) {
+    int64_t result = 1;
+    for (const ProductFacts::Dim &dim : dims)
+      result *= dim.extent;
+    return result;
+  };
+  auto [low, high] = std::minmax({extent(product.m), extent(product.n)});
+  return {low, high, extent(product.k), extent(product.batch)};
+}
+
+/// With rematerialisation there are more products of a shape than without: so
+/// many of that shape are redone. Products of one shape share them.
+double Bounds::redoneShare(const ProductFacts &product,
+                           const Yardstick &yardstick,
+                           const Yardstick &plain) const {
+  double alike = 0;
+  for (const ProductFacts &other : facts.products)
+    if (other.isAttention == product.isAttention &&
+        (product.isAttention || shapeOf(other) == shapeOf(product)))
+      alike += double(other.count);
+  auto countOf = [&](const StepWork &work) {
+    if (product.isAttention)
+      return double(work.attentions);
+    auto found = work.products.find(shapeOf(product));
+    return found == work.products.end() ? 0.0 : double(found->second);
+  };
+  double more = countOf(yardstick.work) - countOf(plain.work);
+  return std::clamp(more / alike, 0.0, 1.0);
+}
+
+void Bounds::findRedone() {
+  const Yardstick *plain = yardstickOf(Settings());
+  for (const Yardstick &yardstick : options.yardsticks) {
+    std::vector<double> &shares = redone.emplace_back();
+    for (const ProductFacts &product : facts.products)
+      shares.push_back(plain ? redoneShare(product, yardstick, *plain) : 0);
+  }
+}
+
+/// Where an axis divides what is summed, sums may be taken within products that
+/// are kernels of the undivided program. Measured, that is a tenth of the time.
+static constexpr double certainShare = 0.88;
+
+/// Of a core's seconds all ranks together have so many more.
+double Bounds::kernelSeconds(const Yardstick &yardstick) const {
+  double cores = cost.machine().isCpu() ? cost.coresPerRank() : 1;
+  return certainShare * yardstick.work.kernelSeconds / double(options.devices) /
+         cores;
+}
 
 //===----------------------------------------------------------------------===//
 // Compute
 //===----------------------------------------------------------------------===//
-
-static bool isOn(const AxisUse &use, ClassId id) {
-  return use.activations == id || llvm::is_contained(use.parameters, id);
-}
 
 /// Whether an axis that is as written may divide what it will.
 static bool isOpen(const AxisUse &use) {
@@ -49,9 +113,10 @@ static std::vector<ProductFacts::Dim> dimsOf(const ProductFacts &product) {
 }
 
 /// Forward and backward, each dimension divided into so many parts.
-double Bounds::shapeSeconds(const ProductFacts &product,
-                            const std::vector<int64_t> &parts) const {
-  auto [found, isNew] = shapes.try_emplace({&product, parts}, 0);
+Bounds::ProductTime
+Bounds::shapeSeconds(const ProductFacts &product,
+                     const std::vector<int64_t> &parts) const {
+  auto [found, isNew] = shapes.try_emplace({&product, parts}, ProductTime());
   if (!isNew)
     return found->second;
   size_t next = 0;
@@ -65,21 +130,21 @@ double Bounds::shapeSeconds(const ProductFacts &product,
           batch = extent(product.batch);
   // What is no matrix product, is part of a kernel.
   if (m == 1 || n == 1 || k == 1)
-    return 0;
+    return {};
   auto seconds = [&](int64_t rows, int64_t columns, int64_t sum) {
     return alone({rows, columns, sum, batch}, product.dtype);
   };
   double forA = seconds(m, k, n), forB = seconds(k, n, m);
-  double total = seconds(m, n, k);
+  double forward = seconds(m, n, k), total = forward;
   if (options.hasGradients && product.adjoints == 1)
     total += std::min(forA, forB);
   if (options.hasGradients && product.adjoints == 2)
     total += forA + forB;
-  return found->second = total;
+  return found->second = {forward, total};
 }
 
 double Bounds::productSeconds(const ProductFacts &product,
-                              const SpaceNode &node) const {
+                              const SpaceNode &node, double again) const {
   std::vector<ProductFacts::Dim> dims = dimsOf(product);
   std::vector<std::vector<int64_t>> ways = {
       std::vector<int64_t>(dims.size(), 1)};
@@ -88,7 +153,7 @@ double Bounds::productSeconds(const ProductFacts &product,
                     (axis.use.storesParameters && product.readsParameter);
     std::vector<std::vector<int64_t>> next;
     for (size_t dim = 0; dim < dims.size(); ++dim)
-      if (mayBeAny || isOn(axis.use, dims[dim].index))
+      if (mayBeAny || axis.use.isOn(dims[dim].index))
         for (std::vector<int64_t> way : ways) {
           way[dim] *= axis.size;
           next.push_back(std::move(way));
@@ -96,10 +161,15 @@ double Bounds::productSeconds(const ProductFacts &product,
     if (!next.empty())
       ways = std::move(next);
   }
-  double best = shapeSeconds(product, ways.front());
+  auto secondsOf = [&](const std::vector<int64_t> &way) {
+    ProductTime time = shapeSeconds(product, way);
+    return time.all + again * time.forward;
+  };
+  double best = secondsOf(ways.front());
   for (const std::vector<int64_t> &way : ways)
-    best = std::min(best, shapeSeconds(product, way));
-  double times = 1 + (options.hasGradients ? double(product.adjoints) : 0);
+    best = std::min(best, secondsOf(way));
+  double times =
+      1 + again + (options.hasGradients ? double(product.adjoints) : 0);
   double launches = std::min(best, times * cost.launchSeconds());
   return launches + (best - launches) / double(node.remaining);
 }
@@ -119,7 +189,8 @@ double Bounds::bestAttentionRate(const ProductFacts &product) const {
 
 /// Forward and backward in one call each. Heads and queries are many enough to
 /// fill a device.
-double Bounds::callSeconds(const ProductFacts &product, double parts) const {
+double Bounds::callSeconds(const ProductFacts &product, double parts,
+                           double again) const {
   PlanCommand call;
   call.kind = CommandKind::Attention;
   call.dtype = product.dtype;
@@ -130,24 +201,63 @@ double Bounds::callSeconds(const ProductFacts &product, double parts) const {
     return launch + std::max(cost.seconds(call) - launch, 0.0) / parts;
   };
   bool isRedone = options.hasGradients && product.adjoints > 0;
-  return seconds(false) + (isRedone ? seconds(true) : 0);
+  return (1 + again) * seconds(false) + (isRedone ? seconds(true) : 0);
+}
+
+/// Whether every rank begins its causal mask elsewhere: no call does that.
+bool Bounds::dividesMask(const ProductFacts &product,
+                         const SpaceNode &node) const {
+  if (!product.inOneCall || !product.inOneCall->isCausal)
+    return false;
+  return llvm::any_of(node.candidate.axes, [&](const CandidateAxis &axis) {
+    bool divides = false;
+    product.forEachDim([&](const ProductFacts::Dim &dim) {
+      divides |=
+          facts.classes[dim.index].isMixed && axis.use.activations == dim.index;
+    });
+    return divides && axis.size > 1 && axis.use.role == AxisRole::Data;
+  });
 }
 
 double Bounds::attentionSeconds(const ProductFacts &product,
-                                const SpaceNode &node) const {
+                                const SpaceNode &node, double again) const {
   double parts = double(node.remaining);
   for (const CandidateAxis &axis : node.candidate.axes) {
     bool divides = isOpen(axis.use);
     product.forEachDim([&](const ProductFacts::Dim &dim) {
-      divides |= isOn(axis.use, dim.index);
+      divides |= axis.use.isOn(dim.index);
     });
     if (divides)
       parts *= double(axis.size);
   }
-  if (product.inOneCall && options.callsAttention)
-    return callSeconds(product, parts);
-  double times = 1 + (options.hasGradients ? double(product.adjoints) : 0);
-  return times * product.flops / bestAttentionRate(product) / parts;
+  bool isDivided = dividesMask(product, node);
+  if (product.inOneCall && options.callsAttention && !isDivided)
+    return callSeconds(product, parts, again);
+  double times =
+      1 + again + (options.hasGradients ? double(product.adjoints) : 0);
+  double seconds = times * product.flops / bestAttentionRate(product) / parts;
+  return isDivided && options.gathersKeys
+             ? 2 * seconds + scoresSeconds(product, again) / parts
+             : seconds;
+}
+
+/// Products leave out nothing that the mask hides, and scores are in memory:
+/// the softmax reads and writes them, and its gradient reads two and writes
+/// one.
+double Bounds::scoresSeconds(const ProductFacts &product, double again) const {
+  const AttentionWork &work = *product.inOneCall;
+  double passes = 2 * (1 + again) + (options.hasGradients ? 3 : 0);
+  double scores = double(work.heads) * double(work.queries) * double(work.keys);
+  return passes * scores * double(product.elementBytes) / memoryRate();
+}
+
+/// Bytes a second that a rank's memory never exceeds.
+double Bounds::memoryRate() const {
+  double rate = 0;
+  for (const SizePoint &point : cost.machine().memory)
+    rate = std::max(rate, point.value);
+  return rate *
+         (cost.machine().isCpu() ? std::max(cost.coresPerRank(), 1.0) : 1);
 }
 
 /// An update reads parameter, gradient and state, and writes all but the
@@ -155,11 +265,6 @@ double Bounds::attentionSeconds(const ProductFacts &product,
 double Bounds::updateSeconds(const SpaceNode &node) const {
   if (options.stateBytes == 0)
     return 0;
-  double rate = 0;
-  for (const SizePoint &point : cost.machine().memory)
-    rate = std::max(rate, point.value);
-  if (cost.machine().isCpu())
-    rate *= std::max(cost.coresPerRank(), 1.0);
   double bytes = 0, parts = double(node.remaining);
   for (const CandidateAxis &axis : node.candidate.axes)
     if (axis.use.storesState)
@@ -169,20 +274,24 @@ double Bounds::updateSeconds(const SpaceNode &node) const {
   for (const TensorFacts &tensor : facts.tensors)
     if (tensor.isTrained && tensor.isFree)
       bytes += localBytes(tensor, node) * (3 + 2 * stateShare);
-  return bytes / parts / rate;
+  return bytes / parts / memoryRate();
 }
 
-double Bounds::computeSeconds(const SpaceNode &node) const {
-  double seconds = updateSeconds(node);
-  for (const ProductFacts &product : facts.products)
-    seconds += double(product.count) * (product.isAttention
-                                            ? attentionSeconds(product, node)
-                                            : productSeconds(product, node));
+double Bounds::computeSeconds(const SpaceNode &node, size_t yardstick) const {
+  double seconds =
+      updateSeconds(node) + kernelSeconds(options.yardsticks[yardstick]);
+  for (size_t i = 0; i < facts.products.size(); ++i) {
+    const ProductFacts &product = facts.products[i];
+    double again = redone[yardstick][i];
+    seconds += double(product.count) *
+               (product.isAttention ? attentionSeconds(product, node, again)
+                                    : productSeconds(product, node, again));
+  }
   return seconds;
 }
 
 //===----------------------------------------------------------------------===//
-// Links and memory
+// Memory
 //===----------------------------------------------------------------------===//
 
 /// The rank's part, as far as the axes so far divide it.
@@ -195,87 +304,7 @@ double Bounds::localBytes(const TensorFacts &tensor,
   return bytes;
 }
 
-double Bounds::secondsPerByte(CollectiveKind kind, const SpaceNode &node,
-                              unsigned axis) const {
-  int64_t inner = node.remaining;
-  for (unsigned i = axis + 1; i < node.candidate.axes.size(); ++i)
-    inner *= node.candidate.axes[i].size;
-  GroupPlace place;
-  place.group = place.perNode = node.candidate.axes[axis].size;
-  const Hardware &machine = cost.machine();
-  if (!machine.isCpu() && options.devices > machine.devicesPerNode) {
-    int64_t span = inner * place.group;
-    place.nodes =
-        std::clamp<int64_t>(span / machine.devicesPerNode, 1, place.group);
-    place.perNode = (place.group + place.nodes - 1) / place.nodes;
-  }
-  auto key = std::tuple(kind, place.group, place.perNode, place.nodes);
-  auto [found, isNew] = rates.try_emplace(key, 0);
-  if (!isNew)
-    return found->second;
-  double best = 0;
-  for (double bytes = 1 << 10; bytes < 1e12; bytes *= 2)
-    if (double each = cost.collectiveSeconds(kind, bytes, place) / bytes;
-        best == 0 || each < best)
-      best = each;
-  return found->second = best;
-}
-
-/// Reductions of gradients along a data axis, and gathers of parameters.
-double Bounds::dataSeconds(const SpaceNode &node, unsigned axis) const {
-  const AxisUse &use = node.candidate.axes[axis].use;
-  if (!options.hasGradients || !use.activations)
-    return 0;
-  double stored = 0, whole = 0;
-  for (const TensorFacts &tensor : facts.tensors) {
-    if (!tensor.isTrained || !tensor.isFree ||
-        !llvm::is_contained(tensor.summed, *use.activations))
-      continue;
-    std::vector<std::vector<unsigned>> dims =
-        subscriptsOf(tensor, node.candidate);
-    bool isStored = llvm::any_of(
-        dims, [&](const auto &axes) { return llvm::is_contained(axes, axis); });
-    double bytes = localBytes(tensor, node) / double(node.remaining);
-    (isStored ? stored : whole) += bytes;
-  }
-  auto rate = [&](CollectiveKind kind) {
-    return secondsPerByte(kind, node, axis);
-  };
-  double size = double(node.candidate.axes[axis].size);
-  double parted =
-      rate(CollectiveKind::AllGather) + rate(CollectiveKind::ReduceScatter);
-  return whole * std::min(rate(CollectiveKind::AllReduce), parted) +
-         stored * size * parted;
-}
-
-/// Completions of sums along a model axis, forward and backward.
-double Bounds::modelSeconds(const SpaceNode &node, unsigned axis) const {
-  const AxisUse &use = node.candidate.axes[axis].use;
-  double bytes = 0;
-  for (const Completion &completion : facts.completions) {
-    bool sums = llvm::any_of(completion.sums, [&](ClassId id) {
-      return llvm::is_contained(use.parameters, id);
-    });
-    if (!sums || (completion.isBackward && !options.hasGradients))
-      continue;
-    double local = double(completion.bytes) / double(node.remaining);
-    for (unsigned i = 0; i < node.candidate.axes.size(); ++i) {
-      const AxisUse &other = node.candidate.axes[i].use;
-      if (i != axis && other.activations &&
-          llvm::is_contained(completion.dims, *other.activations))
-        local /= double(node.candidate.axes[i].size);
-    }
-    bytes += local;
-  }
-  auto rate = [&](CollectiveKind kind) {
-    return secondsPerByte(kind, node, axis);
-  };
-  // A result that stays divided is reduced without being gathered here.
-  return bytes * std::min(rate(CollectiveKind::AllReduce),
-                          rate(CollectiveKind::ReduceScatter));
-}
-
-int64_t Bounds::memoryBytes(const SpaceNode &node) const {
+int64_t Bounds::lastingBytes(const SpaceNode &node) const {
   double parameters = 0, gradients = 0, state = 0;
   double stateShare = double(options.stateBytes) /
                       double(std::max<int64_t>(facts.parameterBytes(), 1));
@@ -297,18 +326,42 @@ int64_t Bounds::memoryBytes(const SpaceNode &node) const {
   return int64_t((parameters + gradients + state) / double(node.remaining));
 }
 
+int64_t Bounds::bytesWith(const SpaceNode &node,
+                          const Settings &settings) const {
+  const Yardstick *yardstick = yardstickOf(settings);
+  double parts = double(options.devices) * double(settings.microBatches);
+  return lastingBytes(node) +
+         (yardstick ? int64_t(double(yardstick->savedBytes) / parts) : 0);
+}
+
 Bound Bounds::of(const SpaceNode &node) const {
-  double compute = computeSeconds(node), data = 0, model = 0;
+  Bound bound;
   for (unsigned i = 0; i < node.candidate.axes.size(); ++i) {
     const CandidateAxis &axis = node.candidate.axes[i];
     if (axis.size == 1)
       continue;
     if (axis.use.role == AxisRole::Data)
-      data = std::max(data, dataSeconds(node, i));
+      bound.data =
+          std::max(bound.data, dataSeconds(node, i) + gatherSeconds(node, i));
     else
-      model = std::max(model, modelSeconds(node, i));
+      bound.model = std::max(bound.model, modelSeconds(node, i));
   }
-  double seconds = options.overlaps ? std::max({compute, data, model})
-                                    : compute + data + model;
-  return {seconds, memoryBytes(node)};
+  bool mayFit = false;
+  std::set<const Yardstick *> seen;
+  for (const Settings &settings : options.settings) {
+    int64_t bytes = bytesWith(node, settings);
+    bound.bytes = bound.bytes == 0 ? bytes : std::min(bound.bytes, bytes);
+    const Yardstick *yardstick = yardstickOf(settings);
+    if ((options.memoryLimit > 0 && bytes > options.memoryLimit) ||
+        !seen.insert(yardstick).second)
+      continue;
+    double seconds = computeSeconds(
+        node, yardstick ? size_t(yardstick - options.yardsticks.data()) : 0);
+    bound.computing = mayFit ? std::min(bound.computing, seconds) : seconds;
+    mayFit = true;
+  }
+  bound.seconds = options.overlaps
+                      ? std::max({bound.computing, bound.data, bound.model})
+                      : bound.computing + bound.data + bound.model;
+  return bound;
 }

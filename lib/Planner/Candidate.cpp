@@ -8,6 +8,10 @@
 using namespace tpsp;
 using namespace tpsp::planner;
 
+bool AxisUse::isOn(ClassId id) const {
+  return activations == id || llvm::is_contained(parameters, id);
+}
+
 bool AxisUse::operator==(const AxisUse &other) const {
   return role == other.role && activations == other.activations &&
          parameters == other.parameters &&

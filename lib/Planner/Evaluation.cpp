@@ -17,7 +17,10 @@ static void addMemory(MemoryBill &sum, const MemoryBill &a, const MemoryBill &b,
   for (int64_t MemoryBill::*part :
        {&MemoryBill::parameters, &MemoryBill::gradients, &MemoryBill::state,
         &MemoryBill::inputs, &MemoryBill::outputs, &MemoryBill::saved}) {
-    int64_t more = int64_t(times * double(b.*part - a.*part));
+    // Of gradients that are used at once, a deeper step may keep fewer at its
+    // peak. Many layers do not have ever less of them.
+    int64_t more =
+        int64_t(times * double(std::max<int64_t>(b.*part - a.*part, 0)));
     sum.*part += more;
     if (part != &MemoryBill::saved)
       before += more;
@@ -26,6 +29,27 @@ static void addMemory(MemoryBill &sum, const MemoryBill &a, const MemoryBill &b,
                                  b.activations - a.activations);
   sum.activations += activations;
   sum.total = before + activations;
+}
+
+void StepWork::addDifference(const StepWork &a, const StepWork &b,
+                             double times) {
+  auto more = [&](auto before, auto after) {
+    return times * (double(after) - double(before));
+  };
+  for (const auto &[shape, count] : b.products) {
+    auto before = a.products.find(shape);
+    products[shape] +=
+        int64_t(more(before == a.products.end() ? 0 : before->second, count));
+  }
+  attentions += int64_t(more(a.attentions, b.attentions));
+  kernelSeconds += more(a.kernelSeconds, b.kernelSeconds);
+}
+
+void tpsp::planner::boundByBusiest(Evaluation &sum) {
+  double busiest = sum.computing;
+  for (const auto &[axes, seconds] : sum.links)
+    busiest = std::max(busiest, seconds);
+  sum.seconds = std::max(sum.seconds, busiest);
 }
 
 void tpsp::planner::addDifference(Evaluation &sum, const Evaluation &a,
@@ -38,11 +62,15 @@ void tpsp::planner::addDifference(Evaluation &sum, const Evaluation &a,
   add(sum.seconds, a.seconds, b.seconds);
   add(sum.exposed, a.exposed, b.exposed);
   add(sum.communication, a.communication, b.communication);
+  add(sum.computing, a.computing, b.computing);
   addMemory(sum.memory, a.memory, b.memory, times);
-  for (const auto &[name, seconds] : b.parts) {
-    auto before = a.parts.find(name);
-    add(sum.parts[name], before == a.parts.end() ? 0 : before->second, seconds);
-  }
+  sum.work.addDifference(a.work, b.work, times);
+  for (auto part : {&Evaluation::parts, &Evaluation::links})
+    for (const auto &[name, seconds] : b.*part) {
+      auto before = (a.*part).find(name);
+      add((sum.*part)[name], before == (a.*part).end() ? 0 : before->second,
+          seconds);
+    }
   sum.tensors.insert(b.tensors.begin(), b.tensors.end());
 }
 

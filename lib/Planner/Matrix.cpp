@@ -24,8 +24,21 @@ static std::string overReason(const Evaluation &row, int64_t limit) {
     largest += (largest.empty() ? "" : ", ") +
                (tensor.name.empty() ? "a temporary" : tensor.name) + " " +
                bytesText(double(tensor.bytes));
-  return "over by " + bytesText(double(row.memory.total - limit)) +
-         (largest.empty() ? "" : ": " + largest);
+  std::string most = bytesText(double(row.memory.total - limit));
+  if (row.isBound)
+    return "over by at least " + most +
+           ": parameters, state and what backward keeps";
+  return "over by " + most + (largest.empty() ? "" : ": " + largest);
+}
+
+/// The largest of what its bound is made of.
+static std::string atLeastReason(const Evaluation &row,
+                                 const Evaluation &best) {
+  auto largest = llvm::max_element(row.parts, [](const auto &a, const auto &b) {
+    return a.second < b.second;
+  });
+  return "slower by at least " + secondsText(row.seconds - best.seconds) +
+         ": " + largest->first + " " + secondsText(largest->second);
 }
 
 /// The first of the names in a bucket.
@@ -74,6 +87,8 @@ static std::string reasonOf(const Evaluation &row, const Evaluation *best,
     return overReason(row, limit);
   if (!best || best == &row)
     return "";
+  if (row.isBound)
+    return atLeastReason(row, *best);
   return slowerReason(row, *best) + dominatedReason(row, before);
 }
 
@@ -88,7 +103,7 @@ static MatrixRow rowOf(const Evaluation &evaluation, const ProgramFacts &facts,
   row.subscripts = subscriptText(evaluation.candidate, facts);
   row.name = usualName(evaluation.candidate, facts);
   row.settings = settingsText(evaluation.candidate.settings);
-  if (!evaluation.isLegal() || evaluation.seconds <= 0)
+  if (!evaluation.isLegal() || evaluation.isBound || evaluation.seconds <= 0)
     return row;
   row.tokensPerSecond = double(options.tokens) / evaluation.seconds;
   if (options.peakFlops > 0)
@@ -113,8 +128,8 @@ Matrix tpsp::planner::makeMatrix(const SearchResult &result,
   int64_t rank = 0;
   for (const Evaluation &evaluation : result.evaluations) {
     MatrixRow row = rowOf(evaluation, facts, options);
-    bool fits =
-        evaluation.isLegal() && evaluation.memory.total <= options.memoryLimit;
+    bool fits = evaluation.isLegal() && !evaluation.isBound &&
+                evaluation.memory.total <= options.memoryLimit;
     if (fits)
       row.rank = ++rank;
     bool isShown = fits && rank <= int64_t(options.rows);
@@ -142,17 +157,18 @@ static Cells cellsOf(const MatrixRow &row) {
   std::string rank = row.rank > 0 ? std::to_string(row.rank) : "-";
   if (!e.isLegal())
     return {rank, plan, row.subscripts, "-", "-", "-", "-", "-", row.reason};
+  std::string least = e.isBound ? ">= " : "";
   return {rank,
           plan,
           row.subscripts,
-          secondsText(e.seconds),
+          least + secondsText(e.seconds),
           row.tokensPerSecond > 0 ? fmt::format("{:.0f}", row.tokensPerSecond)
                                   : "-",
           row.modelUtilisation > 0
               ? fmt::format("{:.1f} %", 100 * row.modelUtilisation)
               : "-",
-          secondsText(e.exposed),
-          bytesText(double(e.memory.total)),
+          e.isBound ? "-" : secondsText(e.exposed),
+          least + bytesText(double(e.memory.total)),
           row.reason};
 }
 
@@ -202,18 +218,20 @@ static std::string billText(const Matrix &matrix, const MemoryBill &bill) {
 static std::string searchText(const Matrix &matrix) {
   const SearchResult &result = *matrix.result;
   const SearchState &state = result.state;
-  std::string text = fmt::format(
-      "\nSearched in {:.2f} s: {} evaluations, {} plans refused by the "
-      "compiler\n",
-      state.seconds, state.evaluations, result.illegal);
+  std::string text =
+      fmt::format("\nSearched in {:.2f} s, with whole programs and usual plans "
+                  "{:.2f} s: {} "
+                  "evaluations, {} plans refused by the compiler\n",
+                  result.certifiedSeconds, state.seconds, state.evaluations,
+                  result.illegal);
   text += fmt::format("  went by their bounds: {} as too slow, {} as too "
                       "large; {} were another plan's\n",
                       result.tooSlow, result.tooLarge, result.symmetric);
   if (result.timeError > 0 || result.memoryError > 0)
-    text += fmt::format("  composed of layers; where whole programs were "
-                        "compiled, times differ by at most {:.1f} %, memory by "
-                        "{:.1f} %\n",
-                        100 * result.timeError, 100 * result.memoryError);
+    text += fmt::format("  composed of layers; of {} compiled whole, times "
+                        "differ by at most {:.1f} %, memory by {:.1f} %\n",
+                        result.finalists, 100 * result.timeError,
+                        100 * result.memoryError);
   if (state.gap > 0)
     text += fmt::format("  gap {:.1f} %: no plan can be faster by more; give "
                         "more time for less\n",
@@ -241,7 +259,7 @@ std::string tpsp::planner::toText(const Matrix &matrix) {
 std::string tpsp::planner::nothingFits(const Matrix &matrix) {
   const Evaluation *nearest = nullptr;
   for (const Evaluation &each : matrix.result->evaluations)
-    if (each.isLegal() &&
+    if (each.isLegal() && !each.isBound &&
         (!nearest || each.memory.total < nearest->memory.total))
       nearest = &each;
   std::string limit = bytesText(double(matrix.options.memoryLimit));

@@ -37,6 +37,7 @@ static Json rowJson(const MatrixRow &row) {
                {"reason", row.reason}};
   if (!e.isLegal())
     return json;
+  json["bound"] = e.isBound;
   json["seconds"] = e.seconds;
   json["tokens_per_second"] = row.tokensPerSecond;
   json["model_utilisation"] = row.modelUtilisation;
@@ -55,6 +56,8 @@ std::string tpsp::planner::toJson(const Matrix &matrix) {
                {"hardware", o.hardware},        {"devices", o.devices},
                {"memory_limit", o.memoryLimit}, {"tokens", o.tokens}};
   json["search"] = {{"seconds", result.state.seconds},
+                    {"certified_seconds", result.certifiedSeconds},
+                    {"finalists", result.finalists},
                     {"evaluations", result.state.evaluations},
                     {"gap", result.state.gap},
                     {"too_slow", result.tooSlow},

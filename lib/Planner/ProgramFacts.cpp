@@ -5,7 +5,7 @@
 using namespace tpsp::planner;
 
 int64_t TensorFacts::bytes() const {
-  int64_t result = elementBytes;
+  int64_t result = elementBytes * count;
   for (int64_t extent : shape)
     result *= extent;
   return result;

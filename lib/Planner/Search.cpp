@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 const Evaluation *SearchResult::best(int64_t memoryLimit) const {
   for (const Evaluation &each : evaluations)
-    if (each.isLegal() && each.memory.total <= memoryLimit)
+    if (each.isLegal() && !each.isBound && each.memory.total <= memoryLimit)
       return &each;
   return nullptr;
 }
@@ -50,7 +50,13 @@ public:
     push(space.root());
     while (!queue.empty() && !isSpent())
       evaluate(nextLeaves());
-    evaluate(notable);
+    report();
+    result.certifiedSeconds = seconds();
+    std::vector<Candidate> open;
+    for (const Candidate &each : notable)
+      if (!takeByBound(each))
+        open.push_back(each);
+    evaluate(open);
     finish();
     return std::move(result);
   }
@@ -60,8 +66,11 @@ private:
     return std::chrono::duration<double>(Clock::now() - begin).count();
   }
 
+  bool isOutOfTime() const {
+    return options.secondsLimit > 0 && seconds() > options.secondsLimit;
+  }
   bool isSpent() const {
-    return (options.secondsLimit > 0 && seconds() > options.secondsLimit) ||
+    return isOutOfTime() ||
            (options.evaluationsLimit > 0 &&
             result.state.evaluations >= options.evaluationsLimit);
   }
@@ -121,8 +130,9 @@ private:
     auto work = [&](Evaluator &evaluator) {
       for (size_t i = next++; i < fresh.size(); i = next++) {
         int64_t evaluations = 0;
-        found[i] = evaluateWithSettings(evaluator, *fresh[i], options.settings,
-                                        options.memoryLimit, evaluations);
+        found[i] =
+            evaluateWithSettings(evaluator, *fresh[i], settingsFor(*fresh[i]),
+                                 options.memoryLimit, evaluations);
         count += evaluations;
       }
     };
@@ -131,6 +141,39 @@ private:
     for (Evaluation &each : found)
       take(std::move(each));
     report();
+  }
+
+  /// What people ask about, and its bounds answer: it is too large, or slower
+  /// than the best. Not what the compiler may refuse: bounds do not say that.
+  bool takeByBound(const Candidate &candidate) {
+    if (!space.divides(candidate))
+      return false;
+    Bound bound = bounds.of({candidate, 1});
+    if (bound.bytes <= options.memoryLimit && !isTooSlow(bound))
+      return false;
+    if (!seen.insert(subscriptText(candidate, space.program())).second)
+      return true;
+    Evaluation row;
+    row.candidate = candidate;
+    row.isBound = true;
+    row.seconds = bound.seconds;
+    row.memory.total = bound.bytes;
+    row.parts = {{"computing", bound.computing},
+                 {"collectives of data axes", bound.data},
+                 {"collectives of model axes", bound.model}};
+    result.evaluations.push_back(std::move(row));
+    return true;
+  }
+
+  /// Those that its bounds do not exclude; the last, if all are.
+  std::vector<Settings> settingsFor(const Candidate &candidate) const {
+    std::vector<Settings> result;
+    for (const Settings &each : options.settings)
+      if (bounds.bytesWith({candidate, 1}, each) <= options.memoryLimit)
+        result.push_back(each);
+    if (result.empty())
+      result.push_back(options.settings.back());
+    return result;
   }
 
   template <typename Work> void runOnThreads(size_t count, const Work &work) {
@@ -181,13 +224,17 @@ private:
       if (each.isComposed && each.isLegal() &&
           finalists.size() < options.finalists)
         finalists.push_back(&each);
-    std::atomic<size_t> next{0};
+    std::atomic<size_t> next{0}, done{0};
     auto work = [&](Evaluator &evaluator) {
       for (size_t i = next++; i < finalists.size(); i = next++)
-        replaceByWhole(*finalists[i], evaluator);
+        if (i == 0 || !isOutOfTime()) {
+          replaceByWhole(*finalists[i], evaluator);
+          ++done;
+        }
     };
     runOnThreads(std::min<size_t>(options.threads, finalists.size()), work);
-    result.state.evaluations += int64_t(finalists.size());
+    result.state.evaluations += int64_t(done);
+    result.finalists = int64_t(done);
     sort();
     result.state.seconds = seconds();
   }

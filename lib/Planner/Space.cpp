@@ -4,6 +4,8 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <tuple>
 
 using namespace tpsp;
@@ -128,7 +130,6 @@ static bool isInNode(const SpaceNode &parent, const SpaceOptions &options) {
          parent.remaining <= options.devicesPerNode;
 }
 
-/// Whether the axes together divide every class that they are on.
 bool Space::divides(const Candidate &candidate) const {
   for (ClassId id = 0; id < facts.classes.size(); ++id) {
     int64_t ofActivations = 1, ofParameters = 1;
@@ -249,16 +250,12 @@ std::vector<Candidate> Space::pure() const {
 // Pins
 //===----------------------------------------------------------------------===//
 
-static bool isOn(const AxisUse &use, ClassId id) {
-  return use.activations == id || llvm::is_contained(use.parameters, id);
-}
-
 /// Whether the axis has all that the pins ask of the axis of that name.
 static bool fitsPins(const CandidateAxis &axis, const std::string &name,
                      const std::vector<Pin> &pins) {
   return llvm::all_of(pins, [&](const Pin &pin) {
     return pin.axis != name || ((pin.size == 0 || pin.size == axis.size) &&
-                                isOn(axis.use, pin.index));
+                                axis.use.isOn(pin.index));
   });
 }
 
@@ -302,7 +299,25 @@ std::string tpsp::planner::parsePin(const std::string &text,
          llvm::join(known, ", ");
 }
 
+/// Sizes of pinned axes together, each once.
+static int64_t pinnedRanks(const std::vector<Pin> &pins) {
+  std::map<std::string, int64_t> sizes;
+  for (const Pin &pin : pins)
+    sizes[pin.axis] = std::max<int64_t>({sizes[pin.axis], pin.size, 1});
+  int64_t ranks = 1;
+  for (const auto &[axis, size] : sizes)
+    ranks *= size;
+  return ranks;
+}
+
 std::string Space::checkPins() const {
+  std::set<std::string> axes;
+  for (const Pin &pin : options.pins)
+    axes.insert(pin.axis);
+  if (axes.size() > std::max<size_t>(options.maxAxes, facts.mesh.size() + 1))
+    return "pins name " + std::to_string(axes.size()) +
+           " axes, and a mesh has at most " + std::to_string(options.maxAxes) +
+           "; --max-axes allows more";
   for (const Pin &pin : options.pins) {
     const IndexClass &index = facts.classes[pin.index];
     if (pin.size > 0 && options.devices % pin.size != 0)
@@ -319,6 +334,10 @@ std::string Space::checkPins() const {
         return "pins give @" + pin.axis + " two sizes, " +
                std::to_string(pin.size) + " and " + std::to_string(other.size);
   }
+  if (int64_t ranks = pinnedRanks(options.pins); options.devices % ranks != 0)
+    return "the pinned axes have " + std::to_string(ranks) +
+           " ranks together, which do not divide " +
+           std::to_string(options.devices) + " devices";
   return "";
 }
 

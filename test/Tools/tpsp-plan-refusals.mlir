@@ -20,6 +20,14 @@
 // PINS: tpsp-plan: 8 devices have no factorisation with these pins
 // RUN: %S/Inputs/exits 1 %{plan} --pin b@x=4 2>&1 | FileCheck %s --check-prefix=EXTENT
 // EXTENT: tpsp-plan: the pin b@x=4 does not divide extent 2 of 'b'
+// RUN: %S/Inputs/exits 1 %{plan} --pin b@x=2,s@y=8 2>&1 | FileCheck %s --check-prefix=RANKS
+// RANKS: tpsp-plan: the pinned axes have 16 ranks together, which do not divide 8 devices
+// RUN: %S/Inputs/exits 1 %{plan} --pin b@x,s@y,d@z,e@w 2>&1 | FileCheck %s --check-prefix=AXES
+// AXES: tpsp-plan: pins name 4 axes, and a mesh has at most 3; --max-axes allows more
+// RUN: %S/Inputs/exits 2 %{plan} --compare 1 2>&1 | FileCheck %s --check-prefix=ONE
+// ONE: tpsp-plan: --compare takes two plans, as in 1,2; 1 given
+// RUN: %S/Inputs/exits 2 %{plan} --export xml 2>&1 | FileCheck %s --check-prefix=TARGET
+// TARGET: tpsp-plan: --export: {{.*}}xml
 
 // What fits nowhere: how much the nearest needs, and what would help.
 // RUN: %S/Inputs/exits 1 %{plan} --devices 4 --memory 100KiB --max-axes 1 --overlap off 2>&1 | FileCheck %s --check-prefix=SMALL

@@ -39,6 +39,31 @@
 // JSON: "seconds":
 // JSON: "total":
 
+// Two plans, part by part; what would make another the first; a picture.
+// RUN: tpsp-plan %s %{on} --compare "1,TP 4" --pareto %t.svg | FileCheck %s --check-prefix=COMPARE
+// COMPARE: Margins of plan 1: {{.*}} to spare
+// COMPARE: A: {{.*}}=4:
+// COMPARE-NEXT: B: TP 4 [tp=4: parameters
+// COMPARE: step {{.*}}s
+// COMPARE: parameters {{.*}}iB
+// RUN: FileCheck %s --check-prefix=SVG < %t.svg
+// SVG: <svg
+// SVG: class="limit"
+// SVG: <circle
+// RUN: not tpsp-plan %s %{on} --compare 1,99 2>&1 | FileCheck %s --check-prefix=WHICH
+// WHICH: --compare: no plan '99' was compiled
+
+// The plan as other systems say it.
+// RUN: tpsp-plan %s %{on} --pin e@tp,s@tp --export megatron | FileCheck %s --check-prefix=MEGATRON
+// MEGATRON: --tensor-model-parallel-size 4
+// RUN: tpsp-plan %s %{on} --pin e@tp --export hf | FileCheck %s --check-prefix=HF
+// HF-DAG: "up": "colwise"
+// HF-DAG: "down": "rowwise"
+// RUN: tpsp-plan %s %{on} --export json | FileCheck %s --check-prefix=NEUTRAL
+// NEUTRAL: "format": "tpsp-placement-1"
+// RUN: not tpsp-plan %s %{on} --pin s@cp --export hf 2>&1 | FileCheck %s --check-prefix=NOWORD
+// NOWORD: a base_model_tp_plan says tensor parallelism and nothing else
+
 // A pin is kept, with its name and size; the state is divided for an optimizer.
 // RUN: tpsp-plan %s --hardware h100-sxm --devices 4 --overlap off --pin b@mine=2 --optimizer adamw --max-axes 2 -o %t.pinned.mlir | FileCheck %s --check-prefix=PIN
 // PIN: 1 {{.*}}mine=2

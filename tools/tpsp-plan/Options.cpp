@@ -74,8 +74,14 @@ static std::string problemIn(Options &o) {
   if (!o.memory.empty() && !parseBytes(o.memory, o.memoryBytes))
     return "--memory: '" + o.memory +
            "' is no size; write a number and a unit, as in 75GiB";
+  if (!o.compared.empty() && o.compared.size() != 2)
+    return "--compare takes two plans, as in 1,2; " +
+           std::to_string(o.compared.size()) + " given";
   return firstOf(
-      {{o.forward && o.optimizer != "none",
+      {{o.json && !o.exported.empty(),
+        {"json"},
+        "{} and --export both say what is printed; give one"},
+       {o.forward && o.optimizer != "none",
         {"optimizer"},
         "{} updates parameters by their gradients, which --forward leaves out"},
        {o.optimizer == "none",

@@ -4,6 +4,8 @@
 
 #include "tpsp/Abi/Quantity.h"
 #include "tpsp/Compile/Planning.h"
+#include "tpsp/Planner/Compare.h"
+#include "tpsp/Planner/Export.h"
 #include "tpsp/Runtime/Driver/WholeFile.h"
 
 #include <fmt/format.h>
@@ -47,15 +49,63 @@ static std::string stateText(const planner::SearchState &state) {
                      100 * state.gap);
 }
 
-static int printPlanning(const Options &options, const Planning &planning) {
-  std::string text = options.json ? planner::toJson(planning.matrix)
-                                  : planner::toText(planning.matrix);
+static int print(const std::string &text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
       std::fflush(stdout) != 0)
     return fail("standard output cannot be written");
-  if (planning.best())
-    return Done;
-  return fail(planner::nothingFits(planning.matrix));
+  return Done;
+}
+
+static int printComparison(const Options &options, const Planning &planning) {
+  std::array<const planner::Evaluation *, 2> plans = {};
+  std::array<std::string, 2> names;
+  for (size_t i = 0; i < 2; ++i) {
+    plans[i] = planner::findPlan(planning.result, planning.facts,
+                                 planning.matrix.options.memoryLimit,
+                                 options.compared[i]);
+    if (!plans[i])
+      return fail("--compare: no plan '" + options.compared[i] +
+                  "' was compiled; give a rank of the table, a name or "
+                  "subscripts, or more --seconds");
+    names[i] = planner::usualName(plans[i]->candidate, planning.facts) + " [" +
+               planner::subscriptText(plans[i]->candidate, planning.facts) +
+               "]";
+  }
+  return print(planner::compareText(*plans[0], *plans[1], names));
+}
+
+static int printExport(const Options &options, const Planning &planning) {
+  planner::ExportOptions how;
+  how.batchIndex = options.microBatchIndex;
+  how.hasOptimizer = options.optimizer != "none";
+  planner::Exported exported = planner::exportPlan(
+      options.exported, planning.best()->candidate, planning.facts, how);
+  return exported.problem.empty() ? print(exported.text)
+                                  : fail(exported.problem);
+}
+
+static int printTable(const Options &options, const Planning &planning) {
+  return print(options.json ? planner::toJson(planning.matrix)
+                            : planner::toText(planning.matrix) +
+                                  planner::sensitivityText(planning.matrix));
+}
+
+static int printPlanning(const Options &options, const Planning &planning) {
+  if (!planning.best()) {
+    if (int code = printTable(options, planning); code != Done)
+      return code;
+    return fail(planner::nothingFits(planning.matrix) + planning.wouldFit);
+  }
+  if (int code = options.exported.empty() ? printTable(options, planning)
+                                          : printExport(options, planning);
+      code != Done)
+    return code;
+  return options.compared.empty() ? Done : printComparison(options, planning);
+}
+
+static int writeFile(const std::string &path, const std::string &text) {
+  rt::Status status = rt::writeText(path, text);
+  return status.ok() ? Done : fail(status.message());
 }
 
 int main(int argc, char **argv) {
@@ -74,6 +124,12 @@ int main(int argc, char **argv) {
   progress.done();
   if (!planning)
     return fail(llvm::toString(planning.takeError()));
+  if (!options.pareto.empty())
+    if (int code =
+            writeFile(options.pareto, planner::paretoSvg((*planning)->matrix,
+                                                         (*planning)->facts));
+        code != Done)
+      return code;
   if (int code = printPlanning(options, **planning); code != Done)
     return code;
   if (options.output.empty())
@@ -82,6 +138,5 @@ int main(int argc, char **argv) {
                          (*planning)->best()->candidate);
   if (!text)
     return fail(llvm::toString(text.takeError()));
-  rt::Status status = rt::writeText(options.output, *text);
-  return status.ok() ? Done : fail(status.message());
+  return writeFile(options.output, *text);
 }

@@ -25,10 +25,19 @@ struct CandidateEvaluatorOptions {
 planner::EvaluatorFactory
 candidateEvaluators(const CandidateEvaluatorOptions &options);
 
-/// The optimizer's state over all parameters, unsharded, in bytes; 0 without an
-/// optimizer. Compiles the program for one device.
-llvm::Expected<int64_t>
-unshardedStateBytes(const CandidateEvaluatorOptions &options);
+/// The program compiled for one device.
+struct UndividedProgram {
+  /// The optimizer's state over all parameters; 0 without an optimizer.
+  int64_t stateBytes = 0;
+  /// One for each rematerialisation.
+  std::vector<planner::Yardstick> yardsticks;
+};
+
+/// Of the settings, the rematerialisations count. Fails if the compiler refuses
+/// the program.
+llvm::Expected<UndividedProgram>
+undividedProgram(const CandidateEvaluatorOptions &options,
+                 const std::vector<planner::Settings> &settings);
 
 } // namespace tpsp
 

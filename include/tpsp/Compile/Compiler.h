@@ -45,6 +45,12 @@ llvm::Expected<CompiledModel>
 compileModule(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef path,
               const CompileOptions &options, const CompileProgress &progress);
 
+/// The plan alone of a module that has been parsed: for who compiles many and
+/// runs none. Passes behind differentiation are not checked.
+llvm::Expected<std::shared_ptr<const Plan>>
+planOfModule(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef path,
+             const CompileOptions &options);
+
 /// How much time to spend on machine code.
 enum class JitEffort {
   Full,  ///< for speed

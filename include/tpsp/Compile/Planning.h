@@ -3,6 +3,7 @@
 #define TPSP_COMPILE_PLANNING_H
 
 #include "tpsp/Compile/CandidateEvaluator.h"
+#include "tpsp/Planner/Bounds.h"
 #include "tpsp/Planner/Matrix.h"
 
 namespace tpsp {
@@ -35,6 +36,10 @@ struct Planning {
   /// Reads the result.
   planner::Matrix matrix;
 
+  /// Where nothing fits: "; 16 devices would do: ...", or empty if no number of
+  /// the machine's that was tried does.
+  std::string wouldFit;
+
   /// The best plan that fits; null if none does.
   const planner::Evaluation *best() const;
 };
@@ -46,6 +51,12 @@ struct Planning {
 std::vector<planner::Settings> memorySettings(const CompileOptions &compile,
                                               GivenSettings given,
                                               int64_t batch);
+
+/// What bounds may rely on when every candidate is compiled with `compile`.
+planner::BoundOptions boundOptions(const CompileOptions &compile,
+                                   const UndividedProgram &undivided,
+                                   int64_t devices,
+                                   const planner::SearchOptions &search);
 
 /// The name of a description that has so many devices: `name` itself, or else
 /// NAME-cluster, which is nodes of it. The error says how many there are.

@@ -4,18 +4,30 @@
 /// - Compute: every product, forward and backward, takes what the cost model
 ///   says of its shape, divided along one of the indices that each axis may
 ///   divide: the one that is best. Axes not yet chosen divide all but the
-///   launch. An update reads and writes its tensors once.
+///   launch. An update reads and writes its tensors once. Other kernels do
+///   together at least what they do on one device, and so do products that are
+///   redone.
 /// - Links: on a data axis gradients are reduced, and parameters that are
 ///   stored divided are gathered. On a model axis what is not linear is made of
-///   completed sums. Each axis is taken alone, at its links' best rate; the
+///   completed sums. Keys and values are gathered along a data axis on
+///   positions. Each axis is taken alone, at its links' best rate; the
 ///   slowest counts. Communication may hide under computation, so the longer of
 ///   the two counts, or without overlap the sum.
-/// - Memory: parameters and, by what remains at the end, gradients and state.
+/// - Memory: parameters and, by what remains at the end, gradients and state;
+///   what backward keeps of forward, at least a device's share of it and of a
+///   micro-batch.
+///
+/// Of the settings those count that may fit. Where none may, the least memory
+/// says so.
 #ifndef TPSP_PLANNER_BOUNDS_H
 #define TPSP_PLANNER_BOUNDS_H
 
 #include "tpsp/Planner/Space.h"
+#include "tpsp/Planner/StepWork.h"
 #include "tpsp/Schedule/CostModel.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <map>
 #include <tuple>
@@ -24,8 +36,11 @@ namespace tpsp::planner {
 
 struct Bound {
   double seconds = 0;
-  /// Of one rank.
+  /// Of one rank: of the settings that need least.
   int64_t bytes = 0;
+  /// What the seconds are at least: computing, and communication along data
+  /// axes and along model axes, of the axis that takes longest.
+  double computing = 0, data = 0, model = 0;
 };
 
 struct BoundOptions {
@@ -39,6 +54,20 @@ struct BoundOptions {
   bool overlaps = false;
   /// The optimizer's state, over all parameters unsharded.
   int64_t stateBytes = 0;
+  /// Whether attention gathers its keys and values, and not tile by tile.
+  bool gathersKeys = false;
+  /// Whether what is stored divided is gathered once for the forward pass and
+  /// once for the backward pass.
+  bool regathers = false;
+  /// What several tensors may have together to go in one collective, in bytes;
+  /// -1: any number.
+  int64_t largestBucket = -1;
+  /// What is tried, and what a rank has; 0: any amount.
+  std::vector<Settings> settings = {{}};
+  int64_t memoryLimit = 0;
+  /// Of the program on one device, one for each rematerialisation. Without,
+  /// kernels take no time and nothing is kept or redone.
+  std::vector<Yardstick> yardsticks;
 };
 
 class Bounds {
@@ -47,38 +76,66 @@ public:
   Bounds(ProgramFacts facts, Hardware hardware, BoundOptions options);
 
   Bound of(const SpaceNode &node) const;
+  /// What a rank needs at least with these settings.
+  int64_t bytesWith(const SpaceNode &node, const Settings &settings) const;
 
 private:
-  double computeSeconds(const SpaceNode &node) const;
-  double productSeconds(const ProductFacts &product,
-                        const SpaceNode &node) const;
-  double shapeSeconds(const ProductFacts &product,
-                      const std::vector<int64_t> &parts) const;
-  double attentionSeconds(const ProductFacts &product,
-                          const SpaceNode &node) const;
-  double callSeconds(const ProductFacts &product, double parts) const;
+  /// Of a product forward alone, and of it with its adjoints.
+  struct ProductTime {
+    double forward = 0, all = 0;
+  };
+
+  const Yardstick *yardstickOf(const Settings &settings) const;
+  void findRedone();
+  double redoneShare(const ProductFacts &product, const Yardstick &yardstick,
+                     const Yardstick &plain) const;
+  double computeSeconds(const SpaceNode &node, size_t yardstick) const;
+  double kernelSeconds(const Yardstick &yardstick) const;
+  double productSeconds(const ProductFacts &product, const SpaceNode &node,
+                        double redone) const;
+  ProductTime shapeSeconds(const ProductFacts &product,
+                           const std::vector<int64_t> &parts) const;
+  double attentionSeconds(const ProductFacts &product, const SpaceNode &node,
+                          double redone) const;
+  double scoresSeconds(const ProductFacts &product, double again) const;
+  double memoryRate() const;
+  bool dividesMask(const ProductFacts &product, const SpaceNode &node) const;
+  double callSeconds(const ProductFacts &product, double parts,
+                     double redone) const;
   double updateSeconds(const SpaceNode &node) const;
   double alone(const MatmulWork &work, int64_t dtype) const;
   double dataSeconds(const SpaceNode &node, unsigned axis) const;
   double modelSeconds(const SpaceNode &node, unsigned axis) const;
-  int64_t memoryBytes(const SpaceNode &node) const;
+  double completionBytes(const Completion &completion, const SpaceNode &node,
+                         unsigned axis) const;
+  double gatherSeconds(const SpaceNode &node, unsigned axis) const;
+  int64_t lastingBytes(const SpaceNode &node) const;
   double localBytes(const TensorFacts &tensor, const SpaceNode &node) const;
-  /// Seconds a byte of a collective along one axis, at the best of all sizes.
-  double secondsPerByte(CollectiveKind kind, const SpaceNode &node,
-                        unsigned axis) const;
+  std::vector<GroupPlace>
+  placesOf(const SpaceNode &node, unsigned axis,
+           llvm::function_ref<bool(const AxisUse &)> goesWith) const;
+  /// At the best of all sizes up to `largest`.
+  double secondsPerByte(CollectiveKind kind, GroupPlace place,
+                        double largest) const;
+  double collectiveSeconds(CollectiveKind kind,
+                           llvm::ArrayRef<GroupPlace> places, double bytes,
+                           double largest) const;
+  double largestWith(double bytes) const;
   double bestAttentionRate(const ProductFacts &product) const;
 
   ProgramFacts facts;
   BoundOptions options;
   /// On a mesh of one axis that has all devices; only rates are asked of it.
   CostModel cost;
-  mutable std::map<std::tuple<CollectiveKind, int64_t, int64_t, int64_t>,
-                   double>
+  mutable std::map<
+      std::tuple<CollectiveKind, int64_t, int64_t, int64_t, double>, double>
       rates;
   /// By product, and the parts that its dimensions are divided into.
   mutable std::map<std::pair<const ProductFacts *, std::vector<int64_t>>,
-                   double>
+                   ProductTime>
       shapes;
+  /// By yardstick and product: how much of its forward products is redone.
+  std::vector<std::vector<double>> redone;
 };
 
 } // namespace tpsp::planner

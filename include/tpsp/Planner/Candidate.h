@@ -27,6 +27,8 @@ struct AxisUse {
   /// On a data axis: the optimizer's state is divided beside its parameters.
   bool storesState = false;
 
+  /// Whether it divides the class, of activations or of parameters.
+  bool isOn(ClassId id) const;
   bool operator==(const AxisUse &other) const;
 };
 

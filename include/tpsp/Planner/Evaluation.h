@@ -3,6 +3,7 @@
 #define TPSP_PLANNER_EVALUATION_H
 
 #include "tpsp/Planner/Candidate.h"
+#include "tpsp/Planner/StepWork.h"
 
 #include <functional>
 #include <map>
@@ -36,14 +37,22 @@ struct Evaluation {
   double seconds = 0;
   /// Of that, communication that nothing hides, and all communication.
   double exposed = 0, communication = 0;
+  /// How long the rank computes, and by its axes ("dp, tp") how long each
+  /// communicator is busy. No step is shorter than the longest of these.
+  double computing = 0;
+  std::map<std::string, double> links;
   MemoryBill memory;
   /// In use at the peak, largest first; a few.
   std::vector<NamedBytes> largest;
   /// Whether seconds and bytes are extrapolated from fewer layers.
   bool isComposed = false;
+  /// Whether nothing was compiled: seconds and bytes are bounds, at least.
+  bool isBound = false;
   /// What the step's time is made of: "matmul", "kernel", and for exposed
   /// communication "all_gather over fsdp". Seconds.
   std::map<std::string, double> parts;
+  /// What the rank does, counted.
+  StepWork work;
   /// For a part of communication, the tensor that it spends most on.
   std::map<std::string, std::string> tensors;
 
@@ -64,9 +73,17 @@ public:
 };
 
 /// Adds `times` (`b` - `a`) to `sum`: what more layers take, if `b` has one
-/// more than `a`. Nothing becomes negative.
+/// more than `a`. Nothing becomes negative, and no step shorter than what is
+/// busiest in it: see boundByBusiest().
 void addDifference(Evaluation &sum, const Evaluation &a, const Evaluation &b,
                    double times);
+
+/// Makes `sum` at least as long as its busiest stream. Time with overlap is not
+/// linear in the layers: in a shallow step a link still sends what came with
+/// the ends (embedding, head) while a layer more computes, so that the layer
+/// seems to take less than its own communication. What streams are busy is
+/// linear, and where there are many layers the busiest decides.
+void boundByBusiest(Evaluation &sum);
 
 /// Makes an evaluator for each thread.
 using EvaluatorFactory = std::function<std::unique_ptr<Evaluator>()>;

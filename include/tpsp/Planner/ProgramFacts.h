@@ -48,6 +48,9 @@ struct TensorFacts {
   std::vector<ClassId> dims;
   std::vector<int64_t> shape;
   int64_t elementBytes = 4;
+  /// How many arguments of the program it stands for: layers hand theirs to one
+  /// function, and all are placed alike.
+  int64_t count = 1;
   /// Whether the planner places it. Others stay as they are written.
   bool isFree = true;
   /// Of a parameter: it has a gradient.
@@ -55,6 +58,7 @@ struct TensorFacts {
   /// Of a parameter: classes over which its gradient is summed.
   std::vector<ClassId> summed;
 
+  /// Of all together.
   int64_t bytes() const;
 };
 
@@ -76,6 +80,7 @@ struct ProductFacts {
   std::vector<Dim> m, n, k, batch;
   /// TPSP_RT_F32, ...
   int64_t dtype = 0;
+  int64_t elementBytes = 4;
   /// Of the forward pass, unsharded.
   double flops = 0;
   /// How many products the backward pass makes of it, at least.
@@ -108,6 +113,19 @@ struct Completion {
   int64_t bytes = 0;
   /// Of the gradient of the operand of products, which add up to it.
   bool isBackward = false;
+  /// Whether the tensor has a gradient.
+  bool hasGradient = false;
+};
+
+/// An operand that an operation needs whole along an index, as attention needs
+/// its keys and values.
+struct WholeOperand {
+  /// Along which it is whole; and of the tensor.
+  ClassId index = 0;
+  std::vector<ClassId> dims;
+  int64_t bytes = 0;
+  /// Whether it has a gradient, which goes back to who has the parts.
+  bool hasGradient = false;
 };
 
 /// An axis that the program's mesh has already.
@@ -125,6 +143,7 @@ struct ProgramFacts {
   /// Each once, with its count.
   std::vector<ProductFacts> products;
   std::vector<Completion> completions;
+  std::vector<WholeOperand> wholeOperands;
   /// Major to minor.
   std::vector<WrittenAxis> mesh;
   /// Classes that axes may divide of activations: of inputs, but not of

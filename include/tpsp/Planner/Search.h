@@ -22,7 +22,7 @@ struct SearchOptions {
   /// Leaves that are evaluated together.
   unsigned batch = 8;
   /// Of the best plans that are composed of fewer layers, so many are evaluated
-  /// whole, and ranked by that.
+  /// whole, and ranked by that. The first always, the others as time allows.
   unsigned finalists = 12;
   /// 0: as long, and as many, as it takes.
   double secondsLimit = 0;
@@ -53,6 +53,12 @@ struct SearchResult {
   /// Least memory, in bytes, that a node promised which went because of it; 0
   /// if none did.
   int64_t leastTooLarge = 0;
+
+  /// How long it took until the gap was what it is: without `notable` and
+  /// finalists.
+  double certifiedSeconds = 0;
+  /// How many composed plans were evaluated whole.
+  int64_t finalists = 0;
 
   /// Of the finalists: the largest relative error of a composed time, and of
   /// composed bytes. 0 if nothing was composed.

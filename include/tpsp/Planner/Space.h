@@ -71,13 +71,15 @@ public:
   /// divided: what people ask about first.
   std::vector<Candidate> pure() const;
 
+  /// Whether the candidate's axes together divide every class that they are on.
+  bool divides(const Candidate &candidate) const;
+
   const ProgramFacts &program() const { return facts; }
 
 private:
   std::vector<AxisUse> usesOf(int64_t size, bool onlyDivisible) const;
   std::vector<std::vector<ClassId>> parameterSets(int64_t size,
                                                   bool onlyDivisible) const;
-  bool divides(const Candidate &candidate) const;
   bool isAnothers(const SpaceNode &node, const AxisUse &use) const;
   void addChildren(const SpaceNode &node, CandidateAxis axis,
                    std::vector<SpaceNode> &out, int64_t &symmetric) const;

@@ -85,3 +85,45 @@ TEST(Bounds, Links) {
     EXPECT_GT(with.of(oneAxis(4, use)).seconds,
               without.of(oneAxis(4, use)).seconds);
 }
+
+// Rematerialisation adds what it redoes, kernels what they do on one device,
+// and what is kept for backward is at least a share of the micro-batch's.
+TEST(Bounds, Yardsticks) {
+  ProgramFacts facts = mlp(8, 64, 1024, 4096);
+  BoundOptions options;
+  options.devices = 4;
+  options.hasGradients = true;
+  Yardstick plain, full;
+  full.rematerialize = "full";
+  plain.savedBytes = 4000;
+  full.savedBytes = 400;
+  for (const ProductFacts &product : facts.products) {
+    auto extent = [](const std::vector<ProductFacts::Dim> &dims) {
+      int64_t result = 1;
+      for (const ProductFacts::Dim &dim : dims)
+        result *= dim.extent;
+      return result;
+    };
+    auto [low, high] = std::minmax({extent(product.m), extent(product.n)});
+    full.work.products[{low, high, extent(product.k), extent(product.batch)}] +=
+        product.count;
+  }
+  options.yardsticks = {plain, full};
+  SpaceNode node = oneAxis(4, {AxisRole::Data, 0, {}, false, false});
+  auto boundWith = [&](Settings settings, int64_t limit) {
+    options.settings = {std::move(settings)};
+    options.memoryLimit = limit;
+    return Bounds(facts, machine(), options).of(node);
+  };
+  Bound none = boundWith({1, "none"}, 0), redone = boundWith({1, "full"}, 0);
+  EXPECT_GT(redone.computing, none.computing * 1.2);
+  EXPECT_EQ(none.bytes - redone.bytes, 900);
+  EXPECT_EQ(none.bytes - boundWith({2, "none"}, 0).bytes, 500);
+  options.yardsticks[0].work.kernelSeconds = 1;
+  EXPECT_GT(boundWith({1, "none"}, 0).computing, none.computing + 0.2);
+  // What certainly does not fit is not hoped for.
+  options.settings = {{1, "none"}, {1, "full"}};
+  options.memoryLimit = none.bytes - 1;
+  EXPECT_GE(Bounds(facts, machine(), options).of(node).computing,
+            redone.computing * (1 - 1e-9));
+}

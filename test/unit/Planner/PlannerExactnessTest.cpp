@@ -58,7 +58,8 @@ struct Trial {
 };
 
 struct Totals {
-  int64_t programs = 0, candidates = 0, legal = 0, evaluated = 0, above = 0;
+  int64_t programs = 0, candidates = 0, legal = 0, evaluated = 0, above = 0,
+          limits = 0;
   double tightness = 0;
 };
 
@@ -101,25 +102,17 @@ protected:
     Space space(facts, inSpace);
     if (!space.check().empty())
       return; // Nothing divides.
+    SearchOptions search;
     Bounds bounds(facts, llvm::cantFail(findHardware(compile.hardware.name())),
-                  boundOptions(trial));
+                  boundOptions(compile,
+                               llvm::cantFail(undividedProgram(
+                                   trial.options, search.settings)),
+                               trial.devices, search));
     Known known;
     bruteForce(trial, space, bounds, known);
     for (int64_t limit : limitsOf(known))
       expectSearchFinds(trial, space, bounds, known, limit);
     ++totals.programs;
-  }
-
-  static BoundOptions boundOptions(const Trial &trial) {
-    const CompileOptions &compile = trial.options.compile;
-    BoundOptions options;
-    options.devices = trial.devices;
-    options.hasGradients = true;
-    options.keepsGradients = compile.optimizer == "none";
-    options.callsAttention = compile.attention == "fused";
-    options.overlaps = compile.overlap != "off";
-    options.stateBytes = llvm::cantFail(unshardedStateBytes(trial.options));
-    return options;
   }
 
   EvaluatorFactory remembering(const Trial &trial, const Space &space,
@@ -148,7 +141,8 @@ protected:
     }
   }
 
-  /// Everything fits; half of it does; hardly anything does.
+  /// Everything fits; half of it does; hardly anything does; what is best or
+  /// smallest fits, and does not by a byte.
   static std::vector<int64_t> limitsOf(const Known &known) {
     std::vector<int64_t> totals;
     for (const auto &[text, each] : known)
@@ -157,8 +151,13 @@ protected:
     if (totals.empty())
       return {};
     llvm::sort(totals);
-    return {totals.back(), totals[totals.size() / 2], totals.front(),
-            totals.front() - 1};
+    const Evaluation *best = nullptr;
+    for (const auto &[text, each] : known)
+      if (each.isLegal() && (!best || each.seconds < best->seconds))
+        best = &each;
+    return {totals.back(),      totals[totals.size() / 2],
+            totals.front(),     totals.front() - 1,
+            best->memory.total, best->memory.total - 1};
   }
 
   void expectSearchFinds(const Trial &trial, const Space &space,
@@ -177,8 +176,10 @@ protected:
     const Evaluation *best = result.best(limit);
     ASSERT_EQ(best != nullptr, expected != nullptr);
     totals.evaluated += result.state.evaluations;
+    totals.limits += 1;
     if (!best)
       return;
+    EXPECT_LE(best->memory.total, limit);
     EXPECT_EQ(best->seconds, expected->seconds)
         << subscriptText(best->candidate, space.program()) << " instead of "
         << subscriptText(expected->candidate, space.program());
@@ -187,13 +188,13 @@ protected:
   void TearDown() override {
     if (totals.legal > 0)
       std::printf("%lld programs, %lld candidates, %lld legal, %lld bounds "
-                  "above, mean bound %.2f of the time; searches evaluated "
-                  "%lld of %lld\n",
+                  "above, mean bound %.2f of the time; %lld searches "
+                  "evaluated %lld of %lld\n",
                   (long long)totals.programs, (long long)totals.candidates,
                   (long long)totals.legal, (long long)totals.above,
                   totals.tightness / double(totals.legal),
-                  (long long)totals.evaluated,
-                  (long long)(4 * totals.candidates));
+                  (long long)totals.limits, (long long)totals.evaluated,
+                  (long long)(6 * totals.candidates));
   }
 
   mlir::MLIRContext context;

@@ -191,3 +191,33 @@ TEST(Search, LayersAddUp) {
   EXPECT_EQ(sum.parts["products"], 14);
   EXPECT_EQ(sum.parts["copies"], 10);
 }
+
+// Where a link is busier than the sum of layers says, the link decides.
+TEST(Search, NoStepIsShorterThanItsBusiestStream) {
+  Evaluation two, three;
+  two.seconds = 10;
+  two.links = {{"dp", 9}};
+  two.computing = 4;
+  three.seconds = 10.1;
+  three.links = {{"dp", 10}};
+  three.computing = 5;
+  Evaluation sum = two;
+  addDifference(sum, two, three, 10);
+  EXPECT_NEAR(sum.seconds, 11, 1e-9);
+  boundByBusiest(sum);
+  EXPECT_EQ(sum.seconds, 19);
+  EXPECT_EQ(sum.computing, 14);
+}
+
+// Fewer gradients at the peak of a deeper step are not ever fewer.
+TEST(Search, ComposedMemoryIsNotNegative) {
+  Evaluation two, three;
+  two.memory.gradients = 40;
+  two.memory.total = 100;
+  three.memory.gradients = 30;
+  three.memory.total = 95;
+  Evaluation sum = two;
+  addDifference(sum, two, three, 30);
+  EXPECT_EQ(sum.memory.gradients, 40);
+  EXPECT_GE(sum.memory.total, 95);
+}

@@ -1,0 +1,193 @@
+#include "tpsp/Planner/Compare.h"
+
+#include "tpsp/Abi/Quantity.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+using namespace tpsp;
+using namespace tpsp::planner;
+using rt::bytesText;
+using rt::secondsText;
+
+const Evaluation *tpsp::planner::findPlan(const SearchResult &result,
+                                          const ProgramFacts &facts,
+                                          int64_t memoryLimit,
+                                          const std::string &name) {
+  int64_t rank = 0;
+  for (const Evaluation &each : result.evaluations) {
+    if (!each.isLegal() || each.isBound)
+      continue;
+    bool fits = each.memory.total <= memoryLimit;
+    if ((fits && std::to_string(++rank) == name) ||
+        usualName(each.candidate, facts) == name ||
+        subscriptText(each.candidate, facts) == name)
+      return &each;
+  }
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Two plans
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct Part {
+  std::string name;
+  double a = 0, b = 0;
+
+  double more() const { return b - a; }
+};
+
+} // namespace
+
+static std::vector<Part> timeParts(const Evaluation &a, const Evaluation &b) {
+  std::map<std::string, Part> parts;
+  for (const auto &[name, seconds] : a.parts)
+    parts[name].a = seconds;
+  for (const auto &[name, seconds] : b.parts)
+    parts[name].b = seconds;
+  std::vector<Part> result;
+  for (auto &[name, part] : parts)
+    result.push_back({name, part.a, part.b});
+  llvm::stable_sort(result, [](const Part &x, const Part &y) {
+    return std::abs(x.more()) > std::abs(y.more());
+  });
+  return result;
+}
+
+static std::vector<Part> memoryParts(const MemoryBill &a, const MemoryBill &b) {
+  return {{"parameters", double(a.parameters), double(b.parameters)},
+          {"gradients", double(a.gradients), double(b.gradients)},
+          {"state", double(a.state), double(b.state)},
+          {"inputs", double(a.inputs), double(b.inputs)},
+          {"outputs", double(a.outputs), double(b.outputs)},
+          {"activations", double(a.activations), double(b.activations)},
+          {"total", double(a.total), double(b.total)}};
+}
+
+/// "+1.2 ms", "-3.0 GiB", "same".
+static std::string signedText(double more, std::string (*text)(double)) {
+  if (more == 0)
+    return "same";
+  return (more > 0 ? "+" : "-") + text(std::abs(more));
+}
+
+static std::string rowsText(const std::vector<Part> &parts,
+                            std::string (*text)(double)) {
+  std::string result;
+  for (const Part &part : parts)
+    if (part.a != 0 || part.b != 0)
+      result += fmt::format("  {:<32} {:>12} {:>12} {:>12}\n", part.name,
+                            text(part.a), text(part.b),
+                            signedText(part.more(), text));
+  return result;
+}
+
+std::string
+tpsp::planner::compareText(const Evaluation &a, const Evaluation &b,
+                           const std::array<std::string, 2> &names) {
+  auto seconds = [](double value) { return secondsText(value); };
+  auto bytes = [](double value) { return bytesText(value); };
+  std::string text =
+      fmt::format("\nA: {}\nB: {}\n  {:<32} {:>12} {:>12} {:>12}\n", names[0],
+                  names[1], "", "A", "B", "B - A");
+  text += rowsText({{"step", a.seconds, b.seconds},
+                    {"exposed communication", a.exposed, b.exposed},
+                    {"all communication", a.communication, b.communication}},
+                   seconds);
+  text += "Where the time goes, the largest difference first\n" +
+          rowsText(timeParts(a, b), seconds);
+  text +=
+      "Memory of a rank\n" + rowsText(memoryParts(a.memory, b.memory), bytes);
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// What would flip the choice
+//===----------------------------------------------------------------------===//
+
+/// Communication takes x of its time: a's step equals b's at computing_a +
+/// x exposed_a = computing_b + x exposed_b. 0 if b is never below a.
+static double networkThatFlips(const Evaluation &a, const Evaluation &b) {
+  double computing = (b.seconds - b.exposed) - (a.seconds - a.exposed);
+  double exposed = a.exposed - b.exposed;
+  if (exposed == 0 || computing / exposed <= 0)
+    return 0;
+  return computing / exposed;
+}
+
+static bool mayFlip(const MatrixRow &row) {
+  return row.evaluation->isLegal() && !row.evaluation->isBound;
+}
+
+std::vector<Flip> tpsp::planner::flipsOf(const Matrix &matrix) {
+  std::vector<Flip> flips;
+  if (matrix.rows.empty() || matrix.rows.front().rank != 1)
+    return flips;
+  const Evaluation &first = *matrix.rows.front().evaluation;
+  for (const MatrixRow &row : llvm::drop_begin(matrix.rows)) {
+    if (!mayFlip(row))
+      continue;
+    const Evaluation &each = *row.evaluation;
+    Flip flip = {
+        &row, 0,
+        std::max<int64_t>(each.memory.total - matrix.options.memoryLimit, 0)};
+    if (flip.bytes == 0)
+      flip.network = networkThatFlips(first, each);
+    if (flip.network > 0 || (flip.bytes > 0 && each.seconds < first.seconds))
+      flips.push_back(flip);
+  }
+  auto distance = [&](const Flip &flip) {
+    return flip.bytes > 0
+               ? double(flip.bytes) / double(matrix.options.memoryLimit)
+               : std::abs(std::log(flip.network));
+  };
+  llvm::stable_sort(flips, [&](const Flip &a, const Flip &b) {
+    return distance(a) < distance(b);
+  });
+  return flips;
+}
+
+static std::string flipText(const Flip &flip) {
+  std::string who = flip.row->rank > 0
+                        ? "plan " + std::to_string(flip.row->rank)
+                        : flip.row->name;
+  if (flip.row->rank > 0)
+    who += " (" + flip.row->name + ")";
+  if (flip.bytes > 0)
+    return who + " would be first with " + bytesText(double(flip.bytes)) +
+           " more memory\n";
+  return flip.network < 1
+             ? fmt::format("{} would be first if the network were {:.2g} times "
+                           "as fast\n",
+                           who, 1 / flip.network)
+             : fmt::format("{} would be first if communication took {:.2g} "
+                           "times as long\n",
+                           who, flip.network);
+}
+
+std::string tpsp::planner::sensitivityText(const Matrix &matrix, size_t most) {
+  if (matrix.rows.empty() || matrix.rows.front().rank != 1)
+    return "";
+  std::string text = fmt::format("\nMargins of plan 1: {} to spare",
+                                 bytesText(double(matrix.margin)));
+  const Evaluation &first = *matrix.rows.front().evaluation;
+  for (const MatrixRow &row : matrix.rows)
+    if (row.rank == 2)
+      text += fmt::format(", {:.1f} % faster than plan 2",
+                          100 * (row.evaluation->seconds / first.seconds - 1));
+  text += "\n";
+  std::vector<Flip> flips = flipsOf(matrix);
+  for (const Flip &flip : llvm::ArrayRef(flips).take_front(most))
+    text += "  " + flipText(flip);
+  if (flips.empty())
+    text += "  no plan of the table would be first on another network\n";
+  return text;
+}

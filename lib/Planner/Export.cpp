@@ -1,0 +1,285 @@
+#include "tpsp/Planner/Export.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+using namespace tpsp;
+using namespace tpsp::planner;
+using Json = nlohmann::ordered_json;
+
+//===----------------------------------------------------------------------===//
+// A plan in the usual terms
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Degrees as other systems have them. What does not fit is in `problem`.
+struct UsualTerms {
+  int64_t tensor = 1, context = 1, expert = 1, replicate = 1, shard = 1;
+  /// Activations are divided beside the tensor axis; the state alone is.
+  bool isSequenceParallel = false, dividesState = false;
+  /// From the outermost to the innermost: "shard", "context", ...
+  std::vector<std::string> order;
+  std::string problem;
+
+  int64_t data() const { return replicate * shard; }
+};
+
+class ReadTerms {
+public:
+  ReadTerms(const Candidate &candidate, const ProgramFacts &facts,
+            const ExportOptions &options)
+      : candidate(candidate), facts(facts), options(options) {}
+
+  UsualTerms read() {
+    for (const CandidateAxis &axis : candidate.axes)
+      if (axis.size > 1 && terms.problem.empty())
+        axis.use.role == AxisRole::Model ? readModel(axis) : readData(axis);
+    return terms;
+  }
+
+private:
+  bool isOn(const CandidateAxis &axis, const std::string &index) const {
+    return axis.use.activations && facts.find(index) == axis.use.activations;
+  }
+
+  void refuse(const CandidateAxis &axis, const std::string &why) {
+    terms.problem = "axis @" + axis.name + " (" + why + ")";
+  }
+
+  /// Each kind of axis there is once.
+  void set(int64_t &degree, const CandidateAxis &axis, const char *kind) {
+    if (degree != 1)
+      return refuse(axis, std::string("is a second ") + kind + " axis");
+    degree = axis.size;
+    terms.order.push_back(kind);
+  }
+
+  void readData(const CandidateAxis &axis) {
+    if (isOn(axis, options.sequenceIndex)) {
+      if (axis.use.storesParameters || axis.use.storesState)
+        return refuse(axis, "divides positions and what is stored at once");
+      return set(terms.context, axis, "context");
+    }
+    if (!isOn(axis, options.batchIndex))
+      return refuse(axis, "divides neither samples nor positions");
+    terms.dividesState |= axis.use.storesState;
+    set(axis.use.storesParameters ? terms.shard : terms.replicate, axis,
+        axis.use.storesParameters ? "shard" : "replicate");
+  }
+
+  void readModel(const CandidateAxis &axis) {
+    bool hasExperts = llvm::any_of(axis.use.parameters, [&](ClassId id) {
+      return facts.classes[id].hasOwnParameters;
+    });
+    if (axis.use.activations && !isOn(axis, options.sequenceIndex) &&
+        !hasExperts)
+      return refuse(axis, "divides samples besides parameters");
+    if (hasExperts)
+      return set(terms.expert, axis, "expert");
+    terms.isSequenceParallel = isOn(axis, options.sequenceIndex);
+    set(terms.tensor, axis, "tensor");
+  }
+
+  const Candidate &candidate;
+  const ProgramFacts &facts;
+  const ExportOptions &options;
+  UsualTerms terms;
+};
+
+} // namespace
+
+static int64_t extentOf(const ProgramFacts &facts, const std::string &index) {
+  std::optional<ClassId> id = facts.find(index);
+  return id ? facts.classes[*id].extent : 1;
+}
+
+/// Of one rank in one micro-batch.
+static int64_t localBatch(const UsualTerms &terms, const Candidate &candidate,
+                          const ProgramFacts &facts,
+                          const ExportOptions &options) {
+  return std::max<int64_t>(extentOf(facts, options.batchIndex) / terms.data() /
+                               candidate.settings.microBatches,
+                           1);
+}
+
+/// Whether the axes come in this order, those that there are.
+static bool isInOrder(const UsualTerms &terms,
+                      const std::vector<std::string> &order) {
+  size_t next = 0;
+  for (const std::string &kind : terms.order) {
+    auto found = std::find(order.begin() + next, order.end(), kind);
+    if (found == order.end())
+      return false;
+    next = size_t(found - order.begin());
+  }
+  return true;
+}
+
+static Exported refused(const std::string &problem) { return {"", problem}; }
+
+//===----------------------------------------------------------------------===//
+// Targets
+//===----------------------------------------------------------------------===//
+
+static Exported toMegatron(const UsualTerms &terms, const Candidate &candidate,
+                           const ProgramFacts &facts,
+                           const ExportOptions &options) {
+  if (terms.shard > 1 && terms.replicate > 1)
+    return refused("Megatron's flags have one data axis, and the plan a "
+                   "replicated and a stored one; pin one of them to size 1");
+  if (!isInOrder(terms, {"replicate", "shard", "context", "expert", "tensor"}))
+    return refused("Megatron's ranks have data axes outside, then context, "
+                   "and tensor axes inside; the plan has another order");
+  std::vector<std::string> flags = {
+      fmt::format("--tensor-model-parallel-size {}", terms.tensor),
+      fmt::format("--context-parallel-size {}", terms.context),
+      fmt::format("--micro-batch-size {}",
+                  localBatch(terms, candidate, facts, options)),
+      fmt::format("--global-batch-size {}",
+                  extentOf(facts, options.batchIndex)),
+      fmt::format("--seq-length {}", extentOf(facts, options.sequenceIndex))};
+  if (terms.expert > 1)
+    flags.push_back(
+        fmt::format("--expert-model-parallel-size {}", terms.expert));
+  if (terms.isSequenceParallel)
+    flags.emplace_back("--sequence-parallel");
+  if (terms.dividesState)
+    flags.emplace_back("--use-distributed-optimizer");
+  if (terms.shard > 1)
+    flags.emplace_back("--use-torch-fsdp2");
+  const std::string &mode = candidate.settings.rematerialize;
+  if (mode != "none")
+    flags.push_back("--recompute-granularity " + mode);
+  if (mode == "full")
+    flags.emplace_back("--recompute-method uniform --recompute-num-layers 1");
+  return {llvm::join(flags, " \\\n") + "\n", ""};
+}
+
+static Exported toTorchtitan(const UsualTerms &terms,
+                             const Candidate &candidate,
+                             const ProgramFacts &facts,
+                             const ExportOptions &options) {
+  if (terms.dividesState)
+    return refused("torchtitan divides the optimizer's state with the "
+                   "parameters only; plan without axes of the state, as with "
+                   "--pin b@fsdp on a stored axis");
+  if (terms.tensor > 1 && !terms.isSequenceParallel)
+    return refused("torchtitan's tensor parallelism divides the sequence, "
+                   "too; pin the tensor axis on positions");
+  if (!isInOrder(terms, {"replicate", "shard", "context", "expert", "tensor"}))
+    return refused("torchtitan's mesh has data axes outside, then context, "
+                   "and tensor axes inside; the plan has another order");
+  return {fmt::format("[training]\nlocal_batch_size = {}\nglobal_batch_size = "
+                      "{}\nseq_len = {}\n\n[parallelism]\n"
+                      "data_parallel_replicate_degree = {}\n"
+                      "data_parallel_shard_degree = {}\n"
+                      "tensor_parallel_degree = {}\n"
+                      "context_parallel_degree = {}\n"
+                      "expert_parallel_degree = {}\n"
+                      "pipeline_parallel_degree = 1\n\n"
+                      "[activation_checkpoint]\nmode = \"{}\"\n",
+                      localBatch(terms, candidate, facts, options),
+                      extentOf(facts, options.batchIndex),
+                      extentOf(facts, options.sequenceIndex), terms.replicate,
+                      terms.shard, terms.tensor, terms.context, terms.expert,
+                      candidate.settings.rematerialize),
+          ""};
+}
+
+/// "model.layers.0.mlp.up_proj.weight": "layers.*.mlp.up_proj", beneath the
+/// model's own name.
+static std::string modulePattern(llvm::StringRef parameter) {
+  parameter.consume_front("model.");
+  parameter.consume_back(".weight");
+  llvm::SmallVector<llvm::StringRef> words;
+  parameter.split(words, '.');
+  for (llvm::StringRef &word : words)
+    if (llvm::all_of(word, llvm::isDigit))
+      word = "*";
+  return llvm::join(words, ".");
+}
+
+static Exported toTransformers(const UsualTerms &terms,
+                               const Candidate &candidate,
+                               const ProgramFacts &facts) {
+  if (terms.data() * terms.context * terms.expert > 1 || terms.tensor == 1)
+    return refused("a base_model_tp_plan says tensor parallelism and nothing "
+                   "else; plan with --max-axes 1, or pin one axis of all "
+                   "devices");
+  Json plan = Json::object();
+  for (const TensorFacts &tensor : facts.tensors) {
+    if (tensor.kind != TensorFacts::Kind::Parameter)
+      continue;
+    auto dims = subscriptsOf(tensor, candidate);
+    for (size_t dim = 0; dim < dims.size() && dims.size() >= 2; ++dim)
+      if (!dims[dim].empty())
+        plan[modulePattern(tensor.name)] =
+            dim + 1 == dims.size() ? "rowwise" : "colwise";
+  }
+  return {plan.dump(2) + "\n", ""};
+}
+
+static Json tensorsJson(const Candidate &candidate, const ProgramFacts &facts) {
+  Json tensors = Json::array();
+  for (const TensorFacts &tensor : facts.tensors) {
+    Json dims = Json::array();
+    for (auto [dim, axes] : llvm::enumerate(subscriptsOf(tensor, candidate))) {
+      Json names = Json::array();
+      for (unsigned axis : axes)
+        names.push_back(candidate.axes[axis].name);
+      dims.push_back({{"index", facts.classes[tensor.dims[dim]].name()},
+                      {"extent", tensor.shape[dim]},
+                      {"axes", names}});
+    }
+    const char *kind = tensor.kind == TensorFacts::Kind::Parameter ? "parameter"
+                       : tensor.kind == TensorFacts::Kind::Input   ? "input"
+                                                                   : "boundary";
+    tensors.push_back({{"name", tensor.name},
+                       {"kind", kind},
+                       {"count", tensor.count},
+                       {"dims", dims}});
+  }
+  return tensors;
+}
+
+static Exported toNeutral(const Candidate &candidate,
+                          const ProgramFacts &facts) {
+  Json mesh = Json::array();
+  for (const CandidateAxis &axis : candidate.axes)
+    mesh.push_back(
+        {{"name", axis.name},
+         {"size", axis.size},
+         {"role", axis.use.role == AxisRole::Model ? "model" : "data"},
+         {"stores_parameters", axis.use.storesParameters},
+         {"stores_state", axis.use.storesState}});
+  Json json = {{"format", "tpsp-placement-1"},
+               {"program", facts.program},
+               {"name", usualName(candidate, facts)},
+               {"subscripts", subscriptText(candidate, facts)},
+               {"mesh", mesh},
+               {"micro_batches", candidate.settings.microBatches},
+               {"rematerialize", candidate.settings.rematerialize},
+               {"tensors", tensorsJson(candidate, facts)}};
+  return {json.dump(2) + "\n", ""};
+}
+
+Exported tpsp::planner::exportPlan(const std::string &target,
+                                   const Candidate &candidate,
+                                   const ProgramFacts &facts,
+                                   const ExportOptions &options) {
+  if (target == "json")
+    return toNeutral(candidate, facts);
+  UsualTerms terms = ReadTerms(candidate, facts, options).read();
+  if (!terms.problem.empty())
+    return refused("--export " + target + " has no word for this plan: " +
+                   terms.problem + "; --export json has");
+  if (target == "megatron")
+    return toMegatron(terms, candidate, facts, options);
+  if (target == "torchtitan")
+    return toTorchtitan(terms, candidate, facts, options);
+  return toTransformers(terms, candidate, facts);
+}

@@ -1,0 +1,220 @@
+// How long links are busy at least.
+#include "tpsp/Planner/Bounds.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <set>
+
+using namespace tpsp;
+using namespace tpsp::planner;
+
+namespace {
+
+/// Of an axis: its size, and from one rank to the next.
+struct Steps {
+  int64_t size = 1, stride = 1;
+};
+
+} // namespace
+
+/// Where ranks lie that differ on these axes.
+static GroupPlace placeOf(llvm::ArrayRef<Steps> axes, int64_t perNode) {
+  std::vector<int64_t> members = {0};
+  for (const Steps &axis : axes)
+    for (size_t i = 0, before = members.size(); i < before; ++i)
+      for (int64_t step = 1; step < axis.size; ++step)
+        members.push_back(members[i] + step * axis.stride);
+  std::set<int64_t> nodes;
+  for (int64_t member : members)
+    nodes.insert(perNode > 0 ? member / perNode : 0);
+  GroupPlace place;
+  place.group = int64_t(members.size());
+  place.nodes = int64_t(nodes.size());
+  place.perNode = (place.group + place.nodes - 1) / place.nodes;
+  return place;
+}
+
+/// The axis alone, and with others that may go with it, among them those not
+/// chosen yet: one collective may go over several, and between nodes it is
+/// faster for it, as more of a node's adapters take part.
+std::vector<GroupPlace>
+Bounds::placesOf(const SpaceNode &node, unsigned axis,
+                 llvm::function_ref<bool(const AxisUse &)> goesWith) const {
+  const Hardware &machine = cost.machine();
+  int64_t perNode = machine.isCpu() ? 0 : machine.devicesPerNode;
+  int64_t stride = node.remaining;
+  std::vector<Steps> others = {{node.remaining, 1}};
+  Steps own;
+  for (unsigned i = unsigned(node.candidate.axes.size()); i-- > 0;) {
+    const CandidateAxis &each = node.candidate.axes[i];
+    if (i == axis)
+      own = {each.size, stride};
+    else if (each.size > 1 && goesWith(each.use))
+      others.push_back({each.size, stride});
+    stride *= each.size;
+  }
+  bool isOneNode = perNode == 0 || options.devices <= perNode;
+  if (isOneNode || node.remaining == 1)
+    others.erase(others.begin());
+  std::vector<GroupPlace> places;
+  for (unsigned chosen = 0; chosen < (1u << others.size()); ++chosen) {
+    std::vector<Steps> axes = {own};
+    for (unsigned i = 0; i < others.size(); ++i)
+      if (chosen >> i & 1)
+        axes.push_back(others[i]);
+    places.push_back(placeOf(axes, perNode));
+  }
+  return places;
+}
+
+double Bounds::secondsPerByte(CollectiveKind kind, GroupPlace place,
+                              double largest) const {
+  auto key = std::tuple(kind, place.group, place.perNode, place.nodes, largest);
+  auto [found, isNew] = rates.try_emplace(key, 0);
+  if (!isNew)
+    return found->second;
+  double best = cost.collectiveSeconds(kind, largest, place) / largest;
+  for (double bytes = 1 << 10; bytes < largest; bytes *= 2)
+    best = std::min(best, cost.collectiveSeconds(kind, bytes, place) / bytes);
+  return found->second = best;
+}
+
+/// Of collectives along the axis that together have `bytes`, each `largest` at
+/// most.
+double Bounds::collectiveSeconds(CollectiveKind kind,
+                                 llvm::ArrayRef<GroupPlace> places,
+                                 double bytes, double largest) const {
+  if (bytes <= 0)
+    return 0;
+  double best = 0;
+  for (GroupPlace place : places)
+    if (double each = secondsPerByte(kind, place, largest);
+        best == 0 || each < best)
+      best = each;
+  return bytes * best;
+}
+
+/// The largest collective of a tensor: it may share a bucket.
+double Bounds::largestWith(double bytes) const {
+  return options.largestBucket < 0
+             ? 1e12
+             : std::max({bytes, double(options.largestBucket), 1024.0});
+}
+
+/// Reductions of gradients along a data axis, and gathers of parameters.
+double Bounds::dataSeconds(const SpaceNode &node, unsigned axis) const {
+  const AxisUse &use = node.candidate.axes[axis].use;
+  if (!options.hasGradients || !use.activations)
+    return 0;
+  std::vector<GroupPlace> reducing = placesOf(
+      node, axis, [](const AxisUse &other) { return bool(other.activations); });
+  std::vector<GroupPlace> dividing =
+      placesOf(node, axis, [](const AxisUse &other) {
+        return other.storesParameters || other.storesState;
+      });
+  double seconds = 0, size = double(node.candidate.axes[axis].size);
+  for (const TensorFacts &tensor : facts.tensors) {
+    if (!tensor.isTrained || !tensor.isFree ||
+        !llvm::is_contained(tensor.summed, *use.activations))
+      continue;
+    std::vector<std::vector<unsigned>> dims =
+        subscriptsOf(tensor, node.candidate);
+    bool isStored = llvm::any_of(
+        dims, [&](const auto &axes) { return llvm::is_contained(axes, axis); });
+    double local = localBytes(tensor, node) * (isStored ? size : 1);
+    double largest = largestWith(local / double(tensor.count));
+    double bytes = local / double(node.remaining);
+    auto secondsOf = [&](CollectiveKind kind,
+                         llvm::ArrayRef<GroupPlace> places) {
+      return collectiveSeconds(kind, places, bytes, largest);
+    };
+    double gather = secondsOf(CollectiveKind::AllGather, dividing);
+    double parted = gather + secondsOf(CollectiveKind::ReduceScatter, dividing);
+    // One may be used last forward and first backward.
+    double count = double(tensor.count);
+    double again = options.regathers ? gather * (count - 1) / count : 0;
+    double whole = secondsOf(CollectiveKind::AllReduce, reducing);
+    seconds += isStored          ? parted + again
+               : use.storesState ? parted
+                                 : std::min(whole, parted);
+  }
+  return seconds;
+}
+
+/// Keys and values along a data axis on positions, and their gradients back.
+double Bounds::gatherSeconds(const SpaceNode &node, unsigned axis) const {
+  const AxisUse &use = node.candidate.axes[axis].use;
+  if (!options.gathersKeys || use.role != AxisRole::Data || !use.activations)
+    return 0;
+  std::vector<GroupPlace> places =
+      placesOf(node, axis, [&](const AxisUse &other) {
+        return other.activations == use.activations;
+      });
+  double seconds = 0;
+  for (const WholeOperand &operand : facts.wholeOperands) {
+    if (operand.index != *use.activations)
+      continue;
+    double local = double(operand.bytes);
+    for (unsigned i = 0; i < node.candidate.axes.size(); ++i) {
+      const CandidateAxis &other = node.candidate.axes[i];
+      if (i != axis && llvm::any_of(operand.dims, [&](ClassId id) {
+            return other.use.isOn(id);
+          }))
+        local /= double(other.size);
+    }
+    double bytes = local / double(node.remaining);
+    // Keys and values may go together.
+    double largest = largestWith(2 * local);
+    seconds +=
+        collectiveSeconds(CollectiveKind::AllGather, places, bytes, largest);
+    if (options.hasGradients && operand.hasGradient)
+      seconds += collectiveSeconds(CollectiveKind::ReduceScatter, places, bytes,
+                                   largest);
+  }
+  return seconds;
+}
+
+/// The rank's part, as far as other axes divide it.
+double Bounds::completionBytes(const Completion &completion,
+                               const SpaceNode &node, unsigned axis) const {
+  double bytes = double(completion.bytes) / double(node.remaining);
+  for (unsigned i = 0; i < node.candidate.axes.size(); ++i) {
+    const CandidateAxis &other = node.candidate.axes[i];
+    if (i != axis && other.use.activations &&
+        llvm::is_contained(completion.dims, *other.use.activations))
+      bytes /= double(other.size);
+  }
+  return bytes;
+}
+
+/// Completions of sums along a model axis, forward and backward. Where the axis
+/// divides no activations, all ranks need the sum. Where it does, each keeps a
+/// part, and the products on the other side gather it: operands of products
+/// forward, whose gradients are completed, and gradients of sums backward.
+double Bounds::modelSeconds(const SpaceNode &node, unsigned axis) const {
+  const AxisUse &use = node.candidate.axes[axis].use;
+  std::vector<GroupPlace> places = placesOf(
+      node, axis, [](const AxisUse &other) { return bool(other.activations); });
+  double seconds = 0;
+  for (const Completion &completion : facts.completions) {
+    bool sums = llvm::any_of(completion.sums, [&](ClassId id) {
+      return llvm::is_contained(use.parameters, id);
+    });
+    if (!sums || (completion.isBackward && !options.hasGradients))
+      continue;
+    double bytes = completionBytes(completion, node, axis);
+    // Two that are ready at once may go together.
+    double largest = largestWith(2 * bytes * double(node.remaining));
+    auto secondsOf = [&](CollectiveKind kind) {
+      return collectiveSeconds(kind, places, bytes, largest);
+    };
+    double scatter = secondsOf(CollectiveKind::ReduceScatter),
+           gather = secondsOf(CollectiveKind::AllGather);
+    bool isGathered = options.hasGradients && completion.hasGradient;
+    seconds += use.activations ? scatter + (isGathered ? gather : 0)
+                               : std::min(secondsOf(CollectiveKind::AllReduce),
+                                          scatter + gather);
+  }
+  return seconds;
+}

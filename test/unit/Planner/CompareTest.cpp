@@ -1,0 +1,102 @@
+#include "tpsp/Planner/Compare.h"
+#include "SmallPrograms.h"
+
+#include <gmock/gmock.h>
+
+using namespace tpsp;
+using namespace tpsp::planner;
+using testing::HasSubstr;
+using testing::Not;
+
+static Evaluation plan(ClassId on, double computing, double exposed,
+                       int64_t bytes) {
+  Evaluation result;
+  result.candidate.axes = {{"dp", 4, {AxisRole::Data, on, {}, false, false}}};
+  result.seconds = computing + exposed;
+  result.exposed = exposed;
+  result.parts = {{"products", computing}, {"all_reduce over dp", exposed}};
+  result.memory.parameters = result.memory.total = bytes;
+  return result;
+}
+
+/// b@dp is first; s@dp computes longer and sends less.
+static SearchResult twoPlans() {
+  SearchResult result;
+  result.evaluations = {plan(0, 1, 0.5, 900), plan(1, 1.4, 0.3, 700)};
+  return result;
+}
+
+static Matrix matrixOf(const SearchResult &result, int64_t limit) {
+  MatrixOptions options;
+  options.memoryLimit = limit;
+  options.devices = 4;
+  return makeMatrix(result, {result.evaluations.back().candidate},
+                    mlp(4, 4, 8, 8), options);
+}
+
+TEST(Compare, PlansAreFoundByRankNameAndSubscripts) {
+  SearchResult result = twoPlans();
+  ProgramFacts facts = mlp(4, 4, 8, 8);
+  const Evaluation *first = &result.evaluations[0],
+                   *second = &result.evaluations[1];
+  EXPECT_EQ(findPlan(result, facts, 1000, "1"), first);
+  EXPECT_EQ(findPlan(result, facts, 1000, "2"), second);
+  EXPECT_EQ(findPlan(result, facts, 800, "1"), second);
+  EXPECT_EQ(findPlan(result, facts, 1000, "DP 4"), first);
+  EXPECT_EQ(findPlan(result, facts, 1000, "dp=4: s@dp"), second);
+  EXPECT_EQ(findPlan(result, facts, 1000, "3"), nullptr);
+}
+
+TEST(Compare, LargestDifferenceFirst) {
+  SearchResult result = twoPlans();
+  std::string text = compareText(result.evaluations[0], result.evaluations[1],
+                                 {"one", "other"});
+  EXPECT_THAT(text, HasSubstr("+200 ms"));
+  size_t products = text.find("products"), reduced = text.find("all_reduce");
+  EXPECT_LT(products, reduced);
+  EXPECT_THAT(text, HasSubstr("-200 ms"));
+  EXPECT_THAT(text, HasSubstr("A: one\nB: other"));
+}
+
+// 1 + 0.5 x = 1.4 + 0.3 x where x = 2: on both sides of it the order is what
+// the flip says.
+TEST(Compare, WhatFlipsTheChoice) {
+  SearchResult result = twoPlans();
+  Matrix matrix = matrixOf(result, 1000);
+  std::vector<Flip> flips = flipsOf(matrix);
+  ASSERT_EQ(flips.size(), 1u);
+  double x = flips[0].network;
+  EXPECT_NEAR(x, 2, 1e-9);
+  for (double at : {0.9 * x, 1.1 * x})
+    EXPECT_EQ(1 + 0.5 * at < 1.4 + 0.3 * at, at < x);
+  EXPECT_THAT(sensitivityText(matrix),
+              HasSubstr("plan 2 (CP 4) would be first if communication took 2 "
+                        "times as long"));
+  // Whoever sends more and computes longer is never first.
+  result.evaluations[1] = plan(1, 1.4, 0.6, 700);
+  EXPECT_TRUE(flipsOf(matrixOf(result, 1000)).empty());
+}
+
+TEST(Compare, MemoryFlipsTheChoice) {
+  SearchResult result = twoPlans();
+  std::swap(result.evaluations[0], result.evaluations[1]);
+  std::vector<Flip> flips = flipsOf(matrixOf(result, 800));
+  ASSERT_EQ(flips.size(), 1u);
+  EXPECT_EQ(flips[0].bytes, 100);
+  EXPECT_EQ(flips[0].network, 0);
+}
+
+TEST(Compare, PictureHasEveryPlanAndTheLimit) {
+  SearchResult result = twoPlans();
+  result.evaluations.push_back(plan(0, 2, 0.5, 950));
+  std::string svg = paretoSvg(matrixOf(result, 1000), mlp(4, 4, 8, 8));
+  size_t circles = 0;
+  for (size_t at = svg.find("<circle"); at != std::string::npos;
+       at = svg.find("<circle", at + 1))
+    ++circles;
+  EXPECT_EQ(circles, 3u);
+  EXPECT_THAT(svg, HasSubstr("class=\"limit\""));
+  // The third is beaten in both.
+  EXPECT_THAT(svg, HasSubstr("class=\"plan\""));
+  EXPECT_THAT(svg, Not(HasSubstr("nan")));
+}
