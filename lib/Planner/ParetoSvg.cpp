@@ -94,8 +94,10 @@ private:
       least = std::min(least, double(matrix.options.memoryLimit));
       most = std::max(most, double(matrix.options.memoryLimit));
     }
-    return isTime ? Scale(least * 0.9, most * 1.15, left, width - right)
-                  : Scale(least * 0.85, most * 1.2, height - bottom, top);
+    // A tenth of the range on both sides.
+    double margin = std::max(std::pow(most / least, 0.1), 1.01);
+    return isTime ? Scale(least / margin, most * margin, left, width - right)
+                  : Scale(least / margin, most * margin, height - bottom, top);
   }
 
   double xOf(const Evaluation &plan) const { return x(plan.seconds); }

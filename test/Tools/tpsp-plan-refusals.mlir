@@ -33,6 +33,9 @@
 // RUN: %S/Inputs/exits 1 %{plan} --devices 4 --memory 100KiB --max-axes 1 --overlap off 2>&1 | FileCheck %s --check-prefix=SMALL
 // SMALL: over by {{.*}} MiB: {{.*}}
 // SMALL: tpsp-plan: no plan fits into 100.0 KiB on 4 devices; the nearest needs {{.*}}; more devices, a larger --memory or a smaller batch would help
+// How many devices would do, where some would.
+// RUN: %S/Inputs/exits 1 %{plan} --devices 2 --memory 3MiB --max-axes 1 --overlap off 2>&1 | FileCheck %s --check-prefix=CLUSTER
+// CLUSTER: tpsp-plan: no plan fits into 3.0 MiB on 2 devices; {{.*}}; {{[0-9]+}} devices would do: {{.*}}, which needs {{[0-9.]+}} MiB
 
 // --forward goes with nothing of the backward pass.
 // RUN: %S/Inputs/exits 2 %{plan} --forward --optimizer adamw 2>&1 | FileCheck %s --check-prefix=FORWARD
