@@ -82,18 +82,22 @@ private:
       ".grid{stroke:#333842}.limit{stroke:#ff8a80}.front{stroke:#79b0ff}.best"
       "{fill:#79b0ff}}</style>\n";
 
-  Scale scale(bool isTime) const {
-    double least = 0, most = 0;
-    for (const Point &point : points) {
-      double value =
-          isTime ? point.plan->seconds : double(point.plan->memory.total);
-      least = least == 0 ? value : std::min(least, value);
+  /// The least and the largest value; of memory also the limit.
+  std::pair<double, double> ends(bool isTime) const {
+    double least = INFINITY, most = 0;
+    auto cover = [&](double value) {
+      least = std::min(least, value);
       most = std::max(most, value);
-    }
-    if (!isTime) {
-      least = std::min(least, double(matrix.options.memoryLimit));
-      most = std::max(most, double(matrix.options.memoryLimit));
-    }
+    };
+    for (const Point &point : points)
+      cover(isTime ? point.plan->seconds : double(point.plan->memory.total));
+    if (!isTime)
+      cover(double(matrix.options.memoryLimit));
+    return {least, most};
+  }
+
+  Scale scale(bool isTime) const {
+    auto [least, most] = ends(isTime);
     // A tenth of the range on both sides.
     double margin = std::max(std::pow(most / least, 0.1), 1.01);
     return isTime ? Scale(least / margin, most * margin, left, width - right)
@@ -120,16 +124,6 @@ private:
 
   /// Lines at values a fifth of the range apart, on the logarithmic scale.
   void axes() {
-    auto ends = [&](bool isTime) {
-      double least = INFINITY, most = 0;
-      for (const Point &point : points) {
-        double value =
-            isTime ? point.plan->seconds : double(point.plan->memory.total);
-        least = std::min(least, value);
-        most = std::max(most, value);
-      }
-      return std::pair(least, most);
-    };
     auto [fastest, slowest] = ends(true);
     auto [smallest, largest] = ends(false);
     int steps = 4;
