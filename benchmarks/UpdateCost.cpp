@@ -61,11 +61,11 @@ struct Running {
   /// state: those before are the forward pass.
   double updateSeconds() const {
     auto touchesState = [&](const PlanCommand &command) {
-      return std::any_of(
-          command.accesses.begin(), command.accesses.end(),
-          [&](const PlanAccess &access) {
-            return plan.buffers[access.buffer].kind == BufferKind::State;
-          });
+      return std::any_of(command.accesses.begin(), command.accesses.end(),
+                         [&](const PlanAccess &access) {
+                           return plan.buffers[access.buffer].kind ==
+                                  BufferKind::State;
+                         });
     };
     size_t i = 0;
     while (i < plan.commands.size() && !touchesState(plan.commands[i]))

@@ -28,8 +28,7 @@ const Yardstick *Bounds::yardstickOf(const Settings &settings) const {
   return nullptr;
 }
 
-/// As the undivided program has it.
-static ProductShape shapeOf(const ProductFacts &product) {
+ProductShape planner::shapeOf(const ProductFacts &product) {
   auto extent = [](const std::vector<ProductFacts::Dim> &dims) {
     int64_t result = 1;
     for (const ProductFacts::Dim &dim : dims)

@@ -34,6 +34,9 @@
 
 namespace tpsp::planner {
 
+/// Of a product of the undivided program: what counts as one shape.
+ProductShape shapeOf(const ProductFacts &product);
+
 struct Bound {
   double seconds = 0;
   /// Of one rank: of the settings that need least.

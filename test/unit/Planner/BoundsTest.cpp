@@ -97,17 +97,8 @@ TEST(Bounds, Yardsticks) {
   full.rematerialize = "full";
   plain.savedBytes = 4000;
   full.savedBytes = 400;
-  for (const ProductFacts &product : facts.products) {
-    auto extent = [](const std::vector<ProductFacts::Dim> &dims) {
-      int64_t result = 1;
-      for (const ProductFacts::Dim &dim : dims)
-        result *= dim.extent;
-      return result;
-    };
-    auto [low, high] = std::minmax({extent(product.m), extent(product.n)});
-    full.work.products[{low, high, extent(product.k), extent(product.batch)}] +=
-        product.count;
-  }
+  for (const ProductFacts &product : facts.products)
+    full.work.products[shapeOf(product)] += product.count;
   options.yardsticks = {plain, full};
   SpaceNode node = oneAxis(4, {AxisRole::Data, 0, {}, false, false});
   auto boundWith = [&](Settings settings, int64_t limit) {
