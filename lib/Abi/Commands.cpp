@@ -119,6 +119,50 @@ bool isDense(std::vector<std::pair<int64_t, int64_t>> extentsAndStrides,
   return true;
 }
 
+using ExtentsAndStrides = std::vector<std::pair<int64_t, int64_t>>;
+
+/// The indices that a tensor of scores has: along others its stride is 0.
+ExtentsAndStrides present(const ExtentsAndStrides &all) {
+  ExtentsAndStrides list;
+  for (auto [extent, stride] : all)
+    if (stride != 0)
+      list.emplace_back(extent, stride);
+  return list;
+}
+
+int64_t elementsOf(const ExtentsAndStrides &indices) {
+  int64_t elements = 1;
+  for (auto [extent, stride] : present(indices))
+    elements *= extent;
+  return elements;
+}
+
+ExtentsAndStrides indicesOf(const AttentionCommand &c,
+                            const AttentionLayout &at, int64_t rows) {
+  return {{c.batch, at.batch},
+          {c.heads, at.head},
+          {c.groups, at.group},
+          {rows, at.row}};
+}
+
+ExtentsAndStrides biasIndices(const AttentionCommand &c) {
+  ExtentsAndStrides indices = indicesOf(c, c.bias, c.queries);
+  indices.emplace_back(c.keys, c.bias.key);
+  return indices;
+}
+
+/// Without elements a tensor may be laid out anyhow.
+bool scoreLayoutsAreLegal(const AttentionCommand &c) {
+  auto isLegal = [](const ExtentsAndStrides &indices) {
+    return elementsOf(indices) == 0 || isDense(present(indices), 1);
+  };
+  return (!c.hasBias || isLegal(biasIndices(c))) &&
+         (!c.hasSegments ||
+          (isLegal(indicesOf(c, c.querySegments, c.queries)) &&
+           isLegal(indicesOf(c, c.keySegments, c.keys)) &&
+           c.keySegments.group == 0));
+}
+
 /// (An empty tensor may be laid out anyhow.)
 bool attentionLayoutsAreLegal(const AttentionCommand &c) {
   auto isLegal = [&](const AttentionLayout &at, int64_t groups, int64_t rows,
@@ -130,7 +174,8 @@ bool attentionLayoutsAreLegal(const AttentionCommand &c) {
                     {rows, at.row}},
                    features);
   };
-  return isLegal(c.q, c.groups, c.queries, c.features) &&
+  return scoreLayoutsAreLegal(c) &&
+         isLegal(c.q, c.groups, c.queries, c.features) &&
          isLegal(c.k, 1, c.keys, c.features) &&
          isLegal(c.v, 1, c.keys, c.valueFeatures) &&
          isLegal(c.o, c.groups, c.queries, c.valueFeatures);
@@ -140,7 +185,13 @@ bool attentionExtentsFit(const AttentionCommand &c) {
   return fits({c.batch, c.heads, c.groups, c.queries, c.features}) &&
          fits({c.batch, c.heads, c.groups, c.queries, c.valueFeatures}) &&
          fits({c.batch, c.heads, c.keys, c.features}) &&
-         fits({c.batch, c.heads, c.keys, c.valueFeatures});
+         fits({c.batch, c.heads, c.keys, c.valueFeatures}) &&
+         (!c.hasBias || fits({c.batch, c.heads, c.groups, c.queries, c.keys}));
+}
+
+bool attentionMaskIsLegal(const AttentionCommand &c) {
+  return std::isfinite(c.softcap) && c.softcap >= 0 &&
+         (c.window == 0 || (c.causal && c.queries <= c.keys));
 }
 
 bool isPermutation(const std::vector<int64_t> &list) {
@@ -225,15 +276,42 @@ void AttentionCommand::code(ParamCoder &coder) {
   coder.number(scale);
   coder.flag(causal);
   coder.flag(keepsStatistic);
+  coder.extents(window);
+  coder.number(softcap);
+  coder.flag(hasBias);
+  coder.flag(hasSegments);
   for (AttentionLayout *at : {&q, &k, &v, &o})
     coder.extents(at->batch, at->head, at->group, at->row);
+  if (hasBias)
+    coder.extents(bias.batch, bias.head, bias.group, bias.row, bias.key);
+  if (hasSegments)
+    for (AttentionLayout *at : {&querySegments, &keySegments})
+      coder.extents(at->batch, at->head, at->group, at->row);
+}
+
+int64_t AttentionCommand::biasElements() const {
+  return elementsOf(biasIndices(*this));
 }
 
 bool AttentionCommand::isLegal() const {
   // A row without keys has no weights to normalise.
   return std::isfinite(scale) && !isInteger(dtype) &&
-         (keys > 0 || numRows() == 0) && attentionExtentsFit(*this) &&
-         attentionLayoutsAreLegal(*this);
+         attentionMaskIsLegal(*this) && (keys > 0 || numRows() == 0) &&
+         attentionExtentsFit(*this) && attentionLayoutsAreLegal(*this);
+}
+
+/// The bias and the segment numbers, where they are there.
+static void addExtras(const AttentionCommand &c, std::vector<BufferUse> &uses) {
+  if (c.hasBias)
+    uses.push_back({"bias", c.biasElements(), c.dtype});
+  if (!c.hasSegments)
+    return;
+  uses.push_back({"query_segments",
+                  elementsOf(indicesOf(c, c.querySegments, c.queries)),
+                  TPSP_RT_I32});
+  uses.push_back({"key_segments",
+                  elementsOf(indicesOf(c, c.keySegments, c.keys)),
+                  TPSP_RT_I32});
 }
 
 std::vector<BufferUse> AttentionCommand::buffers(int64_t) const {
@@ -244,19 +322,30 @@ std::vector<BufferUse> AttentionCommand::buffers(int64_t) const {
       {"o", resultElements(), dtype, /*isWritten=*/true}};
   if (keepsStatistic)
     uses.push_back({"statistic", numRows(), statisticType(), true});
+  addExtras(*this, uses);
   return uses;
 }
 
+void AttentionGradientCommand::code(ParamCoder &coder) {
+  AttentionCommand::code(coder);
+  coder.flag(wantsBiasGradient);
+}
+
 std::vector<BufferUse> AttentionGradientCommand::buffers(int64_t) const {
-  return {{"q", queryElements(), dtype},
-          {"k", keyElements(), dtype},
-          {"v", valueElements(), dtype},
-          {"o", resultElements(), dtype},
-          {"statistic", numRows(), statisticType()},
-          {"go", resultElements(), dtype},
-          {"gq", queryElements(), dtype, /*isWritten=*/true},
-          {"gk", keyElements(), dtype, /*isWritten=*/true},
-          {"gv", valueElements(), dtype, /*isWritten=*/true}};
+  std::vector<BufferUse> uses = {
+      {"q", queryElements(), dtype},
+      {"k", keyElements(), dtype},
+      {"v", valueElements(), dtype},
+      {"o", resultElements(), dtype},
+      {"statistic", numRows(), statisticType()},
+      {"go", resultElements(), dtype},
+      {"gq", queryElements(), dtype, /*isWritten=*/true},
+      {"gk", keyElements(), dtype, /*isWritten=*/true},
+      {"gv", valueElements(), dtype, /*isWritten=*/true}};
+  addExtras(*this, uses);
+  if (wantsBiasGradient)
+    uses.push_back({"gbias", biasElements(), dtype, /*isWritten=*/true});
+  return uses;
 }
 
 /// Of a command that reads one buffer and writes another.

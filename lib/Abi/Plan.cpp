@@ -62,14 +62,19 @@ static int64_t bytesOf(const std::vector<PlanAccess> &accesses, bool writes) {
 int64_t PlanCommand::bytesRead() const { return ::bytesOf(accesses, false); }
 int64_t PlanCommand::bytesWritten() const { return ::bytesOf(accesses, true); }
 
+/// Of `queries` that see each one more key than the one before, from one to
+/// `most`.
+static double stairs(int64_t queries, int64_t most) {
+  double rising = double(std::min(queries, most));
+  return rising * (rising + 1) / 2 +
+         double(std::max<int64_t>(queries - most, 0)) * double(most);
+}
+
 double AttentionWork::pairs() const {
-  double all = double(queries) * double(keys);
-  if (isCausal) {
-    double square = double(std::min(queries, keys));
-    all -= square * (square - 1) / 2 +
-           square * double(std::max<int64_t>(keys - queries, 0));
-  }
-  return double(heads) * all;
+  if (!isCausal)
+    return double(heads) * double(queries) * double(keys);
+  int64_t most = window > 0 ? std::min(window, keys) : keys;
+  return double(heads) * stairs(queries, most);
 }
 
 double AttentionWork::flops() const {

@@ -6,19 +6,21 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <array>
+#include <iterator>
 #include <optional>
 
 using namespace tpsp;
 
 namespace {
 
-enum Tensor { Q, K, V, O };
-using Strides = std::array<int64_t, 4>; // of Q, K, V, O; 0 where absent
+enum Tensor { Q, K, V, O, Bias, QuerySegments, KeySegments };
+constexpr Tensor all[] = {Q, K, V, O, Bias, QuerySegments, KeySegments};
+using Strides = std::array<int64_t, std::size(all)>; // 0 where absent
 
 /// Indices that act as one.
 struct Run {
   int64_t extent = 1;
-  Strides strides = {0, 0, 0, 0};
+  Strides strides = {};
 };
 
 std::optional<size_t> dimOf(const NamedShape &tensor, llvm::StringRef name) {
@@ -51,6 +53,7 @@ public:
 
   AttentionMatch match() {
     readRows();
+    readScores();
     readOuter();
     if (result.matches())
       assignOuter();
@@ -69,6 +72,20 @@ private:
       if (name != t.key && (name == t.feature || !dimOf(t.q, name)))
         return name;
     return "";
+  }
+
+  const NamedShape &shapeOf(Tensor tensor) const {
+    const NamedShape *shapes[] = {
+        &t.q, &t.k, &t.v, &t.o, &t.bias, &t.querySegments, &t.keySegments};
+    return *shapes[tensor];
+  }
+
+  void readScores() {
+    AttentionHeads &heads = result.heads;
+    heads.bias.row = strideOf(t.bias, t.query);
+    heads.bias.key = strideOf(t.bias, t.key);
+    heads.querySegments.row = strideOf(t.querySegments, t.query);
+    heads.keySegments.row = strideOf(t.keySegments, t.key);
   }
 
   void readRows() {
@@ -107,11 +124,11 @@ private:
 
   /// Appends an inner index, to the run outside it if the strides continue.
   void add(llvm::SmallVectorImpl<Run> &runs, llvm::StringRef name) {
-    Run inner{extentOf(t.q, name),
-              {strideOf(t.q, name), strideOf(t.k, name), strideOf(t.v, name),
-               strideOf(t.o, name)}};
+    Run inner{extentOf(t.q, name)};
+    for (Tensor tensor : all)
+      inner.strides[tensor] = strideOf(shapeOf(tensor), name);
     auto continues = [&](const Run &outer) {
-      for (Tensor tensor : {Q, K, V, O})
+      for (Tensor tensor : all)
         if (outer.strides[tensor] != inner.strides[tensor] * inner.extent)
           return false;
       return true;
@@ -140,9 +157,11 @@ private:
     heads.batch = batch.extent;
     heads.heads = head.extent;
     heads.groups = group.extent;
-    AttentionHeads::Layout *layouts[] = {&heads.q, &heads.k, &heads.v,
-                                         &heads.o};
-    for (Tensor tensor : {Q, K, V, O}) {
+    AttentionHeads::Layout *layouts[] = {
+        &heads.q,          &heads.k,    &heads.v,
+        &heads.o,          &heads.bias, &heads.querySegments,
+        &heads.keySegments};
+    for (Tensor tensor : all) {
       layouts[tensor]->batch = batch.strides[tensor];
       layouts[tensor]->head = head.strides[tensor];
       layouts[tensor]->group = group.strides[tensor];

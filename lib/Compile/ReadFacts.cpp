@@ -240,9 +240,14 @@ private:
                            heads.keys,
                            heads.features,
                            heads.valueFeatures,
-                           isCausal};
+                           isCausal,
+                           /*isGradient=*/false,
+                           attention.getScoreWindow()};
     }
     product.flops = (isCausal ? 2 : 4) * structure.work();
+    // What a window leaves, one call alone leaves out.
+    if (product.inOneCall && attention.getScoreWindow() > 0)
+      product.flops = std::min(product.flops, product.inOneCall->flops());
     product.isAttention = true;
     if (isDifferentiable(op->getResult(0)))
       product.adjoints = 2;

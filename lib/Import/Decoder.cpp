@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 using namespace tpsp::import;
@@ -115,25 +116,40 @@ Experts tpsp::import::readExperts(Config &config, Model &model,
   return experts;
 }
 
-void tpsp::import::checkWindow(Config &config, const ImportOptions &options,
-                               bool isUsed) {
-  int64_t window = config.count("sliding_window", 0);
-  config.harmless({"max_window_layers"});
-  bool hasTypes = config.has("layer_types"), slides = false;
-  for (const std::string &type : config.words("layer_types"))
-    if (type == "sliding_attention")
-      slides = true;
-    else if (type != "full_attention")
+/// Of each layer that `layer_types` names, whether it slides.
+static std::vector<bool> readLayerTypes(Config &config, int64_t layers) {
+  std::vector<bool> slides;
+  for (const std::string &type : config.words("layer_types")) {
+    slides.push_back(type == "sliding_attention");
+    if (!slides.back() && type != "full_attention")
       config.refuse("layer_types", "has '" + type +
                                        "', of which full_attention and "
                                        "sliding_attention are known");
-  if (!isUsed || window == 0 || (hasTypes && !slides) ||
-      options.sequence <= window)
-    return;
-  config.refuse("sliding_window",
-                fmt::format("is {}, and a window of attention is not there "
-                            "yet; --sequence {} or less needs none",
-                            window, window));
+  }
+  if (int64_t(slides.size()) < layers)
+    config.refuse("layer_types",
+                  fmt::format("has {} layers, and num_hidden_layers is {}",
+                              slides.size(), layers));
+  slides.resize(layers);
+  return slides;
+}
+
+std::vector<int64_t> tpsp::import::readWindows(Config &config, Sliding sliding,
+                                               bool isUsed) {
+  int64_t layers = config.layers("num_hidden_layers");
+  int64_t window = config.count("sliding_window", 0);
+  int64_t first = config.count("max_window_layers", 28);
+  std::vector<bool> slides;
+  if (config.has("layer_types"))
+    slides = readLayerTypes(config, layers);
+  for (int64_t i = int64_t(slides.size()); i < layers; ++i)
+    slides.push_back(
+        sliding == Sliding::All ||
+        (sliding == Sliding::EveryOther ? i % 2 == 0 : i >= first));
+  std::vector<int64_t> windows;
+  for (bool one : slides)
+    windows.push_back(one && isUsed ? window : 0);
+  return windows;
 }
 
 std::vector<Block> tpsp::import::decoderBlocks(Config &config,
@@ -142,9 +158,30 @@ std::vector<Block> tpsp::import::decoderBlocks(Config &config,
           {readRmsNorm(config, "post_attention_layernorm"), std::move(part)}};
 }
 
-void tpsp::import::addLayers(Config &config, Model &model, LayerKind kind) {
-  model.kinds = {std::move(kind)};
-  model.layers.assign(config.layers("num_hidden_layers"), 0);
+static LayerKind withWindow(LayerKind kind, int64_t window) {
+  for (Block &block : kind.blocks)
+    if (auto *attention = std::get_if<Attention>(&block.part))
+      attention->window = window;
+  return kind;
+}
+
+void tpsp::import::addLayers(Config &config, Model &model, LayerKind kind,
+                             const std::vector<int64_t> &windows) {
+  size_t layers = config.layers("num_hidden_layers");
+  std::vector<int64_t> sizes = windows;
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  if (sizes.size() < 2) {
+    model.kinds = {withWindow(kind, sizes.empty() ? 0 : sizes.front())};
+    model.layers.assign(layers, 0);
+    return;
+  }
+  // One window, or none.
+  LayerKind sliding = withWindow(kind, sizes.back());
+  sliding.function = "sliding_" + kind.function;
+  model.kinds = {std::move(kind), std::move(sliding)};
+  for (int64_t window : windows)
+    model.layers.push_back(window == 0 ? 0 : 1);
 }
 
 //===----------------------------------------------------------------------===//

@@ -51,16 +51,26 @@ Rope readRope(Config &config, double theta, int64_t features,
 
 Norm readRmsNorm(Config &config, const std::string &module);
 
-/// Attention within a window is what it is without, as long as a sample is no
-/// longer; a longer one is refused. `layer_types` is read, too.
-void checkWindow(Config &config, const ImportOptions &options, bool isUsed);
+/// Which layers look back no further than a window, if `layer_types` does not
+/// say.
+enum class Sliding {
+  All,
+  EveryOther,    ///< the first does
+  FromKeyedLayer ///< those from `max_window_layers` on
+};
+
+/// How many keys a query of each layer sees; 0: all before it. Not `isUsed`: 0
+/// whatever `sliding_window` is.
+std::vector<int64_t> readWindows(Config &config, Sliding sliding,
+                                 bool isUsed = true);
 
 /// Attention and an MLP between residuals, each behind a norm.
 std::vector<Block> decoderBlocks(Config &config, Attention attention,
                                  Part part);
 
-/// All layers are of this one kind.
-void addLayers(Config &config, Model &model, LayerKind kind);
+/// All layers are of this one kind, but for the windows of their attention.
+void addLayers(Config &config, Model &model, LayerKind kind,
+               const std::vector<int64_t> &windows = {});
 
 } // namespace tpsp::import
 

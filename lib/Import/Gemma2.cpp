@@ -8,14 +8,14 @@ using namespace tpsp::import;
 /// Gains are 1 + the parameter; norms stand before and behind each part; scores
 /// and logits are capped; every other layer looks back no further than a
 /// window.
-Model tpsp::import::readGemma2(Config &config, const ImportOptions &options) {
+Model tpsp::import::readGemma2(Config &config, const ImportOptions &) {
   DecoderForm form{"Gemma2ForCausalLM"};
   form.isTied = true;
   form.headSize = 256;
   form.keyValueHeads = 4;
   form.hasQueryBias = form.hasOutputBias = config.flag("attention_bias", false);
   Model model = readDecoder(config, form);
-  checkWindow(config, options, /*isUsed=*/true);
+  std::vector<int64_t> windows = readWindows(config, Sliding::EveryOther);
   config.only("use_bidirectional_attention", false, "attention both ways");
   config.harmless({"hidden_act", "sliding_window_size"});
   auto norm = [&](const char *module) {
@@ -37,6 +37,7 @@ Model tpsp::import::readGemma2(Config &config, const ImportOptions &options) {
       {"layer",
        {{norm("input_layernorm"), attention, norm("post_attention_layernorm")},
         {norm("pre_feedforward_layernorm"), mlp,
-         norm("post_feedforward_layernorm")}}});
+         norm("post_feedforward_layernorm")}}},
+      windows);
   return model;
 }

@@ -135,26 +135,16 @@ Value LayerWriter::keyed(const Value &x, const std::string &name) {
   return text.apply("rename", {x}, name, open(indices), "past");
 }
 
-/// Attention written out where scores are capped, which the operation does not
-/// do.
 Value LayerWriter::weightedValues(const Attention &part, const Value &q,
                                   const Value &k, const Value &v) {
-  if (part.softCap == 0)
-    return text.apply(
-        "attention", {q, k, v}, "o", q.type, "q",
-        fmt::format("query = \"s\", key = \"t\", feature = \"k\", "
-                    "scale = {}, causal",
-                    part.scale));
-  Type scores{{"b", "g", "r", "s", "t"}, element, Where::Scores};
-  if (heads().size() == 2)
-    scores.indices.erase(scores.indices.begin() + 2);
-  Value score = text.apply("einsum", {q, k}, "score", scores, "score");
-  score = text.apply("scale", {score}, "score", scores, "score",
-                     fmt::format("factor = {}", part.scale));
-  score = softCap(score, part.softCap, "capped");
-  Value weight = text.apply("softmax", {score}, "weight", scores, "score",
-                            "over = \"t\", causal = \"s\"");
-  return text.apply("einsum", {weight, v}, "o", q.type, "q");
+  std::string attributes = fmt::format(
+      "query = \"s\", key = \"t\", feature = \"k\", scale = {}", part.scale);
+  if (part.softCap != 0)
+    attributes += fmt::format(", softcap = {}", part.softCap);
+  attributes += ", causal";
+  if (part.window != 0)
+    attributes += fmt::format(", window = {}", part.window);
+  return text.apply("attention", {q, k, v}, "o", q.type, "q", attributes);
 }
 
 Value LayerWriter::write(const Attention &part, const Value &x) {

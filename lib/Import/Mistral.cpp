@@ -3,13 +3,14 @@
 
 using namespace tpsp::import;
 
-Model tpsp::import::readMistral(Config &config, const ImportOptions &options) {
+Model tpsp::import::readMistral(Config &config, const ImportOptions &) {
   DecoderForm form{"MistralForCausalLM"};
   form.keyValueHeads = 8;
   Model model = readDecoder(config, form);
-  checkWindow(config, options, /*isUsed=*/true);
+  std::vector<int64_t> windows = readWindows(config, Sliding::All);
   Mlp mlp = readGatedMlp(config, model);
   Attention attention = readAttention(config, model, form);
-  addLayers(config, model, {"layer", decoderBlocks(config, attention, mlp)});
+  addLayers(config, model, {"layer", decoderBlocks(config, attention, mlp)},
+            windows);
   return model;
 }

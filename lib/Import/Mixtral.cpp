@@ -3,12 +3,12 @@
 
 using namespace tpsp::import;
 
-Model tpsp::import::readMixtral(Config &config, const ImportOptions &options) {
+Model tpsp::import::readMixtral(Config &config, const ImportOptions &) {
   DecoderForm form{"MixtralForCausalLM"};
   form.keyValueHeads = 8;
   form.theta = 1e6;
   Model model = readDecoder(config, form);
-  checkWindow(config, options, /*isUsed=*/true);
+  std::vector<int64_t> windows = readWindows(config, Sliding::All);
   config.only("output_router_logits", false, "a loss of balance");
   config.only("router_jitter_noise", 0.0, "noise of a router");
   config.harmless({"router_aux_loss_coef"});
@@ -18,7 +18,7 @@ Model tpsp::import::readMixtral(Config &config, const ImportOptions &options) {
   model.extents["x"] = config.size("num_local_experts", 8);
   model.extents["f"] = config.size("intermediate_size");
   Attention attention = readAttention(config, model, form);
-  addLayers(config, model,
-            {"layer", decoderBlocks(config, attention, experts)});
+  addLayers(config, model, {"layer", decoderBlocks(config, attention, experts)},
+            windows);
   return model;
 }

@@ -68,6 +68,8 @@ struct Attention {
   double scale = 1;
   /// Scores are cap · tanh(score / cap); 0: they stay.
   double softCap = 0;
+  /// How many keys a query sees, itself the last; 0: all before it.
+  int64_t window = 0;
 };
 
 /// Keys and values of all heads from one narrow latent; so, perhaps, queries.

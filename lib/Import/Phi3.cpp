@@ -5,10 +5,10 @@ using namespace tpsp::import;
 
 /// Queries, keys and values are one matrix of the checkpoint, gate and up
 /// another: rows of them are the program's parameters.
-Model tpsp::import::readPhi3(Config &config, const ImportOptions &options) {
+Model tpsp::import::readPhi3(Config &config, const ImportOptions &) {
   DecoderForm form{"Phi3ForCausalLM"};
   Model model = readDecoder(config, form);
-  checkWindow(config, options, /*isUsed=*/true);
+  std::vector<int64_t> windows = readWindows(config, Sliding::All);
   config.only("resid_pdrop", 0.0, "dropout");
   config.only("embd_pdrop", 0.0, "dropout");
   config.harmless({"original_max_position_embeddings"});
@@ -22,6 +22,7 @@ Model tpsp::import::readPhi3(Config &config, const ImportOptions &options) {
   attention.query = {fused, false, false, 0, q, "q_proj"};
   attention.key = {fused, false, false, q, q + kv, "k_proj"};
   attention.value = {fused, false, false, q + kv, q + 2 * kv, "v_proj"};
-  addLayers(config, model, {"layer", decoderBlocks(config, attention, mlp)});
+  addLayers(config, model, {"layer", decoderBlocks(config, attention, mlp)},
+            windows);
   return model;
 }

@@ -154,9 +154,6 @@ bool Placement::Part::divides(Where where, const std::string &index,
     return contains(activations, index);
   case Where::Parameter:
     return ofParameter;
-  case Where::Scores:
-    return contains(tokens, index) ||
-           (index == "g" && contains(parameters, "kv"));
   case Where::Slots:
     return index == "x" && ofParameter;
   case Where::Logits:
@@ -176,7 +173,5 @@ std::string Placement::subscript(Where where, const std::string &index,
       if (isSpread && axis.name == "tp" && index != "kv" && index != "g")
         text += std::string("@") + copies;
     }
-  if (isSpread && where == Where::Scores && index == "r")
-    text += std::string("@") + copies;
   return text;
 }

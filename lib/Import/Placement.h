@@ -21,9 +21,8 @@ enum class Where {
   Tokens,     ///< positions along the vocabulary, [b, s]
   Activation, ///< what goes from layer to layer, [b, s, d]
   Parameter,
-  Scores, ///< of attention that is written out, [b, g, r, s, t]
-  Slots,  ///< tokens at their experts
-  Logits  ///< [b, s, v]
+  Slots, ///< tokens at their experts
+  Logits ///< [b, s, v]
 };
 
 struct PlacedAxis {

@@ -4,13 +4,16 @@
 using namespace tpsp::import;
 
 /// Queries, keys and values have biases, and nothing else has.
-Model tpsp::import::readQwen2(Config &config, const ImportOptions &options) {
+Model tpsp::import::readQwen2(Config &config, const ImportOptions &) {
   DecoderForm form{"Qwen2ForCausalLM"};
   form.hasQueryBias = true;
   Model model = readDecoder(config, form);
-  checkWindow(config, options, config.flag("use_sliding_window", false));
+  std::vector<int64_t> windows =
+      readWindows(config, Sliding::FromKeyedLayer,
+                  config.flag("use_sliding_window", false));
   Mlp mlp = readGatedMlp(config, model);
   Attention attention = readAttention(config, model, form);
-  addLayers(config, model, {"layer", decoderBlocks(config, attention, mlp)});
+  addLayers(config, model, {"layer", decoderBlocks(config, attention, mlp)},
+            windows);
   return model;
 }

@@ -18,14 +18,17 @@ static DecoderForm formOf(Config &config, const char *architecture) {
   return form;
 }
 
-Model tpsp::import::readQwen3(Config &config, const ImportOptions &options) {
+Model tpsp::import::readQwen3(Config &config, const ImportOptions &) {
   DecoderForm form = formOf(config, "Qwen3ForCausalLM");
   form.headSize = 128;
   Model model = readDecoder(config, form);
-  checkWindow(config, options, config.flag("use_sliding_window", false));
+  std::vector<int64_t> windows =
+      readWindows(config, Sliding::FromKeyedLayer,
+                  config.flag("use_sliding_window", false));
   Mlp mlp = readGatedMlp(config, model);
   Attention attention = readNormedAttention(config, model, form);
-  addLayers(config, model, {"layer", decoderBlocks(config, attention, mlp)});
+  addLayers(config, model, {"layer", decoderBlocks(config, attention, mlp)},
+            windows);
   return model;
 }
 
@@ -54,11 +57,12 @@ static int64_t readExpertCount(Config &config) {
   return count;
 }
 
-Model tpsp::import::readQwen3Moe(Config &config, const ImportOptions &options) {
+Model tpsp::import::readQwen3Moe(Config &config, const ImportOptions &) {
   DecoderForm form = formOf(config, "Qwen3MoeForCausalLM");
   form.keyValueHeads = 4;
   Model model = readDecoder(config, form);
-  checkWindow(config, options, config.flag("use_sliding_window", false));
+  std::vector<int64_t> windows = readWindows(
+      config, Sliding::All, config.flag("use_sliding_window", false));
   config.only("output_router_logits", false, "a loss of balance");
   config.harmless({"router_aux_loss_coef"});
   Mlp mlp = readGatedMlp(config, model);
@@ -70,6 +74,7 @@ Model tpsp::import::readQwen3Moe(Config &config, const ImportOptions &options) {
   if (!config.flag("norm_topk_prob", false))
     experts.score = Score::Softmax;
   Attention attention = readNormedAttention(config, model, form);
+  attention.window = windows.front();
   std::vector<Block> blocks = decoderBlocks(config, attention, experts);
   addMixedLayers(config, model, blocks[0], blocks[1], {blocks[1].before, mlp});
   return model;

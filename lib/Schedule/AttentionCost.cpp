@@ -9,6 +9,11 @@ using namespace tpsp;
 /// Queries of a block, as libraries cut them for tensor cores.
 static constexpr int64_t blockQueries = 128;
 
+/// How long a query's row is: no longer than its window.
+static int64_t seenKeys(const AttentionWork &work) {
+  return work.window > 0 ? std::min(work.window, work.keys) : work.keys;
+}
+
 /// Interpolated in the logarithms of features and keys. For rows shorter than
 /// any measured, the rate falls on at the last slope. Elsewhere beside the
 /// grid, it is that of the grid's edge.
@@ -16,7 +21,7 @@ static double rateOnGrid(const AttentionRates &rates,
                          const AttentionWork &work) {
   size_t table = AttentionRates::tableOf(work.isGradient, work.isCausal);
   GridPosition feature = positionOn(rates.features, double(work.features));
-  GridPosition key = positionOn(rates.keys, double(work.keys));
+  GridPosition key = positionOn(rates.keys, double(seenKeys(work)));
   feature.share = std::clamp(feature.share, 0.0, 1.0);
   key.share = std::min(key.share, 1.0);
   double sum = 0;
@@ -48,7 +53,7 @@ double CostModel::unmeasuredAttentionSeconds(const AttentionWork &work,
                                              int64_t dtype) const {
   MatmulWork product;
   product.m = work.queries;
-  product.n = work.keys;
+  product.n = seenKeys(work);
   product.k = work.features;
   product.batch = work.heads;
   EpilogueWork weights;

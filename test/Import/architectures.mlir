@@ -20,13 +20,30 @@
 
 // RUN: %{import} %t/gemma2.json --place tp-sp -o %t/m.mlir && FileCheck %s --check-prefix=GEMMA2 < %t/m.mlir
 // GEMMA2: tpsp.shift %input_layernorm {by = 1}
-// GEMMA2: tpsp.tanh
-// GEMMA2: tpsp.softmax %capped {over = "t", causal = "s"}
+// GEMMA2: tpsp.attention
+// GEMMA2-NEXT: softcap = 3, causal, window = 6}
 // GEMMA2: tpsp.rms_norm %down, %post_feedforward_layernorm_plus_one
 // GEMMA2: tpsp.scale %x {factor = 4}
 // RUN: tpsp-run %t/m.mlir --grad --verify | FileCheck %s --check-prefix=VERIFIED
-// RUN: not tpsp-import --sequence 7 %t/gemma2.json 2>&1 | FileCheck %s --check-prefix=WINDOW
-// WINDOW: key 'sliding_window' is 6, and a window of attention is not there yet; --sequence 6 or less needs none
+// Every other layer slides, the first among them; with layer_types, those that
+// it says. Longer rows than the window are the same text.
+// RUN: sed 's/"num_hidden_layers": 1/"num_hidden_layers": 3/' %t/gemma2.json > %t/three.json
+// RUN: %{import} %t/three.json -o %t/m.mlir && FileCheck %s --check-prefix=SLIDING < %t/m.mlir
+// SLIDING-LABEL: func.func private @layer(
+// SLIDING: softcap = 3, causal}
+// SLIDING-LABEL: func.func private @sliding_layer(
+// SLIDING: softcap = 3, causal, window = 6}
+// SLIDING: call @sliding_layer
+// SLIDING: call @layer
+// SLIDING: call @sliding_layer
+// RUN: sed 's/"num_hidden_layers": 1/"num_hidden_layers": 2, "layer_types": ["full_attention", "sliding_attention"]/' %t/gemma2.json > %t/types.json
+// RUN: tpsp-import --sequence 7 %t/types.json -o %t/m.mlir && FileCheck %s --check-prefix=TYPES < %t/m.mlir
+// TYPES: call @layer
+// TYPES: call @sliding_layer
+// RUN: tpsp-run %t/m.mlir --grad --verify --quiet --attention fused
+// RUN: sed 's/"num_hidden_layers": 1/"num_hidden_layers": 2, "layer_types": ["full_attention"]/' %t/gemma2.json > %t/short.json
+// RUN: not %{import} %t/short.json 2>&1 | FileCheck %s --check-prefix=SHORT
+// SHORT: key 'layer_types' has 1 layers, and num_hidden_layers is 2
 
 // Learned positions: the first six of nine, in two blocks of three.
 // RUN: %{import} %t/gpt2.json -o %t/m.mlir && FileCheck %s --check-prefix=GPT2 < %t/m.mlir

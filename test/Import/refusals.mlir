@@ -44,9 +44,9 @@
 // RUN: sed 's/"rope_theta": 100/"attention_dropout": 0.5/' %t/good.json > %t/dropout.json
 // RUN: %{refused} %t/dropout.json 2>&1 | FileCheck %s --check-prefix=DROPOUT
 // DROPOUT: key 'attention_dropout' is 0.5, and dropout is not there yet; only 0.0 is imported
-// RUN: sed 's/"llama"/"mistral", "num_key_value_heads": 4, "sliding_window": 7/' %t/good.json > %t/window.json
+// RUN: sed 's/"llama"/"mistral", "num_key_value_heads": 4, "sliding_window": -7/' %t/good.json > %t/window.json
 // RUN: %{refused} %t/window.json 2>&1 | FileCheck %s --check-prefix=WINDOW
-// WINDOW: key 'sliding_window' is 7, and a window of attention is not there yet; --sequence 7 or less needs none
+// WINDOW: key 'sliding_window' is -7
 
 // RUN: %{refused} %t/good.json --place tp-pp 2>&1 | FileCheck %s --check-prefix=PLACE
 // PLACE: --place knows no 'pp'; a strategy is made of dp, fsdp, cp, ep, tp, sp, with '-' between: tp-sp-fsdp

@@ -1,4 +1,5 @@
 /// Attention and its gradients against plain loops in double.
+#include "AttentionLoops.h"
 #include "ConformanceWorld.h"
 
 #include "tpsp/Abi/ElementType.h"
@@ -11,135 +12,6 @@ using namespace tpsp::rt::conformance;
 
 namespace {
 
-using Values = std::vector<double>;
-
-/// Where elements are, outermost index first: "bshg", the feature behind.
-AttentionLayout layoutOf(const std::string &order, const AttentionCommand &c,
-                         int64_t rows, int64_t features) {
-  AttentionLayout at;
-  std::map<char, std::pair<int64_t, int64_t *>> indices = {
-      {'b', {c.batch, &at.batch}},
-      {'h', {c.heads, &at.head}},
-      {'g', {c.groups, &at.group}},
-      {'s', {rows, &at.row}}};
-  int64_t inner = features;
-  for (auto name = order.rbegin(); name != order.rend(); ++name) {
-    auto [extent, stride] = indices.at(*name);
-    *stride = inner;
-    inner *= extent;
-  }
-  return at;
-}
-
-struct Shape {
-  int64_t batch, heads, groups, queries, keys, features, valueFeatures;
-};
-
-/// `order` is of queries and results, `keyOrder` of keys and values.
-AttentionCommand makeAttention(int64_t dtype, const Shape &s,
-                               const std::string &order,
-                               const std::string &keyOrder, bool causal) {
-  AttentionCommand c;
-  c.dtype = dtype;
-  c.batch = s.batch, c.heads = s.heads, c.groups = s.groups;
-  c.queries = s.queries, c.keys = s.keys;
-  c.features = s.features, c.valueFeatures = s.valueFeatures;
-  c.scale = 1 / std::sqrt(double(s.features));
-  c.causal = causal;
-  c.keepsStatistic = true;
-  c.q = layoutOf(order, c, c.queries, c.features);
-  c.o = layoutOf(order, c, c.queries, c.valueFeatures);
-  c.k = layoutOf(keyOrder, c, c.keys, c.features);
-  c.v = layoutOf(keyOrder, c, c.keys, c.valueFeatures);
-  return c;
-}
-
-/// Operands and results, in the command's layouts.
-struct Tensors {
-  Values q, k, v, o, statistic, go, gq, gk, gv;
-};
-
-/// One head of queries, by plain loops.
-class HeadLoops {
-public:
-  HeadLoops(const AttentionCommand &c, int64_t b, int64_t h, int64_t g)
-      : c(c), b(b), h(h), g(g) {}
-
-  void forward(Tensors &t) const {
-    for (int64_t s = 0; s < c.queries; ++s) {
-      Values weights = weightsOf(t, s);
-      for (int64_t e = 0; e < c.valueFeatures; ++e) {
-        double sum = 0;
-        for (int64_t j = 0; j < c.keys; ++j)
-          sum += weights[j] * t.v[key(c.v, j) + e];
-        t.o[query(c.o, s) + e] = sum;
-      }
-    }
-  }
-
-  /// Adds to gk and gv, and sets gq.
-  void backward(Tensors &t) const {
-    for (int64_t s = 0; s < c.queries; ++s) {
-      Values weights = weightsOf(t, s), slopes(c.keys, 0);
-      double mean = 0;
-      for (int64_t j = 0; j < c.keys; ++j) {
-        for (int64_t e = 0; e < c.valueFeatures; ++e) {
-          double g = t.go[query(c.o, s) + e];
-          slopes[j] += g * t.v[key(c.v, j) + e];
-          t.gv[key(c.v, j) + e] += weights[j] * g;
-        }
-        mean += weights[j] * slopes[j];
-      }
-      for (int64_t j = 0; j < c.keys; ++j) {
-        double slope = c.scale * weights[j] * (slopes[j] - mean);
-        for (int64_t d = 0; d < c.features; ++d) {
-          t.gq[query(c.q, s) + d] += slope * t.k[key(c.k, j) + d];
-          t.gk[key(c.k, j) + d] += slope * t.q[query(c.q, s) + d];
-        }
-      }
-    }
-  }
-
-private:
-  int64_t query(const AttentionLayout &at, int64_t row) const {
-    return b * at.batch + h * at.head + g * at.group + row * at.row;
-  }
-  int64_t key(const AttentionLayout &at, int64_t row) const {
-    return b * at.batch + h * at.head + row * at.row;
-  }
-
-  /// And the row's statistic.
-  Values weightsOf(Tensors &t, int64_t s) const {
-    Values weights(c.keys, 0);
-    int64_t seen = c.causal ? std::min(s + 1, c.keys) : c.keys;
-    double largest = -HUGE_VAL, total = 0;
-    for (int64_t j = 0; j < seen; ++j) {
-      for (int64_t d = 0; d < c.features; ++d)
-        weights[j] += t.q[query(c.q, s) + d] * t.k[key(c.k, j) + d];
-      weights[j] *= c.scale;
-      largest = std::max(largest, weights[j]);
-    }
-    for (int64_t j = 0; j < seen; ++j)
-      total += weights[j] = std::exp(weights[j] - largest);
-    for (int64_t j = 0; j < seen; ++j)
-      weights[j] /= total;
-    int64_t row = ((b * c.heads + h) * c.groups + g) * c.queries + s;
-    t.statistic[row] = largest + std::log(total);
-    return weights;
-  }
-
-  const AttentionCommand &c;
-  int64_t b, h, g;
-};
-
-template <typename Body>
-void forEachHead(const AttentionCommand &c, const Body &body) {
-  for (int64_t b = 0; b < c.batch; ++b)
-    for (int64_t h = 0; h < c.heads; ++h)
-      for (int64_t g = 0; g < c.groups; ++g)
-        body(HeadLoops(c, b, h, g));
-}
-
 class AttentionTest : public ConformanceTest {
 protected:
   const char *testedCall() const override { return "attention"; }
@@ -149,9 +21,14 @@ protected:
     place(c);
     AttentionCommand forward = c;
     Plan plan;
-    plan.add(tpsp_rt_attention, forward.encode(),
-             {at[0], at[1], at[2], at[3], at[4]});
-    plan.add(tpsp_rt_attention_gradient, c.encode(), at);
+    std::vector<int64_t> ofForward(at.begin(), at.begin() + 5),
+        extras(at.begin() + 9, at.begin() + 9 + numExtras(c));
+    ofForward.insert(ofForward.end(), extras.begin(), extras.end());
+    plan.add(tpsp_rt_attention, forward.encode(), ofForward);
+    AttentionGradientCommand backward;
+    static_cast<AttentionCommand &>(backward) = c;
+    backward.wantsBiasGradient = c.hasBias;
+    plan.add(tpsp_rt_attention_gradient, backward.encode(), at);
     auto world = makeWorld(config({}, arena));
     ASSERT_NE(world, nullptr);
     for (int step = 0; step < stepsToTry(); ++step) {
@@ -192,18 +69,37 @@ protected:
   }
 
 private:
+  static size_t numExtras(const AttentionCommand &c) {
+    return (c.hasBias ? 1 : 0) + (c.hasSegments ? 2 : 0);
+  }
+  /// How many elements a layout of numbers reaches over.
+  static int64_t span(const AttentionCommand &c, const AttentionLayout &l,
+                      int64_t rows, int64_t keyStride = 0) {
+    return 1 + (c.batch - 1) * l.batch + (c.heads - 1) * l.head +
+           (c.groups - 1) * l.group + (rows - 1) * l.row +
+           (c.keys - 1) * keyStride;
+  }
+
   /// Buffers one behind the other, with gaps.
   void place(const AttentionCommand &c) {
     int64_t width = elementBytes(c.dtype);
-    const int64_t bytes[] = {c.queryElements() * width,
-                             c.keyElements() * width,
-                             c.valueElements() * width,
-                             c.resultElements() * width,
-                             c.numRows() * elementBytes(c.statisticType()),
-                             c.resultElements() * width,
-                             c.queryElements() * width,
-                             c.keyElements() * width,
-                             c.valueElements() * width};
+    std::vector<int64_t> bytes = {c.queryElements() * width,
+                                  c.keyElements() * width,
+                                  c.valueElements() * width,
+                                  c.resultElements() * width,
+                                  c.numRows() * elementBytes(c.statisticType()),
+                                  c.resultElements() * width,
+                                  c.queryElements() * width,
+                                  c.keyElements() * width,
+                                  c.valueElements() * width};
+    if (c.hasBias)
+      bytes.push_back(c.biasElements() * width);
+    if (c.hasSegments)
+      for (int64_t elements : {span(c, c.querySegments, c.queries),
+                               span(c, c.keySegments, c.keys)})
+        bytes.push_back(elements * elementBytes(TPSP_RT_I32));
+    if (c.hasBias)
+      bytes.push_back(c.biasElements() * width);
     at.clear();
     arena = 0;
     for (int64_t size : bytes) {
@@ -225,6 +121,18 @@ private:
     t.gq.assign(t.q.size(), 0);
     t.gk.assign(t.k.size(), 0);
     t.gv.assign(t.v.size(), 0);
+    if (c.hasBias)
+      t.bias = randomValues(c.dtype, c.biasElements(), random);
+    t.gbias.assign(t.bias.size(), 0);
+    if (c.hasSegments) {
+      for (auto *numbers : {&t.querySegments, &t.keySegments}) {
+        bool isOfQueries = numbers == &t.querySegments;
+        numbers->resize(isOfQueries ? span(c, c.querySegments, c.queries)
+                                    : span(c, c.keySegments, c.keys));
+        for (double &number : *numbers)
+          number = double(random() % 3);
+      }
+    }
     forEachHead(c, [&](const HeadLoops &head) { head.forward(t); });
     forEachHead(c, [&](const HeadLoops &head) { head.backward(t); });
     return t;
@@ -234,10 +142,24 @@ private:
                  const Tensors &t, std::vector<std::byte> &after) {
     if (Status s = poison(rank, arena); !s.ok())
       return s;
-    const std::pair<size_t, const Values *> inputs[] = {
-        {0, &t.q}, {1, &t.k}, {2, &t.v}, {5, &t.go}};
-    for (auto [buffer, values] : inputs) {
-      std::vector<std::byte> bytes = toBytes(c.dtype, *values);
+    struct Input {
+      size_t buffer;
+      const Values *values;
+      int64_t dtype;
+    };
+    std::vector<Input> inputs = {{0, &t.q, c.dtype},
+                                 {1, &t.k, c.dtype},
+                                 {2, &t.v, c.dtype},
+                                 {5, &t.go, c.dtype}};
+    size_t next = 9;
+    if (c.hasBias)
+      inputs.push_back({next++, &t.bias, c.dtype});
+    if (c.hasSegments) {
+      inputs.push_back({next++, &t.querySegments, TPSP_RT_I32});
+      inputs.push_back({next++, &t.keySegments, TPSP_RT_I32});
+    }
+    for (auto [buffer, values, dtype] : inputs) {
+      std::vector<std::byte> bytes = toBytes(dtype, *values);
       if (Status s = rank.write(at[buffer], bytes.data(), bytes.size());
           !s.ok())
         return s;
@@ -270,6 +192,8 @@ private:
     compare("gradient of v", 8, c.dtype, t.gv);
     compare("gradient of q", 6, c.dtype, t.gq);
     compare("gradient of k", 7, c.dtype, t.gk);
+    if (c.hasBias)
+      compare("gradient of the bias", at.size() - 1, c.dtype, t.gbias);
   }
 
   std::vector<int64_t> at;
@@ -334,6 +258,66 @@ TEST_P(AttentionTest, AnythingDenseOnCpus) {
       check(makeAttention(type.dtype, {2, 3, 2, 11, 1, 1, 1}, "shgb", "hsb",
                           causal),
             type.tolerance);
+    }
+}
+
+/// Strides of a bias over these of its indices, outermost first: "bhgst".
+void giveBias(AttentionCommand &c, const std::string &order) {
+  c.hasBias = true;
+  c.bias = {};
+  int64_t inner = 1;
+  std::map<char, std::pair<int64_t, int64_t *>> indices = {
+      {'b', {c.batch, &c.bias.batch}},
+      {'h', {c.heads, &c.bias.head}},
+      {'g', {c.groups, &c.bias.group}},
+      {'s', {c.queries, &c.bias.row}},
+      {'t', {c.keys, &c.bias.key}}};
+  for (auto name = order.rbegin(); name != order.rend(); ++name) {
+    auto [extent, stride] = indices.at(*name);
+    *stride = inner;
+    inner *= extent;
+  }
+}
+
+/// Documents of every batch.
+void giveSegments(AttentionCommand &c) {
+  c.hasSegments = true;
+  c.querySegments = {c.queries, 0, 0, 1};
+  c.keySegments = {c.keys, 0, 0, 1};
+}
+
+TEST_P(AttentionTest, WindowsCapsBiasesAndSegments) {
+  if (isCuda())
+    GTEST_SKIP() << "plans for GPUs have kernels for these";
+  const Shape shape{2, 3, 2, 37, 41, 7, 5};
+  // Of more than one block of queries and of keys.
+  const Shape longer{1, 2, 1, 300, 530, 3, 4};
+  for (TypeCase type : types)
+    for (bool causal : {false, true}) {
+      auto with = [&](const Shape &of, int64_t window, double softcap,
+                      const char *bias, bool hasSegments) {
+        AttentionCommand c =
+            makeAttention(type.dtype, of, "bshg", "bsh", causal);
+        c.window = causal ? window : 0;
+        c.softcap = softcap;
+        if (*bias)
+          giveBias(c, bias);
+        if (hasSegments)
+          giveSegments(c);
+        SCOPED_TRACE(testing::Message()
+                     << elementName(type.dtype) << " window " << c.window
+                     << " cap " << softcap << " bias " << bias << " segments "
+                     << hasSegments << " causal " << causal << " seed "
+                     << testSeed());
+        check(c, type.tolerance);
+      };
+      with(shape, 5, 0, "", false);
+      with(shape, 0, 1.5, "", false);
+      for (const char *bias : {"bhgst", "ts", "bt", "hs", "gth"})
+        with(shape, 0, 0, bias, false);
+      with(shape, 1, 0, "", true);
+      with(shape, 9, 2.5, "hgst", true);
+      with(longer, 33, 0, "st", true);
     }
 }
 

@@ -115,6 +115,18 @@ static bool applyCrossEntropy(Builder &b) {
   return true;
 }
 
+static bool applySegmentMask(Builder &b) {
+  auto x = b.pick([&](ValueId v) { return b.tensor(v).dims.size() >= 2; });
+  if (!x)
+    return false;
+  std::vector<Dim> dims = b.tensor(*x).dims;
+  b.random.shuffle(dims);
+  ValueId one = b.integers({dims[0]}, 2), other = b.integers({dims[1]}, 2);
+  b.add("segment_mask", {*x, one, other}, b.tensor(*x).dims,
+        {b.range(*x).magnitude, false}, "{fill = 0.25 : f64}");
+  return true;
+}
+
 //===----------------------------------------------------------------------===//
 // Experts
 //===----------------------------------------------------------------------===//
@@ -231,6 +243,8 @@ const std::vector<OperationRule> &tpsp::property::integerRules() {
       {"cross_entropy", 4, Linear::No, true, applyCrossEntropy},
       {"dispatch", 4, Linear::No, true, applyExperts},
       {"router", 2, Linear::No, true, applyRouter},
+      {"segment_mask", 2, Linear::No, false, applySegmentMask},
+      attentionRule(/*hasSegments=*/true),
   };
   return rules;
 }

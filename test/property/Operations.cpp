@@ -316,7 +316,62 @@ static bool applyCausalMask(Builder &b) {
   b.random.shuffle(dims);
   b.add("causal_mask", {*x}, indicesOf(b, *x), {b.range(*x).magnitude, false},
         "{query = " + quoted(dims[0].name) + ", key = " + quoted(dims[1].name) +
-            ", fill = 0.25 : f64}");
+            ", fill = 0.25 : f64" +
+            (b.random.chance(0.5) ? ", window = 2}" : "}"));
+  return true;
+}
+
+/// Of numbers that are never equal, so that there is a gradient: between -1 and
+/// 1, and around -3 or 3.
+static bool applyMax(Builder &b) {
+  ValueId x, y;
+  if (!pickTwo(b, x, y))
+    return false;
+  std::vector<Dim> dims = b.tensor(y).dims;
+  ValueId near = b.add("tanh", {x}, b.tensor(x).dims, {1, false});
+  ValueId far = b.add("tanh", {y}, dims, {1, false});
+  ValueId threes =
+      b.add("constant", {}, dims, {3, true}, "{value = 3.0 : f64}");
+  ValueId sixes = b.add("dropout", {threes}, dims, {6, false},
+                        "{rate = 0.5 : f64, seed = 5}");
+  ValueId apart = b.add("sub", {sixes, threes}, dims, {3, false});
+  ValueId other = b.add("add", {far, apart}, dims, {4, false});
+  b.add("max", {near, other}, indicesOfBoth(b, near, other), {4, false});
+  return true;
+}
+
+/// What has no operand, added to a value that has its indices.
+static bool applyMade(Builder &b, const std::string &mnemonic, double most,
+                      const std::string &attributes, ValueId x) {
+  ValueId made =
+      b.add(mnemonic, {}, b.tensor(x).dims, {most, false}, attributes);
+  b.add("add", {x, made}, indicesOf(b, x),
+        {b.range(x).magnitude + most, false});
+  return true;
+}
+
+static bool applyConstant(Builder &b) {
+  auto x = b.pick();
+  return x && applyMade(b, "constant", 0.75, "{value = 0.75 : f64}", *x);
+}
+
+static bool applyIota(Builder &b) {
+  auto x = b.pick([&](ValueId v) { return !b.tensor(v).dims.empty(); });
+  if (!x)
+    return false;
+  Dim along = b.random.of(b.tensor(*x).dims);
+  return applyMade(b, "iota", double(along.extent),
+                   "{index = " + quoted(along.name) + "}", *x);
+}
+
+static bool applyClamp(Builder &b) {
+  auto x = b.pick();
+  if (!x)
+    return false;
+  const char *bounds[] = {"{low = -0.3 : f64}", "{high = 0.4 : f64}",
+                          "{low = -0.5 : f64, high = 0.6 : f64}"};
+  b.add("clamp", {*x}, indicesOf(b, *x), {b.range(*x).magnitude, false},
+        b.random.of(bounds));
   return true;
 }
 
@@ -389,44 +444,6 @@ static bool applyRope(Builder &b) {
 }
 
 //===----------------------------------------------------------------------===//
-// Attention
-//===----------------------------------------------------------------------===//
-
-static bool applyAttention(Builder &b) {
-  auto q = b.pick([&](ValueId v) {
-    return b.tensor(v).dims.size() >= 2 && b.range(v).magnitude < 5;
-  });
-  if (!q)
-    return false;
-  std::vector<Dim> dims = b.tensor(*q).dims;
-  b.random.shuffle(dims);
-  Dim query = dims[0], feature = dims[1];
-  // Keys and values share all but some heads; keys are as many or not.
-  Dim key = b.freshIndex(b.random.chance(0.5) ? query.extent : 6);
-  std::vector<Dim> shared = {key};
-  for (size_t i = 2; i < dims.size(); ++i)
-    if (b.random.chance(0.7))
-      shared.push_back(dims[i]);
-  std::vector<Dim> keys = shared, values = shared, result;
-  keys.push_back(feature);
-  Dim own = b.random.chance(0.5) ? feature : b.freshIndex(4);
-  values.push_back(own);
-  b.random.shuffle(keys);
-  b.random.shuffle(values);
-  for (const Dim &dim : b.tensor(*q).dims)
-    result.push_back(dim.name == feature.name ? own : dim);
-  if (!b.isSmall(keys) || !b.isSmall(values) || !b.isSmall(result))
-    return false;
-  ValueId k = b.argument(keys, b.random.chance(0.5));
-  ValueId v = b.argument(values, b.random.chance(0.5));
-  b.add("attention", {*q, k, v}, result, {b.range(v).magnitude, false},
-        "{query = " + quoted(query.name) + ", key = " + quoted(key.name) +
-            ", feature = " + quoted(feature.name) + ", scale = 0.5 : f64" +
-            (b.random.chance(0.5) ? ", causal}" : "}"));
-  return true;
-}
-
-//===----------------------------------------------------------------------===//
 // The table
 //===----------------------------------------------------------------------===//
 
@@ -449,12 +466,19 @@ const std::vector<OperationRule> &tpsp::property::numberRules() {
         {"select", 3, Linear::No, false, applySelect},
         {"take", 2, Linear::Jointly, false, applyTake},
         {"stack", 2, Linear::Jointly, false, applyStack},
+        {"concat", 2, Linear::Jointly, false, applyConcat},
+        {"cut", 2, Linear::Jointly, false, applyCut},
+        {"pad", 2, Linear::No, false, applyPad},
+        {"constant", 1, Linear::No, false, applyConstant},
+        {"iota", 1, Linear::No, false, applyIota},
+        {"max", 2, Linear::No, false, applyMax},
+        {"clamp", 2, Linear::No, false, applyClamp},
         {"causal_mask", 3, Linear::No, false, applyCausalMask},
         {"softmax", 6, Linear::No, false, applySoftmax},
         {"rms_norm", 4, Linear::No, false, applyRmsNorm},
         {"layer_norm", 4, Linear::No, false, applyLayerNorm},
         {"rope", 4, Linear::Jointly, false, applyRope},
-        {"attention", 4, Linear::No, true, applyAttention},
+        attentionRule(/*hasSegments=*/false),
         {"rename", 4, Linear::Jointly, false, applyRename},
         {"split", 4, Linear::Jointly, false, applySplit},
         {"merge", 4, Linear::Jointly, false, applyMerge},

@@ -128,6 +128,8 @@ struct OperationRule {
 
 /// Floating-point numbers in, the same out (Operations.cpp).
 const std::vector<OperationRule> &numberRules();
+/// Attention; with segments, which are integers (AttentionOperations.cpp).
+OperationRule attentionRule(bool hasSegments);
 /// Lookups, writes and choices by integers (IntegerOperations.cpp).
 const std::vector<OperationRule> &integerRules();
 

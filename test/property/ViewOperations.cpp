@@ -108,3 +108,65 @@ bool tpsp::property::applyStack(Builder &b) {
         "{index = " + quoted(position.name) + "}");
   return true;
 }
+
+/// The indices of `x`, with a new one of `extent` in place of one of them.
+static std::optional<std::vector<Dim>>
+withAnother(Builder &b, ValueId x, unsigned at, int64_t extent) {
+  std::vector<Dim> dims = b.tensor(x).dims;
+  dims[at] = b.freshIndex(extent);
+  return b.isSmall(dims) ? std::make_optional(dims) : std::nullopt;
+}
+
+static std::string run(const Dim &index, const char *attribute, int64_t at) {
+  return "{index = " + quoted(index.name) + ", " + attribute + " = " +
+         std::to_string(at);
+}
+
+bool tpsp::property::applyConcat(Builder &b) {
+  auto x = b.pick([&](ValueId v) { return !b.tensor(v).dims.empty(); });
+  if (!x)
+    return false;
+  unsigned at = b.random.below(b.tensor(*x).dims.size());
+  int64_t own = b.tensor(*x).dims[at].extent, more = 1 + b.random.below(3);
+  auto other = withAnother(b, *x, at, more);
+  auto dims = withAnother(b, *x, at, own + more);
+  if (!other || !dims)
+    return false;
+  std::vector<ValueId> operands = {*x,
+                                   b.argument(*other, b.random.chance(0.5))};
+  b.random.shuffle(operands);
+  b.add("concat", operands, *dims, {b.range(*x).magnitude + 1.5, false},
+        "{index = " + quoted((*dims)[at].name) + "}");
+  return true;
+}
+
+bool tpsp::property::applyCut(Builder &b) {
+  auto x = b.pick([&](ValueId v) { return !b.tensor(v).dims.empty(); });
+  if (!x)
+    return false;
+  unsigned at = b.random.below(b.tensor(*x).dims.size());
+  Dim index = b.tensor(*x).dims[at];
+  int64_t left = 1 + b.random.below(index.extent);
+  auto dims = withAnother(b, *x, at, left);
+  if (!dims)
+    return false;
+  b.add("cut", {*x}, *dims, b.range(*x),
+        run(index, "from", b.random.below(index.extent - left + 1)) + "}");
+  return true;
+}
+
+bool tpsp::property::applyPad(Builder &b) {
+  auto x = b.pick([&](ValueId v) { return !b.tensor(v).dims.empty(); });
+  if (!x)
+    return false;
+  unsigned at = b.random.below(b.tensor(*x).dims.size());
+  int64_t more = b.random.below(4);
+  auto dims = withAnother(b, *x, at, b.tensor(*x).dims[at].extent + more);
+  if (!dims)
+    return false;
+  bool isZero = b.random.chance(0.5);
+  b.add("pad", {*x}, *dims, {b.range(*x).magnitude, false},
+        run((*dims)[at], "before", b.random.below(more + 1)) +
+            (isZero ? "}" : ", value = 0.75 : f64}"));
+  return true;
+}

@@ -13,6 +13,9 @@ bool applyMerge(ProgramBuilder &b);
 bool applyReshard(ProgramBuilder &b);
 bool applyTake(ProgramBuilder &b);
 bool applyStack(ProgramBuilder &b);
+bool applyConcat(ProgramBuilder &b);
+bool applyCut(ProgramBuilder &b);
+bool applyPad(ProgramBuilder &b);
 
 } // namespace tpsp::property
 

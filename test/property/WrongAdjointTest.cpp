@@ -19,7 +19,6 @@ const std::map<std::string, std::string> &withoutAdjoint() {
       {"compare", "is a constant"},
       {"count_earlier", "gives integers"},
       {"router", "gives integers"},
-      {"max", "has no gradient"},
       {"slope", "has no gradient"},
       {"stop_gradient", "is a constant"},
       {"dropout_mask", "has no operand"},

@@ -135,17 +135,27 @@ struct AttentionLayout {
   int64_t batch = 0, head = 0, group = 0, row = 0;
 };
 
+/// Likewise of what is added to scores: 0 along what it is the same along.
+struct ScoreLayout : AttentionLayout {
+  int64_t key = 0;
+};
+
 /// Attention that keeps no row of scores.
 ///
-///   score[b, h, g, s, t] = scale * sum_d q[b, h, g, s, d] k[b, h, t, d]
+///   z[b, h, g, s, t] = scale * sum_d q[b, h, g, s, d] k[b, h, t, d]
+///   score = softcap * tanh(z / softcap) + bias
 ///   o[b, h, g, s, e] = sum_t softmax_t(score) v[b, h, t, e]
 ///   statistic[b, h, g, s] = ln sum_t exp(score)
 ///
 /// A head of keys and values serves `groups` heads of queries. If causal, only
-/// t <= s count. The statistic is dense, in the order written, in f32 (f64 for
-/// f64). Sums are in f32 (f64) whatever the type.
+/// t <= s count, and with a window (0: none) only s - t < window. With segments
+/// only those count whose numbers are equal. A row without keys that count is
+/// 0, its statistic -1e30. The statistic is dense, in the order written, in f32
+/// (f64 for f64). Sums are in f32 (f64) whatever the type.
 ///
-/// Buffers: q, k, v, o, and the statistic if `keepsStatistic`.
+/// Buffers: q, k, v, o, the statistic if `keepsStatistic`, the bias if
+/// `hasBias`, and segment numbers (i32) of queries and of keys if
+/// `hasSegments`.
 struct AttentionCommand {
   int64_t dtype = 0;
   int64_t batch = 1, heads = 1, groups = 1;
@@ -154,14 +164,23 @@ struct AttentionCommand {
   int64_t features = 1, valueFeatures = 1;
   double scale = 1;
   bool causal = false, keepsStatistic = false;
+  /// 0: there is none. A window goes with causal, and with no more queries than
+  /// keys.
+  int64_t window = 0;
+  double softcap = 0;
+  bool hasBias = false, hasSegments = false;
   /// The group's stride of k and v is 0.
   AttentionLayout q, k, v, o;
+  /// Where they are there. Dense along the indices that they have.
+  ScoreLayout bias;
+  AttentionLayout querySegments, keySegments;
 
   int64_t numRows() const { return batch * heads * groups * queries; }
   int64_t queryElements() const { return numRows() * features; }
   int64_t keyElements() const { return batch * heads * keys * features; }
   int64_t valueElements() const { return batch * heads * keys * valueFeatures; }
   int64_t resultElements() const { return numRows() * valueFeatures; }
+  int64_t biasElements() const;
   int64_t statisticType() const;
 
   void code(ParamCoder &coder);
@@ -172,9 +191,17 @@ struct AttentionCommand {
 
 /// The gradients of an attention that has kept its statistic. Buffers: q, k, v,
 /// o, statistic, the gradient of o, laid out as o is, and, written, those of q,
-/// k and v, laid out as these are.
+/// k and v, laid out as these are; then the bias and the segment numbers, as
+/// forward, and, written, the bias's gradient if it is wanted.
 struct AttentionGradientCommand : AttentionCommand {
-  bool isLegal() const { return keepsStatistic && AttentionCommand::isLegal(); }
+  bool wantsBiasGradient = false;
+
+  void code(ParamCoder &coder);
+  Params encode() const { return encoded(*this); }
+  bool isLegal() const {
+    return keepsStatistic && (hasBias || !wantsBiasGradient) &&
+           AttentionCommand::isLegal();
+  }
   std::vector<BufferUse> buffers(int64_t ranks) const;
 };
 

@@ -25,10 +25,25 @@ inline constexpr int64_t cudnnCertainFeatures = 128;
 /// The element type and extents of an attention, as in AttentionCommand.
 struct AttentionExtents {
   int64_t dtype, queries, keys, features, valueFeatures;
+  /// What is done to scores beyond a scale and a causal mask: "a window"; ""
+  /// for nothing.
+  const char *ofScores = "";
 };
+
+/// ... of an attention that has these.
+constexpr const char *scoreExtra(bool hasWindow, bool hasCap, bool hasBias,
+                                 bool hasSegments) {
+  return hasWindow     ? "a window"
+         : hasCap      ? "a soft-cap"
+         : hasBias     ? "a bias"
+         : hasSegments ? "segments"
+                       : "";
+}
 
 /// Why cuDNN has no such attention on any GPU; "" if it may have it.
 inline std::string cudnnObstacle(const AttentionExtents &of, bool isGradient) {
+  if (*of.ofScores)
+    return std::string("it has ") + of.ofScores;
   if (!halfFloat(of.dtype))
     return std::string("its elements are ") + elementName(of.dtype) +
            ", not f16 or bf16";

@@ -177,8 +177,10 @@ struct AttentionWork {
   int64_t queries = 1, keys = 1;
   int64_t features = 1, valueFeatures = 1;
   bool isCausal = false, isGradient = false;
+  /// How many keys a query sees at most; 0: all that the mask leaves it.
+  int64_t window = 0;
 
-  /// Queries with a key that they see.
+  /// Queries with a key that they see. What segments hide is not known.
   double pairs() const;
   /// Scores and sums of values; backward the scores again, and a product each
   /// for the weights' gradients, and the values', keys' and queries'.

@@ -23,12 +23,19 @@ struct AttentionHeads {
   struct Layout {
     int64_t batch = 0, head = 0, group = 0, row = 0;
   };
+  /// Of what is added to scores: 0 along what it is the same along.
+  struct ScoreLayout : Layout {
+    int64_t key = 0;
+  };
 
   int64_t batch = 1, heads = 1, groups = 1;
   int64_t queries = 1, keys = 1;
   int64_t features = 1, valueFeatures = 1;
   /// The group's stride of k and v is 0.
   Layout q, k, v, o;
+  /// Of what there is of these.
+  ScoreLayout bias;
+  Layout querySegments, keySegments;
 };
 
 /// A row-major tensor, outermost index first.
@@ -40,6 +47,9 @@ struct NamedShape {
 struct AttentionTensors {
   NamedShape q, k, v, o;
   llvm::StringRef query, key, feature;
+  /// Added to scores; segment numbers of the queries and of the keys. Without
+  /// names: not there.
+  NamedShape bias = {}, querySegments = {}, keySegments = {};
 };
 
 struct AttentionMatch {

@@ -227,12 +227,25 @@ Tensor attention(const Tensor &q, const Tensor &k, const Tensor &v,
                  const IndexNames &resultIndices, std::string *error = nullptr,
                  Dropout dropout = {});
 
-/// What attention's parts share: the names and numbers above.
+/// What attention's parts share: the names and numbers above, and what scores
+/// become before the softmax,
+///
+///     softcap * tanh(scale * <q, k> / softcap) + bias
+///
+/// of keys that the query sees. A window leaves out those that are so many
+/// positions or more before it, segments those of another number. A row without
+/// keys is 0.
 struct AttentionForm {
   std::string query, key, feature;
   double scale = 1;
   bool causal = false;
   Dropout dropout = {};
+  /// 0: none.
+  int64_t window = 0;
+  double softcap = 0;
+  /// The caller's, or null.
+  const Tensor *bias = nullptr;
+  const Tensor *querySegments = nullptr, *keySegments = nullptr;
 };
 
 /// Applied to every tensor within a composite that a program in a narrow type
@@ -245,23 +258,24 @@ Tensor attention(const Tensor &q, const Tensor &k, const Tensor &v,
                  const AttentionForm &form, const IndexNames &resultIndices,
                  const Store &store = {}, std::string *error = nullptr);
 
-/// The log of the sum over keys of exp(scale * <q, k>), over `resultIndices`.
+/// The log of the sum over keys of exp(score), over `resultIndices`; -1e30
+/// where none is seen.
 Tensor attentionStatistic(const Tensor &q, const Tensor &k,
                           const AttentionForm &form,
                           const IndexNames &resultIndices,
                           std::string *error = nullptr);
 
-/// The gradients of attention with respect to q, k and v, given that of its
-/// result, g: through the softmax of whole rows. Those that `wanted` leaves out
-/// are invalid tensors.
-std::array<Tensor, 3> attentionGradients(const Tensor &q, const Tensor &k,
+/// The gradients of attention with respect to q, k, v and the bias, given that
+/// of its result, g: through the softmax of whole rows. Those that `wanted`
+/// leaves out are invalid tensors.
+std::array<Tensor, 4> attentionGradients(const Tensor &q, const Tensor &k,
                                          const Tensor &v, const Tensor &g,
                                          const AttentionForm &form,
-                                         std::array<bool, 3> wanted,
+                                         std::array<bool, 4> wanted,
                                          const Store &store = {},
                                          std::string *error = nullptr);
 
-/// The one with respect to operand `of`: 0 is q, 1 k, 2 v.
+/// The one with respect to operand `of`: 0 is q, 1 k, 2 v, 3 the bias.
 Tensor attentionGradient(const Tensor &q, const Tensor &k, const Tensor &v,
                          const Tensor &g, const AttentionForm &form, int64_t of,
                          std::string *error = nullptr);

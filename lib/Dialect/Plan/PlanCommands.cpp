@@ -85,9 +85,32 @@ std::vector<int64_t> KernelOp::encode() {
   return command.encode();
 }
 
+static rt::AttentionLayout layoutAt(ArrayRef<int64_t> strides, size_t first) {
+  return {strides[first], strides[first + 1], strides[first + 2],
+          strides[first + 3]};
+}
+
+/// What is done to scores.
 template <typename Op>
-static rt::AttentionCommand attentionCommand(Op op, bool keepsStatistic) {
-  rt::AttentionCommand command;
+static void readScores(Op op, rt::AttentionCommand &command) {
+  command.scale = op.getScale().convertToDouble();
+  command.causal = op.getCausal();
+  command.window = op.getWindow();
+  command.softcap = op.getSoftcap().convertToDouble();
+  if (std::optional<ArrayRef<int64_t>> strides = op.getBiasStrides()) {
+    command.hasBias = true;
+    static_cast<rt::AttentionLayout &>(command.bias) = layoutAt(*strides, 0);
+    command.bias.key = (*strides)[4];
+  }
+  if (std::optional<ArrayRef<int64_t>> strides = op.getSegmentStrides()) {
+    command.hasSegments = true;
+    command.querySegments = layoutAt(*strides, 0);
+    command.keySegments = layoutAt(*strides, 4);
+  }
+}
+
+template <typename Op>
+static void readAttention(Op op, rt::AttentionCommand &command) {
   command.dtype = elementOf(op.getQ());
   int64_t *sizes[] = {&command.batch,        &command.heads, &command.groups,
                       &command.queries,      &command.keys,  &command.features,
@@ -96,22 +119,23 @@ static rt::AttentionCommand attentionCommand(Op op, bool keepsStatistic) {
     *size = value;
   rt::AttentionLayout *layouts[] = {&command.q, &command.k, &command.v,
                                     &command.o};
-  ArrayRef<int64_t> strides = op.getStrides();
-  for (auto [i, at] : llvm::enumerate(layouts)) {
-    ArrayRef<int64_t> own = strides.slice(4 * i, 4);
-    *at = {own[0], own[1], own[2], own[3]};
-  }
-  command.scale = op.getScale().convertToDouble();
-  command.causal = op.getCausal();
-  command.keepsStatistic = keepsStatistic;
-  return command;
+  for (auto [i, at] : llvm::enumerate(layouts))
+    *at = layoutAt(op.getStrides(), 4 * i);
+  readScores(op, command);
 }
 
 rt::AttentionCommand tpsp::plan::commandOf(AttentionOp op) {
-  return attentionCommand(op, op.getStatistic() != nullptr);
+  rt::AttentionCommand command;
+  readAttention(op, command);
+  command.keepsStatistic = op.getStatistic() != nullptr;
+  return command;
 }
-rt::AttentionCommand tpsp::plan::commandOf(AttentionGradientOp op) {
-  return attentionCommand(op, /*keepsStatistic=*/true);
+rt::AttentionGradientCommand tpsp::plan::commandOf(AttentionGradientOp op) {
+  rt::AttentionGradientCommand command;
+  readAttention(op, command);
+  command.keepsStatistic = true;
+  command.wantsBiasGradient = op.getGbias() != nullptr;
+  return command;
 }
 std::vector<int64_t> AttentionOp::encode() { return commandOf(*this).encode(); }
 std::vector<int64_t> AttentionGradientOp::encode() {

@@ -204,6 +204,30 @@ LogicalResult MatmulOp::verify() {
 }
 
 /// The numbers are an attention's, and its buffers hold what they say.
+/// A bias and segment numbers, as the command has them.
+template <typename Op, typename Command>
+static LogicalResult verifyExtras(Op op, const Command &command) {
+  std::vector<rt::BufferUse> uses = command.buffers(/*ranks=*/1);
+  SmallVector<rt::BufferUse> expected;
+  for (const rt::BufferUse &use : uses)
+    for (StringRef role : {"bias", "query_segments", "key_segments"})
+      if (role == use.role)
+        expected.push_back(use);
+  if (expected.size() != op.getExtras().size())
+    return op.emitOpError("has ")
+           << op.getExtras().size() << " extra buffers where its strides make "
+           << expected.size();
+  for (auto [buffer, use] : llvm::zip_equal(op.getExtras(), expected)) {
+    auto type = cast<MemRefType>(buffer.getType());
+    if (type.getNumElements() != use.elements ||
+        runtimeType(type.getElementType()) != use.dtype)
+      return op.emitOpError("has a ")
+             << use.role << " of " << type << " where its strides make "
+             << use.elements << " elements";
+  }
+  return success();
+}
+
 template <typename Op>
 static LogicalResult verifyAttention(Op op, ValueRange queryLike,
                                      ValueRange keyLike, ValueRange valueLike,
@@ -211,7 +235,14 @@ static LogicalResult verifyAttention(Op op, ValueRange queryLike,
   if (op.getSizes().size() != 7 || op.getStrides().size() != 16)
     return op.emitOpError("needs seven sizes and sixteen strides, not ")
            << op.getSizes().size() << " and " << op.getStrides().size();
-  rt::AttentionCommand command = commandOf(op), decoded;
+  auto hasLength = [](std::optional<ArrayRef<int64_t>> list, size_t length) {
+    return !list || list->size() == length;
+  };
+  if (!hasLength(op.getBiasStrides(), 5) ||
+      !hasLength(op.getSegmentStrides(), 8))
+    return op.emitOpError("needs five strides of a bias and eight of segment "
+                          "numbers, where they are there");
+  auto command = commandOf(op), decoded = command;
   std::vector<int64_t> numbers = command.encode();
   if (!rt::decode(numbers.data(), int64_t(numbers.size()), decoded))
     return op.emitOpError("has sizes and strides of no dense tensors");
@@ -233,7 +264,7 @@ static LogicalResult verifyAttention(Op op, ValueRange queryLike,
     for (Value buffer : buffers)
       if (failed(holds(buffer, elements)))
         return failure();
-  return success();
+  return verifyExtras(op, command);
 }
 
 /// Of rows; in f32, or f64 for f64.

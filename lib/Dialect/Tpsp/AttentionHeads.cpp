@@ -8,6 +8,7 @@ namespace {
 
 /// A tensor's names and extents, with storage.
 struct Named {
+  Named() = default;
   explicit Named(Value value)
       : names(indexNames(value.getType())),
         shape(cast<RankedTensorType>(value.getType()).getShape()) {}
@@ -38,8 +39,16 @@ template <typename Op> AttentionMatch match(Op op, Value o) {
   if (StringRef obstacle = obstacleTo(op); !obstacle.empty())
     return {{}, obstacle.str()};
   Named q(op.getOperand(0)), k(op.getOperand(1)), v(op.getOperand(2)), out(o);
+  Named bias, ofQueries, ofKeys;
+  if (op.getBias())
+    bias = Named(op.getBias());
+  if (ValueRange segments = op.getSegments(); !segments.empty()) {
+    ofQueries = Named(segments[0]);
+    ofKeys = Named(segments[1]);
+  }
   return matchAttentionHeads({q.get(), k.get(), v.get(), out.get(),
-                              op.getQuery(), op.getKey(), op.getFeature()});
+                              op.getQuery(), op.getKey(), op.getFeature(),
+                              bias.get(), ofQueries.get(), ofKeys.get()});
 }
 
 } // namespace

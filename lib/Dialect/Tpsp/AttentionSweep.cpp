@@ -20,18 +20,21 @@ using namespace tpsp;
 
 namespace {
 
-/// In place of minus infinity, for which exp(m - m) is no number where a whole
-/// block of a row is masked. exp(this - anything else) is 0 all the same.
-constexpr double masked = -1e30;
-
 RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
 
-/// Builds what every one of the operations makes of a block.
+/// Builds what every one of the operations makes of a block. `operands` are the
+/// operation's, of the block.
 template <typename Op> struct KeyBlock {
+  KeyBlock(Op op, OpBuilder &b, TileAttr tile, ValueRange operands)
+      : op(op), b(b), tile(tile), q(operands[0]), k(operands[1]),
+        bias(attentionBias(operands, Op::numTensors)),
+        segments(attentionSegments(operands, Op::numTensors)) {}
+
   Op op;
   OpBuilder &b;
   TileAttr tile;
-  Value q, k;
+  Value q, k, bias;
+  SmallVector<Value> segments;
 
   Value convert(Value x, Type element) {
     RankedTensorType type = typeOf(x);
@@ -47,10 +50,17 @@ template <typename Op> struct KeyBlock {
   Value map(Value like, ValueRange operands, Args... args) {
     return Part::create(b, op.getLoc(), typeOf(like), operands, args...);
   }
+  /// Whether scores are scaled before more is done to them. Else it comes last,
+  /// where there is less to scale.
+  bool scalesFirst() {
+    return op.getSoftcap() || op.getBias() || !op.getSegments().empty();
+  }
+  Value times(Value x, double factor) {
+    return factor == 1.0 ? x : map<ScaleOp>(x, x, b.getF64FloatAttr(factor));
+  }
+  /// What is left to scale.
   Value scale(Value x) {
-    return op.getScale().convertToDouble() == 1.0
-               ? x
-               : map<ScaleOp>(x, x, op.getScaleAttr());
+    return scalesFirst() ? x : times(x, op.getScoreScale());
   }
   Value einsum(RankedTensorType type, Value x, Value y) {
     return EinsumOp::create(b, op.getLoc(), type, ValueRange{x, y});
@@ -76,19 +86,50 @@ template <typename Op> struct KeyBlock {
     return reduce(map<MulOp>(wideX, {wideX, wide(y)}), "sum");
   }
 
-  /// Not scaled yet.
-  Value scores() {
-    Value x = wide(product(q, k));
+  /// tanh(scale x / cap), of which a capped score is the cap's multiple.
+  Value bent(Value x) {
+    x = times(x, op.getScoreScale() / op.getScoreCap());
+    return map<TanhOp>(x, x);
+  }
+  Value scored(Value x) {
+    if (op.getSoftcap())
+      x = times(bent(x), op.getScoreCap());
+    else if (scalesFirst())
+      x = times(x, op.getScoreScale());
+    return bias ? map<AddOp>(x, {x, bias}) : x;
+  }
+  /// What is not seen is `fill`.
+  Value masked(Value x, double fill) {
+    FloatAttr filled = b.getF64FloatAttr(fill);
+    if (!segments.empty())
+      x = map<SegmentMaskOp>(x, {x, segments[0], segments[1]}, filled);
     if (!op.getCausal())
       return x;
-    return map<CausalMaskOp>(x, x, op.getQueryAttr(), op.getKeyAttr(),
-                             b.getF64FloatAttr(masked), tile);
+    return map<CausalMaskOp>(x, x, op.getQueryAttr(), op.getKeyAttr(), filled,
+                             tile, op.getWindowAttr());
+  }
+  /// To be scaled yet where scalesFirst() does not hold.
+  Value scores() { return masked(scored(wide(product(q, k))), maskedScore); }
+  /// A row that has seen nothing has exp(0) of what is masked, which is no
+  /// weight. Without segments every row sees a key.
+  Value seen(Value weights) {
+    return segments.empty() ? weights : masked(weights, 0);
+  }
+  /// Of a score's slope: that of the product of a query and a key.
+  Value slopeOfProduct(Value dz) {
+    Value ds = times(dz, op.getScoreScale());
+    if (!op.getSoftcap())
+      return ds;
+    // tanh's slope is that of the score before it was bent.
+    Value x = times(wide(product(q, k)), op.getScoreScale() / op.getScoreCap());
+    Value slope = map<SlopeOp>(x, x, b.getStringAttr("tanh"));
+    return map<MulOp>(ds, {ds, slope});
   }
   Value dropped(Value x) {
     if (!op.getDropout())
       return x;
     SmallVector<Value> operands = {x};
-    llvm::append_range(operands, op.stepOperand());
+    llvm::append_range(operands, op.getStep());
     return map<DropoutOp>(x, operands, op.getDropoutAttr(), op.getSeedAttr(),
                           StringAttr(), DenseI64ArrayAttr(), tile);
   }
@@ -114,7 +155,7 @@ RowUpdate updateRow(KeyBlock<Op> &block, ValueRange state) {
     Value shifted = block.template map<SubOp>(x, {x, row.m});
     return block.template map<ExpOp>(x, block.scale(shifted));
   };
-  row.weights = exponential(scores);
+  row.weights = block.seen(exponential(scores));
   row.l = block.reduce(row.weights, "sum");
   if (state.empty())
     return row;
@@ -135,7 +176,7 @@ StringRef AttentionOp::getSweptIndex() { return getKey(); }
 SmallVector<Value> AttentionOp::sweepBlock(OpBuilder &b, ValueRange operands,
                                            TileAttr tile, ValueRange state,
                                            MutableArrayRef<Value>) {
-  KeyBlock<AttentionOp> block{*this, b, tile, operands[0], operands[1]};
+  KeyBlock<AttentionOp> block(*this, b, tile, operands);
   RowUpdate row = updateRow(block, state);
   Value kept = block.narrow(block.dropped(row.weights));
   Value sum =
@@ -149,11 +190,15 @@ SmallVector<Value> AttentionOp::sweepBlock(OpBuilder &b, ValueRange operands,
 
 Value AttentionOp::finishSweep(OpBuilder &b, ValueRange state,
                                unsigned result) {
-  KeyBlock<AttentionOp> row{*this, b, {}, getOperand(0), getOperand(1)};
+  KeyBlock<AttentionOp> row(*this, b, {}, getOperands());
+  Value total = state[1];
+  // What has seen a key has at least the 1 of its largest score.
+  if (!row.segments.empty())
+    total = row.map<ClampOp>(total, total, b.getF64FloatAttr(1), FloatAttr());
   if (result == 0)
-    return row.narrow(row.map<DivOp>(state[2], {state[2], state[1]}));
+    return row.narrow(row.map<DivOp>(state[2], {state[2], total}));
   Value level = row.scale(state[0]);
-  Value log = row.map<LogOp>(state[1], state[1]);
+  Value log = row.map<LogOp>(total, total);
   return AddOp::create(b, getLoc(), getStatistic().getType(),
                        ValueRange{level, log});
 }
@@ -177,40 +222,65 @@ static RankedTensorType partType(Value result, Value operand) {
   return RankedTensorType::get(like.getShape(), like.getElementType(), pending);
 }
 
+static bool sumsBias(AttentionGradientOp op) {
+  return op.getGbias() && !op.getGbias().use_empty();
+}
+
+/// Of a block: a part where the bias carries the swept index, else one more of
+/// the sums.
+static void addBiasGradient(KeyBlock<AttentionGradientOp> &block, Value dz,
+                            SmallVectorImpl<Value> &sums,
+                            MutableArrayRef<Value> parts) {
+  AttentionGradientOp op = block.op;
+  if (!sumsBias(op))
+    return;
+  RankedTensorType type = partType(op.getGbias(), block.bias);
+  Value sum = EinsumOp::create(block.b, op.getLoc(),
+                               withElement(type, typeOf(dz).getElementType()),
+                               ValueRange{dz});
+  if (getIdx(type).dimOf(op.getKey()))
+    parts[3] = block.narrow(sum);
+  else
+    sums.push_back(sum);
+}
+
 SmallVector<Value>
 AttentionGradientOp::sweepBlock(OpBuilder &b, ValueRange operands,
                                 TileAttr tile, ValueRange state,
                                 MutableArrayRef<Value> parts) {
-  KeyBlock<AttentionGradientOp> block{*this, b, tile, operands[0], operands[1]};
+  KeyBlock<AttentionGradientOp> block(*this, b, tile, operands);
   Value q = operands[0], k = operands[1], v = operands[2];
   Value o = operands[3], statistic = operands[4], g = operands[5];
   Value scores = block.scale(block.scores());
   Value shifted = block.map<SubOp>(scores, {scores, statistic});
-  Value weights = block.map<ExpOp>(shifted, shifted);
+  Value weights = block.seen(block.map<ExpOp>(shifted, shifted));
   if (!getGv().use_empty()) {
     Value kept = block.narrow(block.dropped(weights));
     parts[2] = block.einsum(partType(getGv(), v), kept, g);
   }
-  if (getGq().use_empty() && getGk().use_empty())
+  if (getGq().use_empty() && getGk().use_empty() && !sumsBias(*this))
     return {};
   Value slope = block.dropped(block.wide(block.product(g, v)));
   Value centred = block.map<SubOp>(slope, {slope, block.rowProduct(g, o)});
-  Value product = block.map<MulOp>(weights, {weights, centred});
-  Value ds = block.narrow(block.scale(product));
-  if (!getGk().use_empty())
-    parts[1] = block.einsum(partType(getGk(), k), ds, q);
-  if (getGq().use_empty())
-    return {};
-  Value sum = block.wide(block.einsum(getGq().getType(), ds, k));
-  if (!state.empty())
-    sum = block.map<AddOp>(sum, {state[0], sum});
-  return {sum};
+  Value dz = block.map<MulOp>(weights, {weights, centred});
+  SmallVector<Value> sums;
+  if (!getGq().use_empty() || !getGk().use_empty()) {
+    Value ds = block.narrow(block.slopeOfProduct(dz));
+    if (!getGk().use_empty())
+      parts[1] = block.einsum(partType(getGk(), k), ds, q);
+    if (!getGq().use_empty())
+      sums.push_back(block.wide(block.einsum(getGq().getType(), ds, k)));
+  }
+  addBiasGradient(block, dz, sums, parts);
+  for (auto [before, sum] : llvm::zip(state, sums))
+    sum = block.map<AddOp>(sum, {before, sum});
+  return sums;
 }
 
 Value AttentionGradientOp::finishSweep(OpBuilder &b, ValueRange state,
-                                       unsigned) {
-  KeyBlock<AttentionGradientOp> row{*this, b, {}, getOperand(0), getOperand(1)};
-  return row.narrow(state[0]);
+                                       unsigned result) {
+  KeyBlock<AttentionGradientOp> row(*this, b, {}, getOperands());
+  return row.narrow(result == 0 ? state.front() : state.back());
 }
 
 //===----------------------------------------------------------------------===//
@@ -240,6 +310,18 @@ bool AttentionOp::mixesPrecision() {
   return getStatistic() || getNumOperands() > 3;
 }
 bool AttentionGradientOp::mixesPrecision() { return true; }
+
+template <typename Op> static unsigned widthOfSegments(Op op, unsigned i) {
+  if (i >= op->getNumOperands())
+    return 0;
+  return llvm::is_contained(op.getSegments(), op->getOperand(i)) ? 32 : 0;
+}
+unsigned AttentionOp::getIntegerWidth(unsigned i) {
+  return widthOfSegments(*this, i);
+}
+unsigned AttentionGradientOp::getIntegerWidth(unsigned i) {
+  return widthOfSegments(*this, i);
+}
 
 /// A part of the batch would have to know which elements dropout keeps, and of
 /// the sequence, what is masked.
@@ -289,10 +371,10 @@ Operation *AttentionOp::withAdjointResults(OpBuilder &b) {
   RankedTensorType row =
       tensorOver(rowIndices(q, getQuery(), getFeature()), {typeOf(q)});
   auto kept = AttentionOp::create(
-      b, getLoc(), getResult().getType(),
-      withElement(withoutPlacement(row), statisticType(q)), getInputs(),
-      getQueryAttr(), getKeyAttr(), getFeatureAttr(), getScaleAttr(),
-      getCausalAttr(), getDropoutAttr(), getSeedAttr());
+      b, getLoc(),
+      TypeRange{getResult().getType(),
+                withElement(withoutPlacement(row), statisticType(q))},
+      getInputs(), getProperties());
   kept->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
   getResult().replaceAllUsesWith(kept.getResult());
   erase();
@@ -303,17 +385,19 @@ LogicalResult AttentionOp::buildAdjoint(OpBuilder &b, Value g,
                                         ArrayRef<bool> needed,
                                         MutableArrayRef<Value> gradients) {
   SmallVector<Type> types;
-  for (Value operand : getInputs().take_front(3))
+  SmallVector<Value> operands(getInputs().take_front(numTensors));
+  for (Value operand : operands)
     types.push_back(withoutPlacement(typeOf(operand)));
-  SmallVector<Value> operands(getInputs().take_front(3));
+  bool wantsBias = getBias() && needed[numTensors];
+  Type bias = wantsBias ? withoutPlacement(typeOf(getBias())) : Type();
   operands.append({completed(b, getResult()), getStatistic(), g});
-  llvm::append_range(operands, stepOperand());
+  llvm::append_range(operands, getInputs().drop_front(numTensors));
   auto gradient = AttentionGradientOp::create(
-      b, getLoc(), types[0], types[1], types[2], operands, getQueryAttr(),
+      b, getLoc(), types[0], types[1], types[2], bias, operands, getQueryAttr(),
       getKeyAttr(), getFeatureAttr(), getScaleAttr(), getCausalAttr(),
-      getDropoutAttr(), getSeedAttr());
+      getDropoutAttr(), getSeedAttr(), getWindowAttr(), getSoftcapAttr());
   for (auto [i, isNeeded] : llvm::enumerate(needed))
-    if (isNeeded)
+    if (isNeeded && i < gradient->getNumResults())
       gradients[i] = gradient->getResult(i);
   return success();
 }

@@ -6,6 +6,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace tpsp;
 
@@ -46,6 +48,104 @@ template <typename Op> static LogicalResult verifyScores(Op op) {
     return op.emitOpError("dropout ") << op.getDropout()->convertToDouble()
                                       << " is not a probability below 1";
   return success();
+}
+
+/// (A7)
+template <typename Op> static LogicalResult verifyMask(Op op) {
+  if (failed(verifyWindow(op, op.getWindowAttr())))
+    return failure();
+  if (op.getWindow() && !op.getCausal())
+    return op.emitOpError("window = ")
+           << *op.getWindow() << " is of a mask that it does not have; add "
+           << "`causal`";
+  auto extentOf = [&](unsigned operand, StringRef index) {
+    Value x = op.getOperand(operand);
+    return cast<RankedTensorType>(x.getType())
+        .getDimSize(*getIdx(x).dimOf(index));
+  };
+  int64_t queries = extentOf(0, op.getQuery()), keys = extentOf(1, op.getKey());
+  if (op.getWindow() && queries > keys)
+    return op.emitOpError("has a window, and ")
+           << queries << " queries for " << keys
+           << " keys: the last ones may see none; take as many keys";
+  double cap = op.getScoreCap();
+  if (!op.getSoftcap() || (cap > 0 && std::isfinite(cap)))
+    return success();
+  return op.emitOpError("softcap must be positive, and is ") << cap;
+}
+
+/// That each index of `tensor`, called `what`, is one of `allowed`.
+static LogicalResult verifyIndicesAmong(Operation *op, Value tensor,
+                                        ArrayRef<StringRef> allowed,
+                                        StringRef what) {
+  for (StringRef name : indexNames(tensor.getType()))
+    if (!llvm::is_contained(allowed, name))
+      return op->emitOpError()
+             << what << " has index '" << name << "', which is none of ["
+             << llvm::join(allowed, ", ")
+             << "]; sum over it, or rename it (tpsp.rename)";
+  return success();
+}
+
+/// (A8)
+template <typename Op> static LogicalResult verifyBias(Op op) {
+  if (!op.getBias())
+    return success();
+  SmallVector<StringRef> allowed =
+      rowIndices(op.getOperand(0), op.getQuery(), op.getFeature());
+  allowed.push_back(op.getKey());
+  Value tensors[] = {op.getOperand(0), op.getBias()};
+  if (failed(verifyIndicesAmong(op, op.getBias(), allowed, "the bias")))
+    return failure();
+  return verifyOnePrecision(op, tensors);
+}
+
+/// (A9)
+template <typename Op> static LogicalResult verifySegments(Op op) {
+  ValueRange segments = op.getSegments();
+  if (segments.empty())
+    return success();
+  if (segments.size() != 2)
+    return op.emitOpError("has ")
+           << segments.size() << " tensors of segment numbers; give the "
+           << "queries' and the keys'";
+  const std::pair<StringRef, StringRef> roles[] = {
+      {op.getQuery(), "the segment numbers of the queries"},
+      {op.getKey(), "the segment numbers of the keys"}};
+  for (unsigned i : {0, 1}) {
+    auto [own, what] = roles[i];
+    if (!getIdx(segments[i]).dimOf(own))
+      return op.emitOpError() << what << " lack index '" << own << "'";
+    SmallVector<StringRef> allowed;
+    for (StringRef name : indexNames(op.getOperand(i).getType()))
+      if (name != op.getFeature())
+        allowed.push_back(name);
+    if (failed(verifyIndicesAmong(op, segments[i], allowed, what)))
+      return failure();
+  }
+  return success();
+}
+
+/// What follows the first tensors is in its order, and at most the step's
+/// number comes last.
+template <typename Op> static LogicalResult verifyOrder(Op op) {
+  unsigned count = op->getNumOperands();
+  if (count >= Op::numTensors && op.getStep().size() <= 1)
+    return success();
+  return op.emitOpError("takes ")
+         << unsigned(Op::numTensors)
+         << " tensors, then a bias, two tensors of segment numbers and the "
+            "step's number, each where it is there; it has "
+         << count << " operands, or has them in another order";
+}
+
+/// (A4), (A7)-(A9)
+template <typename Op> static LogicalResult verifyExtras(Op op) {
+  if (!op.getStep().empty() && failed(verifyStep(op, op->getNumOperands() - 1)))
+    return failure();
+  if (failed(verifyMask(op)) || failed(verifyBias(op)))
+    return failure();
+  return verifySegments(op);
 }
 
 /// (A1), (A3) of values, whose own feature `result` has.
@@ -97,8 +197,8 @@ static LogicalResult verifyStatistic(Op op, Value statistic) {
 }
 
 LogicalResult AttentionOp::verify() {
-  if (failed(verifyCount(*this, 3, 4)) || failed(verifyStep(*this, 3)) ||
-      failed(verifyScores(*this)) ||
+  if (failed(verifyOrder(*this)) || failed(verifyScores(*this)) ||
+      failed(verifyExtras(*this)) ||
       failed(verifyLacksIndex(*this, getResult(), getKey(), "the result")))
     return failure();
   if (!getIdx(getResult()).dimOf(getQuery())) // (A2)
@@ -115,8 +215,8 @@ LogicalResult AttentionOp::verify() {
 }
 
 LogicalResult AttentionGradientOp::verify() {
-  if (failed(verifyCount(*this, 6, 7)) || failed(verifyStep(*this, 6)) ||
-      failed(verifyScores(*this)) ||
+  if (failed(verifyOrder(*this)) || failed(verifyScores(*this)) ||
+      failed(verifyExtras(*this)) ||
       failed(verifyValues(*this, getOperand(3))) ||
       failed(verifyStatistic(*this, getOperand(4))))
     return failure();
@@ -131,11 +231,16 @@ LogicalResult AttentionGradientOp::verify() {
                        "of its gradient, [")
            << subscripts(g.getType()) << "], not [" << subscripts(o.getType())
            << "]";
+  if (getGbias() && !getBias())
+    return emitOpError("has a gradient of a bias, and no bias");
+  SmallVector<Value> own(getInputs().take_front(3));
+  own.push_back(getBias());
   for (auto [i, result] : llvm::enumerate(getResults()))
-    if (getIdx(getOperand(i)).getNames() != getIdx(result).getNames())
+    if (getIdx(own[i]).getNames() != getIdx(result).getNames())
       return emitOpError("result #")
              << i << " has indices [" << subscripts(result.getType())
-             << "], but they must be those of operand #" << i << ", ["
-             << subscripts(getOperand(i).getType()) << "]";
+             << "], but they must be those of "
+             << (i < 3 ? "operand #" + std::to_string(i) : "the bias") << ", ["
+             << subscripts(own[i].getType()) << "]";
   return success();
 }

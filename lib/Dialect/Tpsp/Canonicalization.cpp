@@ -92,16 +92,25 @@ OpFoldResult SliceOp::fold(FoldAdaptor) {
   return shard.getType() == getResult().getType() ? shard : Value();
 }
 
+/// A window that is no shorter than the rows hides nothing, and only stands in
+/// the way of libraries. False if there is none to drop.
+static bool dropWideWindow(AttentionOp op, PatternRewriter &rewriter) {
+  if (!op.getWindow() || op.hidesByWindow())
+    return false;
+  rewriter.modifyOpInPlace(op, [&] { op.removeWindowAttr(); });
+  return true;
+}
+
 /// A statistic that nobody reads is not made.
 LogicalResult AttentionOp::canonicalize(AttentionOp op,
                                         PatternRewriter &rewriter) {
+  if (dropWideWindow(op, rewriter))
+    return success();
   if (!op.getStatistic() || !op.getStatistic().use_empty())
     return failure();
-  auto alone = AttentionOp::create(
-      rewriter, op.getLoc(), op.getResult().getType(), Type(), op.getInputs(),
-      op.getQueryAttr(), op.getKeyAttr(), op.getFeatureAttr(),
-      op.getScaleAttr(), op.getCausalAttr(), op.getDropoutAttr(),
-      op.getSeedAttr());
+  auto alone = AttentionOp::create(rewriter, op.getLoc(),
+                                   TypeRange{op.getResult().getType()},
+                                   op.getInputs(), op.getProperties());
   alone->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   alone->removeAttr(resultsAttrName);
   rewriter.replaceAllUsesWith(op.getResult(), alone.getResult());

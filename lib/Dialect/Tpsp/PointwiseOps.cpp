@@ -1,6 +1,7 @@
 // Pointwise operations: what is computed at every element, and its adjoint.
 #include "PartBuilder.h"
 #include "ScalarOf.h"
+#include "VerifierRules.h"
 
 #include "tpsp/Dialect/Tpsp/PointwiseOps.h"
 #include "tpsp/Dialect/Tpsp/ScalarFunctions.h"
@@ -51,6 +52,28 @@ LogicalResult CompareOp::verify() {
             "greater and greater_equal";
 }
 
+/// (P7)
+LogicalResult ClampOp::verify() {
+  if (failed(verifyPointwise(*this, arity)))
+    return failure();
+  if (!getLow() && !getHigh())
+    return emitOpError("bounds nothing; give `low`, `high` or both");
+  // A NaN is no bound either.
+  if (!getLow() || !getHigh() ||
+      getLow()->convertToDouble() <= getHigh()->convertToDouble())
+    return success();
+  return emitOpError("low = ")
+         << getLow()->convertToDouble()
+         << " is above high = " << getHigh()->convertToDouble()
+         << "; no number is between them";
+}
+
+LogicalResult CausalMaskOp::verify() {
+  if (failed(verifyPointwise(*this, arity)))
+    return failure();
+  return verifyWindow(*this, getWindowAttr()); // (P8)
+}
+
 //===----------------------------------------------------------------------===//
 // Index structure
 //===----------------------------------------------------------------------===//
@@ -65,7 +88,12 @@ Linearity ScaleOp::getLinearity() { return Linearity::Joint; }
 Linearity BroadcastOp::getLinearity() { return Linearity::Joint; }
 Linearity ConvertOp::getLinearity() { return Linearity::Joint; }
 bool ConvertOp::mixesPrecision() { return true; }
+unsigned SegmentMaskOp::getIntegerWidth(unsigned i) {
+  return i == 1 || i == 2 ? 32 : 0;
+}
 bool BroadcastOp::introducesIndices() { return true; }
+bool ConstantOp::introducesIndices() { return true; }
+bool IotaOp::introducesIndices() { return true; }
 bool BroadcastOp::selects() { return true; }
 
 //===----------------------------------------------------------------------===//
@@ -89,6 +117,13 @@ LogicalResult AddOp::buildAdjoint(OpBuilder &b, Value g, Needed needed,
       gradients[i] =
           adjoint.sumTo(inPrecisionOf(b, getLoc(), g, operand), operand);
   return success();
+}
+
+LogicalResult ConstantOp::buildAdjoint(OpBuilder &, Value, Needed, Gradients) {
+  return success(); // of nothing
+}
+LogicalResult IotaOp::buildAdjoint(OpBuilder &, Value, Needed, Gradients) {
+  return success(); // of nothing
 }
 
 LogicalResult CompareOp::buildAdjoint(OpBuilder &, Value, Needed, Gradients) {
@@ -150,9 +185,44 @@ LogicalResult DivOp::buildAdjoint(OpBuilder &b, Value g, Needed needed,
   return success();
 }
 
-LogicalResult MaxOp::buildAdjoint(OpBuilder &, Value, Needed, Gradients) {
-  return emitOpError("has no gradient; use a smooth maximum (tpsp.softmax), or "
-                     "keep it off the path from the differentiated arguments");
+LogicalResult MaxOp::buildAdjoint(OpBuilder &b, Value g, Needed needed,
+                                  Gradients gradients) {
+  AdjointBuilder adjoint(b, getLoc());
+  Value x = getOperand(0), y = getOperand(1);
+  auto givenWhere = [&](Value operand, Value larger, Value other,
+                        StringRef relation) {
+    Value isLarger =
+        adjoint.map<CompareOp>(g, {larger, other}, b.getStringAttr(relation));
+    Value zero = adjoint.scale(g, 0);
+    return adjoint.sumTo(adjoint.map<SelectOp>(g, {isLarger, g, zero}),
+                         operand);
+  };
+  if (needed[0])
+    gradients[0] = givenWhere(x, x, y, "greater_equal");
+  if (needed[1])
+    gradients[1] = givenWhere(y, y, x, "greater");
+  return success();
+}
+
+LogicalResult ClampOp::buildAdjoint(OpBuilder &b, Value g, Needed,
+                                    Gradients gradients) {
+  // Differences, and not the result, say what is beyond a bound: rounded, it
+  // may be the operand all the same.
+  AdjointBuilder adjoint(b, getLoc());
+  Value x = getOperand(0), zero = adjoint.scale(g, 0), kept = g;
+  auto dropBeyond = [&](Value outward, double by) {
+    Value beyond =
+        adjoint.map<ShiftOp>(outward, outward, b.getF64FloatAttr(by));
+    Value isBeyond =
+        adjoint.map<SlopeOp>(beyond, beyond, b.getStringAttr("relu"));
+    kept = adjoint.map<SelectOp>(g, {isBeyond, zero, kept});
+  };
+  if (getLow())
+    dropBeyond(adjoint.neg(x), getLow()->convertToDouble());
+  if (getHigh())
+    dropBeyond(x, -getHigh()->convertToDouble());
+  gradients[0] = adjoint.sumTo(kept, x);
+  return success();
 }
 
 LogicalResult ConvertOp::buildAdjoint(OpBuilder &b, Value g, Needed,
@@ -191,7 +261,17 @@ LogicalResult CausalMaskOp::buildAdjoint(OpBuilder &b, Value g, Needed,
                                          Gradients gradients) {
   AdjointBuilder adjoint(b, getLoc());
   Value masked = adjoint.map<CausalMaskOp>(g, g, getQueryAttr(), getKeyAttr(),
-                                           b.getF64FloatAttr(0), getTileAttr());
+                                           b.getF64FloatAttr(0), getTileAttr(),
+                                           getWindowAttr());
+  gradients[0] = adjoint.sumTo(masked, getOperand(0));
+  return success();
+}
+
+LogicalResult SegmentMaskOp::buildAdjoint(OpBuilder &b, Value g, Needed,
+                                          Gradients gradients) {
+  AdjointBuilder adjoint(b, getLoc());
+  Value masked = adjoint.map<SegmentMaskOp>(
+      g, {g, getOperand(1), getOperand(2)}, b.getF64FloatAttr(0));
   gradients[0] = adjoint.sumTo(masked, getOperand(0));
   return success();
 }
@@ -279,12 +359,62 @@ Value SlopeOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
   return findScalarFunction(getOf())->slope(x).get();
 }
 
+/// What kernels compute in.
+static FloatType arithmeticType(Value result) {
+  Type element = cast<RankedTensorType>(result.getType()).getElementType();
+  return element.isF64() ? cast<FloatType>(element)
+                         : FloatType(Float32Type::get(result.getContext()));
+}
+
+Value ConstantOp::emitScalar(OpBuilder &b, ValueRange, Position) {
+  FloatType type = arithmeticType(getResult());
+  return arith::ConstantOp::create(
+      b, getLoc(), b.getFloatAttr(type, getValue().convertToDouble()));
+}
+
+Value IotaOp::emitScalar(OpBuilder &b, ValueRange, Position position) {
+  Value at = arith::IndexCastOp::create(b, getLoc(), b.getI64Type(),
+                                        position(getIndex()));
+  return arith::SIToFPOp::create(b, getLoc(), arithmeticType(getResult()), at);
+}
+
+SmallVector<StringRef> IotaOp::getPositionIndices() { return {getIndex()}; }
+
+Value ClampOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
+  Scalar x = scalar(b, *this, operands.front());
+  Value result = x.get();
+  if (getLow())
+    result = arith::MaximumFOp::create(
+        b, getLoc(), result, x.constant(getLow()->convertToDouble()).get());
+  if (getHigh())
+    result = arith::MinimumFOp::create(
+        b, getLoc(), result, x.constant(getHigh()->convertToDouble()).get());
+  return result;
+}
+
 Value CausalMaskOp::emitScalar(OpBuilder &b, ValueRange operands,
                                Position position) {
   Scalar x = scalar(b, *this, operands.front());
-  Value seen = arith::CmpIOp::create(b, getLoc(), arith::CmpIPredicate::sle,
-                                     position(getKey()), position(getQuery()));
+  Value query = position(getQuery()), key = position(getKey());
+  using Predicate = arith::CmpIPredicate;
+  Value seen = arith::CmpIOp::create(b, getLoc(), Predicate::sle, key, query);
+  if (getWindow()) {
+    Value width =
+        arith::ConstantIndexOp::create(b, getLoc(), int64_t(*getWindow()));
+    Value end = arith::AddIOp::create(b, getLoc(), key, width);
+    Value isNear =
+        arith::CmpIOp::create(b, getLoc(), Predicate::slt, query, end);
+    seen = arith::AndIOp::create(b, getLoc(), seen, isNear);
+  }
   return arith::SelectOp::create(b, getLoc(), seen, x.get(),
+                                 x.constant(getFill().convertToDouble()).get());
+}
+
+Value SegmentMaskOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
+  Scalar x = scalar(b, *this, operands.front());
+  Value same = arith::CmpIOp::create(b, getLoc(), arith::CmpIPredicate::eq,
+                                     operands[1], operands[2]);
+  return arith::SelectOp::create(b, getLoc(), same, x.get(),
                                  x.constant(getFill().convertToDouble()).get());
 }
 

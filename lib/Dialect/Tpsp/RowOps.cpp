@@ -226,8 +226,8 @@ Value SoftmaxOp::decompose(OpBuilder &b) {
   if (getCausal())
     x = parts.map<CausalMaskOp>(
         x, x, getCausalAttr(), getOverAttr(),
-        b.getF64FloatAttr(-std::numeric_limits<double>::infinity()),
-        TileAttr());
+        b.getF64FloatAttr(-std::numeric_limits<double>::infinity()), TileAttr(),
+        IntegerAttr());
   Value highest = parts.reduce(x, {getOver()}, "max");
   // The maximum only keeps exp in range. Behind differentiation nobody asks.
   if (!getIdx(x).getLocal())

@@ -37,6 +37,12 @@ Scalar log(const Scalar &x) {
 Scalar tanh(const Scalar &x) {
   return x.with(math::TanhOp::create(*x.builder, x.loc, x.value));
 }
+Scalar sin(const Scalar &x) {
+  return x.with(math::SinOp::create(*x.builder, x.loc, x.value));
+}
+Scalar cos(const Scalar &x) {
+  return x.with(math::CosOp::create(*x.builder, x.loc, x.value));
+}
 Scalar erf(const Scalar &x) {
   return x.with(math::ErfOp::create(*x.builder, x.loc, x.value));
 }

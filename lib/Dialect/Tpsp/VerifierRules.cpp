@@ -35,6 +35,14 @@ LogicalResult tpsp::verifyScale(Operation *op, const llvm::APFloat &scale) {
   return op->emitOpError("scale must be positive, and is ") << value;
 }
 
+LogicalResult tpsp::verifyWindow(Operation *op, IntegerAttr window) {
+  if (!window || window.getInt() >= 1)
+    return success();
+  return op->emitOpError("window = ")
+         << window.getInt()
+         << ", but a query sees itself: a window is at least 1";
+}
+
 LogicalResult tpsp::verifyHasIndex(Operation *op, unsigned operand,
                                    StringRef name, StringRef attribute) {
   if (getIdx(op->getOperand(operand)).dimOf(name))

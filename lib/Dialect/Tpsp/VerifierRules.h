@@ -23,6 +23,9 @@ mlir::LogicalResult verifyHasIndex(mlir::Operation *op, unsigned operand,
 mlir::LogicalResult verifyScale(mlir::Operation *op,
                                 const llvm::APFloat &scale);
 
+/// How many keys a query sees, if `window` says it, is at least 1.
+mlir::LogicalResult verifyWindow(mlir::Operation *op, mlir::IntegerAttr window);
+
 /// `tensor`, called `what`, does not have index `name`.
 mlir::LogicalResult verifyLacksIndex(mlir::Operation *op, mlir::Value tensor,
                                      llvm::StringRef name,

@@ -94,6 +94,28 @@ void placeReturned(FunctionOpInterface function) {
                                           ret->getOperandTypes()));
 }
 
+/// Whether an operation that uses `value` needs dimension `dim` whole. One
+/// that only works on its elements (a mask, a bias) asks its own users, up to
+/// `hops` of them one after another.
+bool usedWhole(Value value, unsigned dim, unsigned hops = 8) {
+  return llvm::any_of(value.getUses(), [&](OpOperand &use) {
+    auto user = dyn_cast<IndexedOpInterface>(use.getOwner());
+    if (!user)
+      return false;
+    IndexStructure structure = user.getIndexStructure();
+    const auto &tensor = structure.operands[use.getOperandNumber()];
+    IndexId index = tensor.indices[dim];
+    if (structure.indices[index].whole)
+      return true;
+    if (hops == 0 || !isa<LoopOpInterface>(*user))
+      return false;
+    Value result = user->getResult(0);
+    std::optional<unsigned> onto = structure.results[0].dimOf(index);
+    return onto && isUnplaced(result.getType()) &&
+           usedWhole(result, *onto, hops - 1);
+  });
+}
+
 class Propagation {
 public:
   Propagation(FunctionOpInterface function)
@@ -171,18 +193,6 @@ private:
       return;
     found[value] = std::move(placement);
     changed = true;
-  }
-
-  /// Whether an operation that uses `value` needs dimension `dim` whole.
-  bool usedWhole(Value value, unsigned dim) const {
-    return llvm::any_of(value.getUses(), [&](OpOperand &use) {
-      auto user = dyn_cast<IndexedOpInterface>(use.getOwner());
-      if (!user)
-        return false;
-      IndexStructure structure = user.getIndexStructure();
-      const auto &tensor = structure.operands[use.getOperandNumber()];
-      return structure.indices[tensor.indices[dim]].whole;
-    });
   }
 
   /// Operands' axes onto unplaced results.

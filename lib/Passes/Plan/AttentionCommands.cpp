@@ -14,18 +14,54 @@ static DenseI64ArrayAttr sizesOf(Builder &b, const AttentionHeads &heads) {
                                  heads.valueFeatures});
 }
 
+static void append(SmallVectorImpl<int64_t> &strides,
+                   const AttentionHeads::Layout &at) {
+  strides.append({at.batch, at.head, at.group, at.row});
+}
+
 static DenseI64ArrayAttr stridesOf(Builder &b, const AttentionHeads &heads) {
   SmallVector<int64_t> strides;
   for (const AttentionHeads::Layout *at :
        {&heads.q, &heads.k, &heads.v, &heads.o})
-    strides.append({at->batch, at->head, at->group, at->row});
+    append(strides, *at);
   return b.getDenseI64ArrayAttr(strides);
+}
+
+static DenseI64ArrayAttr biasStridesOf(Builder &b, AttentionOpInterface op,
+                                       const AttentionHeads &heads) {
+  if (!op.getBias())
+    return {};
+  SmallVector<int64_t> strides;
+  append(strides, heads.bias);
+  strides.push_back(heads.bias.key);
+  return b.getDenseI64ArrayAttr(strides);
+}
+
+static DenseI64ArrayAttr segmentStridesOf(Builder &b, AttentionOpInterface op,
+                                          const AttentionHeads &heads) {
+  if (op.getSegments().empty())
+    return {};
+  SmallVector<int64_t> strides;
+  append(strides, heads.querySegments);
+  append(strides, heads.keySegments);
+  return b.getDenseI64ArrayAttr(strides);
+}
+
+/// The buffers of a bias and of segment numbers.
+static SmallVector<Value> extrasOf(ProgramBuilder &to,
+                                   AttentionOpInterface op) {
+  SmallVector<Value> extras;
+  if (Value bias = op.getBias())
+    extras.push_back(bias);
+  llvm::append_range(extras, op.getSegments());
+  return to.buffers.of(extras);
 }
 
 /// Gradients of q, k and v: the call makes all three, whoever wants them.
 static SmallVector<Value> gradientBuffers(ProgramBuilder &to, Operation *op) {
   SmallVector<Value> gradients;
-  for (auto [result, like] : llvm::zip(op->getResults(), op->getOperands()))
+  for (auto [result, like] :
+       llvm::zip(op->getResults().take_front(3), op->getOperands()))
     gradients.push_back(result.use_empty() ? Value(to.buffers.temporary(
                                                  like.getType(), like.getLoc()))
                                            : to.buffers.define(result));
@@ -40,22 +76,34 @@ LogicalResult tpsp::emitAttention(ProgramBuilder &to, AttentionOpInterface op) {
            << "plan";
   DenseI64ArrayAttr sizes = sizesOf(to.b, match.heads);
   DenseI64ArrayAttr strides = stridesOf(to.b, match.heads);
+  DenseI64ArrayAttr ofBias = biasStridesOf(to.b, op, match.heads);
+  DenseI64ArrayAttr ofSegments = segmentStridesOf(to.b, op, match.heads);
   FloatAttr scale = to.b.getF64FloatAttr(op.getScoreScale());
+  FloatAttr cap = to.b.getF64FloatAttr(op.getScoreCap());
+  IntegerAttr window = to.b.getI64IntegerAttr(op.getScoreWindow());
   UnitAttr causal = op.masksLaterKeys() ? to.b.getUnitAttr() : UnitAttr();
   IntegerAttr stream = to.b.getI64IntegerAttr(0);
   Location loc = locationOf(op->getResult(0));
   SmallVector<Value> in = to.buffers.of(op->getOperands());
+  SmallVector<Value> extras = extrasOf(to, op);
+  auto madeIfRead = [&](unsigned number) {
+    bool isRead =
+        op->getNumResults() > number && !op->getResult(number).use_empty();
+    return isRead ? to.buffers.define(op->getResult(number)) : Value();
+  };
   if (op.isGradient()) {
     SmallVector<Value> out = gradientBuffers(to, op);
-    plan::AttentionGradientOp::create(to.b, loc, in[0], in[1], in[2], in[3],
-                                      in[4], in[5], out[0], out[1], out[2],
-                                      sizes, strides, scale, causal, stream);
+    Value ofBiasMade = madeIfRead(3);
+    plan::AttentionGradientOp::create(
+        to.b, loc, in[0], in[1], in[2], in[3], in[4], in[5], out[0], out[1],
+        out[2], extras, ofBiasMade, sizes, strides, scale, causal, stream,
+        window, cap, ofBias, ofSegments);
     return success();
   }
-  Value o = to.buffers.define(op->getResult(0)), statistic;
-  if (op->getNumResults() > 1 && !op->getResult(1).use_empty())
-    statistic = to.buffers.define(op->getResult(1));
-  plan::AttentionOp::create(to.b, loc, in[0], in[1], in[2], o, statistic, sizes,
-                            strides, scale, causal, stream);
+  Value o = to.buffers.define(op->getResult(0));
+  Value statistic = madeIfRead(1);
+  plan::AttentionOp::create(to.b, loc, in[0], in[1], in[2], o, statistic,
+                            extras, sizes, strides, scale, causal, stream,
+                            window, cap, ofBias, ofSegments);
   return success();
 }

@@ -40,16 +40,19 @@ static BufferPart partOf(Value value) {
 /// Of a call of attention, forward or backward.
 static AttentionWork attentionWork(Operation *op) {
   auto forward = dyn_cast<plan::AttentionOp>(op);
-  rt::AttentionCommand call =
-      forward ? plan::commandOf(forward)
-              : plan::commandOf(cast<plan::AttentionGradientOp>(op));
+  rt::AttentionCommand call;
+  if (forward)
+    call = plan::commandOf(forward);
+  else
+    call = plan::commandOf(cast<plan::AttentionGradientOp>(op));
   return {call.batch * call.heads * call.groups,
           call.queries,
           call.keys,
           call.features,
           call.valueFeatures,
           call.causal,
-          /*isGradient=*/!forward};
+          /*isGradient=*/!forward,
+          call.window};
 }
 
 namespace {

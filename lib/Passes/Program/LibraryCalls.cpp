@@ -9,15 +9,27 @@
 using namespace mlir;
 using namespace tpsp;
 
+/// Whether a window hides keys. Before shapes are local, one as long as the
+/// rows does not, and is on its way out.
+static bool hidesByWindow(AttentionOpInterface op,
+                          const AttentionHeads &heads) {
+  int64_t window = op.getScoreWindow();
+  return window > 0 &&
+         (getIdx(op->getResult(0)).getLocal() || window < heads.queries);
+}
+
 /// What cuDNN lacks, of what the CPU backend has; "" if nothing. Of a forward
 /// pass it is asked, too, whether there would be gradients.
-static std::string gpuObstacle(Operation *op, const AttentionHeads &heads) {
+static std::string gpuObstacle(AttentionOpInterface op,
+                               const AttentionHeads &heads) {
   Type element =
       cast<RankedTensorType>(op->getOperand(0).getType()).getElementType();
-  std::string obstacle =
-      rt::cudnnObstacle({plan::runtimeType(element), heads.queries, heads.keys,
-                         heads.features, heads.valueFeatures},
-                        /*isGradient=*/true);
+  std::string obstacle = rt::cudnnObstacle(
+      {plan::runtimeType(element), heads.queries, heads.keys, heads.features,
+       heads.valueFeatures,
+       rt::scoreExtra(hidesByWindow(op, heads), op.getScoreCap() > 0,
+                      bool(op.getBias()), !op.getSegments().empty())},
+      /*isGradient=*/true);
   int64_t features = std::max(heads.features, heads.valueFeatures);
   if (obstacle.empty() && features > rt::cudnnCertainFeatures)
     obstacle = "a head has " + std::to_string(features) + " features, over " +
@@ -32,7 +44,7 @@ bool tpsp::isLibraryCall(Operation *op, bool forGpu, StringRef pass) {
   AttentionMatch match = attention.matchHeads();
   std::string obstacle = match.obstacle;
   if (obstacle.empty() && forGpu)
-    obstacle = gpuObstacle(op, match.heads);
+    obstacle = gpuObstacle(attention, match.heads);
   if (obstacle.empty())
     return true;
   remark::missed(op->getLoc(),

@@ -49,7 +49,12 @@ private:
   void printFields(const AttentionCommand &c) {
     print(" b={} h={} g={} s={} t={} d={} e={}", c.batch, c.heads, c.groups,
           c.queries, c.keys, c.features, c.valueFeatures);
-    print(" scale={:g}{} {}", c.scale, c.causal ? " causal" : "",
+    print(" scale={:g}{}", c.scale, c.causal ? " causal" : "");
+    if (c.window > 0)
+      print(" window={}", c.window);
+    if (c.softcap > 0)
+      print(" softcap={:g}", c.softcap);
+    print("{}{} {}", c.hasBias ? " bias" : "", c.hasSegments ? " segments" : "",
           elementName(c.dtype));
   }
 

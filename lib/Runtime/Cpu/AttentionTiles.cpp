@@ -6,21 +6,29 @@
 #include <cstring>
 
 namespace tpsp::rt {
-namespace {
-
-bool isHalf(int64_t dtype) { return elementBytes(dtype) == 2; }
+static bool isHalf(int64_t dtype) { return elementBytes(dtype) == 2; }
 
 // A 16-bit tensor's rows are of float.
-void widen(int64_t dtype, const std::byte *from, float *to, int64_t count) {
-  halfRows(dtype).widen(reinterpret_cast<const uint16_t *>(from), to, count);
+void loadElements(int64_t dtype, const std::byte *from, float *to,
+                  int64_t count) {
+  if (isHalf(dtype))
+    halfRows(dtype).widen(reinterpret_cast<const uint16_t *>(from), to, count);
+  else
+    std::memcpy(to, from, size_t(count) * sizeof(float));
 }
-void widen(int64_t, const std::byte *, double *, int64_t) {}
-void round(int64_t dtype, const float *from, std::byte *to, int64_t count) {
-  halfRows(dtype).round(from, reinterpret_cast<uint16_t *>(to), count);
+void loadElements(int64_t, const std::byte *from, double *to, int64_t count) {
+  std::memcpy(to, from, size_t(count) * sizeof(double));
 }
-void round(int64_t, const double *, std::byte *, int64_t) {}
-
-} // namespace
+void storeElements(int64_t dtype, const float *from, std::byte *to,
+                   int64_t count) {
+  if (isHalf(dtype))
+    halfRows(dtype).round(from, reinterpret_cast<uint16_t *>(to), count);
+  else
+    std::memcpy(to, from, size_t(count) * sizeof(float));
+}
+void storeElements(int64_t, const double *from, std::byte *to, int64_t count) {
+  std::memcpy(to, from, size_t(count) * sizeof(double));
+}
 
 template <typename T>
 std::byte *AttentionTensor<T>::row(const AttentionHead &head,
@@ -33,25 +41,15 @@ std::byte *AttentionTensor<T>::row(const AttentionHead &head,
 template <typename T>
 void AttentionTensor<T>::load(const AttentionHead &head, TileRows rows,
                               T *to) const {
-  for (int64_t i = 0; i < rows.count; ++i, to += columns) {
-    const std::byte *from = row(head, rows.begin + i);
-    if (isHalf(dtype))
-      widen(dtype, from, to, columns);
-    else
-      std::memcpy(to, from, size_t(columns) * sizeof(T));
-  }
+  for (int64_t i = 0; i < rows.count; ++i, to += columns)
+    loadElements(dtype, row(head, rows.begin + i), to, columns);
 }
 
 template <typename T>
 void AttentionTensor<T>::store(const T *from, const AttentionHead &head,
                                TileRows rows) const {
-  for (int64_t i = 0; i < rows.count; ++i, from += columns) {
-    std::byte *to = row(head, rows.begin + i);
-    if (isHalf(dtype))
-      round(dtype, from, to, columns);
-    else
-      std::memcpy(to, from, size_t(columns) * sizeof(T));
-  }
+  for (int64_t i = 0; i < rows.count; ++i, from += columns)
+    storeElements(dtype, from, row(head, rows.begin + i), columns);
 }
 
 template class AttentionTensor<float>;

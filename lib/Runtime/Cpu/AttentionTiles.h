@@ -32,6 +32,17 @@ struct AttentionHead {
   int64_t batch = 0, head = 0, group = 0;
 };
 
+/// Elements of `dtype` as numbers of arithmetic, float or double for f64, and
+/// back, rounded.
+void loadElements(int64_t dtype, const std::byte *from, float *to,
+                  int64_t count);
+void loadElements(int64_t dtype, const std::byte *from, double *to,
+                  int64_t count);
+void storeElements(int64_t dtype, const float *from, std::byte *to,
+                   int64_t count);
+void storeElements(int64_t dtype, const double *from, std::byte *to,
+                   int64_t count);
+
 /// One tensor of an attention, whose rows are read and written as dense
 /// matrices of T: float, or double for f64.
 template <typename T> class AttentionTensor {
@@ -63,19 +74,6 @@ struct TileProduct {
 Status multiply(const TileProduct &p, const float *a, const float *b, float *c);
 Status multiply(const TileProduct &p, const double *a, const double *b,
                 double *c);
-
-/// How many of a block's keys a query may see: those up to itself, if causal.
-inline int64_t keysSeen(const AttentionCommand &c, int64_t query,
-                        TileRows keys) {
-  return c.causal ? std::clamp<int64_t>(query + 1 - keys.begin, 0, keys.count)
-                  : keys.count;
-}
-
-/// Whether a block of queries sees none of a block of keys.
-inline bool isMasked(const AttentionCommand &c, TileRows queries,
-                     TileRows keys) {
-  return c.causal && keys.begin >= queries.end();
-}
 
 } // namespace tpsp::rt
 

@@ -2,7 +2,7 @@
 // Gimelshein, Online normalizer calculation for softmax, 2018).
 #include "CpuAttention.h"
 
-#include "AttentionTiles.h"
+#include "AttentionScores.h"
 #include "CpuStream.h"
 
 #include "tpsp/Abi/ElementType.h"
@@ -43,7 +43,9 @@ public:
         v(buffers[2], c.dtype, c.v, c.valueFeatures),
         o(buffers[3], c.dtype, c.o, c.valueFeatures),
         statistic(c.keepsStatistic ? reinterpret_cast<T *>(buffers[4])
-                                   : nullptr) {}
+                                   : nullptr),
+        scores(c,
+               {buffers.begin() + (c.keepsStatistic ? 5 : 4), buffers.end()}) {}
 
   Status run(ScratchBuffer &scratch) override {
     int64_t perThread = ForwardTiles<T>::elements(c);
@@ -68,8 +70,8 @@ private:
     std::fill_n(tiles.total, rows.count, T(0));
     std::fill_n(tiles.largest, rows.count, -std::numeric_limits<T>::infinity());
     TPSP_TRY(forEachBlock(c.keys, blockKeys, [&](TileRows keys) {
-      return isMasked(c, rows, keys) ? Status()
-                                     : addBlock(head, rows, keys, tiles);
+      return scores.isMasked(rows, keys) ? Status()
+                                         : addBlock(head, rows, keys, tiles);
     }));
     finish(number, head, rows, tiles);
     return {};
@@ -80,12 +82,12 @@ private:
     AttentionHead keyHead{head.batch, head.head, 0};
     k.load(keyHead, keys, tiles.k);
     v.load(keyHead, keys, tiles.v);
-    TileProduct scores{rows.count, keys.count, c.features};
-    scores.transposeB = true;
-    scores.alpha = c.scale;
-    TPSP_TRY(multiply(scores, tiles.q, tiles.k, tiles.scores));
+    TileProduct products{rows.count, keys.count, c.features};
+    products.transposeB = true;
+    products.alpha = c.scale;
+    TPSP_TRY(multiply(products, tiles.q, tiles.k, tiles.scores));
     for (int64_t i = 0; i < rows.count; ++i)
-      updateRow(i, rows, keys, tiles);
+      updateRow(head, i, rows, keys, tiles);
     TileProduct sums{rows.count, c.valueFeatures, keys.count};
     sums.beta = 1;
     return multiply(sums, tiles.scores, tiles.v, tiles.sums);
@@ -93,17 +95,21 @@ private:
 
   /// Scores become weights against the largest so far; what was summed before
   /// is scaled to it.
-  void updateRow(int64_t i, TileRows rows, TileRows keys,
-                 ForwardTiles<T> &tiles) {
+  void updateRow(const AttentionHead &head, int64_t i, TileRows rows,
+                 TileRows keys, ForwardTiles<T> &tiles) {
     T *row = tiles.scores + i * keys.count;
-    int64_t seen = keysSeen(c, rows.begin + i, keys);
-    std::fill(row + seen, row + keys.count, T(0));
-    if (seen == 0)
-      return;
-    T before = tiles.largest[i];
-    T largest = std::max(before, *std::max_element(row, row + seen));
+    TileRows seen = scores.seen(rows.begin + i, keys);
+    scores.score(head, rows.begin + i, keys, seen, row, /*slopes=*/nullptr);
+    std::fill(row, row + seen.begin, T(0));
+    std::fill(row + seen.end(), row + keys.count, T(0));
+    T before = tiles.largest[i], largest = before;
+    for (int64_t j = seen.begin; j < seen.end(); ++j)
+      largest = std::max(largest, row[j]);
+    // Nothing seen yet, here or before.
+    if (largest == -std::numeric_limits<T>::infinity())
+      return std::fill(row + seen.begin, row + seen.end(), T(0));
     T decay = std::exp(before - largest), total = 0;
-    for (int64_t j = 0; j < seen; ++j)
+    for (int64_t j = seen.begin; j < seen.end(); ++j)
       total += row[j] = std::exp(row[j] - largest);
     tiles.largest[i] = largest;
     tiles.total[i] = tiles.total[i] * decay + total;
@@ -118,11 +124,13 @@ private:
               ForwardTiles<T> &tiles) {
     for (int64_t i = 0; i < rows.count; ++i) {
       T *sums = tiles.sums + i * c.valueFeatures;
-      for (int64_t e = 0; e < c.valueFeatures; ++e)
-        sums[e] /= tiles.total[i];
+      T total = tiles.total[i];
+      // A row that sees no key stays 0.
+      for (int64_t e = 0; e < c.valueFeatures && total > 0; ++e)
+        sums[e] /= total;
       if (statistic)
         statistic[number * c.queries + rows.begin + i] =
-            tiles.largest[i] + std::log(tiles.total[i]);
+            total > 0 ? tiles.largest[i] + std::log(total) : T(-1e30);
     }
     o.store(tiles.sums, head, rows);
   }
@@ -132,6 +140,7 @@ private:
   const AttentionTensor<T> q, k, v, o;
   /// [b, h, g, s]; null if not kept.
   T *const statistic;
+  const AttentionScores<T> scores;
 };
 
 } // namespace
@@ -144,15 +153,23 @@ prepareAttention(const AttentionCommand &command, int threads,
   return std::make_unique<Forward<float>>(command, threads, buffers);
 }
 
+std::vector<std::byte *> CpuStream::addresses(const Call &call) const {
+  std::vector<std::byte *> buffers;
+  for (size_t i = 0; i < call.buffers.size(); ++i)
+    buffers.push_back(buffer(call, i));
+  return buffers;
+}
+
 Status CpuStream::attention(Call &call, const AttentionCommand &command) {
-  if (!call.state) {
-    std::vector<std::byte *> buffers;
-    for (size_t i = 0; i < call.buffers.size(); ++i)
-      buffers.push_back(buffer(call, i));
-    call.state = call.kind == CallKind::attention
-                     ? prepareAttention(command, threads, buffers)
-                     : prepareAttentionGradient(command, threads, buffers);
-  }
+  if (!call.state)
+    call.state = prepareAttention(command, threads, addresses(call));
+  return static_cast<PreparedAttention &>(*call.state).run(scratch);
+}
+
+Status CpuStream::attention(Call &call,
+                            const AttentionGradientCommand &command) {
+  if (!call.state)
+    call.state = prepareAttentionGradient(command, threads, addresses(call));
   return static_cast<PreparedAttention &>(*call.state).run(scratch);
 }
 

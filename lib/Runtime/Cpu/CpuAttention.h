@@ -26,7 +26,7 @@ std::unique_ptr<PreparedAttention>
 prepareAttention(const AttentionCommand &command, int threads,
                  const std::vector<std::byte *> &buffers);
 std::unique_ptr<PreparedAttention>
-prepareAttentionGradient(const AttentionCommand &command, int threads,
+prepareAttentionGradient(const AttentionGradientCommand &command, int threads,
                          const std::vector<std::byte *> &buffers);
 
 /// Calls body(thread, number) -> Status for every number below `count`, on

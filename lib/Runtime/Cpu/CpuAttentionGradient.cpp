@@ -2,8 +2,12 @@
 // statistic (Dao et al., FlashAttention, NeurIPS 2022, appendix B). With p the
 // weights and D[s] = sum over e of go[s, e] o[s, e],
 //
-//   gv = p' go,  gp = go v',  gz = scale p (gp - D),  gq = gz k,  gk = gz' q
-#include "AttentionTiles.h"
+//   gv = p' go,  gp = go v',  gz = p (gp - D),  gq = scale gz k,
+//   gk = scale gz' q
+//
+// The bias's gradient is a sum of gz. A soft-cap's slope multiplies gz after
+// it.
+#include "AttentionScores.h"
 #include "CpuAttention.h"
 
 #include "tpsp/Abi/ElementType.h"
@@ -18,7 +22,8 @@ constexpr int64_t blockQueries = 128, blockKeys = 256;
 /// What a thread has at hand: a block of queries, a block of keys, and the
 /// gradients of all keys and values of a head.
 template <typename T> struct GradientTiles {
-  GradientTiles(const AttentionCommand &c, TileMemory<T> memory)
+  GradientTiles(const AttentionCommand &c, int64_t biasElements,
+                TileMemory<T> memory)
       : q(memory.take(blockQueries * c.features)),
         gq(memory.take(blockQueries * c.features)),
         o(memory.take(blockQueries * c.valueFeatures)),
@@ -28,20 +33,23 @@ template <typename T> struct GradientTiles {
         weights(memory.take(blockQueries * blockKeys)),
         slopes(memory.take(blockQueries * blockKeys)),
         gk(memory.take(c.keys * c.features)),
-        gv(memory.take(c.keys * c.valueFeatures)) {}
+        gv(memory.take(c.keys * c.valueFeatures)), bent(memory.take(blockKeys)),
+        gbias(memory.take(biasElements)) {}
 
   static int64_t elements(const AttentionCommand &c) {
     int64_t features = c.features + c.valueFeatures;
     return blockQueries * (2 * features + 1 + 2 * blockKeys) +
-           (blockKeys + c.keys) * features;
+           (blockKeys + c.keys) * features + blockKeys;
   }
 
   T *q, *gq, *o, *go, *dot, *k, *v, *weights, *slopes, *gk, *gv;
+  /// A row of slopes of scores by products; the bias's gradient.
+  T *bent, *gbias;
 };
 
 template <typename T> class Gradient final : public PreparedAttention {
 public:
-  Gradient(const AttentionCommand &c, int threads,
+  Gradient(const AttentionGradientCommand &c, int threads,
            const std::vector<std::byte *> &buffers)
       : c(c), threads(threads), q(buffers[0], c.dtype, c.q, c.features),
         k(buffers[1], c.dtype, c.k, c.features),
@@ -51,20 +59,36 @@ public:
         go(buffers[5], c.dtype, c.o, c.valueFeatures),
         gq(buffers[6], c.dtype, c.q, c.features),
         gk(buffers[7], c.dtype, c.k, c.features),
-        gv(buffers[8], c.dtype, c.v, c.valueFeatures) {}
+        gv(buffers[8], c.dtype, c.v, c.valueFeatures),
+        scores(c, {buffers.begin() + 9, buffers.end()}),
+        gbias(c, c.wantsBiasGradient ? buffers.back() : nullptr) {}
 
   Status run(ScratchBuffer &scratch) override {
-    int64_t perThread = GradientTiles<T>::elements(c);
+    int64_t perThread = GradientTiles<T>::elements(c) + gbias.elements();
     auto *base = reinterpret_cast<T *>(
         scratch.reserve(size_t(perThread * threads) * sizeof(T)));
+    int64_t batches = c.batch / std::max<int64_t>(gbias.sharedBatches(), 1);
+    int64_t heads = c.heads / std::max<int64_t>(gbias.sharedHeads(), 1);
     return forEachOnThreads(
-        c.batch * c.heads, threads, [&](int thread, int64_t number) {
-          GradientTiles<T> tiles(c, TileMemory<T>(base + thread * perThread));
-          return runHead({number / c.heads, number % c.heads, 0}, tiles);
+        batches * heads, threads, [&](int thread, int64_t number) {
+          GradientTiles<T> tiles(c, gbias.elements(),
+                                 TileMemory<T>(base + thread * perThread));
+          return runPart({number / heads, number % heads, 0}, tiles);
         });
   }
 
 private:
+  /// Heads that share a part of the bias, one after another. `first` is the
+  /// number of the first of them.
+  Status runPart(AttentionHead first, GradientTiles<T> &tiles) {
+    std::fill_n(tiles.gbias, gbias.elements(), T(0));
+    for (int64_t batch = 0; batch < gbias.sharedBatches(); ++batch)
+      for (int64_t head = 0; head < gbias.sharedHeads(); ++head)
+        TPSP_TRY(runHead({first.batch + batch, first.head + head, 0}, tiles));
+    gbias.store(first, tiles.gbias);
+    return {};
+  }
+
   /// All that reads a head of keys: the groups' queries, one after another.
   Status runHead(AttentionHead head, GradientTiles<T> &tiles) {
     std::fill_n(tiles.gk, c.keys * c.features, T(0));
@@ -93,8 +117,8 @@ private:
     }
     std::fill_n(tiles.gq, rows.count * c.features, T(0));
     Status status = forEachBlock(c.keys, blockKeys, [&](TileRows keys) {
-      return isMasked(c, rows, keys) ? Status()
-                                     : addBlock(head, rows, keys, tiles);
+      return scores.isMasked(rows, keys) ? Status()
+                                         : addBlock(head, rows, keys, tiles);
     });
     if (status.ok())
       gq.store(tiles.gq, head, rows);
@@ -109,9 +133,10 @@ private:
     T *gkHere = tiles.gk + keys.begin * c.features;
     T *gvHere = tiles.gv + keys.begin * c.valueFeatures;
     using Product = TileProduct;
-    Product scores{rows.count, keys.count, c.features, false, true, c.scale, 0};
+    Product products{rows.count, keys.count, c.features, false,
+                     true,       c.scale,    0};
     Product slopes{rows.count, keys.count, c.valueFeatures, false, true, 1, 0};
-    TPSP_TRY(multiply(scores, tiles.q, tiles.k, tiles.weights));
+    TPSP_TRY(multiply(products, tiles.q, tiles.k, tiles.weights));
     TPSP_TRY(multiply(slopes, tiles.go, tiles.v, tiles.slopes));
     for (int64_t i = 0; i < rows.count; ++i)
       differentiateRow(i, head, rows, keys, tiles);
@@ -131,27 +156,35 @@ private:
     T level = statistic[number * c.queries + rows.begin + i];
     T *weights = tiles.weights + i * keys.count;
     T *slopes = tiles.slopes + i * keys.count;
-    int64_t seen = keysSeen(c, rows.begin + i, keys);
-    for (int64_t j = 0; j < seen; ++j) {
+    TileRows seen = scores.seen(rows.begin + i, keys);
+    scores.score(head, rows.begin + i, keys, seen, weights, tiles.bent);
+    for (int64_t j = seen.begin; j < seen.end(); ++j) {
       weights[j] = std::exp(weights[j] - level);
-      slopes[j] = T(c.scale) * weights[j] * (slopes[j] - tiles.dot[i]);
+      slopes[j] = weights[j] * (slopes[j] - tiles.dot[i]);
     }
-    std::fill(weights + seen, weights + keys.count, T(0));
-    std::fill(slopes + seen, slopes + keys.count, T(0));
+    gbias.add(head, rows.begin + i, keys, seen, slopes, tiles.gbias);
+    for (int64_t j = seen.begin; j < seen.end(); ++j)
+      slopes[j] *= T(c.scale) * tiles.bent[j];
+    for (T *row : {weights, slopes}) {
+      std::fill(row, row + seen.begin, T(0));
+      std::fill(row + seen.end(), row + keys.count, T(0));
+    }
   }
 
-  const AttentionCommand c;
+  const AttentionGradientCommand c;
   const int threads;
   const AttentionTensor<T> q, k, v, o;
   /// [b, h, g, s].
   const T *const statistic;
   const AttentionTensor<T> go, gq, gk, gv;
+  const AttentionScores<T> scores;
+  const BiasGradient<T> gbias;
 };
 
 } // namespace
 
 std::unique_ptr<PreparedAttention>
-prepareAttentionGradient(const AttentionCommand &command, int threads,
+prepareAttentionGradient(const AttentionGradientCommand &command, int threads,
                          const std::vector<std::byte *> &buffers) {
   if (command.dtype == TPSP_RT_F64)
     return std::make_unique<Gradient<double>>(command, threads, buffers);

@@ -44,6 +44,9 @@ struct CpuStream::Performer {
   Status perform(const AttentionCommand &command) const {
     return stream.attention(call, command);
   }
+  Status perform(const AttentionGradientCommand &command) const {
+    return stream.attention(call, command);
+  }
   Status perform(const SliceCommand &command) const {
     copyBlocks(copyOfPiece(
         wholeOf(command, 0, call.group.size(), stream.buffer(call, 0)),

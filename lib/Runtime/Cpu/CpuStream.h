@@ -43,8 +43,10 @@ private:
   Status matmul(Call &call, const MatmulCommand &command);
   Status matmulWithEpilogue(Call &call, const MatmulCommand &command);
   Status attention(Call &call, const AttentionCommand &command);
+  Status attention(Call &call, const AttentionGradientCommand &command);
   Status kernel(Call &call, const KernelCommand &command);
 
+  std::vector<std::byte *> addresses(const Call &call) const;
   std::byte *buffer(const Call &call, size_t index) const {
     return parts.arena + call.buffers[index];
   }

@@ -185,7 +185,9 @@ void Builder::addBackward() {
 /// What can be told before cuDNN is asked.
 Status checkCommand(const AttentionCommand &c, bool isGradient) {
   std::string obstacle = cudnnObstacle(
-      {c.dtype, c.queries, c.keys, c.features, c.valueFeatures}, isGradient);
+      {c.dtype, c.queries, c.keys, c.features, c.valueFeatures,
+       scoreExtra(c.window > 0, c.softcap > 0, c.hasBias, c.hasSegments)},
+      isGradient);
   if (!obstacle.empty())
     return refuse(obstacle);
   TPSP_TRY(checkLayout(c, c.q, "q"));

@@ -3,7 +3,6 @@
 #include "Preconditions.h"
 
 #include <cmath>
-#include <limits>
 
 namespace tpsp::reference {
 
@@ -33,20 +32,72 @@ static Tensor dropped(const Tensor &x, Dropout dropout, std::string *error) {
 
 static const Store asItIs = [](Tensor x) { return x; };
 
-/// Rows of scores: the key index last.
-static Tensor scoresOf(const Tensor &q, const Tensor &k,
-                       const AttentionForm &form, std::string *error) {
+/// The products of queries and keys: the key index last.
+static Tensor productsOf(const Tensor &q, const Tensor &k,
+                         const AttentionForm &form, std::string *error) {
   const IndexNames outer = without(concat(q.indices, k.indices),
                                    {form.feature, form.query, form.key});
   return einsum({&q, &k}, concat(outer, {form.query, form.key}), {}, error);
 }
 
-static Tensor weightsOf(const Tensor &scores, const AttentionForm &form,
-                        std::string *error) {
-  std::optional<std::string> causalQuery;
-  if (form.causal)
-    causalQuery = form.query;
-  return softmax(scores, form.key, form.scale, causalQuery, error);
+/// Whether a key counts, by positions and segment numbers.
+static bool isSeen(const AttentionForm &form, int64_t query, int64_t key,
+                   bool isOfSegment) {
+  if (!form.causal)
+    return isOfSegment;
+  return isOfSegment && key <= query &&
+         (form.window == 0 || query - key < form.window);
+}
+
+/// f(x, whether the key is seen) of every element of rows of keys.
+template <typename F>
+static Tensor atScores(const Tensor &x, const AttentionForm &form, F f,
+                       std::string *error) {
+  const size_t rank = x.indices.size();
+  auto each = [&](const double *v, const int64_t *at, bool isOfSegment) {
+    return f(v[0], isSeen(form, at[rank - 2], at[rank - 1], isOfSegment));
+  };
+  if (!form.querySegments)
+    return pointwiseAt(
+        [&](const double *v, const int64_t *at) { return each(v, at, true); },
+        {&x}, x.indices, x.shape, error);
+  return pointwiseAt(
+      [&](const double *v, const int64_t *at) {
+        return each(v, at, v[1] == v[2]);
+      },
+      {&x, form.querySegments, form.keySegments}, x.indices, x.shape, error);
+}
+
+/// What the softmax is of, were every key seen.
+static Tensor scoresOf(const Tensor &products, const AttentionForm &form,
+                       std::string *error) {
+  const double scale = form.scale, cap = form.softcap;
+  Tensor scores = pointwise(
+      [=](const double *x) {
+        return cap == 0 ? scale * x[0] : cap * std::tanh(scale * x[0] / cap);
+      },
+      {&products}, products.indices, products.shape, error);
+  if (!form.bias)
+    return scores;
+  return pointwise([](const double *x) { return x[0] + x[1]; },
+                   {&scores, form.bias}, scores.indices, scores.shape, error);
+}
+
+/// Far below any score, and yet a number.
+constexpr double kUnseen = -1e30;
+
+static Tensor weightsOf(const Tensor &products, const AttentionForm &form,
+                        const Store &stored, std::string *error) {
+  Tensor scores = scoresOf(products, form, error);
+  // What is only scaled is scaled within the softmax.
+  if (form.softcap != 0 || form.bias)
+    scores = stored(std::move(scores));
+  scores = atScores(
+      scores, form, [](double x, bool seen) { return seen ? x : kUnseen; },
+      error);
+  Tensor weights = softmax(scores, form.key, 1, {}, error);
+  return atScores(
+      weights, form, [](double x, bool seen) { return seen ? x : 0.0; }, error);
 }
 
 Tensor attention(const Tensor &q, const Tensor &k, const Tensor &v,
@@ -57,9 +108,9 @@ Tensor attention(const Tensor &q, const Tensor &k, const Tensor &v,
   if (!reason.empty())
     return fail(error, "attention: " + reason);
   const Store &stored = store ? store : asItIs;
-  Tensor scores = stored(scoresOf(q, k, form, error));
-  Tensor weights = stored(weightsOf(scores, form, error));
-  scores = {}; // The largest tensors here: hold one at a time.
+  Tensor products = stored(productsOf(q, k, form, error));
+  Tensor weights = stored(weightsOf(products, form, stored, error));
+  products = {}; // The largest tensors here: hold one at a time.
   if (form.dropout.rate > 0)
     weights = stored(dropped(weights, form.dropout, error));
   return einsum({&weights, &v}, resultIndices, {}, error);
@@ -80,28 +131,39 @@ Tensor attentionStatistic(const Tensor &q, const Tensor &k,
                           const IndexNames &resultIndices, std::string *error) {
   // A weight is exp(score - statistic): any that is not 0 says the statistic,
   // the largest best.
-  Tensor scores = scoresOf(q, k, form, error);
-  Tensor weights = weightsOf(scores, form, error);
+  Tensor products = productsOf(q, k, form, error);
+  Tensor scores = scoresOf(products, form, error);
+  Tensor weights = weightsOf(products, form, asItIs, error);
   Tensor each = pointwise(
-      [&](const double *x) {
-        return x[1] > 0 ? form.scale * x[0] - std::log(x[1])
-                        : -std::numeric_limits<double>::infinity();
+      [](const double *x) {
+        return x[1] > 0 ? x[0] - std::log(x[1]) : kUnseen;
       },
       {&scores, &weights}, scores.indices, scores.shape, error);
   return reduceMax(each, resultIndices, error);
 }
 
-std::array<Tensor, 3> attentionGradients(const Tensor &q, const Tensor &k,
+/// The scores' slopes to those of the products: through the cap.
+static Tensor productSlopes(const Tensor &slopes, const Tensor &products,
+                            const AttentionForm &form, std::string *error) {
+  const double scale = form.scale, cap = form.softcap;
+  return pointwise(
+      [=](const double *x) {
+        const double bent = cap == 0 ? 0 : std::tanh(scale * x[1] / cap);
+        return scale * x[0] * (1 - bent * bent);
+      },
+      {&slopes, &products}, slopes.indices, slopes.shape, error);
+}
+
+std::array<Tensor, 4> attentionGradients(const Tensor &q, const Tensor &k,
                                          const Tensor &v, const Tensor &g,
                                          const AttentionForm &form,
-                                         std::array<bool, 3> wanted,
+                                         std::array<bool, 4> wanted,
                                          const Store &store,
                                          std::string *error) {
   const Store &stored = store ? store : asItIs;
-  std::array<Tensor, 3> gradients;
-  Tensor scores = stored(scoresOf(q, k, form, error));
-  Tensor weights = stored(weightsOf(scores, form, error));
-  scores = {};
+  std::array<Tensor, 4> gradients;
+  Tensor products = stored(productsOf(q, k, form, error));
+  Tensor weights = stored(weightsOf(products, form, stored, error));
   auto dropoutOf = [&](Tensor x) {
     return form.dropout.rate > 0 ? stored(dropped(x, form.dropout, error)) : x;
   };
@@ -109,7 +171,7 @@ std::array<Tensor, 3> attentionGradients(const Tensor &q, const Tensor &k,
     Tensor kept = dropoutOf(weights);
     gradients[2] = einsum({&kept, &g}, v.indices, v.shape, error);
   }
-  if (!wanted[0] && !wanted[1])
+  if (!wanted[0] && !wanted[1] && !wanted[3])
     return gradients;
   Tensor slope = dropoutOf(
       stored(einsum({&g, &v}, weights.indices, weights.shape, error)));
@@ -118,9 +180,12 @@ std::array<Tensor, 3> attentionGradients(const Tensor &q, const Tensor &k,
                 weights.indices, weights.shape, error);
   Tensor dot =
       stored(reduceSum(product, without(weights.indices, {form.key}), error));
-  Tensor ds = stored(pointwise(
-      [&](const double *x) { return form.scale * x[0] * (x[1] - x[2]); },
+  Tensor dz = stored(pointwise(
+      [](const double *x) { return x[0] * (x[1] - x[2]); },
       {&weights, &slope, &dot}, weights.indices, weights.shape, error));
+  if (wanted[3] && form.bias)
+    gradients[3] = einsum({&dz}, form.bias->indices, form.bias->shape, error);
+  Tensor ds = stored(productSlopes(dz, products, form, error));
   if (wanted[0])
     gradients[0] = einsum({&ds, &k}, q.indices, q.shape, error);
   if (wanted[1])
@@ -131,9 +196,9 @@ std::array<Tensor, 3> attentionGradients(const Tensor &q, const Tensor &k,
 Tensor attentionGradient(const Tensor &q, const Tensor &k, const Tensor &v,
                          const Tensor &g, const AttentionForm &form, int64_t of,
                          std::string *error) {
-  if (of < 0 || of > 2)
+  if (of < 0 || of > (form.bias ? 3 : 2))
     return fail(error, "attentionGradient: no operand " + std::to_string(of));
-  std::array<bool, 3> wanted = {};
+  std::array<bool, 4> wanted = {};
   wanted[of] = true;
   return attentionGradients(q, k, v, g, form, wanted, asItIs, error)[of];
 }

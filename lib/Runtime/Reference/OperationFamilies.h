@@ -21,6 +21,7 @@ OperationRows contractionOperations();
 OperationRows pointwiseOperations();
 OperationRows rowOperations();
 OperationRows integerOperations();
+OperationRows runOperations();
 /// The row of every scalar function of one argument.
 OperationRow unaryFunction();
 

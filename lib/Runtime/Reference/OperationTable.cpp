@@ -29,7 +29,7 @@ OperationRow findOperation(const std::string &name) {
   static const std::unordered_map<std::string, OperationRow> rows = [] {
     std::unordered_map<std::string, OperationRow> all;
     for (auto family : {contractionOperations, pointwiseOperations,
-                        rowOperations, integerOperations})
+                        rowOperations, integerOperations, runOperations})
       for (auto &[name, row] : family())
         all[name] = row;
     return all;

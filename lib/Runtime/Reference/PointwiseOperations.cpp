@@ -3,6 +3,8 @@
 #include "OperationFamilies.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 
 namespace tpsp::reference {
@@ -72,6 +74,39 @@ static void differentiateDiv(Evaluation &e, const Tensor &gradient,
 
 static Tensor evaluateMax(Evaluation &e) {
   return e.map([](const double *x) { return std::max(x[0], x[1]); });
+}
+
+/// The first of equal ones has the gradient.
+static void differentiateMax(Evaluation &e, const Tensor &gradient,
+                             OperandGradients &out) {
+  differentiateBy([](const double *v) { return v[0] < v[1] ? 0.0 : v[2]; }, 0,
+                  e, gradient, out);
+  differentiateBy([](const double *v) { return v[0] < v[1] ? v[2] : 0.0; }, 1,
+                  e, gradient, out);
+}
+
+/// The bounds of a clamp; infinite where there is none.
+static std::pair<double, double> boundsOf(Evaluation &e) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  return {e.has("low") ? e.real("low") : -infinity,
+          e.has("high") ? e.real("high") : infinity};
+}
+
+static Tensor evaluateClamp(Evaluation &e) {
+  auto [low, high] = boundsOf(e);
+  return e.map([low = low, high = high](const double *x) {
+    return std::isnan(x[0]) ? x[0] : std::min(std::max(x[0], low), high);
+  });
+}
+
+static void differentiateClamp(Evaluation &e, const Tensor &gradient,
+                               OperandGradients &out) {
+  auto [low, high] = boundsOf(e);
+  differentiateBy(
+      [low = low, high = high](const double *v) {
+        return v[0] >= low && v[0] <= high ? v[1] : 0.0;
+      },
+      0, e, gradient, out);
 }
 
 //===----------------------------------------------------------------------===//
@@ -146,14 +181,17 @@ OperationRow unaryFunction() {
 // Masks and chance
 //===----------------------------------------------------------------------===//
 
-/// `x` where position(key) <= position(query), else `fill`.
+/// `x` where the key is no later than the query, and within its window, else
+/// `fill`.
 static Tensor causal(const Tensor &x, double fill, Evaluation &e) {
   size_t query = placeOf(e.text("query"), e), key = placeOf(e.text("key"), e);
   if (!e.error.empty())
     return {};
+  int64_t window = e.has("window") ? e.integer("window") : 0;
   return pointwiseAt(
       [=](const double *v, const int64_t *at) {
-        return at[key] <= at[query] ? *v : fill;
+        int64_t before = at[query] - at[key];
+        return before >= 0 && (window == 0 || before < window) ? *v : fill;
       },
       {&x}, e.indices(), e.shape(), &e.error);
 }
@@ -165,6 +203,35 @@ static Tensor evaluateCausalMask(Evaluation &e) {
 static void differentiateCausalMask(Evaluation &e, const Tensor &gradient,
                                     OperandGradients &out) {
   out.set(0, [&] { return fitted(causal(gradient, 0, e), out.type(0), e); });
+}
+
+/// `x` where the numbers of two segments are equal, else `fill`.
+static Tensor ofOneSegment(const Tensor &x, double fill, Evaluation &e) {
+  return pointwise([=](const double *v) { return v[1] == v[2] ? v[0] : fill; },
+                   {&x, &e.operand(1), &e.operand(2)}, e.indices(), e.shape(),
+                   &e.error);
+}
+
+static Tensor evaluateSegmentMask(Evaluation &e) {
+  return ofOneSegment(e.operand(0), e.real("fill"), e);
+}
+
+static void differentiateSegmentMask(Evaluation &e, const Tensor &gradient,
+                                     OperandGradients &out) {
+  out.set(0,
+          [&] { return fitted(ofOneSegment(gradient, 0, e), out.type(0), e); });
+}
+
+static Tensor evaluateConstant(Evaluation &e) {
+  return full(e.indices(), e.shape(), e.real("value"), &e.error);
+}
+
+static Tensor evaluateIota(Evaluation &e) {
+  size_t index = placeOf(e.text("index"), e);
+  Tensor zero = full(e.indices(), e.shape(), 0, &e.error);
+  return pointwiseAt(
+      [=](const double *, const int64_t *at) { return double(at[index]); },
+      {&zero}, e.indices(), e.shape(), &e.error);
 }
 
 /// `others`: how many operands there are but for the step's number.
@@ -221,13 +288,17 @@ OperationRows pointwiseOperations() {
       {"sub", {evaluateFunction, differentiateSub, 2, false}},
       {"mul", {evaluateFunction, differentiateMul, 2}},
       {"div", {evaluateFunction, differentiateDiv, 2}},
-      {"max", {evaluateMax, nullptr, 2}},
+      {"max", {evaluateMax, differentiateMax, 2}},
+      {"clamp", {evaluateClamp, differentiateClamp, 1}},
       {"compare", {evaluateCompare, nullptr, 2, false, /*stopsGradient=*/true}},
       {"select", {evaluateSelect, differentiateSelect, 3}},
       {"slope", {evaluateSlope, nullptr, 1}},
       {"causal_mask", linear(evaluateCausalMask, differentiateCausalMask)},
+      {"segment_mask", {evaluateSegmentMask, differentiateSegmentMask, 3}},
       {"dropout", {evaluateDropout, differentiateDropout, 1}},
       {"dropout_mask", {evaluateDropoutMask}},
+      {"constant", {evaluateConstant}},
+      {"iota", {evaluateIota}},
       {"apply_mask", {evaluateApplyMask, differentiateApplyMask, 2}}};
 }
 

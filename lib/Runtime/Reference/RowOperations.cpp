@@ -164,12 +164,48 @@ static void differentiateLayerNorm(Evaluation &e, const Tensor &gradient,
 // Attention
 //===----------------------------------------------------------------------===//
 
-/// `others`: how many operands there are but for the step's number.
-static AttentionForm attentionForm(Evaluation &e, size_t others = 3) {
+/// Where what may follow the tensors is among the operands: 0 if it is not.
+struct AttentionExtras {
+  size_t bias = 0, querySegments = 0, keySegments = 0;
+  /// Of the step's number, were it there.
+  size_t step = 0;
+};
+
+/// `tensors`: how many operands come first. Segment numbers come in twos, a
+/// bias alone, and the step's number has no index.
+static AttentionExtras attentionExtras(Evaluation &e, size_t tensors) {
+  AttentionExtras extras;
+  size_t next = tensors, end = e.operands.size();
+  while (end > next && e.operand(end - 1).indices.empty())
+    --end;
+  if ((end - next) % 2 == 1)
+    extras.bias = next++;
+  if (next < end) {
+    extras.querySegments = next++;
+    extras.keySegments = next++;
+  }
+  extras.step = next;
+  return extras;
+}
+
+/// `tensors`: how many operands come before what may follow them.
+static AttentionForm attentionForm(Evaluation &e, size_t tensors = 3) {
   AttentionForm form{e.text("query"), e.text("key"), e.text("feature"),
                      e.real("scale"), e.flag("causal")};
+  AttentionExtras extras = attentionExtras(e, tensors);
   if (e.has("dropout"))
-    form.dropout = {e.real("dropout"), e.integer("seed"), e.stepFrom(others)};
+    form.dropout = {e.real("dropout"), e.integer("seed"),
+                    e.stepFrom(extras.step)};
+  if (e.has("window"))
+    form.window = e.integer("window");
+  if (e.has("softcap"))
+    form.softcap = e.real("softcap");
+  if (extras.bias)
+    form.bias = &e.operand(extras.bias);
+  if (extras.querySegments) {
+    form.querySegments = &e.operand(extras.querySegments);
+    form.keySegments = &e.operand(extras.keySegments);
+  }
   return form;
 }
 
@@ -186,10 +222,12 @@ static void differentiateAttention(Evaluation &e, const Tensor &gradient,
                                    OperandGradients &out) {
   if (e.result() == 1)
     return e.fail("has no gradient of its rows' statistic in the reference");
-  std::array<Tensor, 3> gradients = attentionGradients(
-      e.operand(0), e.operand(1), e.operand(2), gradient, attentionForm(e),
-      {out.wanted(0), out.wanted(1), out.wanted(2)}, e.store(), &e.error);
-  for (size_t i = 0; i < gradients.size(); ++i)
+  AttentionForm form = attentionForm(e);
+  std::array<Tensor, 4> gradients = attentionGradients(
+      e.operand(0), e.operand(1), e.operand(2), gradient, form,
+      {out.wanted(0), out.wanted(1), out.wanted(2), form.bias && out.wanted(3)},
+      e.store(), &e.error);
+  for (size_t i = 0; i < (form.bias ? 4 : 3); ++i)
     out.set(i, [&] { return std::move(gradients[i]); });
 }
 

@@ -76,6 +76,9 @@ double exponential(double x) { return std::exp(x); }
 double logarithm(double x) { return std::log(x); }
 double slopeLog(double x) { return 1 / x; }
 double hyperbolicTangent(double x) { return std::tanh(x); }
+double sine(double x) { return std::sin(x); }
+double cosine(double x) { return std::cos(x); }
+double slopeCosine(double x) { return -std::sin(x); }
 double squareRoot(double x) { return std::sqrt(x); }
 double slopeSqrt(double x) { return 0.5 / std::sqrt(x); }
 double rsqrt(double x) { return 1 / std::sqrt(x); }
@@ -100,6 +103,8 @@ constexpr ScalarFunction kFunctions[] = {
     {"exp", 1, unary<exponential>},
     {"log", 1, unary<logarithm>},
     {"tanh", 1, unary<hyperbolicTangent>},
+    {"sin", 1, unary<sine>},
+    {"cos", 1, unary<cosine>},
     {"sqrt", 1, unary<squareRoot>},
     {"rsqrt", 1, unary<rsqrt>},
     {"square", 1, unary<square>},
@@ -113,6 +118,8 @@ constexpr ScalarFunction kFunctions[] = {
     {"slope.exp", 1, unary<exponential>},
     {"slope.log", 1, unary<slopeLog>},
     {"slope.tanh", 1, unary<slopeTanh>},
+    {"slope.sin", 1, unary<cosine>},
+    {"slope.cos", 1, unary<slopeCosine>},
     {"slope.sqrt", 1, unary<slopeSqrt>},
     {"slope.rsqrt", 1, unary<slopeRsqrt>},
     {"slope.square", 1, unary<slopeSquare>},

@@ -171,7 +171,7 @@ func.func @f(%q: !q, %k: !k, %v: !k) {
 !q = tensor<2x8x4x16xf32, #tpsp.idx<b, s, h, k>>
 
 func.func @f(%q: !q) {
-  // expected-error @+1 {{takes 3 or 4 operands, not 1}}
+  // expected-error @+1 {{takes 3 tensors, then a bias, two tensors of segment numbers and the step's number, each where it is there; it has 1 operands, or has them in another order}}
   %0 = tpsp.attention %q {query = "s", key = "t", feature = "k"} : !q
   return
 }
@@ -207,5 +207,125 @@ func.func @f(%q: !q, %k: !k, %v: !k) {
 func.func @f(%q: !q, %k: !k, %v: !k) {
   // expected-error @+1 {{the result lacks index 'k' of the values}}
   %0 = tpsp.attention %q, %k, %v {query = "s", key = "t", feature = "k"} : (!q, !k, !k) -> tensor<2x8x4xf32, #tpsp.idx<b, s, h>>
+  return
+}
+
+// -----
+
+!q = tensor<2x8x4x16xf32, #tpsp.idx<b, s, h, k>>
+!k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
+
+// (A7) a window of nothing
+func.func @f(%q: !q, %k: !k, %v: !k) {
+  // expected-error @+1 {{window = 0, but a query sees itself: a window is at least 1}}
+  %0 = tpsp.attention %q, %k, %v {query = "s", key = "t", feature = "k", causal, window = 0} : (!q, !k, !k) -> !q
+  return
+}
+
+// -----
+
+!q = tensor<2x8x4x16xf32, #tpsp.idx<b, s, h, k>>
+!k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
+
+// (A7) without the mask
+func.func @f(%q: !q, %k: !k, %v: !k) {
+  // expected-error @+1 {{window = 4 is of a mask that it does not have; add `causal`}}
+  %0 = tpsp.attention %q, %k, %v {query = "s", key = "t", feature = "k", window = 4} : (!q, !k, !k) -> !q
+  return
+}
+
+// -----
+
+!q = tensor<2x8x4x16xf32, #tpsp.idx<b, s, h, k>>
+!k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
+
+// (A7) softcap
+func.func @f(%q: !q, %k: !k, %v: !k) {
+  // expected-error @+1 {{softcap must be positive, and is -2}}
+  %0 = tpsp.attention %q, %k, %v {query = "s", key = "t", feature = "k", softcap = -2} : (!q, !k, !k) -> !q
+  return
+}
+
+// -----
+
+!q = tensor<2x9x4x16xf32, #tpsp.idx<b, s, h, k>>
+!k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
+
+// (A7) queries that see no key
+func.func @f(%q: !q, %k: !k, %v: !k) {
+  // expected-error @+1 {{has a window, and 9 queries for 8 keys: the last ones may see none; take as many keys}}
+  %0 = tpsp.attention %q, %k, %v {query = "s", key = "t", feature = "k", causal, window = 2} : (!q, !k, !k) -> !q
+  return
+}
+
+// -----
+
+!q = tensor<2x8x4x16xf32, #tpsp.idx<b, s, h, k>>
+!k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
+
+// (A8) the feature
+func.func @f(%q: !q, %k: !k, %v: !k, %x: tensor<8x16xf32, #tpsp.idx<s, k>>) {
+  // expected-error @+1 {{the bias has index 'k', which is none of [b, h, s, t]; sum over it, or rename it (tpsp.rename)}}
+  %0 = tpsp.attention %q, %k, %v, %x {query = "s", key = "t", feature = "k"} : (!q, !k, !k, tensor<8x16xf32, #tpsp.idx<s, k>>) -> !q
+  return
+}
+
+// -----
+
+!q = tensor<2x8x4x16xf32, #tpsp.idx<b, s, h, k>>
+!k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
+
+// (A8) of another precision
+func.func @f(%q: !q, %k: !k, %v: !k, %x: tensor<8x8xbf16, #tpsp.idx<s, t>>) {
+  // expected-error @+1 {{has tensors of}}
+  %0 = tpsp.attention %q, %k, %v, %x {query = "s", key = "t", feature = "k"} : (!q, !k, !k, tensor<8x8xbf16, #tpsp.idx<s, t>>) -> !q
+  return
+}
+
+// -----
+
+!q = tensor<2x8x4x16xf32, #tpsp.idx<b, s, h, k>>
+!k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
+
+// (A9) one alone
+func.func @f(%q: !q, %k: !k, %v: !k, %a: tensor<2x8xi32, #tpsp.idx<b, s>>) {
+  // expected-error @+1 {{has 1 tensors of segment numbers; give the queries' and the keys'}}
+  %0 = tpsp.attention %q, %k, %v, %a {query = "s", key = "t", feature = "k"} : (!q, !k, !k, tensor<2x8xi32, #tpsp.idx<b, s>>) -> !q
+  return
+}
+
+// -----
+
+!q = tensor<2x8x4x16xf32, #tpsp.idx<b, s, h, k>>
+!k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
+
+// (A9) in another order
+func.func @f(%q: !q, %k: !k, %v: !k, %a: tensor<2x8xi32, #tpsp.idx<b, s>>, %b: tensor<2x8xi32, #tpsp.idx<b, t>>) {
+  // expected-error @+1 {{the segment numbers of the queries lack index 's'}}
+  %0 = tpsp.attention %q, %k, %v, %b, %a {query = "s", key = "t", feature = "k"} : (!q, !k, !k, tensor<2x8xi32, #tpsp.idx<b, t>>, tensor<2x8xi32, #tpsp.idx<b, s>>) -> !q
+  return
+}
+
+// -----
+
+!q = tensor<2x8x4x16xf32, #tpsp.idx<b, s, h, k>>
+!k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
+
+// (A9) of pairs
+func.func @f(%q: !q, %k: !k, %v: !k, %a: tensor<2x8xi32, #tpsp.idx<b, s>>, %c: tensor<2x8x8xi32, #tpsp.idx<b, t, s>>) {
+  // expected-error @+1 {{the segment numbers of the keys has index 's', which is none of [b, t, h]; sum over it, or rename it (tpsp.rename)}}
+  %0 = tpsp.attention %q, %k, %v, %a, %c {query = "s", key = "t", feature = "k"} : (!q, !k, !k, tensor<2x8xi32, #tpsp.idx<b, s>>, tensor<2x8x8xi32, #tpsp.idx<b, t, s>>) -> !q
+  return
+}
+
+// -----
+
+!q = tensor<2x8x4x16xf32, #tpsp.idx<b, s, h, k>>
+!k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
+
+// (A9) a bias behind them
+func.func @f(%q: !q, %k: !k, %v: !k, %a: tensor<2x8xi32, #tpsp.idx<b, s>>, %b: tensor<2x8xi32, #tpsp.idx<b, t>>, %x: tensor<8x8xf32, #tpsp.idx<s, t>>) {
+  // expected-error @+1 {{operand #5 is the step's number, but has indices [s, t]; give a number without, or leave it out}}
+  %0 = tpsp.attention %q, %k, %v, %a, %b, %x {query = "s", key = "t", feature = "k"} : (!q, !k, !k, tensor<2x8xi32, #tpsp.idx<b, s>>, tensor<2x8xi32, #tpsp.idx<b, t>>, tensor<8x8xf32, #tpsp.idx<s, t>>) -> !q
   return
 }

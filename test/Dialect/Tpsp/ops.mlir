@@ -114,6 +114,46 @@ func.func @attention(%q: !q, %k: !k, %v: !v) {
   return
 }
 
+!ofscores = tensor<8x8xf32, #tpsp.idx<s, t>>
+!ofqueries = tensor<2x8xi32, #tpsp.idx<b, s>>
+!ofkeys = tensor<2x8xi32, #tpsp.idx<b, t>>
+!ofrows = tensor<2x4x2x8xf32, #tpsp.idx<b, h@tp, r, s>>
+!ofpairs = tensor<2x8x8xf32, #tpsp.idx<b, s, t>>
+
+// CHECK-LABEL: @attention_of_segments
+func.func @attention_of_segments(%q: !q, %k: !k, %bias: !ofscores, %is: !ofqueries, %it: !ofkeys, %o: !q, %s: !ofrows, %z: !ofpairs) {
+  // CHECK: tpsp.attention %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {causal, feature = "k", key = "t", query = "s", softcap = 5.000000e+01 : f64, window = 4 : i64} : (tensor
+  %0 = tpsp.attention %q, %k, %k, %bias, %is, %it {query = "s", key = "t", feature = "k", causal, window = 4, softcap = 50} : (!q, !k, !k, !ofscores, !ofqueries, !ofkeys) -> !q
+  // CHECK: %gq, %gk, %gv, %gbias = tpsp.attention_gradient
+  %1:4 = tpsp.attention_gradient %q, %k, %k, %o, %s, %o, %bias {query = "s", key = "t", feature = "k"} : (!q, !k, !k, !q, !ofrows, !q, !ofscores) -> (!q, !k, !k, !ofscores)
+  // CHECK: tpsp.segment_mask %{{.*}}, %{{.*}}, %{{.*}} {fill = -1.000000e+30 : f64} : (tensor
+  %2 = tpsp.segment_mask %z, %is, %it {fill = -1e30} : (!ofpairs, !ofqueries, !ofkeys) -> !ofpairs
+  // CHECK: tpsp.causal_mask %{{.*}} {fill = 0.000000e+00 : f64, key = "t", query = "s", window = 3 : i64}
+  %3 = tpsp.causal_mask %z {query = "s", key = "t", fill = 0, window = 3} : !ofpairs
+  // CHECK: tpsp.clamp %{{.*}} {high = 1.000000e+00 : f64}
+  %4 = tpsp.clamp %z {high = 1} : !ofpairs
+  return
+}
+
+!whole = tensor<2x8xf32, #tpsp.idx<b, s>>
+!first = tensor<2x3xf32, #tpsp.idx<b, p>>
+!second = tensor<2x5xf32, #tpsp.idx<b, r>>
+
+// CHECK-LABEL: @runs
+func.func @runs(%a: !first, %c: !second) {
+  // CHECK: tpsp.concat %{{.*}}, %{{.*}} {index = "s"} : (tensor<2x3xf32, {{.*}}>, tensor<2x5xf32, {{.*}}>) -> tensor<2x8xf32, #tpsp.idx<b, s>>
+  %0 = tpsp.concat %a, %c {index = "s"} : (!first, !second) -> !whole
+  // CHECK: tpsp.cut %{{.*}} {from = 3 : i64, index = "s"} : tensor<2x8xf32, {{.*}}> -> tensor<2x5xf32, #tpsp.idx<b, r>>
+  %1 = tpsp.cut %0 {index = "s", from = 3} : !whole -> !second
+  // CHECK: tpsp.pad %{{.*}} {before = 1 : i64, index = "s"} : tensor<2x5xf32, {{.*}}> -> tensor<2x8xf32, #tpsp.idx<b, s>>
+  %2 = tpsp.pad %1 {index = "s", before = 1} : !second -> !whole
+  // CHECK: tpsp.constant {value = 2.500000e+00 : f64} : () -> tensor<2x8xf32
+  %3 = tpsp.constant {value = 2.5} : () -> !whole
+  // CHECK: tpsp.iota {index = "s"} : () -> tensor<2x8xf32
+  %4 = tpsp.iota {index = "s"} : () -> !whole
+  return
+}
+
 // CHECK-LABEL: @views
 func.func @views(%x: !x) {
   // CHECK: tpsp.rename %{{.*}} : tensor<2x8x16xf32, #tpsp.idx<b, s@tp, d>> -> tensor<2x8x16xf32, #tpsp.idx<b, t@tp, d>>

@@ -69,3 +69,47 @@ func.func @f() {
   %0 = tpsp.rope_matrix {position = "s", feature = "p", out = "o", in = "i", theta = 1.0e4, pairs = 4} : () -> tensor<8x2x2x4xf32, #tpsp.idx<t, o, i, p>>
   return
 }
+
+// -----
+
+!x = tensor<4x8xf32, #tpsp.idx<b, d>>
+
+// (P7) no bound
+func.func @f(%x: !x) {
+  // expected-error @+1 {{bounds nothing; give `low`, `high` or both}}
+  %0 = tpsp.clamp %x : !x
+  return
+}
+
+// -----
+
+!x = tensor<4x8xf32, #tpsp.idx<b, d>>
+
+// (P7) bounds the wrong way round
+func.func @f(%x: !x) {
+  // expected-error @+1 {{low = 1.000000e+00 is above high = -5.000000e-01; no number is between them}}
+  %0 = tpsp.clamp %x {low = 1, high = -0.5} : !x
+  return
+}
+
+// -----
+
+!x = tensor<4x8xf32, #tpsp.idx<b, d>>
+
+// (P8) a window of nothing
+func.func @f(%x: !x) {
+  // expected-error @+1 {{window = -1, but a query sees itself: a window is at least 1}}
+  %0 = tpsp.causal_mask %x {query = "b", key = "d", fill = 0.0, window = -1} : !x
+  return
+}
+
+// -----
+
+!x = tensor<4x8xf32, #tpsp.idx<b, d>>
+
+// (I7) segment numbers that are no integers
+func.func @f(%x: !x, %a: tensor<4xf32, #tpsp.idx<b>>, %c: tensor<8xi32, #tpsp.idx<d>>) {
+  // expected-error @+1 {{operand #1 holds integers: its element type is i32, not 'f32'}}
+  %0 = tpsp.segment_mask %x, %a, %c {fill = 0.0} : (!x, tensor<4xf32, #tpsp.idx<b>>, tensor<8xi32, #tpsp.idx<d>>) -> !x
+  return
+}

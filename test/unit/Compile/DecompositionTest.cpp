@@ -80,4 +80,9 @@ TEST(DecompositionTest, Attention) {
       all, oneOperation("attention", "b,s,h,k; b,t,h,k; b,t,h,k -> b,s,h,k",
                         R"({query = "s", key = "t", feature = "k", causal,
                             dropout = 0.4, seed = 3})"));
+  expectSameAfter(
+      all, oneOperation("attention",
+                        "b,s=5,h,k; b,t=6,h,k; b,t=6,h,k; h,t=6 -> b,s=5,h,k",
+                        R"({query = "s", key = "t", feature = "k", causal,
+                            window = 3, softcap = 0.7, scale = 0.9})"));
 }

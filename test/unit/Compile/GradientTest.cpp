@@ -188,7 +188,17 @@ INSTANTIATE_TEST_SUITE_P(
              R"({query = "s", key = "t", feature = "k"})"},
         // Keys and values shared by the batch.
         Case{"attention", "b,s,k; t,k; t,k -> b,s,k",
-             R"({query = "s", key = "t", feature = "k", causal})"}));
+             R"({query = "s", key = "t", feature = "k", causal})"},
+        // A window, a soft-cap, and biases that lack indices of the scores.
+        Case{"attention", "b,s=5,h,k; b,t=6,h,k; b,t=6,h,k -> b,s=5,h,k",
+             R"({query = "s", key = "t", feature = "k", causal, window = 2})"},
+        Case{"attention", "b,s,h,k; b,t,h,k; b,t,h,k -> b,s,h,k",
+             R"({query = "s", key = "t", feature = "k", softcap = 0.8})"},
+        Case{"attention", "b,s,h,k; b,t,h,k; b,t,h,k; t,h,s -> b,s,h,k",
+             R"({query = "s", key = "t", feature = "k", scale = 0.7, causal})"},
+        Case{"attention", "b,s=5,k; b,t=6,k; b,t=6,k; b,s=5 -> b,s=5,k",
+             R"({query = "s", key = "t", feature = "k", softcap = 2,
+                 causal, window = 3})"}));
 
 //===----------------------------------------------------------------------===//
 // Views and requests

@@ -88,7 +88,7 @@ Plan someCommands() {
   attention.phase = 1;
   attention.kind = CommandKind::Attention;
   attention.call = "attention";
-  attention.attention = {2, 3, 4, 5, 6, true, true};
+  attention.attention = {2, 3, 4, 5, 6, true, true, 2};
   plan.commands = {exp, reduce, wait, matmul, attention};
   LedgerRow row;
   row.kind = "all_reduce";

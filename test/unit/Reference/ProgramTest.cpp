@@ -198,9 +198,10 @@ TEST(ReferenceGradients, AddUpOverTheUsesOfAValue) {
 
 TEST(ReferenceGradients, SayWhatHasNone) {
   Program program = weighted();
-  program.operations[0] = {"max", "m.mlir:2:8", {0, 0}, {}};
+  program.operations[0] = {
+      "slope", "m.mlir:2:8", {0}, {{"of", std::string("tanh")}}};
   EXPECT_EQ(errorOf(program, {&x, &w, &g}),
-            "m.mlir:2:8: 'tpsp.max' has no gradient in the reference");
+            "m.mlir:2:8: 'tpsp.slope' has no gradient in the reference");
   // Where none is wanted, none need be.
   program.gradients = {1};
   EXPECT_EQ(errorOf(program, {&x, &w, &g}), "");

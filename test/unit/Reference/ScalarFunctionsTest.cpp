@@ -35,6 +35,8 @@ const Formula kUnary[] = {
     {"exp", [](double x) { return std::exp(x); }},
     {"log", [](double x) { return std::log(x); }, true},
     {"tanh", [](double x) { return std::tanh(x); }},
+    {"sin", [](double x) { return std::cos(x - std::acos(0.0)); }},
+    {"cos", [](double x) { return std::sin(x + std::acos(0.0)); }},
     {"sqrt", [](double x) { return std::pow(x, 0.5); }, true},
     {"rsqrt", [](double x) { return std::pow(x, -0.5); }, true},
     {"square", [](double x) { return x * x; }},

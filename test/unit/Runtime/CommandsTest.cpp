@@ -44,6 +44,13 @@ AttentionCommand sampleAttention() {
   c.k = {168, 8, 0, 24};
   c.v = {336, 112, 0, 16};
   c.o = {960, 64, 16, 192};
+  c.window = 3;
+  c.softcap = 2.5;
+  // h t s, and rows of every batch.
+  c.hasBias = true, c.hasSegments = true;
+  c.bias.head = 35, c.bias.row = 1, c.bias.key = 5;
+  c.querySegments = {5, 0, 0, 1};
+  c.keySegments = {7, 0, 0, 1};
   return c;
 }
 
@@ -156,6 +163,33 @@ TEST(Commands, DecodeKeepsEveryFieldOfAttention) {
   EXPECT_EQ(c.k.head, 8);
   EXPECT_EQ(c.v.batch, 336);
   EXPECT_EQ(c.o.group, 16);
+  EXPECT_EQ(c.window, 3);
+  EXPECT_EQ(c.softcap, 2.5);
+  EXPECT_EQ(c.biasElements(), 3 * 5 * 7);
+  EXPECT_EQ(c.bias.key, 5);
+  EXPECT_EQ(c.querySegments.batch, 5);
+  EXPECT_EQ(c.keySegments.row, 1);
+  EXPECT_EQ(c.buffers(1).size(), 8u);
+}
+
+TEST(Commands, AttentionRefusesWhatIsNoMask) {
+  auto refuses = [](auto change) {
+    AttentionCommand c = sampleAttention();
+    change(c);
+    EXPECT_FALSE(decodes<AttentionCommand>(c.encode()));
+  };
+  refuses([](AttentionCommand &c) { c.causal = false; });
+  refuses([](AttentionCommand &c) { c.window = -1; });
+  refuses([](AttentionCommand &c) { c.softcap = -1; });
+  refuses([](AttentionCommand &c) { c.bias.key = 4; });
+  refuses([](AttentionCommand &c) { c.querySegments.batch = 6; });
+  refuses([](AttentionCommand &c) { c.keySegments.group = 1; });
+  AttentionGradientCommand gradient;
+  static_cast<AttentionCommand &>(gradient) = sampleAttention();
+  gradient.wantsBiasGradient = true;
+  EXPECT_TRUE(decodes<AttentionGradientCommand>(gradient.encode()));
+  gradient.hasBias = false;
+  EXPECT_FALSE(decodes<AttentionGradientCommand>(gradient.encode()));
 }
 
 TEST(Commands, AttentionRefusesWhatIsNotDense) {

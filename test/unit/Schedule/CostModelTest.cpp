@@ -150,6 +150,21 @@ TEST(AttentionCost, PairsUnderAMask) {
     }
 }
 
+TEST(AttentionCost, PairsInAWindow) {
+  for (int64_t queries : {1, 5, 8})
+    for (int64_t keys : {8, 11})
+      for (int64_t window : {1, 3, 8, 20}) {
+        AttentionWork work;
+        work.queries = queries, work.keys = keys;
+        work.isCausal = true, work.window = window;
+        int64_t seen = 0;
+        for (int64_t s = 0; s < queries; ++s)
+          seen += std::min({s + 1, keys, window});
+        EXPECT_EQ(work.pairs(), double(seen))
+            << queries << " of " << keys << " in " << window;
+      }
+}
+
 static PlanCommand attentionCall(const AttentionWork &work) {
   PlanCommand command;
   command.kind = CommandKind::Attention;
@@ -192,6 +207,19 @@ TEST(AttentionCost, BetweenAndBesideTheGrid) {
   EXPECT_NEAR(rate(4096, 32), rate(4096, 64), 5);
   // Shorter rows are slower.
   EXPECT_LT(rate(256, 128), rate(512, 128));
+}
+
+/// A window of w costs s w, not s s / 2.
+TEST(AttentionCost, OfAWindow) {
+  CostModel cost = modelOf("h100-sxm", {1});
+  auto seconds = [&](int64_t keys, int64_t window) {
+    AttentionWork work{256, keys, keys, 128, 128, true, false, window};
+    return cost.cost(attentionCall(work)).seconds;
+  };
+  EXPECT_NEAR(seconds(16384, 1024) / seconds(8192, 1024), 2, 0.1);
+  EXPECT_NEAR(seconds(16384, 2048) / seconds(16384, 1024), 2, 0.4);
+  EXPECT_LT(seconds(16384, 1024), seconds(16384, 0) / 4);
+  EXPECT_EQ(seconds(4096, 4096), seconds(4096, 0));
 }
 
 /// Eight blocks of queries cannot keep 132 multiprocessors busy.

@@ -65,7 +65,7 @@ std::vector<rt::EpilogueStep> epilogueOf(MatmulOp matmul);
 
 /// What a verified call is in the runtime.
 rt::AttentionCommand commandOf(AttentionOp op);
-rt::AttentionCommand commandOf(AttentionGradientOp op);
+rt::AttentionGradientCommand commandOf(AttentionGradientOp op);
 
 /// The attribute that names the steps; null for none.
 mlir::ArrayAttr epilogueAttr(mlir::Builder &builder,

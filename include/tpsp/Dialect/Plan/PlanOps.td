@@ -22,6 +22,7 @@ def Plan_Dialect : Dialect {
       2: matmuls have epilogues.
       3: there is attention in one call.
       4: the ledger is #plan.ledger, no dictionary.
+      5: attention has a window, a soft-cap, a bias and segments.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
   let useDefaultAttributePrinterParser = 1;
@@ -286,12 +287,15 @@ def Plan_KernelOp : Plan_CommandOp<"kernel", "Kernel", [AttrSizedOperandSegments
 }
 
 class Plan_AttentionCallOp<string mnemonic, list<Trait> traits = []>
-    : Plan_CommandOp<mnemonic, "Attention", traits> {
+    : Plan_CommandOp<mnemonic, "Attention",
+                     traits # [AttrSizedOperandSegments]> {
   let hasVerifier = 1;
   let description = [{
     As in AttentionCommand (Abi/Commands.h). `sizes` is batch, heads, groups,
     queries, keys, features, features of values; `strides` those of q, k, v and
-    o along batch, head, group and row.
+    o along batch, head, group and row. `bias_strides` has one more, along keys,
+    and is there if `extras` begins with a bias. `segment_strides`, of the
+    queries' and the keys', is there if `extras` ends with segment numbers.
   }];
 }
 def Plan_AttentionOp : Plan_AttentionCallOp<"attention"> {
@@ -301,11 +305,17 @@ def Plan_AttentionOp : Plan_AttentionCallOp<"attention"> {
                        Arg<AnyStaticShapeMemRef, "", [MemRead]>:$v,
                        Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$o,
                        Arg<Optional<AnyStaticShapeMemRef>, "", [MemWrite]>:$statistic,
+                       Arg<Variadic<AnyStaticShapeMemRef>, "", [MemRead]>:$extras,
                        DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$strides,
                        F64Attr:$scale, UnitAttr:$causal,
-                       DefaultValuedAttr<I64Attr, "0">:$stream);
+                       DefaultValuedAttr<I64Attr, "0">:$stream,
+                       DefaultValuedAttr<I64Attr, "0">:$window,
+                       DefaultValuedAttr<F64Attr, "0.0">:$softcap,
+                       OptionalAttr<DenseI64ArrayAttr>:$bias_strides,
+                       OptionalAttr<DenseI64ArrayAttr>:$segment_strides);
   let assemblyFormat = [{
     $q `,` $k `,` $v `to` $o (`statistic` $statistic^ `:` type($statistic))?
+    (`with` `(` $extras^ `:` type($extras) `)`)?
     attr-dict `:` type($q) `,` type($k) `,` type($v) `to` type($o)
   }];
 }
@@ -320,11 +330,19 @@ def Plan_AttentionGradientOp : Plan_AttentionCallOp<"attention_gradient"> {
                        Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$gq,
                        Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$gk,
                        Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$gv,
+                       Arg<Variadic<AnyStaticShapeMemRef>, "", [MemRead]>:$extras,
+                       Arg<Optional<AnyStaticShapeMemRef>, "", [MemWrite]>:$gbias,
                        DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$strides,
                        F64Attr:$scale, UnitAttr:$causal,
-                       DefaultValuedAttr<I64Attr, "0">:$stream);
+                       DefaultValuedAttr<I64Attr, "0">:$stream,
+                       DefaultValuedAttr<I64Attr, "0">:$window,
+                       DefaultValuedAttr<F64Attr, "0.0">:$softcap,
+                       OptionalAttr<DenseI64ArrayAttr>:$bias_strides,
+                       OptionalAttr<DenseI64ArrayAttr>:$segment_strides);
   let assemblyFormat = [{
     $q `,` $k `,` $v `,` $o `,` $statistic `,` $go `to` $gq `,` $gk `,` $gv
+    (`bias` $gbias^ `:` type($gbias))?
+    (`with` `(` $extras^ `:` type($extras) `)`)?
     attr-dict `:` type($q) `,` type($k) `,` type($v) `,` type($o) `,`
     type($statistic) `,` type($go) `to` type($gq) `,` type($gk) `,` type($gv)
   }];

@@ -9,7 +9,7 @@ class Tpsp_AttentionBaseOp<string mnemonic, list<string> overridden = [],
                            list<string> ofCall = [], list<Trait> traits = []>
     : Tpsp_IndexedOp<mnemonic,
         overridden # ["getWholeIndices", "restrictPositions",
-                      "mixesPrecision"], traits # [
+                      "mixesPrecision", "getIntegerWidth"], traits # [
         DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
         DeclareOpInterfaceMethods<Tpsp_SweptOpInterface, ["finishSweep"]>,
         DeclareOpInterfaceMethods<Tpsp_RandomOpInterface>,
@@ -18,7 +18,9 @@ class Tpsp_AttentionBaseOp<string mnemonic, list<string> overridden = [],
                        StrAttr:$key, StrAttr:$feature,
                        DefaultValuedAttr<F64Attr, "1.0">:$scale,
                        UnitAttr:$causal, OptionalAttr<F64Attr>:$dropout,
-                       DefaultValuedAttr<I64Attr, "0">:$seed);
+                       DefaultValuedAttr<I64Attr, "0">:$seed,
+                       OptionalAttr<I64Attr>:$window,
+                       OptionalAttr<F64Attr>:$softcap);
   let hasVerifier = 1;
 }
 
@@ -28,10 +30,23 @@ def Tpsp_AttentionOp
                                   ["decomposesEarly"]>]> {
   let summary = "scaled dot-product attention";
   let description = [{
-    Operands q, k, v. scores = scale * sum over `feature` of q k; softmax over
-    `key`; dropout of the weights, if `dropout` gives a rate, by `seed` and, if
-    it is a fourth operand, the step's number; the weighted sum of v. Indices of q that k lacks (grouped queries, after an
-    index split) share keys and values.
+    Operands q, k, v, and what may follow them: a bias, segment numbers of the
+    queries and of the keys, the step's number. Which is which, their types say.
+
+        score = cap(scale * sum over `feature` of q k) + bias
+
+    with cap(x) = `softcap` tanh(x / `softcap`), if it is given. The result is
+    the weighted sum of v, by the softmax of the scores over `key`. `dropout` is
+    the rate of a dropout of the weights, by `seed` and the step's number.
+
+    With `causal` a query sees no later key. With `window` it sees, besides, no
+    key that lies `window` positions or more before it. With segment numbers (of
+    i32: documents in one row) it sees keys of its own segment alone. A query
+    that sees no key has zeros. A bias (positions, a mask of large negative
+    numbers) lacks the indices that it is the same along.
+
+    Indices of q that k lacks (grouped queries, after an index split) share keys
+    and values.
 
     ```mlir
     %o = tpsp.attention %q, %k, %v {query = "s", key = "t", feature = "k",
@@ -41,7 +56,8 @@ def Tpsp_AttentionOp
 
     A second result, if there is one, is the statistic of every row of scores:
     the log of the sum over `key` of exp(score). exp(score - statistic) are the
-    weights before dropout. Differentiation asks for it.
+    weights before dropout. It is -1e30 where a query sees no key.
+    Differentiation asks for it.
 
     Constraints: (I1)-(I8), and
     - (A1) q carries `query` and `feature` but not `key`; k carries `key` and
@@ -53,15 +69,25 @@ def Tpsp_AttentionOp
            no index.
     - (A5) The statistic has the queries' indices but `feature`, in their order
            but `query` last, in f32 (f64 for f64).
+    - (A7) `window` is at least 1, goes with `causal`, and there are no more
+           queries than keys; `softcap` is positive.
+    - (A8) A bias has indices of a row of scores and `key`, no others, and q's
+           type.
+    - (A9) Segment numbers are two tensors of i32. The queries' has `query`, the
+           keys' `key`; other indices are those of q and k but `feature`.
 
     It is taken apart before it is placed, or kept whole. If kept, it is done
     block by block (`tpsp-sweep`) or by a library in one call.
   }];
   let results = (outs Tpsp_Tensor:$result, Optional<Tpsp_Tensor>:$statistic);
   let extraClassDeclaration = [{
+    /// Whether a window hides keys: a long one does not where rows are known.
+    bool hidesByWindow();
+    /// q, k and v.
+    static constexpr unsigned numTensors = 3;
     /// The step's number, if it is there.
-    ::mlir::ValueRange stepOperand() {
-      return ::mlir::ValueRange(getInputs()).drop_front(3);
+    ::mlir::ValueRange getStep() {
+      return ::tpsp::attentionStep(getInputs(), numTensors);
     }
   }];
   let hasCanonicalizeMethod = 1;
@@ -72,22 +98,27 @@ def Tpsp_AttentionGradientOp
   let summary = "attention's gradients with respect to its operands";
   let description = [{
     Operands q, k, v, attention's result o, its statistic, g, the gradient of o,
-    and the step's number if attention has it. With w the weights, p what dropout leaves of them, d what it leaves of
-    the product of g and v, and r of every row the sum of g times o:
+    and what attention has behind v. With w the weights, p what dropout leaves
+    of them, d what it leaves of the product of g and v, r of every row the sum
+    of g times o, and c the slope of `softcap` (1 without):
 
-        dv = p^T g,  ds = scale w (d - r),  dq = ds k,  dk = ds^T q
+        dv = p^T g,  dz = w (d - r),  ds = scale c dz,  dq = ds k,  dk = ds^T q
 
     (Dao et al., FlashAttention, NeurIPS 2022, appendix B). The results are dq,
-    dk and dv.
+    dk and dv and, if there are four, the bias's: the sum of dz.
 
-    Constraints: (I1)-(I8), (A1), (A3), (A4), (A5), and
-    - (A6) The results have the indices of q, k and v; g has those of o.
+    Constraints: (I1)-(I8), (A1), (A3)-(A5), (A7)-(A9), and
+    - (A6) The results have the indices of q, k, v and the bias; g has those of
+           o.
   }];
-  let results = (outs Tpsp_Tensor:$gq, Tpsp_Tensor:$gk, Tpsp_Tensor:$gv);
+  let results = (outs Tpsp_Tensor:$gq, Tpsp_Tensor:$gk, Tpsp_Tensor:$gv,
+                      Optional<Tpsp_Tensor>:$gbias);
   let extraClassDeclaration = [{
+    /// q, k, v, o, the statistic and g.
+    static constexpr unsigned numTensors = 6;
     /// The step's number, if it is there.
-    ::mlir::ValueRange stepOperand() {
-      return ::mlir::ValueRange(getInputs()).drop_front(6);
+    ::mlir::ValueRange getStep() {
+      return ::tpsp::attentionStep(getInputs(), numTensors);
     }
   }];
 }

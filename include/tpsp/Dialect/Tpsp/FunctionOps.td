@@ -59,6 +59,8 @@ def Tpsp_LogOp : Tpsp_FunctionOp<"log", "log(x)", "x.constant(1) / x"> {
   let takesPositive = 1;
 }
 def Tpsp_TanhOp : Tpsp_FunctionOp<"tanh", "tanh(x)", "tanhSlope(x)">;
+def Tpsp_SinOp : Tpsp_FunctionOp<"sin", "sin(x)", "cos(x)">;
+def Tpsp_CosOp : Tpsp_FunctionOp<"cos", "cos(x)", "-sin(x)">;
 def Tpsp_SqrtOp
     : Tpsp_FunctionOp<"sqrt", "sqrt(x)", "x.constant(0.5) / sqrt(x)"> {
   let takesPositive = 1;

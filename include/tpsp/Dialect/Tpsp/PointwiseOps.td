@@ -22,7 +22,30 @@ def Tpsp_MulOp
     : Tpsp_PointwiseOp<"mul", 2, ["getLinearity"], ["getScalarFormula"]>;
 def Tpsp_DivOp : Tpsp_PointwiseOp<"div", 2>;
 def Tpsp_MaxOp : Tpsp_PointwiseOp<"max", 2> {
-  let summary = "the larger of two, elementwise; without a gradient";
+  let summary = "the larger of two, elementwise";
+  let description = [{
+    The larger one has the gradient; of equal ones, the first.
+
+    Constraints: (I1)-(I8), (P1), (P2).
+  }];
+}
+
+def Tpsp_ClampOp : Tpsp_PointwiseOp<"clamp", 1> {
+  let summary = "the operand, no less than `low` and no more than `high`";
+  let description = [{
+    Either may be left out. Elements within the bounds, these included, have the
+    gradient; others have none. A NaN stays one.
+
+    ```mlir
+    %y = tpsp.clamp %x {low = -1.0, high = 1.0} : !x
+    ```
+
+    Constraints: (I1)-(I8), (P1), (P2), and
+    - (P7) `low` or `high` is given; `low` is not above `high`.
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, OptionalAttr<F64Attr>:$low,
+                       OptionalAttr<F64Attr>:$high);
+  let extraClassDefinition = Tpsp_Syntax;
 }
 
 def Tpsp_CompareOp : Tpsp_PointwiseOp<"compare", 2, ["stopsGradient"]> {
@@ -98,13 +121,64 @@ def Tpsp_CausalMaskOp
                        ["getPositionIndices", "getTileOf"]> {
   let summary = "the operand where position(key) <= position(query), else fill";
   let description = [{
+    With `window`, position(query) - position(key) must be less than that, too.
     `tile` says where the keys lie in a longer index.
 
-    Constraints: (I1)-(I8), (P1), (P2), (P5).
+    Constraints: (I1)-(I8), (P1), (P2), (P5), and
+    - (P8) `window` is at least 1.
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$query,
                        StrAttr:$key, F64Attr:$fill,
-                       OptionalAttr<Tpsp_TileAttr>:$tile);
+                       OptionalAttr<Tpsp_TileAttr>:$tile,
+                       OptionalAttr<I64Attr>:$window);
+  let extraClassDefinition = Tpsp_Syntax;
+}
+
+def Tpsp_SegmentMaskOp
+    : Tpsp_PointwiseOp<"segment_mask", 3, ["getIntegerWidth"]> {
+  let summary = "the operand where two segment numbers are equal, else fill";
+  let description = [{
+    The second and third operand are the numbers, of i32. What is masked does
+    not matter, not even if it is infinite or no number.
+
+    ```mlir
+    %y = tpsp.segment_mask %x, %of_queries, %of_keys {fill = -1e30}
+       : (!scores, !queries, !keys) -> !scores
+    ```
+
+    Constraints: (I1)-(I8), (P1), (P2).
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, F64Attr:$fill);
+}
+
+def Tpsp_ConstantOp
+    : Tpsp_PointwiseOp<"constant", 0, ["introducesIndices"]> {
+  let summary = "one number everywhere";
+  let description = [{
+    ```mlir
+    %half = tpsp.constant {value = 0.5} : () -> !x
+    ```
+
+    Constraints: (I1)-(I8), (P2).
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, F64Attr:$value);
+}
+
+def Tpsp_IotaOp
+    : Tpsp_PointwiseOp<"iota", 0, ["introducesIndices"],
+                       ["getPositionIndices"]> {
+  let summary = "the position along an index, as a number";
+  let description = [{
+    0, 1, 2, ... along `index`, which is one of the result's, and the same along
+    all others. In 16 bits far positions are rounded.
+
+    ```mlir
+    %position = tpsp.iota {index = "s"} : () -> tensor<128xf32, #tpsp.idx<s>>
+    ```
+
+    Constraints: (I1)-(I8), (P2).
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$index);
 }
 
 #endif // TPSP_DIALECT_TPSP_POINTWISEOPS_TD

@@ -26,6 +26,8 @@ public:
   friend Scalar exp(const Scalar &x);
   friend Scalar log(const Scalar &x);
   friend Scalar tanh(const Scalar &x);
+  friend Scalar sin(const Scalar &x);
+  friend Scalar cos(const Scalar &x);
   friend Scalar erf(const Scalar &x);
   friend Scalar sqrt(const Scalar &x);
   /// x > 0 ? a : b

@@ -203,8 +203,9 @@ def Tpsp_AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
   let methods = [
     InterfaceMethod<[{
         Whether it is the gradient: operands q, k, v, o, the statistic and the
-        gradient of o, results the gradients of q, k and v. Else operands q, k
-        and v, results o and perhaps the statistic.}],
+        gradient of o, results the gradients of q, k, v and perhaps the bias.
+        Else operands q, k and v, results o and perhaps the statistic. A bias,
+        two tensors of segment numbers and the step's number may follow.}],
       "bool", "isGradient", (ins), "", [{ return false; }]>,
     InterfaceMethod<[{
         The operation's tensors as heads of rows, or why no library's call
@@ -214,7 +215,22 @@ def Tpsp_AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
       "double", "getScoreScale", (ins), "",
       [{ return $_op.getScale().convertToDouble(); }]>,
     InterfaceMethod<"Whether a query sees no later key.",
-      "bool", "masksLaterKeys", (ins), "", [{ return $_op.getCausal(); }]>
+      "bool", "masksLaterKeys", (ins), "", [{ return $_op.getCausal(); }]>,
+    InterfaceMethod<[{
+        How many keys a query sees at most, itself and those before; 0 if there
+        is no window.}],
+      "int64_t", "getScoreWindow", (ins), "",
+      [{ return int64_t($_op.getWindow().value_or(0)); }]>,
+    InterfaceMethod<"What scores stay below, softly; 0 if there is no bound.",
+      "double", "getScoreCap", (ins), "",
+      [{ return $_op.getSoftcap() ? $_op.getSoftcap()->convertToDouble() : 0.0; }]>,
+    InterfaceMethod<"What is added to scores; null if nothing is.",
+      "::mlir::Value", "getBias", (ins), "",
+      [{ return ::tpsp::attentionBias($_op->getOperands(), $_op.numTensors); }]>,
+    InterfaceMethod<[{
+        Segment numbers of the queries and of the keys; none, or two.}],
+      "::mlir::ValueRange", "getSegments", (ins), "",
+      [{ return ::tpsp::attentionSegments($_op->getOperands(), $_op.numTensors); }]>
   ];
 }
 

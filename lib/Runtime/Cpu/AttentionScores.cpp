@@ -1,0 +1,153 @@
+#include "AttentionScores.h"
+
+#include "tpsp/Abi/ElementType.h"
+
+#include <cmath>
+#include <limits>
+
+namespace tpsp::rt {
+
+/// The first element of a row of scores, or of what is added to it.
+static int64_t rowStart(const AttentionLayout &at, const AttentionHead &head,
+                        int64_t row) {
+  return head.batch * at.batch + head.head * at.head + head.group * at.group +
+         row * at.row;
+}
+
+//===----------------------------------------------------------------------===//
+// Scores
+//===----------------------------------------------------------------------===//
+
+template <typename T>
+AttentionScores<T>::AttentionScores(const AttentionCommand &c,
+                                    const std::vector<std::byte *> &extras)
+    : c(c) {
+  size_t next = 0;
+  if (c.hasBias)
+    bias = extras[next++];
+  if (!c.hasSegments)
+    return;
+  querySegments = reinterpret_cast<const int32_t *>(extras[next++]);
+  keySegments = reinterpret_cast<const int32_t *>(extras[next]);
+}
+
+template <typename T>
+TileRows AttentionScores<T>::seen(int64_t query, TileRows keys) const {
+  if (!c.causal)
+    return {0, keys.count};
+  int64_t end = std::clamp<int64_t>(query + 1 - keys.begin, 0, keys.count);
+  int64_t first = c.window == 0 ? 0 : query + 1 - c.window - keys.begin;
+  int64_t begin = std::clamp<int64_t>(first, 0, end);
+  return {begin, end - begin};
+}
+
+template <typename T>
+bool AttentionScores<T>::isMasked(TileRows queries, TileRows keys) const {
+  if (!c.causal)
+    return false;
+  bool isLater = keys.begin >= queries.end();
+  bool isPast = c.window > 0 && keys.end() <= queries.begin + 1 - c.window;
+  return isLater || isPast;
+}
+
+template <typename T>
+void AttentionScores<T>::score(const AttentionHead &head, int64_t query,
+                               TileRows keys, TileRows seen, T *row,
+                               T *slopes) const {
+  if (c.softcap > 0)
+    cap(seen, row, slopes);
+  else if (slopes)
+    std::fill_n(slopes + seen.begin, seen.count, T(1));
+  if (bias)
+    addBias(head, query, keys, seen, row);
+  if (querySegments)
+    leaveOtherSegments(head, query, keys, seen, row);
+}
+
+template <typename T>
+void AttentionScores<T>::cap(TileRows seen, T *row, T *slopes) const {
+  const T most = T(c.softcap);
+  for (int64_t j = seen.begin; j < seen.end(); ++j) {
+    T bent = std::tanh(row[j] / most);
+    row[j] = most * bent;
+    if (slopes)
+      slopes[j] = 1 - bent * bent;
+  }
+}
+
+template <typename T>
+void AttentionScores<T>::addBias(const AttentionHead &head, int64_t query,
+                                 TileRows keys, TileRows seen, T *row) const {
+  constexpr int64_t most = 64;
+  T some[most];
+  int64_t width = elementBytes(c.dtype), stride = c.bias.key;
+  int64_t start =
+      rowStart(c.bias, head, query) + (keys.begin + seen.begin) * stride;
+  int64_t run = stride == 1 ? most : 1;
+  for (int64_t j = 0; j < seen.count; j += run) {
+    int64_t count = std::min(run, seen.count - j);
+    loadElements(c.dtype, bias + (start + j * stride) * width, some, count);
+    for (int64_t i = 0; i < count; ++i)
+      row[seen.begin + j + i] += some[i];
+  }
+}
+
+template <typename T>
+void AttentionScores<T>::leaveOtherSegments(const AttentionHead &head,
+                                            int64_t query, TileRows keys,
+                                            TileRows seen, T *row) const {
+  int32_t own = querySegments[rowStart(c.querySegments, head, query)];
+  AttentionHead keyHead{head.batch, head.head, 0};
+  const int32_t *numbers =
+      keySegments + rowStart(c.keySegments, keyHead, keys.begin);
+  for (int64_t j = seen.begin; j < seen.end(); ++j)
+    if (numbers[j * c.keySegments.row] != own)
+      row[j] = -std::numeric_limits<T>::infinity();
+}
+
+template class AttentionScores<float>;
+template class AttentionScores<double>;
+
+//===----------------------------------------------------------------------===//
+// The bias's gradient
+//===----------------------------------------------------------------------===//
+
+template <typename T> int64_t BiasGradient<T>::elements() const {
+  return target ? groups() * rows() * keys() : 0;
+}
+
+template <typename T>
+void BiasGradient<T>::add(const AttentionHead &head, int64_t query,
+                          TileRows keys, TileRows seen, const T *slopes,
+                          T *part) const {
+  if (!target)
+    return;
+  int64_t group = c.bias.group ? head.group : 0, row = c.bias.row ? query : 0;
+  T *sums = part + (group * rows() + row) * this->keys();
+  if (c.bias.key)
+    for (int64_t j = seen.begin; j < seen.end(); ++j)
+      sums[keys.begin + j] += slopes[j];
+  else
+    for (int64_t j = seen.begin; j < seen.end(); ++j)
+      sums[0] += slopes[j];
+}
+
+template <typename T>
+void BiasGradient<T>::store(const AttentionHead &head, const T *part) const {
+  if (!target)
+    return;
+  int64_t width = elementBytes(c.dtype);
+  for (int64_t group = 0; group < groups(); ++group)
+    for (int64_t row = 0; row < rows(); ++row)
+      for (int64_t key = 0; key < keys(); ++key) {
+        int64_t element =
+            rowStart(c.bias, {head.batch, head.head, group}, row) +
+            key * c.bias.key;
+        storeElements(c.dtype, part++, target + element * width, 1);
+      }
+}
+
+template class BiasGradient<float>;
+template class BiasGradient<double>;
+
+} // namespace tpsp::rt

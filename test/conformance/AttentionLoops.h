@@ -1,0 +1,176 @@
+/// Attention and its gradients by plain loops in double, and commands to
+/// compare with them.
+#ifndef TPSP_TEST_CONFORMANCE_ATTENTIONLOOPS_H
+#define TPSP_TEST_CONFORMANCE_ATTENTIONLOOPS_H
+
+#include "tpsp/Abi/Commands.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tpsp::rt::conformance {
+
+using Values = std::vector<double>;
+
+/// Where elements are, outermost index first: "bshg", the feature behind.
+inline AttentionLayout layoutOf(const std::string &order,
+                                const AttentionCommand &c, int64_t rows,
+                                int64_t features) {
+  AttentionLayout at;
+  std::map<char, std::pair<int64_t, int64_t *>> indices = {
+      {'b', {c.batch, &at.batch}},
+      {'h', {c.heads, &at.head}},
+      {'g', {c.groups, &at.group}},
+      {'s', {rows, &at.row}}};
+  int64_t inner = features;
+  for (auto name = order.rbegin(); name != order.rend(); ++name) {
+    auto [extent, stride] = indices.at(*name);
+    *stride = inner;
+    inner *= extent;
+  }
+  return at;
+}
+
+struct Shape {
+  int64_t batch, heads, groups, queries, keys, features, valueFeatures;
+};
+
+/// `order` is of queries and results, `keyOrder` of keys and values.
+inline AttentionCommand makeAttention(int64_t dtype, const Shape &s,
+                                      const std::string &order,
+                                      const std::string &keyOrder,
+                                      bool causal) {
+  AttentionCommand c;
+  c.dtype = dtype;
+  c.batch = s.batch, c.heads = s.heads, c.groups = s.groups;
+  c.queries = s.queries, c.keys = s.keys;
+  c.features = s.features, c.valueFeatures = s.valueFeatures;
+  c.scale = 1 / std::sqrt(double(s.features));
+  c.causal = causal;
+  c.keepsStatistic = true;
+  c.q = layoutOf(order, c, c.queries, c.features);
+  c.o = layoutOf(order, c, c.queries, c.valueFeatures);
+  c.k = layoutOf(keyOrder, c, c.keys, c.features);
+  c.v = layoutOf(keyOrder, c, c.keys, c.valueFeatures);
+  return c;
+}
+
+/// Operands and results, in the command's layouts.
+struct Tensors {
+  Values q, k, v, o, statistic, go, gq, gk, gv;
+  Values bias, querySegments, keySegments, gbias;
+};
+
+/// One head of queries, by plain loops.
+class HeadLoops {
+public:
+  HeadLoops(const AttentionCommand &c, int64_t b, int64_t h, int64_t g)
+      : c(c), b(b), h(h), g(g) {}
+
+  void forward(Tensors &t) const {
+    for (int64_t s = 0; s < c.queries; ++s) {
+      Values weights = weightsOf(t, s);
+      for (int64_t e = 0; e < c.valueFeatures; ++e) {
+        double sum = 0;
+        for (int64_t j = 0; j < c.keys; ++j)
+          sum += weights[j] * t.v[key(c.v, j) + e];
+        t.o[query(c.o, s) + e] = sum;
+      }
+    }
+  }
+
+  /// Adds to gk and gv, and sets gq.
+  void backward(Tensors &t) const {
+    for (int64_t s = 0; s < c.queries; ++s) {
+      Values bent, weights = weightsOf(t, s, &bent), slopes(c.keys, 0);
+      double mean = 0;
+      for (int64_t j = 0; j < c.keys; ++j) {
+        for (int64_t e = 0; e < c.valueFeatures; ++e) {
+          double g = t.go[query(c.o, s) + e];
+          slopes[j] += g * t.v[key(c.v, j) + e];
+          t.gv[key(c.v, j) + e] += weights[j] * g;
+        }
+        mean += weights[j] * slopes[j];
+      }
+      for (int64_t j = 0; j < c.keys; ++j) {
+        double slope = weights[j] * (slopes[j] - mean);
+        if (c.hasBias)
+          t.gbias[biasAt(s, j)] += slope;
+        slope *= c.scale * (1 - bent[j] * bent[j]);
+        for (int64_t d = 0; d < c.features; ++d) {
+          t.gq[query(c.q, s) + d] += slope * t.k[key(c.k, j) + d];
+          t.gk[key(c.k, j) + d] += slope * t.q[query(c.q, s) + d];
+        }
+      }
+    }
+  }
+
+private:
+  int64_t query(const AttentionLayout &at, int64_t row) const {
+    return b * at.batch + h * at.head + g * at.group + row * at.row;
+  }
+  int64_t key(const AttentionLayout &at, int64_t row) const {
+    return b * at.batch + h * at.head + row * at.row;
+  }
+
+  int64_t biasAt(int64_t s, int64_t j) const {
+    return query(c.bias, s) + j * c.bias.key;
+  }
+  bool sees(const Tensors &t, int64_t s, int64_t j) const {
+    if (c.causal && (j > s || (c.window > 0 && s - j >= c.window)))
+      return false;
+    return !c.hasSegments || t.querySegments[query(c.querySegments, s)] ==
+                                 t.keySegments[key(c.keySegments, j)];
+  }
+  /// `bent`: the tanh of the soft-cap, 0 without one.
+  double scoreOf(const Tensors &t, int64_t s, int64_t j, double &bent) const {
+    double score = 0;
+    for (int64_t d = 0; d < c.features; ++d)
+      score += t.q[query(c.q, s) + d] * t.k[key(c.k, j) + d];
+    score *= c.scale;
+    bent = c.softcap > 0 ? std::tanh(score / c.softcap) : 0;
+    if (c.softcap > 0)
+      score = c.softcap * bent;
+    return c.hasBias ? score + t.bias[biasAt(s, j)] : score;
+  }
+
+  /// And the row's statistic.
+  Values weightsOf(Tensors &t, int64_t s, Values *bent = nullptr) const {
+    Values weights(c.keys, 0), tanhs(c.keys, 0);
+    double largest = -HUGE_VAL, total = 0;
+    for (int64_t j = 0; j < c.keys; ++j) {
+      weights[j] = scoreOf(t, s, j, tanhs[j]);
+      if (sees(t, s, j))
+        largest = std::max(largest, weights[j]);
+    }
+    for (int64_t j = 0; j < c.keys; ++j) {
+      weights[j] = sees(t, s, j) ? std::exp(weights[j] - largest) : 0;
+      total += weights[j];
+    }
+    for (int64_t j = 0; j < c.keys && total > 0; ++j)
+      weights[j] /= total;
+    int64_t row = ((b * c.heads + h) * c.groups + g) * c.queries + s;
+    t.statistic[row] = total > 0 ? largest + std::log(total) : -1e30;
+    if (bent)
+      *bent = tanhs;
+    return weights;
+  }
+
+  const AttentionCommand &c;
+  int64_t b, h, g;
+};
+
+template <typename Body>
+void forEachHead(const AttentionCommand &c, const Body &body) {
+  for (int64_t b = 0; b < c.batch; ++b)
+    for (int64_t h = 0; h < c.heads; ++h)
+      for (int64_t g = 0; g < c.groups; ++g)
+        body(HeadLoops(c, b, h, g));
+}
+
+} // namespace tpsp::rt::conformance
+
+#endif // TPSP_TEST_CONFORMANCE_ATTENTIONLOOPS_H

@@ -1,0 +1,96 @@
+// Attention, with what may be done to its scores.
+#include "ProgramBuilder.h"
+
+using namespace tpsp::property;
+using Builder = ProgramBuilder;
+
+/// What is done to scores besides: attributes, and operands behind the tensors.
+struct ScoreOptions {
+  std::string attributes;
+  std::vector<ValueId> operands;
+};
+
+/// Some of `dims`, and `own` among them.
+static std::vector<Dim> someAnd(Builder &b, std::vector<Dim> dims, Dim own) {
+  std::vector<Dim> some = {own};
+  for (const Dim &dim : dims)
+    if (dim.name != own.name && b.random.chance(0.5))
+      some.push_back(dim);
+  b.random.shuffle(some);
+  return some;
+}
+
+/// `queries` and `keys`: the indices of both but for the feature.
+static ScoreOptions someScoreOptions(Builder &b,
+                                     const std::vector<Dim> &queries,
+                                     const std::vector<Dim> &keys, Dim query,
+                                     Dim key, bool hasSegments) {
+  ScoreOptions options;
+  bool isCausal = b.random.chance(0.5);
+  if (isCausal)
+    options.attributes += ", causal";
+  if (isCausal && query.extent <= key.extent && b.random.chance(0.4))
+    options.attributes +=
+        ", window = " + std::to_string(1 + b.random.below(key.extent));
+  if (b.random.chance(0.3))
+    options.attributes += ", softcap = 1.5 : f64";
+  if (b.random.chance(0.3)) {
+    std::vector<Dim> all = queries;
+    all.push_back(key);
+    std::vector<Dim> some = someAnd(b, all, b.random.chance(0.5) ? query : key);
+    if (b.isSmall(some))
+      options.operands.push_back(b.argument(some, b.random.chance(0.5)));
+  }
+  if (hasSegments) {
+    options.operands.push_back(b.integers(someAnd(b, queries, query), 2));
+    options.operands.push_back(b.integers(someAnd(b, keys, key), 2));
+  }
+  return options;
+}
+
+static bool applyAttention(Builder &b, bool hasSegments) {
+  auto q = b.pick([&](ValueId v) {
+    return b.tensor(v).dims.size() >= 2 && b.range(v).magnitude < 5;
+  });
+  if (!q)
+    return false;
+  std::vector<Dim> dims = b.tensor(*q).dims;
+  b.random.shuffle(dims);
+  Dim query = dims[0], feature = dims[1];
+  // Keys and values share all but some heads; keys are as many or not.
+  Dim key = b.freshIndex(b.random.chance(0.5) ? query.extent : 6);
+  std::vector<Dim> shared = {key}, rows;
+  for (size_t i = 2; i < dims.size(); ++i)
+    if (b.random.chance(0.7))
+      shared.push_back(dims[i]);
+  std::vector<Dim> keys = shared, values = shared, result;
+  keys.push_back(feature);
+  Dim own = b.random.chance(0.5) ? feature : b.freshIndex(4);
+  values.push_back(own);
+  b.random.shuffle(keys);
+  b.random.shuffle(values);
+  for (const Dim &dim : b.tensor(*q).dims)
+    result.push_back(dim.name == feature.name ? own : dim);
+  if (!b.isSmall(keys) || !b.isSmall(values) || !b.isSmall(result))
+    return false;
+  std::vector<ValueId> operands = {*q, b.argument(keys, b.random.chance(0.5)),
+                                   b.argument(values, b.random.chance(0.5))};
+  Range range{b.range(operands[2]).magnitude, false};
+  for (const Dim &dim : b.tensor(*q).dims)
+    if (dim.name != feature.name)
+      rows.push_back(dim);
+  ScoreOptions options =
+      someScoreOptions(b, rows, shared, query, key, hasSegments);
+  operands.insert(operands.end(), options.operands.begin(),
+                  options.operands.end());
+  b.add("attention", operands, result, range,
+        "{query = " + quoted(query.name) + ", key = " + quoted(key.name) +
+            ", feature = " + quoted(feature.name) + ", scale = 0.5 : f64" +
+            options.attributes + "}");
+  return true;
+}
+
+OperationRule tpsp::property::attentionRule(bool hasSegments) {
+  return {"attention", 4, Linear::No, true,
+          [hasSegments](Builder &b) { return applyAttention(b, hasSegments); }};
+}
