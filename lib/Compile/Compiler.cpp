@@ -10,6 +10,7 @@
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -103,10 +104,15 @@ compileTo(Wanted wanted, OwningOpRef<ModuleOp> owned, StringRef path,
       return llvm::Error::success();
     return error("'{0}' does not compile ({1})", path, phase);
   };
+  // Checked as a whole: of a mesh and extents that fit each other, neither need
+  // fit what the other replaces.
   if (llvm::Error e = run("configuring", [&](PassManager &pm) {
+        pm.enableVerifier(false);
         buildConfiguration(pm, options);
       }))
     return e;
+  if (failed(verify(module)))
+    return error("'{0}' does not compile (configuring)", path);
   if (llvm::Error e = run("checking", [&](PassManager &pm) {
         buildProgramPipeline(pm, options);
         if (options.returnChoices)

@@ -24,6 +24,14 @@
 // RUN: %{verify} %examples/tp-dp.mlir
 // RUN: %{verify} %examples/cp-attention.mlir
 
+// A mesh and extents that fit each other, and neither the program's own.
+// REDEFINE: %{extent} = b=3,s=4 --mesh dp=3
+// RUN: %{verify} %examples/llama-tiny.mlir
+// RUN: not tpsp-run %examples/llama-tiny.mlir --mesh dp=3 --extent b=4 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=UNEVEN
+// UNEVEN: error: {{.*}} index 'b' of operand #0 has extent 4, which its axes (dp: 3 ranks) do not divide
+// UNEVEN: does not compile (configuring)
+
 // Both names of a sequence, and the experts' groups.
 // REDEFINE: %{extent} = t=4
 // RUN: %{verify} %examples/cp-attention.mlir

@@ -44,6 +44,13 @@ static Tensor *usedArgument(Random &random, Program &program, Fits fits) {
   return fitting.empty() ? nullptr : &program.values[random.of(fitting)];
 }
 
+/// The first operand of `op`, if it has one that is an argument.
+static Tensor *firstArgument(Program &program, const Operation &op) {
+  if (op.operands.empty() || !program.argument(op.operands.front()))
+    return nullptr;
+  return &program.values[op.operands.front()];
+}
+
 static void clearPlacement(Tensor &tensor) {
   tensor.pending.clear();
   for (Dim &dim : tensor.dims)
@@ -106,12 +113,12 @@ static bool leaveArgumentUnplaced(Random &random, Program &program) {
 
 static bool passSumToNonlinear(Random &random, Program &program) {
   for (const Operation &op : program.operations) {
-    Tensor &tensor = program.values[op.operands.front()];
-    if (op.linear != Linear::No || program.mesh.empty() || tensor.isInteger() ||
-        !program.argument(op.operands.front()))
+    Tensor *tensor = firstArgument(program, op);
+    if (op.linear != Linear::No || program.mesh.empty() || !tensor ||
+        tensor->isInteger())
       continue;
-    clearPlacement(tensor);
-    tensor.pending = {random.of(program.mesh).name};
+    clearPlacement(*tensor);
+    tensor->pending = {random.of(program.mesh).name};
     return true;
   }
   return false;
@@ -210,6 +217,8 @@ static bool leaveAmbiguous(Random &random, Program &program) {
 
 static bool mixElementTypes(Random &random, Program &program) {
   for (const Operation &op : program.operations) {
+    if (op.operands.empty())
+      continue;
     ValueId value = op.operands.back();
     if (op.operands.front() == value || !program.argument(value) ||
         program.values[value].isInteger() ||
@@ -266,12 +275,11 @@ static bool rotateOddFeature(Random &random, Program &program) {
 /// No rank has a part of an integer.
 static bool addUpIntegers(Random &random, Program &program) {
   for (const Operation &op : program.operations) {
-    Tensor &tensor = program.values[op.operands.front()];
-    if (program.mesh.empty() || !tensor.isInteger() ||
-        !program.argument(op.operands.front()))
+    Tensor *tensor = firstArgument(program, op);
+    if (program.mesh.empty() || !tensor || !tensor->isInteger())
       continue;
-    clearPlacement(tensor);
-    tensor.pending = {random.of(program.mesh).name};
+    clearPlacement(*tensor);
+    tensor->pending = {random.of(program.mesh).name};
     return true;
   }
   return false;
@@ -280,11 +288,11 @@ static bool addUpIntegers(Random &random, Program &program) {
 /// Positions are integers.
 static bool lookUpByNumbers(Random &, Program &program) {
   for (const Operation &op : program.operations) {
-    Tensor &tensor = program.values[op.operands.front()];
-    if (!tensor.isInteger() || !program.argument(op.operands.front()))
+    Tensor *tensor = firstArgument(program, op);
+    if (!tensor || !tensor->isInteger())
       continue;
-    tensor.element.clear();
-    tensor.below = 0;
+    tensor->element.clear();
+    tensor->below = 0;
     return true;
   }
   return false;

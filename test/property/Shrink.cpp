@@ -66,7 +66,7 @@ static bool cutAfter(Program &program, unsigned n) {
   Operation op = program.operations[n];
   auto at =
       std::find(program.results.begin(), program.results.end(), op.result);
-  if (at == program.results.end() ||
+  if (at == program.results.end() || op.operands.empty() ||
       program.definition(op.operands[0]) == nullptr)
     return true; // the same program: not tried
   *at = op.operands[0];

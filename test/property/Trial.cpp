@@ -409,7 +409,8 @@ Outcome Trial::run(const Program &program, uint64_t seed) {
   return decided.verdict == Outcome::Agrees ? outcome : decided;
 }
 
-/// What a comparison says of a program whose element type allows `tolerance`.
+/// What a comparison says of a program whose element type allows `tolerance`. A
+/// norm is in f32 whatever the program, and never has more digits.
 static Outcome judged(std::vector<rt::TensorError> errors, double tolerance) {
   rt::rescaleZeros(errors, tolerance);
   double largest = 0;
@@ -422,7 +423,8 @@ static Outcome judged(std::vector<rt::TensorError> errors, double tolerance) {
       continue;
     if (!error.passed())
       return failed(describe(error));
-    outcome.text = Outcome::losesDigits;
+    if (error.name != "norm" || error.relative > toleranceOf("f32"))
+      outcome.text = Outcome::losesDigits;
   }
   return outcome;
 }

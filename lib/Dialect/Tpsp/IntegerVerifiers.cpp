@@ -144,7 +144,7 @@ LogicalResult CrossEntropyOp::verify() { // (X1)
 }
 
 LogicalResult DispatchOp::verify() { // (D1)
-  if (failed(verifyCount(*this, 2, 2)) ||
+  if (failed(verifyCount(*this, 2, 2)) || failed(verifyComplete(*this, 0)) ||
       failed(verifyHasIndex(*this, 0, getChoice(), "choice")) ||
       failed(
           verifyLacksIndex(*this, getOperand(1), getChoice(), "operand #1")) ||
@@ -161,7 +161,7 @@ LogicalResult DispatchOp::verify() { // (D1)
 }
 
 LogicalResult CombineOp::verify() { // (D2)
-  if (failed(verifyCount(*this, 3, 3)) ||
+  if (failed(verifyCount(*this, 3, 3)) || failed(verifyComplete(*this, 0)) ||
       failed(verifyHasIndex(*this, 0, getChoice(), "choice")) ||
       failed(verifyHasIndex(*this, 2, getExpert(), "expert")) ||
       failed(verifyHasIndex(*this, 2, getSlot(), "slot")))

@@ -57,6 +57,11 @@ Scalar ifPositive(const Scalar &x, const Scalar &a, const Scalar &b) {
       arith::SelectOp::create(*x.builder, x.loc, positive, a.value, b.value));
 }
 
+Scalar log1p(const Scalar &x) {
+  Scalar sum = x.constant(1) + x, rounded = sum - x.constant(1);
+  return ifPositive(rounded, x * log(sum) / rounded, x);
+}
+
 Scalar rsqrt(const Scalar &x) { return x.constant(1) / sqrt(x); }
 Scalar sigmoid(const Scalar &x) {
   return x.constant(1) / (x.constant(1) + exp(-x));

@@ -200,8 +200,10 @@ FunctionPlacement::FunctionPlacement(FunctionOpInterface function,
   SmallVector<IndexedOpInterface> phases[std::size(phaseNames)];
   function->walk(
       [&](IndexedOpInterface op) { phases[phaseOf(op)].push_back(op); });
+  // A phase knows where its operands are by the decisions of those before.
   for (ArrayRef<IndexedOpInterface> ops : phases)
-    decide(ops);
+    if (!decide(ops))
+      return;
 }
 
 const FunctionPlacement::Decision *
@@ -210,13 +212,13 @@ FunctionPlacement::of(IndexedOpInterface op) const {
   return found == decisions.end() ? nullptr : &found->second;
 }
 
-void FunctionPlacement::decide(ArrayRef<IndexedOpInterface> ops) {
+bool FunctionPlacement::decide(ArrayRef<IndexedOpInterface> ops) {
   Phase phase(ops, mesh, homes);
   const PlacementProblem &problem =
       asked.emplace_back(std::move(phase.problem));
   std::optional<PlacementAnswer> answer = searchPlacements(problem);
   if (!answer)
-    return;
+    return false;
   for (auto [op, drives, operation] :
        llvm::zip_equal(ops, answer->drives, problem.operations)) {
     Decision decision{drives, {}};
@@ -230,4 +232,5 @@ void FunctionPlacement::decide(ArrayRef<IndexedOpInterface> ops) {
     }
     decisions[op] = std::move(decision);
   }
+  return true;
 }

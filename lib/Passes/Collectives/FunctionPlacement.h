@@ -44,7 +44,8 @@ public:
   llvm::ArrayRef<PlacementProblem> problems() const { return asked; }
 
 private:
-  void decide(llvm::ArrayRef<IndexedOpInterface> phase);
+  /// Whether the phase can be placed.
+  bool decide(llvm::ArrayRef<IndexedOpInterface> phase);
 
   const Mesh &mesh;
   llvm::DenseMap<mlir::Value, Placement> homes;

@@ -410,12 +410,17 @@ static void printSummary(const RunReport &report, fmt::memory_buffer &out) {
   fmt::format_to(std::back_inserter(out), "\n{}\n", line);
 }
 
-/// What else than an error of the program it may be, in this type.
-static std::string_view hintFor(std::string_view dtype) {
-  if (dtype == "f16")
-    return "In f16 what is below 6e-5 loses digits: scale the loss, or verify "
-           "in f32.";
-  return "";
+/// What else than an error of the program it may be.
+static std::string_view hintFor(const RunReport &report) {
+  if (report.dtype != "f16" || report.verified())
+    return "";
+  if (std::any_of(report.errors.begin(), report.errors.end(),
+                  [](const TensorError &e) { return std::isinf(e.relative); }))
+    return "In f16 what is above 65504 overflows, and with a dynamic loss "
+           "scale the step\n  is skipped: take a smaller --loss-scale "
+           "(dynamic:1024), or verify in f32.";
+  return "In f16 what is below 6e-5 loses digits: scale the loss, or verify "
+         "in f32.";
 }
 
 /// What is to be known of one comparison besides its numbers.
@@ -465,8 +470,7 @@ static void printVerification(const RunReport &report,
     fmt::format_to(to, "  {:<20} {:>10.2e}  {:>10.2e}{}\n",
                    shortened(e.name, 20), e.relative, e.rounding, remarkOn(e));
   fmt::format_to(to, "  {}\n", verdictOn(report));
-  if (std::string_view hint = hintFor(report.dtype);
-      !report.verified() && !hint.empty())
+  if (std::string_view hint = hintFor(report); !hint.empty())
     fmt::format_to(to, "  {}\n", hint);
 }
 

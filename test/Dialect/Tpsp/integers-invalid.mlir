@@ -129,6 +129,26 @@ func.func @combine(%ids: tensor<4x2xi32, #tpsp.idx<s, k>>, %w: tensor<4xf32, #tp
 
 // -----
 
+// (D1) integers
+tpsp.mesh @mesh <x = 2>
+func.func @dispatch(%ids: tensor<4x2xi32, #tpsp.idx<s, k | sum@x>>, %x: tensor<4x3xf32, #tpsp.idx<s, d>>) {
+  // expected-error @+1 {{operand #0 is partial over @x; integers that select are complete}}
+  %y = tpsp.dispatch %ids, %x {expert = "e", slot = "c", choice = "k"} : (tensor<4x2xi32, #tpsp.idx<s, k | sum@x>>, tensor<4x3xf32, #tpsp.idx<s, d>>) -> tensor<2x2x3xf32, #tpsp.idx<e, c, d>>
+  return
+}
+
+// -----
+
+// (D2) integers
+tpsp.mesh @mesh <x = 2>
+func.func @combine(%ids: tensor<4x2xi32, #tpsp.idx<s, k | sum@x>>, %w: tensor<4x2xf32, #tpsp.idx<s, k>>, %v: tensor<2x4x3xf32, #tpsp.idx<e, c, d>>) {
+  // expected-error @+1 {{operand #0 is partial over @x; integers that select are complete}}
+  %y = tpsp.combine %ids, %w, %v {expert = "e", slot = "c", choice = "k"} : (tensor<4x2xi32, #tpsp.idx<s, k | sum@x>>, tensor<4x2xf32, #tpsp.idx<s, k>>, tensor<2x4x3xf32, #tpsp.idx<e, c, d>>) -> tensor<4x3xf32, #tpsp.idx<s, d>>
+  return
+}
+
+// -----
+
 // (P4) the rate
 func.func @rate(%x: tensor<4xf32, #tpsp.idx<s>>) {
   // expected-error @+1 {{rate 1.000000e+00 is not a probability below 1}}

@@ -82,7 +82,7 @@ def Tpsp_SoftplusOp
     : Tpsp_FunctionOp<"softplus",
         // Of numbers that are not positive, whose exp does not overflow.
         [{ifPositive(x, x, x.constant(0)) +
-             log(x.constant(1) + exp(ifPositive(x, -x, x)))}],
+             log1p(exp(ifPositive(x, -x, x)))}],
         "sigmoid(x)", "softplus: log(1 + exp(x)), a smooth relu">;
 def Tpsp_GeluOp
     : Tpsp_FunctionOp<"gelu", "gelu(x)", "geluSlope(x)",

@@ -161,7 +161,8 @@ def Tpsp_DispatchOp
 
     Constraints: (I1)-(I8), and
     - (D1) Two operands; the result carries `expert` and `slot`, and no operand
-           does; ids carry `choice`, which x and the result lack.
+           does; ids carry `choice`, which x and the result lack, and are not
+           partial.
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$expert,
                        StrAttr:$slot, StrAttr:$choice);
@@ -178,7 +179,8 @@ def Tpsp_CombineOp
 
     Constraints: (I1)-(I8), and
     - (D2) Three operands; v carries `expert` and `slot`, ids carry `choice`, and
-           the result lacks all three; weights have the indices of ids.
+           the result lacks all three; weights have the indices of ids, which
+           are not partial.
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$expert,
                        StrAttr:$slot, StrAttr:$choice);
