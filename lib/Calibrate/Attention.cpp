@@ -54,7 +54,7 @@ struct AttentionGrid {
 } // namespace
 
 static CallSpec attentionCall(const AttentionShape &shape) {
-  rt::AttentionCommand command;
+  rt::AttentionGradientCommand command;
   command.dtype = shape.dtype;
   command.heads = shape.heads;
   command.queries = command.keys = shape.keys;
@@ -69,7 +69,8 @@ static CallSpec attentionCall(const AttentionShape &shape) {
   command.q = command.k = command.v = command.o = dense;
   CallSpec spec;
   spec.call = shape.isGradient ? tpsp_rt_attention_gradient : tpsp_rt_attention;
-  spec.params = command.encode();
+  spec.params =
+      shape.isGradient ? command.encode() : command.AttentionCommand::encode();
   int64_t size = shape.tensorBytes();
   auto tensor = [&](int64_t i) { return shape.statisticBytes() + i * size; };
   spec.buffers = {tensor(0), tensor(1), tensor(2), tensor(3), /*statistic=*/0};

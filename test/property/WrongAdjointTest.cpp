@@ -21,7 +21,9 @@ const std::map<std::string, std::string> &withoutAdjoint() {
       {"router", "gives integers"},
       {"slope", "has no gradient"},
       {"stop_gradient", "is a constant"},
+      {"constant", "has no operand"},
       {"dropout_mask", "has no operand"},
+      {"iota", "has no operand"},
       {"rope_matrix", "has no operand"}};
   return reasons;
 }
