@@ -28,9 +28,9 @@
 // REDEFINE: %{extent} = b=3,s=4 --mesh dp=3
 // RUN: %{verify} %examples/llama-tiny.mlir
 // RUN: not tpsp-run %examples/llama-tiny.mlir --mesh dp=3 --extent b=4 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=UNEVEN
-// UNEVEN: error: {{.*}} index 'b' of operand #0 has extent 4, which its axes (dp: 3 ranks) do not divide
-// UNEVEN: does not compile (configuring)
+// RUN:   | FileCheck %s --check-prefix=MISFIT
+// MISFIT: error: {{.*}} index 'b' of operand #0 has extent 4, which its axes (dp: 3 ranks) do not divide
+// MISFIT: does not compile (configuring)
 
 // Both names of a sequence, and the experts' groups.
 // REDEFINE: %{extent} = t=4

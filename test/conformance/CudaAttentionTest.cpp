@@ -21,8 +21,8 @@ constexpr const char *cudnnCalls[] = {"cudnnCreate",
                                       "cudnnBackendExecute"};
 
 /// Four heads of queries, two of keys.
-AttentionCommand makeAttention() {
-  AttentionCommand c;
+AttentionGradientCommand makeAttention() {
+  AttentionGradientCommand c;
   c.dtype = TPSP_RT_BF16;
   c.heads = 2, c.groups = 2;
   c.queries = 8, c.keys = 8, c.features = 8, c.valueFeatures = 8;
@@ -37,14 +37,15 @@ AttentionCommand makeAttention() {
 Status runAttention(const WorldConfig &config, int steps,
                     std::vector<std::vector<std::byte>> &arenas,
                     int layers = 1) {
-  Params params = makeAttention().encode();
+  AttentionGradientCommand gradient = makeAttention();
+  Params params = gradient.AttentionCommand::encode();
   Plan plan;
   for (int i = 0; i < layers; ++i) {
     plan.on(0).add(tpsp_rt_attention, params,
                    {at(0), at(1), at(2), at(3), at(4)}, "%attention");
     plan.add(tpsp_rt_event_record, EventCommand{0}.encode(), {}, "%record");
     plan.on(1).add(tpsp_rt_event_wait, EventCommand{0}.encode(), {}, "%wait");
-    plan.add(tpsp_rt_attention_gradient, params,
+    plan.add(tpsp_rt_attention_gradient, gradient.encode(),
              {at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7), at(8)},
              "%gradient");
     plan.add(tpsp_rt_event_record, EventCommand{1}.encode(), {}, "%record");

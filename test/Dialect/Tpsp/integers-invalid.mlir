@@ -195,9 +195,9 @@ func.func @relation(%x: tensor<4xf32, #tpsp.idx<s>>) {
 // -----
 
 // (A4) the step's number
-func.func @attention_step(%q: tensor<4x8xf32, #tpsp.idx<s, k>>, %k: tensor<4x8xf32, #tpsp.idx<t, k>>) {
-  // expected-error @+1 {{operand #3 is the step's number, but has indices [t, k]}}
-  %o = tpsp.attention %q, %k, %k, %k {query = "s", key = "t", feature = "k", dropout = 0.5} : (tensor<4x8xf32, #tpsp.idx<s, k>>, tensor<4x8xf32, #tpsp.idx<t, k>>, tensor<4x8xf32, #tpsp.idx<t, k>>, tensor<4x8xf32, #tpsp.idx<t, k>>) -> tensor<4x8xf32, #tpsp.idx<s, k>>
+func.func @attention_step(%q: tensor<4x8xf32, #tpsp.idx<s, k>>, %k: tensor<4x8xf32, #tpsp.idx<t, k>>, %bias: tensor<4x4xf32, #tpsp.idx<s, t>>) {
+  // expected-error @+1 {{operand #4 is the step's number, but has indices [t, k]}}
+  %o = tpsp.attention %q, %k, %k, %bias, %k {query = "s", key = "t", feature = "k", dropout = 0.5} : (tensor<4x8xf32, #tpsp.idx<s, k>>, tensor<4x8xf32, #tpsp.idx<t, k>>, tensor<4x8xf32, #tpsp.idx<t, k>>, tensor<4x4xf32, #tpsp.idx<s, t>>, tensor<4x8xf32, #tpsp.idx<t, k>>) -> tensor<4x8xf32, #tpsp.idx<s, k>>
   return
 }
 
