@@ -42,6 +42,9 @@ static std::string whenRunning(const Options &o) {
         {"hardware"},
         "{} goes with --simulate, --overlap on, --shard-replicated time or "
         "--bucket-layers time; without them nothing asks what things cost"},
+       {!o.simulate,
+        {"stage-chunks", "stage-layers", "stage-schedule", "stage-bound"},
+        "{} says how a pipeline is simulated, and without --simulate none is"},
        {o.emit.empty(), {"target-cpu"}, "{} goes with --emit"},
        {o.simulate, ofRuns,
         "{} needs a run, and --simulate runs nothing; run the program without "

@@ -13,6 +13,13 @@ rt::Status tpsp::run::simulate(const Options &options, bool, Progress &,
   return noCompiler(options, "--simulate");
 }
 
+bool tpsp::run::dividesLayers(const Options &) { return false; }
+
+rt::Status tpsp::run::simulateStages(const Options &options, bool, Progress &,
+                                     StagesOutput &) {
+  return noCompiler(options, "--simulate");
+}
+
 rt::Status tpsp::run::calibrate(const Options &options, Progress &,
                                 std::string &) {
   return noCompiler(options, "--calibrate");

@@ -19,6 +19,23 @@ rt::Status emit(const Options &options, bool speaks, Progress &progress);
 rt::Status simulate(const Options &options, bool speaks, Progress &progress,
                     rt::RunReport &report);
 
+/// Whether the model's layers are divided over stages (docs/Simulation.md).
+/// False without a compiler.
+bool dividesLayers(const Options &options);
+
+/// What is said of a program with stages.
+struct StagesOutput {
+  std::string text, json;
+  StepTrace trace;
+  double seconds = 0;
+  /// What the largest stage needs, or on a CPU all ranks.
+  int64_t bytes = 0;
+};
+
+/// As simulate(), for a model whose layers are divided.
+rt::Status simulateStages(const Options &options, bool speaks,
+                          Progress &progress, StagesOutput &output);
+
 /// Measures this machine, or with --backend cuda its GPUs, and sets
 /// `description` to a text for --hardware.
 rt::Status calibrate(const Options &options, Progress &progress,

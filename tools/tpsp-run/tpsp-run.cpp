@@ -184,6 +184,62 @@ static int predict(const Options &options, Launch &launch) {
   return status.ok() ? print(options, report, launch) : launch.fail(status);
 }
 
+/// Writes --report, --trace and --timeline of a program with stages.
+static rt::Status writeStages(const Options &options,
+                              const StagesOutput &output) {
+  if (!options.report.empty())
+    TPSP_TRY(rt::writeText(options.report, output.json));
+  if (!options.trace.empty())
+    TPSP_TRY(rt::writeText(options.trace, rt::toChromeJson(output.trace)));
+  if (options.timeline.empty())
+    return {};
+  std::string summary =
+      fmt::format("step {}, memory {}", rt::secondsText(output.seconds),
+                  rt::bytesText(double(output.bytes)));
+  return rt::writeText(options.timeline, rt::toSvg(output.trace, summary));
+}
+
+/// What does not go with stages, or needs them: a sentence, or "".
+static std::string stagesProblem(const Options &options, bool divides) {
+  if (divides && options.reduceGradients == "part")
+    return "--reduce-gradients part is not simulated with stages; leave it "
+           "out, and gradients are reduced once a step";
+  if (divides && options.lossScale != "none")
+    return "--loss-scale is not simulated with stages; leave it out, or use "
+           "--dtype bf16, which needs none";
+  if (divides)
+    return "";
+  for (const char *flag :
+       {"stage-chunks", "stage-layers", "stage-schedule", "stage-bound"})
+    if (options.has(flag))
+      return std::string("--") + flag +
+             " is of stages, and no axis of the mesh divides layers; write "
+             "one, as in <pp = 4 : stage>";
+  return "";
+}
+
+static int predictStages(const Options &options, Launch &launch) {
+  if (!launch.isFirst())
+    return Done;
+  Progress progress(options.quiet);
+  StagesOutput output;
+  rt::Status status =
+      simulateStages(options, /*speaks=*/true, progress, output);
+  progress.done();
+  if (status.ok())
+    status = writeStages(options, output);
+  if (status.ok() && !options.quiet)
+    status = say(output.text);
+  return status.ok() ? Done : launch.fail(status);
+}
+
+static int predictAny(const Options &options, Launch &launch) {
+  bool divides = dividesLayers(options);
+  if (std::string problem = stagesProblem(options, divides); !problem.empty())
+    return launch.fail({TPSP_RT_INVALID, problem});
+  return divides ? predictStages(options, launch) : predict(options, launch);
+}
+
 /// Of several processes one is enough.
 static int writePlan(const Options &options, Launch &launch) {
   if (!launch.isFirst())
@@ -231,7 +287,7 @@ static int carryOut(const Options &options, Launch &launch) {
   if (!options.emit.empty())
     return writePlan(options, launch);
   if (options.simulate)
-    return predict(options, launch);
+    return predictAny(options, launch);
   return openAndRun(options, launch);
 }
 

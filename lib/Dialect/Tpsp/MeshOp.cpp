@@ -1,5 +1,6 @@
 // Parsing, printing and verifying tpsp.mesh.
 #include "tpsp/Dialect/Tpsp/MeshOp.h"
+#include "tpsp/Dialect/Tpsp/StageAxis.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringExtras.h"
@@ -13,8 +14,10 @@ struct RoleName {
   AxisRole role;
   llvm::StringLiteral name;
 };
-constexpr RoleName roleNames[] = {
-    {AxisRole::None, ""}, {AxisRole::Data, "data"}, {AxisRole::Model, "model"}};
+constexpr RoleName roleNames[] = {{AxisRole::None, ""},
+                                  {AxisRole::Data, "data"},
+                                  {AxisRole::Model, "model"},
+                                  {AxisRole::None, stageRoleName}};
 } // namespace
 
 static std::optional<AxisRole> parseRole(StringRef name) {
@@ -32,6 +35,17 @@ Mesh MeshOp::getMesh() {
     axes.push_back({name.getValue().str(), size,
                     parseRole(role.getValue()).value_or(AxisRole::None)});
   return Mesh(std::move(axes));
+}
+
+std::optional<AxisId> tpsp::stageAxisOf(Operation *op) {
+  MeshOp mesh = findMesh(op);
+  if (!mesh)
+    return std::nullopt;
+  for (auto [id, role] :
+       llvm::enumerate(mesh.getAxisRoles().getAsRange<StringAttr>()))
+    if (role.getValue() == stageRoleName)
+      return AxisId(id);
+  return std::nullopt;
 }
 
 ParseResult MeshOp::parse(OpAsmParser &parser, OperationState &result) {
@@ -91,6 +105,7 @@ void MeshOp::print(OpAsmPrinter &printer) {
 
 LogicalResult MeshOp::verify() {
   llvm::StringSet<> seen;
+  StringRef stage;
   if (getAxisNames().size() != getAxisSizes().size() ||
       getAxisNames().size() != getAxisRoles().size())
     return emitOpError("needs one size and one role for each axis");
@@ -106,7 +121,14 @@ LogicalResult MeshOp::verify() {
     if (!parseRole(roleAttr.getValue()))
       return emitOpError("axis @")
              << name << " has role '" << roleAttr.getValue()
-             << "'; roles are 'data' and 'model'";
+             << "'; roles are 'data', 'model' and 'stage'";
+    if (roleAttr.getValue() != stageRoleName)
+      continue;
+    if (!stage.empty()) // (M4)
+      return emitOpError("axis @")
+             << name << " has the role 'stage', which @" << stage
+             << " has; layers are divided once, so give one axis that role";
+    stage = name;
   }
   if (MeshOp first = findMesh(getOperation());
       first && first != *this) { // (M3)

@@ -1,5 +1,6 @@
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 #include "tpsp/Abi/DataRole.h"
+#include "tpsp/Dialect/Tpsp/StageAxis.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -104,7 +105,7 @@ static std::string argumentProblem(NamedAttribute attr, Type type) {
   // The compiler's own.
   if (llvm::is_contained({cotangentAttrName, gradientAttrName,
                           gradientAtAttrName, stateAttrName, masterAttrName,
-                          scalarAttrName},
+                          scalarAttrName, receivedAttrName},
                          name))
     return "";
   if (name == paramAttrName)

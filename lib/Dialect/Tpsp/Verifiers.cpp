@@ -4,6 +4,7 @@
 #include "VerifierRules.h"
 
 #include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+#include "tpsp/Dialect/Tpsp/StageAxis.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -44,8 +45,15 @@ SmallVector<Type> tensorTypes(Operation *op) {
 /// (I2)
 LogicalResult verifyAxesKnown(Operation *op, ArrayRef<Type> types,
                               const Mesh &mesh) {
+  std::optional<AxisId> stages = stageAxisOf(op);
   auto check = [&](unsigned tensor, StringAttr axis) -> LogicalResult {
-    if (mesh.find(axis.getValue()))
+    std::optional<AxisId> known = mesh.find(axis.getValue());
+    if (known && known == stages) // (M5)
+      return refuse(op, tensor)
+             << roleOf(op, tensor) << " is on axis @" << axis.getValue()
+             << ", whose role is 'stage'; it divides layers and shards no "
+                "tensor, so leave the subscript out";
+    if (known)
       return success();
     InFlightDiagnostic diag = refuse(op, tensor)
                               << roleOf(op, tensor) << " is on axis @"

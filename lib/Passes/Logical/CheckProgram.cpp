@@ -2,6 +2,9 @@
 #include "Passes/Program/FunctionWalk.h"
 #include "tpsp/Passes/Passes.h"
 
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+#include "tpsp/Dialect/Tpsp/MeshOp.h"
+#include "tpsp/Dialect/Tpsp/StageAxis.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -100,9 +103,28 @@ LogicalResult checkOperations(FunctionOpInterface function) {
   return failure(result.wasInterrupted());
 }
 
+/// Layers that stages divide are no one rank's program.
+LogicalResult checkStages(ModuleOp module) {
+  std::optional<AxisId> id = stageAxisOf(module);
+  auto isCut = [](func::FuncOp function) {
+    return function->hasAttr(stageChunkAttrName);
+  };
+  if (!id || meshOf(module).size(*id) == 1 ||
+      llvm::any_of(module.getOps<func::FuncOp>(), isCut))
+    return success();
+  const MeshAxis axis = meshOf(module).axis(*id);
+  return emitErrorAt(findMesh(module))
+         << "axis @" << axis.name << " divides the layers over " << axis.size
+         << " stages, which only tpsp-run --simulate does so far; give it size "
+            "1, as --mesh "
+         << axis.name << "=1 does";
+}
+
 struct CheckProgram : public tpsp::impl::CheckProgramBase<CheckProgram> {
   using Base::Base;
   void runOnOperation() override {
+    if (failed(checkStages(getOperation())))
+      return signalPassFailure();
     CallCheck calls(getOperation());
     if (failed(forEachFunction(getOperation(), [&](FunctionOpInterface each) {
           return failed(checkOperations(each)) ? failure() : calls.check(each);

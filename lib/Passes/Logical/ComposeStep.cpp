@@ -1,5 +1,6 @@
 // tpsp-compose-step: gradients and update, one function.
 #include "tpsp/Dialect/Tpsp/PointwiseOps.h"
+#include "tpsp/Dialect/Tpsp/StageAxis.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 #include "tpsp/Passes/Passes.h"
 
@@ -72,9 +73,11 @@ void compose(func::FuncOp step, func::FuncOp update) {
   SmallVector<DictionaryAttr> attributes;
   step.getAllResultAttrs(attributes);
   for (auto [i, value] : llvm::enumerate(end.getOperands())) {
-    if (auto of = step.getResultAttrOfType<IntegerAttr>(i, gradientAttrName))
+    auto of = step.getResultAttrOfType<IntegerAttr>(i, gradientAttrName);
+    if (of)
       gradients[of.getInt()] = value;
-    else
+    // Who sent the argument waits for its gradient.
+    if (!of || step.getArgAttr(of.getInt(), receivedAttrName))
       results.add(value, attributes[i]);
   }
   for (BlockArgument argument : update.getArguments()) {

@@ -2,6 +2,7 @@
 #include "Passes/Program/FunctionWalk.h"
 #include "tpsp/Passes/Passes.h"
 
+#include "tpsp/Dialect/Tpsp/StageAxis.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -22,7 +23,8 @@ void freezeInputs(FunctionOpInterface function) {
     unsigned number = argument.getArgNumber();
     auto type = dyn_cast<RankedTensorType>(argument.getType());
     if (type && isa<FloatType>(type.getElementType()) &&
-        !function.getArgAttr(number, paramAttrName))
+        !function.getArgAttr(number, paramAttrName) &&
+        !function.getArgAttr(number, receivedAttrName))
       function.setArgAttr(number, frozenAttrName, mark);
   }
 }

@@ -3,6 +3,7 @@
 #include "Passes/Program/Placed.h"
 #include "tpsp/Abi/Optimizers.h"
 #include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+#include "tpsp/Dialect/Tpsp/StageAxis.h"
 #include "tpsp/Dialect/Tpsp/ViewOps.h"
 #include "tpsp/Passes/Program/SourceName.h"
 
@@ -178,6 +179,7 @@ void tpsp::freezeOthers(func::FuncOp function) {
   auto mark = UnitAttr::get(function.getContext());
   for (BlockArgument argument : function.getArguments())
     if (!Search::isTrained(argument) &&
+        !function.getArgAttr(argument.getArgNumber(), receivedAttrName) &&
         isa<FloatType>(getElementTypeOrSelf(argument.getType())))
       function.setArgAttr(argument.getArgNumber(), frozenAttrName, mark);
 }

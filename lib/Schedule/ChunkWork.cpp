@@ -1,0 +1,370 @@
+#include "tpsp/Schedule/ChunkWork.h"
+
+#include "tpsp/Schedule/Simulator.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <set>
+
+using namespace tpsp;
+
+namespace {
+
+enum Segment : unsigned { Forward = 1, Input = 2, Weights = 4, Update = 8 };
+
+/// Which segment each command is of.
+class Segments {
+public:
+  Segments(const Plan &plan, ChunkEnds ends)
+      : plan(plan), ends(ends), reads(readsOf(plan)),
+        segments(plan.commands.size(), Weights) {
+    findNames();
+    markForward();
+    markUpdate();
+    markInput();
+    markEvents();
+  }
+
+  unsigned of(size_t command) const { return segments[command]; }
+
+private:
+  void findNames() {
+    for (const PlanBuffer &buffer : plan.buffers)
+      if (buffer.kind == BufferKind::Parameter)
+        gradients.insert("g[" + buffer.name + "]");
+  }
+
+  void markForward() {
+    for (size_t i = 0; i < plan.commands.size(); ++i)
+      if (plan.commands[i].phase == 0)
+        segments[i] = Forward;
+  }
+
+  /// Whether a collective is of parameters' gradients, or of the update.
+  bool reducesGradients(const PlanCommand &command) const {
+    if (command.kind != CommandKind::Collective || command.collective.row < 0)
+      return false;
+    const LedgerRow &row = plan.ledger[command.collective.row];
+    llvm::StringRef first = llvm::StringRef(row.tensor).split(", ").first;
+    return row.phase == phaseNames[2] ||
+           (command.collective.kind != CollectiveKind::AllGather &&
+            gradients.count(first.str()) > 0);
+  }
+
+  bool beginsUpdate(const PlanCommand &command) const {
+    return reducesGradients(command) ||
+           llvm::any_of(command.accesses, [&](const PlanAccess &access) {
+             const PlanBuffer &buffer = plan.buffers[access.buffer];
+             return buffer.kind == BufferKind::State ||
+                    (access.isWrite && buffer.isArgument());
+           });
+  }
+
+  void markUpdate() {
+    for (size_t i = 0; i < plan.commands.size(); ++i)
+      if (segments[i] != Forward &&
+          (beginsUpdate(plan.commands[i]) ||
+           llvm::any_of(reads[i], [&](int64_t before) {
+             return segments[before] == Update;
+           })))
+        segments[i] = Update;
+    markPreparation();
+  }
+
+  /// What only the update reads, and what is no part of a gradient: copies into
+  /// buckets, and sums over gradients that the update reads, too.
+  void markPreparation() {
+    std::vector<bool> isRead(plan.commands.size()),
+        isForUpdate(isRead.size(), true);
+    std::set<int64_t> ofUpdate;
+    for (size_t i = plan.commands.size(); i-- > 0;) {
+      const PlanCommand &command = plan.commands[i];
+      if (segments[i] == Weights && isRead[i] && isForUpdate[i] &&
+          preparesUpdate(command, ofUpdate))
+        segments[i] = Update;
+      for (int64_t before : reads[i]) {
+        isRead[before] = true;
+        isForUpdate[before] = isForUpdate[before] && segments[i] == Update;
+      }
+      for (const PlanAccess &access : command.accesses)
+        if (segments[i] == Update && !access.isWrite)
+          ofUpdate.insert(access.buffer);
+    }
+  }
+
+  static bool preparesUpdate(const PlanCommand &command,
+                             const std::set<int64_t> &ofUpdate) {
+    bool isKernel = command.kind == CommandKind::Kernel;
+    if (!isKernel && command.kind != CommandKind::Copy)
+      return false;
+    if (!isKernel ||
+        command.kernel.operations + command.kernel.transcendentals == 0)
+      return true;
+    return llvm::all_of(command.accesses, [&](const PlanAccess &access) {
+      return access.isWrite || ofUpdate.count(access.buffer) > 0;
+    });
+  }
+
+  /// Backwards from what writes a gradient that is sent.
+  void markInput() {
+    std::vector<bool> isNeeded(plan.commands.size());
+    for (size_t i = plan.commands.size(); i-- > 0;) {
+      for (const PlanAccess &access : plan.commands[i].accesses) {
+        const PlanBuffer &buffer = plan.buffers[access.buffer];
+        if (access.isWrite && buffer.kind == BufferKind::Gradient &&
+            buffer.of < ends.received)
+          isNeeded[i] = true;
+      }
+      if (!isNeeded[i] || segments[i] != Weights)
+        continue;
+      segments[i] = Input;
+      for (int64_t before : reads[i])
+        isNeeded[before] = true;
+    }
+  }
+
+  /// A record is of the command before it on its stream, a wait of the one
+  /// behind it.
+  void markEvents() {
+    std::map<int64_t, unsigned> last;
+    for (size_t i = 0; i < plan.commands.size(); ++i) {
+      const PlanCommand &command = plan.commands[i];
+      auto known = last.find(command.stream);
+      if (command.kind == CommandKind::EventRecord && known != last.end())
+        segments[i] = known->second;
+      if (!command.isEvent())
+        last[command.stream] = segments[i];
+    }
+    last.clear();
+    for (size_t i = plan.commands.size(); i-- > 0;) {
+      const PlanCommand &command = plan.commands[i];
+      auto known = last.find(command.stream);
+      if (command.kind == CommandKind::EventWait && known != last.end())
+        segments[i] = known->second;
+      if (!command.isEvent())
+        last[command.stream] = segments[i];
+    }
+  }
+
+  const Plan &plan;
+  const ChunkEnds ends;
+  const std::vector<std::vector<int64_t>> reads;
+  std::vector<unsigned> segments;
+  /// The names of parameters' gradients, in the ledger.
+  std::set<std::string> gradients;
+};
+
+/// Sums up a plan by its segments.
+class Reader {
+public:
+  Reader(const Plan &plan, const CostModel &cost, ChunkEnds ends, int64_t parts)
+      : plan(plan), cost(cost), ends(ends), parts(parts), segments(plan, ends),
+        used(plan.buffers.size()), dtypes(used.size(), TPSP_RT_F32) {
+    for (size_t i = 0; i < plan.commands.size(); ++i)
+      for (const PlanAccess &access : plan.commands[i].accesses) {
+        used[access.buffer] |= segments.of(i);
+        if (access.isWrite)
+          dtypes[access.buffer] = plan.commands[i].dtype;
+      }
+  }
+
+  llvm::Expected<ChunkWork> read() {
+    const std::pair<unsigned, double ChunkWork::*> times[] = {
+        {Forward, &ChunkWork::forward},
+        {Input, &ChunkWork::input},
+        {Weights, &ChunkWork::weights},
+        {Input | Weights, &ChunkWork::backward},
+        {Update, &ChunkWork::update}};
+    for (auto [wanted, field] : times) {
+      llvm::Expected<double> seconds = secondsOf(wanted);
+      if (!seconds)
+        return seconds.takeError();
+      work.*field = *seconds;
+    }
+    work.flops = plan.matmulFlops();
+    for (const PlanBuffer &buffer : plan.buffers)
+      readBuffer(buffer);
+    addSums();
+    readPeaks();
+    return std::move(work);
+  }
+
+private:
+  /// The commands of these segments, as a step of their own. What happened in
+  /// others has happened.
+  Plan partOf(unsigned wanted) const {
+    Plan part = plan;
+    part.commands.clear();
+    part.ledger.clear();
+    std::set<int64_t> recorded;
+    for (size_t i = 0; i < plan.commands.size(); ++i) {
+      const PlanCommand &command = plan.commands[i];
+      if (!(segments.of(i) & wanted))
+        continue;
+      if (command.kind == CommandKind::EventRecord)
+        recorded.insert(command.event);
+      if (command.kind == CommandKind::EventWait &&
+          !recorded.count(command.event))
+        continue;
+      part.commands.push_back(command);
+      part.commands.back().collective.row = -1;
+    }
+    return part;
+  }
+
+  llvm::Expected<double> secondsOf(unsigned wanted) const {
+    Plan part = partOf(wanted);
+    if (part.commands.empty())
+      return 0.0;
+    llvm::Expected<SimulatedStep> step = simulate(part, cost);
+    if (!step)
+      return step.takeError();
+    return std::max(0.0, step->seconds - cost.stepSeconds());
+  }
+
+  void readBuffer(const PlanBuffer &buffer) {
+    unsigned in = used[&buffer - plan.buffers.data()];
+    bool isReceived = buffer.number < ends.received;
+    switch (buffer.kind) {
+    case BufferKind::Parameter:
+      work.parameters[buffer.number] += buffer.bytes;
+      if (buffer.updatedBy >= 0)
+        work.trained[buffer.number] = sumBytes(buffer.bytes, buffer.dtype);
+      break;
+    case BufferKind::State:
+      work.state[buffer.of] += buffer.bytes;
+      break;
+    case BufferKind::Input:
+      if (buffer.isCotangent() && buffer.of < ends.sent) {
+        work.cotangents += buffer.bytes;
+        work.heldForWeights += in & Weights ? buffer.bytes : 0;
+      } else if (!isReceived) {
+        work.inputs += buffer.bytes;
+      } else {
+        received += buffer.bytes;
+        work.saved += in & (Input | Weights) ? buffer.bytes : 0;
+        work.heldForWeights += in & Weights ? buffer.bytes : 0;
+      }
+      break;
+    case BufferKind::Output:
+      (buffer.number < ends.sent ? work.sentForward : work.outputs) +=
+          buffer.bytes;
+      break;
+    case BufferKind::Choice:
+      work.outputs += buffer.bytes;
+      break;
+    case BufferKind::Gradient:
+      if (buffer.of < ends.received) {
+        work.sentBackward += buffer.bytes;
+        break;
+      }
+      work.trained[buffer.of] = sumBytes(buffer.bytes, buffer.dtype);
+      if (in == Update)
+        reduced += buffer.bytes;
+      else
+        work.gradients[buffer.of] += sumBytes(buffer.bytes, buffer.dtype);
+      break;
+    case BufferKind::Temporary:
+      readTemporary(buffer, in);
+      break;
+    }
+  }
+
+  void readTemporary(const PlanBuffer &buffer, unsigned in) {
+    if (isSum(in)) {
+      work.gradients[-1] +=
+          sumBytes(buffer.bytes, dtypes[&buffer - plan.buffers.data()]);
+      return;
+    }
+    if ((in & Forward) && (in & ~Forward))
+      work.saved += buffer.bytes;
+    if ((in & Weights) && (in & (Forward | Input)))
+      work.heldForWeights += buffer.bytes;
+  }
+
+  /// Whether a buffer goes from the backward pass to the update.
+  static bool isSum(unsigned in) {
+    return (in & Update) && (in & (Input | Weights));
+  }
+
+  /// Of the sum of gradients over the micro-batches.
+  int64_t sumBytes(int64_t bytes, int64_t dtype) const {
+    bool isHalf = dtype == TPSP_RT_BF16 || dtype == TPSP_RT_F16;
+    return isHalf && parts > 1 ? 2 * bytes : bytes;
+  }
+
+  /// Every further micro-batch adds its gradients to the sums.
+  void addSums() {
+    if (parts == 1)
+      return;
+    for (auto [argument, bytes] : work.trained) {
+      double seconds = cost.copySeconds(3.0 * double(bytes));
+      work.weights += seconds;
+      work.backward += seconds;
+    }
+  }
+
+  /// The most bytes of temporaries that commands of these segments have at
+  /// once, beside what they find. What others use later stays.
+  int64_t peakOf(unsigned wanted) const {
+    std::map<int64_t, size_t> last;
+    for (size_t i = 0; i < plan.commands.size(); ++i)
+      if (segments.of(i) & wanted)
+        for (const PlanAccess &access : plan.commands[i].accesses)
+          last[access.buffer] = i;
+    std::set<int64_t> live;
+    int64_t bytes = 0, most = 0;
+    for (size_t i = 0; i < plan.commands.size(); ++i) {
+      if (!(segments.of(i) & wanted))
+        continue;
+      for (const PlanAccess &access : plan.commands[i].accesses)
+        if (isMadeIn(wanted, access.buffer) &&
+            live.insert(access.buffer).second)
+          bytes += plan.buffers[access.buffer].bytes;
+      most = std::max(most, bytes);
+      for (const PlanAccess &access : plan.commands[i].accesses)
+        if (last[access.buffer] == i && !(used[access.buffer] & ~wanted) &&
+            live.erase(access.buffer))
+          bytes -= plan.buffers[access.buffer].bytes;
+    }
+    return most;
+  }
+
+  /// Whether a buffer is a temporary that no earlier segment has, and no sum.
+  bool isMadeIn(unsigned wanted, int64_t buffer) const {
+    unsigned first = used[buffer] & (~used[buffer] + 1);
+    return plan.buffers[buffer].kind == BufferKind::Temporary &&
+           (first & wanted) && !isSum(used[buffer]);
+  }
+
+  void readPeaks() {
+    work.peakForward = peakOf(Forward) + received + work.sentForward;
+    int64_t sent = work.cotangents + work.sentBackward;
+    work.peakBackward = work.saved + peakOf(Input | Weights) + sent;
+    work.peakInput = work.saved + peakOf(Input) + sent;
+    work.peakWeights = work.heldForWeights + peakOf(Weights);
+    work.peakUpdate = peakOf(Update) + reduced;
+  }
+
+  const Plan &plan;
+  const CostModel &cost;
+  const ChunkEnds ends;
+  const int64_t parts;
+  Segments segments;
+  /// Of each buffer the segments that use it.
+  std::vector<unsigned> used;
+  /// And the element type of what is written to it.
+  std::vector<int64_t> dtypes;
+  int64_t received = 0;
+  /// Of gradients that are results, and are made by the update.
+  int64_t reduced = 0;
+  ChunkWork work;
+};
+
+} // namespace
+
+llvm::Expected<ChunkWork> tpsp::chunkWork(const Plan &plan,
+                                          const CostModel &cost, ChunkEnds ends,
+                                          int64_t parts) {
+  return Reader(plan, cost, ends, parts).read();
+}

@@ -1,0 +1,350 @@
+#include "tpsp/Schedule/PipelineProblem.h"
+
+#include <algorithm>
+#include <array>
+#include <queue>
+#include <set>
+
+using namespace tpsp;
+using Work = PipelineWork;
+
+namespace {
+
+/// The commands of a problem, by number, and which wait for which.
+class Commands {
+public:
+  explicit Commands(const PipelineProblem &problem)
+      : problem(problem), chunks(int64_t(problem.chunks.size())) {}
+
+  int64_t size() const { return 5 * chunks * problem.parts; }
+  int64_t numberOf(Work work, int64_t chunk, int64_t part) const {
+    return (int64_t(work) * chunks + chunk) * problem.parts + part;
+  }
+  PipelineCommand command(int64_t number) const {
+    PipelineCommand result;
+    result.part = number % problem.parts;
+    result.chunk = number / problem.parts % chunks;
+    result.work = Work(number / problem.parts / chunks);
+    return result;
+  }
+  bool exists(const PipelineCommand &of) const {
+    switch (of.work) {
+    case Work::Forward:
+      return true;
+    case Work::SendForward:
+      return of.chunk + 1 < chunks;
+    case Work::Backward:
+      return problem.hasBackward;
+    case Work::SendBackward:
+      return problem.hasBackward && of.chunk > 0;
+    case Work::Weights:
+      return problem.splitsWeights;
+    }
+    return false;
+  }
+  /// How many commands it waits for.
+  int64_t numBefore(const PipelineCommand &of) const {
+    bool isFirst = of.chunk == 0, isLast = of.chunk + 1 == chunks;
+    if (of.work == Work::Forward)
+      return isFirst ? 0 : 1;
+    return of.work == Work::Backward && !isLast ? 2 : 1;
+  }
+  /// Those that wait for it.
+  std::vector<int64_t> behind(const PipelineCommand &of) const {
+    std::vector<PipelineCommand> next;
+    switch (of.work) {
+    case Work::Forward:
+      next = {{Work::SendForward, of.chunk, of.part},
+              {Work::Backward, of.chunk, of.part}};
+      break;
+    case Work::SendForward:
+      next = {{Work::Forward, of.chunk + 1, of.part}};
+      break;
+    case Work::Backward:
+      next = {{Work::SendBackward, of.chunk, of.part},
+              {Work::Weights, of.chunk, of.part}};
+      break;
+    case Work::SendBackward:
+      next = {{Work::Backward, of.chunk - 1, of.part}};
+      break;
+    case Work::Weights:
+      break;
+    }
+    std::vector<int64_t> numbers;
+    for (const PipelineCommand &each : next)
+      if (exists(each))
+        numbers.push_back(numberOf(each.work, each.chunk, each.part));
+    return numbers;
+  }
+
+private:
+  const PipelineProblem &problem;
+  int64_t chunks;
+};
+
+/// What a stage has saved, and whom it may still let begin.
+class Units {
+public:
+  Units(int64_t bound, int64_t chunks, int64_t parts)
+      : bound(bound), chunks(chunks), begun(parts) {}
+
+  bool isFull() const { return used >= bound; }
+
+  /// Whether `part` may begin one more chunk, so that every micro-batch that is
+  /// not through can still go forward, the oldest first.
+  bool allows(int64_t part) const {
+    if (isFull())
+      return false;
+    // What is through everywhere comes back.
+    int64_t free = bound - 1;
+    for (int64_t each : unfinished)
+      free -= begun[each];
+    bool isSeen = false;
+    auto finish = [&](int64_t each, int64_t has) {
+      if (free < chunks - has)
+        return false;
+      free += has;
+      return true;
+    };
+    for (int64_t each : unfinished) {
+      if (!isSeen && each >= part) {
+        isSeen = true;
+        if (!finish(part, begun[part] + 1))
+          return false;
+      }
+      if (each != part && !finish(each, begun[each]))
+        return false;
+    }
+    return isSeen || finish(part, begun[part] + 1);
+  }
+
+  void take(int64_t part) {
+    most = std::max(most, ++used);
+    if (++begun[part] < chunks)
+      unfinished.insert(part);
+    else
+      unfinished.erase(part);
+  }
+  void give() { --used; }
+  int64_t peak() const { return most; }
+
+private:
+  int64_t bound, chunks, used = 0, most = 0;
+  /// Of each micro-batch, how many chunks have begun.
+  std::vector<int64_t> begun;
+  std::set<int64_t> unfinished;
+};
+
+class ListScheduler {
+public:
+  ListScheduler(const PipelineProblem &problem, const PipelineOrder &order)
+      : problem(problem), order(order), commands(problem),
+        waitsFor(commands.size()), ready(2 * problem.stages),
+        isBusy(2 * problem.stages),
+        forwardsLeft(problem.stages, problem.parts * problem.chunksPerStage),
+        left(2 * problem.stages) {
+    int64_t room = problem.parts * problem.chunksPerStage;
+    for (int64_t stage = 0; stage < problem.stages; ++stage)
+      units.emplace_back(problem.hasBackward ? problem.bound[stage] : room,
+                         problem.chunksPerStage, problem.parts);
+  }
+
+  std::optional<PipelineSchedule> run() {
+    for (int64_t number = 0; number < commands.size(); ++number)
+      announce(number);
+    double now = 0;
+    for (int64_t resource = 0; resource < 2 * problem.stages; ++resource)
+      startOn(resource, now);
+    while (!running.empty()) {
+      now = finishNext();
+      for (int64_t resource = 0; resource < 2 * problem.stages; ++resource)
+        startOn(resource, now);
+    }
+    if (numLeft > 0)
+      return std::nullopt;
+    result.seconds = now;
+    for (const Units &of : units)
+      result.saved.push_back(of.peak());
+    return std::move(result);
+  }
+
+private:
+  using Key = std::array<int64_t, 5>;
+  struct Ready {
+    Key key;
+    int64_t number;
+    bool operator<(const Ready &other) const {
+      return std::pair(key, number) < std::pair(other.key, other.number);
+    }
+  };
+
+  void announce(int64_t number) {
+    PipelineCommand command = commands.command(number);
+    if (!commands.exists(command))
+      return;
+    ++numLeft;
+    waitsFor[number] = commands.numBefore(command);
+    if (command.work == Work::Forward || command.work == Work::Backward)
+      leftOf(command).insert({keyOf(command), number});
+    if (waitsFor[number] == 0)
+      makeReady(number);
+  }
+
+  int64_t resourceOf(const PipelineCommand &command) const {
+    int64_t stage = problem.stageOf(command.chunk);
+    return command.isSend() ? problem.stages + stage : stage;
+  }
+
+  Key keyOf(const PipelineCommand &command) const {
+    bool isForward =
+        command.work == Work::Forward || command.work == Work::SendForward;
+    int64_t kind = command.work == Work::Weights       ? 2
+                   : isForward == order.prefersForward ? 0
+                                                       : 1;
+    int64_t own = command.chunk / problem.stages;
+    return {kind, command.part / order.group,
+            isForward ? own : problem.chunksPerStage - 1 - own,
+            command.part % order.group, 0};
+  }
+
+  void makeReady(int64_t number) {
+    PipelineCommand command = commands.command(number);
+    ready[resourceOf(command)].insert({keyOf(command), number});
+  }
+
+  /// The commands of this kind on its stage that have not begun.
+  std::set<Ready> &leftOf(const PipelineCommand &command) {
+    bool isForward = command.work == Work::Forward;
+    return left[2 * problem.stageOf(command.chunk) + (isForward ? 0 : 1)];
+  }
+
+  bool mayStart(const PipelineCommand &command, int64_t number) {
+    int64_t stage = problem.stageOf(command.chunk);
+    if (command.work == Work::Weights)
+      return true;
+    if (order.keepsOrder && leftOf(command).begin()->number != number)
+      return false;
+    if (command.work == Work::Backward) {
+      if (order.alternates && !units[stage].isFull() &&
+          !left[2 * stage].empty())
+        return false;
+      return !problem.forwardFirst || forwardsLeft[stage] == 0;
+    }
+    return units[stage].allows(command.part);
+  }
+
+  /// The first that may start; the end if none may.
+  std::set<Ready>::iterator choose(int64_t resource) {
+    std::set<Ready> &from = ready[resource];
+    bool sends = resource >= problem.stages;
+    for (auto it = from.begin(); it != from.end(); ++it) {
+      PipelineCommand command = commands.command(it->number);
+      if (sends || mayStart(command, it->number))
+        return it;
+      // Others of its kind have no room either.
+      bool isForward = command.work == Work::Forward;
+      if ((isForward && (units[resource].isFull() || order.keepsOrder)) ||
+          !isForward)
+        it = std::prev(from.lower_bound({{it->key[0] + 1, 0, 0, 0, 0}, 0}));
+    }
+    return from.end();
+  }
+
+  void startOn(int64_t resource, double now) {
+    if (isBusy[resource])
+      return;
+    auto chosen = choose(resource);
+    if (chosen == ready[resource].end())
+      return;
+    int64_t number = chosen->number;
+    ready[resource].erase(chosen);
+    PipelineCommand command = commands.command(number);
+    command.start = now;
+    command.end = now + problem.secondsOf(command.work, command.chunk);
+    if (command.work == Work::Forward)
+      units[problem.stageOf(command.chunk)].take(command.part);
+    if (command.work == Work::Forward || command.work == Work::Backward)
+      leftOf(command).erase({keyOf(command), number});
+    isBusy[resource] = true;
+    running.push({command.end, number});
+    result.commands.push_back(command);
+  }
+
+  /// All that end now; what rounding alone sets apart ends together.
+  double finishNext() {
+    double first = running.top().first, last = first;
+    while (!running.empty() && running.top().first <= first * (1 + 1e-12)) {
+      auto [end, number] = running.top();
+      running.pop();
+      last = std::max(last, end);
+      finish(number);
+    }
+    return last;
+  }
+
+  void finish(int64_t number) {
+    PipelineCommand command = commands.command(number);
+    isBusy[resourceOf(command)] = false;
+    --numLeft;
+    int64_t stage = problem.stageOf(command.chunk);
+    if (command.work == Work::Forward)
+      --forwardsLeft[stage];
+    if (command.work ==
+        (problem.splitsWeights ? Work::Weights : Work::Backward))
+      units[stage].give();
+    for (int64_t next : commands.behind(command))
+      if (--waitsFor[next] == 0)
+        makeReady(next);
+  }
+
+  const PipelineProblem &problem;
+  const PipelineOrder &order;
+  Commands commands;
+  /// Of each command, how many others it still waits for.
+  std::vector<int64_t> waitsFor;
+  /// Of each stage, then of each stage's link.
+  std::vector<std::set<Ready>> ready;
+  std::vector<bool> isBusy;
+  std::vector<int64_t> forwardsLeft;
+  std::vector<Units> units;
+  /// Of each stage the forward commands that have not begun, and the backward
+  /// ones.
+  std::vector<std::set<Ready>> left;
+  using Running = std::pair<double, int64_t>;
+  std::priority_queue<Running, std::vector<Running>, std::greater<>> running;
+  int64_t numLeft = 0;
+  PipelineSchedule result;
+};
+
+} // namespace
+
+std::optional<PipelineSchedule>
+tpsp::scheduleList(const PipelineProblem &problem, const PipelineOrder &order) {
+  return ListScheduler(problem, order).run();
+}
+
+/// Those that let backward commands free what is saved come first. Groups and
+/// their order matter to several chunks alone.
+static std::vector<PipelineOrder> ordersOf(const PipelineProblem &problem) {
+  std::vector<PipelineOrder> orders;
+  bool isCyclic = problem.chunksPerStage > 1;
+  for (bool prefersForward : {false, true})
+    for (int64_t group : {problem.stages, int64_t(1)})
+      for (auto [keepsOrder, alternates] :
+           {std::pair(true, false), std::pair(true, true),
+            std::pair(false, false)})
+        if (isCyclic || (group == 1 && !keepsOrder))
+          orders.push_back({prefersForward, group, keepsOrder, alternates});
+  return orders;
+}
+
+PipelineSchedule tpsp::schedulePipeline(const PipelineProblem &problem) {
+  std::optional<PipelineSchedule> best;
+  for (const PipelineOrder &order : ordersOf(problem)) {
+    std::optional<PipelineSchedule> next = scheduleList(problem, order);
+    if (next && (!best || next->seconds < best->seconds * (1 - 1e-9)))
+      best = std::move(next);
+  }
+  // Without a fixed order none ends in a circle.
+  return best ? std::move(*best) : PipelineSchedule();
+}

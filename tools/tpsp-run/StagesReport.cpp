@@ -1,0 +1,237 @@
+// What --simulate says of a program with stages.
+#include "Stages.h"
+
+#include "tpsp/Abi/Quantity.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+using namespace tpsp;
+using namespace tpsp::run;
+using Json = nlohmann::ordered_json;
+
+/// "8", or "2+2" of a stage with two chunks.
+static std::string layersOf(const StagesReport &report, size_t stage) {
+  std::string text;
+  for (size_t chunk = stage; chunk < report.plans.chunks.size();
+       chunk += report.step.stages.size())
+    text += fmt::format("{}{}", text.empty() ? "" : "+",
+                        report.plans.chunks[chunk].layers);
+  return text;
+}
+
+/// The representative rank of a stage: 0 on all other axes.
+static int64_t rankOf(const StagesReport &report, size_t stage) {
+  int64_t behind = 1;
+  for (size_t axis = report.plans.stageAxis + 1;
+       axis < report.plans.mesh.size(); ++axis)
+    behind *= report.plans.mesh[axis].size;
+  return int64_t(stage) * behind;
+}
+
+static std::string parameterName(const StagesReport &report,
+                                 const TiedParameter &tied) {
+  const std::string &name = report.plans.argumentNames[tied.argument];
+  return name.empty() ? fmt::format("argument #{}", tied.argument) : name;
+}
+
+static std::string stagesOf(const TiedParameter &tied) {
+  std::string text;
+  for (size_t i = 0; i < tied.stages.size(); ++i)
+    text += fmt::format("{}{}",
+                        i == 0                        ? ""
+                        : i + 1 == tied.stages.size() ? " and "
+                                                      : ", ",
+                        tied.stages[i]);
+  return text;
+}
+
+static std::string bytes(int64_t number) {
+  return rt::bytesText(double(number));
+}
+
+static std::string timeTable(const StagesReport &report) {
+  std::string text = fmt::format(
+      "\nTime per stage\n  {:>5} {:>6} {:>8} {:>10} {:>10} {:>10} {:>8}\n",
+      "stage", "rank", "layers", "computing", "sends", "update", "bubble");
+  for (size_t i = 0; i < report.step.stages.size(); ++i) {
+    const StageUse &use = report.step.stages[i];
+    text += fmt::format("  {:>5} {:>6} {:>8} {:>10} {:>10} {:>10} {:>6.1f} %\n",
+                        i, rankOf(report, i), layersOf(report, i),
+                        rt::secondsText(use.computing),
+                        rt::secondsText(use.waitingForSends),
+                        rt::secondsText(use.update), 100 * use.bubble);
+  }
+  return text;
+}
+
+static std::string memoryTable(const StagesReport &report) {
+  std::string text =
+      fmt::format("\nMemory per rank\n  {:>5} {:>11} {:>11} {:>11} {:>11} "
+                  "{:>7} {:>11} {:>11}\n",
+                  "stage", "parameters", "gradients", "optimizer", "inputs",
+                  "units", "saved", "peak");
+  for (size_t i = 0; i < report.step.stages.size(); ++i) {
+    const StageUse &use = report.step.stages[i];
+    text += fmt::format(
+        "  {:>5} {:>11} {:>11} {:>11} {:>11} {:>7} {:>11} {:>11}\n", i,
+        bytes(use.parameters), bytes(use.gradients), bytes(use.state),
+        bytes(use.inputs), use.units, bytes(use.saved), bytes(use.peak));
+  }
+  return text;
+}
+
+static std::string sendTable(const StagesReport &report) {
+  std::string text = "\nSends of a micro-batch (bytes per rank)\n";
+  for (size_t i = 0; i + 1 < report.plans.chunks.size(); ++i) {
+    const PipelineProblem::Chunk &chunk = report.step.problem.chunks[i];
+    text += fmt::format("  chunk {} to {}: {} in {}\n", i, i + 1,
+                        bytes(report.step.sentForward[i]),
+                        rt::secondsText(chunk.sendForward));
+    if (report.step.problem.hasBackward)
+      text += fmt::format(
+          "  chunk {} to {}: {} in {}\n", i + 1, i,
+          bytes(report.step.sentBackward[i + 1]),
+          rt::secondsText(report.step.problem.chunks[i + 1].sendBackward));
+  }
+  for (const TiedParameter &tied : report.step.tied)
+    text += fmt::format("  once a step: the gradient of {}, {}, added over "
+                        "stages {}: {} sent in {}\n",
+                        parameterName(report, tied), bytes(tied.bytes),
+                        stagesOf(tied), bytes(tied.bytesSent),
+                        rt::secondsText(tied.seconds));
+  return text;
+}
+
+std::string tpsp::run::toText(const StagesReport &report) {
+  const PipelineProblem &problem = report.step.problem;
+  std::string text = fmt::format(
+      "{} on {}: {} stages over @{}, {} chunk{} each, {} micro-batches, "
+      "{}\n",
+      report.plans.program, report.hardware, problem.stages,
+      report.plans.mesh[report.plans.stageAxis].name, problem.chunksPerStage,
+      problem.chunksPerStage == 1 ? "" : "s", problem.parts, report.schedule);
+  text += timeTable(report) + memoryTable(report) + sendTable(report);
+  text += fmt::format("\nTime\n  compile  {:>10}  ({} of {} chunks)\n",
+                      rt::secondsText(report.compileSeconds),
+                      report.plans.compiled, report.plans.chunks.size());
+  text += fmt::format("  step     {:>10}  (simulated; bubble {:.1f} %",
+                      rt::secondsText(report.step.seconds),
+                      100 * report.step.bubble);
+  if (report.matmulUtilisation > 0)
+    text += fmt::format(", {:.1f} % of the matmul peak",
+                        100 * report.matmulUtilisation);
+  text += fmt::format(")\n  memory   {:>10}  of {}{}\n",
+                      bytes(report.neededBytes), bytes(report.memoryBytes),
+                      report.neededBytes > report.memoryBytes
+                          ? ": too much for this machine"
+                          : "");
+  return text;
+}
+
+static Json stageJson(const StagesReport &report, size_t stage) {
+  const StageUse &use = report.step.stages[stage];
+  Json layers = Json::array();
+  for (size_t chunk = stage; chunk < report.plans.chunks.size();
+       chunk += report.step.stages.size())
+    layers.push_back(report.plans.chunks[chunk].layers);
+  return {{"stage", stage},
+          {"rank", rankOf(report, stage)},
+          {"layers", layers},
+          {"computing", use.computing},
+          {"waiting_for_sends", use.waitingForSends},
+          {"update", use.update},
+          {"bubble", use.bubble},
+          {"units", use.units},
+          {"memory",
+           {{"parameters", use.parameters},
+            {"gradients", use.gradients},
+            {"optimizer", use.state},
+            {"inputs", use.inputs},
+            {"saved", use.saved},
+            {"peak", use.peak}}}};
+}
+
+static Json chunkJson(const StagesReport &report, size_t chunk) {
+  const PipelineProblem::Chunk &of = report.step.problem.chunks[chunk];
+  return {{"stage", report.step.problem.stageOf(int64_t(chunk))},
+          {"layers", report.plans.chunks[chunk].layers},
+          {"forward", of.forward},
+          {"backward", of.backward},
+          {"input_gradients", of.input},
+          {"weight_gradients", of.weights},
+          {"sent_forward", report.step.sentForward[chunk]},
+          {"send_forward", of.sendForward},
+          {"sent_backward", report.step.sentBackward[chunk]},
+          {"send_backward", of.sendBackward}};
+}
+
+std::string tpsp::run::toJson(const StagesReport &report) {
+  const PipelineProblem &problem = report.step.problem;
+  Json json = {{"program", report.plans.program},
+               {"hardware", report.hardware},
+               {"schedule", report.schedule},
+               {"micro_batches", problem.parts},
+               {"compile", report.compileSeconds},
+               {"step", report.step.seconds},
+               {"bubble", report.step.bubble},
+               {"matmul_utilisation", report.matmulUtilisation},
+               {"memory", report.memoryBytes},
+               {"needed", report.neededBytes}};
+  for (const MeshAxis &axis : report.plans.mesh)
+    json["mesh"][axis.name] = axis.size;
+  json["stages"] = json["chunks"] = json["tied"] = Json::array();
+  for (size_t i = 0; i < report.step.stages.size(); ++i)
+    json["stages"].push_back(stageJson(report, i));
+  for (size_t i = 0; i < report.plans.chunks.size(); ++i)
+    json["chunks"].push_back(chunkJson(report, i));
+  for (const TiedParameter &tied : report.step.tied)
+    json["tied"].push_back({{"parameter", parameterName(report, tied)},
+                            {"stages", tied.stages},
+                            {"bytes", tied.bytes},
+                            {"sent", tied.bytesSent},
+                            {"seconds", tied.seconds}});
+  return json.dump(2) + "\n";
+}
+
+static PlanCommand commandOf(const PipelineCommand &from, int64_t chunks) {
+  const char *calls[] = {"forward", "backward", "weights", "send", "send"};
+  PlanCommand command;
+  command.call = calls[size_t(from.work)];
+  command.value = chunks == 1 ? fmt::format("{}", from.part)
+                              : fmt::format("{} of {}", from.part, from.chunk);
+  if (!from.isSend())
+    return command;
+  command.kind = CommandKind::Collective;
+  command.collective.kind = CollectiveKind::Permute;
+  command.stream = 1;
+  return command;
+}
+
+StepTrace tpsp::run::traceOf(const StagesReport &report) {
+  const PipelineProblem &problem = report.step.problem;
+  auto plan = std::make_shared<Plan>();
+  plan->program = report.plans.program;
+  plan->mesh = {{"stage", problem.stages}};
+  plan->numStreams = 2;
+  StepTrace trace;
+  trace.ranks.resize(problem.stages);
+  for (int64_t stage = 0; stage < problem.stages; ++stage) {
+    trace.ranks[stage].name =
+        fmt::format("stage {}: rank {}", stage, rankOf(report, stage));
+    trace.ranks[stage].streams.resize(2);
+    trace.ranks[stage].memory = report.step.stages[stage].memory;
+    trace.ranks[stage].sending = {{0, 0}};
+  }
+  for (const PipelineCommand &from : report.step.schedule.commands) {
+    PlanCommand command = commandOf(from, int64_t(problem.chunksPerStage));
+    trace.ranks[problem.stageOf(from.chunk)].streams[command.stream].push_back(
+        {int64_t(plan->commands.size()), from.start, from.end});
+    plan->commands.push_back(std::move(command));
+  }
+  trace.title = report.plans.program + " of " + report.program;
+  trace.setting = fmt::format("{}, {} micro-batches, simulated on {}",
+                              report.schedule, problem.parts, report.hardware);
+  trace.plan = std::move(plan);
+  return trace;
+}
