@@ -338,12 +338,28 @@ static std::vector<PipelineOrder> ordersOf(const PipelineProblem &problem) {
   return orders;
 }
 
+/// Whether all that is saved in a step has room at once.
+static bool hasRoomForAll(const PipelineProblem &problem) {
+  return std::all_of(problem.bound.begin(), problem.bound.end(),
+                     [&](int64_t units) {
+                       return units >= problem.parts * problem.chunksPerStage;
+                     });
+}
+
 PipelineSchedule tpsp::schedulePipeline(const PipelineProblem &problem) {
   std::optional<PipelineSchedule> best;
-  for (const PipelineOrder &order : ordersOf(problem)) {
-    std::optional<PipelineSchedule> next = scheduleList(problem, order);
-    if (next && (!best || next->seconds < best->seconds * (1 - 1e-9)))
-      best = std::move(next);
+  auto tryAll = [&](const PipelineProblem &each) {
+    for (const PipelineOrder &order : ordersOf(each)) {
+      std::optional<PipelineSchedule> next = scheduleList(each, order);
+      if (next && (!best || next->seconds < best->seconds * (1 - 1e-9)))
+        best = std::move(next);
+    }
+  };
+  tryAll(problem);
+  if (problem.hasBackward && !problem.forwardFirst && hasRoomForAll(problem)) {
+    PipelineProblem forwardFirst = problem;
+    forwardFirst.forwardFirst = true;
+    tryAll(forwardFirst);
   }
   // Without a fixed order none ends in a circle.
   return best ? std::move(*best) : PipelineSchedule();
