@@ -30,8 +30,34 @@ tpsp.mesh @other <dp = 2>
 
 // -----
 
-// expected-error @+1 {{axis @tp has role 'pipeline'; roles are 'data' and 'model'}}
+// expected-error @+1 {{axis @tp has role 'pipeline'; roles are 'data', 'model' and 'stage'}}
 tpsp.mesh @mesh <tp = 4 : pipeline>
+
+// -----
+
+// (M4)
+// expected-error @+1 {{axis @qq has the role 'stage', which @pp has; layers are divided once, so give one axis that role}}
+tpsp.mesh @mesh <pp = 4 : stage, qq = 2 : stage>
+
+// -----
+
+// (M5)
+tpsp.mesh @mesh <pp = 4 : stage>
+func.func @sharded(%x: tensor<8xf32, #tpsp.idx<b@pp>>) -> tensor<8xf32, #tpsp.idx<b@pp>> {
+  // expected-error @+1 {{operand #0 is on axis @pp, whose role is 'stage'; it divides layers and shards no tensor, so leave the subscript out}}
+  %y = tpsp.exp %x : tensor<8xf32, #tpsp.idx<b@pp>>
+  return %y : tensor<8xf32, #tpsp.idx<b@pp>>
+}
+
+// -----
+
+// (M5) nor is a sum pending over it
+tpsp.mesh @mesh <pp = 4 : stage>
+func.func @partial(%x: tensor<8xf32, #tpsp.idx<b>>) -> tensor<8xf32, #tpsp.idx<b>> {
+  // expected-error @+1 {{the result is on axis @pp, whose role is 'stage'; it divides layers and shards no tensor, so leave the subscript out}}
+  %y = tpsp.scale %x {factor = 2} : tensor<8xf32, #tpsp.idx<b>> -> tensor<8xf32, #tpsp.idx<b | sum@pp>>
+  return %x : tensor<8xf32, #tpsp.idx<b>>
+}
 
 // -----
 

@@ -18,3 +18,8 @@ tpsp.mesh @one <>
 
 // CHECK: tpsp.mesh @mesh <tp = 2> {note = "eight cards"}
 tpsp.mesh @mesh <tp = 2> {note = "eight cards"}
+
+// -----
+
+// CHECK: tpsp.mesh @mesh <pp = 4 : stage, tp = 8 : model>
+tpsp.mesh @mesh <pp = 4 : stage, tp = 8 : model>

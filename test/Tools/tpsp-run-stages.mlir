@@ -1,0 +1,91 @@
+// A program whose layers are divided over stages: what --simulate says, and
+// where it is refused.
+// REQUIRES: tpsp-run
+// RUN: mkdir -p %t
+// RUN: sed 's/<dp = 2 : data, tp = 1 : model>/<pp = 3 : stage, dp = 2 : data, tp = 2 : model>/' %examples/llama-tiny.mlir > %t/m.mlir
+// DEFINE: %{table} = %%table
+// DEFINE: %{on} = --grad --simulate --hardware h100-sxm-cluster --micro-batches 8
+
+// A row for each stage; rank 4 is the first of the second stage.
+// RUN: tpsp-run %t/m.mlir %{on} --optimizer adamw --clip 1 --report %t/r.json --trace %t/t.json --timeline %t/t.svg | FileCheck %s
+// CHECK: model on h100-sxm-cluster: 3 stages over @pp, 1 chunk each, 8 micro-batches, 1f1b
+// CHECK: Time per stage
+// CHECK-NEXT: stage rank layers computing sends update bubble
+// CHECK-NEXT: {{^}} 0 0 2 {{.*}} %
+// CHECK-NEXT: {{^}} 1 4 2 {{.*}} %
+// CHECK-NEXT: {{^}} 2 8 2 {{.*}} %
+// CHECK: Memory per rank
+// CHECK-NEXT: stage parameters gradients optimizer inputs units saved peak
+// CHECK-NEXT: {{^}} 0 3.1 MiB 3.1 MiB 6.3 MiB {{[0-9.]+}} KiB 3 {{.*}}
+// CHECK-NEXT: {{^}} 1 3.0 MiB 3.0 MiB 6.0 MiB {{[0-9]+}} B 2 {{.*}}
+// CHECK-NEXT: {{^}} 2 3.1 MiB 3.1 MiB 6.3 MiB {{[0-9.]+}} KiB 1 {{.*}}
+// b 16 / 8 / 2, s 256 / 2, d 256 of f32
+// CHECK: chunk 0 to 1: 128.0 KiB in
+// CHECK-NEXT: chunk 1 to 0: 128.0 KiB in
+// CHECK: compile {{.*}} (3 of 3 chunks)
+// CHECK-NEXT: step {{.*}} (simulated; bubble {{[0-9.]+}} %, {{[0-9.]+}} % of the matmul peak)
+// CHECK-NEXT: memory {{.*}} of 74.5 GiB
+// RUN: python3 %S/Inputs/check-stages.py %t/r.json %t/t.json
+// RUN: FileCheck %s --check-prefix=SVG --input-file %t/t.svg
+// SVG: >stage 0<
+// SVG: >stage 2<
+
+// Cyclic, with weights' gradients in the bubble, and as often as they come.
+// RUN: tpsp-run %t/m.mlir %{on} --mesh pp=2 --stage-chunks 3 --stage-schedule zero-bubble | FileCheck %s --check-prefix=CYCLIC
+// CYCLIC: 2 stages over @pp, 3 chunks each, 8 micro-batches, zero-bubble
+// CYCLIC: {{^}} 0 0 1+1+1
+// CYCLIC: chunk 4 to 5: 128.0 KiB in
+// CYCLIC: (3 of 6 chunks)
+// RUN: tpsp-run %t/m.mlir %{on} --stage-layers 1,2,3 | FileCheck %s --check-prefix=GIVEN
+// GIVEN: {{^}} 0 0 1
+// GIVEN-NEXT: {{^}} 1 4 2
+// GIVEN-NEXT: {{^}} 2 8 3
+
+// Forward alone.
+// RUN: tpsp-run %t/m.mlir --simulate --hardware h100-sxm-cluster --micro-batches 2 | FileCheck %s --check-prefix=FORWARD
+// FORWARD: chunk 0 to 1
+// FORWARD-NEXT: chunk 1 to 2
+
+// One stage is the program without the axis: the same prediction, and a run.
+// DEFINE: %{one} = --grad --simulate --hardware h100-sxm-cluster --micro-batches 2
+// RUN: tpsp-run %t/m.mlir %{one} --mesh pp=1 | grep -v compile > %t/one.txt
+// RUN: tpsp-run %examples/llama-tiny.mlir --mesh tp=2 %{one} | grep -v compile > %t/none.txt
+// RUN: diff %t/one.txt %t/none.txt
+// RUN: tpsp-run %t/m.mlir --mesh pp=1,dp=1,tp=2 --extent b=2,s=16 --quiet
+
+// A table that is the head, too, is reduced over first and last stage.
+// RUN: sed -e 's/, %head: !table {tpsp.param = "head"}//' -e 's/einsum .head/einsum %{table}/' %t/m.mlir > %t/tied.mlir
+// RUN: tpsp-run %t/tied.mlir %{on} | FileCheck %s --check-prefix=TIED
+// TIED: once a step: the gradient of table, 128.0 KiB, added over stages 0 and 2: 128.0 KiB sent in
+
+// Nothing else takes it.
+// RUN: not tpsp-run %t/m.mlir 2>&1 | FileCheck %s --check-prefix=RUNS
+// RUN: not tpsp-run %t/m.mlir --emit %t/m.so 2>&1 | FileCheck %s --check-prefix=RUNS
+// RUN: not tpsp-train %t/m.mlir --data %s --steps 1 --out %t/run 2>&1 | FileCheck %s --check-prefix=RUNS
+// RUNS: m.mlir:10:1: error: axis @pp divides the layers over 3 stages, which only tpsp-run --simulate does so far; give it size 1, as --mesh pp=1 does
+
+// RUN: not tpsp-run %t/m.mlir %{on} --mesh pp=7 2>&1 | FileCheck %s --check-prefix=LAYERS
+// LAYERS: m.mlir:{{[0-9]+}}:1: error: has 6 layers (calls of functions), which 7 stages of 1 chunks do not divide; give fewer stages or chunks
+// RUN: not tpsp-run %t/m.mlir %{on} --stage-layers 1,2,x 2>&1 | FileCheck %s --check-prefix=COUNT
+// COUNT: --stage-layers: 'x' is no number of layers; give one from 1 for each chunk, as 9,8,8
+// RUN: not tpsp-run %t/m.mlir %{on} --stage-bound 1 --stage-chunks 2 2>&1 | FileCheck %s --check-prefix=BOUND
+// BOUND: a stage may save 1 units, and one micro-batch has 2
+// RUN: not tpsp-run %t/m.mlir %{on} --reduce-gradients part 2>&1 | FileCheck %s --check-prefix=PART
+// PART: --reduce-gradients part is not simulated with stages; leave it out, and gradients are reduced once a step
+// RUN: not tpsp-run %t/m.mlir %{on} --optimizer sgd --loss-scale 2 2>&1 | FileCheck %s --check-prefix=SCALE
+// SCALE: --loss-scale is not simulated with stages; leave it out, or use --dtype bf16, which needs none
+// RUN: not tpsp-run %examples/llama-tiny.mlir %{on} --stage-chunks 2 2>&1 | FileCheck %s --check-prefix=NONE
+// NONE: --stage-chunks is of stages, and no axis of the mesh divides layers; write one, as in <pp = 4 : stage>
+// RUN: %S/Inputs/exits 2 tpsp-run %t/m.mlir --stage-schedule gpipe 2>&1 | FileCheck %s --check-prefix=ALONE
+// ALONE: --stage-schedule says how a pipeline is simulated, and without --simulate none is
+// RUN: not tpsp-run %t/m.mlir --grad --simulate --hardware h100-sxm --micro-batches 8 2>&1 | FileCheck %s --check-prefix=SMALL
+// SMALL: 12
+
+// The 32 layers of a Llama-3.1-8B on 32 devices, in seconds.
+// RUN: tpsp-import %S/../Import/Inputs/published/llama-3.1-8b.json --sequence 8192 --batch 16 --dtype bf16 --place tp-sp --mesh tp=8 -o %t/l.mlir
+// RUN: sed 's/mesh </mesh <pp = 4 : stage, /' %t/l.mlir > %t/l8b.mlir
+// RUN: bash -c "ulimit -t 8; exec tpsp-run %t/l8b.mlir --grad --optimizer adamw --simulate --hardware h100-sxm-cluster --micro-batches 16" | FileCheck %s --check-prefix=LLAMA
+// LLAMA: model on h100-sxm-cluster: 4 stages over @pp
+// LLAMA: {{^}} 3 24 8
+// LLAMA: chunk 2 to 3: 8.0 MiB in
+// LLAMA: (3 of 4 chunks)
