@@ -159,13 +159,10 @@ class Reader {
 public:
   Reader(const Plan &plan, const CostModel &cost, ChunkEnds ends, int64_t parts)
       : plan(plan), cost(cost), ends(ends), parts(parts), segments(plan, ends),
-        used(plan.buffers.size()), dtypes(used.size(), TPSP_RT_F32) {
+        used(plan.buffers.size()) {
     for (size_t i = 0; i < plan.commands.size(); ++i)
-      for (const PlanAccess &access : plan.commands[i].accesses) {
+      for (const PlanAccess &access : plan.commands[i].accesses)
         used[access.buffer] |= segments.of(i);
-        if (access.isWrite)
-          dtypes[access.buffer] = plan.commands[i].dtype;
-      }
   }
 
   llvm::Expected<ChunkWork> read() {
@@ -222,6 +219,15 @@ private:
     return std::max(0.0, step->seconds - cost.stepSeconds());
   }
 
+  /// The argument that a gradient is of.
+  const PlanBuffer &parameterOf(const PlanBuffer &gradient) const {
+    for (const PlanBuffer &buffer : plan.buffers)
+      if (buffer.isArgument() && buffer.kind != BufferKind::State &&
+          buffer.number == gradient.of)
+        return buffer;
+    return gradient;
+  }
+
   void readBuffer(const PlanBuffer &buffer) {
     unsigned in = used[&buffer - plan.buffers.data()];
     bool isReceived = buffer.number < ends.received;
@@ -229,7 +235,7 @@ private:
     case BufferKind::Parameter:
       work.parameters[buffer.number] += buffer.bytes;
       if (buffer.updatedBy >= 0)
-        work.trained[buffer.number] = sumBytes(buffer.bytes, buffer.dtype);
+        work.gradients[buffer.number] = sumBytes(buffer);
       break;
     case BufferKind::State:
       work.state[buffer.of] += buffer.bytes;
@@ -258,11 +264,8 @@ private:
         work.sentBackward += buffer.bytes;
         break;
       }
-      work.trained[buffer.of] = sumBytes(buffer.bytes, buffer.dtype);
-      if (in == Update)
-        reduced += buffer.bytes;
-      else
-        work.gradients[buffer.of] += sumBytes(buffer.bytes, buffer.dtype);
+      work.gradients[buffer.of] = sumBytes(parameterOf(buffer));
+      reduced += in == Update ? buffer.bytes : 0;
       break;
     case BufferKind::Temporary:
       readTemporary(buffer, in);
@@ -271,11 +274,8 @@ private:
   }
 
   void readTemporary(const PlanBuffer &buffer, unsigned in) {
-    if (isSum(in)) {
-      work.gradients[-1] +=
-          sumBytes(buffer.bytes, dtypes[&buffer - plan.buffers.data()]);
+    if (isSum(in))
       return;
-    }
     if ((in & Forward) && (in & ~Forward))
       work.saved += buffer.bytes;
     if ((in & Weights) && (in & (Forward | Input)))
@@ -287,17 +287,40 @@ private:
     return (in & Update) && (in & (Input | Weights));
   }
 
-  /// Of the sum of gradients over the micro-batches.
-  int64_t sumBytes(int64_t bytes, int64_t dtype) const {
-    bool isHalf = dtype == TPSP_RT_BF16 || dtype == TPSP_RT_F16;
-    return isHalf && parts > 1 ? 2 * bytes : bytes;
+  /// Whether an axis, by its name, divides the tensor.
+  bool isDivided(const PlanBuffer &tensor, const std::string &axis) const {
+    return llvm::any_of(tensor.axes, [&](const std::vector<int64_t> &list) {
+      return llvm::any_of(
+          list, [&](int64_t id) { return plan.mesh[id].name == axis; });
+    });
+  }
+
+  /// Of the sum of a parameter's gradients over the micro-batches. Where it is
+  /// reduce-scattered onto the parameter's own axes, it is whole until then.
+  int64_t sumBytes(const PlanBuffer &parameter) const {
+    bool isHalf =
+        parameter.dtype == TPSP_RT_BF16 || parameter.dtype == TPSP_RT_F16;
+    int64_t bytes = isHalf && parts > 1 ? 2 * parameter.bytes : parameter.bytes;
+    for (const LedgerRow &row : plan.ledger) {
+      if (row.kind != nameOf(CollectiveKind::ReduceScatter))
+        continue;
+      llvm::SmallVector<llvm::StringRef> tensors;
+      llvm::StringRef(row.tensor).split(tensors, ", ");
+      if (!llvm::is_contained(tensors, "g[" + parameter.name + "]"))
+        continue;
+      for (const MeshAxis &axis : plan.mesh)
+        if (llvm::is_contained(row.axes, axis.name) &&
+            isDivided(parameter, axis.name))
+          bytes *= axis.size;
+    }
+    return bytes;
   }
 
   /// Every further micro-batch adds its gradients to the sums.
   void addSums() {
     if (parts == 1)
       return;
-    for (auto [argument, bytes] : work.trained) {
+    for (auto [argument, bytes] : work.gradients) {
       double seconds = cost.copySeconds(3.0 * double(bytes));
       work.weights += seconds;
       work.backward += seconds;
@@ -353,8 +376,6 @@ private:
   Segments segments;
   /// Of each buffer the segments that use it.
   std::vector<unsigned> used;
-  /// And the element type of what is written to it.
-  std::vector<int64_t> dtypes;
   int64_t received = 0;
   /// Of gradients that are results, and are made by the update.
   int64_t reduced = 0;

@@ -110,7 +110,7 @@ private:
     std::map<int64_t, TiedParameter> all;
     for (size_t chunk = 0; chunk < request.chunks.size(); ++chunk) {
       const PipelineChunk &of = request.chunks[chunk];
-      for (auto [own, bytes] : of.work.trained) {
+      for (auto [own, bytes] : of.work.gradients) {
         TiedParameter &tied = all[of.arguments[own]];
         tied.argument = of.arguments[own];
         tied.bytes = std::max(tied.bytes, bytes);

@@ -39,13 +39,10 @@ struct ChunkWork {
   /// Of the gradients that the next chunk sends back.
   int64_t cotangents = 0;
 
-  /// By the number of the argument: what lasts from step to step, and sums of
-  /// gradients over the micro-batches, of which several parameters' together
-  /// are at -1.
+  /// By the number of the argument: what lasts from step to step, and the sum
+  /// of a parameter's gradients over the micro-batches. State of no parameter
+  /// is at -1.
   std::map<int64_t, int64_t> parameters, state, gradients;
-  /// By the number of the argument, of each parameter that has a gradient the
-  /// bytes of its sum.
-  std::map<int64_t, int64_t> trained;
   /// Inputs that are not received, of one micro-batch, and results that are not
   /// sent.
   int64_t inputs = 0, outputs = 0;

@@ -20,7 +20,7 @@ PipelineChunk chunkWith(int64_t own) {
   work.input = work.weights = 1;
   work.backward = 2;
   work.parameters[0] = 100;
-  work.gradients[0] = work.trained[0] = 200;
+  work.gradients[0] = 200;
   work.state[0] = 800;
   work.saved = 10;
   work.heldForWeights = 4;
@@ -89,7 +89,7 @@ TEST(PipelineStepTest, ATiedParameterIsReducedOverItsStages) {
   double without = simulated(request, 4, "1f1b").seconds;
   request.chunks[3].arguments = {0};
   for (PipelineChunk &chunk : request.chunks)
-    chunk.work.gradients[0] = chunk.work.trained[0] = 1 << 30;
+    chunk.work.gradients[0] = 1 << 30;
   PipelineStep step = simulated(request, 4, "1f1b");
   ASSERT_EQ(step.tied.size(), 1u);
   EXPECT_EQ(step.tied[0].argument, 0);
