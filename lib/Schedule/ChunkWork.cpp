@@ -181,6 +181,8 @@ public:
     work.flops = plan.matmulFlops();
     for (const PlanBuffer &buffer : plan.buffers)
       readBuffer(buffer);
+    work.saved += receivedSaved;
+    work.heldForWeights += receivedHeld;
     addSums();
     readPeaks();
     return std::move(work);
@@ -243,13 +245,13 @@ private:
     case BufferKind::Input:
       if (buffer.isCotangent() && buffer.of < ends.sent) {
         work.cotangents += buffer.bytes;
-        work.heldForWeights += in & Weights ? buffer.bytes : 0;
+        receivedHeld += in & Weights ? buffer.bytes : 0;
       } else if (!isReceived) {
         work.inputs += buffer.bytes;
       } else {
         received += buffer.bytes;
-        work.saved += in & (Input | Weights) ? buffer.bytes : 0;
-        work.heldForWeights += in & Weights ? buffer.bytes : 0;
+        receivedSaved += in & (Input | Weights) ? buffer.bytes : 0;
+        receivedHeld += in & Weights ? buffer.bytes : 0;
       }
       break;
     case BufferKind::Output:
@@ -327,45 +329,56 @@ private:
     }
   }
 
-  /// The most bytes of temporaries that commands of these segments have at
-  /// once, beside what they find. What others use later stays.
+  bool isCounted(int64_t buffer) const {
+    return plan.buffers[buffer].kind == BufferKind::Temporary &&
+           !isSum(used[buffer]);
+  }
+
+  /// The most bytes of temporaries that there are at once while these segments
+  /// run. What earlier ones have left is there at first, and goes behind its
+  /// last user; what later ones use stays.
   int64_t peakOf(unsigned wanted) const {
-    std::map<int64_t, size_t> last;
+    unsigned earlier = (wanted & (~wanted + 1)) - 1;
+    unsigned later = ~(earlier | wanted);
+    std::vector<int64_t> last(used.size(), -1);
+    std::vector<bool> isLive(used.size());
+    int64_t bytes = 0;
+    for (size_t i = 0; i < used.size(); ++i)
+      if (isCounted(int64_t(i)) && (used[i] & earlier) &&
+          (used[i] & ~earlier)) {
+        isLive[i] = true;
+        bytes += plan.buffers[i].bytes;
+      }
     for (size_t i = 0; i < plan.commands.size(); ++i)
       if (segments.of(i) & wanted)
         for (const PlanAccess &access : plan.commands[i].accesses)
-          last[access.buffer] = i;
-    std::set<int64_t> live;
-    int64_t bytes = 0, most = 0;
+          last[access.buffer] = int64_t(i);
+    int64_t most = bytes;
     for (size_t i = 0; i < plan.commands.size(); ++i) {
       if (!(segments.of(i) & wanted))
         continue;
       for (const PlanAccess &access : plan.commands[i].accesses)
-        if (isMadeIn(wanted, access.buffer) &&
-            live.insert(access.buffer).second)
+        if (isCounted(access.buffer) && !isLive[access.buffer]) {
+          isLive[access.buffer] = true;
           bytes += plan.buffers[access.buffer].bytes;
+        }
       most = std::max(most, bytes);
       for (const PlanAccess &access : plan.commands[i].accesses)
-        if (last[access.buffer] == i && !(used[access.buffer] & ~wanted) &&
-            live.erase(access.buffer))
+        if (isLive[access.buffer] && last[access.buffer] == int64_t(i) &&
+            !(used[access.buffer] & later)) {
+          isLive[access.buffer] = false;
           bytes -= plan.buffers[access.buffer].bytes;
+        }
     }
     return most;
   }
 
-  /// Whether a buffer is a temporary that no earlier segment has, and no sum.
-  bool isMadeIn(unsigned wanted, int64_t buffer) const {
-    unsigned first = used[buffer] & (~used[buffer] + 1);
-    return plan.buffers[buffer].kind == BufferKind::Temporary &&
-           (first & wanted) && !isSum(used[buffer]);
-  }
-
   void readPeaks() {
-    work.peakForward = peakOf(Forward) + received + work.sentForward;
     int64_t sent = work.cotangents + work.sentBackward;
-    work.peakBackward = work.saved + peakOf(Input | Weights) + sent;
-    work.peakInput = work.saved + peakOf(Input) + sent;
-    work.peakWeights = work.heldForWeights + peakOf(Weights);
+    work.peakForward = peakOf(Forward) + received + work.sentForward;
+    work.peakBackward = peakOf(Input | Weights) + receivedSaved + sent;
+    work.peakInput = peakOf(Input) + receivedSaved + sent;
+    work.peakWeights = peakOf(Weights) + receivedHeld;
     work.peakUpdate = peakOf(Update) + reduced;
   }
 
@@ -376,7 +389,9 @@ private:
   Segments segments;
   /// Of each buffer the segments that use it.
   std::vector<unsigned> used;
-  int64_t received = 0;
+  /// What is received, what of it is saved, and what of that and of received
+  /// gradients is held for weights' gradients.
+  int64_t received = 0, receivedSaved = 0, receivedHeld = 0;
   /// Of gradients that are results, and are made by the update.
   int64_t reduced = 0;
   ChunkWork work;

@@ -116,13 +116,14 @@ TEST_F(StagePlansTest, ChunksTogetherAreTheProgram) {
     CostModel cost(*findHardware("h100-sxm"), Mesh(plan->mesh));
     double one = simulate(*plan, cost)->seconds - cost.stepSeconds();
     double all = 0, flops = 0;
-    int64_t parameters = 0, state = 0, sent = 0;
+    int64_t parameters = 0, state = 0, sent = 0, back = 0;
     for (const ChunkWork &work : works) {
       // The two parts of a backward pass are all of it; the host issues each.
       EXPECT_NEAR(work.input + work.weights, work.backward, 1e-5);
       all += work.forward + work.backward + work.update;
       flops += work.flops;
       sent += work.sentForward;
+      back += work.sentBackward;
       for (auto [argument, bytes] : work.parameters)
         parameters += bytes;
       for (auto [argument, bytes] : work.state)
@@ -135,7 +136,27 @@ TEST_F(StagePlansTest, ChunksTogetherAreTheProgram) {
     EXPECT_EQ(state, plan->bytesOf(BufferKind::State));
     // [b@dp, s@tp, d] in f32, twice.
     EXPECT_EQ(sent, 2 * 16 * 256 * 256 * 4 / 4);
+    EXPECT_EQ(back, sent);
+    // Nobody waits for the first chunk's.
+    EXPECT_EQ(works[0].input, 0);
+    EXPECT_GT(works[1].input, works[1].weights);
   }
+}
+
+TEST_F(StagePlansTest, OneStageNeedsWhatTheProgramNeeds) {
+  auto plans = compile(tinyLlama("<pp = 1 : stage, dp = 1 : data, tp = 2 : "
+                                 "model>"));
+  ASSERT_TRUE(bool(plans)) << message;
+  PipelineStep step = simulated(*plans);
+  auto plan = whole(tinyLlama("<dp = 1 : data, tp = 2 : model>"));
+  CostModel cost(*findHardware("h100-sxm"), Mesh(plan->mesh));
+  auto real = simulate(*plan, cost);
+  // There, tokens and targets are saved, too.
+  EXPECT_EQ(works[0].saved + 2 * 16 * 256 * 4, plan->savedBytes);
+  // Gradients that are reduced are there twice for a moment.
+  EXPECT_NEAR(double(step.stages[0].peak), double(real->memory.peakBytes),
+              0.02 * double(real->memory.peakBytes));
+  EXPECT_NEAR(step.seconds, real->seconds, 0.01 * real->seconds);
 }
 
 TEST_F(StagePlansTest, BlocksThatDoNotDivideAndCyclicOnes) {
