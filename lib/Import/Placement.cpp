@@ -29,6 +29,7 @@ struct Placement::Part {
 /// In the order of the mesh's axes.
 const std::vector<Placement::Part> &Placement::table() {
   static const std::vector<Part> rows = {
+      {{"pp"}, {"pp", "stage", 2}, {}, {}, {}},
       {{"dp", "ddp"}, {"dp", "data", 2}, {"b"}, {"b"}, {}},
       {{"fsdp"}, {"fsdp", "data", 2}, {"b"}, {"b"}, {"d"}, 2},
       {{"cp"}, {"cp", "data", 2}, {"s"}, {"s"}, {}},

@@ -48,8 +48,8 @@
 // RUN: %{refused} %t/window.json 2>&1 | FileCheck %s --check-prefix=WINDOW
 // WINDOW: key 'sliding_window' is -7
 
-// RUN: %{refused} %t/good.json --place tp-pp 2>&1 | FileCheck %s --check-prefix=PLACE
-// PLACE: --place knows no 'pp'; a strategy is made of dp, fsdp, cp, ep, tp, sp, with '-' between: tp-sp-fsdp
+// RUN: %{refused} %t/good.json --place tp-zz 2>&1 | FileCheck %s --check-prefix=PLACE
+// PLACE: --place knows no 'zz'; a strategy is made of pp, dp, fsdp, cp, ep, tp, sp, with '-' between: tp-sp-fsdp
 // RUN: %{refused} %t/good.json --place tp --mesh dp=2 2>&1 | FileCheck %s --check-prefix=AXIS
 // AXIS: --mesh 'dp=2' is not AXIS=RANKS of an axis that --place has
 // RUN: %{refused} %t/good.json --mesh tp=2 2>&1 | FileCheck %s --check-prefix=NOPLACE

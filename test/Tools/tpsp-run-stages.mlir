@@ -82,8 +82,7 @@
 // SMALL: 12
 
 // The 32 layers of a Llama-3.1-8B on 32 devices, in seconds.
-// RUN: tpsp-import %S/../Import/Inputs/published/llama-3.1-8b.json --sequence 8192 --batch 16 --dtype bf16 --place tp-sp --mesh tp=8 -o %t/l.mlir
-// RUN: sed 's/mesh </mesh <pp = 4 : stage, /' %t/l.mlir > %t/l8b.mlir
+// RUN: tpsp-import %S/../Import/Inputs/published/llama-3.1-8b.json --sequence 8192 --batch 16 --dtype bf16 --place pp-tp-sp --mesh pp=4,tp=8 -o %t/l8b.mlir
 // RUN: bash -c "ulimit -t 8; exec tpsp-run %t/l8b.mlir --grad --optimizer adamw --simulate --hardware h100-sxm-cluster --micro-batches 16" | FileCheck %s --check-prefix=LLAMA
 // LLAMA: model on h100-sxm-cluster: 4 stages over @pp
 // LLAMA: {{^}} 3 24 8

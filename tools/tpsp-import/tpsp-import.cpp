@@ -28,7 +28,7 @@ static constexpr const char *footer = R"(Examples:
   tpsp-import config.json --sequence 1 --count
       how many parameters the model has
 
-Parts of --place: dp, fsdp, cp, ep, tp, and sp, which divides activations
+Parts of --place: pp, dp, fsdp, cp, ep, tp, and sp, which divides activations
 between layers along tp (docs/Import.md).
 
 Exit status: 0 done, 1 the configuration is refused, 2 wrong usage.)";
