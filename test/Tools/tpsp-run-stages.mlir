@@ -72,6 +72,8 @@
 // BOUND: a stage may save 1 units, and one micro-batch has 2
 // RUN: not tpsp-run %t/m.mlir %{on} --reduce-gradients part 2>&1 | FileCheck %s --check-prefix=PART
 // PART: --reduce-gradients part is not simulated with stages; leave it out, and gradients are reduced once a step
+// RUN: not tpsp-run %t/m.mlir %{on} --optimizer adamw --optimizer-axes dp --gather-parameters forward 2>&1 | FileCheck %s --check-prefix=GATHER
+// GATHER: --gather-parameters forward is not simulated with stages; leave it out, and parameters are gathered in the update
 // RUN: not tpsp-run %t/m.mlir %{on} --optimizer sgd --loss-scale 2 2>&1 | FileCheck %s --check-prefix=SCALE
 // SCALE: --loss-scale is not simulated with stages; leave it out, or use --dtype bf16, which needs none
 // RUN: not tpsp-run %examples/llama-tiny.mlir %{on} --stage-chunks 2 2>&1 | FileCheck %s --check-prefix=NONE

@@ -19,6 +19,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <tuple>
 
 using namespace tpsp;
 using namespace tpsp::run;
@@ -201,12 +202,16 @@ static rt::Status writeStages(const Options &options,
 
 /// What does not go with stages, or needs them: a sentence, or "".
 static std::string stagesProblem(const Options &options, bool divides) {
-  if (divides && options.reduceGradients == "part")
-    return "--reduce-gradients part is not simulated with stages; leave it "
-           "out, and gradients are reduced once a step";
-  if (divides && options.lossScale != "none")
-    return "--loss-scale is not simulated with stages; leave it out, or use "
-           "--dtype bf16, which needs none";
+  const std::tuple<bool, const char *, const char *> refused[] = {
+      {options.reduceGradients == "part", "--reduce-gradients part",
+       "leave it out, and gradients are reduced once a step"},
+      {options.gatherParameters == "forward", "--gather-parameters forward",
+       "leave it out, and parameters are gathered in the update"},
+      {options.lossScale != "none", "--loss-scale",
+       "leave it out, or use --dtype bf16, which needs none"}};
+  for (auto [isGiven, flag, wayOut] : refused)
+    if (divides && isGiven)
+      return fmt::format("{} is not simulated with stages; {}", flag, wayOut);
   if (divides)
     return "";
   for (const char *flag :
