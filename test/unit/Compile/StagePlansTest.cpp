@@ -226,6 +226,30 @@ TEST_F(StagePlansTest, SchedulesDifferInWhatTheySave) {
   EXPECT_LT(filled.seconds, few.seconds);
 }
 
+TEST_F(StagePlansTest, SegmentsOverlapByThemselves) {
+  std::string text = tinyLlama("<pp = 3 : stage, dp = 1 : data, tp = 2 : "
+                               "model>");
+  std::vector<ChunkWork> serial;
+  for (const char *overlap : {"off", "on"}) {
+    request.compile.overlap = overlap;
+    serial = std::move(works);
+    works.clear();
+    auto plans = compile(text);
+    ASSERT_TRUE(bool(plans)) << message;
+    simulated(*plans);
+  }
+  for (size_t i = 0; i < works.size(); ++i) {
+    EXPECT_LT(works[i].backward, 0.99 * serial[i].backward);
+    EXPECT_LE(works[i].forward, 1.001 * serial[i].forward);
+    EXPECT_EQ(works[i].sentForward, serial[i].sentForward);
+    EXPECT_EQ(works[i].sentBackward, serial[i].sentBackward);
+    EXPECT_EQ(works[i].gradients, serial[i].gradients);
+    // Cut into more pieces, some buffers are kept in parts.
+    EXPECT_NEAR(double(works[i].saved), double(serial[i].saved),
+                0.2 * double(serial[i].saved));
+  }
+}
+
 TEST_F(StagePlansTest, AValueThatIsUsedFurtherOnIsHandedOn) {
   std::string text = R"(
     tpsp.mesh @mesh <pp = 3 : stage>
