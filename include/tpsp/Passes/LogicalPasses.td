@@ -64,7 +64,8 @@ def CheckProgram : Pass<"tpsp-check-program", "::mlir::ModuleOp"> {
     Runs before calls are inlined, so that each function is spoken of once.
 
     An error are operations that are not tpsp's, calls of functions without a
-    body, and recursion.
+    body, and recursion. So are layers that several stages divide, unless they
+    have been cut.
 
     A warning is an index that one of several operands of an einsum alone
     carries. It is summed over. An index that was misspelt would be, too, and

@@ -18,6 +18,8 @@ def Tpsp_MeshOp : Op<Tpsp_Dialect, "mesh", [Symbol]> {
     - (M1) Axis names differ.
     - (M2) Sizes are at least 1.
     - (M3) A module has one mesh.
+    - (M4) At most one axis has the role `stage`.
+    - (M5) No tensor is sharded over an axis of that role, or partial over it.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axis_names,
                        DenseI64ArrayAttr:$axis_sizes, StrArrayAttr:$axis_roles);
