@@ -229,6 +229,14 @@ StepTrace tpsp::run::traceOf(const StagesReport &report) {
         {int64_t(plan->commands.size()), from.start, from.end});
     plan->commands.push_back(std::move(command));
   }
+  for (int64_t stage = 0; stage < problem.stages; ++stage) {
+    const StageUse &use = report.step.stages[stage];
+    if (use.update == 0)
+      continue;
+    trace.ranks[stage].streams[0].push_back(
+        {int64_t(plan->commands.size()), use.ended - use.update, use.ended});
+    plan->commands.emplace_back().call = "update";
+  }
   trace.title = report.plans.program + " of " + report.program;
   trace.setting = fmt::format("{}, {} micro-batches, simulated on {}",
                               report.schedule, problem.parts, report.hardware);

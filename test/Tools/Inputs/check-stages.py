@@ -25,6 +25,6 @@ assert report["needed"] == max(s["memory"]["peak"] for s in report["stages"])
 spans = [event for event in trace["traceEvents"] if event.get("ph") == "X"]
 stages = len(report["stages"])
 sends = 2 * parts * (stages - 1)
-assert len(spans) == 2 * parts * stages + sends, len(spans)
+assert len(spans) == 2 * parts * stages + sends + stages, len(spans)
 names = {event["name"] for event in spans}
-assert {"forward 0", "backward 7", "send 3"} <= names, names
+assert {"forward 0", "backward 7", "send 3", "update"} <= names, names
