@@ -106,7 +106,7 @@ TEST_F(CudaOnDoublesTest, AttentionThatIsNotAligned) {
   if (!hasCudnn())
     GTEST_SKIP() << "built without cuDNN";
   Plan plan;
-  plan.add(tpsp_rt_attention, makeAttention().encode(),
+  plan.add(tpsp_rt_attention, makeAttention().AttentionCommand::encode(),
            {at(0), at(1) + 8, at(2), at(3), at(4)}, "%attention");
   std::unique_ptr<World> world;
   ASSERT_TRUE(World::create(config(1), world).ok());
@@ -120,7 +120,7 @@ TEST_F(CudaOnDoublesTest, AttentionThatIsNotAligned) {
 
 /// Nothing to attend with: gradients of keys and values are zero.
 TEST_F(CudaOnDoublesTest, AttentionWithoutQueries) {
-  AttentionCommand command = makeAttention();
+  AttentionGradientCommand command = makeAttention();
   command.queries = 0;
   Plan plan;
   plan.add(tpsp_rt_attention_gradient, command.encode(),
