@@ -10,6 +10,8 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 
+#include <chrono>
+
 using namespace mlir;
 using namespace tpsp;
 using namespace tpsp::planner;
@@ -157,14 +159,38 @@ public:
   }
 
   Evaluation evaluate(const Candidate &candidate) override {
+    return compose(candidate, options.compile.overlap);
+  }
+
+  Evaluation evaluateSerially(const Candidate &candidate) override {
+    return compose(candidate, "off");
+  }
+
+  Evaluation evaluateWhole(const Candidate &candidate) override {
+    return evaluateWith(candidate, options.compile.overlap, {});
+  }
+
+  /// Programs of all layers against such of few; schedules take a little more
+  /// than in proportion.
+  double wholeEffort() const override {
+    double layers = 1, compiled = 1;
+    for (size_t layersOfRun : runs) {
+      layers += double(layersOfRun);
+      compiled += double(2 * baseDepth + 1);
+    }
+    return 1.5 * layers / compiled;
+  }
+
+private:
+  Evaluation compose(const Candidate &candidate, const std::string &overlap) {
     size_t numRuns = runs.size();
     if (numRuns == 0)
-      return evaluateWhole(candidate);
+      return evaluateWith(candidate, overlap, {});
     SmallVector<size_t> depths(numRuns, baseDepth);
-    Evaluation base = evaluateWith(candidate, depths), result = base;
+    Evaluation base = evaluateWith(candidate, overlap, depths), result = base;
     for (size_t i = 0; i < numRuns && result.isLegal(); ++i) {
       ++depths[i];
-      Evaluation deeper = evaluateWith(candidate, depths);
+      Evaluation deeper = evaluateWith(candidate, overlap, depths);
       --depths[i];
       if (!deeper.isLegal())
         return deeper;
@@ -175,13 +201,10 @@ public:
     return result;
   }
 
-  Evaluation evaluateWhole(const Candidate &candidate) override {
-    return evaluateWith(candidate, {});
-  }
-
-private:
-  CompileOptions optionsFor(const Candidate &candidate) const {
+  CompileOptions optionsFor(const Candidate &candidate,
+                            const std::string &overlap) const {
     CompileOptions compile = options.compile;
+    compile.overlap = overlap;
     compile.function = program->facts().program;
     compile.dtype.clear(); // The program has it already.
     compile.mesh.clear();
@@ -196,7 +219,9 @@ private:
 
   /// Of the program with so many layers of each run; all of them, if `depths`
   /// is empty.
-  Evaluation evaluateWith(const Candidate &candidate, ArrayRef<size_t> depths) {
+  Evaluation evaluateWith(const Candidate &candidate,
+                          const std::string &overlap, ArrayRef<size_t> depths) {
+    auto begin = std::chrono::steady_clock::now();
     Evaluation result;
     result.candidate = candidate;
     if (!program) {
@@ -215,18 +240,21 @@ private:
           placed->lookupSymbol<func::FuncOp>(program->facts().program);
       keepLayers(function, layerRuns(function, shortestRun), depths);
     }
-    if (llvm::Error error =
-            compileAndSimulate(std::move(placed), candidate, result)) {
+    if (llvm::Error error = compileAndSimulate(
+            std::move(placed), optionsFor(candidate, overlap), result)) {
       std::string summary = llvm::toString(std::move(error));
       result.refusal = first.empty() ? summary : first;
     }
+    result.evaluationSeconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+            .count();
     return result;
   }
 
   llvm::Error compileAndSimulate(OwningOpRef<ModuleOp> placed,
-                                 const Candidate &candidate, Evaluation &out) {
-    auto compiled =
-        planOfModule(std::move(placed), options.path, optionsFor(candidate));
+                                 const CompileOptions &compile,
+                                 Evaluation &out) {
+    auto compiled = planOfModule(std::move(placed), options.path, compile);
     if (!compiled)
       return compiled.takeError();
     llvm::Expected<const Hardware &> hardware = options.compile.hardware.read();

@@ -79,22 +79,30 @@ public:
     if (std::string problem = space.check(); !problem.empty())
       return llvm::createStringError(problem);
     request.search.memoryLimit = memoryLimit();
-    request.search.settings =
-        memorySettings(compile(), request.given, batchOf(facts));
+    // With other options a schedule may be slower than none, or of any size.
+    request.search.overlaps =
+        compile().overlap == "on" && compile().overlapChunks < 2;
+    // No schedule takes more than the device has.
+    bool isDevice = memoryLimit() >= deviceMemory();
+    request.search.overlapMemory = isDevice ? 0 : compile().overlapMemory;
+    std::optional<ClassId> batch = batchOf(facts);
+    request.search.settings = memorySettings(
+        compile(), request.given, batch ? facts.classes[*batch].extent : 1);
     llvm::Expected<UndividedProgram> undivided =
         undividedProgram(request.evaluator, request.search.settings);
     if (!undivided)
       return undivided.takeError();
     Bounds bounds(
         facts, hardware,
-        boundOptions(compile(), *undivided, request.devices, request.search));
+        boundsFor(facts, *undivided, request.devices, request.search));
     std::vector<Candidate> pure = space.pure();
     planning->result =
         search(space, bounds, candidateEvaluators(request.evaluator), pure,
                request.search, progress);
     planning->matrix =
         makeMatrix(planning->result, pure, facts, matrixOptions(facts));
-    if (!planning->best())
+    // Of what is not known to be too large, nobody asks how much would do.
+    if (!planning->best() && planning->result.state.gap == 0)
       planning->wouldFit = fittingCluster(facts, *options, *undivided);
     return planning;
   }
@@ -151,19 +159,28 @@ private:
     return options;
   }
 
-  /// The extent of the index that micro-batches cut.
-  int64_t batchOf(const ProgramFacts &facts) const {
+  /// The index that micro-batches cut.
+  std::optional<ClassId> batchOf(const ProgramFacts &facts) const {
     std::optional<ClassId> batch = facts.find(compile().microBatchIndex);
     return batch && llvm::is_contained(facts.activationClasses, *batch)
-               ? facts.classes[*batch].extent
-               : 1;
+               ? batch
+               : std::nullopt;
+  }
+
+  BoundOptions boundsFor(const ProgramFacts &facts,
+                         const UndividedProgram &undivided, int64_t devices,
+                         const SearchOptions &search) const {
+    BoundOptions options = boundOptions(compile(), undivided, devices, search);
+    options.microBatchIndex = batchOf(facts);
+    return options;
   }
 
   /// Of a CPU's memory every rank has a part.
-  int64_t memoryLimit() const {
-    if (request.memoryLimit > 0)
-      return request.memoryLimit;
+  int64_t deviceMemory() const {
     return hardware.memoryBytes / (hardware.isCpu() ? request.devices : 1);
+  }
+  int64_t memoryLimit() const {
+    return request.memoryLimit > 0 ? request.memoryLimit : deviceMemory();
   }
 
   /// The plan that needs least by its bounds, compiled with what saves most.
@@ -178,7 +195,7 @@ private:
     SearchOptions unlimited = request.search;
     unlimited.memoryLimit = 0;
     Bounds bounds(facts, hardware,
-                  boundOptions(compile(), undivided, devices, unlimited));
+                  boundsFor(facts, undivided, devices, unlimited));
     std::vector<Candidate> leaves = space.leaves(/*most=*/2000);
     auto bytesOf = [&](const Candidate &leaf) {
       return bounds.bytesWith({leaf, 1}, request.search.settings.back());

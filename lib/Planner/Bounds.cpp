@@ -203,33 +203,57 @@ double Bounds::callSeconds(const ProductFacts &product, double parts,
   return (1 + again) * seconds(false) + (isRedone ? seconds(true) : 0);
 }
 
-/// Whether every rank begins its causal mask elsewhere: no call does that.
-bool Bounds::dividesMask(const ProductFacts &product,
-                         const SpaceNode &node) const {
-  if (!product.inOneCall || !product.inOneCall->isCausal)
-    return false;
-  return llvm::any_of(node.candidate.axes, [&](const CandidateAxis &axis) {
-    bool divides = false;
-    product.forEachDim([&](const ProductFacts::Dim &dim) {
-      divides |=
-          facts.classes[dim.index].isMixed && axis.use.activations == dim.index;
-    });
-    return divides && axis.size > 1 && axis.use.role == AxisRole::Data;
+/// Whether the axis may divide positions that see each other. Then, where the
+/// mask is causal, every rank begins it elsewhere: no call does that.
+bool Bounds::mayDivideMask(const ProductFacts &product,
+                           const CandidateAxis &axis) const {
+  bool divides = false;
+  product.forEachDim([&](const ProductFacts::Dim &dim) {
+    divides |=
+        facts.classes[dim.index].isMixed && axis.use.activations == dim.index;
   });
+  return divides && axis.size > 1 && product.inOneCall &&
+         product.inOneCall->isCausal;
 }
 
+/// Whether the axis may divide attention along another index.
+bool Bounds::dividesBeside(const ProductFacts &product,
+                           const CandidateAxis &axis) const {
+  bool divides = isOpen(axis.use);
+  product.forEachDim([&](const ProductFacts::Dim &dim) {
+    divides |= !facts.classes[dim.index].isMixed && axis.use.isOn(dim.index);
+  });
+  return divides;
+}
+
+/// A data axis on positions divides the mask. A model axis may do so, or divide
+/// another index, or nothing: then all its ranks do the same.
 double Bounds::attentionSeconds(const ProductFacts &product,
                                 const SpaceNode &node, double again) const {
-  double parts = double(node.remaining);
+  double parts = double(node.remaining), partsBeside = parts;
+  bool isDivided = false, isChoice = false;
   for (const CandidateAxis &axis : node.candidate.axes) {
-    bool divides = isOpen(axis.use);
-    product.forEachDim([&](const ProductFacts::Dim &dim) {
-      divides |= axis.use.isOn(dim.index);
-    });
-    if (divides)
-      parts *= double(axis.size);
+    bool onMask = mayDivideMask(product, axis);
+    bool isData = axis.use.role == AxisRole::Data;
+    isDivided |= onMask && isData;
+    isChoice |= onMask && !isData;
+    bool beside = dividesBeside(product, axis), any = beside;
+    product.forEachDim(
+        [&](const ProductFacts::Dim &dim) { any |= axis.use.isOn(dim.index); });
+    parts *= any ? double(axis.size) : 1;
+    partsBeside *= (onMask && !isData ? beside : any) ? double(axis.size) : 1;
   }
-  bool isDivided = dividesMask(product, node);
+  double seconds =
+      dividedAttentionSeconds(product, parts, isDivided || isChoice, again);
+  return isChoice
+             ? std::min(seconds, dividedAttentionSeconds(product, partsBeside,
+                                                         isDivided, again))
+             : seconds;
+}
+
+double Bounds::dividedAttentionSeconds(const ProductFacts &product,
+                                       double parts, bool isDivided,
+                                       double again) const {
   if (product.inOneCall && options.callsAttention && !isDivided)
     return callSeconds(product, parts, again);
   double times =
@@ -325,6 +349,16 @@ int64_t Bounds::lastingBytes(const SpaceNode &node) const {
   return int64_t((parameters + gradients + state) / double(node.remaining));
 }
 
+bool Bounds::canCut(const SpaceNode &node, const Settings &settings) const {
+  if (!options.microBatchIndex || settings.microBatches == 1)
+    return true;
+  int64_t parts = settings.microBatches;
+  for (const CandidateAxis &axis : node.candidate.axes)
+    if (axis.use.activations == options.microBatchIndex)
+      parts *= axis.size;
+  return facts.classes[*options.microBatchIndex].extent % parts == 0;
+}
+
 int64_t Bounds::bytesWith(const SpaceNode &node,
                           const Settings &settings) const {
   const Yardstick *yardstick = yardstickOf(settings);
@@ -348,6 +382,9 @@ Bound Bounds::of(const SpaceNode &node) const {
   bool mayFit = false;
   std::set<const Yardstick *> seen;
   for (const Settings &settings : options.settings) {
+    // More axes leave no more to cut.
+    if (!canCut(node, settings))
+      continue;
     int64_t bytes = bytesWith(node, settings);
     bound.bytes = bound.bytes == 0 ? bytes : std::min(bound.bytes, bytes);
     const Yardstick *yardstick = yardstickOf(settings);

@@ -45,16 +45,21 @@ void StepWork::addDifference(const StepWork &a, const StepWork &b,
   kernelSeconds += more(a.kernelSeconds, b.kernelSeconds);
 }
 
-void tpsp::planner::boundByBusiest(Evaluation &sum) {
-  double busiest = sum.computing;
-  for (const auto &[axes, seconds] : sum.links)
+double Evaluation::busiestSeconds() const {
+  double busiest = computing;
+  for (const auto &[axes, seconds] : links)
     busiest = std::max(busiest, seconds);
-  sum.seconds = std::max(sum.seconds, busiest);
+  return busiest;
+}
+
+void tpsp::planner::boundByBusiest(Evaluation &sum) {
+  sum.seconds = std::max(sum.seconds, sum.busiestSeconds());
 }
 
 void tpsp::planner::addDifference(Evaluation &sum, const Evaluation &a,
                                   const Evaluation &b, double times) {
   sum.isComposed = true;
+  sum.evaluationSeconds += b.evaluationSeconds;
   auto add = [&](auto &out, auto from, auto to) {
     double value = double(out) + times * (double(to) - double(from));
     out = static_cast<std::decay_t<decltype(out)>>(std::max(value, 0.0));
@@ -74,14 +79,30 @@ void tpsp::planner::addDifference(Evaluation &sum, const Evaluation &a,
   sum.tensors.insert(b.tensors.begin(), b.tensors.end());
 }
 
+/// Whether the settings cannot fit where `known`, of the same
+/// rematerialisation, did not: what a micro-batch saves, shrinks no faster than
+/// the micro-batch.
+static bool areTooLarge(const Settings &settings, const Evaluation &known,
+                        int64_t limit) {
+  const Settings &had = known.candidate.settings;
+  if (!known.isLegal() || settings.rematerialize != had.rematerialize)
+    return false;
+  double share = double(had.microBatches) / double(settings.microBatches);
+  const MemoryBill &memory = known.memory;
+  return double(memory.parameters + memory.state) +
+             std::min(share, 1.0) * double(memory.saved) >
+         double(limit);
+}
+
 Evaluation
-tpsp::planner::evaluateWithSettings(Evaluator &evaluator, Candidate candidate,
+tpsp::planner::evaluateWithSettings(EvaluateCandidate evaluate,
+                                    Candidate candidate,
                                     const std::vector<Settings> &settings,
                                     int64_t limit, int64_t &evaluations) {
   auto with = [&](const Settings &chosen) {
     candidate.settings = chosen;
     ++evaluations;
-    return evaluator.evaluate(candidate);
+    return evaluate(candidate);
   };
   Evaluation first = with(settings.front());
   if (!first.isLegal() || first.memory.total <= limit || settings.size() == 1)
@@ -90,10 +111,15 @@ tpsp::planner::evaluateWithSettings(Evaluator &evaluator, Candidate candidate,
   Evaluation last = with(settings.back());
   if (last.isLegal() && last.memory.total > limit)
     return last;
-  for (size_t i = 1; i + 1 < settings.size(); ++i)
-    if (Evaluation next = with(settings[i]);
-        next.isLegal() && next.memory.total <= limit)
+  Evaluation known = first;
+  for (size_t i = 1; i + 1 < settings.size(); ++i) {
+    if (areTooLarge(settings[i], known, limit))
+      continue;
+    Evaluation next = with(settings[i]);
+    if (next.isLegal() && next.memory.total <= limit)
       return next;
+    known = std::move(next);
+  }
   return last.isLegal() ? last : first;
 }
 

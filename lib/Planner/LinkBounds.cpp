@@ -194,8 +194,14 @@ double Bounds::completionBytes(const Completion &completion,
 /// forward, whose gradients are completed, and gradients of sums backward.
 double Bounds::modelSeconds(const SpaceNode &node, unsigned axis) const {
   const AxisUse &use = node.candidate.axes[axis].use;
-  std::vector<GroupPlace> places = placesOf(
-      node, axis, [](const AxisUse &other) { return bool(other.activations); });
+  // What is summed goes with what is summed, and what is gathered with what is
+  // gathered along the same index.
+  std::vector<GroupPlace> places =
+      placesOf(node, axis, [&](const AxisUse &other) {
+        return other.role == AxisRole::Model ||
+               (!other.activations && !other.storesParameters) ||
+               (use.activations && other.activations == use.activations);
+      });
   double seconds = 0;
   for (const Completion &completion : facts.completions) {
     bool sums = llvm::any_of(completion.sums, [&](ClassId id) {

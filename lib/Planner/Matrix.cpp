@@ -227,6 +227,10 @@ static std::string searchText(const Matrix &matrix) {
   text += fmt::format("  went by their bounds: {} as too slow, {} as too "
                       "large; {} were another plan's\n",
                       result.tooSlow, result.tooLarge, result.symmetric);
+  const Evaluation *best = result.best(matrix.options.memoryLimit);
+  if (best && best->isComposed)
+    text += "  plan 1 is composed of layers: there was no time to compile it "
+            "whole\n";
   if (result.timeError > 0 || result.memoryError > 0)
     text += fmt::format("  composed of layers; of {} compiled whole, times "
                         "differ by at most {:.1f} %, memory by {:.1f} %\n",
@@ -263,6 +267,10 @@ std::string tpsp::planner::nothingFits(const Matrix &matrix) {
         (!nearest || each.memory.total < nearest->memory.total))
       nearest = &each;
   std::string limit = bytesText(double(matrix.options.memoryLimit));
+  if (matrix.result->state.gap > 0)
+    return fmt::format("no plan that fits into {} was found in {:.1f} s; more "
+                       "--seconds, or --pin what you know",
+                       limit, matrix.result->state.seconds);
   if (!nearest && matrix.result->leastTooLarge == 0)
     return "no plan is legal; the table says why";
   int64_t least =

@@ -1,19 +1,17 @@
 #include "tpsp/Planner/Search.h"
 
+#include "EvaluationPool.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <cmath>
-#include <mutex>
+#include <map>
 #include <queue>
 #include <set>
-#include <thread>
 
 using namespace tpsp;
 using namespace tpsp::planner;
-using Clock = std::chrono::steady_clock;
 
 const Evaluation *SearchResult::best(int64_t memoryLimit) const {
   for (const Evaluation &each : evaluations)
@@ -29,6 +27,8 @@ struct Waiting {
   Bound bound;
   /// Numbered as they are made, so that equal bounds have an order.
   int64_t number = 0;
+  /// Of a leaf: the step without overlap, once it is known.
+  std::shared_ptr<const Evaluation> serial;
 };
 
 struct IsLater {
@@ -38,39 +38,97 @@ struct IsLater {
   }
 };
 
+using Stage = EvaluationTask::Stage;
+
+/// Those that its bounds do not exclude; of what they do, the last that there
+/// can be.
+std::vector<Settings> settingsFor(const Candidate &candidate,
+                                  const Bounds &bounds,
+                                  const SearchOptions &options) {
+  std::vector<Settings> chosen;
+  std::optional<Settings> last;
+  SpaceNode leaf = {candidate, 1};
+  for (const Settings &each : options.settings) {
+    if (!bounds.canCut(leaf, each))
+      continue;
+    last = each;
+    if (bounds.bytesWith(leaf, each) <= options.memoryLimit)
+      chosen.push_back(each);
+  }
+  if (chosen.empty())
+    chosen.push_back(last ? *last : options.settings.back());
+  return chosen;
+}
+
+void noteError(double &largest, double composed, double whole) {
+  largest = std::max(largest, std::abs(composed - whole) / whole);
+}
+
+void replaceByWhole(Evaluation &composed, Evaluation whole,
+                    SearchResult &result) {
+  ++result.finalists;
+  ++result.state.evaluations;
+  if (whole.isLegal()) {
+    noteError(result.timeError, composed.seconds, whole.seconds);
+    noteError(result.memoryError, double(composed.memory.total),
+              double(whole.memory.total));
+  }
+  composed = std::move(whole);
+}
+
+/// Evaluates the best of what is composed as whole programs, as time allows.
+/// The result is sorted before; after it, it is not.
+void evaluateFinalists(SearchResult &result, EvaluationPool &pool,
+                       const SearchOptions &options) {
+  std::vector<EvaluationTask> tasks;
+  std::vector<Evaluation *> composed;
+  for (Evaluation &each : result.evaluations)
+    if (each.isComposed && each.isLegal() &&
+        composed.size() < options.finalists) {
+      EvaluationTask &task = tasks.emplace_back();
+      task.stage = Stage::Whole;
+      task.candidate = each.candidate;
+      task.before = std::make_shared<Evaluation>(each);
+      composed.push_back(&each);
+    }
+  pool.run(tasks);
+  for (auto [old, task] : llvm::zip_equal(composed, tasks))
+    if (task.found)
+      replaceByWhole(*old, std::move(*task.found), result);
+}
+
 class BranchAndBound {
 public:
   BranchAndBound(const Space &space, const Bounds &bounds,
                  const EvaluatorFactory &makeEvaluator,
                  const SearchOptions &options, const SearchProgress &progress)
-      : space(space), bounds(bounds), makeEvaluator(makeEvaluator),
-        options(options), progress(progress), begin(Clock::now()) {}
+      : space(space), bounds(bounds), options(options), progress(progress),
+        pool(makeEvaluator, options) {}
 
   SearchResult run(const std::vector<Candidate> &notable) {
     push(space.root());
-    while (!queue.empty() && !isSpent())
+    while (!queue.empty() && !isSpent()) {
       evaluate(nextLeaves());
+      report();
+    }
     report();
-    result.certifiedSeconds = seconds();
-    std::vector<Candidate> open;
+    result.certifiedSeconds = pool.seconds();
+    keepBestSerial();
+    // Twice: what its own step without overlap excludes, is not overlapped.
+    for (int stage = 0; stage < 2 && !pool.isOutOfTime(); ++stage)
+      evaluateNotable(notable);
     for (const Candidate &each : notable)
-      if (!takeByBound(each))
-        open.push_back(each);
-    evaluate(open);
-    finish();
+      takeByBound(each);
+    sort();
+    evaluateFinalists(result, pool, options);
+    sort();
+    result.state.seconds = pool.seconds();
     return std::move(result);
   }
 
 private:
-  double seconds() const {
-    return std::chrono::duration<double>(Clock::now() - begin).count();
-  }
-
-  bool isOutOfTime() const {
-    return options.secondsLimit > 0 && seconds() > options.secondsLimit;
-  }
   bool isSpent() const {
-    return isOutOfTime() ||
+    return pool.isOutOfTime() ||
            (options.evaluationsLimit > 0 &&
             result.state.evaluations >= options.evaluationsLimit);
   }
@@ -78,6 +136,9 @@ private:
   double incumbent() const { return result.state.best; }
   bool isTooSlow(const Bound &bound) const {
     return incumbent() > 0 && bound.seconds > incumbent();
+  }
+  std::string textOf(const Candidate &candidate) const {
+    return subscriptText(candidate, space.program());
   }
 
   void push(SpaceNode node) {
@@ -89,7 +150,7 @@ private:
     } else if (isTooSlow(bound)) {
       ++result.tooSlow;
     } else {
-      queue.push({std::move(node), bound, made++});
+      queue.push({std::move(node), bound, made++, nullptr});
     }
   }
 
@@ -98,113 +159,202 @@ private:
            node.candidate.axes.size() >= space.program().mesh.size();
   }
 
-  /// The next leaves, at most a batch, in the order of their bounds.
-  std::vector<Candidate> nextLeaves() {
-    std::vector<Candidate> leaves;
-    while (!queue.empty() && leaves.size() < options.batch) {
+  //===--------------------------------------------------------------------===//
+  // Leaves
+  //===--------------------------------------------------------------------===//
+
+  /// The next leaves, at most a batch, in the order of their bounds. Of those
+  /// that take long, fewer: the first may exclude the others.
+  std::vector<Waiting> nextLeaves() {
+    std::vector<Waiting> leaves;
+    if (promising && serials.size() >= nextDive) {
+      leaves.push_back(*promising);
+      promising.reset();
+      nextDive *= 2;
+    }
+    for (unsigned overlapped = 0;
+         !queue.empty() && leaves.size() < options.batch;) {
       Waiting next = queue.top();
       queue.pop();
-      if (isTooSlow(next.bound)) {
-        ++result.tooSlow;
+      if (next.serial && wasOverlapped(next.node.candidate)) {
         continue;
-      }
-      if (!isDone(next.node)) {
+      } else if (isTooSlow(next.bound)) {
+        ++result.tooSlow;
+      } else if (!isDone(next.node)) {
         for (SpaceNode &child : space.children(next.node, result.symmetric))
           push(std::move(child));
-        continue;
+      } else if (next.serial && ++overlapped > options.overlappedBatch) {
+        queue.push(std::move(next));
+        break;
+      } else if (next.serial || isNew(next.node.candidate)) {
+        leaves.push_back(std::move(next));
       }
-      if (space.satisfiesPins(next.node.candidate))
-        leaves.push_back(std::move(next.node.candidate));
     }
     return leaves;
   }
 
-  void evaluate(const std::vector<Candidate> &candidates) {
-    std::vector<const Candidate *> fresh;
-    for (const Candidate &candidate : candidates)
-      if (seen.insert(subscriptText(candidate, space.program())).second)
-        fresh.push_back(&candidate);
-    std::vector<Evaluation> found(fresh.size());
-    std::atomic<size_t> next{0};
-    std::atomic<int64_t> count{0};
-    auto work = [&](Evaluator &evaluator) {
-      for (size_t i = next++; i < fresh.size(); i = next++) {
-        int64_t evaluations = 0;
-        found[i] =
-            evaluateWithSettings(evaluator, *fresh[i], settingsFor(*fresh[i]),
-                                 options.memoryLimit, evaluations);
-        count += evaluations;
-      }
-    };
-    runOnThreads(std::min<size_t>(options.threads, fresh.size()), work);
-    result.state.evaluations += count;
-    for (Evaluation &each : found)
-      take(std::move(each));
-    report();
+  bool wasOverlapped(const Candidate &candidate) const {
+    return taken.count(textOf(candidate)) > 0;
   }
 
-  /// What people ask about, and its bounds answer: it is too large, or slower
-  /// than the best. Not what the compiler may refuse: bounds do not say that.
-  bool takeByBound(const Candidate &candidate) {
-    if (!space.divides(candidate))
-      return false;
-    Bound bound = bounds.of({candidate, 1});
-    if (bound.bytes <= options.memoryLimit && !isTooSlow(bound))
-      return false;
-    if (!seen.insert(subscriptText(candidate, space.program())).second)
-      return true;
-    Evaluation row;
-    row.candidate = candidate;
-    row.isBound = true;
-    row.seconds = bound.seconds;
-    row.memory.total = bound.bytes;
-    row.parts = {{"computing", bound.computing},
-                 {"collectives of data axes", bound.data},
-                 {"collectives of model axes", bound.model}};
-    result.evaluations.push_back(std::move(row));
-    return true;
+  bool isNew(Candidate &candidate) {
+    return space.satisfiesPins(candidate) &&
+           seen.insert(textOf(candidate)).second;
   }
 
-  /// Those that its bounds do not exclude; the last, if all are.
-  std::vector<Settings> settingsFor(const Candidate &candidate) const {
-    std::vector<Settings> result;
-    for (const Settings &each : options.settings)
-      if (bounds.bytesWith({candidate, 1}, each) <= options.memoryLimit)
-        result.push_back(each);
-    if (result.empty())
-      result.push_back(options.settings.back());
-    return result;
+  EvaluationTask taskFor(const Candidate &candidate,
+                         std::shared_ptr<const Evaluation> serial) const {
+    EvaluationTask task;
+    task.stage = options.overlaps && !serial ? Stage::Serial : Stage::Full;
+    task.candidate = candidate;
+    task.settings = settingsFor(candidate, bounds, options);
+    task.before = std::move(serial);
+    return task;
   }
 
-  template <typename Work> void runOnThreads(size_t count, const Work &work) {
-    while (evaluators.size() < count)
-      evaluators.push_back(makeEvaluator());
-    std::vector<std::thread> threads;
-    for (size_t i = 1; i < count; ++i)
-      threads.emplace_back([&, i] { work(*evaluators[i]); });
-    if (count > 0)
-      work(*evaluators[0]);
-    for (std::thread &thread : threads)
-      thread.join();
+  void evaluate(std::vector<Waiting> leaves) {
+    std::vector<EvaluationTask> tasks;
+    for (const Waiting &leaf : leaves)
+      tasks.push_back(taskFor(leaf.node.candidate, leaf.serial));
+    pool.run(tasks);
+    for (auto [leaf, task] : llvm::zip_equal(leaves, tasks)) {
+      result.state.evaluations += task.evaluations;
+      if (!task.found)
+        postponed.push_back(std::move(leaf));
+      else if (task.stage == Stage::Full || isSettled(*task.found))
+        take(std::move(*task.found));
+      else
+        refine(std::move(leaf), std::move(task.found));
+    }
+  }
+
+  /// Whether overlap changes nothing: it is illegal, or much too large. Other
+  /// orders of a step's commands may need a little less.
+  bool isSettled(const Evaluation &serial) const {
+    constexpr double leastShare = 0.9;
+    return !serial.isLegal() || leastShare * double(serial.memory.total) >
+                                    double(options.memoryLimit);
+  }
+
+  /// Whether its settings are those with overlap, too: the schedule's memory
+  /// is bounded.
+  bool surelyFits(const Evaluation &serial) const {
+    return double(serial.memory.total) * (1 + options.overlapMemory) <=
+           double(options.memoryLimit);
+  }
+
+  /// The step without overlap says more than the bounds.
+  void refine(Waiting leaf, std::shared_ptr<const Evaluation> serial) {
+    if (surelyFits(*serial)) {
+      leaf.bound.seconds =
+          std::max(leaf.bound.seconds, serial->busiestSeconds());
+      noteBest(serial->seconds);
+    }
+    leaf.serial = serial;
+    if (!promising || leaf.bound.seconds < promising->bound.seconds)
+      promising = leaf;
+    serials.emplace(textOf(leaf.node.candidate), serial);
+    if (isTooSlow(leaf.bound))
+      ++result.tooSlow;
+    else
+      queue.push(std::move(leaf));
+  }
+
+  void noteBest(double seconds) {
+    if (incumbent() == 0 || seconds < incumbent())
+      result.state.best = seconds;
   }
 
   void take(Evaluation evaluation) {
     if (!evaluation.isLegal())
       ++result.illegal;
-    else if (evaluation.memory.total <= options.memoryLimit &&
-             (incumbent() == 0 || evaluation.seconds < incumbent()))
-      result.state.best = evaluation.seconds;
+    else if (evaluation.memory.total <= options.memoryLimit)
+      noteBest(evaluation.seconds);
+    taken.insert(textOf(evaluation.candidate));
     result.evaluations.push_back(std::move(evaluation));
   }
 
+  /// Where time ran out before a plan was overlapped that is better than this
+  /// one without, this one counts: overlap makes it no slower.
+  void keepBestSerial() {
+    std::shared_ptr<const Evaluation> best;
+    for (const auto &[text, each] : serials)
+      if (!taken.count(text) && surelyFits(*each) &&
+          (!best ||
+           comesBefore(*each, *best, options.memoryLimit, space.program())))
+        best = each;
+    const Evaluation *known = nullptr;
+    for (const Evaluation &each : result.evaluations)
+      if (each.isLegal() && each.memory.total <= options.memoryLimit &&
+          (!known || each.seconds < known->seconds))
+        known = &each;
+    if (best && (!known || best->seconds < known->seconds))
+      take(*best);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // What people ask about
+  //===--------------------------------------------------------------------===//
+
+  void evaluateNotable(const std::vector<Candidate> &notable) {
+    std::vector<Waiting> open;
+    for (const Candidate &each : notable) {
+      std::string text = textOf(each);
+      if (taken.count(text) || takeByBound(each))
+        continue;
+      auto serial = serials.find(text);
+      open.push_back({{each, 1},
+                      bounds.of({each, 1}),
+                      made++,
+                      serial == serials.end() ? nullptr : serial->second});
+    }
+    evaluate(std::move(open));
+  }
+
+  /// What its bounds answer: it is too large, or slower than the best. Not what
+  /// the compiler may refuse: bounds do not say that.
+  bool takeByBound(const Candidate &candidate) {
+    std::string text = textOf(candidate);
+    if (!space.divides(candidate) || taken.count(text))
+      return false;
+    Evaluation row;
+    row.candidate = candidate;
+    Bound bound = bounds.of({candidate, 1});
+    row.parts = {{"computing", bound.computing},
+                 {"collectives of data axes", bound.data},
+                 {"collectives of model axes", bound.model}};
+    auto serial = serials.find(text);
+    if (serial != serials.end() && surelyFits(*serial->second)) {
+      row.candidate.settings = serial->second->candidate.settings;
+      bound.seconds = std::max(bound.seconds, serial->second->busiestSeconds());
+      row.parts = {{"computing", serial->second->computing}};
+      for (const auto &[axes, seconds] : serial->second->links)
+        row.parts["collectives over " + axes] = seconds;
+    }
+    if (bound.bytes <= options.memoryLimit && !isTooSlow(bound))
+      return false;
+    row.isBound = true;
+    row.seconds = bound.seconds;
+    row.memory.total = bound.bytes;
+    taken.insert(text);
+    result.evaluations.push_back(std::move(row));
+    return true;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // The end
+  //===--------------------------------------------------------------------===//
+
   void report() {
     SearchState &state = result.state;
-    state.seconds = seconds();
-    state.waiting = int64_t(queue.size());
+    state.seconds = pool.seconds();
+    state.waiting = int64_t(queue.size() + postponed.size());
     double least = queue.empty() ? state.best : queue.top().bound.seconds;
-    state.gap = queue.empty()    ? 0
-                : state.best > 0 ? std::max(0.0, 1 - least / state.best)
-                                 : 1;
+    for (const Waiting &each : postponed)
+      least = std::min(least, each.bound.seconds);
+    state.gap = state.waiting == 0 ? 0
+                : state.best > 0   ? std::max(0.0, 1 - least / state.best)
+                                   : 1;
     progress(state);
   }
 
@@ -215,58 +365,26 @@ private:
         });
   }
 
-  /// Evaluates the best of what is composed as whole programs.
-  void finish() {
-    report();
-    sort();
-    std::vector<Evaluation *> finalists;
-    for (Evaluation &each : result.evaluations)
-      if (each.isComposed && each.isLegal() &&
-          finalists.size() < options.finalists)
-        finalists.push_back(&each);
-    std::atomic<size_t> next{0}, done{0};
-    auto work = [&](Evaluator &evaluator) {
-      for (size_t i = next++; i < finalists.size(); i = next++)
-        if (i == 0 || !isOutOfTime()) {
-          replaceByWhole(*finalists[i], evaluator);
-          ++done;
-        }
-    };
-    runOnThreads(std::min<size_t>(options.threads, finalists.size()), work);
-    result.state.evaluations += int64_t(done);
-    result.finalists = int64_t(done);
-    sort();
-    result.state.seconds = seconds();
-  }
-
-  void replaceByWhole(Evaluation &composed, Evaluator &evaluator) {
-    Evaluation whole = evaluator.evaluateWhole(composed.candidate);
-    std::lock_guard<std::mutex> lock(errors);
-    if (whole.isLegal()) {
-      noteError(result.timeError, composed.seconds, whole.seconds);
-      noteError(result.memoryError, double(composed.memory.total),
-                double(whole.memory.total));
-    }
-    composed = std::move(whole);
-  }
-
-  static void noteError(double &largest, double composed, double whole) {
-    largest = std::max(largest, std::abs(composed - whole) / whole);
-  }
-
   const Space &space;
   const Bounds &bounds;
-  const EvaluatorFactory &makeEvaluator;
   const SearchOptions &options;
   const SearchProgress &progress;
-  const Clock::time_point begin;
+  EvaluationPool pool;
 
   std::priority_queue<Waiting, std::vector<Waiting>, IsLater> queue;
   int64_t made = 0;
-  std::set<std::string> seen;
-  std::vector<std::unique_ptr<Evaluator>> evaluators;
+  /// By their subscripts: leaves that were begun with, plans that have a row,
+  /// and steps without overlap.
+  std::set<std::string> seen, taken;
+  std::map<std::string, std::shared_ptr<const Evaluation>> serials;
+  /// The best by its bound of what was evaluated without overlap since the last
+  /// dive. A good plan found early excludes others: so now and then one is
+  /// overlapped before its turn.
+  std::optional<Waiting> promising;
+  size_t nextDive = 8;
+  /// What there was no time for.
+  std::vector<Waiting> postponed;
   SearchResult result;
-  std::mutex errors;
 };
 
 } // namespace

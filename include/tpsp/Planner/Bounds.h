@@ -65,6 +65,8 @@ struct BoundOptions {
   /// What several tensors may have together to go in one collective, in bytes;
   /// -1: any number.
   int64_t largestBucket = -1;
+  /// What micro-batches cut, of activations.
+  std::optional<ClassId> microBatchIndex;
   /// What is tried, and what a rank has; 0: any amount.
   std::vector<Settings> settings = {{}};
   int64_t memoryLimit = 0;
@@ -79,6 +81,8 @@ public:
   Bounds(ProgramFacts facts, Hardware hardware, BoundOptions options);
 
   Bound of(const SpaceNode &node) const;
+  /// Whether the axes leave a rank so many micro-batches.
+  bool canCut(const SpaceNode &node, const Settings &settings) const;
   /// What a rank needs at least with these settings.
   int64_t bytesWith(const SpaceNode &node, const Settings &settings) const;
 
@@ -102,7 +106,12 @@ private:
                           double redone) const;
   double scoresSeconds(const ProductFacts &product, double again) const;
   double memoryRate() const;
-  bool dividesMask(const ProductFacts &product, const SpaceNode &node) const;
+  double dividedAttentionSeconds(const ProductFacts &product, double parts,
+                                 bool isDivided, double redone) const;
+  bool mayDivideMask(const ProductFacts &product,
+                     const CandidateAxis &axis) const;
+  bool dividesBeside(const ProductFacts &product,
+                     const CandidateAxis &axis) const;
   double callSeconds(const ProductFacts &product, double parts,
                      double redone) const;
   double updateSeconds(const SpaceNode &node) const;

@@ -43,6 +43,11 @@ struct Settings {
   int64_t microBatches = 1;
   /// "none", "selective", "full".
   std::string rematerialize = "none";
+
+  bool operator==(const Settings &other) const {
+    return microBatches == other.microBatches &&
+           rematerialize == other.rematerialize;
+  }
 };
 
 struct Candidate {

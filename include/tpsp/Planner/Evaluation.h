@@ -5,6 +5,8 @@
 #include "tpsp/Planner/Candidate.h"
 #include "tpsp/Planner/StepWork.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 #include <functional>
 #include <map>
 #include <memory>
@@ -48,6 +50,9 @@ struct Evaluation {
   bool isComposed = false;
   /// Whether nothing was compiled: seconds and bytes are bounds, at least.
   bool isBound = false;
+  /// How long the evaluation took. Says how long another may take, and decides
+  /// nothing else.
+  double evaluationSeconds = 0;
   /// What the step's time is made of: "matmul", "kernel", and for exposed
   /// communication "all_gather over fsdp". Seconds.
   std::map<std::string, double> parts;
@@ -57,6 +62,8 @@ struct Evaluation {
   std::map<std::string, std::string> tensors;
 
   bool isLegal() const { return refusal.empty(); }
+  /// What no step of these commands is shorter than, however they overlap.
+  double busiestSeconds() const;
 };
 
 /// Compiles and simulates. An evaluator is used by one thread at a time.
@@ -70,6 +77,14 @@ public:
   virtual Evaluation evaluateWhole(const Candidate &candidate) {
     return evaluate(candidate);
   }
+  /// With one command after another, where evaluate() has communication under
+  /// computation: much sooner. With overlap the step is no longer than this,
+  /// and no shorter than this one's busiest stream.
+  virtual Evaluation evaluateSerially(const Candidate &candidate) {
+    return evaluate(candidate);
+  }
+  /// How many times longer evaluateWhole() may take than evaluate().
+  virtual double wholeEffort() const { return 1; }
 };
 
 /// Adds `times` (`b` - `a`) to `sum`: what more layers take, if `b` has one
@@ -88,9 +103,12 @@ void boundByBusiest(Evaluation &sum);
 /// Makes an evaluator for each thread.
 using EvaluatorFactory = std::function<std::unique_ptr<Evaluator>()>;
 
+/// How a candidate is evaluated.
+using EvaluateCandidate = llvm::function_ref<Evaluation(const Candidate &)>;
+
 /// The candidate with the first of `settings` that needs at most `limit` bytes
 /// a rank; if none does, with the last. `evaluations` counts.
-Evaluation evaluateWithSettings(Evaluator &evaluator, Candidate candidate,
+Evaluation evaluateWithSettings(EvaluateCandidate evaluate, Candidate candidate,
                                 const std::vector<Settings> &settings,
                                 int64_t limit, int64_t &evaluations);
 

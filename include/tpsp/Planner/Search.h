@@ -5,6 +5,11 @@
 /// many. What cannot beat the best so far, or cannot fit, goes. When no node is
 /// left the best is the best of the space: the gap is 0. If time or evaluations
 /// run out before, the gap says how much faster the best of the space may be.
+///
+/// Scheduling communication under computation takes most of an evaluation's
+/// time. So a leaf is evaluated without overlap first. How long each stream is
+/// busy there is a bound that no schedule beats, and the step's time one that
+/// none exceeds. Only what may still win then is overlapped.
 #ifndef TPSP_PLANNER_SEARCH_H
 #define TPSP_PLANNER_SEARCH_H
 
@@ -21,8 +26,14 @@ struct SearchOptions {
   unsigned threads = 1;
   /// Leaves that are evaluated together.
   unsigned batch = 8;
+  /// Whether evaluate() overlaps, and evaluateSerially() does not. Then so many
+  /// of a batch are overlapped, and a schedule takes at most this share of the
+  /// memory more than the step without.
+  bool overlaps = false;
+  unsigned overlappedBatch = 2;
+  double overlapMemory = 0;
   /// Of the best plans that are composed of fewer layers, so many are evaluated
-  /// whole, and ranked by that. The first always, the others as time allows.
+  /// whole, and ranked by that, as time allows.
   unsigned finalists = 12;
   /// 0: as long, and as many, as it takes.
   double secondsLimit = 0;
@@ -68,8 +79,8 @@ struct SearchResult {
   const Evaluation *best(int64_t memoryLimit) const;
 };
 
-/// `notable` are evaluated, too, whatever their bounds; after the search, and
-/// whether or not there is time.
+/// `notable` are looked at, too, after the search: what their bounds do not
+/// exclude is evaluated, as far as there is time.
 SearchResult search(const Space &space, const Bounds &bounds,
                     const EvaluatorFactory &makeEvaluator,
                     const std::vector<Candidate> &notable,

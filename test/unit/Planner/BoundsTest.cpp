@@ -67,6 +67,23 @@ TEST(Bounds, MemoryOfStorageAndState) {
   EXPECT_EQ(bytes(false, true), (matrices + gain) + 2 * (matrices + gain) / 4);
 }
 
+// What the axes leave of a batch is cut, and no more.
+TEST(Bounds, MicroBatchesOfWhatAxesLeave) {
+  ProgramFacts facts = mlp(8, 8, 16, 32);
+  BoundOptions options;
+  options.devices = 4;
+  options.microBatchIndex = 0;
+  options.settings = {{1, "none"}, {4, "none"}};
+  options.yardsticks = {{"none", 1 << 20, {}}};
+  Bounds bounds(facts, machine(), options);
+  SpaceNode onBatch = oneAxis(4, {AxisRole::Data, 0, {}, false, false});
+  SpaceNode onOther = oneAxis(4, {AxisRole::Data, 1, {}, false, false});
+  EXPECT_TRUE(bounds.canCut(onBatch, {2, "none"}));
+  EXPECT_FALSE(bounds.canCut(onBatch, {4, "none"}));
+  EXPECT_TRUE(bounds.canCut(onOther, {4, "none"}));
+  EXPECT_GT(bounds.of(onBatch).bytes, bounds.of(onOther).bytes);
+}
+
 // Gradients are reduced over a data axis, sums completed over a model axis.
 TEST(Bounds, Links) {
   ProgramFacts facts = mlp(8, 8, 1024, 1024);

@@ -81,6 +81,7 @@ TEST(Matrix, TextAndJson) {
 
 TEST(Matrix, NothingFits) {
   SearchResult result = fourPlans();
+  result.state.gap = 0;
   result.evaluations.erase(result.evaluations.begin(),
                            result.evaluations.begin() + 2);
   EXPECT_THAT(nothingFits(matrixOf(result, 10)),
@@ -90,4 +91,8 @@ TEST(Matrix, NothingFits) {
   Matrix matrix;
   matrix.result = &result;
   EXPECT_THAT(nothingFits(matrix), HasSubstr("at least 4.0 KiB;"));
+  // What was not looked at may fit.
+  result.state.gap = 1;
+  result.state.seconds = 2;
+  EXPECT_THAT(nothingFits(matrix), HasSubstr("was found in 2.0 s; more "));
 }

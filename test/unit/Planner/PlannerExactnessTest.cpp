@@ -45,6 +45,10 @@ public:
     return found->second;
   }
 
+  Evaluation evaluateSerially(const Candidate &candidate) override {
+    return inner->evaluateSerially(candidate);
+  }
+
 private:
   std::unique_ptr<Evaluator> inner;
   const ProgramFacts &facts;
@@ -55,6 +59,8 @@ struct Trial {
   CandidateEvaluatorOptions options;
   int64_t devices = 4;
   unsigned maxAxes = 2;
+
+  bool overlaps() const { return options.compile.overlap == "on"; }
 };
 
 struct Totals {
@@ -138,7 +144,21 @@ protected:
       EXPECT_LE(bound.bytes, each.memory.total) << text;
       totals.above += bound.seconds > each.seconds * (1 + 1e-9);
       totals.tightness += bound.seconds / each.seconds;
+      if (trial.overlaps())
+        expectSerialBounds(evaluator->evaluateSerially(candidate), each, text);
     }
+  }
+
+  /// The step without overlap bounds that with it, from both sides.
+  void expectSerialBounds(const Evaluation &serial, const Evaluation &each,
+                          const std::string &text) {
+    if (serial.isComposed)
+      return; // `each` is of the whole program.
+    EXPECT_LE(serial.busiestSeconds(), each.seconds * (1 + 1e-9)) << text;
+    EXPECT_LE(each.seconds, serial.seconds * (1 + 1e-9)) << text;
+    EXPECT_LE(double(each.memory.total),
+              double(serial.memory.total) * (1 + mostAdded))
+        << text;
   }
 
   /// Everything fits; half of it does; hardly anything does; what is best or
@@ -170,6 +190,8 @@ protected:
     SearchOptions options;
     options.memoryLimit = limit;
     options.batch = 1;
+    options.overlaps = trial.overlaps();
+    options.overlapMemory = mostAdded;
     SearchResult result =
         search(space, bounds, remembering(trial, space, known), {}, options,
                [](const SearchState &) {});
@@ -197,6 +219,8 @@ protected:
                   (long long)(6 * totals.candidates));
   }
 
+  /// Of memory, by overlap: the option's default.
+  const double mostAdded = CompileOptions().overlapMemory;
   mlir::MLIRContext context;
   Totals totals;
 };

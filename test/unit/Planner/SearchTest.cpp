@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <chrono>
 #include <random>
+#include <thread>
 
 using namespace tpsp;
 using namespace tpsp::planner;
@@ -45,6 +47,35 @@ private:
   std::atomic<int64_t> &count;
 };
 
+/// The same with overlap. Without, it takes longer, and no more memory but for
+/// what a schedule may add; its streams are busy for less.
+class Overlapped : public Evaluator {
+public:
+  Overlapped(std::unique_ptr<Evaluator> inner, std::atomic<int64_t> &overlapped,
+             std::chrono::milliseconds takes = {})
+      : inner(std::move(inner)), overlapped(overlapped), takes(takes) {}
+
+  Evaluation evaluate(const Candidate &candidate) override {
+    ++overlapped;
+    std::this_thread::sleep_for(takes);
+    return inner->evaluate(candidate);
+  }
+
+  Evaluation evaluateSerially(const Candidate &candidate) override {
+    Evaluation result = inner->evaluate(candidate);
+    result.computing = 0.9 * result.seconds;
+    result.seconds *= 1.2;
+    result.memory.total -= result.memory.total / 25;
+    result.evaluationSeconds = 1e-3;
+    return result;
+  }
+
+private:
+  std::unique_ptr<Evaluator> inner;
+  std::atomic<int64_t> &overlapped;
+  const std::chrono::milliseconds takes;
+};
+
 struct Case {
   Space space;
   Bounds bounds;
@@ -83,15 +114,24 @@ struct Case {
     };
   }
 
+  EvaluatorFactory overlapping(std::atomic<int64_t> &overlapped,
+                               std::chrono::milliseconds takes = {}) {
+    options.overlaps = true;
+    options.overlapMemory = 0.05;
+    return [this, &overlapped, takes] {
+      return std::make_unique<Overlapped>(factory()(), overlapped, takes);
+    };
+  }
+
   /// Every candidate of the space.
   std::optional<Evaluation> bruteForce() {
     std::optional<Evaluation> best;
     std::unique_ptr<Evaluator> evaluator = factory()();
     int64_t evaluations = 0;
     for (const Candidate &candidate : space.leaves()) {
-      Evaluation each =
-          evaluateWithSettings(*evaluator, candidate, options.settings,
-                               options.memoryLimit, evaluations);
+      Evaluation each = evaluateWithSettings(
+          [&](const Candidate &c) { return evaluator->evaluate(c); }, candidate,
+          options.settings, options.memoryLimit, evaluations);
       if (each.isLegal() && each.memory.total <= options.memoryLimit &&
           (!best ||
            comesBefore(each, *best, options.memoryLimit, space.program())))
@@ -123,6 +163,47 @@ TEST(Search, EqualsBruteForce) {
     EXPECT_LT(each.count, int64_t(each.space.leaves().size())) << seed;
   }
   EXPECT_GT(found, 5);
+}
+
+// Few plans are overlapped, and the best is the best of all that could be.
+TEST(Search, OverlapsWhatMayStillWin) {
+  int found = 0;
+  for (unsigned seed = 0; seed < 12; ++seed) {
+    Case each(seed);
+    each.options.settings = {{1, "none"}};
+    std::optional<Evaluation> expected = each.bruteForce();
+    std::atomic<int64_t> overlapped{0};
+    SearchResult result =
+        search(each.space, each.bounds, each.overlapping(overlapped), {},
+               each.options, [](const SearchState &) {});
+    EXPECT_EQ(result.state.gap, 0);
+    const Evaluation *best = result.best(each.options.memoryLimit);
+    ASSERT_EQ(best != nullptr, expected.has_value()) << seed;
+    if (!best)
+      continue;
+    ++found;
+    EXPECT_EQ(best->seconds, expected->seconds) << seed;
+    EXPECT_LT(overlapped, result.state.evaluations / 2) << seed;
+  }
+  EXPECT_GT(found, 5);
+}
+
+// Where time is up before anything is overlapped, the best plan without overlap
+// is the result, and nothing that takes long is begun.
+TEST(Search, HasAPlanWhenTimeIsUp) {
+  Case each(9);
+  std::atomic<int64_t> overlapped{0};
+  EvaluatorFactory slow =
+      each.overlapping(overlapped, std::chrono::milliseconds(300));
+  each.options.secondsLimit = 0.015;
+  auto begin = std::chrono::steady_clock::now();
+  SearchResult result = search(each.space, each.bounds, slow, each.space.pure(),
+                               each.options, [](const SearchState &) {});
+  std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  EXPECT_LT(took.count(), 0.3);
+  EXPECT_EQ(overlapped, 0);
+  EXPECT_GT(result.state.gap, 0);
+  EXPECT_NE(result.best(each.options.memoryLimit), nullptr);
 }
 
 TEST(Search, ThreadsChangeNothing) {
@@ -163,13 +244,41 @@ TEST(Search, FirstSettingsThatFit) {
   std::vector<Settings> settings = {{1, "none"}, {2, "none"}, {4, "none"}};
   auto chosen = [&](int64_t limit) {
     int64_t evaluations = 0;
-    return evaluateWithSettings(evaluator, {}, settings, limit, evaluations)
+    return evaluateWithSettings(
+               [&](const Candidate &c) { return evaluator.evaluate(c); }, {},
+               settings, limit, evaluations)
         .candidate.settings.microBatches;
   };
   EXPECT_EQ(chosen(100), 1);
   EXPECT_EQ(chosen(99), 2);
   EXPECT_EQ(chosen(30), 4);
   EXPECT_EQ(chosen(3), 4);
+}
+
+// A quarter of what is saved is known to be too much: it is not evaluated.
+TEST(Search, SettingsThatCannotFitAreNotTried) {
+  std::vector<Settings> settings = {
+      {1, "none"}, {2, "none"}, {4, "none"}, {8, "none"}, {1, "full"}};
+  std::vector<int64_t> tried;
+  auto evaluate = [&](const Candidate &candidate) {
+    tried.push_back(candidate.settings.microBatches);
+    Evaluation result;
+    result.candidate = candidate;
+    bool savesLittle = candidate.settings.rematerialize == "full";
+    result.memory.parameters = 100;
+    result.memory.saved =
+        savesLittle ? 10 : 800 / candidate.settings.microBatches;
+    result.memory.total = 110 + result.memory.saved;
+    return result;
+  };
+  int64_t evaluations = 0;
+  Evaluation chosen =
+      evaluateWithSettings(evaluate, {}, settings, 290, evaluations);
+  EXPECT_EQ(chosen.candidate.settings.microBatches, 8);
+  EXPECT_THAT(tried, testing::ElementsAre(1, 1, 8));
+  EXPECT_EQ(evaluateWithSettings(evaluate, {}, settings, 400, evaluations)
+                .candidate.settings.microBatches,
+            4);
 }
 
 // Layers add what one more of them adds; what lasts adds up exactly.

@@ -1,0 +1,65 @@
+/// Evaluates candidates on several threads, and says how long one will take.
+#ifndef TPSP_PLANNER_EVALUATIONPOOL_H
+#define TPSP_PLANNER_EVALUATIONPOOL_H
+
+#include "tpsp/Planner/Search.h"
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+namespace tpsp::planner {
+
+/// A candidate, and what is to be found out about it.
+struct EvaluationTask {
+  enum class Stage {
+    Serial, ///< one command after another
+    Full,   ///< with overlap, if there is any
+    Whole   ///< and no longer composed of layers
+  };
+
+  Stage stage = Stage::Full;
+  Candidate candidate;
+  /// Tried in this order. Of a whole program the candidate's own count.
+  std::vector<Settings> settings;
+  /// What an earlier stage found, if there was one.
+  std::shared_ptr<const Evaluation> before;
+
+  /// What this stage found; null if it was not done for want of time.
+  std::shared_ptr<Evaluation> found;
+  /// How many settings were evaluated.
+  int64_t evaluations = 0;
+};
+
+class EvaluationPool {
+public:
+  /// Both must outlive it. Its clock starts.
+  EvaluationPool(const EvaluatorFactory &makeEvaluator,
+                 const SearchOptions &options)
+      : makeEvaluator(makeEvaluator), options(options),
+        begin(std::chrono::steady_clock::now()) {}
+
+  double seconds() const;
+  bool isOutOfTime() const;
+  /// Whether the task will end in time, as far as earlier ones tell.
+  bool hasTimeFor(const EvaluationTask &task) const;
+  /// Does those that there is time for.
+  void run(std::vector<EvaluationTask> &tasks);
+
+private:
+  void run(Evaluator &evaluator, EvaluationTask &task) const;
+  void learn(const EvaluationTask &task);
+
+  const EvaluatorFactory &makeEvaluator;
+  const SearchOptions &options;
+  const std::chrono::steady_clock::time_point begin;
+  std::vector<std::unique_ptr<Evaluator>> evaluators;
+  /// How many times longer the full stage takes than the serial one; first a
+  /// guess.
+  double fullEffort = 20;
+  bool hasLearnt = false;
+};
+
+} // namespace tpsp::planner
+
+#endif // TPSP_PLANNER_EVALUATIONPOOL_H
