@@ -137,6 +137,24 @@ static MemoryBill billOf(const tpsp::Plan &plan) {
 /// as they are.
 static constexpr size_t baseDepth = 2, shortestRun = 3;
 
+/// Of a rank's gradients before data axes divide them: those of arguments that
+/// there are `count` of, one of each.
+static double layerGradientBytes(const ProgramFacts &facts,
+                                 const Candidate &candidate, size_t count) {
+  double bytes = 0;
+  for (const TensorFacts &tensor : facts.tensors) {
+    if (!tensor.isTrained || tensor.count != int64_t(count))
+      continue;
+    double local = double(tensor.bytes()) / double(count);
+    for (const std::vector<unsigned> &axes : subscriptsOf(tensor, candidate))
+      for (unsigned axis : axes)
+        if (candidate.axes[axis].use.role == AxisRole::Model)
+          local /= double(candidate.axes[axis].size);
+    bytes += local;
+  }
+  return bytes;
+}
+
 namespace {
 
 class CandidateEvaluator : public Evaluator {
@@ -167,7 +185,8 @@ public:
   }
 
   Evaluation evaluateWhole(const Candidate &candidate) override {
-    return evaluateWith(candidate, options.compile.overlap, {});
+    return evaluateWith(candidate,
+                        optionsFor(candidate, options.compile.overlap), {});
   }
 
   /// Programs of all layers against such of few; schedules take a little more
@@ -185,12 +204,15 @@ private:
   Evaluation compose(const Candidate &candidate, const std::string &overlap) {
     size_t numRuns = runs.size();
     if (numRuns == 0)
-      return evaluateWith(candidate, overlap, {});
+      return evaluateWith(candidate, optionsFor(candidate, overlap), {});
     SmallVector<size_t> depths(numRuns, baseDepth);
-    Evaluation base = evaluateWith(candidate, overlap, depths), result = base;
+    CompileOptions compile = optionsFor(candidate, overlap);
+    if (overlap != "off")
+      compile.bucketBytes = shallowBucket(candidate);
+    Evaluation base = evaluateWith(candidate, compile, depths), result = base;
     for (size_t i = 0; i < numRuns && result.isLegal(); ++i) {
       ++depths[i];
-      Evaluation deeper = evaluateWith(candidate, overlap, depths);
+      Evaluation deeper = evaluateWith(candidate, compile, depths);
       --depths[i];
       if (!deeper.isLegal())
         return deeper;
@@ -199,6 +221,22 @@ private:
     if (result.isLegal())
       boundByBusiest(result);
     return result;
+  }
+
+  /// Where several layers share a bucket and all layers have many, two and
+  /// three layers would have one, reduced when nothing is left to hide it
+  /// under. So each layer would seem to add an exposed reduction. Then a bucket
+  /// is a layer's. Without overlap all reductions are exposed, and fewer are
+  /// faster.
+  int64_t shallowBucket(const Candidate &candidate) const {
+    int64_t bucket = options.compile.bucketBytes;
+    double least = double(bucket);
+    for (size_t layers : runs) {
+      double layer = layerGradientBytes(program->facts(), candidate, layers);
+      if (layer > 0 && layer * double(layers) > double(bucket))
+        least = std::min(least, layer);
+    }
+    return int64_t(least);
   }
 
   CompileOptions optionsFor(const Candidate &candidate,
@@ -220,7 +258,8 @@ private:
   /// Of the program with so many layers of each run; all of them, if `depths`
   /// is empty.
   Evaluation evaluateWith(const Candidate &candidate,
-                          const std::string &overlap, ArrayRef<size_t> depths) {
+                          const CompileOptions &compile,
+                          ArrayRef<size_t> depths) {
     auto begin = std::chrono::steady_clock::now();
     Evaluation result;
     result.candidate = candidate;
@@ -240,8 +279,8 @@ private:
           placed->lookupSymbol<func::FuncOp>(program->facts().program);
       keepLayers(function, layerRuns(function, shortestRun), depths);
     }
-    if (llvm::Error error = compileAndSimulate(
-            std::move(placed), optionsFor(candidate, overlap), result)) {
+    if (llvm::Error error =
+            compileAndSimulate(std::move(placed), compile, result)) {
       std::string summary = llvm::toString(std::move(error));
       result.refusal = first.empty() ? summary : first;
     }
