@@ -292,12 +292,20 @@ private:
     reached.clear();
     places.clear();
     std::vector<AxisWay> ways = waysOf(operation);
-    for (const Reached &state : from)
+    work = static_cast<__int128>(operation.structure.work());
+    for (const Reached &state : from) {
+      load(before, state);
+      // A way changes the operation's own slots alone.
+      own.clear();
+      for (unsigned slot : slotsOf[at])
+        own.push_back(current[slot]);
       for (auto [number, way] : llvm::enumerate(ways)) {
-        load(before, state);
+        for (auto [slot, states] : llvm::zip_equal(slotsOf[at], own))
+          current[slot] = states;
         if (isOpen(way, operation, slotsOf[at]))
           follow(operation, way, number, state);
       }
+    }
     for (unsigned slot : slotsOf[at])
       current[slot] = slots[slot].given;
     live = after;
@@ -315,8 +323,7 @@ private:
   void follow(const Operation &operation, const AxisWay &way, unsigned number,
               const Reached &from) {
     SearchCost cost = from.cost;
-    cost.work += static_cast<__int128>(operation.structure.work()) /
-                 (way.drive.kind == Drive::Index ? size : 1);
+    cost.work += work / (way.drive.kind == Drive::Index ? size : 1);
     if (bringOperands(operation, way, cost))
       leaveResults(operation, way, {from.trace, number, 0}, 0, cost);
   }
@@ -356,12 +363,12 @@ private:
   }
 
   void arrive(const Trace &trace, const SearchCost &cost) {
-    std::u32string key;
+    key.clear();
     for (unsigned slot : after)
       key.push_back(current[slot]);
     auto [place, isNew] = places.try_emplace(key, reached.size());
     if (isNew)
-      reached.push_back({std::move(key), cost, 0});
+      reached.push_back({key, cost, 0});
     else if (!(cost < reached[place->second].cost))
       return;
     Reached &state = reached[place->second];
@@ -381,7 +388,10 @@ private:
 
   size_t here = 0; ///< the operation that is looked at
   llvm::SmallVector<unsigned, 8> live, after;
-  std::vector<States> current; ///< per slot, in the way that is followed
+  __int128 work = 0;                ///< of that operation, by one rank alone
+  llvm::SmallVector<States, 4> own; ///< of its slots, before any way
+  std::u32string key;               ///< kept for its room
+  std::vector<States> current;      ///< per slot, in the way that is followed
   std::vector<Reached> reached;
   std::unordered_map<std::u32string, size_t> places; ///< in `reached`
   std::vector<Trace> traces;
