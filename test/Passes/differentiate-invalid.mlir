@@ -33,16 +33,6 @@ func.func @composite(%x: !x) -> !m {
 
 !x = tensor<8x32xf32, #tpsp.idx<b, d>>
 
-func.func @larger(%x: !x, %y: !x) -> !x {
-  // expected-error @+1 {{has no gradient; use a smooth maximum (tpsp.softmax), or keep it off the path from the differentiated arguments}}
-  %m = tpsp.max %x, %y : !x
-  return %m : !x
-}
-
-// -----
-
-!x = tensor<8x32xf32, #tpsp.idx<b, d>>
-
 func.func @foreign(%x: !x) -> !x {
   // expected-error @+1 {{is on the path from the differentiated arguments and has no gradient}}
   %y = builtin.unrealized_conversion_cast %x : !x to !x
