@@ -1,6 +1,7 @@
 #include "AxisProblem.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 #include <algorithm>
 #include <map>
@@ -296,9 +297,8 @@ private:
     for (const Reached &state : from) {
       load(before, state);
       // A way changes the operation's own slots alone.
-      own.clear();
-      for (unsigned slot : slotsOf[at])
-        own.push_back(current[slot]);
+      auto own = llvm::map_to_vector<4>(
+          slotsOf[at], [&](unsigned slot) { return current[slot]; });
       for (auto [number, way] : llvm::enumerate(ways)) {
         for (auto [slot, states] : llvm::zip_equal(slotsOf[at], own))
           current[slot] = states;
@@ -367,16 +367,11 @@ private:
     for (unsigned slot : after)
       key.push_back(current[slot]);
     auto [place, isNew] = places.try_emplace(key, reached.size());
-    if (isNew)
-      reached.push_back({key, cost, 0});
-    else if (!(cost < reached[place->second].cost))
-      return;
-    Reached &state = reached[place->second];
-    state.cost = cost;
     if (isNew) {
-      state.trace = traces.size();
+      reached.push_back({key, cost, unsigned(traces.size())});
       traces.push_back(trace);
-    } else {
+    } else if (Reached &state = reached[place->second]; cost < state.cost) {
+      state.cost = cost;
       traces[state.trace] = trace;
     }
   }
@@ -388,10 +383,9 @@ private:
 
   size_t here = 0; ///< the operation that is looked at
   llvm::SmallVector<unsigned, 8> live, after;
-  __int128 work = 0;                ///< of that operation, by one rank alone
-  llvm::SmallVector<States, 4> own; ///< of its slots, before any way
-  std::u32string key;               ///< kept for its room
-  std::vector<States> current;      ///< per slot, in the way that is followed
+  __int128 work = 0;           ///< of that operation, by one rank alone
+  std::u32string key;          ///< kept for its room
+  std::vector<States> current; ///< per slot, in the way that is followed
   std::vector<Reached> reached;
   std::unordered_map<std::u32string, size_t> places; ///< in `reached`
   std::vector<Trace> traces;
