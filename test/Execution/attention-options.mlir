@@ -28,6 +28,8 @@
 // RUN: %{run} blocks --attention-block 2
 // RUN: %{run} fused --mesh cp=4
 // RUN: %{run} fused --overlap on --hardware h100-sxm
+// Whole rows stay where the queries are; the keys' numbers come there.
+// RUN: %{run} rows --mesh cp=4
 
 // A bias that is the same for all heads and rows, of every batch its own: its
 // gradient is a sum over those. One that all batches and heads share, without

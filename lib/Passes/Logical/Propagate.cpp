@@ -55,6 +55,23 @@ bool agree(ArrayRef<Proposal> proposals) {
   });
 }
 
+/// Integers that choose among the elements of an operand, as a mask's do, come
+/// to where that operand is: it has all indices of the result, and they few.
+void keepChosen(const IndexStructure &structure, IndexedOpInterface op,
+                SmallVectorImpl<Proposal> &proposals) {
+  auto isInteger = [&](const Proposal &proposal) {
+    return getElementTypeOrSelf(op->getOperand(proposal.operand)).isInteger();
+  };
+  auto isWhole = [&](const Proposal &proposal) {
+    return structure.operands[proposal.operand].indices.size() ==
+           structure.results[0].indices.size();
+  };
+  if (llvm::any_of(proposals, [&](const Proposal &proposal) {
+        return !isInteger(proposal) && isWhole(proposal);
+      }))
+    llvm::erase_if(proposals, isInteger);
+}
+
 /// On a model axis the parameters' index stays, on a data axis the
 /// activations'.
 void keepByRole(IndexedOpInterface op, AxisId axis, const Mesh &mesh,
@@ -226,6 +243,8 @@ private:
       llvm::erase_if(proposals, [&](const Proposal &proposal) {
         return usedWhole(result, proposal.dim);
       });
+    if (!agree(proposals))
+      keepChosen(structure, op, proposals);
     if (!agree(proposals))
       keepByRole(op, axis, mesh, proposals);
     // An axis of one rank divides nothing: the result does without it.
