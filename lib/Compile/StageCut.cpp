@@ -60,9 +60,9 @@ private:
     int64_t all = layers.size();
     if (all < numChunks)
       return emitErrorAt(program)
-             << "has " << all << " layers (calls of functions), which "
-             << numChunks / cut.chunksPerStage << " stages of "
-             << cut.chunksPerStage << " chunks do not divide; "
+             << "has " << all << " layers (calls of functions), fewer than the "
+             << numChunks << " chunks of " << numChunks / cut.chunksPerStage
+             << " stages; "
              << (all == 0 ? "write layers as calls of a function"
                           : "give fewer stages or chunks");
     for (int64_t chunk = 0; chunk < numChunks && cut.layers.empty(); ++chunk)

@@ -44,9 +44,16 @@ std::optional<std::string> PipelineProblem::check() const {
                        stages);
   for (int64_t units : bound)
     if (units < chunksPerStage)
-      return fmt::format(
-          "a stage may save {} units, and one micro-batch has {}", units,
-          chunksPerStage);
+      return fmt::format("a stage may save {} units, and one micro-batch has "
+                         "{}; allow as many",
+                         units, chunksPerStage);
+  int64_t all = parts * chunksPerStage;
+  for (int64_t units : bound)
+    if (forwardFirst && hasBackward && units < all)
+      return fmt::format("a stage may save {} units, and saves {} before its "
+                         "first backward command; allow as many, or take "
+                         "another schedule",
+                         units, all);
   return std::nullopt;
 }
 

@@ -58,7 +58,11 @@ LogicalResult ClampOp::verify() {
     return failure();
   if (!getLow() && !getHigh())
     return emitOpError("bounds nothing; give `low`, `high` or both");
-  // A NaN is no bound either.
+  for (std::optional<APFloat> bound : {getLow(), getHigh()})
+    if (bound && !bound->isFinite())
+      return emitOpError("a bound of ")
+             << bound->convertToDouble()
+             << " bounds nothing; give a finite number, or leave it out";
   if (!getLow() || !getHigh() ||
       getLow()->convertToDouble() <= getHigh()->convertToDouble())
     return success();

@@ -3,6 +3,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace tpsp;
@@ -36,11 +37,13 @@ LogicalResult tpsp::verifyScale(Operation *op, const llvm::APFloat &scale) {
 }
 
 LogicalResult tpsp::verifyWindow(Operation *op, IntegerAttr window) {
-  if (!window || window.getInt() >= 1)
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  if (!window || (window.getInt() >= 1 && window.getInt() <= most))
     return success();
-  return op->emitOpError("window = ")
-         << window.getInt()
-         << ", but a query sees itself: a window is at least 1";
+  InFlightDiagnostic diag = op->emitOpError("window = ") << window.getInt();
+  if (window.getInt() < 1)
+    return diag << ", but a query sees itself: a window is at least 1";
+  return diag << " is more than there are positions; leave it out";
 }
 
 LogicalResult tpsp::verifyHasIndex(Operation *op, unsigned operand,

@@ -215,6 +215,18 @@ func.func @f(%q: !q, %k: !k, %v: !k) {
 !q = tensor<2x8x4x16xf32, #tpsp.idx<b, s, h, k>>
 !k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
 
+// (A7) a window beyond all positions
+func.func @f(%q: !q, %k: !k, %v: !k) {
+  // expected-error @+1 {{window = 9223372036854775807 is more than there are positions; leave it out}}
+  %0 = tpsp.attention %q, %k, %v {query = "s", key = "t", feature = "k", causal, window = 9223372036854775807} : (!q, !k, !k) -> !q
+  return
+}
+
+// -----
+
+!q = tensor<2x8x4x16xf32, #tpsp.idx<b, s, h, k>>
+!k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
+
 // (A7) a window of nothing
 func.func @f(%q: !q, %k: !k, %v: !k) {
   // expected-error @+1 {{window = 0, but a query sees itself: a window is at least 1}}

@@ -85,6 +85,17 @@ func.func @f(%x: !x) {
 
 !x = tensor<4x8xf32, #tpsp.idx<b, d>>
 
+// (P7) no number
+func.func @f(%x: !x) {
+  // expected-error @+1 {{a bound of nan bounds nothing; give a finite number, or leave it out}}
+  %0 = tpsp.clamp %x {low = 0x7FF8000000000000 : f64} : !x
+  return
+}
+
+// -----
+
+!x = tensor<4x8xf32, #tpsp.idx<b, d>>
+
 // (P7) bounds the wrong way round
 func.func @f(%x: !x) {
   // expected-error @+1 {{low = 1.000000e+00 is above high = -5.000000e-01; no number is between them}}

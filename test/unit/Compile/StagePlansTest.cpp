@@ -292,8 +292,8 @@ struct StageRefusalTest : StagePlansTest {
 
 TEST_F(StageRefusalTest, MoreStagesThanLayers) {
   EXPECT_EQ(refusal(tinyLlama("<pp = 7 : stage, dp = 1, tp = 1>")),
-            "has 6 layers (calls of functions), which 7 stages of 1 chunks do "
-            "not divide; give fewer stages or chunks");
+            "has 6 layers (calls of functions), fewer than the 7 chunks of 7 "
+            "stages; give fewer stages or chunks");
 }
 
 TEST_F(StageRefusalTest, CountsOfOtherLayers) {

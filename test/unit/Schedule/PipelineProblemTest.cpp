@@ -210,7 +210,13 @@ TEST(PipelineCheckTest, RefusesWhatIsNoProblem) {
   apply(*findPolicy("1f1b"), 0, problem);
   problem.bound[1] = 1;
   EXPECT_EQ(problem.check(),
-            "a stage may save 1 units, and one micro-batch has 2");
+            "a stage may save 1 units, and one micro-batch has 2; allow as "
+            "many");
+  problem.bound[1] = 7;
+  problem.forwardFirst = true;
+  EXPECT_EQ(problem.check(),
+            "a stage may save 4 units, and saves 8 before its first backward "
+            "command; allow as many, or take another schedule");
   problem.chunks.pop_back();
   EXPECT_EQ(problem.check(), "3 chunks are described, not 2 x 2");
   problem.parts = 0;

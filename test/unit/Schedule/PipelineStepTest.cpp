@@ -141,7 +141,8 @@ TEST(PipelineStepTest, ABoundBelowAMicroBatchIsRefused) {
   auto step = simulatePipeline(request, *findPolicy("1f1b"), costOf(2));
   ASSERT_FALSE(bool(step));
   EXPECT_EQ(llvm::toString(step.takeError()),
-            "a stage may save 1 units, and one micro-batch has 2");
+            "a stage may save 1 units, and one micro-batch has 2; allow as "
+            "many");
 }
 
 } // namespace

@@ -41,7 +41,7 @@ def Tpsp_ClampOp : Tpsp_PointwiseOp<"clamp", 1> {
     ```
 
     Constraints: (I1)-(I8), (P1), (P2), and
-    - (P7) `low` or `high` is given; `low` is not above `high`.
+    - (P7) `low` or `high` is given, and finite; `low` is not above `high`.
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, OptionalAttr<F64Attr>:$low,
                        OptionalAttr<F64Attr>:$high);
