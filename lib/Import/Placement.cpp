@@ -66,8 +66,12 @@ Status Placement::add(const std::string &name) {
     known.push_back(part.names.front());
     if (!contains(part.names, name))
       continue;
-    if (std::find(parts.begin(), parts.end(), &part) == parts.end())
-      parts.push_back(&part);
+    if (std::find(parts.begin(), parts.end(), &part) != parts.end())
+      return {TPSP_RT_INVALID,
+              fmt::format("--place has '{}' twice, and one axis @{}; name each "
+                          "part once",
+                          name, part.axis.name)};
+    parts.push_back(&part);
     return {};
   }
   return {TPSP_RT_INVALID,

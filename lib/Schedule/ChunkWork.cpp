@@ -75,34 +75,45 @@ private:
   /// buckets, and sums over gradients that the update reads, too.
   void markPreparation() {
     std::vector<bool> isRead(plan.commands.size()),
-        isForUpdate(isRead.size(), true);
-    std::set<int64_t> ofUpdate;
+        isForUpdate(isRead.size(), true), isOfGradients = findOfGradients();
     for (size_t i = plan.commands.size(); i-- > 0;) {
       const PlanCommand &command = plan.commands[i];
       if (segments[i] == Weights && isRead[i] && isForUpdate[i] &&
-          preparesUpdate(command, ofUpdate))
+          (movesOnly(command) || isOfGradients[i]))
         segments[i] = Update;
       for (int64_t before : reads[i]) {
         isRead[before] = true;
         isForUpdate[before] = isForUpdate[before] && segments[i] == Update;
       }
-      for (const PlanAccess &access : command.accesses)
-        if (segments[i] == Update && !access.isWrite)
-          ofUpdate.insert(access.buffer);
     }
   }
 
-  static bool preparesUpdate(const PlanCommand &command,
-                             const std::set<int64_t> &ofUpdate) {
-    bool isKernel = command.kind == CommandKind::Kernel;
-    if (!isKernel && command.kind != CommandKind::Copy)
-      return false;
-    if (!isKernel ||
-        command.kernel.operations + command.kernel.transcendentals == 0)
-      return true;
-    return llvm::all_of(command.accesses, [&](const PlanAccess &access) {
-      return access.isWrite || ofUpdate.count(access.buffer) > 0;
-    });
+  static bool movesOnly(const PlanCommand &command) {
+    return command.kind == CommandKind::Copy ||
+           (command.kind == CommandKind::Kernel &&
+            command.kernel.operations + command.kernel.transcendentals == 0);
+  }
+
+  /// The kernels that compute from what the update reads alone, in as many
+  /// steps as it takes: a gradient's squares, then their sum.
+  std::vector<bool> findOfGradients() const {
+    std::vector<bool> found(plan.commands.size());
+    std::set<int64_t> known;
+    for (size_t i = 0; i < plan.commands.size(); ++i)
+      for (const PlanAccess &access : plan.commands[i].accesses)
+        if (segments[i] == Update && !access.isWrite)
+          known.insert(access.buffer);
+    for (size_t i = 0; i < plan.commands.size(); ++i) {
+      const PlanCommand &command = plan.commands[i];
+      found[i] = command.kind == CommandKind::Kernel &&
+                 llvm::all_of(command.accesses, [&](const PlanAccess &access) {
+                   return access.isWrite || known.count(access.buffer) > 0;
+                 });
+      for (const PlanAccess &access : command.accesses)
+        if (found[i] && access.isWrite)
+          known.insert(access.buffer);
+    }
+    return found;
   }
 
   /// Backwards from what writes a gradient that is sent.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 using namespace tpsp;
 using namespace tpsp::run;
@@ -45,13 +46,32 @@ static std::vector<const PlanBuffer *> resultsOf(const Program &program,
 /// has evaluated it.
 using Values = std::vector<rt::ExpectedValues>;
 
+/// Whether a result is a parameter for the next step, or its master.
+static bool isNewParameter(const PlanBuffer &tensor) {
+  return tensor.isArgument() &&
+         (tensor.kind == BufferKind::Parameter || tensor.isMaster);
+}
+
+/// Stored in another type, parameters and masters round apart.
+static void poolNewParameters(const std::vector<const PlanBuffer *> &results,
+                              double tolerance,
+                              std::vector<rt::TensorError> &errors) {
+  std::map<int64_t, std::vector<rt::TensorError *>> byType;
+  for (size_t i = 0; i < results.size(); ++i)
+    if (isNewParameter(*results[i]))
+      byType[results[i]->dtype].push_back(&errors[i]);
+  for (const auto &[type, pool] : byType)
+    rt::poolRounding(pool, tolerance);
+}
+
 /// Compares the results with their whole values.
 static rt::Status compareResults(const Program &program, rt::World &world,
                                  const Values &values,
                                  std::vector<rt::TensorError> &errors) {
   static const rt::ExpectedValues none;
   double tolerance = toleranceOf(program.plan());
-  for (const PlanBuffer *tensor : resultsOf(program, false)) {
+  std::vector<const PlanBuffer *> results = resultsOf(program, false);
+  for (const PlanBuffer *tensor : results) {
     rt::TensorError error;
     TPSP_TRY(rt::compareTensor(world, program.plan(), *tensor,
                                values.empty() ? none
@@ -59,6 +79,7 @@ static rt::Status compareResults(const Program &program, rt::World &world,
                                tolerance, error));
     errors.push_back(error);
   }
+  poolNewParameters(results, tolerance, errors);
   rt::rescaleZeros(errors, tolerance);
   return {};
 }

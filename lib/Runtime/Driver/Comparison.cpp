@@ -44,6 +44,7 @@ struct Difference {
     error.allowed = std::max(tolerance, roundingFactor * error.rounding);
     error.maxAbsolute = maxAbsolute;
     error.notFinite = notFinite;
+    error.elements = count;
     error.rmsError = std::sqrt(squaredError / elements);
     error.rmsRounding = std::sqrt(squaredRounding / elements);
     error.rmsReference = std::sqrt(squaredExact / elements);
@@ -177,5 +178,25 @@ void tpsp::rt::rescaleZeros(std::vector<TensorError> &errors,
     error.relative = error.rmsError / largest;
     error.rounding = error.rmsRounding / largest;
     error.allowed = std::max(tolerance, roundingFactor * error.rounding);
+  }
+}
+
+void tpsp::rt::poolRounding(const std::vector<TensorError *> &errors,
+                            double tolerance) {
+  double squared = 0;
+  int64_t elements = 0;
+  for (const TensorError *error : errors) {
+    squared +=
+        error->rmsRounding * error->rmsRounding * double(error->elements);
+    elements += error->elements;
+  }
+  if (elements == 0)
+    return;
+  double pooled = std::sqrt(squared / double(elements));
+  for (TensorError *error : errors) {
+    if (error->rmsReference == 0)
+      continue;
+    error->rounding = std::max(error->rounding, pooled / error->rmsReference);
+    error->allowed = std::max(tolerance, roundingFactor * error->rounding);
   }
 }

@@ -226,6 +226,26 @@ TEST_F(StagePlansTest, SchedulesDifferInWhatTheySave) {
   EXPECT_LT(filled.seconds, few.seconds);
 }
 
+TEST_F(StagePlansTest, ClippingIsOnceAStep) {
+  std::string text = tinyLlama("<pp = 3 : stage, dp = 1 : data, tp = 2 : "
+                               "model>");
+  request.compile.optimizer = "adamw";
+  std::vector<ChunkWork> without;
+  for (double clip : {0.0, 1.0}) {
+    request.compile.clip = clip;
+    without = std::move(works);
+    works.clear();
+    auto plans = compile(text);
+    ASSERT_TRUE(bool(plans)) << message;
+    simulated(*plans);
+  }
+  for (size_t i = 0; i < works.size(); ++i) {
+    EXPECT_NEAR(works[i].weights, without[i].weights,
+                0.01 * without[i].weights);
+    EXPECT_GT(works[i].update, without[i].update);
+  }
+}
+
 TEST_F(StagePlansTest, SegmentsOverlapByThemselves) {
   std::string text = tinyLlama("<pp = 3 : stage, dp = 1 : data, tp = 2 : "
                                "model>");

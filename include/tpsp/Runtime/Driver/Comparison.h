@@ -23,6 +23,8 @@ struct TensorError {
   /// Root mean squares of the difference, of the reference's own rounding, and
   /// of the reference.
   double rmsError = 0, rmsRounding = 0, rmsReference = 0;
+  /// Those of the worst rank.
+  int64_t elements = 0;
   /// Elements that are infinite or NaN, as the reference or its rounding is.
   int64_t notFinite = 0;
   /// The reference is zero but for rounding: errors are relative to the largest
@@ -68,6 +70,12 @@ Status gatherTensor(World &world, const Plan &plan, const PlanBuffer &tensor,
 /// relative to noise means anything. Where a reference's rms is below 1e-9 of
 /// the largest result's, errors are taken relative to the latter.
 void rescaleZeros(std::vector<TensorError> &errors, double tolerance);
+
+/// Measures the rounding of these results over all of them, if that is more
+/// than their own. New parameters need it: a step by a sign (Lion's, AdamW's
+/// first) is turned over by rounding, in a few elements of all, and by chance
+/// in none of a small tensor's.
+void poolRounding(const std::vector<TensorError *> &errors, double tolerance);
 
 } // namespace tpsp::rt
 
