@@ -50,8 +50,8 @@
 
 // RUN: %{refused} %t/good.json --place tp-zz 2>&1 | FileCheck %s --check-prefix=PLACE
 // PLACE: --place knows no 'zz'; a strategy is made of pp, dp, fsdp, cp, ep, tp, sp, with '-' between: tp-sp-fsdp
-// RUN: %{refused} %t/good.json --place pp-tp-pp 2>&1 | FileCheck %s --check-prefix=TWICE
-// TWICE: --place has 'pp' twice, and one axis @pp; name each part once
+// RUN: %{refused} %t/good.json --place pp-tp-pp 2>&1 | FileCheck %s --check-prefix=AGAIN
+// AGAIN: --place has 'pp' twice, and one axis @pp; name each part once
 // RUN: %{refused} %t/good.json --place tp --mesh dp=2 2>&1 | FileCheck %s --check-prefix=AXIS
 // AXIS: --mesh 'dp=2' is not AXIS=RANKS of an axis that --place has
 // RUN: %{refused} %t/good.json --mesh tp=2 2>&1 | FileCheck %s --check-prefix=NOPLACE
