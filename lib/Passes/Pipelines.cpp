@@ -204,13 +204,27 @@ static void buildToCollectives(OpPassManager &pm,
   tpsp::buildCollectivePipeline(pm, options);
 }
 
-static void buildExplainPipeline(OpPassManager &pm, const ExplainFlags &flags) {
-  tpsp::CompileOptions options = flags.values();
+/// Forward and backward, with the names of the source.
+static void buildToNamedCollectives(OpPassManager &pm,
+                                    tpsp::CompileOptions options) {
   options.grad = true;
   pm.addPass(tpsp::createNameValues());
   tpsp::buildLogicalPipeline(pm, options);
   pm.addPass(tpsp::createDropPrimals());
   tpsp::buildCollectivePipeline(pm, options);
+}
+
+/// Every tensor has a collective of its own, so that layers are alike.
+static void buildFormulasPipeline(OpPassManager &pm,
+                                  const tpsp::PipelineFlags &flags) {
+  tpsp::CompileOptions options = flags.values();
+  options.bucketBytes = 0;
+  buildToNamedCollectives(pm, options);
+  pm.addPass(tpsp::createPrintFormulas());
+}
+
+static void buildExplainPipeline(OpPassManager &pm, const ExplainFlags &flags) {
+  buildToNamedCollectives(pm, flags.values());
   pm.addPass(
       tpsp::createPrintExplanation({flags.notation, flags.extents, flags.rule,
                                     flags.parts, flags.everyLayer}));
@@ -234,6 +248,11 @@ void tpsp::registerPipelines() {
       "Print the program, forward and backward, in sharded einsum notation, "
       "and the collective ledger",
       buildExplainPipeline);
+  PassPipelineRegistration<PipelineFlags>(
+      "tpsp-formulas",
+      "Print the program's collectives, FLOPs and memory, forward and "
+      "backward, as polynomials in the names of indices and axes",
+      buildFormulasPipeline);
   PassPipelineRegistration<>("tpsp-llvm-pipeline",
                              "From a plan to the LLVM dialect",
                              buildLLVMPipeline);

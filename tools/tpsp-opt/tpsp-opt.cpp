@@ -18,7 +18,8 @@ using llvm::StringRef;
 /// An explanation is what one wants to read, not the module behind it.
 static bool explains(int argc, char **argv) {
   for (int i = 1; i < argc; ++i)
-    for (const char *flag : {"--tpsp-explain", "-tpsp-explain"}) {
+    for (const char *flag : {"--tpsp-explain", "-tpsp-explain",
+                             "--tpsp-formulas", "-tpsp-formulas"}) {
       size_t length = std::strlen(flag);
       if (std::strncmp(argv[i], flag, length) == 0 &&
           (argv[i][length] == 0 || argv[i][length] == '='))
@@ -64,6 +65,8 @@ int main(int argc, char **argv) {
       argc, argv,
       "tpsp: sharded einsum programs\n\n"
       "  tpsp-opt model.mlir --tpsp-explain          equations and the ledger\n"
+      "  tpsp-opt model.mlir --tpsp-formulas         bytes, FLOPs and memory "
+      "as polynomials\n"
       "  tpsp-opt model.mlir --tpsp-pipeline=grad=true   down to the plan\n",
       registry);
   if (output == "-" && explains(argc, argv))

@@ -164,4 +164,25 @@ def PrintExplanation : Pass<"tpsp-print-explanation", "::mlir::ModuleOp"> {
   ];
 }
 
+def PrintFormulas : Pass<"tpsp-print-formulas", "::mlir::ModuleOp"> {
+  let summary = "Print collectives, products and memory as polynomials";
+  let description = [{
+    Prints to standard output, of every function: the number and the bytes of
+    its collectives, the FLOPs of its products, and its parameters, gradients,
+    optimizer's state and saved activations. Each is a polynomial in the names
+    of the program's indices and axes, with its value behind it.
+
+    An index that is renamed has one name, and one that is merged or split is
+    the product of its parts. An index of several extents stands as numbers. L
+    is the number of calls of a function, which are layers. What the first layer
+    or the last lacks counts L - 1 times; with two layers that is a guess.
+
+    A division is exact where axes divide extents. The ring algorithm's bytes
+    are rounded down for each tensor.
+
+    Runs best after `tpsp-fuse-collectives`, before buckets;
+    [`--tpsp-formulas`](../Passes.md#formulas) is the whole way there.
+  }];
+}
+
 #endif // TPSP_PASSES_COLLECTIVESPASSES_TD

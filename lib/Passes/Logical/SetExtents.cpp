@@ -1,18 +1,15 @@
 // tpsp-set-extents: the program with other extents.
-//
-// An index is a name, and the names that it is renamed to: `s` of the queries
-// and `t` of the keys are one sequence. Such a family has one extent.
+#include "Passes/Program/IndexFamilies.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
-#include "tpsp/Dialect/Tpsp/ViewOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AttrTypeSubElements.h"
-#include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <cmath>
 
@@ -25,64 +22,6 @@ using namespace mlir;
 using namespace tpsp;
 
 namespace {
-
-/// The families of a program's indices, by the first of their names.
-class IndexFamilies {
-public:
-  explicit IndexFamilies(ModuleOp module) {
-    module.walk<WalkOrder::PreOrder>([&](Operation *op) {
-      for (Value result : op->getResults())
-        add(result.getType());
-      for (Region &region : op->getRegions())
-        for (Block &block : region)
-          for (BlockArgument argument : block.getArguments())
-            add(argument.getType());
-      if (auto rename = dyn_cast<RenameOp>(op))
-        join(rename->getOperand(0).getType(), rename->getResult(0).getType());
-    });
-    for (auto &[name, values] : extents)
-      all[familyOf(name)].insert(values.begin(), values.end());
-  }
-
-  bool knows(StringRef name) const { return extents.contains(name); }
-  StringRef familyOf(StringRef name) const {
-    return families.getLeaderValue(name);
-  }
-  /// All that the names of the family have.
-  ArrayRef<int64_t> extentsOf(StringRef family) const {
-    return all.find(family)->second.getArrayRef();
-  }
-  /// "b, s, d", in the program's order.
-  std::string names() const {
-    std::string text;
-    for (const auto &[name, values] : extents)
-      text += (text.empty() ? "" : ", ") + name.str();
-    return text;
-  }
-
-private:
-  using Extents = llvm::SmallSetVector<int64_t, 1>;
-
-  void add(Type type) {
-    if (!getIdx(type))
-      return;
-    auto shape = cast<RankedTensorType>(type).getShape();
-    for (auto [name, extent] : llvm::zip_equal(indexNames(type), shape)) {
-      families.insert(name);
-      extents[name].insert(extent);
-    }
-  }
-
-  void join(Type one, Type other) {
-    add(other);
-    for (auto [from, to] : llvm::zip_equal(indexNames(one), indexNames(other)))
-      families.unionSets(from, to);
-  }
-
-  llvm::EquivalenceClasses<StringRef> families;
-  llvm::MapVector<StringRef, Extents> extents;
-  llvm::DenseMap<StringRef, Extents> all;
-};
 
 /// An index's old extent and its new one.
 struct Change {
@@ -138,7 +77,8 @@ public:
                      << entry << "'";
     if (!families.knows(name))
       return error() << "the program has no index '" << name
-                     << "'; its indices are " << families.names();
+                     << "'; its indices are "
+                     << llvm::join(families.names(), ", ");
     ArrayRef<int64_t> old = families.extentsOf(families.familyOf(name));
     if (old.size() > 1)
       return error() << "index '" << name << "' has extents " << old[0]

@@ -1,0 +1,139 @@
+#include "LayerCounts.h"
+
+#include "Passes/Program/CallPlace.h"
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+static bool isPartOf(const std::set<unsigned> &part,
+                     const std::set<unsigned> &all) {
+  return std::includes(all.begin(), all.end(), part.begin(), part.end());
+}
+
+LayerCounts::LayerCounts(FunctionOpInterface function) : function(function) {
+  readCalls();
+  formGroups();
+}
+
+/// The calls that all inlined operations are inside of.
+static size_t sharedLevels(Block &body) {
+  std::optional<SmallVector<Location>> shared;
+  for (Operation &op : body) {
+    SmallVector<Location> own = callPlaceOf(op.getLoc()).calls;
+    if (own.empty())
+      continue;
+    if (!shared)
+      shared = own;
+    size_t same = 0;
+    while (same < shared->size() && same < own.size() &&
+           (*shared)[same] == own[same])
+      ++same;
+    shared->truncate(same);
+  }
+  return shared ? shared->size() : 0;
+}
+
+void LayerCounts::readCalls() {
+  Block &body = function.getFunctionBody().front();
+  level = sharedLevels(body);
+  for (Operation &op : body)
+    if (std::optional<unsigned> call = callOf(op.getLoc()))
+      calls[callPlaceOf(op.getLoc()).written.getAsOpaquePointer()].insert(
+          *call);
+}
+
+std::optional<unsigned> LayerCounts::callOf(Location loc) {
+  CallPlace place = callPlaceOf(loc);
+  if (place.calls.size() <= level)
+    return std::nullopt;
+  auto [number, isNew] = numbers.try_emplace(
+      place.calls[level].getAsOpaquePointer(), callNames.size());
+  if (isNew)
+    callNames.push_back(callNamesOf(loc)[level].str());
+  return number->second;
+}
+
+/// Sets of calls that no other contains, with more than one: each is the calls
+/// of a function.
+void LayerCounts::formGroups() {
+  std::set<std::set<unsigned>> all;
+  for (const auto &[written, own] : calls)
+    all.insert(own);
+  for (const std::set<unsigned> &own : all) {
+    bool isPart = llvm::any_of(all, [&](const std::set<unsigned> &other) {
+      return other.size() > own.size() && isPartOf(own, other);
+    });
+    if (own.size() > 1 && !isPart)
+      found.push_back(
+          {"", callNames[*own.begin()], callNames[*own.rbegin()], own});
+  }
+  for (auto [i, group] : llvm::enumerate(found))
+    group.name = found.size() == 1 ? "L" : "L" + std::to_string(i + 1);
+}
+
+LayerCounts::Place LayerCounts::placeOf(Operation *op) {
+  if (callOf(op->getLoc()))
+    return {callPlaceOf(op->getLoc()).written.getAsOpaquePointer(), false};
+  return op->hasAttr(updateAttrName) ? placeThroughOperands(op) : Place();
+}
+
+LayerCounts::Place LayerCounts::placeThroughOperands(Operation *op) {
+  auto [place, isNew] = known.try_emplace(op);
+  if (!isNew)
+    return place->second;
+  for (Value operand : op->getOperands()) {
+    auto argument = dyn_cast<BlockArgument>(operand);
+    Place found =
+        argument ? placeOf(argument) : placeOf(operand.getDefiningOp());
+    if (found.written)
+      return known[op] = {found.written, true};
+  }
+  return {};
+}
+
+LayerCounts::Place LayerCounts::placeOf(BlockArgument argument) {
+  auto of = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
+                                                   stateAttrName);
+  if (of && of.getInt() >= 0)
+    return placeOf(function.getArgument(of.getInt()));
+  std::set<unsigned> users;
+  Operation *first = nullptr;
+  for (Operation *user : argument.getUsers())
+    if (std::optional<unsigned> call = callOf(user->getLoc())) {
+      users.insert(*call);
+      if (!first || user->isBeforeInBlock(first))
+        first = user;
+    }
+  if (users.size() != 1)
+    return {};
+  return {callPlaceOf(first->getLoc()).written.getAsOpaquePointer(), true};
+}
+
+Formula LayerCounts::countOf(int64_t count, Place place) const {
+  auto own = calls.find(place.written);
+  if (own == calls.end())
+    return count;
+  auto group = llvm::find_if(found, [&](const Group &each) {
+    return isPartOf(own->second, each.calls);
+  });
+  if (group == found.end())
+    return count;
+  auto layers = int64_t(group->calls.size());
+  auto times = [&](int64_t number) {
+    return Formula(number) * Formula::power(group->name);
+  };
+  if (count % layers == 0)
+    return times(count / layers);
+  if (place.isThroughTensor)
+    return count;
+  if (count + 1 == layers)
+    return Formula::lessOne({group->name});
+  if ((count + 1) % layers == 0)
+    return times((count + 1) / layers) + Formula(-1);
+  if (count > layers && (count - 1) % layers == 0)
+    return times((count - 1) / layers) + Formula(1);
+  return count;
+}

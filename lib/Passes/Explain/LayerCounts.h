@@ -1,0 +1,65 @@
+/// Which operations come once in every layer, where layers are calls of a
+/// function that have been inlined.
+#ifndef TPSP_PASSES_EXPLAIN_LAYERCOUNTS_H
+#define TPSP_PASSES_EXPLAIN_LAYERCOUNTS_H
+
+#include "tpsp/Algebra/Formula.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+#include <set>
+
+namespace tpsp {
+
+class LayerCounts {
+public:
+  explicit LayerCounts(mlir::FunctionOpInterface function);
+
+  /// Where something is written that may come in every layer.
+  struct Place {
+    /// Null: in no layer.
+    const void *written = nullptr;
+    /// Whether it is found through a tensor of one layer, so that a number that
+    /// is no multiple of the layers is of none.
+    bool isThroughTensor = false;
+    bool operator<(const Place &other) const {
+      return std::tie(written, isThroughTensor) <
+             std::tie(other.written, other.isThroughTensor);
+    }
+  };
+  /// Of an operation; of the update, that of what it updates.
+  Place placeOf(mlir::Operation *op);
+  /// Of an argument, if one layer alone uses it; of a state, its parameter's.
+  Place placeOf(mlir::BlockArgument argument);
+
+  /// `count` of something at `place`, in L.
+  Formula countOf(int64_t count, Place place) const;
+
+  /// A name for each number of layers: "L", or "L1" and "L2".
+  struct Group {
+    std::string name, firstCall, lastCall;
+    std::set<unsigned> calls;
+  };
+  llvm::ArrayRef<Group> groups() const { return found; }
+
+private:
+  /// The call that tells layers apart; nullopt if there is none.
+  std::optional<unsigned> callOf(mlir::Location loc);
+  void readCalls();
+  void formGroups();
+  Place placeThroughOperands(mlir::Operation *op);
+
+  mlir::FunctionOpInterface function;
+  /// Calls around all others, which tell nothing apart.
+  size_t level = 0;
+  std::map<const void *, unsigned> numbers;
+  std::vector<std::string> callNames;
+  /// By where it is written: the calls that it comes in.
+  std::map<const void *, std::set<unsigned>> calls;
+  std::vector<Group> found;
+  llvm::DenseMap<mlir::Operation *, Place> known;
+};
+
+} // namespace tpsp
+
+#endif // TPSP_PASSES_EXPLAIN_LAYERCOUNTS_H

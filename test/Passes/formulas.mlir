@@ -1,0 +1,36 @@
+// What --tpsp-formulas prints; that formulas hold at other sizes is
+// FormulasTest's.
+// REQUIRES: tpsp-run
+// RUN: tpsp-opt %examples/tp-sp-fsdp.mlir --tpsp-formulas | FileCheck %s
+// CHECK: model_grad
+// CHECK-NEXT: b = 8, s = 64, d = 128, h = 8, k = 16, e = 512, L = 2 (layer0 to layer1), fsdp = 2, tp = 2
+// CHECK-NEXT: t = s
+// CHECK: collectives (bytes sent per rank)
+// CHECK-NEXT: forward all_gather over fsdp: 6 L = 12
+// CHECK-NEXT: 8 L d (2 h k + e) (fsdp - 1)/(fsdp tp) = 384.0 KiB
+// CHECK-NEXT: forward all_gather over tp: 2 L = 4
+// CHECK-NEXT: 8 L b s d (tp - 1)/(fsdp tp) = 256.0 KiB
+// CHECK: backward all_reduce over fsdp,tp: 3 L = 6
+// CHECK-NEXT: 24 L d (fsdp tp - 1)/(fsdp tp) = 4.5 KiB
+// CHECK: products (FLOPs per rank)
+// CHECK-NEXT: forward: 8 L = 16
+// CHECK-NEXT: 4 L b s (s h k + 2 d h k + d e)/(fsdp tp) = 1.091e+08
+// CHECK: memory (bytes per rank)
+// CHECK: saved for the backward pass: 10 L + 1 + (L - 1) = 22
+
+// With an optimizer there is its state, and gradients are no results.
+// RUN: tpsp-opt %examples/tp-sp-fsdp.mlir --tpsp-formulas="optimizer=adamw optimizer-axes=fsdp" \
+// RUN:   | FileCheck %s --check-prefix=STATE
+// STATE: memory (bytes per rank)
+// STATE-NOT: gradients
+// STATE: optimizer's state: 20 L = 40
+
+// A merged index is the product of its parts, and of two layers or more what is
+// beside them counts by itself.
+// RUN: tpsp-import %S/../Import/Inputs/published/llama-3.1-8b.json --layers 3 --sequence 64 --batch 8 --place tp-sp-fsdp -o %t.mlir
+// RUN: tpsp-opt %t.mlir --tpsp-formulas | FileCheck %s --check-prefix=PARTS
+// PARTS: L = 3 (x1 to x3)
+// PARTS-NEXT: q = g r k, kv = g k, t = s
+// PARTS: forward reduce_scatter over tp: 2 L + 1 = 7
+// PARTS-NEXT: 4 b s d (2 L + 1) (tp - 1)/(fsdp tp)
+// PARTS: parameters: 9 L + 3 = 30
