@@ -1,4 +1,6 @@
 // Parsing, printing and verifying #tpsp.idx.
+#include "WrittenType.h"
+
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -88,32 +90,57 @@ static ParseResult parsePending(AsmParser &parser, IdxParts &parts) {
   return success();
 }
 
-Attribute IdxAttr::parse(AsmParser &parser, Type) {
-  IdxParts parts;
-  SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseLess())
-    return {};
-  if (succeeded(parser.parseOptionalVerticalBar())) {
-    if (parsePending(parser, parts) || parser.parseGreater())
-      return {};
-  } else if (failed(parser.parseOptionalGreater())) {
-    do {
-      if (parseEntry(parser, parts))
-        return {};
-    } while (succeeded(parser.parseOptionalComma()));
-    if (succeeded(parser.parseOptionalVerticalBar()) &&
-        parsePending(parser, parts))
-      return {};
-    if (parser.parseGreater())
-      return {};
-  }
-  if (failed(verify([&] { return parser.emitError(loc); }, parts.names,
-                    parts.axes, parts.pending, parts.pendingMax, parts.unplaced,
-                    parts.local)))
+/// Entries, pending axes, and the bracket that closes.
+static ParseResult
+parseParts(AsmParser &parser, IdxParts &parts,
+           llvm::function_ref<ParseResult()> parseOptionalClose,
+           llvm::function_ref<ParseResult()> parseClose) {
+  if (succeeded(parser.parseOptionalVerticalBar()))
+    return failure(parsePending(parser, parts) || parseClose());
+  if (succeeded(parseOptionalClose()))
+    return success();
+  do {
+    if (parseEntry(parser, parts))
+      return failure();
+  } while (succeeded(parser.parseOptionalComma()));
+  if (succeeded(parser.parseOptionalVerticalBar()) &&
+      parsePending(parser, parts))
+    return failure();
+  return parseClose();
+}
+
+/// Null, with an error, if the parts contradict each other.
+static IdxAttr makeIdx(AsmParser &parser, SMLoc loc, const IdxParts &parts) {
+  if (failed(IdxAttr::verify([&] { return parser.emitError(loc); }, parts.names,
+                             parts.axes, parts.pending, parts.pendingMax,
+                             parts.unplaced, parts.local)))
     return {};
   return IdxAttr::get(parser.getContext(), parts.names, parts.axes,
                       parts.pending, parts.pendingMax, parts.unplaced,
                       parts.local);
+}
+
+Attribute IdxAttr::parse(AsmParser &parser, Type) {
+  IdxParts parts;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess() ||
+      parseParts(
+          parser, parts, [&] { return parser.parseOptionalGreater(); },
+          [&] { return parser.parseGreater(); }))
+    return {};
+  return makeIdx(parser, loc, parts);
+}
+
+ParseResult tpsp::parseBracketedSubscripts(AsmParser &parser, IdxAttr &idx) {
+  IdxParts parts;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLSquare() ||
+      parseParts(
+          parser, parts, [&] { return parser.parseOptionalRSquare(); },
+          [&] { return parser.parseRSquare(); }))
+    return failure();
+  idx = makeIdx(parser, loc, parts);
+  return success(bool(idx));
 }
 
 void IdxAttr::print(AsmPrinter &printer) const {

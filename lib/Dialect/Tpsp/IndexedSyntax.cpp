@@ -4,6 +4,13 @@
 //
 // One type if all agree, a functional type otherwise. A number needs no type
 // where an f64 is expected: 2, 0.5 and 1e-6 are numbers.
+//
+// In short form there are no types, or the results' alone:
+//
+//   %y = softmax %x {over = "t", scale = 0.5}
+//   %z = einsum %w, %x -> [b, s, e, ?]
+#include "WrittenType.h"
+
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -126,6 +133,28 @@ static ParseResult parseTypes(OpAsmParser &parser, size_t count,
   return success();
 }
 
+/// The results' written types, if there are any. All types are inferred when
+/// the program is known.
+static ParseResult
+parseShortForm(OpAsmParser &parser, OperationState &state,
+               ArrayRef<OpAsmParser::UnresolvedOperand> operands) {
+  Type inferred = InferredType::get(parser.getContext());
+  SmallVector<Attribute> written;
+  auto parseOne = [&] {
+    return parseWrittenType(parser, written.emplace_back());
+  };
+  if (succeeded(parser.parseOptionalArrow()) &&
+      parser.parseCommaSeparatedList(parseOne))
+    return failure();
+  if (!written.empty())
+    state.addAttribute(writtenAttrName,
+                       parser.getBuilder().getArrayAttr(written));
+  size_t results =
+      std::max({size_t(1), parser.getNumResults(), written.size()});
+  state.addTypes(SmallVector<Type>(results, inferred));
+  return parser.resolveOperands(operands, inferred, state.operands);
+}
+
 ParseResult tpsp::parseIndexedOp(OpAsmParser &parser, OperationState &state) {
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
   SmallVector<Type> types;
@@ -138,9 +167,11 @@ ParseResult tpsp::parseIndexedOp(OpAsmParser &parser, OperationState &state) {
            << "'" << state.name.getStringRef() << "' op ";
   };
   if (parseAttributes(parser, state.name, state.attributes) ||
-      failed(state.name.verifyInherentAttrs(state.attributes, refuse)) ||
-      parser.parseColon() ||
-      parseTypes(parser, operands.size(), types, state.types))
+      failed(state.name.verifyInherentAttrs(state.attributes, refuse)))
+    return failure();
+  if (failed(parser.parseOptionalColon()))
+    return parseShortForm(parser, state, operands);
+  if (parseTypes(parser, operands.size(), types, state.types))
     return failure();
   return parser.resolveOperands(operands, types, operandsLoc, state.operands);
 }

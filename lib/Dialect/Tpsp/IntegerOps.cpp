@@ -41,7 +41,8 @@ SmallVector<StringRef> OneHotEinsumOp::selected() {
 }
 
 unsigned OneHotEinsumOp::getIntegerWidth(unsigned i) {
-  return i < getIndices().size() ? positionWidth : 0;
+  ArrayAttr indices = getIndicesAttr(); // null before it is verified
+  return indices && i < indices.size() ? positionWidth : 0;
 }
 
 int64_t OneHotEinsumOp::getIntegerBound(unsigned i) {

@@ -1,7 +1,10 @@
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "ProgramResolution.h"
+
 #include "tpsp/Abi/DataRole.h"
 #include "tpsp/Dialect/Tpsp/StageAxis.h"
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/InliningUtils.h"
@@ -14,6 +17,9 @@ using namespace tpsp;
 
 #define GET_ATTRDEF_CLASSES
 #include "tpsp/Dialect/Tpsp/TpspAttrs.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "tpsp/Dialect/Tpsp/TpspTypes.cpp.inc"
 
 #include "tpsp/Dialect/Tpsp/TpspInterfaces.cpp.inc"
 
@@ -34,7 +40,12 @@ void TpspDialect::initialize() {
 #define GET_ATTRDEF_LIST
 #include "tpsp/Dialect/Tpsp/TpspAttrs.cpp.inc"
       >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "tpsp/Dialect/Tpsp/TpspTypes.cpp.inc"
+      >();
   registerMeshOp();
+  registerProgramOps();
   registerContractionOps();
   registerPointwiseOps();
   registerFunctionOps();
@@ -172,6 +183,12 @@ LogicalResult TpspDialect::verifyOperationAttribute(Operation *op,
                          attr.getName().getValue());
   if (isMark && !isa<UnitAttr>(attr.getValue()))
     return op->emitOpError() << attr.getName().getValue() << " takes no value";
+  if (llvm::is_contained({shortFormAttrName, namesAttrName, timesAttrName,
+                          firstAttrName, writtenAttrName},
+                         attr.getName().getValue()))
+    return op->emitOpError() << attr.getName().getValue()
+                             << " is of a program in short form; write this in "
+                                "tpsp.program <...> { }";
   if (attr.getName() == partAttrName && !isa<IntegerAttr>(attr.getValue()))
     return op->emitOpError() << partAttrName << " is a number";
   if (attr.getName() == resultsAttrName)

@@ -25,7 +25,7 @@ class Tpsp_AttentionBaseOp<string mnemonic, list<string> overridden = [],
 }
 
 def Tpsp_AttentionOp
-    : Tpsp_AttentionBaseOp<"attention", ["withAdjointResults"], [], [
+    : Tpsp_AttentionBaseOp<"attention", ["withAdjointResults", "inferIndices"], [], [
         DeclareOpInterfaceMethods<Tpsp_DecomposableOpInterface,
                                   ["decomposesEarly"]>]> {
   let summary = "scaled dot-product attention";

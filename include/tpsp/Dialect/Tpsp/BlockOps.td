@@ -12,7 +12,7 @@ class Tpsp_BlockOp<string mnemonic, list<string> overridden = []>
   let hasVerifier = 1;
 }
 
-def Tpsp_TakeOp : Tpsp_BlockOp<"take"> {
+def Tpsp_TakeOp : Tpsp_BlockOp<"take", ["inferIndices"]> {
   let summary = "one position of an index";
   let description = [{
     The operand at position `at` of `index`, which the result lacks.

@@ -66,7 +66,7 @@ def Tpsp_OneHotEinsumOp
 
 def Tpsp_RouterOp
     : Tpsp_IndexedOp<"router", ["introducesIndices", "getIntegerWidth",
-                                "getWholeIndices"], [
+                                "getWholeIndices", "inferIndices"], [
         DeclareOpInterfaceMethods<Tpsp_RowKernelOpInterface,
                                   ["getRowIndices", "emitRow"]>]> {
   let summary = "positions of the largest values along an index";
@@ -94,6 +94,7 @@ def Tpsp_RouterOp
 def Tpsp_CountEarlierOp
     : Tpsp_IndexedOp<"count_earlier", ["getIntegerWidth", "getIntegerBound",
                                        "getWholeIndices"], [
+        Tpsp_KeepsIndices,
         DeclareOpInterfaceMethods<Tpsp_BucketKernelOpInterface,
                                   ["needsBucketScratch"]>]> {
   let summary = "how many equal integers come before each";
@@ -113,7 +114,7 @@ def Tpsp_CountEarlierOp
 
 def Tpsp_EmbeddingOp
     : Tpsp_EarlyCompositeOp<"embedding", ["getIntegerWidth", "getIntegerBound",
-                                          "getLinearity"]> {
+                                          "getLinearity", "inferIndices"]> {
   let summary = "rows of a table";
   let description = [{
     Operands ids (i32) and table; the result has the indices of ids and those of
@@ -128,7 +129,8 @@ def Tpsp_EmbeddingOp
 
 def Tpsp_CrossEntropyOp
     : Tpsp_EarlyCompositeOp<"cross_entropy", ["getIntegerWidth",
-                                              "getIntegerBound"]> {
+                                              "getIntegerBound",
+                                              "inferIndices"]> {
   let summary = "negative log-likelihood of targets under a softmax";
   let description = [{
     Operands logits and targets (i32). loss = log(sum over `over` of exp(logits))

@@ -15,6 +15,11 @@ def Tpsp_Tensor : Type<
     ]>,
     "tensor with #tpsp.idx subscripts", "::mlir::RankedTensorType">;
 
+/// The result has the indices of the operand that has those of all operands.
+def Tpsp_KeepsIndices : NativeOpTrait<"KeepsIndices"> {
+  let cppNamespace = "::tpsp";
+}
+
 class Tpsp_Op<string mnemonic, list<Trait> traits = []>
     : Op<Tpsp_Dialect, mnemonic, traits # [Pure]>;
 
@@ -53,7 +58,8 @@ class Tpsp_LoopOp<string mnemonic, list<string> overridden = [],
 class Tpsp_PointwiseOp<string mnemonic, int arity, list<string> overridden = [],
                        list<string> loopOverridden = [], list<Trait> traits = [],
                        int optional = 0>
-    : Tpsp_LoopOp<mnemonic, overridden, loopOverridden, traits> {
+    : Tpsp_LoopOp<mnemonic, overridden, loopOverridden,
+                  traits # [Tpsp_KeepsIndices]> {
   let summary = "pointwise " # mnemonic;
   let description = [{
     An operand may lack indices of the result: it is broadcast along them by

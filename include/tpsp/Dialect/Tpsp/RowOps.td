@@ -30,6 +30,7 @@ def Tpsp_RopeMatrixOp
 class Tpsp_RowOp<string mnemonic, list<string> overridden = [],
                  list<string> ofComposite = []>
     : Tpsp_IndexedOp<mnemonic, overridden # ["getWholeIndices"], [
+        Tpsp_KeepsIndices,
         DeclareOpInterfaceMethods<Tpsp_DecomposableOpInterface,
                                   ofComposite>]> {
   let hasVerifier = 1;

@@ -73,4 +73,13 @@ def Tpsp_TileAttr : AttrDef<Tpsp_Dialect, "Tile"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def Tpsp_InferredType : TypeDef<Tpsp_Dialect, "Inferred"> {
+  let mnemonic = "inferred";
+  let summary = "a type that is still to be inferred";
+  let description = [{
+    What values of a function in short form have while it is parsed
+    (`tpsp.program`). No operation has it afterwards.
+  }];
+}
+
 #endif // TPSP_DIALECT_TPSP_ATTRS_TD

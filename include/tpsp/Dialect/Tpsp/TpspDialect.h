@@ -59,8 +59,19 @@ mlir::ValueRange attentionStep(mlir::ValueRange operands, unsigned tensors);
 /// The adjoint of a composite that must be taken apart first: an error.
 mlir::LogicalResult refuseComposite(mlir::Operation *op);
 
+/// What IndexedOpInterface::inferIndices does by default: of an operation with
+/// the trait below, the indices of the first operand that has those of all.
+std::optional<llvm::SmallVector<llvm::StringRef>>
+indicesKept(mlir::Operation *op);
+
+/// The result has the indices of the operand that has those of all operands.
+template <typename ConcreteOp>
+class KeepsIndices : public mlir::OpTrait::TraitBase<ConcreteOp, KeepsIndices> {
+};
+
 /// The syntax of an operation with an index structure: its operands, its
-/// attributes, its types.
+/// attributes, its types. Without types it is in short form (ProgramOps.td):
+/// the result's may follow an arrow, and all are inferred later.
 mlir::ParseResult parseIndexedOp(mlir::OpAsmParser &parser,
                                  mlir::OperationState &state);
 /// Attributes that are those of `defaults`, a dictionary or null, are left out.
@@ -183,6 +194,9 @@ inline constexpr llvm::StringLiteral tripsAttrName = "tpsp.trips";
 
 #define GET_ATTRDEF_CLASSES
 #include "tpsp/Dialect/Tpsp/TpspAttrs.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "tpsp/Dialect/Tpsp/TpspTypes.h.inc"
 
 #include "tpsp/Dialect/Tpsp/TpspInterfaces.h.inc"
 

@@ -16,12 +16,15 @@ def Tpsp_Dialect : Dialect {
     Version log:
       1: first version.
   }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
   let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
   let hasRegionArgAttrVerify = 1;
   let hasOperationAttrVerify = 1;
   // Each beside the operations of its family.
   let extraClassDeclaration = [{
     void registerMeshOp();
+    void registerProgramOps();
     void registerContractionOps();
     void registerPointwiseOps();
     void registerFunctionOps();
@@ -32,6 +35,9 @@ def Tpsp_Dialect : Dialect {
     void registerViewOps();
     void registerBlockOps();
     void registerCollectiveOps();
+    /// `call`, `repeat` and `return` of a function in short form.
+    std::optional<ParseOpHook>
+    getParseOperationHook(::llvm::StringRef opName) const override;
   }];
 }
 

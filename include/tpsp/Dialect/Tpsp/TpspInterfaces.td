@@ -74,6 +74,12 @@ def Tpsp_IndexedOpInterface : OpInterface<"IndexedOpInterface"> {
       "::tpsp::IndexStructure", "getIndexStructure", (ins), "",
       [{ return ::tpsp::structureByName($_op); }]>,
     InterfaceMethod<[{
+        The names of the first result's indices, in order, where the operands
+        determine them: what the author of a program may leave out. Asked of an
+        operation whose results have no types yet.}],
+      "std::optional<::llvm::SmallVector<::llvm::StringRef>>", "inferIndices",
+      (ins), "", [{ return ::tpsp::indicesKept($_op); }]>,
+    InterfaceMethod<[{
         The operation with the results that its adjoint reads besides those that
         the program does: itself, or another that has taken its place. Asked of
         an operation that is about to be differentiated.}],

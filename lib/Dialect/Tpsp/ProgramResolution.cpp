@@ -1,0 +1,149 @@
+// Types of a program in short form, and its repeated calls. This runs once,
+// inside the parser, when all of the program is read. What leaves it is an
+// ordinary module, and no pass knows of the short form.
+#include "ProgramResolution.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+RankedTensorType tpsp::closed(RankedTensorType type,
+                              const NamedExtents &extents, Location loc) {
+  SmallVector<int64_t> shape(type.getShape());
+  for (auto [extent, name] : llvm::zip_equal(shape, indexNames(type))) {
+    auto found = extents.find(name);
+    if (ShapedType::isDynamic(extent)) {
+      if (found == extents.end()) { // (Q2)
+        emitError(loc) << "index '" << name
+                       << "' has no extent; add it to the program's, as in "
+                          "tpsp.program <"
+                       << name << " = 8>";
+        return {};
+      }
+      extent = found->second;
+    } else if (found != extents.end() && extent != found->second) { // (Q3)
+      emitError(loc) << "index '" << name << "' has extent " << extent
+                     << " in this type and " << found->second
+                     << " in the program; write one of the two";
+      return {};
+    }
+  }
+  return RankedTensorType::get(shape, type.getElementType(),
+                               type.getEncoding());
+}
+
+/// Likewise of several; fails if one is null.
+static LogicalResult closeAll(TypeRange types, const NamedExtents &extents,
+                              llvm::function_ref<Location(size_t)> locOf,
+                              SmallVectorImpl<Type> &out) {
+  for (auto [i, type] : llvm::enumerate(types)) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    out.push_back(tensor && getIdx(type) ? closed(tensor, extents, locOf(i))
+                                         : type);
+    if (!out.back())
+      return failure();
+  }
+  return success();
+}
+
+namespace {
+
+class Program {
+public:
+  Program(Region &region, const NamedExtents &extents) : extents(extents) {
+    for (Block &block : region)
+      for (auto function : block.getOps<func::FuncOp>()) {
+        functions.try_emplace(function.getSymName(), function);
+        if (function->hasAttr(shortFormAttrName))
+          shortForms.push_back(function);
+      }
+  }
+
+  LogicalResult resolve() {
+    for (func::FuncOp function : shortForms)
+      if (failed(typeSignature(function)))
+        return failure();
+    for (func::FuncOp function : shortForms)
+      if (failed(expandCalls(function)))
+        return failure();
+    for (func::FuncOp function : shortForms)
+      if (failed(inferBody(function, extents, functions)))
+        return failure();
+    for (func::FuncOp function : shortForms)
+      finish(function);
+    return success();
+  }
+
+private:
+  LogicalResult typeSignature(func::FuncOp function);
+  LogicalResult expandCalls(func::FuncOp function);
+
+  /// Only what is called from outside has names and parameters.
+  static void finish(func::FuncOp function) {
+    function->removeAttr(shortFormAttrName);
+    if (!function.isPrivate())
+      return;
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      function.removeArgAttr(i, paramAttrName);
+      function.removeArgAttr(i, nameAttrName);
+    }
+  }
+
+  const NamedExtents &extents;
+  FunctionsByName functions;
+  SmallVector<func::FuncOp> shortForms;
+  /// Those whose calls are plain.
+  llvm::StringSet<> expanded;
+};
+
+} // namespace
+
+LogicalResult Program::typeSignature(func::FuncOp function) {
+  if (function.getBody().empty() || function.getBody().front().empty())
+    return emitError(function.getLoc())
+           << "@" << function.getSymName()
+           << " has no body; write at least 'return'";
+  FunctionType type = function.getFunctionType();
+  SmallVector<Type> inputs, results;
+  if (failed(closeAll(
+          type.getInputs(), extents,
+          [&](size_t i) { return function.getArgument(i).getLoc(); },
+          inputs)) ||
+      failed(closeAll(
+          type.getResults(), extents, [&](size_t) { return function.getLoc(); },
+          results)))
+    return failure();
+  function.setFunctionType(
+      FunctionType::get(function.getContext(), inputs, results));
+  for (auto [argument, input] :
+       llvm::zip_equal(function.getArguments(), inputs))
+    argument.setType(input);
+  return success();
+}
+
+LogicalResult Program::expandCalls(func::FuncOp function) {
+  expanded.insert(function.getSymName());
+  for (auto call : llvm::make_early_inc_range(
+           function.getBody().front().getOps<func::CallOp>())) {
+    if (!call->hasAttr(namesAttrName) && !call->hasAttr(timesAttrName))
+      continue;
+    func::FuncOp callee = functions.lookup(call.getCallee());
+    if (!callee)
+      continue; // an error where it gets its types
+    if (!expanded.contains(callee.getSymName()) || callee == function ||
+        !callee->hasAttr(shortFormAttrName))
+      return emitError(call.getLoc())
+             << "@" << callee.getSymName()
+             << " is not in short form above this call; write it there";
+    if (failed(expandCall(call, function, callee)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult tpsp::resolveProgram(Region &program,
+                                   const NamedExtents &extents) {
+  return Program(program, extents).resolve();
+}

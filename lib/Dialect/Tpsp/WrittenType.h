@@ -1,0 +1,34 @@
+/// Types as a program in short form has them: subscripts in brackets, without
+/// extents.
+///
+///   [b, s@tp, d]      f32, or the operands' element type
+///   bf16[b, s, d, ?]
+///   tensor<8xf32, #tpsp.idx<b>>, or an alias of it
+///
+/// The last is complete. Of the others, extents and perhaps the element type
+/// follow when the whole program is known (ProgramResolution.cpp).
+#ifndef TPSP_DIALECT_TPSP_WRITTENTYPE_H
+#define TPSP_DIALECT_TPSP_WRITTENTYPE_H
+
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+
+namespace tpsp {
+
+/// Parses the subscripts of a tensor between brackets.
+mlir::ParseResult parseBracketedSubscripts(mlir::AsmParser &parser,
+                                           IdxAttr &idx);
+
+/// Parses a written type: a TypeAttr of a tensor, whose extents are dynamic if
+/// they were not written, or an IdxAttr alone.
+mlir::ParseResult parseWrittenType(mlir::AsmParser &parser,
+                                   mlir::Attribute &written);
+
+/// The tensor of these elements and subscripts whose extents are not known.
+mlir::RankedTensorType withOpenExtents(mlir::Type element, IdxAttr idx);
+
+/// Attribute of an operation in short form while it is parsed: an array of a
+/// written type for each result. Without it no result has one.
+inline constexpr llvm::StringLiteral writtenAttrName = "tpsp.written";
+} // namespace tpsp
+
+#endif // TPSP_DIALECT_TPSP_WRITTENTYPE_H
