@@ -4,58 +4,38 @@
 //
 // Only inputs, weights and the result are placed; the rest ('?') is propagated.
 //
-//   tpsp-opt examples/gpt-block-tp.mlir --tpsp-explain
 //   tpsp-run examples/gpt-block-tp.mlir --grad --verify
 
-tpsp.mesh @mesh <tp = 4 : model>
+tpsp.program <b = 2, s = 128, t = s, d = 256, h = 8, k = 32, e = 1024> {
+mesh @mesh <tp = 4 : model>
 
-!x     = tensor<2x128x256xf32, #tpsp.idx<b, s, d>>  // between blocks
-!x_    = tensor<2x128x256xf32, #tpsp.idx<b, s, d, ?>>
-!head  = tensor<2x128x8x32xf32, #tpsp.idx<b, s, h, k, ?>>
-!past  = tensor<2x128x8x32xf32, #tpsp.idx<b, t, h, k, ?>>
-!mid   = tensor<2x128x1024xf32, #tpsp.idx<b, s, e, ?>>
-
-!gain  = tensor<256xf32, #tpsp.idx<d>>
-!wqkv  = tensor<8x32x256xf32, #tpsp.idx<h@tp, k, d>>
-!bqkv  = tensor<8x32xf32, #tpsp.idx<h@tp, k>>
-!wo    = tensor<256x8x32xf32, #tpsp.idx<d, h@tp, k>>
-!w1    = tensor<1024x256xf32, #tpsp.idx<e@tp, d>>
-!b1    = tensor<1024xf32, #tpsp.idx<e@tp>>
-!w2    = tensor<256x1024xf32, #tpsp.idx<d, e@tp>>
-
-func.func @block(
-    %x: !x {tpsp.name = "x"},
-    %ln1_gain: !gain {tpsp.param = "ln1.gain"}, %ln1_bias: !gain {tpsp.param = "ln1.bias"},
-    %wq: !wqkv {tpsp.param = "wq"}, %bq: !bqkv {tpsp.param = "bq"},
-    %wk: !wqkv {tpsp.param = "wk"}, %bk: !bqkv {tpsp.param = "bk"},
-    %wv: !wqkv {tpsp.param = "wv"}, %bv: !bqkv {tpsp.param = "bv"},
-    %wo: !wo {tpsp.param = "wo"}, %bo: !gain {tpsp.param = "bo"},
-    %ln2_gain: !gain {tpsp.param = "ln2.gain"}, %ln2_bias: !gain {tpsp.param = "ln2.bias"},
-    %w1: !w1 {tpsp.param = "w1"}, %b1: !b1 {tpsp.param = "b1"},
-    %w2: !w2 {tpsp.param = "w2"}, %b2: !gain {tpsp.param = "b2"}) -> !x {
+func @block(%x: [b, s, d], param %ln1_gain "ln1.gain", %ln1_bias "ln1.bias": [d],
+    param %wq: [h@tp, k, d], param %bq: [h@tp, k], param %wk: [h@tp, k, d], param %bk: [h@tp, k],
+    param %wv: [h@tp, k, d], param %bv: [h@tp, k], param %wo: [d, h@tp, k], param %bo: [d],
+    param %ln2_gain "ln2.gain", %ln2_bias "ln2.bias": [d], param %w1: [e@tp, d], param %b1: [e@tp],
+    param %w2: [d, e@tp], param %b2: [d]) -> [b, s, d] {
   // Attention.
-  %xn = tpsp.layer_norm %x, %ln1_gain, %ln1_bias : (!x, !gain, !gain) -> !x_
-  %q0 = tpsp.einsum %wq, %xn : (!wqkv, !x_) -> !head
-  %q  = tpsp.add %q0, %bq : (!head, !bqkv) -> !head
-  %k0 = tpsp.einsum %wk, %xn : (!wqkv, !x_) -> !head
-  %k1 = tpsp.add %k0, %bk : (!head, !bqkv) -> !head
-  %k  = tpsp.rename %k1 : !head -> !past
-  %v0 = tpsp.einsum %wv, %xn : (!wqkv, !x_) -> !head
-  %v1 = tpsp.add %v0, %bv : (!head, !bqkv) -> !head
-  %v  = tpsp.rename %v1 : !head -> !past
-  %o  = tpsp.attention %q, %k, %v {query = "s", key = "t", feature = "k",
-          scale = 0.17677669529663687, causal} : (!head, !past, !past) -> !head
-  %a0 = tpsp.einsum %wo, %o : (!wo, !head) -> !x_
-  %a  = tpsp.add %a0, %bo : (!x_, !gain) -> !x_
-  %h  = tpsp.add %x, %a : (!x, !x_) -> !x_
-
+  %xn = layer_norm %x, %ln1_gain, %ln1_bias
+  %q0 = einsum %wq, %xn -> [b, s, h, k, ?]
+  %q  = add %q0, %bq
+  %k0 = einsum %wk, %xn -> [b, s, h, k, ?]
+  %k1 = add %k0, %bk
+  %k  = rename %k1 -> [b, t, h, k, ?]
+  %v0 = einsum %wv, %xn -> [b, s, h, k, ?]
+  %v1 = add %v0, %bv
+  %v  = rename %v1 -> [b, t, h, k, ?]
+  %o  = attention %q, %k, %v {query = "s", key = "t", feature = "k", scale = 0.17677669529663687, causal}
+  %a0 = einsum %wo, %o -> [b, s, d, ?]
+  %a  = add %a0, %bo
+  %h  = add %x, %a
   // MLP.
-  %hn = tpsp.layer_norm %h, %ln2_gain, %ln2_bias : (!x_, !gain, !gain) -> !x_
-  %m0 = tpsp.einsum %w1, %hn : (!w1, !x_) -> !mid
-  %m1 = tpsp.add %m0, %b1 : (!mid, !b1) -> !mid
-  %m2 = tpsp.gelu %m1 : !mid
-  %m3 = tpsp.einsum %w2, %m2 : (!w2, !mid) -> !x_
-  %m  = tpsp.add %m3, %b2 : (!x_, !gain) -> !x_
-  %z  = tpsp.add %h, %m : (!x_, !x_) -> !x
-  return %z : !x
+  %hn = layer_norm %h, %ln2_gain, %ln2_bias
+  %m0 = einsum %w1, %hn -> [b, s, e, ?]
+  %m1 = add %m0, %b1
+  %m2 = gelu %m1
+  %m3 = einsum %w2, %m2 -> [b, s, d, ?]
+  %m  = add %m3, %b2
+  %z  = add %h, %m
+  return %z
+}
 }

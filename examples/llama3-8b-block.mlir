@@ -5,51 +5,32 @@
 //
 //   tpsp-run examples/llama3-8b-block.mlir --grad --steps 3 --verify
 
-tpsp.mesh @mesh <tp = 4 : model>
+tpsp.program <b = 1, s = 512, t = s, d = 4096, h = 8, r = 4, k = 128, e = 14336> {
+mesh @mesh <tp = 4 : model>
 
-!x    = tensor<1x512x4096xf32, #tpsp.idx<b, s@tp, d>>   // between layers
-!x_   = tensor<1x512x4096xf32, #tpsp.idx<b, s, d, ?>>
-!q    = tensor<1x512x8x4x128xf32, #tpsp.idx<b, s, h, r, k, ?>>
-!kv   = tensor<1x512x8x128xf32, #tpsp.idx<b, s, h, k, ?>>
-!past = tensor<1x512x8x128xf32, #tpsp.idx<b, t, h, k, ?>>
-!mid  = tensor<1x512x14336xf32, #tpsp.idx<b, s, e, ?>>
-
-!gain = tensor<4096xf32, #tpsp.idx<d>>
-!wq   = tensor<8x4x128x4096xf32, #tpsp.idx<h@tp, r, k, d>>
-!wkv  = tensor<8x128x4096xf32, #tpsp.idx<h@tp, k, d>>
-!wo   = tensor<4096x8x4x128xf32, #tpsp.idx<d, h@tp, r, k>>
-!wup  = tensor<14336x4096xf32, #tpsp.idx<e@tp, d>>
-!wdn  = tensor<4096x14336xf32, #tpsp.idx<d, e@tp>>
-
-func.func @layer(
-    %x: !x {tpsp.name = "x"},
-    %attn_gain: !gain {tpsp.param = "attention_norm"},
-    %wq: !wq {tpsp.param = "wq"}, %wk: !wkv {tpsp.param = "wk"},
-    %wv: !wkv {tpsp.param = "wv"}, %wo: !wo {tpsp.param = "wo"},
-    %ffn_gain: !gain {tpsp.param = "ffn_norm"},
-    %w1: !wup {tpsp.param = "w1"}, %w3: !wup {tpsp.param = "w3"},
-    %w2: !wdn {tpsp.param = "w2"}) -> !x {
+func @layer(%x: [b, s@tp, d], param %attention_gain "attention_norm": [d], param %wq: [h@tp, r, k, d],
+    param %wk, %wv: [h@tp, k, d], param %wo: [d, h@tp, r, k], param %ffn_gain "ffn_norm": [d],
+    param %w1, %w3: [e@tp, d], param %w2: [d, e@tp]) -> [b, s@tp, d] {
   // Attention.
-  %xn = tpsp.rms_norm %x, %attn_gain : (!x, !gain) -> !x_
-  %q0 = tpsp.einsum %wq, %xn : (!wq, !x_) -> !q
-  %k0 = tpsp.einsum %wk, %xn : (!wkv, !x_) -> !kv
-  %v0 = tpsp.einsum %wv, %xn : (!wkv, !x_) -> !kv
-  %q  = tpsp.rope %q0 {position = "s", feature = "k", theta = 500000.0} : !q
-  %k1 = tpsp.rope %k0 {position = "s", feature = "k", theta = 500000.0} : !kv
-  %k  = tpsp.rename %k1 : !kv -> !past
-  %v  = tpsp.rename %v0 : !kv -> !past
-  %o  = tpsp.attention %q, %k, %v {query = "s", key = "t", feature = "k",
-          scale = 0.08838834764831845, causal} : (!q, !past, !past) -> !q
-  %a  = tpsp.einsum %wo, %o : (!wo, !q) -> !x_
-  %h  = tpsp.add %x, %a : (!x, !x_) -> !x_
-
+  %xn = rms_norm %x, %attention_gain
+  %q0 = einsum %wq, %xn -> [b, s, h, r, k, ?]
+  %k0 = einsum %wk, %xn -> [b, s, h, k, ?]
+  %v0 = einsum %wv, %xn -> [b, s, h, k, ?]
+  %q  = rope %q0 {position = "s", feature = "k", theta = 500000}
+  %k1 = rope %k0 {position = "s", feature = "k", theta = 500000}
+  %k  = rename %k1 -> [b, t, h, k, ?]
+  %v  = rename %v0 -> [b, t, h, k, ?]
+  %o  = attention %q, %k, %v {query = "s", key = "t", feature = "k", scale = 0.08838834764831845, causal}
+  %a  = einsum %wo, %o -> [b, s, d, ?]
+  %h  = add %x, %a
   // SwiGLU.
-  %hn = tpsp.rms_norm %h, %ffn_gain : (!x_, !gain) -> !x_
-  %g  = tpsp.einsum %w1, %hn : (!wup, !x_) -> !mid
-  %gs = tpsp.silu %g : !mid
-  %u  = tpsp.einsum %w3, %hn : (!wup, !x_) -> !mid
-  %m  = tpsp.mul %gs, %u : !mid
-  %f  = tpsp.einsum %w2, %m : (!wdn, !mid) -> !x_
-  %z  = tpsp.add %h, %f : (!x_, !x_) -> !x
-  return %z : !x
+  %hn = rms_norm %h, %ffn_gain
+  %g  = einsum %w1, %hn -> [b, s, e, ?]
+  %gs = silu %g
+  %u  = einsum %w3, %hn -> [b, s, e, ?]
+  %m  = mul %gs, %u
+  %f  = einsum %w2, %m -> [b, s, d, ?]
+  %z  = add %h, %f
+  return %z
+}
 }

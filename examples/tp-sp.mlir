@@ -1,78 +1,38 @@
 // Tensor and sequence parallelism: examples/tp.mlir with the activations between
-// blocks sharded along the sequence, s@tp in !x and no other change. Each
+// blocks sharded along the sequence, s@tp in x and no other change. Each
 // all-reduce becomes a reduce-scatter and an all-gather.
 //
-//   tpsp-opt examples/tp-sp.mlir --tpsp-explain
 //   tpsp-run examples/tp-sp.mlir --grad --verify
 
-tpsp.mesh @mesh <tp = 4 : model>
+tpsp.program <b = 8, s = 64, t = s, d = 128, h = 8, k = 16, e = 512> {
+mesh @mesh <tp = 4 : model>
 
-!x    = tensor<8x64x128xf32, #tpsp.idx<b, s@tp, d>>
-!x_   = tensor<8x64x128xf32, #tpsp.idx<b, s, d, ?>>
-!head = tensor<8x64x8x16xf32, #tpsp.idx<b, s, h, k, ?>>
-!past = tensor<8x64x8x16xf32, #tpsp.idx<b, t, h, k, ?>>
-!mid  = tensor<8x64x512xf32, #tpsp.idx<b, s, e, ?>>
-
-!vec  = tensor<128xf32, #tpsp.idx<d>>
-!wqkv = tensor<8x16x128xf32, #tpsp.idx<h@tp, k, d>>
-!wo   = tensor<128x8x16xf32, #tpsp.idx<d, h@tp, k>>
-!w1   = tensor<512x128xf32, #tpsp.idx<e@tp, d>>
-!b1   = tensor<512xf32, #tpsp.idx<e@tp>>
-!w2   = tensor<128x512xf32, #tpsp.idx<d, e@tp>>
-
-func.func private @layer(
-    %x: !x, %gain1: !vec, %wq: !wqkv, %wk: !wqkv, %wv: !wqkv, %wo: !wo,
-    %gain2: !vec, %w1: !w1, %b1: !b1, %w2: !w2, %b2: !vec) -> !x {
+func private @layer(%x: [b, s@tp, d], param %gain1: [d], param %wq, %wk, %wv: [h@tp, k, d],
+    param %wo: [d, h@tp, k], param %gain2: [d], param %w1: [e@tp, d],
+    param %b1: [e@tp], param %w2: [d, e@tp], param %b2: [d]) -> [b, s@tp, d] {
   // Attention.
-  %xn = tpsp.rms_norm %x, %gain1 : (!x, !vec) -> !x_
-  %q  = tpsp.einsum %wq, %xn : (!wqkv, !x_) -> !head
-  %k0 = tpsp.einsum %wk, %xn : (!wqkv, !x_) -> !head
-  %k  = tpsp.rename %k0 : !head -> !past
-  %v0 = tpsp.einsum %wv, %xn : (!wqkv, !x_) -> !head
-  %v  = tpsp.rename %v0 : !head -> !past
-  %o  = tpsp.attention %q, %k, %v {query = "s", key = "t", feature = "k",
-          scale = 0.25, causal} : (!head, !past, !past) -> !head
-  %a  = tpsp.einsum %wo, %o : (!wo, !head) -> !x_
-  %h  = tpsp.add %x, %a : (!x, !x_) -> !x_
-
+  %xn = rms_norm %x, %gain1
+  %q  = einsum %wq, %xn -> [b, s, h, k, ?]
+  %k0 = einsum %wk, %xn -> [b, s, h, k, ?]
+  %k  = rename %k0 -> [b, t, h, k, ?]
+  %v0 = einsum %wv, %xn -> [b, s, h, k, ?]
+  %v  = rename %v0 -> [b, t, h, k, ?]
+  %o  = attention %q, %k, %v {query = "s", key = "t", feature = "k", scale = 0.25, causal}
+  %a  = einsum %wo, %o -> [b, s, d, ?]
+  %h  = add %x, %a
   // MLP.
-  %hn = tpsp.rms_norm %h, %gain2 : (!x_, !vec) -> !x_
-  %m0 = tpsp.einsum %w1, %hn : (!w1, !x_) -> !mid
-  %m1 = tpsp.add %m0, %b1 : (!mid, !b1) -> !mid
-  %m2 = tpsp.gelu %m1 : !mid
-  %m3 = tpsp.einsum %w2, %m2 : (!w2, !mid) -> !x_
-  %m  = tpsp.add %m3, %b2 : (!x_, !vec) -> !x_
-  %z  = tpsp.add %h, %m : (!x_, !x_) -> !x
-  return %z : !x
+  %hn = rms_norm %h, %gain2
+  %m0 = einsum %w1, %hn -> [b, s, e, ?]
+  %m1 = add %m0, %b1
+  %m2 = gelu %m1
+  %m3 = einsum %w2, %m2 -> [b, s, d, ?]
+  %m  = add %m3, %b2
+  %z  = add %h, %m
+  return %z
 }
 
-func.func @model(
-    %x: !x {tpsp.name = "x"},
-    %gain1_0: !vec {tpsp.param = "layer0.gain1"},
-    %wq_0: !wqkv {tpsp.param = "layer0.wq"},
-    %wk_0: !wqkv {tpsp.param = "layer0.wk"},
-    %wv_0: !wqkv {tpsp.param = "layer0.wv"},
-    %wo_0: !wo {tpsp.param = "layer0.wo"},
-    %gain2_0: !vec {tpsp.param = "layer0.gain2"},
-    %w1_0: !w1 {tpsp.param = "layer0.w1"},
-    %b1_0: !b1 {tpsp.param = "layer0.b1"},
-    %w2_0: !w2 {tpsp.param = "layer0.w2"},
-    %b2_0: !vec {tpsp.param = "layer0.b2"},
-    %gain1_1: !vec {tpsp.param = "layer1.gain1"},
-    %wq_1: !wqkv {tpsp.param = "layer1.wq"},
-    %wk_1: !wqkv {tpsp.param = "layer1.wk"},
-    %wv_1: !wqkv {tpsp.param = "layer1.wv"},
-    %wo_1: !wo {tpsp.param = "layer1.wo"},
-    %gain2_1: !vec {tpsp.param = "layer1.gain2"},
-    %w1_1: !w1 {tpsp.param = "layer1.w1"},
-    %b1_1: !b1 {tpsp.param = "layer1.b1"},
-    %w2_1: !w2 {tpsp.param = "layer1.w2"},
-    %b2_1: !vec {tpsp.param = "layer1.b2"}) -> !x {
-  %layer0 = call @layer(%x, %gain1_0, %wq_0, %wk_0, %wv_0, %wo_0,
-                        %gain2_0, %w1_0, %b1_0, %w2_0, %b2_0)
-      : (!x, !vec, !wqkv, !wqkv, !wqkv, !wo, !vec, !w1, !b1, !w2, !vec) -> !x
-  %layer1 = call @layer(%layer0, %gain1_1, %wq_1, %wk_1, %wv_1, %wo_1,
-                        %gain2_1, %w1_1, %b1_1, %w2_1, %b2_1)
-      : (!x, !vec, !wqkv, !wqkv, !wqkv, !wo, !vec, !w1, !b1, !w2, !vec) -> !x
-  return %layer1 : !x
+func @model(%x: [b, s@tp, d]) -> [b, s@tp, d] {
+  %y = repeat 2 @layer(%x) as "layer#.*"
+  return %y
+}
 }

@@ -6,27 +6,16 @@
 import re
 import sys
 
-TYPES = {
-    "x": "b s d", "x_": "b s d", "q": "b s h r k", "kv": "b s h k",
-    "past": "b s h k", "mid": "b s e", "gain": "d", "wq": "h r k d",
-    "wkv": "h k d", "wo": "d h r k", "wup": "e d", "wdn": "d e",
-}
-SIZES = dict(b=1, s=512, d=4096, h=8, r=4, k=128, e=14336)
-
 
 def resized(text, **sizes):
     """The example's text with other extents, by index; the scale of its
     attention follows k."""
-    sizes = {**SIZES, **sizes}
-
-    def shaped(match):
-        extents = "x".join(str(sizes[i]) for i in TYPES[match[1]].split())
-        return f"!{match[1]}{match[2]}tensor<{extents}xf32"
-
-    text, found = re.subn(r"^!(\w+)( *= *)tensor<[\dx]+xf32", shaped, text, flags=re.M)
-    if found != len(TYPES):
-        raise ValueError(f"expected {len(TYPES)} types of tensors, found {found}")
-    return re.sub(r"scale = [\d.]+", f"scale = {sizes['k'] ** -0.5!r}", text)
+    for index, extent in sizes.items():
+        text, found = re.subn(rf"\b{index} = \d+", f"{index} = {extent}", text, count=1)
+        if not found:
+            raise ValueError(f"the example has no index {index}")
+    k = int(re.search(r"\bk = (\d+)", text)[1])
+    return re.sub(r"scale = [\d.]+", f"scale = {k ** -0.5!r}", text)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@
 // RUN: tpsp-run %examples/vocab-parallel.mlir --mesh tp=1 --grad --verify --quiet
 // RUN: tpsp-run %examples/vocab-parallel.mlir --mesh tp=4 --grad --verify --quiet
 // RUN: tpsp-run %examples/vocab-parallel.mlir --mesh tp=8 --grad --verify --quiet
-// RUN: sed 's/s@tp/s/' %examples/vocab-parallel.mlir > %t.tp.mlir
+// RUN: sed 's/s@tp/s/g' %examples/vocab-parallel.mlir > %t.tp.mlir
 // RUN: tpsp-run %t.tp.mlir --grad --verify --quiet
 // RUN: tpsp-run %examples/vocab-parallel.mlir --dtype bf16 --grad --verify --quiet
 // RUN: tpsp-run %examples/vocab-parallel.mlir --dtype f16 --grad --verify --quiet
@@ -23,8 +23,8 @@
 // RUN: tpsp-run %examples/moe-ep.mlir --dtype bf16 --grad --emit %t.so --quiet
 // RUN: tpsp-run %t.so --verify --quiet --save-all %t.all.safetensors
 // CHECK: Verified against the unsharded program
-// CHECK:   y.choice {{.*}}e-
-// CHECK:   z.choice {{.*}}e-
+// CHECK:   layer0.choice {{.*}}e-
+// CHECK:   layer1.choice {{.*}}e-
 // CHECK:   all within tolerance
 // Without --verify nothing is returned that was not asked for.
 // RUN: tpsp-run %examples/moe-ep.mlir --quiet --report %t.json

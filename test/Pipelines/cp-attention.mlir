@@ -6,10 +6,10 @@
 //
 // The same at every size, bytes apart.
 // RUN: tpsp-opt %examples/cp-attention.mlir %to_ledger | %ledger_counts > %t.counts
-// RUN: sed 's/8x64x/1x128x/g' %examples/cp-attention.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
-// RUN: sed 's/8x64x/64x128x/g' %examples/cp-attention.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
-// RUN: sed 's/8x64x/1x32768x/g' %examples/cp-attention.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
-// RUN: sed 's/8x64x/64x32768x/g' %examples/cp-attention.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
+// RUN: sed 's/b = 8, s = 64/b = 1, s = 128/' %examples/cp-attention.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
+// RUN: sed 's/b = 8, s = 64/b = 64, s = 128/' %examples/cp-attention.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
+// RUN: sed 's/b = 8, s = 64/b = 1, s = 32768/' %examples/cp-attention.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
+// RUN: sed 's/b = 8, s = 64/b = 64, s = 32768/' %examples/cp-attention.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
 
 // ROW: 4 backward all_gather cp (t) 196608
 // ROW: 1 backward all_reduce cp () 2370048

@@ -7,10 +7,10 @@
 //
 // The same at every size, bytes apart.
 // RUN: tpsp-opt %examples/ddp-cp.mlir %to_ledger | %ledger_counts > %t.counts
-// RUN: sed 's/8x64x/2x128x/g' %examples/ddp-cp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
-// RUN: sed 's/8x64x/64x128x/g' %examples/ddp-cp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
-// RUN: sed 's/8x64x/2x32768x/g' %examples/ddp-cp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
-// RUN: sed 's/8x64x/64x32768x/g' %examples/ddp-cp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
+// RUN: sed 's/b = 8, s = 64/b = 2, s = 128/' %examples/ddp-cp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
+// RUN: sed 's/b = 8, s = 64/b = 64, s = 128/' %examples/ddp-cp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
+// RUN: sed 's/b = 8, s = 64/b = 2, s = 32768/' %examples/ddp-cp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
+// RUN: sed 's/b = 8, s = 64/b = 64, s = 32768/' %examples/ddp-cp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
 
 // ROW: 4 backward all_gather cp (t) 65536
 // ROW: 1 backward all_reduce dp,cp () 2370048

@@ -6,9 +6,9 @@
 //
 // The same at every size, bytes apart.
 // RUN: tpsp-opt %examples/ddp.mlir %to_ledger | %ledger_counts > %t.counts
-// RUN: sed 's/8x64x/4x128x/g' %examples/ddp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
-// RUN: sed 's/8x64x/64x128x/g' %examples/ddp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
-// RUN: sed 's/8x64x/4x32768x/g' %examples/ddp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
-// RUN: sed 's/8x64x/64x32768x/g' %examples/ddp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
+// RUN: sed 's/b = 8, s = 64/b = 4, s = 128/' %examples/ddp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
+// RUN: sed 's/b = 8, s = 64/b = 64, s = 128/' %examples/ddp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
+// RUN: sed 's/b = 8, s = 64/b = 4, s = 32768/' %examples/ddp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
+// RUN: sed 's/b = 8, s = 64/b = 64, s = 32768/' %examples/ddp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
 
 // ROW: 1 backward all_reduce dp () 2370048

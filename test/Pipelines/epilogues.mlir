@@ -25,7 +25,7 @@
 // RUN: FileCheck %s --check-prefix=REPORT < %t
 // REPORT: "epilogues": [
 // REPORT: "matmul": "y"
-// REPORT: "location": "{{.*}}mlp-sp.mlir:17:8"
+// REPORT: "location": "{{.*}}mlp-sp.mlir:10:8"
 // REPORT: "keep"
 // REPORT: "gelu"
 // REPORT: "commands": 1

@@ -8,10 +8,10 @@
 //
 // The same at every size, bytes apart.
 // RUN: tpsp-opt %examples/fsdp.mlir %to_ledger | %ledger_counts > %t.counts
-// RUN: sed 's/8x64x/4x128x/g' %examples/fsdp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
-// RUN: sed 's/8x64x/64x128x/g' %examples/fsdp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
-// RUN: sed 's/8x64x/4x32768x/g' %examples/fsdp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
-// RUN: sed 's/8x64x/64x32768x/g' %examples/fsdp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
+// RUN: sed 's/b = 8, s = 64/b = 4, s = 128/' %examples/fsdp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
+// RUN: sed 's/b = 8, s = 64/b = 64, s = 128/' %examples/fsdp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
+// RUN: sed 's/b = 8, s = 64/b = 4, s = 32768/' %examples/fsdp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
+// RUN: sed 's/b = 8, s = 64/b = 64, s = 32768/' %examples/fsdp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
 
 // ROW: 4 backward all_gather fsdp (e) 196608
 // ROW: 8 backward all_gather fsdp (h) 49152

@@ -3,10 +3,10 @@
 // gradients of Q, K and V are summed first); gains and replicated biases are
 // reduced over tp together, once.
 // RUN: tpsp-opt %examples/gpt-block-sp.mlir %to_collectives | FileCheck %s %no_other
-// RUN: sed 's/2x128x/1x128x/g' %examples/gpt-block-sp.mlir | tpsp-opt %to_collectives | FileCheck %s %no_other
-// RUN: sed 's/2x128x/64x128x/g' %examples/gpt-block-sp.mlir | tpsp-opt %to_collectives | FileCheck %s %no_other
-// RUN: sed 's/2x128x/1x32768x/g' %examples/gpt-block-sp.mlir | tpsp-opt %to_collectives | FileCheck %s %no_other
-// RUN: sed 's/2x128x/64x32768x/g' %examples/gpt-block-sp.mlir | tpsp-opt %to_collectives | FileCheck %s %no_other
+// RUN: sed 's/b = 2, s = 128/b = 1, s = 128/' %examples/gpt-block-sp.mlir | tpsp-opt %to_collectives | FileCheck %s %no_other
+// RUN: sed 's/b = 2, s = 128/b = 64, s = 128/' %examples/gpt-block-sp.mlir | tpsp-opt %to_collectives | FileCheck %s %no_other
+// RUN: sed 's/b = 2, s = 128/b = 1, s = 32768/' %examples/gpt-block-sp.mlir | tpsp-opt %to_collectives | FileCheck %s %no_other
+// RUN: sed 's/b = 2, s = 128/b = 64, s = 32768/' %examples/gpt-block-sp.mlir | tpsp-opt %to_collectives | FileCheck %s %no_other
 
 // CHECK-LABEL: func.func @block(
 // CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "layer_norm"}

@@ -1,8 +1,8 @@
 // Forward two gathers and two scatters, backward the same and two regathers; the
 // two gains are reduced together.
 // RUN: tpsp-opt %examples/llama3-8b-block.mlir %to_collectives | FileCheck %s %no_other
-// RUN: sed 's/1x512x/1x128x/g' %examples/llama3-8b-block.mlir | tpsp-opt %to_collectives | FileCheck %s %no_other
-// RUN: sed 's/1x512x/64x32768x/g' %examples/llama3-8b-block.mlir | tpsp-opt %to_collectives | FileCheck %s %no_other
+// RUN: sed 's/b = 1, s = 512/b = 1, s = 128/' %examples/llama3-8b-block.mlir | tpsp-opt %to_collectives | FileCheck %s %no_other
+// RUN: sed 's/b = 1, s = 512/b = 64, s = 32768/' %examples/llama3-8b-block.mlir | tpsp-opt %to_collectives | FileCheck %s %no_other
 
 // CHECK-LABEL: func.func @layer(
 // CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "rms_norm"}

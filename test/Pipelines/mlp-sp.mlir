@@ -1,10 +1,10 @@
 // Tensor and sequence parallelism: a gather and a scatter forward; backward the
 // same for the gradient, and a regather of the saved input for the weight.
 // RUN: tpsp-opt %examples/mlp-sp.mlir %to_collectives | FileCheck %s %no_other
-// RUN: sed 's/2x128x/1x128x/g' %examples/mlp-sp.mlir | tpsp-opt %to_collectives | FileCheck %s %no_other
-// RUN: sed 's/2x128x/64x128x/g' %examples/mlp-sp.mlir | tpsp-opt %to_collectives | FileCheck %s %no_other
-// RUN: sed 's/2x128x/1x32768x/g' %examples/mlp-sp.mlir | tpsp-opt %to_collectives | FileCheck %s %no_other
-// RUN: sed 's/2x128x/64x32768x/g' %examples/mlp-sp.mlir | tpsp-opt %to_collectives | FileCheck %s %no_other
+// RUN: sed 's/b = 2, s = 128/b = 1, s = 128/' %examples/mlp-sp.mlir | tpsp-opt %to_collectives | FileCheck %s %no_other
+// RUN: sed 's/b = 2, s = 128/b = 64, s = 128/' %examples/mlp-sp.mlir | tpsp-opt %to_collectives | FileCheck %s %no_other
+// RUN: sed 's/b = 2, s = 128/b = 1, s = 32768/' %examples/mlp-sp.mlir | tpsp-opt %to_collectives | FileCheck %s %no_other
+// RUN: sed 's/b = 2, s = 128/b = 64, s = 32768/' %examples/mlp-sp.mlir | tpsp-opt %to_collectives | FileCheck %s %no_other
 
 // CHECK-LABEL: func.func @mlp(
 // CHECK: tpsp.all_gather %{{[^ ]+}} ["tp"] {reason = "{{[^"]*}}", tensor = "x"}

@@ -7,15 +7,15 @@
 // RUN: tpsp-opt %examples/moe-ep.mlir --tpsp-set-mesh=sizes=ep=4,tp=1 --tpsp-explain | FileCheck %s
 // RUN: tpsp-opt %examples/moe-ep.mlir --tpsp-explain | FileCheck %s --check-prefix=TP
 // More groups, longer groups: the same.
-// RUN: sed 's/8x32x/64x32x/g; s/8x8x12x/8x64x12x/g' %examples/moe-ep.mlir | tpsp-opt --tpsp-set-mesh=sizes=ep=4,tp=1 --tpsp-explain | FileCheck %s --check-prefix=SIZES
-// RUN: sed 's/8x32x/8x32768x/g; s/8x8x12x/8x8x12288x/g' %examples/moe-ep.mlir | tpsp-opt --tpsp-set-mesh=sizes=ep=4,tp=1 --tpsp-explain | FileCheck %s --check-prefix=SIZES
+// RUN: sed 's/g = 8/g = 64/' %examples/moe-ep.mlir | tpsp-opt --tpsp-set-mesh=sizes=ep=4,tp=1 --tpsp-explain | FileCheck %s --check-prefix=SIZES
+// RUN: sed 's/s = 32/s = 32768/; s/c = 12/c = 12288/' %examples/moe-ep.mlir | tpsp-opt --tpsp-set-mesh=sizes=ep=4,tp=1 --tpsp-explain | FileCheck %s --check-prefix=SIZES
 
 // CHECK: model_grad on ep=4, tp=1
-// CHECK: all_to_all y.y[e, g@ep, c, d] -> [e@ep, g, c, d]
-// CHECK: all_to_all y.v[e@ep, g, c, d] -> [e, g@ep, c, d]
+// CHECK: all_to_all layer0.y[e, g@ep, c, d] -> [e@ep, g, c, d]
+// CHECK: all_to_all layer0.v[e@ep, g, c, d] -> [e, g@ep, c, d]
 // CHECK-LABEL: backward
-// CHECK: all_to_all g[z.v][e, g@ep, c, d] -> [e@ep, g, c, d]
-// CHECK: all_to_all g[z.y][e@ep, g, c, d] -> [e, g@ep, c, d]
+// CHECK: all_to_all g[layer1.v][e, g@ep, c, d] -> [e@ep, g, c, d]
+// CHECK: all_to_all g[layer1.y][e@ep, g, c, d] -> [e, g@ep, c, d]
 // CHECK: totals
 // CHECK: forward   all_to_all      over ep       x4       288.0 KiB
 // CHECK-NOT: all_gather

@@ -4,11 +4,11 @@
 
 // The example, between blocks sharded along the sequence (sp), or not (tp).
 // RUN: cp %examples/gpt-block-dropout.mlir %t.sp.small
-// RUN: sed -e '/^!x  *=/s/s@tp/s/' %t.sp.small > %t.tp.small
+// RUN: sed -e 's/s@tp/s/g' %t.sp.small > %t.tp.small
 // RUN: cp %t.tp.small %t.whole.small
 // s, b, h, a = 128, 2, 256, 8 there; now 64, 3, 512, 4.
-// RUN: sed -e 's/2x128x/3x64x/' -e 's/256/512/g' -e 's/1024/2048/g' -e 's/8x32/4x128/g' %t.sp.small > %t.sp.large
-// RUN: sed -e 's/2x128x/3x64x/' -e 's/256/512/g' -e 's/1024/2048/g' -e 's/8x32/4x128/g' %t.tp.small > %t.tp.large
+// RUN: sed -e 's/b = 2, s = 128, t = s, d = 256, h = 8, k = 32, e = 1024/b = 3, s = 64, t = s, d = 512, h = 4, k = 128, e = 2048/' %t.sp.small > %t.sp.large
+// RUN: sed -e 's/b = 2, s = 128, t = s, d = 256, h = 8, k = 32, e = 1024/b = 3, s = 64, t = s, d = 512, h = 4, k = 128, e = 2048/' %t.tp.small > %t.tp.large
 // RUN: cp %t.tp.large %t.whole.large
 
 // DEFINE: %{bf16} = --tpsp-set-element-type=type=bf16 --tpsp-set-mesh=sizes=tp

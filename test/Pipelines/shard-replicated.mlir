@@ -6,8 +6,8 @@
 
 // RUN: tpsp-opt %examples/gpt-block-tp.mlir %{shard} | FileCheck %s %{no_reduce}
 // Whatever the batch and the sequence.
-// RUN: sed 's/2x128x/1x128x/g' %examples/gpt-block-tp.mlir | tpsp-opt %{shard} | FileCheck %s %{no_reduce}
-// RUN: sed 's/2x128x/64x32768x/g' %examples/gpt-block-tp.mlir | tpsp-opt %{shard} | FileCheck %s %{no_reduce}
+// RUN: sed 's/b = 2, s = 128/b = 1, s = 128/' %examples/gpt-block-tp.mlir | tpsp-opt %{shard} | FileCheck %s %{no_reduce}
+// RUN: sed 's/b = 2, s = 128/b = 64, s = 32768/' %examples/gpt-block-tp.mlir | tpsp-opt %{shard} | FileCheck %s %{no_reduce}
 // As written, the two all-reduces of tensor parallelism.
 // RUN: tpsp-opt %examples/gpt-block-tp.mlir --tpsp-collective-pipeline="grad=true shard-replicated=off" | FileCheck %s --check-prefix=OFF %no_other
 // OFF-COUNT-6: all_reduce

@@ -7,10 +7,10 @@
 //
 // The same at every size, bytes apart.
 // RUN: tpsp-opt %examples/tp-dp.mlir %to_ledger | %ledger_counts > %t.counts
-// RUN: sed 's/8x64x/2x128x/g' %examples/tp-dp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
-// RUN: sed 's/8x64x/64x128x/g' %examples/tp-dp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
-// RUN: sed 's/8x64x/2x32768x/g' %examples/tp-dp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
-// RUN: sed 's/8x64x/64x32768x/g' %examples/tp-dp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
+// RUN: sed 's/b = 8, s = 64/b = 2, s = 128/' %examples/tp-dp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
+// RUN: sed 's/b = 8, s = 64/b = 64, s = 128/' %examples/tp-dp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
+// RUN: sed 's/b = 8, s = 64/b = 2, s = 32768/' %examples/tp-dp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
+// RUN: sed 's/b = 8, s = 64/b = 64, s = 32768/' %examples/tp-dp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
 
 // ROW: 1 backward all_reduce dp () 791552
 // ROW: 4 backward all_reduce tp () 131072

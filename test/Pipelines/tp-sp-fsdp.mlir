@@ -8,10 +8,10 @@
 //
 // The same at every size, bytes apart.
 // RUN: tpsp-opt %examples/tp-sp-fsdp.mlir %to_ledger | %ledger_counts > %t.counts
-// RUN: sed 's/8x64x/2x128x/g' %examples/tp-sp-fsdp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
-// RUN: sed 's/8x64x/64x128x/g' %examples/tp-sp-fsdp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
-// RUN: sed 's/8x64x/2x32768x/g' %examples/tp-sp-fsdp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
-// RUN: sed 's/8x64x/64x32768x/g' %examples/tp-sp-fsdp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
+// RUN: sed 's/b = 8, s = 64/b = 2, s = 128/' %examples/tp-sp-fsdp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
+// RUN: sed 's/b = 8, s = 64/b = 64, s = 128/' %examples/tp-sp-fsdp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
+// RUN: sed 's/b = 8, s = 64/b = 2, s = 32768/' %examples/tp-sp-fsdp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
+// RUN: sed 's/b = 8, s = 64/b = 64, s = 32768/' %examples/tp-sp-fsdp.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
 
 // ROW: 4 backward all_gather fsdp (e) 65536
 // ROW: 8 backward all_gather fsdp (h) 16384

@@ -5,11 +5,11 @@
 // A = 2*64*128*4 bytes.
 // RUN: tpsp-opt %examples/vocab-parallel.mlir --tpsp-explain | FileCheck %s --check-prefix=TOTALS
 // With activations replicated between the layers the embedding is all-reduced.
-// RUN: sed 's/s@tp/s/' %examples/vocab-parallel.mlir | tpsp-opt --tpsp-explain | FileCheck %s --check-prefix=TP
-// RUN: tpsp-opt %examples/vocab-parallel.mlir %to_collectives | FileCheck %s
-// RUN: sed 's/2x64x/1x128x/g; s/2x64xi32/1x128xi32/; s/<2x64xf32/<1x128xf32/' %examples/vocab-parallel.mlir | tpsp-opt %to_collectives | FileCheck %s
-// RUN: sed 's/2x64x/64x128x/g; s/2x64xi32/64x128xi32/; s/<2x64xf32/<64x128xf32/' %examples/vocab-parallel.mlir | tpsp-opt %to_collectives | FileCheck %s
-// RUN: sed 's/2x64x/64x32768x/g; s/2x64xi32/64x32768xi32/; s/<2x64xf32/<64x32768xf32/' %examples/vocab-parallel.mlir | tpsp-opt %to_collectives | FileCheck %s
+// RUN: sed 's/s@tp/s/g' %examples/vocab-parallel.mlir | tpsp-opt --tpsp-explain | FileCheck %s --check-prefix=TP
+// RUN: tpsp-opt %examples/vocab-parallel.mlir --inline %to_collectives | FileCheck %s
+// RUN: sed 's/b = 2, s = 64/b = 1, s = 128/' %examples/vocab-parallel.mlir | tpsp-opt --inline %to_collectives | FileCheck %s
+// RUN: sed 's/b = 2, s = 64/b = 64, s = 128/' %examples/vocab-parallel.mlir | tpsp-opt --inline %to_collectives | FileCheck %s
+// RUN: sed 's/b = 2, s = 64/b = 64, s = 32768/' %examples/vocab-parallel.mlir | tpsp-opt --inline %to_collectives | FileCheck %s
 
 // CHECK-LABEL: func.func @model_grad(
 // CHECK: tpsp.reduce_scatter %{{[^ ]+}} ["tp"] {reason = "@tp divides v, which is summed away", tensor = "one_hot_einsum"}

@@ -7,10 +7,10 @@
 //
 // The same at every size, bytes apart.
 // RUN: tpsp-opt %examples/zero2.mlir %to_ledger | %ledger_counts > %t.counts
-// RUN: sed 's/8x64x/4x128x/g' %examples/zero2.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
-// RUN: sed 's/8x64x/64x128x/g' %examples/zero2.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
-// RUN: sed 's/8x64x/4x32768x/g' %examples/zero2.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
-// RUN: sed 's/8x64x/64x32768x/g' %examples/zero2.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
+// RUN: sed 's/b = 8, s = 64/b = 4, s = 128/' %examples/zero2.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
+// RUN: sed 's/b = 8, s = 64/b = 64, s = 128/' %examples/zero2.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
+// RUN: sed 's/b = 8, s = 64/b = 4, s = 32768/' %examples/zero2.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
+// RUN: sed 's/b = 8, s = 64/b = 64, s = 32768/' %examples/zero2.mlir | tpsp-opt %to_ledger | %ledger_counts | diff %t.counts -
 //
 // FSDP sends the same where it keeps what it has gathered.
 // RUN: sed 's/fsdp/dp/g' %examples/fsdp.mlir | tpsp-opt --tpsp-collective-pipeline="grad=true keep-gathered" --tpsp-drop-primals --tpsp-partition --tpsp-decompose-late --convert-tpsp-to-plan | %ledger_rows | diff %t.rows -

@@ -15,7 +15,7 @@
 // OFF: all within tolerance
 // NONE: "input_gradients": 0,
 
-// RUN: sed 's/tpsp.name = "x"/tpsp.name = "x", tpsp.frozen/' %examples/mlp-sp.mlir > %t.mlir
+// RUN: sed 's/(%x: [^]]*]/& {tpsp.frozen}/' %examples/mlp-sp.mlir > %t.mlir
 // RUN: tpsp-run %t.mlir --grad --quiet --save-all %t.frozen.st
 // RUN: tpsp-run %examples/mlp-sp.mlir --grad --quiet --input-gradients off --save-all %t.off.st
 // RUN: cmp %t.frozen.st %t.off.st

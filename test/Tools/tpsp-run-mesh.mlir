@@ -26,8 +26,8 @@
 // NOMESH: error: the module has no mesh to set; declare one: tpsp.mesh @mesh <tp = 4>
 
 // RUN: %S/Inputs/exits 1 tpsp-run %examples/mlp-sp.mlir --mesh tp=3 2>&1 | FileCheck %s --check-prefix=UNEVEN
-// UNEVEN: mlp-sp.mlir:17:8: error: 'tpsp.einsum' op index 'e' of operand #0 has extent 1024, which its axes (tp: 3 ranks) do not divide; nearest extents that work: 1023 and 1026
-// UNEVEN-NEXT: %y = tpsp.einsum %w0, %x
+// UNEVEN: mlp-sp.mlir:10:8: error: 'tpsp.einsum' op index 'e' of operand #0 has extent 1024, which its axes (tp: 3 ranks) do not divide; nearest extents that work: 1023 and 1026
+// UNEVEN-NEXT: %y = einsum %w0, %x -> [b, s, e, ?]
 // UNEVEN-NOT: see current operation
 
 // RUN: %S/Inputs/exits 1 tpsp-run %examples/mlp-sp.mlir --mesh tp=4611686018427387904 2>&1 | FileCheck %s --check-prefix=ENORMOUS

@@ -14,9 +14,9 @@
 // RANGE: --require-overlap
 
 // One operation's own requirement.
-// RUN: sed 's/tpsp.einsum %w1, %v/tpsp.einsum %w1, %v {tpsp.overlap = 0.99}/' %examples/mlp-sp.mlir > %t.mlir
+// RUN: sed 's/einsum %w1, %v/& {tpsp.overlap = 0.99}/' %examples/mlp-sp.mlir > %t.mlir
 // RUN: %S/Inputs/exits 1 tpsp-run %t.mlir --simulate --hardware h100-sxm --overlap on --overlap-chunks 1 2>&1 | FileCheck %s --check-prefix=OWN
 // OWN: error: {{[0-9.]+}} % of it is hidden, less than 99.0 %, which is required here: reduce_scatter
-// RUN: sed 's/tpsp.einsum %w1, %v/tpsp.einsum %w1, %v {tpsp.overlap = 2.0}/' %examples/mlp-sp.mlir > %t.mlir
+// RUN: sed 's/einsum %w1, %v/& {tpsp.overlap = 2.0}/' %examples/mlp-sp.mlir > %t.mlir
 // RUN: %S/Inputs/exits 1 tpsp-run %t.mlir 2>&1 | FileCheck %s --check-prefix=SHARE
 // SHARE: tpsp.overlap is a share of communication, from 0.0 to 1.0, not 2.0

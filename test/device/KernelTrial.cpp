@@ -387,6 +387,9 @@ private:
 static std::string inF64(std::string text) {
   for (size_t at = 0; (at = text.find("f32", at)) != std::string::npos;)
     text.replace(at, 3, "f64");
+  const std::string program = "tpsp.program <";
+  if (size_t at = text.find(program); at != std::string::npos)
+    text.replace(at, program.size(), "tpsp.program f64 <");
   return text;
 }
 

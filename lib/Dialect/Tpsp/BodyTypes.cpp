@@ -12,9 +12,9 @@ namespace {
 /// The types of one function's values.
 class BodyTypes {
 public:
-  BodyTypes(func::FuncOp function, const NamedExtents &extents,
+  BodyTypes(func::FuncOp function, const ProgramHead &head,
             const FunctionsByName &functions)
-      : function(function), extents(extents), functions(functions) {}
+      : function(function), head(head), functions(functions) {}
 
   LogicalResult infer() {
     for (Operation &op : function.getBody().front())
@@ -39,7 +39,7 @@ private:
   Type wantedBy(OpOperand &use);
 
   func::FuncOp function;
-  const NamedExtents &extents;
+  const ProgramHead &head;
   const FunctionsByName &functions;
   /// Results without a written type.
   SmallVector<Value> inferred;
@@ -109,8 +109,8 @@ LogicalResult BodyTypes::typeWritten(IndexedOpInterface op, unsigned result,
   auto complete = dyn_cast<TypeAttr>(written);
   Type type;
   if (complete) {
-    type = closed(cast<RankedTensorType>(complete.getValue()), extents,
-                  op.getLoc());
+    type =
+        closed(cast<RankedTensorType>(complete.getValue()), head, op.getLoc());
   } else if (Type element = elementOf(op)) {
     type = tensorOf(op, element, cast<IdxAttr>(written));
   }
@@ -148,8 +148,7 @@ RankedTensorType BodyTypes::tensorOf(Operation *op, Type element, IdxAttr idx) {
     for (Value operand : op->getOperands())
       if (std::optional<unsigned> dim = getIdx(operand).dimOf(name.getValue()))
         extent = cast<RankedTensorType>(operand.getType()).getDimSize(*dim);
-  return closed(RankedTensorType::get(shape, element, idx), extents,
-                op->getLoc());
+  return closed(RankedTensorType::get(shape, element, idx), head, op->getLoc());
 }
 
 /// Of integers where the operation says so, else what the operands agree on;
@@ -170,7 +169,7 @@ Type BodyTypes::elementOf(IndexedOpInterface op) {
     }
     element = own;
   }
-  return element ? element : Float32Type::get(op.getContext());
+  return element ? element : head.element;
 }
 
 /// What the function or callee that takes the value takes; null for others.
@@ -207,8 +206,7 @@ LogicalResult BodyTypes::placeForUsers(Value value) { // (Q9)
   return success();
 }
 
-LogicalResult tpsp::inferBody(func::FuncOp function,
-                              const NamedExtents &extents,
+LogicalResult tpsp::inferBody(func::FuncOp function, const ProgramHead &head,
                               const FunctionsByName &functions) {
-  return BodyTypes(function, extents, functions).infer();
+  return BodyTypes(function, head, functions).infer();
 }

@@ -15,7 +15,8 @@ using namespace tpsp;
 //===----------------------------------------------------------------------===//
 
 /// `s = 64`, or `t = s`.
-static ParseResult parseExtent(OpAsmParser &parser, NamedExtents &extents) {
+static ParseResult parseExtent(OpAsmParser &parser,
+                               llvm::StringMap<int64_t> &extents) {
   StringRef name, other;
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseOptionalKeyword(&name))
@@ -49,18 +50,32 @@ static ParseResult parseExtent(OpAsmParser &parser, NamedExtents &extents) {
   return success();
 }
 
+/// What tensors hold: `bf16`, or nothing for f32.
+static ParseResult parseElement(OpAsmParser &parser, Type &element) {
+  SMLoc loc = parser.getCurrentLocation();
+  OptionalParseResult written = parser.parseOptionalType(element);
+  if (!written.has_value())
+    element = parser.getBuilder().getF32Type();
+  else if (succeeded(*written) && !isa<FloatType>(element))
+    return parser.emitError(loc, "expected what tensors hold, such as bf16, "
+                                 "not ")
+           << element;
+  return failure(written.has_value() && failed(*written));
+}
+
 ParseResult ProgramOp::parse(OpAsmParser &parser, OperationState &state) {
-  NamedExtents extents;
+  ProgramHead head;
   Region *body = state.addRegion();
-  auto parseOne = [&] { return parseExtent(parser, extents); };
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::OptionalLessGreater,
+  auto parseOne = [&] { return parseExtent(parser, head.extents); };
+  if (parseElement(parser, head.element) ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::OptionalLessGreater,
                                      parseOne) ||
       parser.parseRegion(*body))
     return failure();
   if (body->empty())
     body->emplaceBlock();
   state.name = OperationName(ModuleOp::getOperationName(), parser.getContext());
-  return resolveProgram(*body, extents);
+  return resolveProgram(*body, head);
 }
 
 /// Where the short form itself is an operation, it was written in MLIR's
@@ -91,14 +106,15 @@ struct Signature {
 };
 } // namespace
 
-/// A written type as a type: f32 where no element type is written.
+/// A written type as a type; its elements are still to be inferred where no
+/// element type is written.
 static ParseResult parseSignatureType(OpAsmParser &parser, Type &type) {
   Attribute written;
   if (parseWrittenType(parser, written))
     return failure();
   auto complete = dyn_cast<TypeAttr>(written);
   type = complete ? complete.getValue()
-                  : withOpenExtents(parser.getBuilder().getF32Type(),
+                  : withOpenExtents(InferredType::get(parser.getContext()),
                                     cast<IdxAttr>(written));
   return success();
 }

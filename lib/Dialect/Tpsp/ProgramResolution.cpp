@@ -9,13 +9,13 @@
 using namespace mlir;
 using namespace tpsp;
 
-RankedTensorType tpsp::closed(RankedTensorType type,
-                              const NamedExtents &extents, Location loc) {
+RankedTensorType tpsp::closed(RankedTensorType type, const ProgramHead &head,
+                              Location loc) {
   SmallVector<int64_t> shape(type.getShape());
   for (auto [extent, name] : llvm::zip_equal(shape, indexNames(type))) {
-    auto found = extents.find(name);
+    auto found = head.extents.find(name);
     if (ShapedType::isDynamic(extent)) {
-      if (found == extents.end()) { // (Q2)
+      if (found == head.extents.end()) { // (Q2)
         emitError(loc) << "index '" << name
                        << "' has no extent; add it to the program's, as in "
                           "tpsp.program <"
@@ -23,24 +23,26 @@ RankedTensorType tpsp::closed(RankedTensorType type,
         return {};
       }
       extent = found->second;
-    } else if (found != extents.end() && extent != found->second) { // (Q3)
+    } else if (found != head.extents.end() && extent != found->second) { // (Q3)
       emitError(loc) << "index '" << name << "' has extent " << extent
                      << " in this type and " << found->second
                      << " in the program; write one of the two";
       return {};
     }
   }
-  return RankedTensorType::get(shape, type.getElementType(),
+  bool isWritten = !isa<InferredType>(type.getElementType());
+  return RankedTensorType::get(shape,
+                               isWritten ? type.getElementType() : head.element,
                                type.getEncoding());
 }
 
 /// Likewise of several; fails if one is null.
-static LogicalResult closeAll(TypeRange types, const NamedExtents &extents,
+static LogicalResult closeAll(TypeRange types, const ProgramHead &head,
                               llvm::function_ref<Location(size_t)> locOf,
                               SmallVectorImpl<Type> &out) {
   for (auto [i, type] : llvm::enumerate(types)) {
     auto tensor = dyn_cast<RankedTensorType>(type);
-    out.push_back(tensor && getIdx(type) ? closed(tensor, extents, locOf(i))
+    out.push_back(tensor && getIdx(type) ? closed(tensor, head, locOf(i))
                                          : type);
     if (!out.back())
       return failure();
@@ -52,7 +54,7 @@ namespace {
 
 class Program {
 public:
-  Program(Region &region, const NamedExtents &extents) : extents(extents) {
+  Program(Region &region, const ProgramHead &head) : head(head) {
     for (Block &block : region)
       for (auto function : block.getOps<func::FuncOp>()) {
         functions.try_emplace(function.getSymName(), function);
@@ -69,7 +71,7 @@ public:
       if (failed(expandCalls(function)))
         return failure();
     for (func::FuncOp function : shortForms)
-      if (failed(inferBody(function, extents, functions)))
+      if (failed(inferBody(function, head, functions)))
         return failure();
     for (func::FuncOp function : shortForms)
       finish(function);
@@ -91,7 +93,7 @@ private:
     }
   }
 
-  const NamedExtents &extents;
+  const ProgramHead &head;
   FunctionsByName functions;
   SmallVector<func::FuncOp> shortForms;
   /// Those whose calls are plain.
@@ -108,11 +110,11 @@ LogicalResult Program::typeSignature(func::FuncOp function) {
   FunctionType type = function.getFunctionType();
   SmallVector<Type> inputs, results;
   if (failed(closeAll(
-          type.getInputs(), extents,
+          type.getInputs(), head,
           [&](size_t i) { return function.getArgument(i).getLoc(); },
           inputs)) ||
       failed(closeAll(
-          type.getResults(), extents, [&](size_t) { return function.getLoc(); },
+          type.getResults(), head, [&](size_t) { return function.getLoc(); },
           results)))
     return failure();
   function.setFunctionType(
@@ -143,7 +145,6 @@ LogicalResult Program::expandCalls(func::FuncOp function) {
   return success();
 }
 
-LogicalResult tpsp::resolveProgram(Region &program,
-                                   const NamedExtents &extents) {
-  return Program(program, extents).resolve();
+LogicalResult tpsp::resolveProgram(Region &program, const ProgramHead &head) {
+  return Program(program, head).resolve();
 }

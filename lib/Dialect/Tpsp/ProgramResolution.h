@@ -20,18 +20,25 @@ inline constexpr llvm::StringLiteral namesAttrName = "tpsp.names";
 inline constexpr llvm::StringLiteral timesAttrName = "tpsp.times";
 inline constexpr llvm::StringLiteral firstAttrName = "tpsp.first";
 
-using NamedExtents = llvm::StringMap<int64_t>;
+/// What the head of a program says.
+struct ProgramHead {
+  /// Extents by index name.
+  llvm::StringMap<int64_t> extents;
+  /// What tensors hold whose element type is not written.
+  mlir::Type element;
+};
 using FunctionsByName = llvm::StringMap<mlir::func::FuncOp>;
 
 /// Resolves the functions in short form of a program's region. Fails with a
 /// located error (Q2)-(Q9).
 mlir::LogicalResult resolveProgram(mlir::Region &program,
-                                   const NamedExtents &extents);
+                                   const ProgramHead &head);
 
-/// The type with the program's extents. Null, with an error at `loc`, if it has
-/// an index without one (Q2), or another than the program's (Q3).
+/// The type with the program's extents and element type. Null, with an error at
+/// `loc`, if it has an index without one (Q2), or another than the program's
+/// (Q3).
 mlir::RankedTensorType closed(mlir::RankedTensorType type,
-                              const NamedExtents &extents, mlir::Location loc);
+                              const ProgramHead &head, mlir::Location loc);
 
 /// Whether a call has as many operands and results as its callee (Q6). With
 /// names it may have fewer operands.
@@ -48,7 +55,7 @@ mlir::LogicalResult expandCall(mlir::func::CallOp call,
 /// Sets the types of a function's results of operations. Its calls are plain,
 /// and the types of all functions are set. Fails with an error (Q2)-(Q6), (Q9).
 mlir::LogicalResult inferBody(mlir::func::FuncOp function,
-                              const NamedExtents &extents,
+                              const ProgramHead &head,
                               const FunctionsByName &functions);
 
 } // namespace tpsp

@@ -1,7 +1,7 @@
 /// Types as a program in short form has them: subscripts in brackets, without
 /// extents.
 ///
-///   [b, s@tp, d]      f32, or the operands' element type
+///   [b, s@tp, d]      of the operands' element type, or the program's
 ///   bf16[b, s, d, ?]
 ///   tensor<8xf32, #tpsp.idx<b>>, or an alias of it
 ///

@@ -40,6 +40,12 @@ tpsp.program <4> {
 
 // -----
 
+// expected-error @+1 {{expected what tensors hold, such as bf16, not 'i32'}}
+tpsp.program i32 <s = 4> {
+}
+
+// -----
+
 // (Q2) of an argument
 tpsp.program <s = 4> {
   // expected-error @+1 {{index 'd' has no extent; add it to the program's, as in tpsp.program <d = 8>}}

@@ -126,6 +126,23 @@ tpsp.program <d = 3> {
 
 // -----
 
+// What tensors hold.
+// CHECK-LABEL: func.func @elements
+// CHECK-SAME: %arg0: tensor<3xbf16, #tpsp.idx<s>> {{{.*}}}, %arg1: tensor<3xi32, #tpsp.idx<s>>
+// CHECK-SAME: -> (tensor<3xbf16, #tpsp.idx<s>>, tensor<3xf16, #tpsp.idx<s>>)
+tpsp.program bf16 <s = 3> {
+  func @elements(%x: [s], %i: i32[s]) -> ([s], f16[s]) {
+    // CHECK: tpsp.iota {{.*}} -> tensor<3xbf16, #tpsp.idx<s, ?>>
+    %iota = iota {index = "s"} -> [s, ?]
+    // CHECK: tpsp.add {{.*}} -> tensor<3xbf16, #tpsp.idx<s>>
+    %y = add %x, %iota
+    %z = convert %y -> f16[s]
+    return %y, %z
+  }
+}
+
+// -----
+
 // A program may have functions in long form, no extents, and nothing at all.
 // CHECK-LABEL: func.func @long
 // CHECK-LABEL: func.func @short

@@ -17,68 +17,52 @@ folder.mkdir(exist_ok=True)
 widths = sys.argv[5:]  # 8b, 13b, 6k, 70b
 
 
-def stacked(text, layers):
-    """The program whose function calls the only one of `text` so many times."""
-    head = re.search(r"func\.func @(\w+)\((.*?)\) -> (\S+) \{", text, re.S)
-    arguments = re.findall(r"(%\w+): (!\w+)(?: \{[^}]*\})?", head[2])
-    (x, kind), *weights = arguments
-    plain = ", ".join(": ".join(a) for a in arguments)
-    layer = text.replace(head[0], f"func.func private @layer({plain}) -> {head[3]} {{")
-    kinds = ", ".join(t for _, t in arguments)
-    signature = [f'%x: {kind} {{tpsp.name = "x"}}'] + [
-        f'%l{i}{w[1:]}: {t} {{tpsp.param = "l{i}.{w[1:]}"}}'
-        for i in range(layers) for w, t in weights]
-    body, last = "", "%x"
-    for i in range(layers):
-        operands = ", ".join([last] + [f"%l{i}{w[1:]}" for w, _ in weights])
-        body += f"  %x{i} = func.call @layer({operands}) : ({kinds}) -> {head[3]}\n"
-        last = f"%x{i}"
-    return layer + f"func.func @model({', '.join(signature)}) -> {head[3]} {{\n{body}  return {last} : {head[3]}\n}}\n"
+def replaced(pattern, new, text):
+    text, found = re.subn(pattern, new, text)
+    assert found, pattern
+    return text
 
 
-def model(example, layers, replaced):
-    text = (examples / example).read_text()
-    for old, new in replaced:
-        assert old in text, (example, old)
-        text = text.replace(old, new)
-    return stacked(text, layers)
+def model(example, layers, mesh, extents):
+    """The example's layer so many times, on another mesh, at other extents."""
+    text = replaced(r"(?m)^mesh @mesh <.*>", f"mesh @mesh <{mesh}>", (examples / example).read_text())
+    for index, extent in extents.items():
+        text = replaced(rf"\b{index} = \d+", f"{index} = {extent}", text)
+    head = re.search(r"(?m)^func @(\w+)\(%x: (\S*?\[.*?\])", text)
+    layer = replaced(r"(?m)^func @", "func private @", text).rsplit("}", 1)[0]
+    return layer + f"""func @model(%x: {head[2]}) -> {head[2]} {{
+  %y = repeat {layers} @{head[1]}(%x) as "l#.*"
+  return %y
+}}
+}}
+"""
 
 
 def llama(width, strategy, layers):
     """d, groups of heads, heads of a group, hidden."""
     d, h, r, e = {"8b": (4096, 8, 4, 14336), "13b": (5120, 40, 1, 13824),
                   "6k": (6144, 48, 1, 24576), "70b": (8192, 8, 8, 28672)}[width]
-    tp = "@tp" if "tp" in strategy else ""
-    data = "@fsdp" if "fsdp" in strategy else ""
     mesh = {"tp-sp": "tp = 8 : model", "fsdp": "fsdp = 8 : data",
             "tp-sp-fsdp": "fsdp = 4 : data, tp = 8 : model"}[strategy]
     batch = {"tp-sp": 1, "fsdp": 8, "tp-sp-fsdp": 4}[strategy]
-    return model("llama3-70b-block.mlir", layers, [
-        ("tp = 8 : model", mesh),
-        ("1x8192x8192xbf16, #tpsp.idx<b, s@tp, d>", f"1x8192x{d}xbf16, #tpsp.idx<b{data}, s{tp}, d>"),
-        ("1x8192x8192xbf16, #tpsp.idx<b, s, d", f"1x8192x{d}xbf16, #tpsp.idx<b, s, d"),
-        ("1x8192x8x8x128x", f"1x8192x{h}x{r}x128x"), ("1x8192x8x128x", f"1x8192x{h}x128x"),
-        ("1x8192x28672x", f"1x8192x{e}x"), ("<1x8192x", f"<{batch}x8192x"),
-        ("tensor<8192xbf16", f"tensor<{d}xbf16"),
-        ("8x8x128x8192xbf16, #tpsp.idx<h@tp, r, k, d>", f"{h}x{r}x128x{d}xbf16, #tpsp.idx<h{tp}, r, k, d{data}>"),
-        ("8x128x8192xbf16, #tpsp.idx<h@tp, k, d>", f"{h}x128x{d}xbf16, #tpsp.idx<h{tp}, k, d{data}>"),
-        ("8192x8x8x128xbf16, #tpsp.idx<d, h@tp, r, k>", f"{d}x{h}x{r}x128xbf16, #tpsp.idx<d{data}, h{tp}, r, k>"),
-        ("28672x8192xbf16, #tpsp.idx<e@tp, d>", f"{e}x{d}xbf16, #tpsp.idx<e{tp}, d{data}>"),
-        ("8192x28672xbf16, #tpsp.idx<d, e@tp>", f"{d}x{e}xbf16, #tpsp.idx<d{data}, e{tp}>"),
-    ])
+    text = model("llama3-70b-block.mlir", layers, mesh, dict(b=batch, d=d, h=h, r=r, e=e))
+    if "fsdp" in strategy:
+        text = divided(text)
+    return text if "tp" in strategy else text.replace("@tp", "")
+
+
+def divided(text):
+    """The batch of activations, and d of matrices, over fsdp."""
+    text = text.replace("[b, s@tp, d]", "[b@fsdp, s@tp, d]")
+    text = text.replace("[d, h", "[d@fsdp, h").replace("[d, e", "[d@fsdp, e")
+    return replaced(r"(\[[he]@tp[^]]*, d)\]", r"\1@fsdp]", text)
 
 
 def gpt(example, layers, mesh, batch, d, heads, data=""):
-    placed = [("#tpsp.idx<b, s, d>", f"#tpsp.idx<b{data}, s, d>")] if data else []
-    return model(example, layers, placed + [
-        ("tp = 4 : model", mesh),
-        ("2x128x256x", f"{batch}x8192x{d}x"), ("2x128x8x32x", f"{batch}x8192x{heads}x128x"),
-        ("2x128x1024x", f"{batch}x8192x{4 * d}x"), ("8x32x256x", f"{heads}x128x{d}x"),
-        ("tensor<8x32x", f"tensor<{heads}x128x"), ("256x8x32x", f"{d}x{heads}x128x"),
-        ("tensor<1024x256x", f"tensor<{4 * d}x{d}x"), ("tensor<1024x", f"tensor<{4 * d}x"),
-        ("tensor<256x1024x", f"tensor<{d}x{4 * d}x"), ("tensor<256x", f"tensor<{d}x"),
-        ("f32", "bf16"),
-    ])
+    text = model(example, layers, mesh,
+                 dict(b=batch, s=8192, d=d, h=heads, k=128, e=4 * d))
+    text = text.replace("[b, s, d]", f"[b{data}, s, d]")
+    return text.replace("tpsp.program <", "tpsp.program bf16 <")
 
 
 def simulate(name, text, machine, *options):

@@ -20,19 +20,7 @@ static std::string smallExtent(llvm::StringRef index) {
   return "1";
 }
 
-/// "2x5x3xf64, #tpsp.idx<b, s@tp, d, ?" for the same with other extents.
-static std::string shrinkType(llvm::StringRef type) {
-  auto [shape, subscripts] = type.split("xf32, #tpsp.idx<");
-  llvm::SmallVector<llvm::StringRef> names;
-  subscripts.split(names, ',');
-  names.truncate(shape.count('x') + 1); // what follows is no index
-  std::string small;
-  for (llvm::StringRef name : names)
-    small += smallExtent(name.trim().split('@').first) + "x";
-  return small + "f64, #tpsp.idx<" + subscripts.str();
-}
-
-/// The example with all mesh axes of size 1 and small extents.
+/// The example in f64, with all mesh axes of size 1 and small extents.
 static std::string shrunkenExample(const std::string &name) {
   std::string path = TPSP_EXAMPLES "/" + name + ".mlir";
   auto file = llvm::MemoryBuffer::getFile(path);
@@ -40,18 +28,18 @@ static std::string shrunkenExample(const std::string &name) {
     ADD_FAILURE() << path << ": " << file.getError().message();
     return "";
   }
-  llvm::StringRef rest = (*file)->getBuffer();
-  std::string text;
-  while (!rest.empty()) {
-    auto [before, after] = rest.split("tensor<");
-    text += before.str();
-    if (after.empty())
-      break;
-    auto [type, tail] = after.split(">>");
-    text += "tensor<" + shrinkType(type) + ">>";
-    rest = tail;
+  auto [before, rest] = (*file)->getBuffer().split("tpsp.program <");
+  auto [head, body] = rest.split(">");
+  llvm::SmallVector<llvm::StringRef> extents;
+  head.split(extents, ", ");
+  std::string small;
+  for (llvm::StringRef extent : extents) {
+    llvm::StringRef index = extent.split(" = ").first;
+    small +=
+        (small.empty() ? "" : ", ") + index.str() + " = " + smallExtent(index);
   }
-  return llvm::Regex("tp = [0-9]+").sub("tp = 1", text);
+  std::string text = before.str() + "tpsp.program f64 <" + small + ">";
+  return text + llvm::Regex("tp = [0-9]+").sub("tp = 1", body);
 }
 
 TEST(ExampleGradientTest, MlpTp) {

@@ -28,10 +28,8 @@ std::string tinyLlama(const std::string &mesh, bool isTied = false) {
   };
   replace("<dp = 2 : data, tp = 1 : model>", mesh);
   if (isTied) {
-    replace("%gain: !gain {tpsp.param = \"norm\"}, %head: !table {tpsp.param "
-            "= \"head\"})",
-            "%gain: !gain {tpsp.param = \"norm\"})");
-    replace("tpsp.einsum %head,", "tpsp.einsum %table,");
+    replace(", param %head: [v@tp, d]", "");
+    replace("einsum %head,", "einsum %table,");
   }
   return text;
 }
@@ -338,9 +336,8 @@ TEST_F(StageRefusalTest, NoStages) {
 
 TEST_F(StageRefusalTest, WhatIsSentWithoutAPlace) {
   std::string text = tinyLlama("<pp = 2 : stage, dp = 1, tp = 1>");
-  for (size_t at;
-       (at = text.find("#tpsp.idx<b@dp, s@tp, d>")) != std::string::npos;)
-    text.replace(at, 24, "#tpsp.idx<b, s, d, ?>");
+  for (size_t at; (at = text.find("[b@dp, s@tp, d]")) != std::string::npos;)
+    text.replace(at, 15, "[b, s, d, ?]");
   EXPECT_EQ(refusal(text),
             "goes from chunk 0 to chunk 1 of the layers, but is not placed; "
             "write the subscripts with which it is sent into its type");

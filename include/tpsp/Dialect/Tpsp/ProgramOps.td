@@ -11,7 +11,8 @@ def Tpsp_ProgramOp
   let summary = "a program in short form";
   let description = [{
     A way to write a module: extents by name, then a mesh and functions. It is
-    read as a `builtin.module`, and is printed as one.
+    read as a `builtin.module`, and is printed as one. `tpsp.program bf16 <...>`
+    says what tensors hold where nothing else is written; else it is f32.
 
     ```mlir
     tpsp.program <b = 8, s = 64, t = s, d = 128> {
