@@ -26,7 +26,7 @@ static Indices replaced(const Indices &indices, const std::string &from,
 Value LayerWriter::choose(const Value &score, const std::string &from,
                           const std::string &to, const std::string &name) {
   return text.apply("router", {score}, name,
-                    {replaced(score.type.indices, from, {to}), "i32"}, name,
+                    {replaced(score.type.indices, from, {to}), "i32"},
                     fmt::format("expert = \"{}\", choice = \"{}\"", from, to));
 }
 
@@ -34,7 +34,7 @@ Value LayerWriter::choose(const Value &score, const std::string &from,
 Value LayerWriter::chosenOf(const Value &choice, const Value &score,
                             const std::string &from, const std::string &name) {
   return text.apply("one_hot_einsum", {choice, score}, name,
-                    open(choice.type.indices), "weight",
+                    open(choice.type.indices),
                     fmt::format("indices = [\"{}\"]", from));
 }
 
@@ -42,57 +42,52 @@ Value LayerWriter::chosenOf(const Value &choice, const Value &score,
 Value LayerWriter::withinGroups(const Value &score) {
   Indices grouped = replaced(score.type.indices, "x", {"y", "i"});
   Indices groups = replaced(score.type.indices, "x", {"y"});
-  Value each =
-      text.apply("split", {score}, "grouped", open(grouped), "grouped");
+  Value each = text.apply("split", {score}, "grouped", open(grouped));
   Value best = choose(each, "i", "yb", "best_of_group");
   Value value = chosenOf(best, each, "i", "best_scores");
   Value group = text.apply("reduce", {value}, "group_score", open(groups),
-                           "group_score", "kind = \"sum\"");
+                           "kind = \"sum\"");
   Value choice = choose(group, "y", "z", "group_choice");
   Value some = chosenOf(choice, group, "y", "chosen_groups");
-  Value zero =
-      text.apply("scale", {some}, "zeros", some.type, "weight", "factor = 0");
-  Value one =
-      text.apply("shift", {zero}, "ones", some.type, "weight", "by = 1");
+  Value zero = text.apply("scale", {some}, "zeros", some.type, "factor = 0");
+  Value one = text.apply("shift", {zero}, "ones", some.type, "by = 1");
   Value isChosen = text.apply("one_hot_einsum", {choice, one}, "is_chosen",
-                              open(groups), "group_score", "indices = [\"y\"]");
-  Value others = text.apply("shift", {isChosen}, "minus_others", open(groups),
-                            "group_score", "by = -1");
-  others = text.apply("scale", {others}, "others", open(groups), "group_score",
+                              open(groups), "indices = [\"y\"]");
+  Value others =
+      text.apply("shift", {isChosen}, "minus_others", open(groups), "by = -1");
+  others = text.apply("scale", {others}, "others", open(groups),
                       fmt::format("factor = {}", -farBelow));
-  Value limited =
-      text.apply("add", {each, others}, "limited", open(grouped), "grouped");
-  return text.apply("merge", {limited}, "within_groups", score.type, "score");
+  Value limited = text.apply("add", {each, others}, "limited", open(grouped));
+  return text.apply("merge", {limited}, "within_groups", score.type);
 }
 
 LayerWriter::Routing LayerWriter::route(const Experts &part, const Value &x) {
-  Value score =
-      linear(part.router, {"d", "x", {"d"}, {"x"}}, x, "score", "score");
+  Value score = linear(part.router, {"d", "x", {"d"}, {"x"}}, x, "score");
   if (part.score == Score::Softmax)
-    score = text.apply("softmax", {score}, "likely", score.type, "score",
-                       "over = \"x\"");
+    score =
+        text.apply("softmax", {score}, "likely", score.type, "over = \"x\"");
   if (part.score == Score::Sigmoid)
-    score = text.apply("sigmoid", {score}, "likely", score.type, "score");
+    score = text.apply("sigmoid", {score}, "likely", score.type);
   Value judged = score;
   if (!part.choiceBias.empty()) {
-    Value bias = parameter("choice_bias", part.choiceBias, {"x"}, "choice_bias",
+    Value bias = parameter("choice_bias", part.choiceBias, {"x"},
                            /*isFrozen=*/true);
-    judged = text.apply("add", {score, bias}, "judged", score.type, "score");
+    judged = text.apply("add", {score, bias}, "judged", score.type);
   }
   if (part.isGrouped)
     judged = withinGroups(judged);
   Value choice = choose(judged, "x", "j", "choice");
   Value weight = chosenOf(choice, score, "x", "chosen");
   if (part.score == Score::SoftmaxOfChosen)
-    weight = text.apply("softmax", {weight}, "weight", weight.type, "weight",
-                        "over = \"j\"");
+    weight =
+        text.apply("softmax", {weight}, "weight", weight.type, "over = \"j\"");
   if (part.isNormalised) {
-    Value sum = text.apply("reduce", {weight}, "sum", open({"b", "s"}), "sum",
+    Value sum = text.apply("reduce", {weight}, "sum", open({"b", "s"}),
                            "kind = \"sum\"");
-    weight = text.apply("div", {weight, sum}, "weight", weight.type, "weight");
+    weight = text.apply("div", {weight, sum}, "weight", weight.type);
   }
   if (part.factor != 1)
-    weight = text.apply("scale", {weight}, "weight", weight.type, "weight",
+    weight = text.apply("scale", {weight}, "weight", weight.type,
                         fmt::format("factor = {}", part.factor));
   return {choice, weight};
 }
@@ -101,28 +96,25 @@ Value LayerWriter::write(const Experts &part, const Value &x) {
   text.comment("Experts. Every one has c slots for the tokens of a sample.");
   Routing routing = route(part, x);
   Value y = text.apply("dispatch", {routing.choice, x}, "slots",
-                       {{"x", "b", "c", "d"}, element, Where::Slots}, "slots",
+                       {{"x", "b", "c", "d"}, element, Where::Slots},
                        "expert = \"x\", slot = \"c\", choice = \"j\"");
   auto matrix = [&](const Linear &one, const Indices &indices) {
     return parameter(one.name, one.module + ".weight", indices);
   };
   auto through = [&](const Value &w, const Value &in, const std::string &name,
-                     const std::string &to, const std::string &proposed) {
-    return text.apply("einsum", {w, in}, name, open({"x", "b", "c", to}),
-                      proposed);
+                     const std::string &to) {
+    return text.apply("einsum", {w, in}, name, open({"x", "b", "c", to}));
   };
-  Value gate =
-      through(matrix(part.gate, {"x", "f", "d"}), y, "gate", "f", "inner");
-  Value up = through(matrix(part.up, {"x", "f", "d"}), y, "up", "f", "inner");
+  Value gate = through(matrix(part.gate, {"x", "f", "d"}), y, "gate", "f");
+  Value up = through(matrix(part.up, {"x", "f", "d"}), y, "up", "f");
   Value hidden = text.apply("mul", {activated(part.activation, gate), up},
-                            "hidden", up.type, "inner");
-  Value down = through(matrix(part.down, {"x", "d", "f"}), hidden, "down", "d",
-                       "slots_");
+                            "hidden", up.type);
+  Value down = through(matrix(part.down, {"x", "d", "f"}), hidden, "down", "d");
   Value mixed = text.apply("combine", {routing.choice, routing.weight, down},
-                           "mixed", open(x.type.indices), "x_",
+                           "mixed", open(x.type.indices),
                            "expert = \"x\", slot = \"c\", choice = \"j\"");
   if (!part.shared)
     return mixed;
   return text.apply("add", {mixed, write(*part.shared, x)}, "all_experts",
-                    mixed.type, "x_");
+                    mixed.type);
 }

@@ -15,7 +15,7 @@ std::vector<Value> LayerWriter::blocksOf(const Value &x,
   for (int64_t at = 0; at < text.in().extent(index); ++at)
     blocks.push_back(
         text.apply("take", {x}, x.name.substr(1) + "_block", open(rest),
-                   "block", fmt::format("index = \"{}\", at = {}", index, at)));
+                   fmt::format("index = \"{}\", at = {}", index, at)));
   return blocks;
 }
 
@@ -23,11 +23,10 @@ std::vector<Value> LayerWriter::blocksOf(const Value &x,
 Value LayerWriter::joined(const std::vector<Value> &blocks,
                           const std::string &name, const std::string &block,
                           const std::string &whole) {
-  Value stacked = text.apply(
-      "stack", blocks, name + "_blocks", open({"b", "s", "g", block, "u"}),
-      name + "_blocks", fmt::format("index = \"{}\"", block));
-  return text.apply("merge", {stacked}, name, open({"b", "s", "g", whole}),
-                    name);
+  Value stacked = text.apply("stack", blocks, name + "_blocks",
+                             open({"b", "s", "g", block, "u"}),
+                             fmt::format("index = \"{}\"", block));
+  return text.apply("merge", {stacked}, name, open({"b", "s", "g", whole}));
 }
 
 /// A block with positions. Neighbours that are a pair are first brought to both
@@ -41,16 +40,14 @@ Value LayerWriter::turnedBlock(const LatentAttention &part, const Value &x,
     members = pairs;
     pairs.insert(pairs.end(), {"m", "n"});
     members.insert(members.end(), {"n", "m"});
-    Value split =
-        text.apply("split", {x}, name + "_pairs", open(pairs), name + "_pairs");
-    split = text.apply("einsum", {split}, name + "_members", open(members),
-                       name + "_members");
-    halves = text.apply("merge", {split}, name + "_halves", x.type, "block");
+    Value split = text.apply("split", {x}, name + "_pairs", open(pairs));
+    split = text.apply("einsum", {split}, name + "_members", open(members));
+    halves = text.apply("merge", {split}, name + "_halves", x.type);
   }
   Value turned = rotated(halves, part.rope, "u");
   if (part.magnitude == 1)
     return turned;
-  return text.apply("scale", {turned}, name + "_scaled", turned.type, "block",
+  return text.apply("scale", {turned}, name + "_scaled", turned.type,
                     fmt::format("factor = {}", part.magnitude));
 }
 
@@ -59,12 +56,11 @@ Value LayerWriter::latentQuery(const LatentAttention &part, const Value &x) {
   std::string width = "d";
   if (part.queryDown) {
     width = "a";
-    from = linear(*part.queryDown, {"d", "a", {"d"}, {"a"}}, x, "q_latent",
-                  "q_latent");
+    from = linear(*part.queryDown, {"d", "a", {"d"}, {"a"}}, x, "q_latent");
     from = norm(*part.queryNorm, from, {"a"}, "q_latent_normed");
   }
   Value q = linear(part.query, {width, "q", {width}, {"g", "kb", "u"}}, from,
-                   "q_all", "q_blocks");
+                   "q_all");
   std::vector<Value> blocks = blocksOf(q, "kb");
   blocks.back() = turnedBlock(part, blocks.back(), "q");
   return joined(blocks, "q", "kb", "k");
@@ -73,16 +69,14 @@ Value LayerWriter::latentQuery(const LatentAttention &part, const Value &x) {
 Value LayerWriter::write(const LatentAttention &part, const Value &x) {
   text.comment("Attention from latents.");
   Value q = latentQuery(part, x);
-  Value latent =
-      linear(part.latent, {"d", "l", {"d"}, {"l"}}, x, "latent", "latent");
+  Value latent = linear(part.latent, {"d", "l", {"d"}, {"l"}}, x, "latent");
   latent = norm(part.latentNorm, latent, {"l"}, "latent_normed");
-  Value both = linear(part.keyValue, {"l", "kv", {"l"}, {"g", "lb", "u"}},
-                      latent, "kv", "kv_blocks");
-  Value shared =
-      linear(part.sharedKey, {"d", "u", {"d"}, {"u"}}, x, "shared", "shared");
+  Value both =
+      linear(part.keyValue, {"l", "kv", {"l"}, {"g", "lb", "u"}}, latent, "kv");
+  Value shared = linear(part.sharedKey, {"d", "u", {"d"}, {"u"}}, x, "shared");
   shared = turnedBlock(part, shared, "k");
   shared = text.apply("broadcast", {shared}, "shared_of_heads",
-                      open({"b", "s", "g", "u"}), "block");
+                      open({"b", "s", "g", "u"}));
   std::vector<Value> blocks = blocksOf(both, "lb");
   auto middle = blocks.begin() + (text.in().extent("kb") - 1);
   std::vector<Value> keys(blocks.begin(), middle), values(middle, blocks.end());
@@ -90,10 +84,9 @@ Value LayerWriter::write(const LatentAttention &part, const Value &x) {
   Value k = keyed(joined(keys, "k", "kb", "k"), "keys");
   Value v = keyed(joined(values, "v", "vb", "w"), "values");
   Value o = text.apply("attention", {q, k, v}, "attention",
-                       open({"b", "s", "g", "w"}), "v",
+                       open({"b", "s", "g", "w"}),
                        fmt::format("query = \"s\", key = \"t\", feature = "
                                    "\"k\", scale = {}, causal",
                                    part.scale));
-  return linear(part.output, {"o", "d", {"g", "w"}, {"d"}}, o, "attended",
-                "x_");
+  return linear(part.output, {"o", "d", {"g", "w"}, {"d"}}, o, "attended");
 }

@@ -12,14 +12,10 @@ static std::string lastWord(const std::string &module) {
 }
 
 Value LayerWriter::parameter(const std::string &name, const std::string &stored,
-                             const Indices &indices,
-                             const std::string &proposed, bool isFrozen) {
+                             const Indices &indices, bool isFrozen) {
   Type type{indices, element, Where::Parameter};
-  list.push_back({name, stored, type, isFrozen});
-  std::string attributes = fmt::format("{{tpsp.param = \"{}\"{}}}", stored,
-                                       isFrozen ? ", tpsp.frozen" : "");
-  return text.argument(name, type, proposed.empty() ? name : proposed,
-                       scope == Scope::Program ? attributes : "");
+  list.push_back(type);
+  return text.parameter(name, stored, type, isFrozen ? "{tpsp.frozen}" : "");
 }
 
 //===----------------------------------------------------------------------===//
@@ -29,17 +25,17 @@ Value LayerWriter::parameter(const std::string &name, const std::string &stored,
 Value LayerWriter::norm(const Norm &norm, const Value &x, const Indices &over,
                         const std::string &name) {
   std::string word = lastWord(norm.module);
-  Value gain = parameter(word, norm.module + ".weight", over, "gain");
+  Value gain = parameter(word, norm.module + ".weight", over);
   std::string eps = fmt::format("eps = {}", norm.eps);
   Type type = open(x.type.indices);
   if (norm.kind == Norm::Kind::Layer) {
-    Value bias = parameter(word + "_bias", norm.module + ".bias", over, "gain");
-    return text.apply("layer_norm", {x, gain, bias}, name, type, "x_", eps);
+    Value bias = parameter(word + "_bias", norm.module + ".bias", over);
+    return text.apply("layer_norm", {x, gain, bias}, name, type, eps);
   }
   if (norm.kind == Norm::Kind::RmsPlusOne)
-    gain = text.apply("shift", {gain}, word + "_plus_one", open(over), "gain",
-                      "by = 1");
-  return text.apply("rms_norm", {x, gain}, name, type, "x_", eps);
+    gain =
+        text.apply("shift", {gain}, word + "_plus_one", open(over), "by = 1");
+  return text.apply("rms_norm", {x, gain}, name, type, eps);
 }
 
 /// "[3:7, :]": which rows, or columns, of a stored matrix are a map's.
@@ -53,8 +49,7 @@ static std::string partOf(const Linear &linear, bool isBias) {
 }
 
 Value LayerWriter::linear(const Linear &linear, const Map &map, const Value &x,
-                          const std::string &name,
-                          const std::string &proposed) {
+                          const std::string &name) {
   std::string word =
       linear.name.empty() ? lastWord(linear.module) : linear.name;
   auto inOrder = [&](Indices in, Indices out) {
@@ -68,35 +63,34 @@ Value LayerWriter::linear(const Linear &linear, const Map &map, const Value &x,
                 inOrder({map.storedFrom}, {map.storedTo}));
   Indices viewed = inOrder(map.from, map.to);
   if (viewed != weight.type.indices)
-    weight =
-        text.apply("split", {weight}, "w_" + name, open(viewed), "w_" + name);
+    weight = text.apply("split", {weight}, "w_" + name, open(viewed));
   Indices result;
   for (const std::string &index : x.type.indices)
     if (std::find(map.from.begin(), map.from.end(), index) == map.from.end())
       result.push_back(index);
   result.insert(result.end(), map.to.begin(), map.to.end());
-  Value y = text.apply("einsum", {weight, x}, name, open(result), proposed);
+  Value y = text.apply("einsum", {weight, x}, name, open(result));
   if (!linear.hasBias)
     return y;
   Value bias =
       parameter(word + "_bias", linear.module + ".bias" + partOf(linear, true),
                 {map.storedTo});
   if (map.to.size() > 1)
-    bias = text.apply("split", {bias}, "b_" + name, open(map.to), "b_" + name);
-  return text.apply("add", {y, bias}, name, y.type, proposed);
+    bias = text.apply("split", {bias}, "b_" + name, open(map.to));
+  return text.apply("add", {y, bias}, name, y.type);
 }
 
 Value LayerWriter::softCap(const Value &x, double cap,
                            const std::string &name) {
-  Value y = text.apply("scale", {x}, name + "_scaled", x.type, "t",
+  Value y = text.apply("scale", {x}, name + "_scaled", x.type,
                        fmt::format("factor = {}", 1 / cap));
-  y = text.apply("tanh", {y}, name + "_tanh", x.type, "t");
-  return text.apply("scale", {y}, name, x.type, "t",
+  y = text.apply("tanh", {y}, name + "_tanh", x.type);
+  return text.apply("scale", {y}, name, x.type,
                     fmt::format("factor = {}", cap));
 }
 
 Value LayerWriter::activated(const std::string &activation, const Value &x) {
-  return text.apply(activation, {x}, "activated", x.type, "mid");
+  return text.apply(activation, {x}, "activated", x.type);
 }
 
 //===----------------------------------------------------------------------===//
@@ -123,7 +117,7 @@ Value LayerWriter::rotated(const Value &x, const std::optional<Rope> &rope,
         fmt::format(", trained = {}, slow_turns = {}, fast_turns = {}{}",
                     rope->trained, rope->slowTurns, rope->fastTurns,
                     rope->isLogarithmic ? ", log_turns" : "");
-  return text.apply("rope", {x}, x.name.substr(1) + "_turned", x.type, "q",
+  return text.apply("rope", {x}, x.name.substr(1) + "_turned", x.type,
                     attributes);
 }
 
@@ -132,7 +126,7 @@ Value LayerWriter::keyed(const Value &x, const std::string &name) {
   Indices indices = x.type.indices;
   std::replace(indices.begin(), indices.end(), std::string("s"),
                std::string("t"));
-  return text.apply("rename", {x}, name, open(indices), "past");
+  return text.apply("rename", {x}, name, open(indices));
 }
 
 Value LayerWriter::weightedValues(const Attention &part, const Value &q,
@@ -144,14 +138,14 @@ Value LayerWriter::weightedValues(const Attention &part, const Value &q,
   attributes += ", causal";
   if (part.window != 0)
     attributes += fmt::format(", window = {}", part.window);
-  return text.apply("attention", {q, k, v}, "o", q.type, "q", attributes);
+  return text.apply("attention", {q, k, v}, "o", q.type, attributes);
 }
 
 Value LayerWriter::write(const Attention &part, const Value &x) {
   text.comment("Attention.");
-  Value q = linear(part.query, {"d", "q", {"d"}, heads()}, x, "q", "q");
-  Value k = linear(part.key, {"d", "kv", {"d"}, {"g", "k"}}, x, "k", "kv");
-  Value v = linear(part.value, {"d", "kv", {"d"}, {"g", "k"}}, x, "v", "kv");
+  Value q = linear(part.query, {"d", "q", {"d"}, heads()}, x, "q");
+  Value k = linear(part.key, {"d", "kv", {"d"}, {"g", "k"}}, x, "k");
+  Value v = linear(part.value, {"d", "kv", {"d"}, {"g", "k"}}, x, "v");
   if (part.queryNorm)
     q = norm(*part.queryNorm, q, {"k"}, "q_normed");
   if (part.keyNorm)
@@ -160,7 +154,7 @@ Value LayerWriter::write(const Attention &part, const Value &x) {
   k = keyed(rotated(k, part.rope, "k"), "keys");
   v = keyed(v, "values");
   Value o = weightedValues(part, q, k, v);
-  return linear(part.output, {"q", "d", heads(), {"d"}}, o, "attended", "x_");
+  return linear(part.output, {"q", "d", heads(), {"d"}}, o, "attended");
 }
 
 //===----------------------------------------------------------------------===//
@@ -173,14 +167,14 @@ Value LayerWriter::write(const Mlp &part, const Value &x) {
   LayerWriter::Map in{"d", e, {"d"}, {e}};
   Value hidden;
   if (part.gate) {
-    Value gate = linear(*part.gate, in, x, "gate", "mid");
-    Value up = linear(part.up, in, x, "up", "mid");
+    Value gate = linear(*part.gate, in, x, "gate");
+    Value up = linear(part.up, in, x, "up");
     hidden = text.apply("mul", {activated(part.activation, gate), up}, "hidden",
-                        up.type, "mid");
+                        up.type);
   } else {
-    hidden = activated(part.activation, linear(part.up, in, x, "up", "mid"));
+    hidden = activated(part.activation, linear(part.up, in, x, "up"));
   }
-  return linear(part.down, {e, "d", {e}, {"d"}}, hidden, "down", "x_");
+  return linear(part.down, {e, "d", {e}, {"d"}}, hidden, "down");
 }
 
 Value LayerWriter::write(const Block &block, const Value &x, bool isLast) {
@@ -191,5 +185,5 @@ Value LayerWriter::write(const Block &block, const Value &x, bool isLast) {
   Type type = open(x.type.indices);
   if (isLast)
     type.where = Where::Activation;
-  return text.apply("add", {x, y}, "z", type, isLast ? "x" : "x_");
+  return text.apply("add", {x, y}, "z", type);
 }

@@ -8,30 +8,16 @@
 
 namespace tpsp::import {
 
-/// A parameter of a function, or of the whole program.
-struct Parameter {
-  /// In the program, without '%': "q_proj".
-  std::string name;
-  /// In the checkpoint; a layer's without what precedes its modules.
-  std::string stored;
-  Type type;
-  /// It is not trained.
-  bool isFrozen = false;
-};
-
 class LayerWriter {
 public:
-  /// Whose parameters a function has: those of any layer, or the program's own.
-  enum class Scope { Layer, Program };
-
   /// `element`: what parameters and activations are stored in.
-  LayerWriter(FunctionText &text, std::string element, Scope scope)
-      : text(text), element(std::move(element)), scope(scope) {}
+  LayerWriter(FunctionText &text, std::string element)
+      : text(text), element(std::move(element)) {}
 
-  /// A parameter, as the function's last argument.
+  /// A parameter, as the function's last argument. `stored`: in the checkpoint;
+  /// a layer's without what precedes its modules.
   Value parameter(const std::string &name, const std::string &stored,
-                  const Indices &indices, const std::string &proposed = "",
-                  bool isFrozen = false);
+                  const Indices &indices, bool isFrozen = false);
   Value norm(const Norm &norm, const Value &x, const Indices &over,
              const std::string &name);
   /// `x` through a linear map, from indices `from` to `to`, whose elements the
@@ -41,7 +27,7 @@ public:
     Indices from, to;
   };
   Value linear(const Linear &linear, const Map &map, const Value &x,
-               const std::string &name, const std::string &proposed);
+               const std::string &name);
   Value softCap(const Value &x, double cap, const std::string &name);
 
   Value write(const Attention &part, const Value &x);
@@ -51,7 +37,8 @@ public:
   /// The last operation has a layer's type.
   Value write(const Block &block, const Value &x, bool isLast);
 
-  const std::vector<Parameter> &parameters() const { return list; }
+  /// The types of the parameters.
+  const std::vector<Type> &parameters() const { return list; }
 
   /// A type of this layer's element.
   Type open(Indices indices) const { return {std::move(indices), element}; }
@@ -87,8 +74,7 @@ private:
 
   FunctionText &text;
   std::string element;
-  Scope scope;
-  std::vector<Parameter> list;
+  std::vector<Type> list;
 };
 
 } // namespace tpsp::import

@@ -20,19 +20,21 @@ static constexpr int64_t mostBlocks = 64;
 
 namespace {
 
-/// A kind of layer as a function, with the parameters that a call gives it.
+/// A kind of layer as a function, with the types of its parameters.
 struct WrittenLayer {
   std::unique_ptr<FunctionText> function;
-  std::vector<Parameter> parameters;
+  std::vector<Type> parameters;
 };
 
 class ModelWriter {
 public:
   ModelWriter(const Model &model, const ImportOptions &options,
               Placement placement)
-      : model(model), options(options), program(std::move(placement)) {
+      : model(model), options(options),
+        program(std::move(placement), options.dtype) {
     for (const auto &[index, size] : model.extents)
       program.extent(index, size);
+    program.sameExtent("t", "s");
   }
 
   void write(Imported &out);
@@ -45,7 +47,7 @@ private:
   void writeLayers();
   Value embedded(const Value &tokens, const Value &table);
   Value learnedPositions();
-  std::vector<std::vector<Value>> layerArguments();
+  Value calledLayers(Value x);
   Value logits(const Value &x, const Value &embedding);
   Value loss(const Value &logits, const Value &targets);
   int64_t countParameters() const;
@@ -69,9 +71,8 @@ void ModelWriter::writeLayers() {
       continue;
     layer.function =
         std::make_unique<FunctionText>(program, kind.function, "private ");
-    LayerWriter writer(*layer.function, options.dtype,
-                       LayerWriter::Scope::Layer);
-    Value x = layer.function->argument("x", activation(), "x");
+    LayerWriter writer(*layer.function, options.dtype);
+    Value x = layer.function->argument("x", activation());
     for (const Block &block : kind.blocks)
       x = writer.write(block, x, &block == &kind.blocks.back());
     layer.function->finish(x);
@@ -85,50 +86,48 @@ Value ModelWriter::learnedPositions() {
   Type wanted{{"s", "d"}, options.dtype};
   int64_t positions = program.extent("p"), length = program.extent("s");
   if (positions == length)
-    return main->apply("rename", {table}, "position", wanted, "position");
+    return main->apply("rename", {table}, "position", wanted);
   int64_t block = std::gcd(positions, length);
   program.extent("pb", positions / block);
   program.extent("pi", block);
   program.extent("sb", length / block);
   Type inner{{"pi", "d"}, options.dtype};
-  Value blocks =
-      main->apply("split", {table}, "position_blocks",
-                  {{"pb", "pi", "d"}, options.dtype}, "position_blocks");
+  Value blocks = main->apply("split", {table}, "position_blocks",
+                             {{"pb", "pi", "d"}, options.dtype});
   std::vector<Value> taken;
   for (int64_t at = 0; at < length / block; ++at)
     taken.push_back(main->apply("take", {blocks}, "position_block", inner,
-                                "position_block",
                                 fmt::format("index = \"pb\", at = {}", at)));
   if (taken.size() == 1)
-    return main->apply("rename", taken, "position", wanted, "position");
-  Value stacked = main->apply("stack", taken, "first_blocks",
-                              {{"sb", "pi", "d"}, options.dtype},
-                              "first_blocks", "index = \"sb\"");
-  return main->apply("merge", {stacked}, "position", wanted, "position");
+    return main->apply("rename", taken, "position", wanted);
+  Value stacked =
+      main->apply("stack", taken, "first_blocks",
+                  {{"sb", "pi", "d"}, options.dtype}, "index = \"sb\"");
+  return main->apply("merge", {stacked}, "position", wanted);
 }
 
 Value ModelWriter::embedded(const Value &tokens, const Value &table) {
-  Value x = main->apply("embedding", {tokens, table}, "x", activation(), "x",
+  Value x = main->apply("embedding", {tokens, table}, "x", activation(),
                         "vocabulary = \"v\"");
   if (model.embeddingScale != 1)
-    x = main->apply("scale", {x}, "x", x.type, "x",
+    x = main->apply("scale", {x}, "x", x.type,
                     fmt::format("factor = {}", model.embeddingScale));
   if (!model.positions.empty())
-    x = main->apply("add", {x, learnedPositions()}, "x", x.type, "x");
+    x = main->apply("add", {x, learnedPositions()}, "x", x.type);
   return x;
 }
 
-std::vector<std::vector<Value>> ModelWriter::layerArguments() {
-  std::vector<std::vector<Value>> all;
-  for (size_t i = 0; i < model.layers.size(); ++i) {
-    std::vector<Value> &values = all.emplace_back();
-    for (const Parameter &one : layers[model.layers[i]].parameters)
-      values.push_back(outer->parameter(
-          fmt::format("l{}_{}", i, one.name),
-          fmt::format("{}{}.{}", model.layerPrefix, i, one.stored),
-          one.type.indices, one.name, one.isFrozen));
+/// Layers of one kind that follow each other are a repeated call.
+Value ModelWriter::calledLayers(Value x) {
+  const std::vector<size_t> &kinds = model.layers;
+  for (size_t first = 0, next = 0; first < kinds.size(); first = next) {
+    while (next < kinds.size() && kinds[next] == kinds[first])
+      ++next;
+    x = main->repeat(*layers[kinds[first]].function, x,
+                     fmt::format("x{}", next), model.layerPrefix,
+                     int64_t(first), int64_t(next - first));
   }
-  return all;
+  return x;
 }
 
 Value ModelWriter::logits(const Value &x, const Value &embedding) {
@@ -141,7 +140,7 @@ Value ModelWriter::logits(const Value &x, const Value &embedding) {
     type.where = Where::Logits;
   bool isCapped = model.logitsSoftCap != 0;
   Value logits = main->apply("einsum", {table, normed},
-                             isCapped ? "uncapped" : "logits", type, "logits");
+                             isCapped ? "uncapped" : "logits", type);
   return isCapped ? outer->softCap(logits, model.logitsSoftCap, "logits")
                   : logits;
 }
@@ -150,20 +149,24 @@ Value ModelWriter::loss(const Value &logits, const Value &targets) {
   Value x = logits;
   // Sums of many exponentials are taken of f32.
   if (options.dtype != "f32")
-    x = main->apply("convert", {x}, "logits_f32", {x.type.indices, "f32"},
-                    "logits_f32");
+    x = main->apply("convert", {x}, "logits_f32", {x.type.indices, "f32"});
   Value each = main->apply("cross_entropy", {x, targets}, "each",
-                           {{"b", "s"}, "f32"}, "each", "over = \"v\"");
-  return main->apply("mean", {each}, "loss", {{}, "f32"}, "loss");
+                           {{"b", "s"}, "f32"}, "over = \"v\"");
+  return main->apply("mean", {each}, "loss", {{}, "f32"});
 }
 
 int64_t ModelWriter::countParameters() const {
   int64_t count = 0;
-  for (const Parameter &one : outer->parameters())
-    if (__builtin_add_overflow(count, program.elements(one.type.indices),
-                               &count))
-      return std::numeric_limits<int64_t>::max();
-  return count;
+  bool isTooMany = false;
+  auto add = [&](const std::vector<Type> &types) {
+    for (const Type &type : types)
+      isTooMany |=
+          __builtin_add_overflow(count, program.elements(type.indices), &count);
+  };
+  add(outer->parameters());
+  for (size_t kind : model.layers)
+    add(layers[kind].parameters);
+  return isTooMany ? std::numeric_limits<int64_t>::max() : count;
 }
 
 std::string ModelWriter::heading() const {
@@ -190,24 +193,15 @@ std::string ModelWriter::heading() const {
 void ModelWriter::write(Imported &out) {
   writeLayers();
   main = std::make_unique<FunctionText>(program, "model", "");
-  outer = std::make_unique<LayerWriter>(*main, options.dtype,
-                                        LayerWriter::Scope::Program);
+  outer = std::make_unique<LayerWriter>(*main, options.dtype);
   Type ids{{"b", "s"}, "i32", Where::Tokens};
-  Value tokens = main->argument(
-      "tokens", ids, "ids", "{tpsp.name = \"tokens\", tpsp.data = \"tokens\"}");
+  Value tokens = main->argument("tokens", ids, "{tpsp.data = \"tokens\"}");
   Value targets;
   if (hasLoss())
-    targets = main->argument(
-        "targets", ids, "ids",
-        "{tpsp.name = \"targets\", tpsp.data = \"next_tokens\"}");
+    targets = main->argument("targets", ids, "{tpsp.data = \"next_tokens\"}");
   Value embedding = outer->parameter("embedding", model.embedding, {"v", "d"});
   Value x = embedded(tokens, embedding);
-  std::vector<std::vector<Value>> arguments = layerArguments();
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    arguments[i].insert(arguments[i].begin(), x);
-    x = main->call(*layers[model.layers[i]].function, arguments[i],
-                   fmt::format("x{}", i + 1));
-  }
+  x = calledLayers(x);
   x = logits(x, embedding);
   if (hasLoss())
     x = loss(x, targets);

@@ -20,12 +20,11 @@ int64_t ProgramText::elements(const Indices &indices) const {
   return product;
 }
 
-std::string ProgramText::typeText(const Type &type) const {
+std::string ProgramText::typeText(const Type &type) {
   std::vector<std::string> names;
-  std::string shape;
   bool isPlaced = placement.decides(type.where);
   for (const std::string &index : type.indices) {
-    shape += fmt::format("{}x", sizes.at(index));
+    used.insert(index);
     names.push_back(index);
     if (isPlaced)
       names.back() +=
@@ -33,24 +32,19 @@ std::string ProgramText::typeText(const Type &type) const {
   }
   if (!isPlaced && !names.empty())
     names.push_back("?");
-  return fmt::format("tensor<{}{}, #tpsp.idx<{}>>", shape, type.element,
+  return fmt::format("{}[{}]", type.element == element ? "" : type.element,
                      fmt::join(names, ", "));
 }
 
-std::string ProgramText::alias(const Type &type, const std::string &proposed) {
-  std::string text = typeText(type);
-  for (const auto &[name, known] : aliases)
-    if (known == text)
-      return name;
-  auto isTaken = [&](const std::string &name) {
-    return std::any_of(aliases.begin(), aliases.end(),
-                       [&](const auto &entry) { return entry.first == name; });
-  };
-  std::string name = "!" + proposed;
-  for (int number = 2; isTaken(name); ++number)
-    name = fmt::format("!{}{}", proposed, number);
-  aliases.emplace_back(name, text);
-  return name;
+std::string ProgramText::extentsText() const {
+  std::vector<std::string> extents, others;
+  for (const std::string &index : used)
+    if (auto found = same.find(index); found != same.end())
+      others.push_back(fmt::format("{} = {}", index, found->second));
+    else
+      extents.push_back(fmt::format("{} = {}", index, sizes.at(index)));
+  extents.insert(extents.end(), others.begin(), others.end());
+  return fmt::format("{}", fmt::join(extents, ", "));
 }
 
 std::string ProgramText::meshText() const {
@@ -60,17 +54,13 @@ std::string ProgramText::meshText() const {
   for (const PlacedAxis &axis : placement.mesh())
     axes.push_back(
         fmt::format("{} = {} : {}", axis.name, axis.size, axis.role));
-  return fmt::format("\ntpsp.mesh @mesh <{}>\n", fmt::join(axes, ", "));
+  return fmt::format("mesh @mesh <{}>\n", fmt::join(axes, ", "));
 }
 
 std::string ProgramText::text(const std::string &heading) const {
-  size_t width = 0;
-  for (const auto &entry : aliases)
-    width = std::max(width, entry.first.size());
-  std::string text = heading + meshText() + "\n";
-  for (const auto &[name, type] : aliases)
-    text += fmt::format("{:<{}} = {}\n", name, width, type);
-  return text + functions;
+  return fmt::format("{}\ntpsp.program {}<{}> {{\n{}{}}}\n", heading,
+                     element == "f32" ? "" : element + " ", extentsText(),
+                     meshText(), functions);
 }
 
 //===----------------------------------------------------------------------===//
@@ -84,37 +74,37 @@ std::string FunctionText::unusedName(const std::string &name) {
 }
 
 Value FunctionText::argument(const std::string &name, const Type &type,
-                             const std::string &proposed,
                              const std::string &attributes) {
   Value value{unusedName(name), type};
   arguments.push_back(fmt::format("{}: {}{}{}", value.name,
-                                  program.alias(type, proposed),
+                                  program.typeText(type),
                                   attributes.empty() ? "" : " ", attributes));
   return value;
 }
 
-/// "!x" if all types agree, "!x -> !y" if those of the operands do, else
-/// "(!x, !w) -> !y", as calls always have it.
-std::string FunctionText::operandTypes(const std::vector<Value> &operands,
-                                       const std::string &result, bool isCall) {
-  std::vector<std::string> types;
-  for (const Value &operand : operands)
-    types.push_back(program.alias(operand.type, "t"));
-  bool agree = std::all_of(types.begin(), types.end(), [&](const auto &type) {
-    return type == types.front();
-  });
-  if (isCall || types.empty() || !agree)
-    return fmt::format("({}) -> {}", fmt::join(types, ", "), result);
-  return types.front() == result ? result : types.front() + " -> " + result;
+Value FunctionText::parameter(const std::string &name,
+                              const std::string &stored, const Type &type,
+                              const std::string &attributes) {
+  Value value{unusedName(name), type};
+  arguments.push_back(fmt::format("param {} \"{}\": {}{}{}", value.name, stored,
+                                  program.typeText(type),
+                                  attributes.empty() ? "" : " ", attributes));
+  return value;
 }
 
-/// The words of an operation; "theta = 7," is one.
+/// The words of an operation; "theta = 7," is one, and so is "[b, s, d]".
 static std::vector<std::string> wordsOf(const std::string &text) {
   std::istringstream stream(text);
   std::vector<std::string> words;
+  auto isOpen = [](const std::string &word) {
+    return std::count(word.begin(), word.end(), '[') >
+           std::count(word.begin(), word.end(), ']');
+  };
   for (std::string word, value; stream >> word;)
     if (word == "=" && !words.empty() && stream >> value)
       words.back() += " = " + value;
+    else if (!words.empty() && (isOpen(words.back()) || words.back() == "->"))
+      words.back() += " " + word;
     else
       words.push_back(word);
   return words;
@@ -140,39 +130,66 @@ static std::vector<std::string> namesOf(const std::vector<Value> &values) {
   return names;
 }
 
+/// Whether the reader of the program finds the type of a result by itself: an
+/// operation of the table in docs/Notation.md, its result unplaced, and of the
+/// indices and elements of its first operand, which the others have part of.
+static bool isInferred(const std::string &operation,
+                       const std::vector<Value> &operands, const Type &type) {
+  static const std::set<std::string> inferring = {
+      "add",   "div",     "gelu",     "gelu_erf", "layer_norm",
+      "mul",   "relu",    "rms_norm", "rope",     "scale",
+      "shift", "sigmoid", "silu",     "softmax",  "tanh"};
+  auto has = [&](const Value &operand, const std::string &index) {
+    const Indices &all = operand.type.indices;
+    return std::find(all.begin(), all.end(), index) != all.end();
+  };
+  if (inferring.count(operation) == 0 || type.where != Where::Open ||
+      operands.front().type.indices != type.indices)
+    return false;
+  for (const Value &operand : operands) {
+    if (operand.type.element != type.element)
+      return false;
+    for (const std::string &index : operand.type.indices)
+      if (!has(operands.front(), index))
+        return false;
+  }
+  return true;
+}
+
 Value FunctionText::apply(const std::string &operation,
                           const std::vector<Value> &operands,
                           const std::string &name, const Type &type,
-                          const std::string &proposed,
                           const std::string &attributes) {
-  // Operands are written before the result, so that they propose first.
-  std::string head =
-      fmt::format("tpsp.{} {}{}", operation, fmt::join(namesOf(operands), ", "),
-                  attributes.empty() ? "" : " {" + attributes + "}");
   Value value{unusedName(name), type};
-  std::string result = program.alias(type, proposed);
-  body += wrapped(fmt::format("{} = {} : {}", value.name, head,
-                              operandTypes(operands, result, false)));
+  std::string result = isInferred(operation, operands, type)
+                           ? ""
+                           : " -> " + program.typeText(type);
+  body += wrapped(fmt::format("{} = {} {}{}{}", value.name, operation,
+                              fmt::join(namesOf(operands), ", "),
+                              attributes.empty() ? "" : " {" + attributes + "}",
+                              result));
   return value;
 }
 
-Value FunctionText::call(const FunctionText &callee,
-                         const std::vector<Value> &operands,
-                         const std::string &name) {
+Value FunctionText::repeat(const FunctionText &callee, const Value &operand,
+                           const std::string &name, const std::string &prefix,
+                           int64_t first, int64_t times) {
   Value value{unusedName(name), callee.resultType};
-  std::string result = program.alias(callee.resultType, "x");
-  body +=
-      wrapped(fmt::format("{} = func.call @{}({}) : {}", value.name,
-                          callee.function, fmt::join(namesOf(operands), ", "),
-                          operandTypes(operands, result, true)));
+  std::string call = fmt::format("@{}({})", callee.function, operand.name);
+  if (times == 1)
+    body += wrapped(fmt::format("{} = call {} as \"{}{}.*\"", value.name, call,
+                                prefix, first));
+  else
+    body += wrapped(fmt::format("{} = repeat {} {} as \"{}#.*\"{}", value.name,
+                                times, call, prefix,
+                                first ? fmt::format(" from {}", first) : ""));
   return value;
 }
 
 void FunctionText::finish(const Value &result) {
   resultType = result.type;
-  std::string type = program.alias(result.type, "x");
-  program.addFunction(fmt::format(
-      "func.func {}@{}(\n    {}) -> {} {{\n{}  return {} : {}\n}}\n",
-      visibility, function, fmt::join(arguments, ",\n    "), type, body,
-      result.name, type));
+  program.addFunction(
+      fmt::format("func {}@{}(\n    {}) -> {} {{\n{}  return {}\n}}\n",
+                  visibility, function, fmt::join(arguments, ",\n    "),
+                  program.typeText(result.type), body, result.name));
 }

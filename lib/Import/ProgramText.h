@@ -1,20 +1,20 @@
-/// A tpsp program as text, written operation by operation.
+/// A tpsp program in short form, written operation by operation.
 ///
-///   ProgramText program(placement);
+///   ProgramText program(placement, "bf16");
 ///   program.extent("b", 2); program.extent("d", 64);
-///   FunctionText layer(program, "layer");
-///   Value x = layer.argument("x", {{"b", "d"}, "f32", Where::Activation},
-///   "x"); Value y = layer.apply("gelu", {x}, "y", {{"b", "d"}, "f32"}, "x_");
+///   FunctionText layer(program, "layer", "private ");
+///   Value x = layer.argument("x", {{"b", "d"}, "bf16", Where::Activation});
+///   Value y = layer.apply("gelu", {x}, "y", {{"b", "d"}, "bf16"});
 ///   layer.finish(y);
 ///
-/// An index name means one extent all through a program. Types become aliases:
-/// the first user of a type proposes its name.
+/// An index name means one extent all through a program.
 #ifndef TPSP_IMPORT_PROGRAMTEXT_H
 #define TPSP_IMPORT_PROGRAMTEXT_H
 
 #include "Placement.h"
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,29 +37,37 @@ struct Value {
 
 class ProgramText {
 public:
-  explicit ProgramText(Placement placement) : placement(std::move(placement)) {}
+  /// `element`: what tensors hold where nothing else is written.
+  ProgramText(Placement placement, std::string element)
+      : placement(std::move(placement)), element(std::move(element)) {}
 
   void extent(const std::string &index, int64_t size) { sizes[index] = size; }
   int64_t extent(const std::string &index) const { return sizes.at(index); }
+  /// Says that `index` has the extent of `other`, whatever that is.
+  void sameExtent(const std::string &index, const std::string &other) {
+    same[index] = other;
+  }
   /// How many elements a tensor of these indices has; the largest number if
   /// there is none for them.
   int64_t elements(const Indices &indices) const;
 
-  /// "!x": the alias of a type, `proposed` if that is free.
-  std::string alias(const Type &type, const std::string &proposed);
+  /// "[b, s@tp, d]", "i32[b, s]".
+  std::string typeText(const Type &type);
 
   void addFunction(const std::string &text) { functions += "\n" + text; }
   /// The whole program, `heading` as its first comment.
   std::string text(const std::string &heading) const;
 
 private:
-  std::string typeText(const Type &type) const;
+  std::string extentsText() const;
   std::string meshText() const;
 
   Placement placement;
+  std::string element;
   std::map<std::string, int64_t> sizes;
-  /// Aliases with the types that they stand for, in the order of first use.
-  std::vector<std::pair<std::string, std::string>> aliases;
+  std::map<std::string, std::string> same;
+  /// The indices of the program's tensors.
+  std::set<std::string> used;
   std::string functions;
 };
 
@@ -71,10 +79,12 @@ public:
       : program(program), function(std::move(name)),
         visibility(std::move(visibility)) {}
 
-  /// `attributes`: "{tpsp.name = "x"}", or empty.
+  /// `attributes`: "{tpsp.below = 4}", or empty.
   Value argument(const std::string &name, const Type &type,
-                 const std::string &proposed,
                  const std::string &attributes = "");
+  /// A parameter called `stored`.
+  Value parameter(const std::string &name, const std::string &stored,
+                  const Type &type, const std::string &attributes = "");
   void comment(const std::string &text) {
     body += (body.empty() ? "  // " : "\n  // ") + text + "\n";
   }
@@ -83,9 +93,13 @@ public:
   /// gets a number if the function has it already.
   Value apply(const std::string &operation, const std::vector<Value> &operands,
               const std::string &name, const Type &type,
-              const std::string &proposed, const std::string &attributes = "");
-  Value call(const FunctionText &callee, const std::vector<Value> &operands,
-             const std::string &name);
+              const std::string &attributes = "");
+  /// So many calls, one after the other, whose parameters are this function's
+  /// own: called as the callee does behind `prefix`, the number of the call,
+  /// which is `first` for the first one, and a point.
+  Value repeat(const FunctionText &callee, const Value &operand,
+               const std::string &name, const std::string &prefix,
+               int64_t first, int64_t times);
   /// Returns `result`, whose type is the function's, and adds the function to
   /// its program.
   void finish(const Value &result);
@@ -94,8 +108,6 @@ public:
 
 private:
   std::string unusedName(const std::string &name);
-  std::string operandTypes(const std::vector<Value> &operands,
-                           const std::string &result, bool isCall);
 
   ProgramText &program;
   std::string function, visibility, body;

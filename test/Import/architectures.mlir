@@ -10,28 +10,28 @@
 // QWEN3: rms_norm %k, %k_norm {eps = 1e-06}
 // RUN: sed 's/qwen3/qwen2/; s/"head_dim": 4, //' %t/qwen3.json > %t/qwen2.json
 // RUN: %{import} %t/qwen2.json | FileCheck %s --check-prefix=QWEN2
-// QWEN2: q_proj_bias: !{{.*}} {tpsp.param = "model.layers.0.self_attn.q_proj.bias"}
+// QWEN2: param %q_proj_bias "self_attn.q_proj.bias": [q],
 // QWEN2-NOT: o_proj.bias
 
 // RUN: %{import} %t/phi3.json --place tp-sp -o %t/m.mlir && FileCheck %s --check-prefix=PHI3 < %t/m.mlir
-// PHI3: "model.layers.0.self_attn.qkv_proj.weight[16:24, :]"
-// PHI3: "model.layers.0.self_attn.qkv_proj.weight[24:32, :]"
-// PHI3: "model.layers.0.mlp.gate_up_proj.weight[10:20, :]"
+// PHI3: "self_attn.qkv_proj.weight[16:24, :]"
+// PHI3: "self_attn.qkv_proj.weight[24:32, :]"
+// PHI3: "mlp.gate_up_proj.weight[10:20, :]"
 
 // RUN: %{import} %t/gemma2.json --place tp-sp -o %t/m.mlir && FileCheck %s --check-prefix=GEMMA2 < %t/m.mlir
-// GEMMA2: tpsp.shift %input_layernorm {by = 1}
-// GEMMA2: tpsp.attention
+// GEMMA2: shift %input_layernorm {by = 1}
+// GEMMA2: attention
 // GEMMA2-NEXT: softcap = 3, causal, window = 6}
-// GEMMA2: tpsp.rms_norm %down, %post_feedforward_layernorm_plus_one
-// GEMMA2: tpsp.scale %x {factor = 4}
+// GEMMA2: rms_norm %down, %post_feedforward_layernorm_plus_one
+// GEMMA2: scale %x {factor = 4}
 // RUN: tpsp-run %t/m.mlir --grad --verify | FileCheck %s --check-prefix=VERIFIED
 // Every other layer slides, the first among them; with layer_types, those that
 // it says. Longer rows than the window are the same text.
 // RUN: sed 's/"num_hidden_layers": 1/"num_hidden_layers": 3/' %t/gemma2.json > %t/three.json
 // RUN: %{import} %t/three.json -o %t/m.mlir && FileCheck %s --check-prefix=SLIDING < %t/m.mlir
-// SLIDING-LABEL: func.func private @layer(
+// SLIDING-LABEL: func private @layer(
 // SLIDING: softcap = 3, causal}
-// SLIDING-LABEL: func.func private @sliding_layer(
+// SLIDING-LABEL: func private @sliding_layer(
 // SLIDING: softcap = 3, causal, window = 6}
 // SLIDING: call @sliding_layer
 // SLIDING: call @layer
@@ -48,8 +48,8 @@
 // Learned positions: the first six of nine, in two blocks of three.
 // RUN: %{import} %t/gpt2.json -o %t/m.mlir && FileCheck %s --check-prefix=GPT2 < %t/m.mlir
 // GPT2: // Left out: dropout by attn_pdrop = 0.1.
-// GPT2: !positions {{ *}}= tensor<9x12xf32, #tpsp.idx<p, d>>
-// GPT2: tpsp.take %position_blocks {index = "pb", at = 1}
+// GPT2: tpsp.program <{{.*}}p = 9, pb = 3, pi = 3, {{.*}}sb = 2,
+// GPT2: take %position_blocks {index = "pb", at = 1}
 // RUN: tpsp-run %t/m.mlir --grad --verify | FileCheck %s --check-prefix=VERIFIED
 // RUN: not tpsp-import --sequence 10 %t/gpt2.json 2>&1 | FileCheck %s --check-prefix=LONG
 // LONG: --sequence 10 is more than the 9 positions that the model has learned
@@ -57,19 +57,21 @@
 // Experts: no token is dropped, unless slots are said to be fewer.
 // RUN: %{import} %t/qwen3_moe.json --place ep -o %t/m.mlir && FileCheck %s --check-prefix=MOE < %t/m.mlir
 // MOE: x 4 experts of f 5, j 2 a token
-// MOE: !slots {{ *}}= tensor<4x2x6x16xf32, #tpsp.idx<x@ep, b, c, d>>
-// MOE: func.func private @layer(
-// MOE: func.func private @dense_layer(
-// MOE: func.call @dense_layer(%x1
+// MOE: tpsp.program <b = 2, c = 6,
+// MOE: func private @layer(
+// MOE: dispatch {{.*}} -> [x@ep, b, c, d]
+// MOE: func private @dense_layer(
+// MOE: call @dense_layer(%x1) as "model.layers.1.*"
 // RUN: %{import} %t/qwen3_moe.json --layers 1 --capacity-factor 1.2 | FileCheck %s --check-prefix=SLOTS --implicit-check-not=dense
-// SLOTS: !slots {{ *}}= tensor<4x2x4x16xf32, #tpsp.idx<x, b, c, d, ?>>
+// SLOTS: tpsp.program <b = 2, c = 4,
+// SLOTS: -> [x, b, c, d, ?]
 
 // RUN: %{import} %t/deepseek.json --place tp-sp -o %t/m.mlir && FileCheck %s --check-prefix=V3 < %t/m.mlir
-// V3: tpsp.rope %q_halves
+// V3: "mlp.gate.e_score_correction_bias": [x] {tpsp.frozen}
+// V3: rope %q_halves
 // V3: stretch = 40,
 // V3: trained = 16,
 // V3: log_turns}
-// V3: {tpsp.param = "model.layers.1.mlp.gate.e_score_correction_bias", tpsp.frozen}
 // RUN: tpsp-run %t/m.mlir --grad --verify | FileCheck %s --check-prefix=VERIFIED
 // RUN: sed 's/"v_head_dim": 8/"v_head_dim": 6/' %t/deepseek.json > %t/uneven.json
 // RUN: not tpsp-import --sequence 6 %t/uneven.json 2>&1 | FileCheck %s --check-prefix=UNEVEN

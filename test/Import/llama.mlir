@@ -7,16 +7,23 @@
 // RUN: FileCheck %s < %t/sp.mlir
 // CHECK: LlamaForCausalLM of 3 layers, width d 15, 8 heads of k 6 in g 4 groups of r 2,
 // CHECK-NEXT: vocabulary v 56; batch b 1, sequence s 8. 13665 parameters.
-// CHECK: tpsp.mesh @mesh <tp = 4 : model>
-// CHECK: !x {{ *}}= tensor<1x8x15xf32, #tpsp.idx<b, s@tp, d>>
-// CHECK: !q_proj {{ *}}= tensor<48x15xf32, #tpsp.idx<q@tp, d>>
-// CHECK: !k_proj {{ *}}= tensor<24x15xf32, #tpsp.idx<kv@tp, d>>
-// CHECK: func.func private @layer(
-// CHECK: tpsp.rope {{.*}} theta = 500000, stretch = 8,
-// CHECK: trained = 64, slow_turns = 1, fast_turns = 4} : !q
-// CHECK: %l2_down_proj: !down_proj {tpsp.param = "model.layers.2.mlp.down_proj.weight"},
-// CHECK: %head: !embedding {tpsp.param = "lm_head.weight"}) -> !loss {
-// CHECK: %x3 = func.call @layer(%x2, %l2_input_layernorm,
+// CHECK: tpsp.program <b = 1, d = 15, e = 40, g = 4, k = 6, kv = 24, q = 48, r = 2, s = 8, v = 56, t = s> {
+// CHECK-NEXT: mesh @mesh <tp = 4 : model>
+// CHECK: func private @layer(
+// CHECK-NEXT: %x: [b, s@tp, d],
+// CHECK: param %q_proj "self_attn.q_proj.weight": [q@tp, d],
+// CHECK: param %k_proj "self_attn.k_proj.weight": [kv@tp, d],
+// CHECK: rope {{.*}} theta = 500000, stretch = 8, trained = 64,
+// CHECK-NEXT: slow_turns = 1, fast_turns = 4}{{$}}
+// CHECK: param %head "lm_head.weight": [v@tp, d]) -> [] {
+// CHECK: %x3 = repeat 3 @layer(%x) as "model.layers.#.*"
+// CHECK-NEXT: %normed = rms_norm %x3, %norm {eps = 1e-05}{{$}}
+
+// The program takes so many lines whatever the number of layers.
+// RUN: sed 's/"num_hidden_layers": 3/"num_hidden_layers": 300/' %t/config.json > %t/deep.json
+// RUN: tpsp-import %t/deep.json --sequence 8 --place tp-sp --mesh tp=4 -o %t/deep.mlir
+// RUN: sed -e 's/repeat 300/repeat 3/' -e 's/x300/x3/g' -e '/^\/\//d' %t/deep.mlir > %t/deep.txt
+// RUN: sed '/^\/\//d' %t/sp.mlir | diff - %t/deep.txt
 
 // RUN: tpsp-import %t/config.json --sequence 8 --count | FileCheck %s --check-prefix=COUNT
 // COUNT: {{^}}13665{{$}}
@@ -26,23 +33,24 @@
 // RUN: tpsp-import %t/config.json --sequence 8 --layers 1 --place tp --mesh tp=8 -o %t/rep.mlir
 // RUN: FileCheck %s --check-prefix=COPIES < %t/rep.mlir
 // COPIES: <tp = 4 : model, rep = 2 : model>
-// COPIES: !q_proj {{ *}}= {{.*}}q@tp@rep, d>
-// COPIES: !k_proj {{ *}}= {{.*}}kv@tp, d>
+// COPIES: param %q_proj {{.*}}[q@tp@rep, d]
+// COPIES: param %k_proj {{.*}}[kv@tp, d]
 // RUN: tpsp-run %t/rep.mlir --grad --verify | FileCheck %s --check-prefix=VERIFIED
 // RUN: tpsp-import %t/config.json --sequence 8 --batch 2 --layers 1 -o %t/one.mlir
 // RUN: FileCheck %s --check-prefix=ONE < %t/one.mlir
-// ONE-NOT: tpsp.mesh
+// ONE-NOT: mesh @
 // ONE-NOT: @tp
 // RUN: tpsp-run %t/one.mlir --grad --verify | FileCheck %s --check-prefix=VERIFIED
 // RUN: tpsp-import %t/config.json --sequence 8 --batch 4 --layers 1 --place hsdp --mesh fsdp=3 -o %t/hsdp.mlir
 // RUN: FileCheck %s --check-prefix=HSDP < %t/hsdp.mlir
 // HSDP: <dp = 2 : data, fsdp = 3 : data>
-// HSDP: !gain {{.*}}<d>
-// HSDP: !q_proj {{.*}}<q, d@fsdp>
+// HSDP: param %input_layernorm {{.*}}: [d],
+// HSDP: param %q_proj {{.*}}: [q, d@fsdp],
 // RUN: tpsp-import %t/config.json --sequence 8 --batch 4 --layers 1 --place tp-sp-fsdp --mesh fsdp=1 --head logits -o %t/3d.mlir
 // RUN: FileCheck %s --check-prefix=LOGITS < %t/3d.mlir
-// LOGITS: !logits {{ *}}= tensor<4x8x56xf32, #tpsp.idx<b@fsdp, s, v@tp>>
-// LOGITS: return %logits : !logits
+// LOGITS: func @model(
+// LOGITS: -> [b@fsdp, s, v@tp] {
+// LOGITS: return %logits
 // RUN: tpsp-run %t/3d.mlir --grad --verify | FileCheck %s --check-prefix=VERIFIED
 // RUN: tpsp-import %t/config.json --sequence 8 --batch 2 --layers 1 --dtype bf16 --place ddp-cp -o %t/cp.mlir
 // RUN: tpsp-run %t/cp.mlir --grad --verify | FileCheck %s --check-prefix=VERIFIED
@@ -51,11 +59,11 @@
 // A tied head and biases; configurations of before have rope_parameters, too.
 // RUN: tpsp-import %t/tied.json --sequence 8 -o %t/tied.mlir
 // RUN: FileCheck %s --check-prefix=TIED < %t/tied.mlir
-// TIED-DAG: tpsp.param = "model.layers.0.self_attn.o_proj.bias"
-// TIED-DAG: tpsp.param = "model.layers.0.mlp.up_proj.bias"
-// TIED-DAG: tpsp.rope {{.*}} theta = 1000, stretch = 4} : !q
+// TIED-DAG: param {{.*}} "self_attn.o_proj.bias"
+// TIED-DAG: param {{.*}} "mlp.up_proj.bias"
+// TIED-DAG: rope {{.*}} theta = 1000, stretch = 4}{{$}}
 // TIED-NOT: lm_head
-// TIED: tpsp.einsum %embedding, %normed
+// TIED: einsum %embedding, %normed
 // RUN: tpsp-run %t/tied.mlir --grad --verify | FileCheck %s --check-prefix=VERIFIED
 
 //--- config.json

@@ -38,10 +38,9 @@
 // Of another architecture, of other parts, or of nothing.
 // RUN: not tpsp-run %t/gpt2.mlir --quiet --weights %t/mixtral 2>&1 | FileCheck %s --check-prefix=OTHER
 // OTHER: {{^}}tpsp-run: '{{.*}}mixtral', a MixtralForCausalLM, does not fit the program: 'transformer.wte.weight' is missing
-// RUN: sed 's/"n_embd": 12/"n_embd": 8/' %t/gpt2/config.json > %t/narrow.json
-// RUN: tpsp-import %t/narrow.json --sequence 6 -o %t/narrow.mlir
-// RUN: not tpsp-run %t/narrow.mlir --quiet --weights %t/gpt2 2>&1 | FileCheck %s --check-prefix=PART
-// PART: 'transformer.h.0.attn.c_attn.weight' is [12, 36], which has no part [8, 8] of 'transformer.h.0.attn.c_attn.weight[:, 0:8]'
+// RUN: sed 's/c_attn.weight\[:, 24:36\]/c_attn.weight[:, 30:42]/' %t/gpt2.mlir > %t/beyond.mlir
+// RUN: not tpsp-run %t/beyond.mlir --quiet --weights %t/gpt2 2>&1 | FileCheck %s --check-prefix=PART
+// PART: 'transformer.h.0.attn.c_attn.weight' is [12, 36], which has no part [12, 12] of 'transformer.h.0.attn.c_attn.weight[:, 30:42]'
 // RUN: mkdir %t/empty
 // RUN: not tpsp-run %t/gpt2.mlir --quiet --weights %t/empty 2>&1 | FileCheck %s --check-prefix=EMPTY
 // EMPTY: folder '{{.*}}empty' has no weights: none of model.safetensors.index.json, model.safetensors, parameters.safetensors
