@@ -39,6 +39,11 @@ llvm::Expected<OwningOpRef<ModuleOp>> tpsp::parseModel(MLIRContext &context,
       parseSourceFile<ModuleOp>(path, ParserConfig(&context));
   if (!module)
     return error("'{0}' is not a valid model", path);
+  if (!module->getOps<ModuleOp>().empty())
+    return error(
+        "'{0}' has a module or a tpsp.program beside other operations; "
+        "it is the file's only operation, so move the others into it",
+        path);
   return module;
 }
 

@@ -1,7 +1,10 @@
 #include "tpsp/Compile/Planning.h"
 
 #include "tpsp/Abi/Quantity.h"
+#include "tpsp/Dialect/Tpsp/ShortForm.h"
+#include "tpsp/Passes/Passes.h"
 
+#include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -327,6 +330,14 @@ llvm::Expected<std::string> tpsp::placedText(MLIRContext &context,
       << "// " << usualName(candidate, (*program)->facts()) << "\n//\n"
       << "//   tpsp-run THIS.mlir "
       << flagsOf(request.evaluator.compile, candidate) << "\n\n";
-  (*program)->place(candidate)->print(out);
+  OwningOpRef<ModuleOp> placed = (*program)->place(candidate);
+  PassManager pm(&context);
+  pm.addPass(createNameValues());
+  if (failed(pm.run(*placed)))
+    return llvm::createStringError("the program's values cannot be named");
+  if (std::optional<std::string> brief = shortForm(*placed))
+    out << *brief;
+  else
+    placed->print(out);
   return text;
 }

@@ -20,8 +20,12 @@
 // RUN: FileCheck %s --check-prefix=PLACED < %t.placed.mlir
 // PLACED: // {{[a-z]+}}=4:
 // PLACED: tpsp-run THIS.mlir --grad
-// PLACED: tpsp.mesh @mesh <[[AXIS:[a-z]+]] = 4 :
-// PLACED: func.func private @half({{.*}}@[[AXIS]]
+// PLACED: tpsp.program <b = 6, s = 32, d = 64, e = 128> {
+// PLACED-NEXT: mesh @mesh <[[AXIS:[a-z]+]] = 4 :
+// PLACED: func private @half(
+// PLACED-NEXT: %x: [{{.*}}@[[AXIS]]
+// PLACED: %n = rms_norm %x, %gain
+// PLACED: %z = call @half(%y, %gain) as "*2"
 // RUN: tpsp-run %t.placed.mlir --grad --verify --quiet
 
 // On this machine's kind of ranks a run needs the bytes that the plan has.

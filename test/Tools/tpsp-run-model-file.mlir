@@ -12,6 +12,11 @@
 // RUN: %S/Inputs/exits 1 tpsp-run %t/empty.mlir 2>&1 | FileCheck %s --check-prefix=EMPTY
 // EMPTY: {{^}}tpsp-run: '{{.*}}empty.mlir' is empty; a model is a module with a mesh and a function{{$}}
 
+// A program in short form is the file.
+// RUN: cat %examples/mlp-sp.mlir > %t/beside.mlir && echo 'func.func private @f()' >> %t/beside.mlir
+// RUN: %S/Inputs/exits 1 tpsp-run %t/beside.mlir 2>&1 | FileCheck %s --check-prefix=BESIDE
+// BESIDE: {{^}}tpsp-run: '{{.*}}beside.mlir' has a module or a tpsp.program beside other operations; it is the file's only operation, so move the others into it{{$}}
+
 // A model is text. Bytecode, whole or not, does not reach MLIR's reader.
 // RUN: tpsp-opt %examples/mlp-sp.mlir --emit-bytecode -o %t/whole.mlirbc
 // RUN: %S/Inputs/exits 1 tpsp-run %t/whole.mlirbc 2>&1 | FileCheck %s --check-prefix=BYTECODE

@@ -7,10 +7,8 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// A call's parameter of its own: "h.#.*" with the repetition and the callee's
-/// name for it.
-static std::string parameterName(StringRef pattern, int64_t number,
-                                 StringRef name) {
+std::string tpsp::parameterName(StringRef pattern, int64_t number,
+                                StringRef name) {
   std::string text;
   for (char c : pattern)
     text += c == '#'   ? std::to_string(number)

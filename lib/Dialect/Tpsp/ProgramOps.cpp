@@ -186,12 +186,15 @@ static void addSignature(OpAsmParser &parser, OperationState &state,
   state.addAttribute(func::FuncOp::getFunctionTypeAttrName(name),
                      TypeAttr::get(builder.getFunctionType(signature.inputs,
                                                            signature.results)));
-  if (!signature.argumentAttrs.empty())
-    state.addAttribute(func::FuncOp::getArgAttrsAttrName(name),
-                       builder.getArrayAttr(signature.argumentAttrs));
-  if (!signature.resultAttrs.empty())
-    state.addAttribute(func::FuncOp::getResAttrsAttrName(name),
-                       builder.getArrayAttr(signature.resultAttrs));
+  // As func.func has them: only if there are any.
+  auto addLists = [&](StringAttr key, ArrayRef<Attribute> lists) {
+    if (llvm::any_of(lists, [](Attribute list) {
+          return !cast<DictionaryAttr>(list).empty();
+        }))
+      state.addAttribute(key, builder.getArrayAttr(lists));
+  };
+  addLists(func::FuncOp::getArgAttrsAttrName(name), signature.argumentAttrs);
+  addLists(func::FuncOp::getResAttrsAttrName(name), signature.resultAttrs);
   state.addAttribute(shortFormAttrName, builder.getUnitAttr());
 }
 

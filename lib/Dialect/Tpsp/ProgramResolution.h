@@ -40,6 +40,11 @@ mlir::LogicalResult resolveProgram(mlir::Region &program,
 mlir::RankedTensorType closed(mlir::RankedTensorType type,
                               const ProgramHead &head, mlir::Location loc);
 
+/// A parameter that a call brings: "h.#.*" with the repetition's number and the
+/// callee's name for it.
+std::string parameterName(llvm::StringRef pattern, int64_t number,
+                          llvm::StringRef name);
+
 /// Whether a call has as many operands and results as its callee (Q6). With
 /// names it may have fewer operands.
 mlir::LogicalResult checkCounts(mlir::func::CallOp call,
