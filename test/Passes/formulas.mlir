@@ -29,7 +29,7 @@
 // beside them counts by itself.
 // RUN: tpsp-import %S/../Import/Inputs/published/llama-3.1-8b.json --layers 3 --sequence 64 --batch 8 --place tp-sp-fsdp -o %t.mlir
 // RUN: tpsp-opt %t.mlir --tpsp-formulas | FileCheck %s --check-prefix=PARTS
-// PARTS: L = 3 (x1 to x3)
+// PARTS: L = 3 (layer0 to layer2)
 // PARTS-NEXT: q = g r k, kv = g k, t = s
 // PARTS: forward reduce_scatter over tp: 2 L + 1 = 7
 // PARTS-NEXT: 4 b s d (2 L + 1) (tp - 1)/(fsdp tp)
