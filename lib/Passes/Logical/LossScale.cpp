@@ -7,7 +7,9 @@ std::optional<LossScale> LossScale::read(StringRef text) {
   if (text == "none")
     return LossScale();
   LossScale scale;
-  scale.first = 65536;
+  // The largest power of two that f16 holds: where the loss is f16, twice as
+  // much would skip every first step.
+  scale.first = 32768;
   if (text == "dynamic") {
     scale.isDynamic = true;
     return scale;
