@@ -1,5 +1,6 @@
-/// Calls that the short form writes as one: they follow each other, and give
-/// the caller's own parameters to one callee, called alike but for a number.
+/// Calls that the short form writes as one. They follow each other and have one
+/// callee. Their last operands are the caller's parameters, called alike but
+/// for a number.
 #ifndef TPSP_DIALECT_TPSP_REPEATEDCALLS_H
 #define TPSP_DIALECT_TPSP_REPEATEDCALLS_H
 

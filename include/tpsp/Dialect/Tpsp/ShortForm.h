@@ -11,9 +11,9 @@ namespace tpsp {
 
 /// The module in short form. Values are called as their locations say
 /// (tpsp-name-values). Calls that follow each other are a repetition, where
-/// their parameters are called alike but for a number. None if what the text is
-/// read as would not be this module: an index has two extents, an argument of
-/// the program no name, an operation no short form.
+/// their parameters are called alike but for a number. None if the text would
+/// be read as another module. So it is where an index has two extents, an
+/// argument of the program no name, or an operation no short form.
 std::optional<std::string> shortForm(mlir::ModuleOp module);
 
 } // namespace tpsp
