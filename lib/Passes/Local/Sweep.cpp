@@ -369,8 +369,11 @@ private:
       for (Operation *user : rotation->getUsers())
         if (!earliest || user->isBeforeInBlock(earliest))
           earliest = user;
-      if (earliest)
-        rotation->moveBefore(earliest);
+      if (!earliest)
+        continue;
+      // Moved in one go, it would make the block number all its operations.
+      rotation->remove();
+      body.getOperations().insert(earliest->getIterator(), rotation);
     }
     rotations.clear();
   }
