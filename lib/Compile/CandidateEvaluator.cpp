@@ -118,7 +118,8 @@ static StepWork workOf(const tpsp::Plan &plan, const Hardware &machine) {
   return work;
 }
 
-static MemoryBill billOf(const tpsp::Plan &plan) {
+/// The plan counts what all micro-batches save, which one after another do.
+static MemoryBill billOf(const tpsp::Plan &plan, int64_t microBatches) {
   PlanMemory memory = memoryOf(plan);
   MemoryBill bill;
   bill.parameters = memory.parameters;
@@ -127,7 +128,7 @@ static MemoryBill billOf(const tpsp::Plan &plan) {
   bill.inputs = memory.inputs;
   bill.outputs = memory.outputs + memory.choices;
   bill.activations = memory.activations;
-  bill.saved = plan.savedBytes;
+  bill.saved = plan.savedBytes / std::max<int64_t>(microBatches, 1);
   bill.total = plan.arenaBytes;
   return bill;
 }
@@ -207,7 +208,8 @@ private:
       return evaluateWith(candidate, optionsFor(candidate, overlap), {});
     SmallVector<size_t> depths(numRuns, baseDepth);
     CompileOptions compile = optionsFor(candidate, overlap);
-    if (overlap != "off")
+    // Also of a step without overlap that is to say something of one with it.
+    if (options.compile.overlap != "off")
       compile.bucketBytes = shallowBucket(candidate);
     Evaluation base = evaluateWith(candidate, compile, depths), result = base;
     for (size_t i = 0; i < numRuns && result.isLegal(); ++i) {
@@ -309,7 +311,7 @@ private:
     out.seconds = step->seconds;
     out.exposed = step->exposure.exposed;
     out.communication = step->exposure.communication;
-    out.memory = billOf(plan);
+    out.memory = billOf(plan, compile.microBatches);
     for (int64_t buffer : step->memory.liveAtPeak)
       if (out.largest.size() < 3)
         out.largest.push_back(

@@ -58,8 +58,12 @@ protected:
   }
   ~Composition() override { std::filesystem::remove(path); }
 
-  /// How much longer the composed step is than the whole one, as a share of it.
-  double errorOf(int layers, const AxisUse &use) {
+  /// How much more the composed step needs than the whole one, as shares.
+  struct Error {
+    double time = 0, memory = 0;
+  };
+
+  Error errorOf(int layers, const AxisUse &use, int64_t microBatches = 1) {
     std::ofstream(path) << deepMlp(layers);
     CandidateEvaluatorOptions options;
     options.path = path;
@@ -71,13 +75,15 @@ protected:
     options.compile.overlap = "on";
     Candidate candidate;
     candidate.axes = {{"dp", 4, use}};
+    candidate.settings.microBatches = microBatches;
     std::unique_ptr<Evaluator> evaluator = candidateEvaluators(options)();
     Evaluation composed = evaluator->evaluate(candidate);
     Evaluation whole = evaluator->evaluateWhole(candidate);
     EXPECT_EQ(composed.refusal, "");
     EXPECT_EQ(whole.refusal, "");
     EXPECT_TRUE(composed.isComposed);
-    return composed.seconds / whole.seconds - 1;
+    return {composed.seconds / whole.seconds - 1,
+            double(composed.memory.total) / double(whole.memory.total) - 1};
   }
 
   std::string path;
@@ -92,6 +98,12 @@ TEST_F(Composition, BucketsOfSeveralLayers) {
   AxisUse stored = {AxisRole::Data, 0, {}, true, false};
   for (const AxisUse &use : {replicated, stored})
     for (int layers : {9, 12, 24})
-      EXPECT_NEAR(errorOf(layers, use), 0, 0.03)
+      EXPECT_NEAR(errorOf(layers, use).time, 0, 0.03)
           << layers << (use.storesParameters ? " stored" : "");
+}
+
+// Layers add what one micro-batch of them saves, and not what all do.
+TEST_F(Composition, MicroBatchesSaveOneAfterAnother) {
+  AxisUse replicated = {AxisRole::Data, 0, {}, false, false};
+  EXPECT_NEAR(errorOf(12, replicated, /*microBatches=*/4).memory, 0, 0.15);
 }
