@@ -18,8 +18,8 @@ struct Steps {
 
 } // namespace
 
-/// Where ranks lie that differ on these axes.
-static GroupPlace placeOf(llvm::ArrayRef<Steps> axes, int64_t perNode) {
+/// Nodes of ranks that differ on these axes.
+static int64_t numNodes(llvm::ArrayRef<Steps> axes, int64_t perNode) {
   std::vector<int64_t> members = {0};
   for (const Steps &axis : axes)
     for (size_t i = 0, before = members.size(); i < before; ++i)
@@ -27,10 +27,32 @@ static GroupPlace placeOf(llvm::ArrayRef<Steps> axes, int64_t perNode) {
         members.push_back(members[i] + step * axis.stride);
   std::set<int64_t> nodes;
   for (int64_t member : members)
-    nodes.insert(perNode > 0 ? member / perNode : 0);
+    nodes.insert(member / perNode);
+  return int64_t(nodes.size());
+}
+
+/// Where ranks lie that differ on these axes. Steps of whole nodes lead to
+/// other nodes each, so that only steps within nodes are followed: devices are
+/// many.
+static GroupPlace placeOf(llvm::ArrayRef<Steps> axes, int64_t perNode) {
   GroupPlace place;
-  place.group = int64_t(members.size());
-  place.nodes = int64_t(nodes.size());
+  place.group = place.nodes = 1;
+  std::vector<Steps> within;
+  for (Steps axis : axes) {
+    place.group *= axis.size;
+    int64_t span = axis.size * axis.stride;
+    if (perNode > 0 && axis.stride % perNode == 0) {
+      place.nodes *= axis.size;
+    } else if (perNode > 0 && perNode % axis.stride == 0 &&
+               span % perNode == 0) {
+      place.nodes *= span / perNode;
+      within.push_back({perNode / axis.stride, axis.stride});
+    } else {
+      within.push_back(axis);
+    }
+  }
+  if (perNode > 0)
+    place.nodes *= numNodes(within, perNode);
   place.perNode = (place.group + place.nodes - 1) / place.nodes;
   return place;
 }

@@ -135,3 +135,35 @@ TEST(Bounds, Yardsticks) {
   EXPECT_GE(Bounds(facts, machine(), options).of(node).computing,
             redone.computing * (1 - 1e-9));
 }
+
+/// Seconds for each byte of a collective, at the best of all sizes.
+static double bestRate(CollectiveKind kind, GroupPlace place,
+                       const Hardware &hardware) {
+  CostModel cost(hardware, Mesh({{"a", place.group, AxisRole::Data}}));
+  double best = cost.collectiveSeconds(kind, 1e12, place) / 1e12;
+  for (double bytes = 1024; bytes < 1e12; bytes *= 2)
+    best = std::min(best, cost.collectiveSeconds(kind, bytes, place) / bytes);
+  return best;
+}
+
+// An axis lies in so many nodes of eight devices, also where it does not fill
+// the last.
+TEST(Bounds, NodesOfAnAxis) {
+  Hardware hardware = llvm::cantFail(findHardware("h100-sxm-cluster"));
+  ProgramFacts facts = mlp(48, 48, 96, 192);
+  facts.tensors.pop_back(); // A vector is not stored divided.
+  BoundOptions options;
+  options.hasGradients = options.overlaps = true;
+  for (GroupPlace place : {GroupPlace{4, 4, 1}, GroupPlace{12, 6, 2},
+                           GroupPlace{16, 8, 2}, GroupPlace{24, 8, 3}}) {
+    options.devices = place.group;
+    Bounds bounds(facts, hardware, options);
+    AxisUse stored = {AxisRole::Data, 0, {}, true, false};
+    double rate = bestRate(CollectiveKind::AllGather, place, hardware) +
+                  bestRate(CollectiveKind::ReduceScatter, place, hardware);
+    double expected = double(facts.parameterBytes()) * rate;
+    EXPECT_NEAR(bounds.of(oneAxis(place.group, stored)).data, expected,
+                1e-6 * expected)
+        << place.group;
+  }
+}
