@@ -104,9 +104,9 @@ public:
                request.search, progress);
     planning->matrix =
         makeMatrix(planning->result, pure, facts, matrixOptions(facts));
-    // Of what is not known to be too large, nobody asks how much would do.
-    if (!planning->best() && planning->result.state.gap == 0)
-      planning->wouldFit = fittingCluster(facts, *options, *undivided);
+    if (!planning->best())
+      planning->wouldFit = fittingCluster(
+          facts, *options, *undivided, planning->result.state.gap == 0 ? 2 : 1);
     return planning;
   }
 
@@ -186,19 +186,20 @@ private:
     return request.memoryLimit > 0 ? request.memoryLimit : deviceMemory();
   }
 
-  /// The plan that needs least by its bounds, compiled with what saves most.
+  /// The plan that needs least by its bounds, compiled with what saves most,
+  /// but with micro-batches only where it does not fit without: they take the
+  /// compiler longer.
   std::optional<Evaluation> smallestOn(int64_t devices,
                                        const ProgramFacts &facts,
                                        SpaceOptions inSpace,
-                                       const UndividedProgram &undivided) {
+                                       const UndividedProgram &whole) {
     inSpace.devices = devices;
     Space space(facts, inSpace);
     if (!space.check().empty())
       return std::nullopt;
     SearchOptions unlimited = request.search;
     unlimited.memoryLimit = 0;
-    Bounds bounds(facts, hardware,
-                  boundsFor(facts, undivided, devices, unlimited));
+    Bounds bounds(facts, hardware, boundsFor(facts, whole, devices, unlimited));
     std::vector<Candidate> leaves = space.leaves(/*most=*/2000);
     auto bytesOf = [&](const Candidate &leaf) {
       return bounds.bytesWith({leaf, 1}, request.search.settings.back());
@@ -208,18 +209,28 @@ private:
     });
     if (leaves.empty() || bytesOf(leaves.front()) > memoryLimit())
       return std::nullopt;
-    leaves.front().settings = request.search.settings.back();
-    return candidateEvaluators(request.evaluator)()->evaluate(leaves.front());
+    Settings last = request.search.settings.back(), undivided = last;
+    if (!request.given.microBatches)
+      undivided.microBatches = 1;
+    std::unique_ptr<Evaluator> evaluator =
+        candidateEvaluators(request.evaluator)();
+    int64_t evaluations = 0;
+    return evaluateWithSettings(
+        [&](const Candidate &each) {
+          return evaluator->evaluateSerially(each);
+        },
+        leaves.front(), {undivided, last}, memoryLimit(), evaluations);
   }
 
-  /// "; 16 devices would do: FSDP 16, which needs 60.0 GiB". Numbers are
-  /// doubled until the machine has no more.
+  /// "; 16 devices would do: FSDP 16, which needs 60.0 GiB". Numbers begin with
+  /// so many times the request's, and are doubled until the machine has no
+  /// more.
   std::string fittingCluster(const ProgramFacts &facts,
                              const SpaceOptions &inSpace,
-                             const UndividedProgram &undivided) {
+                             const UndividedProgram &undivided, int64_t times) {
     if (hardware.isCpu())
       return "";
-    for (int64_t devices = 2 * request.devices; devices <= 16384;
+    for (int64_t devices = times * request.devices; devices <= 16384;
          devices *= 2) {
       llvm::Expected<std::string> cluster =
           clusterOf(compile().hardware.name(), devices);

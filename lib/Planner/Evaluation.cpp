@@ -1,5 +1,8 @@
 #include "tpsp/Planner/Evaluation.h"
 
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 #include <tuple>
 #include <type_traits>
@@ -94,33 +97,91 @@ static bool areTooLarge(const Settings &settings, const Evaluation &known,
          double(limit);
 }
 
+namespace {
+
+/// Tries settings of one candidate, each once. The compiler takes as many times
+/// longer as there are micro-batches. So whether some fit, is asked of the step
+/// without them first, which says how much is saved.
+class SettingsTrial {
+public:
+  SettingsTrial(EvaluateCandidate evaluate, Candidate candidate,
+                const std::vector<Settings> &settings, int64_t limit,
+                int64_t &evaluations)
+      : evaluate(evaluate), candidate(std::move(candidate)), settings(settings),
+        limit(limit), evaluations(evaluations) {}
+
+  Evaluation run() {
+    const Settings &last = settings.back();
+    if (settings.size() == 1)
+      return with(last);
+    if (mayFit(settings.front()))
+      if (const Evaluation &first = with(settings.front());
+          !first.isLegal() || fits(first))
+        return first;
+    if (!with(undivided(last)).isLegal())
+      return with(undivided(last));
+    if (llvm::is_contained(settings, undivided(last)) && !mayFit(last))
+      return with(undivided(last));
+    // Where even the last does not fit, none between does.
+    if (!(isListedAndFits(undivided(last)) || fits(with(last))))
+      return with(last);
+    for (const Settings &each : llvm::ArrayRef(settings).drop_back())
+      if (mayFit(each) && fits(with(each)))
+        return with(each);
+    return with(last);
+  }
+
+private:
+  static Settings undivided(const Settings &each) {
+    return {1, each.rematerialize};
+  }
+
+  bool fits(const Evaluation &each) const {
+    return each.isLegal() && each.memory.total <= limit;
+  }
+  bool isListedAndFits(const Settings &each) {
+    return llvm::is_contained(settings, each) && fits(with(each));
+  }
+
+  /// As far as what was found of fewer micro-batches tells.
+  bool mayFit(const Settings &each) {
+    if (each.microBatches > 1)
+      with(undivided(each));
+    return llvm::none_of(found, [&](const auto &known) {
+      return known->candidate.settings.microBatches < each.microBatches &&
+             areTooLarge(each, *known, limit);
+    });
+  }
+
+  const Evaluation &with(const Settings &chosen) {
+    for (const auto &known : found)
+      if (known->candidate.settings == chosen)
+        return *known;
+    candidate.settings = chosen;
+    ++evaluations;
+    found.push_back(std::make_unique<Evaluation>(evaluate(candidate)));
+    found.back()->candidate.settings = chosen;
+    return *found.back();
+  }
+
+  EvaluateCandidate evaluate;
+  Candidate candidate;
+  const std::vector<Settings> &settings;
+  const int64_t limit;
+  int64_t &evaluations;
+  std::vector<std::unique_ptr<Evaluation>> found;
+};
+
+} // namespace
+
 Evaluation
 tpsp::planner::evaluateWithSettings(EvaluateCandidate evaluate,
                                     Candidate candidate,
                                     const std::vector<Settings> &settings,
                                     int64_t limit, int64_t &evaluations) {
-  auto with = [&](const Settings &chosen) {
-    candidate.settings = chosen;
-    ++evaluations;
-    return evaluate(candidate);
-  };
-  Evaluation first = with(settings.front());
-  if (!first.isLegal() || first.memory.total <= limit || settings.size() == 1)
-    return first;
-  // Where even this does not fit, none between does.
-  Evaluation last = with(settings.back());
-  if (last.isLegal() && last.memory.total > limit)
-    return last;
-  Evaluation known = first;
-  for (size_t i = 1; i + 1 < settings.size(); ++i) {
-    if (areTooLarge(settings[i], known, limit))
-      continue;
-    Evaluation next = with(settings[i]);
-    if (next.isLegal() && next.memory.total <= limit)
-      return next;
-    known = std::move(next);
-  }
-  return last.isLegal() ? last : first;
+  return SettingsTrial(evaluate, std::move(candidate), settings, limit,
+                       evaluations)
+      .run();
 }
 
 bool tpsp::planner::comesBefore(const Evaluation &a, const Evaluation &b,

@@ -28,17 +28,24 @@ bool EvaluationPool::hasTimeFor(const EvaluationTask &task) const {
   return seconds() + needs <= options.secondsLimit;
 }
 
-/// The settings from that on which the serial stage chose.
-static std::vector<Settings> settingsFrom(const EvaluationTask &task) {
-  auto first = task.settings.begin();
-  if (task.before)
-    first = std::find_if(task.settings.begin(), task.settings.end(),
-                         [&](const Settings &each) {
-                           return each == task.before->candidate.settings;
-                         });
-  return first == task.settings.end()
-             ? task.settings
-             : std::vector<Settings>(first, task.settings.end());
+/// What fits without overlap mostly fits with it. Where it does not, the
+/// settings behind it are tried.
+Evaluation EvaluationPool::withKnownSettings(EvaluationTask &task,
+                                             EvaluateCandidate evaluate) const {
+  Candidate candidate = task.candidate;
+  candidate.settings = task.before->candidate.settings;
+  ++task.evaluations;
+  Evaluation known = evaluate(candidate);
+  auto behind =
+      std::find(task.settings.begin(), task.settings.end(), candidate.settings);
+  if (behind != task.settings.end())
+    ++behind;
+  if (!known.isLegal() || known.memory.total <= options.memoryLimit ||
+      behind == task.settings.end())
+    return known;
+  return evaluateWithSettings(evaluate, candidate,
+                              {behind, task.settings.end()},
+                              options.memoryLimit, task.evaluations);
 }
 
 void EvaluationPool::run(Evaluator &evaluator, EvaluationTask &task) const {
@@ -56,8 +63,10 @@ void EvaluationPool::run(Evaluator &evaluator, EvaluationTask &task) const {
     return;
   }
   task.found = std::make_shared<Evaluation>(
-      evaluateWithSettings(evaluate, task.candidate, settingsFrom(task),
-                           options.memoryLimit, task.evaluations));
+      task.before
+          ? withKnownSettings(task, evaluate)
+          : evaluateWithSettings(evaluate, task.candidate, task.settings,
+                                 options.memoryLimit, task.evaluations));
   if (hasStopped)
     task.found = nullptr;
   // The compiler takes no schedule that is slower than none.

@@ -48,6 +48,8 @@ public:
 
 private:
   void run(Evaluator &evaluator, EvaluationTask &task) const;
+  Evaluation withKnownSettings(EvaluationTask &task,
+                               EvaluateCandidate evaluate) const;
   void learn(const EvaluationTask &task);
 
   const EvaluatorFactory &makeEvaluator;

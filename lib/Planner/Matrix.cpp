@@ -268,9 +268,11 @@ std::string tpsp::planner::nothingFits(const Matrix &matrix) {
       nearest = &each;
   std::string limit = bytesText(double(matrix.options.memoryLimit));
   if (matrix.result->state.gap > 0)
-    return fmt::format("no plan that fits into {} was found in {:.1f} s; more "
-                       "--seconds, or --pin what you know",
-                       limit, matrix.result->state.seconds);
+    return fmt::format(
+        "no plan that fits into {} on {} devices was found in "
+        "{:.1f} s; more --seconds would help, or a --pin of what "
+        "you know",
+        limit, matrix.options.devices, matrix.result->state.seconds);
   if (!nearest && matrix.result->leastTooLarge == 0)
     return "no plan is legal; the table says why";
   int64_t least =

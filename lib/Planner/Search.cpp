@@ -29,12 +29,21 @@ struct Waiting {
   int64_t number = 0;
   /// Of a leaf: the step without overlap, once it is known.
   std::shared_ptr<const Evaluation> serial;
+
+  /// What the step takes at least if nothing hides: where communication is
+  /// short, little is exposed. Bounds of overlapped steps are often alike.
+  double promise() const {
+    return serial ? serial->seconds
+                  : bound.computing + bound.data + bound.model;
+  }
 };
 
+/// All that may win has to be looked at, in whatever order. A good plan that is
+/// found early excludes others.
 struct IsLater {
   bool operator()(const Waiting &a, const Waiting &b) const {
-    return std::tie(a.bound.seconds, a.number) >
-           std::tie(b.bound.seconds, b.number);
+    return std::tuple(a.promise(), a.number) >
+           std::tuple(b.promise(), b.number);
   }
 };
 
@@ -349,9 +358,13 @@ private:
     SearchState &state = result.state;
     state.seconds = pool.seconds();
     state.waiting = int64_t(queue.size() + postponed.size());
-    double least = queue.empty() ? state.best : queue.top().bound.seconds;
-    for (const Waiting &each : postponed)
-      least = std::min(least, each.bound.seconds);
+    double least = state.best;
+    auto count = [&](const Waiting &open) {
+      if (!wasOverlapped(open.node.candidate))
+        least = std::min(least, open.bound.seconds);
+    };
+    llvm::for_each(queue.all(), count);
+    llvm::for_each(postponed, count);
     state.gap = state.waiting == 0 ? 0
                 : state.best > 0   ? std::max(0.0, 1 - least / state.best)
                                    : 1;
@@ -371,7 +384,12 @@ private:
   const SearchProgress &progress;
   EvaluationPool pool;
 
-  std::priority_queue<Waiting, std::vector<Waiting>, IsLater> queue;
+  /// Its container can be looked through.
+  struct Queue : std::priority_queue<Waiting, std::vector<Waiting>, IsLater> {
+    const std::vector<Waiting> &all() const { return c; }
+  };
+
+  Queue queue;
   int64_t made = 0;
   /// By their subscripts: leaves that were begun with, plans that have a row,
   /// and steps without overlap.

@@ -36,6 +36,9 @@
 // How many devices would do, where some would.
 // RUN: %S/Inputs/exits 1 %{plan} --devices 2 --memory 3MiB --max-axes 1 --overlap off 2>&1 | FileCheck %s --check-prefix=CLUSTER
 // CLUSTER: tpsp-plan: no plan fits into 3.0 MiB on 2 devices; {{.*}}; {{[0-9]+}} devices would do: {{.*}}, which needs {{[0-9.]+}} MiB
+// Likewise where time is up before a plan was found: it may be as many.
+// RUN: %S/Inputs/exits 1 %{plan} --devices 2 --seconds 0.000001 2>&1 | FileCheck %s --check-prefix=TIME
+// TIME: tpsp-plan: no plan that fits into 74.5 GiB on 2 devices was found in 0.0 s; more --seconds {{.*}}; 2 devices would do: {{.*}}, which needs {{[0-9.]+}} MiB
 
 // --forward goes with nothing of the backward pass.
 // RUN: %S/Inputs/exits 2 %{plan} --forward --optimizer adamw 2>&1 | FileCheck %s --check-prefix=FORWARD

@@ -1,6 +1,7 @@
-/// Best-first branch and bound over a space.
+/// Branch and bound over a space.
 ///
-/// Nodes wait in the order of their bounds. The best leaves are evaluated,
+/// Nodes wait in the order of their bounds without overlap: with it, many are
+/// alike, and what communicates little is good. The first leaves are evaluated,
 /// `batch` at a time, by several threads; the result does not depend on how
 /// many. What cannot beat the best so far, or cannot fit, goes. When no node is
 /// left the best is the best of the space: the gap is 0. If time or evaluations

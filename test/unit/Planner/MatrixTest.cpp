@@ -94,5 +94,6 @@ TEST(Matrix, NothingFits) {
   // What was not looked at may fit.
   result.state.gap = 1;
   result.state.seconds = 2;
-  EXPECT_THAT(nothingFits(matrix), HasSubstr("was found in 2.0 s; more "));
+  EXPECT_THAT(nothingFits(matrix),
+              HasSubstr("was found in 2.0 s; more --seconds"));
 }

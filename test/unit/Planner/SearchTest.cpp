@@ -289,6 +289,34 @@ TEST(Search, SettingsThatCannotFitAreNotTried) {
             4);
 }
 
+// Where the bounds leave out the step without micro-batches, it is asked all
+// the same how much it saves: a quarter of that is too much, and is not
+// compiled.
+TEST(Search, MicroBatchesAreTriedLast) {
+  std::vector<Settings> settings = {{4, "none"}, {8, "none"}, {1, "full"}};
+  std::vector<std::pair<int64_t, std::string>> tried;
+  auto evaluate = [&](const Candidate &candidate) {
+    const Settings &with = candidate.settings;
+    tried.emplace_back(with.microBatches, with.rematerialize);
+    Evaluation result;
+    result.candidate = candidate;
+    result.memory.saved =
+        with.rematerialize == "full" ? 10 : 800 / with.microBatches;
+    result.memory.total = result.memory.saved;
+    return result;
+  };
+  int64_t evaluations = 0;
+  EXPECT_EQ(evaluateWithSettings(evaluate, {}, settings, 50, evaluations)
+                .candidate.settings,
+            (Settings{1, "full"}));
+  using testing::Pair;
+  EXPECT_THAT(tried, testing::ElementsAre(Pair(1, "none"), Pair(1, "full")));
+  EXPECT_EQ(evaluations, 2);
+  EXPECT_EQ(evaluateWithSettings(evaluate, {}, settings, 150, evaluations)
+                .candidate.settings,
+            (Settings{8, "none"}));
+}
+
 // Layers add what one more of them adds; what lasts adds up exactly.
 TEST(Search, LayersAddUp) {
   Evaluation two, three;
