@@ -38,12 +38,12 @@ struct Waiting {
   }
 };
 
-/// All that may win has to be looked at, in whatever order. A good plan that is
-/// found early excludes others.
+/// Of equal bounds the more promising comes first: a good plan that is found
+/// early excludes others.
 struct IsLater {
   bool operator()(const Waiting &a, const Waiting &b) const {
-    return std::tuple(a.promise(), a.number) >
-           std::tuple(b.promise(), b.number);
+    return std::tuple(a.bound.seconds, a.promise(), a.number) >
+           std::tuple(b.bound.seconds, b.promise(), b.number);
   }
 };
 

@@ -1,7 +1,7 @@
-/// Branch and bound over a space.
+/// Best-first branch and bound over a space.
 ///
-/// Nodes wait in the order of their bounds without overlap: with it, many are
-/// alike, and what communicates little is good. The first leaves are evaluated,
+/// Nodes wait in the order of their bounds. With overlap many are equal: of
+/// these, what communicates least comes first. The best leaves are evaluated,
 /// `batch` at a time, by several threads; the result does not depend on how
 /// many. What cannot beat the best so far, or cannot fit, goes. When no node is
 /// left the best is the best of the space: the gap is 0. If time or evaluations
