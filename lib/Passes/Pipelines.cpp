@@ -22,6 +22,8 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
+#include <utility>
+
 using namespace mlir;
 
 /// Nothing but what is dead goes: the reference reads the program as it is
@@ -219,8 +221,9 @@ static void buildFormulasPipeline(OpPassManager &pm,
                                   const tpsp::PipelineFlags &flags) {
   tpsp::CompileOptions options = flags.values();
   options.bucketBytes = 0;
+  int64_t microBatches = std::exchange(options.microBatches, 1);
   buildToNamedCollectives(pm, options);
-  pm.addPass(tpsp::createPrintFormulas());
+  pm.addPass(tpsp::createPrintFormulas({microBatches}));
 }
 
 static void buildExplainPipeline(OpPassManager &pm, const ExplainFlags &flags) {

@@ -34,3 +34,54 @@
 // PARTS: forward reduce_scatter over tp: 2 L + 1 = 7
 // PARTS-NEXT: 4 b s d (2 L + 1) (tp - 1)/(fsdp tp)
 // PARTS: parameters: 9 L + 3 = 30
+
+// L is of calls that have as many layers each. Here @layer is called three times
+// inside of others and once by itself, so its parts are numbers.
+// RUN: split-file %s %t.d
+// RUN: tpsp-opt %t.d/uneven.mlir --tpsp-formulas | FileCheck %s --check-prefix=UNEVEN
+// UNEVEN: {{^}} b = 4, d = 6, e = 12, tp = 2{{$}}
+// UNEVEN: parameters: 14
+// UNEVEN-NEXT: 56 d e/tp = 2.0 KiB
+
+// Names that are taken.
+// RUN: tpsp-opt %t.d/taken.mlir --tpsp-formulas | FileCheck %s --check-prefix=TAKEN
+// TAKEN: b = 4, tp = 6, L = 12, #L = 3 (layer0 to layer2), @tp = 2
+// TAKEN: parameters: 2 #L = 6
+// TAKEN-NEXT: 8 L #L tp/@tp = 864 B
+
+// RUN: not tpsp-opt %examples/mlp-sp.mlir --tpsp-formulas="micro-batches=2" 2>&1 | FileCheck %s --check-prefix=PARTED
+// PARTED: error: formulas are of a step in one piece, and 2 micro-batches are asked for; leave them out
+
+//--- uneven.mlir
+tpsp.program <b = 4, d = 6, e = 12> {
+mesh @mesh <tp = 2 : model>
+func private @layer(%x: [b, d], param %w: [e@tp, d], param %v: [d, e@tp]) -> [b, d] {
+  %a = einsum %w, %x -> [b, e, ?]
+  %y = einsum %v, %a -> [b, d]
+  %z = add %x, %y
+  return %z
+}
+func private @tower(%x: [b, d]) -> [b, d] {
+  %y = repeat 2 @layer(%x) as "in#.*"
+  return %y
+}
+func @m(%x: [b, d]) -> [b, d] {
+  %y = repeat 3 @tower(%x) as "o#.*"
+  %z = call @layer(%y) as "last.*"
+  return %z
+}
+}
+//--- taken.mlir
+tpsp.program <b = 4, tp = 6, L = 12> {
+mesh @mesh <tp = 2 : model>
+func private @layer(%x: [b, tp], param %w: [L@tp, tp], param %v: [tp, L@tp]) -> [b, tp] {
+  %a = einsum %w, %x -> [b, L, ?]
+  %y = einsum %v, %a -> [b, tp]
+  %z = add %x, %y
+  return %z
+}
+func @m(%x: [b, tp]) -> [b, tp] {
+  %y = repeat 3 @layer(%x) as "o#.*"
+  return %y
+}
+}

@@ -76,7 +76,8 @@ static void declare(CLI::App &app, Arguments &a) {
       ->capture_default_str();
   app.add_option("--dtype", a.import.dtype, "f32, bf16 or f16: what is stored")
       ->capture_default_str();
-  app.add_option("--layers", a.import.layers, "The first so many layers only");
+  app.add_option("--layers", a.import.layers, "The first so many layers only")
+      ->check(CLI::PositiveNumber);
   app.add_option("--head", a.import.head, "What the program computes")
       ->transform(CLI::CheckedTransformer(std::map<std::string, Head>{
           {"loss", Head::Loss}, {"logits", Head::Logits}}))

@@ -183,6 +183,10 @@ def PrintFormulas : Pass<"tpsp-print-formulas", "::mlir::ModuleOp"> {
     Runs best after `tpsp-fuse-collectives`, before buckets;
     [`--tpsp-formulas`](../Passes.md#formulas) is the whole way there.
   }];
+  let options = [
+    Option<"microBatches", "micro-batches", "int64_t", "1",
+           "Into how many the step is cut; more than 1 are refused">
+  ];
 }
 
 #endif // TPSP_PASSES_COLLECTIVESPASSES_TD

@@ -41,7 +41,7 @@ private:
   func::FuncOp function;
   const ProgramHead &head;
   const FunctionsByName &functions;
-  /// Results without a written type.
+  /// Results without a written placement.
   SmallVector<Value> inferred;
 };
 
@@ -117,6 +117,8 @@ LogicalResult BodyTypes::typeWritten(IndexedOpInterface op, unsigned result,
   if (!type)
     return failure();
   op->getResult(result).setType(type);
+  if (getIdx(type) && isUnplaced(type))
+    inferred.push_back(op->getResult(result));
   return success();
 }
 
@@ -125,7 +127,8 @@ LogicalResult BodyTypes::typeByOperands(IndexedOpInterface op) { // (Q4)
   if (!names)
     return emitError(op.getLoc())
            << "the operands and attributes of '" << op->getName()
-           << "' do not determine its result; write it, as in -> [b, s, ?]";
+           << "' do not determine its result: one is missing, or the result "
+              "is to be written, as in -> [b, s, ?]";
   Type element = elementOf(op);
   if (!element)
     return failure();
@@ -183,8 +186,8 @@ Type BodyTypes::wantedBy(OpOperand &use) {
   return number < types.size() ? types[number] : Type();
 }
 
-/// A result without a written type is placed as the call or the function that
-/// takes it says.
+/// A result without a written placement is placed as the call or the function
+/// that takes it says.
 LogicalResult BodyTypes::placeForUsers(Value value) { // (Q9)
   Type wanted;
   auto type = cast<RankedTensorType>(value.getType());

@@ -265,26 +265,23 @@ static ParseResult parseCall(OpAsmParser &parser, OperationState &state) {
   return success();
 }
 
-/// More repetitions than any model has layers are a slip of the pen.
-static constexpr int64_t mostTimes = 65536;
-
 /// `12 @layer(%x) as "h.#.*" from 3`.
 static ParseResult parseRepeat(OpAsmParser &parser, OperationState &state) {
   int64_t times = 0, first = 0;
   SMLoc loc = parser.getCurrentLocation(), firstLoc;
   if (parser.parseInteger(times))
     return failure();
-  if (times < 1 || times > mostTimes)
+  if (times < 1 || times > mostCalls)
     return parser.emitError(loc, "is done ")
-           << times << " times; write a number from 1 to " << mostTimes;
+           << times << " times; write a number from 1 to " << mostCalls;
   if (parseCall(parser, state))
     return failure();
   if (succeeded(parser.parseOptionalKeyword("from")) &&
       (parser.getCurrentLocation(&firstLoc) || parser.parseInteger(first)))
     return failure();
-  if (first < 0 || first > mostTimes)
+  if (first < 0 || first > mostCalls)
     return parser.emitError(firstLoc, "begins with number ")
-           << first << "; write one from 0 to " << mostTimes;
+           << first << "; write one from 0 to " << mostCalls;
   Builder &builder = parser.getBuilder();
   state.addAttribute(timesAttrName, builder.getI64IntegerAttr(times));
   state.addAttribute(firstAttrName, builder.getI64IntegerAttr(first));

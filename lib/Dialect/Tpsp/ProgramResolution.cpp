@@ -4,7 +4,6 @@
 #include "ProgramResolution.h"
 
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace tpsp;
@@ -58,12 +57,15 @@ public:
     for (Block &block : region)
       for (auto function : block.getOps<func::FuncOp>()) {
         functions.try_emplace(function.getSymName(), function);
-        if (function->hasAttr(shortFormAttrName))
-          shortForms.push_back(function);
+        (function->hasAttr(shortFormAttrName) ? shortForms : longForms)
+            .push_back(function);
       }
   }
 
   LogicalResult resolve() {
+    for (func::FuncOp function : longForms)
+      if (failed(checkExtents(function)))
+        return failure();
     for (func::FuncOp function : shortForms)
       if (failed(typeSignature(function)))
         return failure();
@@ -79,7 +81,9 @@ public:
   }
 
 private:
+  LogicalResult checkExtents(func::FuncOp function);
   LogicalResult typeSignature(func::FuncOp function);
+  LogicalResult countCalls(func::CallOp call, int64_t &calls);
   LogicalResult expandCalls(func::FuncOp function);
 
   /// Only what is called from outside has names and parameters.
@@ -95,9 +99,9 @@ private:
 
   const ProgramHead &head;
   FunctionsByName functions;
-  SmallVector<func::FuncOp> shortForms;
-  /// Those whose calls are plain.
-  llvm::StringSet<> expanded;
+  SmallVector<func::FuncOp> shortForms, longForms;
+  /// Of those whose calls are plain, how many these are, inlined.
+  llvm::StringMap<int64_t> expanded;
 };
 
 } // namespace
@@ -125,10 +129,37 @@ LogicalResult Program::typeSignature(func::FuncOp function) {
   return success();
 }
 
+/// The extents of a function in long form are the program's, too.
+LogicalResult Program::checkExtents(func::FuncOp function) {
+  SmallVector<Type> types;
+  auto locOf = [&](size_t i) { return function.getArgument(i).getLoc(); };
+  if (failed(closeAll(function.getArgumentTypes(), head, locOf, types)))
+    return failure();
+  WalkResult walked = function.walk([&](Operation *op) {
+    auto ofOp = [&](size_t) { return op->getLoc(); };
+    return WalkResult(closeAll(op->getResultTypes(), head, ofOp, types));
+  });
+  return failure(walked.wasInterrupted());
+}
+
+/// Adds what a call is, with all in it, once or as often as it is repeated.
+LogicalResult Program::countCalls(func::CallOp call, int64_t &calls) {
+  auto attr = call->getAttrOfType<IntegerAttr>(timesAttrName);
+  int64_t times = attr ? attr.getInt() : 1;
+  calls += times * (1 + expanded.lookup(call.getCallee()));
+  if (calls <= mostCalls)
+    return success();
+  return emitError(call.getLoc())
+         << "with what @" << call.getCallee() << " itself calls, these are "
+         << calls << " calls in all; write at most " << mostCalls;
+}
+
 LogicalResult Program::expandCalls(func::FuncOp function) {
-  expanded.insert(function.getSymName());
+  int64_t &calls = expanded[function.getSymName()];
   for (auto call : llvm::make_early_inc_range(
            function.getBody().front().getOps<func::CallOp>())) {
+    if (failed(countCalls(call, calls)))
+      return failure();
     if (!call->hasAttr(namesAttrName) && !call->hasAttr(timesAttrName))
       continue;
     func::FuncOp callee = functions.lookup(call.getCallee());

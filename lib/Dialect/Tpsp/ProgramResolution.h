@@ -20,6 +20,10 @@ inline constexpr llvm::StringLiteral namesAttrName = "tpsp.names";
 inline constexpr llvm::StringLiteral timesAttrName = "tpsp.times";
 inline constexpr llvm::StringLiteral firstAttrName = "tpsp.first";
 
+/// More calls than any model has layers, all of them inlined, are a slip of the
+/// pen, and would take minutes to write out.
+inline constexpr int64_t mostCalls = 65536;
+
 /// What the head of a program says.
 struct ProgramHead {
   /// Extents by index name.

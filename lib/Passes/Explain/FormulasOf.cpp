@@ -51,10 +51,19 @@ public:
     return Formula::power(symbol.str());
   }
 
+  /// "tp"; "@tp" where an index has that name.
+  std::string nameOf(AxisId axis) const {
+    const std::string &name = mesh.axis(axis).name;
+    return families.knows(name) ? "@" + name : name;
+  }
+  bool isTaken(StringRef name) const {
+    return families.knows(name) || mesh.find(name);
+  }
+
   Formula dividedBy(ArrayRef<AxisId> axes) const {
     Formula share = 1;
     for (AxisId axis : axes)
-      share = share * Formula::power(mesh.axis(axis).name, -1);
+      share = share * Formula::power(nameOf(axis), -1);
     return share;
   }
 
@@ -192,7 +201,8 @@ class Reader {
 public:
   Reader(FunctionOpInterface function, const Mesh &mesh)
       : function(function), mesh(mesh), symbols(function, mesh),
-        layers(function) {}
+        layers(function,
+               [this](StringRef name) { return symbols.isTaken(name); }) {}
 
   ProgramFormulas read() {
     Tally collectives(layers), products(layers), memory(layers);
@@ -227,7 +237,9 @@ private:
     CollectiveStep step = stepOf(op, mesh);
     if (step.kind == CollectiveKind::Slice)
       return;
-    std::vector<std::string> axes = row.axes;
+    std::vector<std::string> axes;
+    for (AxisId axis : step.axes)
+      axes.push_back(symbols.nameOf(axis));
     // Of a ring of two, half of twice as much is sent.
     Formula share = Formula(bytesSent(step.kind, 2, 2)) *
                     Formula::lessOne(axes) * symbols.dividedBy(step.axes);
@@ -304,13 +316,13 @@ private:
   void nameAll(ProgramFormulas &result) const {
     result.names = symbols.indices();
     for (const LayerCounts::Group &group : layers.groups()) {
-      std::string note = group.firstCall.empty()
+      std::string note = group.firstCall.empty() || group.lastCall.empty()
                              ? ""
                              : group.firstCall + " to " + group.lastCall;
       result.names.push_back({group.name, int64_t(group.calls.size()), note});
     }
     for (AxisId axis = 0; axis < mesh.numAxes(); ++axis)
-      result.names.push_back({mesh.axis(axis).name, mesh.size(axis), ""});
+      result.names.push_back({symbols.nameOf(axis), mesh.size(axis), ""});
     result.others = symbols.others();
   }
 

@@ -13,9 +13,11 @@ static bool isPartOf(const std::set<unsigned> &part,
   return std::includes(all.begin(), all.end(), part.begin(), part.end());
 }
 
-LayerCounts::LayerCounts(FunctionOpInterface function) : function(function) {
+LayerCounts::LayerCounts(FunctionOpInterface function,
+                         function_ref<bool(StringRef)> isTaken)
+    : function(function) {
   readCalls();
-  formGroups();
+  formGroups(isTaken);
 }
 
 /// The calls that all inlined operations are inside of.
@@ -39,10 +41,26 @@ static size_t sharedLevels(Block &body) {
 void LayerCounts::readCalls() {
   Block &body = function.getFunctionBody().front();
   level = sharedLevels(body);
+  /// By where it is written and the outermost call: all ways there.
+  std::map<const void *,
+           std::map<unsigned, std::set<std::vector<const void *>>>>
+      ways;
   for (Operation &op : body)
-    if (std::optional<unsigned> call = callOf(op.getLoc()))
-      calls[callPlaceOf(op.getLoc()).written.getAsOpaquePointer()].insert(
-          *call);
+    if (std::optional<unsigned> call = callOf(op.getLoc())) {
+      CallPlace place = callPlaceOf(op.getLoc());
+      std::vector<const void *> way;
+      for (Location each : place.calls)
+        way.push_back(each.getAsOpaquePointer());
+      ways[place.written.getAsOpaquePointer()][*call].insert(std::move(way));
+    }
+  for (const auto &[written, ofCalls] : ways) {
+    size_t first = ofCalls.begin()->second.size();
+    if (llvm::all_of(ofCalls, [&](const auto &each) {
+          return each.second.size() == first;
+        }))
+      for (const auto &[call, own] : ofCalls)
+        calls[written].insert(call);
+  }
 }
 
 std::optional<unsigned> LayerCounts::callOf(Location loc) {
@@ -58,7 +76,7 @@ std::optional<unsigned> LayerCounts::callOf(Location loc) {
 
 /// Sets of calls that no other contains, with more than one: each is the calls
 /// of a function.
-void LayerCounts::formGroups() {
+void LayerCounts::formGroups(function_ref<bool(StringRef)> isTaken) {
   std::set<std::set<unsigned>> all;
   for (const auto &[written, own] : calls)
     all.insert(own);
@@ -70,8 +88,11 @@ void LayerCounts::formGroups() {
       found.push_back(
           {"", callNames[*own.begin()], callNames[*own.rbegin()], own});
   }
-  for (auto [i, group] : llvm::enumerate(found))
+  for (auto [i, group] : llvm::enumerate(found)) {
     group.name = found.size() == 1 ? "L" : "L" + std::to_string(i + 1);
+    while (isTaken(group.name))
+      group.name = "#" + group.name;
+  }
 }
 
 LayerCounts::Place LayerCounts::placeOf(Operation *op) {

@@ -7,13 +7,17 @@
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 #include <set>
 
 namespace tpsp {
 
 class LayerCounts {
 public:
-  explicit LayerCounts(mlir::FunctionOpInterface function);
+  /// `isTaken`: names that mean something else.
+  LayerCounts(mlir::FunctionOpInterface function,
+              llvm::function_ref<bool(llvm::StringRef)> isTaken);
 
   /// Where something is written that may come in every layer.
   struct Place {
@@ -46,7 +50,7 @@ private:
   /// The call that tells layers apart; nullopt if there is none.
   std::optional<unsigned> callOf(mlir::Location loc);
   void readCalls();
-  void formGroups();
+  void formGroups(llvm::function_ref<bool(llvm::StringRef)> isTaken);
   Place placeThroughOperands(mlir::Operation *op);
 
   mlir::FunctionOpInterface function;
@@ -54,7 +58,8 @@ private:
   size_t level = 0;
   std::map<const void *, unsigned> numbers;
   std::vector<std::string> callNames;
-  /// By where it is written: the calls that it comes in.
+  /// By where it is written: the calls that it comes in, if it comes as often
+  /// in each (of a tower of layers it may not).
   std::map<const void *, std::set<unsigned>> calls;
   std::vector<Group> found;
   llvm::DenseMap<mlir::Operation *, Place> known;

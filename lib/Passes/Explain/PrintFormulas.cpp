@@ -28,8 +28,9 @@ public:
     for (const ProgramFormulas::Name &name : formulas.names)
       order.push_back(name.name);
     // What there is most of comes first: "4 L b s d".
-    std::stable_partition(order.begin(), order.end(),
-                          [](StringRef name) { return name.starts_with("L"); });
+    std::stable_partition(order.begin(), order.end(), [](StringRef name) {
+      return name.ltrim('#').starts_with("L");
+    });
   }
 
   void print(StringRef function) {
@@ -84,6 +85,14 @@ struct PrintFormulas : public tpsp::impl::PrintFormulasBase<PrintFormulas> {
   using Base::Base;
   void runOnOperation() override {
     markAllAnalysesPreserved();
+    if (microBatches != 1) {
+      emitError(getOperation().getLoc())
+          << "formulas are of a step in one piece, and "
+          << microBatches.getValue()
+          << " micro-batches are asked for; leave them out: what moves for "
+             "activations then moves once for each, of its share of the batch";
+      return signalPassFailure();
+    }
     bool first = true;
     auto visit = [&](FunctionOpInterface function) {
       if (!first)

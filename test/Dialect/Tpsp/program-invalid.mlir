@@ -101,7 +101,7 @@ tpsp.program <s = 4> {
 // (Q4)
 tpsp.program <s = 4, d = 2> {
   func @f(%x: [s, d], %w: [d]) {
-    // expected-error @+1 {{the operands and attributes of 'tpsp.einsum' do not determine its result; write it, as in -> [b, s, ?]}}
+    // expected-error @+1 {{the operands and attributes of 'tpsp.einsum' do not determine its result: one is missing, or the result is to be written, as in -> [b, s, ?]}}
     %y = einsum %x, %w
     return
   }
@@ -460,3 +460,32 @@ func.func @f(%x: tensor<4xf32, #tpsp.idx<s>>) {
 // expected-error @+1 {{is a way to write, not an operation; write it without quotes}}
 "tpsp.func"() ({
 }) : () -> ()
+
+// -----
+
+// (Q3) of a function in long form
+tpsp.program <b = 4, d = 6> {
+  // expected-error @+1 {{index 'd' has extent 7 in this type and 6 in the program; write one of the two}}
+  func.func @g(%x: tensor<4x7xf32, #tpsp.idx<b, d>>) {
+    return
+  }
+}
+
+// -----
+
+// (Q6) More calls, all of them inlined, than anyone writes.
+tpsp.program <s = 4> {
+  func private @one(%x: [s], param %w: [s]) -> [s] {
+    %y = add %x, %w
+    return %y
+  }
+  func private @some(%x: [s]) -> [s] {
+    %y = repeat 300 @one(%x) as "a#"
+    return %y
+  }
+  func @all(%x: [s]) -> [s] {
+    // expected-error @+1 {{with what @some itself calls, these are 90300 calls in all; write at most 65536}}
+    %y = repeat 300 @some(%x) as "b#.*"
+    return %y
+  }
+}

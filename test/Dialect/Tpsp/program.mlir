@@ -143,6 +143,19 @@ tpsp.program bf16 <s = 3> {
 
 // -----
 
+// A result with `?` is placed as the function says that returns it.
+// CHECK-LABEL: func.func @placed_by_use
+tpsp.program <b = 4, d = 6> {
+mesh @mesh <tp = 2 : model>
+func @placed_by_use(%x: [b, d]) -> [b, d@tp] {
+  // CHECK: tpsp.mul {{.*}} -> tensor<4x6xf32, #tpsp.idx<b, d@tp>>
+  %y = mul %x, %x -> [b, d, ?]
+  return %y
+}
+}
+
+// -----
+
 // A program may have functions in long form, no extents, and nothing at all.
 // CHECK-LABEL: func.func @long
 // CHECK-LABEL: func.func @short
