@@ -12,6 +12,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "benchmarks"))
+from stacked import stacked  # noqa: E402
+
 tpsp_run, examples, hardware, folder = sys.argv[1], *map(Path, sys.argv[2:5])
 folder.mkdir(exist_ok=True)
 widths = sys.argv[5:]  # 8b, 13b, 6k, 70b
@@ -28,14 +31,7 @@ def model(example, layers, mesh, extents):
     text = replaced(r"(?m)^mesh @mesh <.*>", f"mesh @mesh <{mesh}>", (examples / example).read_text())
     for index, extent in extents.items():
         text = replaced(rf"\b{index} = \d+", f"{index} = {extent}", text)
-    head = re.search(r"(?m)^func @(\w+)\(%x: (\S*?\[.*?\])", text)
-    layer = replaced(r"(?m)^func @", "func private @", text).rsplit("}", 1)[0]
-    return layer + f"""func @model(%x: {head[2]}) -> {head[2]} {{
-  %y = repeat {layers} @{head[1]}(%x) as "l#.*"
-  return %y
-}}
-}}
-"""
+    return stacked(text, layers)
 
 
 def llama(width, strategy, layers):
