@@ -48,8 +48,7 @@ using Values = std::vector<rt::ExpectedValues>;
 
 /// Whether a result is a parameter for the next step, or its master.
 static bool isNewParameter(const PlanBuffer &tensor) {
-  return tensor.isArgument() &&
-         (tensor.kind == BufferKind::Parameter || tensor.isMaster);
+  return tensor.kind == BufferKind::Parameter || tensor.isMaster;
 }
 
 /// Stored in another type, parameters and masters round apart.

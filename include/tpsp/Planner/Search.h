@@ -1,11 +1,12 @@
 /// Best-first branch and bound over a space.
 ///
 /// Nodes wait in the order of their bounds. With overlap many are equal: of
-/// these, what communicates least comes first. The best leaves are evaluated,
-/// `batch` at a time, by several threads; the result does not depend on how
-/// many. What cannot beat the best so far, or cannot fit, goes. When no node is
-/// left the best is the best of the space: the gap is 0. If time or evaluations
-/// run out before, the gap says how much faster the best of the space may be.
+/// these, what takes least if nothing hides comes first. The best leaves are
+/// evaluated, `batch` at a time, by several threads; the result does not depend
+/// on how many. What cannot beat the best so far, or cannot fit, goes. When no
+/// node is left the best is the best of the space: the gap is 0. If time or
+/// evaluations run out before, the gap says how much faster the best of the
+/// space may be.
 ///
 /// Scheduling communication under computation takes most of an evaluation's
 /// time. So a leaf is evaluated without overlap first. How long each stream is
