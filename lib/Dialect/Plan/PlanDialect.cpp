@@ -3,6 +3,7 @@
 #include "tpsp/Abi/tpsp_rt.h"
 
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
