@@ -118,8 +118,7 @@ static StepWork workOf(const tpsp::Plan &plan, const Hardware &machine) {
   return work;
 }
 
-/// The plan counts what all micro-batches save, which one after another do.
-static MemoryBill billOf(const tpsp::Plan &plan, int64_t microBatches) {
+static MemoryBill billOf(const tpsp::Plan &plan) {
   PlanMemory memory = memoryOf(plan);
   MemoryBill bill;
   bill.parameters = memory.parameters;
@@ -128,7 +127,7 @@ static MemoryBill billOf(const tpsp::Plan &plan, int64_t microBatches) {
   bill.inputs = memory.inputs;
   bill.outputs = memory.outputs + memory.choices;
   bill.activations = memory.activations;
-  bill.saved = plan.savedBytes / std::max<int64_t>(microBatches, 1);
+  bill.saved = plan.savedBytes;
   bill.total = plan.arenaBytes;
   return bill;
 }
@@ -311,7 +310,7 @@ private:
     out.seconds = step->seconds;
     out.exposed = step->exposure.exposed;
     out.communication = step->exposure.communication;
-    out.memory = billOf(plan, compile.microBatches);
+    out.memory = billOf(plan);
     for (int64_t buffer : step->memory.liveAtPeak)
       if (out.largest.size() < 3)
         out.largest.push_back(

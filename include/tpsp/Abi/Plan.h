@@ -272,7 +272,7 @@ struct Plan {
   std::vector<PlanCommand> commands;
   std::vector<LedgerRow> ledger;
   int64_t arenaBytes = 0;
-  /// What a rank's backward pass keeps of its forward pass.
+  /// What a rank's backward pass keeps of its forward pass: of one micro-batch.
   int64_t savedBytes = 0;
   /// The arena's bytes if the commands ran one after another; 0 if they do.
   int64_t serialBytes = 0;

@@ -32,7 +32,7 @@ public:
   explicit InheritFromComposite(bool tellsApart) : tellsApart(tellsApart) {}
 
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
-    for (StringRef name : {backwardAttrName, updateAttrName})
+    for (StringRef name : {backwardAttrName, updateAttrName, partAttrName})
       if (Attribute mark = from->getAttr(name))
         op->setAttr(name, mark);
     op->setLoc(tellsApart ? partOfSource(op->getLoc(), partName(op))

@@ -2,6 +2,9 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <algorithm>
+#include <map>
+
 using namespace mlir;
 using namespace tpsp;
 
@@ -34,33 +37,53 @@ static bool isInput(FunctionOpInterface function, BlockArgument argument) {
          !function.getArgAttr(argument.getArgNumber(), cotangentAttrName);
 }
 
+/// The micro-batch of an operation; 0 in a step of one piece.
+static int64_t partOf(Operation *op) {
+  auto part = op->getAttrOfType<IntegerAttr>(partAttrName);
+  return part ? part.getInt() : 0;
+}
+
 SmallVector<SavedActivation>
 tpsp::savedActivations(FunctionOpInterface function, const Mesh &mesh) {
   Block &body = function.getFunctionBody().front();
   Roots roots(body);
-  llvm::DenseSet<Value> used;
+  // The last micro-batch whose backward pass uses a value.
+  llvm::DenseMap<Value, int64_t> used;
   for (Operation &op : body)
     if (op.hasAttr(backwardAttrName))
-      for (Value operand : op.getOperands())
-        used.insert(roots.of(operand));
+      for (Value operand : op.getOperands()) {
+        int64_t &last = used[roots.of(operand)];
+        last = std::max(last, partOf(&op));
+      }
 
   SmallVector<SavedActivation> saved;
-  auto add = [&](Value value) {
-    if (used.contains(value) && getIdx(value))
-      saved.push_back({value, localBytes(value.getType(), mesh)});
+  auto add = [&](Value value, int64_t part) {
+    auto use = used.find(value);
+    if (use != used.end() && getIdx(value))
+      saved.push_back(
+          {value, localBytes(value.getType(), mesh), part, use->second});
   };
   for (BlockArgument argument : body.getArguments())
     if (isInput(function, argument))
-      add(argument);
+      add(argument, 0);
   for (Operation &op : body)
     if (!op.hasAttr(backwardAttrName))
-      llvm::for_each(op.getResults(), add);
+      for (Value result : op.getResults())
+        add(result, partOf(&op));
   return saved;
 }
 
 int64_t tpsp::savedBytes(FunctionOpInterface function, const Mesh &mesh) {
-  int64_t bytes = 0;
-  for (const SavedActivation &tensor : savedActivations(function, mesh))
-    bytes += tensor.bytes;
-  return bytes;
+  // Changes of what is saved, by micro-batch.
+  std::map<int64_t, int64_t> changes;
+  for (const SavedActivation &tensor : savedActivations(function, mesh)) {
+    changes[tensor.firstPart] += tensor.bytes;
+    changes[tensor.lastPart + 1] -= tensor.bytes;
+  }
+  int64_t bytes = 0, most = 0;
+  for (auto [part, change] : changes) {
+    bytes += change;
+    most = std::max(most, bytes);
+  }
+  return most;
 }

@@ -23,13 +23,17 @@ namespace tpsp {
 struct SavedActivation {
   mlir::Value value;
   int64_t bytes = 0; ///< of one rank's part
+  /// From the micro-batch that makes it to the last whose backward pass uses
+  /// it.
+  int64_t firstPart = 0, lastPart = 0;
 };
 
 /// In the order in which they come to be.
 llvm::SmallVector<SavedActivation>
 savedActivations(mlir::FunctionOpInterface function, const Mesh &mesh);
 
-/// The bytes of all saved activations together.
+/// The bytes that are saved at once, at most: those of one micro-batch, and
+/// what several share.
 int64_t savedBytes(mlir::FunctionOpInterface function, const Mesh &mesh);
 
 } // namespace tpsp
