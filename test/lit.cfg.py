@@ -112,16 +112,21 @@ if "mpi" in config.available_features:
     else:
         lit_config.note("no network-namespaces: " + asked.stderr.strip())
 
-# Models of transformers, to compare imported ones with: a feature, where a
-# Python has the packages. TPSP_TEST_PYTHON names another than python3.
+# Packages of PyPI to compare with: features, where a Python has them all.
+# TPSP_TEST_PYTHON names another than python3.
 python = os.environ.get("TPSP_TEST_PYTHON", "python3")
 config.substitutions.append(("%python", python))
-packages = ["torch", "transformers", "safetensors", "numpy"]
-found = subprocess.run(
-    [python, "-c", "import sys, importlib.util as u;"
-     "print(*[p for p in sys.argv[1:] if not u.find_spec(p)])"] + packages,
-    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-if found.returncode == 0 and not found.stdout.strip():
-    config.available_features.add("transformers")
-else:
-    lit_config.note("no transformers: " + (found.stdout.strip() or python) + " missing")
+for feature, packages in {
+    # Models, to compare imported ones with.
+    "transformers": ["torch", "transformers", "safetensors", "numpy"],
+    # What plans are exported to; sources are enough (pip install --no-deps).
+    "export-targets": ["transformers", "torchtitan", "megatron"],
+}.items():
+    found = subprocess.run(
+        [python, "-c", "import sys, importlib.util as u;"
+         "print(*[p for p in sys.argv[1:] if not u.find_spec(p)])"] + packages,
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    if found.returncode == 0 and not found.stdout.strip():
+        config.available_features.add(feature)
+    else:
+        lit_config.note(f"no {feature}: " + (found.stdout.strip() or python) + " missing")

@@ -138,8 +138,18 @@ public:
                                    /*hasGradient=*/true});
   }
 
-  /// For each trained parameter, the classes that its gradient sums over.
-  llvm::MapVector<Value, llvm::SmallSetVector<ClassId, 4>> summed;
+  using Classes = llvm::SmallSetVector<ClassId, 4>;
+  /// As TensorFacts has them.
+  struct ParameterUses {
+    Classes summed, contracted, lookedUp;
+
+    void tell(TensorFacts &tensor) const {
+      tensor.summed.assign(summed.begin(), summed.end());
+      tensor.contracted.assign(contracted.begin(), contracted.end());
+      tensor.lookedUp.assign(lookedUp.begin(), lookedUp.end());
+    }
+  };
+  llvm::MapVector<Value, ParameterUses> uses;
 
 private:
   /// Dimensions of one index are divided alike, whatever their names.
@@ -311,7 +321,7 @@ private:
       bool isMine = mine.dimOf(i).has_value(),
            isOther = others.dimOf(i).has_value();
       if (isOther && !isMine)
-        summed[parameter].insert(id);
+        uses[parameter].summed.insert(id);
       if (isMine && !isOther && isEntered)
         entered[other].insert(id);
     }
@@ -323,13 +333,17 @@ private:
     llvm::SmallSetVector<ClassId, 4> sums;
     for (auto [value, tensor] :
          llvm::zip(op->getOperands(), structure.operands)) {
+      Value shown = throughViews(value);
       if (isParameter(value))
         for (IndexId index : tensor.indices)
           if (llvm::none_of(structure.results, [&](const auto &result) {
                 return result.dimOf(index).has_value();
-              }))
-            sums.insert(names[indexNames[index]]);
-      Value shown = throughViews(value);
+              })) {
+            ClassId id = names[indexNames[index]];
+            sums.insert(id);
+            ParameterUses &use = uses[shown];
+            (op.isSumOfProducts() ? use.contracted : use.lookedUp).insert(id);
+          }
       if (op.getLinearity() != Linearity::None)
         sums.insert_range(pending[shown]);
       else
@@ -460,10 +474,9 @@ llvm::Expected<ProgramFacts> tpsp::programFacts(ModuleOp module,
   for (const HandedTensor &handed : handedTensors(module, program)) {
     facts.tensors.push_back(tensorFacts(handed, program, names));
     for (unsigned number : argumentsOf(handed, program))
-      if (auto found = reader.summed.find(whole.getArgument(number));
-          found != reader.summed.end())
-        facts.tensors.back().summed.assign(found->second.begin(),
-                                           found->second.end());
+      if (auto found = reader.uses.find(whole.getArgument(number));
+          found != reader.uses.end())
+        found->second.tell(facts.tensors.back());
   }
   findActivationClasses(facts);
   return facts;

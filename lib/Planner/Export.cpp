@@ -25,7 +25,9 @@ struct UsualTerms {
   std::vector<std::string> order;
   std::string problem;
 
-  int64_t data() const { return replicate * shard; }
+  /// Samples are divided into so many: experts are spread over ranks that have
+  /// samples of their own.
+  int64_t data() const { return replicate * shard * expert; }
 };
 
 class ReadTerms {
@@ -78,6 +80,8 @@ private:
     if (axis.use.activations && !isOn(axis, options.sequenceIndex) &&
         !hasExperts)
       return refuse(axis, "divides samples besides parameters");
+    if (hasExperts && !isOn(axis, options.batchIndex))
+      return refuse(axis, "divides experts and no samples");
     if (hasExperts)
       return set(terms.expert, axis, "expert");
     terms.isSequenceParallel = isOn(axis, options.sequenceIndex);
@@ -165,12 +169,15 @@ static Exported toTorchtitan(const UsualTerms &terms,
                              const ExportOptions &options) {
   if (terms.dividesState)
     return refused("torchtitan divides the optimizer's state with the "
-                   "parameters only; plan without axes of the state, as with "
-                   "--pin b@fsdp on a stored axis");
+                   "parameters only; plan without --optimizer, with less "
+                   "--memory");
   if (terms.tensor > 1 && !terms.isSequenceParallel)
     return refused("torchtitan's tensor parallelism divides the sequence, "
                    "too; pin the tensor axis on positions");
-  if (!isInOrder(terms, {"replicate", "shard", "context", "expert", "tensor"}))
+  if (terms.expert > 1)
+    return refused("torchtitan's expert axes store all other parameters "
+                   "divided, too, and the plan's do not");
+  if (!isInOrder(terms, {"replicate", "shard", "context", "tensor"}))
     return refused("torchtitan's mesh has data axes outside, then context, "
                    "and tensor axes inside; the plan has another order");
   return {fmt::format("[training]\nlocal_batch_size = {}\nglobal_batch_size = "
@@ -179,13 +186,13 @@ static Exported toTorchtitan(const UsualTerms &terms,
                       "data_parallel_shard_degree = {}\n"
                       "tensor_parallel_degree = {}\n"
                       "context_parallel_degree = {}\n"
-                      "expert_parallel_degree = {}\n"
+                      "expert_parallel_degree = 1\n"
                       "pipeline_parallel_degree = 1\n\n"
                       "[activation_checkpoint]\nmode = \"{}\"\n",
                       localBatch(terms, candidate, facts, options),
                       extentOf(facts, options.batchIndex),
                       extentOf(facts, options.sequenceIndex), terms.replicate,
-                      terms.shard, terms.tensor, terms.context, terms.expert,
+                      terms.shard, terms.tensor, terms.context,
                       candidate.settings.rematerialize),
           ""};
 }
@@ -203,13 +210,28 @@ static std::string modulePattern(llvm::StringRef parameter) {
   return llvm::join(words, ".");
 }
 
+/// How transformers divides a module whose weight is divided along `index`. A
+/// head, which is beside a base model, returns whole results.
+static const char *styleOf(const TensorFacts &tensor, ClassId index,
+                           bool isHead) {
+  if (llvm::is_contained(tensor.lookedUp, index))
+    return "embedding_rowwise";
+  if (llvm::is_contained(tensor.contracted, index))
+    return "rowwise";
+  return isHead ? "colwise_gather_output" : "colwise";
+}
+
 static Exported toTransformers(const UsualTerms &terms,
                                const Candidate &candidate,
                                const ProgramFacts &facts) {
-  if (terms.data() * terms.context * terms.expert > 1 || terms.tensor == 1)
+  if (terms.data() * terms.context > 1 || terms.tensor == 1)
     return refused("a base_model_tp_plan says tensor parallelism and nothing "
                    "else; plan with --max-axes 1, or pin one axis of all "
                    "devices");
+  auto isOfBase = [](const TensorFacts &tensor) {
+    return llvm::StringRef(tensor.name).starts_with("model.");
+  };
+  bool hasBase = llvm::any_of(facts.tensors, isOfBase);
   Json plan = Json::object();
   for (const TensorFacts &tensor : facts.tensors) {
     if (tensor.kind != TensorFacts::Kind::Parameter)
@@ -218,7 +240,7 @@ static Exported toTransformers(const UsualTerms &terms,
     for (size_t dim = 0; dim < dims.size() && dims.size() >= 2; ++dim)
       if (!dims[dim].empty())
         plan[modulePattern(tensor.name)] =
-            dim + 1 == dims.size() ? "rowwise" : "colwise";
+            styleOf(tensor, tensor.dims[dim], hasBase && !isOfBase(tensor));
   }
   return {plan.dump(2) + "\n", ""};
 }

@@ -57,6 +57,9 @@ struct TensorFacts {
   bool isTrained = false;
   /// Of a parameter: classes over which its gradient is summed.
   std::vector<ClassId> summed;
+  /// Of a parameter: of its classes, those that products sum over; and those
+  /// along which rows are looked up, as in an embedding's table.
+  std::vector<ClassId> contracted, lookedUp;
 
   /// Of all together.
   int64_t bytes() const;

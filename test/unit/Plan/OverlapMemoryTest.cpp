@@ -156,10 +156,11 @@ TEST(OverlapSaved, IsWhatLiesInTheArena) {
 TEST(OverlapSaved, IsOfOneMicroBatch) {
   for (const char *rematerialize : {"none", "selective", "full"}) {
     auto saved = [&](int64_t parts) {
-      return planOfExample("gpt-block-sp", [&](CompileOptions &options) {
-               options.rematerialize = rematerialize;
-               options.microBatches = parts;
-             })
+      return planOfExample("gpt-block-sp",
+                           [&](CompileOptions &options) {
+                             options.rematerialize = rematerialize;
+                             options.microBatches = parts;
+                           })
           .savedBytes;
     };
     int64_t whole = saved(1), half = saved(2);

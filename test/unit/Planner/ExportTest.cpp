@@ -39,6 +39,23 @@ TEST(Export, Megatron) {
     EXPECT_THAT(text.text, HasSubstr(flag));
 }
 
+// Experts are spread over ranks that have samples of their own.
+TEST(Export, Experts) {
+  ProgramFacts facts = mlp(16, 24, 8, 32);
+  facts.classes[3].hasOwnParameters = true;
+  CandidateAxis ep = {"ep", 4, {AxisRole::Model, 0, {3}, false, false}};
+  Exported text = exportPlan("megatron", of({dp, ep}), facts, {});
+  EXPECT_EQ(text.problem, "");
+  for (const char *flag :
+       {"--expert-model-parallel-size 4", "--micro-batch-size 2"})
+    EXPECT_THAT(text.text, HasSubstr(flag));
+  EXPECT_THAT(exportPlan("torchtitan", of({ep}), facts, {}).problem,
+              HasSubstr("torchtitan's expert axes store"));
+  ep.use.activations = 1;
+  EXPECT_THAT(exportPlan("megatron", of({ep}), facts, {}).problem,
+              HasSubstr("axis @ep (divides experts and no samples)"));
+}
+
 TEST(Export, Torchtitan) {
   Exported text = exported("torchtitan", of({fsdp, tp}));
   EXPECT_EQ(text.problem, "");
@@ -55,6 +72,27 @@ TEST(Export, Transformers) {
   EXPECT_THAT(text.text, HasSubstr("\"up\": \"colwise\""));
   EXPECT_THAT(text.text, HasSubstr("\"down\": \"rowwise\""));
   EXPECT_THAT(text.text, Not(HasSubstr("gain")));
+}
+
+// Weights may lie either way, tables are divided along what is looked up, and a
+// head returns whole logits.
+TEST(Export, TransformersAsParametersAreUsed) {
+  ProgramFacts facts = mlp(16, 24, 8, 32);
+  TensorFacts table = facts.tensors[1], head = facts.tensors[1],
+              lying = facts.tensors[1];
+  table.name = "model.embed_tokens.weight";
+  table.contracted = {};
+  table.lookedUp = {3};
+  head.name = "lm_head.weight";
+  lying.name = "model.layers.0.c_fc.weight";
+  std::swap(lying.dims[0], lying.dims[1]);
+  facts.tensors = {facts.tensors[0], table, head, lying};
+  Exported text = exportPlan("hf", of({tp}), facts, {});
+  EXPECT_EQ(text.problem, "");
+  for (const char *line : {"\"embed_tokens\": \"embedding_rowwise\"",
+                           "\"lm_head\": \"colwise_gather_output\"",
+                           "\"layers.*.c_fc\": \"colwise\""})
+    EXPECT_THAT(text.text, HasSubstr(line));
 }
 
 TEST(Export, NeutralHasEveryTensor) {

@@ -6,7 +6,8 @@ using namespace tpsp;
 using namespace tpsp::planner;
 
 static TensorFacts parameter(std::string name, std::vector<ClassId> dims,
-                             std::vector<int64_t> shape) {
+                             std::vector<int64_t> shape,
+                             std::vector<ClassId> contracted = {}) {
   TensorFacts tensor;
   tensor.name = std::move(name);
   tensor.kind = TensorFacts::Kind::Parameter;
@@ -14,6 +15,7 @@ static TensorFacts parameter(std::string name, std::vector<ClassId> dims,
   tensor.shape = std::move(shape);
   tensor.isTrained = true;
   tensor.summed = {0, 1};
+  tensor.contracted = std::move(contracted);
   return tensor;
 }
 
@@ -43,8 +45,8 @@ ProgramFacts tpsp::planner::mlp(int64_t b, int64_t s, int64_t d, int64_t e) {
   x.name = "x";
   x.dims = {0, 1, 2};
   x.shape = {b, s, d};
-  facts.tensors = {x, parameter("up", {3, 2}, {e, d}),
-                   parameter("down", {2, 3}, {d, e}),
+  facts.tensors = {x, parameter("up", {3, 2}, {e, d}, {2}),
+                   parameter("down", {2, 3}, {d, e}, {3}),
                    parameter("gain", {2}, {d})};
   facts.products = {product({{3, e}}, {{0, b}, {1, s}}, {{2, d}}),
                     product({{2, d}}, {{0, b}, {1, s}}, {{3, e}})};
