@@ -251,6 +251,8 @@ Status tpsp::import::writeModel(Model model, const ImportOptions &options,
   Placement placement;
   TPSP_TRY(Placement::parse(options.strategy, options.mesh, placement));
   TPSP_TRY(placement.spreadHeads(model.extent("g"), model.extent("r")));
+  TPSP_TRY(placement.checkExtent("--batch", "b", options.batch));
+  TPSP_TRY(placement.checkExtent("--sequence", "s", options.sequence));
   TPSP_TRY(checkLength(model, options));
   if (options.layers > int64_t(model.layers.size()))
     return invalid(fmt::format("--layers {} is more than the model's {}",

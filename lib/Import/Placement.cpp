@@ -141,6 +141,27 @@ Status Placement::spreadHeads(int64_t keyValueHeads, int64_t queriesPerHead) {
   return {};
 }
 
+Status Placement::checkExtent(const std::string &option,
+                              const std::string &index, int64_t extent) const {
+  for (Where where : {Where::Tokens, Where::Activation}) {
+    int64_t ranks = 1;
+    std::string names;
+    for (const PlacedAxis &axis : axes)
+      for (const Part *part : parts)
+        if (part->axis.name == axis.name && part->divides(where, index, 1)) {
+          bool alsoCopies = isSpread && axis.name == "tp";
+          ranks *= axis.size * (alsoCopies ? sizeOf(copies) : 1);
+          names += "@" + axis.name;
+        }
+    if (extent % ranks != 0)
+      return {TPSP_RT_INVALID,
+              fmt::format("--place puts {} on {}, {} ranks, which do not "
+                          "divide {} {}; a multiple of {} works",
+                          index, names, ranks, option, extent, ranks)};
+  }
+  return {};
+}
+
 bool Placement::decides(Where where) const {
   if (where != Where::Slots)
     return where != Where::Open;

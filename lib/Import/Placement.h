@@ -46,6 +46,11 @@ public:
   /// number divides the other.
   rt::Status spreadHeads(int64_t keyValueHeads, int64_t queriesPerHead);
 
+  /// INVALID if the axes that divide positions do not divide the extent of
+  /// `index`, which `option` sets.
+  rt::Status checkExtent(const std::string &option, const std::string &index,
+                         int64_t extent) const;
+
   /// Major to minor.
   const std::vector<PlacedAxis> &mesh() const { return axes; }
 

@@ -41,7 +41,7 @@
 // ONE-NOT: mesh @
 // ONE-NOT: @tp
 // RUN: tpsp-run %t/one.mlir --grad --verify | FileCheck %s --check-prefix=VERIFIED
-// RUN: tpsp-import %t/config.json --sequence 8 --batch 4 --layers 1 --place hsdp --mesh fsdp=3 -o %t/hsdp.mlir
+// RUN: tpsp-import %t/config.json --sequence 8 --batch 6 --layers 1 --place hsdp --mesh fsdp=3 -o %t/hsdp.mlir
 // RUN: FileCheck %s --check-prefix=HSDP < %t/hsdp.mlir
 // HSDP: <dp = 2 : data, fsdp = 3 : data>
 // HSDP: param %input_layernorm {{.*}}: [d],

@@ -58,6 +58,10 @@
 // NOPLACE: --mesh needs --place, which says what each axis divides
 // RUN: %{refused} %t/good.json --place tp --mesh tp=3 2>&1 | FileCheck %s --check-prefix=RANKS
 // RANKS: --mesh tp=3 fits neither the 4 key/value heads nor the 1 query heads of each; 4 works
+// RUN: %{refused} %t/good.json --place fsdp-ddp --batch 2 2>&1 | FileCheck %s --check-prefix=BATCH
+// BATCH: --place puts b on @dp@fsdp, 4 ranks, which do not divide --batch 2; a multiple of 4 works
+// RUN: %{refused} %t/good.json --place cp --mesh cp=3 2>&1 | FileCheck %s --check-prefix=SHARDS
+// SHARDS: --place puts s on @cp, 3 ranks, which do not divide --sequence 8; a multiple of 3 works
 // RUN: %{refused} %t/good.json --layers 2 2>&1 | FileCheck %s --check-prefix=LAYERS
 // LAYERS: --layers 2 is more than the model's 1
 // RUN: %{refused} %t/good.json --dtype int8 2>&1 | FileCheck %s --check-prefix=DTYPE
