@@ -165,9 +165,9 @@ public:
     context.printOpOnDiagnostic(false);
     // A description is read by each thread for itself.
     this->options.compile.hardware = options.compile.hardware.name();
-    this->options.program.dtype = options.compile.dtype;
     ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) {});
-    auto read = PlannedProgram::read(context, options.path, options.program);
+    auto read =
+        PlannedProgram::read(context, options.path, options.readOptions());
     if (read) {
       program = std::move(*read);
       runs = program->layersOfRuns(shortestRun);
@@ -245,7 +245,9 @@ private:
     CompileOptions compile = options.compile;
     compile.overlap = overlap;
     compile.function = program->facts().program;
-    compile.dtype.clear(); // The program has it already.
+    // The program has them already.
+    compile.dtype.clear();
+    compile.extents.clear();
     compile.mesh.clear();
     compile.microBatches = candidate.settings.microBatches;
     compile.rematerialize = candidate.settings.rematerialize;

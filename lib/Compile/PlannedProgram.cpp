@@ -33,14 +33,20 @@ static void forgetPlacements(ModuleOp module) {
                                         /*replaceTypes=*/true);
 }
 
-static llvm::Error setElementType(ModuleOp module, const std::string &dtype) {
-  if (dtype.empty())
-    return llvm::Error::success();
+static llvm::Error configure(ModuleOp module,
+                             const PlannedProgramOptions &options) {
   PassManager pm(module.getContext());
-  pm.addPass(createSetElementType({dtype}));
+  if (!options.dtype.empty())
+    pm.addPass(createSetElementType({options.dtype}));
+  if (!options.extents.empty()) {
+    SetExtentsOptions extents;
+    extents.extents.assign(options.extents.begin(), options.extents.end());
+    pm.addPass(createSetExtents(std::move(extents)));
+  }
   if (succeeded(pm.run(module)))
     return llvm::Error::success();
-  return llvm::createStringError("the program cannot be stored as " + dtype);
+  return llvm::createStringError(
+      "the program cannot have the element type and the extents asked for");
 }
 
 llvm::Expected<std::unique_ptr<PlannedProgram>>
@@ -56,7 +62,7 @@ PlannedProgram::read(MLIRContext &context, StringRef path,
   // Without a mesh nothing is divided: what lies on one device is not placed.
   if (options.forgetsPlacements || !findMesh(**parsed))
     forgetPlacements(**parsed);
-  if (llvm::Error error = setElementType(**parsed, options.dtype))
+  if (llvm::Error error = configure(**parsed, options))
     return error;
   std::unique_ptr<PlannedProgram> result(
       new PlannedProgram(std::move(*parsed)));

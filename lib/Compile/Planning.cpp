@@ -128,10 +128,8 @@ private:
     if (!machine)
       return machine.takeError();
     hardware = std::move(*machine);
-    PlannedProgramOptions options = request.evaluator.program;
-    options.dtype = compile().dtype;
-    auto program =
-        PlannedProgram::read(context, request.evaluator.path, options);
+    auto program = PlannedProgram::read(context, request.evaluator.path,
+                                        request.evaluator.readOptions());
     if (!program)
       return program.takeError();
     facts = (*program)->facts();
@@ -330,9 +328,8 @@ static std::string flagsOf(const CompileOptions &compile,
 llvm::Expected<std::string> tpsp::placedText(MLIRContext &context,
                                              const PlanningRequest &request,
                                              const Candidate &candidate) {
-  PlannedProgramOptions options = request.evaluator.program;
-  options.dtype = request.evaluator.compile.dtype;
-  auto program = PlannedProgram::read(context, request.evaluator.path, options);
+  auto program = PlannedProgram::read(context, request.evaluator.path,
+                                      request.evaluator.readOptions());
   if (!program)
     return program.takeError();
   std::string text;

@@ -57,6 +57,14 @@
 // RUN: not tpsp-plan %s %{on} --compare 1,99 2>&1 | FileCheck %s --check-prefix=WHICH
 // WHICH: --compare: no plan '99' was compiled
 
+// Other extents are the program's, for what is searched and for what is written.
+// RUN: tpsp-plan %s %{on} --extent b=8 --extent s=20 -o %t.other.mlir | FileCheck %s --check-prefix=EXTENTS
+// EXTENTS-NOT: illegal: {{.*}}extent 6
+// RUN: FileCheck %s --check-prefix=OTHER < %t.other.mlir
+// OTHER: tpsp.program <b = 8, s = 20, d = 64, e = 128> {
+// RUN: tpsp-run %t.other.mlir --grad --verify --quiet
+// RUN: tpsp-plan %s %{on} --extent b=8 --extent s=20 --json | python3 -c "import json, sys; p = json.load(sys.stdin); assert p['tokens'] == 160, p['tokens']"
+
 // The plan as other systems say it.
 // RUN: tpsp-plan %s %{on} --pin e@tp,s@tp --export megatron | FileCheck %s --check-prefix=MEGATRON
 // MEGATRON: --tensor-model-parallel-size 4

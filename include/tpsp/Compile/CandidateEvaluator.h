@@ -17,6 +17,14 @@ struct CandidateEvaluatorOptions {
   /// rematerialisation and the axes of the optimizer's state are the
   /// candidate's.
   CompileOptions compile;
+
+  /// `program`, as `compile` wants it stored and how large.
+  PlannedProgramOptions readOptions() const {
+    PlannedProgramOptions options = program;
+    options.dtype = compile.dtype;
+    options.extents = compile.extents;
+    return options;
+  }
 };
 
 /// Evaluators that each read the model for themselves, so that threads share

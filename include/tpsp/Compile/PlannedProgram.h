@@ -16,11 +16,13 @@ namespace tpsp {
 struct PlannedProgramOptions {
   /// As in CompileOptions.
   std::string function;
-  /// As in CompileOptions: the type that all tensors are stored as.
-  std::string dtype;
   /// Plan as if nothing were placed, and there were no mesh. A program without
   /// a mesh is planned so anyway.
   bool forgetsPlacements = false;
+  /// As in CompileOptions: the type that all tensors are stored as, and
+  /// "s=8192".
+  std::string dtype;
+  std::vector<std::string> extents;
 };
 
 /// Tensors that are placed stay where they are. The planner places arguments,
