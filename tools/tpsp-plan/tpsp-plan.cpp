@@ -3,7 +3,7 @@
 #include "common/Compilation.h"
 
 #include "tpsp/Abi/Quantity.h"
-#include "tpsp/Compile/Planning.h"
+#include "tpsp/Compile/PlansByExtent.h"
 #include "tpsp/Planner/Compare.h"
 #include "tpsp/Planner/Export.h"
 #include "tpsp/Runtime/Driver/WholeFile.h"
@@ -109,6 +109,24 @@ static int writeFile(const std::string &path, const std::string &text) {
   return status.ok() ? Done : fail(status.message());
 }
 
+static int planAlong(mlir::MLIRContext &context, const Options &options,
+                     const PlanningRequest &request) {
+  auto range = parseExtentRange(options.along);
+  if (!range)
+    return fail(llvm::toString(range.takeError()));
+  Progress progress(/*quiet=*/false);
+  progress.phase("planning");
+  auto plans =
+      planByExtent(context, request, *range,
+                   [&](int64_t extent, const planner::SearchState &state) {
+                     progress.detail(fmt::format("{} = {}: {}", range->index,
+                                                 extent, stateText(state)));
+                   });
+  progress.done();
+  return plans ? print(toText(*plans))
+               : fail(llvm::toString(plans.takeError()));
+}
+
 int main(int argc, char **argv) {
   Options options;
   if (int code = parseOptions(argc, argv, options); code >= 0)
@@ -116,6 +134,8 @@ int main(int argc, char **argv) {
   // Reads the model, and says what is wrong with it where it is wrong.
   Compilation compilation(options, {}, /*speaks=*/true);
   PlanningRequest request = requestOf(options);
+  if (!options.along.empty())
+    return planAlong(compilation.mlirContext(), options, request);
   Progress progress(/*quiet=*/false);
   progress.phase("planning");
   auto planning = planProgram(compilation.mlirContext(), request,
