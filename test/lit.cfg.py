@@ -112,6 +112,20 @@ if "mpi" in config.available_features:
     else:
         lit_config.note("no network-namespaces: " + asked.stderr.strip())
 
+# Pages of --html, in a browser: a feature, where Chromium is installed.
+chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+config.substitutions.append(
+    (
+        "%chromium",
+        "%s --headless --no-sandbox --disable-gpu --virtual-time-budget=5000"
+        " --enable-logging=stderr" % chromium,
+    )
+)
+if chromium:
+    config.available_features.add("chromium")
+else:
+    lit_config.note("no chromium: pages are not opened in a browser")
+
 # Packages of PyPI to compare with: features, where a Python has them all.
 # TPSP_TEST_PYTHON names another than python3.
 python = os.environ.get("TPSP_TEST_PYTHON", "python3")

@@ -155,6 +155,24 @@ static double layerGradientBytes(const ProgramFacts &facts,
   return bytes;
 }
 
+CompileOptions tpsp::compileOptionsFor(const CompileOptions &all,
+                                       const std::string &function,
+                                       const Candidate &candidate) {
+  CompileOptions compile = all;
+  compile.function = function;
+  // The program has these already.
+  compile.dtype.clear();
+  compile.extents.clear();
+  compile.mesh.clear();
+  compile.microBatches = candidate.settings.microBatches;
+  compile.rematerialize = candidate.settings.rematerialize;
+  compile.optimizerAxes.clear();
+  for (const CandidateAxis &axis : candidate.axes)
+    if (axis.use.storesState)
+      compile.optimizerAxes.push_back(axis.name);
+  return compile;
+}
+
 namespace {
 
 class CandidateEvaluator : public Evaluator {
@@ -242,19 +260,9 @@ private:
 
   CompileOptions optionsFor(const Candidate &candidate,
                             const std::string &overlap) const {
-    CompileOptions compile = options.compile;
+    CompileOptions compile =
+        compileOptionsFor(options.compile, program->facts().program, candidate);
     compile.overlap = overlap;
-    compile.function = program->facts().program;
-    // The program has them already.
-    compile.dtype.clear();
-    compile.extents.clear();
-    compile.mesh.clear();
-    compile.microBatches = candidate.settings.microBatches;
-    compile.rematerialize = candidate.settings.rematerialize;
-    compile.optimizerAxes.clear();
-    for (const CandidateAxis &axis : candidate.axes)
-      if (axis.use.storesState)
-        compile.optimizerAxes.push_back(axis.name);
     return compile;
   }
 

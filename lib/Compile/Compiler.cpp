@@ -143,6 +143,8 @@ compileTo(Wanted wanted, OwningOpRef<ModuleOp> owned, StringRef path,
         buildCollectivePipeline(pm, options);
       }))
     return e;
+  if (options.withCollectives)
+    options.withCollectives(module);
   if (llvm::Error e = run(
           "planning", [&](PassManager &pm) { buildPlanPipeline(pm, options); }))
     return e;

@@ -74,6 +74,7 @@ public:
     auto planning = std::make_unique<Planning>();
     if (llvm::Error error = readAll(planning->facts))
       return error;
+    planning->evaluator = request.evaluator;
     const ProgramFacts &facts = planning->facts;
     llvm::Expected<SpaceOptions> options = spaceOptions(facts);
     if (!options)

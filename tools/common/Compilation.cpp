@@ -1,5 +1,6 @@
 #include "Compilation.h"
 
+#include "tpsp/Passes/Explain/Explanation.h"
 #include "tpsp/Runtime/DeviceInventory.h"
 #include "tpsp/Schedule/Hardware.h"
 
@@ -72,10 +73,15 @@ Compilation::Compilation(const ToolOptions &options, const CompileUse &use,
 }
 
 rt::Status Compilation::run(Progress &progress) {
-  auto compiled = compileModel(context, options.model, resolved(options, use),
-                               [&](llvm::StringRef phase) {
-                                 progress.phase("compiling: " + phase.str());
-                               });
+  CompileOptions compile = resolved(options, use);
+  if (use.isExplained)
+    compile.withCollectives = [&](mlir::ModuleOp module) {
+      explanation = explanationOf(module);
+    };
+  auto compiled =
+      compileModel(context, options.model, compile, [&](llvm::StringRef phase) {
+        progress.phase("compiling: " + phase.str());
+      });
   if (!compiled)
     return failure(compiled.takeError());
   model = std::move(*compiled);
@@ -96,6 +102,7 @@ rt::Status tpsp::tool::compile(const ToolOptions &options,
   Compilation compilation(options, use, speaks);
   TPSP_TRY(compilation.run(progress));
   out.description = std::move(compilation.description);
+  out.explanation = std::move(compilation.explanation);
   progress.phase("compiling: machine code");
   auto code = JitProgram::create(*compilation.model.module, out.plan().program);
   if (!code)

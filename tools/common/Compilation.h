@@ -44,6 +44,8 @@ public:
   /// Of the context.
   CompiledModel model;
   rt::PlanDescription description;
+  /// Its equations and ledger, if the use is explained.
+  std::string explanation;
 };
 
 } // namespace tpsp::tool

@@ -16,6 +16,8 @@ struct CompileUse {
   bool isSimulated = false;
   /// A comparison with the reference.
   bool isVerified = false;
+  /// A page, which has the program's equations.
+  bool isExplained = false;
 };
 
 /// Compiles options.model. Diagnostics go to standard error if `speaks`, else

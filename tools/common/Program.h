@@ -14,6 +14,8 @@ namespace tpsp::tool {
 struct Program {
   rt::PlanDescription description;
   rt::StepFunction step = nullptr;
+  /// Its equations and ledger, if the use is explained and it was compiled.
+  std::string explanation;
   /// What keeps `step` where it is; null if nothing need.
   std::shared_ptr<void> code;
 

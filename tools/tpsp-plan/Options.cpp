@@ -15,6 +15,8 @@ static constexpr const char *footer = R"(Examples:
   tpsp-plan model.mlir --hardware h100-sxm --devices 8 --optimizer adamw
             --memory 75GiB -o placed.mlir
       likewise for a step with its update; the program, placed, into a file
+  tpsp-plan model.mlir --hardware h100-sxm --devices 8 --html plans.html
+      the same as a page for browsers, with the best plans' steps
   tpsp-plan examples/llama-tiny.mlir --forget-placements --devices 2
       what the planner would have chosen
   tpsp-plan model.mlir --hardware h100-sxm --devices 8 --pin b@dp=2

@@ -1,5 +1,6 @@
 // tpsp-plan: which parallelism, does it fit, how fast, and why not another.
 #include "Options.h"
+#include "Page.h"
 #include "common/Compilation.h"
 
 #include "tpsp/Abi/Quantity.h"
@@ -7,6 +8,8 @@
 #include "tpsp/Planner/Compare.h"
 #include "tpsp/Planner/Export.h"
 #include "tpsp/Runtime/Driver/WholeFile.h"
+
+#include "llvm/ADT/StringExtras.h"
 
 #include <fmt/format.h>
 
@@ -127,6 +130,27 @@ static int planAlong(mlir::MLIRContext &context, const Options &options,
                : fail(llvm::toString(plans.takeError()));
 }
 
+/// Writes --pareto and --html.
+static int writePictures(const Options &options, mlir::MLIRContext &context,
+                         const Planning &planning, Progress &progress) {
+  if (!options.pareto.empty())
+    if (int code =
+            writeFile(options.pareto,
+                      planner::paretoSvg(planning.matrix, planning.facts));
+        code != Done)
+      return code;
+  if (options.html.empty())
+    return Done;
+  std::string warnings;
+  std::string page = pageOf(context, planning, progress, warnings);
+  progress.done();
+  for (llvm::StringRef line :
+       llvm::split(llvm::StringRef(warnings).trim(), '\n'))
+    if (!line.empty())
+      fmt::print(stderr, "tpsp-plan: warning: {}\n", line.str());
+  return writeFile(options.html, page);
+}
+
 int main(int argc, char **argv) {
   Options options;
   if (int code = parseOptions(argc, argv, options); code >= 0)
@@ -145,12 +169,10 @@ int main(int argc, char **argv) {
   progress.done();
   if (!planning)
     return fail(llvm::toString(planning.takeError()));
-  if (!options.pareto.empty())
-    if (int code =
-            writeFile(options.pareto, planner::paretoSvg((*planning)->matrix,
-                                                         (*planning)->facts));
-        code != Done)
-      return code;
+  if (int code = writePictures(options, compilation.mlirContext(), **planning,
+                               progress);
+      code != Done)
+    return code;
   if (int code = printPlanning(options, **planning); code != Done)
     return code;
   if (options.output.empty())

@@ -31,7 +31,7 @@ using Names = std::vector<std::string>;
 static std::string whenRunning(const Options &o) {
   // What a run computes; and what a step was, or is predicted to be.
   const Names ofRuns = {"verify", "weights", "inputs", "save", "save-all"};
-  const Names ofSteps = {"report",  "trace",  "timeline", "verify",
+  const Names ofSteps = {"report",  "trace",  "timeline", "html",    "verify",
                          "weights", "inputs", "save",     "save-all"};
   const char *whenItRuns = "{} does not go with --emit, which compiles and "
                            "ends; give it when the plan runs";
@@ -107,7 +107,7 @@ static std::string outputInTheWay(const Options &options) {
       {"--save", options.save},         {"--emit", options.emit},
       {"--save-all", options.saveAll},  {"--report", options.report},
       {"--trace", options.trace},       {"-o", options.output},
-      {"--timeline", options.timeline},
+      {"--timeline", options.timeline}, {"--html", options.html},
   };
   std::error_code none; // of a file that is not there, too
   for (const auto &[flag, path] : outputs) {

@@ -42,7 +42,8 @@ static rt::Status poisonResults(rt::Rank &rank, const Plan &plan) {
 /// nothing of them.
 static bool isObserved(const Options &options) {
   return options.backend != "cuda" || options.graph == "off" ||
-         !options.trace.empty() || !options.timeline.empty();
+         !options.trace.empty() || !options.timeline.empty() ||
+         !options.html.empty();
 }
 
 rt::Status tpsp::run::prepare(const Options &options, const Program &program,

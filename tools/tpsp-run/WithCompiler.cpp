@@ -1,7 +1,7 @@
 #include "WithCompiler.h"
 
-#include "Simulate.h"
 #include "common/Compilation.h"
+#include "common/Simulate.h"
 
 #include "tpsp/Calibrate/Calibrate.h"
 #include "tpsp/Schedule/Hardware.h"
@@ -31,6 +31,7 @@ rt::Status tpsp::run::simulate(const Options &options, bool speaks,
   auto begin = std::chrono::steady_clock::now();
   CompileUse use;
   use.isSimulated = true;
+  use.isExplained = !options.html.empty();
   Compilation compilation(options, use, speaks);
   // Before the compiler says the same of a place in the model.
   llvm::Expected<const Hardware &> hardware = options.hardware.read();
@@ -40,6 +41,7 @@ rt::Status tpsp::run::simulate(const Options &options, bool speaks,
   const rt::PlanDescription &description = compilation.description;
   report.plan = description.plan;
   report.dtype = description.dtype;
+  report.explanation = std::move(compilation.explanation);
   report.compileSeconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
           .count();

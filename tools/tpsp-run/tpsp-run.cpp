@@ -8,6 +8,7 @@
 #include "tpsp/Abi/Exposure.h"
 #include "tpsp/Abi/Quantity.h"
 #include "tpsp/Runtime/Driver/ChromeTrace.h"
+#include "tpsp/Runtime/Driver/Page.h"
 #include "tpsp/Runtime/Driver/StepText.h"
 #include "tpsp/Runtime/Driver/TimelineSvg.h"
 #include "tpsp/Runtime/Driver/Weights.h"
@@ -79,7 +80,21 @@ static rt::Status say(const std::string &text) {
                                 std::strerror(errno)};
 }
 
-/// The report, for people and as --report.
+/// Writes --report and --html, which have the same to say.
+static rt::Status writeReport(const Options &options,
+                              const rt::RunReport &report) {
+  if (options.report.empty() && options.html.empty())
+    return {};
+  std::string json = rt::toJson(report);
+  if (!options.report.empty())
+    TPSP_TRY(rt::writeText(options.report, json));
+  if (options.html.empty())
+    return {};
+  rt::PageStep step{json, report.trace, report.explanation};
+  return rt::writeText(options.html, rt::toPage("", {step}));
+}
+
+/// The report, for people, as --report and as --html.
 static int print(const Options &options, const rt::RunReport &report,
                  Launch &launch) {
   if (!launch.isFirst())
@@ -87,11 +102,8 @@ static int print(const Options &options, const rt::RunReport &report,
   if (!options.quiet)
     if (rt::Status s = say(rt::toText(report, options.everyLayer)); !s.ok())
       return launch.fail(s);
-  if (!options.report.empty())
-    if (rt::Status s = rt::writeText(options.report, rt::toJson(report));
-        !s.ok())
-      return launch.fail(s);
-  return Done;
+  rt::Status status = writeReport(options, report);
+  return status.ok() ? Done : launch.fail(status);
 }
 
 /// The world, and what its threads use. After a failure other processes may
@@ -142,6 +154,7 @@ static int openAndRun(const Options &options, Launch &launch) {
   auto begin = Clock::now();
   CompileUse use;
   use.isVerified = options.verify;
+  use.isExplained = !options.html.empty();
   // The first process says what all of them find in the model.
   if (rt::Status s = openProgram(options, use, /*speaks=*/launch.isFirst(),
                                  progress, program);
@@ -153,6 +166,7 @@ static int openAndRun(const Options &options, Launch &launch) {
   report.compileSeconds = secondsSince(begin);
   report.plan = program.description.plan;
   report.dtype = program.description.dtype;
+  report.explanation = std::move(program.explanation);
   report.backend = options.backend;
   report.tolerance = toleranceOf(program.plan());
   Run run(program.plan());
@@ -185,13 +199,16 @@ static int predict(const Options &options, Launch &launch) {
   return status.ok() ? print(options, report, launch) : launch.fail(status);
 }
 
-/// Writes --report, --trace and --timeline of a program with stages.
+/// Writes --report, --trace, --timeline and --html of a program with stages.
 static rt::Status writeStages(const Options &options,
                               const StagesOutput &output) {
   if (!options.report.empty())
     TPSP_TRY(rt::writeText(options.report, output.json));
   if (!options.trace.empty())
     TPSP_TRY(rt::writeText(options.trace, rt::toChromeJson(output.trace)));
+  if (!options.html.empty())
+    TPSP_TRY(rt::writeText(options.html,
+                           rt::toPage("", {{output.json, output.trace, ""}})));
   if (options.timeline.empty())
     return {};
   std::string summary =

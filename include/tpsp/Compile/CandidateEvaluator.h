@@ -27,6 +27,12 @@ struct CandidateEvaluatorOptions {
   }
 };
 
+/// What a candidate of the program `function` is compiled with: `all`, and its
+/// own settings.
+CompileOptions compileOptionsFor(const CompileOptions &all,
+                                 const std::string &function,
+                                 const planner::Candidate &candidate);
+
 /// Evaluators that each read the model for themselves, so that threads share
 /// nothing. They refuse every candidate if the model cannot be read; read it
 /// once before. On a CPU, bytes are a rank's.

@@ -35,6 +35,9 @@ struct Planning {
   planner::SearchResult result;
   /// Reads the result.
   planner::Matrix matrix;
+  /// What candidates were compiled with: the request's, on a machine that has
+  /// the devices.
+  CandidateEvaluatorOptions evaluator;
 
   /// Where nothing fits: "; 16 devices would do: ...", or empty if no number of
   /// the machine's that was tried does.

@@ -29,6 +29,8 @@ struct CompileOptions {
   /// Changes the program once it is placed and differentiated; may be null. For
   /// tests, which plant mistakes that a run must notice.
   std::function<void(mlir::ModuleOp)> edit;
+  /// Sees the program once it has its collectives; may be null.
+  std::function<void(mlir::ModuleOp)> withCollectives;
 
   /// Whether products and attention are what a GPU's libraries do.
   bool usesGpuLibraries() const { return forGpu || device == "cuda"; }

@@ -5,6 +5,7 @@
 
 #include "Passes/Collectives/Ledger.h"
 #include "Passes/Program/FunctionWalk.h"
+#include "tpsp/Passes/Explain/Explanation.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "mlir/IR/Remarks.h"
@@ -132,6 +133,18 @@ private:
   std::string phase;
 };
 
+LogicalResult explain(ModuleOp module, const PrintExplanationOptions &options,
+                      raw_ostream &out) {
+  bool first = true;
+  return forEachFunction(module, [&](FunctionOpInterface function) {
+    if (!first)
+      out << "\n";
+    first = false;
+    Explanation(function, options, out).print();
+    return success();
+  });
+}
+
 struct PrintExplanation
     : public tpsp::impl::PrintExplanationBase<PrintExplanation> {
   using Base::Base;
@@ -144,17 +157,17 @@ struct PrintExplanation
       return signalPassFailure();
     }
     PrintExplanationOptions options{notation, extents, rule, parts, everyLayer};
-    bool first = true;
-    auto visit = [&](FunctionOpInterface function) {
-      if (!first)
-        llvm::outs() << "\n";
-      first = false;
-      Explanation(function, options, llvm::outs()).print();
-      return success();
-    };
-    if (failed(forEachFunction(getOperation(), visit)))
+    if (failed(explain(getOperation(), options, llvm::outs())))
       signalPassFailure();
   }
 };
 
 } // namespace
+
+std::string tpsp::explanationOf(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  // A program with collectives is straight-line: earlier passes hold that.
+  (void)explain(module, {}, out);
+  return text;
+}

@@ -67,6 +67,9 @@ struct RunReport {
   double verifySeconds = 0;
   /// Peak resident memory of the process before verification, all ranks.
   int64_t residentBytes = 0;
+  /// The program's equations and ledger (tpsp-opt --tpsp-explain), for a page;
+  /// empty if nobody asked, and of a compiled plan.
+  std::string explanation;
   /// If nothing was run: stepSeconds are predicted.
   std::optional<Prediction> prediction;
 

@@ -1,15 +1,15 @@
 // Predicting a compiled program on a described machine.
-#ifndef TPSP_TOOLS_TPSP_RUN_SIMULATE_H
-#define TPSP_TOOLS_TPSP_RUN_SIMULATE_H
+#ifndef TPSP_TOOLS_COMMON_SIMULATE_H
+#define TPSP_TOOLS_COMMON_SIMULATE_H
 
-#include "common/Program.h"
+#include "Program.h"
 
 #include "tpsp/Runtime/Driver/Report.h"
 #include "tpsp/Schedule/Hardware.h"
 
 #include "llvm/Support/Error.h"
 
-namespace tpsp::run {
+namespace tpsp::tool {
 
 /// Fills in the report's prediction, its one step, its trace and its backend.
 /// `threads`: of a rank, on CPUs; 0: cores / ranks. Fails if the hardware is
@@ -18,6 +18,6 @@ llvm::Error predict(const Hardware &hardware, int64_t threads,
                     const rt::PlanDescription &description,
                     rt::RunReport &report);
 
-} // namespace tpsp::run
+} // namespace tpsp::tool
 
-#endif // TPSP_TOOLS_TPSP_RUN_SIMULATE_H
+#endif // TPSP_TOOLS_COMMON_SIMULATE_H

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 using namespace tpsp;
-using namespace tpsp::run;
+using namespace tpsp::tool;
 
 static std::string kindName(const PlanCommand &command) {
   return command.kind == CommandKind::Collective
@@ -37,7 +37,7 @@ static constexpr size_t shownRanks = 16;
 static StepTrace simulatedTrace(const SimulatedStep &simulated,
                                 const rt::PlanDescription &description,
                                 const std::string &hardware) {
-  StepTrace trace = tool::namedTrace(description, "simulated on " + hardware);
+  StepTrace trace = namedTrace(description, "simulated on " + hardware);
   if (trace.ranks.size() > shownRanks) {
     trace.setting += ", ranks 0 to " + std::to_string(shownRanks - 1);
     trace.ranks.resize(shownRanks);
@@ -81,9 +81,9 @@ static rt::Prediction predictionOf(const Plan &plan,
   return result;
 }
 
-llvm::Error tpsp::run::predict(const Hardware &hardware, int64_t threads,
-                               const rt::PlanDescription &description,
-                               rt::RunReport &report) {
+llvm::Error tpsp::tool::predict(const Hardware &hardware, int64_t threads,
+                                const rt::PlanDescription &description,
+                                rt::RunReport &report) {
   const Plan &plan = *description.plan;
   if (std::string misfit = misfitOf(hardware, plan.mesh); !misfit.empty())
     return llvm::createStringError(misfit);

@@ -1,0 +1,81 @@
+"""Holds a page of --html to what the tool says elsewhere.
+
+check-page.py PAGE.html [--matrix PLAN.json] [--report RUN.json] [--steps N]
+"""
+import argparse
+import html.parser
+import json
+import os
+
+
+class Page(html.parser.HTMLParser):
+    """The data, the tags, and attributes that would fetch something."""
+
+    def __init__(self):
+        super().__init__()
+        self.data, self.tags, self.fetched, self.inside = "", [], [], False
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        attributes = dict(attributes)
+        self.fetched += [v for k, v in attributes.items()
+                         if k in ("src", "href") and not v.startswith("data:")]
+        self.inside = attributes.get("id") == "data"
+
+    def handle_data(self, text):
+        if self.inside:
+            self.data += text
+
+    def handle_endtag(self, tag):
+        self.inside = False
+
+
+def check_step(step, matrix):
+    """What a step says agrees with itself, and with its plan."""
+    drawn = step["step"]
+    assert step["explanation"].count("\n") > 3, "no equations"
+    assert drawn["left_out"]["commands"] == 0 and not step["cut"]
+    end = 0
+    for rank in drawn["ranks"]:
+        for stream in rank["streams"]:
+            spans = stream["spans"]
+            for command, begin, stop in zip(*[iter(spans)] * 3):
+                assert 0 <= begin <= stop and command < len(drawn["commands"])
+                end = max(end, stop)
+    assert end == drawn["nanoseconds"], (end, drawn["nanoseconds"])
+    memory = step["report"]["memory"]
+    assert memory["peak"] == drawn["arena"]
+    if matrix:
+        plan = matrix["plans"][step["plan"]]
+        assert plan["legal"] and not plan["bound"]
+        # What was compiled whole before is compiled to the same again.
+        if not plan["composed"]:
+            assert memory["peak"] == plan["memory"]["total"], plan["name"]
+            took = step["report"]["time"]["step"]
+            assert abs(took - plan["seconds"]) <= 1e-9 * took, plan["name"]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("page")
+    parser.add_argument("--matrix")
+    parser.add_argument("--report")
+    parser.add_argument("--steps", type=int, default=1)
+    o = parser.parse_args()
+    page = Page()
+    page.feed(open(o.page, encoding="utf-8").read())
+    assert not page.fetched, page.fetched
+    assert page.tags.count("script") == 2 and "b" not in page.tags
+    data = json.loads(page.data)
+    assert data["format"] == "tpsp-page-1"
+    matrix = json.load(open(o.matrix)) if o.matrix else None
+    assert data["matrix"] == matrix, "the matrix is another than --json's"
+    assert len(data["steps"]) == o.steps, len(data["steps"])
+    for step in data["steps"]:
+        check_step(step, matrix)
+    if o.report:
+        assert data["steps"][0]["report"] == json.load(open(o.report))
+    assert os.path.getsize(o.page) < 1 << 20
+
+
+main()

@@ -1,0 +1,44 @@
+// Pages of --html in a browser: each tests itself, as a person would use it.
+// REQUIRES: tpsp-run, chromium
+// RUN: rm -rf %t && mkdir %t
+
+// RUN: tpsp-plan %examples/tp-sp.mlir --forget-placements --hardware h100-sxm --devices 4 --max-axes 1 --finalists 3 --html %t/plan.html > %t/plan.txt
+// RUN: %chromium --user-data-dir=%t/profile --window-size=1600,1200 --dump-dom "file://%t/plan.html#selftest" > %t/plan.dom 2> %t/plan.log
+// RUN: FileCheck %s --check-prefixes=DONE,PLAN < %t/plan.dom
+// RUN: not grep CONSOLE %t/plan.log
+
+// As narrow as a telephone, and with several ranks that differ.
+// RUN: tpsp-run %examples/tp-sp.mlir --grad --quiet --html %t/run.html
+// RUN: %chromium --user-data-dir=%t/profile --window-size=360,800 --dump-dom "file://%t/run.html#selftest" > %t/run.dom 2> %t/run.log
+// RUN: FileCheck %s --check-prefixes=DONE < %t/run.dom
+// RUN: not grep CONSOLE %t/run.log
+
+// Of a search that compiled nothing.
+// RUN: not tpsp-plan %S/html.mlir --hardware h100-sxm --devices 4 --max-axes 1 --overlap off --memory 9KiB --html %t/none.html
+// RUN: %chromium --user-data-dir=%t/profile --window-size=800,800 --dump-dom "file://%t/none.html#selftest" > %t/none.dom 2> %t/none.log
+// RUN: FileCheck %s --check-prefixes=NONE < %t/none.dom
+// RUN: not grep CONSOLE %t/none.log
+
+// With stages: what the page does not know by name it shows as it is.
+// RUN: sed 's/<dp = 2 : data, tp = 1 : model>/<pp = 2 : stage, dp = 2 : data, tp = 1 : model>/' %examples/llama-tiny.mlir > %t/stages.mlir
+// RUN: tpsp-run %t/stages.mlir --grad --simulate --hardware h100-sxm --micro-batches 4 --quiet --html %t/stages.html
+// RUN: %chromium --user-data-dir=%t/profile --window-size=800,800 --dump-dom "file://%t/stages.html#selftest" > %t/stages.dom 2> %t/stages.log
+// RUN: FileCheck %s --check-prefixes=STAGES < %t/stages.dom
+// RUN: not grep CONSOLE %t/stages.log
+
+// PLAN-DAG: ok rows are by memory
+// PLAN-DAG: ok the fastest that fits is first
+// PLAN-DAG: ok an opened row has its reason in full
+// PLAN-DAG: ok the chosen point is marked
+// DONE-NOT: not ok
+// DONE: ok {{[0-9]+}} commands in {{[0-9]+}} lanes
+// DONE-NOT: not ok
+// DONE: selftest passed
+// NONE-NOT: not ok
+// NONE: ok no step, no timeline
+// NONE-NOT: not ok
+// NONE: selftest passed
+// STAGES-NOT: not ok
+// STAGES: ok {{[0-9]+}} commands in {{[0-9]+}} lanes
+// STAGES-NOT: not ok
+// STAGES: selftest passed

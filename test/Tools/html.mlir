@@ -1,0 +1,47 @@
+// --html: one page with what --json and --report say, of the planner and of a
+// run; what is refused; no part of a page where it cannot be written.
+// REQUIRES: tpsp-run
+// RUN: rm -rf %t && mkdir %t
+
+// Of the planner: the matrix, and the steps of the best three plans. The
+// function's name would end the element that holds the data.
+// RUN: tpsp-plan %s --hardware h100-sxm --devices 4 --max-axes 1 --overlap off --json --html %t/plan.html > %t/plan.json
+// RUN: python3 %S/Inputs/check-page.py %t/plan.html --matrix %t/plan.json --steps 3
+
+// Where nothing fits, the page has the plans that are nearest to it, if they
+// were compiled.
+// RUN: not tpsp-plan %s --hardware h100-sxm --devices 4 --max-axes 1 --overlap off --memory 60KiB --json --html %t/none.html > %t/none.json
+// RUN: python3 %S/Inputs/check-page.py %t/none.html --matrix %t/none.json --steps 3
+
+// Of a prediction, and of a run.
+// RUN: tpsp-run %examples/tp-sp.mlir --grad --simulate --hardware h100-sxm --quiet --html %t/simulated.html --report %t/simulated.json
+// RUN: python3 %S/Inputs/check-page.py %t/simulated.html --report %t/simulated.json
+// RUN: tpsp-run %examples/tp-sp.mlir --grad --quiet --html %t/run.html --report %t/run.json
+// RUN: python3 %S/Inputs/check-page.py %t/run.html --report %t/run.json
+
+// A page that cannot be written.
+// RUN: %S/Inputs/exits 1 tpsp-run %examples/tp-sp.mlir --quiet --html %t/no/r.html 2>&1 | FileCheck %s --check-prefix=NOWHERE
+// NOWHERE: {{^}}tpsp-run: cannot write '{{.*}}no/r.html': No such file or directory{{$}}
+// RUN: %S/Inputs/exits 1 tpsp-run %examples/tp-sp.mlir --quiet --html /dev/full 2>&1 | FileCheck %s --check-prefix=FULL
+// FULL: {{^}}tpsp-run: cannot write '/dev/full': No space left on device{{$}}
+// RUN: %S/Inputs/exits 1 tpsp-plan %s --hardware h100-sxm --devices 2 --max-axes 1 --overlap off --html %t/no/p.html 2>&1 | FileCheck %s --check-prefix=NO
+// NO: {{^}}tpsp-plan: cannot write '{{.*}}no/p.html': No such file or directory{{$}}
+// RUN: not ls %t/no
+
+// RUN: %S/Inputs/exits 2 tpsp-run %examples/tp-sp.mlir --backend trace --html %t/x.html 2>&1 | FileCheck %s --check-prefix=TRACE
+// TRACE: {{^}}tpsp-run: --html needs a run, and --backend trace runs nothing; use --backend cpu{{$}}
+// RUN: %S/Inputs/exits 2 tpsp-run %examples/tp-sp.mlir --html %t/x.html --report %t/x.html 2>&1 | FileCheck %s --check-prefix=SAME
+// SAME: {{^}}tpsp-run: --html and --report are one file, '{{.*}}x.html'; give each its own{{$}}
+
+!x    = tensor<6x32x64xf32, #tpsp.idx<b, s, d, ?>>
+!mid  = tensor<6x32x128xf32, #tpsp.idx<b, s, e, ?>>
+!up   = tensor<128x64xf32, #tpsp.idx<e, d, ?>>
+!down = tensor<64x128xf32, #tpsp.idx<d, e, ?>>
+
+func.func @"</script><b>"(%x: !x {tpsp.name = "x"}, %up: !up {tpsp.param = "</script>"},
+                          %down: !down {tpsp.param = "down"}) -> !x {
+  %u = tpsp.einsum %up, %x : (!up, !x) -> !mid
+  %a = tpsp.gelu %u : !mid
+  %y = tpsp.einsum %down, %a : (!down, !mid) -> !x
+  return %y : !x
+}

@@ -1,0 +1,82 @@
+#include "Page.h"
+
+#include "common/Simulate.h"
+
+#include "tpsp/Compile/PlannedStep.h"
+#include "tpsp/Runtime/Driver/Page.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+using namespace tpsp;
+using Clock = std::chrono::steady_clock;
+
+/// How many steps a page has at most, and how long they may take. The first is
+/// compiled however long it takes.
+static constexpr size_t mostSteps = 3;
+static constexpr std::chrono::seconds mostTime(10);
+
+/// Positions of the plans whose steps are shown, best first. Where nothing
+/// fits, those that are nearest to it.
+static std::vector<size_t> shownPlans(const Planning &planning) {
+  std::vector<size_t> shown;
+  const std::vector<planner::MatrixRow> &rows = planning.matrix.rows;
+  for (size_t i = 0; i < rows.size() && shown.size() < mostSteps; ++i) {
+    const planner::Evaluation &plan = *rows[i].evaluation;
+    bool isRanked = rows[i].rank > 0 || !planning.best();
+    if (plan.isLegal() && !plan.isBound && isRanked)
+      shown.push_back(i);
+  }
+  return shown;
+}
+
+/// What tpsp-run --simulate says of the placed program.
+static llvm::Expected<rt::PageStep>
+stepOf(mlir::MLIRContext &context, const CandidateEvaluatorOptions &options,
+       const planner::Candidate &candidate) {
+  auto begin = Clock::now();
+  auto step = planStep(context, options, candidate);
+  if (!step)
+    return step.takeError();
+  llvm::Expected<const Hardware &> hardware = options.compile.hardware.read();
+  if (!hardware)
+    return hardware.takeError();
+  const std::string &dtype = options.compile.dtype;
+  rt::PlanDescription description;
+  description.plan = step->plan;
+  description.model = options.path;
+  rt::RunReport report;
+  report.plan = step->plan;
+  report.dtype = dtype.empty() ? "as written" : dtype;
+  report.compileSeconds =
+      std::chrono::duration<double>(Clock::now() - begin).count();
+  if (llvm::Error error = tool::predict(*hardware, options.compile.threads,
+                                        description, report))
+    return error;
+  return rt::PageStep{rt::toJson(report), std::move(report.trace),
+                      std::move(step->explanation)};
+}
+
+std::string tpsp::plantool::pageOf(mlir::MLIRContext &context,
+                                   const Planning &planning,
+                                   tool::Progress &progress,
+                                   std::string &warnings) {
+  std::vector<rt::PageStep> steps;
+  auto begin = Clock::now();
+  for (size_t number : shownPlans(planning)) {
+    if (!steps.empty() && Clock::now() - begin > mostTime)
+      break;
+    const planner::MatrixRow &row = planning.matrix.rows[number];
+    progress.phase("the step of " + row.name);
+    auto step = stepOf(context, planning.evaluator, row.evaluation->candidate);
+    if (!step) {
+      warnings += fmt::format("the page has no step of {}: {}\n", row.name,
+                              llvm::toString(step.takeError()));
+      continue;
+    }
+    step->plan = int64_t(number);
+    steps.push_back(std::move(*step));
+  }
+  return rt::toPage(planner::toJson(planning.matrix), steps);
+}

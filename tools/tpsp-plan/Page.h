@@ -1,0 +1,19 @@
+// The page that --html writes.
+#ifndef TPSP_TOOLS_TPSP_PLAN_PAGE_H
+#define TPSP_TOOLS_TPSP_PLAN_PAGE_H
+
+#include "common/Progress.h"
+
+#include "tpsp/Compile/Planning.h"
+
+namespace tpsp::plantool {
+
+/// The matrix, and the steps of the best plans, which are compiled once more,
+/// whole. These are three, or as many as ten seconds allow, but at least one.
+/// `warnings` says of which plan there is no step, and why: a line each.
+std::string pageOf(mlir::MLIRContext &context, const Planning &planning,
+                   tool::Progress &progress, std::string &warnings);
+
+} // namespace tpsp::plantool
+
+#endif // TPSP_TOOLS_TPSP_PLAN_PAGE_H
