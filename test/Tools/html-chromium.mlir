@@ -33,12 +33,12 @@
 // DONE-NOT: not ok
 // DONE: ok {{[0-9]+}} commands in {{[0-9]+}} lanes
 // DONE-NOT: not ok
-// DONE: selftest passed
+// DONE: selftest passed {{[0-9]+}} checks
 // NONE-NOT: not ok
 // NONE: ok no step, no timeline
 // NONE-NOT: not ok
-// NONE: selftest passed
+// NONE: selftest passed {{[0-9]+}} checks
 // STAGES-NOT: not ok
 // STAGES: ok {{[0-9]+}} commands in {{[0-9]+}} lanes
 // STAGES-NOT: not ok
-// STAGES: selftest passed
+// STAGES: selftest passed {{[0-9]+}} checks

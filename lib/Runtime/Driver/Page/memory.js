@@ -136,5 +136,5 @@ function drawMemory() {
 }
 
 function startMemory() {
-  new ResizeObserver(() => { drawBill(); drawCurve(); }).observe(byId('memory'));
+  onWidth(byId('memory'), drawMemory);
 }

@@ -132,5 +132,5 @@ function startPareto() {
   paretoLegend();
   drawPareto();
   watchers.push(drawPareto);
-  new ResizeObserver(drawPareto).observe(byId('pareto'));
+  onWidth(byId('pareto'), drawPareto);
 }

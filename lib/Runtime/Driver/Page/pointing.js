@@ -154,7 +154,7 @@ function startTimeline() {
     event.preventDefault();
     act();
   });
-  new ResizeObserver(drawTimeline).observe(byId('lanes'));
+  onWidth(byId('lanes'), drawTimeline);
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawTimeline);
   addEventListener('beforeprint', () => { document.documentElement.dataset.scheme = 'light'; drawTimeline(); });
   addEventListener('afterprint', () => { delete document.documentElement.dataset.scheme; drawTimeline(); });

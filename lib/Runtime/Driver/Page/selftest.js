@@ -91,15 +91,24 @@ function testPareto(check) {
   if (best) choose(best.index);
 }
 
+/// Whether the canvas has the colour, "#b7cdf2", between two places of a row.
+function hasColour(y, from, to, colour) {
+  const canvas = byId('lanes-canvas'), dense = devicePixelRatio || 1;
+  const {data} = canvas.getContext('2d').getImageData(from * dense, y * dense, Math.max(1, (to - from) * dense), 1);
+  const wanted = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+  for (let i = 0; i < data.length; i += 4) if (wanted.every((value, channel) => data[i + channel] === value)) return true;
+  return false;
+}
+
 function testTimeline(check) {
   const step = plan().step && plan().step.step;
   if (!step) return check(byId('timeline').hidden, 'no step, no timeline');
   const spans = view.lanes.reduce((sum, lane) => sum + lane.spans.length, 0);
   const written = step.ranks.reduce((sum, rank) => sum + rank.streams.reduce((some, each) => some + each.spans.length / 3, 0), 0);
   check(spans === written && spans > 0, `${spans} commands in ${view.lanes.length} lanes`);
-  const pixels = byId('lanes-canvas').getContext('2d').getImageData(0, 0, byId('lanes-canvas').width, byId('lanes-canvas').height).data;
-  check(new Set(new Uint32Array(pixels.buffer)).size > 8, 'the canvas is painted');
-  const canvas = byId('lanes-canvas');
+  const canvas = byId('lanes-canvas'), lane = view.lanes[0];
+  const span = lane.spans.reduce((a, b) => b.end - b.begin > a.end - a.begin ? b : a);
+  check(hasColour(lane.y + 2, pixelsOf(span.begin), pixelsOf(span.end), lookOf(view.kinds[span.id]).fill), 'the longest command is painted');
   press(canvas, '+');
   check(view.to - view.from < step.nanoseconds, 'plus zooms in');
   const from = view.from;
@@ -109,8 +118,7 @@ function testTimeline(check) {
   check(byId('command').textContent.includes('takes'), 'N says what a command is');
   press(canvas, '0');
   check(view.from === 0 && view.to === step.nanoseconds, '0 shows the whole step');
-  const lane = view.lanes[0], box = canvas.getBoundingClientRect();
-  const span = lane.spans.reduce((a, b) => b.end - b.begin > a.end - a.begin ? b : a);
+  const box = canvas.getBoundingClientRect();
   canvas.dispatchEvent(new PointerEvent('pointermove', {bubbles: true,
     clientX: box.left + (pixelsOf(span.begin) + pixelsOf(span.end)) / 2, clientY: box.top + lane.y + 2}));
   check(!byId('tip').hidden && byId('tip').textContent.includes(commandOf(step, span.id).kind.replace(/_/g, ' ')), 'the pointer is told what it is on');

@@ -102,6 +102,16 @@ function niceTicks(least, most, wanted) {
   return ticks;
 }
 
+/// Draws again when an element is wider or narrower. What is drawn may change its height.
+function onWidth(element, draw) {
+  let width = element.clientWidth;
+  new ResizeObserver(() => {
+    if (element.clientWidth === width) return;
+    width = element.clientWidth;
+    requestAnimationFrame(draw);
+  }).observe(element);
+}
+
 /// A table whose headings sort. Columns: `head`, `value` (sorts), `text` or
 /// `cell` (shows), `kind` (a class). Options: `order` (column, ascending),
 /// `caption`, and `decorate(tr, row)`, which may give the rows that follow it.
