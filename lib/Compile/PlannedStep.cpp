@@ -16,9 +16,8 @@ tpsp::planStep(MLIRContext &context, const CandidateEvaluatorOptions &options,
     if (first.empty() && diagnostic.getSeverity() == DiagnosticSeverity::Error)
       first = diagnostic.str();
   });
-  PlannedProgramOptions reading = options.program;
-  reading.dtype = options.compile.dtype;
-  auto program = PlannedProgram::read(context, options.path, reading);
+  auto program =
+      PlannedProgram::read(context, options.path, options.readOptions());
   if (!program)
     return program.takeError();
   PlannedStep step;
