@@ -13,6 +13,8 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <algorithm>
+
 using namespace mlir;
 using namespace tpsp;
 
@@ -32,13 +34,24 @@ static std::string numberText(double number) {
   return text;
 }
 
+/// The same for MLIR's own reader, which takes one without a point for an
+/// integer.
+static std::string withPoint(std::string number) {
+  if (!StringRef(number).contains('.'))
+    number.insert(std::min(number.find('e'), number.size()), ".0");
+  return number;
+}
+
 static std::string attributeText(NamedAttribute attr) {
   std::string text = attr.getName().str();
   if (isa<UnitAttr>(attr.getValue()))
     return text;
   auto number = dyn_cast<FloatAttr>(attr.getValue());
-  if (number && number.getType().isF64() && number.getValue().isFinite())
-    return text + " = " + numberText(number.getValueAsDouble());
+  if (number && number.getType().isF64() && number.getValue().isFinite()) {
+    std::string digits = numberText(number.getValueAsDouble());
+    // MLIR reads those of arguments and results, which have a prefix.
+    return text + " = " + (attr.getNameDialect() ? withPoint(digits) : digits);
+  }
   llvm::raw_string_ostream out(text);
   auto integer = dyn_cast<IntegerAttr>(attr.getValue());
   bool isPlain = integer && integer.getType().isInteger(64);
