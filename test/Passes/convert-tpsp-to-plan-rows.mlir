@@ -55,3 +55,27 @@ func.func @count(%k: !k) -> !k {
   %c = tpsp.count_earlier %k {over = ["k", "s"], values = 8} : (!k) -> !k
   return %c : !k
 }
+
+// -----
+
+// A recurrence: an item is a block of columns and all their positions, one
+// after the other. States are f32.
+// CHECK-LABEL: func.func private @kernel0_scan(
+// CHECK: %[[STATES:.*]] = memref.alloca() : memref<96xf32>
+// CHECK: memref.store %{{.*}}, %[[STATES]]
+// CHECK: scf.for %[[S:.*]] = %{{.*}} to %c17
+// CHECK: scf.for %[[D:.*]] = %
+// CHECK: %[[Y:.*]] = memref.load %[[STATES]][%[[D]]]
+// CHECK: memref.load %{{.*}}[%[[S]]] : memref<17xbf16
+// CHECK: %[[AY:.*]] = arith.mulf %[[Y]],
+// CHECK: memref.load %{{.*}}[%[[S]], %[[D]]] : memref<17x96xbf16
+// CHECK: %[[NEXT:.*]] = arith.addf %[[AY]],
+// CHECK: memref.store %[[NEXT]], %[[STATES]][%[[D]]]
+// CHECK-LABEL: plan.program @recurrence
+// CHECK: plan.kernel @kernel0_scan{{.*}}grid = 4
+!x = tensor<2x17x192xbf16, #tpsp.idx<b, s, d>>
+!a = tensor<2x17xbf16, #tpsp.idx<b, s>>
+func.func @recurrence(%x: !x, %a: !a) -> !x {
+  %y = tpsp.scan %x, %a {index = "s"} : (!x, !a) -> !x
+  return %y : !x
+}

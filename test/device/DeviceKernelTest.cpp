@@ -121,6 +121,20 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"dispatch", "#g=2,s=9,k=2; g=2,s=9,d=21 -> e=8,g=2,c=3,d=21",
              R"({expert = "e", slot = "c", choice = "k"})"}));
 
+/// Threads of a warp share the innermost index where it is not the sequence.
+INSTANTIATE_TEST_SUITE_P(
+    Sequences, DeviceKernelTest,
+    testing::Values(
+        Case{"scan", "b=2,s=9,d=37; s=9,d=37 -> b=2,s=9,d=37",
+             R"({index = "s"})"},
+        Case{"scan", "b=5,s=7,d=64; b=5,s=7 -> b=5,s=7,d=64",
+             R"({index = "s", reverse})"},
+        Case{"scan", "d=3,s=11; s=11 -> d=3,s=11", R"({index = "s"})"},
+        Case{"cumsum", "s=13,h=2,d=1 -> s=13,h=2,d=1", R"({index = "s"})"},
+        Case{"delay", "b=2,s=9,d=35 -> b=2,s=9,d=35",
+             R"({index = "s", by = 3})"},
+        Case{"delay", "b=2,s=9 -> b=2,s=9", R"({index = "s", by = -2})"}));
+
 TEST(DeviceExampleTest, EqualsTheCpu) {
   for (const char *name :
        {"mlp-sp", "gpt-block-dropout", "gqa", "moe-ep", "vocab-parallel"}) {

@@ -1,6 +1,7 @@
 // The operations of the language, one entry each: to add one, write a row and,
 // if it has a form of its own, the function that applies it. Scalar functions
 // have theirs by being registered.
+#include "SequenceOperations.h"
 #include "ViewOperations.h"
 
 #include "tpsp/Dialect/Tpsp/ScalarFunctions.h"
@@ -478,6 +479,9 @@ const std::vector<OperationRule> &tpsp::property::numberRules() {
         {"rms_norm", 4, Linear::No, false, applyRmsNorm},
         {"layer_norm", 4, Linear::No, false, applyLayerNorm},
         {"rope", 4, Linear::Jointly, false, applyRope},
+        {"scan", 4, Linear::No, false, applyScan},
+        {"cumsum", 3, Linear::Jointly, false, applyCumsum},
+        {"delay", 3, Linear::Jointly, false, applyDelay},
         attentionRule(/*hasSegments=*/false),
         {"rename", 4, Linear::Jointly, false, applyRename},
         {"split", 4, Linear::Jointly, false, applySplit},

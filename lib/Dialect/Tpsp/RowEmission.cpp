@@ -18,19 +18,12 @@ SmallVector<StringRef> tpsp::gridIndices(RowKernelOpInterface op) {
   return grid;
 }
 
-/// Sums of numbers of 16 bits are taken in f32.
-static Type sumType(Type element) {
-  return element.getIntOrFloatBitWidth() > 16
-             ? element
-             : Float32Type::get(element.getContext());
-}
-
 static Type elementTypeOf(Value value) {
   return cast<ShapedType>(value.getType()).getElementType();
 }
 
 MemRefType OneHotEinsumOp::getScratch(int64_t block) {
-  return MemRefType::get({block}, sumType(elementTypeOf(getResult())));
+  return MemRefType::get({block}, RowLoops::sumType(getResult().getType()));
 }
 
 namespace {
@@ -57,10 +50,7 @@ public:
       addAllTerms();
     forBlock([&](Value element) {
       Value sum = memref::LoadOp::create(row.b, row.loc, sums, element);
-      Type narrow = elementTypeOf(result);
-      if (sum.getType() != narrow)
-        sum = arith::TruncFOp::create(row.b, row.loc, narrow, sum);
-      row.store(sum, op.getResult().getType(), result);
+      row.storeNarrow(sum, op.getResult().getType(), result);
     });
   }
 
@@ -69,16 +59,7 @@ private:
 
   /// Emits `body` for every element of the block.
   void forBlock(llvm::function_ref<void(Value element)> body) {
-    OpBuilder::InsertionGuard guard(row.b);
-    StringRef inner = op.getBlockIndex();
-    Value element;
-    if (inner.empty()) {
-      element = row.constant(0);
-    } else {
-      row.loop(inner, row.extent(op.getResult().getType(), result, inner));
-      element = row.at[inner];
-    }
-    body(element);
+    row.forEach(op.getResult().getType(), result, op.getBlockIndex(), body);
   }
 
   /// Every term there is, in order.
@@ -132,10 +113,8 @@ private:
     row.onlyIf(everywhere);
     forBlock([&](Value element) {
       Value sum = memref::LoadOp::create(row.b, row.loc, sums, element);
-      Value value = row.load(dataType, data());
-      if (value.getType() != sum.getType())
-        value = arith::ExtFOp::create(row.b, row.loc, sum.getType(), value);
-      sum = arith::AddFOp::create(row.b, row.loc, sum, value);
+      sum = arith::AddFOp::create(row.b, row.loc, sum,
+                                  row.loadWide(dataType, data()));
       memref::StoreOp::create(row.b, row.loc, sum, sums, element);
     });
   }

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace tpsp {
@@ -87,6 +88,17 @@ public:
     b.setInsertionPointToStart(inside.thenBlock());
   }
 
+  /// Emits `body` for every position along `name` of `row`, which is a row of
+  /// `tensor`; once, for position 0, if `name` is empty.
+  void forEach(mlir::Type tensor, mlir::Value row, llvm::StringRef name,
+               llvm::function_ref<void(mlir::Value position)> body) {
+    mlir::OpBuilder::InsertionGuard guard(b);
+    if (name.empty())
+      return body(constant(0));
+    loop(name, extent(tensor, row, name));
+    body(at[name]);
+  }
+
   /// Sets where element `number` of a row-major tensor over `names` is.
   void locate(mlir::Value number, llvm::ArrayRef<llvm::StringRef> names,
               llvm::ArrayRef<int64_t> extents) {
@@ -108,6 +120,28 @@ public:
   }
   void store(mlir::Value value, mlir::Type tensor, mlir::Value row) {
     mlir::memref::StoreOp::create(b, loc, value, row, coordinates(tensor));
+  }
+
+  /// Sums of numbers of 16 bits are taken in f32.
+  static mlir::Type sumType(mlir::Type tensor) {
+    mlir::Type element = mlir::getElementTypeOrSelf(tensor);
+    return element.getIntOrFloatBitWidth() > 16
+               ? element
+               : mlir::Float32Type::get(element.getContext());
+  }
+  /// An element as a summand, and a sum as an element.
+  mlir::Value loadWide(mlir::Type tensor, mlir::Value row) {
+    mlir::Value value = load(tensor, row);
+    mlir::Type wide = sumType(tensor);
+    return value.getType() == wide
+               ? value
+               : mlir::arith::ExtFOp::create(b, loc, wide, value);
+  }
+  void storeNarrow(mlir::Value sum, mlir::Type tensor, mlir::Value row) {
+    mlir::Type element = mlir::getElementTypeOrSelf(tensor);
+    if (sum.getType() != element)
+      sum = mlir::arith::TruncFOp::create(b, loc, element, sum);
+    store(sum, tensor, row);
   }
 
   mlir::OpBuilder &b;

@@ -55,6 +55,7 @@ void TpspDialect::initialize() {
   registerIntegerOps();
   registerViewOps();
   registerBlockOps();
+  registerSequenceOps();
   registerCollectiveOps();
 }
 

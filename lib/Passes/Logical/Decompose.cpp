@@ -104,7 +104,9 @@ struct DecomposeLate : public tpsp::impl::DecomposeLateBase<DecomposeLate> {
   void runOnOperation() override {
     // What is there of those that decompose early was left on purpose.
     decompose(getOperation(), /*tellsPartsApart=*/false,
-              [](DecomposableOpInterface op) { return !op.decomposesEarly(); });
+              [](DecomposableOpInterface op) {
+                return !op.decomposesEarly() && !op.hasOwnKernel();
+              });
   }
 };
 

@@ -73,7 +73,8 @@ private:
       uses.isLookedUp = true;
     else if (keepsElements(op))
       visit(op->getResult(0));
-    else if (auto composite = dyn_cast<DecomposableOpInterface>(*op))
+    else if (auto composite = dyn_cast<DecomposableOpInterface>(*op);
+             composite && !composite.hasOwnKernel())
       visitParts(composite, use.get());
     else
       classify(op, use);

@@ -22,6 +22,7 @@ OperationRows pointwiseOperations();
 OperationRows rowOperations();
 OperationRows integerOperations();
 OperationRows runOperations();
+OperationRows sequenceOperations();
 /// The row of every scalar function of one argument.
 OperationRow unaryFunction();
 

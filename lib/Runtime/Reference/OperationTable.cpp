@@ -28,8 +28,9 @@ size_t placeOf(const std::string &name, Evaluation &e) {
 OperationRow findOperation(const std::string &name) {
   static const std::unordered_map<std::string, OperationRow> rows = [] {
     std::unordered_map<std::string, OperationRow> all;
-    for (auto family : {contractionOperations, pointwiseOperations,
-                        rowOperations, integerOperations, runOperations})
+    for (auto family :
+         {contractionOperations, pointwiseOperations, rowOperations,
+          integerOperations, runOperations, sequenceOperations})
       for (auto &[name, row] : family())
         all[name] = row;
     return all;

@@ -154,6 +154,21 @@ func.func @runs(%a: !first, %c: !second) {
   return
 }
 
+!decay = tensor<8xf32, #tpsp.idx<s>>
+
+// CHECK-LABEL: @sequences
+func.func @sequences(%x: !whole, %a: !decay) {
+  // CHECK: tpsp.scan %{{.*}}, %{{.*}} {index = "s"} : (tensor<2x8xf32, {{.*}}>, tensor<8xf32, {{.*}}>) -> tensor<2x8xf32, #tpsp.idx<b, s>>
+  %0 = tpsp.scan %x, %a {index = "s"} : (!whole, !decay) -> !whole
+  // CHECK: tpsp.cumsum %{{.*}} {index = "s", reverse} : tensor<2x8xf32
+  %1 = tpsp.cumsum %x {index = "s", reverse} : !whole
+  // CHECK: tpsp.delay %{{.*}} {index = "s"} : tensor<2x8xf32
+  %2 = tpsp.delay %x {index = "s", by = 1} : !whole
+  // CHECK: tpsp.delay %{{.*}} {by = -2 : i64, index = "s"} : tensor<2x8xf32
+  %3 = tpsp.delay %x {index = "s", by = -2} : !whole
+  return
+}
+
 // CHECK-LABEL: @views
 func.func @views(%x: !x) {
   // CHECK: tpsp.rename %{{.*}} : tensor<2x8x16xf32, #tpsp.idx<b, s@tp, d>> -> tensor<2x8x16xf32, #tpsp.idx<b, t@tp, d>>

@@ -145,6 +145,21 @@ INSTANTIATE_TEST_SUITE_P(
              R"({over = "s", causal = "t", scale = 1.7})"}));
 
 INSTANTIATE_TEST_SUITE_P(
+    Sequence, AdjointTest,
+    testing::Values(Case{"scan", "s; s -> s", R"({index = "s"})"},
+                    Case{"scan", "b,s,d; d,s -> b,s,d",
+                         R"({index = "s", reverse})"},
+                    Case{"scan", "s,b; b,s -> s,b", R"({index = "s"})"},
+                    Case{"scan", "b,s=1; s=1 -> b,s=1", R"({index = "s"})"},
+                    Case{"cumsum", "b,s -> b,s", R"({index = "s"})"},
+                    Case{"cumsum", "s,b -> s,b", R"({index = "s", reverse})"},
+                    Case{"delay", "b,s -> b,s", R"({index = "s", by = 2})"},
+                    Case{"delay", "s,b -> s,b", R"({index = "s", by = -1})"},
+                    Case{"delay", "s,b -> s,b", R"({index = "s", by = 99})"},
+                    Case{"delay", "s -> s",
+                         R"({index = "s", by = -9223372036854775808})"}));
+
+INSTANTIATE_TEST_SUITE_P(
     RmsNorm, AdjointTest,
     testing::Values(Case{"rms_norm", "b,s,e; e -> b,s,e"},
                     Case{"rms_norm", "b,e,s; e -> b,e,s", "{eps = 0.25}"},

@@ -115,6 +115,58 @@ TEST(WalkerOperationsTest, Arithmetic) {
                  [](const Inputs &x, Position at) { return x(0, at) - 0.7; });
 }
 
+TEST(WalkerOperationsTest, Sequences) {
+  // y[j] is the sum of x[l] times the decays behind l, up to j.
+  expectElements("scan", "i,j; j -> i,j", R"({index = "j"})",
+                 [](const Inputs &x, const Position &at) {
+                   double sum = 0;
+                   for (int64_t first = 0; first <= at.at("j"); ++first) {
+                     Position p = at;
+                     p["j"] = first;
+                     double term = x(0, p);
+                     while (++p["j"] <= at.at("j"))
+                       term *= x(1, p);
+                     sum += term;
+                   }
+                   return sum;
+                 });
+  expectElements("scan", "j,i; i,j -> j,i", R"({index = "j", reverse})",
+                 [](const Inputs &x, const Position &at) {
+                   double sum = 0;
+                   for (int64_t last = at.at("j"); last < 5; ++last) {
+                     Position p = at;
+                     p["j"] = last;
+                     double term = x(0, p);
+                     while (--p["j"] >= at.at("j"))
+                       term *= x(1, p);
+                     sum += term;
+                   }
+                   return sum;
+                 });
+  auto sumBetween = [](const Inputs &x, Position at, int64_t first,
+                       int64_t last) {
+    double sum = 0;
+    for (at["j"] = first; at["j"] <= last; ++at["j"])
+      sum += x(0, at);
+    return sum;
+  };
+  expectElements("cumsum", "i,j -> i,j", R"({index = "j"})",
+                 [=](const Inputs &x, const Position &at) {
+                   return sumBetween(x, at, 0, at.at("j"));
+                 });
+  expectElements("cumsum", "j,i -> j,i", R"({index = "j", reverse})",
+                 [=](const Inputs &x, const Position &at) {
+                   return sumBetween(x, at, at.at("j"), 4);
+                 });
+  for (int by : {0, 1, 3, 5, 9, -1, -4, -5})
+    expectElements("delay", "j,i -> j,i",
+                   R"({index = "j", by = )" + std::to_string(by) + "}",
+                   [=](const Inputs &x, Position at) {
+                     at["j"] -= by;
+                     return at["j"] < 0 || at["j"] >= 5 ? 0.0 : x(0, at);
+                   });
+}
+
 namespace {
 struct Function {
   const char *name;

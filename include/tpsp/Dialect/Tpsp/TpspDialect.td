@@ -34,6 +34,7 @@ def Tpsp_Dialect : Dialect {
     void registerIntegerOps();
     void registerViewOps();
     void registerBlockOps();
+    void registerSequenceOps();
     void registerCollectiveOps();
     /// `call`, `repeat` and `return` of a function in short form.
     std::optional<ParseOpHook>

@@ -124,9 +124,14 @@ def Tpsp_DecomposableOpInterface : OpInterface<"DecomposableOpInterface"> {
       "bool", "decomposesEarly", (ins), "", [{ return false; }]>,
     InterfaceMethod<[{
         Whether the parts only reduce over the indices that the composite needs
-        whole (a norm's row, a softmax's). Then an axis may divide a row: the
-        composite goes, and its statistics are reduced.}],
+        whole (a norm's row, a softmax's), or hand on the ends of blocks (a
+        scan's). Then an axis may divide a row: the composite goes, and only
+        statistics or ends are sent.}],
       "bool", "reducesRows", (ins), "", [{ return false; }]>,
+    InterfaceMethod<[{
+        Whether it has a kernel of its own, so that it goes only where an axis
+        divides a row. Its parts may then be of its own kind.}],
+      "bool", "hasOwnKernel", (ins), "", [{ return false; }]>,
     InterfaceMethod<[{
         Builds the parts and returns the value that replaces the result, which
         is the only one; it has the result's type.}],

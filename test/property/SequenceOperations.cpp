@@ -1,0 +1,68 @@
+// scan, cumsum and delay.
+#include "SequenceOperations.h"
+
+#include <cmath>
+
+using namespace tpsp::property;
+
+using Builder = ProgramBuilder;
+
+static std::optional<ValueId> pickSequence(Builder &b) {
+  return b.pick([&](ValueId v) { return !b.tensor(v).dims.empty(); });
+}
+
+static std::string attributesOf(Builder &b, const Dim &along) {
+  return "{index = " + quoted(along.name) +
+         (b.random.chance(0.4) ? ", reverse}" : "}");
+}
+
+/// Of a decay that has some of the indices.
+bool tpsp::property::applyScan(Builder &b) {
+  auto x = pickSequence(b);
+  if (!x)
+    return false;
+  std::vector<Dim> dims = b.tensor(*x).dims;
+  Dim along = b.random.of(dims);
+  std::vector<Dim> own = {along};
+  for (const Dim &dim : dims)
+    if (dim.name != along.name && b.random.chance(0.5))
+      own.push_back(dim);
+  b.random.shuffle(own);
+  double magnitude =
+      b.range(*x).magnitude * std::pow(1.5, double(along.extent));
+  if (magnitude > largest)
+    return false;
+  ValueId decay = b.argument(own, /*isParameter=*/true);
+  b.add("scan", {*x, decay}, dims, {magnitude, false}, attributesOf(b, along));
+  return true;
+}
+
+bool tpsp::property::applyCumsum(Builder &b) {
+  auto x = pickSequence(b);
+  if (!x)
+    return false;
+  std::vector<Dim> dims = b.tensor(*x).dims;
+  Dim along = b.random.of(dims);
+  double magnitude = b.range(*x).magnitude * double(along.extent);
+  if (magnitude > largest)
+    return false;
+  b.add("cumsum", {*x}, dims, {magnitude, b.range(*x).positive},
+        attributesOf(b, along));
+  return true;
+}
+
+/// Also by more positions than there are.
+bool tpsp::property::applyDelay(Builder &b) {
+  auto x = pickSequence(b);
+  if (!x)
+    return false;
+  std::vector<Dim> dims = b.tensor(*x).dims;
+  Dim along = b.random.of(dims);
+  int64_t by = int64_t(b.random.below(along.extent + 2));
+  if (b.random.chance(0.4))
+    by = -by;
+  b.add("delay", {*x}, dims, {b.range(*x).magnitude, false},
+        "{index = " + quoted(along.name) + ", by = " + std::to_string(by) +
+            "}");
+  return true;
+}

@@ -1,0 +1,16 @@
+/// Operations along an index, of which positions depend on those before. Each
+/// function adds one to the program, or returns false if nothing there fits.
+#ifndef TPSP_TEST_PROPERTY_SEQUENCEOPERATIONS_H
+#define TPSP_TEST_PROPERTY_SEQUENCEOPERATIONS_H
+
+#include "ProgramBuilder.h"
+
+namespace tpsp::property {
+
+bool applyScan(ProgramBuilder &b);
+bool applyCumsum(ProgramBuilder &b);
+bool applyDelay(ProgramBuilder &b);
+
+} // namespace tpsp::property
+
+#endif // TPSP_TEST_PROPERTY_SEQUENCEOPERATIONS_H
