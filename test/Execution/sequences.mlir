@@ -3,16 +3,12 @@
 // REQUIRES: tpsp-run
 
 // DEFINE: %{run} = tpsp-run %s --grad --verify --quiet
-// RUN: %{run}
-// RUN: %{run} --mesh cp=1,tp=1
-// RUN: %{run} --mesh cp=5,tp=2 --threads 2
+// RUN: %{run} --mesh cp=3,tp=2 --overlap on --hardware h100-sxm
 // RUN: %{run} --mesh cp=15,tp=1
 // RUN: %{run} --mesh cp=3,tp=1 --dtype bf16
-// RUN: %{run} --mesh cp=1,tp=2 --dtype f16 --rematerialize full
-// RUN: %{run} --mesh cp=1,tp=2 --micro-batches 2
-// RUN: %{run} --mesh cp=3,tp=2 --overlap on --hardware h100-sxm
-// RUN: %{run} --extent s=1,d=7 --mesh cp=1,tp=1
-// RUN: %{run} --extent s=240,d=194 --mesh cp=2,tp=2
+// RUN: %{run} --mesh cp=1,tp=2 --dtype f16 --rematerialize full --micro-batches 2
+// RUN: %{run} --mesh cp=1,tp=1 --extent s=1,d=7
+// RUN: %{run} --mesh cp=2,tp=1 --extent s=240,d=194
 tpsp.program <b = 2, s = 15, d = 6, u = 15> {
 mesh @mesh <cp = 3 : data, tp = 2 : model>
 

@@ -217,12 +217,51 @@ def mean(xs, ts, result, a):
     return einsum(xs, ts, result) / lost
 
 
+def along(f):
+    """`f` of the first operand with the index first, the attributes, and the
+    other operands spread over the result."""
+
+    def translated(xs, ts, result, a):
+        at = result.names.index(a["index"])
+        moved = [
+            jnp.moveaxis(jnp.broadcast_to(as_type(x, t, result), result.shape), at, 0)
+            for x, t in zip(xs, ts)
+        ]
+        return jnp.moveaxis(f(a, *moved), 0, at)
+
+    return translated
+
+
+def scan(a, x, decay=None):
+    decay = jnp.ones_like(x) if decay is None else decay
+    step = lambda y, at: (at[0] * y + at[1],) * 2
+    _, y = jax.lax.scan(step, jnp.zeros_like(x[0]), (decay, x), reverse="reverse" in a)
+    return y
+
+
+def delay(a, x):
+    by = max(-len(x), min(a.get("by", 1), len(x)))
+    zeros = jnp.zeros_like(x[: abs(by)])
+    return jnp.concatenate([zeros, x[: len(x) - by]] if by > 0 else [x[-by:], zeros])
+
+
+def causal_mask(xs, ts, result, a):
+    x = as_type(xs[0], ts[0], result)
+    query, key = (
+        jax.lax.broadcasted_iota(int, result.shape, result.names.index(a[role]))
+        for role in ("query", "key")
+    )
+    return jnp.where(key <= query, x, a["fill"])
+
+
 OPERATIONS = {
     "add": pointwise(lambda *xs: sum(xs[1:], xs[0])),
     "sub": pointwise(jnp.subtract),
     "mul": pointwise(lambda *xs: math.prod(xs[1:], start=xs[0])),
     "div": pointwise(jnp.divide),
+    "neg": pointwise(jnp.negative),
     "exp": pointwise(jnp.exp),
+    "softplus": pointwise(jax.nn.softplus),
     "square": pointwise(jnp.square),
     "rsqrt": pointwise(jax.lax.rsqrt),
     "sigmoid": pointwise(jax.nn.sigmoid),
@@ -239,6 +278,11 @@ OPERATIONS = {
     "softmax": lambda xs, ts, r, a: as_type(
         jax.nn.softmax(xs[0] * a.get("scale", 1.0), ts[0].names.index(a["over"])), ts[0], r
     ),
+    "causal_mask": causal_mask,
+    "take": lambda xs, ts, r, a: jnp.take(xs[0], a["at"], ts[0].names.index(a["index"])),
+    "scan": along(scan),
+    "cumsum": along(scan),
+    "delay": along(delay),
     "split": renamed,
     "merge": renamed,
     "rename": renamed,
@@ -283,7 +327,8 @@ class Program:
         elif '"func.func"' in line:
             listed = re.search(r"arg_attrs = \[(.*?)\], function_type", line)
             each = re.findall(r"\{(.*?)\}", listed[1]) if listed else []
-            self.names = [(re.findall(r'"([^"]*)"', e) or [""])[0] for e in each]
+            named = [re.search(r'tpsp\.(?:name|param) = "([^"]*)"', e) for e in each]
+            self.names = [match[1] if match else "" for match in named]
         elif line.strip().startswith("^bb0"):
             self.arguments = list(zip(self.names, types(line)))
         elif '"func.return"' in line:
