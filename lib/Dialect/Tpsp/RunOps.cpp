@@ -1,11 +1,9 @@
 // concat, cut and pad: runs of positions of an index.
+#include "RunWriter.h"
 #include "VerifierRules.h"
 
 #include "tpsp/Dialect/Tpsp/BlockOps.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -14,11 +12,6 @@ using namespace tpsp;
 //===----------------------------------------------------------------------===//
 // The index, by each tensor's name for it
 //===----------------------------------------------------------------------===//
-
-static int64_t extentOf(Value tensor, StringRef index) {
-  return cast<RankedTensorType>(tensor.getType())
-      .getDimSize(*getIdx(tensor).dimOf(index));
-}
 
 /// What `part` calls `index` of `whole`; empty if their other indices differ.
 static StringRef ownName(Value part, Value whole, StringRef index) {
@@ -54,7 +47,7 @@ static LogicalResult verifyRun(Operation *op, Value part, Value whole,
 static LogicalResult verifyPositions(Operation *op, StringRef attribute,
                                      int64_t first, int64_t count, Value whole,
                                      StringRef index) {
-  int64_t extent = extentOf(whole, index);
+  int64_t extent = lengthAlong(whole, index);
   if (first >= 0 && first <= extent - count)
     return success();
   return op->emitOpError() << attribute << " = " << first << " and " << count
@@ -71,9 +64,9 @@ LogicalResult ConcatOp::verify() { // (B4)
     if (failed(verifyRun(*this, operand, getResult(), getIndex(), role,
                          "the result")))
       return failure();
-    sum += extentOf(operand, ownName(operand, getResult(), getIndex()));
+    sum += lengthAlong(operand, ownName(operand, getResult(), getIndex()));
   }
-  int64_t extent = extentOf(getResult(), getIndex());
+  int64_t extent = lengthAlong(getResult(), getIndex());
   if (sum == extent)
     return success();
   return emitOpError("has operands of ")
@@ -88,7 +81,7 @@ LogicalResult CutOp::verify() {
     return failure();
   StringRef own = ownName(getResult(), getOperand(0), getIndex());
   return verifyPositions(*this, "from", int64_t(getFrom()),
-                         extentOf(getResult(), own), getOperand(0),
+                         lengthAlong(getResult(), own), getOperand(0),
                          getIndex()); // (B6)
 }
 
@@ -99,7 +92,7 @@ LogicalResult PadOp::verify() {
     return failure();
   StringRef own = ownName(getOperand(0), getResult(), getIndex());
   if (failed(verifyPositions(*this, "before", int64_t(getBefore()),
-                             extentOf(getOperand(0), own), getResult(),
+                             lengthAlong(getOperand(0), own), getResult(),
                              getIndex()))) // (B8)
     return failure();
   if (getValue().isZero() || !integerWidth(getOperand(0)))
@@ -135,9 +128,6 @@ SmallVector<StringRef> CutOp::getWholeIndices() {
 SmallVector<StringRef> PadOp::getWholeIndices() {
   return namesOfIndex(*this, getIndex());
 }
-SmallVector<StringRef> ConcatOp::getRowIndices() { return getWholeIndices(); }
-SmallVector<StringRef> CutOp::getRowIndices() { return getWholeIndices(); }
-SmallVector<StringRef> PadOp::getRowIndices() { return getWholeIndices(); }
 
 Linearity ConcatOp::getLinearity() { return Linearity::Joint; }
 Linearity CutOp::getLinearity() { return Linearity::Joint; }
@@ -175,7 +165,7 @@ LogicalResult ConcatOp::buildAdjoint(OpBuilder &b, Value g,
       gradients[i] =
           CutOp::create(b, getLoc(), unplacedLike(operand), ValueRange{g},
                         getIndexAttr(), b.getI64IntegerAttr(from));
-    from += extentOf(operand, ownName(operand, getResult(), getIndex()));
+    from += lengthAlong(operand, ownName(operand, getResult(), getIndex()));
   }
   return success();
 }
@@ -199,72 +189,53 @@ LogicalResult PadOp::buildAdjoint(OpBuilder &b, Value g, ArrayRef<bool>,
 // Rows
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// A row of the result, which is the index alone.
-struct RunWriter {
-  OpBuilder &b;
-  Location loc;
-  Value result;
-
-  Value constant(int64_t value) {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  }
-  /// Sets `count` positions from `to` on to what `element(i)` gives.
-  void write(int64_t to, int64_t count,
-             llvm::function_ref<Value(Value position)> element) {
-    if (count == 0)
-      return;
-    auto loop =
-        scf::ForOp::create(b, loc, constant(0), constant(count), constant(1));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value i = loop.getInductionVar();
-    Value at = arith::AddIOp::create(b, loc, i, constant(to));
-    memref::StoreOp::create(b, loc, element(i), result, at);
-  }
-  void copy(Value source, int64_t from, int64_t to, int64_t count) {
-    write(to, count, [&](Value i) -> Value {
-      Value at = arith::AddIOp::create(b, loc, i, constant(from));
-      return memref::LoadOp::create(b, loc, source, at);
-    });
-  }
-};
-
-int64_t lengthOf(Value row) {
-  return cast<MemRefType>(row.getType()).getShape().front();
+SmallVector<StringRef> ConcatOp::getRowIndices() {
+  return rowAlong(*this, getWholeIndices());
 }
-
-} // namespace
+SmallVector<StringRef> CutOp::getRowIndices() {
+  return rowAlong(*this, getWholeIndices());
+}
+SmallVector<StringRef> PadOp::getRowIndices() {
+  return rowAlong(*this, getWholeIndices());
+}
+StringRef ConcatOp::getBlockIndex() {
+  return innermostBeside(*this, getWholeIndices());
+}
+StringRef CutOp::getBlockIndex() {
+  return innermostBeside(*this, getWholeIndices());
+}
+StringRef PadOp::getBlockIndex() {
+  return innermostBeside(*this, getWholeIndices());
+}
 
 void ConcatOp::emitRow(OpBuilder &b, ValueRange operands, Value result,
                        llvm::function_ref<Value(StringRef)>, Value) {
-  RunWriter row{b, getLoc(), result};
+  RunWriter row(b, *this, getIndex(), operands, result);
   int64_t to = 0;
-  for (Value operand : operands) {
-    row.copy(operand, 0, to, lengthOf(operand));
-    to += lengthOf(operand);
+  for (auto [i, operand] : llvm::enumerate(getOperands())) {
+    StringRef own = ownName(operand, getResult(), getIndex());
+    int64_t end = to + lengthAlong(operand, own);
+    row.copy(i, own, 0, to, end);
+    to = end;
   }
 }
 
 void CutOp::emitRow(OpBuilder &b, ValueRange operands, Value result,
                     llvm::function_ref<Value(StringRef)>, Value) {
-  RunWriter{b, getLoc(), result}.copy(operands[0], int64_t(getFrom()), 0,
-                                      lengthOf(result));
+  StringRef own = ownName(getResult(), getOperand(0), getIndex());
+  RunWriter(b, *this, own, operands, result)
+      .copy(0, getIndex(), int64_t(getFrom()), 0,
+            lengthAlong(getResult(), own));
 }
 
 void PadOp::emitRow(OpBuilder &b, ValueRange operands, Value result,
                     llvm::function_ref<Value(StringRef)>, Value) {
-  RunWriter row{b, getLoc(), result};
-  Type type = cast<MemRefType>(result.getType()).getElementType();
-  TypedAttr number =
-      isa<FloatType>(type)
-          ? TypedAttr(b.getFloatAttr(type, getValue().convertToDouble()))
-          : TypedAttr(b.getIntegerAttr(type, 0));
-  Value filling = arith::ConstantOp::create(b, getLoc(), number);
-  int64_t before = int64_t(getBefore()), own = lengthOf(operands[0]);
-  auto fill = [&](Value) { return filling; };
-  row.write(0, before, fill);
-  row.copy(operands[0], 0, before, own);
-  row.write(before + own, lengthOf(result) - before - own, fill);
+  RunWriter row(b, *this, getIndex(), operands, result);
+  StringRef own = ownName(getOperand(0), getResult(), getIndex());
+  int64_t first = int64_t(getBefore()),
+          last = first + lengthAlong(getOperand(0), own);
+  double number = getValue().convertToDouble();
+  row.fill(0, first, number);
+  row.copy(0, own, 0, first, last);
+  row.fill(last, lengthAlong(getResult(), getIndex()), number);
 }

@@ -1,6 +1,6 @@
 // scan, cumsum and delay: what they say of themselves, but for their shards.
 #include "PartBuilder.h"
-#include "RowLoops.h"
+#include "RunWriter.h"
 #include "VerifierRules.h"
 
 #include "tpsp/Dialect/Tpsp/SequenceOps.h"
@@ -63,28 +63,9 @@ LogicalResult DelayOp::verify() { // (K3)
 Linearity CumsumOp::getLinearity() { return Linearity::Joint; }
 Linearity DelayOp::getLinearity() { return Linearity::Joint; }
 
-/// The result's last index if it is another than `index`: neighbours along it
-/// are neighbours in memory, and independent.
-static StringRef innermostBeside(Operation *op, StringRef index) {
-  StringRef last = indexNames(op->getResult(0).getType()).back();
-  return last == index ? StringRef() : last;
-}
-
-static int64_t lengthOf(Value tensor, StringRef index) {
-  return cast<RankedTensorType>(tensor.getType())
-      .getDimSize(*getIdx(tensor).dimOf(index));
-}
-
 int64_t DelayOp::getPositions() {
-  int64_t length = lengthOf(getResult(), getIndex());
+  int64_t length = lengthAlong(getResult(), getIndex());
   return std::clamp(int64_t(getBy()), -length, length);
-}
-
-static SmallVector<StringRef> rowOfSequence(Operation *op, StringRef index) {
-  SmallVector<StringRef> row = {index};
-  if (StringRef inner = innermostBeside(op, index); !inner.empty())
-    row.push_back(inner);
-  return row;
 }
 
 //===----------------------------------------------------------------------===//
@@ -130,85 +111,39 @@ LogicalResult DelayOp::buildAdjoint(OpBuilder &b, Value g, Needed,
 // Rows
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// A work item: all positions of the index, and a block of the innermost other
-/// index at each.
-class SequenceRow {
-public:
-  SequenceRow(OpBuilder &b, RowKernelOpInterface op, StringRef index,
-              ValueRange operands, Value result)
-      : op(op), row(b, op.getLoc(), gridIndices(op)), index(index),
-        operands(operands), result(result) {}
-
-  /// y = a y + x, in `states`. A second operand is a; without one it is 1.
-  void emitRecurrence(bool isReverse, Value states) {
-    Type type = cast<MemRefType>(states.getType()).getElementType();
-    forBlock([&](Value element) {
-      Value zero =
-          arith::ConstantOp::create(row.b, row.loc, row.b.getZeroAttr(type));
-      memref::StoreOp::create(row.b, row.loc, zero, states, element);
-    });
-    OpBuilder::InsertionGuard guard(row.b);
-    Value step = row.loop(row.constant(0), row.constant(length()));
-    row.at[index] =
-        isReverse ? row.subtract(row.constant(length() - 1), step) : step;
-    forBlock([&](Value element) {
-      Value state = memref::LoadOp::create(row.b, row.loc, states, element);
-      if (operands.size() > 1)
-        state = arith::MulFOp::create(row.b, row.loc, state, load(1));
-      state = arith::AddFOp::create(row.b, row.loc, state, load(0));
-      memref::StoreOp::create(row.b, row.loc, state, states, element);
-      row.storeNarrow(state, op->getResult(0).getType(), result);
-    });
-  }
-
-  void emitDelay(int64_t by) {
-    Type type = cast<MemRefType>(result.getType()).getElementType();
-    int64_t first = std::max<int64_t>(by, 0),
-            last = length() + std::min<int64_t>(by, 0);
-    auto fill = [&]() -> Value {
-      return arith::ConstantOp::create(row.b, row.loc, row.b.getZeroAttr(type));
-    };
-    write(0, first, fill);
-    write(first, last, [&]() -> Value {
-      Value here = row.at[index];
-      row.at[index] = row.add(here, row.constant(-by));
-      Value value = row.load(op->getOperand(0).getType(), operands[0]);
-      row.at[index] = here;
-      return value;
-    });
-    write(last, length(), fill);
-  }
-
-private:
-  /// Positions of the index.
-  int64_t length() { return lengthOf(op->getResult(0), index); }
-  Value load(unsigned operand) {
-    return row.loadWide(op->getOperand(operand).getType(), operands[operand]);
-  }
-  void forBlock(llvm::function_ref<void(Value element)> body) {
-    row.forEach(op->getResult(0).getType(), result, op.getBlockIndex(), body);
-  }
-  /// Stores `element()` at the positions from `first` to before `last`.
-  void write(int64_t first, int64_t last, llvm::function_ref<Value()> element) {
-    if (first == last)
-      return;
-    OpBuilder::InsertionGuard guard(row.b);
-    row.at[index] = row.loop(row.constant(first), row.constant(last));
-    forBlock([&](Value) {
-      row.store(element(), op->getResult(0).getType(), result);
-    });
-  }
-
-  RowKernelOpInterface op;
-  RowLoops row;
-  StringRef index;
-  ValueRange operands;
-  Value result;
-};
-
-} // namespace
+/// A work item: y = a y + x along `index`, for a block of the innermost other
+/// index at once. A second operand is a; without one it is 1.
+static void emitRecurrence(OpBuilder &b, RowKernelOpInterface op,
+                           StringRef index, bool isReverse, ValueRange operands,
+                           Value result, Value states) {
+  Location loc = op.getLoc();
+  RowLoops row(b, loc, gridIndices(op));
+  Type type = op->getResult(0).getType();
+  auto forBlock = [&](llvm::function_ref<void(Value element)> body) {
+    row.forEach(type, result, op.getBlockIndex(), body);
+  };
+  auto load = [&](unsigned i) {
+    return row.loadWide(op->getOperand(i).getType(), operands[i]);
+  };
+  forBlock([&](Value element) {
+    TypedAttr zero = b.getZeroAttr(RowLoops::sumType(type));
+    Value none = arith::ConstantOp::create(b, loc, zero);
+    memref::StoreOp::create(b, loc, none, states, element);
+  });
+  OpBuilder::InsertionGuard guard(b);
+  int64_t length = lengthAlong(op->getResult(0), index);
+  Value step = row.loop(row.constant(0), row.constant(length));
+  row.at[index] =
+      isReverse ? row.subtract(row.constant(length - 1), step) : step;
+  forBlock([&](Value element) {
+    Value state = memref::LoadOp::create(b, loc, states, element);
+    if (operands.size() > 1)
+      state = arith::MulFOp::create(b, loc, state, load(1));
+    state = arith::AddFOp::create(b, loc, state, load(0));
+    memref::StoreOp::create(b, loc, state, states, element);
+    row.storeNarrow(state, type, result);
+  });
+}
 
 /// A state for each element of a block.
 static MemRefType statesOf(Value result, int64_t block) {
@@ -224,19 +159,23 @@ MemRefType CumsumOp::getScratch(int64_t block) {
 
 void ScanOp::emitRow(OpBuilder &b, ValueRange operands, Value result,
                      llvm::function_ref<Value(StringRef)>, Value states) {
-  SequenceRow(b, *this, getIndex(), operands, result)
-      .emitRecurrence(getReverse(), states);
+  emitRecurrence(b, *this, getIndex(), getReverse(), operands, result, states);
 }
 
 void CumsumOp::emitRow(OpBuilder &b, ValueRange operands, Value result,
                        llvm::function_ref<Value(StringRef)>, Value states) {
-  SequenceRow(b, *this, getIndex(), operands, result)
-      .emitRecurrence(getReverse(), states);
+  emitRecurrence(b, *this, getIndex(), getReverse(), operands, result, states);
 }
 
 void DelayOp::emitRow(OpBuilder &b, ValueRange operands, Value result,
                       llvm::function_ref<Value(StringRef)>, Value) {
-  SequenceRow(b, *this, getIndex(), operands, result).emitDelay(getPositions());
+  RunWriter row(b, *this, getIndex(), operands, result);
+  int64_t by = getPositions(), length = lengthAlong(getResult(), getIndex());
+  int64_t first = std::max<int64_t>(by, 0),
+          last = length + std::min<int64_t>(by, 0);
+  row.fill(0, first, 0);
+  row.copy(0, getIndex(), first - by, first, last);
+  row.fill(last, length, 0);
 }
 
 //===----------------------------------------------------------------------===//

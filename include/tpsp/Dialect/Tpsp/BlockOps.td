@@ -55,7 +55,8 @@ class Tpsp_RunOp<string mnemonic>
     : Tpsp_IndexedOp<mnemonic,
         ["getLinearity", "getWholeIndices", "getIntegerWidth", "selects",
          "introducesIndices"], [
-        DeclareOpInterfaceMethods<Tpsp_RowKernelOpInterface>]> {
+        DeclareOpInterfaceMethods<Tpsp_RowKernelOpInterface,
+                                  ["getBlockIndex"]>]> {
   let hasVerifier = 1;
 }
 

@@ -22,10 +22,10 @@ class Tpsp_SequenceOp<string mnemonic, list<string> overridden = [],
       return {getIndex()};
     }
     ::llvm::SmallVector<::llvm::StringRef> $cppClass::getRowIndices() {
-      return rowOfSequence(*this, getIndex());
+      return rowAlong(*this, getWholeIndices());
     }
     ::llvm::StringRef $cppClass::getBlockIndex() {
-      return innermostBeside(*this, getIndex());
+      return innermostBeside(*this, getWholeIndices());
     }
   }];
 }
