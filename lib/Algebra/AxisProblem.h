@@ -1,34 +1,15 @@
-/// One axis of a placement problem: the ways that an operation may go along it,
-/// and what they cost.
+/// One axis of a placement problem: its operations, as the axis sees them.
 #ifndef TPSP_ALGEBRA_AXISPROBLEM_H
 #define TPSP_ALGEBRA_AXISPROBLEM_H
 
 #include "AxisExtents.h"
+#include "AxisOperation.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <vector>
 
 namespace tpsp {
-
-/// The states in which a value is available: a bit for each, and one that says
-/// that only an operation which could have done without it has gathered it.
-using States = char32_t;
-constexpr States idleBit = States(1) << 31;
-inline States bit(AxisState state) { return States(1) << state.number(); }
-inline const States wholeBit = bit(AxisState::whole());
-inline const States pendingBits = bit(AxisState::pending(Reduction::Sum)) |
-                                  bit(AxisState::pending(Reduction::Max));
-constexpr unsigned mostDims = 27; // more bits there are not
-
-/// One drive of an operation, as one axis sees it.
-struct AxisWay {
-  Drive drive;
-  llvm::SmallVector<AxisState, 3> needs;
-  llvm::SmallVector<AxisState, 1> results;
-  /// Whether a tensor is wanted on the index, wherever it comes out.
-  bool isWanted = false;
-};
 
 /// Refers to the problem and to what was decided, which outlive it.
 class AxisProblem : public AxisExtents {
@@ -37,6 +18,8 @@ public:
               AxisId axis)
       : AxisExtents(problem, decided, axis),
         role(problem.mesh.axis(axis).role) {
+    for (const Operation &operation : problem.operations)
+      divided.push_back(indicesDivided(operation));
     findDemand();
   }
 
@@ -45,8 +28,47 @@ public:
     return AxisState::of(*problem.values[value].wanted, axis);
   }
 
-  /// In the order of preference among equals.
-  std::vector<AxisWay> waysOf(const Operation &operation) const {
+  AxisOperation operation(size_t at) const {
+    const Operation &source = problem.operations[at];
+    AxisOperation operation;
+    operation.ways = waysOf(at);
+    for (auto [tensor, value] :
+         llvm::zip_equal(source.structure.operands, source.operands)) {
+      operation.operands.push_back(describe(value));
+      operation.operands.back().divisible = divisible(source.structure, tensor);
+      operation.sameAs.push_back(llvm::find(source.operands, value) -
+                                 source.operands.begin());
+    }
+    for (unsigned value : source.results) {
+      operation.results.push_back(describe(value));
+      operation.reducedLater.push_back(reducedLater(value));
+    }
+    operation.isSum = source.isSum;
+    operation.isConvertingSum = source.isConvertingSum;
+    operation.work = static_cast<__int128>(source.structure.work());
+    return operation;
+  }
+
+protected:
+  AxisRole role;
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Ways
+  //===--------------------------------------------------------------------===//
+
+  /// The indices that the axis may drive.
+  llvm::SmallVector<IndexId, 4> indicesDivided(const Operation &operation) {
+    const IndexStructure &structure = operation.structure;
+    llvm::SmallVector<IndexId, 4> found;
+    for (IndexId index = 0; index < structure.indices.size(); ++index)
+      if (!structure.indices[index].whole && divides(operation, index))
+        found.push_back(index);
+    return found;
+  }
+
+  std::vector<AxisWay> waysOf(size_t at) const {
+    const Operation &operation = problem.operations[at];
     const IndexStructure &structure = operation.structure;
     std::vector<AxisWay> ways = {along(structure, {})};
     auto all = [](unsigned) { return true; };
@@ -64,139 +86,11 @@ public:
         ways.push_back(
             passing(structure, AxisState::pending(Reduction::Max), all));
     }
-    for (IndexId index = 0; index < structure.indices.size(); ++index) {
-      if (structure.indices[index].whole || !divides(operation, index))
-        continue;
+    for (IndexId index : divided[at]) {
       ways.push_back(along(structure, {Drive::Index, index}));
       ways.back().isWanted = isWantedOn(operation, index);
     }
     return ways;
-  }
-
-  /// Bytes of a rank's shard, were it not for this axis.
-  int64_t localBytes(unsigned value) const {
-    return localBytes(value, problem.values[value].elementBytes);
-  }
-  /// Likewise if elements had so many bytes.
-  int64_t localBytes(unsigned value, int64_t elementBytes) const {
-    const Value &v = problem.values[value];
-    int64_t bytes = elementBytes;
-    for (auto [dim, extent] : llvm::enumerate(v.shape))
-      bytes *= std::max<int64_t>(extent / partsByOthers(value, dim), 1);
-    return bytes;
-  }
-
-  void pay(unsigned value, CollectiveKind kind, bool isReduced,
-           SearchCost &cost) const {
-    pay(value, problem.values[value].elementBytes, kind, isReduced, cost);
-  }
-
-  /// What is moved has the value's shape, in elements of `elementBytes`.
-  void pay(unsigned value, int64_t elementBytes, CollectiveKind kind,
-           bool isReduced, SearchCost &cost) const {
-    const Value &v = problem.values[value];
-    bool isVector = v.shape.size() < 2;
-    bool isWantedDivided = v.wanted && stateOf(value).dim();
-    bool mustMove =
-        isReduced && kind == CollectiveKind::AllReduce && !isWantedDivided;
-    // Gradients of vectors are reduced with those of matrices, and these with
-    // each other.
-    if (!(v.isWeight && isVector && isReduced))
-      ++(v.isSmall || (v.isWeight && isReduced) ? cost.small
-                                                : cost.collectives);
-    if (v.isWeight ? role == AxisRole::Model && !isVector && !mustMove
-                   : role == AxisRole::Data && !v.isSmall)
-      ++cost.againstRole;
-    int64_t bytes = localBytes(value, elementBytes);
-    if (kind == CollectiveKind::AllToAll)
-      bytes /= size;
-    cost.bytes += bytesSent(kind, bytes, size);
-  }
-
-  /// Whether a sum may wait that need not be where it is wanted. A
-  /// reduce-scatter makes a tensor smaller: a gradient does not wait for it,
-  /// nor does what is saved.
-  bool mayWait(unsigned value) const {
-    const Value &v = problem.values[value];
-    return (v.freedom == Value::Free && v.readers.empty()) ||
-           !stateOf(value).dim();
-  }
-
-  /// Whether a value that is wanted somewhere may be elsewhere.
-  bool mayDepart(unsigned value) const {
-    Value::Freedom freedom = problem.values[value].freedom;
-    return freedom == Value::Free ||
-           (freedom == Value::Undivided && !stateOf(value).dim());
-  }
-
-  /// What the other phase pays for a sum that waits.
-  void payReaders(unsigned value, SearchCost &cost) const {
-    const auto &readers = problem.values[value].readers;
-    bool allLinear = llvm::all_of(
-        readers, [](const auto &reader) { return reader.has_value(); });
-    if (!allLinear)
-      return pay(value, CollectiveKind::AllReduce, /*isReduced=*/true, cost);
-    for (std::optional<unsigned> made : readers)
-      pay(*made, CollectiveKind::AllReduce, /*isReduced=*/true, cost);
-  }
-
-  /// Makes a value available in a state; false if it cannot be.
-  bool bring(unsigned value, States &states, AxisState to,
-             SearchCost &cost) const {
-    if (states & bit(to) || (to.dim() && states & wholeBit))
-      return true;
-    if (to.isPending())
-      return false;
-    States divided = states & ~(pendingBits | wholeBit | idleBit);
-    CollectiveKind kind = to.dim() ? (divided ? CollectiveKind::AllToAll
-                                              : CollectiveKind::ReduceScatter)
-                                   : (divided ? CollectiveKind::AllGather
-                                              : CollectiveKind::AllReduce);
-    pay(value, kind, /*isReduced=*/!divided, cost);
-    cost.earlySums += !divided;
-    states |= bit(to);
-    return true;
-  }
-
-  States wantedBit(unsigned value) const {
-    return problem.values[value].wanted ? bit(stateOf(value)) : 0;
-  }
-
-  /// Whether an operation that all ranks do alike could have worked on the
-  /// operand where it is, or is wanted.
-  static bool couldDivide(const IndexStructure &structure, unsigned operand,
-                          States states) {
-    for (auto [dim, index] :
-         llvm::enumerate(structure.operands[operand].indices))
-      if (states & bit(AxisState::on(dim)) && !structure.indices[index].whole)
-        return true;
-    return false;
-  }
-
-private:
-  /// On which dimensions values that may stay as they come out may be had, from
-  /// where tensors are wanted: forwards, then backwards.
-  void findDemand() {
-    demand.assign(problem.values.size(), 0);
-    for (const Operation &operation : problem.operations)
-      spread(operation, operation.structure.results, operation.results);
-    for (const Operation &operation : llvm::reverse(problem.operations))
-      spread(operation, operation.structure.operands, operation.operands);
-  }
-
-  /// To the values that are on an index on which another one is.
-  void spread(const Operation &operation,
-              llvm::ArrayRef<IndexStructure::Tensor> tensors,
-              llvm::ArrayRef<unsigned> values) {
-    const IndexStructure &structure = operation.structure;
-    for (IndexId index = 0; index < structure.indices.size(); ++index) {
-      if (structure.indices[index].whole || !divides(operation, index) ||
-          !isWantedOn(operation, index))
-        continue;
-      for (auto [tensor, value] : llvm::zip_equal(tensors, values))
-        if (std::optional<unsigned> dim = tensor.dimOf(index))
-          demand[value] |= bit(AxisState::on(*dim));
-    }
   }
 
   static AxisState onIndex(const IndexStructure::Tensor &tensor,
@@ -231,6 +125,91 @@ private:
     return way;
   }
 
+  //===--------------------------------------------------------------------===//
+  // Tensors
+  //===--------------------------------------------------------------------===//
+
+  AxisTensor describe(unsigned number) const {
+    const Value &value = problem.values[number];
+    AxisTensor tensor;
+    for (auto [dim, extent] : llvm::enumerate(value.shape))
+      tensor.elements *=
+          std::max<int64_t>(extent / partsByOthers(number, dim), 1);
+    tensor.elementBytes = value.elementBytes;
+    tensor.isWeight = value.isWeight;
+    tensor.isSmall = value.isSmall;
+    tensor.isVector = value.shape.size() < 2;
+    if (!value.wanted)
+      return tensor;
+    tensor.wanted = stateOf(number);
+    tensor.mayDepart = mayDepart(number);
+    // A reduce-scatter makes a tensor smaller: a gradient does not wait for it,
+    // nor does what is saved.
+    tensor.mayWait = (value.freedom == Value::Free && value.readers.empty()) ||
+                     !tensor.wanted->dim();
+    return tensor;
+  }
+
+  /// Of a major index that is not whole.
+  static States divisible(const IndexStructure &structure,
+                          const IndexStructure::Tensor &tensor) {
+    States states = 0;
+    for (auto [dim, index] : llvm::enumerate(tensor.indices))
+      if (!structure.indices[index].whole)
+        states |= bit(AxisState::on(dim));
+    return states;
+  }
+
+  /// What the other phase reduces of a sum that waits.
+  llvm::SmallVector<AxisTensor, 1> reducedLater(unsigned value) const {
+    const auto &readers = problem.values[value].readers;
+    bool allLinear = llvm::all_of(
+        readers, [](const auto &reader) { return reader.has_value(); });
+    llvm::SmallVector<AxisTensor, 1> reduced;
+    if (!allLinear)
+      reduced.push_back(describe(value));
+    else
+      for (std::optional<unsigned> made : readers)
+        reduced.push_back(describe(*made));
+    return reduced;
+  }
+
+  /// Whether a value that is wanted somewhere may be elsewhere.
+  bool mayDepart(unsigned value) const {
+    Value::Freedom freedom = problem.values[value].freedom;
+    return freedom == Value::Free ||
+           (freedom == Value::Undivided && !stateOf(value).dim());
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Demand
+  //===--------------------------------------------------------------------===//
+
+  /// On which dimensions values that may stay as they come out may be had, from
+  /// where tensors are wanted: forwards, then backwards.
+  void findDemand() {
+    demand.assign(problem.values.size(), 0);
+    size_t count = problem.operations.size();
+    for (size_t at = 0; at < count; ++at)
+      spread(at, problem.operations[at].structure.results,
+             problem.operations[at].results);
+    for (size_t at = count; at-- > 0;)
+      spread(at, problem.operations[at].structure.operands,
+             problem.operations[at].operands);
+  }
+
+  /// To the values that are on an index on which another one is.
+  void spread(size_t at, llvm::ArrayRef<IndexStructure::Tensor> tensors,
+              llvm::ArrayRef<unsigned> values) {
+    for (IndexId index : divided[at]) {
+      if (!isWantedOn(problem.operations[at], index))
+        continue;
+      for (auto [tensor, value] : llvm::zip_equal(tensors, values))
+        if (std::optional<unsigned> dim = tensor.dimOf(index))
+          demand[value] |= bit(AxisState::on(*dim));
+    }
+  }
+
   bool isWantedOn(const Operation &operation, IndexId index) const {
     return !allTensors(
         operation, [&](const IndexStructure::Tensor &tensor, unsigned number) {
@@ -244,7 +223,8 @@ private:
         });
   }
 
-  AxisRole role;
+  /// Per operation the indices that the axis may drive.
+  std::vector<llvm::SmallVector<IndexId, 4>> divided;
   /// Per value: the states that other operations would have it in.
   std::vector<States> demand;
 };

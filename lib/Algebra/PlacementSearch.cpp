@@ -1,7 +1,7 @@
 #include "AxisProblem.h"
 
+#include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallVectorExtras.h"
 
 #include <algorithm>
 #include <map>
@@ -9,6 +9,7 @@
 #include <string>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 
 using namespace tpsp;
 
@@ -43,6 +44,17 @@ SearchCost &SearchCost::operator+=(const SearchCost &other) {
   return *this;
 }
 
+SearchCost &SearchCost::operator-=(const SearchCost &other) {
+  idle -= other.idle;
+  againstRole -= other.againstRole;
+  collectives -= other.collectives;
+  small -= other.small;
+  work -= other.work;
+  earlySums -= other.earlySums;
+  bytes -= other.bytes;
+  return *this;
+}
+
 namespace {
 
 /// Where a value is used: by all operations, or by those of one micro-batch if
@@ -55,12 +67,16 @@ struct Slot {
 
 /// One way to have come as far as an operation.
 struct Reached {
-  std::u32string live; ///< the states of the live slots
+  std::u32string live; ///< the states of the slots that ways differ in
   SearchCost cost;
-  unsigned trace = 0;
+
+  bool operator==(const Reached &other) const {
+    return live == other.live && cost == other.cost;
+  }
 };
 
-/// The cost if whatever an idle gather made whole is needed whole yet.
+/// The cost if whatever an idle gather made whole is needed whole yet, but for
+/// what all ways have alike.
 SearchCost atBest(const Reached &state) {
   SearchCost cost = state.cost;
   for (States states : state.live)
@@ -68,8 +84,72 @@ SearchCost atBest(const Reached &state) {
   return cost;
 }
 
-/// In the order in which they came, which decides among equals later.
-void keepCheapest(std::vector<Reached> &reached, size_t most) {
+/// What a way chose at one operation, and where it came from.
+struct Trace {
+  unsigned before = 0; ///< number in the frontier before the operation
+  unsigned way = 0;
+  unsigned kept = 0; ///< per result a bit: whether it stays as it comes out
+};
+
+/// The ways that are open at one time. Their order decides among equals.
+using Frontier = std::vector<Reached>;
+
+struct HashFrontier {
+  size_t operator()(const Frontier &frontier) const {
+    llvm::hash_code code = llvm::hash_value(frontier.size());
+    for (const Reached &state : frontier)
+      code = llvm::hash_combine(code, std::hash<std::u32string>()(state.live),
+                                state.cost.collectives, state.cost.small,
+                                state.cost.bytes);
+    return code;
+  }
+};
+
+struct HashOperation {
+  size_t operator()(const AxisOperation &operation) const {
+    return operation.hash();
+  }
+};
+
+/// Which of the states at hand an operation's tensors have, and which stay.
+/// Positions are those of the slots that ways differ in, then of the tensors.
+struct Window {
+  std::u32string own;   ///< per tensor its position, if ways differ in it
+  std::u32string given; ///< per tensor its states, if they do not
+  std::u32string after;
+};
+
+/// From one frontier to the next, across an operation.
+struct Passage {
+  const Frontier *to = nullptr;
+  SearchCost cost; ///< of the first way of the next behind that of the last
+  std::vector<Trace> traces; ///< per way of the next
+  /// Per slot that stays its states; 0 if ways differ in it.
+  std::u32string settled;
+};
+
+/// Takes out states in which ways do not differ: what is returned. Few are
+/// left, of many that are live.
+std::u32string settle(Frontier &frontier) {
+  if (frontier.empty())
+    return {};
+  std::u32string settled = frontier.front().live;
+  for (const Reached &state : frontier)
+    for (size_t i = 0; i < settled.size(); ++i)
+      if (state.live[i] != settled[i])
+        settled[i] = 0;
+  for (Reached &state : frontier) {
+    size_t kept = 0;
+    for (size_t i = 0; i < settled.size(); ++i)
+      if (!settled[i])
+        state.live[kept++] = state.live[i];
+    state.live.resize(kept);
+  }
+  return settled;
+}
+
+/// In the order in which they came.
+void keepCheapest(Frontier &reached, std::vector<Trace> &traces, size_t most) {
   if (reached.size() <= most)
     return;
   std::vector<std::pair<SearchCost, size_t>> costs;
@@ -81,58 +161,85 @@ void keepCheapest(std::vector<Reached> &reached, size_t most) {
     stays[costs[i].second] = true;
   size_t kept = 0;
   for (size_t i = 0; i < reached.size(); ++i)
-    if (stays[i] && kept++ != i)
-      reached[kept - 1] = std::move(reached[i]);
+    if (stays[i]) {
+      if (kept != i)
+        reached[kept] = std::move(reached[i]);
+      traces[kept++] = traces[i];
+    }
   reached.resize(most);
+  traces.resize(most);
 }
 
-/// What a way chose at one operation, and where it came from.
-struct Trace {
-  unsigned before = 0;
-  unsigned way = 0;
-  unsigned kept = 0; ///< per result a bit: whether it stays as it comes out
+/// The frontier behind an operation while ways arrive at it.
+class Arrivals {
+public:
+  void add(const std::u32string &live, const SearchCost &cost,
+           const Trace &trace) {
+    auto [place, isNew] = places.try_emplace(live, reached.size());
+    if (isNew) {
+      reached.push_back({live, cost});
+      traces.push_back(trace);
+    } else if (Reached &state = reached[place->second]; cost < state.cost) {
+      state.cost = cost;
+      traces[place->second] = trace;
+    }
+  }
+
+  Frontier reached;
+  std::vector<Trace> traces;
+
+private:
+  std::unordered_map<std::u32string, size_t> places; ///< in `reached`
 };
 
+/// Layers and micro-batches are alike: operations, frontiers and what leads
+/// from one to the next are found once. Only differences of costs matter to
+/// what a frontier leads to, so its first way costs nothing.
 class AxisSearch : public AxisProblem {
 public:
   AxisSearch(const PlacementProblem &problem, const DecidedAxes &decided,
              AxisId axis, size_t most)
       : AxisProblem(problem, decided, axis), most(most) {
     findSlots();
+    for (const Slot &slot : slots)
+      settled.push_back(slot.given);
   }
 
   bool run() {
-    reached.push_back({});
-    traces.push_back({});
+    frontier = &*frontiers.insert(Frontier(1)).first;
     for (size_t at = 0; at < problem.operations.size(); ++at)
       if (!step(at))
         return false;
     return true;
   }
 
-  SearchCost cost() const { return best().cost; }
+  SearchCost cost() const {
+    SearchCost sum = best()->cost;
+    for (const Passage *passage : passed)
+      sum += passage->cost;
+    return sum;
+  }
 
   void write(PlacementAnswer &answer) const {
     for (const Slot &slot : slots)
       if (slot.given)
         answer.homes[slot.value][axis] = stateOf(slot.value);
-    unsigned trace = best().trace;
+    size_t place = best() - frontier->begin();
     for (size_t at = problem.operations.size(); at-- > 0;) {
-      const Operation &operation = problem.operations[at];
-      const Trace &chosen = traces[trace];
-      AxisWay way = waysOf(operation)[chosen.way];
+      const Trace &chosen = passed[at]->traces[place];
+      const AxisWay &way = operations[at]->ways[chosen.way];
       answer.drives[at][axis] = way.drive;
-      for (auto [i, value] : llvm::enumerate(operation.results))
+      for (auto [i, value] : llvm::enumerate(problem.operations[at].results))
         answer.homes[value][axis] =
             chosen.kept >> i & 1 ? way.results[i] : stateOf(value);
-      trace = chosen.before;
+      place = chosen.before;
     }
   }
 
 private:
-  const Reached &best() const {
-    return *std::min_element(
-        reached.begin(), reached.end(),
+  Frontier::const_iterator best() const {
+    return std::min_element(
+        frontier->begin(), frontier->end(),
         [](const Reached &a, const Reached &b) { return a.cost < b.cost; });
   }
 
@@ -166,214 +273,103 @@ private:
         slots.push_back({value, 0, at, at});
       }
     }
-    current.resize(slots.size());
-    for (auto [slot, states] : llvm::zip_equal(slots, current))
-      states = slot.given;
   }
 
-  /// Whether an axis may drive what this way drives, as the operands are.
-  bool isOpen(const AxisWay &way, const Operation &operation,
-              llvm::ArrayRef<unsigned> used) const {
-    if (way.drive.kind != Drive::Index || way.isWanted)
-      return true;
-    for (auto [i, needs] : llvm::enumerate(way.needs))
-      if (needs.dim() && current[used[i]] & bit(needs))
-        return true;
-    return false;
+  /// Whether a slot is live behind operation `at`.
+  static bool isLive(const Slot &slot, size_t at) {
+    return slot.first <= at && at < slot.last;
   }
 
-  //===--------------------------------------------------------------------===//
-  // Costs
-  //===--------------------------------------------------------------------===//
-
-  bool bringOperand(const Operation &operation, const AxisWay &way,
-                    unsigned number, SearchCost &cost) {
-    unsigned slot = slotsOf[here][number];
-    States &states = current[slot];
-    AxisState needs = way.needs[number];
-    bool alike = way.drive.kind == Drive::Nothing;
-    bool couldWork =
-        alike && couldDivide(operation.structure, number,
-                             states | wantedBit(operation.operands[number]));
-    bool wasWhole = states & wholeBit;
-    if (!bring(operation.operands[number], states, needs, cost))
-      return false;
-    if (needs != AxisState::whole())
-      return true;
-    if (!wasWhole && couldWork) {
-      ++cost.idle;
-      states |= idleBit;
-    } else if (!couldWork && states & idleBit) {
-      --cost.idle;
-      states &= ~idleBit;
+  /// What operation `at` sees, and the slots that stay behind it: of those that
+  /// ways differ in, and of its own.
+  Window windowOf(size_t at, llvm::SmallVectorImpl<unsigned> &after) const {
+    llvm::ArrayRef<unsigned> used = slotsOf[at];
+    Window window;
+    auto keep = [&](unsigned slot, size_t position) {
+      if (!isLive(slots[slot], at) || llvm::is_contained(after, slot))
+        return;
+      after.push_back(slot);
+      auto own = llvm::find(used, slot);
+      window.after.push_back(
+          own == used.end() ? position : open.size() + (own - used.begin()));
+    };
+    for (auto [position, slot] : llvm::enumerate(open))
+      keep(slot, position);
+    for (unsigned slot : used) {
+      size_t position = llvm::find(open, slot) - open.begin();
+      window.own.push_back(position);
+      window.given.push_back(position == open.size() ? settled[slot] : 0);
+      keep(slot, position);
     }
-    return true;
-  }
-
-  /// Summands that are pending and not available as the way needs them: they
-  /// are added first.
-  llvm::SmallVector<unsigned, 4> alike(const Operation &operation,
-                                       const AxisWay &way) const {
-    llvm::SmallVector<unsigned, 4> found;
-    if (!operation.isSum || way.drive.kind == Drive::Pending)
-      return found;
-    for (unsigned i = 0; i < operation.operands.size(); ++i) {
-      States states = current[slotsOf[here][i]];
-      bool isThere = states & bit(way.needs[i]) ||
-                     (way.needs[i].dim() && states & wholeBit);
-      if (!isThere && states & bit(AxisState::pending(Reduction::Sum)))
-        found.push_back(i);
-    }
-    if (found.size() < 2)
-      found.clear();
-    return found;
-  }
-
-  /// One collective for all of `group`, of their sum.
-  void reduceTogether(const Operation &operation, const AxisWay &way,
-                      llvm::ArrayRef<unsigned> group, SearchCost &cost) const {
-    unsigned largest = *std::max_element(
-        group.begin(), group.end(), [&](unsigned a, unsigned b) {
-          return localBytes(operation.operands[a]) <
-                 localBytes(operation.operands[b]);
-        });
-    bool scatters =
-        way.drive.kind == Drive::Index && llvm::any_of(group, [&](unsigned i) {
-          return way.needs[i].dim().has_value();
-        });
-    // The sum is made in the result's precision.
-    pay(operation.operands[largest],
-        problem.values[operation.results.front()].elementBytes,
-        scatters ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce,
-        /*isReduced=*/true, cost);
-  }
-
-  /// Whether the sum over ranks of what it takes has to wait for the operation.
-  bool waitsForSum(const Operation &operation) const {
-    return operation.isConvertingSum &&
-           current[slotsOf[here][0]] & bit(AxisState::pending(Reduction::Sum));
-  }
-
-  bool bringOperands(const Operation &operation, const AxisWay &way,
-                     SearchCost &cost) {
-    if (waitsForSum(operation) && way.drive.kind != Drive::Pending)
-      return false;
-    llvm::SmallVector<unsigned, 4> group = alike(operation, way);
-    if (!group.empty())
-      reduceTogether(operation, way, group, cost);
-    for (unsigned i = 0; i < operation.operands.size(); ++i)
-      if (!llvm::is_contained(group, i) &&
-          !bringOperand(operation, way, i, cost))
-        return false;
-    return true;
+    return window;
   }
 
   //===--------------------------------------------------------------------===//
   // The search
   //===--------------------------------------------------------------------===//
 
-  /// Whether a slot is live behind operation `at`.
-  bool isLive(const Slot &slot, size_t at) const {
-    return slot.first <= at && at < slot.last;
-  }
-
   bool step(size_t at) {
-    here = at;
-    const Operation &operation = problem.operations[at];
-    llvm::SmallVector<unsigned, 8> before = live;
-    after.clear();
-    for (unsigned slot : live)
-      if (isLive(slots[slot], at))
-        after.push_back(slot);
-    for (unsigned slot : slotsOf[at])
-      if (isLive(slots[slot], at) && !llvm::is_contained(after, slot))
-        after.push_back(slot);
+    const AxisOperation *operation =
+        &*distinct.insert(this->operation(at)).first;
+    operations.push_back(operation);
+    llvm::SmallVector<unsigned, 8> after;
+    Window window = windowOf(at, after);
+    auto [known, isNew] = passages.try_emplace(
+        {operation, frontier, window.own + window.given + window.after});
+    if (isNew)
+      known->second = follow(*operation, window);
+    const Passage &passage = known->second;
+    passed.push_back(&passage);
+    frontier = passage.to;
+    open.clear();
+    for (auto [slot, states] : llvm::zip(after, passage.settled)) {
+      settled[slot] = states;
+      if (!states)
+        open.push_back(slot);
+    }
+    return !frontier->empty();
+  }
 
-    std::vector<Reached> from = std::move(reached);
-    reached.clear();
-    places.clear();
-    std::vector<AxisWay> ways = waysOf(operation);
-    work = static_cast<__int128>(operation.structure.work());
-    for (const Reached &state : from) {
-      load(before, state);
-      // A way changes the operation's own slots alone.
-      auto own = llvm::map_to_vector<4>(
-          slotsOf[at], [&](unsigned slot) { return current[slot]; });
-      for (auto [number, way] : llvm::enumerate(ways)) {
-        for (auto [slot, states] : llvm::zip_equal(slotsOf[at], own))
-          current[slot] = states;
-        if (isOpen(way, operation, slotsOf[at]))
-          follow(operation, way, number, state);
+  /// To wherever the operation may lead from the frontier.
+  Passage follow(const AxisOperation &operation, const Window &window) {
+    // Most ways differ in states that the operation does not touch.
+    std::map<std::u32string, std::vector<AxisOutcome>> known;
+    Arrivals arrivals;
+    std::u32string own = window.given, live;
+    for (auto [number, state] : llvm::enumerate(*frontier)) {
+      size_t numLive = state.live.size();
+      for (auto [i, position] : llvm::enumerate(window.own))
+        if (position < numLive)
+          own[i] = state.live[position];
+      auto [outcomes, isNew] = known.try_emplace(own);
+      if (isNew)
+        outcomes->second =
+            outcomesOf(operation, {own.data(), own.size()}, role, size);
+      for (const AxisOutcome &outcome : outcomes->second) {
+        live.clear();
+        for (size_t position : window.after)
+          live.push_back(position < numLive
+                             ? state.live[position]
+                             : outcome.states[position - numLive]);
+        SearchCost cost = state.cost;
+        cost += outcome.cost;
+        arrivals.add(live, cost, {unsigned(number), outcome.way, outcome.kept});
       }
     }
-    for (unsigned slot : slotsOf[at])
-      current[slot] = slots[slot].given;
-    live = after;
-    keepCheapest(reached, most);
-    return !reached.empty();
+    return passageTo(arrivals);
   }
 
-  void load(llvm::ArrayRef<unsigned> slotsLive, const Reached &state) {
-    for (unsigned slot : slotsOf[here])
-      current[slot] = slots[slot].given;
-    for (auto [slot, states] : llvm::zip_equal(slotsLive, state.live))
-      current[slot] = states;
-  }
-
-  void follow(const Operation &operation, const AxisWay &way, unsigned number,
-              const Reached &from) {
-    SearchCost cost = from.cost;
-    cost.work += work / (way.drive.kind == Drive::Index ? size : 1);
-    if (bringOperands(operation, way, cost))
-      leaveResults(operation, way, {from.trace, number, 0}, 0, cost);
-  }
-
-  /// Each result from number `next` on either where it is wanted or, where it
-  /// may, as it comes out.
-  void leaveResults(const Operation &operation, const AxisWay &way, Trace trace,
-                    unsigned next, const SearchCost &cost) {
-    if (next == operation.results.size())
-      return arrive(trace, cost);
-    unsigned number = operation.results[next];
-    const Value &value = problem.values[number];
-    unsigned slot = slotsOf[here][operation.operands.size() + next];
-    AxisState comesOut = way.results[next];
-    bool isThere = value.wanted && comesOut == stateOf(number);
-    if (value.wanted) {
-      SearchCost paid = cost;
-      States states = bit(comesOut);
-      int early = paid.earlySums;
-      if (bring(number, states, stateOf(number), paid)) {
-        paid.earlySums = early; // it is not the operand of another
-        current[slot] = bit(stateOf(number));
-        leaveResults(operation, way, trace, next + 1, paid);
-      }
-    }
-    bool mayStay =
-        !value.wanted || (!isThere && mayDepart(number) &&
-                          (!comesOut.isPending() || mayWait(number)));
-    if (!mayStay)
-      return;
-    current[slot] = bit(comesOut);
-    trace.kept |= 1u << next;
-    SearchCost paid = cost;
-    if (comesOut.isPending())
-      payReaders(number, paid);
-    leaveResults(operation, way, trace, next + 1, paid);
-  }
-
-  void arrive(const Trace &trace, const SearchCost &cost) {
-    key.clear();
-    for (unsigned slot : after)
-      key.push_back(current[slot]);
-    auto [place, isNew] = places.try_emplace(key, reached.size());
-    if (isNew) {
-      reached.push_back({key, cost, unsigned(traces.size())});
-      traces.push_back(trace);
-    } else if (Reached &state = reached[place->second]; cost < state.cost) {
-      state.cost = cost;
-      traces[state.trace] = trace;
-    }
+  Passage passageTo(Arrivals &arrivals) {
+    Passage passage;
+    keepCheapest(arrivals.reached, arrivals.traces, most);
+    if (!arrivals.reached.empty())
+      passage.cost = arrivals.reached.front().cost;
+    for (Reached &state : arrivals.reached)
+      state.cost -= passage.cost;
+    passage.traces = std::move(arrivals.traces);
+    passage.settled = settle(arrivals.reached);
+    passage.to = &*frontiers.insert(std::move(arrivals.reached)).first;
+    return passage;
   }
 
   size_t most;
@@ -381,14 +377,18 @@ private:
   /// Per operation: the slots of its operands, then of its results.
   std::vector<llvm::SmallVector<unsigned, 4>> slotsOf;
 
-  size_t here = 0; ///< the operation that is looked at
-  llvm::SmallVector<unsigned, 8> live, after;
-  __int128 work = 0;           ///< of that operation, by one rank alone
-  std::u32string key;          ///< kept for its room
-  std::vector<States> current; ///< per slot, in the way that is followed
-  std::vector<Reached> reached;
-  std::unordered_map<std::u32string, size_t> places; ///< in `reached`
-  std::vector<Trace> traces;
+  std::unordered_set<AxisOperation, HashOperation> distinct;
+  std::unordered_set<Frontier, HashFrontier> frontiers;
+  std::map<std::tuple<const AxisOperation *, const Frontier *, std::u32string>,
+           Passage>
+      passages;
+
+  llvm::SmallVector<unsigned, 8> open; ///< live slots that ways differ in
+  std::vector<States> settled;         ///< per other slot
+  const Frontier *frontier = nullptr;
+  /// Per operation that was passed.
+  std::vector<const AxisOperation *> operations;
+  std::vector<const Passage *> passed;
 };
 
 } // namespace

@@ -84,6 +84,7 @@ struct SearchCost {
   bool operator<(const SearchCost &other) const;
   bool operator==(const SearchCost &other) const;
   SearchCost &operator+=(const SearchCost &other);
+  SearchCost &operator-=(const SearchCost &other);
 };
 
 /// A function, or one phase of it, without its IR.

@@ -60,6 +60,32 @@ protected:
     problem.operations.push_back(operation);
   }
 
+  static constexpr unsigned numVariants = 11;
+
+  /// Two products, one fact of which each variant but the first has otherwise.
+  void addLayer(unsigned variant) {
+    auto free = [&](bool is) { return is ? Value::Free : Value::Fixed; };
+    unsigned x = add("sd", variant == 1 ? '-' : 's'), w = add("ed", 'e'),
+             v = add("de", variant == 2 ? 'd' : 'e'),
+             a = add("se", 'e', free(variant != 3)),
+             z = add("sd", variant == 4 ? 's' : '-', free(variant == 5));
+    operation({w, x}, a, Linearity::Multi);
+    operation({v, a}, z, Linearity::Multi);
+    problem.values[w].isWeight = variant == 6;
+    problem.values[x].isSmall = variant == 7;
+    problem.values[a].elementBytes = variant == 8 ? 2 : 4;
+    if (variant == 9)
+      problem.values[a].wanted = std::nullopt;
+    problem.values[a].expected = Placement(2);
+    problem.values[z].isSmall = variant == 10;
+  }
+
+  void clear() {
+    problem.values.clear();
+    problem.operations.clear();
+    names.clear();
+  }
+
   PlacementProblem problem;
   std::vector<std::string> names;
 };
@@ -112,4 +138,34 @@ TEST_F(PlacementSearchTest, AWholeTensorCannotBecomePartial) {
   unsigned x = add("sd", '-'), y = add("sd", '+');
   operation({x}, y, Linearity::Joint);
   EXPECT_FALSE(searchPlacements(problem));
+}
+
+// What was found of an operation is used for those that are like it, alone.
+TEST_F(PlacementSearchTest, LayersThatAreNotConnectedAreDecidedAsAlone) {
+  std::vector<PlacementAnswer> alone;
+  for (unsigned variant = 0; variant < numVariants; ++variant) {
+    clear();
+    addLayer(variant);
+    std::optional<PlacementAnswer> answer = searchPlacements(problem);
+    ASSERT_TRUE(answer) << variant;
+    alone.push_back(*answer);
+  }
+  for (unsigned first = 0; first < numVariants; ++first)
+    for (unsigned second = 0; second < numVariants; ++second) {
+      SCOPED_TRACE(testing::Message() << first << ", " << second);
+      clear();
+      for (unsigned variant : {first, second, first})
+        addLayer(variant);
+      std::optional<PlacementAnswer> answer = searchPlacements(problem);
+      ASSERT_TRUE(answer);
+      PlacementAnswer expected;
+      for (unsigned variant : {first, second, first}) {
+        llvm::append_range(expected.drives, alone[variant].drives);
+        llvm::append_range(expected.homes, alone[variant].homes);
+        expected.cost += alone[variant].cost;
+      }
+      EXPECT_TRUE(answer->drives == expected.drives);
+      EXPECT_TRUE(answer->homes == expected.homes);
+      EXPECT_TRUE(answer->cost == expected.cost);
+    }
 }
