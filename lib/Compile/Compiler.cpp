@@ -78,15 +78,15 @@ static void buildConfiguration(PassManager &pm, const CompileOptions &options) {
   pm.addPass(createNameValues());
 }
 
-/// Who wants the plan alone has no reference, and passes are not checked once
-/// their input is placed and differentiated.
+/// Who wants the plan alone has no reference. Of its passes only those are
+/// checked that place tensors: from a legal placement they make legal programs.
 enum class Wanted { Everything, PlanAlone };
 
 static llvm::Expected<CompiledModel>
 compileTo(Wanted wanted, OwningOpRef<ModuleOp> owned, StringRef path,
           const CompileOptions &options, const CompileProgress &progress) {
   ModuleOp module = *owned;
-  bool isChecked = true;
+  const bool isChecked = wanted == Wanted::Everything;
   if (llvm::Error e = checkWords(options))
     return e;
   llvm::Expected<func::FuncOp> function =
@@ -123,8 +123,14 @@ compileTo(Wanted wanted, OwningOpRef<ModuleOp> owned, StringRef path,
   OwningOpRef<ModuleOp> written;
   if (wanted == Wanted::Everything)
     written = module.clone();
-  if (llvm::Error e = run("placing and differentiating", [&](PassManager &pm) {
+  if (llvm::Error e = run("placing", [&](PassManager &pm) {
         buildPlacementPipeline(pm, options);
+      }))
+    return e;
+  if (!isChecked && failed(verify(module)))
+    return error("'{0}' does not compile (placing)", path);
+  if (llvm::Error e = run("differentiating", [&](PassManager &pm) {
+        buildDerivativePipeline(pm, options);
         if (options.grad)
           pm.addPass(createDropPrimals());
       }))
@@ -138,7 +144,6 @@ compileTo(Wanted wanted, OwningOpRef<ModuleOp> owned, StringRef path,
     options.edit(module);
 
   CompiledModel result;
-  isChecked = wanted == Wanted::Everything;
   if (llvm::Error e = run("inserting collectives", [&](PassManager &pm) {
         buildCollectivePipeline(pm, options);
       }))

@@ -62,6 +62,7 @@ void tpsp::buildLogicalPipeline(OpPassManager &pm,
                                 const CompileOptions &options) {
   buildProgramPipeline(pm, options);
   buildPlacementPipeline(pm, options);
+  buildDerivativePipeline(pm, options);
 }
 
 void tpsp::buildPlacementPipeline(OpPassManager &pm,
@@ -78,6 +79,10 @@ void tpsp::buildPlacementPipeline(OpPassManager &pm,
     pm.addPass(createShardReplicated({options.shardReplicated, options.hardware,
                                       options.threads, options.grad,
                                       options.overlap == "on"}));
+}
+
+void tpsp::buildDerivativePipeline(OpPassManager &pm,
+                                   const CompileOptions &options) {
   if (options.grad)
     pm.addPass(createDifferentiate({/*function=*/"", options.reduceDtype}));
   pm.addPass(createCanonicalizerPass());

@@ -121,8 +121,8 @@ static Outcome judgeRefusal(const Program &program, const Errors &errors,
   if (!errors.hasPlaces)
     return failed("refused without a location: " + text);
   bool mayRefuse = phase == "parsing" || phase == "configuring" ||
-                   phase == "checking" ||
-                   phase == "placing and differentiating" ||
+                   phase == "checking" || phase == "placing" ||
+                   phase == "differentiating" ||
                    phase == "inserting collectives";
   if (!mayRefuse || (phase != "parsing" && !isRefusal(program, text)))
     return failed("the compiler failed while " + phase.str() + ": " + text);

@@ -12,10 +12,13 @@ namespace tpsp {
 /// reference evaluates.
 void buildProgramPipeline(mlir::OpPassManager &pm,
                           const CompileOptions &options);
-/// One function -> placed, differentiated on request; still logical.
+/// One function -> placed; still logical.
 void buildPlacementPipeline(mlir::OpPassManager &pm,
                             const CompileOptions &options);
-/// Both of them.
+/// Placed -> differentiated on request; nothing is there twice.
+void buildDerivativePipeline(mlir::OpPassManager &pm,
+                             const CompileOptions &options);
+/// All of them.
 void buildLogicalPipeline(mlir::OpPassManager &pm,
                           const CompileOptions &options);
 /// Logical -> with collectives, global shapes: what the step redoes, its parts,

@@ -7,6 +7,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/STLExtras.h"
 
+#include <set>
+
 namespace tpsp {
 #define GEN_PASS_DEF_PARTITION
 #include "tpsp/Passes/Passes.h.inc"
@@ -43,7 +45,10 @@ public:
 private:
   /// Every operation must already sit in a placement that needs nothing moved.
   LogicalResult checkPlaced() {
+    std::set<Signature> known; // of layers and micro-batches, which are alike
     WalkResult result = function.walk([&](IndexedOpInterface op) {
+      if (!known.insert(signatureOf(op)).second)
+        return WalkResult::advance();
       Placed placed(op, mesh);
       auto choice = chooseComputePlacement(placed.get());
       bool agrees = choice && llvm::equal(choice->operands, placed.operands);

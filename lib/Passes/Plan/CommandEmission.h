@@ -5,7 +5,8 @@
 #include "PlanBuffers.h"
 #include "PlannedCommands.h"
 
-#include "llvm/ADT/StringMap.h"
+#include <map>
+#include <vector>
 
 namespace tpsp {
 
@@ -17,7 +18,7 @@ public:
   mlir::StringAttr unique(mlir::func::FuncOp function, llvm::StringRef stem);
 
 private:
-  llvm::StringMap<mlir::StringAttr> known;
+  std::map<std::vector<const void *>, mlir::StringAttr> known;
 };
 
 /// A program under construction. Commands are added at its end.

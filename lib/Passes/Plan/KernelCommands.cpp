@@ -6,13 +6,55 @@
 using namespace mlir;
 using namespace tpsp;
 
+namespace {
+
+/// Writes down all of an operation but its location: values as their numbers,
+/// in the order in which they are made.
+class Fingerprint {
+public:
+  explicit Fingerprint(Operation *op) { add(op); }
+  std::vector<const void *> take() { return std::move(words); }
+
+private:
+  void add(Operation *op) {
+    add(op->getName().getAsOpaquePointer());
+    add(op->getAttrDictionary().getAsOpaquePointer());
+    addCount(op->getNumOperands());
+    for (Value operand : op->getOperands())
+      addCount(numbers.lookup(operand));
+    define(op->getResults());
+    addCount(op->getNumRegions());
+    for (Region &region : op->getRegions()) {
+      addCount(region.getBlocks().size());
+      for (Block &block : region)
+        add(block);
+    }
+  }
+  void add(Block &block) {
+    define(block.getArguments());
+    addCount(block.getOperations().size());
+    for (Operation &op : block)
+      add(&op);
+  }
+  void define(ValueRange values) {
+    addCount(values.size());
+    for (Value value : values) {
+      numbers.try_emplace(value, numbers.size());
+      add(value.getType().getAsOpaquePointer());
+    }
+  }
+  void addCount(size_t count) { add(reinterpret_cast<const void *>(count)); }
+  void add(const void *word) { words.push_back(word); }
+
+  std::vector<const void *> words;
+  llvm::DenseMap<Value, size_t> numbers;
+};
+
+} // namespace
+
 StringAttr KernelLibrary::unique(func::FuncOp function, StringRef stem) {
-  // The names are equal so far, and locations are not printed: what differs is
-  // the kernel.
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  function.print(stream, OpPrintingFlags().useLocalScope());
-  auto [entry, isNew] = known.try_emplace(text);
+  // The names are equal so far: what differs is the kernel.
+  auto [entry, isNew] = known.try_emplace(Fingerprint(function).take());
   if (!isNew) {
     function.erase();
     return entry->second;

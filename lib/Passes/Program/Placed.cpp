@@ -23,6 +23,18 @@ Placed::Placed(IndexedOpInterface op, const Mesh &mesh)
     weights.push_back(isWeight(result));
 }
 
+Signature tpsp::signatureOf(IndexedOpInterface op) {
+  Signature signature = {op->getName().getAsOpaquePointer(),
+                         op->getPropertiesAsAttribute().getAsOpaquePointer()};
+  auto add = [&](Value value) {
+    signature.push_back(value.getType().getAsOpaquePointer());
+    signature.push_back(isWeight(value) ? signature.front() : nullptr);
+  };
+  llvm::for_each(op->getOperands(), add);
+  llvm::for_each(op->getResults(), add);
+  return signature;
+}
+
 /// Whether `op` changes the elements of one tensor alone: scales or converts
 /// them, or adds 1 to a norm's gain.
 static bool isElementByElement(Operation *op) {

@@ -28,6 +28,11 @@ private:
   const Mesh &mesh;
 };
 
+/// What placing an operation depends on: those of equal signatures have equal
+/// structures, and tensors that are placed and marked alike.
+using Signature = llvm::SmallVector<const void *, 12>;
+Signature signatureOf(IndexedOpInterface op);
+
 /// Whether a value is a parameter, perhaps under another shape or changed
 /// element by element, or the gradient of one (weightAttrName).
 bool isWeight(mlir::Value value);
