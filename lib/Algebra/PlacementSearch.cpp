@@ -8,7 +8,6 @@
 #include <numeric>
 #include <string>
 #include <tuple>
-#include <unordered_map>
 #include <unordered_set>
 
 using namespace tpsp;
@@ -65,25 +64,6 @@ struct Slot {
   size_t first = 0, last = 0;
 };
 
-/// One way to have come as far as an operation.
-struct Reached {
-  std::u32string live; ///< the states of the slots that ways differ in
-  SearchCost cost;
-
-  bool operator==(const Reached &other) const {
-    return live == other.live && cost == other.cost;
-  }
-};
-
-/// The cost if whatever an idle gather made whole is needed whole yet, but for
-/// what all ways have alike.
-SearchCost atBest(const Reached &state) {
-  SearchCost cost = state.cost;
-  for (States states : state.live)
-    cost.idle -= (states & idleBit) != 0;
-  return cost;
-}
-
 /// What a way chose at one operation, and where it came from.
 struct Trace {
   unsigned before = 0; ///< number in the frontier before the operation
@@ -92,15 +72,47 @@ struct Trace {
 };
 
 /// The ways that are open at one time. Their order decides among equals.
-using Frontier = std::vector<Reached>;
+struct Frontier {
+  /// Of how many slots each way has states: those that ways differ in.
+  size_t width = 0;
+  std::vector<States> states; ///< of one way after the other
+  std::vector<SearchCost> costs;
+
+  size_t size() const { return costs.size(); }
+  const States *statesOf(size_t way) const {
+    return states.data() + way * width;
+  }
+  bool operator==(const Frontier &other) const {
+    return width == other.width && states == other.states &&
+           costs == other.costs;
+  }
+
+  /// The cost if whatever an idle gather made whole is needed whole yet, but
+  /// for what all ways have alike.
+  SearchCost atBest(size_t way) const {
+    SearchCost cost = costs[way];
+    for (States each : llvm::ArrayRef(statesOf(way), width))
+      cost.idle -= (each & idleBit) != 0;
+    return cost;
+  }
+
+  size_t cheapest() const {
+    return std::min_element(costs.begin(), costs.end()) - costs.begin();
+  }
+};
+
+llvm::hash_code hashOf(const States *states, size_t count) {
+  return llvm::hash_combine_range(
+      reinterpret_cast<const uint32_t *>(states),
+      reinterpret_cast<const uint32_t *>(states + count));
+}
 
 struct HashFrontier {
   size_t operator()(const Frontier &frontier) const {
-    llvm::hash_code code = llvm::hash_value(frontier.size());
-    for (const Reached &state : frontier)
-      code = llvm::hash_combine(code, std::hash<std::u32string>()(state.live),
-                                state.cost.collectives, state.cost.small,
-                                state.cost.bytes);
+    llvm::hash_code code =
+        hashOf(frontier.states.data(), frontier.states.size());
+    for (const SearchCost &cost : frontier.costs)
+      code = llvm::hash_combine(code, cost.collectives, cost.small, cost.bytes);
     return code;
   }
 };
@@ -128,68 +140,95 @@ struct Passage {
   std::u32string settled;
 };
 
-/// Takes out states in which ways do not differ: what is returned. Few are
-/// left, of many that are live.
-std::u32string settle(Frontier &frontier) {
-  if (frontier.empty())
-    return {};
-  std::u32string settled = frontier.front().live;
-  for (const Reached &state : frontier)
-    for (size_t i = 0; i < settled.size(); ++i)
-      if (state.live[i] != settled[i])
-        settled[i] = 0;
-  for (Reached &state : frontier) {
-    size_t kept = 0;
-    for (size_t i = 0; i < settled.size(); ++i)
-      if (!settled[i])
-        state.live[kept++] = state.live[i];
-    state.live.resize(kept);
-  }
-  return settled;
-}
-
-/// In the order in which they came.
-void keepCheapest(Frontier &reached, std::vector<Trace> &traces, size_t most) {
-  if (reached.size() <= most)
-    return;
-  std::vector<std::pair<SearchCost, size_t>> costs;
-  for (auto [i, state] : llvm::enumerate(reached))
-    costs.push_back({atBest(state), i});
-  std::nth_element(costs.begin(), costs.begin() + most, costs.end());
-  std::vector<bool> stays(reached.size(), false);
-  for (size_t i = 0; i < most; ++i)
-    stays[costs[i].second] = true;
-  size_t kept = 0;
-  for (size_t i = 0; i < reached.size(); ++i)
-    if (stays[i]) {
-      if (kept != i)
-        reached[kept] = std::move(reached[i]);
-      traces[kept++] = traces[i];
-    }
-  reached.resize(most);
-  traces.resize(most);
-}
-
 /// The frontier behind an operation while ways arrive at it.
 class Arrivals {
 public:
-  void add(const std::u32string &live, const SearchCost &cost,
+  /// `width`: slots that stay.
+  explicit Arrivals(size_t width) : table(64, none) { reached.width = width; }
+
+  void add(const std::vector<States> &states, const SearchCost &cost,
            const Trace &trace) {
-    auto [place, isNew] = places.try_emplace(live, reached.size());
-    if (isNew) {
-      reached.push_back({live, cost});
+    size_t place = placeOf(states);
+    if (table[place] == none) {
+      table[place] = reached.size();
+      llvm::append_range(reached.states, states);
+      reached.costs.push_back(cost);
       traces.push_back(trace);
-    } else if (Reached &state = reached[place->second]; cost < state.cost) {
-      state.cost = cost;
-      traces[place->second] = trace;
+      if (2 * reached.size() > table.size())
+        grow();
+    } else if (unsigned way = table[place]; cost < reached.costs[way]) {
+      reached.costs[way] = cost;
+      traces[way] = trace;
     }
+  }
+
+  /// In the order in which they came.
+  void keepCheapest(size_t most) {
+    if (reached.size() <= most)
+      return;
+    std::vector<std::pair<SearchCost, size_t>> costs;
+    for (size_t way = 0; way < reached.size(); ++way)
+      costs.push_back({reached.atBest(way), way});
+    std::nth_element(costs.begin(), costs.begin() + most, costs.end());
+    std::vector<size_t> kept;
+    for (size_t i = 0; i < most; ++i)
+      kept.push_back(costs[i].second);
+    llvm::sort(kept);
+    for (auto [to, from] : llvm::enumerate(kept)) {
+      std::copy_n(reached.statesOf(from), reached.width,
+                  reached.states.data() + to * reached.width);
+      reached.costs[to] = reached.costs[from];
+      traces[to] = traces[from];
+    }
+    reached.states.resize(most * reached.width);
+    reached.costs.resize(most);
+    traces.resize(most);
+  }
+
+  /// Takes out states in which ways do not differ, which are returned. Few are
+  /// left, of many that are live.
+  std::u32string settle() {
+    if (reached.size() == 0)
+      return {};
+    std::u32string settled(reached.statesOf(0), reached.width);
+    for (size_t way = 1; way < reached.size(); ++way)
+      for (size_t i = 0; i < reached.width; ++i)
+        if (reached.statesOf(way)[i] != settled[i])
+          settled[i] = 0;
+    size_t kept = 0;
+    for (size_t way = 0; way < reached.size(); ++way)
+      for (size_t i = 0; i < reached.width; ++i)
+        if (!settled[i])
+          reached.states[kept++] = reached.statesOf(way)[i];
+    reached.states.resize(kept);
+    reached.width = llvm::count(settled, States(0));
+    return settled;
   }
 
   Frontier reached;
   std::vector<Trace> traces;
 
 private:
-  std::unordered_map<std::u32string, size_t> places; ///< in `reached`
+  static constexpr unsigned none = ~0u;
+
+  size_t placeOf(const std::vector<States> &states) const {
+    size_t mask = table.size() - 1;
+    size_t place = hashOf(states.data(), states.size()) & mask;
+    while (table[place] != none && !std::equal(states.begin(), states.end(),
+                                               reached.statesOf(table[place])))
+      place = (place + 1) & mask;
+    return place;
+  }
+
+  void grow() {
+    table.assign(4 * table.size(), none);
+    for (unsigned way = 0; way < reached.size(); ++way)
+      table[placeOf({reached.statesOf(way),
+                     reached.statesOf(way) + reached.width})] = way;
+  }
+
+  /// Ways by the hash of their states; as many as a power of two.
+  std::vector<unsigned> table;
 };
 
 /// Layers and micro-batches are alike: operations, frontiers and what leads
@@ -206,7 +245,9 @@ public:
   }
 
   bool run() {
-    frontier = &*frontiers.insert(Frontier(1)).first;
+    Frontier begin;
+    begin.costs.emplace_back();
+    frontier = &*frontiers.insert(std::move(begin)).first;
     for (size_t at = 0; at < problem.operations.size(); ++at)
       if (!step(at))
         return false;
@@ -214,7 +255,7 @@ public:
   }
 
   SearchCost cost() const {
-    SearchCost sum = best()->cost;
+    SearchCost sum = frontier->costs[frontier->cheapest()];
     for (const Passage *passage : passed)
       sum += passage->cost;
     return sum;
@@ -224,7 +265,7 @@ public:
     for (const Slot &slot : slots)
       if (slot.given)
         answer.homes[slot.value][axis] = stateOf(slot.value);
-    size_t place = best() - frontier->begin();
+    size_t place = frontier->cheapest();
     for (size_t at = problem.operations.size(); at-- > 0;) {
       const Trace &chosen = passed[at]->traces[place];
       const AxisWay &way = operations[at]->ways[chosen.way];
@@ -237,12 +278,6 @@ public:
   }
 
 private:
-  Frontier::const_iterator best() const {
-    return std::min_element(
-        frontier->begin(), frontier->end(),
-        [](const Reached &a, const Reached &b) { return a.cost < b.cost; });
-  }
-
   //===--------------------------------------------------------------------===//
   // Live values
   //===--------------------------------------------------------------------===//
@@ -327,33 +362,34 @@ private:
       if (!states)
         open.push_back(slot);
     }
-    return !frontier->empty();
+    return frontier->size() > 0;
   }
 
   /// To wherever the operation may lead from the frontier.
   Passage follow(const AxisOperation &operation, const Window &window) {
     // Most ways differ in states that the operation does not touch.
     std::map<std::u32string, std::vector<AxisOutcome>> known;
-    Arrivals arrivals;
-    std::u32string own = window.given, live;
-    for (auto [number, state] : llvm::enumerate(*frontier)) {
-      size_t numLive = state.live.size();
+    Arrivals arrivals(window.after.size());
+    std::u32string own = window.given;
+    std::vector<States> after(window.after.size());
+    size_t width = frontier->width;
+    for (size_t number = 0; number < frontier->size(); ++number) {
+      const States *states = frontier->statesOf(number);
       for (auto [i, position] : llvm::enumerate(window.own))
-        if (position < numLive)
-          own[i] = state.live[position];
+        if (position < width)
+          own[i] = states[position];
       auto [outcomes, isNew] = known.try_emplace(own);
       if (isNew)
         outcomes->second =
             outcomesOf(operation, {own.data(), own.size()}, role, size);
       for (const AxisOutcome &outcome : outcomes->second) {
-        live.clear();
-        for (size_t position : window.after)
-          live.push_back(position < numLive
-                             ? state.live[position]
-                             : outcome.states[position - numLive]);
-        SearchCost cost = state.cost;
+        for (auto [i, position] : llvm::enumerate(window.after))
+          after[i] = position < width ? states[position]
+                                      : outcome.states[position - width];
+        SearchCost cost = frontier->costs[number];
         cost += outcome.cost;
-        arrivals.add(live, cost, {unsigned(number), outcome.way, outcome.kept});
+        arrivals.add(after, cost,
+                     {unsigned(number), outcome.way, outcome.kept});
       }
     }
     return passageTo(arrivals);
@@ -361,14 +397,15 @@ private:
 
   Passage passageTo(Arrivals &arrivals) {
     Passage passage;
-    keepCheapest(arrivals.reached, arrivals.traces, most);
-    if (!arrivals.reached.empty())
-      passage.cost = arrivals.reached.front().cost;
-    for (Reached &state : arrivals.reached)
-      state.cost -= passage.cost;
+    arrivals.keepCheapest(most);
+    Frontier &reached = arrivals.reached;
+    if (reached.size() > 0)
+      passage.cost = reached.costs.front();
+    for (SearchCost &cost : reached.costs)
+      cost -= passage.cost;
+    passage.settled = arrivals.settle();
     passage.traces = std::move(arrivals.traces);
-    passage.settled = settle(arrivals.reached);
-    passage.to = &*frontiers.insert(std::move(arrivals.reached)).first;
+    passage.to = &*frontiers.insert(std::move(reached)).first;
     return passage;
   }
 
