@@ -9,22 +9,8 @@
 using namespace mlir;
 using namespace tpsp;
 
-namespace {
-struct RoleName {
-  AxisRole role;
-  llvm::StringLiteral name;
-};
-constexpr RoleName roleNames[] = {{AxisRole::None, ""},
-                                  {AxisRole::Data, "data"},
-                                  {AxisRole::Model, "model"},
-                                  {AxisRole::None, stageRoleName}};
-} // namespace
-
 static std::optional<AxisRole> parseRole(StringRef name) {
-  for (const RoleName &entry : roleNames)
-    if (entry.name == name)
-      return entry.role;
-  return std::nullopt;
+  return findNamed<AxisRole>(std::string_view(name));
 }
 
 Mesh MeshOp::getMesh() {
@@ -43,7 +29,7 @@ std::optional<AxisId> tpsp::stageAxisOf(Operation *op) {
     return std::nullopt;
   for (auto [id, role] :
        llvm::enumerate(mesh.getAxisRoles().getAsRange<StringAttr>()))
-    if (role.getValue() == stageRoleName)
+    if (parseRole(role.getValue()) == AxisRole::Stage)
       return AxisId(id);
   return std::nullopt;
 }
@@ -122,7 +108,7 @@ LogicalResult MeshOp::verify() {
       return emitOpError("axis @")
              << name << " has role '" << roleAttr.getValue()
              << "'; roles are 'data', 'model' and 'stage'";
-    if (roleAttr.getValue() != stageRoleName)
+    if (parseRole(roleAttr.getValue()) != AxisRole::Stage)
       continue;
     if (!stage.empty()) // (M4)
       return emitOpError("axis @")

@@ -2,8 +2,7 @@
 ///
 ///   tpsp.mesh @mesh <pp = 4 : stage, tp = 8 : model>
 ///
-/// It shards no tensor, so who places tensors does not know the role: to them
-/// the axis has none.
+/// It shards no tensor, so who places tensors never asks for the role.
 #ifndef TPSP_DIALECT_TPSP_STAGEAXIS_H
 #define TPSP_DIALECT_TPSP_STAGEAXIS_H
 
@@ -12,8 +11,6 @@
 #include "mlir/IR/Operation.h"
 
 namespace tpsp {
-
-inline constexpr llvm::StringLiteral stageRoleName = "stage";
 
 /// Attribute of a function that is one chunk of a program's layers: its number.
 inline constexpr llvm::StringLiteral stageChunkAttrName = "tpsp.stage_chunk";
