@@ -1,6 +1,5 @@
 #include "LayerRuns.h"
 
-#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -35,8 +34,8 @@ SmallVector<LayerRun> tpsp::layerRuns(func::FuncOp program, size_t shortest) {
   return runs;
 }
 
-void tpsp::keepLayers(func::FuncOp program, ArrayRef<LayerRun> runs,
-                      ArrayRef<size_t> depths) {
+llvm::BitVector tpsp::keepLayers(func::FuncOp program, ArrayRef<LayerRun> runs,
+                                 ArrayRef<size_t> depths) {
   llvm::BitVector unread(program.getNumArguments());
   for (BlockArgument argument : program.getArguments())
     if (!argument.use_empty())
@@ -55,4 +54,5 @@ void tpsp::keepLayers(func::FuncOp program, ArrayRef<LayerRun> runs,
     if (!argument.use_empty())
       unread.reset(argument.getArgNumber());
   (void)program.eraseArguments(unread);
+  return unread;
 }

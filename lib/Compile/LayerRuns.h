@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/BitVector.h"
 
 namespace tpsp {
 
@@ -19,9 +20,11 @@ llvm::SmallVector<LayerRun> layerRuns(mlir::func::FuncOp program,
                                       size_t shortest);
 
 /// Keeps the first `depths[i]` layers of run i. What followed the last layer
-/// follows the last that is left. Arguments that nothing reads any more go.
-void keepLayers(mlir::func::FuncOp program, llvm::ArrayRef<LayerRun> runs,
-                llvm::ArrayRef<size_t> depths);
+/// follows the last that is left. Arguments that nothing reads any more go: the
+/// result says which, of those that there were.
+llvm::BitVector keepLayers(mlir::func::FuncOp program,
+                           llvm::ArrayRef<LayerRun> runs,
+                           llvm::ArrayRef<size_t> depths);
 
 } // namespace tpsp
 

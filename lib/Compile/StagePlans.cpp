@@ -1,5 +1,6 @@
 #include "tpsp/Compile/StagePlans.h"
 
+#include "LayerRuns.h"
 #include "ParseModel.h"
 #include "StageCut.h"
 
@@ -60,6 +61,20 @@ bool tpsp::hasStages(MLIRContext &context, StringRef path,
   return size > 1;
 }
 
+std::string tpsp::stagesProblem(const CompileOptions &options) {
+  const std::tuple<bool, const char *, const char *> refused[] = {
+      {options.reduceGradients == "part", "--reduce-gradients part",
+       "leave it out, and gradients are reduced once a step"},
+      {options.gatherParameters == "forward", "--gather-parameters forward",
+       "leave it out, and parameters are gathered in the update"},
+      {options.lossScale != "none", "--loss-scale",
+       "leave it out, or use --dtype bf16, which needs none"}};
+  for (auto [isGiven, flag, wayOut] : refused)
+    if (isGiven)
+      return (Twine(flag) + " is not simulated with stages; " + wayOut).str();
+  return "";
+}
+
 namespace {
 
 class StageCompiler {
@@ -76,6 +91,8 @@ public:
 
   llvm::Expected<StagePlans> run(OwningOpRef<ModuleOp> owned) {
     ModuleOp module = *owned;
+    if (std::string problem = stagesProblem(request.compile); !problem.empty())
+      return llvm::createStringError(problem);
     progress("cutting layers");
     llvm::Expected<func::FuncOp> program =
         selectFunction(module, request.compile.function);
@@ -92,9 +109,14 @@ public:
          SmallVector<int64_t>(request.layers.begin(), request.layers.end())});
     if (failed(chunks))
       return summary(path, "cutting layers");
-    for (StageChunk &chunk : *chunks)
-      if (llvm::Error error = add(module, chunk))
-        return error;
+    for (const StageChunk &chunk : *chunks) {
+      auto plan = planOf(module, chunk, /*oneMoreOf=*/"");
+      if (!plan)
+        return plan.takeError();
+      result.chunks.push_back(std::move(*plan));
+    }
+    if (llvm::Error error = addDeeper(module, *chunks))
+      return error;
     result.compiled = int64_t(known.size());
     return std::move(result);
   }
@@ -149,7 +171,10 @@ private:
     }
   }
 
-  llvm::Error add(ModuleOp module, StageChunk &chunk) {
+  /// Of a chunk, with so few layers as are kept, but for one more of this
+  /// function.
+  llvm::Expected<StagePlan> planOf(ModuleOp module, const StageChunk &chunk,
+                                   StringRef oneMoreOf) {
     StagePlan plan;
     plan.layers = chunk.layers;
     plan.received = int64_t(chunk.received);
@@ -157,19 +182,62 @@ private:
     plan.arguments.assign(chunk.received, -1);
     plan.arguments.insert(plan.arguments.end(), chunk.arguments.begin(),
                           chunk.arguments.end());
-    std::shared_ptr<const tpsp::Plan> &shared = known[textOf(chunk.function)];
+    OwningOpRef<func::FuncOp> function(
+        cast<func::FuncOp>(chunk.function->clone()));
+    if (request.keptLayers > 0)
+      leaveOut(*function, oneMoreOf, plan);
+    std::shared_ptr<const tpsp::Plan> &shared = known[textOf(*function)];
     if (!shared) {
-      progress(("chunk " + Twine(result.chunks.size())).str());
-      CompileOptions own = options;
-      own.function = chunk.function.getSymName().str();
-      auto compiled =
-          planOfModule(OwningOpRef<ModuleOp>(module.clone()), path, own);
+      progress(("plan " + Twine(known.size())).str());
+      auto compiled = compile(module, std::move(function));
       if (!compiled)
         return compiled.takeError();
       shared = std::move(*compiled);
     }
     plan.plan = shared;
-    result.chunks.push_back(std::move(plan));
+    return plan;
+  }
+
+  llvm::Expected<std::shared_ptr<const tpsp::Plan>>
+  compile(ModuleOp module, OwningOpRef<func::FuncOp> function) {
+    CompileOptions own = options;
+    own.function = function->getSymName().str();
+    OwningOpRef<ModuleOp> copy = module.clone();
+    copy->lookupSymbol(own.function)->erase();
+    copy->push_back(function.release());
+    return planOfModule(std::move(copy), path, own);
+  }
+
+  void leaveOut(func::FuncOp function, StringRef oneMoreOf, StagePlan &plan) {
+    SmallVector<LayerRun> runs = layerRuns(function, request.keptLayers + 1);
+    SmallVector<size_t> depths;
+    for (LayerRun &run : runs) {
+      StringRef layer = run.front().getCallee();
+      plan.leftOut[layer.str()] += int64_t(run.size() - request.keptLayers);
+      bool isDeeper = layer == oneMoreOf;
+      depths.push_back(request.keptLayers + (isDeeper ? 1 : 0));
+      oneMoreOf = isDeeper ? StringRef() : oneMoreOf;
+    }
+    llvm::BitVector gone = keepLayers(function, runs, depths);
+    for (int last = gone.find_last(); last >= 0; last = gone.find_prev(last)) {
+      plan.received -= last < plan.received;
+      plan.arguments.erase(plan.arguments.begin() + last);
+    }
+  }
+
+  /// Of chunks behind the first, where there are some: the first sends no
+  /// gradients.
+  llvm::Error addDeeper(ModuleOp module, ArrayRef<StageChunk> chunks) {
+    for (size_t i = result.chunks.size(); i-- > 0;)
+      for (const auto &[layer, count] : result.chunks[i].leftOut)
+        if (i > 0 || !result.deeper.count(layer))
+          result.deeper[layer].chunk = i;
+    for (auto &[layer, deeper] : result.deeper) {
+      auto plan = planOf(module, chunks[deeper.chunk], layer);
+      if (!plan)
+        return plan.takeError();
+      deeper.plan = std::move(*plan);
+    }
     return llvm::Error::success();
   }
 
@@ -203,6 +271,13 @@ private:
 } // namespace
 
 llvm::Expected<StagePlans>
+tpsp::compileStages(OwningOpRef<ModuleOp> module, StringRef path,
+                    const StageRequest &request,
+                    const CompileProgress &progress) {
+  return StageCompiler(path, request, progress).run(std::move(module));
+}
+
+llvm::Expected<StagePlans>
 tpsp::compileStages(MLIRContext &context, StringRef path,
                     const StageRequest &request,
                     const CompileProgress &progress) {
@@ -210,5 +285,5 @@ tpsp::compileStages(MLIRContext &context, StringRef path,
   llvm::Expected<OwningOpRef<ModuleOp>> parsed = parseModel(context, path);
   if (!parsed)
     return parsed.takeError();
-  return StageCompiler(path, request, progress).run(std::move(*parsed));
+  return compileStages(std::move(*parsed), path, request, progress);
 }

@@ -1,7 +1,5 @@
 #include "tpsp/Schedule/ChunkWork.h"
 
-#include "tpsp/Schedule/Simulator.h"
-
 #include "llvm/ADT/STLExtras.h"
 
 #include <set>
@@ -168,9 +166,10 @@ private:
 /// Sums up a plan by its segments.
 class Reader {
 public:
-  Reader(const Plan &plan, const CostModel &cost, ChunkEnds ends, int64_t parts)
-      : plan(plan), cost(cost), ends(ends), parts(parts), segments(plan, ends),
-        used(plan.buffers.size()) {
+  Reader(const Plan &plan, const CostModel &cost, ChunkEnds ends, int64_t parts,
+         SegmentVisitor visit)
+      : plan(plan), cost(cost), ends(ends), parts(parts), visit(visit),
+        segments(plan, ends), used(plan.buffers.size()) {
     for (size_t i = 0; i < plan.commands.size(); ++i)
       for (const PlanAccess &access : plan.commands[i].accesses)
         used[access.buffer] |= segments.of(i);
@@ -205,7 +204,6 @@ private:
   Plan partOf(unsigned wanted) const {
     Plan part = plan;
     part.commands.clear();
-    part.ledger.clear();
     std::set<int64_t> recorded;
     for (size_t i = 0; i < plan.commands.size(); ++i) {
       const PlanCommand &command = plan.commands[i];
@@ -217,7 +215,6 @@ private:
           !recorded.count(command.event))
         continue;
       part.commands.push_back(command);
-      part.commands.back().collective.row = -1;
     }
     return part;
   }
@@ -229,6 +226,9 @@ private:
     llvm::Expected<SimulatedStep> step = simulate(part, cost);
     if (!step)
       return step.takeError();
+    // Its two parts are the backward pass.
+    if (visit && wanted != Input && wanted != Weights)
+      visit(part, *step, wanted == Update);
     return std::max(0.0, step->seconds - cost.stepSeconds());
   }
 
@@ -333,11 +333,10 @@ private:
   void addSums() {
     if (parts == 1)
       return;
-    for (auto [argument, bytes] : work.gradients) {
-      double seconds = cost.copySeconds(3.0 * double(bytes));
-      work.weights += seconds;
-      work.backward += seconds;
-    }
+    for (auto [argument, bytes] : work.gradients)
+      work.sums += cost.copySeconds(3.0 * double(bytes));
+    work.weights += work.sums;
+    work.backward += work.sums;
   }
 
   bool isCounted(int64_t buffer) const {
@@ -397,6 +396,7 @@ private:
   const CostModel &cost;
   const ChunkEnds ends;
   const int64_t parts;
+  const SegmentVisitor visit;
   Segments segments;
   /// Of each buffer the segments that use it.
   std::vector<unsigned> used;
@@ -412,6 +412,6 @@ private:
 
 llvm::Expected<ChunkWork> tpsp::chunkWork(const Plan &plan,
                                           const CostModel &cost, ChunkEnds ends,
-                                          int64_t parts) {
-  return Reader(plan, cost, ends, parts).read();
+                                          int64_t parts, SegmentVisitor visit) {
+  return Reader(plan, cost, ends, parts, visit).read();
 }

@@ -111,6 +111,8 @@ private:
     for (size_t chunk = 0; chunk < request.chunks.size(); ++chunk) {
       const PipelineChunk &of = request.chunks[chunk];
       for (auto [own, bytes] : of.work.gradients) {
+        if (own < 0)
+          continue; // of layers, which are of one stage
         TiedParameter &tied = all[of.arguments[own]];
         tied.argument = of.arguments[own];
         tied.bytes = std::max(tied.bytes, bytes);

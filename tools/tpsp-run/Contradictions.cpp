@@ -28,6 +28,16 @@ static std::string whenCalibrating(const Options &o) {
 
 using Names = std::vector<std::string>;
 
+static const Names ofStages = {"stage-chunks", "stage-layers", "stage-schedule",
+                               "stage-bound"};
+
+std::string tpsp::run::contradictionWithoutStages(const Options &options) {
+  return firstOf({{true, ofStages,
+                   "{} is of stages, and no axis of the mesh divides layers; "
+                   "write one, as in <pp = 4 : stage>"}},
+                 options);
+}
+
 static std::string whenRunning(const Options &o) {
   // What a run computes; and what a step was, or is predicted to be.
   const Names ofRuns = {"verify", "weights", "inputs", "save", "save-all"};
@@ -42,8 +52,7 @@ static std::string whenRunning(const Options &o) {
         {"hardware"},
         "{} goes with --simulate, --overlap on, --shard-replicated time or "
         "--bucket-layers time; without them nothing asks what things cost"},
-       {!o.simulate,
-        {"stage-chunks", "stage-layers", "stage-schedule", "stage-bound"},
+       {!o.simulate, ofStages,
         "{} says how a pipeline is simulated, and without --simulate none is"},
        {o.emit.empty(), {"target-cpu"}, "{} goes with --emit"},
        {o.simulate, ofRuns,

@@ -26,6 +26,8 @@ int parseOptions(int argc, char **argv, Options &options,
 /// What the options do not allow together, or at all: a sentence with the
 /// options' names and the way out. Empty if all is well.
 std::string contradictionIn(const Options &options);
+/// Likewise of a model whose layers no axis divides.
+std::string contradictionWithoutStages(const Options &options);
 
 } // namespace tpsp::run
 

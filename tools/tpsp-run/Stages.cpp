@@ -4,6 +4,8 @@
 #include "WithCompiler.h"
 #include "common/Compilation.h"
 
+#include "tpsp/Compile/StageSimulation.h"
+
 #include <chrono>
 
 using namespace tpsp;
@@ -19,35 +21,6 @@ static llvm::Error readLayers(const Options &options,
           "--stage-layers: '" + text +
           "' is no number of layers; give one from 1 for each chunk, as 9,8,8");
     layers.push_back(count);
-  }
-  return llvm::Error::success();
-}
-
-static PipelineRequest requestOf(const Options &options,
-                                 const StagePlans &plans) {
-  PipelineRequest request;
-  request.stageAxis = plans.stageAxis;
-  request.parts = options.microBatches;
-  request.hasBackward = options.grad;
-  request.clips = options.clip > 0;
-  request.units = options.stageBound;
-  return request;
-}
-
-/// Equal chunks are read once.
-static llvm::Error readChunks(const StagePlans &plans, const CostModel &cost,
-                              PipelineRequest &request) {
-  std::map<const Plan *, ChunkWork> known;
-  for (const StagePlan &chunk : plans.chunks) {
-    auto [place, isNew] = known.try_emplace(chunk.plan.get());
-    if (isNew) {
-      auto work = chunkWork(*chunk.plan, cost, {chunk.received, chunk.sent},
-                            request.parts);
-      if (!work)
-        return work.takeError();
-      place->second = std::move(*work);
-    }
-    request.chunks.push_back({place->second, chunk.arguments});
   }
   return llvm::Error::success();
 }
@@ -76,25 +49,6 @@ static void addUse(const Hardware &hardware, StagesReport &report) {
     report.matmulUtilisation = report.step.flops /
                                double(report.step.stages.size()) / peak /
                                report.step.seconds;
-}
-
-static llvm::Error predictStages(const Options &options,
-                                 const Hardware &hardware,
-                                 StagesReport &report) {
-  if (std::string misfit = misfitOf(hardware, Mesh(report.plans.mesh));
-      !misfit.empty())
-    return llvm::createStringError(misfit);
-  CostModel cost(hardware, Mesh(report.plans.mesh), options.threads);
-  PipelineRequest request = requestOf(options, report.plans);
-  if (llvm::Error error = readChunks(report.plans, cost, request))
-    return error;
-  auto step =
-      simulatePipeline(request, *findPolicy(options.stageSchedule), cost);
-  if (!step)
-    return step.takeError();
-  report.step = std::move(*step);
-  addUse(hardware, report);
-  return llvm::Error::success();
 }
 
 bool tpsp::run::dividesLayers(const Options &options) {
@@ -130,8 +84,13 @@ rt::Status tpsp::run::simulateStages(const Options &options, bool speaks,
   report.compileSeconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
           .count();
-  if (llvm::Error error = predictStages(options, *hardware, report))
-    return compilation.failure(std::move(error));
+  auto simulated = tpsp::simulateStages(
+      report.plans, options, {options.stageSchedule, options.stageBound},
+      *hardware);
+  if (!simulated)
+    return compilation.failure(simulated.takeError());
+  report.step = std::move(simulated->step);
+  addUse(*hardware, report);
   output = {toText(report), toJson(report), traceOf(report),
             report.step.seconds, report.neededBytes};
   return {};

@@ -217,29 +217,6 @@ static rt::Status writeStages(const Options &options,
   return rt::writeText(options.timeline, rt::toSvg(output.trace, summary));
 }
 
-/// What does not go with stages, or needs them: a sentence, or "".
-static std::string stagesProblem(const Options &options, bool divides) {
-  const std::tuple<bool, const char *, const char *> refused[] = {
-      {options.reduceGradients == "part", "--reduce-gradients part",
-       "leave it out, and gradients are reduced once a step"},
-      {options.gatherParameters == "forward", "--gather-parameters forward",
-       "leave it out, and parameters are gathered in the update"},
-      {options.lossScale != "none", "--loss-scale",
-       "leave it out, or use --dtype bf16, which needs none"}};
-  for (auto [isGiven, flag, wayOut] : refused)
-    if (divides && isGiven)
-      return fmt::format("{} is not simulated with stages; {}", flag, wayOut);
-  if (divides)
-    return "";
-  for (const char *flag :
-       {"stage-chunks", "stage-layers", "stage-schedule", "stage-bound"})
-    if (options.has(flag))
-      return std::string("--") + flag +
-             " is of stages, and no axis of the mesh divides layers; write "
-             "one, as in <pp = 4 : stage>";
-  return "";
-}
-
 static int predictStages(const Options &options, Launch &launch) {
   if (!launch.isFirst())
     return Done;
@@ -256,10 +233,12 @@ static int predictStages(const Options &options, Launch &launch) {
 }
 
 static int predictAny(const Options &options, Launch &launch) {
-  bool divides = dividesLayers(options);
-  if (std::string problem = stagesProblem(options, divides); !problem.empty())
+  if (dividesLayers(options))
+    return predictStages(options, launch);
+  if (std::string problem = contradictionWithoutStages(options);
+      !problem.empty())
     return launch.fail({TPSP_RT_INVALID, problem});
-  return divides ? predictStages(options, launch) : predict(options, launch);
+  return predict(options, launch);
 }
 
 /// Of several processes one is enough.

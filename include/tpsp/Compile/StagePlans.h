@@ -5,8 +5,8 @@
 #include "tpsp/Abi/Plan.h"
 #include "tpsp/Compile/Compiler.h"
 
+#include <map>
 #include <memory>
-#include <optional>
 
 namespace tpsp {
 
@@ -16,6 +16,9 @@ struct StageRequest {
   int64_t chunksPerStage = 1;
   /// The layers of each chunk; empty: equally many.
   std::vector<int64_t> layers;
+  /// Of a run of layers in a chunk so many are compiled; 0: all. Of those left
+  /// out StagePlans::deeper tells what they take.
+  size_t keptLayers = 0;
 };
 
 struct StagePlan {
@@ -26,6 +29,8 @@ struct StagePlan {
   int64_t received = 0, sent = 0;
   /// For each argument its number in the program; -1: it is received.
   std::vector<int64_t> arguments;
+  /// How many layers the plan leaves out, by their function.
+  std::map<std::string, int64_t> leftOut;
 };
 
 struct StagePlans {
@@ -34,7 +39,14 @@ struct StagePlans {
   AxisId stageAxis = 0;
   /// Chunk c is of stage c mod the axis's size.
   std::vector<StagePlan> chunks;
-  /// How many chunks differ.
+  /// A chunk, and its plan with one layer more of a function.
+  struct Deeper {
+    size_t chunk = 0;
+    StagePlan plan;
+  };
+  /// For each function of which layers are left out.
+  std::map<std::string, Deeper> deeper;
+  /// How many plans were compiled.
   int64_t compiled = 0;
   /// Of the program's arguments; empty where it gives none.
   std::vector<std::string> argumentNames;
@@ -45,12 +57,21 @@ struct StagePlans {
 bool hasStages(mlir::MLIRContext &context, llvm::StringRef path,
                const CompileOptions &options);
 
+/// What of the options is not simulated with stages: a sentence, or "".
+std::string stagesProblem(const CompileOptions &options);
+
 /// Diagnostics go to the context's handler as they arise; the error then is a
-/// one-sentence summary. Fails where the layers, or the batch, do not divide.
+/// one-sentence summary. Fails where the layers, or the batch, do not divide,
+/// and where there is a stagesProblem().
 llvm::Expected<StagePlans> compileStages(mlir::MLIRContext &context,
                                          llvm::StringRef path,
                                          const StageRequest &request,
                                          const CompileProgress &progress);
+
+/// The same for a module that has been parsed; messages call it `path`.
+llvm::Expected<StagePlans>
+compileStages(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef path,
+              const StageRequest &request, const CompileProgress &progress);
 
 } // namespace tpsp
 

@@ -14,6 +14,9 @@
 
 #include "tpsp/Abi/Plan.h"
 #include "tpsp/Schedule/CostModel.h"
+#include "tpsp/Schedule/Simulator.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <map>
 
@@ -30,6 +33,8 @@ struct ChunkWork {
   double forward = 0, input = 0, weights = 0, update = 0;
   /// The backward pass as the plan has it, not in two parts.
   double backward = 0;
+  /// Of the backward pass: adding a micro-batch's gradients to the sums.
+  double sums = 0;
   /// Of products and attention, of one micro-batch.
   double flops = 0;
 
@@ -40,8 +45,8 @@ struct ChunkWork {
   int64_t cotangents = 0;
 
   /// By the number of the argument: what lasts from step to step, and the sum
-  /// of a parameter's gradients over the micro-batches. State of no parameter
-  /// is at -1.
+  /// of a parameter's gradients over the micro-batches. At -1 are state of no
+  /// parameter, and what addLayers() has added.
   std::map<int64_t, int64_t> parameters, state, gradients;
   /// Inputs that are not received, of one micro-batch, and results that are not
   /// sent.
@@ -56,10 +61,22 @@ struct ChunkWork {
   int64_t peakUpdate = 0;
 };
 
+/// Is told of the forward pass, of the whole backward pass, and of the update:
+/// their commands as a plan, and how they ran.
+using SegmentVisitor = llvm::function_ref<void(
+    const Plan &segment, const SimulatedStep &step, bool isUpdate)>;
+
 /// `parts`: micro-batches of a step; with several, gradients are added up, in
 /// f32 where they have 16 bits. Fails as simulate() does.
 llvm::Expected<ChunkWork> chunkWork(const Plan &plan, const CostModel &cost,
-                                    ChunkEnds ends, int64_t parts);
+                                    ChunkEnds ends, int64_t parts,
+                                    SegmentVisitor visit = nullptr);
+
+/// Adds to the work of a chunk what so many more layers take, of which `deeper`
+/// has one more than `base`. `receives`: the chunk sends gradients back, as
+/// those two do.
+void addLayers(ChunkWork &sum, const ChunkWork &base, const ChunkWork &deeper,
+               int64_t layers, bool receives);
 
 } // namespace tpsp
 

@@ -1,0 +1,74 @@
+// What more layers add to a chunk.
+#include "tpsp/Schedule/ChunkWork.h"
+
+#include <algorithm>
+
+using namespace tpsp;
+
+using Bytes = std::map<int64_t, int64_t>;
+
+static int64_t totalOf(const Bytes &bytes) {
+  int64_t total = 0;
+  for (auto [argument, size] : bytes)
+    total += size;
+  return total;
+}
+
+/// A layer more makes nothing smaller.
+template <typename Number>
+static Number more(Number base, Number deeper, int64_t layers) {
+  return Number(layers) * std::max<Number>(deeper - base, 0);
+}
+
+static void addTimes(ChunkWork &sum, const ChunkWork &base,
+                     const ChunkWork &deeper, int64_t layers, bool receives) {
+  for (double ChunkWork::*part :
+       {&ChunkWork::forward, &ChunkWork::backward, &ChunkWork::update,
+        &ChunkWork::sums, &ChunkWork::flops})
+    sum.*part += more(base.*part, deeper.*part, layers);
+  // Where no gradient is sent, nobody waits for any of it.
+  if (!receives) {
+    sum.weights += more(base.backward, deeper.backward, layers);
+    return;
+  }
+  for (double ChunkWork::*part : {&ChunkWork::input, &ChunkWork::weights})
+    sum.*part += more(base.*part, deeper.*part, layers);
+}
+
+/// The peak may be elsewhere in a shallow chunk. Where layers are many it has
+/// what they have saved.
+static int64_t morePeak(int64_t base, int64_t deeper, int64_t saved) {
+  return std::max(saved, deeper - base);
+}
+
+static void addPeaks(ChunkWork &sum, const ChunkWork &base,
+                     const ChunkWork &deeper, int64_t layers, bool receives) {
+  int64_t saved = more(base.saved, deeper.saved, layers);
+  int64_t held = more(base.heldForWeights, deeper.heldForWeights, layers);
+  sum.saved += saved;
+  sum.peakForward += morePeak(base.peakForward, deeper.peakForward, saved);
+  sum.peakBackward += morePeak(base.peakBackward, deeper.peakBackward, saved);
+  sum.peakUpdate += more(base.peakUpdate, deeper.peakUpdate, layers);
+  if (!receives) {
+    for (int64_t ChunkWork::*part :
+         {&ChunkWork::heldForWeights, &ChunkWork::peakInput,
+          &ChunkWork::peakWeights})
+      sum.*part += saved;
+    return;
+  }
+  sum.heldForWeights += held;
+  sum.peakInput +=
+      morePeak(base.peakInput, deeper.peakInput, std::max(saved, held));
+  sum.peakWeights += morePeak(base.peakWeights, deeper.peakWeights, held);
+}
+
+void tpsp::addLayers(ChunkWork &sum, const ChunkWork &base,
+                     const ChunkWork &deeper, int64_t layers, bool receives) {
+  addTimes(sum, base, deeper, layers, receives);
+  addPeaks(sum, base, deeper, layers, receives);
+  for (int64_t ChunkWork::*part : {&ChunkWork::inputs, &ChunkWork::outputs})
+    sum.*part += more(base.*part, deeper.*part, layers);
+  for (Bytes ChunkWork::*part :
+       {&ChunkWork::parameters, &ChunkWork::state, &ChunkWork::gradients})
+    (sum.*part)[-1] += more(totalOf(base.*part), totalOf(deeper.*part), layers);
+}
