@@ -1,6 +1,8 @@
 #include "tpsp/Compile/CandidateEvaluator.h"
 
 #include "LayerRuns.h"
+#include "StageEvaluation.h"
+#include "StepUse.h"
 
 #include "tpsp/Abi/PlanMemory.h"
 #include "tpsp/Compile/Compiler.h"
@@ -20,61 +22,6 @@ static DialectRegistry dialects() {
   DialectRegistry registry;
   registerAllDialects(registry);
   return registry;
-}
-
-/// "dp, tp".
-static std::string axesOf(const LedgerRow &row) {
-  std::string text;
-  for (const std::string &axis : row.axes)
-    text += (text.empty() ? "" : ", ") + axis;
-  return text;
-}
-
-/// "all_gather over fsdp".
-static std::string partOf(const LedgerRow &row) {
-  return row.kind + " over " + axesOf(row);
-}
-
-/// What the step's time is made of.
-static void addParts(const tpsp::Plan &plan, const SimulatedStep &step,
-                     Evaluation &out) {
-  for (size_t i = 0; i < plan.commands.size(); ++i) {
-    const PlanCommand &command = plan.commands[i];
-    if (command.isEvent() || command.kind == CommandKind::Collective)
-      continue;
-    const char *kind = command.kind == CommandKind::Matmul      ? "products"
-                       : command.kind == CommandKind::Attention ? "attention"
-                       : command.kind == CommandKind::Kernel    ? "kernels"
-                                                                : "copies";
-    out.parts[kind] += step.commands[i].seconds();
-  }
-  std::map<std::string, double> longest;
-  for (size_t i = 0; i < plan.ledger.size(); ++i) {
-    const LedgerRow &row = plan.ledger[i];
-    std::string part = partOf(row);
-    double exposed = step.exposure.collectives[i].exposed;
-    out.parts[part] += exposed;
-    if (exposed > longest[part] || out.tensors[part].empty()) {
-      longest[part] = exposed;
-      out.tensors[part] = row.tensor;
-    }
-  }
-}
-
-/// How long each stream is busy, each command at what it takes alone.
-static void addBusy(const tpsp::Plan &plan, const CostModel &cost,
-                    Evaluation &out) {
-  for (const PlanCommand &command : plan.commands) {
-    if (command.isEvent())
-      continue;
-    double seconds = cost.seconds(command);
-    int64_t row =
-        command.kind == CommandKind::Collective ? command.collective.row : -1;
-    if (command.computes())
-      out.computing += seconds;
-    else if (row >= 0)
-      out.links[axesOf(plan.ledger[row])] += seconds;
-  }
 }
 
 static bool isOfUpdate(const tpsp::Plan &plan, const PlanCommand &command) {
@@ -203,6 +150,8 @@ public:
   }
 
   Evaluation evaluateWhole(const Candidate &candidate) override {
+    if (candidate.hasStages())
+      return stages(candidate, options.compile.overlap, /*keptLayers=*/0);
     return evaluateWith(candidate,
                         optionsFor(candidate, options.compile.overlap), {});
   }
@@ -220,6 +169,8 @@ public:
 
 private:
   Evaluation compose(const Candidate &candidate, const std::string &overlap) {
+    if (candidate.hasStages())
+      return stages(candidate, overlap, baseDepth);
     size_t numRuns = runs.size();
     if (numRuns == 0)
       return evaluateWith(candidate, optionsFor(candidate, overlap), {});
@@ -236,6 +187,9 @@ private:
       if (!deeper.isLegal())
         return deeper;
       addDifference(result, base, deeper, double(runs[i] - baseDepth));
+      result.savedByLayers +=
+          int64_t(runs[i]) *
+          std::max<int64_t>(deeper.memory.saved - base.memory.saved, 0);
     }
     if (result.isLegal())
       boundByBusiest(result);
@@ -271,6 +225,38 @@ private:
   Evaluation evaluateWith(const Candidate &candidate,
                           const CompileOptions &compile,
                           ArrayRef<size_t> depths) {
+    return find(candidate, [&](Evaluation &out) {
+      OwningOpRef<ModuleOp> placed = program->place(candidate);
+      if (!depths.empty()) {
+        auto function =
+            placed->lookupSymbol<func::FuncOp>(program->facts().program);
+        keepLayers(function, layerRuns(function, shortestRun), depths);
+      }
+      return compileAndSimulate(std::move(placed), compile, out);
+    });
+  }
+
+  /// Of a candidate with stages; so many layers of a chunk are compiled, or, if
+  /// 0, all.
+  Evaluation stages(const Candidate &candidate, const std::string &overlap,
+                    size_t keptLayers) {
+    return find(candidate, [&](Evaluation &out) -> llvm::Error {
+      llvm::Expected<const Hardware &> hardware =
+          options.compile.hardware.read();
+      if (!hardware)
+        return hardware.takeError();
+      StageRequest request;
+      request.compile = optionsFor(candidate, overlap);
+      request.keptLayers = keptLayers;
+      return evaluateStages(program->place(candidate), options.path, request,
+                            *hardware, out);
+    });
+  }
+
+  /// Of what `fill` fills in; what it fails with, is why the candidate is
+  /// refused.
+  Evaluation find(const Candidate &candidate,
+                  llvm::function_ref<llvm::Error(Evaluation &)> fill) {
     auto begin = std::chrono::steady_clock::now();
     Evaluation result;
     result.candidate = candidate;
@@ -284,14 +270,7 @@ private:
           diagnostic.getSeverity() == DiagnosticSeverity::Error)
         first = diagnostic.str();
     });
-    OwningOpRef<ModuleOp> placed = program->place(candidate);
-    if (!depths.empty()) {
-      auto function =
-          placed->lookupSymbol<func::FuncOp>(program->facts().program);
-      keepLayers(function, layerRuns(function, shortestRun), depths);
-    }
-    if (llvm::Error error =
-            compileAndSimulate(std::move(placed), compile, result)) {
+    if (llvm::Error error = fill(result)) {
       std::string summary = llvm::toString(std::move(error));
       result.refusal = first.empty() ? summary : first;
     }
@@ -318,15 +297,12 @@ private:
     if (!step)
       return step.takeError();
     out.seconds = step->seconds;
-    out.exposed = step->exposure.exposed;
-    out.communication = step->exposure.communication;
     out.memory = billOf(plan);
     for (int64_t buffer : step->memory.liveAtPeak)
       if (out.largest.size() < 3)
         out.largest.push_back(
             {plan.buffers[buffer].name, plan.buffers[buffer].bytes});
-    addParts(plan, *step, out);
-    addBusy(plan, cost, out);
+    addUse(plan, *step, cost, /*times=*/1, out);
     out.work = workOf(plan, *hardware);
     return llvm::Error::success();
   }
@@ -371,8 +347,8 @@ tpsp::undividedProgram(const CandidateEvaluatorOptions &given,
     if (!whole.isLegal())
       return llvm::createStringError(whole.refusal);
     result.stateBytes = whole.memory.state;
-    result.yardsticks.push_back(
-        {each.rematerialize, whole.memory.saved, std::move(whole.work)});
+    result.yardsticks.push_back({each.rematerialize, whole.memory.saved,
+                                 whole.savedByLayers, std::move(whole.work)});
   }
   return result;
 }

@@ -86,8 +86,7 @@ static void writeMesh(ModuleOp module, const planner::Candidate &candidate) {
   SmallVector<int64_t> sizes;
   for (const planner::CandidateAxis &axis : candidate.axes) {
     names.push_back(builder.getStringAttr(axis.name));
-    roles.push_back(builder.getStringAttr(
-        axis.use.role == AxisRole::Model ? "model" : "data"));
+    roles.push_back(builder.getStringAttr(nameOf(axis.use.role)));
     sizes.push_back(axis.size);
   }
   Location loc = module.getLoc();

@@ -1,6 +1,7 @@
 #include "tpsp/Compile/Planning.h"
 
 #include "tpsp/Abi/Quantity.h"
+#include "tpsp/Compile/StagePlans.h"
 #include "tpsp/Dialect/Tpsp/ShortForm.h"
 #include "tpsp/Passes/Passes.h"
 
@@ -16,19 +17,42 @@ const Evaluation *Planning::best() const {
   return result.best(matrix.options.memoryLimit);
 }
 
+static std::vector<std::string> modesOf(const CompileOptions &compile,
+                                        GivenSettings given) {
+  if (given.rematerialize || !compile.grad)
+    return {compile.rematerialize};
+  return {"none", "selective", "full"};
+}
+
 std::vector<Settings> tpsp::memorySettings(const CompileOptions &compile,
                                            GivenSettings given, int64_t batch) {
-  std::vector<std::string> modes = {"none", "selective", "full"};
-  if (given.rematerialize || !compile.grad)
-    modes = {compile.rematerialize};
   std::vector<int64_t> parts = {1, 2, 4, 8};
   if (given.microBatches)
     parts = {compile.microBatches};
   std::vector<Settings> result;
-  for (const std::string &mode : modes)
+  for (const std::string &mode : modesOf(compile, given))
     for (int64_t each : parts)
       if (given.microBatches || batch % each == 0)
         result.push_back({each, mode});
+  return result;
+}
+
+std::vector<Settings> tpsp::stageSettings(const CompileOptions &compile,
+                                          GivenSettings given, int64_t batch,
+                                          const StageChoice &stages) {
+  constexpr int64_t mostParts = 512;
+  std::vector<int64_t> parts;
+  for (int64_t each = std::min(batch, mostParts); each > 1; --each)
+    if (batch % each == 0)
+      parts.push_back(each);
+  if (given.microBatches)
+    parts = {compile.microBatches};
+  std::vector<Settings> result;
+  if (stages.stages == 1)
+    return result;
+  for (const std::string &mode : modesOf(compile, given))
+    for (int64_t each : parts)
+      result.push_back({each, mode, stages.schedule});
   return result;
 }
 
@@ -90,8 +114,12 @@ public:
     bool isDevice = memoryLimit() >= deviceMemory();
     request.search.overlapMemory = isDevice ? 0 : compile().overlapMemory;
     std::optional<ClassId> batch = batchOf(facts);
-    request.search.settings = memorySettings(
-        compile(), request.given, batch ? facts.classes[*batch].extent : 1);
+    int64_t extent = batch ? facts.classes[*batch].extent : 1;
+    request.search.settings = memorySettings(compile(), request.given, extent);
+    request.search.stageSettings =
+        stageSettings(compile(), request.given, extent, request.stages);
+    if (llvm::Error error = checkStages(facts))
+      return error;
     llvm::Expected<UndividedProgram> undivided =
         undividedProgram(request.evaluator, request.search.settings);
     if (!undivided)
@@ -153,12 +181,41 @@ private:
     options.devicesPerNode = hardware.isCpu() ? 0 : hardware.devicesPerNode;
     options.maxAxes = request.maxAxes;
     options.hasState = compile().optimizer != "none";
+    options.stages = request.stages.stages;
+    if (std::string problem = stagesProblem(compile()); !problem.empty()) {
+      if (options.stages > 1)
+        return llvm::createStringError(problem);
+      options.stages = 1;
+    }
     for (const std::string &text : request.pins)
       if (std::string problem =
               parsePin(text, facts, options.pins.emplace_back());
           !problem.empty())
         return llvm::createStringError(problem);
     return options;
+  }
+
+  /// Stages that are asked for, or written, have as many micro-batches.
+  llvm::Error checkStages(const ProgramFacts &facts) const {
+    int64_t stages = request.stages.stages;
+    for (const WrittenAxis &axis : facts.mesh)
+      if (axis.role == AxisRole::Stage)
+        stages = axis.size;
+    if (stages <= 1 ||
+        llvm::any_of(request.search.stageSettings, [&](const Settings &each) {
+          return each.microBatches >= stages;
+        }))
+      return llvm::Error::success();
+    return llvm::createStringError(
+        llvm::formatv("{0} stages take as many micro-batches, and {1}; give "
+                      "fewer stages",
+                      stages,
+                      request.given.microBatches
+                          ? "--micro-batches says " +
+                                std::to_string(compile().microBatches)
+                          : "index '" + compile().microBatchIndex +
+                                "' cannot be cut into so many")
+            .str());
   }
 
   /// The index that micro-batches cut.
@@ -193,11 +250,13 @@ private:
                                        SpaceOptions inSpace,
                                        const UndividedProgram &whole) {
     inSpace.devices = devices;
+    inSpace.stages = 1;
     Space space(facts, inSpace);
     if (!space.check().empty())
       return std::nullopt;
     SearchOptions unlimited = request.search;
     unlimited.memoryLimit = 0;
+    unlimited.stageSettings.clear();
     Bounds bounds(facts, hardware, boundsFor(facts, whole, devices, unlimited));
     std::vector<Candidate> leaves = space.leaves(/*most=*/2000);
     auto bytesOf = [&](const Candidate &leaf) {
@@ -292,6 +351,7 @@ BoundOptions tpsp::boundOptions(const CompileOptions &compile,
   options.stateBytes = undivided.stateBytes;
   options.yardsticks = undivided.yardsticks;
   options.settings = search.settings;
+  options.stageSettings = search.stageSettings;
   options.memoryLimit = search.memoryLimit;
   return options;
 }
@@ -304,6 +364,7 @@ tpsp::planProgram(MLIRContext &context, const PlanningRequest &request,
 
 /// "--grad --micro-batches 2".
 static std::string flagsOf(const CompileOptions &compile,
+                           const std::string &hardware,
                            const Candidate &candidate) {
   std::string flags = compile.grad ? "--grad" : "";
   auto add = [&](const Twine &flag) {
@@ -321,8 +382,13 @@ static std::string flagsOf(const CompileOptions &compile,
     add("--micro-batches " + Twine(candidate.settings.microBatches));
   if (candidate.settings.rematerialize != "none")
     add("--rematerialize " + candidate.settings.rematerialize);
+  if (candidate.hasStages())
+    add("--stage-schedule " + candidate.settings.schedule);
   if (compile.overlap != "off")
     add("--overlap " + compile.overlap);
+  // Nothing runs stages yet.
+  if (candidate.hasStages())
+    add("--simulate --hardware " + hardware);
   return flags;
 }
 
@@ -333,12 +399,16 @@ llvm::Expected<std::string> tpsp::placedText(MLIRContext &context,
                                       request.evaluator.readOptions());
   if (!program)
     return program.takeError();
+  llvm::Expected<std::string> hardware = clusterOf(
+      request.evaluator.compile.hardware.name(), candidate.numRanks());
+  if (!hardware)
+    return hardware.takeError();
   std::string text;
   llvm::raw_string_ostream out(text);
   out << "// " << subscriptText(candidate, (*program)->facts()) << "\n"
       << "// " << usualName(candidate, (*program)->facts()) << "\n//\n"
       << "//   tpsp-run THIS.mlir "
-      << flagsOf(request.evaluator.compile, candidate) << "\n\n";
+      << flagsOf(request.evaluator.compile, *hardware, candidate) << "\n\n";
   OwningOpRef<ModuleOp> placed = (*program)->place(candidate);
   PassManager pm(&context);
   pm.addPass(createNameValues());

@@ -1,10 +1,13 @@
 #include "ReadFacts.h"
 
 #include "HandedTensors.h"
+#include "LayerRuns.h"
+#include "StageCut.h"
 
 #include "tpsp/Dialect/Plan/PlanDialect.h"
 #include "tpsp/Dialect/Tpsp/MeshOp.h"
 #include "tpsp/Dialect/Tpsp/SourceNames.h"
+#include "tpsp/Dialect/Tpsp/StageAxis.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 #include "tpsp/Passes/Pipelines.h"
 
@@ -449,13 +452,19 @@ static std::vector<WrittenAxis> writtenMesh(ModuleOp module) {
     for (auto [name, size, role] : llvm::zip_equal(
              mesh.getAxisNames().getAsRange<StringAttr>(), mesh.getAxisSizes(),
              mesh.getAxisRoles().getAsRange<StringAttr>()))
-      axes.push_back({name.getValue().str(), size, role.getValue().str()});
+      axes.push_back({name.getValue().str(), size,
+                      findNamed<AxisRole>(std::string_view(role.getValue()))
+                          .value_or(AxisRole::None)});
   return axes;
 }
 
 llvm::Expected<ProgramFacts> tpsp::programFacts(ModuleOp module,
                                                 func::FuncOp program) {
   OwningOpRef<ModuleOp> inlined = module.clone();
+  // Stages that are written are no reason not to look at all layers.
+  inlined->lookupSymbol<func::FuncOp>(program.getSymName())
+      ->setAttr(stageChunkAttrName,
+                Builder(module.getContext()).getI64IntegerAttr(0));
   PassManager pm(module.getContext());
   buildProgramPipeline(pm, CompileOptions());
   if (failed(pm.run(*inlined)))
@@ -463,6 +472,10 @@ llvm::Expected<ProgramFacts> tpsp::programFacts(ModuleOp module,
   ProgramFacts facts;
   facts.program = program.getSymName().str();
   facts.mesh = writtenMesh(module);
+  facts.layers = int64_t(layersOf(program).size());
+  SmallVector<LayerRun> runs = layerRuns(program, /*shortest=*/1);
+  facts.areLayersAlike =
+      runs.size() == 1 && int64_t(runs.front().size()) == facts.layers;
   NameClasses names;
   auto whole = inlined->lookupSymbol<func::FuncOp>(facts.program);
   FactsOfFunction reader(whole, names, facts);

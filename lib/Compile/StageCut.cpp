@@ -26,11 +26,8 @@ namespace {
 class Assignment {
 public:
   Assignment(func::FuncOp program, const StageCut &cut, int64_t stages)
-      : program(program), cut(cut), numChunks(stages * cut.chunksPerStage) {
-    for (Operation &op : body().without_terminator())
-      if (isa<func::CallOp>(op))
-        layers.push_back(&op);
-  }
+      : program(program), cut(cut), numChunks(stages * cut.chunksPerStage),
+        layers(layersOf(program)) {}
 
   LogicalResult assign() {
     if (failed(countLayers()))
@@ -246,6 +243,14 @@ private:
 };
 
 } // namespace
+
+SmallVector<Operation *> tpsp::layersOf(func::FuncOp program) {
+  SmallVector<Operation *> layers;
+  for (Operation &op : program.getBody().front().without_terminator())
+    if (isa<func::CallOp>(op))
+      layers.push_back(&op);
+  return layers;
+}
 
 FailureOr<SmallVector<StageChunk>> tpsp::cutStages(func::FuncOp program,
                                                    const StageCut &cut) {

@@ -6,14 +6,17 @@
 ///   %l  = tpsp.einsum %table, %x2
 ///   return %l
 ///
-/// The layers are the calls, in their order. What is no layer is in the first
-/// chunk that uses it. Who runs chunk c is stage c mod p.
+/// What is no layer is in the first chunk that uses it. Who runs chunk c is
+/// stage c mod p.
 #ifndef TPSP_COMPILE_STAGECUT_H
 #define TPSP_COMPILE_STAGECUT_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace tpsp {
+
+/// The layers of a program: the calls in its function, in their order.
+llvm::SmallVector<mlir::Operation *> layersOf(mlir::func::FuncOp program);
 
 struct StageCut {
   /// Of each stage, at least 1.

@@ -1,9 +1,12 @@
 #include "tpsp/Planner/Bounds.h"
 
+#include "tpsp/Schedule/PipelineProblem.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
-#include <set>
+#include <cmath>
+#include <tuple>
 
 using namespace tpsp;
 using namespace tpsp::planner;
@@ -73,10 +76,10 @@ void Bounds::findRedone() {
 static constexpr double certainShare = 0.88;
 
 /// Of a core's seconds all ranks together have so many more.
-double Bounds::kernelSeconds(const Yardstick &yardstick) const {
+double Bounds::kernelSeconds(const Yardstick &yardstick, int64_t stages) const {
   double cores = cost.machine().isCpu() ? cost.coresPerRank() : 1;
-  return certainShare * yardstick.work.kernelSeconds / double(options.devices) /
-         cores;
+  return certainShare * yardstick.work.kernelSeconds * double(stages) /
+         double(options.devices) / cores;
 }
 
 //===----------------------------------------------------------------------===//
@@ -85,7 +88,8 @@ double Bounds::kernelSeconds(const Yardstick &yardstick) const {
 
 /// Whether an axis that is as written may divide what it will.
 static bool isOpen(const AxisUse &use) {
-  return !use.activations && use.parameters.empty();
+  return !use.activations && use.parameters.empty() &&
+         use.role != AxisRole::Stage;
 }
 
 /// Of one product with its launch, however it is transposed.
@@ -143,10 +147,18 @@ Bounds::shapeSeconds(const ProductFacts &product,
 }
 
 double Bounds::productSeconds(const ProductFacts &product,
-                              const SpaceNode &node, double again) const {
+                              const SpaceNode &node, double again,
+                              int64_t parts) const {
   std::vector<ProductFacts::Dim> dims = dimsOf(product);
   std::vector<std::vector<int64_t>> ways = {
       std::vector<int64_t>(dims.size(), 1)};
+  // One for each micro-batch, of its part.
+  double calls = 1;
+  for (size_t dim = 0; dim < dims.size() && calls == 1; ++dim)
+    if (dims[dim].index == options.microBatchIndex) {
+      ways.front()[dim] = parts;
+      calls = double(parts);
+    }
   for (const CandidateAxis &axis : node.candidate.axes) {
     bool mayBeAny = isOpen(axis.use) ||
                     (axis.use.storesParameters && product.readsParameter);
@@ -162,14 +174,14 @@ double Bounds::productSeconds(const ProductFacts &product,
   }
   auto secondsOf = [&](const std::vector<int64_t> &way) {
     ProductTime time = shapeSeconds(product, way);
-    return time.all + again * time.forward;
+    return calls * (time.all + again * time.forward);
   };
   double best = secondsOf(ways.front());
   for (const std::vector<int64_t> &way : ways)
     best = std::min(best, secondsOf(way));
   double times =
       1 + again + (options.hasGradients ? double(product.adjoints) : 0);
-  double launches = std::min(best, times * cost.launchSeconds());
+  double launches = std::min(best, calls * times * cost.launchSeconds());
   return launches + (best - launches) / double(node.remaining);
 }
 
@@ -300,104 +312,150 @@ double Bounds::updateSeconds(const SpaceNode &node) const {
   return bytes / parts / memoryRate();
 }
 
-double Bounds::computeSeconds(const SpaceNode &node, size_t yardstick) const {
-  double seconds =
-      updateSeconds(node) + kernelSeconds(options.yardsticks[yardstick]);
+void Bounds::addComputing(const SpaceNode &node, size_t yardstick,
+                          int64_t microBatches, Work &work) const {
+  work.ofLayers = 0;
+  work.computing =
+      kernelSeconds(options.yardsticks[yardstick], node.candidate.numStages());
   for (size_t i = 0; i < facts.products.size(); ++i) {
     const ProductFacts &product = facts.products[i];
     double again = redone[yardstick][i];
-    seconds += double(product.count) *
-               (product.isAttention ? attentionSeconds(product, node, again)
-                                    : productSeconds(product, node, again));
+    double seconds = product.isAttention
+                         ? attentionSeconds(product, node, again)
+                         : productSeconds(product, node, again, microBatches);
+    work.computing += double(product.count) * seconds;
+    if (facts.areLayersAlike)
+      work.ofLayers +=
+          double(product.count - product.count % facts.layers) * seconds;
   }
-  return seconds;
 }
 
 //===----------------------------------------------------------------------===//
-// Memory
+// Together
 //===----------------------------------------------------------------------===//
 
-/// The rank's part, as far as the axes so far divide it.
-double Bounds::localBytes(const TensorFacts &tensor,
-                          const SpaceNode &node) const {
-  double bytes = double(tensor.bytes());
-  for (const std::vector<unsigned> &axes : subscriptsOf(tensor, node.candidate))
-    for (unsigned axis : axes)
-      bytes /= double(node.candidate.axes[axis].size);
-  return bytes;
+/// Those that the node's candidates may have.
+std::vector<Settings> Bounds::settingsOf(const SpaceNode &node) const {
+  bool hasStages = node.candidate.hasStages();
+  std::vector<Settings> result;
+  if (!hasStages)
+    result = options.settings;
+  if (hasStages || (!node.isLeaf() && facts.layers > 1))
+    result.insert(result.end(), options.stageSettings.begin(),
+                  options.stageSettings.end());
+  return result;
 }
 
-int64_t Bounds::lastingBytes(const SpaceNode &node) const {
-  double parameters = 0, gradients = 0, state = 0;
-  double stateShare = double(options.stateBytes) /
-                      double(std::max<int64_t>(facts.parameterBytes(), 1));
-  double stateAxes = 1;
-  for (const CandidateAxis &axis : node.candidate.axes)
-    if (axis.use.storesState)
-      stateAxes *= double(axis.size);
-  for (const TensorFacts &tensor : facts.tensors) {
-    // What is written as it is, may be on any axis.
-    if (tensor.kind != TensorFacts::Kind::Parameter || !tensor.isFree)
-      continue;
-    double bytes = localBytes(tensor, node);
-    parameters += bytes;
-    if (options.keepsGradients && tensor.isTrained)
-      gradients += bytes;
-    if (tensor.isTrained)
-      state += bytes * stateShare / stateAxes;
+/// Of the time that micro-batches take on all stages together, the share that
+/// one stage takes at least, as the header says.
+static double leastShare(int64_t stages, const Settings &settings) {
+  double parts = double(settings.microBatches);
+  const PipelinePolicy *policy = findPolicy(settings.schedule);
+  if (stages == 1 || !policy)
+    return 1;
+  // Nothing waits for the last micro-batch's way back.
+  if (policy->splitsWeights)
+    return 1 / double(stages);
+  return 1 / (parts * (1 - std::pow(1 - 1 / parts, double(stages))));
+}
+
+/// Of what layers take that are alike, the share of the stage that ends last.
+double Bounds::layersShare(int64_t stages, const Settings &settings) const {
+  const PipelinePolicy *policy = findPolicy(settings.schedule);
+  if (stages == 1 || !policy)
+    return 1;
+  double most = 0, before = 0;
+  for (int64_t stage = 0; stage < stages; ++stage) {
+    double own =
+        double(facts.layers / stages + (stage < facts.layers % stages ? 1 : 0));
+    most = std::max(most, own + before / double(settings.microBatches));
+    before += policy->splitsWeights ? 0 : own;
   }
-  return int64_t((parameters + gradients + state) / double(node.remaining));
+  return most / double(facts.layers);
 }
 
-bool Bounds::canCut(const SpaceNode &node, const Settings &settings) const {
-  if (!options.microBatchIndex || settings.microBatches == 1)
-    return true;
-  int64_t parts = settings.microBatches;
-  for (const CandidateAxis &axis : node.candidate.axes)
-    if (axis.use.activations == options.microBatchIndex)
-      parts *= axis.size;
-  return facts.classes[*options.microBatchIndex].extent % parts == 0;
-}
-
-int64_t Bounds::bytesWith(const SpaceNode &node,
-                          const Settings &settings) const {
-  const Yardstick *yardstick = yardstickOf(settings);
-  double parts = double(options.devices) * double(settings.microBatches);
-  return lastingBytes(node) +
-         (yardstick ? int64_t(double(yardstick->savedBytes) / parts) : 0);
-}
-
-Bound Bounds::of(const SpaceNode &node) const {
+Bound Bounds::boundOf(const Work &work, const SpaceNode &node,
+                      const Settings &settings) const {
+  double stages = double(node.candidate.numStages());
+  double share = leastShare(node.candidate.numStages(), settings);
   Bound bound;
+  double ofLayers = work.ofLayers * layersShare(int64_t(stages), settings);
+  bound.computing =
+      std::max({work.computing * share, (work.computing + work.update) / stages,
+                ofLayers});
+  bound.data = work.data / stages;
+  bound.model = work.model * share;
+  if (options.overlaps)
+    bound.seconds = std::max({bound.computing, bound.data, bound.model});
+  else
+    bound.seconds = std::max(
+        {(work.computing + work.model) * share,
+         (work.computing + work.update + work.data + work.model) / stages,
+         ofLayers});
+  return bound;
+}
+
+/// All but computing.
+Bounds::Work Bounds::workOf(const SpaceNode &node, int64_t microBatches) const {
+  Work work;
   for (unsigned i = 0; i < node.candidate.axes.size(); ++i) {
     const CandidateAxis &axis = node.candidate.axes[i];
     if (axis.size == 1)
       continue;
     if (axis.use.role == AxisRole::Data)
-      bound.data =
-          std::max(bound.data, dataSeconds(node, i) + gatherSeconds(node, i));
-    else
-      bound.model = std::max(bound.model, modelSeconds(node, i));
+      work.data = std::max(work.data, dataSeconds(node, i, microBatches) +
+                                          gatherSeconds(node, i));
+    if (axis.use.role == AxisRole::Model)
+      work.model = std::max(work.model, modelSeconds(node, i));
   }
+  work.update = updateSeconds(node);
+  return work;
+}
+
+/// What no settings are faster than, whether or not they fit.
+Bound Bounds::linksAlone(const SpaceNode &node) const {
+  Work work = workOf(node, 1);
+  double stages = double(node.candidate.numStages());
+  Bound bound;
+  bound.data = work.data / stages;
+  bound.model = work.model / stages;
+  bound.seconds = options.overlaps ? std::max(bound.data, bound.model)
+                                   : bound.data + bound.model;
+  return bound;
+}
+
+Bound Bounds::of(const SpaceNode &node) const {
+  Lasting lasting = lastingBytes(node);
+  Bound best;
+  int64_t least = INT64_MAX;
   bool mayFit = false;
-  std::set<const Yardstick *> seen;
-  for (const Settings &settings : options.settings) {
+  // By micro-batches and rematerialisation.
+  std::map<std::pair<int64_t, size_t>, Work> works;
+  for (const Settings &settings : settingsOf(node)) {
     // More axes leave no more to cut.
     if (!canCut(node, settings))
       continue;
-    int64_t bytes = bytesWith(node, settings);
-    bound.bytes = bound.bytes == 0 ? bytes : std::min(bound.bytes, bytes);
-    const Yardstick *yardstick = yardstickOf(settings);
-    if ((options.memoryLimit > 0 && bytes > options.memoryLimit) ||
-        !seen.insert(yardstick).second)
+    int64_t bytes = bytesWith(lasting, node, settings);
+    least = std::min(least, bytes);
+    if (options.memoryLimit > 0 && bytes > options.memoryLimit)
       continue;
-    double seconds = computeSeconds(
-        node, yardstick ? size_t(yardstick - options.yardsticks.data()) : 0);
-    bound.computing = mayFit ? std::min(bound.computing, seconds) : seconds;
+    // Without stages what micro-batches take is not bounded.
+    int64_t parts = node.candidate.hasStages() ? settings.microBatches : 1;
+    const Yardstick *known = yardstickOf(settings);
+    size_t yardstick = known ? size_t(known - options.yardsticks.data()) : 0;
+    auto [work, isNew] = works.try_emplace({parts, yardstick});
+    if (isNew) {
+      work->second = workOf(node, parts);
+      addComputing(node, yardstick, parts, work->second);
+    }
+    Bound bound = boundOf(work->second, node, settings);
+    if (!mayFit || bound.seconds < best.seconds)
+      best = bound;
     mayFit = true;
   }
-  bound.seconds = options.overlaps
-                      ? std::max({bound.computing, bound.data, bound.model})
-                      : bound.computing + bound.data + bound.model;
-  return bound;
+  if (!mayFit)
+    best = linksAlone(node);
+  best.isPossible = least != INT64_MAX;
+  best.bytes = best.isPossible ? least : 0;
+  return best;
 }

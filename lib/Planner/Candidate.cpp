@@ -26,6 +26,13 @@ int64_t Candidate::numRanks() const {
   return ranks;
 }
 
+int64_t Candidate::numStages() const {
+  for (const CandidateAxis &axis : axes)
+    if (axis.use.role == AxisRole::Stage)
+      return axis.size;
+  return 1;
+}
+
 namespace {
 
 /// One tensor's subscripts as they grow.
@@ -112,6 +119,7 @@ struct UsualName {
 
 /// The first row that fits names an axis. The search knows none of these.
 constexpr UsualName usualNames[] = {
+    {[](const UseTraits &t) { return t.role == AxisRole::Stage; }, "PP", "pp"},
     {[](const UseTraits &t) { return t.hasExperts; }, "EP", "ep"},
     {[](const UseTraits &t) {
        return t.role == AxisRole::Model && t.dividesActivations;
@@ -182,7 +190,7 @@ classSubscripts(const Candidate &candidate, const ProgramFacts &facts,
 
 std::string tpsp::planner::subscriptText(const Candidate &candidate,
                                          const ProgramFacts &facts) {
-  std::string mesh, stored, state;
+  std::string mesh, layers, stored, state;
   for (const CandidateAxis &axis : candidate.axes) {
     mesh +=
         (mesh.empty() ? "" : " ") + axis.name + "=" + std::to_string(axis.size);
@@ -190,6 +198,8 @@ std::string tpsp::planner::subscriptText(const Candidate &candidate,
       stored += "@" + axis.name;
     if (axis.use.storesState)
       state += "@" + axis.name;
+    if (axis.use.role == AxisRole::Stage)
+      layers += "@" + axis.name;
   }
   std::string activations =
       classSubscripts(candidate, facts, [](const AxisUse &use, ClassId id) {
@@ -202,7 +212,8 @@ std::string tpsp::planner::subscriptText(const Candidate &candidate,
   std::string text = mesh + ":" + activations;
   for (auto [what, part] : {std::pair("parameters", parameters),
                             std::pair("stored", subscript("", stored)),
-                            std::pair("state", subscript("", state))})
+                            std::pair("state", subscript("", state)),
+                            std::pair("layers", subscript("", layers))})
     if (!part.empty())
       text += std::string(text.back() == ':' ? " " : ", ") + what + part;
   return text;
@@ -223,6 +234,8 @@ std::string tpsp::planner::settingsText(const Settings &settings) {
   std::string text;
   if (settings.microBatches > 1)
     text = std::to_string(settings.microBatches) + " micro-batches";
+  if (!settings.schedule.empty())
+    text += (text.empty() ? "" : ", ") + settings.schedule;
   if (settings.rematerialize != "none")
     text += (text.empty() ? "" : ", ") +
             ("rematerialise " + settings.rematerialize);

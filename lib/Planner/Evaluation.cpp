@@ -114,6 +114,8 @@ public:
     const Settings &last = settings.back();
     if (settings.size() == 1)
       return with(last);
+    if (candidate.hasStages())
+      return fastest();
     if (mayFit(settings.front()))
       if (const Evaluation &first = with(settings.front());
           !first.isLegal() || fits(first))
@@ -132,6 +134,33 @@ public:
   }
 
 private:
+  /// More micro-batches need less memory and leave less of a bubble, but their
+  /// products are smaller, and what is stored divided is gathered more often.
+  /// Where the most do not fit, fewer do not.
+  Evaluation fastest() {
+    const Evaluation *best = nullptr, *smallest = nullptr;
+    std::string tooLarge;
+    for (const Settings &each : settings) {
+      const std::string &mode = each.rematerialize;
+      if (best && mode != best->candidate.settings.rematerialize)
+        break;
+      if (mode == tooLarge)
+        continue;
+      const Evaluation &next = with(each);
+      if (!next.isLegal())
+        return next;
+      if (!smallest || next.memory.total < smallest->memory.total)
+        smallest = &next;
+      if (best && (!fits(next) || next.seconds >= best->seconds))
+        break;
+      if (fits(next))
+        best = &next;
+      else
+        tooLarge = mode;
+    }
+    return best ? *best : *smallest;
+  }
+
   static Settings undivided(const Settings &each) {
     return {1, each.rematerialize};
   }

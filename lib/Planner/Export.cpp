@@ -18,7 +18,8 @@ namespace {
 
 /// Degrees as other systems have them. What does not fit is in `problem`.
 struct UsualTerms {
-  int64_t tensor = 1, context = 1, expert = 1, replicate = 1, shard = 1;
+  int64_t tensor = 1, context = 1, expert = 1, replicate = 1, shard = 1,
+          pipeline = 1;
   /// Activations are divided beside the tensor axis; the state alone is.
   bool isSequenceParallel = false, dividesState = false;
   /// From the outermost to the innermost: "shard", "context", ...
@@ -39,11 +40,20 @@ public:
   UsualTerms read() {
     for (const CandidateAxis &axis : candidate.axes)
       if (axis.size > 1 && terms.problem.empty())
-        axis.use.role == AxisRole::Model ? readModel(axis) : readData(axis);
+        read(axis);
     return terms;
   }
 
 private:
+  void read(const CandidateAxis &axis) {
+    if (axis.use.role == AxisRole::Stage)
+      set(terms.pipeline, axis, "pipeline");
+    else if (axis.use.role == AxisRole::Model)
+      readModel(axis);
+    else
+      readData(axis);
+  }
+
   bool isOn(const CandidateAxis &axis, const std::string &index) const {
     return axis.use.activations && facts.find(index) == axis.use.activations;
   }
@@ -135,9 +145,19 @@ static Exported toMegatron(const UsualTerms &terms, const Candidate &candidate,
   if (terms.shard > 1 && terms.replicate > 1)
     return refused("Megatron's flags have one data axis, and the plan a "
                    "replicated and a stored one; pin one of them to size 1");
-  if (!isInOrder(terms, {"replicate", "shard", "context", "expert", "tensor"}))
-    return refused("Megatron's ranks have data axes outside, then context, "
-                   "and tensor axes inside; the plan has another order");
+  if (!isInOrder(terms, {"pipeline", "replicate", "shard", "context", "expert",
+                         "tensor"}))
+    return refused("Megatron's ranks have stages outside, then data axes, then "
+                   "context, and tensor axes inside; the plan has another "
+                   "order");
+  if (facts.layers % terms.pipeline != 0)
+    return refused(fmt::format("Megatron's stages have equally many layers, "
+                               "and {} stages do not divide {}; give --stages "
+                               "a number that does",
+                               terms.pipeline, facts.layers));
+  if (terms.pipeline > 1 && candidate.settings.schedule != "1f1b")
+    return refused("Megatron schedules stages by 1F1B alone; plan with "
+                   "--stage-schedule 1f1b");
   std::vector<std::string> flags = {
       fmt::format("--tensor-model-parallel-size {}", terms.tensor),
       fmt::format("--context-parallel-size {}", terms.context),
@@ -146,6 +166,9 @@ static Exported toMegatron(const UsualTerms &terms, const Candidate &candidate,
       fmt::format("--global-batch-size {}",
                   extentOf(facts, options.batchIndex)),
       fmt::format("--seq-length {}", extentOf(facts, options.sequenceIndex))};
+  if (terms.pipeline > 1)
+    flags.push_back(
+        fmt::format("--pipeline-model-parallel-size {}", terms.pipeline));
   if (terms.expert > 1)
     flags.push_back(
         fmt::format("--expert-model-parallel-size {}", terms.expert));
@@ -163,6 +186,28 @@ static Exported toMegatron(const UsualTerms &terms, const Candidate &candidate,
   return {llvm::join(flags, " \\\n") + "\n", ""};
 }
 
+/// torchtitan's name of a schedule; empty if it has none.
+static std::string schedulesName(const std::string &schedule) {
+  for (auto [ours, theirs] :
+       {std::pair("gpipe", "GPipe"), std::pair("1f1b", "1F1B")})
+    if (schedule == ours)
+      return theirs;
+  return "";
+}
+
+/// Its lines on stages, and the batch that all micro-batches have together.
+static std::string torchtitanStages(const UsualTerms &terms,
+                                    const Candidate &candidate,
+                                    int64_t microBatch) {
+  std::string text =
+      fmt::format("pipeline_parallel_degree = {}\n", terms.pipeline);
+  if (terms.pipeline > 1)
+    text += fmt::format("pipeline_parallel_schedule = \"{}\"\n"
+                        "pipeline_parallel_microbatch_size = {}\n",
+                        schedulesName(candidate.settings.schedule), microBatch);
+  return text;
+}
+
 static Exported toTorchtitan(const UsualTerms &terms,
                              const Candidate &candidate,
                              const ProgramFacts &facts,
@@ -177,22 +222,31 @@ static Exported toTorchtitan(const UsualTerms &terms,
   if (terms.expert > 1)
     return refused("torchtitan's expert axes store all other parameters "
                    "divided, too, and the plan's do not");
-  if (!isInOrder(terms, {"replicate", "shard", "context", "tensor"}))
-    return refused("torchtitan's mesh has data axes outside, then context, "
-                   "and tensor axes inside; the plan has another order");
+  if (!isInOrder(terms,
+                 {"pipeline", "replicate", "shard", "context", "tensor"}))
+    return refused("torchtitan's mesh has stages outside, then data axes, then "
+                   "context, and tensor axes inside; the plan has another "
+                   "order");
+  if (terms.pipeline > 1 && schedulesName(candidate.settings.schedule).empty())
+    return refused("torchtitan has no schedule '" +
+                   candidate.settings.schedule +
+                   "' of one chunk a stage; plan with --stage-schedule 1f1b");
+  int64_t microBatch = localBatch(terms, candidate, facts, options);
+  bool isPipeline = terms.pipeline > 1;
   return {fmt::format("[training]\nlocal_batch_size = {}\nglobal_batch_size = "
                       "{}\nseq_len = {}\n\n[parallelism]\n"
                       "data_parallel_replicate_degree = {}\n"
                       "data_parallel_shard_degree = {}\n"
                       "tensor_parallel_degree = {}\n"
                       "context_parallel_degree = {}\n"
-                      "expert_parallel_degree = 1\n"
-                      "pipeline_parallel_degree = 1\n\n"
+                      "expert_parallel_degree = 1\n{}\n"
                       "[activation_checkpoint]\nmode = \"{}\"\n",
-                      localBatch(terms, candidate, facts, options),
+                      isPipeline ? microBatch * candidate.settings.microBatches
+                                 : microBatch,
                       extentOf(facts, options.batchIndex),
                       extentOf(facts, options.sequenceIndex), terms.replicate,
                       terms.shard, terms.tensor, terms.context,
+                      torchtitanStages(terms, candidate, microBatch),
                       candidate.settings.rematerialize),
           ""};
 }
@@ -224,7 +278,7 @@ static const char *styleOf(const TensorFacts &tensor, ClassId index,
 static Exported toTransformers(const UsualTerms &terms,
                                const Candidate &candidate,
                                const ProgramFacts &facts) {
-  if (terms.data() * terms.context > 1 || terms.tensor == 1)
+  if (terms.data() * terms.context * terms.pipeline > 1 || terms.tensor == 1)
     return refused("a base_model_tp_plan says tensor parallelism and nothing "
                    "else; plan with --max-axes 1, or pin one axis of all "
                    "devices");
@@ -272,12 +326,11 @@ static Exported toNeutral(const Candidate &candidate,
                           const ProgramFacts &facts) {
   Json mesh = Json::array();
   for (const CandidateAxis &axis : candidate.axes)
-    mesh.push_back(
-        {{"name", axis.name},
-         {"size", axis.size},
-         {"role", axis.use.role == AxisRole::Model ? "model" : "data"},
-         {"stores_parameters", axis.use.storesParameters},
-         {"stores_state", axis.use.storesState}});
+    mesh.push_back({{"name", axis.name},
+                    {"size", axis.size},
+                    {"role", nameOf(axis.use.role)},
+                    {"stores_parameters", axis.use.storesParameters},
+                    {"stores_state", axis.use.storesState}});
   Json json = {{"format", "tpsp-placement-1"},
                {"program", facts.program},
                {"name", usualName(candidate, facts)},
@@ -285,6 +338,7 @@ static Exported toNeutral(const Candidate &candidate,
                {"mesh", mesh},
                {"micro_batches", candidate.settings.microBatches},
                {"rematerialize", candidate.settings.rematerialize},
+               {"schedule", candidate.settings.schedule},
                {"tensors", tensorsJson(candidate, facts)}};
   return {json.dump(2) + "\n", ""};
 }

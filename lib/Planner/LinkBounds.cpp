@@ -124,8 +124,10 @@ double Bounds::largestWith(double bytes) const {
              : std::max({bytes, double(options.largestBucket), 1024.0});
 }
 
-/// Reductions of gradients along a data axis, and gathers of parameters.
-double Bounds::dataSeconds(const SpaceNode &node, unsigned axis) const {
+/// Reductions of gradients along a data axis, and gathers of parameters: for
+/// each micro-batch, where there are stages.
+double Bounds::dataSeconds(const SpaceNode &node, unsigned axis,
+                           int64_t microBatches) const {
   const AxisUse &use = node.candidate.axes[axis].use;
   if (!options.hasGradients || !use.activations)
     return 0;
@@ -152,14 +154,15 @@ double Bounds::dataSeconds(const SpaceNode &node, unsigned axis) const {
       return collectiveSeconds(kind, places, bytes, largest);
     };
     double gather = secondsOf(CollectiveKind::AllGather, dividing);
-    double parted = gather + secondsOf(CollectiveKind::ReduceScatter, dividing);
-    // One may be used last forward and first backward.
-    double count = double(tensor.count);
-    double again = options.regathers ? gather * (count - 1) / count : 0;
+    double scatter = secondsOf(CollectiveKind::ReduceScatter, dividing);
+    // One may be used last forward and first backward, on each stage.
+    double count = double(tensor.count),
+           twice = std::max(count - double(node.candidate.numStages()), 0.0);
+    double again = options.regathers ? gather * twice / count : 0;
     double whole = secondsOf(CollectiveKind::AllReduce, reducing);
-    seconds += isStored          ? parted + again
-               : use.storesState ? parted
-                                 : std::min(whole, parted);
+    seconds += isStored ? scatter + double(microBatches) * (gather + again)
+               : use.storesState ? gather + scatter
+                                 : std::min(whole, gather + scatter);
   }
   return seconds;
 }
@@ -221,7 +224,8 @@ double Bounds::modelSeconds(const SpaceNode &node, unsigned axis) const {
   std::vector<GroupPlace> places =
       placesOf(node, axis, [&](const AxisUse &other) {
         return other.role == AxisRole::Model ||
-               (!other.activations && !other.storesParameters) ||
+               (!other.activations && !other.storesParameters &&
+                other.role != AxisRole::Stage) ||
                (use.activations && other.activations == use.activations);
       });
   double seconds = 0;

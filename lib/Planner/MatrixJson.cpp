@@ -9,12 +9,11 @@ using Json = nlohmann::ordered_json;
 static Json axesJson(const Candidate &candidate) {
   Json axes = Json::array();
   for (const CandidateAxis &axis : candidate.axes)
-    axes.push_back(
-        {{"name", axis.name},
-         {"size", axis.size},
-         {"role", axis.use.role == AxisRole::Model ? "model" : "data"},
-         {"stores_parameters", axis.use.storesParameters},
-         {"stores_state", axis.use.storesState}});
+    axes.push_back({{"name", axis.name},
+                    {"size", axis.size},
+                    {"role", nameOf(axis.use.role)},
+                    {"stores_parameters", axis.use.storesParameters},
+                    {"stores_state", axis.use.storesState}});
   return axes;
 }
 
@@ -33,6 +32,7 @@ static Json rowJson(const MatrixRow &row) {
                {"mesh", axesJson(e.candidate)},
                {"micro_batches", e.candidate.settings.microBatches},
                {"rematerialize", e.candidate.settings.rematerialize},
+               {"schedule", e.candidate.settings.schedule},
                {"legal", e.isLegal()},
                {"reason", row.reason}};
   if (!e.isLegal())
@@ -43,6 +43,7 @@ static Json rowJson(const MatrixRow &row) {
   json["model_utilisation"] = row.modelUtilisation;
   json["exposed_seconds"] = e.exposed;
   json["communication_seconds"] = e.communication;
+  json["bubble"] = e.bubble;
   json["memory"] = memoryJson(e.memory);
   json["composed"] = e.isComposed;
   json["parts"] = e.parts;

@@ -49,23 +49,28 @@ struct IsLater {
 
 using Stage = EvaluationTask::Stage;
 
-/// Those that its bounds do not exclude; of what they do, the last that there
-/// can be.
+/// Those that its bounds do not exclude; of what they do, the smallest, or of
+/// equals the last.
 std::vector<Settings> settingsFor(const Candidate &candidate,
                                   const Bounds &bounds,
                                   const SearchOptions &options) {
   std::vector<Settings> chosen;
-  std::optional<Settings> last;
   SpaceNode leaf = {candidate, 1};
-  for (const Settings &each : options.settings) {
+  const std::vector<Settings> &all =
+      candidate.hasStages() ? options.stageSettings : options.settings;
+  Settings smallest = all.back();
+  int64_t least = INT64_MAX;
+  for (const Settings &each : all) {
     if (!bounds.canCut(leaf, each))
       continue;
-    last = each;
-    if (bounds.bytesWith(leaf, each) <= options.memoryLimit)
+    int64_t bytes = bounds.bytesWith(leaf, each);
+    if (bytes <= least)
+      std::tie(smallest, least) = std::tuple(each, bytes);
+    if (bytes <= options.memoryLimit)
       chosen.push_back(each);
   }
   if (chosen.empty())
-    chosen.push_back(last ? *last : options.settings.back());
+    chosen.push_back(smallest);
   return chosen;
 }
 
@@ -104,6 +109,26 @@ void evaluateFinalists(SearchResult &result, EvaluationPool &pool,
   for (auto [old, task] : llvm::zip_equal(composed, tasks))
     if (task.found)
       replaceByWhole(*old, std::move(*task.found), result);
+}
+
+/// Whether no settings go with the candidate's stages.
+bool isImpossible(const Candidate &candidate, const Bound &bound) {
+  return !bound.isPossible && candidate.hasStages();
+}
+
+/// What bounds say of a candidate.
+Evaluation rowOf(const Candidate &candidate, const Bound &bound) {
+  Evaluation row;
+  row.candidate = candidate;
+  row.parts = {{"computing", bound.computing},
+               {"collectives of data axes", bound.data},
+               {"collectives of model axes", bound.model}};
+  if (isImpossible(candidate, bound))
+    row.refusal = std::to_string(candidate.numStages()) +
+                  " stages take as many micro-batches, and no number of them "
+                  "divides what the axes leave of the batch; give a larger "
+                  "batch";
+  return row;
 }
 
 class BranchAndBound {
@@ -152,7 +177,9 @@ private:
 
   void push(SpaceNode node) {
     Bound bound = bounds.of(node);
-    if (bound.bytes > options.memoryLimit) {
+    if (isImpossible(node.candidate, bound)) {
+      ++result.illegal;
+    } else if (bound.bytes > options.memoryLimit) {
       ++result.tooLarge;
       if (result.leastTooLarge == 0 || bound.bytes < result.leastTooLarge)
         result.leastTooLarge = bound.bytes;
@@ -326,12 +353,12 @@ private:
     std::string text = textOf(candidate);
     if (!space.divides(candidate) || taken.count(text))
       return false;
-    Evaluation row;
-    row.candidate = candidate;
     Bound bound = bounds.of({candidate, 1});
-    row.parts = {{"computing", bound.computing},
-                 {"collectives of data axes", bound.data},
-                 {"collectives of model axes", bound.model}};
+    Evaluation row = rowOf(candidate, bound);
+    if (!row.isLegal()) {
+      take(std::move(row));
+      return true;
+    }
     auto serial = serials.find(text);
     if (serial != serials.end() && surelyFits(*serial->second)) {
       row.candidate.settings = serial->second->candidate.settings;

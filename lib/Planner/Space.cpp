@@ -110,7 +110,14 @@ std::vector<AxisUse> Space::usesOf(int64_t size, bool onlyDivisible) const {
     for (std::optional<ClassId> id : activations)
       if (!id || !llvm::is_contained(set, *id))
         result.push_back({AxisRole::Model, id, set, false, false});
+  if (mayHaveStages(size))
+    result.push_back({AxisRole::Stage, std::nullopt, {}, false, false});
   return result;
+}
+
+bool Space::mayHaveStages(int64_t size) const {
+  return size > 1 && size <= facts.layers &&
+         (options.stages == 0 || options.stages == size);
 }
 
 //===----------------------------------------------------------------------===//
@@ -120,8 +127,8 @@ std::vector<AxisUse> Space::usesOf(int64_t size, bool onlyDivisible) const {
 /// Where a position in the list of all uses is: which of two axes in a node
 /// comes first.
 static auto orderOf(const AxisUse &use) {
-  return std::tuple(use.role, use.activations, use.parameters,
-                    use.storesParameters, use.storesState);
+  return std::tuple(use.role != AxisRole::Stage, use.role, use.activations,
+                    use.parameters, use.storesParameters, use.storesState);
 }
 
 /// Whether the axis and those within it are in one node.
@@ -146,17 +153,24 @@ bool Space::divides(const Candidate &candidate) const {
   return true;
 }
 
-/// Two axes of one use are one axis, and within a node links are alike: the
-/// axes of a node have one order. But what is written stays.
-bool Space::isAnothers(const SpaceNode &node, const AxisUse &use) const {
+/// Two axes of one use are one axis. Within a node links are alike, and so are
+/// those from node to node: axes there have one order. But what is written
+/// stays. `within`: the devices that the axis's steps lead over.
+bool Space::isAnothers(const SpaceNode &node, const AxisUse &use,
+                       int64_t within) const {
   const std::vector<CandidateAxis> &axes = node.candidate.axes;
+  if (use.role == AxisRole::Stage && node.candidate.hasStages())
+    return true;
   for (size_t i = facts.mesh.size(); i < axes.size(); ++i)
     if (axes[i].use == use)
       return true;
   if (axes.size() <= facts.mesh.size())
     return false;
   SpaceNode parent = {{}, node.remaining * axes.back().size};
-  return isInNode(parent, options) && orderOf(use) < orderOf(axes.back().use);
+  bool leavesNodes =
+      options.devicesPerNode > 0 && within % options.devicesPerNode == 0;
+  return (isInNode(parent, options) || leavesNodes) &&
+         orderOf(use) < orderOf(axes.back().use);
 }
 
 SpaceNode Space::root() const { return {Candidate(), options.devices}; }
@@ -169,13 +183,15 @@ void Space::addChildren(const SpaceNode &node, CandidateAxis axis,
   child.candidate.axes.push_back(std::move(axis));
   std::vector<AxisUse> uses = usesOf(child.candidate.axes.back().size, true);
   if (isWritten) {
+    llvm::erase_if(
+        uses, [](const AxisUse &use) { return use.role == AxisRole::Stage; });
     uses.emplace_back();
     uses.back().role = child.candidate.axes.back().use.role;
   }
   for (const AxisUse &use : uses) {
     if (isWritten && use.role != child.candidate.axes.back().use.role)
       continue;
-    if (!isWritten && isAnothers(node, use)) {
+    if (!isWritten && isAnothers(node, use, child.remaining)) {
       ++symmetric;
       continue;
     }
@@ -199,9 +215,9 @@ std::vector<SpaceNode> Space::children(const SpaceNode &node,
   size_t depth = node.candidate.axes.size();
   if (depth < facts.mesh.size()) {
     const WrittenAxis &written = facts.mesh[depth];
-    for (AxisRole role : {AxisRole::Data, AxisRole::Model})
-      if (written.role.empty() ||
-          (written.role == "model") == (role == AxisRole::Model))
+    for (AxisRole role : {AxisRole::Data, AxisRole::Model, AxisRole::Stage})
+      if (written.role == role ||
+          (written.role == AxisRole::None && role != AxisRole::Stage))
         addChildren(node, axisOf(written.name, written.size, role), result,
                     symmetric);
     return result;
@@ -235,7 +251,8 @@ std::vector<Candidate> Space::leaves(size_t most) const {
 
 std::vector<Candidate> Space::pure() const {
   std::vector<Candidate> result;
-  if (!facts.mesh.empty() || !options.pins.empty() || options.devices < 2)
+  if (!facts.mesh.empty() || !options.pins.empty() || options.stages > 1 ||
+      options.devices < 2)
     return result;
   for (const AxisUse &use : usesOf(options.devices, /*onlyDivisible=*/false)) {
     Candidate candidate;
@@ -260,6 +277,8 @@ static bool fitsPins(const CandidateAxis &axis, const std::string &name,
 }
 
 bool Space::satisfiesPins(Candidate &candidate) const {
+  if (options.stages > 1 && candidate.numStages() != options.stages)
+    return false;
   for (const Pin &pin : options.pins) {
     auto found = llvm::find_if(candidate.axes, [&](const CandidateAxis &axis) {
       return axis.name == pin.axis;
@@ -341,14 +360,35 @@ std::string Space::checkPins() const {
   return "";
 }
 
+std::string Space::checkStages() const {
+  for (const WrittenAxis &axis : facts.mesh)
+    if (axis.role == AxisRole::Stage && options.stages != 0 &&
+        options.stages != axis.size)
+      return "the program's mesh has " + std::to_string(axis.size) +
+             " stages, and --stages says " + std::to_string(options.stages) +
+             "; leave out the option, or the mesh";
+  if (options.stages <= 1)
+    return "";
+  if (options.stages > facts.layers)
+    return "--stages " + std::to_string(options.stages) +
+           " are more than the program's layers (calls of functions), of "
+           "which it has " +
+           std::to_string(facts.layers) + "; give at most as many";
+  if (options.devices % options.stages != 0)
+    return "--stages " + std::to_string(options.stages) + " does not divide " +
+           std::to_string(options.devices) + " devices";
+  return "";
+}
+
 std::string Space::check() const {
   int64_t written = writtenRanks(facts);
   if (options.devices % written != 0)
     return "the program's mesh has " + std::to_string(written) +
            " ranks, which do not divide " + std::to_string(options.devices) +
            " devices; --devices takes a multiple, or leave out the mesh";
-  if (std::string problem = checkPins(); !problem.empty())
-    return problem;
+  for (const std::string &problem : {checkPins(), checkStages()})
+    if (!problem.empty())
+      return problem;
   if (!leaves(/*most=*/1).empty())
     return "";
   std::vector<std::string> extents;

@@ -36,6 +36,7 @@ static PlanningRequest requestOf(const Options &options) {
   request.search.finalists = unsigned(options.finalists);
   request.search.secondsLimit = options.seconds;
   request.search.evaluationsLimit = options.evaluations;
+  request.stages = {options.stages, options.stageSchedule};
   request.given = {options.has("micro-batches"), options.has("rematerialize")};
   return request;
 }

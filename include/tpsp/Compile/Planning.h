@@ -14,6 +14,14 @@ struct GivenSettings {
   bool microBatches = false, rematerialize = false;
 };
 
+/// Of pipelines.
+struct StageChoice {
+  /// As SpaceOptions::stages.
+  int64_t stages = 0;
+  /// Of pipelinePolicies().
+  std::string schedule = "1f1b";
+};
+
 struct PlanningRequest {
   /// Its hardware is the machine; see clusterOf().
   CandidateEvaluatorOptions evaluator;
@@ -24,6 +32,7 @@ struct PlanningRequest {
   std::vector<std::string> pins;
   unsigned maxAxes = 3;
   GivenSettings given;
+  StageChoice stages;
   /// Memory and settings are filled in.
   planner::SearchOptions search;
   /// Of the matrix.
@@ -54,6 +63,12 @@ struct Planning {
 std::vector<planner::Settings> memorySettings(const CompileOptions &compile,
                                               GivenSettings given,
                                               int64_t batch);
+
+/// The settings of plans with stages, by rematerialisation, and of these the
+/// most micro-batches first: all numbers from 2 to 512 that divide `batch`.
+std::vector<planner::Settings> stageSettings(const CompileOptions &compile,
+                                             GivenSettings given, int64_t batch,
+                                             const StageChoice &stages);
 
 /// What bounds may rely on when every candidate is compiled with `compile`.
 planner::BoundOptions boundOptions(const CompileOptions &compile,

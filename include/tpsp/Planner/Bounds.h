@@ -19,6 +19,16 @@
 ///
 /// Of the settings those count that may fit. Where none may, the least memory
 /// says so.
+///
+/// With p stages and m micro-batches:
+/// - A stage computes behind the first micro-batch's way to it, and before the
+///   last one's way back. However work w is divided, one stage ends no sooner
+///   than w / (m (1 - (1 - 1/m)^p)). Nor is what all do less than p times what
+///   the busiest does. How layers that are alike are divided is known: stage i
+///   has n_i of them, and ends behind m n_i + n_0 + ... + n_(i-1) of a
+///   micro-batch.
+/// - The largest stage needs the average. Where layers are alike, it needs what
+///   the first one's layers need, with all units that its schedule saves.
 #ifndef TPSP_PLANNER_BOUNDS_H
 #define TPSP_PLANNER_BOUNDS_H
 
@@ -44,6 +54,8 @@ struct Bound {
   /// What the seconds are at least: computing, and communication along data
   /// axes and along model axes, of the axis that takes longest.
   double computing = 0, data = 0, model = 0;
+  /// Whether some settings go with the axes: stages take as many micro-batches.
+  bool isPossible = false;
 };
 
 struct BoundOptions {
@@ -69,6 +81,8 @@ struct BoundOptions {
   std::optional<ClassId> microBatchIndex;
   /// What is tried, and what a rank has; 0: any amount.
   std::vector<Settings> settings = {{}};
+  /// Likewise of candidates with stages.
+  std::vector<Settings> stageSettings;
   int64_t memoryLimit = 0;
   /// Of the program on one device, one for each rematerialisation. Without,
   /// kernels take no time and nothing is kept or redone.
@@ -81,7 +95,8 @@ public:
   Bounds(ProgramFacts facts, Hardware hardware, BoundOptions options);
 
   Bound of(const SpaceNode &node) const;
-  /// Whether the axes leave a rank so many micro-batches.
+  /// Whether the axes leave a rank so many micro-batches, and there are as many
+  /// as stages.
   bool canCut(const SpaceNode &node, const Settings &settings) const;
   /// What a rank needs at least with these settings.
   int64_t bytesWith(const SpaceNode &node, const Settings &settings) const;
@@ -92,14 +107,41 @@ private:
     double forward = 0, all = 0;
   };
 
+  /// Bytes of a rank that last, on all stages together: of all tensors, and of
+  /// layers'. Sums of gradients are apart.
+  struct Lasting {
+    double all = 0, ofLayers = 0;
+    double sums = 0, sumsOfLayers = 0;
+  };
+  /// Seconds on all stages together: of micro-batches, of the update, and of
+  /// links, on data axes and on model axes.
+  struct Work {
+    double computing = 0, update = 0, data = 0, model = 0;
+    /// Of computing, products of layers that are alike.
+    double ofLayers = 0;
+  };
+
+  std::vector<Settings> settingsOf(const SpaceNode &node) const;
+  Bound boundOf(const Work &work, const SpaceNode &node,
+                const Settings &settings) const;
+  Lasting lastingBytes(const SpaceNode &node) const;
+  int64_t bytesWith(const Lasting &lasting, const SpaceNode &node,
+                    const Settings &settings) const;
+  double scoresBytes(const SpaceNode &node, const Settings &settings) const;
+  double firstStageBytes(const Lasting &lasting, const SpaceNode &node,
+                         const Settings &settings) const;
   const Yardstick *yardstickOf(const Settings &settings) const;
   void findRedone();
   double redoneShare(const ProductFacts &product, const Yardstick &yardstick,
                      const Yardstick &plain) const;
-  double computeSeconds(const SpaceNode &node, size_t yardstick) const;
-  double kernelSeconds(const Yardstick &yardstick) const;
+  Work workOf(const SpaceNode &node, int64_t microBatches) const;
+  Bound linksAlone(const SpaceNode &node) const;
+  void addComputing(const SpaceNode &node, size_t yardstick,
+                    int64_t microBatches, Work &work) const;
+  double layersShare(int64_t stages, const Settings &settings) const;
+  double kernelSeconds(const Yardstick &yardstick, int64_t stages) const;
   double productSeconds(const ProductFacts &product, const SpaceNode &node,
-                        double redone) const;
+                        double redone, int64_t parts) const;
   ProductTime shapeSeconds(const ProductFacts &product,
                            const std::vector<int64_t> &parts) const;
   double attentionSeconds(const ProductFacts &product, const SpaceNode &node,
@@ -116,12 +158,12 @@ private:
                      double redone) const;
   double updateSeconds(const SpaceNode &node) const;
   double alone(const MatmulWork &work, int64_t dtype) const;
-  double dataSeconds(const SpaceNode &node, unsigned axis) const;
+  double dataSeconds(const SpaceNode &node, unsigned axis,
+                     int64_t microBatches) const;
   double modelSeconds(const SpaceNode &node, unsigned axis) const;
   double completionBytes(const Completion &completion, const SpaceNode &node,
                          unsigned axis) const;
   double gatherSeconds(const SpaceNode &node, unsigned axis) const;
-  int64_t lastingBytes(const SpaceNode &node) const;
   double localBytes(const TensorFacts &tensor, const SpaceNode &node) const;
   std::vector<GroupPlace>
   placesOf(const SpaceNode &node, unsigned axis,

@@ -4,9 +4,11 @@
 ///
 ///   dp = 2 : data    activations b, state       b@dp, and ZeRO-1
 ///   tp = 4 : model   activations s, parameters h, e, v
+///   pp = 2 : stage   the layers
 ///
 /// On a model axis parameters stay divided while they are used. On a data axis
-/// they may be stored divided, and are gathered to be used.
+/// they may be stored divided, and are gathered to be used. A stage axis
+/// divides the program's layers, and no tensor.
 #ifndef TPSP_PLANNER_CANDIDATE_H
 #define TPSP_PLANNER_CANDIDATE_H
 
@@ -38,15 +40,17 @@ struct CandidateAxis {
   AxisUse use;
 };
 
-/// What saves memory for time. The planner takes the first that fits.
+/// What saves memory for time, and with stages how micro-batches are scheduled.
 struct Settings {
   int64_t microBatches = 1;
   /// "none", "selective", "full".
   std::string rematerialize = "none";
+  /// Of pipelinePolicies(); empty without stages.
+  std::string schedule = {};
 
   bool operator==(const Settings &other) const {
     return microBatches == other.microBatches &&
-           rematerialize == other.rematerialize;
+           rematerialize == other.rematerialize && schedule == other.schedule;
   }
 };
 
@@ -56,6 +60,9 @@ struct Candidate {
   Settings settings;
 
   int64_t numRanks() const;
+  /// The size of the stage axis; 1 without one.
+  int64_t numStages() const;
+  bool hasStages() const { return numStages() > 1; }
 };
 
 /// The axes that divide each dimension, major to minor, as positions in
@@ -76,7 +83,8 @@ std::string subscriptText(const Candidate &candidate,
                           const ProgramFacts &facts);
 /// "ZeRO-1 x TP+SP": what people call it.
 std::string usualName(const Candidate &candidate, const ProgramFacts &facts);
-/// "4 micro-batches, rematerialise full"; empty of settings that save nothing.
+/// "4 micro-batches, 1f1b, rematerialise full"; empty of settings that save
+/// nothing.
 std::string settingsText(const Settings &settings);
 
 } // namespace tpsp::planner

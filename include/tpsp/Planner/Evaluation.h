@@ -43,9 +43,16 @@ struct Evaluation {
   /// communicator is busy. No step is shorter than the longest of these.
   double computing = 0;
   std::map<std::string, double> links;
+  /// With stages: the share of the time up to the last micro-batch's end in
+  /// which a stage computes nothing, on average.
+  double bubble = 0;
+  /// With stages, of the largest.
   MemoryBill memory;
   /// In use at the peak, largest first; a few.
   std::vector<NamedBytes> largest;
+  /// Of memory.saved, what the layers have that it is composed of; 0 if it is
+  /// not.
+  int64_t savedByLayers = 0;
   /// Whether seconds and bytes are extrapolated from fewer layers.
   bool isComposed = false;
   /// Whether nothing was compiled: seconds and bytes are bounds, at least.
@@ -107,7 +114,8 @@ using EvaluatorFactory = std::function<std::unique_ptr<Evaluator>()>;
 using EvaluateCandidate = llvm::function_ref<Evaluation(const Candidate &)>;
 
 /// The candidate with the first of `settings` that needs at most `limit` bytes
-/// a rank; if none does, with the last. `evaluations` counts.
+/// a rank; if none does, with the last. `evaluations` counts. With stages,
+/// those of one rematerialisation are tried as long as the step gets faster.
 Evaluation evaluateWithSettings(EvaluateCandidate evaluate, Candidate candidate,
                                 const std::vector<Settings> &settings,
                                 int64_t limit, int64_t &evaluations);

@@ -135,8 +135,7 @@ struct WholeOperand {
 struct WrittenAxis {
   std::string name;
   int64_t size = 1;
-  /// "data", "model", or empty.
-  std::string role;
+  AxisRole role = AxisRole::None;
 };
 
 struct ProgramFacts {
@@ -155,9 +154,17 @@ struct ProgramFacts {
   /// Positions of a step that people count: the product of these classes'
   /// extents. 0 if there is no input.
   int64_t tokens = 0;
+  /// Layers that stages may divide: calls in the program's function.
+  int64_t layers = 0;
+  /// Whether each of them takes the result of the one before, by one function.
+  bool areLayersAlike = false;
 
   /// The class that has the name, if any.
   std::optional<ClassId> find(const std::string &name) const;
+  /// Whether all layers have the tensor alike.
+  bool isOfLayers(const TensorFacts &tensor) const {
+    return areLayersAlike && layers > 1 && tensor.count == layers;
+  }
   /// FLOP of one step: three times the forward pass's with gradients.
   double modelFlops(bool hasGradients) const;
   /// Bytes of all parameters, unsharded.

@@ -25,6 +25,9 @@ struct SearchOptions {
   int64_t memoryLimit = 0;
   /// In the order in which they are tried; at least one.
   std::vector<Settings> settings = {{}};
+  /// Likewise of candidates with stages. Of those with one rematerialisation,
+  /// fewer micro-batches come first.
+  std::vector<Settings> stageSettings;
   unsigned threads = 1;
   /// Leaves that are evaluated together.
   unsigned batch = 8;

@@ -7,10 +7,13 @@
 /// - on a data axis: a class of activations; besides nothing, or the stored
 ///   parameters, or the optimizer's state;
 /// - on a model axis: a largest set of parameter classes of which no parameter
-///   has two; besides nothing, or a class of activations.
+///   has two; besides nothing, or a class of activations;
+/// - at most one axis divides the layers: a stage axis. There are at least as
+///   many layers.
 ///
 /// Two axes of one use are one axis. Axes that lie in one node have one order,
-/// because its links are alike. A model axis divides no parameters along an
+/// because its links are alike, and so have axes that lead from node to node
+/// alone. A model axis divides no parameters along an
 /// index that attention needs whole. An axis divides the extents of its
 /// classes. All else that makes a candidate illegal the compiler says.
 #ifndef TPSP_PLANNER_SPACE_H
@@ -39,6 +42,8 @@ struct SpaceOptions {
   std::vector<Pin> pins;
   /// Whether there is an optimizer, whose state may be divided.
   bool hasState = false;
+  /// Of a stage axis; 1: there is none; 0: any size, or none.
+  int64_t stages = 0;
 };
 
 /// The axes so far, and how many devices the axes within them have together.
@@ -80,10 +85,13 @@ private:
   std::vector<AxisUse> usesOf(int64_t size, bool onlyDivisible) const;
   std::vector<std::vector<ClassId>> parameterSets(int64_t size,
                                                   bool onlyDivisible) const;
-  bool isAnothers(const SpaceNode &node, const AxisUse &use) const;
+  bool isAnothers(const SpaceNode &node, const AxisUse &use,
+                  int64_t within) const;
+  bool mayHaveStages(int64_t size) const;
   void addChildren(const SpaceNode &node, CandidateAxis axis,
                    std::vector<SpaceNode> &out, int64_t &symmetric) const;
   std::string checkPins() const;
+  std::string checkStages() const;
 
   ProgramFacts facts;
   SpaceOptions options;

@@ -31,6 +31,8 @@ struct Yardstick {
   std::string rematerialize = "none";
   /// What the backward pass keeps of the forward pass.
   int64_t savedBytes = 0;
+  /// Of that, what all layers have, where they are alike and many.
+  int64_t savedByLayers = 0;
   StepWork work;
 };
 

@@ -74,7 +74,7 @@ TEST(Bounds, MicroBatchesOfWhatAxesLeave) {
   options.devices = 4;
   options.microBatchIndex = 0;
   options.settings = {{1, "none"}, {4, "none"}};
-  options.yardsticks = {{"none", 1 << 20, {}}};
+  options.yardsticks = {{"none", 1 << 20, 0, {}}};
   Bounds bounds(facts, machine(), options);
   SpaceNode onBatch = oneAxis(4, {AxisRole::Data, 0, {}, false, false});
   SpaceNode onOther = oneAxis(4, {AxisRole::Data, 1, {}, false, false});
@@ -134,6 +134,88 @@ TEST(Bounds, Yardsticks) {
   options.memoryLimit = none.bytes - 1;
   EXPECT_GE(Bounds(facts, machine(), options).of(node).computing,
             redone.computing * (1 - 1e-9));
+}
+
+static SpaceNode stages(int64_t size) {
+  return oneAxis(size, {AxisRole::Stage, std::nullopt, {}, false, false});
+}
+
+// The busiest of equal stages computes m + p - 1 of m p parts of the work.
+// Where layers may differ, the bound is below that, and above all work's share.
+TEST(Bounds, StagesWaitForTheFirstMicroBatch) {
+  auto facts = [](int64_t batch, bool areAlike = false) {
+    ProgramFacts facts = mlp(batch, 64, 1024, 4096);
+    facts.layers = 8;
+    facts.areLayersAlike = areAlike;
+    for (ProductFacts &product : facts.products)
+      product.count = 8;
+    return facts;
+  };
+  BoundOptions options;
+  options.hasGradients = true;
+  options.microBatchIndex = 0;
+  for (int64_t parts : {4, 8, 64}) {
+    options.devices = 1;
+    double all =
+        double(parts) *
+        Bounds(facts(64 / parts), machine(), options).of({{}, 1}).computing;
+    options.devices = 4;
+    for (const char *schedule : {"1f1b", "gpipe", "zero-bubble"}) {
+      options.stageSettings = {{parts, "none", schedule}};
+      double least =
+          Bounds(facts(64), machine(), options).of(stages(4)).computing;
+      double exact = all * double(parts + 3) / double(4 * parts);
+      EXPECT_LE(least, exact);
+      EXPECT_GE(least, all / 4);
+      bool isSplit = schedule == std::string("zero-bubble");
+      EXPECT_NEAR(
+          Bounds(facts(64, true), machine(), options).of(stages(4)).computing,
+          isSplit ? all / 4 : exact, 1e-9 * exact);
+      if (!isSplit) {
+        EXPECT_GT(least, all / 4 * (1 + 1.4 / double(parts)));
+      }
+    }
+  }
+}
+
+// A stage has a share of what lasts. The first one saves as many units as there
+// are stages.
+TEST(Bounds, MemoryOfStages) {
+  ProgramFacts facts = mlp(64, 8, 16, 32);
+  facts.layers = 8;
+  facts.areLayersAlike = true;
+  for (TensorFacts &tensor : facts.tensors)
+    if (tensor.kind == TensorFacts::Kind::Parameter)
+      tensor.count = 8;
+  BoundOptions options;
+  options.devices = 4;
+  options.hasGradients = true;
+  options.stateBytes = 2 * facts.parameterBytes();
+  options.microBatchIndex = 0;
+  options.stageSettings = {{16, "none", "1f1b"}};
+  // Parameters, state, and sums of gradients.
+  int64_t lasting = 4 * facts.parameterBytes() / 4;
+  EXPECT_EQ(Bounds(facts, machine(), options).of(stages(4)).bytes, lasting);
+  options.yardsticks = {{"none", 1 << 20, 1 << 20, {}}};
+  Bounds bounds(facts, machine(), options);
+  // Four of sixteen micro-batches, of a quarter of the layers.
+  EXPECT_EQ(bounds.of(stages(4)).bytes, lasting + (1 << 20) / 16);
+  EXPECT_EQ(bounds.bytesWith(stages(4), {16, "none", "gpipe"}),
+            lasting + (1 << 20) / 4);
+}
+
+// Stages take as many micro-batches.
+TEST(Bounds, StagesNeedMicroBatches) {
+  ProgramFacts facts = mlp(8, 8, 16, 32);
+  facts.layers = 8;
+  BoundOptions options;
+  options.devices = 4;
+  options.microBatchIndex = 0;
+  options.stageSettings = {{2, "none", "1f1b"}};
+  EXPECT_FALSE(Bounds(facts, machine(), options).of(stages(4)).isPossible);
+  EXPECT_TRUE(Bounds(facts, machine(), options).of(stages(2)).isPossible);
+  options.stageSettings = {{8, "none", "1f1b"}};
+  EXPECT_TRUE(Bounds(facts, machine(), options).of(stages(4)).isPossible);
 }
 
 /// Seconds for each byte of a collective, at the best of all sizes.

@@ -63,7 +63,28 @@ TEST(Candidate, Names) {
   EXPECT_EQ(candidate.axes[3].name, "cp2");
 }
 
+// Stages divide layers, and no tensor.
+TEST(Candidate, Stages) {
+  ProgramFacts facts = mlp(8, 8, 8, 16);
+  Candidate candidate = tensorAndStorage();
+  EXPECT_FALSE(candidate.hasStages());
+  candidate.axes.insert(
+      candidate.axes.begin(),
+      {"", 3, {AxisRole::Stage, std::nullopt, {}, false, false}});
+  nameAxes(candidate, facts);
+  EXPECT_EQ(candidate.numStages(), 3);
+  EXPECT_EQ(candidate.numRanks(), 24);
+  EXPECT_EQ(usualName(candidate, facts), "PP 3 x FSDP 2 x TP+SP 4");
+  EXPECT_EQ(subscriptText(candidate, facts),
+            "pp=3 fsdp=2 tp=4: b@fsdp s@tp, parameters e@tp, stored @fsdp, "
+            "layers @pp");
+  EXPECT_THAT(subscriptsOf(facts.tensors[0], candidate),
+              ElementsAre(ElementsAre(1), ElementsAre(2), IsEmpty()));
+}
+
 TEST(Candidate, Settings) {
   EXPECT_EQ(settingsText({1, "none"}), "");
   EXPECT_EQ(settingsText({4, "full"}), "4 micro-batches, rematerialise full");
+  EXPECT_EQ(settingsText({4, "full", "1f1b"}),
+            "4 micro-batches, 1f1b, rematerialise full");
 }

@@ -64,6 +64,14 @@ protected:
   };
 
   Error errorOf(int layers, const AxisUse &use, int64_t microBatches = 1) {
+    Candidate candidate;
+    candidate.axes = {{"dp", 4, use}};
+    candidate.settings.microBatches = microBatches;
+    return errorOf(layers, candidate, "on");
+  }
+
+  Error errorOf(int layers, const Candidate &candidate,
+                const std::string &overlap) {
     std::ofstream(path) << deepMlp(layers);
     CandidateEvaluatorOptions options;
     options.path = path;
@@ -72,10 +80,7 @@ protected:
     options.compile.hardware = "h100-sxm";
     options.compile.attention = "fused";
     options.compile.epilogues = true;
-    options.compile.overlap = "on";
-    Candidate candidate;
-    candidate.axes = {{"dp", 4, use}};
-    candidate.settings.microBatches = microBatches;
+    options.compile.overlap = overlap;
     std::unique_ptr<Evaluator> evaluator = candidateEvaluators(options)();
     Evaluation composed = evaluator->evaluate(candidate);
     Evaluation whole = evaluator->evaluateWhole(candidate);
@@ -106,4 +111,26 @@ TEST_F(Composition, BucketsOfSeveralLayers) {
 TEST_F(Composition, MicroBatchesSaveOneAfterAnother) {
   AxisUse replicated = {AxisRole::Data, 0, {}, false, false};
   EXPECT_NEAR(errorOf(12, replicated, /*microBatches=*/4).memory, 0, 0.15);
+}
+
+// Chunks of four layers and more are composed of two, and of one more of one
+// chunk: also where chunks have unequally many, and where no chunk is in the
+// middle.
+TEST_F(Composition, LayersOfStages) {
+  AxisUse stage = {AxisRole::Stage, std::nullopt, {}, false, false};
+  AxisUse replicated = {AxisRole::Data, 0, {}, false, false};
+  AxisUse stored = {AxisRole::Data, 0, {}, true, false};
+  AxisUse model = {AxisRole::Model, std::nullopt, {3}, false, false};
+  for (auto [layers, stages] : {std::pair(8, 2), std::pair(14, 3)})
+    for (const AxisUse &use : {replicated, stored, model})
+      for (const char *schedule : {"1f1b", "zero-bubble"}) {
+        Candidate candidate;
+        candidate.axes = {{"pp", stages, stage}, {"x", 2, use}};
+        candidate.settings = {4, "none", schedule};
+        Error error = errorOf(layers, candidate, "off");
+        std::string what = std::to_string(stages) + " stages, " + schedule +
+                           (use.storesParameters ? ", stored" : "");
+        EXPECT_NEAR(error.time, 0, 0.02) << what;
+        EXPECT_NEAR(error.memory, 0, 0.02) << what;
+      }
 }

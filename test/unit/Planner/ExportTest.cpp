@@ -5,6 +5,7 @@
 
 using namespace tpsp;
 using namespace tpsp::planner;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -22,8 +23,13 @@ static const CandidateAxis cp = {
 static const CandidateAxis tp = {
     "tp", 8, {AxisRole::Model, 1, {3}, false, false}};
 
+static const CandidateAxis pp = {
+    "pp", 4, {AxisRole::Stage, std::nullopt, {}, false, false}};
+
 static Exported exported(const std::string &target, Candidate candidate) {
-  return exportPlan(target, candidate, mlp(16, 24, 8, 32), {});
+  ProgramFacts facts = mlp(16, 24, 8, 32);
+  facts.layers = 8;
+  return exportPlan(target, candidate, facts, {});
 }
 
 TEST(Export, Megatron) {
@@ -63,6 +69,29 @@ TEST(Export, Torchtitan) {
   EXPECT_THAT(text.text, HasSubstr("tensor_parallel_degree = 8\n"));
   EXPECT_THAT(text.text, HasSubstr("local_batch_size = 4\n"));
   EXPECT_THAT(text.text, HasSubstr("mode = \"none\""));
+}
+
+TEST(Export, Stages) {
+  Candidate plan = of({pp, dp, tp});
+  plan.settings = {4, "none", "1f1b"};
+  EXPECT_THAT(exported("megatron", plan).text,
+              AllOf(HasSubstr("--pipeline-model-parallel-size 4"),
+                    HasSubstr("--micro-batch-size 2")));
+  plan = of({pp, fsdp, tp});
+  plan.settings = {2, "none", "1f1b"};
+  Exported text = exported("torchtitan", plan);
+  EXPECT_EQ(text.problem, "");
+  // All micro-batches of a rank together, and one of them.
+  for (const char *line :
+       {"pipeline_parallel_degree = 4\n",
+        "pipeline_parallel_schedule = \"1F1B\"\n",
+        "pipeline_parallel_microbatch_size = 2\n", "local_batch_size = 4\n"})
+    EXPECT_THAT(text.text, HasSubstr(line));
+  EXPECT_THAT(exported("torchtitan", of({fsdp, tp})).text,
+              Not(HasSubstr("pipeline_parallel_schedule")));
+  EXPECT_THAT(exported("json", plan).text,
+              AllOf(HasSubstr("\"role\": \"stage\""),
+                    HasSubstr("\"schedule\": \"1f1b\"")));
 }
 
 // Of up[e, d] the rows are divided, of down[d, e] the columns.
@@ -125,4 +154,17 @@ TEST(Export, Refusals) {
               HasSubstr("tensor parallelism and nothing else"));
   EXPECT_THAT(exported("torchtitan", of({tp, tp})).problem,
               HasSubstr("is a second tensor axis"));
+  EXPECT_THAT(exported("hf", of({pp, tp})).problem,
+              HasSubstr("tensor parallelism and nothing else"));
+  EXPECT_THAT(exported("megatron", of({dp, pp, tp})).problem,
+              HasSubstr("another order"));
+  CandidateAxis three = pp;
+  three.size = 3;
+  EXPECT_THAT(exported("megatron", of({three, tp})).problem,
+              HasSubstr("3 stages do not divide 8"));
+  Candidate filled = of({pp, tp});
+  filled.settings = {4, "none", "zero-bubble"};
+  EXPECT_THAT(exported("megatron", filled).problem, HasSubstr("1F1B alone"));
+  EXPECT_THAT(exported("torchtitan", filled).problem,
+              HasSubstr("no schedule 'zero-bubble'"));
 }

@@ -38,8 +38,9 @@ public:
       : inner(std::move(inner)), facts(facts), known(known) {}
 
   Evaluation evaluate(const Candidate &candidate) override {
-    auto [found, isNew] =
-        known.try_emplace(subscriptText(candidate, facts), Evaluation());
+    auto [found, isNew] = known.try_emplace(
+        subscriptText(candidate, facts) + settingsText(candidate.settings),
+        Evaluation());
     if (isNew)
       found->second = inner->evaluateWhole(candidate);
     return found->second;
@@ -59,13 +60,15 @@ struct Trial {
   CandidateEvaluatorOptions options;
   int64_t devices = 4;
   unsigned maxAxes = 2;
+  /// Of stages.
+  std::string schedule = "1f1b";
 
   bool overlaps() const { return options.compile.overlap == "on"; }
 };
 
 struct Totals {
-  int64_t programs = 0, candidates = 0, legal = 0, evaluated = 0, above = 0,
-          limits = 0;
+  int64_t programs = 0, candidates = 0, legal = 0, staged = 0, evaluated = 0,
+          above = 0, limits = 0;
   double tightness = 0;
 };
 
@@ -108,17 +111,44 @@ protected:
     Space space(facts, inSpace);
     if (!space.check().empty())
       return; // Nothing divides.
-    SearchOptions search;
+    SearchOptions search = searchOptions(trial, facts);
+    BoundOptions bounding = boundOptions(
+        compile,
+        llvm::cantFail(undividedProgram(trial.options, search.settings)),
+        trial.devices, search);
+    bounding.microBatchIndex = facts.find("b");
     Bounds bounds(facts, llvm::cantFail(findHardware(compile.hardware.name())),
-                  boundOptions(compile,
-                               llvm::cantFail(undividedProgram(
-                                   trial.options, search.settings)),
-                               trial.devices, search));
+                  bounding);
     Known known;
     bruteForce(trial, space, bounds, known);
     for (int64_t limit : limitsOf(known))
       expectSearchFinds(trial, space, bounds, known, limit);
     ++totals.programs;
+  }
+
+  SearchOptions searchOptions(const Trial &trial,
+                              const ProgramFacts &facts) const {
+    SearchOptions search;
+    if (std::optional<ClassId> batch = facts.find("b"); batch)
+      search.stageSettings =
+          stageSettings(trial.options.compile, {false, true},
+                        facts.classes[*batch].extent, {0, trial.schedule});
+    search.overlaps = trial.overlaps();
+    search.overlapMemory = mostAdded;
+    search.batch = 1;
+    return search;
+  }
+
+  /// Those that a candidate may have.
+  static std::vector<Settings> settingsOf(const Candidate &candidate,
+                                          const Bounds &bounds,
+                                          const SearchOptions &search) {
+    std::vector<Settings> result;
+    for (const Settings &each :
+         candidate.hasStages() ? search.stageSettings : search.settings)
+      if (bounds.canCut({candidate, 1}, each))
+        result.push_back(each);
+    return result;
   }
 
   EvaluatorFactory remembering(const Trial &trial, const Space &space,
@@ -132,21 +162,38 @@ protected:
   void bruteForce(const Trial &trial, const Space &space, const Bounds &bounds,
                   Known &known) {
     std::unique_ptr<Evaluator> evaluator = remembering(trial, space, known)();
-    for (const Candidate &candidate : space.leaves()) {
-      Evaluation each = evaluator->evaluate(candidate);
+    SearchOptions search = searchOptions(trial, space.program());
+    for (Candidate candidate : space.leaves()) {
       ++totals.candidates;
-      if (!each.isLegal())
-        continue;
-      ++totals.legal;
       Bound bound = bounds.of({candidate, 1});
-      std::string text = subscriptText(candidate, space.program());
-      EXPECT_LE(bound.seconds, each.seconds * (1 + 1e-9)) << text;
-      EXPECT_LE(bound.bytes, each.memory.total) << text;
-      totals.above += bound.seconds > each.seconds * (1 + 1e-9);
-      totals.tightness += bound.seconds / each.seconds;
-      if (trial.overlaps())
-        expectSerialBounds(evaluator->evaluateSerially(candidate), each, text);
+      std::vector<Settings> all = settingsOf(candidate, bounds, search);
+      EXPECT_EQ(bound.isPossible, !all.empty());
+      for (const Settings &settings : all) {
+        candidate.settings = settings;
+        expectBounds(trial, space, bounds, *evaluator, candidate);
+      }
     }
+  }
+
+  /// The bound is of the best settings, the bytes are of each.
+  void expectBounds(const Trial &trial, const Space &space,
+                    const Bounds &bounds, Evaluator &evaluator,
+                    const Candidate &candidate) {
+    Evaluation each = evaluator.evaluate(candidate);
+    if (!each.isLegal())
+      return;
+    ++(candidate.hasStages() ? totals.staged : totals.legal);
+    Bound bound = bounds.of({candidate, 1});
+    std::string text = subscriptText(candidate, space.program()) + " " +
+                       settingsText(candidate.settings);
+    EXPECT_LE(bound.seconds, each.seconds * (1 + 1e-9)) << text;
+    EXPECT_LE(bounds.bytesWith({candidate, 1}, candidate.settings),
+              each.memory.total)
+        << text;
+    totals.above += bound.seconds > each.seconds * (1 + 1e-9);
+    totals.tightness += bound.seconds / each.seconds;
+    if (trial.overlaps())
+      expectSerialBounds(evaluator.evaluateSerially(candidate), each, text);
   }
 
   /// The step without overlap bounds that with it, from both sides.
@@ -182,21 +229,15 @@ protected:
 
   void expectSearchFinds(const Trial &trial, const Space &space,
                          const Bounds &bounds, Known &known, int64_t limit) {
-    const Evaluation *expected = nullptr;
-    for (const auto &[text, each] : known)
-      if (each.isLegal() && each.memory.total <= limit &&
-          (!expected || comesBefore(each, *expected, limit, space.program())))
-        expected = &each;
-    SearchOptions options;
+    SearchOptions options = searchOptions(trial, space.program());
     options.memoryLimit = limit;
-    options.batch = 1;
-    options.overlaps = trial.overlaps();
-    options.overlapMemory = mostAdded;
+    std::optional<Evaluation> expected =
+        bestOf(space, bounds, options, *remembering(trial, space, known)());
     SearchResult result =
         search(space, bounds, remembering(trial, space, known), {}, options,
                [](const SearchState &) {});
     const Evaluation *best = result.best(limit);
-    ASSERT_EQ(best != nullptr, expected != nullptr);
+    ASSERT_EQ(best != nullptr, expected.has_value());
     totals.evaluated += result.state.evaluations;
     totals.limits += 1;
     if (!best)
@@ -207,14 +248,37 @@ protected:
         << subscriptText(expected->candidate, space.program());
   }
 
+  /// Of all candidates, each with the settings that it is tried with.
+  std::optional<Evaluation> bestOf(const Space &space, const Bounds &bounds,
+                                   const SearchOptions &options,
+                                   Evaluator &evaluator) {
+    std::optional<Evaluation> best;
+    int64_t evaluations = 0;
+    for (const Candidate &candidate : space.leaves()) {
+      std::vector<Settings> settings = settingsOf(candidate, bounds, options);
+      if (settings.empty())
+        continue;
+      Evaluation each = evaluateWithSettings(
+          [&](const Candidate &c) { return evaluator.evaluate(c); }, candidate,
+          settings, options.memoryLimit, evaluations);
+      if (each.isLegal() && each.memory.total <= options.memoryLimit &&
+          (!best ||
+           comesBefore(each, *best, options.memoryLimit, space.program())))
+        best = each;
+    }
+    return best;
+  }
+
   void TearDown() override {
     if (totals.legal > 0)
-      std::printf("%lld programs, %lld candidates, %lld legal, %lld bounds "
-                  "above, mean bound %.2f of the time; %lld searches "
+      std::printf("%lld programs, %lld candidates, %lld legal, %lld with "
+                  "stages and their settings, %lld bounds above, mean bound "
+                  "%.2f of the time; %lld searches "
                   "evaluated %lld of %lld\n",
                   (long long)totals.programs, (long long)totals.candidates,
-                  (long long)totals.legal, (long long)totals.above,
-                  totals.tightness / double(totals.legal),
+                  (long long)totals.legal, (long long)totals.staged,
+                  (long long)totals.above,
+                  totals.tightness / double(totals.legal + totals.staged),
                   (long long)totals.limits, (long long)totals.evaluated,
                   (long long)(6 * totals.candidates));
   }
@@ -265,6 +329,31 @@ TEST_F(PlannerExactness, RandomPrograms) {
     check(trial);
   }
   std::filesystem::remove(path.c_str());
+}
+
+// Layers that stages divide, evenly and not.
+TEST_F(PlannerExactness, Stages) {
+  Trial trial;
+  int count = trials() > 0 ? trials() / 4 : 3;
+  llvm::SmallString<128> path;
+  ASSERT_FALSE(llvm::sys::fs::createTemporaryFile("stages", "mlir", path));
+  for (int seed = 0; seed < count; ++seed) {
+    std::ofstream(path.c_str())
+        << randomLayers(unsigned(seed), /*layers=*/2 + seed % 4,
+                        /*isLarge=*/seed % 4 != 1);
+    SCOPED_TRACE(seed);
+    trial.options.path = path.str().str();
+    trial.options.compile = compileOptions(seed % 2 == 0);
+    trial.options.compile.overlap = seed % 4 == 3 ? "on" : "off";
+    trial.options.compile.optimizer = seed % 3 == 0 ? "adamw" : "none";
+    trial.maxAxes = trials() > 0 || seed == 0 ? 2 : 1;
+    trial.schedule =
+        std::vector<std::string>{"1f1b", "zero-bubble", "gpipe"}[seed % 3];
+    trial.devices = std::vector<int64_t>{4, 2, 4, 3, 8}[size_t(seed % 5)];
+    check(trial);
+  }
+  std::filesystem::remove(path.c_str());
+  EXPECT_GT(totals.staged, 15);
 }
 
 } // namespace

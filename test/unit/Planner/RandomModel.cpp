@@ -1,5 +1,6 @@
 #include "RandomModel.h"
 
+#include <map>
 #include <random>
 #include <vector>
 
@@ -18,13 +19,53 @@ public:
       value =
           random() % 3 == 0 ? attention(value, i, body) : mlp(value, i, body);
     std::string text = "func.func @model(%x: " + tensor("b, s, d");
-    for (const std::string &parameter : parameters)
-      text += ", " + parameter;
+    for (const auto &[name, type] : parameters)
+      text += ", " + argument(name, type);
     return text + ") -> " + tensor("b, s, d") + " {\n" + body + "  return %" +
            value + " : " + tensor("b, s, d") + "\n}\n";
   }
 
+  /// So many layers, of a block each, then a product.
+  std::string writeLayers(int layers, bool isLarge) {
+    chooseExtents();
+    const std::map<char, int> times = {{'b', 4},   {'s', 64},  {'t', 64},
+                                       {'d', 192}, {'e', 192}, {'h', 1},
+                                       {'k', 32}};
+    for (auto &[name, extent] : extents)
+      extent *= isLarge ? times.at(name) : 1;
+    std::string body, x = tensor("b, s, d");
+    std::string value =
+        random() % 2 ? attention("x", 0, body) : mlp("x", 0, body);
+    std::string layer = "func.func private @layer(%x: " + x,
+                program = "func.func @model(%x0: " + x, calls;
+    std::string types = x;
+    for (const auto &[name, type] : parameters) {
+      layer += ", %" + name + ": " + type;
+      types += ", " + type;
+    }
+    for (int i = 0; i < layers; ++i) {
+      std::string n = std::to_string(i);
+      calls += "  %x" + std::to_string(i + 1) + " = func.call @layer(%x" + n;
+      for (const auto &[name, type] : parameters) {
+        program += ", " + argument(name + "_" + n, type);
+        calls += ", %" + name + "_" + n;
+      }
+      calls += ") : (" + types + ") -> " + x + "\n";
+    }
+    std::string last = "x" + std::to_string(layers);
+    calls += einsum("y", "head", "e, d", last, "b, s, d", "b, s, e");
+    return layer + ") -> " + x + " {\n" + body + "  return %" + value + " : " +
+           x + "\n}\n\n" + program + ", " + argument("head", tensor("e, d")) +
+           ") -> " + tensor("b, s, e") + " {\n" + calls +
+           "  return %y : " + tensor("b, s, e") + "\n}\n";
+  }
+
 private:
+  static std::string argument(const std::string &name,
+                              const std::string &type) {
+    return "%" + name + ": " + type + " {tpsp.param = \"" + name + "\"}";
+  }
+
   int pick(std::vector<int> from) { return from[random() % from.size()]; }
 
   void chooseExtents() {
@@ -44,8 +85,7 @@ private:
   }
 
   std::string parameter(const std::string &name, const std::string &indices) {
-    parameters.push_back("%" + name + ": " + tensor(indices) +
-                         " {tpsp.param = \"" + name + "\"}");
+    parameters.emplace_back(name, tensor(indices));
     return tensor(indices);
   }
 
@@ -110,9 +150,14 @@ private:
 
   std::mt19937 random;
   std::vector<std::pair<char, int>> extents;
-  std::vector<std::string> parameters;
+  /// Names and types.
+  std::vector<std::pair<std::string, std::string>> parameters;
 };
 
 } // namespace
 
 std::string tpsp::randomModel(unsigned seed) { return Writer(seed).write(); }
+
+std::string tpsp::randomLayers(unsigned seed, int layers, bool isLarge) {
+  return Writer(seed).writeLayers(layers, isLarge);
+}

@@ -10,6 +10,9 @@ namespace tpsp {
 /// without a norm before and a residual behind. Extents are small, often odd,
 /// sometimes 1.
 std::string randomModel(unsigned seed);
+/// Layers that are alike, one after another, and a product behind them.
+/// `isLarge`: with work enough that launches are short beside it.
+std::string randomLayers(unsigned seed, int layers, bool isLarge);
 
 } // namespace tpsp
 

@@ -35,6 +35,9 @@ public:
     result.seconds = bound.seconds * (1 + double(random() % 1000) / 1000);
     result.memory.total = bound.bytes + int64_t(random() % 200000) /
                                             candidate.settings.microBatches;
+    if (candidate.hasStages())
+      result.seconds *=
+          1 + double((seed + candidate.settings.microBatches) % 5) / 10;
     return result;
   }
 
@@ -82,20 +85,30 @@ struct Case {
   std::atomic<int64_t> count{0};
 
   explicit Case(unsigned seed)
-      : space(facts(), spaceOptions()),
+      : space(facts(), spaceOptions(seed)),
         bounds(facts(), llvm::cantFail(findHardware("h100-sxm")),
                boundOptions()),
         seed(seed) {
     options.memoryLimit = 150000 + 1000 * int64_t(seed);
     options.settings = {{1, "none"}, {2, "none"}, {4, "none"}};
+    options.stageSettings = stageSettings();
   }
 
-  static ProgramFacts facts() { return mlp(16, 64, 128, 256); }
-  static SpaceOptions spaceOptions() {
+  static std::vector<Settings> stageSettings() {
+    return {{8, "none", "1f1b"}, {4, "none", "1f1b"}, {2, "none", "1f1b"}};
+  }
+  static ProgramFacts facts() {
+    ProgramFacts facts = mlp(16, 64, 128, 256);
+    facts.layers = 4;
+    return facts;
+  }
+  static SpaceOptions spaceOptions(unsigned seed) {
     SpaceOptions options;
     options.devices = 16;
     options.devicesPerNode = 8;
     options.hasState = true;
+    // Small steps are fastest without.
+    options.stages = seed % 3 == 2 ? 2 : 0;
     return options;
   }
   static BoundOptions boundOptions() {
@@ -103,7 +116,20 @@ struct Case {
     options.devices = 16;
     options.hasGradients = true;
     options.stateBytes = 2 * facts().parameterBytes();
+    options.microBatchIndex = 0;
+    options.settings = {{1, "none"}, {2, "none"}, {4, "none"}};
+    options.stageSettings = stageSettings();
     return options;
+  }
+
+  /// Of a candidate.
+  std::vector<Settings> settingsOf(const Candidate &candidate) const {
+    std::vector<Settings> result;
+    for (const Settings &each :
+         candidate.hasStages() ? options.stageSettings : options.settings)
+      if (bounds.canCut({candidate, 1}, each))
+        result.push_back(each);
+    return result;
   }
 
   EvaluatorFactory factory() {
@@ -128,9 +154,13 @@ struct Case {
     std::unique_ptr<Evaluator> evaluator = factory()();
     int64_t evaluations = 0;
     for (const Candidate &candidate : space.leaves()) {
+      std::vector<Settings> settings = settingsOf(candidate);
+      if (settings.empty())
+        continue;
       Evaluation each = evaluateWithSettings(
           [&](const Candidate &c) { return evaluator->evaluate(c); }, candidate,
-          options.settings, options.memoryLimit, evaluations);
+          settings, options.memoryLimit, evaluations);
+      ++(candidate.hasStages() ? staged : others);
       if (each.isLegal() && each.memory.total <= options.memoryLimit &&
           (!best ||
            comesBefore(each, *best, options.memoryLimit, space.program())))
@@ -138,12 +168,15 @@ struct Case {
     }
     return best;
   }
+
+  /// Candidates that brute force has seen.
+  int64_t staged = 0, others = 0;
 };
 
 } // namespace
 
 TEST(Search, EqualsBruteForce) {
-  int found = 0;
+  int found = 0, foundStages = 0;
   for (unsigned seed = 0; seed < 12; ++seed) {
     Case each(seed);
     std::optional<Evaluation> expected = each.bruteForce();
@@ -156,12 +189,15 @@ TEST(Search, EqualsBruteForce) {
     if (!best)
       continue;
     ++found;
+    EXPECT_GT(each.staged, 100);
+    foundStages += best->candidate.hasStages();
     EXPECT_EQ(best->seconds, expected->seconds) << seed;
     EXPECT_EQ(subscriptText(best->candidate, each.space.program()),
               subscriptText(expected->candidate, each.space.program()));
     EXPECT_LT(each.count, int64_t(each.space.leaves().size())) << seed;
   }
   EXPECT_GT(found, 5);
+  EXPECT_GT(foundStages, 0);
 }
 
 // Few plans are overlapped, and the best is the best of all that could be.
@@ -261,6 +297,47 @@ TEST(Search, FirstSettingsThatFit) {
   EXPECT_EQ(chosen(99), 2);
   EXPECT_EQ(chosen(30), 4);
   EXPECT_EQ(chosen(3), 4);
+}
+
+// With stages, the most micro-batches come first, and fewer as long as the step
+// gets faster. Where the most do not fit, fewer do not.
+TEST(Search, FastestMicroBatchesOfStages) {
+  std::vector<Settings> settings;
+  for (const char *mode : {"none", "full"})
+    for (int64_t parts : {16, 8, 4, 2})
+      settings.push_back({parts, mode, "1f1b"});
+  std::vector<std::pair<int64_t, std::string>> tried;
+  auto evaluate = [&](const Candidate &candidate) {
+    const Settings &with = candidate.settings;
+    tried.emplace_back(with.microBatches, with.rematerialize);
+    Evaluation result;
+    result.candidate = candidate;
+    result.seconds = 10 + std::abs(double(with.microBatches) - 7);
+    result.memory.saved =
+        (with.rematerialize == "full" ? 160 : 1600) / with.microBatches;
+    result.memory.total = 100 + result.memory.saved;
+    return result;
+  };
+  Candidate candidate;
+  candidate.axes = {
+      {"pp", 2, {AxisRole::Stage, std::nullopt, {}, false, false}}};
+  auto chosen = [&](int64_t limit) {
+    int64_t evaluations = 0;
+    tried.clear();
+    return evaluateWithSettings(evaluate, candidate, settings, limit,
+                                evaluations)
+        .candidate.settings;
+  };
+  using testing::ElementsAre, testing::Pair;
+  EXPECT_EQ(chosen(1000), (Settings{8, "none", "1f1b"}));
+  EXPECT_THAT(tried,
+              ElementsAre(Pair(16, "none"), Pair(8, "none"), Pair(4, "none")));
+  EXPECT_EQ(chosen(200), (Settings{16, "none", "1f1b"}));
+  EXPECT_THAT(tried, ElementsAre(Pair(16, "none"), Pair(8, "none")));
+  EXPECT_EQ(chosen(120), (Settings{8, "full", "1f1b"}));
+  EXPECT_THAT(tried, ElementsAre(Pair(16, "none"), Pair(16, "full"),
+                                 Pair(8, "full"), Pair(4, "full")));
+  EXPECT_EQ(chosen(1), (Settings{16, "full", "1f1b"}));
 }
 
 // A quarter of what is saved is known to be too much: it is not evaluated.

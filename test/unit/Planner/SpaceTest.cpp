@@ -122,7 +122,7 @@ TEST(Space, NoFactorisation) {
 // Axes that are written stay, in their order, with their roles.
 TEST(Space, WrittenMesh) {
   ProgramFacts facts = mlp(4, 4, 8, 8);
-  facts.mesh = {{"mine", 2, "model"}};
+  facts.mesh = {{"mine", 2, AxisRole::Model}};
   Space space(facts, on(4));
   ASSERT_EQ(space.check(), "");
   for (const Candidate &candidate : space.leaves()) {
@@ -131,4 +131,80 @@ TEST(Space, WrittenMesh) {
   }
   EXPECT_THAT(space.pure(), IsEmpty());
   EXPECT_THAT(Space(facts, on(3)).check(), HasSubstr("do not divide 3"));
+}
+
+static ProgramFacts layered(int64_t layers) {
+  ProgramFacts facts = mlp(4, 4, 8, 8);
+  facts.layers = layers;
+  return facts;
+}
+
+// One axis, and no more, divides layers, and not into more parts than there
+// are.
+TEST(Space, Stages) {
+  std::vector<std::string> texts = textsOf(Space(layered(3), on(8)));
+  EXPECT_THAT(texts, Contains("pp=2 tp=4: parameters e@tp, layers @pp"));
+  EXPECT_THAT(texts, Contains("pp=2 dp=2 tp=2: b@dp, parameters e@tp, "
+                              "layers @pp"));
+  std::set<std::string> all(texts.begin(), texts.end());
+  EXPECT_EQ(all.size(), texts.size());
+  for (const std::string &text : texts)
+    EXPECT_THAT(text, AllOf(Not(HasSubstr("pp2")), Not(HasSubstr("pp=4")),
+                            Not(HasSubstr("pp=8"))));
+  EXPECT_THAT(textsOf(Space(layered(1), on(8))),
+              Not(Contains(HasSubstr("layers"))));
+  EXPECT_THAT(textsOf(Space(layered(4), on(4))), Contains("pp=4: layers @pp"));
+}
+
+// Between nodes stages may be inside of other axes; within a node the order is
+// of no account.
+TEST(Space, StagesBetweenNodes) {
+  SpaceOptions options = on(4, 2);
+  const char *inside = "dp=2 pp=2: b@dp, layers @pp";
+  EXPECT_THAT(textsOf(Space(layered(4), options)), Not(Contains(inside)));
+  options.devicesPerNode = 2;
+  EXPECT_THAT(textsOf(Space(layered(4), options)), Contains(inside));
+}
+
+TEST(Space, StagesThatAreAskedFor) {
+  SpaceOptions options = on(8);
+  options.stages = 2;
+  for (const std::string &text : textsOf(Space(layered(8), options)))
+    EXPECT_THAT(text, HasSubstr("pp=2"));
+  options.stages = 1;
+  EXPECT_THAT(textsOf(Space(layered(8), options)),
+              Not(Contains(HasSubstr("layers"))));
+  options.stages = 3;
+  EXPECT_THAT(Space(layered(8), options).check(),
+              HasSubstr("--stages 3 does not divide 8 devices"));
+  options.stages = 4;
+  EXPECT_THAT(Space(layered(3), options).check(),
+              HasSubstr("of which it has 3; give at most as many"));
+}
+
+// Stages that are written stay, and are no other axis.
+TEST(Space, WrittenStages) {
+  ProgramFacts facts = layered(4);
+  facts.mesh = {{"mine", 2, AxisRole::Stage}};
+  EXPECT_THAT(textsOf(Space(facts, on(4, 2))),
+              AllOf(Contains("mine=2 dp=2: b@dp, layers @mine"),
+                    Not(Contains(HasSubstr("@pp")))));
+  for (const Candidate &candidate : Space(facts, on(4)).leaves())
+    EXPECT_EQ(candidate.numStages(), 2);
+  SpaceOptions options = on(4);
+  options.stages = 1;
+  EXPECT_THAT(Space(facts, options).check(),
+              HasSubstr("mesh has 2 stages, and --stages says 1"));
+}
+
+TEST(Space, StagesAloneAreUsual) {
+  auto names = [](int64_t layers) {
+    std::vector<std::string> result;
+    ProgramFacts facts = layered(layers);
+    for (const Candidate &candidate : Space(facts, on(4)).pure())
+      result.push_back(usualName(candidate, facts));
+    return result;
+  };
+  EXPECT_THAT(names(4), Contains("PP 4"));
+  EXPECT_THAT(names(3), Not(Contains("PP 4")));
 }

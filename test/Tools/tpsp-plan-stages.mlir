@@ -1,0 +1,80 @@
+// Pipelines in the planner: where the network is slow and parameters are large,
+// stages are best. What is planned is what tpsp-run --simulate says.
+// REQUIRES: tpsp-run
+// RUN: split-file %s %t
+// DEFINE: %{on} = %t/m.mlir --hardware %t/slow.json --devices 4 --overlap off --optimizer adamw
+
+// Five layers of a chunk are judged by two, and one more; the best is compiled
+// whole.
+// RUN: tpsp-plan %{on} --max-axes 1 -o %t/placed.mlir | FileCheck %s
+// CHECK: 1 PP 4 (8 micro-batches, 1f1b) pp=4: layers @pp
+// CHECK: slower by {{.*}}: all_reduce over dp
+// CHECK: composed of layers; of {{[0-9]+}} compiled whole, times differ by at most {{[01]\.[0-9]}} %
+// CHECK-NEXT: gap 0
+// RUN: FileCheck %s --check-prefix=PLACED < %t/placed.mlir
+// PLACED: // pp=4: layers @pp
+// PLACED-NEXT: // PP 4
+// PLACED: tpsp-run THIS.mlir --grad --optimizer adamw --micro-batches 8 --stage-schedule 1f1b --simulate --hardware {{.*}}slow.json
+// PLACED: mesh @mesh <pp = 4 : stage>
+
+// The same figures, to the byte, also beside another axis.
+// RUN: tpsp-plan %{on} --stages 2 --micro-batches 8 --stage-schedule zero-bubble --json -o %t/two.mlir > %t/plan.json
+// RUN: FileCheck %s --check-prefix=JSON < %t/plan.json
+// JSON: "role": "stage"
+// JSON: "micro_batches": 8,
+// JSON: "schedule": "zero-bubble"
+// JSON: "bubble": 0.{{[0-9]+}}
+// JSON: "bubble":
+// RUN: tpsp-run %t/two.mlir --grad --optimizer adamw --micro-batches 8 --stage-schedule zero-bubble --simulate --hardware %t/slow.json --quiet --report %t/run.json
+// RUN: python3 %S/Inputs/same-step.py %t/plan.json %t/run.json
+
+// Without stages, and with so many.
+// RUN: tpsp-plan %{on} --max-axes 1 --stages 1 | FileCheck %s --check-prefix=NONE
+// NONE-NOT: PP
+// NONE: gap 0
+// RUN: tpsp-plan %{on} --stages 4 --export megatron | FileCheck %s --check-prefix=MEGATRON
+// MEGATRON: --pipeline-model-parallel-size 4
+
+// Stages that are written stay.
+// RUN: sed 's/^func private/mesh @mesh <mine = 2 : stage>\nfunc private/' %t/m.mlir > %t/written.mlir
+// RUN: tpsp-plan %t/written.mlir --hardware %t/slow.json --devices 4 --overlap off --optimizer adamw --micro-batches 8 | FileCheck %s --check-prefix=WRITTEN
+// WRITTEN: 1 PP 2 x {{.*}} mine=2 {{.*}} layers @mine
+// RUN: %S/Inputs/exits 1 tpsp-plan %t/written.mlir --hardware %t/slow.json --devices 4 --stages 4 2>&1 | FileCheck %s --check-prefix=TWICE
+// TWICE: tpsp-plan: the program's mesh has 2 stages, and --stages says 4; leave out the option, or the mesh
+
+// RUN: %S/Inputs/exits 1 tpsp-plan %{on} --stages 3 2>&1 | FileCheck %s --check-prefix=DEVICES
+// DEVICES: tpsp-plan: --stages 3 does not divide 4 devices
+// RUN: %S/Inputs/exits 1 tpsp-plan %{on} --stages 32 2>&1 | FileCheck %s --check-prefix=LAYERS
+// LAYERS: tpsp-plan: --stages 32 are more than the program's layers (calls of functions), of which it has 20; give at most as many
+// RUN: %S/Inputs/exits 1 tpsp-plan %{on} --stages 4 --micro-batches 2 2>&1 | FileCheck %s --check-prefix=PARTS
+// PARTS: tpsp-plan: 4 stages take as many micro-batches, and --micro-batches says 2; give fewer stages
+// RUN: %S/Inputs/exits 1 tpsp-plan %{on} --stages 4 --loss-scale dynamic 2>&1 | FileCheck %s --check-prefix=SCALE
+// SCALE: tpsp-plan: --loss-scale is not simulated with stages; leave it out
+// RUN: %S/Inputs/exits 2 tpsp-plan %{on} --stage-schedule dualpipe 2>&1 | FileCheck %s --check-prefix=SCHEDULE
+// SCHEDULE: tpsp-plan: --stage-schedule: {{.*}}dualpipe
+
+//--- slow.json
+{"base": "h100-sxm", "name": "slow", "tiers": {"inside_node": "nvlink"},
+ "collectives": [
+   {"kind": "all_reduce", "algorithm": "ring", "tier": "nvlink", "latency_us": 7, "hop_us": 1, "bus_gbs": 2},
+   {"kind": "all_gather", "algorithm": "ring", "tier": "nvlink", "latency_us": 7, "hop_us": 1, "bus_gbs": 2},
+   {"kind": "reduce_scatter", "algorithm": "ring", "tier": "nvlink", "latency_us": 7, "hop_us": 1, "bus_gbs": 2},
+   {"kind": "all_to_all", "algorithm": "ring", "tier": "nvlink", "latency_us": 7, "hop_us": 1, "bus_gbs": 2},
+   {"kind": "permute", "algorithm": "ring", "tier": "nvlink", "latency_us": 7, "hop_us": 1, "bus_gbs": 2}]}
+
+//--- m.mlir
+tpsp.program bf16 <b = 16, s = 256, d = 1024, e = 8192> {
+func private @layer(%x: [b, s, d, ?], param %gain "norm": [d, ?], param %up: [e, d, ?], param %down: [d, e, ?]) -> [b, s, d, ?] {
+  %n = rms_norm %x, %gain
+  %u = einsum %up, %n -> [b, s, e, ?]
+  %a = silu %u
+  %y = einsum %down, %a -> [b, s, d, ?]
+  %z = add %x, %y
+  return %z
+}
+
+func @model(%x: [b, s, d, ?]) -> [b, s, d, ?] {
+  %y = repeat 20 @layer(%x) as "layers.#.*"
+  return %y
+}
+}
