@@ -13,6 +13,8 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
 
+#include <map>
+
 namespace tpsp {
 #define GEN_PASS_DEF_INSERTCOLLECTIVES
 #include "tpsp/Passes/Passes.h.inc"
@@ -112,10 +114,44 @@ private:
     return success();
   }
 
-  /// The compute placement that was decided. Where it is illegal, by extents
-  /// that several axes together do not divide, the best where the operands are.
+  /// Layers and micro-batches choose alike.
   std::optional<ComputePlacement> choose(IndexedOpInterface op,
                                          const Decision *decision) {
+    Signature key = signatureOf(op);
+    auto add = [&](size_t number) {
+      key.push_back(reinterpret_cast<const void *>(number));
+    };
+    if (decision)
+      append(*decision, add);
+    auto [known, isNew] = choices.try_emplace(std::move(key));
+    if (isNew)
+      known->second = chooseAnew(op, decision);
+    return known->second;
+  }
+
+  /// All of a decision, as numbers.
+  template <typename Add>
+  static void append(const Decision &decision, Add add) {
+    auto addAxes = [&](ArrayRef<AxisId> axes) {
+      add(axes.size());
+      llvm::for_each(axes, add);
+    };
+    for (const Drive &drive : decision.drives) {
+      add(drive.kind);
+      add(drive.index);
+    }
+    for (const FunctionPlacement::Home &home : decision.results) {
+      add(home.isWanted);
+      llvm::for_each(home.placement.dims, addAxes);
+      addAxes(home.placement.pending);
+      add(size_t(home.placement.reduction));
+    }
+  }
+
+  /// The compute placement that was decided. Where it is illegal, by extents
+  /// that several axes together do not divide, the best where the operands are.
+  std::optional<ComputePlacement> chooseAnew(IndexedOpInterface op,
+                                             const Decision *decision) {
     Placed placed(op, mesh);
     if (!decision)
       return chooseComputePlacement(placed.get());
@@ -294,6 +330,7 @@ private:
   FunctionPlacement decided;
   PlacementWarnings warnings;
   Versions versions;
+  std::map<Signature, std::optional<ComputePlacement>> choices;
 };
 
 struct InsertCollectives

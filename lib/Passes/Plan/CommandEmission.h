@@ -10,12 +10,24 @@
 
 namespace tpsp {
 
+/// The kernel of a group of operations, and of all groups that are like it.
+struct GroupKernel {
+  mlir::StringAttr callee;
+  /// But for its function and its values, which are of the first group.
+  Kernel kernel;
+  /// Numbers of values, in the order in which groups have them.
+  llvm::SmallVector<size_t, 4> inputs, outputs, updated;
+};
+
 /// Kernels of a module, one per distinct function body.
 class KernelLibrary {
 public:
   /// Keeps `function` or erases it in favour of an equal one; returns the name
   /// to call.
   mlir::StringAttr unique(mlir::func::FuncOp function, llvm::StringRef stem);
+
+  /// By all that the kernel depends on: layers have the same.
+  std::map<std::vector<const void *>, GroupKernel> ofGroups;
 
 private:
   std::map<std::vector<const void *>, mlir::StringAttr> known;

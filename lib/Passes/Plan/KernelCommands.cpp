@@ -8,45 +8,60 @@ using namespace tpsp;
 
 namespace {
 
-/// Writes down all of an operation but its location: values as their numbers,
-/// in the order in which they are made.
+/// Writes down operations as pointers and counts: values are numbered in the
+/// order in which they come, and locations left out.
 class Fingerprint {
 public:
-  explicit Fingerprint(Operation *op) { add(op); }
-  std::vector<const void *> take() { return std::move(words); }
-
-private:
-  void add(Operation *op) {
-    add(op->getName().getAsOpaquePointer());
-    add(op->getAttrDictionary().getAsOpaquePointer());
-    addCount(op->getNumOperands());
-    for (Value operand : op->getOperands())
-      addCount(numbers.lookup(operand));
-    define(op->getResults());
+  /// An operation with all that is in it.
+  void addNest(Operation *op) {
+    addHead(op, op->getAttrDictionary());
     addCount(op->getNumRegions());
     for (Region &region : op->getRegions()) {
       addCount(region.getBlocks().size());
-      for (Block &block : region)
-        add(block);
+      for (Block &block : region) {
+        define(block.getArguments());
+        addCount(block.getOperations().size());
+        for (Operation &inner : block)
+          addNest(&inner);
+      }
     }
   }
-  void add(Block &block) {
-    define(block.getArguments());
-    addCount(block.getOperations().size());
-    for (Operation &op : block)
-      add(&op);
+  /// The operation, its own attributes and its tensors. What passes note on
+  /// operations is in no kernel.
+  void addHead(Operation *op) { addHead(op, op->getPropertiesAsAttribute()); }
+  /// The number of a value, or that there is none.
+  void addValue(Value value) { addCount(value ? numberOf(value) + 1 : 0); }
+  void addCount(size_t count) {
+    words.push_back(reinterpret_cast<const void *>(count));
   }
-  void define(ValueRange values) {
-    addCount(values.size());
-    for (Value value : values) {
-      numbers.try_emplace(value, numbers.size());
-      add(value.getType().getAsOpaquePointer());
+
+  size_t numberOf(Value value) {
+    auto [entry, isNew] = numbers.try_emplace(value, values.size());
+    if (isNew) {
+      values.push_back(value);
+      words.push_back(value.getType().getAsOpaquePointer());
     }
+    return entry->second;
   }
-  void addCount(size_t count) { add(reinterpret_cast<const void *>(count)); }
-  void add(const void *word) { words.push_back(word); }
 
   std::vector<const void *> words;
+  SmallVector<Value> values; ///< by their numbers
+
+private:
+  void addHead(Operation *op, Attribute attributes) {
+    words.push_back(op->getName().getAsOpaquePointer());
+    words.push_back(attributes.getAsOpaquePointer());
+    addCount(op->getNumOperands());
+    for (Value operand : op->getOperands())
+      addValue(operand);
+    define(op->getResults());
+  }
+  void define(ValueRange made) {
+    addCount(made.size());
+    for (Value value : made)
+      addValue(value);
+  }
+
   llvm::DenseMap<Value, size_t> numbers;
 };
 
@@ -54,7 +69,9 @@ private:
 
 StringAttr KernelLibrary::unique(func::FuncOp function, StringRef stem) {
   // The names are equal so far: what differs is the kernel.
-  auto [entry, isNew] = known.try_emplace(Fingerprint(function).take());
+  Fingerprint fingerprint;
+  fingerprint.addNest(function);
+  auto [entry, isNew] = known.try_emplace(std::move(fingerprint.words));
   if (!isNew) {
     function.erase();
     return entry->second;
@@ -83,14 +100,13 @@ static Attribute positionOf(ProgramBuilder &to, const LoopIndex &index) {
 }
 
 /// Calls a kernel on buffers; one that makes nothing is not called.
-static void callKernel(ProgramBuilder &to, Location loc, StringRef stem,
+static void callKernel(ProgramBuilder &to, Location loc, StringAttr callee,
                        const Kernel &kernel, ValueRange inputs,
                        ValueRange outputs, ValueRange updated = {}) {
   auto positions =
       llvm::map_to_vector(kernel.positions, [&](const LoopIndex &index) {
         return positionOf(to, index);
       });
-  StringAttr callee = to.library.unique(kernel.function, stem);
   if (!outputs.empty() || !updated.empty())
     plan::KernelOp::create(
         to.b, loc, FlatSymbolRefAttr::get(callee), inputs, outputs, updated,
@@ -98,17 +114,52 @@ static void callKernel(ProgramBuilder &to, Location loc, StringRef stem,
         to.b.getI64IntegerAttr(0));
 }
 
+static void callKernel(ProgramBuilder &to, Location loc, StringRef stem,
+                       const Kernel &kernel, ValueRange inputs,
+                       ValueRange outputs) {
+  callKernel(to, loc, to.library.unique(kernel.function, stem), kernel, inputs,
+             outputs);
+}
+
+/// All that the kernel of a group depends on.
+static Fingerprint fingerprintOf(const KernelGroup &group,
+                                 llvm::function_ref<Value(Value)> overwritten) {
+  Fingerprint fingerprint;
+  for (Operation *op : group.getOps())
+    fingerprint.addHead(op);
+  for (Value output : group.getOutputs()) {
+    fingerprint.addValue(output);
+    fingerprint.addValue(overwritten(output));
+  }
+  return fingerprint;
+}
+
 void tpsp::emitKernelCall(ProgramBuilder &to, const KernelGroup &group) {
-  Kernel kernel =
-      emitKernel(group, "kernel", to.program, [&](Value output) -> Value {
-        return to.buffers.overwritten(output);
-      });
-  SmallVector<Value> inputs = to.buffers.of(kernel.inputs), outputs, updated;
-  for (Value value : kernel.outputs)
-    outputs.push_back(to.buffers.define(value));
-  for (Value value : kernel.updated)
-    updated.push_back(to.buffers.define(value));
-  callKernel(to, group.getOps().front()->getLoc(), stemOf(group), kernel,
+  auto overwritten = [&](Value output) -> Value {
+    return to.buffers.overwritten(output);
+  };
+  Fingerprint alike = fingerprintOf(group, overwritten);
+  auto [entry, isNew] = to.library.ofGroups.try_emplace(alike.words);
+  GroupKernel &known = entry->second;
+  if (isNew) {
+    known.kernel = emitKernel(group, "kernel", to.program, overwritten);
+    known.callee = to.library.unique(known.kernel.function, stemOf(group));
+    auto numbersOf = [&](ArrayRef<Value> values) {
+      return llvm::map_to_vector<4>(
+          values, [&](Value value) { return alike.numberOf(value); });
+    };
+    known.inputs = numbersOf(known.kernel.inputs);
+    known.outputs = numbersOf(known.kernel.outputs);
+    known.updated = numbersOf(known.kernel.updated);
+  }
+  SmallVector<Value> inputs, outputs, updated;
+  for (size_t number : known.inputs)
+    inputs.push_back(to.buffers.of(alike.values[number]));
+  for (size_t number : known.outputs)
+    outputs.push_back(to.buffers.define(alike.values[number]));
+  for (size_t number : known.updated)
+    updated.push_back(to.buffers.define(alike.values[number]));
+  callKernel(to, group.getOps().front()->getLoc(), known.callee, known.kernel,
              inputs, outputs, updated);
 }
 
