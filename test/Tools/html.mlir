@@ -28,6 +28,10 @@
 // NO: {{^}}tpsp-plan: cannot write '{{.*}}no/p.html': No such file or directory{{$}}
 // RUN: not ls %t/no
 
+// RUN: %S/Inputs/exits 2 tpsp-plan %s --hardware h100-sxm --html %t/x.html -o %t/x.html 2>&1 | FileCheck %s --check-prefix=OTHER
+// RUN: %S/Inputs/exits 2 tpsp-plan %t/plan.json --hardware h100-sxm --html %t/plan.json 2>&1 | FileCheck %s --check-prefix=OTHER
+// OTHER: {{^}}tpsp-plan: --html names a file that is read, or written by another option; give another path{{$}}
+
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/tp-sp.mlir --backend trace --html %t/x.html 2>&1 | FileCheck %s --check-prefix=TRACE
 // TRACE: {{^}}tpsp-run: --html needs a run, and --backend trace runs nothing; use --backend cpu{{$}}
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/tp-sp.mlir --html %t/x.html --report %t/x.html 2>&1 | FileCheck %s --check-prefix=SAME

@@ -80,7 +80,11 @@ static std::string problemIn(Options &o) {
     return "--compare takes two plans, as in 1,2; " +
            std::to_string(o.compared.size()) + " given";
   return firstOf(
-      {{o.json && !o.exported.empty(),
+      {{o.html == o.model || o.html == o.output || o.html == o.pareto,
+        {"html"},
+        "{} names a file that is read, or written by another option; give "
+        "another path"},
+       {o.json && !o.exported.empty(),
         {"json"},
         "{} and --export both say what is printed; give one"},
        {o.forward && o.optimizer != "none",

@@ -2,6 +2,7 @@
 
 #include "common/Simulate.h"
 
+#include "tpsp/Abi/Quantity.h"
 #include "tpsp/Compile/PlannedStep.h"
 #include "tpsp/Runtime/Driver/Page.h"
 
@@ -12,10 +13,13 @@
 using namespace tpsp;
 using Clock = std::chrono::steady_clock;
 
-/// How many steps a page has at most, and how long they may take. The first is
-/// compiled however long it takes.
+/// How many steps a page has at most, and how long they may take together.
 static constexpr size_t mostSteps = 3;
-static constexpr std::chrono::seconds mostTime(10);
+static constexpr double mostSeconds = 20;
+
+static double secondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
 
 /// Positions of the plans whose steps are shown, best first. Where nothing
 /// fits, those that are nearest to it.
@@ -49,13 +53,20 @@ stepOf(mlir::MLIRContext &context, const CandidateEvaluatorOptions &options,
   rt::RunReport report;
   report.plan = step->plan;
   report.dtype = dtype.empty() ? "as written" : dtype;
-  report.compileSeconds =
-      std::chrono::duration<double>(Clock::now() - begin).count();
+  report.compileSeconds = secondsSince(begin);
   if (llvm::Error error = tool::predict(*hardware, options.compile.threads,
                                         description, report))
     return error;
   return rt::PageStep{rt::toJson(report), std::move(report.trace),
                       std::move(step->explanation)};
+}
+
+/// About how long it takes to compile the plan whole.
+static double expectedSeconds(const planner::Evaluation &plan,
+                              const CandidateEvaluatorOptions &options) {
+  double effort =
+      plan.isComposed ? candidateEvaluators(options)()->wholeEffort() : 1;
+  return plan.evaluationSeconds * effort;
 }
 
 std::string tpsp::plantool::pageOf(mlir::MLIRContext &context,
@@ -65,9 +76,16 @@ std::string tpsp::plantool::pageOf(mlir::MLIRContext &context,
   std::vector<rt::PageStep> steps;
   auto begin = Clock::now();
   for (size_t number : shownPlans(planning)) {
-    if (!steps.empty() && Clock::now() - begin > mostTime)
-      break;
     const planner::MatrixRow &row = planning.matrix.rows[number];
+    double seconds = expectedSeconds(*row.evaluation, planning.evaluator);
+    if (secondsSince(begin) + seconds > mostSeconds) {
+      warnings += fmt::format(
+          "the page has no step of {}: to compile all of its layers would take "
+          "some {}; write its program with -o, and see it with tpsp-run "
+          "--html\n",
+          row.name, rt::secondsText(seconds));
+      break;
+    }
     progress.phase("the step of " + row.name);
     auto step = stepOf(context, planning.evaluator, row.evaluation->candidate);
     if (!step) {

@@ -9,7 +9,7 @@
 namespace tpsp::plantool {
 
 /// The matrix, and the steps of the best plans, which are compiled once more,
-/// whole. These are three, or as many as ten seconds allow, but at least one.
+/// whole. These are three, or as many as twenty seconds are expected to allow.
 /// `warnings` says of which plan there is no step, and why: a line each.
 std::string pageOf(mlir::MLIRContext &context, const Planning &planning,
                    tool::Progress &progress, std::string &warnings);

@@ -33,7 +33,7 @@ function reportFacts(report) {
 /// What is known of the step that is drawn, and what is left out.
 function stepText(each) {
   const {step, json} = each;
-  if (!step) return 'The page has no step of this plan: it has those of the plans in the list above. Write its program with --pin, and see it with tpsp-run --html.';
+  if (!step) return 'The page has no step of this plan. Write its program with tpsp-plan -o, with --pin if it is not the best, and see it with tpsp-run --simulate --html.';
   if (!step.step) return 'It is not known what ran when.';
   const drawn = step.step, says = [];
   if (drawn.setting) says.push(`${drawn.setting}.`);

@@ -93,7 +93,7 @@ function commandOf(step, id) {
   return command;
 }
 
-const gutter = () => byId('lanes').clientWidth < 600 ? 58 : 84;
+const gutter = () => byId('lanes').clientWidth < 600 ? 62 : 84;
 const pixelsOf = (time) => gutter() + (byId('lanes').clientWidth - gutter() - 8) * (time - view.from) / (view.to - view.from);
 const timeAt = (x) => view.from + (view.to - view.from) * (x - gutter()) / (byId('lanes').clientWidth - gutter() - 8);
 
@@ -147,8 +147,8 @@ function drawNames(context, lane) {
     const x = Math.max(pixelsOf(span.begin), gutter()), width = Math.min(pixelsOf(span.end), byId('lanes').clientWidth) - x;
     if (width < 34) continue;
     const name = view.step.words[view.step.commands[span.id][1]];
-    const room = Math.floor((width - 10) / 6.4);
-    const text = name.length <= room ? name : `${name.slice(0, Math.max(room - 1, 1))}…`;
+    const room = name.length * (width - 10) / context.measureText(name).width;
+    const text = name.length <= room ? name : `${name.slice(0, Math.max(Math.floor(room) - 2, 1))}…`;
     context.fillStyle = lookOf(view.kinds[span.id]).fill;
     context.fillRect(x + 3, lane.y + lane.height / 2 - 8, context.measureText(text).width + 4, 15);
     context.fillStyle = '#111';
