@@ -79,11 +79,12 @@ std::string tpsp::plantool::pageOf(mlir::MLIRContext &context,
     const planner::MatrixRow &row = planning.matrix.rows[number];
     double seconds = expectedSeconds(*row.evaluation, planning.evaluator);
     if (secondsSince(begin) + seconds > mostSeconds) {
-      warnings += fmt::format(
-          "the page has no step of {}: to compile all of its layers would take "
-          "some {}; write its program with -o, and see it with tpsp-run "
-          "--html\n",
-          row.name, rt::secondsText(seconds));
+      if (steps.empty())
+        warnings += fmt::format("the page has no step of {}: to compile all of "
+                                "its layers would take some {}; write its "
+                                "program with -o, and see it with tpsp-run "
+                                "--simulate --html\n",
+                                row.name, rt::secondsText(seconds));
       break;
     }
     progress.phase("the step of " + row.name);

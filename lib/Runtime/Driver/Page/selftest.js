@@ -108,7 +108,10 @@ function testTimeline(check) {
   check(spans === written && spans > 0, `${spans} commands in ${view.lanes.length} lanes`);
   const canvas = byId('lanes-canvas'), lane = view.lanes[0];
   const span = lane.spans.reduce((a, b) => b.end - b.begin > a.end - a.begin ? b : a);
+  setWindow(1.5 * span.begin - 0.5 * span.end, 1.5 * span.end - 0.5 * span.begin);
   check(hasColour(lane.y + 2, pixelsOf(span.begin), pixelsOf(span.end), lookOf(view.kinds[span.id]).fill), 'the longest command is painted');
+  testPointing(check, span);
+  setWindow(0, Infinity);
   press(canvas, '+');
   check(view.to - view.from < step.nanoseconds, 'plus zooms in');
   const from = view.from;
@@ -118,12 +121,15 @@ function testTimeline(check) {
   check(byId('command').textContent.includes('takes'), 'N says what a command is');
   press(canvas, '0');
   check(view.from === 0 && view.to === step.nanoseconds, '0 shows the whole step');
-  const box = canvas.getBoundingClientRect();
-  canvas.dispatchEvent(new PointerEvent('pointermove', {bubbles: true,
-    clientX: box.left + (pixelsOf(span.begin) + pixelsOf(span.end)) / 2, clientY: box.top + lane.y + 2}));
-  check(!byId('tip').hidden && byId('tip').textContent.includes(commandOf(step, span.id).kind.replace(/_/g, ' ')), 'the pointer is told what it is on');
-  byId('tip').hidden = true;
   check(byId('lanes-legend').children.length > 0, 'a legend');
+}
+
+function testPointing(check, span) {
+  const canvas = byId('lanes-canvas'), box = canvas.getBoundingClientRect();
+  canvas.dispatchEvent(new PointerEvent('pointermove', {bubbles: true,
+    clientX: box.left + (pixelsOf(span.begin) + pixelsOf(span.end)) / 2, clientY: box.top + view.lanes[0].y + 2}));
+  check(!byId('tip').hidden && byId('tip').textContent.includes(wordsOf(commandOf(view.step, span.id).kind)), 'the pointer is told what it is on');
+  byId('tip').hidden = true;
 }
 
 function testMemory(check) {
