@@ -20,7 +20,8 @@ static void expectForms(const std::string &name, int64_t ranks) {
   ASSERT_TRUE(bool(example)) << example.takeMessages();
   int forward = 0, matmuls = 0;
   example.module().walk([&](IndexedOpInterface op) {
-    if (!op.isSumOfProducts())
+    // A sum of one tensor is no product.
+    if (!op.isSumOfProducts() || op->getNumOperands() != 2)
       return;
     MatmulMatch match = matchMatmul(op.getIndexStructure());
     forward += !op->hasAttr(backwardAttrName);
