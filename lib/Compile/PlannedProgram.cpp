@@ -67,7 +67,7 @@ PlannedProgram::read(MLIRContext &context, StringRef path,
   std::unique_ptr<PlannedProgram> result(
       new PlannedProgram(std::move(*parsed)));
   llvm::Expected<planner::ProgramFacts> facts =
-      programFacts(*result->module, *function);
+      programFacts(*result->module, *function, options.forGpu);
   if (!facts)
     return facts.takeError();
   result->program = std::move(*facts);

@@ -10,6 +10,7 @@
 #include "tpsp/Dialect/Tpsp/StageAxis.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 #include "tpsp/Passes/Pipelines.h"
+#include "tpsp/Passes/Program/LibraryCalls.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -100,9 +101,9 @@ int64_t tensorBytes(Type type) {
 
 class FactsOfFunction {
 public:
-  FactsOfFunction(func::FuncOp function, NameClasses &names,
+  FactsOfFunction(func::FuncOp function, bool forGpu, NameClasses &names,
                   ProgramFacts &facts)
-      : function(function), names(names), facts(facts) {}
+      : function(function), forGpu(forGpu), names(names), facts(facts) {}
 
   bool isParameter(Value value) {
     auto argument = dyn_cast<BlockArgument>(throughViews(value));
@@ -246,21 +247,23 @@ private:
         product.batch.push_back(dimOf(structure, i, indexNames));
     auto attention = cast<AttentionOpInterface>(*op);
     bool isCausal = attention.masksLaterKeys();
+    product.flops = (isCausal ? 2 : 4) * structure.work();
     if (AttentionMatch match = attention.matchHeads(); match.matches()) {
       const AttentionHeads &heads = match.heads;
-      product.inOneCall = {heads.batch * heads.heads * heads.groups,
-                           heads.queries,
-                           heads.keys,
-                           heads.features,
-                           heads.valueFeatures,
-                           isCausal,
-                           /*isGradient=*/false,
-                           attention.getScoreWindow()};
+      AttentionWork work = {heads.batch * heads.heads * heads.groups,
+                            heads.queries,
+                            heads.keys,
+                            heads.features,
+                            heads.valueFeatures,
+                            isCausal,
+                            /*isGradient=*/false,
+                            attention.getScoreWindow()};
+      // What a window leaves, one call alone leaves out.
+      if (attention.getScoreWindow() > 0)
+        product.flops = std::min(product.flops, work.flops());
+      if (isLibraryCall(op, forGpu, "planner"))
+        product.inOneCall = work;
     }
-    product.flops = (isCausal ? 2 : 4) * structure.work();
-    // What a window leaves, one call alone leaves out.
-    if (product.inOneCall && attention.getScoreWindow() > 0)
-      product.flops = std::min(product.flops, product.inOneCall->flops());
     product.isAttention = true;
     if (isDifferentiable(op->getResult(0)))
       product.adjoints = 2;
@@ -371,6 +374,7 @@ private:
   }
 
   func::FuncOp function;
+  const bool forGpu;
   NameClasses &names;
   ProgramFacts &facts;
   llvm::DenseSet<Value> differentiable;
@@ -458,8 +462,8 @@ static std::vector<WrittenAxis> writtenMesh(ModuleOp module) {
   return axes;
 }
 
-llvm::Expected<ProgramFacts> tpsp::programFacts(ModuleOp module,
-                                                func::FuncOp program) {
+llvm::Expected<ProgramFacts>
+tpsp::programFacts(ModuleOp module, func::FuncOp program, bool forGpu) {
   OwningOpRef<ModuleOp> inlined = module.clone();
   // Stages that are written are no reason not to look at all layers.
   inlined->lookupSymbol<func::FuncOp>(program.getSymName())
@@ -478,7 +482,7 @@ llvm::Expected<ProgramFacts> tpsp::programFacts(ModuleOp module,
       runs.size() == 1 && int64_t(runs.front().size()) == facts.layers;
   NameClasses names;
   auto whole = inlined->lookupSymbol<func::FuncOp>(facts.program);
-  FactsOfFunction reader(whole, names, facts);
+  FactsOfFunction reader(whole, forGpu, names, facts);
   reader.uniteNames();
   facts.classes = names.take();
   reader.addOperations();

@@ -11,9 +11,9 @@
 namespace tpsp {
 
 /// Has a tensor for each of handedTensors(), in their order. The module stays
-/// as it is.
-llvm::Expected<planner::ProgramFacts> programFacts(mlir::ModuleOp module,
-                                                   mlir::func::FuncOp program);
+/// as it is. `forGpu`: whose library is asked for attention in one call.
+llvm::Expected<planner::ProgramFacts>
+programFacts(mlir::ModuleOp module, mlir::func::FuncOp program, bool forGpu);
 
 } // namespace tpsp
 

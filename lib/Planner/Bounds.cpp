@@ -92,17 +92,41 @@ static bool isOpen(const AxisUse &use) {
          use.role != AxisRole::Stage;
 }
 
-/// Of one product with its launch, however it is transposed.
+/// FLOP/s of a rank that no product of any type exceeds.
+double Bounds::bestRate() const {
+  const Hardware &machine = cost.machine();
+  double best = 0;
+  for (const auto &[dtype, rates] : machine.matmul)
+    best = std::max({best, rates.sustained, rates.peak});
+  return best * (machine.isCpu() ? cost.coresPerRank() : 1);
+}
+
+/// The same, also in attention of this type.
+double Bounds::bestAttentionRate(const ProductFacts &product) const {
+  const Hardware &machine = cost.machine();
+  double best = 0;
+  if (const AttentionRates *rates = attentionRatesOf(machine, product.dtype))
+    for (const AttentionRates::Table &table : rates->tables)
+      for (double rate : table)
+        best = std::max(best, rate);
+  return std::max(bestRate(),
+                  best * (machine.isCpu() ? cost.coresPerRank() : 1));
+}
+
+/// Of one product with its launch, however it is transposed: operands and
+/// result, which is rates' table the other way round.
 double Bounds::alone(const MatmulWork &work, int64_t dtype) const {
   const MatmulRates *rates = matmulRatesOf(cost.machine(), dtype);
   bool hasLayouts =
       rates && llvm::any_of(rates->relative,
                             [](const auto &each) { return !each.empty(); });
   double best = cost.matmulSeconds(work, dtype);
-  for (int layout = 1; hasLayouts && layout < 4; ++layout) {
+  for (int layout = 0; layout < (hasLayouts ? 4 : 1); ++layout) {
     MatmulWork other = work;
     other.transposeA = layout & 2;
     other.transposeB = layout & 1;
+    best = std::min(best, cost.matmulSeconds(other, dtype));
+    std::swap(other.m, other.n);
     best = std::min(best, cost.matmulSeconds(other, dtype));
   }
   return best;
@@ -131,11 +155,11 @@ Bounds::shapeSeconds(const ProductFacts &product,
   };
   int64_t m = extent(product.m), n = extent(product.n), k = extent(product.k),
           batch = extent(product.batch);
-  // What is no matrix product, is part of a kernel.
-  if (m == 1 || n == 1 || k == 1)
-    return {};
+  // What is no matrix product, is part of a kernel, which is no faster.
+  bool isProduct = m > 1 && n > 1 && k > 1;
   auto seconds = [&](int64_t rows, int64_t columns, int64_t sum) {
-    return alone({rows, columns, sum, batch}, product.dtype);
+    MatmulWork work = {rows, columns, sum, batch};
+    return isProduct ? alone(work, product.dtype) : work.flops() / bestRate();
   };
   double forA = seconds(m, k, n), forB = seconds(k, n, m);
   double forward = seconds(m, n, k), total = forward;
@@ -183,19 +207,6 @@ double Bounds::productSeconds(const ProductFacts &product,
       1 + again + (options.hasGradients ? double(product.adjoints) : 0);
   double launches = std::min(best, calls * times * cost.launchSeconds());
   return launches + (best - launches) / double(node.remaining);
-}
-
-/// FLOP/s of a rank that no attention of this type exceeds.
-double Bounds::bestAttentionRate(const ProductFacts &product) const {
-  const Hardware &machine = cost.machine();
-  double best = 0;
-  for (const auto &[dtype, rates] : machine.matmul)
-    best = std::max({best, rates.sustained, rates.peak});
-  if (const AttentionRates *rates = attentionRatesOf(machine, product.dtype))
-    for (const AttentionRates::Table &table : rates->tables)
-      for (double rate : table)
-        best = std::max(best, rate);
-  return best * (machine.isCpu() ? cost.coresPerRank() : 1);
 }
 
 /// Forward and backward in one call each. Heads and queries are many enough to

@@ -4,6 +4,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 using namespace tpsp;
@@ -213,6 +214,36 @@ double Bounds::completionBytes(const Completion &completion,
   return bytes;
 }
 
+/// A gradient that is a sum may stay one on the way back to parameters that the
+/// axis does not divide, and be completed where least is on the way: of what
+/// products read and make, this. Infinite where the axis divides all matrices,
+/// because what meets them is complete.
+double Bounds::narrowestBytes(const AxisUse &use) const {
+  double least = std::numeric_limits<double>::infinity();
+  if (llvm::all_of(facts.tensors, [&](const TensorFacts &tensor) {
+        return !tensor.isTrained || tensor.dims.size() < 2 ||
+               llvm::any_of(tensor.dims, [&](ClassId id) {
+                 return llvm::is_contained(use.parameters, id);
+               });
+      }))
+    return least;
+  auto extent = [](const std::vector<ProductFacts::Dim> &dims) {
+    double result = 1;
+    for (const ProductFacts::Dim &dim : dims)
+      result *= double(dim.extent);
+    return result;
+  };
+  for (const ProductFacts &product : facts.products) {
+    if (product.isAttention)
+      continue;
+    double m = extent(product.m), n = extent(product.n), k = extent(product.k);
+    least = std::min(least, std::min({m * k, n * k, m * n}) *
+                                extent(product.batch) *
+                                double(product.elementBytes));
+  }
+  return least / double(options.devices);
+}
+
 /// Completions of sums along a model axis, forward and backward. Where the axis
 /// divides no activations, all ranks need the sum. Where it does, each keeps a
 /// part, and the products on the other side gather it: operands of products
@@ -228,7 +259,7 @@ double Bounds::modelSeconds(const SpaceNode &node, unsigned axis) const {
                 other.role != AxisRole::Stage) ||
                (use.activations && other.activations == use.activations);
       });
-  double seconds = 0;
+  double seconds = 0, narrowest = narrowestBytes(use);
   for (const Completion &completion : facts.completions) {
     bool sums = llvm::any_of(completion.sums, [&](ClassId id) {
       return llvm::is_contained(use.parameters, id);
@@ -236,6 +267,8 @@ double Bounds::modelSeconds(const SpaceNode &node, unsigned axis) const {
     if (!sums || (completion.isBackward && !options.hasGradients))
       continue;
     double bytes = completionBytes(completion, node, axis);
+    if (completion.isBackward)
+      bytes = std::min(bytes, narrowest);
     // Two that are ready at once may go together.
     double largest = largestWith(2 * bytes * double(node.remaining));
     auto secondsOf = [&](CollectiveKind kind) {

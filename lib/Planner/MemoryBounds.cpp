@@ -63,26 +63,6 @@ bool Bounds::canCut(const SpaceNode &node, const Settings &settings) const {
   return facts.classes[*options.microBatchIndex].extent % parts == 0;
 }
 
-/// Of attention that an axis surely keeps from being done in one call: what
-/// backward reads of it. On one device it is in one call, and saves none.
-double Bounds::scoresBytes(const SpaceNode &node,
-                           const Settings &settings) const {
-  double bytes = 0;
-  if (!options.hasGradients || !options.callsAttention ||
-      !options.gathersKeys || settings.rematerialize != "none")
-    return bytes;
-  for (const ProductFacts &product : facts.products)
-    if (llvm::any_of(node.candidate.axes, [&](const CandidateAxis &axis) {
-          return axis.use.role == AxisRole::Data &&
-                 mayDivideMask(product, axis);
-        })) {
-      const AttentionWork &work = *product.inOneCall;
-      bytes += double(product.count) * double(product.elementBytes) *
-               double(work.heads) * double(work.queries) * double(work.keys);
-    }
-  return bytes;
-}
-
 /// Of the first stage, the part that its layers have. It has most of them, and
 /// saves all units that there may be: until the first micro-batch is back, it
 /// has time to send on as many.
@@ -99,8 +79,7 @@ double Bounds::firstStageBytes(const Lasting &lasting, const SpaceNode &node,
   double layers = double((facts.layers + problem.stages - 1) / problem.stages) /
                   double(facts.layers);
   const Yardstick *yardstick = yardstickOf(settings);
-  double saved = (yardstick ? double(yardstick->savedByLayers) : 0) +
-                 scoresBytes(node, settings);
+  double saved = yardstick ? double(yardstick->savedByLayers) : 0;
   double ranks = double(options.devices / problem.stages);
   return layers * (lasting.ofLayers + lasting.sumsOfLayers +
                    units * saved / ranks / double(settings.microBatches));
@@ -110,9 +89,7 @@ int64_t Bounds::bytesWith(const Lasting &lasting, const SpaceNode &node,
                           const Settings &settings) const {
   const Yardstick *yardstick = yardstickOf(settings);
   double parts = double(options.devices) * double(settings.microBatches);
-  double saved = (yardstick ? double(yardstick->savedBytes) : 0) +
-                 scoresBytes(node, settings);
-  saved /= parts;
+  double saved = yardstick ? double(yardstick->savedBytes) / parts : 0;
   double stages = double(node.candidate.numStages());
   if (!node.candidate.hasStages())
     return int64_t(lasting.all) + int64_t(saved);

@@ -275,8 +275,8 @@ private:
   /// Whether its settings are those with overlap, too: the schedule's memory
   /// is bounded.
   bool surelyFits(const Evaluation &serial) const {
-    return double(serial.memory.total) * (1 + options.overlapMemory) <=
-           double(options.memoryLimit);
+    double share = 1 + options.mostAddedTo(serial.candidate);
+    return share * double(serial.memory.total) <= double(options.memoryLimit);
   }
 
   /// The step without overlap says more than the bounds.

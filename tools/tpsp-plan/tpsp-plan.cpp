@@ -24,8 +24,7 @@ static PlanningRequest requestOf(const Options &options) {
   CompileUse use;
   use.isSimulated = true;
   request.evaluator.path = options.model;
-  request.evaluator.program = {
-      options.function, options.forgetPlacements, {}, {}};
+  request.evaluator.program = {options.function, options.forgetPlacements};
   request.evaluator.compile = resolved(options, use);
   request.devices = options.devices;
   request.memoryLimit = options.memoryBytes;

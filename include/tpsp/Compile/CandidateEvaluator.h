@@ -18,11 +18,12 @@ struct CandidateEvaluatorOptions {
   /// candidate's.
   CompileOptions compile;
 
-  /// `program`, as `compile` wants it stored and how large.
+  /// `program`, as `compile` wants it stored, how large, and on what.
   PlannedProgramOptions readOptions() const {
     PlannedProgramOptions options = program;
     options.dtype = compile.dtype;
     options.extents = compile.extents;
+    options.forGpu = compile.forGpu;
     return options;
   }
 };

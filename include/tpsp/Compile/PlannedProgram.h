@@ -23,6 +23,8 @@ struct PlannedProgramOptions {
   /// "s=8192".
   std::string dtype;
   std::vector<std::string> extents;
+  /// As in CompileOptions.
+  bool forGpu = false;
 };
 
 /// Tensors that are placed stay where they are. The planner places arguments,

@@ -127,7 +127,6 @@ private:
   Lasting lastingBytes(const SpaceNode &node) const;
   int64_t bytesWith(const Lasting &lasting, const SpaceNode &node,
                     const Settings &settings) const;
-  double scoresBytes(const SpaceNode &node, const Settings &settings) const;
   double firstStageBytes(const Lasting &lasting, const SpaceNode &node,
                          const Settings &settings) const;
   const Yardstick *yardstickOf(const Settings &settings) const;
@@ -175,7 +174,9 @@ private:
                            llvm::ArrayRef<GroupPlace> places, double bytes,
                            double largest) const;
   double largestWith(double bytes) const;
+  double bestRate() const;
   double bestAttentionRate(const ProductFacts &product) const;
+  double narrowestBytes(const AxisUse &use) const;
 
   ProgramFacts facts;
   BoundOptions options;

@@ -89,7 +89,7 @@ struct ProductFacts {
   /// How many products the backward pass makes of it, at least.
   int64_t adjoints = 0;
   bool isAttention = false;
-  /// Of attention that a library may do in one call, unsharded.
+  /// Of attention that the machine's library does in one call, unsharded.
   std::optional<AttentionWork> inOneCall;
   /// Whether an operand is a parameter.
   bool readsParameter = false;

@@ -37,6 +37,13 @@ struct SearchOptions {
   bool overlaps = false;
   unsigned overlappedBatch = 2;
   double overlapMemory = 0;
+  /// The share for a candidate. With stages, what a schedule adds to a
+  /// micro-batch may be there once for each that is saved.
+  double mostAddedTo(const Candidate &candidate) const {
+    return candidate.hasStages()
+               ? overlapMemory * double(1 + candidate.settings.microBatches)
+               : overlapMemory;
+  }
   /// Of the best plans that are composed of fewer layers, so many are evaluated
   /// whole, and ranked by that, as time allows.
   unsigned finalists = 12;

@@ -1,4 +1,4 @@
-#include "LibraryCalls.h"
+#include "tpsp/Passes/Program/LibraryCalls.h"
 
 #include "tpsp/Abi/LibraryLimits.h"
 #include "tpsp/Dialect/Plan/PlanDialect.h"

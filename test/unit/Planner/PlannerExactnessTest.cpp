@@ -100,7 +100,7 @@ protected:
     SCOPED_TRACE(trial.options.path);
     mlir::ScopedDiagnosticHandler quiet(&context, [](mlir::Diagnostic &) {});
     auto program = PlannedProgram::read(context, trial.options.path,
-                                        trial.options.program);
+                                        trial.options.readOptions());
     ASSERT_TRUE(bool(program)) << llvm::toString(program.takeError());
     const ProgramFacts &facts = (*program)->facts();
     const CompileOptions &compile = trial.options.compile;
@@ -203,8 +203,11 @@ protected:
       return; // `each` is of the whole program.
     EXPECT_LE(serial.busiestSeconds(), each.seconds * (1 + 1e-9)) << text;
     EXPECT_LE(each.seconds, serial.seconds * (1 + 1e-9)) << text;
+    SearchOptions search;
+    search.overlapMemory = mostAdded;
     EXPECT_LE(double(each.memory.total),
-              double(serial.memory.total) * (1 + mostAdded))
+              double(serial.memory.total) *
+                  (1 + search.mostAddedTo(each.candidate)))
         << text;
   }
 
