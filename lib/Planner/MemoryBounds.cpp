@@ -76,13 +76,15 @@ double Bounds::firstStageBytes(const Lasting &lasting, const SpaceNode &node,
   problem.parts = settings.microBatches;
   double units =
       double(std::min(policy->bound(problem, 0), settings.microBatches));
-  double layers = double((facts.layers + problem.stages - 1) / problem.stages) /
-                  double(facts.layers);
+  double own = double((facts.layers + problem.stages - 1) / problem.stages);
   const Yardstick *yardstick = yardstickOf(settings);
   double saved = yardstick ? double(yardstick->savedByLayers) : 0;
   double ranks = double(options.devices / problem.stages);
-  return layers * (lasting.ofLayers + lasting.sumsOfLayers +
-                   units * saved / ranks / double(settings.microBatches));
+  // What the last of them makes is sent on, and saved by who uses it.
+  double kept = (own - 1) * units * saved / ranks;
+  return (own * (lasting.ofLayers + lasting.sumsOfLayers) +
+          kept / double(settings.microBatches)) /
+         double(facts.layers);
 }
 
 int64_t Bounds::bytesWith(const Lasting &lasting, const SpaceNode &node,

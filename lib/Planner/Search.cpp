@@ -111,6 +111,17 @@ void evaluateFinalists(SearchResult &result, EvaluationPool &pool,
       replaceByWhole(*old, std::move(*task.found), result);
 }
 
+/// Null if none does.
+const Evaluation *fastestThatFits(const std::vector<Evaluation> &evaluations,
+                                  int64_t memoryLimit) {
+  const Evaluation *fastest = nullptr;
+  for (const Evaluation &each : evaluations)
+    if (each.isLegal() && each.memory.total <= memoryLimit &&
+        (!fastest || each.seconds < fastest->seconds))
+      fastest = &each;
+  return fastest;
+}
+
 /// Whether no settings go with the candidate's stages.
 bool isImpossible(const Candidate &candidate, const Bound &bound) {
   return !bound.isPossible && candidate.hasStages();
@@ -279,12 +290,14 @@ private:
     return share * double(serial.memory.total) <= double(options.memoryLimit);
   }
 
-  /// The step without overlap says more than the bounds.
+  /// The step without overlap says more than the bounds. (Of a pipeline each
+  /// segment is scheduled for itself, and the step may become slower.)
   void refine(Waiting leaf, std::shared_ptr<const Evaluation> serial) {
     if (surelyFits(*serial)) {
       leaf.bound.seconds =
           std::max(leaf.bound.seconds, serial->busiestSeconds());
-      noteBest(serial->seconds);
+      if (!serial->candidate.hasStages())
+        noteBest(serial->seconds);
     }
     leaf.serial = serial;
     if (!promising || leaf.bound.seconds < promising->bound.seconds)
@@ -319,11 +332,8 @@ private:
           (!best ||
            comesBefore(*each, *best, options.memoryLimit, space.program())))
         best = each;
-    const Evaluation *known = nullptr;
-    for (const Evaluation &each : result.evaluations)
-      if (each.isLegal() && each.memory.total <= options.memoryLimit &&
-          (!known || each.seconds < known->seconds))
-        known = &each;
+    const Evaluation *known =
+        fastestThatFits(result.evaluations, options.memoryLimit);
     if (best && (!known || best->seconds < known->seconds))
       take(*best);
   }

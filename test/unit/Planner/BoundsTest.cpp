@@ -198,10 +198,11 @@ TEST(Bounds, MemoryOfStages) {
   EXPECT_EQ(Bounds(facts, machine(), options).of(stages(4)).bytes, lasting);
   options.yardsticks = {{"none", 1 << 20, 1 << 20, {}}};
   Bounds bounds(facts, machine(), options);
-  // Four of sixteen micro-batches, of a quarter of the layers.
-  EXPECT_EQ(bounds.of(stages(4)).bytes, lasting + (1 << 20) / 16);
+  // Four of sixteen micro-batches, of one of eight layers: what the second
+  // makes is sent on.
+  EXPECT_EQ(bounds.of(stages(4)).bytes, lasting + (1 << 20) / 32);
   EXPECT_EQ(bounds.bytesWith(stages(4), {16, "none", "gpipe"}),
-            lasting + (1 << 20) / 4);
+            lasting + (1 << 20) / 8);
 }
 
 // Stages take as many micro-batches.
