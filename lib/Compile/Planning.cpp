@@ -124,6 +124,7 @@ public:
         undividedProgram(request.evaluator, request.search.settings);
     if (!undivided)
       return undivided.takeError();
+    dropUseless(*undivided);
     Bounds bounds(
         facts, hardware,
         boundsFor(facts, *undivided, request.devices, request.search));
@@ -216,6 +217,24 @@ private:
                           : "index '" + compile().microBatchIndex +
                                 "' cannot be cut into so many")
             .str());
+  }
+
+  /// Leaves out rematerialisations that save nothing that one before them does
+  /// not save: where attention is a library's, there are no scores to redo.
+  void dropUseless(const UndividedProgram &undivided) {
+    if (request.given.rematerialize)
+      return;
+    const std::vector<Yardstick> &all = undivided.yardsticks;
+    auto isUseless = [&](const Settings &settings) {
+      auto own = llvm::find_if(all, [&](const Yardstick &each) {
+        return each.rematerialize == settings.rematerialize;
+      });
+      return std::any_of(all.begin(), own, [&](const Yardstick &before) {
+        return before.savedBytes <= own->savedBytes;
+      });
+    };
+    llvm::erase_if(request.search.settings, isUseless);
+    llvm::erase_if(request.search.stageSettings, isUseless);
   }
 
   /// The index that micro-batches cut.
@@ -342,6 +361,7 @@ BoundOptions tpsp::boundOptions(const CompileOptions &compile,
   options.devices = devices;
   options.hasGradients = compile.grad;
   options.keepsGradients = compile.grad && compile.optimizer == "none";
+  options.reducesOnce = compile.reduceGradients == "step";
   options.callsAttention = compile.attention == "fused";
   options.gathersKeys = compile.attention != "blocks";
   options.regathers = compile.grad && !compile.keepGathered;

@@ -135,11 +135,11 @@ public:
         differentiable.insert(argument);
     function.walk([&](IndexedOpInterface op) { add(op); });
     for (auto &[value, sums] : entered)
-      facts.completions.push_back({{sums.begin(), sums.end()},
-                                   names(value.getType()),
-                                   tensorBytes(value.getType()),
-                                   /*isBackward=*/true,
-                                   /*hasGradient=*/true});
+      facts.add(Completion{{sums.begin(), sums.end()},
+                           names(value.getType()),
+                           tensorBytes(value.getType()),
+                           /*isBackward=*/true,
+                           /*hasGradient=*/true});
   }
 
   using Classes = llvm::SmallSetVector<ClassId, 4>;
@@ -229,16 +229,6 @@ private:
     return product;
   }
 
-  void addOnce(ProductFacts product) {
-    auto found = llvm::find_if(facts.products, [&](const ProductFacts &other) {
-      return other.isLike(product);
-    });
-    if (found == facts.products.end())
-      facts.products.push_back(std::move(product));
-    else
-      ++found->count;
-  }
-
   void addAttention(IndexedOpInterface op, const IndexStructure &structure) {
     ProductFacts product = productOf(op);
     std::vector<StringRef> indexNames = namesOf(op, structure);
@@ -267,7 +257,7 @@ private:
     product.isAttention = true;
     if (isDifferentiable(op->getResult(0)))
       product.adjoints = 2;
-    addOnce(std::move(product));
+    facts.add(std::move(product));
     addWholeOperands(op, structure);
   }
 
@@ -281,9 +271,9 @@ private:
         if (structure.indices[index].whole)
           whole.insert(names[name]);
       for (ClassId id : whole)
-        facts.wholeOperands.push_back({id, names(value.getType()),
-                                       tensorBytes(value.getType()),
-                                       isDifferentiable(value)});
+        facts.add(WholeOperand{id, names(value.getType()),
+                               tensorBytes(value.getType()),
+                               isDifferentiable(value)});
     }
   }
 
@@ -308,7 +298,7 @@ private:
       product.adjoints += isDifferentiable(operand);
     for (unsigned i : {0u, 1u})
       noteSums(op, structure, i, indexNames);
-    addOnce(std::move(product));
+    facts.add(std::move(product));
   }
 
   /// The gradient of a parameter is summed over what it lacks. What multiplies
@@ -365,11 +355,11 @@ private:
     auto &sums = pending[value];
     if (sums.empty() || isParameter(value))
       return;
-    facts.completions.push_back({{sums.begin(), sums.end()},
-                                 names(value.getType()),
-                                 tensorBytes(value.getType()),
-                                 /*isBackward=*/false,
-                                 isDifferentiable(value)});
+    facts.add(Completion{{sums.begin(), sums.end()},
+                         names(value.getType()),
+                         tensorBytes(value.getType()),
+                         /*isBackward=*/false,
+                         isDifferentiable(value)});
     sums.clear();
   }
 

@@ -419,6 +419,7 @@ Bounds::Work Bounds::workOf(const SpaceNode &node, int64_t microBatches) const {
     if (axis.use.role == AxisRole::Model)
       work.model = std::max(work.model, modelSeconds(node, i));
   }
+  work.data = std::max(work.data, storedSeconds(node, microBatches));
   work.update = updateSeconds(node);
   return work;
 }

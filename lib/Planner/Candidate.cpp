@@ -153,6 +153,12 @@ const UsualName &usualNameOf(const AxisUse &use, const ProgramFacts &facts) {
 
 } // namespace
 
+bool tpsp::planner::isSummedOn(const TensorFacts &parameter,
+                               const AxisUse &axis) {
+  return parameter.isTrained && parameter.isFree && axis.activations &&
+         llvm::is_contained(parameter.summed, *axis.activations);
+}
+
 void tpsp::planner::nameAxes(Candidate &candidate, const ProgramFacts &facts) {
   std::set<std::string> taken;
   for (const CandidateAxis &axis : candidate.axes)

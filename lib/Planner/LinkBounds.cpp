@@ -125,6 +125,24 @@ double Bounds::largestWith(double bytes) const {
              : std::max({bytes, double(options.largestBucket), 1024.0});
 }
 
+/// A tensor that is stored divided is gathered, and its gradient scattered:
+/// `bytes` of it, for each micro-batch, at these places.
+double Bounds::storingSeconds(const TensorFacts &tensor, const SpaceNode &node,
+                              llvm::ArrayRef<GroupPlace> places, double bytes,
+                              int64_t microBatches) const {
+  double largest =
+      largestWith(bytes * double(node.remaining) / double(tensor.count));
+  double gather =
+      collectiveSeconds(CollectiveKind::AllGather, places, bytes, largest);
+  double scatter =
+      collectiveSeconds(CollectiveKind::ReduceScatter, places, bytes, largest);
+  // One may be used last forward and first backward, on each stage.
+  double count = double(tensor.count),
+         twice = std::max(count - double(node.candidate.numStages()), 0.0);
+  double again = options.regathers ? gather * twice / count : 0;
+  return scatter + double(microBatches) * (gather + again);
+}
+
 /// Reductions of gradients along a data axis, and gathers of parameters: for
 /// each micro-batch, where there are stages.
 double Bounds::dataSeconds(const SpaceNode &node, unsigned axis,
@@ -140,32 +158,73 @@ double Bounds::dataSeconds(const SpaceNode &node, unsigned axis,
       });
   double seconds = 0, size = double(node.candidate.axes[axis].size);
   for (const TensorFacts &tensor : facts.tensors) {
-    if (!tensor.isTrained || !tensor.isFree ||
-        !llvm::is_contained(tensor.summed, *use.activations))
+    if (!isSummedOn(tensor, use))
       continue;
-    std::vector<std::vector<unsigned>> dims =
-        subscriptsOf(tensor, node.candidate);
-    bool isStored = llvm::any_of(
-        dims, [&](const auto &axes) { return llvm::is_contained(axes, axis); });
-    double local = localBytes(tensor, node) * (isStored ? size : 1);
-    double largest = largestWith(local / double(tensor.count));
+    double local = localBytes(tensor, node);
     double bytes = local / double(node.remaining);
+    if (llvm::any_of(
+            subscriptsOf(tensor, node.candidate),
+            [&](const auto &axes) { return llvm::is_contained(axes, axis); })) {
+      seconds +=
+          storingSeconds(tensor, node, dividing, bytes * size, microBatches);
+      continue;
+    }
+    double largest = largestWith(local / double(tensor.count));
     auto secondsOf = [&](CollectiveKind kind,
                          llvm::ArrayRef<GroupPlace> places) {
       return collectiveSeconds(kind, places, bytes, largest);
     };
-    double gather = secondsOf(CollectiveKind::AllGather, dividing);
-    double scatter = secondsOf(CollectiveKind::ReduceScatter, dividing);
-    // One may be used last forward and first backward, on each stage.
-    double count = double(tensor.count),
-           twice = std::max(count - double(node.candidate.numStages()), 0.0);
-    double again = options.regathers ? gather * twice / count : 0;
     double whole = secondsOf(CollectiveKind::AllReduce, reducing);
-    seconds += isStored ? scatter + double(microBatches) * (gather + again)
-               : use.storesState ? gather + scatter
-                                 : std::min(whole, gather + scatter);
+    double divided = secondsOf(CollectiveKind::AllGather, dividing) +
+                     secondsOf(CollectiveKind::ReduceScatter, dividing);
+    seconds += use.storesState ? divided : std::min(whole, divided);
   }
   return seconds;
+}
+
+/// Where several axes store parameters, the last of a tensor's gathers makes it
+/// whole. Along one dimension that is one collective for all axes. Else tensors
+/// may have different orders: there may be a link for each set of axes.
+double Bounds::storedSeconds(const SpaceNode &node,
+                             int64_t microBatches) const {
+  llvm::SmallVector<unsigned> storing;
+  double size = 1;
+  for (unsigned i = 0; i < node.candidate.axes.size(); ++i)
+    if (node.candidate.axes[i].use.storesParameters) {
+      storing.push_back(i);
+      size *= double(node.candidate.axes[i].size);
+    }
+  if (!options.hasGradients || storing.size() < 2)
+    return 0;
+  std::vector<GroupPlace> places;
+  for (unsigned axis : storing)
+    llvm::append_range(places, placesOf(node, axis, [](const AxisUse &other) {
+                         return other.storesParameters || other.storesState;
+                       }));
+  double together = 0, all = 0;
+  for (const TensorFacts &tensor : facts.tensors) {
+    std::vector<std::vector<unsigned>> dims =
+        subscriptsOf(tensor, node.candidate);
+    auto isStored = [&](unsigned axis) {
+      return isSummedOn(tensor, node.candidate.axes[axis].use) &&
+             llvm::any_of(dims, [&](const auto &axes) {
+               return llvm::is_contained(axes, axis);
+             });
+    };
+    if (!llvm::all_of(storing, isStored))
+      continue;
+    double bytes = localBytes(tensor, node) * size / double(node.remaining);
+    double seconds = storingSeconds(tensor, node, places, bytes, microBatches);
+    all += seconds;
+    if (llvm::any_of(dims, [&](const auto &axes) {
+          return llvm::all_of(storing, [&](unsigned axis) {
+            return llvm::is_contained(axes, axis);
+          });
+        }))
+      together += seconds;
+  }
+  double links = double((1u << storing.size()) - 1);
+  return std::max(together, all / links);
 }
 
 /// Keys and values along a data axis on positions, and their gradients back.
@@ -192,11 +251,12 @@ double Bounds::gatherSeconds(const SpaceNode &node, unsigned axis) const {
     double bytes = local / double(node.remaining);
     // Keys and values may go together.
     double largest = largestWith(2 * local);
-    seconds +=
+    double each =
         collectiveSeconds(CollectiveKind::AllGather, places, bytes, largest);
     if (options.hasGradients && operand.hasGradient)
-      seconds += collectiveSeconds(CollectiveKind::ReduceScatter, places, bytes,
-                                   largest);
+      each += collectiveSeconds(CollectiveKind::ReduceScatter, places, bytes,
+                                largest);
+    seconds += double(operand.count) * each;
   }
   return seconds;
 }
@@ -277,9 +337,11 @@ double Bounds::modelSeconds(const SpaceNode &node, unsigned axis) const {
     double scatter = secondsOf(CollectiveKind::ReduceScatter),
            gather = secondsOf(CollectiveKind::AllGather);
     bool isGathered = options.hasGradients && completion.hasGradient;
-    seconds += use.activations ? scatter + (isGathered ? gather : 0)
-                               : std::min(secondsOf(CollectiveKind::AllReduce),
-                                          scatter + gather);
+    double each =
+        use.activations
+            ? scatter + (isGathered ? gather : 0)
+            : std::min(secondsOf(CollectiveKind::AllReduce), scatter + gather);
+    seconds += double(completion.count) * each;
   }
   return seconds;
 }

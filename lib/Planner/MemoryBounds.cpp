@@ -20,6 +20,25 @@ double Bounds::localBytes(const TensorFacts &tensor,
   return bytes;
 }
 
+/// `local`: of the parameter, on the rank. Gradients that are results are
+/// counted without.
+Bounds::Sums Bounds::sumsOf(const TensorFacts &tensor, const SpaceNode &node,
+                            double local) const {
+  if (!options.hasGradients || !tensor.isTrained)
+    return {};
+  double bytes = local;
+  std::vector<std::vector<unsigned>> dims =
+      subscriptsOf(tensor, node.candidate);
+  for (const std::vector<unsigned> &axes : dims)
+    for (unsigned axis : axes)
+      if (const CandidateAxis &each = node.candidate.axes[axis];
+          options.reducesOnce && each.use.storesParameters &&
+          isSummedOn(tensor, each.use))
+        bytes *= double(each.size);
+  double result = options.keepsGradients ? local : 0;
+  return {bytes - result, bytes * (tensor.elementBytes == 2 ? 2 : 1) - result};
+}
+
 Bounds::Lasting Bounds::lastingBytes(const SpaceNode &node) const {
   Lasting result;
   double stateShare = double(options.stateBytes) /
@@ -32,15 +51,12 @@ Bounds::Lasting Bounds::lastingBytes(const SpaceNode &node) const {
     // What is written as it is, may be on any axis.
     if (tensor.kind != TensorFacts::Kind::Parameter || !tensor.isFree)
       continue;
-    double local = localBytes(tensor, node) / parts, bytes = local, sums = 0;
+    double local = localBytes(tensor, node) / parts, bytes = local;
     if (options.keepsGradients && tensor.isTrained)
       bytes += local;
     if (tensor.isTrained)
       bytes += local * stateShare / stateAxes;
-    // In f32, unless gradients are results, and then counted.
-    if (options.hasGradients && tensor.isTrained)
-      sums = local * ((tensor.elementBytes == 2 ? 2 : 1) -
-                      (options.keepsGradients ? 1 : 0));
+    Sums sums = sumsOf(tensor, node, local);
     result.all += bytes;
     result.sums += sums;
     if (facts.isOfLayers(tensor)) {
@@ -82,7 +98,8 @@ double Bounds::firstStageBytes(const Lasting &lasting, const SpaceNode &node,
   double ranks = double(options.devices / problem.stages);
   // What the last of them makes is sent on, and saved by who uses it.
   double kept = (own - 1) * units * saved / ranks;
-  return (own * (lasting.ofLayers + lasting.sumsOfLayers) +
+  double sums = lasting.sumsOfLayers.of(settings.microBatches);
+  return (own * (lasting.ofLayers + sums) +
           kept / double(settings.microBatches)) /
          double(facts.layers);
 }
@@ -93,9 +110,10 @@ int64_t Bounds::bytesWith(const Lasting &lasting, const SpaceNode &node,
   double parts = double(options.devices) * double(settings.microBatches);
   double saved = yardstick ? double(yardstick->savedBytes) / parts : 0;
   double stages = double(node.candidate.numStages());
+  double average =
+      (lasting.all + lasting.sums.of(settings.microBatches)) / stages + saved;
   if (!node.candidate.hasStages())
-    return int64_t(lasting.all) + int64_t(saved);
-  double average = (lasting.all + lasting.sums) / stages + saved;
+    return int64_t(average);
   return int64_t(std::max(average, firstStageBytes(lasting, node, settings)));
 }
 

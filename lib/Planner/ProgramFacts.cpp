@@ -18,6 +18,36 @@ bool ProductFacts::isLike(const ProductFacts &other) const {
          readsParameter == other.readsParameter;
 }
 
+bool Completion::isLike(const Completion &other) const {
+  return sums == other.sums && dims == other.dims && bytes == other.bytes &&
+         isBackward == other.isBackward && hasGradient == other.hasGradient;
+}
+
+bool WholeOperand::isLike(const WholeOperand &other) const {
+  return index == other.index && dims == other.dims && bytes == other.bytes &&
+         hasGradient == other.hasGradient;
+}
+
+template <typename Fact>
+static void addOnce(std::vector<Fact> &facts, Fact fact) {
+  for (Fact &known : facts)
+    if (known.isLike(fact)) {
+      known.count += fact.count;
+      return;
+    }
+  facts.push_back(std::move(fact));
+}
+
+void ProgramFacts::add(ProductFacts product) {
+  addOnce(products, std::move(product));
+}
+void ProgramFacts::add(Completion completion) {
+  addOnce(completions, std::move(completion));
+}
+void ProgramFacts::add(WholeOperand operand) {
+  addOnce(wholeOperands, std::move(operand));
+}
+
 std::optional<ClassId> ProgramFacts::find(const std::string &name) const {
   for (ClassId id = 0; id < classes.size(); ++id)
     if (llvm::is_contained(classes[id].names, name))

@@ -2,6 +2,8 @@
 
 #include "EvaluationPool.h"
 
+#include "tpsp/Planner/Prospects.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -32,10 +34,7 @@ struct Waiting {
 
   /// What the step takes at least if nothing hides: where communication is
   /// short, little is exposed. Bounds of overlapped steps are often alike.
-  double promise() const {
-    return serial ? serial->seconds
-                  : bound.computing + bound.data + bound.model;
-  }
+  double promise() const { return serial ? serial->seconds : bound.promise(); }
 };
 
 /// Of equal bounds the more promising comes first: a good plan that is found
@@ -142,13 +141,64 @@ Evaluation rowOf(const Candidate &candidate, const Bound &bound) {
   return row;
 }
 
+EvaluationTask taskFor(const Waiting &leaf, const Bounds &bounds,
+                       const SearchOptions &options) {
+  EvaluationTask task;
+  task.stage = options.overlaps && !leaf.serial ? Stage::Serial : Stage::Full;
+  task.candidate = leaf.node.candidate;
+  task.settings = settingsFor(task.candidate, bounds, options);
+  task.before = leaf.serial;
+  return task;
+}
+
+/// Whether overlap changes nothing: it is illegal, or much too large. Other
+/// orders of a step's commands may need a little less.
+bool isSettled(const Evaluation &serial, const SearchOptions &options) {
+  constexpr double leastShare = 0.9;
+  return !serial.isLegal() ||
+         leastShare * double(serial.memory.total) > double(options.memoryLimit);
+}
+
+/// Whether its settings are those with overlap, too: the schedule's memory is
+/// bounded.
+bool surelyFits(const Evaluation &serial, const SearchOptions &options) {
+  double share = 1 + options.mostAddedTo(serial.candidate);
+  return share * double(serial.memory.total) <= double(options.memoryLimit);
+}
+
+/// Leaves that were evaluated without overlap, and are still to be with it.
+class Dives {
+public:
+  void add(Waiting leaf) { leaves.push_back(std::move(leaf)); }
+
+  /// Takes out the leaf that may soon give a good plan, if one is not too slow:
+  /// it is overlapped before its turn.
+  std::optional<Waiting>
+  take(llvm::function_ref<bool(const Waiting &)> isOver) {
+    llvm::erase_if(leaves, isOver);
+    auto best = std::min_element(
+        leaves.begin(), leaves.end(), [](const Waiting &a, const Waiting &b) {
+          return a.bound.seconds + a.promise() < b.bound.seconds + b.promise();
+        });
+    if (best == leaves.end())
+      return std::nullopt;
+    Waiting result = std::move(*best);
+    leaves.erase(best);
+    return result;
+  }
+
+private:
+  std::vector<Waiting> leaves;
+};
+
 class BranchAndBound {
 public:
   BranchAndBound(const Space &space, const Bounds &bounds,
                  const EvaluatorFactory &makeEvaluator,
                  const SearchOptions &options, const SearchProgress &progress)
       : space(space), bounds(bounds), options(options), progress(progress),
-        pool(makeEvaluator, options) {}
+        pool(makeEvaluator, options),
+        prospects(space, bounds, options.memoryLimit) {}
 
   SearchResult run(const std::vector<Candidate> &notable) {
     push(space.root());
@@ -201,47 +251,53 @@ private:
     }
   }
 
-  bool isDone(const SpaceNode &node) const {
-    return node.isLeaf() &&
-           node.candidate.axes.size() >= space.program().mesh.size();
-  }
-
   //===--------------------------------------------------------------------===//
   // Leaves
   //===--------------------------------------------------------------------===//
 
+  /// Leaves from which good plans are expected.
+  std::vector<Waiting> nextProspects(size_t most) {
+    std::vector<Waiting> result;
+    for (Prospect &each : prospects.take(most, incumbent()))
+      if (isNew(each.leaf.candidate))
+        result.push_back({std::move(each.leaf), each.bound, made++, nullptr});
+    return result;
+  }
+
   /// The next leaves, at most a batch, in the order of their bounds. Of those
   /// that take long, fewer: the first may exclude the others.
   std::vector<Waiting> nextLeaves() {
-    std::vector<Waiting> leaves;
-    if (promising && serials.size() >= nextDive) {
-      leaves.push_back(*promising);
-      promising.reset();
-      nextDive *= 2;
+    std::vector<Waiting> leaves =
+        nextProspects(options.batch - options.batch / 4);
+    unsigned overlapped = 0;
+    if (auto dive = dives.take([&](const Waiting &leaf) {
+          return isTooSlow(leaf.bound) || begun.count(leaf.number);
+        })) {
+      begun.insert(dive->number);
+      leaves.push_back(std::move(*dive));
+      ++overlapped;
     }
-    for (unsigned overlapped = 0;
-         !queue.empty() && leaves.size() < options.batch;) {
+    while (!queue.empty() && leaves.size() < options.batch) {
       Waiting next = queue.top();
       queue.pop();
-      if (next.serial && wasOverlapped(next.node.candidate)) {
+      if (begun.count(next.number)) {
         continue;
       } else if (isTooSlow(next.bound)) {
         ++result.tooSlow;
-      } else if (!isDone(next.node)) {
+      } else if (!space.isDone(next.node)) {
         for (SpaceNode &child : space.children(next.node, result.symmetric))
           push(std::move(child));
       } else if (next.serial && ++overlapped > options.overlappedBatch) {
         queue.push(std::move(next));
         break;
-      } else if (next.serial || isNew(next.node.candidate)) {
+      } else if (next.serial) {
+        begun.insert(next.number);
+        leaves.push_back(std::move(next));
+      } else if (isNew(next.node.candidate)) {
         leaves.push_back(std::move(next));
       }
     }
     return leaves;
-  }
-
-  bool wasOverlapped(const Candidate &candidate) const {
-    return taken.count(textOf(candidate)) > 0;
   }
 
   bool isNew(Candidate &candidate) {
@@ -249,64 +305,51 @@ private:
            seen.insert(textOf(candidate)).second;
   }
 
-  EvaluationTask taskFor(const Candidate &candidate,
-                         std::shared_ptr<const Evaluation> serial) const {
-    EvaluationTask task;
-    task.stage = options.overlaps && !serial ? Stage::Serial : Stage::Full;
-    task.candidate = candidate;
-    task.settings = settingsFor(candidate, bounds, options);
-    task.before = std::move(serial);
-    return task;
-  }
-
   void evaluate(std::vector<Waiting> leaves) {
     std::vector<EvaluationTask> tasks;
     for (const Waiting &leaf : leaves)
-      tasks.push_back(taskFor(leaf.node.candidate, leaf.serial));
+      tasks.push_back(taskFor(leaf, bounds, options));
     pool.run(tasks);
     for (auto [leaf, task] : llvm::zip_equal(leaves, tasks)) {
       result.state.evaluations += task.evaluations;
+      if (task.found && !leaf.serial)
+        learn(leaf, *task.found);
+      if (task.found && task.stage == Stage::Full)
+        finished.insert(leaf.number);
       if (!task.found)
         postponed.push_back(std::move(leaf));
-      else if (task.stage == Stage::Full || isSettled(*task.found))
+      else if (task.stage == Stage::Full || isSettled(*task.found, options))
         take(std::move(*task.found));
       else
         refine(std::move(leaf), std::move(task.found));
     }
   }
 
-  /// Whether overlap changes nothing: it is illegal, or much too large. Other
-  /// orders of a step's commands may need a little less.
-  bool isSettled(const Evaluation &serial) const {
-    constexpr double leastShare = 0.9;
-    return !serial.isLegal() || leastShare * double(serial.memory.total) >
-                                    double(options.memoryLimit);
-  }
-
-  /// Whether its settings are those with overlap, too: the schedule's memory
-  /// is bounded.
-  bool surelyFits(const Evaluation &serial) const {
-    double share = 1 + options.mostAddedTo(serial.candidate);
-    return share * double(serial.memory.total) <= double(options.memoryLimit);
+  void learn(const Waiting &leaf, const Evaluation &found) {
+    bool isOfUse = found.isLegal() && found.memory.total <= options.memoryLimit;
+    double seconds = options.overlaps
+                         ? (found.busiestSeconds() + found.seconds) / 2
+                         : found.seconds;
+    prospects.learn(leaf.node.candidate, leaf.bound, isOfUse ? seconds : 0);
   }
 
   /// The step without overlap says more than the bounds. (Of a pipeline each
   /// segment is scheduled for itself, and the step may become slower.)
   void refine(Waiting leaf, std::shared_ptr<const Evaluation> serial) {
-    if (surelyFits(*serial)) {
+    if (surelyFits(*serial, options)) {
       leaf.bound.seconds =
           std::max(leaf.bound.seconds, serial->busiestSeconds());
       if (!serial->candidate.hasStages())
         noteBest(serial->seconds);
     }
     leaf.serial = serial;
-    if (!promising || leaf.bound.seconds < promising->bound.seconds)
-      promising = leaf;
     serials.emplace(textOf(leaf.node.candidate), serial);
-    if (isTooSlow(leaf.bound))
+    if (isTooSlow(leaf.bound)) {
       ++result.tooSlow;
-    else
-      queue.push(std::move(leaf));
+      return;
+    }
+    dives.add(leaf);
+    queue.push(std::move(leaf));
   }
 
   void noteBest(double seconds) {
@@ -328,7 +371,7 @@ private:
   void keepBestSerial() {
     std::shared_ptr<const Evaluation> best;
     for (const auto &[text, each] : serials)
-      if (!taken.count(text) && surelyFits(*each) &&
+      if (!taken.count(text) && surelyFits(*each, options) &&
           (!best ||
            comesBefore(*each, *best, options.memoryLimit, space.program())))
         best = each;
@@ -370,7 +413,7 @@ private:
       return true;
     }
     auto serial = serials.find(text);
-    if (serial != serials.end() && surelyFits(*serial->second)) {
+    if (serial != serials.end() && surelyFits(*serial->second, options)) {
       row.candidate.settings = serial->second->candidate.settings;
       bound.seconds = std::max(bound.seconds, serial->second->busiestSeconds());
       row.parts = {{"computing", serial->second->computing}};
@@ -397,7 +440,7 @@ private:
     state.waiting = int64_t(queue.size() + postponed.size());
     double least = state.best;
     auto count = [&](const Waiting &open) {
-      if (!wasOverlapped(open.node.candidate))
+      if (!finished.count(open.number))
         least = std::min(least, open.bound.seconds);
     };
     llvm::for_each(queue.all(), count);
@@ -420,6 +463,7 @@ private:
   const SearchOptions &options;
   const SearchProgress &progress;
   EvaluationPool pool;
+  Prospects prospects;
 
   /// Its container can be looked through.
   struct Queue : std::priority_queue<Waiting, std::vector<Waiting>, IsLater> {
@@ -428,15 +472,13 @@ private:
 
   Queue queue;
   int64_t made = 0;
+  /// Numbers of leaves that are or were overlapped, and of those that were.
+  std::set<int64_t> begun, finished;
   /// By their subscripts: leaves that were begun with, plans that have a row,
   /// and steps without overlap.
   std::set<std::string> seen, taken;
   std::map<std::string, std::shared_ptr<const Evaluation>> serials;
-  /// The best by its bound of what was evaluated without overlap since the last
-  /// dive. A good plan found early excludes others: so now and then one is
-  /// overlapped before its turn.
-  std::optional<Waiting> promising;
-  size_t nextDive = 8;
+  Dives dives;
   /// What there was no time for.
   std::vector<Waiting> postponed;
   SearchResult result;

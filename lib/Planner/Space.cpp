@@ -196,7 +196,7 @@ void Space::addChildren(const SpaceNode &node, CandidateAxis axis,
       continue;
     }
     child.candidate.axes.back().use = use;
-    if (divides(child.candidate))
+    if (divides(child.candidate) && maySatisfyPins(child))
       out.push_back(child);
   }
 }
@@ -231,6 +231,10 @@ std::vector<SpaceNode> Space::children(const SpaceNode &node,
   return result;
 }
 
+bool Space::isDone(const SpaceNode &node) const {
+  return node.isLeaf() && node.candidate.axes.size() >= facts.mesh.size();
+}
+
 std::vector<Candidate> Space::leaves(size_t most) const {
   std::vector<Candidate> result;
   std::vector<SpaceNode> open = {root()};
@@ -238,7 +242,7 @@ std::vector<Candidate> Space::leaves(size_t most) const {
   while (!open.empty() && result.size() < most) {
     SpaceNode node = std::move(open.back());
     open.pop_back();
-    if (node.isLeaf() && node.candidate.axes.size() >= facts.mesh.size()) {
+    if (isDone(node)) {
       if (satisfiesPins(node.candidate))
         result.push_back(node.candidate);
       continue;
@@ -276,24 +280,55 @@ static bool fitsPins(const CandidateAxis &axis, const std::string &name,
   });
 }
 
-bool Space::satisfiesPins(Candidate &candidate) const {
-  if (options.stages > 1 && candidate.numStages() != options.stages)
-    return false;
-  for (const Pin &pin : options.pins) {
+/// Gives axes the names of the pins that they fit. Of pins whose axis is not
+/// there, the names are in `missing`. False if an axis of a pin's name does not
+/// fit it.
+static bool namePinned(Candidate &candidate, const std::vector<Pin> &pins,
+                       std::set<std::string> &missing) {
+  for (const Pin &pin : pins) {
     auto found = llvm::find_if(candidate.axes, [&](const CandidateAxis &axis) {
       return axis.name == pin.axis;
     });
     if (found == candidate.axes.end())
       found = llvm::find_if(candidate.axes, [&](const CandidateAxis &axis) {
-        return axis.name.empty() && fitsPins(axis, pin.axis, options.pins);
+        return axis.name.empty() && fitsPins(axis, pin.axis, pins);
       });
-    if (found == candidate.axes.end() ||
-        !fitsPins(*found, pin.axis, options.pins))
+    if (found == candidate.axes.end()) {
+      missing.insert(pin.axis);
+      continue;
+    }
+    if (!fitsPins(*found, pin.axis, pins))
       return false;
     found->name = pin.axis;
   }
+  return true;
+}
+
+bool Space::satisfiesPins(Candidate &candidate) const {
+  std::set<std::string> missing;
+  if ((options.stages > 1 && candidate.numStages() != options.stages) ||
+      !namePinned(candidate, options.pins, missing) || !missing.empty())
+    return false;
   nameAxes(candidate, facts);
   return true;
+}
+
+/// Whether the axes that the node has no place for yet may be those that are
+/// asked for.
+bool Space::maySatisfyPins(const SpaceNode &node) const {
+  Candidate candidate = node.candidate;
+  std::set<std::string> missing;
+  if (!namePinned(candidate, options.pins, missing))
+    return false;
+  size_t wanted = missing.size();
+  if (options.stages > 1 && candidate.numStages() != options.stages) {
+    if (candidate.hasStages())
+      return false;
+    ++wanted;
+  }
+  size_t most = std::max<size_t>(options.maxAxes, facts.mesh.size() + 1);
+  return wanted == 0 ||
+         (!node.isLeaf() && candidate.axes.size() + wanted <= most);
 }
 
 std::string tpsp::planner::parsePin(const std::string &text,

@@ -15,7 +15,7 @@
 ///   the two counts, or without overlap the sum.
 /// - Memory: parameters and, by what remains at the end, gradients and state;
 ///   what backward keeps of forward, at least a device's share of it and of a
-///   micro-batch.
+///   micro-batch; with micro-batches sums of gradients.
 ///
 /// Of the settings those count that may fit. Where none may, the least memory
 /// says so.
@@ -56,6 +56,10 @@ struct Bound {
   double computing = 0, data = 0, model = 0;
   /// Whether some settings go with the axes: stages take as many micro-batches.
   bool isPossible = false;
+
+  /// What the step takes at least if nothing hides. Of steps whose bounds are
+  /// alike, the one with little communication is mostly faster.
+  double promise() const { return computing + data + model; }
 };
 
 struct BoundOptions {
@@ -63,6 +67,9 @@ struct BoundOptions {
   bool hasGradients = false;
   /// Whether gradients are results, and stay to the end of the step.
   bool keepsGradients = false;
+  /// Whether micro-batches' gradients are summed before ranks' are: then the
+  /// sums are of whole parameters.
+  bool reducesOnce = false;
   /// Whether attention is done in one call, where it can be.
   bool callsAttention = false;
   /// Whether communication may run under computation.
@@ -107,11 +114,24 @@ private:
     double forward = 0, all = 0;
   };
 
+  /// Bytes of gradients that are summed over micro-batches. Of two, the first
+  /// one's are as they come; more are summed in f32.
+  struct Sums {
+    double asTheyCome = 0, inF32 = 0;
+
+    double of(int64_t microBatches) const {
+      return microBatches == 1 ? 0 : microBatches == 2 ? asTheyCome : inF32;
+    }
+    void operator+=(const Sums &other) {
+      asTheyCome += other.asTheyCome;
+      inF32 += other.inF32;
+    }
+  };
   /// Bytes of a rank that last, on all stages together: of all tensors, and of
   /// layers'. Sums of gradients are apart.
   struct Lasting {
     double all = 0, ofLayers = 0;
-    double sums = 0, sumsOfLayers = 0;
+    Sums sums, sumsOfLayers;
   };
   /// Seconds on all stages together: of micro-batches, of the update, and of
   /// links, on data axes and on model axes.
@@ -125,6 +145,8 @@ private:
   Bound boundOf(const Work &work, const SpaceNode &node,
                 const Settings &settings) const;
   Lasting lastingBytes(const SpaceNode &node) const;
+  Sums sumsOf(const TensorFacts &tensor, const SpaceNode &node,
+              double local) const;
   int64_t bytesWith(const Lasting &lasting, const SpaceNode &node,
                     const Settings &settings) const;
   double firstStageBytes(const Lasting &lasting, const SpaceNode &node,
@@ -159,6 +181,10 @@ private:
   double alone(const MatmulWork &work, int64_t dtype) const;
   double dataSeconds(const SpaceNode &node, unsigned axis,
                      int64_t microBatches) const;
+  double storedSeconds(const SpaceNode &node, int64_t microBatches) const;
+  double storingSeconds(const TensorFacts &tensor, const SpaceNode &node,
+                        llvm::ArrayRef<GroupPlace> places, double bytes,
+                        int64_t microBatches) const;
   double modelSeconds(const SpaceNode &node, unsigned axis) const;
   double completionBytes(const Completion &completion, const SpaceNode &node,
                          unsigned axis) const;

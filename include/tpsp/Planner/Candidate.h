@@ -74,6 +74,9 @@ struct Candidate {
 std::vector<std::vector<unsigned>> subscriptsOf(const TensorFacts &tensor,
                                                 const Candidate &candidate);
 
+/// Whether the parameter's gradient is a sum over ranks of a data axis.
+bool isSummedOn(const TensorFacts &parameter, const AxisUse &axis);
+
 /// Gives axes without a name one: "dp", "tp1".
 void nameAxes(Candidate &candidate, const ProgramFacts &facts);
 

@@ -118,6 +118,11 @@ struct Completion {
   bool isBackward = false;
   /// Whether the tensor has a gradient.
   bool hasGradient = false;
+  /// How many alike there are, as of layers.
+  int64_t count = 1;
+
+  /// But for the count.
+  bool isLike(const Completion &other) const;
 };
 
 /// An operand that an operation needs whole along an index, as attention needs
@@ -129,6 +134,11 @@ struct WholeOperand {
   int64_t bytes = 0;
   /// Whether it has a gradient, which goes back to who has the parts.
   bool hasGradient = false;
+  /// How many alike there are.
+  int64_t count = 1;
+
+  /// But for the count.
+  bool isLike(const WholeOperand &other) const;
 };
 
 /// An axis that the program's mesh has already.
@@ -142,7 +152,7 @@ struct ProgramFacts {
   std::string program;
   std::vector<IndexClass> classes;
   std::vector<TensorFacts> tensors;
-  /// Each once, with its count.
+  /// Each once, with its count: add() counts.
   std::vector<ProductFacts> products;
   std::vector<Completion> completions;
   std::vector<WholeOperand> wholeOperands;
@@ -158,6 +168,10 @@ struct ProgramFacts {
   int64_t layers = 0;
   /// Whether each of them takes the result of the one before, by one function.
   bool areLayersAlike = false;
+
+  void add(ProductFacts product);
+  void add(Completion completion);
+  void add(WholeOperand operand);
 
   /// The class that has the name, if any.
   std::optional<ClassId> find(const std::string &name) const;

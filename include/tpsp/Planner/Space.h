@@ -63,10 +63,13 @@ public:
   std::string check() const;
 
   SpaceNode root() const;
-  /// The children of a node that is no leaf, in a fixed order. Counts in
-  /// `symmetric` those that are another node's.
+  /// The children of a node that is no leaf, in a fixed order, but for those
+  /// that no longer leave an axis for a pin. Counts in `symmetric` those that
+  /// are another node's.
   std::vector<SpaceNode> children(const SpaceNode &node,
                                   int64_t &symmetric) const;
+  /// Whether the node is a leaf, and has the axes that the program writes.
+  bool isDone(const SpaceNode &node) const;
   /// Whether a leaf has what the pins ask for. Names its axes as they do.
   bool satisfiesPins(Candidate &candidate) const;
   /// Leaves that satisfy the pins, with names, but no more than `most`. All
@@ -88,6 +91,7 @@ private:
   bool isAnothers(const SpaceNode &node, const AxisUse &use,
                   int64_t within) const;
   bool mayHaveStages(int64_t size) const;
+  bool maySatisfyPins(const SpaceNode &node) const;
   void addChildren(const SpaceNode &node, CandidateAxis axis,
                    std::vector<SpaceNode> &out, int64_t &symmetric) const;
   std::string checkPins() const;

@@ -33,8 +33,9 @@ public:
     SpaceNode leaf = {candidate, 1};
     Bound bound = bounds.of(leaf);
     result.seconds = bound.seconds * (1 + double(random() % 1000) / 1000);
-    result.memory.total = bound.bytes + int64_t(random() % 200000) /
-                                            candidate.settings.microBatches;
+    result.memory.total =
+        bounds.bytesWith(leaf, candidate.settings) +
+        int64_t(random() % 200000) / candidate.settings.microBatches;
     if (candidate.hasStages())
       result.seconds *=
           1 + double((seed + candidate.settings.microBatches) % 5) / 10;

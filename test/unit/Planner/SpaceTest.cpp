@@ -91,6 +91,23 @@ TEST(Space, Pins) {
                             HasSubstr("s@model"), ContainsRegex(" e@.*model")));
 }
 
+// A node that leaves no axis for a pin has no leaf, and is not there.
+TEST(Space, PinsPrune) {
+  ProgramFacts facts = mlp(16, 16, 16, 16);
+  SpaceOptions options = on(8, 2);
+  for (const char *text : {"b@data", "s@other"})
+    ASSERT_EQ(parsePin(text, facts, options.pins.emplace_back()), "");
+  Space space(facts, options);
+  int64_t symmetric = 0;
+  std::vector<SpaceNode> children = space.children(space.root(), symmetric);
+  EXPECT_FALSE(children.empty());
+  for (const SpaceNode &child : children) {
+    const AxisUse &use = child.candidate.axes.front().use;
+    EXPECT_TRUE(use.isOn(0) || use.isOn(1));
+    EXPECT_FALSE(child.isLeaf());
+  }
+}
+
 TEST(Space, WrongPins) {
   ProgramFacts facts = mlp(4, 4, 8, 8);
   Pin pin;

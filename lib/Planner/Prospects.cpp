@@ -1,0 +1,147 @@
+#include "tpsp/Planner/Prospects.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace tpsp;
+using namespace tpsp::planner;
+
+/// Nodes of one depth that the beam search follows: about as many as there are
+/// ways to use one axis, of any size.
+static constexpr size_t beam = 256;
+/// Leaves that are remembered.
+static constexpr size_t mostLeaves = 4096;
+/// What a plan that the compiler refuses, or that is too large, counts for.
+static constexpr double uselessFactor = 20;
+
+/// Of what may hide, half is counted.
+static double promiseOf(const Bound &bound) {
+  return (bound.seconds + bound.promise()) / 2;
+}
+
+static void keepMostPromising(std::vector<Prospect> &nodes, size_t most) {
+  llvm::stable_sort(nodes, [](const Prospect &a, const Prospect &b) {
+    return promiseOf(a.bound) < promiseOf(b.bound);
+  });
+  nodes.resize(std::min(nodes.size(), most));
+}
+
+Prospects::Prospects(const Space &space, const Bounds &bounds,
+                     int64_t memoryLimit) {
+  std::vector<Prospect> frontier = {{space.root(), Bound()}};
+  int64_t symmetric = 0;
+  while (!frontier.empty()) {
+    std::vector<Prospect> next;
+    for (const Prospect &parent : frontier)
+      for (SpaceNode &child : space.children(parent.leaf, symmetric)) {
+        Bound bound = bounds.of(child);
+        if (bound.isPossible && bound.bytes <= memoryLimit)
+          (space.isDone(child) ? leaves : next)
+              .push_back({std::move(child), bound});
+      }
+    keepMostPromising(next, beam);
+    frontier = std::move(next);
+  }
+  llvm::erase_if(leaves, [&](Prospect &each) {
+    return !space.satisfiesPins(each.leaf.candidate);
+  });
+  keepMostPromising(leaves, mostLeaves);
+}
+
+size_t Prospects::numberOf(const AxisUse &trait) {
+  auto found = llvm::find(traits, trait);
+  size_t number = size_t(found - traits.begin());
+  if (found == traits.end()) {
+    traits.push_back(trait);
+    logFactors.push_back(0);
+  }
+  return number;
+}
+
+/// What activations each axis divides, what parameters, and what it stores.
+std::vector<size_t> Prospects::traitsOf(const Candidate &candidate) {
+  std::vector<size_t> numbers;
+  for (const CandidateAxis &axis : candidate.axes) {
+    AxisUse activations, parameters, stored;
+    activations.role = parameters.role = stored.role = axis.use.role;
+    activations.activations = axis.use.activations;
+    parameters.parameters = axis.use.parameters;
+    stored.storesParameters = axis.use.storesParameters;
+    stored.storesState = axis.use.storesState;
+    for (const AxisUse &trait : {activations, parameters, stored})
+      if (size_t number = numberOf(trait); !llvm::is_contained(numbers, number))
+        numbers.push_back(number);
+  }
+  return numbers;
+}
+
+double Prospects::expected(const Prospect &prospect) {
+  double logFactor = 0;
+  for (size_t trait : traitsOf(prospect.leaf.candidate))
+    logFactor += logFactors[trait];
+  return std::exp(logFactor) * promiseOf(prospect.bound);
+}
+
+static bool haveSameUses(const Candidate &a, const Candidate &b) {
+  return a.axes.size() == b.axes.size() &&
+         llvm::all_of(a.axes, [&](const CandidateAxis &axis) {
+           return llvm::any_of(b.axes, [&](const CandidateAxis &other) {
+             return other.use == axis.use;
+           });
+         });
+}
+
+std::vector<Prospect> Prospects::take(size_t most, double limit) {
+  std::vector<std::pair<double, size_t>> order;
+  for (size_t i = 0; i < leaves.size(); ++i)
+    if (double seconds = expected(leaves[i]); limit == 0 || seconds < limit)
+      order.push_back({seconds, i});
+  llvm::sort(order);
+  std::vector<Prospect> taken;
+  std::vector<size_t> positions;
+  for (auto [seconds, i] : order) {
+    if (taken.size() == most)
+      break;
+    if (llvm::any_of(taken, [&, i = i](const Prospect &other) {
+          return haveSameUses(other.leaf.candidate, leaves[i].leaf.candidate);
+        }))
+      continue;
+    taken.push_back(leaves[i]);
+    positions.push_back(i);
+  }
+  llvm::sort(positions, std::greater<>());
+  for (size_t i : positions)
+    leaves.erase(leaves.begin() + ptrdiff_t(i));
+  return taken;
+}
+
+void Prospects::learn(const Candidate &candidate, const Bound &bound,
+                      double seconds) {
+  double factor = uselessFactor;
+  if (seconds > 0)
+    factor = std::clamp(seconds / promiseOf(bound), 1.0, uselessFactor);
+  experience.push_back({traitsOf(candidate), std::log(factor)});
+  fit();
+}
+
+/// By coordinate descent. Few traits and few rounds: exact numbers do not
+/// matter.
+void Prospects::fit() {
+  constexpr double ridge = 0.5;
+  constexpr int rounds = 20;
+  for (int round = 0; round < rounds; ++round)
+    for (size_t trait = 0; trait < traits.size(); ++trait) {
+      double rest = 0, count = 0;
+      for (const Experience &each : experience) {
+        if (!llvm::is_contained(each.traits, trait))
+          continue;
+        rest += each.logFactor + logFactors[trait];
+        for (size_t other : each.traits)
+          rest -= logFactors[other];
+        ++count;
+      }
+      logFactors[trait] = std::max(rest / (count + ridge), 0.0);
+    }
+}
