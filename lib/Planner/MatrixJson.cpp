@@ -39,6 +39,11 @@ static Json rowJson(const MatrixRow &row) {
     return json;
   json["bound"] = e.isBound;
   json["seconds"] = e.seconds;
+  json["parts"] = e.parts;
+  if (e.isBound) {
+    json["memory"] = {{"total", e.memory.total}};
+    return json;
+  }
   json["tokens_per_second"] = row.tokensPerSecond;
   json["model_utilisation"] = row.modelUtilisation;
   json["exposed_seconds"] = e.exposed;
@@ -46,7 +51,6 @@ static Json rowJson(const MatrixRow &row) {
   json["bubble"] = e.bubble;
   json["memory"] = memoryJson(e.memory);
   json["composed"] = e.isComposed;
-  json["parts"] = e.parts;
   return json;
 }
 

@@ -30,6 +30,8 @@
 
 // RUN: %S/Inputs/exits 2 tpsp-plan %s --hardware h100-sxm --html %t/x.html -o %t/x.html 2>&1 | FileCheck %s --check-prefix=OTHER
 // RUN: %S/Inputs/exits 2 tpsp-plan %t/plan.json --hardware h100-sxm --html %t/plan.json 2>&1 | FileCheck %s --check-prefix=OTHER
+// RUN: %S/Inputs/exits 2 tpsp-plan %s --hardware h100-sxm --pareto %s 2>&1 | FileCheck %s --check-prefix=DRAWN
+// DRAWN: {{^}}tpsp-plan: --pareto names a file that is read, or written by another option; give another path{{$}}
 // OTHER: {{^}}tpsp-plan: --html names a file that is read, or written by another option; give another path{{$}}
 
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/tp-sp.mlir --backend trace --html %t/x.html 2>&1 | FileCheck %s --check-prefix=TRACE

@@ -84,6 +84,10 @@ static std::string problemIn(Options &o) {
         {"html"},
         "{} names a file that is read, or written by another option; give "
         "another path"},
+       {o.pareto == o.model || o.pareto == o.output,
+        {"pareto"},
+        "{} names a file that is read, or written by another option; give "
+        "another path"},
        {o.json && !o.exported.empty(),
         {"json"},
         "{} and --export both say what is printed; give one"},

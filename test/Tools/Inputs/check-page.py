@@ -70,6 +70,10 @@ def main():
     assert data["format"] == "tpsp-page-1"
     matrix = json.load(open(o.matrix)) if o.matrix else None
     assert data["matrix"] == matrix, "the matrix is another than --json's"
+    for plan in matrix["plans"] if matrix else []:
+        # What was not compiled has no figures but its bounds.
+        known = plan["legal"] and not plan["bound"]
+        assert ("exposed_seconds" in plan) == known, plan["name"]
     assert len(data["steps"]) == o.steps, len(data["steps"])
     for step in data["steps"]:
         check_step(step, matrix)
