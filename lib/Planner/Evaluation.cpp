@@ -125,11 +125,13 @@ public:
     if (llvm::is_contained(settings, undivided(last)) && !mayFit(last))
       return with(undivided(last));
     // Where even the last does not fit, none between does.
-    if (!(isListedAndFits(undivided(last)) || fits(with(last))))
+    bool savesMost = isListedAndFits(undivided(last));
+    if (!savesMost && !fits(with(last)))
       return with(last);
+    const Evaluation &most = with(savesMost ? undivided(last) : last);
     for (const Settings &each : llvm::ArrayRef(settings).drop_back())
       if (mayFit(each) && fits(with(each)))
-        return with(each);
+        return with(each).seconds <= most.seconds ? with(each) : most;
     return with(last);
   }
 

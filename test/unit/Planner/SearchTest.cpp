@@ -395,6 +395,32 @@ TEST(Search, MicroBatchesAreTriedLast) {
             (Settings{8, "none"}));
 }
 
+// Micro-batches gather again what is stored divided. Where redoing the forward
+// pass takes less, it is redone.
+TEST(Search, FasterOfMicroBatchesAndRematerialisation) {
+  std::vector<Settings> settings = {
+      {1, "none"}, {2, "none"}, {1, "full"}, {2, "full"}};
+  double ofMicroBatches = 3;
+  auto evaluate = [&](const Candidate &candidate) {
+    const Settings &with = candidate.settings;
+    Evaluation result;
+    result.candidate = candidate;
+    bool isRedone = with.rematerialize == "full";
+    result.seconds = with.microBatches > 1 ? ofMicroBatches : isRedone ? 4 : 1;
+    result.memory.total = result.memory.saved =
+        (isRedone ? 100 : 1000) / with.microBatches;
+    return result;
+  };
+  int64_t evaluations = 0;
+  auto chosen = [&] {
+    return evaluateWithSettings(evaluate, {}, settings, 600, evaluations)
+        .candidate.settings;
+  };
+  EXPECT_EQ(chosen(), (Settings{2, "none"}));
+  ofMicroBatches = 5;
+  EXPECT_EQ(chosen(), (Settings{1, "full"}));
+}
+
 // Layers add what one more of them adds; what lasts adds up exactly.
 TEST(Search, LayersAddUp) {
   Evaluation two, three;
