@@ -48,6 +48,8 @@ Prospects::Prospects(const Space &space, const Bounds &bounds,
     return !space.satisfiesPins(each.leaf.candidate);
   });
   keepMostPromising(leaves, mostLeaves);
+  for (Prospect &each : leaves)
+    each.traits = traitsOf(each.leaf.candidate);
 }
 
 size_t Prospects::numberOf(const AxisUse &trait) {
@@ -77,39 +79,43 @@ std::vector<size_t> Prospects::traitsOf(const Candidate &candidate) {
   return numbers;
 }
 
-double Prospects::expected(const Prospect &prospect) {
+double Prospects::expected(const Prospect &prospect) const {
   double logFactor = 0;
-  for (size_t trait : traitsOf(prospect.leaf.candidate))
+  for (size_t trait : prospect.traits)
     logFactor += logFactors[trait];
   return std::exp(logFactor) * promiseOf(prospect.bound);
 }
 
-static bool haveSameUses(const Candidate &a, const Candidate &b) {
-  return a.axes.size() == b.axes.size() &&
-         llvm::all_of(a.axes, [&](const CandidateAxis &axis) {
-           return llvm::any_of(b.axes, [&](const CandidateAxis &other) {
-             return other.use == axis.use;
-           });
-         });
+/// The share of its traits that another one has.
+static double likeness(const Prospect &prospect, const Prospect &other) {
+  double shared = 0;
+  for (size_t trait : prospect.traits)
+    shared += llvm::is_contained(other.traits, trait);
+  return shared / double(prospect.traits.size());
 }
 
 std::vector<Prospect> Prospects::take(size_t most, double limit) {
-  std::vector<std::pair<double, size_t>> order;
-  for (size_t i = 0; i < leaves.size(); ++i)
-    if (double seconds = expected(leaves[i]); limit == 0 || seconds < limit)
-      order.push_back({seconds, i});
-  llvm::sort(order);
+  // A prospect that is like one that is taken is put off, as if its step took
+  // so many times longer.
+  constexpr double putOff = 3;
+  std::vector<double> seconds, likest(leaves.size(), 0);
+  for (const Prospect &each : leaves)
+    seconds.push_back(expected(each));
   std::vector<Prospect> taken;
   std::vector<size_t> positions;
-  for (auto [seconds, i] : order) {
-    if (taken.size() == most)
+  while (taken.size() < most) {
+    std::optional<size_t> best;
+    auto rank = [&](size_t i) { return seconds[i] * (1 + putOff * likest[i]); };
+    for (size_t i = 0; i < leaves.size(); ++i)
+      if (likest[i] < 1 && (limit == 0 || seconds[i] < limit) &&
+          (!best || rank(i) < rank(*best)))
+        best = i;
+    if (!best)
       break;
-    if (llvm::any_of(taken, [&, i = i](const Prospect &other) {
-          return haveSameUses(other.leaf.candidate, leaves[i].leaf.candidate);
-        }))
-      continue;
-    taken.push_back(leaves[i]);
-    positions.push_back(i);
+    taken.push_back(leaves[*best]);
+    positions.push_back(*best);
+    for (size_t i = 0; i < leaves.size(); ++i)
+      likest[i] = std::max(likest[i], likeness(leaves[i], taken.back()));
   }
   llvm::sort(positions, std::greater<>());
   for (size_t i : positions)

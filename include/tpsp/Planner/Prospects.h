@@ -17,15 +17,17 @@ namespace tpsp::planner {
 struct Prospect {
   SpaceNode leaf;
   Bound bound;
+  /// Of the leaf, as numbers.
+  std::vector<size_t> traits = {};
 };
 
 class Prospects {
 public:
   Prospects(const Space &space, const Bounds &bounds, int64_t memoryLimit);
 
-  /// Takes at most `most` out, those of which the shortest steps are expected,
-  /// no two with the same uses. None that is expected to take more than
-  /// `limit` seconds, unless that is 0.
+  /// Takes at most `most` out, those of which the shortest steps are expected.
+  /// They differ: what is slow is soon told from what is beside it. None is
+  /// expected to take more than `limit` seconds, unless that is 0.
   std::vector<Prospect> take(size_t most, double limit);
 
   /// What a candidate's step took, in seconds: with overlap, half of what may
@@ -42,7 +44,7 @@ private:
   size_t numberOf(const AxisUse &trait);
   std::vector<size_t> traitsOf(const Candidate &candidate);
   void fit();
-  double expected(const Prospect &prospect);
+  double expected(const Prospect &prospect) const;
 
   std::vector<Prospect> leaves;
   std::vector<Experience> experience;

@@ -39,8 +39,7 @@ static bool dividesPositions(const Candidate &candidate) {
   });
 }
 
-// The first is the leaf whose bound promises most; no two have the same uses,
-// and none comes twice.
+// The first is the leaf whose bound promises most, and none comes twice.
 TEST(Prospects, AreLeavesOfTheSpace) {
   Prospected of;
   Prospects prospects(of.space, of.bounds, INT64_MAX);
