@@ -1,6 +1,7 @@
 #include "tpsp/Planner/Search.h"
 
 #include "EvaluationPool.h"
+#include "SearchQueue.h"
 
 #include "tpsp/Planner/Prospects.h"
 
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <queue>
 #include <set>
 
 using namespace tpsp;
@@ -23,28 +23,6 @@ const Evaluation *SearchResult::best(int64_t memoryLimit) const {
 }
 
 namespace {
-
-struct Waiting {
-  SpaceNode node;
-  Bound bound;
-  /// Numbered as they are made, so that equal bounds have an order.
-  int64_t number = 0;
-  /// Of a leaf: the step without overlap, once it is known.
-  std::shared_ptr<const Evaluation> serial;
-
-  /// What the step takes at least if nothing hides: where communication is
-  /// short, little is exposed. Bounds of overlapped steps are often alike.
-  double promise() const { return serial ? serial->seconds : bound.promise(); }
-};
-
-/// Of equal bounds the more promising comes first: a good plan that is found
-/// early excludes others.
-struct IsLater {
-  bool operator()(const Waiting &a, const Waiting &b) const {
-    return std::tuple(a.bound.seconds, a.promise(), a.number) >
-           std::tuple(b.bound.seconds, b.promise(), b.number);
-  }
-};
 
 using Stage = EvaluationTask::Stage;
 
@@ -121,6 +99,29 @@ const Evaluation *fastestThatFits(const std::vector<Evaluation> &evaluations,
   return fastest;
 }
 
+/// Whether its settings are those with overlap, too: the schedule's memory is
+/// bounded.
+bool surelyFits(const Evaluation &serial, const SearchOptions &options) {
+  double share = 1 + options.mostAddedTo(serial.candidate);
+  return share * double(serial.memory.total) <= double(options.memoryLimit);
+}
+
+/// Where time ran out before a plan was overlapped that is better than this
+/// one without, this one counts: overlap makes it no slower. Null if there is
+/// none.
+std::shared_ptr<const Evaluation>
+bestSerial(const std::map<std::string, std::shared_ptr<const Evaluation>> &all,
+           const std::vector<Evaluation> &evaluations,
+           const SearchOptions &options, const ProgramFacts &facts) {
+  std::shared_ptr<const Evaluation> best;
+  for (const auto &[text, each] : all)
+    if (surelyFits(*each, options) &&
+        (!best || comesBefore(*each, *best, options.memoryLimit, facts)))
+      best = each;
+  const Evaluation *known = fastestThatFits(evaluations, options.memoryLimit);
+  return best && (!known || best->seconds < known->seconds) ? best : nullptr;
+}
+
 /// Whether no settings go with the candidate's stages.
 bool isImpossible(const Candidate &candidate, const Bound &bound) {
   return !bound.isPossible && candidate.hasStages();
@@ -159,38 +160,6 @@ bool isSettled(const Evaluation &serial, const SearchOptions &options) {
          leastShare * double(serial.memory.total) > double(options.memoryLimit);
 }
 
-/// Whether its settings are those with overlap, too: the schedule's memory is
-/// bounded.
-bool surelyFits(const Evaluation &serial, const SearchOptions &options) {
-  double share = 1 + options.mostAddedTo(serial.candidate);
-  return share * double(serial.memory.total) <= double(options.memoryLimit);
-}
-
-/// Leaves that were evaluated without overlap, and are still to be with it.
-class Dives {
-public:
-  void add(Waiting leaf) { leaves.push_back(std::move(leaf)); }
-
-  /// Takes out the leaf that may soon give a good plan, if one is not too slow:
-  /// it is overlapped before its turn.
-  std::optional<Waiting>
-  take(llvm::function_ref<bool(const Waiting &)> isOver) {
-    llvm::erase_if(leaves, isOver);
-    auto best = std::min_element(
-        leaves.begin(), leaves.end(), [](const Waiting &a, const Waiting &b) {
-          return a.bound.seconds + a.promise() < b.bound.seconds + b.promise();
-        });
-    if (best == leaves.end())
-      return std::nullopt;
-    Waiting result = std::move(*best);
-    leaves.erase(best);
-    return result;
-  }
-
-private:
-  std::vector<Waiting> leaves;
-};
-
 class BranchAndBound {
 public:
   BranchAndBound(const Space &space, const Bounds &bounds,
@@ -208,7 +177,10 @@ public:
     }
     report();
     result.certifiedSeconds = pool.seconds();
-    keepBestSerial();
+    if (std::shared_ptr<const Evaluation> best =
+            bestSerial(serials, result.evaluations, options, space.program()))
+      take(*best);
+    takeRefused(notable);
     // Twice: what its own step without overlap excludes, is not overlapped.
     for (int stage = 0; stage < 2 && !pool.isOutOfTime(); ++stage)
       evaluateNotable(notable);
@@ -366,21 +338,6 @@ private:
     result.evaluations.push_back(std::move(evaluation));
   }
 
-  /// Where time ran out before a plan was overlapped that is better than this
-  /// one without, this one counts: overlap makes it no slower.
-  void keepBestSerial() {
-    std::shared_ptr<const Evaluation> best;
-    for (const auto &[text, each] : serials)
-      if (!taken.count(text) && surelyFits(*each, options) &&
-          (!best ||
-           comesBefore(*each, *best, options.memoryLimit, space.program())))
-        best = each;
-    const Evaluation *known =
-        fastestThatFits(result.evaluations, options.memoryLimit);
-    if (best && (!known || best->seconds < known->seconds))
-      take(*best);
-  }
-
   //===--------------------------------------------------------------------===//
   // What people ask about
   //===--------------------------------------------------------------------===//
@@ -400,11 +357,33 @@ private:
     evaluate(std::move(open));
   }
 
-  /// What its bounds answer: it is too large, or slower than the best. Not what
-  /// the compiler may refuse: bounds do not say that.
+  /// The compiler may refuse what does not divide extents: bounds do not say
+  /// that. Where they say all else, one compilation is enough.
+  void takeRefused(const std::vector<Candidate> &notable) {
+    std::vector<EvaluationTask> tasks;
+    for (const Candidate &each : notable)
+      if (!space.divides(each) && !taken.count(textOf(each)) &&
+          isTooSlow(bounds.of({each, 1}))) {
+        EvaluationTask &task = tasks.emplace_back();
+        task.stage = Stage::Serial;
+        task.candidate = each;
+        task.settings = {options.settings.front()};
+      }
+    pool.run(tasks);
+    for (EvaluationTask &task : tasks) {
+      result.state.evaluations += task.evaluations;
+      if (task.found && task.found->isLegal())
+        accepted.insert(textOf(task.candidate));
+      else if (task.found)
+        take(std::move(*task.found));
+    }
+  }
+
+  /// What its bounds answer: it is too large, or slower than the best.
   bool takeByBound(const Candidate &candidate) {
     std::string text = textOf(candidate);
-    if (!space.divides(candidate) || taken.count(text))
+    if (taken.count(text) ||
+        (!space.divides(candidate) && !accepted.count(text)))
       return false;
     Bound bound = bounds.of({candidate, 1});
     Evaluation row = rowOf(candidate, bound);
@@ -439,12 +418,11 @@ private:
     state.seconds = pool.seconds();
     state.waiting = int64_t(queue.size() + postponed.size());
     double least = state.best;
-    auto count = [&](const Waiting &open) {
-      if (!finished.count(open.number))
-        least = std::min(least, open.bound.seconds);
-    };
-    llvm::for_each(queue.all(), count);
-    llvm::for_each(postponed, count);
+    const std::vector<Waiting> *all[] = {&queue.all(), &postponed};
+    for (const std::vector<Waiting> *open : all)
+      for (const Waiting &each : *open)
+        if (!finished.count(each.number))
+          least = std::min(least, each.bound.seconds);
     state.gap = state.waiting == 0 ? 0
                 : state.best > 0   ? std::max(0.0, 1 - least / state.best)
                                    : 1;
@@ -465,18 +443,15 @@ private:
   EvaluationPool pool;
   Prospects prospects;
 
-  /// Its container can be looked through.
-  struct Queue : std::priority_queue<Waiting, std::vector<Waiting>, IsLater> {
-    const std::vector<Waiting> &all() const { return c; }
-  };
-
-  Queue queue;
+  WaitingQueue queue;
   int64_t made = 0;
   /// Numbers of leaves that are or were overlapped, and of those that were.
   std::set<int64_t> begun, finished;
   /// By their subscripts: leaves that were begun with, plans that have a row,
   /// and steps without overlap.
   std::set<std::string> seen, taken;
+  /// What the compiler accepts though it does not divide extents.
+  std::set<std::string> accepted;
   std::map<std::string, std::shared_ptr<const Evaluation>> serials;
   Dives dives;
   /// What there was no time for.

@@ -1,0 +1,74 @@
+/// What a search has open.
+#ifndef TPSP_PLANNER_SEARCHQUEUE_H
+#define TPSP_PLANNER_SEARCHQUEUE_H
+
+#include "tpsp/Planner/Bounds.h"
+#include "tpsp/Planner/Evaluation.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <queue>
+#include <tuple>
+#include <vector>
+
+namespace tpsp::planner {
+
+struct Waiting {
+  SpaceNode node;
+  Bound bound;
+  /// Numbered as they are made, so that equal bounds have an order.
+  int64_t number = 0;
+  /// Of a leaf: the step without overlap, once it is known.
+  std::shared_ptr<const Evaluation> serial;
+
+  /// What the step takes at least if nothing hides: where communication is
+  /// short, little is exposed. Bounds of overlapped steps are often alike.
+  double promise() const { return serial ? serial->seconds : bound.promise(); }
+};
+
+/// Of equal bounds the more promising comes first: a good plan that is found
+/// early excludes others.
+struct IsLater {
+  bool operator()(const Waiting &a, const Waiting &b) const {
+    return std::tuple(a.bound.seconds, a.promise(), a.number) >
+           std::tuple(b.bound.seconds, b.promise(), b.number);
+  }
+};
+
+/// By their bounds; its container can be looked through.
+struct WaitingQueue
+    : std::priority_queue<Waiting, std::vector<Waiting>, IsLater> {
+  const std::vector<Waiting> &all() const { return c; }
+};
+
+/// Leaves that were evaluated without overlap, and are still to be with it.
+class Dives {
+public:
+  void add(Waiting leaf) { leaves.push_back(std::move(leaf)); }
+
+  /// Takes out the leaf that may soon give a good plan, if one is not too slow:
+  /// it is overlapped before its turn.
+  std::optional<Waiting>
+  take(llvm::function_ref<bool(const Waiting &)> isOver) {
+    llvm::erase_if(leaves, isOver);
+    auto best = std::min_element(
+        leaves.begin(), leaves.end(), [](const Waiting &a, const Waiting &b) {
+          return a.bound.seconds + a.promise() < b.bound.seconds + b.promise();
+        });
+    if (best == leaves.end())
+      return std::nullopt;
+    Waiting result = std::move(*best);
+    leaves.erase(best);
+    return result;
+  }
+
+private:
+  std::vector<Waiting> leaves;
+};
+
+} // namespace tpsp::planner
+
+#endif // TPSP_PLANNER_SEARCHQUEUE_H
