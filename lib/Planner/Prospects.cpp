@@ -16,9 +16,8 @@ static constexpr size_t mostLeaves = 4096;
 /// What a plan that the compiler refuses, or that is too large, counts for.
 static constexpr double uselessFactor = 20;
 
-/// Of what may hide, half is counted.
 static double promiseOf(const Bound &bound) {
-  return (bound.seconds + bound.promise()) / 2;
+  return likelySeconds(bound.seconds, bound.promise());
 }
 
 static void keepMostPromising(std::vector<Prospect> &nodes, size_t most) {

@@ -239,16 +239,16 @@ private:
   /// The next leaves, at most a batch, in the order of their bounds. Of those
   /// that take long, fewer: the first may exclude the others.
   std::vector<Waiting> nextLeaves() {
+    // Those that take longest come first: else the other threads wait for them.
     std::vector<Waiting> leaves =
-        nextProspects(options.batch - options.batch / 4);
-    unsigned overlapped = 0;
-    if (auto dive = dives.take([&](const Waiting &leaf) {
+        dives.take(options.overlappedBatch, [&](const Waiting &leaf) {
           return isTooSlow(leaf.bound) || begun.count(leaf.number);
-        })) {
-      begun.insert(dive->number);
-      leaves.push_back(std::move(*dive));
-      ++overlapped;
-    }
+        });
+    for (const Waiting &dive : leaves)
+      begun.insert(dive.number);
+    size_t overlapped = leaves.size();
+    llvm::append_range(
+        leaves, nextProspects(options.batch - options.batch / 4 - overlapped));
     while (!queue.empty() && leaves.size() < options.batch) {
       Waiting next = queue.top();
       queue.pop();
@@ -300,7 +300,7 @@ private:
   void learn(const Waiting &leaf, const Evaluation &found) {
     bool isOfUse = found.isLegal() && found.memory.total <= options.memoryLimit;
     double seconds = options.overlaps
-                         ? (found.busiestSeconds() + found.seconds) / 2
+                         ? likelySeconds(found.busiestSeconds(), found.seconds)
                          : found.seconds;
     prospects.learn(leaf.node.candidate, leaf.bound, isOfUse ? seconds : 0);
   }

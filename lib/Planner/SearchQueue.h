@@ -49,20 +49,19 @@ class Dives {
 public:
   void add(Waiting leaf) { leaves.push_back(std::move(leaf)); }
 
-  /// Takes out the leaf that may soon give a good plan, if one is not too slow:
-  /// it is overlapped before its turn.
-  std::optional<Waiting>
-  take(llvm::function_ref<bool(const Waiting &)> isOver) {
+  /// Takes out at most `most`, those that may soon give a good plan, and all
+  /// that are over: the leaves are overlapped before their turn.
+  std::vector<Waiting> take(size_t most,
+                            llvm::function_ref<bool(const Waiting &)> isOver) {
     llvm::erase_if(leaves, isOver);
-    auto best = std::min_element(
-        leaves.begin(), leaves.end(), [](const Waiting &a, const Waiting &b) {
-          return a.bound.seconds + a.promise() < b.bound.seconds + b.promise();
-        });
-    if (best == leaves.end())
-      return std::nullopt;
-    Waiting result = std::move(*best);
-    leaves.erase(best);
-    return result;
+    llvm::stable_sort(leaves, [](const Waiting &a, const Waiting &b) {
+      return likelySeconds(a.bound.seconds, a.promise()) <
+             likelySeconds(b.bound.seconds, b.promise());
+    });
+    auto end = leaves.begin() + ptrdiff_t(std::min(most, leaves.size()));
+    std::vector<Waiting> taken(leaves.begin(), end);
+    leaves.erase(leaves.begin(), end);
+    return taken;
   }
 
 private:

@@ -30,8 +30,8 @@ public:
   /// expected to take more than `limit` seconds, unless that is 0.
   std::vector<Prospect> take(size_t most, double limit);
 
-  /// What a candidate's step took, in seconds: with overlap, half of what may
-  /// hide. 0 if the candidate is of no use.
+  /// What a candidate's step took, or likely takes with overlap, in seconds; 0
+  /// if the candidate is of no use.
   void learn(const Candidate &candidate, const Bound &bound, double seconds);
 
 private:
