@@ -123,16 +123,14 @@ llvm::Error tpsp::evaluateStages(mlir::OwningOpRef<mlir::ModuleOp> placed,
                                  llvm::StringRef path,
                                  const StageRequest &request,
                                  const Hardware &hardware, Evaluation &out) {
-  llvm::Expected<StagePlans> plans =
-      compileStages(std::move(placed), path, request, [](llvm::StringRef) {});
-  if (!plans)
-    return plans.takeError();
   StageScheduling scheduling;
   scheduling.schedule = out.candidate.settings.schedule;
-  auto simulation =
-      simulateStages(*plans, request.compile, scheduling, hardware);
-  if (!simulation)
-    return simulation.takeError();
-  StageFindings(*plans, *simulation, request.compile.microBatches).fill(out);
+  auto stages =
+      compileAndSimulateStages(std::move(placed), path, request, scheduling,
+                               hardware, [](llvm::StringRef) {});
+  if (!stages)
+    return stages.takeError();
+  StageFindings(stages->plans, stages->simulation, request.compile.microBatches)
+      .fill(out);
   return llvm::Error::success();
 }

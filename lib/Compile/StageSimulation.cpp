@@ -1,5 +1,6 @@
 #include "tpsp/Compile/StageSimulation.h"
 
+#include "ParseModel.h"
 #include "StepUse.h"
 
 using namespace tpsp;
@@ -107,4 +108,56 @@ tpsp::simulateStages(const StagePlans &plans, const CompileOptions &compile,
     return step.takeError();
   result.step = std::move(*step);
   return result;
+}
+
+static llvm::Expected<SimulatedStages>
+compileOnce(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef path,
+            const StageRequest &request, const StageScheduling &scheduling,
+            const Hardware &hardware, const CompileProgress &progress) {
+  llvm::Expected<StagePlans> plans =
+      compileStages(std::move(module), path, request, progress);
+  if (!plans)
+    return plans.takeError();
+  llvm::Expected<StageSimulation> simulation =
+      simulateStages(*plans, request.compile, scheduling, hardware);
+  if (!simulation)
+    return simulation.takeError();
+  return SimulatedStages{std::move(*plans), std::move(*simulation)};
+}
+
+llvm::Expected<SimulatedStages> tpsp::compileAndSimulateStages(
+    mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef path,
+    const StageRequest &request, const StageScheduling &scheduling,
+    const Hardware &hardware, const CompileProgress &progress) {
+  mlir::OwningOpRef<mlir::ModuleOp> again;
+  StageRequest without = request;
+  without.compile.overlap = "off";
+  if (request.compile.overlap != "off")
+    again = module->clone();
+  llvm::Expected<SimulatedStages> asked = compileOnce(
+      std::move(module), path, request, scheduling, hardware, progress);
+  if (!asked || !again)
+    return asked;
+  llvm::Expected<SimulatedStages> serial = compileOnce(
+      std::move(again), path, without, scheduling, hardware, progress);
+  if (!serial)
+    return serial.takeError();
+  int64_t compiled = asked->plans.compiled + serial->plans.compiled;
+  bool isSlower =
+      serial->simulation.step.seconds < asked->simulation.step.seconds;
+  SimulatedStages &faster = isSlower ? *serial : *asked;
+  faster.plans.compiled = compiled;
+  return std::move(faster);
+}
+
+llvm::Expected<SimulatedStages> tpsp::compileAndSimulateStages(
+    mlir::MLIRContext &context, llvm::StringRef path,
+    const StageRequest &request, const StageScheduling &scheduling,
+    const Hardware &hardware, const CompileProgress &progress) {
+  progress("parsing");
+  auto parsed = parseModel(context, path);
+  if (!parsed)
+    return parsed.takeError();
+  return compileAndSimulateStages(std::move(*parsed), path, request, scheduling,
+                                  hardware, progress);
 }

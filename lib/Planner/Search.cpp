@@ -305,14 +305,12 @@ private:
     prospects.learn(leaf.node.candidate, leaf.bound, isOfUse ? seconds : 0);
   }
 
-  /// The step without overlap says more than the bounds. (Of a pipeline each
-  /// segment is scheduled for itself, and the step may become slower.)
+  /// The step without overlap says more than the bounds.
   void refine(Waiting leaf, std::shared_ptr<const Evaluation> serial) {
     if (surelyFits(*serial, options)) {
       leaf.bound.seconds =
           std::max(leaf.bound.seconds, serial->busiestSeconds());
-      if (!serial->candidate.hasStages())
-        noteBest(serial->seconds);
+      noteBest(serial->seconds);
     }
     leaf.serial = serial;
     serials.emplace(textOf(leaf.node.candidate), serial);

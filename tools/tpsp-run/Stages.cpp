@@ -70,26 +70,23 @@ rt::Status tpsp::run::simulateStages(const Options &options, bool speaks,
   request.chunksPerStage = options.stageChunks;
   if (llvm::Error error = readLayers(options, request.layers))
     return compilation.failure(std::move(error));
-  auto plans = compileStages(compilation.mlirContext(), options.model, request,
-                             [&](llvm::StringRef phase) {
-                               progress.phase("compiling: " + phase.str());
-                             });
-  if (!plans)
-    return compilation.failure(plans.takeError());
+  auto stages = compileAndSimulateStages(
+      compilation.mlirContext(), options.model, request,
+      {options.stageSchedule, options.stageBound}, *hardware,
+      [&](llvm::StringRef phase) {
+        progress.phase("compiling: " + phase.str());
+      });
+  if (!stages)
+    return compilation.failure(stages.takeError());
   StagesReport report;
-  report.plans = std::move(*plans);
+  report.plans = std::move(stages->plans);
   report.program = options.model;
   report.hardware = hardware->name;
   report.schedule = options.stageSchedule;
   report.compileSeconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
           .count();
-  auto simulated = tpsp::simulateStages(
-      report.plans, options, {options.stageSchedule, options.stageBound},
-      *hardware);
-  if (!simulated)
-    return compilation.failure(simulated.takeError());
-  report.step = std::move(simulated->step);
+  report.step = std::move(stages->simulation.step);
   addUse(*hardware, report);
   output = {toText(report), toJson(report), traceOf(report),
             report.step.seconds, report.neededBytes};

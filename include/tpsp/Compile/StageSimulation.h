@@ -1,4 +1,4 @@
-/// From the plans of chunks to a step of their pipeline, simulated.
+/// From a model to a step of its stages' pipeline, simulated.
 #ifndef TPSP_COMPILE_STAGESIMULATION_H
 #define TPSP_COMPILE_STAGESIMULATION_H
 
@@ -35,6 +35,27 @@ struct StageSimulation {
 llvm::Expected<StageSimulation>
 simulateStages(const StagePlans &plans, const CompileOptions &compile,
                const StageScheduling &scheduling, const Hardware &hardware);
+
+/// What was compiled, and what it takes.
+struct SimulatedStages {
+  StagePlans plans;
+  StageSimulation simulation;
+};
+
+/// Compiles the model's chunks and simulates their pipeline. Each segment of a
+/// chunk is scheduled for itself, and together they may be slower than without
+/// overlap: then they are compiled without. Fails as compileStages() and
+/// simulateStages() do.
+llvm::Expected<SimulatedStages> compileAndSimulateStages(
+    mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef path,
+    const StageRequest &request, const StageScheduling &scheduling,
+    const Hardware &hardware, const CompileProgress &progress);
+
+/// The same for a model's file.
+llvm::Expected<SimulatedStages> compileAndSimulateStages(
+    mlir::MLIRContext &context, llvm::StringRef path,
+    const StageRequest &request, const StageScheduling &scheduling,
+    const Hardware &hardware, const CompileProgress &progress);
 
 } // namespace tpsp
 

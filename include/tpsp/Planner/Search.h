@@ -11,7 +11,7 @@
 /// Scheduling communication under computation takes most of an evaluation's
 /// time. So a leaf is evaluated without overlap first. How long each stream is
 /// busy there is a bound that no schedule beats, and the step's time one that
-/// none exceeds, but with stages. Only what may still win then is overlapped.
+/// none exceeds. Only what may still win then is overlapped.
 #ifndef TPSP_PLANNER_SEARCH_H
 #define TPSP_PLANNER_SEARCH_H
 

@@ -202,8 +202,7 @@ protected:
     if (serial.isComposed)
       return; // `each` is of the whole program.
     EXPECT_LE(serial.busiestSeconds(), each.seconds * (1 + 1e-9)) << text;
-    if (!each.candidate.hasStages())
-      EXPECT_LE(each.seconds, serial.seconds * (1 + 1e-9)) << text;
+    EXPECT_LE(each.seconds, serial.seconds * (1 + 1e-9)) << text;
     SearchOptions search;
     search.overlapMemory = mostAdded;
     EXPECT_LE(double(each.memory.total),
