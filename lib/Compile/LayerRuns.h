@@ -1,9 +1,10 @@
-/// Layers that come one after another: calls of one function of which each
-/// takes the result of the last.
+/// Layers that come one after another and repeat: calls of which each takes the
+/// result of the last, by one function or by a few in turn.
 ///
-///   %x1 = call @layer(%x0, %w0)     a run of three, if nothing else
-///   %x2 = call @layer(%x1, %w1)     reads %x1 and %x2
-///   %x3 = call @layer(%x2, %w2)
+///   %x1 = call @local(%x0, %w0)     a run of two units of two layers, if
+///   %x2 = call @global(%x1, %w1)    nothing else reads %x1 to %x3
+///   %x3 = call @local(%x2, %w2)
+///   %x4 = call @global(%x3, %w3)
 #ifndef TPSP_COMPILE_LAYERRUNS_H
 #define TPSP_COMPILE_LAYERRUNS_H
 
@@ -11,15 +12,28 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/BitVector.h"
 
+#include <string>
+
 namespace tpsp {
 
-using LayerRun = llvm::SmallVector<mlir::func::CallOp>;
+struct LayerRun {
+  /// Whole units.
+  llvm::SmallVector<mlir::func::CallOp> calls;
+  /// Calls of a unit.
+  size_t period = 1;
 
-/// The runs of more than `shortest` layers, in the order of the program.
+  /// How many units there are.
+  size_t size() const { return calls.size() / period; }
+  /// Runs of one name have the same units: "local, global".
+  std::string name() const;
+};
+
+/// The runs of more than `shortest` units, in the order of the program. A unit
+/// has at most four layers.
 llvm::SmallVector<LayerRun> layerRuns(mlir::func::FuncOp program,
                                       size_t shortest);
 
-/// Keeps the first `depths[i]` layers of run i. What followed the last layer
+/// Keeps the first `depths[i]` units of run i. What followed the last layer
 /// follows the last that is left. Arguments that nothing reads any more go: the
 /// result says which, of those that there were.
 llvm::BitVector keepLayers(mlir::func::FuncOp program,

@@ -212,8 +212,8 @@ private:
     SmallVector<LayerRun> runs = layerRuns(function, request.keptLayers + 1);
     SmallVector<size_t> depths;
     for (LayerRun &run : runs) {
-      StringRef layer = run.front().getCallee();
-      plan.leftOut[layer.str()] += int64_t(run.size() - request.keptLayers);
+      std::string layer = run.name();
+      plan.leftOut[layer] += int64_t(run.size() - request.keptLayers);
       bool isDeeper = layer == oneMoreOf;
       depths.push_back(request.keptLayers + (isDeeper ? 1 : 0));
       oneMoreOf = isDeeper ? StringRef() : oneMoreOf;

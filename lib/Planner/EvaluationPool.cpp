@@ -50,11 +50,18 @@ Evaluation EvaluationPool::withKnownSettings(EvaluationTask &task,
 
 void EvaluationPool::run(Evaluator &evaluator, EvaluationTask &task) const {
   bool hasStopped = false;
+  std::shared_ptr<Evaluation> best;
   auto evaluate = [&](const Candidate &candidate) {
     hasStopped |= isOutOfTime();
-    return hasStopped                    ? Evaluation()
-           : task.stage == Stage::Serial ? evaluator.evaluateSerially(candidate)
-                                         : evaluator.evaluate(candidate);
+    if (hasStopped)
+      return Evaluation();
+    Evaluation each = task.stage == Stage::Serial
+                          ? evaluator.evaluateSerially(candidate)
+                          : evaluator.evaluate(candidate);
+    if (each.isLegal() && each.memory.total <= options.memoryLimit &&
+        (!best || each.seconds < best->seconds))
+      best = std::make_shared<Evaluation>(each);
+    return each;
   };
   if (task.stage == Stage::Whole) {
     task.evaluations = 1;
@@ -67,11 +74,14 @@ void EvaluationPool::run(Evaluator &evaluator, EvaluationTask &task) const {
           ? withKnownSettings(task, evaluate)
           : evaluateWithSettings(evaluate, task.candidate, task.settings,
                                  options.memoryLimit, task.evaluations));
-  if (hasStopped)
+  if (hasStopped) {
     task.found = nullptr;
+    task.soFar = std::move(best);
+    return;
+  }
   // The compiler takes no schedule that is slower than none.
-  else if (task.before && task.found->isComposed &&
-           task.found->candidate.settings == task.before->candidate.settings)
+  if (task.before && task.found->isComposed &&
+      task.found->candidate.settings == task.before->candidate.settings)
     task.found->seconds = std::min(task.found->seconds, task.before->seconds);
 }
 

@@ -27,6 +27,9 @@ struct EvaluationTask {
 
   /// What this stage found; null if it was not done for want of time.
   std::shared_ptr<Evaluation> found;
+  /// Then, the fastest that fits of the settings for which there was time; null
+  /// if there is none.
+  std::shared_ptr<Evaluation> soFar;
   /// How many settings were evaluated.
   int64_t evaluations = 0;
 };

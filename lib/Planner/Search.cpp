@@ -122,6 +122,14 @@ bestSerial(const std::map<std::string, std::shared_ptr<const Evaluation>> &all,
   return best && (!known || best->seconds < known->seconds) ? best : nullptr;
 }
 
+void sortRows(SearchResult &result, int64_t memoryLimit,
+              const ProgramFacts &facts) {
+  llvm::stable_sort(result.evaluations,
+                    [&](const Evaluation &a, const Evaluation &b) {
+                      return comesBefore(a, b, memoryLimit, facts);
+                    });
+}
+
 /// Whether no settings go with the candidate's stages.
 bool isImpossible(const Candidate &candidate, const Bound &bound) {
   return !bound.isPossible && candidate.hasStages();
@@ -186,9 +194,9 @@ public:
       evaluateNotable(notable);
     for (const Candidate &each : notable)
       takeByBound(each);
-    sort();
+    sortRows(result, options.memoryLimit, space.program());
     evaluateFinalists(result, pool, options);
-    sort();
+    sortRows(result, options.memoryLimit, space.program());
     result.state.seconds = pool.seconds();
     return std::move(result);
   }
@@ -289,12 +297,22 @@ private:
       if (task.found && task.stage == Stage::Full)
         finished.insert(leaf.number);
       if (!task.found)
-        postponed.push_back(std::move(leaf));
+        postpone(std::move(leaf), task);
       else if (task.stage == Stage::Full || isSettled(*task.found, options))
         take(std::move(*task.found));
       else
         refine(std::move(leaf), std::move(task.found));
     }
+  }
+
+  /// What was found of some settings is a plan, but perhaps not the leaf's
+  /// best.
+  void postpone(Waiting leaf, const EvaluationTask &task) {
+    if (task.soFar && task.stage == Stage::Serial)
+      serials.emplace(textOf(leaf.node.candidate), task.soFar);
+    else if (task.soFar)
+      take(*task.soFar);
+    postponed.push_back(std::move(leaf));
   }
 
   void learn(const Waiting &leaf, const Evaluation &found) {
@@ -425,13 +443,6 @@ private:
                 : state.best > 0   ? std::max(0.0, 1 - least / state.best)
                                    : 1;
     progress(state);
-  }
-
-  void sort() {
-    llvm::stable_sort(
-        result.evaluations, [&](const Evaluation &a, const Evaluation &b) {
-          return comesBefore(a, b, options.memoryLimit, space.program());
-        });
   }
 
   const Space &space;

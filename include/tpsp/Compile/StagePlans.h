@@ -16,8 +16,8 @@ struct StageRequest {
   int64_t chunksPerStage = 1;
   /// The layers of each chunk; empty: equally many.
   std::vector<int64_t> layers;
-  /// Of a run of layers in a chunk so many are compiled; 0: all. Of those left
-  /// out StagePlans::deeper tells what they take.
+  /// Of layers in a chunk that repeat, so many are compiled; 0: all. Of those
+  /// left out StagePlans::deeper tells what they take.
   size_t keptLayers = 0;
 };
 
@@ -29,7 +29,8 @@ struct StagePlan {
   int64_t received = 0, sent = 0;
   /// For each argument its number in the program; -1: it is received.
   std::vector<int64_t> arguments;
-  /// How many layers the plan leaves out, by their function.
+  /// How many layers the plan leaves out, by their function; where several
+  /// functions take turns, how many turns.
   std::map<std::string, int64_t> leftOut;
 };
 
@@ -39,7 +40,7 @@ struct StagePlans {
   AxisId stageAxis = 0;
   /// Chunk c is of stage c mod the axis's size.
   std::vector<StagePlan> chunks;
-  /// A chunk, and its plan with one layer more of a function.
+  /// A chunk, and its plan with one layer, or turn, more.
   struct Deeper {
     size_t chunk = 0;
     StagePlan plan;

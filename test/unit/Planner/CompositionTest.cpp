@@ -15,8 +15,9 @@ using namespace tpsp::planner;
 
 namespace {
 
-/// So many residual MLPs, with parameters of 8 MiB each.
-std::string deepMlp(int layers) {
+/// So many residual MLPs, with parameters of 8 MiB each. Two kinds may take
+/// turns.
+std::string deepMlp(int layers, bool takeTurns) {
   std::string text = R"(
 !x    = tensor<16x256x512xf32, #tpsp.idx<b, s, d, ?>>
 !h    = tensor<16x256x2048xf32, #tpsp.idx<b, s, e, ?>>
@@ -33,6 +34,14 @@ func.func private @layer(%x: !x, %gain: !gain, %up: !up, %down: !down) -> !x {
   return %z : !x
 }
 
+func.func private @ungated(%x: !x, %gain: !gain, %up: !up, %down: !down) -> !x {
+  %u = tpsp.einsum %up, %x : (!up, !x) -> !h
+  %y = tpsp.einsum %down, %u : (!down, !h) -> !x
+  %n = tpsp.rms_norm %y, %gain : (!x, !gain) -> !x
+  %z = tpsp.add %x, %n : (!x, !x) -> !x
+  return %z : !x
+}
+
 func.func @model(%x0: !x {tpsp.name = "x"})";
   std::string calls;
   for (int i = 0; i < layers; ++i) {
@@ -40,8 +49,9 @@ func.func @model(%x0: !x {tpsp.name = "x"})";
     for (const char *kind : {"gain", "up", "down"})
       text += ",\n    %" + std::string(kind) + n + ": !" + kind +
               " {tpsp.param = \"" + kind + n + "\"}";
-    calls += "  %x" + std::to_string(i + 1) + " = func.call @layer(%x" + n +
-             ", %gain" + n + ", %up" + n + ", %down" + n +
+    const char *layer = takeTurns && i % 2 == 1 ? "ungated" : "layer";
+    calls += "  %x" + std::to_string(i + 1) + " = func.call @" + layer + "(%x" +
+             n + ", %gain" + n + ", %up" + n + ", %down" + n +
              ") : (!x, !gain, !up, !down) -> !x\n";
   }
   return text + ") -> !x {\n" + calls + "  return %x" + std::to_string(layers) +
@@ -72,7 +82,7 @@ protected:
 
   Error errorOf(int layers, const Candidate &candidate,
                 const std::string &overlap) {
-    std::ofstream(path) << deepMlp(layers);
+    std::ofstream(path) << deepMlp(layers, takeTurns);
     CandidateEvaluatorOptions options;
     options.path = path;
     options.compile.grad = options.compile.forGpu = true;
@@ -92,6 +102,7 @@ protected:
   }
 
   std::string path;
+  bool takeTurns = false;
 };
 
 } // namespace
@@ -133,4 +144,23 @@ TEST_F(Composition, LayersOfStages) {
         EXPECT_NEAR(error.time, 0, 0.02) << what;
         EXPECT_NEAR(error.memory, 0, 0.02) << what;
       }
+}
+
+// Two functions that take turns are one layer, also where a chunk begins with
+// the second, and a layer is left over.
+TEST_F(Composition, LayersThatTakeTurns) {
+  takeTurns = true;
+  AxisUse stage = {AxisRole::Stage, std::nullopt, {}, false, false};
+  AxisUse stored = {AxisRole::Data, 0, {}, true, false};
+  AxisUse model = {AxisRole::Model, std::nullopt, {3}, false, false};
+  for (const AxisUse &use : {stored, model}) {
+    Candidate candidate;
+    candidate.axes = {{"x", 2, use}};
+    EXPECT_NEAR(errorOf(15, candidate, "off").time, 0, 0.02);
+    candidate.axes = {{"pp", 2, stage}, {"x", 2, use}};
+    candidate.settings = {4, "none", "1f1b"};
+    Error error = errorOf(18, candidate, "off");
+    EXPECT_NEAR(error.time, 0, 0.02);
+    EXPECT_NEAR(error.memory, 0, 0.02);
+  }
 }

@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <chrono>
 #include <random>
+#include <thread>
 
 using namespace tpsp;
 using namespace tpsp::planner;
@@ -249,6 +251,43 @@ TEST(Search, EndsWhenTimeIsUp) {
              each.options, [](const SearchState &) {});
   EXPECT_EQ(each.count, 0);
   EXPECT_EQ(result.state.gap, 1);
+}
+
+namespace {
+
+/// Only eight micro-batches fit, and take longer to evaluate than there is
+/// time: fewer are not tried behind them.
+class Slow : public Evaluator {
+public:
+  Evaluation evaluate(const Candidate &candidate) override {
+    Evaluation result;
+    result.candidate = candidate;
+    result.seconds = 1;
+    if (candidate.settings.microBatches == 8)
+      std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    else
+      result.memory.total = INT64_MAX / 2;
+    return result;
+  }
+};
+
+} // namespace
+
+// Where time is up before all settings of a plan were tried, the best of those
+// that were is a plan.
+TEST(Search, KeepsWhatItHasOfAPlan) {
+  for (bool overlaps : {false, true}) {
+    Case each(2); // With two stages: of these several settings are tried.
+    each.options.secondsLimit = 0.05;
+    each.options.overlaps = overlaps;
+    SearchResult result = search(
+        each.space, each.bounds, [] { return std::make_unique<Slow>(); }, {},
+        each.options, [](const SearchState &) {});
+    const Evaluation *best = result.best(each.options.memoryLimit);
+    ASSERT_NE(best, nullptr);
+    EXPECT_EQ(best->candidate.settings.microBatches, 8);
+    EXPECT_GT(result.state.gap, 0);
+  }
 }
 
 TEST(Search, ThreadsChangeNothing) {
