@@ -1,0 +1,178 @@
+// What settings a plan takes, and what it is composed of.
+#include "tpsp/Planner/Evaluation.h"
+
+#include <gmock/gmock.h>
+
+using namespace tpsp;
+using namespace tpsp::planner;
+
+// With stages, the most micro-batches come first, and fewer as long as the step
+// gets faster. Where the most do not fit, fewer do not.
+TEST(Evaluation, FastestMicroBatchesOfStages) {
+  std::vector<Settings> settings;
+  for (const char *mode : {"none", "full"})
+    for (int64_t parts : {16, 8, 4, 2})
+      settings.push_back({parts, mode, "1f1b"});
+  std::vector<std::pair<int64_t, std::string>> tried;
+  auto evaluate = [&](const Candidate &candidate) {
+    const Settings &with = candidate.settings;
+    tried.emplace_back(with.microBatches, with.rematerialize);
+    Evaluation result;
+    result.candidate = candidate;
+    result.seconds = 10 + std::abs(double(with.microBatches) - 7);
+    result.memory.saved =
+        (with.rematerialize == "full" ? 160 : 1600) / with.microBatches;
+    result.memory.total = 100 + result.memory.saved;
+    return result;
+  };
+  Candidate candidate;
+  candidate.axes = {
+      {"pp", 2, {AxisRole::Stage, std::nullopt, {}, false, false}}};
+  auto chosen = [&](int64_t limit) {
+    int64_t evaluations = 0;
+    tried.clear();
+    return evaluateWithSettings(evaluate, candidate, settings, limit,
+                                evaluations)
+        .candidate.settings;
+  };
+  using testing::ElementsAre, testing::Pair;
+  EXPECT_EQ(chosen(1000), (Settings{8, "none", "1f1b"}));
+  EXPECT_THAT(tried,
+              ElementsAre(Pair(16, "none"), Pair(8, "none"), Pair(4, "none")));
+  EXPECT_EQ(chosen(200), (Settings{16, "none", "1f1b"}));
+  EXPECT_THAT(tried, ElementsAre(Pair(16, "none"), Pair(8, "none")));
+  EXPECT_EQ(chosen(120), (Settings{8, "full", "1f1b"}));
+  EXPECT_THAT(tried, ElementsAre(Pair(16, "none"), Pair(16, "full"),
+                                 Pair(8, "full"), Pair(4, "full")));
+  EXPECT_EQ(chosen(1), (Settings{16, "full", "1f1b"}));
+}
+
+// A quarter of what is saved is known to be too much: it is not evaluated.
+TEST(Evaluation, SettingsThatCannotFitAreNotTried) {
+  std::vector<Settings> settings = {
+      {1, "none"}, {2, "none"}, {4, "none"}, {8, "none"}, {1, "full"}};
+  std::vector<int64_t> tried;
+  auto evaluate = [&](const Candidate &candidate) {
+    tried.push_back(candidate.settings.microBatches);
+    Evaluation result;
+    result.candidate = candidate;
+    bool savesLittle = candidate.settings.rematerialize == "full";
+    result.memory.parameters = 100;
+    result.memory.saved =
+        savesLittle ? 10 : 800 / candidate.settings.microBatches;
+    result.memory.total = 110 + result.memory.saved;
+    return result;
+  };
+  int64_t evaluations = 0;
+  Evaluation chosen =
+      evaluateWithSettings(evaluate, {}, settings, 290, evaluations);
+  EXPECT_EQ(chosen.candidate.settings.microBatches, 8);
+  EXPECT_THAT(tried, testing::ElementsAre(1, 1, 8));
+  EXPECT_EQ(evaluateWithSettings(evaluate, {}, settings, 400, evaluations)
+                .candidate.settings.microBatches,
+            4);
+}
+
+// Where the bounds leave out the step without micro-batches, it is asked all
+// the same how much it saves: a quarter of that is too much, and is not
+// compiled.
+TEST(Evaluation, MicroBatchesAreTriedLast) {
+  std::vector<Settings> settings = {{4, "none"}, {8, "none"}, {1, "full"}};
+  std::vector<std::pair<int64_t, std::string>> tried;
+  auto evaluate = [&](const Candidate &candidate) {
+    const Settings &with = candidate.settings;
+    tried.emplace_back(with.microBatches, with.rematerialize);
+    Evaluation result;
+    result.candidate = candidate;
+    result.memory.saved =
+        with.rematerialize == "full" ? 10 : 800 / with.microBatches;
+    result.memory.total = result.memory.saved;
+    return result;
+  };
+  int64_t evaluations = 0;
+  EXPECT_EQ(evaluateWithSettings(evaluate, {}, settings, 50, evaluations)
+                .candidate.settings,
+            (Settings{1, "full"}));
+  using testing::Pair;
+  EXPECT_THAT(tried, testing::ElementsAre(Pair(1, "none"), Pair(1, "full")));
+  EXPECT_EQ(evaluations, 2);
+  EXPECT_EQ(evaluateWithSettings(evaluate, {}, settings, 150, evaluations)
+                .candidate.settings,
+            (Settings{8, "none"}));
+}
+
+// Micro-batches gather again what is stored divided. Where redoing the forward
+// pass takes less, it is redone.
+TEST(Evaluation, FasterOfMicroBatchesAndRematerialisation) {
+  std::vector<Settings> settings = {
+      {1, "none"}, {2, "none"}, {1, "full"}, {2, "full"}};
+  double ofMicroBatches = 3;
+  auto evaluate = [&](const Candidate &candidate) {
+    const Settings &with = candidate.settings;
+    Evaluation result;
+    result.candidate = candidate;
+    bool isRedone = with.rematerialize == "full";
+    result.seconds = with.microBatches > 1 ? ofMicroBatches : isRedone ? 4 : 1;
+    result.memory.total = result.memory.saved =
+        (isRedone ? 100 : 1000) / with.microBatches;
+    return result;
+  };
+  int64_t evaluations = 0;
+  auto chosen = [&] {
+    return evaluateWithSettings(evaluate, {}, settings, 600, evaluations)
+        .candidate.settings;
+  };
+  EXPECT_EQ(chosen(), (Settings{2, "none"}));
+  ofMicroBatches = 5;
+  EXPECT_EQ(chosen(), (Settings{1, "full"}));
+}
+
+// Layers add what one more of them adds; what lasts adds up exactly.
+TEST(Evaluation, LayersAddUp) {
+  Evaluation two, three;
+  two.seconds = 5;
+  two.memory = {20, 0, 0, 1, 1, 40, 10, 62};
+  two.parts = {{"products", 4}};
+  three.seconds = 7;
+  three.memory = {30, 0, 0, 1, 1, 41, 13, 73};
+  three.parts = {{"products", 5}, {"copies", 1}};
+  Evaluation sum = two;
+  addDifference(sum, two, three, 10);
+  EXPECT_TRUE(sum.isComposed);
+  EXPECT_EQ(sum.seconds, 25);
+  EXPECT_EQ(sum.memory.parameters, 120);
+  EXPECT_EQ(sum.memory.activations, 70);
+  EXPECT_EQ(sum.memory.total, 192);
+  EXPECT_EQ(sum.parts["products"], 14);
+  EXPECT_EQ(sum.parts["copies"], 10);
+}
+
+// Where a link is busier than the sum of layers says, the link decides.
+TEST(Evaluation, NoStepIsShorterThanItsBusiestStream) {
+  Evaluation two, three;
+  two.seconds = 10;
+  two.links = {{"dp", 9}};
+  two.computing = 4;
+  three.seconds = 10.1;
+  three.links = {{"dp", 10}};
+  three.computing = 5;
+  Evaluation sum = two;
+  addDifference(sum, two, three, 10);
+  EXPECT_NEAR(sum.seconds, 11, 1e-9);
+  boundByBusiest(sum);
+  EXPECT_EQ(sum.seconds, 19);
+  EXPECT_EQ(sum.computing, 14);
+}
+
+// Fewer gradients at the peak of a deeper step are not ever fewer.
+TEST(Evaluation, ComposedMemoryIsNotNegative) {
+  Evaluation two, three;
+  two.memory.gradients = 40;
+  two.memory.total = 100;
+  three.memory.gradients = 30;
+  three.memory.total = 95;
+  Evaluation sum = two;
+  addDifference(sum, two, three, 30);
+  EXPECT_EQ(sum.memory.gradients, 40);
+  EXPECT_GE(sum.memory.total, 95);
+}
