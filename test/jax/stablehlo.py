@@ -1,15 +1,13 @@
 """Compiles and runs with XLA what `tpsp-opt --tpsp-to-stablehlo` writes.
 
     python3 test/jax/stablehlo.py build/bin/tpsp-run examples
-    python3 test/jax/stablehlo.py build/bin/tpsp-run examples --thorough
     python3 test/jax/stablehlo.py build/bin/tpsp-run examples/gqa.mlir --thorough
 
 Each example runs on its own mesh of fake CPU devices. Arguments and wanted
 results are those that tpsp-run has read and made. Every device's part of every
 argument and result must have the shape that the placement says. Thorough, each
-example also runs on one device, and with all gradients on both; a few do so in
-any case. Exit status 77, which ctest reads as skipped, where JAX is not
-installed.
+runs on one device, too, and with all gradients on both. Exit status 77, which
+ctest reads as skipped, where JAX is not installed.
 """
 
 import os
@@ -27,22 +25,22 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 
 try:
     import jax
-except ImportError:
-    print("skipped: JAX is not installed (pip install jax)")
+    from jax._src import compiler, xla_bridge
+    from jax._src.interpreters import mlir
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+    from jaxlib import _jax
+    from jaxlib.mlir import ir
+except ImportError as missing:
+    print(f"skipped: {missing}; it needs what jax 0.10 has (pip install jax)")
     sys.exit(77)
 
 import numpy as np
-from jax._src import compiler, xla_bridge
-from jax._src.interpreters import mlir
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxlib import _jax
-from jaxlib.mlir import ir
 
 import safetensors
 
 TOLERANCE = 1e-5
-# Of every kind of operation, and small.
-THOROUGH = {"mlp-sp.mlir", "moe-ep.mlir"}
+# Of many kinds of operation: forward on one device, all gradients on the mesh.
+VARIED = {"moe-ep.mlir", "operations.mlir"}
 # Nothing that smaller ones do not have, and seconds of arithmetic: these are
 # compiled for their mesh.
 LARGE = {"llama3-70b-block.mlir", "llama3-8b-block.mlir", "gpt2-small.mlir"}
@@ -142,32 +140,38 @@ def compare(name, exported, arrays, mesh):
     return len(bad)
 
 
+def cases(name, thorough):
+    """Pairs: with gradients, on one device."""
+    if thorough:
+        return [(grad, one) for grad in (False, True) for one in (True, False)]
+    return [(False, True), (True, False)] if name in VARIED else [(False, False)]
+
+
 def check(tpsp_run, example, thorough):
+    chosen = cases(example.name, thorough)
     arrays = None
     if example.name not in LARGE:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "all.safetensors"
             command = [tpsp_run, example, "--quiet", "--save-all", path]
-            subprocess.run(command + ["--grad"] * thorough, check=True)
+            has_gradients = any(grad for grad, _ in chosen)
+            subprocess.run(command + ["--grad"] * has_gradients, check=True)
             arrays = safetensors.load(path)
     bad = 0
-    for grad in (False, True) if thorough and arrays else (False,):
-        exported = Exported(Path(tpsp_run).with_name("tpsp-opt"), example, grad)
-        for mesh in ([{"one": 1}] if thorough else []) + [exported.mesh]:
+    for grad, one in chosen:
+        if arrays or not grad:
+            exported = Exported(Path(tpsp_run).with_name("tpsp-opt"), example, grad)
+            mesh = {"one": 1} if one else exported.mesh
             bad += compare(example.name, exported, arrays, mesh)
     return bad
 
 
-def main(tpsp_run, examples, *flags):
-    examples = Path(examples)
-    found = sorted(examples.glob("*.mlir")) if examples.is_dir() else [examples]
+def main(tpsp_run, *arguments):
+    thorough = "--thorough" in arguments
+    paths = [Path(a) for a in arguments if not a.startswith("--")]
+    found = [f for p in paths for f in (sorted(p.glob("*.mlir")) if p.is_dir() else [p])]
     with ThreadPoolExecutor(2) as pool:
-        bad = pool.map(
-            lambda each: check(
-                tpsp_run, each, "--thorough" in flags or each.name in THOROUGH
-            ),
-            found,
-        )
+        bad = pool.map(lambda example: check(tpsp_run, example, thorough), found)
         return 1 if sum(bad) else 0
 
 
