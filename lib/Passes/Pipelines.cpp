@@ -238,6 +238,34 @@ static void buildExplainPipeline(OpPassManager &pm, const ExplainFlags &flags) {
                                     flags.parts, flags.everyLayer}));
 }
 
+namespace {
+
+/// Those of --tpsp-to-stablehlo: what goes before collectives.
+struct StablehloFlags : public PassPipelineOptions<StablehloFlags> {
+  Option<bool> grad{*this, "grad",
+                    llvm::cl::desc("With all gradients, of cotangents that are "
+                                   "arguments"),
+                    llvm::cl::init(false)};
+  Option<std::string> function{
+      *this, "function",
+      llvm::cl::desc(
+          "The function that becomes @main; needed if there are several"),
+      llvm::cl::init("")};
+};
+
+} // namespace
+
+static void buildStablehloPipeline(OpPassManager &pm,
+                                   const StablehloFlags &flags) {
+  tpsp::CompileOptions options;
+  options.grad = flags.grad;
+  pm.addPass(tpsp::createNameValues());
+  tpsp::buildLogicalPipeline(pm, options);
+  if (options.grad)
+    pm.addPass(tpsp::createDropPrimals());
+  pm.addPass(tpsp::createConvertTpspToStablehlo({flags.function}));
+}
+
 void tpsp::registerPipelines() {
   PassPipelineRegistration<PipelineFlags>(
       "tpsp-pipeline", "From a model to its plan",
@@ -261,6 +289,10 @@ void tpsp::registerPipelines() {
       "Print the program's collectives, FLOPs and memory, forward and "
       "backward, as polynomials in the names of indices and axes",
       buildFormulasPipeline);
+  PassPipelineRegistration<StablehloFlags>(
+      "tpsp-to-stablehlo",
+      "From a model to StableHLO with its placement, for XLA and JAX",
+      buildStablehloPipeline);
   PassPipelineRegistration<>("tpsp-llvm-pipeline",
                              "From a plan to the LLVM dialect",
                              buildLLVMPipeline);

@@ -67,7 +67,9 @@ int main(int argc, char **argv) {
       "  tpsp-opt model.mlir --tpsp-explain          equations and the ledger\n"
       "  tpsp-opt model.mlir --tpsp-formulas         bytes, FLOPs and memory "
       "as polynomials\n"
-      "  tpsp-opt model.mlir --tpsp-pipeline=grad=true   down to the plan\n",
+      "  tpsp-opt model.mlir --tpsp-pipeline=grad=true   down to the plan\n"
+      "  tpsp-opt model.mlir --tpsp-to-stablehlo     for XLA and JAX, with its "
+      "placement\n",
       registry);
   if (output == "-" && explains(argc, argv))
     output = "/dev/null";

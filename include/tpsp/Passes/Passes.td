@@ -8,5 +8,6 @@ include "tpsp/Passes/CollectivesPasses.td"
 include "tpsp/Passes/LocalPasses.td"
 include "tpsp/Passes/PlanPasses.td"
 include "tpsp/Passes/LoweringPasses.td"
+include "tpsp/Passes/StablehloPasses.td"
 
 #endif // TPSP_PASSES_PASSES_TD

@@ -100,16 +100,6 @@ LogicalResult PlanBuffers::addArguments() {
   return success();
 }
 
-/// The name that the program gives a result, or its value.
-std::string PlanBuffers::resultName(unsigned number, Value value) {
-  if (auto name =
-          function.getResultAttrOfType<StringAttr>(number, nameAttrName))
-    return name.getValue().str();
-  if (std::optional<std::string> name = sourceName(locationOf(value)))
-    return *name;
-  return "result" + std::to_string(number);
-}
-
 BufferKind PlanBuffers::resultKind(unsigned number) {
   if (function.getResultAttr(number, gradientAttrName))
     return BufferKind::Gradient;
@@ -127,7 +117,7 @@ void PlanBuffers::markResults(Operation *terminator) {
     }
     plan::BufferOp buffer = resultBuffer(value);
     buffer.setKind(resultKind(i));
-    buffer.setName(resultName(i, value));
+    buffer.setName(resultName(function, i));
     buffer.setNumber(i);
     buffer.setOfAttr(
         function.getResultAttrOfType<IntegerAttr>(i, gradientAttrName));

@@ -48,7 +48,6 @@ private:
   void copyTo(mlir::Value target, mlir::Value value);
   plan::BufferOp resultBuffer(mlir::Value value);
   void markUpdate(unsigned argument, unsigned result, mlir::Value value);
-  std::string resultName(unsigned number, mlir::Value value);
   BufferKind resultKind(unsigned number);
 
   mlir::OpBuilder &b;

@@ -109,3 +109,14 @@ std::string tpsp::tensorName(Value value) {
     return *name;
   return value.getDefiningOp()->getName().stripDialect().str();
 }
+
+std::string tpsp::resultName(FunctionOpInterface function, unsigned number) {
+  if (auto name =
+          function.getResultAttrOfType<StringAttr>(number, nameAttrName))
+    return name.getValue().str();
+  Block &body = function.getFunctionBody().front();
+  Value value = body.getTerminator()->getOperand(number);
+  if (std::optional<std::string> name = sourceName(locationOf(value)))
+    return *name;
+  return "result" + std::to_string(number);
+}

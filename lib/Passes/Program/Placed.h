@@ -4,6 +4,8 @@
 
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
 namespace tpsp {
 
 /// An operation's structure with its tensors' placements, owning what
@@ -53,6 +55,9 @@ std::string operandName(mlir::Operation *op, unsigned operand);
 /// A name for people: the argument's or the location's, else "einsum" for the
 /// result of an einsum.
 std::string tensorName(mlir::Value value);
+
+/// Likewise for a function's result: what the program calls it, or its value.
+std::string resultName(mlir::FunctionOpInterface function, unsigned number);
 
 } // namespace tpsp
 

@@ -1,0 +1,227 @@
+// convert-tpsp-to-stablehlo: a program on global shapes, as a module that XLA
+// and JAX read.
+#include "Forms.h"
+#include "HloDialects.h"
+#include "Passes/Logical/Decompose.h"
+#include "Passes/Program/Placed.h"
+#include "Shardings.h"
+#include "tpsp/Passes/Passes.h"
+
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+#include "tpsp/Dialect/Tpsp/ViewOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace tpsp {
+#define GEN_PASS_DEF_CONVERTTPSPTOSTABLEHLO
+#include "tpsp/Passes/Passes.h.inc"
+} // namespace tpsp
+
+using namespace mlir;
+using namespace tpsp;
+using namespace tpsp::hlo;
+
+namespace {
+
+Type withoutEncoding(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return RankedTensorType::get(tensor.getShape(), tensor.getElementType());
+}
+
+/// Makes room for an index that must be whole and is on an axis: the composite
+/// is unplaced, and its result is placed behind it. Its parts have views of
+/// that index, whose axes need not divide what they make of it.
+void unplace(DecomposableOpInterface op) {
+  auto indexed = cast<IndexedOpInterface>(*op);
+  auto isDivided = [&](StringRef name) {
+    return llvm::any_of(op->getOperands(), [&](Value operand) {
+      IdxAttr idx = getIdx(operand);
+      std::optional<unsigned> dim = idx.dimOf(name);
+      return dim && !idx.getAxes()[*dim].empty();
+    });
+  };
+  if (llvm::none_of(indexed.getWholeIndices(), isDivided))
+    return;
+  OpBuilder b(op);
+  auto reshard = [&](Value from, Type type) -> Value {
+    return ReshardOp::create(b, op.getLoc(), type, from);
+  };
+  auto unplaced = [](Value value) {
+    return withoutPlacement(cast<RankedTensorType>(value.getType()));
+  };
+  for (OpOperand &operand : op->getOpOperands())
+    operand.set(reshard(operand.get(), unplaced(operand.get())));
+  Value result = op->getResult(0);
+  Type placed = result.getType();
+  result.setType(unplaced(result));
+  b.setInsertionPointAfter(op);
+  Value again = reshard(result, placed);
+  result.replaceAllUsesExcept(again, again.getDefiningOp());
+}
+
+/// Takes composites apart that have no form as a whole.
+void decomposeAll(func::FuncOp function) {
+  auto select = [](DecomposableOpInterface op) {
+    return !op.decomposesEarly() && !op.hasOwnKernel();
+  };
+  function.walk([&](DecomposableOpInterface op) {
+    if (select(op))
+      unplace(op);
+  });
+  decompose(function, /*tellsPartsApart=*/false, select);
+}
+
+/// Makes one function anew, as @main.
+class FunctionConversion {
+public:
+  explicit FunctionConversion(func::FuncOp from)
+      : from(from), shardings(from), b(from) {}
+
+  LogicalResult run() {
+    if (failed(checkTypes()))
+      return failure();
+    decomposeAll(from);
+    shardings.declareMesh(b);
+    auto plain = [](TypeRange types) {
+      return llvm::map_to_vector(types, withoutEncoding);
+    };
+    auto main =
+        func::FuncOp::create(b, from.getLoc(), "main",
+                             b.getFunctionType(plain(from.getArgumentTypes()),
+                                               plain(from.getResultTypes())));
+    describe(main);
+    Block &body = *main.addEntryBlock();
+    for (auto [own, made] :
+         llvm::zip_equal(from.getArguments(), body.getArguments()))
+      values.map(own, made);
+    b.setInsertionPointToStart(&body);
+    Block &program = from.getBody().front();
+    for (Operation &op : program.without_terminator())
+      if (failed(convert(op)))
+        return failure();
+    SmallVector<Value> results;
+    for (Value result : program.getTerminator()->getOperands())
+      results.push_back(values.lookup(result));
+    func::ReturnOp::create(b, from.getLoc(), results);
+    return success();
+  }
+
+private:
+  /// What is handed in and out is whole: placed, and no summand of a sum.
+  LogicalResult checkTypes() {
+    for (BlockArgument argument : from.getArguments())
+      if (failed(checkType(argument)))
+        return failure();
+    for (Value result : from.getBody().front().getTerminator()->getOperands())
+      if (failed(checkType(result)))
+        return failure();
+    return success();
+  }
+
+  LogicalResult checkType(Value value) {
+    IdxAttr idx = getIdx(value);
+    auto refuse = [&](const Twine &what) {
+      return emitErrorAt(value) << "'" << tensorName(value) << "'["
+                                << subscripts(value.getType()) << "] " << what;
+    };
+    if (!idx)
+      return emitErrorAt(value)
+             << "'" << tensorName(value)
+             << "' is no tensor of named indices; a program is made of those";
+    if (idx.getLocal())
+      return refuse("is one rank's part; a StableHLO module has whole tensors: "
+                    "convert before tpsp-partition");
+    if (!idx.getPending().empty())
+      return refuse("is partial, which Shardy has no word for at the ends of "
+                    "a program; complete it there (tpsp.reshard)");
+    return success();
+  }
+
+  /// Names and shardings of arguments and results.
+  void describe(func::FuncOp main) {
+    auto entry = [&](Type type, StringRef key, StringRef name) {
+      SmallVector<NamedAttribute> attributes = {
+          b.getNamedAttr(key, b.getStringAttr(name))};
+      if (Attribute sharding = shardings.of(type))
+        attributes.push_back(b.getNamedAttr("sdy.sharding", sharding));
+      return b.getDictionaryAttr(attributes);
+    };
+    SmallVector<DictionaryAttr> arguments, results;
+    for (BlockArgument argument : from.getArguments())
+      arguments.push_back(
+          entry(argument.getType(), "jax.arg_info", tensorName(argument)));
+    for (auto [i, type] : llvm::enumerate(from.getResultTypes()))
+      results.push_back(entry(type, "jax.result_info", resultName(from, i)));
+    main.setAllArgAttrs(arguments);
+    main.setAllResultAttrs(results);
+  }
+
+  LogicalResult convert(Operation &op) {
+    HloBuilder h(b, op.getLoc());
+    auto operands = llvm::map_to_vector(
+        op.getOperands(), [&](Value own) { return values.lookup(own); });
+    FailureOr<SmallVector<Value>> results = emitOperation(h, &op, operands);
+    if (failed(results))
+      return failure();
+    for (auto [own, made] : llvm::zip_equal(op.getResults(), *results))
+      values.map(own,
+                 shardings.mustSay(own) ? constrained(h, own, made) : made);
+    return success();
+  }
+
+  Value constrained(HloBuilder &h, Value own, Value made) {
+    return h.make("sdy.sharding_constraint", made.getType(), made,
+                  h.named("sharding", shardings.of(own.getType())));
+  }
+
+  func::FuncOp from;
+  Shardings shardings;
+  OpBuilder b;
+  IRMapping values;
+};
+
+struct ConvertTpspToStablehlo
+    : public tpsp::impl::ConvertTpspToStablehloBase<ConvertTpspToStablehlo> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    SmallVector<Operation *> program;
+    for (Operation &op : *getOperation().getBody())
+      program.push_back(&op);
+    func::FuncOp chosen = choose();
+    if (!chosen || failed(FunctionConversion(chosen).run()))
+      return signalPassFailure();
+    for (Operation *op : program)
+      op->erase();
+  }
+
+private:
+  /// The function that is asked for, or its differentiated form; else the one
+  /// that there is.
+  func::FuncOp choose() {
+    SmallVector<func::FuncOp> found;
+    for (auto each : getOperation().getOps<func::FuncOp>())
+      if (!each.isExternal() &&
+          (function.empty() || each.getSymName() == function ||
+           each.getSymName() == function + "_grad"))
+        found.push_back(each);
+    if (found.size() == 1 && found.front().getBody().hasOneBlock())
+      return found.front();
+    InFlightDiagnostic error = emitErrorAt(getOperation());
+    if (found.empty())
+      error << (function.empty() ? "has no function"
+                                 : "has no function '" + function + "'")
+            << " to convert";
+    else if (found.size() > 1)
+      error << "has " << found.size()
+            << " functions, and XLA runs one; name it with function=NAME";
+    else
+      error << "has control flow; tpsp converts straight-line functions";
+    return {};
+  }
+};
+
+} // namespace
