@@ -191,6 +191,7 @@ bool attentionExtentsFit(const AttentionCommand &c) {
 
 bool attentionMaskIsLegal(const AttentionCommand &c) {
   return std::isfinite(c.softcap) && c.softcap >= 0 &&
+         (c.causal || c.queryStart.isZero()) &&
          (c.window == 0 || (c.causal && c.queries <= c.keys));
 }
 
@@ -258,12 +259,15 @@ std::vector<BufferUse> MatmulCommand::buffers(int64_t) const {
   return uses;
 }
 
+void PartStart::code(ParamCoder &coder) {
+  coder.extents(extent, shift, offset);
+  coder.axes(axes);
+}
+
 void KernelCommand::code(ParamCoder &coder) {
   coder.extents(grid);
-  coder.list(positions, /*width=*/4, [&](KernelPosition &position) {
-    coder.extents(position.extent, position.shift, position.offset);
-    coder.axes(position.axes);
-  });
+  coder.list(positions, /*width=*/4,
+             [&](PartStart &position) { position.code(coder); });
 }
 
 int64_t AttentionCommand::statisticType() const {
@@ -280,6 +284,7 @@ void AttentionCommand::code(ParamCoder &coder) {
   coder.number(softcap);
   coder.flag(hasBias);
   coder.flag(hasSegments);
+  queryStart.code(coder);
   for (AttentionLayout *at : {&q, &k, &v, &o})
     coder.extents(at->batch, at->head, at->group, at->row);
   if (hasBias)

@@ -74,7 +74,8 @@ double AttentionWork::pairs() const {
   if (!isCausal)
     return double(heads) * double(queries) * double(keys);
   int64_t most = window > 0 ? std::min(window, keys) : keys;
-  return double(heads) * stairs(queries, most);
+  return double(heads) *
+         (stairs(queryStart + queries, most) - stairs(queryStart, most));
 }
 
 double AttentionWork::flops() const {

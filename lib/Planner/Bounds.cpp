@@ -209,9 +209,22 @@ double Bounds::productSeconds(const ProductFacts &product,
   return launches + (best - launches) / double(node.remaining);
 }
 
+/// Of `parts` ranks that divide attention the one that has most to do. Where
+/// `ofQueries` of them divide the queries under a causal mask, that is the one
+/// that has the last.
+static double largestShare(const AttentionWork &work, double parts,
+                           int64_t ofQueries) {
+  AttentionWork last = work;
+  last.queries = std::max<int64_t>(work.queries / ofQueries, 1);
+  last.queryStart = work.queries - last.queries;
+  if (work.pairs() == 0)
+    return 1 / parts;
+  return last.pairs() / work.pairs() * double(ofQueries) / parts;
+}
+
 /// Forward and backward in one call each. Heads and queries are many enough to
 /// fill a device.
-double Bounds::callSeconds(const ProductFacts &product, double parts,
+double Bounds::callSeconds(const ProductFacts &product, double share,
                            double again) const {
   PlanCommand call;
   call.kind = CommandKind::Attention;
@@ -220,81 +233,46 @@ double Bounds::callSeconds(const ProductFacts &product, double parts,
   auto seconds = [&](bool isGradient) {
     call.attention.isGradient = isGradient;
     double launch = cost.launchSeconds();
-    return launch + std::max(cost.seconds(call) - launch, 0.0) / parts;
+    return launch + std::max(cost.seconds(call) - launch, 0.0) * share;
   };
   bool isRedone = options.hasGradients && product.adjoints > 0;
   return (1 + again) * seconds(false) + (isRedone ? seconds(true) : 0);
 }
 
-/// Whether the axis may divide positions that see each other. Then, where the
-/// mask is causal, every rank begins it elsewhere: no call does that.
-bool Bounds::mayDivideMask(const ProductFacts &product,
-                           const CandidateAxis &axis) const {
-  bool divides = false;
+/// Whether the axis divides queries under a causal mask if it divides attention
+/// at all: a data axis on positions does; a model axis may divide another index
+/// instead.
+bool Bounds::dividesMask(const ProductFacts &product,
+                         const CandidateAxis &axis) const {
+  bool onPositions = false, beside = isOpen(axis.use);
   product.forEachDim([&](const ProductFacts::Dim &dim) {
-    divides |=
-        facts.classes[dim.index].isMixed && axis.use.activations == dim.index;
+    bool isMixed = facts.classes[dim.index].isMixed;
+    onPositions |= isMixed && axis.use.activations == dim.index;
+    beside |= !isMixed && axis.use.isOn(dim.index);
   });
-  return divides && axis.size > 1 && product.inOneCall &&
-         product.inOneCall->isCausal;
+  return onPositions && (axis.use.role == AxisRole::Data || !beside) &&
+         product.inOneCall && product.inOneCall->isCausal;
 }
 
-/// Whether the axis may divide attention along another index.
-bool Bounds::dividesBeside(const ProductFacts &product,
-                           const CandidateAxis &axis) const {
-  bool divides = isOpen(axis.use);
-  product.forEachDim([&](const ProductFacts::Dim &dim) {
-    divides |= !facts.classes[dim.index].isMixed && axis.use.isOn(dim.index);
-  });
-  return divides;
-}
-
-/// A data axis on positions divides the mask. A model axis may do so, or divide
-/// another index, or nothing: then all its ranks do the same.
+/// More parts of any index are no more work for who has most of it.
 double Bounds::attentionSeconds(const ProductFacts &product,
                                 const SpaceNode &node, double again) const {
-  double parts = double(node.remaining), partsBeside = parts;
-  bool isDivided = false, isChoice = false;
+  double parts = double(node.remaining);
+  int64_t ofQueries = 1;
   for (const CandidateAxis &axis : node.candidate.axes) {
-    bool onMask = mayDivideMask(product, axis);
-    bool isData = axis.use.role == AxisRole::Data;
-    isDivided |= onMask && isData;
-    isChoice |= onMask && !isData;
-    bool beside = dividesBeside(product, axis), any = beside;
-    product.forEachDim(
-        [&](const ProductFacts::Dim &dim) { any |= axis.use.isOn(dim.index); });
-    parts *= any ? double(axis.size) : 1;
-    partsBeside *= (onMask && !isData ? beside : any) ? double(axis.size) : 1;
+    bool divides = isOpen(axis.use);
+    product.forEachDim([&](const ProductFacts::Dim &dim) {
+      divides |= axis.use.isOn(dim.index);
+    });
+    parts *= divides ? double(axis.size) : 1;
+    ofQueries *= dividesMask(product, axis) ? axis.size : 1;
   }
-  double seconds =
-      dividedAttentionSeconds(product, parts, isDivided || isChoice, again);
-  return isChoice
-             ? std::min(seconds, dividedAttentionSeconds(product, partsBeside,
-                                                         isDivided, again))
-             : seconds;
-}
-
-double Bounds::dividedAttentionSeconds(const ProductFacts &product,
-                                       double parts, bool isDivided,
-                                       double again) const {
-  if (product.inOneCall && options.callsAttention && !isDivided)
-    return callSeconds(product, parts, again);
+  if (product.inOneCall && options.callsAttention)
+    return callSeconds(
+        product, largestShare(*product.inOneCall, parts, ofQueries), again);
   double times =
       1 + again + (options.hasGradients ? double(product.adjoints) : 0);
-  double seconds = times * product.flops / bestAttentionRate(product) / parts;
-  return isDivided && options.gathersKeys
-             ? 2 * seconds + scoresSeconds(product, again) / parts
-             : seconds;
-}
-
-/// Products leave out nothing that the mask hides, and scores are in memory:
-/// the softmax reads and writes them, and its gradient reads two and writes
-/// one.
-double Bounds::scoresSeconds(const ProductFacts &product, double again) const {
-  const AttentionWork &work = *product.inOneCall;
-  double passes = 2 * (1 + again) + (options.hasGradients ? 3 : 0);
-  double scores = double(work.heads) * double(work.queries) * double(work.keys);
-  return passes * scores * double(product.elementBytes) / memoryRate();
+  return times * product.flops / bestAttentionRate(product) / parts;
 }
 
 /// Bytes a second that a rank's memory never exceeds.

@@ -17,8 +17,7 @@
 // RUN: tpsp-run %examples/gpt-block-sp.mlir --mesh tp=2 --grad --verify --quiet --attention fused --rematerialize full
 // RUN: tpsp-run %examples/gpt-block-sp.mlir --mesh tp=2 --grad --verify --quiet --attention fused --rematerialize selective
 
-// A mask that begins elsewhere on every rank goes around the ring, and dropout
-// is drawn in rows.
+// Dropout is drawn in rows.
 // RUN: tpsp-run %examples/cp-attention.mlir --grad --verify --quiet --attention fused
 // RUN: tpsp-run %examples/gpt-block-dropout.mlir --grad --verify --quiet --attention fused
 // RUN: tpsp-run %s --grad --verify --quiet --attention fused
@@ -28,8 +27,8 @@
 // FUSED: Attention in one call
 // FUSED-NEXT: attention
 // FUSED-NEXT: attention_gradient
-// RUN: tpsp-run %examples/cp-attention.mlir --grad --attention fused 2>&1 | FileCheck %s --check-prefix=RING
-// RING-NOT: in one call
+// RUN: tpsp-run %examples/gpt-block-dropout.mlir --grad --attention fused 2>&1 | FileCheck %s --check-prefix=ROWS
+// ROWS-NOT: in one call
 
 // In f64, with a value of its own feature, odd and prime extents, no mask, so
 // that the sequence may be divided: the keys are gathered, the rows are not.

@@ -27,10 +27,11 @@
 // RUN: tpsp-opt %examples/gqa.mlir --tpsp-pipeline="grad attention=fused device=cuda" --remarks-filter-missed='tpsp-.*' --remark-policy=all 2>&1 | FileCheck %s --check-prefix=GPU --implicit-check-not="plan.attention"
 // GPU: cuDNN has no such attention: its elements are f32, not f16 or bf16
 
-// A mask that begins elsewhere on every rank: blocks around the ring.
-// RUN: tpsp-opt %examples/cp-attention.mlir --tpsp-pipeline="grad attention=fused" --remarks-filter-missed='tpsp-.*' --remark-policy=all 2>&1 | FileCheck %s --check-prefix=RING --implicit-check-not="plan.attention"
-// RING: its mask begins elsewhere on every rank
-// RING: plan.permute
+// Queries are divided: the call knows where a rank's begin, of gathered keys.
+// RUN: tpsp-opt %examples/cp-attention.mlir --tpsp-pipeline="grad attention=fused" | FileCheck %s --check-prefix=DIVIDED --implicit-check-not=plan.permute
+// DIVIDED: plan.all_gather
+// DIVIDED: plan.attention {{.*}}query_start = array<i64: 16, 0, 0, 0>
+// DIVIDED: plan.attention_gradient {{.*}}query_start = array<i64: 16, 0, 0, 0>
 
 // Converted without tpsp-sweep, what no call does is refused.
 // RUN: not tpsp-opt %s --convert-tpsp-to-plan 2>&1 | FileCheck %s --check-prefix=LEFT

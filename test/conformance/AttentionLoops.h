@@ -120,7 +120,8 @@ private:
     return query(c.bias, s) + j * c.bias.key;
   }
   bool sees(const Tensors &t, int64_t s, int64_t j) const {
-    if (c.causal && (j > s || (c.window > 0 && s - j >= c.window)))
+    int64_t at = s + c.queryStart.offset;
+    if (c.causal && (j > at || (c.window > 0 && at - j >= c.window)))
       return false;
     return !c.hasSegments || t.querySegments[query(c.querySegments, s)] ==
                                  t.keySegments[key(c.keySegments, j)];

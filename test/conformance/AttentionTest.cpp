@@ -246,6 +246,35 @@ TEST_P(AttentionTest, ShapesLayoutsAndMasks) {
   }
 }
 
+/// As on a rank whose queries are not the first. No query sees the last keys,
+/// but for the last rank's.
+TEST_P(AttentionTest, QueriesThatStartLater) {
+  if (isCuda() && !hasCudnn())
+    GTEST_SKIP() << "the CUDA backend was built without cuDNN";
+  const std::pair<Shape, int64_t> cases[] = {
+      // batch, heads, groups, s, t, d, e; start
+      {{2, 3, 1, 7, 21, 16, 16}, 7}, {{2, 3, 1, 7, 21, 16, 16}, 14},
+      {{1, 1, 5, 1, 9, 8, 24}, 5},   {{1, 2, 4, 33, 100, 16, 8}, 33},
+      {{3, 2, 1, 13, 21, 8, 8}, 4},  {{1, 1, 2, 130, 600, 8, 8}, 390}};
+  const std::pair<const char *, const char *> orders[] = {{"bhgs", "bhs"},
+                                                          {"bshg", "bsh"}};
+  for (TypeCase type : types) {
+    if (isCuda() && elementBytes(type.dtype) != 2)
+      continue;
+    for (auto [shape, start] : cases)
+      for (auto [order, keyOrder] : orders) {
+        SCOPED_TRACE(testing::Message()
+                     << elementName(type.dtype) << " s " << shape.queries
+                     << " t " << shape.keys << " from " << start << " " << order
+                     << " seed " << testSeed());
+        AttentionCommand c =
+            makeAttention(type.dtype, shape, order, keyOrder, /*causal=*/true);
+        c.queryStart.offset = start;
+        check(c, type.tolerance);
+      }
+  }
+}
+
 /// Odd features, and indices in an order that no library has.
 TEST_P(AttentionTest, AnythingDenseOnCpus) {
   if (isCuda())
@@ -295,10 +324,11 @@ TEST_P(AttentionTest, WindowsCapsBiasesAndSegments) {
   for (TypeCase type : types)
     for (bool causal : {false, true}) {
       auto with = [&](const Shape &of, int64_t window, double softcap,
-                      const char *bias, bool hasSegments) {
+                      const char *bias, bool hasSegments, int64_t start = 0) {
         AttentionCommand c =
             makeAttention(type.dtype, of, "bshg", "bsh", causal);
         c.window = causal ? window : 0;
+        c.queryStart.offset = causal ? start : 0;
         c.softcap = softcap;
         if (*bias)
           giveBias(c, bias);
@@ -318,6 +348,9 @@ TEST_P(AttentionTest, WindowsCapsBiasesAndSegments) {
       with(shape, 1, 0, "", true);
       with(shape, 9, 2.5, "hgst", true);
       with(longer, 33, 0, "st", true);
+      with(shape, 5, 1.5, "bt", true, /*start=*/3);
+      with(shape, 0, 0, "st", false, /*start=*/40);
+      with(longer, 33, 0, "st", false, /*start=*/200);
     }
 }
 

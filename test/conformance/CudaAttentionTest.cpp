@@ -102,6 +102,47 @@ TEST_F(CudaOnDoublesTest, EqualAttentionIsBuiltOnce) {
   EXPECT_EQ(finalized[0], finalized[1]);
 }
 
+/// A forward command on the same data on all ranks; arenas by rank.
+Status runForward(const WorldConfig &config, const AttentionCommand &command,
+                  std::vector<std::vector<std::byte>> &arenas) {
+  Plan plan;
+  plan.add(tpsp_rt_attention, command.encode(),
+           {at(0), at(1), at(2), at(3), at(4)}, "%attention");
+  std::mt19937 random(7);
+  std::vector<std::byte> bytes =
+      toBytes(TPSP_RT_BF16, randomValues(TPSP_RT_BF16, arenaBytes / 2, random));
+  std::unique_ptr<World> world;
+  if (Status s = World::create(config, world); !s.ok())
+    return s;
+  return world->run([&](Rank &rank) -> Status {
+    if (Status s = rank.write(0, bytes.data(), arenaBytes); !s.ok())
+      return s;
+    if (Status s = plan.step(rank); !s.ok())
+      return s;
+    return snapshot(rank, arenaBytes, arenas[size_t(rank.number())]);
+  });
+}
+
+/// Each rank's mask begins where its own queries do.
+TEST_F(CudaOnDoublesTest, RanksThatDivideTheQueries) {
+  if (!hasCudnn())
+    GTEST_SKIP() << "built without cuDNN";
+  AttentionCommand command = makeAttention();
+  command.queries = 4;
+  command.q = command.o = {128, 64, 32, 8};
+  command.queryStart = {/*extent=*/2, {0}};
+  std::vector<std::vector<std::byte>> together(3), alone(1);
+  Status status = runForward(config(3), command, together);
+  ASSERT_TRUE(status.ok()) << status.message();
+  for (int64_t rank = 0; rank < 3; ++rank) {
+    command.queryStart = {0, {}, 0, /*offset=*/2 * rank};
+    status = runForward(config(1), command, alone);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_TRUE(alone[0] == together[size_t(rank)]) << "rank " << rank;
+    EXPECT_EQ(rank == 0, alone[0] == together[0]);
+  }
+}
+
 TEST_F(CudaOnDoublesTest, AttentionThatIsNotAligned) {
   if (!hasCudnn())
     GTEST_SKIP() << "built without cuDNN";

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <array>
 #include <dlfcn.h>
 #include <map>
 
@@ -78,6 +79,7 @@ struct Case {
   int64_t dtype = TPSP_RT_BF16;
   std::string order = "bshg";
   bool keepsStatistic = true;
+  int64_t queryStart = 0;
 
   AttentionCommand command() const {
     const Shape &s = shape;
@@ -117,7 +119,9 @@ protected:
   static Status ask(const Case &what, bool isGradient, const Gpu &gpu,
                     CudnnGraph &graph) {
     CudnnGpu where{gpu.version, gpu.multiprocessors, describe(gpu)};
-    if (Status s = graph.describe(what.command(), isGradient, where); !s.ok())
+    if (Status s =
+            graph.describe(what.command(), isGradient, what.queryStart, where);
+        !s.ok())
       return s;
     return graph.chooseEngine(nullptr);
   }
@@ -128,9 +132,9 @@ protected:
     EXPECT_TRUE(status.ok())
         << gpu.name << (isGradient ? ", gradient" : ", forward") << ", heads "
         << s.heads << " x " << s.groups << ", s " << s.queries << " t "
-        << s.keys << " d " << s.features << " e " << s.valueFeatures << " "
-        << what.order << (what.causal ? ", causal" : "") << ": "
-        << status.message();
+        << s.keys << " from " << what.queryStart << " d " << s.features << " e "
+        << s.valueFeatures << " " << what.order
+        << (what.causal ? ", causal" : "") << ": " << status.message();
   }
   static void expectTaken(const Case &what) {
     for (const Gpu &gpu : {a100, h100})
@@ -192,6 +196,26 @@ TEST_F(CudnnSupportTest, AnyNumbersOfQueriesAndKeys) {
     expectTaken(one, /*isGradient=*/false, gpu);
     expectRefused(one, /*isGradient=*/true, gpu, "one query and one key");
   }
+}
+
+/// Of ranks that divide the queries: the mask ends at the last of both.
+TEST_F(CudnnSupportTest, QueriesThatStartLater) {
+  const std::array<int64_t, 3> extents[] = {
+      // queries, keys, start
+      {1, 3, 1},     {1, 7, 6},       {7, 21, 7},      {7, 21, 14},
+      {64, 256, 64}, {100, 300, 200}, {63, 4096, 126}, {8192, 65536, 57344}};
+  for (auto [queries, keys, start] : extents)
+    for (const char *order : {"bshg", "bhgs", "sbhg"}) {
+      Case what{{2, 2, 2, queries, keys, 64, 128}};
+      what.order = order;
+      what.queryStart = start;
+      expectTaken(what);
+    }
+  // Rows that see all keys.
+  Case more{{2, 2, 2, 4, 6, 64, 64}};
+  more.queryStart = 4;
+  for (bool isGradient : {false, true})
+    expectRefused(more, isGradient, h100, "more than its 6 keys");
 }
 
 TEST_F(CudnnSupportTest, OrdersOfIndices) {

@@ -128,6 +128,27 @@ struct MatmulCommand : MatmulForm {
   Params encode() const { return encoded(*this); }
 };
 
+/// The global position at which this rank's part of an index starts: ((rank +
+/// shift) mod group) * extent + offset. `rank` is its number in the group of
+/// `axes`. Its own shard is shift 0 and offset 0; a shard that came around the
+/// ring has a shift, a part of one an offset.
+struct PartStart {
+  int64_t extent = 0;
+  std::vector<int64_t> axes;
+  int64_t shift = 0;
+  int64_t offset = 0;
+
+  void code(ParamCoder &coder);
+  /// Whether it is at position 0 on every rank.
+  bool isZero() const { return axes.empty() && offset == 0; }
+  /// Of rank `self` of a group of `ranks`.
+  int64_t of(int64_t self, int64_t ranks) const {
+    return (self + shift) % ranks * extent + offset;
+  }
+  /// Of the rank in the group of `ranks` that has the last part.
+  int64_t latest(int64_t ranks) const { return (ranks - 1) * extent + offset; }
+};
+
 /// Where a tensor of attention has its elements: from one to the next of an
 /// index, in elements. The feature is innermost, and nothing lies between what
 /// belongs to the tensor: it is a dense tensor with its indices in some order.
@@ -148,10 +169,11 @@ struct ScoreLayout : AttentionLayout {
 ///   statistic[b, h, g, s] = ln sum_t exp(score)
 ///
 /// A head of keys and values serves `groups` heads of queries. If causal, only
-/// t <= s count, and with a window (0: none) only s - t < window. With segments
-/// only those count whose numbers are equal. A row without keys that count is
-/// 0, its statistic -1e30. The statistic is dense, in the order written, in f32
-/// (f64 for f64). Sums are in f32 (f64) whatever the type.
+/// t <= s count, and with a window (0: none) only s - t < window; there s is
+/// counted from where this rank's queries start, t from the first key. With
+/// segments only those count whose numbers are equal. A row without keys that
+/// count is 0, its statistic -1e30. The statistic is dense, in the order
+/// written, in f32 (f64 for f64). Sums are in f32 (f64) whatever the type.
 ///
 /// Buffers: q, k, v, o, the statistic if `keepsStatistic`, the bias if
 /// `hasBias`, and segment numbers (i32) of queries and of keys if
@@ -169,6 +191,8 @@ struct AttentionCommand {
   int64_t window = 0;
   double softcap = 0;
   bool hasBias = false, hasSegments = false;
+  /// At which key the mask has this rank's first query; zero without a mask.
+  PartStart queryStart;
   /// The group's stride of k and v is 0.
   AttentionLayout q, k, v, o;
   /// Where they are there. Dense along the indices that they have.
@@ -182,6 +206,10 @@ struct AttentionCommand {
   int64_t resultElements() const { return numRows() * valueFeatures; }
   int64_t biasElements() const;
   int64_t statisticType() const;
+  /// How many keys, of the first ones, queries from `start` on see.
+  int64_t seenKeys(int64_t start) const {
+    return causal && keys > start + queries ? start + queries : keys;
+  }
 
   void code(ParamCoder &coder);
   bool isLegal() const;
@@ -205,21 +233,10 @@ struct AttentionGradientCommand : AttentionCommand {
   std::vector<BufferUse> buffers(int64_t ranks) const;
 };
 
-/// The global position at which this rank's part of an index starts: ((rank +
-/// shift) mod group) * extent + offset. `rank` is its number in the group of
-/// `axes`. Its own shard is shift 0 and offset 0; a shard that came around the
-/// ring has a shift, a part of one an offset.
-struct KernelPosition {
-  int64_t extent = 0;
-  std::vector<int64_t> axes;
-  int64_t shift = 0;
-  int64_t offset = 0;
-};
-
 /// Runs command->kernel over [0, grid). Buffers: inputs, then outputs.
 struct KernelCommand {
   int64_t grid = 1;
-  std::vector<KernelPosition> positions;
+  std::vector<PartStart> positions;
 
   void code(ParamCoder &coder);
   bool isLegal() const { return true; }

@@ -28,6 +28,9 @@ struct AttentionExtents {
   /// What is done to scores beyond a scale and a causal mask: "a window"; ""
   /// for nothing.
   const char *ofScores = "";
+  /// At which key a causal mask has the last rank's first query; 0: at the
+  /// first on all.
+  int64_t queryStart = 0;
 };
 
 /// ... of an attention that has these.
@@ -51,6 +54,11 @@ inline std::string cudnnObstacle(const AttentionExtents &of, bool isGradient) {
     if (features < 1 || features % cudnnFeatureUnit != 0)
       return "a head has " + std::to_string(features) +
              " features, not a multiple of " + std::to_string(cudnnFeatureUnit);
+  // A mask that ends at the last query and the last key: rows that see all
+  // keys are not queries of it.
+  if (of.queryStart > 0 && of.queryStart + of.queries > of.keys)
+    return "its queries are divided, and more than its " +
+           std::to_string(of.keys) + " keys";
   if (isGradient && of.queries == 1 && of.keys == 1)
     return "it has no gradients for one query and one key";
   return "";

@@ -179,6 +179,8 @@ struct AttentionWork {
   bool isCausal = false, isGradient = false;
   /// How many keys a query sees at most; 0: all that the mask leaves it.
   int64_t window = 0;
+  /// At which key a mask has the first query, on the rank that has most to do.
+  int64_t queryStart = 0;
 
   /// Queries with a key that they see. What segments hide is not known.
   double pairs() const;
@@ -291,7 +293,7 @@ struct Plan {
   /// Bytes per rank of what lives only within a step, at its peak.
   int64_t activationBytes() const;
   /// FLOP of one rank's matmuls in one step (2 m n k each), and of the products
-  /// in its calls of attention.
+  /// in its calls of attention: of the rank that has most to do.
   double matmulFlops() const;
 };
 

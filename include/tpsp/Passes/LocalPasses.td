@@ -58,9 +58,12 @@ def Sweep : Pass<"tpsp-sweep", "::mlir::ModuleOp"> {
     - Features are innermost. Once neighbours are taken together, at most one
       index of the batch and one of the keys' heads remain. The groups of
       queries' heads lie inside.
-    - It has no dropout, and no sequence is divided under a mask.
+    - It has no dropout.
     - For GPUs (`for-gpu`) it is of 16 bits, with features in multiples of 8 up
-      to 128.
+      to 128. Queries that are divided under a mask are no more than the keys.
+
+    Queries may be divided under a mask: the command says where a rank's start
+    ([decision 0022](../decisions/0022-a-rank-attends-from-its-own-queries.md)).
 
     A remark of `tpsp-decompose-early` or `tpsp-sweep` names what is missing
     (`--remarks-filter='tpsp-.*'`). Attention that is written out as einsum,

@@ -176,15 +176,10 @@ private:
                            const std::vector<int64_t> &parts) const;
   double attentionSeconds(const ProductFacts &product, const SpaceNode &node,
                           double redone) const;
-  double scoresSeconds(const ProductFacts &product, double again) const;
   double memoryRate() const;
-  double dividedAttentionSeconds(const ProductFacts &product, double parts,
-                                 bool isDivided, double redone) const;
-  bool mayDivideMask(const ProductFacts &product,
-                     const CandidateAxis &axis) const;
-  bool dividesBeside(const ProductFacts &product,
-                     const CandidateAxis &axis) const;
-  double callSeconds(const ProductFacts &product, double parts,
+  bool dividesMask(const ProductFacts &product,
+                   const CandidateAxis &axis) const;
+  double callSeconds(const ProductFacts &product, double share,
                      double redone) const;
   double updateSeconds(const SpaceNode &node) const;
   double alone(const MatmulWork &work, int64_t dtype) const;

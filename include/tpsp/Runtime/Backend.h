@@ -56,7 +56,8 @@ struct Call {
   /// The group of the command's axes; of kernels, matmuls and events the rank
   /// alone.
   RankGroup group;
-  /// Kernels: one per KernelPosition.
+  /// Where this rank's parts of indices start: of kernels, one for each of the
+  /// command's; of attention, that of the queries.
   std::vector<int64_t> positions;
   /// The backend's own; null on the first use.
   std::unique_ptr<CommandState> state;

@@ -75,13 +75,16 @@ ArrayAttr tpsp::plan::epilogueAttr(Builder &builder,
   return builder.getStrArrayAttr(names);
 }
 
+/// Of [extent, shift, offset, axes...].
+static rt::PartStart startOf(ArrayRef<int64_t> numbers) {
+  return {numbers[0], list(numbers.drop_front(3)), numbers[1], numbers[2]};
+}
+
 std::vector<int64_t> KernelOp::encode() {
   rt::KernelCommand command;
   command.grid = getGrid();
   for (auto position : getPositions().getAsRange<DenseI64ArrayAttr>())
-    command.positions.push_back({position[0],
-                                 list(position.asArrayRef().drop_front(3)),
-                                 position[1], position[2]});
+    command.positions.push_back(startOf(position));
   return command.encode();
 }
 
@@ -97,6 +100,8 @@ static void readScores(Op op, rt::AttentionCommand &command) {
   command.causal = op.getCausal();
   command.window = op.getWindow();
   command.softcap = op.getSoftcap().convertToDouble();
+  if (std::optional<ArrayRef<int64_t>> start = op.getQueryStart())
+    command.queryStart = startOf(*start);
   if (std::optional<ArrayRef<int64_t>> strides = op.getBiasStrides()) {
     command.hasBias = true;
     static_cast<rt::AttentionLayout &>(command.bias) = layoutAt(*strides, 0);

@@ -128,14 +128,20 @@ LogicalResult tpsp::plan::verifyCommand(Operation *op) {
   return success();
 }
 
-LogicalResult KernelOp::verify() {
-  for (Attribute position : getPositions()) {
-    auto numbers = dyn_cast<DenseI64ArrayAttr>(position);
-    if (!numbers || numbers.size() < 3)
-      return emitOpError("needs positions of [extent, shift, offset, axes...], "
+/// Where a part of an index starts.
+static LogicalResult verifyStart(Operation *op, Attribute start) {
+  auto numbers = dyn_cast<DenseI64ArrayAttr>(start);
+  if (numbers && numbers.size() >= 3)
+    return success();
+  return op->emitOpError("needs positions of [extent, shift, offset, axes...], "
                          "not ")
-             << position;
-  }
+         << start;
+}
+
+LogicalResult KernelOp::verify() {
+  for (Attribute position : getPositions())
+    if (failed(verifyStart(*this, position)))
+      return failure();
   return success();
 }
 
@@ -243,6 +249,11 @@ static LogicalResult verifyAttention(Op op, ValueRange queryLike,
       !hasLength(op.getSegmentStrides(), 8))
     return op.emitOpError("needs five strides of a bias and eight of segment "
                           "numbers, where they are there");
+  if (Attribute start = op.getQueryStartAttr();
+      start && failed(verifyStart(op, start)))
+    return failure();
+  if (op.getQueryStart() && !op.getCausal())
+    return op.emitOpError("says where queries start without a causal mask");
   auto command = commandOf(op), decoded = command;
   std::vector<int64_t> numbers = command.encode();
   if (!rt::decode(numbers.data(), int64_t(numbers.size()), decoded))

@@ -18,26 +18,9 @@ struct Named {
   ArrayRef<int64_t> shape;
 };
 
-/// Whether a rank has a part of `index` of `value`.
-bool isSharded(Value value, StringRef index) {
-  IdxAttr idx = getIdx(value);
-  std::optional<unsigned> dim = idx.dimOf(index);
-  return idx.getLocal() && dim && !idx.getAxes()[*dim].empty();
-}
-
-/// What no library's call does, whatever the shapes.
-template <typename Op> StringRef obstacleTo(Op op) {
-  if (op.draws())
-    return "its dropout draws by position, which no library does alike";
-  if (op.getCausal() && (isSharded(op.getOperand(0), op.getQuery()) ||
-                         isSharded(op.getOperand(1), op.getKey())))
-    return "its mask begins elsewhere on every rank";
-  return "";
-}
-
 template <typename Op> AttentionMatch match(Op op, Value o) {
-  if (StringRef obstacle = obstacleTo(op); !obstacle.empty())
-    return {{}, obstacle.str()};
+  if (op.draws())
+    return {{}, "its dropout draws by position, which no library does alike"};
   Named q(op.getOperand(0)), k(op.getOperand(1)), v(op.getOperand(2)), out(o);
   Named bias, ofQueries, ofKeys;
   if (op.getBias())

@@ -47,6 +47,17 @@ static DenseI64ArrayAttr segmentStridesOf(Builder &b, AttentionOpInterface op,
   return b.getDenseI64ArrayAttr(strides);
 }
 
+/// Null where every rank has all queries, or none of them are masked.
+static DenseI64ArrayAttr queryStartOf(ProgramBuilder &to,
+                                      AttentionOpInterface op) {
+  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+  IdxAttr idx = getIdx(type);
+  unsigned dim = *idx.dimOf(op.getRowIndex());
+  if (!op.masksLaterKeys() || idx.getAxes()[dim].empty())
+    return {};
+  return startOfPart(to, type.getDimSize(dim), idx.getAxes()[dim]);
+}
+
 /// The buffers of a bias and of segment numbers.
 static SmallVector<Value> extrasOf(ProgramBuilder &to,
                                    AttentionOpInterface op) {
@@ -78,6 +89,7 @@ LogicalResult tpsp::emitAttention(ProgramBuilder &to, AttentionOpInterface op) {
   DenseI64ArrayAttr strides = stridesOf(to.b, match.heads);
   DenseI64ArrayAttr ofBias = biasStridesOf(to.b, op, match.heads);
   DenseI64ArrayAttr ofSegments = segmentStridesOf(to.b, op, match.heads);
+  DenseI64ArrayAttr start = queryStartOf(to, op);
   FloatAttr scale = to.b.getF64FloatAttr(op.getScoreScale());
   FloatAttr cap = to.b.getF64FloatAttr(op.getScoreCap());
   IntegerAttr window = to.b.getI64IntegerAttr(op.getScoreWindow());
@@ -97,13 +109,13 @@ LogicalResult tpsp::emitAttention(ProgramBuilder &to, AttentionOpInterface op) {
     plan::AttentionGradientOp::create(
         to.b, loc, in[0], in[1], in[2], in[3], in[4], in[5], out[0], out[1],
         out[2], extras, ofBiasMade, sizes, strides, scale, causal, stream,
-        window, cap, ofBias, ofSegments);
+        window, cap, ofBias, ofSegments, start);
     return success();
   }
   Value o = to.buffers.define(op->getResult(0));
   Value statistic = madeIfRead(1);
   plan::AttentionOp::create(to.b, loc, in[0], in[1], in[2], o, statistic,
                             extras, sizes, strides, scale, causal, stream,
-                            window, cap, ofBias, ofSegments);
+                            window, cap, ofBias, ofSegments, start);
   return success();
 }

@@ -53,6 +53,12 @@ struct ProgramBuilder {
 mlir::LogicalResult emitCommand(ProgramBuilder &to,
                                 const PlannedCommand &command);
 
+/// Where this rank's part of `extent` positions of an index starts that `axes`
+/// divide, or the part that `tile` says: [extent, shift, offset, axes...], as
+/// operations of the plan have it.
+mlir::DenseI64ArrayAttr startOfPart(ProgramBuilder &to, int64_t extent,
+                                    mlir::ArrayAttr axes, TileAttr tile = {});
+
 // One function for each form, in the files that are named for them.
 void emitMatmul(ProgramBuilder &to, const PlannedCommand &command);
 void emitKernelCall(ProgramBuilder &to, const KernelGroup &group);

@@ -87,11 +87,10 @@ static SmallVector<int64_t> idsOf(const Mesh &mesh, ArrayAttr axes) {
       [&](StringAttr axis) -> int64_t { return *mesh.find(axis.getValue()); });
 }
 
-/// [extent of a shard, shift, offset, axes...]
-static Attribute positionOf(ProgramBuilder &to, const LoopIndex &index) {
-  SmallVector<int64_t> numbers = {index.extent, 0, 0};
-  ArrayAttr axes = index.axes;
-  if (TileAttr tile = index.tile) {
+DenseI64ArrayAttr tpsp::startOfPart(ProgramBuilder &to, int64_t extent,
+                                    ArrayAttr axes, TileAttr tile) {
+  SmallVector<int64_t> numbers = {extent, 0, 0};
+  if (tile) {
     numbers = {tile.getExtent(), tile.getShift(), tile.getOffset()};
     axes = tile.getAxes();
   }
@@ -105,7 +104,7 @@ static void callKernel(ProgramBuilder &to, Location loc, StringAttr callee,
                        ValueRange outputs, ValueRange updated = {}) {
   auto positions =
       llvm::map_to_vector(kernel.positions, [&](const LoopIndex &index) {
-        return positionOf(to, index);
+        return Attribute(startOfPart(to, index.extent, index.axes, index.tile));
       });
   if (!outputs.empty() || !updated.empty())
     plan::KernelOp::create(

@@ -38,13 +38,15 @@ static BufferPart partOf(Value value) {
 }
 
 /// Of a call of attention, forward or backward.
-static AttentionWork attentionWork(Operation *op) {
+static AttentionWork attentionWork(Operation *op, const Mesh &mesh) {
   auto forward = dyn_cast<plan::AttentionOp>(op);
   rt::AttentionCommand call;
   if (forward)
     call = plan::commandOf(forward);
   else
     call = plan::commandOf(cast<plan::AttentionGradientOp>(op));
+  const rt::PartStart &start = call.queryStart;
+  SmallVector<AxisId> axes(start.axes.begin(), start.axes.end());
   return {call.batch * call.heads * call.groups,
           call.queries,
           call.keys,
@@ -52,7 +54,8 @@ static AttentionWork attentionWork(Operation *op) {
           call.valueFeatures,
           call.causal,
           /*isGradient=*/!forward,
-          call.window};
+          call.window,
+          start.latest(mesh.groupSize(axes))};
 }
 
 namespace {
@@ -170,7 +173,7 @@ private:
           plan::epilogueOf(cast<plan::MatmulOp>(op.getOperation()));
       break;
     case CommandKind::Attention:
-      command.attention = attentionWork(op);
+      command.attention = attentionWork(op, mesh);
       break;
     case CommandKind::Kernel:
       if (command.value.empty())

@@ -18,6 +18,18 @@ static bool hidesByWindow(AttentionOpInterface op,
          (getIdx(op->getResult(0)).getLocal() || window < heads.queries);
 }
 
+/// At which key a causal mask has the last rank's first query.
+static int64_t latestStart(AttentionOpInterface op) {
+  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+  IdxAttr idx = getIdx(type);
+  if (!op.masksLaterKeys() || !idx.getLocal())
+    return 0;
+  unsigned dim = *idx.dimOf(op.getRowIndex());
+  Mesh mesh = meshOf(op);
+  int64_t ranks = mesh.groupSize(placementOf(type, mesh).dims[dim]);
+  return (ranks - 1) * type.getDimSize(dim);
+}
+
 /// What cuDNN lacks, of what the CPU backend has; "" if nothing. Of a forward
 /// pass it is asked, too, whether there would be gradients.
 static std::string gpuObstacle(AttentionOpInterface op,
@@ -28,7 +40,8 @@ static std::string gpuObstacle(AttentionOpInterface op,
       {plan::runtimeType(element), heads.queries, heads.keys, heads.features,
        heads.valueFeatures,
        rt::scoreExtra(hidesByWindow(op, heads), op.getScoreCap() > 0,
-                      bool(op.getBias()), !op.getSegments().empty())},
+                      bool(op.getBias()), !op.getSegments().empty()),
+       latestStart(op)},
       /*isGradient=*/true);
   int64_t features = std::max(heads.features, heads.valueFeatures);
   if (obstacle.empty() && features > rt::cudnnCertainFeatures)

@@ -50,6 +50,8 @@ private:
     print(" b={} h={} g={} s={} t={} d={} e={}", c.batch, c.heads, c.groups,
           c.queries, c.keys, c.features, c.valueFeatures);
     print(" scale={:g}{}", c.scale, c.causal ? " causal" : "");
+    if (!c.queryStart.isZero())
+      print(" start={}", call.positions.at(0));
     if (c.window > 0)
       print(" window={}", c.window);
     if (c.softcap > 0)

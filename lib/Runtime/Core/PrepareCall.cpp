@@ -35,6 +35,8 @@ public:
       : world(world), rank(rank), call(call) {}
 
   template <typename Command> Status operator()(const Command &c) {
+    if constexpr (std::is_base_of_v<AttentionCommand, Command>)
+      TPSP_TRY(addStart(c.queryStart));
     TPSP_TRY(findGroup(axesOf(c)));
     TPSP_TRY(checkFigures(c));
     std::vector<BufferUse> uses = c.buffers(call.group.size());
@@ -45,11 +47,8 @@ public:
   Status operator()(const KernelCommand &c) {
     if (!call.kernel)
       return invalid("the command has no kernel");
-    for (const KernelPosition &position : c.positions) {
-      TPSP_TRY(findGroup(position.axes));
-      int64_t shard = (call.group.self + position.shift) % call.group.size();
-      call.positions.push_back(shard * position.extent + position.offset);
-    }
+    for (const PartStart &position : c.positions)
+      TPSP_TRY(addStart(position));
     // A kernel's buffers are known by their start alone.
     for (int64_t offset : call.buffers)
       if (offset < 0 || offset > world.config.arenaBytes)
@@ -67,6 +66,12 @@ private:
 
   Status findGroup(const std::vector<int64_t> &axes) {
     return world.mesh.group(rank, axes, call.group);
+  }
+
+  Status addStart(const PartStart &start) {
+    TPSP_TRY(findGroup(start.axes));
+    call.positions.push_back(start.of(call.group.self, call.group.size()));
+    return {};
   }
 
   /// What the world decides.

@@ -20,8 +20,9 @@ static int64_t rowStart(const AttentionLayout &at, const AttentionHead &head,
 
 template <typename T>
 AttentionScores<T>::AttentionScores(const AttentionCommand &c,
+                                    int64_t queryStart,
                                     const std::vector<std::byte *> &extras)
-    : c(c) {
+    : c(c), queryStart(queryStart) {
   size_t next = 0;
   if (c.hasBias)
     bias = extras[next++];
@@ -35,8 +36,9 @@ template <typename T>
 TileRows AttentionScores<T>::seen(int64_t query, TileRows keys) const {
   if (!c.causal)
     return {0, keys.count};
-  int64_t end = std::clamp<int64_t>(query + 1 - keys.begin, 0, keys.count);
-  int64_t first = c.window == 0 ? 0 : query + 1 - c.window - keys.begin;
+  int64_t past = queryStart + query + 1;
+  int64_t end = std::clamp<int64_t>(past - keys.begin, 0, keys.count);
+  int64_t first = c.window == 0 ? 0 : past - c.window - keys.begin;
   int64_t begin = std::clamp<int64_t>(first, 0, end);
   return {begin, end - begin};
 }
@@ -45,8 +47,9 @@ template <typename T>
 bool AttentionScores<T>::isMasked(TileRows queries, TileRows keys) const {
   if (!c.causal)
     return false;
-  bool isLater = keys.begin >= queries.end();
-  bool isPast = c.window > 0 && keys.end() <= queries.begin + 1 - c.window;
+  bool isLater = keys.begin >= queryStart + queries.end();
+  bool isPast =
+      c.window > 0 && keys.end() <= queryStart + queries.begin + 1 - c.window;
   return isLater || isPast;
 }
 

@@ -12,8 +12,9 @@ namespace tpsp::rt {
 /// Rows of scores of type T: float, or double for f64.
 template <typename T> class AttentionScores {
 public:
-  /// `extras`: the command's buffers from the bias on.
-  AttentionScores(const AttentionCommand &c,
+  /// `queryStart`: at which key a mask has the first query. `extras`: the
+  /// command's buffers from the bias on.
+  AttentionScores(const AttentionCommand &c, int64_t queryStart,
                   const std::vector<std::byte *> &extras);
 
   /// Of a block of keys, those that a query may see by its position: relative
@@ -37,6 +38,7 @@ private:
                           TileRows keys, TileRows seen, T *row) const;
 
   const AttentionCommand c;
+  const int64_t queryStart;
   const std::byte *bias = nullptr;
   const int32_t *querySegments = nullptr, *keySegments = nullptr;
 };

@@ -36,7 +36,7 @@ template <typename T> struct ForwardTiles {
 
 template <typename T> class Forward final : public PreparedAttention {
 public:
-  Forward(const AttentionCommand &c, int threads,
+  Forward(const AttentionCommand &c, int64_t queryStart, int threads,
           const std::vector<std::byte *> &buffers)
       : c(c), threads(threads), q(buffers[0], c.dtype, c.q, c.features),
         k(buffers[1], c.dtype, c.k, c.features),
@@ -44,7 +44,7 @@ public:
         o(buffers[3], c.dtype, c.o, c.valueFeatures),
         statistic(c.keepsStatistic ? reinterpret_cast<T *>(buffers[4])
                                    : nullptr),
-        scores(c,
+        scores(c, queryStart,
                {buffers.begin() + (c.keepsStatistic ? 5 : 4), buffers.end()}) {}
 
   Status run(ScratchBuffer &scratch) override {
@@ -146,11 +146,13 @@ private:
 } // namespace
 
 std::unique_ptr<PreparedAttention>
-prepareAttention(const AttentionCommand &command, int threads,
-                 const std::vector<std::byte *> &buffers) {
+prepareAttention(const AttentionCommand &command, int64_t queryStart,
+                 int threads, const std::vector<std::byte *> &buffers) {
   if (command.dtype == TPSP_RT_F64)
-    return std::make_unique<Forward<double>>(command, threads, buffers);
-  return std::make_unique<Forward<float>>(command, threads, buffers);
+    return std::make_unique<Forward<double>>(command, queryStart, threads,
+                                             buffers);
+  return std::make_unique<Forward<float>>(command, queryStart, threads,
+                                          buffers);
 }
 
 std::vector<std::byte *> CpuStream::addresses(const Call &call) const {
@@ -162,14 +164,16 @@ std::vector<std::byte *> CpuStream::addresses(const Call &call) const {
 
 Status CpuStream::attention(Call &call, const AttentionCommand &command) {
   if (!call.state)
-    call.state = prepareAttention(command, threads, addresses(call));
+    call.state =
+        prepareAttention(command, call.positions[0], threads, addresses(call));
   return static_cast<PreparedAttention &>(*call.state).run(scratch);
 }
 
 Status CpuStream::attention(Call &call,
                             const AttentionGradientCommand &command) {
   if (!call.state)
-    call.state = prepareAttentionGradient(command, threads, addresses(call));
+    call.state = prepareAttentionGradient(command, call.positions[0], threads,
+                                          addresses(call));
   return static_cast<PreparedAttention &>(*call.state).run(scratch);
 }
 

@@ -20,13 +20,14 @@ public:
   virtual Status run(ScratchBuffer &scratch) = 0;
 };
 
-/// Prepares a checked command for `threads` threads. `buffers` are the
-/// command's, in its order.
+/// Prepares a checked command for `threads` threads. `queryStart` is this
+/// rank's. `buffers` are the command's, in its order.
 std::unique_ptr<PreparedAttention>
-prepareAttention(const AttentionCommand &command, int threads,
-                 const std::vector<std::byte *> &buffers);
+prepareAttention(const AttentionCommand &command, int64_t queryStart,
+                 int threads, const std::vector<std::byte *> &buffers);
 std::unique_ptr<PreparedAttention>
-prepareAttentionGradient(const AttentionGradientCommand &command, int threads,
+prepareAttentionGradient(const AttentionGradientCommand &command,
+                         int64_t queryStart, int threads,
                          const std::vector<std::byte *> &buffers);
 
 /// Calls body(thread, number) -> Status for every number below `count`, on

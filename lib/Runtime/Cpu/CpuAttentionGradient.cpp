@@ -49,7 +49,7 @@ template <typename T> struct GradientTiles {
 
 template <typename T> class Gradient final : public PreparedAttention {
 public:
-  Gradient(const AttentionGradientCommand &c, int threads,
+  Gradient(const AttentionGradientCommand &c, int64_t queryStart, int threads,
            const std::vector<std::byte *> &buffers)
       : c(c), threads(threads), q(buffers[0], c.dtype, c.q, c.features),
         k(buffers[1], c.dtype, c.k, c.features),
@@ -60,7 +60,7 @@ public:
         gq(buffers[6], c.dtype, c.q, c.features),
         gk(buffers[7], c.dtype, c.k, c.features),
         gv(buffers[8], c.dtype, c.v, c.valueFeatures),
-        scores(c, {buffers.begin() + 9, buffers.end()}),
+        scores(c, queryStart, {buffers.begin() + 9, buffers.end()}),
         gbias(c, c.wantsBiasGradient ? buffers.back() : nullptr) {}
 
   Status run(ScratchBuffer &scratch) override {
@@ -184,11 +184,14 @@ private:
 } // namespace
 
 std::unique_ptr<PreparedAttention>
-prepareAttentionGradient(const AttentionGradientCommand &command, int threads,
+prepareAttentionGradient(const AttentionGradientCommand &command,
+                         int64_t queryStart, int threads,
                          const std::vector<std::byte *> &buffers) {
   if (command.dtype == TPSP_RT_F64)
-    return std::make_unique<Gradient<double>>(command, threads, buffers);
-  return std::make_unique<Gradient<float>>(command, threads, buffers);
+    return std::make_unique<Gradient<double>>(command, queryStart, threads,
+                                              buffers);
+  return std::make_unique<Gradient<float>>(command, queryStart, threads,
+                                           buffers);
 }
 
 } // namespace tpsp::rt

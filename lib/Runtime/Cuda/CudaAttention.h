@@ -27,9 +27,11 @@ public:
   virtual ~CudaAttentionContext() = default;
 };
 
-/// Asks cuDNN how, once. `buffers`: the command's, in its order, on the device
-/// that is the thread's. UNSUPPORTED if there is no cuDNN, or it cannot.
+/// Asks cuDNN how, once. `queryStart`: this rank's. `buffers`: the command's,
+/// in its order, on the device that is the thread's. UNSUPPORTED if there is no
+/// cuDNN, or it cannot.
 Status prepareCudaAttention(const AttentionCommand &command, bool isGradient,
+                            int64_t queryStart,
                             const std::vector<std::byte *> &buffers,
                             std::shared_ptr<CudaAttentionContext> &context,
                             std::unique_ptr<CudaAttention> &out);

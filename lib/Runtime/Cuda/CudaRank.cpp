@@ -128,9 +128,9 @@ struct CudaRank::Enqueuer {
   Status enqueue(const AttentionCommand &command) const {
     if (!call.state) {
       std::unique_ptr<CudaAttention> fresh;
-      TPSP_TRY(prepareCudaAttention(command,
-                                    call.kind == CallKind::attention_gradient,
-                                    buffers(), rank.attentionContext, fresh));
+      TPSP_TRY(prepareCudaAttention(
+          command, call.kind == CallKind::attention_gradient, call.positions[0],
+          buffers(), rank.attentionContext, fresh));
       call.state = std::move(fresh);
     }
     return static_cast<CudaAttention &>(*call.state).run(stream);

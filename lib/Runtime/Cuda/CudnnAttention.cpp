@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <tuple>
 
 namespace tpsp::rt {
 namespace {
@@ -18,13 +19,14 @@ class CudnnContext final : public CudaAttentionContext {
 public:
   Status create();
   Status graphOf(const AttentionCommand &command, bool isGradient,
-                 std::shared_ptr<CudnnGraph> &out);
+                 int64_t queryStart, std::shared_ptr<CudnnGraph> &out);
 
   CudnnHandle handle;
 
 private:
   CudnnGpu gpu;
-  std::map<std::pair<bool, Params>, std::shared_ptr<CudnnGraph>> graphs;
+  using Key = std::tuple<bool, int64_t, Params>;
+  std::map<Key, std::shared_ptr<CudnnGraph>> graphs;
 };
 
 Status CudnnContext::create() {
@@ -39,23 +41,26 @@ Status CudnnContext::create() {
 }
 
 Status CudnnContext::graphOf(const AttentionCommand &command, bool isGradient,
+                             int64_t queryStart,
                              std::shared_ptr<CudnnGraph> &out) {
-  out = graphs[{isGradient, command.encode()}];
+  std::shared_ptr<CudnnGraph> &known =
+      graphs[{isGradient, queryStart, command.encode()}];
+  out = known;
   if (out)
     return {};
   auto fresh = std::make_shared<CudnnGraph>();
-  TPSP_TRY(fresh->describe(command, isGradient, gpu));
+  TPSP_TRY(fresh->describe(command, isGradient, queryStart, gpu));
   TPSP_TRY(fresh->chooseEngine(handle.get()));
   TPSP_TRY(fresh->build());
-  out = graphs[{isGradient, command.encode()}] = fresh;
+  out = known = fresh;
   return {};
 }
 
-/// No query: nothing but gradients of keys and values, which are zero.
-class NoQueries final : public CudaAttention {
+/// No query sees the keys: their gradients, and their values', are zero.
+class UnseenKeys final : public CudaAttention {
 public:
-  NoQueries(const AttentionCommand &command, bool isGradient,
-            const std::vector<std::byte *> &buffers) {
+  UnseenKeys(const AttentionCommand &command, bool isGradient,
+             const std::vector<std::byte *> &buffers) {
     int64_t width = elementBytes(command.dtype);
     if (isGradient)
       spans = {{buffers[7], command.keyElements() * width},
@@ -76,13 +81,17 @@ private:
 
 class CudnnAttention final : public CudaAttention {
 public:
+  /// `unseen`: null if the graph makes gradients of all keys, or of none.
   CudnnAttention(std::shared_ptr<CudnnContext> context,
                  std::shared_ptr<CudnnGraph> graph,
+                 std::unique_ptr<CudaAttention> unseen,
                  const std::vector<std::byte *> &buffers)
-      : context(std::move(context)), graph(std::move(graph)), buffers(buffers) {
-  }
+      : context(std::move(context)), graph(std::move(graph)),
+        unseen(std::move(unseen)), buffers(buffers) {}
 
   Status run(CudaStream &stream) override {
+    if (unseen)
+      TPSP_TRY(unseen->run(stream));
     std::byte *workspace = nullptr;
     TPSP_TRY(stream.scratch.reserve(graph->workspaceBytes(), workspace));
     TPSP_TRY(context->handle.setStream(stream.get()));
@@ -93,6 +102,7 @@ private:
   /// Outlives the rank, if need be: graphs go before the handle.
   const std::shared_ptr<CudnnContext> context;
   const std::shared_ptr<CudnnGraph> graph;
+  const std::unique_ptr<CudaAttention> unseen;
   const std::vector<std::byte *> buffers;
 };
 
@@ -121,19 +131,24 @@ Status makeContext(std::shared_ptr<CudaAttentionContext> &context) {
 Status findAttentionLibrary() { return loadCudnn(); }
 
 Status prepareCudaAttention(const AttentionCommand &command, bool isGradient,
+                            int64_t queryStart,
                             const std::vector<std::byte *> &buffers,
                             std::shared_ptr<CudaAttentionContext> &context,
                             std::unique_ptr<CudaAttention> &out) {
+  auto unseen = std::make_unique<UnseenKeys>(command, isGradient, buffers);
   if (command.numRows() == 0) {
-    out = std::make_unique<NoQueries>(command, isGradient, buffers);
+    out = std::move(unseen);
     return {};
   }
+  if (!isGradient || CudnnGraph::keysOf(command, queryStart) == command.keys)
+    unseen.reset();
   TPSP_TRY(checkAlignment(buffers));
   TPSP_TRY(makeContext(context));
   auto cudnn = std::static_pointer_cast<CudnnContext>(context);
   std::shared_ptr<CudnnGraph> graph;
-  TPSP_TRY(cudnn->graphOf(command, isGradient, graph));
-  out = std::make_unique<CudnnAttention>(cudnn, graph, buffers);
+  TPSP_TRY(cudnn->graphOf(command, isGradient, queryStart, graph));
+  out = std::make_unique<CudnnAttention>(cudnn, graph, std::move(unseen),
+                                         buffers);
   return {};
 }
 

@@ -78,8 +78,10 @@ Status checkLayout(const AttentionCommand &c, const AttentionLayout &layout,
 /// Makes the graph of one command.
 class Builder {
 public:
-  Builder(const AttentionCommand &command, fe::graph::Graph &graph)
-      : c(command), graph(graph) {}
+  Builder(const AttentionCommand &command, int64_t queryStart,
+          fe::graph::Graph &graph)
+      : c(command), graph(graph), startsLater(queryStart > 0),
+        keys(CudnnGraph::keysOf(command, queryStart)) {}
 
   void addForward();
   void addBackward();
@@ -91,7 +93,7 @@ private:
                                           bool ofQueries,
                                           int64_t features) const {
     int64_t heads = ofQueries ? c.heads * c.groups : c.heads;
-    int64_t rows = ofQueries ? c.queries : c.keys;
+    int64_t rows = ofQueries ? c.queries : keys;
     int64_t head = ofQueries && c.groups > 1 ? layout.group : layout.head;
     // The command says nothing of the stride of a single element.
     int64_t all = c.batch * heads * rows * features;
@@ -137,16 +139,22 @@ private:
   template <typename Options> void setScores(Options &options) const {
     options.set_attn_scale(float(c.scale));
     if (c.causal)
-      options.set_diagonal_alignment(fe::DiagonalAlignment_t::TOP_LEFT)
+      options
+          .set_diagonal_alignment(startsLater
+                                      ? fe::DiagonalAlignment_t::BOTTOM_RIGHT
+                                      : fe::DiagonalAlignment_t::TOP_LEFT)
           .set_diagonal_band_right_bound(0);
   }
   bool isRepeatable() const {
-    return c.batch * c.heads * c.groups * c.queries * c.keys <=
+    return c.batch * c.heads * c.groups * c.queries * keys <=
            maxRepeatableBytes / 2;
   }
 
   const AttentionCommand &c;
   fe::graph::Graph &graph;
+  const bool startsLater;
+  /// Those that the queries see.
+  const int64_t keys;
 };
 
 void Builder::addForward() {
@@ -183,10 +191,12 @@ void Builder::addBackward() {
 }
 
 /// What can be told before cuDNN is asked.
-Status checkCommand(const AttentionCommand &c, bool isGradient) {
+Status checkCommand(const AttentionCommand &c, bool isGradient,
+                    int64_t queryStart) {
   std::string obstacle = cudnnObstacle(
       {c.dtype, c.queries, c.keys, c.features, c.valueFeatures,
-       scoreExtra(c.window > 0, c.softcap > 0, c.hasBias, c.hasSegments)},
+       scoreExtra(c.window > 0, c.softcap > 0, c.hasBias, c.hasSegments),
+       queryStart},
       isGradient);
   if (!obstacle.empty())
     return refuse(obstacle);
@@ -217,9 +227,9 @@ CudnnGraph::CudnnGraph() : impl(std::make_unique<Impl>()) {}
 CudnnGraph::~CudnnGraph() = default;
 
 Status CudnnGraph::describe(const AttentionCommand &command, bool isGradient,
-                            const CudnnGpu &gpu) {
+                            int64_t queryStart, const CudnnGpu &gpu) {
   TPSP_TRY(loadCudnn());
-  TPSP_TRY(checkCommand(command, isGradient));
+  TPSP_TRY(checkCommand(command, isGradient, queryStart));
   return guarded("validate", [&]() -> Status {
     fe::graph::Graph &graph = impl->graph;
     graph
@@ -229,7 +239,7 @@ Status CudnnGraph::describe(const AttentionCommand &command, bool isGradient,
         .set_intermediate_data_type(fe::DataType_t::FLOAT)
         .set_compute_data_type(fe::DataType_t::FLOAT);
     TPSP_TRY(setGpu(gpu, graph));
-    Builder builder(command, graph);
+    Builder builder(command, queryStart, graph);
     isGradient ? builder.addBackward() : builder.addForward();
     return check(graph.validate(), "validate");
   });

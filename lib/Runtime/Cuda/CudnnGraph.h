@@ -21,8 +21,14 @@
 ///   indices     in any order, the feature innermost, if heads and groups are
 ///               as one index: head = groups * group. Masked or not, groups or
 ///               none: the same
+///   mask        from the first query and key on, or to the last of both where
+///               there are no more queries than keys
 ///   statistic   dense [batch, head, group, row]
 ///   addresses   multiples of 16 bytes
+///
+/// Where a rank's queries start behind the first key, the graph's keys are
+/// those that its queries see: the last of them is the last query's. Gradients
+/// of the others are not touched.
 ///
 /// Gradients are the same in every run if the scores of all heads take at most
 /// 256 MiB in 16 bits, which then is workspace. Else the gradient of q is added
@@ -58,9 +64,15 @@ public:
   CudnnGraph(const CudnnGraph &) = delete;
   ~CudnnGraph();
 
-  /// Once. UNSUPPORTED if cuDNN has nothing for such a command.
+  /// How many keys, of the first ones, a graph has.
+  static int64_t keysOf(const AttentionCommand &command, int64_t queryStart) {
+    return queryStart > 0 ? command.seenKeys(queryStart) : command.keys;
+  }
+
+  /// Once. `queryStart`: at which key a causal mask has the first query.
+  /// UNSUPPORTED if cuDNN has nothing for such a command.
   Status describe(const AttentionCommand &command, bool isGradient,
-                  const CudnnGpu &gpu);
+                  int64_t queryStart, const CudnnGpu &gpu);
   /// UNSUPPORTED if no engine takes the graph. `handle` is null for a GPU that
   /// is not here.
   Status chooseEngine(cudnnHandle_t handle);

@@ -9,7 +9,7 @@ Status findAttentionLibrary() {
           "--attention rows"};
 }
 
-Status prepareCudaAttention(const AttentionCommand &, bool,
+Status prepareCudaAttention(const AttentionCommand &, bool, int64_t,
                             const std::vector<std::byte *> &,
                             std::shared_ptr<CudaAttentionContext> &,
                             std::unique_ptr<CudaAttention> &) {

@@ -105,7 +105,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MatmulWork, m, n, k, batch, steps,
                                    transposeA, transposeB, epilogue)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AttentionWork, heads, queries, keys,
                                    features, valueFeatures, isCausal,
-                                   isGradient, window)
+                                   isGradient, window, queryStart)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelWork, grid, operations,
                                    transcendentals, elementBytes,
                                    scatteredElements)

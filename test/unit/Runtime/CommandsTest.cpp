@@ -39,6 +39,7 @@ AttentionCommand sampleAttention() {
   c.scale = 0.125;
   c.causal = true;
   c.keepsStatistic = true;
+  c.queryStart = {5, {0, 2}, 3, 16};
   // b s h g d, and b t h d; values b h t e.
   c.q = {480, 32, 8, 96};
   c.k = {168, 8, 0, 24};
@@ -164,6 +165,8 @@ TEST(Commands, DecodeKeepsEveryFieldOfAttention) {
   EXPECT_EQ(c.v.batch, 336);
   EXPECT_EQ(c.o.group, 16);
   EXPECT_EQ(c.window, 3);
+  EXPECT_EQ(c.queryStart.axes, (std::vector<int64_t>{0, 2}));
+  EXPECT_EQ(c.queryStart.of(/*self=*/2, /*ranks=*/4), 1 * 5 + 16);
   EXPECT_EQ(c.softcap, 2.5);
   EXPECT_EQ(c.biasElements(), 3 * 5 * 7);
   EXPECT_EQ(c.bias.key, 5);
@@ -179,6 +182,9 @@ TEST(Commands, AttentionRefusesWhatIsNoMask) {
     EXPECT_FALSE(decodes<AttentionCommand>(c.encode()));
   };
   refuses([](AttentionCommand &c) { c.causal = false; });
+  refuses([](AttentionCommand &c) { c.causal = false, c.window = 0; });
+  refuses([](AttentionCommand &c) { c.queryStart.extent = -1; });
+  refuses([](AttentionCommand &c) { c.queryStart.axes = {1, 1}; });
   refuses([](AttentionCommand &c) { c.window = -1; });
   refuses([](AttentionCommand &c) { c.softcap = -1; });
   refuses([](AttentionCommand &c) { c.bias.key = 4; });
@@ -190,6 +196,17 @@ TEST(Commands, AttentionRefusesWhatIsNoMask) {
   EXPECT_TRUE(decodes<AttentionGradientCommand>(gradient.encode()));
   gradient.hasBias = false;
   EXPECT_FALSE(decodes<AttentionGradientCommand>(gradient.encode()));
+}
+
+/// The last rank's last query sees all keys; without a mask all do.
+TEST(Commands, AttentionSeesKeysUpToItsLastQuery) {
+  AttentionCommand c = sampleAttention();
+  c.queries = 3, c.keys = 10;
+  EXPECT_EQ(c.seenKeys(0), 3);
+  EXPECT_EQ(c.seenKeys(6), 9);
+  EXPECT_EQ(c.seenKeys(9), 10);
+  c.causal = false;
+  EXPECT_EQ(c.seenKeys(0), 10);
 }
 
 TEST(Commands, AttentionRefusesWhatIsNotDense) {

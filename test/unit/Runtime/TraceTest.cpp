@@ -175,6 +175,25 @@ rank 3 stream 0 kernel grid=1 positions=30 "kernel"
 )");
 }
 
+/// Where each rank's queries start, of attention with a mask.
+TEST(Trace, RanksSayWhereTheirQueriesStart) {
+  AttentionCommand attention;
+  attention.queries = attention.keys = 6;
+  attention.causal = true;
+  attention.queryStart = {6, {0, 1}};
+  attention.q = attention.k = attention.v = attention.o = {6, 6, 6, 1};
+  Params params = attention.encode();
+  std::string text = trace(/*allRanks=*/true, [&](Rank &rank) -> Status {
+    std::vector<int64_t> buffers = {0, 64, 128, 192};
+    tpsp_rt_command command = makeCommand(params, buffers, "", 0);
+    return rank.result(tpsp_rt_attention(rank.handle(), &command));
+  });
+  for (const char *start : {"0", "6", "12", "18"})
+    EXPECT_NE(text.find(std::string("scale=1 causal start=") + start + " f32"),
+              std::string::npos)
+        << text;
+}
+
 TEST(Trace, HasNoMemory) {
   trace(/*allRanks=*/false, [&](Rank &rank) -> Status {
     EXPECT_EQ(rank.hostAddress(0), nullptr);

@@ -209,6 +209,28 @@ TEST(AttentionCost, BetweenAndBesideTheGrid) {
   EXPECT_LT(rate(256, 128), rate(512, 128));
 }
 
+/// Ranks that divide the queries do together what one does alone. The last has
+/// most to do, and not half of a rectangle.
+TEST(AttentionCost, PairsOfQueriesThatAreDivided) {
+  for (int64_t window : {0, 7, 40})
+    for (int64_t ranks : {2, 3, 4}) {
+      AttentionWork whole{5, 36, 36, 8, 8, true, false, window};
+      double sum = 0, largest = 0;
+      for (int64_t rank = 0; rank < ranks; ++rank) {
+        AttentionWork part = whole;
+        part.queries = 36 / ranks;
+        part.queryStart = rank * part.queries;
+        EXPECT_GE(part.pairs(), largest);
+        largest = part.pairs();
+        sum += part.pairs();
+      }
+      EXPECT_EQ(sum, whole.pairs()) << ranks << " ranks, window " << window;
+      if (window == 0)
+        EXPECT_NEAR(largest / whole.pairs(),
+                    double(2 * ranks - 1) / double(ranks * ranks), 0.02);
+    }
+}
+
 /// A window of w costs s w, not s s / 2.
 TEST(AttentionCost, OfAWindow) {
   CostModel cost = modelOf("h100-sxm", {1});

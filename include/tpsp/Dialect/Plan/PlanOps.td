@@ -270,7 +270,7 @@ def Plan_KernelOp : Plan_CommandOp<"kernel", "Kernel", [AttrSizedOperandSegments
   let description = [{
     `callee` is a function of the buffers, the start of each of `positions`, and
     the range of work items. A position is [extent, shift, offset, axes...], as
-    in KernelPosition (Abi/Commands.h). Of `updated` it reads each element
+    in PartStart (Abi/Commands.h). Of `updated` it reads each element
     before it writes it.
   }];
   let arguments = (ins FlatSymbolRefAttr:$callee,
@@ -296,6 +296,8 @@ class Plan_AttentionCallOp<string mnemonic, list<Trait> traits = []>
     o along batch, head, group and row. `bias_strides` has one more, along keys,
     and is there if `extras` begins with a bias. `segment_strides`, of the
     queries' and the keys', is there if `extras` ends with segment numbers.
+    `query_start`, as a kernel's positions, is where a causal mask has this
+    rank's first query; without, at the first key.
   }];
 }
 def Plan_AttentionOp : Plan_AttentionCallOp<"attention"> {
@@ -312,7 +314,8 @@ def Plan_AttentionOp : Plan_AttentionCallOp<"attention"> {
                        DefaultValuedAttr<I64Attr, "0">:$window,
                        DefaultValuedAttr<F64Attr, "0.0">:$softcap,
                        OptionalAttr<DenseI64ArrayAttr>:$bias_strides,
-                       OptionalAttr<DenseI64ArrayAttr>:$segment_strides);
+                       OptionalAttr<DenseI64ArrayAttr>:$segment_strides,
+                       OptionalAttr<DenseI64ArrayAttr>:$query_start);
   let assemblyFormat = [{
     $q `,` $k `,` $v `to` $o (`statistic` $statistic^ `:` type($statistic))?
     (`with` `(` $extras^ `:` type($extras) `)`)?
@@ -338,7 +341,8 @@ def Plan_AttentionGradientOp : Plan_AttentionCallOp<"attention_gradient"> {
                        DefaultValuedAttr<I64Attr, "0">:$window,
                        DefaultValuedAttr<F64Attr, "0.0">:$softcap,
                        OptionalAttr<DenseI64ArrayAttr>:$bias_strides,
-                       OptionalAttr<DenseI64ArrayAttr>:$segment_strides);
+                       OptionalAttr<DenseI64ArrayAttr>:$segment_strides,
+                       OptionalAttr<DenseI64ArrayAttr>:$query_start);
   let assemblyFormat = [{
     $q `,` $k `,` $v `,` $o `,` $statistic `,` $go `to` $gq `,` $gk `,` $gv
     (`bias` $gbias^ `:` type($gbias))?

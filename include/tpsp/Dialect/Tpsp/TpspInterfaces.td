@@ -222,6 +222,9 @@ def Tpsp_AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
         The operation's tensors as heads of rows, or why no library's call
         computes it. Before partition, as far as it is known.}],
       "::tpsp::AttentionMatch", "matchHeads">,
+    InterfaceMethod<"The index that queries are rows of.",
+      "::llvm::StringRef", "getRowIndex", (ins), "",
+      [{ return $_op.getQuery(); }]>,
     InterfaceMethod<"What scores are multiplied by.",
       "double", "getScoreScale", (ins), "",
       [{ return $_op.getScale().convertToDouble(); }]>,
