@@ -31,8 +31,8 @@ static NamedTensor oneHot(HloBuilder &h, OneHotEinsumOp op,
   return {h.convert(all, element), space.names};
 }
 
-/// x at the positions of `ids` along `index`, and 0 where there is no such
-/// position: the names of `ids`, then the other ones of x.
+/// x at the positions of `ids` along `index`, and 0 where there is none. It has
+/// the names of `ids`, then the other ones of x.
 static NamedTensor gather(HloBuilder &h, const NamedTensor &ids,
                           const NamedTensor &x, StringAttr index) {
   unsigned dim = x.dimOf(index), depth = ids.names.size();
