@@ -240,12 +240,18 @@ static void buildExplainPipeline(OpPassManager &pm, const ExplainFlags &flags) {
 
 namespace {
 
-/// Those of --tpsp-to-stablehlo: what goes before collectives.
+/// Those of --tpsp-to-stablehlo: of what becomes of a program, what others
+/// take.
 struct StablehloFlags : public PassPipelineOptions<StablehloFlags> {
   Option<bool> grad{*this, "grad",
                     llvm::cl::desc("With all gradients, of cotangents that are "
                                    "arguments"),
                     llvm::cl::init(false)};
+  Option<bool> collectives{
+      *this, "collectives",
+      llvm::cl::desc(
+          "Say every placement before and behind tpsp's collectives"),
+      llvm::cl::init(false)};
   Option<std::string> function{
       *this, "function",
       llvm::cl::desc(
@@ -263,6 +269,10 @@ static void buildStablehloPipeline(OpPassManager &pm,
   tpsp::buildLogicalPipeline(pm, options);
   if (options.grad)
     pm.addPass(tpsp::createDropPrimals());
+  if (flags.collectives) {
+    pm.addPass(tpsp::createInsertCollectives());
+    pm.addPass(tpsp::createFuseCollectives({options.keepGathered}));
+  }
   pm.addPass(tpsp::createConvertTpspToStablehlo({flags.function}));
 }
 

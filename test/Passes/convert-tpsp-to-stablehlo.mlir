@@ -59,20 +59,29 @@ func @model(%x: [b, a, d, f], %w: [e, b, d]) -> [f, e, b] {
 
 // -----
 
-// A request for a placement is a constraint; a collective by hand is nothing.
+// A request for a placement is a constraint. So are the ends of a collective, each
+// said once; a partial one is not said.
 
 // CHECK-LABEL: module {
 // CHECK: %[[R:.*]] = "sdy.sharding_constraint"(%arg0) {sharding = #sdy.sharding<@"the mesh", [{}, {"a", "b"}]>}
 // CHECK-NEXT: %[[G:.*]] = "sdy.sharding_constraint"(%[[R]]) {sharding = #sdy.sharding<@"the mesh", [{}, {"a"}]>}
-// CHECK-NEXT: return %[[G]]
+// CHECK: %[[P:.*]] = "stablehlo.reduce"(%[[G]]
+// CHECK: %[[A:.*]] = "sdy.sharding_constraint"(%[[P]]) {sharding = #sdy.sharding<@"the mesh", [{}]>}
+// CHECK-NEXT: %[[B:.*]] = "sdy.sharding_constraint"(%arg0) {sharding = #sdy.sharding<@"the mesh", [{"b"}, {}]>}
+// CHECK-NEXT: %[[C:.*]] = "sdy.sharding_constraint"(%[[B]]) {sharding = #sdy.sharding<@"the mesh", [{}, {"b"}]>}
+// CHECK-NEXT: return %[[A]], %[[C]]
 tpsp.mesh @"the mesh" <a = 2, b = 2>
 !s = tensor<4x8xf32, #tpsp.idx<s@b, d>>
 !d = tensor<4x8xf32, #tpsp.idx<s, d@a@b>>
 !a = tensor<4x8xf32, #tpsp.idx<s, d@a>>
-func.func @f(%x: !s) -> !a {
+!t = tensor<4x8xf32, #tpsp.idx<s, d@b>>
+func.func @f(%x: !s) -> (tensor<4xf32, #tpsp.idx<s>>, !t) {
   %y = tpsp.reshard %x : !s -> !d
   %z = tpsp.all_gather %y ["b"] : !d -> !a
-  return %z : !a
+  %p = tpsp.reduce %z : !a -> tensor<4xf32, #tpsp.idx<s | sum@a>>
+  %r = tpsp.all_reduce %p ["a"] : (tensor<4xf32, #tpsp.idx<s | sum@a>>) -> tensor<4xf32, #tpsp.idx<s>>
+  %t = tpsp.all_to_all %x ["b"] : !s -> !t
+  return %r, %t : tensor<4xf32, #tpsp.idx<s>>, !t
 }
 
 // -----

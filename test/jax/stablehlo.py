@@ -6,8 +6,9 @@
 Each example runs on its own mesh of fake CPU devices. Arguments and wanted
 results are those that tpsp-run has read and made. Every device's part of every
 argument and result must have the shape that the placement says. Thorough, each
-runs on one device, too, and with all gradients on both. Exit status 77, which
-ctest reads as skipped, where JAX is not installed.
+runs on one device, too, and on both with all gradients, and with the placements
+that collectives have. Exit status 77, which ctest reads as skipped, where JAX is
+not installed.
 """
 
 import os
@@ -39,7 +40,9 @@ import numpy as np
 import safetensors
 
 TOLERANCE = 1e-5
-# Of many kinds of operation: forward on one device, all gradients on the mesh.
+GRADIENTS = "grad=true"
+PLACED = "grad=true collectives=true"
+# Of many kinds of operation: forward on one device, the most on the mesh.
 VARIED = {"moe-ep.mlir", "operations.mlir"}
 # Nothing that smaller ones do not have, and seconds of arithmetic: these are
 # compiled for their mesh.
@@ -52,9 +55,8 @@ OVERRIDES = {"xla_cpu_experimental_ynn_fusion_type": ""}
 class Exported:
     """The text that tpsp-opt writes, and what it says of its arguments."""
 
-    def __init__(self, tpsp_opt, example, grad):
-        flag = "--tpsp-to-stablehlo" + ("=grad=true" if grad else "")
-        command = [tpsp_opt, example, flag]
+    def __init__(self, tpsp_opt, example, options):
+        command = [tpsp_opt, example, "--tpsp-to-stablehlo=" + options]
         self.text = subprocess.run(
             command, check=True, capture_output=True, text=True
         ).stdout
@@ -141,10 +143,12 @@ def compare(name, exported, arrays, mesh):
 
 
 def cases(name, thorough):
-    """Pairs: with gradients, on one device."""
+    """Pairs: the options of --tpsp-to-stablehlo, and whether on one device."""
+    if name in LARGE:
+        return [("", False)]
     if thorough:
-        return [(grad, one) for grad in (False, True) for one in (True, False)]
-    return [(False, True), (True, False)] if name in VARIED else [(False, False)]
+        return [(o, one) for o in ("", GRADIENTS, PLACED) for one in (True, False)]
+    return [("", True), (PLACED, False)] if name in VARIED else [("", False)]
 
 
 def check(tpsp_run, example, thorough):
@@ -154,15 +158,14 @@ def check(tpsp_run, example, thorough):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "all.safetensors"
             command = [tpsp_run, example, "--quiet", "--save-all", path]
-            has_gradients = any(grad for grad, _ in chosen)
+            has_gradients = any(options for options, _ in chosen)
             subprocess.run(command + ["--grad"] * has_gradients, check=True)
             arrays = safetensors.load(path)
     bad = 0
-    for grad, one in chosen:
-        if arrays or not grad:
-            exported = Exported(Path(tpsp_run).with_name("tpsp-opt"), example, grad)
-            mesh = {"one": 1} if one else exported.mesh
-            bad += compare(example.name, exported, arrays, mesh)
+    for options, one in chosen:
+        exported = Exported(Path(tpsp_run).with_name("tpsp-opt"), example, options)
+        mesh = {"one": 1} if one else exported.mesh
+        bad += compare(example.name, exported, arrays, mesh)
     return bad
 
 

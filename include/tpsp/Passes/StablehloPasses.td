@@ -16,8 +16,8 @@ def ConvertTpspToStablehlo
 
     The mesh is an `sdy.mesh`. Arguments and results have an `sdy.sharding`. A
     value has an `sdy.sharding_constraint` where its placement does not follow
-    from its operands' by name. Collectives are left to XLA, those that the
-    program has by hand, too.
+    from its operands' by name. A collective is no operation of the module: its
+    operand and its result are placed, and what moves is left to XLA.
 
     - A loop over points (`LoopOpInterface`) is the operation's own scalar, of
       whole tensors, and a `reduce`. So pointwise operations have one body for

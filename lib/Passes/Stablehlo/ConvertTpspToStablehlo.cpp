@@ -163,6 +163,11 @@ private:
     HloBuilder h(b, op.getLoc());
     auto operands = llvm::map_to_vector(
         op.getOperands(), [&](Value own) { return values.lookup(own); });
+    // Both ends of a movement are said, so that XLA has it where tpsp has it.
+    if (isa<CollectiveOpInterface>(op))
+      for (auto [own, made] : llvm::zip_equal(op.getOperands(), operands))
+        if (getIdx(own).getPending().empty())
+          made = constrained(h, own, made);
     FailureOr<SmallVector<Value>> results = emitOperation(h, &op, operands);
     if (failed(results))
       return failure();
@@ -172,9 +177,15 @@ private:
     return success();
   }
 
+  /// `made`, placed as `own` is; itself if that was said just before.
   Value constrained(HloBuilder &h, Value own, Value made) {
-    return h.make("sdy.sharding_constraint", made.getType(), made,
-                  h.named("sharding", shardings.of(own.getType())));
+    constexpr StringLiteral name = "sdy.sharding_constraint";
+    Attribute sharding = shardings.of(own.getType());
+    Operation *op = made.getDefiningOp();
+    if (!sharding || (op && op->getName().getStringRef() == name &&
+                      op->getAttr("sharding") == sharding))
+      return made;
+    return h.make(name, made.getType(), made, h.named("sharding", sharding));
   }
 
   func::FuncOp from;

@@ -104,9 +104,9 @@ static FailureOr<NamedTensor> delay(HloBuilder &h, Operation *op,
   return x;
 }
 
-/// y[s] = a[s] y[s - 1] + x[s], where a null `a` is 1. In steps of 1, 2, 4, ...
-/// positions: after each, x has what so many positions add up to, and a is the
-/// product of as many (Hillis and Steele, Data parallel algorithms, CACM 1986).
+/// y[s] = a[s] y[s - 1] + x[s], where a null `a` is 1. Steps are of 1, 2, 4,
+/// ... positions. Behind each, x has the sum of so many, and a the product
+/// (Hillis and Steele, Data parallel algorithms, CACM 1986).
 static Value recur(HloBuilder &h, Value x, Value a, unsigned dim,
                    bool isReverse) {
   int64_t length = cast<RankedTensorType>(x.getType()).getDimSize(dim);

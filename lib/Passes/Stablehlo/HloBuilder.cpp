@@ -128,6 +128,12 @@ NamedTensor HloBuilder::reduce(const NamedTensor &x, Names kept, Reduction by) {
   OperationState state(loc, "stablehlo.reduce", {x.value, first},
                        rest.of(x.element()),
                        named("dimensions", b.getDenseI64ArrayAttr(dims)));
+  return {makeCombining(state, by), rest.names};
+}
+
+Value HloBuilder::makeCombining(OperationState &state, Reduction by) {
+  auto type = cast<RankedTensorType>(state.types.front());
+  auto number = RankedTensorType::get({}, type.getElementType());
   Block &body = state.addRegion()->emplaceBlock();
   body.addArguments({number, number}, {loc, loc});
   Operation *op = b.create(state);
@@ -136,7 +142,7 @@ NamedTensor HloBuilder::reduce(const NamedTensor &x, Names kept, Reduction by) {
   Value both = map(by == Reduction::Sum ? "stablehlo.add" : "stablehlo.maximum",
                    body.getArguments());
   b.create(OperationState(loc, "stablehlo.return", both, TypeRange()));
-  return {op->getResult(0), rest.names};
+  return op->getResult(0);
 }
 
 Value HloBuilder::slice(Value x, unsigned dim, int64_t from, int64_t count) {

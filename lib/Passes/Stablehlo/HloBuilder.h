@@ -73,6 +73,8 @@ public:
   /// `direction` is "LT", "GE", ...: a tensor of i1.
   mlir::Value compare(llvm::StringRef direction, mlir::Value x, mlir::Value y);
   mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y);
+  /// An operation of one result with a region that combines two numbers.
+  mlir::Value makeCombining(mlir::OperationState &state, Reduction by);
   /// "stablehlo.add" and the like: operands and result are of one type.
   mlir::Value map(llvm::StringRef name, mlir::ValueRange operands) {
     return make(name, operands.front().getType(), operands);

@@ -31,8 +31,8 @@ static NamedTensor oneHot(HloBuilder &h, OneHotEinsumOp op,
   return {h.convert(all, element), space.names};
 }
 
-/// x at the positions of `ids` along `index`, and 0 where there is no such
-/// position: the names of `ids`, then the other ones of x.
+/// x at the positions of `ids` along `index`, and 0 where there is none. It has
+/// the names of `ids`, then the other ones of x.
 static NamedTensor gather(HloBuilder &h, const NamedTensor &ids,
                           const NamedTensor &x, StringAttr index) {
   unsigned dim = x.dimOf(index), depth = ids.names.size();
@@ -69,28 +69,70 @@ static NamedTensor gather(HloBuilder &h, const NamedTensor &ids,
           space.names};
 }
 
+/// The sum of x at the positions along `index` that `ids` say, and 0 at all
+/// others. It has `index`, then the names of x that `ids` lack.
+static NamedTensor scatter(HloBuilder &h, const NamedTensor &ids, NamedTensor x,
+                           StringAttr index, int64_t extent) {
+  unsigned depth = ids.names.size();
+  Space space;
+  space.add(index, extent);
+  SmallVector<StringAttr> order = ids.names;
+  SmallVector<int64_t> windows;
+  for (StringAttr name : x.names)
+    if (!ids.has(name)) {
+      windows.push_back(order.size());
+      order.push_back(name);
+      space.add(name, x.extent(name));
+    }
+  x = h.ordered(h.convert(x, h.wide(x.element())), order);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "scatter<update_window_dims = [";
+  llvm::interleaveComma(windows, os);
+  os << "], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], "
+        "index_vector_dim = "
+     << depth << ">";
+  Value none = h.splat(space.of(x.element()), 0);
+  OperationState state(
+      h.loc, "stablehlo.scatter", {none, ids.value, x.value}, none.getType(),
+      {h.named("scatter_dimension_numbers",
+               foreignAttr<StablehloDialect>(h.b.getContext(), text)),
+       h.named("indices_are_sorted", h.b.getBoolAttr(false)),
+       h.named("unique_indices", h.b.getBoolAttr(false))});
+  return {h.makeCombining(state, Reduction::Sum), space.names};
+}
+
+/// A table of which all positions take rows is gathered from, and its gradient
+/// scattered to. Else it is a product with the one-hot tensors.
 FailureOr<NamedTensor> hlo::lookUp(HloBuilder &h, Operation *op,
                                    ArrayRef<NamedTensor> operands) {
   auto self = cast<OneHotEinsumOp>(op);
   ArrayRef<NamedTensor> ids = operands.drop_back();
   const NamedTensor &x = operands.back();
   Names result = getIdx(self.getResult()).getNames();
-  auto isShared = [&](StringAttr name) { return x.has(name); };
+  auto index = cast<StringAttr>(self.getIndices()[0]);
+  auto isOfX = [&](StringAttr name) { return x.has(name); };
+  auto isOfResult = [&](StringAttr name) {
+    return llvm::is_contained(result, name);
+  };
   // No more points than x has.
-  bool isInside = llvm::all_of(self.getIndices(), [&](Attribute name) {
-    return isShared(cast<StringAttr>(name));
-  });
-  for (const NamedTensor &each : ids)
-    isInside &= llvm::all_of(each.names, isShared);
+  bool isInside =
+      llvm::all_of(self.getIndices().getAsRange<StringAttr>(), isOfX) &&
+      llvm::all_of(ids, [&](const NamedTensor &each) {
+        return llvm::all_of(each.names, isOfX);
+      });
   if (isInside)
     return emitLoop(h, cast<LoopOpInterface>(op), operands);
-  // One table, which all positions have in common.
-  auto index = cast<StringAttr>(self.getIndices()[0]);
-  if (ids.size() == 1 && x.has(index) &&
-      llvm::none_of(ids[0].names, isShared)) {
+  bool isOne = ids.size() == 1;
+  if (isOne && x.has(index) && llvm::none_of(ids[0].names, isOfX)) {
     NamedTensor rows = gather(h, ids[0], x, index);
     return h.reduce(h.convert(rows, h.wide(rows.element())), result,
                     Reduction::Sum);
+  }
+  if (isOne && !x.has(index) && llvm::all_of(ids[0].names, isOfX) &&
+      llvm::none_of(ids[0].names, isOfResult)) {
+    NamedTensor sums = scatter(h, ids[0], x, index, self.getIntegerBound(0));
+    return h.reduce(sums, result, Reduction::Sum);
   }
   return product(h, oneHot(h, self, ids, x.element()), x, result);
 }

@@ -60,7 +60,7 @@ bool Shardings::mustSay(OpResult result) {
   llvm::SmallDenseSet<Attribute> said;
   for (Value operand : result.getOwner()->getOperands()) {
     IdxAttr own = getIdx(operand);
-    if (own.getUnplaced())
+    if (own.getUnplaced() || !own.getPending().empty())
       return true;
     auto there = homes(own);
     for (auto [axis, name] : there) {

@@ -22,7 +22,8 @@ public:
 
   /// Whether the placement of a result has to be said: it is placed, not
   /// partial, and not what its operands' placements say by name. They say it
-  /// where every axis is on one index, in all tensors that have the index.
+  /// where none is partial and every axis is on one index, in all tensors that
+  /// have the index.
   bool mustSay(mlir::OpResult result);
 
 private:

@@ -4,7 +4,7 @@ tpsp.program <b = 2, s = 6, t = s, d = 8, e = 5, v = 7, p = 3, q = 2, r = 5, w =
 mesh @mesh <dp = 2 : data, cp = 2 : data, tp = 2 : model>
 
 func @model(%x: [b@dp, s@cp, d@tp], %y: [b, s@cp, d@tp], param %m: [e, d@tp, o], param %table: [v, d@cp],
-    %ids: i32[b@dp, s] {tpsp.below = 7}, %doc, %key: i32[b, s@cp] {tpsp.below = 3}, param %gain, %bias: [d@tp])
+    %ids: i32[b@dp, s] {tpsp.below = 9}, %doc, %key: i32[b, s@cp] {tpsp.below = 3}, param %gain, %bias: [d@tp])
     -> ([b@dp, s, d@tp], [s@cp, b, e], [b, s, d@tp], [b, w, d@tp], [b, s, d@tp], [b, s@cp, t], [x, b@dp, c, d], [b@dp, n, d@cp], [b@dp, s@tp, v]) {
   // Element by element.
   %clamped = clamp %x {low = -0.5, high = 0.75}
