@@ -6,7 +6,8 @@
 ///   divide: the one that is best. Axes not yet chosen divide all but the
 ///   launch. An update reads and writes its tensors once. Other kernels do
 ///   together at least what they do on one device, and so do products that are
-///   redone.
+///   redone. Of causal attention whose queries are divided the last rank
+///   counts.
 /// - Links: on a data axis gradients are reduced, and parameters that are
 ///   stored divided are gathered. On a model axis what is not linear is made of
 ///   completed sums. Keys and values are gathered along a data axis on
