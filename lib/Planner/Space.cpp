@@ -222,13 +222,16 @@ std::vector<SpaceNode> Space::children(const SpaceNode &node,
                     symmetric);
     return result;
   }
-  bool isLast =
-      depth + 1 >= std::max<size_t>(options.maxAxes, facts.mesh.size() + 1);
+  bool isLast = depth + 1 >= mostAxes();
   for (int64_t size = isLast ? node.remaining : 2; size <= node.remaining;
        ++size)
     if (node.remaining % size == 0)
       addChildren(node, axisOf("", size, AxisRole::Data), result, symmetric);
   return result;
+}
+
+size_t Space::mostAxes() const {
+  return std::max<size_t>(options.maxAxes, facts.mesh.size() + 1);
 }
 
 bool Space::isDone(const SpaceNode &node) const {
@@ -326,9 +329,8 @@ bool Space::maySatisfyPins(const SpaceNode &node) const {
       return false;
     ++wanted;
   }
-  size_t most = std::max<size_t>(options.maxAxes, facts.mesh.size() + 1);
   return wanted == 0 ||
-         (!node.isLeaf() && candidate.axes.size() + wanted <= most);
+         (!isDone(node) && candidate.axes.size() + wanted <= mostAxes());
 }
 
 std::string tpsp::planner::parsePin(const std::string &text,
@@ -368,7 +370,7 @@ std::string Space::checkPins() const {
   std::set<std::string> axes;
   for (const Pin &pin : options.pins)
     axes.insert(pin.axis);
-  if (axes.size() > std::max<size_t>(options.maxAxes, facts.mesh.size() + 1))
+  if (axes.size() > mostAxes())
     return "pins name " + std::to_string(axes.size()) +
            " axes, and a mesh has at most " + std::to_string(options.maxAxes) +
            "; --max-axes allows more";

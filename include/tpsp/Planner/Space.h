@@ -92,6 +92,8 @@ private:
                   int64_t within) const;
   bool mayHaveStages(int64_t size) const;
   bool maySatisfyPins(const SpaceNode &node) const;
+  /// Those that the program writes, and one more, in any case.
+  size_t mostAxes() const;
   void addChildren(const SpaceNode &node, CandidateAxis axis,
                    std::vector<SpaceNode> &out, int64_t &symmetric) const;
   std::string checkPins() const;

@@ -108,6 +108,15 @@ TEST(Space, PinsPrune) {
   }
 }
 
+// A written axis of one rank comes behind the last device.
+TEST(Space, PinsOnAWrittenAxisOfOne) {
+  ProgramFacts facts = mlp(4, 4, 8, 8);
+  facts.mesh = {{"mine", 2, AxisRole::Model}, {"one", 1, AxisRole::Data}};
+  SpaceOptions options = on(2);
+  ASSERT_EQ(parsePin("b@one", facts, options.pins.emplace_back()), "");
+  EXPECT_FALSE(Space(facts, options).leaves().empty());
+}
+
 TEST(Space, WrongPins) {
   ProgramFacts facts = mlp(4, 4, 8, 8);
   Pin pin;
