@@ -80,9 +80,9 @@ static MemoryBill billOf(const tpsp::Plan &plan) {
 }
 
 /// Layers of a run that stand for all of it: the first and the last are beside
-/// other things, and one more is like those between. Shorter runs are compiled
-/// as they are.
-static constexpr size_t baseDepth = 2, shortestRun = 3;
+/// other things, and one more is like those between. As many as both programs
+/// have together are compiled as they are: that takes no longer, and is exact.
+static constexpr size_t baseDepth = 2, longestWhole = 2 * baseDepth + 1;
 
 /// Of a rank's gradients before data axes divide them: those of arguments that
 /// there are `count` of, one of each.
@@ -135,7 +135,7 @@ public:
         PlannedProgram::read(context, options.path, options.readOptions());
     if (read) {
       program = std::move(*read);
-      runs = program->layersOfRuns(shortestRun);
+      runs = program->layersOfRuns(longestWhole);
     } else {
       unreadable = llvm::toString(read.takeError());
     }
@@ -162,7 +162,7 @@ public:
     double layers = 1, compiled = 1;
     for (size_t layersOfRun : runs) {
       layers += double(layersOfRun);
-      compiled += double(2 * baseDepth + 1);
+      compiled += double(longestWhole);
     }
     return 1.5 * layers / compiled;
   }
@@ -230,7 +230,7 @@ private:
       if (!depths.empty()) {
         auto function =
             placed->lookupSymbol<func::FuncOp>(program->facts().program);
-        keepLayers(function, layerRuns(function, shortestRun), depths);
+        keepLayers(function, layerRuns(function, longestWhole), depths);
       }
       return compileAndSimulate(std::move(placed), compile, out);
     });
