@@ -143,6 +143,16 @@ double Bounds::storingSeconds(const TensorFacts &tensor, const SpaceNode &node,
   return scatter + double(microBatches) * (gather + again);
 }
 
+using Subscripts = std::vector<std::vector<unsigned>>;
+
+/// Whether one dimension is divided by all of these axes.
+static bool haveOneDim(const Subscripts &dims, llvm::ArrayRef<unsigned> axes) {
+  return llvm::any_of(dims, [&](const std::vector<unsigned> &onDim) {
+    return llvm::all_of(
+        axes, [&](unsigned axis) { return llvm::is_contained(onDim, axis); });
+  });
+}
+
 /// Reductions of gradients along a data axis, and gathers of parameters: for
 /// each micro-batch, where there are stages.
 double Bounds::dataSeconds(const SpaceNode &node, unsigned axis,
@@ -162,9 +172,7 @@ double Bounds::dataSeconds(const SpaceNode &node, unsigned axis,
       continue;
     double local = localBytes(tensor, node);
     double bytes = local / double(node.remaining);
-    if (llvm::any_of(
-            subscriptsOf(tensor, node.candidate),
-            [&](const auto &axes) { return llvm::is_contained(axes, axis); })) {
+    if (haveOneDim(subscriptsOf(tensor, node.candidate), axis)) {
       seconds +=
           storingSeconds(tensor, node, dividing, bytes * size, microBatches);
       continue;
@@ -203,24 +211,17 @@ double Bounds::storedSeconds(const SpaceNode &node,
                        }));
   double together = 0, all = 0;
   for (const TensorFacts &tensor : facts.tensors) {
-    std::vector<std::vector<unsigned>> dims =
-        subscriptsOf(tensor, node.candidate);
+    Subscripts dims = subscriptsOf(tensor, node.candidate);
     auto isStored = [&](unsigned axis) {
       return isSummedOn(tensor, node.candidate.axes[axis].use) &&
-             llvm::any_of(dims, [&](const auto &axes) {
-               return llvm::is_contained(axes, axis);
-             });
+             haveOneDim(dims, axis);
     };
     if (!llvm::all_of(storing, isStored))
       continue;
     double bytes = localBytes(tensor, node) * size / double(node.remaining);
     double seconds = storingSeconds(tensor, node, places, bytes, microBatches);
     all += seconds;
-    if (llvm::any_of(dims, [&](const auto &axes) {
-          return llvm::all_of(storing, [&](unsigned axis) {
-            return llvm::is_contained(axes, axis);
-          });
-        }))
+    if (haveOneDim(dims, storing))
       together += seconds;
   }
   double links = double((1u << storing.size()) - 1);

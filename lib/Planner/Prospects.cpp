@@ -13,7 +13,8 @@ using namespace tpsp::planner;
 static constexpr size_t beam = 256;
 /// Leaves that are remembered.
 static constexpr size_t mostLeaves = 4096;
-/// What a plan that the compiler refuses, or that is too large, counts for.
+/// What a plan that the compiler refuses, or that is too large, counts for. No
+/// step counts for more.
 static constexpr double uselessFactor = 20;
 
 static double promiseOf(const Bound &bound) {

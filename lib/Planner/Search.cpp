@@ -111,11 +111,12 @@ bool surelyFits(const Evaluation &serial, const SearchOptions &options) {
 /// none.
 std::shared_ptr<const Evaluation>
 bestSerial(const std::map<std::string, std::shared_ptr<const Evaluation>> &all,
+           const std::set<std::string> &overlapped,
            const std::vector<Evaluation> &evaluations,
            const SearchOptions &options, const ProgramFacts &facts) {
   std::shared_ptr<const Evaluation> best;
   for (const auto &[text, each] : all)
-    if (surelyFits(*each, options) &&
+    if (!overlapped.count(text) && surelyFits(*each, options) &&
         (!best || comesBefore(*each, *best, options.memoryLimit, facts)))
       best = each;
   const Evaluation *known = fastestThatFits(evaluations, options.memoryLimit);
@@ -185,8 +186,8 @@ public:
     }
     report();
     result.certifiedSeconds = pool.seconds();
-    if (std::shared_ptr<const Evaluation> best =
-            bestSerial(serials, result.evaluations, options, space.program()))
+    if (std::shared_ptr<const Evaluation> best = bestSerial(
+            serials, taken, result.evaluations, options, space.program()))
       take(*best);
     takeRefused(notable);
     // Twice: what its own step without overlap excludes, is not overlapped.

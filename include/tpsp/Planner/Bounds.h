@@ -65,9 +65,9 @@ struct Bound {
 };
 
 /// What a step may take of which the busiest stream takes `busiest` seconds,
-/// and all streams one after the other `serial`. Of large models' steps with
-/// overlap about three quarters hide; where a search begins does not depend on
-/// more.
+/// and all streams one after the other `serial`. Of the rest about three
+/// quarters hide: two thirds to four fifths, in plans of Llama-3.1-8B on 64
+/// devices. It says where a search begins, and excludes nothing.
 inline double likelySeconds(double busiest, double serial) {
   return busiest + std::max(serial - busiest, 0.0) / 4;
 }
