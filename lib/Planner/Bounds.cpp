@@ -372,14 +372,16 @@ Bound Bounds::boundOf(const Work &work, const SpaceNode &node,
   bound.computing =
       std::max({work.computing * share, (work.computing + work.update) / stages,
                 ofLayers});
-  bound.data = work.data / stages;
-  bound.model = work.model * share;
+  bound.data = work.data.serial / stages;
+  bound.model = work.model.serial * share;
   if (options.overlaps)
-    bound.seconds = std::max({bound.computing, bound.data, bound.model});
+    bound.seconds = std::max({bound.computing, work.data.busiest / stages,
+                              work.model.busiest * share});
   else
     bound.seconds = std::max(
-        {(work.computing + work.model) * share,
-         (work.computing + work.update + work.data + work.model) / stages,
+        {(work.computing + work.model.serial) * share,
+         (work.computing + work.update + work.data.serial + work.model.serial) /
+             stages,
          ofLayers});
   return bound;
 }
@@ -387,17 +389,8 @@ Bound Bounds::boundOf(const Work &work, const SpaceNode &node,
 /// All but computing.
 Bounds::Work Bounds::workOf(const SpaceNode &node, int64_t microBatches) const {
   Work work;
-  for (unsigned i = 0; i < node.candidate.axes.size(); ++i) {
-    const CandidateAxis &axis = node.candidate.axes[i];
-    if (axis.size == 1)
-      continue;
-    if (axis.use.role == AxisRole::Data)
-      work.data = std::max(work.data, dataSeconds(node, i, microBatches) +
-                                          gatherSeconds(node, i));
-    if (axis.use.role == AxisRole::Model)
-      work.model = std::max(work.model, modelSeconds(node, i));
-  }
-  work.data = std::max(work.data, storedSeconds(node, microBatches));
+  work.data = dataTime(node, microBatches);
+  work.model = modelTime(node);
   work.update = updateSeconds(node);
   return work;
 }
@@ -407,10 +400,11 @@ Bound Bounds::linksAlone(const SpaceNode &node) const {
   Work work = workOf(node, 1);
   double stages = double(node.candidate.numStages());
   Bound bound;
-  bound.data = work.data / stages;
-  bound.model = work.model / stages;
-  bound.seconds = options.overlaps ? std::max(bound.data, bound.model)
-                                   : bound.data + bound.model;
+  bound.data = work.data.serial / stages;
+  bound.model = work.model.serial / stages;
+  bound.seconds = options.overlaps
+                      ? std::max(work.data.busiest, work.model.busiest) / stages
+                      : bound.data + bound.model;
   return bound;
 }
 

@@ -127,20 +127,24 @@ double Bounds::largestWith(double bytes) const {
 
 /// A tensor that is stored divided is gathered, and its gradient scattered:
 /// `bytes` of it, for each micro-batch, at these places.
-double Bounds::storingSeconds(const TensorFacts &tensor, const SpaceNode &node,
-                              llvm::ArrayRef<GroupPlace> places, double bytes,
-                              int64_t microBatches) const {
+Bounds::TensorTime Bounds::storingTime(const TensorFacts &tensor,
+                                       const SpaceNode &node,
+                                       llvm::ArrayRef<GroupPlace> places,
+                                       double bytes,
+                                       int64_t microBatches) const {
   double largest =
       largestWith(bytes * double(node.remaining) / double(tensor.count));
   double gather =
       collectiveSeconds(CollectiveKind::AllGather, places, bytes, largest);
-  double scatter =
+  TensorTime time;
+  time.scattering =
       collectiveSeconds(CollectiveKind::ReduceScatter, places, bytes, largest);
   // One may be used last forward and first backward, on each stage.
   double count = double(tensor.count),
          twice = std::max(count - double(node.candidate.numStages()), 0.0);
   double again = options.regathers ? gather * twice / count : 0;
-  return scatter + double(microBatches) * (gather + again);
+  time.gathering = double(microBatches) * (gather + again);
+  return time;
 }
 
 using Subscripts = std::vector<std::vector<unsigned>>;
@@ -153,113 +157,158 @@ static bool haveOneDim(const Subscripts &dims, llvm::ArrayRef<unsigned> axes) {
   });
 }
 
-/// Reductions of gradients along a data axis, and gathers of parameters: for
-/// each micro-batch, where there are stages.
-double Bounds::dataSeconds(const SpaceNode &node, unsigned axis,
-                           int64_t microBatches) const {
-  const AxisUse &use = node.candidate.axes[axis].use;
-  if (!options.hasGradients || !use.activations)
-    return 0;
-  std::vector<GroupPlace> reducing = placesOf(
-      node, axis, [](const AxisUse &other) { return bool(other.activations); });
-  std::vector<GroupPlace> dividing =
-      placesOf(node, axis, [](const AxisUse &other) {
-        return other.storesParameters || other.storesState;
-      });
-  double seconds = 0, size = double(node.candidate.axes[axis].size);
-  for (const TensorFacts &tensor : facts.tensors) {
-    if (!isSummedOn(tensor, use))
-      continue;
-    double local = localBytes(tensor, node);
-    double bytes = local / double(node.remaining);
-    if (haveOneDim(subscriptsOf(tensor, node.candidate), axis)) {
-      seconds +=
-          storingSeconds(tensor, node, dividing, bytes * size, microBatches);
-      continue;
-    }
-    double largest = largestWith(local / double(tensor.count));
-    auto secondsOf = [&](CollectiveKind kind,
-                         llvm::ArrayRef<GroupPlace> places) {
-      return collectiveSeconds(kind, places, bytes, largest);
-    };
-    double whole = secondsOf(CollectiveKind::AllReduce, reducing);
-    double divided = secondsOf(CollectiveKind::AllGather, dividing) +
-                     secondsOf(CollectiveKind::ReduceScatter, dividing);
-    seconds += use.storesState ? divided : std::min(whole, divided);
-  }
-  return seconds;
+bool Bounds::isStoredOn(const TensorFacts &tensor, const SpaceNode &node,
+                        unsigned axis) const {
+  return haveOneDim(subscriptsOf(tensor, node.candidate), axis);
 }
 
-/// Where several axes store parameters, the last of a tensor's gathers makes it
-/// whole. Along one dimension that is one collective for all axes. Else tensors
-/// may have different orders: there may be a link for each set of axes.
-double Bounds::storedSeconds(const SpaceNode &node,
-                             int64_t microBatches) const {
-  llvm::SmallVector<unsigned> storing;
-  double size = 1;
-  for (unsigned i = 0; i < node.candidate.axes.size(); ++i)
-    if (node.candidate.axes[i].use.storesParameters) {
-      storing.push_back(i);
-      size *= double(node.candidate.axes[i].size);
-    }
-  if (!options.hasGradients || storing.size() < 2)
-    return 0;
+/// Reductions of a gradient along a data axis, and gathers of the parameter:
+/// for each micro-batch, where there are stages.
+Bounds::TensorTime Bounds::tensorTime(const TensorFacts &tensor,
+                                      const SpaceNode &node,
+                                      const DataAxis &axis,
+                                      int64_t microBatches) const {
+  const CandidateAxis &written = node.candidate.axes[axis.position];
+  if (!isSummedOn(tensor, written.use))
+    return {};
+  double local = localBytes(tensor, node);
+  double bytes = local / double(node.remaining);
+  if (isStoredOn(tensor, node, axis.position))
+    return storingTime(tensor, node, axis.dividing,
+                       bytes * double(written.size), microBatches);
+  double largest = largestWith(local / double(tensor.count));
+  auto secondsOf = [&](CollectiveKind kind, llvm::ArrayRef<GroupPlace> places) {
+    return collectiveSeconds(kind, places, bytes, largest);
+  };
+  TensorTime divided;
+  divided.scattering = secondsOf(CollectiveKind::ReduceScatter, axis.dividing);
+  divided.completing = secondsOf(CollectiveKind::AllGather, axis.dividing);
+  TensorTime whole;
+  whole.completing = secondsOf(CollectiveKind::AllReduce, axis.reducing);
+  bool isDivided =
+      written.use.storesState || divided.seconds() < whole.seconds();
+  return isDivided ? divided : whole;
+}
+
+/// Of its gathers along several axes the last makes it whole.
+Bounds::TensorTime Bounds::storedTime(const TensorFacts &tensor,
+                                      const SpaceNode &node,
+                                      llvm::ArrayRef<const DataAxis *> storing,
+                                      int64_t microBatches) const {
+  double bytes = localBytes(tensor, node) / double(node.remaining);
   std::vector<GroupPlace> places;
-  for (unsigned axis : storing)
-    llvm::append_range(places, placesOf(node, axis, [](const AxisUse &other) {
-                         return other.storesParameters || other.storesState;
-                       }));
-  double together = 0, all = 0;
-  for (const TensorFacts &tensor : facts.tensors) {
-    Subscripts dims = subscriptsOf(tensor, node.candidate);
-    auto isStored = [&](unsigned axis) {
-      return isSummedOn(tensor, node.candidate.axes[axis].use) &&
-             haveOneDim(dims, axis);
-    };
-    if (!llvm::all_of(storing, isStored))
-      continue;
-    double bytes = localBytes(tensor, node) * size / double(node.remaining);
-    double seconds = storingSeconds(tensor, node, places, bytes, microBatches);
-    all += seconds;
-    if (haveOneDim(dims, storing))
-      together += seconds;
+  for (const DataAxis *axis : storing) {
+    bytes *= double(node.candidate.axes[axis->position].size);
+    llvm::append_range(places, axis->dividing);
   }
-  double links = double((1u << storing.size()) - 1);
-  return std::max(together, all / links);
+  return storingTime(tensor, node, places, bytes, microBatches);
 }
 
-/// Keys and values along a data axis on positions, and their gradients back.
-double Bounds::gatherSeconds(const SpaceNode &node, unsigned axis) const {
-  const AxisUse &use = node.candidate.axes[axis].use;
-  if (!options.gathersKeys || use.role != AxisRole::Data || !use.activations)
-    return 0;
-  std::vector<GroupPlace> places =
-      placesOf(node, axis, [&](const AxisUse &other) {
-        return other.activations == use.activations;
-      });
-  double seconds = 0;
-  for (const WholeOperand &operand : facts.wholeOperands) {
-    if (operand.index != *use.activations)
-      continue;
-    double local = double(operand.bytes);
-    for (unsigned i = 0; i < node.candidate.axes.size(); ++i) {
-      const CandidateAxis &other = node.candidate.axes[i];
-      if (i != axis && llvm::any_of(operand.dims, [&](ClassId id) {
-            return other.use.isOn(id);
-          }))
-        local /= double(other.size);
+/// Adds what goes along each axis, and along all that store. Along one
+/// dimension these have one collective. What has another command is apart: a
+/// gradient that is scattered is then completed along other axes.
+void Bounds::addTensor(const TensorFacts &tensor, const SpaceNode &node,
+                       int64_t microBatches, DataLinks &links) const {
+  TensorTime most;
+  std::vector<const DataAxis *> storing;
+  llvm::SmallVector<unsigned> positions;
+  for (DataAxis &axis : links.axes) {
+    TensorTime time = tensorTime(tensor, node, axis, microBatches);
+    axis.seconds += time.seconds();
+    most.raiseTo(time);
+    if (isSummedOn(tensor, node.candidate.axes[axis.position].use) &&
+        isStoredOn(tensor, node, axis.position)) {
+      storing.push_back(&axis);
+      positions.push_back(axis.position);
     }
-    double bytes = local / double(node.remaining);
-    // Keys and values may go together.
-    double largest = largestWith(2 * local);
-    double each =
-        collectiveSeconds(CollectiveKind::AllGather, places, bytes, largest);
-    if (options.hasGradients && operand.hasGradient)
-      each += collectiveSeconds(CollectiveKind::ReduceScatter, places, bytes,
-                                largest);
-    seconds += double(operand.count) * each;
   }
-  return seconds;
+  if (storing.size() > 1) {
+    TensorTime time = storedTime(tensor, node, storing, microBatches);
+    most.raiseTo(time);
+    links.stored += time.seconds();
+    if (storing.size() == links.storing &&
+        haveOneDim(subscriptsOf(tensor, node.candidate), positions))
+      links.storedTogether += time.seconds();
+  }
+  links.serial += most.seconds();
+}
+
+/// Keys and values along data axes on positions, and their gradients back.
+void Bounds::addWhole(const WholeOperand &operand, const SpaceNode &node,
+                      DataLinks &links) const {
+  double most = 0;
+  for (DataAxis &axis : links.axes) {
+    if (node.candidate.axes[axis.position].use.activations != operand.index)
+      continue;
+    double seconds = gatherSeconds(operand, node, axis);
+    axis.seconds += seconds;
+    most = std::max(most, seconds);
+  }
+  links.serial += most;
+}
+
+Bounds::DataLinks Bounds::dataLinksOf(const SpaceNode &node) const {
+  DataLinks links;
+  for (unsigned i = 0; i < node.candidate.axes.size(); ++i) {
+    const CandidateAxis &axis = node.candidate.axes[i];
+    if (axis.size == 1 || axis.use.role != AxisRole::Data ||
+        !axis.use.activations)
+      continue;
+    DataAxis &each = links.axes.emplace_back();
+    each.position = i;
+    each.reducing = placesOf(
+        node, i, [](const AxisUse &other) { return bool(other.activations); });
+    each.dividing = placesOf(node, i, [](const AxisUse &other) {
+      return other.storesParameters || other.storesState;
+    });
+    each.gathering = placesOf(node, i, [&](const AxisUse &other) {
+      return other.activations == axis.use.activations;
+    });
+    links.storing += axis.use.storesParameters ? 1 : 0;
+  }
+  return links;
+}
+
+Bounds::LinkTime Bounds::dataTime(const SpaceNode &node,
+                                  int64_t microBatches) const {
+  DataLinks links = dataLinksOf(node);
+  if (options.hasGradients)
+    for (const TensorFacts &tensor : facts.tensors)
+      addTensor(tensor, node, microBatches, links);
+  if (options.gathersKeys)
+    for (const WholeOperand &operand : facts.wholeOperands)
+      addWhole(operand, node, links);
+  LinkTime time;
+  time.serial = links.serial;
+  // Tensors may have different orders: there may be a link for each set of the
+  // axes that store.
+  double sets = double((1u << links.storing) - 1);
+  time.busiest =
+      std::max(links.storedTogether, links.stored / std::max(sets, 1.0));
+  for (const DataAxis &axis : links.axes)
+    time.busiest = std::max(time.busiest, axis.seconds);
+  return time;
+}
+
+double Bounds::gatherSeconds(const WholeOperand &operand, const SpaceNode &node,
+                             const DataAxis &axis) const {
+  double local = double(operand.bytes);
+  for (unsigned i = 0; i < node.candidate.axes.size(); ++i) {
+    const CandidateAxis &other = node.candidate.axes[i];
+    if (i != axis.position && llvm::any_of(operand.dims, [&](ClassId id) {
+          return other.use.isOn(id);
+        }))
+      local /= double(other.size);
+  }
+  double bytes = local / double(node.remaining);
+  // Keys and values may go together.
+  double largest = largestWith(2 * local);
+  double each = collectiveSeconds(CollectiveKind::AllGather, axis.gathering,
+                                  bytes, largest);
+  if (options.hasGradients && operand.hasGradient)
+    each += collectiveSeconds(CollectiveKind::ReduceScatter, axis.gathering,
+                              bytes, largest);
+  return double(operand.count) * each;
 }
 
 /// The rank's part, as far as other axes divide it.
@@ -305,44 +354,73 @@ double Bounds::narrowestBytes(const AxisUse &use) const {
   return least / double(options.devices);
 }
 
-/// Completions of sums along a model axis, forward and backward. Where the axis
-/// divides no activations, all ranks need the sum. Where it does, each keeps a
-/// part, and the products on the other side gather it: operands of products
-/// forward, whose gradients are completed, and gradients of sums backward.
-double Bounds::modelSeconds(const SpaceNode &node, unsigned axis) const {
-  const AxisUse &use = node.candidate.axes[axis].use;
-  // What is summed goes with what is summed, and what is gathered with what is
-  // gathered along the same index.
-  std::vector<GroupPlace> places =
-      placesOf(node, axis, [&](const AxisUse &other) {
-        return other.role == AxisRole::Model ||
-               (!other.activations && !other.storesParameters &&
-                other.role != AxisRole::Stage) ||
-               (use.activations && other.activations == use.activations);
-      });
-  double seconds = 0, narrowest = narrowestBytes(use);
-  for (const Completion &completion : facts.completions) {
-    bool sums = llvm::any_of(completion.sums, [&](ClassId id) {
-      return llvm::is_contained(use.parameters, id);
-    });
-    if (!sums || (completion.isBackward && !options.hasGradients))
+/// A sum along a model axis is completed. Where the axis divides no
+/// activations, all ranks need the sum. Where it does, each keeps a part, and
+/// the products on the other side gather it: operands of products forward,
+/// whose gradients are completed, and gradients of sums backward.
+double Bounds::completionSeconds(const Completion &completion,
+                                 const SpaceNode &node,
+                                 const ModelAxis &axis) const {
+  const AxisUse &use = node.candidate.axes[axis.position].use;
+  bool sums = llvm::any_of(completion.sums, [&](ClassId id) {
+    return llvm::is_contained(use.parameters, id);
+  });
+  if (!sums || (completion.isBackward && !options.hasGradients))
+    return 0;
+  double bytes = completionBytes(completion, node, axis.position);
+  if (completion.isBackward)
+    bytes = std::min(bytes, axis.narrowest);
+  // Two that are ready at once may go together.
+  double largest = largestWith(2 * bytes * double(node.remaining));
+  auto secondsOf = [&](CollectiveKind kind) {
+    return collectiveSeconds(kind, axis.places, bytes, largest);
+  };
+  double scatter = secondsOf(CollectiveKind::ReduceScatter),
+         gather = secondsOf(CollectiveKind::AllGather);
+  bool isGathered = options.hasGradients && completion.hasGradient;
+  double each = use.activations ? scatter + (isGathered ? gather : 0)
+                                : std::min(secondsOf(CollectiveKind::AllReduce),
+                                           scatter + gather);
+  return double(completion.count) * each;
+}
+
+std::vector<Bounds::ModelAxis>
+Bounds::modelAxesOf(const SpaceNode &node) const {
+  std::vector<ModelAxis> result;
+  for (unsigned i = 0; i < node.candidate.axes.size(); ++i) {
+    const auto &[name, size, use] = node.candidate.axes[i];
+    if (size == 1 || use.role != AxisRole::Model)
       continue;
-    double bytes = completionBytes(completion, node, axis);
-    if (completion.isBackward)
-      bytes = std::min(bytes, narrowest);
-    // Two that are ready at once may go together.
-    double largest = largestWith(2 * bytes * double(node.remaining));
-    auto secondsOf = [&](CollectiveKind kind) {
-      return collectiveSeconds(kind, places, bytes, largest);
-    };
-    double scatter = secondsOf(CollectiveKind::ReduceScatter),
-           gather = secondsOf(CollectiveKind::AllGather);
-    bool isGathered = options.hasGradients && completion.hasGradient;
-    double each =
-        use.activations
-            ? scatter + (isGathered ? gather : 0)
-            : std::min(secondsOf(CollectiveKind::AllReduce), scatter + gather);
-    seconds += double(completion.count) * each;
+    ModelAxis &axis = result.emplace_back();
+    axis.position = i;
+    axis.narrowest = narrowestBytes(use);
+    // What is summed goes with what is summed, and what is gathered with what
+    // is gathered along the same index.
+    axis.places = placesOf(node, i, [&use = use](const AxisUse &other) {
+      return other.role == AxisRole::Model ||
+             (!other.activations && !other.storesParameters &&
+              other.role != AxisRole::Stage) ||
+             (use.activations && other.activations == use.activations);
+    });
   }
-  return seconds;
+  return result;
+}
+
+/// One collective may complete a sum along several axes.
+Bounds::LinkTime Bounds::modelTime(const SpaceNode &node) const {
+  std::vector<ModelAxis> axes = modelAxesOf(node);
+  std::vector<double> busy(axes.size(), 0);
+  LinkTime time;
+  for (const Completion &completion : facts.completions) {
+    double most = 0;
+    for (auto [axis, seconds] : llvm::zip_equal(axes, busy)) {
+      double each = completionSeconds(completion, node, axis);
+      seconds += each;
+      most = std::max(most, each);
+    }
+    time.serial += most;
+  }
+  for (double seconds : busy)
+    time.busiest = std::max(time.busiest, seconds);
+  return time;
 }

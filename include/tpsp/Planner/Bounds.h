@@ -11,9 +11,10 @@
 /// - Links: on a data axis gradients are reduced, and parameters that are
 ///   stored divided are gathered. On a model axis what is not linear is made of
 ///   completed sums. Keys and values are gathered along a data axis on
-///   positions. Each axis is taken alone, at its links' best rate; the
-///   slowest counts. Communication may hide under computation, so the longer of
-///   the two counts, or without overlap the sum.
+///   positions. Each is at its links' best rate, or at that of links along
+///   several axes. Communication may hide under computation: then the slowest
+///   axis counts, if it takes longer. Without overlap all commands add up, and
+///   those along several axes that may be one count once.
 /// - Memory: parameters and, by what remains at the end, gradients and state;
 ///   what backward keeps of forward, at least a device's share of it and of a
 ///   micro-batch; with micro-batches sums of gradients.
@@ -53,8 +54,8 @@ struct Bound {
   double seconds = 0;
   /// Of one rank: of the settings that need least.
   int64_t bytes = 0;
-  /// What the seconds are at least: computing, and communication along data
-  /// axes and along model axes, of the axis that takes longest.
+  /// What they are at least made of: computing, and communication along data
+  /// axes and along model axes, one command after another.
   double computing = 0, data = 0, model = 0;
   /// Whether some settings go with the axes: stages take as many micro-batches.
   bool isPossible = false;
@@ -143,10 +144,50 @@ private:
     double all = 0, ofLayers = 0;
     Sums sums, sumsOfLayers;
   };
+  /// Seconds of the busiest link, and of all one after another.
+  struct LinkTime {
+    double busiest = 0, serial = 0;
+  };
+  /// Of one tensor: gathers to use it, the scattering of its gradient, and what
+  /// completes the gradient or the new parameter. Each is a command of its own.
+  struct TensorTime {
+    double gathering = 0, scattering = 0, completing = 0;
+
+    double seconds() const { return gathering + scattering + completing; }
+    /// Of several axes: one collective may go along all of them.
+    void raiseTo(const TensorTime &other) {
+      gathering = std::max(gathering, other.gathering);
+      scattering = std::max(scattering, other.scattering);
+      completing = std::max(completing, other.completing);
+    }
+  };
+  /// A data axis: where collectives along it may lie that reduce, that divide
+  /// or gather parameters, and that gather activations.
+  struct DataAxis {
+    unsigned position = 0;
+    std::vector<GroupPlace> reducing, dividing, gathering;
+    double seconds = 0;
+  };
+  struct DataLinks {
+    std::vector<DataAxis> axes;
+    /// How many of them store parameters.
+    size_t storing = 0;
+    /// Of what several axes store, and of that along one dimension of each.
+    double stored = 0, storedTogether = 0;
+    /// Of all one after another.
+    double serial = 0;
+  };
+  struct ModelAxis {
+    unsigned position = 0;
+    std::vector<GroupPlace> places;
+    /// Of a gradient, as narrowestBytes() says.
+    double narrowest = 0;
+  };
   /// Seconds on all stages together: of micro-batches, of the update, and of
   /// links, on data axes and on model axes.
   struct Work {
-    double computing = 0, update = 0, data = 0, model = 0;
+    double computing = 0, update = 0;
+    LinkTime data, model;
     /// Of computing, products of layers that are alike.
     double ofLayers = 0;
   };
@@ -184,16 +225,30 @@ private:
                      double redone) const;
   double updateSeconds(const SpaceNode &node) const;
   double alone(const MatmulWork &work, int64_t dtype) const;
-  double dataSeconds(const SpaceNode &node, unsigned axis,
-                     int64_t microBatches) const;
-  double storedSeconds(const SpaceNode &node, int64_t microBatches) const;
-  double storingSeconds(const TensorFacts &tensor, const SpaceNode &node,
-                        llvm::ArrayRef<GroupPlace> places, double bytes,
+  LinkTime dataTime(const SpaceNode &node, int64_t microBatches) const;
+  DataLinks dataLinksOf(const SpaceNode &node) const;
+  void addTensor(const TensorFacts &tensor, const SpaceNode &node,
+                 int64_t microBatches, DataLinks &links) const;
+  void addWhole(const WholeOperand &operand, const SpaceNode &node,
+                DataLinks &links) const;
+  bool isStoredOn(const TensorFacts &tensor, const SpaceNode &node,
+                  unsigned axis) const;
+  TensorTime tensorTime(const TensorFacts &tensor, const SpaceNode &node,
+                        const DataAxis &axis, int64_t microBatches) const;
+  TensorTime storedTime(const TensorFacts &tensor, const SpaceNode &node,
+                        llvm::ArrayRef<const DataAxis *> storing,
                         int64_t microBatches) const;
-  double modelSeconds(const SpaceNode &node, unsigned axis) const;
+  TensorTime storingTime(const TensorFacts &tensor, const SpaceNode &node,
+                         llvm::ArrayRef<GroupPlace> places, double bytes,
+                         int64_t microBatches) const;
+  double gatherSeconds(const WholeOperand &operand, const SpaceNode &node,
+                       const DataAxis &axis) const;
+  LinkTime modelTime(const SpaceNode &node) const;
+  std::vector<ModelAxis> modelAxesOf(const SpaceNode &node) const;
+  double completionSeconds(const Completion &completion, const SpaceNode &node,
+                           const ModelAxis &axis) const;
   double completionBytes(const Completion &completion, const SpaceNode &node,
                          unsigned axis) const;
-  double gatherSeconds(const SpaceNode &node, unsigned axis) const;
   double localBytes(const TensorFacts &tensor, const SpaceNode &node) const;
   std::vector<GroupPlace>
   placesOf(const SpaceNode &node, unsigned axis,
