@@ -155,24 +155,31 @@ private:
   /// follows, all of them.
   template <typename Accept>
   bool appendRun(CollectiveKind kind, Accept accept) {
-    auto append = [&](unsigned dim, bool mustMakeWay) {
+    std::optional<unsigned> best;
+    AxisList bestRun;
+    bool bestMakesWay = false;
+    for (unsigned dim = 0; dim < now.dims.size(); ++dim) {
       AxisList run = missing(dim);
       size_t all = run.size();
       if (isInOrder(dim))
         run.truncate(llvm::find_if_not(run, accept) - run.begin());
       else
         llvm::erase_if(run, [&](AxisId axis) { return !accept(axis); });
-      if (run.empty() || isBlocked(dim) || (mustMakeWay && run.size() == all))
-        return false;
-      add(kind, run, std::nullopt, dim);
-      return true;
-    };
-    // First where others wait behind, which make the rest smaller.
-    for (bool mustMakeWay : {true, false})
-      for (unsigned dim = 0; dim < now.dims.size(); ++dim)
-        if (append(dim, mustMakeWay))
-          return true;
-    return false;
+      if (run.empty() || isBlocked(dim))
+        continue;
+      // First where others wait behind, which make the rest smaller; then along
+      // the innermost axes, whose links are the fastest.
+      bool makesWay = run.size() < all;
+      if (best && std::pair(makesWay, run.back()) <=
+                      std::pair(bestMakesWay, bestRun.back()))
+        continue;
+      best = dim;
+      bestRun = run;
+      bestMakesWay = makesWay;
+    }
+    if (best)
+      add(kind, bestRun, std::nullopt, best);
+    return best.has_value();
   }
   bool scatterPending() {
     return appendRun(CollectiveKind::ReduceScatter,
@@ -216,28 +223,34 @@ private:
   }
 
   /// Minor axes that the goal has nowhere. First where others wait for them to
-  /// go, to come or to leave: what those move is then the smaller.
+  /// go, to come or to leave: what those move is then the smaller. Then the
+  /// outermost axes, because the last gather moves most.
   bool gatherUnwanted() {
-    auto gather = [&](unsigned dim, bool mustMakeWay) {
+    std::optional<unsigned> best;
+    AxisList bestAxes;
+    bool bestMakesWay = false;
+    for (unsigned dim = 0; dim < now.dims.size(); ++dim) {
       llvm::ArrayRef<AxisId> all = extra(dim);
       size_t count = 0;
       while (count < all.size() && !goal.dimOf(all[all.size() - 1 - count]))
         ++count;
+      if (count == 0)
+        continue;
+      AxisList axes(all.take_back(count));
       bool makesWay =
           count < all.size() || llvm::any_of(goal.dims[dim], [&](AxisId axis) {
             return lacks(dim, axis);
           });
-      if (count == 0 || (mustMakeWay && !makesWay))
-        return false;
-      AxisList axes(all.take_back(count));
-      add(CollectiveKind::AllGather, axes, dim, std::nullopt);
-      return true;
-    };
-    for (bool mustMakeWay : {true, false})
-      for (unsigned dim = 0; dim < now.dims.size(); ++dim)
-        if (gather(dim, mustMakeWay))
-          return true;
-    return false;
+      if (best && std::pair(!makesWay, axes.back()) >=
+                      std::pair(!bestMakesWay, bestAxes.back()))
+        continue;
+      best = dim;
+      bestAxes = axes;
+      bestMakesWay = makesWay;
+    }
+    if (best)
+      add(CollectiveKind::AllGather, bestAxes, best, std::nullopt);
+    return best.has_value();
   }
 
   /// The last resort: everything that is not where the goal has it.

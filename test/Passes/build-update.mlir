@@ -4,6 +4,11 @@
 // RUN: tpsp-opt %s --tpsp-build-update="optimizer=adamw clip=1" | FileCheck %s --check-prefix=CLIP
 // RUN: tpsp-opt %s --tpsp-build-update="optimizer=adamw axes=dp" --remarks-filter='tpsp-.*' -o /dev/null 2>&1 | FileCheck %s --check-prefix=WHOLE
 // WHOLE: {{.*}}build-update.mlir:{{[0-9]+}}:14: remark: {{.*}}dp divides no index of 'c' evenly, so every rank of it has its state whole
+// State joins the data axes that divide its parameter, so that one collective scatters the gradient along both.
+// RUN: sed 's/#tpsp.idx<e@tp, d>/#tpsp.idx<e, d@tp>/' %s | tpsp-opt --tpsp-build-update="axes=dp" | FileCheck %s --check-prefix=MODEL
+// RUN: sed -e 's/#tpsp.idx<e@tp, d>/#tpsp.idx<e, d@tp>/' -e 's/tp = 2 : model/tp = 2 : data/' %s | tpsp-opt --tpsp-build-update="axes=dp" | FileCheck %s --check-prefix=DATA
+// MODEL: tpsp.gradient_at = #tpsp.idx<e@dp, d@tp>
+// DATA: tpsp.gradient_at = #tpsp.idx<e, d@tp@dp>
 // RUN: not tpsp-opt %s --tpsp-build-update="optimizer=adam" 2>&1 | FileCheck %s --check-prefix=NAME
 // NAME: error: option 'optimizer' of tpsp-build-update: no optimizer is called 'adam'; there are adamw, lion, muon, sgd
 // RUN: not tpsp-opt %s --tpsp-build-update="axes=fsdp" 2>&1 | FileCheck %s --check-prefix=AXIS

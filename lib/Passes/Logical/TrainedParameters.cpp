@@ -19,19 +19,35 @@ std::string tpsp::noOptimizer(StringRef name) {
       .str();
 }
 
-/// The tensor's type with the axes on the first dimensions that they divide.
-/// An axis that divides none, or that the tensor has, is left out.
+/// Dimensions that data axes divide, then all: a gradient is scattered along
+/// axes of one dimension by one collective.
+static SmallVector<AxisList *> inOrderOfUse(Placement &placement,
+                                            const Mesh &mesh) {
+  SmallVector<AxisList *> dims;
+  for (AxisList &dim : placement.dims)
+    dims.push_back(&dim);
+  llvm::stable_sort(dims, [&](const AxisList *a, const AxisList *b) {
+    auto isOfData = [&](AxisId axis) {
+      return mesh.axis(axis).role == AxisRole::Data;
+    };
+    return llvm::any_of(*a, isOfData) > llvm::any_of(*b, isOfData);
+  });
+  return dims;
+}
+
+/// The tensor's type with the axes on the first of these dimensions that they
+/// divide. An axis that divides none, or that the tensor has, is left out.
 static RankedTensorType withAxes(RankedTensorType type, ArrayRef<AxisId> axes,
                                  const Mesh &mesh) {
   Placement placement = placementOf(type, mesh);
   for (AxisId axis : axes) {
     if (placement.uses(axis))
       continue;
-    for (AxisList &dim : placement.dims) {
-      dim.push_back(axis);
+    for (AxisList *dim : inOrderOfUse(placement, mesh)) {
+      dim->push_back(axis);
       if (!firstUnevenDim(type.getShape(), placement, mesh))
         break;
-      dim.pop_back();
+      dim->pop_back();
     }
   }
   return withPlacement(type, placement, mesh);

@@ -175,6 +175,19 @@ TEST(TransitionTest, WhatShrinksComesFirst) {
             "slice 1 ->1, reduce_scatter 0 ->0");
 }
 
+TEST(TransitionTest, TheInnermostAxesMoveMost) {
+  for (bool isTurned : {false, true}) {
+    Placement whole = placed({{}, {}}), summed = placed({{}, {}}, {0, 1}),
+              divided = isTurned ? placed({{1}, {0}}) : placed({{0}, {1}});
+    EXPECT_EQ(plan(summed, divided),
+              isTurned ? "reduce_scatter 1 ->0, reduce_scatter 0 ->1"
+                       : "reduce_scatter 1 ->1, reduce_scatter 0 ->0");
+    EXPECT_EQ(plan(divided, whole), isTurned
+                                        ? "all_gather 0 1->, all_gather 1 0->"
+                                        : "all_gather 0 0->, all_gather 1 1->");
+  }
+}
+
 TEST(TransitionTest, WhatIsWantedScatteredIsNotReducedWhileItWaits) {
   EXPECT_EQ(plan(placed({{0}}, {1}), placed({{1}})),
             "all_gather 0 0->, reduce_scatter 1 ->0");
