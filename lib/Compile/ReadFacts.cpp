@@ -2,6 +2,7 @@
 
 #include "HandedTensors.h"
 #include "LayerRuns.h"
+#include "NameClasses.h"
 #include "StageCut.h"
 
 #include "tpsp/Dialect/Plan/PlanDialect.h"
@@ -10,10 +11,10 @@
 #include "tpsp/Dialect/Tpsp/StageAxis.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 #include "tpsp/Passes/Pipelines.h"
+#include "tpsp/Passes/Program/CallPlace.h"
 #include "tpsp/Passes/Program/LibraryCalls.h"
 
 #include "mlir/Pass/PassManager.h"
-#include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -21,68 +22,6 @@ using namespace tpsp;
 using namespace tpsp::planner;
 
 namespace {
-
-/// Index names as classes.
-class NameClasses {
-public:
-  void add(Type type) {
-    if (IdxAttr idx = getIdx(type))
-      for (auto [name, extent] : llvm::zip_equal(
-               idx.getNames(), cast<RankedTensorType>(type).getShape()))
-        add(name.getValue(), extent);
-  }
-
-  void unite(StringRef a, StringRef b) {
-    equal.unionSets(numbers.lookup(a), numbers.lookup(b));
-  }
-  /// Names of a class that positions see each other along, or that have
-  /// parameters of their own.
-  llvm::SmallSetVector<StringRef, 4> mixed, ownParameters;
-
-  std::vector<IndexClass> take() {
-    std::vector<IndexClass> classes;
-    llvm::DenseMap<unsigned, ClassId> ids;
-    for (auto [number, name] : llvm::enumerate(names)) {
-      auto [found, isNew] =
-          ids.try_emplace(equal.getLeaderValue(number), classes.size());
-      if (isNew)
-        classes.push_back({{}, extents[number]});
-      IndexClass &each = classes[found->second];
-      each.names.push_back(name);
-      each.extent = std::min(each.extent, extents[number]);
-      each.isMixed |= mixed.contains(name);
-      each.hasOwnParameters |= ownParameters.contains(name);
-      idOf[name] = found->second;
-    }
-    return classes;
-  }
-
-  ClassId operator[](StringRef name) const { return idOf.lookup(name); }
-
-  std::vector<ClassId> operator()(Type type) const {
-    std::vector<ClassId> ids;
-    for (StringRef name : indexNames(type))
-      ids.push_back(idOf.lookup(name));
-    return ids;
-  }
-
-private:
-  void add(StringRef name, int64_t extent) {
-    auto [found, isNew] = numbers.try_emplace(name, names.size());
-    if (isNew) {
-      equal.insert(names.size());
-      names.push_back(name.str());
-      extents.push_back(extent);
-    }
-    extents[found->second] = std::min(extents[found->second], extent);
-  }
-
-  llvm::StringMap<unsigned> numbers;
-  std::vector<std::string> names;
-  std::vector<int64_t> extents;
-  llvm::EquivalenceClasses<unsigned> equal;
-  llvm::StringMap<ClassId> idOf;
-};
 
 /// The value that views show.
 Value throughViews(Value value) {
@@ -188,12 +127,26 @@ private:
       for (Value result : op->getResults())
         if (isa<FloatType>(getElementTypeOrSelf(result.getType())))
           differentiable.insert(result);
+    noteLayers(op);
     IndexStructure structure = op.getIndexStructure();
     if (isa<AttentionOpInterface>(*op))
       addAttention(op, structure);
     else if (op.isSumOfProducts() && op->getNumOperands() == 2)
       addProduct(op, structure);
     followSums(op, structure);
+  }
+
+  /// An operation that was not inlined is no layer's. It is behind layers if it
+  /// reads what they made, or what is behind them.
+  void noteLayers(IndexedOpInterface op) {
+    bool isOfLayer = !callPlaceOf(op->getLoc()).calls.empty();
+    bool isBehind = !isOfLayer && llvm::any_of(op->getOperands(), [&](Value v) {
+      return fromLayers.contains(v);
+    });
+    if (isBehind)
+      behindLayers.insert(op);
+    if (isOfLayer || isBehind)
+      fromLayers.insert_range(op->getResults());
   }
 
   ProductFacts::Dim dimOf(const IndexStructure &structure, IndexId index,
@@ -226,6 +179,7 @@ private:
                            8;
     for (Value operand : op->getOperands())
       product.readsParameter |= isParameter(operand);
+    product.isBehindLayers = behindLayers.contains(op);
     return product;
   }
 
@@ -368,6 +322,9 @@ private:
   NameClasses &names;
   ProgramFacts &facts;
   llvm::DenseSet<Value> differentiable;
+  /// What layers made, and what was made of that behind them.
+  llvm::DenseSet<Value> fromLayers;
+  llvm::DenseSet<Operation *> behindLayers;
   llvm::DenseMap<Value, llvm::SmallSetVector<ClassId, 4>> pending;
   /// By what multiplies parameters: over which of their indices its gradient is
   /// summed.

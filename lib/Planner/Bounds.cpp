@@ -303,7 +303,7 @@ double Bounds::updateSeconds(const SpaceNode &node) const {
 
 void Bounds::addComputing(const SpaceNode &node, size_t yardstick,
                           int64_t microBatches, Work &work) const {
-  work.ofLayers = 0;
+  work.ofLayers = work.behindLayers = 0;
   work.computing =
       kernelSeconds(options.yardsticks[yardstick], node.candidate.numStages());
   for (size_t i = 0; i < facts.products.size(); ++i) {
@@ -313,9 +313,9 @@ void Bounds::addComputing(const SpaceNode &node, size_t yardstick,
                          ? attentionSeconds(product, node, again)
                          : productSeconds(product, node, again, microBatches);
     work.computing += double(product.count) * seconds;
-    if (facts.areLayersAlike)
-      work.ofLayers +=
-          double(product.count - product.count % facts.layers) * seconds;
+    work.ofLayers += countInLayers(product.count) * seconds;
+    if (product.isBehindLayers)
+      work.behindLayers += double(product.count) * seconds;
   }
 }
 
@@ -348,19 +348,34 @@ static double leastShare(int64_t stages, const Settings &settings) {
   return 1 / (parts * (1 - std::pow(1 - 1 / parts, double(stages))));
 }
 
-/// Of what layers take that are alike, the share of the stage that ends last.
-double Bounds::layersShare(int64_t stages, const Settings &settings) const {
+/// Of so many alike things, how many layers have that are alike.
+double Bounds::countInLayers(int64_t count) const {
+  return facts.areLayersAlike ? double(count - count % facts.layers) : 0;
+}
+
+/// Of the stage that ends last, what layers compute that are alike, and what is
+/// behind them; `withLinks`: and layers' communication.
+double Bounds::longestStage(const Work &work, int64_t stages,
+                            const Settings &settings, bool withLinks) const {
   const PipelinePolicy *policy = findPolicy(settings.schedule);
-  if (stages == 1 || !policy)
-    return 1;
+  if (stages == 1 || !policy || !facts.areLayersAlike)
+    return work.ofLayers;
+  double layers = double(facts.layers), parts = double(settings.microBatches);
+  double layer = work.ofLayers / layers, once = 0;
+  if (withLinks) {
+    layer += work.model.ofLayers / layers;
+    once = work.data.ofLayers / layers;
+  }
   double most = 0, before = 0;
   for (int64_t stage = 0; stage < stages; ++stage) {
     double own =
         double(facts.layers / stages + (stage < facts.layers % stages ? 1 : 0));
-    most = std::max(most, own + before / double(settings.microBatches));
+    double behind = stage + 1 == stages ? work.behindLayers : 0;
+    most =
+        std::max(most, own * (layer + once) + before * layer / parts + behind);
     before += policy->splitsWeights ? 0 : own;
   }
-  return most / double(facts.layers);
+  return most;
 }
 
 Bound Bounds::boundOf(const Work &work, const SpaceNode &node,
@@ -368,10 +383,12 @@ Bound Bounds::boundOf(const Work &work, const SpaceNode &node,
   double stages = double(node.candidate.numStages());
   double share = leastShare(node.candidate.numStages(), settings);
   Bound bound;
-  double ofLayers = work.ofLayers * layersShare(int64_t(stages), settings);
+  auto longest = [&](bool withLinks) {
+    return longestStage(work, node.candidate.numStages(), settings, withLinks);
+  };
   bound.computing =
       std::max({work.computing * share, (work.computing + work.update) / stages,
-                ofLayers});
+                longest(/*withLinks=*/false)});
   bound.data = work.data.serial / stages;
   bound.model = work.model.serial * share;
   if (options.overlaps)
@@ -382,7 +399,7 @@ Bound Bounds::boundOf(const Work &work, const SpaceNode &node,
         {(work.computing + work.model.serial) * share,
          (work.computing + work.update + work.data.serial + work.model.serial) /
              stages,
-         ofLayers});
+         longest(/*withLinks=*/true)});
   return bound;
 }
 

@@ -231,6 +231,8 @@ void Bounds::addTensor(const TensorFacts &tensor, const SpaceNode &node,
       links.storedTogether += time.seconds();
   }
   links.serial += most.seconds();
+  if (facts.isOfLayers(tensor))
+    links.ofLayers += most.seconds();
 }
 
 /// Keys and values along data axes on positions, and their gradients back.
@@ -241,10 +243,11 @@ void Bounds::addWhole(const WholeOperand &operand, const SpaceNode &node,
     if (node.candidate.axes[axis.position].use.activations != operand.index)
       continue;
     double seconds = gatherSeconds(operand, node, axis);
-    axis.seconds += seconds;
+    axis.seconds += double(operand.count) * seconds;
     most = std::max(most, seconds);
   }
-  links.serial += most;
+  links.serial += double(operand.count) * most;
+  links.ofLayers += countInLayers(operand.count) * most;
 }
 
 Bounds::DataLinks Bounds::dataLinksOf(const SpaceNode &node) const {
@@ -280,6 +283,7 @@ Bounds::LinkTime Bounds::dataTime(const SpaceNode &node,
       addWhole(operand, node, links);
   LinkTime time;
   time.serial = links.serial;
+  time.ofLayers = links.ofLayers;
   // Tensors may have different orders: there may be a link for each set of the
   // axes that store.
   double sets = double((1u << links.storing) - 1);
@@ -308,7 +312,7 @@ double Bounds::gatherSeconds(const WholeOperand &operand, const SpaceNode &node,
   if (options.hasGradients && operand.hasGradient)
     each += collectiveSeconds(CollectiveKind::ReduceScatter, axis.gathering,
                               bytes, largest);
-  return double(operand.count) * each;
+  return each;
 }
 
 /// The rank's part, as far as other axes divide it.
@@ -378,10 +382,9 @@ double Bounds::completionSeconds(const Completion &completion,
   double scatter = secondsOf(CollectiveKind::ReduceScatter),
          gather = secondsOf(CollectiveKind::AllGather);
   bool isGathered = options.hasGradients && completion.hasGradient;
-  double each = use.activations ? scatter + (isGathered ? gather : 0)
-                                : std::min(secondsOf(CollectiveKind::AllReduce),
-                                           scatter + gather);
-  return double(completion.count) * each;
+  return use.activations
+             ? scatter + (isGathered ? gather : 0)
+             : std::min(secondsOf(CollectiveKind::AllReduce), scatter + gather);
 }
 
 std::vector<Bounds::ModelAxis>
@@ -415,10 +418,11 @@ Bounds::LinkTime Bounds::modelTime(const SpaceNode &node) const {
     double most = 0;
     for (auto [axis, seconds] : llvm::zip_equal(axes, busy)) {
       double each = completionSeconds(completion, node, axis);
-      seconds += each;
+      seconds += double(completion.count) * each;
       most = std::max(most, each);
     }
-    time.serial += most;
+    time.serial += double(completion.count) * most;
+    time.ofLayers += countInLayers(completion.count) * most;
   }
   for (double seconds : busy)
     time.busiest = std::max(time.busiest, seconds);

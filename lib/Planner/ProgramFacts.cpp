@@ -15,7 +15,8 @@ bool ProductFacts::isLike(const ProductFacts &other) const {
   return m == other.m && n == other.n && k == other.k && batch == other.batch &&
          dtype == other.dtype && flops == other.flops &&
          adjoints == other.adjoints && isAttention == other.isAttention &&
-         readsParameter == other.readsParameter;
+         readsParameter == other.readsParameter &&
+         isBehindLayers == other.isBehindLayers;
 }
 
 bool Completion::isLike(const Completion &other) const {

@@ -28,7 +28,7 @@
 ///   than w / (m (1 - (1 - 1/m)^p)). Nor is what all do less than p times what
 ///   the busiest does. How layers that are alike are divided is known: stage i
 ///   has n_i of them, and ends behind m n_i + n_0 + ... + n_(i-1) of a
-///   micro-batch.
+///   micro-batch. The last has what is behind layers, too: the head.
 /// - The largest stage needs the average. Where layers are alike, it needs what
 ///   the first one's layers need, with all units that its schedule saves.
 #ifndef TPSP_PLANNER_BOUNDS_H
@@ -144,9 +144,10 @@ private:
     double all = 0, ofLayers = 0;
     Sums sums, sumsOfLayers;
   };
-  /// Seconds of the busiest link, and of all one after another.
+  /// Seconds of the busiest link, and of all one after another; of these, what
+  /// layers have that are alike.
   struct LinkTime {
-    double busiest = 0, serial = 0;
+    double busiest = 0, serial = 0, ofLayers = 0;
   };
   /// Of one tensor: gathers to use it, the scattering of its gradient, and what
   /// completes the gradient or the new parameter. Each is a command of its own.
@@ -174,8 +175,8 @@ private:
     size_t storing = 0;
     /// Of what several axes store, and of that along one dimension of each.
     double stored = 0, storedTogether = 0;
-    /// Of all one after another.
-    double serial = 0;
+    /// Of all one after another, and of these, of layers that are alike.
+    double serial = 0, ofLayers = 0;
   };
   struct ModelAxis {
     unsigned position = 0;
@@ -188,8 +189,8 @@ private:
   struct Work {
     double computing = 0, update = 0;
     LinkTime data, model;
-    /// Of computing, products of layers that are alike.
-    double ofLayers = 0;
+    /// Of computing, products of layers that are alike, and those behind them.
+    double ofLayers = 0, behindLayers = 0;
   };
 
   std::vector<Settings> settingsOf(const SpaceNode &node) const;
@@ -210,7 +211,9 @@ private:
   Bound linksAlone(const SpaceNode &node) const;
   void addComputing(const SpaceNode &node, size_t yardstick,
                     int64_t microBatches, Work &work) const;
-  double layersShare(int64_t stages, const Settings &settings) const;
+  double longestStage(const Work &work, int64_t stages,
+                      const Settings &settings, bool withLinks) const;
+  double countInLayers(int64_t count) const;
   double kernelSeconds(const Yardstick &yardstick, int64_t stages) const;
   double productSeconds(const ProductFacts &product, const SpaceNode &node,
                         double redone, int64_t parts) const;

@@ -93,6 +93,9 @@ struct ProductFacts {
   std::optional<AttentionWork> inOneCall;
   /// Whether an operand is a parameter.
   bool readsParameter = false;
+  /// Whether it is no layer's, and reads what layers made: with stages it is
+  /// the last one's.
+  bool isBehindLayers = false;
 
   /// But for the count.
   bool isLike(const ProductFacts &other) const;

@@ -7,9 +7,9 @@
 #include "CollectiveBuilder.h"
 #include "Ledger.h"
 #include "MovementModel.h"
-#include "Passes/Program/CallPlace.h"
 #include "Passes/Program/MachineOptions.h"
 #include "tpsp/Passes/Passes.h"
+#include "tpsp/Passes/Program/CallPlace.h"
 
 #include "tpsp/Schedule/CostModel.h"
 

@@ -2,7 +2,7 @@
 
 #include "EquationNotation.h"
 #include "LayerFolding.h"
-#include "Passes/Program/CallPlace.h"
+#include "tpsp/Passes/Program/CallPlace.h"
 
 #include "Passes/Collectives/Ledger.h"
 #include "Passes/Logical/SeedCalls.h"

@@ -1,7 +1,7 @@
 #include "EquationNames.h"
 
 #include "Equations.h"
-#include "Passes/Program/CallPlace.h"
+#include "tpsp/Passes/Program/CallPlace.h"
 
 #include "Passes/Program/AdjointMark.h"
 #include "Passes/Program/Placed.h"

@@ -1,6 +1,6 @@
 #include "EquationText.h"
 
-#include "Passes/Program/CallPlace.h"
+#include "tpsp/Passes/Program/CallPlace.h"
 
 #include "Passes/Collectives/Ledger.h"
 

@@ -1,7 +1,7 @@
 #include "LayerCounts.h"
 
-#include "Passes/Program/CallPlace.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Passes/Program/CallPlace.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -1,6 +1,6 @@
 #include "WrittenAttention.h"
 
-#include "Passes/Program/CallPlace.h"
+#include "tpsp/Passes/Program/CallPlace.h"
 
 #include "Passes/Program/Placed.h"
 

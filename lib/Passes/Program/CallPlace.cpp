@@ -1,4 +1,4 @@
-#include "CallPlace.h"
+#include "tpsp/Passes/Program/CallPlace.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 

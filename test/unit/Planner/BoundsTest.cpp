@@ -125,6 +125,28 @@ TEST(Bounds, SeveralAxesStore) {
   EXPECT_GT(bounds.of(two).data, 0.8 * one);
 }
 
+// A gradient that one axis scatters is completed along the other: two commands
+// that are one after the other. With overlap they may have two links.
+TEST(Bounds, CommandsOfSeveralAxesAddUp) {
+  ProgramFacts facts = mlp(64, 64, 4096, 4096), once = facts;
+  for (TensorFacts &tensor : once.tensors)
+    tensor.summed = {0};
+  SpaceNode node;
+  node.candidate.axes = {{"a", 8, {AxisRole::Data, 1, {}, false, false}},
+                         {"b", 8, {AxisRole::Data, 0, {}, true, false}}};
+  BoundOptions options;
+  options.devices = 64;
+  options.hasGradients = true;
+  auto boundOf = [&](const ProgramFacts &facts) {
+    return Bounds(facts, machine(), options).of(node);
+  };
+  EXPECT_GT(boundOf(facts).data, 1.05 * boundOf(once).data);
+  double serial = boundOf(facts).seconds;
+  EXPECT_GT(serial, 1.001 * boundOf(once).seconds);
+  options.overlaps = true;
+  EXPECT_LT(boundOf(facts).seconds, serial);
+}
+
 // What the axes leave of a batch is cut, and no more.
 TEST(Bounds, MicroBatchesOfWhatAxesLeave) {
   ProgramFacts facts = mlp(8, 8, 16, 32);
@@ -236,6 +258,32 @@ TEST(Bounds, StagesWaitForTheFirstMicroBatch) {
       }
     }
   }
+}
+
+// What is behind the layers is on the last stage.
+TEST(Bounds, TheLastStageHasTheHead) {
+  ProgramFacts facts = mlp(64, 64, 1024, 4096);
+  facts.layers = 8;
+  facts.areLayersAlike = true;
+  ProductFacts head = facts.products.front();
+  head.m.front().extent = 65536;
+  for (ProductFacts &product : facts.products)
+    product.count = 8;
+  BoundOptions options;
+  options.devices = 4;
+  options.hasGradients = true;
+  options.microBatchIndex = 0;
+  options.stageSettings = {{8, "none", "1f1b"}};
+  auto computing = [&] {
+    return Bounds(facts, machine(), options).of(stages(4)).computing;
+  };
+  double without = computing();
+  facts.products.push_back(head);
+  double shared = computing();
+  facts.products.back().isBehindLayers = true;
+  double behind = computing();
+  EXPECT_GT(shared, without);
+  EXPECT_GT(behind - without, 2 * (shared - without));
 }
 
 // A stage has a share of what lasts. The first one saves as many units as there

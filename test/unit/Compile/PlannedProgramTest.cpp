@@ -1,0 +1,52 @@
+// What the planner is told of a program.
+#include "tpsp/Compile/PlannedProgram.h"
+
+#include "tpsp/InitAll.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/ADT/STLExtras.h"
+#include "gtest/gtest.h"
+
+using namespace tpsp;
+using namespace tpsp::planner;
+
+static ProgramFacts factsOf(const std::string &example) {
+  mlir::DialectRegistry registry;
+  registerAllDialects(registry);
+  mlir::MLIRContext context(registry);
+  PlannedProgramOptions options;
+  options.forgetsPlacements = true;
+  return llvm::cantFail(PlannedProgram::read(
+                            context, TPSP_EXAMPLES "/" + example, options))
+      ->facts();
+}
+
+// Of a model's products only its head reads what the layers made.
+TEST(PlannedProgram, TheHeadIsBehindLayers) {
+  for (const char *example : {"llama-tiny.mlir", "gpt2-small.mlir"}) {
+    SCOPED_TRACE(example);
+    ProgramFacts facts = factsOf(example);
+    ASSERT_TRUE(facts.areLayersAlike);
+    std::vector<ProductFacts> behind;
+    llvm::copy_if(
+        facts.products, std::back_inserter(behind),
+        [](const ProductFacts &product) { return product.isBehindLayers; });
+    ASSERT_EQ(behind.size(), 1u);
+    EXPECT_EQ(behind.front().count, 1);
+    ClassId words = facts.find("v").value();
+    bool makesWords = false;
+    behind.front().forEachDim([&](const ProductFacts::Dim &dim) {
+      makesWords |= dim.index == words;
+    });
+    EXPECT_TRUE(makesWords);
+  }
+}
+
+// A program without layers has nothing behind them.
+TEST(PlannedProgram, WithoutLayersNothingIsBehindThem) {
+  ProgramFacts facts = factsOf("tp.mlir");
+  EXPECT_FALSE(facts.products.empty());
+  EXPECT_TRUE(llvm::none_of(facts.products, [](const ProductFacts &product) {
+    return product.isBehindLayers;
+  }));
+}
