@@ -48,14 +48,18 @@ static void addBusy(const tpsp::Plan &plan, const CostModel &cost, double times,
   for (const PlanCommand &command : plan.commands) {
     if (command.isEvent())
       continue;
-    double seconds = times * cost.seconds(command);
+    CommandCost alone = cost.cost(command);
+    double seconds = times * alone.seconds;
     int64_t row =
         command.kind == CommandKind::Collective ? command.collective.row : -1;
-    if (command.computes())
+    if (command.computes()) {
       out.computing += seconds;
-    else if (row >= 0)
+      out.slowedComputing += times * alone.slowedSeconds(cost.slowdown());
+    } else if (row >= 0) {
       out.links[axesOf(plan.ledger[row])] += seconds;
+    }
   }
+  out.slowdown = cost.slowdown();
 }
 
 void tpsp::addUse(const tpsp::Plan &plan, const SimulatedStep &step,

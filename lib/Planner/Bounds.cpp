@@ -115,19 +115,24 @@ double Bounds::bestAttentionRate(const ProductFacts &product) const {
 
 /// Of one product with its launch, however it is transposed: operands and
 /// result, which is rates' table the other way round.
-double Bounds::alone(const MatmulWork &work, int64_t dtype) const {
+ComputeSeconds Bounds::oneProduct(const MatmulWork &work, int64_t dtype) const {
   const MatmulRates *rates = matmulRatesOf(cost.machine(), dtype);
   bool hasLayouts =
       rates && llvm::any_of(rates->relative,
                             [](const auto &each) { return !each.empty(); });
-  double best = cost.matmulSeconds(work, dtype);
+  auto secondsOf = [&](const MatmulWork &work) {
+    CommandCost product = cost.matmulCost(work, dtype);
+    return ComputeSeconds{product.seconds,
+                          product.slowedSeconds(cost.slowdown())};
+  };
+  ComputeSeconds best = secondsOf(work);
   for (int layout = 0; layout < (hasLayouts ? 4 : 1); ++layout) {
     MatmulWork other = work;
     other.transposeA = layout & 2;
     other.transposeB = layout & 1;
-    best = std::min(best, cost.matmulSeconds(other, dtype));
+    best.lowerTo(secondsOf(other));
     std::swap(other.m, other.n);
-    best = std::min(best, cost.matmulSeconds(other, dtype));
+    best.lowerTo(secondsOf(other));
   }
   return best;
 }
@@ -159,20 +164,24 @@ Bounds::shapeSeconds(const ProductFacts &product,
   bool isProduct = m > 1 && n > 1 && k > 1;
   auto seconds = [&](int64_t rows, int64_t columns, int64_t sum) {
     MatmulWork work = {rows, columns, sum, batch};
-    return isProduct ? alone(work, product.dtype) : work.flops() / bestRate();
+    double atBest = work.flops() / bestRate();
+    return isProduct ? oneProduct(work, product.dtype)
+                     : ComputeSeconds{atBest, atBest};
   };
-  double forA = seconds(m, k, n), forB = seconds(k, n, m);
-  double forward = seconds(m, n, k), total = forward;
-  if (options.hasGradients && product.adjoints == 1)
-    total += std::min(forA, forB);
+  ComputeSeconds forA = seconds(m, k, n), forB = seconds(k, n, m);
+  ComputeSeconds forward = seconds(m, n, k), total = forward;
   if (options.hasGradients && product.adjoints == 2)
-    total += forA + forB;
+    total.add(1, forA);
+  if (options.hasGradients && product.adjoints == 1)
+    forB.lowerTo(forA);
+  if (options.hasGradients && product.adjoints > 0)
+    total.add(1, forB);
   return found->second = {forward, total};
 }
 
-double Bounds::productSeconds(const ProductFacts &product,
-                              const SpaceNode &node, double again,
-                              int64_t parts) const {
+ComputeSeconds Bounds::productSeconds(const ProductFacts &product,
+                                      const SpaceNode &node, double again,
+                                      int64_t parts) const {
   std::vector<ProductFacts::Dim> dims = dimsOf(product);
   std::vector<std::vector<int64_t>> ways = {
       std::vector<int64_t>(dims.size(), 1)};
@@ -198,15 +207,21 @@ double Bounds::productSeconds(const ProductFacts &product,
   }
   auto secondsOf = [&](const std::vector<int64_t> &way) {
     ProductTime time = shapeSeconds(product, way);
-    return calls * (time.all + again * time.forward);
+    ComputeSeconds seconds;
+    seconds.add(calls, time.all);
+    seconds.add(calls * again, time.forward);
+    return seconds;
   };
-  double best = secondsOf(ways.front());
+  ComputeSeconds best = secondsOf(ways.front());
   for (const std::vector<int64_t> &way : ways)
-    best = std::min(best, secondsOf(way));
+    best.lowerTo(secondsOf(way));
   double times =
       1 + again + (options.hasGradients ? double(product.adjoints) : 0);
-  double launches = std::min(best, calls * times * cost.launchSeconds());
-  return launches + (best - launches) / double(node.remaining);
+  double launches = std::min(best.alone, calls * times * cost.launchSeconds());
+  auto divided = [&](double seconds) {
+    return launches + (seconds - launches) / double(node.remaining);
+  };
+  return {divided(best.alone), divided(best.slowed)};
 }
 
 /// Of `parts` ranks that divide attention the one that has most to do. Where
@@ -224,19 +239,27 @@ static double largestShare(const AttentionWork &work, double parts,
 
 /// Forward and backward in one call each. Heads and queries are many enough to
 /// fill a device.
-double Bounds::callSeconds(const ProductFacts &product, double share,
-                           double again) const {
+ComputeSeconds Bounds::callSeconds(const ProductFacts &product, double share,
+                                   double again) const {
   PlanCommand call;
   call.kind = CommandKind::Attention;
   call.dtype = product.dtype;
   call.attention = *product.inOneCall;
   auto seconds = [&](bool isGradient) {
     call.attention.isGradient = isGradient;
-    double launch = cost.launchSeconds();
-    return launch + std::max(cost.seconds(call) - launch, 0.0) * share;
+    CommandCost whole = cost.cost(call);
+    auto ofRank = [&](double seconds) {
+      double launch = whole.startSeconds;
+      return launch + std::max(seconds - launch, 0.0) * share;
+    };
+    return ComputeSeconds{ofRank(whole.seconds),
+                          ofRank(whole.slowedSeconds(cost.slowdown()))};
   };
-  bool isRedone = options.hasGradients && product.adjoints > 0;
-  return (1 + again) * seconds(false) + (isRedone ? seconds(true) : 0);
+  ComputeSeconds result;
+  result.add(1 + again, seconds(/*isGradient=*/false));
+  if (options.hasGradients && product.adjoints > 0)
+    result.add(1, seconds(/*isGradient=*/true));
+  return result;
 }
 
 /// Whether the axis divides queries under a causal mask if it divides attention
@@ -255,8 +278,9 @@ bool Bounds::dividesMask(const ProductFacts &product,
 }
 
 /// More parts of any index are no more work for who has most of it.
-double Bounds::attentionSeconds(const ProductFacts &product,
-                                const SpaceNode &node, double again) const {
+ComputeSeconds Bounds::attentionSeconds(const ProductFacts &product,
+                                        const SpaceNode &node,
+                                        double again) const {
   double parts = double(node.remaining);
   int64_t ofQueries = 1;
   for (const CandidateAxis &axis : node.candidate.axes) {
@@ -272,7 +296,8 @@ double Bounds::attentionSeconds(const ProductFacts &product,
         product, largestShare(*product.inOneCall, parts, ofQueries), again);
   double times =
       1 + again + (options.hasGradients ? double(product.adjoints) : 0);
-  return times * product.flops / bestAttentionRate(product) / parts;
+  double seconds = times * product.flops / bestAttentionRate(product) / parts;
+  return {seconds, seconds};
 }
 
 /// Bytes a second that a rank's memory never exceeds.
@@ -304,18 +329,20 @@ double Bounds::updateSeconds(const SpaceNode &node) const {
 void Bounds::addComputing(const SpaceNode &node, size_t yardstick,
                           int64_t microBatches, Work &work) const {
   work.ofLayers = work.behindLayers = 0;
-  work.computing =
+  double kernels =
       kernelSeconds(options.yardsticks[yardstick], node.candidate.numStages());
+  work.computing = {kernels, kernels};
   for (size_t i = 0; i < facts.products.size(); ++i) {
     const ProductFacts &product = facts.products[i];
     double again = redone[yardstick][i];
-    double seconds = product.isAttention
-                         ? attentionSeconds(product, node, again)
-                         : productSeconds(product, node, again, microBatches);
-    work.computing += double(product.count) * seconds;
-    work.ofLayers += countInLayers(product.count) * seconds;
+    ComputeSeconds seconds =
+        product.isAttention
+            ? attentionSeconds(product, node, again)
+            : productSeconds(product, node, again, microBatches);
+    work.computing.add(double(product.count), seconds);
+    work.ofLayers += countInLayers(product.count) * seconds.alone;
     if (product.isBehindLayers)
-      work.behindLayers += double(product.count) * seconds;
+      work.behindLayers += double(product.count) * seconds.alone;
   }
 }
 
@@ -378,6 +405,15 @@ double Bounds::longestStage(const Work &work, int64_t stages,
   return most;
 }
 
+/// With all communication hidden that may hide.
+double Bounds::hidingSeconds(const Work &work) const {
+  ComputeSeconds computing = work.computing;
+  computing.add(1, {work.update, work.update});
+  return leastSeconds(computing,
+                      std::max(work.data.busiest, work.model.busiest),
+                      cost.slowdown());
+}
+
 Bound Bounds::boundOf(const Work &work, const SpaceNode &node,
                       const Settings &settings) const {
   double stages = double(node.candidate.numStages());
@@ -386,20 +422,22 @@ Bound Bounds::boundOf(const Work &work, const SpaceNode &node,
   auto longest = [&](bool withLinks) {
     return longestStage(work, node.candidate.numStages(), settings, withLinks);
   };
+  double computing = work.computing.alone, model = work.model.serial;
   bound.computing =
-      std::max({work.computing * share, (work.computing + work.update) / stages,
+      std::max({computing * share, (computing + work.update) / stages,
                 longest(/*withLinks=*/false)});
   bound.data = work.data.serial / stages;
-  bound.model = work.model.serial * share;
+  bound.model = model * share;
   if (options.overlaps)
     bound.seconds = std::max({bound.computing, work.data.busiest / stages,
                               work.model.busiest * share});
   else
-    bound.seconds = std::max(
-        {(work.computing + work.model.serial) * share,
-         (work.computing + work.update + work.data.serial + work.model.serial) /
-             stages,
-         longest(/*withLinks=*/true)});
+    bound.seconds =
+        std::max({(computing + model) * share,
+                  (computing + work.update + work.data.serial + model) / stages,
+                  longest(/*withLinks=*/true)});
+  if (options.overlaps && stages == 1)
+    bound.seconds = std::max(bound.seconds, hidingSeconds(work));
   return bound;
 }
 

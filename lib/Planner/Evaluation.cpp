@@ -49,10 +49,11 @@ void StepWork::addDifference(const StepWork &a, const StepWork &b,
 }
 
 double Evaluation::busiestSeconds() const {
-  double busiest = computing;
+  double link = 0;
   for (const auto &[axes, seconds] : links)
-    busiest = std::max(busiest, seconds);
-  return busiest;
+    link = std::max(link, seconds);
+  return leastSeconds({computing, std::max(computing, slowedComputing)}, link,
+                      slowdown);
 }
 
 void tpsp::planner::boundByBusiest(Evaluation &sum) {
@@ -71,6 +72,8 @@ void tpsp::planner::addDifference(Evaluation &sum, const Evaluation &a,
   add(sum.exposed, a.exposed, b.exposed);
   add(sum.communication, a.communication, b.communication);
   add(sum.computing, a.computing, b.computing);
+  add(sum.slowedComputing, a.slowedComputing, b.slowedComputing);
+  sum.slowdown = b.slowdown;
   addMemory(sum.memory, a.memory, b.memory, times);
   sum.work.addDifference(a.work, b.work, times);
   for (auto part : {&Evaluation::parts, &Evaluation::links})

@@ -24,6 +24,11 @@ double CostModel::crowding() const {
   return hardware.isCpu() ? std::max(1.0, 1 / coresPerRank()) : 1;
 }
 
+double CostModel::slowdown() const {
+  double cores = double(hardware.cores);
+  return hardware.isCpu() ? 1 : cores / (cores - hardware.collectiveCores);
+}
+
 double CostModel::launchSeconds() const {
   return hardware.launchSeconds * crowding();
 }

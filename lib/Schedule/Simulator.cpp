@@ -174,12 +174,8 @@ void Simulation::startAll() {
 double Simulation::coresFactor(const PlanCommand &command) const {
   const Hardware &machine = cost.machine();
   bool isCollective = command.kind == CommandKind::Collective;
-  if (!machine.isCpu()) {
-    if (isCollective || busyCollectives == 0)
-      return 1;
-    double cores = double(machine.cores);
-    return cores / (cores - machine.collectiveCores);
-  }
+  if (!machine.isCpu())
+    return isCollective || busyCollectives == 0 ? 1 : cost.slowdown();
   // Threads that want to run, on the rank's part of the cores.
   double share = double(machine.cores) / double(cost.ranks().numRanks());
   double own = isCollective ? machine.collectiveCores : double(cost.threads());

@@ -12,9 +12,9 @@
 ///   stored divided are gathered. On a model axis what is not linear is made of
 ///   completed sums. Keys and values are gathered along a data axis on
 ///   positions. Each is at its links' best rate, or at that of links along
-///   several axes. Communication may hide under computation: then the slowest
-///   axis counts, if it takes longer. Without overlap all commands add up, and
-///   those along several axes that may be one count once.
+///   several axes. Communication may hide under computation, which it slows
+///   (leastSeconds()): then the slowest axis counts. Without overlap all
+///   commands add up, and those along several axes that may be one count once.
 /// - Memory: parameters and, by what remains at the end, gradients and state;
 ///   what backward keeps of forward, at least a device's share of it and of a
 ///   micro-batch; with micro-batches sums of gradients.
@@ -122,7 +122,7 @@ public:
 private:
   /// Of a product forward alone, and of it with its adjoints.
   struct ProductTime {
-    double forward = 0, all = 0;
+    ComputeSeconds forward, all;
   };
 
   /// Bytes of gradients that are summed over micro-batches. Of two, the first
@@ -187,13 +187,15 @@ private:
   /// Seconds on all stages together: of micro-batches, of the update, and of
   /// links, on data axes and on model axes.
   struct Work {
-    double computing = 0, update = 0;
+    ComputeSeconds computing;
+    double update = 0;
     LinkTime data, model;
     /// Of computing, products of layers that are alike, and those behind them.
     double ofLayers = 0, behindLayers = 0;
   };
 
   std::vector<Settings> settingsOf(const SpaceNode &node) const;
+  double hidingSeconds(const Work &work) const;
   Bound boundOf(const Work &work, const SpaceNode &node,
                 const Settings &settings) const;
   Lasting lastingBytes(const SpaceNode &node) const;
@@ -215,19 +217,20 @@ private:
                       const Settings &settings, bool withLinks) const;
   double countInLayers(int64_t count) const;
   double kernelSeconds(const Yardstick &yardstick, int64_t stages) const;
-  double productSeconds(const ProductFacts &product, const SpaceNode &node,
-                        double redone, int64_t parts) const;
+  ComputeSeconds productSeconds(const ProductFacts &product,
+                                const SpaceNode &node, double redone,
+                                int64_t parts) const;
   ProductTime shapeSeconds(const ProductFacts &product,
                            const std::vector<int64_t> &parts) const;
-  double attentionSeconds(const ProductFacts &product, const SpaceNode &node,
-                          double redone) const;
+  ComputeSeconds attentionSeconds(const ProductFacts &product,
+                                  const SpaceNode &node, double redone) const;
   double memoryRate() const;
   bool dividesMask(const ProductFacts &product,
                    const CandidateAxis &axis) const;
-  double callSeconds(const ProductFacts &product, double share,
-                     double redone) const;
+  ComputeSeconds callSeconds(const ProductFacts &product, double share,
+                             double redone) const;
   double updateSeconds(const SpaceNode &node) const;
-  double alone(const MatmulWork &work, int64_t dtype) const;
+  ComputeSeconds oneProduct(const MatmulWork &work, int64_t dtype) const;
   LinkTime dataTime(const SpaceNode &node, int64_t microBatches) const;
   DataLinks dataLinksOf(const SpaceNode &node) const;
   void addTensor(const TensorFacts &tensor, const SpaceNode &node,

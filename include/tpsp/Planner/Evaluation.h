@@ -43,6 +43,9 @@ struct Evaluation {
   /// communicator is busy. No step is shorter than the longest of these.
   double computing = 0;
   std::map<std::string, double> links;
+  /// How long it computes where a collective runs all the time, and how many
+  /// times longer cores then take.
+  double slowedComputing = 0, slowdown = 1;
   /// With stages: the share of the time up to the last micro-batch's end in
   /// which a stage computes nothing, on average.
   double bubble = 0;
@@ -69,7 +72,8 @@ struct Evaluation {
   std::map<std::string, std::string> tensors;
 
   bool isLegal() const { return refusal.empty(); }
-  /// What no step of these commands is shorter than, however they overlap.
+  /// What no step of these commands is shorter than, however they overlap:
+  /// leastSeconds().
   double busiestSeconds() const;
 };
 

@@ -3,6 +3,7 @@
 #ifndef TPSP_PLANNER_STEPWORK_H
 #define TPSP_PLANNER_STEPWORK_H
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -13,6 +14,37 @@ namespace tpsp::planner {
 /// Extents of C[m, n] += A[m, k] B[k, n], and how many at once: the smaller of
 /// m and n, the larger, k, batch.
 using ProductShape = std::array<int64_t, 4>;
+
+/// How long a rank computes: alone, and where a collective runs all the time
+/// and keeps some cores. What memory limits takes as long.
+struct ComputeSeconds {
+  double alone = 0, slowed = 0;
+
+  void add(double times, const ComputeSeconds &other) {
+    alone += times * other.alone;
+    slowed += times * other.slowed;
+  }
+  /// Component by component.
+  void lowerTo(const ComputeSeconds &other) {
+    alone = std::min(alone, other.alone);
+    slowed = std::min(slowed, other.slowed);
+  }
+};
+
+/// What no step is shorter than that computes so much, and whose busiest link
+/// is busy for `link` seconds. All that may hide hides. Under what memory
+/// limits that takes no time. What cores limit takes `slowdown` times as long
+/// then: each second of communication under it costs 1 - 1 / slowdown. The rest
+/// is exposed.
+inline double leastSeconds(const ComputeSeconds &computing, double link,
+                           double slowdown) {
+  double byCores =
+      slowdown > 1 ? (computing.slowed - computing.alone) / (slowdown - 1) : 0;
+  double byMemory = computing.alone - byCores;
+  double left = std::max(link - byMemory, 0.0);
+  double hidden = std::min(left, slowdown * byCores);
+  return computing.alone + hidden * (1 - 1 / slowdown) + (left - hidden);
+}
 
 struct StepWork {
   std::map<ProductShape, int64_t> products;

@@ -13,6 +13,8 @@
 #include "tpsp/Abi/Plan.h"
 #include "tpsp/Schedule/Hardware.h"
 
+#include <algorithm>
+
 namespace tpsp {
 
 /// What a command needs of a rank's machine.
@@ -26,6 +28,11 @@ struct CommandCost {
   /// How long memory alone would be busy with it. Commands whose shares of
   /// memory add up to more than the whole slow each other down.
   double memorySeconds = 0;
+
+  /// Where its units take `slowdown` times as long.
+  double slowedSeconds(double slowdown) const {
+    return startSeconds + std::max(slowdown * unitSeconds, memorySeconds);
+  }
 };
 
 /// Where the ranks of a group are.
@@ -86,6 +93,9 @@ public:
   double coresPerRank() const;
   int64_t threads() const { return threadsPerRank; }
 
+  /// How many times longer cores take for what they compute while a collective
+  /// runs; 1 on a CPU, where ranks' threads share the cores.
+  double slowdown() const;
   /// Seconds of the launch of any command on this mesh.
   double launchSeconds() const;
   /// For a stream to go on after it slept.
