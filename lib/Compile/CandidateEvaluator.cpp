@@ -79,10 +79,31 @@ static MemoryBill billOf(const tpsp::Plan &plan) {
   return bill;
 }
 
-/// Layers of a run that stand for all of it: the first and the last are beside
-/// other things, and one more is like those between. As many as both programs
-/// have together are compiled as they are: that takes no longer, and is exact.
-static constexpr size_t baseDepth = 2, longestWhole = 2 * baseDepth + 1;
+namespace {
+
+/// Layers of a run that stand for all of it, in two programs: the first and the
+/// last are beside other things, and those that are more are like those
+/// between.
+struct Depths {
+  size_t base = 2, deeper = 3;
+
+  /// How many times the difference is what `layers` have more than `base`.
+  double timesFor(size_t layers) const {
+    return double(layers - base) / double(deeper - base);
+  }
+};
+
+} // namespace
+
+/// With overlap what two layers expose may hide in a third, and there are
+/// places to hide that a few layers have not yet.
+static Depths depthsFor(StringRef overlap) {
+  return overlap == "off" ? Depths() : Depths{4, 6};
+}
+
+/// As many as two serial programs have together are compiled as they are: that
+/// takes no longer, and is exact.
+static constexpr size_t longestWhole = 5;
 
 /// Of a rank's gradients before data axes divide them: those of arguments that
 /// there are `count` of, one of each.
@@ -159,10 +180,11 @@ public:
   /// Programs of all layers against such of few; schedules take a little more
   /// than in proportion.
   double wholeEffort() const override {
+    Depths depths = depthsFor(options.compile.overlap);
     double layers = 1, compiled = 1;
     for (size_t layersOfRun : runs) {
       layers += double(layersOfRun);
-      compiled += double(longestWhole);
+      compiled += double(depths.base + depths.deeper);
     }
     return 1.5 * layers / compiled;
   }
@@ -170,26 +192,27 @@ public:
 private:
   Evaluation compose(const Candidate &candidate, const std::string &overlap) {
     if (candidate.hasStages())
-      return stages(candidate, overlap, baseDepth);
+      return stages(candidate, overlap, Depths().base);
     size_t numRuns = runs.size();
     if (numRuns == 0)
       return evaluateWith(candidate, optionsFor(candidate, overlap), {});
-    SmallVector<size_t> depths(numRuns, baseDepth);
+    Depths compiled = depthsFor(overlap);
+    SmallVector<size_t> depths(numRuns, compiled.base);
     CompileOptions compile = optionsFor(candidate, overlap);
     // Also of a step without overlap that is to say something of one with it.
     if (options.compile.overlap != "off")
       compile.bucketBytes = shallowBucket(candidate);
     Evaluation base = evaluateWith(candidate, compile, depths), result = base;
     for (size_t i = 0; i < numRuns && result.isLegal(); ++i) {
-      ++depths[i];
+      depths[i] = compiled.deeper;
       Evaluation deeper = evaluateWith(candidate, compile, depths);
-      --depths[i];
+      depths[i] = compiled.base;
       if (!deeper.isLegal())
         return deeper;
-      addDifference(result, base, deeper, double(runs[i] - baseDepth));
-      result.savedByLayers +=
-          int64_t(runs[i]) *
-          std::max<int64_t>(deeper.memory.saved - base.memory.saved, 0);
+      addDifference(result, base, deeper, compiled.timesFor(runs[i]));
+      int64_t saved = deeper.memory.saved - base.memory.saved;
+      result.savedByLayers += int64_t(runs[i]) * std::max<int64_t>(saved, 0) /
+                              int64_t(compiled.deeper - compiled.base);
     }
     if (result.isLegal())
       boundByBusiest(result);

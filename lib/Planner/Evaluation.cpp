@@ -68,8 +68,9 @@ void tpsp::planner::addDifference(Evaluation &sum, const Evaluation &a,
     double value = double(out) + times * (double(to) - double(from));
     out = static_cast<std::decay_t<decltype(out)>>(std::max(value, 0.0));
   };
-  add(sum.seconds, a.seconds, b.seconds);
-  add(sum.exposed, a.exposed, b.exposed);
+  double exposed = std::max(a.exposed, b.exposed);
+  add(sum.seconds, a.seconds, b.seconds - b.exposed + exposed);
+  add(sum.exposed, a.exposed, exposed);
   add(sum.communication, a.communication, b.communication);
   add(sum.computing, a.computing, b.computing);
   add(sum.slowedComputing, a.slowedComputing, b.slowedComputing);

@@ -98,9 +98,10 @@ public:
   virtual double wholeEffort() const { return 1; }
 };
 
-/// Adds `times` (`b` - `a`) to `sum`: what more layers take, if `b` has one
-/// more than `a`. Nothing becomes negative, and no step shorter than what is
-/// busiest in it: see boundByBusiest().
+/// Adds `times` (`b` - `a`) to `sum`: what more layers take, if `b` has more
+/// than `a`. Nothing becomes negative. What `a` exposes stays exposed: if `b`
+/// exposes less, that may be chance, and many layers would seem to expose
+/// nothing.
 void addDifference(Evaluation &sum, const Evaluation &a, const Evaluation &b,
                    double times);
 

@@ -1,4 +1,4 @@
-// What is composed of two and three layers against the whole program.
+// What is composed of few layers against the whole program.
 #include "tpsp/Compile/CandidateEvaluator.h"
 #include "tpsp/InitAll.h"
 
@@ -107,7 +107,7 @@ protected:
 
 } // namespace
 
-// Three layers share a bucket of 25 MiB. Two or three layers then have one
+// Three layers share a bucket of 25 MiB. A few layers then have one
 // bucket, which nothing hides; twelve have four, and the last is small.
 TEST_F(Composition, BucketsOfSeveralLayers) {
   AxisUse replicated = {AxisRole::Data, 0, {}, false, false};
