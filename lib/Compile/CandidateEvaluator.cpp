@@ -76,6 +76,7 @@ static MemoryBill billOf(const tpsp::Plan &plan) {
   bill.activations = memory.activations;
   bill.saved = plan.savedBytes;
   bill.total = plan.arenaBytes;
+  bill.serial = plan.serialBytes > 0 ? plan.serialBytes : plan.arenaBytes;
   return bill;
 }
 
@@ -214,8 +215,10 @@ private:
       result.savedByLayers += int64_t(runs[i]) * std::max<int64_t>(saved, 0) /
                               int64_t(compiled.deeper - compiled.base);
     }
-    if (result.isLegal())
-      boundByBusiest(result);
+    if (!result.isLegal())
+      return result;
+    boundByBusiest(result);
+    boundBySerial(result.memory, overlap == "off" ? 0 : compile.overlapMemory);
     return result;
   }
 

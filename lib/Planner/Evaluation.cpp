@@ -31,7 +31,21 @@ static void addMemory(MemoryBill &sum, const MemoryBill &a, const MemoryBill &b,
   int64_t activations = std::max(int64_t(times * double(b.saved - a.saved)),
                                  b.activations - a.activations);
   sum.activations += activations;
+  auto lasting = [](const MemoryBill &bill) {
+    return bill.parameters + bill.state + bill.inputs + bill.outputs +
+           bill.saved;
+  };
+  sum.serial += int64_t(
+      times * double(std::max(b.serial - a.serial, lasting(b) - lasting(a))));
   sum.total = before + activations;
+}
+
+void tpsp::planner::boundBySerial(MemoryBill &sum, double share) {
+  int64_t most = int64_t((1 + share) * double(sum.serial));
+  int64_t less = std::max<int64_t>(sum.total - most, 0);
+  less = std::min(less, sum.activations);
+  sum.activations -= less;
+  sum.total -= less;
 }
 
 void StepWork::addDifference(const StepWork &a, const StepWork &b,

@@ -21,8 +21,9 @@ struct MemoryBill {
   /// What lives only within the step, at its peak; of that, what the backward
   /// pass keeps of the forward pass.
   int64_t activations = 0, saved = 0;
-  /// What the rank allocates for all of it.
-  int64_t total = 0;
+  /// What the rank allocates for all of it, and what it would with one command
+  /// after another.
+  int64_t total = 0, serial = 0;
 };
 
 struct NamedBytes {
@@ -104,6 +105,11 @@ public:
 /// nothing.
 void addDifference(Evaluation &sum, const Evaluation &a, const Evaluation &b,
                    double times);
+
+/// A schedule adds at most this share to the memory of the serial step. Few
+/// layers tell that one's memory well, and the schedule's less so: a deep step
+/// has other places for what it adds.
+void boundBySerial(MemoryBill &sum, double share);
 
 /// Makes `sum` at least as long as its busiest stream. Time with overlap is not
 /// linear in the layers: in a shallow step a link still sends what came with

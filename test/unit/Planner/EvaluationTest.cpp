@@ -6,6 +6,45 @@
 using namespace tpsp;
 using namespace tpsp::planner;
 
+// 6 of 10 seconds are memory's: so long a collective costs nothing. Under the
+// other 4 it runs 5 seconds, of which each costs a fifth. The rest is exposed.
+TEST(Evaluation, WhatHidesSlows) {
+  ComputeSeconds computing = {10, 11};
+  for (auto [link, least] :
+       {std::pair(0.0, 10.0), {6, 10}, {8.5, 10.5}, {11, 11}, {20, 20}})
+    EXPECT_NEAR(leastSeconds(computing, link, 1.25), least, 1e-12) << link;
+  // Nothing slows a CPU's rank.
+  EXPECT_DOUBLE_EQ(leastSeconds({10, 10}, 9, 1), 10);
+  EXPECT_DOUBLE_EQ(leastSeconds({10, 10}, 12, 1), 12);
+}
+
+// What two more layers hide by chance, many do not.
+TEST(Evaluation, WhatIsExposedStaysExposed) {
+  Evaluation four, six;
+  four.seconds = 44, four.exposed = 4;
+  six.seconds = 63, six.exposed = 3;
+  Evaluation sum = four;
+  addDifference(sum, four, six, 10);
+  EXPECT_DOUBLE_EQ(sum.exposed, 4);
+  EXPECT_DOUBLE_EQ(sum.seconds, 44 + 10 * 20);
+}
+
+// A schedule adds its share to the serial step, however deep.
+TEST(Evaluation, ScheduleAddsItsShare) {
+  Evaluation four, six;
+  four.memory.saved = 400, six.memory.saved = 600;
+  four.memory.activations = four.memory.total = 500;
+  six.memory.activations = six.memory.total = 800;
+  four.memory.serial = 380, six.memory.serial = 585;
+  Evaluation sum = four;
+  addDifference(sum, four, six, 10);
+  EXPECT_EQ(sum.memory.total, 2500);
+  EXPECT_EQ(sum.memory.serial, 380 + 10 * 205);
+  boundBySerial(sum.memory, 0.02);
+  EXPECT_EQ(sum.memory.total, 2478);
+  EXPECT_EQ(sum.memory.activations, 2478);
+}
+
 // With stages, the most micro-batches come first, and fewer as long as the step
 // gets faster. Where the most do not fit, fewer do not.
 TEST(Evaluation, FastestMicroBatchesOfStages) {
