@@ -478,8 +478,7 @@ Bound Bounds::of(const SpaceNode &node) const {
     least = std::min(least, bytes);
     if (options.memoryLimit > 0 && bytes > options.memoryLimit)
       continue;
-    // Without stages what micro-batches take is not bounded.
-    int64_t parts = node.candidate.hasStages() ? settings.microBatches : 1;
+    int64_t parts = settings.microBatches;
     const Yardstick *known = yardstickOf(settings);
     size_t yardstick = known ? size_t(known - options.yardsticks.data()) : 0;
     auto [work, isNew] = works.try_emplace({parts, yardstick});
