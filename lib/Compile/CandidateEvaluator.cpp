@@ -88,9 +88,10 @@ namespace {
 struct Depths {
   size_t base = 2, deeper = 3;
 
+  double step() const { return double(deeper - base); }
   /// How many times the difference is what `layers` have more than `base`.
   double timesFor(size_t layers) const {
-    return double(layers - base) / double(deeper - base);
+    return double(layers - base) / step();
   }
 };
 
@@ -140,6 +141,15 @@ CompileOptions tpsp::compileOptionsFor(const CompileOptions &all,
     if (axis.use.storesState)
       compile.optimizerAxes.push_back(axis.name);
   return compile;
+}
+
+/// What layers have, which are `times` the difference.
+static void addLayers(const Evaluation &base, const Evaluation &deeper,
+                      double times, Evaluation &out) {
+  double saved = double(deeper.memory.saved - base.memory.saved);
+  out.savedByLayers += int64_t(times * std::max(saved, 0.0));
+  double kernels = deeper.work.kernelSeconds - base.work.kernelSeconds;
+  out.work.kernelSecondsOfLayers += times * std::max(kernels, 0.0);
 }
 
 namespace {
@@ -211,9 +221,7 @@ private:
       if (!deeper.isLegal())
         return deeper;
       addDifference(result, base, deeper, compiled.timesFor(runs[i]));
-      int64_t saved = deeper.memory.saved - base.memory.saved;
-      result.savedByLayers += int64_t(runs[i]) * std::max<int64_t>(saved, 0) /
-                              int64_t(compiled.deeper - compiled.base);
+      addLayers(base, deeper, double(runs[i]) / compiled.step(), result);
     }
     if (!result.isLegal())
       return result;

@@ -21,68 +21,6 @@ Bounds::Bounds(ProgramFacts program, Hardware hardware, BoundOptions given)
 }
 
 //===----------------------------------------------------------------------===//
-// Yardsticks
-//===----------------------------------------------------------------------===//
-
-const Yardstick *Bounds::yardstickOf(const Settings &settings) const {
-  for (const Yardstick &each : options.yardsticks)
-    if (each.rematerialize == settings.rematerialize)
-      return &each;
-  return nullptr;
-}
-
-ProductShape planner::shapeOf(const ProductFacts &product) {
-  auto extent = [](const std::vector<ProductFacts::Dim> &dims) {
-    int64_t result = 1;
-    for (const ProductFacts::Dim &dim : dims)
-      result *= dim.extent;
-    return result;
-  };
-  auto [low, high] = std::minmax({extent(product.m), extent(product.n)});
-  return {low, high, extent(product.k), extent(product.batch)};
-}
-
-/// With rematerialisation there are more products of a shape than without: so
-/// many of that shape are redone. Products of one shape share them.
-double Bounds::redoneShare(const ProductFacts &product,
-                           const Yardstick &yardstick,
-                           const Yardstick &plain) const {
-  double alike = 0;
-  for (const ProductFacts &other : facts.products)
-    if (other.isAttention == product.isAttention &&
-        (product.isAttention || shapeOf(other) == shapeOf(product)))
-      alike += double(other.count);
-  auto countOf = [&](const StepWork &work) {
-    if (product.isAttention)
-      return double(work.attentions);
-    auto found = work.products.find(shapeOf(product));
-    return found == work.products.end() ? 0.0 : double(found->second);
-  };
-  double more = countOf(yardstick.work) - countOf(plain.work);
-  return std::clamp(more / alike, 0.0, 1.0);
-}
-
-void Bounds::findRedone() {
-  const Yardstick *plain = yardstickOf(Settings());
-  for (const Yardstick &yardstick : options.yardsticks) {
-    std::vector<double> &shares = redone.emplace_back();
-    for (const ProductFacts &product : facts.products)
-      shares.push_back(plain ? redoneShare(product, yardstick, *plain) : 0);
-  }
-}
-
-/// Where an axis divides what is summed, sums may be taken within products that
-/// are kernels of the undivided program. Measured, that is a tenth of the time.
-static constexpr double certainShare = 0.88;
-
-/// Of a core's seconds all ranks together have so many more.
-double Bounds::kernelSeconds(const Yardstick &yardstick, int64_t stages) const {
-  double cores = cost.machine().isCpu() ? cost.coresPerRank() : 1;
-  return certainShare * yardstick.work.kernelSeconds * double(stages) /
-         double(options.devices) / cores;
-}
-
-//===----------------------------------------------------------------------===//
 // Compute
 //===----------------------------------------------------------------------===//
 
@@ -328,10 +266,13 @@ double Bounds::updateSeconds(const SpaceNode &node) const {
 
 void Bounds::addComputing(const SpaceNode &node, size_t yardstick,
                           int64_t microBatches, Work &work) const {
-  work.ofLayers = work.behindLayers = 0;
-  double kernels =
-      kernelSeconds(options.yardsticks[yardstick], node.candidate.numStages());
+  const StepWork &undivided = options.yardsticks[yardstick].work;
+  double share = kernelShare(node.candidate.numStages());
+  double kernels = share * undivided.kernelSeconds;
   work.computing = {kernels, kernels};
+  work.behindLayers = 0;
+  work.ofLayers =
+      facts.areLayersAlike ? share * undivided.kernelSecondsOfLayers : 0;
   for (size_t i = 0; i < facts.products.size(); ++i) {
     const ProductFacts &product = facts.products[i];
     double again = redone[yardstick][i];
@@ -445,7 +386,7 @@ Bound Bounds::boundOf(const Work &work, const SpaceNode &node,
 Bounds::Work Bounds::workOf(const SpaceNode &node, int64_t microBatches) const {
   Work work;
   work.data = dataTime(node, microBatches);
-  work.model = modelTime(node);
+  work.model = modelTime(node, microBatches);
   work.update = updateSeconds(node);
   return work;
 }

@@ -125,6 +125,16 @@ double Bounds::largestWith(double bytes) const {
              : std::max({bytes, double(options.largestBucket), 1024.0});
 }
 
+/// The largest collective of activations that have these bytes in all
+/// micro-batches. Keys and values may go together, or two others that are ready
+/// at once.
+double Bounds::largestOf(double bytes, llvm::ArrayRef<ClassId> dims,
+                         int64_t microBatches) const {
+  bool isCut = options.microBatchIndex &&
+               llvm::is_contained(dims, *options.microBatchIndex);
+  return std::max(2 * bytes / double(isCut ? microBatches : 1), 1024.0);
+}
+
 /// A tensor that is stored divided is gathered, and its gradient scattered:
 /// `bytes` of it, for each micro-batch, at these places.
 Bounds::TensorTime Bounds::storingTime(const TensorFacts &tensor,
@@ -237,12 +247,12 @@ void Bounds::addTensor(const TensorFacts &tensor, const SpaceNode &node,
 
 /// Keys and values along data axes on positions, and their gradients back.
 void Bounds::addWhole(const WholeOperand &operand, const SpaceNode &node,
-                      DataLinks &links) const {
+                      int64_t microBatches, DataLinks &links) const {
   double most = 0;
   for (DataAxis &axis : links.axes) {
     if (node.candidate.axes[axis.position].use.activations != operand.index)
       continue;
-    double seconds = gatherSeconds(operand, node, axis);
+    double seconds = gatherSeconds(operand, node, axis, microBatches);
     axis.seconds += double(operand.count) * seconds;
     most = std::max(most, seconds);
   }
@@ -280,7 +290,7 @@ Bounds::LinkTime Bounds::dataTime(const SpaceNode &node,
       addTensor(tensor, node, microBatches, links);
   if (options.gathersKeys)
     for (const WholeOperand &operand : facts.wholeOperands)
-      addWhole(operand, node, links);
+      addWhole(operand, node, microBatches, links);
   LinkTime time;
   time.serial = links.serial;
   time.ofLayers = links.ofLayers;
@@ -295,7 +305,7 @@ Bounds::LinkTime Bounds::dataTime(const SpaceNode &node,
 }
 
 double Bounds::gatherSeconds(const WholeOperand &operand, const SpaceNode &node,
-                             const DataAxis &axis) const {
+                             const DataAxis &axis, int64_t microBatches) const {
   double local = double(operand.bytes);
   for (unsigned i = 0; i < node.candidate.axes.size(); ++i) {
     const CandidateAxis &other = node.candidate.axes[i];
@@ -305,8 +315,7 @@ double Bounds::gatherSeconds(const WholeOperand &operand, const SpaceNode &node,
       local /= double(other.size);
   }
   double bytes = local / double(node.remaining);
-  // Keys and values may go together.
-  double largest = largestWith(2 * local);
+  double largest = largestOf(local, operand.dims, microBatches);
   double each = collectiveSeconds(CollectiveKind::AllGather, axis.gathering,
                                   bytes, largest);
   if (options.hasGradients && operand.hasGradient)
@@ -363,8 +372,8 @@ double Bounds::narrowestBytes(const AxisUse &use) const {
 /// the products on the other side gather it: operands of products forward,
 /// whose gradients are completed, and gradients of sums backward.
 double Bounds::completionSeconds(const Completion &completion,
-                                 const SpaceNode &node,
-                                 const ModelAxis &axis) const {
+                                 const SpaceNode &node, const ModelAxis &axis,
+                                 int64_t microBatches) const {
   const AxisUse &use = node.candidate.axes[axis.position].use;
   bool sums = llvm::any_of(completion.sums, [&](ClassId id) {
     return llvm::is_contained(use.parameters, id);
@@ -374,10 +383,13 @@ double Bounds::completionSeconds(const Completion &completion,
   double bytes = completionBytes(completion, node, axis.position);
   if (completion.isBackward)
     bytes = std::min(bytes, axis.narrowest);
-  // Two that are ready at once may go together.
-  double largest = largestWith(2 * bytes * double(node.remaining));
+  double largest =
+      largestOf(bytes * double(node.remaining), completion.dims, microBatches);
   auto secondsOf = [&](CollectiveKind kind) {
-    return collectiveSeconds(kind, axis.places, bytes, largest);
+    // All-reduces share buckets.
+    bool isWhole = kind == CollectiveKind::AllReduce;
+    return collectiveSeconds(kind, axis.places, bytes,
+                             isWhole ? largestWith(largest) : largest);
   };
   double scatter = secondsOf(CollectiveKind::ReduceScatter),
          gather = secondsOf(CollectiveKind::AllGather);
@@ -410,14 +422,15 @@ Bounds::modelAxesOf(const SpaceNode &node) const {
 }
 
 /// One collective may complete a sum along several axes.
-Bounds::LinkTime Bounds::modelTime(const SpaceNode &node) const {
+Bounds::LinkTime Bounds::modelTime(const SpaceNode &node,
+                                   int64_t microBatches) const {
   std::vector<ModelAxis> axes = modelAxesOf(node);
   std::vector<double> busy(axes.size(), 0);
   LinkTime time;
   for (const Completion &completion : facts.completions) {
     double most = 0;
     for (auto [axis, seconds] : llvm::zip_equal(axes, busy)) {
-      double each = completionSeconds(completion, node, axis);
+      double each = completionSeconds(completion, node, axis, microBatches);
       seconds += double(completion.count) * each;
       most = std::max(most, each);
     }

@@ -216,7 +216,7 @@ private:
   double longestStage(const Work &work, int64_t stages,
                       const Settings &settings, bool withLinks) const;
   double countInLayers(int64_t count) const;
-  double kernelSeconds(const Yardstick &yardstick, int64_t stages) const;
+  double kernelShare(int64_t stages) const;
   ComputeSeconds productSeconds(const ProductFacts &product,
                                 const SpaceNode &node, double redone,
                                 int64_t parts) const;
@@ -236,7 +236,7 @@ private:
   void addTensor(const TensorFacts &tensor, const SpaceNode &node,
                  int64_t microBatches, DataLinks &links) const;
   void addWhole(const WholeOperand &operand, const SpaceNode &node,
-                DataLinks &links) const;
+                int64_t microBatches, DataLinks &links) const;
   bool isStoredOn(const TensorFacts &tensor, const SpaceNode &node,
                   unsigned axis) const;
   TensorTime tensorTime(const TensorFacts &tensor, const SpaceNode &node,
@@ -248,11 +248,11 @@ private:
                          llvm::ArrayRef<GroupPlace> places, double bytes,
                          int64_t microBatches) const;
   double gatherSeconds(const WholeOperand &operand, const SpaceNode &node,
-                       const DataAxis &axis) const;
-  LinkTime modelTime(const SpaceNode &node) const;
+                       const DataAxis &axis, int64_t microBatches) const;
+  LinkTime modelTime(const SpaceNode &node, int64_t microBatches) const;
   std::vector<ModelAxis> modelAxesOf(const SpaceNode &node) const;
   double completionSeconds(const Completion &completion, const SpaceNode &node,
-                           const ModelAxis &axis) const;
+                           const ModelAxis &axis, int64_t microBatches) const;
   double completionBytes(const Completion &completion, const SpaceNode &node,
                          unsigned axis) const;
   double localBytes(const TensorFacts &tensor, const SpaceNode &node) const;
@@ -266,6 +266,8 @@ private:
                            llvm::ArrayRef<GroupPlace> places, double bytes,
                            double largest) const;
   double largestWith(double bytes) const;
+  double largestOf(double bytes, llvm::ArrayRef<ClassId> dims,
+                   int64_t microBatches) const;
   double bestRate() const;
   double bestAttentionRate(const ProductFacts &product) const;
   double narrowestBytes(const AxisUse &use) const;

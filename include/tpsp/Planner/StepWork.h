@@ -53,6 +53,8 @@ struct StepWork {
   /// Of kernels but those of the update: at the machine's best rates, without
   /// launches. Seconds of one core where there are cores; else of the device.
   double kernelSeconds = 0;
+  /// Of these, what layers have that it is composed of; 0 if it is not.
+  double kernelSecondsOfLayers = 0;
 
   /// Adds `times` (`b` - `a`).
   void addDifference(const StepWork &a, const StepWork &b, double times);

@@ -215,6 +215,8 @@ private:
     constexpr int enough = 2;
     int found = 0;
     for (bool waitsForRoom : {false, true}) {
+      if (found == enough)
+        break;
       OverlapProblem problem = overlapProblemOf(plan, cost, bytes);
       problem.waitsForRoom = waitsForRoom;
       if (std::optional<std::string> wrong = problem.check())
