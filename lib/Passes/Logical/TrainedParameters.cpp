@@ -3,6 +3,7 @@
 #include "Passes/Program/Placed.h"
 #include "tpsp/Abi/Optimizers.h"
 #include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+#include "tpsp/Dialect/Tpsp/Padding.h"
 #include "tpsp/Dialect/Tpsp/StageAxis.h"
 #include "tpsp/Dialect/Tpsp/ViewOps.h"
 #include "tpsp/Passes/Program/SourceName.h"
@@ -19,17 +20,18 @@ std::string tpsp::noOptimizer(StringRef name) {
       .str();
 }
 
-/// The tensor's type with the axes on the first dimensions that they divide.
-/// An axis that divides none, or that the tensor has, is left out.
-static RankedTensorType withAxes(RankedTensorType type, ArrayRef<AxisId> axes,
-                                 const Mesh &mesh) {
+/// The tensor's type with the axes on the first dimensions that they divide, of
+/// the extents that `shape` has. An axis that divides none, or that the tensor
+/// has, is left out.
+static RankedTensorType withAxes(RankedTensorType type, ArrayRef<int64_t> shape,
+                                 ArrayRef<AxisId> axes, const Mesh &mesh) {
   Placement placement = placementOf(type, mesh);
   for (AxisId axis : axes) {
     if (placement.uses(axis))
       continue;
     for (AxisList &dim : placement.dims) {
       dim.push_back(axis);
-      if (!firstUnevenDim(type.getShape(), placement, mesh))
+      if (!firstUnevenDim(shape, placement, mesh))
         break;
       dim.pop_back();
     }
@@ -76,7 +78,7 @@ public:
                "it whole, or divided, or mark it tpsp.frozen";
         return failure();
       }
-      auto placed = withAxes(type, settings.axes, mesh);
+      auto placed = withAxes(type, shapeToRun(function, type), settings.axes, mesh);
       noteUndivided(argument, placed);
       entry.hasMaster = type.getElementTypeBitWidth() < 32;
       entry.stateType =
