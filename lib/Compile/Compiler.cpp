@@ -38,7 +38,8 @@ tpsp::compileModel(MLIRContext &context, StringRef path,
                    const CompileOptions &options,
                    const CompileProgress &progress) {
   progress("parsing");
-  llvm::Expected<OwningOpRef<ModuleOp>> parsed = parseModel(context, path, /*isPadded=*/!options.pad.empty());
+  llvm::Expected<OwningOpRef<ModuleOp>> parsed =
+      parseModel(context, path, /*isPadded=*/!options.pad.empty());
   if (!parsed)
     return parsed.takeError();
   return compileModule(std::move(*parsed), path, options, progress);

@@ -66,3 +66,16 @@ bool tpsp::property::applyDelay(Builder &b) {
             "}");
   return true;
 }
+
+bool tpsp::property::applyEndMask(Builder &b) {
+  auto x = b.pick([&](ValueId v) { return !b.tensor(v).dims.empty(); });
+  if (!x)
+    return false;
+  const Dim dim = b.random.of(b.tensor(*x).dims);
+  bool isLinear = b.random.chance(0.5);
+  b.add("end_mask", {*x}, b.tensor(*x).dims, {b.range(*x).magnitude, false},
+        "{index = " + quoted(dim.name) +
+            ", end = " + std::to_string(1 + b.random.below(dim.extent)) +
+            ", fill = " + (isLinear ? "0.0" : "0.25") + " : f64}");
+  return true;
+}

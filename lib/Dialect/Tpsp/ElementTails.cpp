@@ -52,8 +52,8 @@ static std::optional<double> evaluate(Operation *op, ArrayRef<double> numbers,
   b.setInsertionPointToEnd(&block);
   SmallVector<Value> operands;
   for (double number : numbers)
-    operands.push_back(arith::ConstantOp::create(b, op->getLoc(),
-                                                 b.getF64FloatAttr(number)));
+    operands.push_back(
+        arith::ConstantOp::create(b, op->getLoc(), b.getF64FloatAttr(number)));
   return fold(block, emit(b, operands));
 }
 

@@ -454,8 +454,8 @@ Value EndMaskOp::emitScalar(OpBuilder &b, ValueRange operands,
                             Position position) {
   Scalar x = scalar(b, *this, operands.front());
   Value end = arith::ConstantIndexOp::create(b, getLoc(), int64_t(getEnd()));
-  Value isBefore = arith::CmpIOp::create(
-      b, getLoc(), arith::CmpIPredicate::slt, position(getIndex()), end);
+  Value isBefore = arith::CmpIOp::create(b, getLoc(), arith::CmpIPredicate::slt,
+                                         position(getIndex()), end);
   return arith::SelectOp::create(b, getLoc(), isBefore, x.get(),
                                  x.constant(getFill().convertToDouble()).get());
 }

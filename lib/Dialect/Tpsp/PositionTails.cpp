@@ -16,8 +16,7 @@ using namespace tpsp;
 
 /// `looksAhead`: results depend on the positions behind them. Else the tail is
 /// behind all that counts.
-static StringRef carryAlong(const TailCase &c, bool isAlong,
-                                bool looksAhead) {
+static StringRef carryAlong(const TailCase &c, bool isAlong, bool looksAhead) {
   c.raise();
   Tail &x = c.operands[0];
   if (isAlong && looksAhead)
@@ -75,8 +74,8 @@ static StringRef carryOneHot(const TailCase &c) {
   unsigned data = c.operands.size() - 1;
   Tail &x = c.operands[data];
   std::optional<unsigned> ids = selectedBy(op, c.index);
-  bool isBounded = ids && areBelow(c.op->getOperand(*ids),
-                                   op.getIntegerBound(*ids));
+  bool isBounded =
+      ids && areBelow(c.op->getOperand(*ids), op.getIntegerBound(*ids));
   c.result = Tail();
   // Looked up: what no integer is a position of is not read.
   if (ids && !c.isKept()) {
@@ -110,8 +109,7 @@ static StringRef carryRouter(const TailCase &c) {
 /// would stand between.
 static StringRef carryCount(const TailCase &c) {
   SmallVector<StringRef> over = cast<CountEarlierOp>(c.op).getWholeIndices();
-  bool isBetween =
-      over.front() != c.index && llvm::is_contained(over, c.index);
+  bool isBetween = over.front() != c.index && llvm::is_contained(over, c.index);
   c.result = Tail();
   return isBetween ? "integers behind the end would come before others" : "";
 }

@@ -35,9 +35,8 @@ static void wantZeroOfOne(const TailCase &c, unsigned operands) {
 
 static StringRef carryEinsum(const TailCase &c) {
   // A transpose.
-  if (c.operands.size() == 1 &&
-      typeOf(c.op->getOperand(0)).getRank() ==
-          typeOf(c.op->getResult(0)).getRank()) {
+  if (c.operands.size() == 1 && typeOf(c.op->getOperand(0)).getRank() ==
+                                    typeOf(c.op->getResult(0)).getRank()) {
     c.result = c.operands[0];
     return "";
   }
@@ -77,8 +76,7 @@ static StringRef carrySoftmax(const TailCase &c) {
 /// there are, which its parts know. Rows of zeros need an epsilon.
 template <typename Op> static StringRef carryNorm(const TailCase &c) {
   auto op = cast<Op>(c.op);
-  if (llvm::is_contained(op.getWholeIndices(), c.index) ||
-      op.getEps().isZero())
+  if (llvm::is_contained(op.getWholeIndices(), c.index) || op.getEps().isZero())
     return "its rows are along the index, or have no epsilon";
   c.raise();
   bool isZero = std::is_same_v<Op, RmsNormOp> && c.operands[0].isZero();
@@ -119,6 +117,8 @@ static StringRef carryAttention(const TailCase &c) {
   auto op = cast<AttentionOp>(c.op);
   if (op.getStatistic())
     return "its statistic would be of other rows";
+  if (op.getWindow() && c.index == op.getQuery())
+    return "under a window there would be more queries than keys";
   if (!drawsAlike(op, c.index))
     return "which weights it drops follows from places among all scores, which "
            "only an outermost index does not move";

@@ -54,8 +54,8 @@ template <typename Op, TailRule *rule>
 struct TailModel
     : public TailOpInterface::ExternalModel<TailModel<Op, rule>, Op> {
   llvm::StringRef carryTail(mlir::Operation *op, llvm::StringRef index,
-                                llvm::MutableArrayRef<Tail> operands,
-                                Tail &result) const {
+                            llvm::MutableArrayRef<Tail> operands,
+                            Tail &result) const {
     return rule({op, index, operands, result});
   }
 };

@@ -198,8 +198,9 @@ private:
     auto composite = dyn_cast<DecomposableOpInterface>(op);
     if (!composite || op->getNumResults() > 1 || composite.hasOwnKernel())
       return refuse(op, name, problem);
-    remark::passed(op->getLoc(), remark::RemarkOpts::name("taken-apart")
-                                     .category("tpsp-pad-extents"))
+    remark::passed(
+        op->getLoc(),
+        remark::RemarkOpts::name("taken-apart").category("tpsp-pad-extents"))
         << remark::reason("index '{0}' is padded: {1}", name.getValue(),
                           problem);
     decompose(op, /*tellsPartsApart=*/true,
@@ -279,10 +280,11 @@ private:
       if (Tail old = tails.lookup({value, other}); old == tail)
         tails[{mask, other}] = old;
     tails[{mask, name}] = tail;
-    remark::passed(loc, remark::RemarkOpts::name("mask").category(
-                            "tpsp-pad-extents"))
-        << remark::reason("behind the end of index '{0}', at {1}, {2} is needed",
-                          name.getValue(), end, fill);
+    remark::passed(
+        loc, remark::RemarkOpts::name("mask").category("tpsp-pad-extents"))
+        << remark::reason(
+               "behind the end of index '{0}', at {1}, {2} is needed",
+               name.getValue(), end, fill);
     return mask;
   }
 
@@ -295,8 +297,8 @@ private:
         continue;
       for (StringAttr name : paddedIndicesOf(operand.get()))
         if (!tails.lookup({operand.get(), name}).isZero())
-          operand.set(masked(operand.get(), name, Tail::zero(),
-                             terminator->getLoc()));
+          operand.set(
+              masked(operand.get(), name, Tail::zero(), terminator->getLoc()));
     }
     return success();
   }
@@ -346,8 +348,8 @@ private:
         return emitErrorAt(module)
                << paddingAttrName << " gives index '" << name << "' " << wanted
                << " positions, fewer than the program's " << written;
-      notes.push_back(b.getNamedAttr(
-          name, b.getDenseI64ArrayAttr({written, wanted})));
+      notes.push_back(
+          b.getNamedAttr(name, b.getDenseI64ArrayAttr({written, wanted})));
     }
     module->removeAttr(paddingAttrName);
     module->setAttr(unpaddedAttrName, b.getDictionaryAttr(notes));

@@ -78,7 +78,8 @@ public:
                "it whole, or divided, or mark it tpsp.frozen";
         return failure();
       }
-      auto placed = withAxes(type, shapeToRun(function, type), settings.axes, mesh);
+      auto placed =
+          withAxes(type, shapeToRun(function, type), settings.axes, mesh);
       noteUndivided(argument, placed);
       entry.hasMaster = type.getElementTypeBitWidth() < 32;
       entry.stateType =

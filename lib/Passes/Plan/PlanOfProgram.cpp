@@ -41,13 +41,14 @@ static BufferPart partOf(Value value) {
 /// As tpsp-pad-extents has noted them.
 static std::vector<PaddedIndex> paddedIndices(plan::ProgramOp program) {
   std::vector<PaddedIndex> indices;
-  auto noted = program->getParentOfType<ModuleOp>()
-                   ->getAttrOfType<DictionaryAttr>(unpaddedAttrName);
-  for (NamedAttribute entry : noted ? noted.getValue() : ArrayRef<NamedAttribute>())
+  auto noted =
+      program->getParentOfType<ModuleOp>()->getAttrOfType<DictionaryAttr>(
+          unpaddedAttrName);
+  for (NamedAttribute entry :
+       noted ? noted.getValue() : ArrayRef<NamedAttribute>())
     if (auto extents = dyn_cast<DenseI64ArrayAttr>(entry.getValue()))
       if (extents.size() == 2)
-        indices.push_back(
-            {entry.getName().str(), extents[0], extents[1]});
+        indices.push_back({entry.getName().str(), extents[0], extents[1]});
   return indices;
 }
 

@@ -95,10 +95,10 @@ namespace tpsp {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeshAxis, name, size)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanBuffer, name, kind, number, subscripts,
-                                   shape, padding, axes, pending, pendingMax, dtype,
-                                   below, mean, deviation, initialDeviation,
-                                   data, of, isMaster, isScalar, updatedBy,
-                                   offset, bytes, location)
+                                   shape, padding, axes, pending, pendingMax,
+                                   dtype, below, mean, deviation,
+                                   initialDeviation, data, of, isMaster,
+                                   isScalar, updatedBy, offset, bytes, location)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EpilogueWork, operations, transcendentals,
                                    elementBytes, bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MatmulWork, m, n, k, batch, steps,
@@ -148,8 +148,9 @@ static void from_json(const Json &json, LedgerRow &row) {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PaddedIndex, name, extent, heldExtent)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Plan, program, mesh, padded, buffers,
-                                   commands, ledger, arenaBytes, savedBytes, serialBytes,
-                                   numStreams, numEvents, transposeCopies)
+                                   commands, ledger, arenaBytes, savedBytes,
+                                   serialBytes, numStreams, numEvents,
+                                   transposeCopies)
 
 } // namespace tpsp
 
@@ -238,8 +239,8 @@ static int64_t partBytes(const PlanBuffer &tensor, const Plan &plan) {
     int64_t extent = tensor.heldExtent(dim), ranks = 1;
     for (int64_t axis : tensor.axes[dim])
       ranks *= plan.mesh[axis].size;
-    if (whole <= 0 || extent > most / whole ||
-        ranks > plan.numRanks() || extent % ranks != 0)
+    if (whole <= 0 || extent > most / whole || ranks > plan.numRanks() ||
+        extent % ranks != 0)
       return -1;
     whole *= extent;
     part *= extent / ranks;

@@ -1,6 +1,7 @@
 #include "tpsp/Runtime/Driver/Report.h"
 
 #include "LedgerText.h"
+#include "PaddingText.h"
 
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Abi/Exposure.h"
@@ -130,16 +131,6 @@ static Json tensors(const Plan &plan) {
                     {"shape", tensor.shape},
                     {"subscripts", tensor.subscripts},
                     {"bytes", tensor.bytes}});
-  return list;
-}
-
-/// Indices with more positions than the program says.
-static Json padded(const Plan &plan) {
-  Json list = Json::array();
-  for (const PaddedIndex &index : plan.padded)
-    list.push_back({{"index", index.name},
-                    {"extent", index.extent},
-                    {"padded_extent", index.heldExtent}});
   return list;
 }
 
@@ -278,7 +269,7 @@ std::string tpsp::rt::toJson(const RunReport &report) {
                {"attention", attention(m)},
                {"collectives", ledger(report, exposure)},
                {"totals", totals(m)},
-               {"padded", padded(m)},
+               {"padded", paddingJson(m)},
                {"tensors", tensors(m)},
                {"scalars", scalars(report.results)},
                {"cotangents", cotangents(report.results)},
@@ -293,18 +284,6 @@ std::string tpsp::rt::toJson(const RunReport &report) {
 //===----------------------------------------------------------------------===//
 // Text
 //===----------------------------------------------------------------------===//
-
-static void printPadding(const Plan &plan, fmt::memory_buffer &out) {
-  if (plan.padded.empty())
-    return;
-  auto to = std::back_inserter(out);
-  fmt::format_to(to, "\nPadded indices (all else below is with these)\n");
-  for (const PaddedIndex &index : plan.padded)
-    fmt::format_to(to, "  {:<12} {:>12} to {} (+{:.2f} %)\n", index.name,
-                   index.extent, index.heldExtent,
-                   100.0 * double(index.heldExtent - index.extent) /
-                       double(std::max<int64_t>(index.extent, 1)));
-}
 
 static void printMemory(const RunReport &report, fmt::memory_buffer &out) {
   const Plan &plan = *report.plan;
@@ -510,7 +489,7 @@ std::string tpsp::rt::toText(const RunReport &report, bool everyLayer) {
   out.append(ledgerText(*report.plan, everyLayer));
   printEpilogues(*report.plan, out);
   printAttention(*report.plan, out);
-  printPadding(*report.plan, out);
+  out.append(paddingText(*report.plan));
   printMemory(report, out);
   printTime(report, out);
   printSummary(report, out);

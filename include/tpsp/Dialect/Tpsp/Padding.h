@@ -9,9 +9,9 @@
 
 namespace tpsp {
 
-/// Module attribute, `{v = 50264 : i64}`: the extents with which indices are to run,
-/// where these are more than the program says (tpsp-set-padding). Types still
-/// say what the program says; axes need to divide the larger.
+/// Module attribute, `{v = 50264 : i64}`: the extents with which indices are to
+/// run, where these are more than the program says (tpsp-set-padding). Types
+/// still say what the program says; axes need to divide the larger.
 inline constexpr llvm::StringLiteral paddingAttrName = "tpsp.padding";
 /// Module attribute, `{v = array<i64: 50257, 50264>}`: of indices that are
 /// padded in its types, the extents that the program said and those that there
