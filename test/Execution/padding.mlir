@@ -67,7 +67,7 @@ tpsp.program <b = 2, s = 5, t = s, d = 6, g = 3, k = 4, e = 7, v = 11, w = 12, p
 mesh @mesh <tp = 1 : model>
 func @model(%tokens: i32[b, s], %targets: i32[b, s], %positions: i32[s], param %wte: [v@tp, d], param %wpe: [p, d],
    param %wq, %wk, %wv: [g@tp, k, d], param %bq: [g@tp, k], param %wo: [d, w@tp], param %gain, %bias: [d],
-   param %w1: [e@tp, d], param %b1: [e@tp], param %w2: [d, e@tp], param %ge: [e@tp]) -> ([] {tpsp.name = "loss"}, [b, s, v@tp] {tpsp.name = "logits"}) {
+   param %w1: [e@tp, d], param %b1: [e@tp], param %w2, %w3: [d, e@tp], param %ge: [e@tp]) -> ([] {tpsp.name = "loss"}, [b, s, v@tp] {tpsp.name = "logits"}) {
   %e0 = embedding %tokens, %wte {vocabulary = "v"}
   %p0 = embedding %positions, %wpe {vocabulary = "p"}
   %x = add %e0, %p0
@@ -87,7 +87,8 @@ func @model(%tokens: i32[b, s], %targets: i32[b, s], %positions: i32[s], param %
   %m2 = sigmoid %m1
   %mn = rms_norm %m2, %ge
   %m3 = einsum %w2, %mn -> [b, s, d, ?]
-  %z = add %h, %m3
+  %m4 = einsum %w3, %m2 -> [b, s, d, ?]  // whose gradient has no zeros behind the end
+  %z = add %h, %m3, %m4
   %logits = einsum %wte, %z -> [b, s, v@tp]
   %token = cross_entropy %logits, %targets {over = "v"}
   %loss = mean %token -> []

@@ -11,7 +11,7 @@ namespace tpsp::property {
 bool applyScan(ProgramBuilder &b);
 bool applyCumsum(ProgramBuilder &b);
 bool applyDelay(ProgramBuilder &b);
-bool applyEndMask(ProgramBuilder &b);
+template <bool isLinear> bool applyEndMask(ProgramBuilder &b);
 
 } // namespace tpsp::property
 

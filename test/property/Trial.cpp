@@ -442,11 +442,10 @@ static Outcome judged(std::vector<rt::TensorError> errors, double tolerance) {
 
 /// Of a program that is padded, axes need to divide nothing yet.
 OwningOpRef<ModuleOp> Trial::parse(const Program &program) {
-  bool isPadded = !program.pipeline.pad.empty();
-  auto module = parseSourceString<ModuleOp>(
-      toText(program), ParserConfig(&context, /*verifyAfterParse=*/!isPadded),
-      "random.mlir");
-  if (!module || !isPadded)
+  ParserConfig config(&context, program.pipeline.pad.empty());
+  auto module =
+      parseSourceString<ModuleOp>(toText(program), config, "random.mlir");
+  if (!module || config.shouldVerifyAfterParse())
     return module;
   leavePaddingOpen(*module);
   return succeeded(verify(*module)) ? std::move(module) : nullptr;
