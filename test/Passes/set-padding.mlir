@@ -38,6 +38,12 @@
 // RUN: not tpsp-opt %t/two.mlir --tpsp-set-padding="multiples=d=4" 2>&1 | FileCheck %s --check-prefix=TWICE
 // TWICE: error: {{.*}}index 'd' has extents 8 and 3; give what is not the same index another name
 
+// Where somebody else has written it.
+// RUN: not tpsp-opt %t/fewer.mlir --tpsp-pad-extents 2>&1 | FileCheck %s --check-prefix=FEWER
+// FEWER: error: {{.*}}tpsp.padding gives index 'd' 3 positions, fewer than the program's 8
+// RUN: not tpsp-opt %t/unit.mlir --tpsp-pad-extents 2>&1 | FileCheck %s --check-prefix=UNIT
+// UNIT: error: {{.*}}tpsp.padding is a dictionary of extents, such as {v = 50264}
+
 //--- f.mlir
 tpsp.mesh @mesh <tp = 3>
 !w = tensor<11x12xf32, #tpsp.idx<v, e>>
@@ -57,4 +63,18 @@ func.func @f(%x: !x, %w: !w) -> (!t, !y) {
 //--- two.mlir
 func.func @f(%x: tensor<8xf32, #tpsp.idx<d>>, %y: tensor<3xf32, #tpsp.idx<d>>) {
   return
+}
+
+//--- fewer.mlir
+module attributes {tpsp.padding = {d = 3 : i64}} {
+  func.func @f(%x: tensor<8xf32, #tpsp.idx<d>>) {
+    return
+  }
+}
+
+//--- unit.mlir
+module attributes {tpsp.padding} {
+  func.func @f(%x: tensor<8xf32, #tpsp.idx<d>>) {
+    return
+  }
 }

@@ -8,7 +8,7 @@ def Tpsp_TailOpInterface : OpInterface<"TailOpInterface"> {
   let description = [{
     An operation that may run with a padded index: one with more positions than
     the program says. Those behind the end are the index's tail (Tail.h). The
-    rules of all operations are in `lib/Dialect/Tpsp/Tails*.cpp`. A composite
+    rules of all operations are in `lib/Dialect/Tpsp/*Tails.cpp`. A composite
     without a rule, or whose rule refuses, is taken apart.
   }];
   let methods = [
