@@ -4,6 +4,7 @@
 
 #include "tpsp/Compile/ReferenceWalker.h"
 #include "tpsp/Dialect/Plan/PlanDialect.h"
+#include "tpsp/Dialect/Tpsp/Padding.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Pipelines.h"
@@ -37,7 +38,8 @@ tpsp::compileModel(MLIRContext &context, StringRef path,
                    const CompileOptions &options,
                    const CompileProgress &progress) {
   progress("parsing");
-  llvm::Expected<OwningOpRef<ModuleOp>> parsed = parseModel(context, path);
+  llvm::Expected<OwningOpRef<ModuleOp>> parsed =
+      parseModel(context, path, /*isPadded=*/!options.pad.empty());
   if (!parsed)
     return parsed.takeError();
   return compileModule(std::move(*parsed), path, options, progress);
@@ -89,6 +91,8 @@ compileTo(Wanted wanted, OwningOpRef<ModuleOp> owned, StringRef path,
   const bool isChecked = wanted == Wanted::Everything;
   if (llvm::Error e = checkWords(options))
     return e;
+  if (!options.pad.empty())
+    leavePaddingOpen(module);
   llvm::Expected<func::FuncOp> function =
       selectFunction(module, options.function);
   if (!function)

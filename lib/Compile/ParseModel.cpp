@@ -1,7 +1,9 @@
 #include "ParseModel.h"
 
 #include "tpsp/Dialect/Tpsp/ModelText.h"
+#include "tpsp/Dialect/Tpsp/Padding.h"
 
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -31,12 +33,17 @@ static llvm::Error checkReadable(StringRef path) {
   return checkModelText(path, text);
 }
 
-llvm::Expected<OwningOpRef<ModuleOp>> tpsp::parseModel(MLIRContext &context,
-                                                       StringRef path) {
+llvm::Expected<OwningOpRef<ModuleOp>>
+tpsp::parseModel(MLIRContext &context, StringRef path, bool isPadded) {
   if (llvm::Error e = checkReadable(path))
     return e;
-  OwningOpRef<ModuleOp> module =
-      parseSourceFile<ModuleOp>(path, ParserConfig(&context));
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(
+      path, ParserConfig(&context, /*verifyAfterParse=*/!isPadded));
+  if (module && isPadded) {
+    leavePaddingOpen(*module);
+    if (failed(verify(*module)))
+      module = nullptr;
+  }
   if (!module)
     return error("'{0}' is not a valid model", path);
   if (!module->getOps<ModuleOp>().empty())

@@ -9,9 +9,11 @@
 
 namespace tpsp {
 
-/// Diagnostics go to the context's handler; the error then is a summary.
+/// Diagnostics go to the context's handler; the error then is a summary. Of a
+/// program that is to be padded, axes need to divide nothing yet (Padding.h).
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
-parseModel(mlir::MLIRContext &context, llvm::StringRef path);
+parseModel(mlir::MLIRContext &context, llvm::StringRef path,
+           bool isPadded = false);
 
 /// The function called `name`, or, if that is empty, the only one that is not
 /// private. Makes the others private.

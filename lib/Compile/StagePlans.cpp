@@ -63,6 +63,8 @@ bool tpsp::hasStages(MLIRContext &context, StringRef path,
 
 std::string tpsp::stagesProblem(const CompileOptions &options) {
   const std::tuple<bool, const char *, const char *> refused[] = {
+      {!options.pad.empty(), "--pad",
+       "give extents that the axes divide (--extent)"},
       {options.reduceGradients == "part", "--reduce-gradients part",
        "leave it out, and gradients are reduced once a step"},
       {options.gatherParameters == "forward", "--gather-parameters forward",

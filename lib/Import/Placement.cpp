@@ -129,10 +129,13 @@ Status Placement::spreadHeads(int64_t keyValueHeads, int64_t queriesPerHead) {
     return {};
   int64_t each = ranks / keyValueHeads;
   if (ranks % keyValueHeads != 0 || queriesPerHead % each != 0)
-    return {TPSP_RT_INVALID,
-            fmt::format("--mesh tp={} fits neither the {} key/value heads nor "
-                        "the {} query heads of each; {} works",
-                        ranks, keyValueHeads, queriesPerHead, keyValueHeads)};
+    return {
+        TPSP_RT_INVALID,
+        fmt::format("--mesh tp={} fits neither the {} key/value heads nor "
+                    "the {} query heads of each; {} works; or import for tp=1, "
+                    "and run with --mesh tp={} --pad g={}",
+                    ranks, keyValueHeads, queriesPerHead, keyValueHeads, ranks,
+                    ranks)};
   for (PlacedAxis &axis : axes)
     if (axis.name == "tp")
       axis.size = keyValueHeads;

@@ -37,6 +37,12 @@ static void addDeadCodeElimination(OpPassManager &pm) {
 
 void tpsp::buildProgramPipeline(OpPassManager &pm,
                                 const CompileOptions &options) {
+  // First: until then axes need not divide what is padded.
+  if (!options.pad.empty()) {
+    SetPaddingOptions padding;
+    padding.multiples.assign(options.pad.begin(), options.pad.end());
+    pm.addPass(createSetPadding(std::move(padding)));
+  }
   pm.addPass(createCheckProgram());
   // A model may be written as functions that call each other.
   pm.addPass(createSeedCalls());
@@ -69,6 +75,8 @@ void tpsp::buildPlacementPipeline(OpPassManager &pm,
                                   const CompileOptions &options) {
   // While what the program does is as it is written.
   pm.addPass(createInitializeArguments());
+  // Behind the update, whose numbers are of the program's extents.
+  pm.addPass(createPadExtents());
   pm.addPass(createDecomposeEarly({/*keepSwept=*/options.attention == "blocks",
                                    /*keepCalls=*/options.attention == "fused",
                                    options.usesGpuLibraries()}));

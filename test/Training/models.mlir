@@ -15,6 +15,14 @@
 // BYTES-NEXT: "master": 248879616,
 // BYTES-NEXT: "optimizer": 497759232,
 // RUN: tpsp-run %examples/gpt2-small.mlir --grad --quiet --verify --optimizer adamw --optimizer-axes dp --clip 1 --mesh dp=2,tp=2 --extent b=2,s=6,d=20,h=2,e=10,v=31,p=7
+// On ranks that divide neither heads nor vocabulary.
+// RUN: sed 's/%wte: .v, d./%wte: [v@tp, d]/' %examples/gpt2-small.mlir > %t.mlir
+// RUN: tpsp-run %t.mlir --grad --quiet --verify --optimizer adamw --clip 1 --mesh dp=1,tp=8 --pad h=8,v=8 --extent b=2,s=8,d=16,h=3,e=16,v=31,p=8
+// RUN: tpsp-run %t.mlir --grad --mesh dp=1,tp=8 --pad h=8,v=8 --simulate --hardware h100-sxm | FileCheck %s --check-prefix=PADDED
+// PADDED: Padded indices
+// PADDED-NEXT: h                      12 to 16 (+33.33 %)
+// PADDED-NEXT: v                   50257 to 50264 (+0.01 %)
+// RUN: tpsp-opt %t.mlir --tpsp-collective-pipeline="grad=true pad=h=8,v=8" -o /dev/null
 
 // What scripts/demo-train does, fewer times with less.
 // RUN: sed -n '/^exec/,$p' %examples/../scripts/demo-train | sed 's#build/bin/tpsp-train#%tools_dir/tpsp-train#; $s/$/ --batch 2 --extent s=64/' > %t.sh

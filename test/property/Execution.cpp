@@ -92,6 +92,8 @@ static void fillArgument(Rank &rank, const Plan &plan, const PlanBuffer &tensor,
   // Summands much larger than their sum would take its digits.
   bool isExact = rt::halfFloat(tensor.dtype) || options().defaultData;
   void *memory = rank.hostAddress(*tensor.offset);
+  if (!tensor.padding.empty())
+    std::memset(memory, 0, tensor.bytes);
   rt::Shard(tensor, plan.mesh, rank.coordinates())
       .forEachRun([&](int64_t global, int64_t local, int64_t n) {
         for (int64_t i = 0; i < n; ++i)

@@ -35,6 +35,33 @@ static std::vector<Axis> randomMesh(Random &random) {
 // Placements
 //===----------------------------------------------------------------------===//
 
+/// The extent of a dimension when the program runs.
+static int64_t extentToRun(const Program &program, const Dim &dim) {
+  for (const auto &[index, multiple] : program.pipeline.pad)
+    if (index == dim.name)
+      return (dim.extent + multiple - 1) / multiple * multiple;
+  return dim.extent;
+}
+
+/// One or two indices of arguments, so that whatever axes divide them.
+static void choosePadding(Random &random, Program &program) {
+  int64_t ranks = program.numRanks();
+  for (unsigned n = 1 + random.below(2); n > 0; --n) {
+    const Tensor &tensor = program.values[random.of(program.arguments).value];
+    if (tensor.dims.empty())
+      continue;
+    int64_t multiple = ranks > 3 ? ranks : ranks * (1 + random.below(3));
+    if (random.chance(0.3))
+      ++multiple;
+    auto &pad = program.pipeline.pad;
+    const std::string name = random.of(tensor.dims).name;
+    if (multiple > 1 && std::none_of(pad.begin(), pad.end(), [&](auto &each) {
+          return each.first == name;
+        }))
+      pad.emplace_back(name, multiple);
+  }
+}
+
 static int64_t rankCount(const Program &program, const Dim &dim) {
   int64_t ranks = 1;
   for (const std::string &axis : dim.axes)
@@ -50,7 +77,7 @@ void tpsp::property::placeAtRandom(Random &random, const Program &program,
     if (!random.chance(probability) || tensor.dims.empty())
       continue;
     Dim &dim = random.of(tensor.dims);
-    if (dim.extent % (rankCount(program, dim) * axis.size) == 0)
+    if (extentToRun(program, dim) % (rankCount(program, dim) * axis.size) == 0)
       dim.axes.push_back(axis.name);
   }
 }
@@ -109,7 +136,7 @@ static void placeByName(Random &random, Program &program,
     if (std::count(renamed.begin(), renamed.end(), dim.name))
       continue;
     int64_t &count = ranks.try_emplace(dim.name, 1).first->second;
-    if (dim.extent % (count * axis.size) != 0)
+    if (extentToRun(program, dim) % (count * axis.size) != 0)
       continue;
     count *= axis.size;
     axesOf[dim.name].push_back(axis.name);
@@ -376,6 +403,8 @@ Program tpsp::property::generate(uint64_t seed) {
   builder.onlyArguments = kind == ByRole;
   writeProgram(random, builder, 1 + random.below(7),
                Vocabulary::NumbersAndIntegers);
+  if (kind != Mistaken && random.chance(0.25))
+    choosePadding(random, program);
   if (kind == ByName)
     placeByName(random, program, builder.renamed);
   else if (kind == ByRole)

@@ -475,6 +475,8 @@ const std::vector<OperationRule> &tpsp::property::numberRules() {
         {"max", 2, Linear::No, false, applyMax},
         {"clamp", 2, Linear::No, false, applyClamp},
         {"causal_mask", 3, Linear::No, false, applyCausalMask},
+        {"end_mask", 1, Linear::Jointly, false, applyEndMask<true>},
+        {"end_mask", 1, Linear::No, false, applyEndMask<false>},
         {"softmax", 6, Linear::No, false, applySoftmax},
         {"rms_norm", 4, Linear::No, false, applyRmsNorm},
         {"layer_norm", 4, Linear::No, false, applyLayerNorm},

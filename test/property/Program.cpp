@@ -75,6 +75,8 @@ int64_t Program::sizeOf(const std::string &name) const {
 
 std::string PipelineChoices::text() const {
   std::string text;
+  for (const auto &[index, multiple] : pad)
+    text += " --pad " + index + "=" + std::to_string(multiple);
   if (microBatches > 1)
     text += " --micro-batches " + std::to_string(microBatches) +
             " --micro-batch-index " + microBatchIndex;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tpsp::property {
@@ -63,6 +64,8 @@ struct Argument {
 /// What tpsp-run may be asked beside the program. It changes how the program is
 /// run, and never what comes out.
 struct PipelineChoices {
+  /// An index's name, and what its extent is padded to a multiple of.
+  std::vector<std::pair<std::string, int64_t>> pad;
   int64_t microBatches = 1;
   std::string microBatchIndex;
   std::string rematerialize = "none";

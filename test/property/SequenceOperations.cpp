@@ -66,3 +66,18 @@ bool tpsp::property::applyDelay(Builder &b) {
             "}");
   return true;
 }
+
+template <bool isLinear> bool tpsp::property::applyEndMask(Builder &b) {
+  auto x = b.pick([&](ValueId v) { return !b.tensor(v).dims.empty(); });
+  if (!x)
+    return false;
+  const Dim dim = b.random.of(b.tensor(*x).dims);
+  b.add("end_mask", {*x}, b.tensor(*x).dims, {b.range(*x).magnitude, false},
+        "{index = " + quoted(dim.name) +
+            ", end = " + std::to_string(1 + b.random.below(dim.extent)) +
+            ", fill = " + (isLinear ? "0.0" : "0.25") + " : f64}");
+  return true;
+}
+
+template bool tpsp::property::applyEndMask<true>(Builder &);
+template bool tpsp::property::applyEndMask<false>(Builder &);

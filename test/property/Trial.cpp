@@ -4,11 +4,13 @@
 #include "WrongAdjoint.h"
 
 #include "tpsp/Dialect/Plan/PlanDialect.h"
+#include "tpsp/Dialect/Tpsp/Padding.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 #include "tpsp/InitAll.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -92,6 +94,14 @@ static bool isRefusalToCut(const Program &program, StringRef message) {
           message.contains("computes with positions along"));
 }
 
+/// Nor can every index be padded.
+static bool isRefusalToPad(const Program &program, StringRef message) {
+  auto says = [&](StringRef part) { return message.contains(part); };
+  return !program.pipeline.pad.empty() &&
+         (says("is padded") || says("would have") || says("no multiple of") ||
+          says("do not divide"));
+}
+
 /// What a pass may say of a program that its verifiers have let through. All
 /// else is a compiler that trips over its own doing.
 static bool isRefusal(const Program &program, StringRef message) {
@@ -105,9 +115,8 @@ static bool isRefusal(const Program &program, StringRef message) {
       "which the mesh does not have",
       "the module has no mesh",
   };
-  if (isRefusalToCut(program, message))
-    return true;
-  return llvm::any_of(known,
+  return isRefusalToCut(program, message) || isRefusalToPad(program, message) ||
+         llvm::any_of(known,
                       [&](StringRef part) { return message.contains(part); });
 }
 
@@ -127,13 +136,13 @@ static Outcome judgeRefusal(const Program &program, const Errors &errors,
   if (!mayRefuse || (phase != "parsing" && !isRefusal(program, text)))
     return failed("the compiler failed while " + phase.str() + ": " + text);
   // Without a role a sum that one operand alone divides is ambiguous.
-  if (isRefusalToCut(program, text))
+  if (isRefusalToCut(program, text) || isRefusalToPad(program, text))
     return {Outcome::Refused, text};
   bool isOpen = text.find(" op sums over '") != std::string::npos &&
                 text.find("give the axis a role") != std::string::npos;
   // Nor does anything say where the parts of a composite are.
   isOpen |=
-      program.hasHiddenValues() &&
+      (program.hasHiddenValues() || !program.pipeline.pad.empty()) &&
       text.find("is on different indices of its operands") != std::string::npos;
   if (program.expectation == Expectation::Legal && !isOpen)
     return failed("a legal program was refused: " + text);
@@ -325,6 +334,8 @@ static double toleranceOf(StringRef element) {
 static CompileOptions compileOptions(const Program &program) {
   CompileOptions options;
   options.grad = program.grad;
+  for (const auto &[index, multiple] : program.pipeline.pad)
+    options.pad.push_back(index + "=" + std::to_string(multiple));
   options.microBatches = program.pipeline.microBatches;
   options.microBatchIndex = program.pipeline.microBatchIndex;
   options.rematerialize = program.pipeline.rematerialize;
@@ -429,12 +440,22 @@ static Outcome judged(std::vector<rt::TensorError> errors, double tolerance) {
   return outcome;
 }
 
+/// Of a program that is padded, axes need to divide nothing yet.
+OwningOpRef<ModuleOp> Trial::parse(const Program &program) {
+  ParserConfig config(&context, program.pipeline.pad.empty());
+  auto module =
+      parseSourceString<ModuleOp>(toText(program), config, "random.mlir");
+  if (!module || config.shouldVerifyAfterParse())
+    return module;
+  leavePaddingOpen(*module);
+  return succeeded(verify(*module)) ? std::move(module) : nullptr;
+}
+
 Outcome Trial::runOnce(const Program &program, uint64_t seed,
                        const std::function<void(ModuleOp)> &edit) {
   Errors errors(context);
   std::string phase = "parsing";
-  auto module = parseSourceString<ModuleOp>(
-      toText(program), ParserConfig(&context), "random.mlir");
+  auto module = parse(program);
   if (!module)
     return judgeRefusal(program, errors, phase);
   OwningOpRef<ModuleOp> written = module->clone();

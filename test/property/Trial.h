@@ -52,6 +52,7 @@ private:
   Outcome runSerial(mlir::OwningOpRef<mlir::ModuleOp> written,
                     const Run &overlapped);
   /// `edit`: see CompileOptions; may be null.
+  mlir::OwningOpRef<mlir::ModuleOp> parse(const Program &program);
   Outcome runOnce(const Program &program, uint64_t seed,
                   const std::function<void(mlir::ModuleOp)> &edit = {});
 

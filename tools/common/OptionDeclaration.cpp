@@ -58,6 +58,12 @@ CLI::Validator tpsp::tool::indexExtent() {
                      "INDEX=EXTENT");
 }
 
+CLI::Validator tpsp::tool::indexMultiple() {
+  return namedNumber("index=multiple with a multiple of at least 1, such as "
+                     "v=8",
+                     "INDEX=MULTIPLE");
+}
+
 /// Whether the file is meant to be a compiled plan.
 static bool isPlan(const std::string &path) {
   bool isCalledSo =

@@ -18,6 +18,7 @@ CLI::Validator numberOf(OptionDomain domain);
 CLI::Validator axisSize();
 /// "s=8192". Which indices there are, the module says.
 CLI::Validator indexExtent();
+CLI::Validator indexMultiple();
 
 /// Declares the rows of a table on the command line. `Options`: ToolOptions, or
 /// what a tool makes of it.
@@ -50,6 +51,8 @@ public:
       option->delimiter(',')->check(axisSize());
     if (row.domain == OptionDomain::Extents)
       option->delimiter(',')->check(indexExtent());
+    if (row.domain == OptionDomain::Multiples)
+      option->delimiter(',')->check(indexMultiple());
   }
 
 private:

@@ -45,6 +45,8 @@ static std::string numberedTwice(const ToolOptions &options) {
     return "--mesh gives axis '" + axis + "' two sizes";
   if (std::string index = namedTwice(options.extents); !index.empty())
     return "--extent gives index '" + index + "' two extents";
+  if (std::string index = namedTwice(options.pad); !index.empty())
+    return "--pad gives index '" + index + "' two multiples";
   return "";
 }
 

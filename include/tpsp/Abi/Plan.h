@@ -57,8 +57,12 @@ struct PlanBuffer {
   int64_t number = 0;
   /// "b, s@tp, d".
   std::string subscripts;
-  /// Global extents.
+  /// Global extents, as the program says them: what is read from files,
+  /// compared and written.
   std::vector<int64_t> shape;
+  /// Per dimension, how many positions behind the end ranks hold besides; empty
+  /// if there are none. In arguments they are zero.
+  std::vector<int64_t> padding;
   /// Per dimension, its axes, major to minor.
   std::vector<std::vector<int64_t>> axes;
   /// Axes over which the ranks' values are still to be combined: added, or, if
@@ -91,6 +95,10 @@ struct PlanBuffer {
   /// "gpt.mlir:12:8", or empty.
   std::string location;
 
+  /// The extent of a dimension that its axes divide.
+  int64_t heldExtent(size_t dim) const {
+    return shape[dim] + (padding.empty() ? 0 : padding[dim]);
+  }
   /// A state that is of no parameter, which begins as its mean.
   bool isStepState() const { return kind == BufferKind::State && of < 0; }
   /// Filled before the step.
@@ -263,6 +271,12 @@ struct PlanCommand {
 // The plan
 //===----------------------------------------------------------------------===//
 
+/// An index that runs with more positions than the program says.
+struct PaddedIndex {
+  std::string name;
+  int64_t extent = 0, heldExtent = 0;
+};
+
 /// The commands are in the order in which a rank issues them; a command's
 /// position is its tpsp_rt_command.id. Every rank issues the same ones. A
 /// stream runs its commands in their order; streams wait for each other by
@@ -270,6 +284,7 @@ struct PlanCommand {
 struct Plan {
   std::string program;
   std::vector<MeshAxis> mesh;
+  std::vector<PaddedIndex> padded;
   std::vector<PlanBuffer> buffers;
   std::vector<PlanCommand> commands;
   std::vector<LedgerRow> ledger;

@@ -36,6 +36,25 @@ def SetExtents : Pass<"tpsp-set-extents", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tpsp::TpspDialect"];
 }
 
+def SetPadding : Pass<"tpsp-set-padding", "::mlir::ModuleOp"> {
+  let summary = "Say with which larger extents indices are to run";
+  let description = [{
+    An index that is named gets the next multiple of its number, as does what it
+    is renamed to. Of an index that is split or merged the major part goes along:
+    with h = 12 to 16, e = (h, k) goes from 768 to 1024. The extents are written
+    to the module (`tpsp.padding = {v = 50264}`), and types stay as they are.
+    From here on axes need to divide the larger extents (I3).
+
+    An error are an index that the program lacks, or has in several extents, and
+    a minor part of a merged index: the positions of the latter would move.
+  }];
+  let options = [
+    ListOption<"multiples", "multiples", "std::string",
+               "index=multiple, comma-separated">
+  ];
+  let dependentDialects = ["::tpsp::TpspDialect"];
+}
+
 def SetElementType : Pass<"tpsp-set-element-type", "::mlir::ModuleOp"> {
   let summary = "Store all floating-point tensors in another type";
   let description = [{
@@ -196,6 +215,35 @@ def ReturnChoices : Pass<"tpsp-return-choices", "::mlir::ModuleOp"> {
     `tpsp-run --verify` and `--emit` need it.
   }];
   let dependentDialects = ["::tpsp::TpspDialect", "::mlir::func::FuncDialect"];
+}
+
+def PadExtents : Pass<"tpsp-pad-extents", "::mlir::ModuleOp"> {
+  let summary = "Give padded indices their larger extents, and mask where needed";
+  let description = [{
+    Every tensor with an index of `tpsp.padding` gets the larger extent, and the
+    module notes both (`tpsp.unpadded`). Whoever fills arguments leaves zeros
+    behind the end. Results before the end are those of the program that was
+    written, and so are gradients.
+
+    From operation to operation the pass follows what is behind the end: one
+    number, numbers that are below all others, or anything that is finite
+    (`Tail.h`). An operation says what it needs there
+    ([TailOpInterface](Interfaces.md)): a contraction zeros of one operand, a
+    maximum or a softmax low numbers, a logarithm a positive one. Where an
+    operand is something else, it is masked (`end_mask`), there alone.
+    Differentiation makes masks of masks.
+
+    A composite that has no rule, or refuses, is taken apart while types have the
+    extents of the program: the rows of a norm are divided by these. In an update
+    gradients are masked, for anything may be behind their end. What an update
+    makes of zeros is zero.
+
+    An error is an operation that no mask makes right. The integers of arguments
+    are bounded first (`tpsp-bound-integers`). Without `tpsp.padding` nothing
+    happens.
+  }];
+  let dependentDialects = ["::tpsp::TpspDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
 }
 
 def Propagate

@@ -21,6 +21,7 @@ enum class OptionDomain {
   Share,       ///< from 0 to 1
   AxisSizes,   ///< "tp=4,dp=2"
   Extents,     ///< "s=8192,b=4"
+  Multiples,   ///< "v=8,h=8"
   List,        ///< "dp,fsdp"
   Files        ///< as many as follow
 };

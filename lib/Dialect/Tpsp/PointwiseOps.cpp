@@ -78,6 +78,20 @@ LogicalResult CausalMaskOp::verify() {
   return verifyWindow(*this, getWindowAttr()); // (P8)
 }
 
+/// (P9). On one rank's shapes the end may be another's.
+LogicalResult EndMaskOp::verify() {
+  if (failed(verifyPointwise(*this, arity)))
+    return failure();
+  RankedTensorType type = getResult().getType();
+  int64_t extent = type.getDimSize(*getIdx(type).dimOf(getIndex())),
+          end = int64_t(getEnd());
+  if (end >= 1 && (end <= extent || getIdx(type).getLocal()))
+    return success();
+  return emitOpError("ends index '")
+         << getIndex() << "' at " << end << "; it has " << extent
+         << " positions, so give a number from 1 to that";
+}
+
 //===----------------------------------------------------------------------===//
 // Index structure
 //===----------------------------------------------------------------------===//
@@ -94,6 +108,11 @@ Linearity ConvertOp::getLinearity() { return Linearity::Joint; }
 bool ConvertOp::mixesPrecision() { return true; }
 unsigned SegmentMaskOp::getIntegerWidth(unsigned i) {
   return i == 1 || i == 2 ? 32 : 0;
+}
+/// Asked before it is verified, too.
+Linearity EndMaskOp::getLinearity() {
+  FloatAttr fill = getFillAttr();
+  return fill && fill.getValue().isZero() ? Linearity::Joint : Linearity::None;
 }
 bool BroadcastOp::introducesIndices() { return true; }
 bool ConstantOp::introducesIndices() { return true; }
@@ -280,6 +299,15 @@ LogicalResult SegmentMaskOp::buildAdjoint(OpBuilder &b, Value g, Needed,
   return success();
 }
 
+LogicalResult EndMaskOp::buildAdjoint(OpBuilder &b, Value g, Needed,
+                                      Gradients gradients) {
+  AdjointBuilder adjoint(b, getLoc());
+  Value masked = adjoint.map<EndMaskOp>(g, g, getIndexAttr(), getEndAttr(),
+                                        b.getF64FloatAttr(0));
+  gradients[0] = adjoint.sumTo(masked, getOperand(0));
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Scalars
 //===----------------------------------------------------------------------===//
@@ -421,6 +449,18 @@ Value SegmentMaskOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
   return arith::SelectOp::create(b, getLoc(), same, x.get(),
                                  x.constant(getFill().convertToDouble()).get());
 }
+
+Value EndMaskOp::emitScalar(OpBuilder &b, ValueRange operands,
+                            Position position) {
+  Scalar x = scalar(b, *this, operands.front());
+  Value end = arith::ConstantIndexOp::create(b, getLoc(), int64_t(getEnd()));
+  Value isBefore = arith::CmpIOp::create(b, getLoc(), arith::CmpIPredicate::slt,
+                                         position(getIndex()), end);
+  return arith::SelectOp::create(b, getLoc(), isBefore, x.get(),
+                                 x.constant(getFill().convertToDouble()).get());
+}
+
+SmallVector<StringRef> EndMaskOp::getPositionIndices() { return {getIndex()}; }
 
 SmallVector<StringRef> CausalMaskOp::getPositionIndices() {
   return {getQuery(), getKey()};

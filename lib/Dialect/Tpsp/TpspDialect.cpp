@@ -1,4 +1,5 @@
 #include "ProgramResolution.h"
+#include "TailRules.h"
 
 #include "tpsp/Abi/DataRole.h"
 #include "tpsp/Dialect/Tpsp/StageAxis.h"
@@ -22,6 +23,8 @@ using namespace tpsp;
 #include "tpsp/Dialect/Tpsp/TpspTypes.cpp.inc"
 
 #include "tpsp/Dialect/Tpsp/TpspInterfaces.cpp.inc"
+
+#include "tpsp/Dialect/Tpsp/TailInterface.cpp.inc"
 
 namespace {
 /// A model may be written as functions that call each other; they are inlined
@@ -57,6 +60,9 @@ void TpspDialect::initialize() {
   registerBlockOps();
   registerSequenceOps();
   registerCollectiveOps();
+  registerElementTails(*getContext());
+  registerSumTails(*getContext());
+  registerPositionTails(*getContext());
 }
 
 /// What is wrong with `tpsp.param` on an argument of this type; empty if

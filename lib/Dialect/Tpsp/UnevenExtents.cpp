@@ -76,6 +76,7 @@ void tpsp::explainUneven(InFlightDiagnostic &diag, StringRef index,
   int64_t group = mesh.groupSize(axes);
   diag << "has extent " << extent << ", which its axes (" << mesh.names(axes)
        << ": " << group << " ranks) do not divide; "
-       << nearestMultiples(extent, group);
+       << nearestMultiples(extent, group) << "; or pad it: --pad " << index
+       << "=" << group;
   noteSplitAxis(diag, index, axes, extent, mesh);
 }

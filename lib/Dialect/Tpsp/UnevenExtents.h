@@ -9,8 +9,8 @@
 namespace tpsp {
 
 /// "has extent 6, which its axes (tp: 4 ranks) do not divide; nearest extents
-/// that work: 4 and 8". Where there are more ranks than positions, it also says
-/// how the axis can be two.
+/// that work: 4 and 8; or pad it: --pad s=4". Where there are more ranks than
+/// positions, it also says how the axis can be two.
 void explainUneven(mlir::InFlightDiagnostic &diag, llvm::StringRef index,
                    int64_t extent, llvm::ArrayRef<AxisId> axes,
                    const Mesh &mesh);

@@ -4,6 +4,7 @@
 #include "VerifierRules.h"
 
 #include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+#include "tpsp/Dialect/Tpsp/Padding.h"
 #include "tpsp/Dialect/Tpsp/StageAxis.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
@@ -104,7 +105,7 @@ LogicalResult verifySizes(Operation *op, ArrayRef<Type> types) {
   return success();
 }
 
-/// (I3)
+/// (I3) Of the extents that the program runs with.
 LogicalResult verifyEven(Operation *op, ArrayRef<Type> types,
                          const Mesh &mesh) {
   for (auto [tensor, type] : llvm::enumerate(types)) {
@@ -115,13 +116,16 @@ LogicalResult verifyEven(Operation *op, ArrayRef<Type> types,
     Placement placement = placementOf(type, mesh);
     std::optional<unsigned> dim =
         firstUnevenDim(tensorType.getShape(), placement, mesh);
+    if (!dim || isPaddingOpen(op))
+      continue;
+    SmallVector<int64_t> shape = shapeToRun(op, tensorType);
+    dim = firstUnevenDim(shape, placement, mesh);
     if (!dim)
       continue;
     InFlightDiagnostic diag = refuse(op, tensor);
     StringRef index = idx.getNames()[*dim].getValue();
     diag << "index '" << index << "' of " << roleOf(op, tensor) << " ";
-    explainUneven(diag, index, tensorType.getDimSize(*dim),
-                  placement.dims[*dim], mesh);
+    explainUneven(diag, index, shape[*dim], placement.dims[*dim], mesh);
     return diag;
   }
   return success();

@@ -213,9 +213,7 @@ private:
     SmallVector<Value> &parts = contributions[value];
     if (parts.empty())
       return {};
-    RankedTensorType wanted = gradientType(value);
-    if (reduceType && isa<BlockArgument>(value) && isWeight(value))
-      wanted = withElement(wanted, reduceType);
+    RankedTensorType wanted = wantedType(value);
     describeSummands(value, parts);
     OpBuilder::InsertionGuard guard(builder);
     Operation *last = lastOf(parts);
@@ -293,9 +291,19 @@ private:
     return gradient;
   }
 
+  /// The type in which the gradient of `value` is handed on.
+  RankedTensorType wantedType(Value value) {
+    RankedTensorType wanted = gradientType(value);
+    if (reduceType && isa<BlockArgument>(value) && isWeight(value))
+      wanted = withElement(wanted, reduceType);
+    return wanted;
+  }
+
   Value zero(BlockArgument input) {
-    return ScaleOp::create(builder, input.getLoc(), gradientType(input),
-                           ValueRange{input}, builder.getF64FloatAttr(0));
+    RankedTensorType wanted = wantedType(input);
+    Value zero = ScaleOp::create(builder, input.getLoc(), gradientType(input),
+                                 ValueRange{input}, builder.getF64FloatAttr(0));
+    return zero.getType() == wanted ? zero : inReduceType(input, zero, wanted);
   }
 
   func::FuncOp function;

@@ -3,6 +3,7 @@
 #include "Passes/Program/Placed.h"
 #include "tpsp/Abi/Optimizers.h"
 #include "tpsp/Dialect/Tpsp/ErrorPlace.h"
+#include "tpsp/Dialect/Tpsp/Padding.h"
 #include "tpsp/Dialect/Tpsp/StageAxis.h"
 #include "tpsp/Dialect/Tpsp/ViewOps.h"
 #include "tpsp/Passes/Program/SourceName.h"
@@ -36,16 +37,17 @@ static SmallVector<AxisList *> inOrderOfUse(Placement &placement,
 }
 
 /// The tensor's type with the axes on the first of these dimensions that they
-/// divide. An axis that divides none, or that the tensor has, is left out.
-static RankedTensorType withAxes(RankedTensorType type, ArrayRef<AxisId> axes,
-                                 const Mesh &mesh) {
+/// divide, of the extents that `shape` has. An axis that divides none, or that
+/// the tensor has, is left out.
+static RankedTensorType withAxes(RankedTensorType type, ArrayRef<int64_t> shape,
+                                 ArrayRef<AxisId> axes, const Mesh &mesh) {
   Placement placement = placementOf(type, mesh);
   for (AxisId axis : axes) {
     if (placement.uses(axis))
       continue;
     for (AxisList *dim : inOrderOfUse(placement, mesh)) {
       dim->push_back(axis);
-      if (!firstUnevenDim(type.getShape(), placement, mesh))
+      if (!firstUnevenDim(shape, placement, mesh))
         break;
       dim->pop_back();
     }
@@ -92,7 +94,8 @@ public:
                "it whole, or divided, or mark it tpsp.frozen";
         return failure();
       }
-      auto placed = withAxes(type, settings.axes, mesh);
+      auto placed =
+          withAxes(type, shapeToRun(function, type), settings.axes, mesh);
       noteUndivided(argument, placed);
       entry.hasMaster = type.getElementTypeBitWidth() < 32;
       entry.stateType =

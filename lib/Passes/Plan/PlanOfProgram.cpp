@@ -3,6 +3,7 @@
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Algebra/Collective.h"
 #include "tpsp/Dialect/Tpsp/IndexedTensor.h"
+#include "tpsp/Dialect/Tpsp/Padding.h"
 #include "tpsp/Dialect/Tpsp/SourceNames.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 #include "tpsp/Passes/Program/SourceName.h"
@@ -35,6 +36,20 @@ static BufferPart partOf(Value value) {
   return {int64_t(tile.getNumber()) * chunk + tile.getRunBegin() * width, run,
           plan::bytesOf(value.getType()) / run,
           chunk * int64_t(tile.getTiles())};
+}
+
+/// As tpsp-pad-extents has noted them.
+static std::vector<PaddedIndex> paddedIndices(plan::ProgramOp program) {
+  std::vector<PaddedIndex> indices;
+  auto noted =
+      program->getParentOfType<ModuleOp>()->getAttrOfType<DictionaryAttr>(
+          unpaddedAttrName);
+  for (NamedAttribute entry :
+       noted ? noted.getValue() : ArrayRef<NamedAttribute>())
+    if (auto extents = dyn_cast<DenseI64ArrayAttr>(entry.getValue()))
+      if (extents.size() == 2)
+        indices.push_back({entry.getName().str(), extents[0], extents[1]});
+  return indices;
 }
 
 /// Of a call of attention, forward or backward.
@@ -70,6 +85,7 @@ public:
     result.program = program.getSymName().str();
     for (AxisId axis = 0; axis < mesh.numAxes(); ++axis)
       result.mesh.push_back(mesh.axis(axis));
+    result.padded = paddedIndices(program);
     result.arenaBytes = program.getArenaBytes().value_or(0);
     result.savedBytes = program.getSavedBytes().value_or(0);
     result.serialBytes = program.getSerialBytes().value_or(0);
@@ -111,6 +127,7 @@ private:
     if (!idx)
       return;
     tensor.subscripts = subscripts(type);
+    takeOffPadding(indexNames(type), tensor);
     for (ArrayAttr axes : idx.getAxes()) {
       tensor.axes.emplace_back();
       for (auto axis : axes.getAsRange<StringAttr>())
@@ -119,6 +136,20 @@ private:
     for (StringAttr axis : idx.getPending())
       tensor.pending.push_back(*mesh.find(axis));
     tensor.pendingMax = idx.getPendingMax();
+  }
+
+  /// From a shape that ranks divide to the one that the program says.
+  void takeOffPadding(ArrayRef<StringRef> names, PlanBuffer &tensor) {
+    for (auto [dim, name] : llvm::enumerate(names)) {
+      auto padded = llvm::find_if(result.padded, [&, name = name](auto &each) {
+        return each.name == name;
+      });
+      if (padded == result.padded.end())
+        continue;
+      tensor.padding.resize(names.size(), 0);
+      tensor.padding[dim] = tensor.shape[dim] - padded->extent;
+      tensor.shape[dim] = padded->extent;
+    }
   }
 
   /// What it holds.

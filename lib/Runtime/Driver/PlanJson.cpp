@@ -95,10 +95,10 @@ namespace tpsp {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeshAxis, name, size)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanBuffer, name, kind, number, subscripts,
-                                   shape, axes, pending, pendingMax, dtype,
-                                   below, mean, deviation, initialDeviation,
-                                   data, of, isMaster, isScalar, updatedBy,
-                                   offset, bytes, location)
+                                   shape, padding, axes, pending, pendingMax,
+                                   dtype, below, mean, deviation,
+                                   initialDeviation, data, of, isMaster,
+                                   isScalar, updatedBy, offset, bytes, location)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EpilogueWork, operations, transcendentals,
                                    elementBytes, bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MatmulWork, m, n, k, batch, steps,
@@ -146,9 +146,11 @@ static void from_json(const Json &json, LedgerRow &row) {
       row, [&](const char *name, auto &field) { json.at(name).get_to(field); });
 }
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Plan, program, mesh, buffers, commands,
-                                   ledger, arenaBytes, savedBytes, serialBytes,
-                                   numStreams, numEvents, transposeCopies)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PaddedIndex, name, extent, heldExtent)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Plan, program, mesh, padded, buffers,
+                                   commands, ledger, arenaBytes, savedBytes,
+                                   serialBytes, numStreams, numEvents,
+                                   transposeCopies)
 
 } // namespace tpsp
 
@@ -230,11 +232,15 @@ static int64_t partBytes(const PlanBuffer &tensor, const Plan &plan) {
   constexpr int64_t most = std::numeric_limits<int64_t>::max();
   int64_t whole = elementBytes(tensor.dtype), part = whole;
   for (size_t dim = 0; dim < tensor.shape.size(); ++dim) {
-    int64_t extent = tensor.shape[dim], ranks = 1;
+    int64_t padding = tensor.padding.empty() ? 0 : tensor.padding[dim];
+    if (tensor.shape[dim] < 1 || padding < 0 ||
+        tensor.shape[dim] > most - padding)
+      return -1;
+    int64_t extent = tensor.heldExtent(dim), ranks = 1;
     for (int64_t axis : tensor.axes[dim])
       ranks *= plan.mesh[axis].size;
-    if (whole <= 0 || extent < 1 || extent > most / whole ||
-        ranks > plan.numRanks() || extent % ranks != 0)
+    if (whole <= 0 || extent > most / whole || ranks > plan.numRanks() ||
+        extent % ranks != 0)
       return -1;
     whole *= extent;
     part *= extent / ranks;
@@ -246,7 +252,8 @@ static int64_t partBytes(const PlanBuffer &tensor, const Plan &plan) {
 static bool isConsistent(const PlanBuffer &tensor, const Plan &plan) {
   if (!tensor.lasts())
     return true;
-  if (tensor.below < 0 || tensor.axes.size() != tensor.shape.size())
+  if (tensor.below < 0 || tensor.axes.size() != tensor.shape.size() ||
+      (!tensor.padding.empty() && tensor.padding.size() != tensor.shape.size()))
     return false;
   std::vector<int64_t> all = tensor.pending;
   for (const std::vector<int64_t> &axes : tensor.axes)

@@ -1,6 +1,7 @@
 #include "tpsp/Runtime/Driver/Report.h"
 
 #include "LedgerText.h"
+#include "PaddingText.h"
 
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Abi/Exposure.h"
@@ -268,6 +269,7 @@ std::string tpsp::rt::toJson(const RunReport &report) {
                {"attention", attention(m)},
                {"collectives", ledger(report, exposure)},
                {"totals", totals(m)},
+               {"padded", paddingJson(m)},
                {"tensors", tensors(m)},
                {"scalars", scalars(report.results)},
                {"cotangents", cotangents(report.results)},
@@ -487,6 +489,7 @@ std::string tpsp::rt::toText(const RunReport &report, bool everyLayer) {
   out.append(ledgerText(*report.plan, everyLayer));
   printEpilogues(*report.plan, out);
   printAttention(*report.plan, out);
+  out.append(paddingText(*report.plan));
   printMemory(report, out);
   printTime(report, out);
   printSummary(report, out);

@@ -1,5 +1,7 @@
 #include "tpsp/Runtime/Driver/Shard.h"
 
+#include <algorithm>
+
 using namespace tpsp;
 using namespace tpsp::rt;
 
@@ -11,30 +13,39 @@ Shard::Shard(const PlanBuffer &tensor, const std::vector<MeshAxis> &mesh,
       group *= mesh[axis].size;
       number = number * mesh[axis].size + coordinates[axis];
     }
-    int64_t local = tensor.shape[dim] / group;
-    dims.push_back({tensor.shape[dim], local, number * local});
-    count *= local;
+    int64_t extent = tensor.shape[dim], held = tensor.heldExtent(dim) / group,
+            start = number * held;
+    int64_t before = std::clamp<int64_t>(extent - start, 0, held);
+    dims.push_back({extent, start, before, held});
+    count *= before;
   }
   // The innermost dimension is a run, and so are those inside a dimension that
   // is whole.
-  for (size_t dim = dims.size(); dim-- > 0;) {
-    runLength *= dims[dim].local;
-    if (dims[dim].local != dims[dim].extent)
+  outerDims = dims.size();
+  while (outerDims > 0) {
+    const Dim &dim = dims[--outerDims];
+    runLength *= dim.count;
+    if (dim.count != dim.extent || dim.count != dim.held)
       break;
   }
-  if (count == 0)
-    runLength = 1;
 }
 
-int64_t Shard::globalStart(int64_t run) const {
-  int64_t local = run * runLength, global = 0, stride = 1;
-  for (size_t dim = dims.size(); dim-- > 0;) {
-    int64_t coordinate = local % dims[dim].local;
-    local /= dims[dim].local;
-    global += (dims[dim].start + coordinate) * stride;
-    stride *= dims[dim].extent;
+Shard::Place Shard::placeOf(int64_t run) const {
+  Place place{0, 0};
+  int64_t globalStride = 1, localStride = 1;
+  for (size_t i = dims.size(); i-- > 0;) {
+    const Dim &dim = dims[i];
+    int64_t at = 0;
+    if (i < outerDims) {
+      at = run % dim.count;
+      run /= dim.count;
+    }
+    place.global += (dim.start + at) * globalStride;
+    place.local += at * localStride;
+    globalStride *= dim.extent;
+    localStride *= dim.held;
   }
-  return global;
+  return place;
 }
 
 bool tpsp::rt::isFirstHolder(const PlanBuffer &tensor,

@@ -32,6 +32,9 @@ static Status fillArgument(const Rank &rank, const TensorSource &source,
     std::memset(memory, 0, tensor.bytes);
     return {};
   }
+  // What the source has no values for.
+  if (!tensor.padding.empty())
+    std::memset(memory, 0, tensor.bytes);
   Shard shard(tensor, plan.mesh, rank.coordinates());
   return source.fill(tensor, shard, memory);
 }

@@ -205,6 +205,28 @@ static void differentiateCausalMask(Evaluation &e, const Tensor &gradient,
   out.set(0, [&] { return fitted(causal(gradient, 0, e), out.type(0), e); });
 }
 
+/// `x` before the end of an index, and `fill` from there on.
+static Tensor ended(const Tensor &x, double fill, Evaluation &e) {
+  size_t index = placeOf(e.text("index"), e);
+  if (!e.error.empty())
+    return {};
+  int64_t end = e.integer("end");
+  return pointwiseAt(
+      [=](const double *v, const int64_t *at) {
+        return at[index] < end ? *v : fill;
+      },
+      {&x}, e.indices(), e.shape(), &e.error);
+}
+
+static Tensor evaluateEndMask(Evaluation &e) {
+  return ended(e.operand(0), e.real("fill"), e);
+}
+
+static void differentiateEndMask(Evaluation &e, const Tensor &gradient,
+                                 OperandGradients &out) {
+  out.set(0, [&] { return fitted(ended(gradient, 0, e), out.type(0), e); });
+}
+
 /// `x` where the numbers of two segments are equal, else `fill`.
 static Tensor ofOneSegment(const Tensor &x, double fill, Evaluation &e) {
   return pointwise([=](const double *v) { return v[1] == v[2] ? v[0] : fill; },
@@ -294,6 +316,7 @@ OperationRows pointwiseOperations() {
       {"select", {evaluateSelect, differentiateSelect, 3}},
       {"slope", {evaluateSlope, nullptr, 1}},
       {"causal_mask", linear(evaluateCausalMask, differentiateCausalMask)},
+      {"end_mask", linear(evaluateEndMask, differentiateEndMask)},
       {"segment_mask", {evaluateSegmentMask, differentiateSegmentMask, 3}},
       {"dropout", {evaluateDropout, differentiateDropout, 1}},
       {"dropout_mask", {evaluateDropoutMask}},

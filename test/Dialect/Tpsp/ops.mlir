@@ -126,6 +126,8 @@ func.func @attention_of_segments(%q: !q, %k: !k, %bias: !ofscores, %is: !ofqueri
   %0 = tpsp.attention %q, %k, %k, %bias, %is, %it {query = "s", key = "t", feature = "k", causal, window = 4, softcap = 50} : (!q, !k, !k, !ofscores, !ofqueries, !ofkeys) -> !q
   // CHECK: %gq, %gk, %gv, %gbias = tpsp.attention_gradient
   %1:4 = tpsp.attention_gradient %q, %k, %k, %o, %s, %o, %bias {query = "s", key = "t", feature = "k"} : (!q, !k, !k, !q, !ofrows, !q, !ofscores) -> (!q, !k, !k, !ofscores)
+  // CHECK: tpsp.end_mask %{{.*}} {end = 3 : i64, fill = -1.000000e+30 : f64, index = "t"} : tensor
+  %end = tpsp.end_mask %z {index = "t", end = 3, fill = -1e30} : !ofpairs
   // CHECK: tpsp.segment_mask %{{.*}}, %{{.*}}, %{{.*}} {fill = -1.000000e+30 : f64} : (tensor
   %2 = tpsp.segment_mask %z, %is, %it {fill = -1e30} : (!ofpairs, !ofqueries, !ofkeys) -> !ofpairs
   // CHECK: tpsp.causal_mask %{{.*}} {fill = 0.000000e+00 : f64, key = "t", query = "s", window = 3 : i64}

@@ -107,6 +107,39 @@ func.func @f(%x: !x) {
 
 !x = tensor<4x8xf32, #tpsp.idx<b, d>>
 
+// (P9) an end behind all positions
+func.func @f(%x: !x) {
+  // expected-error @+1 {{ends index 'd' at 9; it has 8 positions, so give a number from 1 to that}}
+  %0 = tpsp.end_mask %x {index = "d", end = 9, fill = 0.0} : !x
+  return
+}
+
+// -----
+
+!x = tensor<4x8xf32, #tpsp.idx<b, d>>
+
+// (P9) an end before all positions
+func.func @f(%x: !x) {
+  // expected-error @+1 {{ends index 'd' at 0; it has 8 positions}}
+  %0 = tpsp.end_mask %x {index = "d", end = 0, fill = 0.0} : !x
+  return
+}
+
+// -----
+
+!x = tensor<4x8xf32, #tpsp.idx<b, d>>
+
+// (P9) of no index of the result
+func.func @f(%x: !x) {
+  // expected-error @+1 {{asks for the position along 'z', which is no index of the result}}
+  %0 = tpsp.end_mask %x {index = "z", end = 1, fill = 0.0} : !x
+  return
+}
+
+// -----
+
+!x = tensor<4x8xf32, #tpsp.idx<b, d>>
+
 // (P8) a window of nothing
 func.func @f(%x: !x) {
   // expected-error @+1 {{window = -1, but a query sees itself: a window is at least 1}}

@@ -121,6 +121,13 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"dropout", "j,i -> i,j", "{rate = 0.5, seed = 1}"}));
 
 INSTANTIATE_TEST_SUITE_P(
+    EndMask, AdjointTest,
+    testing::Values(Case{"end_mask", "i,j -> i,j",
+                         R"({index = "j", end = 2, fill = -1.5})"},
+                    Case{"end_mask", "j,i -> i,j",
+                         R"({index = "i", end = 1, fill = 0.0})"}));
+
+INSTANTIATE_TEST_SUITE_P(
     CausalMask, AdjointTest,
     testing::Values(Case{"causal_mask", "b,s,t -> b,s,t",
                          R"({query = "s", key = "t", fill = -1.5})"},

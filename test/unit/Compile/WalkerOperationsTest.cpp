@@ -249,6 +249,14 @@ TEST(WalkerOperationsTest, CausalMask) {
                  });
 }
 
+TEST(WalkerOperationsTest, EndMask) {
+  expectElements("end_mask", "i,j -> j,i",
+                 R"({index = "j", end = 2, fill = -3.5})",
+                 [](const Inputs &x, Position at) {
+                   return at["j"] < 2 ? x(0, at) : -3.5;
+                 });
+}
+
 TEST(WalkerOperationsTest, RopeMatrix) {
   for (bool inverse : {false, true})
     expectElements(

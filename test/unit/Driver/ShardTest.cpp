@@ -52,6 +52,46 @@ TEST(ShardTest, TheFirstAxisOfAnIndexIsMajor) {
   EXPECT_EQ(first({1, 0}), 2 * 2 + 1);
 }
 
+/// Of 5 rows that run as 6, and 5 columns that run as 9.
+static PlanBuffer paddedTensor() {
+  PlanBuffer tensor = testTensor(mesh, {6, 9}, {{0}, {1}});
+  tensor.shape = {5, 5};
+  tensor.padding = {1, 4};
+  return tensor;
+}
+
+TEST(ShardTest, PaddingIsNotVisited) {
+  // Rows 3 and 4 of three, columns 3 and 4 of three: the rank holds 9.
+  std::vector<std::pair<int64_t, int64_t>> places;
+  Shard shard(paddedTensor(), mesh, {1, 1});
+  EXPECT_EQ(shard.elements(), 4);
+  shard.forEachRun([&](int64_t global, int64_t local, int64_t n) {
+    for (int64_t i = 0; i < n; ++i)
+      places.emplace_back(global + i, local + i);
+  });
+  using Place = std::pair<int64_t, int64_t>;
+  EXPECT_THAT(places, ElementsAre(Place(18, 0), Place(19, 1), Place(23, 3),
+                                  Place(24, 4)));
+}
+
+TEST(ShardTest, ARankMayHoldPaddingAlone) {
+  Shard shard(paddedTensor(), mesh, {0, 2});
+  EXPECT_EQ(shard.elements(), 0);
+  EXPECT_EQ(shard.runs(), 0);
+}
+
+TEST(ShardTest, RanksCoverAPaddedTensorOnce) {
+  std::vector<int> seen(25, 0);
+  for (int64_t a = 0; a < 2; ++a)
+    for (int64_t b = 0; b < 3; ++b)
+      Shard(paddedTensor(), mesh, {a, b})
+          .forEachRun([&](int64_t global, int64_t, int64_t n) {
+            for (int64_t i = 0; i < n; ++i)
+              ++seen.at(global + i);
+          });
+  EXPECT_THAT(seen, Each(1));
+}
+
 TEST(ShardTest, AScalarIsOneElement) {
   Shard shard(testTensor(mesh, {}, {}), mesh, {1, 1});
   EXPECT_THAT(positionsOf(shard), ElementsAre(0));

@@ -151,6 +151,26 @@ def Tpsp_SegmentMaskOp
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, F64Attr:$fill);
 }
 
+def Tpsp_EndMaskOp
+    : Tpsp_PointwiseOp<"end_mask", 1, ["getLinearity"],
+                       ["getPositionIndices"]> {
+  let summary = "the operand where position(index) < end, else fill";
+  let description = [{
+    What is masked does not matter, not even if it is infinite or no number.
+    `tpsp-pad-extents` makes it. Linear if `fill` is 0.
+
+    ```mlir
+    %y = tpsp.end_mask %x {index = "v", end = 50257, fill = 0.0} : !logits
+    ```
+
+    Constraints: (I1)-(I8), (P1), (P2), and
+    - (P9) `end` is from 1 to the extent of `index`.
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$index,
+                       I64Attr:$end, F64Attr:$fill);
+  let extraClassDefinition = Tpsp_Syntax;
+}
+
 def Tpsp_ConstantOp
     : Tpsp_PointwiseOp<"constant", 0, ["introducesIndices"]> {
   let summary = "one number everywhere";

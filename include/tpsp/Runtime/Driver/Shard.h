@@ -6,7 +6,8 @@
 
 namespace tpsp::rt {
 
-/// A rank's block of a row-major global tensor.
+/// A rank's block of a row-major global tensor: what of it is before the end of
+/// padded dimensions. What the rank holds behind it is not spoken of.
 class Shard {
 public:
   /// `coordinates`: the rank's on each axis of the mesh.
@@ -23,23 +24,34 @@ public:
   }
 
   /// The runs [begin, end) of runs(): for several threads.
-  int64_t runs() const { return count / runLength; }
+  int64_t runs() const { return count == 0 ? 0 : count / runLength; }
   template <typename Visit>
   void forRuns(int64_t begin, int64_t end, Visit visit) const {
-    for (int64_t run = begin; run < end; ++run)
-      visit(globalStart(run), run * runLength, runLength);
+    for (int64_t run = begin; run < end; ++run) {
+      Place place = placeOf(run);
+      visit(place.global, place.local, runLength);
+    }
   }
 
 private:
   struct Dim {
-    int64_t extent, local, start;
+    /// Of the global tensor; where the rank's part begins in it, and how much
+    /// of the part is before the end.
+    int64_t extent, start, count;
+    /// Positions that the rank holds.
+    int64_t held;
   };
-  /// The global position of the first element of a run.
-  int64_t globalStart(int64_t run) const;
+  /// Where the first element of a run is.
+  struct Place {
+    int64_t global, local;
+  };
+  Place placeOf(int64_t run) const;
 
   std::vector<Dim> dims;
   int64_t count = 1;
   int64_t runLength = 1;
+  /// How many dimensions a run does not span: the outer ones.
+  size_t outerDims = 0;
 };
 
 /// Whether the rank at these coordinates is the first that holds its part of a

@@ -1,0 +1,192 @@
+// What sequences, integers and blocks make of the tail of a padded index.
+#include "TailRules.h"
+
+#include "tpsp/Dialect/Tpsp/BlockOps.h"
+#include "tpsp/Dialect/Tpsp/IntegerOps.h"
+#include "tpsp/Dialect/Tpsp/SequenceOps.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+//===----------------------------------------------------------------------===//
+// Sequences
+//===----------------------------------------------------------------------===//
+
+/// `looksAhead`: results depend on the positions behind them. Else the tail is
+/// behind all that counts.
+static StringRef carryAlong(const TailCase &c, bool isAlong, bool looksAhead) {
+  c.raise();
+  Tail &x = c.operands[0];
+  if (isAlong && looksAhead)
+    x = Tail::zero();
+  bool isZero = x.isZero() && (!isAlong || looksAhead);
+  c.result = isZero ? Tail::zero() : Tail();
+  return "";
+}
+
+template <typename Op> static StringRef carryReversible(const TailCase &c) {
+  auto op = cast<Op>(c.op);
+  return carryAlong(c, op.getIndex() == c.index, op.getReverse());
+}
+
+static StringRef carryDelay(const TailCase &c) {
+  auto op = cast<DelayOp>(c.op);
+  return carryAlong(c, op.getIndex() == c.index, int64_t(op.getBy()) < 0);
+}
+
+//===----------------------------------------------------------------------===//
+// Integers
+//===----------------------------------------------------------------------===//
+
+/// Whether integers are known to be below `extent`.
+static bool areBelow(Value ids, int64_t extent) {
+  while (Operation *op = ids.getDefiningOp()) {
+    if (auto router = dyn_cast<RouterOp>(op)) {
+      auto scores = cast<RankedTensorType>(router.getOperand(0).getType());
+      return scores.getDimSize(*getIdx(scores).dimOf(router.getExpert())) <=
+             extent;
+    }
+    auto indexed = dyn_cast<IndexedOpInterface>(op);
+    if (!indexed || !indexed.isView())
+      return false;
+    ids = op->getOperand(0);
+  }
+  auto argument = cast<BlockArgument>(ids);
+  auto function = cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  auto below = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
+                                                      belowAttrName);
+  return below && below.getInt() <= extent;
+}
+
+/// The operand of integers that are positions along `index`; nullopt if that is
+/// none of those that are selected.
+static std::optional<unsigned> selectedBy(OneHotEinsumOp op, StringRef index) {
+  for (auto [i, name] : llvm::enumerate(op.selected()))
+    if (name == index)
+      return i;
+  return std::nullopt;
+}
+
+static StringRef carryOneHot(const TailCase &c) {
+  auto op = cast<OneHotEinsumOp>(c.op);
+  unsigned data = c.operands.size() - 1;
+  Tail &x = c.operands[data];
+  std::optional<unsigned> ids = selectedBy(op, c.index);
+  bool isBounded =
+      ids && areBelow(c.op->getOperand(*ids), op.getIntegerBound(*ids));
+  c.result = Tail();
+  // Looked up: what no integer is a position of is not read.
+  if (ids && !c.isKept()) {
+    if (!isBounded)
+      x = Tail::zero();
+    return "";
+  }
+  c.raise();
+  if (ids) // written to
+    c.result = isBounded ? Tail::zero() : Tail();
+  else if (c.isKept())
+    c.result = x.isZero() && c.carries(data) ? Tail::zero() : Tail();
+  else if (!c.carries(data))
+    return "it sums over integers behind the end";
+  else
+    x = Tail::zero();
+  return "";
+}
+
+static StringRef carryRouter(const TailCase &c) {
+  auto op = cast<RouterOp>(c.op);
+  if (op.getChoice() == c.index)
+    return "there would be more choices";
+  if (op.getExpert() != c.index)
+    return c.keepFinite();
+  c.operands[0] = Tail::low();
+  return "";
+}
+
+/// The tail of the major index comes after all that counts; that of another
+/// would stand between.
+static StringRef carryCount(const TailCase &c) {
+  SmallVector<StringRef> over = cast<CountEarlierOp>(c.op).getWholeIndices();
+  bool isBetween = over.front() != c.index && llvm::is_contained(over, c.index);
+  c.result = Tail();
+  return isBetween ? "integers behind the end would come before others" : "";
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+/// What all operands hold alike.
+static StringRef carryCommon(const TailCase &c) {
+  bool areAlike = llvm::all_of(
+      c.operands, [&](const Tail &t) { return t == c.operands.front(); });
+  if (!areAlike)
+    return c.keepZero();
+  c.result = c.operands.front();
+  return "";
+}
+
+/// The position that is taken is before the end.
+static StringRef carryTake(const TailCase &c) { return carryCommon(c); }
+
+static StringRef carryStack(const TailCase &c) {
+  if (cast<StackOp>(c.op).getIndex() == c.index)
+    return "its operands are all the positions";
+  return carryCommon(c);
+}
+
+/// Whether all of operands and result carry the index.
+static bool isBeside(const TailCase &c) {
+  for (unsigned i = 0; i < c.operands.size(); ++i)
+    if (!c.carries(i))
+      return false;
+  return c.isKept();
+}
+
+static StringRef carryConcat(const TailCase &c) {
+  if (!isBeside(c))
+    return "what is behind the end would stand between others";
+  return carryCommon(c);
+}
+
+/// Positions that are cut out are before the end.
+static StringRef carryCut(const TailCase &c) {
+  if (!isBeside(c) && cast<CutOp>(c.op).getIndex() != c.index)
+    return "it would cut out more positions";
+  return carryCommon(c);
+}
+
+/// Behind the operand's positions there is the number in any case.
+static StringRef carryPad(const TailCase &c) {
+  auto op = cast<PadOp>(c.op);
+  double value = op.getValue().convertToDouble();
+  if (op.getIndex() == c.index) {
+    c.result = Tail::number(value);
+    return "";
+  }
+  if (!isBeside(c))
+    return "what is behind the operand's end would stand between others";
+  c.raise();
+  c.result = c.operands[0].getNumber() == value ? c.operands[0] : Tail();
+  return "";
+}
+
+//===----------------------------------------------------------------------===//
+// Registration
+//===----------------------------------------------------------------------===//
+
+void tpsp::registerPositionTails(MLIRContext &context) {
+  attachTails<carryReversible<ScanOp>, ScanOp>(context);
+  attachTails<carryReversible<CumsumOp>, CumsumOp>(context);
+  attachTails<carryDelay, DelayOp>(context);
+  attachTails<carryOneHot, OneHotEinsumOp>(context);
+  attachTails<carryRouter, RouterOp>(context);
+  attachTails<carryCount, CountEarlierOp>(context);
+  attachTails<carryTake, TakeOp>(context);
+  attachTails<carryStack, StackOp>(context);
+  attachTails<carryConcat, ConcatOp>(context);
+  attachTails<carryCut, CutOp>(context);
+  attachTails<carryPad, PadOp>(context);
+}

@@ -1,0 +1,28 @@
+// tpsp-set-padding: with which larger extents indices are to run.
+#include "PaddingChoice.h"
+#include "tpsp/Passes/Passes.h"
+
+namespace tpsp {
+#define GEN_PASS_DEF_SETPADDING
+#include "tpsp/Passes/Passes.h.inc"
+} // namespace tpsp
+
+using namespace mlir;
+using namespace tpsp;
+
+namespace {
+
+struct SetPadding : public tpsp::impl::SetPaddingBase<SetPadding> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    PaddingChoice choice(getOperation());
+    for (StringRef entry : multiples)
+      if (failed(choice.want(entry)))
+        return signalPassFailure();
+    if (failed(choice.write()))
+      signalPassFailure();
+  }
+};
+
+} // namespace
