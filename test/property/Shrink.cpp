@@ -250,6 +250,9 @@ static bool dropChoice(Program &program, unsigned n) {
   case 14:
     pipeline.lossScale = plain.lossScale;
     return true;
+  case 15:
+    pipeline.balanceAttention = plain.balanceAttention;
+    return true;
   default:
     return false;
   }

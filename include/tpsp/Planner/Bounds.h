@@ -6,8 +6,8 @@
 ///   divide: the one that is best. Axes not yet chosen divide all but the
 ///   launch. An update reads and writes its tensors once. Other kernels do
 ///   together at least what they do on one device, and so do products that are
-///   redone. Of causal attention whose queries are divided the last rank
-///   counts.
+///   redone. Of causal attention whose queries are divided the mean over the
+///   ranks counts, which the rank with most to do does at least.
 /// - Links: on a data axis gradients are reduced, and parameters that are
 ///   stored divided are gathered. On a model axis what is not linear is made of
 ///   completed sums. Keys and values are gathered along a data axis on
@@ -178,8 +178,6 @@ private:
   double attentionSeconds(const ProductFacts &product, const SpaceNode &node,
                           double redone) const;
   double memoryRate() const;
-  bool dividesMask(const ProductFacts &product,
-                   const CandidateAxis &axis) const;
   double callSeconds(const ProductFacts &product, double share,
                      double redone) const;
   double updateSeconds(const SpaceNode &node) const;
