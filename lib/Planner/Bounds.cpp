@@ -209,6 +209,19 @@ double Bounds::productSeconds(const ProductFacts &product,
   return launches + (best - launches) / double(node.remaining);
 }
 
+/// Of `parts` ranks that divide attention the one that has most to do. Where
+/// `ofQueries` of them divide the queries under a causal mask, that is the one
+/// that has the last.
+static double largestShare(const AttentionWork &work, double parts,
+                           int64_t ofQueries) {
+  AttentionWork last = work;
+  last.queries = std::max<int64_t>(work.queries / ofQueries, 1);
+  last.queryStart = work.queries - last.queries;
+  if (work.pairs() == 0)
+    return 1 / parts;
+  return last.pairs() / work.pairs() * double(ofQueries) / parts;
+}
+
 /// Forward and backward in one call each. Heads and queries are many enough to
 /// fill a device.
 double Bounds::callSeconds(const ProductFacts &product, double share,
@@ -226,20 +239,43 @@ double Bounds::callSeconds(const ProductFacts &product, double share,
   return (1 + again) * seconds(false) + (isRedone ? seconds(true) : 0);
 }
 
-/// Ranks that divide queries under a mask have at least the mean, of who has
-/// most.
+/// Whether the axis divides queries under a causal mask if it divides attention
+/// at all: a data axis on positions does; a model axis may divide another index
+/// instead.
+bool Bounds::dividesMask(const ProductFacts &product,
+                         const CandidateAxis &axis) const {
+  bool onPositions = false, beside = isOpen(axis.use);
+  product.forEachDim([&](const ProductFacts::Dim &dim) {
+    bool isMixed = facts.classes[dim.index].isMixed;
+    onPositions |= isMixed && axis.use.activations == dim.index;
+    beside |= !isMixed && axis.use.isOn(dim.index);
+  });
+  return onPositions && (axis.use.role == AxisRole::Data || !beside) &&
+         product.inOneCall && product.inOneCall->isCausal;
+}
+
+/// More parts of any index are no more work for who has most of it.
 double Bounds::attentionSeconds(const ProductFacts &product,
                                 const SpaceNode &node, double again) const {
   double parts = double(node.remaining);
+  int64_t ofQueries = 1;
   for (const CandidateAxis &axis : node.candidate.axes) {
     bool divides = isOpen(axis.use);
     product.forEachDim([&](const ProductFacts::Dim &dim) {
       divides |= axis.use.isOn(dim.index);
     });
     parts *= divides ? double(axis.size) : 1;
+    ofQueries *= dividesMask(product, axis) ? axis.size : 1;
   }
-  if (product.inOneCall && options.callsAttention)
-    return callSeconds(product, 1 / parts, again);
+  if (product.inOneCall && options.callsAttention) {
+    double last = callSeconds(
+        product, largestShare(*product.inOneCall, parts, ofQueries), again);
+    return ofQueries == 1 || !options.balancesAttention
+               ? last
+               : std::min(last,
+                          callSeconds(product, 1 / parts, again) +
+                              exchangeSeconds(product, node, again, parts));
+  }
   double times =
       1 + again + (options.hasGradients ? double(product.adjoints) : 0);
   return times * product.flops / bestAttentionRate(product) / parts;
