@@ -87,3 +87,24 @@ func.func @long_window(%q: !q, %k: !k) -> !q {
   %0 = tpsp.attention %q, %k, %k {query = "s", key = "t", feature = "k", causal, window = 20} : (!q, !k, !k) -> !q
   return %0 : !q
 }
+
+// -----
+
+tpsp.mesh @mesh <cp = 4>
+!q = tensor<6x8xf32, #tpsp.idx<s@cp, k, local>>
+!k = tensor<24x8xf32, #tpsp.idx<t, k, local>>
+!u = tensor<2x8xf32, #tpsp.idx<u@cp, k, local>>
+// What another attention reads as keys is whole.
+// CHECK-LABEL: func.func @rows_as_keys
+// CHECK: tpsp.mirror
+// CHECK: tpsp.mirror
+// CHECK: %[[O:.*]] = tpsp.merge
+// CHECK: tpsp.mirror
+// CHECK: tpsp.attention %{{.*}}, %[[O]], %[[O]]
+// CHECK: tpsp.attention %{{.*}}, %[[O]], %[[O]]
+// CHECK: tpsp.mirror
+func.func @rows_as_keys(%q: !q, %k: !k, %r: !u) -> !u {
+  %o = tpsp.attention %q, %k, %k {query = "s", key = "t", feature = "k", causal} : (!q, !k, !k) -> !q
+  %y = tpsp.attention %r, %o, %o {query = "u", key = "s", feature = "k", causal} : (!u, !q, !q) -> !u
+  return %y : !u
+}

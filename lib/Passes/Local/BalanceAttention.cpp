@@ -56,15 +56,15 @@ struct DividedRows {
     return (2 * (ranks - rank) - 1) * half();
   }
 
-  AttentionWork work(int64_t queries, int64_t start) const {
+  AttentionWork work(int64_t queries, int64_t start) {
     return {heads.batch * heads.heads * heads.groups,
             queries,
             heads.keys,
             heads.features,
             heads.valueFeatures,
             /*isCausal=*/true,
-            AttentionOpInterface(op).isGradient(),
-            AttentionOpInterface(op).getScoreWindow(),
+            op.isGradient(),
+            op.getScoreWindow(),
             start};
   }
 };
@@ -89,7 +89,7 @@ std::optional<DividedRows> dividedRows(AttentionOpInterface op,
 /// seconds or, without costs, in scores and nothing.
 class Gain {
 public:
-  Gain(const DividedRows &rows, const std::optional<CostModel> &cost,
+  Gain(DividedRows &rows, const std::optional<CostModel> &cost,
        const Mesh &mesh)
       : rows(rows), cost(cost), mesh(mesh) {}
 
@@ -143,7 +143,7 @@ private:
     return cost ? cost->seconds(call) : call.attention.pairs();
   }
 
-  const DividedRows &rows;
+  DividedRows &rows;
   const std::optional<CostModel> &cost;
   const Mesh &mesh;
 };
@@ -168,7 +168,7 @@ public:
   }
 
 private:
-  bool pays(const DividedRows &rows) const {
+  bool pays(DividedRows &rows) const {
     AttentionOpInterface op = rows.op;
     auto missed = [&] {
       return remark::missed(
@@ -205,32 +205,36 @@ private:
   //===--------------------------------------------------------------------===//
 
   /// Of an operand of `rows`, exchanged if they are not there.
-  Halves halvesOf(Value whole, const DividedRows &rows) {
-    AttentionOpInterface op = rows.op;
-    auto known = halves.find(whole);
-    if (known != halves.end() && isAtHand(known->second, op))
+  Halves halvesOf(Value whole, DividedRows &rows) {
+    StringRef index = rows.op.getRowIndex();
+    auto known = halves.find(keyOf(whole, index));
+    if (known != halves.end() && isAtHand(known->second, rows.op))
       return known->second;
-    StringRef index = op.getRowIndex();
     Value own = partOf(b, whole, index, /*parts=*/2, 0);
     Value sent = partOf(b, whole, index, /*parts=*/2, 1);
-    return halves[whole] = {own, mirrored(sent, whole, rows)};
+    return halves[keyOf(whole, index)] = {own, mirrored(sent, whole, rows)};
   }
 
   /// A backward pass does not keep what it can exchange again. The statistic,
   /// which nothing else reads, is in halves alone.
   bool isAtHand(const Halves &made, Operation *op) const {
     Operation *source = made.own.getDefiningOp();
-    return chosenReadAll.contains(made.own) ||
+    return neverWhole.contains(made.own) ||
            (phaseOf(source) == phaseOf(op) &&
             source->getAttr(partAttrName) == op->getAttr(partAttrName));
   }
 
-  Value mirrored(Value half, Value whole, const DividedRows &rows) {
+  /// One attention's rows may be another's keys.
+  std::pair<Value, StringAttr> keyOf(Value whole, StringRef index) {
+    return {whole, b.getStringAttr(index)};
+  }
+
+  Value mirrored(Value half, Value whole, DividedRows &rows) {
     LedgerRow row;
     row.kind = name(CollectiveKind::Permute).str();
     for (auto axis : rows.axes.getAsRange<StringAttr>())
       row.axes.push_back(axis.getValue().str());
-    row.index = AttentionOpInterface(rows.op).getRowIndex().str();
+    row.index = rows.op.getRowIndex().str();
     row.phase = phaseNames[phaseOf(rows.op)];
     row.group = rows.ranks;
     row.bytes = bytesSent(CollectiveKind::Permute,
@@ -249,7 +253,7 @@ private:
 
   /// Sent before: nothing. After: half of every tensor with rows, once in each
   /// direction. Memory: the halves, and sums over rows twice.
-  void balance(const DividedRows &rows) {
+  void balance(DividedRows &rows) {
     AttentionOpInterface op = rows.op;
     mark.follow(op);
     b.setInsertionPoint(op);
@@ -274,11 +278,11 @@ private:
   }
 
   /// The call on halves that start `stride` apart from rank to rank.
-  Operation *callOn(ArrayRef<Value> operands, const DividedRows &rows,
-                    int64_t stride, int64_t offset) {
-    StringRef index = AttentionOpInterface(rows.op).getRowIndex();
-    Operation *call = b.clone(*AttentionOpInterface(rows.op));
-    call->setLoc(AttentionOpInterface(rows.op)->getLoc());
+  Operation *callOn(ArrayRef<Value> operands, DividedRows &rows, int64_t stride,
+                    int64_t offset) {
+    StringRef index = rows.op.getRowIndex();
+    Operation *call = b.clone(*rows.op);
+    call->setLoc(rows.op->getLoc());
     call->setOperands(operands);
     for (Value result : call->getResults())
       if (carries(result, index))
@@ -289,22 +293,28 @@ private:
     return call;
   }
 
-  void replace(OpResult result, Halves made, const DividedRows &rows) {
-    StringRef index = AttentionOpInterface(rows.op).getRowIndex();
+  /// Whether all that read `value` are about to take halves of it.
+  bool isReadInHalves(Value value, StringRef index) {
+    return llvm::all_of(value.getUsers(), [&](Operation *user) {
+      auto found = chosen.find(user);
+      return found != chosen.end() && found->second.op.getRowIndex() == index;
+    });
+  }
+
+  void replace(OpResult result, Halves made, DividedRows &rows) {
+    StringRef index = rows.op.getRowIndex();
     Value whole;
     if (!carries(result, index)) {
       whole = AddOp::create(b, result.getLoc(), result.getType(),
                             ValueRange{made.own, made.other});
-    } else if (llvm::all_of(result.getUsers(), [&](Operation *user) {
-                 return chosen.contains(user);
-               })) {
-      chosenReadAll.insert(made.own);
-      halves[result] = made;
+    } else if (isReadInHalves(result, index)) {
+      neverWhole.insert(made.own);
+      halves[keyOf(result, index)] = made;
       return;
     } else {
       Value home = mirrored(made.other, result, rows);
       whole = joined(b, {made.own, home}, typeOf(result), index);
-      halves[whole] = made;
+      halves[keyOf(whole, index)] = made;
     }
     whole.getDefiningOp()->setLoc(locationOf(result));
     result.replaceAllUsesWith(whole);
@@ -316,9 +326,10 @@ private:
   PhaseMark mark;
   OpBuilder b;
   llvm::MapVector<Operation *, DividedRows> chosen;
-  llvm::DenseMap<Value, Halves> halves;
-  /// Own halves of what only the chosen read.
-  llvm::DenseSet<Value> chosenReadAll;
+  /// By a tensor and the index that is halved.
+  llvm::DenseMap<std::pair<Value, StringAttr>, Halves> halves;
+  /// Own halves of what is made and read in halves alone.
+  llvm::DenseSet<Value> neverWhole;
 };
 
 struct BalanceAttention
