@@ -260,7 +260,8 @@ std::vector<BufferUse> MatmulCommand::buffers(int64_t) const {
 }
 
 void PartStart::code(ParamCoder &coder) {
-  coder.extents(extent, shift, offset);
+  coder.stride(stride);
+  coder.extents(shift, offset);
   coder.axes(axes);
 }
 

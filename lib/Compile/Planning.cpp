@@ -363,6 +363,7 @@ BoundOptions tpsp::boundOptions(const CompileOptions &compile,
   options.keepsGradients = compile.grad && compile.optimizer == "none";
   options.reducesOnce = compile.reduceGradients == "step";
   options.callsAttention = compile.attention == "fused";
+  options.balancesAttention = compile.balanceAttention != "off";
   options.gathersKeys = compile.attention != "blocks";
   options.regathers = compile.grad && !compile.keepGathered;
   options.largestBucket =

@@ -121,6 +121,11 @@ void tpsp::buildPlanPipeline(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createSweep({options.attentionBlock,
                           /*keepCalls=*/options.attention == "fused",
                           options.usesGpuLibraries()}));
+  // What is left is done in calls.
+  if (options.attention == "fused" && options.balanceAttention != "off")
+    pm.addPass(createBalanceAttention(
+        {options.balanceAttention == "time" ? "time" : "work", options.hardware,
+         options.threads}));
   pm.addPass(createDecomposeLate());
   // Before kernels form: what two composites both compute is made once.
   pm.addPass(createCSEPass());

@@ -229,9 +229,17 @@ ComputeSeconds Bounds::attentionSeconds(const ProductFacts &product,
     parts *= divides ? double(axis.size) : 1;
     ofQueries *= dividesMask(product, axis) ? axis.size : 1;
   }
-  if (product.inOneCall && options.callsAttention)
-    return callSeconds(
+  if (product.inOneCall && options.callsAttention) {
+    ComputeSeconds seconds = callSeconds(
         product, largestShare(*product.inOneCall, parts, ofQueries), again);
+    if (ofQueries == 1 || !options.balancesAttention)
+      return seconds;
+    ComputeSeconds balanced = callSeconds(product, 1 / parts, again);
+    double exchange = exchangeSeconds(product, node, again, parts);
+    balanced.add(1, {exchange, exchange});
+    seconds.lowerTo(balanced);
+    return seconds;
+  }
   double times =
       1 + again + (options.hasGradients ? double(product.adjoints) : 0);
   double seconds = times * product.flops / bestAttentionRate(product) / parts;

@@ -214,6 +214,36 @@ Bounds::TensorTime Bounds::storedTime(const TensorFacts &tensor,
   return storingTime(tensor, node, places, bytes, microBatches);
 }
 
+/// Around attention whose rows a rank has a share of: queries come and results
+/// go, and for gradients queries and the result's gradient come. Where the
+/// forward pass is not redone, results come again. All are copied into halves,
+/// and halves are sent, along an axis that divides them at least.
+double Bounds::exchangeSeconds(const ProductFacts &product,
+                               const SpaceNode &node, double again,
+                               double parts) const {
+  const AttentionWork &work = *product.inOneCall;
+  double tensor = double(work.heads) * double(work.queries) *
+                  double(product.elementBytes) / parts;
+  double d = double(work.features), e = double(work.valueFeatures);
+  double bytes = tensor * (d + e);
+  if (options.hasGradients && product.adjoints > 0)
+    bytes += tensor * (d + (again > 0 ? e : 2 * e));
+  double sending = std::numeric_limits<double>::infinity();
+  for (unsigned i = 0; i < node.candidate.axes.size(); ++i) {
+    const CandidateAxis &axis = node.candidate.axes[i];
+    if (!dividesMask(product, axis))
+      continue;
+    std::vector<GroupPlace> places =
+        placesOf(node, i, [&](const AxisUse &other) {
+          return other.activations == axis.use.activations;
+        });
+    double largest = tensor / 2 * std::max(d, e) * double(node.remaining);
+    sending = std::min(sending, collectiveSeconds(CollectiveKind::Permute,
+                                                  places, bytes / 2, largest));
+  }
+  return 2 * bytes / memoryRate() + (options.overlaps ? 0 : sending);
+}
+
 /// Adds what goes along each axis, and along all that store. Along one
 /// dimension these have one collective. What has another command is apart: a
 /// gradient that is scattered is then completed along other axes.

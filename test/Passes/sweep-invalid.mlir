@@ -1,9 +1,20 @@
-// RUN: tpsp-opt %s --tpsp-sweep --verify-diagnostics
+// RUN: tpsp-opt %s --split-input-file --tpsp-sweep --verify-diagnostics
 
 !q = tensor<8x4xf32, #tpsp.idx<s, k>>
 !k = tensor<8x4xf32, #tpsp.idx<t, k>>
 func.func @global(%q: !q, %k: !k) -> !q {
   // expected-error @+1 {{is swept on one rank's shapes, and these are global; run tpsp-partition first}}
   %y = tpsp.attention %q, %k, %k {query = "s", key = "t", feature = "k"} : (!q, !k, !k) -> !q
+  return %y : !q
+}
+
+// -----
+
+tpsp.mesh @mesh <cp = 2>
+!q = tensor<8x4xf32, #tpsp.idx<s@cp, k, local>>
+!k = tensor<16x4xf32, #tpsp.idx<t, k, local>>
+func.func @balanced(%q: !q, %k: !k) -> !q {
+  // expected-error @+1 {{has a tile of rows, which blocks do not know; run tpsp-balance-attention behind tpsp-sweep}}
+  %y = tpsp.attention %q, %k, %k {query = "s", key = "t", feature = "k", causal, tile = #tpsp.tile<index = "s", extent = 8, shift = 0, offset = 0, axes = ["cp"]>} : (!q, !k, !k) -> !q
   return %y : !q
 }

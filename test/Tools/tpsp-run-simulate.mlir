@@ -58,6 +58,6 @@
 // DEEP: brackets are nested too deep for a description of hardware
 
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --hardware h100-sxm 2>&1 | FileCheck %s --check-prefix=ALONE
-// ALONE: {{^}}tpsp-run: --hardware goes with --simulate, --overlap on, --shard-replicated time or --bucket-layers time; without them nothing asks what things cost{{$}}
+// ALONE: {{^}}tpsp-run: --hardware goes with --simulate, --overlap on, --attention fused, --shard-replicated time or --bucket-layers time; without them nothing asks what things cost{{$}}
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --simulate --verify 2>&1 | FileCheck %s --check-prefix=VERIFY
 // VERIFY: {{^}}tpsp-run: --verify needs a run, and --simulate runs nothing; run the program without it{{$}}

@@ -130,16 +130,19 @@ TEST_F(CudaOnDoublesTest, RanksThatDivideTheQueries) {
   AttentionCommand command = makeAttention();
   command.queries = 4;
   command.q = command.o = {128, 64, 32, 8};
-  command.queryStart = {/*extent=*/2, {0}};
-  std::vector<std::vector<std::byte>> together(3), alone(1);
-  Status status = runForward(config(3), command, together);
-  ASSERT_TRUE(status.ok()) << status.message();
-  for (int64_t rank = 0; rank < 3; ++rank) {
-    command.queryStart = {0, {}, 0, /*offset=*/2 * rank};
-    status = runForward(config(1), command, alone);
+  const PartStart rising = {/*stride=*/2, {0}}, falling = {-2, {0}, 0, 4};
+  for (const PartStart &start : {rising, falling}) {
+    command.queryStart = start;
+    std::vector<std::vector<std::byte>> together(3), alone(1);
+    Status status = runForward(config(3), command, together);
     ASSERT_TRUE(status.ok()) << status.message();
-    EXPECT_TRUE(alone[0] == together[size_t(rank)]) << "rank " << rank;
-    EXPECT_EQ(rank == 0, alone[0] == together[0]);
+    for (int64_t rank = 0; rank < 3; ++rank) {
+      command.queryStart = {0, {}, 0, start.of(rank, 3)};
+      status = runForward(config(1), command, alone);
+      ASSERT_TRUE(status.ok()) << status.message();
+      EXPECT_TRUE(alone[0] == together[size_t(rank)]) << "rank " << rank;
+      EXPECT_EQ(rank == 0, alone[0] == together[0]);
+    }
   }
 }
 

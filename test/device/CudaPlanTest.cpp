@@ -148,6 +148,7 @@ struct Case {
   const char *attention = "rows";
   /// Three steps then are three updates, of parameters and state.
   const char *optimizer = "none";
+  const char *balance = "off";
 };
 
 void PrintTo(const Case &each, std::ostream *out) { *out << each.name; }
@@ -171,6 +172,7 @@ TEST_P(CudaPlan, ComputesWhatTheCpuComputes) {
   options.overlap = GetParam().overlap ? "on" : "off";
   options.attention = GetParam().attention;
   options.attentionBlock = 8;
+  options.balanceAttention = GetParam().balance;
   options.overlapChunks = GetParam().overlap ? 2 : 0;
   options.optimizer = GetParam().optimizer;
   if (options.optimizer != "none") {
@@ -241,6 +243,15 @@ INSTANTIATE_TEST_SUITE_P(
              2,
              false,
              "fused"},
+        Case{"BalancedInBf16",
+             "cp-attention",
+             {"cp=4"},
+             "bf16",
+             4,
+             true,
+             "fused",
+             "none",
+             "on"},
         Case{"Update", "mlp-sp", {"tp=2"}, "", 2, false, "rows", "adamw"},
         Case{"UpdateWithMasters",
              "mlp-sp",

@@ -381,6 +381,8 @@ static void choosePipeline(Random &random, Program &program) {
     pipeline.attentionBlock = 1 + random.below(6);
   else
     pipeline.attentionFused = random.chance(0.6);
+  if (random.chance(0.7))
+    pipeline.balanceAttention = "on";
 }
 
 Program tpsp::property::generate(uint64_t seed) {

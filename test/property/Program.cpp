@@ -90,7 +90,7 @@ std::string PipelineChoices::text() const {
     text += " --attention blocks --attention-block " +
             std::to_string(attentionBlock);
   if (attentionFused)
-    text += " --attention fused";
+    text += " --attention fused --balance-attention " + balanceAttention;
   if (shardReplicated != "off")
     text += " --shard-replicated " + shardReplicated;
   if (bucketBytes != PipelineChoices().bucketBytes)

@@ -75,6 +75,8 @@ struct PipelineChoices {
   /// call.
   int64_t attentionBlock = 0;
   bool attentionFused = false;
+  /// Off, time or on.
+  std::string balanceAttention = "time";
   std::string shardReplicated = "off";
   int64_t bucketBytes = 25 << 20;
   /// "none", or how parameters are updated; the axes divide its state.

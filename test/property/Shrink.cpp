@@ -253,6 +253,9 @@ static bool dropChoice(Program &program, unsigned n) {
   case 15:
     pipeline.pad = plain.pad;
     return true;
+  case 16:
+    pipeline.balanceAttention = plain.balanceAttention;
+    return true;
   default:
     return false;
   }

@@ -346,6 +346,7 @@ static CompileOptions compileOptions(const Program &program) {
     options.attentionBlock = program.pipeline.attentionBlock;
   } else if (program.pipeline.attentionFused) {
     options.attention = "fused";
+    options.balanceAttention = program.pipeline.balanceAttention;
   }
   options.optimizer = program.grad ? program.pipeline.optimizer : "none";
   options.optimizerAxes = program.pipeline.optimizerAxes;

@@ -46,12 +46,14 @@ static std::string whenRunning(const Options &o) {
   const char *whenItRuns = "{} does not go with --emit, which compiles and "
                            "ends; give it when the plan runs";
   bool isForCuda = o.backend == "cuda", isSerial = o.overlap == "off";
-  bool asksTime = o.shardReplicated == "time" || o.bucketLayers == "time";
+  bool asksTime = o.shardReplicated == "time" || o.bucketLayers == "time" ||
+                  (o.attention == "fused" && o.balanceAttention == "time");
   return firstOf(
       {{!o.simulate && isSerial && !asksTime,
         {"hardware"},
-        "{} goes with --simulate, --overlap on, --shard-replicated time or "
-        "--bucket-layers time; without them nothing asks what things cost"},
+        "{} goes with --simulate, --overlap on, --attention fused, "
+        "--shard-replicated time or --bucket-layers time; without them nothing "
+        "asks what things cost"},
        {!o.simulate, ofStages,
         "{} says how a pipeline is simulated, and without --simulate none is"},
        {o.emit.empty(), {"target-cpu"}, "{} goes with --emit"},

@@ -129,11 +129,12 @@ struct MatmulCommand : MatmulForm {
 };
 
 /// The global position at which this rank's part of an index starts: ((rank +
-/// shift) mod group) * extent + offset. `rank` is its number in the group of
+/// shift) mod group) * stride + offset. `rank` is its number in the group of
 /// `axes`. Its own shard is shift 0 and offset 0; a shard that came around the
-/// ring has a shift, a part of one an offset.
+/// ring has a shift, a part of one an offset. With a negative stride ranks have
+/// parts in the opposite order. No rank's part starts before position 0.
 struct PartStart {
-  int64_t extent = 0;
+  int64_t stride = 0;
   std::vector<int64_t> axes;
   int64_t shift = 0;
   int64_t offset = 0;
@@ -143,10 +144,8 @@ struct PartStart {
   bool isZero() const { return axes.empty() && offset == 0; }
   /// Of rank `self` of a group of `ranks`.
   int64_t of(int64_t self, int64_t ranks) const {
-    return (self + shift) % ranks * extent + offset;
+    return (self + shift) % ranks * stride + offset;
   }
-  /// Of the rank in the group of `ranks` that has the last part.
-  int64_t latest(int64_t ranks) const { return (ranks - 1) * extent + offset; }
 };
 
 /// Where a tensor of attention has its elements: from one to the next of an

@@ -31,6 +31,8 @@ public:
   template <typename... Extents> void extents(Extents &...fields) {
     (integer(fields, 0, maxElements), ...);
   }
+  /// At most as long, in either direction.
+  void stride(int64_t &field) { integer(field, -maxElements, maxElements); }
   void dtype(int64_t &field);
   void reduction(int64_t &field);
   void flag(bool &field);

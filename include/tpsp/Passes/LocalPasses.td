@@ -4,7 +4,7 @@
 // On the shapes of one rank.
 // docs/reference/Passes.md is made of the descriptions.
 
-include "mlir/Pass/PassBase.td"
+include "tpsp/Passes/MachineOptions.td"
 
 def Partition : Pass<"tpsp-partition", "::mlir::ModuleOp"> {
   let summary = "Turn global shapes into one rank's";
@@ -84,6 +84,47 @@ def Sweep : Pass<"tpsp-sweep", "::mlir::ModuleOp"> {
     Option<"forGpu", "for-gpu", "bool", /*default=*/"false",
            "The library is a GPU's">
   ];
+}
+
+def BalanceAttention
+    : Pass<"tpsp-balance-attention", "::mlir::ModuleOp"> {
+  let summary = "Give all ranks as much of causal attention to do";
+  let description = [{
+    Where axes divide the queries, a causal mask leaves the last of n ranks
+    (2n - 1) / n times the mean, and the others wait. Of 2n half-parts, rank r
+    has number 2r and 2r + 1. It keeps the first, and exchanges the second with
+    rank n - 1 - r, whose second is number 2n - 1 - 2r (`tpsp.mirror`). The two
+    begin at 2n - 1 half-parts together, whatever the rank. So each
+    `AttentionOpInterface` becomes two calls on the same keys and values, and
+    `tile` says where their queries are
+    ([decision 0024](../decisions/0024-ranks-exchange-halves-of-queries.md)).
+
+    Whatever has the rows is halved alike: queries, their segment numbers, a
+    bias of rows, the gradient of the result. Halves of results are sent back.
+    What has no rows is the sum of both calls: gradients of keys and values. The
+    statistic, which attention alone reads, stays in halves. Several axes are
+    one group. No other operation sees another order of positions.
+
+    It is behind `tpsp-sweep`, which leaves what a library does in one call. An
+    operation stays as it is, and a missed remark says why, where
+
+    - a rank's rows have no halves;
+    - what the rank with most to do is left does not gain by it. With `goal=work`
+      scores count, with `goal=time` seconds of the cost model on `hardware`: of
+      calls, of what is sent, and of copies. A window leaves most ranks alike.
+
+    ```
+    tpsp-opt examples/cp-attention.mlir --tpsp-pipeline="grad attention=fused balance-attention=on"
+    tpsp-run examples/cp-attention.mlir --grad --verify --attention fused --balance-attention on
+    ```
+  }];
+  let dependentDialects = ["::tpsp::TpspDialect",
+                           "::tpsp::plan::PlanDialect"];
+  let options = [
+    Option<"goal", "goal", "std::string", /*default=*/"\"work\"",
+           "work: where the last rank has less to do; time: where that is "
+           "faster">
+  ] # machine;
 }
 
 def DecomposeLate

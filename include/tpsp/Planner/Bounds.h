@@ -7,7 +7,7 @@
 ///   launch. An update reads and writes its tensors once. Other kernels do
 ///   together at least what they do on one device, and so do products that are
 ///   redone. Of causal attention whose queries are divided the last rank
-///   counts.
+///   counts or, if that is less, the mean with an exchange of halves.
 /// - Links: on a data axis gradients are reduced, and parameters that are
 ///   stored divided are gathered. On a model axis what is not linear is made of
 ///   completed sums. Keys and values are gathered along a data axis on
@@ -83,6 +83,8 @@ struct BoundOptions {
   bool reducesOnce = false;
   /// Whether attention is done in one call, where it can be.
   bool callsAttention = false;
+  /// Whether ranks may exchange halves of queries around calls of attention.
+  bool balancesAttention = false;
   /// Whether communication may run under computation.
   bool overlaps = false;
   /// The optimizer's state, over all parameters unsharded.
@@ -224,6 +226,8 @@ private:
                            const std::vector<int64_t> &parts) const;
   ComputeSeconds attentionSeconds(const ProductFacts &product,
                                   const SpaceNode &node, double redone) const;
+  double exchangeSeconds(const ProductFacts &product, const SpaceNode &node,
+                         double redone, double parts) const;
   double memoryRate() const;
   bool dividesMask(const ProductFacts &product,
                    const CandidateAxis &axis) const;

@@ -75,7 +75,7 @@ ArrayAttr tpsp::plan::epilogueAttr(Builder &builder,
   return builder.getStrArrayAttr(names);
 }
 
-/// Of [extent, shift, offset, axes...].
+/// Of [stride, shift, offset, axes...].
 static rt::PartStart startOf(ArrayRef<int64_t> numbers) {
   return {numbers[0], list(numbers.drop_front(3)), numbers[1], numbers[2]};
 }

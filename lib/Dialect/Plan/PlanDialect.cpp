@@ -133,7 +133,7 @@ static LogicalResult verifyStart(Operation *op, Attribute start) {
   auto numbers = dyn_cast<DenseI64ArrayAttr>(start);
   if (numbers && numbers.size() >= 3)
     return success();
-  return op->emitOpError("needs positions of [extent, shift, offset, axes...], "
+  return op->emitOpError("needs positions of [stride, shift, offset, axes...], "
                          "not ")
          << start;
 }

@@ -395,7 +395,8 @@ LogicalResult AttentionOp::buildAdjoint(OpBuilder &b, Value g,
   auto gradient = AttentionGradientOp::create(
       b, getLoc(), types[0], types[1], types[2], bias, operands, getQueryAttr(),
       getKeyAttr(), getFeatureAttr(), getScaleAttr(), getCausalAttr(),
-      getDropoutAttr(), getSeedAttr(), getWindowAttr(), getSoftcapAttr());
+      getDropoutAttr(), getSeedAttr(), getWindowAttr(), getSoftcapAttr(),
+      getTileAttr());
   for (auto [i, isNeeded] : llvm::enumerate(needed))
     if (isNeeded && i < gradient->getNumResults())
       gradients[i] = gradient->getResult(i);

@@ -6,6 +6,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace mlir;
@@ -126,6 +127,27 @@ template <typename Op> static LogicalResult verifySegments(Op op) {
   return success();
 }
 
+/// (A10)
+template <typename Op> static LogicalResult verifyRows(Op op) {
+  TileAttr tile = op.getTileAttr();
+  if (!tile)
+    return success();
+  if (tile.getIndex().getValue() != op.getQuery())
+    return op.emitOpError("has a tile of '")
+           << tile.getIndex().getValue() << "', and its rows are of '"
+           << op.getQuery() << "'";
+  FailureOr<int64_t> ranks = verifyTilePlace(op, tile);
+  if (failed(ranks))
+    return failure();
+  int64_t last = tile.getOffset() + (*ranks - 1) * tile.getExtent();
+  if (tile.getShift() >= 0 && std::min(tile.getOffset(), last) >= 0)
+    return success();
+  return op.emitOpError("has a tile that is shifted by ")
+         << tile.getShift() << " and begins at " << tile.getOffset()
+         << " on the first rank and at " << last
+         << " on the last; none of these is negative";
+}
+
 /// What follows the first tensors is in its order, and at most the step's
 /// number comes last.
 template <typename Op> static LogicalResult verifyOrder(Op op) {
@@ -139,11 +161,12 @@ template <typename Op> static LogicalResult verifyOrder(Op op) {
          << count << " operands, or has them in another order";
 }
 
-/// (A4), (A7)-(A9)
+/// (A4), (A7)-(A10)
 template <typename Op> static LogicalResult verifyExtras(Op op) {
   if (!op.getStep().empty() && failed(verifyStep(op, op->getNumOperands() - 1)))
     return failure();
-  if (failed(verifyMask(op)) || failed(verifyBias(op)))
+  if (failed(verifyMask(op)) || failed(verifyBias(op)) ||
+      failed(verifyRows(op)))
     return failure();
   return verifySegments(op);
 }

@@ -23,21 +23,45 @@ CollectiveKind PermuteOp::getCollectiveKind() {
   return CollectiveKind::Permute;
 }
 
-LogicalResult RotateOp::verify() { // (C4)
-  Mesh mesh = meshOf(*this);
+/// The ranks among which `op` exchanges; fails at an axis that is none of the
+/// mesh's.
+static FailureOr<int64_t> groupOf(ExchangeOpInterface op) {
+  Mesh mesh = meshOf(op);
   AxisList axes;
-  for (auto axis : getAxes().getAsRange<StringAttr>()) {
+  for (auto axis : op.getExchangeAxes().getAsRange<StringAttr>()) {
     std::optional<AxisId> id = mesh.find(axis.getValue());
     if (!id)
-      return emitOpError("names axis @")
+      return op->emitOpError("names axis @")
              << axis.getValue() << ", which the mesh does not have";
     axes.push_back(*id);
   }
-  int64_t by = getBy(), group = mesh.groupSize(axes);
-  if (by > 0 && by < group)
+  return mesh.groupSize(axes);
+}
+
+LogicalResult RotateOp::verify() { // (C4)
+  FailureOr<int64_t> group = groupOf(*this);
+  if (failed(group))
+    return failure();
+  int64_t by = getBy();
+  if (by > 0 && by < *group)
     return success();
   return emitOpError("by ")
-         << by << " is no rotation of a ring of " << group << " ranks";
+         << by << " is no rotation of a ring of " << *group << " ranks";
+}
+
+LogicalResult MirrorOp::verify() { // (C5)
+  FailureOr<int64_t> group = groupOf(*this);
+  if (failed(group))
+    return failure();
+  if (*group > 1)
+    return success();
+  return emitOpError(
+      "is of a group of one rank, which has no other to exchange "
+      "with; leave it out");
+}
+
+SmallVector<int64_t> MirrorOp::getSources(int64_t group) {
+  return llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(group)));
 }
 
 SmallVector<int64_t> RotateOp::getSources(int64_t group) {

@@ -31,6 +31,10 @@ mlir::LogicalResult verifyLacksIndex(mlir::Operation *op, mlir::Value tensor,
                                      llvm::StringRef name,
                                      llvm::StringRef what);
 
+/// A tile is of an index of the result, on one rank's shapes, and over axes of
+/// the mesh: how many ranks these have.
+mlir::FailureOr<int64_t> verifyTilePlace(mlir::Operation *op, TileAttr tile);
+
 /// (I4) An index name means one extent.
 mlir::LogicalResult verifyExtents(mlir::Operation *op);
 

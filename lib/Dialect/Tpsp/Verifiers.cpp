@@ -328,11 +328,7 @@ static LogicalResult verifyPart(Operation *op) {
                            << type.getDimSize(*dim);
 }
 
-/// (P5): a tile of an index of the result, on one rank's shapes.
-static LogicalResult verifyTile(Operation *op) {
-  auto tile = op->getAttrOfType<TileAttr>("tile");
-  if (!tile)
-    return success();
+FailureOr<int64_t> tpsp::verifyTilePlace(Operation *op, TileAttr tile) {
   IdxAttr result = getIdx(op->getResult(0));
   if (!result.getLocal())
     return op->emitOpError("has a tile, which is of one rank's shapes, but the "
@@ -343,12 +339,25 @@ static LogicalResult verifyTile(Operation *op) {
            << "', which is no index of the result, ["
            << subscripts(op->getResult(0).getType()) << "]";
   Mesh mesh = meshOf(op);
+  AxisList axes;
   for (Attribute axis : tile.getAxes()) {
     auto name = dyn_cast<StringAttr>(axis);
-    if (!name || !mesh.find(name.getValue()))
+    std::optional<AxisId> id = name ? mesh.find(name.getValue()) : std::nullopt;
+    if (!id)
       return op->emitOpError("has a tile over ")
              << axis << ", which is no axis of the mesh";
+    axes.push_back(*id);
   }
+  return mesh.groupSize(axes);
+}
+
+/// (P5)
+static LogicalResult verifyTile(Operation *op) {
+  auto tile = op->getAttrOfType<TileAttr>("tile");
+  if (!tile)
+    return success();
+  if (failed(verifyTilePlace(op, tile)))
+    return failure();
   if (tile.getExtent() > 0 && tile.getShift() >= 0 && tile.getOffset() >= 0)
     return success();
   return op->emitOpError("has a tile of ")

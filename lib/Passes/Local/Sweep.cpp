@@ -1,4 +1,5 @@
 // tpsp-sweep: operations that can see an index block by block do so.
+#include "PhaseMark.h"
 #include "SweepBlocks.h"
 
 #include "Passes/Collectives/Ledger.h"
@@ -193,15 +194,26 @@ public:
     found = !sweeps.empty();
     for (SharedSweep &shared : sweeps)
       for (SweptOpInterface op : shared.ops)
-        if (!getIdx(op->getResult(0)).getLocal())
-          return op->emitOpError("is swept on one rank's shapes, and these are "
-                                 "global; run tpsp-partition first");
+        if (failed(checkShapes(op)))
+          return failure();
     for (SharedSweep &shared : sweeps)
       sweep(shared);
     return success();
   }
 
 private:
+  static LogicalResult checkShapes(SweptOpInterface op) {
+    if (!getIdx(op->getResult(0)).getLocal())
+      return op->emitOpError("is swept on one rank's shapes, and these are "
+                             "global; run tpsp-partition first");
+    auto attention = dyn_cast<AttentionOpInterface>(*op);
+    if (attention && attention.getRowTile())
+      return op->emitOpError(
+          "has a tile of rows, which blocks do not know; run "
+          "tpsp-balance-attention behind tpsp-sweep");
+    return success();
+  }
+
   /// The tensors that `value` is gathered of, among `ring`. They are in the
   /// order in which the ring brings them: the rank's own, the previous rank's,
   /// ... Without a ring, `value` alone.
@@ -257,7 +269,7 @@ private:
   };
 
   void sweep(SharedSweep &shared) {
-    mark.backward = shared.first()->getAttr(backwardAttrName);
+    mark.follow(shared.first());
     b.setInsertionPoint(shared.first());
     StringRef index = shared.index();
     std::optional<Ring> ring = ringOf(shared, mesh);
@@ -378,23 +390,11 @@ private:
     rotations.clear();
   }
 
-  /// Gives what is built the phase of what it replaces, and no name.
-  class Mark : public OpBuilder::Listener {
-  public:
-    void notifyOperationInserted(Operation *op,
-                                 OpBuilder::InsertPoint) override {
-      if (backward)
-        op->setAttr(backwardAttrName, backward);
-      op->setLoc(withoutSourceName(op->getLoc()));
-    }
-    Attribute backward;
-  };
-
   Block &body;
   Mesh mesh;
   const int64_t longest;
   function_ref<bool(Operation *)> isLeft;
-  Mark mark;
+  PhaseMark mark;
   OpBuilder b;
   SmallVector<Operation *> rotations;
   int64_t wholes = 0;

@@ -53,9 +53,10 @@ static DenseI64ArrayAttr queryStartOf(ProgramBuilder &to,
   auto type = cast<RankedTensorType>(op->getOperand(0).getType());
   IdxAttr idx = getIdx(type);
   unsigned dim = *idx.dimOf(op.getRowIndex());
-  if (!op.masksLaterKeys() || idx.getAxes()[dim].empty())
+  TileAttr tile = op.getRowTile();
+  if (!op.masksLaterKeys() || (!tile && idx.getAxes()[dim].empty()))
     return {};
-  return startOfPart(to, type.getDimSize(dim), idx.getAxes()[dim]);
+  return startOfPart(to, type.getDimSize(dim), idx.getAxes()[dim], tile);
 }
 
 /// The buffers of a bias and of segment numbers.

@@ -52,28 +52,72 @@ static std::vector<PaddedIndex> paddedIndices(plan::ProgramOp program) {
   return indices;
 }
 
-/// Of a call of attention, forward or backward.
-static AttentionWork attentionWork(Operation *op, const Mesh &mesh) {
-  auto forward = dyn_cast<plan::AttentionOp>(op);
-  rt::AttentionCommand call;
-  if (forward)
-    call = plan::commandOf(forward);
-  else
-    call = plan::commandOf(cast<plan::AttentionGradientOp>(op));
-  const rt::PartStart &start = call.queryStart;
-  SmallVector<AxisId> axes(start.axes.begin(), start.axes.end());
+/// A call of attention, forward or backward.
+static rt::AttentionCommand attentionCall(Operation *op) {
+  if (auto forward = dyn_cast<plan::AttentionOp>(op))
+    return plan::commandOf(forward);
+  return plan::commandOf(cast<plan::AttentionGradientOp>(op));
+}
+
+/// Of the rank whose queries begin at position 0.
+static AttentionWork workOf(const rt::AttentionCommand &call, bool isGradient) {
   return {call.batch * call.heads * call.groups,
           call.queries,
           call.keys,
           call.features,
           call.valueFeatures,
           call.causal,
-          /*isGradient=*/!forward,
-          call.window,
-          start.latest(mesh.groupSize(axes))};
+          isGradient,
+          call.window};
 }
 
 namespace {
+
+/// Calls of attention whose queries the same axes divide. All ranks wait for
+/// the one that has most to do in all of them.
+class DividedCalls {
+public:
+  /// Command `number` of a plan, whose queries begin at `start`.
+  void add(const rt::PartStart &start, size_t number) {
+    calls[start.axes].push_back({start, number});
+  }
+
+  /// Makes the work of the plan's commands that of this rank: of several, the
+  /// last.
+  void chargeMost(Plan &plan) const {
+    Mesh mesh(plan.mesh);
+    for (auto &[axes, called] : calls) {
+      int64_t ranks = mesh.groupSize(AxisList(axes.begin(), axes.end()));
+      double most = -1;
+      int64_t busiest = 0;
+      for (int64_t rank = 0; rank < ranks; ++rank)
+        if (double flops = charge(plan, called, rank, ranks); flops >= most) {
+          most = flops;
+          busiest = rank;
+        }
+      charge(plan, called, busiest, ranks);
+    }
+  }
+
+private:
+  struct Call {
+    rt::PartStart start;
+    size_t number;
+  };
+
+  static double charge(Plan &plan, const std::vector<Call> &calls, int64_t rank,
+                       int64_t ranks) {
+    double flops = 0;
+    for (const Call &call : calls) {
+      AttentionWork &work = plan.commands[call.number].attention;
+      work.queryStart = call.start.of(rank, ranks);
+      flops += work.flops();
+    }
+    return flops;
+  }
+
+  std::map<std::vector<int64_t>, std::vector<Call>> calls;
+};
 
 class PlanBuilder {
 public:
@@ -98,6 +142,7 @@ public:
       else if (auto command = dyn_cast<plan::CommandOpInterface>(op))
         addCommand(command);
     }
+    divided.chargeMost(result);
     return std::move(result);
   }
 
@@ -204,7 +249,7 @@ private:
           plan::epilogueOf(cast<plan::MatmulOp>(op.getOperation()));
       break;
     case CommandKind::Attention:
-      command.attention = attentionWork(op, mesh);
+      addAttention(op, command);
       break;
     case CommandKind::Kernel:
       if (command.value.empty())
@@ -224,6 +269,13 @@ private:
       command.event = cast<plan::EventWaitOp>(op.getOperation()).getEvent();
       break;
     }
+  }
+
+  void addAttention(Operation *op, PlanCommand &command) {
+    rt::AttentionCommand call = attentionCall(op);
+    command.attention = ::workOf(call, !isa<plan::AttentionOp>(op));
+    if (!call.queryStart.isZero())
+      divided.add(call.queryStart, result.commands.size() - 1);
   }
 
   KernelWork workOf(plan::KernelOp op) {
@@ -277,6 +329,7 @@ private:
   const Mesh mesh;
   Plan result;
   int64_t latestPhase = 0;
+  DividedCalls divided;
   llvm::DenseMap<Operation *, int64_t> numberOf;
   llvm::DenseMap<int64_t, int64_t> rowOfWhole;
   std::map<std::pair<std::string, int64_t>, KernelWork> works;

@@ -70,7 +70,11 @@ private:
 
   Status addStart(const PartStart &start) {
     TPSP_TRY(findGroup(start.axes));
-    call.positions.push_back(start.of(call.group.self, call.group.size()));
+    int64_t position = start.of(call.group.self, call.group.size());
+    if (position < 0)
+      return invalid(
+          fmt::format("a part that starts at position {}", position));
+    call.positions.push_back(position);
     return {};
   }
 

@@ -101,6 +101,75 @@ func.func @no_axis(%k: !k) {
 
 // -----
 
+tpsp.mesh @mesh <cp = 2, tp = 1>
+!k = tensor<4x4xf32, #tpsp.idx<t@cp, k, local>>
+// (C5)
+func.func @mirror_over_no_axis(%k: !k) {
+  // expected-error @+1 {{names axis @dp, which the mesh does not have}}
+  tpsp.mirror %k ["dp"] : !k
+  return
+}
+
+// -----
+
+tpsp.mesh @mesh <cp = 2, tp = 1>
+!k = tensor<4x4xf32, #tpsp.idx<t@cp, k, local>>
+// (C5)
+func.func @mirror_of_one(%k: !k) {
+  // expected-error @+1 {{is of a group of one rank, which has no other to exchange with; leave it out}}
+  tpsp.mirror %k ["tp"] : !k
+  return
+}
+
+// -----
+
+tpsp.mesh @mesh <cp = 4>
+!q = tensor<6x8xf32, #tpsp.idx<s@cp, k, local>>
+!k = tensor<24x8xf32, #tpsp.idx<t, k, local>>
+// (A10) of keys
+func.func @tile_of_keys(%q: !q, %k: !k) {
+  // expected-error @+1 {{has a tile of 't', and its rows are of 's'}}
+  tpsp.attention %q, %k, %k {query = "s", key = "t", feature = "k", causal, tile = #tpsp.tile<index = "t", extent = 6, shift = 0, offset = 0, axes = ["cp"]>} : (!q, !k, !k) -> !q
+  return
+}
+
+// -----
+
+tpsp.mesh @mesh <cp = 4>
+!q = tensor<6x8xf32, #tpsp.idx<s, k>>
+// (A10) before partition
+func.func @global_rows(%q: !q, %k: tensor<6x8xf32, #tpsp.idx<t, k>>) {
+  // expected-error @+1 {{has a tile, which is of one rank's shapes, but the result is global; run tpsp-partition first}}
+  tpsp.attention %q, %k, %k {query = "s", key = "t", feature = "k", causal, tile = #tpsp.tile<index = "s", extent = 6, shift = 0, offset = 0, axes = ["cp"]>} : (!q, tensor<6x8xf32, #tpsp.idx<t, k>>, tensor<6x8xf32, #tpsp.idx<t, k>>) -> !q
+  return
+}
+
+// -----
+
+tpsp.mesh @mesh <cp = 4>
+!q = tensor<6x8xf32, #tpsp.idx<s@cp, k, local>>
+!k = tensor<24x8xf32, #tpsp.idx<t, k, local>>
+// (A10) over another mesh
+func.func @rows_over_no_axis(%q: !q, %k: !k) {
+  // expected-error @+1 {{has a tile over "tp", which is no axis of the mesh}}
+  tpsp.attention %q, %k, %k {query = "s", key = "t", feature = "k", causal, tile = #tpsp.tile<index = "s", extent = 6, shift = 0, offset = 0, axes = ["tp"]>} : (!q, !k, !k) -> !q
+  return
+}
+
+// -----
+
+tpsp.mesh @mesh <cp = 4>
+!q = tensor<6x8xf32, #tpsp.idx<s@cp, k, local>>
+!k = tensor<24x8xf32, #tpsp.idx<t, k, local>>
+// (A10) on the last rank
+func.func @rows_before_the_first(%q: !q, %k: !k) {
+  // expected-error @+1 {{has a tile that is shifted by 0 and begins at 17 on the first rank and at -1 on the last; none of these is negative}}
+  tpsp.attention %q, %k, %k {query = "s", key = "t", feature = "k", causal, tile = #tpsp.tile<index = "s", extent = -6, shift = 0, offset = 17, axes = ["cp"]>} : (!q, !k, !k) -> !q
+  return
+}
+
+// -----
+
 !k = tensor<4x4xf32, #tpsp.idx<t, k>>
 // (I7)
 func.func @mixed(%x: !k) {

@@ -205,6 +205,8 @@ func.func @parts_of_attention(%x: !wide, %q: !q, %k: !k, %o: !q, %s: !stat, %t: 
   %6:3 = tpsp.attention_gradient %q, %k, %k, %o, %s, %o {query = "s", key = "t", feature = "k", tpsp.results = [{}, {tpsp.name = "g[k]"}, {}]} : (!q, !k, !k, !q, !stat, !q) -> (!q, !k, !k)
   // CHECK: tpsp.rotate %{{.*}} ["tp"] by 3 : tensor<2x4x16xbf16
   %4 = tpsp.rotate %t ["tp"] by 3 : !tile
+  // CHECK: tpsp.mirror %{{.*}} ["tp"] : tensor<2x4x16xbf16
+  %7 = tpsp.mirror %t ["tp"] : !tile
   // CHECK: tpsp.causal_mask %{{.*}} {fill = -1.000000e+30 : f64, key = "t", query = "s", tile = #tpsp.tile<index = "t", extent = 8, shift = 1, offset = 4, axes = ["tp"]>}
   %5 = tpsp.causal_mask %z {query = "s", key = "t", fill = -1.0e30, tile = #tpsp.tile<index = "t", extent = 8, shift = 1, offset = 4, axes = ["tp"]>} : !scores
   return

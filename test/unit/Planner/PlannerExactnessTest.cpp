@@ -88,6 +88,8 @@ protected:
     compile.hardware = isGpu ? "h100-sxm" : "cpu";
     compile.forGpu = isGpu;
     compile.attention = isGpu ? "fused" : "rows";
+    // Also where it is no faster: sequences are short here.
+    compile.balanceAttention = "on";
     compile.epilogues = isGpu;
     return compile;
   }
@@ -332,6 +334,41 @@ TEST_F(PlannerExactness, RandomPrograms) {
     check(trial);
   }
   std::filesystem::remove(path.c_str());
+}
+
+/// Attention is nearly all of a step here. Ranks that divide its queries have
+/// as much to do, or the last one has most.
+TEST_F(PlannerExactness, LongCausalAttention) {
+  Trial trial;
+  llvm::SmallString<128> path;
+  ASSERT_FALSE(llvm::sys::fs::createTemporaryFile("long", "mlir", path));
+  std::ofstream(path.c_str()) << R"mlir(
+tpsp.program bf16 <b = 1, s = 49152, t = s, h = 3, k = 64, d = 64> {
+func @f(%x: [b, s, d, ?], param %wq, %wk, %wv: [h, k, d, ?],
+        param %wo: [d, h, k, ?]) -> [b, s, d, ?] {
+  %q = einsum %wq, %x -> [b, s, h, k, ?]
+  %k = einsum %wk, %x -> [b, s, h, k, ?]
+  %v = einsum %wv, %x -> [b, s, h, k, ?]
+  %kt = rename %k -> [b, t, h, k, ?]
+  %vt = rename %v -> [b, t, h, k, ?]
+  %o = attention %q, %kt, %vt {query = "s", key = "t", feature = "k", causal}
+  %y = einsum %wo, %o -> [b, s, d, ?]
+  return %y
+}
+}
+)mlir";
+  trial.options.path = path.str().str();
+  for (const char *balance : {"off", "time", "on"})
+    for (const char *overlap : {"off", "on"}) {
+      SCOPED_TRACE(std::string(balance) + ", overlap " + overlap);
+      trial.options.compile = compileOptions(/*isGpu=*/true);
+      trial.options.compile.balanceAttention = balance;
+      trial.options.compile.overlap = overlap;
+      check(trial);
+    }
+  std::filesystem::remove(path.c_str());
+  EXPECT_EQ(totals.programs, 6);
+  EXPECT_GT(totals.tightness, 0.6 * double(totals.legal));
 }
 
 // Layers that stages divide, evenly and not.

@@ -183,7 +183,7 @@ TEST(Commands, AttentionRefusesWhatIsNoMask) {
   };
   refuses([](AttentionCommand &c) { c.causal = false; });
   refuses([](AttentionCommand &c) { c.causal = false, c.window = 0; });
-  refuses([](AttentionCommand &c) { c.queryStart.extent = -1; });
+  refuses([](AttentionCommand &c) { c.queryStart.offset = -1; });
   refuses([](AttentionCommand &c) { c.queryStart.axes = {1, 1}; });
   refuses([](AttentionCommand &c) { c.window = -1; });
   refuses([](AttentionCommand &c) { c.softcap = -1; });

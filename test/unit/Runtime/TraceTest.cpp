@@ -175,23 +175,50 @@ rank 3 stream 0 kernel grid=1 positions=30 "kernel"
 )");
 }
 
-/// Where each rank's queries start, of attention with a mask.
-TEST(Trace, RanksSayWhereTheirQueriesStart) {
+Status attendFrom(Rank &rank, const PartStart &start) {
   AttentionCommand attention;
   attention.queries = attention.keys = 6;
   attention.causal = true;
-  attention.queryStart = {6, {0, 1}};
+  attention.queryStart = start;
   attention.q = attention.k = attention.v = attention.o = {6, 6, 6, 1};
   Params params = attention.encode();
-  std::string text = trace(/*allRanks=*/true, [&](Rank &rank) -> Status {
-    std::vector<int64_t> buffers = {0, 64, 128, 192};
-    tpsp_rt_command command = makeCommand(params, buffers, "", 0);
-    return rank.result(tpsp_rt_attention(rank.handle(), &command));
+  std::vector<int64_t> buffers = {0, 64, 128, 192};
+  tpsp_rt_command command = makeCommand(params, buffers, "", 0);
+  return rank.result(tpsp_rt_attention(rank.handle(), &command));
+}
+
+/// Where each rank's queries start, of attention with a mask: in the order of
+/// ranks, and in the opposite one.
+TEST(Trace, RanksSayWhereTheirQueriesStart) {
+  for (PartStart start : {PartStart{6, {0, 1}}, PartStart{-6, {0, 1}, 0, 18}}) {
+    std::string text = trace(
+        /*allRanks=*/true, [&](Rank &rank) { return attendFrom(rank, start); });
+    for (int64_t rank : {0, 1, 2, 3}) {
+      int64_t first = start.stride > 0 ? 6 * rank : 18 - 6 * rank;
+      std::string line = "rank " + std::to_string(rank) + " stream 0 attention";
+      size_t at = text.find(line);
+      ASSERT_NE(at, std::string::npos) << text;
+      EXPECT_NE(text.substr(at, text.find('\n', at) - at)
+                    .find(" causal start=" + std::to_string(first) + " f32"),
+                std::string::npos)
+          << text;
+    }
+  }
+}
+
+/// The last rank's would be before the first query.
+TEST(Trace, NoQueriesStartBeforeTheFirst) {
+  Status last;
+  trace(/*allRanks=*/true, [&](Rank &rank) -> Status {
+    Status status = attendFrom(rank, {-6, {0, 1}, 0, 17});
+    if (rank.number() == 3)
+      last = status;
+    return {};
   });
-  for (const char *start : {"0", "6", "12", "18"})
-    EXPECT_NE(text.find(std::string("scale=1 causal start=") + start + " f32"),
-              std::string::npos)
-        << text;
+  EXPECT_EQ(last.code(), TPSP_RT_INVALID);
+  EXPECT_NE(last.message().find("a part that starts at position -1"),
+            std::string::npos)
+      << last.message();
 }
 
 TEST(Trace, HasNoMemory) {

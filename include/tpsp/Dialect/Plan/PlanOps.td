@@ -269,7 +269,7 @@ def Plan_KernelOp : Plan_CommandOp<"kernel", "Kernel", [AttrSizedOperandSegments
   let summary = "a generated kernel over a grid of independent work items";
   let description = [{
     `callee` is a function of the buffers, the start of each of `positions`, and
-    the range of work items. A position is [extent, shift, offset, axes...], as
+    the range of work items. A position is [stride, shift, offset, axes...], as
     in PartStart (Abi/Commands.h). Of `updated` it reads each element
     before it writes it.
   }];

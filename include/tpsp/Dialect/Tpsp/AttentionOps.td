@@ -20,7 +20,8 @@ class Tpsp_AttentionBaseOp<string mnemonic, list<string> overridden = [],
                        UnitAttr:$causal, OptionalAttr<F64Attr>:$dropout,
                        DefaultValuedAttr<I64Attr, "0">:$seed,
                        OptionalAttr<I64Attr>:$window,
-                       OptionalAttr<F64Attr>:$softcap);
+                       OptionalAttr<F64Attr>:$softcap,
+                       OptionalAttr<Tpsp_TileAttr>:$tile);
   let hasVerifier = 1;
 }
 
@@ -75,6 +76,11 @@ def Tpsp_AttentionOp
            type.
     - (A9) Segment numbers are two tensors of i32. The queries' has `query`, the
            keys' `key`; other indices are those of q and k but `feature`.
+    - (A10) `tile` is of `query` and over axes of the mesh, and the types are one
+           rank's. No rank's tile begins before the first query.
+
+    `tile` says which queries of a longer index these are, where subscripts do
+    not: `tpsp-balance-attention` sets it. Only a library's call has one.
 
     It is taken apart before it is placed, or kept whole. If kept, it is done
     block by block (`tpsp-sweep`) or by a library in one call.
@@ -107,7 +113,7 @@ def Tpsp_AttentionGradientOp
     (Dao et al., FlashAttention, NeurIPS 2022, appendix B). The results are dq,
     dk and dv and, if there are four, the bias's: the sum of dz.
 
-    Constraints: (I1)-(I8), (A1), (A3)-(A5), (A7)-(A9), and
+    Constraints: (I1)-(I8), (A1), (A3)-(A5), (A7)-(A10), and
     - (A6) The results have the indices of q, k, v and the bias; g has those of
            o.
   }];

@@ -76,4 +76,24 @@ def Tpsp_RotateOp
   let hasVerifier = 1;
 }
 
+def Tpsp_MirrorOp
+    : Tpsp_Op<"mirror", [
+        AllTypesMatch<["input", "result"]>,
+        DeclareOpInterfaceMethods<Tpsp_ExchangeOpInterface>]> {
+  let summary = "the tensor of the rank as far from the last as this from the first";
+  let description = [{
+    On local shapes: rank r of the group of `axes` (major to minor) gets the
+    tensor of rank group - 1 - r, which gets that of rank r. Every rank's
+    subscripts stay. `ledger` is its row (#plan.ledger).
+
+    Constraints:
+    - (C5) The axes are the mesh's, and the group has more than one rank.
+  }];
+  let arguments = (ins Tpsp_Tensor:$input, StrArrayAttr:$axes,
+                       OptionalAttr<AnyAttr>:$ledger);
+  let results = (outs Tpsp_Tensor:$result);
+  let assemblyFormat = "$input $axes attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
 #endif // TPSP_DIALECT_TPSP_COLLECTIVEOPS_TD

@@ -61,7 +61,8 @@ def Tpsp_TileAttr : AttrDef<Tpsp_Dialect, "Tile"> {
 
         ((rank + shift) mod group) * extent + offset + i
 
-    of the longer index, with `rank` the rank's number in the group.
+    of the longer index, with `rank` the rank's number in the group. With a
+    negative extent the shards lie in the opposite order, down from `offset`.
 
     ```mlir
     #tpsp.tile<index = "t", extent = 16, shift = 3, offset = 0, axes = ["cp"]>

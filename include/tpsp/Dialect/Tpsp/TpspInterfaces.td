@@ -222,9 +222,20 @@ def Tpsp_AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
         The operation's tensors as heads of rows, or why no library's call
         computes it. Before partition, as far as it is known.}],
       "::tpsp::AttentionMatch", "matchHeads">,
-    InterfaceMethod<"The index that queries are rows of.",
+    InterfaceMethod<[{
+        The index that queries are rows of. Rows are independent: each is
+        computed from its own part of what carries the index, and what a result
+        without it has of them is summed.}],
       "::llvm::StringRef", "getRowIndex", (ins), "",
       [{ return $_op.getQuery(); }]>,
+    InterfaceMethod<[{
+        Which rows of a longer index these are, if not those that the subscripts
+        say; else null.}],
+      "::tpsp::TileAttr", "getRowTile", (ins), "",
+      [{ return $_op.getTileAttr(); }]>,
+    InterfaceMethod<"Says which rows of a longer index these are.",
+      "void", "setRowTile", (ins "::tpsp::TileAttr":$tile), "",
+      [{ $_op.setTileAttr(tile); }]>,
     InterfaceMethod<"What scores are multiplied by.",
       "double", "getScoreScale", (ins), "",
       [{ return $_op.getScale().convertToDouble(); }]>,
@@ -399,7 +410,7 @@ def Tpsp_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
 def Tpsp_ExchangeOpInterface : OpInterface<"ExchangeOpInterface"> {
   let cppNamespace = "::tpsp";
   let description = [{
-    A piece of a collective, on local shapes: every rank of a group gets the
+    A collective or a piece of one, on local shapes: every rank of a group gets the
     tensor of one of them, whatever the subscripts say. One operand and one
     result, of one type.
   }];
@@ -411,7 +422,8 @@ def Tpsp_ExchangeOpInterface : OpInterface<"ExchangeOpInterface"> {
         Of every rank of a group of so many: the rank whose tensor it gets.}],
       "::llvm::SmallVector<int64_t>", "getSources", (ins "int64_t":$group)>,
     InterfaceMethod<[{
-        The ledger's row of the collective that this is a piece of, or null.}],
+        The ledger's row of the collective that this is, or is a piece of, or
+        null.}],
       "::mlir::Attribute", "getExchangeRow", (ins), "",
       [{ return $_op.getLedgerAttr(); }]>
   ];

@@ -1,0 +1,36 @@
+/// Of what passes on local shapes build in place of an operation.
+#ifndef TPSP_PASSES_LOCAL_PHASEMARK_H
+#define TPSP_PASSES_LOCAL_PHASEMARK_H
+
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Passes/Program/SourceName.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace tpsp {
+
+/// Gives what is built the phase of what it replaces, and no name.
+class PhaseMark : public mlir::OpBuilder::Listener {
+public:
+  /// What is built next is for `op`.
+  void follow(mlir::Operation *op) {
+    for (auto &[name, value] : marks)
+      value = op->getAttr(name);
+  }
+
+  void notifyOperationInserted(mlir::Operation *op,
+                               mlir::OpBuilder::InsertPoint) override {
+    for (auto &[name, value] : marks)
+      if (value)
+        op->setAttr(name, value);
+    op->setLoc(withoutSourceName(op->getLoc()));
+  }
+
+private:
+  std::pair<llvm::StringLiteral, mlir::Attribute> marks[2] = {
+      {backwardAttrName, {}}, {partAttrName, {}}};
+};
+
+} // namespace tpsp
+
+#endif // TPSP_PASSES_LOCAL_PHASEMARK_H
