@@ -2,6 +2,7 @@
 #ifndef TPSP_COMPILE_NAMECLASSES_H
 #define TPSP_COMPILE_NAMECLASSES_H
 
+#include "tpsp/Dialect/Tpsp/Padding.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 #include "tpsp/Planner/ProgramFacts.h"
 
@@ -18,12 +19,16 @@ namespace tpsp {
 /// First all names are added and united, then take() numbers the classes.
 class NameClasses {
 public:
+  /// `module` says to what indices are padded, if they are.
+  explicit NameClasses(mlir::ModuleOp module) : module(module) {}
+
   void add(mlir::Type type) {
     if (IdxAttr idx = getIdx(type))
       for (auto [name, extent] :
            llvm::zip_equal(idx.getNames(),
                            mlir::cast<mlir::RankedTensorType>(type).getShape()))
-        add(name.getValue(), extent);
+        add(name.getValue(), extentIn(module, paddingAttrName, name.getValue())
+                                 .value_or(extent));
   }
 
   void unite(llvm::StringRef a, llvm::StringRef b) {
@@ -63,6 +68,7 @@ public:
   }
 
 private:
+  mlir::ModuleOp module;
   void add(llvm::StringRef name, int64_t extent) {
     auto [found, isNew] = numbers.try_emplace(name, names.size());
     if (isNew) {

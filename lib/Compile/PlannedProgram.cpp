@@ -52,7 +52,8 @@ static llvm::Error configure(ModuleOp module,
 llvm::Expected<std::unique_ptr<PlannedProgram>>
 PlannedProgram::read(MLIRContext &context, StringRef path,
                      const PlannedProgramOptions &options) {
-  llvm::Expected<OwningOpRef<ModuleOp>> parsed = parseModel(context, path);
+  llvm::Expected<OwningOpRef<ModuleOp>> parsed =
+      parseModel(context, path, /*isPadded=*/!options.pad.empty());
   if (!parsed)
     return parsed.takeError();
   llvm::Expected<func::FuncOp> function =
@@ -67,7 +68,7 @@ PlannedProgram::read(MLIRContext &context, StringRef path,
   std::unique_ptr<PlannedProgram> result(
       new PlannedProgram(std::move(*parsed)));
   llvm::Expected<planner::ProgramFacts> facts =
-      programFacts(*result->module, *function, options.forGpu);
+      programFacts(*result->module, *function, options.forGpu, options.pad);
   if (!facts)
     return facts.takeError();
   result->program = std::move(*facts);

@@ -2,6 +2,7 @@
 
 #include "tpsp/Abi/Quantity.h"
 #include "tpsp/Compile/StagePlans.h"
+#include "tpsp/Dialect/Tpsp/Padding.h"
 #include "tpsp/Dialect/Tpsp/ShortForm.h"
 #include "tpsp/Passes/Passes.h"
 
@@ -391,6 +392,8 @@ static std::string flagsOf(const CompileOptions &compile,
   auto add = [&](const Twine &flag) {
     flags += (flags.empty() ? "" : " ") + flag.str();
   };
+  if (!compile.pad.empty())
+    add("--pad " + llvm::join(compile.pad, ","));
   if (compile.optimizer != "none")
     add("--optimizer " + compile.optimizer);
   std::vector<std::string> state;
@@ -435,9 +438,12 @@ llvm::Expected<std::string> tpsp::placedText(MLIRContext &context,
   pm.addPass(createNameValues());
   if (failed(pm.run(*placed)))
     return llvm::createStringError("the program's values cannot be named");
-  if (std::optional<std::string> brief = shortForm(*placed))
+  if (std::optional<std::string> brief = shortForm(*placed)) {
     out << *brief;
-  else
-    placed->print(out);
+    return text;
+  }
+  // The file says what the program says; --pad is among its flags.
+  placed.get()->removeAttr(paddingAttrName);
+  placed->print(out, OpPrintingFlags().assumeVerified());
   return text;
 }

@@ -7,9 +7,11 @@
 
 #include "tpsp/Dialect/Plan/PlanDialect.h"
 #include "tpsp/Dialect/Tpsp/MeshOp.h"
+#include "tpsp/Dialect/Tpsp/Padding.h"
 #include "tpsp/Dialect/Tpsp/SourceNames.h"
 #include "tpsp/Dialect/Tpsp/StageAxis.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Pipelines.h"
 #include "tpsp/Passes/Program/CallPlace.h"
 #include "tpsp/Passes/Program/LibraryCalls.h"
@@ -352,15 +354,17 @@ SmallVector<unsigned> argumentsOf(const HandedTensor &handed,
   return numbers;
 }
 
+/// `padded`: the module that says to what indices are padded.
 TensorFacts tensorFacts(const HandedTensor &handed, func::FuncOp program,
-                        const NameClasses &names) {
+                        ModuleOp padded, const NameClasses &names) {
   TensorFacts tensor;
   auto type = dyn_cast<RankedTensorType>(handed.first.getType());
   tensor.isFree = type && isUnplaced(type);
   if (!type || !getIdx(type))
     return tensor;
   tensor.dims = names(type);
-  tensor.shape.assign(type.getShape().begin(), type.getShape().end());
+  SmallVector<int64_t> shape = shapeToRun(padded, type);
+  tensor.shape.assign(shape.begin(), shape.end());
   tensor.elementBytes = type.getElementTypeBitWidth() / 8;
   tensor.kind = TensorFacts::Kind::Boundary;
   tensor.name = nameInSource(handed.first);
@@ -409,14 +413,21 @@ static std::vector<WrittenAxis> writtenMesh(ModuleOp module) {
   return axes;
 }
 
-llvm::Expected<ProgramFacts>
-tpsp::programFacts(ModuleOp module, func::FuncOp program, bool forGpu) {
+llvm::Expected<ProgramFacts> tpsp::programFacts(ModuleOp module,
+                                                func::FuncOp program,
+                                                bool forGpu,
+                                                ArrayRef<std::string> pad) {
   OwningOpRef<ModuleOp> inlined = module.clone();
   // Stages that are written are no reason not to look at all layers.
   inlined->lookupSymbol<func::FuncOp>(program.getSymName())
       ->setAttr(stageChunkAttrName,
                 Builder(module.getContext()).getI64IntegerAttr(0));
   PassManager pm(module.getContext());
+  if (!pad.empty()) {
+    SetPaddingOptions padding;
+    padding.multiples.assign(pad.begin(), pad.end());
+    pm.addPass(createSetPadding(std::move(padding)));
+  }
   buildProgramPipeline(pm, CompileOptions());
   if (failed(pm.run(*inlined)))
     return llvm::createStringError("the program cannot be planned");
@@ -427,7 +438,7 @@ tpsp::programFacts(ModuleOp module, func::FuncOp program, bool forGpu) {
   SmallVector<LayerRun> runs = layerRuns(program, /*shortest=*/1);
   facts.areLayersAlike =
       runs.size() == 1 && int64_t(runs.front().size()) == facts.layers;
-  NameClasses names;
+  NameClasses names(*inlined);
   auto whole = inlined->lookupSymbol<func::FuncOp>(facts.program);
   FactsOfFunction reader(whole, forGpu, names, facts);
   reader.uniteNames();
@@ -436,7 +447,7 @@ tpsp::programFacts(ModuleOp module, func::FuncOp program, bool forGpu) {
   for (StringRef name : names.ownParameters)
     facts.classes[names[name]].hasOwnParameters = true;
   for (const HandedTensor &handed : handedTensors(module, program)) {
-    facts.tensors.push_back(tensorFacts(handed, program, names));
+    facts.tensors.push_back(tensorFacts(handed, program, *inlined, names));
     for (unsigned number : argumentsOf(handed, program))
       if (auto found = reader.uses.find(whole.getArgument(number));
           found != reader.uses.end())

@@ -12,8 +12,10 @@ namespace tpsp {
 
 /// Has a tensor for each of handedTensors(), in their order. The module stays
 /// as it is. `forGpu`: whose library is asked for attention in one call.
+/// Extents are those of `pad`, "v=8", but for the work.
 llvm::Expected<planner::ProgramFacts>
-programFacts(mlir::ModuleOp module, mlir::func::FuncOp program, bool forGpu);
+programFacts(mlir::ModuleOp module, mlir::func::FuncOp program, bool forGpu,
+             llvm::ArrayRef<std::string> pad);
 
 } // namespace tpsp
 

@@ -383,7 +383,9 @@ std::string Space::checkPins() const {
     if (pin.size > 0 && index.extent % pin.size != 0)
       return "the pin " + index.name() + "@" + pin.axis + "=" +
              std::to_string(pin.size) + " does not divide extent " +
-             std::to_string(index.extent) + " of '" + index.name() + "'";
+             std::to_string(index.extent) + " of '" + index.name() +
+             "'; another size does, or --pad " + index.name() + "=" +
+             std::to_string(pin.size);
     for (const Pin &other : options.pins)
       if (other.axis == pin.axis && pin.size > 0 && other.size > 0 &&
           other.size != pin.size)

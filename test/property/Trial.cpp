@@ -470,7 +470,6 @@ Outcome Trial::runOnce(const Program &program, uint64_t seed,
   }
   if (program.expectation == Expectation::Illegal)
     return failed("was compiled, although " + program.kind);
-
   std::vector<rt::ExpectedValues> expected;
   if (std::string problem = expectedResults(*model, seed, expected);
       !problem.empty())

@@ -23,6 +23,7 @@ struct CandidateEvaluatorOptions {
     PlannedProgramOptions options = program;
     options.dtype = compile.dtype;
     options.extents = compile.extents;
+    options.pad = compile.pad;
     options.forGpu = compile.forGpu;
     return options;
   }

@@ -23,6 +23,8 @@ struct PlannedProgramOptions {
   /// "s=8192".
   std::string dtype;
   std::vector<std::string> extents;
+  /// "v=8": axes divide what these indices are padded to.
+  std::vector<std::string> pad = {};
   /// As in CompileOptions.
   bool forGpu = false;
 };

@@ -1,4 +1,5 @@
 #include "tpsp/Dialect/Tpsp/ShortForm.h"
+#include "tpsp/Dialect/Tpsp/Padding.h"
 
 #include "ProgramResolution.h"
 #include "RepeatedCalls.h"
@@ -379,11 +380,16 @@ std::string ShortFormWriter::write() {
   return text + "}\n";
 }
 
-/// Whether the text is read as this module.
+/// Whether the text is read as this module. It does not say that the module is
+/// to be padded.
 static bool isReadAs(StringRef text, ModuleOp module) {
   MLIRContext *context = module.getContext();
   ScopedDiagnosticHandler quiet(context, [](Diagnostic &) {});
-  auto read = parseSourceString<ModuleOp>(text, ParserConfig(context));
+  bool isPadded = isPaddingOpen(module);
+  auto read = parseSourceString<ModuleOp>(
+      text, ParserConfig(context, /*verifyAfterParse=*/!isPadded));
+  if (read && isPadded)
+    leavePaddingOpen(*read);
   return read && OperationEquivalence::isEquivalentTo(
                      module, *read, OperationEquivalence::IgnoreLocations);
 }
