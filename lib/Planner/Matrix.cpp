@@ -225,8 +225,10 @@ static std::string searchText(const Matrix &matrix) {
                   result.certifiedSeconds, state.seconds, state.evaluations,
                   result.illegal);
   text += fmt::format("  went by their bounds: {} as too slow, {} as too "
-                      "large; {} were another plan's\n",
-                      result.tooSlow, result.tooLarge, result.symmetric);
+                      "large; {} had too few micro-batches for their stages, "
+                      "{} were another plan's\n",
+                      result.tooSlow, result.tooLarge, result.uncut,
+                      result.symmetric);
   const Evaluation *best = result.best(matrix.options.memoryLimit);
   if (best && best->isComposed)
     text += "  plan 1 is composed of layers: there was no time to compile it "

@@ -67,6 +67,7 @@ std::string tpsp::planner::toJson(const Matrix &matrix) {
                     {"gap", result.state.gap},
                     {"too_slow", result.tooSlow},
                     {"too_large", result.tooLarge},
+                    {"uncut", result.uncut},
                     {"symmetric", result.symmetric},
                     {"illegal", result.illegal},
                     {"time_error", result.timeError},

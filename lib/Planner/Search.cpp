@@ -220,7 +220,7 @@ private:
   void push(SpaceNode node) {
     Bound bound = bounds.of(node);
     if (isImpossible(node.candidate, bound)) {
-      ++result.illegal;
+      ++result.uncut;
     } else if (bound.bytes > options.memoryLimit) {
       ++result.tooLarge;
       if (result.leastTooLarge == 0 || bound.bytes < result.leastTooLarge)

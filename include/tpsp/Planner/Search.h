@@ -71,6 +71,8 @@ struct SearchResult {
   /// Leaves and inner nodes that went because of their bounds, and uses that
   /// are another node's.
   int64_t tooSlow = 0, tooLarge = 0, symmetric = 0;
+  /// Nodes that went because no number of micro-batches goes with their stages.
+  int64_t uncut = 0;
   /// Candidates that the compiler refused.
   int64_t illegal = 0;
   /// Least memory, in bytes, that a node promised which went because of it; 0
