@@ -8,7 +8,7 @@
 namespace tpsp::property {
 
 struct Options {
-  uint64_t count = 300;
+  uint64_t count = 200;
   uint64_t seed = 1;
   unsigned jobs = 2;
   unsigned shrinkAttempts = 250;

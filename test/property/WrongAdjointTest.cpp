@@ -34,7 +34,7 @@ struct Tries {
 };
 
 constexpr uint64_t seeds = 3000;
-constexpr unsigned enough = 3;
+constexpr unsigned enough = 2;
 
 /// A program whose numbers are exact enough to tell.
 bool isUsable(Program &program) {
