@@ -41,6 +41,30 @@ func.func @zeros(%x: !a, %w: !a) -> !b {
   return %6 : !b
 }
 
+// A sum over the index, and a maximum, say nothing of the tail of what they are
+// multiplied with: that is masked, and they are not.
+!n = tensor<f32, #tpsp.idx<>>
+!v = tensor<5xf32, #tpsp.idx<p>>
+// CHECK-LABEL: @reduced(
+// CHECK-NEXT: %[[S:.*]] = tpsp.reduce %arg0
+// CHECK-NEXT: %[[V:.*]] = tpsp.sigmoid %arg0
+// CHECK-NEXT: %[[P:.*]] = tpsp.einsum %[[S]], %[[V]]
+// CHECK-NEXT: %[[M:.*]] = tpsp.end_mask %[[P]]
+// CHECK-NEXT: tpsp.reduce %[[M]]
+// CHECK-NEXT: %[[L:.*]] = tpsp.end_mask %[[V]] {{.*}}fill = -3.4
+// CHECK-NEXT: %[[T:.*]] = tpsp.reduce %[[L]] {kind = "max"}
+// CHECK-NEXT: tpsp.einsum %[[T]], %[[V]]
+// CHECK-NEXT: return
+func.func @reduced(%x: !v) -> (!n, !v) {
+  %0 = tpsp.reduce %x : !v -> !n
+  %1 = tpsp.sigmoid %x : !v
+  %2 = tpsp.einsum %0, %1 : (!n, !v) -> !v
+  %3 = tpsp.reduce %2 : !v -> !n
+  %4 = tpsp.reduce %1 {kind = "max"} : !v -> !n
+  %5 = tpsp.einsum %4, %1 : (!n, !v) -> !v
+  return %3, %5 : !n, !v
+}
+
 // One factor of a product has to be zero: none is, and the smaller one is
 // masked; both need not be.
 !w = tensor<5xf32, #tpsp.idx<p>>

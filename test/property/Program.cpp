@@ -45,7 +45,7 @@ const Operation *Program::definition(ValueId value) const {
 
 bool Program::hasHiddenValues() const {
   static const char *const composites[] = {"attention", "dispatch", "combine",
-                                           "cross_entropy"};
+                                           "cross_entropy", "scan"};
   return std::any_of(
       operations.begin(), operations.end(), [](const Operation &op) {
         return std::count(std::begin(composites), std::end(composites),

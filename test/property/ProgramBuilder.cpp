@@ -143,3 +143,11 @@ ValueId ProgramBuilder::positive(ValueId value) {
   return add("shift", {square}, dims, {magnitude * magnitude + 0.5, true},
              "{by = 0.5 : f64}");
 }
+
+bool ProgramBuilder::canSquare(ValueId value,
+                               const std::vector<Dim> &row) const {
+  double most = range(value).magnitude * range(value).magnitude;
+  for (const Dim &dim : row)
+    most *= double(dim.extent);
+  return program.element != "f16" || most < 65504;
+}

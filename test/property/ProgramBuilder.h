@@ -52,6 +52,9 @@ public:
 
   const Tensor &tensor(ValueId value) const { return program.values[value]; }
   const Range &range(ValueId value) const { return ranges[value]; }
+  /// Whether the sum of the squares along such a row is a number of the
+  /// program's type. Where the tensor is one row, it is stored (seed 501421).
+  bool canSquare(ValueId value, const std::vector<Dim> &row) const;
 
   //===--------------------------------------------------------------------===//
   // Values

@@ -1,6 +1,7 @@
 #include "Trial.h"
 
 #include "Execution.h"
+#include "Judgement.h"
 #include "WrongAdjoint.h"
 
 #include "tpsp/Dialect/Plan/PlanDialect.h"
@@ -277,11 +278,6 @@ Trial::Trial() : context(registry(), MLIRContext::Threading::DISABLED) {
   context.printOpOnDiagnostic(false);
 }
 
-static std::string describe(const rt::TensorError &error) {
-  return llvm::formatv("'{0}' is off by {1:e3} (relative), of {2:e3}",
-                       error.name, error.relative, error.allowed);
-}
-
 /// The step without its update.
 static reference::Program withoutUpdate(reference::Program program) {
   program.operations.resize(program.operations.size() - program.updates);
@@ -320,15 +316,6 @@ static std::string expectedResults(const CompiledModel &model, uint64_t seed,
   for (size_t i = 0; i < exact.size(); ++i)
     expected.push_back({std::move(exact[i].data), std::move(rounded[i].data)});
   return problem;
-}
-
-/// The relative error that a program may have, if rounding makes no more.
-static double toleranceOf(StringRef element) {
-  if (element == "bf16")
-    return 2e-2;
-  if (element == "f16")
-    return 2.5e-3;
-  return element == "f32" ? 1e-5 : 1e-9;
 }
 
 static CompileOptions compileOptions(const Program &program) {
@@ -417,28 +404,9 @@ Outcome Trial::run(const Program &program, uint64_t seed) {
     return outcome;
   Program precise = program;
   precise.element = "f64";
+  precise.pipeline.reduceDtype = ""; // it would round to f32
   Outcome decided = runOnce(precise, seed);
   return decided.verdict == Outcome::Agrees ? outcome : decided;
-}
-
-/// What a comparison says of a program whose element type allows `tolerance`. A
-/// norm is in f32 whatever the program, and never has more digits.
-static Outcome judged(std::vector<rt::TensorError> errors, double tolerance) {
-  rt::rescaleZeros(errors, tolerance);
-  double largest = 0;
-  for (const rt::TensorError &error : errors)
-    largest = std::max(largest, error.rmsReference);
-  Outcome outcome;
-  for (const rt::TensorError &error : errors) {
-    if (error.relative <= tolerance ||
-        error.rmsError <= 1e-6 * tolerance * largest)
-      continue;
-    if (!error.passed())
-      return failed(describe(error));
-    if (error.name != "norm" || error.relative > toleranceOf("f32"))
-      outcome.text = Outcome::losesDigits;
-  }
-  return outcome;
 }
 
 /// Of a program that is padded, axes need to divide nothing yet.
@@ -482,7 +450,7 @@ Outcome Trial::runOnce(const Program &program, uint64_t seed,
       runAndCompare(*model, effort, seed, expected, tolerance, bytes);
   if (!compared)
     return failed("the run failed: " + llvm::toString(compared.takeError()));
-  Outcome outcome = judged(*compared, tolerance);
+  Outcome outcome = judged(*compared, program.element);
   if (outcome.verdict == Outcome::Agrees && outcome.text.empty() &&
       model->plan->numStreams > 1)
     return runSerial(std::move(written), {program, seed, effort, expected,

@@ -112,9 +112,21 @@ private:
         return std::nullopt;
       link.beside.push_back(operand.get().getDefiningOp());
     }
-    if (axesOf(op->getResult(0), link.dim) != axesOf(whole, dim))
+    if (axesOf(op->getResult(0), link.dim) != axesOf(whole, dim) ||
+        usesGatheredAxis(op->getResult(0)))
       return std::nullopt;
     return link;
+  }
+
+  /// Whether a shard of the value, too, could not be divided along the gathered
+  /// axes: they divide another dimension of it, or are pending.
+  bool usesGatheredAxis(Value value) const {
+    Placement shard = placementOf(first->getOperand(0).getType(), mesh);
+    Placement whole = placementOf(first->getResult(0).getType(), mesh);
+    Placement result = placementOf(value.getType(), mesh);
+    return llvm::any_of(shard.dims[*step.from], [&](AxisId axis) {
+      return !whole.uses(axis) && result.uses(axis);
+    });
   }
 
   AxisList axesOf(Value value, unsigned dim) const {

@@ -230,7 +230,9 @@ private:
           return refuse(op, name, problem);
         if (failed(maskOperands(op, name, needed, isSettled)))
           return failure();
-        tails[{op->getResult(0), name}] = result;
+        // A sum has no tail, whatever was summed.
+        if (Value made = op->getResult(0); getIdx(made).dimOf(name))
+          tails[{made, name}] = result;
       }
       if (isSettled)
         return success();
