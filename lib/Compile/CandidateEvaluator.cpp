@@ -143,6 +143,12 @@ CompileOptions tpsp::compileOptionsFor(const CompileOptions &all,
   return compile;
 }
 
+/// Of a rank; on a CPU its part of the machine's.
+static int64_t deviceBytes(const Hardware &machine,
+                           const Candidate &candidate) {
+  return machine.memoryBytes / (machine.isCpu() ? candidate.numRanks() : 1);
+}
+
 /// What layers have, which are `times` the difference.
 static void addLayers(const Evaluation &base, const Evaluation &deeper,
                       double times, Evaluation &out) {
@@ -226,7 +232,12 @@ private:
     if (!result.isLegal())
       return result;
     boundByBusiest(result);
-    boundBySerial(result.memory, overlap == "off" ? 0 : compile.overlapMemory);
+    llvm::Expected<const Hardware &> hardware = options.compile.hardware.read();
+    if (hardware)
+      boundBySerial(result.memory, overlap == "off" ? 0 : compile.overlapMemory,
+                    deviceBytes(*hardware, candidate));
+    else
+      llvm::consumeError(hardware.takeError());
     return result;
   }
 

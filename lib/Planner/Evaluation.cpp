@@ -40,11 +40,20 @@ static void addMemory(MemoryBill &sum, const MemoryBill &a, const MemoryBill &b,
   sum.total = before + activations;
 }
 
-void tpsp::planner::boundBySerial(MemoryBill &sum, double share) {
+void tpsp::planner::boundBySerial(MemoryBill &sum, double share,
+                                  int64_t device) {
   int64_t most = int64_t((1 + share) * double(sum.serial));
-  int64_t less = std::max<int64_t>(sum.total - most, 0);
-  less = std::min(less, sum.activations);
-  sum.activations -= less;
+  if (sum.serial <= device)
+    most = std::min(most, device);
+  // Gradients wait for their reduction where a few layers' do.
+  int64_t moving = sum.activations + sum.gradients;
+  int64_t less = std::min(std::max<int64_t>(sum.total - most, 0), moving);
+  int64_t ofGradients =
+      moving == 0
+          ? 0
+          : int64_t(double(less) * double(sum.gradients) / double(moving));
+  sum.gradients -= ofGradients;
+  sum.activations -= less - ofGradients;
   sum.total -= less;
 }
 

@@ -24,8 +24,15 @@ bool EvaluationPool::hasTimeFor(const EvaluationTask &task) const {
   if (task.before && !evaluators.empty())
     needs = task.before->evaluationSeconds *
             (task.stage == Stage::Whole ? evaluators.front()->wholeEffort()
-                                        : fullEffort);
+                                        : fullEffortOf(*task.before));
   return seconds() + needs <= options.secondsLimit;
+}
+
+/// Schedules take more than in proportion to the commands.
+double EvaluationPool::fullEffortOf(const Evaluation &serial) const {
+  constexpr double guess = 25;
+  auto found = fullEffort.find(serial.candidate.settings.microBatches);
+  return found == fullEffort.end() ? guess : found->second;
 }
 
 /// What fits without overlap mostly fits with it. Where it does not, the
@@ -91,8 +98,8 @@ void EvaluationPool::learn(const EvaluationTask &task) {
     return;
   double effort =
       task.found->evaluationSeconds / task.before->evaluationSeconds;
-  fullEffort = hasLearnt ? std::max(fullEffort, effort) : effort;
-  hasLearnt = true;
+  double &known = fullEffort[task.before->candidate.settings.microBatches];
+  known = std::max(known, effort);
 }
 
 void EvaluationPool::run(std::vector<EvaluationTask> &tasks) {

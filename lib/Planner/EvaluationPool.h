@@ -5,6 +5,7 @@
 #include "tpsp/Planner/Search.h"
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -54,15 +55,16 @@ private:
   Evaluation withKnownSettings(EvaluationTask &task,
                                EvaluateCandidate evaluate) const;
   void learn(const EvaluationTask &task);
+  /// How many times longer the full stage takes; if nothing is known, a guess.
+  double fullEffortOf(const Evaluation &serial) const;
 
   const EvaluatorFactory &makeEvaluator;
   const SearchOptions &options;
   const std::chrono::steady_clock::time_point begin;
   std::vector<std::unique_ptr<Evaluator>> evaluators;
-  /// How many times longer the full stage takes than the serial one; first a
-  /// guess.
-  double fullEffort = 20;
-  bool hasLearnt = false;
+  /// By micro-batches: how many times longer the full stage took than the
+  /// serial one.
+  std::map<int64_t, double> fullEffort;
 };
 
 } // namespace tpsp::planner

@@ -106,10 +106,11 @@ public:
 void addDifference(Evaluation &sum, const Evaluation &a, const Evaluation &b,
                    double times);
 
-/// A schedule adds at most this share to the memory of the serial step. Few
-/// layers tell that one's memory well, and the schedule's less so: a deep step
-/// has other places for what it adds.
-void boundBySerial(MemoryBill &sum, double share);
+/// A schedule adds at most this share to the memory of the serial step, and
+/// takes no more than the device has, in bytes, if that step does not. Few
+/// layers tell the serial step's memory well, and the schedule's less so: a
+/// deep step has other places for what it adds.
+void boundBySerial(MemoryBill &sum, double share, int64_t device);
 
 /// Makes `sum` at least as long as its busiest stream. Time with overlap is not
 /// linear in the layers: in a shallow step a link still sends what came with

@@ -40,7 +40,10 @@ TEST(Evaluation, ScheduleAddsItsShare) {
   addDifference(sum, four, six, 10);
   EXPECT_EQ(sum.memory.total, 2500);
   EXPECT_EQ(sum.memory.serial, 380 + 10 * 205);
-  boundBySerial(sum.memory, 0.02);
+  boundBySerial(sum.memory, 0.02, /*device=*/2440);
+  EXPECT_EQ(sum.memory.total, 2440);
+  sum.memory.total = sum.memory.activations = 2500;
+  boundBySerial(sum.memory, 0.02, /*device=*/2400);
   EXPECT_EQ(sum.memory.total, 2478);
   EXPECT_EQ(sum.memory.activations, 2478);
 }
