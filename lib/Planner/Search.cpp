@@ -169,6 +169,19 @@ bool isSettled(const Evaluation &serial, const SearchOptions &options) {
          leastShare * double(serial.memory.total) > double(options.memoryLimit);
 }
 
+/// Of a task, about in proportion to its time: the compiler does as much for
+/// each micro-batch, and a schedule takes longer than the rest.
+double effortOf(const EvaluationTask &task) {
+  constexpr double schedule = 16;
+  if (!task.found)
+    return 0;
+  const Candidate &candidate = task.found->candidate;
+  double parts =
+      candidate.hasStages() ? 1 : double(candidate.settings.microBatches);
+  return parts * double(task.evaluations) *
+         (task.stage == Stage::Serial ? 1 : schedule);
+}
+
 class BranchAndBound {
 public:
   BranchAndBound(const Space &space, const Bounds &bounds,
@@ -249,10 +262,10 @@ private:
   /// that take long, fewer: the first may exclude the others.
   std::vector<Waiting> nextLeaves() {
     // Those that take longest come first: else the other threads wait for them.
-    size_t most = overlapEffort <= serialEffort ? options.overlappedBatch : 0;
-    std::vector<Waiting> leaves = dives.take(most, [&](const Waiting &leaf) {
-      return isTooSlow(leaf.bound) || begun.count(leaf.number);
-    });
+    std::vector<Waiting> leaves =
+        dives.take(options.overlappedBatch, [&](const Waiting &leaf) {
+          return isTooSlow(leaf.bound) || begun.count(leaf.number);
+        });
     for (const Waiting &dive : leaves)
       begun.insert(dive.number);
     size_t overlapped = leaves.size();
@@ -293,8 +306,7 @@ private:
     pool.run(tasks);
     for (auto [leaf, task] : llvm::zip_equal(leaves, tasks)) {
       result.state.evaluations += task.evaluations;
-      if (task.found)
-        (leaf.serial ? overlapEffort : serialEffort) += effortOf(task);
+      dives.note(leaf, effortOf(task));
       if (task.found && !leaf.serial)
         learn(leaf, *task.found);
       if (task.found && task.stage == Stage::Full)
@@ -306,17 +318,6 @@ private:
       else
         refine(std::move(leaf), std::move(task.found));
     }
-  }
-
-  /// Of a task, about in proportion to its time: the compiler does as much for
-  /// each micro-batch, and a schedule takes longer than the rest.
-  double effortOf(const EvaluationTask &task) const {
-    constexpr double schedule = 16;
-    const Candidate &candidate = task.found->candidate;
-    double parts =
-        candidate.hasStages() ? 1 : double(candidate.settings.microBatches);
-    return parts * double(task.evaluations) *
-           (task.stage == Stage::Serial ? 1 : schedule);
   }
 
   /// What was found of some settings is a plan, but perhaps not the leaf's
@@ -477,9 +478,6 @@ private:
   std::set<std::string> accepted;
   std::map<std::string, std::shared_ptr<const Evaluation>> serials;
   Dives dives;
-  /// Of what was done without overlap, and with it. Dives wait while they have
-  /// had more: a better plan may be found sooner without.
-  double serialEffort = 0, overlapEffort = 0;
   /// What there was no time for.
   std::vector<Waiting> postponed;
   SearchResult result;

@@ -49,11 +49,20 @@ class Dives {
 public:
   void add(Waiting leaf) { leaves.push_back(std::move(leaf)); }
 
+  /// So much was done for the leaf.
+  void note(const Waiting &leaf, double effort) {
+    (leaf.serial ? overlapEffort : serialEffort) += effort;
+  }
+
   /// Takes out at most `most`, those that may soon give a good plan, and all
-  /// that are over: the leaves are overlapped before their turn.
+  /// that are over: the leaves are overlapped before their turn. None, while
+  /// more was done with overlap than without: without, a better plan may be
+  /// found sooner.
   std::vector<Waiting> take(size_t most,
                             llvm::function_ref<bool(const Waiting &)> isOver) {
     llvm::erase_if(leaves, isOver);
+    if (overlapEffort > serialEffort)
+      most = 0;
     llvm::stable_sort(leaves, [](const Waiting &a, const Waiting &b) {
       return likelySeconds(a.bound.seconds, a.promise()) <
              likelySeconds(b.bound.seconds, b.promise());
@@ -66,6 +75,7 @@ public:
 
 private:
   std::vector<Waiting> leaves;
+  double serialEffort = 0, overlapEffort = 0;
 };
 
 } // namespace tpsp::planner
