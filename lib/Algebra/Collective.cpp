@@ -151,13 +151,29 @@ private:
     return false;
   }
 
+  /// What one step may do for a dimension, and whether others wait for it.
+  struct Move {
+    unsigned dim;
+    AxisList axes;
+    bool makesWay;
+  };
+  /// Of those that make way, if there are any, the one that is last by its
+  /// minor axis; null if there is none.
+  template <typename IsBefore>
+  static const Move *bestOf(llvm::ArrayRef<Move> moves, IsBefore isBefore) {
+    if (moves.empty())
+      return nullptr;
+    return llvm::max_element(moves, [&](const Move &a, const Move &b) {
+      return a.makesWay != b.makesWay ? b.makesWay
+                                      : isBefore(a.axes.back(), b.axes.back());
+    });
+  }
+
   /// The leading run of missing(dim) for which `accept` holds; where a permute
   /// follows, all of them.
   template <typename Accept>
   bool appendRun(CollectiveKind kind, Accept accept) {
-    std::optional<unsigned> best;
-    AxisList bestRun;
-    bool bestMakesWay = false;
+    llvm::SmallVector<Move> moves;
     for (unsigned dim = 0; dim < now.dims.size(); ++dim) {
       AxisList run = missing(dim);
       size_t all = run.size();
@@ -165,21 +181,15 @@ private:
         run.truncate(llvm::find_if_not(run, accept) - run.begin());
       else
         llvm::erase_if(run, [&](AxisId axis) { return !accept(axis); });
-      if (run.empty() || isBlocked(dim))
-        continue;
-      // First where others wait behind, which make the rest smaller; then along
-      // the innermost axes, whose links are the fastest.
-      bool makesWay = run.size() < all;
-      if (best && std::pair(makesWay, run.back()) <=
-                      std::pair(bestMakesWay, bestRun.back()))
-        continue;
-      best = dim;
-      bestRun = run;
-      bestMakesWay = makesWay;
+      if (!run.empty() && !isBlocked(dim))
+        moves.push_back({dim, run, /*makesWay=*/run.size() < all});
     }
+    // Along the innermost axes, whose links are the fastest: what the others
+    // move is then smaller.
+    const Move *best = bestOf(moves, [](AxisId a, AxisId b) { return a < b; });
     if (best)
-      add(kind, bestRun, std::nullopt, best);
-    return best.has_value();
+      add(kind, best->axes, std::nullopt, best->dim);
+    return best;
   }
   bool scatterPending() {
     return appendRun(CollectiveKind::ReduceScatter,
@@ -226,9 +236,7 @@ private:
   /// go, to come or to leave: what those move is then the smaller. Then the
   /// outermost axes, because the last gather moves most.
   bool gatherUnwanted() {
-    std::optional<unsigned> best;
-    AxisList bestAxes;
-    bool bestMakesWay = false;
+    llvm::SmallVector<Move> moves;
     for (unsigned dim = 0; dim < now.dims.size(); ++dim) {
       llvm::ArrayRef<AxisId> all = extra(dim);
       size_t count = 0;
@@ -236,21 +244,16 @@ private:
         ++count;
       if (count == 0)
         continue;
-      AxisList axes(all.take_back(count));
       bool makesWay =
           count < all.size() || llvm::any_of(goal.dims[dim], [&](AxisId axis) {
             return lacks(dim, axis);
           });
-      if (best && std::pair(!makesWay, axes.back()) >=
-                      std::pair(!bestMakesWay, bestAxes.back()))
-        continue;
-      best = dim;
-      bestAxes = axes;
-      bestMakesWay = makesWay;
+      moves.push_back({dim, AxisList(all.take_back(count)), makesWay});
     }
+    const Move *best = bestOf(moves, [](AxisId a, AxisId b) { return a > b; });
     if (best)
-      add(CollectiveKind::AllGather, bestAxes, best, std::nullopt);
-    return best.has_value();
+      add(CollectiveKind::AllGather, best->axes, best->dim, std::nullopt);
+    return best;
   }
 
   /// The last resort: everything that is not where the goal has it.

@@ -232,12 +232,10 @@ private:
     if (!result.isLegal())
       return result;
     boundByBusiest(result);
-    llvm::Expected<const Hardware &> hardware = options.compile.hardware.read();
-    if (hardware)
-      boundBySerial(result.memory, overlap == "off" ? 0 : compile.overlapMemory,
-                    deviceBytes(*hardware, candidate));
-    else
-      llvm::consumeError(hardware.takeError());
+    // It was read for this result.
+    const Hardware &hardware = llvm::cantFail(options.compile.hardware.read());
+    boundBySerial(result.memory, overlap == "off" ? 0 : compile.overlapMemory,
+                  deviceBytes(hardware, candidate));
     return result;
   }
 
