@@ -7,12 +7,16 @@
 #include "tpsp/Abi/PlanMemory.h"
 #include "tpsp/Compile/Compiler.h"
 #include "tpsp/InitAll.h"
+#include "tpsp/Planner/Bounds.h"
 #include "tpsp/Schedule/Simulator.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 
+#include <array>
 #include <chrono>
+#include <set>
+#include <utility>
 
 using namespace mlir;
 using namespace tpsp;
@@ -48,8 +52,59 @@ static double leastKernelSeconds(const PlanCommand &command,
   return std::max(units, bytes / rate);
 }
 
-static StepWork workOf(const tpsp::Plan &plan, const Hardware &machine) {
+using ProductExtents = std::array<int64_t, 4>;
+
+/// What a product has in common with those of its gradients.
+static ProductExtents extentsOf(int64_t m, int64_t n, int64_t k,
+                                int64_t batch) {
+  ProductExtents extents = {m, n, k, batch};
+  std::sort(extents.begin(), extents.end() - 1);
+  return extents;
+}
+static ProductExtents extentsOf(const ProductFacts &product) {
+  auto [low, high, k, batch] = shapeOf(product);
+  return extentsOf(low, high, k, batch);
+}
+static ProductExtents extentsOf(const MatmulWork &product) {
+  return extentsOf(product.m, product.n, product.k * product.steps,
+                   product.batch);
+}
+
+/// Of products behind layers, and not of others.
+static std::set<ProductExtents> extentsBehindLayers(const ProgramFacts &facts) {
+  std::set<ProductExtents> result;
+  for (const ProductFacts &product : facts.products)
+    if (product.isBehindLayers && !product.isAttention)
+      result.insert(extentsOf(product));
+  for (const ProductFacts &product : facts.products)
+    if (!product.isBehindLayers && !product.isAttention)
+      result.erase(extentsOf(product));
+  return result;
+}
+
+/// By buffer: what products behind layers make, or their gradients read. A
+/// buffer of another product is none of them: a kernel may do something for
+/// that one, too.
+static std::vector<bool>
+buffersBehindLayers(const tpsp::Plan &plan,
+                    const std::set<ProductExtents> &extents) {
+  std::vector<bool> isBehind(plan.buffers.size()), isOther(isBehind.size());
+  for (const PlanCommand &command : plan.commands)
+    if (command.kind == CommandKind::Matmul)
+      for (const PlanAccess &access : command.accesses)
+        (extents.count(extentsOf(command.matmul)) ? isBehind
+                                                  : isOther)[access.buffer] =
+            true;
+  for (size_t i = 0; i < isBehind.size(); ++i)
+    isBehind[i] = isBehind[i] && !isOther[i] && !plan.buffers[i].isArgument();
+  return isBehind;
+}
+
+static StepWork workOf(const tpsp::Plan &plan, const Hardware &machine,
+                       const ProgramFacts &facts) {
   StepWork work;
+  std::vector<bool> isBehind =
+      buffersBehindLayers(plan, extentsBehindLayers(facts));
   for (const PlanCommand &command : plan.commands) {
     if (command.kind == CommandKind::Matmul) {
       const MatmulWork &product = command.matmul;
@@ -59,7 +114,12 @@ static StepWork workOf(const tpsp::Plan &plan, const Hardware &machine) {
       work.attentions += !command.attention.isGradient;
     } else if (command.kind == CommandKind::Kernel &&
                !isOfUpdate(plan, command)) {
-      work.kernelSeconds += leastKernelSeconds(command, machine);
+      double seconds = leastKernelSeconds(command, machine);
+      work.kernelSeconds += seconds;
+      if (llvm::any_of(command.accesses, [&](const PlanAccess &access) {
+            return isBehind[access.buffer];
+          }))
+        work.kernelSecondsBehindLayers += seconds;
     }
   }
   return work;
@@ -291,9 +351,17 @@ private:
       StageRequest request;
       request.compile = optionsFor(candidate, overlap);
       request.keptLayers = keptLayers;
+      request.known = &chunkPlansOf(candidate);
       return evaluateStages(program->place(candidate), options.path, request,
                             *hardware, out);
     });
+  }
+
+  ChunkPlans &chunkPlansOf(const Candidate &candidate) {
+    std::string text = subscriptText(candidate, program->facts());
+    if (std::exchange(staged, text) != text)
+      chunkPlans.clear();
+    return chunkPlans;
   }
 
   /// Of what `fill` fills in; what it fails with, is why the candidate is
@@ -346,7 +414,7 @@ private:
         out.largest.push_back(
             {plan.buffers[buffer].name, plan.buffers[buffer].bytes});
     addUse(plan, *step, cost, /*times=*/1, out);
-    out.work = workOf(plan, *hardware);
+    out.work = workOf(plan, *hardware, program->facts());
     return llvm::Error::success();
   }
 
@@ -356,6 +424,10 @@ private:
   std::string unreadable;
   /// The layers of each run.
   SmallVector<size_t> runs;
+  /// The last candidate with stages, whose settings are tried one after the
+  /// other, and its chunks' plans.
+  std::string staged;
+  ChunkPlans chunkPlans;
 };
 
 } // namespace

@@ -38,8 +38,21 @@ std::vector<Settings> tpsp::memorySettings(const CompileOptions &compile,
   return result;
 }
 
+/// Those that Bounds::canCut() may accept for some number of stages.
+static std::vector<int64_t> chunksOf(int64_t layers, int64_t asked) {
+  constexpr int64_t mostChunks = 16;
+  if (asked > 0)
+    return {asked};
+  std::vector<int64_t> result = {1};
+  for (int64_t each = 2; each <= std::min(mostChunks, layers / 2); ++each)
+    if (layers % each == 0 || llvm::isPowerOf2_64(uint64_t(each)))
+      result.push_back(each);
+  return result;
+}
+
 std::vector<Settings> tpsp::stageSettings(const CompileOptions &compile,
                                           GivenSettings given, int64_t batch,
+                                          int64_t layers,
                                           const StageChoice &stages) {
   constexpr int64_t mostParts = 512;
   std::vector<int64_t> parts;
@@ -52,8 +65,9 @@ std::vector<Settings> tpsp::stageSettings(const CompileOptions &compile,
   if (stages.stages == 1)
     return result;
   for (const std::string &mode : modesOf(compile, given))
-    for (int64_t each : parts)
-      result.push_back({each, mode, stages.schedule});
+    for (int64_t chunks : chunksOf(layers, stages.chunks))
+      for (int64_t each : parts)
+        result.push_back({each, mode, stages.schedule, chunks});
   return result;
 }
 
@@ -117,8 +131,8 @@ public:
     std::optional<ClassId> batch = batchOf(facts);
     int64_t extent = batch ? facts.classes[*batch].extent : 1;
     request.search.settings = memorySettings(compile(), request.given, extent);
-    request.search.stageSettings =
-        stageSettings(compile(), request.given, extent, request.stages);
+    request.search.stageSettings = stageSettings(
+        compile(), request.given, extent, facts.layers, request.stages);
     if (llvm::Error error = checkStages(facts))
       return error;
     llvm::Expected<UndividedProgram> undivided =
@@ -197,12 +211,21 @@ private:
     return options;
   }
 
-  /// Stages that are asked for, or written, have as many micro-batches.
+  /// Stages that are asked for, or written, have as many micro-batches, and a
+  /// layer for each chunk.
   llvm::Error checkStages(const ProgramFacts &facts) const {
     int64_t stages = request.stages.stages;
     for (const WrittenAxis &axis : facts.mesh)
       if (axis.role == AxisRole::Stage)
         stages = axis.size;
+    int64_t chunks = stages * std::max<int64_t>(request.stages.chunks, 1);
+    if (stages > 1 && chunks > facts.layers)
+      return llvm::createStringError(
+          llvm::formatv("{0} stages of --stage-chunks {1} take {2} layers "
+                        "(calls of functions), and the program has {3}; give "
+                        "fewer chunks",
+                        stages, request.stages.chunks, chunks, facts.layers)
+              .str());
     if (stages <= 1 ||
         llvm::any_of(request.search.stageSettings, [&](const Settings &each) {
           return each.microBatches >= stages;
@@ -408,6 +431,8 @@ static std::string flagsOf(const CompileOptions &compile,
     add("--rematerialize " + candidate.settings.rematerialize);
   if (candidate.hasStages())
     add("--stage-schedule " + candidate.settings.schedule);
+  if (candidate.settings.chunks > 1)
+    add("--stage-chunks " + Twine(candidate.settings.chunks));
   if (compile.overlap != "off")
     add("--overlap " + compile.overlap);
   // Nothing runs stages yet.

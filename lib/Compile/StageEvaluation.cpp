@@ -125,8 +125,10 @@ llvm::Error tpsp::evaluateStages(mlir::OwningOpRef<mlir::ModuleOp> placed,
                                  const Hardware &hardware, Evaluation &out) {
   StageScheduling scheduling;
   scheduling.schedule = out.candidate.settings.schedule;
+  StageRequest chunked = request;
+  chunked.chunksPerStage = out.candidate.settings.chunks;
   auto stages =
-      compileAndSimulateStages(std::move(placed), path, request, scheduling,
+      compileAndSimulateStages(std::move(placed), path, chunked, scheduling,
                                hardware, [](llvm::StringRef) {});
   if (!stages)
     return stages.takeError();

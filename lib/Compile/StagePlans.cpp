@@ -14,7 +14,6 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
-#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace tpsp;
@@ -119,7 +118,6 @@ public:
     }
     if (llvm::Error error = addDeeper(module, *chunks))
       return error;
-    result.compiled = int64_t(known.size());
     return std::move(result);
   }
 
@@ -188,9 +186,10 @@ private:
         cast<func::FuncOp>(chunk.function->clone()));
     if (request.keptLayers > 0)
       leaveOut(*function, oneMoreOf, plan);
+    ChunkPlans &known = request.known ? *request.known : own;
     std::shared_ptr<const tpsp::Plan> &shared = known[textOf(*function)];
     if (!shared) {
-      progress(("plan " + Twine(known.size())).str());
+      progress(("plan " + Twine(++result.compiled)).str());
       auto compiled = compile(module, std::move(function));
       if (!compiled)
         return compiled.takeError();
@@ -244,7 +243,7 @@ private:
   }
 
   /// What makes chunks equal: all but the names of their parameters.
-  static std::string textOf(func::FuncOp chunk) {
+  std::string textOf(func::FuncOp chunk) const {
     auto copy = cast<func::FuncOp>(chunk->clone());
     Builder b(copy.getContext());
     copy.setSymName("chunk");
@@ -254,7 +253,7 @@ private:
       if (copy.getArgAttr(i, paramAttrName))
         copy.setArgAttr(i, paramAttrName, b.getUnitAttr());
     }
-    std::string text;
+    std::string text = options.overlap + " " + options.rematerialize + "\n";
     llvm::raw_string_ostream out(text);
     copy.print(out, OpPrintingFlags().useLocalScope().assumeVerified());
     copy.erase();
@@ -266,7 +265,8 @@ private:
   const CompileProgress &progress;
   /// Of one chunk.
   CompileOptions options;
-  llvm::StringMap<std::shared_ptr<const tpsp::Plan>> known;
+  /// If the request has none.
+  ChunkPlans own;
   StagePlans result;
 };
 

@@ -278,7 +278,7 @@ void Bounds::addComputing(const SpaceNode &node, size_t yardstick,
   double share = kernelShare(node.candidate.numStages());
   double kernels = share * undivided.kernelSeconds;
   work.computing = {kernels, kernels};
-  work.behindLayers = 0;
+  work.behindLayers = share * undivided.kernelSecondsBehindLayers;
   work.ofLayers =
       facts.areLayersAlike ? share * undivided.kernelSecondsOfLayers : 0;
   for (size_t i = 0; i < facts.products.size(); ++i) {
@@ -293,6 +293,22 @@ void Bounds::addComputing(const SpaceNode &node, size_t yardstick,
     if (product.isBehindLayers)
       work.behindLayers += double(product.count) * seconds.alone;
   }
+}
+
+/// With stages each micro-batch adds its gradients to the sums: two are read,
+/// one is written.
+void Bounds::addSums(const SpaceNode &node, int64_t microBatches,
+                     Work &work) const {
+  if (!node.candidate.hasStages())
+    return;
+  Lasting lasting = lastingBytes(node);
+  auto seconds = [&](const Sums &sums) {
+    return double(microBatches) * 3 *
+           sums.of(microBatches, /*hasStages=*/true) / memoryRate();
+  };
+  double all = seconds(lasting.sums);
+  work.computing.add(1, {all, all});
+  work.ofLayers += facts.areLayersAlike ? seconds(lasting.sumsOfLayers) : 0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -318,8 +334,9 @@ static double leastShare(int64_t stages, const Settings &settings) {
   const PipelinePolicy *policy = findPolicy(settings.schedule);
   if (stages == 1 || !policy)
     return 1;
-  // Nothing waits for the last micro-batch's way back.
-  if (policy->splitsWeights)
+  // Nothing waits for the last micro-batch's way back. Of several chunks, the
+  // first ones may have next to nothing.
+  if (policy->splitsWeights || settings.chunks > 1)
     return 1 / double(stages);
   return 1 / (parts * (1 - std::pow(1 - 1 / parts, double(stages))));
 }
@@ -342,14 +359,19 @@ double Bounds::longestStage(const Work &work, int64_t stages,
     layer += work.model.ofLayers / layers;
     once = work.data.ofLayers / layers;
   }
+  int64_t chunks = stages * settings.chunks, more = facts.layers % chunks;
+  auto layersOf = [&](int64_t chunk) {
+    return double(facts.layers / chunks + (chunk < more ? 1 : 0));
+  };
   double most = 0, before = 0;
   for (int64_t stage = 0; stage < stages; ++stage) {
-    double own =
-        double(facts.layers / stages + (stage < facts.layers % stages ? 1 : 0));
+    double own = 0;
+    for (int64_t chunk = stage; chunk < chunks; chunk += stages)
+      own += layersOf(chunk);
     double behind = stage + 1 == stages ? work.behindLayers : 0;
     most =
         std::max(most, own * (layer + once) + before * layer / parts + behind);
-    before += policy->splitsWeights ? 0 : own;
+    before += policy->splitsWeights ? 0 : layersOf(stage);
   }
   return most;
 }
@@ -413,19 +435,16 @@ Bound Bounds::linksAlone(const SpaceNode &node) const {
 }
 
 Bound Bounds::of(const SpaceNode &node) const {
-  Lasting lasting = lastingBytes(node);
   Bound best;
   int64_t least = INT64_MAX;
   bool mayFit = false;
   // By micro-batches and rematerialisation.
   std::map<std::pair<int64_t, size_t>, Work> works;
-  for (const Settings &settings : settingsOf(node)) {
-    // More axes leave no more to cut.
-    if (!canCut(node, settings))
-      continue;
-    int64_t bytes = bytesWith(lasting, node, settings);
-    least = std::min(least, bytes);
-    if (options.memoryLimit > 0 && bytes > options.memoryLimit)
+  for (const SizedSettings &each :
+       sized(node, settingsOf(node), options.memoryLimit)) {
+    const Settings &settings = each.settings;
+    least = std::min(least, each.bytes);
+    if (!each.mayFit)
       continue;
     int64_t parts = settings.microBatches;
     const Yardstick *known = yardstickOf(settings);
@@ -434,6 +453,7 @@ Bound Bounds::of(const SpaceNode &node) const {
     if (isNew) {
       work->second = workOf(node, parts);
       addComputing(node, yardstick, parts, work->second);
+      addSums(node, parts, work->second);
     }
     Bound bound = boundOf(work->second, node, settings);
     if (!mayFit || bound.seconds < best.seconds)

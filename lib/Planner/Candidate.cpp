@@ -242,6 +242,8 @@ std::string tpsp::planner::settingsText(const Settings &settings) {
     text = std::to_string(settings.microBatches) + " micro-batches";
   if (!settings.schedule.empty())
     text += (text.empty() ? "" : ", ") + settings.schedule;
+  if (settings.chunks > 1)
+    text += " of " + std::to_string(settings.chunks) + " chunks";
   if (settings.rematerialize != "none")
     text += (text.empty() ? "" : ", ") +
             ("rematerialise " + settings.rematerialize);

@@ -167,27 +167,57 @@ private:
   /// products are smaller, and what is stored divided is gathered more often.
   /// Where the most do not fit, fewer do not.
   Evaluation fastest() {
-    const Evaluation *best = nullptr, *smallest = nullptr;
+    const Evaluation *smallest = nullptr;
     std::string tooLarge;
     for (const Settings &each : settings) {
-      const std::string &mode = each.rematerialize;
-      if (best && mode != best->candidate.settings.rematerialize)
-        break;
-      if (mode == tooLarge)
+      if (each.rematerialize == tooLarge)
         continue;
-      const Evaluation &next = with(each);
-      if (!next.isLegal())
-        return next;
-      if (!smallest || next.memory.total < smallest->memory.total)
-        smallest = &next;
-      if (best && (!fits(next) || next.seconds >= best->seconds))
-        break;
-      if (fits(next))
-        best = &next;
-      else
-        tooLarge = mode;
+      const Evaluation &first = with(each);
+      if (!first.isLegal())
+        return first;
+      if (fits(first))
+        return fastestFrom(first);
+      tooLarge = each.rematerialize;
+      if (!smallest || first.memory.total < smallest->memory.total)
+        smallest = &first;
     }
-    return best ? *best : *smallest;
+    return *smallest;
+  }
+
+  /// Takes a step in either direction as long as one is faster.
+  const Evaluation &fastestFrom(const Evaluation &first) {
+    const Evaluation *best = &first;
+    for (bool isFaster = true; isFaster;) {
+      isFaster = false;
+      for (const Settings *next : {withMoreChunks(best->candidate.settings),
+                                   withFewerParts(best->candidate.settings)})
+        if (next && !isFaster && fits(with(*next)) &&
+            with(*next).seconds < best->seconds) {
+          best = &with(*next);
+          isFaster = true;
+        }
+    }
+    return *best;
+  }
+
+  /// Null if there are none.
+  const Settings *withMoreChunks(const Settings &than) const {
+    const Settings *next = nullptr;
+    for (const Settings &each : settings)
+      if (each.rematerialize == than.rematerialize &&
+          each.microBatches == than.microBatches && each.chunks > than.chunks &&
+          (!next || each.chunks < next->chunks))
+        next = &each;
+    return next;
+  }
+  const Settings *withFewerParts(const Settings &than) const {
+    const Settings *next = nullptr;
+    for (const Settings &each : settings)
+      if (each.rematerialize == than.rematerialize &&
+          each.chunks == than.chunks && each.microBatches < than.microBatches &&
+          (!next || each.microBatches > next->microBatches))
+        next = &each;
+    return next;
   }
 
   static Settings undivided(const Settings &each) {

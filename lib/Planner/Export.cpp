@@ -135,6 +135,11 @@ static bool isInOrder(const UsualTerms &terms,
 
 static Exported refused(const std::string &problem) { return {"", problem}; }
 
+/// Of all stages.
+static int64_t chunksOf(const UsualTerms &terms, const Candidate &candidate) {
+  return terms.pipeline * candidate.settings.chunks;
+}
+
 //===----------------------------------------------------------------------===//
 // Targets
 //===----------------------------------------------------------------------===//
@@ -150,11 +155,19 @@ static Exported toMegatron(const UsualTerms &terms, const Candidate &candidate,
     return refused("Megatron's ranks have stages outside, then data axes, then "
                    "context, and tensor axes inside; the plan has another "
                    "order");
-  if (facts.layers % terms.pipeline != 0)
-    return refused(fmt::format("Megatron's stages have equally many layers, "
-                               "and {} stages do not divide {}; give --stages "
-                               "a number that does",
-                               terms.pipeline, facts.layers));
+  int64_t chunks = chunksOf(terms, candidate);
+  if (facts.layers % chunks != 0)
+    return refused(fmt::format(
+        "Megatron's stages have equally many layers in each chunk, and {} "
+        "chunks do not divide {}; give --stages and --stage-chunks numbers "
+        "that do",
+        chunks, facts.layers));
+  if (candidate.settings.chunks > 1 &&
+      candidate.settings.microBatches % terms.pipeline != 0)
+    return refused(fmt::format(
+        "Megatron interleaves where stages divide the micro-batches, and {} do "
+        "not divide {}; plan with --stage-chunks 1",
+        terms.pipeline, candidate.settings.microBatches));
   if (terms.pipeline > 1 && candidate.settings.schedule != "1f1b")
     return refused("Megatron schedules stages by 1F1B alone; plan with "
                    "--stage-schedule 1f1b");
@@ -169,6 +182,9 @@ static Exported toMegatron(const UsualTerms &terms, const Candidate &candidate,
   if (terms.pipeline > 1)
     flags.push_back(
         fmt::format("--pipeline-model-parallel-size {}", terms.pipeline));
+  if (candidate.settings.chunks > 1)
+    flags.push_back(fmt::format("--num-layers-per-virtual-pipeline-stage {}",
+                                facts.layers / chunks));
   if (terms.expert > 1)
     flags.push_back(
         fmt::format("--expert-model-parallel-size {}", terms.expert));
@@ -187,24 +203,32 @@ static Exported toMegatron(const UsualTerms &terms, const Candidate &candidate,
 }
 
 /// torchtitan's name of a schedule; empty if it has none.
-static std::string schedulesName(const std::string &schedule) {
-  for (auto [ours, theirs] :
-       {std::pair("gpipe", "GPipe"), std::pair("1f1b", "1F1B")})
-    if (schedule == ours)
+static std::string schedulesName(const Settings &settings) {
+  bool isCyclic = settings.chunks > 1;
+  for (auto [ours, hasChunks, theirs] :
+       {std::tuple("gpipe", false, "GPipe"), std::tuple("1f1b", false, "1F1B"),
+        std::tuple("1f1b", true, "Interleaved1F1B")})
+    if (settings.schedule == ours && isCyclic == hasChunks)
       return theirs;
   return "";
 }
 
 /// Its lines on stages, and the batch that all micro-batches have together.
 static std::string torchtitanStages(const UsualTerms &terms,
-                                    const Candidate &candidate,
+                                    const Candidate &candidate, int64_t layers,
                                     int64_t microBatch) {
   std::string text =
       fmt::format("pipeline_parallel_degree = {}\n", terms.pipeline);
+  // By default it counts embedding and head as a layer each.
   if (terms.pipeline > 1)
     text += fmt::format("pipeline_parallel_schedule = \"{}\"\n"
-                        "pipeline_parallel_microbatch_size = {}\n",
-                        schedulesName(candidate.settings.schedule), microBatch);
+                        "pipeline_parallel_microbatch_size = {}\n"
+                        "pipeline_parallel_first_stage_less_layers = 0\n"
+                        "pipeline_parallel_last_stage_less_layers = 0\n",
+                        schedulesName(candidate.settings), microBatch);
+  if (candidate.settings.chunks > 1)
+    text += fmt::format("pipeline_parallel_layers_per_stage = {}\n",
+                        layers / chunksOf(terms, candidate));
   return text;
 }
 
@@ -227,28 +251,36 @@ static Exported toTorchtitan(const UsualTerms &terms,
     return refused("torchtitan's mesh has stages outside, then data axes, then "
                    "context, and tensor axes inside; the plan has another "
                    "order");
-  if (terms.pipeline > 1 && schedulesName(candidate.settings.schedule).empty())
-    return refused("torchtitan has no schedule '" +
-                   candidate.settings.schedule +
-                   "' of one chunk a stage; plan with --stage-schedule 1f1b");
+  if (terms.pipeline > 1 && schedulesName(candidate.settings).empty())
+    return refused(fmt::format("torchtitan has no schedule '{}' of {} chunks a "
+                               "stage; plan with --stage-schedule 1f1b",
+                               candidate.settings.schedule,
+                               candidate.settings.chunks));
+  int64_t chunks = chunksOf(terms, candidate);
+  if (candidate.settings.chunks > 1 && facts.layers % chunks != 0)
+    return refused(fmt::format("torchtitan's chunks have equally many layers, "
+                               "and {} chunks do not divide {}; give "
+                               "--stage-chunks a number that does",
+                               chunks, facts.layers));
   int64_t microBatch = localBatch(terms, candidate, facts, options);
   bool isPipeline = terms.pipeline > 1;
-  return {fmt::format("[training]\nlocal_batch_size = {}\nglobal_batch_size = "
-                      "{}\nseq_len = {}\n\n[parallelism]\n"
-                      "data_parallel_replicate_degree = {}\n"
-                      "data_parallel_shard_degree = {}\n"
-                      "tensor_parallel_degree = {}\n"
-                      "context_parallel_degree = {}\n"
-                      "expert_parallel_degree = 1\n{}\n"
-                      "[activation_checkpoint]\nmode = \"{}\"\n",
-                      isPipeline ? microBatch * candidate.settings.microBatches
-                                 : microBatch,
-                      extentOf(facts, options.batchIndex),
-                      extentOf(facts, options.sequenceIndex), terms.replicate,
-                      terms.shard, terms.tensor, terms.context,
-                      torchtitanStages(terms, candidate, microBatch),
-                      candidate.settings.rematerialize),
-          ""};
+  return {
+      fmt::format("[training]\nlocal_batch_size = {}\nglobal_batch_size = "
+                  "{}\nseq_len = {}\n\n[parallelism]\n"
+                  "data_parallel_replicate_degree = {}\n"
+                  "data_parallel_shard_degree = {}\n"
+                  "tensor_parallel_degree = {}\n"
+                  "context_parallel_degree = {}\n"
+                  "expert_parallel_degree = 1\n{}\n"
+                  "[activation_checkpoint]\nmode = \"{}\"\n",
+                  isPipeline ? microBatch * candidate.settings.microBatches
+                             : microBatch,
+                  extentOf(facts, options.batchIndex),
+                  extentOf(facts, options.sequenceIndex), terms.replicate,
+                  terms.shard, terms.tensor, terms.context,
+                  torchtitanStages(terms, candidate, facts.layers, microBatch),
+                  candidate.settings.rematerialize),
+      ""};
 }
 
 /// "model.layers.0.mlp.up_proj.weight": "layers.*.mlp.up_proj", beneath the
@@ -339,6 +371,7 @@ static Exported toNeutral(const Candidate &candidate,
                {"micro_batches", candidate.settings.microBatches},
                {"rematerialize", candidate.settings.rematerialize},
                {"schedule", candidate.settings.schedule},
+               {"stage_chunks", candidate.settings.chunks},
                {"tensors", tensorsJson(candidate, facts)}};
   return {json.dump(2) + "\n", ""};
 }

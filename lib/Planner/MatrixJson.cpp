@@ -33,6 +33,7 @@ static Json rowJson(const MatrixRow &row) {
                {"micro_batches", e.candidate.settings.microBatches},
                {"rematerialize", e.candidate.settings.rematerialize},
                {"schedule", e.candidate.settings.schedule},
+               {"stage_chunks", e.candidate.settings.chunks},
                {"legal", e.isLegal()},
                {"reason", row.reason}};
   if (!e.isLegal())

@@ -4,6 +4,7 @@
 #include "tpsp/Schedule/PipelineProblem.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 
@@ -67,9 +68,23 @@ Bounds::Lasting Bounds::lastingBytes(const SpaceNode &node) const {
   return result;
 }
 
+/// Whether there is a layer for each chunk. Besides the first number that is to
+/// be tried, chunks are alike, or where none makes them so, nearly.
+bool Bounds::hasChunks(const SpaceNode &node, int64_t perStage) const {
+  int64_t stages = node.candidate.numStages(), chunks = stages * perStage;
+  if (stages == 1 || options.stageSettings.empty())
+    return true;
+  bool isFirst = perStage == options.stageSettings.front().chunks,
+       areAlike = facts.layers % chunks == 0,
+       mayBeAlike = facts.layers % stages == 0;
+  return chunks <= facts.layers &&
+         (isFirst || areAlike ||
+          (!mayBeAlike && llvm::isPowerOf2_64(uint64_t(perStage))));
+}
+
 bool Bounds::canCut(const SpaceNode &node, const Settings &settings) const {
   int64_t parts = settings.microBatches;
-  if (parts < node.candidate.numStages())
+  if (parts < node.candidate.numStages() || !hasChunks(node, settings.chunks))
     return false;
   if (!options.microBatchIndex || parts == 1)
     return true;
@@ -81,11 +96,11 @@ bool Bounds::canCut(const SpaceNode &node, const Settings &settings) const {
 
 /// Of the first stage, the part that its layers have. It has most of them, and
 /// saves all units that there may be: until the first micro-batch is back, it
-/// has time to send on as many.
+/// has time to send on as many. With several chunks, that is not said.
 double Bounds::firstStageBytes(const Lasting &lasting, const SpaceNode &node,
                                const Settings &settings) const {
   const PipelinePolicy *policy = findPolicy(settings.schedule);
-  if (!policy || !facts.areLayersAlike)
+  if (!policy || !facts.areLayersAlike || settings.chunks > 1)
     return 0;
   PipelineProblem problem;
   problem.stages = node.candidate.numStages();
@@ -98,7 +113,8 @@ double Bounds::firstStageBytes(const Lasting &lasting, const SpaceNode &node,
   double ranks = double(options.devices / problem.stages);
   // What the last of them makes is sent on, and saved by who uses it.
   double kept = (own - 1) * units * saved / ranks;
-  double sums = lasting.sumsOfLayers.of(settings.microBatches);
+  double sums =
+      lasting.sumsOfLayers.of(settings.microBatches, /*hasStages=*/true);
   return (own * (lasting.ofLayers + sums) +
           kept / double(settings.microBatches)) /
          double(facts.layers);
@@ -110,8 +126,10 @@ int64_t Bounds::bytesWith(const Lasting &lasting, const SpaceNode &node,
   double parts = double(options.devices) * double(settings.microBatches);
   double saved = yardstick ? double(yardstick->savedBytes) / parts : 0;
   double stages = double(node.candidate.numStages());
-  double average =
-      (lasting.all + lasting.sums.of(settings.microBatches)) / stages + saved;
+  double average = (lasting.all + lasting.sums.of(settings.microBatches,
+                                                  node.candidate.hasStages())) /
+                       stages +
+                   saved;
   if (!node.candidate.hasStages())
     return int64_t(average);
   return int64_t(std::max(average, firstStageBytes(lasting, node, settings)));
@@ -120,4 +138,28 @@ int64_t Bounds::bytesWith(const Lasting &lasting, const SpaceNode &node,
 int64_t Bounds::bytesWith(const SpaceNode &node,
                           const Settings &settings) const {
   return bytesWith(lastingBytes(node), node, settings);
+}
+
+std::vector<SizedSettings> Bounds::sized(const SpaceNode &node,
+                                         llvm::ArrayRef<Settings> all,
+                                         int64_t limit) const {
+  Lasting lasting = lastingBytes(node);
+  std::vector<SizedSettings> result;
+  // With stages, the first of a rematerialisation.
+  const SizedSettings *first = nullptr;
+  result.reserve(all.size());
+  for (const Settings &each : all) {
+    // More axes leave no more to cut.
+    if (!canCut(node, each))
+      continue;
+    int64_t bytes = bytesWith(lasting, node, each);
+    bool isBehind = first && each.schedule == first->settings.schedule &&
+                    each.rematerialize == first->settings.rematerialize;
+    if (isBehind && !first->mayFit)
+      bytes = std::max(bytes, first->bytes);
+    result.push_back({each, bytes, limit <= 0 || bytes <= limit});
+    if (!isBehind)
+      first = each.schedule.empty() ? nullptr : &result.back();
+  }
+  return result;
 }

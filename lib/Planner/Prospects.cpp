@@ -4,26 +4,24 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 using namespace tpsp;
 using namespace tpsp::planner;
 
-/// Nodes of one depth that the beam search follows: about as many as there are
-/// ways to use one axis, of any size.
-static constexpr size_t beam = 256;
+/// Nodes that the beam search follows, of one depth and as many devices that
+/// are still to be used. Others do not compare: many devices that are free seem
+/// to divide all work and to communicate nothing.
+static constexpr size_t beam = 48;
 /// Leaves that are remembered.
 static constexpr size_t mostLeaves = 4096;
 /// What a plan that the compiler refuses, or that is too large, counts for. No
 /// step counts for more.
 static constexpr double uselessFactor = 20;
 
-static double promiseOf(const Bound &bound) {
-  return likelySeconds(bound.seconds, bound.promise());
-}
-
 static void keepMostPromising(std::vector<Prospect> &nodes, size_t most) {
   llvm::stable_sort(nodes, [](const Prospect &a, const Prospect &b) {
-    return promiseOf(a.bound) < promiseOf(b.bound);
+    return a.bound.promise() < b.bound.promise();
   });
   nodes.resize(std::min(nodes.size(), most));
 }
@@ -33,16 +31,19 @@ Prospects::Prospects(const Space &space, const Bounds &bounds,
   std::vector<Prospect> frontier = {{space.root(), Bound()}};
   int64_t symmetric = 0;
   while (!frontier.empty()) {
-    std::vector<Prospect> next;
+    std::map<int64_t, std::vector<Prospect>> byDevicesLeft;
     for (const Prospect &parent : frontier)
       for (SpaceNode &child : space.children(parent.leaf, symmetric)) {
         Bound bound = bounds.of(child);
         if (bound.isPossible && bound.bytes <= memoryLimit)
-          (space.isDone(child) ? leaves : next)
+          (space.isDone(child) ? leaves : byDevicesLeft[child.remaining])
               .push_back({std::move(child), bound});
       }
-    keepMostPromising(next, beam);
-    frontier = std::move(next);
+    frontier.clear();
+    for (auto &[remaining, nodes] : byDevicesLeft) {
+      keepMostPromising(nodes, beam);
+      llvm::append_range(frontier, nodes);
+    }
   }
   llvm::erase_if(leaves, [&](Prospect &each) {
     return !space.satisfiesPins(each.leaf.candidate);
@@ -83,7 +84,7 @@ double Prospects::expected(const Prospect &prospect) const {
   double logFactor = 0;
   for (size_t trait : prospect.traits)
     logFactor += logFactors[trait];
-  return std::exp(logFactor) * promiseOf(prospect.bound);
+  return std::exp(logFactor) * prospect.bound.promise();
 }
 
 /// The share of its traits that another one has.
@@ -127,7 +128,7 @@ void Prospects::learn(const Candidate &candidate, const Bound &bound,
                       double seconds) {
   double factor = uselessFactor;
   if (seconds > 0)
-    factor = std::clamp(seconds / promiseOf(bound), 1.0, uselessFactor);
+    factor = std::clamp(seconds / bound.promise(), 1.0, uselessFactor);
   experience.push_back({traitsOf(candidate), std::log(factor)});
   fit();
 }

@@ -32,19 +32,16 @@ std::vector<Settings> settingsFor(const Candidate &candidate,
                                   const Bounds &bounds,
                                   const SearchOptions &options) {
   std::vector<Settings> chosen;
-  SpaceNode leaf = {candidate, 1};
   const std::vector<Settings> &all =
       candidate.hasStages() ? options.stageSettings : options.settings;
   Settings smallest = all.back();
   int64_t least = INT64_MAX;
-  for (const Settings &each : all) {
-    if (!bounds.canCut(leaf, each))
-      continue;
-    int64_t bytes = bounds.bytesWith(leaf, each);
-    if (bytes <= least)
-      std::tie(smallest, least) = std::tuple(each, bytes);
-    if (bytes <= options.memoryLimit)
-      chosen.push_back(each);
+  for (const SizedSettings &each :
+       bounds.sized({candidate, 1}, all, options.memoryLimit)) {
+    if (each.bytes <= least)
+      std::tie(smallest, least) = std::tuple(each.settings, each.bytes);
+    if (each.mayFit)
+      chosen.push_back(each.settings);
   }
   if (chosen.empty())
     chosen.push_back(smallest);
@@ -182,6 +179,12 @@ double effortOf(const EvaluationTask &task) {
          (task.stage == Stage::Serial ? 1 : schedule);
 }
 
+/// What a step may take without overlap that may yet beat `best`, of one with
+/// it: a third of it may hide.
+double longestSerial(double best, const SearchOptions &options) {
+  return (options.overlaps ? 1.5 : 1) * best;
+}
+
 class BranchAndBound {
 public:
   BranchAndBound(const Space &space, const Bounds &bounds,
@@ -252,7 +255,8 @@ private:
   /// Leaves from which good plans are expected.
   std::vector<Waiting> nextProspects(size_t most) {
     std::vector<Waiting> result;
-    for (Prospect &each : prospects.take(most, incumbent()))
+    for (Prospect &each :
+         prospects.take(most, longestSerial(incumbent(), options)))
       if (isNew(each.leaf.candidate))
         result.push_back({std::move(each.leaf), each.bound, made++, nullptr});
     return result;
@@ -332,10 +336,8 @@ private:
 
   void learn(const Waiting &leaf, const Evaluation &found) {
     bool isOfUse = found.isLegal() && found.memory.total <= options.memoryLimit;
-    double seconds = options.overlaps
-                         ? likelySeconds(found.busiestSeconds(), found.seconds)
-                         : found.seconds;
-    prospects.learn(leaf.node.candidate, leaf.bound, isOfUse ? seconds : 0);
+    prospects.learn(leaf.node.candidate, leaf.bound,
+                    isOfUse ? found.seconds : 0);
   }
 
   /// The step without overlap says more than the bounds.

@@ -49,32 +49,27 @@ public:
       return isFirst ? 0 : 1;
     return of.work == Work::Backward && !isLast ? 2 : 1;
   }
-  /// Those that wait for it.
-  std::vector<int64_t> behind(const PipelineCommand &of) const {
-    std::vector<PipelineCommand> next;
+  /// Visits the numbers of those that wait for it.
+  template <typename Visit>
+  void forEachBehind(const PipelineCommand &of, Visit &&visit) const {
+    auto tell = [&](Work work, int64_t chunk) {
+      if (exists({work, chunk, of.part}))
+        visit(numberOf(work, chunk, of.part));
+    };
     switch (of.work) {
     case Work::Forward:
-      next = {{Work::SendForward, of.chunk, of.part},
-              {Work::Backward, of.chunk, of.part}};
-      break;
+      tell(Work::SendForward, of.chunk);
+      return tell(Work::Backward, of.chunk);
     case Work::SendForward:
-      next = {{Work::Forward, of.chunk + 1, of.part}};
-      break;
+      return tell(Work::Forward, of.chunk + 1);
     case Work::Backward:
-      next = {{Work::SendBackward, of.chunk, of.part},
-              {Work::Weights, of.chunk, of.part}};
-      break;
+      tell(Work::SendBackward, of.chunk);
+      return tell(Work::Weights, of.chunk);
     case Work::SendBackward:
-      next = {{Work::Backward, of.chunk - 1, of.part}};
-      break;
+      return tell(Work::Backward, of.chunk - 1);
     case Work::Weights:
-      break;
+      return;
     }
-    std::vector<int64_t> numbers;
-    for (const PipelineCommand &each : next)
-      if (exists(each))
-        numbers.push_back(numberOf(each.work, each.chunk, each.part));
-    return numbers;
   }
 
 private:
@@ -140,9 +135,9 @@ public:
   ListScheduler(const PipelineProblem &problem, const PipelineOrder &order)
       : problem(problem), order(order), commands(problem),
         waitsFor(commands.size()), ready(2 * problem.stages),
-        isBusy(2 * problem.stages),
+        isBusy(2 * problem.stages), isTouched(2 * problem.stages),
         forwardsLeft(problem.stages, problem.parts * problem.chunksPerStage),
-        left(2 * problem.stages) {
+        hasBegun(commands.size()), inOrder(2 * problem.stages) {
     int64_t room = problem.parts * problem.chunksPerStage;
     for (int64_t stage = 0; stage < problem.stages; ++stage)
       units.emplace_back(problem.hasBackward ? problem.bound[stage] : room,
@@ -152,13 +147,13 @@ public:
   std::optional<PipelineSchedule> run() {
     for (int64_t number = 0; number < commands.size(); ++number)
       announce(number);
+    for (InOrder &each : inOrder)
+      std::sort(each.waiting.begin(), each.waiting.end());
     double now = 0;
-    for (int64_t resource = 0; resource < 2 * problem.stages; ++resource)
-      startOn(resource, now);
+    startTouched(now);
     while (!running.empty()) {
       now = finishNext();
-      for (int64_t resource = 0; resource < 2 * problem.stages; ++resource)
-        startOn(resource, now);
+      startTouched(now);
     }
     if (numLeft > 0)
       return std::nullopt;
@@ -178,6 +173,12 @@ private:
     }
   };
 
+  struct InOrder {
+    std::vector<Ready> waiting;
+    /// Those before have begun.
+    size_t first = 0;
+  };
+
   void announce(int64_t number) {
     PipelineCommand command = commands.command(number);
     if (!commands.exists(command))
@@ -185,7 +186,7 @@ private:
     ++numLeft;
     waitsFor[number] = commands.numBefore(command);
     if (command.work == Work::Forward || command.work == Work::Backward)
-      leftOf(command).insert({keyOf(command), number});
+      inOrderOf(command).waiting.push_back({keyOf(command), number});
     if (waitsFor[number] == 0)
       makeReady(number);
   }
@@ -210,23 +211,31 @@ private:
   void makeReady(int64_t number) {
     PipelineCommand command = commands.command(number);
     ready[resourceOf(command)].insert({keyOf(command), number});
+    touch(resourceOf(command));
   }
 
-  /// The commands of this kind on its stage that have not begun.
-  std::set<Ready> &leftOf(const PipelineCommand &command) {
+  /// Of one kind on a stage.
+  InOrder &inOrderOf(const PipelineCommand &command) {
     bool isForward = command.work == Work::Forward;
-    return left[2 * problem.stageOf(command.chunk) + (isForward ? 0 : 1)];
+    return inOrder[2 * problem.stageOf(command.chunk) + (isForward ? 0 : 1)];
+  }
+  /// The first that has not begun; null if all have.
+  const Ready *firstOf(InOrder &commands) const {
+    const std::vector<Ready> &all = commands.waiting;
+    while (commands.first < all.size() && hasBegun[all[commands.first].number])
+      ++commands.first;
+    return commands.first < all.size() ? &all[commands.first] : nullptr;
   }
 
   bool mayStart(const PipelineCommand &command, int64_t number) {
     int64_t stage = problem.stageOf(command.chunk);
     if (command.work == Work::Weights)
       return true;
-    if (order.keepsOrder && leftOf(command).begin()->number != number)
+    if (order.keepsOrder && firstOf(inOrderOf(command))->number != number)
       return false;
     if (command.work == Work::Backward) {
       if (order.alternates && !units[stage].isFull() &&
-          !left[2 * stage].empty())
+          firstOf(inOrder[2 * stage]))
         return false;
       return !problem.forwardFirst || forwardsLeft[stage] == 0;
     }
@@ -250,6 +259,22 @@ private:
     return from.end();
   }
 
+  /// Something has changed that may let it start a command.
+  void touch(int64_t resource) {
+    if (!isTouched[resource])
+      touched.push_back(resource);
+    isTouched[resource] = true;
+  }
+
+  void startTouched(double now) {
+    std::sort(touched.begin(), touched.end());
+    for (int64_t resource : touched) {
+      isTouched[resource] = false;
+      startOn(resource, now);
+    }
+    touched.clear();
+  }
+
   void startOn(int64_t resource, double now) {
     if (isBusy[resource])
       return;
@@ -263,8 +288,7 @@ private:
     command.end = now + problem.secondsOf(command.work, command.chunk);
     if (command.work == Work::Forward)
       units[problem.stageOf(command.chunk)].take(command.part);
-    if (command.work == Work::Forward || command.work == Work::Backward)
-      leftOf(command).erase({keyOf(command), number});
+    hasBegun[number] = true;
     isBusy[resource] = true;
     running.push({command.end, number});
     result.commands.push_back(command);
@@ -285,6 +309,7 @@ private:
   void finish(int64_t number) {
     PipelineCommand command = commands.command(number);
     isBusy[resourceOf(command)] = false;
+    touch(resourceOf(command));
     --numLeft;
     int64_t stage = problem.stageOf(command.chunk);
     if (command.work == Work::Forward)
@@ -292,9 +317,10 @@ private:
     if (command.work ==
         (problem.splitsWeights ? Work::Weights : Work::Backward))
       units[stage].give();
-    for (int64_t next : commands.behind(command))
+    commands.forEachBehind(command, [&](int64_t next) {
       if (--waitsFor[next] == 0)
         makeReady(next);
+    });
   }
 
   const PipelineProblem &problem;
@@ -304,12 +330,13 @@ private:
   std::vector<int64_t> waitsFor;
   /// Of each stage, then of each stage's link.
   std::vector<std::set<Ready>> ready;
-  std::vector<bool> isBusy;
+  std::vector<bool> isBusy, isTouched;
+  std::vector<int64_t> touched;
   std::vector<int64_t> forwardsLeft;
   std::vector<Units> units;
-  /// Of each stage the forward commands that have not begun, and the backward
-  /// ones.
-  std::vector<std::set<Ready>> left;
+  std::vector<bool> hasBegun;
+  /// Of each stage the forward commands, and the backward ones.
+  std::vector<InOrder> inOrder;
   using Running = std::pair<double, int64_t>;
   std::priority_queue<Running, std::vector<Running>, std::greater<>> running;
   int64_t numLeft = 0;

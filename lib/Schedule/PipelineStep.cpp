@@ -21,6 +21,7 @@ public:
       return llvm::createStringError(*wrong);
     result.schedule = schedulePipeline(problem());
     result.stages.resize(problem().stages);
+    sortCommands();
     findTied();
     for (int64_t stage = 0; stage < problem().stages; ++stage) {
       measureTime(stage);
@@ -63,42 +64,53 @@ private:
   // Time
   //===--------------------------------------------------------------------===//
 
-  /// When what a command needs of its own stage, or of others, was computed,
-  /// whether or not it had arrived.
-  double computedBefore(
-      const PipelineCommand &command,
-      const std::map<std::tuple<Work, int64_t, int64_t>, double> &ends) const {
+  size_t numberOf(Work work, int64_t chunk, int64_t part) const {
+    return size_t((int64_t(work) * int64_t(request.chunks.size()) + chunk) *
+                      request.parts +
+                  part);
+  }
+
+  void sortCommands() {
+    constexpr int kinds = int(Work::SendBackward) + 1;
+    ends.assign(numberOf(Work(kinds), 0, 0), 0);
+    computing.resize(problem().stages);
+    sending.resize(problem().stages);
+    receiving.resize(problem().stages);
+    for (const PipelineCommand &command : result.schedule.commands) {
+      ends[numberOf(command.work, command.chunk, command.part)] = command.end;
+      int64_t stage = problem().stageOf(command.chunk);
+      (command.isSend() ? sending : computing)[stage].push_back(&command);
+      int64_t next = command.work == Work::SendForward ? 1 : -1;
+      if (command.isSend())
+        receiving[problem().stageOf(command.chunk + next)].push_back(&command);
+    }
+  }
+
+  /// When what a command needs of another stage was computed, whether or not it
+  /// had arrived; 0 if it needs nothing.
+  double computedBefore(const PipelineCommand &command) const {
     bool isForward = command.work == Work::Forward;
-    auto found = ends.find(
-        {command.work, command.chunk + (isForward ? -1 : 1), command.part});
-    return found == ends.end() ? 0 : found->second;
+    int64_t before = command.chunk + (isForward ? -1 : 1);
+    bool isThere = before >= 0 && before < int64_t(request.chunks.size()) &&
+                   command.work != Work::Weights;
+    return isThere ? ends[numberOf(command.work, before, command.part)] : 0;
   }
 
   void measureTime(int64_t stage) {
     StageUse &use = result.stages[stage];
     use.units = result.schedule.saved[stage];
     double last = 0;
-    for (const PipelineCommand &command : result.schedule.commands) {
-      if (command.isSend() || problem().stageOf(command.chunk) != stage)
-        continue;
-      double ready = std::max(last, computedBefore(command, computed()));
-      if (command.work != Work::Weights)
-        use.waitingForSends += std::max(0.0, command.start - ready);
-      use.computing += command.end - command.start;
-      last = command.end;
+    for (const PipelineCommand *command : computing[stage]) {
+      double ready = std::max(last, computedBefore(*command));
+      if (command->work != Work::Weights)
+        use.waitingForSends += std::max(0.0, command->start - ready);
+      use.computing += command->end - command->start;
+      last = command->end;
     }
     use.computed = last;
     double all = result.schedule.seconds;
     use.bubble = all > 0 ? 1 - use.computing / all : 0;
     result.bubble += use.bubble / double(problem().stages);
-  }
-
-  using Ends = std::map<std::tuple<Work, int64_t, int64_t>, double>;
-  const Ends &computed() {
-    if (ends.empty())
-      for (const PipelineCommand &command : result.schedule.commands)
-        ends[{command.work, command.chunk, command.part}] = command.end;
-    return ends;
   }
 
   //===--------------------------------------------------------------------===//
@@ -206,11 +218,11 @@ private:
   void measureMemory(int64_t stage) {
     StageUse &use = result.stages[stage];
     std::vector<TraceSample> all, saved;
-    for (const PipelineCommand &command : result.schedule.commands) {
-      if (problem().stageOf(command.chunk) == stage)
-        addOwn(command, all, saved);
-      addReceived(command, stage, all);
-    }
+    for (const auto *own : {&computing, &sending})
+      for (const PipelineCommand *command : (*own)[stage])
+        addOwn(*command, all, saved);
+    for (const PipelineCommand *command : receiving[stage])
+      addReceived(*command, all);
     double lasting =
         double(use.parameters + use.gradients + use.state + use.inputs);
     all.push_back({0, lasting});
@@ -262,18 +274,14 @@ private:
   }
 
   /// From the beginning of a send to the command that has it among its own.
-  void addReceived(const PipelineCommand &command, int64_t stage,
+  void addReceived(const PipelineCommand &command,
                    std::vector<TraceSample> &all) {
     bool isForward = command.work == Work::SendForward;
-    if (!command.isSend())
-      return;
     int64_t chunk = command.chunk + (isForward ? 1 : -1);
-    if (problem().stageOf(chunk) != stage)
-      return;
     const ChunkWork &from = request.chunks[command.chunk].work;
     int64_t bytes = isForward ? from.sentForward : from.sentBackward;
     Work user = isForward ? Work::Forward : Work::Backward;
-    double taken = computed().at({user, chunk, command.part}) -
+    double taken = ends[numberOf(user, chunk, command.part)] -
                    problem().secondsOf(user, chunk);
     all.push_back({command.start, double(bytes)});
     all.push_back({std::max(taken, command.end), -double(bytes)});
@@ -283,7 +291,11 @@ private:
   const PipelinePolicy &policy;
   const CostModel &cost;
   PipelineStep result;
-  Ends ends;
+  /// Of each command.
+  std::vector<double> ends;
+  /// Of each stage; what is sent to it is a command of another.
+  std::vector<std::vector<const PipelineCommand *>> computing, sending,
+      receiving;
 };
 
 } // namespace

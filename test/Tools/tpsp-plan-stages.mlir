@@ -17,15 +17,17 @@
 // PLACED: tpsp-run THIS.mlir --grad --optimizer adamw --micro-batches 8 --stage-schedule 1f1b --simulate --hardware {{.*}}slow.json
 // PLACED: mesh @mesh <pp = 4 : stage>
 
-// The same figures, to the byte, also beside another axis.
-// RUN: tpsp-plan %{on} --stages 2 --micro-batches 8 --stage-schedule zero-bubble --json -o %t/two.mlir > %t/plan.json
+// The same figures, to the byte, also beside another axis, and of several
+// chunks.
+// RUN: tpsp-plan %{on} --stages 2 --stage-chunks 5 --micro-batches 8 --stage-schedule zero-bubble --json -o %t/two.mlir > %t/plan.json
 // RUN: FileCheck %s --check-prefix=JSON < %t/plan.json
 // JSON: "role": "stage"
 // JSON: "micro_batches": 8,
 // JSON: "schedule": "zero-bubble"
+// JSON: "stage_chunks": 5
 // JSON: "bubble": 0.{{[0-9]+}}
 // JSON: "bubble":
-// RUN: tpsp-run %t/two.mlir --grad --optimizer adamw --micro-batches 8 --stage-schedule zero-bubble --simulate --hardware %t/slow.json --quiet --report %t/run.json
+// RUN: tpsp-run %t/two.mlir --grad --optimizer adamw --micro-batches 8 --stage-schedule zero-bubble --stage-chunks 5 --simulate --hardware %t/slow.json --quiet --report %t/run.json
 // RUN: python3 %S/Inputs/same-step.py %t/plan.json %t/run.json
 
 // Without stages, and with so many.
@@ -34,6 +36,10 @@
 // NONE: gap 0
 // RUN: tpsp-plan %{on} --stages 4 --export megatron | FileCheck %s --check-prefix=MEGATRON
 // MEGATRON: --pipeline-model-parallel-size 4
+
+// Where sends are quick and micro-batches few, chunks make the bubble smaller.
+// RUN: tpsp-plan %t/m.mlir --hardware h100-sxm --devices 4 --overlap off --optimizer adamw --stages 4 --micro-batches 4 | FileCheck %s --check-prefix=CHUNKS
+// CHUNKS: 1 PP 4 (4 micro-batches, 1f1b of 5 chunks) pp=4: layers @pp
 
 // Stages that are written stay.
 // RUN: sed 's/^func private/mesh @mesh <mine = 2 : stage>\nfunc private/' %t/m.mlir > %t/written.mlir
@@ -46,6 +52,8 @@
 // DEVICES: tpsp-plan: --stages 3 does not divide 4 devices
 // RUN: %S/Inputs/exits 1 tpsp-plan %{on} --stages 32 2>&1 | FileCheck %s --check-prefix=LAYERS
 // LAYERS: tpsp-plan: --stages 32 are more than the program's layers (calls of functions), of which it has 20; give at most as many
+// RUN: %S/Inputs/exits 1 tpsp-plan %{on} --stages 4 --stage-chunks 6 2>&1 | FileCheck %s --check-prefix=FEW
+// FEW: tpsp-plan: 4 stages of --stage-chunks 6 take 24 layers (calls of functions), and the program has 20; give fewer chunks
 // RUN: %S/Inputs/exits 1 tpsp-plan %{on} --stages 4 --micro-batches 2 2>&1 | FileCheck %s --check-prefix=PARTS
 // PARTS: tpsp-plan: 4 stages take as many micro-batches, and --micro-batches says 2; give fewer stages
 // RUN: %S/Inputs/exits 1 tpsp-plan %{on} --stages 4 --loss-scale dynamic 2>&1 | FileCheck %s --check-prefix=SCALE

@@ -35,7 +35,7 @@ static PlanningRequest requestOf(const Options &options) {
   request.search.finalists = unsigned(options.finalists);
   request.search.secondsLimit = options.seconds;
   request.search.evaluationsLimit = options.evaluations;
-  request.stages = {options.stages, options.stageSchedule};
+  request.stages = {options.stages, options.stageSchedule, options.stageChunks};
   request.given = {options.has("micro-batches"), options.has("rematerialize")};
   return request;
 }

@@ -20,6 +20,9 @@ struct StageChoice {
   int64_t stages = 0;
   /// Of pipelinePolicies().
   std::string schedule = "1f1b";
+  /// How many chunks of layers a stage has; 0: any number up to 16 that leaves
+  /// chunks alike, or nearly.
+  int64_t chunks = 0;
 };
 
 struct PlanningRequest {
@@ -64,10 +67,12 @@ std::vector<planner::Settings> memorySettings(const CompileOptions &compile,
                                               GivenSettings given,
                                               int64_t batch);
 
-/// The settings of plans with stages, by rematerialisation, and of these the
-/// most micro-batches first: all numbers from 2 to 512 that divide `batch`.
+/// The settings of plans with stages: by rematerialisation, of these by chunks
+/// of the program's `layers`, and of these the most micro-batches first, all
+/// numbers from 2 to 512 that divide `batch`.
 std::vector<planner::Settings> stageSettings(const CompileOptions &compile,
                                              GivenSettings given, int64_t batch,
+                                             int64_t layers,
                                              const StageChoice &stages);
 
 /// What bounds may rely on when every candidate is compiled with `compile`.

@@ -10,6 +10,9 @@
 
 namespace tpsp {
 
+/// Plans of chunks, by what makes chunks equal.
+using ChunkPlans = std::map<std::string, std::shared_ptr<const Plan>>;
+
 struct StageRequest {
   /// Its micro-batches are the pipeline's.
   CompileOptions compile;
@@ -19,6 +22,10 @@ struct StageRequest {
   /// Of layers in a chunk that repeat, so many are compiled; 0: all. Of those
   /// left out StagePlans::deeper tells what they take.
   size_t keptLayers = 0;
+  /// Of requests for the same placed program that differed from this one in
+  /// chunks, micro-batches, rematerialisation and overlap at most. Those that
+  /// are compiled are added. Null: there are none.
+  ChunkPlans *known = nullptr;
 };
 
 struct StagePlan {

@@ -29,6 +29,7 @@
 ///   the busiest does. How layers that are alike are divided is known: stage i
 ///   has n_i of them, and ends behind m n_i + n_0 + ... + n_(i-1) of a
 ///   micro-batch. The last has what is behind layers, too: the head.
+///   With several chunks a stage, n_0 to n_(i-1) are of the first chunks.
 /// - The largest stage needs the average. Where layers are alike, it needs what
 ///   the first one's layers need, with all units that its schedule saves.
 #ifndef TPSP_PLANNER_BOUNDS_H
@@ -62,16 +63,17 @@ struct Bound {
 
   /// What the step takes at least if nothing hides. Of steps whose bounds are
   /// alike, the one with little communication is mostly faster.
-  double promise() const { return computing + data + model; }
+  double promise() const { return std::max(seconds, computing + data + model); }
 };
 
-/// What a step may take of which the busiest stream takes `busiest` seconds,
-/// and all streams one after the other `serial`. Of the rest about three
-/// quarters hide: two thirds to four fifths, in plans of Llama-3.1-8B on 64
-/// devices. It says where a search begins, and excludes nothing.
-inline double likelySeconds(double busiest, double serial) {
-  return busiest + std::max(serial - busiest, 0.0) / 4;
-}
+/// Settings, and what a rank needs at least with them. With stages, where the
+/// first of a rematerialisation do not fit, the others are not tried, and need
+/// no less.
+struct SizedSettings {
+  Settings settings;
+  int64_t bytes = 0;
+  bool mayFit = false;
+};
 
 struct BoundOptions {
   int64_t devices = 1;
@@ -115,11 +117,16 @@ public:
   Bounds(ProgramFacts facts, Hardware hardware, BoundOptions options);
 
   Bound of(const SpaceNode &node) const;
-  /// Whether the axes leave a rank so many micro-batches, and there are as many
-  /// as stages.
+  /// Whether the axes leave a rank so many micro-batches, there are as many as
+  /// stages, and a layer for each of their chunks.
   bool canCut(const SpaceNode &node, const Settings &settings) const;
   /// What a rank needs at least with these settings.
   int64_t bytesWith(const SpaceNode &node, const Settings &settings) const;
+  /// Those of `all` that the node can be cut into, and whether they may fit in
+  /// `limit` bytes; 0: any amount.
+  std::vector<SizedSettings> sized(const SpaceNode &node,
+                                   llvm::ArrayRef<Settings> all,
+                                   int64_t limit) const;
 
 private:
   /// Of a product forward alone, and of it with its adjoints.
@@ -128,12 +135,13 @@ private:
   };
 
   /// Bytes of gradients that are summed over micro-batches. Of two, the first
-  /// one's are as they come; more are summed in f32.
+  /// one's are as they come; more, and stages', are summed in f32.
   struct Sums {
     double asTheyCome = 0, inF32 = 0;
 
-    double of(int64_t microBatches) const {
-      return microBatches == 1 ? 0 : microBatches == 2 ? asTheyCome : inF32;
+    double of(int64_t microBatches, bool hasStages) const {
+      bool isInF32 = hasStages || microBatches > 2;
+      return microBatches == 1 ? 0 : isInF32 ? inF32 : asTheyCome;
     }
     void operator+=(const Sums &other) {
       asTheyCome += other.asTheyCome;
@@ -215,8 +223,10 @@ private:
   Bound linksAlone(const SpaceNode &node) const;
   void addComputing(const SpaceNode &node, size_t yardstick,
                     int64_t microBatches, Work &work) const;
+  void addSums(const SpaceNode &node, int64_t microBatches, Work &work) const;
   double longestStage(const Work &work, int64_t stages,
                       const Settings &settings, bool withLinks) const;
+  bool hasChunks(const SpaceNode &node, int64_t perStage) const;
   double countInLayers(int64_t count) const;
   double kernelShare(int64_t stages) const;
   ComputeSeconds productSeconds(const ProductFacts &product,

@@ -47,10 +47,13 @@ struct Settings {
   std::string rematerialize = "none";
   /// Of pipelinePolicies(); empty without stages.
   std::string schedule = {};
+  /// Of layers, that a stage has.
+  int64_t chunks = 1;
 
   bool operator==(const Settings &other) const {
     return microBatches == other.microBatches &&
-           rematerialize == other.rematerialize && schedule == other.schedule;
+           rematerialize == other.rematerialize && schedule == other.schedule &&
+           chunks == other.chunks;
   }
 };
 
@@ -86,8 +89,8 @@ std::string subscriptText(const Candidate &candidate,
                           const ProgramFacts &facts);
 /// "ZeRO-1 x TP+SP": what people call it.
 std::string usualName(const Candidate &candidate, const ProgramFacts &facts);
-/// "4 micro-batches, 1f1b, rematerialise full"; empty of settings that save
-/// nothing.
+/// "4 micro-batches, 1f1b of 2 chunks, rematerialise full"; empty of settings
+/// that save nothing.
 std::string settingsText(const Settings &settings);
 
 } // namespace tpsp::planner

@@ -1,7 +1,9 @@
 /// Leaves that may soon give a good plan. A good plan that is found early
 /// excludes others; bounds alone tell little of which one is good.
 ///
-/// A beam search finds leaves that promise short steps. Steps take longer than
+/// A beam search finds leaves that promise short steps without overlap: what
+/// hides is not known before, and who communicates little is mostly first with
+/// overlap, too. Steps take longer than
 /// they promise. What some took says what others will: the logarithm of how
 /// many times longer is fitted as a sum over traits of a candidate's axes, by
 /// ridge regression without negative terms.
@@ -30,8 +32,8 @@ public:
   /// expected to take more than `limit` seconds, unless that is 0.
   std::vector<Prospect> take(size_t most, double limit);
 
-  /// What a candidate's step took, or likely takes with overlap, in seconds; 0
-  /// if the candidate is of no use.
+  /// What a candidate's step took without overlap, in seconds; 0 if the
+  /// candidate is of no use.
   void learn(const Candidate &candidate, const Bound &bound, double seconds);
 
 private:

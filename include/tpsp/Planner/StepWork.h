@@ -55,6 +55,8 @@ struct StepWork {
   double kernelSeconds = 0;
   /// Of these, what layers have that it is composed of; 0 if it is not.
   double kernelSecondsOfLayers = 0;
+  /// Of these, what works on results of products behind layers: on logits.
+  double kernelSecondsBehindLayers = 0;
 
   /// Adds `times` (`b` - `a`).
   void addDifference(const StepWork &a, const StepWork &b, double times);

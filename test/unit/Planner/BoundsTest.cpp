@@ -227,6 +227,9 @@ static SpaceNode stages(int64_t size) {
 TEST(Bounds, StagesWaitForTheFirstMicroBatch) {
   auto facts = [](int64_t batch, bool areAlike = false) {
     ProgramFacts facts = mlp(batch, 64, 1024, 4096);
+    // No sums of gradients.
+    for (TensorFacts &tensor : facts.tensors)
+      tensor.isTrained = false;
     facts.layers = 8;
     facts.areLayersAlike = areAlike;
     for (ProductFacts &product : facts.products)
@@ -258,6 +261,92 @@ TEST(Bounds, StagesWaitForTheFirstMicroBatch) {
       }
     }
   }
+}
+
+// Each micro-batch's gradients are added to a stage's sums, in f32: two are
+// read, one is written.
+TEST(Bounds, StagesSumGradients) {
+  ProgramFacts facts = mlp(64, 64, 1024, 4096);
+  facts.layers = 8;
+  facts.areLayersAlike = true;
+  for (ProductFacts &product : facts.products)
+    product.count = 8;
+  for (TensorFacts &tensor : facts.tensors)
+    tensor.count = tensor.kind == TensorFacts::Kind::Parameter ? 8 : 1;
+  BoundOptions options;
+  options.devices = 4;
+  options.hasGradients = true;
+  options.microBatchIndex = 0;
+  auto computing = [&](int64_t parts, bool isTrained) {
+    options.stageSettings = {{parts, "none", "zero-bubble"}};
+    for (TensorFacts &tensor : facts.tensors)
+      tensor.isTrained = isTrained;
+    return Bounds(facts, machine(), options).of(stages(4)).computing;
+  };
+  double rate = 0;
+  for (const SizePoint &point : machine().memory)
+    rate = std::max(rate, point.value);
+  for (int64_t parts : {4, 8}) {
+    double sums = double(parts) * 3 * double(facts.parameterBytes()) / 4 / rate;
+    EXPECT_NEAR(computing(parts, true) - computing(parts, false), sums,
+                1e-6 * sums);
+  }
+}
+
+// With v chunks a stage waits for one of the first micro-batch's v times
+// shorter ones on each stage before.
+TEST(Bounds, ChunksShortenTheWait) {
+  ProgramFacts facts = mlp(64, 64, 1024, 4096);
+  facts.layers = 16;
+  facts.areLayersAlike = true;
+  for (ProductFacts &product : facts.products)
+    product.count = 16;
+  BoundOptions options;
+  options.devices = 4;
+  options.hasGradients = true;
+  options.microBatchIndex = 0;
+  auto computing = [&](int64_t chunks) {
+    options.stageSettings = {{8, "none", "1f1b", chunks}};
+    return Bounds(facts, machine(), options).of(stages(4)).computing;
+  };
+  double whole = computing(1) * 8 / 11;
+  for (int64_t chunks : {2, 4})
+    EXPECT_NEAR(computing(chunks), whole * (1 + 3.0 / double(8 * chunks)),
+                1e-9 * whole);
+  // Of 12 layers in 8 chunks the first four chunks have two.
+  facts.layers = 12;
+  for (ProductFacts &product : facts.products)
+    product.count = 12;
+  double layer = whole / 4;
+  EXPECT_NEAR(computing(2), layer * (3 + 3.0 * 2 / 8), 1e-9 * whole);
+}
+
+// Of each chunk there is a layer. Where they may be alike, they are, unless a
+// number is asked for.
+TEST(Bounds, ChunksHaveLayers) {
+  ProgramFacts facts = mlp(64, 8, 16, 32);
+  BoundOptions options;
+  options.devices = 4;
+  options.microBatchIndex = 0;
+  for (int64_t chunks : {1, 2, 3, 4, 5})
+    options.stageSettings.push_back({8, "none", "1f1b", chunks});
+  auto chunks = [&](int64_t layers) {
+    facts.layers = layers;
+    std::vector<int64_t> result;
+    for (const SizedSettings &each :
+         Bounds(facts, machine(), options)
+             .sized(stages(4), options.stageSettings, /*limit=*/0))
+      result.push_back(each.settings.chunks);
+    return result;
+  };
+  using testing::ElementsAre;
+  EXPECT_THAT(chunks(16), ElementsAre(1, 2, 4));
+  EXPECT_THAT(chunks(12), ElementsAre(1, 3));
+  EXPECT_THAT(chunks(15), ElementsAre(1, 2));
+  EXPECT_THAT(chunks(23), ElementsAre(1, 2, 4));
+  options.stageSettings = {{8, "none", "1f1b", 3}};
+  EXPECT_THAT(chunks(16), ElementsAre(3));
+  EXPECT_THAT(chunks(11), ElementsAre());
 }
 
 // What is behind the layers is on the last stage.

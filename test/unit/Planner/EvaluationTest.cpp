@@ -89,6 +89,48 @@ TEST(Evaluation, FastestMicroBatchesOfStages) {
   EXPECT_EQ(chosen(1), (Settings{16, "full", "1f1b"}));
 }
 
+// More chunks, as long as the step gets faster; then fewer micro-batches, or
+// more chunks again.
+TEST(Evaluation, FastestChunksOfStages) {
+  std::vector<Settings> settings;
+  for (int64_t chunks : {1, 2, 4, 8})
+    for (int64_t parts : {16, 8, 4})
+      settings.push_back({parts, "none", "1f1b", chunks});
+  std::vector<std::pair<int64_t, int64_t>> tried;
+  double best = 4;
+  auto evaluate = [&](const Candidate &candidate) {
+    const Settings &with = candidate.settings;
+    tried.emplace_back(with.microBatches, with.chunks);
+    Evaluation result;
+    result.seconds = 10 + std::abs(double(with.microBatches) - 8) +
+                     std::abs(double(with.chunks) - best);
+    result.memory.total = with.chunks == 8 ? 200 : 100;
+    return result;
+  };
+  Candidate candidate;
+  candidate.axes = {
+      {"pp", 2, {AxisRole::Stage, std::nullopt, {}, false, false}}};
+  auto chosen = [&] {
+    int64_t evaluations = 0;
+    tried.clear();
+    Settings result = evaluateWithSettings(evaluate, candidate, settings,
+                                           /*limit=*/150, evaluations)
+                          .candidate.settings;
+    EXPECT_EQ(evaluations, int64_t(tried.size()));
+    return result;
+  };
+  using testing::ElementsAre, testing::Pair;
+  EXPECT_EQ(chosen(), (Settings{8, "none", "1f1b", 4}));
+  EXPECT_THAT(tried,
+              ElementsAre(Pair(16, 1), Pair(16, 2), Pair(16, 4), Pair(16, 8),
+                          Pair(8, 4), Pair(8, 8), Pair(4, 4)));
+  best = 1;
+  EXPECT_EQ(chosen(), (Settings{8, "none", "1f1b", 1}));
+  // What does not fit is not taken, though it be faster.
+  best = 8;
+  EXPECT_EQ(chosen(), (Settings{8, "none", "1f1b", 4}));
+}
+
 // A quarter of what is saved is known to be too much: it is not evaluated.
 TEST(Evaluation, SettingsThatCannotFitAreNotTried) {
   std::vector<Settings> settings = {

@@ -85,13 +85,39 @@ TEST(Export, Stages) {
   for (const char *line :
        {"pipeline_parallel_degree = 4\n",
         "pipeline_parallel_schedule = \"1F1B\"\n",
-        "pipeline_parallel_microbatch_size = 2\n", "local_batch_size = 4\n"})
+        "pipeline_parallel_microbatch_size = 2\n", "local_batch_size = 4\n",
+        "pipeline_parallel_first_stage_less_layers = 0\n"})
     EXPECT_THAT(text.text, HasSubstr(line));
   EXPECT_THAT(exported("torchtitan", of({fsdp, tp})).text,
               Not(HasSubstr("pipeline_parallel_schedule")));
   EXPECT_THAT(exported("json", plan).text,
               AllOf(HasSubstr("\"role\": \"stage\""),
                     HasSubstr("\"schedule\": \"1f1b\"")));
+}
+
+// Of 8 layers each of 4 stages has two, one after the other.
+TEST(Export, Chunks) {
+  Candidate plan = of({pp, dp, tp});
+  plan.settings = {4, "none", "1f1b", 2};
+  EXPECT_THAT(exported("megatron", plan).text,
+              HasSubstr("--num-layers-per-virtual-pipeline-stage 1"));
+  plan.axes[1] = fsdp;
+  EXPECT_THAT(exported("torchtitan", plan).text,
+              AllOf(HasSubstr("pipeline_parallel_layers_per_stage = 1\n"),
+                    HasSubstr("schedule = \"Interleaved1F1B\"\n")));
+  EXPECT_THAT(exported("json", plan).text, HasSubstr("\"stage_chunks\": 2"));
+  plan.settings.schedule = "gpipe";
+  EXPECT_THAT(exported("torchtitan", plan).problem,
+              HasSubstr("no schedule 'gpipe' of 2 chunks"));
+  plan.settings = {4, "none", "1f1b", 3};
+  EXPECT_THAT(exported("torchtitan", plan).problem,
+              HasSubstr("12 chunks do not divide 8"));
+  plan.axes[1] = dp;
+  EXPECT_THAT(exported("megatron", plan).problem,
+              HasSubstr("12 chunks do not divide 8"));
+  plan.settings = {6, "none", "1f1b", 2};
+  EXPECT_THAT(exported("megatron", plan).problem,
+              HasSubstr("4 do not divide 6"));
 }
 
 // Of up[e, d] the rows are divided, of down[d, e] the columns.
@@ -161,7 +187,7 @@ TEST(Export, Refusals) {
   CandidateAxis three = pp;
   three.size = 3;
   EXPECT_THAT(exported("megatron", of({three, tp})).problem,
-              HasSubstr("3 stages do not divide 8"));
+              HasSubstr("3 chunks do not divide 8"));
   Candidate filled = of({pp, tp});
   filled.settings = {4, "none", "zero-bubble"};
   EXPECT_THAT(exported("megatron", filled).problem, HasSubstr("1F1B alone"));

@@ -132,9 +132,9 @@ protected:
                               const ProgramFacts &facts) const {
     SearchOptions search;
     if (std::optional<ClassId> batch = facts.find("b"); batch)
-      search.stageSettings =
-          stageSettings(trial.options.compile, {false, true},
-                        facts.classes[*batch].extent, {0, trial.schedule});
+      search.stageSettings = stageSettings(trial.options.compile, {false, true},
+                                           facts.classes[*batch].extent,
+                                           facts.layers, {0, trial.schedule});
     search.overlaps = trial.overlaps();
     search.overlapMemory = mostAdded;
     search.batch = 1;
@@ -378,9 +378,9 @@ TEST_F(PlannerExactness, Stages) {
   llvm::SmallString<128> path;
   ASSERT_FALSE(llvm::sys::fs::createTemporaryFile("stages", "mlir", path));
   for (int seed = 0; seed < count; ++seed) {
-    std::ofstream(path.c_str())
-        << randomLayers(unsigned(seed), /*layers=*/2 + seed % 4,
-                        /*isLarge=*/seed % 4 != 1);
+    std::ofstream(path.c_str()) << randomLayers(
+        unsigned(seed), /*layers=*/seed % 2 == 0 ? 4 + seed : 2 + seed % 4,
+        /*isLarge=*/seed % 4 != 1);
     SCOPED_TRACE(seed);
     trial.options.path = path.str().str();
     trial.options.compile = compileOptions(seed % 2 == 0);

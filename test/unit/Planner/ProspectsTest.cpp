@@ -47,7 +47,7 @@ TEST(Prospects, AreLeavesOfTheSpace) {
   for (Candidate &leaf : of.space.leaves()) {
     Bound bound = of.bounds.of({leaf, 1});
     if (bound.isPossible)
-      least = std::min(least, likelySeconds(bound.seconds, bound.promise()));
+      least = std::min(least, bound.promise());
   }
   std::set<std::string> seen;
   for (int round = 0; round < 3; ++round) {
@@ -58,8 +58,7 @@ TEST(Prospects, AreLeavesOfTheSpace) {
       EXPECT_TRUE(
           seen.insert(subscriptText(each.leaf.candidate, of.facts)).second);
       if (round == 0 && &each == &taken.front())
-        EXPECT_LE(likelySeconds(each.bound.seconds, each.bound.promise()),
-                  least * (1 + 1e-9));
+        EXPECT_LE(each.bound.promise(), least * (1 + 1e-9));
     }
   }
 }

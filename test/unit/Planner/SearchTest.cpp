@@ -39,8 +39,10 @@ public:
         bounds.bytesWith(leaf, candidate.settings) +
         int64_t(random() % 200000) / candidate.settings.microBatches;
     if (candidate.hasStages())
-      result.seconds *=
-          1 + double((seed + candidate.settings.microBatches) % 5) / 10;
+      result.seconds *= 1 + double((seed + candidate.settings.microBatches +
+                                    3 * unsigned(candidate.settings.chunks)) %
+                                   5) /
+                                10;
     return result;
   }
 
@@ -98,7 +100,11 @@ struct Case {
   }
 
   static std::vector<Settings> stageSettings() {
-    return {{8, "none", "1f1b"}, {4, "none", "1f1b"}, {2, "none", "1f1b"}};
+    std::vector<Settings> result;
+    for (int64_t chunks : {1, 2})
+      for (int64_t parts : {8, 4, 2})
+        result.push_back({parts, "none", "1f1b", chunks});
+    return result;
   }
   static ProgramFacts facts() {
     ProgramFacts facts = mlp(16, 64, 128, 256);
