@@ -83,6 +83,12 @@ double AttentionWork::flops() const {
   return 2 * pairs() * (isGradient ? 3 * d + 2 * e : d + e);
 }
 
+double KernelWork::memoryBytes(double bytes) const {
+  constexpr double line = 64;
+  double most = elementBytes + line * scatteredElements;
+  return most > 0 ? std::min(bytes, most) : bytes;
+}
+
 int64_t Plan::numRanks() const {
   int64_t ranks = 1;
   for (const MeshAxis &axis : mesh)

@@ -49,7 +49,7 @@ static double leastKernelSeconds(const PlanCommand &command,
                  work.elementBytes / rates.cacheBandwidth +
                  work.scatteredElements / rates.scattered;
   double bytes = double(command.bytesRead() + command.bytesWritten());
-  return std::max(units, bytes / rate);
+  return std::max(units, work.memoryBytes(bytes) / rate);
 }
 
 using ProductExtents = std::array<int64_t, 4>;

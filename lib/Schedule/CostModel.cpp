@@ -64,7 +64,8 @@ CommandCost CostModel::kernelCost(const KernelWork &work, double bytes) const {
                  work.elementBytes / rates.cacheBandwidth +
                  work.scatteredElements / rates.scattered +
                  double(work.grid) * rates.itemSeconds;
-  return withLaunch((rates.startSeconds + units) / cores, memorySeconds(bytes));
+  return withLaunch((rates.startSeconds + units) / cores,
+                    memorySeconds(work.memoryBytes(bytes)));
 }
 
 CommandCost CostModel::cost(const PlanCommand &command) const {

@@ -67,3 +67,14 @@ func.func @backward_mark(%x: !x) -> !x {
   %y = tpsp.softmax %0 {over = "d", tpsp.backward} : !x
   return %y : !x
 }
+
+// Differentiation has been asked: a view that says nothing else goes.
+// CHECK-LABEL: @stop_gradient
+// CHECK-SAME: %[[X:[a-z0-9]+]]:
+func.func @stop_gradient(%x: !x) -> !x {
+  // CHECK-NEXT: %[[Y:.*]] = tpsp.exp %[[X]]
+  // CHECK-NEXT: return %[[Y]]
+  %s = tpsp.stop_gradient %x : !x
+  %y = tpsp.exp %s : !x
+  return %y : !x
+}

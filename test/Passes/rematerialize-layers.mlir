@@ -22,7 +22,7 @@ func.func private @layer(%x: !x) -> !x {
 
 // CHECK-LABEL: func.func @model_grad(
 // CHECK-SAME: %[[X:[^:]*]]: tensor
-//      CHECK: %[[OUTSIDE:.*]] = tpsp.sigmoid %[[X]] :
+//      CHECK: %[[OUTSIDE:.*]] = tpsp.softmax %[[X]] 
 // CHECK-NEXT: tpsp.square
 // CHECK-NEXT: tpsp.tanh
 // CHECK-NEXT: tpsp.exp
@@ -49,10 +49,9 @@ func.func private @layer(%x: !x) -> !x {
 // CHECK-NEXT: %[[T1:.*]] = tpsp.tanh %[[S1]] {tpsp.backward, tpsp.recomputed}
 // CHECK-NEXT: tpsp.exp %[[T1]] {tpsp.backward, tpsp.recomputed}
 //      CHECK: tpsp.slope %[[OUTSIDE]] {of = "square", tpsp.backward}
-//      CHECK: tpsp.slope %[[X]] {of = "sigmoid", tpsp.backward}
 //  CHECK-NOT: tpsp.recomputed
 func.func @model(%x: !x) -> !x {
-  %a = tpsp.sigmoid %x : !x
+  %a = tpsp.softmax %x {over = "d"} : !x
   %b = call @layer(%a) : (!x) -> !x
   %c = call @layer(%b) : (!x) -> !x
   %d = tpsp.gelu %c : !x

@@ -134,3 +134,34 @@ func.func @free(%x: !x, %m: !x, %g: !x {tpsp.cotangent_of = 0})
   %p = tpsp.einsum %v, %r {tpsp.backward} : (!x, tensor<8x16xf32, #tpsp.idx<s, e>>) -> tensor<16x16xf32, #tpsp.idx<d, e>>
   return %y, %g3, %p : !x, !x, tensor<16x16xf32, #tpsp.idx<d, e>>
 }
+
+// Free is, too, what is made of a tensor that takes less memory, and of narrow
+// ones: a row's level. The narrow ones are kept. What is made of as large a
+// tensor is not (%e), nor what is made of two wide ones (%p), nor what awaits
+// a sum over ranks (%q).
+tpsp.mesh @mesh <tp = 2>
+!h = tensor<8x16xbf16, #tpsp.idx<s, d>>
+!r = tensor<8xf32, #tpsp.idx<s>>
+!sum = tensor<8xf32, #tpsp.idx<s | sum@tp>>
+// FREE-LABEL: func.func @smaller(
+// FREE-SAME: %[[H:[^:]*]]: {{.*}}, %[[L:[^:]*]]: {{.*}}, %[[S:[^:]*]]: {{.*}}, %[[G:[^:]*]]: tensor
+//      FREE: %[[X:.*]] = tpsp.convert %[[H]] : tensor<8x16xbf16
+// FREE-NEXT: %[[SHIFTED:.*]] = tpsp.sub %[[X]], %[[L]] :
+// FREE-NEXT: %[[Q:.*]] = tpsp.add %[[X]], %[[S]] :
+// FREE-NEXT: %[[E:.*]] = tpsp.exp %[[SHIFTED]] :
+//      FREE: %[[X2:.*]] = tpsp.convert %[[H]] {tpsp.backward, tpsp.recomputed}
+// FREE-NEXT: %[[SHIFTED2:.*]] = tpsp.sub %[[X2]], %[[L]] {tpsp.backward, tpsp.recomputed}
+// FREE-NEXT: tpsp.mul %[[G]], %[[SHIFTED2]] {tpsp.backward}
+// FREE-NOT: tpsp.recomputed
+func.func @smaller(%h: !h, %level: !r, %sum: !sum, %g: !x {tpsp.cotangent_of = 0}) -> (!x, !x) {
+  %x = tpsp.convert %h : !h -> !x
+  %shifted = tpsp.sub %x, %level : (!x, !r) -> !x
+  %q = tpsp.add %x, %sum : (!x, !sum) -> !x
+  %e = tpsp.exp %shifted : !x
+  %p = tpsp.mul %e, %q : !x
+  %y = tpsp.neg %p : !x
+  %g1 = tpsp.mul %g, %shifted {tpsp.backward} : !x
+  %g2 = tpsp.mul %g1, %q {tpsp.backward} : !x
+  %g3 = tpsp.mul %g2, %p {tpsp.backward} : !x
+  return %y, %g3 : !x, !x
+}

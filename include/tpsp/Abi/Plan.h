@@ -203,11 +203,15 @@ struct KernelWork {
   /// Scalar arithmetic, and calls of exp, tanh, ... , over the whole grid.
   double operations = 0, transcendentals = 0;
   /// Loads and stores of elements over the whole grid, in bytes: what the
-  /// caches serve. What memory serves is at least the parts that it accesses.
+  /// caches serve.
   double elementBytes = 0;
   /// Of the loads and stores, those of elements that are not neighbours of the
   /// ones before: one at a time.
   double scatteredElements = 0;
+
+  /// What memory serves: `bytes`, the parts of tensors that it accesses, but of
+  /// a table in which it looks up a few rows no more than these.
+  double memoryBytes(double bytes) const;
 };
 
 struct CollectiveWork {

@@ -3,6 +3,7 @@
 #include "tpsp/Dialect/Tpsp/AttentionOps.h"
 #include "tpsp/Dialect/Tpsp/CollectiveOps.h"
 #include "tpsp/Dialect/Tpsp/DropoutOps.h"
+#include "tpsp/Dialect/Tpsp/IntegerOps.h"
 #include "tpsp/Dialect/Tpsp/PointwiseOps.h"
 #include "tpsp/Dialect/Tpsp/ViewOps.h"
 
@@ -90,6 +91,32 @@ OpFoldResult SliceOp::fold(FoldAdaptor) {
   unsigned number = cast<OpResult>(getInputs()).getResultNumber();
   Value shard = gather.getInputs()[number];
   return shard.getType() == getResult().getType() ? shard : Value();
+}
+
+/// What is looked up in a converted tensor is converted itself, and the whole
+/// tensor need not be in memory in both precisions.
+LogicalResult OneHotEinsumOp::canonicalize(OneHotEinsumOp op,
+                                           PatternRewriter &rewriter) {
+  auto convert = op.data().getDefiningOp<ConvertOp>();
+  auto result = cast<RankedTensorType>(op.getResult().getType());
+  if (!convert || !op.targets().empty() || !op.terms().empty() ||
+      !liesAs(convert.getOperand(0), convert.getResult()) ||
+      result.getNumElements() >=
+          cast<RankedTensorType>(op.data().getType()).getNumElements())
+    return failure();
+  Value source = convert.getOperand(0);
+  SmallVector<Value> operands(op.getOperands());
+  operands.back() = source;
+  auto found = OneHotEinsumOp::create(
+      rewriter, op.getLoc(),
+      result.clone(cast<RankedTensorType>(source.getType()).getElementType()),
+      operands, op.getIndicesAttr());
+  auto converted = ConvertOp::create(rewriter, op.getLoc(), result,
+                                     ValueRange{found.getResult()});
+  for (Operation *part : {found.getOperation(), converted.getOperation()})
+    part->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  rewriter.replaceOp(op, converted);
+  return success();
 }
 
 /// A window that is no shorter than the rows hides nothing, and only stands in

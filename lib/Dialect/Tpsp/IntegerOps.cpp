@@ -9,6 +9,7 @@
 #include "tpsp/Dialect/Tpsp/ViewOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -197,7 +198,7 @@ Value EmbeddingOp::decompose(OpBuilder &b) {
 }
 
 Value CrossEntropyOp::decompose(OpBuilder &b) {
-  // log sum exp(x) - x[t] = log sum exp(x - m) - (x - m)[t], for any m. As the
+  // log sum exp(x) - x[t] = log sum exp(x - m) - (x[t] - m), for any m. As the
   // row's maximum, m keeps exp in range; it has no gradient.
   PartBuilder parts(b, getLoc());
   Value x = getOperand(0), targets = getOperand(1);
@@ -213,9 +214,10 @@ Value CrossEntropyOp::decompose(OpBuilder &b) {
   Value shifted = SubOp::create(b, getLoc(), wide, ValueRange{x, level});
   Value weight = ExpOp::create(b, getLoc(), wide, ValueRange{shifted});
   Value total = reduce(weight, "sum");
-  Value target =
-      OneHotEinsumOp::create(b, getLoc(), row, ValueRange{targets, shifted},
-                             b.getStrArrayAttr({getOver()}));
+  // Of x, and not of x - m: that need not be in memory.
+  Value found = OneHotEinsumOp::create(b, getLoc(), row, ValueRange{targets, x},
+                                       b.getStrArrayAttr({getOver()}));
+  Value target = SubOp::create(b, getLoc(), row, ValueRange{found, level});
   Value normalizer = LogOp::create(b, getLoc(), row, ValueRange{total});
   return SubOp::create(b, getLoc(), getResult().getType(),
                        ValueRange{normalizer, target});

@@ -9,7 +9,7 @@ using namespace tpsp;
 
 /// Rows longer than this (in elements) are not kept between the loops of a
 /// kernel: 256 KiB of f32, a level-2 cache's worth.
-static constexpr int64_t longestRow = 1 << 16;
+static constexpr int64_t longestRow = 1 << 18;
 
 /// A grid smaller than this is not worth a longer kernel.
 static constexpr int64_t smallestGrid = 64;

@@ -107,6 +107,17 @@ struct DecomposeLate : public tpsp::impl::DecomposeLateBase<DecomposeLate> {
               [](DecomposableOpInterface op) {
                 return !op.decomposesEarly() && !op.hasOwnKernel();
               });
+    getOperation()->walk(dropRequest);
+  }
+
+  /// Differentiation has been asked: a view that says nothing else is its
+  /// operand. Between two loops it would keep them from being one kernel.
+  static void dropRequest(IndexedOpInterface op) {
+    if (!op.isView() || !op.stopsGradient() ||
+        op->getOperand(0).getType() != op->getResult(0).getType())
+      return;
+    op->getResult(0).replaceAllUsesWith(op->getOperand(0));
+    op->erase();
   }
 };
 

@@ -47,6 +47,11 @@ LocationAttr callOf(Operation *op) {
 
 /// Which operations of the forward pass a mode does again.
 class Choice {
+  /// Loops that the backward pass does again for one tensor.
+  static constexpr size_t mostParts = 8;
+  /// So many times smaller is narrow.
+  static constexpr int64_t narrowShare = 16;
+
 public:
   Choice(Block &body, Mode mode) {
     for (Operation &op : body.without_terminator())
@@ -73,15 +78,61 @@ private:
     }
   }
 
-  /// What is free. It is made element by element of a saved tensor, and read by
-  /// the backward pass element by element only: the reading loops rematerialise
-  /// it, so it is neither written nor saved. Or it is a view of a saved tensor,
-  /// which may be a view of what was gathered for the forward pass.
+  /// What is free. It is made element by element of a tensor that is saved, or
+  /// that takes less memory, and read by the backward pass element by element
+  /// only: the reading loops rematerialise it, so it is neither written nor
+  /// saved. Or it is a view of a saved tensor, which may be a view of what was
+  /// gathered for the forward pass.
   void chooseFree() {
-    for (Operation *op : forward)
+    for (Operation *op : forward) {
+      if (isReadInLoops(op))
+        for (Operation *part : partsFromSmaller(op))
+          redone.insert(part);
       if (op->getNumOperands() == 1 && isKeptAnyway(op->getOperand(0)) &&
-          ((isPointwise(op) && isReadInLoops(op)) || isFreeView(op)))
+          isFreeView(op))
         redone.insert(op);
+    }
+  }
+
+  /// Those that make `op`'s result of such a tensor, the last first; none if
+  /// there is none.
+  SmallVector<Operation *> partsFromSmaller(Operation *op) const {
+    SmallVector<Operation *> parts;
+    for (Operation *each = op; each && parts.size() < mostParts;) {
+      Value source = sourceOf(each);
+      if (!source)
+        return {};
+      parts.push_back(each);
+      if (isKeptAnyway(source) || bytesOf(source) < bytesOf(op->getResult(0)))
+        return parts;
+      each = source.getDefiningOp();
+    }
+    return {};
+  }
+
+  /// The operand that has the result's elements, where they lie. Others are
+  /// narrow: a row's maximum. Null if `op` does not go element by element.
+  Value sourceOf(Operation *op) const {
+    if (contains(op) || isBackward(op) || !isMemoryEffectFree(op) ||
+        !isa<LoopOpInterface>(op) || op->getNumResults() != 1)
+      return {};
+    Value result = op->getResult(0), source;
+    for (Value operand : op->getOperands()) {
+      IdxAttr idx = getIdx(operand);
+      if (!idx || contains(operand.getDefiningOp()) ||
+          !idx.getPending().empty())
+        return {};
+      if (idx == getIdx(result) && !source)
+        source = operand;
+      else if (bytesOf(operand) > bytesOf(result) / narrowShare)
+        return {};
+    }
+    return source;
+  }
+
+  static int64_t bytesOf(Value value) {
+    auto tensor = cast<RankedTensorType>(value.getType());
+    return tensor.getNumElements() * tensor.getElementTypeBitWidth() / 8;
   }
 
   /// A view that lies where its operand does, not where the user asked for it.
@@ -92,11 +143,10 @@ private:
            llvm::any_of(op->getUsers(), isBackward);
   }
 
-  static bool isPointwise(Operation *op) {
+  /// Whether it makes one element of each of the value's.
+  static bool goesThrough(Operation *op, Value value) {
     return isa<LoopOpInterface>(op) && op->getNumResults() == 1 &&
-           llvm::all_of(op->getOperandTypes(), [&](Type type) {
-             return getIdx(type) && type == op->getResult(0).getType();
-           });
+           getIdx(op->getResult(0)).getNames() == getIdx(value).getNames();
   }
 
   bool isKeptAnyway(Value value) const {
@@ -104,12 +154,15 @@ private:
            llvm::any_of(value.getUsers(), isBackward);
   }
 
-  static bool isReadInLoops(Operation *op) {
+  /// By the backward pass, and by what it does again.
+  bool isReadInLoops(Operation *op) const {
+    if (op->getNumResults() != 1 || !getIdx(op->getResult(0)))
+      return false;
     bool isRead = false;
     for (Operation *user : op->getUsers()) {
-      if (!isBackward(user))
+      if (!isBackward(user) && !contains(user))
         continue;
-      if (!isPointwise(user))
+      if (!goesThrough(user, op->getResult(0)))
         return false;
       isRead = true;
     }

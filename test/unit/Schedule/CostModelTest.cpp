@@ -341,6 +341,20 @@ TEST(CostModel, RanksShareACpu) {
               2, 1e-6);
 }
 
+// Of a large table few rows are read. What is scattered takes a line of 64
+// bytes.
+TEST(CostModel, LookupsReadWhatTheyFind) {
+  KernelWork work = {/*grid=*/64};
+  EXPECT_EQ(work.memoryBytes(1e9), 1e9); // not counted
+  work.elementBytes = 2e6;
+  EXPECT_EQ(work.memoryBytes(1e9), 2e6);
+  EXPECT_EQ(work.memoryBytes(1e6), 1e6);
+  work.scatteredElements = 1e5;
+  EXPECT_EQ(work.memoryBytes(1e9), 2e6 + 64e5);
+  CostModel cost = modelOf("h100-sxm", {8});
+  EXPECT_LT(cost.kernelSeconds(work, 1e9), cost.copySeconds(1e8));
+}
+
 TEST(CostModel, NothingTakesNoTime) {
   CostModel cost = modelOf("h100-sxm", {8});
   PlanCommand event;

@@ -8,6 +8,10 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace mlir {
+class PatternRewriter;
+} // namespace mlir
+
 #define GET_OP_CLASSES
 #include "tpsp/Dialect/Tpsp/IntegerOps.h.inc"
 

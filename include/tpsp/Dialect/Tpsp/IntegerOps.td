@@ -48,6 +48,7 @@ def Tpsp_OneHotEinsumOp
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrArrayAttr:$indices);
   let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
   let extraClassDeclaration = [{
     /// Names of `indices`.
     ::llvm::SmallVector<::llvm::StringRef> selected();
