@@ -233,8 +233,8 @@ Tensor attention(const Tensor &q, const Tensor &k, const Tensor &v,
 ///     softcap * tanh(scale * <q, k> / softcap) + bias
 ///
 /// of keys that the query sees. A window leaves out those that are so many
-/// positions or more before it, segments those of another number. A row without
-/// keys is 0.
+/// positions or more before it, segments those of another number, lengths those
+/// at their position or behind it. A row without keys is 0.
 struct AttentionForm {
   std::string query, key, feature;
   double scale = 1;
@@ -246,6 +246,7 @@ struct AttentionForm {
   /// The caller's, or null.
   const Tensor *bias = nullptr;
   const Tensor *querySegments = nullptr, *keySegments = nullptr;
+  const Tensor *lengths = nullptr;
 };
 
 /// Applied to every tensor within a composite that a program in a narrow type

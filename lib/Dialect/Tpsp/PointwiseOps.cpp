@@ -92,6 +92,16 @@ LogicalResult EndMaskOp::verify() {
          << " positions, so give a number from 1 to that";
 }
 
+LogicalResult LengthMaskOp::verify() {
+  if (failed(verifyPointwise(*this, arity)))
+    return failure();
+  if (!getIdx(getOperand(1)).dimOf(getIndex())) // (P10)
+    return success();
+  return emitOpError("has lengths of index '")
+         << getIndex() << "' for every position of it; give one for all of "
+         << "them";
+}
+
 //===----------------------------------------------------------------------===//
 // Index structure
 //===----------------------------------------------------------------------===//
@@ -108,6 +118,11 @@ Linearity ConvertOp::getLinearity() { return Linearity::Joint; }
 bool ConvertOp::mixesPrecision() { return true; }
 unsigned SegmentMaskOp::getIntegerWidth(unsigned i) {
   return i == 1 || i == 2 ? 32 : 0;
+}
+unsigned LengthMaskOp::getIntegerWidth(unsigned i) { return i == 1 ? 32 : 0; }
+int64_t LengthMaskOp::getIntegerBound(unsigned i) {
+  RankedTensorType type = getResult().getType();
+  return i == 1 ? type.getDimSize(*getIdx(type).dimOf(getIndex())) + 1 : 0;
 }
 /// Asked before it is verified, too.
 Linearity EndMaskOp::getLinearity() {
@@ -308,6 +323,16 @@ LogicalResult EndMaskOp::buildAdjoint(OpBuilder &b, Value g, Needed,
   return success();
 }
 
+LogicalResult LengthMaskOp::buildAdjoint(OpBuilder &b, Value g, Needed,
+                                         Gradients gradients) {
+  AdjointBuilder adjoint(b, getLoc());
+  Value masked =
+      adjoint.map<LengthMaskOp>(g, {g, getOperand(1)}, getIndexAttr(),
+                                b.getF64FloatAttr(0), getTileAttr());
+  gradients[0] = adjoint.sumTo(masked, getOperand(0));
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Scalars
 //===----------------------------------------------------------------------===//
@@ -450,23 +475,43 @@ Value SegmentMaskOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
                                  x.constant(getFill().convertToDouble()).get());
 }
 
+/// `x` where `position` is before `end`, else `fill`.
+static Value scalarBefore(Operation *op, Scalar x, Value position, Value end,
+                          const APFloat &fill, OpBuilder &b) {
+  Value isBefore = arith::CmpIOp::create(
+      b, op->getLoc(), arith::CmpIPredicate::slt, position, end);
+  return arith::SelectOp::create(b, op->getLoc(), isBefore, x.get(),
+                                 x.constant(fill.convertToDouble()).get());
+}
+
 Value EndMaskOp::emitScalar(OpBuilder &b, ValueRange operands,
                             Position position) {
-  Scalar x = scalar(b, *this, operands.front());
   Value end = arith::ConstantIndexOp::create(b, getLoc(), int64_t(getEnd()));
-  Value isBefore = arith::CmpIOp::create(b, getLoc(), arith::CmpIPredicate::slt,
-                                         position(getIndex()), end);
-  return arith::SelectOp::create(b, getLoc(), isBefore, x.get(),
-                                 x.constant(getFill().convertToDouble()).get());
+  return scalarBefore(*this, scalar(b, *this, operands.front()),
+                      position(getIndex()), end, getFill(), b);
+}
+
+Value LengthMaskOp::emitScalar(OpBuilder &b, ValueRange operands,
+                               Position position) {
+  Value length =
+      arith::IndexCastOp::create(b, getLoc(), b.getIndexType(), operands[1]);
+  return scalarBefore(*this, scalar(b, *this, operands.front()),
+                      position(getIndex()), length, getFill(), b);
 }
 
 SmallVector<StringRef> EndMaskOp::getPositionIndices() { return {getIndex()}; }
+SmallVector<StringRef> LengthMaskOp::getPositionIndices() {
+  return {getIndex()};
+}
 
 SmallVector<StringRef> CausalMaskOp::getPositionIndices() {
   return {getQuery(), getKey()};
 }
 
 TileAttr CausalMaskOp::getTileOf(StringRef index) {
+  return tileAlong(getTile(), index);
+}
+TileAttr LengthMaskOp::getTileOf(StringRef index) {
   return tileAlong(getTile(), index);
 }
 

@@ -28,6 +28,8 @@ struct Evaluation {
   Tensor *expendable = nullptr;
   /// The first precondition that was found violated.
   std::string error;
+  /// What the operands' elements are stored in.
+  std::vector<Element> elements = {};
 
   const Tensor &operand(size_t i) const { return *operands[i]; }
   const IndexNames &indices() const { return type.indices; }

@@ -166,24 +166,29 @@ static void differentiateLayerNorm(Evaluation &e, const Tensor &gradient,
 
 /// Where what may follow the tensors is among the operands: 0 if it is not.
 struct AttentionExtras {
-  size_t bias = 0, querySegments = 0, keySegments = 0;
+  size_t bias = 0, querySegments = 0, keySegments = 0, lengths = 0;
   /// Of the step's number, were it there.
   size_t step = 0;
 };
 
-/// `tensors`: how many operands come first. Segment numbers come in twos, a
-/// bias alone, and the step's number has no index.
+/// `tensors`: how many operands come first. A bias has indices, and is of
+/// numbers as the step's number is. One of integers is lengths, two are
+/// segments, three both.
 static AttentionExtras attentionExtras(Evaluation &e, size_t tensors) {
   AttentionExtras extras;
-  size_t next = tensors, end = e.operands.size();
-  while (end > next && e.operand(end - 1).indices.empty())
-    --end;
-  if ((end - next) % 2 == 1)
+  size_t next = tensors;
+  auto holds = [&](size_t i, bool integers) {
+    return i < e.operands.size() &&
+           (e.elements[i] == Element::Integer) == integers;
+  };
+  if (holds(next, false) && !e.operand(next).indices.empty())
     extras.bias = next++;
-  if (next < end) {
+  if (holds(next, true) && holds(next + 1, true)) {
     extras.querySegments = next++;
     extras.keySegments = next++;
   }
+  if (holds(next, true))
+    extras.lengths = next++;
   extras.step = next;
   return extras;
 }
@@ -206,6 +211,8 @@ static AttentionForm attentionForm(Evaluation &e, size_t tensors = 3) {
     form.querySegments = &e.operand(extras.querySegments);
     form.keySegments = &e.operand(extras.keySegments);
   }
+  if (extras.lengths)
+    form.lengths = &e.operand(extras.lengths);
   return form;
 }
 

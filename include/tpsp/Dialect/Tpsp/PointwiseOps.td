@@ -171,6 +171,29 @@ def Tpsp_EndMaskOp
   let extraClassDefinition = Tpsp_Syntax;
 }
 
+def Tpsp_LengthMaskOp
+    : Tpsp_PointwiseOp<"length_mask", 2,
+                       ["getIntegerWidth", "getIntegerBound"],
+                       ["getPositionIndices", "getTileOf"]> {
+  let summary = "the operand where position(index) < length, else fill";
+  let description = [{
+    The second operand is the lengths, of i32. What is masked does not matter,
+    not even if it is infinite or no number. `tile` says where the positions lie
+    in a longer index.
+
+    ```mlir
+    %y = tpsp.length_mask %x, %lengths {index = "t", fill = -1e30}
+       : (!scores, !lengths) -> !scores
+    ```
+
+    Constraints: (I1)-(I8), (P1), (P2), (P5), and
+    - (P10) The lengths lack `index`.
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$index,
+                       F64Attr:$fill, OptionalAttr<Tpsp_TileAttr>:$tile);
+  let extraClassDefinition = Tpsp_Syntax;
+}
+
 def Tpsp_ConstantOp
     : Tpsp_PointwiseOp<"constant", 0, ["introducesIndices"]> {
   let summary = "one number everywhere";
