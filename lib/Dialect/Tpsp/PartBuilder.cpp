@@ -9,6 +9,22 @@
 using namespace mlir;
 using namespace tpsp;
 
+Value PartBuilder::wide(Value x) {
+  RankedTensorType type = typeOf(x);
+  if (type.getElementTypeBitWidth() >= 32)
+    return x;
+  return convert(x, withElement(made(type), b.getF32Type()));
+}
+Value PartBuilder::inPrecisionOf(Value like, Value x) {
+  Type element = typeOf(like).getElementType();
+  if (typeOf(x).getElementType() == element)
+    return x;
+  return convert(x, withElement(made(typeOf(x)), element));
+}
+Value PartBuilder::convert(Value x, RankedTensorType type) {
+  return ConvertOp::create(b, loc, type, ValueRange{x});
+}
+
 Value PartBuilder::mul(Value like, Value x, Value y) {
   return map<MulOp>(like, {x, y});
 }

@@ -25,6 +25,21 @@ public:
   mlir::Value map(mlir::Value like, mlir::ValueRange operands, Args... args) {
     return Op::create(b, loc, made(typeOf(like)), operands, args...);
   }
+  /// The same of operands that may be wider than `like`, then rounded to it:
+  /// what is to move is moved when it is narrow.
+  template <typename Op>
+  mlir::Value rounded(mlir::Value like, mlir::ValueRange operands) {
+    mlir::Value first = operands.front();
+    if (typeOf(first).getElementType() == typeOf(like).getElementType())
+      return map<Op>(like, operands);
+    return convert(map<Op>(first, operands), made(typeOf(like)));
+  }
+  /// `x` in f32 if it is narrower: what is made of it on the way to a result is
+  /// not rounded wherever it is stored.
+  mlir::Value wide(mlir::Value x);
+  mlir::Value inPrecisionOf(mlir::Value like, mlir::Value x);
+  mlir::Value convert(mlir::Value x, mlir::RankedTensorType type);
+
   mlir::Value mul(mlir::Value like, mlir::Value x, mlir::Value y);
   mlir::Value sub(mlir::Value like, mlir::Value x, mlir::Value y);
   mlir::Value scale(mlir::Value x, double factor);

@@ -148,11 +148,13 @@ LogicalResult SoftmaxOp::buildAdjoint(OpBuilder &b, Value g, Needed,
                                       Gradients gradients) {
   // dx = scale y (g - sum(g y)). Masked positions have y = 0.
   AdjointBuilder adjoint(b, getLoc());
-  Value y = getResult();
+  Value y = adjoint.wide(getResult());
+  g = adjoint.wide(g);
   Value dot = adjoint.sum(adjoint.mul(y, g, y), {getOver()});
   Value centred = adjoint.map<SubOp>(y, {g, dot});
   Value product = adjoint.mul(y, y, centred);
-  gradients[0] = adjoint.scale(product, getScale().convertToDouble());
+  gradients[0] = adjoint.inPrecisionOf(
+      getOperand(0), adjoint.scale(product, getScale().convertToDouble()));
   return success();
 }
 
@@ -161,20 +163,21 @@ LogicalResult RmsNormOp::buildAdjoint(OpBuilder &b, Value g, Needed needed,
   // n = x r with r = 1 / sqrt(mean(x^2) + eps); y = n gain.
   // dgain = sum(g n); dx = r (g gain - n mean(g gain n)).
   AdjointBuilder adjoint(b, getLoc());
-  Value x = getOperand(0), gain = getOperand(1);
+  Value x = adjoint.wide(getOperand(0)), gain = getOperand(1);
   SmallVector<StringRef> over = getWholeIndices();
   Value square = adjoint.square(x);
   Value root = adjoint.inverseRoot(adjoint.mean(square, over), getEps());
-  Value normal = adjoint.mul(x, x, root);
+  Value stored = adjoint.rounded<MulOp>(getOperand(0), {x, root});
   if (needed[1])
-    gradients[1] = adjoint.contract({g, normal}, gain);
+    gradients[1] = adjoint.contract({g, stored}, gain);
   if (!needed[0])
     return success();
-  Value scaled = adjoint.mul(x, g, gain);
+  Value normal = adjoint.wide(stored);
+  Value scaled = adjoint.wide(adjoint.mul(g, g, gain));
   Value dot = adjoint.mean(adjoint.mul(x, scaled, normal), over);
   Value along = adjoint.mul(x, normal, dot);
   Value across = adjoint.map<SubOp>(x, {scaled, along});
-  gradients[0] = adjoint.mul(x, across, root);
+  gradients[0] = adjoint.rounded<MulOp>(getOperand(0), {across, root});
   return success();
 }
 
@@ -183,24 +186,25 @@ LogicalResult LayerNormOp::buildAdjoint(OpBuilder &b, Value g, Needed needed,
   // n = (x - mean x) r; y = n gain + bias. dgain = sum(g n), dbias = sum(g),
   // dx = r (h - mean h - n mean(h n)) with h = g gain.
   AdjointBuilder adjoint(b, getLoc());
-  Value x = getOperand(0), gain = getOperand(1);
+  Value x = adjoint.wide(getOperand(0)), gain = getOperand(1);
   SmallVector<StringRef> over = getWholeIndices();
   if (needed[2])
     gradients[2] = adjoint.sumTo(g, getOperand(2));
   Value centred = adjoint.map<SubOp>(x, {x, adjoint.mean(x, over)});
   Value square = adjoint.square(centred);
   Value root = adjoint.inverseRoot(adjoint.mean(square, over), getEps());
-  Value normal = adjoint.mul(x, centred, root);
+  Value stored = adjoint.rounded<MulOp>(getOperand(0), {centred, root});
   if (needed[1])
-    gradients[1] = adjoint.contract({g, normal}, gain);
+    gradients[1] = adjoint.contract({g, stored}, gain);
   if (!needed[0])
     return success();
-  Value h = adjoint.mul(x, g, gain);
+  Value normal = adjoint.wide(stored);
+  Value h = adjoint.wide(adjoint.mul(g, g, gain));
   Value dot = adjoint.mean(adjoint.mul(x, h, normal), over);
   Value level = adjoint.map<SubOp>(x, {h, adjoint.mean(h, over)});
   Value along = adjoint.mul(x, normal, dot);
   Value across = adjoint.map<SubOp>(x, {level, along});
-  gradients[0] = adjoint.mul(x, across, root);
+  gradients[0] = adjoint.rounded<MulOp>(getOperand(0), {across, root});
   return success();
 }
 
@@ -222,7 +226,7 @@ LogicalResult RopeOp::buildAdjoint(OpBuilder &b, Value g, Needed,
 
 Value SoftmaxOp::decompose(OpBuilder &b) {
   PartBuilder parts(b, getLoc());
-  Value x = getOperand(0);
+  Value x = parts.wide(getOperand(0));
   if (getCausal())
     x = parts.map<CausalMaskOp>(
         x, x, getCausalAttr(), getOverAttr(),
@@ -237,28 +241,29 @@ Value SoftmaxOp::decompose(OpBuilder &b) {
     shifted = parts.map<ScaleOp>(shifted, shifted, getScaleAttr());
   Value weight = parts.exp(shifted);
   Value total = parts.reduce(weight, {getOver()}, "sum");
-  return parts.map<DivOp>(getResult(), {weight, total});
+  return parts.rounded<DivOp>(getResult(), {weight, total});
 }
 
 Value RmsNormOp::decompose(OpBuilder &b) {
   PartBuilder parts(b, getLoc());
-  Value x = getOperand(0), gain = getOperand(1);
+  Value x = parts.wide(getOperand(0)), gain = getOperand(1);
   SmallVector<StringRef> over = getWholeIndices();
   Value square = parts.square(x);
   Value root = parts.inverseRoot(parts.mean(square, over), getEps());
-  Value normal = parts.map<MulOp>(x, {x, root});
+  Value normal = parts.rounded<MulOp>(getOperand(0), {x, root});
   return parts.map<MulOp>(getResult(), {normal, gain});
 }
 
 Value LayerNormOp::decompose(OpBuilder &b) {
   PartBuilder parts(b, getLoc());
-  Value x = getOperand(0), gain = getOperand(1), bias = getOperand(2);
+  Value x = parts.wide(getOperand(0)), gain = getOperand(1),
+        bias = getOperand(2);
   SmallVector<StringRef> over = getWholeIndices();
   Value centred = parts.map<SubOp>(x, {x, parts.mean(x, over)});
   Value square = parts.square(centred);
   Value root = parts.inverseRoot(parts.mean(square, over), getEps());
-  Value normal = parts.map<MulOp>(x, {centred, root});
-  Value scaled = parts.map<MulOp>(x, {normal, gain});
+  Value normal = parts.rounded<MulOp>(getOperand(0), {centred, root});
+  Value scaled = parts.map<MulOp>(normal, {normal, gain});
   return parts.map<AddOp>(getResult(), {scaled, bias});
 }
 
