@@ -115,16 +115,6 @@ Tensor attention(const Tensor &q, const Tensor &k, const Tensor &v,
   return einsum({&weights, &v}, resultIndices, {}, error);
 }
 
-Tensor attention(const Tensor &q, const Tensor &k, const Tensor &v,
-                 const std::string &queryIndex, const std::string &keyIndex,
-                 const std::string &featureIndex, double scale, bool causal,
-                 const IndexNames &resultIndices, std::string *error,
-                 Dropout dropout) {
-  return attention(q, k, v,
-                   {queryIndex, keyIndex, featureIndex, scale, causal, dropout},
-                   resultIndices, asItIs, error);
-}
-
 Tensor attentionStatistic(const Tensor &q, const Tensor &k,
                           const AttentionForm &form,
                           const IndexNames &resultIndices, std::string *error) {
