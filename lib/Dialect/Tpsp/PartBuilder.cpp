@@ -28,9 +28,6 @@ Value PartBuilder::convert(Value x, RankedTensorType type) {
 Value PartBuilder::mul(Value like, Value x, Value y) {
   return map<MulOp>(like, {x, y});
 }
-Value PartBuilder::sub(Value like, Value x, Value y) {
-  return map<SubOp>(like, {x, y});
-}
 Value PartBuilder::scale(Value x, double factor) {
   return map<ScaleOp>(x, x, b.getF64FloatAttr(factor));
 }

@@ -41,7 +41,6 @@ public:
   mlir::Value convert(mlir::Value x, mlir::RankedTensorType type);
 
   mlir::Value mul(mlir::Value like, mlir::Value x, mlir::Value y);
-  mlir::Value sub(mlir::Value like, mlir::Value x, mlir::Value y);
   mlir::Value scale(mlir::Value x, double factor);
   mlir::Value neg(mlir::Value x);
   mlir::Value exp(mlir::Value x);
