@@ -59,6 +59,14 @@
 // PADDED: attention b=6 h=2 g=1 s=5 t=25 {{.*}} lengths f64
 // PADDED: attention b=6 h=2 g=1 s=5 t=25 {{.*}} lengths f64
 
+// Weights are dropped besides, in a training step by its number.
+// RUN: python3 %t/lengths.py %t/in 13
+// DEFINE: %{drop} = tpsp-run %t/dropped.mlir --grad --verify --quiet --inputs %t/in/n.npy
+// RUN: %{drop} --attention rows --optimizer sgd --steps 3
+// RUN: %{drop} --attention rows --micro-batches 3
+// RUN: %{drop} --attention blocks --attention-block 5
+// RUN: %{drop} --attention blocks --optimizer adamw --steps 2 --dtype f16
+
 // Without a file they are drawn, none beyond all keys. Others are refused.
 // RUN: tpsp-run %t/batch.mlir --quiet --verify
 // RUN: python3 %t/lengths.py %t/in 14
@@ -117,4 +125,25 @@ func.func @f(%q: !q, %k: !k, %v: !k, %n: !n {tpsp.name = "n"},
   %whole = tpsp.attention %q, %k, %v, %nh {query = "s", key = "t",
              feature = "k", scale = 0.7} : (!q, !k, !k, !nh) -> !q
   return %causal, %whole : !q, !q
+}
+
+//--- dropped.mlir
+tpsp.mesh @mesh <dp = 2 : data, tp = 2 : model>
+!q = tensor<6x13x2x5xf32, #tpsp.idx<b@dp, s, h@tp, k>>
+!k = tensor<6x13x2x5xf32, #tpsp.idx<b@dp, t, h@tp, k>>
+!w = tensor<2x5xf32, #tpsp.idx<h@tp, k>>
+!is = tensor<6x13xi32, #tpsp.idx<b@dp, s>>
+!it = tensor<6x13xi32, #tpsp.idx<b@dp, t>>
+!n = tensor<6xi32, #tpsp.idx<b@dp>>
+!l = tensor<f32, #tpsp.idx<>>
+func.func @f(%q: !q, %k: !k, %v: !k, %w: !w {tpsp.param}, %is: !is {tpsp.below = 2},
+             %it: !it {tpsp.below = 2}, %n: !n {tpsp.name = "n"}) -> !l {
+  %p = tpsp.mul %q, %w : (!q, !w) -> !q
+  %0 = tpsp.attention %p, %k, %v, %n {query = "s", key = "t", feature = "k",
+         dropout = 0.3, seed = 7, causal} : (!q, !k, !k, !n) -> !q
+  %1 = tpsp.attention %p, %k, %v, %is, %it, %n {query = "s", key = "t", feature = "k",
+         dropout = 0.2, seed = 9} : (!q, !k, !k, !is, !it, !n) -> !q
+  %2 = tpsp.mul %0, %1 : !q
+  %3 = tpsp.reduce %2 : !q -> !l
+  return %3 : !l
 }
