@@ -148,74 +148,60 @@ LogicalResult SoftmaxOp::buildAdjoint(OpBuilder &b, Value g, Needed,
                                       Gradients gradients) {
   // dx = scale y (g - sum(g y)). Masked positions have y = 0.
   AdjointBuilder adjoint(b, getLoc());
-  Value y = adjoint.wide(getResult());
-  g = adjoint.wide(g);
+  Value y = getResult();
   Value dot = adjoint.sum(adjoint.mul(y, g, y), {getOver()});
   Value centred = adjoint.map<SubOp>(y, {g, dot});
   Value product = adjoint.mul(y, y, centred);
-  gradients[0] = adjoint.inPrecisionOf(
-      getOperand(0), adjoint.scale(product, getScale().convertToDouble()));
-  return success();
-}
-
-/// Rows in f32, less their means.
-static Value lessItsMean(PartBuilder &parts, Value x,
-                         ArrayRef<StringRef> over) {
-  return parts.map<SubOp>(x, {x, parts.mean(x, over)});
-}
-
-/// n = x r with r = 1 / sqrt(mean(x^2) + eps), of rows x that are less their
-/// means if centred. r is in f32, n as the rows are.
-struct NormalRows {
-  Value root, normal;
-};
-template <typename Norm>
-static NormalRows normalRows(Norm op, PartBuilder &parts) {
-  SmallVector<StringRef> over = op.getWholeIndices();
-  Value rows = op.getOperand(0), x = parts.wide(rows);
-  if (std::is_same_v<Norm, LayerNormOp>)
-    x = lessItsMean(parts, x, over);
-  Value root =
-      parts.inverseRoot(parts.mean(parts.square(x), over), op.getEps());
-  return {root, parts.rounded<MulOp>(rows, {x, root})};
-}
-
-/// y = n gain (+ bias). dgain = sum(g n), dbias = sum(g),
-/// dx = r (h - mean h - n mean(h n)) with h = g gain, without mean h if rows
-/// are not centred.
-template <typename Norm>
-static LogicalResult differentiateNorm(Norm op, OpBuilder &b, Value g,
-                                       Needed needed, Gradients gradients) {
-  constexpr bool isCentred = std::is_same_v<Norm, LayerNormOp>;
-  AdjointBuilder adjoint(b, op.getLoc());
-  Value rows = op.getOperand(0), gain = op.getOperand(1);
-  SmallVector<StringRef> over = op.getWholeIndices();
-  if (isCentred && needed[2])
-    gradients[2] = adjoint.sumTo(g, op.getOperand(2));
-  auto [root, stored] = normalRows(op, adjoint);
-  if (needed[1])
-    gradients[1] = adjoint.contract({g, stored}, gain);
-  if (!needed[0])
-    return success();
-  Value normal = adjoint.wide(stored);
-  Value h = adjoint.wide(adjoint.mul(g, g, gain));
-  Value dot = adjoint.mean(adjoint.mul(normal, h, normal), over);
-  if (isCentred)
-    h = lessItsMean(adjoint, h, over);
-  Value along = adjoint.mul(normal, normal, dot);
-  Value across = adjoint.map<SubOp>(normal, {h, along});
-  gradients[0] = adjoint.rounded<MulOp>(rows, {across, root});
+  gradients[0] = adjoint.scale(product, getScale().convertToDouble());
   return success();
 }
 
 LogicalResult RmsNormOp::buildAdjoint(OpBuilder &b, Value g, Needed needed,
                                       Gradients gradients) {
-  return differentiateNorm(*this, b, g, needed, gradients);
+  // n = x r with r = 1 / sqrt(mean(x^2) + eps); y = n gain.
+  // dgain = sum(g n); dx = r (g gain - n mean(g gain n)).
+  AdjointBuilder adjoint(b, getLoc());
+  Value x = getOperand(0), gain = getOperand(1);
+  SmallVector<StringRef> over = getWholeIndices();
+  Value square = adjoint.square(x);
+  Value root = adjoint.inverseRoot(adjoint.mean(square, over), getEps());
+  Value normal = adjoint.mul(x, x, root);
+  if (needed[1])
+    gradients[1] = adjoint.contract({g, normal}, gain);
+  if (!needed[0])
+    return success();
+  Value scaled = adjoint.mul(x, g, gain);
+  Value dot = adjoint.mean(adjoint.mul(x, scaled, normal), over);
+  Value along = adjoint.mul(x, normal, dot);
+  Value across = adjoint.map<SubOp>(x, {scaled, along});
+  gradients[0] = adjoint.mul(x, across, root);
+  return success();
 }
 
 LogicalResult LayerNormOp::buildAdjoint(OpBuilder &b, Value g, Needed needed,
                                         Gradients gradients) {
-  return differentiateNorm(*this, b, g, needed, gradients);
+  // n = (x - mean x) r; y = n gain + bias. dgain = sum(g n), dbias = sum(g),
+  // dx = r (h - mean h - n mean(h n)) with h = g gain.
+  AdjointBuilder adjoint(b, getLoc());
+  Value x = getOperand(0), gain = getOperand(1);
+  SmallVector<StringRef> over = getWholeIndices();
+  if (needed[2])
+    gradients[2] = adjoint.sumTo(g, getOperand(2));
+  Value centred = adjoint.map<SubOp>(x, {x, adjoint.mean(x, over)});
+  Value square = adjoint.square(centred);
+  Value root = adjoint.inverseRoot(adjoint.mean(square, over), getEps());
+  Value normal = adjoint.mul(x, centred, root);
+  if (needed[1])
+    gradients[1] = adjoint.contract({g, normal}, gain);
+  if (!needed[0])
+    return success();
+  Value h = adjoint.mul(x, g, gain);
+  Value dot = adjoint.mean(adjoint.mul(x, h, normal), over);
+  Value level = adjoint.map<SubOp>(x, {h, adjoint.mean(h, over)});
+  Value along = adjoint.mul(x, normal, dot);
+  Value across = adjoint.map<SubOp>(x, {level, along});
+  gradients[0] = adjoint.mul(x, across, root);
+  return success();
 }
 
 LogicalResult RopeOp::buildAdjoint(OpBuilder &b, Value g, Needed,
@@ -236,7 +222,7 @@ LogicalResult RopeOp::buildAdjoint(OpBuilder &b, Value g, Needed,
 
 Value SoftmaxOp::decompose(OpBuilder &b) {
   PartBuilder parts(b, getLoc());
-  Value x = parts.wide(getOperand(0));
+  Value x = getOperand(0);
   if (getCausal())
     x = parts.map<CausalMaskOp>(
         x, x, getCausalAttr(), getOverAttr(),
@@ -251,20 +237,29 @@ Value SoftmaxOp::decompose(OpBuilder &b) {
     shifted = parts.map<ScaleOp>(shifted, shifted, getScaleAttr());
   Value weight = parts.exp(shifted);
   Value total = parts.reduce(weight, {getOver()}, "sum");
-  return parts.rounded<DivOp>(getResult(), {weight, total});
+  return parts.map<DivOp>(getResult(), {weight, total});
 }
 
 Value RmsNormOp::decompose(OpBuilder &b) {
   PartBuilder parts(b, getLoc());
-  Value normal = normalRows(*this, parts).normal;
-  return parts.map<MulOp>(getResult(), {normal, getOperand(1)});
+  Value x = getOperand(0), gain = getOperand(1);
+  SmallVector<StringRef> over = getWholeIndices();
+  Value square = parts.square(x);
+  Value root = parts.inverseRoot(parts.mean(square, over), getEps());
+  Value normal = parts.map<MulOp>(x, {x, root});
+  return parts.map<MulOp>(getResult(), {normal, gain});
 }
 
 Value LayerNormOp::decompose(OpBuilder &b) {
   PartBuilder parts(b, getLoc());
-  Value normal = normalRows(*this, parts).normal;
-  Value scaled = parts.map<MulOp>(normal, {normal, getOperand(1)});
-  return parts.map<AddOp>(getResult(), {scaled, getOperand(2)});
+  Value x = getOperand(0), gain = getOperand(1), bias = getOperand(2);
+  SmallVector<StringRef> over = getWholeIndices();
+  Value centred = parts.map<SubOp>(x, {x, parts.mean(x, over)});
+  Value square = parts.square(centred);
+  Value root = parts.inverseRoot(parts.mean(square, over), getEps());
+  Value normal = parts.map<MulOp>(x, {centred, root});
+  Value scaled = parts.map<MulOp>(x, {normal, gain});
+  return parts.map<AddOp>(getResult(), {scaled, bias});
 }
 
 Value RopeOp::decompose(OpBuilder &b) {

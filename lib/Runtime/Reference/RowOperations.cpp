@@ -66,9 +66,9 @@ public:
     Tensor product =
         each([](const double *v) { return v[0] * v[1]; }, {&u, &value});
     Tensor along = e.kept(mean(product));
-    Tensor across =
-        e.kept(each([](const double *v) { return v[3] * (v[0] - v[1] * v[2]); },
-                    {&u, &value, &along, &factor}));
+    Tensor across = e.stored(
+        each([](const double *v) { return v[3] * (v[0] - v[1] * v[2]); },
+             {&u, &value, &along, &factor}));
     return centered ? lessItsMean(across) : across;
   }
 
@@ -85,7 +85,7 @@ private:
   }
   Tensor lessItsMean(const Tensor &x) {
     Tensor average = e.kept(mean(x));
-    return e.kept(
+    return e.stored(
         each([](const double *v) { return v[0] - v[1]; }, {&x, &average}));
   }
   template <typename F> Tensor each(F f, const Operands &operands) {
