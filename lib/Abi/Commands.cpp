@@ -160,7 +160,9 @@ bool scoreLayoutsAreLegal(const AttentionCommand &c) {
          (!c.hasSegments ||
           (isLegal(indicesOf(c, c.querySegments, c.queries)) &&
            isLegal(indicesOf(c, c.keySegments, c.keys)) &&
-           c.keySegments.group == 0));
+           c.keySegments.group == 0)) &&
+         (!c.hasLengths || (isLegal(indicesOf(c, c.lengths, /*rows=*/1)) &&
+                            c.lengths.group == 0 && c.lengths.row == 0));
 }
 
 /// (An empty tensor may be laid out anyhow.)
@@ -285,6 +287,7 @@ void AttentionCommand::code(ParamCoder &coder) {
   coder.number(softcap);
   coder.flag(hasBias);
   coder.flag(hasSegments);
+  coder.flag(hasLengths);
   queryStart.code(coder);
   for (AttentionLayout *at : {&q, &k, &v, &o})
     coder.extents(at->batch, at->head, at->group, at->row);
@@ -293,6 +296,8 @@ void AttentionCommand::code(ParamCoder &coder) {
   if (hasSegments)
     for (AttentionLayout *at : {&querySegments, &keySegments})
       coder.extents(at->batch, at->head, at->group, at->row);
+  if (hasLengths)
+    coder.extents(lengths.batch, lengths.head);
 }
 
 int64_t AttentionCommand::biasElements() const {
@@ -306,18 +311,20 @@ bool AttentionCommand::isLegal() const {
          attentionExtentsFit(*this) && attentionLayoutsAreLegal(*this);
 }
 
-/// The bias and the segment numbers, where they are there.
+/// The bias, the segment numbers and the lengths, where they are there.
 static void addExtras(const AttentionCommand &c, std::vector<BufferUse> &uses) {
   if (c.hasBias)
     uses.push_back({"bias", c.biasElements(), c.dtype});
-  if (!c.hasSegments)
-    return;
-  uses.push_back({"query_segments",
-                  elementsOf(indicesOf(c, c.querySegments, c.queries)),
-                  TPSP_RT_I32});
-  uses.push_back({"key_segments",
-                  elementsOf(indicesOf(c, c.keySegments, c.keys)),
-                  TPSP_RT_I32});
+  auto addIntegers = [&](const char *role, const AttentionLayout &at,
+                         int64_t rows) {
+    uses.push_back({role, elementsOf(indicesOf(c, at, rows)), TPSP_RT_I32});
+  };
+  if (c.hasSegments) {
+    addIntegers("query_segments", c.querySegments, c.queries);
+    addIntegers("key_segments", c.keySegments, c.keys);
+  }
+  if (c.hasLengths)
+    addIntegers("lengths", c.lengths, /*rows=*/1);
 }
 
 std::vector<BufferUse> AttentionCommand::buffers(int64_t) const {

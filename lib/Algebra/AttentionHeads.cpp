@@ -13,8 +13,9 @@ using namespace tpsp;
 
 namespace {
 
-enum Tensor { Q, K, V, O, Bias, QuerySegments, KeySegments };
-constexpr Tensor all[] = {Q, K, V, O, Bias, QuerySegments, KeySegments};
+enum Tensor { Q, K, V, O, Bias, QuerySegments, KeySegments, Lengths };
+constexpr Tensor all[] = {Q,           K,      V, O, Bias, QuerySegments,
+                          KeySegments, Lengths};
 using Strides = std::array<int64_t, std::size(all)>; // 0 where absent
 
 /// Indices that act as one.
@@ -75,8 +76,9 @@ private:
   }
 
   const NamedShape &shapeOf(Tensor tensor) const {
-    const NamedShape *shapes[] = {
-        &t.q, &t.k, &t.v, &t.o, &t.bias, &t.querySegments, &t.keySegments};
+    const NamedShape *shapes[] = {&t.q,           &t.k,      &t.v,
+                                  &t.o,           &t.bias,   &t.querySegments,
+                                  &t.keySegments, &t.lengths};
     return *shapes[tensor];
   }
 
@@ -158,9 +160,9 @@ private:
     heads.heads = head.extent;
     heads.groups = group.extent;
     AttentionHeads::Layout *layouts[] = {
-        &heads.q,          &heads.k,    &heads.v,
-        &heads.o,          &heads.bias, &heads.querySegments,
-        &heads.keySegments};
+        &heads.q,           &heads.k,      &heads.v,
+        &heads.o,           &heads.bias,   &heads.querySegments,
+        &heads.keySegments, &heads.lengths};
     for (Tensor tensor : all) {
       layouts[tensor]->batch = batch.strides[tensor];
       layouts[tensor]->head = head.strides[tensor];

@@ -119,3 +119,20 @@ func @f(%ids: i32[b, s], %table: [v, d]) -> [b, s, d] {
   return %y
 }
 }
+
+// -----
+
+// Lengths are compared with positions.
+
+// CHECK-LABEL: module {
+// CHECK-DAG: %[[N:.*]] = "stablehlo.broadcast_in_dim"(%arg1) {broadcast_dimensions = array<i64: 0>}
+// CHECK-DAG: %[[T:.*]] = "stablehlo.iota"() {iota_dimension = 2 : i64}
+// CHECK: %[[WIDE:.*]] = "stablehlo.convert"(%[[N]]) : (tensor<2x3x5xi32>) -> tensor<2x3x5xi64>
+// CHECK: %[[BEFORE:.*]] = "stablehlo.compare"(%[[T]], %[[WIDE]]) {{.*}}LT
+// CHECK: "stablehlo.select"(%[[BEFORE]], %arg0
+tpsp.program <b = 2, s = 3, t = 5> {
+func @f(%x: [b, s, t], %n: i32[b]) -> [b, s, t] {
+  %y = length_mask %x, %n {index = "t", fill = -1}
+  return %y
+}
+}

@@ -240,3 +240,31 @@ func.func @two(%x: !a) -> !b {
   %1 = tpsp.reduce %0 : !a -> !b
   return %1 : !b
 }
+
+// -----
+
+// Attention sees no key behind its lengths, which are known to end before the
+// padding. Without them, or if they might be longer, its scores are masked.
+!q = tensor<3x6x2xf32, #tpsp.idx<b, q, k>>
+!k = tensor<3x5x2xf32, #tpsp.idx<b, p, k>>
+!n = tensor<3xi32, #tpsp.idx<b>>
+// CHECK-LABEL: @lengths
+// CHECK-SAME: %arg3: tensor<3xi32, #tpsp.idx<b>> {tpsp.below = 6 : i64}
+// CHECK-NOT: end_mask
+// CHECK: tpsp.attention %arg0, %arg1, %arg2, %arg3 {{.*}} tensor<3x8x2xf32, #tpsp.idx<b, p, k>>
+// CHECK-NOT: end_mask
+// CHECK: return
+func.func @lengths(%q: !q, %k: !k, %v: !k, %n: !n) -> !q {
+  %0 = tpsp.attention %q, %k, %v, %n {query = "q", key = "p", feature = "k"} : (!q, !k, !k, !n) -> !q
+  return %0 : !q
+}
+
+// CHECK-LABEL: @longer
+// CHECK-NOT: tpsp.attention
+// CHECK: tpsp.length_mask
+// CHECK-NEXT: tpsp.end_mask {{.*}}end = 5 : i64, fill = -3.4
+// CHECK-NEXT: tpsp.softmax
+func.func @longer(%q: !q, %k: !k, %v: !k, %n: !n {tpsp.below = 7}) -> !q {
+  %0 = tpsp.attention %q, %k, %v, %n {query = "q", key = "p", feature = "k"} : (!q, !k, !k, !n) -> !q
+  return %0 : !q
+}

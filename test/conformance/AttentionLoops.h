@@ -61,7 +61,7 @@ inline AttentionCommand makeAttention(int64_t dtype, const Shape &s,
 /// Operands and results, in the command's layouts.
 struct Tensors {
   Values q, k, v, o, statistic, go, gq, gk, gv;
-  Values bias, querySegments, keySegments, gbias;
+  Values bias, querySegments, keySegments, lengths, gbias;
 };
 
 /// One head of queries, by plain loops.
@@ -122,6 +122,8 @@ private:
   bool sees(const Tensors &t, int64_t s, int64_t j) const {
     int64_t at = s + c.queryStart.offset;
     if (c.causal && (j > at || (c.window > 0 && at - j >= c.window)))
+      return false;
+    if (c.hasLengths && j >= t.lengths[key(c.lengths, 0)])
       return false;
     return !c.hasSegments || t.querySegments[query(c.querySegments, s)] ==
                                  t.keySegments[key(c.keySegments, j)];

@@ -4,6 +4,7 @@
 
 #include "tpsp/Abi/ElementType.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -70,7 +71,8 @@ protected:
 
 private:
   static size_t numExtras(const AttentionCommand &c) {
-    return (c.hasBias ? 1 : 0) + (c.hasSegments ? 2 : 0);
+    return (c.hasBias ? 1 : 0) + (c.hasSegments ? 2 : 0) +
+           (c.hasLengths ? 1 : 0);
   }
   /// How many elements a layout of numbers reaches over.
   static int64_t span(const AttentionCommand &c, const AttentionLayout &l,
@@ -98,6 +100,8 @@ private:
       for (int64_t elements : {span(c, c.querySegments, c.queries),
                                span(c, c.keySegments, c.keys)})
         bytes.push_back(elements * elementBytes(TPSP_RT_I32));
+    if (c.hasLengths)
+      bytes.push_back(span(c, c.lengths, 1) * elementBytes(TPSP_RT_I32));
     if (c.hasBias)
       bytes.push_back(c.biasElements() * width);
     at.clear();
@@ -133,6 +137,14 @@ private:
           number = double(random() % 3);
       }
     }
+    if (c.hasLengths) {
+      // None, one, all, and what is nothing of these.
+      t.lengths = {0, 1, double(c.keys), -3, double(c.keys + 5)};
+      t.lengths.resize(span(c, c.lengths, 1));
+      for (size_t i = 5; i < t.lengths.size(); ++i)
+        t.lengths[i] = double(random() % (c.keys + 1));
+      std::shuffle(t.lengths.begin(), t.lengths.end(), random);
+    }
     forEachHead(c, [&](const HeadLoops &head) { head.forward(t); });
     forEachHead(c, [&](const HeadLoops &head) { head.backward(t); });
     return t;
@@ -158,6 +170,8 @@ private:
       inputs.push_back({next++, &t.querySegments, TPSP_RT_I32});
       inputs.push_back({next++, &t.keySegments, TPSP_RT_I32});
     }
+    if (c.hasLengths)
+      inputs.push_back({next++, &t.lengths, TPSP_RT_I32});
     for (auto [buffer, values, dtype] : inputs) {
       std::vector<std::byte> bytes = toBytes(dtype, *values);
       if (Status s = rank.write(at[buffer], bytes.data(), bytes.size());
@@ -351,6 +365,38 @@ TEST_P(AttentionTest, WindowsCapsBiasesAndSegments) {
       with(shape, 5, 1.5, "bt", true, /*start=*/3);
       with(shape, 0, 0, "st", false, /*start=*/40);
       with(longer, 33, 0, "st", false, /*start=*/200);
+    }
+}
+
+TEST_P(AttentionTest, LengthsOfKeys) {
+  if (isCuda())
+    GTEST_SKIP() << "plans for GPUs have kernels for these";
+  const Shape shape{3, 4, 2, 37, 41, 7, 5}, longer{5, 1, 1, 150, 530, 3, 4};
+  for (TypeCase type : types)
+    for (bool causal : {false, true}) {
+      auto with = [&](const Shape &of, const AttentionLayout &lengths,
+                      int64_t window, const char *bias, bool hasSegments) {
+        AttentionCommand c =
+            makeAttention(type.dtype, of, "bshg", "bsh", causal);
+        c.window = causal ? window : 0;
+        if (*bias)
+          giveBias(c, bias);
+        if (hasSegments)
+          giveSegments(c);
+        c.hasLengths = true;
+        c.lengths = lengths;
+        SCOPED_TRACE(testing::Message()
+                     << elementName(type.dtype) << " window " << c.window
+                     << " bias " << bias << " segments " << hasSegments
+                     << " causal " << causal << " seed " << testSeed());
+        check(c, type.tolerance);
+      };
+      with(shape, {1}, 0, "", false);
+      with(shape, {0, 1}, 5, "st", false);
+      with(shape, {4, 1}, 0, "ht", true);
+      with(shape, {1, 3}, 9, "", true);
+      with(shape, {}, 0, "t", false);
+      with(longer, {1}, 33, "", false);
     }
 }
 

@@ -90,6 +90,8 @@ INSTANTIATE_TEST_SUITE_P(
                          "{rate = 0.3, seed = 5}"},
                     Case{"causal_mask", "b=2,s=9,t=13 -> b=2,s=9,t=13",
                          R"({query = "s", key = "t", fill = -1.5})"},
+                    Case{"length_mask", "b=3,s=9,t=13; #b=3 -> b=3,s=9,t=13",
+                         R"({index = "t", fill = -1.5})"},
                     Case{"rope", "b=2,s=5,h=3,k=14 -> b=2,s=5,h=3,k=14",
                          R"({position = "s", feature = "k"})"},
                     Case{"rope", "s=5,k=14 -> s=5,k=14",

@@ -1,6 +1,8 @@
 // Attention, with what may be done to its scores.
 #include "ProgramBuilder.h"
 
+#include <algorithm>
+
 using namespace tpsp::property;
 using Builder = ProgramBuilder;
 
@@ -20,11 +22,29 @@ static std::vector<Dim> someAnd(Builder &b, std::vector<Dim> dims, Dim own) {
   return some;
 }
 
+/// Segment numbers, lengths, or both.
+static void addIntegers(Builder &b, const std::vector<Dim> &queries,
+                        const std::vector<Dim> &keys, Dim query, Dim key,
+                        ScoreOptions &options) {
+  size_t which = b.random.below(3);
+  if (which != 0) {
+    options.operands.push_back(b.integers(someAnd(b, queries, query), 2));
+    options.operands.push_back(b.integers(someAnd(b, keys, key), 2));
+  }
+  if (which == 1)
+    return;
+  std::vector<Dim> shared = someAnd(b, keys, key);
+  shared.erase(std::remove_if(shared.begin(), shared.end(),
+                              [&](const Dim &d) { return d.name == key.name; }),
+               shared.end());
+  options.operands.push_back(b.integers(shared, key.extent + 1));
+}
+
 /// `queries` and `keys`: the indices of both but for the feature.
 static ScoreOptions someScoreOptions(Builder &b,
                                      const std::vector<Dim> &queries,
                                      const std::vector<Dim> &keys, Dim query,
-                                     Dim key, bool hasSegments) {
+                                     Dim key, bool hasIntegers) {
   ScoreOptions options;
   bool isCausal = b.random.chance(0.5);
   if (isCausal)
@@ -41,14 +61,12 @@ static ScoreOptions someScoreOptions(Builder &b,
     if (b.isSmall(some))
       options.operands.push_back(b.argument(some, b.random.chance(0.5)));
   }
-  if (hasSegments) {
-    options.operands.push_back(b.integers(someAnd(b, queries, query), 2));
-    options.operands.push_back(b.integers(someAnd(b, keys, key), 2));
-  }
+  if (hasIntegers)
+    addIntegers(b, queries, keys, query, key, options);
   return options;
 }
 
-static bool applyAttention(Builder &b, bool hasSegments) {
+static bool applyAttention(Builder &b, bool hasIntegers) {
   auto q = b.pick([&](ValueId v) {
     return b.tensor(v).dims.size() >= 2 && b.range(v).magnitude < 5;
   });
@@ -80,7 +98,7 @@ static bool applyAttention(Builder &b, bool hasSegments) {
     if (dim.name != feature.name)
       rows.push_back(dim);
   ScoreOptions options =
-      someScoreOptions(b, rows, shared, query, key, hasSegments);
+      someScoreOptions(b, rows, shared, query, key, hasIntegers);
   operands.insert(operands.end(), options.operands.begin(),
                   options.operands.end());
   b.add("attention", operands, result, range,
@@ -90,7 +108,7 @@ static bool applyAttention(Builder &b, bool hasSegments) {
   return true;
 }
 
-OperationRule tpsp::property::attentionRule(bool hasSegments) {
+OperationRule tpsp::property::attentionRule(bool hasIntegers) {
   return {"attention", 4, Linear::No, true,
-          [hasSegments](Builder &b) { return applyAttention(b, hasSegments); }};
+          [hasIntegers](Builder &b) { return applyAttention(b, hasIntegers); }};
 }

@@ -127,6 +127,22 @@ static bool applySegmentMask(Builder &b) {
   return true;
 }
 
+static bool applyLengthMask(Builder &b) {
+  auto x = b.pick([&](ValueId v) { return !b.tensor(v).dims.empty(); });
+  if (!x)
+    return false;
+  std::vector<Dim> dims = b.tensor(*x).dims;
+  Dim along = b.random.of(dims);
+  remove(dims, along.name);
+  if (!dims.empty() && b.random.chance(0.5))
+    dims.pop_back();
+  ValueId lengths = b.integers(dims, along.extent + 1);
+  b.add("length_mask", {*x, lengths}, b.tensor(*x).dims,
+        {b.range(*x).magnitude, false},
+        "{index = " + quoted(along.name) + ", fill = 0.25 : f64}");
+  return true;
+}
+
 //===----------------------------------------------------------------------===//
 // Experts
 //===----------------------------------------------------------------------===//
@@ -244,7 +260,8 @@ const std::vector<OperationRule> &tpsp::property::integerRules() {
       {"dispatch", 4, Linear::No, true, applyExperts},
       {"router", 2, Linear::No, true, applyRouter},
       {"segment_mask", 2, Linear::No, false, applySegmentMask},
-      attentionRule(/*hasSegments=*/true),
+      {"length_mask", 2, Linear::No, false, applyLengthMask},
+      attentionRule(/*hasIntegers=*/true),
   };
   return rules;
 }

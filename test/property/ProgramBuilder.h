@@ -131,8 +131,9 @@ struct OperationRule {
 
 /// Floating-point numbers in, the same out (Operations.cpp).
 const std::vector<OperationRule> &numberRules();
-/// Attention; with segments, which are integers (AttentionOperations.cpp).
-OperationRule attentionRule(bool hasSegments);
+/// Attention; with segments, lengths or both, which are integers
+/// (AttentionOperations.cpp).
+OperationRule attentionRule(bool hasIntegers);
 /// Lookups, writes and choices by integers (IntegerOperations.cpp).
 const std::vector<OperationRule> &integerRules();
 

@@ -170,13 +170,14 @@ struct ScoreLayout : AttentionLayout {
 /// A head of keys and values serves `groups` heads of queries. If causal, only
 /// t <= s count, and with a window (0: none) only s - t < window; there s is
 /// counted from where this rank's queries start, t from the first key. With
-/// segments only those count whose numbers are equal. A row without keys that
-/// count is 0, its statistic -1e30. The statistic is dense, in the order
-/// written, in f32 (f64 for f64). Sums are in f32 (f64) whatever the type.
+/// segments only those count whose numbers are equal, and with lengths only t <
+/// length[b, h]. A row without keys that count is 0, its statistic -1e30. The
+/// statistic is dense, in the order written, in f32 (f64 for f64). Sums are in
+/// f32 (f64) whatever the type.
 ///
 /// Buffers: q, k, v, o, the statistic if `keepsStatistic`, the bias if
-/// `hasBias`, and segment numbers (i32) of queries and of keys if
-/// `hasSegments`.
+/// `hasBias`, segment numbers (i32) of queries and of keys if `hasSegments`,
+/// and the lengths (i32) if `hasLengths`.
 struct AttentionCommand {
   int64_t dtype = 0;
   int64_t batch = 1, heads = 1, groups = 1;
@@ -189,14 +190,14 @@ struct AttentionCommand {
   /// keys.
   int64_t window = 0;
   double softcap = 0;
-  bool hasBias = false, hasSegments = false;
+  bool hasBias = false, hasSegments = false, hasLengths = false;
   /// At which key the mask has this rank's first query; zero without a mask.
   PartStart queryStart;
   /// The group's stride of k and v is 0.
   AttentionLayout q, k, v, o;
   /// Where they are there. Dense along the indices that they have.
   ScoreLayout bias;
-  AttentionLayout querySegments, keySegments;
+  AttentionLayout querySegments, keySegments, lengths;
 
   int64_t numRows() const { return batch * heads * groups * queries; }
   int64_t queryElements() const { return numRows() * features; }
@@ -218,8 +219,8 @@ struct AttentionCommand {
 
 /// The gradients of an attention that has kept its statistic. Buffers: q, k, v,
 /// o, statistic, the gradient of o, laid out as o is, and, written, those of q,
-/// k and v, laid out as these are; then the bias and the segment numbers, as
-/// forward, and, written, the bias's gradient if it is wanted.
+/// k and v, laid out as these are; then the bias, the segment numbers and the
+/// lengths, as forward, and, written, the bias's gradient if it is wanted.
 struct AttentionGradientCommand : AttentionCommand {
   bool wantsBiasGradient = false;
 

@@ -35,11 +35,12 @@ struct AttentionExtents {
 
 /// ... of an attention that has these.
 constexpr const char *scoreExtra(bool hasWindow, bool hasCap, bool hasBias,
-                                 bool hasSegments) {
+                                 bool hasSegments, bool hasLengths) {
   return hasWindow     ? "a window"
          : hasCap      ? "a soft-cap"
          : hasBias     ? "a bias"
          : hasSegments ? "segments"
+         : hasLengths  ? "lengths of keys"
                        : "";
 }
 

@@ -28,13 +28,14 @@ extern "C" {
 #endif
 
 /* Raised whenever the calls, tpsp_rt_command or an encoding change.
+ * 9: attention has lengths of keys.
  * 7: attention says where its rank's queries start.
  * 6: attention has a window, a soft-cap, a bias and segment numbers.
  * 5: there are attention and attention_gradient.
  * 4: a matmul's parameters end in its epilogue, and its steps' buffers follow
  *    A, B and C; a kernel's position may lie in a shard that is not the
  *    rank's own; there is the element type TPSP_RT_F16. */
-#define TPSP_RT_ABI_VERSION 8
+#define TPSP_RT_ABI_VERSION 9
 
 /* One rank's execution context. Owned by the runtime; opaque to plans. */
 typedef struct tpsp_rt_rank tpsp_rt_rank;

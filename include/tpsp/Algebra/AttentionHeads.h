@@ -35,7 +35,7 @@ struct AttentionHeads {
   Layout q, k, v, o;
   /// Of what there is of these.
   ScoreLayout bias;
-  Layout querySegments, keySegments;
+  Layout querySegments, keySegments, lengths;
 };
 
 /// A row-major tensor, outermost index first.
@@ -47,9 +47,9 @@ struct NamedShape {
 struct AttentionTensors {
   NamedShape q, k, v, o;
   llvm::StringRef query, key, feature;
-  /// Added to scores; segment numbers of the queries and of the keys. Without
-  /// names: not there.
-  NamedShape bias = {}, querySegments = {}, keySegments = {};
+  /// Added to scores; segment numbers of the queries and of the keys; how many
+  /// keys count. Without a shape or names: not there, or the same for all.
+  NamedShape bias = {}, querySegments = {}, keySegments = {}, lengths = {};
 };
 
 struct AttentionMatch {

@@ -12,7 +12,7 @@
 ///   Tensor k = rename(einsum({&x, &wk}, {"b", "s", "h", "d"}),
 ///                     {"b", "t", "h", "d"});
 ///   ...
-///   Tensor y = attention(q, k, v, "s", "t", "d", scale, /*causal=*/true,
+///   Tensor y = attention(q, k, v, {"s", "t", "d", scale, /*causal=*/true},
 ///                        {"b", "s", "h", "d"});
 ///
 /// Errors. Each function takes a last `std::string *error`. When a
@@ -213,28 +213,20 @@ struct Dropout {
   uint32_t step = 0;
 };
 
-/// softmax(scale * <q, k> over `featureIndex`) over `keyIndex`, applied to v.
+/// Attention's indices, and what scores become before the softmax over `key`,
 ///
-/// q has `queryIndex` and lacks `keyIndex`; k and v have `keyIndex` and lack
-/// `queryIndex`. Indices that only some of them have are broadcast (grouped
-/// queries). v may reuse the name `featureIndex` for its own features, which
-/// then survive if the result names them. `causal` excludes keys beyond the
-/// query's position. `dropout` is applied to the softmax's results, their
-/// indices in the order of q, with the query's and the key's last.
-Tensor attention(const Tensor &q, const Tensor &k, const Tensor &v,
-                 const std::string &queryIndex, const std::string &keyIndex,
-                 const std::string &featureIndex, double scale, bool causal,
-                 const IndexNames &resultIndices, std::string *error = nullptr,
-                 Dropout dropout = {});
-
-/// What attention's parts share: the names and numbers above, and what scores
-/// become before the softmax,
+///     softcap * tanh(scale * <q, k> over `feature` / softcap) + bias
 ///
-///     softcap * tanh(scale * <q, k> / softcap) + bias
+/// of keys that the query sees. `causal` leaves out those beyond the query's
+/// position, a window those that are so many positions or more before it,
+/// segments those of another number, lengths those at their position or behind
+/// it. A row without keys is 0. `dropout` is applied to the softmax's results,
+/// their indices in the order of q, with the query's and the key's last.
 ///
-/// of keys that the query sees. A window leaves out those that are so many
-/// positions or more before it, segments those of another number. A row without
-/// keys is 0.
+/// q has `query` and lacks `key`; k and v have `key` and lack `query`. Indices
+/// that only some of them have are broadcast (grouped queries). v may reuse the
+/// name `feature` for its own features, which then survive if the result names
+/// them.
 struct AttentionForm {
   std::string query, key, feature;
   double scale = 1;
@@ -246,6 +238,7 @@ struct AttentionForm {
   /// The caller's, or null.
   const Tensor *bias = nullptr;
   const Tensor *querySegments = nullptr, *keySegments = nullptr;
+  const Tensor *lengths = nullptr;
 };
 
 /// Applied to every tensor within a composite that a program in a narrow type

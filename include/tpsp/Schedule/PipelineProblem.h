@@ -1,6 +1,6 @@
 /// Scheduling the micro-batches of a step on pipeline stages, as a problem that
-/// can be checked, a list scheduler that solves it, and a check of solutions.
-/// Plain numbers: neither plans nor hardware.
+/// can be checked, and a list scheduler that solves it. Plain numbers: neither
+/// plans nor hardware.
 ///
 /// Layers are cut into chunks; chunk c is of stage c mod p. A micro-batch goes
 /// forward through all chunks in their order and backward through them in the
@@ -114,12 +114,6 @@ std::optional<PipelineSchedule> scheduleList(const PipelineProblem &problem,
 /// less. The problem is one that check() accepts. With room for all units it
 /// takes no longer than all forward commands before all backward ones.
 PipelineSchedule schedulePipeline(const PipelineProblem &problem);
-
-/// Whether every command is there once, dependences and bounds are kept, and no
-/// stage and no link does two things at once. The first thing that is wrong, as
-/// a sentence; nullopt if nothing is.
-std::optional<std::string> verify(const PipelineProblem &problem,
-                                  const PipelineSchedule &schedule);
 
 /// A schedule by its usual name: what the problem is told.
 struct PipelinePolicy {

@@ -112,6 +112,10 @@ static void readScores(Op op, rt::AttentionCommand &command) {
     command.querySegments = layoutAt(*strides, 0);
     command.keySegments = layoutAt(*strides, 4);
   }
+  if (std::optional<ArrayRef<int64_t>> strides = op.getLengthStrides()) {
+    command.hasLengths = true;
+    command.lengths = {strides->front(), strides->back()};
+  }
 }
 
 template <typename Op>

@@ -211,13 +211,13 @@ LogicalResult MatmulOp::verify() {
 }
 
 /// The numbers are an attention's, and its buffers hold what they say.
-/// A bias and segment numbers, as the command has them.
+/// A bias, segment numbers and lengths, as the command has them.
 template <typename Op, typename Command>
 static LogicalResult verifyExtras(Op op, const Command &command) {
   std::vector<rt::BufferUse> uses = command.buffers(/*ranks=*/1);
   SmallVector<rt::BufferUse> expected;
   for (const rt::BufferUse &use : uses)
-    for (StringRef role : {"bias", "query_segments", "key_segments"})
+    for (StringRef role : {"bias", "query_segments", "key_segments", "lengths"})
       if (role == use.role)
         expected.push_back(use);
   if (expected.size() != op.getExtras().size())
@@ -246,9 +246,10 @@ static LogicalResult verifyAttention(Op op, ValueRange queryLike,
     return !list || list->size() == length;
   };
   if (!hasLength(op.getBiasStrides(), 5) ||
-      !hasLength(op.getSegmentStrides(), 8))
-    return op.emitOpError("needs five strides of a bias and eight of segment "
-                          "numbers, where they are there");
+      !hasLength(op.getSegmentStrides(), 8) ||
+      !hasLength(op.getLengthStrides(), 2))
+    return op.emitOpError("needs five strides of a bias, eight of segment "
+                          "numbers and two of lengths, where they are there");
   if (Attribute start = op.getQueryStartAttr();
       start && failed(verifyStart(op, start)))
     return failure();

@@ -22,16 +22,19 @@ template <typename Op> AttentionMatch match(Op op, Value o) {
   if (op.draws())
     return {{}, "its dropout draws by position, which no library does alike"};
   Named q(op.getOperand(0)), k(op.getOperand(1)), v(op.getOperand(2)), out(o);
-  Named bias, ofQueries, ofKeys;
+  Named bias, ofQueries, ofKeys, lengths;
   if (op.getBias())
     bias = Named(op.getBias());
   if (ValueRange segments = op.getSegments(); !segments.empty()) {
     ofQueries = Named(segments[0]);
     ofKeys = Named(segments[1]);
   }
+  if (op.getLengths())
+    lengths = Named(op.getLengths());
   return matchAttentionHeads({q.get(), k.get(), v.get(), out.get(),
                               op.getQuery(), op.getKey(), op.getFeature(),
-                              bias.get(), ofQueries.get(), ofKeys.get()});
+                              bias.get(), ofQueries.get(), ofKeys.get(),
+                              lengths.get()});
 }
 
 } // namespace

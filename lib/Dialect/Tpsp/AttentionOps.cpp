@@ -29,19 +29,33 @@ Value tpsp::attentionBias(ValueRange operands, unsigned tensors) {
   return isThere ? operands[tensors] : Value();
 }
 
+/// What follows the tensors and the bias.
+static ValueRange behindBias(ValueRange operands, unsigned tensors) {
+  size_t before = tensors + (attentionBias(operands, tensors) ? 1 : 0);
+  return before < operands.size() ? operands.drop_front(before) : ValueRange();
+}
+
+/// Two tensors of segment numbers, one of lengths, or first those and then
+/// this.
+static ValueRange attentionIntegers(ValueRange operands, unsigned tensors) {
+  ValueRange rest = behindBias(operands, tensors).take_front(3);
+  auto end = llvm::find_if_not(rest, holdsIntegers);
+  return rest.take_front(std::distance(rest.begin(), end));
+}
+
 ValueRange tpsp::attentionSegments(ValueRange operands, unsigned tensors) {
-  size_t first = tensors + (attentionBias(operands, tensors) ? 1 : 0),
-         count = 0;
-  while (first + count < operands.size() &&
-         holdsIntegers(operands[first + count]))
-    ++count;
-  return count ? operands.slice(first, count) : ValueRange();
+  ValueRange integers = attentionIntegers(operands, tensors);
+  return integers.size() < 2 ? ValueRange() : integers.take_front(2);
+}
+
+Value tpsp::attentionLengths(ValueRange operands, unsigned tensors) {
+  ValueRange integers = attentionIntegers(operands, tensors);
+  return integers.size() % 2 == 0 ? Value() : integers.back();
 }
 
 ValueRange tpsp::attentionStep(ValueRange operands, unsigned tensors) {
-  size_t before = tensors + (attentionBias(operands, tensors) ? 1 : 0) +
-                  attentionSegments(operands, tensors).size();
-  return before < operands.size() ? operands.drop_front(before) : ValueRange();
+  return behindBias(operands, tensors)
+      .drop_front(attentionIntegers(operands, tensors).size());
 }
 
 bool AttentionOp::hidesByWindow() {
@@ -67,8 +81,8 @@ public:
   Value weights() {
     Value q = op.getOperand(0), k = op.getOperand(1);
     Value x = add<EinsumOp>(ValueRange{q, k});
-    bool isPlain = !op.hidesByWindow() && !op.getSoftcap() && !op.getBias() &&
-                   op.getSegments().empty();
+    bool isPlain =
+        !op.hidesByWindow() && !op.getSoftcap() && !op.getBias() && !hidesAll();
     x = isPlain
             ? add<SoftmaxOp>(x, op.getKeyAttr(), op.getScaleAttr(),
                              op.getCausal() ? op.getQueryAttr() : StringAttr())
@@ -109,9 +123,15 @@ private:
     return op.getBias() ? add<AddOp>(ValueRange{x, op.getBias()}) : x;
   }
 
+  /// Whether there may be rows that see no key.
+  bool hidesAll() { return !op.getSegments().empty() || op.getLengths(); }
+
   /// What is not seen is `fill`.
   Value masked(Value x, double fill) {
     ValueRange segments = op.getSegments();
+    if (Value lengths = op.getLengths())
+      x = add<LengthMaskOp>(ValueRange{x, lengths}, op.getKeyAttr(),
+                            number(fill), TileAttr());
     if (!segments.empty())
       x = add<SegmentMaskOp>(ValueRange{x, segments[0], segments[1]},
                              number(fill));
@@ -125,7 +145,7 @@ private:
   Value softmaxOfMasked(Value x) {
     x = add<SoftmaxOp>(masked(x, maskedScore), op.getKeyAttr(), number(1),
                        StringAttr());
-    return op.getSegments().empty() ? x : masked(x, 0);
+    return hidesAll() ? masked(x, 0) : x;
   }
 
   Value dropped(Value x) {

@@ -28,12 +28,13 @@ template <typename Op> struct KeyBlock {
   KeyBlock(Op op, OpBuilder &b, TileAttr tile, ValueRange operands)
       : op(op), b(b), tile(tile), q(operands[0]), k(operands[1]),
         bias(attentionBias(operands, Op::numTensors)),
+        lengths(attentionLengths(operands, Op::numTensors)),
         segments(attentionSegments(operands, Op::numTensors)) {}
 
   Op op;
   OpBuilder &b;
   TileAttr tile;
-  Value q, k, bias;
+  Value q, k, bias, lengths;
   SmallVector<Value> segments;
 
   Value convert(Value x, Type element) {
@@ -52,9 +53,9 @@ template <typename Op> struct KeyBlock {
   }
   /// Whether scores are scaled before more is done to them. Else it comes last,
   /// where there is less to scale.
-  bool scalesFirst() {
-    return op.getSoftcap() || op.getBias() || !op.getSegments().empty();
-  }
+  bool scalesFirst() { return op.getSoftcap() || op.getBias() || hidesAll(); }
+  /// Whether there may be rows that see no key.
+  bool hidesAll() { return !segments.empty() || lengths; }
   Value times(Value x, double factor) {
     return factor == 1.0 ? x : map<ScaleOp>(x, x, b.getF64FloatAttr(factor));
   }
@@ -101,6 +102,8 @@ template <typename Op> struct KeyBlock {
   /// What is not seen is `fill`.
   Value masked(Value x, double fill) {
     FloatAttr filled = b.getF64FloatAttr(fill);
+    if (lengths)
+      x = map<LengthMaskOp>(x, {x, lengths}, op.getKeyAttr(), filled, tile);
     if (!segments.empty())
       x = map<SegmentMaskOp>(x, {x, segments[0], segments[1]}, filled);
     if (!op.getCausal())
@@ -111,9 +114,9 @@ template <typename Op> struct KeyBlock {
   /// To be scaled yet where scalesFirst() does not hold.
   Value scores() { return masked(scored(wide(product(q, k))), maskedScore); }
   /// A row that has seen nothing has exp(0) of what is masked, which is no
-  /// weight. Without segments every row sees a key.
+  /// weight.
   Value seen(Value weights) {
-    return segments.empty() ? weights : masked(weights, 0);
+    return hidesAll() ? masked(weights, 0) : weights;
   }
   /// Of a score's slope: that of the product of a query and a key.
   Value slopeOfProduct(Value dz) {
@@ -193,7 +196,7 @@ Value AttentionOp::finishSweep(OpBuilder &b, ValueRange state,
   KeyBlock<AttentionOp> row(*this, b, {}, getOperands());
   Value total = state[1];
   // What has seen a key has at least the 1 of its largest score.
-  if (!row.segments.empty())
+  if (row.hidesAll())
     total = row.map<ClampOp>(total, total, b.getF64FloatAttr(1), FloatAttr());
   if (result == 0)
     return row.narrow(row.map<DivOp>(state[2], {state[2], total}));
@@ -311,16 +314,33 @@ bool AttentionOp::mixesPrecision() {
 }
 bool AttentionGradientOp::mixesPrecision() { return true; }
 
-template <typename Op> static unsigned widthOfSegments(Op op, unsigned i) {
+template <typename Op> static unsigned widthOfIntegers(Op op, unsigned i) {
   if (i >= op->getNumOperands())
     return 0;
-  return llvm::is_contained(op.getSegments(), op->getOperand(i)) ? 32 : 0;
+  Value operand = op->getOperand(i);
+  bool holdsIntegers = operand == op.getLengths() ||
+                       llvm::is_contained(op.getSegments(), operand);
+  return holdsIntegers ? 32 : 0;
 }
 unsigned AttentionOp::getIntegerWidth(unsigned i) {
-  return widthOfSegments(*this, i);
+  return widthOfIntegers(*this, i);
 }
 unsigned AttentionGradientOp::getIntegerWidth(unsigned i) {
-  return widthOfSegments(*this, i);
+  return widthOfIntegers(*this, i);
+}
+
+/// Segment numbers have no bound; as many keys may count as there are.
+template <typename Op> static int64_t boundOfLengths(Op op, unsigned i) {
+  if (op->getOperand(i) != op.getLengths())
+    return 0;
+  RankedTensorType k = typeOf(op->getOperand(1));
+  return k.getDimSize(*getIdx(k).dimOf(op.getKey())) + 1;
+}
+int64_t AttentionOp::getIntegerBound(unsigned i) {
+  return boundOfLengths(*this, i);
+}
+int64_t AttentionGradientOp::getIntegerBound(unsigned i) {
+  return boundOfLengths(*this, i);
 }
 
 /// A part of the batch would have to know which elements dropout keeps, and of

@@ -106,10 +106,6 @@ template <typename Op> static LogicalResult verifySegments(Op op) {
   ValueRange segments = op.getSegments();
   if (segments.empty())
     return success();
-  if (segments.size() != 2)
-    return op.emitOpError("has ")
-           << segments.size() << " tensors of segment numbers; give the "
-           << "queries' and the keys'";
   const std::pair<StringRef, StringRef> roles[] = {
       {op.getQuery(), "the segment numbers of the queries"},
       {op.getKey(), "the segment numbers of the keys"}};
@@ -124,6 +120,24 @@ template <typename Op> static LogicalResult verifySegments(Op op) {
     if (failed(verifyIndicesAmong(op, segments[i], allowed, what)))
       return failure();
   }
+  return success();
+}
+
+/// (A11)
+template <typename Op> static LogicalResult verifyLengths(Op op) {
+  Value lengths = op.getLengths();
+  if (!lengths)
+    return success();
+  SmallVector<StringRef> shared;
+  for (StringRef name : indexNames(op.getOperand(1).getType()))
+    if (name != op.getFeature() && getIdx(op.getOperand(0)).dimOf(name))
+      shared.push_back(name);
+  for (StringRef name : indexNames(lengths.getType()))
+    if (!llvm::is_contained(shared, name))
+      return op.emitOpError("the lengths of keys have index '")
+             << name << "', which is none of [" << llvm::join(shared, ", ")
+             << "], those of both queries and keys; give one length for all "
+             << "of it, or segment numbers as two tensors";
   return success();
 }
 
@@ -156,19 +170,19 @@ template <typename Op> static LogicalResult verifyOrder(Op op) {
     return success();
   return op.emitOpError("takes ")
          << unsigned(Op::numTensors)
-         << " tensors, then a bias, two tensors of segment numbers and the "
-            "step's number, each where it is there; it has "
+         << " tensors, then a bias, two tensors of segment numbers, lengths "
+            "of keys and the step's number, each where it is there; it has "
          << count << " operands, or has them in another order";
 }
 
-/// (A4), (A7)-(A10)
+/// (A4), (A7)-(A11)
 template <typename Op> static LogicalResult verifyExtras(Op op) {
   if (!op.getStep().empty() && failed(verifyStep(op, op->getNumOperands() - 1)))
     return failure();
   if (failed(verifyMask(op)) || failed(verifyBias(op)) ||
       failed(verifyRows(op)))
     return failure();
-  return verifySegments(op);
+  return failed(verifySegments(op)) ? failure() : verifyLengths(op);
 }
 
 /// (A1), (A3) of values, whose own feature `result` has.

@@ -241,6 +241,7 @@ void tpsp::registerElementTails(MLIRContext &context) {
               >(context);
   attachTails<carryMask<CausalMaskOp>, CausalMaskOp>(context);
   attachTails<carryMask<SegmentMaskOp>, SegmentMaskOp>(context);
+  attachTails<carryMask<LengthMaskOp>, LengthMaskOp>(context);
   attachTails<carryEndMask, EndMaskOp>(context);
   attachTails<carryFinite, IotaOp, RopeMatrixOp>(context);
   attachTails<carryDropout, DropoutOp, DropoutMaskOp>(context);

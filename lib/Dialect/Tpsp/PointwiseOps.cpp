@@ -72,26 +72,6 @@ LogicalResult ClampOp::verify() {
          << "; no number is between them";
 }
 
-LogicalResult CausalMaskOp::verify() {
-  if (failed(verifyPointwise(*this, arity)))
-    return failure();
-  return verifyWindow(*this, getWindowAttr()); // (P8)
-}
-
-/// (P9). On one rank's shapes the end may be another's.
-LogicalResult EndMaskOp::verify() {
-  if (failed(verifyPointwise(*this, arity)))
-    return failure();
-  RankedTensorType type = getResult().getType();
-  int64_t extent = type.getDimSize(*getIdx(type).dimOf(getIndex())),
-          end = int64_t(getEnd());
-  if (end >= 1 && (end <= extent || getIdx(type).getLocal()))
-    return success();
-  return emitOpError("ends index '")
-         << getIndex() << "' at " << end << "; it has " << extent
-         << " positions, so give a number from 1 to that";
-}
-
 //===----------------------------------------------------------------------===//
 // Index structure
 //===----------------------------------------------------------------------===//
@@ -99,6 +79,9 @@ LogicalResult EndMaskOp::verify() {
 Linearity AddOp::getLinearity() { return Linearity::Joint; }
 bool AddOp::isSumOfOperands() { return true; }
 bool AddOp::mixesPrecision() { return true; }
+bool SubOp::mixesPrecision() { return true; }
+bool MulOp::mixesPrecision() { return true; }
+bool DivOp::mixesPrecision() { return true; }
 bool CompareOp::stopsGradient() { return true; }
 Linearity SubOp::getLinearity() { return Linearity::Joint; }
 Linearity MulOp::getLinearity() { return Linearity::Multi; }
@@ -106,14 +89,6 @@ Linearity ScaleOp::getLinearity() { return Linearity::Joint; }
 Linearity BroadcastOp::getLinearity() { return Linearity::Joint; }
 Linearity ConvertOp::getLinearity() { return Linearity::Joint; }
 bool ConvertOp::mixesPrecision() { return true; }
-unsigned SegmentMaskOp::getIntegerWidth(unsigned i) {
-  return i == 1 || i == 2 ? 32 : 0;
-}
-/// Asked before it is verified, too.
-Linearity EndMaskOp::getLinearity() {
-  FloatAttr fill = getFillAttr();
-  return fill && fill.getValue().isZero() ? Linearity::Joint : Linearity::None;
-}
 bool BroadcastOp::introducesIndices() { return true; }
 bool ConstantOp::introducesIndices() { return true; }
 bool IotaOp::introducesIndices() { return true; }
@@ -123,22 +98,12 @@ bool BroadcastOp::selects() { return true; }
 // Gradients
 //===----------------------------------------------------------------------===//
 
-/// `g` in the precision of `like`.
-static Value inPrecisionOf(OpBuilder &b, Location loc, Value g, Value like) {
-  RankedTensorType type = AdjointBuilder::unplaced(g);
-  Type element = AdjointBuilder::typeOf(like).getElementType();
-  if (type.getElementType() == element)
-    return g;
-  return ConvertOp::create(b, loc, withElement(type, element), ValueRange{g});
-}
-
 LogicalResult AddOp::buildAdjoint(OpBuilder &b, Value g, Needed needed,
                                   Gradients gradients) {
   AdjointBuilder adjoint(b, getLoc());
   for (auto [i, operand] : llvm::enumerate(getOperands()))
     if (needed[i])
-      gradients[i] =
-          adjoint.sumTo(inPrecisionOf(b, getLoc(), g, operand), operand);
+      gradients[i] = adjoint.sumTo(g, operand);
   return success();
 }
 
@@ -250,8 +215,7 @@ LogicalResult ClampOp::buildAdjoint(OpBuilder &b, Value g, Needed,
 
 LogicalResult ConvertOp::buildAdjoint(OpBuilder &b, Value g, Needed,
                                       Gradients gradients) {
-  Value back = inPrecisionOf(b, getLoc(), g, getOperand(0));
-  gradients[0] = AdjointBuilder(b, getLoc()).sumTo(back, getOperand(0));
+  gradients[0] = AdjointBuilder(b, getLoc()).sumTo(g, getOperand(0));
   return success();
 }
 
@@ -280,50 +244,27 @@ LogicalResult SlopeOp::buildAdjoint(OpBuilder &, Value, Needed, Gradients) {
                      "the path from the differentiated arguments");
 }
 
-LogicalResult CausalMaskOp::buildAdjoint(OpBuilder &b, Value g, Needed,
-                                         Gradients gradients) {
-  AdjointBuilder adjoint(b, getLoc());
-  Value masked = adjoint.map<CausalMaskOp>(g, g, getQueryAttr(), getKeyAttr(),
-                                           b.getF64FloatAttr(0), getTileAttr(),
-                                           getWindowAttr());
-  gradients[0] = adjoint.sumTo(masked, getOperand(0));
-  return success();
-}
-
-LogicalResult SegmentMaskOp::buildAdjoint(OpBuilder &b, Value g, Needed,
-                                          Gradients gradients) {
-  AdjointBuilder adjoint(b, getLoc());
-  Value masked = adjoint.map<SegmentMaskOp>(
-      g, {g, getOperand(1), getOperand(2)}, b.getF64FloatAttr(0));
-  gradients[0] = adjoint.sumTo(masked, getOperand(0));
-  return success();
-}
-
-LogicalResult EndMaskOp::buildAdjoint(OpBuilder &b, Value g, Needed,
-                                      Gradients gradients) {
-  AdjointBuilder adjoint(b, getLoc());
-  Value masked = adjoint.map<EndMaskOp>(g, g, getIndexAttr(), getEndAttr(),
-                                        b.getF64FloatAttr(0));
-  gradients[0] = adjoint.sumTo(masked, getOperand(0));
-  return success();
-}
-
 //===----------------------------------------------------------------------===//
 // Scalars
 //===----------------------------------------------------------------------===//
 
 /// In 64 bits if any of them is.
-Value AddOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
+static SmallVector<Scalar> alike(Operation *op, OpBuilder &b,
+                                 ValueRange operands) {
   auto isWide = [](Value x) { return x.getType().isF64(); };
-  auto wide = [&](Value x) {
-    if (isWide(x) || llvm::none_of(operands, isWide))
-      return scalar(b, *this, x);
-    return scalar(b, *this,
-                  arith::ExtFOp::create(b, getLoc(), b.getF64Type(), x));
-  };
-  Scalar sum = wide(operands.front());
-  for (Value summand : operands.drop_front())
-    sum = sum + wide(summand);
+  bool isAnyWide = llvm::any_of(operands, isWide);
+  return llvm::map_to_vector(operands, [&](Value x) {
+    if (isAnyWide && !isWide(x))
+      x = arith::ExtFOp::create(b, op->getLoc(), b.getF64Type(), x);
+    return scalar(b, op, x);
+  });
+}
+
+Value AddOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
+  SmallVector<Scalar> summands = alike(*this, b, operands);
+  Scalar sum = summands.front();
+  for (const Scalar &summand : ArrayRef(summands).drop_front())
+    sum = sum + summand;
   return sum.get();
 }
 
@@ -344,15 +285,18 @@ Value SelectOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
 }
 
 Value SubOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
-  return (scalar(b, *this, operands[0]) - scalar(b, *this, operands[1])).get();
+  SmallVector<Scalar> x = alike(*this, b, operands);
+  return (x[0] - x[1]).get();
 }
 
 Value MulOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
-  return (scalar(b, *this, operands[0]) * scalar(b, *this, operands[1])).get();
+  SmallVector<Scalar> x = alike(*this, b, operands);
+  return (x[0] * x[1]).get();
 }
 
 Value DivOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
-  return (scalar(b, *this, operands[0]) / scalar(b, *this, operands[1])).get();
+  SmallVector<Scalar> x = alike(*this, b, operands);
+  return (x[0] / x[1]).get();
 }
 
 Value MaxOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
@@ -422,52 +366,6 @@ Value ClampOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
     result = arith::MinimumFOp::create(
         b, getLoc(), result, x.constant(getHigh()->convertToDouble()).get());
   return result;
-}
-
-Value CausalMaskOp::emitScalar(OpBuilder &b, ValueRange operands,
-                               Position position) {
-  Scalar x = scalar(b, *this, operands.front());
-  Value query = position(getQuery()), key = position(getKey());
-  using Predicate = arith::CmpIPredicate;
-  Value seen = arith::CmpIOp::create(b, getLoc(), Predicate::sle, key, query);
-  if (getWindow()) {
-    Value width =
-        arith::ConstantIndexOp::create(b, getLoc(), int64_t(*getWindow()));
-    Value end = arith::AddIOp::create(b, getLoc(), key, width);
-    Value isNear =
-        arith::CmpIOp::create(b, getLoc(), Predicate::slt, query, end);
-    seen = arith::AndIOp::create(b, getLoc(), seen, isNear);
-  }
-  return arith::SelectOp::create(b, getLoc(), seen, x.get(),
-                                 x.constant(getFill().convertToDouble()).get());
-}
-
-Value SegmentMaskOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
-  Scalar x = scalar(b, *this, operands.front());
-  Value same = arith::CmpIOp::create(b, getLoc(), arith::CmpIPredicate::eq,
-                                     operands[1], operands[2]);
-  return arith::SelectOp::create(b, getLoc(), same, x.get(),
-                                 x.constant(getFill().convertToDouble()).get());
-}
-
-Value EndMaskOp::emitScalar(OpBuilder &b, ValueRange operands,
-                            Position position) {
-  Scalar x = scalar(b, *this, operands.front());
-  Value end = arith::ConstantIndexOp::create(b, getLoc(), int64_t(getEnd()));
-  Value isBefore = arith::CmpIOp::create(b, getLoc(), arith::CmpIPredicate::slt,
-                                         position(getIndex()), end);
-  return arith::SelectOp::create(b, getLoc(), isBefore, x.get(),
-                                 x.constant(getFill().convertToDouble()).get());
-}
-
-SmallVector<StringRef> EndMaskOp::getPositionIndices() { return {getIndex()}; }
-
-SmallVector<StringRef> CausalMaskOp::getPositionIndices() {
-  return {getQuery(), getKey()};
-}
-
-TileAttr CausalMaskOp::getTileOf(StringRef index) {
-  return tileAlong(getTile(), index);
 }
 
 //===----------------------------------------------------------------------===//

@@ -40,8 +40,7 @@ static StringRef carryDelay(const TailCase &c) {
 // Integers
 //===----------------------------------------------------------------------===//
 
-/// Whether integers are known to be below `extent`.
-static bool areBelow(Value ids, int64_t extent) {
+bool tpsp::areBelow(Value ids, int64_t extent) {
   while (Operation *op = ids.getDefiningOp()) {
     if (auto router = dyn_cast<RouterOp>(op)) {
       auto scores = cast<RankedTensorType>(router.getOperand(0).getType());

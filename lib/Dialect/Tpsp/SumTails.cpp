@@ -95,11 +95,15 @@ static StringRef carryRope(const TailCase &c) {
 // Attention
 //===----------------------------------------------------------------------===//
 
-/// A causal query sees no key behind its own position.
+/// A causal query sees no key behind its own position, and none does behind the
+/// lengths.
 static bool seesNoTail(AttentionOp op) {
   RankedTensorType q = typeOf(op.getOperand(0)), k = typeOf(op.getOperand(1));
-  return op.getCausal() && q.getDimSize(*getIdx(q).dimOf(op.getQuery())) <=
-                               k.getDimSize(*getIdx(k).dimOf(op.getKey()));
+  int64_t keys = k.getDimSize(*getIdx(k).dimOf(op.getKey()));
+  if (op.getLengths() && areBelow(op.getLengths(), keys + 1))
+    return true;
+  return op.getCausal() &&
+         q.getDimSize(*getIdx(q).dimOf(op.getQuery())) <= keys;
 }
 
 /// Whether the dropout of weights draws as it does without padding: positions

@@ -48,6 +48,9 @@ struct TailCase {
   }
 };
 
+/// Whether integers are known to be below `bound`.
+bool areBelow(mlir::Value integers, int64_t bound);
+
 using TailRule = llvm::StringRef(const TailCase &);
 
 template <typename Op, TailRule *rule>

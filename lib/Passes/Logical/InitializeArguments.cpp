@@ -89,9 +89,14 @@ private:
     return dropped;
   }
 
-  /// Whether other operands are positions along an index of this one.
+  /// Whether other operands are positions along an index of this one. That need
+  /// not be whole.
   static bool looksUp(IndexedOpInterface op, OpOperand &use) {
-    return !droppedIndices(op, use.get()).empty() &&
+    SmallVector<StringRef> whole = op.getWholeIndices();
+    auto mayBeLookedUp = [&](StringRef name) {
+      return !llvm::is_contained(whole, name);
+    };
+    return llvm::any_of(droppedIndices(op, use.get()), mayBeLookedUp) &&
            llvm::any_of(op->getOpOperands(), [&](OpOperand &other) {
              return &other != &use &&
                     op.getIntegerBound(other.getOperandNumber()) > 0;

@@ -22,12 +22,13 @@ llvm::StringSet<> tpsp::indicesOfIntegers(Operation *function) {
       int64_t bound = op.getIntegerBound(ids.getOperandNumber());
       if (bound == 0)
         continue;
+      SmallVector<StringRef> whole = op.getWholeIndices();
       for (Value other : op->getOperands()) {
         auto type = cast<RankedTensorType>(other.getType());
         for (auto [name, extent] :
              llvm::zip_equal(indexNames(type), type.getShape()))
-          if (extent == bound && !carries(ids.get(), name) &&
-              !carries(op->getResult(0), name))
+          if (extent == bound && !llvm::is_contained(whole, name) &&
+              !carries(ids.get(), name) && !carries(op->getResult(0), name))
             out.insert(name);
       }
     }

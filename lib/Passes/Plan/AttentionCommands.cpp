@@ -47,6 +47,13 @@ static DenseI64ArrayAttr segmentStridesOf(Builder &b, AttentionOpInterface op,
   return b.getDenseI64ArrayAttr(strides);
 }
 
+static DenseI64ArrayAttr lengthStridesOf(Builder &b, AttentionOpInterface op,
+                                         const AttentionHeads &heads) {
+  if (!op.getLengths())
+    return {};
+  return b.getDenseI64ArrayAttr({heads.lengths.batch, heads.lengths.head});
+}
+
 /// Null where every rank has all queries, or none of them are masked.
 static DenseI64ArrayAttr queryStartOf(ProgramBuilder &to,
                                       AttentionOpInterface op) {
@@ -59,13 +66,15 @@ static DenseI64ArrayAttr queryStartOf(ProgramBuilder &to,
   return startOfPart(to, type.getDimSize(dim), idx.getAxes()[dim], tile);
 }
 
-/// The buffers of a bias and of segment numbers.
+/// The buffers of a bias, of segment numbers and of lengths.
 static SmallVector<Value> extrasOf(ProgramBuilder &to,
                                    AttentionOpInterface op) {
   SmallVector<Value> extras;
   if (Value bias = op.getBias())
     extras.push_back(bias);
   llvm::append_range(extras, op.getSegments());
+  if (Value lengths = op.getLengths())
+    extras.push_back(lengths);
   return to.buffers.of(extras);
 }
 
@@ -90,6 +99,7 @@ LogicalResult tpsp::emitAttention(ProgramBuilder &to, AttentionOpInterface op) {
   DenseI64ArrayAttr strides = stridesOf(to.b, match.heads);
   DenseI64ArrayAttr ofBias = biasStridesOf(to.b, op, match.heads);
   DenseI64ArrayAttr ofSegments = segmentStridesOf(to.b, op, match.heads);
+  DenseI64ArrayAttr ofLengths = lengthStridesOf(to.b, op, match.heads);
   DenseI64ArrayAttr start = queryStartOf(to, op);
   FloatAttr scale = to.b.getF64FloatAttr(op.getScoreScale());
   FloatAttr cap = to.b.getF64FloatAttr(op.getScoreCap());
@@ -110,13 +120,13 @@ LogicalResult tpsp::emitAttention(ProgramBuilder &to, AttentionOpInterface op) {
     plan::AttentionGradientOp::create(
         to.b, loc, in[0], in[1], in[2], in[3], in[4], in[5], out[0], out[1],
         out[2], extras, ofBiasMade, sizes, strides, scale, causal, stream,
-        window, cap, ofBias, ofSegments, start);
+        window, cap, ofBias, ofSegments, ofLengths, start);
     return success();
   }
   Value o = to.buffers.define(op->getResult(0));
   Value statistic = madeIfRead(1);
   plan::AttentionOp::create(to.b, loc, in[0], in[1], in[2], o, statistic,
                             extras, sizes, strides, scale, causal, stream,
-                            window, cap, ofBias, ofSegments, start);
+                            window, cap, ofBias, ofSegments, ofLengths, start);
   return success();
 }

@@ -40,7 +40,8 @@ static std::string gpuObstacle(AttentionOpInterface op,
       {plan::runtimeType(element), heads.queries, heads.keys, heads.features,
        heads.valueFeatures,
        rt::scoreExtra(hidesByWindow(op, heads), op.getScoreCap() > 0,
-                      bool(op.getBias()), !op.getSegments().empty()),
+                      bool(op.getBias()), !op.getSegments().empty(),
+                      bool(op.getLengths())),
        latestStart(op)},
       /*isGradient=*/true);
   int64_t features = std::max(heads.features, heads.valueFeatures);

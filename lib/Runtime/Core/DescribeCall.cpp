@@ -56,7 +56,8 @@ private:
       print(" window={}", c.window);
     if (c.softcap > 0)
       print(" softcap={:g}", c.softcap);
-    print("{}{} {}", c.hasBias ? " bias" : "", c.hasSegments ? " segments" : "",
+    print("{}{}{} {}", c.hasBias ? " bias" : "",
+          c.hasSegments ? " segments" : "", c.hasLengths ? " lengths" : "",
           elementName(c.dtype));
   }
 

@@ -26,10 +26,21 @@ AttentionScores<T>::AttentionScores(const AttentionCommand &c,
   size_t next = 0;
   if (c.hasBias)
     bias = extras[next++];
-  if (!c.hasSegments)
-    return;
-  querySegments = reinterpret_cast<const int32_t *>(extras[next++]);
-  keySegments = reinterpret_cast<const int32_t *>(extras[next]);
+  auto takeIntegers = [&](bool areThere) {
+    return areThere ? reinterpret_cast<const int32_t *>(extras[next++])
+                    : nullptr;
+  };
+  querySegments = takeIntegers(c.hasSegments);
+  keySegments = takeIntegers(c.hasSegments);
+  lengths = takeIntegers(c.hasLengths);
+}
+
+template <typename T>
+int64_t AttentionScores<T>::numKeys(const AttentionHead &head) const {
+  if (!lengths)
+    return c.keys;
+  int64_t length = lengths[rowStart(c.lengths, head, 0)];
+  return std::clamp<int64_t>(length, 0, c.keys);
 }
 
 template <typename T>

@@ -17,6 +17,9 @@ public:
   AttentionScores(const AttentionCommand &c, int64_t queryStart,
                   const std::vector<std::byte *> &extras);
 
+  /// How many of the first keys count for a head.
+  int64_t numKeys(const AttentionHead &head) const;
+
   /// Of a block of keys, those that a query may see by its position: relative
   /// to the block, empty if there are none.
   TileRows seen(int64_t query, TileRows keys) const;
@@ -41,6 +44,7 @@ private:
   const int64_t queryStart;
   const std::byte *bias = nullptr;
   const int32_t *querySegments = nullptr, *keySegments = nullptr;
+  const int32_t *lengths = nullptr;
 };
 
 /// The gradient of a bias, of the batches and heads that share a part of it.

@@ -69,7 +69,7 @@ private:
     std::fill_n(tiles.sums, rows.count * c.valueFeatures, T(0));
     std::fill_n(tiles.total, rows.count, T(0));
     std::fill_n(tiles.largest, rows.count, -std::numeric_limits<T>::infinity());
-    TPSP_TRY(forEachBlock(c.keys, blockKeys, [&](TileRows keys) {
+    TPSP_TRY(forEachBlock(scores.numKeys(head), blockKeys, [&](TileRows keys) {
       return scores.isMasked(rows, keys) ? Status()
                                          : addBlock(head, rows, keys, tiles);
     }));

@@ -116,7 +116,8 @@ private:
         tiles.dot[i] += ours[e] * slope[e];
     }
     std::fill_n(tiles.gq, rows.count * c.features, T(0));
-    Status status = forEachBlock(c.keys, blockKeys, [&](TileRows keys) {
+    int64_t count = scores.numKeys(head);
+    Status status = forEachBlock(count, blockKeys, [&](TileRows keys) {
       return scores.isMasked(rows, keys) ? Status()
                                          : addBlock(head, rows, keys, tiles);
     });

@@ -193,11 +193,12 @@ void Builder::addBackward() {
 /// What can be told before cuDNN is asked.
 Status checkCommand(const AttentionCommand &c, bool isGradient,
                     int64_t queryStart) {
-  std::string obstacle = cudnnObstacle(
-      {c.dtype, c.queries, c.keys, c.features, c.valueFeatures,
-       scoreExtra(c.window > 0, c.softcap > 0, c.hasBias, c.hasSegments),
-       queryStart},
-      isGradient);
+  std::string obstacle =
+      cudnnObstacle({c.dtype, c.queries, c.keys, c.features, c.valueFeatures,
+                     scoreExtra(c.window > 0, c.softcap > 0, c.hasBias,
+                                c.hasSegments, c.hasLengths),
+                     queryStart},
+                    isGradient);
   if (!obstacle.empty())
     return refuse(obstacle);
   TPSP_TRY(checkLayout(c, c.q, "q"));

@@ -40,13 +40,10 @@ static Tensor productsOf(const Tensor &q, const Tensor &k,
   return einsum({&q, &k}, concat(outer, {form.query, form.key}), {}, error);
 }
 
-/// Whether a key counts, by positions and segment numbers.
-static bool isSeen(const AttentionForm &form, int64_t query, int64_t key,
-                   bool isOfSegment) {
-  if (!form.causal)
-    return isOfSegment;
-  return isOfSegment && key <= query &&
-         (form.window == 0 || query - key < form.window);
+/// Whether a key counts, by its position and the query's.
+static bool isSeen(const AttentionForm &form, int64_t query, int64_t key) {
+  return !form.causal ||
+         (key <= query && (form.window == 0 || query - key < form.window));
 }
 
 /// f(x, whether the key is seen) of every element of rows of keys.
@@ -54,18 +51,20 @@ template <typename F>
 static Tensor atScores(const Tensor &x, const AttentionForm &form, F f,
                        std::string *error) {
   const size_t rank = x.indices.size();
-  auto each = [&](const double *v, const int64_t *at, bool isOfSegment) {
-    return f(v[0], isSeen(form, at[rank - 2], at[rank - 1], isOfSegment));
-  };
-  if (!form.querySegments)
-    return pointwiseAt(
-        [&](const double *v, const int64_t *at) { return each(v, at, true); },
-        {&x}, x.indices, x.shape, error);
+  std::vector<const Tensor *> operands = {&x};
+  if (form.querySegments)
+    operands.insert(operands.end(), {form.querySegments, form.keySegments});
+  if (form.lengths)
+    operands.push_back(form.lengths);
+  const size_t last = operands.size() - 1;
   return pointwiseAt(
       [&](const double *v, const int64_t *at) {
-        return each(v, at, v[1] == v[2]);
+        const int64_t query = at[rank - 2], key = at[rank - 1];
+        bool isOfSegment = !form.querySegments || v[1] == v[2];
+        bool isBeforeEnd = !form.lengths || double(key) < v[last];
+        return f(v[0], isOfSegment && isBeforeEnd && isSeen(form, query, key));
       },
-      {&x, form.querySegments, form.keySegments}, x.indices, x.shape, error);
+      operands, x.indices, x.shape, error);
 }
 
 /// What the softmax is of, were every key seen.
@@ -114,16 +113,6 @@ Tensor attention(const Tensor &q, const Tensor &k, const Tensor &v,
   if (form.dropout.rate > 0)
     weights = stored(dropped(weights, form.dropout, error));
   return einsum({&weights, &v}, resultIndices, {}, error);
-}
-
-Tensor attention(const Tensor &q, const Tensor &k, const Tensor &v,
-                 const std::string &queryIndex, const std::string &keyIndex,
-                 const std::string &featureIndex, double scale, bool causal,
-                 const IndexNames &resultIndices, std::string *error,
-                 Dropout dropout) {
-  return attention(q, k, v,
-                   {queryIndex, keyIndex, featureIndex, scale, causal, dropout},
-                   resultIndices, asItIs, error);
 }
 
 Tensor attentionStatistic(const Tensor &q, const Tensor &k,

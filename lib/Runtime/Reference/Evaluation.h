@@ -28,6 +28,8 @@ struct Evaluation {
   Tensor *expendable = nullptr;
   /// The first precondition that was found violated.
   std::string error;
+  /// What the operands' elements are stored in.
+  std::vector<Element> elements = {};
 
   const Tensor &operand(size_t i) const { return *operands[i]; }
   const IndexNames &indices() const { return type.indices; }
@@ -70,7 +72,15 @@ struct Evaluation {
       roundTo(type.element, x);
     return x;
   }
-  /// The same, for functions of Reference.h.
+  /// Likewise one that such a program keeps in f32 if its type is narrower.
+  Tensor kept(Tensor x) const {
+    bool isNarrow =
+        type.element == Element::BF16 || type.element == Element::F16;
+    if (arithmetic == Arithmetic::Rounded)
+      roundTo(isNarrow ? Element::F32 : type.element, x);
+    return x;
+  }
+  /// The same as `stored`, for functions of Reference.h.
   Store store() const {
     return [this](Tensor x) { return stored(std::move(x)); };
   }

@@ -244,6 +244,27 @@ static void differentiateSegmentMask(Evaluation &e, const Tensor &gradient,
           [&] { return fitted(ofOneSegment(gradient, 0, e), out.type(0), e); });
 }
 
+/// `x` before the length along an index, and `fill` from there on.
+static Tensor before(const Tensor &x, double fill, Evaluation &e) {
+  size_t index = placeOf(e.text("index"), e);
+  if (!e.error.empty())
+    return {};
+  return pointwiseAt(
+      [=](const double *v, const int64_t *at) {
+        return double(at[index]) < v[1] ? v[0] : fill;
+      },
+      {&x, &e.operand(1)}, e.indices(), e.shape(), &e.error);
+}
+
+static Tensor evaluateLengthMask(Evaluation &e) {
+  return before(e.operand(0), e.real("fill"), e);
+}
+
+static void differentiateLengthMask(Evaluation &e, const Tensor &gradient,
+                                    OperandGradients &out) {
+  out.set(0, [&] { return fitted(before(gradient, 0, e), out.type(0), e); });
+}
+
 static Tensor evaluateConstant(Evaluation &e) {
   return full(e.indices(), e.shape(), e.real("value"), &e.error);
 }
@@ -318,6 +339,7 @@ OperationRows pointwiseOperations() {
       {"causal_mask", linear(evaluateCausalMask, differentiateCausalMask)},
       {"end_mask", linear(evaluateEndMask, differentiateEndMask)},
       {"segment_mask", {evaluateSegmentMask, differentiateSegmentMask, 3}},
+      {"length_mask", {evaluateLengthMask, differentiateLengthMask, 2}},
       {"dropout", {evaluateDropout, differentiateDropout, 1}},
       {"dropout_mask", {evaluateDropoutMask}},
       {"constant", {evaluateConstant}},

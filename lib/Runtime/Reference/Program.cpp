@@ -187,8 +187,10 @@ private:
 
   Evaluation prepare(const Operation &op, const ValueType &type) const {
     Evaluation evaluation{op, {}, type, options.arithmetic, nullptr, ""};
-    for (size_t operand : op.operands)
+    for (size_t operand : op.operands) {
       evaluation.operands.push_back(&values[operand]);
+      evaluation.elements.push_back(program.values[operand].element);
+    }
     return evaluation;
   }
 

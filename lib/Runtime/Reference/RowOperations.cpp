@@ -51,11 +51,11 @@ public:
     over = e.operand(1).indices;
     Tensor moved = centered ? lessItsMean(x) : x;
     Tensor squares = each([](const double *v) { return *v * *v; }, {&moved});
-    factor = e.stored(mean(squares));
+    factor = e.kept(mean(squares));
     double eps = e.real("eps");
     for (double &value : factor.data)
       value = 1 / std::sqrt(value + eps);
-    factor = e.stored(std::move(factor));
+    factor = e.kept(std::move(factor));
     value = e.stored(
         each([](const double *v) { return v[0] * v[1]; }, {&moved, &factor}));
   }
@@ -65,7 +65,7 @@ public:
   Tensor differentiate(const Tensor &u) {
     Tensor product =
         each([](const double *v) { return v[0] * v[1]; }, {&u, &value});
-    Tensor along = e.stored(mean(product));
+    Tensor along = e.kept(mean(product));
     Tensor across = e.stored(
         each([](const double *v) { return v[3] * (v[0] - v[1] * v[2]); },
              {&u, &value, &along, &factor}));
@@ -84,7 +84,7 @@ private:
     return sum;
   }
   Tensor lessItsMean(const Tensor &x) {
-    Tensor average = e.stored(mean(x));
+    Tensor average = e.kept(mean(x));
     return e.stored(
         each([](const double *v) { return v[0] - v[1]; }, {&x, &average}));
   }
@@ -101,8 +101,8 @@ private:
 
 } // namespace
 
-/// The gain times that, plus the bias if there is one. What is stored between
-/// is rounded: a mean that is large beside the deviations takes their digits.
+/// The gain times that, plus the bias if there is one. What is kept between is
+/// rounded: a mean that is large beside the deviations takes their digits.
 static Tensor roundedNorm(Evaluation &e, bool centered) {
   Normalized x(e, centered);
   if (!e.error.empty())
@@ -166,24 +166,29 @@ static void differentiateLayerNorm(Evaluation &e, const Tensor &gradient,
 
 /// Where what may follow the tensors is among the operands: 0 if it is not.
 struct AttentionExtras {
-  size_t bias = 0, querySegments = 0, keySegments = 0;
+  size_t bias = 0, querySegments = 0, keySegments = 0, lengths = 0;
   /// Of the step's number, were it there.
   size_t step = 0;
 };
 
-/// `tensors`: how many operands come first. Segment numbers come in twos, a
-/// bias alone, and the step's number has no index.
+/// `tensors`: how many operands come first. A bias has indices, and is of
+/// numbers as the step's number is. One of integers is lengths, two are
+/// segments, three both.
 static AttentionExtras attentionExtras(Evaluation &e, size_t tensors) {
   AttentionExtras extras;
-  size_t next = tensors, end = e.operands.size();
-  while (end > next && e.operand(end - 1).indices.empty())
-    --end;
-  if ((end - next) % 2 == 1)
+  size_t next = tensors;
+  auto holds = [&](size_t i, bool integers) {
+    return i < e.operands.size() &&
+           (e.elements[i] == Element::Integer) == integers;
+  };
+  if (holds(next, false) && !e.operand(next).indices.empty())
     extras.bias = next++;
-  if (next < end) {
+  if (holds(next, true) && holds(next + 1, true)) {
     extras.querySegments = next++;
     extras.keySegments = next++;
   }
+  if (holds(next, true))
+    extras.lengths = next++;
   extras.step = next;
   return extras;
 }
@@ -206,6 +211,8 @@ static AttentionForm attentionForm(Evaluation &e, size_t tensors = 3) {
     form.querySegments = &e.operand(extras.querySegments);
     form.keySegments = &e.operand(extras.keySegments);
   }
+  if (extras.lengths)
+    form.lengths = &e.operand(extras.lengths);
   return form;
 }
 

@@ -171,7 +171,7 @@ func.func @f(%q: !q, %k: !k, %v: !k) {
 !q = tensor<2x8x4x16xf32, #tpsp.idx<b, s, h, k>>
 
 func.func @f(%q: !q) {
-  // expected-error @+1 {{takes 3 tensors, then a bias, two tensors of segment numbers and the step's number, each where it is there; it has 1 operands, or has them in another order}}
+  // expected-error @+1 {{takes 3 tensors, then a bias, two tensors of segment numbers, lengths of keys and the step's number, each where it is there; it has 1 operands, or has them in another order}}
   %0 = tpsp.attention %q {query = "s", key = "t", feature = "k"} : !q
   return
 }
@@ -299,10 +299,48 @@ func.func @f(%q: !q, %k: !k, %v: !k, %x: tensor<8x8xbf16, #tpsp.idx<s, t>>) {
 !q = tensor<2x8x4x16xf32, #tpsp.idx<b, s, h, k>>
 !k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
 
-// (A9) one alone
+// (A11) segment numbers alone
 func.func @f(%q: !q, %k: !k, %v: !k, %a: tensor<2x8xi32, #tpsp.idx<b, s>>) {
-  // expected-error @+1 {{has 1 tensors of segment numbers; give the queries' and the keys'}}
+  // expected-error @+1 {{the lengths of keys have index 's', which is none of [b, h], those of both queries and keys; give one length for all of it, or segment numbers as two tensors}}
   %0 = tpsp.attention %q, %k, %v, %a {query = "s", key = "t", feature = "k"} : (!q, !k, !k, tensor<2x8xi32, #tpsp.idx<b, s>>) -> !q
+  return
+}
+
+// -----
+
+!q = tensor<2x8x4x16xf32, #tpsp.idx<b, s, h, k>>
+!k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
+
+// (A11) lengths of keys that are one each
+func.func @f(%q: !q, %k: !k, %v: !k, %n: tensor<2x8xi32, #tpsp.idx<b, t>>) {
+  // expected-error @+1 {{the lengths of keys have index 't', which is none of [b, h]}}
+  %0 = tpsp.attention %q, %k, %v, %n {query = "s", key = "t", feature = "k"} : (!q, !k, !k, tensor<2x8xi32, #tpsp.idx<b, t>>) -> !q
+  return
+}
+
+// -----
+
+!q = tensor<2x8x4x3x16xf32, #tpsp.idx<b, s, h, r, k>>
+!k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
+!r = tensor<3xi32, #tpsp.idx<r>>
+
+// (A11) of heads that share keys
+func.func @f(%q: !q, %k: !k, %v: !k, %a: tensor<8xi32, #tpsp.idx<s>>, %b: tensor<8xi32, #tpsp.idx<t>>, %n: !r) {
+  // expected-error @+1 {{the lengths of keys have index 'r', which is none of [b, h]}}
+  %0 = tpsp.attention %q, %k, %v, %a, %b, %n {query = "s", key = "t", feature = "k"} : (!q, !k, !k, tensor<8xi32, #tpsp.idx<s>>, tensor<8xi32, #tpsp.idx<t>>, !r) -> !q
+  return
+}
+
+// -----
+
+!q = tensor<2x8x4x16xf32, #tpsp.idx<b, s, h, k>>
+!k = tensor<2x8x4x16xf32, #tpsp.idx<b, t, h, k>>
+!n = tensor<2xi32, #tpsp.idx<b>>
+
+// (A11) lengths twice
+func.func @f(%q: !q, %k: !k, %v: !k, %a: tensor<8xi32, #tpsp.idx<s>>, %b: tensor<8xi32, #tpsp.idx<t>>, %n: !n) {
+  // expected-error @+1 {{operand #6 is the step's number, but has indices [b]; give a number without, or leave it out}}
+  %0 = tpsp.attention %q, %k, %v, %a, %b, %n, %n {query = "s", key = "t", feature = "k"} : (!q, !k, !k, tensor<8xi32, #tpsp.idx<s>>, tensor<8xi32, #tpsp.idx<t>>, !n, !n) -> !q
   return
 }
 

@@ -117,19 +117,27 @@ func.func @attention(%q: !q, %k: !k, %v: !v) {
 !ofscores = tensor<8x8xf32, #tpsp.idx<s, t>>
 !ofqueries = tensor<2x8xi32, #tpsp.idx<b, s>>
 !ofkeys = tensor<2x8xi32, #tpsp.idx<b, t>>
+!ofbatch = tensor<2xi32, #tpsp.idx<b>>
+!ofheads = tensor<4xi32, #tpsp.idx<h@tp>>
 !ofrows = tensor<2x4x2x8xf32, #tpsp.idx<b, h@tp, r, s>>
 !ofpairs = tensor<2x8x8xf32, #tpsp.idx<b, s, t>>
 
 // CHECK-LABEL: @attention_of_segments
-func.func @attention_of_segments(%q: !q, %k: !k, %bias: !ofscores, %is: !ofqueries, %it: !ofkeys, %o: !q, %s: !ofrows, %z: !ofpairs) {
+func.func @attention_of_segments(%q: !q, %k: !k, %bias: !ofscores, %is: !ofqueries, %it: !ofkeys, %o: !q, %s: !ofrows, %z: !ofpairs, %n: !ofbatch, %nh: !ofheads) {
   // CHECK: tpsp.attention %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {causal, feature = "k", key = "t", query = "s", softcap = 5.000000e+01 : f64, window = 4 : i64} : (tensor
   %0 = tpsp.attention %q, %k, %k, %bias, %is, %it {query = "s", key = "t", feature = "k", causal, window = 4, softcap = 50} : (!q, !k, !k, !ofscores, !ofqueries, !ofkeys) -> !q
+  // CHECK: tpsp.attention %{{.*}}, %{{.*}}, %{{.*}}, %[[N:.*]] {feature
+  %lengths = tpsp.attention %q, %k, %k, %n {query = "s", key = "t", feature = "k"} : (!q, !k, !k, !ofbatch) -> !q
+  // CHECK: tpsp.attention %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {feature
+  %both = tpsp.attention %q, %k, %k, %bias, %is, %it, %nh {query = "s", key = "t", feature = "k"} : (!q, !k, !k, !ofscores, !ofqueries, !ofkeys, !ofheads) -> !q
   // CHECK: %gq, %gk, %gv, %gbias = tpsp.attention_gradient
   %1:4 = tpsp.attention_gradient %q, %k, %k, %o, %s, %o, %bias {query = "s", key = "t", feature = "k"} : (!q, !k, !k, !q, !ofrows, !q, !ofscores) -> (!q, !k, !k, !ofscores)
   // CHECK: tpsp.end_mask %{{.*}} {end = 3 : i64, fill = -1.000000e+30 : f64, index = "t"} : tensor
   %end = tpsp.end_mask %z {index = "t", end = 3, fill = -1e30} : !ofpairs
   // CHECK: tpsp.segment_mask %{{.*}}, %{{.*}}, %{{.*}} {fill = -1.000000e+30 : f64} : (tensor
   %2 = tpsp.segment_mask %z, %is, %it {fill = -1e30} : (!ofpairs, !ofqueries, !ofkeys) -> !ofpairs
+  // CHECK: tpsp.length_mask %{{.*}}, %{{.*}} {fill = -1.000000e+30 : f64, index = "t"} : (tensor
+  %length = tpsp.length_mask %z, %n {index = "t", fill = -1e30} : (!ofpairs, !ofbatch) -> !ofpairs
   // CHECK: tpsp.causal_mask %{{.*}} {fill = 0.000000e+00 : f64, key = "t", query = "s", window = 3 : i64}
   %3 = tpsp.causal_mask %z {query = "s", key = "t", fill = 0, window = 3} : !ofpairs
   // CHECK: tpsp.clamp %{{.*}} {high = 1.000000e+00 : f64}

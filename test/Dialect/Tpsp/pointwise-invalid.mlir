@@ -107,6 +107,28 @@ func.func @f(%x: !x) {
 
 !x = tensor<4x8xf32, #tpsp.idx<b, d>>
 
+// (P10) lengths of what they are along
+func.func @f(%x: !x, %n: tensor<8xi32, #tpsp.idx<d>>) {
+  // expected-error @+1 {{has lengths of index 'd' for every position of it; give one for all of them}}
+  %0 = tpsp.length_mask %x, %n {index = "d", fill = 0.0} : (!x, tensor<8xi32, #tpsp.idx<d>>) -> !x
+  return
+}
+
+// -----
+
+!x = tensor<4x8xf32, #tpsp.idx<b, d>>
+
+// (I7) numbers for lengths
+func.func @f(%x: !x, %n: tensor<4xf32, #tpsp.idx<b>>) {
+  // expected-error @+1 {{i32}}
+  %0 = tpsp.length_mask %x, %n {index = "d", fill = 0.0} : (!x, tensor<4xf32, #tpsp.idx<b>>) -> !x
+  return
+}
+
+// -----
+
+!x = tensor<4x8xf32, #tpsp.idx<b, d>>
+
 // (P9) an end behind all positions
 func.func @f(%x: !x) {
   // expected-error @+1 {{ends index 'd' at 9; it has 8 positions, so give a number from 1 to that}}

@@ -42,7 +42,7 @@ TEST(AttentionTest, GroupedQueriesAgainstLoops) {
   const Tensor v = randomTensor({"b", "t", "h", "f"}, kExtents, 3);
   for (const bool causal : {false, true}) {
     const Tensor want = naiveAttention(q, k, v, 0.3, causal);
-    expectNear(attention(q, k, v, "s", "t", "d", 0.3, causal, want.indices),
+    expectNear(attention(q, k, v, {"s", "t", "d", 0.3, causal}, want.indices),
                want);
   }
 }
@@ -52,7 +52,7 @@ TEST(AttentionTest, MultiQueryWithoutHeadsInKeys) {
   const Tensor k = randomTensor({"d", "t"}, kExtents, 2);
   const Tensor v = randomTensor({"t", "f"}, kExtents, 3);
   const Tensor want = naiveAttention(q, k, v, 1, true);
-  expectNear(attention(q, k, v, "s", "t", "d", 1, true, want.indices), want);
+  expectNear(attention(q, k, v, {"s", "t", "d", 1, true}, want.indices), want);
 }
 
 TEST(AttentionTest, ValuesMayReuseTheFeatureName) {
@@ -60,8 +60,8 @@ TEST(AttentionTest, ValuesMayReuseTheFeatureName) {
   const Tensor k = randomTensor({"b", "t", "h", "d"}, kExtents, 2);
   const Tensor v = randomTensor({"b", "t", "h", "f"}, kExtents, 3);
   const Tensor want = naiveAttention(q, k, v, 0.5, true);
-  Tensor got = attention(q, k, rename(v, {"b", "t", "h", "d"}), "s", "t", "d",
-                         0.5, true, {"b", "s", "h", "g", "d"});
+  Tensor got = attention(q, k, rename(v, {"b", "t", "h", "d"}),
+                         {"s", "t", "d", 0.5, true}, {"b", "s", "h", "g", "d"});
   expectNear(rename(got, want.indices), want);
 }
 
@@ -75,7 +75,7 @@ TEST(AttentionTest, TheStatisticIsTheLogOfTheSumOfExponentials) {
     // key's weight, exp(score - statistic).
     Tensor v = full({"t"}, {kExtents.at("t")}, 0);
     v.data[0] = 1;
-    Tensor weight = attention(q, k, v, "s", "t", "d", 0.7, causal, got.indices);
+    Tensor weight = attention(q, k, v, form, got.indices);
     Tensor first = full({"t"}, {kExtents.at("t")}, 0);
     first.data[0] = 1;
     Tensor score = einsum({&q, &k, &first}, got.indices);
@@ -83,6 +83,33 @@ TEST(AttentionTest, TheStatisticIsTheLogOfTheSumOfExponentials) {
       EXPECT_NEAR(got.data[i], 0.7 * score.data[i] - std::log(weight.data[i]),
                   1e-12);
   }
+}
+
+/// As if the keys behind the length were not there. Below 0 is 0, and beyond
+/// all keys is all.
+TEST(AttentionTest, KeysBehindTheLengthDoNotCount) {
+  const Extents one = {{"s", 4}, {"t", 6}, {"d", 3}};
+  const Tensor q = randomTensor({"s", "d"}, one, 1);
+  const Tensor k = randomTensor({"t", "d"}, one, 2);
+  const Tensor v = randomTensor({"t", "d"}, one, 3);
+  auto first = [](const Tensor &x, int64_t count) {
+    return Tensor{
+        x.indices, {count, 3}, {x.data.begin(), x.data.begin() + count * 3}};
+  };
+  for (const bool causal : {false, true})
+    for (const double length : {-2, 0, 1, 4, 6, 9}) {
+      const Tensor lengths = scalar(length);
+      AttentionForm form{"s", "t", "d", 0.7, causal};
+      const int64_t count = std::clamp<int64_t>(int64_t(length), 0, 6);
+      Tensor want = count == 0 ? zeros({"s", "d"}, one)
+                               : attention(q, first(k, count), first(v, count),
+                                           form, {"s", "d"});
+      form.lengths = &lengths;
+      expectNear(attention(q, k, v, form, {"s", "d"}), want);
+      const Tensor gradient = attentionGradient(q, k, v, q, form, 2);
+      for (size_t i = size_t(count) * 3; i < gradient.data.size(); ++i)
+        EXPECT_EQ(gradient.data[i], 0);
+    }
 }
 
 /// Of every operand, against finite differences of sum(g * attention).
@@ -94,8 +121,8 @@ TEST(AttentionTest, GradientsAgainstDifferences) {
                          randomTensor({"b", "t", "h", "d"}, kExtents, 2),
                          randomTensor({"b", "t", "h", "f"}, kExtents, 3)};
     auto loss = [&] {
-      Tensor y = attention(operands[0], operands[1], operands[2], "s", "t", "d",
-                           0.7, true, g.indices, nullptr, dropout);
+      Tensor y =
+          attention(operands[0], operands[1], operands[2], form, g.indices);
       double sum = 0;
       for (size_t i = 0; i < y.data.size(); ++i)
         sum += y.data[i] * g.data[i];
@@ -124,17 +151,17 @@ TEST(AttentionTest, FailedPreconditions) {
   const Tensor q = full({"s", "d"}, {2, 3}, 1), k = full({"t", "d"}, {2, 3}, 1);
   const IndexNames names = {"s", "d"};
   std::string error;
-  expectError(attention(k, k, k, "s", "t", "d", 1, true, names, &error), error,
-              "q must have 's'");
+  expectError(attention(k, k, k, {"s", "t", "d", 1, true}, names, {}, &error),
+              error, "q must have 's'");
   error.clear();
-  expectError(attention(q, q, k, "s", "t", "d", 1, true, names, &error), error,
-              "k and v must have 't'");
+  expectError(attention(q, q, k, {"s", "t", "d", 1, true}, names, {}, &error),
+              error, "k and v must have 't'");
   error.clear();
-  expectError(attention(q, k, k, "s", "t", "x", 1, true, names, &error), error,
-              "'x'");
+  expectError(attention(q, k, k, {"s", "t", "x", 1, true}, names, {}, &error),
+              error, "'x'");
   error.clear();
-  expectError(attention(q, k, k, "s", "t", "d", 1, true, {"z"}, &error), error,
-              "'z'");
+  expectError(attention(q, k, k, {"s", "t", "d", 1, true}, {"z"}, {}, &error),
+              error, "'z'");
 }
 
 } // namespace

@@ -48,10 +48,12 @@ AttentionCommand sampleAttention() {
   c.window = 3;
   c.softcap = 2.5;
   // h t s, and rows of every batch.
-  c.hasBias = true, c.hasSegments = true;
+  c.hasBias = true, c.hasSegments = true, c.hasLengths = true;
   c.bias.head = 35, c.bias.row = 1, c.bias.key = 5;
   c.querySegments = {5, 0, 0, 1};
   c.keySegments = {7, 0, 0, 1};
+  // h b.
+  c.lengths = {1, 2};
   return c;
 }
 
@@ -172,7 +174,10 @@ TEST(Commands, DecodeKeepsEveryFieldOfAttention) {
   EXPECT_EQ(c.bias.key, 5);
   EXPECT_EQ(c.querySegments.batch, 5);
   EXPECT_EQ(c.keySegments.row, 1);
-  EXPECT_EQ(c.buffers(1).size(), 8u);
+  EXPECT_EQ(c.lengths.batch, 1);
+  EXPECT_EQ(c.lengths.head, 2);
+  ASSERT_EQ(c.buffers(1).size(), 9u);
+  EXPECT_EQ(c.buffers(1).back().elements, 2 * 3);
 }
 
 TEST(Commands, AttentionRefusesWhatIsNoMask) {
@@ -190,6 +195,7 @@ TEST(Commands, AttentionRefusesWhatIsNoMask) {
   refuses([](AttentionCommand &c) { c.bias.key = 4; });
   refuses([](AttentionCommand &c) { c.querySegments.batch = 6; });
   refuses([](AttentionCommand &c) { c.keySegments.group = 1; });
+  refuses([](AttentionCommand &c) { c.lengths.head = 3; });
   AttentionGradientCommand gradient;
   static_cast<AttentionCommand &>(gradient) = sampleAttention();
   gradient.wantsBiasGradient = true;

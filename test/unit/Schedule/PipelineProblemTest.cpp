@@ -1,6 +1,6 @@
 // Schedules of micro-batches on stages: against the known formulas, by their
 // own check, and the check against schedules that are wrong.
-#include "tpsp/Schedule/PipelineProblem.h"
+#include "PipelineCheck.h"
 
 #include "gtest/gtest.h"
 

@@ -23,6 +23,7 @@ def Plan_Dialect : Dialect {
       3: there is attention in one call.
       4: the ledger is #plan.ledger, no dictionary.
       5: attention has a window, a soft-cap, a bias and segments.
+      6: attention has lengths of keys.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
   let useDefaultAttributePrinterParser = 1;
@@ -295,7 +296,8 @@ class Plan_AttentionCallOp<string mnemonic, list<Trait> traits = []>
     queries, keys, features, features of values; `strides` those of q, k, v and
     o along batch, head, group and row. `bias_strides` has one more, along keys,
     and is there if `extras` begins with a bias. `segment_strides`, of the
-    queries' and the keys', is there if `extras` ends with segment numbers.
+    queries' and the keys', is there if segment numbers come next, and
+    `length_strides`, along batch and head, if lengths of keys come last.
     `query_start`, as a kernel's positions, is where a causal mask has this
     rank's first query; without, at the first key.
   }];
@@ -315,6 +317,7 @@ def Plan_AttentionOp : Plan_AttentionCallOp<"attention"> {
                        DefaultValuedAttr<F64Attr, "0.0">:$softcap,
                        OptionalAttr<DenseI64ArrayAttr>:$bias_strides,
                        OptionalAttr<DenseI64ArrayAttr>:$segment_strides,
+                       OptionalAttr<DenseI64ArrayAttr>:$length_strides,
                        OptionalAttr<DenseI64ArrayAttr>:$query_start);
   let assemblyFormat = [{
     $q `,` $k `,` $v `to` $o (`statistic` $statistic^ `:` type($statistic))?
@@ -342,6 +345,7 @@ def Plan_AttentionGradientOp : Plan_AttentionCallOp<"attention_gradient"> {
                        DefaultValuedAttr<F64Attr, "0.0">:$softcap,
                        OptionalAttr<DenseI64ArrayAttr>:$bias_strides,
                        OptionalAttr<DenseI64ArrayAttr>:$segment_strides,
+                       OptionalAttr<DenseI64ArrayAttr>:$length_strides,
                        OptionalAttr<DenseI64ArrayAttr>:$query_start);
   let assemblyFormat = [{
     $q `,` $k `,` $v `,` $o `,` $statistic `,` $go `to` $gq `,` $gk `,` $gv

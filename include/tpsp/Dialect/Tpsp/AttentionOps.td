@@ -9,7 +9,8 @@ class Tpsp_AttentionBaseOp<string mnemonic, list<string> overridden = [],
                            list<string> ofCall = [], list<Trait> traits = []>
     : Tpsp_IndexedOp<mnemonic,
         overridden # ["getWholeIndices", "restrictPositions",
-                      "mixesPrecision", "getIntegerWidth"], traits # [
+                      "mixesPrecision", "getIntegerWidth", "getIntegerBound"],
+        traits # [
         DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
         DeclareOpInterfaceMethods<Tpsp_SweptOpInterface, ["finishSweep"]>,
         DeclareOpInterfaceMethods<Tpsp_RandomOpInterface>,
@@ -32,7 +33,8 @@ def Tpsp_AttentionOp
   let summary = "scaled dot-product attention";
   let description = [{
     Operands q, k, v, and what may follow them: a bias, segment numbers of the
-    queries and of the keys, the step's number. Which is which, their types say.
+    queries and of the keys, lengths, the step's number. Which is which, their
+    types say. One tensor of i32 is lengths, two are segment numbers, three both.
 
         score = cap(scale * sum over `feature` of q k) + bias
 
@@ -42,9 +44,12 @@ def Tpsp_AttentionOp
 
     With `causal` a query sees no later key. With `window` it sees, besides, no
     key that lies `window` positions or more before it. With segment numbers (of
-    i32: documents in one row) it sees keys of its own segment alone. A query
-    that sees no key has zeros. A bias (positions, a mask of large negative
-    numbers) lacks the indices that it is the same along.
+    i32: documents in one row) it sees keys of its own segment alone. With
+    lengths (of i32: rows that are shorter, a cache that is not full) it sees the
+    first keys alone, as many as its length says: none if that is negative, all
+    if it is beyond their extent. A query that sees no key has zeros. A bias
+    (positions, a mask of large negative numbers) lacks the indices that it is
+    the same along.
 
     Indices of q that k lacks (grouped queries, after an index split) share keys
     and values.
@@ -78,6 +83,7 @@ def Tpsp_AttentionOp
            keys' `key`; other indices are those of q and k but `feature`.
     - (A10) `tile` is of `query` and over axes of the mesh, and the types are one
            rank's. No rank's tile begins before the first query.
+    - (A11) Lengths have indices that both q and k have, but not `feature`.
 
     `tile` says which queries of a longer index these are, where subscripts do
     not: `tpsp-balance-attention` sets it. Only a library's call has one.
@@ -113,7 +119,7 @@ def Tpsp_AttentionGradientOp
     (Dao et al., FlashAttention, NeurIPS 2022, appendix B). The results are dq,
     dk and dv and, if there are four, the bias's: the sum of dz.
 
-    Constraints: (I1)-(I8), (A1), (A3)-(A5), (A7)-(A10), and
+    Constraints: (I1)-(I8), (A1), (A3)-(A5), (A7)-(A11), and
     - (A6) The results have the indices of q, k, v and the bias; g has those of
            o.
   }];

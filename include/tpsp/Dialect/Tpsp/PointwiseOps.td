@@ -17,10 +17,12 @@ def Tpsp_AddOp
   }];
   let hasFolder = 1;
 }
-def Tpsp_SubOp : Tpsp_PointwiseOp<"sub", 2, ["getLinearity"]>;
+def Tpsp_SubOp
+    : Tpsp_PointwiseOp<"sub", 2, ["getLinearity", "mixesPrecision"]>;
 def Tpsp_MulOp
-    : Tpsp_PointwiseOp<"mul", 2, ["getLinearity"], ["getScalarFormula"]>;
-def Tpsp_DivOp : Tpsp_PointwiseOp<"div", 2>;
+    : Tpsp_PointwiseOp<"mul", 2, ["getLinearity", "mixesPrecision"],
+                       ["getScalarFormula"]>;
+def Tpsp_DivOp : Tpsp_PointwiseOp<"div", 2, ["mixesPrecision"]>;
 def Tpsp_MaxOp : Tpsp_PointwiseOp<"max", 2> {
   let summary = "the larger of two, elementwise";
   let description = [{
@@ -168,6 +170,29 @@ def Tpsp_EndMaskOp
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$index,
                        I64Attr:$end, F64Attr:$fill);
+  let extraClassDefinition = Tpsp_Syntax;
+}
+
+def Tpsp_LengthMaskOp
+    : Tpsp_PointwiseOp<"length_mask", 2,
+                       ["getIntegerWidth", "getIntegerBound"],
+                       ["getPositionIndices", "getTileOf"]> {
+  let summary = "the operand where position(index) < length, else fill";
+  let description = [{
+    The second operand is the lengths, of i32. What is masked does not matter,
+    not even if it is infinite or no number. `tile` says where the positions lie
+    in a longer index.
+
+    ```mlir
+    %y = tpsp.length_mask %x, %lengths {index = "t", fill = -1e30}
+       : (!scores, !lengths) -> !scores
+    ```
+
+    Constraints: (I1)-(I8), (P1), (P2), (P5), and
+    - (P10) The lengths lack `index`.
+  }];
+  let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrAttr:$index,
+                       F64Attr:$fill, OptionalAttr<Tpsp_TileAttr>:$tile);
   let extraClassDefinition = Tpsp_Syntax;
 }
 

@@ -50,10 +50,11 @@ mlir::LogicalResult verifyOnePrecision(mlir::Operation *op,
                                        mlir::ValueRange tensors);
 /// What may follow the first `tensors` operands of an attention, in this order,
 /// as their types say: a bias of numbers with indices, two tensors of segment
-/// numbers of i32, the step's number without indices. Null and empty where they
-/// are not.
+/// numbers of i32, one of lengths of i32, the step's number without indices.
+/// Null and empty where they are not.
 mlir::Value attentionBias(mlir::ValueRange operands, unsigned tensors);
 mlir::ValueRange attentionSegments(mlir::ValueRange operands, unsigned tensors);
+mlir::Value attentionLengths(mlir::ValueRange operands, unsigned tensors);
 mlir::ValueRange attentionStep(mlir::ValueRange operands, unsigned tensors);
 
 /// The adjoint of a composite that must be taken apart first: an error.

@@ -64,7 +64,8 @@ def Tpsp_IndexedOpInterface : OpInterface<"IndexedOpInterface"> {
       "bool", "mixesPrecision", (ins), "", [{ return false; }]>,
     InterfaceMethod<[{
         The integers that operand `i` may hold are [0, bound): positions along
-        an index of that extent. 0 if there is no bound.}],
+        an index of that extent, or how many of its first positions count. 0 if
+        there is no bound.}],
       "int64_t", "getIntegerBound", (ins "unsigned":$i), "", [{ return 0; }]>,
     InterfaceMethod<[{
         Whether the result is a constant to differentiation, whatever it was
@@ -216,7 +217,8 @@ def Tpsp_AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
         Whether it is the gradient: operands q, k, v, o, the statistic and the
         gradient of o, results the gradients of q, k, v and perhaps the bias.
         Else operands q, k and v, results o and perhaps the statistic. A bias,
-        two tensors of segment numbers and the step's number may follow.}],
+        two tensors of segment numbers, lengths of keys and the step's number
+        may follow.}],
       "bool", "isGradient", (ins), "", [{ return false; }]>,
     InterfaceMethod<[{
         The operation's tensors as heads of rows, or why no library's call
@@ -255,7 +257,10 @@ def Tpsp_AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
     InterfaceMethod<[{
         Segment numbers of the queries and of the keys; none, or two.}],
       "::mlir::ValueRange", "getSegments", (ins), "",
-      [{ return ::tpsp::attentionSegments($_op->getOperands(), $_op.numTensors); }]>
+      [{ return ::tpsp::attentionSegments($_op->getOperands(), $_op.numTensors); }]>,
+    InterfaceMethod<"How many of the first keys count; null if all do.",
+      "::mlir::Value", "getLengths", (ins), "",
+      [{ return ::tpsp::attentionLengths($_op->getOperands(), $_op.numTensors); }]>
   ];
 }
 
