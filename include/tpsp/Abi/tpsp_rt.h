@@ -34,7 +34,7 @@ extern "C" {
  * 4: a matmul's parameters end in its epilogue, and its steps' buffers follow
  *    A, B and C; a kernel's position may lie in a shard that is not the
  *    rank's own; there is the element type TPSP_RT_F16. */
-#define TPSP_RT_ABI_VERSION 8
+#define TPSP_RT_ABI_VERSION 9
 
 /* One rank's execution context. Owned by the runtime; opaque to plans. */
 typedef struct tpsp_rt_rank tpsp_rt_rank;

@@ -8,7 +8,7 @@
 #include "Passes/Program/FunctionWalk.h"
 #include "tpsp/Passes/Passes.h"
 
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/GroupedProduct.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
@@ -89,9 +89,10 @@ private:
     return dropped;
   }
 
-  /// Whether other operands are positions along an index of this one.
+  /// Whether other operands are positions along an index of this one, and that
+  /// is all: where rows choose a matrix, it is a factor.
   static bool looksUp(IndexedOpInterface op, OpOperand &use) {
-    return !droppedIndices(op, use.get()).empty() &&
+    return !droppedIndices(op, use.get()).empty() && !factorsOf(op) &&
            llvm::any_of(op->getOpOperands(), [&](OpOperand &other) {
              return &other != &use &&
                     op.getIntegerBound(other.getOperandNumber()) > 0;
@@ -125,6 +126,8 @@ private:
 
   void classify(IndexedOpInterface op, OpOperand &use) {
     SmallVector<StringRef> summed = droppedIndices(op, use.get());
+    if (auto grouped = dyn_cast<GroupedProductOpInterface>(*op))
+      llvm::erase(summed, grouped.getChosenIndex());
     switch (op.getLinearity()) {
     case Linearity::Joint:
       uses.isAdded |= op->getNumOperands() > 1;
