@@ -66,7 +66,7 @@
 // MOE-NEXT: -> [xb@ep, b, c, d]
 // MOE: %gate_of_block = split %gate{{.*}} -> [xb, xi, f, d, ?]
 // MOE: one_hot_einsum %expert, %gate_of_block, %rows {indices = ["xi"]}
-// MOE: combine %choice, %load, %weight, %down
+// MOE: combine %choice, %load, %chosen, %down
 // MOE: func private @dense_layer(
 // MOE: call @dense_layer(%x1) as "model.layers.1.*"
 // RUN: tpsp-run %t/m.mlir --grad --verify | FileCheck %s --check-prefix=VERIFIED
