@@ -13,9 +13,11 @@ mesh @mesh <ep = 2 : model, tp = 2 : model>
 func private @layer(%x: [g@ep, s, d], param %gain: [d], param %gate: [e, d],
     param %up: [e@ep, f@tp, d], param %down: [e@ep, d, f@tp]) -> [g@ep, s, d] {
   %n = rms_norm %x, %gain
-  // Router: the two experts with the highest scores, weighted by a softmax.
+  // Router: the two experts with the highest scores, weighted by a softmax. Each
+  // rank chooses for its own tokens: loads are sent to the blocks, not tokens to
+  // everybody.
   %score  = einsum %gate, %n -> [g, s, e, ?]
-  %choice = router %score {expert = "e", choice = "k"}
+  %choice = router %score {expert = "e", choice = "k"} -> i32[g@ep, s, k]
   %best   = one_hot_einsum %choice, %score {indices = ["e"]} -> [g, s, k, ?]
   %weight = softmax %best {over = "k"}
   // How many tokens have chosen each expert, and so which rows are whose.

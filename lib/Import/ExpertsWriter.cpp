@@ -24,9 +24,10 @@ static Indices replaced(const Indices &indices, const std::string &from,
 
 /// Positions of the best scores along `from`, as many as `to` has.
 Value LayerWriter::choose(const Value &score, const std::string &from,
-                          const std::string &to, const std::string &name) {
+                          const std::string &to, const std::string &name,
+                          Where where) {
   return text.apply("router", {score}, name,
-                    {replaced(score.type.indices, from, {to}), "i32"},
+                    {replaced(score.type.indices, from, {to}), "i32", where},
                     fmt::format("expert = \"{}\", choice = \"{}\"", from, to));
 }
 
@@ -76,7 +77,7 @@ LayerWriter::Routing LayerWriter::route(const Experts &part, const Value &x) {
   }
   if (part.isGrouped)
     judged = withinGroups(judged);
-  Value choice = choose(judged, "x", "j", "choice");
+  Value choice = choose(judged, "x", "j", "choice", Where::Choices);
   Value weight = chosenOf(choice, score, "x", "chosen");
   if (part.score == Score::SoftmaxOfChosen)
     weight =

@@ -67,7 +67,8 @@ private:
   };
   Routing route(const Experts &part, const Value &x);
   Value choose(const Value &score, const std::string &from,
-               const std::string &to, const std::string &name);
+               const std::string &to, const std::string &name,
+               Where where = Where::Open);
   Value chosenOf(const Value &choice, const Value &score,
                  const std::string &from, const std::string &name);
   Value withinGroups(const Value &score);

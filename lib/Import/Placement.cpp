@@ -173,9 +173,9 @@ int64_t Placement::expertRanks() const {
 }
 
 bool Placement::decides(Where where) const {
-  if (where != Where::Slots)
-    return where != Where::Open;
-  return sizeOf("ep") > 0;
+  if (where == Where::Slots || where == Where::Choices)
+    return sizeOf("ep") > 0;
+  return where != Where::Open;
 }
 
 bool Placement::Part::divides(Where where, const std::string &index,
@@ -185,6 +185,7 @@ bool Placement::Part::divides(Where where, const std::string &index,
   case Where::Open:
     return false;
   case Where::Tokens:
+  case Where::Choices:
     return contains(tokens, index);
   case Where::Activation:
     return contains(activations, index);

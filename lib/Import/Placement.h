@@ -21,7 +21,8 @@ enum class Where {
   Tokens,     ///< positions along the vocabulary, [b, s]
   Activation, ///< what goes from layer to layer, [b, s, d]
   Parameter,
-  Slots, ///< tokens at their experts, or at blocks of them
+  Choices, ///< which experts each token has: at the token
+  Slots,   ///< tokens at their experts, or at blocks of them
   Logits ///< [b, s, v]
 };
 

@@ -221,10 +221,11 @@ def CountDropped : Pass<"tpsp-count-dropped", "::mlir::ModuleOp"> {
   let summary = "Return how many choices of tokens have found no place";
   let description = [{
     Adds a result `dropped` to functions in which choices may find no place
-    (`RoutingOpInterface`): their number, over all layers. It has no gradient.
-    Where there are as many places as choices there is no such result.
+    (`RoutingOpInterface`): their number, for each group of tokens, over all
+    layers. It has no gradient. Where there are as many places as choices there
+    is no such result.
 
-    Nothing is sent for it: what ranks have counted is added up where it is read.
+    Nothing is sent for it: groups are added up where the result is read.
     `tpsp-run` prints it, and `tpsp-train` says it of every step.
   }];
   let dependentDialects = ["::tpsp::TpspDialect", "::mlir::func::FuncDialect"];

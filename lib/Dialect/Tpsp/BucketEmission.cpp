@@ -105,11 +105,6 @@ void OneHotEinsumOp::emitBuckets(OpBuilder &b, ValueRange integers,
 // Counts
 //===----------------------------------------------------------------------===//
 
-static SmallVector<StringRef> namesIn(ArrayAttr names) {
-  return llvm::map_to_vector(names.getAsRange<StringAttr>(),
-                             [](StringAttr name) { return name.getValue(); });
-}
-
 int64_t CountEarlierOp::getBuckets() { return getValues(); }
 SmallVector<RankedTensorType> CountEarlierOp::getBucketTypes() {
   return {cast<RankedTensorType>(getResult().getType())};
@@ -149,7 +144,7 @@ void CountEarlierOp::emitBuckets(OpBuilder &b, ValueRange integers,
   linalg::FillOp::create(b, getLoc(), row.i32(0), counts);
   if (getNumOperands() > 1)
     addSmaller(row, *this, integers[1], first, last, counts);
-  for (StringRef name : namesIn(getOver()))
+  for (StringRef name : countedIndices())
     row.loop(name, row.extent(ids, integers[0], name));
   // What is no value goes through the first bucket, and is not counted.
   Value id = row.asIndex(row.load(ids, integers[0]));
@@ -178,7 +173,7 @@ SmallVector<RankedTensorType> CountValuesOp::getBucketTypes() {
 }
 
 SmallVector<StringRef> CountValuesOp::getBucketIndices() {
-  SmallVector<StringRef> names = namesIn(getOver());
+  SmallVector<StringRef> names = countedIndices();
   llvm::append_range(names, valueIndices());
   return names;
 }
@@ -200,7 +195,7 @@ void CountValuesOp::emitBuckets(OpBuilder &b, ValueRange integers,
     row.locate(row.loop(first, last), names, extents);
     row.store(row.i32(0), result, made[0]);
   }
-  for (StringRef name : namesIn(getOver()))
+  for (StringRef name : countedIndices())
     row.loop(name, row.extent(ids, integers[0], name));
   // Of this rank's blocks.
   Value before = start(names.front());

@@ -112,7 +112,14 @@ Value ExpertPlaces::dropped(OpBuilder &b) const {
   operands.push_back(one(places));
   Value hasPlace = OneHotEinsumOp::create(b, loc, choices, operands,
                                           b.getStrArrayAttr(indices()));
-  return SubOp::create(b, loc, choices, ValueRange{one(choices), hasPlace});
+  Value each =
+      SubOp::create(b, loc, choices, ValueRange{one(choices), hasPlace});
+  SmallVector<StringRef> groups = indexNames(choices), competing = rivals();
+  llvm::erase_if(groups, [&](StringRef name) {
+    return llvm::is_contained(competing, name);
+  });
+  return ReduceOp::create(b, loc, tensorOver(groups, {choices}),
+                          ValueRange{each}, b.getStringAttr("sum"));
 }
 
 Value DispatchOp::buildDropped(OpBuilder &b) {

@@ -30,7 +30,7 @@ public:
   /// Whether there may be more choices than places. A router chooses an expert
   /// at most once for a token.
   bool areTooFew() const;
-  /// 1 for every choice without a place, and 0 for others.
+  /// How many choices have no place, for each group.
   mlir::Value dropped(mlir::OpBuilder &b) const;
 
 private:

@@ -147,12 +147,16 @@ static SmallVector<StringRef> namesIn(ArrayAttr names) {
                              [](StringAttr name) { return name.getValue(); });
 }
 
+SmallVector<StringRef> CountEarlierOp::countedIndices() {
+  return namesIn(getOverAttr());
+}
+
 SmallVector<StringRef> CountEarlierOp::valueIndices() {
   return namesIn(getOfAttr());
 }
 
 SmallVector<StringRef> CountEarlierOp::getWholeIndices() {
-  SmallVector<StringRef> names = namesIn(getOverAttr());
+  SmallVector<StringRef> names = countedIndices();
   llvm::append_range(names, valueIndices());
   return names;
 }
@@ -167,13 +171,17 @@ int64_t CountValuesOp::getIntegerBound(unsigned i) {
   return bound;
 }
 
+SmallVector<StringRef> CountValuesOp::countedIndices() {
+  return namesIn(getOverAttr());
+}
+
 SmallVector<StringRef> CountValuesOp::valueIndices() {
   return namesIn(getOfAttr());
 }
 
 /// A block of values may be a rank's; values of a block are together.
 SmallVector<StringRef> CountValuesOp::getWholeIndices() {
-  SmallVector<StringRef> names = namesIn(getOverAttr());
+  SmallVector<StringRef> names = countedIndices();
   llvm::append_range(names, ArrayRef(valueIndices()).drop_front());
   return names;
 }

@@ -1,5 +1,4 @@
 // tpsp-count-dropped: return how many choices of tokens have found no place.
-#include "tpsp/Dialect/Tpsp/ContractionOps.h"
 #include "tpsp/Dialect/Tpsp/PointwiseOps.h"
 #include "tpsp/Dialect/Tpsp/Routing.h"
 #include "tpsp/Passes/Passes.h"
@@ -15,28 +14,29 @@ namespace tpsp {
 using namespace mlir;
 using namespace tpsp;
 
-/// The number of choices without a place, over all that give them places; null
-/// if every choice finds one.
-static Value totalDropped(Block &body) {
-  Value total;
+/// The numbers of choices without a place, over all that give them places in
+/// the same groups. Nothing is summed over groups, which ranks divide.
+static SmallVector<Value> totalsDropped(Block &body) {
+  SmallVector<Value> totals;
   for (Operation &op : llvm::make_early_inc_range(body)) {
     auto routing = dyn_cast<RoutingOpInterface>(op);
     if (!routing)
       continue;
     OpBuilder b(op.getContext());
     b.setInsertionPointAfter(&op);
-    Value each = routing.buildDropped(b);
-    if (!each)
+    Value dropped = routing.buildDropped(b);
+    if (!dropped)
       continue;
-    RankedTensorType number =
-        tensorOver({}, {cast<RankedTensorType>(each.getType())});
-    Value sum = ReduceOp::create(b, op.getLoc(), number, ValueRange{each},
-                                 b.getStringAttr("sum"));
-    total = total
-                ? AddOp::create(b, op.getLoc(), number, ValueRange{total, sum})
-                : sum;
+    auto *alike = llvm::find_if(totals, [&](Value total) {
+      return total.getType() == dropped.getType();
+    });
+    if (alike == totals.end())
+      totals.push_back(dropped);
+    else
+      *alike = AddOp::create(b, op.getLoc(), dropped.getType(),
+                             ValueRange{*alike, dropped});
   }
-  return total;
+  return totals;
 }
 
 static bool hasResult(func::FuncOp function, StringRef name) {
@@ -48,19 +48,26 @@ static bool hasResult(func::FuncOp function, StringRef name) {
 }
 
 static void countDropped(func::FuncOp function) {
+  if (hasResult(function, droppedName))
+    return;
   Block &body = function.getBody().front();
-  Value total = totalDropped(body);
-  if (!total || hasResult(function, droppedName))
+  SmallVector<Value> totals = totalsDropped(body);
+  if (totals.empty())
     return;
   auto ret = cast<func::ReturnOp>(body.getTerminator());
   Builder b(function.getContext());
   SmallVector<Value> results(ret.getOperands());
   SmallVector<DictionaryAttr> attributes;
   function.getAllResultAttrs(attributes);
-  results.push_back(total);
-  attributes.push_back(b.getDictionaryAttr(
-      {b.getNamedAttr(nameAttrName, b.getStringAttr(droppedName)),
-       b.getNamedAttr(countAttrName, b.getUnitAttr())}));
+  for (auto [number, total] : llvm::enumerate(totals)) {
+    std::string name = droppedName.str();
+    if (number > 0)
+      name += "#" + std::to_string(number + 1);
+    results.push_back(total);
+    attributes.push_back(b.getDictionaryAttr(
+        {b.getNamedAttr(nameAttrName, b.getStringAttr(name)),
+         b.getNamedAttr(countAttrName, b.getUnitAttr())}));
+  }
   ret->setOperands(results);
   function.setFunctionType(b.getFunctionType(function.getArgumentTypes(),
                                              ValueRange(results).getTypes()));

@@ -25,16 +25,13 @@ static std::set<int64_t> differentiated(const Plan &plan) {
   return numbers;
 }
 
-/// Choices that found no place: a result that no program returns itself.
-static constexpr const char *droppedCount = "dropped";
-
 Status tpsp::train::findLoss(const Plan &plan, const std::string &name,
                              int64_t &loss) {
   std::vector<std::string> names;
   std::set<int64_t> candidates = differentiated(plan);
   for (const PlanBuffer &tensor : plan.tensors()) {
     if (tensor.kind != BufferKind::Output || !tensor.shape.empty() ||
-        tensor.name == droppedCount ||
+        isDroppedCount(tensor) ||
         (!candidates.empty() && candidates.count(tensor.number) == 0))
       continue;
     names.push_back(tensor.name);
@@ -94,14 +91,16 @@ TrainingStep::TrainingStep(LoadedProgram program, int64_t lossNumber)
     if (tensor.isStepState() && tensor.name == "loss_scale")
       lossScale.emplace(*program.world, tensor);
     maySkip |= tensor.isStepState();
-    if (tensor.kind != BufferKind::Output || !tensor.shape.empty())
+    if (tensor.kind != BufferKind::Output)
+      continue;
+    if (isDroppedCount(tensor))
+      dropped.emplace_back(*program.world, tensor);
+    if (!tensor.shape.empty())
       continue;
     if (tensor.number == lossNumber)
       loss.emplace(*program.world, tensor);
     else if (tensor.name == "norm")
       norm.emplace(*program.world, tensor);
-    else if (tensor.name == droppedCount)
-      dropped.emplace(*program.world, tensor);
   }
   for (int64_t rank = 0; rank < program.world->numRanks(); ++rank) {
     std::vector<Shard> &parts = shards.emplace_back();
@@ -151,11 +150,16 @@ Status TrainingStep::run(const Batches &batches, int64_t first,
   };
   // By reference: a std::function of all that it captures would allocate.
   TPSP_TRY(program.world->run(std::ref(step)));
-  out.norm = out.dropped = out.lossScale =
-      std::numeric_limits<double>::quiet_NaN();
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  out.norm = out.lossScale = none;
+  out.dropped = dropped.empty() ? none : 0;
+  for (const ScalarReader &count : dropped) {
+    double number = 0;
+    TPSP_TRY(count.read(number));
+    out.dropped += number;
+  }
   for (auto [from, to] :
        {std::pair(&loss, &out.loss), std::pair(&norm, &out.norm),
-        std::pair(&dropped, &out.dropped),
         std::pair(&lossScale, &out.lossScale)})
     if (*from)
       TPSP_TRY((*from)->read(*to));

@@ -135,7 +135,8 @@ def Tpsp_CountEarlierOp
                        I64Attr:$values, OptionalAttr<StrArrayAttr>:$of);
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Names of `of`.
+    /// Names of `over`, and of `of`.
+    ::llvm::SmallVector<::llvm::StringRef> countedIndices();
     ::llvm::SmallVector<::llvm::StringRef> valueIndices();
   }];
 }
@@ -166,7 +167,8 @@ def Tpsp_CountValuesOp
                        StrArrayAttr:$of);
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Names of `of`.
+    /// Names of `over`, and of `of`.
+    ::llvm::SmallVector<::llvm::StringRef> countedIndices();
     ::llvm::SmallVector<::llvm::StringRef> valueIndices();
   }];
 }

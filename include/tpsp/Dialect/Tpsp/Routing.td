@@ -11,8 +11,8 @@ def Tpsp_RoutingOpInterface : OpInterface<"RoutingOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<[{
-        Builds a tensor that is 1 for every choice without a place and 0 for
-        others, in f32, unplaced. Null if every choice finds one.}],
+        Builds the number of choices without a place, for each group that gives
+        them by itself, in f32, unplaced. Null if every choice finds one.}],
       "::mlir::Value", "buildDropped", (ins "::mlir::OpBuilder &":$builder)>
   ];
 }

@@ -75,7 +75,8 @@ private:
   /// By rank, its part of each of `data`.
   std::vector<std::vector<rt::Shard>> shards;
   /// The scale is there if it changes.
-  std::optional<rt::ScalarReader> loss, norm, dropped, lossScale;
+  std::optional<rt::ScalarReader> loss, norm, lossScale;
+  std::vector<rt::ScalarReader> dropped;
   /// The plan has a loss scale.
   bool maySkip = false;
   /// A rank's part of an argument, where its memory is not the host's.
