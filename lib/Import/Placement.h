@@ -23,7 +23,7 @@ enum class Where {
   Parameter,
   Choices, ///< which experts each token has: at the token
   Slots,   ///< tokens at their experts, or at blocks of them
-  Logits ///< [b, s, v]
+  Logits   ///< [b, s, v]
 };
 
 struct PlacedAxis {
