@@ -8,8 +8,8 @@ using namespace tpsp;
 
 namespace {
 
-enum Operand { A, B, C };
-using Strides = std::array<int64_t, 3>; // of A, B, C; 0 where absent
+enum Operand { A, B, C, Ids };
+using Strides = std::array<int64_t, 4>; // of A, B, C, Ids; 0 where absent
 
 /// Indices that act as one: an extent and a stride in each tensor.
 struct Group {
@@ -19,6 +19,26 @@ struct Group {
 
 struct Classes {
   llvm::SmallVector<Group, 2> batch, m, n, k;
+};
+
+/// What is multiplied. `ids` choose along `chosen`, which is no index of the
+/// product itself; without, a plain product.
+struct Product {
+  const IndexStructure &structure;
+  bool isSwapped = false;
+  std::optional<IndexId> chosen = {};
+
+  const IndexStructure::Tensor *tensor(Operand which) const {
+    if (which == C)
+      return &structure.results[0];
+    if (which == Ids)
+      return chosen ? &structure.operands[0] : nullptr;
+    bool isSecond = (which == B) != isSwapped;
+    return &structure.operands[(chosen ? 1 : 0) + isSecond];
+  }
+  bool has(Operand which, IndexId index) const {
+    return tensor(which)->dimOf(index).has_value();
+  }
 };
 
 /// Row-major strides of a tensor's dimensions.
@@ -38,7 +58,7 @@ void merge(llvm::SmallVectorImpl<Group> &groups) {
   llvm::SmallVector<Group, 2> merged;
   for (const Group &group : groups) {
     auto continues = [&](const Group &inner) {
-      for (Operand tensor : {A, B, C})
+      for (Operand tensor : {A, B, C, Ids})
         if (group.strides[tensor] != inner.strides[tensor] * inner.extent)
           return false;
       return true;
@@ -52,24 +72,30 @@ void merge(llvm::SmallVectorImpl<Group> &groups) {
   groups.assign(merged.begin(), merged.end());
 }
 
-/// Sorts the indices into classes; nullopt if one belongs to none.
-std::optional<Classes> classify(const IndexStructure &structure) {
-  const IndexStructure::Tensor *tensors[] = {
-      &structure.operands[0], &structure.operands[1], &structure.results[0]};
-  llvm::SmallVector<int64_t, 4> strides[3];
-  for (Operand tensor : {A, B, C})
-    strides[tensor] = rowMajor(tensors[tensor]->shape);
+/// From one position along `index` to the next; 0 where there is no such.
+int64_t strideOf(const IndexStructure::Tensor &tensor, IndexId index) {
+  std::optional<unsigned> dim = tensor.dimOf(index);
+  return dim ? rowMajor(tensor.shape)[*dim] : 0;
+}
 
+/// Sorts the indices into classes; nullopt if one belongs to none.
+std::optional<Classes> classify(const Product &product) {
   Classes classes;
-  for (IndexId index = 0; index < structure.indices.size(); ++index) {
+  for (IndexId index = 0; index < product.structure.indices.size(); ++index) {
     Group group;
     unsigned carriers = 0;
-    for (Operand tensor : {A, B, C})
-      if (std::optional<unsigned> dim = tensors[tensor]->dimOf(index)) {
-        group.extent = tensors[tensor]->shape[*dim];
-        group.strides[tensor] = strides[tensor][*dim];
-        carriers |= 1u << tensor;
-      }
+    for (Operand which : {A, B, C, Ids}) {
+      const IndexStructure::Tensor *tensor = product.tensor(which);
+      std::optional<unsigned> dim =
+          tensor ? tensor->dimOf(index) : std::nullopt;
+      if (!dim)
+        continue;
+      group.extent = tensor->shape[*dim];
+      group.strides[which] = strideOf(*tensor, index);
+      carriers |= which == Ids ? 0 : 1u << which;
+    }
+    if (index == product.chosen)
+      continue;
     if (group.extent == 1)
       continue; // its stride is immaterial
     switch (carriers) {
@@ -113,14 +139,28 @@ bool readMatrix(const Group &rows, const Group &columns, Operand tensor,
   return false;
 }
 
-rt::MatmulLoop loopOver(const Group &group) {
-  return {group.extent, group.strides[A], group.strides[B], group.strides[C]};
+/// A form, and how far apart the integers are along its loops.
+using Form = GroupedMatmulForm;
+
+/// Where the integers of a grouped product may lie: rows are neighbours, and
+/// the matrix is the same for all of a row.
+bool rowsAre(const Group &rows, const Group &x, const Group &y) {
+  return rows.strides[Ids] == 1 && x.strides[Ids] == 0 && y.strides[Ids] == 0;
+}
+
+void addLoops(llvm::ArrayRef<Group> groups, std::vector<rt::MatmulLoop> &loops,
+              Form &form) {
+  for (const Group &group : groups) {
+    loops.push_back(
+        {group.extent, group.strides[A], group.strides[B], group.strides[C]});
+    form.idStrides.push_back(group.strides[Ids]);
+  }
 }
 
 /// The form with these groups as the matrix dimensions, if it is legal.
-std::optional<MatmulForm> formWith(const Classes &classes, const Group &m,
-                                   const Group &n, const Group &k) {
-  MatmulForm form;
+std::optional<Form> formWith(const Classes &classes, const Group &m,
+                             const Group &n, const Group &k) {
+  Form form;
   bool transposeC = false;
   if (!readMatrix(m, k, A, form.lda, form.transposeA) ||
       !readMatrix(k, n, B, form.ldb, form.transposeB) ||
@@ -129,34 +169,41 @@ std::optional<MatmulForm> formWith(const Classes &classes, const Group &m,
   form.m = m.extent;
   form.n = n.extent;
   form.k = k.extent;
-  auto loops = [](llvm::ArrayRef<Group> groups, const Group &taken,
-                  auto &into) {
+  llvm::SmallVector<Group, 2> batch, accumulate;
+  auto addOthers = [](llvm::ArrayRef<Group> groups, const Group &taken,
+                      auto &into) {
     for (const Group &group : groups)
       if (group.strides != taken.strides)
-        into.push_back(loopOver(group));
+        into.push_back(group);
   };
-  loops(classes.batch, Group{}, form.batch);
-  loops(classes.m, m, form.batch);
-  loops(classes.n, n, form.batch);
-  loops(classes.k, k, form.accumulate);
+  addOthers(classes.batch, Group{}, batch);
+  addOthers(classes.m, m, batch);
+  addOthers(classes.n, n, batch);
+  addOthers(classes.k, k, accumulate);
   // Outermost first.
-  llvm::sort(form.batch, [](const auto &x, const auto &y) {
-    return x.strideC > y.strideC;
+  llvm::sort(batch, [](const Group &x, const Group &y) {
+    return x.strides[C] > y.strides[C];
   });
+  addLoops(batch, form.batch, form);
+  addLoops(accumulate, form.accumulate, form);
   return form;
 }
 
-/// The largest legal form with the operands in this order.
-std::optional<MatmulForm> bestForm(const Classes &classes) {
+/// The largest form with the operands in this order that is legal and, of a
+/// grouped product, has the rows as its `sumsRows` says.
+std::optional<Form> bestForm(const Classes &classes,
+                             std::optional<bool> sumsRows = {}) {
   static const Group one;
   auto options = [](llvm::ArrayRef<Group> groups) {
     return groups.empty() ? llvm::ArrayRef<Group>(one) : groups;
   };
-  std::optional<MatmulForm> best;
+  std::optional<Form> best;
   for (const Group &m : options(classes.m))
     for (const Group &n : options(classes.n))
       for (const Group &k : options(classes.k)) {
-        std::optional<MatmulForm> form = formWith(classes, m, n, k);
+        if (sumsRows && !(*sumsRows ? rowsAre(k, m, n) : rowsAre(m, n, k)))
+          continue;
+        std::optional<Form> form = formWith(classes, m, n, k);
         if (form && (!best ||
                      form->m * form->n * form->k > best->m * best->n * best->k))
           best = std::move(form);
@@ -164,42 +211,68 @@ std::optional<MatmulForm> bestForm(const Classes &classes) {
   return best;
 }
 
-void swapOperands(IndexStructure &structure) {
-  std::swap(structure.operands[0], structure.operands[1]);
+int64_t volumeOf(const std::optional<Form> &form) {
+  return form ? form->m * form->n * form->k : 0;
+}
+
+/// A dot product, or a batch of matrix-vector products: a loop nest reads every
+/// element once and is as fast as memory.
+bool isOfMatrices(const Classes &classes) {
+  bool vectors = classes.m.empty() || classes.n.empty();
+  return !classes.k.empty() &&
+         !(vectors && (!classes.batch.empty() ||
+                       (classes.m.empty() && classes.n.empty())));
+}
+
+/// The larger form of both orders of the operands.
+template <typename Match>
+Match matched(std::optional<Form> form, std::optional<Form> swapped) {
+  Match match;
+  match.isSwapped = volumeOf(swapped) > volumeOf(form);
+  if (match.isSwapped)
+    form = std::move(swapped);
+  if (form)
+    match.form = std::move(*form);
+  else
+    match.obstacle = MatmulObstacle::Layout;
+  return match;
 }
 
 } // namespace
 
 MatmulMatch tpsp::matchMatmul(const IndexStructure &structure) {
-  MatmulMatch match;
-  match.obstacle = MatmulObstacle::NotAProduct;
-  if (structure.operands.size() != 2)
-    return match;
-  std::optional<Classes> classes = classify(structure);
-  if (!classes || classes->k.empty())
-    return match;
-  // A dot product, or a batch of matrix-vector products: a loop nest reads
-  // every element once and is as fast as memory.
-  bool vectors = classes->m.empty() || classes->n.empty();
-  if (vectors &&
-      (!classes->batch.empty() || (classes->m.empty() && classes->n.empty())))
-    return match;
+  std::optional<Classes> classes;
+  if (structure.operands.size() == 2)
+    classes = classify({structure});
+  if (!classes || !isOfMatrices(*classes))
+    return {MatmulObstacle::NotAProduct};
+  Product mirrored{structure, /*isSwapped=*/true};
+  return matched<MatmulMatch>(bestForm(*classes),
+                              bestForm(*classify(mirrored)));
+}
 
-  match.obstacle = MatmulObstacle::Layout;
-  std::optional<MatmulForm> form = bestForm(*classes);
-  IndexStructure mirrored = structure;
-  swapOperands(mirrored);
-  std::optional<MatmulForm> other = bestForm(*classify(mirrored));
-  auto volume = [](const std::optional<MatmulForm> &candidate) {
-    return candidate ? candidate->m * candidate->n * candidate->k : 0;
+GroupedMatmulMatch tpsp::matchGroupedMatmul(const IndexStructure &structure,
+                                            IndexId chosen) {
+  Product product{structure, /*isSwapped=*/false, chosen};
+  bool sumsRows = product.has(C, chosen);
+  unsigned carriers =
+      product.has(A, chosen) + product.has(B, chosen) + unsigned(sumsRows);
+  std::optional<Classes> classes = classify(product);
+  if (carriers != 1 || !classes || !isOfMatrices(*classes))
+    return {MatmulObstacle::NotAProduct};
+  // The matrices that are chosen are B's, or C's.
+  Product mirrored{structure, /*isSwapped=*/true, chosen};
+  auto formOf = [&](const Product &order) -> std::optional<Form> {
+    if (!sumsRows && !order.has(B, chosen))
+      return std::nullopt;
+    return bestForm(*classify(order), sumsRows);
   };
-  if (volume(other) > volume(form)) {
-    form = std::move(other);
-    match.isSwapped = true;
-  }
-  if (!form)
-    return match;
-  match.obstacle = MatmulObstacle::None;
-  match.form = std::move(*form);
+  auto match = matched<GroupedMatmulMatch>(formOf(product), formOf(mirrored));
+  Operand matrices = sumsRows ? C : B;
+  const IndexStructure::Tensor &tensor =
+      *(match.isSwapped ? mirrored : product).tensor(matrices);
+  match.form.sumsRows = sumsRows;
+  match.form.groups = tensor.shape[*tensor.dimOf(chosen)];
+  match.form.groupStride = strideOf(tensor, chosen);
   return match;
 }

@@ -119,6 +119,8 @@ compileTo(Wanted wanted, OwningOpRef<ModuleOp> owned, StringRef path,
     return error("'{0}' does not compile (configuring)", path);
   if (llvm::Error e = run("checking", [&](PassManager &pm) {
         buildProgramPipeline(pm, options);
+        if (options.countDropped)
+          pm.addPass(createCountDropped());
         if (options.returnChoices)
           pm.addPass(createReturnChoices());
       }))

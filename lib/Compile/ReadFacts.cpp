@@ -6,6 +6,7 @@
 #include "StageCut.h"
 
 #include "tpsp/Dialect/Plan/PlanDialect.h"
+#include "tpsp/Dialect/Tpsp/GroupedProduct.h"
 #include "tpsp/Dialect/Tpsp/MeshOp.h"
 #include "tpsp/Dialect/Tpsp/Padding.h"
 #include "tpsp/Dialect/Tpsp/SourceNames.h"
@@ -38,6 +39,12 @@ Value throughViews(Value value) {
 int64_t tensorBytes(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   return tensor.getNumElements() * (tensor.getElementTypeBitWidth() / 8);
+}
+
+/// Whether a product sums over the index, rather than looks up along it.
+bool isContracted(IndexedOpInterface op, IndexId index) {
+  std::optional<Factors> factors = factorsOf(op);
+  return op.isSumOfProducts() || (factors && factors->chosen != index);
 }
 
 class FactsOfFunction {
@@ -133,8 +140,8 @@ private:
     IndexStructure structure = op.getIndexStructure();
     if (isa<AttentionOpInterface>(*op))
       addAttention(op, structure);
-    else if (op.isSumOfProducts() && op->getNumOperands() == 2)
-      addProduct(op, structure);
+    else if (std::optional<Factors> factors = factorsOf(op))
+      addProduct(op, *factors);
     followSums(op, structure);
   }
 
@@ -233,11 +240,14 @@ private:
     }
   }
 
-  void addProduct(IndexedOpInterface op, const IndexStructure &structure) {
+  void addProduct(IndexedOpInterface op, const Factors &factors) {
+    const IndexStructure &structure = factors.structure;
     ProductFacts product = productOf(op);
-    std::vector<StringRef> indexNames = namesOf(op, structure);
+    std::vector<StringRef> indexNames = namesOf(op, op.getIndexStructure());
     const auto &a = structure.operands[0], &b = structure.operands[1];
     for (IndexId i = 0; i < structure.indices.size(); ++i) {
+      if (i == factors.chosen)
+        continue;
       bool inA = a.dimOf(i).has_value(), inB = b.dimOf(i).has_value(),
            inC = structure.results[0].dimOf(i).has_value();
       auto &group = !inC         ? product.k
@@ -249,24 +259,27 @@ private:
       if (inA && inB && inC && product.readsParameter)
         names.ownParameters.insert(indexNames[i]);
     }
-    product.flops = 2 * structure.work();
+    product.flops = 2 * factors.work();
     for (Value operand : op->getOperands())
       product.adjoints += isDifferentiable(operand);
     for (unsigned i : {0u, 1u})
-      noteSums(op, structure, i, indexNames);
+      noteSums(op, factors, i, indexNames);
     facts.add(std::move(product));
   }
 
   /// The gradient of a parameter is summed over what it lacks. What multiplies
   /// a parameter has a gradient that is summed over what it lacks.
-  void noteSums(IndexedOpInterface op, const IndexStructure &structure,
-                unsigned weight, ArrayRef<StringRef> indexNames) {
-    if (!isParameter(op->getOperand(weight)))
+  void noteSums(IndexedOpInterface op, const Factors &factors, unsigned weight,
+                ArrayRef<StringRef> indexNames) {
+    const unsigned numbers[] = {factors.a, factors.b};
+    Value own = op->getOperand(numbers[weight]);
+    if (!isParameter(own))
       return;
+    const IndexStructure &structure = factors.structure;
     const auto &mine = structure.operands[weight],
                &others = structure.operands[1 - weight];
-    Value parameter = throughViews(op->getOperand(weight));
-    Value other = throughViews(op->getOperand(1 - weight));
+    Value parameter = throughViews(own);
+    Value other = throughViews(op->getOperand(numbers[1 - weight]));
     bool isEntered = isDifferentiable(other) && !isParameter(other);
     for (IndexId i = 0; i < structure.indices.size(); ++i) {
       ClassId id = names[indexNames[i]];
@@ -294,7 +307,8 @@ private:
             ClassId id = names[indexNames[index]];
             sums.insert(id);
             ParameterUses &use = uses[shown];
-            (op.isSumOfProducts() ? use.contracted : use.lookedUp).insert(id);
+            (isContracted(op, index) ? use.contracted : use.lookedUp)
+                .insert(id);
           }
       if (op.getLinearity() != Linearity::None)
         sums.insert_range(pending[shown]);

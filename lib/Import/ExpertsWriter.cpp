@@ -24,9 +24,10 @@ static Indices replaced(const Indices &indices, const std::string &from,
 
 /// Positions of the best scores along `from`, as many as `to` has.
 Value LayerWriter::choose(const Value &score, const std::string &from,
-                          const std::string &to, const std::string &name) {
+                          const std::string &to, const std::string &name,
+                          Where where) {
   return text.apply("router", {score}, name,
-                    {replaced(score.type.indices, from, {to}), "i32"},
+                    {replaced(score.type.indices, from, {to}), "i32", where},
                     fmt::format("expert = \"{}\", choice = \"{}\"", from, to));
 }
 
@@ -76,7 +77,7 @@ LayerWriter::Routing LayerWriter::route(const Experts &part, const Value &x) {
   }
   if (part.isGrouped)
     judged = withinGroups(judged);
-  Value choice = choose(judged, "x", "j", "choice");
+  Value choice = choose(judged, "x", "j", "choice", Where::Choices);
   Value weight = chosenOf(choice, score, "x", "chosen");
   if (part.score == Score::SoftmaxOfChosen)
     weight =
@@ -92,27 +93,71 @@ LayerWriter::Routing LayerWriter::route(const Experts &part, const Value &x) {
   return {choice, weight};
 }
 
-Value LayerWriter::write(const Experts &part, const Value &x) {
+LayerWriter::Places LayerWriter::slotsOfExperts() {
   text.comment("Experts. Every one has c slots for the tokens of a sample.");
+  Places places;
+  places.block = "x";
+  places.attributes = "expert = \"x\", slot = \"c\", choice = \"j\"";
+  return places;
+}
+
+/// The load of experts says which rows of their block are whose.
+LayerWriter::Places LayerWriter::rowsOfBlocks(const Value &choice) {
+  text.comment("Experts. Blocks have c rows for the tokens of a sample, sorted "
+               "by expert.");
+  Places places;
+  places.block = "xb";
+  places.attributes = "expert = \"xi\", slot = \"c\", choice = \"j\"";
+  places.load =
+      text.apply("count_values", {choice}, "load", {{"b", "xb", "xi"}, "i32"},
+                 "over = [\"s\", \"j\"], of = [\"xb\", \"xi\"]");
+  places.expert = text.apply("runs", {*places.load}, "expert",
+                             {{"xb", "b", "c"}, "i32", Where::Slots},
+                             "of = \"xi\", along = \"c\"");
+  return places;
+}
+
+/// Every place's row through its expert's matrix, onto the index `to`.
+Value LayerWriter::throughExperts(const Places &places, const Value &matrix,
+                                  const Value &in, const std::string &name,
+                                  const std::string &to) {
+  Type type = open({places.block, "b", "c", to});
+  if (!places.expert)
+    return text.apply("einsum", {matrix, in}, name, type);
+  Value each =
+      text.apply("split", {matrix}, name + "_of_block",
+                 open(replaced(matrix.type.indices, "x", {"xb", "xi"})));
+  return text.apply("one_hot_einsum", {*places.expert, each, in}, name, type,
+                    "indices = [\"xi\"]");
+}
+
+Value LayerWriter::write(const Experts &part, const Value &x) {
   Routing routing = route(part, x);
-  Value y = text.apply("dispatch", {routing.choice, x}, "slots",
-                       {{"x", "b", "c", "d"}, element, Where::Slots},
-                       "expert = \"x\", slot = \"c\", choice = \"j\"");
+  bool hasBlocks = text.in().hasExtent("xb");
+  Places places = hasBlocks ? rowsOfBlocks(routing.choice) : slotsOfExperts();
+  auto routed = [&](std::vector<Value> others) {
+    std::vector<Value> operands = {routing.choice};
+    if (places.load)
+      operands.push_back(*places.load);
+    operands.insert(operands.end(), others.begin(), others.end());
+    return operands;
+  };
+  Value y = text.apply("dispatch", routed({x}), hasBlocks ? "rows" : "slots",
+                       {{places.block, "b", "c", "d"}, element, Where::Slots},
+                       places.attributes);
   auto matrix = [&](const Linear &one, const Indices &indices) {
     return parameter(one.name, one.module + ".weight", indices);
   };
-  auto through = [&](const Value &w, const Value &in, const std::string &name,
-                     const std::string &to) {
-    return text.apply("einsum", {w, in}, name, open({"x", "b", "c", to}));
-  };
-  Value gate = through(matrix(part.gate, {"x", "f", "d"}), y, "gate", "f");
-  Value up = through(matrix(part.up, {"x", "f", "d"}), y, "up", "f");
+  Value gate = throughExperts(places, matrix(part.gate, {"x", "f", "d"}), y,
+                              "gate", "f");
+  Value up =
+      throughExperts(places, matrix(part.up, {"x", "f", "d"}), y, "up", "f");
   Value hidden = text.apply("mul", {activated(part.activation, gate), up},
                             "hidden", up.type);
-  Value down = through(matrix(part.down, {"x", "d", "f"}), hidden, "down", "d");
-  Value mixed = text.apply("combine", {routing.choice, routing.weight, down},
-                           "mixed", open(x.type.indices),
-                           "expert = \"x\", slot = \"c\", choice = \"j\"");
+  Value down = throughExperts(places, matrix(part.down, {"x", "d", "f"}),
+                              hidden, "down", "d");
+  Value mixed = text.apply("combine", routed({routing.weight, down}), "mixed",
+                           open(x.type.indices), places.attributes);
   if (!part.shared)
     return mixed;
   return text.apply("add", {mixed, write(*part.shared, x)}, "all_experts",

@@ -59,6 +59,12 @@ static Status checkOptions(const ImportOptions &options) {
   if (!(options.capacityFactor >= 0))
     return invalid(fmt::format("--capacity-factor {} is not from 0 on",
                                options.capacityFactor));
+  if (options.expertBlocks < 0)
+    return invalid(fmt::format("--expert-blocks {} is not from 1 on",
+                               options.expertBlocks));
+  if (options.expertBlocks > 0 && options.capacityFactor > 0)
+    return invalid("--expert-blocks and --capacity-factor exclude each other: "
+                   "slots are those of an expert, and rows those of a block");
   for (const char *known : {"f32", "bf16", "f16"})
     if (options.dtype == known)
       return {};

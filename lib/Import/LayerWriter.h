@@ -67,10 +67,26 @@ private:
   };
   Routing route(const Experts &part, const Value &x);
   Value choose(const Value &score, const std::string &from,
-               const std::string &to, const std::string &name);
+               const std::string &to, const std::string &name,
+               Where where = Where::Open);
   Value chosenOf(const Value &choice, const Value &score,
                  const std::string &from, const std::string &name);
   Value withinGroups(const Value &score);
+  /// Where the tokens' choices are: in the slots of experts, or in the rows of
+  /// blocks of experts.
+  struct Places {
+    /// The index of experts or of blocks.
+    std::string block;
+    /// Of dispatch and combine.
+    std::string attributes;
+    /// Of blocks: the load of experts, and the expert of every row.
+    std::optional<Value> load, expert;
+  };
+  Places slotsOfExperts();
+  Places rowsOfBlocks(const Value &choice);
+  Value throughExperts(const Places &places, const Value &matrix,
+                       const Value &in, const std::string &name,
+                       const std::string &to);
 
   FunctionText &text;
   std::string element;

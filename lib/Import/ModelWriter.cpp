@@ -218,11 +218,26 @@ static Status invalid(std::string message) {
   return {TPSP_RT_INVALID, std::move(message)};
 }
 
-/// Slots of an expert for a sample's tokens: by the factor, or so many that
-/// each of the sample's tokens finds one.
+/// Experts in blocks of which each has rows for all tokens of a sample that may
+/// choose its experts.
+static Status addBlocks(Model &model, const ImportOptions &options,
+                        int64_t ranks) {
+  int64_t experts = model.extent("x");
+  int64_t blocks = options.expertBlocks > 0 ? options.expertBlocks : ranks;
+  if (experts % blocks != 0 || blocks % ranks != 0)
+    return invalid(fmt::format("{} blocks of experts: they must divide the {} "
+                               "experts, and @ep's {} ranks must divide them; "
+                               "--expert-blocks {} does",
+                               blocks, experts, ranks, experts));
+  int64_t each = experts / blocks;
+  model.extents["xb"] = blocks;
+  model.extents["xi"] = each;
+  model.extents["c"] = options.sequence * std::min(model.extent("j"), each);
+  return {};
+}
+
+/// Slots of an expert for a sample's tokens.
 static int64_t slots(const Model &model, const ImportOptions &options) {
-  if (options.capacityFactor == 0)
-    return options.sequence;
   double average = double(options.sequence) * double(model.extent("j")) /
                    double(model.extent("x"));
   double wanted = std::ceil(average * options.capacityFactor);
@@ -261,8 +276,10 @@ Status tpsp::import::writeModel(Model model, const ImportOptions &options,
     model.layers.resize(options.layers);
   model.extents["b"] = options.batch;
   model.extents["s"] = model.extents["t"] = options.sequence;
-  if (model.extents.count("x") > 0)
+  if (model.extents.count("x") > 0 && options.capacityFactor > 0)
     model.extents["c"] = slots(model, options);
+  else if (model.extents.count("x") > 0)
+    TPSP_TRY(addBlocks(model, options, placement.expertRanks()));
   ModelWriter(model, options, placement).write(out);
   return {};
 }

@@ -13,6 +13,9 @@ using rt::Status;
 
 using Names = std::vector<std::string>;
 
+/// Indices of experts, and of blocks of them.
+static constexpr const char *experts = "x", *blocksOfExperts = "xb";
+
 /// Along which key/value heads are copied.
 static constexpr const char *copies = "rep";
 
@@ -165,10 +168,14 @@ Status Placement::checkExtent(const std::string &option,
   return {};
 }
 
+int64_t Placement::expertRanks() const {
+  return std::max<int64_t>(1, sizeOf("ep"));
+}
+
 bool Placement::decides(Where where) const {
-  if (where != Where::Slots)
-    return where != Where::Open;
-  return sizeOf("ep") > 0;
+  if (where == Where::Slots || where == Where::Choices)
+    return sizeOf("ep") > 0;
+  return where != Where::Open;
 }
 
 bool Placement::Part::divides(Where where, const std::string &index,
@@ -178,13 +185,17 @@ bool Placement::Part::divides(Where where, const std::string &index,
   case Where::Open:
     return false;
   case Where::Tokens:
+  case Where::Choices:
     return contains(tokens, index);
   case Where::Activation:
     return contains(activations, index);
   case Where::Parameter:
     return ofParameter;
   case Where::Slots:
-    return index == "x" && ofParameter;
+    // An axis of experts divides tokens elsewhere, and experts here.
+    if (contains(parameters, experts))
+      return index == experts || index == blocksOfExperts;
+    return contains(activations, index);
   case Where::Logits:
     return contains(tokens, index) || (index == "v" && ofParameter);
   }

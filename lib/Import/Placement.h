@@ -21,8 +21,9 @@ enum class Where {
   Tokens,     ///< positions along the vocabulary, [b, s]
   Activation, ///< what goes from layer to layer, [b, s, d]
   Parameter,
-  Slots, ///< tokens at their experts
-  Logits ///< [b, s, v]
+  Choices, ///< which experts each token has: at the token
+  Slots,   ///< tokens at their experts, or at blocks of them
+  Logits   ///< [b, s, v]
 };
 
 struct PlacedAxis {
@@ -57,6 +58,8 @@ public:
   /// "@dp@fsdp", or "": what follows an index of a tensor of `rank` indices.
   std::string subscript(Where where, const std::string &index,
                         size_t rank) const;
+  /// The ranks that divide experts.
+  int64_t expertRanks() const;
   /// Whether a tensor of this kind is placed rather than left open.
   bool decides(Where where) const;
 

@@ -43,6 +43,9 @@ public:
 
   void extent(const std::string &index, int64_t size) { sizes[index] = size; }
   int64_t extent(const std::string &index) const { return sizes.at(index); }
+  bool hasExtent(const std::string &index) const {
+    return sizes.count(index) > 0;
+  }
   /// Says that `index` has the extent of `other`, whatever that is.
   void sameExtent(const std::string &index, const std::string &other) {
     same[index] = other;

@@ -129,8 +129,9 @@ void tpsp::buildPlanPipeline(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createDecomposeLate());
   // Before kernels form: what two composites both compute is made once.
   pm.addPass(createCSEPass());
-  pm.addPass(createConvertTpspToPlan(
-      {options.epilogues, options.hardware, options.threads}));
+  pm.addPass(createConvertTpspToPlan({options.epilogues,
+                                      /*callGrouped=*/options.device != "cuda",
+                                      options.hardware, options.threads}));
   // Before memory is given out: what runs at once must not share it.
   if (options.overlap != "off")
     pm.addPass(createOverlap({options.hardware, options.threads,

@@ -54,14 +54,29 @@
 // RUN: not tpsp-import --sequence 10 %t/gpt2.json 2>&1 | FileCheck %s --check-prefix=LONG
 // LONG: --sequence 10 is more than the 9 positions that the model has learned
 
-// Experts: no token is dropped, unless slots are said to be fewer.
+// Experts: blocks of them have rows for all tokens, one block for each rank of ep,
+// unless experts are to have slots.
 // RUN: %{import} %t/qwen3_moe.json --place ep -o %t/m.mlir && FileCheck %s --check-prefix=MOE < %t/m.mlir
 // MOE: x 4 experts of f 5, j 2 a token
-// MOE: tpsp.program <b = 2, c = 6,
+// MOE: tpsp.program <b = 2, c = 12, {{.*}}x = 4, xb = 2, xi = 2
 // MOE: func private @layer(
-// MOE: dispatch {{.*}} -> [x@ep, b, c, d]
+// MOE: %load = count_values %choice {over = ["s", "j"], of = ["xb", "xi"]} -> i32[b, xb, xi, ?]
+// MOE: %expert = runs %load {of = "xi", along = "c"} -> i32[xb@ep, b, c]
+// MOE: dispatch %choice, %load,
+// MOE-NEXT: -> [xb@ep, b, c, d]
+// MOE: %gate_of_block = split %gate{{.*}} -> [xb, xi, f, d, ?]
+// MOE: one_hot_einsum %expert, %gate_of_block, %rows {indices = ["xi"]}
+// MOE: combine %choice, %load, %chosen, %down
 // MOE: func private @dense_layer(
 // MOE: call @dense_layer(%x1) as "model.layers.1.*"
+// RUN: tpsp-run %t/m.mlir --grad --verify | FileCheck %s --check-prefix=VERIFIED
+// RUN: tpsp-run %t/m.mlir --grad --verify --mesh ep=1 | FileCheck %s --check-prefix=VERIFIED
+// RUN: %{import} %t/qwen3_moe.json --layers 1 --place ep-tp --mesh ep=1,tp=1 --expert-blocks 4 | FileCheck %s --check-prefix=BLOCKS
+// BLOCKS: c = 6, {{.*}}xb = 4, xi = 1
+// RUN: not %{import} %t/qwen3_moe.json --expert-blocks 3 2>&1 | FileCheck %s --check-prefix=UNEQUAL
+// UNEQUAL: 3 blocks of experts: they must divide the 4 experts, and @ep's 1 ranks must divide them; --expert-blocks 4 does
+// RUN: not %{import} %t/qwen3_moe.json --expert-blocks 2 --capacity-factor 1 2>&1 | FileCheck %s --check-prefix=EXCLUDES
+// EXCLUDES: --expert-blocks and --capacity-factor exclude each other: slots are those of an expert, and rows those of a block
 // RUN: %{import} %t/qwen3_moe.json --layers 1 --capacity-factor 1.2 | FileCheck %s --check-prefix=SLOTS --implicit-check-not=dense
 // SLOTS: tpsp.program <b = 2, c = 4,
 // SLOTS: -> [x, b, c, d, ?]

@@ -94,3 +94,17 @@ func.func @written(%x: !x, %ws: !ws {tpsp.param = "stacked"},
   %r = tpsp.add %y, %z : !y
   return %r : !y
 }
+
+// -----
+
+// Matrices among which rows choose: as many terms as one of them sums.
+!ids = tensor<7xi32, #tpsp.idx<c>>
+!x = tensor<7x16xf32, #tpsp.idx<c, d>>
+!w = tensor<5x8x16xf32, #tpsp.idx<i, f, d>>
+!u = tensor<7x8xf32, #tpsp.idx<c, f>>
+// CHECK-LABEL: func.func @chosen
+// CHECK-SAME: tpsp.deviation = 2.500000e-01 : f64, tpsp.mean = 0.000000e+00 : f64, tpsp.param = "w"
+func.func @chosen(%ids: !ids, %x: !x, %w: !w {tpsp.param = "w"}) -> !u {
+  %u = tpsp.one_hot_einsum %ids, %w, %x {indices = ["i"]} : (!ids, !w, !x) -> !u
+  return %u : !u
+}

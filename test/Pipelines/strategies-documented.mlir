@@ -38,6 +38,9 @@
 // RUN: %{explain} >> %t.real
 // REDEFINE: %{options} = --tpsp-set-mesh=sizes=ep=4,tp=1
 // RUN: %{explain} >> %t.real
+// REDEFINE: %{example} = moe-dropless
+// REDEFINE: %{options} =
+// RUN: %{explain} >> %t.real
 //
 // REDEFINE: %{page} = ddp
 // RUN: %{shown} >> %t.shown
@@ -68,7 +71,7 @@
 // REDEFINE: %{page} = sp-dropout
 // RUN: %{shown} >> %t.shown
 //
-// Sixteen programs are shown, and no line that none of them prints.
+// Sixteen programs are shown with their totals, and no line that none of them prints.
 // RUN: grep -c '^totals' %t.shown | FileCheck %s
 // RUN: not grep -vxFf %t.real %t.shown
 // CHECK: {{^}}16{{$}}

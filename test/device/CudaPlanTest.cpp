@@ -234,6 +234,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"BlockInF16", "gpt-block-sp", {"tp=2"}, "f16", 1, false},
         Case{"F16OverNccl", "mlp-sp", {"tp=2"}, "f16", 2, true},
         Case{"Experts", "moe-ep", {"ep=2", "tp=1"}, "", 2, false},
+        Case{"ExpertsInBlocks", "moe-dropless", {"ep=2", "tp=1"}, "", 2, false},
         Case{"RingInBf16", "cp-attention", {"cp=2"}, "bf16", 2, true, "blocks"},
         Case{"FusedInBf16", "gqa", {"tp=2"}, "bf16", 2, true, "fused"},
         Case{"DividedInBf16",

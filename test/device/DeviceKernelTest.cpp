@@ -118,6 +118,22 @@ INSTANTIATE_TEST_SUITE_P(
              "#g=2,s=9,k=2; #g=2,s=9,k=2; #g=2,s=9; g=2,v=8,d=5 "
              "-> e=6,g=2,c=3,d=5",
              R"({indices = ["e", "c", "v"]})"},
+        // Rows with their matrices, and matrices of their rows.
+        Case{"one_hot_einsum",
+             "#j=2,g=3,c=9; j=2,i=3,f=33,d=17; j=2,g=3,c=9,d=17 "
+             "-> j=2,g=3,c=9,f=33",
+             R"({indices = ["i"]})"},
+        Case{"one_hot_einsum",
+             "#j=2,g=3,c=9; j=2,g=3,c=9,f=5; j=2,g=3,c=9,d=64 "
+             "-> j=2,i=3,f=5,d=64",
+             R"({indices = ["i"]})"},
+        Case{"count_values", "#g=3,s=17,k=2 -> #g=3,j=2,i=3",
+             R"({over = ["s", "k"], of = ["j", "i"]})", false},
+        Case{"runs", "#g=3,j=2,i=3 -> #g=3,j=2,c=7",
+             R"({of = "i", along = "c"})", false},
+        Case{"block_of", "#g=3,s=17 -> #g=3,s=17", R"({size = 3})", false},
+        Case{"count_earlier", "#g=3,s=7,k=2; #g=3,j=2,i=3 -> #g=3,s=7,k=2",
+             R"({over = ["k", "s"], values = 6, of = ["j", "i"]})", false},
         Case{"count_earlier", "#g=3,s=7,k=2 -> #g=3,s=7,k=2",
              R"({over = ["k", "s"], values = 5})", false},
         Case{"dispatch", "#g=2,s=9,k=2; g=2,s=9,d=21 -> e=8,g=2,c=3,d=21",

@@ -163,11 +163,12 @@ def router(xs, ts, result, a):
 
 def one_hot_einsum(xs, ts, result, a):
     hot, types_of = [], []
+    count = len(a["indices"])
     for ids, t, index in zip(xs, ts, a["indices"]):
-        whole = ts[-1] if index in ts[-1].names else result
+        whole = next((x for x in ts[count:] if index in x.names), result)
         hot.append(jax.nn.one_hot(ids, whole.extent(index), dtype=xs[-1].dtype))
         types_of.append(with_names(t, t.names + [index], hot[-1].shape))
-    return einsum([*hot, xs[-1]], [*types_of, ts[-1]], result)
+    return einsum([*hot, *xs[count:]], [*types_of, *ts[count:]], result)
 
 
 def with_names(t, names, shape):

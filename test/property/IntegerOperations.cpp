@@ -99,6 +99,46 @@ static bool applyWrite(Builder &b) {
   return true;
 }
 
+/// Rows of x, each times the matrix that an integer of its chooses: mostly the
+/// matrices are chosen among, now and then they are what is made.
+static bool applyGroupedProduct(Builder &b) {
+  auto x = b.pick([&](ValueId v) {
+    return b.tensor(v).dims.size() >= 2 && b.range(v).magnitude < 50;
+  });
+  if (!x)
+    return false;
+  std::vector<Dim> dims = b.tensor(*x).dims;
+  b.random.shuffle(dims);
+  Dim summed = dims.back();
+  dims.pop_back();
+  // Some indices of the rows are the matrices', too: blocks of matrices.
+  std::vector<Dim> blocks(dims.begin() + 1,
+                          dims.begin() + 1 + b.random.below(dims.size()));
+  Dim chosen = b.freshIndex(b.random.chance(0.5) ? 4 : 3);
+  Dim made = b.freshIndex(b.random.chance(0.5) ? 6 : 3);
+  bool writes = b.random.chance(0.3);
+  std::vector<Dim> matrices = blocks, rows = dims;
+  matrices.insert(matrices.end(), {chosen, made, summed});
+  rows.push_back(made);
+  if (!b.isSmall(matrices) || !b.isSmall(rows))
+    return false;
+  if (b.random.chance(0.5)) {
+    b.random.shuffle(matrices);
+    b.random.shuffle(rows);
+  }
+  double terms = writes ? 1 : double(summed.extent);
+  for (const Dim &dim : dims)
+    terms *= writes ? double(dim.extent) : 1;
+  if (b.range(*x).magnitude * terms > largest)
+    return false;
+  ValueId ids = b.integers(dims, boundOf(b, chosen));
+  ValueId other = b.argument(writes ? rows : matrices, /*isParameter=*/!writes);
+  b.add("one_hot_einsum", {ids, other, *x}, writes ? matrices : rows,
+        {b.range(*x).magnitude * b.range(other).magnitude * terms, false},
+        "{indices = [" + quoted(chosen.name) + "]}");
+  return true;
+}
+
 static bool applyCrossEntropy(Builder &b) {
   auto x = b.pick([&](ValueId v) {
     return !b.tensor(v).dims.empty() && b.range(v).magnitude < 20;
@@ -229,6 +269,72 @@ static bool applyExperts(Builder &b) {
   return true;
 }
 
+/// Likewise to the rows of blocks of experts, where each row meets its expert's
+/// matrix.
+static bool applyBlocks(Builder &b) {
+  auto x = b.pick([&](ValueId v) {
+    return b.tensor(v).dims.size() >= 2 && b.range(v).magnitude < 50;
+  });
+  if (!x)
+    return false;
+  Routing routing = randomRouting(b, *x);
+  if (routing.features.empty())
+    return false;
+  Dim block = b.freshIndex(b.random.chance(0.5) ? 2 : 4);
+  Dim each = b.freshIndex(1 + b.random.below(3));
+  bool hasBlocks = b.random.chance(0.7);
+  routing.expert.extent = each.extent * (hasBlocks ? block.extent : 1);
+  std::vector<Dim> load = routing.groups, rows = routing.groups;
+  std::vector<Dim> ids = routing.integers();
+  std::string of = quoted(each.name), over = quoted(routing.choice.name);
+  if (hasBlocks) {
+    load.push_back(block);
+    rows.push_back(block);
+    of = quoted(block.name) + ", " + of;
+  }
+  load.push_back(each);
+  rows.push_back(routing.slot);
+  for (const Dim &dim : routing.tokens)
+    over += ", " + quoted(dim.name);
+  std::vector<Dim> tokens = rows;
+  tokens.insert(tokens.end(), routing.features.begin(), routing.features.end());
+  if (!b.isSmall(tokens) || !b.isSmall(ids))
+    return false;
+  ValueId choice = chooseExperts(b, routing);
+  ValueId counts =
+      b.addIntegers("count_values", {choice}, load, ids.size() * 100,
+                    "{over = [" + over + "], of = [" + of + "]}");
+  ValueId whose = b.addIntegers("runs", {counts}, rows, each.extent,
+                                "{of = " + quoted(each.name) + ", along = " +
+                                    quoted(routing.slot.name) + "}");
+  std::string attributes = "{expert = " + quoted(each.name) +
+                           ", slot = " + quoted(routing.slot.name) +
+                           ", choice = " + quoted(routing.choice.name) + "}";
+  ValueId y =
+      b.add("dispatch", {choice, counts, *x}, tokens, b.range(*x), attributes);
+  Dim summed = routing.features.back(), made = b.freshIndex(3);
+  std::vector<Dim> matrices = {each, made, summed};
+  std::vector<Dim> through = tokens;
+  through.back() = made;
+  ValueId w = b.argument(matrices, /*isParameter=*/true);
+  y = b.add(
+      "one_hot_einsum", {whose, w, y}, through,
+      {b.range(*x).magnitude * b.range(w).magnitude * double(summed.extent),
+       false},
+      "{indices = [" + quoted(each.name) + "]}");
+  if (b.random.chance(0.3))
+    return true;
+  y = b.add("tanh", {y}, through, {1, false});
+  ValueId weights = b.argument(ids, /*isParameter=*/false);
+  std::vector<Dim> result = b.tensor(*x).dims;
+  for (Dim &dim : result)
+    if (dim.name == summed.name)
+      dim = made;
+  b.add("combine", {choice, counts, weights, y}, result, {4, false},
+        attributes);
+  return true;
+}
+
 /// A choice for its own sake.
 static bool applyRouter(Builder &b) {
   if (tiesMatter(b))
@@ -256,8 +362,10 @@ const std::vector<OperationRule> &tpsp::property::integerRules() {
       {"embedding", 5, Linear::InEach, false, applyEmbedding},
       {"one_hot_einsum", 4, Linear::InEach, true, applyLookup},
       {"one_hot_einsum", 3, Linear::InEach, true, applyWrite},
+      {"one_hot_einsum", 4, Linear::InEach, true, applyGroupedProduct},
       {"cross_entropy", 4, Linear::No, true, applyCrossEntropy},
       {"dispatch", 4, Linear::No, true, applyExperts},
+      {"dispatch", 4, Linear::No, true, applyBlocks},
       {"router", 2, Linear::No, true, applyRouter},
       {"segment_mask", 2, Linear::No, false, applySegmentMask},
       {"length_mask", 2, Linear::No, false, applyLengthMask},

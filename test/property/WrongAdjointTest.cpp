@@ -18,6 +18,8 @@ const std::map<std::string, std::string> &withoutAdjoint() {
       {"add", "passes the result's gradient on as it is"},
       {"compare", "is a constant"},
       {"count_earlier", "gives integers"},
+      {"count_values", "gives integers"},
+      {"runs", "gives integers"},
       {"router", "gives integers"},
       {"slope", "has no gradient"},
       {"stop_gradient", "is a constant"},

@@ -88,8 +88,12 @@ static void declare(CLI::App &app, Arguments &a) {
   app.add_option("--mesh", a.import.mesh,
                  "Ranks of the axes: tp=4,fsdp=2; without: two each");
   app.add_option("--capacity-factor", a.import.capacityFactor,
-                 "Slots of an expert, as a multiple of the average; without: "
-                 "no token is dropped");
+                 "Slots of an expert, as a multiple of the average; tokens "
+                 "that find none are dropped. Without: no token is");
+  app.add_option("--expert-blocks", a.import.expertBlocks,
+                 "Blocks of experts, which axes may divide; without: one for "
+                 "each rank of ep")
+      ->check(CLI::PositiveNumber);
   app.add_option("--ignore-key", a.import.ignoredKeys,
                  "Leave a key of config.json out of account");
   app.add_flag("--count", a.countsOnly,

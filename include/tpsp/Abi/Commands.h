@@ -148,6 +148,39 @@ struct PartStart {
   }
 };
 
+/// A product whose rows each meet one of several matrices, which an integer of
+/// theirs chooses. Rows are along m, and B is one of `groups` matrices:
+///
+///   C[r, n] = sum_k A[r, k] B_id[r][k, n]
+///
+/// or, if `sumsRows`, along k, and C is:
+///
+///   C_g[m, n] = sum_{r: id[r] = g} A[m, r] B[r, n]
+///
+/// The matrices are `groupStride` elements apart. Integers of neighbouring rows
+/// are neighbours. Along each loop of the batch, then of the accumulation, they
+/// are `idStrides` apart. An integer that is no matrix's number, less where the
+/// rank's matrices start, is of no product: its row of C is 0.
+struct GroupedMatmulForm : MatmulForm {
+  bool sumsRows = false;
+  int64_t groups = 1, groupStride = 0;
+  std::vector<int64_t> idStrides;
+
+  int64_t rows() const { return sumsRows ? k : m; }
+};
+
+/// Accumulation is as in a matmul. Buffers: A, B, the integers (i32), C.
+struct GroupedMatmulCommand : GroupedMatmulForm {
+  int64_t dtype = 0;
+  /// The number of this rank's first matrix.
+  PartStart firstGroup;
+
+  void code(ParamCoder &coder);
+  bool isLegal() const;
+  std::vector<BufferUse> buffers(int64_t ranks) const;
+  Params encode() const { return encoded(*this); }
+};
+
 /// Where a tensor of attention has its elements: from one to the next of an
 /// index, in elements. The feature is innermost, and nothing lies between what
 /// belongs to the tensor: it is a dense tensor with its indices in some order.

@@ -28,7 +28,7 @@ extern "C" {
 #endif
 
 /* Raised whenever the calls, tpsp_rt_command or an encoding change.
- * 9: attention has lengths of keys.
+ * 9: attention has lengths of keys; matmuls may be grouped.
  * 7: attention says where its rank's queries start.
  * 6: attention has a window, a soft-cap, a bias and segment numbers.
  * 5: there are attention and attention_gradient.

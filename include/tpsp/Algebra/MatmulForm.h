@@ -16,7 +16,8 @@
 
 namespace tpsp {
 
-/// What the command does.
+/// What the commands do.
+using rt::GroupedMatmulForm;
 using rt::MatmulForm;
 
 /// What stands in the way of a matrix product.
@@ -39,6 +40,19 @@ struct MatmulMatch {
 /// Matches a two-operand structure of per-rank shapes (each index's extent is
 /// taken from the tensors). The form with the largest m n k is taken.
 MatmulMatch matchMatmul(const IndexStructure &structure);
+
+struct GroupedMatmulMatch {
+  MatmulObstacle obstacle = MatmulObstacle::None;
+  GroupedMatmulForm form;
+  /// Whether A is the second of the two tensors of numbers.
+  bool isSwapped = false;
+};
+
+/// Likewise of three operands, of which the first is integers: they are
+/// positions along `chosen`, an index that one other tensor has. Rows are the
+/// integers' innermost index.
+GroupedMatmulMatch matchGroupedMatmul(const IndexStructure &structure,
+                                      IndexId chosen);
 
 } // namespace tpsp
 

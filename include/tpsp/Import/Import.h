@@ -33,9 +33,12 @@ struct ImportOptions {
   std::string strategy;
   /// "tp=4,dp=2"; empty: two ranks an axis.
   std::string mesh;
-  /// Slots of an expert, as a multiple of what a token's choices fill on
-  /// average; 0: so many that no token is dropped.
+  /// Slots of an expert, as a multiple of what tokens' choices fill on average;
+  /// 0: experts have no slots, and no token is dropped.
   double capacityFactor = 0;
+  /// Without slots: blocks of experts that share rows; 0: one for each rank of
+  /// ep.
+  int64_t expertBlocks = 0;
   /// Keys of the configuration that are left out of account.
   std::vector<std::string> ignoredKeys;
 };

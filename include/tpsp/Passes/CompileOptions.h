@@ -26,6 +26,8 @@ struct CompileOptions {
   /// Return what is decided by comparing numbers (a router's experts), for the
   /// reference to go on with.
   bool returnChoices = false;
+  /// Return how many choices of tokens found no place at their experts.
+  bool countDropped = false;
   /// Changes the program once it is placed and differentiated; may be null. For
   /// tests, which plant mistakes that a run must notice.
   std::function<void(mlir::ModuleOp)> edit;

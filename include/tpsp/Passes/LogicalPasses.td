@@ -217,6 +217,20 @@ def ReturnChoices : Pass<"tpsp-return-choices", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tpsp::TpspDialect", "::mlir::func::FuncDialect"];
 }
 
+def CountDropped : Pass<"tpsp-count-dropped", "::mlir::ModuleOp"> {
+  let summary = "Return how many choices of tokens have found no place";
+  let description = [{
+    Adds a result `dropped` to functions in which choices may find no place
+    (`RoutingOpInterface`): their number, for each group of tokens, over all
+    layers. It has no gradient. Where there are as many places as choices there
+    is no such result.
+
+    Nothing is sent for it: groups are added up where the result is read.
+    `tpsp-run` prints it, and `tpsp-train` says it of every step.
+  }];
+  let dependentDialects = ["::tpsp::TpspDialect", "::mlir::func::FuncDialect"];
+}
+
 def PadExtents : Pass<"tpsp-pad-extents", "::mlir::ModuleOp"> {
   let summary = "Give padded indices their larger extents, and mask where needed";
   let description = [{

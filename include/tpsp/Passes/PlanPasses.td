@@ -16,6 +16,11 @@ def ConvertTpspToPlan : Pass<"convert-tpsp-to-plan", "::mlir::ModuleOp"> {
       (`Algebra/MatmulForm.h`). Where none does, the product runs as a loop
       nest. A missed remark says so, and the program's `layout_misses` counts
       it.
+    - A product in which every row meets the matrix that its integer chooses
+      (`GroupedProductOpInterface`) becomes `plan.grouped_matmul`, where the
+      same layouts exist, and the integers of neighbouring rows are neighbours.
+      Without `call-grouped`, and where no layout fits, it is a kernel of its
+      rows. Pipelines for GPUs (`device=cuda`) are without.
     - Groups of other loop operations become `plan.kernel`
       ([which](../Design/Plan.md#kernels)). Equal kernels are one function. Axes
       of one rank are first taken out of the types, so that they keep no loops
@@ -82,7 +87,9 @@ def ConvertTpspToPlan : Pass<"convert-tpsp-to-plan", "::mlir::ModuleOp"> {
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
   let options = [
     Option<"epilogues", "epilogues", "bool", "false",
-           "Do what reads a product element by element in its matmul">
+           "Do what reads a product element by element in its matmul">,
+    Option<"callGrouped", "call-grouped", "bool", "true",
+           "Do grouped products in calls; else in kernels, as GPUs do">
   ] # machine;
 }
 

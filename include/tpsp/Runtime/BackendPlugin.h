@@ -15,7 +15,7 @@ constexpr const char *backendEntryName = "tpsp_open_backend";
 
 /// Raised whenever Backend.h, calls.def, Commands.h, Transport.h or
 /// WorldConfig.h changes.
-constexpr int backendPluginVersion = 4;
+constexpr int backendPluginVersion = 5;
 
 /// Registers the backend `name`: a built-in one, or that of libtpsp_<name>.so
 /// beside this executable (its folder, or lib/ next to that), which is loaded

@@ -277,13 +277,25 @@ Tensor attentionGradient(const Tensor &q, const Tensor &k, const Tensor &v,
 // Integers and chance
 //===----------------------------------------------------------------------===//
 
-/// The sum over every index that the result lacks. Summed is x where each of
-/// `ids` equals the position along its index of `selected`, and 0 elsewhere. A
-/// selected index is x's (a table that is looked up) or the result's (a place
-/// that is written to).
+/// The sum over every index that the result lacks. Summed is the product of the
+/// numbers where each of `ids` equals the position along its index of
+/// `selected`, and 0 elsewhere. A selected index is a number's (a table that is
+/// looked up) or the result's (a place that is written to).
 Tensor oneHotEinsum(const Operands &ids, const IndexNames &selected,
-                    const Tensor &x, const IndexNames &resultIndices,
+                    const Operands &numbers, const IndexNames &resultIndices,
                     const Shape &resultShape, std::string *error = nullptr);
+
+/// How often each position along `of`, major to minor, comes among the integers
+/// of x, along the indices that the result lacks.
+Tensor countValues(const Tensor &x, const IndexNames &of,
+                   const IndexNames &resultIndices, const Shape &resultShape,
+                   std::string *error = nullptr);
+
+/// Along `along`: each position along `of` as often as x says, in order, and -1
+/// behind.
+Tensor runs(const Tensor &x, const std::string &of, const std::string &along,
+            const IndexNames &resultIndices, const Shape &resultShape,
+            std::string *error = nullptr);
 
 /// For every row along `index`, the positions of its largest values along
 /// `choice`, largest first; of equal ones the first.
@@ -303,6 +315,13 @@ double shortfall(const Tensor &x, const std::string &index,
 /// For every element how many equal ones come before it in the order of `over`,
 /// major to minor; -1 for those outside [0, values).
 Tensor countEarlier(const Tensor &x, const IndexNames &over, int64_t values,
+                    std::string *error = nullptr);
+
+/// Likewise, and how many smaller values of the same block come at all, by
+/// their counts: `load` has indices `of`, of blocks (if there are two) and of
+/// the values in a block.
+Tensor countEarlier(const Tensor &x, const IndexNames &over, int64_t values,
+                    const Tensor *load, const IndexNames &of,
                     std::string *error = nullptr);
 
 /// 1 for the elements that a dropout keeps, 0 for the others. Kept are those

@@ -23,7 +23,7 @@ static std::vector<rt::MatmulLoop> loops(ArrayRef<int64_t> numbers) {
   return result;
 }
 
-rt::MatmulForm tpsp::plan::formOf(MatmulOp op) {
+template <typename Op> static rt::MatmulForm matmulFormOf(Op op) {
   ArrayRef<int64_t> sizes = op.getSizes(), leading = op.getLeading();
   return {sizes[0],
           sizes[1],
@@ -36,6 +36,8 @@ rt::MatmulForm tpsp::plan::formOf(MatmulOp op) {
           loops(op.getBatch()),
           loops(op.getAccumulate())};
 }
+
+rt::MatmulForm tpsp::plan::formOf(MatmulOp op) { return matmulFormOf(op); }
 
 std::vector<int64_t> MatmulOp::encode() {
   rt::MatmulCommand command{formOf(*this), elementOf(getC()),
@@ -78,6 +80,22 @@ ArrayAttr tpsp::plan::epilogueAttr(Builder &builder,
 /// Of [stride, shift, offset, axes...].
 static rt::PartStart startOf(ArrayRef<int64_t> numbers) {
   return {numbers[0], list(numbers.drop_front(3)), numbers[1], numbers[2]};
+}
+
+rt::GroupedMatmulCommand tpsp::plan::commandOf(GroupedMatmulOp op) {
+  rt::GroupedMatmulCommand command;
+  static_cast<rt::MatmulForm &>(command) = matmulFormOf(op);
+  command.sumsRows = op.getSumsRows();
+  command.groups = op.getGroups();
+  command.groupStride = op.getGroupStride();
+  command.idStrides = list(op.getIdStrides());
+  command.dtype = elementOf(op.getC());
+  if (std::optional<ArrayRef<int64_t>> first = op.getFirstGroup())
+    command.firstGroup = startOf(*first);
+  return command;
+}
+std::vector<int64_t> GroupedMatmulOp::encode() {
+  return commandOf(*this).encode();
 }
 
 std::vector<int64_t> KernelOp::encode() {

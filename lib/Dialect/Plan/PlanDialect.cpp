@@ -200,14 +200,46 @@ static LogicalResult verifyEpilogue(MatmulOp op) {
   return verifyEpilogueBuffers(op);
 }
 
+template <typename Op> static LogicalResult verifyMatmulNumbers(Op op) {
+  if (op.getSizes().size() != 3 || op.getLeading().size() != 3)
+    return op.emitOpError("needs three sizes (m, n, k) and three leading "
+                          "dimensions, not ")
+           << op.getSizes().size() << " and " << op.getLeading().size();
+  if (op.getBatch().size() % 4 != 0 || op.getAccumulate().size() % 4 != 0)
+    return op.emitOpError("loops are of four numbers each: extent and strides");
+  return success();
+}
+
 LogicalResult MatmulOp::verify() {
-  if (getSizes().size() != 3 || getLeading().size() != 3)
-    return emitOpError("needs three sizes (m, n, k) and three leading "
-                       "dimensions, not ")
-           << getSizes().size() << " and " << getLeading().size();
-  if (getBatch().size() % 4 != 0 || getAccumulate().size() % 4 != 0)
-    return emitOpError("loops are of four numbers each: extent and strides");
+  if (failed(verifyMatmulNumbers(*this)))
+    return failure();
   return verifyEpilogue(*this);
+}
+
+LogicalResult GroupedMatmulOp::verify() {
+  if (failed(verifyMatmulNumbers(*this)))
+    return failure();
+  size_t loops = (getBatch().size() + getAccumulate().size()) / 4;
+  if (getIdStrides().size() != loops)
+    return emitOpError("needs a stride of the integers along each of ")
+           << loops << " loops, not " << getIdStrides().size();
+  if (Attribute first = getFirstGroupAttr();
+      first && failed(verifyStart(*this, first)))
+    return failure();
+  auto command = commandOf(*this), decoded = command;
+  std::vector<int64_t> numbers = command.encode();
+  if (!rt::decode(numbers.data(), int64_t(numbers.size()), decoded))
+    return emitOpError("has sizes and strides of no product");
+  for (auto [buffer, use] :
+       llvm::zip_equal(getOperands(), command.buffers(/*ranks=*/1))) {
+    auto type = cast<MemRefType>(buffer.getType());
+    if (type.getNumElements() < use.elements ||
+        runtimeType(type.getElementType()) != use.dtype)
+      return emitOpError("has ")
+             << use.role << " of " << type << " where its numbers make "
+             << use.elements << " elements";
+  }
+  return success();
 }
 
 /// The numbers are an attention's, and its buffers hold what they say.

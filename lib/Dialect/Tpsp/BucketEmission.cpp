@@ -114,6 +114,26 @@ SmallVector<StringRef> CountEarlierOp::getBucketIndices() {
 }
 bool CountEarlierOp::needsBucketScratch() { return true; }
 
+/// Of every value, the counts of those before it in its block.
+static void addSmaller(RowLoops &row, CountEarlierOp op, Value load,
+                       Value first, Value last, Value counts) {
+  OpBuilder::InsertionGuard guard(row.b);
+  Type type = op.getOperand(1).getType();
+  StringRef minor = op.valueIndices().back();
+  Value values = row.extent(type, load, minor);
+  Value value = row.loop(first, last);
+  if (op.valueIndices().size() > 1)
+    row.at[op.valueIndices().front()] =
+        arith::DivUIOp::create(row.b, row.loc, value, values);
+  Value end = arith::RemUIOp::create(row.b, row.loc, value, values);
+  row.at[minor] = row.loop(row.constant(0), end);
+  Value bucket = row.subtract(value, first);
+  Value count =
+      memref::LoadOp::create(row.b, row.loc, counts, ValueRange{bucket});
+  count = row.add(count, row.load(type, load));
+  memref::StoreOp::create(row.b, row.loc, count, counts, ValueRange{bucket});
+}
+
 void CountEarlierOp::emitBuckets(OpBuilder &b, ValueRange integers,
                                  ValueRange made, Start, Value first,
                                  Value last, Value counts) {
@@ -122,7 +142,9 @@ void CountEarlierOp::emitBuckets(OpBuilder &b, ValueRange integers,
                gridIndices(cast<BucketKernelOpInterface>(getOperation())));
   Type ids = getOperand(0).getType();
   linalg::FillOp::create(b, getLoc(), row.i32(0), counts);
-  for (StringRef name : getWholeIndices())
+  if (getNumOperands() > 1)
+    addSmaller(row, *this, integers[1], first, last, counts);
+  for (StringRef name : countedIndices())
     row.loop(name, row.extent(ids, integers[0], name));
   // What is no value goes through the first bucket, and is not counted.
   Value id = row.asIndex(row.load(ids, integers[0]));
@@ -136,4 +158,54 @@ void CountEarlierOp::emitBuckets(OpBuilder &b, ValueRange integers,
   row.store(ifValue(count, row.i32(-1)), getResult().getType(), made[0]);
   Value next = row.add(count, ifValue(row.i32(1), row.i32(0)));
   memref::StoreOp::create(b, getLoc(), next, counts, bucket);
+}
+
+int64_t CountValuesOp::getBuckets() {
+  int64_t buckets = 1;
+  auto type = cast<RankedTensorType>(getResult().getType());
+  for (StringRef name : valueIndices())
+    buckets *= type.getDimSize(*getIdx(type).dimOf(name));
+  return buckets;
+}
+
+SmallVector<RankedTensorType> CountValuesOp::getBucketTypes() {
+  return {cast<RankedTensorType>(getResult().getType())};
+}
+
+SmallVector<StringRef> CountValuesOp::getBucketIndices() {
+  SmallVector<StringRef> names = countedIndices();
+  llvm::append_range(names, valueIndices());
+  return names;
+}
+
+void CountValuesOp::emitBuckets(OpBuilder &b, ValueRange integers,
+                                ValueRange made, Start start, Value first,
+                                Value last, Value) {
+  OpBuilder::InsertionGuard guard(b);
+  RowLoops row(b, getLoc(),
+               gridIndices(cast<BucketKernelOpInterface>(getOperation())));
+  Type ids = getOperand(0).getType(), result = getResult().getType();
+  SmallVector<StringRef> names = valueIndices();
+  SmallVector<int64_t> extents;
+  for (StringRef name : names)
+    extents.push_back(
+        getResult().getType().getDimSize(*getIdx(result).dimOf(name)));
+  {
+    OpBuilder::InsertionGuard inLoop(b);
+    row.locate(row.loop(first, last), names, extents);
+    row.store(row.i32(0), result, made[0]);
+  }
+  for (StringRef name : countedIndices())
+    row.loop(name, row.extent(ids, integers[0], name));
+  // Of this rank's blocks.
+  Value before = start(names.front());
+  for (int64_t extent : ArrayRef(extents).drop_front())
+    before = row.multiply(before, row.constant(extent));
+  Value id = row.asIndex(row.load(ids, integers[0]));
+  Value value = row.subtract(id, before);
+  row.onlyIf(
+      row.isBelow(row.subtract(value, first), row.subtract(last, first)));
+  row.locate(value, names, extents);
+  Value count = row.load(result, made[0]);
+  row.store(row.add(count, row.i32(1)), result, made[0]);
 }

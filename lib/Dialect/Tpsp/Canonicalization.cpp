@@ -97,12 +97,14 @@ OpFoldResult SliceOp::fold(FoldAdaptor) {
 /// tensor need not be in memory in both precisions.
 LogicalResult OneHotEinsumOp::canonicalize(OneHotEinsumOp op,
                                            PatternRewriter &rewriter) {
-  auto convert = op.data().getDefiningOp<ConvertOp>();
+  Value table = op.numbers().front();
+  auto convert = table.getDefiningOp<ConvertOp>();
   auto result = cast<RankedTensorType>(op.getResult().getType());
-  if (!convert || !op.targets().empty() || !op.terms().empty() ||
+  if (!convert || op.numbers().size() > 1 || !op.targets().empty() ||
+      !op.terms().empty() ||
       !liesAs(convert.getOperand(0), convert.getResult()) ||
       result.getNumElements() >=
-          cast<RankedTensorType>(op.data().getType()).getNumElements())
+          cast<RankedTensorType>(table.getType()).getNumElements())
     return failure();
   Value source = convert.getOperand(0);
   SmallVector<Value> operands(op.getOperands());

@@ -50,6 +50,16 @@ std::optional<Names> RouterOp::inferIndices() {
   return names;
 }
 
+std::optional<Names> CountValuesOp::inferIndices() {
+  if (getNumOperands() != 1 || !getOverAttr() || !getOfAttr())
+    return std::nullopt;
+  Names names = indexNames(getOperand(0).getType());
+  for (StringAttr name : getOver().getAsRange<StringAttr>())
+    llvm::erase(names, name.getValue());
+  llvm::append_range(names, valueIndices());
+  return names;
+}
+
 std::optional<Names> EmbeddingOp::inferIndices() {
   if (getNumOperands() != 2 || !getVocabularyAttr())
     return std::nullopt;

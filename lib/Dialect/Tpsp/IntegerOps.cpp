@@ -1,4 +1,5 @@
 // Lookups, routing, and what is made of them.
+#include "ExpertPlaces.h"
 #include "PartBuilder.h"
 #include "ScalarOf.h"
 
@@ -30,15 +31,16 @@ bool RouterOp::introducesIndices() { return true; }
 /// Width of the integers that are positions: i32.
 static constexpr unsigned positionWidth = 32;
 
-/// The extent of index `name` on `tensor`, 0 if it has none.
-static int64_t extentOn(Value tensor, StringRef name) {
-  std::optional<unsigned> dim = getIdx(tensor).dimOf(name);
-  return dim ? cast<RankedTensorType>(tensor.getType()).getDimSize(*dim) : 0;
-}
-
 SmallVector<StringRef> OneHotEinsumOp::selected() {
   return llvm::map_to_vector(getIndices().getAsRange<StringAttr>(),
                              [](StringAttr name) { return name.getValue(); });
+}
+
+Value OneHotEinsumOp::carrier(StringRef index) {
+  for (Value x : numbers())
+    if (getIdx(x).dimOf(index))
+      return x;
+  return {};
 }
 
 unsigned OneHotEinsumOp::getIntegerWidth(unsigned i) {
@@ -50,19 +52,33 @@ int64_t OneHotEinsumOp::getIntegerBound(unsigned i) {
   if (i >= getIndices().size())
     return 0;
   StringRef name = selected()[i];
-  return std::max(extentOn(data(), name), extentOn(getResult(), name));
+  Value x = carrier(name);
+  return extentOn(x ? x : Value(getResult()), name);
 }
 
 StringRef OneHotEinsumOp::innermost() {
-  if (getIdx(data()).getRank() == 0)
+  for (Value x : llvm::reverse(numbers())) {
+    if (getIdx(x).getRank() == 0)
+      continue;
+    StringRef name = getIdx(x).getNames().back().getValue();
+    if (getIdx(getResult()).dimOf(name).has_value() &&
+        !llvm::is_contained(selected(), name) &&
+        llvm::none_of(integers(), [&](Value ids) {
+          return getIdx(ids).dimOf(name).has_value();
+        }))
+      return name;
+  }
+  return "";
+}
+
+StringRef OneHotEinsumOp::getChosenIndex() {
+  if (getIndices().size() != 1 || numbers().size() != 2)
     return "";
-  StringRef name = getIdx(data()).getNames().back().getValue();
-  bool isFree = getIdx(getResult()).dimOf(name).has_value() &&
-                !llvm::is_contained(selected(), name) &&
-                llvm::none_of(getOperands().drop_back(), [&](Value ids) {
-                  return getIdx(ids).dimOf(name).has_value();
-                });
-  return isFree ? name : "";
+  StringRef name = selected().front();
+  unsigned carriers = getIdx(getResult()).dimOf(name).has_value();
+  for (Value x : numbers())
+    carriers += getIdx(x).dimOf(name).has_value();
+  return carriers == 1 ? name : "";
 }
 
 bool OneHotEinsumOp::runsByRow() {
@@ -125,10 +141,60 @@ int64_t CountEarlierOp::getIntegerBound(unsigned i) {
   return i == 0 ? getValues() : 0;
 }
 
-SmallVector<StringRef> CountEarlierOp::getWholeIndices() {
-  return llvm::map_to_vector(getOver().getAsRange<StringAttr>(),
+static SmallVector<StringRef> namesIn(ArrayAttr names) {
+  if (!names)
+    return {};
+  return llvm::map_to_vector(names.getAsRange<StringAttr>(),
                              [](StringAttr name) { return name.getValue(); });
 }
+
+SmallVector<StringRef> CountEarlierOp::countedIndices() {
+  return namesIn(getOverAttr());
+}
+
+SmallVector<StringRef> CountEarlierOp::valueIndices() {
+  return namesIn(getOfAttr());
+}
+
+SmallVector<StringRef> CountEarlierOp::getWholeIndices() {
+  SmallVector<StringRef> names = countedIndices();
+  llvm::append_range(names, valueIndices());
+  return names;
+}
+
+bool CountValuesOp::introducesIndices() { return true; }
+unsigned CountValuesOp::getIntegerWidth(unsigned) { return positionWidth; }
+
+int64_t CountValuesOp::getIntegerBound(unsigned i) {
+  int64_t bound = i == 0 ? 1 : 0;
+  for (StringRef name : valueIndices())
+    bound *= extentOn(getResult(), name);
+  return bound;
+}
+
+SmallVector<StringRef> CountValuesOp::countedIndices() {
+  return namesIn(getOverAttr());
+}
+
+SmallVector<StringRef> CountValuesOp::valueIndices() {
+  return namesIn(getOfAttr());
+}
+
+/// A block of values may be a rank's; values of a block are together.
+SmallVector<StringRef> CountValuesOp::getWholeIndices() {
+  SmallVector<StringRef> names = countedIndices();
+  llvm::append_range(names, ArrayRef(valueIndices()).drop_front());
+  return names;
+}
+
+bool RunsOp::introducesIndices() { return true; }
+unsigned RunsOp::getIntegerWidth(unsigned) { return positionWidth; }
+SmallVector<StringRef> RunsOp::getWholeIndices() {
+  return {getOf(), getAlong()};
+}
+SmallVector<StringRef> RunsOp::getRowIndices() { return getWholeIndices(); }
+
+unsigned BlockOfOp::getIntegerWidth(unsigned) { return positionWidth; }
 
 unsigned EmbeddingOp::getIntegerWidth(unsigned i) {
   return i == 0 ? positionWidth : 0;
@@ -147,19 +213,19 @@ int64_t CrossEntropyOp::getIntegerBound(unsigned i) {
 }
 
 unsigned DispatchOp::getIntegerWidth(unsigned i) {
-  return i == 0 ? positionWidth : 0;
+  return i + 1 < getNumOperands() ? positionWidth : 0;
 }
 
 int64_t DispatchOp::getIntegerBound(unsigned i) {
-  return i == 0 ? extentOn(getResult(), getExpert()) : 0;
+  return i == 0 ? ExpertPlaces(*this).experts() : 0;
 }
 
 unsigned CombineOp::getIntegerWidth(unsigned i) {
-  return i == 0 ? positionWidth : 0;
+  return i + 2 < getNumOperands() ? positionWidth : 0;
 }
 
 int64_t CombineOp::getIntegerBound(unsigned i) {
-  return i == 0 ? extentOn(getOperand(2), getExpert()) : 0;
+  return i == 0 ? ExpertPlaces(*this).experts() : 0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -168,13 +234,15 @@ int64_t CombineOp::getIntegerBound(unsigned i) {
 
 LogicalResult OneHotEinsumOp::buildAdjoint(OpBuilder &b, Value g, Needed needed,
                                            Gradients gradients) {
-  if (!needed.back())
-    return success();
   AdjointBuilder adjoint(b, getLoc());
-  SmallVector<Value> operands(getOperands().drop_back());
-  operands.push_back(g);
-  gradients.back() =
-      adjoint.map<OneHotEinsumOp>(data(), operands, getIndicesAttr());
+  for (unsigned i = getIndices().size(); i < getNumOperands(); ++i) {
+    if (!needed[i])
+      continue;
+    SmallVector<Value> operands(getOperands());
+    operands[i] = g;
+    gradients[i] =
+        adjoint.map<OneHotEinsumOp>(getOperand(i), operands, getIndicesAttr());
+  }
   return success();
 }
 
@@ -184,6 +252,19 @@ LogicalResult RouterOp::buildAdjoint(OpBuilder &, Value, Needed, Gradients) {
 
 LogicalResult CountEarlierOp::buildAdjoint(OpBuilder &, Value, Needed,
                                            Gradients) {
+  return success(); // integers
+}
+
+LogicalResult CountValuesOp::buildAdjoint(OpBuilder &, Value, Needed,
+                                          Gradients) {
+  return success(); // integers
+}
+
+LogicalResult RunsOp::buildAdjoint(OpBuilder &, Value, Needed, Gradients) {
+  return success(); // integers
+}
+
+LogicalResult BlockOfOp::buildAdjoint(OpBuilder &, Value, Needed, Gradients) {
   return success(); // integers
 }
 
@@ -223,47 +304,6 @@ Value CrossEntropyOp::decompose(OpBuilder &b) {
                        ValueRange{normalizer, target});
 }
 
-/// The slot of every choice at its expert: how many equal ids come before it,
-/// first choices of all tokens first.
-static Value slotsOf(OpBuilder &b, Location loc, Value ids, Value result,
-                     StringRef choice, int64_t experts) {
-  SmallVector<StringRef> over = {choice};
-  for (StringRef name : indexNames(ids.getType()))
-    if (name != choice && !getIdx(result).dimOf(name))
-      over.push_back(name);
-  return CountEarlierOp::create(
-      b, loc, withoutPlacement(cast<RankedTensorType>(ids.getType())),
-      ValueRange{ids}, b.getStrArrayAttr(over), b.getI64IntegerAttr(experts));
-}
-
-Value DispatchOp::decompose(OpBuilder &b) {
-  Value ids = getOperand(0);
-  Value slots =
-      slotsOf(b, getLoc(), ids, getResult(), getChoice(), getIntegerBound(0));
-  return OneHotEinsumOp::create(b, getLoc(), getResult().getType(),
-                                ValueRange{ids, slots, getOperand(1)},
-                                b.getStrArrayAttr({getExpert(), getSlot()}));
-}
-
-Value CombineOp::decompose(OpBuilder &b) {
-  Value ids = getOperand(0), weights = getOperand(1), v = getOperand(2);
-  Value slots = slotsOf(b, getLoc(), ids, v, getChoice(), getIntegerBound(0));
-  SmallVector<StringRef> names = indexNames(ids.getType());
-  for (StringRef name : indexNames(v.getType()))
-    if (name != getExpert() && name != getSlot() &&
-        !llvm::is_contained(names, name))
-      names.push_back(name);
-  auto unplaced = [](Value value) {
-    return withoutPlacement(cast<RankedTensorType>(value.getType()));
-  };
-  RankedTensorType picked = tensorOver(names, {unplaced(v), unplaced(ids)});
-  Value each =
-      OneHotEinsumOp::create(b, getLoc(), picked, ValueRange{ids, slots, v},
-                             b.getStrArrayAttr({getExpert(), getSlot()}));
-  return EinsumOp::create(b, getLoc(), getResult().getType(),
-                          ValueRange{weights, each});
-}
-
 //===----------------------------------------------------------------------===//
 // Scalars
 //===----------------------------------------------------------------------===//
@@ -271,9 +311,13 @@ Value CombineOp::decompose(OpBuilder &b) {
 Value OneHotEinsumOp::emitScalar(OpBuilder &b, ValueRange operands,
                                  Position position) {
   Location loc = getLoc();
-  Scalar x = scalar(b, *this, operands.back());
+  unsigned count = getIndices().size();
+  Scalar x = scalar(b, *this, operands[count]);
+  for (Value other : operands.drop_front(count + 1))
+    x = x * scalar(b, *this, other);
   Value all;
-  for (auto [name, id] : llvm::zip_equal(selected(), operands.drop_back())) {
+  for (auto [name, id] :
+       llvm::zip_equal(selected(), operands.take_front(count))) {
     Value at =
         arith::IndexCastOp::create(b, loc, b.getI32Type(), position(name));
     Value here =
@@ -281,6 +325,17 @@ Value OneHotEinsumOp::emitScalar(OpBuilder &b, ValueRange operands,
     all = all ? arith::AndIOp::create(b, loc, all, here) : here;
   }
   return arith::SelectOp::create(b, loc, all, x.get(), x.constant(0).get());
+}
+
+Value BlockOfOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
+  Location loc = getLoc();
+  auto number = [&](int64_t value) -> Value {
+    return arith::ConstantIntOp::create(b, loc, b.getI32Type(), value);
+  };
+  Value block = arith::DivUIOp::create(b, loc, operands[0], number(getSize()));
+  Value isBelow = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
+                                        operands[0], number(0));
+  return arith::SelectOp::create(b, loc, isBelow, number(-1), block);
 }
 
 SmallVector<StringRef> OneHotEinsumOp::getPositionIndices() {

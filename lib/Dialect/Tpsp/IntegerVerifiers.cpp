@@ -4,6 +4,7 @@
 #include "tpsp/Dialect/Tpsp/IntegerOps.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace tpsp;
@@ -26,37 +27,41 @@ LogicalResult OneHotEinsumOp::verify() {
   unsigned count = getIndices().size();
   if (count == 0)
     return emitOpError("selects along no index; name them in `indices`");
-  if (failed(verifyCount(*this, count + 1, count + 1))) // (H1)
-    return failure();
-  auto integers = getOperands().drop_back();
+  if (getNumOperands() <= count) // (H1)
+    return emitOpError() << "has " << getNumOperands() << " operands; it takes "
+                         << count
+                         << " of integers, one for each of `indices`, and one "
+                            "or more of numbers";
   for (unsigned i = 0; i < count; ++i)
     if (failed(verifyComplete(*this, i)))
       return failure();
-  auto onIntegers = [&](StringRef name) {
-    return llvm::any_of(integers, [&](Value ids) { return has(ids, name); });
+  auto carriersOf = [](ValueRange operands, StringRef name) {
+    return llvm::count_if(operands,
+                          [&](Value operand) { return has(operand, name); });
   };
   SmallVector<StringRef> chosen = selected();
   for (auto [i, name] : llvm::enumerate(chosen)) { // (H2)
     if (llvm::is_contained(ArrayRef<StringRef>(chosen).take_front(i), name))
       return emitOpError() << "selects twice along index '" << name << "'";
-    if (!has(data(), name) && !has(getResult(), name))
+    if (!carrier(name) && !has(getResult(), name))
       return emitOpError() << "selects along '" << name
-                           << "', which is an index neither of the last "
-                              "operand nor of the result";
-    if (onIntegers(name))
+                           << "', which is an index neither of an operand of "
+                              "numbers nor of the result";
+    if (carriersOf(integers(), name) > 0)
       return emitOpError() << "selects along '" << name
                            << "', which an integer operand carries; rename it "
                               "there (tpsp.rename)";
   }
-  for (StringRef name : indexNames(data().getType())) // (H3)
-    if (!has(getResult(), name) && !llvm::is_contained(chosen, name) &&
-        !onIntegers(name))
-      return emitOpError() << "sums index '" << name
-                           << "' of the last operand, on which no integer "
-                              "depends; sum it first (tpsp.reduce)";
+  for (unsigned i = count; i < getNumOperands(); ++i) // (H3)
+    for (StringRef name : indexNames(getOperand(i).getType()))
+      if (!has(getResult(), name) && !llvm::is_contained(chosen, name) &&
+          carriersOf(getOperands(), name) == 1)
+        return emitOpError()
+               << "sums index '" << name << "' of operand #" << i
+               << ", which no other operand has; sum it first (tpsp.reduce)";
   for (StringRef name : indexNames(getResult().getType()))
-    if (!llvm::is_contained(chosen, name) && !has(data(), name) &&
-        !onIntegers(name))
+    if (!llvm::is_contained(chosen, name) &&
+        carriersOf(getOperands(), name) == 0)
       return emitOpError() << "the result has index '" << name
                            << "', which no operand has";
   return success();
@@ -93,23 +98,132 @@ LogicalResult RouterOp::verify() { // (T1)
          << choices << " choices among " << experts << " experts";
 }
 
-LogicalResult CountEarlierOp::verify() { // (T2)
-  if (failed(verifyCount(*this, 1, 1)) || failed(verifySameNames(*this)))
-    return failure();
+/// `over` are indices of the first operand, each once.
+static LogicalResult verifyOver(Operation *op, ArrayAttr over) {
   SmallVector<StringRef> seen;
-  for (StringRef name : getWholeIndices()) {
-    if (failed(verifyHasIndex(*this, 0, name, "over")))
+  for (StringAttr attr : over.getAsRange<StringAttr>()) {
+    StringRef name = attr.getValue();
+    if (failed(verifyHasIndex(op, 0, name, "over")))
       return failure();
     if (llvm::is_contained(seen, name))
-      return emitOpError() << "counts twice over index '" << name << "'";
+      return op->emitOpError() << "counts twice over index '" << name << "'";
     seen.push_back(name);
   }
+  return success();
+}
+
+static bool isIn(ArrayAttr names, StringRef name) {
+  return llvm::is_contained(names.getAsValueRange<StringAttr>(), name);
+}
+
+/// `of` are one or two indices that the first operand lacks.
+static LogicalResult verifyOf(Operation *op, ArrayRef<StringRef> of) {
+  if (of.empty() || of.size() > 2)
+    return op->emitOpError() << "`of` names " << of.size()
+                             << " indices; values are positions along one, or "
+                                "along two, of blocks and within a block";
+  if (of.front() == of.back() && of.size() > 1)
+    return op->emitOpError() << "`of` names index '" << of.front() << "' twice";
+  for (StringRef name : of)
+    if (failed(verifyLacksIndex(op, op->getOperand(0), name, "operand #0")))
+      return failure();
+  return success();
+}
+
+/// The positions along `names` of `tensor`, which has all of them.
+static int64_t positionsAlong(Value tensor, ArrayRef<StringRef> names) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  int64_t positions = 1;
+  for (StringRef name : names)
+    positions *= type.getDimSize(*getIdx(type).dimOf(name));
+  return positions;
+}
+
+/// (T3) How often each value comes.
+static LogicalResult verifyLoad(CountEarlierOp op) {
+  SmallVector<StringRef> of = op.valueIndices();
+  if (op.getNumOperands() == 1 && of.empty())
+    return success();
+  if (op.getNumOperands() == 1)
+    return op.emitOpError("says `of` which indices values are positions along, "
+                          "and has no operand of their counts");
+  if (failed(verifyOf(op, of)))
+    return failure();
+  Value ids = op.getOperand(0), load = op.getOperand(1);
+  for (StringRef name : of)
+    if (failed(verifyHasIndex(op, 1, name, "of")))
+      return failure();
+  for (StringRef name : indexNames(load.getType()))
+    if (!llvm::is_contained(of, name) &&
+        (!has(ids, name) || isIn(op.getOver(), name)))
+      return op.emitOpError("operand #1 has index '")
+             << name << "', along which operand #0 is not counted apart";
+  int64_t positions = positionsAlong(load, of);
+  if (positions >= op.getValues())
+    return success();
+  return op.emitOpError("has counts of ")
+         << positions << " values where values = " << op.getValues();
+}
+
+LogicalResult CountEarlierOp::verify() { // (T2)
+  if (failed(verifyCount(*this, 1, 2)) || failed(verifySameNames(*this)) ||
+      failed(verifyOver(*this, getOver())))
+    return failure();
   // A counter for each, on the stack of a thread.
   constexpr int64_t most = 1 << 16;
-  if (getValues() >= 1 && getValues() <= most)
+  if (getValues() < 1 || getValues() > most)
+    return emitOpError() << "values = " << getValues()
+                         << " is not between 1 and " << most;
+  return verifyLoad(*this);
+}
+
+/// The result has the indices of operand 0 but those that `leaves` says, and
+/// `added`, in any order.
+static LogicalResult verifyExchanged(Operation *op,
+                                     llvm::function_ref<bool(StringRef)> leaves,
+                                     ArrayRef<StringRef> added) {
+  SmallVector<StringRef> wanted;
+  for (StringRef name : indexNames(op->getOperand(0).getType()))
+    if (!leaves(name))
+      wanted.push_back(name);
+  llvm::append_range(wanted, added);
+  SmallVector<StringRef> sorted = wanted,
+                         got = indexNames(op->getResult(0).getType());
+  llvm::sort(sorted);
+  llvm::sort(got);
+  if (sorted == got)
     return success();
-  return emitOpError() << "values = " << getValues() << " is not between 1 and "
-                       << most;
+  return op->emitOpError("has result [")
+         << subscripts(op->getResult(0).getType()) << "]; it must have ["
+         << llvm::join(wanted, ", ") << "]";
+}
+
+LogicalResult CountValuesOp::verify() { // (T4)
+  if (failed(verifyCount(*this, 1, 1)) ||
+      failed(verifyOver(*this, getOver())) ||
+      failed(verifyOf(*this, valueIndices())))
+    return failure();
+  return verifyExchanged(
+      *this, [&](StringRef name) { return isIn(getOver(), name); },
+      valueIndices());
+}
+
+LogicalResult RunsOp::verify() { // (T5)
+  if (failed(verifyCount(*this, 1, 1)) ||
+      failed(verifyHasIndex(*this, 0, getOf(), "of")) ||
+      failed(verifyLacksIndex(*this, getOperand(0), getAlong(), "operand #0")))
+    return failure();
+  return verifyExchanged(*this, [&](StringRef name) { return name == getOf(); },
+                         {getAlong()});
+}
+
+LogicalResult BlockOfOp::verify() { // (T6)
+  if (failed(verifyCount(*this, 1, 1)) || failed(verifySameNames(*this)))
+    return failure();
+  if (int64_t(getSize()) >= 1)
+    return success();
+  return emitOpError("size = ") << int64_t(getSize()) << "; a block has at "
+                                << "least one position";
 }
 
 LogicalResult EmbeddingOp::verify() { // (H4)
@@ -143,13 +257,47 @@ LogicalResult CrossEntropyOp::verify() { // (X1)
          << "] must have the indices of the logits but '" << getOver() << "'";
 }
 
+/// (D3) (D4) Of a dispatch, or of the combine that undoes it, whose operand 1
+/// is the load of experts: which indices `slots`, called `what`, has for them.
+/// `others` are neither integers nor the slots.
+static LogicalResult verifyBlocks(Operation *op, StringRef expert,
+                                  StringRef slot, Value slots, StringRef what,
+                                  ArrayRef<Value> others) {
+  Value ids = op->getOperand(0), load = op->getOperand(1);
+  if (failed(verifyHasIndex(op, 1, expert, "expert")) ||
+      failed(verifyLacksIndex(op, ids, expert, "operand #0")) ||
+      failed(verifyLacksIndex(op, slots, expert, what)))
+    return failure();
+  SmallVector<StringRef> places = {slot};
+  for (StringRef name : indexNames(load.getType()))
+    if (name != expert && !has(ids, name))
+      places.push_back(name);
+  if (places.size() > 2)
+    return op->emitOpError("the load has the indices '")
+           << places[1] << "' and '" << places[2]
+           << "', which the choices lack; one is that of blocks of experts";
+  for (StringRef name : places) {
+    if (!has(slots, name))
+      return op->emitOpError() << what << " lacks the index '" << name << "'";
+    if (failed(verifyLacksIndex(op, ids, name, "operand #0")))
+      return failure();
+    for (Value other : others)
+      if (failed(verifyLacksIndex(op, other, name, "an operand")))
+        return failure();
+  }
+  return verifyLacksIndex(op, load, slot, "operand #1");
+}
+
 LogicalResult DispatchOp::verify() { // (D1)
-  if (failed(verifyCount(*this, 2, 2)) || failed(verifyComplete(*this, 0)) ||
+  if (failed(verifyCount(*this, 2, 3)) || failed(verifyComplete(*this, 0)) ||
       failed(verifyHasIndex(*this, 0, getChoice(), "choice")) ||
-      failed(
-          verifyLacksIndex(*this, getOperand(1), getChoice(), "operand #1")) ||
+      failed(verifyLacksIndex(*this, getOperands().back(), getChoice(),
+                              "the tokens")) ||
       failed(verifyLacksIndex(*this, getResult(), getChoice(), "the result")))
     return failure();
+  if (getNumOperands() > 2)
+    return verifyBlocks(*this, getExpert(), getSlot(), getResult(),
+                        "the result", {getOperands().back()});
   for (StringRef name : {getExpert(), getSlot()}) {
     if (!has(getResult(), name))
       return emitOpError("the result lacks the index '") << name << "'";
@@ -161,18 +309,26 @@ LogicalResult DispatchOp::verify() { // (D1)
 }
 
 LogicalResult CombineOp::verify() { // (D2)
-  if (failed(verifyCount(*this, 3, 3)) || failed(verifyComplete(*this, 0)) ||
+  if (failed(verifyCount(*this, 3, 4)) || failed(verifyComplete(*this, 0)) ||
       failed(verifyHasIndex(*this, 0, getChoice(), "choice")) ||
-      failed(verifyHasIndex(*this, 2, getExpert(), "expert")) ||
-      failed(verifyHasIndex(*this, 2, getSlot(), "slot")))
+      failed(verifyLacksIndex(*this, getResult(), getChoice(), "the result")))
     return failure();
-  for (StringRef name : {getExpert(), getSlot(), getChoice()})
-    if (failed(verifyLacksIndex(*this, getResult(), name, "the result")))
+  unsigned last = getNumOperands() - 1;
+  Value weights = getOperand(last - 1), v = getOperand(last);
+  bool hasLoad = getNumOperands() > 3;
+  if (hasLoad && failed(verifyBlocks(*this, getExpert(), getSlot(), v,
+                                     "operand #3", {weights, getResult()})))
+    return failure();
+  for (StringRef name : {getExpert(), getSlot()})
+    if (!hasLoad &&
+        (failed(verifyHasIndex(*this, last, name,
+                               name == getExpert() ? "expert" : "slot")) ||
+         failed(verifyLacksIndex(*this, getResult(), name, "the result"))))
       return failure();
-  if (getIdx(getOperand(0)).getNames() == getIdx(getOperand(1)).getNames())
+  if (getIdx(getOperand(0)).getNames() == getIdx(weights).getNames())
     return success();
   return emitOpError("weights [")
-         << subscripts(getOperand(1).getType())
+         << subscripts(weights.getType())
          << "] do not have the indices of the choices ["
          << subscripts(getOperand(0).getType()) << "]";
 }

@@ -68,29 +68,42 @@ static std::optional<unsigned> selectedBy(OneHotEinsumOp op, StringRef index) {
   return std::nullopt;
 }
 
+/// The numbers of `op` that carry the index, whose tail is zero if one of them
+/// is: a product.
+static SmallVector<Tail *> tailsOfNumbers(const TailCase &c,
+                                          OneHotEinsumOp op) {
+  SmallVector<Tail *> tails;
+  for (unsigned i = op.getIndices().size(); i < c.operands.size(); ++i)
+    if (c.carries(i))
+      tails.push_back(&c.operands[i]);
+  return tails;
+}
+
 static StringRef carryOneHot(const TailCase &c) {
   auto op = cast<OneHotEinsumOp>(c.op);
-  unsigned data = c.operands.size() - 1;
-  Tail &x = c.operands[data];
+  SmallVector<Tail *> factors = tailsOfNumbers(c, op);
   std::optional<unsigned> ids = selectedBy(op, c.index);
   bool isBounded =
       ids && areBelow(c.op->getOperand(*ids), op.getIntegerBound(*ids));
   c.result = Tail();
   // Looked up: what no integer is a position of is not read.
   if (ids && !c.isKept()) {
-    if (!isBounded)
-      x = Tail::zero();
+    for (Tail *tail : factors)
+      if (!isBounded)
+        *tail = Tail::zero();
     return "";
   }
   c.raise();
+  bool isZero =
+      llvm::any_of(factors, [](Tail *tail) { return tail->isZero(); });
   if (ids) // written to
     c.result = isBounded ? Tail::zero() : Tail();
   else if (c.isKept())
-    c.result = x.isZero() && c.carries(data) ? Tail::zero() : Tail();
-  else if (!c.carries(data))
+    c.result = isZero ? Tail::zero() : Tail();
+  else if (factors.empty())
     return "it sums over integers behind the end";
-  else
-    x = Tail::zero();
+  else if (!isZero)
+    *factors.front() = Tail::zero();
   return "";
 }
 
@@ -104,14 +117,45 @@ static StringRef carryRouter(const TailCase &c) {
   return "";
 }
 
+/// Values are positions along `of`: behind the end of the first there are none,
+/// and behind that of another there would be those of the next block.
+static StringRef carryValues(const TailCase &c, ArrayRef<StringRef> of) {
+  c.result = Tail();
+  return c.index == of.front() && of.size() > 1
+             ? ""
+             : "integers would be other positions";
+}
+
 /// The tail of the major index comes after all that counts; that of another
 /// would stand between.
 static StringRef carryCount(const TailCase &c) {
-  SmallVector<StringRef> over = cast<CountEarlierOp>(c.op).getWholeIndices();
+  auto op = cast<CountEarlierOp>(c.op);
+  SmallVector<StringRef> of = op.valueIndices();
+  if (llvm::is_contained(of, c.index))
+    return carryValues(c, of);
+  SmallVector<StringRef> over = op.getWholeIndices();
   bool isBetween = over.front() != c.index && llvm::is_contained(over, c.index);
   c.result = Tail();
   return isBetween ? "integers behind the end would come before others" : "";
 }
+
+static StringRef carryCountValues(const TailCase &c) {
+  auto op = cast<CountValuesOp>(c.op);
+  if (llvm::is_contained(op.valueIndices(), c.index))
+    return carryValues(c, op.valueIndices());
+  c.result = Tail();
+  return c.isKept() ? "" : "integers behind the end would be counted";
+}
+
+/// What runs past the end is for no position of the program.
+static StringRef carryRuns(const TailCase &c) {
+  auto op = cast<RunsOp>(c.op);
+  c.result = Tail();
+  return op.getOf() == c.index ? "positions behind the end would have runs"
+                               : "";
+}
+
+static StringRef carryBlockOf(const TailCase &c) { return c.keepFinite(); }
 
 //===----------------------------------------------------------------------===//
 // Blocks
@@ -183,6 +227,9 @@ void tpsp::registerPositionTails(MLIRContext &context) {
   attachTails<carryOneHot, OneHotEinsumOp>(context);
   attachTails<carryRouter, RouterOp>(context);
   attachTails<carryCount, CountEarlierOp>(context);
+  attachTails<carryCountValues, CountValuesOp>(context);
+  attachTails<carryRuns, RunsOp>(context);
+  attachTails<carryBlockOf, BlockOfOp>(context);
   attachTails<carryTake, TakeOp>(context);
   attachTails<carryStack, StackOp>(context);
   attachTails<carryConcat, ConcatOp>(context);

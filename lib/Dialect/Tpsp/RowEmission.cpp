@@ -55,8 +55,6 @@ public:
   }
 
 private:
-  Value data() const { return memory[op->getNumOperands() - 1]; }
-
   /// Emits `body` for every element of the block.
   void forBlock(llvm::function_ref<void(Value element)> body) {
     row.forEach(op.getResult().getType(), result, op.getBlockIndex(), body);
@@ -98,7 +96,6 @@ private:
   /// Adds what the term at this place selects, if this rank has it.
   void addTerm() {
     OpBuilder::InsertionGuard guard(row.b);
-    Type dataType = op.data().getType();
     SmallVector<StringRef> targets = op.targets();
     Value everywhere;
     for (auto [name, ids, part] :
@@ -107,16 +104,34 @@ private:
         continue;
       Value id = row.asIndex(row.load(ids.getType(), part));
       row.at[name] = row.subtract(id, start(name));
-      Value extent = row.extent(dataType, data(), name);
+      Value extent = extentLookedUp(name);
       everywhere = row.both(everywhere, row.isBelow(row.at[name], extent));
     }
     row.onlyIf(everywhere);
     forBlock([&](Value element) {
       Value sum = memref::LoadOp::create(row.b, row.loc, sums, element);
-      sum = arith::AddFOp::create(row.b, row.loc, sum,
-                                  row.loadWide(dataType, data()));
+      sum = arith::AddFOp::create(row.b, row.loc, sum, product());
       memref::StoreOp::create(row.b, row.loc, sum, sums, element);
     });
+  }
+
+  /// How many positions along `name` this rank has.
+  Value extentLookedUp(StringRef name) {
+    Value x = op.carrier(name);
+    for (auto [tensor, part] : llvm::zip(op->getOperands(), memory))
+      if (tensor == x)
+        return row.extent(tensor.getType(), part, name);
+    llvm_unreachable("it is verified that a number carries it");
+  }
+
+  /// Of the numbers at this place.
+  Value product() {
+    Value all;
+    for (unsigned i = op.getIndices().size(); i < op->getNumOperands(); ++i) {
+      Value x = row.loadWide(op->getOperand(i).getType(), memory[i]);
+      all = all ? arith::MulFOp::create(row.b, row.loc, all, x) : x;
+    }
+    return all;
   }
 
   OneHotEinsumOp op;
@@ -183,4 +198,38 @@ void RouterOp::emitRow(OpBuilder &b, ValueRange operands, Value result, Start,
       });
   memref::StoreOp::create(b, loc, search.getResult(0), result,
                           ValueRange{choice});
+}
+
+void RunsOp::emitRow(OpBuilder &b, ValueRange operands, Value result, Start,
+                     Value) {
+  OpBuilder::InsertionGuard guard(b);
+  RowLoops row(b, getLoc(),
+               gridIndices(cast<RowKernelOpInterface>(getOperation())));
+  Location loc = getLoc();
+  Value positions = row.extent(getOperand(0).getType(), operands[0], getOf());
+  Value places = row.extent(getResult().getType(), result, getAlong());
+  auto fill = [&](OpBuilder &inner, Value first, Value last, Value with) {
+    scf::ForOp::create(inner, loc, first, last, row.constant(1), ValueRange(),
+                       [&](OpBuilder &in, Location, Value at, ValueRange) {
+                         memref::StoreOp::create(in, loc, with, result,
+                                                 ValueRange{at});
+                         scf::YieldOp::create(in, loc);
+                       });
+  };
+  Value none = row.constant(0), one = row.constant(1), nothing = row.i32(-1);
+  auto all = scf::ForOp::create(
+      b, loc, none, positions, one, ValueRange{none},
+      [&](OpBuilder &inner, Location, Value position, ValueRange done) {
+        OpBuilder::InsertionGuard within(b);
+        b.setInsertionPoint(inner.getInsertionBlock(),
+                            inner.getInsertionPoint());
+        Value count = row.asIndex(
+            memref::LoadOp::create(b, loc, operands[0], ValueRange{position}));
+        count = arith::MaxSIOp::create(b, loc, count, none);
+        Value end =
+            arith::MinSIOp::create(b, loc, row.add(done[0], count), places);
+        fill(b, done[0], end, row.asI32(position));
+        scf::YieldOp::create(b, loc, end);
+      });
+  fill(b, all.getResult(0), places, nothing);
 }

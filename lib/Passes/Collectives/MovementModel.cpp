@@ -2,6 +2,7 @@
 #include "Ledger.h"
 
 #include "tpsp/Dialect/Plan/PlanDialect.h"
+#include "tpsp/Dialect/Tpsp/GroupedProduct.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
@@ -25,15 +26,17 @@ double OverlapRule::exposed(CollectiveKind kind, double seconds,
 
 double tpsp::productSeconds(IndexedOpInterface op, ArrayRef<Placement> operands,
                             const Mesh &mesh, const CostModel &cost) {
-  if (!op.isSumOfProducts() || op->getNumOperands() != 2)
+  const std::optional<Factors> factors = factorsOf(op);
+  if (!factors)
     return 0;
-  const IndexStructure structure = op.getIndexStructure();
+  const IndexStructure &structure = factors->structure;
   auto result = cast<RankedTensorType>(op->getResult(0).getType());
   MatmulWork work;
   auto multiply = [&](const IndexStructure::Tensor &tensor,
                       ArrayRef<int64_t> shape, auto factorOf) {
     for (auto [index, extent] : llvm::zip_equal(tensor.indices, shape))
-      if (int64_t *factor = factorOf(index))
+      if (int64_t *factor =
+              index == factors->chosen ? nullptr : factorOf(index))
         *factor *= extent;
   };
   auto shapeOf = [&](unsigned operand) {
@@ -43,12 +46,12 @@ double tpsp::productSeconds(IndexedOpInterface op, ArrayRef<Placement> operands,
   const IndexStructure::Tensor &a = structure.operands[0],
                                &b = structure.operands[1],
                                &c = structure.results[0];
-  multiply(a, shapeOf(0), [&](IndexId index) {
+  multiply(a, shapeOf(factors->a), [&](IndexId index) {
     if (!c.dimOf(index))
       return &work.k;
     return b.dimOf(index) ? &work.batch : &work.m;
   });
-  multiply(b, shapeOf(1), [&](IndexId index) -> int64_t * {
+  multiply(b, shapeOf(factors->b), [&](IndexId index) -> int64_t * {
     return a.dimOf(index) ? nullptr : &work.n;
   });
   return cost.matmulSeconds(work, plan::runtimeType(result.getElementType()));
@@ -104,7 +107,8 @@ Movement MovementModel::movementOf(ArrayRef<Operation *> ops) const {
 /// Seconds of an operation that memory bounds. Others count as 0: products
 /// take as long either way.
 double MovementModel::computeSeconds(IndexedOpInterface op) const {
-  if (!cost || op.isView() || pending.lookup(op) || op.isSumOfProducts())
+  if (!cost || op.isView() || pending.lookup(op) || op.isSumOfProducts() ||
+      factorsOf(op))
     return 0;
   // An operand that has more than the result's part is sliced.
   int64_t result = tpsp::localBytes(op->getResult(0).getType(), mesh);

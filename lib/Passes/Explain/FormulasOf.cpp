@@ -6,6 +6,7 @@
 #include "Passes/Program/IndexFamilies.h"
 #include "Passes/Program/SavedActivations.h"
 #include "tpsp/Algebra/MatmulForm.h"
+#include "tpsp/Dialect/Tpsp/GroupedProduct.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -255,16 +256,26 @@ private:
               layers.placeOf(op), bytes * share, double(row.bytes));
   }
 
+  static bool isNoMatrixProduct(IndexedOpInterface op, const Factors &factors) {
+    MatmulObstacle obstacle =
+        factors.chosen
+            ? matchGroupedMatmul(op.getIndexStructure(), *factors.chosen)
+                  .obstacle
+            : matchMatmul(factors.structure).obstacle;
+    return obstacle == MatmulObstacle::NotAProduct;
+  }
+
   void addProduct(IndexedOpInterface op, Tally &tally) {
-    if (!op.isSumOfProducts() || op->getNumOperands() != 2)
+    std::optional<Factors> factors = factorsOf(op);
+    if (!factors || isNoMatrixProduct(op, *factors))
       return;
-    IndexStructure structure = op.getIndexStructure();
-    if (matchMatmul(structure).obstacle == MatmulObstacle::NotAProduct)
-      return;
+    const IndexStructure &structure = factors->structure;
     Formula flops = 2;
     double value = 2;
     for (auto [id, index] : llvm::enumerate(structure.indices)) {
-      AxisList axes = axesOn(op, structure, id);
+      if (id == factors->chosen)
+        continue;
+      AxisList axes = axesOn(op, *factors, id);
       flops = flops * symbols.extentOf(index.name, index.extent) *
               symbols.dividedBy(axes);
       value *= double(index.extent) / double(mesh.groupSize(axes));
@@ -273,10 +284,11 @@ private:
   }
 
   /// The axes that divide an index, in the first tensor that has it.
-  AxisList axesOn(IndexedOpInterface op, const IndexStructure &structure,
+  AxisList axesOn(IndexedOpInterface op, const Factors &factors,
                   IndexId index) const {
+    Value values[] = {op->getOperand(factors.a), op->getOperand(factors.b)};
     for (auto [tensor, value] :
-         llvm::zip_equal(structure.operands, op->getOperands()))
+         llvm::zip_equal(factors.structure.operands, values))
       if (std::optional<unsigned> dim = tensor.dimOf(index))
         return placementOf(value.getType(), mesh).dims[*dim];
     return {};

@@ -3,6 +3,7 @@
 #include "Passes/Program/Placed.h"
 #include "tpsp/Dialect/Tpsp/PointwiseOps.h"
 #include "tpsp/Dialect/Tpsp/ResultAttrs.h"
+#include "tpsp/Dialect/Tpsp/Routing.h"
 #include "tpsp/Dialect/Tpsp/ViewOps.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Program/SourceName.h"
@@ -156,7 +157,8 @@ private:
 
   void addCotangent(Block &body, Value result, unsigned number,
                     SmallVectorImpl<DictionaryAttr> &argAttrs) {
-    if (!isDifferentiable(result.getType()))
+    if (!isDifferentiable(result.getType()) ||
+        function.getResultAttr(number, countAttrName))
       return;
     BlockArgument cotangent =
         body.addArgument(gradientType(result), result.getLoc());

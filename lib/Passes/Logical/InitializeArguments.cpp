@@ -8,7 +8,7 @@
 #include "Passes/Program/FunctionWalk.h"
 #include "tpsp/Passes/Passes.h"
 
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/GroupedProduct.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
@@ -89,14 +89,16 @@ private:
     return dropped;
   }
 
-  /// Whether other operands are positions along an index of this one. That need
-  /// not be whole.
+  /// Whether other operands are positions along an index of this one, and that
+  /// is all: where rows choose a matrix, it is a factor. That index need not be
+  /// whole.
   static bool looksUp(IndexedOpInterface op, OpOperand &use) {
     SmallVector<StringRef> whole = op.getWholeIndices();
     auto mayBeLookedUp = [&](StringRef name) {
       return !llvm::is_contained(whole, name);
     };
     return llvm::any_of(droppedIndices(op, use.get()), mayBeLookedUp) &&
+           !factorsOf(op) &&
            llvm::any_of(op->getOpOperands(), [&](OpOperand &other) {
              return &other != &use &&
                     op.getIntegerBound(other.getOperandNumber()) > 0;
@@ -130,6 +132,8 @@ private:
 
   void classify(IndexedOpInterface op, OpOperand &use) {
     SmallVector<StringRef> summed = droppedIndices(op, use.get());
+    if (auto grouped = dyn_cast<GroupedProductOpInterface>(*op))
+      llvm::erase(summed, grouped.getChosenIndex());
     switch (op.getLinearity()) {
     case Linearity::Joint:
       uses.isAdded |= op->getNumOperands() > 1;

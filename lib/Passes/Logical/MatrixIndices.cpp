@@ -1,5 +1,6 @@
 #include "MatrixIndices.h"
 
+#include "tpsp/Dialect/Tpsp/GroupedProduct.h"
 #include "tpsp/Dialect/Tpsp/IndexedTensor.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
@@ -36,13 +37,23 @@ llvm::StringSet<> tpsp::indicesOfIntegers(Operation *function) {
   return out;
 }
 
-/// Those of the factor `use` of a product of two.
+/// Those of the factor `use` of a product of two. Matrices that rows choose are
+/// a batch of matrices.
 static std::optional<Roles>
-rolesInProduct(OpOperand &use, const llvm::StringSet<> &ofIntegers) {
+rolesInProduct(OpOperand &use, const Factors &factors,
+               const llvm::StringSet<> &ofIntegers) {
   Operation *product = use.getOwner();
-  Value other = product->getOperand(1 - use.getOperandNumber());
+  unsigned own = use.getOperandNumber();
+  if (own != factors.a && own != factors.b)
+    return std::nullopt;
+  Value other = product->getOperand(factors.a + factors.b - own);
   Roles roles;
   for (StringRef name : indexNames(use.get().getType())) {
+    if (factors.chosen &&
+        factors.structure.indices[*factors.chosen].name == name) {
+      roles.push_back(MatrixRole::Batch);
+      continue;
+    }
     bool inOther = carries(other, name);
     bool inResult = carries(product->getResult(0), name);
     if (!inOther && !inResult)
@@ -96,8 +107,8 @@ static std::optional<Roles> rolesOf(Value value,
       return std::nullopt;
     auto result = cast<RankedTensorType>(op->getResult(0).getType());
     std::optional<Roles> roles;
-    if (op.isSumOfProducts() && op->getNumOperands() == 2)
-      roles = rolesInProduct(use, ofIntegers);
+    if (std::optional<Factors> factors = factorsOf(op))
+      roles = rolesInProduct(use, *factors, ofIntegers);
     else if (op->getNumOperands() != 1)
       return std::nullopt;
     else if (indexNames(result) == indexNames(type))

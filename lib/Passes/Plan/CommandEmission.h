@@ -61,6 +61,7 @@ mlir::DenseI64ArrayAttr startOfPart(ProgramBuilder &to, int64_t extent,
 
 // One function for each form, in the files that are named for them.
 void emitMatmul(ProgramBuilder &to, const PlannedCommand &command);
+void emitGroupedMatmul(ProgramBuilder &to, const PlannedCommand &command);
 void emitKernelCall(ProgramBuilder &to, const KernelGroup &group);
 /// Of an operation with buckets, with rows, or with rows that read its buckets.
 void emitRowKernels(ProgramBuilder &to, mlir::Operation *op);

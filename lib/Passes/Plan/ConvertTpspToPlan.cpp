@@ -102,6 +102,9 @@ LogicalResult tpsp::emitCommand(ProgramBuilder &to,
   case CommandForm::Matmul:
     emitMatmul(to, command);
     break;
+  case CommandForm::GroupedMatmul:
+    emitGroupedMatmul(to, command);
+    break;
   case CommandForm::Rows:
     emitRowKernels(to, op);
     break;
@@ -194,7 +197,7 @@ struct ConvertTpspToPlan
     dropUnitAxes(function, mesh);
     if (failed(to.buffers.addArguments()))
       return failure();
-    FailureOr<PlannedProgram> planned = planCommands(function);
+    FailureOr<PlannedProgram> planned = planCommands(function, callGrouped);
     if (failed(planned))
       return failure();
     noteLayouts(to.program, planned->withoutLayout);

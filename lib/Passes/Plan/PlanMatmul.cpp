@@ -65,6 +65,15 @@ static MatmulWork productWork(const MatmulForm &form) {
   return work;
 }
 
+MatmulWork tpsp::matmulWork(const rt::GroupedMatmulForm &form) {
+  MatmulWork work = productWork(form);
+  int64_t &rows = form.sumsRows ? work.k : work.m;
+  int64_t each = std::max<int64_t>(1, rows / std::max<int64_t>(1, form.groups));
+  work.batch *= (rows + each - 1) / each;
+  rows = each;
+  return work;
+}
+
 MatmulWork tpsp::matmulWork(plan::MatmulOp op, const MatmulForm &form) {
   MatmulWork work = productWork(form);
   auto type = cast<MemRefType>(op.getC().getType());
@@ -85,16 +94,17 @@ MatmulWork tpsp::matmulWork(const PlannedMatmul &matmul) {
   return work;
 }
 
+static SmallVector<int64_t> flat(ArrayRef<rt::MatmulLoop> loops) {
+  SmallVector<int64_t> numbers;
+  for (const rt::MatmulLoop &loop : loops)
+    numbers.append({loop.extent, loop.strideA, loop.strideB, loop.strideC});
+  return numbers;
+}
+
 plan::MatmulOp tpsp::createMatmul(OpBuilder &b, Location loc,
                                   const MatmulBuffers &buffers,
                                   const MatmulForm &form,
                                   ArrayRef<rt::EpilogueStep> epilogue) {
-  auto flat = [](ArrayRef<rt::MatmulLoop> loops) {
-    SmallVector<int64_t> numbers;
-    for (const rt::MatmulLoop &loop : loops)
-      numbers.append({loop.extent, loop.strideA, loop.strideB, loop.strideC});
-    return numbers;
-  };
   return plan::MatmulOp::create(
       b, loc, buffers.a, buffers.b, buffers.c, buffers.reads, buffers.writes,
       b.getDenseI64ArrayAttr({form.m, form.n, form.k}),
@@ -104,6 +114,37 @@ plan::MatmulOp tpsp::createMatmul(OpBuilder &b, Location loc,
       b.getDenseI64ArrayAttr(flat(form.batch)),
       b.getDenseI64ArrayAttr(flat(form.accumulate)), b.getI64IntegerAttr(0),
       plan::epilogueAttr(b, epilogue));
+}
+
+/// Null where this rank has all matrices.
+static DenseI64ArrayAttr firstGroupOf(ProgramBuilder &to,
+                                      const PlannedGroupedMatmul &matmul) {
+  IdxAttr idx = getIdx(matmul.matrices);
+  unsigned dim = *idx.dimOf(matmul.chosen);
+  if (idx.getAxes()[dim].empty())
+    return {};
+  return startOfPart(to, matmul.form.groups, idx.getAxes()[dim]);
+}
+
+void tpsp::emitGroupedMatmul(ProgramBuilder &to,
+                             const PlannedCommand &command) {
+  const PlannedGroupedMatmul &matmul = *command.groupedMatmul;
+  const GroupedMatmulForm &form = matmul.form;
+  OpBuilder &b = to.b;
+  Value a = to.buffers.of(matmul.a), factor = to.buffers.of(matmul.b),
+        ids = to.buffers.of(matmul.ids);
+  Value c = to.buffers.define(matmul.c);
+  auto flag = [&](bool value) { return value ? b.getUnitAttr() : UnitAttr(); };
+  plan::GroupedMatmulOp::create(
+      b, command.op->getLoc(), a, factor, ids, c,
+      b.getDenseI64ArrayAttr({form.m, form.n, form.k}),
+      b.getDenseI64ArrayAttr({form.lda, form.ldb, form.ldc}),
+      flag(form.transposeA), flag(form.transposeB),
+      b.getDenseI64ArrayAttr(flat(form.batch)),
+      b.getDenseI64ArrayAttr(flat(form.accumulate)), flag(form.sumsRows),
+      b.getI64IntegerAttr(form.groups), b.getI64IntegerAttr(form.groupStride),
+      b.getDenseI64ArrayAttr(form.idStrides), b.getI64IntegerAttr(0),
+      firstGroupOf(to, matmul));
 }
 
 void tpsp::emitMatmul(ProgramBuilder &to, const PlannedCommand &command) {

@@ -12,6 +12,10 @@ namespace tpsp {
 MatmulWork matmulWork(plan::MatmulOp op);
 MatmulWork matmulWork(plan::MatmulOp op, const MatmulForm &form);
 
+/// What a grouped product does: rows are taken to be spread evenly over the
+/// matrices.
+MatmulWork matmulWork(const rt::GroupedMatmulForm &form);
+
 /// Likewise of one that is not there yet.
 MatmulWork matmulWork(const PlannedMatmul &matmul);
 

@@ -231,6 +231,16 @@ private:
     describe(op, command);
   }
 
+  static void addProduct(Operation *op, PlanCommand &command) {
+    if (auto grouped = dyn_cast<plan::GroupedMatmulOp>(op)) {
+      command.matmul = matmulWork(plan::commandOf(grouped));
+      return;
+    }
+    auto matmul = cast<plan::MatmulOp>(op);
+    command.matmul = matmulWork(matmul);
+    command.epilogue = plan::epilogueOf(matmul);
+  }
+
   void addAccesses(Operation *op, PlanCommand &command) {
     SmallVector<MemoryEffects::EffectInstance> effects;
     cast<MemoryEffectOpInterface>(op).getEffects(effects);
@@ -244,9 +254,7 @@ private:
   void describe(plan::CommandOpInterface op, PlanCommand &command) {
     switch (command.kind) {
     case CommandKind::Matmul:
-      command.matmul = matmulWork(cast<plan::MatmulOp>(op.getOperation()));
-      command.epilogue =
-          plan::epilogueOf(cast<plan::MatmulOp>(op.getOperation()));
+      addProduct(op, command);
       break;
     case CommandKind::Attention:
       addAttention(op, command);

@@ -1,6 +1,7 @@
 #include "PlannedCommands.h"
 
 #include "Passes/Kernels/KernelGrouping.h"
+#include "tpsp/Dialect/Tpsp/GroupedProduct.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
@@ -21,12 +22,32 @@ static bool becomesMatmul(Operation *op) {
   return match && match->obstacle == MatmulObstacle::None;
 }
 
+/// Likewise of a product whose rows choose their matrices.
+static std::optional<GroupedMatmulMatch> matchGrouped(Operation *op) {
+  std::optional<Factors> factors = factorsOf(cast<IndexedOpInterface>(op));
+  if (!factors || !factors->chosen)
+    return std::nullopt;
+  return matchGroupedMatmul(cast<IndexedOpInterface>(op).getIndexStructure(),
+                            *factors->chosen);
+}
+
+static bool becomesGroupedMatmul(Operation *op) {
+  std::optional<GroupedMatmulMatch> match = matchGrouped(op);
+  return match && match->obstacle == MatmulObstacle::None;
+}
+
+/// Whether a product whose rows choose their matrices has no such layout.
+static bool lacksLayout(Operation *op) {
+  std::optional<GroupedMatmulMatch> match = matchGrouped(op);
+  return match && match->obstacle == MatmulObstacle::Layout;
+}
+
 static bool becomesRowKernel(Operation *op) {
   auto row = dyn_cast<RowKernelOpInterface>(op);
   return row ? row.runsByRow() : isa<BucketKernelOpInterface>(op);
 }
 
-CommandForm tpsp::commandFormOf(Operation *op) {
+CommandForm tpsp::commandFormOf(Operation *op, bool callsGrouped) {
   if (isa<CollectiveOpInterface>(op))
     return CommandForm::Collective;
   if (isa<AttentionOpInterface>(op))
@@ -42,6 +63,8 @@ CommandForm tpsp::commandFormOf(Operation *op) {
     return CommandForm::BlockCopy;
   if (becomesMatmul(op))
     return CommandForm::Matmul;
+  if (callsGrouped && becomesGroupedMatmul(op))
+    return CommandForm::GroupedMatmul;
   if (becomesRowKernel(op))
     return CommandForm::Rows;
   return isa<LoopOpInterface>(op) ? CommandForm::Kernel : CommandForm::None;
@@ -69,13 +92,26 @@ std::string tpsp::stemOf(const KernelGroup &group) {
   return text;
 }
 
+static PlannedGroupedMatmul groupedMatmulOf(IndexedOpInterface op) {
+  GroupedMatmulMatch match = *matchGrouped(op);
+  PlannedGroupedMatmul planned;
+  planned.form = std::move(match.form);
+  planned.ids = op->getOperand(0);
+  planned.a = op->getOperand(1 + match.isSwapped);
+  planned.b = op->getOperand(2 - match.isSwapped);
+  planned.c = op->getResult(0);
+  planned.chosen = cast<GroupedProductOpInterface>(*op).getChosenIndex();
+  planned.matrices = planned.form.sumsRows ? planned.c : planned.b;
+  return planned;
+}
+
 namespace {
 
 /// Walks a function once, in its order.
 class CommandPlanner {
 public:
-  explicit CommandPlanner(func::FuncOp function)
-      : function(function),
+  CommandPlanner(func::FuncOp function, bool callsGrouped)
+      : function(function), callsGrouped(callsGrouped),
         grouping([this](Operation *op) { return mayJoin(op); }) {}
 
   FailureOr<PlannedProgram> run() {
@@ -90,7 +126,7 @@ private:
   CommandForm formOf(Operation *op) {
     auto [known, isNew] = forms.try_emplace(op);
     if (isNew)
-      known->second = commandFormOf(op);
+      known->second = commandFormOf(op, callsGrouped);
     return known->second;
   }
 
@@ -177,6 +213,10 @@ private:
     PlannedCommand &command = planned.commands.emplace_back();
     command.form = form;
     command.op = op;
+    if (form == CommandForm::Rows && callsGrouped && lacksLayout(op))
+      planned.withoutLayout.push_back(op);
+    if (form == CommandForm::GroupedMatmul)
+      command.groupedMatmul = groupedMatmulOf(cast<IndexedOpInterface>(op));
     if (form == CommandForm::Matmul) {
       MatmulMatch match = *matchProduct(op);
       command.matmul =
@@ -198,6 +238,7 @@ private:
   }
 
   func::FuncOp function;
+  const bool callsGrouped;
   KernelGrouping grouping;
   llvm::DenseMap<Operation *, CommandForm> forms;
   /// Views of what open groups make, in order.
@@ -208,6 +249,7 @@ private:
 
 } // namespace
 
-FailureOr<PlannedProgram> tpsp::planCommands(func::FuncOp function) {
-  return CommandPlanner(function).run();
+FailureOr<PlannedProgram> tpsp::planCommands(func::FuncOp function,
+                                             bool callsGrouped) {
+  return CommandPlanner(function, callsGrouped).run();
 }

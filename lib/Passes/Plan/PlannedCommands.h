@@ -20,6 +20,8 @@ enum class CommandForm {
   Kernel,
   View,
   Matmul,
+  /// A product whose rows choose their matrices.
+  GroupedMatmul,
   /// A kernel of its own, by rows or buckets.
   Rows,
   BlockCopy,
@@ -31,8 +33,9 @@ enum class CommandForm {
   None
 };
 
-/// The form of an operation on local shapes.
-CommandForm commandFormOf(mlir::Operation *op);
+/// The form of an operation on local shapes. With `callsGrouped` a grouped
+/// product is a call; else the kernel of its rows.
+CommandForm commandFormOf(mlir::Operation *op, bool callsGrouped);
 
 /// The value that `value` shows, through views.
 mlir::Value withoutViews(mlir::Value value);
@@ -49,13 +52,23 @@ struct PlannedMatmul {
   void add(rt::EpilogueStep step, mlir::Value tensor);
 };
 
+/// A grouped product. The tensors are values of the function.
+struct PlannedGroupedMatmul {
+  GroupedMatmulForm form;
+  mlir::Value a, b, ids, c;
+  /// The index that the integers are positions along, and who has it.
+  llvm::StringRef chosen;
+  mlir::Value matrices;
+};
+
 struct PlannedCommand {
   CommandForm form = CommandForm::None;
   /// The operation; of a kernel its first.
   mlir::Operation *op = nullptr;
-  /// Of Kernel, and of Matmul.
+  /// Of Kernel, of Matmul, and of GroupedMatmul.
   std::optional<KernelGroup> group = {};
   std::optional<PlannedMatmul> matmul = {};
+  std::optional<PlannedGroupedMatmul> groupedMatmul = {};
 };
 
 struct PlannedProgram {
@@ -67,7 +80,8 @@ struct PlannedProgram {
 /// Decides it for all operations of `function`, which may get copies of cheap
 /// ones that several kernels make. Fails with a diagnostic on an operation that
 /// has no command.
-mlir::FailureOr<PlannedProgram> planCommands(mlir::func::FuncOp function);
+mlir::FailureOr<PlannedProgram> planCommands(mlir::func::FuncOp function,
+                                             bool callsGrouped);
 
 /// "square_reduce_rsqrt": the first few operations, to name a kernel.
 std::string stemOf(const KernelGroup &group);

@@ -160,6 +160,8 @@ Form hlo::findForm(Operation *op) {
       {TypeID::get<OneHotEinsumOp>(), lookUp},
       {TypeID::get<RouterOp>(), choose},
       {TypeID::get<CountEarlierOp>(), countEarlier},
+      {TypeID::get<CountValuesOp>(), countValues},
+      {TypeID::get<RunsOp>(), runs},
   };
   return forms.lookup(op->getName().getTypeID());
 }

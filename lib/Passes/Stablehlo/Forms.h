@@ -36,6 +36,10 @@ mlir::FailureOr<NamedTensor> lookUp(HloBuilder &h, mlir::Operation *op,
                                     llvm::ArrayRef<NamedTensor> operands);
 mlir::FailureOr<NamedTensor> choose(HloBuilder &h, mlir::Operation *op,
                                     llvm::ArrayRef<NamedTensor> operands);
+mlir::FailureOr<NamedTensor> countValues(HloBuilder &h, mlir::Operation *op,
+                                         llvm::ArrayRef<NamedTensor> operands);
+mlir::FailureOr<NamedTensor> runs(HloBuilder &h, mlir::Operation *op,
+                                  llvm::ArrayRef<NamedTensor> operands);
 mlir::FailureOr<NamedTensor> countEarlier(HloBuilder &h, mlir::Operation *op,
                                           llvm::ArrayRef<NamedTensor> operands);
 

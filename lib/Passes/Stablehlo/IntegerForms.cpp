@@ -4,6 +4,8 @@
 
 #include "tpsp/Dialect/Tpsp/IntegerOps.h"
 
+#include <algorithm>
+
 using namespace mlir;
 using namespace tpsp;
 using namespace tpsp::hlo;
@@ -102,12 +104,37 @@ static NamedTensor scatter(HloBuilder &h, const NamedTensor &ids, NamedTensor x,
   return {h.makeCombining(state, Reduction::Sum), space.names};
 }
 
+/// The product of several tensors with the one-hot tensors of `ids`: each is
+/// multiplied in turn, and summed over what nothing behind it has. Matrices
+/// come last: rows are put where their matrix is, and no matrix is copied to
+/// them.
+static NamedTensor chosenProduct(HloBuilder &h, OneHotEinsumOp op,
+                                 ArrayRef<NamedTensor> ids,
+                                 ArrayRef<NamedTensor> numbers) {
+  NamedTensor all = oneHot(h, op, ids, numbers.front().element());
+  SmallVector<NamedTensor> order(numbers);
+  std::stable_partition(order.begin(), order.end(), [&](const NamedTensor &x) {
+    return llvm::none_of(op.getIndices().getAsRange<StringAttr>(),
+                         [&](StringAttr name) { return x.has(name); });
+  });
+  for (auto [i, x] : llvm::enumerate(order)) {
+    SmallVector<StringAttr> kept(getIdx(op.getResult()).getNames());
+    for (const NamedTensor &later : ArrayRef(order).drop_front(i + 1))
+      llvm::append_range(kept, later.names);
+    all = product(h, all, x, kept);
+  }
+  return all;
+}
+
 /// A table of which all positions take rows is gathered from, and its gradient
 /// scattered to. Else it is a product with the one-hot tensors.
 FailureOr<NamedTensor> hlo::lookUp(HloBuilder &h, Operation *op,
                                    ArrayRef<NamedTensor> operands) {
   auto self = cast<OneHotEinsumOp>(op);
-  ArrayRef<NamedTensor> ids = operands.drop_back();
+  unsigned count = self.getIndices().size();
+  ArrayRef<NamedTensor> ids = operands.take_front(count);
+  if (operands.size() > count + 1)
+    return chosenProduct(h, self, ids, operands.drop_front(count));
   const NamedTensor &x = operands.back();
   Names result = getIdx(self.getResult()).getNames();
   auto index = cast<StringAttr>(self.getIndices()[0]);
@@ -177,6 +204,126 @@ FailureOr<NamedTensor> hlo::choose(HloBuilder &h, Operation *op,
 }
 
 //===----------------------------------------------------------------------===//
+// Counts
+//===----------------------------------------------------------------------===//
+
+/// The extent of `name` on the result of `op`, or on an operand.
+static int64_t extentIn(Operation *op, StringAttr name) {
+  for (ValueRange values :
+       {ValueRange(op->getResults()), ValueRange(op->getOperands())})
+    for (Value value : values)
+      if (std::optional<unsigned> dim = getIdx(value).dimOf(name))
+        return cast<RankedTensorType>(value.getType()).getDimSize(*dim);
+  return 1;
+}
+
+/// The sum of x over the positions along `index` before `end`, for every end
+/// from 0 (or from 1, with `isClosed`) on: the ends have the index's name.
+static NamedTensor sumBefore(HloBuilder &h, const NamedTensor &x,
+                             StringAttr index, bool isClosed) {
+  StringAttr upTo = h.b.getStringAttr("<up to>");
+  Space pairs;
+  pairs.addAll(x);
+  pairs.add(upTo, x.extent(index));
+  RankedTensorType type = pairs.of(x.element());
+  Value isBefore =
+      h.compare(isClosed ? "LE" : "LT", h.iota(type, x.dimOf(index)),
+                h.iota(type, pairs.dimOf(upTo)));
+  Value parts = h.select(isBefore, h.spread(x, pairs), h.splat(type, 0));
+  SmallVector<StringAttr> kept;
+  llvm::copy_if(pairs.names, std::back_inserter(kept),
+                [&](StringAttr name) { return name != index; });
+  NamedTensor sums = h.reduce({parts, pairs.names}, kept, Reduction::Sum);
+  sums.names[sums.dimOf(upTo)] = index;
+  return sums;
+}
+
+/// `x` with `of` as one index, the innermost.
+static NamedTensor merged(HloBuilder &h, NamedTensor x, Names of,
+                          StringAttr name) {
+  SmallVector<StringAttr> order;
+  llvm::copy_if(x.names, std::back_inserter(order),
+                [&](StringAttr each) { return !llvm::is_contained(of, each); });
+  Space flat;
+  int64_t extent = 1;
+  for (StringAttr each : order)
+    flat.add(each, x.extent(each));
+  for (StringAttr each : of)
+    extent *= x.extent(each);
+  flat.add(name, extent);
+  llvm::append_range(order, of);
+  return {h.reshape(h.ordered(x, order).value, flat.extents), flat.names};
+}
+
+/// For every integer, whether it is each position along the new index `value`.
+static NamedTensor isEach(HloBuilder &h, const NamedTensor &ids,
+                          StringAttr value, int64_t extent) {
+  Space space;
+  space.addAll(ids);
+  space.add(value, extent);
+  Value at = h.iota(space.of(ids.element()), space.dimOf(value));
+  return {h.compare("EQ", h.spread(ids, space), at), space.names};
+}
+
+FailureOr<NamedTensor> hlo::countValues(HloBuilder &h, Operation *op,
+                                        ArrayRef<NamedTensor> operands) {
+  auto self = cast<CountValuesOp>(op);
+  SmallVector<StringAttr> of(self.getOf().getAsRange<StringAttr>());
+  StringAttr value = h.b.getStringAttr("<value>");
+  NamedTensor is = isEach(h, operands.front(), value, self.getIntegerBound(0));
+  Space kept;
+  for (StringAttr name : operands.front().names)
+    if (!llvm::is_contained(self.getOver().getAsRange<StringAttr>(), name))
+      kept.add(name, operands.front().extent(name));
+  SmallVector<StringAttr> names(kept.names);
+  names.push_back(value);
+  NamedTensor counts =
+      h.reduce(h.convert(is, h.b.getI32Type()), names, Reduction::Sum);
+  for (StringAttr name : of)
+    kept.add(name, extentIn(op, name));
+  return NamedTensor{h.reshape(counts.value, kept.extents), kept.names};
+}
+
+/// As many positions as have ended there: the one that has not.
+FailureOr<NamedTensor> hlo::runs(HloBuilder &h, Operation *op,
+                                 ArrayRef<NamedTensor> operands) {
+  auto self = cast<RunsOp>(op);
+  StringAttr of = self.getOfAttr(), along = self.getAlongAttr();
+  NamedTensor ends = sumBefore(h, operands.front(), of, /*isClosed=*/true);
+  Space space;
+  space.addAll(ends);
+  space.add(along, extentIn(op, along));
+  RankedTensorType type = space.of(ends.element());
+  Value hasEnded =
+      h.compare("LE", h.spread(ends, space), h.iota(type, space.dimOf(along)));
+  SmallVector<StringAttr> kept;
+  llvm::copy_if(space.names, std::back_inserter(kept),
+                [&](StringAttr name) { return name != of; });
+  NamedTensor ended =
+      h.reduce(h.convert(NamedTensor{hasEnded, space.names}, ends.element()),
+               kept, Reduction::Sum);
+  auto limit = [&](double value) { return h.splat(ended.type(), value); };
+  Value isThere =
+      h.compare("LT", ended.value, limit(double(operands.front().extent(of))));
+  return NamedTensor{h.select(isThere, ended.value, limit(-1)), ended.names};
+}
+
+/// Of every integer, the counts of those before it in its block.
+static Value smallerInBlock(HloBuilder &h, CountEarlierOp op,
+                            const NamedTensor &ids, const NamedTensor &load) {
+  SmallVector<StringAttr> of(op.getOfAttr().getAsRange<StringAttr>());
+  StringAttr value = h.b.getStringAttr("<value>");
+  NamedTensor before =
+      merged(h, sumBefore(h, load, of.back(), /*isClosed=*/false), of, value);
+  NamedTensor is = isEach(h, ids, value, before.extent(value));
+  Space space;
+  space.addAll(is);
+  RankedTensorType type = space.of(ids.element());
+  Value own = h.select(is.value, h.spread(before, space), h.splat(type, 0));
+  return h.reduce({own, space.names}, ids.names, Reduction::Sum).value;
+}
+
+//===----------------------------------------------------------------------===//
 // count_earlier
 //===----------------------------------------------------------------------===//
 
@@ -222,6 +369,11 @@ FailureOr<NamedTensor> hlo::countEarlier(HloBuilder &h, Operation *op,
       h.map("stablehlo.and",
             {h.compare("GE", flat, limit(0)),
              h.compare("LT", flat, limit(double(self.getValues())))});
+  if (operands.size() > 1) {
+    Value smaller = smallerInBlock(h, self, sorted, operands[1]);
+    earlier = h.map("stablehlo.add",
+                    {earlier, h.reshape(smaller, own.type().getShape())});
+  }
   Value result = h.select(isCounted, earlier, limit(-1));
   return NamedTensor{h.reshape(result, sorted.type().getShape()), order};
 }

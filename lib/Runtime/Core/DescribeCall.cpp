@@ -46,6 +46,17 @@ private:
     print(" {}", elementName(c.dtype));
   }
 
+  void printFields(const GroupedMatmulCommand &c) {
+    print(" m={} n={} k={}{}{}", c.m, c.n, c.k,
+          c.transposeA ? " transposeA" : "", c.transposeB ? " transposeB" : "");
+    printLoops("batch", c.batch);
+    printLoops("accumulate", c.accumulate);
+    print(" groups={}{}", c.groups, c.sumsRows ? " sums-rows" : "");
+    if (!c.firstGroup.isZero())
+      print(" first={}", call.positions.at(0));
+    print(" {}", elementName(c.dtype));
+  }
+
   void printFields(const AttentionCommand &c) {
     print(" b={} h={} g={} s={} t={} d={} e={}", c.batch, c.heads, c.groups,
           c.queries, c.keys, c.features, c.valueFeatures);

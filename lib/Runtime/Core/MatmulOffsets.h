@@ -39,7 +39,7 @@ inline MatmulOffsets offsetsAt(const std::vector<MatmulLoop> &loops,
 /// The leading dimensions as BLAS wants them: at least a row, even where there
 /// is but one.
 struct LeadingDimensions {
-  explicit LeadingDimensions(const MatmulCommand &c)
+  explicit LeadingDimensions(const MatmulForm &c)
       : a(std::max({c.lda, c.transposeA ? c.m : c.k, int64_t(1)})),
         b(std::max({c.ldb, c.transposeB ? c.k : c.n, int64_t(1)})),
         c(std::max({c.ldc, c.n, int64_t(1)})) {}

@@ -37,6 +37,8 @@ public:
   template <typename Command> Status operator()(const Command &c) {
     if constexpr (std::is_base_of_v<AttentionCommand, Command>)
       TPSP_TRY(addStart(c.queryStart));
+    if constexpr (std::is_same_v<GroupedMatmulCommand, Command>)
+      TPSP_TRY(addStart(c.firstGroup));
     TPSP_TRY(findGroup(axesOf(c)));
     TPSP_TRY(checkFigures(c));
     std::vector<BufferUse> uses = c.buffers(call.group.size());

@@ -1,7 +1,11 @@
 #include "CpuMatmul.h"
 #include "HalfRows.h"
+#include "TermsProduct.h"
+
+#include <omp.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace tpsp::rt {
 namespace {
@@ -10,34 +14,31 @@ namespace {
 /// Tile by tile the operands become f32. f32 products add up to a tile of the
 /// result, which is rounded once. The tiles stay in the caches, and are large
 /// enough for conversions to be a few per cent of the work.
-class ConvertedMatmul final : public PreparedMatmul {
+class ConvertedProduct final : public TermsProduct {
 public:
-  ConvertedMatmul(const MatmulCommand &command, int threads)
-      : command(command), walk(command, threads), ld(command),
-        rows(halfRows(command.dtype)), tile{std::min<int64_t>(command.m, 512),
-                                            std::min<int64_t>(command.n, 1024),
-                                            std::min<int64_t>(command.k, 512)} {
-  }
+  ConvertedProduct(const MatmulForm &form, int64_t dtype)
+      : form(form), ld(form),
+        rows(halfRows(dtype)), tile{std::min<int64_t>(form.m, 512),
+                                    std::min<int64_t>(form.n, 1024),
+                                    std::min<int64_t>(form.k, 512)} {}
 
-  Status run(const std::byte *a, const std::byte *b, std::byte *c,
-             ScratchBuffer &scratch) override;
+  size_t scratchBytes() const override {
+    return size_t(floatsA() + floatsB() + tile.m * tile.n) * sizeof(float);
+  }
+  Status run(const ProductOfTerms &of, std::byte *scratch) const override;
 
 private:
   /// A part of the product: from `begin` on, `extent` long.
   struct Range {
     int64_t begin, extent;
   };
-  struct Operands {
-    const uint16_t *a, *b;
-    uint16_t *c;
-  };
   struct Tiles {
     float *a, *b, *c;
   };
 
-  Status runPoint(MatmulOffsets point, Operands matrices, Tiles tiles) const;
-  Status runTile(MatmulOffsets point, Operands matrices, Tiles tiles, Range m,
-                 Range n) const;
+  int64_t floatsA() const { return tile.m * tile.k; }
+  int64_t floatsB() const { return tile.k * tile.n; }
+  Status runTile(const ProductOfTerms &of, Tiles tiles, Range m, Range n) const;
   void widen(const uint16_t *matrix, int64_t pitch, Range row, Range column,
              float *to) const;
   Status multiply(Tiles tiles, int64_t m, int64_t n, int64_t k, bool add) const;
@@ -52,8 +53,7 @@ private:
     return {};
   }
 
-  MatmulCommand command;
-  MatmulWalk walk;
+  MatmulForm form;
   LeadingDimensions ld;
   HalfRows rows;
   struct {
@@ -61,74 +61,102 @@ private:
   } tile;
 };
 
-Status ConvertedMatmul::run(const std::byte *a, const std::byte *b,
-                            std::byte *c, ScratchBuffer &scratch) {
-  int64_t floatsA = tile.m * tile.k, floatsB = tile.k * tile.n;
-  int64_t perThread = floatsA + floatsB + tile.m * tile.n;
-  auto *base = reinterpret_cast<float *>(
-      scratch.reserve(size_t(perThread * walk.threads) * sizeof(float)));
-  Operands matrices{reinterpret_cast<const uint16_t *>(a),
-                    reinterpret_cast<const uint16_t *>(b),
-                    reinterpret_cast<uint16_t *>(c)};
-  return walk.forEachPoint([&](int thread, MatmulOffsets point) -> Status {
-    float *mine = base + thread * perThread;
-    return runPoint(point, matrices,
-                    {mine, mine + floatsA, mine + floatsA + floatsB});
+Status ConvertedProduct::run(const ProductOfTerms &of,
+                             std::byte *scratch) const {
+  auto *a = reinterpret_cast<float *>(scratch);
+  Tiles tiles{a, a + floatsA(), a + floatsA() + floatsB()};
+  return forEachPart(of.m, tile.m, [&](Range m) {
+    return forEachPart(form.n, tile.n,
+                       [&](Range n) { return runTile(of, tiles, m, n); });
   });
 }
 
-Status ConvertedMatmul::runPoint(MatmulOffsets point, Operands matrices,
-                                 Tiles tiles) const {
-  return forEachPart(command.m, tile.m, [&](Range m) {
-    return forEachPart(command.n, tile.n, [&](Range n) {
-      return runTile(point, matrices, tiles, m, n);
-    });
-  });
-}
-
-Status ConvertedMatmul::runTile(MatmulOffsets point, Operands matrices,
-                                Tiles tiles, Range m, Range n) const {
-  for (int64_t step = 0; step < walk.steps; ++step) {
-    MatmulOffsets at = walk.step(point, step);
+Status ConvertedProduct::runTile(const ProductOfTerms &of, Tiles tiles, Range m,
+                                 Range n) const {
+  bool isFirst = true;
+  for (size_t i = 0; i < of.numTerms; ++i) {
+    auto *a = reinterpret_cast<const uint16_t *>(of.a) + of.terms[i].a;
+    auto *b = reinterpret_cast<const uint16_t *>(of.b) + of.terms[i].b;
     auto add = [&](Range k) {
-      command.transposeA ? widen(matrices.a + at.a, ld.a, k, m, tiles.a)
-                         : widen(matrices.a + at.a, ld.a, m, k, tiles.a);
-      command.transposeB ? widen(matrices.b + at.b, ld.b, n, k, tiles.b)
-                         : widen(matrices.b + at.b, ld.b, k, n, tiles.b);
-      return multiply(tiles, m.extent, n.extent, k.extent,
-                      /*add=*/step > 0 || k.begin > 0);
+      form.transposeA ? widen(a, ld.a, k, m, tiles.a)
+                      : widen(a, ld.a, m, k, tiles.a);
+      form.transposeB ? widen(b, ld.b, n, k, tiles.b)
+                      : widen(b, ld.b, k, n, tiles.b);
+      bool adds = !std::exchange(isFirst, false);
+      return multiply(tiles, m.extent, n.extent, k.extent, adds);
     };
-    TPSP_TRY(forEachPart(command.k, tile.k, add));
+    TPSP_TRY(forEachPart(of.terms[i].k, tile.k, add));
   }
-  round(tiles.c, matrices.c + point.c, m, n);
+  if (isFirst)
+    std::fill_n(tiles.c, m.extent * n.extent, 0.0f);
+  round(tiles.c, reinterpret_cast<uint16_t *>(of.c), m, n);
   return {};
 }
 
-void ConvertedMatmul::widen(const uint16_t *matrix, int64_t pitch, Range row,
-                            Range column, float *to) const {
-#pragma omp parallel for if (walk.threads == 1)
+void ConvertedProduct::widen(const uint16_t *matrix, int64_t pitch, Range row,
+                             Range column, float *to) const {
+#pragma omp parallel for if (!omp_in_parallel())
   for (int64_t i = 0; i < row.extent; ++i)
     rows.widen(matrix + (row.begin + i) * pitch + column.begin,
                to + i * column.extent, column.extent);
 }
 
-Status ConvertedMatmul::multiply(Tiles tiles, int64_t m, int64_t n, int64_t k,
-                                 bool add) const {
-  int64_t lda = command.transposeA ? m : k, ldb = command.transposeB ? k : n;
-  Sgemm product{m, n, k, lda, ldb, n, command.transposeA, command.transposeB};
+Status ConvertedProduct::multiply(Tiles tiles, int64_t m, int64_t n, int64_t k,
+                                  bool add) const {
+  int64_t lda = form.transposeA ? m : k, ldb = form.transposeB ? k : n;
+  Sgemm product{m, n, k, lda, ldb, n, form.transposeA, form.transposeB};
   product.beta = add ? 1 : 0;
   return product.run(tiles.a, tiles.b, tiles.c);
 }
 
-void ConvertedMatmul::round(const float *sums, uint16_t *c, Range m,
-                            Range n) const {
-#pragma omp parallel for if (walk.threads == 1)
+void ConvertedProduct::round(const float *sums, uint16_t *c, Range m,
+                             Range n) const {
+#pragma omp parallel for if (!omp_in_parallel())
   for (int64_t i = 0; i < m.extent; ++i)
     rows.round(sums + i * n.extent, c + (m.begin + i) * ld.c + n.begin,
                n.extent);
 }
 
+class ConvertedMatmul final : public PreparedMatmul {
+public:
+  ConvertedMatmul(const MatmulCommand &command, int threads)
+      : m(command.m), walk(command, threads),
+        product(makeConvertedProduct(command, command.dtype)) {
+    for (int64_t i = 0; i < walk.steps; ++i) {
+      MatmulOffsets at = walk.step({}, i);
+      steps.push_back({at.a, at.b, command.k});
+    }
+  }
+
+  Status run(const std::byte *a, const std::byte *b, std::byte *c,
+             ScratchBuffer &scratch) override {
+    size_t perThread = product->scratchBytes();
+    std::byte *base = scratch.reserve(perThread * walk.threads);
+    return walk.forEachPoint([&](int thread, MatmulOffsets point) {
+      constexpr int64_t width = sizeof(uint16_t);
+      ProductOfTerms of{m,
+                        a + point.a * width,
+                        b + point.b * width,
+                        c + point.c * width,
+                        steps.data(),
+                        steps.size()};
+      return product->run(of, base + thread * perThread);
+    });
+  }
+
+private:
+  int64_t m;
+  MatmulWalk walk;
+  std::unique_ptr<TermsProduct> product;
+  std::vector<ProductTerm> steps;
+};
+
 } // namespace
+
+std::unique_ptr<TermsProduct> makeConvertedProduct(const MatmulForm &form,
+                                                   int64_t dtype) {
+  return std::make_unique<ConvertedProduct>(form, dtype);
+}
 
 Status prepareConvertedMatmul(const MatmulCommand &command, int threads,
                               std::unique_ptr<PreparedMatmul> &out) {

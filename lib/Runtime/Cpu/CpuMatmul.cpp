@@ -42,14 +42,17 @@ private:
 
 } // namespace
 
+int threadsOver(int64_t products, double flops, int available) {
+  return products >= available && flops < largePointFlops ? available : 1;
+}
+
 int teamThread() { return omp_get_thread_num(); }
 
 MatmulWalk::MatmulWalk(const MatmulCommand &command, int available)
     : batch(command.batch), accumulate(command.accumulate),
       points(pointsOf(batch)), steps(pointsOf(accumulate)) {
-  double flops = 2.0 * command.m * command.n * command.k * steps;
-  if (points >= available && flops < largePointFlops)
-    threads = available;
+  threads = threadsOver(points, 2.0 * command.m * command.n * command.k * steps,
+                        available);
 }
 
 Status prepareMatmul(const MatmulCommand &command, int threads,

@@ -49,6 +49,22 @@ struct Sgemm {
   Status run(const float *a, const float *b, float *c) const;
 };
 
+/// C += A B in f64, likewise; not within a team, on all threads.
+struct Dgemm {
+  int64_t m, n, k, lda, ldb, ldc;
+  bool transposeA, transposeB;
+
+  void add(const double *a, const double *b, double *c) const;
+
+private:
+  void addBlock(const double *a, const double *b, double *c, int64_t k0,
+                int64_t k1, int64_t j0, int64_t j1) const;
+};
+
+/// How many of the available threads walk so many products, each of so many
+/// FLOPs; 1 if the library uses them all itself.
+int threadsOver(int64_t products, double flops, int available);
+
 /// How a command's points and steps are walked.
 struct MatmulWalk {
   MatmulWalk(const MatmulCommand &command, int threads);

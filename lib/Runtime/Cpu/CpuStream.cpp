@@ -38,6 +38,9 @@ struct CpuStream::Performer {
   Status perform(const MatmulCommand &command) const {
     return stream.matmul(call, command);
   }
+  Status perform(const GroupedMatmulCommand &command) const {
+    return stream.groupedMatmul(call, command);
+  }
   Status perform(const KernelCommand &command) const {
     return stream.kernel(call, command);
   }

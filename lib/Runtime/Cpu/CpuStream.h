@@ -42,6 +42,7 @@ private:
 
   Status matmul(Call &call, const MatmulCommand &command);
   Status matmulWithEpilogue(Call &call, const MatmulCommand &command);
+  Status groupedMatmul(Call &call, const GroupedMatmulCommand &command);
   Status attention(Call &call, const AttentionCommand &command);
   Status attention(Call &call, const AttentionGradientCommand &command);
   Status kernel(Call &call, const KernelCommand &command);

@@ -1,5 +1,9 @@
 #include "CpuMatmul.h"
 
+#include <omp.h>
+
+#include <algorithm>
+
 namespace tpsp::rt {
 namespace {
 
@@ -21,7 +25,9 @@ public:
       clear(C + point.c);
       for (int64_t i = 0; i < walk.steps; ++i) {
         MatmulOffsets at = walk.step(point, i);
-        addProduct(A + at.a, B + at.b, C + at.c);
+        Dgemm{command.m, command.n, command.k,          ld.a,
+              ld.b,      ld.c,      command.transposeA, command.transposeB}
+            .add(A + at.a, B + at.b, C + at.c);
       }
       return {};
     });
@@ -33,42 +39,41 @@ private:
       std::fill_n(c + i * ld.c, command.n, 0.0);
   }
 
-  void addProduct(const double *a, const double *b, double *c) const {
-    int64_t blocks = (command.n + blockN - 1) / blockN;
-#pragma omp parallel for if (walk.threads == 1)
-    for (int64_t block = 0; block < blocks; ++block) {
-      int64_t begin = block * blockN, end = std::min(begin + blockN, command.n);
-      for (int64_t k = 0; k < command.k; k += blockK)
-        addBlock(a, b, c, k, std::min(k + blockK, command.k), begin, end);
-    }
-  }
-
-  /// C[:, j0..j1] += A[:, k0..k1] B[k0..k1, j0..j1], with the block of B copied
-  /// to be contiguous whichever way it is stored.
-  void addBlock(const double *a, const double *b, double *c, int64_t k0,
-                int64_t k1, int64_t j0, int64_t j1) const {
-    double panel[blockK * blockN];
-    int64_t strideK = command.transposeB ? 1 : ld.b;
-    int64_t strideJ = command.transposeB ? ld.b : 1;
-    for (int64_t k = k0; k < k1; ++k)
-      for (int64_t j = j0; j < j1; ++j)
-        panel[(k - k0) * blockN + j - j0] = b[k * strideK + j * strideJ];
-    for (int64_t i = 0; i < command.m; ++i)
-      for (int64_t k = k0; k < k1; ++k) {
-        double factor = command.transposeA ? a[k * ld.a + i] : a[i * ld.a + k];
-        const double *from = panel + (k - k0) * blockN;
-        double *to = c + i * ld.c + j0;
-        for (int64_t j = 0; j < j1 - j0; ++j)
-          to[j] += factor * from[j];
-      }
-  }
-
   MatmulCommand command;
   MatmulWalk walk;
   LeadingDimensions ld;
 };
 
 } // namespace
+
+void Dgemm::add(const double *a, const double *b, double *c) const {
+  int64_t blocks = (n + blockN - 1) / blockN;
+#pragma omp parallel for if (!omp_in_parallel())
+  for (int64_t block = 0; block < blocks; ++block) {
+    int64_t begin = block * blockN, end = std::min(begin + blockN, n);
+    for (int64_t from = 0; from < k; from += blockK)
+      addBlock(a, b, c, from, std::min(from + blockK, k), begin, end);
+  }
+}
+
+/// C[:, j0..j1] += A[:, k0..k1] B[k0..k1, j0..j1], with the block of B copied
+/// to be contiguous whichever way it is stored.
+void Dgemm::addBlock(const double *a, const double *b, double *c, int64_t k0,
+                     int64_t k1, int64_t j0, int64_t j1) const {
+  double panel[blockK * blockN];
+  int64_t strideK = transposeB ? 1 : ldb, strideJ = transposeB ? ldb : 1;
+  for (int64_t at = k0; at < k1; ++at)
+    for (int64_t j = j0; j < j1; ++j)
+      panel[(at - k0) * blockN + j - j0] = b[at * strideK + j * strideJ];
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t at = k0; at < k1; ++at) {
+      double factor = transposeA ? a[at * lda + i] : a[i * lda + at];
+      const double *from = panel + (at - k0) * blockN;
+      double *to = c + i * ldc + j0;
+      for (int64_t j = 0; j < j1 - j0; ++j)
+        to[j] += factor * from[j];
+    }
+}
 
 Status prepareF64Matmul(const MatmulCommand &command, int threads,
                         std::unique_ptr<PreparedMatmul> &out) {

@@ -115,6 +115,13 @@ struct CudaRank::Enqueuer {
     return {};
   }
 
+  /// The lengths of runs are known to the GPU alone.
+  Status enqueue(const GroupedMatmulCommand &) const {
+    return {TPSP_RT_UNSUPPORTED,
+            "a grouped matmul in one call; compiled for GPUs (device=cuda) it "
+            "is a kernel"};
+  }
+
   Status enqueue(const KernelCommand &command) const {
     if (!call.state) {
       auto fresh = std::make_unique<CudaKernel>();

@@ -15,8 +15,15 @@ using Kind = BufferKind;
 
 ScalarReader::ScalarReader(World &world, const PlanBuffer &tensor)
     : world(&world), tensor(&tensor) {
-  for (int64_t rank = 0; rank < world.numRanks(); ++rank)
-    isFirst.push_back(isFirstHolder(tensor, world.mesh().coordinates(rank)));
+  for (int64_t rank = 0; rank < world.numRanks(); ++rank) {
+    std::vector<int64_t> coordinates = world.mesh().coordinates(rank);
+    isFirst.push_back(isFirstHolder(tensor, coordinates));
+    shards.emplace_back(tensor, world.mesh().axes(), coordinates);
+  }
+}
+
+bool tpsp::rt::isDroppedCount(const PlanBuffer &tensor) {
+  return tensor.name.substr(0, tensor.name.find('#')) == "dropped";
 }
 
 namespace {
@@ -27,9 +34,12 @@ struct Combined {
   double &out;
   std::mutex mutex;
 
-  void add(const void *memory) {
+  void add(const Shard &shard, const void *memory) {
     std::lock_guard<std::mutex> lock(mutex);
-    combine(loadNumber(memory, tensor.dtype, 0), tensor.pendingMax, out);
+    shard.forEachRun([&](int64_t, int64_t local, int64_t count) {
+      for (int64_t i = local; i < local + count; ++i)
+        combine(loadNumber(memory, tensor.dtype, i), tensor.pendingMax, out);
+    });
   }
 };
 
@@ -38,12 +48,13 @@ struct Combined {
 Status ScalarReader::read(double &out) const {
   out = tensor->pendingMax ? -std::numeric_limits<double>::infinity() : 0;
   Combined combined{*tensor, out, {}};
-  // Of one reference each: a std::function keeps no more without allocating.
+  // Of one reference, or two: a std::function keeps no more without
+  // allocating.
   return world->inspect(
       *tensor->offset, tensor->bytes,
       [this](int64_t rank) { return isFirst[rank] != 0; },
-      [&combined](int64_t, const void *memory) {
-        combined.add(memory);
+      [&combined, &shards = shards](int64_t rank, const void *memory) {
+        combined.add(shards[rank], memory);
         return Status();
       });
 }
@@ -57,7 +68,8 @@ Status tpsp::rt::readResults(World &world, const Plan &plan,
           {tensor.name, source.isGiven(tensor)  ? "file"
                         : tensor.deviation == 0 ? fmt::format("{}", tensor.mean)
                                                 : "random"});
-    if (tensor.kind != Kind::Output || !tensor.shape.empty())
+    bool isNumber = tensor.shape.empty() || isDroppedCount(tensor);
+    if (tensor.kind != Kind::Output || !isNumber)
       continue;
     double value = 0;
     TPSP_TRY(ScalarReader(world, tensor).read(value));

@@ -2,6 +2,7 @@
 
 #include "OperationFamilies.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace tpsp::reference {
@@ -14,27 +15,41 @@ namespace tpsp::reference {
 static Tensor transposed(const Operands &ids, const IndexNames &selected,
                          const Tensor &gradient, const ValueType &type,
                          Evaluation &e) {
-  return oneHotEinsum(ids, selected, gradient, type.indices, type.shape,
+  return oneHotEinsum(ids, selected, {&gradient}, type.indices, type.shape,
                       &e.error);
 }
 
-static Tensor evaluateOneHotEinsum(Evaluation &e) {
-  Operands ids(e.operands.begin(), e.operands.end() - 1);
-  return oneHotEinsum(ids, e.names("indices"), *e.operands.back(), e.indices(),
-                      e.shape(), &e.error);
+/// The operands that are integers, and the others.
+static std::pair<Operands, Operands> integersAndNumbers(Evaluation &e) {
+  auto first = e.operands.begin() + e.names("indices").size();
+  return {{e.operands.begin(), first}, {first, e.operands.end()}};
 }
 
+static Tensor evaluateOneHotEinsum(Evaluation &e) {
+  auto [ids, numbers] = integersAndNumbers(e);
+  return oneHotEinsum(ids, e.names("indices"), numbers, e.indices(), e.shape(),
+                      &e.error);
+}
+
+/// Linear in each number: what multiplies it stays, and the gradient is in its
+/// place.
 static void differentiateOneHotEinsum(Evaluation &e, const Tensor &gradient,
                                       OperandGradients &out) {
-  size_t x = out.size() - 1;
-  Operands ids(e.operands.begin(), e.operands.end() - 1);
-  out.set(x, [&] {
-    return transposed(ids, e.names("indices"), gradient, out.type(x), e);
-  });
+  auto [ids, numbers] = integersAndNumbers(e);
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    size_t operand = ids.size() + i;
+    Operands factors = numbers;
+    factors[i] = &gradient;
+    out.set(operand, [&, ids = ids] {
+      return oneHotEinsum(ids, e.names("indices"), factors,
+                          out.type(operand).indices, out.type(operand).shape,
+                          &e.error);
+    });
+  }
 }
 
 static Tensor evaluateEmbedding(Evaluation &e) {
-  return oneHotEinsum({e.operands[0]}, {e.text("vocabulary")}, e.operand(1),
+  return oneHotEinsum({e.operands[0]}, {e.text("vocabulary")}, {e.operands[1]},
                       e.indices(), e.shape(), &e.error);
 }
 
@@ -56,7 +71,7 @@ static Tensor evaluateCrossEntropy(Evaluation &e) {
       pointwise([](const double *v) { return std::exp(v[0] - v[1]); },
                 {&logits, &most}, logits.indices, logits.shape, &e.error);
   Tensor sum = reduceSum(powers, e.indices(), &e.error);
-  Tensor target = oneHotEinsum({e.operands[1]}, {over}, logits, e.indices(),
+  Tensor target = oneHotEinsum({e.operands[1]}, {over}, {&logits}, e.indices(),
                                e.shape(), &e.error);
   return pointwise([](const double *v) { return v[0] - v[2] + std::log(v[1]); },
                    {&most, &sum, &target}, e.indices(), e.shape(), &e.error);
@@ -92,110 +107,178 @@ static double shortfallOfRouter(Evaluation &e, const Tensor &taken) {
 }
 
 static Tensor evaluateCountEarlier(Evaluation &e) {
+  bool hasLoad = e.operands.size() > 1;
   return countEarlier(e.operand(0), e.names("over"), e.integer("values"),
-                      &e.error);
+                      hasLoad ? &e.operand(1) : nullptr,
+                      hasLoad ? e.names("of") : IndexNames(), &e.error);
+}
+
+static Tensor evaluateCountValues(Evaluation &e) {
+  return countValues(e.operand(0), e.names("of"), e.indices(), e.shape(),
+                     &e.error);
+}
+
+static Tensor evaluateRuns(Evaluation &e) {
+  return runs(e.operand(0), e.text("of"), e.text("along"), e.indices(),
+              e.shape(), &e.error);
+}
+
+static Tensor evaluateBlockOf(Evaluation &e) {
+  const auto size = double(e.integer("size"));
+  return pointwise(
+      [&](const double *v) { return v[0] < 0 ? -1 : std::floor(v[0] / size); },
+      {e.operands[0]}, e.indices(), e.shape(), &e.error);
 }
 
 //===----------------------------------------------------------------------===//
 // Experts: tokens to slots and back
 //===----------------------------------------------------------------------===//
 
-/// How many choices of the same expert come before each, among those of the
-/// same position along the indices that ids and `slots` share. First choices of
-/// all tokens come first.
-static Tensor slotsOf(const ValueType &slots, Evaluation &e) {
-  const Tensor &ids = e.operand(0);
-  std::string expert = e.text("expert");
-  IndexNames over = {e.text("choice")};
-  auto has = [&](const std::string &name) {
-    for (const std::string &own : slots.indices)
-      if (own == name)
-        return true;
-    return false;
-  };
-  for (const std::string &name : ids.indices)
-    if (name != over.front() && !has(name))
-      over.push_back(name);
-  for (size_t dim = 0; dim < slots.indices.size(); ++dim)
-    if (slots.indices[dim] == expert)
-      return countEarlier(ids, over, slots.shape[dim], &e.error);
-  e.fail("has no index '" + expert + "' where it has slots");
-  return {};
+namespace {
+
+/// Where the choices of a dispatch or a combine are, among `slots`: positions
+/// along the indices `selected`.
+struct Places {
+  std::vector<Tensor> integers;
+  IndexNames selected;
+
+  /// The first are the ids themselves where no block is.
+  Operands all(Evaluation &e, bool startsWithIds) const {
+    Operands operands;
+    if (startsWithIds)
+      operands.push_back(e.operands[0]);
+    for (const Tensor &each : integers)
+      operands.push_back(&each);
+    return operands;
+  }
+};
+
+} // namespace
+
+static bool has(const IndexNames &names, const std::string &name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-static IndexNames placeOfSlot(Evaluation &e) {
-  return {e.text("expert"), e.text("slot")};
+/// The positions of one row's choices are counted from the first choices of all
+/// tokens on, among those of the same position along the indices that ids and
+/// `slots` share.
+static IndexNames countedOver(const IndexNames &slots, Evaluation &e) {
+  IndexNames over = {e.text("choice")};
+  for (const std::string &name : e.operand(0).indices)
+    if (name != over.front() && !has(slots, name))
+      over.push_back(name);
+  return over;
+}
+
+/// Which slots there are: those of experts, or with the load behind the ids
+/// those of blocks of experts, sorted.
+static Places placesAmong(const ValueType &slots, bool hasLoad, Evaluation &e) {
+  Places places;
+  const Tensor &ids = e.operand(0);
+  std::string expert = e.text("expert"), slot = e.text("slot");
+  IndexNames over = countedOver(slots.indices, e);
+  if (!hasLoad) {
+    for (size_t dim = 0; dim < slots.indices.size(); ++dim)
+      if (slots.indices[dim] == expert)
+        places.integers = {countEarlier(ids, over, slots.shape[dim], &e.error)};
+    if (places.integers.empty())
+      e.fail("has no index '" + expert + "' where it has slots");
+    places.selected = {expert, slot};
+    return places;
+  }
+  const Tensor &load = e.operand(1);
+  IndexNames of;
+  for (const std::string &name : load.indices)
+    if (name != expert && !has(ids.indices, name))
+      of = {name};
+  bool hasBlocks = !of.empty();
+  const int64_t each = *load.extent(expert);
+  int64_t experts = each * (hasBlocks ? *load.extent(of.front()) : 1);
+  places.selected = of;
+  of.push_back(expert);
+  places.selected.push_back(slot);
+  if (hasBlocks)
+    places.integers.push_back(pointwise(
+        [&](const double *v) { return std::floor(v[0] / double(each)); },
+        {&ids}, ids.indices, ids.shape, &e.error));
+  places.integers.push_back(
+      countEarlier(ids, over, experts, &load, of, &e.error));
+  return places;
 }
 
 static Tensor evaluateDispatch(Evaluation &e) {
-  Tensor slots = slotsOf(e.type, e);
+  bool hasLoad = e.operands.size() > 2;
+  Places places = placesAmong(e.type, hasLoad, e);
   if (!e.error.empty())
     return {};
-  return oneHotEinsum({e.operands[0], &slots}, placeOfSlot(e), e.operand(1),
-                      e.indices(), e.shape(), &e.error);
+  return oneHotEinsum(places.all(e, !hasLoad), places.selected,
+                      {e.operands.back()}, e.indices(), e.shape(), &e.error);
 }
 
 static void differentiateDispatch(Evaluation &e, const Tensor &gradient,
                                   OperandGradients &out) {
-  Tensor slots = slotsOf(e.type, e);
-  if (!e.error.empty())
-    return;
-  out.set(1, [&] {
-    return transposed({e.operands[0], &slots}, placeOfSlot(e), gradient,
-                      out.type(1), e);
-  });
+  bool hasLoad = e.operands.size() > 2;
+  Places places = placesAmong(e.type, hasLoad, e);
+  size_t x = out.size() - 1;
+  if (e.error.empty())
+    out.set(x, [&] {
+      return transposed(places.all(e, !hasLoad), places.selected, gradient,
+                        out.type(x), e);
+    });
 }
 
 /// Of `combine`: what one choice of a token gets, over the ids' indices and
 /// those of the experts' results that no slot has.
-static ValueType typeOfChoices(Evaluation &e) {
-  const Tensor &ids = e.operand(0), &v = e.operand(2);
-  std::string expert = e.text("expert"), slot = e.text("slot");
+static ValueType typeOfChoices(const Places &places, Evaluation &e) {
+  const Tensor &ids = e.operand(0), &v = *e.operands.back();
   ValueType type{ids.indices, ids.shape, e.type.element};
   for (size_t dim = 0; dim < v.indices.size(); ++dim)
-    if (v.indices[dim] != expert && v.indices[dim] != slot &&
-        !ids.extent(v.indices[dim])) {
+    if (!has(places.selected, v.indices[dim]) && !ids.extent(v.indices[dim])) {
       type.indices.push_back(v.indices[dim]);
       type.shape.push_back(v.shape[dim]);
     }
   return type;
 }
 
-static Tensor slotsOfCombine(Evaluation &e) {
-  return slotsOf({e.operand(2).indices, e.operand(2).shape}, e);
+static Places placesOfCombine(Evaluation &e) {
+  const Tensor &v = *e.operands.back();
+  return placesAmong({v.indices, v.shape}, e.operands.size() > 3, e);
 }
 
-static Tensor choicesOf(const Tensor &slots, Evaluation &e) {
-  ValueType type = typeOfChoices(e);
-  return e.stored(oneHotEinsum({e.operands[0], &slots}, placeOfSlot(e),
-                               e.operand(2), type.indices, type.shape,
-                               &e.error));
+static Tensor choicesOf(const Places &places, Evaluation &e) {
+  ValueType type = typeOfChoices(places, e);
+  return e.stored(oneHotEinsum(places.all(e, e.operands.size() == 3),
+                               places.selected, {e.operands.back()},
+                               type.indices, type.shape, &e.error));
 }
 
 /// Every choice's part of the expert's results, weighted and added up.
 static Tensor evaluateCombine(Evaluation &e) {
-  Tensor slots = slotsOfCombine(e);
+  Places places = placesOfCombine(e);
   if (!e.error.empty())
     return {};
-  Tensor each = choicesOf(slots, e);
-  return einsum({e.operands[1], &each}, e.indices(), e.shape(), &e.error);
+  Tensor each = choicesOf(places, e);
+  const Tensor *weights = e.operands[e.operands.size() - 2];
+  return einsum({weights, &each}, e.indices(), e.shape(), &e.error);
 }
 
 static void differentiateCombine(Evaluation &e, const Tensor &gradient,
                                  OperandGradients &out) {
-  Tensor slots = slotsOfCombine(e);
+  Places places = placesOfCombine(e);
   if (!e.error.empty())
     return;
-  out.set(1, [&] {
-    Tensor each = choicesOf(slots, e);
-    return e.sum({&gradient, &each}, out.type(1).indices, out.type(1).shape);
+  size_t v = out.size() - 1, weights = v - 1;
+  out.set(weights, [&] {
+    Tensor each = choicesOf(places, e);
+    return e.sum({&gradient, &each}, out.type(weights).indices,
+                 out.type(weights).shape);
   });
-  out.set(2, [&] {
-    ValueType type = typeOfChoices(e);
-    Tensor each = e.stored(
-        einsum({&gradient, e.operands[1]}, type.indices, type.shape, &e.error));
-    return transposed({e.operands[0], &slots}, placeOfSlot(e), each,
-                      out.type(2), e);
+  out.set(v, [&] {
+    ValueType type = typeOfChoices(places, e);
+    Tensor each = e.stored(einsum({&gradient, e.operands[weights]},
+                                  type.indices, type.shape, &e.error));
+    return transposed(places.all(e, out.size() == 3), places.selected, each,
+                      out.type(v), e);
   });
 }
 
@@ -208,6 +291,9 @@ OperationRows integerOperations() {
       {"cross_entropy", {evaluateCrossEntropy, differentiateCrossEntropy, 2}},
       {"router", router},
       {"count_earlier", {evaluateCountEarlier, nullptr, 1}},
+      {"count_values", {evaluateCountValues, nullptr, 1}},
+      {"runs", {evaluateRuns, nullptr, 1}},
+      {"block_of", {evaluateBlockOf, nullptr, 1}},
       {"dispatch", {evaluateDispatch, differentiateDispatch, 2}},
       {"combine", {evaluateCombine, differentiateCombine, 3}}};
 }

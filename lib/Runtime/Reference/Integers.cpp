@@ -51,46 +51,142 @@ private:
   std::vector<Shape> tensors;
 };
 
+/// Adds products of numbers to a result, over all positions along some indices.
+class SumOfProducts {
+public:
+  SumOfProducts(const Operands &numbers, Tensor &result, IndexNames names,
+                Shape extents)
+      : numbers(numbers), result(result),
+        inner(names.empty() ? "" : names.back()),
+        length(names.empty() ? 1 : extents.back()),
+        outer(withoutLast(names), withoutLast(extents)) {
+    for (const Tensor *x : numbers) {
+      outer.follow(*x);
+      strides.push_back(strideAlong(*x, inner));
+    }
+    outer.follow(result);
+    strides.push_back(strideAlong(result, inner));
+  }
+
+  /// `start`: where each number's elements begin, then the result's.
+  void add(const std::vector<int64_t> &start) {
+    const size_t n = numbers.size();
+    outer.forEach([&](const std::vector<int64_t> &offsets) {
+      double *to = result.data.data() + start[n] + offsets[n];
+      for (int64_t i = 0; i < length; ++i) {
+        double product = 1;
+        for (size_t x = 0; x < n; ++x)
+          product *= numbers[x]->data[start[x] + offsets[x] + i * strides[x]];
+        to[i * strides[n]] += product;
+      }
+    });
+  }
+
+private:
+  template <typename List> static List withoutLast(List list) {
+    if (!list.empty())
+      list.pop_back();
+    return list;
+  }
+
+  const Operands &numbers;
+  Tensor &result;
+  std::string inner;
+  int64_t length;
+  Walk outer;
+  std::vector<int64_t> strides;
+};
+
+/// The indices of some tensors but those that are left out, each once.
+IndexNames namesOf(const Operands &tensors, const IndexNames &leftOut) {
+  IndexNames names;
+  for (const Tensor *tensor : tensors)
+    for (const std::string &name : tensor->indices)
+      if (!contains(names, name) && !contains(leftOut, name))
+        names.push_back(name);
+  return names;
+}
+
+/// Those that the first tensor with the index has.
+Shape extentsOf(const Operands &tensors, const IndexNames &names) {
+  Shape extents;
+  for (const std::string &name : names)
+    for (const Tensor *tensor : tensors)
+      if (const std::optional<int64_t> extent = tensor->extent(name)) {
+        extents.push_back(*extent);
+        break;
+      }
+  return extents;
+}
+
 } // namespace
 
 Tensor oneHotEinsum(const Operands &ids, const IndexNames &selected,
-                    const Tensor &x, const IndexNames &resultIndices,
+                    const Operands &numbers, const IndexNames &resultIndices,
                     const Shape &resultShape, std::string *error) {
   Tensor result = full(resultIndices, resultShape, 0, error);
-  if (!result.isValid() || !x.isValid() || ids.size() != selected.size())
+  bool areValid = result.isValid() && !numbers.empty();
+  for (const Tensor *x : numbers)
+    areValid = areValid && x->isValid();
+  if (!areValid || ids.size() != selected.size())
     return fail(error,
                 "oneHotEinsum: needs one tensor of integers for each of " +
-                    toString(selected));
-  // Every index but those that the integers choose.
-  IndexNames walked;
-  Shape extents;
-  Operands all = ids;
-  all.push_back(&x);
+                    toString(selected) + ", and numbers");
+  Operands all = numbers;
   all.push_back(&result);
-  for (const Tensor *tensor : all)
-    for (size_t dim = 0; dim < tensor->indices.size(); ++dim)
-      if (!contains(walked, tensor->indices[dim]) &&
-          !contains(selected, tensor->indices[dim])) {
-        walked.push_back(tensor->indices[dim]);
-        extents.push_back(tensor->shape[dim]);
-      }
-  Walk walk(walked, extents);
+  // First the indices of the integers, then all others but those that they
+  // choose.
+  const size_t n = ids.size();
+  IndexNames walked = namesOf(ids, selected);
+  Walk walk(walked, extentsOf(ids, walked));
+  for (const Tensor *tensor : ids)
+    walk.follow(*tensor);
   for (const Tensor *tensor : all)
     walk.follow(*tensor);
-  size_t n = ids.size();
+  IndexNames others = namesOf(all, concat(walked, selected));
+  SumOfProducts rest(numbers, result, others, extentsOf(all, others));
+  std::vector<int64_t> at(all.size());
   walk.forEach([&](const std::vector<int64_t> &offsets) {
-    int64_t from = offsets[n], to = offsets[n + 1];
+    std::copy(offsets.begin() + n, offsets.end(), at.begin());
     for (size_t i = 0; i < n; ++i) {
       const double id = ids[i]->data[offsets[i]];
-      const int64_t extent = x.extent(selected[i])
-                                 ? *x.extent(selected[i])
-                                 : *result.extent(selected[i]);
-      if (!(id >= 0 && id < double(extent)))
-        return;
-      from += int64_t(id) * strideAlong(x, selected[i]);
-      to += int64_t(id) * strideAlong(result, selected[i]);
+      for (size_t t = 0; t < all.size(); ++t) {
+        const std::optional<int64_t> extent = all[t]->extent(selected[i]);
+        if (!extent)
+          continue;
+        if (!(id >= 0 && id < double(*extent)))
+          return;
+        at[t] += int64_t(id) * strideAlong(*all[t], selected[i]);
+      }
     }
-    result.data[to] += x.data[from];
+    rest.add(at);
+  });
+  return result;
+}
+
+Tensor countValues(const Tensor &x, const IndexNames &of,
+                   const IndexNames &resultIndices, const Shape &resultShape,
+                   std::string *error) {
+  Tensor result = full(resultIndices, resultShape, 0, error);
+  int64_t values = 1;
+  for (const std::string &name : of)
+    values *= result.extent(name).value_or(0);
+  if (!x.isValid() || !result.isValid())
+    return fail(error, "countValues: invalid operand");
+  Walk walk(x.indices, x.shape);
+  walk.follow(x);
+  walk.follow(result);
+  walk.forEach([&](const std::vector<int64_t> &offsets) {
+    const double value = x.data[offsets[0]];
+    if (!(value >= 0 && value < double(values)))
+      return;
+    int64_t left = int64_t(value), at = offsets[1];
+    for (size_t i = of.size(); i-- > 0;) {
+      const int64_t extent = *result.extent(of[i]);
+      at += left % extent * strideAlong(result, of[i]);
+      left /= extent;
+    }
+    ++result.data[at];
   });
   return result;
 }
@@ -110,6 +206,26 @@ static void forEachRow(const Tensor &x, const Tensor &choices,
   walk.forEach([&](const std::vector<int64_t> &offsets) {
     visit(offsets[0], offsets[1]);
   });
+}
+
+Tensor runs(const Tensor &x, const std::string &of, const std::string &along,
+            const IndexNames &resultIndices, const Shape &resultShape,
+            std::string *error) {
+  Tensor result = full(resultIndices, resultShape, -1, error);
+  const std::optional<int64_t> values = x.extent(of);
+  const std::optional<int64_t> places = result.extent(along);
+  if (!x.isValid() || !values || !places)
+    return fail(error, "runs: " + toString(x.indices) + " has no index '" + of +
+                           "', or the result none '" + along + "'");
+  const int64_t from = strideAlong(x, of), to = strideAlong(result, along);
+  forEachRow(x, result, along, [&](int64_t counts, int64_t row) {
+    int64_t place = 0;
+    for (int64_t value = 0; value < *values; ++value)
+      for (int64_t i = 0; i < int64_t(x.data[counts + value * from]); ++i)
+        if (place < *places)
+          result.data[row + to * place++] = double(value);
+  });
+  return result;
 }
 
 Tensor largest(const Tensor &x, const std::string &index,
@@ -198,7 +314,26 @@ double shortfall(const Tensor &x, const std::string &index,
 
 Tensor countEarlier(const Tensor &x, const IndexNames &over, int64_t values,
                     std::string *error) {
-  if (!x.isValid())
+  return countEarlier(x, over, values, nullptr, {}, error);
+}
+
+/// The counts of smaller values in the block of `value`, at an offset of
+/// `load`.
+static int64_t smallerInBlock(const Tensor &load, const IndexNames &of,
+                              int64_t offset, int64_t value) {
+  const int64_t each = *load.extent(of.back());
+  if (of.size() > 1)
+    offset += value / each * strideAlong(load, of.front());
+  double sum = 0;
+  for (int64_t i = 0; i < value % each; ++i)
+    sum += load.data[offset + i * strideAlong(load, of.back())];
+  return int64_t(sum);
+}
+
+Tensor countEarlier(const Tensor &x, const IndexNames &over, int64_t values,
+                    const Tensor *load, const IndexNames &of,
+                    std::string *error) {
+  if (!x.isValid() || (load && (!load->isValid() || of.empty())))
     return fail(error, "countEarlier: invalid operand");
   Tensor result = full(x.indices, x.shape, -1, error);
   // The counted indices innermost, in their order.
@@ -216,14 +351,19 @@ Tensor countEarlier(const Tensor &x, const IndexNames &over, int64_t values,
   }
   Walk walk(names, extents);
   walk.follow(x);
+  if (load)
+    walk.follow(*load);
   int64_t done = 0;
   std::map<int64_t, int64_t> counts;
   walk.forEach([&](const std::vector<int64_t> &offsets) {
     if (done++ % row == 0)
       counts.clear();
-    const double value = x.data[offsets[0]];
-    if (value >= 0 && value < double(values))
-      result.data[offsets[0]] = double(counts[int64_t(value)]++);
+    const double id = x.data[offsets[0]];
+    if (!(id >= 0 && id < double(values)))
+      return;
+    const auto value = int64_t(id);
+    int64_t before = load ? smallerInBlock(*load, of, offsets[1], value) : 0;
+    result.data[offsets[0]] = double(before + counts[value]++);
   });
   return result;
 }

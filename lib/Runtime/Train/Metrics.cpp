@@ -23,6 +23,8 @@ std::string tpsp::train::toJson(const StepRecord &record) {
   json["loss"] = record.loss;
   if (record.norm)
     json["norm"] = *record.norm;
+  if (record.dropped)
+    json["dropped"] = *record.dropped;
   json["learning_rate"] = record.learningRate;
   if (record.lossScale)
     json["loss_scale"] = *record.lossScale;
@@ -55,6 +57,7 @@ static std::optional<StepRecord> recordOf(const std::string &line) {
   record.step = *optionalOf<int64_t>(json, "step");
   record.loss = *optionalOf<double>(json, "loss");
   record.norm = optionalOf<double>(json, "norm");
+  record.dropped = optionalOf<double>(json, "dropped");
   record.learningRate = optionalOf<double>(json, "learning_rate").value_or(0);
   record.lossScale = optionalOf<double>(json, "loss_scale");
   record.isSkipped = json.value("skipped", false);

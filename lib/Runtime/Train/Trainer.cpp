@@ -62,6 +62,8 @@ static std::string lineOf(const StepRecord &record, int64_t steps,
     line += "  skipped";
   else if (record.norm)
     line += fmt::format("  norm {:.3f}", *record.norm);
+  if (record.dropped)
+    line += fmt::format("  dropped {}", countText(*record.dropped));
   if (record.lossScale)
     line += fmt::format("  scale {}", countText(*record.lossScale));
   line += fmt::format("  lr {:.2e}  {} tokens/s", record.learningRate,
@@ -128,6 +130,8 @@ Status Trainer::oneStep(Progress &progress) {
   record.loss = values.loss;
   if (std::isfinite(values.norm))
     record.norm = values.norm;
+  if (!std::isnan(values.dropped))
+    record.dropped = values.dropped;
   if (!std::isnan(values.lossScale))
     record.lossScale = values.lossScale;
   record.isSkipped = values.isSkipped;

@@ -31,6 +31,7 @@ Status tpsp::train::findLoss(const Plan &plan, const std::string &name,
   std::set<int64_t> candidates = differentiated(plan);
   for (const PlanBuffer &tensor : plan.tensors()) {
     if (tensor.kind != BufferKind::Output || !tensor.shape.empty() ||
+        isDroppedCount(tensor) ||
         (!candidates.empty() && candidates.count(tensor.number) == 0))
       continue;
     names.push_back(tensor.name);
@@ -90,7 +91,11 @@ TrainingStep::TrainingStep(LoadedProgram program, int64_t lossNumber)
     if (tensor.isStepState() && tensor.name == "loss_scale")
       lossScale.emplace(*program.world, tensor);
     maySkip |= tensor.isStepState();
-    if (tensor.kind != BufferKind::Output || !tensor.shape.empty())
+    if (tensor.kind != BufferKind::Output)
+      continue;
+    if (isDroppedCount(tensor))
+      dropped.emplace_back(*program.world, tensor);
+    if (!tensor.shape.empty())
       continue;
     if (tensor.number == lossNumber)
       loss.emplace(*program.world, tensor);
@@ -145,7 +150,14 @@ Status TrainingStep::run(const Batches &batches, int64_t first,
   };
   // By reference: a std::function of all that it captures would allocate.
   TPSP_TRY(program.world->run(std::ref(step)));
-  out.norm = out.lossScale = std::numeric_limits<double>::quiet_NaN();
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  out.norm = out.lossScale = none;
+  out.dropped = dropped.empty() ? none : 0;
+  for (const ScalarReader &count : dropped) {
+    double number = 0;
+    TPSP_TRY(count.read(number));
+    out.dropped += number;
+  }
   for (auto [from, to] :
        {std::pair(&loss, &out.loss), std::pair(&norm, &out.norm),
         std::pair(&lossScale, &out.lossScale)})

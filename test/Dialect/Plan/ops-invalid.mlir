@@ -279,3 +279,25 @@ plan.program @gather_of_several_types attributes {axes = ["tp"], sizes = array<i
   // expected-error @+1 {{moves tensors of one element type, not 'bf16' with 'f32'}}
   plan.all_gather %x, %h to %y, %z {axes = array<i64: 0>, outer = 1, chunk = 4, others = array<i64: 1, 4, 0>} : memref<4xf32>, memref<4xbf16> to memref<8xf32>, memref<8xbf16>
 }
+
+// -----
+
+// As many strides of integers as there are loops.
+plan.program @grouped_matmul_with_too_few_strides attributes {axes = [], sizes = array<i64>} {
+  %a = plan.buffer "temporary" : memref<4x4xf32>
+  %i = plan.buffer "temporary" : memref<4xi32>
+  %c = plan.buffer "temporary" : memref<4x4xf32>
+  // expected-error @+1 {{needs a stride of the integers along each of 1 loops, not 0}}
+  plan.grouped_matmul %a, %a by %i to %c {sizes = array<i64: 2, 4, 4>, leading = array<i64: 4, 4, 4>, batch = array<i64: 2, 8, 0, 8>, accumulate = array<i64>, groups = 1 : i64, group_stride = 16 : i64, id_strides = array<i64>} : memref<4x4xf32>, memref<4x4xf32> by memref<4xi32> to memref<4x4xf32>
+}
+
+// -----
+
+// All matrices are in the buffer.
+plan.program @grouped_matmul_of_missing_matrices attributes {axes = [], sizes = array<i64>} {
+  %a = plan.buffer "temporary" : memref<4x4xf32>
+  %i = plan.buffer "temporary" : memref<4xi32>
+  %c = plan.buffer "temporary" : memref<4x4xf32>
+  // expected-error @+1 {{has B of 'memref<4x4xf32>' where its numbers make 48 elements}}
+  plan.grouped_matmul %a, %a by %i to %c {sizes = array<i64: 4, 4, 4>, leading = array<i64: 4, 4, 4>, batch = array<i64>, accumulate = array<i64>, groups = 3 : i64, group_stride = 16 : i64, id_strides = array<i64>} : memref<4x4xf32>, memref<4x4xf32> by memref<4xi32> to memref<4x4xf32>
+}

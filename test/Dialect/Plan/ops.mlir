@@ -15,6 +15,9 @@ plan.program @f attributes {axes = ["dp", "tp"], sizes = array<i64: 2, 4>, arena
   %v = plan.view %x : memref<4x4xf32> to memref<16xf32>
   // CHECK: plan.tile %{{.+}} {axes = array<i64: 1>, chunk = 4 : i64, number = 1 : i64, part = 1 : i64, parts = 2 : i64, tiles = 2 : i64} : memref<4x4xf32> to memref<4xf32>
   %p = plan.tile %x {tiles = 2, chunk = 4, number = 1, axes = array<i64: 1>, parts = 2, part = 1} : memref<4x4xf32> to memref<4xf32>
+  %i = plan.buffer "temporary" : memref<4xi32>
+  // CHECK: plan.grouped_matmul %{{.+}}, %{{.+}} by %{{.+}} to %{{.+}} {{{.*}}groups = 1
+  plan.grouped_matmul %x, %w by %i to %t {sizes = array<i64: 4, 4, 4>, leading = array<i64: 4, 4, 4>, batch = array<i64>, accumulate = array<i64>, groups = 1 : i64, group_stride = 16 : i64, id_strides = array<i64>} : memref<4x4xf32>, memref<4x4xf32> by memref<4xi32> to memref<4x4xf32>
   // CHECK: plan.matmul
   plan.matmul %x, %w, %t {sizes = array<i64: 4, 4, 4>, leading = array<i64: 4, 4, 4>, transpose_a, transpose_b, batch = array<i64: 1, 16, 16, 16>, accumulate = array<i64>}
     : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>

@@ -50,7 +50,7 @@ tpsp.mesh @mesh <tp = 2>
 
 // (H2)
 func.func @selects_nowhere(%ids: tensor<4xi32, #tpsp.idx<s>>, %w: tensor<8x2xf32, #tpsp.idx<v, d>>) {
-  // expected-error @+1 {{selects along 'u', which is an index neither of the last operand nor of the result}}
+  // expected-error @+1 {{selects along 'u', which is an index neither of an operand of numbers nor of the result}}
   %x = tpsp.one_hot_einsum %ids, %w {indices = ["u"]} : (tensor<4xi32, #tpsp.idx<s>>, tensor<8x2xf32, #tpsp.idx<v, d>>) -> tensor<4x2xf32, #tpsp.idx<s, d>>
   return
 }
@@ -59,7 +59,7 @@ func.func @selects_nowhere(%ids: tensor<4xi32, #tpsp.idx<s>>, %w: tensor<8x2xf32
 
 // (H3)
 func.func @sums_more(%ids: tensor<4xi32, #tpsp.idx<s>>, %w: tensor<8x2xf32, #tpsp.idx<v, d>>) {
-  // expected-error @+1 {{sums index 'd' of the last operand, on which no integer depends; sum it first (tpsp.reduce)}}
+  // expected-error @+1 {{sums index 'd' of operand #1, which no other operand has; sum it first (tpsp.reduce)}}
   %x = tpsp.one_hot_einsum %ids, %w {indices = ["v"]} : (tensor<4xi32, #tpsp.idx<s>>, tensor<8x2xf32, #tpsp.idx<v, d>>) -> tensor<4xf32, #tpsp.idx<s>>
   return
 }
@@ -217,5 +217,122 @@ tpsp.mesh @mesh <tp = 2>
 func.func @partial_embedding(%ids: tensor<4xi32, #tpsp.idx<s | sum@tp>>, %w: tensor<8x2xf32, #tpsp.idx<v, d>>) {
   // expected-error @+1 {{operand #0 is partial over @tp; integers that select are complete}}
   %x = tpsp.embedding %ids, %w {vocabulary = "v"} : (tensor<4xi32, #tpsp.idx<s | sum@tp>>, tensor<8x2xf32, #tpsp.idx<v, d>>) -> tensor<4x2xf32, #tpsp.idx<s, d>>
+  return
+}
+
+// -----
+
+// (H1) numbers
+func.func @no_numbers(%ids: tensor<4xi32, #tpsp.idx<s>>) {
+  // expected-error @+1 {{has 1 operands; it takes 1 of integers, one for each of `indices`, and one or more of numbers}}
+  %x = tpsp.one_hot_einsum %ids {indices = ["v"]} : (tensor<4xi32, #tpsp.idx<s>>) -> tensor<4x8xf32, #tpsp.idx<s, v>>
+  return
+}
+
+// -----
+
+// (H3) of two factors
+func.func @sums_alone(%ids: tensor<4xi32, #tpsp.idx<s>>, %w: tensor<8x2x3xf32, #tpsp.idx<v, d, f>>, %y: tensor<4x2xf32, #tpsp.idx<s, d>>) {
+  // expected-error @+1 {{sums index 'f' of operand #1, which no other operand has; sum it first (tpsp.reduce)}}
+  %x = tpsp.one_hot_einsum %ids, %w, %y {indices = ["v"]} : (tensor<4xi32, #tpsp.idx<s>>, tensor<8x2x3xf32, #tpsp.idx<v, d, f>>, tensor<4x2xf32, #tpsp.idx<s, d>>) -> tensor<4xf32, #tpsp.idx<s>>
+  return
+}
+
+// -----
+
+// (T3) a load without `of`
+func.func @load_of_what(%ids: tensor<4xi32, #tpsp.idx<s>>, %load: tensor<6xi32, #tpsp.idx<e>>) {
+  // expected-error @+1 {{`of` names 0 indices; values are positions along one, or along two, of blocks and within a block}}
+  %x = tpsp.count_earlier %ids, %load {over = ["s"], values = 6} : (tensor<4xi32, #tpsp.idx<s>>, tensor<6xi32, #tpsp.idx<e>>) -> tensor<4xi32, #tpsp.idx<s>>
+  return
+}
+
+// -----
+
+// (T3) `of` without a load
+func.func @no_load(%ids: tensor<4xi32, #tpsp.idx<s>>) {
+  // expected-error @+1 {{says `of` which indices values are positions along, and has no operand of their counts}}
+  %x = tpsp.count_earlier %ids {over = ["s"], values = 6, of = ["e"]} : tensor<4xi32, #tpsp.idx<s>>
+  return
+}
+
+// -----
+
+// (T3) too few counts
+func.func @few_counts(%ids: tensor<4xi32, #tpsp.idx<s>>, %load: tensor<6xi32, #tpsp.idx<e>>) {
+  // expected-error @+1 {{has counts of 6 values where values = 7}}
+  %x = tpsp.count_earlier %ids, %load {over = ["s"], values = 7, of = ["e"]} : (tensor<4xi32, #tpsp.idx<s>>, tensor<6xi32, #tpsp.idx<e>>) -> tensor<4xi32, #tpsp.idx<s>>
+  return
+}
+
+// -----
+
+// (T3) counts along what is counted over
+func.func @counts_apart(%ids: tensor<4xi32, #tpsp.idx<s>>, %load: tensor<4x6xi32, #tpsp.idx<s, e>>) {
+  // expected-error @+1 {{operand #1 has index 's', along which operand #0 is not counted apart}}
+  %x = tpsp.count_earlier %ids, %load {over = ["s"], values = 6, of = ["e"]} : (tensor<4xi32, #tpsp.idx<s>>, tensor<4x6xi32, #tpsp.idx<s, e>>) -> tensor<4xi32, #tpsp.idx<s>>
+  return
+}
+
+// -----
+
+// (T4) `of`
+func.func @values_of_itself(%ids: tensor<2x4xi32, #tpsp.idx<g, s>>) {
+  // expected-error @+1 {{operand #0 carries index 'g', which it must not}}
+  %x = tpsp.count_values %ids {over = ["s"], of = ["g"]} : (tensor<2x4xi32, #tpsp.idx<g, s>>) -> tensor<2xi32, #tpsp.idx<g>>
+  return
+}
+
+// -----
+
+// (T4) the indices
+func.func @values_of_another(%ids: tensor<2x4xi32, #tpsp.idx<g, s>>) {
+  // expected-error @+1 {{has result [s, e]; it must have [g, e]}}
+  %x = tpsp.count_values %ids {over = ["s"], of = ["e"]} : (tensor<2x4xi32, #tpsp.idx<g, s>>) -> tensor<4x3xi32, #tpsp.idx<s, e>>
+  return
+}
+
+// -----
+
+// (T5) the indices
+func.func @runs_along(%load: tensor<2x4xi32, #tpsp.idx<g, e>>) {
+  // expected-error @+1 {{has result [g, e]; it must have [g, c]}}
+  %x = tpsp.runs %load {of = "e", along = "c"} : tensor<2x4xi32, #tpsp.idx<g, e>>
+  return
+}
+
+// -----
+
+// (T6) the size
+func.func @empty_blocks(%ids: tensor<4xi32, #tpsp.idx<s>>) {
+  // expected-error @+1 {{size = 0; a block has at least one position}}
+  %x = tpsp.block_of %ids {size = 0} : tensor<4xi32, #tpsp.idx<s>>
+  return
+}
+
+// -----
+
+// (D3) two indices for blocks
+func.func @blocks_of_blocks(%ids: tensor<4x2xi32, #tpsp.idx<s, k>>, %load: tensor<2x2x3xi32, #tpsp.idx<h, j, i>>, %x: tensor<4x8xf32, #tpsp.idx<s, d>>) {
+  // expected-error @+1 {{the load has the indices 'h' and 'j', which the choices lack; one is that of blocks of experts}}
+  %y = tpsp.dispatch %ids, %load, %x {expert = "i", slot = "c", choice = "k"} : (tensor<4x2xi32, #tpsp.idx<s, k>>, tensor<2x2x3xi32, #tpsp.idx<h, j, i>>, tensor<4x8xf32, #tpsp.idx<s, d>>) -> tensor<2x2x5x8xf32, #tpsp.idx<h, j, c, d>>
+  return
+}
+
+// -----
+
+// (D3) rows of blocks
+func.func @no_blocks(%ids: tensor<4x2xi32, #tpsp.idx<s, k>>, %load: tensor<2x3xi32, #tpsp.idx<j, i>>, %x: tensor<4x8xf32, #tpsp.idx<s, d>>) {
+  // expected-error @+1 {{the result lacks the index 'j'}}
+  %y = tpsp.dispatch %ids, %load, %x {expert = "i", slot = "c", choice = "k"} : (tensor<4x2xi32, #tpsp.idx<s, k>>, tensor<2x3xi32, #tpsp.idx<j, i>>, tensor<4x8xf32, #tpsp.idx<s, d>>) -> tensor<5x8xf32, #tpsp.idx<c, d>>
+  return
+}
+
+// -----
+
+// (D4) v has rows, not experts
+func.func @slots_of_experts(%ids: tensor<4x2xi32, #tpsp.idx<s, k>>, %load: tensor<2x3xi32, #tpsp.idx<j, i>>, %w: tensor<4x2xf32, #tpsp.idx<s, k>>, %v: tensor<2x3x5x8xf32, #tpsp.idx<j, i, c, d>>) {
+  // expected-error @+1 {{operand #3}}
+  %y = tpsp.combine %ids, %load, %w, %v {expert = "i", slot = "c", choice = "k"} : (tensor<4x2xi32, #tpsp.idx<s, k>>, tensor<2x3xi32, #tpsp.idx<j, i>>, tensor<4x2xf32, #tpsp.idx<s, k>>, tensor<2x3x5x8xf32, #tpsp.idx<j, i, c, d>>) -> tensor<4x8xf32, #tpsp.idx<s, d>>
   return
 }

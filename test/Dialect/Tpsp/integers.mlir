@@ -37,6 +37,30 @@ func.func @routing(%scores: !score, %x: !x, %share: !share) {
   return
 }
 
+// CHECK-LABEL: @grouped
+func.func @grouped(%ids: tensor<2x7xi32, #tpsp.idx<b, r>>, %w: tensor<5x4x8xf32, #tpsp.idx<e, f, d>>, %y: tensor<2x7x8xf32, #tpsp.idx<b, r, d>>) {
+  // CHECK: tpsp.one_hot_einsum %{{.*}}, %{{.*}}, %{{.*}} {indices = ["e"]} : (
+  %0 = tpsp.one_hot_einsum %ids, %w, %y {indices = ["e"]} : (tensor<2x7xi32, #tpsp.idx<b, r>>, tensor<5x4x8xf32, #tpsp.idx<e, f, d>>, tensor<2x7x8xf32, #tpsp.idx<b, r, d>>) -> tensor<2x7x4xf32, #tpsp.idx<b, r, f>>
+  return
+}
+
+// CHECK-LABEL: @blocks
+func.func @blocks(%ids: tensor<2x4x2xi32, #tpsp.idx<g, s, k>>, %w: tensor<2x4x2xf32, #tpsp.idx<g, s, k>>, %x: tensor<2x4x8xf32, #tpsp.idx<g, s, d>>) {
+  // CHECK: tpsp.count_values %{{.*}} {of = ["j", "i"], over = ["s", "k"]} : tensor<2x4x2xi32
+  %0 = tpsp.count_values %ids {over = ["s", "k"], of = ["j", "i"]} : (tensor<2x4x2xi32, #tpsp.idx<g, s, k>>) -> tensor<2x2x3xi32, #tpsp.idx<g, j, i>>
+  // CHECK: tpsp.runs %{{.*}} {along = "c", of = "i"} : tensor<2x2x3xi32
+  %1 = tpsp.runs %0 {of = "i", along = "c"} : (tensor<2x2x3xi32, #tpsp.idx<g, j, i>>) -> tensor<2x2x5xi32, #tpsp.idx<g, j, c>>
+  // CHECK: tpsp.block_of %{{.*}} {size = 3 : i64} :
+  %2 = tpsp.block_of %ids {size = 3} : tensor<2x4x2xi32, #tpsp.idx<g, s, k>>
+  // CHECK: tpsp.count_earlier %{{.*}}, %{{.*}} {of = ["j", "i"], over = ["k", "s"], values = 6 : i64} : (
+  %3 = tpsp.count_earlier %ids, %0 {over = ["k", "s"], values = 6, of = ["j", "i"]} : (tensor<2x4x2xi32, #tpsp.idx<g, s, k>>, tensor<2x2x3xi32, #tpsp.idx<g, j, i>>) -> tensor<2x4x2xi32, #tpsp.idx<g, s, k>>
+  // CHECK: tpsp.dispatch %{{.*}}, %{{.*}}, %{{.*}} {choice = "k", expert = "i", slot = "c"} : (
+  %4 = tpsp.dispatch %ids, %0, %x {expert = "i", slot = "c", choice = "k"} : (tensor<2x4x2xi32, #tpsp.idx<g, s, k>>, tensor<2x2x3xi32, #tpsp.idx<g, j, i>>, tensor<2x4x8xf32, #tpsp.idx<g, s, d>>) -> tensor<2x2x5x8xf32, #tpsp.idx<j, g, c, d>>
+  // CHECK: tpsp.combine %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {choice = "k", expert = "i", slot = "c"} : (
+  %5 = tpsp.combine %ids, %0, %w, %4 {expert = "i", slot = "c", choice = "k"} : (tensor<2x4x2xi32, #tpsp.idx<g, s, k>>, tensor<2x2x3xi32, #tpsp.idx<g, j, i>>, tensor<2x4x2xf32, #tpsp.idx<g, s, k>>, tensor<2x2x5x8xf32, #tpsp.idx<j, g, c, d>>) -> tensor<2x4x8xf32, #tpsp.idx<g, s, d>>
+  return
+}
+
 // CHECK-LABEL: @masks
 func.func @masks(%x: !x, %step: tensor<f32, #tpsp.idx<>>) {
   // CHECK: tpsp.dropout %{{.*}} {rate = 2.500000e-01 : f64, seed = 7 : i64} : tensor<2x16x8xf32

@@ -118,6 +118,65 @@ static MatmulForm formOf(llvm::StringRef text, std::vector<int64_t> extents) {
   return match.form;
 }
 
+/// "ids,x,w->y" over one-letter indices, of which i is chosen along.
+static GroupedMatmulMatch grouped(llvm::StringRef text,
+                                  std::vector<int64_t> extents) {
+  auto [first, rest] = text.split(',');
+  IndexStructure structure = einsum(rest, extents);
+  IndexStructure::Tensor ids;
+  for (char name : first) {
+    IndexId index = structure.intern(std::string(1, name), 0);
+    ids.indices.push_back(index);
+    ids.shape.push_back(structure.indices[index].extent);
+  }
+  structure.operands.insert(structure.operands.begin(), std::move(ids));
+  return matchGroupedMatmul(structure, structure.intern("i", 0));
+}
+
+TEST(MatmulFormTest, RowsWithTheirMatrices) {
+  // Blocks j of i matrices, and rows c in groups g.
+  GroupedMatmulMatch match = grouped("jgc,jifd,jgcd->jgcf", {2, 5, 9, 6, 3, 7});
+  ASSERT_EQ(match.obstacle, MatmulObstacle::None);
+  EXPECT_TRUE(match.isSwapped);
+  const GroupedMatmulForm &form = match.form;
+  EXPECT_FALSE(form.sumsRows);
+  EXPECT_EQ(form.m, 3 * 7); // g and c, as one
+  EXPECT_EQ(form.n, 9);
+  EXPECT_EQ(form.k, 6);
+  EXPECT_TRUE(form.transposeB);
+  EXPECT_EQ(form.groups, 5);
+  EXPECT_EQ(form.groupStride, 9 * 6);
+  ASSERT_EQ(form.batch.size(), 1u);
+  EXPECT_EQ(form.batch[0].strideB, 5 * 9 * 6);
+  EXPECT_EQ(form.idStrides, (std::vector<int64_t>{3 * 7}));
+}
+
+TEST(MatmulFormTest, MatricesOfTheirRows) {
+  // Rows of a group are not next to those of another: steps of the sum.
+  GroupedMatmulMatch match = grouped("gjc,gjcf,gjcd->jifd", {3, 2, 7, 9, 6, 5});
+  ASSERT_EQ(match.obstacle, MatmulObstacle::None);
+  const GroupedMatmulForm &form = match.form;
+  EXPECT_TRUE(form.sumsRows);
+  EXPECT_EQ(form.k, 7);
+  EXPECT_EQ(form.groups, 5);
+  EXPECT_EQ(form.groupStride, 9 * 6);
+  ASSERT_EQ(form.batch.size(), 1u);
+  ASSERT_EQ(form.accumulate.size(), 1u);
+  EXPECT_EQ(form.idStrides, (std::vector<int64_t>{7, 2 * 7}));
+}
+
+TEST(MatmulFormTest, GroupedProductsWithoutAForm) {
+  // Integers of neighbouring rows are not neighbours.
+  EXPECT_EQ(grouped("cj,jifd,jcd->jcf", {2, 5, 9, 6, 7}).obstacle,
+            MatmulObstacle::Layout);
+  // Every row has matrices of its own.
+  EXPECT_EQ(grouped("c,cifd,cd->cf", {7, 5, 9, 6}).obstacle,
+            MatmulObstacle::NotAProduct);
+  // Two tensors have the index that is chosen along.
+  EXPECT_EQ(grouped("c,ifd,icd->cf", {5, 9, 6, 7}).obstacle,
+            MatmulObstacle::NotAProduct);
+}
+
 static MatmulObstacle obstacleOf(llvm::StringRef text,
                                  std::vector<int64_t> extents) {
   return matchMatmul(einsum(text, std::move(extents))).obstacle;

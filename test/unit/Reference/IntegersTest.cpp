@@ -50,7 +50,7 @@ TEST(OneHotEinsumTest, LooksRowsUp) {
   const Tensor table = randomTensor({"v", "d"}, {{"v", 5}, {"d", 3}}, 1);
   const Tensor ids{{"b", "s"}, {1, 4}, {4, 0, 5, -1}};
   const Tensor rows =
-      oneHotEinsum({&ids}, {"v"}, table, {"b", "s", "d"}, {1, 4, 3});
+      oneHotEinsum({&ids}, {"v"}, {&table}, {"b", "s", "d"}, {1, 4, 3});
   for (int64_t d = 0; d < 3; ++d) {
     EXPECT_EQ(rows.data[d], table.data[4 * 3 + d]);
     EXPECT_EQ(rows.data[3 + d], table.data[d]);
@@ -62,7 +62,7 @@ TEST(OneHotEinsumTest, LooksRowsUp) {
 TEST(OneHotEinsumTest, AddsWhatGoesToOnePlace) {
   const Tensor ids{{"s"}, {3}, {2, 0, 2}};
   const Tensor x{{"s", "d"}, {3, 2}, {1, 2, 3, 4, 5, 6}};
-  const Tensor sums = oneHotEinsum({&ids}, {"v"}, x, {"v", "d"}, {3, 2});
+  const Tensor sums = oneHotEinsum({&ids}, {"v"}, {&x}, {"v", "d"}, {3, 2});
   EXPECT_EQ(sums.data, (std::vector<double>{3, 4, 0, 0, 6, 8}));
 }
 

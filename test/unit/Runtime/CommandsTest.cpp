@@ -24,6 +24,16 @@ MatmulCommand sampleMatmul() {
   return c;
 }
 
+GroupedMatmulCommand sampleGroupedMatmul() {
+  GroupedMatmulCommand c;
+  static_cast<MatmulForm &>(c) = sampleMatmul();
+  c.dtype = TPSP_RT_F16;
+  c.groups = 3, c.groupStride = 5000;
+  c.idStrides = {5, 10, 0};
+  c.firstGroup = {3, {1}, 0, 6};
+  return c;
+}
+
 KernelCommand sampleKernel() {
   KernelCommand c;
   c.grid = 12;
@@ -123,6 +133,7 @@ template <typename Command> void checkRoundTrip(const Command &command) {
 
 TEST(Commands, RoundTrip) {
   checkRoundTrip(sampleMatmul());
+  checkRoundTrip(sampleGroupedMatmul());
   checkRoundTrip(sampleKernel());
   checkRoundTrip(sampleAttention());
   checkRoundTrip(sampleShard());
@@ -149,6 +160,42 @@ TEST(Commands, DecodeKeepsEveryField) {
   EXPECT_EQ(m.batch[1].strideB, 300);
   ASSERT_EQ(m.accumulate.size(), 1u);
   EXPECT_EQ(m.accumulate[0].extent, 4);
+}
+
+TEST(Commands, DecodeKeepsEveryFieldOfGroupedMatmuls) {
+  Params params = sampleGroupedMatmul().encode();
+  GroupedMatmulCommand c;
+  ASSERT_TRUE(decode(params.data(), int64_t(params.size()), c));
+  EXPECT_EQ(c.dtype, TPSP_RT_F16);
+  EXPECT_EQ(c.rows(), 5);
+  EXPECT_EQ(c.groupStride, 5000);
+  EXPECT_EQ(c.firstGroup.offset, 6);
+  std::vector<BufferUse> uses = c.buffers(/*ranks=*/2);
+  ASSERT_EQ(uses.size(), 4u);
+  // Rows of B, the steps' and points' strides, and the last matrix.
+  EXPECT_EQ(uses[1].elements, 10 * 17 + 7 + 2 * 300 + 3 * 60 + 2 * 5000);
+  EXPECT_EQ(uses[2].elements, 5 + 5 + 2 * 10);
+  EXPECT_EQ(uses[2].dtype, TPSP_RT_I32);
+  EXPECT_TRUE(uses[3].isWritten);
+  c.sumsRows = true;
+  EXPECT_EQ(c.buffers(2)[3].elements, uses[3].elements + 2 * 5000);
+}
+
+TEST(Commands, GroupedMatmulsThatAreNone) {
+  auto refuses = [](auto change) {
+    GroupedMatmulCommand c = sampleGroupedMatmul();
+    change(c);
+    EXPECT_FALSE(decodes<GroupedMatmulCommand>(c.encode()));
+  };
+  refuses([](GroupedMatmulCommand &c) { c.idStrides = {5, 10}; });
+  refuses([](GroupedMatmulCommand &c) { c.idStrides[1] = -1; });
+  refuses([](GroupedMatmulCommand &c) { c.dtype = TPSP_RT_I32; });
+  refuses([](GroupedMatmulCommand &c) { c.groups = -1; });
+  refuses([](GroupedMatmulCommand &c) { c.groupStride = maxElements; });
+  refuses(
+      [](GroupedMatmulCommand &c) { c.sumsRows = true, c.groupStride = 0; });
+  refuses([](GroupedMatmulCommand &c) { c.ldb = 3; });
+  refuses([](GroupedMatmulCommand &c) { c.firstGroup.axes = {1, 1}; });
 }
 
 TEST(Commands, DecodeKeepsEveryFieldOfAttention) {

@@ -58,6 +58,7 @@ TileOp tileOf(mlir::Value value);
 
 /// What a verified matmul does, without its epilogue.
 rt::MatmulForm formOf(MatmulOp op);
+rt::GroupedMatmulCommand commandOf(GroupedMatmulOp op);
 
 /// The steps of a matmul's epilogue; none if it has none, or if a name is
 /// unknown, which is verified.

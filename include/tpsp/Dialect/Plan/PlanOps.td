@@ -24,6 +24,7 @@ def Plan_Dialect : Dialect {
       4: the ledger is #plan.ledger, no dictionary.
       5: attention has a window, a soft-cap, a bias and segments.
       6: attention has lengths of keys.
+      7: there are grouped matmuls.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
   let useDefaultAttributePrinterParser = 1;
@@ -261,6 +262,31 @@ def Plan_MatmulOp : Plan_CommandOp<"matmul", "Matmul", [AttrSizedOperandSegments
     (`reads` `(` $reads^ `:` type($reads) `)`)?
     (`writes` `(` $writes^ `:` type($writes) `)`)?
     attr-dict `:` type($a) `,` type($b) `,` type($c)
+  }];
+}
+
+def Plan_GroupedMatmulOp
+    : Plan_CommandOp<"grouped_matmul", "Matmul", [], []> {
+  let summary = "c = a b, every row with the matrix that its integer chooses";
+  let description = [{
+    As in GroupedMatmulForm (Abi/Commands.h). `first_group`, as a kernel's
+    positions, is the number of this rank's first matrix; without, 0.
+  }];
+  let hasVerifier = 1;
+  let arguments = (ins Arg<AnyStaticShapeMemRef, "", [MemRead]>:$a,
+                       Arg<AnyStaticShapeMemRef, "", [MemRead]>:$b,
+                       Arg<AnyStaticShapeMemRef, "", [MemRead]>:$ids,
+                       Arg<AnyStaticShapeMemRef, "", [MemWrite]>:$c,
+                       DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$leading,
+                       UnitAttr:$transpose_a, UnitAttr:$transpose_b,
+                       DenseI64ArrayAttr:$batch,
+                       DenseI64ArrayAttr:$accumulate, UnitAttr:$sums_rows, I64Attr:$groups,
+                       I64Attr:$group_stride, DenseI64ArrayAttr:$id_strides,
+                       DefaultValuedAttr<I64Attr, "0">:$stream,
+                       OptionalAttr<DenseI64ArrayAttr>:$first_group);
+  let assemblyFormat = [{
+    $a `,` $b `by` $ids `to` $c attr-dict
+    `:` type($a) `,` type($b) `by` type($ids) `to` type($c)
   }];
 }
 

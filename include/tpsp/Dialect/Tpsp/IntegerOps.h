@@ -2,7 +2,8 @@
 #ifndef TPSP_DIALECT_TPSP_INTEGEROPS_H
 #define TPSP_DIALECT_TPSP_INTEGEROPS_H
 
-#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/GroupedProduct.h"
+#include "tpsp/Dialect/Tpsp/Routing.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/OpImplementation.h"

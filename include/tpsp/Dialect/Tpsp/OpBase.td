@@ -84,8 +84,9 @@ class Tpsp_PointwiseOp<string mnemonic, int arity, list<string> overridden = [],
 }
 
 /// Composites that are placed and differentiated part by part.
-class Tpsp_EarlyCompositeOp<string mnemonic, list<string> overridden = []>
-    : Tpsp_IndexedOp<mnemonic, overridden, [
+class Tpsp_EarlyCompositeOp<string mnemonic, list<string> overridden = [],
+                            list<Trait> traits = []>
+    : Tpsp_IndexedOp<mnemonic, overridden, traits # [
         DeclareOpInterfaceMethods<Tpsp_DecomposableOpInterface,
                                   ["decomposesEarly"]>]> {
   let hasVerifier = 1;

@@ -3,6 +3,7 @@
 #ifndef TPSP_RUNTIME_DRIVER_STEPRESULTS_H
 #define TPSP_RUNTIME_DRIVER_STEPRESULTS_H
 
+#include "tpsp/Runtime/Driver/Shard.h"
 #include "tpsp/Runtime/Driver/TensorSource.h"
 #include "tpsp/Runtime/World.h"
 
@@ -25,8 +26,13 @@ struct StepResults {
   std::vector<Cotangent> cotangents;
 };
 
-/// Reads a tensor without indices after a step: of replicas the first; of what
-/// is still to be combined, all of it. To read allocates nothing.
+/// Whether a result is how many choices of tokens found no place
+/// (tpsp-count-dropped), for each group: what is said is their sum.
+bool isDroppedCount(const PlanBuffer &tensor);
+
+/// Reads a tensor without indices, or the sum of one that has some, after a
+/// step: of replicas the first; of what is still to be combined, all of it. To
+/// read allocates nothing.
 class ScalarReader {
 public:
   /// Both must outlive it.
@@ -40,6 +46,8 @@ private:
   const PlanBuffer *tensor;
   /// By rank: whether it is the first that holds its part.
   std::vector<char> isFirst;
+  /// By rank, its part.
+  std::vector<Shard> shards;
 };
 
 /// Reads the scalars of the last step. Of several processes that with rank 0

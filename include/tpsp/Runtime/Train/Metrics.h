@@ -16,6 +16,8 @@ struct StepRecord {
   double loss = 0;
   /// Where the plan computes it.
   std::optional<double> norm;
+  /// Choices of tokens that found no place, where there may be such.
+  std::optional<double> dropped;
   double learningRate = 0;
   /// Behind the step, where gradients are scaled by one that changes.
   std::optional<double> lossScale;

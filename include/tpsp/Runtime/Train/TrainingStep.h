@@ -43,6 +43,9 @@ struct StepValues {
   double loss = 0;
   /// Of all gradients, before clipping; NaN if the plan does not compute it.
   double norm = 0;
+  /// Choices of tokens that found no place at their experts; NaN if the plan
+  /// does not count them.
+  double dropped = 0;
   /// For the next step; NaN if the plan has none that changes.
   double lossScale = 0;
   /// Gradients were not finite, and the plan has a loss scale: nothing changed
@@ -73,6 +76,7 @@ private:
   std::vector<std::vector<rt::Shard>> shards;
   /// The scale is there if it changes.
   std::optional<rt::ScalarReader> loss, norm, lossScale;
+  std::vector<rt::ScalarReader> dropped;
   /// The plan has a loss scale.
   bool maySkip = false;
   /// A rank's part of an argument, where its memory is not the host's.

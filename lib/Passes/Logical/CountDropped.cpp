@@ -1,0 +1,88 @@
+// tpsp-count-dropped: return how many choices of tokens have found no place.
+#include "tpsp/Dialect/Tpsp/PointwiseOps.h"
+#include "tpsp/Dialect/Tpsp/Routing.h"
+#include "tpsp/Passes/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace tpsp {
+#define GEN_PASS_DEF_COUNTDROPPED
+#include "tpsp/Passes/Passes.h.inc"
+} // namespace tpsp
+
+using namespace mlir;
+using namespace tpsp;
+
+/// The numbers of choices without a place, over all that give them places in
+/// the same groups. Nothing is summed over groups, which ranks divide.
+static SmallVector<Value> totalsDropped(Block &body) {
+  SmallVector<Value> totals;
+  for (Operation &op : llvm::make_early_inc_range(body)) {
+    auto routing = dyn_cast<RoutingOpInterface>(op);
+    if (!routing)
+      continue;
+    OpBuilder b(op.getContext());
+    b.setInsertionPointAfter(&op);
+    Value dropped = routing.buildDropped(b);
+    if (!dropped)
+      continue;
+    auto *alike = llvm::find_if(totals, [&](Value total) {
+      return total.getType() == dropped.getType();
+    });
+    if (alike == totals.end())
+      totals.push_back(dropped);
+    else
+      *alike = AddOp::create(b, op.getLoc(), dropped.getType(),
+                             ValueRange{*alike, dropped});
+  }
+  return totals;
+}
+
+static bool hasResult(func::FuncOp function, StringRef name) {
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (auto own = function.getResultAttrOfType<StringAttr>(i, nameAttrName))
+      if (own.getValue() == name)
+        return true;
+  return false;
+}
+
+static void countDropped(func::FuncOp function) {
+  if (hasResult(function, droppedName))
+    return;
+  Block &body = function.getBody().front();
+  SmallVector<Value> totals = totalsDropped(body);
+  if (totals.empty())
+    return;
+  auto ret = cast<func::ReturnOp>(body.getTerminator());
+  Builder b(function.getContext());
+  SmallVector<Value> results(ret.getOperands());
+  SmallVector<DictionaryAttr> attributes;
+  function.getAllResultAttrs(attributes);
+  for (auto [number, total] : llvm::enumerate(totals)) {
+    std::string name = droppedName.str();
+    if (number > 0)
+      name += "#" + std::to_string(number + 1);
+    results.push_back(total);
+    attributes.push_back(b.getDictionaryAttr(
+        {b.getNamedAttr(nameAttrName, b.getStringAttr(name)),
+         b.getNamedAttr(countAttrName, b.getUnitAttr())}));
+  }
+  ret->setOperands(results);
+  function.setFunctionType(b.getFunctionType(function.getArgumentTypes(),
+                                             ValueRange(results).getTypes()));
+  function.setAllResultAttrs(attributes);
+}
+
+namespace {
+
+struct CountDropped : public tpsp::impl::CountDroppedBase<CountDropped> {
+  using Base::Base;
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (function.getBody().hasOneBlock())
+        countDropped(function);
+  }
+};
+
+} // namespace

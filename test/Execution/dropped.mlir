@@ -1,0 +1,26 @@
+// How many choices find no place is said: all go to expert 0 here, which has 4
+// places for the 10 choices of each of 6 groups. The count has no gradient, sends
+// nothing, and is the same on every mesh.
+// REQUIRES: tpsp-run
+// RUN: tpsp-run %s --grad --verify | FileCheck %s
+// RUN: tpsp-run %s --grad --verify --mesh ep=2 | FileCheck %s
+// RUN: tpsp-run %s --grad --verify --mesh ep=3 --dtype bf16 | FileCheck %s
+// RUN: tpsp-run %s --grad --mesh ep=2 --micro-batches 3 --micro-batch-index g | FileCheck %s
+// RUN: tpsp-run %s --mesh ep=2 | FileCheck %s
+// CHECK: {{^}}dropped 36
+// With places for all there is nothing to say.
+// RUN: tpsp-run %s --grad --verify --extent c=10 | FileCheck %s --check-prefix=NONE
+// NONE-NOT: dropped
+// Choices of blocks: as many find none.
+// RUN: sed 's/dispatch %%choice, %%x {expert = "e"/dispatch %%choice, %%load, %%x {expert = "i"/; s/\[e@ep, g, c, d\]/[j@ep, g, c, d]/' %s > %t.mlir
+// RUN: tpsp-run %t.mlir --grad --verify --mesh ep=2 | FileCheck %s
+tpsp.program <g = 6, s = 5, d = 3, e = 6, j = 6, i = 1, k = 2, c = 4> {
+mesh @mesh <ep = 1 : model>
+func @model(%choice: i32[g@ep, s, k] {tpsp.below = 1}, %x: [g@ep, s, d]) -> ([] {tpsp.name = "loss"}) {
+  %load = count_values %choice {over = ["s", "k"], of = ["j", "i"]}
+  %y = dispatch %choice, %x {expert = "e", slot = "c", choice = "k"} -> [e@ep, g, c, d]
+  %q = square %y
+  %loss = mean %q -> []
+  return %loss
+}
+}

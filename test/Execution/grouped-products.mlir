@@ -1,0 +1,37 @@
+// Products in which every row meets the matrix that its integer chooses, and
+// their gradients: integers in any order and outside, shards of rows, of blocks
+// of matrices, of what is summed and of what is not.
+// REQUIRES: tpsp-run
+
+// DEFINE: %{run} = tpsp-run %s --grad --verify --quiet
+// RUN: %{run}
+// RUN: %{run} --mesh ep=2
+// RUN: %{run} --mesh tp=3
+// RUN: %{run} --mesh ep=2,tp=3,dp=3
+// RUN: %{run} --mesh ep=2,tp=3 --dtype bf16
+// RUN: %{run} --mesh ep=2 --dtype f16
+// RUN: %{run} --mesh tp=3 --dtype f64
+// RUN: %{run} --mesh ep=2 --micro-batches 3 --micro-batch-index g
+// The matrices themselves divided: integers of other ranks are outside.
+// RUN: sed 's/i, f@tp, d/i@tp, f, d/; s/i, d, f@tp/i@tp, d, f/' %s > %t.mlir
+// RUN: tpsp-run %t.mlir --mesh tp=5 --grad --verify --quiet
+// RUN: tpsp-run %t.mlir --mesh ep=2,tp=5 --grad --verify --quiet
+// RUN: tpsp-opt %t.mlir --tpsp-set-mesh=sizes=tp=5 --tpsp-pipeline | FileCheck %s --check-prefix=PART
+// PART: plan.grouped_matmul {{.*}}first_group = array<i64: 1, 0, 0, 2>, group_stride = 54 : i64, groups = 1
+// One row, and one matrix.
+// RUN: %{run} --extent c=1
+// RUN: %{run} --extent i=1
+// The rows' kernel of GPUs, on a CPU.
+// RUN: tpsp-opt %s --tpsp-pipeline=device=cuda | FileCheck %s --check-prefix=KERNEL
+// KERNEL-NOT: grouped_matmul
+// KERNEL: plan.kernel @{{.*}}one_hot_einsum
+tpsp.program <g = 3, j = 2, c = 7, i = 5, f = 9, d = 6> {
+mesh @mesh <dp = 1 : data, ep = 1 : model, tp = 1 : model>
+func @model(%ids: i32[j@ep, g@dp, c] {tpsp.below = 6}, %x: [j@ep, g@dp, c, d], param %up: [j@ep, i, f@tp, d],
+            param %down: [j@ep, i, d, f@tp]) -> ([j@ep, g@dp, c, d] {tpsp.name = "z"}) {
+  %u = one_hot_einsum %ids, %up, %x {indices = ["i"]} -> [j, g, c, f, ?]
+  %a = silu %u
+  %z = one_hot_einsum %ids, %down, %a {indices = ["i"]} -> [j, g, c, d, ?]
+  return %z
+}
+}

@@ -1,0 +1,236 @@
+/// Grouped matmuls against plain loops in double: every row with the matrix
+/// that its integer chooses.
+#include "ConformanceWorld.h"
+#include "MatmulLoops.h"
+
+#include "tpsp/Abi/ElementType.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace tpsp::rt;
+using namespace tpsp::rt::conformance;
+
+namespace {
+
+/// Calls body(offsets, ids) for every point of the loops: where its matrices
+/// begin, and its first row's integer.
+template <typename Body>
+void forEachStep(const std::vector<MatmulLoop> &loops, const int64_t *strides,
+                 const Body &body) {
+  int64_t points = 1;
+  for (const MatmulLoop &loop : loops)
+    points *= loop.extent;
+  for (int64_t i = 0; i < points; ++i) {
+    int64_t a = 0, b = 0, c = 0, ids = 0, left = i;
+    for (size_t l = loops.size(); l-- > 0;) {
+      int64_t at = left % loops[l].extent;
+      left /= loops[l].extent;
+      a += at * loops[l].strideA, b += at * loops[l].strideB;
+      c += at * loops[l].strideC, ids += at * strides[l];
+    }
+    body(a, b, c, ids);
+  }
+}
+
+/// C as it should be: NaN where the command does not write.
+std::vector<double> expected(const GroupedMatmulCommand &g, int64_t first,
+                             const std::vector<double> &a,
+                             const std::vector<double> &b,
+                             const std::vector<double> &ids, int64_t countC) {
+  std::vector<double> result(countC, std::nan(""));
+  const int64_t *strides = g.idStrides.data();
+  auto groupOf = [&](int64_t at) {
+    auto group = int64_t(ids[at]) - first;
+    return group >= 0 && group < g.groups ? group : -1;
+  };
+  auto at = [](const std::vector<double> &x, bool transpose, int64_t ld,
+               int64_t row, int64_t column) {
+    return transpose ? x[column * ld + row] : x[row * ld + column];
+  };
+  auto shifted = [](const std::vector<double> &x, int64_t by) {
+    return std::vector<double>(x.begin() + std::min<int64_t>(by, x.size()),
+                               x.end());
+  };
+  forEachStep(
+      g.batch, strides, [&](int64_t pa, int64_t pb, int64_t pc, int64_t pi) {
+        for (int64_t group = 0; group < (g.sumsRows ? g.groups : 1); ++group)
+          for (int64_t i = 0; i < g.m; ++i)
+            for (int64_t j = 0; j < g.n; ++j)
+              result[pc + group * (g.sumsRows ? g.groupStride : 0) + i * g.ldc +
+                     j] = 0;
+        forEachStep(
+            g.accumulate, strides + g.batch.size(),
+            [&](int64_t sa, int64_t sb, int64_t, int64_t si) {
+              std::vector<double> x = shifted(a, pa + sa);
+              for (int64_t row = 0; row < g.rows(); ++row) {
+                int64_t group = groupOf(pi + si + row);
+                if (group < 0)
+                  continue;
+                int64_t chosen = group * g.groupStride;
+                std::vector<double> y =
+                    shifted(b, pb + sb + (g.sumsRows ? 0 : chosen));
+                for (int64_t i = g.sumsRows ? 0 : row;
+                     i < (g.sumsRows ? g.m : row + 1); ++i)
+                  for (int64_t j = 0; j < g.n; ++j)
+                    for (int64_t k = g.sumsRows ? row : 0;
+                         k < (g.sumsRows ? row + 1 : g.k); ++k)
+                      result[pc + (g.sumsRows ? chosen : 0) + i * g.ldc + j] +=
+                          at(x, g.transposeA, g.lda, i, k) *
+                          at(y, g.transposeB, g.ldb, k, j);
+              }
+            });
+      });
+  return result;
+}
+
+/// m x n x k with rows along m or along k, and four matrices of one layout.
+GroupedMatmulCommand makeGrouped(int64_t dtype, bool sumsRows, int64_t m,
+                                 int64_t n, int64_t k, int layout,
+                                 int64_t padding) {
+  GroupedMatmulCommand c;
+  c.dtype = dtype;
+  c.m = m, c.n = n, c.k = k;
+  c.transposeA = layout & 1;
+  c.transposeB = layout & 2;
+  c.lda = (c.transposeA ? m : k) + padding;
+  c.ldb = (c.transposeB ? k : n) + padding;
+  c.ldc = n + padding;
+  c.sumsRows = sumsRows;
+  c.groups = 4;
+  c.groupStride =
+      (sumsRows ? m * c.ldc
+                : std::max(c.transposeB ? n : k, int64_t(1)) * c.ldb) +
+      padding;
+  return c;
+}
+
+class GroupedMatmulTest : public ConformanceTest {
+protected:
+  const char *testedCall() const override { return "grouped_matmul"; }
+
+  void check(const GroupedMatmulCommand &g, double tolerance, bool isSorted,
+             int64_t first = 0) {
+    std::vector<BufferUse> uses = g.buffers(1);
+    std::vector<int64_t> offsets;
+    int64_t arena = 0;
+    for (const BufferUse &use : uses) {
+      offsets.push_back(arena);
+      arena += (use.elements * elementBytes(use.dtype) + 127) / 64 * 64;
+    }
+    Plan plan;
+    plan.add(tpsp_rt_grouped_matmul, g.encode(), offsets);
+    auto world = makeWorld(config({}, arena));
+    ASSERT_NE(world, nullptr);
+    for (int step = 0; step < stepsToTry(); ++step) {
+      std::vector<std::vector<double>> values;
+      for (const BufferUse &use : uses)
+        values.push_back(randomValues(use.dtype, use.elements, random));
+      // From one before the first matrix to one behind the last.
+      std::uniform_int_distribution<int64_t> any(first - 1, first + g.groups);
+      for (double &id : values[2])
+        id = double(any(random));
+      if (isSorted)
+        std::sort(values[2].begin(), values[2].end());
+      std::vector<std::byte> after;
+      Status status = world->run([&](Rank &rank) -> Status {
+        if (Status s = poison(rank, arena); !s.ok())
+          return s;
+        for (size_t i = 0; i < 3; ++i) {
+          std::vector<std::byte> bytes = toBytes(uses[i].dtype, values[i]);
+          if (Status s = rank.write(offsets[i], bytes.data(), bytes.size());
+              !s.ok())
+            return s;
+        }
+        if (Status s = plan.stepOrReplay(rank); !s.ok())
+          return s;
+        return snapshot(rank, arena, after);
+      });
+      ASSERT_TRUE(status.ok()) << status.message();
+      int64_t count = uses[3].elements;
+      std::vector<double> got =
+          fromBytes(g.dtype, after.data() + offsets[3], count);
+      compare(got, expected(g, first, values[0], values[1], values[2], count),
+              tolerance);
+    }
+  }
+
+private:
+  static void compare(const std::vector<double> &got,
+                      const std::vector<double> &wanted, double tolerance) {
+    for (size_t i = 0; i < got.size(); ++i) {
+      if (std::isnan(wanted[i]))
+        ASSERT_TRUE(std::isnan(got[i])) << "element " << i << " of a gap";
+      else
+        ASSERT_NEAR(got[i], wanted[i], tolerance * (1 + std::fabs(wanted[i])))
+            << "element " << i;
+    }
+  }
+};
+
+struct TypeCase {
+  int64_t dtype;
+  double tolerance;
+};
+
+/// As those of matmuls.
+constexpr TypeCase types[] = {{TPSP_RT_F32, 3e-6},
+                              {TPSP_RT_BF16, 1.0 / 256},
+                              {TPSP_RT_F16, 1.0 / 2048 + 3e-6},
+                              {TPSP_RT_F64, 1e-14}};
+
+TEST_P(GroupedMatmulTest, OddExtentsAndLayouts) {
+  const int64_t extents[][3] = {{1, 1, 1},  {1, 17, 5},  {17, 1, 5},
+                                {5, 17, 1}, {13, 7, 11}, {65, 33, 70}};
+  for (TypeCase type : types)
+    for (const auto &e : extents)
+      for (int layout = 0; layout < 4; ++layout)
+        for (bool sumsRows : {false, true})
+          for (bool isSorted : {false, true}) {
+            SCOPED_TRACE(testing::Message()
+                         << elementName(type.dtype) << " " << e[0] << "x"
+                         << e[1] << "x" << e[2] << " layout " << layout
+                         << (sumsRows ? " sums rows" : "")
+                         << (isSorted ? " sorted" : "") << " seed "
+                         << testSeed());
+            check(makeGrouped(type.dtype, sumsRows, e[0], e[1], e[2], layout,
+                              /*padding=*/isSorted ? 3 : 0),
+                  type.tolerance, isSorted);
+          }
+}
+
+TEST_P(GroupedMatmulTest, LoopsAndShardsOfTheMatrices) {
+  for (TypeCase type : types)
+    for (bool sumsRows : {false, true}) {
+      SCOPED_TRACE(testing::Message()
+                   << elementName(type.dtype) << " seed " << testSeed());
+      GroupedMatmulCommand c =
+          makeGrouped(type.dtype, sumsRows, 9, 6, 8, /*layout=*/0, 1);
+      int64_t a = 9 * 9, b = 9 * 9 * 4, area = 9 * 7 * 4 + 5;
+      // Every point of the batch has integers of its own; with rows along k, so
+      // has every step.
+      c.batch = {{3, a, b, area}};
+      c.accumulate = {{2, 3 * a, 3 * b, 0}};
+      c.idStrides = {c.rows(), sumsRows ? 3 * c.rows() : 0};
+      c.firstGroup.offset = 8;
+      check(c, type.tolerance, /*isSorted=*/false, /*first=*/8);
+      c.batch[0].extent = 1;
+      check(c, type.tolerance, /*isSorted=*/true, /*first=*/8);
+    }
+}
+
+TEST_P(GroupedMatmulTest, SumsOverNothingAreZero) {
+  for (bool sumsRows : {false, true}) {
+    check(makeGrouped(TPSP_RT_F32, sumsRows, 5, 3, 0, 0, 1), 0, false);
+    GroupedMatmulCommand none =
+        makeGrouped(TPSP_RT_F32, sumsRows, 5, 3, 4, 0, 1);
+    none.m = 0;
+    check(none, 0, false);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, GroupedMatmulTest,
+                         testing::ValuesIn(conformingBackends()),
+                         [](const auto &info) { return info.param.name; });
+
+} // namespace
