@@ -23,13 +23,7 @@ LogicalResult ReduceOp::verify() { // (R1)
   if (getKind() != "sum" && getKind() != "max")
     return emitOpError("kind is \"")
            << getKind() << "\"; it is \"sum\" or \"max\"";
-  Type from = PartBuilder::typeOf(getOperand(0)).getElementType(),
-       to = PartBuilder::typeOf(getResult()).getElementType();
-  if (from == to || (to.isF32() && from.getIntOrFloatBitWidth() == 16))
-    return success();
-  return emitOpError("makes ")
-         << to << " of " << from << "; the result is of the operand's type, or "
-         << "f32 of 16 bits: convert it (tpsp.convert)";
+  return success();
 }
 
 LogicalResult MeanOp::verify() { return verifyCount(*this, 1, 1); } // (G1)
@@ -48,8 +42,6 @@ Reduction ReduceOp::getReduction() {
 Linearity ReduceOp::getLinearity() {
   return getKind() == "sum" ? Linearity::Joint : Linearity::None;
 }
-
-bool ReduceOp::mixesPrecision() { return true; }
 
 Linearity MeanOp::getLinearity() { return Linearity::Joint; }
 
@@ -81,8 +73,7 @@ LogicalResult ReduceOp::buildAdjoint(OpBuilder &b, Value g, Needed,
               "keep "
               "it off the path from the differentiated arguments";
   AdjointBuilder adjoint(b, getLoc());
-  Value x = getOperand(0);
-  gradients[0] = adjoint.map<BroadcastOp>(x, adjoint.inPrecisionOf(x, g));
+  gradients[0] = adjoint.map<BroadcastOp>(getOperand(0), g);
   return success();
 }
 

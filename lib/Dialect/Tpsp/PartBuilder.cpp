@@ -19,23 +19,13 @@ Value PartBuilder::neg(Value x) { return map<NegOp>(x, x); }
 Value PartBuilder::exp(Value x) { return map<ExpOp>(x, x); }
 Value PartBuilder::square(Value x) { return map<SquareOp>(x, x); }
 
-Value PartBuilder::inPrecisionOf(Value like, Value x) {
-  Type element = typeOf(like).getElementType();
-  if (typeOf(x).getElementType() == element)
-    return x;
-  return ConvertOp::create(b, loc, withElement(made(typeOf(x)), element),
-                           ValueRange{x});
-}
-
 Value PartBuilder::reduce(Value x, ArrayRef<StringRef> over, StringRef kind) {
   SmallVector<StringRef> kept;
   for (StringRef name : indexNames(x.getType()))
     if (!llvm::is_contained(over, name))
       kept.push_back(name);
-  RankedTensorType type = made(tensorOver(kept, {typeOf(x)}));
-  if (kind == "sum" && type.getElementTypeBitWidth() < 32)
-    type = withElement(type, b.getF32Type());
-  return ReduceOp::create(b, loc, type, ValueRange{x}, b.getStringAttr(kind));
+  return ReduceOp::create(b, loc, made(tensorOver(kept, {typeOf(x)})),
+                          ValueRange{x}, b.getStringAttr(kind));
 }
 
 Value PartBuilder::mean(Value x, ArrayRef<StringRef> over) {
@@ -51,21 +41,17 @@ Value PartBuilder::inverseRoot(Value x, llvm::APFloat eps) {
 }
 
 Value AdjointBuilder::sumTo(Value x, Value like) {
-  x = inPrecisionOf(like, x);
   if (getIdx(x).getNames() == getIdx(like).getNames())
     return x;
   return ReduceOp::create(b, loc, unplaced(like), ValueRange{x},
                           b.getStringAttr("sum"));
 }
 
-Value AdjointBuilder::contract(ValueRange operands, Value like) {
+Value AdjointBuilder::contract(ValueRange factors, Value like) {
   SmallVector<StringRef> carried;
-  SmallVector<Value> factors;
   SmallVector<RankedTensorType> sources;
-  for (Value operand : operands) {
-    factors.push_back(inPrecisionOf(like, operand));
-    sources.push_back(typeOf(factors.back()));
-  }
+  for (Value factor : factors)
+    sources.push_back(typeOf(factor));
   for (StringRef name : indexNames(like.getType()))
     if (llvm::any_of(factors, [&](Value f) { return getIdx(f).dimOf(name); }))
       carried.push_back(name);

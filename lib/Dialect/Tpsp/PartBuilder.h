@@ -31,11 +31,7 @@ public:
   mlir::Value exp(mlir::Value x);
   mlir::Value square(mlir::Value x);
 
-  /// `x` as it is, or converted.
-  mlir::Value inPrecisionOf(mlir::Value like, mlir::Value x);
-
-  /// `kind` ("sum", "max") of x over the indices `over`. A sum of 16 bits is
-  /// f32: it is not rounded wherever it is stored.
+  /// `kind` ("sum", "max") of x over the indices `over`.
   mlir::Value reduce(mlir::Value x, llvm::ArrayRef<llvm::StringRef> over,
                      llvm::StringRef kind);
   mlir::Value sum(mlir::Value x, llvm::ArrayRef<llvm::StringRef> over) {
@@ -69,8 +65,7 @@ public:
   AdjointBuilder(mlir::OpBuilder &b, mlir::Location loc)
       : PartBuilder(b, loc, /*makesUnplaced=*/true) {}
 
-  /// `x` summed over the indices that `like` lacks, in the order and the
-  /// precision of `like`.
+  /// `x` summed over the indices that `like` lacks, in the order of `like`.
   mlir::Value sumTo(mlir::Value x, mlir::Value like);
   /// The sum of products of `factors` with the indices of `like`; an index that
   /// none of them has is broadcast.

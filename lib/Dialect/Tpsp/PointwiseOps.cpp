@@ -79,9 +79,6 @@ LogicalResult ClampOp::verify() {
 Linearity AddOp::getLinearity() { return Linearity::Joint; }
 bool AddOp::isSumOfOperands() { return true; }
 bool AddOp::mixesPrecision() { return true; }
-bool SubOp::mixesPrecision() { return true; }
-bool MulOp::mixesPrecision() { return true; }
-bool DivOp::mixesPrecision() { return true; }
 bool CompareOp::stopsGradient() { return true; }
 Linearity SubOp::getLinearity() { return Linearity::Joint; }
 Linearity MulOp::getLinearity() { return Linearity::Multi; }
@@ -98,12 +95,22 @@ bool BroadcastOp::selects() { return true; }
 // Gradients
 //===----------------------------------------------------------------------===//
 
+/// `g` in the precision of `like`.
+static Value inPrecisionOf(OpBuilder &b, Location loc, Value g, Value like) {
+  RankedTensorType type = AdjointBuilder::unplaced(g);
+  Type element = AdjointBuilder::typeOf(like).getElementType();
+  if (type.getElementType() == element)
+    return g;
+  return ConvertOp::create(b, loc, withElement(type, element), ValueRange{g});
+}
+
 LogicalResult AddOp::buildAdjoint(OpBuilder &b, Value g, Needed needed,
                                   Gradients gradients) {
   AdjointBuilder adjoint(b, getLoc());
   for (auto [i, operand] : llvm::enumerate(getOperands()))
     if (needed[i])
-      gradients[i] = adjoint.sumTo(g, operand);
+      gradients[i] =
+          adjoint.sumTo(inPrecisionOf(b, getLoc(), g, operand), operand);
   return success();
 }
 
@@ -215,7 +222,8 @@ LogicalResult ClampOp::buildAdjoint(OpBuilder &b, Value g, Needed,
 
 LogicalResult ConvertOp::buildAdjoint(OpBuilder &b, Value g, Needed,
                                       Gradients gradients) {
-  gradients[0] = AdjointBuilder(b, getLoc()).sumTo(g, getOperand(0));
+  Value back = inPrecisionOf(b, getLoc(), g, getOperand(0));
+  gradients[0] = AdjointBuilder(b, getLoc()).sumTo(back, getOperand(0));
   return success();
 }
 
@@ -249,22 +257,17 @@ LogicalResult SlopeOp::buildAdjoint(OpBuilder &, Value, Needed, Gradients) {
 //===----------------------------------------------------------------------===//
 
 /// In 64 bits if any of them is.
-static SmallVector<Scalar> alike(Operation *op, OpBuilder &b,
-                                 ValueRange operands) {
-  auto isWide = [](Value x) { return x.getType().isF64(); };
-  bool isAnyWide = llvm::any_of(operands, isWide);
-  return llvm::map_to_vector(operands, [&](Value x) {
-    if (isAnyWide && !isWide(x))
-      x = arith::ExtFOp::create(b, op->getLoc(), b.getF64Type(), x);
-    return scalar(b, op, x);
-  });
-}
-
 Value AddOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
-  SmallVector<Scalar> summands = alike(*this, b, operands);
-  Scalar sum = summands.front();
-  for (const Scalar &summand : ArrayRef(summands).drop_front())
-    sum = sum + summand;
+  auto isWide = [](Value x) { return x.getType().isF64(); };
+  auto wide = [&](Value x) {
+    if (isWide(x) || llvm::none_of(operands, isWide))
+      return scalar(b, *this, x);
+    return scalar(b, *this,
+                  arith::ExtFOp::create(b, getLoc(), b.getF64Type(), x));
+  };
+  Scalar sum = wide(operands.front());
+  for (Value summand : operands.drop_front())
+    sum = sum + wide(summand);
   return sum.get();
 }
 
@@ -285,18 +288,15 @@ Value SelectOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
 }
 
 Value SubOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
-  SmallVector<Scalar> x = alike(*this, b, operands);
-  return (x[0] - x[1]).get();
+  return (scalar(b, *this, operands[0]) - scalar(b, *this, operands[1])).get();
 }
 
 Value MulOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
-  SmallVector<Scalar> x = alike(*this, b, operands);
-  return (x[0] * x[1]).get();
+  return (scalar(b, *this, operands[0]) * scalar(b, *this, operands[1])).get();
 }
 
 Value DivOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
-  SmallVector<Scalar> x = alike(*this, b, operands);
-  return (x[0] / x[1]).get();
+  return (scalar(b, *this, operands[0]) / scalar(b, *this, operands[1])).get();
 }
 
 Value MaxOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {

@@ -72,15 +72,7 @@ struct Evaluation {
       roundTo(type.element, x);
     return x;
   }
-  /// Likewise one that such a program keeps in f32 if its type is narrower.
-  Tensor kept(Tensor x) const {
-    bool isNarrow =
-        type.element == Element::BF16 || type.element == Element::F16;
-    if (arithmetic == Arithmetic::Rounded)
-      roundTo(isNarrow ? Element::F32 : type.element, x);
-    return x;
-  }
-  /// The same as `stored`, for functions of Reference.h.
+  /// The same, for functions of Reference.h.
   Store store() const {
     return [this](Tensor x) { return stored(std::move(x)); };
   }

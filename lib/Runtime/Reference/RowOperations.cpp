@@ -51,11 +51,11 @@ public:
     over = e.operand(1).indices;
     Tensor moved = centered ? lessItsMean(x) : x;
     Tensor squares = each([](const double *v) { return *v * *v; }, {&moved});
-    factor = e.kept(mean(squares));
+    factor = e.stored(mean(squares));
     double eps = e.real("eps");
     for (double &value : factor.data)
       value = 1 / std::sqrt(value + eps);
-    factor = e.kept(std::move(factor));
+    factor = e.stored(std::move(factor));
     value = e.stored(
         each([](const double *v) { return v[0] * v[1]; }, {&moved, &factor}));
   }
@@ -65,7 +65,7 @@ public:
   Tensor differentiate(const Tensor &u) {
     Tensor product =
         each([](const double *v) { return v[0] * v[1]; }, {&u, &value});
-    Tensor along = e.kept(mean(product));
+    Tensor along = e.stored(mean(product));
     Tensor across = e.stored(
         each([](const double *v) { return v[3] * (v[0] - v[1] * v[2]); },
              {&u, &value, &along, &factor}));
@@ -84,7 +84,7 @@ private:
     return sum;
   }
   Tensor lessItsMean(const Tensor &x) {
-    Tensor average = e.kept(mean(x));
+    Tensor average = e.stored(mean(x));
     return e.stored(
         each([](const double *v) { return v[0] - v[1]; }, {&x, &average}));
   }
@@ -101,8 +101,8 @@ private:
 
 } // namespace
 
-/// The gain times that, plus the bias if there is one. What is kept between is
-/// rounded: a mean that is large beside the deviations takes their digits.
+/// The gain times that, plus the bias if there is one. What is stored between
+/// is rounded: a mean that is large beside the deviations takes their digits.
 static Tensor roundedNorm(Evaluation &e, bool centered) {
   Normalized x(e, centered);
   if (!e.error.empty())

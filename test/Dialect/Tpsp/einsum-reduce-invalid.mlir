@@ -33,17 +33,6 @@ func.func @f(%x: !x) {
 
 !x = tensor<4x8xf32, #tpsp.idx<b, d>>
 
-// (R1) a sum that is rounded
-func.func @f(%x: !x) {
-  // expected-error @+1 {{makes 'bf16' of 'f32'; the result is of the operand's type, or f32 of 16 bits: convert it (tpsp.convert)}}
-  %0 = tpsp.reduce %x : !x -> tensor<4xbf16, #tpsp.idx<b>>
-  return
-}
-
-// -----
-
-!x = tensor<4x8xf32, #tpsp.idx<b, d>>
-
 // (R1) the number of operands
 func.func @f(%x: !x) {
   // expected-error @+1 {{takes 1 operands, not 2}}

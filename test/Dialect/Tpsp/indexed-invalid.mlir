@@ -169,7 +169,7 @@ func.func @f(%x: tensor<4xf32, #tpsp.idx<b | sum@tp>>) {
 // (I7)
 func.func @f(%x: tensor<4xf32, #tpsp.idx<b>>, %y: tensor<4xbf16, #tpsp.idx<b>>) {
   // expected-error @+1 {{operand #1 has element type 'bf16', but what comes before it 'f32'; one operation computes in one type (tpsp.convert)}}
-  %0 = tpsp.max %x, %y : (tensor<4xf32, #tpsp.idx<b>>, tensor<4xbf16, #tpsp.idx<b>>) -> tensor<4xf32, #tpsp.idx<b>>
+  %0 = tpsp.mul %x, %y : (tensor<4xf32, #tpsp.idx<b>>, tensor<4xbf16, #tpsp.idx<b>>) -> tensor<4xf32, #tpsp.idx<b>>
   return
 }
 

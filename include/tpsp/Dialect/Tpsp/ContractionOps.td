@@ -22,16 +22,14 @@ def Tpsp_EinsumOp
 }
 
 def Tpsp_ReduceOp
-    : Tpsp_LoopOp<"reduce", ["getLinearity", "getReduction", "mixesPrecision"],
+    : Tpsp_LoopOp<"reduce", ["getLinearity", "getReduction"],
                   ["getScalarFormula"]> {
   let summary = "sum or maximum over the indices the result lacks";
   let description = [{
-    `kind` is "sum" or "max". The result may be f32 where the operand is of 16
-    bits: then it is not rounded, and ranks add up f32.
+    `kind` is "sum" or "max".
 
     Constraints: (I1)-(I8), and
-    - (R1) `kind` is "sum" or "max"; one operand, of the result's type or, if
-           that is f32, of 16 bits.
+    - (R1) `kind` is "sum" or "max"; one operand.
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs,
                        DefaultValuedAttr<StrAttr, "\"sum\"">:$kind);

@@ -17,12 +17,10 @@ def Tpsp_AddOp
   }];
   let hasFolder = 1;
 }
-def Tpsp_SubOp
-    : Tpsp_PointwiseOp<"sub", 2, ["getLinearity", "mixesPrecision"]>;
+def Tpsp_SubOp : Tpsp_PointwiseOp<"sub", 2, ["getLinearity"]>;
 def Tpsp_MulOp
-    : Tpsp_PointwiseOp<"mul", 2, ["getLinearity", "mixesPrecision"],
-                       ["getScalarFormula"]>;
-def Tpsp_DivOp : Tpsp_PointwiseOp<"div", 2, ["mixesPrecision"]>;
+    : Tpsp_PointwiseOp<"mul", 2, ["getLinearity"], ["getScalarFormula"]>;
+def Tpsp_DivOp : Tpsp_PointwiseOp<"div", 2>;
 def Tpsp_MaxOp : Tpsp_PointwiseOp<"max", 2> {
   let summary = "the larger of two, elementwise";
   let description = [{
