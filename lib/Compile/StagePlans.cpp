@@ -88,6 +88,7 @@ public:
     options.extents.clear();
     options.microBatches = 1;
     options.returnChoices = false;
+    options.countDropped = false;
   }
 
   llvm::Expected<StagePlans> run(OwningOpRef<ModuleOp> owned) {

@@ -289,6 +289,7 @@ func.func @moe(%x: !x {tpsp.name = "x"}, %gate: !gate {tpsp.param = "gate"}, %up
 // CHECK-NEXT: forward all_gather over tp x3 9.4 KiB
 // CHECK-NEXT: forward all_reduce over tp x2 390 B
 // CHECK-NEXT: forward reduce_scatter over tp x3 9.4 KiB
+// CHECK-NEXT: forward slice over tp x1 0 B
 // CHECK-NEXT: backward all_gather over tp x5 18.6 KiB
 // CHECK-NEXT: backward all_reduce over tp x1 288 B
 // CHECK-NEXT: backward reduce_scatter over tp x1 9.0 KiB

@@ -43,7 +43,7 @@ CompileOptions tpsp::tool::resolved(const ToolOptions &options,
   compile.bucketBytes = options.bucketMib * (1 << 20);
   // A file may be verified wherever it is run.
   compile.returnChoices = use.isVerified || use.isEmitted;
-  compile.countDropped = !use.isSimulated;
+  compile.countDropped = true;
   compile.device = isForGpus(options, use) ? "cuda" : "none";
   compile.forGpu = use.isSimulated && describesGpu(options);
   if (options.isAutomatic("attention"))

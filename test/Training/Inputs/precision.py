@@ -73,7 +73,9 @@ def check_dropout(runs, data):
     # An evaluation drops nothing.
     plain = runs.train("plain", models.llama(), same, *still)
     assert len(set(losses(plain))) == 1, losses(plain)
-    assert drawn[-1]["eval_loss"] == plain[-1]["eval_loss"] == plain[0]["loss"]
+    assert drawn[-1]["eval_loss"] == plain[-1]["eval_loss"]
+    # Kernels without a backward pass may add in another order.
+    assert abs(plain[-1]["eval_loss"] - plain[0]["loss"]) < 1e-6
     print("dropout: masks are the step's on every mesh, and none in evaluations")
 
 

@@ -23,8 +23,7 @@ def Plan_Dialect : Dialect {
       3: there is attention in one call.
       4: the ledger is #plan.ledger, no dictionary.
       5: attention has a window, a soft-cap, a bias and segments.
-      6: attention has lengths of keys.
-      7: there are grouped matmuls.
+      6: attention has lengths of keys, and matmuls may be grouped.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
   let useDefaultAttributePrinterParser = 1;
@@ -159,10 +158,6 @@ def Plan_TileOp : Plan_Op<"tile", [Pure]> {
   let hasVerifier = 1;
 }
 
-//===----------------------------------------------------------------------===//
-// Commands
-//===----------------------------------------------------------------------===//
-
 def Plan_CommandOpInterface : OpInterface<"CommandOpInterface"> {
   let cppNamespace = "::tpsp::plan";
   let description = [{
@@ -212,7 +207,6 @@ def Plan_CommandOpInterface : OpInterface<"CommandOpInterface"> {
       }]>
   ];
 }
-
 
 /// `ledger` (collectives only) is what the report says of the command.
 /// `collective` is its CollectiveKind.
