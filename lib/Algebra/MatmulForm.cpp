@@ -268,6 +268,8 @@ GroupedMatmulMatch tpsp::matchGroupedMatmul(const IndexStructure &structure,
     return bestForm(*classify(order), sumsRows);
   };
   auto match = matched<GroupedMatmulMatch>(formOf(product), formOf(mirrored));
+  if (match.obstacle != MatmulObstacle::None)
+    return match;
   Operand matrices = sumsRows ? C : B;
   const IndexStructure::Tensor &tensor =
       *(match.isSwapped ? mirrored : product).tensor(matrices);

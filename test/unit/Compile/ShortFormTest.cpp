@@ -39,7 +39,7 @@ TEST(ShortFormTest, ExamplesHaveIt) {
       EXPECT_EQ(times(text, part), times(written, part)) << it->path();
     EXPECT_LE(times(text, " -> ["), times(written, " -> [")) << it->path();
   }
-  EXPECT_EQ(examples, 26u);
+  EXPECT_EQ(examples, 27u);
 }
 
 /// Functions that give a layer its parameters in long form.

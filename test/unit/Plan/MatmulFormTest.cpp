@@ -169,6 +169,9 @@ TEST(MatmulFormTest, GroupedProductsWithoutAForm) {
   // Integers of neighbouring rows are not neighbours.
   EXPECT_EQ(grouped("cj,jifd,jcd->jcf", {2, 5, 9, 6, 7}).obstacle,
             MatmulObstacle::Layout);
+  // Nor are rows; the matrices come first.
+  EXPECT_EQ(grouped("gbe,ia,egab->gbe", {1, 2, 3, 2, 5}).obstacle,
+            MatmulObstacle::Layout);
   // Every row has matrices of its own.
   EXPECT_EQ(grouped("c,cifd,cd->cf", {7, 5, 9, 6}).obstacle,
             MatmulObstacle::NotAProduct);
