@@ -297,11 +297,10 @@ void Bounds::addComputing(const SpaceNode &node, size_t yardstick,
 
 /// With stages each micro-batch adds its gradients to the sums: two are read,
 /// one is written.
-void Bounds::addSums(const SpaceNode &node, int64_t microBatches,
-                     Work &work) const {
+void Bounds::addSums(const SpaceNode &node, const Lasting &lasting,
+                     int64_t microBatches, Work &work) const {
   if (!node.candidate.hasStages())
     return;
-  Lasting lasting = lastingBytes(node);
   auto seconds = [&](const Sums &sums) {
     return double(microBatches) * 3 *
            sums.of(microBatches, /*hasStages=*/true) / memoryRate();
@@ -440,8 +439,9 @@ Bound Bounds::of(const SpaceNode &node) const {
   bool mayFit = false;
   // By micro-batches and rematerialisation.
   std::map<std::pair<int64_t, size_t>, Work> works;
+  Lasting lasting = lastingBytes(node);
   for (const SizedSettings &each :
-       sized(node, settingsOf(node), options.memoryLimit)) {
+       sized(node, lasting, settingsOf(node), options.memoryLimit)) {
     const Settings &settings = each.settings;
     least = std::min(least, each.bytes);
     if (!each.mayFit)
@@ -453,7 +453,7 @@ Bound Bounds::of(const SpaceNode &node) const {
     if (isNew) {
       work->second = workOf(node, parts);
       addComputing(node, yardstick, parts, work->second);
-      addSums(node, parts, work->second);
+      addSums(node, lasting, parts, work->second);
     }
     Bound bound = boundOf(work->second, node, settings);
     if (!mayFit || bound.seconds < best.seconds)

@@ -187,37 +187,32 @@ private:
   /// Takes a step in either direction as long as one is faster.
   const Evaluation &fastestFrom(const Evaluation &first) {
     const Evaluation *best = &first;
-    for (bool isFaster = true; isFaster;) {
-      isFaster = false;
-      for (const Settings *next : {withMoreChunks(best->candidate.settings),
-                                   withFewerParts(best->candidate.settings)})
-        if (next && !isFaster && fits(with(*next)) &&
-            with(*next).seconds < best->seconds) {
-          best = &with(*next);
-          isFaster = true;
-        }
-    }
+    while (const Evaluation *next = fasterThan(*best))
+      best = next;
     return *best;
   }
 
-  /// Null if there are none.
-  const Settings *withMoreChunks(const Settings &than) const {
-    const Settings *next = nullptr;
-    for (const Settings &each : settings)
-      if (each.rematerialize == than.rematerialize &&
-          each.microBatches == than.microBatches && each.chunks > than.chunks &&
-          (!next || each.chunks < next->chunks))
-        next = &each;
-    return next;
+  /// One step away; null if none is.
+  const Evaluation *fasterThan(const Evaluation &known) {
+    for (auto kept : {&Settings::microBatches, &Settings::chunks}) {
+      const Settings *next = behind(known.candidate.settings, kept);
+      if (next && fits(with(*next)) && with(*next).seconds < known.seconds)
+        return &with(*next);
+    }
+    return nullptr;
   }
-  const Settings *withFewerParts(const Settings &than) const {
-    const Settings *next = nullptr;
-    for (const Settings &each : settings)
-      if (each.rematerialize == than.rematerialize &&
-          each.chunks == than.chunks && each.microBatches < than.microBatches &&
-          (!next || each.microBatches > next->microBatches))
-        next = &each;
-    return next;
+
+  /// The next of the list with the same rematerialisation and as many as it has
+  /// of `kept`: more chunks, or fewer micro-batches. Null if there is none.
+  const Settings *behind(const Settings &chosen,
+                         int64_t Settings::*kept) const {
+    auto next =
+        std::find_if(std::next(llvm::find(settings, chosen)), settings.end(),
+                     [&](const Settings &each) {
+                       return each.rematerialize == chosen.rematerialize &&
+                              each.*kept == chosen.*kept;
+                     });
+    return next == settings.end() ? nullptr : &*next;
   }
 
   static Settings undivided(const Settings &each) {

@@ -143,7 +143,13 @@ int64_t Bounds::bytesWith(const SpaceNode &node,
 std::vector<SizedSettings> Bounds::sized(const SpaceNode &node,
                                          llvm::ArrayRef<Settings> all,
                                          int64_t limit) const {
-  Lasting lasting = lastingBytes(node);
+  return sized(node, lastingBytes(node), all, limit);
+}
+
+std::vector<SizedSettings> Bounds::sized(const SpaceNode &node,
+                                         const Lasting &lasting,
+                                         llvm::ArrayRef<Settings> all,
+                                         int64_t limit) const {
   std::vector<SizedSettings> result;
   // With stages, the first of a rematerialisation.
   const SizedSettings *first = nullptr;

@@ -223,7 +223,12 @@ private:
   Bound linksAlone(const SpaceNode &node) const;
   void addComputing(const SpaceNode &node, size_t yardstick,
                     int64_t microBatches, Work &work) const;
-  void addSums(const SpaceNode &node, int64_t microBatches, Work &work) const;
+  void addSums(const SpaceNode &node, const Lasting &lasting,
+               int64_t microBatches, Work &work) const;
+  std::vector<SizedSettings> sized(const SpaceNode &node,
+                                   const Lasting &lasting,
+                                   llvm::ArrayRef<Settings> all,
+                                   int64_t limit) const;
   double longestStage(const Work &work, int64_t stages,
                       const Settings &settings, bool withLinks) const;
   bool hasChunks(const SpaceNode &node, int64_t perStage) const;

@@ -218,6 +218,18 @@ TEST(Bounds, Yardsticks) {
             redone.computing * (1 - 1e-9));
 }
 
+/// So many layers that are alike, each with the program's products and
+/// parameters.
+static void setLayers(ProgramFacts &facts, int64_t layers) {
+  facts.layers = layers;
+  facts.areLayersAlike = true;
+  for (ProductFacts &product : facts.products)
+    product.count = layers;
+  for (TensorFacts &tensor : facts.tensors)
+    if (tensor.kind == TensorFacts::Kind::Parameter)
+      tensor.count = layers;
+}
+
 static SpaceNode stages(int64_t size) {
   return oneAxis(size, {AxisRole::Stage, std::nullopt, {}, false, false});
 }
@@ -267,12 +279,7 @@ TEST(Bounds, StagesWaitForTheFirstMicroBatch) {
 // read, one is written.
 TEST(Bounds, StagesSumGradients) {
   ProgramFacts facts = mlp(64, 64, 1024, 4096);
-  facts.layers = 8;
-  facts.areLayersAlike = true;
-  for (ProductFacts &product : facts.products)
-    product.count = 8;
-  for (TensorFacts &tensor : facts.tensors)
-    tensor.count = tensor.kind == TensorFacts::Kind::Parameter ? 8 : 1;
+  setLayers(facts, 8);
   BoundOptions options;
   options.devices = 4;
   options.hasGradients = true;
@@ -297,10 +304,7 @@ TEST(Bounds, StagesSumGradients) {
 // shorter ones on each stage before.
 TEST(Bounds, ChunksShortenTheWait) {
   ProgramFacts facts = mlp(64, 64, 1024, 4096);
-  facts.layers = 16;
-  facts.areLayersAlike = true;
-  for (ProductFacts &product : facts.products)
-    product.count = 16;
+  setLayers(facts, 16);
   BoundOptions options;
   options.devices = 4;
   options.hasGradients = true;
@@ -314,9 +318,7 @@ TEST(Bounds, ChunksShortenTheWait) {
     EXPECT_NEAR(computing(chunks), whole * (1 + 3.0 / double(8 * chunks)),
                 1e-9 * whole);
   // Of 12 layers in 8 chunks the first four chunks have two.
-  facts.layers = 12;
-  for (ProductFacts &product : facts.products)
-    product.count = 12;
+  setLayers(facts, 12);
   double layer = whole / 4;
   EXPECT_NEAR(computing(2), layer * (3 + 3.0 * 2 / 8), 1e-9 * whole);
 }
@@ -379,11 +381,7 @@ TEST(Bounds, TheLastStageHasTheHead) {
 // are stages.
 TEST(Bounds, MemoryOfStages) {
   ProgramFacts facts = mlp(64, 8, 16, 32);
-  facts.layers = 8;
-  facts.areLayersAlike = true;
-  for (TensorFacts &tensor : facts.tensors)
-    if (tensor.kind == TensorFacts::Kind::Parameter)
-      tensor.count = 8;
+  setLayers(facts, 8);
   BoundOptions options;
   options.devices = 4;
   options.hasGradients = true;
