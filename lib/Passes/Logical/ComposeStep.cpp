@@ -1,10 +1,11 @@
 // tpsp-compose-step: gradients and update, one function.
+#include "Passes/Program/FunctionResults.h"
+
 #include "tpsp/Dialect/Tpsp/PointwiseOps.h"
 #include "tpsp/Dialect/Tpsp/StageAxis.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 #include "tpsp/Passes/Passes.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -17,17 +18,6 @@ using namespace mlir;
 using namespace tpsp;
 
 namespace {
-
-/// Results that stay, with their attributes.
-struct Results {
-  SmallVector<Value> values;
-  SmallVector<DictionaryAttr> attributes;
-
-  void add(Value value, DictionaryAttr attribute) {
-    values.push_back(value);
-    attributes.push_back(attribute);
-  }
-};
 
 /// What gradients of `step` begin from, times the loss scale of `update`.
 Value scaled(OpBuilder &b, BlockArgument cotangent, func::FuncOp update) {
@@ -68,17 +58,15 @@ void compose(func::FuncOp step, func::FuncOp update) {
     scaleLoss(step, update);
   auto end = cast<func::ReturnOp>(step.getBody().front().getTerminator());
   IRMapping mapping;
-  Results results;
+  FunctionResults before(step), added(update), results;
   llvm::DenseMap<int64_t, Value> gradients;
-  SmallVector<DictionaryAttr> attributes;
-  step.getAllResultAttrs(attributes);
-  for (auto [i, value] : llvm::enumerate(end.getOperands())) {
+  for (auto [i, value] : llvm::enumerate(before.values)) {
     auto of = step.getResultAttrOfType<IntegerAttr>(i, gradientAttrName);
     if (of)
       gradients[of.getInt()] = value;
     // Who sent the argument waits for its gradient.
     if (!of || step.getArgAttr(of.getInt(), receivedAttrName))
-      results.add(value, attributes[i]);
+      results.add(value, before.attributes[i]);
   }
   for (BlockArgument argument : update.getArguments()) {
     unsigned number = argument.getArgNumber();
@@ -89,15 +77,10 @@ void compose(func::FuncOp step, func::FuncOp update) {
   OpBuilder b(end);
   for (Operation &op : update.getBody().front().without_terminator())
     b.clone(op, mapping)->setAttr(updateAttrName, b.getUnitAttr());
-  attributes.clear();
-  update.getAllResultAttrs(attributes);
-  for (auto [value, attribute] : llvm::zip_equal(
-           update.getBody().front().getTerminator()->getOperands(), attributes))
+  for (auto [value, attribute] :
+       llvm::zip_equal(added.values, added.attributes))
     results.add(mapping.lookup(value), attribute);
-  end->setOperands(results.values);
-  step.setFunctionType(b.getFunctionType(
-      step.getArgumentTypes(), ValueRange(results.values).getTypes()));
-  step.setAllResultAttrs(results.attributes);
+  results.setOf(step);
 }
 
 struct ComposeStep : public tpsp::impl::ComposeStepBase<ComposeStep> {

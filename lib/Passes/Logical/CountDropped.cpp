@@ -1,9 +1,10 @@
 // tpsp-count-dropped: return how many choices of tokens have found no place.
+#include "Passes/Program/FunctionResults.h"
+
 #include "tpsp/Dialect/Tpsp/PointwiseOps.h"
 #include "tpsp/Dialect/Tpsp/Routing.h"
 #include "tpsp/Passes/Passes.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace tpsp {
@@ -50,28 +51,17 @@ static bool hasResult(func::FuncOp function, StringRef name) {
 static void countDropped(func::FuncOp function) {
   if (hasResult(function, droppedName))
     return;
-  Block &body = function.getBody().front();
-  SmallVector<Value> totals = totalsDropped(body);
+  SmallVector<Value> totals = totalsDropped(function.getBody().front());
   if (totals.empty())
     return;
-  auto ret = cast<func::ReturnOp>(body.getTerminator());
-  Builder b(function.getContext());
-  SmallVector<Value> results(ret.getOperands());
-  SmallVector<DictionaryAttr> attributes;
-  function.getAllResultAttrs(attributes);
+  FunctionResults results(function);
   for (auto [number, total] : llvm::enumerate(totals)) {
     std::string name = droppedName.str();
     if (number > 0)
       name += "#" + std::to_string(number + 1);
-    results.push_back(total);
-    attributes.push_back(b.getDictionaryAttr(
-        {b.getNamedAttr(nameAttrName, b.getStringAttr(name)),
-         b.getNamedAttr(countAttrName, b.getUnitAttr())}));
+    results.addMarked(total, name, countAttrName);
   }
-  ret->setOperands(results);
-  function.setFunctionType(b.getFunctionType(function.getArgumentTypes(),
-                                             ValueRange(results).getTypes()));
-  function.setAllResultAttrs(attributes);
+  results.setOf(function);
 }
 
 namespace {

@@ -1,10 +1,10 @@
 // tpsp-return-choices: return choices, which were decided by comparing numbers.
+#include "Passes/Program/FunctionResults.h"
 #include "Passes/Program/Placed.h"
 #include "tpsp/Passes/Passes.h"
 
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace tpsp {
@@ -27,24 +27,12 @@ bool isChoice(Operation &op) {
 }
 
 void returnChoices(func::FuncOp function) {
-  auto ret = cast<func::ReturnOp>(function.getBody().front().getTerminator());
-  Builder b(function.getContext());
-  SmallVector<Value> results(ret.getOperands());
-  SmallVector<DictionaryAttr> attributes;
-  function.getAllResultAttrs(attributes);
-  for (Operation &op : function.getBody().front()) {
-    if (!isChoice(op) || llvm::is_contained(results, op.getResult(0)))
-      continue;
-    results.push_back(op.getResult(0));
-    attributes.push_back(b.getDictionaryAttr(
-        {b.getNamedAttr(nameAttrName,
-                        b.getStringAttr(tensorName(op.getResult(0)))),
-         b.getNamedAttr(choiceAttrName, b.getUnitAttr())}));
-  }
-  ret->setOperands(results);
-  function.setFunctionType(b.getFunctionType(function.getArgumentTypes(),
-                                             ValueRange(results).getTypes()));
-  function.setAllResultAttrs(attributes);
+  FunctionResults results(function);
+  for (Operation &op : function.getBody().front())
+    if (isChoice(op) && !llvm::is_contained(results.values, op.getResult(0)))
+      results.addMarked(op.getResult(0), tensorName(op.getResult(0)),
+                        choiceAttrName);
+  results.setOf(function);
 }
 
 struct ReturnChoices : public tpsp::impl::ReturnChoicesBase<ReturnChoices> {

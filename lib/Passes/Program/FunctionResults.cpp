@@ -1,0 +1,32 @@
+#include "FunctionResults.h"
+
+#include "tpsp/Dialect/Tpsp/TpspDialect.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace tpsp;
+
+static Operation *returnOf(func::FuncOp function) {
+  return function.getBody().front().getTerminator();
+}
+
+FunctionResults::FunctionResults(func::FuncOp function)
+    : values(returnOf(function)->getOperands()) {
+  function.getAllResultAttrs(attributes);
+}
+
+void FunctionResults::addMarked(Value value, StringRef name, StringRef mark) {
+  Builder b(value.getContext());
+  add(value,
+      b.getDictionaryAttr({b.getNamedAttr(nameAttrName, b.getStringAttr(name)),
+                           b.getNamedAttr(mark, b.getUnitAttr())}));
+}
+
+void FunctionResults::setOf(func::FuncOp function) const {
+  Builder b(function.getContext());
+  returnOf(function)->setOperands(values);
+  function.setFunctionType(b.getFunctionType(function.getArgumentTypes(),
+                                             ValueRange(values).getTypes()));
+  function.setAllResultAttrs(attributes);
+}
