@@ -161,12 +161,7 @@ MatmulCommand makeMatmul(int64_t dtype, int64_t m, int64_t n, int64_t k,
                          int layout, int64_t padding, Steps epilogue) {
   MatmulCommand c;
   c.dtype = dtype;
-  c.m = m, c.n = n, c.k = k;
-  c.transposeA = layout & 1;
-  c.transposeB = layout & 2;
-  c.lda = (c.transposeA ? m : k) + padding;
-  c.ldb = (c.transposeB ? k : n) + padding;
-  c.ldc = n + padding;
+  layOut(c, m, n, k, layout, padding);
   c.epilogue = std::move(epilogue);
   return c;
 }

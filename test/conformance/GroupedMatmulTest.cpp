@@ -90,12 +90,7 @@ GroupedMatmulCommand makeGrouped(int64_t dtype, bool sumsRows, int64_t m,
                                  int64_t padding) {
   GroupedMatmulCommand c;
   c.dtype = dtype;
-  c.m = m, c.n = n, c.k = k;
-  c.transposeA = layout & 1;
-  c.transposeB = layout & 2;
-  c.lda = (c.transposeA ? m : k) + padding;
-  c.ldb = (c.transposeB ? k : n) + padding;
-  c.ldc = n + padding;
+  layOut(c, m, n, k, layout, padding);
   c.sumsRows = sumsRows;
   c.groups = 4;
   c.groupStride =
@@ -150,39 +145,17 @@ protected:
       int64_t count = uses[3].elements;
       std::vector<double> got =
           fromBytes(g.dtype, after.data() + offsets[3], count);
-      compare(got, expected(g, first, values[0], values[1], values[2], count),
-              tolerance);
-    }
-  }
-
-private:
-  static void compare(const std::vector<double> &got,
-                      const std::vector<double> &wanted, double tolerance) {
-    for (size_t i = 0; i < got.size(); ++i) {
-      if (std::isnan(wanted[i]))
-        ASSERT_TRUE(std::isnan(got[i])) << "element " << i << " of a gap";
-      else
-        ASSERT_NEAR(got[i], wanted[i], tolerance * (1 + std::fabs(wanted[i])))
-            << "element " << i;
+      expectElements(got,
+                     expected(g, first, values[0], values[1], values[2], count),
+                     tolerance);
     }
   }
 };
-
-struct TypeCase {
-  int64_t dtype;
-  double tolerance;
-};
-
-/// As those of matmuls.
-constexpr TypeCase types[] = {{TPSP_RT_F32, 3e-6},
-                              {TPSP_RT_BF16, 1.0 / 256},
-                              {TPSP_RT_F16, 1.0 / 2048 + 3e-6},
-                              {TPSP_RT_F64, 1e-14}};
 
 TEST_P(GroupedMatmulTest, OddExtentsAndLayouts) {
   const int64_t extents[][3] = {{1, 1, 1},  {1, 17, 5},  {17, 1, 5},
                                 {5, 17, 1}, {13, 7, 11}, {65, 33, 70}};
-  for (TypeCase type : types)
+  for (TypeCase type : productTypes)
     for (const auto &e : extents)
       for (int layout = 0; layout < 4; ++layout)
         for (bool sumsRows : {false, true})
@@ -200,7 +173,7 @@ TEST_P(GroupedMatmulTest, OddExtentsAndLayouts) {
 }
 
 TEST_P(GroupedMatmulTest, LoopsAndShardsOfTheMatrices) {
-  for (TypeCase type : types)
+  for (TypeCase type : productTypes)
     for (bool sumsRows : {false, true}) {
       SCOPED_TRACE(testing::Message()
                    << elementName(type.dtype) << " seed " << testSeed());

@@ -1,9 +1,13 @@
-/// The points of a matmul's loops.
+/// What tests of matrix products share: the points of loops, element types with
+/// their tolerances, and the layout of matrices.
 #ifndef TPSP_TEST_CONFORMANCE_MATMULLOOPS_H
 #define TPSP_TEST_CONFORMANCE_MATMULLOOPS_H
 
 #include "tpsp/Abi/Commands.h"
 
+#include <gtest/gtest.h>
+
+#include <cmath>
 #include <vector>
 
 namespace tpsp::rt::conformance {
@@ -20,6 +24,42 @@ void forEachPoint(const Loops &loops, const Body &body, size_t depth = 0,
   for (int64_t i = 0; i < loop.extent; ++i)
     forEachPoint(loops, body, depth + 1, a + i * loop.strideA,
                  b + i * loop.strideB, c + i * loop.strideC);
+}
+
+struct TypeCase {
+  int64_t dtype;
+  double tolerance;
+};
+
+/// Of sums of a few hundred products of numbers below 1. In 16 bits: half a
+/// unit of the result's last place, as products and sums are f32.
+inline constexpr TypeCase productTypes[] = {{TPSP_RT_F32, 3e-6},
+                                            {TPSP_RT_BF16, 1.0 / 256},
+                                            {TPSP_RT_F16, 1.0 / 2048 + 3e-6},
+                                            {TPSP_RT_F64, 1e-14}};
+
+/// m x n x k. `layout`: bit 0 transposes A, bit 1 B; rows have `padding` more.
+inline void layOut(MatmulForm &form, int64_t m, int64_t n, int64_t k,
+                   int layout, int64_t padding) {
+  form.m = m, form.n = n, form.k = k;
+  form.transposeA = layout & 1;
+  form.transposeB = layout & 2;
+  form.lda = (form.transposeA ? m : k) + padding;
+  form.ldb = (form.transposeB ? k : n) + padding;
+  form.ldc = n + padding;
+}
+
+/// Gaps, which are no numbers in `expected`, stay.
+inline void expectElements(const std::vector<double> &got,
+                           const std::vector<double> &expected,
+                           double tolerance) {
+  for (size_t i = 0; i < got.size(); ++i) {
+    if (std::isnan(expected[i]))
+      ASSERT_TRUE(std::isnan(got[i])) << "element " << i << " of a gap";
+    else
+      ASSERT_NEAR(got[i], expected[i], tolerance * (1 + std::fabs(expected[i])))
+          << "element " << i;
+  }
 }
 
 } // namespace tpsp::rt::conformance

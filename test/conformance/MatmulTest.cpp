@@ -59,12 +59,7 @@ MatmulCommand makeMatmul(int64_t dtype, int64_t m, int64_t n, int64_t k,
                          int layout, int64_t padding) {
   MatmulCommand c;
   c.dtype = dtype;
-  c.m = m, c.n = n, c.k = k;
-  c.transposeA = layout & 1;
-  c.transposeB = layout & 2;
-  c.lda = (c.transposeA ? m : k) + padding;
-  c.ldb = (c.transposeB ? k : n) + padding;
-  c.ldc = n + padding;
+  layOut(c, m, n, k, layout, padding);
   return c;
 }
 
@@ -104,41 +99,16 @@ protected:
       });
       ASSERT_TRUE(status.ok()) << status.message();
       auto got = fromBytes(m.dtype, after.data() + offsetC, counts.c);
-      compare(got, expectedProduct(m, a, b, counts.c), tolerance);
-    }
-  }
-
-private:
-  static void compare(const std::vector<double> &got,
-                      const std::vector<double> &expected, double tolerance) {
-    for (size_t i = 0; i < got.size(); ++i) {
-      if (std::isnan(expected[i]))
-        ASSERT_TRUE(std::isnan(got[i])) << "element " << i << " of a gap";
-      else
-        ASSERT_NEAR(got[i], expected[i],
-                    tolerance * (1 + std::fabs(expected[i])))
-            << "element " << i;
+      expectElements(got, expectedProduct(m, a, b, counts.c), tolerance);
     }
   }
 };
-
-struct TypeCase {
-  int64_t dtype;
-  double tolerance;
-};
-
-/// Of sums of a few hundred products of numbers below 1. In 16 bits: half a
-/// unit of the result's last place, as products and sums are f32.
-constexpr TypeCase types[] = {{TPSP_RT_F32, 3e-6},
-                              {TPSP_RT_BF16, 1.0 / 256},
-                              {TPSP_RT_F16, 1.0 / 2048 + 3e-6},
-                              {TPSP_RT_F64, 1e-14}};
 
 TEST_P(MatmulTest, OddExtentsAndLayouts) {
   const int64_t extents[][3] = {{1, 1, 1},    {1, 17, 5},   {17, 1, 5},
                                 {5, 17, 1},   {1, 1, 129},  {7, 13, 11},
                                 {64, 32, 48}, {65, 127, 33}};
-  for (TypeCase type : types)
+  for (TypeCase type : productTypes)
     for (const auto &e : extents)
       for (int layout = 0; layout < 4; ++layout)
         for (int64_t padding : {0, 3}) {
@@ -152,7 +122,7 @@ TEST_P(MatmulTest, OddExtentsAndLayouts) {
 }
 
 TEST_P(MatmulTest, BatchesWithGapsAndBroadcasts) {
-  for (TypeCase type : types)
+  for (TypeCase type : productTypes)
     for (int layout = 0; layout < 4; ++layout) {
       SCOPED_TRACE(testing::Message() << elementName(type.dtype) << " layout "
                                       << layout << " seed " << testSeed());
@@ -167,7 +137,7 @@ TEST_P(MatmulTest, BatchesWithGapsAndBroadcasts) {
 
 /// A few rows of each of several sequences, all with the same weights.
 TEST_P(MatmulTest, BatchesThatShareB) {
-  for (TypeCase type : types)
+  for (TypeCase type : productTypes)
     for (int layout = 0; layout < 4; ++layout)
       for (int64_t gap : {0, 7})
         for (int64_t rows : {1, 3, 40}) {
@@ -189,7 +159,7 @@ TEST_P(MatmulTest, BatchesThatShareB) {
 
 /// Heads side by side in one row: the batch runs along the columns.
 TEST_P(MatmulTest, InterleavedBatch) {
-  for (TypeCase type : types) {
+  for (TypeCase type : productTypes) {
     MatmulCommand c = makeMatmul(type.dtype, 9, 4, 8, 0, 0);
     c.lda = 3 * 8, c.ldb = 3 * 4, c.ldc = 3 * 4;
     c.batch = Loops{{3, 8, 4, 4}};
@@ -198,7 +168,7 @@ TEST_P(MatmulTest, InterleavedBatch) {
 }
 
 TEST_P(MatmulTest, AccumulatesOverLoops) {
-  for (TypeCase type : types)
+  for (TypeCase type : productTypes)
     for (int layout = 0; layout < 4; ++layout) {
       SCOPED_TRACE(testing::Message() << elementName(type.dtype) << " layout "
                                       << layout << " seed " << testSeed());
@@ -262,7 +232,7 @@ TEST_P(MatmulTest, LongHalves) {
 }
 
 TEST_P(MatmulTest, ManySmallAndFewLargeItems) {
-  for (TypeCase type : types) {
+  for (TypeCase type : productTypes) {
     MatmulCommand c = makeMatmul(type.dtype, 64, 48, 32, 2, 0);
     c.batch = Loops{{32, 64 * 32, 48 * 32, 64 * 48}};
     check(c, type.tolerance);
@@ -276,7 +246,7 @@ TEST_P(MatmulTest, ManySmallAndFewLargeItems) {
 /// More points than a GPU's grid has blocks along a batch, alone and beside
 /// others; a prime number of them, so that no parts are equal.
 TEST_P(MatmulTest, LongBatches) {
-  for (TypeCase type : types) {
+  for (TypeCase type : productTypes) {
     SCOPED_TRACE(testing::Message() << elementName(type.dtype));
     MatmulCommand c = makeMatmul(type.dtype, 1, 2, 1, 0, 0);
     c.batch = Loops{{65537, 1, 2, 3}};
@@ -288,7 +258,7 @@ TEST_P(MatmulTest, LongBatches) {
 }
 
 TEST_P(MatmulTest, EmptySumIsZero) {
-  for (TypeCase type : types) {
+  for (TypeCase type : productTypes) {
     MatmulCommand c = makeMatmul(type.dtype, 3, 4, 0, 0, 0);
     c.ldc = 6;
     Plan plan;
