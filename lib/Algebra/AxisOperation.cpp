@@ -24,9 +24,10 @@ bool AxisTensor::operator==(const AxisTensor &other) const {
 }
 
 static auto factsOf(const AxisOperation &operation) {
-  return std::tie(operation.work, operation.isSum, operation.isConvertingSum,
-                  operation.sameAs, operation.operands, operation.results,
-                  operation.reducedLater, operation.ways);
+  return std::tie(operation.work, operation.times, operation.isSum,
+                  operation.isConvertingSum, operation.sameAs,
+                  operation.operands, operation.results, operation.reducedLater,
+                  operation.ways);
 }
 
 bool AxisOperation::operator==(const AxisOperation &other) const {
@@ -220,6 +221,7 @@ private:
                     const SearchCost &cost) {
     if (next == operation.results.size()) {
       outcome.cost = cost;
+      outcome.cost *= operation.times;
       outcome.states.assign(current.begin(), current.end());
       outcomes.push_back(std::move(outcome));
       return;

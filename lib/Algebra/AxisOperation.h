@@ -60,6 +60,7 @@ struct AxisOperation {
   bool isSum = false;
   bool isConvertingSum = false;
   __int128 work = 0; ///< by one rank alone
+  int64_t times = 1; ///< that it is done
 
   bool operator==(const AxisOperation &other) const;
   /// Equal ones have equal numbers.
@@ -70,7 +71,7 @@ struct AxisOperation {
 struct AxisOutcome {
   unsigned way = 0;
   unsigned kept = 0; ///< per result a bit: whether it stays as it comes out
-  SearchCost cost;   ///< of this operation alone
+  SearchCost cost;   ///< of this operation alone, as often as it is done
   std::u32string states;
 };
 

@@ -54,6 +54,16 @@ SearchCost &SearchCost::operator-=(const SearchCost &other) {
   return *this;
 }
 
+SearchCost &SearchCost::operator*=(int64_t times) {
+  againstRole *= int(times);
+  collectives *= int(times);
+  small *= int(times);
+  work *= times;
+  earlySums *= int(times);
+  bytes *= times;
+  return *this;
+}
+
 namespace {
 
 /// Where a value is used: by all operations, or by those of one micro-batch if

@@ -433,11 +433,32 @@ Bound Bounds::linksAlone(const SpaceNode &node) const {
   return bound;
 }
 
+/// What a bound depends on.
+static std::vector<int64_t> keyOf(const SpaceNode &node) {
+  std::vector<int64_t> key = {node.remaining};
+  for (const auto &[name, size, use] : node.candidate.axes) {
+    int64_t flags = 2 * use.storesParameters + use.storesState;
+    key.insert(key.end(), {size, int64_t(use.role), flags,
+                           use.activations ? int64_t(*use.activations) : -1,
+                           int64_t(use.parameters.size())});
+    key.insert(key.end(), use.parameters.begin(), use.parameters.end());
+  }
+  return key;
+}
+
 Bound Bounds::of(const SpaceNode &node) const {
+  auto [known, isNew] = bounds.try_emplace(keyOf(node));
+  if (isNew)
+    known->second = findBound(node);
+  return known->second;
+}
+
+Bound Bounds::findBound(const SpaceNode &node) const {
   Bound best;
   int64_t least = INT64_MAX;
   bool mayFit = false;
-  // By micro-batches and rematerialisation.
+  // By micro-batches, and by rematerialisation, too.
+  std::map<int64_t, Work> links;
   std::map<std::pair<int64_t, size_t>, Work> works;
   Lasting lasting = lastingBytes(node);
   for (const SizedSettings &each :
@@ -449,9 +470,11 @@ Bound Bounds::of(const SpaceNode &node) const {
     int64_t parts = settings.microBatches;
     const Yardstick *known = yardstickOf(settings);
     size_t yardstick = known ? size_t(known - options.yardsticks.data()) : 0;
-    auto [work, isNew] = works.try_emplace({parts, yardstick});
+    auto [link, isNewPart] = links.try_emplace(parts);
+    if (isNewPart)
+      link->second = workOf(node, parts);
+    auto [work, isNew] = works.try_emplace({parts, yardstick}, link->second);
     if (isNew) {
-      work->second = workOf(node, parts);
       addComputing(node, yardstick, parts, work->second);
       addSums(node, lasting, parts, work->second);
     }

@@ -1,5 +1,7 @@
 #include "EvaluationPool.h"
 
+#include "llvm/Support/ErrorHandling.h"
+
 #include <algorithm>
 #include <atomic>
 #include <thread>
@@ -35,8 +37,21 @@ double EvaluationPool::fullEffortOf(const Evaluation &serial) const {
   return found == fullEffort.end() ? guess : found->second;
 }
 
-/// What fits without overlap mostly fits with it. Where it does not, the
-/// settings behind it are tried.
+Evaluation EvaluationPool::evaluateAt(Stage stage, Evaluator &evaluator,
+                                      const Candidate &candidate) const {
+  switch (stage) {
+  case Stage::Serial:
+    return evaluator.evaluateSerially(candidate);
+  case Stage::Full:
+    return evaluator.evaluate(candidate);
+  case Stage::Whole:
+    return evaluator.evaluateWhole(candidate);
+  }
+  llvm_unreachable("no stage");
+}
+
+/// What fits in an earlier stage mostly fits in the next. Where it does not,
+/// the settings behind it are tried.
 Evaluation EvaluationPool::withKnownSettings(EvaluationTask &task,
                                              EvaluateCandidate evaluate) const {
   Candidate candidate = task.candidate;
@@ -62,20 +77,14 @@ void EvaluationPool::run(Evaluator &evaluator, EvaluationTask &task) const {
     hasStopped |= isOutOfTime();
     if (hasStopped)
       return Evaluation();
-    Evaluation each = task.stage == Stage::Serial
-                          ? evaluator.evaluateSerially(candidate)
-                          : evaluator.evaluate(candidate);
+    Evaluation each = evaluateAt(task.stage, evaluator, candidate);
     if (each.isLegal() && each.memory.total <= options.memoryLimit &&
         (!best || each.seconds < best->seconds))
       best = std::make_shared<Evaluation>(each);
+    if (task.before && candidate.settings == task.before->candidate.settings)
+      task.asBefore = std::make_shared<Evaluation>(each);
     return each;
   };
-  if (task.stage == Stage::Whole) {
-    task.evaluations = 1;
-    task.found =
-        std::make_shared<Evaluation>(evaluator.evaluateWhole(task.candidate));
-    return;
-  }
   task.found = std::make_shared<Evaluation>(
       task.before
           ? withKnownSettings(task, evaluate)
@@ -84,6 +93,9 @@ void EvaluationPool::run(Evaluator &evaluator, EvaluationTask &task) const {
   if (hasStopped) {
     task.found = nullptr;
     task.soFar = std::move(best);
+    // Whole, it does not fit.
+    if (task.stage == Stage::Whole)
+      task.found = task.soFar ? task.soFar : task.asBefore;
     return;
   }
   // The compiler takes no schedule that is slower than none.

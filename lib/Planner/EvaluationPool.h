@@ -21,13 +21,15 @@ struct EvaluationTask {
 
   Stage stage = Stage::Full;
   Candidate candidate;
-  /// Tried in this order. Of a whole program the candidate's own count.
+  /// Tried in this order; after an earlier stage, from those on that it found.
   std::vector<Settings> settings;
   /// What an earlier stage found, if there was one.
   std::shared_ptr<const Evaluation> before;
 
   /// What this stage found; null if it was not done for want of time.
   std::shared_ptr<Evaluation> found;
+  /// What it found of the settings that the earlier stage found.
+  std::shared_ptr<Evaluation> asBefore;
   /// Then, the fastest that fits of the settings for which there was time; null
   /// if there is none.
   std::shared_ptr<Evaluation> soFar;
@@ -52,6 +54,8 @@ public:
 
 private:
   void run(Evaluator &evaluator, EvaluationTask &task) const;
+  Evaluation evaluateAt(EvaluationTask::Stage stage, Evaluator &evaluator,
+                        const Candidate &candidate) const;
   Evaluation withKnownSettings(EvaluationTask &task,
                                EvaluateCandidate evaluate) const;
   void learn(const EvaluationTask &task);

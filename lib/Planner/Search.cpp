@@ -52,22 +52,22 @@ void noteError(double &largest, double composed, double whole) {
   largest = std::max(largest, std::abs(composed - whole) / whole);
 }
 
-void replaceByWhole(Evaluation &composed, Evaluation whole,
+void replaceByWhole(Evaluation &composed, EvaluationTask &task,
                     SearchResult &result) {
   ++result.finalists;
-  ++result.state.evaluations;
-  if (whole.isLegal()) {
-    noteError(result.timeError, composed.seconds, whole.seconds);
+  result.state.evaluations += task.evaluations;
+  if (const Evaluation &same = *task.asBefore; same.isLegal()) {
+    noteError(result.timeError, composed.seconds, same.seconds);
     noteError(result.memoryError, double(composed.memory.total),
-              double(whole.memory.total));
+              double(same.memory.total));
   }
-  composed = std::move(whole);
+  composed = std::move(*task.found);
 }
 
 /// Evaluates the best of what is composed as whole programs, as time allows.
 /// The result is sorted before; after it, it is not.
 void evaluateFinalists(SearchResult &result, EvaluationPool &pool,
-                       const SearchOptions &options) {
+                       const Bounds &bounds, const SearchOptions &options) {
   std::vector<EvaluationTask> tasks;
   std::vector<Evaluation *> composed;
   for (Evaluation &each : result.evaluations)
@@ -76,13 +76,14 @@ void evaluateFinalists(SearchResult &result, EvaluationPool &pool,
       EvaluationTask &task = tasks.emplace_back();
       task.stage = Stage::Whole;
       task.candidate = each.candidate;
+      task.settings = settingsFor(each.candidate, bounds, options);
       task.before = std::make_shared<Evaluation>(each);
       composed.push_back(&each);
     }
   pool.run(tasks);
   for (auto [old, task] : llvm::zip_equal(composed, tasks))
     if (task.found)
-      replaceByWhole(*old, std::move(*task.found), result);
+      replaceByWhole(*old, task, result);
 }
 
 /// Null if none does.
@@ -212,7 +213,7 @@ public:
     for (const Candidate &each : notable)
       takeByBound(each);
     sortRows(result, options.memoryLimit, space.program());
-    evaluateFinalists(result, pool, options);
+    evaluateFinalists(result, pool, bounds, options);
     sortRows(result, options.memoryLimit, space.program());
     result.state.seconds = pool.seconds();
     return std::move(result);

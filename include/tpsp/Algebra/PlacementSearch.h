@@ -85,6 +85,9 @@ struct SearchCost {
   bool operator==(const SearchCost &other) const;
   SearchCost &operator+=(const SearchCost &other);
   SearchCost &operator-=(const SearchCost &other);
+  /// But for idle gathers: whether a tensor is gathered in vain does not depend
+  /// on how often.
+  SearchCost &operator*=(int64_t times);
 };
 
 /// A function, or one phase of it, without its IR.
@@ -123,6 +126,8 @@ struct PlacementProblem {
     bool isConvertingSum = false;
     /// The micro-batch. What one has gathered, another gathers again.
     unsigned part = 0;
+    /// How often it is done: one micro-batch may stand for all.
+    int64_t times = 1;
   };
 
   Mesh mesh;

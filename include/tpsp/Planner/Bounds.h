@@ -204,6 +204,7 @@ private:
     double ofLayers = 0, behindLayers = 0;
   };
 
+  Bound findBound(const SpaceNode &node) const;
   std::vector<Settings> settingsOf(const SpaceNode &node) const;
   double hidingSeconds(const Work &work) const;
   Bound boundOf(const Work &work, const SpaceNode &node,
@@ -302,6 +303,8 @@ private:
   mutable std::map<std::pair<const ProductFacts *, std::vector<int64_t>>,
                    ProductTime>
       shapes;
+  /// By what they depend on: the search asks for some twice.
+  mutable std::map<std::vector<int64_t>, Bound> bounds;
   /// By yardstick and product: how much of its forward products is redone.
   std::vector<std::vector<double>> redone;
 };

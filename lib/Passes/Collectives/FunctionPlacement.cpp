@@ -1,5 +1,6 @@
 #include "FunctionPlacement.h"
 #include "Ledger.h"
+#include "MicroBatchTwins.h"
 
 #include "Passes/Program/Placed.h"
 #include "tpsp/Dialect/Tpsp/ResultAttrs.h"
@@ -82,36 +83,43 @@ Placement withStates(Placement base, ArrayRef<AxisState> states) {
   return base;
 }
 
-/// One phase as the search sees it.
+/// One phase as the search sees it. The last micro-batch stands for all.
 class Phase {
 public:
-  Phase(ArrayRef<IndexedOpInterface> ops, const Mesh &mesh,
-        const llvm::DenseMap<Value, Placement> &homes)
-      : homes(homes) {
+  Phase(ArrayRef<IndexedOpInterface> all, const MicroBatchTwins &twins,
+        const Mesh &mesh, const llvm::DenseMap<Value, Placement> &homes)
+      : twins(twins), homes(homes) {
     problem.mesh = mesh;
-    if (ops.empty())
+    if (all.empty())
       return;
-    features.emplace(ops.front()->getParentOfType<FunctionOpInterface>());
-    for (IndexedOpInterface op : ops)
-      add(op);
+    features.emplace(all.front()->getParentOfType<FunctionOpInterface>());
+    for (IndexedOpInterface op : all)
+      if (twins.lastOf(op) == op)
+        add(op);
   }
 
   PlacementProblem problem;
-  llvm::DenseMap<Value, unsigned> numbers;
+  /// Those of the problem.
+  SmallVector<IndexedOpInterface> ops;
 
 private:
   void add(IndexedOpInterface op) {
+    ops.push_back(op);
     PlacementProblem::Operation operation;
     operation.structure = op.getIndexStructure();
+    operation.times = twins.isOfEach(op) ? twins.count() : 1;
     operation.isSum = op.isSumOfOperands();
     operation.isConvertingSum =
         operation.isSum && op->getNumOperands() == 1 &&
         getElementTypeOrSelf(op->getOperand(0).getType()) !=
             getElementTypeOrSelf(op->getResult(0).getType());
     operation.part = partOf(op);
+    std::optional<unsigned> sum = sumSoFar(op);
     SmallVector<Placement> operands;
-    for (Value operand : op->getOperands()) {
-      unsigned number = numberOf(operand);
+    for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+      // Wherever this one's summand stays, that of those before has stayed.
+      Value standsFor = sum == i ? op->getOperand(1 - i) : operand;
+      unsigned number = numberOf(twins.lastOf(standsFor));
       operation.operands.push_back(number);
       const ProblemValue &value = problem.values[number];
       operands.push_back(value.wanted ? *value.wanted : value.expected);
@@ -129,6 +137,10 @@ private:
       operation.results.push_back(enter(result, std::move(value)));
     }
     problem.operations.push_back(std::move(operation));
+  }
+
+  std::optional<unsigned> sumSoFar(Operation *op) const {
+    return twins.count() > 1 ? MicroBatchTwins::sumSoFar(op) : std::nullopt;
   }
 
   /// What an operation of the other phase makes, if it is linear in each of its
@@ -187,10 +199,27 @@ private:
     return phaseOf(op) > 0 ? ProblemValue::Undivided : ProblemValue::Fixed;
   }
 
+  const MicroBatchTwins &twins;
   const llvm::DenseMap<Value, Placement> &homes;
   std::optional<Features> features;
   llvm::DenseMap<Attribute, unsigned> parts;
+  llvm::DenseMap<Value, unsigned> numbers;
 };
+
+/// How summands are added that all stay where `placement` says.
+SmallVector<Drive, 2> drivesOfSum(const IndexStructure &structure,
+                                  const Placement &placement,
+                                  const Mesh &mesh) {
+  SmallVector<Drive, 2> drives(mesh.numAxes());
+  for (AxisId axis = 0; axis < mesh.numAxes(); ++axis) {
+    AxisState state = AxisState::of(placement, axis);
+    if (state.isPending())
+      drives[axis].kind = Drive::Pending;
+    else if (auto dim = state.dim())
+      drives[axis] = {Drive::Index, structure.results.front().indices[*dim]};
+  }
+  return drives;
+}
 
 } // namespace
 
@@ -213,14 +242,15 @@ FunctionPlacement::of(IndexedOpInterface op) const {
 }
 
 bool FunctionPlacement::decide(ArrayRef<IndexedOpInterface> ops) {
-  Phase phase(ops, mesh, homes);
+  MicroBatchTwins twins(ops);
+  Phase phase(ops, twins, mesh, homes);
   const PlacementProblem &problem =
       asked.emplace_back(std::move(phase.problem));
   std::optional<PlacementAnswer> answer = searchPlacements(problem);
   if (!answer)
     return false;
   for (auto [op, drives, operation] :
-       llvm::zip_equal(ops, answer->drives, problem.operations)) {
+       llvm::zip_equal(phase.ops, answer->drives, problem.operations)) {
     Decision decision{drives, {}};
     for (auto [result, number] :
          llvm::zip_equal(op->getResults(), operation.results)) {
@@ -232,5 +262,25 @@ bool FunctionPlacement::decide(ArrayRef<IndexedOpInterface> ops) {
     }
     decisions[op] = std::move(decision);
   }
+  for (IndexedOpInterface op : ops)
+    if (twins.lastOf(op) != op)
+      decideAs(op, twins.lastOf(op));
   return true;
+}
+
+void FunctionPlacement::decideAs(IndexedOpInterface op, Operation *twin) {
+  Decision decision = decisions.lookup(twin);
+  if (std::optional<unsigned> sum = MicroBatchTwins::sumSoFar(op)) {
+    // The last brings it home.
+    Value own = op->getOperand(1 - *sum);
+    Placement stays = homes.lookup(own);
+    decision.drives = drivesOfSum(op.getIndexStructure(), stays, mesh);
+    Type type = op->getResult(0).getType();
+    decision.results = {
+        {stays, !isUnplaced(type) && stays == placementOf(type, mesh)}};
+  }
+  for (auto [result, home] :
+       llvm::zip_equal(op->getResults(), decision.results))
+    homes[result] = home.placement;
+  decisions[op] = std::move(decision);
 }

@@ -6,6 +6,9 @@
 /// for the forward pass stays in memory for the backward pass. Then the
 /// backward pass is decided.
 ///
+/// All micro-batches are decided alike (MicroBatchTwins.h). So what
+/// micro-batches add up stays where it comes out until the last one's addition.
+///
 /// What the user placed stays where it is. A value that propagation placed may
 /// stay as its operation leaves it. So may a gradient that nobody placed.
 /// Another gradient may stay a pending sum.
@@ -46,6 +49,8 @@ public:
 private:
   /// Whether the phase can be placed.
   bool decide(llvm::ArrayRef<IndexedOpInterface> phase);
+  /// As its twin of the last micro-batch; sums stay where their summands do.
+  void decideAs(IndexedOpInterface op, mlir::Operation *twin);
 
   const Mesh &mesh;
   llvm::DenseMap<mlir::Value, Placement> homes;

@@ -430,9 +430,11 @@ void JointOracle::leave(size_t at, const Form &form, State state,
       bool isDead = last == lastUses.end() || last->second <= at;
       entry = isDead ? state.erase(entry) : std::next(entry);
     }
-    auto [place, isNew] = next.try_emplace(std::move(state), price);
-    if (!isNew && price < place->second)
-      place->second = price;
+    JointPrice all = before;
+    all.add(price, operation.times);
+    auto [place, isNew] = next.try_emplace(std::move(state), all);
+    if (!isNew && all < place->second)
+      place->second = all;
     return;
   }
   unsigned number = operation.results[result];
@@ -463,14 +465,16 @@ void JointOracle::leave(size_t at, const Form &form, State state,
 }
 
 void JointOracle::follow(size_t at, const Form &form, State state,
-                         JointPrice price, Reached &next) {
+                         const JointPrice &paid, Reached &next) {
   const Operation &operation = problem.operations[at];
   for (unsigned number : operation.operands) {
     Available &has = state[slotOf(number, operation.part)];
     if (has.versions.empty())
       has.versions.insert(wanted(number));
   }
-  price.work += form.work;
+  before = paid;
+  JointPrice price;
+  price.work = form.work;
   if (bringOperands(at, form, state, price))
     leave(at, form, std::move(state), price, 0, next);
 }

@@ -22,6 +22,18 @@ struct JointPrice {
   int64_t bytes = 0;
   unsigned moves = 0; ///< with those that count for nothing; not compared
 
+  /// What is done `times`; a tensor that is gathered in vain counts once.
+  void add(const JointPrice &other, int64_t times) {
+    idle += other.idle;
+    againstRole += other.againstRole * times;
+    collectives += other.collectives * times;
+    small += other.small * times;
+    work += other.work * double(times);
+    earlySums += other.earlySums * times;
+    bytes += other.bytes * times;
+    moves += other.moves * times;
+  }
+
   bool operator<(const JointPrice &other) const {
     return std::tie(idle, againstRole, collectives, small, work, earlySums,
                     bytes) < std::tie(other.idle, other.againstRole,
@@ -89,7 +101,7 @@ private:
                              const std::vector<unsigned> &order) const;
   Slot slotOf(unsigned number, unsigned part) const;
 
-  void follow(size_t at, const Form &form, State state, JointPrice price,
+  void follow(size_t at, const Form &form, State state, const JointPrice &paid,
               Reached &next);
   bool bringOperands(size_t at, const Form &form, State &state,
                      JointPrice &price);
@@ -115,6 +127,7 @@ private:
   std::vector<std::vector<std::set<unsigned>>> open;
   std::vector<bool> isMade;        ///< per value
   std::map<Slot, size_t> lastUses; ///< by operations
+  JointPrice before;               ///< the operation that is followed, paid
   bool overflow = false;
 };
 

@@ -118,10 +118,21 @@ TEST_F(Composition, BucketsOfSeveralLayers) {
           << layers << (use.storesParameters ? " stored" : "");
 }
 
-// Layers add what one micro-batch of them saves, and not what all do.
+// Layers add what one micro-batch of them saves, and not what all do. Steps of
+// many layers have no other collectives.
 TEST_F(Composition, MicroBatchesSaveOneAfterAnother) {
   AxisUse replicated = {AxisRole::Data, 0, {}, false, false};
   EXPECT_NEAR(errorOf(12, replicated, /*microBatches=*/4).memory, 0, 0.15);
+  AxisUse rows = {AxisRole::Model, 1, {3}, false, false};
+  AxisUse stored = {AxisRole::Data, 0, {}, true, false};
+  for (const AxisUse &data : {replicated, stored}) {
+    Candidate candidate;
+    candidate.axes = {{"dp", 2, data}, {"tp", 2, rows}};
+    candidate.settings.microBatches = 4;
+    Error error = errorOf(24, candidate, "off");
+    EXPECT_NEAR(error.time, 0, 0.02) << data.storesParameters;
+    EXPECT_NEAR(error.memory, 0, 0.02) << data.storesParameters;
+  }
 }
 
 // Chunks of four layers and more are composed of two, and of one more of one

@@ -320,6 +320,60 @@ TEST(Search, StopsWithAGap) {
   EXPECT_LE(result.state.evaluations, 3);
 }
 
+/// Whole, a step takes half as much memory again as its layers say.
+class LargerWhole : public Evaluator {
+public:
+  explicit LargerWhole(std::unique_ptr<Evaluator> inner)
+      : inner(std::move(inner)) {}
+
+  Evaluation evaluate(const Candidate &candidate) override {
+    Evaluation result = inner->evaluate(candidate);
+    result.isComposed = true;
+    return result;
+  }
+
+  Evaluation evaluateWhole(const Candidate &candidate) override {
+    Evaluation result = inner->evaluate(candidate);
+    result.memory.total += result.memory.total / 2;
+    return result;
+  }
+
+private:
+  std::unique_ptr<Evaluator> inner;
+};
+
+// What does not fit whole is tried with its next settings.
+TEST(Search, FinalistsFitWhole) {
+  int moved = 0;
+  for (unsigned seed = 0; seed < 12; ++seed) {
+    Case each(seed);
+    each.options.finalists = 3;
+    EvaluatorFactory larger = [&] {
+      return std::make_unique<LargerWhole>(each.factory()());
+    };
+    SearchResult result = search(each.space, each.bounds, larger, {},
+                                 each.options, [](const SearchState &) {});
+    for (const Evaluation &row : result.evaluations) {
+      std::vector<Settings> all = each.settingsOf(row.candidate);
+      if (row.isComposed || !row.isLegal() || row.candidate.hasStages() ||
+          all.size() < 3)
+        continue;
+      std::unique_ptr<Evaluator> evaluator = larger();
+      Candidate candidate = row.candidate;
+      auto fits = [&](const Settings &settings) {
+        candidate.settings = settings;
+        return evaluator->evaluateWhole(candidate).memory.total <=
+               each.options.memoryLimit;
+      };
+      EXPECT_EQ(fits(row.candidate.settings), llvm::any_of(all, fits)) << seed;
+      moved += !(row.candidate.settings == all.front()) &&
+               fits(row.candidate.settings);
+    }
+    EXPECT_GT(result.memoryError, 0.3) << seed;
+  }
+  EXPECT_GT(moved, 0);
+}
+
 // Settings are tried until one fits; where the last does not, none is.
 TEST(Search, FirstSettingsThatFit) {
   class BySettings : public Evaluator {
