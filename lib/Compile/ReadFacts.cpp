@@ -47,6 +47,13 @@ bool isContracted(IndexedOpInterface op, IndexId index) {
   return op.isSumOfProducts() || (factors && factors->chosen != index);
 }
 
+bool isTrained(func::FuncOp function, BlockArgument argument) {
+  unsigned number = argument.getArgNumber();
+  return function.getArgAttr(number, paramAttrName) &&
+         !function.getArgAttr(number, frozenAttrName) &&
+         isa<FloatType>(getElementTypeOrSelf(argument.getType()));
+}
+
 class FactsOfFunction {
 public:
   FactsOfFunction(func::FuncOp function, bool forGpu, NameClasses &names,
@@ -57,12 +64,6 @@ public:
     auto argument = dyn_cast<BlockArgument>(throughViews(value));
     return argument &&
            function.getArgAttr(argument.getArgNumber(), paramAttrName);
-  }
-  bool isTrained(BlockArgument argument) {
-    unsigned number = argument.getArgNumber();
-    return function.getArgAttr(number, paramAttrName) &&
-           !function.getArgAttr(number, frozenAttrName) &&
-           isa<FloatType>(getElementTypeOrSelf(argument.getType()));
   }
 
   /// First: which names are one.
@@ -79,7 +80,7 @@ public:
   /// Then: the work.
   void addOperations() {
     for (BlockArgument argument : function.getArguments())
-      if (isTrained(argument))
+      if (isTrained(function, argument))
         differentiable.insert(argument);
     function.walk([&](IndexedOpInterface op) { add(op); });
     for (auto &[value, sums] : entered)
@@ -87,7 +88,8 @@ public:
                            names(value.getType()),
                            tensorBytes(value.getType()),
                            /*isBackward=*/true,
-                           /*hasGradient=*/true});
+                           /*hasGradient=*/true,
+                           /*isReadAgain=*/!meetFrozen.contains(value)});
   }
 
   using Classes = llvm::SmallSetVector<ClassId, 4>;
@@ -281,6 +283,8 @@ private:
     Value parameter = throughViews(own);
     Value other = throughViews(op->getOperand(numbers[1 - weight]));
     bool isEntered = isDifferentiable(other) && !isParameter(other);
+    if (isEntered && !isDifferentiable(parameter))
+      meetFrozen.insert(other);
     for (IndexId i = 0; i < structure.indices.size(); ++i) {
       ClassId id = names[indexNames[i]];
       bool isMine = mine.dimOf(i).has_value(),
@@ -345,6 +349,8 @@ private:
   /// By what multiplies parameters: over which of their indices its gradient is
   /// summed.
   llvm::MapVector<Value, llvm::SmallSetVector<ClassId, 4>> entered;
+  /// What multiplies a parameter that is not trained.
+  llvm::DenseSet<Value> meetFrozen;
 };
 
 std::string nameOf(func::FuncOp function, BlockArgument argument) {

@@ -453,22 +453,17 @@ Bound Bounds::of(const SpaceNode &node) const {
   return known->second;
 }
 
-Bound Bounds::findBound(const SpaceNode &node) const {
-  Bound best;
-  int64_t least = INT64_MAX;
-  bool mayFit = false;
+/// What the step takes at least with each of the settings that may fit.
+void Bounds::addBounds(const SpaceNode &node, const Lasting &lasting,
+                       std::vector<SizedSettings> &settings) const {
   // By micro-batches, and by rematerialisation, too.
   std::map<int64_t, Work> links;
   std::map<std::pair<int64_t, size_t>, Work> works;
-  Lasting lasting = lastingBytes(node);
-  for (const SizedSettings &each :
-       sized(node, lasting, settingsOf(node), options.memoryLimit)) {
-    const Settings &settings = each.settings;
-    least = std::min(least, each.bytes);
+  for (SizedSettings &each : settings) {
     if (!each.mayFit)
       continue;
-    int64_t parts = settings.microBatches;
-    const Yardstick *known = yardstickOf(settings);
+    int64_t parts = each.settings.microBatches;
+    const Yardstick *known = yardstickOf(each.settings);
     size_t yardstick = known ? size_t(known - options.yardsticks.data()) : 0;
     auto [link, isNewPart] = links.try_emplace(parts);
     if (isNewPart)
@@ -478,14 +473,23 @@ Bound Bounds::findBound(const SpaceNode &node) const {
       addComputing(node, yardstick, parts, work->second);
       addSums(node, lasting, parts, work->second);
     }
-    Bound bound = boundOf(work->second, node, settings);
-    if (!mayFit || bound.seconds < best.seconds)
-      best = bound;
-    mayFit = true;
+    each.bound = boundOf(work->second, node, each.settings);
   }
-  if (!mayFit)
-    best = linksAlone(node);
-  best.isPossible = least != INT64_MAX;
+}
+
+Bound Bounds::findBound(const SpaceNode &node) const {
+  std::vector<SizedSettings> all =
+      sized(node, settingsOf(node), options.memoryLimit);
+  const SizedSettings *fastest = nullptr;
+  int64_t least = INT64_MAX;
+  for (const SizedSettings &each : all) {
+    least = std::min(least, each.bytes);
+    if (each.mayFit &&
+        (!fastest || each.bound.seconds < fastest->bound.seconds))
+      fastest = &each;
+  }
+  Bound best = fastest ? fastest->bound : linksAlone(node);
+  best.isPossible = !all.empty();
   best.bytes = best.isPossible ? least : 0;
   return best;
 }

@@ -2,6 +2,8 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
 
 #include <algorithm>
 #include <tuple>
@@ -163,28 +165,39 @@ public:
   }
 
 private:
-  /// More micro-batches need less memory and leave less of a bubble, but their
-  /// products are smaller, and what is stored divided is gathered more often.
-  /// Where the most do not fit, fewer do not.
+  /// Of each rematerialisation from the first settings on.
   Evaluation fastest() {
     const Evaluation *smallest = nullptr;
-    std::string tooLarge;
+    llvm::SmallVector<llvm::StringRef> tooLarge;
     for (const Settings &each : settings) {
-      if (each.rematerialize == tooLarge)
+      if (llvm::is_contained(tooLarge, each.rematerialize))
         continue;
-      const Evaluation &first = with(each);
+      const Evaluation &first = firstThatMayFit(each);
       if (!first.isLegal())
         return first;
       if (fits(first))
         return fastestFrom(first);
-      tooLarge = each.rematerialize;
+      tooLarge.push_back(each.rematerialize);
       if (!smallest || first.memory.total < smallest->memory.total)
         smallest = &first;
     }
     return *smallest;
   }
 
-  /// Takes a step in either direction as long as one is faster.
+  /// More micro-batches need less memory, and fewer chunks mostly do.
+  const Evaluation &firstThatMayFit(const Settings &start) {
+    const Settings *last = &start;
+    for (const Settings *each = &start; each; each = moreMicroBatches(*each)) {
+      last = each;
+      if (!isTooLarge(*each) && (!with(*each).isLegal() || fits(with(*each))))
+        return with(*each);
+    }
+    while (const Settings *fewer = fewerChunks(*last))
+      last = fewer;
+    return with(*last);
+  }
+
+  /// Takes a step in any direction as long as one is faster.
   const Evaluation &fastestFrom(const Evaluation &first) {
     const Evaluation *best = &first;
     while (const Evaluation *next = fasterThan(*best))
@@ -192,27 +205,56 @@ private:
     return *best;
   }
 
-  /// One step away; null if none is.
+  /// One step away; null if none is. Fewer micro-batches leave more of a
+  /// bubble, but their products are larger, and what is stored divided is
+  /// gathered less often. More chunks leave less of it, and send more often.
   const Evaluation *fasterThan(const Evaluation &known) {
-    for (auto kept : {&Settings::microBatches, &Settings::chunks}) {
-      const Settings *next = behind(known.candidate.settings, kept);
-      if (next && fits(with(*next)) && with(*next).seconds < known.seconds)
+    const Settings &chosen = known.candidate.settings;
+    for (const Settings *next :
+         {moreChunks(chosen), fewerChunks(chosen), fewerMicroBatches(chosen),
+          moreMicroBatches(chosen)})
+      if (next && !isTooLarge(*next) && fits(with(*next)) &&
+          with(*next).seconds < known.seconds)
         return &with(*next);
-    }
     return nullptr;
   }
 
-  /// The next of the list with the same rematerialisation and as many as it has
-  /// of `kept`: more chunks, or fewer micro-batches. Null if there is none.
-  const Settings *behind(const Settings &chosen,
-                         int64_t Settings::*kept) const {
-    auto next =
-        std::find_if(std::next(llvm::find(settings, chosen)), settings.end(),
-                     [&](const Settings &each) {
-                       return each.rematerialize == chosen.rematerialize &&
-                              each.*kept == chosen.*kept;
-                     });
-    return next == settings.end() ? nullptr : &*next;
+  const Settings *moreChunks(const Settings &from) const {
+    return next(from, &Settings::chunks, 1, &Settings::microBatches);
+  }
+  const Settings *fewerChunks(const Settings &from) const {
+    return next(from, &Settings::chunks, -1, &Settings::microBatches);
+  }
+  const Settings *moreMicroBatches(const Settings &from) const {
+    return next(from, &Settings::microBatches, 1, &Settings::chunks);
+  }
+  const Settings *fewerMicroBatches(const Settings &from) const {
+    return next(from, &Settings::microBatches, -1, &Settings::chunks);
+  }
+
+  /// The nearest with more of `moved`, or with less, and with the same
+  /// rematerialisation and as many of `kept`. Null if there is none.
+  const Settings *next(const Settings &from, int64_t Settings::*moved,
+                       int direction, int64_t Settings::*kept) const {
+    const Settings *nearest = nullptr;
+    auto distance = [&](const Settings &each) {
+      return direction * (each.*moved - from.*moved);
+    };
+    for (const Settings &each : settings)
+      if (each.rematerialize == from.rematerialize &&
+          each.*kept == from.*kept && distance(each) > 0 &&
+          (!nearest || distance(each) < distance(*nearest)))
+        nearest = &each;
+    return nearest;
+  }
+
+  /// As far as what was found of fewer micro-batches tells.
+  bool isTooLarge(const Settings &each) const {
+    return llvm::any_of(found, [&](const auto &known) {
+      const Settings &had = known->candidate.settings;
+      return had.microBatches < each.microBatches &&
+             had.chunks == each.chunks && areTooLarge(each, *known, limit);
+    });
   }
 
   static Settings undivided(const Settings &each) {
@@ -226,14 +268,10 @@ private:
     return llvm::is_contained(settings, each) && fits(with(each));
   }
 
-  /// As far as what was found of fewer micro-batches tells.
   bool mayFit(const Settings &each) {
     if (each.microBatches > 1)
       with(undivided(each));
-    return llvm::none_of(found, [&](const auto &known) {
-      return known->candidate.settings.microBatches < each.microBatches &&
-             areTooLarge(each, *known, limit);
-    });
+    return !isTooLarge(each);
   }
 
   const Evaluation &with(const Settings &chosen) {

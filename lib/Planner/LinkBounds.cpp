@@ -400,7 +400,8 @@ double Bounds::narrowestBytes(const AxisUse &use) const {
 /// A sum along a model axis is completed. Where the axis divides no
 /// activations, all ranks need the sum. Where it does, each keeps a part, and
 /// the products on the other side gather it: operands of products forward,
-/// whose gradients are completed, and gradients of sums backward.
+/// whose gradients are completed, and gradients of sums backward. A parameter's
+/// gradient gathers the operand again.
 double Bounds::completionSeconds(const Completion &completion,
                                  const SpaceNode &node, const ModelAxis &axis,
                                  int64_t microBatches) const {
@@ -423,9 +424,10 @@ double Bounds::completionSeconds(const Completion &completion,
   };
   double scatter = secondsOf(CollectiveKind::ReduceScatter),
          gather = secondsOf(CollectiveKind::AllGather);
-  bool isGathered = options.hasGradients && completion.hasGradient;
+  int gathers = options.hasGradients && completion.hasGradient;
+  gathers += options.regathers && completion.isReadAgain;
   return use.activations
-             ? scatter + (isGathered ? gather : 0)
+             ? scatter + gathers * gather
              : std::min(secondsOf(CollectiveKind::AllReduce), scatter + gather);
 }
 

@@ -7,6 +7,8 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 using namespace tpsp;
 using namespace tpsp::planner;
@@ -94,30 +96,32 @@ bool Bounds::canCut(const SpaceNode &node, const Settings &settings) const {
   return facts.classes[*options.microBatchIndex].extent % parts == 0;
 }
 
-/// Of the first stage, the part that its layers have. It has most of them, and
-/// saves all units that there may be: until the first micro-batch is back, it
-/// has time to send on as many. With several chunks, that is not said.
+/// Of the first stage, the part that its layers have: of `layers` of them what
+/// they save of all units that the schedule allows.
 double Bounds::firstStageBytes(const Lasting &lasting, const SpaceNode &node,
-                               const Settings &settings) const {
-  const PipelinePolicy *policy = findPolicy(settings.schedule);
-  if (!policy || !facts.areLayersAlike || settings.chunks > 1)
-    return 0;
+                               const Settings &settings, double layers) const {
   PipelineProblem problem;
   problem.stages = node.candidate.numStages();
+  problem.chunksPerStage = settings.chunks;
   problem.parts = settings.microBatches;
-  double units =
-      double(std::min(policy->bound(problem, 0), settings.microBatches));
-  double own = double((facts.layers + problem.stages - 1) / problem.stages);
+  const PipelinePolicy *policy = findPolicy(settings.schedule);
+  double parts = double(settings.microBatches),
+         chunks = double(settings.chunks);
+  double units = std::min(double(policy->bound(problem, 0)) / chunks, parts);
   const Yardstick *yardstick = yardstickOf(settings);
   double saved = yardstick ? double(yardstick->savedByLayers) : 0;
   double ranks = double(options.devices / problem.stages);
-  // What the last of them makes is sent on, and saved by who uses it.
-  double kept = (own - 1) * units * saved / ranks;
+  double kept = layers * units * saved / ranks;
   double sums =
       lasting.sumsOfLayers.of(settings.microBatches, /*hasStages=*/true);
-  return (own * (lasting.ofLayers + sums) +
-          kept / double(settings.microBatches)) /
+  return (layersOfFirst(node) * (lasting.ofLayers + sums) + kept / parts) /
          double(facts.layers);
+}
+
+/// It has most of them.
+double Bounds::layersOfFirst(const SpaceNode &node) const {
+  int64_t stages = node.candidate.numStages();
+  return double((facts.layers + stages - 1) / stages);
 }
 
 int64_t Bounds::bytesWith(const Lasting &lasting, const SpaceNode &node,
@@ -130,9 +134,25 @@ int64_t Bounds::bytesWith(const Lasting &lasting, const SpaceNode &node,
                                                   node.candidate.hasStages())) /
                        stages +
                    saved;
-  if (!node.candidate.hasStages())
+  // With several chunks, how many units there are is not said. With one, the
+  // first stage saves all that there may be: until the first micro-batch is
+  // back, it has time to send on as many. What the last of its layers makes is
+  // sent on, and saved by who uses it.
+  if (!findPolicy(settings.schedule) || !facts.areLayersAlike ||
+      settings.chunks > 1)
     return int64_t(average);
-  return int64_t(std::max(average, firstStageBytes(lasting, node, settings)));
+  return int64_t(std::max(average, firstStageBytes(lasting, node, settings,
+                                                   layersOfFirst(node) - 1)));
+}
+
+/// What the first stage is expected to need, which is no bound.
+double Bounds::expectedBytes(const Lasting &lasting, const SpaceNode &node,
+                             const Settings &settings) const {
+  double least = double(bytesWith(lasting, node, settings));
+  if (!findPolicy(settings.schedule) || !facts.areLayersAlike)
+    return least;
+  return std::max(
+      least, firstStageBytes(lasting, node, settings, layersOfFirst(node)));
 }
 
 int64_t Bounds::bytesWith(const SpaceNode &node,
@@ -143,13 +163,7 @@ int64_t Bounds::bytesWith(const SpaceNode &node,
 std::vector<SizedSettings> Bounds::sized(const SpaceNode &node,
                                          llvm::ArrayRef<Settings> all,
                                          int64_t limit) const {
-  return sized(node, lastingBytes(node), all, limit);
-}
-
-std::vector<SizedSettings> Bounds::sized(const SpaceNode &node,
-                                         const Lasting &lasting,
-                                         llvm::ArrayRef<Settings> all,
-                                         int64_t limit) const {
+  Lasting lasting = lastingBytes(node);
   std::vector<SizedSettings> result;
   // With stages, the first of a rematerialisation.
   const SizedSettings *first = nullptr;
@@ -163,9 +177,41 @@ std::vector<SizedSettings> Bounds::sized(const SpaceNode &node,
                     each.rematerialize == first->settings.rematerialize;
     if (isBehind && !first->mayFit)
       bytes = std::max(bytes, first->bytes);
-    result.push_back({each, bytes, limit <= 0 || bytes <= limit});
+    result.push_back({each, bytes, limit <= 0 || bytes <= limit, {}});
     if (!isBehind)
       first = each.schedule.empty() ? nullptr : &result.back();
   }
+  addBounds(node, lasting, result);
   return result;
+}
+
+std::vector<Settings> Bounds::settingsToTry(const Candidate &candidate,
+                                            llvm::ArrayRef<Settings> all,
+                                            int64_t limit) const {
+  std::vector<SizedSettings> known = sized({candidate, 1}, all, limit);
+  std::vector<Settings> chosen;
+  const Settings *smallest = &all.back();
+  int64_t least = INT64_MAX;
+  for (const SizedSettings &each : known)
+    if (each.bytes <= least)
+      std::tie(smallest, least) = std::tuple(&each.settings, each.bytes);
+  llvm::erase_if(known, [](const SizedSettings &each) { return !each.mayFit; });
+  if (known.empty())
+    return {*smallest};
+  llvm::SmallVector<llvm::StringRef> inOrder;
+  for (const Settings &each : all)
+    inOrder.push_back(each.rematerialize);
+  Lasting lasting = lastingBytes({candidate, 1});
+  auto key = [&](const SizedSettings &each) {
+    double bytes = expectedBytes(lasting, {candidate, 1}, each.settings);
+    double excess = limit > 0 ? std::max(bytes - double(limit), 0.0) : 0;
+    return std::tuple(llvm::find(inOrder, each.settings.rematerialize), excess,
+                      each.bound.promise());
+  };
+  if (candidate.hasStages())
+    llvm::stable_sort(
+        known, [&](const auto &a, const auto &b) { return key(a) < key(b); });
+  for (const SizedSettings &each : known)
+    chosen.push_back(each.settings);
+  return chosen;
 }

@@ -21,7 +21,8 @@ bool ProductFacts::isLike(const ProductFacts &other) const {
 
 bool Completion::isLike(const Completion &other) const {
   return sums == other.sums && dims == other.dims && bytes == other.bytes &&
-         isBackward == other.isBackward && hasGradient == other.hasGradient;
+         isBackward == other.isBackward && hasGradient == other.hasGradient &&
+         isReadAgain == other.isReadAgain;
 }
 
 bool WholeOperand::isLike(const WholeOperand &other) const {

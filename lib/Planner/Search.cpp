@@ -26,26 +26,12 @@ namespace {
 
 using Stage = EvaluationTask::Stage;
 
-/// Those that its bounds do not exclude; of what they do, the smallest, or of
-/// equals the last.
 std::vector<Settings> settingsFor(const Candidate &candidate,
                                   const Bounds &bounds,
                                   const SearchOptions &options) {
-  std::vector<Settings> chosen;
   const std::vector<Settings> &all =
       candidate.hasStages() ? options.stageSettings : options.settings;
-  Settings smallest = all.back();
-  int64_t least = INT64_MAX;
-  for (const SizedSettings &each :
-       bounds.sized({candidate, 1}, all, options.memoryLimit)) {
-    if (each.bytes <= least)
-      std::tie(smallest, least) = std::tuple(each.settings, each.bytes);
-    if (each.mayFit)
-      chosen.push_back(each.settings);
-  }
-  if (chosen.empty())
-    chosen.push_back(smallest);
-  return chosen;
+  return bounds.settingsToTry(candidate, all, options.memoryLimit);
 }
 
 void noteError(double &largest, double composed, double whole) {

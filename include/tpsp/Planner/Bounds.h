@@ -73,6 +73,7 @@ struct SizedSettings {
   Settings settings;
   int64_t bytes = 0;
   bool mayFit = false;
+  Bound bound; ///< of those that may fit, but for its bytes
 };
 
 struct BoundOptions {
@@ -127,6 +128,13 @@ public:
   std::vector<SizedSettings> sized(const SpaceNode &node,
                                    llvm::ArrayRef<Settings> all,
                                    int64_t limit) const;
+  /// What is to be tried of a candidate: those of `all` that may fit. With
+  /// stages, of each rematerialisation those that are expected to fit come
+  /// first, and of these those that promise most. If nothing may fit, what
+  /// needs least.
+  std::vector<Settings> settingsToTry(const Candidate &candidate,
+                                      llvm::ArrayRef<Settings> all,
+                                      int64_t limit) const;
 
 private:
   /// Of a product forward alone, and of it with its adjoints.
@@ -215,7 +223,10 @@ private:
   int64_t bytesWith(const Lasting &lasting, const SpaceNode &node,
                     const Settings &settings) const;
   double firstStageBytes(const Lasting &lasting, const SpaceNode &node,
-                         const Settings &settings) const;
+                         const Settings &settings, double layers) const;
+  double layersOfFirst(const SpaceNode &node) const;
+  double expectedBytes(const Lasting &lasting, const SpaceNode &node,
+                       const Settings &settings) const;
   const Yardstick *yardstickOf(const Settings &settings) const;
   void findRedone();
   double redoneShare(const ProductFacts &product, const Yardstick &yardstick,
@@ -226,10 +237,8 @@ private:
                     int64_t microBatches, Work &work) const;
   void addSums(const SpaceNode &node, const Lasting &lasting,
                int64_t microBatches, Work &work) const;
-  std::vector<SizedSettings> sized(const SpaceNode &node,
-                                   const Lasting &lasting,
-                                   llvm::ArrayRef<Settings> all,
-                                   int64_t limit) const;
+  void addBounds(const SpaceNode &node, const Lasting &lasting,
+                 std::vector<SizedSettings> &settings) const;
   double longestStage(const Work &work, int64_t stages,
                       const Settings &settings, bool withLinks) const;
   bool hasChunks(const SpaceNode &node, int64_t perStage) const;

@@ -126,9 +126,10 @@ using EvaluatorFactory = std::function<std::unique_ptr<Evaluator>()>;
 using EvaluateCandidate = llvm::function_ref<Evaluation(const Candidate &)>;
 
 /// The candidate with the first of `settings` that needs at most `limit` bytes
-/// a rank; if none does, with the last. `evaluations` counts. With stages, of
-/// one rematerialisation more chunks and fewer micro-batches than the first
-/// ones are tried as long as the step gets faster.
+/// a rank; if none does, with the last. `evaluations` counts. With stages the
+/// order is that of what is promised, of each rematerialisation. Where the
+/// first do not fit, more micro-batches are tried, and then fewer chunks. From
+/// what fits, more and fewer of both are tried as long as the step gets faster.
 Evaluation evaluateWithSettings(EvaluateCandidate evaluate, Candidate candidate,
                                 const std::vector<Settings> &settings,
                                 int64_t limit, int64_t &evaluations);

@@ -121,6 +121,8 @@ struct Completion {
   bool isBackward = false;
   /// Whether the tensor has a gradient.
   bool hasGradient = false;
+  /// Whether the gradient of a trained parameter reads that operand.
+  bool isReadAgain = false;
   /// How many alike there are, as of layers.
   int64_t count = 1;
 

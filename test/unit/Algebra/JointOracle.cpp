@@ -473,8 +473,7 @@ void JointOracle::follow(size_t at, const Form &form, State state,
       has.versions.insert(wanted(number));
   }
   before = paid;
-  JointPrice price;
-  price.work = form.work;
+  JointPrice price = JointPrice::ofWork(form.work);
   if (bringOperands(at, form, state, price))
     leave(at, form, std::move(state), price, 0, next);
 }

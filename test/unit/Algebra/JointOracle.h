@@ -22,6 +22,12 @@ struct JointPrice {
   int64_t bytes = 0;
   unsigned moves = 0; ///< with those that count for nothing; not compared
 
+  static JointPrice ofWork(double work) {
+    JointPrice price;
+    price.work = work;
+    return price;
+  }
+
   /// What is done `times`; a tensor that is gathered in vain counts once.
   void add(const JointPrice &other, int64_t times) {
     idle += other.idle;

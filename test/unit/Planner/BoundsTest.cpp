@@ -1,6 +1,8 @@
 #include "tpsp/Planner/Bounds.h"
 #include "SmallPrograms.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <gmock/gmock.h>
 
 using namespace tpsp;
@@ -349,6 +351,53 @@ TEST(Bounds, ChunksHaveLayers) {
   options.stageSettings = {{8, "none", "1f1b", 3}};
   EXPECT_THAT(chunks(16), ElementsAre(3));
   EXPECT_THAT(chunks(11), ElementsAre());
+}
+
+// Of each rematerialisation what is expected to fit comes first, and of that
+// what promises most.
+TEST(Bounds, SettingsThatPromiseMost) {
+  ProgramFacts facts = mlp(64, 64, 1024, 4096);
+  facts.layers = 8;
+  facts.areLayersAlike = true;
+  BoundOptions options;
+  options.devices = 4;
+  options.hasGradients = true;
+  options.microBatchIndex = 0;
+  options.yardsticks.resize(2);
+  for (const char *how : {"none", "full"}) {
+    for (int64_t chunks : {1, 2})
+      for (int64_t parts : {16, 8, 4})
+        options.stageSettings.push_back({parts, how, "1f1b", chunks});
+    Yardstick &known = options.yardsticks[how[0] == 'f'];
+    known.rematerialize = how;
+    known.savedBytes = known.savedByLayers = how[0] == 'f' ? 0 : 1 << 30;
+  }
+  Bounds bounds(facts, machine(), options);
+  auto first = [&](int64_t limit, const char *how) {
+    for (const Settings &each : bounds.settingsToTry(
+             stages(4).candidate, options.stageSettings, limit))
+      if (each.rematerialize == how)
+        return each;
+    return Settings();
+  };
+  std::vector<SizedSettings> all =
+      bounds.sized(stages(4), options.stageSettings, /*limit=*/0);
+  auto promise = [&](const Settings &settings) {
+    return llvm::find_if(all,
+                         [&](const SizedSettings &each) {
+                           return each.settings == settings;
+                         })
+        ->bound.promise();
+  };
+  for (const char *how : {"none", "full"})
+    for (const SizedSettings &each : all)
+      if (each.settings.rematerialize == how)
+        EXPECT_LE(promise(first(0, how)), each.bound.promise());
+  // Fewer micro-batches add fewer sums, and save more.
+  EXPECT_EQ(first(380 << 20, "none"), (Settings{4, "none", "1f1b", 2}));
+  EXPECT_EQ(first(200 << 20, "none"), (Settings{8, "none", "1f1b", 2}));
+  EXPECT_EQ(first(115 << 20, "none"), (Settings{16, "none", "1f1b", 2}));
+  EXPECT_EQ(first(1 << 20, "none"), Settings());
 }
 
 // What is behind the layers is on the last stage.

@@ -123,12 +123,20 @@ TEST(Evaluation, FastestChunksOfStages) {
   EXPECT_EQ(chosen(), (Settings{8, "none", "1f1b", 4}));
   EXPECT_THAT(tried,
               ElementsAre(Pair(16, 1), Pair(16, 2), Pair(16, 4), Pair(16, 8),
-                          Pair(8, 4), Pair(8, 8), Pair(4, 4)));
+                          Pair(8, 4), Pair(8, 8), Pair(8, 2), Pair(4, 4)));
   best = 1;
   EXPECT_EQ(chosen(), (Settings{8, "none", "1f1b", 1}));
   // What does not fit is not taken, though it be faster.
   best = 8;
   EXPECT_EQ(chosen(), (Settings{8, "none", "1f1b", 4}));
+  // The first ones are those that promise most. If they are too large, more
+  // micro-batches are tried, then one chunk.
+  std::swap(settings.front(), settings.back());
+  best = 4;
+  EXPECT_EQ(chosen(), (Settings{8, "none", "1f1b", 4}));
+  EXPECT_THAT(tried, ElementsAre(Pair(4, 8), Pair(8, 8), Pair(16, 8),
+                                 Pair(16, 1), Pair(16, 2), Pair(16, 4),
+                                 Pair(8, 4), Pair(8, 2), Pair(4, 4)));
 }
 
 // A quarter of what is saved is known to be too much: it is not evaluated.

@@ -141,13 +141,17 @@ protected:
     return search;
   }
 
+  static const std::vector<Settings> &all(const Candidate &candidate,
+                                          const SearchOptions &search) {
+    return candidate.hasStages() ? search.stageSettings : search.settings;
+  }
+
   /// Those that a candidate may have.
   static std::vector<Settings> settingsOf(const Candidate &candidate,
                                           const Bounds &bounds,
                                           const SearchOptions &search) {
     std::vector<Settings> result;
-    for (const Settings &each :
-         candidate.hasStages() ? search.stageSettings : search.settings)
+    for (const Settings &each : all(candidate, search))
       if (bounds.canCut({candidate, 1}, each))
         result.push_back(each);
     return result;
@@ -260,9 +264,10 @@ protected:
     std::optional<Evaluation> best;
     int64_t evaluations = 0;
     for (const Candidate &candidate : space.leaves()) {
-      std::vector<Settings> settings = settingsOf(candidate, bounds, options);
-      if (settings.empty())
+      if (settingsOf(candidate, bounds, options).empty())
         continue;
+      std::vector<Settings> settings = bounds.settingsToTry(
+          candidate, all(candidate, options), options.memoryLimit);
       Evaluation each = evaluateWithSettings(
           [&](const Candidate &c) { return evaluator.evaluate(c); }, candidate,
           settings, options.memoryLimit, evaluations);

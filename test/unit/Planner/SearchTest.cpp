@@ -131,11 +131,13 @@ struct Case {
     return options;
   }
 
+  const std::vector<Settings> &all(const Candidate &candidate) const {
+    return candidate.hasStages() ? options.stageSettings : options.settings;
+  }
   /// Of a candidate.
   std::vector<Settings> settingsOf(const Candidate &candidate) const {
     std::vector<Settings> result;
-    for (const Settings &each :
-         candidate.hasStages() ? options.stageSettings : options.settings)
+    for (const Settings &each : all(candidate))
       if (bounds.canCut({candidate, 1}, each))
         result.push_back(each);
     return result;
@@ -163,9 +165,10 @@ struct Case {
     std::unique_ptr<Evaluator> evaluator = factory()();
     int64_t evaluations = 0;
     for (const Candidate &candidate : space.leaves()) {
-      std::vector<Settings> settings = settingsOf(candidate);
-      if (settings.empty())
+      if (settingsOf(candidate).empty())
         continue;
+      std::vector<Settings> settings =
+          bounds.settingsToTry(candidate, all(candidate), options.memoryLimit);
       Evaluation each = evaluateWithSettings(
           [&](const Candidate &c) { return evaluator->evaluate(c); }, candidate,
           settings, options.memoryLimit, evaluations);
