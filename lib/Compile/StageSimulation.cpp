@@ -50,7 +50,7 @@ private:
     if (!work)
       return work.takeError();
     result.work = std::move(*work);
-    result.use.step.parts["copies"] += double(parts) * result.work.sums;
+    result.use.step.parts["kernels"] += double(parts) * result.work.sums;
     return result;
   }
 

@@ -295,15 +295,16 @@ void Bounds::addComputing(const SpaceNode &node, size_t yardstick,
   }
 }
 
-/// With stages each micro-batch adds its gradients to the sums: two are read,
+/// With stages each micro-batch adds its gradients to the sums: both are read,
 /// one is written.
 void Bounds::addSums(const SpaceNode &node, const Lasting &lasting,
                      int64_t microBatches, Work &work) const {
   if (!node.candidate.hasStages())
     return;
   auto seconds = [&](const Sums &sums) {
-    return double(microBatches) * 3 *
-           sums.of(microBatches, /*hasStages=*/true) / memoryRate();
+    return double(microBatches) *
+           (2 * sums.of(microBatches, /*hasStages=*/true) + sums.asTheyCome) /
+           memoryRate();
   };
   double all = seconds(lasting.sums);
   work.computing.add(1, {all, all});

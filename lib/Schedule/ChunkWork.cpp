@@ -248,7 +248,7 @@ private:
     case BufferKind::Parameter:
       work.parameters[buffer.number] += buffer.bytes;
       if (buffer.updatedBy >= 0)
-        work.gradients[buffer.number] = sumBytes(buffer);
+        addGradient(buffer.number, buffer);
       break;
     case BufferKind::State:
       work.state[buffer.of] += buffer.bytes;
@@ -277,7 +277,7 @@ private:
         work.sentBackward += buffer.bytes;
         break;
       }
-      work.gradients[buffer.of] = sumBytes(parameterOf(buffer));
+      addGradient(buffer.of, parameterOf(buffer));
       reduced += in == Update ? buffer.bytes : 0;
       break;
     case BufferKind::Temporary:
@@ -308,12 +308,16 @@ private:
     });
   }
 
+  static bool isHalf(const PlanBuffer &parameter) {
+    return parameter.dtype == TPSP_RT_BF16 || parameter.dtype == TPSP_RT_F16;
+  }
+
   /// Of the sum of a parameter's gradients over the micro-batches. Where it is
   /// reduce-scattered onto the parameter's own axes, it is whole until then.
   int64_t sumBytes(const PlanBuffer &parameter) const {
-    bool isHalf =
-        parameter.dtype == TPSP_RT_BF16 || parameter.dtype == TPSP_RT_F16;
-    int64_t bytes = isHalf && parts > 1 ? 2 * parameter.bytes : parameter.bytes;
+    int64_t bytes = parameter.bytes;
+    if (parts > 1 && isHalf(parameter))
+      bytes *= 2;
     for (const LedgerRow &row : plan.ledger) {
       if (row.kind != nameOf(CollectiveKind::ReduceScatter))
         continue;
@@ -329,12 +333,17 @@ private:
     return bytes;
   }
 
+  void addGradient(int64_t argument, const PlanBuffer &parameter) {
+    double bytes = double(work.gradients[argument] = sumBytes(parameter));
+    addedBytes[argument] = bytes * (isHalf(parameter) ? 2.5 : 3);
+  }
+
   /// Every further micro-batch adds its gradients to the sums.
   void addSums() {
     if (parts == 1)
       return;
-    for (auto [argument, bytes] : work.gradients)
-      work.sums += cost.copySeconds(3.0 * double(bytes));
+    for (auto [argument, bytes] : addedBytes)
+      work.sums += cost.copySeconds(bytes);
     work.weights += work.sums;
     work.backward += work.sums;
   }
@@ -405,6 +414,9 @@ private:
   int64_t received = 0, receivedSaved = 0, receivedHeld = 0;
   /// Of gradients that are results, and are made by the update.
   int64_t reduced = 0;
+  /// By the number of the argument: what adding a micro-batch's gradient reads
+  /// and writes. One of 16 bits is half as large as its sum.
+  std::map<int64_t, double> addedBytes;
   ChunkWork work;
 };
 

@@ -20,8 +20,8 @@
 // CHECK-NEXT: {{^}} 1 3.0 MiB 3.0 MiB 6.0 MiB {{[0-9]+}} B 2 {{.*}}
 // CHECK-NEXT: {{^}} 2 3.1 MiB 3.1 MiB 6.3 MiB {{[0-9.]+}} KiB 1 {{.*}}
 // b 16 / 8 / 2, s 256 / 2, d 256 of f32
-// CHECK: chunk 0 to 1: 128.0 KiB in
-// CHECK-NEXT: chunk 1 to 0: 128.0 KiB in
+// CHECK: chunk 0 to 2, each to the next: 128.0 KiB in
+// CHECK-NEXT: chunk 2 to 0, each to the one before: 128.0 KiB in
 // CHECK: compile {{.*}} (3 of 3 chunks)
 // CHECK-NEXT: step {{.*}} (simulated; bubble {{[0-9.]+}} %, {{[0-9.]+}} % of the matmul peak)
 // CHECK-NEXT: memory {{.*}} of 74.5 GiB
@@ -34,7 +34,7 @@
 // RUN: tpsp-run %t/m.mlir %{on} --mesh pp=2 --stage-chunks 3 --stage-schedule zero-bubble | FileCheck %s --check-prefix=CYCLIC
 // CYCLIC: 2 stages over @pp, 3 chunks each, 8 micro-batches, zero-bubble
 // CYCLIC: {{^}} 0 0 1+1+1
-// CYCLIC: chunk 4 to 5: 128.0 KiB in
+// CYCLIC: chunk 0 to 5, each to the next: 128.0 KiB in
 // CYCLIC: (3 of 6 chunks)
 // RUN: tpsp-run %t/m.mlir %{on} --stage-layers 1,2,3 | FileCheck %s --check-prefix=GIVEN
 // GIVEN: {{^}} 0 0 1
@@ -43,8 +43,8 @@
 
 // Forward alone.
 // RUN: tpsp-run %t/m.mlir --simulate --hardware h100-sxm-cluster --micro-batches 2 | FileCheck %s --check-prefix=FORWARD
-// FORWARD: chunk 0 to 1
-// FORWARD-NEXT: chunk 1 to 2
+// FORWARD: chunk 0 to 2, each to the next
+// FORWARD-NOT: each to the one before
 
 // One stage is the program without the axis: the same prediction, and a run.
 // DEFINE: %{one} = --grad --simulate --hardware h100-sxm-cluster --micro-batches 2
@@ -90,5 +90,5 @@
 // RUN: bash -c "ulimit -t 8; exec tpsp-run %t/l8b.mlir --grad --optimizer adamw --simulate --hardware h100-sxm-cluster --micro-batches 16" | FileCheck %s --check-prefix=LLAMA
 // LLAMA: model on h100-sxm-cluster: 4 stages over @pp
 // LLAMA: {{^}} 3 24 8
-// LLAMA: chunk 2 to 3: 8.0 MiB in
+// LLAMA: chunk 0 to 3, each to the next: 8.0 MiB in
 // LLAMA: (3 of 4 chunks)

@@ -81,19 +81,39 @@ static std::string memoryTable(const StagesReport &report) {
   return text;
 }
 
+/// Of sends between neighbouring chunks, one row for several that are alike.
+/// `what`: of the send between chunk i and i + 1.
+static std::string sendRows(size_t numSends, bool isBack,
+                            llvm::function_ref<std::string(size_t)> what) {
+  std::string text;
+  for (size_t first = 0, last = 0; first < numSends; first = last) {
+    while (last < numSends && what(last) == what(first))
+      ++last;
+    size_t from = first, to = last;
+    if (isBack)
+      std::swap(from, to);
+    text += fmt::format("  chunk {} to {}{}: {}\n", from, to,
+                        last == first + 1 ? ""
+                        : isBack          ? ", each to the one before"
+                                          : ", each to the next",
+                        what(first));
+  }
+  return text;
+}
+
 static std::string sendTable(const StagesReport &report) {
   std::string text = "\nSends of a micro-batch (bytes per rank)\n";
-  for (size_t i = 0; i + 1 < report.plans.chunks.size(); ++i) {
-    const PipelineProblem::Chunk &chunk = report.step.problem.chunks[i];
-    text += fmt::format("  chunk {} to {}: {} in {}\n", i, i + 1,
-                        bytes(report.step.sentForward[i]),
-                        rt::secondsText(chunk.sendForward));
-    if (report.step.problem.hasBackward)
-      text += fmt::format(
-          "  chunk {} to {}: {} in {}\n", i + 1, i,
-          bytes(report.step.sentBackward[i + 1]),
-          rt::secondsText(report.step.problem.chunks[i + 1].sendBackward));
-  }
+  const PipelineProblem &problem = report.step.problem;
+  size_t numSends = report.plans.chunks.size() - 1;
+  text += sendRows(numSends, /*isBack=*/false, [&](size_t i) {
+    return fmt::format("{} in {}", bytes(report.step.sentForward[i]),
+                       rt::secondsText(problem.chunks[i].sendForward));
+  });
+  if (problem.hasBackward)
+    text += sendRows(numSends, /*isBack=*/true, [&](size_t i) {
+      return fmt::format("{} in {}", bytes(report.step.sentBackward[i + 1]),
+                         rt::secondsText(problem.chunks[i + 1].sendBackward));
+    });
   for (const TiedParameter &tied : report.step.tied)
     text += fmt::format("  once a step: the gradient of {}, {}, added over "
                         "stages {}: {} sent in {}\n",
