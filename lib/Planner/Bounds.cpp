@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <tuple>
 
 using namespace tpsp;
@@ -75,17 +76,17 @@ ComputeSeconds Bounds::oneProduct(const MatmulWork &work, int64_t dtype) const {
   return best;
 }
 
-static std::vector<ProductFacts::Dim> dimsOf(const ProductFacts &product) {
-  std::vector<ProductFacts::Dim> dims;
+static llvm::SmallVector<ProductFacts::Dim, 8>
+dimsOf(const ProductFacts &product) {
+  llvm::SmallVector<ProductFacts::Dim, 8> dims;
   product.forEachDim(
       [&](const ProductFacts::Dim &dim) { dims.push_back(dim); });
   return dims;
 }
 
 /// Forward and backward, each dimension divided into so many parts.
-Bounds::ProductTime
-Bounds::shapeSeconds(const ProductFacts &product,
-                     const std::vector<int64_t> &parts) const {
+Bounds::ProductTime Bounds::shapeSeconds(const ProductFacts &product,
+                                         const Parts &parts) const {
   auto [found, isNew] = shapes.try_emplace({&product, parts}, ProductTime());
   if (!isNew)
     return found->second;
@@ -120,9 +121,8 @@ Bounds::shapeSeconds(const ProductFacts &product,
 ComputeSeconds Bounds::productSeconds(const ProductFacts &product,
                                       const SpaceNode &node, double again,
                                       int64_t parts) const {
-  std::vector<ProductFacts::Dim> dims = dimsOf(product);
-  std::vector<std::vector<int64_t>> ways = {
-      std::vector<int64_t>(dims.size(), 1)};
+  auto dims = dimsOf(product);
+  llvm::SmallVector<Parts, 4> ways = {Parts(dims.size(), 1)};
   // One for each micro-batch, of its part.
   double calls = 1;
   for (size_t dim = 0; dim < dims.size() && calls == 1; ++dim)
@@ -133,17 +133,17 @@ ComputeSeconds Bounds::productSeconds(const ProductFacts &product,
   for (const CandidateAxis &axis : node.candidate.axes) {
     bool mayBeAny = isOpen(axis.use) ||
                     (axis.use.storesParameters && product.readsParameter);
-    std::vector<std::vector<int64_t>> next;
+    llvm::SmallVector<Parts, 4> next;
     for (size_t dim = 0; dim < dims.size(); ++dim)
       if (mayBeAny || axis.use.isOn(dims[dim].index))
-        for (std::vector<int64_t> way : ways) {
+        for (Parts way : ways) {
           way[dim] *= axis.size;
           next.push_back(std::move(way));
         }
     if (!next.empty())
       ways = std::move(next);
   }
-  auto secondsOf = [&](const std::vector<int64_t> &way) {
+  auto secondsOf = [&](const Parts &way) {
     ProductTime time = shapeSeconds(product, way);
     ComputeSeconds seconds;
     seconds.add(calls, time.all);
@@ -151,7 +151,7 @@ ComputeSeconds Bounds::productSeconds(const ProductFacts &product,
     return seconds;
   };
   ComputeSeconds best = secondsOf(ways.front());
-  for (const std::vector<int64_t> &way : ways)
+  for (const Parts &way : ways)
     best.lowerTo(secondsOf(way));
   double times =
       1 + again + (options.hasGradients ? double(product.adjoints) : 0);
@@ -432,19 +432,6 @@ Bound Bounds::linksAlone(const SpaceNode &node) const {
                       ? std::max(work.data.busiest, work.model.busiest) / stages
                       : bound.data + bound.model;
   return bound;
-}
-
-/// What a bound depends on.
-static std::vector<int64_t> keyOf(const SpaceNode &node) {
-  std::vector<int64_t> key = {node.remaining};
-  for (const auto &[name, size, use] : node.candidate.axes) {
-    int64_t flags = 2 * use.storesParameters + use.storesState;
-    key.insert(key.end(), {size, int64_t(use.role), flags,
-                           use.activations ? int64_t(*use.activations) : -1,
-                           int64_t(use.parameters.size())});
-    key.insert(key.end(), use.parameters.begin(), use.parameters.end());
-  }
-  return key;
 }
 
 Bound Bounds::of(const SpaceNode &node) const {

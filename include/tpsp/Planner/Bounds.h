@@ -41,10 +41,12 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
 
 #include <algorithm>
-#include <map>
 #include <tuple>
+#include <unordered_map>
+#include <utility>
 
 namespace tpsp::planner {
 
@@ -142,6 +144,18 @@ private:
     ComputeSeconds forward, all;
   };
 
+  /// By dimension of a product, into how many parts it is divided.
+  using Parts = llvm::SmallVector<int64_t, 8>;
+  using ShapeKey = std::pair<const ProductFacts *, Parts>;
+  /// Of what kind, by how many ranks in all and a node, on how many nodes, and
+  /// up to how many bytes.
+  using RateKey = std::tuple<CollectiveKind, int64_t, int64_t, int64_t, double>;
+  struct HashKey {
+    size_t operator()(const ShapeKey &key) const;
+    size_t operator()(const RateKey &key) const;
+    size_t operator()(const std::vector<int64_t> &key) const;
+  };
+
   /// Bytes of gradients that are summed over micro-batches. Of two, the first
   /// one's are as they come; more, and stages', are summed in f32.
   struct Sums {
@@ -212,6 +226,8 @@ private:
     double ofLayers = 0, behindLayers = 0;
   };
 
+  /// All that its bound depends on.
+  static std::vector<int64_t> keyOf(const SpaceNode &node);
   Bound findBound(const SpaceNode &node) const;
   std::vector<Settings> settingsOf(const SpaceNode &node) const;
   double hidingSeconds(const Work &work) const;
@@ -248,7 +264,7 @@ private:
                                 const SpaceNode &node, double redone,
                                 int64_t parts) const;
   ProductTime shapeSeconds(const ProductFacts &product,
-                           const std::vector<int64_t> &parts) const;
+                           const Parts &parts) const;
   ComputeSeconds attentionSeconds(const ProductFacts &product,
                                   const SpaceNode &node, double redone) const;
   double exchangeSeconds(const ProductFacts &product, const SpaceNode &node,
@@ -305,15 +321,10 @@ private:
   BoundOptions options;
   /// On a mesh of one axis that has all devices; only rates are asked of it.
   CostModel cost;
-  mutable std::map<
-      std::tuple<CollectiveKind, int64_t, int64_t, int64_t, double>, double>
-      rates;
-  /// By product, and the parts that its dimensions are divided into.
-  mutable std::map<std::pair<const ProductFacts *, std::vector<int64_t>>,
-                   ProductTime>
-      shapes;
-  /// By what they depend on: the search asks for some twice.
-  mutable std::map<std::vector<int64_t>, Bound> bounds;
+  mutable std::unordered_map<RateKey, double, HashKey> rates;
+  mutable std::unordered_map<ShapeKey, ProductTime, HashKey> shapes;
+  /// The search asks for some twice.
+  mutable std::unordered_map<std::vector<int64_t>, Bound, HashKey> bounds;
   /// By yardstick and product: how much of its forward products is redone.
   std::vector<std::vector<double>> redone;
 };
