@@ -47,12 +47,12 @@
 // RUN: %{zero2} --overlap backward --report %t/none.json | FileCheck %s --check-prefix=SLOWER
 // SLOWER: step {{.*}} (simulated
 // SLOWER-NEXT: {{^}} overlap none (the step is slower with --overlap backward)
-// RUN: FileCheck %s --check-prefix=NONE --input-file %t/none.json
-// NONE: "overlap": "off"
+// RUN: FileCheck %s --check-prefix=SERIAL --input-file %t/none.json
+// SERIAL: "overlap": "off"
 // RUN: %{zero2} --overlap on --report %t/on.json | FileCheck %s --check-prefix=FASTER
 // FASTER-NOT: slower with
-// RUN: FileCheck %s --check-prefix=ON --input-file %t/on.json
-// ON: "overlap": "on"
+// RUN: FileCheck %s --check-prefix=BESIDE --input-file %t/on.json
+// BESIDE: "overlap": "on"
 
 // Forward alone.
 // RUN: tpsp-run %t/m.mlir --simulate --hardware h100-sxm-cluster --micro-batches 2 | FileCheck %s --check-prefix=FORWARD
