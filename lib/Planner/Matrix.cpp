@@ -236,6 +236,9 @@ static std::string searchText(const Matrix &matrix) {
   if (best && best->isComposed)
     text += "  plan 1 is composed of layers: there was no time to compile it "
             "whole\n";
+  if (best && best->isSerial)
+    text += "  plan 1 is without overlap: there was no time to schedule it, "
+            "and with it the step is no longer\n";
   if (result.timeError > 0 || result.memoryError > 0)
     text += fmt::format("  composed of layers; of {} compiled whole, times "
                         "differ by at most {:.1f} %, memory by {:.1f} %\n",

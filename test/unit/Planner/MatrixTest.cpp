@@ -70,6 +70,17 @@ TEST(Matrix, AsFast) {
             "as fast as plan 1; plan 1 needs no more memory");
 }
 
+// Where time is up before the best plan is overlapped.
+TEST(Matrix, WithoutOverlap) {
+  SearchResult result = fourPlans();
+  EXPECT_THAT(toText(matrixOf(result, 10)),
+              Not(HasSubstr("plan 1 is without overlap")));
+  result.evaluations[0].isSerial = true;
+  EXPECT_THAT(toText(matrixOf(result, 10)),
+              HasSubstr("plan 1 is without overlap"));
+  EXPECT_THAT(toJson(matrixOf(result, 10)), HasSubstr("\"serial\": true"));
+}
+
 TEST(Matrix, OneDevice) {
   SearchResult result = fourPlans();
   Matrix matrix = matrixOf(result, 10);
