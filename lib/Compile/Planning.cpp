@@ -454,8 +454,9 @@ llvm::Expected<std::string> tpsp::placedText(MLIRContext &context,
     return hardware.takeError();
   std::string text;
   llvm::raw_string_ostream out(text);
-  out << "// " << subscriptText(candidate, (*program)->facts()) << "\n"
-      << "// " << usualName(candidate, (*program)->facts()) << "\n//\n"
+  if (candidate.numRanks() > 1)
+    out << "// " << subscriptText(candidate, (*program)->facts()) << "\n";
+  out << "// " << usualName(candidate, (*program)->facts()) << "\n//\n"
       << "//   tpsp-run THIS.mlir "
       << flagsOf(request.evaluator.compile, *hardware, candidate) << "\n\n";
   OwningOpRef<ModuleOp> placed = (*program)->place(candidate);

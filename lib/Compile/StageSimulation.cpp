@@ -122,7 +122,8 @@ compileOnce(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef path,
       simulateStages(*plans, request.compile, scheduling, hardware);
   if (!simulation)
     return simulation.takeError();
-  return SimulatedStages{std::move(*plans), std::move(*simulation)};
+  return SimulatedStages{std::move(*plans), std::move(*simulation),
+                         request.compile.overlap};
 }
 
 llvm::Expected<SimulatedStages> tpsp::compileAndSimulateStages(

@@ -72,6 +72,19 @@ static Status checkOptions(const ImportOptions &options) {
       fmt::format("--dtype '{}' is none of f32, bf16 and f16", options.dtype));
 }
 
+static Status checkExperts(const ImportOptions &options, const Model &model) {
+  if (model.extents.count("x") > 0)
+    return {};
+  for (auto [name, isGiven] :
+       {std::pair("--expert-blocks", options.expertBlocks > 0),
+        std::pair("--capacity-factor", options.capacityFactor > 0)})
+    if (isGiven)
+      return invalid(fmt::format("{} is about experts, and the model has none; "
+                                 "leave it out",
+                                 name));
+  return {};
+}
+
 Status tpsp::import::importModel(const std::string &text,
                                  const ImportOptions &options, Imported &out) {
   TPSP_TRY(checkOptions(options));
@@ -82,5 +95,6 @@ Status tpsp::import::importModel(const std::string &text,
   TPSP_TRY(findArchitecture(config, architecture));
   Model model = architecture->read(config, options);
   TPSP_TRY(config.finish());
+  TPSP_TRY(checkExperts(options, model));
   return writeModel(std::move(model), options, out);
 }

@@ -224,6 +224,14 @@ static Status addBlocks(Model &model, const ImportOptions &options,
                         int64_t ranks) {
   int64_t experts = model.extent("x");
   int64_t blocks = options.expertBlocks > 0 ? options.expertBlocks : ranks;
+  if (experts % ranks != 0) {
+    int64_t fewer = ranks;
+    while (experts % fewer != 0)
+      --fewer;
+    return invalid(fmt::format("@ep has {} ranks, which do not divide the {} "
+                               "experts; --mesh ep={} does",
+                               ranks, experts, fewer));
+  }
   if (experts % blocks != 0 || blocks % ranks != 0)
     return invalid(fmt::format("{} blocks of experts: they must divide the {} "
                                "experts, and @ep's {} ranks must divide them; "

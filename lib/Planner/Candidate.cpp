@@ -215,6 +215,8 @@ std::string tpsp::planner::subscriptText(const Candidate &candidate,
       classSubscripts(candidate, facts, [](const AxisUse &use, ClassId id) {
         return llvm::is_contained(use.parameters, id);
       });
+  if (mesh.empty())
+    return "";
   std::string text = mesh + ":" + activations;
   for (auto [what, part] : {std::pair("parameters", parameters),
                             std::pair("stored", subscript("", stored)),

@@ -312,8 +312,10 @@ static Exported toTransformers(const UsualTerms &terms,
                                const ProgramFacts &facts) {
   if (terms.data() * terms.context * terms.pipeline > 1 || terms.tensor == 1)
     return refused("a base_model_tp_plan says tensor parallelism and nothing "
-                   "else; plan with --max-axes 1, or pin one axis of all "
-                   "devices");
+                   "else, and plan 1 is " +
+                   usualName(candidate, facts) +
+                   "; --pin one axis of all devices on an index that "
+                   "parameters have");
   auto isOfBase = [](const TensorFacts &tensor) {
     return llvm::StringRef(tensor.name).starts_with("model.");
   };

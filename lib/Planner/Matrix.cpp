@@ -59,6 +59,9 @@ static std::string slowerReason(const Evaluation &row, const Evaluation &best) {
     most = more;
     blamed = part;
   }
+  // Axes of two names may do the same.
+  if (row.seconds <= best.seconds)
+    return "as fast as plan 1";
   std::string text = "slower by " + secondsText(row.seconds - best.seconds);
   if (blamed.empty())
     return text;
@@ -233,25 +236,28 @@ static std::string searchText(const Matrix &matrix) {
   if (best && best->isComposed)
     text += "  plan 1 is composed of layers: there was no time to compile it "
             "whole\n";
+  if (best && best->isSerial)
+    text += "  plan 1 is without overlap: there was no time to schedule it, "
+            "and with it the step is no longer\n";
   if (result.timeError > 0 || result.memoryError > 0)
     text += fmt::format("  composed of layers; of {} compiled whole, times "
                         "differ by at most {:.1f} %, memory by {:.1f} %\n",
                         result.finalists, 100 * result.timeError,
                         100 * result.memoryError);
-  if (state.gap > 0)
+  if (best && state.gap > 0)
     text += fmt::format("  gap {:.1f} %: no plan can be faster by more; give "
                         "more time for less\n",
                         100 * state.gap);
-  else
+  else if (best)
     text += "  gap 0: no plan of the space is faster\n";
   return text;
 }
 
 std::string tpsp::planner::toText(const Matrix &matrix) {
   const MatrixOptions &o = matrix.options;
-  std::string text =
-      fmt::format("Plans for {} on {} devices of {}, {} each\n\n", o.program,
-                  o.devices, o.hardware, bytesText(double(o.memoryLimit)));
+  std::string text = fmt::format(
+      "Plans for {} on {} device{} of {}, {} each\n\n", o.program, o.devices,
+      o.devices == 1 ? "" : "s", o.hardware, bytesText(double(o.memoryLimit)));
   std::vector<Cells> rows = {{"", "plan", "subscripts", "step", "tokens/s",
                               "MFU", "exposed", "memory", "why not first"}};
   for (const MatrixRow &row : matrix.rows)
@@ -275,6 +281,10 @@ std::string tpsp::planner::nothingFits(const Matrix &matrix) {
         "{:.1f} s; more --seconds would help, or a --pin of what "
         "you know",
         limit, matrix.options.devices, matrix.result->state.seconds);
+  if (matrix.rows.empty() && matrix.result->uncut > 0)
+    return "no plan's batch can be cut into as many micro-batches as its "
+           "stages take; give other --micro-batches, fewer --stages, or the "
+           "batch another --extent";
   if (!nearest && matrix.result->leastTooLarge == 0)
     return "no plan is legal; the table says why";
   int64_t least =

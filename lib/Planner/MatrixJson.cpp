@@ -52,6 +52,7 @@ static Json rowJson(const MatrixRow &row) {
   json["bubble"] = e.bubble;
   json["memory"] = memoryJson(e.memory);
   json["composed"] = e.isComposed;
+  json["serial"] = e.isSerial;
   return json;
 }
 

@@ -91,9 +91,8 @@ bool surelyFits(const Evaluation &serial, const SearchOptions &options) {
 }
 
 /// Where time ran out before a plan was overlapped that is better than this
-/// one without, this one counts: overlap makes it no slower. Null if there is
-/// none.
-std::shared_ptr<const Evaluation>
+/// one without, this one counts: overlap makes it no slower. Or there is none.
+std::optional<Evaluation>
 bestSerial(const std::map<std::string, std::shared_ptr<const Evaluation>> &all,
            const std::set<std::string> &overlapped,
            const std::vector<Evaluation> &evaluations,
@@ -104,7 +103,11 @@ bestSerial(const std::map<std::string, std::shared_ptr<const Evaluation>> &all,
         (!best || comesBefore(*each, *best, options.memoryLimit, facts)))
       best = each;
   const Evaluation *known = fastestThatFits(evaluations, options.memoryLimit);
-  return best && (!known || best->seconds < known->seconds) ? best : nullptr;
+  if (!best || (known && known->seconds <= best->seconds))
+    return std::nullopt;
+  Evaluation found = *best;
+  found.isSerial = true;
+  return found;
 }
 
 void sortRows(SearchResult &result, int64_t memoryLimit,
@@ -189,7 +192,7 @@ public:
     }
     report();
     result.certifiedSeconds = pool.seconds();
-    if (std::shared_ptr<const Evaluation> best = bestSerial(
+    if (std::optional<Evaluation> best = bestSerial(
             serials, taken, result.evaluations, options, space.program()))
       take(*best);
     takeRefused(notable);

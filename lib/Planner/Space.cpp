@@ -433,7 +433,9 @@ std::string Space::check() const {
   std::vector<std::string> extents;
   for (const IndexClass &index : facts.classes)
     extents.push_back(index.name() + " = " + std::to_string(index.extent));
-  return std::to_string(options.devices) + " devices have no factorisation " +
+  return "no mesh of " + std::to_string(options.devices) + " devices " +
          (options.pins.empty() ? "" : "with these pins ") +
-         "that divides what it is on (" + llvm::join(extents, ", ") + ")";
+         "divides the program's indices (" + llvm::join(extents, ", ") +
+         "); give other --devices, or other extents (--extent, --pad)" +
+         (options.pins.empty() ? "" : ", or leave out a pin");
 }

@@ -47,6 +47,11 @@ std::vector<std::string> tpsp::builtinHardware() {
 static llvm::Expected<Hardware> findDescription(llvm::StringRef nameOrPath) {
   if (const char *text = embeddedHardware(nameOrPath))
     return parseHardware(text, nameOrPath);
+  if (auto [name, algorithm] = nameOrPath.rsplit(':'); embeddedHardware(name))
+    return llvm::createStringError(
+        llvm::formatv("'{0}' pins no algorithm of all_reduce: '{1}' is none; "
+                      "{2}:ring and {2}:tree do",
+                      nameOrPath, algorithm, name));
   // A description is some KiB; do not read a disk.
   constexpr uint64_t longest = 16 << 20;
   llvm::sys::fs::file_status file;

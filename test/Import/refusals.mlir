@@ -66,12 +66,22 @@
 // LAYERS: --layers 2 is more than the model's 1
 // RUN: %{refused} %t/good.json --dtype int8 2>&1 | FileCheck %s --check-prefix=DTYPE
 // DTYPE: --dtype 'int8' is none of f32, bf16 and f16
+// RUN: %{refused} %t/good.json --expert-blocks 2 2>&1 | FileCheck %s --check-prefix=EXPERTS
+// RUN: %{refused} %t/good.json --capacity-factor 1.25 2>&1 | FileCheck %s --check-prefix=EXPERTS
+// EXPERTS: --{{expert-blocks|capacity-factor}} is about experts, and the model has none; leave it out
 // RUN: %{refused} %s 2>&1 | FileCheck %s --check-prefix=JSON
 // JSON: refusals.mlir: it is no JSON object
 // RUN: %{refused} %t/nowhere 2>&1 | FileCheck %s --check-prefix=NOFILE
 // NOFILE: cannot read '{{.*}}nowhere': No such file or directory
 // RUN: %S/../Tools/Inputs/exits 2 tpsp-import %t/good.json 2>&1 | FileCheck %s --check-prefix=USAGE
-// USAGE: --sequence is required
+// USAGE: {{^}}tpsp-import: --sequence is required
+// RUN: %S/../Tools/Inputs/exits 2 tpsp-import %t/good.json --sequence 5 --layers 0 2>&1 | FileCheck %s --check-prefix=NOLAYERS
+// NOLAYERS: {{^}}tpsp-import: --layers: expected a number above 0, not '0'{{$}}
+// RUN: %S/../Tools/Inputs/exits 2 tpsp-import %t/good.json --sequence 5 --head tail 2>&1 | FileCheck %s --check-prefix=HEAD
+// HEAD: {{^}}tpsp-import: --head: tail not in {loss,logits}{{$}}
+
+// The program goes to standard output where nothing else is said.
+// RUN: cd %t && tpsp-import good.json --sequence 8 -o - > dash.mlir && tpsp-import good.json --sequence 8 | diff - dash.mlir && test ! -e ./-
 
 //--- good.json
 {"model_type": "llama", "hidden_size": 8, "intermediate_size": 5,

@@ -12,7 +12,7 @@
 // RUN: not tpsp-opt %s --tpsp-build-update="optimizer=adam" 2>&1 | FileCheck %s --check-prefix=NAME
 // NAME: error: option 'optimizer' of tpsp-build-update: no optimizer is called 'adam'; there are adamw, lion, muon, sgd
 // RUN: not tpsp-opt %s --tpsp-build-update="axes=fsdp" 2>&1 | FileCheck %s --check-prefix=AXIS
-// AXIS: error: option 'axes' of tpsp-build-update: the mesh has no axis 'fsdp'
+// AXIS: error: option 'axes' of tpsp-build-update: the mesh has no axis 'fsdp'; its axes are 
 // RUN: not tpsp-opt %s --tpsp-build-update="settings=beta3=1" 2>&1 | FileCheck %s --check-prefix=SETTING
 // SETTING: error: option 'settings' of tpsp-build-update: adamw has no setting 'beta3'; it has beta1, beta2, epsilon, decay
 // RUN: not tpsp-opt %s --tpsp-build-update="settings=beta2" 2>&1 | FileCheck %s --check-prefix=NUMBER

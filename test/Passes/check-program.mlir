@@ -74,3 +74,25 @@ func.func @f(%x: !x) -> !x {
   %y = tpsp.exp %x : !x
   return %y : !x
 }
+
+// -----
+
+// A program in a module is not passed over.
+
+module {
+  // expected-error @+1 {{a program within a module, or beside another, is not compiled; write one in a file, or '}}
+  module {
+    func.func @f(%x: tensor<4x8xf32, #tpsp.idx<b, d>>) {
+      return
+    }
+  }
+}
+
+// -----
+
+// Nor is one of which nothing is left.
+
+// expected-error @+1 {{the program has no function with a body; write one, such as func.func @name(...)}}
+module {
+  func.func private @elsewhere(tensor<4x8xf32, #tpsp.idx<b, d>>)
+}

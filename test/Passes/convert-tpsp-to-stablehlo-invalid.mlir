@@ -55,6 +55,6 @@ module {
 
 // -----
 
-// expected-error @+1 {{has no function to convert}}
+// expected-error @+1 {{the program has no function to convert}}
 module {
 }

@@ -14,7 +14,7 @@ tpsp.mesh @mesh <dp = 2>
 // CHECK-LABEL: func.func @matmul(
 // CHECK-NOT: tpsp.backward
 // CHECK-LABEL: func.func @matmul_grad(
-// CHECK-SAME: %[[W:[a-z0-9]+]]: {{.*}} {tpsp.param}, %[[X:[a-z0-9]+]]: {{.*}} {tpsp.name = "x"}, %[[G:[a-z0-9]+]]: tensor<8x64xf32, #tpsp.idx<b@dp, e>> {tpsp.cotangent_of = 0 : i64, tpsp.name = "g[einsum]"})
+// CHECK-SAME: %[[W:[a-z0-9]+]]: {{.*}} {tpsp.param}, %[[X:[a-z0-9]+]]: {{.*}} {tpsp.name = "x"}, %[[G:[a-z0-9]+]]: tensor<8x64xf32, #tpsp.idx<b@dp, e>> {tpsp.cotangent_of = 0 : i64, tpsp.name = "g[result0]"})
 // CHECK-SAME: -> (tensor<8x64xf32, #tpsp.idx<b@dp, e>>, tensor<64x32xf32, #tpsp.idx<e, d>> {tpsp.gradient_of = 0 : i64, {{[^}]*}}}, tensor<8x32xf32, #tpsp.idx<b@dp, d>> {tpsp.gradient_of = 1 : i64, tpsp.name = "g[x]"})
 func.func @matmul(%w: !w {tpsp.param}, %x: !x {tpsp.name = "x"}) -> !y {
   // CHECK-NEXT: %[[Y:.*]] = tpsp.einsum %[[W]], %[[X]] :
@@ -47,7 +47,7 @@ func.func @bias(%x: !x, %b: tensor<32xf32, #tpsp.idx<d>>) -> !x {
 
 // The gradient of a partial result is whole: every summand has the sum's.
 // CHECK-LABEL: func.func @partial_grad(
-// CHECK-SAME: tensor<32xf32, #tpsp.idx<d>> {tpsp.cotangent_of = 0 : i64, tpsp.name = "g[reduce]"}
+// CHECK-SAME: tensor<32xf32, #tpsp.idx<d>> {tpsp.cotangent_of = 0 : i64, tpsp.name = "g[result0]"}
 func.func @partial(%x: !x) -> tensor<32xf32, #tpsp.idx<d | sum@dp>> {
   // CHECK: broadcast
   %y = tpsp.reduce %x : !x -> tensor<32xf32, #tpsp.idx<d | sum@dp>>

@@ -41,7 +41,7 @@
 // TABLES-NEXT: g[w1[d, e@tp]]: rule yes, derived yes: all_gather of g[z] over tp
 // TABLES-NEXT: g[v[b, s, e@tp]]: rule yes, derived yes: all_gather of g[z] over tp
 
-// UNKNOWN: error: no notation is called 'implicit'; there are subscripts, explicit and latex
+// UNKNOWN: error: option 'notation' of tpsp-print-explanation: no notation is called 'implicit'; there are subscripts, explicit and latex
 
 // An argument keeps its name; what is made of it for a micro-batch gets a number.
 // RUN: tpsp-opt %examples/ddp.mlir --tpsp-explain="micro-batches=2" -o /dev/null | FileCheck %s --check-prefix=PARTS

@@ -14,6 +14,11 @@
 // RUN: tpsp-opt %t/f.mlir --tpsp-set-padding="multiples=e=16,h=2" | FileCheck %s --check-prefix=MAJOR
 // MAJOR: tpsp.padding = {e = 16 : i64, h = 4 : i64}
 
+// q = (g, r, k), so a g more is r k = 6 more of q.
+// RUN: tpsp-opt %t/three.mlir --tpsp-set-padding="multiples=g=8" | FileCheck %s --check-prefix=THREE
+// RUN: tpsp-opt %t/three.mlir --tpsp-set-padding="multiples=q=48" | FileCheck %s --check-prefix=THREE
+// THREE: tpsp.padding = {g = 8 : i64, q = 48 : i64}
+
 // What needs nothing is not spoken of.
 // RUN: tpsp-opt %t/f.mlir --tpsp-set-padding="multiples=v=11,k=4" | FileCheck %s --check-prefix=NONE
 // NONE-NOT: tpsp.padding
@@ -58,6 +63,14 @@ func.func @f(%x: !x, %w: !w) -> (!t, !y) {
   %t = tpsp.rename %h : !h -> !t
   %y = tpsp.einsum %w, %x : (!w, !x) -> !y
   return %t, %y : !t, !y
+}
+
+//--- three.mlir
+tpsp.program <q = 30, d = 7, g = 5, r = 2, k = 3> {
+func @f(%w: [q, d]) -> [g, r, k, d] {
+  %h = split %w -> [g, r, k, d]
+  return %h
+}
 }
 
 //--- two.mlir

@@ -6,7 +6,7 @@
 // RUN: not tpsp-opt %t/unplaced.mlir --tpsp-propagate 2>&1 | FileCheck %s --check-prefix=UNPLACED
 // UNPLACED: error: @f: argument #0 is not placed ('?')
 // RUN: not tpsp-opt %t/program.mlir --strip-debuginfo --tpsp-set-mesh=sizes=dp=2 2>&1 | FileCheck %s --check-prefix=MESH
-// MESH: error: @mesh: has no axis 'dp'; its axes are tp
+// MESH: error: @mesh: the mesh has no axis 'dp'; its axes are tp
 // RUN: not tpsp-opt %t/program.mlir --strip-debuginfo --tpsp-micro-batch=parts=3 2>&1 | FileCheck %s --check-prefix=BATCH
 // BATCH: error: @f: argument #0 has index 'b' of extent 4
 // RUN: not tpsp-opt %t/branches.mlir --strip-debuginfo --tpsp-propagate 2>&1 | FileCheck %s --check-prefix=BRANCHES

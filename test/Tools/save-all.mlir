@@ -21,7 +21,7 @@
 // RUN: cmp %t/parts.st %t/whole.st
 
 // RUN: %S/Inputs/exits 1 tpsp-run %t/twice.mlir --save-all %t/t.st 2>&1 | FileCheck %s --check-prefix=TWICE
-// TWICE: tpsp-run: two tensors are called 'x'; in a file names must differ
+// TWICE: tpsp-run: two tensors are called 'x'; in a file names must differ: give one of them another tpsp.name{{$}}
 
 // RUN: %S/Inputs/exits 2 tpsp-run %t/good.mlir --backend trace --save-all %t/t.st 2>&1 | FileCheck %s --check-prefix=TRACE
 // TRACE: --save-all needs a run

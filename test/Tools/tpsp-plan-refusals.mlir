@@ -11,13 +11,13 @@
 // RUN: %S/Inputs/exits 2 %{plan} --devices 0 2>&1 | FileCheck %s --check-prefix=DEVICES
 // DEVICES: tpsp-plan: --devices: expected a number above 0, not '0'
 // RUN: %S/Inputs/exits 1 %{plan} --devices 7 2>&1 | FileCheck %s --check-prefix=PRIME
-// PRIME: tpsp-plan: 7 devices have no factorisation that divides what it is on (b = 2, s = 128, d = 256, e = 1024)
+// PRIME: tpsp-plan: no mesh of 7 devices divides the program's indices (b = 2, s = 128, d = 256, e = 1024); give other --devices, or other extents (--extent, --pad){{$}}
 // RUN: %S/Inputs/exits 1 %{plan} --devices 32768 2>&1 | FileCheck %s --check-prefix=MANY
 // MANY: tpsp-plan: h100-sxm-cluster has 16384 devices, not 32768
 // RUN: %S/Inputs/exits 1 %{plan} --pin q@dp 2>&1 | FileCheck %s --check-prefix=PIN
 // PIN: tpsp-plan: 'q@dp' pins index 'q', which the program does not have; it has b, s, d, e
 // RUN: %S/Inputs/exits 1 %{plan} --pin b@x=2,s@x=2 2>&1 | FileCheck %s --check-prefix=PINS
-// PINS: tpsp-plan: 8 devices have no factorisation with these pins
+// PINS: tpsp-plan: no mesh of 8 devices with these pins divides the program's indices ({{.*}}); give other --devices, or other extents (--extent, --pad), or leave out a pin
 // RUN: %S/Inputs/exits 1 %{plan} --pin b@x=4 2>&1 | FileCheck %s --check-prefix=EXTENT
 // EXTENT: tpsp-plan: the pin b@x=4 does not divide extent 2 of 'b'
 // RUN: %S/Inputs/exits 1 %{plan} --pin b@x=2,s@y=8 2>&1 | FileCheck %s --check-prefix=RANKS
@@ -28,6 +28,17 @@
 // ONE: tpsp-plan: --compare takes two plans, as in 1,2; 1 given
 // RUN: %S/Inputs/exits 2 %{plan} --export xml 2>&1 | FileCheck %s --check-prefix=TARGET
 // TARGET: tpsp-plan: --export: {{.*}}xml
+
+// --along prints a table of its own.
+// RUN: %S/Inputs/exits 2 %{plan} --along s --json 2>&1 | FileCheck %s --check-prefix=ALONG
+// RUN: %S/Inputs/exits 2 %{plan} --along s --html %t.html 2>&1 | FileCheck %s --check-prefix=ALONG
+// RUN: %S/Inputs/exits 2 %{plan} --along s -o %t.mlir 2>&1 | FileCheck %s --check-prefix=ALONG
+// ALONG: tpsp-plan: --{{json|html|output}} is about the plans of one extent, and --along prints the best of several; give one of the two
+
+// What cannot be cut is in no table.
+// RUN: %S/Inputs/exits 1 tpsp-plan %examples/tp.mlir --forget-placements --hardware h100-sxm --devices 2 --stages 2 --micro-batches 3 2>&1 | FileCheck %s --check-prefix=UNCUT
+// UNCUT-NOT: gap
+// UNCUT: tpsp-plan: no plan's batch can be cut into as many micro-batches as its stages take; give other --micro-batches, fewer --stages, or the batch another --extent
 
 // What fits nowhere: how much the nearest needs, and what would help.
 // RUN: %S/Inputs/exits 1 %{plan} --devices 4 --memory 100KiB --max-axes 1 --overlap off 2>&1 | FileCheck %s --check-prefix=SMALL

@@ -74,7 +74,14 @@
 // RUN: tpsp-plan %s %{on} --export json | FileCheck %s --check-prefix=NEUTRAL
 // NEUTRAL: "format": "tpsp-placement-1"
 // RUN: not tpsp-plan %s %{on} --pin s@cp --export hf 2>&1 | FileCheck %s --check-prefix=NOWORD
-// NOWORD: a base_model_tp_plan says tensor parallelism and nothing else
+// NOWORD: a base_model_tp_plan says tensor parallelism and nothing else, and plan 1 is DP 4; --pin one axis of all devices on an index that parameters have
+
+// One device has no mesh, and nothing is said of its subscripts.
+// RUN: tpsp-plan %s --hardware h100-sxm --devices 1 -o %t.one.mlir | FileCheck %s --check-prefix=DEVICE
+// DEVICE: on 1 device of h100-sxm
+// DEVICE: {{^}} 1 one device {{[0-9]}}
+// RUN: head -1 %t.one.mlir | FileCheck %s --check-prefix=NAMED
+// NAMED: {{^}}// one device{{$}}
 
 // A pin is kept, with its name and size; the state is divided for an optimizer.
 // RUN: tpsp-plan %s --hardware h100-sxm --devices 4 --overlap off --pin b@mine=2 --optimizer adamw --max-axes 2 -o %t.pinned.mlir | FileCheck %s --check-prefix=PIN

@@ -18,7 +18,7 @@
 // TWICE: {{^}}tpsp-run: --mesh gives axis 'tp' two sizes{{$}}
 
 // RUN: %S/Inputs/exits 1 tpsp-run %examples/mlp-sp.mlir --mesh tp=2,dp=2 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// UNKNOWN: mlp-sp.mlir:7:1: error: has no axis 'dp'; its axes are tp
+// UNKNOWN: mlp-sp.mlir:7:1: error: the mesh has no axis 'dp'; its axes are tp
 // UNKNOWN-NOT: see current operation
 // UNKNOWN: {{^}}tpsp-run: '{{.*}}mlp-sp.mlir' does not compile (configuring){{$}}
 

@@ -41,6 +41,19 @@
 // GIVEN-NEXT: {{^}} 1 4 2
 // GIVEN-NEXT: {{^}} 2 8 3
 
+// A step that is slower with overlap has none, and says so.
+// RUN: sed 's/mesh @mesh </mesh @mesh <pp = 2 : stage, /' %examples/zero2.mlir > %t/zero2.mlir
+// DEFINE: %{zero2} = tpsp-run %t/zero2.mlir --grad --optimizer muon --simulate --hardware h100-sxm-cluster --micro-batches 4 --mesh dp=2 --stage-schedule zero-bubble --bucket-mib 0
+// RUN: %{zero2} --overlap backward --report %t/none.json | FileCheck %s --check-prefix=SLOWER
+// SLOWER: step {{.*}} (simulated
+// SLOWER-NEXT: {{^}} overlap none (the step is slower with --overlap backward)
+// RUN: FileCheck %s --check-prefix=SERIAL --input-file %t/none.json
+// SERIAL: "overlap": "off"
+// RUN: %{zero2} --overlap on --report %t/on.json | FileCheck %s --check-prefix=FASTER
+// FASTER-NOT: slower with
+// RUN: FileCheck %s --check-prefix=BESIDE --input-file %t/on.json
+// BESIDE: "overlap": "on"
+
 // Forward alone.
 // RUN: tpsp-run %t/m.mlir --simulate --hardware h100-sxm-cluster --micro-batches 2 | FileCheck %s --check-prefix=FORWARD
 // FORWARD: chunk 0 to 2, each to the next

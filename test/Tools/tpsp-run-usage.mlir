@@ -28,6 +28,17 @@
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --threads -1 2>&1 | FileCheck %s --check-prefix=THREADS
 // THREADS: {{^}}tpsp-run: --threads: expected a number above 0, not '-1'{{$}}
 
+// No machine has so many cores, and OpenMP would end the process.
+// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --threads 1025 2>&1 | FileCheck %s --check-prefix=CORES
+// CORES: {{^}}tpsp-run: --threads: expected a number of at most 1024, not '1025'{{$}}
+
+// A seed is 64 bits, and no other number is taken for one.
+// RUN: tpsp-run %examples/mlp-sp.mlir --quiet --seed 18446744073709551615
+// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --seed -1 2>&1 | FileCheck %s --check-prefix=SEED
+// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --seed 18446744073709551616 2>&1 | FileCheck %s --check-prefix=SEED
+// RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --seed 1e3 2>&1 | FileCheck %s --check-prefix=SEED
+// SEED: {{^}}tpsp-run: --seed: expected a whole number from 0 to 2^64 - 1, not '{{-1|18446744073709551616|1e3}}'{{$}}
+
 // RUN: %S/Inputs/exits 2 tpsp-run %examples/mlp-sp.mlir --timeout 0 2>&1 | FileCheck %s --check-prefix=TIMEOUT
 // TIMEOUT: {{^}}tpsp-run: --timeout: expected a number above 0, not '0'{{$}}
 

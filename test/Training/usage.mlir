@@ -64,6 +64,10 @@
 // RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/m.mlir --config %t/run.toml --data %s --eval-data %t/m.mlir --out %t.out 2>&1 | FileCheck %s --check-prefix=AGAIN
 // AGAIN: {{^}}tpsp-train: '{{.*}}.out' has checkpoints, the last of them '{{.*}}step-00000004'; go on from it with --resume {{.*}}, or give another --out{{$}}
 
+// What is to be minimised has no indices.
+// RUN: %S/../Tools/Inputs/exits 1 tpsp-train %examples/mlp-sp.mlir --data %s 2>&1 | FileCheck %s --check-prefix=NOLOSS
+// NOLOSS: {{^}}tpsp-train: the program has no result without indices that could be minimised; return one, such as %loss = mean %each -> []{{$}}
+
 // Other inputs from a file, and several losses.
 // RUN: tpsp-run %t/given.mlir --quiet --save-all %t/all.st
 // RUN: tpsp-train %t/given.mlir --data %s --inputs scale=%S/Inputs/half.npy --steps 2 --quiet

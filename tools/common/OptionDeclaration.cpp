@@ -26,6 +26,18 @@ CLI::Validator tpsp::tool::numberOf(OptionDomain domain) {
   return {check, isPositive ? "POSITIVE" : "NUMBER"};
 }
 
+CLI::Validator tpsp::tool::seed() {
+  auto check = [](const std::string &text) -> std::string {
+    const char *end = text.data() + text.size();
+    uint64_t number = 0;
+    auto parsed = std::from_chars(text.data(), end, number);
+    if (parsed.ec == std::errc() && parsed.ptr == end)
+      return "";
+    return "expected a whole number from 0 to 2^64 - 1, not '" + text + "'";
+  };
+  return {check, "SEED"};
+}
+
 /// Whether a text is a name and a number of at least 1, "tp=4". CLI11 takes a
 /// number that is too large for the largest.
 static bool isNamedNumber(const std::string &text) {

@@ -14,6 +14,9 @@ namespace tpsp::tool {
 /// What a number of a row may be.
 CLI::Validator numberOf(OptionDomain domain);
 
+/// CLI11 takes -1 for the largest number, and so what is larger.
+CLI::Validator seed();
+
 /// "tp=4". Which axes there are, the module says.
 CLI::Validator axisSize();
 /// "s=8192". Which indices there are, the module says.
@@ -43,6 +46,8 @@ public:
     if (row.domain == OptionDomain::Positive ||
         row.domain == OptionDomain::NotNegative)
       option->check(numberOf(row.domain));
+    if (row.domain == OptionDomain::Seed)
+      option->check(seed());
     if (row.domain == OptionDomain::Share)
       option->check(CLI::Range(0.0, 1.0));
     if (row.domain == OptionDomain::List)

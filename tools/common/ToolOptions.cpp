@@ -86,10 +86,21 @@ static std::string withoutEffect(const ToolOptions &o) {
       o);
 }
 
+/// More than this no machine has cores for, and the OpenMP library ends the
+/// process where it cannot start them.
+static constexpr int64_t mostThreads = 1024;
+
+static std::string tooManyThreads(const ToolOptions &options) {
+  if (options.threads <= mostThreads)
+    return "";
+  return fmt::format("--threads: expected a number of at most {}, not '{}'",
+                     mostThreads, options.threads);
+}
+
 std::string tpsp::tool::commonContradictionIn(const ToolOptions &options) {
   for (const std::string &problem :
        {lateOption(options), withoutEffect(options), numberedTwice(options),
-        unknownBackend(options)})
+        tooManyThreads(options), unknownBackend(options)})
     if (!problem.empty())
       return problem;
   return "";

@@ -36,7 +36,7 @@ Exit status: 0 done, 1 the configuration is refused, 2 wrong usage.)";
 namespace {
 
 struct Arguments {
-  std::string config, output;
+  std::string config, output, head = "loss";
   ImportOptions import;
   bool countsOnly = false;
 };
@@ -65,11 +65,24 @@ static Status readConfig(std::string &path, std::string &text) {
   return {};
 }
 
+/// CLI11's own check names the largest double.
+static CLI::Validator positive() {
+  auto check = [](const std::string &text) -> std::string {
+    int64_t number = 0;
+    bool isNumber = CLI::detail::lexical_cast(text, number);
+    return isNumber && number > 0
+               ? ""
+               : "expected a number above 0, not '" + text + "'";
+  };
+  return {check, "POSITIVE"};
+}
+
 static void declare(CLI::App &app, Arguments &a) {
   app.add_option("config", a.config,
                  "config.json of a Hugging Face model, or its folder")
       ->required();
-  app.add_option("-o,--output", a.output, "The program; else standard output");
+  app.add_option("-o,--output", a.output,
+                 "The program; '-' and without: standard output");
   app.add_option("--sequence", a.import.sequence, "Positions of a sample")
       ->required();
   app.add_option("--batch", a.import.batch, "Samples of a step")
@@ -77,11 +90,10 @@ static void declare(CLI::App &app, Arguments &a) {
   app.add_option("--dtype", a.import.dtype, "f32, bf16 or f16: what is stored")
       ->capture_default_str();
   app.add_option("--layers", a.import.layers, "The first so many layers only")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--head", a.import.head, "What the program computes")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, Head>{
-          {"loss", Head::Loss}, {"logits", Head::Logits}}))
-      ->default_str("loss");
+      ->check(positive());
+  app.add_option("--head", a.head, "What the program computes")
+      ->check(CLI::IsMember({"loss", "logits"}))
+      ->capture_default_str();
   app.add_option("--place", a.import.strategy,
                  "How tensors are divided: tp, tp-sp, ddp, fsdp, tp-sp-fsdp, "
                  "ep, ...; without: not at all");
@@ -93,7 +105,7 @@ static void declare(CLI::App &app, Arguments &a) {
   app.add_option("--expert-blocks", a.import.expertBlocks,
                  "Blocks of experts, which axes may divide; without: one for "
                  "each rank of ep")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   app.add_option("--ignore-key", a.import.ignoredKeys,
                  "Leave a key of config.json out of account");
   app.add_flag("--count", a.countsOnly,
@@ -110,7 +122,7 @@ static Status run(Arguments &a) {
     return {s.code(), a.config + ": " + s.message()};
   std::string out = a.countsOnly ? fmt::format("{}\n", imported.parameters)
                                  : imported.program;
-  if (!a.output.empty())
+  if (!a.output.empty() && a.output != "-")
     return rt::writeText(a.output, out);
   std::cout << out << std::flush;
   if (!std::cout)
@@ -122,8 +134,14 @@ int main(int argc, char **argv) {
   CLI::App app("From a model's config.json to a tpsp program.", "tpsp-import");
   Arguments arguments;
   declare(app, arguments);
+  app.failure_message([](const CLI::App *, const CLI::Error &error) {
+    return std::string("tpsp-import: ") + error.what() +
+           "\nRun with --help for more information.\n";
+  });
   try {
     app.parse(argc, argv);
+    arguments.import.head =
+        arguments.head == "loss" ? Head::Loss : Head::Logits;
   } catch (const CLI::ParseError &e) {
     return app.exit(e) == 0 ? 0 : 2;
   }

@@ -88,6 +88,10 @@ static std::string problemIn(Options &o) {
         {"pareto"},
         "{} names a file that is read, or written by another option; give "
         "another path"},
+       {!o.along.empty(),
+        {"json", "html", "pareto", "export", "compare", "output"},
+        "{} is about the plans of one extent, and --along prints the best of "
+        "several; give one of the two"},
        {o.json && !o.exported.empty(),
         {"json"},
         "{} and --export both say what is printed; give one"},

@@ -83,6 +83,8 @@ rt::Status tpsp::run::simulateStages(const Options &options, bool speaks,
   report.program = options.model;
   report.hardware = hardware->name;
   report.schedule = options.stageSchedule;
+  report.askedOverlap = request.compile.overlap;
+  report.overlap = stages->overlap;
   report.compileSeconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
           .count();

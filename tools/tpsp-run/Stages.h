@@ -13,6 +13,8 @@ namespace tpsp::run {
 /// What --simulate says of such a program.
 struct StagesReport {
   std::string program, hardware, schedule;
+  /// What was asked for, and what the step has.
+  std::string askedOverlap, overlap;
   StagePlans plans;
   PipelineStep step;
   double compileSeconds = 0;

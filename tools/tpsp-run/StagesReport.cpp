@@ -141,8 +141,13 @@ std::string tpsp::run::toText(const StagesReport &report) {
   if (report.matmulUtilisation > 0)
     text += fmt::format(", {:.1f} % of the matmul peak",
                         100 * report.matmulUtilisation);
-  text += fmt::format(")\n  memory   {:>10}  of {}{}\n",
-                      bytes(report.neededBytes), bytes(report.memoryBytes),
+  text += ")\n";
+  if (report.overlap != report.askedOverlap)
+    text += fmt::format("  overlap  {:>10}  (the step is slower with --overlap "
+                        "{})\n",
+                        "none", report.askedOverlap);
+  text += fmt::format("  memory   {:>10}  of {}{}\n", bytes(report.neededBytes),
+                      bytes(report.memoryBytes),
                       report.neededBytes > report.memoryBytes
                           ? ": too much for this machine"
                           : "");
@@ -191,6 +196,7 @@ std::string tpsp::run::toJson(const StagesReport &report) {
   Json json = {{"program", report.plans.program},
                {"hardware", report.hardware},
                {"schedule", report.schedule},
+               {"overlap", report.overlap},
                {"micro_batches", problem.parts},
                {"compile", report.compileSeconds},
                {"step", report.step.seconds},

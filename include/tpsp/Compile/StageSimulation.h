@@ -40,6 +40,8 @@ simulateStages(const StagePlans &plans, const CompileOptions &compile,
 struct SimulatedStages {
   StagePlans plans;
   StageSimulation simulation;
+  /// What the plans have, which is "off" also where overlap is slower.
+  std::string overlap;
 };
 
 /// Compiles the model's chunks and simulates their pipeline. Each segment of a

@@ -84,7 +84,7 @@ def CheckProgram : Pass<"tpsp-check-program", "::mlir::ModuleOp"> {
 
     An error are operations that are not tpsp's, calls of functions without a
     body, and recursion. So are layers that several stages divide, unless they
-    have been cut.
+    have been cut, a module within the module, and one without a function.
 
     A warning is an index that one of several operands of an einsum alone
     carries. It is summed over. An index that was misspelt would be, too, and

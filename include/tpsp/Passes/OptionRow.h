@@ -18,6 +18,7 @@ enum class OptionDomain {
   Any,
   Positive,
   NotNegative, ///< from 0 to 1e9
+  Seed,        ///< a whole number of 64 bits
   Share,       ///< from 0 to 1
   AxisSizes,   ///< "tp=4,dp=2"
   Extents,     ///< "s=8192,b=4"

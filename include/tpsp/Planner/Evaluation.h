@@ -59,6 +59,8 @@ struct Evaluation {
   int64_t savedByLayers = 0;
   /// Whether seconds and bytes are extrapolated from fewer layers.
   bool isComposed = false;
+  /// Whether it is without overlap, as there was no time for more.
+  bool isSerial = false;
   /// Whether nothing was compiled: seconds and bytes are bounds, at least.
   bool isBound = false;
   /// How long the evaluation took. Says how long another may take, and decides

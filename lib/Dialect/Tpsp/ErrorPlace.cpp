@@ -29,7 +29,9 @@ static Operation *namedAround(Operation *op) {
 }
 
 InFlightDiagnostic tpsp::emitErrorAt(Operation *op) {
-  InFlightDiagnostic diag = op->emitError();
+  // Not op->emitError(), to which tpsp-opt adds the operation: of a module that
+  // is the whole program.
+  InFlightDiagnostic diag = emitError(op->getLoc());
   if (hasLine(op->getLoc()))
     return diag;
   diag << nameOf(op);

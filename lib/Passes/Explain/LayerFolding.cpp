@@ -187,7 +187,8 @@ private:
   void findIn(size_t begin, size_t end) {
     std::vector<LayerFold> found;
     forEachRun(begin, end, [&](size_t first, size_t period, size_t last) {
-      addFoldsOf(first, period, last, found);
+      if (!isSeveralOf(found, first, period, last))
+        addFoldsOf(first, period, last, found);
     });
     stable_sort(found, [](const LayerFold &a, const LayerFold &b) {
       return a.saved() > b.saved();
@@ -203,6 +204,19 @@ private:
     });
     for (const LayerFold &fold : kept)
       accept(fold);
+  }
+
+  /// Whether blocks of a fold, several together, would be this run's. That fold
+  /// saves more: it leaves out less than one of its blocks, and has a shorter
+  /// first one. Without this, layers are looked at once more by twos, by
+  /// threes, ...: cubic in their number.
+  static bool isSeveralOf(ArrayRef<LayerFold> found, size_t first,
+                          size_t period, size_t last) {
+    return any_of(found, [&](const LayerFold &fold) {
+      size_t before = fold.begin - std::min(fold.begin, first),
+             behind = last - std::min(last, fold.end());
+      return period % fold.period == 0 && before + behind < fold.period;
+    });
   }
 
   /// Longest stretches that look the same a period on. Only repetitions of one

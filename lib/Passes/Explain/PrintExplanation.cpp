@@ -5,6 +5,7 @@
 
 #include "Passes/Collectives/Ledger.h"
 #include "Passes/Program/FunctionWalk.h"
+#include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 #include "tpsp/Passes/Explain/Explanation.h"
 #include "tpsp/Passes/Passes.h"
 
@@ -152,8 +153,9 @@ struct PrintExplanation
     markAllAnalysesPreserved();
     StringRef chosen = notation.getValue();
     if (!llvm::is_contained({"subscripts", "explicit", "latex"}, chosen)) {
-      getOperation().emitError("no notation is called '")
-          << chosen << "'; there are subscripts, explicit and latex";
+      emitOptionError(getOperation(), getArgument(), "notation")
+          << "no notation is called '" << chosen
+          << "'; there are subscripts, explicit and latex";
       return signalPassFailure();
     }
     PrintExplanationOptions options{notation, extents, rule, parts, everyLayer};

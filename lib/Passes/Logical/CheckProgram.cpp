@@ -49,6 +49,22 @@ void warn(IndexedOpInterface op) {
                "meant, a tpsp.reduce of the operand says so";
 }
 
+/// A module within it would be passed over, and so would one that is empty.
+LogicalResult checkModule(ModuleOp module) {
+  auto nested = module.getOps<ModuleOp>();
+  if (!nested.empty())
+    return emitErrorAt(*nested.begin())
+           << "a program within a module, or beside another, is not compiled; "
+              "write one in a file, or '// -----' between two and give "
+              "--split-input-file";
+  auto functions = module.getOps<FunctionOpInterface>();
+  if (llvm::all_of(functions, [](auto each) { return each.isExternal(); }))
+    return emitErrorAt(module)
+           << "the program has no function with a body; write one, such as "
+              "func.func @name(...)";
+  return success();
+}
+
 /// What runs is one list of operations: calls are inlined.
 LogicalResult checkKind(Operation *op) {
   if (isa<func::FuncOp, func::ReturnOp, func::CallOp>(op) ||
@@ -123,7 +139,8 @@ LogicalResult checkStages(ModuleOp module) {
 struct CheckProgram : public tpsp::impl::CheckProgramBase<CheckProgram> {
   using Base::Base;
   void runOnOperation() override {
-    if (failed(checkStages(getOperation())))
+    if (failed(checkModule(getOperation())) ||
+        failed(checkStages(getOperation())))
       return signalPassFailure();
     CallCheck calls(getOperation());
     if (failed(forEachFunction(getOperation(), [&](FunctionOpInterface each) {

@@ -162,8 +162,8 @@ private:
       return;
     BlockArgument cotangent =
         body.addArgument(gradientType(result), result.getLoc());
-    NamedAttrList attrs(
-        named("g[" + tensorName(result) + "]", cotangentAttrName, number));
+    NamedAttrList attrs(named("g[" + resultName(function, number) + "]",
+                              cotangentAttrName, number));
     // The gradients of a scalar are its own, not a multiple of them.
     if (getIdx(result).getRank() == 0) {
       attrs.set(meanAttrName, builder.getF64FloatAttr(1));

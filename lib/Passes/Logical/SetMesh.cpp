@@ -53,11 +53,10 @@ private:
       return success();
     }
     Mesh known = mesh.getMesh();
-    AxisList axes;
-    for (AxisId axis = 0; axis < known.numAxes(); ++axis)
-      axes.push_back(axis);
-    return emitErrorAt(mesh) << "has no axis '" << name << "'; its axes are "
-                             << known.names(axes);
+    return emitErrorAt(mesh)
+           << "the mesh has no axis '" << name << "'; its axes are "
+           << known.names(
+                  llvm::to_vector(llvm::seq<AxisId>(0, known.numAxes())));
   }
 };
 

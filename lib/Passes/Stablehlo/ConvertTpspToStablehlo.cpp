@@ -223,11 +223,12 @@ private:
       return found.front();
     InFlightDiagnostic error = emitErrorAt(getOperation());
     if (found.empty())
-      error << (function.empty() ? "has no function"
-                                 : "has no function '" + function + "'")
+      error << (function.empty()
+                    ? "the program has no function"
+                    : "the program has no function '" + function + "'")
             << " to convert";
     else if (found.size() > 1)
-      error << "has " << found.size()
+      error << "the program has " << found.size()
             << " functions, and XLA runs one; name it with function=NAME";
     else
       error << "has control flow; tpsp converts straight-line functions";

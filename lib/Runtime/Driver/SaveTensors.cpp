@@ -52,11 +52,14 @@ using FileTensors = std::map<std::string, FileTensor>;
 
 static Status clash(const PlanBuffer &tensor, const std::string &name,
                     SavedTensors which) {
-  const char *what = which == SavedTensors::Parameters ? "parameter" : "tensor";
+  bool areParameters = which == SavedTensors::Parameters;
+  const char *what = areParameters ? "parameter" : "tensor";
   if (tensor.name == name)
     return {TPSP_RT_INVALID,
-            fmt::format("two {}s are called {}; in a file names must differ",
-                        what, quotedName(name))};
+            fmt::format("two {}s are called {}; in a file names must differ: "
+                        "give one of them another {}",
+                        what, quotedName(name),
+                        areParameters ? "tpsp.param" : "tpsp.name")};
   return {TPSP_RT_INVALID,
           fmt::format("{} {} is a part of {}, as another of other shape, type "
                       "or place is",

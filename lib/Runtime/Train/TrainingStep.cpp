@@ -42,8 +42,9 @@ Status tpsp::train::findLoss(const Plan &plan, const std::string &name,
   if (names.size() == 1 && name.empty())
     return {};
   if (names.empty())
-    return {TPSP_RT_INVALID, "the program has no result without indices that "
-                             "could be minimised"};
+    return {TPSP_RT_INVALID,
+            "the program has no result without indices that could be "
+            "minimised; return one, such as %loss = mean %each -> []"};
   return {TPSP_RT_INVALID,
           fmt::format("{}; the results without indices are {} (--loss NAME)",
                       name.empty() ? "the program has several losses"

@@ -62,6 +62,32 @@ TEST(Matrix, Reasons) {
   EXPECT_EQ(matrix.rows[3].reason, "illegal: axis @a does not divide");
 }
 
+// Parts of other names are no reason where both take as long.
+TEST(Matrix, AsFast) {
+  SearchResult result = fourPlans();
+  result.evaluations[1].seconds = result.evaluations[0].seconds;
+  EXPECT_EQ(matrixOf(result, 10).rows[1].reason,
+            "as fast as plan 1; plan 1 needs no more memory");
+}
+
+// Where time is up before the best plan is overlapped.
+TEST(Matrix, WithoutOverlap) {
+  SearchResult result = fourPlans();
+  EXPECT_THAT(toText(matrixOf(result, 10)),
+              Not(HasSubstr("plan 1 is without overlap")));
+  result.evaluations[0].isSerial = true;
+  EXPECT_THAT(toText(matrixOf(result, 10)),
+              HasSubstr("plan 1 is without overlap"));
+  EXPECT_THAT(toJson(matrixOf(result, 10)), HasSubstr("\"serial\": true"));
+}
+
+TEST(Matrix, OneDevice) {
+  SearchResult result = fourPlans();
+  Matrix matrix = matrixOf(result, 10);
+  matrix.options.devices = 1;
+  EXPECT_THAT(toText(matrix), HasSubstr(" on 1 device of "));
+}
+
 // Notable plans are there beyond the rows; others are not.
 TEST(Matrix, Rows) {
   SearchResult result = fourPlans();

@@ -230,6 +230,7 @@ TEST(Search, OverlapsWhatMayStillWin) {
       continue;
     ++found;
     EXPECT_EQ(best->seconds, expected->seconds) << seed;
+    EXPECT_FALSE(best->isSerial) << seed;
     EXPECT_LT(overlapped, result.state.evaluations / 2) << seed;
   }
   EXPECT_GT(found, 5);
@@ -248,7 +249,9 @@ TEST(Search, HasAPlanWhenTimeIsUp) {
   EXPECT_EQ(overlapped, 0);
   EXPECT_LT(result.state.seconds, 60);
   EXPECT_GT(result.state.gap, 0);
-  EXPECT_NE(result.best(each.options.memoryLimit), nullptr);
+  const Evaluation *best = result.best(each.options.memoryLimit);
+  ASSERT_NE(best, nullptr);
+  EXPECT_TRUE(best->isSerial);
 }
 
 // Where time is up before it begins, it ends.

@@ -136,7 +136,7 @@ TEST(Space, WrongPins) {
               HasSubstr("pins give @a two sizes, 2 and 4"));
   // Activations b and s on one axis.
   EXPECT_THAT(check({{0, "a", 2}, {1, "a", 2}}),
-              HasSubstr("no factorisation with these pins"));
+              HasSubstr("no mesh of 8 devices with these pins"));
   EXPECT_EQ(check({{0, "dp", 2}}), "");
 }
 

@@ -222,6 +222,8 @@ TEST(Hardware, UnknownNamesAreRefusedWithTheKnownOnes) {
       HasSubstr("a100-sxm, a100-sxm-2node, a100-sxm-cluster, cpu, h100-sxm"));
   EXPECT_THAT(errorOf(findHardware(testing::TempDir())),
               HasSubstr("cannot be read as a file"));
+  EXPECT_THAT(errorOf(findHardware("h100-sxm:rings")),
+              HasSubstr("'rings' is none; h100-sxm:ring and h100-sxm:tree do"));
 }
 
 TEST(Hardware, WrongValuesAreRefusedWithTheirPath) {
