@@ -61,6 +61,9 @@ MODELS = {
                               attn_logit_softcapping=3.0, final_logit_softcapping=2.0,
                               sliding_window=5)),
     "mixtral": ("Mixtral", dict(DECODER, num_local_experts=4, num_experts_per_tok=2)),
+    "mixtral-balanced": ("Mixtral", dict(DECODER, num_hidden_layers=3, num_local_experts=6,
+                                         num_experts_per_tok=2, output_router_logits=True,
+                                         router_aux_loss_coef=0.7)),
     "qwen3-moe": ("Qwen3Moe", dict(DECODER, num_experts=4, num_experts_per_tok=2,
                                    moe_intermediate_size=20, mlp_only_layers=[1],
                                    norm_topk_prob=True)),
@@ -76,6 +79,10 @@ MODELS = {
     "qwen3-moe-plain": ("Qwen3Moe", dict(DECODER, num_experts=4, num_experts_per_tok=2,
                                          moe_intermediate_size=20,
                                          norm_topk_prob=False)),
+    "qwen3-moe-balanced": ("Qwen3Moe", dict(DECODER, num_hidden_layers=4, num_experts=4,
+                                            num_experts_per_tok=3, moe_intermediate_size=20,
+                                            mlp_only_layers=[1], norm_topk_prob=False,
+                                            output_router_logits=True, router_aux_loss_coef=0.4)),
 }
 TRAINED, RATE = ["llama", "gpt2", "mixtral"], 0.05
 # Without experts: rounding tips who goes where.
@@ -107,9 +114,13 @@ def make(name, folder):
 
 def reference(model, tokens, targets):
     """Logits, loss and gradients by name."""
-    logits = model(input_ids=torch.tensor(tokens, dtype=torch.long)).logits
+    output = model(input_ids=torch.tensor(tokens, dtype=torch.long))
+    logits = output.logits
     loss = torch.nn.functional.cross_entropy(
         logits.float().reshape(-1, logits.shape[-1]), torch.tensor(targets, dtype=torch.long).reshape(-1))
+    if getattr(model.config, "output_router_logits", False):
+        # As a model does that is given labels.
+        loss += model.config.router_aux_loss_coef * output.aux_loss
     model.zero_grad()
     loss.backward()
     gradients = {n: p.grad.float().numpy() for n, p in model.named_parameters() if p.grad is not None}
