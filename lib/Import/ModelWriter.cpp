@@ -284,6 +284,9 @@ static Status addBlocks(Model &model, const ImportOptions &options,
                         int64_t ranks) {
   int64_t experts = model.extent("x");
   int64_t blocks = options.expertBlocks > 0 ? options.expertBlocks : ranks;
+  if (experts % ranks != 0)
+    return invalid(fmt::format("--mesh ep={} does not divide the {} experts",
+                               ranks, experts));
   if (experts % blocks != 0 || blocks % ranks != 0)
     return invalid(fmt::format("{} blocks of experts: they must divide the {} "
                                "experts, and @ep's {} ranks must divide them; "

@@ -75,6 +75,8 @@
 // BLOCKS: c = 6, {{.*}}xb = 4, xi = 1
 // RUN: not %{import} %t/qwen3_moe.json --expert-blocks 3 2>&1 | FileCheck %s --check-prefix=UNEQUAL
 // UNEQUAL: 3 blocks of experts: they must divide the 4 experts, and @ep's 1 ranks must divide them; --expert-blocks 4 does
+// RUN: not tpsp-import --sequence 6 --batch 3 %t/qwen3_moe.json --place ep --mesh ep=3 2>&1 | FileCheck %s --check-prefix=RANKS
+// RANKS: --mesh ep=3 does not divide the 4 experts{{$}}
 // RUN: not %{import} %t/qwen3_moe.json --expert-blocks 2 --capacity-factor 1 2>&1 | FileCheck %s --check-prefix=EXCLUDES
 // EXCLUDES: --expert-blocks and --capacity-factor exclude each other: slots are those of an expert, and rows those of a block
 // RUN: %{import} %t/qwen3_moe.json --layers 1 --capacity-factor 1.2 | FileCheck %s --check-prefix=SLOTS --implicit-check-not=dense

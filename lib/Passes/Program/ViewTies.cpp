@@ -7,7 +7,8 @@ using namespace tpsp;
 static int64_t runOf(const IndexStructure &structure,
                      const IndexStructure::Tensor &tensor, unsigned dim) {
   int64_t run = 1;
-  for (IndexId part : llvm::drop_begin(tensor.parts(dim)))
+  IndexList parts = tensor.parts(dim);
+  for (IndexId part : llvm::drop_begin(parts))
     run *= structure.indices[part].extent;
   return run;
 }
