@@ -58,9 +58,8 @@ TEST(PlannedProgram, ProductsAreOfTheirFactorsType) {
   bool hasGrouped = false;
   for (const ProductFacts &product : facts.products) {
     EXPECT_EQ(product.dtype, TPSP_RT_F32);
-    product.forEachDim([&](const ProductFacts::Dim &dim) {
-      hasGrouped |= dim.index == rows;
-    });
+    product.forEachDim(
+        [&](const ProductFacts::Dim &dim) { hasGrouped |= dim.index == rows; });
   }
   EXPECT_TRUE(hasGrouped);
 }
