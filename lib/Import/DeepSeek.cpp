@@ -82,7 +82,12 @@ static LatentAttention readLatentAttention(Config &config, Model &model) {
 static Experts readSharedExperts(Config &config, Model &model,
                                  const Mlp &dense) {
   config.only("output_router_logits", false, "a loss of balance");
-  config.harmless({"aux_loss_alpha", "seq_aux", "ep_size"});
+  // transformers has none.
+  if (double factor = config.number("aux_loss_alpha", 0); factor != 0)
+    model.notes.push_back(
+        fmt::format("Left out: a loss of balance by aux_loss_alpha = {}.",
+                    factor));
+  config.harmless({"seq_aux", "ep_size"});
   config.only("moe_layer_freq", 1, "experts in some layers only");
   config.only("mlp_bias", false, "a bias of experts");
   const char *key = "n_routed_experts", *newer = "num_local_experts";

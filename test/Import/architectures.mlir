@@ -123,6 +123,9 @@
 // V3: trained = 16,
 // V3: log_turns}
 // RUN: tpsp-run %t/m.mlir --grad --verify | FileCheck %s --check-prefix=VERIFIED
+// RUN: sed 's/"n_group"/"aux_loss_alpha": 0.001, "seq_aux": true, "n_group"/' %t/deepseek.json > %t/alpha.json
+// RUN: %{import} %t/alpha.json | FileCheck %s --check-prefix=ALPHA
+// ALPHA: // Left out: a loss of balance by aux_loss_alpha = 0.001.
 // RUN: sed 's/"v_head_dim": 8/"v_head_dim": 6/' %t/deepseek.json > %t/uneven.json
 // RUN: not tpsp-import --sequence 6 %t/uneven.json 2>&1 | FileCheck %s --check-prefix=UNEVEN
 // UNEVEN: key 'v_head_dim' is 6, which is no multiple of the 4 of qk_rope_head_dim up to 128, and slices of unequal parts are not there yet
