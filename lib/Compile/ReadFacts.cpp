@@ -181,13 +181,12 @@ private:
     return result;
   }
 
-  ProductFacts productOf(IndexedOpInterface op) {
+  /// `factor`: one of the numbers that are multiplied.
+  ProductFacts productOf(IndexedOpInterface op, Value factor) {
     ProductFacts product;
-    product.dtype =
-        plan::runtimeType(getElementTypeOrSelf(op->getOperand(0).getType()));
-    product.elementBytes = getElementTypeOrSelf(op->getOperand(0).getType())
-                               .getIntOrFloatBitWidth() /
-                           8;
+    Type element = getElementTypeOrSelf(factor.getType());
+    product.dtype = plan::runtimeType(element);
+    product.elementBytes = element.getIntOrFloatBitWidth() / 8;
     for (Value operand : op->getOperands())
       product.readsParameter |= isParameter(operand);
     product.isBehindLayers = behindLayers.contains(op);
@@ -195,7 +194,7 @@ private:
   }
 
   void addAttention(IndexedOpInterface op, const IndexStructure &structure) {
-    ProductFacts product = productOf(op);
+    ProductFacts product = productOf(op, op->getOperand(0));
     std::vector<StringRef> indexNames = namesOf(op, structure);
     for (IndexId i = 0; i < structure.indices.size(); ++i)
       if (!indexNames[i].empty())
@@ -244,7 +243,7 @@ private:
 
   void addProduct(IndexedOpInterface op, const Factors &factors) {
     const IndexStructure &structure = factors.structure;
-    ProductFacts product = productOf(op);
+    ProductFacts product = productOf(op, op->getOperand(factors.a));
     std::vector<StringRef> indexNames = namesOf(op, op.getIndexStructure());
     const auto &a = structure.operands[0], &b = structure.operands[1];
     for (IndexId i = 0; i < structure.indices.size(); ++i) {

@@ -124,6 +124,24 @@ double Config::number(const std::string &key, double otherwise) {
   return otherwise;
 }
 
+double Config::positive(const std::string &key) {
+  return require(key) ? positive(key, 1) : 1;
+}
+
+double Config::positive(const std::string &key, double otherwise) {
+  double value = number(key, otherwise);
+  if (has(key) && !(value > 0))
+    refuse(key, fmt::format("is {}; it is above 0", value));
+  return value;
+}
+
+double Config::notNegative(const std::string &key, double otherwise) {
+  double value = number(key, otherwise);
+  if (!(value >= 0))
+    refuse(key, fmt::format("is {}; it is 0 or above", value));
+  return value;
+}
+
 bool Config::flag(const std::string &key, bool otherwise) {
   const Json *value = use(key);
   if (!value || value->is_boolean())
@@ -225,6 +243,12 @@ std::optional<std::string> Config::firstFailure() const {
     if (std::optional<std::string> one = entry.second.firstFailure())
       return one;
   return std::nullopt;
+}
+
+Status Config::check() const {
+  if (std::optional<std::string> found = firstFailure())
+    return {TPSP_RT_INVALID, *found};
+  return {};
 }
 
 Status Config::finish() {

@@ -45,6 +45,10 @@ public:
   /// A finite number; required, or with a default.
   double number(const std::string &key);
   double number(const std::string &key, double otherwise);
+  /// The same above 0; and from 0 on.
+  double positive(const std::string &key);
+  double positive(const std::string &key, double otherwise);
+  double notNegative(const std::string &key, double otherwise);
   bool flag(const std::string &key, bool otherwise);
   std::string word(const std::string &key, const std::string &otherwise);
   std::vector<std::string> words(const std::string &key);
@@ -66,7 +70,9 @@ public:
   /// Records a failure of this key.
   void refuse(const std::string &key, const std::string &why);
 
-  /// The first failure, or all keys that nobody has read.
+  /// The first failure.
+  rt::Status check() const;
+  /// The same, or all keys that nobody has read.
   rt::Status finish();
 
 private:

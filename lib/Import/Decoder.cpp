@@ -53,7 +53,7 @@ Model tpsp::import::readDecoder(Config &config, const DecoderForm &form) {
 }
 
 Norm tpsp::import::readRmsNorm(Config &config, const std::string &module) {
-  return {module, config.number("rms_norm_eps", 1e-6)};
+  return {module, config.notNegative("rms_norm_eps", 1e-6)};
 }
 
 Attention tpsp::import::readAttention(Config &config, const Model &model,
@@ -96,11 +96,16 @@ Mlp tpsp::import::readGatedMlp(Config &config, Model &model, bool hasBias) {
           readActivation(config, "hidden_act", "silu")};
 }
 
-Experts tpsp::import::readExperts(Config &config, Model &model,
+Experts tpsp::import::readExperts(Config &config, Model &model, int64_t count,
                                   const std::string &module,
                                   const std::vector<std::string> &words,
                                   const std::string &activation) {
-  model.extents["j"] = config.size("num_experts_per_tok", 2);
+  int64_t chosen = config.size("num_experts_per_tok", 2);
+  if (chosen > count)
+    config.refuse("num_experts_per_tok",
+                  fmt::format("is {}, of {} experts", chosen, count));
+  model.extents["x"] = count;
+  model.extents["j"] = chosen;
   auto expert = [&](const std::string &word) {
     Linear linear{module + ".experts.{x}." + word};
     linear.name = word;
@@ -114,6 +119,11 @@ Experts tpsp::import::readExperts(Config &config, Model &model,
   experts.down = expert(words[2]);
   experts.activation = activation;
   return experts;
+}
+
+double tpsp::import::readBalanceFactor(Config &config) {
+  double factor = config.number("router_aux_loss_coef", 0.001);
+  return config.flag("output_router_logits", false) ? factor : 0;
 }
 
 /// Of each layer that `layer_types` names, whether it slides.
@@ -209,10 +219,10 @@ static double yarnMagnitude(double stretch, double factor) {
 
 static void readYarn(Config &scaling, int64_t features, Rope &rope,
                      double &magnitude) {
-  rope.stretch = scaling.number("factor");
-  rope.trained = scaling.number("original_max_position_embeddings");
-  double fast = scaling.number("beta_fast", 32);
-  double slow = scaling.number("beta_slow", 1);
+  rope.stretch = scaling.positive("factor");
+  rope.trained = scaling.positive("original_max_position_embeddings");
+  double fast = scaling.positive("beta_fast", 32);
+  double slow = scaling.positive("beta_slow", 1);
   bool isTruncated = scaling.flag("truncate", true);
   double low = pairOf(fast, rope.theta, rope.trained, features);
   double high = pairOf(slow, rope.theta, rope.trained, features);
@@ -227,13 +237,22 @@ static void readYarn(Config &scaling, int64_t features, Rope &rope,
   rope.fastTurns = turnsOf(low, rope.theta, rope.trained, features);
   rope.slowTurns = turnsOf(high, rope.theta, rope.trained, features);
   rope.isLogarithmic = true;
+  if (fast < slow)
+    scaling.refuse(
+        "beta_fast",
+        fmt::format("is {}, which is below the {} of beta_slow", fast, slow));
+  if (!(rope.slowTurns < rope.fastTurns))
+    scaling.refuse("original_max_position_embeddings",
+                   fmt::format("is {}, in which no pair of {} features makes "
+                               "from {} to {} turns",
+                               rope.trained, features, slow, fast));
   double all = scaling.number("mscale_all_dim", 0);
   double one = scaling.number("mscale", 0);
   magnitude = yarnMagnitude(rope.stretch, 1);
   if (all != 0 && one != 0)
     magnitude =
         yarnMagnitude(rope.stretch, one) / yarnMagnitude(rope.stretch, all);
-  magnitude = scaling.number("attention_factor", magnitude);
+  magnitude = scaling.positive("attention_factor", magnitude);
 }
 
 static void readScaling(Config &scaling, const std::string &key,
@@ -241,13 +260,13 @@ static void readScaling(Config &scaling, const std::string &key,
   std::string type =
       scaling.oneOf(key, "default", {"default", "linear", "llama3", "yarn"});
   if (type == "linear")
-    rope.stretch = scaling.number("factor");
+    rope.stretch = scaling.positive("factor");
   if (type == "yarn")
     readYarn(scaling, features, rope, magnitude);
   if (type != "llama3")
     return;
-  rope.stretch = scaling.number("factor");
-  rope.trained = scaling.number("original_max_position_embeddings");
+  rope.stretch = scaling.positive("factor");
+  rope.trained = scaling.positive("original_max_position_embeddings");
   rope.slowTurns = scaling.number("low_freq_factor");
   rope.fastTurns = scaling.number("high_freq_factor");
   if (rope.slowTurns >= rope.fastTurns || rope.slowTurns <= 0)
@@ -282,11 +301,12 @@ Rope tpsp::import::readRope(Config &config, double theta, int64_t features,
   older.harmless({"rope_theta"});
   readScaling(scaling, scaling.has("rope_type") ? "rope_type" : "type",
               features, rope, magnitude);
-  scaling.harmless({"type"});
+  if (std::string type = scaling.word("rope_type", "");
+      !type.empty() && scaling.word("type", type) != type)
+    scaling.refuse("type", "is '" + scaling.word("type", "") +
+                               "', but rope_type is '" + type + "'");
   if (features % 2 != 0)
     config.refuse("head_dim",
                   fmt::format("is {}; rope turns pairs of features", features));
-  if (!(rope.stretch > 0))
-    scaling.refuse("factor", fmt::format("is {}; it is above 0", rope.stretch));
   return rope;
 }

@@ -35,10 +35,15 @@ Attention readAttention(Config &config, const Model &model,
 Mlp readGatedMlp(Config &config, Model &model, bool hasBias = false);
 
 /// Experts one by one, `module`.experts.{x}.w1 and so on: gate, up and down are
-/// called as `words` says. Their extents, x and f, are the architecture's.
-Experts readExperts(Config &config, Model &model, const std::string &module,
+/// called as `words` says. There are `count`, x; f is the architecture's.
+Experts readExperts(Config &config, Model &model, int64_t count,
+                    const std::string &module,
                     const std::vector<std::string> &words,
                     const std::string &activation);
+
+/// What a loss of balance counts: `router_aux_loss_coef`, and 0 without
+/// `output_router_logits`.
+double readBalanceFactor(Config &config);
 
 /// "silu" of hidden_act: an operation of tpsp.
 std::string readActivation(Config &config, const std::string &key,

@@ -82,16 +82,20 @@ static LatentAttention readLatentAttention(Config &config, Model &model) {
 static Experts readSharedExperts(Config &config, Model &model,
                                  const Mlp &dense) {
   config.only("output_router_logits", false, "a loss of balance");
-  config.harmless({"aux_loss_alpha", "seq_aux", "ep_size"});
+  // transformers has none.
+  if (double factor = config.number("aux_loss_alpha", 0); factor != 0)
+    model.notes.push_back(
+        fmt::format("Left out: a loss of balance by aux_loss_alpha = {}.",
+                    factor));
+  config.harmless({"seq_aux", "ep_size"});
   config.only("moe_layer_freq", 1, "experts in some layers only");
   config.only("mlp_bias", false, "a bias of experts");
-  Experts experts =
-      readExperts(config, model, "mlp", {"gate_proj", "up_proj", "down_proj"},
-                  dense.activation);
+  const char *key = "n_routed_experts", *newer = "num_local_experts";
+  Experts experts = readExperts(
+      config, model, config.size(config.has(key) ? key : newer), "mlp",
+      {"gate_proj", "up_proj", "down_proj"}, dense.activation);
   int64_t hidden = config.size("moe_intermediate_size");
   int64_t shared = config.size("n_shared_experts", 1);
-  const char *key = "n_routed_experts", *newer = "num_local_experts";
-  model.extents["x"] = config.size(config.has(key) ? key : newer);
   config.harmless({newer, "num_experts"});
   model.extents["f"] = hidden;
   model.extents["es"] = shared * hidden;

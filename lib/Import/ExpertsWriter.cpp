@@ -62,6 +62,29 @@ Value LayerWriter::withinGroups(const Value &score) {
   return text.apply("merge", {limited}, "within_groups", score.type);
 }
 
+/// `score`: what `part` makes of the router's.
+void LayerWriter::addUse(const Experts &part, const Value &score,
+                         const Value &choice) {
+  text.comment("How experts are used.");
+  Value likely = score;
+  if (part.score == Score::SoftmaxOfChosen)
+    likely =
+        text.apply("softmax", {score}, "likely", score.type, "over = \"x\"");
+  if (element != "f32")
+    likely = text.apply("convert", {likely}, "likely_f32",
+                        {likely.type.indices, "f32"});
+  Value one =
+      text.apply("constant", {}, "one",
+                 {choice.type.indices, "f32", Where::Choices}, "value = 1");
+  Value chosen = text.apply("one_hot_einsum", {choice, one}, "chosen_here",
+                            {{"b", "x"}, "f32"}, "indices = [\"x\"]");
+  Value mean = text.apply("mean", {likely}, "likely_here", {{"b", "x"}, "f32"});
+  use->chosen = text.apply("add", {use->chosen, chosen}, "chosen_so_far",
+                           ExpertUse::type());
+  use->likely = text.apply("add", {use->likely, mean}, "likely_so_far",
+                           ExpertUse::type());
+}
+
 LayerWriter::Routing LayerWriter::route(const Experts &part, const Value &x) {
   Value score = linear(part.router, {"d", "x", {"d"}, {"x"}}, x, "score");
   if (part.score == Score::Softmax)
@@ -78,6 +101,8 @@ LayerWriter::Routing LayerWriter::route(const Experts &part, const Value &x) {
   if (part.isGrouped)
     judged = withinGroups(judged);
   Value choice = choose(judged, "x", "j", "choice", Where::Choices);
+  if (use)
+    addUse(part, score, choice);
   Value weight = chosenOf(choice, score, "x", "chosen");
   if (part.score == Score::SoftmaxOfChosen)
     weight =

@@ -25,10 +25,11 @@ Model tpsp::import::readGemma2(Config &config, const ImportOptions &) {
   };
   model.finalNorm = norm("model.norm");
   model.embeddingScale = std::sqrt(double(model.extent("d")));
-  model.logitsSoftCap = config.number("final_logit_softcapping", 0);
+  model.logitsSoftCap = config.positive("final_logit_softcapping", 0);
   Attention attention = readAttention(config, model, form);
-  attention.scale = 1 / std::sqrt(config.number("query_pre_attn_scalar", 256));
-  attention.softCap = config.number("attn_logit_softcapping", 0);
+  attention.scale =
+      1 / std::sqrt(config.positive("query_pre_attn_scalar", 256));
+  attention.softCap = config.positive("attn_logit_softcapping", 0);
   Mlp mlp = readGatedMlp(config, model);
   mlp.activation =
       readActivation(config, "hidden_activation", "gelu_pytorch_tanh");

@@ -21,7 +21,8 @@ static const std::vector<std::string> harmlessKeys = {"n_ctx",
                                                       "output_past"};
 
 static Norm layerNorm(Config &config, const std::string &module) {
-  return {module, config.number("layer_norm_epsilon", 1e-5), Norm::Kind::Layer};
+  return {module, config.notNegative("layer_norm_epsilon", 1e-5),
+          Norm::Kind::Layer};
 }
 
 /// Dropout is of training; the program is that of evaluation, and says so.

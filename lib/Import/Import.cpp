@@ -29,6 +29,7 @@ static Status findArchitecture(Config &config, const Architecture *&out) {
   std::string type = config.word("model_type", "");
   std::vector<std::string> names = config.words("architectures");
   std::string name = names.empty() ? "" : names.front();
+  TPSP_TRY(config.check());
   auto is = [&](const Architecture &one) {
     return type.empty() ? one.name == name : one.modelType == type;
   };

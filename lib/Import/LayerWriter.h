@@ -8,6 +8,14 @@
 
 namespace tpsp::import {
 
+/// How experts were used up to a layer, of every sample, [b, x]: how many
+/// choices fell to each, and how likely each was in the mean of positions.
+struct ExpertUse {
+  Value chosen, likely;
+
+  static Type type() { return {{"b", "x"}, "f32", Where::Activation}; }
+};
+
 class LayerWriter {
 public:
   /// `element`: what parameters and activations are stored in.
@@ -36,6 +44,9 @@ public:
   Value write(const Experts &part, const Value &x);
   /// The last operation has a layer's type.
   Value write(const Block &block, const Value &x, bool isLast);
+
+  /// To what experts add their use; without, they do not.
+  std::optional<ExpertUse> use;
 
   /// The types of the parameters.
   const std::vector<Type> &parameters() const { return list; }
@@ -66,6 +77,7 @@ private:
     Value choice, weight;
   };
   Routing route(const Experts &part, const Value &x);
+  void addUse(const Experts &part, const Value &score, const Value &choice);
   Value choose(const Value &score, const std::string &from,
                const std::string &to, const std::string &name,
                Where where = Where::Open);

@@ -9,13 +9,11 @@ Model tpsp::import::readMixtral(Config &config, const ImportOptions &) {
   form.theta = 1e6;
   Model model = readDecoder(config, form);
   std::vector<int64_t> windows = readWindows(config, Sliding::All);
-  config.only("output_router_logits", false, "a loss of balance");
+  model.balanceFactor = readBalanceFactor(config);
   config.only("router_jitter_noise", 0.0, "noise of a router");
-  config.harmless({"router_aux_loss_coef"});
-  Experts experts =
-      readExperts(config, model, "block_sparse_moe", {"w1", "w3", "w2"},
-                  readActivation(config, "hidden_act", "silu"));
-  model.extents["x"] = config.size("num_local_experts", 8);
+  Experts experts = readExperts(
+      config, model, config.size("num_local_experts", 8), "block_sparse_moe",
+      {"w1", "w3", "w2"}, readActivation(config, "hidden_act", "silu"));
   model.extents["f"] = config.size("intermediate_size");
   Attention attention = readAttention(config, model, form);
   addLayers(config, model, {"layer", decoderBlocks(config, attention, experts)},

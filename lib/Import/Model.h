@@ -162,6 +162,8 @@ struct Model {
   std::string head;
   /// Logits are cap · tanh(logit / cap); 0: they stay.
   double logitsSoftCap = 0;
+  /// How much the loss counts that experts are not alike in use; 0: nothing.
+  double balanceFactor = 0;
   /// What the program leaves out that training by config.json would have.
   std::vector<std::string> notes;
 

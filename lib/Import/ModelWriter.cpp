@@ -44,10 +44,12 @@ private:
     return {{"b", "s", "d"}, options.dtype, Where::Activation};
   }
   bool hasLoss() const { return options.head == Head::Loss; }
+  bool isBalanced(const LayerKind &kind) const;
   void writeLayers();
   Value embedded(const Value &tokens, const Value &table);
   Value learnedPositions();
   Value calledLayers(Value x);
+  Value balanced(const Value &loss);
   Value logits(const Value &x, const Value &embedding);
   Value loss(const Value &logits, const Value &targets);
   int64_t countParameters() const;
@@ -59,9 +61,20 @@ private:
   std::vector<WrittenLayer> layers;
   std::unique_ptr<FunctionText> main;
   std::unique_ptr<LayerWriter> outer;
+  /// By all layers that were called.
+  std::optional<ExpertUse> use;
 };
 
 } // namespace
+
+/// Whether a layer adds to what the loss of balance is made of.
+bool ModelWriter::isBalanced(const LayerKind &kind) const {
+  auto hasExperts = [](const Block &block) {
+    return std::holds_alternative<Experts>(block.part);
+  };
+  return hasLoss() && model.balanceFactor != 0 &&
+         std::any_of(kind.blocks.begin(), kind.blocks.end(), hasExperts);
+}
 
 void ModelWriter::writeLayers() {
   for (size_t i = 0; i < model.kinds.size(); ++i) {
@@ -73,9 +86,16 @@ void ModelWriter::writeLayers() {
         std::make_unique<FunctionText>(program, kind.function, "private ");
     LayerWriter writer(*layer.function, options.dtype);
     Value x = layer.function->argument("x", activation());
+    if (isBalanced(kind))
+      writer.use = {
+          layer.function->argument("chosen_before", ExpertUse::type()),
+          layer.function->argument("likely_before", ExpertUse::type())};
     for (const Block &block : kind.blocks)
       x = writer.write(block, x, &block == &kind.blocks.back());
-    layer.function->finish(x);
+    std::vector<Value> results = {x};
+    if (writer.use)
+      results.insert(results.end(), {writer.use->chosen, writer.use->likely});
+    layer.function->finish(results);
     layer.parameters = writer.parameters();
   }
 }
@@ -123,11 +143,49 @@ Value ModelWriter::calledLayers(Value x) {
   for (size_t first = 0, next = 0; first < kinds.size(); first = next) {
     while (next < kinds.size() && kinds[next] == kinds[first])
       ++next;
-    x = main->repeat(*layers[kinds[first]].function, x,
-                     fmt::format("x{}", next), model.layerPrefix,
-                     int64_t(first), int64_t(next - first));
+    std::vector<Value> carried = {x};
+    std::vector<std::string> names = {"x"};
+    if (isBalanced(model.kinds[kinds[first]])) {
+      if (!use) {
+        Value none = main->apply("constant", {}, "zeros", ExpertUse::type(),
+                                 "value = 0");
+        use = {none, none};
+      }
+      carried.insert(carried.end(), {use->chosen, use->likely});
+      names.insert(names.end(), {"chosen", "likely"});
+    }
+    carried =
+        main->repeat(*layers[kinds[first]].function, carried, names,
+                     model.layerPrefix, int64_t(first), int64_t(next - first));
+    x = carried.front();
+    if (carried.size() > 1)
+      use = {carried[1], carried[2]};
   }
   return x;
+}
+
+/// The loss, and what it counts that experts are not alike in use: x times the
+/// sum over them of how many of a token's j choices are theirs and how likely
+/// each is, both in the mean of all tokens and layers.
+Value ModelWriter::balanced(const Value &loss) {
+  int64_t count =
+      std::count_if(model.layers.begin(), model.layers.end(),
+                    [&](size_t kind) { return isBalanced(model.kinds[kind]); });
+  main->comment("Balance of experts.");
+  Value chosen = main->apply("reduce", {use->chosen}, "chosen_of_all",
+                             {{"x"}, "f32"}, "kind = \"sum\"");
+  Value choices =
+      main->apply("reduce", {chosen}, "choices", {{}, "f32"}, "kind = \"sum\"");
+  Value share = main->apply("div", {chosen, choices}, "share", chosen.type);
+  Value likely =
+      main->apply("mean", {use->likely}, "likely_of_all", {{"x"}, "f32"});
+  Value sum =
+      main->apply("einsum", {share, likely}, "unscaled_balance", {{}, "f32"});
+  double factor = double(model.extent("x") * model.extent("j")) /
+                  double(count) * model.balanceFactor;
+  Value balance = main->apply("scale", {sum}, "balance", sum.type,
+                              fmt::format("factor = {}", factor));
+  return main->apply("add", {loss, balance}, "loss", loss.type);
 }
 
 Value ModelWriter::logits(const Value &x, const Value &embedding) {
@@ -152,7 +210,9 @@ Value ModelWriter::loss(const Value &logits, const Value &targets) {
     x = main->apply("convert", {x}, "logits_f32", {x.type.indices, "f32"});
   Value each = main->apply("cross_entropy", {x, targets}, "each",
                            {{"b", "s"}, "f32"}, "over = \"v\"");
-  return main->apply("mean", {each}, "loss", {{}, "f32"});
+  Value mean =
+      main->apply("mean", {each}, use ? "cross_entropy" : "loss", {{}, "f32"});
+  return use ? balanced(mean) : mean;
 }
 
 int64_t ModelWriter::countParameters() const {
@@ -205,7 +265,7 @@ void ModelWriter::write(Imported &out) {
   x = logits(x, embedding);
   if (hasLoss())
     x = loss(x, targets);
-  main->finish(x);
+  main->finish({x});
   out.parameters = countParameters();
   out.program = program.text(heading());
 }

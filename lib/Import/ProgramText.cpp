@@ -171,25 +171,38 @@ Value FunctionText::apply(const std::string &operation,
   return value;
 }
 
-Value FunctionText::repeat(const FunctionText &callee, const Value &operand,
-                           const std::string &name, const std::string &prefix,
-                           int64_t first, int64_t times) {
-  Value value{unusedName(name), callee.resultType};
-  std::string call = fmt::format("@{}({})", callee.function, operand.name);
+std::vector<Value> FunctionText::repeat(const FunctionText &callee,
+                                        const std::vector<Value> &operands,
+                                        const std::vector<std::string> &names,
+                                        const std::string &prefix,
+                                        int64_t first, int64_t times) {
+  std::vector<Value> values;
+  for (size_t i = 0; i < names.size(); ++i)
+    values.push_back({unusedName(fmt::format("{}{}", names[i], first + times)),
+                      callee.resultTypes[i]});
+  std::string results = fmt::format("{}", fmt::join(namesOf(values), ", "));
+  std::string call = fmt::format("@{}({})", callee.function,
+                                 fmt::join(namesOf(operands), ", "));
   if (times == 1)
-    body += wrapped(fmt::format("{} = call {} as \"{}{}.*\"", value.name, call,
+    body += wrapped(fmt::format("{} = call {} as \"{}{}.*\"", results, call,
                                 prefix, first));
   else
-    body += wrapped(fmt::format("{} = repeat {} {} as \"{}#.*\"{}", value.name,
+    body += wrapped(fmt::format("{} = repeat {} {} as \"{}#.*\"{}", results,
                                 times, call, prefix,
                                 first ? fmt::format(" from {}", first) : ""));
-  return value;
+  return values;
 }
 
-void FunctionText::finish(const Value &result) {
-  resultType = result.type;
+void FunctionText::finish(const std::vector<Value> &results) {
+  std::vector<std::string> types;
+  for (const Value &result : results) {
+    resultTypes.push_back(result.type);
+    types.push_back(program.typeText(result.type));
+  }
+  std::string text = fmt::format("{}", fmt::join(types, ", "));
   program.addFunction(
       fmt::format("func {}@{}(\n    {}) -> {} {{\n{}  return {}\n}}\n",
                   visibility, function, fmt::join(arguments, ",\n    "),
-                  program.typeText(result.type), body, result.name));
+                  types.size() == 1 ? text : "(" + text + ")", body,
+                  fmt::join(namesOf(results), ", ")));
 }

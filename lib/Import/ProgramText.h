@@ -99,13 +99,16 @@ public:
               const std::string &attributes = "");
   /// So many calls, one after the other, whose parameters are this function's
   /// own: called as the callee does behind `prefix`, the number of the call,
-  /// which is `first` for the first one, and a point.
-  Value repeat(const FunctionText &callee, const Value &operand,
-               const std::string &name, const std::string &prefix,
-               int64_t first, int64_t times);
-  /// Returns `result`, whose type is the function's, and adds the function to
-  /// its program.
-  void finish(const Value &result);
+  /// which is `first` for the first one, and a point. Results are called as the
+  /// operands, with the number of the next call.
+  std::vector<Value> repeat(const FunctionText &callee,
+                            const std::vector<Value> &operands,
+                            const std::vector<std::string> &names,
+                            const std::string &prefix, int64_t first,
+                            int64_t times);
+  /// Returns `results`, whose types are the function's, and adds the function
+  /// to its program.
+  void finish(const std::vector<Value> &results);
 
   ProgramText &in() { return program; }
 
@@ -116,7 +119,7 @@ private:
   std::string function, visibility, body;
   std::vector<std::string> arguments;
   std::map<std::string, int> taken;
-  Type resultType;
+  std::vector<Type> resultTypes;
 };
 
 } // namespace tpsp::import

@@ -63,13 +63,11 @@ Model tpsp::import::readQwen3Moe(Config &config, const ImportOptions &) {
   Model model = readDecoder(config, form);
   std::vector<int64_t> windows = readWindows(
       config, Sliding::All, config.flag("use_sliding_window", false));
-  config.only("output_router_logits", false, "a loss of balance");
-  config.harmless({"router_aux_loss_coef"});
+  model.balanceFactor = readBalanceFactor(config);
   Mlp mlp = readGatedMlp(config, model);
   Experts experts =
-      readExperts(config, model, "mlp", {"gate_proj", "up_proj", "down_proj"},
-                  mlp.activation);
-  model.extents["x"] = readExpertCount(config);
+      readExperts(config, model, readExpertCount(config), "mlp",
+                  {"gate_proj", "up_proj", "down_proj"}, mlp.activation);
   model.extents["f"] = config.size("moe_intermediate_size");
   if (!config.flag("norm_topk_prob", false))
     experts.score = Score::Softmax;

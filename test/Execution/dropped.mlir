@@ -8,8 +8,12 @@
 // RUN: tpsp-run %s --grad --mesh ep=2 --micro-batches 3 --micro-batch-index g | FileCheck %s
 // RUN: tpsp-run %s --mesh ep=2 | FileCheck %s
 // CHECK: {{^}}dropped 36
+// More than is allowed is an error, behind all that is said.
+// RUN: tpsp-run %s --mesh ep=2 --quiet --max-dropped 36
+// RUN: not tpsp-run %s --mesh ep=2 --max-dropped 35 2>&1 | FileCheck %s --check-prefixes=CHECK,MORE
+// MORE: {{^}}tpsp-run: 36 choices of tokens found no place at their experts, and --max-dropped allows 35; give experts more slots or rows, by --extent of their index{{$}}
 // With places for all there is nothing to say.
-// RUN: tpsp-run %s --grad --verify --extent c=10 | FileCheck %s --check-prefix=NONE
+// RUN: tpsp-run %s --grad --verify --extent c=10 --max-dropped 0 | FileCheck %s --check-prefix=NONE
 // NONE-NOT: dropped
 // Choices of blocks: as many find none.
 // RUN: sed 's/dispatch %%choice, %%x {expert = "e"/dispatch %%choice, %%load, %%x {expert = "i"/; s/\[e@ep, g, c, d\]/[j@ep, g, c, d]/' %s > %t.mlir

@@ -83,6 +83,39 @@
 // SLOTS: tpsp.program <b = 2, c = 4,
 // SLOTS: -> [x, b, c, d, ?]
 
+// A loss of balance: layers of experts hand on how they were used, and others do
+// not. The factor is the coefficient times x j over two such layers.
+// RUN: sed 's/"num_hidden_layers": 2/"num_hidden_layers": 3, "output_router_logits": true, "router_aux_loss_coef": 0.5/' %t/qwen3_moe.json > %t/balanced.json
+// RUN: %{import} %t/balanced.json --place ep -o %t/m.mlir && FileCheck %s --check-prefix=BALANCED < %t/m.mlir
+// BALANCED: @layer(
+// BALANCED-NEXT: %x: [b@ep, s, d],
+// BALANCED-NEXT: %chosen_before: [b@ep, x],
+// BALANCED-NEXT: %likely_before: [b@ep, x],
+// BALANCED: -> ([b@ep, s, d], [b@ep, x], [b@ep, x]) {
+// BALANCED: one_hot_einsum %choice, %one {indices = ["x"]} -> [b, x, ?]
+// BALANCED: mean %likely -> [b, x, ?]
+// BALANCED: %x1, %chosen1, %likely1 = call @layer(%x, %zeros, %zeros)
+// BALANCED: %x2 = call @dense_layer(%x1)
+// BALANCED: %x3, %chosen3, %likely3 = call @layer(%x2, %chosen1, %likely1)
+// BALANCED: scale %unscaled_balance {factor = 2}
+// BALANCED-NEXT: %loss = add %cross_entropy, %balance
+// RUN: tpsp-run %t/m.mlir --grad --verify | FileCheck %s --check-prefix=VERIFIED
+// RUN: tpsp-run %t/m.mlir --grad --verify --mesh ep=1 --dtype bf16 | FileCheck %s --check-prefix=VERIFIED
+// RUN: %{import} %t/balanced.json --place cp --dtype bf16 --capacity-factor 1 -o %t/m.mlir && FileCheck %s --check-prefix=BALANCED16 < %t/m.mlir
+// BALANCED16: constant {value = 1} -> f32[b, s, j, ?]
+// BALANCED16: mean %likely_f32 -> f32[b, x, ?]
+// RUN: tpsp-run %t/m.mlir --grad --verify | FileCheck %s --check-prefix=VERIFIED
+// RUN: not tpsp-run %t/m.mlir --grad --micro-batches 2 2>&1 | FileCheck %s --check-prefix=WHOLE
+// WHOLE: error: 'tpsp.div' op operand #0 is a sum over 'b', which is complete only after the last micro-batch
+// Neither logits nor layers without experts have one.
+// RUN: %{import} %t/balanced.json --head logits | FileCheck %s --check-prefix=UNBALANCED --implicit-check-not=likely_
+// RUN: sed 's/"mlp_only_layers": .1./"mlp_only_layers": [0, 1, 2]/' %t/balanced.json > %t/dense.json
+// RUN: %{import} %t/dense.json | FileCheck %s --check-prefix=UNBALANCED --implicit-check-not=likely_
+// UNBALANCED: func @model
+// RUN: sed 's/"router_aux_loss_coef": 0.5/"router_aux_loss_coef": "much"/' %t/balanced.json > %t/much.json
+// RUN: not %{import} %t/much.json 2>&1 | FileCheck %s --check-prefix=MUCH
+// MUCH: key 'router_aux_loss_coef' is "much"
+
 // RUN: %{import} %t/deepseek.json --place tp-sp -o %t/m.mlir && FileCheck %s --check-prefix=V3 < %t/m.mlir
 // V3: "mlp.gate.e_score_correction_bias": [x] {tpsp.frozen}
 // V3: rope %q_halves
@@ -90,6 +123,9 @@
 // V3: trained = 16,
 // V3: log_turns}
 // RUN: tpsp-run %t/m.mlir --grad --verify | FileCheck %s --check-prefix=VERIFIED
+// RUN: sed 's/"n_group"/"aux_loss_alpha": 0.001, "seq_aux": true, "n_group"/' %t/deepseek.json > %t/alpha.json
+// RUN: %{import} %t/alpha.json | FileCheck %s --check-prefix=ALPHA
+// ALPHA: // Left out: a loss of balance by aux_loss_alpha = 0.001.
 // RUN: sed 's/"v_head_dim": 8/"v_head_dim": 6/' %t/deepseek.json > %t/uneven.json
 // RUN: not tpsp-import --sequence 6 %t/uneven.json 2>&1 | FileCheck %s --check-prefix=UNEVEN
 // UNEVEN: key 'v_head_dim' is 6, which is no multiple of the 4 of qk_rope_head_dim up to 128, and slices of unequal parts are not there yet

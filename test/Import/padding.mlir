@@ -15,6 +15,10 @@
 // RUN: not tpsp-import %t/gpt2 --sequence 6 --place tp --mesh tp=4 2>&1 | FileCheck %s --check-prefix=HEADS
 // HEADS: --mesh tp=4 fits neither the 3 key/value heads nor the 1 query heads of each; 3 works; or import for tp=1, and run with --mesh tp=4 --pad g=4
 
+// Three query heads of one key/value head, which is padded.
+// RUN: tpsp-import %t/llama.json --sequence 6 --place tp-sp --mesh tp=1 -o %t/llama.mlir
+// RUN: tpsp-run %t/llama.mlir --quiet --mesh tp=2 --pad g=2,e=2,v=2 --grad --verify
+
 // Training has the losses of a run without padding, also of a batch that is
 // padded, and goes on from a checkpoint on another mesh, padded otherwise.
 // DEFINE: %{train} = tpsp-train %t/m.mlir --data %s --batch 3 --lr 1e-2
@@ -29,6 +33,9 @@
 //--- gpt2/config.json
 {"model_type": "gpt2", "n_embd": 12, "n_head": 3, "n_layer": 2, "n_inner": 10,
  "n_positions": 6, "vocab_size": 257}
+//--- llama.json
+{"model_type": "llama", "hidden_size": 15, "intermediate_size": 9, "num_hidden_layers": 1, "num_attention_heads": 3,
+ "num_key_value_heads": 1, "head_dim": 4, "vocab_size": 13}
 //--- compare.py
 import json, sys
 

@@ -47,6 +47,33 @@
 // RUN: sed 's/"llama"/"mistral", "num_key_value_heads": 4, "sliding_window": -7/' %t/good.json > %t/window.json
 // RUN: %{refused} %t/window.json 2>&1 | FileCheck %s --check-prefix=WINDOW
 // WINDOW: key 'sliding_window' is -7
+// RUN: sed 's/"llama"/"mixtral", "num_key_value_heads": 4, "num_local_experts": 4, "num_experts_per_tok": 5/' %t/good.json > %t/experts.json
+// RUN: %{refused} %t/experts.json 2>&1 | FileCheck %s --check-prefix=EXPERTS
+// EXPERTS: key 'num_experts_per_tok' is 5, of 4 experts{{$}}
+// RUN: sed 's/"rope_theta": 100/"rms_norm_eps": -1/' %t/good.json > %t/eps.json
+// RUN: %{refused} %t/eps.json 2>&1 | FileCheck %s --check-prefix=EPS
+// EPS: key 'rms_norm_eps' is -1; it is 0 or above{{$}}
+// RUN: sed 's/"llama"/"gemma2", "num_key_value_heads": 4, "query_pre_attn_scalar": 0/' %t/good.json > %t/scalar.json
+// RUN: %{refused} %t/scalar.json 2>&1 | FileCheck %s --check-prefix=SCALAR
+// SCALAR: key 'query_pre_attn_scalar' is 0; it is above 0{{$}}
+// RUN: sed 's/"llama"/"gemma2", "num_key_value_heads": 4, "attn_logit_softcapping": -3/' %t/good.json > %t/cap.json
+// RUN: %{refused} %t/cap.json 2>&1 | FileCheck %s --check-prefix=CAP
+// CAP: key 'attn_logit_softcapping' is -3; it is above 0{{$}}
+// RUN: sed 's/"rope_theta": 100/"rope_scaling": {"type": "yarn", "factor": 4, "original_max_position_embeddings": 0}/' %t/good.json > %t/trained.json
+// RUN: %{refused} %t/trained.json 2>&1 | FileCheck %s --check-prefix=TRAINED
+// TRAINED: key 'rope_scaling.original_max_position_embeddings' is 0; it is above 0{{$}}
+// RUN: sed 's/"rope_theta": 100/"rope_scaling": {"type": "yarn", "factor": 4, "original_max_position_embeddings": 16, "beta_fast": 1, "beta_slow": 32}/' %t/good.json > %t/betas.json
+// RUN: %{refused} %t/betas.json 2>&1 | FileCheck %s --check-prefix=BETAS
+// BETAS: key 'rope_scaling.beta_fast' is 1, which is below the 32 of beta_slow{{$}}
+// RUN: sed 's/"rope_theta": 100/"rope_theta": 2, "rope_scaling": {"type": "yarn", "factor": 4, "original_max_position_embeddings": 1e-3}/' %t/good.json > %t/turns.json
+// RUN: %{refused} %t/turns.json 2>&1 | FileCheck %s --check-prefix=TURNS
+// TURNS: key 'rope_scaling.original_max_position_embeddings' is 0.001, in which no pair of 2 features makes from 1 to 32 turns{{$}}
+// RUN: sed 's/"rope_theta": 100/"rope_scaling": {"type": "linear", "rope_type": "default", "factor": 2}/' %t/good.json > %t/types.json
+// RUN: %{refused} %t/types.json 2>&1 | FileCheck %s --check-prefix=TYPES
+// TYPES: key 'rope_scaling.type' is 'linear', but rope_type is 'default'{{$}}
+// RUN: sed 's/"llama"/7/' %t/good.json > %t/seven.json
+// RUN: %{refused} %t/seven.json 2>&1 | FileCheck %s --check-prefix=SEVEN
+// SEVEN: key 'model_type' is 7, which is no string{{$}}
 
 // RUN: %{refused} %t/good.json --place tp-zz 2>&1 | FileCheck %s --check-prefix=PLACE
 // PLACE: --place knows no 'zz'; a strategy is made of pp, dp, fsdp, cp, ep, tp, sp, with '-' between: tp-sp-fsdp

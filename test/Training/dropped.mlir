@@ -8,8 +8,13 @@
 // SLOTS: evaluation: loss
 // RUN: FileCheck %s --check-prefix=METRICS < %t/slots/metrics.jsonl
 // METRICS: "norm":{{[0-9.]+}},"dropped":{{[1-9]}}
+// With --max-dropped a step that drops more ends the run, and names the checkpoint before.
+// RUN: not tpsp-train %t/slots.mlir --data %s --steps 2 --max-dropped 0 2>&1 | FileCheck %s --check-prefix=ENDED
+// ENDED: {{^}}tpsp-train: step 1: {{[1-9][0-9]*}} choices of tokens found no place at their experts, and --max-dropped allows 0; give experts more slots or rows, by --extent of their index{{$}}
+// RUN: not tpsp-train %t/slots.mlir --data %s --resume %t/slots --steps 4 --max-dropped 0 2>&1 | FileCheck %s --check-prefix=RESUMED
+// RESUMED: step 3: {{.*}} by --extent of their index; the last checkpoint is of step 2, in '{{.*}}slots'{{$}}
 // RUN: tpsp-import %t/config.json --sequence 16 --batch 4 --place ep -o %t/rows.mlir
-// RUN: tpsp-train %t/rows.mlir --data %s --steps 2 --out %t/rows --log-every 1 2>&1 | FileCheck %s --check-prefix=ROWS --implicit-check-not=" dropped "
+// RUN: tpsp-train %t/rows.mlir --data %s --steps 2 --out %t/rows --log-every 1 --max-dropped 0 2>&1 | FileCheck %s --check-prefix=ROWS --implicit-check-not=" dropped "
 // ROWS: step 2/2
 
 //--- config.json

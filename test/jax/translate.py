@@ -177,9 +177,31 @@ def with_names(t, names, shape):
     return made
 
 
-def assignment(ids, t, a, shared, experts, slots, dtype):
+def count_values(xs, ts, result, a):
+    (ids,), (t,) = xs, ts
+    extents = [result.extent(n) for n in a["of"]]
+    hot = jax.nn.one_hot(ids, math.prod(extents), dtype=jnp.int32)
+    counts = jnp.sum(hot, [t.names.index(n) for n in a["over"]])
+    outer = [n for n in t.names if n not in a["over"]]
+    names = outer + a["of"]
+    counts = counts.reshape([t.extent(n) for n in outer] + extents)
+    return jnp.transpose(counts, [names.index(n) for n in result.names])
+
+
+def runs(xs, ts, result, a):
+    (load,), (t,) = xs, ts
+    ends = jnp.cumsum(jnp.moveaxis(load, t.names.index(a["of"]), -1), -1)
+    row = jnp.arange(result.extent(a["along"]))
+    which = jnp.sum(row[:, None] >= ends[..., None, :], -1)
+    which = jnp.where(row < ends[..., -1:], which, -1).astype(jnp.int32)
+    names = [n for n in t.names if n != a["of"]] + [a["along"]]
+    return jnp.transpose(which, [names.index(n) for n in result.names])
+
+
+def assignment(ids, t, a, shared, experts, slots, dtype, load=None):
     """Whether a choice of a token has a slot of an expert, as a tensor of 0 and
-    1 over the ids' indices, expert and slot. Choices are the slower index."""
+    1 over the ids' indices, expert and slot. Choices are the slower index. With
+    the type of a load: a row of a block of experts, which rows lie in by expert."""
     rivals = [a["choice"]] + [n for n in t.names if n not in [*shared, a["choice"]]]
     outer = [n for n in t.names if n not in rivals]
     names = outer + rivals
@@ -188,24 +210,42 @@ def assignment(ids, t, a, shared, experts, slots, dtype):
     flat = ordered.reshape([*extents[: len(outer)], -1])
     chosen = jax.nn.one_hot(flat, experts, dtype=jnp.int32)
     earlier = jnp.sum((jnp.cumsum(chosen, -2) - chosen) * chosen, -1)
+    place = [a["expert"]]
+    if load:
+        place = [n for n in load.names if n not in t.names and n != a["expert"]]
+        blocked = chosen.reshape([*flat.shape, -1, load.extent(a["expert"])])
+        counts = jnp.sum(blocked, -3, keepdims=True)
+        before = jnp.cumsum(counts, -1) - counts
+        earlier += jnp.sum(before * blocked, [-2, -1])
+        chosen = jnp.sum(blocked, -1)
     hot = chosen[..., None] * jax.nn.one_hot(earlier, slots, dtype=jnp.int32)[..., None, :]
-    hot = hot.astype(dtype).reshape([*extents, experts, slots])
-    return hot, with_names(t, [*names, a["expert"], a["slot"]], hot.shape)
+    hot = hot.astype(dtype).reshape([*extents, *([chosen.shape[-1]] if place else []), slots])
+    return hot, with_names(t, [*names, *place, a["slot"]], hot.shape)
+
+
+def number_of_experts(holder, ids, a):
+    """Of a load: all that its indices beside those of ids have together; of
+    others the index of experts."""
+    if a["slot"] in holder.names:
+        return holder.extent(a["expert"])
+    return math.prod(holder.extent(n) for n in holder.names if n not in ids.names)
 
 
 def dispatch(xs, ts, result, a):
-    (ids, x), (ti, tx) = xs, ts
+    (ids, *_, x), (ti, *loads, tx) = xs, ts
     shared = [n for n in ti.names if n in tx.names and n in result.names]
-    hot, th = assignment(ids, ti, a, shared, result.extent(a["expert"]),
-                         result.extent(a["slot"]), x.dtype)
+    load = loads[0] if loads else None
+    hot, th = assignment(ids, ti, a, shared, number_of_experts(load or result, ti, a),
+                         result.extent(a["slot"]), x.dtype, load)
     return einsum([hot, x], [th, tx], result)
 
 
 def combine(xs, ts, result, a):
-    (ids, weights, v), (ti, tw, tv) = xs, ts
+    (ids, *_, weights, v), (ti, *loads, tw, tv) = xs, ts
     shared = [n for n in ti.names if n in tv.names]
-    hot, th = assignment(ids, ti, a, shared, tv.extent(a["expert"]),
-                         tv.extent(a["slot"]), v.dtype)
+    load = loads[0] if loads else None
+    hot, th = assignment(ids, ti, a, shared, number_of_experts(load or tv, ti, a),
+                         tv.extent(a["slot"]), v.dtype, load)
     return einsum([hot, weights, v], [th, tw, tv], result)
 
 
@@ -296,6 +336,8 @@ OPERATIONS = {
     "mean": mean,
     "router": router,
     "one_hot_einsum": one_hot_einsum,
+    "count_values": count_values,
+    "runs": runs,
     "dispatch": dispatch,
     "combine": combine,
 }

@@ -181,6 +181,10 @@ static int openAndRun(const Options &options, Launch &launch) {
     return code;
   if (!launch.isFirst())
     return Done;
+  if (rt::Status s =
+          rt::checkDropped(report.results.dropped, options.maxDropped);
+      !s.ok())
+    return launch.fail(s);
   if (!options.verify || report.verified())
     return Done;
   if (options.quiet || report.errors.empty())

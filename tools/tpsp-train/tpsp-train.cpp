@@ -286,6 +286,7 @@ TrainingOptions Run::trainingOptions(const Batches &evaluation) const {
   out.logEvery = options.logEvery;
   out.keep = options.keep;
   out.plot = options.plot;
+  out.maxDropped = options.maxDropped;
   if (evaluates())
     out.evalBatches = std::clamp<int64_t>(evaluation.samplesPerEpoch() /
                                               evaluation.sequences(),

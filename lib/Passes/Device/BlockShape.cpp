@@ -65,7 +65,8 @@ static int64_t accessWidth(KernelSource source, const ItemLoops &loops) {
   for (const ItemStep &step : loops.steps) {
     if (step.operation)
       continue;
-    for (int64_t extent : llvm::reverse(step.loop.extents(/*range=*/1))) {
+    SmallVector<int64_t> extents = step.loop.extents(/*range=*/1);
+    for (int64_t extent : llvm::reverse(extents)) {
       if (extent == 1)
         continue;
       while (extent % width)

@@ -26,6 +26,16 @@ bool tpsp::rt::isDroppedCount(const PlanBuffer &tensor) {
   return tensor.name.substr(0, tensor.name.find('#')) == "dropped";
 }
 
+Status tpsp::rt::checkDropped(double dropped, int64_t most) {
+  if (most < 0 || dropped <= double(most))
+    return {};
+  return {TPSP_RT_INVALID,
+          fmt::format("{} choices of tokens found no place at their experts, "
+                      "and --max-dropped allows {}; give experts more slots or "
+                      "rows, by --extent of their index",
+                      dropped, most)};
+}
+
 namespace {
 
 /// What the ranks' parts make together.
@@ -74,6 +84,8 @@ Status tpsp::rt::readResults(World &world, const Plan &plan,
     double value = 0;
     TPSP_TRY(ScalarReader(world, tensor).read(value));
     out.scalars.push_back({tensor.name, value});
+    if (isDroppedCount(tensor))
+      out.dropped += value;
   }
   return {};
 }

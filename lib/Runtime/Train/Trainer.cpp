@@ -1,5 +1,6 @@
 #include "tpsp/Runtime/Train/Trainer.h"
 
+#include "tpsp/Runtime/Driver/StepResults.h"
 #include "tpsp/Runtime/Driver/WholeFile.h"
 #include "tpsp/Runtime/Train/Metrics.h"
 
@@ -87,15 +88,20 @@ static bool isDue(int64_t step, int64_t every) {
   return every > 0 && step % every == 0;
 }
 
+/// "; the last checkpoint ...", or empty.
+std::string Trainer::lastCheckpoint(const Progress &progress) const {
+  if (progress.savedStep < 0)
+    return "";
+  return fmt::format("; the last checkpoint is of step {}, in '{}'",
+                     progress.savedStep, options.out);
+}
+
 /// What ended the run, where it left off, and what may help.
 Status Trainer::divergence(const Progress &progress,
                            const std::string &what) const {
-  std::string text = what;
-  if (progress.savedStep >= 0)
-    text += fmt::format("; the last checkpoint is of step {}, in '{}'",
-                        progress.savedStep, options.out);
   return {TPSP_RT_INVALID,
-          text + "; a smaller --lr, a longer --warmup or --clip 1 may help"};
+          what + lastCheckpoint(progress) +
+              "; a smaller --lr, a longer --warmup or --clip 1 may help"};
 }
 
 Status Trainer::describeFailure(const Progress &progress,
@@ -112,6 +118,20 @@ Status Trainer::describeFailure(const Progress &progress,
   return divergence(progress, text);
 }
 
+Status Trainer::checkStep(const Progress &progress,
+                          const StepValues &values) const {
+  if (!std::isfinite(values.loss))
+    return describeFailure(progress, values);
+  if (std::isnan(values.dropped))
+    return {};
+  Status status = checkDropped(values.dropped, options.maxDropped);
+  if (status.ok())
+    return {};
+  return {status.code(),
+          fmt::format("step {}: {}{}", progress.position.step + 1,
+                      status.message(), lastCheckpoint(progress))};
+}
+
 Status Trainer::oneStep(Progress &progress) {
   TrainingPosition &position = progress.position;
   StepScalars scalars;
@@ -120,8 +140,7 @@ Status Trainer::oneStep(Progress &progress) {
   StepValues values;
   auto begin = Clock::now();
   TPSP_TRY(step.run(batches, position.samples, scalars, values));
-  if (!std::isfinite(values.loss))
-    return describeFailure(progress, values);
+  TPSP_TRY(checkStep(progress, values));
   StepRecord record;
   record.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   position.step += 1;

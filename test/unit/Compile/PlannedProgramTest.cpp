@@ -50,3 +50,16 @@ TEST(PlannedProgram, WithoutLayersNothingIsBehindThem) {
     return product.isBehindLayers;
   }));
 }
+
+// The first operand of a grouped product says which matrix: it is no factor.
+TEST(PlannedProgram, ProductsAreOfTheirFactorsType) {
+  ProgramFacts facts = factsOf("moe-dropless.mlir");
+  ClassId rows = facts.find("c").value();
+  bool hasGrouped = false;
+  for (const ProductFacts &product : facts.products) {
+    EXPECT_EQ(product.dtype, TPSP_RT_F32);
+    product.forEachDim(
+        [&](const ProductFacts::Dim &dim) { hasGrouped |= dim.index == rows; });
+  }
+  EXPECT_TRUE(hasGrouped);
+}

@@ -21,6 +21,8 @@ struct StepResults {
   };
   /// Results without indices.
   std::vector<Scalar> scalars;
+  /// The choices of tokens that found no place.
+  double dropped = 0;
   /// Cotangents of the results that gradients are taken of; empty without a
   /// backward pass.
   std::vector<Cotangent> cotangents;
@@ -29,6 +31,10 @@ struct StepResults {
 /// Whether a result is how many choices of tokens found no place
 /// (tpsp-count-dropped), for each group: what is said is their sum.
 bool isDroppedCount(const PlanBuffer &tensor);
+
+/// INVALID if more choices found no place than `most`, with a way out; a
+/// negative one allows any number.
+Status checkDropped(double dropped, int64_t most);
 
 /// Reads a tensor without indices, or the sum of one that has some, after a
 /// step: of replicas the first; of what is still to be combined, all of it. To

@@ -27,6 +27,8 @@ struct TrainingOptions {
   double peakFlops = 0;
   /// A picture of the curves; empty: none.
   std::string plot;
+  /// Choices of tokens that a step may drop; negative: any number.
+  int64_t maxDropped = -1;
 };
 
 /// A program that evaluates, and on what.
@@ -49,8 +51,8 @@ public:
   /// Trains from `position`, of which step and samples are counted on. Ends
   /// after the last step, or after the step in which `isInterrupted` has become
   /// true in any process, with a checkpoint. Fails as the world does; if a loss
-  /// is not finite, with the step and the last checkpoint that is; if a file
-  /// cannot be written.
+  /// is not finite, or a step drops too much, with the step and the last
+  /// checkpoint before it; if a file cannot be written.
   rt::Status run(TrainingPosition &position,
                  const std::function<bool()> &isInterrupted);
 
@@ -60,8 +62,11 @@ private:
   rt::Status oneStep(Progress &progress);
   rt::Status evaluate(Progress &progress);
   rt::Status save(Progress &progress);
+  std::string lastCheckpoint(const Progress &progress) const;
   rt::Status divergence(const Progress &progress,
                         const std::string &what) const;
+  rt::Status checkStep(const Progress &progress,
+                       const StepValues &values) const;
   rt::Status describeFailure(const Progress &progress,
                              const StepValues &values) const;
   bool speaks() const { return step.loaded().world->hasFirstRank(); }
