@@ -64,6 +64,11 @@
 // RUN: %S/../Tools/Inputs/exits 1 tpsp-train %t/m.mlir --config %t/run.toml --data %s --eval-data %t/m.mlir --out %t.out 2>&1 | FileCheck %s --check-prefix=AGAIN
 // AGAIN: {{^}}tpsp-train: '{{.*}}.out' has checkpoints, the last of them '{{.*}}step-00000004'; go on from it with --resume {{.*}}, or give another --out{{$}}
 
+// The rate ends at no more than it was.
+// RUN: %S/../Tools/Inputs/exits 2 tpsp-train %t/m.mlir --data %s --lr 1e-3 --min-lr 2e-3 2>&1 | FileCheck %s --check-prefix=RATES
+// RATES: {{^}}tpsp-train: --min-lr is above --lr, and the learning rate falls to it{{$}}
+// RUN: tpsp-train %t/m.mlir --data %s --steps 1 --lr 1e-3 --min-lr 1e-3 --quiet
+
 // What is to be minimised has no indices.
 // RUN: %S/../Tools/Inputs/exits 1 tpsp-train %examples/mlp-sp.mlir --data %s 2>&1 | FileCheck %s --check-prefix=NOLOSS
 // NOLOSS: {{^}}tpsp-train: the program has no result without indices that could be minimised; return one, such as %loss = mean %each -> []{{$}}
