@@ -84,9 +84,8 @@ static Experts readSharedExperts(Config &config, Model &model,
   config.only("output_router_logits", false, "a loss of balance");
   // transformers has none.
   if (double factor = config.number("aux_loss_alpha", 0); factor != 0)
-    model.notes.push_back(
-        fmt::format("Left out: a loss of balance by aux_loss_alpha = {}.",
-                    factor));
+    model.notes.push_back(fmt::format(
+        "Left out: a loss of balance by aux_loss_alpha = {}.", factor));
   config.harmless({"seq_aux", "ep_size"});
   config.only("moe_layer_freq", 1, "experts in some layers only");
   config.only("mlp_bias", false, "a bias of experts");
