@@ -263,6 +263,7 @@ private:
     for (const Waiting &dive : leaves)
       begun.insert(dive.number);
     size_t overlapped = leaves.size();
+    std::vector<Waiting> later;
     llvm::append_range(
         leaves, nextProspects(options.batch - options.batch / 4 - overlapped));
     while (!queue.empty() && leaves.size() < options.batch) {
@@ -275,16 +276,18 @@ private:
       } else if (!space.isDone(next.node)) {
         for (SpaceNode &child : space.children(next.node, result.symmetric))
           push(std::move(child));
-      } else if (next.serial && ++overlapped > options.overlappedBatch) {
-        queue.push(std::move(next));
-        break;
+      } else if (next.serial && overlapped >= options.overlappedBatch) {
+        later.push_back(std::move(next));
       } else if (next.serial) {
+        ++overlapped;
         begun.insert(next.number);
         leaves.push_back(std::move(next));
       } else if (isNew(next.node.candidate)) {
         leaves.push_back(std::move(next));
       }
     }
+    for (Waiting &each : later)
+      queue.push(std::move(each));
     return leaves;
   }
 

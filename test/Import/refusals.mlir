@@ -93,9 +93,9 @@
 // LAYERS: --layers 2 is more than the model's 1
 // RUN: %{refused} %t/good.json --dtype int8 2>&1 | FileCheck %s --check-prefix=DTYPE
 // DTYPE: --dtype 'int8' is none of f32, bf16 and f16
-// RUN: %{refused} %t/good.json --expert-blocks 2 2>&1 | FileCheck %s --check-prefix=EXPERTS
-// RUN: %{refused} %t/good.json --capacity-factor 1.25 2>&1 | FileCheck %s --check-prefix=EXPERTS
-// EXPERTS: --{{expert-blocks|capacity-factor}} is about experts, and the model has none; leave it out
+// RUN: %{refused} %t/good.json --expert-blocks 2 2>&1 | FileCheck %s --check-prefix=NOEXPERTS
+// RUN: %{refused} %t/good.json --capacity-factor 1.25 2>&1 | FileCheck %s --check-prefix=NOEXPERTS
+// NOEXPERTS: --{{expert-blocks|capacity-factor}} is about experts, and the model has none; leave it out
 // RUN: %{refused} %s 2>&1 | FileCheck %s --check-prefix=JSON
 // JSON: refusals.mlir: it is no JSON object
 // RUN: %{refused} %t/nowhere 2>&1 | FileCheck %s --check-prefix=NOFILE
