@@ -175,6 +175,11 @@ double longestSerial(double best, const SearchOptions &options) {
   return (options.overlaps ? 1.5 : 1) * best;
 }
 
+void noteBest(double seconds, SearchState &state) {
+  if (state.best == 0 || seconds < state.best)
+    state.best = seconds;
+}
+
 class BranchAndBound {
 public:
   BranchAndBound(const Space &space, const Bounds &bounds,
@@ -338,7 +343,7 @@ private:
     if (surelyFits(*serial, options)) {
       leaf.bound.seconds =
           std::max(leaf.bound.seconds, serial->busiestSeconds());
-      noteBest(serial->seconds);
+      noteBest(serial->seconds, result.state);
     }
     leaf.serial = serial;
     serials.emplace(textOf(leaf.node.candidate), serial);
@@ -350,16 +355,11 @@ private:
     queue.push(std::move(leaf));
   }
 
-  void noteBest(double seconds) {
-    if (incumbent() == 0 || seconds < incumbent())
-      result.state.best = seconds;
-  }
-
   void take(Evaluation evaluation) {
     if (!evaluation.isLegal())
       ++result.illegal;
     else if (evaluation.memory.total <= options.memoryLimit)
-      noteBest(evaluation.seconds);
+      noteBest(evaluation.seconds, result.state);
     taken.insert(textOf(evaluation.candidate));
     result.evaluations.push_back(std::move(evaluation));
   }
