@@ -1,9 +1,11 @@
 #include "EvaluationPool.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <thread>
 
 using namespace tpsp;
@@ -50,46 +52,62 @@ Evaluation EvaluationPool::evaluateAt(Stage stage, Evaluator &evaluator,
   llvm_unreachable("no stage");
 }
 
+/// What is left to try behind `known`. With stages, the order is one of
+/// promise: of its rematerialisation any may need less memory.
+static std::vector<Settings> settingsFrom(const Candidate &known,
+                                          llvm::ArrayRef<Settings> all) {
+  auto position = llvm::find(all, known.settings);
+  std::vector<Settings> rest(position, all.end());
+  if (known.hasStages())
+    std::copy_if(all.begin(), position, std::back_inserter(rest),
+                 [&](const Settings &each) {
+                   return each.rematerialize == known.settings.rematerialize;
+                 });
+  return rest;
+}
+
 /// What fits in an earlier stage mostly fits in the next. Where it does not,
-/// the settings behind it are tried.
+/// others are tried; `evaluate` remembers what is known.
 Evaluation EvaluationPool::withKnownSettings(EvaluationTask &task,
                                              EvaluateCandidate evaluate) const {
   Candidate candidate = task.candidate;
   candidate.settings = task.before->candidate.settings;
-  ++task.evaluations;
   Evaluation known = evaluate(candidate);
-  auto behind =
-      std::find(task.settings.begin(), task.settings.end(), candidate.settings);
-  if (behind != task.settings.end())
-    ++behind;
+  std::vector<Settings> rest = settingsFrom(candidate, task.settings);
   if (!known.isLegal() || known.memory.total <= options.memoryLimit ||
-      behind == task.settings.end())
+      rest.size() < 2)
     return known;
-  return evaluateWithSettings(evaluate, candidate,
-                              {behind, task.settings.end()},
-                              options.memoryLimit, task.evaluations);
+  int64_t tried = 0;
+  return evaluateWithSettings(evaluate, candidate, rest, options.memoryLimit,
+                              tried);
 }
 
 void EvaluationPool::run(Evaluator &evaluator, EvaluationTask &task) const {
   bool hasStopped = false;
   std::shared_ptr<Evaluation> best;
   auto evaluate = [&](const Candidate &candidate) {
+    bool isBefore =
+        task.before && candidate.settings == task.before->candidate.settings;
+    if (isBefore && task.asBefore)
+      return *task.asBefore;
     hasStopped |= isOutOfTime();
     if (hasStopped)
       return Evaluation();
+    ++task.evaluations;
     Evaluation each = evaluateAt(task.stage, evaluator, candidate);
     if (each.isLegal() && each.memory.total <= options.memoryLimit &&
         (!best || each.seconds < best->seconds))
       best = std::make_shared<Evaluation>(each);
-    if (task.before && candidate.settings == task.before->candidate.settings)
+    if (isBefore)
       task.asBefore = std::make_shared<Evaluation>(each);
     return each;
   };
+  int64_t tried = 0;
   task.found = std::make_shared<Evaluation>(
       task.before
           ? withKnownSettings(task, evaluate)
           : evaluateWithSettings(evaluate, task.candidate, task.settings,
-                                 options.memoryLimit, task.evaluations));
+                                 options.memoryLimit, tried));
   if (hasStopped) {
     task.found = nullptr;
     task.soFar = std::move(best);

@@ -1,4 +1,5 @@
 #include "tpsp/Planner/Search.h"
+#include "Planner/EvaluationPool.h"
 #include "SmallPrograms.h"
 
 #include <gmock/gmock.h>
@@ -378,6 +379,54 @@ TEST(Search, FinalistsFitWhole) {
     EXPECT_GT(result.memoryError, 0.3) << seed;
   }
   EXPECT_GT(moved, 0);
+}
+
+// With stages, what needs less memory may promise more, and come before what
+// does not fit whole.
+TEST(Search, SettingsBeforeWhatDoesNotFitWhole) {
+  class HalfAsLarge : public Evaluator {
+  public:
+    Evaluation evaluate(const Candidate &candidate) override {
+      Evaluation result;
+      result.candidate = candidate;
+      result.memory.total = 800 / candidate.settings.microBatches;
+      return result;
+    }
+    Evaluation evaluateWhole(const Candidate &candidate) override {
+      tried.push_back(candidate.settings.microBatches);
+      Evaluation result = evaluate(candidate);
+      result.memory.total *= 2;
+      return result;
+    }
+    std::vector<int64_t> tried;
+  };
+  SearchOptions options;
+  options.memoryLimit = 200;
+  options.threads = 1;
+  HalfAsLarge *evaluator = nullptr;
+  EvaluatorFactory factory = [&] {
+    auto made = std::make_unique<HalfAsLarge>();
+    evaluator = made.get();
+    return made;
+  };
+  EvaluationPool pool(factory, options);
+  std::vector<EvaluationTask> tasks(1);
+  EvaluationTask &task = tasks.front();
+  task.stage = EvaluationTask::Stage::Whole;
+  task.candidate.axes = {
+      {"pp", 2, {AxisRole::Stage, std::nullopt, {}, false, false}}};
+  for (int64_t parts : {8, 4, 2})
+    task.settings.push_back({parts, "none", "1f1b"});
+  auto before = std::make_shared<Evaluation>();
+  before->candidate = task.candidate;
+  before->candidate.settings = task.settings[1];
+  task.before = before;
+  pool.run(tasks);
+  EXPECT_EQ(task.found->candidate.settings.microBatches, 8);
+  EXPECT_EQ(task.asBefore->memory.total, 400);
+  // Once each.
+  EXPECT_THAT(evaluator->tried, testing::ElementsAre(4, 8));
+  EXPECT_EQ(task.evaluations, 2);
 }
 
 // Settings are tried until one fits; where the last does not, none is.
