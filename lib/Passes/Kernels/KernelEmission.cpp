@@ -49,6 +49,17 @@ bool isMaximum(LoopOpInterface op) {
   return cast<IndexedOpInterface>(*op).getReduction() == Reduction::Max;
 }
 
+/// What a sum or a maximum is kept in while its kernel runs. Along a row f32
+/// will do: it is summed in several lanes. A sum across rows may have any
+/// number of terms, one after another. In f32 it would round as often, and
+/// gradients that cancel would lose their digits.
+Type accumulatorType(const KernelLoops &kernel, LoopOpInterface op) {
+  Type element = computeType(getElementTypeOrSelf(op->getResult(0)));
+  bool isWide =
+      kernel.reducesAcrossRows(op) && !isMaximum(op) && isa<FloatType>(element);
+  return isWide ? Float64Type::get(element.getContext()) : element;
+}
+
 //===----------------------------------------------------------------------===//
 // The function
 //===----------------------------------------------------------------------===//
@@ -103,8 +114,10 @@ MemoryMap allocateRows(OpBuilder &b, Location loc, const KernelGroup &group,
     auto op = cast<LoopOpInterface>(each);
     Value result = op->getResult(0);
     Type element = getElementTypeOrSelf(result);
-    bool isWidened = kernel.reduces(op) && computeType(element) != element;
-    bool isStored = stored.contains(op) || kernel.reduces(op);
+    bool reduces = kernel.reduces(op);
+    Type kept = reduces ? accumulatorType(kernel, op) : computeType(element);
+    bool isWidened = reduces && kept != element;
+    bool isStored = stored.contains(op) || reduces;
     if (!isStored || (kernel.isOutput(result) && !isWidened))
       continue;
     SmallVector<int64_t> shape;
@@ -116,7 +129,7 @@ MemoryMap allocateRows(OpBuilder &b, Location loc, const KernelGroup &group,
         sizes.push_back(
             arith::SubIOp::create(b, loc, function.end, function.begin));
     }
-    auto type = MemRefType::get(shape, computeType(element));
+    auto type = MemRefType::get(shape, kept);
     rows[result] = memref::AllocaOp::create(b, loc, type, sizes);
   }
   return rows;
@@ -286,8 +299,8 @@ private:
                 ValueRange sums) {
     llvm::DenseMap<Value, Value> scalar;
     for (auto [value, argument] : llvm::zip_equal(loop.read, elements))
-      scalar[value] =
-          converted(inner, loc, argument, computeType(argument.getType()));
+      scalar[value] = converted(inner, loc, argument,
+                                computeType(getElementTypeOrSelf(value)));
     auto position = [&](StringRef name) -> Value {
       return positionOf(inner, loop, name);
     };
@@ -306,7 +319,8 @@ private:
     for (auto [op, argument] : llvm::zip_equal(loop.stored, sums)) {
       Value value = scalar[op->getResult(0)];
       if (kernel.reduces(op))
-        value = combined(inner, loc, op, argument, value);
+        value = combined(inner, loc, op, argument,
+                         converted(inner, loc, value, argument.getType()));
       yielded.push_back(converted(inner, loc, value, argument.getType()));
     }
     linalg::YieldOp::create(inner, loc, yielded);
@@ -338,9 +352,10 @@ private:
     linalg::GenericOp::create(
         b, loc, ValueRange{wide}, ValueRange{sliceOf(result)}, maps, types,
         [&](OpBuilder &inner, Location, ValueRange arguments) {
-          linalg::YieldOp::create(
-              inner, loc,
-              converted(inner, loc, arguments[0], arguments[1].getType()));
+          Type element = arguments[1].getType();
+          Value sum = converted(inner, loc, arguments[0], computeType(element));
+          linalg::YieldOp::create(inner, loc,
+                                  converted(inner, loc, sum, element));
         });
   }
 

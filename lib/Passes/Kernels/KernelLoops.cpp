@@ -39,6 +39,28 @@ bool KernelLoops::reduces(LoopOpInterface op) const {
   return rowOf(op).size() > rowOf(op->getResult(0).getType()).size();
 }
 
+/// Of the operands, in the order of memory.
+static SmallVector<LoopIndex> widestOperand(LoopOpInterface op) {
+  return loopIndices(
+      *llvm::max_element(op->getOperandTypes(), [](Type x, Type y) {
+        return getIdx(x).getRank() < getIdx(y).getRank();
+      }));
+}
+
+bool KernelLoops::reducesAcrossRows(LoopOpInterface op) const {
+  if (!reduces(op))
+    return false;
+  SmallVector<LoopIndex> kept = loopIndices(op->getResult(0).getType());
+  SmallVector<LoopIndex> operand = widestOperand(op);
+  auto isReduced = [&](const LoopIndex &index) {
+    return !llvm::is_contained(kept, index);
+  };
+  return kept.empty() ||
+         !llvm::all_of(
+             llvm::make_range(llvm::find_if(operand, isReduced), operand.end()),
+             isReduced);
+}
+
 static void chooseItems(const KernelGroup &group, KernelLoops &kernel) {
   kernel.grid = group.getGrid();
   if (group.isColumnSum())

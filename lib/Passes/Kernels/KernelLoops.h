@@ -57,6 +57,9 @@ struct KernelLoops {
   llvm::SmallVector<LoopIndex> rowOf(LoopOpInterface op) const;
   /// Whether the operation sums over indices of its row.
   bool reduces(LoopOpInterface op) const;
+  /// Whether it sums over more than the last indices of a row: its terms are
+  /// not beside each other, or are those of all rows.
+  bool reducesAcrossRows(LoopOpInterface op) const;
 };
 
 KernelLoops findLoops(const KernelGroup &group);

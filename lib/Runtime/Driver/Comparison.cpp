@@ -35,18 +35,23 @@ struct Difference {
     maxAbsolute = std::max(maxAbsolute, std::abs(error));
   }
 
-  TensorError describe(double tolerance) const {
+  /// `rmsOfRounding`: over all elements of the tensor.
+  TensorError describe(double tolerance, double rmsOfRounding) const {
     auto elements = static_cast<double>(std::max<int64_t>(count, 1));
     TensorError error;
     error.relative =
         ratio(squaredExact > 0 ? squaredError : squaredValue, squaredExact);
-    error.rounding = ratio(squaredRounding, squaredExact);
+    double squared = squaredRounding;
+    if (count < elementsToJudgeAlone)
+      squared = std::max(squared,
+                         std::pow(mostOf(count) * rmsOfRounding, 2) * elements);
+    error.rounding = ratio(squared, squaredExact);
     error.allowed = std::max(tolerance, roundingFactor * error.rounding);
     error.maxAbsolute = maxAbsolute;
     error.notFinite = notFinite;
     error.elements = count;
     error.rmsError = std::sqrt(squaredError / elements);
-    error.rmsRounding = std::sqrt(squaredRounding / elements);
+    error.rmsRounding = std::sqrt(squared / elements);
     error.rmsReference = std::sqrt(squaredExact / elements);
     if (!finite)
       error.relative = error.rmsError = std::numeric_limits<double>::infinity();
@@ -54,6 +59,12 @@ struct Difference {
   }
 
 private:
+  /// Of `n` normally distributed numbers the root mean square exceeds its
+  /// expectation by this factor once in a thousand times (a chi distribution is
+  /// about normal, of variance 1 / 2n).
+  static double mostOf(int64_t n) {
+    return 1 + 3.1 / std::sqrt(2.0 * static_cast<double>(n));
+  }
   /// An infinity may be right, and so may a NaN, if the reference or its
   /// rounding has it. Where only the rounding overflows, any will do.
   void addNotFinite(double value, double exact, double rounded) {
@@ -93,6 +104,20 @@ struct ExpectedElement {
     return values.rounded.empty() ? exact(i) : values.rounded[i];
   }
 };
+
+/// The root mean square of what rounding makes of a tensor.
+double rmsOfRounding(const ExpectedValues &values) {
+  double squared = 0;
+  int64_t count = 0;
+  for (size_t i = 0; i < values.rounded.size(); ++i) {
+    double error = values.rounded[i] - values.exact[i];
+    if (!std::isfinite(error))
+      continue;
+    squared += error * error;
+    ++count;
+  }
+  return std::sqrt(squared / static_cast<double>(std::max<int64_t>(count, 1)));
+}
 
 /// What the ranks' summands come to.
 Status comparePartial(World &world, const Plan &plan, const PlanBuffer &tensor,
@@ -136,9 +161,10 @@ Status tpsp::rt::compareTensor(World &world, const Plan &plan,
       tensor.pending.empty()
           ? compareParts(world, plan, tensor, expected, parts)
           : comparePartial(world, plan, tensor, expected, parts.front());
-  out = parts.front().describe(tolerance);
+  double rounding = rmsOfRounding(expected);
+  out = parts.front().describe(tolerance, rounding);
   for (const Difference &part : parts)
-    worsen(out, part.describe(tolerance));
+    worsen(out, part.describe(tolerance, rounding));
   out.name = tensor.name;
   return status;
 }

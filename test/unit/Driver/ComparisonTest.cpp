@@ -190,24 +190,52 @@ TEST_F(ComparisonTest, WhatOverflowsInTheReferencesRoundingIsNotWrong) {
 //===----------------------------------------------------------------------===//
 
 TEST_F(ComparisonTest, SeveralTimesWhatRoundingMakesIsAllowed) {
-  PlanBuffer x = tensor({2}, {{}});
-  hold(x, {1, 2.5});
+  PlanBuffer x = tensor({elementsToJudgeAlone}, {{}});
+  std::vector<double> exact(elementsToJudgeAlone, 1);
+  auto withLast = [&](double value) {
+    std::vector<double> values = exact;
+    values.back() = value;
+    return values;
+  };
+  std::vector<double> held = withLast(1.5);
+  hold(x, {held.begin(), held.end()});
   double off = 0.5 / roundingFactor;
-  TensorError error = compare(x, {1, 2}, {1, 2 + 1.01 * off});
+  TensorError error = compare(x, exact, withLast(1 + 1.01 * off));
   EXPECT_TRUE(error.passed());
   EXPECT_NEAR(error.allowed, 1.01 * error.relative, 1e-12);
-  EXPECT_FALSE(compare(x, {1, 2}, {1, 2 + 0.99 * off}).passed());
-  EXPECT_FALSE(compare(x, {1, 2}).passed());
+  EXPECT_FALSE(compare(x, exact, withLast(1 + 0.99 * off)).passed());
+  EXPECT_FALSE(compare(x, exact).passed());
 }
 
 // A shard of small elements may be off by what rounding makes of them, however
 // the others are; and a wrong one is not excused by another's rounding.
 TEST_F(ComparisonTest, EveryShardIsJudgedByItsOwnRounding) {
+  constexpr int64_t half = elementsToJudgeAlone;
+  PlanBuffer x = tensor({2 * half}, {{0}});
+  std::vector<float> values(half, 1e6);
+  values.resize(2 * half, 1);
+  values.back() = 1.25;
+  hold(x, values);
+  std::vector<double> exact(half, 1e6);
+  exact.resize(2 * half, 1);
+  std::vector<double> small = exact, large = exact;
+  small.back() = 1.125;
+  large.front() = 2e6;
+  EXPECT_TRUE(compare(x, exact, small).passed());
+  EXPECT_FALSE(compare(x, exact, large).passed());
+}
+
+// Of a few elements a shard may round to what is right by chance.
+TEST_F(ComparisonTest, AShardOfFewElementsIsJudgedByTheTensorsRounding) {
   PlanBuffer x = tensor({4}, {{0}});
-  hold(x, {1e6, 1e6, 1, 1.25});
-  std::vector<double> exact = {1e6, 1e6, 1, 1};
-  EXPECT_TRUE(compare(x, exact, {1e6, 1e6, 1, 1.125}).passed());
-  EXPECT_FALSE(compare(x, exact, {1e6, 2e6, 1, 1}).passed());
+  hold(x, {3, 3, 1, 1.25});
+  std::vector<double> exact = {3, 3, 1, 1};
+  EXPECT_TRUE(compare(x, exact, {3.125, 3, 1, 1}).passed());
+  EXPECT_FALSE(compare(x, exact, {3.01, 3, 1, 1}).passed());
+  EXPECT_FALSE(compare(x, exact, exact).passed());
+  // The rms of two numbers exceeds its expectation by up to 2.55.
+  double rms = 0.125 / 2;
+  EXPECT_NEAR(compare(x, exact, {3.125, 3, 1, 1}).rounding, 2.55 * rms, 1e-3);
 }
 
 //===----------------------------------------------------------------------===//

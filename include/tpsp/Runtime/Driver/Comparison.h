@@ -14,7 +14,9 @@ struct TensorError {
   /// should be.
   double relative = 0;
   /// The same, over the same elements, of the unsharded program in the run's
-  /// own types, as the reference rounds it: what rounding alone makes.
+  /// own types, as the reference rounds it: what rounding alone makes. Of a few
+  /// elements (`elementsToJudgeAlone`) it is at least what rounding makes of so
+  /// few of the tensor's elements at most.
   double rounding = 0;
   /// The largest relative error that a right program may have: the tolerance,
   /// or `roundingFactor` times `rounding`, whichever is more.
@@ -48,6 +50,12 @@ struct ExpectedValues {
 /// and in f32. The rounding is that of the reference, which rounds every stored
 /// value once.
 inline constexpr double roundingFactor = 8;
+
+/// From this many elements on a shard is judged by its own rounding alone. One
+/// of fewer may round well by chance, which says nothing of the run: it may be
+/// off by what so few of its tensor's elements are off by at most, if that is
+/// more.
+inline constexpr int64_t elementsToJudgeAlone = 16;
 
 /// Compares one tensor of a world, on every rank, with its whole values. Every
 /// replica counts: the worst rank is reported, that is, the one that exceeds
