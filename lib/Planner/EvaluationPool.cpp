@@ -73,7 +73,7 @@ Evaluation EvaluationPool::withKnownSettings(EvaluationTask &task,
   Candidate candidate = task.candidate;
   candidate.settings = task.before->candidate.settings;
   Evaluation known = evaluate(candidate);
-  std::vector<Settings> rest = settingsFrom(candidate, task.settings);
+  std::vector<Settings> rest = settingsFrom(candidate, task.trials.settings);
   if (!known.isLegal() || known.memory.total <= options.memoryLimit ||
       rest.size() < 2)
     return known;
@@ -104,9 +104,9 @@ void EvaluationPool::run(Evaluator &evaluator, EvaluationTask &task) const {
   };
   int64_t tried = 0;
   task.found = std::make_shared<Evaluation>(
-      task.before
+      task.before && !task.goesOn
           ? withKnownSettings(task, evaluate)
-          : evaluateWithSettings(evaluate, task.candidate, task.settings,
+          : evaluateWithSettings(evaluate, task.candidate, task.trials.settings,
                                  options.memoryLimit, tried));
   if (hasStopped) {
     task.found = nullptr;

@@ -22,9 +22,11 @@ struct EvaluationTask {
   Stage stage = Stage::Full;
   Candidate candidate;
   /// Tried in this order; after an earlier stage, from those on that it found.
-  std::vector<Settings> settings;
+  SettingsToTry trials;
   /// What an earlier stage found, if there was one.
   std::shared_ptr<const Evaluation> before;
+  /// Whether from there on other settings are tried, though it fits.
+  bool goesOn = false;
 
   /// What this stage found; null if it was not done for want of time.
   std::shared_ptr<Evaluation> found;
@@ -35,6 +37,12 @@ struct EvaluationTask {
   std::shared_ptr<Evaluation> soFar;
   /// How many settings were evaluated.
   int64_t evaluations = 0;
+
+  /// Whether what was tried is too large, and what was left out may fit.
+  bool mayFitSlower(int64_t memoryLimit) const {
+    return found && found->isLegal() && found->memory.total > memoryLimit &&
+           !trials.isAll();
+  }
 };
 
 class EvaluationPool {

@@ -5,135 +5,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
 
 using namespace tpsp;
 using namespace tpsp::planner;
-
-namespace {
-
-/// Of an axis: its size, and from one rank to the next.
-struct Steps {
-  int64_t size = 1, stride = 1;
-};
-
-} // namespace
-
-/// Nodes of ranks that differ on these axes.
-static int64_t numNodes(llvm::ArrayRef<Steps> axes, int64_t perNode) {
-  std::vector<int64_t> members = {0};
-  for (const Steps &axis : axes)
-    for (size_t i = 0, before = members.size(); i < before; ++i)
-      for (int64_t step = 1; step < axis.size; ++step)
-        members.push_back(members[i] + step * axis.stride);
-  std::set<int64_t> nodes;
-  for (int64_t member : members)
-    nodes.insert(member / perNode);
-  return int64_t(nodes.size());
-}
-
-/// Where ranks lie that differ on these axes. Steps of whole nodes lead to
-/// other nodes each, so that only steps within nodes are followed: devices are
-/// many.
-static GroupPlace placeOf(llvm::ArrayRef<Steps> axes, int64_t perNode) {
-  GroupPlace place;
-  place.group = place.nodes = 1;
-  std::vector<Steps> within;
-  for (Steps axis : axes) {
-    place.group *= axis.size;
-    int64_t span = axis.size * axis.stride;
-    if (perNode > 0 && axis.stride % perNode == 0) {
-      place.nodes *= axis.size;
-    } else if (perNode > 0 && perNode % axis.stride == 0 &&
-               span % perNode == 0) {
-      place.nodes *= span / perNode;
-      within.push_back({perNode / axis.stride, axis.stride});
-    } else {
-      within.push_back(axis);
-    }
-  }
-  if (perNode > 0)
-    place.nodes *= numNodes(within, perNode);
-  place.perNode = (place.group + place.nodes - 1) / place.nodes;
-  return place;
-}
-
-/// The axis alone, and with others that may go with it, among them those not
-/// chosen yet: one collective may go over several, and between nodes it is
-/// faster for it, as more of a node's adapters take part.
-std::vector<GroupPlace>
-Bounds::placesOf(const SpaceNode &node, unsigned axis,
-                 llvm::function_ref<bool(const AxisUse &)> goesWith) const {
-  const Hardware &machine = cost.machine();
-  int64_t perNode = machine.isCpu() ? 0 : machine.devicesPerNode;
-  int64_t stride = node.remaining;
-  std::vector<Steps> others = {{node.remaining, 1}};
-  Steps own;
-  for (unsigned i = unsigned(node.candidate.axes.size()); i-- > 0;) {
-    const CandidateAxis &each = node.candidate.axes[i];
-    if (i == axis)
-      own = {each.size, stride};
-    else if (each.size > 1 && goesWith(each.use))
-      others.push_back({each.size, stride});
-    stride *= each.size;
-  }
-  bool isOneNode = perNode == 0 || options.devices <= perNode;
-  if (isOneNode || node.remaining == 1)
-    others.erase(others.begin());
-  std::vector<GroupPlace> places;
-  for (unsigned chosen = 0; chosen < (1u << others.size()); ++chosen) {
-    std::vector<Steps> axes = {own};
-    for (unsigned i = 0; i < others.size(); ++i)
-      if (chosen >> i & 1)
-        axes.push_back(others[i]);
-    places.push_back(placeOf(axes, perNode));
-  }
-  return places;
-}
-
-double Bounds::secondsPerByte(CollectiveKind kind, GroupPlace place,
-                              double largest) const {
-  auto key = std::tuple(kind, place.group, place.perNode, place.nodes, largest);
-  auto [found, isNew] = rates.try_emplace(key, 0);
-  if (!isNew)
-    return found->second;
-  double best = cost.collectiveSeconds(kind, largest, place) / largest;
-  for (double bytes = 1 << 10; bytes < largest; bytes *= 2)
-    best = std::min(best, cost.collectiveSeconds(kind, bytes, place) / bytes);
-  return found->second = best;
-}
-
-/// Of collectives along the axis that together have `bytes`, each `largest` at
-/// most.
-double Bounds::collectiveSeconds(CollectiveKind kind,
-                                 llvm::ArrayRef<GroupPlace> places,
-                                 double bytes, double largest) const {
-  if (bytes <= 0)
-    return 0;
-  double best = 0;
-  for (GroupPlace place : places)
-    if (double each = secondsPerByte(kind, place, largest);
-        best == 0 || each < best)
-      best = each;
-  return bytes * best;
-}
-
-/// The largest collective of a tensor: it may share a bucket.
-double Bounds::largestWith(double bytes) const {
-  return options.largestBucket < 0
-             ? 1e12
-             : std::max({bytes, double(options.largestBucket), 1024.0});
-}
-
-/// The largest collective of activations that have these bytes in all
-/// micro-batches. Keys and values may go together, or two others that are ready
-/// at once.
-double Bounds::largestOf(double bytes, llvm::ArrayRef<ClassId> dims,
-                         int64_t microBatches) const {
-  bool isCut = options.microBatchIndex &&
-               llvm::is_contained(dims, *options.microBatchIndex);
-  return std::max(2 * bytes / double(isCut ? microBatches : 1), 1024.0);
-}
 
 /// A tensor that is stored divided is gathered, and its gradient scattered:
 /// `bytes` of it, for each micro-batch, at these places.
@@ -275,19 +149,27 @@ void Bounds::addTensor(const TensorFacts &tensor, const SpaceNode &node,
     links.ofLayers += most.seconds();
 }
 
-/// Keys and values along data axes on positions, and their gradients back.
+/// Keys and values along data axes on positions, and their gradients back. Of
+/// gathers along several axes the last makes them whole.
 void Bounds::addWhole(const WholeOperand &operand, const SpaceNode &node,
                       int64_t microBatches, DataLinks &links) const {
-  double most = 0;
+  std::vector<SharedPlace> places;
+  llvm::SmallVector<unsigned> along;
   for (DataAxis &axis : links.axes) {
     if (node.candidate.axes[axis.position].use.activations != operand.index)
       continue;
-    double seconds = gatherSeconds(operand, node, axis, microBatches);
-    axis.seconds += double(operand.count) * seconds;
-    most = std::max(most, seconds);
+    axis.seconds +=
+        double(operand.count) * gatherSeconds(operand, node, axis.gathering,
+                                              axis.position, microBatches);
+    along.push_back(axis.position);
+    for (const SharedPlace &each : axis.gathering)
+      places.push_back({each.place, {}});
   }
-  links.serial += double(operand.count) * most;
-  links.ofLayers += countInLayers(operand.count) * most;
+  if (along.empty())
+    return;
+  double whole = gatherSeconds(operand, node, places, along, microBatches);
+  links.serial += double(operand.count) * whole;
+  links.ofLayers += countInLayers(operand.count) * whole;
 }
 
 Bounds::DataLinks Bounds::dataLinksOf(const SpaceNode &node) const {
@@ -304,7 +186,7 @@ Bounds::DataLinks Bounds::dataLinksOf(const SpaceNode &node) const {
     each.dividing = placesOf(node, i, [](const AxisUse &other) {
       return other.storesParameters || other.storesState;
     });
-    each.gathering = placesOf(node, i, [&](const AxisUse &other) {
+    each.gathering = sharedPlaces(node, i, [&](const AxisUse &other) {
       return other.activations == axis.use.activations;
     });
     links.storing += axis.use.storesParameters ? 1 : 0;
@@ -334,23 +216,27 @@ Bounds::LinkTime Bounds::dataTime(const SpaceNode &node,
   return time;
 }
 
+/// What axes but those `along` leave.
 double Bounds::gatherSeconds(const WholeOperand &operand, const SpaceNode &node,
-                             const DataAxis &axis, int64_t microBatches) const {
+                             llvm::ArrayRef<SharedPlace> places,
+                             llvm::ArrayRef<unsigned> along,
+                             int64_t microBatches) const {
   double local = double(operand.bytes);
   for (unsigned i = 0; i < node.candidate.axes.size(); ++i) {
     const CandidateAxis &other = node.candidate.axes[i];
-    if (i != axis.position && llvm::any_of(operand.dims, [&](ClassId id) {
-          return other.use.isOn(id);
-        }))
+    if (!llvm::is_contained(along, i) &&
+        llvm::any_of(operand.dims,
+                     [&](ClassId id) { return other.use.isOn(id); }))
       local /= double(other.size);
   }
   double bytes = local / double(node.remaining);
   double largest = largestOf(local, operand.dims, microBatches);
-  double each = collectiveSeconds(CollectiveKind::AllGather, axis.gathering,
-                                  bytes, largest);
+  auto secondsOf = [&](CollectiveKind kind) {
+    return activationSeconds(kind, places, node, operand.dims, bytes, largest);
+  };
+  double each = secondsOf(CollectiveKind::AllGather);
   if (options.hasGradients && operand.hasGradient)
-    each += collectiveSeconds(CollectiveKind::ReduceScatter, axis.gathering,
-                              bytes, largest);
+    each += secondsOf(CollectiveKind::ReduceScatter);
   return each;
 }
 
@@ -419,7 +305,7 @@ double Bounds::completionSeconds(const Completion &completion,
   auto secondsOf = [&](CollectiveKind kind) {
     // All-reduces share buckets.
     bool isWhole = kind == CollectiveKind::AllReduce;
-    return collectiveSeconds(kind, axis.places, bytes,
+    return activationSeconds(kind, axis.places, node, completion.dims, bytes,
                              isWhole ? largestWith(largest) : largest);
   };
   double scatter = secondsOf(CollectiveKind::ReduceScatter),
@@ -443,7 +329,7 @@ Bounds::modelAxesOf(const SpaceNode &node) const {
     axis.narrowest = narrowestBytes(use);
     // What is summed goes with what is summed, and what is gathered with what
     // is gathered along the same index.
-    axis.places = placesOf(node, i, [&use = use](const AxisUse &other) {
+    axis.places = sharedPlaces(node, i, [&use = use](const AxisUse &other) {
       return other.role == AxisRole::Model ||
              (!other.activations && !other.storesParameters &&
               other.role != AxisRole::Stage) ||

@@ -7,6 +7,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -96,26 +97,50 @@ bool Bounds::canCut(const SpaceNode &node, const Settings &settings) const {
   return facts.classes[*options.microBatchIndex].extent % parts == 0;
 }
 
-/// Of the first stage, the part that its layers have: of `layers` of them what
-/// they save of all units that the schedule allows.
+/// Of the first stage, the part that its layers have: `unit` for what each unit
+/// saves that the schedule allows.
 double Bounds::firstStageBytes(const Lasting &lasting, const SpaceNode &node,
-                               const Settings &settings, double layers) const {
+                               const Settings &settings, double unit) const {
   PipelineProblem problem;
   problem.stages = node.candidate.numStages();
   problem.chunksPerStage = settings.chunks;
   problem.parts = settings.microBatches;
   const PipelinePolicy *policy = findPolicy(settings.schedule);
-  double parts = double(settings.microBatches),
-         chunks = double(settings.chunks);
-  double units = std::min(double(policy->bound(problem, 0)) / chunks, parts);
-  const Yardstick *yardstick = yardstickOf(settings);
-  double saved = yardstick ? double(yardstick->savedByLayers) : 0;
-  double ranks = double(options.devices / problem.stages);
-  double kept = layers * units * saved / ranks;
+  int64_t units = std::min(policy->bound(problem, 0),
+                           settings.microBatches * settings.chunks);
   double sums =
       lasting.sumsOfLayers.of(settings.microBatches, /*hasStages=*/true);
-  return (layersOfFirst(node) * (lasting.ofLayers + sums) + kept / parts) /
-         double(facts.layers);
+  return layersOfFirst(node) * (lasting.ofLayers + sums) /
+             double(facts.layers) +
+         double(units) * unit;
+}
+
+/// What a chunk of so many layers saves of a micro-batch.
+double Bounds::unitBytes(const SpaceNode &node, const Settings &settings,
+                         double layers) const {
+  const Yardstick *yardstick = yardstickOf(settings);
+  double ranks = double(options.devices / node.candidate.numStages());
+  return yardstick ? layers / double(facts.layers) *
+                         double(yardstick->savedByLayers) / ranks /
+                         double(settings.microBatches)
+                   : 0;
+}
+
+/// The same, at least: what the last of its layers makes is sent on, and saved
+/// by who uses it.
+double Bounds::leastUnitBytes(const SpaceNode &node,
+                              const Settings &settings) const {
+  double layers = settings.chunks == 1
+                      ? layersOfFirst(node)
+                      : double(facts.layers /
+                               (node.candidate.numStages() * settings.chunks));
+  double handedOn = 0;
+  for (const TensorFacts &tensor : facts.tensors)
+    if (tensor.kind == TensorFacts::Kind::Boundary)
+      handedOn += double(tensor.bytes());
+  double parts = double(options.devices / node.candidate.numStages()) *
+                 double(settings.microBatches);
+  return std::max(unitBytes(node, settings, layers) - handedOn / parts, 0.0);
 }
 
 /// It has most of them.
@@ -134,15 +159,16 @@ int64_t Bounds::bytesWith(const Lasting &lasting, const SpaceNode &node,
                                                   node.candidate.hasStages())) /
                        stages +
                    saved;
-  // With several chunks, how many units there are is not said. With one, the
-  // first stage saves all that there may be: until the first micro-batch is
-  // back, it has time to send on as many. What the last of its layers makes is
-  // sent on, and saved by who uses it.
-  if (!findPolicy(settings.schedule) || !facts.areLayersAlike ||
-      settings.chunks > 1)
+  // The first stage saves all units that there may be: until the first
+  // micro-batch is back, it has time to send on as many. Where weights'
+  // gradients wait and there are several chunks, it may save a few less.
+  const PipelinePolicy *policy = findPolicy(settings.schedule);
+  if (!policy || !facts.areLayersAlike ||
+      (policy->splitsWeights && settings.chunks > 1))
     return int64_t(average);
-  return int64_t(std::max(average, firstStageBytes(lasting, node, settings,
-                                                   layersOfFirst(node) - 1)));
+  return int64_t(
+      std::max(average, firstStageBytes(lasting, node, settings,
+                                        leastUnitBytes(node, settings))));
 }
 
 /// What the first stage is expected to need, which is no bound.
@@ -151,8 +177,9 @@ double Bounds::expectedBytes(const Lasting &lasting, const SpaceNode &node,
   double least = double(bytesWith(lasting, node, settings));
   if (!findPolicy(settings.schedule) || !facts.areLayersAlike)
     return least;
-  return std::max(
-      least, firstStageBytes(lasting, node, settings, layersOfFirst(node)));
+  double layers = layersOfFirst(node) / double(settings.chunks);
+  return std::max(least, firstStageBytes(lasting, node, settings,
+                                         unitBytes(node, settings, layers)));
 }
 
 int64_t Bounds::bytesWith(const SpaceNode &node,
@@ -185,19 +212,47 @@ std::vector<SizedSettings> Bounds::sized(const SpaceNode &node,
   return result;
 }
 
-std::vector<Settings> Bounds::settingsToTry(const Candidate &candidate,
-                                            llvm::ArrayRef<Settings> all,
-                                            int64_t limit) const {
+/// Takes out what is slower, and says what the fastest of that takes.
+static double leaveOutSlower(std::vector<SizedSettings> &settings,
+                             double longest) {
+  double leftOut = std::numeric_limits<double>::infinity();
+  auto isSlower = [&](const SizedSettings &each) {
+    return each.bound.seconds > longest;
+  };
+  for (const SizedSettings &each : settings)
+    if (isSlower(each))
+      leftOut = std::min(leftOut, each.bound.seconds);
+  llvm::erase_if(settings, isSlower);
+  return leftOut;
+}
+
+SettingsToTry Bounds::settingsToTry(const Candidate &candidate,
+                                    llvm::ArrayRef<Settings> all, int64_t limit,
+                                    double longest) const {
   std::vector<SizedSettings> known = sized({candidate, 1}, all, limit);
-  std::vector<Settings> chosen;
   const Settings *smallest = &all.back();
   int64_t least = INT64_MAX;
   for (const SizedSettings &each : known)
     if (each.bytes <= least)
       std::tie(smallest, least) = std::tuple(&each.settings, each.bytes);
+  Settings fallback = *smallest;
   llvm::erase_if(known, [](const SizedSettings &each) { return !each.mayFit; });
-  if (known.empty())
-    return {*smallest};
+  SettingsToTry result;
+  if (candidate.hasStages()) {
+    result.leftOut = leaveOutSlower(known, longest);
+    sortByPromise(known, candidate, all, limit);
+  }
+  for (const SizedSettings &each : known)
+    result.settings.push_back(each.settings);
+  if (known.empty() && result.isAll())
+    result.settings.push_back(fallback);
+  return result;
+}
+
+/// Of each rematerialisation, in the order of `all`.
+void Bounds::sortByPromise(std::vector<SizedSettings> &settings,
+                           const Candidate &candidate,
+                           llvm::ArrayRef<Settings> all, int64_t limit) const {
   llvm::SmallVector<llvm::StringRef> inOrder;
   for (const Settings &each : all)
     inOrder.push_back(each.rematerialize);
@@ -208,10 +263,6 @@ std::vector<Settings> Bounds::settingsToTry(const Candidate &candidate,
     return std::tuple(llvm::find(inOrder, each.settings.rematerialize), excess,
                       each.bound.promise());
   };
-  if (candidate.hasStages())
-    llvm::stable_sort(
-        known, [&](const auto &a, const auto &b) { return key(a) < key(b); });
-  for (const SizedSettings &each : known)
-    chosen.push_back(each.settings);
-  return chosen;
+  llvm::stable_sort(
+      settings, [&](const auto &a, const auto &b) { return key(a) < key(b); });
 }

@@ -1,9 +1,8 @@
 #include "tpsp/Planner/Search.h"
 
 #include "EvaluationPool.h"
-#include "SearchQueue.h"
-
-#include "tpsp/Planner/Prospects.h"
+#include "Finalists.h"
+#include "Frontier.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -26,101 +25,12 @@ namespace {
 
 using Stage = EvaluationTask::Stage;
 
-std::vector<Settings> settingsFor(const Candidate &candidate,
-                                  const Bounds &bounds,
-                                  const SearchOptions &options) {
-  const std::vector<Settings> &all =
-      candidate.hasStages() ? options.stageSettings : options.settings;
-  return bounds.settingsToTry(candidate, all, options.memoryLimit);
-}
-
-void noteError(double &largest, double composed, double whole) {
-  largest = std::max(largest, std::abs(composed - whole) / whole);
-}
-
-void replaceByWhole(Evaluation &composed, EvaluationTask &task,
-                    SearchResult &result) {
-  ++result.finalists;
-  result.state.evaluations += task.evaluations;
-  if (const Evaluation &same = *task.asBefore; same.isLegal()) {
-    noteError(result.timeError, composed.seconds, same.seconds);
-    noteError(result.memoryError, double(composed.memory.total),
-              double(same.memory.total));
-  }
-  composed = std::move(*task.found);
-}
-
-/// Evaluates the best of what is composed as whole programs, as time allows.
-/// The result is sorted before; after it, it is not.
-void evaluateFinalists(SearchResult &result, EvaluationPool &pool,
-                       const Bounds &bounds, const SearchOptions &options) {
-  std::vector<EvaluationTask> tasks;
-  std::vector<Evaluation *> composed;
-  for (Evaluation &each : result.evaluations)
-    if (each.isComposed && each.isLegal() &&
-        composed.size() < options.finalists) {
-      EvaluationTask &task = tasks.emplace_back();
-      task.stage = Stage::Whole;
-      task.candidate = each.candidate;
-      task.settings = settingsFor(each.candidate, bounds, options);
-      task.before = std::make_shared<Evaluation>(each);
-      composed.push_back(&each);
-    }
-  pool.run(tasks);
-  for (auto [old, task] : llvm::zip_equal(composed, tasks))
-    if (task.found)
-      replaceByWhole(*old, task, result);
-}
-
-/// Null if none does.
-const Evaluation *fastestThatFits(const std::vector<Evaluation> &evaluations,
-                                  int64_t memoryLimit) {
-  const Evaluation *fastest = nullptr;
-  for (const Evaluation &each : evaluations)
-    if (each.isLegal() && each.memory.total <= memoryLimit &&
-        (!fastest || each.seconds < fastest->seconds))
-      fastest = &each;
-  return fastest;
-}
-
-/// Whether its settings are those with overlap, too: the schedule's memory is
-/// bounded.
-bool surelyFits(const Evaluation &serial, const SearchOptions &options) {
-  double share = 1 + options.mostAddedTo(serial.candidate);
-  return share * double(serial.memory.total) <= double(options.memoryLimit);
-}
-
-/// Where time ran out before a plan was overlapped that is better than this
-/// one without, this one counts: overlap makes it no slower. Or there is none.
-std::optional<Evaluation>
-bestSerial(const std::map<std::string, std::shared_ptr<const Evaluation>> &all,
-           const std::set<std::string> &overlapped,
-           const std::vector<Evaluation> &evaluations,
-           const SearchOptions &options, const ProgramFacts &facts) {
-  std::shared_ptr<const Evaluation> best;
-  for (const auto &[text, each] : all)
-    if (!overlapped.count(text) && surelyFits(*each, options) &&
-        (!best || comesBefore(*each, *best, options.memoryLimit, facts)))
-      best = each;
-  const Evaluation *known = fastestThatFits(evaluations, options.memoryLimit);
-  if (!best || (known && known->seconds <= best->seconds))
-    return std::nullopt;
-  Evaluation found = *best;
-  found.isSerial = true;
-  return found;
-}
-
 void sortRows(SearchResult &result, int64_t memoryLimit,
               const ProgramFacts &facts) {
   llvm::stable_sort(result.evaluations,
                     [&](const Evaluation &a, const Evaluation &b) {
                       return comesBefore(a, b, memoryLimit, facts);
                     });
-}
-
-/// Whether no settings go with the candidate's stages.
-bool isImpossible(const Candidate &candidate, const Bound &bound) {
-  return !bound.isPossible && candidate.hasStages();
 }
 
 /// What bounds say of a candidate.
@@ -138,12 +48,17 @@ Evaluation rowOf(const Candidate &candidate, const Bound &bound) {
   return row;
 }
 
+/// Of settings, those that may take at most `longest` seconds, and what is
+/// known already. With overlap none is left out: without it they compare well
+/// enough.
 EvaluationTask taskFor(const Waiting &leaf, const Bounds &bounds,
-                       const SearchOptions &options) {
+                       const SearchOptions &options, double longest) {
   EvaluationTask task;
   task.stage = options.overlaps && !leaf.serial ? Stage::Serial : Stage::Full;
   task.candidate = leaf.node.candidate;
-  task.settings = settingsFor(task.candidate, bounds, options);
+  task.trials = options.overlaps
+                    ? settingsFor(task.candidate, bounds, options)
+                    : settingsFor(task.candidate, bounds, options, longest);
   task.before = leaf.serial;
   return task;
 }
@@ -169,16 +84,12 @@ double effortOf(const EvaluationTask &task) {
          (task.stage == Stage::Serial ? 1 : schedule);
 }
 
-/// What a step may take without overlap that may yet beat `best`, of one with
-/// it: a third of it may hide.
-double longestSerial(double best, const SearchOptions &options) {
-  return (options.overlaps ? 1.5 : 1) * best;
-}
-
 void noteBest(double seconds, SearchState &state) {
   if (state.best == 0 || seconds < state.best)
     state.best = seconds;
 }
+
+constexpr double any = std::numeric_limits<double>::infinity();
 
 class BranchAndBound {
 public:
@@ -186,13 +97,12 @@ public:
                  const EvaluatorFactory &makeEvaluator,
                  const SearchOptions &options, const SearchProgress &progress)
       : space(space), bounds(bounds), options(options), progress(progress),
-        pool(makeEvaluator, options),
-        prospects(space, bounds, options.memoryLimit) {}
+        pool(makeEvaluator, options), frontier(space, bounds, options, result) {
+  }
 
   SearchResult run(const std::vector<Candidate> &notable) {
-    push(space.root());
-    while (!queue.empty() && !isSpent()) {
-      evaluate(nextLeaves());
+    while (!frontier.empty() && !isSpent()) {
+      evaluate(frontier.nextLeaves(), longestOfUse());
       report();
     }
     report();
@@ -206,6 +116,9 @@ public:
       evaluateNotable(notable);
     for (const Candidate &each : notable)
       takeByBound(each);
+    fillUp();
+    sortRows(result, options.memoryLimit, space.program());
+    completeRows(notable);
     sortRows(result, options.memoryLimit, space.program());
     evaluateFinalists(result, pool, bounds, options);
     sortRows(result, options.memoryLimit, space.program());
@@ -221,105 +134,46 @@ private:
   }
 
   double incumbent() const { return result.state.best; }
-  bool isTooSlow(const Bound &bound) const {
-    return incumbent() > 0 && bound.seconds > incumbent();
-  }
+  /// Seconds of a step that may yet be the best; infinite if there is none.
+  double longestOfUse() const { return incumbent() > 0 ? incumbent() : any; }
+  bool isTooSlow(const Bound &bound) const { return frontier.isTooSlow(bound); }
   std::string textOf(const Candidate &candidate) const {
     return subscriptText(candidate, space.program());
-  }
-
-  void push(SpaceNode node) {
-    Bound bound = bounds.of(node);
-    if (isImpossible(node.candidate, bound)) {
-      ++result.uncut;
-    } else if (bound.bytes > options.memoryLimit) {
-      ++result.tooLarge;
-      if (result.leastTooLarge == 0 || bound.bytes < result.leastTooLarge)
-        result.leastTooLarge = bound.bytes;
-    } else if (isTooSlow(bound)) {
-      ++result.tooSlow;
-    } else {
-      queue.push({std::move(node), bound, made++, nullptr});
-    }
   }
 
   //===--------------------------------------------------------------------===//
   // Leaves
   //===--------------------------------------------------------------------===//
 
-  /// Leaves from which good plans are expected.
-  std::vector<Waiting> nextProspects(size_t most) {
-    std::vector<Waiting> result;
-    for (Prospect &each :
-         prospects.take(most, longestSerial(incumbent(), options)))
-      if (isNew(each.leaf.candidate))
-        result.push_back({std::move(each.leaf), each.bound, made++, nullptr});
-    return result;
-  }
-
-  /// The next leaves, at most a batch, in the order of their bounds. Of those
-  /// that take long, fewer: the first may exclude the others.
-  std::vector<Waiting> nextLeaves() {
-    // Those that take longest come first: else the other threads wait for them.
-    std::vector<Waiting> leaves =
-        dives.take(options.overlappedBatch, [&](const Waiting &leaf) {
-          return isTooSlow(leaf.bound) || begun.count(leaf.number);
-        });
-    for (const Waiting &dive : leaves)
-      begun.insert(dive.number);
-    size_t overlapped = leaves.size();
-    std::vector<Waiting> later;
-    llvm::append_range(
-        leaves, nextProspects(options.batch - options.batch / 4 - overlapped));
-    while (!queue.empty() && leaves.size() < options.batch) {
-      Waiting next = queue.top();
-      queue.pop();
-      if (begun.count(next.number)) {
-        continue;
-      } else if (isTooSlow(next.bound)) {
-        ++result.tooSlow;
-      } else if (!space.isDone(next.node)) {
-        for (SpaceNode &child : space.children(next.node, result.symmetric))
-          push(std::move(child));
-      } else if (next.serial && overlapped >= options.overlappedBatch) {
-        later.push_back(std::move(next));
-      } else if (next.serial) {
-        ++overlapped;
-        begun.insert(next.number);
-        leaves.push_back(std::move(next));
-      } else if (isNew(next.node.candidate)) {
-        leaves.push_back(std::move(next));
-      }
-    }
-    for (Waiting &each : later)
-      queue.push(std::move(each));
-    return leaves;
-  }
-
-  bool isNew(Candidate &candidate) {
-    return space.satisfiesPins(candidate) &&
-           seen.insert(textOf(candidate)).second;
-  }
-
-  void evaluate(std::vector<Waiting> leaves) {
+  /// With settings that may take at most `longest` seconds.
+  void evaluate(std::vector<Waiting> leaves, double longest) {
     std::vector<EvaluationTask> tasks;
     for (const Waiting &leaf : leaves)
-      tasks.push_back(taskFor(leaf, bounds, options));
+      tasks.push_back(taskFor(leaf, bounds, options, longest));
     pool.run(tasks);
     for (auto [leaf, task] : llvm::zip_equal(leaves, tasks)) {
       result.state.evaluations += task.evaluations;
-      dives.note(leaf, effortOf(task));
+      frontier.note(leaf, effortOf(task));
       if (task.found && !leaf.serial)
-        learn(leaf, *task.found);
+        frontier.learn(leaf, *task.found);
       if (task.found && task.stage == Stage::Full)
         finished.insert(leaf.number);
       if (!task.found)
         postpone(std::move(leaf), task);
+      else if (task.mayFitSlower(options.memoryLimit))
+        leaveOut(std::move(leaf), task);
       else if (task.stage == Stage::Full || isSettled(*task.found, options))
-        take(std::move(*task.found));
+        take(std::move(*task.found), task.trials.leftOut);
       else
         refine(std::move(leaf), std::move(task.found));
     }
+  }
+
+  /// What fits of the leaf is slower than the best.
+  void leaveOut(Waiting leaf, const EvaluationTask &task) {
+    ++result.tooSlow;
+    leaf.bound.seconds = task.trials.leftOut;
+    leftOut.push_back(std::move(leaf));
   }
 
   /// What was found of some settings is a plan, but perhaps not the leaf's
@@ -330,12 +184,6 @@ private:
     else if (task.soFar)
       take(*task.soFar);
     postponed.push_back(std::move(leaf));
-  }
-
-  void learn(const Waiting &leaf, const Evaluation &found) {
-    bool isOfUse = found.isLegal() && found.memory.total <= options.memoryLimit;
-    prospects.learn(leaf.node.candidate, leaf.bound,
-                    isOfUse ? found.seconds : 0);
   }
 
   /// The step without overlap says more than the bounds.
@@ -351,11 +199,12 @@ private:
       ++result.tooSlow;
       return;
     }
-    dives.add(leaf);
-    queue.push(std::move(leaf));
+    frontier.addAgain(std::move(leaf));
   }
 
-  void take(Evaluation evaluation) {
+  /// `untried`: as Evaluation has it.
+  void take(Evaluation evaluation, double untried = any) {
+    evaluation.untried = untried;
     if (!evaluation.isLegal())
       ++result.illegal;
     else if (evaluation.memory.total <= options.memoryLimit)
@@ -377,10 +226,46 @@ private:
       auto serial = serials.find(text);
       open.push_back({{each, 1},
                       bounds.of({each, 1}),
-                      made++,
+                      frontier.nextNumber(),
                       serial == serials.end() ? nullptr : serial->second});
     }
-    evaluate(std::move(open));
+    evaluate(std::move(open), any);
+  }
+
+  size_t numFitting() const {
+    return llvm::count_if(result.evaluations, [&](const Evaluation &each) {
+      return each.isLegal() && !each.isBound &&
+             each.memory.total <= options.memoryLimit;
+    });
+  }
+
+  /// People want to see more plans than the best: of what was left out, the
+  /// most promising.
+  void fillUp() {
+    llvm::erase_if(leftOut, [&](const Waiting &leaf) {
+      return taken.count(textOf(leaf.node.candidate));
+    });
+    llvm::stable_sort(leftOut, [](const Waiting &a, const Waiting &b) {
+      return a.bound.seconds < b.bound.seconds;
+    });
+    size_t fitting = numFitting(),
+           missing =
+               options.finalists - std::min<size_t>(fitting, options.finalists);
+    leftOut.resize(std::min(leftOut.size(), missing));
+    result.tooSlow -= int64_t(leftOut.size());
+    evaluate(std::move(leftOut), any);
+  }
+
+  /// Those that people see: the first rows, and what they ask about.
+  void completeRows(const std::vector<Candidate> &notable) {
+    std::set<std::string> asked;
+    for (const Candidate &each : notable)
+      asked.insert(textOf(each));
+    std::vector<Evaluation *> rows;
+    for (auto [i, row] : llvm::enumerate(result.evaluations))
+      if (i < options.finalists || asked.count(textOf(row.candidate)))
+        rows.push_back(&row);
+    trySlowerSettings(rows, pool, bounds, options, result.state.evaluations);
   }
 
   /// The compiler may refuse what does not divide extents: bounds do not say
@@ -393,7 +278,7 @@ private:
         EvaluationTask &task = tasks.emplace_back();
         task.stage = Stage::Serial;
         task.candidate = each;
-        task.settings = {options.settings.front()};
+        task.trials.settings = {options.settings.front()};
       }
     pool.run(tasks);
     for (EvaluationTask &task : tasks) {
@@ -442,9 +327,9 @@ private:
   void report() {
     SearchState &state = result.state;
     state.seconds = pool.seconds();
-    state.waiting = int64_t(queue.size() + postponed.size());
+    state.waiting = int64_t(frontier.size() + postponed.size());
     double least = state.best;
-    const std::vector<Waiting> *all[] = {&queue.all(), &postponed};
+    const std::vector<Waiting> *all[] = {&frontier.waiting(), &postponed};
     for (const std::vector<Waiting> *open : all)
       for (const Waiting &each : *open)
         if (!finished.count(each.number))
@@ -460,22 +345,18 @@ private:
   const SearchOptions &options;
   const SearchProgress &progress;
   EvaluationPool pool;
-  Prospects prospects;
+  SearchResult result;
+  Frontier frontier;
 
-  WaitingQueue queue;
-  int64_t made = 0;
-  /// Numbers of leaves that are or were overlapped, and of those that were.
-  std::set<int64_t> begun, finished;
-  /// By their subscripts: leaves that were begun with, plans that have a row,
-  /// and steps without overlap.
-  std::set<std::string> seen, taken;
+  /// Numbers of leaves that were overlapped.
+  std::set<int64_t> finished;
+  /// By their subscripts: plans that have a row, and steps without overlap.
+  std::set<std::string> taken;
   /// What the compiler accepts though it does not divide extents.
   std::set<std::string> accepted;
   std::map<std::string, std::shared_ptr<const Evaluation>> serials;
-  Dives dives;
-  /// What there was no time for.
-  std::vector<Waiting> postponed;
-  SearchResult result;
+  /// What there was no time for, and of what slower settings alone may fit.
+  std::vector<Waiting> postponed, leftOut;
 };
 
 } // namespace

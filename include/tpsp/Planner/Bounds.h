@@ -44,6 +44,8 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -76,6 +78,16 @@ struct SizedSettings {
   int64_t bytes = 0;
   bool mayFit = false;
   Bound bound; ///< of those that may fit, but for its bytes
+};
+
+/// What is to be tried of a candidate.
+struct SettingsToTry {
+  std::vector<Settings> settings;
+  /// Of what would be slower than asked for, and is left out: seconds that the
+  /// fastest takes at least. Infinite if nothing is.
+  double leftOut = std::numeric_limits<double>::infinity();
+
+  bool isAll() const { return std::isinf(leftOut); }
 };
 
 struct BoundOptions {
@@ -130,13 +142,15 @@ public:
   std::vector<SizedSettings> sized(const SpaceNode &node,
                                    llvm::ArrayRef<Settings> all,
                                    int64_t limit) const;
-  /// What is to be tried of a candidate: those of `all` that may fit. With
-  /// stages, of each rematerialisation those that are expected to fit come
-  /// first, and of these those that promise most. If nothing may fit, what
-  /// needs least.
-  std::vector<Settings> settingsToTry(const Candidate &candidate,
-                                      llvm::ArrayRef<Settings> all,
-                                      int64_t limit) const;
+  /// Those of `all` that may fit. With stages, of each rematerialisation those
+  /// that are expected to fit come first, and of these those that promise most.
+  /// Those that take more than `longest` seconds are left out; without stages
+  /// none. If nothing may fit, what needs least. Empty if all that may fit is
+  /// left out.
+  SettingsToTry
+  settingsToTry(const Candidate &candidate, llvm::ArrayRef<Settings> all,
+                int64_t limit,
+                double longest = std::numeric_limits<double>::infinity()) const;
 
 private:
   /// Of a product forward alone, and of it with its adjoints.
@@ -196,9 +210,15 @@ private:
   };
   /// A data axis: where collectives along it may lie that reduce, that divide
   /// or gather parameters, and that gather activations.
+  /// Of a collective along an axis and others, by position.
+  struct SharedPlace {
+    GroupPlace place;
+    llvm::SmallVector<unsigned, 2> others;
+  };
   struct DataAxis {
     unsigned position = 0;
-    std::vector<GroupPlace> reducing, dividing, gathering;
+    std::vector<GroupPlace> reducing, dividing;
+    std::vector<SharedPlace> gathering;
     double seconds = 0;
   };
   struct DataLinks {
@@ -212,7 +232,7 @@ private:
   };
   struct ModelAxis {
     unsigned position = 0;
-    std::vector<GroupPlace> places;
+    std::vector<SharedPlace> places;
     /// Of a gradient, as narrowestBytes() says.
     double narrowest = 0;
   };
@@ -238,8 +258,14 @@ private:
               double local) const;
   int64_t bytesWith(const Lasting &lasting, const SpaceNode &node,
                     const Settings &settings) const;
+  void sortByPromise(std::vector<SizedSettings> &settings,
+                     const Candidate &candidate, llvm::ArrayRef<Settings> all,
+                     int64_t limit) const;
   double firstStageBytes(const Lasting &lasting, const SpaceNode &node,
-                         const Settings &settings, double layers) const;
+                         const Settings &settings, double unit) const;
+  double unitBytes(const SpaceNode &node, const Settings &settings,
+                   double layers) const;
+  double leastUnitBytes(const SpaceNode &node, const Settings &settings) const;
   double layersOfFirst(const SpaceNode &node) const;
   double expectedBytes(const Lasting &lasting, const SpaceNode &node,
                        const Settings &settings) const;
@@ -293,7 +319,9 @@ private:
                          llvm::ArrayRef<GroupPlace> places, double bytes,
                          int64_t microBatches) const;
   double gatherSeconds(const WholeOperand &operand, const SpaceNode &node,
-                       const DataAxis &axis, int64_t microBatches) const;
+                       llvm::ArrayRef<SharedPlace> places,
+                       llvm::ArrayRef<unsigned> along,
+                       int64_t microBatches) const;
   LinkTime modelTime(const SpaceNode &node, int64_t microBatches) const;
   std::vector<ModelAxis> modelAxesOf(const SpaceNode &node) const;
   double completionSeconds(const Completion &completion, const SpaceNode &node,
@@ -301,6 +329,9 @@ private:
   double completionBytes(const Completion &completion, const SpaceNode &node,
                          unsigned axis) const;
   double localBytes(const TensorFacts &tensor, const SpaceNode &node) const;
+  std::vector<SharedPlace>
+  sharedPlaces(const SpaceNode &node, unsigned axis,
+               llvm::function_ref<bool(const AxisUse &)> goesWith) const;
   std::vector<GroupPlace>
   placesOf(const SpaceNode &node, unsigned axis,
            llvm::function_ref<bool(const AxisUse &)> goesWith) const;
@@ -310,6 +341,10 @@ private:
   double collectiveSeconds(CollectiveKind kind,
                            llvm::ArrayRef<GroupPlace> places, double bytes,
                            double largest) const;
+  double activationSeconds(CollectiveKind kind,
+                           llvm::ArrayRef<SharedPlace> places,
+                           const SpaceNode &node, llvm::ArrayRef<ClassId> dims,
+                           double bytes, double largest) const;
   double largestWith(double bytes) const;
   double largestOf(double bytes, llvm::ArrayRef<ClassId> dims,
                    int64_t microBatches) const;

@@ -8,6 +8,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 
@@ -63,6 +64,9 @@ struct Evaluation {
   bool isSerial = false;
   /// Whether nothing was compiled: seconds and bytes are bounds, at least.
   bool isBound = false;
+  /// Of settings that were not tried, as they cannot beat the best plan:
+  /// seconds that the fastest takes at least. Infinite if there are none.
+  double untried = std::numeric_limits<double>::infinity();
   /// How long the evaluation took. Says how long another may take, and decides
   /// nothing else.
   double evaluationSeconds = 0;

@@ -374,8 +374,9 @@ TEST(Bounds, SettingsThatPromiseMost) {
   }
   Bounds bounds(facts, machine(), options);
   auto first = [&](int64_t limit, const char *how) {
-    for (const Settings &each : bounds.settingsToTry(
-             stages(4).candidate, options.stageSettings, limit))
+    for (const Settings &each :
+         bounds.settingsToTry(stages(4).candidate, options.stageSettings, limit)
+             .settings)
       if (each.rematerialize == how)
         return each;
     return Settings();
@@ -427,26 +428,39 @@ TEST(Bounds, TheLastStageHasTheHead) {
 }
 
 // A stage has a share of what lasts. The first one saves as many units as there
-// are stages.
+// are stages, of each chunk. What its last layer makes is sent on.
 TEST(Bounds, MemoryOfStages) {
   ProgramFacts facts = mlp(64, 8, 16, 32);
   setLayers(facts, 8);
+  TensorFacts between;
+  between.kind = TensorFacts::Kind::Boundary;
+  between.dims = {0};
+  between.shape = {64};
+  between.elementBytes = 16;
+  facts.tensors.push_back(between);
   BoundOptions options;
   options.devices = 4;
   options.hasGradients = true;
   options.stateBytes = 2 * facts.parameterBytes();
   options.microBatchIndex = 0;
-  options.stageSettings = {{16, "none", "1f1b"}};
+  options.stageSettings = {{16, "none", "1f1b"}, {16, "none", "1f1b", 2}};
   // Parameters, state, and sums of gradients.
   int64_t lasting = 4 * facts.parameterBytes() / 4;
   EXPECT_EQ(Bounds(facts, machine(), options).of(stages(4)).bytes, lasting);
-  options.yardsticks = {{"none", 1 << 20, 1 << 20, {}}};
+  int64_t saved = 1 << 20, handedOn = 64 * 16;
+  options.yardsticks = {{"none", saved, saved, {}}};
   Bounds bounds(facts, machine(), options);
-  // Four of sixteen micro-batches, of one of eight layers: what the second
-  // makes is sent on.
-  EXPECT_EQ(bounds.of(stages(4)).bytes, lasting + (1 << 20) / 32);
-  EXPECT_EQ(bounds.bytesWith(stages(4), {16, "none", "gpipe"}),
-            lasting + (1 << 20) / 8);
+  // Of a sixteenth of the batch two of eight layers, or twice one.
+  auto bytes = [&](Settings settings) {
+    return bounds.bytesWith(stages(4), settings) - lasting;
+  };
+  EXPECT_EQ(bytes({16, "none", "1f1b"}), 4 * (saved / 4 - handedOn) / 16);
+  EXPECT_EQ(bytes({16, "none", "1f1b", 2}), 8 * (saved / 8 - handedOn) / 16);
+  EXPECT_EQ(bytes({16, "none", "gpipe"}), 16 * (saved / 4 - handedOn) / 16);
+  // Where weights' gradients wait, several chunks may save less.
+  EXPECT_EQ(bytes({16, "none", "zero-bubble"}),
+            4 * (saved / 4 - handedOn) / 16);
+  EXPECT_EQ(bytes({16, "none", "zero-bubble", 2}), saved / 4 / 16);
 }
 
 // Stages take as many micro-batches.

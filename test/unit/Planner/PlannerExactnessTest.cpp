@@ -266,8 +266,11 @@ protected:
     for (const Candidate &candidate : space.leaves()) {
       if (settingsOf(candidate, bounds, options).empty())
         continue;
-      std::vector<Settings> settings = bounds.settingsToTry(
-          candidate, all(candidate, options), options.memoryLimit);
+      std::vector<Settings> settings =
+          bounds
+              .settingsToTry(candidate, all(candidate, options),
+                             options.memoryLimit)
+              .settings;
       Evaluation each = evaluateWithSettings(
           [&](const Candidate &c) { return evaluator.evaluate(c); }, candidate,
           settings, options.memoryLimit, evaluations);

@@ -34,8 +34,7 @@ public:
       return result;
     }
     SpaceNode leaf = {candidate, 1};
-    Bound bound = bounds.of(leaf);
-    result.seconds = bound.seconds * (1 + double(random() % 1000) / 1000);
+    result.seconds = boundOf(leaf) * (1 + double(random() % 1000) / 1000);
     result.memory.total =
         bounds.bytesWith(leaf, candidate.settings) +
         int64_t(random() % 200000) / candidate.settings.microBatches;
@@ -48,6 +47,12 @@ public:
   }
 
 private:
+  /// With the candidate's settings.
+  double boundOf(const SpaceNode &leaf) const {
+    auto sized = bounds.sized(leaf, {leaf.candidate.settings}, 0);
+    return (sized.empty() ? bounds.of(leaf) : sized.front().bound).seconds;
+  }
+
   const Space &space;
   const Bounds &bounds;
   unsigned seed;
@@ -169,7 +174,8 @@ struct Case {
       if (settingsOf(candidate).empty())
         continue;
       std::vector<Settings> settings =
-          bounds.settingsToTry(candidate, all(candidate), options.memoryLimit);
+          bounds.settingsToTry(candidate, all(candidate), options.memoryLimit)
+              .settings;
       Evaluation each = evaluateWithSettings(
           [&](const Candidate &c) { return evaluator->evaluate(c); }, candidate,
           settings, options.memoryLimit, evaluations);
@@ -303,6 +309,31 @@ TEST(Search, KeepsWhatItHasOfAPlan) {
   }
 }
 
+// Settings that cannot beat the best plan are not tried, but where people see
+// the plan.
+TEST(Search, SettingsThatCannotWin) {
+  int64_t all = 0, few = 0, untried = 0;
+  for (unsigned seed : {2, 5, 8, 11}) {
+    Case each(seed);
+    each.bruteForce();
+    all += each.count;
+    each.options.finalists = 1;
+    each.count = 0;
+    SearchResult result = search(each.space, each.bounds, each.factory(), {},
+                                 each.options, [](const SearchState &) {});
+    few += each.count;
+    for (const Evaluation &row : result.evaluations)
+      untried += row.untried < row.seconds;
+    each.options.finalists = 1000;
+    result = search(each.space, each.bounds, each.factory(), {}, each.options,
+                    [](const SearchState &) {});
+    for (const Evaluation &row : result.evaluations)
+      EXPECT_GE(row.untried, row.seconds);
+  }
+  EXPECT_GT(untried, 0);
+  EXPECT_LT(2 * few, all);
+}
+
 TEST(Search, ThreadsChangeNothing) {
   auto run = [](unsigned threads) {
     Case each(7);
@@ -416,10 +447,10 @@ TEST(Search, SettingsBeforeWhatDoesNotFitWhole) {
   task.candidate.axes = {
       {"pp", 2, {AxisRole::Stage, std::nullopt, {}, false, false}}};
   for (int64_t parts : {8, 4, 2})
-    task.settings.push_back({parts, "none", "1f1b"});
+    task.trials.settings.push_back({parts, "none", "1f1b"});
   auto before = std::make_shared<Evaluation>();
   before->candidate = task.candidate;
-  before->candidate.settings = task.settings[1];
+  before->candidate.settings = task.trials.settings[1];
   task.before = before;
   pool.run(tasks);
   EXPECT_EQ(task.found->candidate.settings.microBatches, 8);

@@ -130,6 +130,34 @@ TEST(PipelineProblemTest, RandomStagesKeepDependencesAndBounds) {
   }
 }
 
+// The planner's bound of memory relies on it. The first chunk has more to do,
+// and so has the last.
+TEST(PipelineProblemTest, TheFirstStageSavesAllThatItMay) {
+  std::mt19937 random(5);
+  auto below = [&](double limit) {
+    return std::uniform_real_distribution<double>(0, limit)(random);
+  };
+  for (int trial = 0; trial < 300; ++trial) {
+    int64_t p = 2 + int64_t(random() % 7), v = 1 + int64_t(random() % 6);
+    int64_t m = p * (1 + int64_t(random() % 3)) + int64_t(random() % 4);
+    PipelineProblem problem = equalStages(p, m, 1);
+    problem.chunksPerStage = v;
+    double send = below(1), backward = 1.8 + below(1.2);
+    problem.chunks.assign(
+        p * v, {1, backward, backward / 2, backward / 2, send, send});
+    problem.chunks.front().forward += below(1);
+    double head = below(4);
+    problem.chunks.back().forward += head;
+    problem.chunks.back().backward += 2 * head;
+    for (const char *policy : {"gpipe", "1f1b", "zero-bubble"})
+      if (v == 1 || policy != std::string("zero-bubble")) {
+        PipelineSchedule schedule = scheduled(problem, policy);
+        EXPECT_EQ(schedule.saved.front(), problem.bound.front())
+            << policy << " p=" << p << " m=" << m << " v=" << v;
+      }
+  }
+}
+
 TEST(PipelineProblemTest, WithRoomNeverSlowerThanForwardFirst) {
   std::mt19937 random(11);
   for (int i = 0; i < 500; ++i) {

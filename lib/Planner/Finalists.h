@@ -1,0 +1,47 @@
+/// What the plans that people are shown get once the search is over.
+#ifndef TPSP_PLANNER_FINALISTS_H
+#define TPSP_PLANNER_FINALISTS_H
+
+#include "EvaluationPool.h"
+
+#include <map>
+#include <optional>
+#include <set>
+
+namespace tpsp::planner {
+
+/// What is to be tried of the candidate that may take at most `longest`
+/// seconds.
+SettingsToTry
+settingsFor(const Candidate &candidate, const Bounds &bounds,
+            const SearchOptions &options,
+            double longest = std::numeric_limits<double>::infinity());
+
+/// Tries what the search left out of these rows' settings, because it could not
+/// beat the best plan: each is to be as fast as it can be. Rows may change
+/// places.
+void trySlowerSettings(llvm::ArrayRef<Evaluation *> rows, EvaluationPool &pool,
+                       const Bounds &bounds, const SearchOptions &options,
+                       int64_t &evaluations);
+
+/// Whether its settings are those with overlap, too: the schedule's memory is
+/// bounded.
+bool surelyFits(const Evaluation &serial, const SearchOptions &options);
+
+/// Where time ran out before a plan was overlapped that is better than this
+/// one without, this one counts: overlap makes it no slower. Or there is none.
+/// `all`, of steps without overlap, is by their subscripts.
+std::optional<Evaluation>
+bestSerial(const std::map<std::string, std::shared_ptr<const Evaluation>> &all,
+           const std::set<std::string> &overlapped,
+           const std::vector<Evaluation> &evaluations,
+           const SearchOptions &options, const ProgramFacts &facts);
+
+/// Evaluates the best of what is composed as whole programs, as time allows.
+/// The result is sorted before; after it, it is not.
+void evaluateFinalists(SearchResult &result, EvaluationPool &pool,
+                       const Bounds &bounds, const SearchOptions &options);
+
+} // namespace tpsp::planner
+
+#endif // TPSP_PLANNER_FINALISTS_H

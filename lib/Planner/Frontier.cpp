@@ -1,0 +1,114 @@
+#include "Frontier.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+using namespace tpsp;
+using namespace tpsp::planner;
+
+bool tpsp::planner::isImpossible(const Candidate &candidate,
+                                 const Bound &bound) {
+  return !bound.isPossible && candidate.hasStages();
+}
+
+/// What a step may take without overlap that may yet beat `best`, of one with
+/// it: a third of it may hide.
+static double longestSerial(double best, const SearchOptions &options) {
+  return (options.overlaps ? 1.5 : 1) * best;
+}
+
+Frontier::Frontier(const Space &space, const Bounds &bounds,
+                   const SearchOptions &options, SearchResult &result)
+    : space(space), bounds(bounds), options(options), result(result),
+      prospects(space, bounds, options.memoryLimit) {
+  push(space.root());
+}
+
+bool Frontier::isTooSlow(const Bound &bound) const {
+  return result.state.best > 0 && bound.seconds > result.state.best;
+}
+
+void Frontier::push(SpaceNode node) {
+  Bound bound = bounds.of(node);
+  if (isImpossible(node.candidate, bound)) {
+    ++result.uncut;
+  } else if (bound.bytes > options.memoryLimit) {
+    ++result.tooLarge;
+    if (result.leastTooLarge == 0 || bound.bytes < result.leastTooLarge)
+      result.leastTooLarge = bound.bytes;
+  } else if (isTooSlow(bound)) {
+    ++result.tooSlow;
+  } else {
+    queue.push({std::move(node), bound, made++, nullptr});
+  }
+}
+
+/// What is known of the best leaves out settings of all others.
+size_t Frontier::batchSize() const {
+  constexpr unsigned first = 2;
+  bool hasBest = result.state.best > 0 || options.overlaps;
+  return hasBest ? options.batch : std::min(options.batch, first);
+}
+
+void Frontier::addAgain(Waiting leaf) {
+  dives.add(leaf);
+  queue.push(std::move(leaf));
+}
+
+void Frontier::learn(const Waiting &leaf, const Evaluation &found) {
+  bool isOfUse = found.isLegal() && found.memory.total <= options.memoryLimit;
+  prospects.learn(leaf.node.candidate, leaf.bound, isOfUse ? found.seconds : 0);
+}
+
+/// Leaves from which good plans are expected.
+std::vector<Waiting> Frontier::nextProspects(size_t most) {
+  std::vector<Waiting> leaves;
+  for (Prospect &each :
+       prospects.take(most, longestSerial(result.state.best, options)))
+    if (isNew(each.leaf.candidate))
+      leaves.push_back({std::move(each.leaf), each.bound, made++, nullptr});
+  return leaves;
+}
+
+std::vector<Waiting> Frontier::nextLeaves() {
+  // Those that take longest come first: else the other threads wait for them.
+  std::vector<Waiting> leaves =
+      dives.take(options.overlappedBatch, [&](const Waiting &leaf) {
+        return isTooSlow(leaf.bound) || begun.count(leaf.number);
+      });
+  for (const Waiting &dive : leaves)
+    begun.insert(dive.number);
+  size_t overlapped = leaves.size();
+  std::vector<Waiting> later;
+  size_t batch = batchSize();
+  llvm::append_range(leaves, nextProspects(batch - batch / 4 - overlapped));
+  while (!queue.empty() && leaves.size() < batch) {
+    Waiting next = queue.top();
+    queue.pop();
+    if (begun.count(next.number)) {
+      continue;
+    } else if (isTooSlow(next.bound)) {
+      ++result.tooSlow;
+    } else if (!space.isDone(next.node)) {
+      for (SpaceNode &child : space.children(next.node, result.symmetric))
+        push(std::move(child));
+    } else if (next.serial && overlapped >= options.overlappedBatch) {
+      later.push_back(std::move(next));
+    } else if (next.serial) {
+      ++overlapped;
+      begun.insert(next.number);
+      leaves.push_back(std::move(next));
+    } else if (isNew(next.node.candidate)) {
+      leaves.push_back(std::move(next));
+    }
+  }
+  for (Waiting &each : later)
+    queue.push(std::move(each));
+  return leaves;
+}
+
+bool Frontier::isNew(Candidate &candidate) {
+  return space.satisfiesPins(candidate) &&
+         seen.insert(subscriptText(candidate, space.program())).second;
+}

@@ -1,0 +1,173 @@
+// Where collectives along axes lie, and what they take at least.
+#include "tpsp/Planner/Bounds.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+using namespace tpsp;
+using namespace tpsp::planner;
+
+namespace {
+
+/// Of an axis: its size, and from one rank to the next.
+struct Steps {
+  int64_t size = 1, stride = 1;
+};
+
+} // namespace
+
+/// Nodes of ranks that differ on these axes.
+static int64_t numNodes(llvm::ArrayRef<Steps> axes, int64_t perNode) {
+  std::vector<int64_t> members = {0};
+  for (const Steps &axis : axes)
+    for (size_t i = 0, before = members.size(); i < before; ++i)
+      for (int64_t step = 1; step < axis.size; ++step)
+        members.push_back(members[i] + step * axis.stride);
+  std::set<int64_t> nodes;
+  for (int64_t member : members)
+    nodes.insert(member / perNode);
+  return int64_t(nodes.size());
+}
+
+/// Where ranks lie that differ on these axes. Steps of whole nodes lead to
+/// other nodes each, so that only steps within nodes are followed: devices are
+/// many.
+static GroupPlace placeOf(llvm::ArrayRef<Steps> axes, int64_t perNode) {
+  GroupPlace place;
+  place.group = place.nodes = 1;
+  std::vector<Steps> within;
+  for (Steps axis : axes) {
+    place.group *= axis.size;
+    int64_t span = axis.size * axis.stride;
+    if (perNode > 0 && axis.stride % perNode == 0) {
+      place.nodes *= axis.size;
+    } else if (perNode > 0 && perNode % axis.stride == 0 &&
+               span % perNode == 0) {
+      place.nodes *= span / perNode;
+      within.push_back({perNode / axis.stride, axis.stride});
+    } else {
+      within.push_back(axis);
+    }
+  }
+  if (perNode > 0)
+    place.nodes *= numNodes(within, perNode);
+  place.perNode = (place.group + place.nodes - 1) / place.nodes;
+  return place;
+}
+
+/// The axis alone, and with others that may go with it, among them those not
+/// chosen yet: one collective may go over several, and between nodes it is
+/// faster for it, as more of a node's adapters take part.
+std::vector<Bounds::SharedPlace>
+Bounds::sharedPlaces(const SpaceNode &node, unsigned axis,
+                     llvm::function_ref<bool(const AxisUse &)> goesWith) const {
+  const Hardware &machine = cost.machine();
+  int64_t perNode = machine.isCpu() ? 0 : machine.devicesPerNode;
+  int64_t stride = node.remaining;
+  constexpr unsigned notChosen = ~0u;
+  std::vector<std::pair<unsigned, Steps>> others;
+  if (perNode > 0 && options.devices > perNode && node.remaining > 1)
+    others.push_back({notChosen, {node.remaining, 1}});
+  Steps own;
+  for (unsigned i = unsigned(node.candidate.axes.size()); i-- > 0;) {
+    const CandidateAxis &each = node.candidate.axes[i];
+    if (i == axis)
+      own = {each.size, stride};
+    else if (each.size > 1 && goesWith(each.use))
+      others.push_back({i, {each.size, stride}});
+    stride *= each.size;
+  }
+  std::vector<SharedPlace> places;
+  for (unsigned chosen = 0; chosen < (1u << others.size()); ++chosen) {
+    std::vector<Steps> axes = {own};
+    SharedPlace &shared = places.emplace_back();
+    for (unsigned i = 0; i < others.size(); ++i) {
+      if (!(chosen >> i & 1))
+        continue;
+      auto [position, steps] = others[i];
+      axes.push_back(steps);
+      if (position != notChosen)
+        shared.others.push_back(position);
+    }
+    shared.place = placeOf(axes, perNode);
+  }
+  return places;
+}
+
+std::vector<GroupPlace>
+Bounds::placesOf(const SpaceNode &node, unsigned axis,
+                 llvm::function_ref<bool(const AxisUse &)> goesWith) const {
+  std::vector<GroupPlace> places;
+  for (const SharedPlace &each : sharedPlaces(node, axis, goesWith))
+    places.push_back(each.place);
+  return places;
+}
+
+double Bounds::secondsPerByte(CollectiveKind kind, GroupPlace place,
+                              double largest) const {
+  auto key = std::tuple(kind, place.group, place.perNode, place.nodes, largest);
+  auto [found, isNew] = rates.try_emplace(key, 0);
+  if (!isNew)
+    return found->second;
+  double best = cost.collectiveSeconds(kind, largest, place) / largest;
+  for (double bytes = 1 << 10; bytes < largest; bytes *= 2)
+    best = std::min(best, cost.collectiveSeconds(kind, bytes, place) / bytes);
+  return found->second = best;
+}
+
+/// Of collectives along the axis that together have `bytes`, each `largest` at
+/// most.
+double Bounds::collectiveSeconds(CollectiveKind kind,
+                                 llvm::ArrayRef<GroupPlace> places,
+                                 double bytes, double largest) const {
+  if (bytes <= 0)
+    return 0;
+  double best = 0;
+  for (GroupPlace place : places)
+    if (double each = secondsPerByte(kind, place, largest);
+        best == 0 || each < best)
+      best = each;
+  return bytes * best;
+}
+
+/// Of activations of these dimensions, of which the other axes leave `bytes`. A
+/// collective that goes along some of them, too, has what these divide.
+double Bounds::activationSeconds(CollectiveKind kind,
+                                 llvm::ArrayRef<SharedPlace> places,
+                                 const SpaceNode &node,
+                                 llvm::ArrayRef<ClassId> dims, double bytes,
+                                 double largest) const {
+  double best = std::numeric_limits<double>::infinity();
+  for (const SharedPlace &each : places) {
+    double times = 1;
+    for (unsigned i : each.others) {
+      const CandidateAxis &other = node.candidate.axes[i];
+      if (other.use.activations &&
+          llvm::is_contained(dims, *other.use.activations))
+        times *= double(other.size);
+    }
+    best = std::min(best, collectiveSeconds(kind, each.place, bytes * times,
+                                            largest * times));
+  }
+  return best;
+}
+
+/// The largest collective of a tensor: it may share a bucket.
+double Bounds::largestWith(double bytes) const {
+  return options.largestBucket < 0
+             ? 1e12
+             : std::max({bytes, double(options.largestBucket), 1024.0});
+}
+
+/// The largest collective of activations that have these bytes in all
+/// micro-batches. Keys and values may go together, or two others that are ready
+/// at once.
+double Bounds::largestOf(double bytes, llvm::ArrayRef<ClassId> dims,
+                         int64_t microBatches) const {
+  bool isCut = options.microBatchIndex &&
+               llvm::is_contained(dims, *options.microBatchIndex);
+  return std::max(2 * bytes / double(isCut ? microBatches : 1), 1024.0);
+}
