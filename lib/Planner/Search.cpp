@@ -148,10 +148,18 @@ private:
   /// With settings that may take at most `longest` seconds.
   void evaluate(std::vector<Waiting> leaves, double longest) {
     std::vector<EvaluationTask> tasks;
-    for (const Waiting &leaf : leaves)
-      tasks.push_back(taskFor(leaf, bounds, options, longest));
+    std::vector<Waiting> open;
+    for (Waiting &leaf : leaves) {
+      EvaluationTask task = taskFor(leaf, bounds, options, longest);
+      if (task.trials.settings.empty()) {
+        leaveOut(std::move(leaf), task);
+        continue;
+      }
+      tasks.push_back(std::move(task));
+      open.push_back(std::move(leaf));
+    }
     pool.run(tasks);
-    for (auto [leaf, task] : llvm::zip_equal(leaves, tasks)) {
+    for (auto [leaf, task] : llvm::zip_equal(open, tasks)) {
       result.state.evaluations += task.evaluations;
       frontier.note(leaf, effortOf(task));
       if (task.found && !leaf.serial)

@@ -1,5 +1,7 @@
 #include "SmallPrograms.h"
 
+#include <utility>
+
 #include "tpsp/Abi/tpsp_rt.h"
 
 using namespace tpsp;
@@ -54,4 +56,10 @@ ProgramFacts tpsp::planner::mlp(int64_t b, int64_t s, int64_t d, int64_t e) {
   facts.activationClasses = {0, 1};
   facts.tokens = b * s;
   return facts;
+}
+
+SpaceNode tpsp::planner::oneAxis(int64_t size, AxisUse use) {
+  SpaceNode node;
+  node.candidate.axes = {{"a", size, std::move(use)}};
+  return node;
 }

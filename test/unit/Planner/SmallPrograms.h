@@ -2,13 +2,16 @@
 #ifndef TPSP_TEST_PLANNER_SMALLPROGRAMS_H
 #define TPSP_TEST_PLANNER_SMALLPROGRAMS_H
 
-#include "tpsp/Planner/ProgramFacts.h"
+#include "tpsp/Planner/Space.h"
 
 namespace tpsp::planner {
 
 /// x[b, s, d] through up[e, d] and down[d, e], with a norm behind: classes b 0,
 /// s 1, d 2, e 3.
 ProgramFacts mlp(int64_t b, int64_t s, int64_t d, int64_t e);
+
+/// The leaf with one axis, a.
+SpaceNode oneAxis(int64_t size, AxisUse use);
 
 } // namespace tpsp::planner
 

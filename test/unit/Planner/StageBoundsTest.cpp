@@ -1,0 +1,270 @@
+// Bounds of plans with stages.
+#include "SmallPrograms.h"
+#include "tpsp/Planner/Bounds.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <gmock/gmock.h>
+
+using namespace tpsp;
+using namespace tpsp::planner;
+
+static Hardware machine() { return llvm::cantFail(findHardware("h100-sxm")); }
+
+/// So many layers that are alike, each with the program's products and
+/// parameters.
+static void setLayers(ProgramFacts &facts, int64_t layers) {
+  facts.layers = layers;
+  facts.areLayersAlike = true;
+  for (ProductFacts &product : facts.products)
+    product.count = layers;
+  for (TensorFacts &tensor : facts.tensors)
+    if (tensor.kind == TensorFacts::Kind::Parameter)
+      tensor.count = layers;
+}
+
+static SpaceNode stages(int64_t size) {
+  return oneAxis(size, {AxisRole::Stage, std::nullopt, {}, false, false});
+}
+
+// The busiest of equal stages computes m + p - 1 of m p parts of the work.
+// Where layers may differ, the bound is below that, and above all work's share.
+TEST(StageBounds, StagesWaitForTheFirstMicroBatch) {
+  auto facts = [](int64_t batch, bool areAlike = false) {
+    ProgramFacts facts = mlp(batch, 64, 1024, 4096);
+    // No sums of gradients.
+    for (TensorFacts &tensor : facts.tensors)
+      tensor.isTrained = false;
+    facts.layers = 8;
+    facts.areLayersAlike = areAlike;
+    for (ProductFacts &product : facts.products)
+      product.count = 8;
+    return facts;
+  };
+  BoundOptions options;
+  options.hasGradients = true;
+  options.microBatchIndex = 0;
+  for (int64_t parts : {4, 8, 64}) {
+    options.devices = 1;
+    double all =
+        double(parts) *
+        Bounds(facts(64 / parts), machine(), options).of({{}, 1}).computing;
+    options.devices = 4;
+    for (const char *schedule : {"1f1b", "gpipe", "zero-bubble"}) {
+      options.stageSettings = {{parts, "none", schedule}};
+      double least =
+          Bounds(facts(64), machine(), options).of(stages(4)).computing;
+      double exact = all * double(parts + 3) / double(4 * parts);
+      EXPECT_LE(least, exact);
+      EXPECT_GE(least, all / 4);
+      bool isSplit = schedule == std::string("zero-bubble");
+      EXPECT_NEAR(
+          Bounds(facts(64, true), machine(), options).of(stages(4)).computing,
+          isSplit ? all / 4 : exact, 1e-9 * exact);
+      if (!isSplit) {
+        EXPECT_GT(least, all / 4 * (1 + 1.4 / double(parts)));
+      }
+    }
+  }
+}
+
+// Each micro-batch's gradients are added to a stage's sums, in f32: two are
+// read, one is written.
+TEST(StageBounds, StagesSumGradients) {
+  ProgramFacts facts = mlp(64, 64, 1024, 4096);
+  setLayers(facts, 8);
+  BoundOptions options;
+  options.devices = 4;
+  options.hasGradients = true;
+  options.microBatchIndex = 0;
+  auto computing = [&](int64_t parts, bool isTrained) {
+    options.stageSettings = {{parts, "none", "zero-bubble"}};
+    for (TensorFacts &tensor : facts.tensors)
+      tensor.isTrained = isTrained;
+    return Bounds(facts, machine(), options).of(stages(4)).computing;
+  };
+  double rate = 0;
+  for (const SizePoint &point : machine().memory)
+    rate = std::max(rate, point.value);
+  for (int64_t parts : {4, 8}) {
+    double sums = double(parts) * 3 * double(facts.parameterBytes()) / 4 / rate;
+    EXPECT_NEAR(computing(parts, true) - computing(parts, false), sums,
+                1e-6 * sums);
+  }
+}
+
+// With v chunks a stage waits for one of the first micro-batch's v times
+// shorter ones on each stage before.
+TEST(StageBounds, ChunksShortenTheWait) {
+  ProgramFacts facts = mlp(64, 64, 1024, 4096);
+  setLayers(facts, 16);
+  BoundOptions options;
+  options.devices = 4;
+  options.hasGradients = true;
+  options.microBatchIndex = 0;
+  auto computing = [&](int64_t chunks) {
+    options.stageSettings = {{8, "none", "1f1b", chunks}};
+    return Bounds(facts, machine(), options).of(stages(4)).computing;
+  };
+  double whole = computing(1) * 8 / 11;
+  for (int64_t chunks : {2, 4})
+    EXPECT_NEAR(computing(chunks), whole * (1 + 3.0 / double(8 * chunks)),
+                1e-9 * whole);
+  // Of 12 layers in 8 chunks the first four chunks have two.
+  setLayers(facts, 12);
+  double layer = whole / 4;
+  EXPECT_NEAR(computing(2), layer * (3 + 3.0 * 2 / 8), 1e-9 * whole);
+}
+
+// Of each chunk there is a layer. Where they may be alike, they are, unless a
+// number is asked for.
+TEST(StageBounds, ChunksHaveLayers) {
+  ProgramFacts facts = mlp(64, 8, 16, 32);
+  BoundOptions options;
+  options.devices = 4;
+  options.microBatchIndex = 0;
+  for (int64_t chunks : {1, 2, 3, 4, 5})
+    options.stageSettings.push_back({8, "none", "1f1b", chunks});
+  auto chunks = [&](int64_t layers) {
+    facts.layers = layers;
+    std::vector<int64_t> result;
+    for (const SizedSettings &each :
+         Bounds(facts, machine(), options)
+             .sized(stages(4), options.stageSettings, /*limit=*/0))
+      result.push_back(each.settings.chunks);
+    return result;
+  };
+  using testing::ElementsAre;
+  EXPECT_THAT(chunks(16), ElementsAre(1, 2, 4));
+  EXPECT_THAT(chunks(12), ElementsAre(1, 3));
+  EXPECT_THAT(chunks(15), ElementsAre(1, 2));
+  EXPECT_THAT(chunks(23), ElementsAre(1, 2, 4));
+  options.stageSettings = {{8, "none", "1f1b", 3}};
+  EXPECT_THAT(chunks(16), ElementsAre(3));
+  EXPECT_THAT(chunks(11), ElementsAre());
+}
+
+// Of each rematerialisation what is expected to fit comes first, and of that
+// what promises most.
+TEST(StageBounds, SettingsThatPromiseMost) {
+  ProgramFacts facts = mlp(64, 64, 1024, 4096);
+  facts.layers = 8;
+  facts.areLayersAlike = true;
+  BoundOptions options;
+  options.devices = 4;
+  options.hasGradients = true;
+  options.microBatchIndex = 0;
+  options.yardsticks.resize(2);
+  for (const char *how : {"none", "full"}) {
+    for (int64_t chunks : {1, 2})
+      for (int64_t parts : {16, 8, 4})
+        options.stageSettings.push_back({parts, how, "1f1b", chunks});
+    Yardstick &known = options.yardsticks[how[0] == 'f'];
+    known.rematerialize = how;
+    known.savedBytes = known.savedByLayers = how[0] == 'f' ? 0 : 1 << 30;
+  }
+  Bounds bounds(facts, machine(), options);
+  auto first = [&](int64_t limit, const char *how) {
+    for (const Settings &each :
+         bounds.settingsToTry(stages(4).candidate, options.stageSettings, limit)
+             .settings)
+      if (each.rematerialize == how)
+        return each;
+    return Settings();
+  };
+  std::vector<SizedSettings> all =
+      bounds.sized(stages(4), options.stageSettings, /*limit=*/0);
+  auto promise = [&](const Settings &settings) {
+    return llvm::find_if(all,
+                         [&](const SizedSettings &each) {
+                           return each.settings == settings;
+                         })
+        ->bound.promise();
+  };
+  for (const char *how : {"none", "full"})
+    for (const SizedSettings &each : all)
+      if (each.settings.rematerialize == how) {
+        EXPECT_LE(promise(first(0, how)), each.bound.promise());
+      }
+  // Fewer micro-batches add fewer sums, and save more.
+  EXPECT_EQ(first(380 << 20, "none"), (Settings{4, "none", "1f1b", 2}));
+  EXPECT_EQ(first(200 << 20, "none"), (Settings{8, "none", "1f1b", 2}));
+  EXPECT_EQ(first(115 << 20, "none"), (Settings{16, "none", "1f1b", 2}));
+  EXPECT_EQ(first(1 << 20, "none"), Settings());
+}
+
+// What is behind the layers is on the last stage.
+TEST(StageBounds, TheLastStageHasTheHead) {
+  ProgramFacts facts = mlp(64, 64, 1024, 4096);
+  facts.layers = 8;
+  facts.areLayersAlike = true;
+  ProductFacts head = facts.products.front();
+  head.m.front().extent = 65536;
+  for (ProductFacts &product : facts.products)
+    product.count = 8;
+  BoundOptions options;
+  options.devices = 4;
+  options.hasGradients = true;
+  options.microBatchIndex = 0;
+  options.stageSettings = {{8, "none", "1f1b"}};
+  auto computing = [&] {
+    return Bounds(facts, machine(), options).of(stages(4)).computing;
+  };
+  double without = computing();
+  facts.products.push_back(head);
+  double shared = computing();
+  facts.products.back().isBehindLayers = true;
+  double behind = computing();
+  EXPECT_GT(shared, without);
+  EXPECT_GT(behind - without, 2 * (shared - without));
+}
+
+// A stage has a share of what lasts. The first one saves as many units as there
+// are stages, of each chunk. What its last layer makes is sent on.
+TEST(StageBounds, MemoryOfStages) {
+  ProgramFacts facts = mlp(64, 8, 16, 32);
+  setLayers(facts, 8);
+  TensorFacts between;
+  between.kind = TensorFacts::Kind::Boundary;
+  between.dims = {0};
+  between.shape = {64};
+  between.elementBytes = 16;
+  facts.tensors.push_back(between);
+  BoundOptions options;
+  options.devices = 4;
+  options.hasGradients = true;
+  options.stateBytes = 2 * facts.parameterBytes();
+  options.microBatchIndex = 0;
+  options.stageSettings = {{16, "none", "1f1b"}, {16, "none", "1f1b", 2}};
+  // Parameters, state, and sums of gradients.
+  int64_t lasting = 4 * facts.parameterBytes() / 4;
+  EXPECT_EQ(Bounds(facts, machine(), options).of(stages(4)).bytes, lasting);
+  int64_t saved = 1 << 20, handedOn = 64 * 16;
+  options.yardsticks = {{"none", saved, saved, {}}};
+  Bounds bounds(facts, machine(), options);
+  // Of a sixteenth of the batch two of eight layers, or twice one.
+  auto bytes = [&](Settings settings) {
+    return bounds.bytesWith(stages(4), settings) - lasting;
+  };
+  EXPECT_EQ(bytes({16, "none", "1f1b"}), 4 * (saved / 4 - handedOn) / 16);
+  EXPECT_EQ(bytes({16, "none", "1f1b", 2}), 8 * (saved / 8 - handedOn) / 16);
+  EXPECT_EQ(bytes({16, "none", "gpipe"}), 16 * (saved / 4 - handedOn) / 16);
+  // Where weights' gradients wait, several chunks may save less.
+  EXPECT_EQ(bytes({16, "none", "zero-bubble"}),
+            4 * (saved / 4 - handedOn) / 16);
+  EXPECT_EQ(bytes({16, "none", "zero-bubble", 2}), saved / 4 / 16);
+}
+
+// Stages take as many micro-batches.
+TEST(StageBounds, StagesNeedMicroBatches) {
+  ProgramFacts facts = mlp(8, 8, 16, 32);
+  facts.layers = 8;
+  BoundOptions options;
+  options.devices = 4;
+  options.microBatchIndex = 0;
+  options.stageSettings = {{2, "none", "1f1b"}};
+  EXPECT_FALSE(Bounds(facts, machine(), options).of(stages(4)).isPossible);
+  EXPECT_TRUE(Bounds(facts, machine(), options).of(stages(2)).isPossible);
+  options.stageSettings = {{8, "none", "1f1b"}};
+  EXPECT_TRUE(Bounds(facts, machine(), options).of(stages(4)).isPossible);
+}
