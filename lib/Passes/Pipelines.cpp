@@ -131,6 +131,7 @@ void tpsp::buildPlanPipeline(OpPassManager &pm, const CompileOptions &options) {
   pm.addPass(createCSEPass());
   pm.addPass(createConvertTpspToPlan({options.epilogues,
                                       /*callGrouped=*/options.device != "cuda",
+                                      /*wideSums=*/!options.usesGpuLibraries(),
                                       options.hardware, options.threads}));
   // Before memory is given out: what runs at once must not share it.
   if (options.overlap != "off")

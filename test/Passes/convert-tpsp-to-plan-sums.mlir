@@ -1,5 +1,7 @@
 // What sums are kept in while a kernel runs.
 // RUN: tpsp-opt %s --split-input-file --convert-tpsp-to-plan | FileCheck %s
+// RUN: tpsp-opt %s --split-input-file --convert-tpsp-to-plan=wide-sums=false | FileCheck %s --check-prefix=GPU
+// GPU-NOT: f64
 
 // Across rows in f64, whatever is stored.
 // CHECK-LABEL: func.func private @kernel0_reduce(

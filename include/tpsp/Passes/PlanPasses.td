@@ -24,7 +24,8 @@ def ConvertTpspToPlan : Pass<"convert-tpsp-to-plan", "::mlir::ModuleOp"> {
     - Groups of other loop operations become `plan.kernel`
       ([which](../Design/Plan.md#kernels)). Equal kernels are one function. Axes
       of one rank are first taken out of the types, so that they keep no loops
-      apart.
+      apart. With `wide-sums` sums across rows are kept in f64 while a kernel
+      runs: CPUs add them up one after another.
     - Views become `plan.view`. Collectives become commands with their row of
       the ledger.
 
@@ -89,7 +90,9 @@ def ConvertTpspToPlan : Pass<"convert-tpsp-to-plan", "::mlir::ModuleOp"> {
     Option<"epilogues", "epilogues", "bool", "false",
            "Do what reads a product element by element in its matmul">,
     Option<"callGrouped", "call-grouped", "bool", "true",
-           "Do grouped products in calls; else in kernels, as GPUs do">
+           "Do grouped products in calls; else in kernels, as GPUs do">,
+    Option<"wideSums", "wide-sums", "bool", "true",
+           "Keep sums across rows in f64 while a kernel runs, as CPUs do">
   ] # machine;
 }
 

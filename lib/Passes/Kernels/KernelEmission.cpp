@@ -55,8 +55,8 @@ bool isMaximum(LoopOpInterface op) {
 /// gradients that cancel would lose their digits.
 Type accumulatorType(const KernelLoops &kernel, LoopOpInterface op) {
   Type element = computeType(getElementTypeOrSelf(op->getResult(0)));
-  bool isWide =
-      kernel.reducesAcrossRows(op) && !isMaximum(op) && isa<FloatType>(element);
+  bool isWide = kernel.widensSums && kernel.reducesAcrossRows(op) &&
+                !isMaximum(op) && isa<FloatType>(element);
   return isWide ? Float64Type::get(element.getContext()) : element;
 }
 
@@ -401,11 +401,12 @@ Value tpsp::createSlice(OpBuilder &b, Location loc, Value source,
 }
 
 Kernel tpsp::emitKernel(const KernelGroup &group, StringRef name,
-                        Operation *insertBefore,
+                        Operation *insertBefore, bool widensSums,
                         llvm::function_ref<Value(Value)> overwritten) {
   OpBuilder b(insertBefore);
   Location loc = group.getOps().front()->getLoc();
   KernelLoops kernel = findLoops(group);
+  kernel.widensSums = widensSums;
   // Two arguments must not share memory.
   llvm::SmallMapVector<Value, Value, 4> outputOf;
   auto isUpdated = [&](Value output) {

@@ -41,6 +41,8 @@ struct KernelLoops {
   /// Of a kernel that does its items in ranges: the index that they are the
   /// positions of. It is no index of the grid.
   std::optional<LoopIndex> range;
+  /// Whether sums across rows are kept in f64.
+  bool widensSums = false;
   /// In the order in which they run.
   std::vector<KernelLoop> loops;
   /// Sharded indices whose global position the loops need, in order.

@@ -134,8 +134,10 @@ mlir::Value createSlice(mlir::OpBuilder &b, mlir::Location loc,
 /// arguments are the inputs and outputs as memrefs, the start of each of
 /// `positions`, and the range of work items. `overwritten` says of an output in
 /// the memory of which input it is made, or null; that input is no argument.
+/// `widensSums`: sums across rows are kept in f64, as a CPU adds them up one
+/// after another.
 Kernel emitKernel(const KernelGroup &group, llvm::StringRef name,
-                  mlir::Operation *insertBefore,
+                  mlir::Operation *insertBefore, bool widensSums,
                   llvm::function_ref<mlir::Value(mlir::Value)> overwritten);
 
 /// Likewise of one operation that is an algorithm on rows. What its buckets

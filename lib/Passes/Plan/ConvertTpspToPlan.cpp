@@ -177,6 +177,7 @@ struct ConvertTpspToPlan
         return signalPassFailure();
     }
     KernelLibrary library;
+    library.widensSums = wideSums;
     auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp function : functions) {
       if (function.isExternal())

@@ -141,7 +141,8 @@ void tpsp::emitKernelCall(ProgramBuilder &to, const KernelGroup &group) {
   auto [entry, isNew] = to.library.ofGroups.try_emplace(alike.words);
   GroupKernel &known = entry->second;
   if (isNew) {
-    known.kernel = emitKernel(group, "kernel", to.program, overwritten);
+    known.kernel = emitKernel(group, "kernel", to.program,
+                              to.library.widensSums, overwritten);
     known.callee = to.library.unique(known.kernel.function, stemOf(group));
     auto numbersOf = [&](ArrayRef<Value> values) {
       return llvm::map_to_vector<4>(
