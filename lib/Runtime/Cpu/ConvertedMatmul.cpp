@@ -104,7 +104,7 @@ void ConvertedProduct::widen(const uint16_t *matrix, int64_t pitch, Range row,
 Status ConvertedProduct::multiply(Tiles tiles, int64_t m, int64_t n, int64_t k,
                                   bool add) const {
   int64_t lda = form.transposeA ? m : k, ldb = form.transposeB ? k : n;
-  Sgemm product{m, n, k, lda, ldb, n, form.transposeA, form.transposeB};
+  Gemm<float> product{m, n, k, lda, ldb, n, form.transposeA, form.transposeB};
   product.beta = add ? 1 : 0;
   return product.run(tiles.a, tiles.b, tiles.c);
 }
