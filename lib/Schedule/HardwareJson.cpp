@@ -16,18 +16,6 @@ namespace tpsp {
 const char *embeddedHardware(llvm::StringRef name);
 } // namespace tpsp
 
-llvm::StringRef tpsp::name(CollectiveAlgorithm algorithm) {
-  switch (algorithm) {
-  case CollectiveAlgorithm::Ring:
-    return "ring";
-  case CollectiveAlgorithm::Tree:
-    return "tree";
-  case CollectiveAlgorithm::InNetwork:
-    return "in-network";
-  }
-  return "";
-}
-
 namespace {
 
 //===----------------------------------------------------------------------===//
@@ -97,8 +85,8 @@ void read(const Json &value, const Place &place, Rule rule, Enum &out) {
   std::string text, all;
   read(value, place, rule, text);
   for (Enum choice : choices<Enum>) {
-    all += (all.empty() ? "" : ", ") + name(choice).str();
-    if (name(choice) == text) {
+    all += (all.empty() ? "" : ", ") + std::string(nameOf(choice));
+    if (nameOf(choice) == text) {
       out = choice;
       return;
     }
@@ -262,7 +250,7 @@ Json written(std::string &value, Rule) { return value; }
 Json written(bool value, Rule) { return value ? Json(true) : Json(); }
 template <typename Enum, std::enable_if_t<std::is_enum_v<Enum>, int> = 0>
 Json written(Enum value, Rule) {
-  return name(value).str();
+  return nameOf(value);
 }
 Json written(Axis axis, Rule) { return axis.points; }
 
