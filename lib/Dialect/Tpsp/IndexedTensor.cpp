@@ -19,6 +19,28 @@ SmallVector<StringRef> tpsp::indexNames(Type type) {
                              [](StringAttr name) { return name.getValue(); });
 }
 
+SmallVector<StringRef> tpsp::indexNamesBut(Type type,
+                                           ArrayRef<StringRef> left) {
+  SmallVector<StringRef> names = indexNames(type);
+  llvm::erase_if(
+      names, [&](StringRef name) { return llvm::is_contained(left, name); });
+  return names;
+}
+
+int64_t tpsp::extentOf(Type tensor, StringRef index) {
+  std::optional<unsigned> dim = getIdx(tensor).dimOf(index);
+  return dim ? cast<RankedTensorType>(tensor).getDimSize(*dim) : 0;
+}
+
+int64_t tpsp::extentOf(Value tensor, StringRef index) {
+  return extentOf(tensor.getType(), index);
+}
+
+int64_t tpsp::positionsAlong(Type tensor, ArrayRef<StringRef> indices) {
+  return llvm::product_of(llvm::map_range(
+      indices, [&](StringRef index) { return extentOf(tensor, index); }));
+}
+
 bool tpsp::isUnplaced(Type type) {
   IdxAttr idx = getIdx(type);
   return idx && idx.getUnplaced();

@@ -89,7 +89,7 @@ static FailureOr<NamedTensor> pad(HloBuilder &h, Operation *op,
 /// a negative width, which XLA's partitioner gets wrong along a sharded
 /// dimension.
 static Value delayed(HloBuilder &h, Value x, unsigned dim, int64_t by) {
-  int64_t length = cast<RankedTensorType>(x.getType()).getDimSize(dim);
+  int64_t length = typeOf(x).getDimSize(dim);
   int64_t before = std::max<int64_t>(by, 0), behind = std::max<int64_t>(-by, 0);
   Value kept = h.slice(x, dim, behind, length - before - behind);
   return h.pad(kept, dim, before, behind, 0);
@@ -109,7 +109,7 @@ static FailureOr<NamedTensor> delay(HloBuilder &h, Operation *op,
 /// (Hillis and Steele, Data parallel algorithms, CACM 1986).
 static Value recur(HloBuilder &h, Value x, Value a, unsigned dim,
                    bool isReverse) {
-  int64_t length = cast<RankedTensorType>(x.getType()).getDimSize(dim);
+  int64_t length = typeOf(x).getDimSize(dim);
   for (int64_t step = 1; step < length; step *= 2) {
     int64_t by = isReverse ? -step : step;
     Value before = delayed(h, x, dim, by);
@@ -193,7 +193,7 @@ FailureOr<SmallVector<Value>> hlo::emitOperation(HloBuilder &h, Operation *op,
   auto indexed = dyn_cast<IndexedOpInterface>(op);
   if (!indexed || op->getNumResults() != 1)
     return refuse(op);
-  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  auto type = typeOf(op->getResult(0));
   if (indexed.isView())
     return SmallVector<Value>{h.reshape(operands.front(), type.getShape())};
   SmallVector<NamedTensor> named;
