@@ -1,6 +1,7 @@
 // Descriptions of machines from and to JSON.
 #include "HardwareFields.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <nlohmann/json.hpp>
@@ -210,9 +211,7 @@ public:
   }
   /// Refuses keys that nobody asked for.
   void done() {
-    std::string all;
-    for (const std::string &key : known)
-      all += (all.empty() ? "" : ", ") + key;
+    std::string all = llvm::join(known, ", ");
     for (const auto &entry : value.items())
       if (value.is_object() && !known.count(entry.key()))
         place.at(entry.key()).refuse("there is no such key; there are " + all);

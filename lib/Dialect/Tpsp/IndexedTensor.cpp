@@ -1,8 +1,8 @@
 #include "tpsp/Dialect/Tpsp/IndexedTensor.h"
+#include "tpsp/Abi/Quantity.h"
 #include "tpsp/Dialect/Tpsp/MeshOp.h"
 
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace tpsp;
@@ -170,12 +170,5 @@ std::string tpsp::subscripts(Type type) {
 }
 
 std::string tpsp::formatBytes(int64_t bytes) {
-  static constexpr llvm::StringLiteral units[] = {"KiB", "MiB", "GiB", "TiB"};
-  if (bytes < 1024)
-    return llvm::formatv("{0} B", bytes);
-  double value = static_cast<double>(bytes) / 1024;
-  unsigned unit = 0;
-  for (; value >= 1024 && unit + 1 < std::size(units); ++unit)
-    value /= 1024;
-  return llvm::formatv("{0:F1} {1}", value, units[unit]);
+  return rt::bytesText(static_cast<double>(bytes));
 }

@@ -122,24 +122,20 @@ static Value recur(HloBuilder &h, Value x, Value a, unsigned dim,
   return x;
 }
 
-static FailureOr<NamedTensor> scan(HloBuilder &h, Operation *op,
-                                   ArrayRef<NamedTensor> operands) {
-  auto self = cast<ScanOp>(op);
+/// scan and, without decays, cumsum.
+template <typename Op>
+static FailureOr<NamedTensor> recurrence(HloBuilder &h, Operation *op,
+                                         ArrayRef<NamedTensor> operands) {
+  auto self = cast<Op>(op);
   NamedTensor x = h.convert(operands[0], h.wide(operands[0].element()));
-  Space space;
-  space.addAll(x);
-  Value a = h.spread(h.convert(operands[1], x.element()), space);
+  Value a;
+  if (operands.size() > 1) {
+    Space space;
+    space.addAll(x);
+    a = h.spread(h.convert(operands[1], x.element()), space);
+  }
   x.value =
       recur(h, x.value, a, x.dimOf(self.getIndexAttr()), self.getReverse());
-  return x;
-}
-
-static FailureOr<NamedTensor> cumsum(HloBuilder &h, Operation *op,
-                                     ArrayRef<NamedTensor> operands) {
-  auto self = cast<CumsumOp>(op);
-  NamedTensor x = h.convert(operands[0], h.wide(operands[0].element()));
-  x.value = recur(h, x.value, /*a=*/{}, x.dimOf(self.getIndexAttr()),
-                  self.getReverse());
   return x;
 }
 
@@ -155,8 +151,8 @@ Form hlo::findForm(Operation *op) {
       {TypeID::get<CutOp>(), cut},
       {TypeID::get<PadOp>(), pad},
       {TypeID::get<DelayOp>(), delay},
-      {TypeID::get<ScanOp>(), scan},
-      {TypeID::get<CumsumOp>(), cumsum},
+      {TypeID::get<ScanOp>(), recurrence<ScanOp>},
+      {TypeID::get<CumsumOp>(), recurrence<CumsumOp>},
       {TypeID::get<OneHotEinsumOp>(), lookUp},
       {TypeID::get<RouterOp>(), choose},
       {TypeID::get<CountEarlierOp>(), countEarlier},
