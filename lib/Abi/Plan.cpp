@@ -1,7 +1,9 @@
 #include "tpsp/Abi/Plan.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <set>
 
 using namespace tpsp;
@@ -87,6 +89,11 @@ double KernelWork::memoryBytes(double bytes) const {
   constexpr double line = 64;
   double most = elementBytes + line * scatteredElements;
   return most > 0 ? std::min(bytes, most) : bytes;
+}
+
+int64_t PlanBuffer::elements() const {
+  return std::accumulate(shape.begin(), shape.end(), int64_t(1),
+                         std::multiplies<>());
 }
 
 int64_t Plan::numRanks() const {

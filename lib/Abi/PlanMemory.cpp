@@ -1,6 +1,6 @@
 #include "tpsp/Abi/PlanMemory.h"
+#include "tpsp/Abi/LiveBytes.h"
 
-#include <algorithm>
 #include <set>
 
 using namespace tpsp;
@@ -19,31 +19,22 @@ static std::set<std::string> updatedGradients(const Plan &plan) {
 /// command of each to its last.
 static int64_t mostAtOnce(const Plan &plan,
                           const std::set<std::string> &names) {
-  std::vector<size_t> last(plan.buffers.size());
+  constexpr int64_t unknown = -1;
+  std::vector<int64_t> first(plan.buffers.size(), unknown);
+  std::vector<int64_t> last(plan.buffers.size());
   for (size_t i = 0; i < plan.commands.size(); ++i)
-    for (const PlanAccess &access : plan.commands[i].accesses)
-      last[access.buffer] = i;
-  std::vector<bool> isLive(plan.buffers.size());
-  int64_t live = 0, most = 0;
-  auto isWanted = [&](const PlanBuffer &buffer) {
-    return buffer.kind == Kind::Temporary && names.count(buffer.name) > 0;
-  };
-  for (size_t i = 0; i < plan.commands.size(); ++i) {
-    const std::vector<PlanAccess> &accesses = plan.commands[i].accesses;
-    for (const PlanAccess &access : accesses)
-      if (const PlanBuffer &buffer = plan.buffers[access.buffer];
-          isWanted(buffer) && !isLive[access.buffer]) {
-        isLive[access.buffer] = true;
-        live += buffer.bytes;
-      }
-    most = std::max(most, live);
-    for (const PlanAccess &access : accesses)
-      if (isLive[access.buffer] && last[access.buffer] == i) {
-        isLive[access.buffer] = false;
-        live -= plan.buffers[access.buffer].bytes;
-      }
-  }
-  return most;
+    for (const PlanAccess &access : plan.commands[i].accesses) {
+      if (first[access.buffer] == unknown)
+        first[access.buffer] = int64_t(i);
+      last[access.buffer] = int64_t(i);
+    }
+  LiveBytes live;
+  for (size_t i = 0; i < plan.buffers.size(); ++i)
+    if (const PlanBuffer &buffer = plan.buffers[i];
+        first[i] != unknown && buffer.kind == Kind::Temporary &&
+        names.count(buffer.name) > 0)
+      live.add(first[i], last[i], buffer.bytes);
+  return live.most();
 }
 
 PlanMemory tpsp::memoryOf(const Plan &plan) {

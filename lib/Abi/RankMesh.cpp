@@ -1,6 +1,5 @@
 #include "tpsp/Abi/RankMesh.h"
-
-#include <fmt/format.h>
+#include "tpsp/Abi/InvalidStatus.h"
 
 namespace tpsp::rt {
 namespace {
@@ -13,18 +12,15 @@ Status RankMesh::create(std::vector<MeshAxis> axes, RankMesh &out) {
   int64_t ranks = 1;
   for (size_t i = 0; i < axes.size(); ++i) {
     if (axes[i].name.empty())
-      return {TPSP_RT_INVALID, fmt::format("mesh axis {} has no name", i)};
+      return invalid("mesh axis {} has no name", i);
     for (size_t j = 0; j < i; ++j)
       if (axes[i].name == axes[j].name)
-        return {TPSP_RT_INVALID,
-                fmt::format("the mesh has two axes '{}'", axes[i].name)};
+        return invalid("the mesh has two axes '{}'", axes[i].name);
     if (axes[i].size < 1)
-      return {TPSP_RT_INVALID,
-              fmt::format("mesh axis '{}' has size {}; expected 1 or more",
-                          axes[i].name, axes[i].size)};
+      return invalid("mesh axis '{}' has size {}; expected 1 or more",
+                     axes[i].name, axes[i].size);
     if (axes[i].size > maxRanks / ranks)
-      return {TPSP_RT_INVALID,
-              fmt::format("the mesh has more than {} ranks", maxRanks)};
+      return invalid("the mesh has more than {} ranks", maxRanks);
     ranks *= axes[i].size;
   }
   out.meshAxes = std::move(axes);
@@ -55,8 +51,7 @@ Status RankMesh::group(int64_t rank, const std::vector<int64_t> &axes,
   out.self = 0;
   for (int64_t axis : axes) {
     if (axis < 0 || axis >= static_cast<int64_t>(meshAxes.size()))
-      return {TPSP_RT_INVALID, fmt::format("mesh axis {} of a mesh with {}",
-                                           axis, meshAxes.size())};
+      return invalid("mesh axis {} of a mesh with {}", axis, meshAxes.size());
     first -= coordinate[axis] * stride(axis);
     out.self = out.self * meshAxes[axis].size + coordinate[axis];
   }

@@ -2,31 +2,13 @@
 
 #include "llvm/ADT/STLExtras.h"
 
-#include <array>
-
 using namespace tpsp;
 
 namespace {
 
-struct KindRow {
-  std::optional<CollectiveKind> dual;
-  /// Ring traffic per rank is factor * (n - 1) / n * localBytes.
-  int64_t factor;
-};
-
-/// Indexed by CollectiveKind.
-constexpr std::array<KindRow, 6> kinds = {{
-    {std::nullopt, 2},
-    {CollectiveKind::AllGather, 1},
-    {CollectiveKind::ReduceScatter, 1},
-    {CollectiveKind::AllToAll, 1},
-    {CollectiveKind::AllGather, 0},
-    {CollectiveKind::Permute, 1},
-}};
-
-const KindRow &row(CollectiveKind kind) {
-  return kinds[static_cast<unsigned>(kind)];
-}
+/// Ring traffic per rank is factor * (n - 1) / n * localBytes. Indexed by
+/// CollectiveKind.
+constexpr int64_t factors[] = {2, 1, 1, 1, 0, 1};
 
 /// Builds a transition step by step from `now` towards `goal`.
 class TransitionBuilder {
@@ -273,24 +255,13 @@ private:
   Transition steps;
 };
 
-int64_t elements(llvm::ArrayRef<int64_t> shape) {
-  int64_t count = 1;
-  for (int64_t extent : shape)
-    count *= extent;
-  return count;
-}
-
 } // namespace
 
 llvm::StringRef tpsp::name(CollectiveKind kind) { return nameOf(kind); }
 
-std::optional<CollectiveKind> tpsp::dual(CollectiveKind kind) {
-  return row(kind).dual;
-}
-
 int64_t tpsp::bytesSent(CollectiveKind kind, int64_t localBytes,
                         int64_t group) {
-  return row(kind).factor * localBytes * (group - 1) / group;
+  return factors[static_cast<size_t>(kind)] * localBytes * (group - 1) / group;
 }
 
 std::optional<Transition> tpsp::planTransition(const Placement &from,
@@ -407,8 +378,9 @@ TransitionCost tpsp::cost(const Transition &transition, const Placement &from,
   TransitionCost total;
   const Placement *before = &from;
   for (const CollectiveStep &step : transition) {
-    int64_t larger = std::max(elements(localShape(shape, *before, mesh)),
-                              elements(localShape(shape, step.after, mesh)));
+    int64_t larger =
+        std::max(llvm::product_of(localShape(shape, *before, mesh)),
+                 llvm::product_of(localShape(shape, step.after, mesh)));
     total.bytes +=
         bytesSent(step.kind, larger * elementBytes, mesh.groupSize(step.axes));
     if (step.kind != CollectiveKind::Slice) {

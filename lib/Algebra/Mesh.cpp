@@ -1,5 +1,9 @@
 #include "tpsp/Algebra/Mesh.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/ADT/StringExtras.h"
+
 #include <limits>
 
 using namespace tpsp;
@@ -32,8 +36,10 @@ int64_t Mesh::numRanks() const {
 }
 
 std::string Mesh::names(llvm::ArrayRef<AxisId> list) const {
-  std::string text;
-  for (AxisId id : list)
-    text += (text.empty() ? "" : ", ") + axes[id].name;
-  return text;
+  return llvm::join(
+      llvm::map_range(list, [&](AxisId id) { return axes[id].name; }), ", ");
+}
+
+std::string Mesh::names() const {
+  return names(llvm::to_vector(llvm::seq<AxisId>(0, numAxes())));
 }

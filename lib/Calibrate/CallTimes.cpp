@@ -115,15 +115,14 @@ static void fill(void *memory, int64_t bytes) {
 }
 
 static rt::Status fillArena(rt::Rank &rank, int64_t bytes) {
-  if (void *memory = rank.hostAddress(0)) {
-    fill(memory, bytes);
-    return {};
-  }
-  std::vector<char> block(std::min<int64_t>(bytes, 16 << 20));
-  fill(block.data(), int64_t(block.size()));
-  for (int64_t at = 0, some = 0; at < bytes; at += some) {
-    some = std::min(bytes - at, int64_t(block.size()));
-    TPSP_TRY(rank.write(at, block.data(), some));
+  constexpr int64_t most = 16 << 20;
+  std::vector<char> staging;
+  for (int64_t at = 0; at < bytes; at += most) {
+    int64_t some = std::min(bytes - at, most);
+    TPSP_TRY(rank.fill(at, some, staging, [&](void *memory) {
+      fill(memory, some);
+      return rt::Status();
+    }));
   }
   return {};
 }

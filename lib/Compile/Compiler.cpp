@@ -61,18 +61,7 @@ static llvm::Error checkWords(const CompileOptions &options) {
 static void buildConfiguration(PassManager &pm, const CompileOptions &options) {
   // The mesh need not divide what other functions shard.
   pm.addPass(createSymbolDCEPass());
-  if (!options.mesh.empty()) {
-    SetMeshOptions mesh;
-    mesh.sizes.assign(options.mesh.begin(), options.mesh.end());
-    pm.addPass(createSetMesh(std::move(mesh)));
-  }
-  if (!options.extents.empty()) {
-    SetExtentsOptions extents;
-    extents.extents.assign(options.extents.begin(), options.extents.end());
-    pm.addPass(createSetExtents(std::move(extents)));
-  }
-  if (!options.dtype.empty())
-    pm.addPass(createSetElementType({options.dtype}));
+  addConfiguration(pm, options.mesh, options.extents, options.dtype);
   if (!options.inputGradients)
     pm.addPass(createFreezeInputs());
   if (!options.dropout)

@@ -2,6 +2,7 @@
 
 #include "tpsp/Dialect/Tpsp/ModelText.h"
 #include "tpsp/Dialect/Tpsp/Padding.h"
+#include "tpsp/Passes/Passes.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -81,4 +82,18 @@ llvm::Expected<func::FuncOp> tpsp::selectFunction(ModuleOp module,
     if (candidate != selected)
       candidate.setPrivate();
   return selected;
+}
+
+void tpsp::addConfiguration(OpPassManager &pm, ArrayRef<std::string> mesh,
+                            ArrayRef<std::string> extents,
+                            const std::string &dtype) {
+  auto copy = [](ArrayRef<std::string> entries) {
+    return SmallVector<std::string>(entries);
+  };
+  if (!mesh.empty())
+    pm.addPass(createSetMesh({copy(mesh)}));
+  if (!extents.empty())
+    pm.addPass(createSetExtents({copy(extents)}));
+  if (!dtype.empty())
+    pm.addPass(createSetElementType({dtype}));
 }

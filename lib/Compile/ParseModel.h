@@ -1,10 +1,11 @@
-/// A model's file as a module, and its function.
+/// A model's file as a module, its function, and what it is to be instead.
 #ifndef TPSP_COMPILE_PARSEMODEL_H
 #define TPSP_COMPILE_PARSEMODEL_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/Error.h"
 
 namespace tpsp {
@@ -19,6 +20,12 @@ parseModel(mlir::MLIRContext &context, llvm::StringRef path,
 /// private. Makes the others private.
 llvm::Expected<mlir::func::FuncOp> selectFunction(mlir::ModuleOp module,
                                                   llvm::StringRef name);
+
+/// Adds the passes that give a program another mesh ("tp=4"), other extents
+/// ("s=8192") and another element type; empty: its own.
+void addConfiguration(mlir::OpPassManager &pm, llvm::ArrayRef<std::string> mesh,
+                      llvm::ArrayRef<std::string> extents,
+                      const std::string &dtype);
 
 } // namespace tpsp
 

@@ -36,13 +36,7 @@ static void forgetPlacements(ModuleOp module) {
 static llvm::Error configure(ModuleOp module,
                              const PlannedProgramOptions &options) {
   PassManager pm(module.getContext());
-  if (!options.dtype.empty())
-    pm.addPass(createSetElementType({options.dtype}));
-  if (!options.extents.empty()) {
-    SetExtentsOptions extents;
-    extents.extents.assign(options.extents.begin(), options.extents.end());
-    pm.addPass(createSetExtents(std::move(extents)));
-  }
+  addConfiguration(pm, /*mesh=*/{}, options.extents, options.dtype);
   if (succeeded(pm.run(module)))
     return llvm::Error::success();
   return llvm::createStringError(
@@ -139,8 +133,7 @@ PlannedProgram::place(const planner::Candidate &candidate) const {
          llvm::zip_equal(placement.dims, subscriptsOf(tensor, candidate)))
       dim.assign(axes.begin(), axes.end());
     for (Value value : handed.values)
-      value.setType(withPlacement(cast<RankedTensorType>(value.getType()),
-                                  placement, mesh));
+      value.setType(withPlacement(typeOf(value), placement, mesh));
   }
   updateFunctionTypes(*placed);
   return placed;

@@ -360,14 +360,9 @@ private:
     options.modelFlops = facts.modelFlops(compile().grad);
     options.tokens = facts.tokens;
     options.rows = request.rows;
-    if (facts.products.empty())
-      return options;
-    if (const MatmulRates *rates =
-            matmulRatesOf(hardware, facts.products.front().dtype))
+    if (!facts.products.empty())
       options.peakFlops =
-          hardware.isCpu()
-              ? rates->peak * double(hardware.cores) / double(request.devices)
-              : rates->peak;
+          matmulPeak(hardware, facts.products.front().dtype, request.devices);
     return options;
   }
 

@@ -28,16 +28,7 @@ static LogicalResult configure(ModuleOp module, ArrayRef<std::string> sizes,
                                ArrayRef<std::string> extents) {
   PassManager pm(module.getContext());
   pm.addPass(createSymbolDCEPass());
-  if (!sizes.empty()) {
-    SetMeshOptions mesh;
-    mesh.sizes.assign(sizes.begin(), sizes.end());
-    pm.addPass(createSetMesh(std::move(mesh)));
-  }
-  if (!extents.empty()) {
-    SetExtentsOptions options;
-    options.extents.assign(extents.begin(), extents.end());
-    pm.addPass(createSetExtents(std::move(options)));
-  }
+  addConfiguration(pm, sizes, extents, /*dtype=*/"");
   return pm.run(module);
 }
 
@@ -135,7 +126,7 @@ private:
       std::optional<unsigned> dim = idx ? idx.dimOf(index) : std::nullopt;
       if (!dim)
         continue;
-      extent = cast<RankedTensorType>(argument.getType()).getDimSize(*dim);
+      extent = typeOf(argument).getDimSize(*dim);
       int64_t blocks = 1;
       if (!isUnplaced(argument.getType())) {
         Mesh mesh = meshOf(module);
@@ -278,15 +269,4 @@ tpsp::compileStages(OwningOpRef<ModuleOp> module, StringRef path,
                     const StageRequest &request,
                     const CompileProgress &progress) {
   return StageCompiler(path, request, progress).run(std::move(module));
-}
-
-llvm::Expected<StagePlans>
-tpsp::compileStages(MLIRContext &context, StringRef path,
-                    const StageRequest &request,
-                    const CompileProgress &progress) {
-  progress("parsing");
-  llvm::Expected<OwningOpRef<ModuleOp>> parsed = parseModel(context, path);
-  if (!parsed)
-    return parsed.takeError();
-  return compileStages(std::move(*parsed), path, request, progress);
 }

@@ -1,19 +1,13 @@
 #include "StepUse.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace tpsp;
 using namespace tpsp::planner;
 
-/// "dp, tp".
-static std::string axesOf(const LedgerRow &row) {
-  std::string text;
-  for (const std::string &axis : row.axes)
-    text += (text.empty() ? "" : ", ") + axis;
-  return text;
-}
-
 /// "all_gather over fsdp".
 static std::string partOf(const LedgerRow &row) {
-  return row.kind + " over " + axesOf(row);
+  return row.kind + " over " + llvm::join(row.axes, ", ");
 }
 
 /// What the step's time is made of.
@@ -56,7 +50,7 @@ static void addBusy(const tpsp::Plan &plan, const CostModel &cost, double times,
       out.computing += seconds;
       out.slowedComputing += times * alone.slowedSeconds(cost.slowdown());
     } else if (row >= 0) {
-      out.links[axesOf(plan.ledger[row])] += seconds;
+      out.links[llvm::join(plan.ledger[row].axes, ", ")] += seconds;
     }
   }
   out.slowdown = cost.slowdown();

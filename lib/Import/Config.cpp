@@ -1,4 +1,5 @@
 #include "Config.h"
+#include "tpsp/Abi/InvalidStatus.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,13 +10,10 @@
 
 using namespace tpsp;
 using namespace tpsp::import;
+using rt::invalid;
 using rt::Status;
 using Json = nlohmann::json;
 
-/// No extent of a model is larger, and products of three fit 64 bits.
-static constexpr int64_t largest = int64_t(1) << 31;
-/// A program has an operation for each.
-static constexpr int64_t mostLayers = 10'000;
 /// How much of a value a message shows.
 static constexpr size_t shown = 60;
 
@@ -37,18 +35,16 @@ Status Config::parse(const std::string &source, Config &out) {
   };
   out.json = Json::parse(source, note, /*allow_exceptions=*/false);
   if (!out.json.is_object())
-    return {TPSP_RT_INVALID, "it is no JSON object"};
+    return invalid("it is no JSON object");
   if (twice)
-    return {TPSP_RT_INVALID,
-            fmt::format("key {} is there twice", text(*twice))};
+    return invalid("key {} is there twice", text(*twice));
   return {};
 }
 
 Status Config::leaveOut(const std::vector<std::string> &keys) {
   for (const std::string &key : keys)
     if (json.erase(key) == 0)
-      return {TPSP_RT_INVALID,
-              fmt::format("--ignore-key {}: there is no such key", text(key))};
+      return invalid("--ignore-key {}: there is no such key", text(key));
   return {};
 }
 
@@ -88,30 +84,14 @@ int64_t Config::wholeNumber(const std::string &key, const Json &value,
   return 1;
 }
 
-int64_t Config::size(const std::string &key) {
-  const Json *value = require(key);
-  return value ? wholeNumber(key, *value, 1, largest) : 1;
-}
-
-int64_t Config::size(const std::string &key, int64_t otherwise) {
-  const Json *value = use(key);
-  return value ? wholeNumber(key, *value, 1, largest) : otherwise;
-}
-
-int64_t Config::layers(const std::string &key) {
-  const Json *value = require(key);
-  return value ? wholeNumber(key, *value, 1, mostLayers) : 1;
-}
-
-int64_t Config::count(const std::string &key, int64_t otherwise) {
-  const Json *value = use(key);
-  return value ? wholeNumber(key, *value, 0, largest) : otherwise;
+int64_t Config::whole(const std::string &key, int64_t least, int64_t most,
+                      std::optional<int64_t> otherwise) {
+  const Json *value = otherwise ? use(key) : require(key);
+  return value ? wholeNumber(key, *value, least, most) : otherwise.value_or(1);
 }
 
 double Config::number(const std::string &key) {
-  if (!require(key))
-    return 1;
-  return number(key, 1);
+  return require(key) ? number(key, 1) : 1;
 }
 
 double Config::number(const std::string &key, double otherwise) {
@@ -158,14 +138,18 @@ std::string Config::word(const std::string &key, const std::string &otherwise) {
   return otherwise;
 }
 
-std::vector<std::string> Config::words(const std::string &key) {
+std::vector<Json> Config::list(const std::string &key) {
   const Json *value = use(key);
-  std::vector<std::string> out;
-  if (value && !value->is_array())
+  if (value && value->is_array())
+    return value->get<std::vector<Json>>();
+  if (value)
     refuse(key, fmt::format("is {}, which is no list", text(*value)));
-  if (!value || !value->is_array())
-    return out;
-  for (const Json &entry : *value)
+  return {};
+}
+
+std::vector<std::string> Config::words(const std::string &key) {
+  std::vector<std::string> out;
+  for (const Json &entry : list(key))
     if (entry.is_string())
       out.push_back(entry.get<std::string>());
     else
@@ -174,13 +158,8 @@ std::vector<std::string> Config::words(const std::string &key) {
 }
 
 std::vector<int64_t> Config::counts(const std::string &key) {
-  const Json *value = use(key);
   std::vector<int64_t> out;
-  if (value && !value->is_array())
-    refuse(key, fmt::format("is {}, which is no list", text(*value)));
-  if (!value || !value->is_array())
-    return out;
-  for (const Json &entry : *value)
+  for (const Json &entry : list(key))
     out.push_back(wholeNumber(key, entry, 0, largest));
   return out;
 }
@@ -266,8 +245,7 @@ Status Config::finish() {
   }
   if (unknown.empty())
     return {};
-  return {TPSP_RT_INVALID,
-          fmt::format("{} {} not known, and may change mathematics; "
-                      "--ignore-key KEY leaves one out of account",
-                      names, unknown.size() > 1 ? "are" : "is")};
+  return invalid("{} {} not known, and may change mathematics; "
+                 "--ignore-key KEY leaves one out of account",
+                 names, unknown.size() > 1 ? "are" : "is");
 }

@@ -36,12 +36,18 @@ public:
   bool has(const std::string &key) const;
 
   /// A whole number from 1 to 2^31; required, or with a default.
-  int64_t size(const std::string &key);
-  int64_t size(const std::string &key, int64_t otherwise);
+  int64_t size(const std::string &key,
+               std::optional<int64_t> otherwise = std::nullopt) {
+    return whole(key, 1, largest, otherwise);
+  }
   /// A number of layers: required, and at most 10000.
-  int64_t layers(const std::string &key);
+  int64_t layers(const std::string &key) {
+    return whole(key, 1, mostLayers, std::nullopt);
+  }
   /// The same as size from 0 on.
-  int64_t count(const std::string &key, int64_t otherwise);
+  int64_t count(const std::string &key, int64_t otherwise) {
+    return whole(key, 0, largest, otherwise);
+  }
   /// A finite number; required, or with a default.
   double number(const std::string &key);
   double number(const std::string &key, double otherwise);
@@ -76,8 +82,17 @@ public:
   rt::Status finish();
 
 private:
+  /// No extent of a model is larger, and products of three fit 64 bits.
+  static constexpr int64_t largest = int64_t(1) << 31;
+  /// A program has an operation for each.
+  static constexpr int64_t mostLayers = 10'000;
+
   const nlohmann::json *use(const std::string &key);
   const nlohmann::json *require(const std::string &key);
+  /// The entries of a list; none if the key is absent.
+  std::vector<nlohmann::json> list(const std::string &key);
+  int64_t whole(const std::string &key, int64_t least, int64_t most,
+                std::optional<int64_t> otherwise);
   int64_t wholeNumber(const std::string &key, const nlohmann::json &value,
                       int64_t least, int64_t most);
   std::string describe(const std::string &key) const;

@@ -1,4 +1,5 @@
 #include "tpsp/Import/Import.h"
+#include "tpsp/Abi/InvalidStatus.h"
 
 #include "Architectures.h"
 #include "ModelWriter.h"
@@ -11,11 +12,8 @@
 
 using namespace tpsp;
 using namespace tpsp::import;
+using rt::invalid;
 using rt::Status;
-
-static Status invalid(std::string message) {
-  return {TPSP_RT_INVALID, std::move(message)};
-}
 
 std::vector<std::string> tpsp::import::importedArchitectures() {
   std::vector<std::string> names;
@@ -35,16 +33,15 @@ static Status findArchitecture(Config &config, const Architecture *&out) {
   };
   out = std::find_if(std::begin(architectures), std::end(architectures), is);
   if (out == std::end(architectures))
-    return invalid(
-        fmt::format("{} is not known; known are {}",
-                    type.empty() && name.empty()
-                        ? "a model without key 'model_type'"
-                        : fmt::format("model '{}'", type.empty() ? name : type),
-                    fmt::join(importedArchitectures(), ", ")));
+    return invalid("{} is not known; known are {}",
+                   type.empty() && name.empty()
+                       ? "a model without key 'model_type'"
+                       : fmt::format("model '{}'", type.empty() ? name : type),
+                   fmt::join(importedArchitectures(), ", "));
   if (!name.empty() && out->name != name)
-    return invalid(fmt::format("key 'architectures' says {}, but model_type "
-                               "'{}' is {}",
-                               name, out->modelType, out->name));
+    return invalid("key 'architectures' says {}, but model_type "
+                   "'{}' is {}",
+                   name, out->modelType, out->name);
   return {};
 }
 
@@ -53,24 +50,21 @@ static Status checkOptions(const ImportOptions &options) {
   for (auto [name, value] : {std::pair("--batch", options.batch),
                              std::pair("--sequence", options.sequence)})
     if (value < 1 || value > most)
-      return invalid(
-          fmt::format("{} {} is not from 1 to {}", name, value, most));
+      return invalid("{} {} is not from 1 to {}", name, value, most);
   if (options.layers < 0)
-    return invalid(fmt::format("--layers {} is not from 1 on", options.layers));
+    return invalid("--layers {} is not from 1 on", options.layers);
   if (!(options.capacityFactor >= 0))
-    return invalid(fmt::format("--capacity-factor {} is not from 0 on",
-                               options.capacityFactor));
+    return invalid("--capacity-factor {} is not from 0 on",
+                   options.capacityFactor);
   if (options.expertBlocks < 0)
-    return invalid(fmt::format("--expert-blocks {} is not from 1 on",
-                               options.expertBlocks));
+    return invalid("--expert-blocks {} is not from 1 on", options.expertBlocks);
   if (options.expertBlocks > 0 && options.capacityFactor > 0)
     return invalid("--expert-blocks and --capacity-factor exclude each other: "
                    "slots are those of an expert, and rows those of a block");
   for (const char *known : {"f32", "bf16", "f16"})
     if (options.dtype == known)
       return {};
-  return invalid(
-      fmt::format("--dtype '{}' is none of f32, bf16 and f16", options.dtype));
+  return invalid("--dtype '{}' is none of f32, bf16 and f16", options.dtype);
 }
 
 static Status checkExperts(const ImportOptions &options, const Model &model) {
@@ -80,9 +74,9 @@ static Status checkExperts(const ImportOptions &options, const Model &model) {
        {std::pair("--expert-blocks", options.expertBlocks > 0),
         std::pair("--capacity-factor", options.capacityFactor > 0)})
     if (isGiven)
-      return invalid(fmt::format("{} is about experts, and the model has none; "
-                                 "leave it out",
-                                 name));
+      return invalid("{} is about experts, and the model has none; "
+                     "leave it out",
+                     name);
   return {};
 }
 

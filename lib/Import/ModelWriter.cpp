@@ -1,4 +1,5 @@
 #include "ModelWriter.h"
+#include "tpsp/Abi/InvalidStatus.h"
 
 #include "LayerWriter.h"
 
@@ -13,6 +14,7 @@
 
 using namespace tpsp;
 using namespace tpsp::import;
+using rt::invalid;
 using rt::Status;
 
 /// More blocks of learned positions than this are not put together.
@@ -37,23 +39,215 @@ public:
     program.sameExtent("t", "s");
   }
 
-  void write(Imported &out);
+  void write(Imported &out) {
+    writeLayers();
+    main = std::make_unique<FunctionText>(program, "model", "");
+    outer = std::make_unique<LayerWriter>(*main, options.dtype);
+    Type ids{{"b", "s"}, "i32", Where::Tokens};
+    Value tokens = main->argument("tokens", ids, "{tpsp.data = \"tokens\"}");
+    Value targets;
+    if (hasLoss())
+      targets = main->argument("targets", ids, "{tpsp.data = \"next_tokens\"}");
+    Value embedding =
+        outer->parameter("embedding", model.embedding, {"v", "d"});
+    Value x = embedded(tokens, embedding);
+    x = calledLayers(x);
+    x = logits(x, embedding);
+    if (hasLoss())
+      x = loss(x, targets);
+    main->finish({x});
+    out.parameters = countParameters();
+    out.program = program.text(heading());
+  }
 
 private:
   Type activation() const {
     return {{"b", "s", "d"}, options.dtype, Where::Activation};
   }
   bool hasLoss() const { return options.head == Head::Loss; }
-  bool isBalanced(const LayerKind &kind) const;
-  void writeLayers();
-  Value embedded(const Value &tokens, const Value &table);
-  Value learnedPositions();
-  Value calledLayers(Value x);
-  Value balanced(const Value &loss);
-  Value logits(const Value &x, const Value &embedding);
-  Value loss(const Value &logits, const Value &targets);
-  int64_t countParameters() const;
-  std::string heading() const;
+  /// Whether a layer adds to what the loss of balance is made of.
+  bool isBalanced(const LayerKind &kind) const {
+    auto hasExperts = [](const Block &block) {
+      return std::holds_alternative<Experts>(block.part);
+    };
+    return hasLoss() && model.balanceFactor != 0 &&
+           std::any_of(kind.blocks.begin(), kind.blocks.end(), hasExperts);
+  }
+
+  void writeLayers() {
+    for (size_t i = 0; i < model.kinds.size(); ++i) {
+      WrittenLayer &layer = layers.emplace_back();
+      const LayerKind &kind = model.kinds[i];
+      if (std::count(model.layers.begin(), model.layers.end(), i) == 0)
+        continue;
+      layer.function =
+          std::make_unique<FunctionText>(program, kind.function, "private ");
+      LayerWriter writer(*layer.function, options.dtype);
+      Value x = layer.function->argument("x", activation());
+      if (isBalanced(kind))
+        writer.use = {
+            layer.function->argument("chosen_before", ExpertUse::type()),
+            layer.function->argument("likely_before", ExpertUse::type())};
+      for (const Block &block : kind.blocks)
+        x = writer.write(block, x, &block == &kind.blocks.back());
+      std::vector<Value> results = {x};
+      if (writer.use)
+        results.insert(results.end(), {writer.use->chosen, writer.use->likely});
+      layer.function->finish(results);
+      layer.parameters = writer.parameters();
+    }
+  }
+
+  Value embedded(const Value &tokens, const Value &table) {
+    Value x = main->apply("embedding", {tokens, table}, "x", activation(),
+                          "vocabulary = \"v\"");
+    if (model.embeddingScale != 1)
+      x = main->apply("scale", {x}, "x", x.type,
+                      fmt::format("factor = {}", model.embeddingScale));
+    if (!model.positions.empty())
+      x = main->apply("add", {x, learnedPositions()}, "x", x.type);
+    return x;
+  }
+
+  /// The first s of p learned positions, [s, d].
+  Value learnedPositions() {
+    Value table = outer->parameter("positions", model.positions, {"p", "d"});
+    Type wanted{{"s", "d"}, options.dtype};
+    int64_t positions = program.extent("p"), length = program.extent("s");
+    if (positions == length)
+      return main->apply("rename", {table}, "position", wanted);
+    int64_t block = std::gcd(positions, length);
+    program.extent("pb", positions / block);
+    program.extent("pi", block);
+    program.extent("sb", length / block);
+    Type inner{{"pi", "d"}, options.dtype};
+    Value blocks = main->apply("split", {table}, "position_blocks",
+                               {{"pb", "pi", "d"}, options.dtype});
+    std::vector<Value> taken;
+    for (int64_t at = 0; at < length / block; ++at)
+      taken.push_back(main->apply("take", {blocks}, "position_block", inner,
+                                  fmt::format("index = \"pb\", at = {}", at)));
+    if (taken.size() == 1)
+      return main->apply("rename", taken, "position", wanted);
+    Value stacked =
+        main->apply("stack", taken, "first_blocks",
+                    {{"sb", "pi", "d"}, options.dtype}, "index = \"sb\"");
+    return main->apply("merge", {stacked}, "position", wanted);
+  }
+
+  /// Layers of one kind that follow each other are a repeated call.
+  Value calledLayers(Value x) {
+    const std::vector<size_t> &kinds = model.layers;
+    for (size_t first = 0, next = 0; first < kinds.size(); first = next) {
+      while (next < kinds.size() && kinds[next] == kinds[first])
+        ++next;
+      std::vector<Value> carried = {x};
+      std::vector<std::string> names = {"x"};
+      if (isBalanced(model.kinds[kinds[first]])) {
+        if (!use) {
+          Value none = main->apply("constant", {}, "zeros", ExpertUse::type(),
+                                   "value = 0");
+          use = {none, none};
+        }
+        carried.insert(carried.end(), {use->chosen, use->likely});
+        names.insert(names.end(), {"chosen", "likely"});
+      }
+      carried = main->repeat(*layers[kinds[first]].function, carried, names,
+                             model.layerPrefix, int64_t(first),
+                             int64_t(next - first));
+      x = carried.front();
+      if (carried.size() > 1)
+        use = {carried[1], carried[2]};
+    }
+    return x;
+  }
+
+  /// The loss, and what it counts that experts are not alike in use: x times
+  /// the sum over them of how many of a token's j choices are theirs and how
+  /// likely each is, both in the mean of all tokens and layers.
+  Value balanced(const Value &loss) {
+    int64_t count = std::count_if(
+        model.layers.begin(), model.layers.end(),
+        [&](size_t kind) { return isBalanced(model.kinds[kind]); });
+    main->comment("Balance of experts.");
+    Value chosen = main->apply("reduce", {use->chosen}, "chosen_of_all",
+                               {{"x"}, "f32"}, "kind = \"sum\"");
+    Value choices = main->apply("reduce", {chosen}, "choices", {{}, "f32"},
+                                "kind = \"sum\"");
+    Value share = main->apply("div", {chosen, choices}, "share", chosen.type);
+    Value likely =
+        main->apply("mean", {use->likely}, "likely_of_all", {{"x"}, "f32"});
+    Value sum =
+        main->apply("einsum", {share, likely}, "unscaled_balance", {{}, "f32"});
+    double factor = double(model.extent("x") * model.extent("j")) /
+                    double(count) * model.balanceFactor;
+    Value balance = main->apply("scale", {sum}, "balance", sum.type,
+                                fmt::format("factor = {}", factor));
+    return main->apply("add", {loss, balance}, "loss", loss.type);
+  }
+
+  Value logits(const Value &x, const Value &embedding) {
+    Value normed = outer->norm(model.finalNorm, x, {"d"}, "normed");
+    Value table = model.head.empty()
+                      ? embedding
+                      : outer->parameter("head", model.head, {"v", "d"});
+    Type type{{"b", "s", "v"}, options.dtype};
+    if (!hasLoss())
+      type.where = Where::Logits;
+    bool isCapped = model.logitsSoftCap != 0;
+    Value logits = main->apply("einsum", {table, normed},
+                               isCapped ? "uncapped" : "logits", type);
+    return isCapped ? outer->softCap(logits, model.logitsSoftCap, "logits")
+                    : logits;
+  }
+
+  Value loss(const Value &logits, const Value &targets) {
+    Value x = logits;
+    // Sums of many exponentials are taken of f32.
+    if (options.dtype != "f32")
+      x = main->apply("convert", {x}, "logits_f32", {x.type.indices, "f32"});
+    Value each = main->apply("cross_entropy", {x, targets}, "each",
+                             {{"b", "s"}, "f32"}, "over = \"v\"");
+    Value mean = main->apply("mean", {each}, use ? "cross_entropy" : "loss",
+                             {{}, "f32"});
+    return use ? balanced(mean) : mean;
+  }
+
+  int64_t countParameters() const {
+    int64_t count = 0;
+    bool isTooMany = false;
+    auto add = [&](const std::vector<Type> &types) {
+      for (const Type &type : types)
+        isTooMany |= __builtin_add_overflow(
+            count, program.elements(type.indices), &count);
+    };
+    add(outer->parameters());
+    for (size_t kind : model.layers)
+      add(layers[kind].parameters);
+    return isTooMany ? std::numeric_limits<int64_t>::max() : count;
+  }
+
+  std::string heading() const {
+    auto size = [&](const char *index) { return model.extent(index); };
+    std::string text = fmt::format(
+        "// {} of {} layers, width d {}, {} heads of k {}", model.architecture,
+        model.layers.size(), size("d"), size("g") * size("r"), size("k"));
+    if (size("r") > 1)
+      text += fmt::format(" in g {} groups of r {}", size("g"), size("r"));
+    if (model.extents.count("x") > 0)
+      text += fmt::format(",\n// x {} experts of f {}, j {} a token", size("x"),
+                          size("f"), size("j"));
+    text += fmt::format(",\n// vocabulary v {}; batch b {}, sequence s {}. {} "
+                        "parameters.\n",
+                        size("v"), options.batch, options.sequence,
+                        countParameters());
+    for (const std::string &note : model.notes)
+      text += "// " + note + "\n";
+    return text +
+           "//\n// tpsp-import made this of a config.json; it is yours to "
+           "edit. Parameters are\n// those of the checkpoint: tpsp-run "
+           "--weights FOLDER reads them.\n";
+  }
 
   const Model &model;
   const ImportOptions &options;
@@ -67,216 +261,9 @@ private:
 
 } // namespace
 
-/// Whether a layer adds to what the loss of balance is made of.
-bool ModelWriter::isBalanced(const LayerKind &kind) const {
-  auto hasExperts = [](const Block &block) {
-    return std::holds_alternative<Experts>(block.part);
-  };
-  return hasLoss() && model.balanceFactor != 0 &&
-         std::any_of(kind.blocks.begin(), kind.blocks.end(), hasExperts);
-}
-
-void ModelWriter::writeLayers() {
-  for (size_t i = 0; i < model.kinds.size(); ++i) {
-    WrittenLayer &layer = layers.emplace_back();
-    const LayerKind &kind = model.kinds[i];
-    if (std::count(model.layers.begin(), model.layers.end(), i) == 0)
-      continue;
-    layer.function =
-        std::make_unique<FunctionText>(program, kind.function, "private ");
-    LayerWriter writer(*layer.function, options.dtype);
-    Value x = layer.function->argument("x", activation());
-    if (isBalanced(kind))
-      writer.use = {
-          layer.function->argument("chosen_before", ExpertUse::type()),
-          layer.function->argument("likely_before", ExpertUse::type())};
-    for (const Block &block : kind.blocks)
-      x = writer.write(block, x, &block == &kind.blocks.back());
-    std::vector<Value> results = {x};
-    if (writer.use)
-      results.insert(results.end(), {writer.use->chosen, writer.use->likely});
-    layer.function->finish(results);
-    layer.parameters = writer.parameters();
-  }
-}
-
-/// The first s of p learned positions, [s, d].
-Value ModelWriter::learnedPositions() {
-  Value table = outer->parameter("positions", model.positions, {"p", "d"});
-  Type wanted{{"s", "d"}, options.dtype};
-  int64_t positions = program.extent("p"), length = program.extent("s");
-  if (positions == length)
-    return main->apply("rename", {table}, "position", wanted);
-  int64_t block = std::gcd(positions, length);
-  program.extent("pb", positions / block);
-  program.extent("pi", block);
-  program.extent("sb", length / block);
-  Type inner{{"pi", "d"}, options.dtype};
-  Value blocks = main->apply("split", {table}, "position_blocks",
-                             {{"pb", "pi", "d"}, options.dtype});
-  std::vector<Value> taken;
-  for (int64_t at = 0; at < length / block; ++at)
-    taken.push_back(main->apply("take", {blocks}, "position_block", inner,
-                                fmt::format("index = \"pb\", at = {}", at)));
-  if (taken.size() == 1)
-    return main->apply("rename", taken, "position", wanted);
-  Value stacked =
-      main->apply("stack", taken, "first_blocks",
-                  {{"sb", "pi", "d"}, options.dtype}, "index = \"sb\"");
-  return main->apply("merge", {stacked}, "position", wanted);
-}
-
-Value ModelWriter::embedded(const Value &tokens, const Value &table) {
-  Value x = main->apply("embedding", {tokens, table}, "x", activation(),
-                        "vocabulary = \"v\"");
-  if (model.embeddingScale != 1)
-    x = main->apply("scale", {x}, "x", x.type,
-                    fmt::format("factor = {}", model.embeddingScale));
-  if (!model.positions.empty())
-    x = main->apply("add", {x, learnedPositions()}, "x", x.type);
-  return x;
-}
-
-/// Layers of one kind that follow each other are a repeated call.
-Value ModelWriter::calledLayers(Value x) {
-  const std::vector<size_t> &kinds = model.layers;
-  for (size_t first = 0, next = 0; first < kinds.size(); first = next) {
-    while (next < kinds.size() && kinds[next] == kinds[first])
-      ++next;
-    std::vector<Value> carried = {x};
-    std::vector<std::string> names = {"x"};
-    if (isBalanced(model.kinds[kinds[first]])) {
-      if (!use) {
-        Value none = main->apply("constant", {}, "zeros", ExpertUse::type(),
-                                 "value = 0");
-        use = {none, none};
-      }
-      carried.insert(carried.end(), {use->chosen, use->likely});
-      names.insert(names.end(), {"chosen", "likely"});
-    }
-    carried =
-        main->repeat(*layers[kinds[first]].function, carried, names,
-                     model.layerPrefix, int64_t(first), int64_t(next - first));
-    x = carried.front();
-    if (carried.size() > 1)
-      use = {carried[1], carried[2]};
-  }
-  return x;
-}
-
-/// The loss, and what it counts that experts are not alike in use: x times the
-/// sum over them of how many of a token's j choices are theirs and how likely
-/// each is, both in the mean of all tokens and layers.
-Value ModelWriter::balanced(const Value &loss) {
-  int64_t count =
-      std::count_if(model.layers.begin(), model.layers.end(),
-                    [&](size_t kind) { return isBalanced(model.kinds[kind]); });
-  main->comment("Balance of experts.");
-  Value chosen = main->apply("reduce", {use->chosen}, "chosen_of_all",
-                             {{"x"}, "f32"}, "kind = \"sum\"");
-  Value choices =
-      main->apply("reduce", {chosen}, "choices", {{}, "f32"}, "kind = \"sum\"");
-  Value share = main->apply("div", {chosen, choices}, "share", chosen.type);
-  Value likely =
-      main->apply("mean", {use->likely}, "likely_of_all", {{"x"}, "f32"});
-  Value sum =
-      main->apply("einsum", {share, likely}, "unscaled_balance", {{}, "f32"});
-  double factor = double(model.extent("x") * model.extent("j")) /
-                  double(count) * model.balanceFactor;
-  Value balance = main->apply("scale", {sum}, "balance", sum.type,
-                              fmt::format("factor = {}", factor));
-  return main->apply("add", {loss, balance}, "loss", loss.type);
-}
-
-Value ModelWriter::logits(const Value &x, const Value &embedding) {
-  Value normed = outer->norm(model.finalNorm, x, {"d"}, "normed");
-  Value table = model.head.empty()
-                    ? embedding
-                    : outer->parameter("head", model.head, {"v", "d"});
-  Type type{{"b", "s", "v"}, options.dtype};
-  if (!hasLoss())
-    type.where = Where::Logits;
-  bool isCapped = model.logitsSoftCap != 0;
-  Value logits = main->apply("einsum", {table, normed},
-                             isCapped ? "uncapped" : "logits", type);
-  return isCapped ? outer->softCap(logits, model.logitsSoftCap, "logits")
-                  : logits;
-}
-
-Value ModelWriter::loss(const Value &logits, const Value &targets) {
-  Value x = logits;
-  // Sums of many exponentials are taken of f32.
-  if (options.dtype != "f32")
-    x = main->apply("convert", {x}, "logits_f32", {x.type.indices, "f32"});
-  Value each = main->apply("cross_entropy", {x, targets}, "each",
-                           {{"b", "s"}, "f32"}, "over = \"v\"");
-  Value mean =
-      main->apply("mean", {each}, use ? "cross_entropy" : "loss", {{}, "f32"});
-  return use ? balanced(mean) : mean;
-}
-
-int64_t ModelWriter::countParameters() const {
-  int64_t count = 0;
-  bool isTooMany = false;
-  auto add = [&](const std::vector<Type> &types) {
-    for (const Type &type : types)
-      isTooMany |=
-          __builtin_add_overflow(count, program.elements(type.indices), &count);
-  };
-  add(outer->parameters());
-  for (size_t kind : model.layers)
-    add(layers[kind].parameters);
-  return isTooMany ? std::numeric_limits<int64_t>::max() : count;
-}
-
-std::string ModelWriter::heading() const {
-  auto size = [&](const char *index) { return model.extent(index); };
-  std::string text = fmt::format(
-      "// {} of {} layers, width d {}, {} heads of k {}", model.architecture,
-      model.layers.size(), size("d"), size("g") * size("r"), size("k"));
-  if (size("r") > 1)
-    text += fmt::format(" in g {} groups of r {}", size("g"), size("r"));
-  if (model.extents.count("x") > 0)
-    text += fmt::format(",\n// x {} experts of f {}, j {} a token", size("x"),
-                        size("f"), size("j"));
-  text += fmt::format(",\n// vocabulary v {}; batch b {}, sequence s {}. {} "
-                      "parameters.\n",
-                      size("v"), options.batch, options.sequence,
-                      countParameters());
-  for (const std::string &note : model.notes)
-    text += "// " + note + "\n";
-  return text + "//\n// tpsp-import made this of a config.json; it is yours to "
-                "edit. Parameters are\n// those of the checkpoint: tpsp-run "
-                "--weights FOLDER reads them.\n";
-}
-
-void ModelWriter::write(Imported &out) {
-  writeLayers();
-  main = std::make_unique<FunctionText>(program, "model", "");
-  outer = std::make_unique<LayerWriter>(*main, options.dtype);
-  Type ids{{"b", "s"}, "i32", Where::Tokens};
-  Value tokens = main->argument("tokens", ids, "{tpsp.data = \"tokens\"}");
-  Value targets;
-  if (hasLoss())
-    targets = main->argument("targets", ids, "{tpsp.data = \"next_tokens\"}");
-  Value embedding = outer->parameter("embedding", model.embedding, {"v", "d"});
-  Value x = embedded(tokens, embedding);
-  x = calledLayers(x);
-  x = logits(x, embedding);
-  if (hasLoss())
-    x = loss(x, targets);
-  main->finish({x});
-  out.parameters = countParameters();
-  out.program = program.text(heading());
-}
-
 //===----------------------------------------------------------------------===//
 // Extents
 //===----------------------------------------------------------------------===//
-
-static Status invalid(std::string message) {
-  return {TPSP_RT_INVALID, std::move(message)};
-}
 
 /// Experts in blocks of which each has rows for all tokens of a sample that may
 /// choose its experts.
@@ -288,15 +275,15 @@ static Status addBlocks(Model &model, const ImportOptions &options,
     int64_t fewer = ranks;
     while (experts % fewer != 0)
       --fewer;
-    return invalid(fmt::format("@ep has {} ranks, which do not divide the {} "
-                               "experts; --mesh ep={} does",
-                               ranks, experts, fewer));
+    return invalid("@ep has {} ranks, which do not divide the {} "
+                   "experts; --mesh ep={} does",
+                   ranks, experts, fewer);
   }
   if (experts % blocks != 0 || blocks % ranks != 0)
-    return invalid(fmt::format("{} blocks of experts: they must divide the {} "
-                               "experts, and @ep's {} ranks must divide them; "
-                               "--expert-blocks {} does",
-                               blocks, experts, ranks, experts));
+    return invalid("{} blocks of experts: they must divide the {} "
+                   "experts, and @ep's {} ranks must divide them; "
+                   "--expert-blocks {} does",
+                   blocks, experts, ranks, experts);
   int64_t each = experts / blocks;
   model.extents["xb"] = blocks;
   model.extents["xi"] = each;
@@ -317,15 +304,15 @@ static Status checkLength(const Model &model, const ImportOptions &options) {
     return {};
   int64_t positions = model.extent("p"), length = options.sequence;
   if (length > positions)
-    return invalid(fmt::format("--sequence {} is more than the {} positions "
-                               "that the model has learned",
-                               length, positions));
+    return invalid("--sequence {} is more than the {} positions "
+                   "that the model has learned",
+                   length, positions);
   int64_t blocks = length / std::gcd(positions, length);
   if (blocks > mostBlocks)
-    return invalid(fmt::format(
+    return invalid(
         "--sequence {} would take {} blocks of the model's {} positions; one "
         "that shares a larger divisor with {} takes fewer",
-        length, blocks, positions, positions));
+        length, blocks, positions, positions);
   return {};
 }
 
@@ -338,8 +325,8 @@ Status tpsp::import::writeModel(Model model, const ImportOptions &options,
   TPSP_TRY(placement.checkExtent("--sequence", "s", options.sequence));
   TPSP_TRY(checkLength(model, options));
   if (options.layers > int64_t(model.layers.size()))
-    return invalid(fmt::format("--layers {} is more than the model's {}",
-                               options.layers, model.layers.size()));
+    return invalid("--layers {} is more than the model's {}", options.layers,
+                   model.layers.size());
   if (options.layers > 0)
     model.layers.resize(options.layers);
   model.extents["b"] = options.batch;

@@ -1,4 +1,5 @@
 #include "Placement.h"
+#include "tpsp/Abi/InvalidStatus.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,6 +10,7 @@
 
 using namespace tpsp;
 using namespace tpsp::import;
+using rt::invalid;
 using rt::Status;
 
 using Names = std::vector<std::string>;
@@ -70,17 +72,15 @@ Status Placement::add(const std::string &name) {
     if (!contains(part.names, name))
       continue;
     if (std::find(parts.begin(), parts.end(), &part) != parts.end())
-      return {TPSP_RT_INVALID,
-              fmt::format("--place has '{}' twice, and one axis @{}; name each "
-                          "part once",
-                          name, part.axis.name)};
+      return invalid("--place has '{}' twice, and one axis @{}; name each "
+                     "part once",
+                     name, part.axis.name);
     parts.push_back(&part);
     return {};
   }
-  return {TPSP_RT_INVALID,
-          fmt::format("--place knows no '{}'; a strategy is made of {}, with "
-                      "'-' between: tp-sp-fsdp",
-                      name, fmt::join(known, ", "))};
+  return invalid("--place knows no '{}'; a strategy is made of {}, with "
+                 "'-' between: tp-sp-fsdp",
+                 name, fmt::join(known, ", "));
 }
 
 Status Placement::setSizes(const std::string &mesh) {
@@ -94,10 +94,9 @@ Status Placement::setSizes(const std::string &mesh) {
     auto [rest, error] = std::from_chars(
         entry.data() + std::min(equals + 1, entry.size()), end, size);
     if (axis == axes.end() || error != std::errc() || rest != end || size < 1)
-      return {TPSP_RT_INVALID,
-              fmt::format("--mesh '{}' is not AXIS=RANKS of an axis that "
-                          "--place has",
-                          entry)};
+      return invalid("--mesh '{}' is not AXIS=RANKS of an axis that "
+                     "--place has",
+                     entry);
     axis->size = size;
   }
   return {};
@@ -107,8 +106,8 @@ Status Placement::parse(const std::string &strategy, const std::string &mesh,
                         Placement &out) {
   out = {};
   if (strategy.empty() && !mesh.empty())
-    return {TPSP_RT_INVALID, "--mesh needs --place, which says what each axis "
-                             "divides"};
+    return invalid("--mesh needs --place, which says what each axis "
+                   "divides");
   for (const std::string &name : splitAt(strategy, '-'))
     TPSP_TRY(out.add(name));
   for (const Part &row : table())
@@ -160,10 +159,9 @@ Status Placement::checkExtent(const std::string &option,
           names += "@" + axis.name;
         }
     if (extent % ranks != 0)
-      return {TPSP_RT_INVALID,
-              fmt::format("--place puts {} on {}, {} ranks, which do not "
-                          "divide {} {}; a multiple of {} works",
-                          index, names, ranks, option, extent, ranks)};
+      return invalid("--place puts {} on {}, {} ranks, which do not "
+                     "divide {} {}; a multiple of {} works",
+                     index, names, ranks, option, extent, ranks);
   }
   return {};
 }

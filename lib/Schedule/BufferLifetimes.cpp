@@ -1,5 +1,7 @@
 #include "BufferLifetimes.h"
 
+#include "tpsp/Abi/LiveBytes.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -41,14 +43,9 @@ void BufferLifetimes::findUpcoming(const HappensBefore &before) {
 }
 
 int64_t BufferLifetimes::peakBytes() const {
-  std::vector<int64_t> change(plan.commands.size() + 1, 0);
+  LiveBytes live;
   for (size_t i = 0; i < lifetimes.size(); ++i)
-    if (isTemporary(i)) {
-      change[lifetimes[i].first] += plan.buffers[i].bytes;
-      change[lifetimes[i].last + 1] -= plan.buffers[i].bytes;
-    }
-  int64_t held = 0, most = 0;
-  for (int64_t bytes : change)
-    most = std::max(most, held += bytes);
-  return most;
+    if (isTemporary(i))
+      live.add(lifetimes[i].first, lifetimes[i].last, plan.buffers[i].bytes);
+  return live.most();
 }

@@ -1,5 +1,7 @@
 #include "tpsp/Schedule/ChunkWork.h"
 
+#include "tpsp/Abi/LiveBytes.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <set>
@@ -359,37 +361,24 @@ private:
   int64_t peakOf(unsigned wanted) const {
     unsigned earlier = (wanted & (~wanted + 1)) - 1;
     unsigned later = ~(earlier | wanted);
-    std::vector<int64_t> last(used.size(), -1);
-    std::vector<bool> isLive(used.size());
-    int64_t bytes = 0;
-    for (size_t i = 0; i < used.size(); ++i)
-      if (isCounted(int64_t(i)) && (used[i] & earlier) &&
-          (used[i] & ~earlier)) {
-        isLive[i] = true;
-        bytes += plan.buffers[i].bytes;
-      }
-    for (size_t i = 0; i < plan.commands.size(); ++i)
+    constexpr int64_t unknown = -1;
+    std::vector<int64_t> first(used.size(), unknown), last(used.size());
+    auto end = int64_t(plan.commands.size());
+    for (int64_t i = 0; i < end; ++i)
       if (segments.of(i) & wanted)
-        for (const PlanAccess &access : plan.commands[i].accesses)
-          last[access.buffer] = int64_t(i);
-    int64_t most = bytes;
-    for (size_t i = 0; i < plan.commands.size(); ++i) {
-      if (!(segments.of(i) & wanted))
-        continue;
-      for (const PlanAccess &access : plan.commands[i].accesses)
-        if (isCounted(access.buffer) && !isLive[access.buffer]) {
-          isLive[access.buffer] = true;
-          bytes += plan.buffers[access.buffer].bytes;
+        for (const PlanAccess &access : plan.commands[i].accesses) {
+          if (first[access.buffer] == unknown)
+            first[access.buffer] = i;
+          last[access.buffer] = i;
         }
-      most = std::max(most, bytes);
-      for (const PlanAccess &access : plan.commands[i].accesses)
-        if (isLive[access.buffer] && last[access.buffer] == int64_t(i) &&
-            !(used[access.buffer] & later)) {
-          isLive[access.buffer] = false;
-          bytes -= plan.buffers[access.buffer].bytes;
-        }
+    LiveBytes live;
+    for (size_t i = 0; i < used.size(); ++i) {
+      bool isLeft = (used[i] & earlier) && (used[i] & ~earlier);
+      if (isCounted(int64_t(i)) && (isLeft || first[i] != unknown))
+        live.add(isLeft ? 0 : first[i], used[i] & later ? end : last[i],
+                 plan.buffers[i].bytes);
     }
-    return most;
+    return live.most();
   }
 
   void readPeaks() {

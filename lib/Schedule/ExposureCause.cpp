@@ -29,8 +29,7 @@ public:
     std::vector<size_t> placeOf(plan.ledger.size(), unseen);
     for (size_t i = 0; i < plan.commands.size(); ++i) {
       const PlanCommand &command = plan.commands[i];
-      if (command.kind != CommandKind::Collective ||
-          command.collective.group == 1)
+      if (!command.communicates())
         continue;
       ExposedCollective piece = exposed(i);
       int64_t row = command.collective.row;

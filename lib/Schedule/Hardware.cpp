@@ -31,6 +31,13 @@ const MatmulRates *tpsp::matmulRatesOf(const Hardware &hardware,
   return ratesOfWidth(hardware.matmul, dtype);
 }
 
+double tpsp::matmulPeak(const Hardware &hardware, int64_t dtype,
+                        int64_t ranks) {
+  const MatmulRates *rates = matmulRatesOf(hardware, dtype);
+  double devices = hardware.isCpu() ? hardware.cores / double(ranks) : 1;
+  return rates ? rates->peak * devices : 0;
+}
+
 const AttentionRates *tpsp::attentionRatesOf(const Hardware &hardware,
                                              int64_t dtype) {
   return ratesOfWidth(hardware.attention, dtype);
@@ -121,13 +128,13 @@ static llvm::Error pin(Hardware &hardware, CollectiveAlgorithm algorithm) {
     return llvm::createStringError(llvm::formatv(
         "{0} has no rates of all_reduce by {1} that could be pinned; leave "
         "':{1}' away, or describe them in a file with \"base\": \"{0}\"",
-        hardware.name, name(algorithm)));
+        hardware.name, nameOf(algorithm)));
   if (!missing.empty()) {
     std::string &assumed = hardware.basis.assumed;
     assumed +=
         llvm::formatv("{0}all_reduce {1} by any algorithm (no {2} was "
                       "measured there)",
-                      assumed.empty() ? "" : ", ", missing, name(algorithm));
+                      assumed.empty() ? "" : ", ", missing, nameOf(algorithm));
   }
   return llvm::Error::success();
 }
@@ -136,7 +143,7 @@ llvm::Expected<Hardware> tpsp::findHardware(llvm::StringRef text) {
   auto [name, suffix] = text.rsplit(':');
   for (CollectiveAlgorithm algorithm :
        {CollectiveAlgorithm::Ring, CollectiveAlgorithm::Tree}) {
-    if (suffix != tpsp::name(algorithm))
+    if (suffix != nameOf(algorithm))
       continue;
     llvm::Expected<Hardware> found = findDescription(name);
     if (!found)

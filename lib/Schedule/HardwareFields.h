@@ -42,10 +42,6 @@ inline constexpr std::array choices<CollectiveKind> = {
     CollectiveKind::AllGather, CollectiveKind::AllToAll,
     CollectiveKind::Permute};
 
-inline llvm::StringRef name(Hardware::Kind kind) {
-  return kind == Hardware::Kind::Gpu ? "gpu" : "cpu";
-}
-
 /// Ascending numbers.
 struct Axis {
   std::vector<double> &points;
@@ -144,8 +140,8 @@ inline std::string missingCollective(const Hardware &hardware) {
         found |= rates.tier == tier && rates.kind == kind &&
                  !rates.measuredGroupsOnly;
       if (!found)
-        return "there is no " + name(kind).str() + " for any group on tier '" +
-               tier + "'";
+        return std::string("there is no ") + nameOf(kind) +
+               " for any group on tier '" + tier + "'";
     }
   return "";
 }

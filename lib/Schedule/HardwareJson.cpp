@@ -1,6 +1,7 @@
 // Descriptions of machines from and to JSON.
 #include "HardwareFields.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <nlohmann/json.hpp>
@@ -15,18 +16,6 @@ namespace tpsp {
 /// The text of a built-in description, or null (EmbeddedHardware.cpp.in).
 const char *embeddedHardware(llvm::StringRef name);
 } // namespace tpsp
-
-llvm::StringRef tpsp::name(CollectiveAlgorithm algorithm) {
-  switch (algorithm) {
-  case CollectiveAlgorithm::Ring:
-    return "ring";
-  case CollectiveAlgorithm::Tree:
-    return "tree";
-  case CollectiveAlgorithm::InNetwork:
-    return "in-network";
-  }
-  return "";
-}
 
 namespace {
 
@@ -97,8 +86,8 @@ void read(const Json &value, const Place &place, Rule rule, Enum &out) {
   std::string text, all;
   read(value, place, rule, text);
   for (Enum choice : choices<Enum>) {
-    all += (all.empty() ? "" : ", ") + name(choice).str();
-    if (name(choice) == text) {
+    all += (all.empty() ? "" : ", ") + std::string(nameOf(choice));
+    if (nameOf(choice) == text) {
       out = choice;
       return;
     }
@@ -222,9 +211,7 @@ public:
   }
   /// Refuses keys that nobody asked for.
   void done() {
-    std::string all;
-    for (const std::string &key : known)
-      all += (all.empty() ? "" : ", ") + key;
+    std::string all = llvm::join(known, ", ");
     for (const auto &entry : value.items())
       if (value.is_object() && !known.count(entry.key()))
         place.at(entry.key()).refuse("there is no such key; there are " + all);
@@ -262,7 +249,7 @@ Json written(std::string &value, Rule) { return value; }
 Json written(bool value, Rule) { return value ? Json(true) : Json(); }
 template <typename Enum, std::enable_if_t<std::is_enum_v<Enum>, int> = 0>
 Json written(Enum value, Rule) {
-  return name(value).str();
+  return nameOf(value);
 }
 Json written(Axis axis, Rule) { return axis.points; }
 

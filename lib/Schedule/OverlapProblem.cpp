@@ -1,5 +1,7 @@
 #include "tpsp/Schedule/OverlapProblem.h"
 
+#include "tpsp/Abi/LiveBytes.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -50,15 +52,10 @@ std::optional<std::string> OverlapProblem::check() const {
 }
 
 int64_t OverlapProblem::serialPeak() const {
-  std::vector<int64_t> change(commands.size() + 1, 0);
-  for (const OverlapBuffer &buffer : buffers) {
-    change[buffer.users.front()] += buffer.bytes;
-    change[buffer.users.back() + 1] -= buffer.bytes;
-  }
-  int64_t held = 0, peak = 0;
-  for (int64_t bytes : change)
-    peak = std::max(peak, held += bytes);
-  return peak;
+  LiveBytes live;
+  for (const OverlapBuffer &buffer : buffers)
+    live.add(buffer.users.front(), buffer.users.back(), buffer.bytes);
+  return live.most();
 }
 
 std::vector<int64_t> tpsp::startOrder(const OverlapProblem &problem,

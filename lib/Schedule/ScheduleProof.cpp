@@ -307,7 +307,7 @@ private:
   /// communicator in two orders, if they are on two streams.
   std::optional<StepFault> checkCommunicator(int64_t command) {
     const PlanCommand &c = plan.commands[command];
-    if (c.kind != CommandKind::Collective || c.collective.group == 1)
+    if (!c.communicates())
       return std::nullopt;
     std::vector<AxisId> axes(c.collective.axes.begin(),
                              c.collective.axes.end());

@@ -30,6 +30,15 @@ struct Stream {
   double secondsLeft() const { return startLeft + workLeft * pace; }
 };
 
+/// The bandwidth of the fastest links.
+double linkBandwidth(const Hardware &hardware) {
+  double most = 0;
+  for (const CollectiveRates &rates : hardware.collectives)
+    if (rates.tier == hardware.insideTier)
+      most = std::max(most, rates.busBandwidth);
+  return most;
+}
+
 class Simulation {
 public:
   Simulation(const Plan &plan, const CostModel &cost)
@@ -40,22 +49,222 @@ public:
       result.commands[i].command = int64_t(i);
   }
 
-  llvm::Error prepare();
-  SimulatedStep run();
+  llvm::Error prepare() {
+    std::vector<int64_t> lastRecord(std::max<int64_t>(plan.numEvents, 0), -1);
+    int64_t onStream0 = 0;
+    for (size_t i = 0; i < plan.commands.size(); ++i) {
+      const PlanCommand &command = plan.commands[i];
+      if (command.stream < 0 || command.stream >= int64_t(streams.size()))
+        return problem(i, llvm::formatv("is on stream {0}, but there are {1}",
+                                        command.stream, streams.size()));
+      if (command.isEvent()) {
+        if (command.event < 0 || command.event >= int64_t(lastRecord.size()))
+          return problem(i, llvm::formatv("uses event {0}, but there are {1}",
+                                          command.event, lastRecord.size()));
+        int64_t &last = lastRecord[command.event];
+        if (command.kind == CommandKind::EventRecord)
+          last = i;
+        else if (last < 0)
+          return problem(i, llvm::formatv("waits for event {0}, which nothing "
+                                          "before it records",
+                                          command.event));
+        recordOf[i] = last;
+      }
+      issuedBehind.push_back(onStream0);
+      onStream0 += command.stream == 0;
+      streams[command.stream].commands.push_back(i);
+    }
+    return llvm::Error::success();
+  }
+
+  SimulatedStep run() {
+    now = cost.stepSeconds();
+    // Waking the ranks' own threads is part of that.
+    streams[0].isAsleep = false;
+    for (startAll(), setPaces(); nextMoment() < never;) {
+      advance(nextMoment());
+      startAll();
+      setPaces();
+    }
+    summarise();
+    return std::move(result);
+  }
 
 private:
-  llvm::Error problem(int64_t command, const std::string &what) const;
-  double availableAt(int64_t command);
-  void startAll();
-  bool startNext(Stream &stream);
-  void begin(Stream &stream, int64_t command);
-  void end(Stream &stream);
-  void setPaces();
-  double paceOf(const Stream &stream, double memoryShares) const;
-  double coresFactor(const PlanCommand &command) const;
-  double nextMoment();
-  void advance(double to);
-  void summarise();
+  llvm::Error problem(int64_t command, const std::string &what) const {
+    return llvm::createStringError(llvm::formatv(
+        "command {0} ({1}) {2}", command, plan.commands[command].name(), what));
+  }
+  /// When the host has issued a command; `never` if that is not known yet.
+  double availableAt(int64_t command) {
+    const Hardware &machine = cost.machine();
+    if (!machine.isCpu())
+      return double(command + 1) * machine.issueSeconds;
+    // Stream 0 is the issuing thread.
+    bool isIssued = int64_t(streams[0].next) - (streams[0].running >= 0) >=
+                    issuedBehind[command];
+    return isIssued ? now : never;
+  }
+
+  void startAll() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (Stream &stream : streams)
+        while (startNext(stream))
+          changed = true;
+    }
+  }
+
+  /// Starts the stream's next command if it can be started; true if anything
+  /// changed. What a wait waits for has ended, so it takes no time by itself.
+  bool startNext(Stream &stream) {
+    if (stream.running >= 0) {
+      const PlanCommand &command = plan.commands[stream.running];
+      if (command.kind != CommandKind::EventWait)
+        return false;
+      if (!ended[recordOf[stream.running]]) {
+        stream.isAsleep = true;
+        return false;
+      }
+      end(stream);
+      return true;
+    }
+    if (stream.next == stream.commands.size() ||
+        availableAt(stream.commands[stream.next]) > now) {
+      stream.isAsleep = true;
+      return false;
+    }
+    begin(stream, stream.commands[stream.next++]);
+    if (plan.commands[stream.running].kind == CommandKind::EventRecord)
+      end(stream);
+    return true;
+  }
+
+  void begin(Stream &stream, int64_t command) {
+    stream.running = command;
+    stream.cost = cost.cost(plan.commands[command]);
+    stream.startLeft = stream.cost.startSeconds;
+    if (stream.isAsleep && !plan.commands[command].isEvent()) {
+      stream.startLeft += cost.handoffSeconds();
+      stream.isAsleep = false;
+    }
+    stream.workLeft = 1;
+    result.commands[command].begin = now;
+  }
+
+  void end(Stream &stream) {
+    result.commands[stream.running].end = now;
+    ended[stream.running] = true;
+    stream.running = -1;
+  }
+
+  void setPaces() {
+    busyCollectives = busyComputations = 0;
+    double memoryShares = 0;
+    for (const Stream &stream : streams) {
+      if (stream.running < 0 || plan.commands[stream.running].isEvent())
+        continue;
+      bool isCollective =
+          plan.commands[stream.running].kind == CommandKind::Collective;
+      (isCollective ? busyCollectives : busyComputations) += 1;
+      double alone =
+          std::max(stream.cost.unitSeconds, stream.cost.memorySeconds);
+      if (alone > 0)
+        memoryShares += stream.cost.memorySeconds / alone;
+    }
+    for (Stream &stream : streams)
+      if (stream.running >= 0 && !plan.commands[stream.running].isEvent())
+        stream.pace = paceOf(stream, memoryShares);
+  }
+
+  double paceOf(const Stream &stream, double memoryShares) const {
+    double units = stream.cost.unitSeconds;
+    double memory = stream.cost.memorySeconds * std::max(1.0, memoryShares);
+    double factor = coresFactor(plan.commands[stream.running]);
+    // A CPU's memory is as fast as the cores that ask it; a GPU's is busy with
+    // fewer than all of them.
+    if (cost.machine().isCpu())
+      return std::max(units, memory) * factor;
+    return std::max(units * factor, memory);
+  }
+
+  /// How much longer a command's units take because others run.
+  double coresFactor(const PlanCommand &command) const {
+    const Hardware &machine = cost.machine();
+    bool isCollective = command.kind == CommandKind::Collective;
+    if (!machine.isCpu())
+      return isCollective || busyCollectives == 0 ? 1 : cost.slowdown();
+    // Threads that want to run, on the rank's part of the cores.
+    double share = double(machine.cores) / double(cost.ranks().numRanks());
+    double own =
+        isCollective ? machine.collectiveCores : double(cost.threads());
+    double all = double(busyComputations * cost.threads()) +
+                 double(busyCollectives) * machine.collectiveCores;
+    if (own <= 0)
+      return 1;
+    return std::max(1.0, all / share) / std::max(1.0, own / share);
+  }
+
+  /// When something ends or can be started; `never` if all is done.
+  double nextMoment() {
+    double moment = never;
+    for (const Stream &stream : streams) {
+      if (stream.running < 0) {
+        if (stream.next < stream.commands.size())
+          moment = std::min(moment, availableAt(stream.commands[stream.next]));
+      } else if (!plan.commands[stream.running].isEvent()) {
+        moment = std::min(moment, now + stream.secondsLeft());
+      }
+    }
+    return moment;
+  }
+
+  void advance(double to) {
+    double seconds = to - now;
+    now = to;
+    for (Stream &stream : streams) {
+      if (stream.running < 0 || plan.commands[stream.running].isEvent())
+        continue;
+      // Rounding must not leave a remainder too short to move the clock.
+      bool isDone = stream.secondsLeft() <= seconds + 1e-12 * now;
+      double launching = std::min(seconds, stream.startLeft);
+      stream.startLeft -= launching;
+      if (stream.pace > 0)
+        stream.workLeft -= (seconds - launching) / stream.pace;
+      if (isDone)
+        end(stream);
+    }
+  }
+
+  void summarise() {
+    const Hardware &machine = cost.machine();
+    double peakSeconds = 0, sent = 0;
+    result.rank.streams.resize(streams.size());
+    for (size_t i = 0; i < plan.commands.size(); ++i) {
+      const PlanCommand &command = plan.commands[i];
+      result.seconds = std::max(result.seconds, result.commands[i].end);
+      if (const MatmulRates *rates = matmulRatesOf(machine, command.dtype)) {
+        if (command.kind == CommandKind::Matmul)
+          peakSeconds += command.matmul.flops() / rates->peak;
+        if (command.kind == CommandKind::Attention)
+          peakSeconds += command.attention.flops() / rates->peak;
+      }
+      if (command.kind == CommandKind::Collective)
+        sent += double(command.collective.bytesSent);
+      if (command.stream == 0 && command.computes())
+        result.computing += result.commands[i].seconds();
+      result.rank.streams[command.stream].push_back(result.commands[i]);
+    }
+    if (machine.isCpu())
+      peakSeconds /= cost.coresPerRank();
+    if (result.seconds > 0) {
+      result.matmulUtilisation = peakSeconds / result.seconds;
+      if (sent > 0)
+        result.linkUtilisation = sent / linkBandwidth(machine) / result.seconds;
+    }
+    result.exposure = exposureOf(plan, {result.rank});
+    result.memory = memoryUse(plan, result.rank);
+  }
 
   const Plan &plan;
   const CostModel &cost;
@@ -72,231 +281,6 @@ private:
 };
 
 } // namespace
-
-llvm::Error Simulation::problem(int64_t command,
-                                const std::string &what) const {
-  return llvm::createStringError(llvm::formatv(
-      "command {0} ({1}) {2}", command, plan.commands[command].name(), what));
-}
-
-llvm::Error Simulation::prepare() {
-  std::vector<int64_t> lastRecord(std::max<int64_t>(plan.numEvents, 0), -1);
-  int64_t onStream0 = 0;
-  for (size_t i = 0; i < plan.commands.size(); ++i) {
-    const PlanCommand &command = plan.commands[i];
-    if (command.stream < 0 || command.stream >= int64_t(streams.size()))
-      return problem(i, llvm::formatv("is on stream {0}, but there are {1}",
-                                      command.stream, streams.size()));
-    if (command.isEvent()) {
-      if (command.event < 0 || command.event >= int64_t(lastRecord.size()))
-        return problem(i, llvm::formatv("uses event {0}, but there are {1}",
-                                        command.event, lastRecord.size()));
-      int64_t &last = lastRecord[command.event];
-      if (command.kind == CommandKind::EventRecord)
-        last = i;
-      else if (last < 0)
-        return problem(i, llvm::formatv("waits for event {0}, which nothing "
-                                        "before it records",
-                                        command.event));
-      recordOf[i] = last;
-    }
-    issuedBehind.push_back(onStream0);
-    onStream0 += command.stream == 0;
-    streams[command.stream].commands.push_back(i);
-  }
-  return llvm::Error::success();
-}
-
-/// When the host has issued a command; `never` if that is not known yet.
-double Simulation::availableAt(int64_t command) {
-  const Hardware &machine = cost.machine();
-  if (!machine.isCpu())
-    return double(command + 1) * machine.issueSeconds;
-  // Stream 0 is the issuing thread.
-  bool isIssued = int64_t(streams[0].next) - (streams[0].running >= 0) >=
-                  issuedBehind[command];
-  return isIssued ? now : never;
-}
-
-void Simulation::begin(Stream &stream, int64_t command) {
-  stream.running = command;
-  stream.cost = cost.cost(plan.commands[command]);
-  stream.startLeft = stream.cost.startSeconds;
-  if (stream.isAsleep && !plan.commands[command].isEvent()) {
-    stream.startLeft += cost.handoffSeconds();
-    stream.isAsleep = false;
-  }
-  stream.workLeft = 1;
-  result.commands[command].begin = now;
-}
-
-void Simulation::end(Stream &stream) {
-  result.commands[stream.running].end = now;
-  ended[stream.running] = true;
-  stream.running = -1;
-}
-
-/// Starts the stream's next command if it can be started; true if anything
-/// changed. What a wait waits for has ended, so it takes no time by itself.
-bool Simulation::startNext(Stream &stream) {
-  if (stream.running >= 0) {
-    const PlanCommand &command = plan.commands[stream.running];
-    if (command.kind != CommandKind::EventWait)
-      return false;
-    if (!ended[recordOf[stream.running]]) {
-      stream.isAsleep = true;
-      return false;
-    }
-    end(stream);
-    return true;
-  }
-  if (stream.next == stream.commands.size() ||
-      availableAt(stream.commands[stream.next]) > now) {
-    stream.isAsleep = true;
-    return false;
-  }
-  begin(stream, stream.commands[stream.next++]);
-  if (plan.commands[stream.running].kind == CommandKind::EventRecord)
-    end(stream);
-  return true;
-}
-
-void Simulation::startAll() {
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (Stream &stream : streams)
-      while (startNext(stream))
-        changed = true;
-  }
-}
-
-/// How much longer a command's units take because others run.
-double Simulation::coresFactor(const PlanCommand &command) const {
-  const Hardware &machine = cost.machine();
-  bool isCollective = command.kind == CommandKind::Collective;
-  if (!machine.isCpu())
-    return isCollective || busyCollectives == 0 ? 1 : cost.slowdown();
-  // Threads that want to run, on the rank's part of the cores.
-  double share = double(machine.cores) / double(cost.ranks().numRanks());
-  double own = isCollective ? machine.collectiveCores : double(cost.threads());
-  double all = double(busyComputations * cost.threads()) +
-               double(busyCollectives) * machine.collectiveCores;
-  if (own <= 0)
-    return 1;
-  return std::max(1.0, all / share) / std::max(1.0, own / share);
-}
-
-double Simulation::paceOf(const Stream &stream, double memoryShares) const {
-  double units = stream.cost.unitSeconds;
-  double memory = stream.cost.memorySeconds * std::max(1.0, memoryShares);
-  double factor = coresFactor(plan.commands[stream.running]);
-  // A CPU's memory is as fast as the cores that ask it; a GPU's is busy with
-  // fewer than all of them.
-  if (cost.machine().isCpu())
-    return std::max(units, memory) * factor;
-  return std::max(units * factor, memory);
-}
-
-void Simulation::setPaces() {
-  busyCollectives = busyComputations = 0;
-  double memoryShares = 0;
-  for (const Stream &stream : streams) {
-    if (stream.running < 0 || plan.commands[stream.running].isEvent())
-      continue;
-    bool isCollective =
-        plan.commands[stream.running].kind == CommandKind::Collective;
-    (isCollective ? busyCollectives : busyComputations) += 1;
-    double alone = std::max(stream.cost.unitSeconds, stream.cost.memorySeconds);
-    if (alone > 0)
-      memoryShares += stream.cost.memorySeconds / alone;
-  }
-  for (Stream &stream : streams)
-    if (stream.running >= 0 && !plan.commands[stream.running].isEvent())
-      stream.pace = paceOf(stream, memoryShares);
-}
-
-/// When something ends or can be started; `never` if all is done.
-double Simulation::nextMoment() {
-  double moment = never;
-  for (const Stream &stream : streams) {
-    if (stream.running < 0) {
-      if (stream.next < stream.commands.size())
-        moment = std::min(moment, availableAt(stream.commands[stream.next]));
-    } else if (!plan.commands[stream.running].isEvent()) {
-      moment = std::min(moment, now + stream.secondsLeft());
-    }
-  }
-  return moment;
-}
-
-void Simulation::advance(double to) {
-  double seconds = to - now;
-  now = to;
-  for (Stream &stream : streams) {
-    if (stream.running < 0 || plan.commands[stream.running].isEvent())
-      continue;
-    // Rounding must not leave a remainder too short to move the clock.
-    bool isDone = stream.secondsLeft() <= seconds + 1e-12 * now;
-    double launching = std::min(seconds, stream.startLeft);
-    stream.startLeft -= launching;
-    if (stream.pace > 0)
-      stream.workLeft -= (seconds - launching) / stream.pace;
-    if (isDone)
-      end(stream);
-  }
-}
-
-SimulatedStep Simulation::run() {
-  now = cost.stepSeconds();
-  // Waking the ranks' own threads is part of that.
-  streams[0].isAsleep = false;
-  for (startAll(), setPaces(); nextMoment() < never;) {
-    advance(nextMoment());
-    startAll();
-    setPaces();
-  }
-  summarise();
-  return std::move(result);
-}
-
-/// The bandwidth of the fastest links.
-static double linkBandwidth(const Hardware &hardware) {
-  double most = 0;
-  for (const CollectiveRates &rates : hardware.collectives)
-    if (rates.tier == hardware.insideTier)
-      most = std::max(most, rates.busBandwidth);
-  return most;
-}
-
-void Simulation::summarise() {
-  const Hardware &machine = cost.machine();
-  double peakSeconds = 0, sent = 0;
-  result.rank.streams.resize(streams.size());
-  for (size_t i = 0; i < plan.commands.size(); ++i) {
-    const PlanCommand &command = plan.commands[i];
-    result.seconds = std::max(result.seconds, result.commands[i].end);
-    if (const MatmulRates *rates = matmulRatesOf(machine, command.dtype)) {
-      if (command.kind == CommandKind::Matmul)
-        peakSeconds += command.matmul.flops() / rates->peak;
-      if (command.kind == CommandKind::Attention)
-        peakSeconds += command.attention.flops() / rates->peak;
-    }
-    if (command.kind == CommandKind::Collective)
-      sent += double(command.collective.bytesSent);
-    if (command.stream == 0 && command.computes())
-      result.computing += result.commands[i].seconds();
-    result.rank.streams[command.stream].push_back(result.commands[i]);
-  }
-  if (machine.isCpu())
-    peakSeconds /= cost.coresPerRank();
-  if (result.seconds > 0) {
-    result.matmulUtilisation = peakSeconds / result.seconds;
-    if (sent > 0)
-      result.linkUtilisation = sent / linkBandwidth(machine) / result.seconds;
-  }
-  result.exposure = exposureOf(plan, {result.rank});
-  result.memory = memoryUse(plan, result.rank);
-}
 
 llvm::Expected<SimulatedStep> tpsp::simulate(const Plan &plan,
                                              const CostModel &cost) {

@@ -27,13 +27,8 @@ public:
   }
 
 private:
-  static bool communicates(const PlanCommand &command) {
-    return command.kind == CommandKind::Collective &&
-           command.collective.group > 1;
-  }
-
   int64_t streamOf(const PlanCommand &command) {
-    if (!communicates(command))
+    if (!command.communicates())
       return 0;
     std::vector<AxisId> axes(command.collective.axes.begin(),
                              command.collective.axes.end());

@@ -124,8 +124,5 @@ double tpsp::tool::peakFlops(const ToolOptions &options, int64_t dtype,
     llvm::consumeError(machine.takeError());
     return 0;
   }
-  const MatmulRates *rates = matmulRatesOf(*machine, dtype);
-  if (!rates)
-    return 0;
-  return machine->isCpu() ? rates->peak * machine->cores / ranks : rates->peak;
+  return matmulPeak(*machine, dtype, ranks);
 }

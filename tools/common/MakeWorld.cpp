@@ -20,7 +20,6 @@ rt::Status tpsp::tool::openSource(const ToolOptions &options, const Plan &plan,
                                   std::string &warning) {
   auto inputs = std::make_unique<rt::InputsSource>();
   TPSP_TRY(inputs->open(options.inputs, plan));
-  source = std::make_unique<rt::RandomSource>(options.seed);
   if (!options.weights.empty()) {
     auto weights = std::make_unique<rt::WeightsSource>(std::move(source));
     TPSP_TRY(weights->open(options.weights, plan, warning, inputs->given()));

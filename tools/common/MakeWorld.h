@@ -14,7 +14,7 @@
 namespace tpsp::tool {
 
 /// Where the arguments' values come from: --inputs, else --weights, else
-/// --seed. `warning` is a sentence, or empty.
+/// `source`, which becomes all of these. `warning` is a sentence, or empty.
 rt::Status openSource(const ToolOptions &options, const Plan &plan,
                       std::unique_ptr<rt::TensorSource> &source,
                       std::string &warning);

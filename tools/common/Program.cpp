@@ -1,4 +1,5 @@
 #include "Program.h"
+#include "tpsp/Abi/InvalidStatus.h"
 
 #include "Compile.h"
 
@@ -30,10 +31,9 @@ rt::Status tpsp::tool::openPlan(const ToolOptions &options, Program &out) {
   TPSP_TRY(rt::readPlan(options.model, out.description));
   for (const std::string &entry : options.mesh)
     if (!hasAxis(out.plan().mesh, entry))
-      return {TPSP_RT_INVALID,
-              fmt::format("cannot run '{}' with --mesh {}: it was compiled for "
-                          "{}; compile the model for this mesh",
-                          options.model, entry, meshText(out.plan().mesh))};
+      return rt::invalid("cannot run '{}' with --mesh {}: it was compiled for "
+                         "{}; compile the model for this mesh",
+                         options.model, entry, meshText(out.plan().mesh));
   return rt::loadPlan(options.model, out.step);
 }
 

@@ -1,4 +1,5 @@
 // tpsp-import: from a model's config.json to a tpsp program.
+#include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Import/Import.h"
 #include "tpsp/Runtime/Driver/WholeFile.h"
 
@@ -15,6 +16,7 @@
 
 using namespace tpsp;
 using namespace tpsp::import;
+using rt::invalid;
 using rt::Status;
 
 static constexpr const char *footer = R"(Examples:
@@ -52,13 +54,11 @@ static Status readConfig(std::string &path, std::string &text) {
     path = (std::filesystem::path(path) / "config.json").string();
   std::ifstream file(path, std::ios::binary);
   if (!file)
-    return {TPSP_RT_INVALID,
-            fmt::format("cannot read '{}': {}", path, std::strerror(errno))};
+    return invalid("cannot read '{}': {}", path, std::strerror(errno));
   if (std::filesystem::is_regular_file(path, error) &&
       std::filesystem::file_size(path, error) > mostBytes)
-    return {TPSP_RT_INVALID,
-            fmt::format("'{}' is no configuration: it has more than {} bytes",
-                        path, mostBytes)};
+    return invalid("'{}' is no configuration: it has more than {} bytes", path,
+                   mostBytes);
   std::ostringstream all;
   all << file.rdbuf();
   text = all.str();

@@ -23,17 +23,14 @@ static int64_t endOfArguments(const Plan &plan) {
 /// Fills everything but the arguments with ones, which are a NaN in every
 /// floating-point type.
 static rt::Status poisonResults(rt::Rank &rank, const Plan &plan) {
-  int64_t begin = endOfArguments(plan), end = plan.arenaBytes;
-  if (begin >= end)
-    return {};
-  if (void *memory = rank.hostAddress(begin)) {
-    std::memset(memory, 0xff, end - begin);
-    return {};
-  }
-  const std::vector<char> ones(std::min<int64_t>(end - begin, 16 << 20), -1);
-  for (int64_t at = begin, some = 0; at < end; at += some) {
-    some = std::min(end - at, int64_t(ones.size()));
-    TPSP_TRY(rank.write(at, ones.data(), some));
+  constexpr int64_t most = 16 << 20;
+  std::vector<char> staging;
+  for (int64_t at = endOfArguments(plan); at < plan.arenaBytes; at += most) {
+    int64_t some = std::min(plan.arenaBytes - at, most);
+    TPSP_TRY(rank.fill(at, some, staging, [&](void *memory) {
+      std::memset(memory, 0xff, some);
+      return rt::Status();
+    }));
   }
   return {};
 }

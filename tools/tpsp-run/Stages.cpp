@@ -40,11 +40,7 @@ static void addUse(const Hardware &hardware, StagesReport &report) {
   for (const PlanCommand &command : first.plan->commands)
     if (command.kind == CommandKind::Matmul)
       dtype = command.dtype;
-  const MatmulRates *rates = matmulRatesOf(hardware, dtype);
-  double peak = !rates ? 0
-                : hardware.isCpu()
-                    ? rates->peak * hardware.cores / double(ranks)
-                    : rates->peak;
+  double peak = matmulPeak(hardware, dtype, ranks);
   if (peak > 0 && report.step.seconds > 0)
     report.matmulUtilisation = report.step.flops /
                                double(report.step.stages.size()) / peak /

@@ -40,6 +40,7 @@ static rt::Status openFiles(const Options &options, const Plan &plan,
     if (!path->empty())
       TPSP_TRY(rt::checkSavable(plan, which));
   std::string warning;
+  source = std::make_unique<rt::RandomSource>(options.seed);
   rt::Status status = openSource(options, plan, source, warning);
   if (!warning.empty() && !options.quiet)
     fmt::print(stderr, "tpsp-run: warning: {}\n", warning);

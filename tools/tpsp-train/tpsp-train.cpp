@@ -5,9 +5,8 @@
 #include "common/Launch.h"
 #include "common/MakeWorld.h"
 
+#include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Abi/Quantity.h"
-#include "tpsp/Runtime/Driver/Inputs.h"
-#include "tpsp/Runtime/Driver/Weights.h"
 #include "tpsp/Runtime/Driver/WholeFile.h"
 #include "tpsp/Runtime/Train/InitialValues.h"
 #include "tpsp/Runtime/Train/Trainer.h"
@@ -17,6 +16,7 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <map>
 
 using namespace tpsp;
 using namespace tpsp::tool;
@@ -33,6 +33,19 @@ static void interruptGently() {
   action.sa_flags = SA_RESETHAND;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+}
+
+/// In which type most FLOPs are done.
+static int64_t matmulType(const Plan &plan) {
+  std::map<int64_t, double> flops;
+  for (const PlanCommand &command : plan.commands)
+    if (command.kind == CommandKind::Matmul)
+      flops[command.dtype] += double(command.matmul.flops());
+  auto most =
+      std::max_element(flops.begin(), flops.end(), [](auto &one, auto &other) {
+        return one.second < other.second;
+      });
+  return most == flops.end() ? int64_t(TPSP_RT_F32) : most->first;
 }
 
 namespace {
@@ -54,23 +67,250 @@ public:
   Run(Options &options, Launch &launch)
       : options(options), launch(launch), progress(options.quiet) {}
 
-  rt::Status carryOut();
+  rt::Status carryOut() {
+    TPSP_TRY(findPosition());
+    if (launch.isFirst())
+      TPSP_TRY(prepareOutputs());
+    TPSP_TRY(openFiles());
+    TPSP_TRY(openPrograms());
+    TPSP_TRY(openSource(training, loss));
+    TPSP_TRY(checkTrainable(training.plan(), *training.source));
+    TPSP_TRY(checkCheckpoint(training.plan()));
+    Batches data, evaluation;
+    TPSP_TRY(makeBatches(data, evaluation));
+    progress.phase("filling arguments");
+    TPSP_TRY(start(training));
+    if (evaluates()) {
+      TPSP_TRY(openSource(evaluating, evalLoss));
+      TPSP_TRY(start(evaluating));
+    }
+    progress.done();
+    auto say = [&](const std::string &line) {
+      if (!options.quiet)
+        fmt::print("{}\n", line);
+      std::fflush(stdout);
+    };
+    if (!options.quiet)
+      introduce(data);
+    Trainer trainer(TrainingStep(training.loaded(), loss), std::move(data),
+                    trainingOptions(evaluation), say);
+    if (evaluates())
+      trainer.evaluateWith(
+          {TrainingStep(evaluating.loaded(), evalLoss), std::move(evaluation)});
+    interruptGently();
+    TPSP_TRY(trainer.run(position, [] { return interrupted != 0; }));
+    if (!options.quiet)
+      conclude();
+    return {};
+  }
 
 private:
-  rt::Status findPosition();
-  rt::Status prepareOutputs() const;
-  rt::Status checkFolder() const;
-  rt::Status openPrograms();
-  rt::Status openSource(RunningProgram &running, int64_t loss);
-  rt::Status openFiles();
-  rt::Status makeBatches(Batches &data, Batches &evaluation);
-  Agreed agreed() const;
-  rt::Status start(RunningProgram &running);
-  void followData(const Batches &data);
-  TrainingOptions trainingOptions(const Batches &evaluation) const;
-  void introduce(const Batches &data) const;
-  void conclude() const;
-  void warn(const std::string &text) const;
+  rt::Status findPosition() {
+    position.seed = options.seed;
+    if (options.resume.empty())
+      return {};
+    TPSP_TRY(findCheckpoint(options.resume, checkpoint));
+    TPSP_TRY(readPosition(checkpoint, position));
+    if (options.has("seed") && options.seed != position.seed)
+      return rt::invalid(
+          "'{}' is of a run with --seed {}; leave --seed out, or "
+          "begin anew with --weights",
+          checkpoint, position.seed);
+    if (position.step >= options.steps)
+      warn(
+          fmt::format("'{}' is of step {}, and --steps {} is the last: nothing "
+                      "is left to do",
+                      checkpoint, position.step, options.steps));
+    if (options.out.empty())
+      options.out = fs::path(checkpoint).parent_path().string();
+    return {};
+  }
+
+  /// What is written at the end is found out about at the beginning.
+  rt::Status prepareOutputs() const {
+    rt::WholeFile plot;
+    if (!options.plot.empty())
+      TPSP_TRY(plot.create(options.plot));
+    if (options.out.empty())
+      return {};
+    TPSP_TRY(checkFolder());
+    return prepareFolder(options.out);
+  }
+
+  /// A folder that has a run is gone on with, or left alone.
+  rt::Status checkFolder() const {
+    std::string last;
+    std::error_code none;
+    if (!findCheckpoint(options.out, last).ok() ||
+        (!checkpoint.empty() && fs::equivalent(last, checkpoint, none)))
+      return {};
+    return rt::invalid(
+        "'{}' has checkpoints, the last of them '{}'; go on from "
+        "it with --resume {}, or give another --out",
+        options.out, last, options.out);
+  }
+
+  rt::Status openPrograms() {
+    bool speaks = launch.isFirst();
+    TPSP_TRY(openProgram(options, {}, speaks, progress, training.program));
+    TPSP_TRY(findLoss(training.plan(), options.loss, loss));
+    if (speaks && losesGradients(training.plan()))
+      warn("parameters are in f16, in which small gradients vanish; give "
+           "--loss-scale dynamic, or --dtype bf16");
+    if (!evaluates())
+      return {};
+    Options forward = options;
+    forward.grad = false;
+    forward.dropout = false;
+    // Else parameters lie where the model has them.
+    if (options.gatherParameters != "forward")
+      forward.optimizer = "none";
+    if (options.isPlan)
+      forward.model = options.evalPlan;
+    TPSP_TRY(openProgram(forward, {}, speaks, progress, evaluating.program));
+    std::string name = options.loss;
+    for (const PlanBuffer &tensor : training.plan().tensors())
+      if (tensor.kind == BufferKind::Output && tensor.number == loss)
+        name = tensor.name;
+    return findLoss(evaluating.plan(), name, evalLoss);
+  }
+
+  rt::Status openSource(RunningProgram &running, int64_t lossNumber) {
+    const Plan &plan = running.plan();
+    std::unique_ptr<rt::TensorSource> source =
+        std::make_unique<rt::RandomSource>(position.seed,
+                                           rt::RandomUse::Training);
+    std::string warning;
+    TPSP_TRY(tool::openSource(options, plan, source, warning));
+    if (!warning.empty())
+      warn(warning);
+    if (!checkpoint.empty() && &running == &training)
+      TPSP_TRY(openCheckpoint(checkpoint, plan, std::move(source), source));
+    running.source =
+        std::make_unique<InitialValues>(plan, lossNumber, std::move(source));
+    return {};
+  }
+
+  /// Before anything takes long.
+  rt::Status openFiles() {
+    TPSP_TRY(TokenFiles::open(options.data, options.dataFormat, tokens));
+    dataPrint = tokens.fingerprint();
+    if (!evaluates())
+      return {};
+    TPSP_TRY(
+        TokenFiles::open(options.evalData, options.dataFormat, evalTokens));
+    evalDataPrint = evalTokens.fingerprint();
+    return {};
+  }
+
+  rt::Status makeBatches(Batches &data, Batches &evaluation) {
+    using Order = Batches::Order;
+    TPSP_TRY(Batches::create(std::move(tokens), training.plan(),
+                             Order::Shuffled, position.seed, data));
+    followData(data);
+    return evaluates()
+               ? Batches::create(std::move(evalTokens), evaluating.plan(),
+                                 Order::AsStored, 0, evaluation)
+               : rt::Status();
+  }
+
+  /// With what files say, of which only the contents need be the same.
+  Agreed agreed() const {
+    Agreed out;
+    AgreedRows<Options> agree(options, out);
+#define OPTION(type, field, value, row) agree(&Options::field, row);
+#include "TrainOptions.def"
+#undef OPTION
+    out.push_back(agreedText("the position in --resume",
+                             fmt::format("{} {} {}", position.step,
+                                         position.samples, position.seed)));
+    out.push_back({"what --data holds", dataPrint});
+    out.push_back({"what --eval-data holds", evalDataPrint});
+    return out;
+  }
+
+  rt::Status start(RunningProgram &running) {
+    WorldUse use;
+    use.transport = launch.transport();
+    use.agreed = agreed();
+    TPSP_TRY(makeWorld(options, running.program, use, running.world));
+    return running.world->run([&](rt::Rank &rank) {
+      return rt::fillArguments(rank, *running.source, running.plan());
+    });
+  }
+
+  /// The position counts samples of the checkpoint's data.
+  void followData(const Batches &data) {
+    int64_t tokens = data.tokens().size();
+    if (!checkpoint.empty() &&
+        (position.tokens != tokens || position.length != data.length())) {
+      warn(fmt::format("the checkpoint's data had {} tokens in samples of {}, "
+                       "this has {} in samples of {}",
+                       position.tokens, position.length, tokens,
+                       data.length()));
+      position.samples = position.samples * position.length / data.length();
+    }
+    position.tokens = tokens;
+    position.length = data.length();
+  }
+
+  TrainingOptions trainingOptions(const Batches &evaluation) const {
+    TrainingOptions out;
+    out.steps = options.steps;
+    out.rate.schedule = options.schedule;
+    out.rate.peak = options.learningRate;
+    out.rate.low =
+        options.lowRate >= 0 ? options.lowRate : options.learningRate / 10;
+    out.rate.steps = options.steps;
+    out.rate.warmup = options.warmup >= 0 ? options.warmup : options.steps / 20;
+    out.out = options.out;
+    out.saveEvery = options.saveEvery;
+    out.evalEvery = options.evalEvery;
+    out.logEvery = options.logEvery;
+    out.keep = options.keep;
+    out.plot = options.plot;
+    out.maxDropped = options.maxDropped;
+    if (evaluates())
+      out.evalBatches = std::clamp<int64_t>(evaluation.samplesPerEpoch() /
+                                                evaluation.sequences(),
+                                            1, options.evalBatches);
+    int64_t ranks = training.world->numRanks();
+    double peak = options.peakTflops * 1e12;
+    if (peak == 0 && options.has("hardware"))
+      peak = peakFlops(options, matmulType(training.plan()), ranks);
+    out.peakFlops = peak * ranks;
+    return out;
+  }
+
+  void introduce(const Batches &data) const {
+    int64_t parameters = 0;
+    for (const PlanBuffer &tensor : training.plan().tensors())
+      if (tensor.kind == BufferKind::Parameter)
+        parameters += tensor.elements();
+    fmt::print("{} parameters on {} ranks, {} of memory each; {} tokens, {} a "
+               "step ({} x {})\n",
+               parameters, training.world->numRanks(),
+               rt::bytesText(training.plan().arenaBytes), data.tokens().size(),
+               data.tokensPerBatch(), data.sequences(), data.length());
+  }
+
+  void conclude() const {
+    std::string text = fmt::format(
+        "{} step {}",
+        interrupted ? "interrupted behind" : "done:", position.step);
+    std::string last;
+    if (!options.out.empty() && findCheckpoint(options.out, last).ok())
+      text += fmt::format("; checkpoint in {}; metrics in {}", last,
+                          (fs::path(options.out) / "metrics.jsonl").string());
+    if (!options.plot.empty())
+      text += fmt::format("; curves in {}", options.plot);
+    fmt::print("{}\n", text);
+  }
+
+  void warn(const std::string &text) const {
+    if (!options.quiet)
+      fmt::print(stderr, "tpsp-train: warning: {}\n", text);
+  }
 
   bool evaluates() const { return !options.evalData.empty(); }
 
@@ -88,281 +328,6 @@ private:
 };
 
 } // namespace
-
-void Run::warn(const std::string &text) const {
-  if (!options.quiet)
-    fmt::print(stderr, "tpsp-train: warning: {}\n", text);
-}
-
-//===----------------------------------------------------------------------===//
-// Where the run begins
-//===----------------------------------------------------------------------===//
-
-rt::Status Run::findPosition() {
-  position.seed = options.seed;
-  if (options.resume.empty())
-    return {};
-  TPSP_TRY(findCheckpoint(options.resume, checkpoint));
-  TPSP_TRY(readPosition(checkpoint, position));
-  if (options.has("seed") && options.seed != position.seed)
-    return {TPSP_RT_INVALID,
-            fmt::format("'{}' is of a run with --seed {}; leave --seed out, or "
-                        "begin anew with --weights",
-                        checkpoint, position.seed)};
-  if (position.step >= options.steps)
-    warn(fmt::format("'{}' is of step {}, and --steps {} is the last: nothing "
-                     "is left to do",
-                     checkpoint, position.step, options.steps));
-  if (options.out.empty())
-    options.out = fs::path(checkpoint).parent_path().string();
-  return {};
-}
-
-/// What is written at the end is found out about at the beginning.
-rt::Status Run::prepareOutputs() const {
-  rt::WholeFile plot;
-  if (!options.plot.empty())
-    TPSP_TRY(plot.create(options.plot));
-  if (options.out.empty())
-    return {};
-  TPSP_TRY(checkFolder());
-  return prepareFolder(options.out);
-}
-
-/// A folder that has a run is gone on with, or left alone.
-rt::Status Run::checkFolder() const {
-  std::string last;
-  std::error_code none;
-  if (!findCheckpoint(options.out, last).ok() ||
-      (!checkpoint.empty() && fs::equivalent(last, checkpoint, none)))
-    return {};
-  return {TPSP_RT_INVALID,
-          fmt::format("'{}' has checkpoints, the last of them '{}'; go on from "
-                      "it with --resume {}, or give another --out",
-                      options.out, last, options.out)};
-}
-
-/// The position counts samples of the checkpoint's data.
-void Run::followData(const Batches &data) {
-  int64_t tokens = data.tokens().size();
-  if (!checkpoint.empty() &&
-      (position.tokens != tokens || position.length != data.length())) {
-    warn(fmt::format("the checkpoint's data had {} tokens in samples of {}, "
-                     "this has {} in samples of {}",
-                     position.tokens, position.length, tokens, data.length()));
-    position.samples = position.samples * position.length / data.length();
-  }
-  position.tokens = tokens;
-  position.length = data.length();
-}
-
-//===----------------------------------------------------------------------===//
-// Programs, arguments, ranks
-//===----------------------------------------------------------------------===//
-
-rt::Status Run::openPrograms() {
-  bool speaks = launch.isFirst();
-  TPSP_TRY(openProgram(options, {}, speaks, progress, training.program));
-  TPSP_TRY(findLoss(training.plan(), options.loss, loss));
-  if (speaks && losesGradients(training.plan()))
-    warn("parameters are in f16, in which small gradients vanish; give "
-         "--loss-scale dynamic, or --dtype bf16");
-  if (!evaluates())
-    return {};
-  Options forward = options;
-  forward.grad = false;
-  forward.dropout = false;
-  // Else parameters lie where the model has them.
-  if (options.gatherParameters != "forward")
-    forward.optimizer = "none";
-  if (options.isPlan)
-    forward.model = options.evalPlan;
-  TPSP_TRY(openProgram(forward, {}, speaks, progress, evaluating.program));
-  std::string name = options.loss;
-  for (const PlanBuffer &tensor : training.plan().tensors())
-    if (tensor.kind == BufferKind::Output && tensor.number == loss)
-      name = tensor.name;
-  return findLoss(evaluating.plan(), name, evalLoss);
-}
-
-rt::Status Run::openSource(RunningProgram &running, int64_t lossNumber) {
-  const Plan &plan = running.plan();
-  std::unique_ptr<rt::TensorSource> source = std::make_unique<rt::RandomSource>(
-      position.seed, rt::RandomUse::Training);
-  auto inputs = std::make_unique<rt::InputsSource>();
-  TPSP_TRY(inputs->open(options.inputs, plan));
-  if (!options.weights.empty()) {
-    auto weights = std::make_unique<rt::WeightsSource>(std::move(source));
-    std::string warning;
-    TPSP_TRY(weights->open(options.weights, plan, warning, inputs->given()));
-    if (!warning.empty())
-      warn(warning);
-    source = std::move(weights);
-  }
-  inputs->setOthers(std::move(source));
-  source = std::move(inputs);
-  if (!checkpoint.empty() && &running == &training)
-    TPSP_TRY(openCheckpoint(checkpoint, plan, std::move(source), source));
-  running.source =
-      std::make_unique<InitialValues>(plan, lossNumber, std::move(source));
-  return {};
-}
-
-/// With what files say, of which only the contents need be the same.
-Agreed Run::agreed() const {
-  Agreed out;
-  AgreedRows<Options> agree(options, out);
-#define OPTION(type, field, value, row) agree(&Options::field, row);
-#include "TrainOptions.def"
-#undef OPTION
-  out.push_back(agreedText(
-      "the position in --resume",
-      fmt::format("{} {} {}", position.step, position.samples, position.seed)));
-  out.push_back({"what --data holds", dataPrint});
-  out.push_back({"what --eval-data holds", evalDataPrint});
-  return out;
-}
-
-rt::Status Run::start(RunningProgram &running) {
-  WorldUse use;
-  use.transport = launch.transport();
-  use.agreed = agreed();
-  TPSP_TRY(makeWorld(options, running.program, use, running.world));
-  return running.world->run([&](rt::Rank &rank) {
-    return rt::fillArguments(rank, *running.source, running.plan());
-  });
-}
-
-/// Before anything takes long.
-rt::Status Run::openFiles() {
-  TPSP_TRY(TokenFiles::open(options.data, options.dataFormat, tokens));
-  dataPrint = tokens.fingerprint();
-  if (!evaluates())
-    return {};
-  TPSP_TRY(TokenFiles::open(options.evalData, options.dataFormat, evalTokens));
-  evalDataPrint = evalTokens.fingerprint();
-  return {};
-}
-
-rt::Status Run::makeBatches(Batches &data, Batches &evaluation) {
-  using Order = Batches::Order;
-  TPSP_TRY(Batches::create(std::move(tokens), training.plan(), Order::Shuffled,
-                           position.seed, data));
-  followData(data);
-  return evaluates() ? Batches::create(std::move(evalTokens), evaluating.plan(),
-                                       Order::AsStored, 0, evaluation)
-                     : rt::Status();
-}
-
-//===----------------------------------------------------------------------===//
-// The run
-//===----------------------------------------------------------------------===//
-
-/// In which type most FLOPs are done.
-static int64_t matmulType(const Plan &plan) {
-  std::map<int64_t, double> flops;
-  for (const PlanCommand &command : plan.commands)
-    if (command.kind == CommandKind::Matmul)
-      flops[command.dtype] += double(command.matmul.flops());
-  auto most =
-      std::max_element(flops.begin(), flops.end(), [](auto &one, auto &other) {
-        return one.second < other.second;
-      });
-  return most == flops.end() ? int64_t(TPSP_RT_F32) : most->first;
-}
-
-TrainingOptions Run::trainingOptions(const Batches &evaluation) const {
-  TrainingOptions out;
-  out.steps = options.steps;
-  out.rate.schedule = options.schedule;
-  out.rate.peak = options.learningRate;
-  out.rate.low =
-      options.lowRate >= 0 ? options.lowRate : options.learningRate / 10;
-  out.rate.steps = options.steps;
-  out.rate.warmup = options.warmup >= 0 ? options.warmup : options.steps / 20;
-  out.out = options.out;
-  out.saveEvery = options.saveEvery;
-  out.evalEvery = options.evalEvery;
-  out.logEvery = options.logEvery;
-  out.keep = options.keep;
-  out.plot = options.plot;
-  out.maxDropped = options.maxDropped;
-  if (evaluates())
-    out.evalBatches = std::clamp<int64_t>(evaluation.samplesPerEpoch() /
-                                              evaluation.sequences(),
-                                          1, options.evalBatches);
-  int64_t ranks = training.world->numRanks();
-  double peak = options.peakTflops * 1e12;
-  if (peak == 0 && options.has("hardware"))
-    peak = peakFlops(options, matmulType(training.plan()), ranks);
-  out.peakFlops = peak * ranks;
-  return out;
-}
-
-void Run::introduce(const Batches &data) const {
-  int64_t parameters = 0;
-  for (const PlanBuffer &tensor : training.plan().tensors()) {
-    int64_t elements = tensor.kind == BufferKind::Parameter;
-    for (int64_t extent : tensor.shape)
-      elements *= extent;
-    parameters += elements;
-  }
-  fmt::print("{} parameters on {} ranks, {} of memory each; {} tokens, {} a "
-             "step ({} x {})\n",
-             parameters, training.world->numRanks(),
-             rt::bytesText(training.plan().arenaBytes), data.tokens().size(),
-             data.tokensPerBatch(), data.sequences(), data.length());
-}
-
-void Run::conclude() const {
-  std::string text =
-      fmt::format("{} step {}",
-                  interrupted ? "interrupted behind" : "done:", position.step);
-  std::string last;
-  if (!options.out.empty() && findCheckpoint(options.out, last).ok())
-    text += fmt::format("; checkpoint in {}; metrics in {}", last,
-                        (fs::path(options.out) / "metrics.jsonl").string());
-  if (!options.plot.empty())
-    text += fmt::format("; curves in {}", options.plot);
-  fmt::print("{}\n", text);
-}
-
-rt::Status Run::carryOut() {
-  TPSP_TRY(findPosition());
-  if (launch.isFirst())
-    TPSP_TRY(prepareOutputs());
-  TPSP_TRY(openFiles());
-  TPSP_TRY(openPrograms());
-  TPSP_TRY(openSource(training, loss));
-  TPSP_TRY(checkTrainable(training.plan(), *training.source));
-  TPSP_TRY(checkCheckpoint(training.plan()));
-  Batches data, evaluation;
-  TPSP_TRY(makeBatches(data, evaluation));
-  progress.phase("filling arguments");
-  TPSP_TRY(start(training));
-  if (evaluates()) {
-    TPSP_TRY(openSource(evaluating, evalLoss));
-    TPSP_TRY(start(evaluating));
-  }
-  progress.done();
-  auto say = [&](const std::string &line) {
-    if (!options.quiet)
-      fmt::print("{}\n", line);
-    std::fflush(stdout);
-  };
-  if (!options.quiet)
-    introduce(data);
-  Trainer trainer(TrainingStep(training.loaded(), loss), std::move(data),
-                  trainingOptions(evaluation), say);
-  if (evaluates())
-    trainer.evaluateWith(
-        {TrainingStep(evaluating.loaded(), evalLoss), std::move(evaluation)});
-  interruptGently();
-  TPSP_TRY(trainer.run(position, [] { return interrupted != 0; }));
-  if (!options.quiet)
-    conclude();
-  return {};
-}
 
 int main(int argc, char **argv) {
   Launch launch("tpsp-train");

@@ -95,6 +95,8 @@ struct PlanBuffer {
   /// "gpt.mlir:12:8", or empty.
   std::string location;
 
+  /// Of the whole tensor, without padding.
+  int64_t elements() const;
   /// The extent of a dimension that its axes divide.
   int64_t heldExtent(size_t dim) const {
     return shape[dim] + (padding.empty() ? 0 : padding[dim]);
@@ -266,6 +268,9 @@ struct PlanCommand {
   /// Whether it hides communication that runs meanwhile.
   bool computes() const {
     return !isEvent() && kind != CommandKind::Collective;
+  }
+  bool communicates() const {
+    return kind == CommandKind::Collective && collective.group > 1;
   }
   int64_t bytesRead() const;
   int64_t bytesWritten() const;

@@ -3,7 +3,7 @@
 /// "Moving or removing a subscript is a collective. Nothing else is." So a
 /// collective has no meaning beyond the placements before and after it, and the
 /// ones that a tensor needs follow from the two: planTransition. Everything
-/// about a kind of collective (name, dual, bytes) is one row of a table.
+/// about a kind of collective (name, bytes) is one entry of a table.
 ///
 ///   pending axis -> nothing            all_reduce
 ///   pending axis -> subscript of j     reduce_scatter
@@ -21,13 +21,6 @@ namespace tpsp {
 
 /// "all_reduce", ...
 llvm::StringRef name(CollectiveKind kind);
-
-/// The collective that a cotangent goes through where the value went through
-/// `kind`: all_gather <-> reduce_scatter, all_to_all and permute <-> their
-/// inverses, slice -> all_gather. For all_reduce there is nothing to do
-/// (nullopt). By convention a gradient has the placement of its tensor, and
-/// pending and replicated are each other's transposes.
-std::optional<CollectiveKind> dual(CollectiveKind kind);
 
 /// Bytes that one rank sends, by the ring algorithm, in a group of `group`
 /// ranks (nccl-tests' PERFORMANCE.md: busbw factors times the algorithm's

@@ -39,6 +39,8 @@ public:
 
   /// "tp, dp" for messages.
   std::string names(llvm::ArrayRef<AxisId> list) const;
+  /// Of all axes.
+  std::string names() const;
 
 private:
   std::vector<MeshAxis> axes;

@@ -68,15 +68,9 @@ bool hasStages(mlir::MLIRContext &context, llvm::StringRef path,
 /// What of the options is not simulated with stages: a sentence, or "".
 std::string stagesProblem(const CompileOptions &options);
 
-/// Diagnostics go to the context's handler as they arise; the error then is a
-/// one-sentence summary. Fails where the layers, or the batch, do not divide,
-/// and where there is a stagesProblem().
-llvm::Expected<StagePlans> compileStages(mlir::MLIRContext &context,
-                                         llvm::StringRef path,
-                                         const StageRequest &request,
-                                         const CompileProgress &progress);
-
-/// The same for a module that has been parsed; messages call it `path`.
+/// Messages call the module `path`. Diagnostics go to the context's handler as
+/// they arise; the error then is a one-sentence summary. Fails where the
+/// layers, or the batch, do not divide, and where there is a stagesProblem().
 llvm::Expected<StagePlans>
 compileStages(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef path,
               const StageRequest &request, const CompileProgress &progress);

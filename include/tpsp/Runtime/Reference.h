@@ -6,14 +6,11 @@
 /// library, Eigen and threads, and nothing of the compiler or the backends.
 ///
 /// A tensor's dimensions carry index names, and every function works by name,
-/// never by position. A causal attention block, for example, reads
+/// never by position. The weights of an attention, for example, read
 ///
-///   Tensor q = einsum({&x, &wq}, {"b", "s", "h", "d"});   // "bse,ehd->bshd"
-///   Tensor k = rename(einsum({&x, &wk}, {"b", "s", "h", "d"}),
-///                     {"b", "t", "h", "d"});
-///   ...
-///   Tensor y = attention(q, k, v, {"s", "t", "d", scale, /*causal=*/true},
-///                        {"b", "s", "h", "d"});
+///   Tensor scores = einsum({&q, &k}, {"b", "h", "s", "t"}); //
+///   "bshd,bthd->bhst" Tensor y = softmax(scores, "t", scale,
+///   /*causalQueryIndex=*/"s");
 ///
 /// Errors. Each function takes a last `std::string *error`. When a
 /// precondition fails the function writes a message there, unless one is
@@ -62,9 +59,6 @@ using Operands = std::vector<const Tensor *>;
 /// The product of the extents; 1 for no extents, -1 if one is negative.
 int64_t elementCount(const Shape &shape);
 
-/// A scalar.
-Tensor scalar(double value);
-
 /// A tensor with every element equal to `value`.
 Tensor full(const IndexNames &indices, const Shape &shape, double value,
             std::string *error = nullptr);
@@ -72,9 +66,6 @@ Tensor full(const IndexNames &indices, const Shape &shape, double value,
 //===----------------------------------------------------------------------===//
 // Layout
 //===----------------------------------------------------------------------===//
-
-/// The same data with other index names, given in dimension order.
-Tensor rename(Tensor x, const IndexNames &names, std::string *error = nullptr);
 
 /// The same data in row-major order under another shape: splits and merges
 /// neighbouring dimensions.
@@ -174,18 +165,6 @@ Tensor pointwise(const ScalarFunction &function, const Operands &operands,
 Tensor softmax(const Tensor &x, const std::string &index, double scale = 1.0,
                const std::optional<std::string> &causalQueryIndex = {},
                std::string *error = nullptr);
-
-/// gain * (x - mean) / sqrt(variance + eps) + bias, with the mean and the
-/// (biased) variance over `indices`. Gain and bias are broadcast by name; a
-/// null gain is 1 and a null bias is 0.
-Tensor layerNorm(const Tensor &x, const Tensor *gain, const Tensor *bias,
-                 const IndexNames &indices, double eps,
-                 std::string *error = nullptr);
-
-/// gain * x / sqrt(mean(x^2) + eps), with the mean over `indices`; a null gain
-/// is 1.
-Tensor rmsNorm(const Tensor &x, const Tensor *gain, const IndexNames &indices,
-               double eps, std::string *error = nullptr);
 
 /// Slows pairs of a rotary embedding. A pair of frequency f turns n = trained f
 /// / 2 pi times over `trained` positions. It keeps f from n = `fastTurns` on,

@@ -73,7 +73,36 @@ public:
   /// backend's memory is not host memory. Valid as long as the world.
   void *hostAddress(int64_t offset);
 
+  /// Calls body(memory) -> Status with `bytes` bytes of the arena. They are in
+  /// place, or a copy in `staging` where the backend's memory is not host
+  /// memory. In place there is no waiting for commands issued so far.
+  template <typename Body>
+  Status inspect(int64_t offset, int64_t bytes, std::vector<char> &staging,
+                 const Body &body) {
+    void *memory = hostAddress(offset);
+    if (!memory) {
+      memory = stage(bytes, staging);
+      TPSP_TRY(read(offset, memory, bytes));
+    }
+    return body(memory);
+  }
+  /// The same for what `body` writes, all of it.
+  template <typename Body>
+  Status fill(int64_t offset, int64_t bytes, std::vector<char> &staging,
+              const Body &body) {
+    if (void *memory = hostAddress(offset))
+      return body(memory);
+    TPSP_TRY(body(stage(bytes, staging)));
+    return write(offset, staging.data(), bytes);
+  }
+
 private:
+  static void *stage(int64_t bytes, std::vector<char> &staging) {
+    if (int64_t(staging.size()) < bytes)
+      staging.resize(bytes);
+    return staging.data();
+  }
+
   tpsp_rt_rank &context;
 };
 

@@ -23,8 +23,9 @@ namespace tpsp {
 /// How a collective travels. InNetwork: the switch adds (NVLS, SHARP).
 enum class CollectiveAlgorithm { Ring, Tree, InNetwork };
 
-/// "ring", "tree", "in-network".
-llvm::StringRef name(CollectiveAlgorithm algorithm);
+template <> struct EnumNames<CollectiveAlgorithm> {
+  static constexpr const char *all[] = {"ring", "tree", "in-network"};
+};
 
 /// A function of a size in bytes: bytes per second, or seconds. Ascending.
 struct SizePoint {
@@ -168,10 +169,16 @@ struct Hardware {
   bool isCpu() const { return kind == Kind::Cpu; }
 };
 
+template <> struct EnumNames<Hardware::Kind> {
+  static constexpr const char *all[] = {"gpu", "cpu"};
+};
+
 /// The rates of matmuls of an element type. If the description lacks it, they
 /// are those of another type of its width: tensor cores are as fast with f16 as
 /// with bf16. Null if it has neither.
 const MatmulRates *matmulRatesOf(const Hardware &hardware, int64_t dtype);
+/// Their peak on each of so many ranks, in FLOP/s; 0 if it has neither.
+double matmulPeak(const Hardware &hardware, int64_t dtype, int64_t ranks);
 
 /// Likewise of attention; null if the description has none of that width.
 const AttentionRates *attentionRatesOf(const Hardware &hardware, int64_t dtype);

@@ -10,8 +10,7 @@ namespace {
 struct Named {
   Named() = default;
   explicit Named(Value value)
-      : names(indexNames(value.getType())),
-        shape(cast<RankedTensorType>(value.getType()).getShape()) {}
+      : names(indexNames(value.getType())), shape(typeOf(value).getShape()) {}
   NamedShape get() const { return {names, shape}; }
 
   SmallVector<StringRef> names;

@@ -15,12 +15,9 @@ using namespace tpsp;
 //===----------------------------------------------------------------------===//
 
 static bool holdsIntegers(Value value) {
-  return isa<IntegerType>(
-      cast<RankedTensorType>(value.getType()).getElementType());
+  return isa<IntegerType>(typeOf(value).getElementType());
 }
-static bool hasIndices(Value value) {
-  return cast<RankedTensorType>(value.getType()).getRank() > 0;
-}
+static bool hasIndices(Value value) { return typeOf(value).getRank() > 0; }
 
 Value tpsp::attentionBias(ValueRange operands, unsigned tensors) {
   bool isThere = operands.size() > tensors &&
@@ -59,7 +56,7 @@ ValueRange tpsp::attentionStep(ValueRange operands, unsigned tensors) {
 }
 
 bool AttentionOp::hidesByWindow() {
-  RankedTensorType queries = cast<RankedTensorType>(getOperand(0).getType());
+  RankedTensorType queries = typeOf(getOperand(0));
   IdxAttr idx = getIdx(queries);
   return getWindow() &&
          (idx.getLocal() ||
@@ -105,9 +102,7 @@ private:
     SmallVector<StringRef> names =
         rowIndices(q, op.getQuery(), op.getFeature());
     names.push_back(op.getKey());
-    return withoutPlacement(
-        tensorOver(names, {cast<RankedTensorType>(q.getType()),
-                           cast<RankedTensorType>(k.getType())}));
+    return withoutPlacement(tensorOver(names, {typeOf(q), typeOf(k)}));
   }
 
   /// Scaled, capped, with the bias.
@@ -189,17 +184,6 @@ void AttentionGradientOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getGv(), "gv");
   if (getGbias())
     setName(getGbias(), "gbias");
-}
-
-//===----------------------------------------------------------------------===//
-// Registration
-//===----------------------------------------------------------------------===//
-
-void TpspDialect::registerAttentionOps() {
-  addOperations<
-#define GET_OP_LIST
-#include "tpsp/Dialect/Tpsp/AttentionOps.cpp.inc"
-      >();
 }
 
 #define GET_OP_CLASSES

@@ -20,8 +20,6 @@ using namespace tpsp;
 
 namespace {
 
-RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 /// Builds what every one of the operations makes of a block. `operands` are the
 /// operation's, of the block.
 template <typename Op> struct KeyBlock {
@@ -333,8 +331,7 @@ unsigned AttentionGradientOp::getIntegerWidth(unsigned i) {
 template <typename Op> static int64_t boundOfLengths(Op op, unsigned i) {
   if (op->getOperand(i) != op.getLengths())
     return 0;
-  RankedTensorType k = typeOf(op->getOperand(1));
-  return k.getDimSize(*getIdx(k).dimOf(op.getKey())) + 1;
+  return extentOf(op->getOperand(1), op.getKey()) + 1;
 }
 int64_t AttentionOp::getIntegerBound(unsigned i) {
   return boundOfLengths(*this, i);

@@ -23,7 +23,7 @@ SmallVector<StringRef> tpsp::rowIndices(Value q, StringRef query,
 }
 
 Type tpsp::statisticType(Value q) {
-  Type element = cast<RankedTensorType>(q.getType()).getElementType();
+  Type element = typeOf(q).getElementType();
   return element.isF64() ? element : Float32Type::get(q.getContext());
 }
 
@@ -59,12 +59,8 @@ template <typename Op> static LogicalResult verifyMask(Op op) {
     return op.emitOpError("window = ")
            << *op.getWindow() << " is of a mask that it does not have; add "
            << "`causal`";
-  auto extentOf = [&](unsigned operand, StringRef index) {
-    Value x = op.getOperand(operand);
-    return cast<RankedTensorType>(x.getType())
-        .getDimSize(*getIdx(x).dimOf(index));
-  };
-  int64_t queries = extentOf(0, op.getQuery()), keys = extentOf(1, op.getKey());
+  int64_t queries = extentOf(op.getOperand(0), op.getQuery());
+  int64_t keys = extentOf(op.getOperand(1), op.getKey());
   if (op.getWindow() && queries > keys)
     return op.emitOpError("has a window, and ")
            << queries << " queries for " << keys
@@ -113,10 +109,8 @@ template <typename Op> static LogicalResult verifySegments(Op op) {
     auto [own, what] = roles[i];
     if (!getIdx(segments[i]).dimOf(own))
       return op.emitOpError() << what << " lack index '" << own << "'";
-    SmallVector<StringRef> allowed;
-    for (StringRef name : indexNames(op.getOperand(i).getType()))
-      if (name != op.getFeature())
-        allowed.push_back(name);
+    SmallVector<StringRef> allowed =
+        indexNamesBut(op.getOperand(i).getType(), op.getFeature());
     if (failed(verifyIndicesAmong(op, segments[i], allowed, what)))
       return failure();
   }
@@ -219,7 +213,7 @@ static LogicalResult verifyNotSummed(AttentionOp op, unsigned operand,
 /// (A5)
 template <typename Op>
 static LogicalResult verifyStatistic(Op op, Value statistic) {
-  auto type = cast<RankedTensorType>(statistic.getType());
+  auto type = typeOf(statistic);
   SmallVector<StringRef> rows =
       rowIndices(op.getOperand(0), op.getQuery(), op.getFeature());
   if (indexNames(type) != rows)

@@ -1,4 +1,7 @@
 // take and stack: positions of an index as tensors of their own.
+#include "PartBuilder.h"
+#include "RunWriter.h"
+
 #include "tpsp/Dialect/Tpsp/BlockOps.h"
 #include "tpsp/Dialect/Tpsp/PointwiseOps.h"
 
@@ -10,13 +13,6 @@ using namespace tpsp;
 //===----------------------------------------------------------------------===//
 // Constraints
 //===----------------------------------------------------------------------===//
-
-/// The names of a tensor's indices but `index`.
-static SmallVector<StringRef> namesWithout(Value tensor, StringRef index) {
-  SmallVector<StringRef> names = indexNames(tensor.getType());
-  llvm::erase(names, index);
-  return names;
-}
 
 static LogicalResult verifyCarries(Operation *op, Value tensor, StringRef index,
                                    StringRef role) {
@@ -32,7 +28,8 @@ static LogicalResult verifyCarries(Operation *op, Value tensor, StringRef index,
 static LogicalResult verifyRest(Operation *op, Value operand, Value result,
                                 Value lacking, StringRef index) {
   if (!getIdx(lacking).dimOf(index) &&
-      namesWithout(operand, index) == namesWithout(result, index))
+      indexNamesBut(operand.getType(), index) ==
+          indexNamesBut(result.getType(), index))
     return success();
   return op->emitOpError("has result indices [")
          << subscripts(result.getType()) << "] and operand indices ["
@@ -47,8 +44,7 @@ LogicalResult TakeOp::verify() {
   if (failed(verifyCarries(*this, x, getIndex(), "the operand")) ||
       failed(verifyRest(*this, x, getResult(), getResult(), getIndex())))
     return failure();
-  int64_t extent = cast<RankedTensorType>(x.getType())
-                       .getDimSize(*getIdx(x).dimOf(getIndex()));
+  int64_t extent = extentOf(x, getIndex());
   int64_t at = getAt();
   if (at >= 0 && at < extent) // (B2)
     return success();
@@ -64,8 +60,7 @@ LogicalResult StackOp::verify() { // (B3)
   for (Value operand : getOperands())
     if (failed(verifyRest(*this, operand, getResult(), operand, getIndex())))
       return failure();
-  int64_t extent =
-      getResult().getType().getDimSize(*getIdx(getResult()).dimOf(getIndex()));
+  int64_t extent = extentOf(getResult(), getIndex());
   if (extent == getNumOperands())
     return success();
   return emitOpError("has ") << getNumOperands() << " operands, but '"
@@ -76,23 +71,7 @@ LogicalResult StackOp::verify() { // (B3)
 // Structure, copies, adjoints
 //===----------------------------------------------------------------------===//
 
-Linearity TakeOp::getLinearity() { return Linearity::Joint; }
-Linearity StackOp::getLinearity() { return Linearity::Joint; }
-SmallVector<StringRef> TakeOp::getWholeIndices() { return {getIndex()}; }
-SmallVector<StringRef> StackOp::getWholeIndices() { return {getIndex()}; }
 bool StackOp::introducesIndices() { return true; }
-bool TakeOp::selects() { return true; }
-bool StackOp::selects() { return true; }
-
-/// They copy whatever there is.
-static unsigned widthOfCopies(Operation *op) {
-  return op->getNumOperands() ? integerWidth(op->getOperand(0)) : 0;
-}
-unsigned TakeOp::getIntegerWidth(unsigned) { return widthOfCopies(*this); }
-unsigned StackOp::getIntegerWidth(unsigned) { return widthOfCopies(*this); }
-
-StringRef TakeOp::getBlockIndex() { return getIndex(); }
-StringRef StackOp::getBlockIndex() { return getIndex(); }
 
 SmallVector<BlockCopy> TakeOp::getBlockCopies() {
   return {{0, int64_t(getAt()), 0}};
@@ -104,26 +83,20 @@ SmallVector<BlockCopy> StackOp::getBlockCopies() {
   return copies;
 }
 
-/// An unplaced type like a value's.
-static RankedTensorType unplacedLike(Value value) {
-  return withoutPlacement(cast<RankedTensorType>(value.getType()));
-}
-
 LogicalResult TakeOp::buildAdjoint(OpBuilder &b, Value g, ArrayRef<bool>,
                                    MutableArrayRef<Value> gradients) {
   // The gradient at the position that was taken, zeros at the others.
   Value x = getOperand(0);
-  int64_t extent = cast<RankedTensorType>(x.getType())
-                       .getDimSize(*getIdx(x).dimOf(getIndex()));
+  int64_t extent = extentOf(x, getIndex());
   SmallVector<Value> blocks(extent, g);
   if (extent > 1) {
-    Value zero = ScaleOp::create(b, getLoc(), unplacedLike(g), ValueRange{g},
-                                 b.getF64FloatAttr(0));
+    Value zero = ScaleOp::create(b, getLoc(), PartBuilder::unplaced(g),
+                                 ValueRange{g}, b.getF64FloatAttr(0));
     blocks.assign(extent, zero);
     blocks[getAt()] = g;
   }
-  gradients[0] =
-      StackOp::create(b, getLoc(), unplacedLike(x), blocks, getIndexAttr());
+  gradients[0] = StackOp::create(b, getLoc(), PartBuilder::unplaced(x), blocks,
+                                 getIndexAttr());
   return success();
 }
 
@@ -133,20 +106,9 @@ LogicalResult StackOp::buildAdjoint(OpBuilder &b, Value g,
   for (auto [i, operand] : llvm::enumerate(getOperands()))
     if (needed[i])
       gradients[i] =
-          TakeOp::create(b, getLoc(), unplacedLike(operand), ValueRange{g},
-                         getIndexAttr(), b.getI64IntegerAttr(i));
+          TakeOp::create(b, getLoc(), PartBuilder::unplaced(operand),
+                         ValueRange{g}, getIndexAttr(), b.getI64IntegerAttr(i));
   return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Registration
-//===----------------------------------------------------------------------===//
-
-void TpspDialect::registerBlockOps() {
-  addOperations<
-#define GET_OP_LIST
-#include "tpsp/Dialect/Tpsp/BlockOps.cpp.inc"
-      >();
 }
 
 #define GET_OP_CLASSES

@@ -27,16 +27,168 @@ public:
   }
 
 private:
-  LogicalResult checkOperands(Operation *op);
-  LogicalResult inferResults(Operation *op);
-  LogicalResult typeCall(func::CallOp call);
+  LogicalResult checkOperands(Operation *op) { // (Q5)
+    for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+      if (!isa<InferredType>(operand.getType()))
+        continue;
+      Operation *maker = operand.getDefiningOp();
+      bool isDefined = maker && maker->getBlock();
+      return emitError(op->getLoc())
+             << "operand #" << i << " of '" << op->getName() << "' is "
+             << (isDefined ? "made after its use; write what makes it first"
+                           : "not defined in this function");
+    }
+
+    return success();
+  }
+  LogicalResult inferResults(Operation *op) {
+    if (auto call = dyn_cast<func::CallOp>(op))
+      return typeCall(call);
+    auto indexed = dyn_cast<IndexedOpInterface>(op);
+    bool isOpen =
+        llvm::any_of(op->getResultTypes(), llvm::IsaPred<InferredType>);
+    if (!isOpen)
+      return success();
+    if (!indexed)
+      return emitError(op->getLoc())
+             << "'" << op->getName() << "' has no short form; write its types";
+    auto written = op->getAttrOfType<ArrayAttr>(writtenAttrName);
+    op->removeAttr(writtenAttrName);
+    if (!written)
+      return op->getNumResults() == 1 ? typeByOperands(indexed)
+                                      : emitError(op->getLoc())
+                                            << "'" << op->getName() << "' has "
+                                            << op->getNumResults()
+                                            << " results; write the type of "
+                                               "each, as in -> [b, s, d], "
+                                               "f32[b, s]";
+    if (written.size() != op->getNumResults())
+      return emitError(op->getLoc())
+             << "'" << op->getName() << "' has " << op->getNumResults()
+             << " results and " << written.size() << " written types";
+    for (auto [i, each] : llvm::enumerate(written))
+      if (failed(typeWritten(indexed, i, each)))
+        return failure();
+    return success();
+  }
+  LogicalResult typeCall(func::CallOp call) {
+    auto found = functions.find(call.getCallee());
+    if (found == functions.end())
+      return emitError(call.getLoc()) << "there is no function @"
+                                      << call.getCallee() << " in this program";
+    func::FuncOp callee = found->second;
+    if (failed(checkCounts(call, callee)))
+      return failure();
+    TypeRange types = callee.getFunctionType().getResults();
+    for (auto [result, type] : llvm::zip_equal(call.getResults(), types))
+      result.setType(type);
+    return success();
+  }
   LogicalResult typeWritten(IndexedOpInterface op, unsigned result,
-                            Attribute written);
-  LogicalResult typeByOperands(IndexedOpInterface op);
-  RankedTensorType tensorOf(Operation *op, Type element, IdxAttr idx);
-  Type elementOf(IndexedOpInterface op);
-  LogicalResult placeForUsers(Value value);
-  Type wantedBy(OpOperand &use);
+                            Attribute written) {
+    auto complete = dyn_cast<TypeAttr>(written);
+    Type type;
+    if (complete) {
+      type = closed(cast<RankedTensorType>(complete.getValue()), head,
+                    op.getLoc());
+    } else if (Type element = elementOf(op)) {
+      type = tensorOf(op, element, cast<IdxAttr>(written));
+    }
+
+    if (!type)
+      return failure();
+    op->getResult(result).setType(type);
+    if (getIdx(type) && isUnplaced(type))
+      inferred.push_back(op->getResult(result));
+    return success();
+  }
+  LogicalResult typeByOperands(IndexedOpInterface op) { // (Q4)
+    std::optional<SmallVector<StringRef>> names = op.inferIndices();
+    if (!names)
+      return emitError(op.getLoc())
+             << "the operands and attributes of '" << op->getName()
+             << "' do not determine its result: one is missing, or the result "
+                "is to be written, as in -> [b, s, ?]";
+    Type element = elementOf(op);
+    if (!element)
+      return failure();
+    SmallVector<StringAttr> attrs;
+    for (StringRef name : *names)
+      attrs.push_back(StringAttr::get(op.getContext(), name));
+    IdxAttr idx = IdxAttr::get(op.getContext(), attrs).withoutPlacement();
+    Type type = tensorOf(op, element, idx);
+    if (!type)
+      return failure();
+    op->getResult(0).setType(type);
+    inferred.push_back(op->getResult(0));
+    return success();
+  }
+  /// Extents are those of the operands, and the program's of new indices.
+  RankedTensorType tensorOf(Operation *op, Type element, IdxAttr idx) {
+    SmallVector<int64_t> shape(idx.getRank(), ShapedType::kDynamic);
+    for (auto [extent, name] : llvm::zip_equal(shape, idx.getNames()))
+      for (Value operand : op->getOperands())
+        if (std::optional<unsigned> dim =
+                getIdx(operand).dimOf(name.getValue()))
+          extent = typeOf(operand).getDimSize(*dim);
+    return closed(RankedTensorType::get(shape, element, idx), head,
+                  op->getLoc());
+  }
+  /// Of integers where the operation says so, else what the operands agree on;
+  /// null, with an error, if they do not.
+  Type elementOf(IndexedOpInterface op) {
+    if (unsigned width = op.getIntegerWidth(op->getNumOperands()))
+      return IntegerType::get(op.getContext(), width);
+    Type element;
+    for (Value operand : op->getOperands()) {
+      Type own = typeOf(operand).getElementType();
+      if (!isa<FloatType>(own) || own == element)
+        continue;
+      if (element) {
+        emitError(op.getLoc())
+            << "operands of '" << op->getName() << "' have " << element
+            << " and " << own << "; write the result's, as in bf16[b, s, ?]";
+        return {};
+      }
+      element = own;
+    }
+
+    return element ? element : head.element;
+  }
+  /// A result without a written placement is placed as the call or the function
+  /// that takes it says.
+  LogicalResult placeForUsers(Value value) { // (Q9)
+    Type wanted;
+    auto type = typeOf(value);
+    for (OpOperand &use : value.getUses()) {
+      auto other = dyn_cast_or_null<RankedTensorType>(wantedBy(use));
+      if (!other || other == wanted)
+        continue;
+      if (wanted)
+        return emitError(value.getLoc())
+               << "this is wanted as [" << subscripts(wanted) << "] and as ["
+               << subscripts(other)
+               << "]; write one, and 'reshard' to the other";
+      if (!getIdx(other) || withoutPlacement(other) != withoutPlacement(type))
+        return emitError(value.getLoc())
+               << "this has type " << type << ", and is wanted as " << other;
+      wanted = other;
+    }
+
+    if (wanted)
+      value.setType(wanted);
+    return success();
+  }
+  /// What the function or callee that takes the value takes; null for others.
+  Type wantedBy(OpOperand &use) {
+    unsigned number = use.getOperandNumber();
+    ArrayRef<Type> types;
+    if (auto call = dyn_cast<func::CallOp>(use.getOwner()))
+      types = functions.lookup(call.getCallee()).getFunctionType().getInputs();
+    else if (isa<func::ReturnOp>(use.getOwner()))
+      types = function.getFunctionType().getResults();
+    return number < types.size() ? types[number] : Type();
+  }
 
   func::FuncOp function;
   const ProgramHead &head;
@@ -46,168 +198,6 @@ private:
 };
 
 } // namespace
-
-LogicalResult BodyTypes::checkOperands(Operation *op) { // (Q5)
-  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
-    if (!isa<InferredType>(operand.getType()))
-      continue;
-    Operation *maker = operand.getDefiningOp();
-    bool isDefined = maker && maker->getBlock();
-    return emitError(op->getLoc())
-           << "operand #" << i << " of '" << op->getName() << "' is "
-           << (isDefined ? "made after its use; write what makes it first"
-                         : "not defined in this function");
-  }
-  return success();
-}
-
-LogicalResult BodyTypes::inferResults(Operation *op) {
-  if (auto call = dyn_cast<func::CallOp>(op))
-    return typeCall(call);
-  auto indexed = dyn_cast<IndexedOpInterface>(op);
-  bool isOpen = llvm::any_of(op->getResultTypes(), llvm::IsaPred<InferredType>);
-  if (!isOpen)
-    return success();
-  if (!indexed)
-    return emitError(op->getLoc())
-           << "'" << op->getName() << "' has no short form; write its types";
-  auto written = op->getAttrOfType<ArrayAttr>(writtenAttrName);
-  op->removeAttr(writtenAttrName);
-  if (!written)
-    return op->getNumResults() == 1
-               ? typeByOperands(indexed)
-               : emitError(op->getLoc())
-                     << "'" << op->getName() << "' has " << op->getNumResults()
-                     << " results; write the type of each, as in -> [b, s, d], "
-                        "f32[b, s]";
-  if (written.size() != op->getNumResults())
-    return emitError(op->getLoc())
-           << "'" << op->getName() << "' has " << op->getNumResults()
-           << " results and " << written.size() << " written types";
-  for (auto [i, each] : llvm::enumerate(written))
-    if (failed(typeWritten(indexed, i, each)))
-      return failure();
-  return success();
-}
-
-LogicalResult BodyTypes::typeCall(func::CallOp call) {
-  auto found = functions.find(call.getCallee());
-  if (found == functions.end())
-    return emitError(call.getLoc()) << "there is no function @"
-                                    << call.getCallee() << " in this program";
-  func::FuncOp callee = found->second;
-  if (failed(checkCounts(call, callee)))
-    return failure();
-  TypeRange types = callee.getFunctionType().getResults();
-  for (auto [result, type] : llvm::zip_equal(call.getResults(), types))
-    result.setType(type);
-  return success();
-}
-
-LogicalResult BodyTypes::typeWritten(IndexedOpInterface op, unsigned result,
-                                     Attribute written) {
-  auto complete = dyn_cast<TypeAttr>(written);
-  Type type;
-  if (complete) {
-    type =
-        closed(cast<RankedTensorType>(complete.getValue()), head, op.getLoc());
-  } else if (Type element = elementOf(op)) {
-    type = tensorOf(op, element, cast<IdxAttr>(written));
-  }
-  if (!type)
-    return failure();
-  op->getResult(result).setType(type);
-  if (getIdx(type) && isUnplaced(type))
-    inferred.push_back(op->getResult(result));
-  return success();
-}
-
-LogicalResult BodyTypes::typeByOperands(IndexedOpInterface op) { // (Q4)
-  std::optional<SmallVector<StringRef>> names = op.inferIndices();
-  if (!names)
-    return emitError(op.getLoc())
-           << "the operands and attributes of '" << op->getName()
-           << "' do not determine its result: one is missing, or the result "
-              "is to be written, as in -> [b, s, ?]";
-  Type element = elementOf(op);
-  if (!element)
-    return failure();
-  SmallVector<StringAttr> attrs;
-  for (StringRef name : *names)
-    attrs.push_back(StringAttr::get(op.getContext(), name));
-  IdxAttr idx = IdxAttr::get(op.getContext(), attrs).withoutPlacement();
-  Type type = tensorOf(op, element, idx);
-  if (!type)
-    return failure();
-  op->getResult(0).setType(type);
-  inferred.push_back(op->getResult(0));
-  return success();
-}
-
-/// Extents are those of the operands, and the program's of new indices.
-RankedTensorType BodyTypes::tensorOf(Operation *op, Type element, IdxAttr idx) {
-  SmallVector<int64_t> shape(idx.getRank(), ShapedType::kDynamic);
-  for (auto [extent, name] : llvm::zip_equal(shape, idx.getNames()))
-    for (Value operand : op->getOperands())
-      if (std::optional<unsigned> dim = getIdx(operand).dimOf(name.getValue()))
-        extent = cast<RankedTensorType>(operand.getType()).getDimSize(*dim);
-  return closed(RankedTensorType::get(shape, element, idx), head, op->getLoc());
-}
-
-/// Of integers where the operation says so, else what the operands agree on;
-/// null, with an error, if they do not.
-Type BodyTypes::elementOf(IndexedOpInterface op) {
-  if (unsigned width = op.getIntegerWidth(op->getNumOperands()))
-    return IntegerType::get(op.getContext(), width);
-  Type element;
-  for (Value operand : op->getOperands()) {
-    Type own = cast<RankedTensorType>(operand.getType()).getElementType();
-    if (!isa<FloatType>(own) || own == element)
-      continue;
-    if (element) {
-      emitError(op.getLoc())
-          << "operands of '" << op->getName() << "' have " << element << " and "
-          << own << "; write the result's, as in bf16[b, s, ?]";
-      return {};
-    }
-    element = own;
-  }
-  return element ? element : head.element;
-}
-
-/// What the function or callee that takes the value takes; null for others.
-Type BodyTypes::wantedBy(OpOperand &use) {
-  unsigned number = use.getOperandNumber();
-  ArrayRef<Type> types;
-  if (auto call = dyn_cast<func::CallOp>(use.getOwner()))
-    types = functions.lookup(call.getCallee()).getFunctionType().getInputs();
-  else if (isa<func::ReturnOp>(use.getOwner()))
-    types = function.getFunctionType().getResults();
-  return number < types.size() ? types[number] : Type();
-}
-
-/// A result without a written placement is placed as the call or the function
-/// that takes it says.
-LogicalResult BodyTypes::placeForUsers(Value value) { // (Q9)
-  Type wanted;
-  auto type = cast<RankedTensorType>(value.getType());
-  for (OpOperand &use : value.getUses()) {
-    auto other = dyn_cast_or_null<RankedTensorType>(wantedBy(use));
-    if (!other || other == wanted)
-      continue;
-    if (wanted)
-      return emitError(value.getLoc())
-             << "this is wanted as [" << subscripts(wanted) << "] and as ["
-             << subscripts(other) << "]; write one, and 'reshard' to the other";
-    if (!getIdx(other) || withoutPlacement(other) != withoutPlacement(type))
-      return emitError(value.getLoc())
-             << "this has type " << type << ", and is wanted as " << other;
-    wanted = other;
-  }
-  if (wanted)
-    value.setType(wanted);
-  return success();
-}
 
 LogicalResult tpsp::inferBody(func::FuncOp function, const ProgramHead &head,
                               const FunctionsByName &functions) {

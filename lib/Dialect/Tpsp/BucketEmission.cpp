@@ -11,11 +11,7 @@ using namespace tpsp;
 using Start = llvm::function_ref<Value(StringRef)>;
 
 SmallVector<StringRef> tpsp::gridIndices(BucketKernelOpInterface op) {
-  SmallVector<StringRef> whole = op.getBucketIndices(), grid;
-  for (StringRef name : indexNames(op.getBucketTypes().front()))
-    if (!llvm::is_contained(whole, name))
-      grid.push_back(name);
-  return grid;
+  return indexNamesBut(op.getBucketTypes().front(), op.getBucketIndices());
 }
 
 //===----------------------------------------------------------------------===//
@@ -36,10 +32,9 @@ SmallVector<RankedTensorType> OneHotEinsumOp::getBucketTypes() {
   links = heads;
   llvm::append_range(heads, targets());
   llvm::append_range(links, terms());
-  SmallVector<RankedTensorType> sources = {
-      cast<RankedTensorType>(getResult().getType())};
+  SmallVector<RankedTensorType> sources = {typeOf(getResult())};
   for (Value operand : getOperands())
-    sources.push_back(cast<RankedTensorType>(operand.getType()));
+    sources.push_back(typeOf(operand));
   Type i32 = IntegerType::get(getContext(), 32);
   return {tensorOver(heads, sources).clone(i32),
           tensorOver(links, sources).clone(i32)};
@@ -54,11 +49,7 @@ SmallVector<StringRef> OneHotEinsumOp::getBucketIndices() {
 bool OneHotEinsumOp::hasBuckets() { return !targets().empty(); }
 
 int64_t OneHotEinsumOp::getBuckets() {
-  RankedTensorType heads = getBucketTypes().front();
-  int64_t buckets = 1;
-  for (StringRef name : targets())
-    buckets *= heads.getDimSize(*getIdx(heads).dimOf(name));
-  return buckets;
+  return positionsAlong(getBucketTypes().front(), targets());
 }
 
 void OneHotEinsumOp::emitBuckets(OpBuilder &b, ValueRange integers,
@@ -107,7 +98,7 @@ void OneHotEinsumOp::emitBuckets(OpBuilder &b, ValueRange integers,
 
 int64_t CountEarlierOp::getBuckets() { return getValues(); }
 SmallVector<RankedTensorType> CountEarlierOp::getBucketTypes() {
-  return {cast<RankedTensorType>(getResult().getType())};
+  return {typeOf(getResult())};
 }
 SmallVector<StringRef> CountEarlierOp::getBucketIndices() {
   return getWholeIndices();
@@ -161,15 +152,11 @@ void CountEarlierOp::emitBuckets(OpBuilder &b, ValueRange integers,
 }
 
 int64_t CountValuesOp::getBuckets() {
-  int64_t buckets = 1;
-  auto type = cast<RankedTensorType>(getResult().getType());
-  for (StringRef name : valueIndices())
-    buckets *= type.getDimSize(*getIdx(type).dimOf(name));
-  return buckets;
+  return positionsAlong(getResult().getType(), valueIndices());
 }
 
 SmallVector<RankedTensorType> CountValuesOp::getBucketTypes() {
-  return {cast<RankedTensorType>(getResult().getType())};
+  return {typeOf(getResult())};
 }
 
 SmallVector<StringRef> CountValuesOp::getBucketIndices() {
@@ -188,8 +175,7 @@ void CountValuesOp::emitBuckets(OpBuilder &b, ValueRange integers,
   SmallVector<StringRef> names = valueIndices();
   SmallVector<int64_t> extents;
   for (StringRef name : names)
-    extents.push_back(
-        getResult().getType().getDimSize(*getIdx(result).dimOf(name)));
+    extents.push_back(extentOf(result, name));
   {
     OpBuilder::InsertionGuard inLoop(b);
     row.locate(row.loop(first, last), names, extents);

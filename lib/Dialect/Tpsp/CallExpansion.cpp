@@ -76,9 +76,46 @@ public:
 
 private:
   InFlightDiagnostic error() { return emitError(call.getLoc()); }
-  LogicalResult check();
-  LogicalResult checkNames();
-  LogicalResult checkChain();
+  LogicalResult check() {
+    size_t wanted = callee.getNumArguments();
+    if (failed(checkCounts(call, callee)))
+      return failure();
+    for (size_t i = given.size(); i < wanted; ++i)
+      if (!callee.getArgAttr(i, paramAttrName))
+        return error() << "argument #" << i << " of @" << callee.getSymName()
+                       << " is no parameter; give it, or mark it 'param'";
+    return failure(failed(checkNames()) || failed(checkChain()));
+  }
+
+  LogicalResult checkNames() { // (Q7)
+    size_t left = callee.getNumArguments() - given.size();
+    if (!names || left == 0)
+      return success();
+    StringRef pattern = names.getValue();
+    if (left > 1 && !pattern.contains('*'))
+      return error() << "\"" << pattern << "\" calls " << left
+                     << " parameters alike; write * for the parameter, as in "
+                        "\"layer.*\"";
+    if (times > 1 && !pattern.contains('#'))
+      return error() << "\"" << pattern << "\" calls the parameters of "
+                     << times
+                     << " repetitions alike; write # for the repetition, as in "
+                        "\"layer#.*\"";
+    return success();
+  }
+
+  LogicalResult checkChain() { // (Q8)
+    if (!isRepeated)
+      return success();
+    FunctionType type = callee.getFunctionType();
+    if (type.getNumResults() > given.size() ||
+        type.getInputs().take_front(type.getNumResults()) != type.getResults())
+      return error() << "@" << callee.getSymName()
+                     << " cannot be repeated: it returns (" << type.getResults()
+                     << "), which is not what its first operands are; return "
+                        "these";
+    return success();
+  }
 
   /// The next call behind `last`.
   func::CallOp repeated(func::CallOp last, ValueRange operands) {
@@ -88,8 +125,49 @@ private:
                                 call.getResultTypes(), operands);
   }
 
-  size_t addParameters();
-  void redirectUses(func::CallOp last);
+  /// Gives the caller an argument for each parameter that the call leaves out,
+  /// in every repetition; returns the first one's number. All at once: a
+  /// function's type has all of them.
+  size_t addParameters() {
+    MLIRContext *context = caller.getContext();
+    SmallVector<Type> types;
+    SmallVector<DictionaryAttr> attributes;
+    SmallVector<Location> locations;
+    for (int64_t number = first; number < first + times; ++number)
+      for (size_t i = given.size(); i < callee.getNumArguments(); ++i) {
+        NamedAttrList own(callee.getArgAttrDict(i));
+        auto old = dyn_cast<StringAttr>(own.get(paramAttrName));
+        std::string name = parameterName(names.getValue(), number,
+                                         old ? old.getValue() : StringRef());
+        own.set(paramAttrName, StringAttr::get(context, name));
+        attributes.push_back(own.getDictionary(context));
+        types.push_back(callee.getArgument(i).getType());
+        locations.push_back(callee.getArgument(i).getLoc());
+      }
+    unsigned before = caller.getNumArguments();
+    SmallVector<unsigned> places(types.size(), before);
+    (void)caller.insertArguments(places, types, attributes, locations);
+    return before;
+  }
+
+  /// What used the call's results uses the last one's, and each call of several
+  /// is called after its number.
+  void redirectUses(func::CallOp last) {
+    if (last == call)
+      return;
+    Operation *second = call->getNextNode();
+    for (auto [from, to] :
+         llvm::zip_equal(call.getResults(), last.getResults()))
+      from.replaceUsesWithIf(
+          to, [&](OpOperand &use) { return use.getOwner() != second; });
+    int64_t number = first;
+    for (Operation *each = call; each != last->getNextNode();
+         each = each->getNextNode()) {
+      std::string name = callee.getSymName().str() + std::to_string(number++);
+      each->setLoc(NameLoc::get(StringAttr::get(each->getContext(), name),
+                                each->getLoc()));
+    }
+  }
 
   func::CallOp call;
   func::FuncOp caller, callee;
@@ -100,89 +178,6 @@ private:
 };
 
 } // namespace
-
-LogicalResult CallExpansion::check() {
-  size_t wanted = callee.getNumArguments();
-  if (failed(checkCounts(call, callee)))
-    return failure();
-  for (size_t i = given.size(); i < wanted; ++i)
-    if (!callee.getArgAttr(i, paramAttrName))
-      return error() << "argument #" << i << " of @" << callee.getSymName()
-                     << " is no parameter; give it, or mark it 'param'";
-  return failure(failed(checkNames()) || failed(checkChain()));
-}
-
-LogicalResult CallExpansion::checkNames() { // (Q7)
-  size_t left = callee.getNumArguments() - given.size();
-  if (!names || left == 0)
-    return success();
-  StringRef pattern = names.getValue();
-  if (left > 1 && !pattern.contains('*'))
-    return error() << "\"" << pattern << "\" calls " << left
-                   << " parameters alike; write * for the parameter, as in "
-                      "\"layer.*\"";
-  if (times > 1 && !pattern.contains('#'))
-    return error() << "\"" << pattern << "\" calls the parameters of " << times
-                   << " repetitions alike; write # for the repetition, as in "
-                      "\"layer#.*\"";
-  return success();
-}
-
-LogicalResult CallExpansion::checkChain() { // (Q8)
-  if (!isRepeated)
-    return success();
-  FunctionType type = callee.getFunctionType();
-  if (type.getNumResults() > given.size() ||
-      type.getInputs().take_front(type.getNumResults()) != type.getResults())
-    return error() << "@" << callee.getSymName()
-                   << " cannot be repeated: it returns (" << type.getResults()
-                   << "), which is not what its first operands are; return "
-                      "these";
-  return success();
-}
-
-/// Gives the caller an argument for each parameter that the call leaves out, in
-/// every repetition; returns the first one's number. All at once: a function's
-/// type has all of them.
-size_t CallExpansion::addParameters() {
-  MLIRContext *context = caller.getContext();
-  SmallVector<Type> types;
-  SmallVector<DictionaryAttr> attributes;
-  SmallVector<Location> locations;
-  for (int64_t number = first; number < first + times; ++number)
-    for (size_t i = given.size(); i < callee.getNumArguments(); ++i) {
-      NamedAttrList own(callee.getArgAttrDict(i));
-      auto old = dyn_cast<StringAttr>(own.get(paramAttrName));
-      std::string name = parameterName(names.getValue(), number,
-                                       old ? old.getValue() : StringRef());
-      own.set(paramAttrName, StringAttr::get(context, name));
-      attributes.push_back(own.getDictionary(context));
-      types.push_back(callee.getArgument(i).getType());
-      locations.push_back(callee.getArgument(i).getLoc());
-    }
-  unsigned before = caller.getNumArguments();
-  SmallVector<unsigned> places(types.size(), before);
-  (void)caller.insertArguments(places, types, attributes, locations);
-  return before;
-}
-
-/// What used the call's results uses the last one's, and each call of several
-/// is called after its number.
-void CallExpansion::redirectUses(func::CallOp last) {
-  if (last == call)
-    return;
-  Operation *second = call->getNextNode();
-  for (auto [from, to] : llvm::zip_equal(call.getResults(), last.getResults()))
-    from.replaceUsesWithIf(
-        to, [&](OpOperand &use) { return use.getOwner() != second; });
-  int64_t number = first;
-  for (Operation *each = call; each != last->getNextNode();
-       each = each->getNextNode()) {
-    std::string name = callee.getSymName().str() + std::to_string(number++);
-    each->setLoc(NameLoc::get(StringAttr::get(each->getContext(), name),
-                              each->getLoc()));
-  }
-}
 
 LogicalResult tpsp::expandCall(func::CallOp call, func::FuncOp caller,
                                func::FuncOp callee) {

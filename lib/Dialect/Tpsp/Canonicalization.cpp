@@ -99,19 +99,17 @@ LogicalResult OneHotEinsumOp::canonicalize(OneHotEinsumOp op,
                                            PatternRewriter &rewriter) {
   Value table = op.numbers().front();
   auto convert = table.getDefiningOp<ConvertOp>();
-  auto result = cast<RankedTensorType>(op.getResult().getType());
+  auto result = typeOf(op.getResult());
   if (!convert || op.numbers().size() > 1 || !op.targets().empty() ||
       !op.terms().empty() ||
       !liesAs(convert.getOperand(0), convert.getResult()) ||
-      result.getNumElements() >=
-          cast<RankedTensorType>(table.getType()).getNumElements())
+      result.getNumElements() >= typeOf(table).getNumElements())
     return failure();
   Value source = convert.getOperand(0);
   SmallVector<Value> operands(op.getOperands());
   operands.back() = source;
   auto found = OneHotEinsumOp::create(
-      rewriter, op.getLoc(),
-      result.clone(cast<RankedTensorType>(source.getType()).getElementType()),
+      rewriter, op.getLoc(), result.clone(typeOf(source).getElementType()),
       operands, op.getIndicesAttr());
   auto converted = ConvertOp::create(rewriter, op.getLoc(), result,
                                      ValueRange{found.getResult()});

@@ -1,27 +1,10 @@
-// The collective operations: kinds, and the proof that the types agree.
+// The collective operations: the proof that the types agree.
 #include "tpsp/Dialect/Tpsp/CollectiveOps.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace tpsp;
-
-CollectiveKind AllReduceOp::getCollectiveKind() {
-  return CollectiveKind::AllReduce;
-}
-CollectiveKind ReduceScatterOp::getCollectiveKind() {
-  return CollectiveKind::ReduceScatter;
-}
-CollectiveKind AllGatherOp::getCollectiveKind() {
-  return CollectiveKind::AllGather;
-}
-CollectiveKind AllToAllOp::getCollectiveKind() {
-  return CollectiveKind::AllToAll;
-}
-CollectiveKind SliceOp::getCollectiveKind() { return CollectiveKind::Slice; }
-CollectiveKind PermuteOp::getCollectiveKind() {
-  return CollectiveKind::Permute;
-}
 
 /// The ranks among which `op` exchanges; fails at an axis that is none of the
 /// mesh's.
@@ -116,17 +99,6 @@ LogicalResult tpsp::verifyCollectiveOp(Operation *op) {
       return failure();
   }
   return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Registration
-//===----------------------------------------------------------------------===//
-
-void TpspDialect::registerCollectiveOps() {
-  addOperations<
-#define GET_OP_LIST
-#include "tpsp/Dialect/Tpsp/CollectiveOps.cpp.inc"
-      >();
 }
 
 #define GET_OP_CLASSES

@@ -85,8 +85,7 @@ Value MeanOp::decompose(OpBuilder &b) {
   Value x = getOperand(0);
   int64_t extent = 1;
   for (auto [name, size] :
-       llvm::zip_equal(indexNames(x.getType()),
-                       cast<RankedTensorType>(x.getType()).getShape()))
+       llvm::zip_equal(indexNames(x.getType()), typeOf(x).getShape()))
     if (!getIdx(getResult()).dimOf(name))
       extent *= size;
   Value sum =
@@ -112,17 +111,6 @@ ScalarFormula ReduceOp::getScalarFormula() { return {ScalarFormula::Sum}; }
 
 Value ReduceOp::emitScalar(OpBuilder &, ValueRange operands, Position) {
   return operands.front();
-}
-
-//===----------------------------------------------------------------------===//
-// Registration
-//===----------------------------------------------------------------------===//
-
-void TpspDialect::registerContractionOps() {
-  addOperations<
-#define GET_OP_LIST
-#include "tpsp/Dialect/Tpsp/ContractionOps.cpp.inc"
-      >();
 }
 
 #define GET_OP_CLASSES

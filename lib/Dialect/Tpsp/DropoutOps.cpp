@@ -230,16 +230,5 @@ Value ApplyMaskOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
                                  x.constant(0).get());
 }
 
-//===----------------------------------------------------------------------===//
-// Registration
-//===----------------------------------------------------------------------===//
-
-void TpspDialect::registerDropoutOps() {
-  addOperations<
-#define GET_OP_LIST
-#include "tpsp/Dialect/Tpsp/DropoutOps.cpp.inc"
-      >();
-}
-
 #define GET_OP_CLASSES
 #include "tpsp/Dialect/Tpsp/DropoutOps.cpp.inc"

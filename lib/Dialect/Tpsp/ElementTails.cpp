@@ -135,9 +135,7 @@ static StringRef carrySelect(const TailCase &c) {
 
 /// To a type that holds no less.
 static StringRef carryConversion(const TailCase &c) {
-  auto width = [](Value v) {
-    return cast<RankedTensorType>(v.getType()).getElementTypeBitWidth();
-  };
+  auto width = [](Value v) { return typeOf(v).getElementTypeBitWidth(); };
   if (!c.operands[0].isLow() ||
       width(c.op->getResult(0)) < width(c.op->getOperand(0)))
     return carryScalar(c);

@@ -33,9 +33,9 @@ ExpertPlaces::ExpertPlaces(Operation *op, StringRef expert, StringRef slot,
 
 int64_t ExpertPlaces::experts() const {
   if (!load)
-    return extentOn(slots, expert);
-  int64_t each = extentOn(load, expert);
-  return block.empty() ? each : each * extentOn(load, block);
+    return extentOf(slots, expert);
+  int64_t each = extentOf(load, expert);
+  return block.empty() ? each : each * extentOf(load, block);
 }
 
 SmallVector<StringRef> ExpertPlaces::indices() const {
@@ -50,12 +50,12 @@ SmallVector<Value> ExpertPlaces::integers(OpBuilder &b) const {
   if (block.empty())
     return {slotsOf(b)};
   Value blocks = BlockOfOp::create(b, op->getLoc(), typeOfIds(),
-                                   ValueRange{ids}, extentOn(load, expert));
+                                   ValueRange{ids}, extentOf(load, expert));
   return {blocks, slotsOf(b)};
 }
 
 RankedTensorType ExpertPlaces::typeOfIds() const {
-  return withoutPlacement(cast<RankedTensorType>(ids.getType()));
+  return withoutPlacement(typeOf(ids));
 }
 
 SmallVector<StringRef> ExpertPlaces::rivals() const {
@@ -89,13 +89,12 @@ static bool areDistinct(Value ids, StringRef choice) {
 }
 
 bool ExpertPlaces::areTooFew() const {
-  int64_t all = 1, choices = extentOn(ids, choice);
-  for (StringRef name : rivals())
-    all *= extentOn(ids, name);
-  int64_t sharing = load ? extentOn(load, expert) : 1;
+  int64_t choices = extentOf(ids, choice);
+  int64_t all = positionsAlong(ids.getType(), rivals());
+  int64_t sharing = load ? extentOf(load, expert) : 1;
   if (areDistinct(ids, choice) && choices > 0)
     all = all / choices * std::min(choices, sharing);
-  return extentOn(slots, slot) < all;
+  return extentOf(slots, slot) < all;
 }
 
 Value ExpertPlaces::dropped(OpBuilder &b) const {
@@ -105,8 +104,7 @@ Value ExpertPlaces::dropped(OpBuilder &b) const {
   };
   RankedTensorType choices = typeOfIds().clone(b.getF32Type());
   RankedTensorType places =
-      tensorOver(indices(),
-                 {withoutPlacement(cast<RankedTensorType>(slots.getType()))})
+      tensorOver(indices(), {withoutPlacement(typeOf(slots))})
           .clone(b.getF32Type());
   SmallVector<Value> operands = integers(b);
   operands.push_back(one(places));
@@ -150,9 +148,7 @@ Value CombineOp::decompose(OpBuilder &b) {
   for (StringRef name : indexNames(v.getType()))
     if (!llvm::is_contained(selected, name) && !llvm::is_contained(names, name))
       names.push_back(name);
-  auto unplaced = [](Value value) {
-    return withoutPlacement(cast<RankedTensorType>(value.getType()));
-  };
+  auto unplaced = [](Value value) { return withoutPlacement(typeOf(value)); };
   RankedTensorType picked = tensorOver(names, {unplaced(v), unplaced(ids)});
   Value each = OneHotEinsumOp::create(b, getLoc(), picked, operands,
                                       b.getStrArrayAttr(selected));

@@ -6,14 +6,6 @@
 
 namespace tpsp {
 
-/// The extent of index `name` on `tensor`, 0 if it has none.
-inline int64_t extentOn(mlir::Value tensor, llvm::StringRef name) {
-  std::optional<unsigned> dim = getIdx(tensor).dimOf(name);
-  return dim ? llvm::cast<mlir::RankedTensorType>(tensor.getType())
-                   .getDimSize(*dim)
-             : 0;
-}
-
 /// Where dispatch puts choices, and combine finds them again: in the slots of
 /// an expert or, with the load of experts, in the rows of a block of experts.
 class ExpertPlaces {

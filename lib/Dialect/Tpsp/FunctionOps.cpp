@@ -45,16 +45,5 @@ static LogicalResult buildFunctionAdjoint(Op op, OpBuilder &b, Value g,
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Registration
-//===----------------------------------------------------------------------===//
-
-void TpspDialect::registerFunctionOps() {
-  addOperations<
-#define GET_OP_LIST
-#include "tpsp/Dialect/Tpsp/FunctionOps.cpp.inc"
-      >();
-}
-
 #define GET_OP_CLASSES
 #include "tpsp/Dialect/Tpsp/FunctionOps.cpp.inc"

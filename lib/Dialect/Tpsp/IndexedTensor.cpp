@@ -1,8 +1,8 @@
 #include "tpsp/Dialect/Tpsp/IndexedTensor.h"
+#include "tpsp/Abi/Quantity.h"
 #include "tpsp/Dialect/Tpsp/MeshOp.h"
 
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace tpsp;
@@ -17,6 +17,28 @@ IdxAttr tpsp::getIdx(Value value) { return getIdx(value.getType()); }
 SmallVector<StringRef> tpsp::indexNames(Type type) {
   return llvm::map_to_vector(getIdx(type).getNames(),
                              [](StringAttr name) { return name.getValue(); });
+}
+
+SmallVector<StringRef> tpsp::indexNamesBut(Type type,
+                                           ArrayRef<StringRef> left) {
+  SmallVector<StringRef> names = indexNames(type);
+  llvm::erase_if(
+      names, [&](StringRef name) { return llvm::is_contained(left, name); });
+  return names;
+}
+
+int64_t tpsp::extentOf(Type tensor, StringRef index) {
+  std::optional<unsigned> dim = getIdx(tensor).dimOf(index);
+  return dim ? cast<RankedTensorType>(tensor).getDimSize(*dim) : 0;
+}
+
+int64_t tpsp::extentOf(Value tensor, StringRef index) {
+  return extentOf(tensor.getType(), index);
+}
+
+int64_t tpsp::positionsAlong(Type tensor, ArrayRef<StringRef> indices) {
+  return llvm::product_of(llvm::map_range(
+      indices, [&](StringRef index) { return extentOf(tensor, index); }));
 }
 
 bool tpsp::isUnplaced(Type type) {
@@ -148,12 +170,5 @@ std::string tpsp::subscripts(Type type) {
 }
 
 std::string tpsp::formatBytes(int64_t bytes) {
-  static constexpr llvm::StringLiteral units[] = {"KiB", "MiB", "GiB", "TiB"};
-  if (bytes < 1024)
-    return llvm::formatv("{0} B", bytes);
-  double value = static_cast<double>(bytes) / 1024;
-  unsigned unit = 0;
-  for (; value >= 1024 && unit + 1 < std::size(units); ++unit)
-    value /= 1024;
-  return llvm::formatv("{0:F1} {1}", value, units[unit]);
+  return rt::bytesText(static_cast<double>(bytes));
 }

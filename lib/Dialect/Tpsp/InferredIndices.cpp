@@ -29,23 +29,16 @@ std::optional<Names> tpsp::indicesKept(Operation *op) {
   return std::nullopt;
 }
 
-/// The indices of a tensor but one.
-static Names without(Value tensor, StringRef left) {
-  Names names = indexNames(tensor.getType());
-  llvm::erase(names, left);
-  return names;
-}
-
 std::optional<Names> TakeOp::inferIndices() {
   if (getNumOperands() != 1 || !getIndexAttr())
     return std::nullopt;
-  return without(getOperand(0), getIndex());
+  return indexNamesBut(getOperand(0).getType(), getIndex());
 }
 
 std::optional<Names> RouterOp::inferIndices() {
   if (getNumOperands() != 1 || !getExpertAttr() || !getChoiceAttr())
     return std::nullopt;
-  Names names = without(getOperand(0), getExpert());
+  Names names = indexNamesBut(getOperand(0).getType(), getExpert());
   names.push_back(getChoice());
   return names;
 }
@@ -64,7 +57,7 @@ std::optional<Names> EmbeddingOp::inferIndices() {
   if (getNumOperands() != 2 || !getVocabularyAttr())
     return std::nullopt;
   Names names = indexNames(getOperand(0).getType());
-  for (StringRef name : without(getOperand(1), getVocabulary()))
+  for (StringRef name : indexNamesBut(getOperand(1).getType(), getVocabulary()))
     if (!llvm::is_contained(names, name))
       names.push_back(name);
   return names;
@@ -73,15 +66,15 @@ std::optional<Names> EmbeddingOp::inferIndices() {
 std::optional<Names> CrossEntropyOp::inferIndices() {
   if (getNumOperands() != 2 || !getOverAttr())
     return std::nullopt;
-  return without(getOperand(0), getOver());
+  return indexNamesBut(getOperand(0).getType(), getOver());
 }
 
 /// The queries' indices, the feature being that of the values.
 std::optional<Names> AttentionOp::inferIndices() {
   if (getNumOperands() < numTensors || !getFeatureAttr() || !getKeyAttr())
     return std::nullopt;
-  Names names = without(getOperand(0), getFeature());
-  for (StringRef name : without(getOperand(2), getKey()))
+  Names names = indexNamesBut(getOperand(0).getType(), getFeature());
+  for (StringRef name : indexNamesBut(getOperand(2).getType(), getKey()))
     if (!llvm::is_contained(names, name))
       names.push_back(name);
   return names;

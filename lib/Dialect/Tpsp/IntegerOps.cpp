@@ -53,7 +53,7 @@ int64_t OneHotEinsumOp::getIntegerBound(unsigned i) {
     return 0;
   StringRef name = selected()[i];
   Value x = carrier(name);
-  return extentOn(x ? x : Value(getResult()), name);
+  return extentOf(x ? x : Value(getResult()), name);
 }
 
 StringRef OneHotEinsumOp::innermost() {
@@ -166,10 +166,7 @@ bool CountValuesOp::introducesIndices() { return true; }
 unsigned CountValuesOp::getIntegerWidth(unsigned) { return positionWidth; }
 
 int64_t CountValuesOp::getIntegerBound(unsigned i) {
-  int64_t bound = i == 0 ? 1 : 0;
-  for (StringRef name : valueIndices())
-    bound *= extentOn(getResult(), name);
-  return bound;
+  return i == 0 ? positionsAlong(getResult().getType(), valueIndices()) : 0;
 }
 
 SmallVector<StringRef> CountValuesOp::countedIndices() {
@@ -201,7 +198,7 @@ unsigned EmbeddingOp::getIntegerWidth(unsigned i) {
 }
 
 int64_t EmbeddingOp::getIntegerBound(unsigned i) {
-  return i == 0 ? extentOn(getOperand(1), getVocabulary()) : 0;
+  return i == 0 ? extentOf(getOperand(1), getVocabulary()) : 0;
 }
 
 unsigned CrossEntropyOp::getIntegerWidth(unsigned i) {
@@ -209,7 +206,7 @@ unsigned CrossEntropyOp::getIntegerWidth(unsigned i) {
 }
 
 int64_t CrossEntropyOp::getIntegerBound(unsigned i) {
-  return i == 1 ? extentOn(getOperand(0), getOver()) : 0;
+  return i == 1 ? extentOf(getOperand(0), getOver()) : 0;
 }
 
 unsigned DispatchOp::getIntegerWidth(unsigned i) {
@@ -246,28 +243,6 @@ LogicalResult OneHotEinsumOp::buildAdjoint(OpBuilder &b, Value g, Needed needed,
   return success();
 }
 
-LogicalResult RouterOp::buildAdjoint(OpBuilder &, Value, Needed, Gradients) {
-  return success(); // integers
-}
-
-LogicalResult CountEarlierOp::buildAdjoint(OpBuilder &, Value, Needed,
-                                           Gradients) {
-  return success(); // integers
-}
-
-LogicalResult CountValuesOp::buildAdjoint(OpBuilder &, Value, Needed,
-                                          Gradients) {
-  return success(); // integers
-}
-
-LogicalResult RunsOp::buildAdjoint(OpBuilder &, Value, Needed, Gradients) {
-  return success(); // integers
-}
-
-LogicalResult BlockOfOp::buildAdjoint(OpBuilder &, Value, Needed, Gradients) {
-  return success(); // integers
-}
-
 //===----------------------------------------------------------------------===//
 // Parts of composites
 //===----------------------------------------------------------------------===//
@@ -284,7 +259,7 @@ Value CrossEntropyOp::decompose(OpBuilder &b) {
   PartBuilder parts(b, getLoc());
   Value x = getOperand(0), targets = getOperand(1);
   auto unplaced = [](RankedTensorType type) { return withoutPlacement(type); };
-  RankedTensorType wide = unplaced(parts.typeOf(x));
+  RankedTensorType wide = unplaced(typeOf(x));
   RankedTensorType row = unplaced(getResult().getType());
   auto reduce = [&](Value value, StringRef kind) -> Value {
     return ReduceOp::create(b, getLoc(), row, ValueRange{value},
@@ -340,17 +315,6 @@ Value BlockOfOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
 
 SmallVector<StringRef> OneHotEinsumOp::getPositionIndices() {
   return selected();
-}
-
-//===----------------------------------------------------------------------===//
-// Registration
-//===----------------------------------------------------------------------===//
-
-void TpspDialect::registerIntegerOps() {
-  addOperations<
-#define GET_OP_LIST
-#include "tpsp/Dialect/Tpsp/IntegerOps.cpp.inc"
-      >();
 }
 
 #define GET_OP_CLASSES

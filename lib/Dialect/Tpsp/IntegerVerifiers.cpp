@@ -74,24 +74,18 @@ LogicalResult RouterOp::verify() { // (T1)
   if (getIdx(getOperand(0)).dimOf(getChoice()))
     return emitOpError("the operand already has the index '")
            << getChoice() << "', along which the choices go";
-  SmallVector<StringRef> wanted;
-  for (StringRef name : indexNames(getOperand(0).getType()))
-    if (name != getExpert())
-      wanted.push_back(name);
-  SmallVector<StringRef> got;
-  for (StringRef name : indexNames(getResult().getType()))
-    if (name != getChoice())
-      got.push_back(name);
-  std::optional<unsigned> choice = getIdx(getResult()).dimOf(getChoice());
+  SmallVector<StringRef> wanted =
+      indexNamesBut(getOperand(0).getType(), getExpert());
+  SmallVector<StringRef> got =
+      indexNamesBut(getResult().getType(), getChoice());
   llvm::sort(wanted);
   llvm::sort(got);
-  if (!choice || wanted != got)
+  if (!getIdx(getResult()).dimOf(getChoice()) || wanted != got)
     return emitOpError("has result [")
            << subscripts(getResult().getType()) << "]; it must have '"
            << getChoice() << "' in place of '" << getExpert() << "'";
-  int64_t choices = getResult().getType().getDimSize(*choice);
-  auto scores = cast<RankedTensorType>(getOperand(0).getType());
-  int64_t experts = scores.getDimSize(*getIdx(scores).dimOf(getExpert()));
+  int64_t choices = extentOf(getResult(), getChoice());
+  int64_t experts = extentOf(getOperand(0), getExpert());
   if (choices <= experts)
     return success();
   return emitOpError("makes ")
@@ -130,15 +124,6 @@ static LogicalResult verifyOf(Operation *op, ArrayRef<StringRef> of) {
   return success();
 }
 
-/// The positions along `names` of `tensor`, which has all of them.
-static int64_t positionsAlong(Value tensor, ArrayRef<StringRef> names) {
-  auto type = cast<RankedTensorType>(tensor.getType());
-  int64_t positions = 1;
-  for (StringRef name : names)
-    positions *= type.getDimSize(*getIdx(type).dimOf(name));
-  return positions;
-}
-
 /// (T3) How often each value comes.
 static LogicalResult verifyLoad(CountEarlierOp op) {
   SmallVector<StringRef> of = op.valueIndices();
@@ -158,7 +143,7 @@ static LogicalResult verifyLoad(CountEarlierOp op) {
         (!has(ids, name) || isIn(op.getOver(), name)))
       return op.emitOpError("operand #1 has index '")
              << name << "', along which operand #0 is not counted apart";
-  int64_t positions = positionsAlong(load, of);
+  int64_t positions = positionsAlong(load.getType(), of);
   if (positions >= op.getValues())
     return success();
   return op.emitOpError("has counts of ")

@@ -126,16 +126,5 @@ LogicalResult MeshOp::verify() {
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Registration
-//===----------------------------------------------------------------------===//
-
-void TpspDialect::registerMeshOp() {
-  addOperations<
-#define GET_OP_LIST
-#include "tpsp/Dialect/Tpsp/MeshOp.cpp.inc"
-      >();
-}
-
 #define GET_OP_CLASSES
 #include "tpsp/Dialect/Tpsp/MeshOp.cpp.inc"

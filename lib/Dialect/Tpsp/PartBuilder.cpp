@@ -20,18 +20,13 @@ Value PartBuilder::exp(Value x) { return map<ExpOp>(x, x); }
 Value PartBuilder::square(Value x) { return map<SquareOp>(x, x); }
 
 Value PartBuilder::reduce(Value x, ArrayRef<StringRef> over, StringRef kind) {
-  SmallVector<StringRef> kept;
-  for (StringRef name : indexNames(x.getType()))
-    if (!llvm::is_contained(over, name))
-      kept.push_back(name);
+  SmallVector<StringRef> kept = indexNamesBut(x.getType(), over);
   return ReduceOp::create(b, loc, made(tensorOver(kept, {typeOf(x)})),
                           ValueRange{x}, b.getStringAttr(kind));
 }
 
 Value PartBuilder::mean(Value x, ArrayRef<StringRef> over) {
-  int64_t extent = 1;
-  for (StringRef name : over)
-    extent *= typeOf(x).getDimSize(*getIdx(x).dimOf(name));
+  int64_t extent = positionsAlong(x.getType(), over);
   return scale(sum(x, over), 1.0 / static_cast<double>(extent));
 }
 

@@ -13,9 +13,6 @@ class PartBuilder {
 public:
   PartBuilder(mlir::OpBuilder &b, mlir::Location loc) : b(b), loc(loc) {}
 
-  static mlir::RankedTensorType typeOf(mlir::Value v) {
-    return mlir::cast<mlir::RankedTensorType>(v.getType());
-  }
   static mlir::RankedTensorType unplaced(mlir::Value v) {
     return withoutPlacement(typeOf(v));
   }

@@ -24,8 +24,7 @@ LogicalResult EndMaskOp::verify() {
   if (failed(verifyPointwise(*this, arity)))
     return failure();
   RankedTensorType type = getResult().getType();
-  int64_t extent = type.getDimSize(*getIdx(type).dimOf(getIndex())),
-          end = int64_t(getEnd());
+  int64_t extent = extentOf(type, getIndex()), end = int64_t(getEnd());
   if (end >= 1 && (end <= extent || getIdx(type).getLocal()))
     return success();
   return emitOpError("ends index '")
@@ -52,8 +51,7 @@ unsigned SegmentMaskOp::getIntegerWidth(unsigned i) {
 }
 unsigned LengthMaskOp::getIntegerWidth(unsigned i) { return i == 1 ? 32 : 0; }
 int64_t LengthMaskOp::getIntegerBound(unsigned i) {
-  RankedTensorType type = getResult().getType();
-  return i == 1 ? type.getDimSize(*getIdx(type).dimOf(getIndex())) + 1 : 0;
+  return i == 1 ? extentOf(getResult(), getIndex()) + 1 : 0;
 }
 /// Asked before it is verified, too.
 Linearity EndMaskOp::getLinearity() {

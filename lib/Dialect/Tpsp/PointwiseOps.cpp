@@ -98,7 +98,7 @@ bool BroadcastOp::selects() { return true; }
 /// `g` in the precision of `like`.
 static Value inPrecisionOf(OpBuilder &b, Location loc, Value g, Value like) {
   RankedTensorType type = AdjointBuilder::unplaced(g);
-  Type element = AdjointBuilder::typeOf(like).getElementType();
+  Type element = typeOf(like).getElementType();
   if (type.getElementType() == element)
     return g;
   return ConvertOp::create(b, loc, withElement(type, element), ValueRange{g});
@@ -112,17 +112,6 @@ LogicalResult AddOp::buildAdjoint(OpBuilder &b, Value g, Needed needed,
       gradients[i] =
           adjoint.sumTo(inPrecisionOf(b, getLoc(), g, operand), operand);
   return success();
-}
-
-LogicalResult ConstantOp::buildAdjoint(OpBuilder &, Value, Needed, Gradients) {
-  return success(); // of nothing
-}
-LogicalResult IotaOp::buildAdjoint(OpBuilder &, Value, Needed, Gradients) {
-  return success(); // of nothing
-}
-
-LogicalResult CompareOp::buildAdjoint(OpBuilder &, Value, Needed, Gradients) {
-  return success(); // a constant
 }
 
 LogicalResult SelectOp::buildAdjoint(OpBuilder &b, Value g, Needed needed,
@@ -337,7 +326,7 @@ Value SlopeOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
 
 /// What kernels compute in.
 static FloatType arithmeticType(Value result) {
-  Type element = cast<RankedTensorType>(result.getType()).getElementType();
+  Type element = typeOf(result).getElementType();
   return element.isF64() ? cast<FloatType>(element)
                          : FloatType(Float32Type::get(result.getContext()));
 }
@@ -366,17 +355,6 @@ Value ClampOp::emitScalar(OpBuilder &b, ValueRange operands, Position) {
     result = arith::MinimumFOp::create(
         b, getLoc(), result, x.constant(getHigh()->convertToDouble()).get());
   return result;
-}
-
-//===----------------------------------------------------------------------===//
-// Registration
-//===----------------------------------------------------------------------===//
-
-void TpspDialect::registerPointwiseOps() {
-  addOperations<
-#define GET_OP_LIST
-#include "tpsp/Dialect/Tpsp/PointwiseOps.cpp.inc"
-      >();
 }
 
 #define GET_OP_CLASSES

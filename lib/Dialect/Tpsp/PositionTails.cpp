@@ -42,11 +42,8 @@ static StringRef carryDelay(const TailCase &c) {
 
 bool tpsp::areBelow(Value ids, int64_t extent) {
   while (Operation *op = ids.getDefiningOp()) {
-    if (auto router = dyn_cast<RouterOp>(op)) {
-      auto scores = cast<RankedTensorType>(router.getOperand(0).getType());
-      return scores.getDimSize(*getIdx(scores).dimOf(router.getExpert())) <=
-             extent;
-    }
+    if (auto router = dyn_cast<RouterOp>(op))
+      return extentOf(router.getOperand(0), router.getExpert()) <= extent;
     auto indexed = dyn_cast<IndexedOpInterface>(op);
     if (!indexed || !indexed.isView())
       return false;

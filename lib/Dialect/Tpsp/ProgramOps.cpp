@@ -299,16 +299,5 @@ TpspDialect::getParseOperationHook(StringRef opName) const {
   return std::nullopt;
 }
 
-//===----------------------------------------------------------------------===//
-// Registration
-//===----------------------------------------------------------------------===//
-
-void TpspDialect::registerProgramOps() {
-  addOperations<
-#define GET_OP_LIST
-#include "tpsp/Dialect/Tpsp/ProgramOps.cpp.inc"
-      >();
-}
-
 #define GET_OP_CLASSES
 #include "tpsp/Dialect/Tpsp/ProgramOps.cpp.inc"

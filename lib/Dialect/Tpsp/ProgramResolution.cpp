@@ -81,10 +81,73 @@ public:
   }
 
 private:
-  LogicalResult checkExtents(func::FuncOp function);
-  LogicalResult typeSignature(func::FuncOp function);
-  LogicalResult countCalls(func::CallOp call, int64_t &calls);
-  LogicalResult expandCalls(func::FuncOp function);
+  /// The extents of a function in long form are the program's, too.
+  LogicalResult checkExtents(func::FuncOp function) {
+    SmallVector<Type> types;
+    auto locOf = [&](size_t i) { return function.getArgument(i).getLoc(); };
+    if (failed(closeAll(function.getArgumentTypes(), head, locOf, types)))
+      return failure();
+    WalkResult walked = function.walk([&](Operation *op) {
+      auto ofOp = [&](size_t) { return op->getLoc(); };
+      return WalkResult(closeAll(op->getResultTypes(), head, ofOp, types));
+    });
+    return failure(walked.wasInterrupted());
+  }
+  LogicalResult typeSignature(func::FuncOp function) {
+    if (function.getBody().empty() || function.getBody().front().empty())
+      return emitError(function.getLoc())
+             << "@" << function.getSymName()
+             << " has no body; write at least 'return'";
+    FunctionType type = function.getFunctionType();
+    SmallVector<Type> inputs, results;
+    if (failed(closeAll(
+            type.getInputs(), head,
+            [&](size_t i) { return function.getArgument(i).getLoc(); },
+            inputs)) ||
+        failed(closeAll(
+            type.getResults(), head, [&](size_t) { return function.getLoc(); },
+            results)))
+      return failure();
+    function.setFunctionType(
+        FunctionType::get(function.getContext(), inputs, results));
+    for (auto [argument, input] :
+         llvm::zip_equal(function.getArguments(), inputs))
+      argument.setType(input);
+    return success();
+  }
+  /// Adds what a call is, with all in it, once or as often as it is repeated.
+  LogicalResult countCalls(func::CallOp call, int64_t &calls) {
+    auto attr = call->getAttrOfType<IntegerAttr>(timesAttrName);
+    int64_t times = attr ? attr.getInt() : 1;
+    calls += times * (1 + expanded.lookup(call.getCallee()));
+    if (calls <= mostCalls)
+      return success();
+    return emitError(call.getLoc())
+           << "with what @" << call.getCallee() << " itself calls, these are "
+           << calls << " calls in all; write at most " << mostCalls;
+  }
+  LogicalResult expandCalls(func::FuncOp function) {
+    int64_t &calls = expanded[function.getSymName()];
+    for (auto call : llvm::make_early_inc_range(
+             function.getBody().front().getOps<func::CallOp>())) {
+      if (failed(countCalls(call, calls)))
+        return failure();
+      if (!call->hasAttr(namesAttrName) && !call->hasAttr(timesAttrName))
+        continue;
+      func::FuncOp callee = functions.lookup(call.getCallee());
+      if (!callee)
+        continue; // an error where it gets its types
+      if (!expanded.contains(callee.getSymName()) || callee == function ||
+          !callee->hasAttr(shortFormAttrName))
+        return emitError(call.getLoc())
+               << "@" << callee.getSymName()
+               << " is not in short form above this call; write it there";
+      if (failed(expandCall(call, function, callee)))
+        return failure();
+    }
+
+    return success();
+  }
 
   /// Only what is called from outside has names and parameters.
   static void finish(func::FuncOp function) {
@@ -105,76 +168,6 @@ private:
 };
 
 } // namespace
-
-LogicalResult Program::typeSignature(func::FuncOp function) {
-  if (function.getBody().empty() || function.getBody().front().empty())
-    return emitError(function.getLoc())
-           << "@" << function.getSymName()
-           << " has no body; write at least 'return'";
-  FunctionType type = function.getFunctionType();
-  SmallVector<Type> inputs, results;
-  if (failed(closeAll(
-          type.getInputs(), head,
-          [&](size_t i) { return function.getArgument(i).getLoc(); },
-          inputs)) ||
-      failed(closeAll(
-          type.getResults(), head, [&](size_t) { return function.getLoc(); },
-          results)))
-    return failure();
-  function.setFunctionType(
-      FunctionType::get(function.getContext(), inputs, results));
-  for (auto [argument, input] :
-       llvm::zip_equal(function.getArguments(), inputs))
-    argument.setType(input);
-  return success();
-}
-
-/// The extents of a function in long form are the program's, too.
-LogicalResult Program::checkExtents(func::FuncOp function) {
-  SmallVector<Type> types;
-  auto locOf = [&](size_t i) { return function.getArgument(i).getLoc(); };
-  if (failed(closeAll(function.getArgumentTypes(), head, locOf, types)))
-    return failure();
-  WalkResult walked = function.walk([&](Operation *op) {
-    auto ofOp = [&](size_t) { return op->getLoc(); };
-    return WalkResult(closeAll(op->getResultTypes(), head, ofOp, types));
-  });
-  return failure(walked.wasInterrupted());
-}
-
-/// Adds what a call is, with all in it, once or as often as it is repeated.
-LogicalResult Program::countCalls(func::CallOp call, int64_t &calls) {
-  auto attr = call->getAttrOfType<IntegerAttr>(timesAttrName);
-  int64_t times = attr ? attr.getInt() : 1;
-  calls += times * (1 + expanded.lookup(call.getCallee()));
-  if (calls <= mostCalls)
-    return success();
-  return emitError(call.getLoc())
-         << "with what @" << call.getCallee() << " itself calls, these are "
-         << calls << " calls in all; write at most " << mostCalls;
-}
-
-LogicalResult Program::expandCalls(func::FuncOp function) {
-  int64_t &calls = expanded[function.getSymName()];
-  for (auto call : llvm::make_early_inc_range(
-           function.getBody().front().getOps<func::CallOp>())) {
-    if (failed(countCalls(call, calls)))
-      return failure();
-    if (!call->hasAttr(namesAttrName) && !call->hasAttr(timesAttrName))
-      continue;
-    func::FuncOp callee = functions.lookup(call.getCallee());
-    if (!callee)
-      continue; // an error where it gets its types
-    if (!expanded.contains(callee.getSymName()) || callee == function ||
-        !callee->hasAttr(shortFormAttrName))
-      return emitError(call.getLoc())
-             << "@" << callee.getSymName()
-             << " is not in short form above this call; write it there";
-    if (failed(expandCall(call, function, callee)))
-      return failure();
-  }
-  return success();
-}
 
 LogicalResult tpsp::resolveProgram(Region &program, const ProgramHead &head) {
   return Program(program, head).resolve();

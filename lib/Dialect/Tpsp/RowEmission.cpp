@@ -11,11 +11,7 @@ using namespace tpsp;
 using Start = llvm::function_ref<Value(StringRef)>;
 
 SmallVector<StringRef> tpsp::gridIndices(RowKernelOpInterface op) {
-  SmallVector<StringRef> row = op.getRowIndices(), grid;
-  for (StringRef name : indexNames(op->getResult(0).getType()))
-    if (!llvm::is_contained(row, name))
-      grid.push_back(name);
-  return grid;
+  return indexNamesBut(op->getResult(0).getType(), op.getRowIndices());
 }
 
 static Type elementTypeOf(Value value) {

@@ -22,11 +22,7 @@ public:
 
   /// Names of the dimensions of a row of `tensor`.
   llvm::SmallVector<llvm::StringRef> namesOf(mlir::Type tensor) const {
-    llvm::SmallVector<llvm::StringRef> names;
-    for (llvm::StringRef name : indexNames(tensor))
-      if (!llvm::is_contained(grid, name))
-        names.push_back(name);
-    return names;
+    return indexNamesBut(tensor, grid);
   }
 
   mlir::Value constant(int64_t value) {

@@ -92,8 +92,7 @@ LogicalResult RopeOp::verify() {
   if (getPosition() == getFeature())
     return emitOpError("position and feature are both \"")
            << getFeature() << "\"";
-  auto type = cast<RankedTensorType>(getOperand(0).getType());
-  int64_t extent = type.getDimSize(*getIdx(type).dimOf(getFeature()));
+  int64_t extent = extentOf(getOperand(0), getFeature());
   if (extent % 2 != 0)
     return emitOpError("rotates pairs, but index '")
            << getFeature() << "' has the odd extent " << extent;
@@ -139,11 +138,6 @@ LogicalResult RopeOp::restrictPositions(StringRef index, int64_t, int64_t,
 // Gradients
 //===----------------------------------------------------------------------===//
 
-LogicalResult RopeMatrixOp::buildAdjoint(OpBuilder &, Value, Needed,
-                                         Gradients) {
-  return success(); // a constant
-}
-
 LogicalResult SoftmaxOp::buildAdjoint(OpBuilder &b, Value g, Needed,
                                       Gradients gradients) {
   // dx = scale y (g - sum(g y)). Masked positions have y = 0.
@@ -156,52 +150,50 @@ LogicalResult SoftmaxOp::buildAdjoint(OpBuilder &b, Value g, Needed,
   return success();
 }
 
-LogicalResult RmsNormOp::buildAdjoint(OpBuilder &b, Value g, Needed needed,
-                                      Gradients gradients) {
-  // n = x r with r = 1 / sqrt(mean(x^2) + eps); y = n gain.
-  // dgain = sum(g n); dx = r (g gain - n mean(g gain n)).
-  AdjointBuilder adjoint(b, getLoc());
-  Value x = getOperand(0), gain = getOperand(1);
-  SmallVector<StringRef> over = getWholeIndices();
-  Value square = adjoint.square(x);
-  Value root = adjoint.inverseRoot(adjoint.mean(square, over), getEps());
-  Value normal = adjoint.mul(x, x, root);
-  if (needed[1])
-    gradients[1] = adjoint.contract({g, normal}, gain);
-  if (!needed[0])
-    return success();
-  Value scaled = adjoint.mul(x, g, gain);
-  Value dot = adjoint.mean(adjoint.mul(x, scaled, normal), over);
-  Value along = adjoint.mul(x, normal, dot);
-  Value across = adjoint.map<SubOp>(x, {scaled, along});
-  gradients[0] = adjoint.mul(x, across, root);
-  return success();
-}
+/// Whether a norm is of x less its mean, and adds a bias.
+template <typename Op>
+constexpr bool isCentred = std::is_same_v<Op, LayerNormOp>;
 
-LogicalResult LayerNormOp::buildAdjoint(OpBuilder &b, Value g, Needed needed,
-                                        Gradients gradients) {
-  // n = (x - mean x) r; y = n gain + bias. dgain = sum(g n), dbias = sum(g),
-  // dx = r (h - mean h - n mean(h n)) with h = g gain.
-  AdjointBuilder adjoint(b, getLoc());
-  Value x = getOperand(0), gain = getOperand(1);
-  SmallVector<StringRef> over = getWholeIndices();
-  if (needed[2])
-    gradients[2] = adjoint.sumTo(g, getOperand(2));
-  Value centred = adjoint.map<SubOp>(x, {x, adjoint.mean(x, over)});
-  Value square = adjoint.square(centred);
-  Value root = adjoint.inverseRoot(adjoint.mean(square, over), getEps());
-  Value normal = adjoint.mul(x, centred, root);
+/// With m = x, or m = x - mean x: n = m r with r = 1 / sqrt(mean(m^2) + eps);
+/// y = n gain + bias. dgain = sum(g n), dbias = sum(g), and with h = g gain
+/// dx = r (h - n mean(h n)), or dx = r (h - mean h - n mean(h n)).
+template <typename Op>
+static LogicalResult buildNormAdjoint(Op op, OpBuilder &b, Value g,
+                                      Needed needed, Gradients gradients) {
+  AdjointBuilder adjoint(b, op.getLoc());
+  Value x = op.getOperand(0), gain = op.getOperand(1);
+  SmallVector<StringRef> over = op.getWholeIndices();
+  auto lessItsMean = [&](Value of) -> Value {
+    return isCentred<Op> ? adjoint.map<SubOp>(x, {of, adjoint.mean(of, over)})
+                         : of;
+  };
+  if (isCentred<Op> && needed[2])
+    gradients[2] = adjoint.sumTo(g, op.getOperand(2));
+  Value moved = lessItsMean(x);
+  Value square = adjoint.square(moved);
+  Value root = adjoint.inverseRoot(adjoint.mean(square, over), op.getEps());
+  Value normal = adjoint.mul(x, moved, root);
   if (needed[1])
     gradients[1] = adjoint.contract({g, normal}, gain);
   if (!needed[0])
     return success();
   Value h = adjoint.mul(x, g, gain);
   Value dot = adjoint.mean(adjoint.mul(x, h, normal), over);
-  Value level = adjoint.map<SubOp>(x, {h, adjoint.mean(h, over)});
+  Value level = lessItsMean(h);
   Value along = adjoint.mul(x, normal, dot);
   Value across = adjoint.map<SubOp>(x, {level, along});
   gradients[0] = adjoint.mul(x, across, root);
   return success();
+}
+
+LogicalResult RmsNormOp::buildAdjoint(OpBuilder &b, Value g, Needed needed,
+                                      Gradients gradients) {
+  return buildNormAdjoint(*this, b, g, needed, gradients);
+}
+
+LogicalResult LayerNormOp::buildAdjoint(OpBuilder &b, Value g, Needed needed,
+                                        Gradients gradients) {
+  return buildNormAdjoint(*this, b, g, needed, gradients);
 }
 
 LogicalResult RopeOp::buildAdjoint(OpBuilder &b, Value g, Needed,
@@ -240,34 +232,30 @@ Value SoftmaxOp::decompose(OpBuilder &b) {
   return parts.map<DivOp>(getResult(), {weight, total});
 }
 
-Value RmsNormOp::decompose(OpBuilder &b) {
-  PartBuilder parts(b, getLoc());
-  Value x = getOperand(0), gain = getOperand(1);
-  SmallVector<StringRef> over = getWholeIndices();
-  Value square = parts.square(x);
-  Value root = parts.inverseRoot(parts.mean(square, over), getEps());
-  Value normal = parts.map<MulOp>(x, {x, root});
-  return parts.map<MulOp>(getResult(), {normal, gain});
+template <typename Op> static Value decomposeNorm(Op op, OpBuilder &b) {
+  PartBuilder parts(b, op.getLoc());
+  Value x = op.getOperand(0), gain = op.getOperand(1), moved = x;
+  SmallVector<StringRef> over = op.getWholeIndices();
+  if (isCentred<Op>)
+    moved = parts.map<SubOp>(x, {x, parts.mean(x, over)});
+  Value square = parts.square(moved);
+  Value root = parts.inverseRoot(parts.mean(square, over), op.getEps());
+  Value normal = parts.map<MulOp>(x, {moved, root});
+  if (!isCentred<Op>)
+    return parts.map<MulOp>(op.getResult(), {normal, gain});
+  Value scaled = parts.map<MulOp>(x, {normal, gain});
+  return parts.map<AddOp>(op.getResult(), {scaled, op.getOperand(2)});
 }
 
-Value LayerNormOp::decompose(OpBuilder &b) {
-  PartBuilder parts(b, getLoc());
-  Value x = getOperand(0), gain = getOperand(1), bias = getOperand(2);
-  SmallVector<StringRef> over = getWholeIndices();
-  Value centred = parts.map<SubOp>(x, {x, parts.mean(x, over)});
-  Value square = parts.square(centred);
-  Value root = parts.inverseRoot(parts.mean(square, over), getEps());
-  Value normal = parts.map<MulOp>(x, {centred, root});
-  Value scaled = parts.map<MulOp>(x, {normal, gain});
-  return parts.map<AddOp>(getResult(), {scaled, bias});
-}
+Value RmsNormOp::decompose(OpBuilder &b) { return decomposeNorm(*this, b); }
+Value LayerNormOp::decompose(OpBuilder &b) { return decomposeNorm(*this, b); }
 
 Value RopeOp::decompose(OpBuilder &b) {
   // x[.., feature] -> [.., in, pair]; y[.., out, pair] = sum over in of
   // R[position, out, in, pair] x; -> [.., feature].
   PartBuilder parts(b, getLoc());
   Value x = getOperand(0);
-  RankedTensorType type = parts.typeOf(x);
+  RankedTensorType type = typeOf(x);
   IdxAttr idx = getIdx(x);
   unsigned dim = *idx.dimOf(getFeature());
   int64_t pairs = type.getDimSize(dim) / 2;
@@ -386,17 +374,6 @@ Value RopeMatrixOp::emitScalar(OpBuilder &b, ValueRange, Position position) {
 
 SmallVector<StringRef> RopeMatrixOp::getPositionIndices() {
   return {getPosition(), getFeature(), getOut(), getIn()};
-}
-
-//===----------------------------------------------------------------------===//
-// Registration
-//===----------------------------------------------------------------------===//
-
-void TpspDialect::registerRowOps() {
-  addOperations<
-#define GET_OP_LIST
-#include "tpsp/Dialect/Tpsp/RowOps.cpp.inc"
-      >();
 }
 
 #define GET_OP_CLASSES

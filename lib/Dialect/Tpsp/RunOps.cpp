@@ -1,4 +1,5 @@
 // concat, cut and pad: runs of positions of an index.
+#include "PartBuilder.h"
 #include "RunWriter.h"
 #include "VerifierRules.h"
 
@@ -47,7 +48,7 @@ static LogicalResult verifyRun(Operation *op, Value part, Value whole,
 static LogicalResult verifyPositions(Operation *op, StringRef attribute,
                                      int64_t first, int64_t count, Value whole,
                                      StringRef index) {
-  int64_t extent = lengthAlong(whole, index);
+  int64_t extent = extentOf(whole, index);
   if (first >= 0 && first <= extent - count)
     return success();
   return op->emitOpError() << attribute << " = " << first << " and " << count
@@ -64,9 +65,9 @@ LogicalResult ConcatOp::verify() { // (B4)
     if (failed(verifyRun(*this, operand, getResult(), getIndex(), role,
                          "the result")))
       return failure();
-    sum += lengthAlong(operand, ownName(operand, getResult(), getIndex()));
+    sum += extentOf(operand, ownName(operand, getResult(), getIndex()));
   }
-  int64_t extent = lengthAlong(getResult(), getIndex());
+  int64_t extent = extentOf(getResult(), getIndex());
   if (sum == extent)
     return success();
   return emitOpError("has operands of ")
@@ -81,7 +82,7 @@ LogicalResult CutOp::verify() {
     return failure();
   StringRef own = ownName(getResult(), getOperand(0), getIndex());
   return verifyPositions(*this, "from", int64_t(getFrom()),
-                         lengthAlong(getResult(), own), getOperand(0),
+                         extentOf(getResult(), own), getOperand(0),
                          getIndex()); // (B6)
 }
 
@@ -92,7 +93,7 @@ LogicalResult PadOp::verify() {
     return failure();
   StringRef own = ownName(getOperand(0), getResult(), getIndex());
   if (failed(verifyPositions(*this, "before", int64_t(getBefore()),
-                             lengthAlong(getOperand(0), own), getResult(),
+                             extentOf(getOperand(0), own), getResult(),
                              getIndex()))) // (B8)
     return failure();
   if (getValue().isZero() || !integerWidth(getOperand(0)))
@@ -105,8 +106,7 @@ LogicalResult PadOp::verify() {
 // Structure
 //===----------------------------------------------------------------------===//
 
-/// Every name of the index. Asked before operands are counted.
-static SmallVector<StringRef> namesOfIndex(Operation *op, StringRef index) {
+SmallVector<StringRef> tpsp::namesOfIndex(Operation *op, StringRef index) {
   SmallVector<StringRef> names = {index};
   Value result = op->getResult(0);
   bool isOfResult = getIdx(result).dimOf(index).has_value();
@@ -119,42 +119,18 @@ static SmallVector<StringRef> namesOfIndex(Operation *op, StringRef index) {
   return names;
 }
 
-SmallVector<StringRef> ConcatOp::getWholeIndices() {
-  return namesOfIndex(*this, getIndex());
-}
-SmallVector<StringRef> CutOp::getWholeIndices() {
-  return namesOfIndex(*this, getIndex());
-}
-SmallVector<StringRef> PadOp::getWholeIndices() {
-  return namesOfIndex(*this, getIndex());
-}
-
 Linearity ConcatOp::getLinearity() { return Linearity::Joint; }
 Linearity CutOp::getLinearity() { return Linearity::Joint; }
 Linearity PadOp::getLinearity() {
   return getValue().isZero() ? Linearity::Joint : Linearity::None;
 }
-bool ConcatOp::introducesIndices() { return true; }
-bool CutOp::introducesIndices() { return true; }
-bool PadOp::introducesIndices() { return true; }
 bool ConcatOp::selects() { return true; }
 bool CutOp::selects() { return true; }
 bool PadOp::selects() { return false; }
 
-static unsigned widthOfRuns(Operation *op) {
-  return op->getNumOperands() ? integerWidth(op->getOperand(0)) : 0;
-}
-unsigned ConcatOp::getIntegerWidth(unsigned) { return widthOfRuns(*this); }
-unsigned CutOp::getIntegerWidth(unsigned) { return widthOfRuns(*this); }
-unsigned PadOp::getIntegerWidth(unsigned) { return widthOfRuns(*this); }
-
 //===----------------------------------------------------------------------===//
 // Adjoints
 //===----------------------------------------------------------------------===//
-
-static RankedTensorType unplacedLike(Value value) {
-  return withoutPlacement(cast<RankedTensorType>(value.getType()));
-}
 
 LogicalResult ConcatOp::buildAdjoint(OpBuilder &b, Value g,
                                      ArrayRef<bool> needed,
@@ -162,26 +138,27 @@ LogicalResult ConcatOp::buildAdjoint(OpBuilder &b, Value g,
   int64_t from = 0;
   for (auto [i, operand] : llvm::enumerate(getOperands())) {
     if (needed[i])
-      gradients[i] =
-          CutOp::create(b, getLoc(), unplacedLike(operand), ValueRange{g},
-                        getIndexAttr(), b.getI64IntegerAttr(from));
-    from += lengthAlong(operand, ownName(operand, getResult(), getIndex()));
+      gradients[i] = CutOp::create(b, getLoc(), PartBuilder::unplaced(operand),
+                                   ValueRange{g}, getIndexAttr(),
+                                   b.getI64IntegerAttr(from));
+    from += extentOf(operand, ownName(operand, getResult(), getIndex()));
   }
   return success();
 }
 
 LogicalResult CutOp::buildAdjoint(OpBuilder &b, Value g, ArrayRef<bool>,
                                   MutableArrayRef<Value> gradients) {
-  gradients[0] =
-      PadOp::create(b, getLoc(), unplacedLike(getOperand(0)), ValueRange{g},
-                    getIndexAttr(), getFromAttr(), b.getF64FloatAttr(0));
+  gradients[0] = PadOp::create(
+      b, getLoc(), PartBuilder::unplaced(getOperand(0)), ValueRange{g},
+      getIndexAttr(), getFromAttr(), b.getF64FloatAttr(0));
   return success();
 }
 
 LogicalResult PadOp::buildAdjoint(OpBuilder &b, Value g, ArrayRef<bool>,
                                   MutableArrayRef<Value> gradients) {
-  gradients[0] = CutOp::create(b, getLoc(), unplacedLike(getOperand(0)),
-                               ValueRange{g}, getIndexAttr(), getBeforeAttr());
+  gradients[0] =
+      CutOp::create(b, getLoc(), PartBuilder::unplaced(getOperand(0)),
+                    ValueRange{g}, getIndexAttr(), getBeforeAttr());
   return success();
 }
 
@@ -189,32 +166,13 @@ LogicalResult PadOp::buildAdjoint(OpBuilder &b, Value g, ArrayRef<bool>,
 // Rows
 //===----------------------------------------------------------------------===//
 
-SmallVector<StringRef> ConcatOp::getRowIndices() {
-  return rowAlong(*this, getWholeIndices());
-}
-SmallVector<StringRef> CutOp::getRowIndices() {
-  return rowAlong(*this, getWholeIndices());
-}
-SmallVector<StringRef> PadOp::getRowIndices() {
-  return rowAlong(*this, getWholeIndices());
-}
-StringRef ConcatOp::getBlockIndex() {
-  return innermostBeside(*this, getWholeIndices());
-}
-StringRef CutOp::getBlockIndex() {
-  return innermostBeside(*this, getWholeIndices());
-}
-StringRef PadOp::getBlockIndex() {
-  return innermostBeside(*this, getWholeIndices());
-}
-
 void ConcatOp::emitRow(OpBuilder &b, ValueRange operands, Value result,
                        llvm::function_ref<Value(StringRef)>, Value) {
   RunWriter row(b, *this, getIndex(), operands, result);
   int64_t to = 0;
   for (auto [i, operand] : llvm::enumerate(getOperands())) {
     StringRef own = ownName(operand, getResult(), getIndex());
-    int64_t end = to + lengthAlong(operand, own);
+    int64_t end = to + extentOf(operand, own);
     row.copy(i, own, 0, to, end);
     to = end;
   }
@@ -224,8 +182,7 @@ void CutOp::emitRow(OpBuilder &b, ValueRange operands, Value result,
                     llvm::function_ref<Value(StringRef)>, Value) {
   StringRef own = ownName(getResult(), getOperand(0), getIndex());
   RunWriter(b, *this, own, operands, result)
-      .copy(0, getIndex(), int64_t(getFrom()), 0,
-            lengthAlong(getResult(), own));
+      .copy(0, getIndex(), int64_t(getFrom()), 0, extentOf(getResult(), own));
 }
 
 void PadOp::emitRow(OpBuilder &b, ValueRange operands, Value result,
@@ -233,9 +190,9 @@ void PadOp::emitRow(OpBuilder &b, ValueRange operands, Value result,
   RunWriter row(b, *this, getIndex(), operands, result);
   StringRef own = ownName(getOperand(0), getResult(), getIndex());
   int64_t first = int64_t(getBefore()),
-          last = first + lengthAlong(getOperand(0), own);
+          last = first + extentOf(getOperand(0), own);
   double number = getValue().convertToDouble();
   row.fill(0, first, number);
   row.copy(0, own, 0, first, last);
-  row.fill(last, lengthAlong(getResult(), getIndex()), number);
+  row.fill(last, extentOf(getResult(), getIndex()), number);
 }

@@ -23,10 +23,10 @@ rowAlong(mlir::Operation *op, llvm::ArrayRef<llvm::StringRef> names) {
   return row;
 }
 
-inline int64_t lengthAlong(mlir::Value tensor, llvm::StringRef index) {
-  return mlir::cast<mlir::RankedTensorType>(tensor.getType())
-      .getDimSize(*getIdx(tensor).dimOf(index));
-}
+/// Every name that the tensors of a run operation have for its index. Asked
+/// before operands are counted.
+llvm::SmallVector<llvm::StringRef> namesOfIndex(mlir::Operation *op,
+                                                llvm::StringRef index);
 
 /// A row of the result of `op`: positions of `index`, which operands may call
 /// otherwise, and a block of the innermost other index at each.

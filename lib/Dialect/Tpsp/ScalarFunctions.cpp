@@ -12,43 +12,27 @@ Scalar Scalar::constant(double c) const {
       arith::ConstantOp::create(*builder, loc, builder->getFloatAttr(type, c)));
 }
 Scalar Scalar::operator+(const Scalar &other) const {
-  return with(arith::AddFOp::create(*builder, loc, value, other.value));
+  return apply<arith::AddFOp>(other);
 }
 Scalar Scalar::operator-(const Scalar &other) const {
-  return with(arith::SubFOp::create(*builder, loc, value, other.value));
+  return apply<arith::SubFOp>(other);
 }
 Scalar Scalar::operator*(const Scalar &other) const {
-  return with(arith::MulFOp::create(*builder, loc, value, other.value));
+  return apply<arith::MulFOp>(other);
 }
 Scalar Scalar::operator/(const Scalar &other) const {
-  return with(arith::DivFOp::create(*builder, loc, value, other.value));
+  return apply<arith::DivFOp>(other);
 }
-Scalar Scalar::operator-() const {
-  return with(arith::NegFOp::create(*builder, loc, value));
-}
+Scalar Scalar::operator-() const { return apply<arith::NegFOp>(); }
 
 namespace tpsp {
-Scalar exp(const Scalar &x) {
-  return x.with(math::ExpOp::create(*x.builder, x.loc, x.value));
-}
-Scalar log(const Scalar &x) {
-  return x.with(math::LogOp::create(*x.builder, x.loc, x.value));
-}
-Scalar tanh(const Scalar &x) {
-  return x.with(math::TanhOp::create(*x.builder, x.loc, x.value));
-}
-Scalar sin(const Scalar &x) {
-  return x.with(math::SinOp::create(*x.builder, x.loc, x.value));
-}
-Scalar cos(const Scalar &x) {
-  return x.with(math::CosOp::create(*x.builder, x.loc, x.value));
-}
-Scalar erf(const Scalar &x) {
-  return x.with(math::ErfOp::create(*x.builder, x.loc, x.value));
-}
-Scalar sqrt(const Scalar &x) {
-  return x.with(math::SqrtOp::create(*x.builder, x.loc, x.value));
-}
+Scalar exp(const Scalar &x) { return x.apply<math::ExpOp>(); }
+Scalar log(const Scalar &x) { return x.apply<math::LogOp>(); }
+Scalar tanh(const Scalar &x) { return x.apply<math::TanhOp>(); }
+Scalar sin(const Scalar &x) { return x.apply<math::SinOp>(); }
+Scalar cos(const Scalar &x) { return x.apply<math::CosOp>(); }
+Scalar erf(const Scalar &x) { return x.apply<math::ErfOp>(); }
+Scalar sqrt(const Scalar &x) { return x.apply<math::SqrtOp>(); }
 Scalar ifPositive(const Scalar &x, const Scalar &a, const Scalar &b) {
   Value positive =
       arith::CmpFOp::create(*x.builder, x.loc, arith::CmpFPredicate::OGT,

@@ -64,7 +64,7 @@ Linearity CumsumOp::getLinearity() { return Linearity::Joint; }
 Linearity DelayOp::getLinearity() { return Linearity::Joint; }
 
 int64_t DelayOp::getPositions() {
-  int64_t length = lengthAlong(getResult(), getIndex());
+  int64_t length = extentOf(getResult(), getIndex());
   return std::clamp(int64_t(getBy()), -length, length);
 }
 
@@ -131,7 +131,7 @@ static void emitRecurrence(OpBuilder &b, RowKernelOpInterface op,
     memref::StoreOp::create(b, loc, none, states, element);
   });
   OpBuilder::InsertionGuard guard(b);
-  int64_t length = lengthAlong(op->getResult(0), index);
+  int64_t length = extentOf(op->getResult(0), index);
   Value step = row.loop(row.constant(0), row.constant(length));
   row.at[index] =
       isReverse ? row.subtract(row.constant(length - 1), step) : step;
@@ -170,23 +170,12 @@ void CumsumOp::emitRow(OpBuilder &b, ValueRange operands, Value result,
 void DelayOp::emitRow(OpBuilder &b, ValueRange operands, Value result,
                       llvm::function_ref<Value(StringRef)>, Value) {
   RunWriter row(b, *this, getIndex(), operands, result);
-  int64_t by = getPositions(), length = lengthAlong(getResult(), getIndex());
+  int64_t by = getPositions(), length = extentOf(getResult(), getIndex());
   int64_t first = std::max<int64_t>(by, 0),
           last = length + std::min<int64_t>(by, 0);
   row.fill(0, first, 0);
   row.copy(0, getIndex(), first - by, first, last);
   row.fill(last, length, 0);
-}
-
-//===----------------------------------------------------------------------===//
-// Registration
-//===----------------------------------------------------------------------===//
-
-void TpspDialect::registerSequenceOps() {
-  addOperations<
-#define GET_OP_LIST
-#include "tpsp/Dialect/Tpsp/SequenceOps.cpp.inc"
-      >();
 }
 
 #define GET_OP_CLASSES

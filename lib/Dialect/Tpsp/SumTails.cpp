@@ -8,10 +8,6 @@
 using namespace mlir;
 using namespace tpsp;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// Wants zeros of one of the operands that carry the index: the smallest, if
 /// none has them.
 static void wantZeroOfOne(const TailCase &c, unsigned operands) {
@@ -98,12 +94,10 @@ static StringRef carryRope(const TailCase &c) {
 /// A causal query sees no key behind its own position, and none does behind the
 /// lengths.
 static bool seesNoTail(AttentionOp op) {
-  RankedTensorType q = typeOf(op.getOperand(0)), k = typeOf(op.getOperand(1));
-  int64_t keys = k.getDimSize(*getIdx(k).dimOf(op.getKey()));
+  int64_t keys = extentOf(op.getOperand(1), op.getKey());
   if (op.getLengths() && areBelow(op.getLengths(), keys + 1))
     return true;
-  return op.getCausal() &&
-         q.getDimSize(*getIdx(q).dimOf(op.getQuery())) <= keys;
+  return op.getCausal() && extentOf(op.getOperand(0), op.getQuery()) <= keys;
 }
 
 /// Whether the dropout of weights draws as it does without padding: positions

@@ -2,8 +2,21 @@
 #include "TailRules.h"
 
 #include "tpsp/Abi/DataRole.h"
+#include "tpsp/Dialect/Tpsp/AttentionOps.h"
+#include "tpsp/Dialect/Tpsp/BlockOps.h"
+#include "tpsp/Dialect/Tpsp/CollectiveOps.h"
+#include "tpsp/Dialect/Tpsp/ContractionOps.h"
+#include "tpsp/Dialect/Tpsp/DropoutOps.h"
+#include "tpsp/Dialect/Tpsp/FunctionOps.h"
+#include "tpsp/Dialect/Tpsp/IntegerOps.h"
+#include "tpsp/Dialect/Tpsp/MeshOp.h"
+#include "tpsp/Dialect/Tpsp/PointwiseOps.h"
+#include "tpsp/Dialect/Tpsp/ProgramOps.h"
+#include "tpsp/Dialect/Tpsp/RowOps.h"
+#include "tpsp/Dialect/Tpsp/SequenceOps.h"
 #include "tpsp/Dialect/Tpsp/StageAxis.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
+#include "tpsp/Dialect/Tpsp/ViewOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -47,19 +60,10 @@ void TpspDialect::initialize() {
 #define GET_TYPEDEF_LIST
 #include "tpsp/Dialect/Tpsp/TpspTypes.cpp.inc"
       >();
-  registerMeshOp();
-  registerProgramOps();
-  registerContractionOps();
-  registerPointwiseOps();
-  registerFunctionOps();
-  registerDropoutOps();
-  registerRowOps();
-  registerAttentionOps();
-  registerIntegerOps();
-  registerViewOps();
-  registerBlockOps();
-  registerSequenceOps();
-  registerCollectiveOps();
+  addOperations<
+#define GET_OP_LIST
+#include "tpsp/Dialect/Tpsp/Operations.cpp.inc"
+      >();
   registerElementTails(*getContext());
   registerSumTails(*getContext());
   registerPositionTails(*getContext());

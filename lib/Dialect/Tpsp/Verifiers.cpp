@@ -63,11 +63,8 @@ LogicalResult verifyAxesKnown(Operation *op, ArrayRef<Type> types,
       return diag << ", but the module has no mesh; declare one: tpsp.mesh "
                      "@mesh <"
                   << axis.getValue() << " = 4>";
-    AxisList all;
-    for (AxisId id = 0; id < mesh.numAxes(); ++id)
-      all.push_back(id);
     return diag << ", which the mesh does not have; its axes are "
-                << mesh.names(all);
+                << mesh.names();
   };
   for (auto [tensor, type] : llvm::enumerate(types)) {
     IdxAttr idx = getIdx(type);
@@ -183,7 +180,7 @@ LogicalResult verifyPartialOperands(Operation *op, Linearity linearity) {
     IdxAttr idx = getIdx(operand);
     if (idx.getPending().empty())
       continue;
-    auto type = cast<RankedTensorType>(operand.getType());
+    auto type = typeOf(operand);
     Mesh mesh = meshOf(op);
     Placement placement = placementOf(type, mesh);
     Placement whole = placement;
@@ -318,7 +315,7 @@ static LogicalResult verifyPart(Operation *op) {
     return op->emitOpError("is a part along no index of the result; give "
                            "`along` and `part` = [blocks, parts, number]");
   int64_t blocks = part[0], parts = part[1], number = part[2];
-  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  auto type = typeOf(op->getResult(0));
   if (blocks > 0 && number >= 0 && number < parts &&
       (getIdx(type).getLocal() || type.getDimSize(*dim) % blocks == 0))
     return success();
@@ -368,12 +365,9 @@ static LogicalResult verifyTile(Operation *op) {
 }
 
 LogicalResult tpsp::verifyOnePrecision(Operation *op, ValueRange tensors) {
-  Type common =
-      cast<RankedTensorType>(tensors.front().getType()).getElementType();
+  Type common = typeOf(tensors.front()).getElementType();
   for (Value tensor : tensors)
-    if (Type element =
-            cast<RankedTensorType>(tensor.getType()).getElementType();
-        element != common)
+    if (Type element = typeOf(tensor).getElementType(); element != common)
       return op->emitOpError("has tensors of ")
              << common << " and of " << element
              << "; one operation computes in one type (tpsp.convert)";

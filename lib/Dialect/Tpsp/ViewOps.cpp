@@ -18,8 +18,7 @@ using namespace tpsp;
 LogicalResult RenameOp::verify() { // (V1)
   if (failed(verifyCount(*this, 1, 1)))
     return failure();
-  if (cast<RankedTensorType>(getOperand(0).getType()).getShape() ==
-      getResult().getType().getShape())
+  if (typeOf(getOperand(0)).getShape() == getResult().getType().getShape())
     return success();
   return emitOpError("renames indices but changes the shape; use tpsp.split or "
                      "tpsp.merge");
@@ -50,15 +49,13 @@ static LogicalResult verifySplit(Operation *op, RankedTensorType merged,
 LogicalResult SplitOp::verify() {
   if (failed(verifyCount(*this, 1, 1)))
     return failure();
-  return verifySplit(*this, cast<RankedTensorType>(getOperand(0).getType()),
-                     getResult().getType());
+  return verifySplit(*this, typeOf(getOperand(0)), getResult().getType());
 }
 
 LogicalResult MergeOp::verify() {
   if (failed(verifyCount(*this, 1, 1)))
     return failure();
-  return verifySplit(*this, getResult().getType(),
-                     cast<RankedTensorType>(getOperand(0).getType()));
+  return verifySplit(*this, getResult().getType(), typeOf(getOperand(0)));
 }
 
 LogicalResult ReshardOp::verify() { // (V3)
@@ -78,7 +75,7 @@ LogicalResult StopGradientOp::verify() { // (V3)
 //===----------------------------------------------------------------------===//
 
 static RankedTensorType operandType(Operation *op) {
-  return cast<RankedTensorType>(op->getOperand(0).getType());
+  return typeOf(op->getOperand(0));
 }
 
 IndexStructure RenameOp::getIndexStructure() {
@@ -142,22 +139,6 @@ LogicalResult ReshardOp::buildAdjoint(OpBuilder &, Value g, Needed,
                                       Gradients gradients) {
   gradients[0] = g; // the operand's own placement is restored on use
   return success();
-}
-
-LogicalResult StopGradientOp::buildAdjoint(OpBuilder &, Value, Needed,
-                                           Gradients) {
-  return success(); // a constant
-}
-
-//===----------------------------------------------------------------------===//
-// Registration
-//===----------------------------------------------------------------------===//
-
-void TpspDialect::registerViewOps() {
-  addOperations<
-#define GET_OP_LIST
-#include "tpsp/Dialect/Tpsp/ViewOps.cpp.inc"
-      >();
 }
 
 #define GET_OP_CLASSES

@@ -51,8 +51,7 @@ SmallVector<EquationTensor> tpsp::tensorsOf(const Equation &equation) {
     for (auto values : {ValueRange(collective->getOperands()),
                         ValueRange(collective->getResults())})
       for (Value value : values)
-        tensors.push_back(
-            {namedValue(value), cast<RankedTensorType>(value.getType())});
+        tensors.push_back({namedValue(value), typeOf(value)});
   llvm::append_range(tensors, equation.present);
   return tensors;
 }

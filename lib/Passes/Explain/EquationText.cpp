@@ -100,8 +100,8 @@ static std::vector<SmallVector<unsigned>> layersOf(Operation *collective) {
 }
 
 std::string EquationText::moved(CollectiveOpInterface op, unsigned i) {
-  auto from = cast<RankedTensorType>(op->getOperand(i).getType());
-  auto to = cast<RankedTensorType>(op->getResult(i).getType());
+  auto from = typeOf(op->getOperand(i));
+  auto to = typeOf(op->getResult(i));
   notation.begin({from, to});
   return "  > " + op->getName().stripDialect().str() + " " +
          tensor({op->getOperand(i), from}) + " -> " + notation.write("", to);

@@ -31,7 +31,7 @@ Value tpsp::namedValue(Value value) {
 namespace {
 
 EquationTensor tensorOf(Value value) {
-  return {namedValue(value), cast<RankedTensorType>(value.getType())};
+  return {namedValue(value), typeOf(value)};
 }
 
 /// Which equation each collective stands under. It is the one whose result the

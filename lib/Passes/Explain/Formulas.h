@@ -38,9 +38,6 @@ struct ProgramFormulas {
   /// "t = s", "q = g r k": names that formulas do not use.
   std::vector<std::string> others;
   std::vector<FormulaRow> collectives, products, memory;
-
-  /// Of `names`.
-  std::map<std::string, int64_t> values() const;
 };
 
 /// Of a function whose collectives are there, on global types (after

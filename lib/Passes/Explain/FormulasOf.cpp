@@ -14,13 +14,6 @@
 using namespace mlir;
 using namespace tpsp;
 
-std::map<std::string, int64_t> ProgramFormulas::values() const {
-  std::map<std::string, int64_t> values;
-  for (const Name &name : names)
-    values[name.name] = name.value;
-  return values;
-}
-
 namespace {
 
 /// Extents and sizes as formulas.

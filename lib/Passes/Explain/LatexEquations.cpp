@@ -159,8 +159,8 @@ private:
   void printMovement(CollectiveOpInterface op) {
     for (auto [operand, result] :
          llvm::zip_equal(op->getOperands(), op->getResults())) {
-      auto from = cast<RankedTensorType>(operand.getType());
-      auto to = cast<RankedTensorType>(result.getType());
+      auto from = typeOf(operand);
+      auto to = typeOf(result);
       notation.begin({from, to});
       out << "  &\\qquad " << tensor({operand, from}) << " \\xrightarrow{"
           << named(op->getName().stripDialect()) << "} "

@@ -100,7 +100,6 @@ struct PrintFormulas : public tpsp::impl::PrintFormulasBase<PrintFormulas> {
       first = false;
       ProgramFormulas formulas = formulasOf(function, meshOf(function));
       FormulasText(formulas, llvm::outs()).print(function.getName());
-      return success();
     };
     if (failed(forEachFunction(getOperation(), visit)))
       signalPassFailure();

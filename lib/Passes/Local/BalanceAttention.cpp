@@ -28,8 +28,6 @@ namespace {
 
 constexpr llvm::StringLiteral passName = "tpsp-balance-attention";
 
-RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 bool carries(Value value, StringRef index) {
   return getIdx(value).dimOf(index).has_value();
 }

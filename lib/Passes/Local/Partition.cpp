@@ -1,4 +1,5 @@
 // tpsp-partition: global shapes to one rank's.
+#include "Passes/Program/FunctionResults.h"
 #include "Passes/Program/FunctionWalk.h"
 #include "Passes/Program/Placed.h"
 #include "tpsp/Dialect/Tpsp/ViewOps.h"
@@ -35,10 +36,7 @@ public:
     });
     for (BlockArgument argument : function.getArguments())
       argument.setType(local(argument.getType()));
-    Operation *terminator = function.getBody().front().getTerminator();
-    function.setFunctionType(FunctionType::get(
-        function.getContext(), function.getBody().front().getArgumentTypes(),
-        terminator->getOperandTypes()));
+    updateType(function);
     return success();
   }
 

@@ -33,14 +33,8 @@ using namespace tpsp;
 
 namespace {
 
-RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 bool carries(Value value, StringRef index) {
   return getIdx(value).dimOf(index).has_value();
-}
-
-int64_t extentOf(Value value, StringRef index) {
-  return typeOf(value).getDimSize(*getIdx(value).dimOf(index));
 }
 
 /// Operations that sweep the same blocks, done together.
@@ -358,7 +352,7 @@ private:
     Operation *scatter = *result.user_begin();
     Location loc = scatter->getLoc();
     RankedTensorType type = typeOf(scatter->getResult(0));
-    int64_t extent = type.getDimSize(*getIdx(type).dimOf(index));
+    int64_t extent = extentOf(type, index);
     Value tile =
         joined(b, output.parts,
                blockType(typeOf(output.parts.front()), index, extent), index);

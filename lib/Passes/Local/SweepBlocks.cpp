@@ -9,10 +9,6 @@
 using namespace mlir;
 using namespace tpsp;
 
-static RankedTensorType typeOf(Value v) {
-  return cast<RankedTensorType>(v.getType());
-}
-
 RankedTensorType tpsp::blockType(RankedTensorType type, StringRef index,
                                  int64_t extent) {
   IdxAttr idx = getIdx(type);
@@ -48,9 +44,7 @@ static RankedTensorType splitType(RankedTensorType type, StringRef index,
 }
 
 static RankedTensorType withoutIndex(RankedTensorType type, StringRef index) {
-  SmallVector<StringRef> names = indexNames(type);
-  llvm::erase(names, index);
-  return tensorOver(names, {type});
+  return tensorOver(indexNamesBut(type, index), {type});
 }
 
 static StringAttr majorName(OpBuilder &b, StringRef index) {
@@ -69,9 +63,7 @@ Value tpsp::partOf(OpBuilder &b, Value tile, StringRef index, int64_t parts,
                                ValueRange{seen}, majorName(b, index),
                                b.getI64IntegerAttr(at));
   return RenameOp::create(
-      b, loc,
-      blockType(typeOf(tile), index,
-                typeOf(tile).getDimSize(*getIdx(tile).dimOf(index)) / parts),
+      b, loc, blockType(typeOf(tile), index, extentOf(tile, index) / parts),
       taken);
 }
 

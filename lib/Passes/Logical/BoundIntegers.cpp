@@ -48,11 +48,7 @@ void boundArguments(FunctionOpInterface function) {
 struct BoundIntegers : public tpsp::impl::BoundIntegersBase<BoundIntegers> {
   using Base::Base;
   void runOnOperation() override {
-    auto visit = [](FunctionOpInterface function) {
-      boundArguments(function);
-      return success();
-    };
-    if (failed(forEachFunction(getOperation(), visit)))
+    if (failed(forEachFunction(getOperation(), boundArguments)))
       signalPassFailure();
   }
 };

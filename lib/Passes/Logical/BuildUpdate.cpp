@@ -61,10 +61,8 @@ private:
     for (const std::string &name : axes) {
       std::optional<AxisId> axis = mesh.find(name);
       if (!axis)
-        return refuse("axes")
-               << "the mesh has no axis '" << name << "'; its axes are "
-               << mesh.names(
-                      llvm::to_vector(llvm::seq<AxisId>(0, mesh.numAxes())));
+        return refuse("axes") << "the mesh has no axis '" << name
+                              << "'; its axes are " << mesh.names();
       out.axes.push_back(*axis);
     }
     for (const std::string &text : settings)

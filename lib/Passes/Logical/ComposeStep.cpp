@@ -22,12 +22,12 @@ namespace {
 /// What gradients of `step` begin from, times the loss scale of `update`.
 Value scaled(OpBuilder &b, BlockArgument cotangent, func::FuncOp update) {
   Location loc = cotangent.getLoc();
-  auto type = cast<RankedTensorType>(cotangent.getType());
+  auto type = typeOf(cotangent);
   if (auto fixed = update->getAttrOfType<FloatAttr>(lossScaleAttrName))
     return ScaleOp::create(b, loc, type, ValueRange{cotangent}, fixed);
   auto number = update->getAttrOfType<IntegerAttr>(lossScaleAttrName);
   Value scale = cotangent.getOwner()->getArgument(number.getInt());
-  auto scaleType = cast<RankedTensorType>(scale.getType());
+  auto scaleType = typeOf(scale);
   if (scaleType.getElementType() != type.getElementType())
     scale =
         ConvertOp::create(b, loc, withElement(scaleType, type.getElementType()),

@@ -1,5 +1,6 @@
 // tpsp-count-dropped: return how many choices of tokens have found no place.
 #include "Passes/Program/FunctionResults.h"
+#include "Passes/Program/FunctionWalk.h"
 
 #include "tpsp/Dialect/Tpsp/PointwiseOps.h"
 #include "tpsp/Dialect/Tpsp/Routing.h"
@@ -48,7 +49,8 @@ static bool hasResult(func::FuncOp function, StringRef name) {
   return false;
 }
 
-static void countDropped(func::FuncOp function) {
+static void countDropped(FunctionOpInterface of) {
+  auto function = cast<func::FuncOp>(*of);
   if (hasResult(function, droppedName))
     return;
   SmallVector<Value> totals = totalsDropped(function.getBody().front());
@@ -69,9 +71,8 @@ namespace {
 struct CountDropped : public tpsp::impl::CountDroppedBase<CountDropped> {
   using Base::Base;
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function.getBody().hasOneBlock())
-        countDropped(function);
+    if (failed(forEachFunction(getOperation(), countDropped)))
+      signalPassFailure();
   }
 };
 

@@ -1,5 +1,6 @@
 // tpsp-differentiate: add the backward pass of a function.
 #include "Passes/Program/AdjointMark.h"
+#include "Passes/Program/FunctionResults.h"
 #include "Passes/Program/Placed.h"
 #include "tpsp/Dialect/Tpsp/PointwiseOps.h"
 #include "tpsp/Dialect/Tpsp/ResultAttrs.h"
@@ -106,8 +107,7 @@ public:
                                   gradientAttrName, input.getArgNumber()));
     }
     ret->setOperands(results);
-    function.setFunctionType(builder.getFunctionType(
-        body.getArgumentTypes(), ValueRange(results).getTypes()));
+    updateType(function);
     function.setAllArgAttrs(argAttrs);
     function.setAllResultAttrs(resultAttrs);
     return success();

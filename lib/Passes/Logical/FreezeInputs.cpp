@@ -32,11 +32,7 @@ void freezeInputs(FunctionOpInterface function) {
 struct FreezeInputs : public tpsp::impl::FreezeInputsBase<FreezeInputs> {
   using Base::Base;
   void runOnOperation() override {
-    auto visit = [](FunctionOpInterface function) {
-      freezeInputs(function);
-      return success();
-    };
-    if (failed(forEachFunction(getOperation(), visit)))
+    if (failed(forEachFunction(getOperation(), freezeInputs)))
       signalPassFailure();
   }
 };

@@ -33,7 +33,7 @@ static Value sumOfSquares(UpdateBuilder &ops, Value gradient,
   if (placed.getRank() > 1) {
     auto names = indexNames(placed);
     names.pop_back();
-    auto rows = tensorOver(names, {cast<RankedTensorType>(sum.getType())});
+    auto rows = tensorOver(names, {typeOf(sum)});
     sum = ReduceOp::create(ops.b, gradient.getLoc(), rows, ValueRange{sum},
                            "sum");
   }

@@ -142,20 +142,12 @@ private:
       if (summed.empty())
         uses.isMultiplied = true;
       else
-        uses.fanIn = std::max(uses.fanIn, points(use.get(), summed));
+        uses.fanIn =
+            std::max(uses.fanIn, positionsAlong(use.get().getType(), summed));
       return;
     case Linearity::None:
       return;
     }
-  }
-
-  /// The product of the extents of `names`.
-  static int64_t points(Value value, ArrayRef<StringRef> names) {
-    auto type = cast<RankedTensorType>(value.getType());
-    int64_t product = 1;
-    for (StringRef name : names)
-      product *= type.getDimSize(*getIdx(type).dimOf(name));
-    return product;
   }
 
   ArgumentUses uses;
@@ -209,11 +201,7 @@ struct InitializeArguments
     : public tpsp::impl::InitializeArgumentsBase<InitializeArguments> {
   using Base::Base;
   void runOnOperation() override {
-    auto visit = [](FunctionOpInterface function) {
-      initializeArguments(function);
-      return success();
-    };
-    if (failed(forEachFunction(getOperation(), visit)))
+    if (failed(forEachFunction(getOperation(), initializeArguments)))
       signalPassFailure();
   }
 };

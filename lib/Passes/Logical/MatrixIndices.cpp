@@ -25,7 +25,7 @@ llvm::StringSet<> tpsp::indicesOfIntegers(Operation *function) {
         continue;
       SmallVector<StringRef> whole = op.getWholeIndices();
       for (Value other : op->getOperands()) {
-        auto type = cast<RankedTensorType>(other.getType());
+        auto type = typeOf(other);
         for (auto [name, extent] :
              llvm::zip_equal(indexNames(type), type.getShape()))
           if (extent == bound && !llvm::is_contained(whole, name) &&
@@ -99,13 +99,13 @@ static std::optional<Roles> rolesBeforeView(ArrayRef<int64_t> before,
 /// Those of all uses; none if one is not known or they differ.
 static std::optional<Roles> rolesOf(Value value,
                                     const llvm::StringSet<> &ofIntegers) {
-  auto type = cast<RankedTensorType>(value.getType());
+  auto type = typeOf(value);
   std::optional<Roles> all;
   for (OpOperand &use : value.getUses()) {
     auto op = dyn_cast<IndexedOpInterface>(use.getOwner());
     if (!op || op->getNumResults() != 1)
       return std::nullopt;
-    auto result = cast<RankedTensorType>(op->getResult(0).getType());
+    auto result = typeOf(op->getResult(0));
     std::optional<Roles> roles;
     if (std::optional<Factors> factors = factorsOf(op))
       roles = rolesInProduct(use, *factors, ofIntegers);

@@ -131,7 +131,7 @@ private:
 
   /// A clone of `op` on other operands, all that is left of a sum's.
   Operation *cloneOn(Operation *op, SmallVector<Value> operands) {
-    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    auto type = typeOf(op->getResult(0));
     bool carried = llvm::all_of(indexNames(type), [&](StringRef name) {
       return llvm::any_of(operands, [&](Value operand) {
         return getIdx(operand).dimOf(name).has_value();
@@ -166,8 +166,7 @@ private:
           propose(own);
         continue;
       }
-      own.setType(
-          cutter.partOf(cast<RankedTensorType>(own.getType()), share.dim));
+      own.setType(cutter.partOf(typeOf(own), share.dim));
       index = indexNames(own.getType())[share.dim];
     }
     b.insert(clone);
@@ -203,8 +202,7 @@ private:
         operands.push_back(operand);
       else if (!adds)
         operands.push_back(ScaleOp::create(
-            b, op->getLoc(),
-            withoutPlacement(cast<RankedTensorType>(operand.getType())),
+            b, op->getLoc(), withoutPlacement(typeOf(operand)),
             ValueRange{current.lookup(operand)}, b.getF64FloatAttr(0)));
     }
     Operation *clone = cloneOn(op, operands);
@@ -218,7 +216,7 @@ private:
   }
 
   Value add(Value result, ValueRange summands, Type element) {
-    auto type = cast<RankedTensorType>(result.getType());
+    auto type = typeOf(result);
     auto sum =
         AddOp::create(b, result.getLoc(), withElement(type, element), summands);
     if (isGradient(result))
@@ -226,9 +224,7 @@ private:
     return sum;
   }
 
-  static Type elementOf(Value value) {
-    return cast<RankedTensorType>(value.getType()).getElementType();
-  }
+  static Type elementOf(Value value) { return typeOf(value).getElementType(); }
 
   /// Of a parameter.
   static bool isGradient(Value result) {
@@ -281,8 +277,7 @@ private:
       mark.part = {};
       mark.backward = isBackward(result);
       if (share.kind == Share::Cut && it->second.size() > 1)
-        it->second = {cutter.stack(
-            it->second, cast<RankedTensorType>(result.getType()), share.dim)};
+        it->second = {cutter.stack(it->second, typeOf(result), share.dim)};
       use.set(it->second.front());
     }
   }
@@ -348,8 +343,7 @@ LogicalResult divide(FunctionOpInterface function, Division &division) {
              << "]; micro-batches are parts of every rank's own '"
              << division.index
              << "', so all arguments need the same subscripts on it";
-    int64_t extent =
-        cast<RankedTensorType>(argument.getType()).getDimSize(*dim);
+    int64_t extent = typeOf(argument).getDimSize(*dim);
     int64_t own = extent / division.blocks;
     if (division.parts > own || own % division.parts != 0)
       return emitErrorAt(function)

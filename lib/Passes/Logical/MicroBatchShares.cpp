@@ -140,7 +140,7 @@ LogicalResult Shares::checkEven(Operation *op, const IndexStructure &structure,
 }
 
 LogicalResult Shares::checkShards(Value value, unsigned dim) {
-  auto type = cast<RankedTensorType>(value.getType());
+  auto type = typeOf(value);
   Mesh mesh = meshOf(function);
   Placement placement = placementOf(type, mesh);
   int64_t ranks = mesh.groupSize(placement.dims[dim]);

@@ -32,10 +32,6 @@ private:
     bool hasBlocks, hasRows;
   };
 
-  static mlir::RankedTensorType typeOf(mlir::Value value) {
-    return llvm::cast<mlir::RankedTensorType>(value.getType());
-  }
-
   mlir::StringAttr nameOf(mlir::RankedTensorType type, unsigned dim,
                           llvm::StringRef part) {
     llvm::StringRef index = getIdx(type).getNames()[dim].getValue();

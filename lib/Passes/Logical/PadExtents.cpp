@@ -48,7 +48,7 @@ private:
 
 /// Numbers that are below all that there may be, and are still numbers.
 double lowestOf(Value value) {
-  Type element = cast<RankedTensorType>(value.getType()).getElementType();
+  Type element = typeOf(value).getElementType();
   const llvm::fltSemantics &semantics =
       element.isF64() ? llvm::APFloat::IEEEsingle()
                       : cast<FloatType>(element).getFloatSemantics();
@@ -179,8 +179,7 @@ private:
                       "positions of a merged index would move");
     for (const ViewTie &tie : viewTies(op)) {
       auto extent = [&](Value value, StringRef name) {
-        auto type = cast<RankedTensorType>(value.getType());
-        return padded.of(name, type.getDimSize(*getIdx(type).dimOf(name)));
+        return padded.of(name, extentOf(value, name));
       };
       StringAttr source = StringAttr::get(op->getContext(), tie.from),
                  target = StringAttr::get(op->getContext(), tie.to);
@@ -268,8 +267,8 @@ private:
   }
 
   Value addMask(Value value, StringAttr name, Tail tail, Location loc) {
-    auto type = cast<RankedTensorType>(value.getType());
-    int64_t end = type.getDimSize(*getIdx(type).dimOf(name));
+    auto type = typeOf(value);
+    int64_t end = extentOf(type, name);
     double fill = tail.isLow() ? lowestOf(value) : *tail.getNumber();
     Value mask =
         EndMaskOp::create(b, loc, type, ValueRange{value}, name,

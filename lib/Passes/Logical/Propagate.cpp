@@ -92,7 +92,7 @@ void keepByRole(IndexedOpInterface op, AxisId axis, const Mesh &mesh,
 void gather(Gathered gathered, const Mesh &mesh) {
   OpBuilder builder(gathered.op);
   OpOperand &operand = gathered.op->getOpOperand(gathered.operand);
-  auto type = cast<RankedTensorType>(operand.get().getType());
+  auto type = typeOf(operand.get());
   Placement whole = placementOf(type, mesh);
   for (AxisList &axes : whole.dims)
     llvm::erase(axes, gathered.axis);
@@ -160,15 +160,13 @@ public:
           setResultAttr(result, proposedAttrName,
                         UnitAttr::get(op->getContext()));
     for (auto &[value, placement] : found)
-      value.setType(withPlacement(cast<RankedTensorType>(value.getType()),
-                                  placement, mesh));
+      value.setType(withPlacement(typeOf(value), placement, mesh));
     // Scalars and the like on which nothing was proposed.
     for (auto &[op, structure] : structures)
       for (Value result : op->getResults())
         if (isUnplaced(result.getType()))
-          result.setType(withPlacement(cast<RankedTensorType>(result.getType()),
-                                       Placement(getIdx(result).getRank()),
-                                       mesh));
+          result.setType(withPlacement(
+              typeOf(result), Placement(getIdx(result).getRank()), mesh));
     for (const Gathered &gathered : gathers)
       gather(gathered, mesh);
     placeReturned(function);

@@ -131,7 +131,7 @@ private:
   }
 
   static int64_t bytesOf(Value value) {
-    auto tensor = cast<RankedTensorType>(value.getType());
+    auto tensor = typeOf(value);
     return tensor.getNumElements() * tensor.getElementTypeBitWidth() / 8;
   }
 
@@ -286,7 +286,6 @@ struct Rematerialize : public tpsp::impl::RematerializeBase<Rematerialize> {
     }
     auto visit = [&](FunctionOpInterface function) {
       Rematerializer(function.getFunctionBody().front(), *selected).run();
-      return success();
     };
     if (failed(forEachFunction(getOperation(), visit)))
       signalPassFailure();

@@ -1,5 +1,6 @@
 // tpsp-return-choices: return choices, which were decided by comparing numbers.
 #include "Passes/Program/FunctionResults.h"
+#include "Passes/Program/FunctionWalk.h"
 #include "Passes/Program/Placed.h"
 #include "tpsp/Passes/Passes.h"
 
@@ -26,7 +27,8 @@ bool isChoice(Operation &op) {
          llvm::any_of(op.getOperands(), isFloat);
 }
 
-void returnChoices(func::FuncOp function) {
+void returnChoices(FunctionOpInterface of) {
+  auto function = cast<func::FuncOp>(*of);
   FunctionResults results(function);
   for (Operation &op : function.getBody().front())
     if (isChoice(op) && !llvm::is_contained(results.values, op.getResult(0)))
@@ -38,9 +40,8 @@ void returnChoices(func::FuncOp function) {
 struct ReturnChoices : public tpsp::impl::ReturnChoicesBase<ReturnChoices> {
   using Base::Base;
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function.getBody().hasOneBlock())
-        returnChoices(function);
+    if (failed(forEachFunction(getOperation(), returnChoices)))
+      signalPassFailure();
   }
 };
 

@@ -52,11 +52,8 @@ private:
       mesh.setAxisSizes(all);
       return success();
     }
-    Mesh known = mesh.getMesh();
-    return emitErrorAt(mesh)
-           << "the mesh has no axis '" << name << "'; its axes are "
-           << known.names(
-                  llvm::to_vector(llvm::seq<AxisId>(0, known.numAxes())));
+    return emitErrorAt(mesh) << "the mesh has no axis '" << name
+                             << "'; its axes are " << mesh.getMesh().names();
   }
 };
 

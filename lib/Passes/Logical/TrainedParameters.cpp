@@ -1,5 +1,6 @@
 #include "TrainedParameters.h"
 
+#include "Passes/Program/FunctionResults.h"
 #include "Passes/Program/Placed.h"
 #include "tpsp/Abi/Optimizers.h"
 #include "tpsp/Dialect/Tpsp/ErrorPlace.h"
@@ -85,7 +86,7 @@ public:
         entry.matrix = *roles;
       else if (failed(takeOther(argument, entry.optimizer)))
         return failure();
-      auto type = cast<RankedTensorType>(argument.getType());
+      auto type = typeOf(argument);
       if (!getIdx(type).getPending().empty()) {
         emitErrorAt(argument)
             << "parameter '" << tensorName(argument) << "' is ["
@@ -161,7 +162,7 @@ private:
   /// Makes the argument one of `placed`, which is brought where the argument
   /// was: in front of its first use, so that it is its layer's.
   void gatherFirst(BlockArgument argument, RankedTensorType placed) {
-    auto type = cast<RankedTensorType>(argument.getType());
+    auto type = typeOf(argument);
     if (placed == type || argument.use_empty())
       return;
     Operation *first = *argument.user_begin();
@@ -174,8 +175,7 @@ private:
                                    argument);
     setName(whole, b.getStringAttr(tensorName(argument)));
     argument.replaceAllUsesExcept(whole, whole);
-    function.setFunctionType(b.getFunctionType(
-        function.getBody().getArgumentTypes(), function.getResultTypes()));
+    updateType(function);
   }
 
   func::FuncOp function;

@@ -1,6 +1,7 @@
 #include "UpdateFunction.h"
 
 #include "GradientNorm.h"
+#include "Passes/Program/FunctionResults.h"
 #include "Passes/Program/Placed.h"
 #include "tpsp/Dialect/Tpsp/ViewOps.h"
 #include "tpsp/Passes/Program/SourceName.h"
@@ -109,8 +110,7 @@ private:
     for (auto [i, entry] : llvm::enumerate(trained))
       update(entry, gradients[i]);
     func::ReturnOp::create(b, function.getLoc(), results);
-    updating.setFunctionType(b.getFunctionType(updating.getArgumentTypes(),
-                                               ValueRange(results).getTypes()));
+    updateType(updating);
     updating.setAllResultAttrs(resultAttrs);
   }
 
@@ -125,10 +125,8 @@ private:
       locations.push_back(argument.getLoc());
     for (const Trained &entry : trained) {
       BlockArgument parameter = function.getArgument(entry.argument);
-      Type element =
-          settings.reduceType
-              ? settings.reduceType
-              : cast<RankedTensorType>(parameter.getType()).getElementType();
+      Type element = settings.reduceType ? settings.reduceType
+                                         : typeOf(parameter).getElementType();
       types.push_back(withElement(entry.stateType, element));
       locations.push_back(parameter.getLoc());
       attributes.push_back(b.getDictionaryAttr(
@@ -186,7 +184,7 @@ private:
       return x;
     if (!settings.lossScale.isDynamic)
       return ops.scale(x, 1 / settings.lossScale.first);
-    Type element = cast<RankedTensorType>(x.getType()).getElementType();
+    Type element = typeOf(x).getElementType();
     return ops.div(x, ops.convert(updating.getArgument(lossScale), element));
   }
 
@@ -260,7 +258,7 @@ private:
   /// In its own precision, where the parameter lies.
   void returnParameter(const Trained &entry, UpdateBuilder &ops, Value value) {
     BlockArgument parameter = updating.getArgument(entry.argument);
-    auto type = cast<RankedTensorType>(parameter.getType());
+    auto type = typeOf(parameter);
     Value made = ops.convert(value, type.getElementType());
     made.setType(withElement(entry.stateType, type.getElementType()));
     if (made.getType() != type)
@@ -270,8 +268,7 @@ private:
 
   void replace(unsigned argument, Value value) {
     if (isUnplaced(value.getType()))
-      value.setType(
-          cast<RankedTensorType>(updating.getArgument(argument).getType()));
+      value.setType(typeOf(updating.getArgument(argument)));
     addResult(value, tensorName(updating.getArgument(argument)),
               b.getNamedAttr(updatesAttrName, b.getI64IntegerAttr(argument)));
   }

@@ -57,7 +57,7 @@ static DenseI64ArrayAttr lengthStridesOf(Builder &b, AttentionOpInterface op,
 /// Null where every rank has all queries, or none of them are masked.
 static DenseI64ArrayAttr queryStartOf(ProgramBuilder &to,
                                       AttentionOpInterface op) {
-  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+  auto type = typeOf(op->getOperand(0));
   IdxAttr idx = getIdx(type);
   unsigned dim = *idx.dimOf(op.getRowIndex());
   TileAttr tile = op.getRowTile();

@@ -20,14 +20,9 @@ namespace {
 
 /// Says a fault where the program has it.
 LogicalResult emitFault(plan::ProgramOp program, const StepFault &fault) {
-  SmallVector<Operation *> commands;
-  SmallVector<plan::BufferOp> buffers;
-  for (Operation &op : program.getBody().front()) {
-    if (auto buffer = dyn_cast<plan::BufferOp>(op))
-      buffers.push_back(buffer);
-    else if (isa<plan::CommandOpInterface>(op))
-      commands.push_back(&op);
-  }
+  SmallVector<Operation *> commands = commandsOf(program);
+  auto buffers =
+      llvm::to_vector(program.getBody().front().getOps<plan::BufferOp>());
   Operation *at = program;
   if (fault.buffer >= 0)
     at = buffers[fault.buffer];

@@ -24,7 +24,7 @@ struct CollectiveCommand {
 } // namespace
 
 static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
+  return typeOf(value).getShape();
 }
 
 static int64_t product(ArrayRef<int64_t> extents) {

@@ -23,10 +23,6 @@ struct Fusion {
   bool atKernel = true;
 };
 
-RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 int64_t elementsOf(Value value) { return typeOf(value).getNumElements(); }
 
 int64_t widthOf(Value value) {

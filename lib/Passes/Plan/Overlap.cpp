@@ -56,14 +56,6 @@ static Plan reordered(const Plan &plan, ArrayRef<IssueItem> items,
   return result;
 }
 
-static SmallVector<Operation *> commandsOf(plan::ProgramOp program) {
-  SmallVector<Operation *> commands;
-  for (Operation &op : program.getBody().front())
-    if (isa<plan::CommandOpInterface>(op))
-      commands.push_back(&op);
-  return commands;
-}
-
 /// Puts the program's commands, which have this plan, into the order of
 /// `items`, with their events.
 static void rewrite(plan::ProgramOp program, const Plan &original,

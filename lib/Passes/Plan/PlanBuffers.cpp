@@ -145,7 +145,7 @@ void PlanBuffers::markUpdate(unsigned argument, unsigned result, Value value) {
 
 void PlanBuffers::copyTo(Value target, Value value) {
   Value source = of(value);
-  int64_t elements = cast<RankedTensorType>(value.getType()).getNumElements();
+  int64_t elements = typeOf(value).getNumElements();
   plan::SliceOp::create(b, value.getLoc(), source, target,
                         b.getDenseI64ArrayAttr({}), b.getI64IntegerAttr(1),
                         b.getI64IntegerAttr(elements), b.getI64IntegerAttr(0),

@@ -88,7 +88,7 @@ MatmulWork tpsp::matmulWork(plan::MatmulOp op) {
 
 MatmulWork tpsp::matmulWork(const PlannedMatmul &matmul) {
   MatmulWork work = productWork(matmul.form);
-  auto type = cast<RankedTensorType>(matmul.c.getType());
+  auto type = typeOf(matmul.c);
   work.epilogue =
       epilogueWork(work, matmul.epilogue, type.getElementTypeBitWidth() / 8);
   return work;

@@ -15,6 +15,14 @@
 using namespace mlir;
 using namespace tpsp;
 
+SmallVector<Operation *> tpsp::commandsOf(plan::ProgramOp program) {
+  SmallVector<Operation *> commands;
+  for (auto command :
+       program.getBody().front().getOps<plan::CommandOpInterface>())
+    commands.push_back(command);
+  return commands;
+}
+
 Mesh tpsp::meshOf(plan::ProgramOp program) {
   std::vector<MeshAxis> axes;
   for (auto [axis, size] : llvm::zip_equal(

@@ -32,11 +32,8 @@ class OverlapContract {
 public:
   OverlapContract(plan::ProgramOp program, const Plan &plan,
                   const CostModel &cost)
-      : program(program), cost(cost), plan(plan) {
-    for (Operation &op : program.getBody().front())
-      if (isa<plan::CommandOpInterface>(op))
-        commands.push_back(&op);
-  }
+      : program(program), cost(cost), plan(plan),
+        commands(commandsOf(program)) {}
 
   /// Fails if less than `share` of the communication is hidden, or of a
   /// collective with a requirement of its own.

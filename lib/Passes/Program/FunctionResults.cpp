@@ -11,6 +11,12 @@ static Operation *returnOf(func::FuncOp function) {
   return function.getBody().front().getTerminator();
 }
 
+void tpsp::updateType(func::FuncOp function) {
+  function.setFunctionType(FunctionType::get(
+      function.getContext(), function.getBody().getArgumentTypes(),
+      returnOf(function)->getOperandTypes()));
+}
+
 FunctionResults::FunctionResults(func::FuncOp function)
     : values(returnOf(function)->getOperands()) {
   function.getAllResultAttrs(attributes);
@@ -24,9 +30,7 @@ void FunctionResults::addMarked(Value value, StringRef name, StringRef mark) {
 }
 
 void FunctionResults::setOf(func::FuncOp function) const {
-  Builder b(function.getContext());
   returnOf(function)->setOperands(values);
-  function.setFunctionType(b.getFunctionType(function.getArgumentTypes(),
-                                             ValueRange(values).getTypes()));
+  updateType(function);
   function.setAllResultAttrs(attributes);
 }

@@ -6,6 +6,9 @@
 
 namespace tpsp {
 
+/// Makes a function's type that of its arguments and of what it returns.
+void updateType(mlir::func::FuncOp function);
+
 /// Values that a function is to return, with the attributes of each.
 struct FunctionResults {
   llvm::SmallVector<mlir::Value> values;

@@ -14,6 +14,19 @@ mlir::LogicalResult forEachFunction(
     mlir::ModuleOp module,
     llvm::function_ref<mlir::LogicalResult(mlir::FunctionOpInterface)> visit);
 
+/// The same where `visit` cannot fail.
+template <
+    typename Visit,
+    std::enable_if_t<
+        std::is_void_v<std::invoke_result_t<Visit, mlir::FunctionOpInterface>>,
+        int> = 0>
+mlir::LogicalResult forEachFunction(mlir::ModuleOp module, Visit &&visit) {
+  return forEachFunction(module, [&](mlir::FunctionOpInterface function) {
+    visit(function);
+    return mlir::success();
+  });
+}
+
 } // namespace tpsp
 
 #endif // TPSP_PASSES_PROGRAM_FUNCTIONWALK_H

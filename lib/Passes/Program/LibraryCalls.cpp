@@ -20,7 +20,7 @@ static bool hidesByWindow(AttentionOpInterface op,
 
 /// At which key a causal mask has the last rank's first query.
 static int64_t latestStart(AttentionOpInterface op) {
-  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+  auto type = typeOf(op->getOperand(0));
   IdxAttr idx = getIdx(type);
   if (!op.masksLaterKeys() || !idx.getLocal())
     return 0;
@@ -34,8 +34,7 @@ static int64_t latestStart(AttentionOpInterface op) {
 /// pass it is asked, too, whether there would be gradients.
 static std::string gpuObstacle(AttentionOpInterface op,
                                const AttentionHeads &heads) {
-  Type element =
-      cast<RankedTensorType>(op->getOperand(0).getType()).getElementType();
+  Type element = typeOf(op->getOperand(0)).getElementType();
   std::string obstacle = rt::cudnnObstacle(
       {plan::runtimeType(element), heads.queries, heads.keys, heads.features,
        heads.valueFeatures,

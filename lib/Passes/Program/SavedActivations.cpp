@@ -1,5 +1,7 @@
 #include "SavedActivations.h"
 
+#include "tpsp/Abi/LiveBytes.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -74,16 +76,9 @@ tpsp::savedActivations(FunctionOpInterface function, const Mesh &mesh) {
 }
 
 int64_t tpsp::savedBytes(FunctionOpInterface function, const Mesh &mesh) {
-  // Changes of what is saved, by micro-batch.
-  std::map<int64_t, int64_t> changes;
-  for (const SavedActivation &tensor : savedActivations(function, mesh)) {
-    changes[tensor.firstPart] += tensor.bytes;
-    changes[tensor.lastPart + 1] -= tensor.bytes;
-  }
-  int64_t bytes = 0, most = 0;
-  for (auto [part, change] : changes) {
-    bytes += change;
-    most = std::max(most, bytes);
-  }
-  return most;
+  // By micro-batch.
+  LiveBytes live;
+  for (const SavedActivation &tensor : savedActivations(function, mesh))
+    live.add(tensor.firstPart, tensor.lastPart, tensor.bytes);
+  return live.most();
 }

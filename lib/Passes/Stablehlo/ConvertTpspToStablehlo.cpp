@@ -49,9 +49,7 @@ void unplace(DecomposableOpInterface op) {
   auto reshard = [&](Value from, Type type) -> Value {
     return ReshardOp::create(b, op.getLoc(), type, from);
   };
-  auto unplaced = [](Value value) {
-    return withoutPlacement(cast<RankedTensorType>(value.getType()));
-  };
+  auto unplaced = [](Value value) { return withoutPlacement(typeOf(value)); };
   for (OpOperand &operand : op->getOpOperands())
     operand.set(reshard(operand.get(), unplaced(operand.get())));
   Value result = op->getResult(0);

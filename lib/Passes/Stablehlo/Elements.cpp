@@ -63,48 +63,13 @@ const Row *findRow(StringRef name) {
   return row == std::end(rows) ? nullptr : row;
 }
 
-/// "LT" of slt, ult and olt. Null for what no operation of tpsp asks.
-const char *directionOf(arith::CmpIPredicate predicate) {
-  using Predicate = arith::CmpIPredicate;
-  switch (predicate) {
-  case Predicate::eq:
-    return "EQ";
-  case Predicate::ne:
-    return "NE";
-  case Predicate::slt:
-  case Predicate::ult:
-    return "LT";
-  case Predicate::sle:
-  case Predicate::ule:
-    return "LE";
-  case Predicate::sgt:
-  case Predicate::ugt:
-    return "GT";
-  case Predicate::sge:
-  case Predicate::uge:
-    return "GE";
-  }
-  return nullptr;
-}
-
-const char *directionOf(arith::CmpFPredicate predicate) {
-  using Predicate = arith::CmpFPredicate;
-  switch (predicate) {
-  case Predicate::OEQ:
-    return "EQ";
-  case Predicate::UNE:
-    return "NE";
-  case Predicate::OLT:
-    return "LT";
-  case Predicate::OLE:
-    return "LE";
-  case Predicate::OGT:
-    return "GT";
-  case Predicate::OGE:
-    return "GE";
-  default:
-    return nullptr;
-  }
+/// "LT" of slt, ult and olt; "" for what no operation of tpsp asks.
+std::string directionOf(StringRef predicate) {
+  constexpr StringRef asked[] = {"eq",  "ne",  "slt", "ult", "sle", "ule",
+                                 "sgt", "ugt", "sge", "uge", "oeq", "une",
+                                 "olt", "ole", "ogt", "oge"};
+  return llvm::is_contained(asked, predicate) ? predicate.take_back(2).upper()
+                                              : "";
 }
 
 /// An operation's scalar in a function of its own: arguments are the operands'
@@ -176,12 +141,12 @@ private:
     for (Value operand : scalar.getOperands())
       operands.push_back(tensors.lookup(operand));
     if (auto compare = dyn_cast<arith::CmpFOp>(scalar))
-      return compared(scalar, directionOf(compare.getPredicate()), operands);
+      return compared(scalar, stringifyEnum(compare.getPredicate()), operands);
     if (auto compare = dyn_cast<arith::CmpIOp>(scalar)) {
       if (compare.getPredicate() >= arith::CmpIPredicate::ult)
         for (Value &operand : operands)
           operand = asUnsigned(operand);
-      return compared(scalar, directionOf(compare.getPredicate()), operands);
+      return compared(scalar, stringifyEnum(compare.getPredicate()), operands);
     }
     const Row *row = findRow(scalar.getName().getStringRef());
     if (!row)
@@ -230,9 +195,10 @@ private:
     return h.bitcast(x, unsignedOf(getElementTypeOrSelf(x)));
   }
 
-  LogicalResult compared(Operation &scalar, const char *direction,
+  LogicalResult compared(Operation &scalar, StringRef predicate,
                          ArrayRef<Value> operands) {
-    if (!direction)
+    std::string direction = directionOf(predicate);
+    if (direction.empty())
       return refuse(scalar);
     tensors[scalar.getResult(0)] =
         h.compare(direction, operands[0], operands[1]);
@@ -255,7 +221,7 @@ private:
 
 FailureOr<NamedTensor> hlo::emitLoop(HloBuilder &h, LoopOpInterface op,
                                      ArrayRef<NamedTensor> operands) {
-  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  auto type = typeOf(op->getResult(0));
   Space space;
   for (auto [name, extent] :
        llvm::zip_equal(getIdx(type).getNames(), type.getShape()))

@@ -89,7 +89,7 @@ static FailureOr<NamedTensor> pad(HloBuilder &h, Operation *op,
 /// a negative width, which XLA's partitioner gets wrong along a sharded
 /// dimension.
 static Value delayed(HloBuilder &h, Value x, unsigned dim, int64_t by) {
-  int64_t length = cast<RankedTensorType>(x.getType()).getDimSize(dim);
+  int64_t length = typeOf(x).getDimSize(dim);
   int64_t before = std::max<int64_t>(by, 0), behind = std::max<int64_t>(-by, 0);
   Value kept = h.slice(x, dim, behind, length - before - behind);
   return h.pad(kept, dim, before, behind, 0);
@@ -109,7 +109,7 @@ static FailureOr<NamedTensor> delay(HloBuilder &h, Operation *op,
 /// (Hillis and Steele, Data parallel algorithms, CACM 1986).
 static Value recur(HloBuilder &h, Value x, Value a, unsigned dim,
                    bool isReverse) {
-  int64_t length = cast<RankedTensorType>(x.getType()).getDimSize(dim);
+  int64_t length = typeOf(x).getDimSize(dim);
   for (int64_t step = 1; step < length; step *= 2) {
     int64_t by = isReverse ? -step : step;
     Value before = delayed(h, x, dim, by);
@@ -122,24 +122,20 @@ static Value recur(HloBuilder &h, Value x, Value a, unsigned dim,
   return x;
 }
 
-static FailureOr<NamedTensor> scan(HloBuilder &h, Operation *op,
-                                   ArrayRef<NamedTensor> operands) {
-  auto self = cast<ScanOp>(op);
+/// scan and, without decays, cumsum.
+template <typename Op>
+static FailureOr<NamedTensor> recurrence(HloBuilder &h, Operation *op,
+                                         ArrayRef<NamedTensor> operands) {
+  auto self = cast<Op>(op);
   NamedTensor x = h.convert(operands[0], h.wide(operands[0].element()));
-  Space space;
-  space.addAll(x);
-  Value a = h.spread(h.convert(operands[1], x.element()), space);
+  Value a;
+  if (operands.size() > 1) {
+    Space space;
+    space.addAll(x);
+    a = h.spread(h.convert(operands[1], x.element()), space);
+  }
   x.value =
       recur(h, x.value, a, x.dimOf(self.getIndexAttr()), self.getReverse());
-  return x;
-}
-
-static FailureOr<NamedTensor> cumsum(HloBuilder &h, Operation *op,
-                                     ArrayRef<NamedTensor> operands) {
-  auto self = cast<CumsumOp>(op);
-  NamedTensor x = h.convert(operands[0], h.wide(operands[0].element()));
-  x.value = recur(h, x.value, /*a=*/{}, x.dimOf(self.getIndexAttr()),
-                  self.getReverse());
   return x;
 }
 
@@ -155,8 +151,8 @@ Form hlo::findForm(Operation *op) {
       {TypeID::get<CutOp>(), cut},
       {TypeID::get<PadOp>(), pad},
       {TypeID::get<DelayOp>(), delay},
-      {TypeID::get<ScanOp>(), scan},
-      {TypeID::get<CumsumOp>(), cumsum},
+      {TypeID::get<ScanOp>(), recurrence<ScanOp>},
+      {TypeID::get<CumsumOp>(), recurrence<CumsumOp>},
       {TypeID::get<OneHotEinsumOp>(), lookUp},
       {TypeID::get<RouterOp>(), choose},
       {TypeID::get<CountEarlierOp>(), countEarlier},
@@ -193,7 +189,7 @@ FailureOr<SmallVector<Value>> hlo::emitOperation(HloBuilder &h, Operation *op,
   auto indexed = dyn_cast<IndexedOpInterface>(op);
   if (!indexed || op->getNumResults() != 1)
     return refuse(op);
-  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  auto type = typeOf(op->getResult(0));
   if (indexed.isView())
     return SmallVector<Value>{h.reshape(operands.front(), type.getShape())};
   SmallVector<NamedTensor> named;

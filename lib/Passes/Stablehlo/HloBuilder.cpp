@@ -45,7 +45,7 @@ Value HloBuilder::iota(RankedTensorType type, unsigned dim) {
 }
 
 Value HloBuilder::convert(Value x, Type element) {
-  auto type = cast<RankedTensorType>(x.getType());
+  auto type = typeOf(x);
   if (type.getElementType() == element)
     return x;
   return make("stablehlo.convert", type.clone(element), x);
@@ -57,21 +57,21 @@ NamedTensor HloBuilder::convert(NamedTensor x, Type element) {
 }
 
 Value HloBuilder::bitcast(Value x, Type element) {
-  auto type = cast<RankedTensorType>(x.getType());
+  auto type = typeOf(x);
   if (type.getElementType() == element)
     return x;
   return make("stablehlo.bitcast_convert", type.clone(element), x);
 }
 
 Value HloBuilder::reshape(Value x, ArrayRef<int64_t> shape) {
-  auto type = cast<RankedTensorType>(x.getType());
+  auto type = typeOf(x);
   if (type.getShape() == shape)
     return x;
   return make("stablehlo.reshape", type.clone(shape), x);
 }
 
 Value HloBuilder::compare(StringRef direction, Value x, Value y) {
-  auto type = cast<RankedTensorType>(x.getType());
+  auto type = typeOf(x);
   Attribute is = foreignAttr<StablehloDialect>(
       b.getContext(), "comparison_direction " + direction);
   return make("stablehlo.compare", type.clone(b.getI1Type()), {x, y},
@@ -146,7 +146,7 @@ Value HloBuilder::makeCombining(OperationState &state, Reduction by) {
 }
 
 Value HloBuilder::slice(Value x, unsigned dim, int64_t from, int64_t count) {
-  auto type = cast<RankedTensorType>(x.getType());
+  auto type = typeOf(x);
   SmallVector<int64_t> start(type.getRank(), 0), limit(type.getShape()),
       stride(type.getRank(), 1), shape(type.getShape());
   start[dim] = from;
@@ -160,7 +160,7 @@ Value HloBuilder::slice(Value x, unsigned dim, int64_t from, int64_t count) {
 
 Value HloBuilder::pad(Value x, unsigned dim, int64_t low, int64_t high,
                       double value) {
-  auto type = cast<RankedTensorType>(x.getType());
+  auto type = typeOf(x);
   SmallVector<int64_t> before(type.getRank(), 0), behind(before),
       between(before), shape(type.getShape());
   before[dim] = low;
@@ -174,11 +174,11 @@ Value HloBuilder::pad(Value x, unsigned dim, int64_t low, int64_t high,
 }
 
 Value HloBuilder::concatenate(ValueRange parts, unsigned dim) {
-  auto type = cast<RankedTensorType>(parts.front().getType());
+  auto type = typeOf(parts.front());
   SmallVector<int64_t> shape(type.getShape());
   shape[dim] = 0;
   for (Value part : parts)
-    shape[dim] += cast<RankedTensorType>(part.getType()).getDimSize(dim);
+    shape[dim] += typeOf(part).getDimSize(dim);
   return make("stablehlo.concatenate", type.clone(shape), parts,
               named("dimension", b.getI64IntegerAttr(dim)));
 }

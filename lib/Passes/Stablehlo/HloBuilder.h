@@ -14,9 +14,7 @@ struct NamedTensor {
   mlir::Value value;
   llvm::SmallVector<mlir::StringAttr> names;
 
-  mlir::RankedTensorType type() const {
-    return llvm::cast<mlir::RankedTensorType>(value.getType());
-  }
+  mlir::RankedTensorType type() const { return typeOf(value); }
   mlir::Type element() const { return type().getElementType(); }
   bool has(mlir::StringAttr name) const {
     return llvm::is_contained(names, name);

@@ -171,7 +171,7 @@ FailureOr<NamedTensor> hlo::lookUp(HloBuilder &h, Operation *op,
 /// Positions along `dim`, those of larger numbers first, of equal ones in
 /// order.
 static Value sortedPositions(HloBuilder &h, Value x, unsigned dim) {
-  auto type = cast<RankedTensorType>(x.getType());
+  auto type = typeOf(x);
   RankedTensorType integers = type.clone(h.b.getI32Type());
   Value positions = h.iota(integers, dim);
   OperationState state(h.loc, "stablehlo.sort", {x, positions},
@@ -213,7 +213,7 @@ static int64_t extentIn(Operation *op, StringAttr name) {
        {ValueRange(op->getResults()), ValueRange(op->getOperands())})
     for (Value value : values)
       if (std::optional<unsigned> dim = getIdx(value).dimOf(name))
-        return cast<RankedTensorType>(value.getType()).getDimSize(*dim);
+        return typeOf(value).getDimSize(*dim);
   return 1;
 }
 

@@ -1,3 +1,4 @@
+#include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Runtime/Backend.h"
 
 #include <fmt/format.h>
@@ -31,8 +32,7 @@ Status findBackend(const std::string &name, BackendFactory &out) {
   std::lock_guard<std::mutex> lock(registry().mutex);
   auto found = registry().factories.find(name);
   if (found == registry().factories.end())
-    return {TPSP_RT_INVALID,
-            fmt::format("no backend '{}'; there are: {}", name, known)};
+    return invalid("no backend '{}'; there are: {}", name, known);
   out = found->second;
   return {};
 }

@@ -1,18 +1,13 @@
 #include "PrepareCall.h"
 
 #include "tpsp/Abi/ElementType.h"
-
-#include <fmt/format.h>
+#include "tpsp/Abi/InvalidStatus.h"
 
 #include <algorithm>
 #include <type_traits>
 
 namespace tpsp::rt {
 namespace {
-
-Status invalid(std::string message) {
-  return {TPSP_RT_INVALID, std::move(message)};
-}
 
 /// Whether a command names the mesh axes of its group; else the rank is alone
 /// in it.
@@ -54,8 +49,8 @@ public:
     // A kernel's buffers are known by their start alone.
     for (int64_t offset : call.buffers)
       if (offset < 0 || offset > world.config.arenaBytes)
-        return invalid(fmt::format("a buffer at byte {} of an arena of {}",
-                                   offset, world.config.arenaBytes));
+        return invalid("a buffer at byte {} of an arena of {}", offset,
+                       world.config.arenaBytes);
     return findGroup({});
   }
 
@@ -74,8 +69,7 @@ private:
     TPSP_TRY(findGroup(start.axes));
     int64_t position = start.of(call.group.self, call.group.size());
     if (position < 0)
-      return invalid(
-          fmt::format("a part that starts at position {}", position));
+      return invalid("a part that starts at position {}", position);
     call.positions.push_back(position);
     return {};
   }
@@ -84,32 +78,31 @@ private:
   template <typename Command> Status checkFigures(const Command &c) {
     if constexpr (std::is_same_v<Command, PermuteCommand>)
       if (static_cast<int64_t>(c.source.size()) != call.group.size())
-        return invalid(fmt::format("{} sources for a group of {} ranks",
-                                   c.source.size(), call.group.size()));
+        return invalid("{} sources for a group of {} ranks", c.source.size(),
+                       call.group.size());
     if constexpr (std::is_base_of_v<EventCommand, Command>)
       if (c.event >= world.config.numEvents)
-        return invalid(fmt::format("event {} of a world with {} of them",
-                                   c.event, world.config.numEvents));
+        return invalid("event {} of a world with {} of them", c.event,
+                       world.config.numEvents);
     return {};
   }
 
   Status checkBuffers(const std::vector<BufferUse> &uses) {
     if (call.buffers.size() != uses.size())
-      return invalid(fmt::format("{} buffers; expected {}", call.buffers.size(),
-                                 uses.size()));
+      return invalid("{} buffers; expected {}", call.buffers.size(),
+                     uses.size());
     int64_t arena = world.config.arenaBytes;
     for (size_t i = 0; i < uses.size(); ++i) {
       int64_t width = elementBytes(uses[i].dtype), offset = call.buffers[i];
       int64_t bytes = uses[i].elements * width;
       if (offset < 0 || offset > arena || bytes > arena - offset)
-        return invalid(fmt::format(
+        return invalid(
             "buffer {} ({}) is {} bytes at byte {} of an arena of {}", i,
-            uses[i].role, bytes, offset, arena));
+            uses[i].role, bytes, offset, arena);
       if (offset % width != 0)
-        return invalid(fmt::format("buffer {} ({}) at byte {} is not aligned "
-                                   "to {}",
-                                   i, uses[i].role, offset,
-                                   elementName(uses[i].dtype)));
+        return invalid("buffer {} ({}) at byte {} is not aligned "
+                       "to {}",
+                       i, uses[i].role, offset, elementName(uses[i].dtype));
     }
     return {};
   }
@@ -187,9 +180,9 @@ private:
       if (range.use->isWritten && range.begin < read->end)
         hit = read;
       if (hit)
-        return invalid(fmt::format(
-            "{} at byte {} overlaps another tensor, {} at byte {}",
-            range.use->role, range.begin, hit->use->role, hit->begin));
+        return invalid("{} at byte {} overlaps another tensor, {} at byte {}",
+                       range.use->role, range.begin, hit->use->role,
+                       hit->begin);
       const Range *&reached = range.use->isWritten ? written : read;
       reached = range.end > reached->end ? &range : reached;
     }
@@ -219,8 +212,7 @@ Status addOwnTiles(const BackendContext &world, int64_t rank,
     if (buffer < 0 || buffer >= static_cast<int64_t>(out.buffers.size()) ||
         number < 0 || number >= group.size() || bytes < 0 ||
         bytes > (int64_t(1) << 48))
-      return invalid(fmt::format("tile {} of {} bytes of buffer {}", number,
-                                 bytes, buffer));
+      return invalid("tile {} of {} bytes of buffer {}", number, bytes, buffer);
     // What is outside the arena already is refused later, and must not wrap.
     if (out.buffers[buffer] <= world.config.arenaBytes)
       out.buffers[buffer] += (group.self + number) % group.size() * bytes;
@@ -248,13 +240,13 @@ Status prepareCall(const BackendContext &world, int64_t rank, CallKind kind,
   out.kernel = command.kernel;
   out.device = command.device;
   if (command.stream < 0 || command.stream >= world.config.numStreams)
-    return invalid(fmt::format("stream {} of a world with {} of them",
-                               command.stream, world.config.numStreams));
+    return invalid("stream {} of a world with {} of them", command.stream,
+                   world.config.numStreams);
   if (!decodeCall(kind, command.params, command.num_params, out.command))
-    return invalid(fmt::format("malformed parameters of {}", callName(kind)));
+    return invalid("malformed parameters of {}", callName(kind));
   out.params.assign(command.params, command.params + command.num_params);
   if (command.num_buffers < 0 || (command.num_buffers > 0 && !command.buffers))
-    return invalid(fmt::format("{} buffers", command.num_buffers));
+    return invalid("{} buffers", command.num_buffers);
   out.buffers.assign(command.buffers, command.buffers + command.num_buffers);
   out.offsets = out.buffers;
   if (command.num_tiles > 0 && command.tiles)

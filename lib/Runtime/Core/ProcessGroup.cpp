@@ -1,4 +1,5 @@
 #include "ProcessGroup.h"
+#include "tpsp/Abi/InvalidStatus.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -53,12 +54,11 @@ Status ProcessGroup::create(const WorldConfig &config, const RankMesh &mesh,
     std::vector<std::string> axes;
     for (const MeshAxis &axis : mesh.axes())
       axes.push_back(fmt::format("{}={}", axis.name, axis.size));
-    return {TPSP_RT_INVALID,
-            fmt::format("the mesh [{}] has {} ranks, but mpirun has started {} "
-                        "processes; start it with -n {}, or give the mesh "
-                        "other sizes",
-                        fmt::join(axes, ", "), mesh.numRanks(),
-                        transport.size(), mesh.numRanks())};
+    return invalid("the mesh [{}] has {} ranks, but mpirun has started {} "
+                   "processes; start it with -n {}, or give the mesh "
+                   "other sizes",
+                   fmt::join(axes, ", "), mesh.numRanks(), transport.size(),
+                   mesh.numRanks());
   }
   std::unique_ptr<ProcessGroup> group(new ProcessGroup(config));
   TPSP_TRY(group->checkAgreement(config));
@@ -75,10 +75,9 @@ Status ProcessGroup::checkOptions(const WorldConfig &config) {
   for (size_t rank = 0; rank < all.size(); ++rank)
     for (size_t i = 0; i < mine.size(); ++i)
       if (all[rank][i] != all[0][i])
-        return {TPSP_RT_INVALID,
-                fmt::format("{} of rank {} is not that of rank 0; give all "
-                            "processes the same",
-                            config.agreed[i].first, rank)};
+        return invalid("{} of rank {} is not that of rank 0; give all "
+                       "processes the same",
+                       config.agreed[i].first, rank);
   return {};
 }
 
@@ -94,11 +93,10 @@ Status ProcessGroup::checkAgreement(const WorldConfig &config) {
     TPSP_TRY(checkOptions(config));
   for (size_t rank = 0; rank < all.size(); ++rank)
     if (all[rank] != all[0])
-      return {TPSP_RT_INVALID,
-              fmt::format("rank {} has another program, or other options, than "
-                          "rank 0 (arenas of {} and {} bytes); give all "
-                          "processes the same",
-                          rank, all[rank][1], all[0][1])};
+      return invalid("rank {} has another program, or other options, than "
+                     "rank 0 (arenas of {} and {} bytes); give all "
+                     "processes the same",
+                     rank, all[rank][1], all[0][1]);
   return {};
 }
 

@@ -1,7 +1,6 @@
 #include "RankContext.h"
+#include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Runtime/World.h"
-
-#include <fmt/format.h>
 
 namespace tpsp::rt {
 namespace {
@@ -11,9 +10,8 @@ Status checkRange(const tpsp_rt_rank &rank, const char *what, int64_t offset,
   int64_t arena = rank.world.config.arenaBytes;
   if (offset >= 0 && bytes >= 0 && offset <= arena && bytes <= arena - offset)
     return {};
-  return {TPSP_RT_INVALID,
-          fmt::format("{} of {} bytes at byte {} of an arena of {}", what,
-                      bytes, offset, arena)};
+  return invalid("{} of {} bytes at byte {} of an arena of {}", what, bytes,
+                 offset, arena);
 }
 
 } // namespace

@@ -1,8 +1,7 @@
 #include "Rendezvous.h"
+#include "tpsp/Abi/InvalidStatus.h"
 
 #include "WaitFailure.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
@@ -40,10 +39,9 @@ Status Rendezvous::checkMatch(int64_t member, const Call &call) const {
     const Call *other = members[i].here ? members[i].call : nullptr;
     if (!other || (other->kind == call.kind && other->params == call.params))
       continue;
-    return {TPSP_RT_INVALID,
-            fmt::format("rank {} calls {} where rank {} calls {}",
-                        ranks[member], describe(call, world.mesh), ranks[i],
-                        describe(*other, world.mesh))};
+    return invalid("rank {} calls {} where rank {} calls {}", ranks[member],
+                   describe(call, world.mesh), ranks[i],
+                   describe(*other, world.mesh));
   }
   return {};
 }

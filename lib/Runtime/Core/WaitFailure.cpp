@@ -1,4 +1,5 @@
 #include "WaitFailure.h"
+#include "tpsp/Abi/InvalidStatus.h"
 
 #include <fmt/format.h>
 
@@ -36,10 +37,8 @@ Status exchangeFailed(const BackendContext &world, const Call &call,
                         "waited for {}",
                         nameRanks(world, failure.ranks))};
   case Kind::Disagreed:
-    return {TPSP_RT_INVALID,
-            fmt::format("rank {} calls {} where {} calls something else", self,
-                        describe(call, world.mesh),
-                        nameRanks(world, failure.ranks))};
+    return invalid("rank {} calls {} where {} calls something else", self,
+                   describe(call, world.mesh), nameRanks(world, failure.ranks));
   case Kind::Aborted:
     return failure.text.empty() ? abortedByAnother()
                                 : Status(TPSP_RT_ABORTED, failure.text);

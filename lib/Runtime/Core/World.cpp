@@ -1,4 +1,5 @@
 #include "tpsp/Runtime/World.h"
+#include "tpsp/Abi/InvalidStatus.h"
 
 #include "ProcessGroup.h"
 #include "RankContext.h"
@@ -51,8 +52,7 @@ private:
 
 Status checkConfig(const WorldConfig &config) {
   auto invalid = [](const char *what, auto value) -> Status {
-    return {TPSP_RT_INVALID,
-            fmt::format("a world cannot have {} = {}", what, value)};
+    return rt::invalid("a world cannot have {} = {}", what, value);
   };
   if (config.arenaBytes < 0)
     return invalid("arenaBytes", config.arenaBytes);
@@ -162,8 +162,7 @@ struct World::Impl {
   /// Runs `body` on the ranks of this process, to the end of what it enqueues.
   Status runHere(const std::function<Status(Rank &)> &body) {
     if (failed)
-      return {TPSP_RT_INVALID,
-              "an earlier run of this world failed; create a new world"};
+      return invalid("an earlier run of this world failed; create a new world");
     Status status = runOnAll([&](tpsp_rt_rank &rankContext) {
       Rank rank(rankContext);
       Status result = guarded([&] { return body(rank); });
@@ -244,15 +243,11 @@ Status World::inspect(
     if (!wanted(rank.number()) && !(impl->processes && rank.number() == 0))
       return {};
     std::vector<char> copy;
-    void *memory = rank.hostAddress(offset);
-    if (!memory) {
-      copy.resize(bytes);
-      memory = copy.data();
-      TPSP_TRY(rank.read(offset, memory, bytes));
-    }
-    if (!impl->processes)
-      return body(rank.number(), memory);
-    return impl->processes->collect(memory, bytes, wanted, body);
+    return rank.inspect(offset, bytes, copy, [&](void *memory) {
+      return impl->processes
+                 ? impl->processes->collect(memory, bytes, wanted, body)
+                 : body(rank.number(), memory);
+    });
   };
   // By reference: a std::function of all that it captures would allocate.
   return impl->runHere(std::ref(show));

@@ -1,6 +1,5 @@
 #include "AttentionTiles.h"
 
-#include "CpuMatmul.h"
 #include "HalfRows.h"
 
 #include <cstring>
@@ -54,30 +53,5 @@ void AttentionTensor<T>::store(const T *from, const AttentionHead &head,
 
 template class AttentionTensor<float>;
 template class AttentionTensor<double>;
-
-Status multiply(const TileProduct &p, const float *a, const float *b,
-                float *c) {
-  int64_t lda = p.transposeA ? p.m : p.k, ldb = p.transposeB ? p.k : p.n;
-  return Sgemm{p.m,          p.n,          p.k,
-               lda,          ldb,          p.n,
-               p.transposeA, p.transposeB, float(p.alpha),
-               float(p.beta)}
-      .run(a, b, c);
-}
-
-/// f64 serves for checking, and oneDNN has none.
-Status multiply(const TileProduct &p, const double *a, const double *b,
-                double *c) {
-  for (int64_t i = 0; i < p.m; ++i)
-    for (int64_t j = 0; j < p.n; ++j) {
-      double sum = 0;
-      for (int64_t k = 0; k < p.k; ++k)
-        sum += (p.transposeA ? a[k * p.m + i] : a[i * p.k + k]) *
-               (p.transposeB ? b[j * p.k + k] : b[k * p.n + j]);
-      double before = p.beta == 0 ? 0 : p.beta * c[i * p.n + j];
-      c[i * p.n + j] = p.alpha * sum + before;
-    }
-  return {};
-}
 
 } // namespace tpsp::rt

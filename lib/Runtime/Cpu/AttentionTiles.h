@@ -3,8 +3,9 @@
 #ifndef TPSP_RUNTIME_CPU_ATTENTIONTILES_H
 #define TPSP_RUNTIME_CPU_ATTENTIONTILES_H
 
+#include "CpuMatmul.h"
+
 #include "tpsp/Abi/Commands.h"
-#include "tpsp/Abi/Status.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -71,9 +72,13 @@ struct TileProduct {
   bool transposeA = false, transposeB = false;
   double alpha = 1, beta = 0;
 };
-Status multiply(const TileProduct &p, const float *a, const float *b, float *c);
-Status multiply(const TileProduct &p, const double *a, const double *b,
-                double *c);
+template <typename T>
+Status multiply(const TileProduct &p, const T *a, const T *b, T *c) {
+  int64_t lda = p.transposeA ? p.m : p.k, ldb = p.transposeB ? p.k : p.n;
+  return Gemm<T>{p.m, p.n,          p.k,          lda,        ldb,
+                 p.n, p.transposeA, p.transposeB, T(p.alpha), T(p.beta)}
+      .run(a, b, c);
+}
 
 } // namespace tpsp::rt
 

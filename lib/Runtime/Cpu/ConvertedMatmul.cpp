@@ -25,7 +25,15 @@ public:
   size_t scratchBytes() const override {
     return size_t(floatsA() + floatsB() + tile.m * tile.n) * sizeof(float);
   }
-  Status run(const ProductOfTerms &of, std::byte *scratch) const override;
+
+  Status run(const ProductOfTerms &of, std::byte *scratch) const override {
+    auto *a = reinterpret_cast<float *>(scratch);
+    Tiles tiles{a, a + floatsA(), a + floatsA() + floatsB()};
+    return forEachPart(of.m, tile.m, [&](Range m) {
+      return forEachPart(form.n, tile.n,
+                         [&](Range n) { return runTile(of, tiles, m, n); });
+    });
+  }
 
 private:
   /// A part of the product: from `begin` on, `extent` long.
@@ -38,11 +46,51 @@ private:
 
   int64_t floatsA() const { return tile.m * tile.k; }
   int64_t floatsB() const { return tile.k * tile.n; }
-  Status runTile(const ProductOfTerms &of, Tiles tiles, Range m, Range n) const;
+
+  Status runTile(const ProductOfTerms &of, Tiles tiles, Range m,
+                 Range n) const {
+    bool isFirst = true;
+    for (size_t i = 0; i < of.numTerms; ++i) {
+      auto *a = reinterpret_cast<const uint16_t *>(of.a) + of.terms[i].a;
+      auto *b = reinterpret_cast<const uint16_t *>(of.b) + of.terms[i].b;
+      auto add = [&](Range k) {
+        form.transposeA ? widen(a, ld.a, k, m, tiles.a)
+                        : widen(a, ld.a, m, k, tiles.a);
+        form.transposeB ? widen(b, ld.b, n, k, tiles.b)
+                        : widen(b, ld.b, k, n, tiles.b);
+        bool adds = !std::exchange(isFirst, false);
+        return multiply(tiles, m.extent, n.extent, k.extent, adds);
+      };
+      TPSP_TRY(forEachPart(of.terms[i].k, tile.k, add));
+    }
+    if (isFirst)
+      std::fill_n(tiles.c, m.extent * n.extent, 0.0f);
+    round(tiles.c, reinterpret_cast<uint16_t *>(of.c), m, n);
+    return {};
+  }
+
   void widen(const uint16_t *matrix, int64_t pitch, Range row, Range column,
-             float *to) const;
-  Status multiply(Tiles tiles, int64_t m, int64_t n, int64_t k, bool add) const;
-  void round(const float *sums, uint16_t *c, Range m, Range n) const;
+             float *to) const {
+#pragma omp parallel for if (!omp_in_parallel())
+    for (int64_t i = 0; i < row.extent; ++i)
+      rows.widen(matrix + (row.begin + i) * pitch + column.begin,
+                 to + i * column.extent, column.extent);
+  }
+
+  Status multiply(Tiles tiles, int64_t m, int64_t n, int64_t k,
+                  bool add) const {
+    int64_t lda = form.transposeA ? m : k, ldb = form.transposeB ? k : n;
+    Gemm<float> product{m, n, k, lda, ldb, n, form.transposeA, form.transposeB};
+    product.beta = add ? 1 : 0;
+    return product.run(tiles.a, tiles.b, tiles.c);
+  }
+
+  void round(const float *sums, uint16_t *c, Range m, Range n) const {
+#pragma omp parallel for if (!omp_in_parallel())
+    for (int64_t i = 0; i < m.extent; ++i)
+      rows.round(sums + i * n.extent, c + (m.begin + i) * ld.c + n.begin,
+                 n.extent);
+  }
 
   /// Calls body(range) -> Status for the parts of `whole`, each `part` long but
   /// for the last.
@@ -60,62 +108,6 @@ private:
     int64_t m, n, k;
   } tile;
 };
-
-Status ConvertedProduct::run(const ProductOfTerms &of,
-                             std::byte *scratch) const {
-  auto *a = reinterpret_cast<float *>(scratch);
-  Tiles tiles{a, a + floatsA(), a + floatsA() + floatsB()};
-  return forEachPart(of.m, tile.m, [&](Range m) {
-    return forEachPart(form.n, tile.n,
-                       [&](Range n) { return runTile(of, tiles, m, n); });
-  });
-}
-
-Status ConvertedProduct::runTile(const ProductOfTerms &of, Tiles tiles, Range m,
-                                 Range n) const {
-  bool isFirst = true;
-  for (size_t i = 0; i < of.numTerms; ++i) {
-    auto *a = reinterpret_cast<const uint16_t *>(of.a) + of.terms[i].a;
-    auto *b = reinterpret_cast<const uint16_t *>(of.b) + of.terms[i].b;
-    auto add = [&](Range k) {
-      form.transposeA ? widen(a, ld.a, k, m, tiles.a)
-                      : widen(a, ld.a, m, k, tiles.a);
-      form.transposeB ? widen(b, ld.b, n, k, tiles.b)
-                      : widen(b, ld.b, k, n, tiles.b);
-      bool adds = !std::exchange(isFirst, false);
-      return multiply(tiles, m.extent, n.extent, k.extent, adds);
-    };
-    TPSP_TRY(forEachPart(of.terms[i].k, tile.k, add));
-  }
-  if (isFirst)
-    std::fill_n(tiles.c, m.extent * n.extent, 0.0f);
-  round(tiles.c, reinterpret_cast<uint16_t *>(of.c), m, n);
-  return {};
-}
-
-void ConvertedProduct::widen(const uint16_t *matrix, int64_t pitch, Range row,
-                             Range column, float *to) const {
-#pragma omp parallel for if (!omp_in_parallel())
-  for (int64_t i = 0; i < row.extent; ++i)
-    rows.widen(matrix + (row.begin + i) * pitch + column.begin,
-               to + i * column.extent, column.extent);
-}
-
-Status ConvertedProduct::multiply(Tiles tiles, int64_t m, int64_t n, int64_t k,
-                                  bool add) const {
-  int64_t lda = form.transposeA ? m : k, ldb = form.transposeB ? k : n;
-  Sgemm product{m, n, k, lda, ldb, n, form.transposeA, form.transposeB};
-  product.beta = add ? 1 : 0;
-  return product.run(tiles.a, tiles.b, tiles.c);
-}
-
-void ConvertedProduct::round(const float *sums, uint16_t *c, Range m,
-                             Range n) const {
-#pragma omp parallel for if (!omp_in_parallel())
-  for (int64_t i = 0; i < m.extent; ++i)
-    rows.round(sums + i * n.extent, c + (m.begin + i) * ld.c + n.begin,
-               n.extent);
-}
 
 class ConvertedMatmul final : public PreparedMatmul {
 public:

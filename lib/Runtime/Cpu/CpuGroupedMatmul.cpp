@@ -47,16 +47,114 @@ public:
   }
 
   Status run(const std::byte *a, const std::byte *b, const int32_t *ids,
-             std::byte *c, ScratchBuffer &scratch);
+             std::byte *c, ScratchBuffer &scratch) {
+    listItems(ids);
+    auto count = static_cast<int64_t>(items.size());
+    double flops = 2.0 * double(points * steps) * double(command.m) *
+                   double(command.n) * double(command.k);
+    int threads = threadsOver(
+        count, flops / double(std::max<int64_t>(count, 1)), available);
+    size_t perThread = product->scratchBytes();
+    std::byte *base = scratch.reserve(perThread * threads);
+    if (threads == 1) {
+      for (const Item &item : items)
+        TPSP_TRY(runItem(item, a, b, c, base));
+      return {};
+    }
+    std::atomic<bool> failed{false};
+    Status failure;
+    // Runs are of any length.
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+    for (int64_t i = 0; i < count; ++i) {
+      Status status =
+          runItem(items[i], a, b, c, base + teamThread() * perThread);
+      if (!status.ok() && !failed.exchange(true))
+        failure = std::move(status);
+    }
+    return failure;
+  }
 
 private:
-  void listItems(const int32_t *ids);
-  void addRows(MatmulOffsets point, const int32_t *ids);
-  void addMatrices(MatmulOffsets point, const int32_t *ids);
-  void addRuns(const int32_t *ids);
+  void listItems(const int32_t *ids) {
+    items.clear();
+    terms.clear();
+    if (!command.sumsRows)
+      for (int64_t step = 0; step < steps; ++step) {
+        MatmulOffsets at = offsetsAt(command.accumulate, step, {});
+        terms.push_back({at.a, at.b, command.k});
+      }
+    for (int64_t i = 0; i < points; ++i) {
+      MatmulOffsets point = offsetsAt(command.batch, i, {});
+      const int32_t *own =
+          ids + idsAt(command.batch, command.idStrides.data(), i);
+      command.sumsRows ? addMatrices(point, own) : addRows(point, own);
+    }
+  }
+
+  /// Rows of C: each run is an item, with the terms of all.
+  void addRows(MatmulOffsets point, const int32_t *ids) {
+    runs.clear();
+    addRuns(ids);
+    for (const Run &run : runs) {
+      Item item{run.length, point};
+      item.at.a += run.begin * rowStrideA();
+      item.at.c += run.begin * ld.c;
+      if (run.group >= 0 && command.k > 0) {
+        item.at.b += run.group * command.groupStride;
+        item.numTerms = terms.size();
+      }
+      items.push_back(item);
+    }
+  }
+
+  /// Matrices of C: each is an item, with its runs for terms.
+  void addMatrices(MatmulOffsets point, const int32_t *ids) {
+    const int64_t *strides = command.idStrides.data() + command.batch.size();
+    runs.clear();
+    runEnds.clear();
+    for (int64_t step = 0; step < steps; ++step) {
+      addRuns(ids + idsAt(command.accumulate, strides, step));
+      runEnds.push_back(runs.size());
+    }
+    for (int64_t group = 0; group < command.groups; ++group) {
+      Item item{command.m, point, terms.size(), 0};
+      item.at.c += group * command.groupStride;
+      size_t next = 0;
+      for (int64_t step = 0; step < steps; ++step) {
+        MatmulOffsets at = offsetsAt(command.accumulate, step, {});
+        for (; next < runEnds[step]; ++next)
+          if (const Run &run = runs[next]; run.group == group)
+            terms.push_back({at.a + run.begin * rowStrideA(),
+                             at.b + run.begin * rowStrideB(), run.length});
+      }
+      item.numTerms = terms.size() - item.firstTerm;
+      items.push_back(item);
+    }
+  }
+
+  /// The runs of the rows whose integers are at `ids`.
+  void addRuns(const int32_t *ids) {
+    int64_t rows = command.rows();
+    for (int64_t i = 0; i < rows;) {
+      int64_t begin = i;
+      while (i < rows && ids[i] == ids[begin])
+        ++i;
+      int64_t group = int64_t(ids[begin]) - firstGroup;
+      bool isThere = group >= 0 && group < command.groups;
+      runs.push_back({begin, i - begin, isThere ? group : -1});
+    }
+  }
+
   /// Integers of the first row at point or step `number` of some loops.
   int64_t idsAt(const std::vector<MatmulLoop> &loops, const int64_t *strides,
-                int64_t number) const;
+                int64_t number) const {
+    int64_t at = 0;
+    for (size_t i = loops.size(); i-- > 0;) {
+      at += number % loops[i].extent * strides[i];
+      number /= loops[i].extent;
+    }
+    return at;
+  }
 
   /// From one row to the next.
   int64_t rowStrideA() const {
@@ -65,7 +163,14 @@ private:
   int64_t rowStrideB() const { return command.transposeB ? 1 : ld.b; }
 
   Status runItem(const Item &item, const std::byte *a, const std::byte *b,
-                 std::byte *c, std::byte *scratch) const;
+                 std::byte *c, std::byte *scratch) const {
+    if (item.m == 0 || command.n == 0)
+      return {};
+    return product->run({item.m, a + item.at.a * width, b + item.at.b * width,
+                         c + item.at.c * width, terms.data() + item.firstTerm,
+                         item.numTerms},
+                        scratch);
+  }
 
   GroupedMatmulCommand command;
   LeadingDimensions ld;
@@ -79,125 +184,6 @@ private:
   /// Of a matrix of C: where each step's runs end in `runs`.
   std::vector<size_t> runEnds;
 };
-
-int64_t GroupedMatmul::idsAt(const std::vector<MatmulLoop> &loops,
-                             const int64_t *strides, int64_t number) const {
-  int64_t at = 0;
-  for (size_t i = loops.size(); i-- > 0;) {
-    at += number % loops[i].extent * strides[i];
-    number /= loops[i].extent;
-  }
-  return at;
-}
-
-/// The runs of the rows whose integers are at `ids`.
-void GroupedMatmul::addRuns(const int32_t *ids) {
-  int64_t rows = command.rows();
-  for (int64_t i = 0; i < rows;) {
-    int64_t begin = i;
-    while (i < rows && ids[i] == ids[begin])
-      ++i;
-    int64_t group = int64_t(ids[begin]) - firstGroup;
-    bool isThere = group >= 0 && group < command.groups;
-    runs.push_back({begin, i - begin, isThere ? group : -1});
-  }
-}
-
-/// Rows of C: each run is an item, with the terms of all.
-void GroupedMatmul::addRows(MatmulOffsets point, const int32_t *ids) {
-  runs.clear();
-  addRuns(ids);
-  for (const Run &run : runs) {
-    Item item{run.length, point};
-    item.at.a += run.begin * rowStrideA();
-    item.at.c += run.begin * ld.c;
-    if (run.group >= 0 && command.k > 0) {
-      item.at.b += run.group * command.groupStride;
-      item.numTerms = terms.size();
-    }
-    items.push_back(item);
-  }
-}
-
-/// Matrices of C: each is an item, with its runs for terms.
-void GroupedMatmul::addMatrices(MatmulOffsets point, const int32_t *ids) {
-  const int64_t *strides = command.idStrides.data() + command.batch.size();
-  runs.clear();
-  runEnds.clear();
-  for (int64_t step = 0; step < steps; ++step) {
-    addRuns(ids + idsAt(command.accumulate, strides, step));
-    runEnds.push_back(runs.size());
-  }
-  for (int64_t group = 0; group < command.groups; ++group) {
-    Item item{command.m, point, terms.size(), 0};
-    item.at.c += group * command.groupStride;
-    size_t next = 0;
-    for (int64_t step = 0; step < steps; ++step) {
-      MatmulOffsets at = offsetsAt(command.accumulate, step, {});
-      for (; next < runEnds[step]; ++next)
-        if (const Run &run = runs[next]; run.group == group)
-          terms.push_back({at.a + run.begin * rowStrideA(),
-                           at.b + run.begin * rowStrideB(), run.length});
-    }
-    item.numTerms = terms.size() - item.firstTerm;
-    items.push_back(item);
-  }
-}
-
-void GroupedMatmul::listItems(const int32_t *ids) {
-  items.clear();
-  terms.clear();
-  if (!command.sumsRows)
-    for (int64_t step = 0; step < steps; ++step) {
-      MatmulOffsets at = offsetsAt(command.accumulate, step, {});
-      terms.push_back({at.a, at.b, command.k});
-    }
-  for (int64_t i = 0; i < points; ++i) {
-    MatmulOffsets point = offsetsAt(command.batch, i, {});
-    const int32_t *own =
-        ids + idsAt(command.batch, command.idStrides.data(), i);
-    command.sumsRows ? addMatrices(point, own) : addRows(point, own);
-  }
-}
-
-Status GroupedMatmul::runItem(const Item &item, const std::byte *a,
-                              const std::byte *b, std::byte *c,
-                              std::byte *scratch) const {
-  if (item.m == 0 || command.n == 0)
-    return {};
-  return product->run({item.m, a + item.at.a * width, b + item.at.b * width,
-                       c + item.at.c * width, terms.data() + item.firstTerm,
-                       item.numTerms},
-                      scratch);
-}
-
-Status GroupedMatmul::run(const std::byte *a, const std::byte *b,
-                          const int32_t *ids, std::byte *c,
-                          ScratchBuffer &scratch) {
-  listItems(ids);
-  auto count = static_cast<int64_t>(items.size());
-  double flops = 2.0 * double(points * steps) * double(command.m) *
-                 double(command.n) * double(command.k);
-  int threads = threadsOver(count, flops / double(std::max<int64_t>(count, 1)),
-                            available);
-  size_t perThread = product->scratchBytes();
-  std::byte *base = scratch.reserve(perThread * threads);
-  if (threads == 1) {
-    for (const Item &item : items)
-      TPSP_TRY(runItem(item, a, b, c, base));
-    return {};
-  }
-  std::atomic<bool> failed{false};
-  Status failure;
-  // Runs are of any length.
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-  for (int64_t i = 0; i < count; ++i) {
-    Status status = runItem(items[i], a, b, c, base + teamThread() * perThread);
-    if (!status.ok() && !failed.exchange(true))
-      failure = std::move(status);
-  }
-  return failure;
-}
 
 } // namespace
 

@@ -71,12 +71,12 @@ Status prepareMatmul(const MatmulCommand &command, int threads,
   }
   switch (command.dtype) {
   case TPSP_RT_F32:
-    return prepareF32Matmul(command, threads, out);
+    return prepareGemm<float>(command, threads, out);
   case TPSP_RT_BF16:
   case TPSP_RT_F16:
     return prepareHalfMatmul(command, threads, out);
   case TPSP_RT_F64:
-    return prepareF64Matmul(command, threads, out);
+    return prepareGemm<double>(command, threads, out);
   default:
     return {TPSP_RT_UNSUPPORTED,
             fmt::format("a matmul of {}; expected f32, bf16, f16 or f64",

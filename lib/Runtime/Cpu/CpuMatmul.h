@@ -29,36 +29,25 @@ Status prepareMatmul(const MatmulCommand &command, int threads,
                      std::unique_ptr<PreparedMatmul> &out);
 
 // Those below have at least one point, step and element of each extent.
-Status prepareF32Matmul(const MatmulCommand &command, int threads,
-                        std::unique_ptr<PreparedMatmul> &out);
+/// Of f32 (float) or f64 (double).
+template <typename T>
+Status prepareGemm(const MatmulCommand &command, int threads,
+                   std::unique_ptr<PreparedMatmul> &out);
 /// Of 16-bit elements, by the library or, where it has none, converted.
 Status prepareHalfMatmul(const MatmulCommand &command, int threads,
                          std::unique_ptr<PreparedMatmul> &out);
 Status prepareConvertedMatmul(const MatmulCommand &command, int threads,
                               std::unique_ptr<PreparedMatmul> &out);
-Status prepareF64Matmul(const MatmulCommand &command, int threads,
-                        std::unique_ptr<PreparedMatmul> &out);
 
-/// C = A B, or C += A B, with oneDNN in f32. Row-major; `transposeA`: A is
-/// stored as [k, m].
-struct Sgemm {
+/// C = alpha A B + beta C, in f32 with oneDNN, or in f64, where only large ones
+/// outside of a team are on all threads. Row-major; `transposeA`: A is stored
+/// as [k, m].
+template <typename T> struct Gemm {
   int64_t m, n, k, lda, ldb, ldc;
   bool transposeA, transposeB;
-  float alpha = 1, beta = 0;
+  T alpha = 1, beta = 0;
 
-  Status run(const float *a, const float *b, float *c) const;
-};
-
-/// C += A B in f64, likewise; not within a team, on all threads.
-struct Dgemm {
-  int64_t m, n, k, lda, ldb, ldc;
-  bool transposeA, transposeB;
-
-  void add(const double *a, const double *b, double *c) const;
-
-private:
-  void addBlock(const double *a, const double *b, double *c, int64_t k0,
-                int64_t k1, int64_t j0, int64_t j1) const;
+  Status run(const T *a, const T *b, T *c) const;
 };
 
 /// How many of the available threads walk so many products, each of so many

@@ -27,10 +27,42 @@ memory::desc operandDesc(memory::data_type type, int64_t rows, int64_t columns,
 /// Throws dnnl::error where the library has none, or only its slow reference.
 class HalfMatmul final : public PreparedMatmul {
 public:
-  HalfMatmul(const MatmulCommand &command, int threads);
+  HalfMatmul(const MatmulCommand &command, int threads)
+      : command(command), walk(command, threads), ld(command),
+        rows(halfRows(command.dtype)) {
+    auto type = command.dtype == TPSP_RT_F16 ? memory::data_type::f16
+                                             : memory::data_type::bf16;
+    descA = operandDesc(type, command.m, command.k, ld.a, command.transposeA);
+    descB = operandDesc(type, command.k, command.n, ld.b, command.transposeB);
+    descC = accumulates()
+                ? operandDesc(memory::data_type::f32, command.m, command.n,
+                              command.n, false)
+                : operandDesc(type, command.m, command.n, ld.c, false);
+    // A primitive is laid out for the threads that OpenMP offers here; inside a
+    // team there will be one.
+    int offered = omp_get_max_threads();
+    omp_set_num_threads(walk.threads > 1 ? 1 : threads);
+    createPrimitives();
+    omp_set_num_threads(offered);
+    createArguments();
+  }
 
   Status run(const std::byte *a, const std::byte *b, std::byte *c,
-             ScratchBuffer &scratch) override;
+             ScratchBuffer &scratch) override {
+    size_t perThread = roundUp(scratchpadDesc.get_size()) + sumBytes();
+    std::byte *base = scratch.reserve(perThread * walk.threads);
+    return walk.forEachPoint([&](int thread, MatmulOffsets point) -> Status {
+      try {
+        runPoint(thread, point, reinterpret_cast<const uint16_t *>(a),
+                 reinterpret_cast<const uint16_t *>(b),
+                 reinterpret_cast<uint16_t *>(c), base + thread * perThread);
+      } catch (const dnnl::error &error) {
+        return {TPSP_RT_INTERNAL,
+                fmt::format("oneDNN's matmul failed: {}", error.what())};
+      }
+      return {};
+    });
+  }
 
 private:
   /// A primitive's arguments, one set for each thread that walks points.
@@ -39,13 +71,71 @@ private:
     std::unordered_map<int, memory> map;
   };
 
-  void createPrimitives();
-  void createArguments();
+  void createPrimitives() {
+    auto create = [&](bool add) {
+      dnnl::primitive_attr attr;
+      attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+      if (add) {
+        dnnl::post_ops sum;
+        sum.append_sum(1.0f);
+        attr.set_post_ops(sum);
+      }
+      dnnl::matmul::primitive_desc desc(dnnl::matmul::desc(descA, descB, descC),
+                                        attr, engine);
+      if (std::strncmp(desc.impl_info_str(), "ref", 3) == 0)
+        throw dnnl::error(dnnl_unimplemented, "there is only the reference");
+      if (desc.scratchpad_desc().get_size() >= scratchpadDesc.get_size())
+        scratchpadDesc = desc.scratchpad_desc();
+      return dnnl::matmul(desc);
+    };
+    first = create(/*add=*/false);
+    if (accumulates())
+      next = create(/*add=*/true);
+  }
+
+  void createArguments() {
+    arguments.resize(walk.threads);
+    for (Arguments &each : arguments) {
+      each.a = memory(descA, engine, nullptr);
+      each.b = memory(descB, engine, nullptr);
+      each.c = memory(descC, engine, nullptr);
+      each.scratchpad = memory(scratchpadDesc, engine, nullptr);
+      each.map = {{DNNL_ARG_SRC, each.a},
+                  {DNNL_ARG_WEIGHTS, each.b},
+                  {DNNL_ARG_DST, each.c},
+                  {DNNL_ARG_SCRATCHPAD, each.scratchpad}};
+    }
+  }
+
   void runPoint(int thread, MatmulOffsets point, const uint16_t *a,
-                const uint16_t *b, uint16_t *c, std::byte *scratch);
+                const uint16_t *b, uint16_t *c, std::byte *scratch) {
+    auto *sum = reinterpret_cast<float *>(scratch);
+    std::byte *scratchpad = scratch + sumBytes();
+    void *result = accumulates() ? static_cast<void *>(sum) : c + point.c;
+    for (int64_t i = 0; i < walk.steps; ++i) {
+      MatmulOffsets at = walk.step(point, i);
+      execute(i == 0 ? first : next, thread, a + at.a, b + at.b, result,
+              scratchpad);
+    }
+    if (accumulates())
+      round(sum, c + point.c);
+  }
+
   void execute(const dnnl::matmul &primitive, int thread, const uint16_t *a,
-               const uint16_t *b, void *c, std::byte *scratchpad);
-  void round(const float *sum, uint16_t *c) const;
+               const uint16_t *b, void *c, std::byte *scratchpad) {
+    Arguments &with = arguments[thread];
+    with.a.set_data_handle(const_cast<uint16_t *>(a));
+    with.b.set_data_handle(const_cast<uint16_t *>(b));
+    with.c.set_data_handle(c);
+    with.scratchpad.set_data_handle(scratchpad);
+    primitive.execute(stream, with.map);
+  }
+
+  void round(const float *sum, uint16_t *c) const {
+#pragma omp parallel for if (walk.threads == 1)
+    for (int64_t i = 0; i < command.m; ++i)
+      rows.round(sum + i * command.n, c + i * ld.c, command.n);
+  }
 
   bool accumulates() const { return walk.steps > 1; }
   size_t sumBytes() const {
@@ -64,109 +154,6 @@ private:
   memory::desc scratchpadDesc;
   std::vector<Arguments> arguments;
 };
-
-HalfMatmul::HalfMatmul(const MatmulCommand &command, int threads)
-    : command(command), walk(command, threads), ld(command),
-      rows(halfRows(command.dtype)) {
-  auto type = command.dtype == TPSP_RT_F16 ? memory::data_type::f16
-                                           : memory::data_type::bf16;
-  descA = operandDesc(type, command.m, command.k, ld.a, command.transposeA);
-  descB = operandDesc(type, command.k, command.n, ld.b, command.transposeB);
-  descC = accumulates() ? operandDesc(memory::data_type::f32, command.m,
-                                      command.n, command.n, false)
-                        : operandDesc(type, command.m, command.n, ld.c, false);
-  // A primitive is laid out for the threads that OpenMP offers here; inside a
-  // team there will be one.
-  int offered = omp_get_max_threads();
-  omp_set_num_threads(walk.threads > 1 ? 1 : threads);
-  createPrimitives();
-  omp_set_num_threads(offered);
-  createArguments();
-}
-
-void HalfMatmul::createPrimitives() {
-  auto create = [&](bool add) {
-    dnnl::primitive_attr attr;
-    attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    if (add) {
-      dnnl::post_ops sum;
-      sum.append_sum(1.0f);
-      attr.set_post_ops(sum);
-    }
-    dnnl::matmul::primitive_desc desc(dnnl::matmul::desc(descA, descB, descC),
-                                      attr, engine);
-    if (std::strncmp(desc.impl_info_str(), "ref", 3) == 0)
-      throw dnnl::error(dnnl_unimplemented, "there is only the reference");
-    if (desc.scratchpad_desc().get_size() >= scratchpadDesc.get_size())
-      scratchpadDesc = desc.scratchpad_desc();
-    return dnnl::matmul(desc);
-  };
-  first = create(/*add=*/false);
-  if (accumulates())
-    next = create(/*add=*/true);
-}
-
-void HalfMatmul::createArguments() {
-  arguments.resize(walk.threads);
-  for (Arguments &each : arguments) {
-    each.a = memory(descA, engine, nullptr);
-    each.b = memory(descB, engine, nullptr);
-    each.c = memory(descC, engine, nullptr);
-    each.scratchpad = memory(scratchpadDesc, engine, nullptr);
-    each.map = {{DNNL_ARG_SRC, each.a},
-                {DNNL_ARG_WEIGHTS, each.b},
-                {DNNL_ARG_DST, each.c},
-                {DNNL_ARG_SCRATCHPAD, each.scratchpad}};
-  }
-}
-
-Status HalfMatmul::run(const std::byte *a, const std::byte *b, std::byte *c,
-                       ScratchBuffer &scratch) {
-  size_t perThread = roundUp(scratchpadDesc.get_size()) + sumBytes();
-  std::byte *base = scratch.reserve(perThread * walk.threads);
-  return walk.forEachPoint([&](int thread, MatmulOffsets point) -> Status {
-    try {
-      runPoint(thread, point, reinterpret_cast<const uint16_t *>(a),
-               reinterpret_cast<const uint16_t *>(b),
-               reinterpret_cast<uint16_t *>(c), base + thread * perThread);
-    } catch (const dnnl::error &error) {
-      return {TPSP_RT_INTERNAL,
-              fmt::format("oneDNN's matmul failed: {}", error.what())};
-    }
-    return {};
-  });
-}
-
-void HalfMatmul::runPoint(int thread, MatmulOffsets point, const uint16_t *a,
-                          const uint16_t *b, uint16_t *c, std::byte *scratch) {
-  auto *sum = reinterpret_cast<float *>(scratch);
-  std::byte *scratchpad = scratch + sumBytes();
-  void *result = accumulates() ? static_cast<void *>(sum) : c + point.c;
-  for (int64_t i = 0; i < walk.steps; ++i) {
-    MatmulOffsets at = walk.step(point, i);
-    execute(i == 0 ? first : next, thread, a + at.a, b + at.b, result,
-            scratchpad);
-  }
-  if (accumulates())
-    round(sum, c + point.c);
-}
-
-void HalfMatmul::execute(const dnnl::matmul &primitive, int thread,
-                         const uint16_t *a, const uint16_t *b, void *c,
-                         std::byte *scratchpad) {
-  Arguments &with = arguments[thread];
-  with.a.set_data_handle(const_cast<uint16_t *>(a));
-  with.b.set_data_handle(const_cast<uint16_t *>(b));
-  with.c.set_data_handle(c);
-  with.scratchpad.set_data_handle(scratchpad);
-  primitive.execute(stream, with.map);
-}
-
-void HalfMatmul::round(const float *sum, uint16_t *c) const {
-#pragma omp parallel for if (walk.threads == 1)
-  for (int64_t i = 0; i < command.m; ++i)
-    rows.round(sum + i * command.n, c + i * ld.c, command.n);
-}
 
 } // namespace
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 /// Made from DeviceKernels.cu by the build.
 extern "C" const unsigned char tpspDeviceKernels[];
@@ -11,38 +12,8 @@ extern "C" const unsigned char tpspDeviceKernels[];
 namespace tpsp::rt {
 namespace {
 
-constexpr const char *combineNames[] = {
-#define TPSP_COMBINE(NAME, TYPE, OP) "tpsp_" #NAME,
-#include "DeviceKernels.def"
-};
-
-constexpr const char *copyNames[] = {
-#define TPSP_COPY(NAME, UNIT) "tpsp_" #NAME,
-#include "DeviceKernels.def"
-};
-
 constexpr int64_t epilogueTypes[] = {
 #define TPSP_EPILOGUE(DTYPE, SWEEP, PARTS, SUM, TYPE) DTYPE,
-#include "DeviceKernels.def"
-};
-
-constexpr const char *epilogueNames[] = {
-#define TPSP_EPILOGUE(DTYPE, SWEEP, PARTS, SUM, TYPE) "tpsp_" #SWEEP,
-#include "DeviceKernels.def"
-};
-
-constexpr const char *partsNames[] = {
-#define TPSP_EPILOGUE(DTYPE, SWEEP, PARTS, SUM, TYPE) "tpsp_" #PARTS,
-#include "DeviceKernels.def"
-};
-
-constexpr const char *sumNames[] = {
-#define TPSP_EPILOGUE(DTYPE, SWEEP, PARTS, SUM, TYPE) "tpsp_" #SUM,
-#include "DeviceKernels.def"
-};
-
-constexpr const char *roundNames[] = {
-#define TPSP_ROUND(NAME, TYPE) "tpsp_" #NAME,
 #include "DeviceKernels.def"
 };
 
@@ -76,22 +47,17 @@ bool isDense(int64_t bytes, int64_t rows, int64_t row, int64_t blocks,
 
 Status BuiltinKernels::load() {
   TPSP_TRY(image.load(tpspDeviceKernels));
-  auto find = [&](const char *name, std::vector<cudaKernel_t> &into) {
-    into.emplace_back();
-    return image.find(name, into.back());
+  const std::pair<const char *, std::vector<cudaKernel_t> *> kernels[] = {
+#define TPSP_COMBINE(NAME, TYPE, OP) {"tpsp_" #NAME, &combineKernels},
+#define TPSP_COPY(NAME, UNIT) {"tpsp_" #NAME, &copyKernels},
+#define TPSP_EPILOGUE(DTYPE, SWEEP, PARTS, SUM, TYPE)                          \
+  {"tpsp_" #SWEEP, &epilogueKernels}, {"tpsp_" #PARTS, &partsKernels},         \
+      {"tpsp_" #SUM, &sumKernels},
+#define TPSP_ROUND(NAME, TYPE) {"tpsp_" #NAME, &roundKernels},
+#include "DeviceKernels.def"
   };
-  for (const char *name : combineNames)
-    TPSP_TRY(find(name, combineKernels));
-  for (const char *name : copyNames)
-    TPSP_TRY(find(name, copyKernels));
-  for (const char *name : epilogueNames)
-    TPSP_TRY(find(name, epilogueKernels));
-  for (const char *name : partsNames)
-    TPSP_TRY(find(name, partsKernels));
-  for (const char *name : sumNames)
-    TPSP_TRY(find(name, sumKernels));
-  for (const char *name : roundNames)
-    TPSP_TRY(find(name, roundKernels));
+  for (auto [name, place] : kernels)
+    TPSP_TRY(image.find(name, place->emplace_back()));
   return {};
 }
 

@@ -1,6 +1,5 @@
 #include "CudaKernel.h"
-
-#include <fmt/format.h>
+#include "tpsp/Abi/InvalidStatus.h"
 
 namespace tpsp::rt {
 namespace {
@@ -9,11 +8,11 @@ constexpr int64_t maxThreads = 1024, maxBlocks = INT32_MAX, maxShared = 1 << 20;
 
 Status checkFigures(const tpsp_rt_device_kernel &k) {
   auto invalid = [&](const char *what, int64_t value) -> Status {
-    return {TPSP_RT_INVALID, fmt::format("the kernel '{}' for GPUs has {} = {}",
-                                         k.entry, what, value)};
+    return rt::invalid("the kernel '{}' for GPUs has {} = {}", k.entry, what,
+                       value);
   };
   if (!k.image || !k.entry)
-    return {TPSP_RT_INVALID, "the kernel for GPUs has no image or no name"};
+    return rt::invalid("the kernel for GPUs has no image or no name");
   if (k.threads < 1 || k.threads > maxThreads)
     return invalid("threads", k.threads);
   if (k.items < 1)
@@ -34,9 +33,9 @@ Status CudaKernel::prepare(const Call &call, const KernelCommand &command,
   TPSP_TRY(checkFigures(k));
   int64_t count = command.grid / k.items + (command.grid % k.items != 0);
   if (count > maxBlocks)
-    return {TPSP_RT_INVALID, fmt::format("{} blocks of the kernel '{}'; a GPU "
-                                         "takes {}",
-                                         count, k.entry, maxBlocks)};
+    return invalid("{} blocks of the kernel '{}'; a GPU "
+                   "takes {}",
+                   count, k.entry, maxBlocks);
   TPSP_TRY(images.find(k.image, image));
   TPSP_TRY(image->find(k.entry, kernel));
   TPSP_TRY(image->compile(k.entry, kernel));

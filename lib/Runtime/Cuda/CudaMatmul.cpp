@@ -153,8 +153,24 @@ public:
         points(pointsOf(batch.rest)) {}
 
   /// `found` is false if cuBLASLt has no algorithm.
-  Status prepare(const MatmulTypes &types, bool &found);
-  Status run(CudaStream &stream) override;
+  Status prepare(const MatmulTypes &types, bool &found) {
+    TPSP_TRY(describe(types));
+    return chooseAlgorithm(found);
+  }
+  Status run(CudaStream &stream) override {
+    if (!stream.matmulWorkspace.data())
+      TPSP_TRY(stream.matmulWorkspace.allocate(workspaceBytes,
+                                               "cuBLASLt's workspace"));
+    std::byte *sums = nullptr;
+    if (sumsApart())
+      TPSP_TRY(stream.scratch.reserve(batch.loop.extent * pointElements() * 4,
+                                      sums));
+    if (epilogue.sumsOperand() && !fused)
+      TPSP_TRY(epilogue.sumOperand(kernels, stream));
+    for (int64_t i = 0; i < points; ++i)
+      TPSP_TRY(runPoint(batch.start(i), sums, stream));
+    return {};
+  }
 
 private:
   /// Whether a kernel finishes the results.
@@ -171,17 +187,139 @@ private:
     return std::clamp<int64_t>(maxSumBytes / 4 / pointElements(), 1, maxBatch);
   }
 
-  Status describe(const MatmulTypes &types);
-  Status describeLayouts(const MatmulTypes &types);
-  Status chooseAlgorithm(bool &found);
-  Status setPreference(MatmulPreference &preference) const;
-  uint32_t alignment(const std::byte *start, int64_t MatmulLoop::*stride) const;
-  Status runPoint(MatmulOffsets point, std::byte *sums, CudaStream &stream);
+  Status describe(const MatmulTypes &types) {
+    TPSP_TRY(descriptor.create(types.compute, types.scale, command.transposeB,
+                               command.transposeA));
+    if (fused)
+      TPSP_TRY(
+          epilogue.describe(descriptor, batch.loop.strideC, batch.steps()));
+    return describeLayouts(types);
+  }
+
+  Status describeLayouts(const MatmulTypes &types) {
+    const MatmulCommand &m = command;
+    LeadingDimensions ld(m);
+    int32_t count = int32_t(batch.loop.extent);
+    auto layout = [&](MatrixLayout &out, bool transposed, int64_t rows,
+                      int64_t columns, int64_t pitch, int64_t stride) {
+      // A row of ours is a column of cuBLASLt's.
+      return out.create(types.element, transposed ? rows : columns,
+                        transposed ? columns : rows, pitch, count, stride);
+    };
+    TPSP_TRY(layout(layoutB, m.transposeB, m.k, m.n, ld.b, batch.loop.strideB));
+    TPSP_TRY(layout(layoutA, m.transposeA, m.m, m.k, ld.a, batch.loop.strideA));
+    if (sumsApart())
+      return layoutC.create(CUDA_R_32F, m.n, m.m, m.n, count, pointElements());
+    return layout(layoutC, false, m.m, m.n, ld.c, batch.loop.strideC);
+  }
+
+  Status chooseAlgorithm(bool &found) {
+    MatmulPreference preference;
+    TPSP_TRY(setPreference(preference));
+    cublasLtMatmulHeuristicResult_t result = {};
+    int count = 0;
+    cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+        handle.get(), descriptor.get(), layoutB.get(), layoutA.get(),
+        layoutC.get(), layoutC.get(), preference.get(), 1, &result, &count);
+    found = status == CUBLAS_STATUS_SUCCESS && count > 0 &&
+            result.state == CUBLAS_STATUS_SUCCESS;
+    // There may be a way without the epilogue, whatever cuBLASLt calls it when
+    // there is none with it: not supported, or invalid.
+    if (!fused && status != CUBLAS_STATUS_NOT_SUPPORTED)
+      TPSP_TRY(checkCublas(status, "cublasLtMatmulAlgoGetHeuristic"));
+    if (!found)
+      return {};
+    algorithm = result.algo;
+    return {};
+  }
+
+  Status setPreference(MatmulPreference &preference) const {
+    TPSP_TRY(preference.create());
+    TPSP_TRY(preference.set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                            uint64_t(workspaceBytes)));
+    // The other schemes add up parts of a sum in 16 bits where that is the
+    // result.
+    TPSP_TRY(preference.set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                            uint32_t(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE)));
+    uint32_t ofC =
+        sumsApart() ? 256 : alignment(buffers[2], &MatmulLoop::strideC);
+    // cuBLASLt's first operand is our second.
+    TPSP_TRY(preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
+                            alignment(buffers[1], &MatmulLoop::strideB)));
+    TPSP_TRY(preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                            alignment(buffers[0], &MatmulLoop::strideA)));
+    TPSP_TRY(preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, ofC));
+    return preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, ofC);
+  }
+
+  /// The power of two, at most 256, that divides the addresses of all calls.
+  uint32_t alignment(const std::byte *start,
+                     int64_t MatmulLoop::*stride) const {
+    uint64_t all = reinterpret_cast<uintptr_t>(start) | 256;
+    for (const auto &loops : {batch.steps(), command.accumulate})
+      for (const MatmulLoop &loop : loops)
+        all |= uint64_t(loop.*stride * width);
+    return uint32_t(all & (~all + 1));
+  }
+
+  Status runPoint(MatmulOffsets point, std::byte *sums, CudaStream &stream) {
+    std::byte *target = buffers[2] + point.c * width;
+    if (fused && points > 1)
+      TPSP_TRY(epilogue.moveTo(point.c, descriptor));
+    for (int64_t step = 0; step < steps; ++step) {
+      MatmulOffsets at = offsetsAt(command.accumulate, step, point);
+      TPSP_TRY(multiply(buffers[0] + at.a * width, buffers[1] + at.b * width,
+                        sums ? sums : target, /*add=*/step > 0, stream));
+    }
+    if (finishes())
+      return finish(point, sums, stream);
+    return sums ? round(sums, target, stream) : Status();
+  }
+
   Status multiply(const std::byte *a, const std::byte *b, void *c, bool add,
-                  CudaStream &stream) const;
+                  CudaStream &stream) const {
+    // In the scale's type.
+    double one64 = 1, beta64 = add ? 1 : 0;
+    float one32 = 1, beta32 = add ? 1 : 0;
+    bool isWide = command.dtype == TPSP_RT_F64;
+    const void *alpha = isWide ? static_cast<const void *>(&one64) : &one32;
+    const void *beta = isWide ? static_cast<const void *>(&beta64) : &beta32;
+    Status status = checkCublas(
+        cublasLtMatmul(handle.get(), descriptor.get(), alpha, b, layoutB.get(),
+                       a, layoutA.get(), beta, c, layoutC.get(), c,
+                       layoutC.get(), &algorithm, stream.matmulWorkspace.data(),
+                       size_t(workspaceBytes), stream.get()),
+        "cublasLtMatmul");
+    if (status.ok())
+      return {};
+    return {status.code(),
+            status.message() + "; with CUBLASLT_LOG_LEVEL=1 it says why"};
+  }
+
+  /// Where they are: in C, or as f32 sums apart.
   Status finish(MatmulOffsets point, const std::byte *sums,
-                CudaStream &stream) const;
-  Status round(const std::byte *sums, std::byte *c, CudaStream &stream) const;
+                CudaStream &stream) const {
+    UnfinishedResults results{point.c,
+                              buffers[2] + point.c * width,
+                              batch.loop.extent,
+                              batch.loop.strideC,
+                              batch.loop.strideC,
+                              LeadingDimensions(command).c};
+    if (sums) {
+      results.source = sums;
+      results.sourceBlock = pointElements();
+      results.sourceRow = command.n;
+    }
+    return epilogue.finish(results, kernels, stream.get());
+  }
+
+  Status round(const std::byte *sums, std::byte *c, CudaStream &stream) const {
+    return kernels.round(command.dtype,
+                         {c, reinterpret_cast<const float *>(sums),
+                          batch.loop.extent, command.m, command.n,
+                          batch.loop.strideC, LeadingDimensions(command).c},
+                         stream.get());
+  }
 
   const MatmulCommand command;
   const MatmulBuffers buffers;
@@ -196,161 +334,6 @@ private:
   MatrixLayout layoutA, layoutB, layoutC;
   cublasLtMatmulAlgo_t algorithm;
 };
-
-Status CublasMatmul::prepare(const MatmulTypes &types, bool &found) {
-  TPSP_TRY(describe(types));
-  return chooseAlgorithm(found);
-}
-
-Status CublasMatmul::describe(const MatmulTypes &types) {
-  TPSP_TRY(descriptor.create(types.compute, types.scale, command.transposeB,
-                             command.transposeA));
-  if (fused)
-    TPSP_TRY(epilogue.describe(descriptor, batch.loop.strideC, batch.steps()));
-  return describeLayouts(types);
-}
-
-Status CublasMatmul::describeLayouts(const MatmulTypes &types) {
-  const MatmulCommand &m = command;
-  LeadingDimensions ld(m);
-  int32_t count = int32_t(batch.loop.extent);
-  auto layout = [&](MatrixLayout &out, bool transposed, int64_t rows,
-                    int64_t columns, int64_t pitch, int64_t stride) {
-    // A row of ours is a column of cuBLASLt's.
-    return out.create(types.element, transposed ? rows : columns,
-                      transposed ? columns : rows, pitch, count, stride);
-  };
-  TPSP_TRY(layout(layoutB, m.transposeB, m.k, m.n, ld.b, batch.loop.strideB));
-  TPSP_TRY(layout(layoutA, m.transposeA, m.m, m.k, ld.a, batch.loop.strideA));
-  if (sumsApart())
-    return layoutC.create(CUDA_R_32F, m.n, m.m, m.n, count, pointElements());
-  return layout(layoutC, false, m.m, m.n, ld.c, batch.loop.strideC);
-}
-
-/// The power of two, at most 256, that divides the addresses of all calls.
-uint32_t CublasMatmul::alignment(const std::byte *start,
-                                 int64_t MatmulLoop::*stride) const {
-  uint64_t all = reinterpret_cast<uintptr_t>(start) | 256;
-  for (const auto &loops : {batch.steps(), command.accumulate})
-    for (const MatmulLoop &loop : loops)
-      all |= uint64_t(loop.*stride * width);
-  return uint32_t(all & (~all + 1));
-}
-
-Status CublasMatmul::setPreference(MatmulPreference &preference) const {
-  TPSP_TRY(preference.create());
-  TPSP_TRY(preference.set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                          uint64_t(workspaceBytes)));
-  // The other schemes add up parts of a sum in 16 bits where that is the
-  // result.
-  TPSP_TRY(preference.set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
-                          uint32_t(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE)));
-  uint32_t ofC =
-      sumsApart() ? 256 : alignment(buffers[2], &MatmulLoop::strideC);
-  // cuBLASLt's first operand is our second.
-  TPSP_TRY(preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
-                          alignment(buffers[1], &MatmulLoop::strideB)));
-  TPSP_TRY(preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-                          alignment(buffers[0], &MatmulLoop::strideA)));
-  TPSP_TRY(preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, ofC));
-  return preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, ofC);
-}
-
-Status CublasMatmul::chooseAlgorithm(bool &found) {
-  MatmulPreference preference;
-  TPSP_TRY(setPreference(preference));
-  cublasLtMatmulHeuristicResult_t result = {};
-  int count = 0;
-  cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
-      handle.get(), descriptor.get(), layoutB.get(), layoutA.get(),
-      layoutC.get(), layoutC.get(), preference.get(), 1, &result, &count);
-  found = status == CUBLAS_STATUS_SUCCESS && count > 0 &&
-          result.state == CUBLAS_STATUS_SUCCESS;
-  // There may be a way without the epilogue, whatever cuBLASLt calls it when
-  // there is none with it: not supported, or invalid.
-  if (!fused && status != CUBLAS_STATUS_NOT_SUPPORTED)
-    TPSP_TRY(checkCublas(status, "cublasLtMatmulAlgoGetHeuristic"));
-  if (!found)
-    return {};
-  algorithm = result.algo;
-  return {};
-}
-
-Status CublasMatmul::run(CudaStream &stream) {
-  if (!stream.matmulWorkspace.data())
-    TPSP_TRY(stream.matmulWorkspace.allocate(workspaceBytes,
-                                             "cuBLASLt's workspace"));
-  std::byte *sums = nullptr;
-  if (sumsApart())
-    TPSP_TRY(
-        stream.scratch.reserve(batch.loop.extent * pointElements() * 4, sums));
-  if (epilogue.sumsOperand() && !fused)
-    TPSP_TRY(epilogue.sumOperand(kernels, stream));
-  for (int64_t i = 0; i < points; ++i)
-    TPSP_TRY(runPoint(batch.start(i), sums, stream));
-  return {};
-}
-
-Status CublasMatmul::runPoint(MatmulOffsets point, std::byte *sums,
-                              CudaStream &stream) {
-  std::byte *target = buffers[2] + point.c * width;
-  if (fused && points > 1)
-    TPSP_TRY(epilogue.moveTo(point.c, descriptor));
-  for (int64_t step = 0; step < steps; ++step) {
-    MatmulOffsets at = offsetsAt(command.accumulate, step, point);
-    TPSP_TRY(multiply(buffers[0] + at.a * width, buffers[1] + at.b * width,
-                      sums ? sums : target, /*add=*/step > 0, stream));
-  }
-  if (finishes())
-    return finish(point, sums, stream);
-  return sums ? round(sums, target, stream) : Status();
-}
-
-/// Where they are: in C, or as f32 sums apart.
-Status CublasMatmul::finish(MatmulOffsets point, const std::byte *sums,
-                            CudaStream &stream) const {
-  UnfinishedResults results{point.c,
-                            buffers[2] + point.c * width,
-                            batch.loop.extent,
-                            batch.loop.strideC,
-                            batch.loop.strideC,
-                            LeadingDimensions(command).c};
-  if (sums) {
-    results.source = sums;
-    results.sourceBlock = pointElements();
-    results.sourceRow = command.n;
-  }
-  return epilogue.finish(results, kernels, stream.get());
-}
-
-Status CublasMatmul::multiply(const std::byte *a, const std::byte *b, void *c,
-                              bool add, CudaStream &stream) const {
-  // In the scale's type.
-  double one64 = 1, beta64 = add ? 1 : 0;
-  float one32 = 1, beta32 = add ? 1 : 0;
-  bool isWide = command.dtype == TPSP_RT_F64;
-  const void *alpha = isWide ? static_cast<const void *>(&one64) : &one32;
-  const void *beta = isWide ? static_cast<const void *>(&beta64) : &beta32;
-  Status status = checkCublas(
-      cublasLtMatmul(handle.get(), descriptor.get(), alpha, b, layoutB.get(), a,
-                     layoutA.get(), beta, c, layoutC.get(), c, layoutC.get(),
-                     &algorithm, stream.matmulWorkspace.data(),
-                     size_t(workspaceBytes), stream.get()),
-      "cublasLtMatmul");
-  if (status.ok())
-    return {};
-  return {status.code(),
-          status.message() + "; with CUBLASLT_LOG_LEVEL=1 it says why"};
-}
-
-Status CublasMatmul::round(const std::byte *sums, std::byte *c,
-                           CudaStream &stream) const {
-  return kernels.round(command.dtype,
-                       {c, reinterpret_cast<const float *>(sums),
-                        batch.loop.extent, command.m, command.n,
-                        batch.loop.strideC, LeadingDimensions(command).c},
-                       stream.get());
-}
 
 bool isEmptySum(const MatmulCommand &c) {
   return c.m == 0 || c.n == 0 || c.k == 0 || pointsOf(c.batch) == 0 ||

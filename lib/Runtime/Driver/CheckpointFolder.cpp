@@ -1,6 +1,6 @@
 #include "CheckpointFolder.h"
+#include "tpsp/Abi/InvalidStatus.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
@@ -30,8 +30,8 @@ Status tpsp::rt::weightsFileOf(const std::string &path, std::string &file) {
       file = (fs::path(path) / name).string();
       return {};
     }
-  return {TPSP_RT_INVALID, fmt::format("folder '{}' has no weights: none of {}",
-                                       path, fmt::join(weightsFiles, ", "))};
+  return invalid("folder '{}' has no weights: none of {}", path,
+                 fmt::join(weightsFiles, ", "));
 }
 
 std::string tpsp::rt::weightsFileToWrite(const std::string &path) {

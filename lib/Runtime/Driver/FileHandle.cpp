@@ -1,6 +1,5 @@
 #include "tpsp/Runtime/Driver/FileHandle.h"
-
-#include <fmt/format.h>
+#include "tpsp/Abi/InvalidStatus.h"
 
 #include <cerrno>
 #include <cstring>
@@ -28,7 +27,7 @@ Status tpsp::rt::openToRead(const std::string &path, FileHandle &out,
   if (S_ISDIR(info.st_mode))
     return {TPSP_RT_INVALID, std::strerror(EISDIR)};
   if (!S_ISREG(info.st_mode))
-    return {TPSP_RT_INVALID, "it is not a regular file"};
+    return invalid("it is not a regular file");
   bytes = info.st_size;
   return {};
 }
@@ -43,10 +42,9 @@ Status tpsp::rt::readAt(const FileHandle &file, int64_t offset, int64_t bytes,
     if (done < 0)
       return {TPSP_RT_INTERNAL, std::strerror(errno)};
     if (done == 0)
-      return {TPSP_RT_INVALID,
-              fmt::format("it ends at byte {}, {} bytes early: another process "
-                          "has cut it",
-                          offset, bytes)};
+      return invalid("it ends at byte {}, {} bytes early: another process "
+                     "has cut it",
+                     offset, bytes);
     to += done;
     offset += done;
     bytes -= done;

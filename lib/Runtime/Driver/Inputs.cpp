@@ -2,6 +2,7 @@
 
 #include "FileFit.h"
 #include "tpsp/Abi/ElementType.h"
+#include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Runtime/Driver/Npy.h"
 #include "tpsp/Runtime/Driver/SafetensorsSet.h"
 
@@ -24,10 +25,6 @@ InputsFile tpsp::rt::parseInputsFile(const std::string &text) {
   if (equals == text.npos || equals == 0 || std::filesystem::exists(text, none))
     return {text, ""};
   return {text.substr(equals + 1), text.substr(0, equals)};
-}
-
-static Status invalid(std::string message) {
-  return {TPSP_RT_INVALID, std::move(message)};
 }
 
 //===----------------------------------------------------------------------===//
@@ -55,9 +52,9 @@ Status InputsSource::readFile(const InputsFile &file, StoredTensors &out) {
   auto set = std::make_shared<SafetensorsSet>();
   TPSP_TRY(SafetensorsSet::open(file.path, *set));
   if (!file.name.empty())
-    return invalid(fmt::format("'{}' says itself what its tensors are called; "
-                               "give it without '{}='",
-                               file.path, file.name));
+    return invalid("'{}' says itself what its tensors are called; "
+                   "give it without '{}='",
+                   file.path, file.name);
   for (const std::string &name : set->names()) {
     const SafetensorsTensor *tensor = set->find(name);
     out[name] = {file.path, elementTypeOf(tensor->dtype).value_or(-1),
@@ -140,11 +137,11 @@ Status InputsSource::checkIntegers(const PlanBuffer &wanted,
   };
   if (Status s = readBlocks(stored, 0, elements, check); !s.ok() || wrong < 0)
     return s;
-  return invalid(fmt::format(
+  return invalid(
       "'{}': element {} of {} is {}, and its integers are from {} to {}{}",
       stored.path, wrong, quotedName(wanted.name), value, least, most,
       wanted.below ? " (tpsp.below, or the extent that they are positions in)"
-                   : ""));
+                   : "");
 }
 
 Status InputsSource::add(const std::string &path, StoredTensors found,
@@ -162,23 +159,23 @@ Status InputsSource::add(const std::string &path, StoredTensors found,
       continue;
     }
     if (ambiguous.count(name))
-      return invalid(fmt::format("two arguments are called {}; names must "
-                                 "differ to be given (tpsp.name)",
-                                 quotedName(name)));
+      return invalid("two arguments are called {}; names must "
+                     "differ to be given (tpsp.name)",
+                     quotedName(name));
     if (auto before = tensors.find(name); before != tensors.end())
-      return invalid(fmt::format("{} is given twice, by '{}' and by '{}'",
-                                 quotedName(name), before->second.path, path));
+      return invalid("{} is given twice, by '{}' and by '{}'", quotedName(name),
+                     before->second.path, path);
     if (std::string text = differenceOf(*argument->second, stored);
         !text.empty())
       differences.push_back(text);
   }
   if (!unknown.empty())
-    return invalid(fmt::format("'{}' gives {}, which the program does not "
-                               "take; it takes {}",
-                               path, listOf(unknown, ", "), namesTaken(plan)));
+    return invalid("'{}' gives {}, which the program does not "
+                   "take; it takes {}",
+                   path, listOf(unknown, ", "), namesTaken(plan));
   if (!differences.empty())
-    return invalid(fmt::format("'{}' does not fit the program: {}", path,
-                               listOf(differences, "; ")));
+    return invalid("'{}' does not fit the program: {}", path,
+                   listOf(differences, "; "));
   for (const auto &[name, stored] : found)
     TPSP_TRY(checkIntegers(*arguments.at(name), stored));
   tensors.merge(found);
@@ -255,16 +252,14 @@ Status InputsSource::whole(const PlanBuffer &tensor,
   if (found == tensors.end())
     return others->whole(tensor, out);
   const Stored &stored = found->second;
-  int64_t elements = 1;
-  for (int64_t extent : tensor.shape)
-    elements *= extent;
-  out.resize(elements);
+  out.resize(tensor.elements());
   std::vector<double> cells; // of elements as the program stores them
-  return readBlocks(
-      stored, 0, elements, [&](int64_t at, const void *block, int64_t n) {
-        cells.resize(n);
-        convert(block, stored.dtype, n, cells.data(), tensor.dtype, 0);
-        for (int64_t i = 0; i < n; ++i)
-          out[at + i] = loadNumber(cells.data(), tensor.dtype, i);
-      });
+  return readBlocks(stored, 0, tensor.elements(),
+                    [&](int64_t at, const void *block, int64_t n) {
+                      cells.resize(n);
+                      convert(block, stored.dtype, n, cells.data(),
+                              tensor.dtype, 0);
+                      for (int64_t i = 0; i < n; ++i)
+                        out[at + i] = loadNumber(cells.data(), tensor.dtype, i);
+                    });
 }

@@ -1,6 +1,7 @@
 #include "tpsp/Runtime/Driver/Npy.h"
 
 #include "tpsp/Abi/ElementType.h"
+#include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Runtime/Driver/Safetensors.h"
 
 #include <fmt/format.h>
@@ -18,10 +19,6 @@ static constexpr std::string_view magic = "\x93NUMPY";
 static constexpr int64_t maxHeaderBytes = 1 << 20;
 /// NumPy's own limit on dimensions.
 static constexpr size_t maxDimensions = 64;
-
-static Status invalid(std::string message) {
-  return {TPSP_RT_INVALID, std::move(message)};
-}
 
 static Status cannotRead(const std::string &path, const Status &why) {
   return {why.code(), fmt::format("cannot read '{}': {}", path, why.message())};
@@ -133,11 +130,10 @@ static Status readType(const std::string &descr, int64_t &out) {
 Status tpsp::rt::unknownNpyType(const std::string &type,
                                 const std::string &known) {
   if (type[0] == '>')
-    return invalid(fmt::format("it is big endian ({}); save it with "
-                               ".astype('<{}')",
-                               quotedName(type), type.substr(1)));
-  return invalid(
-      fmt::format("its elements are {}; {}", quotedName(type), known));
+    return invalid("it is big endian ({}); save it with "
+                   ".astype('<{}')",
+                   quotedName(type), type.substr(1));
+  return invalid("its elements are {}; {}", quotedName(type), known);
 }
 
 /// Reads the text of the header, and where it ends.
@@ -156,18 +152,18 @@ static Status readText(const FileHandle &file, int64_t fileBytes,
   if (std::string_view(prefix.magic, magic.size()) != magic)
     return invalid("it is no .npy file");
   if (prefix.major < 1 || prefix.major > 3)
-    return invalid(fmt::format("it has version {}.{} of its format; 1 to 3 are "
-                               "read",
-                               prefix.major, prefix.minor));
+    return invalid("it has version {}.{} of its format; 1 to 3 are "
+                   "read",
+                   prefix.major, prefix.minor);
   int64_t width = prefix.major == 1 ? 2 : 4;
   if (fileBytes < lengthAt + width)
     return invalid("it is cut short");
   TPSP_TRY(readAt(file, lengthAt, width, &length));
   end = lengthAt + width + length;
   if (length > maxHeaderBytes || end > fileBytes)
-    return invalid(fmt::format("its header would have {} bytes, of the {} that "
-                               "follow: it is cut short or no .npy file",
-                               length, fileBytes - lengthAt - width));
+    return invalid("its header would have {} bytes, of the {} that "
+                   "follow: it is cut short or no .npy file",
+                   length, fileBytes - lengthAt - width);
   text.resize(length);
   return readAt(file, lengthAt + width, length, text.data());
 }
@@ -188,8 +184,8 @@ Status tpsp::rt::readNpyHeader(const FileHandle &file, int64_t fileBytes,
     return invalid("it is in Fortran order; save it with "
                    "numpy.ascontiguousarray");
   if (!readShape(entries["shape"], header.shape))
-    return invalid(fmt::format("its shape {} is no list of extents",
-                               quotedName(entries["shape"])));
+    return invalid("its shape {} is no list of extents",
+                   quotedName(entries["shape"]));
   out = std::move(header);
   return {};
 }
@@ -203,13 +199,12 @@ Status NpyReader::readHeader(int64_t fileBytes) {
   bytes = elementBytes(type);
   for (int64_t extent : extents)
     if (__builtin_mul_overflow(bytes, extent, &bytes))
-      return invalid(
-          fmt::format("its shape [{}] is too large", fmt::join(extents, ", ")));
+      return invalid("its shape [{}] is too large", fmt::join(extents, ", "));
   if (bytes != fileBytes - begin)
-    return invalid(fmt::format("{} of [{}] are {} bytes, but it has {} behind "
-                               "its header",
-                               elementName(type), fmt::join(extents, ", "),
-                               bytes, fileBytes - begin));
+    return invalid("{} of [{}] are {} bytes, but it has {} behind "
+                   "its header",
+                   elementName(type), fmt::join(extents, ", "), bytes,
+                   fileBytes - begin);
   return {};
 }
 
@@ -234,8 +229,8 @@ bool NpyReader::looksLike(const std::string &path) {
 
 Status NpyReader::read(int64_t from, int64_t count, void *destination) const {
   if (from < 0 || count < 0 || from > bytes || count > bytes - from)
-    return invalid(fmt::format("{} bytes at byte {} of '{}', which has {}",
-                               count, from, path, bytes));
+    return invalid("{} bytes at byte {} of '{}', which has {}", count, from,
+                   path, bytes);
   Status status = readAt(file, begin + from, count, destination);
   return status.ok() ? status : cannotRead(path, status);
 }

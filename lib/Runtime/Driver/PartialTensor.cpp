@@ -20,12 +20,9 @@ void tpsp::rt::combine(double value, bool isMaximum, double &combined) {
 Status tpsp::rt::combinePartial(World &world, const Plan &plan,
                                 const PlanBuffer &tensor,
                                 std::vector<double> &out) {
-  int64_t elements = 1;
-  for (int64_t extent : tensor.shape)
-    elements *= extent;
   double neutral =
       tensor.pendingMax ? -std::numeric_limits<double>::infinity() : 0;
-  out.assign(world.hasFirstRank() ? elements : 0, neutral);
+  out.assign(world.hasFirstRank() ? tensor.elements() : 0, neutral);
   auto add = [&](int64_t rank, const void *memory) -> Status {
     Shard(tensor, plan.mesh, world.mesh().coordinates(rank))
         .forEachRun([&](int64_t global, int64_t local, int64_t n) {

@@ -1,6 +1,7 @@
 #include "tpsp/Runtime/Driver/PlanFile.h"
 
 #include "PlanObject.h"
+#include "tpsp/Runtime/Driver/FileHandle.h"
 #include "tpsp/Runtime/Driver/WholeFile.h"
 
 #include <fmt/format.h>
@@ -8,13 +9,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include <cerrno>
 #include <cstring>
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <filesystem>
-#include <sys/stat.h>
-#include <unistd.h>
 
 using namespace tpsp;
 using namespace tpsp::rt;
@@ -43,24 +40,13 @@ Status invalid(const std::string &path, const std::string &why) {
 
 /// Reads the whole file, or says why it is none.
 Status readAll(const std::string &path, std::string &out) {
-  FileHandle file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat info = {};
-  if (!file.isOpen() || ::fstat(file.get(), &info) != 0)
-    return invalid(path, std::strerror(errno));
-  if (!S_ISREG(info.st_mode))
-    return invalid(path, "it is not a regular file");
-  out.resize(info.st_size);
-  for (size_t done = 0; done < out.size();) {
-    ssize_t more =
-        ::pread(file.get(), out.data() + done, out.size() - done, done);
-    if (more < 0 && errno == EINTR)
-      continue;
-    if (more <= 0)
-      return invalid(path, more < 0 ? std::strerror(errno)
-                                    : "it became shorter while it was read");
-    done += more;
-  }
-  return {};
+  FileHandle file;
+  int64_t bytes = 0;
+  Status status = openToRead(path, file, bytes);
+  out.resize(bytes);
+  if (status.ok())
+    status = readAt(file, 0, bytes, out.data());
+  return status.ok() ? status : invalid(path, status.message());
 }
 
 /// Whether this processor has what code for `processor` needs.
@@ -112,9 +98,10 @@ Status checkFile(const std::string &path, const std::string &bytes,
 bool tpsp::rt::looksLikePlan(const std::string &path) {
   constexpr char elf[4] = {0x7f, 'E', 'L', 'F'};
   char begin[sizeof elf] = {};
-  FileHandle file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  return file.isOpen() &&
-         ::read(file.get(), begin, sizeof begin) == sizeof begin &&
+  FileHandle file;
+  int64_t bytes = 0;
+  return openToRead(path, file, bytes).ok() && bytes >= int64_t(sizeof elf) &&
+         readAt(file, 0, sizeof elf, begin).ok() &&
          std::memcmp(begin, elf, sizeof elf) == 0;
 }
 

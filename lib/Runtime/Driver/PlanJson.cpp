@@ -2,6 +2,7 @@
 #include "tpsp/Runtime/Driver/PlanFile.h"
 
 #include "tpsp/Abi/ElementType.h"
+#include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Runtime/WorldConfig.h"
 
 #include <fmt/format.h>
@@ -357,7 +358,7 @@ Status fromJson(const std::string &text, PlanDescription &out) {
   RankMesh mesh;
   TPSP_TRY(RankMesh::create(out.plan->mesh, mesh));
   if (!isConsistent(out))
-    return {TPSP_RT_INVALID, "the plan's description contradicts itself"};
+    return invalid("the plan's description contradicts itself");
   return {};
 }
 

@@ -28,11 +28,9 @@ RandomTensor::RandomTensor(const PlanBuffer &tensor, uint64_t seed,
                            RandomUse use)
     : key(mixBits(hashOf(tensor.name) ^ mixBits(seed))), use(use),
       mean(tensor.mean), deviation(tensor.deviation), dtype(tensor.dtype),
-      below(tensor.below) {
+      below(tensor.below), elements(tensor.elements()) {
   if (use == RandomUse::Training)
     deviation = tensor.initialDeviation.value_or(tensor.deviation);
-  for (int64_t extent : tensor.shape)
-    elements *= extent;
 }
 
 double RandomTensor::unitAt(int64_t position) const {

@@ -369,33 +369,33 @@ static void printTime(const RunReport &report, fmt::memory_buffer &out) {
                    flops / step * 1e-9);
 }
 
-/// A line for each kind of epilogue, with the values that have it.
-static void printEpilogues(const Plan &plan, fmt::memory_buffer &out) {
+/// A line for each kind of row, as `kindOf` calls it, with the values that have
+/// it. `width`: of the kinds.
+template <typename KindOf>
+static void printPlaces(const char *title, int width,
+                        const std::vector<PlaceRow> &rows, KindOf kindOf,
+                        fmt::memory_buffer &out) {
   std::map<std::string, std::vector<std::string>> values;
-  for (const PlaceRow &epilogue : epiloguesOf(plan))
-    values[fmt::format("{}", fmt::join(namesOf(epilogue.steps), ","))]
-        .push_back(epilogue.value.empty() ? epilogue.location : epilogue.value);
-  if (values.empty())
-    return;
+  for (const PlaceRow &row : rows)
+    values[kindOf(row)].push_back(row.value.empty() ? row.location : row.value);
   auto to = std::back_inserter(out);
-  fmt::format_to(to, "\nEpilogues of matmuls\n");
-  for (const auto &[steps, names] : values)
-    fmt::format_to(to, "  {:<16} {}\n", steps, fmt::join(names, ", "));
+  if (!values.empty())
+    fmt::format_to(to, "\n{}\n", title);
+  for (const auto &[kind, names] : values)
+    fmt::format_to(to, "  {:<{}} {}\n", kind, width, fmt::join(names, ", "));
 }
 
-/// A line for each call, with the values that it makes. Other forms of
-/// attention are matmuls and kernels.
+static void printEpilogues(const Plan &plan, fmt::memory_buffer &out) {
+  auto kindOf = [](const PlaceRow &row) {
+    return fmt::format("{}", fmt::join(namesOf(row.steps), ","));
+  };
+  printPlaces("Epilogues of matmuls", 16, epiloguesOf(plan), kindOf, out);
+}
+
+/// Other forms of attention are matmuls and kernels.
 static void printAttention(const Plan &plan, fmt::memory_buffer &out) {
-  std::map<std::string, std::vector<std::string>> values;
-  for (const PlaceRow &call : attentionOf(plan))
-    values[call.call].push_back(call.value.empty() ? call.location
-                                                   : call.value);
-  if (values.empty())
-    return;
-  auto to = std::back_inserter(out);
-  fmt::format_to(to, "\nAttention in one call\n");
-  for (const auto &[call, names] : values)
-    fmt::format_to(to, "  {:<20} {}\n", call, fmt::join(names, ", "));
+  auto kindOf = [](const PlaceRow &row) { return row.call; };
+  printPlaces("Attention in one call", 20, attentionOf(plan), kindOf, out);
 }
 
 static void printResults(const RunReport &report, fmt::memory_buffer &out) {

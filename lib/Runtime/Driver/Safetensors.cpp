@@ -1,6 +1,7 @@
 #include "tpsp/Runtime/Driver/Safetensors.h"
 
 #include "tpsp/Abi/ElementType.h"
+#include "tpsp/Abi/InvalidStatus.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -26,10 +27,6 @@ static constexpr int64_t prefixBytes = 8;
 static constexpr int64_t maxHeaderBytes = 100'000'000;
 /// The key of the header that is no tensor.
 static constexpr const char *metadataKey = "__metadata__";
-
-static Status invalid(std::string message) {
-  return {TPSP_RT_INVALID, std::move(message)};
-}
 
 std::string tpsp::rt::quotedName(const std::string &name) {
   constexpr size_t longest = 80;
@@ -112,7 +109,7 @@ static bool readNumbers(const Json &tensor, const char *key,
 static Status readTensor(const std::string &name, const Json &value,
                          int64_t dataBytes, SafetensorsTensor &out) {
   auto wrong = [&](const std::string &what) {
-    return invalid(fmt::format("tensor {} {}", quotedName(name), what));
+    return invalid("tensor {} {}", quotedName(name), what);
   };
   out.name = name;
   if (!value.is_object())
@@ -157,16 +154,15 @@ static Status checkPlaces(std::vector<SafetensorsTensor> &tensors,
   });
   int64_t end = 0;
   auto gapUntil = [&](int64_t next) {
-    return invalid(
-        fmt::format("bytes {} to {} of the data are of no tensor", end, next));
+    return invalid("bytes {} to {} of the data are of no tensor", end, next);
   };
   const SafetensorsTensor *last = nullptr;
   for (const SafetensorsTensor &tensor : tensors) {
     if (tensor.offset < end)
-      return invalid(fmt::format(
-          "tensors {} and {} overlap: bytes {} to {}, and {} to {}",
-          quotedName(last->name), quotedName(tensor.name), last->offset, end,
-          tensor.offset, tensor.offset + tensor.bytes));
+      return invalid("tensors {} and {} overlap: bytes {} to {}, and {} to {}",
+                     quotedName(last->name), quotedName(tensor.name),
+                     last->offset, end, tensor.offset,
+                     tensor.offset + tensor.bytes);
     if (tensor.offset > end)
       return gapUntil(tensor.offset);
     end = tensor.offset + tensor.bytes;
@@ -257,8 +253,7 @@ static Status parseJson(const std::string &text, HeaderEntries &header) {
   if (text[0] != '{' || !Json::sax_parse(text, &header))
     return invalid("its header is not a JSON object");
   if (header.twice)
-    return invalid(
-        fmt::format("it has two tensors {}", quotedName(*header.twice)));
+    return invalid("it has two tensors {}", quotedName(*header.twice));
   return {};
 }
 
@@ -300,18 +295,18 @@ findIn(const std::vector<SafetensorsTensor> &list, const TensorNumbers &numbers,
 static Status readFile(const FileHandle &file, int64_t bytes,
                        std::vector<SafetensorsTensor> &out) {
   if (bytes < prefixBytes)
-    return invalid(fmt::format("it has {} bytes, fewer than the {} of a "
-                               "safetensors header's length",
-                               bytes, prefixBytes));
+    return invalid("it has {} bytes, fewer than the {} of a "
+                   "safetensors header's length",
+                   bytes, prefixBytes);
   uint64_t length = 0;
   TPSP_TRY(readAt(file, 0, prefixBytes, &length));
   int64_t rest = bytes - prefixBytes;
   if (length > uint64_t(rest) || length > uint64_t(maxHeaderBytes) ||
       length < 2)
-    return invalid(fmt::format(
+    return invalid(
         "its header would have {} bytes, of the {} that follow: it is cut "
         "short or no safetensors file",
-        length, rest));
+        length, rest);
   std::string text(length, '\0');
   TPSP_TRY(readAt(file, prefixBytes, length, text.data()));
   return parseHeader(text, rest - static_cast<int64_t>(length), out);
@@ -342,8 +337,8 @@ Status SafetensorsReader::read(const SafetensorsTensor &tensor, int64_t begin,
                                int64_t bytes, void *destination) const {
   if (begin < 0 || bytes < 0 || begin > tensor.bytes ||
       bytes > tensor.bytes - begin)
-    return invalid(fmt::format("{} bytes at byte {} of tensor {} of {}", bytes,
-                               begin, quotedName(tensor.name), tensor.bytes));
+    return invalid("{} bytes at byte {} of tensor {} of {}", bytes, begin,
+                   quotedName(tensor.name), tensor.bytes);
   Status status = readAt(file, tensor.offset + begin, bytes, destination);
   return status.ok() ? status : cannotRead(path, status);
 }
@@ -366,14 +361,13 @@ static Status layOut(std::vector<SafetensorsTensor> &tensors,
   int64_t end = 0;
   for (SafetensorsTensor &tensor : tensors) {
     if (header.contains(tensor.name))
-      return invalid(fmt::format("a file cannot have {} tensor {}",
-                                 tensor.name == metadataKey ? "a" : "a second",
-                                 quotedName(tensor.name)));
+      return invalid("a file cannot have {} tensor {}",
+                     tensor.name == metadataKey ? "a" : "a second",
+                     quotedName(tensor.name));
     tensor.offset = end;
     if (!multiply(tensor.shape, elementBytesOf(tensor.dtype), tensor.bytes) ||
         __builtin_add_overflow(end, tensor.bytes, &end))
-      return invalid(
-          fmt::format("tensor {} is too large", quotedName(tensor.name)));
+      return invalid("tensor {} is too large", quotedName(tensor.name));
     header[tensor.name] = {{"dtype", tensor.dtype},
                            {"shape", tensor.shape},
                            {"data_offsets", {tensor.offset, end}}};
@@ -423,7 +417,7 @@ Status SafetensorsWriter::write(const SafetensorsTensor &tensor, int64_t begin,
                                 const void *source, int64_t bytes) {
   if (begin < 0 || bytes < 0 || begin > tensor.bytes ||
       bytes > tensor.bytes - begin)
-    return invalid(fmt::format("{} bytes at byte {} of tensor {} of {}", bytes,
-                               begin, quotedName(tensor.name), tensor.bytes));
+    return invalid("{} bytes at byte {} of tensor {} of {}", bytes, begin,
+                   quotedName(tensor.name), tensor.bytes);
   return file.write(tensor.offset + begin, source, bytes);
 }

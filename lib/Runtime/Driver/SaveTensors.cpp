@@ -4,6 +4,7 @@
 #include "PartialTensor.h"
 #include "StoredParameter.h"
 #include "tpsp/Abi/ElementType.h"
+#include "tpsp/Abi/InvalidStatus.h"
 
 #include <fmt/format.h>
 
@@ -55,15 +56,13 @@ static Status clash(const PlanBuffer &tensor, const std::string &name,
   bool areParameters = which == SavedTensors::Parameters;
   const char *what = areParameters ? "parameter" : "tensor";
   if (tensor.name == name)
-    return {TPSP_RT_INVALID,
-            fmt::format("two {}s are called {}; in a file names must differ: "
-                        "give one of them another {}",
-                        what, quotedName(name),
-                        areParameters ? "tpsp.param" : "tpsp.name")};
-  return {TPSP_RT_INVALID,
-          fmt::format("{} {} is a part of {}, as another of other shape, type "
-                      "or place is",
-                      what, quotedName(tensor.name), quotedName(name))};
+    return invalid("two {}s are called {}; in a file names must differ: "
+                   "give one of them another {}",
+                   what, quotedName(name),
+                   areParameters ? "tpsp.param" : "tpsp.name");
+  return invalid("{} {} is a part of {}, as another of other shape, type "
+                 "or place is",
+                 what, quotedName(tensor.name), quotedName(name));
 }
 
 /// Adds one part of a tensor to what the file has of it so far. Parts come in
@@ -98,12 +97,11 @@ static Status checkWhole(FileTensors &tensors) {
     int64_t next = 0;
     for (auto [begin, end] : whole.parts) {
       if (begin != next)
-        return {TPSP_RT_INVALID,
-                fmt::format("the program's parts of {} {} at position {}; "
-                            "--save writes whole tensors",
-                            quotedName(name),
-                            begin > next ? "have a gap" : "overlap",
-                            std::min(begin, next))};
+        return invalid("the program's parts of {} {} at position {}; "
+                       "--save writes whole tensors",
+                       quotedName(name),
+                       begin > next ? "have a gap" : "overlap",
+                       std::min(begin, next));
       next = end;
     }
   }
@@ -115,11 +113,10 @@ static Status fileTensors(const Plan &plan, SavedTensors which,
   for (const PlanBuffer *tensor : select(plan, which)) {
     const char *format = formatNameOf(tensor->dtype);
     if (!format)
-      return {TPSP_RT_INVALID,
-              fmt::format("{} {} is {}; files are written in f64, f32, bf16, "
-                          "f16 or i32",
-                          nameOf(tensor->kind), quotedName(tensor->name),
-                          elementName(tensor->dtype))};
+      return invalid("{} {} is {}; files are written in f64, f32, bf16, "
+                     "f16 or i32",
+                     nameOf(tensor->kind), quotedName(tensor->name),
+                     elementName(tensor->dtype));
     StoredParameter place = writtenPlace(*tensor, which);
     for (const std::string &name : place.tensors()) {
       FileTensor &whole = out[name];
@@ -214,14 +211,96 @@ public:
   SharedFile(World &world, const Plan &plan, SavedTensors which)
       : world(world), plan(plan), which(which) {}
 
-  Status write(const std::string &path);
+  Status write(const std::string &path) {
+    TPSP_TRY(open(path));
+    for (const PlanBuffer *tensor : select(plan, which))
+      TPSP_TRY(writeTensor(*tensor));
+    return finish(path);
+  }
 
 private:
-  Status open(const std::string &path);
-  Status writeTensor(const PlanBuffer &tensor);
+  /// The process with rank 0 begins the file. The others join it, if each of
+  /// them finds it.
+  Status open(const std::string &path) {
+    FileTensors wanted;
+    TPSP_TRY(fileTensors(plan, which, wanted));
+    std::vector<SafetensorsTensor> tensors;
+    for (const auto &entry : wanted)
+      tensors.push_back(entry.second.tensor);
+    int64_t number = 0;
+    if (world.hasFirstRank()) {
+      failure = SafetensorsWriter::create(path, tensors, writer);
+      number = failure.ok() ? WholeFile::number() : 0;
+    }
+    TPSP_TRY(world.sumOverProcesses(number));
+    int64_t absent = number == 0;
+    if (number != 0 && !world.hasFirstRank())
+      absent = !SafetensorsWriter::join(path, number, tensors, writer).ok();
+    TPSP_TRY(world.sumOverProcesses(absent));
+    isShared = absent == 0;
+    if (!isShared && !world.hasFirstRank())
+      writer.reset();
+    return {};
+  }
+
+  Status writeTensor(const PlanBuffer &tensor) {
+    std::unique_ptr<WrittenRuns> runs;
+    if (writer)
+      runs = std::make_unique<WrittenRuns>(tensor, which, *writer);
+    if (!tensor.pending.empty())
+      return saveCombined(world, plan, tensor,
+                          world.hasFirstRank() ? runs.get() : nullptr, failure);
+    auto isFirst = [&](int64_t rank) {
+      return isFirstHolder(tensor, world.mesh().coordinates(rank));
+    };
+    if (!isShared)
+      return world.inspect(*tensor.offset, tensor.bytes, isFirst,
+                           [&](int64_t rank, const void *memory) {
+                             return writePart(tensor, rank, memory, *runs);
+                           });
+    return world.run([&](Rank &rank) -> Status {
+      if (!isFirst(rank.number()))
+        return {};
+      std::vector<char> copy;
+      return rank.inspect(
+          *tensor.offset, tensor.bytes, copy, [&](const void *memory) {
+            return writePart(tensor, rank.number(), memory, *runs);
+          });
+    });
+  }
+
+  /// Called on the ranks' threads.
   Status writePart(const PlanBuffer &tensor, int64_t rank, const void *memory,
-                   WrittenRuns &runs);
-  Status finish(const std::string &path);
+                   WrittenRuns &runs) {
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      if (!failure.ok())
+        return {};
+    }
+    Shard shard(tensor, plan.mesh, world.mesh().coordinates(rank));
+    Status written = savePart(shard, memory, tensor, runs);
+    std::lock_guard<std::mutex> lock(mutex);
+    if (failure.ok())
+      failure = written;
+    return {};
+  }
+
+  /// The file is put in its place when all parts are stored.
+  Status finish(const std::string &path) {
+    if (isShared && !world.hasFirstRank() && failure.ok())
+      failure = writer->finish();
+    int64_t failures = !failure.ok();
+    if (isShared)
+      TPSP_TRY(world.sumOverProcesses(failures));
+    if (!failure.ok() || !world.hasFirstRank())
+      return failure;
+    // Which says why.
+    if (failures > 0)
+      return {
+          TPSP_RT_ABORTED,
+          fmt::format("another process cannot write its part of '{}'", path)};
+    return writer->finish();
+  }
 
   World &world;
   const Plan &plan;
@@ -236,98 +315,6 @@ private:
 };
 
 } // namespace
-
-/// The process with rank 0 begins the file. The others join it, if each of them
-/// finds it.
-Status SharedFile::open(const std::string &path) {
-  FileTensors wanted;
-  TPSP_TRY(fileTensors(plan, which, wanted));
-  std::vector<SafetensorsTensor> tensors;
-  for (const auto &entry : wanted)
-    tensors.push_back(entry.second.tensor);
-  int64_t number = 0;
-  if (world.hasFirstRank()) {
-    failure = SafetensorsWriter::create(path, tensors, writer);
-    number = failure.ok() ? WholeFile::number() : 0;
-  }
-  TPSP_TRY(world.sumOverProcesses(number));
-  int64_t absent = number == 0;
-  if (number != 0 && !world.hasFirstRank())
-    absent = !SafetensorsWriter::join(path, number, tensors, writer).ok();
-  TPSP_TRY(world.sumOverProcesses(absent));
-  isShared = absent == 0;
-  if (!isShared && !world.hasFirstRank())
-    writer.reset();
-  return {};
-}
-
-/// Called on the ranks' threads.
-Status SharedFile::writePart(const PlanBuffer &tensor, int64_t rank,
-                             const void *memory, WrittenRuns &runs) {
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    if (!failure.ok())
-      return {};
-  }
-  Shard shard(tensor, plan.mesh, world.mesh().coordinates(rank));
-  Status written = savePart(shard, memory, tensor, runs);
-  std::lock_guard<std::mutex> lock(mutex);
-  if (failure.ok())
-    failure = written;
-  return {};
-}
-
-Status SharedFile::writeTensor(const PlanBuffer &tensor) {
-  std::unique_ptr<WrittenRuns> runs;
-  if (writer)
-    runs = std::make_unique<WrittenRuns>(tensor, which, *writer);
-  if (!tensor.pending.empty())
-    return saveCombined(world, plan, tensor,
-                        world.hasFirstRank() ? runs.get() : nullptr, failure);
-  auto isFirst = [&](int64_t rank) {
-    return isFirstHolder(tensor, world.mesh().coordinates(rank));
-  };
-  if (!isShared)
-    return world.inspect(*tensor.offset, tensor.bytes, isFirst,
-                         [&](int64_t rank, const void *memory) {
-                           return writePart(tensor, rank, memory, *runs);
-                         });
-  return world.run([&](Rank &rank) -> Status {
-    if (!isFirst(rank.number()))
-      return {};
-    std::vector<char> copy;
-    const void *memory = rank.hostAddress(*tensor.offset);
-    if (!memory) {
-      copy.resize(tensor.bytes);
-      memory = copy.data();
-      TPSP_TRY(rank.read(*tensor.offset, copy.data(), tensor.bytes));
-    }
-    return writePart(tensor, rank.number(), memory, *runs);
-  });
-}
-
-/// The file is put in its place when all parts are stored.
-Status SharedFile::finish(const std::string &path) {
-  if (isShared && !world.hasFirstRank() && failure.ok())
-    failure = writer->finish();
-  int64_t failures = !failure.ok();
-  if (isShared)
-    TPSP_TRY(world.sumOverProcesses(failures));
-  if (!failure.ok() || !world.hasFirstRank())
-    return failure;
-  // Which says why.
-  if (failures > 0)
-    return {TPSP_RT_ABORTED,
-            fmt::format("another process cannot write its part of '{}'", path)};
-  return writer->finish();
-}
-
-Status SharedFile::write(const std::string &path) {
-  TPSP_TRY(open(path));
-  for (const PlanBuffer *tensor : select(plan, which))
-    TPSP_TRY(writeTensor(*tensor));
-  return finish(path);
-}
 
 Status tpsp::rt::saveTensors(World &world, const Plan &plan,
                              const std::string &path, SavedTensors which) {

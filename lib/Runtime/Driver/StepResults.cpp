@@ -3,6 +3,7 @@
 #include "PartialTensor.h"
 
 #include "tpsp/Abi/ElementType.h"
+#include "tpsp/Abi/InvalidStatus.h"
 
 #include <fmt/format.h>
 
@@ -29,11 +30,10 @@ bool tpsp::rt::isDroppedCount(const PlanBuffer &tensor) {
 Status tpsp::rt::checkDropped(double dropped, int64_t most) {
   if (most < 0 || dropped <= double(most))
     return {};
-  return {TPSP_RT_INVALID,
-          fmt::format("{} choices of tokens found no place at their experts, "
-                      "and --max-dropped allows {}; give experts more slots or "
-                      "rows, by --extent of their index",
-                      dropped, most)};
+  return invalid("{} choices of tokens found no place at their experts, "
+                 "and --max-dropped allows {}; give experts more slots or "
+                 "rows, by --extent of their index",
+                 dropped, most);
 }
 
 namespace {

@@ -45,13 +45,9 @@ Status tpsp::rt::fillArguments(Rank &rank, const TensorSource &source,
   for (const PlanBuffer &tensor : plan.tensors()) {
     if (!tensor.isArgument())
       continue;
-    if (void *memory = rank.hostAddress(*tensor.offset)) {
-      TPSP_TRY(fillArgument(rank, source, plan, tensor, memory));
-      continue;
-    }
-    copy.resize(tensor.bytes);
-    TPSP_TRY(fillArgument(rank, source, plan, tensor, copy.data()));
-    TPSP_TRY(rank.write(*tensor.offset, copy.data(), tensor.bytes));
+    TPSP_TRY(rank.fill(*tensor.offset, tensor.bytes, copy, [&](void *memory) {
+      return fillArgument(rank, source, plan, tensor, memory);
+    }));
   }
   return {};
 }

@@ -4,6 +4,7 @@
 #include "FileFit.h"
 #include "StoredParameter.h"
 #include "tpsp/Abi/ElementType.h"
+#include "tpsp/Abi/InvalidStatus.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -142,10 +143,9 @@ Status WeightsSource::open(const std::string &path, const Plan &plan,
   if (differences.empty())
     return {};
   std::string model = architectureBeside(found);
-  return {TPSP_RT_INVALID,
-          fmt::format("'{}'{} does not fit the program: {}", path,
-                      model.empty() ? "" : ", a " + model + ",",
-                      listOf(differences, "; "))};
+  return invalid("'{}'{} does not fit the program: {}", path,
+                 model.empty() ? "" : ", a " + model + ",",
+                 listOf(differences, "; "));
 }
 
 /// Reads the elements [begin, begin + count) of a tensor, a block at a time:
@@ -250,12 +250,9 @@ Status WeightsSource::whole(const PlanBuffer &tensor,
                             std::vector<double> &out) const {
   if (tensor.kind != BufferKind::Parameter)
     return inputs->whole(tensor, out);
-  int64_t elements = 1;
-  for (int64_t extent : tensor.shape)
-    elements *= extent;
-  out.resize(elements);
+  out.resize(tensor.elements());
   return StoredRuns(file, tensor)
-      .forEachRun(0, elements,
+      .forEachRun(0, tensor.elements(),
                   [&](const SafetensorsTensor &stored, int64_t begin,
                       int64_t from, int64_t count) {
                     return readBlocks(

@@ -1,4 +1,5 @@
 #include "tpsp/Runtime/Driver/WholeFile.h"
+#include "tpsp/Abi/InvalidStatus.h"
 
 #include <fmt/format.h>
 
@@ -47,8 +48,7 @@ Status WholeFile::create(const std::string &given) {
   if (!none && std::filesystem::is_directory(target))
     return failure(EISDIR);
   if (!none && !std::filesystem::is_regular_file(target))
-    return {TPSP_RT_INVALID,
-            fmt::format("cannot write '{}': it is not a regular file", path)};
+    return invalid("cannot write '{}': it is not a regular file", path);
   place = none ? given : target.string();
   std::string beside = temporaryFor(place, number());
   file = FileHandle(

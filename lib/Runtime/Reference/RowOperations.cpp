@@ -103,7 +103,7 @@ private:
 
 /// The gain times that, plus the bias if there is one. What is stored between
 /// is rounded: a mean that is large beside the deviations takes their digits.
-static Tensor roundedNorm(Evaluation &e, bool centered) {
+template <bool centered> static Tensor evaluateNorm(Evaluation &e) {
   Normalized x(e, centered);
   if (!e.error.empty())
     return {};
@@ -116,23 +116,9 @@ static Tensor roundedNorm(Evaluation &e, bool centered) {
       operands, e.indices(), e.shape(), &e.error);
 }
 
-static Tensor evaluateRmsNorm(Evaluation &e) {
-  if (e.arithmetic == Arithmetic::Rounded)
-    return roundedNorm(e, /*centered=*/false);
-  const Tensor &gain = e.operand(1);
-  return rmsNorm(e.operand(0), &gain, gain.indices, e.real("eps"), &e.error);
-}
-
-static Tensor evaluateLayerNorm(Evaluation &e) {
-  if (e.arithmetic == Arithmetic::Rounded)
-    return roundedNorm(e, /*centered=*/true);
-  const Tensor &gain = e.operand(1);
-  return layerNorm(e.operand(0), &gain, &e.operand(2), gain.indices,
-                   e.real("eps"), &e.error);
-}
-
+template <bool centered>
 static void differentiateNorm(Evaluation &e, const Tensor &gradient,
-                              OperandGradients &out, bool centered) {
+                              OperandGradients &out) {
   Normalized x(e, centered);
   if (!e.error.empty())
     return;
@@ -148,16 +134,6 @@ static void differentiateNorm(Evaluation &e, const Tensor &gradient,
     return fitted(e.stored(product(gradient, x.value)), out.type(1), e);
   });
   out.set(2, [&] { return fitted(gradient, out.type(2), e); });
-}
-
-static void differentiateRmsNorm(Evaluation &e, const Tensor &gradient,
-                                 OperandGradients &out) {
-  differentiateNorm(e, gradient, out, /*centered=*/false);
-}
-
-static void differentiateLayerNorm(Evaluation &e, const Tensor &gradient,
-                                   OperandGradients &out) {
-  differentiateNorm(e, gradient, out, /*centered=*/true);
 }
 
 //===----------------------------------------------------------------------===//
@@ -248,8 +224,8 @@ static Tensor evaluateAttentionGradient(Evaluation &e) {
 
 OperationRows rowOperations() {
   return {{"softmax", {evaluateSoftmax, differentiateSoftmax, 1}},
-          {"rms_norm", {evaluateRmsNorm, differentiateRmsNorm, 2}},
-          {"layer_norm", {evaluateLayerNorm, differentiateLayerNorm, 3}},
+          {"rms_norm", {evaluateNorm<false>, differentiateNorm<false>, 2}},
+          {"layer_norm", {evaluateNorm<true>, differentiateNorm<true>, 3}},
           {"attention", {evaluateAttention, differentiateAttention, 3}},
           {"attention_gradient", {evaluateAttentionGradient, nullptr, 6}}};
 }

@@ -32,8 +32,6 @@ std::optional<int64_t> Tensor::extent(std::string_view name) const {
   return shape[it - indices.begin()];
 }
 
-Tensor scalar(double value) { return {{}, {}, {value}}; }
-
 Tensor full(const IndexNames &indices, const Shape &shape, double value,
             std::string *error) {
   const int64_t count = elementCount(shape);
@@ -45,16 +43,6 @@ Tensor full(const IndexNames &indices, const Shape &shape, double value,
 //===----------------------------------------------------------------------===//
 // Layout
 //===----------------------------------------------------------------------===//
-
-Tensor rename(Tensor x, const IndexNames &names, std::string *error) {
-  if (!x.isValid())
-    return fail(error, "rename: invalid operand");
-  if (names.size() != x.indices.size())
-    return fail(error, "rename: " + toString(names) + " does not fit " +
-                           toString(x.indices));
-  x.indices = names;
-  return x;
-}
 
 Tensor reshape(Tensor x, const IndexNames &indices, const Shape &shape,
                std::string *error) {

@@ -1,6 +1,7 @@
 #include "tpsp/Runtime/Train/Batches.h"
 
 #include "tpsp/Abi/ElementType.h"
+#include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Runtime/Train/Shuffle.h"
 
 #include <fmt/format.h>
@@ -39,11 +40,10 @@ Status Batches::create(TokenFiles files, const Plan &plan, Order order,
     int64_t rows = isTokens(tensor) ? rowsOf(tensor) : batches.rows;
     if (first && (tensor.shape.back() != batches.columns ||
                   (batches.rows > 0 && rows != batches.rows)))
-      return {TPSP_RT_INVALID,
-              fmt::format("'{}' and '{}' are data of different batches: [{}] "
-                          "and [{}]",
-                          first->name, tensor.name, first->subscripts,
-                          tensor.subscripts)};
+      return invalid("'{}' and '{}' are data of different batches: [{}] "
+                     "and [{}]",
+                     first->name, tensor.name, first->subscripts,
+                     tensor.subscripts);
     first = first ? first : &tensor;
     batches.rows = rows;
     batches.columns = tensor.shape.back();
@@ -52,10 +52,9 @@ Status Batches::create(TokenFiles files, const Plan &plan, Order order,
     return noData();
   batches.samples = (files.size() - 1) / batches.columns;
   if (batches.samples < 1)
-    return {TPSP_RT_INVALID,
-            fmt::format("the data has {} tokens, and one sample takes {}; give "
-                        "more files, or shorter sequences (--extent)",
-                        files.size(), batches.columns + 1)};
+    return invalid("the data has {} tokens, and one sample takes {}; give "
+                   "more files, or shorter sequences (--extent)",
+                   files.size(), batches.columns + 1);
   batches.files = std::move(files);
   batches.order = order;
   batches.seed = seed;

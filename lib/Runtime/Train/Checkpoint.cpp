@@ -1,6 +1,7 @@
 #include "tpsp/Runtime/Train/Checkpoint.h"
 
 #include "tpsp/Abi/ElementType.h"
+#include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Runtime/Driver/Inputs.h"
 #include "tpsp/Runtime/Driver/Safetensors.h"
 #include "tpsp/Runtime/Driver/Weights.h"
@@ -84,15 +85,12 @@ Status tpsp::train::checkFinite(World &world, const Plan &plan) {
     for (const PlanBuffer &tensor : plan.tensors()) {
       if (tensor.updatedBy < 0)
         continue;
-      const void *memory = rank.hostAddress(*tensor.offset);
-      if (!memory) {
-        copy.resize(tensor.bytes);
-        TPSP_TRY(rank.read(*tensor.offset, copy.data(), tensor.bytes));
-        memory = copy.data();
-      }
-      if (!isFinite(tensor, memory))
-        return {TPSP_RT_INVALID, fmt::format("{} is not finite any more",
-                                             quotedName(tensor.name))};
+      auto check = [&](const void *memory) -> Status {
+        if (isFinite(tensor, memory))
+          return {};
+        return invalid("{} is not finite any more", quotedName(tensor.name));
+      };
+      TPSP_TRY(rank.inspect(*tensor.offset, tensor.bytes, copy, check));
     }
     return {};
   });
@@ -199,8 +197,7 @@ Status tpsp::train::findCheckpoint(const std::string &path,
   while (!all.empty() && !isCheckpoint(all.back()))
     all.pop_back();
   if (all.empty())
-    return {TPSP_RT_INVALID,
-            fmt::format("there is no checkpoint in '{}'", path)};
+    return invalid("there is no checkpoint in '{}'", path);
   checkpoint = all.back().string();
   return {};
 }
@@ -213,13 +210,11 @@ Status tpsp::train::readPosition(const std::string &checkpoint,
   try {
     TrainingPosition position = json.get<TrainingPosition>();
     if (position.step < 0 || position.samples < 0 || position.length < 1)
-      return {TPSP_RT_INVALID,
-              fmt::format("'{}' has a position that no run has", path)};
+      return invalid("'{}' has a position that no run has", path);
     out = position;
     return {};
   } catch (const Json::exception &) {
-    return {TPSP_RT_INVALID,
-            fmt::format("'{}' is not the position of a training run", path)};
+    return invalid("'{}' is not the position of a training run", path);
   }
 }
 
@@ -242,10 +237,9 @@ Status tpsp::train::openCheckpoint(const std::string &checkpoint,
     if (tensor.kind == BufferKind::State && given.count(tensor.name) == 0)
       missing.push_back(quotedName(tensor.name));
   if (!missing.empty())
-    return {TPSP_RT_INVALID,
-            fmt::format("checkpoint '{}' lacks {}; --weights takes its "
-                        "parameters alone, and begins with new state",
-                        checkpoint, fmt::join(missing, ", "))};
+    return invalid("checkpoint '{}' lacks {}; --weights takes its "
+                   "parameters alone, and begins with new state",
+                   checkpoint, fmt::join(missing, ", "));
   source->setOthers(std::move(parameters));
   out = std::move(source);
   return {};

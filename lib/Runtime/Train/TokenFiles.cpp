@@ -1,4 +1,5 @@
 #include "tpsp/Runtime/Train/TokenFiles.h"
+#include "tpsp/Abi/InvalidStatus.h"
 
 #include "TokenFormats.h"
 
@@ -23,8 +24,7 @@ Status TokenFiles::open(const std::vector<std::string> &paths,
     files.spans.push_back(std::move(span));
   }
   if (files.total == 0)
-    return {TPSP_RT_INVALID,
-            fmt::format("'{}' has no tokens", paths.empty() ? "" : paths[0])};
+    return invalid("'{}' has no tokens", paths.empty() ? "" : paths[0]);
   out = std::move(files);
   return {};
 }

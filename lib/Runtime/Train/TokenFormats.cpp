@@ -2,6 +2,7 @@
 // mapped file. Nothing in a file is believed unchecked.
 #include "TokenFormats.h"
 
+#include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Runtime/Driver/Npy.h"
 
 #include <fmt/format.h>
@@ -18,7 +19,7 @@ using namespace tpsp::train;
 namespace fs = std::filesystem;
 
 static Status bad(const std::string &path, const std::string &what) {
-  return {TPSP_RT_INVALID, fmt::format("'{}' {}", path, what)};
+  return invalid("'{}' {}", path, what);
 }
 
 /// The number at a byte of a file, which has it.
@@ -71,18 +72,16 @@ static Status readNpy(TokenSpan &span) {
     return unknownNpyType(header.type, "tokens are '<u2', '<u4', '<i4', '<i8' "
                                        "or '|u1'");
   if (header.shape.size() != 1)
-    return {TPSP_RT_INVALID,
-            fmt::format("it has shape [{}]; tokens have one dimension "
-                        "(numpy.ravel)",
-                        fmt::join(header.shape, ", "))};
+    return invalid("it has shape [{}]; tokens have one dimension "
+                   "(numpy.ravel)",
+                   fmt::join(header.shape, ", "));
   span.count = header.shape[0];
   int64_t behind = span.file.size() - span.begin;
   if (behind % span.width == 0 && span.count == behind / span.width)
     return {};
-  return {TPSP_RT_INVALID,
-          fmt::format("its header says {} tokens of {} bytes, and {} bytes "
-                      "follow",
-                      span.count, span.width, behind)};
+  return invalid("its header says {} tokens of {} bytes, and {} bytes "
+                 "follow",
+                 span.count, span.width, behind);
 }
 
 static Status openNpy(TokenSpan &span) {
@@ -286,7 +285,6 @@ Status tpsp::train::openTokens(const std::string &path,
     out = std::move(span);
     return {};
   }
-  return {TPSP_RT_INVALID,
-          fmt::format("no format of tokens is called '{}'; there are {}", given,
-                      fmt::join(tokenFormats(), ", "))};
+  return invalid("no format of tokens is called '{}'; there are {}", given,
+                 fmt::join(tokenFormats(), ", "));
 }

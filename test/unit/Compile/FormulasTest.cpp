@@ -86,7 +86,9 @@ void expectEqual(const ProgramFormulas &formulas,
                  const ProgramFormulas &counted) {
   std::vector<FormulaRow> of = rowsOf(formulas), at = rowsOf(counted);
   ASSERT_EQ(of.size(), at.size());
-  Sizes values = counted.values();
+  Sizes values;
+  for (const ProgramFormulas::Name &name : counted.names)
+    values[name.name] = name.value;
   for (size_t i = 0; i < of.size(); ++i) {
     EXPECT_EQ(of[i].what, at[i].what);
     EXPECT_EQ(of[i].count.evaluate(values), double(at[i].counted))

@@ -1,6 +1,7 @@
 // Chunks of real programs: what they compute together, what they hand on, and
 // how they compare with the program that is not cut.
 #include "tpsp/Compile/StagePlans.h"
+#include "Compile/ParseModel.h"
 #include "PipelineCheck.h"
 #include "tpsp/InitAll.h"
 #include "tpsp/Schedule/PipelineStep.h"
@@ -56,7 +57,10 @@ struct StagePlansTest : testing::Test {
       if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
         message += diagnostic.str();
     });
-    return compileStages(context, path, request, [](StringRef) {});
+    auto module = parseModel(context, path);
+    if (!module)
+      return module.takeError();
+    return compileStages(std::move(*module), path, request, [](StringRef) {});
   }
 
   PipelineStep simulated(const StagePlans &plans, const char *policy = "1f1b") {

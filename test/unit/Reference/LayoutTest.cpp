@@ -1,4 +1,4 @@
-//===- LayoutTest.cpp - tensors, rename, reshape, permute -----------------===//
+//===- LayoutTest.cpp - tensors, reshape, permute -------------------------===//
 
 #include "TestTensors.h"
 
@@ -18,20 +18,15 @@ TEST(LayoutTest, Validity) {
   EXPECT_EQ(full({"i", "j"}, {3, 4}, 1).extent("k"), std::nullopt);
 }
 
-TEST(LayoutTest, RenameAndReshapeKeepTheData) {
+TEST(LayoutTest, ReshapeKeepsTheData) {
   const Tensor x =
       randomTensor({"i", "j", "k"}, {{"i", 3}, {"j", 4}, {"k", 5}}, 1);
-  const Tensor renamed = rename(x, {"a", "b", "c"});
-  EXPECT_EQ(renamed.indices, (IndexNames{"a", "b", "c"}));
-  EXPECT_EQ(renamed.data, x.data);
   const Tensor merged = reshape(x, {"i", "l"}, {3, 20});
   EXPECT_EQ(merged.shape, (Shape{3, 20}));
   EXPECT_EQ(merged.data, x.data);
   expectNear(reshape(merged, x.indices, x.shape), x, 0);
 
   std::string error;
-  expectError(rename(x, {"a"}, &error), error, "rename");
-  error.clear();
   expectError(reshape(x, {"i"}, {59}, &error), error, "reshape");
 }
 

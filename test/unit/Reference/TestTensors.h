@@ -34,6 +34,14 @@ inline Tensor zeros(const IndexNames &names, const Extents &extents) {
   return x;
 }
 
+inline Tensor scalar(double value) { return {{}, {}, {value}}; }
+
+/// The same data with other index names, given in dimension order.
+inline Tensor rename(Tensor x, const IndexNames &names) {
+  x.indices = names;
+  return x;
+}
+
 /// Values between -2 and 2.
 inline Tensor randomTensor(const IndexNames &names, const Extents &extents,
                            unsigned seed) {

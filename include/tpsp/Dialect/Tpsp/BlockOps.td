@@ -10,6 +10,15 @@ class Tpsp_BlockOp<string mnemonic, list<string> overridden = []>
           ["getLinearity", "getWholeIndices", "getIntegerWidth", "selects"], [
         DeclareOpInterfaceMethods<Tpsp_BlockCopyOpInterface>]> {
   let hasVerifier = 1;
+  let extraClassDefinition = Tpsp_Syntax # [{
+    ::tpsp::Linearity $cppClass::getLinearity() { return Linearity::Joint; }
+    ::llvm::SmallVector<::llvm::StringRef> $cppClass::getWholeIndices() {
+      return {getIndex()};
+    }
+    unsigned $cppClass::getIntegerWidth(unsigned) { return widthOfFirst(*this); }
+    bool $cppClass::selects() { return true; }
+    ::llvm::StringRef $cppClass::getBlockIndex() { return getIndex(); }
+  }];
 }
 
 def Tpsp_TakeOp : Tpsp_BlockOp<"take", ["inferIndices"]> {
@@ -58,6 +67,19 @@ class Tpsp_RunOp<string mnemonic>
         DeclareOpInterfaceMethods<Tpsp_RowKernelOpInterface,
                                   ["getBlockIndex"]>]> {
   let hasVerifier = 1;
+  let extraClassDefinition = Tpsp_Syntax # [{
+    bool $cppClass::introducesIndices() { return true; }
+    unsigned $cppClass::getIntegerWidth(unsigned) { return widthOfFirst(*this); }
+    ::llvm::SmallVector<::llvm::StringRef> $cppClass::getWholeIndices() {
+      return namesOfIndex(*this, getIndex());
+    }
+    ::llvm::SmallVector<::llvm::StringRef> $cppClass::getRowIndices() {
+      return rowAlong(*this, getWholeIndices());
+    }
+    ::llvm::StringRef $cppClass::getBlockIndex() {
+      return innermostBeside(*this, getWholeIndices());
+    }
+  }];
 }
 
 def Tpsp_ConcatOp : Tpsp_RunOp<"concat"> {

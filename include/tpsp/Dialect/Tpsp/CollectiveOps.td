@@ -5,7 +5,7 @@ include "tpsp/Dialect/Tpsp/OpBase.td"
 
 /// `axes` are major to minor and redundant: the verifier derives them from the
 /// types. `reason` says which rule asked for the collective, `tensor` on what.
-class Tpsp_CollectiveOp<string mnemonic>
+class Tpsp_CollectiveOp<string mnemonic, string kind>
     : Tpsp_Op<mnemonic,
         [DeclareOpInterfaceMethods<Tpsp_CollectiveOpInterface>]> {
   let description = [{
@@ -16,10 +16,15 @@ class Tpsp_CollectiveOp<string mnemonic>
                        OptionalAttr<StrAttr>:$tensor);
   let results = (outs Tpsp_Tensor:$result);
   let assemblyFormat = "$inputs $axes attr-dict `:` type($inputs) `->` type($result)";
+  let extraClassDefinition = [{
+    ::tpsp::CollectiveKind $cppClass::getCollectiveKind() {
+      return CollectiveKind::}] # kind # [{;
+    }
+  }];
 }
 
 /// For several tensors at once, too: one transfer.
-class Tpsp_BucketOp<string mnemonic>
+class Tpsp_BucketOp<string mnemonic, string kind>
     : Tpsp_Op<mnemonic,
         [DeclareOpInterfaceMethods<Tpsp_CollectiveOpInterface>]> {
   let description = [{
@@ -32,26 +37,31 @@ class Tpsp_BucketOp<string mnemonic>
                        OptionalAttr<StrAttr>:$tensor);
   let results = (outs Variadic<Tpsp_Tensor>:$result);
   let assemblyFormat = "$inputs $axes attr-dict `:` type($inputs) `->` type($result)";
+  let extraClassDefinition = [{
+    ::tpsp::CollectiveKind $cppClass::getCollectiveKind() {
+      return CollectiveKind::}] # kind # [{;
+    }
+  }];
 }
-def Tpsp_AllReduceOp : Tpsp_BucketOp<"all_reduce"> {
+def Tpsp_AllReduceOp : Tpsp_BucketOp<"all_reduce", "AllReduce"> {
   let summary = "pending axes become nothing";
   let assemblyFormat =
     "$inputs $axes attr-dict `:` functional-type($inputs, $result)";
 }
-def Tpsp_ReduceScatterOp : Tpsp_BucketOp<"reduce_scatter"> {
+def Tpsp_ReduceScatterOp : Tpsp_BucketOp<"reduce_scatter", "ReduceScatter"> {
   let summary = "pending axes become subscripts of one index";
 }
-def Tpsp_AllGatherOp : Tpsp_BucketOp<"all_gather"> {
+def Tpsp_AllGatherOp : Tpsp_BucketOp<"all_gather", "AllGather"> {
   let summary = "the minor subscripts of one index become nothing";
 }
-def Tpsp_AllToAllOp : Tpsp_CollectiveOp<"all_to_all"> {
+def Tpsp_AllToAllOp : Tpsp_CollectiveOp<"all_to_all", "AllToAll"> {
   let summary = "the minor subscripts of one index move to another";
 }
-def Tpsp_SliceOp : Tpsp_CollectiveOp<"slice"> {
+def Tpsp_SliceOp : Tpsp_CollectiveOp<"slice", "Slice"> {
   let summary = "an index gains minor subscripts; no communication";
   let hasFolder = 1;
 }
-def Tpsp_PermuteOp : Tpsp_CollectiveOp<"permute"> {
+def Tpsp_PermuteOp : Tpsp_CollectiveOp<"permute", "Permute"> {
   let summary = "the subscripts of one index change their order";
 }
 

@@ -16,8 +16,22 @@ class MeshOp;
 IdxAttr getIdx(mlir::Type type);
 IdxAttr getIdx(mlir::Value value);
 
+inline mlir::RankedTensorType typeOf(mlir::Value tensor) {
+  return mlir::cast<mlir::RankedTensorType>(tensor.getType());
+}
+
 /// The names of a tensor's indices, in order.
 llvm::SmallVector<llvm::StringRef> indexNames(mlir::Type type);
+/// Without `left`.
+llvm::SmallVector<llvm::StringRef>
+indexNamesBut(mlir::Type type, llvm::ArrayRef<llvm::StringRef> left);
+
+/// A tensor's extent along an index; 0 if it lacks that.
+int64_t extentOf(mlir::Type tensor, llvm::StringRef index);
+int64_t extentOf(mlir::Value tensor, llvm::StringRef index);
+/// The product of its extents along `indices`.
+int64_t positionsAlong(mlir::Type tensor,
+                       llvm::ArrayRef<llvm::StringRef> indices);
 
 /// Whether the type waits for a placement.
 bool isUnplaced(mlir::Type type);

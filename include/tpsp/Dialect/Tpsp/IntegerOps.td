@@ -86,7 +86,7 @@ def Tpsp_RouterOp
     : Tpsp_IndexedOp<"router", ["introducesIndices", "getIntegerWidth",
                                 "getWholeIndices", "inferIndices"], [
         DeclareOpInterfaceMethods<Tpsp_RowKernelOpInterface,
-                                  ["getRowIndices", "emitRow"]>]> {
+                                  ["getRowIndices", "emitRow"]>], hasAdjoint=0> {
   let summary = "positions of the largest values along an index";
   let description = [{
     For every row along `expert`, the positions of its largest values, largest
@@ -114,7 +114,7 @@ def Tpsp_CountEarlierOp
                                        "getWholeIndices"], [
         Tpsp_KeepsIndices,
         DeclareOpInterfaceMethods<Tpsp_BucketKernelOpInterface,
-                                  ["needsBucketScratch"]>]> {
+                                  ["needsBucketScratch"]>], hasAdjoint=0> {
   let summary = "how many equal integers come before each";
   let description = [{
     For every integer, how many equal ones precede it, in the order of `over`,
@@ -146,7 +146,7 @@ def Tpsp_CountValuesOp
     : Tpsp_IndexedOp<"count_values", ["introducesIndices", "getIntegerWidth",
                                       "getIntegerBound", "getWholeIndices",
                                       "inferIndices"], [
-        DeclareOpInterfaceMethods<Tpsp_BucketKernelOpInterface>]> {
+        DeclareOpInterfaceMethods<Tpsp_BucketKernelOpInterface>], hasAdjoint=0> {
   let summary = "how often each value comes among integers";
   let description = [{
     The result has the operand's indices but `over`, then those of `of`: an index
@@ -178,7 +178,7 @@ def Tpsp_RunsOp
     : Tpsp_IndexedOp<"runs", ["introducesIndices", "getIntegerWidth",
                               "getWholeIndices"], [
         DeclareOpInterfaceMethods<Tpsp_RowKernelOpInterface,
-                                  ["getRowIndices", "emitRow"]>]> {
+                                  ["getRowIndices", "emitRow"]>], hasAdjoint=0> {
   let summary = "sorted integers, of how often each comes";
   let description = [{
     Along the new index `along`: position 0 of `of` as often as its count says,
@@ -202,7 +202,8 @@ def Tpsp_RunsOp
 }
 
 def Tpsp_BlockOfOp
-    : Tpsp_LoopOp<"block_of", ["getIntegerWidth"], [], [Tpsp_KeepsIndices]> {
+    : Tpsp_LoopOp<"block_of", ["getIntegerWidth"], [], [Tpsp_KeepsIndices],
+                  hasAdjoint=0> {
   let summary = "in which block of `size` positions each integer is";
   let description = [{
     The integer divided by `size`, rounded down. An integer below 0 is in none,

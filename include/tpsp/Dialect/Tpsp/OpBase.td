@@ -39,10 +39,11 @@ defvar Tpsp_Syntax = [{
 }];
 
 class Tpsp_IndexedOp<string mnemonic, list<string> overridden = [],
-                     list<Trait> traits = []>
+                     list<Trait> traits = [], bit hasAdjoint = 1>
     : Tpsp_Op<mnemonic, traits # [
-        DeclareOpInterfaceMethods<Tpsp_IndexedOpInterface,
-                                  overridden # ["buildAdjoint"]>]> {
+        DeclareOpInterfaceMethods<
+            Tpsp_IndexedOpInterface,
+            overridden # !if(hasAdjoint, ["buildAdjoint"], []<string>)>]> {
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs);
   let results = (outs Tpsp_Tensor:$result);
   let hasCustomAssemblyFormat = 1;
@@ -50,16 +51,18 @@ class Tpsp_IndexedOp<string mnemonic, list<string> overridden = [],
 }
 
 class Tpsp_LoopOp<string mnemonic, list<string> overridden = [],
-                  list<string> loopOverridden = [], list<Trait> traits = []>
+                  list<string> loopOverridden = [], list<Trait> traits = [],
+                  bit hasAdjoint = 1>
     : Tpsp_IndexedOp<mnemonic, overridden, traits # [
         DeclareOpInterfaceMethods<Tpsp_LoopOpInterface,
-                                  loopOverridden # ["emitScalar"]>]>;
+                                  loopOverridden # ["emitScalar"]>],
+        hasAdjoint>;
 
 class Tpsp_PointwiseOp<string mnemonic, int arity, list<string> overridden = [],
                        list<string> loopOverridden = [], list<Trait> traits = [],
-                       int optional = 0>
+                       int optional = 0, bit hasAdjoint = 1>
     : Tpsp_LoopOp<mnemonic, overridden, loopOverridden,
-                  traits # [Tpsp_KeepsIndices]> {
+                  traits # [Tpsp_KeepsIndices], hasAdjoint> {
   let summary = "pointwise " # mnemonic;
   let description = [{
     An operand may lack indices of the result: it is broadcast along them by

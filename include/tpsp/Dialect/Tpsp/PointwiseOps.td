@@ -48,7 +48,8 @@ def Tpsp_ClampOp : Tpsp_PointwiseOp<"clamp", 1> {
   let extraClassDefinition = Tpsp_Syntax;
 }
 
-def Tpsp_CompareOp : Tpsp_PointwiseOp<"compare", 2, ["stopsGradient"]> {
+def Tpsp_CompareOp
+    : Tpsp_PointwiseOp<"compare", 2, ["stopsGradient"], hasAdjoint=0> {
   let summary = "1 where a relation of two holds, else 0";
   let description = [{
     `is` names the relation: "less", "less_equal", "equal", "not_equal",
@@ -195,7 +196,7 @@ def Tpsp_LengthMaskOp
 }
 
 def Tpsp_ConstantOp
-    : Tpsp_PointwiseOp<"constant", 0, ["introducesIndices"]> {
+    : Tpsp_PointwiseOp<"constant", 0, ["introducesIndices"], hasAdjoint=0> {
   let summary = "one number everywhere";
   let description = [{
     ```mlir
@@ -209,7 +210,7 @@ def Tpsp_ConstantOp
 
 def Tpsp_IotaOp
     : Tpsp_PointwiseOp<"iota", 0, ["introducesIndices"],
-                       ["getPositionIndices"]> {
+                       ["getPositionIndices"], hasAdjoint=0> {
   let summary = "the position along an index, as a number";
   let description = [{
     0, 1, 2, ... along `index`, which is one of the result's, and the same along

@@ -14,7 +14,7 @@ defvar Tpsp_RopeScaling = (ins DefaultValuedAttr<F64Attr, "1.0">:$stretch,
 
 def Tpsp_RopeMatrixOp
     : Tpsp_PointwiseOp<"rope_matrix", 0, ["introducesIndices"],
-                       ["getPositionIndices"]> {
+                       ["getPositionIndices"], hasAdjoint=0> {
   let summary = "the rotations of rotary embeddings";
   let description = [{
     R[position, out, in, feature], a 2x2 rotation for every position and feature

@@ -23,13 +23,12 @@ public:
   Scalar operator/(const Scalar &other) const;
   Scalar operator-() const;
 
-  friend Scalar exp(const Scalar &x);
-  friend Scalar log(const Scalar &x);
-  friend Scalar tanh(const Scalar &x);
-  friend Scalar sin(const Scalar &x);
-  friend Scalar cos(const Scalar &x);
-  friend Scalar erf(const Scalar &x);
-  friend Scalar sqrt(const Scalar &x);
+  /// The operation `Op` of this number and others of its type.
+  template <typename Op, typename... Others>
+  Scalar apply(const Others &...others) const {
+    return with(Op::create(*builder, loc, value, others.value...));
+  }
+
   /// x > 0 ? a : b
   friend Scalar ifPositive(const Scalar &x, const Scalar &a, const Scalar &b);
 
@@ -40,6 +39,14 @@ private:
   mlir::Location loc;
   mlir::Value value;
 };
+
+Scalar exp(const Scalar &x);
+Scalar log(const Scalar &x);
+Scalar tanh(const Scalar &x);
+Scalar sin(const Scalar &x);
+Scalar cos(const Scalar &x);
+Scalar erf(const Scalar &x);
+Scalar sqrt(const Scalar &x);
 
 /// log(1 + x) of an x that is not negative, with all digits of a small one
 /// (Goldberg, What every computer scientist should know about floating-point

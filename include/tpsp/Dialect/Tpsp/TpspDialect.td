@@ -21,21 +21,7 @@ def Tpsp_Dialect : Dialect {
   let useDefaultTypePrinterParser = 1;
   let hasRegionArgAttrVerify = 1;
   let hasOperationAttrVerify = 1;
-  // Each beside the operations of its family.
   let extraClassDeclaration = [{
-    void registerMeshOp();
-    void registerProgramOps();
-    void registerContractionOps();
-    void registerPointwiseOps();
-    void registerFunctionOps();
-    void registerDropoutOps();
-    void registerRowOps();
-    void registerAttentionOps();
-    void registerIntegerOps();
-    void registerViewOps();
-    void registerBlockOps();
-    void registerSequenceOps();
-    void registerCollectiveOps();
     /// `call`, `repeat` and `return` of a function in short form.
     std::optional<ParseOpHook>
     getParseOperationHook(::llvm::StringRef opName) const override;

@@ -91,11 +91,16 @@ def Tpsp_IndexedOpInterface : OpInterface<"IndexedOpInterface"> {
         Adds the vector-Jacobian product: given the gradient of the first
         result, sets `gradients[i]` for every operand i with needed[i]. Values
         are created unplaced. Fails with a diagnostic where there is none.
-        Other results have no gradient.}],
+        Other results have no gradient. A constant, or integers, hand on
+        nothing.}],
       "::mlir::LogicalResult", "buildAdjoint",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Value":$resultGradient,
            "::llvm::ArrayRef<bool>":$needed,
-           "::llvm::MutableArrayRef<::mlir::Value>":$gradients)>,
+           "::llvm::MutableArrayRef<::mlir::Value>":$gradients), "",
+      [{
+        (void)builder; (void)resultGradient; (void)needed; (void)gradients;
+        return ::mlir::success();
+      }]>,
     InterfaceMethod<[{
         Says that the operation now computes a part of what it did: `index` of
         the result was (blocks, parts, rows), and is the rows of `part` in

@@ -45,7 +45,7 @@ def Tpsp_MergeOp : Tpsp_ViewOp<"merge"> {
 def Tpsp_StopGradientOp
     : Tpsp_IndexedOp<"stop_gradient",
                      ["getLinearity", "isView", "stopsGradient"],
-                     [Tpsp_KeepsIndices]> {
+                     [Tpsp_KeepsIndices], hasAdjoint=0> {
   let summary = "the operand, as a constant to differentiation";
   let description = [{
     Constraints: (I1)-(I8), (V3).

@@ -17,6 +17,9 @@ Plan planOf(plan::ProgramOp program);
 /// Only its mesh.
 Mesh meshOf(plan::ProgramOp program);
 
+/// Its commands, by their position in the plan.
+llvm::SmallVector<mlir::Operation *> commandsOf(plan::ProgramOp program);
+
 /// The plan of a program, made when a pass first asks for it:
 ///
 ///     const Plan &plan = getChildAnalysis<PlanAnalysis>(program).plan;

@@ -47,7 +47,7 @@ private:
   double mean, deviation;
   int64_t dtype;
   int64_t below;
-  int64_t elements = 1;
+  int64_t elements;
 };
 
 } // namespace tpsp::rt

@@ -83,7 +83,7 @@ private:
     llvm::append_range(names, side);
     llvm::append_range(names, once);
     Value made = b.einsum(x, y, names);
-    auto unplaced = cast<RankedTensorType>(made.getType());
+    auto unplaced = typeOf(made);
     auto whole = RankedTensorType::get(
         unplaced.getShape(), unplaced.getElementType(),
         IdxAttr::get(type.getContext(), getIdx(unplaced).getNames()));

@@ -8,6 +8,8 @@
 #define TPSP_PASSES_LOGICAL_OPTIMIZERS_OPTIMIZER_H
 
 #include "Passes/Logical/MatrixIndices.h"
+#include "tpsp/Dialect/Tpsp/FunctionOps.h"
+#include "tpsp/Dialect/Tpsp/PointwiseOps.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -23,21 +25,37 @@ public:
   UpdateBuilder(mlir::OpBuilder &builder, mlir::Location loc)
       : b(builder), loc(loc) {}
 
-  mlir::Value add(mlir::Value x, mlir::Value y);
-  mlir::Value sub(mlir::Value x, mlir::Value y);
-  mlir::Value mul(mlir::Value x, mlir::Value y);
-  mlir::Value div(mlir::Value x, mlir::Value y);
-  mlir::Value scale(mlir::Value x, double factor);
-  mlir::Value shift(mlir::Value x, double by);
-  mlir::Value square(mlir::Value x);
-  mlir::Value sqrt(mlir::Value x);
-  mlir::Value exp(mlir::Value x);
-  mlir::Value tanh(mlir::Value x);
-  mlir::Value relu(mlir::Value x);
-  mlir::Value rsqrt(mlir::Value x);
-  mlir::Value max(mlir::Value x, mlir::Value y);
+  mlir::Value add(mlir::Value x, mlir::Value y) {
+    return create<AddOp>({x, y});
+  }
+  mlir::Value sub(mlir::Value x, mlir::Value y) {
+    return create<SubOp>({x, y});
+  }
+  mlir::Value mul(mlir::Value x, mlir::Value y) {
+    return create<MulOp>({x, y});
+  }
+  mlir::Value div(mlir::Value x, mlir::Value y) {
+    return create<DivOp>({x, y});
+  }
+  mlir::Value scale(mlir::Value x, double factor) {
+    return create<ScaleOp>({x}, b.getF64FloatAttr(factor));
+  }
+  mlir::Value shift(mlir::Value x, double by) {
+    return create<ShiftOp>({x}, b.getF64FloatAttr(by));
+  }
+  mlir::Value square(mlir::Value x) { return create<SquareOp>({x}); }
+  mlir::Value sqrt(mlir::Value x) { return create<SqrtOp>({x}); }
+  mlir::Value exp(mlir::Value x) { return create<ExpOp>({x}); }
+  mlir::Value tanh(mlir::Value x) { return create<TanhOp>({x}); }
+  mlir::Value relu(mlir::Value x) { return create<ReluOp>({x}); }
+  mlir::Value rsqrt(mlir::Value x) { return create<RsqrtOp>({x}); }
+  mlir::Value max(mlir::Value x, mlir::Value y) {
+    return create<MaxOp>({x, y});
+  }
   /// 1 where the relation ("less") holds, else 0.
-  mlir::Value compare(mlir::Value x, mlir::Value y, llvm::StringRef is);
+  mlir::Value compare(mlir::Value x, mlir::Value y, llvm::StringRef is) {
+    return create<CompareOp>({x, y}, b.getStringAttr(is));
+  }
   /// x where the condition, a number in any precision, is not 0; else y.
   mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y);
   /// In another precision, if it is not in that.
@@ -56,6 +74,17 @@ public:
 
   mlir::OpBuilder &b;
   mlir::Location loc;
+
+private:
+  /// Unplaced, and with the indices of the operand that has most.
+  static mlir::Type typeOver(llvm::ArrayRef<mlir::Value> operands);
+
+  template <typename Op, typename... Attributes>
+  mlir::Value create(llvm::ArrayRef<mlir::Value> operands,
+                     Attributes... attributes) {
+    return Op::create(b, loc, typeOver(operands), mlir::ValueRange(operands),
+                      attributes...);
+  }
 };
 
 /// A number that an optimizer can be told, from 0 to below a bound.
@@ -89,9 +118,7 @@ struct ParameterStep {
   llvm::SmallVector<MatrixRole> matrix;
 
   double setting(llvm::StringRef name) const { return settings.at(name); }
-  int64_t rank() const {
-    return mlir::cast<mlir::RankedTensorType>(parameter.getType()).getRank();
-  }
+  int64_t rank() const { return typeOf(parameter).getRank(); }
 };
 
 struct Optimizer {
