@@ -14,7 +14,9 @@ func @f(%x: [s, d@tp], param %g: [d@tp]) -> [s, d@tp] {
   %a = mul %x, %g
   %u = dropout %a {rate = 0.3, seed = 7}
   %v = dropout %u {rate = 0.2, seed = -9}
-  %z = add %v, %x
+  %h = dropout %g {rate = 0.4, seed = 5}
+  %w = mul %v, %h
+  %z = add %w, %x
   return %z
 }
 }

@@ -65,6 +65,38 @@ func.func @within(%to: memref<37xi32>, %row: i64) {
   return
 }
 
+// Where one draw begins within a block, strips are no whole blocks: the second
+// strip of the other draw begins within one, too.
+
+// CHECK-LABEL: func.func @both
+//       CHECK:   scf.for %{{.*}} step %c125
+// CHECK-COUNT-2:   arith.index_cast %{{.*}} : i64 to index
+//       CHECK:     scf.for %[[I:.*]] =
+//       CHECK:       %[[AT:.*]] = arith.addi %[[I]], %{{.*}}
+//       CHECK:       memref.load %{{.*}}[%[[AT]]] : memref<128xi32>
+//       CHECK:       %[[THERE:.*]] = arith.addi %[[I]], %{{.*}}
+//       CHECK:       memref.load %{{.*}}[%[[THERE]]] : memref<128xi32>
+//   CHECK-NOT:   random_bits
+func.func @both(%to: memref<250xi32>, %row: i64) {
+  %none = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %end = arith.constant 250 : index
+  %four = arith.constant 4 : i64
+  scf.for %i = %none to %end step %one {
+    %c = arith.index_cast %i : index to i64
+    %whole = arith.divui %c, %four : i64
+    %first = arith.remui %c, %four : i64
+    %a = tpsp.random_bits %whole, %first seed 3
+    %p = arith.addi %row, %c : i64
+    %block = arith.divui %p, %four : i64
+    %word = arith.remui %p, %four : i64
+    %b = tpsp.random_bits %block, %word seed 4
+    %bits = arith.xori %a, %b : i32
+    memref.store %bits, %to[%i] : memref<250xi32>
+  }
+  return
+}
+
 // A loop whose extent is not known has strips, and then what is over.
 
 // CHECK-LABEL: func.func @unknown

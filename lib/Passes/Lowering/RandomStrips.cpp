@@ -289,7 +289,8 @@ void StripLoop::prefetch(OpBuilder &b, int64_t extent, IRMapping &first) {
 StripLoop::Strip StripLoop::drawStrip(OpBuilder &b, RandomBitsOp op,
                                       int64_t words, IRMapping &first) {
   Strip strip;
-  if (!startsBlock(op))
+  // Strips are whole blocks only where all draws begin one.
+  if (before > 0)
     strip.skipped = arith::IndexCastOp::create(
         b, op.getLoc(), b.getIndexType(), emitFirst(b, op.getWord(), first));
   Value step = op.getStep() ? emitFirst(b, op.getStep(), first) : Value();
