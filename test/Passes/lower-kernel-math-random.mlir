@@ -167,6 +167,29 @@ func.func @writtenStep(%to: memref<64xi32>, %number: memref<f32>) {
   return
 }
 
+// Nor is a number that each element has for itself read for all of a strip.
+
+// CHECK-LABEL: func.func @stepOfElement
+//   CHECK-NOT:   alloca
+//       CHECK:   scf.for
+//   CHECK-NOT:   random_bits
+//       CHECK:   return
+func.func @stepOfElement(%to: memref<64xi32>, %numbers: memref<64xi64>) {
+  %none = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %end = arith.constant 64 : index
+  %four = arith.constant 4 : i64
+  scf.for %i = %none to %end step %one {
+    %p = arith.index_cast %i : index to i64
+    %block = arith.divui %p, %four : i64
+    %word = arith.remui %p, %four : i64
+    %step = memref.load %numbers[%i] : memref<64xi64>
+    %bits = tpsp.random_bits %block, %word step %step seed 3
+    memref.store %bits, %to[%i] : memref<64xi32>
+  }
+  return
+}
+
 // What is no neighbour draws a block of its own: a column is read here, and
 // there every other element.
 

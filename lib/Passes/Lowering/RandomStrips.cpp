@@ -114,7 +114,7 @@ private:
     return word && quotient && constantOf(word.getRhs()) == randomNeighbours &&
            constantOf(quotient.getRhs()) == randomNeighbours &&
            quotient.getLhs() == word.getLhs() && risesByOne(word.getLhs()) &&
-           (!op.getStep() || isKnownBefore(op.getStep()));
+           (!op.getStep() || isSame(op.getStep()));
   }
 
   arith::DivUIOp quotientOf(Value block) {
@@ -142,16 +142,16 @@ private:
                      risesByOne(sum.getLhs());
   }
 
-  /// Whether `value` can be computed in front of a strip: it is arithmetic, of
-  /// numbers that the loop does not write.
-  bool isKnownBefore(Value value) {
-    if (value == loop.getInductionVar() || loop.isDefinedOutsideOfLoop(value))
+  /// Whether `value` is one for all iterations: arithmetic of numbers that the
+  /// loop does not write.
+  bool isSame(Value value) {
+    if (loop.isDefinedOutsideOfLoop(value))
       return true;
     Operation *op = value.getDefiningOp();
-    auto load = dyn_cast<memref::LoadOp>(op);
-    return (load ? !isWritten(bufferOf(load.getMemRef())) : isPure(op)) &&
+    auto load = dyn_cast_or_null<memref::LoadOp>(op);
+    return op && (load ? !isWritten(bufferOf(load.getMemRef())) : isPure(op)) &&
            llvm::all_of(op->getOperands(),
-                        [&](Value operand) { return isKnownBefore(operand); });
+                        [&](Value operand) { return isSame(operand); });
   }
 
   /// Arguments of a kernel do not overlap.
@@ -268,12 +268,12 @@ void StripLoop::prefetch(OpBuilder &b, int64_t extent, IRMapping &first) {
     ValueRange indices = load.getIndices();
     if (indices.empty() || !type.getElementType().isIntOrFloat() ||
         !risesByOne(indices.back()) || !type.isLastDimUnitStride() ||
-        !llvm::all_of(indices, [&](Value at) { return isKnownBefore(at); }))
+        !llvm::all_of(indices.drop_back(), [&](Value index) {
+          return loop.isDefinedOutsideOfLoop(index);
+        }))
       continue;
-    SmallVector<Value> at;
-    for (Value index : indices)
-      at.push_back(emitFirst(b, index, first));
-    Value row = at.back();
+    SmallVector<Value> at(indices);
+    Value row = emitFirst(b, indices.back(), first);
     IndexMath math(b, load.getLoc());
     int64_t line =
         std::max<int64_t>(lineBits / type.getElementTypeBitWidth(), 1);
