@@ -63,26 +63,3 @@ func.func @compare(%x: bf16, %y: bf16) -> i1 {
   %a = arith.cmpf ogt, %x, %y : bf16
   return %a : i1
 }
-
-// Neighbours are in one body before they draw; what is over comes after.
-
-// CHECK-LABEL: func.func @neighbours
-//   CHECK-DAG:   %[[FOUR:.*]] = arith.constant 4 : index
-//   CHECK-DAG:   %[[EIGHT:.*]] = arith.constant 8 : index
-//       CHECK:   scf.for %{{.*}} = %{{.*}} to %[[EIGHT]] step %[[FOUR]]
-// CHECK-COUNT-4:   memref.store
-//   CHECK-NOT:     memref.store
-//       CHECK:   scf.for
-//       CHECK:     memref.store
-//   CHECK-NOT:   random_bits
-func.func @neighbours(%to: memref<10xi32>) {
-  %none = arith.constant 0 : index
-  %one = arith.constant 1 : index
-  %ten = arith.constant 10 : index
-  scf.for %i = %none to %ten step %one {
-    %block = arith.index_cast %i : index to i64
-    %bits = tpsp.random_bits %block, %block seed 3
-    memref.store %bits, %to[%i] : memref<10xi32>
-  }
-  return
-}

@@ -34,8 +34,10 @@ def LowerKernelMath : Pass<"tpsp-lower-kernel-math", "::mlir::ModuleOp"> {
     vectorise. Sums may be reordered. Infinities and NaNs are not assumed away:
     a masked score is minus infinity.
 
-    tpsp.random_bits becomes Philox's arithmetic. Loops around it are unrolled by
-    four first, so that neighbours compute a block once.
+    tpsp.random_bits becomes Philox's arithmetic. Loops whose neighbours draw
+    words side by side are cut into strips first. Vectors of blocks are drawn
+    into an array on the stack, and the strip's elements read it. So each block
+    is drawn once, wherever rows begin, and LLVM vectorises both parts.
 
     bf16 conversions become integer arithmetic (f16's are the processor's), and
     bf16 values are loaded and stored as integers. LLVM would keep a bf16 across
@@ -48,6 +50,7 @@ def LowerKernelMath : Pass<"tpsp-lower-kernel-math", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect",
+                           "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::vector::VectorDialect"];
 }

@@ -3,11 +3,8 @@
 #include "tpsp/Dialect/Tpsp/DropoutOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/SCF/Utils/Utils.h"
-#include "llvm/ADT/SetVector.h"
-
-#include <array>
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/BuiltinAttributes.h"
 
 using namespace mlir;
 using namespace tpsp;
@@ -19,10 +16,20 @@ namespace {
 struct Words {
   OpBuilder &b;
   Location loc;
+  /// i64, or a vector of it.
+  Type type;
 
   Value constant(uint64_t value) {
-    return arith::ConstantIntOp::create(b, loc, b.getI64Type(),
-                                        static_cast<int64_t>(value));
+    TypedAttr number = b.getI64IntegerAttr(static_cast<int64_t>(value));
+    if (auto vector = dyn_cast<VectorType>(type))
+      number = DenseElementsAttr::get(vector, Attribute(number));
+    return arith::ConstantOp::create(b, loc, number);
+  }
+  /// A number for all.
+  Value same(Value number) {
+    return isa<VectorType>(type)
+               ? vector::BroadcastOp::create(b, loc, type, number)
+               : number;
   }
   Value low(Value wide) {
     return arith::AndIOp::create(b, loc, wide, constant(0xffffffffu));
@@ -45,18 +52,39 @@ struct Words {
   }
 };
 
-/// The words of block number `block` of Philox-4x32-10, each an i64. The
-/// counter is (low word, high word) of `block`, then `step` and 0; the key is
-/// (low word, high word) of `seed`. (Salmon, Moraes, Dror, Shaw: Parallel
-/// random numbers: as easy as 1, 2, 3, SC 2011.)
-std::array<Value, 4> philox(Words words, Value block, Value step,
-                            int64_t seed) {
+struct ExpandRandomBits : OpRewritePattern<RandomBitsOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(RandomBitsOp op,
+                                PatternRewriter &rewriter) const override {
+    Words words{rewriter, op.getLoc(), rewriter.getI64Type()};
+    std::array<Value, 4> x = emitRandomWords(
+        rewriter, op.getLoc(), op.getBlock(), op.getStep(), op.getSeed());
+    Value bits = x[0];
+    for (size_t word = 1; word < x.size(); ++word)
+      bits = words.chosen(op.getWord(), word, x[word], bits);
+    rewriter.replaceOpWithNewOp<arith::TruncIOp>(op, rewriter.getI32Type(),
+                                                 bits);
+    return success();
+  }
+};
+
+} // namespace
+
+/// Philox-4x32-10. The counter is (low word, high word) of a block's number,
+/// then `step` and 0; the key is (low word, high word) of `seed`. (Salmon,
+/// Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3, SC 2011.)
+std::array<Value, randomNeighbours>
+tpsp::emitRandomWords(OpBuilder &b, Location loc, Value blocks, Value step,
+                      int64_t seed) {
   constexpr uint64_t factor0 = 0xd2511f53, factor1 = 0xcd9e8d57;
   constexpr uint32_t weyl0 = 0x9e3779b9, weyl1 = 0xbb67ae85;
   constexpr int rounds = 10;
 
-  std::array<Value, 4> x = {block, words.high(block),
-                            step ? step : words.constant(0), words.constant(0)};
+  Words words{b, loc, blocks.getType()};
+  std::array<Value, randomNeighbours> x = {
+      blocks, words.high(blocks), step ? words.same(step) : words.constant(0),
+      words.constant(0)};
   auto key0 = static_cast<uint32_t>(seed);
   auto key1 = static_cast<uint32_t>(static_cast<uint64_t>(seed) >> 32);
   for (int round = 0; round < rounds; ++round) {
@@ -70,35 +98,6 @@ std::array<Value, 4> philox(Words words, Value block, Value step,
   return x;
 }
 
-struct ExpandRandomBits : OpRewritePattern<RandomBitsOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(RandomBitsOp op,
-                                PatternRewriter &rewriter) const override {
-    Words words{rewriter, op.getLoc()};
-    std::array<Value, 4> x =
-        philox(words, op.getBlock(), op.getStep(), op.getSeed());
-    Value bits = x[0];
-    for (size_t word = 1; word < x.size(); ++word)
-      bits = words.chosen(op.getWord(), word, x[word], bits);
-    rewriter.replaceOpWithNewOp<arith::TruncIOp>(op, rewriter.getI32Type(),
-                                                 bits);
-    return success();
-  }
-};
-
-} // namespace
-
 void tpsp::populateExpandRandomBits(RewritePatternSet &patterns) {
   patterns.add<ExpandRandomBits>(patterns.getContext());
-}
-
-void tpsp::unrollRandomNeighbours(Operation *kernel) {
-  llvm::SetVector<Operation *> loops;
-  kernel->walk([&](RandomBitsOp op) {
-    if (auto loop = op->getParentOfType<scf::ForOp>())
-      loops.insert(loop);
-  });
-  for (Operation *loop : loops)
-    (void)loopUnrollByFactor(cast<scf::ForOp>(loop), randomNeighbours);
 }

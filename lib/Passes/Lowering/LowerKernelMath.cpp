@@ -1,5 +1,6 @@
 // tpsp-lower-kernel-math: expand scalar mathematics so that loops vectorise.
 #include "Passes/Device/DeviceMath.h"
+#include "Passes/Lowering/RandomStrips.h"
 #include "tpsp/Dialect/Tpsp/RandomBits.h"
 #include "tpsp/Passes/Passes.h"
 
@@ -10,6 +11,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/AttrTypeSubElements.h"
@@ -99,7 +101,7 @@ struct LowerKernelMath
 
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<func::FuncOp>()) {
-      tpsp::unrollRandomNeighbours(kernel);
+      tpsp::drawInStrips(kernel);
       if (failed(widenBF16(kernel)) ||
           failed(applyPatternsGreedily(kernel, bf16Conversions)) ||
           failed(lower(kernel)))

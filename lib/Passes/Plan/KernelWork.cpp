@@ -160,9 +160,9 @@ private:
   }
 
   /// Whether neighbours in the innermost loop draw one block: each of their
-  /// positions is the loop's position and a multiple of their number. LLVM sees
-  /// that where the block's number is a quotient of the position in the row,
-  /// and not of a sum.
+  /// positions is the loop's position and a multiple of their number. On a GPU
+  /// LLVM sees that where the block's number is a quotient of the position in
+  /// the row, and not of a sum. (A CPU's strips share in either case.)
   static bool sharesBlock(Operation *random) {
     auto number =
         cast<RandomBitsOp>(random).getBlock().getDefiningOp<arith::AddIOp>();
