@@ -93,7 +93,8 @@ std::vector<Waiting> Frontier::nextLeaves() {
     } else if (!space.isDone(next.node)) {
       for (SpaceNode &child : space.children(next.node, result.symmetric))
         push(std::move(child));
-    } else if (next.serial && overlapped >= options.overlappedBatch) {
+    } else if (next.serial && (overlapped >= options.overlappedBatch ||
+                               !dives.hasRoomFor(next))) {
       later.push_back(std::move(next));
     } else if (next.serial) {
       ++overlapped;
@@ -104,7 +105,12 @@ std::vector<Waiting> Frontier::nextLeaves() {
     }
   }
   for (Waiting &each : later)
-    queue.push(std::move(each));
+    if (leaves.empty()) {
+      begun.insert(each.number);
+      leaves.push_back(std::move(each));
+    } else {
+      queue.push(std::move(each));
+    }
   return leaves;
 }
 

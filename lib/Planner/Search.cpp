@@ -57,7 +57,7 @@ EvaluationTask taskFor(const Waiting &leaf, const Bounds &bounds,
   task.stage = options.overlaps && !leaf.serial ? Stage::Serial : Stage::Full;
   task.candidate = leaf.node.candidate;
   task.trials = options.overlaps
-                    ? settingsFor(task.candidate, bounds, options)
+                    ? settingsFor(task.candidate, bounds, options, longest)
                     : settingsFor(task.candidate, bounds, options, longest);
   task.before = leaf.serial;
   return task;
@@ -71,17 +71,11 @@ bool isSettled(const Evaluation &serial, const SearchOptions &options) {
          leastShare * double(serial.memory.total) > double(options.memoryLimit);
 }
 
-/// Of a task, about in proportion to its time: the compiler does as much for
-/// each micro-batch, and a schedule takes longer than the rest.
 double effortOf(const EvaluationTask &task) {
-  constexpr double schedule = 16;
-  if (!task.found)
-    return 0;
-  const Candidate &candidate = task.found->candidate;
-  double parts =
-      candidate.hasStages() ? 1 : double(candidate.settings.microBatches);
-  return parts * double(task.evaluations) *
-         (task.stage == Stage::Serial ? 1 : schedule);
+  return task.found
+             ? double(task.evaluations) *
+                   effortOf(task.found->candidate, task.stage != Stage::Serial)
+             : 0;
 }
 
 void noteBest(double seconds, SearchState &state) {

@@ -52,6 +52,15 @@ inline double likelySeconds(double busiest, double serial) {
   return busiest + std::max(serial - busiest, 0.0) / 4;
 }
 
+/// Of an evaluation, about in proportion to its time: the compiler does as much
+/// for each micro-batch, and a schedule takes longer than the rest.
+inline double effortOf(const Candidate &candidate, bool isOverlapped) {
+  constexpr double schedule = 16;
+  double parts =
+      candidate.hasStages() ? 1 : double(candidate.settings.microBatches);
+  return parts * (isOverlapped ? schedule : 1);
+}
+
 /// Leaves that were evaluated without overlap, and are still to be with it.
 class Dives {
 public:
@@ -62,10 +71,18 @@ public:
     (leaf.serial ? overlapEffort : serialEffort) += effort;
   }
 
+  /// Whether there is room for a leaf's overlap: together these take about as
+  /// long as what is known without. One that takes long comes when much is
+  /// known.
+  bool hasRoomFor(const Waiting &leaf) const {
+    double effort = effortOf(leaf.serial->candidate, /*isOverlapped=*/true);
+    return overlapEffort + effort <= 2 * serialEffort;
+  }
+
   /// Takes out at most `most`, those that may soon give a good plan, and all
   /// that are over: the leaves are overlapped before their turn. None, while
-  /// more was done with overlap than without: without, a better plan may be
-  /// found sooner.
+  /// more was done with overlap than without, or for which there is no room:
+  /// without, a better plan may be found sooner.
   std::vector<Waiting> take(size_t most,
                             llvm::function_ref<bool(const Waiting &)> isOver) {
     llvm::erase_if(leaves, isOver);
@@ -75,9 +92,11 @@ public:
       return likelySeconds(a.bound.seconds, a.promise()) <
              likelySeconds(b.bound.seconds, b.promise());
     });
-    auto end = leaves.begin() + ptrdiff_t(std::min(most, leaves.size()));
-    std::vector<Waiting> taken(leaves.begin(), end);
-    leaves.erase(leaves.begin(), end);
+    std::vector<Waiting> taken, rest;
+    for (Waiting &leaf : leaves)
+      (taken.size() < most && hasRoomFor(leaf) ? taken : rest)
+          .push_back(std::move(leaf));
+    leaves = std::move(rest);
     return taken;
   }
 
