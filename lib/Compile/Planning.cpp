@@ -140,9 +140,12 @@ public:
     if (!undivided)
       return undivided.takeError();
     dropUseless(*undivided);
-    Bounds bounds(
-        facts, hardware,
-        boundsFor(facts, *undivided, request.devices, request.search));
+    BoundOptions bounding =
+        boundsFor(facts, *undivided, request.devices, request.search);
+    Bounds bounds(facts, hardware, bounding);
+    bounding.overlaps = false;
+    Bounds serialBounds(facts, hardware, bounding);
+    request.search.serialBounds = &serialBounds;
     std::vector<Candidate> pure = space.pure();
     planning->result =
         search(space, bounds, candidateEvaluators(request.evaluator), pure,

@@ -13,8 +13,9 @@ using namespace tpsp::planner;
 using Stage = EvaluationTask::Stage;
 
 double EvaluationPool::seconds() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
-      .count();
+  std::chrono::duration<double> passed =
+      std::chrono::steady_clock::now() - begin;
+  return options.known.seconds + passed.count();
 }
 
 bool EvaluationPool::isOutOfTime() const {
@@ -32,11 +33,20 @@ bool EvaluationPool::hasTimeFor(const EvaluationTask &task) const {
   return seconds() + needs <= options.secondsLimit;
 }
 
+/// Micro-batches that the compiler schedules together; with stages each is by
+/// itself.
+static int64_t partsTogether(const Candidate &candidate) {
+  return candidate.hasStages() ? 0 : candidate.settings.microBatches;
+}
+
 /// Schedules take more than in proportion to the commands.
 double EvaluationPool::fullEffortOf(const Evaluation &serial) const {
-  constexpr double guess = 25;
-  auto found = fullEffort.find(serial.candidate.settings.microBatches);
-  return found == fullEffort.end() ? guess : found->second;
+  constexpr double guess = 25, ofMicroBatch = 12;
+  int64_t parts = partsTogether(serial.candidate);
+  auto found = fullEffort.find(parts);
+  return found == fullEffort.end()
+             ? std::max(guess, ofMicroBatch * double(parts))
+             : found->second;
 }
 
 Evaluation EvaluationPool::evaluateAt(Stage stage, Evaluator &evaluator,
@@ -128,7 +138,7 @@ void EvaluationPool::learn(const EvaluationTask &task) {
     return;
   double effort =
       task.found->evaluationSeconds / task.before->evaluationSeconds;
-  double &known = fullEffort[task.before->candidate.settings.microBatches];
+  double &known = fullEffort[partsTogether(task.before->candidate)];
   known = std::max(known, effort);
 }
 

@@ -53,6 +53,7 @@ public:
       : makeEvaluator(makeEvaluator), options(options),
         begin(std::chrono::steady_clock::now()) {}
 
+  /// With those before the search.
   double seconds() const;
   bool isOutOfTime() const;
   /// Whether the task will end in time, as far as earlier ones tell.
@@ -74,8 +75,8 @@ private:
   const SearchOptions &options;
   const std::chrono::steady_clock::time_point begin;
   std::vector<std::unique_ptr<Evaluator>> evaluators;
-  /// By micro-batches: how many times longer the full stage took than the
-  /// serial one.
+  /// By micro-batches that are scheduled together: how many times longer the
+  /// full stage took than the serial one.
   std::map<int64_t, double> fullEffort;
 };
 

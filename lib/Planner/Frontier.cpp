@@ -51,6 +51,10 @@ size_t Frontier::batchSize() const {
   return hasBest ? options.batch : std::min(options.batch, first);
 }
 
+void Frontier::markSeen(const Candidate &candidate) {
+  seen.insert(subscriptText(candidate, space.program()));
+}
+
 void Frontier::addAgain(Waiting leaf) {
   dives.add(leaf);
   queue.push(std::move(leaf));

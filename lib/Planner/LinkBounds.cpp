@@ -240,14 +240,24 @@ double Bounds::gatherSeconds(const WholeOperand &operand, const SpaceNode &node,
   return each;
 }
 
+/// Whether the axis divides an index of the tensor for parameters. Then the
+/// tensor may be divided along it, too.
+static bool mayFollowParameters(const Completion &completion,
+                                const AxisUse &use) {
+  return llvm::any_of(completion.dims, [&](ClassId id) {
+    return llvm::is_contained(use.parameters, id);
+  });
+}
+
 /// The rank's part, as far as other axes divide it.
 double Bounds::completionBytes(const Completion &completion,
                                const SpaceNode &node, unsigned axis) const {
   double bytes = double(completion.bytes) / double(node.remaining);
   for (unsigned i = 0; i < node.candidate.axes.size(); ++i) {
     const CandidateAxis &other = node.candidate.axes[i];
-    if (i != axis && other.use.activations &&
-        llvm::is_contained(completion.dims, *other.use.activations))
+    bool divides = other.use.activations &&
+                   llvm::is_contained(completion.dims, *other.use.activations);
+    if (i != axis && (divides || mayFollowParameters(completion, other.use)))
       bytes /= double(other.size);
   }
   return bytes;
@@ -287,7 +297,8 @@ double Bounds::narrowestBytes(const AxisUse &use) const {
 /// activations, all ranks need the sum. Where it does, each keeps a part, and
 /// the products on the other side gather it: operands of products forward,
 /// whose gradients are completed, and gradients of sums backward. A parameter's
-/// gradient gathers the operand again.
+/// gradient gathers the operand again. Where the parameters are divided along
+/// an index of the operand, an exchange does, which is not counted.
 double Bounds::completionSeconds(const Completion &completion,
                                  const SpaceNode &node, const ModelAxis &axis,
                                  int64_t microBatches) const {
@@ -312,6 +323,8 @@ double Bounds::completionSeconds(const Completion &completion,
          gather = secondsOf(CollectiveKind::AllGather);
   int gathers = options.hasGradients && completion.hasGradient;
   gathers += options.regathers && completion.isReadAgain;
+  if (mayFollowParameters(completion, use))
+    gathers = 0;
   return use.activations
              ? scatter + gathers * gather
              : std::min(secondsOf(CollectiveKind::AllReduce), scatter + gather);

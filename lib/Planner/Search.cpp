@@ -95,6 +95,7 @@ public:
   }
 
   SearchResult run(const std::vector<Candidate> &notable) {
+    beginWithKnown();
     while (!frontier.empty() && !isSpent()) {
       evaluate(frontier.nextLeaves(), longestOfUse());
       report();
@@ -121,6 +122,20 @@ public:
   }
 
 private:
+  void beginWithKnown() {
+    result.state.evaluations = options.known.evaluations;
+    for (const Evaluation &step : options.known.steps) {
+      Waiting leaf = {{step.candidate, 1},
+                      bounds.of({step.candidate, 1}),
+                      frontier.nextNumber(),
+                      nullptr};
+      frontier.markSeen(step.candidate);
+      frontier.note(leaf, effortOf(step.candidate, /*isOverlapped=*/false));
+      frontier.learn(leaf, step);
+      refine(std::move(leaf), std::make_shared<Evaluation>(step));
+    }
+  }
+
   bool isSpent() const {
     return pool.isOutOfTime() ||
            (options.evaluationsLimit > 0 &&
@@ -361,13 +376,59 @@ private:
   std::vector<Waiting> postponed, leftOut;
 };
 
+/// One command after another.
+class SerialSteps : public Evaluator {
+public:
+  explicit SerialSteps(std::unique_ptr<Evaluator> steps)
+      : steps(std::move(steps)) {}
+  Evaluation evaluate(const Candidate &candidate) override {
+    return steps->evaluateSerially(candidate);
+  }
+
+private:
+  std::unique_ptr<Evaluator> steps;
+};
+
 } // namespace
+
+/// In a third of the time that there is.
+static KnownSteps searchWithoutOverlap(const Space &space,
+                                       const EvaluatorFactory &makeEvaluator,
+                                       SearchOptions options,
+                                       const SearchProgress &progress) {
+  options.overlaps = false;
+  options.finalists = 0;
+  options.secondsLimit /= 3;
+  EvaluatorFactory serial = [&] {
+    return std::make_unique<SerialSteps>(makeEvaluator());
+  };
+  // Of steps with overlap it says nothing.
+  auto withoutGap = [&](SearchState state) {
+    state.gap = 1;
+    progress(state);
+  };
+  SearchResult found =
+      BranchAndBound(space, *options.serialBounds, serial, options, withoutGap)
+          .run({});
+  // Of the others, settings that were left out may be faster without overlap.
+  KnownSteps known;
+  for (Evaluation &each : found.evaluations)
+    if (each.isLegal() && each.memory.total <= options.memoryLimit &&
+        each.untried >= each.seconds)
+      known.steps.push_back(std::move(each));
+  known.evaluations = found.state.evaluations;
+  known.seconds = found.state.seconds;
+  return known;
+}
 
 SearchResult tpsp::planner::search(const Space &space, const Bounds &bounds,
                                    const EvaluatorFactory &makeEvaluator,
                                    const std::vector<Candidate> &notable,
                                    const SearchOptions &options,
                                    const SearchProgress &progress) {
-  return BranchAndBound(space, bounds, makeEvaluator, options, progress)
+  SearchOptions all = options;
+  if (all.overlaps && all.serialBounds)
+    all.known = searchWithoutOverlap(space, makeEvaluator, all, progress);
+  return BranchAndBound(space, bounds, makeEvaluator, all, progress)
       .run(notable);
 }

@@ -12,6 +12,10 @@
 /// time. So a leaf is evaluated without overlap first. How long each stream is
 /// busy there is a bound that no schedule beats, and the step's time one that
 /// none exceeds. Only what may still win then is overlapped.
+///
+/// Plans that are good without overlap are mostly good with it, and are found
+/// soon. So where bounds of steps without overlap are given, the space is
+/// searched by these first, and what was found there is overlapped first.
 #ifndef TPSP_PLANNER_SEARCH_H
 #define TPSP_PLANNER_SEARCH_H
 
@@ -19,6 +23,15 @@
 #include "tpsp/Planner/Evaluation.h"
 
 namespace tpsp::planner {
+
+/// What a search without overlap has found.
+struct KnownSteps {
+  /// Steps without overlap, best first.
+  std::vector<Evaluation> steps;
+  /// What it took.
+  int64_t evaluations = 0;
+  double seconds = 0;
+};
 
 struct SearchOptions {
   /// Of a rank, in bytes.
@@ -37,6 +50,11 @@ struct SearchOptions {
   bool overlaps = false;
   unsigned overlappedBatch = 2;
   double overlapMemory = 0;
+  /// Of steps without overlap; null: it is not asked for them. Must outlive the
+  /// search.
+  const Bounds *serialBounds = nullptr;
+  /// Counts against the limits.
+  KnownSteps known;
   /// The share for a candidate. With stages, what a schedule adds to a
   /// micro-batch may be there once for each that is saved.
   double mostAddedTo(const Candidate &candidate) const {

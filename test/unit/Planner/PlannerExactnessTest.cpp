@@ -121,10 +121,13 @@ protected:
     bounding.microBatchIndex = facts.find("b");
     Bounds bounds(facts, llvm::cantFail(findHardware(compile.hardware.name())),
                   bounding);
+    bounding.overlaps = false;
+    Bounds serialBounds(
+        facts, llvm::cantFail(findHardware(compile.hardware.name())), bounding);
     Known known;
     bruteForce(trial, space, bounds, known);
     for (int64_t limit : limitsOf(known))
-      expectSearchFinds(trial, space, bounds, known, limit);
+      expectSearchFinds(trial, space, bounds, serialBounds, known, limit);
     ++totals.programs;
   }
 
@@ -237,8 +240,10 @@ protected:
   }
 
   void expectSearchFinds(const Trial &trial, const Space &space,
-                         const Bounds &bounds, Known &known, int64_t limit) {
+                         const Bounds &bounds, const Bounds &serialBounds,
+                         Known &known, int64_t limit) {
     SearchOptions options = searchOptions(trial, space.program());
+    options.serialBounds = &serialBounds;
     options.memoryLimit = limit;
     std::optional<Evaluation> expected =
         bestOf(space, bounds, options, *remembering(trial, space, known)());

@@ -239,6 +239,20 @@ TEST(Search, OverlapsWhatMayStillWin) {
     EXPECT_EQ(best->seconds, expected->seconds) << seed;
     EXPECT_FALSE(best->isSerial) << seed;
     EXPECT_LT(overlapped, result.state.evaluations / 2) << seed;
+    // The same behind a search without overlap.
+    each.options.serialBounds = &each.bounds;
+    int64_t phases = 0;
+    double last = 1;
+    result = search(each.space, each.bounds, each.overlapping(overlapped), {},
+                    each.options, [&](const SearchState &state) {
+                      phases += state.gap > last;
+                      last = state.gap;
+                    });
+    EXPECT_EQ(result.state.gap, 0);
+    EXPECT_EQ(result.best(each.options.memoryLimit)->seconds, expected->seconds)
+        << seed;
+    // Of that search no gap is told.
+    EXPECT_EQ(phases, 0);
   }
   EXPECT_GT(found, 5);
 }
