@@ -105,6 +105,27 @@ TEST(Bounds, AlikeCompletions) {
                    facts.completions.front().count * once);
 }
 
+// Between nodes a group of more ranks of a node is faster. But along an axis
+// that divides the tensor, too, more is sent: it is no quicker than alone.
+TEST(Bounds, CollectivesAlongWhatDividesTheTensor) {
+  Hardware hardware = llvm::cantFail(findHardware("h100-sxm-cluster"));
+  ProgramFacts facts = mlp(64, 64, 1024, 4096);
+  BoundOptions options;
+  options.devices = 16;
+  options.hasGradients = true;
+  Bounds bounds(facts, hardware, options);
+  AxisUse between = {AxisRole::Model, 1, {3}, false, false};
+  auto modelWith = [&](AxisUse within) {
+    SpaceNode node;
+    node.candidate.axes = {{"a", 2, between}, {"b", 8, std::move(within)}};
+    return bounds.of(node).model;
+  };
+  double onBatch = modelWith({AxisRole::Data, 0, {}, false, false});
+  double onPositions = modelWith({AxisRole::Data, 1, {}, false, false});
+  EXPECT_GT(onBatch, 0);
+  EXPECT_DOUBLE_EQ(onPositions, onBatch);
+}
+
 // What several axes store, is gathered along all of them.
 TEST(Bounds, SeveralAxesStore) {
   ProgramFacts facts = mlp(64, 64, 4096, 4096);
