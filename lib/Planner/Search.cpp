@@ -48,17 +48,13 @@ Evaluation rowOf(const Candidate &candidate, const Bound &bound) {
   return row;
 }
 
-/// Of settings, those that may take at most `longest` seconds, and what is
-/// known already. With overlap none is left out: without it they compare well
-/// enough.
+/// Of settings, those that may take at most `longest` seconds.
 EvaluationTask taskFor(const Waiting &leaf, const Bounds &bounds,
                        const SearchOptions &options, double longest) {
   EvaluationTask task;
   task.stage = options.overlaps && !leaf.serial ? Stage::Serial : Stage::Full;
   task.candidate = leaf.node.candidate;
-  task.trials = options.overlaps
-                    ? settingsFor(task.candidate, bounds, options, longest)
-                    : settingsFor(task.candidate, bounds, options, longest);
+  task.trials = settingsFor(task.candidate, bounds, options, longest);
   task.before = leaf.serial;
   return task;
 }
