@@ -15,7 +15,7 @@ using Stage = EvaluationTask::Stage;
 double EvaluationPool::seconds() const {
   std::chrono::duration<double> passed =
       std::chrono::steady_clock::now() - begin;
-  return options.known.seconds + passed.count();
+  return secondsBefore + passed.count();
 }
 
 bool EvaluationPool::isOutOfTime() const {

@@ -47,13 +47,12 @@ struct EvaluationTask {
 
 class EvaluationPool {
 public:
-  /// Both must outlive it. Its clock starts.
+  /// Both must outlive it. Its clock starts, at so many seconds.
   EvaluationPool(const EvaluatorFactory &makeEvaluator,
-                 const SearchOptions &options)
+                 const SearchOptions &options, double secondsBefore = 0)
       : makeEvaluator(makeEvaluator), options(options),
-        begin(std::chrono::steady_clock::now()) {}
+        secondsBefore(secondsBefore), begin(std::chrono::steady_clock::now()) {}
 
-  /// With those before the search.
   double seconds() const;
   bool isOutOfTime() const;
   /// Whether the task will end in time, as far as earlier ones tell.
@@ -73,6 +72,7 @@ private:
 
   const EvaluatorFactory &makeEvaluator;
   const SearchOptions &options;
+  const double secondsBefore;
   const std::chrono::steady_clock::time_point begin;
   std::vector<std::unique_ptr<Evaluator>> evaluators;
   /// By micro-batches that are scheduled together: how many times longer the

@@ -81,17 +81,28 @@ void noteBest(double seconds, SearchState &state) {
 
 constexpr double any = std::numeric_limits<double>::infinity();
 
+/// What a search without overlap has found.
+struct KnownSteps {
+  /// Steps without overlap, best first.
+  std::vector<Evaluation> steps;
+  /// What it took, which counts against the limits.
+  int64_t evaluations = 0;
+  double seconds = 0;
+};
+
 class BranchAndBound {
 public:
   BranchAndBound(const Space &space, const Bounds &bounds,
                  const EvaluatorFactory &makeEvaluator,
-                 const SearchOptions &options, const SearchProgress &progress)
+                 const SearchOptions &options, const SearchProgress &progress,
+                 const KnownSteps &known = {})
       : space(space), bounds(bounds), options(options), progress(progress),
-        pool(makeEvaluator, options), frontier(space, bounds, options, result) {
+        pool(makeEvaluator, options, known.seconds),
+        frontier(space, bounds, options, result) {
+    beginWith(known);
   }
 
   SearchResult run(const std::vector<Candidate> &notable) {
-    beginWithKnown();
     while (!frontier.empty() && !isSpent()) {
       evaluate(frontier.nextLeaves(), longestOfUse());
       report();
@@ -118,9 +129,9 @@ public:
   }
 
 private:
-  void beginWithKnown() {
-    result.state.evaluations = options.known.evaluations;
-    for (const Evaluation &step : options.known.steps) {
+  void beginWith(const KnownSteps &known) {
+    result.state.evaluations = known.evaluations;
+    for (const Evaluation &step : known.steps) {
       Waiting leaf = {{step.candidate, 1},
                       bounds.of({step.candidate, 1}),
                       frontier.nextNumber(),
@@ -253,8 +264,10 @@ private:
   }
 
   /// People want to see more plans than the best: of what was left out, the
-  /// most promising.
+  /// most promising. With overlap that takes too long.
   void fillUp() {
+    if (options.overlaps)
+      return;
     llvm::erase_if(leftOut, [&](const Waiting &leaf) {
       return taken.count(textOf(leaf.node.candidate));
     });
@@ -387,7 +400,7 @@ private:
 
 } // namespace
 
-/// In a third of the time that there is.
+/// With a third of the time and the evaluations that there are.
 static KnownSteps searchWithoutOverlap(const Space &space,
                                        const EvaluatorFactory &makeEvaluator,
                                        SearchOptions options,
@@ -395,6 +408,7 @@ static KnownSteps searchWithoutOverlap(const Space &space,
   options.overlaps = false;
   options.finalists = 0;
   options.secondsLimit /= 3;
+  options.evaluationsLimit = (options.evaluationsLimit + 2) / 3;
   EvaluatorFactory serial = [&] {
     return std::make_unique<SerialSteps>(makeEvaluator());
   };
@@ -422,9 +436,9 @@ SearchResult tpsp::planner::search(const Space &space, const Bounds &bounds,
                                    const std::vector<Candidate> &notable,
                                    const SearchOptions &options,
                                    const SearchProgress &progress) {
-  SearchOptions all = options;
-  if (all.overlaps && all.serialBounds)
-    all.known = searchWithoutOverlap(space, makeEvaluator, all, progress);
-  return BranchAndBound(space, bounds, makeEvaluator, all, progress)
+  KnownSteps known;
+  if (options.overlaps && options.serialBounds)
+    known = searchWithoutOverlap(space, makeEvaluator, options, progress);
+  return BranchAndBound(space, bounds, makeEvaluator, options, progress, known)
       .run(notable);
 }

@@ -208,13 +208,13 @@ private:
       completing = std::max(completing, other.completing);
     }
   };
-  /// A data axis: where collectives along it may lie that reduce, that divide
-  /// or gather parameters, and that gather activations.
   /// Of a collective along an axis and others, by position.
   struct SharedPlace {
     GroupPlace place;
     llvm::SmallVector<unsigned, 2> others;
   };
+  /// A data axis: where collectives along it may lie that reduce, that divide
+  /// or gather parameters, and that gather activations.
   struct DataAxis {
     unsigned position = 0;
     std::vector<GroupPlace> reducing, dividing;

@@ -24,15 +24,6 @@
 
 namespace tpsp::planner {
 
-/// What a search without overlap has found.
-struct KnownSteps {
-  /// Steps without overlap, best first.
-  std::vector<Evaluation> steps;
-  /// What it took.
-  int64_t evaluations = 0;
-  double seconds = 0;
-};
-
 struct SearchOptions {
   /// Of a rank, in bytes.
   int64_t memoryLimit = 0;
@@ -53,8 +44,6 @@ struct SearchOptions {
   /// Of steps without overlap; null: it is not asked for them. Must outlive the
   /// search.
   const Bounds *serialBounds = nullptr;
-  /// Counts against the limits.
-  KnownSteps known;
   /// The share for a candidate. With stages, what a schedule adds to a
   /// micro-batch may be there once for each that is saved.
   double mostAddedTo(const Candidate &candidate) const {

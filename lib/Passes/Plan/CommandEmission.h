@@ -29,7 +29,7 @@ public:
   /// By all that the kernel depends on: layers have the same.
   std::map<std::vector<const void *>, GroupKernel> ofGroups;
   /// Whether kernels keep sums across rows in f64.
-  bool widensSums = true;
+  bool widensSums = false;
 
 private:
   std::map<std::vector<const void *>, mlir::StringAttr> known;
