@@ -11,6 +11,7 @@ GpuProbe GpuProbe::quick() {
   GpuProbe probe;
   probe.extents = {8, 24};
   probe.large = 32;
+  probe.sustainedSeconds = 1e-3;
   probe.wideExtents = 1;
   probe.attentionFeatures = {8, 16};
   probe.attentionKeys = {16, 32};

@@ -28,6 +28,8 @@ struct GpuProbe {
   /// Extents of each of m, n and k, and the extent of a large product.
   std::vector<int64_t> extents = {256, 512, 1024, 2048, 4096};
   int64_t large = 8192;
+  /// How long the large product runs for the rate that is kept up.
+  double sustainedSeconds = 1;
   /// How many of these are measured in f64, which few programs use for
   /// matrices.
   size_t wideExtents = 3;
