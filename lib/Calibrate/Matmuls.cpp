@@ -170,11 +170,11 @@ static MatmulRates gpuRatesOf(CallTimer &timer, const GpuProbe &probe,
                               double launch, int64_t dtype,
                               const Extents &extents) {
   std::vector<double> seconds;
-  forEachProduct(extents, [&](int64_t m, int64_t n, int64_t k,
-                              Transposes transposes) {
-    CallSpec spec = gpuMatmul(dtype, m, n, k, transposes);
-    seconds.push_back(timer.timeOnDevice(spec, probe.timing));
-  });
+  forEachProduct(extents,
+                 [&](int64_t m, int64_t n, int64_t k, Transposes transposes) {
+                   CallSpec spec = gpuMatmul(dtype, m, n, k, transposes);
+                   seconds.push_back(timer.timeOnDevice(spec, probe.timing));
+                 });
   MatmulRates rates = ratesOf(extents, seconds, launch);
   rates.sustained = gpuSustainedRate(timer, probe, dtype);
   rates.peak = std::max(rates.peak, rates.sustained);
