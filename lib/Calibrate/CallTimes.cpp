@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <random>
 
 using namespace tpsp;
@@ -78,7 +79,10 @@ private:
   tpsp_rt_command first = {}, second = {};
 };
 
-using PreparedCalls = std::vector<std::unique_ptr<PreparedCall>>;
+struct PreparedCalls : std::vector<std::unique_ptr<PreparedCall>> {
+  /// Of the step of all of them.
+  std::unique_ptr<char> identity = std::make_unique<char>();
+};
 
 } // namespace
 
@@ -87,7 +91,7 @@ struct CallTimer::Ranks {
   int64_t count = 1;
   /// Every list that was timed: the runtime knows calls by their addresses,
   /// which must not come to be another call's.
-  std::vector<PreparedCalls> lists = {};
+  std::deque<PreparedCalls> lists = {};
   /// Null after a failure.
   std::unique_ptr<rt::World> world = nullptr;
 
@@ -138,7 +142,6 @@ CallTimer::CallTimer(Measurement &measurement, const std::vector<int64_t> &mesh,
     : ranks(new Ranks{measurement}) {
   rt::WorldConfig config;
   config.backend = backend;
-  config.cuda.graphs = rt::GraphUse::Off;
   for (int64_t size : mesh) {
     config.mesh.push_back({fmt::format("axis{}", config.mesh.size()), size});
     ranks->count *= size;
@@ -189,12 +192,18 @@ double CallTimer::timeStep(const std::vector<CallSpec> &specs, int rounds,
                            double (*pick)(std::vector<double>)) {
   const PreparedCalls &calls = ranks->prepare(specs);
   auto makeAll = [&](rt::Rank &rank) -> rt::Status {
-    for (const auto &call : calls)
-      TPSP_TRY(call->run(rank));
-    return {};
+    auto issue = [&](tpsp_rt_rank *) -> tpsp_rt_status {
+      for (const auto &call : calls)
+        if (rt::Status made = call->run(rank); !made.ok())
+          return made.code();
+      return TPSP_RT_OK;
+    };
+    return rank.step(calls.identity.get(), issue);
   };
   std::vector<double> samples;
-  for (int round = -1; round < rounds; ++round) {
+  // The first time commands prepare what they keep, the second time the step is
+  // recorded where it can be.
+  for (int round = -2; round < rounds; ++round) {
     auto begin = Clock::now();
     if (!ranks->run(makeAll))
       return 1;

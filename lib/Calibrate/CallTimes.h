@@ -41,7 +41,7 @@ double withoutLaunch(double seconds, double launch);
 /// Ranks with one thread each and with arenas full of numbers.
 class CallTimer {
 public:
-  /// On a mesh of axes of these sizes. No graphs are made. `measurement`
+  /// On a mesh of axes of these sizes. `measurement`
   /// outlives this, and is told of failures.
   CallTimer(Measurement &measurement, const std::vector<int64_t> &mesh,
             int64_t arenaBytes, const std::string &backend = "cpu");

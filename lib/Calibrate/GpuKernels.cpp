@@ -25,7 +25,8 @@ struct KernelTimer {
   /// second.
   double seconds(const char *entry, int64_t grid, int64_t items = 1024) {
     kernels.push_back({reinterpret_cast<const char *>(tpspCalibrationKernels),
-                       entry, /*threads=*/256, items, /*shared_bytes=*/0});
+                       entry, /*threads=*/256, items, /*parts=*/1,
+                       /*shared_bytes=*/0});
     rt::KernelCommand command;
     command.grid = grid;
     CallSpec spec;

@@ -87,6 +87,8 @@ TEST_F(CudaOnDoublesTest, KernelsThatAreNone) {
   refuses([](auto &k) { k.threads = 0; }, "'test_affine' for GPUs has threads");
   refuses([](auto &k) { k.threads = 1025; }, "threads = 1025");
   refuses([](auto &k) { k.items = 0; }, "items = 0");
+  refuses([](auto &k) { k.parts = 0; }, "parts = 0");
+  refuses([](auto &k) { k.parts = 65536; }, "parts = 65536");
   refuses([](auto &k) { k.shared_bytes = -1; }, "shared_bytes = -1");
   refuses([](auto &k) { k.shared_bytes = 300 << 10; },
           "cudaKernelSetAttributeForDevice failed: invalid argument");

@@ -53,7 +53,7 @@ bool addDeviceTwin(tpsp_rt_kernel_function kernel, const char *entry,
                    int64_t sharedBytes) {
   twins().byKernel[kernel] = {reinterpret_cast<const char *>(tpspDeviceTwins),
                               entry, /*threads=*/32,
-                              /*items=*/8, sharedBytes};
+                              /*items=*/8, /*parts=*/1, sharedBytes};
   return true;
 }
 

@@ -38,7 +38,7 @@ struct Fiber {
 
 class Block {
 public:
-  Block(int64_t number, int64_t threads, const std::function<void()> &body)
+  Block(BlockNumber number, int64_t threads, const std::function<void()> &body)
       : number(number), fibers(threads), body(body) {}
 
   std::string run(ThreadOrder order) {
@@ -73,7 +73,8 @@ public:
     return fiber.shuffled;
   }
 
-  int64_t number, running = 0;
+  BlockNumber number;
+  int64_t running = 0;
   std::vector<Fiber> fibers;
 
 private:
@@ -140,7 +141,7 @@ private:
   }
 
   std::string explain() const {
-    return "threads of block " + std::to_string(number) +
+    return "threads of block " + std::to_string(number.x) +
            " wait forever: " + std::to_string(count(Fiber::AtBarrier)) +
            " at a barrier, " + std::to_string(count(Fiber::AtShuffle)) +
            " at a shuffle, " + std::to_string(count(Fiber::Done)) +
@@ -168,14 +169,15 @@ void Block::resume(int64_t thread) {
   swapcontext(&scheduler, &fibers[thread].context);
 }
 
-std::string tpsp::device::runBlock(int64_t block, int64_t threads,
+std::string tpsp::device::runBlock(BlockNumber block, int64_t threads,
                                    ThreadOrder order,
                                    const std::function<void()> &body) {
   return Block(block, threads, body).run(order);
 }
 
 int32_t tpsp::device::tpsp_device_thread() { return current->running; }
-int32_t tpsp::device::tpsp_device_block() { return current->number; }
+int32_t tpsp::device::tpsp_device_block() { return current->number.x; }
+int32_t tpsp::device::tpsp_device_part() { return current->number.y; }
 int32_t tpsp::device::tpsp_device_threads() { return current->fibers.size(); }
 void tpsp::device::tpsp_device_barrier() { current->wait(Fiber::AtBarrier); }
 int32_t tpsp::device::tpsp_device_shuffle(int32_t value, int32_t distance) {

@@ -16,16 +16,22 @@ namespace tpsp::device {
 
 enum class ThreadOrder { Forward, Backward, Shuffled };
 
+/// A block's number along both dimensions of a launch.
+struct BlockNumber {
+  int64_t x = 0, y = 0;
+};
+
 /// Runs `body` once in each of `threads` threads of block `block`. Returns ""
 /// or what went wrong: a barrier or a shuffle that some threads never reach.
 /// Several host threads may run blocks at once.
-std::string runBlock(int64_t block, int64_t threads, ThreadOrder order,
+std::string runBlock(BlockNumber block, int64_t threads, ThreadOrder order,
                      const std::function<void()> &body);
 
 /// What code of a thread calls, within `runBlock`.
 extern "C" {
 int32_t tpsp_device_thread();
 int32_t tpsp_device_block();
+int32_t tpsp_device_part();
 int32_t tpsp_device_threads();
 void tpsp_device_barrier();
 /// The value of the thread whose number differs in the bits of `distance`.

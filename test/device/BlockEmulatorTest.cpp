@@ -13,7 +13,7 @@ static const ThreadOrder orders[] = {
 TEST(BlockEmulatorTest, BarriersOrderThreads) {
   for (ThreadOrder order : orders) {
     std::vector<int> written(64), read(64);
-    EXPECT_EQ(runBlock(3, 64, order,
+    EXPECT_EQ(runBlock({3}, 64, order,
                        [&] {
                          int me = tpsp_device_thread();
                          EXPECT_EQ(tpsp_device_block(), 3);
@@ -32,7 +32,7 @@ TEST(BlockEmulatorTest, WithoutABarrierSomeOrderReadsTooEarly) {
   bool isSeen = false;
   for (ThreadOrder order : orders) {
     std::vector<int> written(32), read(32);
-    runBlock(0, 32, order, [&] {
+    runBlock({0}, 32, order, [&] {
       int me = tpsp_device_thread();
       written[me] = me + 1;
       read[me] = written[31 - me];
@@ -46,7 +46,7 @@ TEST(BlockEmulatorTest, WithoutABarrierSomeOrderReadsTooEarly) {
 TEST(BlockEmulatorTest, ShufflesSwapWithinWarps) {
   for (ThreadOrder order : orders) {
     std::vector<int> got(64);
-    EXPECT_EQ(runBlock(0, 64, order,
+    EXPECT_EQ(runBlock({0}, 64, order,
                        [&] {
                          int me = tpsp_device_thread();
                          got[me] = tpsp_device_shuffle(me, 4);
@@ -62,12 +62,12 @@ TEST(BlockEmulatorTest, NothingHangs) {
     if (tpsp_device_thread() != 5)
       tpsp_device_barrier();
   };
-  EXPECT_EQ(runBlock(0, 32, ThreadOrder::Forward, late),
+  EXPECT_EQ(runBlock({0}, 32, ThreadOrder::Forward, late),
             "threads of block 0 wait forever: 31 at a barrier, 0 at a shuffle, "
             "1 have ended");
   auto parted = [] {
     if (tpsp_device_thread() < 16)
       tpsp_device_shuffle(0, 1);
   };
-  EXPECT_NE(runBlock(0, 32, ThreadOrder::Forward, parted), "");
+  EXPECT_NE(runBlock({0}, 32, ThreadOrder::Forward, parted), "");
 }

@@ -112,6 +112,8 @@ INSTANTIATE_TEST_SUITE_P(
         // Many terms in few places, in two blocks of a row.
         Case{"one_hot_einsum", "#b=2,s=31; b=2,s=31,d=192 -> v=7,d=192",
              R"({indices = ["v"]})"},
+        Case{"embedding", "#b=2,s=19; v=7,d=128 -> b=2,s=19,d=128",
+             R"({vocabulary = "v"})"},
         // A place that two integers name, of one of which depends
         // what is looked up.
         Case{"one_hot_einsum",
@@ -151,7 +153,14 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"cumsum", "s=13,h=2,d=1 -> s=13,h=2,d=1", R"({index = "s"})"},
         Case{"delay", "b=2,s=9,d=35 -> b=2,s=9,d=35",
              R"({index = "s", by = 3})"},
-        Case{"delay", "b=2,s=9 -> b=2,s=9", R"({index = "s", by = -2})"}));
+        Case{"delay", "b=2,s=9 -> b=2,s=9", R"({index = "s", by = -2})"},
+        // Blocks share a row: several elements of a thread at a time, in
+        // several rounds of a warp, and neither.
+        Case{"delay", "b=3,s=17,d=64 -> b=3,s=17,d=64",
+             R"({index = "s", by = -5})"},
+        Case{"delay", "s=7,d=331 -> s=7,d=331", R"({index = "s", by = 6})"},
+        Case{"delay", "s=5,b=2,d=300 -> s=5,b=2,d=300",
+             R"({index = "s", by = 1})"}));
 
 TEST(DeviceExampleTest, EqualsTheCpu) {
   for (const char *name :

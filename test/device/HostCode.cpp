@@ -60,6 +60,8 @@ private:
       b.CreateRet(call(b, "tpsp_device_thread", i32(), {}));
     else if (name == "llvm.nvvm.read.ptx.sreg.ctaid.x")
       b.CreateRet(call(b, "tpsp_device_block", i32(), {}));
+    else if (name == "llvm.nvvm.read.ptx.sreg.ctaid.y")
+      b.CreateRet(call(b, "tpsp_device_part", i32(), {}));
     else if (name == "llvm.nvvm.read.ptx.sreg.ntid.x")
       b.CreateRet(call(b, "tpsp_device_threads", i32(), {}));
     else if (name.starts_with("llvm.nvvm.barrier"))
@@ -210,6 +212,7 @@ static llvm::orc::SymbolMap emulatorSymbols(llvm::orc::LLJIT &jit) {
   add("__truncsfbf2", &truncateToBF16);
   add("tpsp_device_thread", &tpsp_device_thread);
   add("tpsp_device_block", &tpsp_device_block);
+  add("tpsp_device_part", &tpsp_device_part);
   add("tpsp_device_threads", &tpsp_device_threads);
   add("tpsp_device_barrier", &tpsp_device_barrier);
   add("tpsp_device_shuffle", &tpsp_device_shuffle);
@@ -354,16 +357,17 @@ llvm::Expected<std::unique_ptr<DeviceCode>> DeviceCode::create(ModuleOp plan) {
   return result;
 }
 
-std::string DeviceCode::launch(StringRef entry, int64_t blocks, int64_t threads,
-                               void **parameters, ThreadOrder order) {
+std::string DeviceCode::launch(StringRef entry, BlockNumber grid,
+                               int64_t threads, void **parameters,
+                               ThreadOrder order) {
   std::lock_guard<std::mutex> lock(turn);
   HostCode::Function function = code->lookup(entry);
   if (!function)
     return "no kernel is called " + entry.str();
-  for (int64_t block = 0; block < blocks; ++block) {
+  for (int64_t block = 0; block < grid.x * grid.y; ++block) {
     code->poisonBlockMemory();
-    std::string error =
-        runBlock(block, threads, order, [&] { function(parameters); });
+    std::string error = runBlock({block % grid.x, block / grid.x}, threads,
+                                 order, [&] { function(parameters); });
     if (!error.empty())
       return entry.str() + ": " + error;
   }

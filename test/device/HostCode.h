@@ -60,7 +60,7 @@ public:
   /// parameters, all of 64 bits. Blocks run one after another, each with poison
   /// in its memory. Returns "" or what went wrong. May be called by several
   /// threads; one at a time has its turn.
-  std::string launch(llvm::StringRef entry, int64_t blocks, int64_t threads,
+  std::string launch(llvm::StringRef entry, BlockNumber grid, int64_t threads,
                      void **parameters,
                      ThreadOrder order = ThreadOrder::Forward);
 

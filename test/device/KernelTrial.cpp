@@ -331,7 +331,8 @@ private:
     if (launch.threads < 1 || launch.threads > 1024 || launch.items < 1)
       return "no launch";
     return device->launch(
-        kernel.name, int64_t(llvm::divideCeil(kernel.grid, launch.items)),
+        kernel.name,
+        {int64_t(llvm::divideCeil(kernel.grid, launch.items)), launch.parts},
         launch.threads, call.parameters(positions, 0, kernel.grid).data(),
         order);
   }

@@ -28,6 +28,7 @@ extern "C" {
 #endif
 
 /* Raised whenever the calls, tpsp_rt_command or an encoding change.
+ * 10: blocks of a kernel for GPUs may share work items.
  * 9: attention has lengths of keys; matmuls may be grouped.
  * 7: attention says where its rank's queries start.
  * 6: attention has a window, a soft-cap, a bias and segment numbers.
@@ -35,7 +36,7 @@ extern "C" {
  * 4: a matmul's parameters end in its epilogue, and its steps' buffers follow
  *    A, B and C; a kernel's position may lie in a shard that is not the
  *    rank's own; there is the element type TPSP_RT_F16. */
-#define TPSP_RT_ABI_VERSION 9
+#define TPSP_RT_ABI_VERSION 10
 
 /* One rank's execution context. Owned by the runtime; opaque to plans. */
 typedef struct tpsp_rt_rank tpsp_rt_rank;
@@ -76,8 +77,10 @@ typedef void (*tpsp_rt_kernel_function)(void *const *buffers,
                                         int64_t end);
 
 /* The same kernel on a GPU, for backends whose arena is a GPU's memory. A block
- * of `threads` threads does the work items [block * items, (block + 1) * items)
- * of the grid, as far as there are any; blocks are independent. Its parameters:
+ * of `threads` threads does the work items [x * items, (x + 1) * items) of the
+ * grid, as far as there are any, where x is its number along the first dimension
+ * of a launch. Along the second are `parts` blocks, which share these items.
+ * Blocks are independent. Its parameters:
  * one 64-bit address per buffer of the command, in order, then one 64-bit
  * integer per position, then the begin and the end of the range of work items,
  * which are 0 and the grid. */
@@ -86,6 +89,7 @@ typedef struct tpsp_rt_device_kernel {
   const char *entry;    /* the kernel's name in it */
   int64_t threads;      /* of a block: at most 1024 */
   int64_t items;        /* work items of a block: at least 1 */
+  int64_t parts;        /* blocks that share them: 1 to 65535 */
   int64_t shared_bytes; /* dynamic shared memory of a block */
 } tpsp_rt_device_kernel;
 

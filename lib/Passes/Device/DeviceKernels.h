@@ -33,6 +33,7 @@ constexpr llvm::StringLiteral deviceRecordSuffix = "_device";
 struct DeviceLaunch {
   int64_t threads = 0;
   int64_t items = 0;
+  int64_t parts = 1;
   int64_t sharedBytes = 0;
 };
 

@@ -3,7 +3,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tpsp;
@@ -11,16 +10,44 @@ using namespace tpsp;
 /// Threads of an item, at most: a warp, so that none waits for another's way
 /// through the item.
 static constexpr int64_t mostLanes = 32;
+/// Bytes of the widest access of a thread.
+static constexpr int64_t widestAccess = 16;
+/// Threads that keep any GPU busy with copies, and blocks along a grid's second
+/// dimension.
+static constexpr int64_t enoughThreads = 264 * 1024, mostParts = 65535;
+
+static std::optional<int64_t> constantOf(Value bound) {
+  if (std::optional<int64_t> constant = getConstantIntValue(bound))
+    return constant;
+  auto dim = bound.getDefiningOp<memref::DimOp>();
+  std::optional<int64_t> number =
+      dim ? dim.getConstantIndex() : std::optional<int64_t>();
+  auto type = dim ? dyn_cast<MemRefType>(dim.getSource().getType()) : nullptr;
+  if (!number || !type || type.isDynamicDim(unsigned(*number)))
+    return std::nullopt;
+  return type.getDimSize(unsigned(*number));
+}
+
+std::optional<LoopBounds> tpsp::boundsOf(scf::ForOp loop) {
+  std::optional<int64_t> first = constantOf(loop.getLowerBound()),
+                         last = constantOf(loop.getUpperBound());
+  if (!first || !last || !isConstantIntValue(loop.getStep(), 1) ||
+      !loop.getInitArgs().empty())
+    return std::nullopt;
+  return LoopBounds{*first, *last};
+}
 
 namespace {
 
 class Finder {
 public:
-  /// Whether threads may share `item`.
-  bool find(scf::ForOp item) {
+  explicit Finder(scf::ForOp item) : item(item) {}
+
+  /// Whether threads may share the item.
+  bool find() {
     bool isPlain = true;
     item.getBody()->walk([&](Operation *op) { isPlain &= addStores(op); });
-    return isPlain && !written.empty() && readsAreOwn(item);
+    return isPlain && !written.empty() && readsAreOwn();
   }
 
   /// Elements along the innermost index.
@@ -30,6 +57,42 @@ public:
       most =
           std::max(most, cast<MemRefType>(memory.getType()).getShape().back());
     return most;
+  }
+
+  /// Neighbours that fit into an access of any memory in the shared loops; kept
+  /// rows are in registers.
+  int64_t accessWidth() const {
+    int64_t bits = 8;
+    auto note = [&](Value memory) {
+      if (memory.getDefiningOp<memref::AllocaOp>())
+        return;
+      Type element = cast<MemRefType>(memory.getType()).getElementType();
+      bits = std::max<int64_t>(bits, element.getIntOrFloatBitWidth());
+    };
+    for (scf::ForOp loop : loops)
+      loop.getBody()->walk([&](Operation *op) {
+        if (auto load = dyn_cast<memref::LoadOp>(op))
+          note(load.getMemRef());
+        if (auto store = dyn_cast<memref::StoreOp>(op))
+          note(store.getMemRef());
+      });
+    return widestAccess * 8 / bits;
+  }
+
+  /// The outermost loops, if each counts one same index of all that is written
+  /// in it, and nothing that is written is read or filled.
+  SmallVector<scf::ForOp> dealtLoops() {
+    llvm::SmallSetVector<scf::ForOp, 4> outer;
+    std::optional<unsigned> dimension;
+    bool areApart = true;
+    item.getBody()->walk([&](Operation *op) {
+      if (auto load = dyn_cast<memref::LoadOp>(op))
+        areApart &= !written.contains(load.getMemRef());
+      areApart &= !isa<linalg::FillOp>(op);
+      if (auto store = dyn_cast<memref::StoreOp>(op))
+        areApart &= addOuter(store, outer, dimension);
+    });
+    return areApart ? outer.takeVector() : SmallVector<scf::ForOp, 4>();
   }
 
   llvm::SmallSetVector<scf::ForOp, 4> loops;
@@ -57,21 +120,41 @@ private:
     return type.hasStaticShape() && type.getRank() > 0;
   }
 
-  /// The loop from 0 in steps of 1 that counts the last of `indices`.
+  static scf::ForOp loopCounting(Value index) {
+    auto counter = dyn_cast<BlockArgument>(index);
+    auto loop = counter
+                    ? dyn_cast<scf::ForOp>(counter.getOwner()->getParentOp())
+                    : scf::ForOp();
+    return loop && loop.getInductionVar() == counter && boundsOf(loop)
+               ? loop
+               : scf::ForOp();
+  }
+
+  /// The loop that counts the last of `indices`.
   static scf::ForOp loopOf(ValueRange indices) {
-    auto last = indices.empty() ? BlockArgument()
-                                : dyn_cast<BlockArgument>(indices.back());
-    auto loop = last ? dyn_cast<scf::ForOp>(last.getOwner()->getParentOp())
-                     : scf::ForOp();
-    bool isPlain = loop && loop.getInductionVar() == last &&
-                   loop.getInitArgs().empty() &&
-                   isConstantIntValue(loop.getLowerBound(), 0) &&
-                   isConstantIntValue(loop.getStep(), 1);
-    return isPlain ? loop : scf::ForOp();
+    return indices.empty() ? scf::ForOp() : loopCounting(indices.back());
+  }
+
+  /// Adds the loop of the item that `store` is in. False if it does not count
+  /// the store's index number `dimension`.
+  bool addOuter(memref::StoreOp store,
+                llvm::SmallSetVector<scf::ForOp, 4> &outer,
+                std::optional<unsigned> &dimension) {
+    Operation *inItem = item.getBody()->findAncestorOpInBlock(*store);
+    for (auto [number, index] : llvm::enumerate(store.getIndices())) {
+      scf::ForOp loop = loopCounting(index);
+      if (!loop || loop != inItem || loops.contains(loop))
+        continue;
+      outer.insert(loop);
+      bool isSame = !dimension || *dimension == number;
+      dimension = unsigned(number);
+      return isSame;
+    }
+    return false;
   }
 
   /// Whether what is written is read by the thread that wrote it.
-  bool readsAreOwn(scf::ForOp item) {
+  bool readsAreOwn() {
     bool areOwn = true;
     item.getBody()->walk([&](memref::LoadOp load) {
       if (written.contains(load.getMemRef()))
@@ -80,19 +163,53 @@ private:
     return areOwn;
   }
 
+  scf::ForOp item;
   llvm::SmallSetVector<Value, 4> written;
 };
 
 } // namespace
 
+static void chooseLanes(RowLanes &lanes, const Finder &finder,
+                        bool isAligned) {
+  int64_t extent = finder.extent();
+  lanes.width = isAligned ? finder.accessWidth() : 1;
+  while (extent % lanes.width)
+    lanes.width /= 2;
+  lanes.count = std::min(
+      mostLanes, int64_t(llvm::PowerOf2Ceil(extent / lanes.width)));
+  lanes.loops.assign(finder.loops.begin(), finder.loops.end());
+  auto depth = [](scf::ForOp loop) {
+    int64_t depth = 0;
+    for (Operation *op = loop; op; op = op->getParentOp())
+      ++depth;
+    return depth;
+  };
+  llvm::stable_sort(lanes.loops, [&](scf::ForOp x, scf::ForOp y) {
+    return depth(x) > depth(y);
+  });
+}
+
+static void chooseParts(RowLanes &lanes, int64_t grid) {
+  int64_t points = 1;
+  for (scf::ForOp loop : lanes.dealt) {
+    LoopBounds bounds = *boundsOf(loop);
+    points = std::max(points, bounds.last - bounds.first);
+  }
+  int64_t threads = std::max<int64_t>(grid * lanes.count, 1);
+  int64_t wanted = int64_t(llvm::divideCeil(enoughThreads, threads));
+  lanes.parts = std::min({points, wanted, mostParts});
+}
+
 RowLanes tpsp::findRowLanes(KernelSource source) {
   RowLanes lanes;
-  Finder finder;
   scf::ForOp item = source.itemLoop();
-  if (!item || !finder.find(item))
+  if (!item)
     return lanes;
-  lanes.count =
-      std::min(mostLanes, int64_t(llvm::PowerOf2Ceil(finder.extent())));
-  lanes.loops.assign(finder.loops.begin(), finder.loops.end());
+  Finder finder(item);
+  if (!finder.find())
+    return lanes;
+  chooseLanes(lanes, finder, source.isAligned);
+  lanes.dealt = finder.dealtLoops();
+  chooseParts(lanes, source.grid);
   return lanes;
 }

@@ -15,6 +15,9 @@ static constexpr int64_t mostThreads = 128;
 static constexpr int64_t fewThreads = 32;
 static constexpr int64_t manyThreads = 264 * mostThreads;
 
+/// Elements of a loop that a thread does one after another without a loop.
+static constexpr int64_t mostWrittenOut = 32;
+
 /// Of a buffer in an arena, at least; what the widest access of a thread needs.
 static constexpr int64_t bufferAlignment = 16;
 
@@ -22,16 +25,16 @@ static constexpr llvm::StringLiteral launchAttrName = "tpsp.launch";
 
 void tpsp::setLaunch(Operation *kernel, DeviceLaunch launch) {
   kernel->setAttr(launchAttrName,
-                  DenseI64ArrayAttr::get(
-                      kernel->getContext(),
-                      {launch.threads, launch.items, launch.sharedBytes}));
+                  DenseI64ArrayAttr::get(kernel->getContext(),
+                                         {launch.threads, launch.items,
+                                          launch.parts, launch.sharedBytes}));
 }
 
 DeviceLaunch tpsp::launchOf(Operation *kernel) {
   auto numbers = kernel->getAttrOfType<DenseI64ArrayAttr>(launchAttrName);
-  if (!numbers || numbers.size() != 3)
+  if (!numbers || numbers.size() != 4)
     return {};
-  return {numbers[0], numbers[1], numbers[2]};
+  return {numbers[0], numbers[1], numbers[2], numbers[3]};
 }
 
 static Value argumentFromBack(func::FuncOp function, unsigned number) {
@@ -71,14 +74,14 @@ public:
   SerialEmitter(OpBuilder &b, KernelSource from)
       : b(b), source(from), loc(source.function.getLoc()),
         lanes(findRowLanes(from)) {
-    threads =
-        source.grid * lanes.count < manyThreads ? fewThreads : mostThreads;
+    int64_t all = source.grid * lanes.count * lanes.parts;
+    threads = all < manyThreads ? fewThreads : mostThreads;
     threads = std::max(threads, lanes.count);
   }
 
   gpu::GPUFuncOp emit() {
     gpu::GPUFuncOp kernel = createDeviceKernel(b, source);
-    setLaunch(kernel, {threads, threads / lanes.count, 0});
+    setLaunch(kernel, {threads, threads / lanes.count, lanes.parts, 0});
     kernel.setKnownBlockSizeAttr(
         b.getDenseI32ArrayAttr({int32_t(threads), 1, 1}));
     OpBuilder::InsertionGuard guard(b);
@@ -95,7 +98,8 @@ public:
     gpu::ReturnOp::create(b, loc);
     b.setInsertionPointToStart(guarded.thenBlock());
     cloneItem();
-    if (lanes.count > 1)
+    dealOut();
+    if (isShared())
       shareLoops();
     return kernel;
   }
@@ -104,6 +108,8 @@ private:
   Value constant(int64_t value) {
     return arith::ConstantIndexOp::create(b, loc, value);
   }
+  /// Whether a thread has elements of its own, and these in registers.
+  bool isShared() const { return lanes.atOnce() > 1; }
 
   /// The thread's item, and the range of it alone.
   void takeItem() {
@@ -121,16 +127,20 @@ private:
             arith::AddIOp::create(b, loc, item, constant(1)).getResult());
   }
 
-  /// Room for kept rows, in the thread's own memory. An extent that is the
-  /// range's is 1.
+  /// Room for kept rows, in the thread's own memory: where threads share an
+  /// item, for the thread's elements. An extent that is the range's is 1.
   void cloneRows() {
     for (auto row : source.function.getBody().getOps<memref::AllocaOp>()) {
       SmallVector<int64_t> shape(row.getType().getShape());
       for (int64_t &extent : shape)
         extent = ShapedType::isDynamic(extent) ? 1 : extent;
+      if (isShared())
+        shape.back() = lanes.ownOf(shape.back());
       auto type = MemRefType::get(shape, row.getType().getElementType());
       Value room = memref::AllocaOp::create(b, loc, type);
-      if (type != row.getType())
+      if (isShared())
+        ownRows.insert(room);
+      else if (type != row.getType())
         room = memref::CastOp::create(b, loc, row.getType(), room);
       map.map(row.getResult(), room);
     }
@@ -153,7 +163,7 @@ private:
   }
 
   void cloneStep(Operation *op) {
-    if (auto fill = dyn_cast<linalg::FillOp>(op); fill && lanes.count > 1)
+    if (auto fill = dyn_cast<linalg::FillOp>(op); fill && isShared())
       return fillOwn(map.lookupOrDefault(fill.getDpsInputOperand(0)->get()),
                      map.lookupOrDefault(fill.getDpsInitOperand(0)->get()));
     b.clone(*op, map);
@@ -164,15 +174,67 @@ private:
     OpBuilder::InsertionGuard guard(b);
     ArrayRef<int64_t> shape = cast<MemRefType>(memory.getType()).getShape();
     SmallVector<Value> indices;
-    for (auto [dim, extent] : llvm::enumerate(shape)) {
-      bool isLast = dim + 1 == shape.size();
-      auto loop = scf::ForOp::create(b, loc, isLast ? lane : constant(0),
-                                     constant(extent),
-                                     constant(isLast ? lanes.count : 1));
+    for (int64_t extent : shape.drop_back()) {
+      auto loop = scf::ForOp::create(b, loc, constant(0), constant(extent),
+                                     constant(1));
       indices.push_back(loop.getInductionVar());
       b.setInsertionPointToStart(loop.getBody());
     }
-    memref::StoreOp::create(b, loc, value, memory, indices);
+    bool isOwn = ownRows.contains(memory);
+    int64_t extent =
+        isOwn ? shape.back() / lanes.width * lanes.atOnce() : shape.back();
+    forOwn({0, extent}, [&](Value element, Value own) {
+      indices.push_back(isOwn ? own : element);
+      memref::StoreOp::create(b, loc, value, memory, indices);
+      indices.pop_back();
+    });
+  }
+
+  /// body(element, its number among the thread's) for each of the thread's
+  /// elements within the bounds. Few are written out: what is kept of them is
+  /// then in registers, and neighbours are one access.
+  void forOwn(LoopBounds bounds,
+              llvm::function_ref<void(Value element, Value own)> body) {
+    int64_t atOnce = lanes.atOnce();
+    int64_t first = bounds.first / atOnce,
+            last = int64_t(llvm::divideCeil(bounds.last, atOnce));
+    if ((last - first) * lanes.width <= mostWrittenOut) {
+      for (int64_t round = first; round < last; ++round)
+        doRound(constant(round), bounds, body);
+      return;
+    }
+    OpBuilder::InsertionGuard guard(b);
+    auto loop = scf::ForOp::create(b, loc, constant(first), constant(last),
+                                   constant(1));
+    b.setInsertionPointToStart(loop.getBody());
+    doRound(loop.getInductionVar(), bounds, body);
+  }
+
+  void doRound(Value round, LoopBounds bounds,
+               llvm::function_ref<void(Value element, Value own)> body) {
+    bool isWhole =
+        bounds.first % lanes.atOnce() == 0 && bounds.last % lanes.atOnce() == 0;
+    Value number = arith::AddIOp::create(
+        b, loc, arith::MulIOp::create(b, loc, round, constant(lanes.count)),
+        lane);
+    Value width = constant(lanes.width);
+    Value element = arith::MulIOp::create(b, loc, number, width),
+          own = arith::MulIOp::create(b, loc, round, width);
+    for (int64_t i = 0; i < lanes.width; ++i) {
+      OpBuilder::InsertionGuard guard(b);
+      Value at = arith::AddIOp::create(b, loc, element, constant(i));
+      if (!isWhole) {
+        // Unsigned: what is below the first is far above the last.
+        Value behind =
+            arith::SubIOp::create(b, loc, at, constant(bounds.first));
+        Value inside =
+            arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, behind,
+                                  constant(bounds.last - bounds.first));
+        auto guarded = scf::IfOp::create(b, loc, inside, /*withElse=*/false);
+        b.setInsertionPointToStart(guarded.thenBlock());
+      }
+      body(at, arith::AddIOp::create(b, loc, own, constant(i)));
+    }
   }
 
   /// Gives every thread of an item its elements of the shared loops.
@@ -181,8 +243,48 @@ private:
       auto clone = cast<scf::ForOp>(map.lookup(loop.getOperation()));
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPoint(clone);
-      clone.setLowerBound(lane);
-      clone.setStep(constant(lanes.count));
+      forOwn(*boundsOf(loop), [&](Value element, Value own) {
+        IRMapping inner;
+        inner.map(clone.getInductionVar(), element);
+        for (Operation &op : clone.getBody()->without_terminator())
+          b.clone(op, inner)->walk(
+              [&](Operation *copy) { useOwn(copy, element, own); });
+      });
+      clone.erase();
+    }
+  }
+
+  /// Where `op` accesses `element` of a row that only the thread's own elements
+  /// are kept of, it is at `own`.
+  void useOwn(Operation *op, Value element, Value own) {
+    if (!isa<memref::LoadOp, memref::StoreOp>(op))
+      return;
+    OpOperand &last = op->getOpOperand(op->getNumOperands() - 1);
+    Value memory = isa<memref::LoadOp>(op)
+                       ? cast<memref::LoadOp>(op).getMemRef()
+                       : cast<memref::StoreOp>(op).getMemRef();
+    if (ownRows.contains(memory) && last.get() == element)
+      last.set(own);
+  }
+
+  /// Gives every part of an item its points of the loops that are dealt out.
+  void dealOut() {
+    if (lanes.parts == 1)
+      return;
+    OpBuilder::InsertionGuard guard(b);
+    for (scf::ForOp loop : lanes.dealt) {
+      auto clone = cast<scf::ForOp>(map.lookup(loop.getOperation()));
+      b.setInsertionPoint(clone);
+      Value parts = constant(lanes.parts);
+      int64_t first = boundsOf(loop)->first;
+      Value part = gpu::BlockIdOp::create(b, loc, gpu::Dimension::y);
+      // The next point that is the part's.
+      Value ahead = arith::AddIOp::create(
+          b, loc, part, constant(lanes.parts - first % lanes.parts));
+      ahead = arith::RemUIOp::create(b, loc, ahead, parts);
+      clone.setLowerBound(
+          arith::AddIOp::create(b, loc, ahead, constant(first)));
+      clone.setStep(parts);
     }
   }
 
@@ -193,6 +295,8 @@ private:
   int64_t threads;
   IRMapping map;
   Value item, lane;
+  /// Rows of which there are only the thread's own elements.
+  llvm::DenseSet<Value> ownRows;
 };
 
 } // namespace

@@ -490,7 +490,7 @@ gpu::GPUFuncOp tpsp::emitSpreadKernel(OpBuilder &b, KernelSource source,
   emitBody(b, kernel, source, loops, shape, room);
   int64_t threads = shape.threads();
   setLaunch(kernel, {threads, shape.range ? shape.range : shape.items,
-                     room.dynamicBytes()});
+                     /*parts=*/1, room.dynamicBytes()});
   kernel.setKnownBlockSizeAttr(
       b.getDenseI32ArrayAttr({int32_t(threads), 1, 1}));
   return kernel;

@@ -4,7 +4,8 @@
 namespace tpsp::rt {
 namespace {
 
-constexpr int64_t maxThreads = 1024, maxBlocks = INT32_MAX, maxShared = 1 << 20;
+constexpr int64_t maxThreads = 1024, maxBlocks = INT32_MAX, maxParts = 65535,
+                  maxShared = 1 << 20;
 
 Status checkFigures(const tpsp_rt_device_kernel &k) {
   auto invalid = [&](const char *what, int64_t value) -> Status {
@@ -17,6 +18,8 @@ Status checkFigures(const tpsp_rt_device_kernel &k) {
     return invalid("threads", k.threads);
   if (k.items < 1)
     return invalid("items", k.items);
+  if (k.parts < 1 || k.parts > maxParts)
+    return invalid("parts", k.parts);
   if (k.shared_bytes < 0 || k.shared_bytes > maxShared)
     return invalid("shared_bytes", k.shared_bytes);
   return {};
@@ -54,6 +57,7 @@ Status CudaKernel::prepare(const Call &call, const KernelCommand &command,
   for (uint64_t &value : values)
     parameters.push_back(&value);
   blocks = unsigned(count);
+  parts = unsigned(k.parts);
   threads = unsigned(k.threads);
   sharedBytes = size_t(k.shared_bytes);
   return {};
@@ -63,7 +67,7 @@ Status CudaKernel::launch(cudaStream_t stream) {
   if (blocks == 0)
     return {};
   return image->explained(checkCuda(
-      cudaLaunchKernel(reinterpret_cast<const void *>(kernel), dim3(blocks),
+      cudaLaunchKernel(reinterpret_cast<const void *>(kernel), dim3(blocks, parts),
                        dim3(threads), parameters.data(), sharedBytes, stream),
       "cudaLaunchKernel"));
 }

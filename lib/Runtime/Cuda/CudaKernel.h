@@ -29,7 +29,7 @@ private:
   /// What the kernel takes, all of 64 bits, and where each is.
   std::vector<uint64_t> values;
   std::vector<void *> parameters;
-  unsigned blocks = 0, threads = 0;
+  unsigned blocks = 0, parts = 1, threads = 0;
   size_t sharedBytes = 0;
 };
 
