@@ -5,14 +5,18 @@ the same machine: eager with fused attention, and torch.compile.
 
 FOLDER is what test/gpu/prepare made: tpsp-run without the compiler, and in
 layers/ a plan for each batch size. All are run in turns, with the device waited for
-after every step; printed are medians over all rounds. Then, of tpsp alone:
+after every step; printed are medians over all rounds. A round begins with steps that
+do not count: a GPU that draws all its power is clocked lower after some of
+them. Then, of tpsp alone:
 
-  matmuls         how fast its products are against the same products alone, in
-                  PyTorch's calls of cuBLASLt
-  between         the part of a step, replayed as a graph, in which no command
-                  runs, from the commands' own times by events. Events make
-                  these times a little longer than they are, so the part is a
-                  little larger than shown
+  matmuls         how fast its products are against the same products alone, one
+                  after another, in PyTorch's calls of cuBLASLt
+  between         the part of a step in which no command runs on the GPU, from
+                  the commands' own times by events. Events make these times a
+                  little longer than they are, so the part is a little larger
+                  than shown
+  around          the part of a step, replayed as a graph, that is before and
+                  behind all that the GPU does
 
 --device cpu runs the same on the CPU backend, to try the program itself.
 """
@@ -32,7 +36,7 @@ import torch
 
 from llama_layer import layer, rotations, shapes, step
 
-WARM_UP = 3
+WARM_UP = 40
 TYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
 MATMUL = re.compile(r"matmul m=(\d+) n=(\d+) k=(\d+)( transposeA)?( transposeB)?"
                     r"(?: batch=([\dx]+))?(?: accumulate=([\dx]+))? (\w+)")
@@ -44,7 +48,7 @@ def parse():
     parser.add_argument("folder", type=Path)
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--steps", type=int, default=20, help="of a round")
+    parser.add_argument("--steps", type=int, default=60, help="of a round")
     parser.add_argument("--mode", default="default", help="of torch.compile")
     return parser.parse_args()
 
@@ -75,13 +79,14 @@ class Tpsp:
             self.call("--quiet", *options, "--report", path)
             return json.loads(path.read_text())
 
-    def command_seconds(self):
-        """(name, seconds) of each command of a step, run one by one."""
+    def spans(self):
+        """(name, begin, seconds) of each command of a step, run one by one."""
         with tempfile.TemporaryDirectory() as scratch:
             path = Path(scratch) / "trace.json"
-            self.call("--quiet", "--steps", "5", "--trace", path)
+            self.call("--quiet", "--steps", str(WARM_UP), "--trace", path)
             events = json.loads(path.read_text())["traceEvents"]
-        return [(e["name"], 1e-6 * e["dur"]) for e in events if e["ph"] == "X"]
+        return [(e["name"], 1e-6 * e["ts"], 1e-6 * e["dur"])
+                for e in events if e["ph"] == "X"]
 
     def products(self):
         """How often a step has each product: (m, n, k, transposeA, transposeB,
@@ -132,8 +137,8 @@ def timed(device, work):
     return time.perf_counter() - begin
 
 
-def alone(shape, device, repeats=20):
-    """Seconds of a product by itself."""
+def product_of(shape, device):
+    """A function that computes a product of that shape."""
     m, n, k, transpose_a, transpose_b, batch, _, dtype = shape
 
     def matrix(rows, columns, transposed):
@@ -144,13 +149,20 @@ def alone(shape, device, repeats=20):
 
     a, b = matrix(m, k, transpose_a), matrix(k, n, transpose_b)
     out = torch.empty_like(torch.matmul(a, b))
+    return lambda: torch.matmul(a, b, out=out)
 
-    def several():
-        for _ in range(repeats):
-            torch.matmul(a, b, out=out)
 
-    several()
-    return min(timed(device, several) for _ in range(3)) / repeats
+def alone(products, device, steps):
+    """Seconds of all products of a step, and nothing else."""
+    calls = [product_of(shape, device) for shape, count in products.items()
+             for _ in range(count * shape[6])]
+
+    def all_of_them():
+        for call in calls:
+            call()
+
+    times = [timed(device, all_of_them) for _ in range(WARM_UP + steps)]
+    return statistics.median(times[WARM_UP:])
 
 
 def measure(runners, rounds, steps):
@@ -169,35 +181,32 @@ def print_steps(medians, flops):
               f"| {medians['tpsp'] / seconds:.3f} of it |")
 
 
-def print_matmuls(tpsp, spans, device):
-    inside = sum(seconds for name, seconds in spans if name.startswith("matmul"))
-    outside, work = 0, 0
-    for shape, count in tpsp.products().items():
-        m, n, k, *_, batch, sums, _ = shape
-        outside += count * sums * alone(shape, device)
-        work += count * sums * 2 * m * n * k * batch
+def print_matmuls(tpsp, spans, device, steps):
+    inside = sum(seconds for name, _, seconds in spans if name.startswith("matmul"))
+    products = tpsp.products()
+    outside = alone(products, device, steps)
+    work = sum(count * sums * 2 * m * n * k * batch
+               for (m, n, k, *_, batch, sums, _), count in products.items())
     print(f"\nmatmuls: {1e3 * inside:.3f} ms in the step, {1e3 * outside:.3f} ms "
           f"alone: {outside / inside:.1%} of the rate alone "
           f"({1e-12 * work / outside:.3g} TFLOP/s)")
 
 
 def print_between(spans, times):
-    """Of a replayed step: what the host takes, and what is between commands.
-    Commands are timed one by one, with an event before and behind each, which
-    counts what lies between an event and a kernel as the command's."""
-    busy, step, gpu = sum(span for _, span in spans), times["step"], times["gpu"]
-    print(f"not in commands: {1 - busy / step:.1%} of a step "
-          f"({1e3 * busy:.3f} ms of commands, of {1e3 * step:.3f} ms)")
+    begin = min(at for _, at, _ in spans)
+    end = max(at + seconds for _, at, seconds in spans)
+    idle = end - begin - sum(seconds for _, _, seconds in spans)
+    print(f"between commands on the GPU: {1e6 * idle:.1f} us "
+          f"({idle / (end - begin):.1%})")
+    step, gpu = times["step"], times["gpu"]
     if gpu:
-        print(f"    before and behind the GPU's work {1e6 * (step - gpu):8.1f} us "
+        print(f"around the GPU's work: {1e6 * (step - gpu):.1f} us "
               f"({1 - gpu / step:.1%})")
-        print(f"    between commands on the GPU      {1e6 * (gpu - busy):8.1f} us "
-              f"({(gpu - busy) / step:.1%})")
     kinds = Counter()
-    for name, span in spans:
-        kinds[re.match("[a-z_]+", name)[0]] += span
-    for kind, span in kinds.most_common():
-        print(f"    {kind:20} {1e3 * span:8.3f} ms")
+    for name, _, seconds in spans:
+        kinds[re.match("[a-z_]+", name)[0]] += seconds
+    for kind, seconds in kinds.most_common():
+        print(f"    {kind:20} {1e3 * seconds:8.3f} ms")
 
 
 def main():
@@ -222,8 +231,8 @@ def main():
         }, options.rounds, options.steps)
         report = tpsp.report("--steps", str(WARM_UP + options.steps))
         print_steps(medians, report["matmul_flops"])
-        spans = tpsp.command_seconds()
-        print_matmuls(tpsp, spans, options.device)
+        spans = tpsp.spans()
+        print_matmuls(tpsp, spans, options.device, options.steps)
         print_between(spans, report["time"])
 
 

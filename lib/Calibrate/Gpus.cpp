@@ -12,7 +12,7 @@ GpuProbe GpuProbe::quick() {
   probe.extents = {8, 24};
   probe.large = 32;
   probe.sustainedSeconds = 1e-3;
-  probe.wideExtents = 1;
+  probe.wideExtents = {8};
   probe.attentionFeatures = {8, 16};
   probe.attentionKeys = {16, 32};
   probe.attentionRows = 64;

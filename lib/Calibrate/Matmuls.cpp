@@ -166,6 +166,25 @@ static double gpuSustainedRate(CallTimer &timer, const GpuProbe &probe,
          double(repeats) * double(turns.size()) / seconds;
 }
 
+/// Products none of whose rows begin at multiples of more bytes than each of
+/// these, against those of the last cell of `rates`.
+static SizeTable gpuAlignedRates(CallTimer &timer, const GpuProbe &probe,
+                                 const MatmulRates &rates, int64_t dtype) {
+  constexpr int64_t whole = 16;
+  SizeTable table;
+  for (int64_t bytes = rt::elementBytes(dtype); bytes < whole; bytes *= 2) {
+    int64_t extent = int64_t(rates.m.back()) + bytes / rt::elementBytes(dtype);
+    double seconds = 0;
+    for (Transposes each : passTransposes)
+      seconds += timer.timeOnDevice(
+          gpuMatmul(dtype, extent, extent, extent, each), probe.timing);
+    double rate = 2.0 * double(extent) * double(extent) * double(extent) *
+                  double(std::size(passTransposes)) / seconds;
+    table.push_back({double(bytes), rate / rates.rates.back()});
+  }
+  return table;
+}
+
 static MatmulRates gpuRatesOf(CallTimer &timer, const GpuProbe &probe,
                               double launch, int64_t dtype,
                               const Extents &extents) {
@@ -176,6 +195,7 @@ static MatmulRates gpuRatesOf(CallTimer &timer, const GpuProbe &probe,
                    seconds.push_back(timer.timeOnDevice(spec, probe.timing));
                  });
   MatmulRates rates = ratesOf(extents, seconds, launch);
+  rates.aligned = gpuAlignedRates(timer, probe, rates, dtype);
   rates.sustained = gpuSustainedRate(timer, probe, dtype);
   rates.peak = std::max(rates.peak, rates.sustained);
   return rates;
@@ -189,10 +209,8 @@ void tpsp::calibration::measureGpuMatmuls(Measurement &measurement,
   // f16 is as fast as bf16.
   for (int64_t dtype : {TPSP_RT_BF16, TPSP_RT_F32, TPSP_RT_F64}) {
     measurement.phase(fmt::format("matmuls of {}", rt::elementName(dtype)));
-    Extents extents = probe.extents;
-    if (dtype == TPSP_RT_F64)
-      extents.resize(probe.wideExtents);
-    hardware.matmul[dtype] =
-        gpuRatesOf(timer, probe, hardware.launchSeconds, dtype, extents);
+    hardware.matmul[dtype] = gpuRatesOf(
+        timer, probe, hardware.launchSeconds, dtype,
+        dtype == TPSP_RT_BF16 ? probe.extents : probe.wideExtents);
   }
 }

@@ -87,6 +87,7 @@ template <typename Object> void fields(Object &field, MatmulRates &rates) {
   field("relative_nt", Grid{axes, rates.relative[1]}, optional);
   field("relative_tn", Grid{axes, rates.relative[2]}, optional);
   field("relative_tt", Grid{axes, rates.relative[3]}, optional);
+  field("relative_aligned", rates.aligned, optional);
 }
 
 template <typename Object> void fields(Object &field, AttentionRates &rates) {

@@ -78,6 +78,13 @@ static double logRateBeside(const MatmulRates &rates, size_t layout,
   return result;
 }
 
+static double alignedFactor(const MatmulRates &rates, int64_t alignment) {
+  for (const SizePoint &point : rates.aligned)
+    if (double(alignment) <= point.bytes)
+      return point.value;
+  return 1;
+}
+
 double tpsp::matmulRate(const MatmulRates &rates, const MatmulWork &work) {
   double m = std::max<int64_t>(work.m, 1), n = std::max<int64_t>(work.n, 1),
          k = std::max<int64_t>(work.k, 1);
@@ -87,7 +94,8 @@ double tpsp::matmulRate(const MatmulRates &rates, const MatmulWork &work) {
       std::exp(logRateBeside(rates, layout,
                              {positionOn(rates.m, m), positionOn(rates.n, n),
                               positionOn(rates.k, k)}));
-  return std::min(rate, rates.sustained);
+  return std::min(rate, rates.sustained) *
+         alignedFactor(rates, work.alignment);
 }
 
 static double matrixBytes(const MatmulWork &work, int64_t dtype) {

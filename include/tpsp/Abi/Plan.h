@@ -172,6 +172,9 @@ struct MatmulWork {
   int64_t m = 1, n = 1, k = 1;
   int64_t batch = 1, steps = 1;
   bool transposeA = false, transposeB = false;
+  /// Bytes, a power of two and 16 at most: every row of A, B and C begins at a
+  /// multiple of it.
+  int64_t alignment = 16;
   EpilogueWork epilogue = {};
 
   double flops() const {

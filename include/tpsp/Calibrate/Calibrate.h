@@ -30,9 +30,8 @@ struct GpuProbe {
   int64_t large = 8192;
   /// How long the large product runs for the rate that is kept up.
   double sustainedSeconds = 1;
-  /// How many of these are measured in f64, which few programs use for
-  /// matrices.
-  size_t wideExtents = 3;
+  /// In f32 and f64, which few programs use for matrices.
+  std::vector<int64_t> wideExtents = {256, 1024, 4096};
   /// For attention: features of a head, keys of a row, and queries of all
   /// heads.
   std::vector<int64_t> attentionFeatures = {64, 128};

@@ -54,10 +54,23 @@ static EpilogueWork epilogueWork(const MatmulWork &product,
   return work;
 }
 
+/// MatmulWork::alignment of elements of so many bytes.
+static int64_t alignmentOf(const MatmulForm &form, int64_t elementBytes) {
+  constexpr uint64_t widest = 16;
+  uint64_t all = uint64_t(form.lda) | uint64_t(form.ldb) | uint64_t(form.ldc);
+  for (const auto *loops : {&form.batch, &form.accumulate})
+    for (const rt::MatmulLoop &loop : *loops)
+      all |= uint64_t(loop.strideA) | uint64_t(loop.strideB) |
+             uint64_t(loop.strideC);
+  all = all * uint64_t(elementBytes) | widest;
+  return int64_t(all & (~all + 1));
+}
+
 /// Without its epilogue.
-static MatmulWork productWork(const MatmulForm &form) {
+static MatmulWork productWork(const MatmulForm &form, int64_t elementBytes) {
   MatmulWork work{form.m, form.n,          form.k,         1,
                   1,      form.transposeA, form.transposeB};
+  work.alignment = alignmentOf(form, elementBytes);
   for (const rt::MatmulLoop &loop : form.batch)
     work.batch *= loop.extent;
   for (const rt::MatmulLoop &loop : form.accumulate)
@@ -65,8 +78,9 @@ static MatmulWork productWork(const MatmulForm &form) {
   return work;
 }
 
-MatmulWork tpsp::matmulWork(const rt::GroupedMatmulForm &form) {
-  MatmulWork work = productWork(form);
+MatmulWork tpsp::matmulWork(const rt::GroupedMatmulForm &form,
+                            int64_t elementBytes) {
+  MatmulWork work = productWork(form, elementBytes);
   int64_t &rows = form.sumsRows ? work.k : work.m;
   int64_t each = std::max<int64_t>(1, rows / std::max<int64_t>(1, form.groups));
   work.batch *= (rows + each - 1) / each;
@@ -75,10 +89,10 @@ MatmulWork tpsp::matmulWork(const rt::GroupedMatmulForm &form) {
 }
 
 MatmulWork tpsp::matmulWork(plan::MatmulOp op, const MatmulForm &form) {
-  MatmulWork work = productWork(form);
   auto type = cast<MemRefType>(op.getC().getType());
-  work.epilogue = epilogueWork(work, plan::epilogueOf(op),
-                               type.getElementTypeBitWidth() / 8);
+  int64_t elementBytes = type.getElementTypeBitWidth() / 8;
+  MatmulWork work = productWork(form, elementBytes);
+  work.epilogue = epilogueWork(work, plan::epilogueOf(op), elementBytes);
   return work;
 }
 
@@ -87,10 +101,9 @@ MatmulWork tpsp::matmulWork(plan::MatmulOp op) {
 }
 
 MatmulWork tpsp::matmulWork(const PlannedMatmul &matmul) {
-  MatmulWork work = productWork(matmul.form);
-  auto type = typeOf(matmul.c);
-  work.epilogue =
-      epilogueWork(work, matmul.epilogue, type.getElementTypeBitWidth() / 8);
+  int64_t elementBytes = typeOf(matmul.c).getElementTypeBitWidth() / 8;
+  MatmulWork work = productWork(matmul.form, elementBytes);
+  work.epilogue = epilogueWork(work, matmul.epilogue, elementBytes);
   return work;
 }
 

@@ -14,7 +14,7 @@ MatmulWork matmulWork(plan::MatmulOp op, const MatmulForm &form);
 
 /// What a grouped product does: rows are taken to be spread evenly over the
 /// matrices.
-MatmulWork matmulWork(const rt::GroupedMatmulForm &form);
+MatmulWork matmulWork(const rt::GroupedMatmulForm &form, int64_t elementBytes);
 
 /// Likewise of one that is not there yet.
 MatmulWork matmulWork(const PlannedMatmul &matmul);

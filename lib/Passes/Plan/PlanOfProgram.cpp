@@ -241,7 +241,8 @@ private:
 
   static void addProduct(Operation *op, PlanCommand &command) {
     if (auto grouped = dyn_cast<plan::GroupedMatmulOp>(op)) {
-      command.matmul = matmulWork(plan::commandOf(grouped));
+      rt::GroupedMatmulCommand product = plan::commandOf(grouped);
+      command.matmul = matmulWork(product, rt::elementBytes(product.dtype));
       return;
     }
     auto matmul = cast<plan::MatmulOp>(op);

@@ -103,7 +103,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanBuffer, name, kind, number, subscripts,
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EpilogueWork, operations, transcendentals,
                                    elementBytes, bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MatmulWork, m, n, k, batch, steps,
-                                   transposeA, transposeB, epilogue)
+                                   transposeA, transposeB, alignment, epilogue)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AttentionWork, heads, queries, keys,
                                    features, valueFeatures, isCausal,
                                    isGradient, window, queryStart)
