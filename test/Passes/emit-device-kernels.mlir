@@ -20,7 +20,7 @@
 // CHECK-LABEL: gpu.func @divide_by_sum
 // CHECK-SAME: memref<4x512xf32> {llvm.align = 16 : i64, llvm.noalias}
 // CHECK-SAME: workgroup(%{{.+}} : memref<1x4x1xf32, #gpu.address_space<workgroup>> {llvm.align = 16 : i64})
-// CHECK-SAME: tpsp.launch = array<i64: 128, 1, 0>
+// CHECK-SAME: tpsp.launch = array<i64: 128, 1, 1, 0>
 // CHECK-NOT: scf.for
 // CHECK: memref.load {{.*}} {alignment = 16 : i64}
 // CHECK-COUNT-5: gpu.shuffle xor
@@ -32,7 +32,7 @@
 // CHECK: memref.store {{.*}} {alignment = 16 : i64}
 // CHECK: gpu.return
 // SERIAL-LABEL: gpu.func @divide_by_sum
-// SERIAL-SAME: tpsp.launch = array<i64: 32, 32, 0>
+// SERIAL-SAME: tpsp.launch = array<i64: 32, 32, 1, 0>
 // SERIAL: memref.alloca
 // SERIAL: scf.if
 // SERIAL: linalg.fill
@@ -62,17 +62,24 @@ func.func private @divide_by_sum(%x: memref<4x512xf32> {llvm.noalias}, %y: memre
   return
 }
 
-// A row that is looked up: the threads of an item share the loop along it.
+// A row that is looked up: the threads of an item share the loop along it, and
+// each has four neighbours.
 // REMARK: [Missed] serial
 // REMARK-SAME: it has memref.load
 // REMARK-SAME: every work item of @pick is done in order
-// REMARK-SAME: threads_for_an_item=32, work_items=8
+// REMARK-SAME: threads_for_an_item=16, work_items=8
 // CHECK-LABEL: gpu.func @pick
+// CHECK-SAME: tpsp.launch = array<i64: 32, 2, 1, 0>
 // CHECK: %[[THREAD:.+]] = gpu.thread_id
 // CHECK: %[[LANE:.+]] = arith.remui %[[THREAD]], %{{.+}}
 // CHECK: scf.if
 // CHECK: memref.load %{{.+}}[%{{.+}}] : memref<8xi32>
-// CHECK: scf.for %{{.+}} = %[[LANE]] to
+// CHECK: %[[FOURTH:.+]] = arith.addi %{{.+}}, %[[LANE]]
+// CHECK: %[[FIRST:.+]] = arith.muli %[[FOURTH]], %{{.+}}
+// CHECK-NOT: scf
+// CHECK-COUNT-4: memref.load %{{.+}} : memref<9x64xf32>
+// CHECK-NOT: memref.load
+// CHECK: gpu.return
 func.func private @pick(%id: memref<8xi32>, %x: memref<9x64xf32>, %y: memref<8x64xf32>,
                         %begin: index, %end: index) {
   %zero = arith.constant 0 : index
@@ -90,11 +97,40 @@ func.func private @pick(%id: memref<8xi32>, %x: memref<9x64xf32>, %y: memref<8x6
   return
 }
 
+// A row that is copied, and nothing else: blocks share its positions, each of
+// which is one block's.
+// REMARK: every work item of @shift is done in order
+// REMARK-SAME: blocks_of_an_item=9, threads_for_an_item=16, work_items=2
+// CHECK-LABEL: gpu.func @shift
+// CHECK-SAME: tpsp.launch = array<i64: 32, 2, 9, 0>
+// CHECK: %[[PART:.+]] = gpu.block_id y
+// CHECK: %[[AHEAD:.+]] = arith.addi %[[PART]], %{{.+}}
+// CHECK: %[[MINE:.+]] = arith.remui %[[AHEAD]], %[[PARTS:.+]] : index
+// CHECK: %[[POINT:.+]] = arith.addi %[[MINE]], %{{.+}}
+// CHECK: scf.for %{{.+}} = %[[POINT]] to %{{.+}} step %[[PARTS]]
+// CHECK: gpu.return
+func.func private @shift(%x: memref<2x10x64xf32>, %y: memref<2x10x64xf32>, %begin: index, %end: index) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %extent = arith.constant 64 : index
+  %length = arith.constant 10 : index
+  scf.for %i = %begin to %end step %one {
+    scf.for %s = %one to %length step %one {
+      %before = arith.subi %s, %one : index
+      scf.for %j = %zero to %extent step %one {
+        %v = memref.load %x[%i, %before, %j] : memref<2x10x64xf32>
+        memref.store %v, %y[%i, %s, %j] : memref<2x10x64xf32>
+      }
+    }
+  }
+  return
+}
+
 // A sum over all rows, of a range of the innermost index: a block has a slice of
 // 16 columns, and neighbouring threads have neighbouring columns.
 // REMARK-NOT: sum_of_rows
 // CHECK-LABEL: gpu.func @sum_of_rows
-// CHECK-SAME: tpsp.launch = array<i64: 256, 16, 0>
+// CHECK-SAME: tpsp.launch = array<i64: 256, 16, 1, 0>
 // CHECK: gpu.shuffle xor
 // CHECK-NOT: gpu.shuffle
 // CHECK: gpu.barrier
@@ -123,6 +159,9 @@ plan.program @f attributes {axes = [], sizes = array<i64>} {
   %t = plan.buffer "input" "t" {number = 2 : i64} : memref<9x64xf32>
   %p = plan.buffer "temporary" : memref<8x64xf32>
   plan.kernel @pick(%i, %t) to(%p) {grid = 8 : i64, positions = []} : (memref<8xi32>, memref<9x64xf32>) -> memref<8x64xf32>
+  %u = plan.buffer "input" "u" {number = 4 : i64} : memref<2x10x64xf32>
+  %w = plan.buffer "temporary" : memref<2x10x64xf32>
+  plan.kernel @shift(%u) to(%w) {grid = 2 : i64, positions = []} : (memref<2x10x64xf32>) -> memref<2x10x64xf32>
   %z = plan.buffer "input" "z" {number = 3 : i64} : memref<100x40xf32>
   %s = plan.buffer "temporary" : memref<40xf32>
   plan.kernel @sum_of_rows(%z) to(%s) {grid = 40 : i64, positions = []} : (memref<100x40xf32>) -> memref<40xf32>

@@ -120,6 +120,13 @@ INSTANTIATE_TEST_SUITE_P(
              "#g=2,s=9,k=2; #g=2,s=9,k=2; #g=2,s=9; g=2,v=8,d=5 "
              "-> e=6,g=2,c=3,d=5",
              R"({indices = ["e", "c", "v"]})"},
+        // A sum for each place, whose terms a warp shares: more than it has
+        // threads, and fewer.
+        Case{"one_hot_einsum",
+             "#g=2,s=9; g=2,v=8,d=45; g=2,s=9,d=45 -> g=2,s=9",
+             R"({indices = ["v"]})"},
+        Case{"one_hot_einsum", "#s=35; v=3,d=7; s=35,d=7 -> s=35",
+             R"({indices = ["v"]})"},
         // Rows with their matrices, and matrices of their rows.
         Case{"one_hot_einsum",
              "#j=2,g=3,c=9; j=2,i=3,f=33,d=17; j=2,g=3,c=9,d=17 "

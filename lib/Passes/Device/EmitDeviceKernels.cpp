@@ -80,7 +80,8 @@ private:
                        kernel.getName())
         << remark::reason("{0}", obstacle)
         << remark::metric("work_items", source.grid)
-        << remark::metric("threads_for_an_item", launch.threads / launch.items);
+        << remark::metric("threads_for_an_item", launch.threads / launch.items)
+        << remark::metric("blocks_of_an_item", launch.parts);
   }
 };
 

@@ -1,7 +1,8 @@
 #include "RowLanes.h"
 
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -169,6 +170,76 @@ private:
 
 } // namespace
 
+namespace {
+
+/// Finds an item that is one sum.
+class SumFinder {
+public:
+  explicit SumFinder(scf::ForOp item) : item(item) {}
+
+  LaneSum find() {
+    bool isPlain = true;
+    item.getBody()->walk([&](Operation *op) { isPlain &= note(op); });
+    bool isSum = isPlain && added && sum.taken && sum.stored && sum.loop;
+    return isSum ? sum : LaneSum();
+  }
+
+private:
+  bool isInItem(Operation *op) { return op->getBlock() == item.getBody(); }
+
+  /// False for what an item that is a sum has not.
+  bool note(Operation *op) {
+    if (auto load = dyn_cast<memref::LoadOp>(op))
+      return !isKept(load.getMemRef()) || noteLoad(load);
+    if (auto store = dyn_cast<memref::StoreOp>(op))
+      return isKept(store.getMemRef()) ? noteKept(store) : noteResult(store);
+    return !isa<linalg::LinalgOp, memref::AllocaOp, scf::WhileOp>(op);
+  }
+
+  /// Shuffles move 32 bits.
+  static bool isKept(Value memory) {
+    auto row = memory.getDefiningOp<memref::AllocaOp>();
+    return row && row.getType().hasStaticShape() &&
+           row.getType().getNumElements() == 1 &&
+           row.getType().getElementType().isF32();
+  }
+
+  bool noteLoad(memref::LoadOp load) {
+    if (!isInItem(load))
+      return true;
+    bool isFirst = !sum.taken && added;
+    sum.taken = load;
+    return isFirst;
+  }
+
+  /// What the sum begins with, a zero, or one more term.
+  bool noteKept(memref::StoreOp store) {
+    Value value = store.getValue();
+    if (isInItem(store))
+      return !added && matchPattern(value, m_AnyZeroFloat());
+    auto add = value.getDefiningOp<arith::AddFOp>();
+    auto before = add ? add.getLhs().getDefiningOp<memref::LoadOp>()
+                      : memref::LoadOp();
+    bool isTerm =
+        !added && before && before.getMemRef() == store.getMemRef();
+    added = store;
+    sum.loop = store->getParentOfType<scf::ForOp>();
+    return isTerm && sum.loop != item && boundsOf(sum.loop);
+  }
+
+  bool noteResult(memref::StoreOp store) {
+    bool isFirst = !sum.stored && isInItem(store) && sum.taken;
+    sum.stored = store;
+    return isFirst;
+  }
+
+  scf::ForOp item;
+  memref::StoreOp added;
+  LaneSum sum;
+};
+
+} // namespace
+
 static void chooseLanes(RowLanes &lanes, const Finder &finder,
                         bool isAligned) {
   int64_t extent = finder.extent();
@@ -206,8 +277,11 @@ RowLanes tpsp::findRowLanes(KernelSource source) {
   if (!item)
     return lanes;
   Finder finder(item);
-  if (!finder.find())
+  if (!finder.find()) {
+    lanes.sum = SumFinder(item).find();
+    lanes.count = lanes.sum ? mostLanes : 1;
     return lanes;
+  }
   chooseLanes(lanes, finder, source.isAligned);
   lanes.dealt = finder.dealtLoops();
   chooseParts(lanes, source.grid);

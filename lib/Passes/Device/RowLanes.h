@@ -13,15 +13,30 @@
 ///   for s: for d: y[s, d] = x[s - 1, d]
 ///
 /// Nothing that is written is read, so every position of s is on its own.
+///
+/// Where an item is one sum, a warp adds up parts of it:
+///
+///   for token: for d: p[token] += table[id[token], d] * y[token, d]
 #ifndef TPSP_PASSES_DEVICE_ROWLANES_H
 #define TPSP_PASSES_DEVICE_ROWLANES_H
 
 #include "DeviceKernels.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace tpsp {
+
+/// A sum in a kept row of one element, whose innermost terms are a loop's.
+struct LaneSum {
+  mlir::scf::ForOp loop;
+  /// Where the sum is taken, with all terms in it, and stored.
+  mlir::memref::LoadOp taken;
+  mlir::memref::StoreOp stored;
+
+  explicit operator bool() const { return bool(loop); }
+};
 
 struct RowLanes {
   /// Threads of an item; 1: its elements depend on each other.
@@ -36,6 +51,11 @@ struct RowLanes {
   int64_t parts = 1;
   llvm::SmallVector<mlir::scf::ForOp> dealt;
 
+  /// Instead of such loops.
+  LaneSum sum;
+
+  /// Whether a thread has elements of its own, and these in registers.
+  bool areOwn() const { return !loops.empty() && atOnce() > 1; }
   /// Elements along the innermost index that all threads do at once.
   int64_t atOnce() const { return count * width; }
   /// How many of `extent` elements a thread has room for.

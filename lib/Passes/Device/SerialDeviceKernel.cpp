@@ -99,8 +99,10 @@ public:
     b.setInsertionPointToStart(guarded.thenBlock());
     cloneItem();
     dealOut();
-    if (isShared())
+    if (lanes.areOwn())
       shareLoops();
+    if (lanes.sum)
+      shareSum();
     return kernel;
   }
 
@@ -108,8 +110,6 @@ private:
   Value constant(int64_t value) {
     return arith::ConstantIndexOp::create(b, loc, value);
   }
-  /// Whether a thread has elements of its own, and these in registers.
-  bool isShared() const { return lanes.atOnce() > 1; }
 
   /// The thread's item, and the range of it alone.
   void takeItem() {
@@ -134,11 +134,11 @@ private:
       SmallVector<int64_t> shape(row.getType().getShape());
       for (int64_t &extent : shape)
         extent = ShapedType::isDynamic(extent) ? 1 : extent;
-      if (isShared())
+      if (lanes.areOwn())
         shape.back() = lanes.ownOf(shape.back());
       auto type = MemRefType::get(shape, row.getType().getElementType());
       Value room = memref::AllocaOp::create(b, loc, type);
-      if (isShared())
+      if (lanes.areOwn())
         ownRows.insert(room);
       else if (type != row.getType())
         room = memref::CastOp::create(b, loc, row.getType(), room);
@@ -163,7 +163,7 @@ private:
   }
 
   void cloneStep(Operation *op) {
-    if (auto fill = dyn_cast<linalg::FillOp>(op); fill && isShared())
+    if (auto fill = dyn_cast<linalg::FillOp>(op); fill && lanes.areOwn())
       return fillOwn(map.lookupOrDefault(fill.getDpsInputOperand(0)->get()),
                      map.lookupOrDefault(fill.getDpsInitOperand(0)->get()));
     b.clone(*op, map);
@@ -265,6 +265,36 @@ private:
                        : cast<memref::StoreOp>(op).getMemRef();
     if (ownRows.contains(memory) && last.get() == element)
       last.set(own);
+  }
+
+  /// Gives every thread of a warp its terms. They are added up where the sum is
+  /// taken, and one thread stores it.
+  void shareSum() {
+    OpBuilder::InsertionGuard guard(b);
+    auto loop = cast<scf::ForOp>(map.lookup(lanes.sum.loop.getOperation()));
+    b.setInsertionPoint(loop);
+    loop.setLowerBound(
+        arith::AddIOp::create(b, loc, loop.getLowerBound(), lane));
+    loop.setStep(constant(lanes.count));
+    Value sum = map.lookup(lanes.sum.taken.getResult());
+    b.setInsertionPointAfterValue(sum);
+    Value all = sum;
+    llvm::SmallPtrSet<Operation *, 8> added;
+    for (int64_t distance = 1; distance < lanes.count; distance *= 2) {
+      auto other =
+          gpu::ShuffleOp::create(b, loc, all, int32_t(distance),
+                                 int32_t(lanes.count), gpu::ShuffleMode::XOR);
+      all = arith::AddFOp::create(b, loc, all, other.getShuffleResult());
+      added.insert(other);
+      added.insert(all.getDefiningOp());
+    }
+    sum.replaceAllUsesExcept(all, added);
+    Operation *store = map.lookup(lanes.sum.stored.getOperation());
+    b.setInsertionPoint(store);
+    Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                          lane, constant(0));
+    auto guarded = scf::IfOp::create(b, loc, isFirst, /*withElse=*/false);
+    store->moveBefore(guarded.thenBlock()->getTerminator());
   }
 
   /// Gives every part of an item its points of the loops that are dealt out.

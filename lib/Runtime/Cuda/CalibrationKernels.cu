@@ -15,10 +15,24 @@ constexpr long long itemsOfBlock = 1024;
 extern "C" __global__ void tpsp_probe_nothing(const float *, float *, long long,
                                               long long) {}
 
-/// Reads an element and writes one.
+struct alignas(16) FourElements {
+  float at[4];
+};
+
+/// Reads elements and writes as many, four neighbours at a time, as generated
+/// kernels do. The range begins and ends at multiples of four.
 extern "C" __global__ void tpsp_probe_stream(const float *x, float *y,
                                              long long begin, long long end) {
-  EACH_ITEM(i) y[i] = 2 * x[i];
+  const FourElements *from = (const FourElements *)x;
+  FourElements *to = (FourElements *)y;
+  long long first = begin + blockIdx.x * itemsOfBlock;
+  long long behind = first + itemsOfBlock < end ? first + itemsOfBlock : end;
+  for (long long i = first / 4 + threadIdx.x; i < behind / 4; i += blockDim.x) {
+    FourElements four = from[i];
+    for (float &element : four.at)
+      element *= 2;
+    to[i] = four;
+  }
 }
 
 /// 1024 products and 1024 sums for an element.

@@ -135,6 +135,24 @@ TEST(MatmulCost, LayoutsHaveTheirRates) {
   EXPECT_EQ(seconds(true, true), seconds(false, false));
 }
 
+/// What begins at no multiple of 16 bytes has the rate of the next size that
+/// was measured.
+TEST(MatmulCost, RowsThatAreNotAlignedHaveTheirRates) {
+  Hardware machine = *findHardware("cpu");
+  machine.launchSeconds = 0;
+  machine.matmul[TPSP_RT_F32].aligned = {{2, 0.125}, {8, 0.5}};
+  CostModel cost(machine, meshOf({1}));
+  auto seconds = [&](int64_t alignment) {
+    MatmulWork work;
+    work.m = work.n = work.k = 200;
+    work.alignment = alignment;
+    return cost.matmulSeconds(work, TPSP_RT_F32);
+  };
+  EXPECT_NEAR(seconds(2) / seconds(16), 8, 1e-9);
+  EXPECT_NEAR(seconds(4) / seconds(16), 2, 1e-9);
+  EXPECT_NEAR(seconds(8) / seconds(16), 2, 1e-9);
+}
+
 /// Against counting: who sees whom.
 TEST(AttentionCost, PairsUnderAMask) {
   for (int64_t queries : {1, 2, 5, 8})
