@@ -118,13 +118,14 @@ INSTANTIATE_TEST_SUITE_P(
              "#g=2,s=9,k=2; #g=2,s=9,k=2; #g=2,s=9; g=2,v=8,d=5 "
              "-> e=6,g=2,c=3,d=5",
              R"({indices = ["e", "c", "v"]})"},
-        // Rows with their matrices, and matrices of their rows.
+        // Rows with their matrices, and matrices of their rows, where integers
+        // of neighbouring rows are no neighbours.
         Case{"one_hot_einsum",
-             "#j=2,g=3,c=9; j=2,i=3,f=33,d=17; j=2,g=3,c=9,d=17 "
+             "#g=3,c=9,j=2; j=2,i=3,f=33,d=17; j=2,g=3,c=9,d=17 "
              "-> j=2,g=3,c=9,f=33",
              R"({indices = ["i"]})"},
         Case{"one_hot_einsum",
-             "#j=2,g=3,c=9; j=2,g=3,c=9,f=5; j=2,g=3,c=9,d=64 "
+             "#g=3,c=9,j=2; j=2,g=3,c=9,f=5; j=2,g=3,c=9,d=64 "
              "-> j=2,i=3,f=5,d=64",
              R"({indices = ["i"]})"},
         Case{"count_values", "#g=3,s=17,k=2 -> #g=3,j=2,i=3",
