@@ -2,7 +2,7 @@
 /// each phase, thread after thread. Included in place of that file.
 ///
 /// A copy that a thread begins is done at once or when it is waited for, by
-/// turns: what relies on either is wrong half of the time. Every other phase
+/// turns. What relies on either is wrong half of the time. Every other phase
 /// begins with the last thread. That a `meet` is missing does not show.
 #ifndef TPSP_RUNTIME_CUDA_THREADBLOCK_H
 #define TPSP_RUNTIME_CUDA_THREADBLOCK_H

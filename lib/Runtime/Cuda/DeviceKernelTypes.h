@@ -71,9 +71,9 @@ struct GroupedLoop {
 constexpr long long maxGroupedLoops = 63;
 
 /// A GroupedMatmulCommand. First the rows of every list of integers are put in
-/// order: `order` has, for each list, where the rows of each group begin among
-/// the ordered ones, `groups` + 2 numbers, and then the ordered rows. The rows
-/// of no group come last, as those of group number `groups`.
+/// order of their groups. The rows of no group come last, as those of group
+/// number `groups`. For each list `order` has `groups` + 2 numbers, where the
+/// rows of each group begin among the ordered ones. Then it has these.
 ///
 /// A[m, k] is at m * mStrideA + k * kStrideA, and likewise B[k, n]. Of the
 /// loops the first `batchLoops` are the batch's. Each point of the batch has a

@@ -1,7 +1,7 @@
 /// A grouped product's second pass: a block makes one tile of C after another.
 ///
 /// With rows along m a tile is of rows of one group. Groups have any number of
-/// rows, so tiles of all groups are counted together: group g has those from
+/// rows, so tiles of all groups are counted together. Group g has those from
 /// begin(g) / edge + g on, where begin(g) rows are of groups before it. That is
 /// as many as it needs, or one more. With rows along k a tile is of one group's
 /// matrix, and its rows are what is summed.

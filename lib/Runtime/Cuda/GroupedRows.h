@@ -98,8 +98,8 @@ __device__ inline long long groupOf(const GroupedArguments &c, int id) {
   return group >= 0 && group < c.groups ? group : c.groups;
 }
 
-/// Adds up what all threads have written to counts[0]: each then has, in the
-/// part that is returned, the sum of its own and those before it.
+/// Adds up what all threads have written to counts[0]. In the part that is
+/// returned, each then has the sum of its own and those before it.
 __device__ inline int sumCounts(ThreadBlock<OrderState> &block,
                                 RowCounts (*counts)[orderThreads]) {
   int from = 0;

@@ -2,7 +2,7 @@
 ///
 /// A tile is `edge` positions along m or n, by `depth` along k: 64 bytes. It
 /// lies in chunks of 16 bytes, in lines along the dimension that is contiguous
-/// in memory. The chunks of a line are permuted by the line's number, so that
+/// in memory. The chunks of a line are permuted by the line's number. So
 /// threads that read one chunk of each of eight lines meet no bank twice.
 #ifndef TPSP_RUNTIME_CUDA_GROUPEDTILE_H
 #define TPSP_RUNTIME_CUDA_GROUPEDTILE_H

@@ -3,7 +3,7 @@
 /// Such code is written in phases. Each thread has a state, which outlives a
 /// phase, and `each` runs a phase on all of them. Whatever stands outside of
 /// phases is the same for all threads. A GPU's threads do it side by side, and
-/// a phase waits for nobody: `meet` stands where one thread reads what another
+/// a phase waits for nobody. `meet` stands where one thread reads what another
 /// has written to shared memory. Threads of a warp exchange registers in
 /// multiplyMatrices alone. What they give it is a part of their states, from a
 /// phase before.
@@ -14,7 +14,7 @@
 ///
 /// This is the form for GPUs. Whoever compiles for a host includes another
 /// first, which has the same functions (test/cuda-doubles/ThreadBlockOnHost.h).
-#if !defined(TPSP_RUNTIME_CUDA_THREADBLOCK_H)
+#ifndef TPSP_RUNTIME_CUDA_THREADBLOCK_H
 #define TPSP_RUNTIME_CUDA_THREADBLOCK_H
 
 #include "DeviceNumbers.h"
@@ -85,10 +85,10 @@ __device__ inline void loadMatrices(unsigned (&registers)[4],
                  "r"(high))
 
 /// sums[16, 8] += a[16, 16] b[16, 8], of types of 16 bits, with all numbers
-/// spread over the warp. For thread 4 g + t, matrix (i, j) of `a` is register
-/// i + 2 j, where it has columns 2 t and 2 t + 1 of row g. `low` and `high`
-/// have rows 2 t and 2 t + 1 of column g of b's upper and lower half. Sums are
-/// those of columns 2 t and 2 t + 1 of row g, then of row g + 8.
+/// spread over the warp. Register i + 2 j of `a` is of matrix (i, j), 8 x 8.
+/// Thread 4 g + t has columns 2 t and 2 t + 1 of its row g. In `low` and `high`
+/// it has rows 2 t and 2 t + 1 of column g of b's upper and lower half. Sums
+/// are those of columns 2 t and 2 t + 1 of row g, then of row g + 8.
 template <typename T>
 __device__ inline void
 multiplyMatrices(float (&sums)[4], const unsigned (&a)[4], const unsigned &low,
