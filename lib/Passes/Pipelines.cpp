@@ -131,7 +131,6 @@ void tpsp::buildPlanPipeline(OpPassManager &pm, const CompileOptions &options) {
   // Before kernels form: what two composites both compute is made once.
   pm.addPass(createCSEPass());
   pm.addPass(createConvertTpspToPlan({options.epilogues,
-                                      /*callGrouped=*/options.device != "cuda",
                                       /*wideSums=*/!options.usesGpuLibraries(),
                                       options.hardware, options.threads}));
   // Before memory is given out: what runs at once must not share it.

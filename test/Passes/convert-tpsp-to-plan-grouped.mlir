@@ -1,11 +1,7 @@
 // Products in which every row meets the matrix that its integer chooses.
 // RUN: tpsp-opt %s --split-input-file --convert-tpsp-to-plan --verify-diagnostics | FileCheck %s
-// RUN: tpsp-opt %s --split-input-file --convert-tpsp-to-plan=call-grouped=false | FileCheck %s --check-prefix=KERNEL
 
 // Blocks j of matrices are a batch. Rows of all groups are one behind the other.
-// KERNEL-LABEL: plan.program @rows
-// KERNEL-NOT: plan.grouped_matmul
-// KERNEL: plan.kernel @{{.*}}one_hot_einsum
 // CHECK-LABEL: plan.program @rows
 // CHECK: %[[IDS:.+]] = plan.buffer {{.*}}memref<2x3x7xi32>
 // CHECK: %[[W:.+]] = plan.buffer {{.*}}memref<2x5x9x6xf32>

@@ -26,9 +26,6 @@ constexpr Exclusion exclusions[] = {
      "computes nothing by design; TraceTest holds what it prints"},
     {"messages", "what others call",
      "a message carries a hash of its sender's call, not its description"},
-    {"cuda", "grouped_matmul",
-     "plans for GPUs have kernels: the lengths of runs are known to the GPU "
-     "alone"},
     {"cuda", "orders of issue that differ",
      "ranks meet on the host where they issue a collective; plans issue the "
      "same commands in the same order on all ranks"},

@@ -104,6 +104,56 @@ TEST_F(CudaOnDoublesTest, KernelsThatAreNone) {
           "that does not compile");
 }
 
+/// One row of one number, and a matrix of one.
+GroupedMatmulCommand smallGrouped() {
+  GroupedMatmulCommand c;
+  c.m = c.n = c.k = c.lda = c.ldb = c.ldc = 1;
+  return c;
+}
+
+TEST_F(CudaOnDoublesTest, GroupedMatmulsThatAreTooLarge) {
+  GroupedMatmulCommand c = smallGrouped();
+  c.batch = {{1 << 10, 0, 0, 1}};
+  c.idStrides = {0};
+  c.groups = int64_t(1) << 44;
+  for (bool overflows : {false, true}) {
+    Plan plan;
+    c.batch[0].extent = overflows ? 1 << 16 : 1;
+    plan.add(tpsp_rt_grouped_matmul, c.encode(), {0, 64, 128, 192});
+    std::unique_ptr<World> world;
+    ASSERT_TRUE(World::create(config(1, 1 << 20), world).ok());
+    Status status =
+        world->run([&](Rank &rank) { return plan.stepOrReplay(rank); });
+    EXPECT_EQ(status.code(), TPSP_RT_UNSUPPORTED);
+    EXPECT_THAT(status.message(),
+                HasSubstr(overflows ? "a grouped matmul of 1 rows by "
+                                      "17592186044416 matrices, 65536 times, "
+                                      "is too large; divide its rows"
+                                    : "scratch memory"));
+  }
+}
+
+/// In a step are two launches and nothing else.
+TEST_F(CudaOnDoublesTest, GroupedMatmulsAreTwoLaunches) {
+  GroupedMatmulCommand c = smallGrouped();
+  c.groups = 3, c.groupStride = 2;
+  Plan plan;
+  plan.add(tpsp_rt_grouped_matmul, c.encode(), {0, 64, 128, 192});
+  WorldConfig settings = config(1);
+  settings.cuda.graphs = GraphUse::Off;
+  std::unique_ptr<World> world;
+  ASSERT_TRUE(World::create(settings, world).ok());
+  auto step = [&] {
+    forgetCalls();
+    return world->run([&](Rank &rank) { return plan.stepOrReplay(rank); });
+  };
+  ASSERT_TRUE(step().ok());
+  ASSERT_TRUE(step().ok());
+  EXPECT_EQ(callsOf("cudaLaunchKernel"), 2);
+  for (const char *call : {"cudaMalloc", "cudaMemcpyAsync", "cudaFree"})
+    EXPECT_EQ(callsOf(call), 0) << call;
+}
+
 //===----------------------------------------------------------------------===//
 // Results
 //===----------------------------------------------------------------------===//

@@ -100,11 +100,29 @@ GroupedMatmulCommand makeGrouped(int64_t dtype, bool sumsRows, int64_t m,
   return c;
 }
 
+/// Which integers rows have: of all groups and one beside them on either side,
+/// as they come or sorted; one group's, or that of none.
+enum class Rows { Mixed, Sorted, OfOne, OfNone };
+
+void chooseGroups(Rows rows, int64_t first, int64_t groups,
+                  std::mt19937 &random, std::vector<double> &ids) {
+  // From one before the first matrix to one behind the last.
+  std::uniform_int_distribution<int64_t> any(first - 1, first + groups);
+  for (double &id : ids)
+    id = double(any(random));
+  if (rows == Rows::Sorted)
+    std::sort(ids.begin(), ids.end());
+  if (rows == Rows::OfOne)
+    std::fill(ids.begin(), ids.end(), double(first + groups - 1));
+  if (rows == Rows::OfNone)
+    std::fill(ids.begin(), ids.end(), double(first + groups));
+}
+
 class GroupedMatmulTest : public ConformanceTest {
 protected:
   const char *testedCall() const override { return "grouped_matmul"; }
 
-  void check(const GroupedMatmulCommand &g, double tolerance, bool isSorted,
+  void check(const GroupedMatmulCommand &g, double tolerance, Rows rows,
              int64_t first = 0) {
     std::vector<BufferUse> uses = g.buffers(1);
     std::vector<int64_t> offsets;
@@ -121,12 +139,7 @@ protected:
       std::vector<std::vector<double>> values;
       for (const BufferUse &use : uses)
         values.push_back(randomValues(use.dtype, use.elements, random));
-      // From one before the first matrix to one behind the last.
-      std::uniform_int_distribution<int64_t> any(first - 1, first + g.groups);
-      for (double &id : values[2])
-        id = double(any(random));
-      if (isSorted)
-        std::sort(values[2].begin(), values[2].end());
+      chooseGroups(rows, first, g.groups, random, values[2]);
       std::vector<std::byte> after;
       Status status = world->run([&](Rank &rank) -> Status {
         if (Status s = poison(rank, arena); !s.ok())
@@ -168,8 +181,56 @@ TEST_P(GroupedMatmulTest, OddExtentsAndLayouts) {
                          << testSeed());
             check(makeGrouped(type.dtype, sumsRows, e[0], e[1], e[2], layout,
                               /*padding=*/isSorted ? 3 : 0),
-                  type.tolerance, isSorted);
+                  type.tolerance, isSorted ? Rows::Sorted : Rows::Mixed);
           }
+}
+
+/// More than one tile of a GPU along each dimension, whose rows begin at
+/// multiples of 16 bytes, and end in between.
+TEST_P(GroupedMatmulTest, ManyTiles) {
+  const int64_t extents[][3] = {{276, 132, 180}, {132, 260, 44}, {36, 20, 300}};
+  for (TypeCase type : productTypes)
+    for (const auto &e : extents)
+      for (int layout = 0; layout < 4; ++layout)
+        for (bool sumsRows : {false, true}) {
+          SCOPED_TRACE(testing::Message()
+                       << elementName(type.dtype) << " " << e[0] << "x" << e[1]
+                       << "x" << e[2] << " layout " << layout
+                       << (sumsRows ? " sums rows" : "") << " seed "
+                       << testSeed());
+          check(makeGrouped(type.dtype, sumsRows, e[0], e[1], e[2], layout,
+                            /*padding=*/4),
+                // The sums are longer than elsewhere.
+                2 * type.tolerance, layout % 3 ? Rows::Sorted : Rows::Mixed);
+        }
+}
+
+TEST_P(GroupedMatmulTest, RowsOfOneGroupAndOfNone) {
+  for (TypeCase type : productTypes)
+    for (bool sumsRows : {false, true})
+      for (Rows rows : {Rows::OfOne, Rows::OfNone})
+        for (int64_t groups : {1, 3, 70}) {
+          SCOPED_TRACE(testing::Message()
+                       << elementName(type.dtype) << " " << groups << " groups"
+                       << (sumsRows ? " sums rows" : "") << " seed "
+                       << testSeed());
+          GroupedMatmulCommand c =
+              makeGrouped(type.dtype, sumsRows, 150, 11, 13, /*layout=*/0, 3);
+          c.groups = groups;
+          check(c, type.tolerance, rows, /*first=*/0);
+        }
+}
+
+TEST_P(GroupedMatmulTest, MoreGroupsThanRows) {
+  for (bool sumsRows : {false, true})
+    for (Rows rows : {Rows::Mixed, Rows::Sorted}) {
+      GroupedMatmulCommand c =
+          makeGrouped(TPSP_RT_F32, sumsRows, 19, 5, 19, 0, 1);
+      c.groups = 130;
+      check(c, 3e-6, rows);
+      c.groups = 0;
+      check(c, 0, rows);
+    }
 }
 
 TEST_P(GroupedMatmulTest, LoopsAndShardsOfTheMatrices) {
@@ -186,19 +247,19 @@ TEST_P(GroupedMatmulTest, LoopsAndShardsOfTheMatrices) {
       c.accumulate = {{2, 3 * a, 3 * b, 0}};
       c.idStrides = {c.rows(), sumsRows ? 3 * c.rows() : 0};
       c.firstGroup.offset = 8;
-      check(c, type.tolerance, /*isSorted=*/false, /*first=*/8);
+      check(c, type.tolerance, Rows::Mixed, /*first=*/8);
       c.batch[0].extent = 1;
-      check(c, type.tolerance, /*isSorted=*/true, /*first=*/8);
+      check(c, type.tolerance, Rows::Sorted, /*first=*/8);
     }
 }
 
 TEST_P(GroupedMatmulTest, SumsOverNothingAreZero) {
   for (bool sumsRows : {false, true}) {
-    check(makeGrouped(TPSP_RT_F32, sumsRows, 5, 3, 0, 0, 1), 0, false);
+    check(makeGrouped(TPSP_RT_F32, sumsRows, 5, 3, 0, 0, 1), 0, Rows::Mixed);
     GroupedMatmulCommand none =
         makeGrouped(TPSP_RT_F32, sumsRows, 5, 3, 4, 0, 1);
     none.m = 0;
-    check(none, 0, false);
+    check(none, 0, Rows::Mixed);
   }
 }
 

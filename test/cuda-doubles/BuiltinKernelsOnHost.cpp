@@ -1,5 +1,6 @@
 // The backend's own kernels, from their very source.
 #include "GpuSyntax.h"
+#include "ThreadBlockOnHost.h"
 
 #include "../../lib/Runtime/Cuda/DeviceKernels.cu"
 
@@ -18,7 +19,11 @@ const bool isRegistered = [] {
   OnHost<tpsp_##SUM>::registerAs("tpsp_" #SUM, tpspDoubleRegisterKernel);
 #define TPSP_ROUND(NAME, TYPE)                                                 \
   OnHost<tpsp_##NAME>::registerAs("tpsp_" #NAME, tpspDoubleRegisterKernel);
+#define TPSP_GROUPED(DTYPE, NAME, TYPE, ALONG_A, ALONG_B)                      \
+  OnHost<tpsp_##NAME>::registerAs("tpsp_" #NAME, tpspDoubleRegisterKernel);
 #include "../../lib/Runtime/Cuda/DeviceKernels.def"
+  OnHost<tpsp_order_rows>::registerAs("tpsp_order_rows",
+                                      tpspDoubleRegisterKernel);
   return true;
 }();
 

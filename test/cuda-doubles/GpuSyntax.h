@@ -1,6 +1,6 @@
-/// Makes a .cu file C++ that runs on the host, thread of the GPU after thread:
-/// for kernels that have no shared memory and no barriers. Included before the
-/// file; RegisteredKernel then makes a kernel known to the double.
+/// Makes a .cu file C++ that runs on the host, thread of the GPU after thread.
+/// Barriers are those of ThreadBlockOnHost.h alone. Included before the file;
+/// OnHost then makes a kernel known to the double.
 #ifndef TPSP_TEST_CUDADOUBLES_GPUSYNTAX_H
 #define TPSP_TEST_CUDADOUBLES_GPUSYNTAX_H
 
@@ -12,9 +12,14 @@
 #undef __device__
 #undef __global__
 #undef __grid_constant__
+#undef __launch_bounds__
+#undef __shared__
 #define __device__
 #define __global__
 #define __grid_constant__
+#define __launch_bounds__(...)
+/// A block's threads are one of the host's.
+#define __shared__ static thread_local
 
 namespace tpsp::doubles {
 inline thread_local dim3 gridOfThread, blockOfThread, blockIndex, threadIndex;

@@ -19,8 +19,7 @@ def ConvertTpspToPlan : Pass<"convert-tpsp-to-plan", "::mlir::ModuleOp"> {
     - A product in which every row meets the matrix that its integer chooses
       (`GroupedProductOpInterface`) becomes `plan.grouped_matmul`, where the
       same layouts exist, and the integers of neighbouring rows are neighbours.
-      Without `call-grouped`, and where no layout fits, it is a kernel of its
-      rows. Pipelines for GPUs (`device=cuda`) are without.
+      Where no layout fits, it is a kernel of its rows.
     - Groups of other loop operations become `plan.kernel`
       ([which](../Design/Plan.md#kernels)). Equal kernels are one function. Axes
       of one rank are first taken out of the types, so that they keep no loops
@@ -89,8 +88,6 @@ def ConvertTpspToPlan : Pass<"convert-tpsp-to-plan", "::mlir::ModuleOp"> {
   let options = [
     Option<"epilogues", "epilogues", "bool", "false",
            "Do what reads a product element by element in its matmul">,
-    Option<"callGrouped", "call-grouped", "bool", "true",
-           "Do grouped products in calls; else in kernels, as GPUs do">,
     Option<"wideSums", "wide-sums", "bool", "true",
            "Keep sums across rows in f64 while a kernel runs, as CPUs do">
   ] # machine;

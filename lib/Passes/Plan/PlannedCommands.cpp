@@ -47,7 +47,7 @@ static bool becomesRowKernel(Operation *op) {
   return row ? row.runsByRow() : isa<BucketKernelOpInterface>(op);
 }
 
-CommandForm tpsp::commandFormOf(Operation *op, bool callsGrouped) {
+CommandForm tpsp::commandFormOf(Operation *op) {
   if (isa<CollectiveOpInterface>(op))
     return CommandForm::Collective;
   if (isa<AttentionOpInterface>(op))
@@ -63,7 +63,7 @@ CommandForm tpsp::commandFormOf(Operation *op, bool callsGrouped) {
     return CommandForm::BlockCopy;
   if (becomesMatmul(op))
     return CommandForm::Matmul;
-  if (callsGrouped && becomesGroupedMatmul(op))
+  if (becomesGroupedMatmul(op))
     return CommandForm::GroupedMatmul;
   if (becomesRowKernel(op))
     return CommandForm::Rows;
@@ -110,8 +110,8 @@ namespace {
 /// Walks a function once, in its order.
 class CommandPlanner {
 public:
-  CommandPlanner(func::FuncOp function, bool callsGrouped)
-      : function(function), callsGrouped(callsGrouped),
+  explicit CommandPlanner(func::FuncOp function)
+      : function(function),
         grouping([this](Operation *op) { return mayJoin(op); }) {}
 
   FailureOr<PlannedProgram> run() {
@@ -126,7 +126,7 @@ private:
   CommandForm formOf(Operation *op) {
     auto [known, isNew] = forms.try_emplace(op);
     if (isNew)
-      known->second = commandFormOf(op, callsGrouped);
+      known->second = commandFormOf(op);
     return known->second;
   }
 
@@ -213,7 +213,7 @@ private:
     PlannedCommand &command = planned.commands.emplace_back();
     command.form = form;
     command.op = op;
-    if (form == CommandForm::Rows && callsGrouped && lacksLayout(op))
+    if (form == CommandForm::Rows && lacksLayout(op))
       planned.withoutLayout.push_back(op);
     if (form == CommandForm::GroupedMatmul)
       command.groupedMatmul = groupedMatmulOf(cast<IndexedOpInterface>(op));
@@ -238,7 +238,6 @@ private:
   }
 
   func::FuncOp function;
-  const bool callsGrouped;
   KernelGrouping grouping;
   llvm::DenseMap<Operation *, CommandForm> forms;
   /// Views of what open groups make, in order.
@@ -249,7 +248,6 @@ private:
 
 } // namespace
 
-FailureOr<PlannedProgram> tpsp::planCommands(func::FuncOp function,
-                                             bool callsGrouped) {
-  return CommandPlanner(function, callsGrouped).run();
+FailureOr<PlannedProgram> tpsp::planCommands(func::FuncOp function) {
+  return CommandPlanner(function).run();
 }

@@ -33,9 +33,8 @@ enum class CommandForm {
   None
 };
 
-/// The form of an operation on local shapes. With `callsGrouped` a grouped
-/// product is a call; else the kernel of its rows.
-CommandForm commandFormOf(mlir::Operation *op, bool callsGrouped);
+/// The form of an operation on local shapes.
+CommandForm commandFormOf(mlir::Operation *op);
 
 /// The value that `value` shows, through views.
 mlir::Value withoutViews(mlir::Value value);
@@ -80,8 +79,7 @@ struct PlannedProgram {
 /// Decides it for all operations of `function`, which may get copies of cheap
 /// ones that several kernels make. Fails with a diagnostic on an operation that
 /// has no command.
-mlir::FailureOr<PlannedProgram> planCommands(mlir::func::FuncOp function,
-                                             bool callsGrouped);
+mlir::FailureOr<PlannedProgram> planCommands(mlir::func::FuncOp function);
 
 /// "square_reduce_rsqrt": the first few operations, to name a kernel.
 std::string stemOf(const KernelGroup &group);

@@ -17,10 +17,15 @@ constexpr int64_t epilogueTypes[] = {
 #include "DeviceKernels.def"
 };
 
-/// The place of a floating-point type among the kernels of epilogues.
-size_t epilogueOf(int64_t dtype) {
-  const auto *begin = std::begin(epilogueTypes);
-  return std::find(begin, std::end(epilogueTypes), dtype) - begin;
+constexpr int64_t groupedTypes[] = {
+#define TPSP_GROUPED(DTYPE, NAME, TYPE, ALONG_A, ALONG_B) DTYPE,
+#include "DeviceKernels.def"
+};
+
+/// The place of the first of a list that is for a type.
+template <size_t Count>
+size_t placeOf(int64_t dtype, const int64_t (&types)[Count]) {
+  return std::find(std::begin(types), std::end(types), dtype) - types;
 }
 
 /// The largest of 16, 8, 4, 2, 1 that divides all addresses and lengths, and
@@ -54,7 +59,10 @@ Status BuiltinKernels::load() {
   {"tpsp_" #SWEEP, &epilogueKernels}, {"tpsp_" #PARTS, &partsKernels},         \
       {"tpsp_" #SUM, &sumKernels},
 #define TPSP_ROUND(NAME, TYPE) {"tpsp_" #NAME, &roundKernels},
+#define TPSP_GROUPED(DTYPE, NAME, TYPE, ALONG_A, ALONG_B)                      \
+  {"tpsp_" #NAME, &groupedKernels},
 #include "DeviceKernels.def"
+      {"tpsp_order_rows", &orderKernels},
   };
   for (auto [name, place] : kernels)
     TPSP_TRY(image.find(name, place->emplace_back()));
@@ -66,9 +74,18 @@ Status BuiltinKernels::launch(cudaKernel_t kernel, const Arguments &arguments,
                               int64_t items, cudaStream_t stream) const {
   // Enough blocks for every GPU of today several times over.
   constexpr int64_t threads = 256, maxBlocks = 4096;
-  if (items == 0)
+  return launchBlocks(kernel, arguments,
+                      std::min(maxBlocks, (items + threads - 1) / threads),
+                      threads, stream);
+}
+
+template <typename Arguments>
+Status BuiltinKernels::launchBlocks(cudaKernel_t kernel,
+                                    const Arguments &arguments, int64_t units,
+                                    int threads, cudaStream_t stream) const {
+  if (units == 0)
     return {};
-  int64_t blocks = std::min(maxBlocks, (items + threads - 1) / threads);
+  int64_t blocks = std::min<int64_t>(INT32_MAX, units);
   void *parameters[] = {const_cast<Arguments *>(&arguments)};
   return image.explained(checkCuda(
       cudaLaunchKernel(reinterpret_cast<const void *>(kernel),
@@ -112,7 +129,7 @@ Status BuiltinKernels::round(int64_t dtype, const RoundArguments &arguments,
 
 Status BuiltinKernels::finish(int64_t dtype, const EpilogueArguments &arguments,
                               cudaStream_t stream) const {
-  return launch(epilogueKernels[epilogueOf(dtype)], arguments,
+  return launch(epilogueKernels[placeOf(dtype, epilogueTypes)], arguments,
                 arguments.blocks * arguments.rows * arguments.columns, stream);
 }
 
@@ -126,10 +143,21 @@ int64_t BuiltinKernels::partsOfSum(int64_t kept, int64_t summed) {
 
 Status BuiltinKernels::sum(int64_t dtype, const OperandSumArguments &arguments,
                            cudaStream_t stream) const {
-  size_t type = epilogueOf(dtype);
+  size_t type = placeOf(dtype, epilogueTypes);
   TPSP_TRY(launch(partsKernels[type], arguments,
                   arguments.kept * arguments.parts, stream));
   return launch(sumKernels[type], arguments, arguments.kept, stream);
+}
+
+Status BuiltinKernels::multiplyGrouped(int64_t dtype, bool alongA, bool alongB,
+                                       const GroupedArguments &arguments,
+                                       cudaStream_t stream) const {
+  TPSP_TRY(launchBlocks(orderKernels[0], arguments,
+                        arguments.lists * (arguments.groups + 1), orderThreads,
+                        stream));
+  size_t kernel = placeOf(dtype, groupedTypes) + 2 * alongA + alongB;
+  return launchBlocks(groupedKernels[kernel], arguments, arguments.tiles,
+                      groupedThreads, stream);
 }
 
 } // namespace tpsp::rt

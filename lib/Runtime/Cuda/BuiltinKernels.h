@@ -37,15 +37,25 @@ public:
              cudaStream_t stream) const;
   static int64_t partsOfSum(int64_t kept, int64_t summed);
 
+  /// Both passes. For floating-point types; `alongA` and `alongB`: whether k is
+  /// contiguous.
+  Status multiplyGrouped(int64_t dtype, bool alongA, bool alongB,
+                         const GroupedArguments &arguments,
+                         cudaStream_t stream) const;
+
 private:
   /// With `items` threads, or as many as fill a GPU.
   template <typename Arguments>
   Status launch(cudaKernel_t kernel, const Arguments &arguments, int64_t items,
                 cudaStream_t stream) const;
+  /// With a block for each of `units`, or as many as a grid may have.
+  template <typename Arguments>
+  Status launchBlocks(cudaKernel_t kernel, const Arguments &arguments,
+                      int64_t units, int threads, cudaStream_t stream) const;
 
   KernelImage image;
   std::vector<cudaKernel_t> combineKernels, copyKernels, epilogueKernels,
-      partsKernels, sumKernels, roundKernels;
+      partsKernels, sumKernels, roundKernels, groupedKernels, orderKernels;
 };
 
 } // namespace tpsp::rt

@@ -1,6 +1,7 @@
 #include "CudaRank.h"
 
 #include "../Core/PeerPieces.h"
+#include "CudaGroupedMatmul.h"
 #include "CudaKernel.h"
 
 #include <fmt/format.h>
@@ -115,11 +116,14 @@ struct CudaRank::Enqueuer {
     return {};
   }
 
-  /// The lengths of runs are known to the GPU alone.
-  Status enqueue(const GroupedMatmulCommand &) const {
-    return {TPSP_RT_UNSUPPORTED,
-            "a grouped matmul in one call; compiled for GPUs (device=cuda) it "
-            "is a kernel"};
+  Status enqueue(const GroupedMatmulCommand &command) const {
+    if (!call.state) {
+      auto fresh = std::make_unique<CudaGroupedMatmul>();
+      TPSP_TRY(fresh->prepare(command, call.positions[0], buffers()));
+      call.state = std::move(fresh);
+    }
+    return static_cast<CudaGroupedMatmul &>(*call.state)
+        .run(rank.world.builtinKernels, stream);
   }
 
   Status enqueue(const KernelCommand &command) const {

@@ -60,6 +60,47 @@ struct OperandSumArguments {
   long long kept, summed, keptStride, summedStride, parts;
 };
 
+/// A loop of a grouped product: from one of its places to the next, in elements
+/// of each operand.
+struct GroupedLoop {
+  long long extent, a, b, c, ids;
+};
+
+/// Whatever a command has of loops with more than one place: each doubles the
+/// number of their points, which is below 2^63.
+constexpr long long maxGroupedLoops = 63;
+
+/// A GroupedMatmulCommand. First the rows of every list of integers are put in
+/// order of their groups. The rows of no group come last, as those of group
+/// number `groups`. For each list `order` has `groups` + 2 numbers, where the
+/// rows of each group begin among the ordered ones. Then it has these.
+///
+/// A[m, k] is at m * mStrideA + k * kStrideA, and likewise B[k, n]. Of the
+/// loops the first `batchLoops` are the batch's. Each point of the batch has a
+/// list or, if `sumsRows`, each point and step. Tiles along m are those of all
+/// groups together or, if `sumsRows`, of each.
+struct GroupedArguments {
+  const void *a, *b;
+  void *c;
+  const int *ids;
+  long long *order;
+  long long sumsRows, m, n, k;
+  long long mStrideA, kStrideA, kStrideB, nStrideB, ldc;
+  long long groups, groupStride, firstGroup;
+  long long points, steps, lists, rows;
+  long long tiles, tilesM, tilesN;
+  long long batchLoops, loops;
+  GroupedLoop loop[maxGroupedLoops];
+};
+
+/// Threads of a block of either pass.
+constexpr int orderThreads = 1024, groupedThreads = 128;
+
+/// A block makes so many rows and columns of C.
+constexpr int groupedEdge(int elementBytes) {
+  return elementBytes == 2 ? 128 : 64;
+}
+
 } // namespace tpsp::rt
 
 #endif // TPSP_RUNTIME_CUDA_DEVICEKERNELTYPES_H
