@@ -30,50 +30,89 @@ template <typename T> struct Tile {
   }
 };
 
+/// A part of a matrix, no larger than a tile: so many lines of so many
+/// elements, of which a line's are neighbours in memory or listed.
+template <typename T> struct TileSource {
+  /// The first line's first element; of what is listed, that of position 0.
+  const T *first;
+  long long stride;
+  const Positions &lines, &line;
+  int numLines, length;
+
+  /// Whether each line is a run of 16 bytes at multiples of 16.
+  __device__ bool isWhole() const {
+    return !line.list && stride % Chunk<T>::size == 0 &&
+           (unsigned long long)first % sizeof(Chunk<T>) == 0;
+  }
+};
+
+/// Begins to copy chunks as such: each thread the same place of several lines.
+template <typename T, bool AlongK>
+__device__ inline void beginChunks(Chunk<T> *tile, const TileSource<T> &from) {
+  constexpr int inLine = Tile<T>::template chunksOfLine<AlongK>,
+                count = Tile<T>::chunks / groupedThreads,
+                step = groupedThreads / inLine;
+  const int line = int(threadIdx.x) / inLine,
+            place = int(threadIdx.x) % inLine * Chunk<T>::size;
+  long long lines[count];
+#pragma unroll
+  for (int i = 0; i < count; ++i)
+    lines[i] = line + i * step;
+  if (from.lines.list)
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+      lines[i] = from.lines.list[lines[i] < from.numLines ? lines[i] : 0];
+  const int left = int(lesser(from.length - place, Chunk<T>::size));
+#pragma unroll
+  for (int i = 0; i < count; ++i) {
+    int bytes =
+        left > 0 && line + i * step < from.numLines ? left * int(sizeof(T)) : 0;
+    // Eight lines on, places are permuted alike.
+    Chunk<T> *to = tile + i * step / 8 * 8 * inLine +
+                   Tile<T>::template chunkAt<AlongK>(line + i * step % 8,
+                                                     place / Chunk<T>::size);
+    beginCopy(to, from.first + lines[i] * from.stride + place, bytes);
+  }
+}
+
+/// Copies element by element.
+template <typename T, bool AlongK>
+__device__ inline void copyElements(Chunk<T> *tile, const TileSource<T> &from) {
+  constexpr int size = Chunk<T>::size,
+                inLine = Tile<T>::template chunksOfLine<AlongK> * size;
+#pragma unroll 1
+  for (int number = int(threadIdx.x); number < Tile<T>::chunks * size;
+       number += groupedThreads) {
+    int at = number / inLine, inside = number % inLine;
+    T value = {};
+    if (at < from.numLines && inside < from.length)
+      value = from.first[(from.lines.list ? from.lines.list[at] : at) *
+                             from.stride +
+                         (from.line.list ? from.line.list[inside] : inside)];
+    tile[Tile<T>::template chunkAt<AlongK>(at, inside / size)]
+        .values[inside % size] = value;
+  }
+}
+
 /// Begins to copy a tile: the part at these positions of a matrix, one of whose
 /// strides is 1. Where the matrix has less than a tile, that is 0.
 template <typename T, bool AlongK>
 __device__ inline void beginTile(Chunk<T> *tile, const T *matrix,
                                  long long edgeStride, long long kStride,
                                  const Positions &edge, const Positions &k) {
-  constexpr int inLine = Tile<T>::template chunksOfLine<AlongK>,
-                size = Chunk<T>::size;
-  constexpr int edgeLength = Tile<T>::edge, depth = Tile<T>::depth;
   const Positions &lines = AlongK ? edge : k, &line = AlongK ? k : edge;
   const long long stride = AlongK ? edgeStride : kStride;
-  const int numLines = int(lesser(lines.count, AlongK ? edgeLength : depth)),
-            length = int(lesser(line.count, AlongK ? depth : edgeLength));
-  const T *first = matrix + line.first + lines.first * stride;
-  bool isWhole = !line.list && stride % size == 0 &&
-                 (unsigned long long)first % sizeof(Chunk<T>) == 0;
-  if (isWhole) {
-#pragma unroll
-    for (int i = 0; i < Tile<T>::chunks / groupedThreads; ++i) {
-      int number = int(threadIdx.x) + i * groupedThreads;
-      int at = number / inLine, place = number % inLine;
-      int left = at < numLines ? length - place * size : 0,
-          there = left < 0      ? 0
-                  : left < size ? left
-                                : size;
-      // Inside of the matrix in any case.
-      at = at < numLines ? at : numLines - 1;
-      const T *from = first + (lines.list ? lines.list[at] : at) * stride;
-      beginCopy(tile +
-                    Tile<T>::template chunkAt<AlongK>(number / inLine, place),
-                from + (there > 0 ? place * size : 0), there * int(sizeof(T)));
-    }
-    return;
-  }
-#pragma unroll 1
-  for (int number = int(threadIdx.x); number < Tile<T>::chunks * size;
-       number += groupedThreads) {
-    int at = number / (inLine * size), inside = number % (inLine * size);
-    T value = {};
-    if (at < numLines && inside < length)
-      value = matrix[lines.at(at) * stride + line.at(inside)];
-    tile[Tile<T>::template chunkAt<AlongK>(at, inside / size)]
-        .values[inside % size] = value;
-  }
+  constexpr int edgeMost = Tile<T>::edge, kMost = Tile<T>::depth;
+  TileSource<T> from{matrix + line.first + lines.first * stride,
+                     stride,
+                     lines,
+                     line,
+                     int(lesser(lines.count, AlongK ? edgeMost : kMost)),
+                     int(lesser(line.count, AlongK ? kMost : edgeMost))};
+  if (from.isWhole())
+    beginChunks<T, AlongK>(tile, from);
+  else
+    copyElements<T, AlongK>(tile, from);
 }
 
 /// Where a tile of C goes: rows at `m`, columns one behind the other.
