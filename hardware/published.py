@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the descriptions of GPUs beside this file from published figures.
+"""Writes the descriptions of GPUs beside this file from published figures, and
+from measured ones: those of `tpsp-run --calibrate --backend cuda` are in
+measured/.
 
 Every figure is of an isolated operation, with its source; what was derived
 and not measured says so. `docs/Hardware.md` explains the keys.
@@ -381,6 +383,77 @@ def a100():
     }
 
 
+# A calibration of 2026-11-26 waited for the device behind every call: what takes
+# less than this, in microseconds, is in the noise of that.
+SHORTEST = 10
+
+
+def calibrated(grid, rates):
+    """Of bf16: the calibration's rates and factors where a product takes long
+    enough, and those of `grid` elsewhere."""
+    made = matmul(989, 703, [])
+    factors = {key: [] for key in rates if key.startswith("relative_n")
+               or key == "relative_tn"}
+    for i, m in enumerate(EXTENTS):
+        made["tflops"].append([])
+        for factor in factors.values():
+            factor.append([])
+        for j, n in enumerate(EXTENTS):
+            longest = [2e-6 * m * n * k / rates["tflops"][i][j][l] >= SHORTEST
+                       for l, k in enumerate(EXTENTS)]
+            made["tflops"][i].append([
+                rates["tflops"][i][j][l] if long else grid[i][j][l]
+                for l, long in enumerate(longest)])
+            for key, factor in factors.items():
+                factor[i].append([rates[key][i][j][l] if long else 1
+                                  for l, long in enumerate(longest)])
+    return {**made, **factors, "relative_aligned": rates["relative_aligned"]}
+
+
+def h200_attention(measured):
+    """Of 256 features NVIDIA's figures, of fewer the calibration's."""
+    published = h100_attention()["bf16"]
+    rates = {"features": measured["features"] + [256], "keys": measured["keys"]}
+    count = len(measured["keys"])
+    for name in measured:
+        if name.endswith("_tflops"):
+            rates[name] = measured[name] + [published[name][-1][:count]]
+    return {"bf16": rates}
+
+
+def h200():
+    path = pathlib.Path(__file__).parent / "measured" / "h200-sxm.json"
+    measured = json.loads(path.read_text())
+    large = [row for row in measured["memory_gbs"] if row[0] >= 8 * MIB]
+    small = [row for row in saturating(4800 * 0.9, 3.0) if row[0] < 8 * MIB]
+    return {
+        "base": "h100-sxm", "name": "h200-sxm",
+        "basis": {
+            "measured": "matmul bf16 from 10 us on, attention of 64 and 128 "
+                        "features, kernels, memory from 8 MiB on, sustained "
+                        "rates (one H200, 2026-11-26)",
+            "published": "smaller matmuls (XLA, on H100), attention of 256 "
+                         "features (NVIDIA), collectives in a node (NCCL)",
+            "derived": "matmul f32 and f64, smaller memory, collectives "
+                       "between nodes (NCCL's tuning model)",
+            "assumed": "scattered elements, all_to_all and permute, cores of "
+                       "collectives"},
+        "memory_bytes": 141 * 10**9,
+        # Between commands of a replayed step.
+        "launch_us": 1.3,
+        "memory_gbs": small + large,
+        # The calibration's loads from anywhere find no neighbour's sector, which
+        # most of what is counted as scattered does.
+        "kernel": {**measured["kernel"], "scattered_gops": 100},
+        "matmul": {"bf16": calibrated(H100_BF16, measured["matmul"]["bf16"]),
+                   "f32": {**matmul(67, 52, limited(H100_BF16, 52)),
+                           "relative_aligned": measured["matmul"]["f32"]["relative_aligned"]},
+                   "f64": {**matmul(67, 63, limited(H100_BF16, 63)),
+                           "relative_aligned": measured["matmul"]["f64"]["relative_aligned"]}},
+        "attention": h200_attention(measured["attention"]["bf16"]),
+    }
+
+
 def rows(value, indent=0):
     """JSON with lists of numbers on one line."""
     space = " " * (indent + 1)
@@ -403,9 +476,7 @@ def write(description):
 def main():
     write(a100())
     write(h100())
-    write({"base": "h100-sxm", "name": "h200-sxm",
-           "memory_bytes": 141 * 10**9,
-           "memory_gbs": saturating(4800 * 0.9, 3.0)})
+    write(h200())
     for name in ["a100-sxm", "h100-sxm", "h200-sxm"]:
         write({"base": name, "name": name + "-2node", "nodes": 2})
         # As many as people train on: 16,384 devices.

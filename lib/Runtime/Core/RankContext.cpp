@@ -39,7 +39,7 @@ Status tpsp_rt_rank::beginStep() {
 }
 
 Status tpsp_rt_rank::followOrder(const Call &call) {
-  if (call.id <= lastId)
+  if (!isInStep && call.id <= lastId)
     TPSP_TRY(beginStep());
   lastId = call.id;
   if (const auto *record = std::get_if<EventRecordCommand>(&call.command))

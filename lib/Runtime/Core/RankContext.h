@@ -69,8 +69,10 @@ private:
   std::atomic<const Call *> current{nullptr};
   std::mutex retiring;
 
-  /// Steps are told apart by command ids, which rise within one.
+  /// Steps are told apart by command ids, which rise within one, unless a
+  /// caller says where each begins and ends.
   int64_t step = 1, lastId = -1;
+  bool isInStep = false;
   /// By event: the step that recorded it last.
   std::vector<int64_t> recordedIn;
 };
