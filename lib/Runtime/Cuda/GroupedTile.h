@@ -30,8 +30,8 @@ template <typename T> struct Tile {
   }
 };
 
-/// A part of a matrix, no larger than a tile: so many lines of so many
-/// elements, of which a line's are neighbours in memory or listed.
+/// A part of a matrix, no larger than a tile: lines of one length. What a line
+/// has is neighbours in memory, or listed.
 template <typename T> struct TileSource {
   /// The first line's first element; of what is listed, that of position 0.
   const T *first;
