@@ -8,7 +8,7 @@ using namespace tpsp::import;
 /// Gains are 1 + the parameter; norms stand before and behind each part; scores
 /// and logits are capped; every other layer looks back no further than a
 /// window.
-Model tpsp::import::readGemma2(Config &config, const ImportOptions &) {
+Model tpsp::import::readGemma2(Config &config) {
   DecoderForm form{"Gemma2ForCausalLM"};
   form.isTied = true;
   form.headSize = 256;

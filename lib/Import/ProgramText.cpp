@@ -22,13 +22,13 @@ int64_t ProgramText::elements(const Indices &indices) const {
 
 std::string ProgramText::typeText(const Type &type) {
   std::vector<std::string> names;
-  bool isPlaced = placement.decides(type.where);
+  bool isPlaced = strategy.decides(type.where);
   for (const std::string &index : type.indices) {
     used.insert(index);
     names.push_back(index);
     if (isPlaced)
       names.back() +=
-          placement.subscript(type.where, index, type.indices.size());
+          strategy.subscript(type.where, index, type.indices.size());
   }
   if (!isPlaced && !names.empty())
     names.push_back("?");
@@ -48,10 +48,10 @@ std::string ProgramText::extentsText() const {
 }
 
 std::string ProgramText::meshText() const {
-  if (placement.mesh().empty())
+  if (strategy.mesh().empty())
     return "";
   std::vector<std::string> axes;
-  for (const PlacedAxis &axis : placement.mesh())
+  for (const PlacedAxis &axis : strategy.mesh())
     axes.push_back(
         fmt::format("{} = {} : {}", axis.name, axis.size, axis.role));
   return fmt::format("mesh @mesh <{}>\n", fmt::join(axes, ", "));

@@ -198,7 +198,7 @@ struct ConvertTpspToPlan
     dropUnitAxes(function, mesh);
     if (failed(to.buffers.addArguments()))
       return failure();
-    FailureOr<PlannedProgram> planned = planCommands(function, callGrouped);
+    FailureOr<PlannedCommands> planned = planCommands(function, callGrouped);
     if (failed(planned))
       return failure();
     noteLayouts(to.program, planned->withoutLayout);

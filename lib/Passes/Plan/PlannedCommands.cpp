@@ -114,7 +114,7 @@ public:
       : function(function), callsGrouped(callsGrouped),
         grouping([this](Operation *op) { return mayJoin(op); }) {}
 
-  FailureOr<PlannedProgram> run() {
+  FailureOr<PlannedCommands> run() {
     for (Operation &op : function.getBody().front().without_terminator())
       if (failed(visit(&op)))
         return failure();
@@ -243,13 +243,13 @@ private:
   llvm::DenseMap<Operation *, CommandForm> forms;
   /// Views of what open groups make, in order.
   llvm::SetVector<Operation *> waitingViews;
-  PlannedProgram planned;
+  PlannedCommands planned;
   bool isForwardDone = false;
 };
 
 } // namespace
 
-FailureOr<PlannedProgram> tpsp::planCommands(func::FuncOp function,
-                                             bool callsGrouped) {
+FailureOr<PlannedCommands> tpsp::planCommands(func::FuncOp function,
+                                              bool callsGrouped) {
   return CommandPlanner(function, callsGrouped).run();
 }

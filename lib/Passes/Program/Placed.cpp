@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace tpsp;
 
-Placed::Placed(IndexedOpInterface op, const Mesh &mesh)
+PlacedStructure::PlacedStructure(IndexedOpInterface op, const Mesh &mesh)
     : structure(op.getIndexStructure()), mesh(mesh) {
   for (Type type : op->getOperandTypes())
     operands.push_back(placementOf(type, mesh));
