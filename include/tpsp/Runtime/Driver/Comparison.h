@@ -68,8 +68,9 @@ Status compareTensor(World &world, const Plan &plan, const PlanBuffer &tensor,
                      TensorError &out);
 
 /// A tensor's whole values (row-major), from the first rank that holds each
-/// part; `tensor` is no partial one. Of several processes that with rank 0 gets
-/// them.
+/// part. Of a partial tensor they are the sum of the ranks' summands, or their
+/// maximum, in the order of the ranks. Of several processes that with rank 0
+/// gets them.
 Status gatherTensor(World &world, const Plan &plan, const PlanBuffer &tensor,
                     std::vector<double> &out);
 
