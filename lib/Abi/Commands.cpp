@@ -1,6 +1,6 @@
 #include "tpsp/Abi/Commands.h"
 
-#include "tpsp/Abi/CheckedMath.h"
+#include "CheckedMath.h"
 #include "tpsp/Abi/ElementType.h"
 
 #include <algorithm>

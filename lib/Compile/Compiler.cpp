@@ -1,8 +1,7 @@
 #include "tpsp/Compile/Compiler.h"
 
 #include "ParseModel.h"
-
-#include "tpsp/Compile/ReferenceWalker.h"
+#include "ReferenceWalker.h"
 #include "tpsp/Dialect/Plan/PlanDialect.h"
 #include "tpsp/Dialect/Tpsp/Padding.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"

@@ -162,9 +162,9 @@ private:
     return x;
   }
 
-  /// The loss, and what it counts that experts are not alike in use: x times
-  /// the sum over them of how many of a token's j choices are theirs and how
-  /// likely each is, both in the mean of all tokens and layers.
+  /// The loss, and what it counts that experts are not alike in use. That is x
+  /// times the sum over them of how many of a token's j choices are theirs
+  /// times how likely each is. Both are means of all tokens and layers.
   Value balanced(const Value &loss) {
     int64_t count = std::count_if(
         model.layers.begin(), model.layers.end(),

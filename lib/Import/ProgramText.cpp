@@ -130,9 +130,10 @@ static std::vector<std::string> namesOf(const std::vector<Value> &values) {
   return names;
 }
 
-/// Whether the reader of the program finds the type of a result by itself: an
-/// operation of the table in docs/Notation.md, its result unplaced, and of the
-/// indices and elements of its first operand, which the others have part of.
+/// Whether the reader of the program finds the type of a result by itself. It
+/// does of an operation of the table in docs/Notation.md whose result is
+/// unplaced. The result must have the indices and elements of the first
+/// operand, of which the others have part.
 static bool isInferred(const std::string &operation,
                        const std::vector<Value> &operands, const Type &type) {
   static const std::set<std::string> inferring = {

@@ -98,9 +98,9 @@ public:
               const std::string &name, const Type &type,
               const std::string &attributes = "");
   /// So many calls, one after the other, whose parameters are this function's
-  /// own: called as the callee does behind `prefix`, the number of the call,
-  /// which is `first` for the first one, and a point. Results are called as the
-  /// operands, with the number of the next call.
+  /// own. They are called as the callee calls them, behind `prefix`, the number
+  /// of the call and a point. The first call's number is `first`. Results are
+  /// called as the operands, with the number of the next call.
   std::vector<Value> repeat(const FunctionText &callee,
                             const std::vector<Value> &operands,
                             const std::vector<std::string> &names,

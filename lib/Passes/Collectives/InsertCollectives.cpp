@@ -244,8 +244,9 @@ private:
   }
 
   /// Adds operands that are partial over the same axes first, so that they are
-  /// reduced once; not those that are there as `choice` needs them already. If
-  /// that are all, the sum passes through the operation: in `decision`.
+  /// reduced once. Those that are there as `choice` needs them already are
+  /// left. If that are all, the sum passes through the operation: in
+  /// `decision`.
   LogicalResult sumAlikeFirst(IndexedOpInterface op,
                               const ComputePlacement &choice,
                               Decision &decision) {

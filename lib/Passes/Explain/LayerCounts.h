@@ -58,8 +58,8 @@ private:
   size_t level = 0;
   std::map<const void *, unsigned> numbers;
   std::vector<std::string> callNames;
-  /// By where it is written: the calls that it comes in, if it comes as often
-  /// in each (of a tower of layers it may not).
+  /// The calls that something comes in, by where it is written, if it comes as
+  /// often in each. Of a tower of layers it may not.
   std::map<const void *, std::set<unsigned>> calls;
   std::vector<Layers> found;
   llvm::DenseMap<mlir::Operation *, Place> known;

@@ -2,8 +2,8 @@
 
 #include "tpsp/Dialect/Tpsp/SourceNames.h"
 
+#include "SourceName.h"
 #include "tpsp/Dialect/Tpsp/ResultAttrs.h"
-#include "tpsp/Passes/Program/SourceName.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 

@@ -1,7 +1,7 @@
 #include "CpuMatmul.h"
 
 #include "CpuStream.h"
-#include "MatmulEpilogue.h"
+#include "MatmulWithEpilogue.h"
 #include "SharedOperandMatmul.h"
 
 #include "tpsp/Abi/ElementType.h"

@@ -60,8 +60,8 @@ struct Difference {
 
 private:
   /// Of `n` normally distributed numbers the root mean square exceeds its
-  /// expectation by this factor once in a thousand times (a chi distribution is
-  /// about normal, of variance 1 / 2n).
+  /// expectation by this factor once in a thousand times. (A chi distribution
+  /// is about normal, of variance 1 / 2n.)
   static double mostOf(int64_t n) {
     return 1 + 3.1 / std::sqrt(2.0 * static_cast<double>(n));
   }

@@ -205,7 +205,8 @@ static Status saveCombined(World &world, const Plan &plan,
 namespace {
 
 /// A file that all processes write, each its ranks' parts, where all see the
-/// folder; else the process with rank 0 alone, which the others show theirs.
+/// folder. Else the process with rank 0 writes alone, and the others show it
+/// theirs.
 class SharedFile {
 public:
   SharedFile(World &world, const Plan &plan, SavedTensors which)

@@ -18,7 +18,7 @@
 namespace tpsp {
 
 /// Builds operations on unplaced tensors. The result of one that works element
-/// by element has the indices of the operand that has most; a tensor without
+/// by element has the indices of the operand that has most. A tensor without
 /// indices is a number for all elements.
 class UpdateBuilder {
 public:
