@@ -1,6 +1,6 @@
 #include "tpsp/Abi/Commands.h"
 
-#include "tpsp/Abi/CheckedMath.h"
+#include "CheckedMath.h"
 #include "tpsp/Abi/ElementType.h"
 
 #include <algorithm>
@@ -260,22 +260,25 @@ bool ShardCommand::isLegal() const {
                      [](const ShardLayout &other) { return other.isLegal(); });
 }
 
-std::vector<BufferUse> ShardCommand::buffers(int64_t ranks) const {
+/// From whole tensors to their parts or, to gather, from parts to wholes.
+static std::vector<BufferUse> shardBuffers(const ShardCommand &c, int64_t ranks,
+                                           bool gathers) {
   std::vector<BufferUse> uses;
-  for (size_t i = 0; i < numTensors(); ++i) {
-    const ShardLayout &t = tensor(i);
-    append(uses, sourceAndTarget(t.outer * t.chunk * ranks, t.span(), dtype));
+  for (size_t i = 0; i < c.numTensors(); ++i) {
+    const ShardLayout &t = c.tensor(i);
+    int64_t whole = t.outer * t.chunk * ranks, part = t.span();
+    append(uses, sourceAndTarget(gathers ? part : whole, gathers ? whole : part,
+                                 c.dtype));
   }
   return uses;
 }
 
+std::vector<BufferUse> ShardCommand::buffers(int64_t ranks) const {
+  return shardBuffers(*this, ranks, /*gathers=*/false);
+}
+
 std::vector<BufferUse> AllGatherCommand::buffers(int64_t ranks) const {
-  std::vector<BufferUse> uses;
-  for (size_t i = 0; i < numTensors(); ++i) {
-    const ShardLayout &t = tensor(i);
-    append(uses, sourceAndTarget(t.span(), t.outer * t.chunk * ranks, dtype));
-  }
-  return uses;
+  return shardBuffers(*this, ranks, /*gathers=*/true);
 }
 
 void AllReduceCommand::code(ParamCoder &coder) {

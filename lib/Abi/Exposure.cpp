@@ -16,9 +16,9 @@ struct Moment {
 };
 
 /// Walks through a rank's time, from moment to moment.
-class Sweep {
+class RankTime {
 public:
-  Sweep(const Plan &plan, const TraceRank &rank) : plan(plan) {
+  RankTime(const Plan &plan, const TraceRank &rank) : plan(plan) {
     for (size_t stream = 0; stream < rank.streams.size(); ++stream)
       for (const TraceSpan &span : rank.streams[stream])
         add(span, static_cast<int64_t>(stream));
@@ -96,7 +96,7 @@ private:
 
 std::vector<CommunicationPiece>
 tpsp::communicationPieces(const Plan &plan, const TraceRank &rank) {
-  return Sweep(plan, rank).run();
+  return RankTime(plan, rank).run();
 }
 
 namespace {

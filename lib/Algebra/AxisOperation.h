@@ -9,8 +9,8 @@
 
 namespace tpsp {
 
-/// The states in which a value is available: a bit for each, and one that says
-/// that only an operation which could have done without it has gathered it.
+/// The states in which a value is available: a bit for each. One more says that
+/// only an operation which could have done without it has gathered it.
 using States = char32_t;
 constexpr States idleBit = States(1) << 31;
 inline States bit(AxisState state) { return States(1) << state.number(); }
@@ -76,8 +76,8 @@ struct AxisOutcome {
 };
 
 /// All that the operation may do along an axis of this role and size, where its
-/// operands are available in `states`; by ways, and of each way the results
-/// that are brought first.
+/// operands are available in `states`. In the order of its ways, and of each
+/// way those that bring results first.
 std::vector<AxisOutcome> outcomesOf(const AxisOperation &operation,
                                     llvm::ArrayRef<States> states,
                                     AxisRole role, int64_t size);

@@ -87,8 +87,8 @@ double Formula::evaluate(const std::map<std::string, int64_t> &values) const {
 
 namespace tpsp {
 
-/// Writes a formula: terms that are divided alike, and have the same factors
-/// less one, are a product of what they share and of the sum of the rest.
+/// Writes a formula. Terms that are divided alike, and have the same factors
+/// less one, are what they share times the sum of the rest.
 class FormulaText {
 public:
   using Powers = std::map<std::string, int>;

@@ -12,13 +12,13 @@ enum Operand { A, B, C, Ids };
 using Strides = std::array<int64_t, 4>; // of A, B, C, Ids; 0 where absent
 
 /// Indices that act as one: an extent and a stride in each tensor.
-struct Group {
+struct JointIndex {
   int64_t extent = 1;
   Strides strides = {0, 0, 0};
 };
 
 struct Classes {
-  llvm::SmallVector<Group, 2> batch, m, n, k;
+  llvm::SmallVector<JointIndex, 2> batch, m, n, k;
 };
 
 /// What is multiplied. `ids` choose along `chosen`, which is no index of the
@@ -49,27 +49,27 @@ llvm::SmallVector<int64_t, 4> rowMajor(llvm::ArrayRef<int64_t> shape) {
   return strides;
 }
 
-/// Merges groups whose strides continue each other in every tensor.
-void merge(llvm::SmallVectorImpl<Group> &groups) {
+/// Merges indices whose strides continue each other in every tensor.
+void merge(llvm::SmallVectorImpl<JointIndex> &joint) {
   // Inner before outer, judged by any tensor that carries the class.
-  llvm::sort(groups, [](const Group &x, const Group &y) {
+  llvm::sort(joint, [](const JointIndex &x, const JointIndex &y) {
     return x.strides < y.strides;
   });
-  llvm::SmallVector<Group, 2> merged;
-  for (const Group &group : groups) {
-    auto continues = [&](const Group &inner) {
+  llvm::SmallVector<JointIndex, 2> merged;
+  for (const JointIndex &one : joint) {
+    auto continues = [&](const JointIndex &inner) {
       for (Operand tensor : {A, B, C, Ids})
-        if (group.strides[tensor] != inner.strides[tensor] * inner.extent)
+        if (one.strides[tensor] != inner.strides[tensor] * inner.extent)
           return false;
       return true;
     };
     auto *inner = llvm::find_if(merged, continues);
     if (inner == merged.end())
-      merged.push_back(group);
+      merged.push_back(one);
     else
-      inner->extent *= group.extent;
+      inner->extent *= one.extent;
   }
-  groups.assign(merged.begin(), merged.end());
+  joint.assign(merged.begin(), merged.end());
 }
 
 /// From one position along `index` to the next; 0 where there is no such.
@@ -82,7 +82,7 @@ int64_t strideOf(const IndexStructure::Tensor &tensor, IndexId index) {
 std::optional<Classes> classify(const Product &product) {
   Classes classes;
   for (IndexId index = 0; index < product.structure.indices.size(); ++index) {
-    Group group;
+    JointIndex one;
     unsigned carriers = 0;
     for (Operand which : {A, B, C, Ids}) {
       const IndexStructure::Tensor *tensor = product.tensor(which);
@@ -90,40 +90,40 @@ std::optional<Classes> classify(const Product &product) {
           tensor ? tensor->dimOf(index) : std::nullopt;
       if (!dim)
         continue;
-      group.extent = tensor->shape[*dim];
-      group.strides[which] = strideOf(*tensor, index);
+      one.extent = tensor->shape[*dim];
+      one.strides[which] = strideOf(*tensor, index);
       carriers |= which == Ids ? 0 : 1u << which;
     }
     if (index == product.chosen)
       continue;
-    if (group.extent == 1)
+    if (one.extent == 1)
       continue; // its stride is immaterial
     switch (carriers) {
     case 0b111:
-      classes.batch.push_back(group);
+      classes.batch.push_back(one);
       break;
     case 0b101:
-      classes.m.push_back(group);
+      classes.m.push_back(one);
       break;
     case 0b110:
-      classes.n.push_back(group);
+      classes.n.push_back(one);
       break;
     case 0b011:
-      classes.k.push_back(group);
+      classes.k.push_back(one);
       break;
     default:
       return std::nullopt;
     }
   }
-  for (auto *groups : {&classes.batch, &classes.m, &classes.n, &classes.k})
-    merge(*groups);
+  for (auto *joint : {&classes.batch, &classes.m, &classes.n, &classes.k})
+    merge(*joint);
   return classes;
 }
 
 /// Reads a matrix of `rows` x `columns` from one tensor: its leading dimension
 /// and whether it is stored transposed. False if neither is contiguous.
-bool readMatrix(const Group &rows, const Group &columns, Operand tensor,
-                int64_t &leading, bool &transpose) {
+bool readMatrix(const JointIndex &rows, const JointIndex &columns,
+                Operand tensor, int64_t &leading, bool &transpose) {
   bool columnsInner = columns.extent == 1 || columns.strides[tensor] == 1;
   bool rowsInner = rows.extent == 1 || rows.strides[tensor] == 1;
   if (columnsInner) {
@@ -144,22 +144,22 @@ using Form = GroupedMatmulForm;
 
 /// Where the integers of a grouped product may lie: rows are neighbours, and
 /// the matrix is the same for all of a row.
-bool rowsAre(const Group &rows, const Group &x, const Group &y) {
+bool rowsAre(const JointIndex &rows, const JointIndex &x, const JointIndex &y) {
   return rows.strides[Ids] == 1 && x.strides[Ids] == 0 && y.strides[Ids] == 0;
 }
 
-void addLoops(llvm::ArrayRef<Group> groups, std::vector<rt::MatmulLoop> &loops,
-              Form &form) {
-  for (const Group &group : groups) {
+void addLoops(llvm::ArrayRef<JointIndex> joint,
+              std::vector<rt::MatmulLoop> &loops, Form &form) {
+  for (const JointIndex &one : joint) {
     loops.push_back(
-        {group.extent, group.strides[A], group.strides[B], group.strides[C]});
-    form.idStrides.push_back(group.strides[Ids]);
+        {one.extent, one.strides[A], one.strides[B], one.strides[C]});
+    form.idStrides.push_back(one.strides[Ids]);
   }
 }
 
-/// The form with these groups as the matrix dimensions, if it is legal.
-std::optional<Form> formWith(const Classes &classes, const Group &m,
-                             const Group &n, const Group &k) {
+/// The form with these indices as the matrix dimensions, if it is legal.
+std::optional<Form> formWith(const Classes &classes, const JointIndex &m,
+                             const JointIndex &n, const JointIndex &k) {
   Form form;
   bool transposeC = false;
   if (!readMatrix(m, k, A, form.lda, form.transposeA) ||
@@ -169,19 +169,19 @@ std::optional<Form> formWith(const Classes &classes, const Group &m,
   form.m = m.extent;
   form.n = n.extent;
   form.k = k.extent;
-  llvm::SmallVector<Group, 2> batch, accumulate;
-  auto addOthers = [](llvm::ArrayRef<Group> groups, const Group &taken,
+  llvm::SmallVector<JointIndex, 2> batch, accumulate;
+  auto addOthers = [](llvm::ArrayRef<JointIndex> joint, const JointIndex &taken,
                       auto &into) {
-    for (const Group &group : groups)
-      if (group.strides != taken.strides)
-        into.push_back(group);
+    for (const JointIndex &one : joint)
+      if (one.strides != taken.strides)
+        into.push_back(one);
   };
-  addOthers(classes.batch, Group{}, batch);
+  addOthers(classes.batch, JointIndex{}, batch);
   addOthers(classes.m, m, batch);
   addOthers(classes.n, n, batch);
   addOthers(classes.k, k, accumulate);
   // Outermost first.
-  llvm::sort(batch, [](const Group &x, const Group &y) {
+  llvm::sort(batch, [](const JointIndex &x, const JointIndex &y) {
     return x.strides[C] > y.strides[C];
   });
   addLoops(batch, form.batch, form);
@@ -193,14 +193,14 @@ std::optional<Form> formWith(const Classes &classes, const Group &m,
 /// grouped product, has the rows as its `sumsRows` says.
 std::optional<Form> bestForm(const Classes &classes,
                              std::optional<bool> sumsRows = {}) {
-  static const Group one;
-  auto options = [](llvm::ArrayRef<Group> groups) {
-    return groups.empty() ? llvm::ArrayRef<Group>(one) : groups;
+  static const JointIndex one;
+  auto options = [](llvm::ArrayRef<JointIndex> joint) {
+    return joint.empty() ? llvm::ArrayRef<JointIndex>(one) : joint;
   };
   std::optional<Form> best;
-  for (const Group &m : options(classes.m))
-    for (const Group &n : options(classes.n))
-      for (const Group &k : options(classes.k)) {
+  for (const JointIndex &m : options(classes.m))
+    for (const JointIndex &n : options(classes.n))
+      for (const JointIndex &k : options(classes.k)) {
         if (sumsRows && !(*sumsRows ? rowsAre(k, m, n) : rowsAre(m, n, k)))
           continue;
         std::optional<Form> form = formWith(classes, m, n, k);

@@ -142,9 +142,8 @@ static MemoryBill billOf(const tpsp::Plan &plan) {
 
 namespace {
 
-/// Layers of a run that stand for all of it, in two programs: the first and the
-/// last are beside other things, and those that are more are like those
-/// between.
+/// Layers of a run that stand for all of it, in two programs. The first and the
+/// last are beside other things; those that are more are like those between.
 struct Depths {
   size_t base = 2, deeper = 3;
 
@@ -299,8 +298,8 @@ private:
     return result;
   }
 
-  /// Where several layers share a bucket and all layers have many, two and
-  /// three layers would have one, reduced when nothing is left to hide it
+  /// Several layers may share a bucket, of which all layers have many. Then two
+  /// and three layers would have one, reduced when nothing is left to hide it
   /// under. So each layer would seem to add an exposed reduction. Then a bucket
   /// is a layer's. Without overlap all reductions are exposed, and fewer are
   /// faster.

@@ -1,8 +1,7 @@
 #include "tpsp/Compile/Compiler.h"
 
 #include "ParseModel.h"
-
-#include "tpsp/Compile/ReferenceWalker.h"
+#include "ReferenceWalker.h"
 #include "tpsp/Dialect/Plan/PlanDialect.h"
 #include "tpsp/Dialect/Tpsp/Padding.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
@@ -14,15 +13,9 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace tpsp;
-
-template <typename... Args>
-static llvm::Error error(const char *format, const Args &...args) {
-  return llvm::createStringError(llvm::formatv(format, args...).str().c_str());
-}
 
 /// Removes every function but the one called `name`.
 static void keepOnly(ModuleOp module, StringRef name) {
@@ -54,7 +47,7 @@ static llvm::Error checkWords(const CompileOptions &options) {
       if (problem.empty() && options.*field != CompileOptions().*field)
         problem = row.problemOf(options.*field);
   });
-  return problem.empty() ? llvm::Error::success() : error("{0}", problem);
+  return problem.empty() ? llvm::Error::success() : formatError("{0}", problem);
 }
 
 /// What the program is to be, before it is looked at.
@@ -73,115 +66,182 @@ static void buildConfiguration(PassManager &pm, const CompileOptions &options) {
 /// checked that place tensors: from a legal placement they make legal programs.
 enum class Wanted { Everything, PlanAlone };
 
-static llvm::Expected<CompiledModel>
-compileTo(Wanted wanted, OwningOpRef<ModuleOp> owned, StringRef path,
-          const CompileOptions &options, const CompileProgress &progress) {
-  ModuleOp module = *owned;
-  const bool isChecked = wanted == Wanted::Everything;
-  if (llvm::Error e = checkWords(options))
-    return e;
-  if (!options.pad.empty())
-    leavePaddingOpen(module);
-  llvm::Expected<func::FuncOp> function =
-      selectFunction(module, options.function);
-  if (!function)
-    return function.takeError();
-  std::string name = function->getSymName().str();
+namespace {
 
-  auto run = [&](StringRef phase, auto build) -> llvm::Error {
+/// Compiles one module, phase by phase.
+class Compiling {
+public:
+  Compiling(Wanted wanted, OwningOpRef<ModuleOp> module, StringRef path,
+            const CompileOptions &options, const CompileProgress &progress)
+      : wanted(wanted), owned(std::move(module)), module(*owned), path(path),
+        options(options), progress(progress) {}
+
+  llvm::Expected<CompiledModel> run() {
+    for (auto phase :
+         {&Compiling::selectProgram, &Compiling::configure, &Compiling::check,
+          &Compiling::place, &Compiling::differentiate,
+          &Compiling::insertCollectives, &Compiling::plan})
+      if (llvm::Error e = (this->*phase)())
+        return e;
+    if (wanted == Wanted::PlanAlone)
+      return std::move(result);
+    // Last: of what is no program the passes say more.
+    if (llvm::Error e = addReference())
+      return e;
+    result.module = std::move(owned);
+    return std::move(result);
+  }
+
+private:
+  llvm::Error selectProgram() {
+    if (llvm::Error e = checkWords(options))
+      return e;
+    if (!options.pad.empty())
+      leavePaddingOpen(module);
+    llvm::Expected<func::FuncOp> function =
+        selectFunction(module, options.function);
+    if (!function)
+      return function.takeError();
+    name = function->getSymName().str();
+    program = options.grad ? name + "_grad" : name;
+    return llvm::Error::success();
+  }
+
+  /// Checked as a whole: of a mesh and extents that fit each other, neither
+  /// need fit what the other replaces.
+  llvm::Error configure() {
+    if (llvm::Error e = runPasses("configuring", [&](PassManager &pm) {
+          pm.enableVerifier(false);
+          buildConfiguration(pm, options);
+        }))
+      return e;
+    return verifyBehind("configuring");
+  }
+
+  llvm::Error check() {
+    llvm::Error e = runPasses("checking", [&](PassManager &pm) {
+      buildProgramPipeline(pm, options);
+      if (options.countDropped)
+        pm.addPass(createCountDropped());
+      if (options.returnChoices)
+        pm.addPass(createReturnChoices());
+    });
+    // Before anything is taken apart or differentiated.
+    if (!e && wanted == Wanted::Everything)
+      written = module.clone();
+    return e;
+  }
+
+  llvm::Error place() {
+    if (llvm::Error e = runPasses("placing", [&](PassManager &pm) {
+          buildPlacementPipeline(pm, options);
+        }))
+      return e;
+    return wanted == Wanted::Everything ? llvm::Error::success()
+                                        : verifyBehind("placing");
+  }
+
+  llvm::Error differentiate() {
+    if (llvm::Error e = runPasses("differentiating", [&](PassManager &pm) {
+          buildDerivativePipeline(pm, options);
+          if (options.grad)
+            pm.addPass(createDropPrimals());
+        }))
+      return e;
+    keepOnly(module, program);
+    if (wanted == Wanted::Everything)
+      addGradients(module.lookupSymbol<func::FuncOp>(program), step);
+    if (options.edit)
+      options.edit(module);
+    return llvm::Error::success();
+  }
+
+  llvm::Error insertCollectives() {
+    llvm::Error e = runPasses("inserting collectives", [&](PassManager &pm) {
+      buildCollectivePipeline(pm, options);
+    });
+    if (!e && options.withCollectives)
+      options.withCollectives(module);
+    return e;
+  }
+
+  llvm::Error plan() {
+    if (llvm::Error e = runPasses("planning", [&](PassManager &pm) {
+          buildPlanPipeline(pm, options);
+        }))
+      return e;
+    result.plan = std::make_shared<Plan>(
+        planOf(module.lookupSymbol<plan::ProgramOp>(program)));
+    return llvm::Error::success();
+  }
+
+  /// Of the program as it was written, with the gradients of the step.
+  llvm::Error addReference() {
+    llvm::Expected<reference::Program> reference =
+        referenceProgramOf(written->lookupSymbol<func::FuncOp>(name));
+    if (!reference)
+      return reference.takeError();
+    result.reference = std::move(*reference);
+    for (auto function : written->getOps<func::FuncOp>())
+      if (auto of =
+              function->getAttrOfType<FlatSymbolRefAttr>(updateOfAttrName);
+          of && of.getValue() == name)
+        if (llvm::Error error = addUpdate(function, result.reference))
+          return error;
+    result.reference.cotangents = std::move(step.cotangents);
+    result.reference.gradients = std::move(step.gradients);
+    return llvm::Error::success();
+  }
+
+  template <typename Build>
+  llvm::Error runPasses(StringRef phase, const Build &build) {
     progress(phase);
     PassManager pm(module.getContext());
-    pm.enableVerifier(isChecked);
+    pm.enableVerifier(wanted == Wanted::Everything);
     build(pm);
-    if (succeeded(pm.run(module)))
-      return llvm::Error::success();
-    return error("'{0}' does not compile ({1})", path, phase);
-  };
-  // Checked as a whole: of a mesh and extents that fit each other, neither need
-  // fit what the other replaces.
-  if (llvm::Error e = run("configuring", [&](PassManager &pm) {
-        pm.enableVerifier(false);
-        buildConfiguration(pm, options);
-      }))
-    return e;
-  if (failed(verify(module)))
-    return error("'{0}' does not compile (configuring)", path);
-  if (llvm::Error e = run("checking", [&](PassManager &pm) {
-        buildProgramPipeline(pm, options);
-        if (options.countDropped)
-          pm.addPass(createCountDropped());
-        if (options.returnChoices)
-          pm.addPass(createReturnChoices());
-      }))
-    return e;
-  // Before anything is taken apart or differentiated.
-  OwningOpRef<ModuleOp> written;
-  if (wanted == Wanted::Everything)
-    written = module.clone();
-  if (llvm::Error e = run("placing", [&](PassManager &pm) {
-        buildPlacementPipeline(pm, options);
-      }))
-    return e;
-  if (!isChecked && failed(verify(module)))
-    return error("'{0}' does not compile (placing)", path);
-  if (llvm::Error e = run("differentiating", [&](PassManager &pm) {
-        buildDerivativePipeline(pm, options);
-        if (options.grad)
-          pm.addPass(createDropPrimals());
-      }))
-    return e;
-  std::string program = options.grad ? name + "_grad" : name;
-  keepOnly(module, program);
-  reference::Program step;
-  if (wanted == Wanted::Everything)
-    addGradients(module.lookupSymbol<func::FuncOp>(program), step);
-  if (options.edit)
-    options.edit(module);
+    return succeeded(pm.run(module)) ? llvm::Error::success() : failure(phase);
+  }
 
+  llvm::Error verifyBehind(StringRef phase) {
+    return succeeded(verify(module)) ? llvm::Error::success() : failure(phase);
+  }
+
+  llvm::Error failure(StringRef phase) {
+    return formatError("'{0}' does not compile ({1})", path, phase);
+  }
+
+  const Wanted wanted;
+  OwningOpRef<ModuleOp> owned;
+  ModuleOp module;
+  const StringRef path;
+  const CompileOptions &options;
+  const CompileProgress &progress;
+  /// Names of the function, and of that which is compiled.
+  std::string name, program;
+  /// The module as it was written.
+  OwningOpRef<ModuleOp> written;
+  reference::Program step;
   CompiledModel result;
-  if (llvm::Error e = run("inserting collectives", [&](PassManager &pm) {
-        buildCollectivePipeline(pm, options);
-      }))
-    return e;
-  if (options.withCollectives)
-    options.withCollectives(module);
-  if (llvm::Error e = run(
-          "planning", [&](PassManager &pm) { buildPlanPipeline(pm, options); }))
-    return e;
-  result.plan = std::make_shared<Plan>(
-      planOf(module.lookupSymbol<plan::ProgramOp>(program)));
-  if (wanted == Wanted::PlanAlone)
-    return result;
-  // Last: of what is no program the passes say more.
-  llvm::Expected<reference::Program> reference =
-      referenceProgramOf(written->lookupSymbol<func::FuncOp>(name));
-  if (!reference)
-    return reference.takeError();
-  result.reference = std::move(*reference);
-  for (auto function : written->getOps<func::FuncOp>())
-    if (auto of = function->getAttrOfType<FlatSymbolRefAttr>(updateOfAttrName);
-        of && of.getValue() == name)
-      if (llvm::Error error = addUpdate(function, result.reference))
-        return error;
-  result.reference.cotangents = std::move(step.cotangents);
-  result.reference.gradients = std::move(step.gradients);
-  result.module = std::move(owned);
-  return result;
-}
+};
+
+} // namespace
 
 llvm::Expected<CompiledModel>
 tpsp::compileModule(OwningOpRef<ModuleOp> owned, StringRef path,
                     const CompileOptions &options,
                     const CompileProgress &progress) {
-  return compileTo(Wanted::Everything, std::move(owned), path, options,
-                   progress);
+  return Compiling(Wanted::Everything, std::move(owned), path, options,
+                   progress)
+      .run();
 }
 
 llvm::Expected<std::shared_ptr<const tpsp::Plan>>
 tpsp::planOfModule(OwningOpRef<ModuleOp> owned, StringRef path,
                    const CompileOptions &options) {
-  auto compiled = compileTo(Wanted::PlanAlone, std::move(owned), path, options,
-                            [](StringRef) {});
+  const CompileProgress silent = [](StringRef) {};
+  auto compiled =
+      Compiling(Wanted::PlanAlone, std::move(owned), path, options, silent)
+          .run();
   if (!compiled)
     return compiled.takeError();
   return std::move(compiled->plan);

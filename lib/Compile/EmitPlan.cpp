@@ -1,7 +1,7 @@
 #include "tpsp/Compile/EmitPlan.h"
 
+#include "PlanSymbols.h"
 #include "tpsp/Abi/RankMesh.h"
-#include "tpsp/Compile/PlanSymbols.h"
 #include "tpsp/Passes/Pipelines.h"
 
 #include "lld/Common/Driver.h"

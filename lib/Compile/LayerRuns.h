@@ -1,5 +1,5 @@
-/// Layers that come one after another and repeat: calls of which each takes the
-/// result of the last, by one function or by a few in turn.
+/// Layers that come one after another and repeat. They are calls of which each
+/// takes the result of the last, of one function or of a few in turn.
 ///
 ///   %x1 = call @local(%x0, %w0)     a run of two units of two layers, if
 ///   %x2 = call @global(%x1, %w1)    nothing else reads %x1 to %x3

@@ -8,29 +8,24 @@
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 using namespace tpsp;
 
-template <typename... Args>
-static llvm::Error error(const char *format, const Args &...args) {
-  return llvm::createStringError(llvm::formatv(format, args...).str().c_str());
-}
-
 /// What keeps a file from being parsed.
 static llvm::Error checkReadable(StringRef path) {
   if (llvm::sys::fs::is_directory(path))
-    return error("cannot read '{0}': it is a directory", path);
+    return formatError("cannot read '{0}': it is a directory", path);
   auto file = llvm::MemoryBuffer::getFile(path);
   if (!file)
-    return error("cannot read '{0}': {1}", path, file.getError().message());
+    return formatError("cannot read '{0}': {1}", path,
+                       file.getError().message());
   StringRef text = (*file)->getBuffer();
   if (text.empty())
-    return error("'{0}' is empty; a model is a module with a mesh and a "
-                 "function",
-                 path);
+    return formatError("'{0}' is empty; a model is a module with a mesh and a "
+                       "function",
+                       path);
   return checkModelText(path, text);
 }
 
@@ -46,9 +41,9 @@ tpsp::parseModel(MLIRContext &context, StringRef path, bool isPadded) {
       module = nullptr;
   }
   if (!module)
-    return error("'{0}' is not a valid model", path);
+    return formatError("'{0}' is not a valid model", path);
   if (!module->getOps<ModuleOp>().empty())
-    return error(
+    return formatError(
         "'{0}' has a module or a tpsp.program beside other operations; "
         "it is the file's only operation, so move the others into it",
         path);
@@ -66,18 +61,20 @@ llvm::Expected<func::FuncOp> tpsp::selectFunction(ModuleOp module,
     names.push_back(function.getSymName().str());
   }
   if (candidates.empty())
-    return error("the module has no function; write one: func.func @name(...)");
+    return formatError(
+        "the module has no function; write one: func.func @name(...)");
   if (name.empty() && candidates.size() > 1)
-    return error("the module has several functions ({0}); choose one with "
-                 "--function",
-                 llvm::join(names, ", "));
+    return formatError(
+        "the module has several functions ({0}); choose one with "
+        "--function",
+        llvm::join(names, ", "));
   func::FuncOp selected;
   for (func::FuncOp candidate : candidates)
     if (name.empty() || candidate.getSymName() == name)
       selected = candidate;
   if (!selected)
-    return error("the module has no function '{0}'; it has {1}", name,
-                 llvm::join(names, ", "));
+    return formatError("the module has no function '{0}'; it has {1}", name,
+                       llvm::join(names, ", "));
   for (func::FuncOp candidate : candidates)
     if (candidate != selected)
       candidate.setPrivate();

@@ -7,8 +7,15 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace tpsp {
+
+/// An error that says what formatv makes of these.
+template <typename... Args>
+llvm::Error formatError(const char *format, const Args &...args) {
+  return llvm::createStringError(llvm::formatv(format, args...));
+}
 
 /// Diagnostics go to the context's handler; the error then is a summary. Of a
 /// program that is to be padded, axes need to divide nothing yet (Padding.h).

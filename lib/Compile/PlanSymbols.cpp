@@ -1,4 +1,4 @@
-#include "tpsp/Compile/PlanSymbols.h"
+#include "PlanSymbols.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"

@@ -288,8 +288,8 @@ private:
     return request.memoryLimit > 0 ? request.memoryLimit : deviceMemory();
   }
 
-  /// The plan that needs least by its bounds, compiled with what saves most,
-  /// but with micro-batches only where it does not fit without: they take the
+  /// The plan that needs least by its bounds, compiled with what saves most. It
+  /// has micro-batches only where it does not fit without: they take the
   /// compiler longer.
   std::optional<Evaluation> smallestOn(int64_t devices,
                                        const ProgramFacts &facts,

@@ -40,10 +40,10 @@ std::string ExtentPlan::subscripts() const {
 
 namespace {
 
-class Sweep {
+class ExtentPlanner {
 public:
-  Sweep(mlir::MLIRContext &context, const PlanningRequest &request,
-        const ExtentProgress &progress)
+  ExtentPlanner(mlir::MLIRContext &context, const PlanningRequest &request,
+                const ExtentProgress &progress)
       : context(context), request(request), progress(progress) {}
 
   llvm::Expected<PlansByExtent> run(ExtentRange range) {
@@ -164,7 +164,7 @@ private:
 llvm::Expected<PlansByExtent>
 tpsp::planByExtent(mlir::MLIRContext &context, const PlanningRequest &request,
                    const ExtentRange &range, const ExtentProgress &progress) {
-  return Sweep(context, request, progress).run(range);
+  return ExtentPlanner(context, request, progress).run(range);
 }
 
 //===----------------------------------------------------------------------===//

@@ -401,7 +401,7 @@ TensorFacts tensorFacts(const HandedTensor &handed, func::FuncOp program,
   return tensor;
 }
 
-/// Classes of inputs that are not only parameters' rows: a class on both is one
+/// Classes of inputs that are not only parameters' rows. A class on both is one
 /// that parameters have as d, and inputs as x[b, s, d].
 void findActivationClasses(ProgramFacts &facts) {
   llvm::SmallSetVector<ClassId, 4> ofInputs, ofParameters;

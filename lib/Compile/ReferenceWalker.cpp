@@ -1,4 +1,4 @@
-#include "tpsp/Compile/ReferenceWalker.h"
+#include "ReferenceWalker.h"
 
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 

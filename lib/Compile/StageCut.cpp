@@ -1,7 +1,7 @@
 // A program's layers as functions, one for each chunk.
 //
 // Calls are layers, and decide. All else goes backwards over the program into
-// the first chunk that uses it, so that what chunks hand to each other is what
+// the first chunk that uses it. So what chunks hand to each other is what
 // layers hand to each other.
 #include "StageCut.h"
 

@@ -6,26 +6,25 @@
 
 #include "Config.h"
 #include "Model.h"
-#include "tpsp/Import/Import.h"
 
 namespace tpsp::import {
 
-Model readLlama(Config &config, const ImportOptions &options);
-Model readMistral(Config &config, const ImportOptions &options);
-Model readQwen2(Config &config, const ImportOptions &options);
-Model readQwen3(Config &config, const ImportOptions &options);
-Model readPhi3(Config &config, const ImportOptions &options);
-Model readGpt2(Config &config, const ImportOptions &options);
-Model readGemma2(Config &config, const ImportOptions &options);
-Model readMixtral(Config &config, const ImportOptions &options);
-Model readQwen3Moe(Config &config, const ImportOptions &options);
-Model readDeepSeekV2(Config &config, const ImportOptions &options);
-Model readDeepSeekV3(Config &config, const ImportOptions &options);
+Model readLlama(Config &config);
+Model readMistral(Config &config);
+Model readQwen2(Config &config);
+Model readQwen3(Config &config);
+Model readPhi3(Config &config);
+Model readGpt2(Config &config);
+Model readGemma2(Config &config);
+Model readMixtral(Config &config);
+Model readQwen3Moe(Config &config);
+Model readDeepSeekV2(Config &config);
+Model readDeepSeekV3(Config &config);
 
 struct Architecture {
   /// `model_type` and `architectures` of a configuration.
   const char *modelType, *name;
-  Model (*read)(Config &config, const ImportOptions &options);
+  Model (*read)(Config &config);
 };
 
 inline constexpr Architecture architectures[] = {

@@ -5,7 +5,6 @@
 
 #include "Config.h"
 #include "Model.h"
-#include "tpsp/Import/Import.h"
 
 namespace tpsp::import {
 

@@ -153,7 +153,7 @@ static void addDenseFirst(Config &config, Model &model, int64_t otherwise,
     model.layers.push_back(i < dense ? 1 : 0);
 }
 
-Model tpsp::import::readDeepSeekV2(Config &config, const ImportOptions &) {
+Model tpsp::import::readDeepSeekV2(Config &config) {
   Model model = readDeepSeek(config, "DeepseekV2ForCausalLM", 1);
   LatentAttention attention = readLatentAttention(config, model);
   Mlp mlp = readGatedMlp(config, model);
@@ -170,7 +170,7 @@ Model tpsp::import::readDeepSeekV2(Config &config, const ImportOptions &) {
   return model;
 }
 
-Model tpsp::import::readDeepSeekV3(Config &config, const ImportOptions &) {
+Model tpsp::import::readDeepSeekV3(Config &config) {
   Model model = readDeepSeek(config, "DeepseekV3ForCausalLM", 1);
   LatentAttention attention = readLatentAttention(config, model);
   attention.isInterleaved = config.flag("rope_interleave", true);

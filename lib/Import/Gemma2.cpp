@@ -5,10 +5,10 @@
 
 using namespace tpsp::import;
 
-/// Gains are 1 + the parameter; norms stand before and behind each part; scores
-/// and logits are capped; every other layer looks back no further than a
+/// Gains are 1 + the parameter. Norms stand before and behind each part. Scores
+/// and logits are capped. Every other layer looks back no further than a
 /// window.
-Model tpsp::import::readGemma2(Config &config, const ImportOptions &) {
+Model tpsp::import::readGemma2(Config &config) {
   DecoderForm form{"Gemma2ForCausalLM"};
   form.isTied = true;
   form.headSize = 256;

@@ -52,7 +52,7 @@ static Attention readFusedAttention(Config &config, const Model &model) {
   return attention;
 }
 
-Model tpsp::import::readGpt2(Config &config, const ImportOptions &) {
+Model tpsp::import::readGpt2(Config &config) {
   config.harmless(commonKeys());
   config.harmless(harmlessKeys);
   Model model;

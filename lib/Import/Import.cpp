@@ -88,7 +88,7 @@ Status tpsp::import::importModel(const std::string &text,
   TPSP_TRY(config.leaveOut(options.ignoredKeys));
   const Architecture *architecture = nullptr;
   TPSP_TRY(findArchitecture(config, architecture));
-  Model model = architecture->read(config, options);
+  Model model = architecture->read(config);
   TPSP_TRY(config.finish());
   TPSP_TRY(checkExperts(options, model));
   return writeModel(std::move(model), options, out);

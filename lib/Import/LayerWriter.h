@@ -8,7 +8,7 @@
 
 namespace tpsp::import {
 
-/// How experts were used up to a layer, of every sample, [b, x]: how many
+/// How experts were used up to a layer, of every sample, [b, x]. It is how many
 /// choices fell to each, and how likely each was in the mean of positions.
 struct ExpertUse {
   Value chosen, likely;

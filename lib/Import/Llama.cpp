@@ -3,7 +3,7 @@
 
 using namespace tpsp::import;
 
-Model tpsp::import::readLlama(Config &config, const ImportOptions &) {
+Model tpsp::import::readLlama(Config &config) {
   DecoderForm form{"LlamaForCausalLM"};
   form.hasQueryBias = form.hasOutputBias = config.flag("attention_bias", false);
   Model model = readDecoder(config, form);

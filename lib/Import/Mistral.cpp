@@ -3,7 +3,7 @@
 
 using namespace tpsp::import;
 
-Model tpsp::import::readMistral(Config &config, const ImportOptions &) {
+Model tpsp::import::readMistral(Config &config) {
   DecoderForm form{"MistralForCausalLM"};
   form.keyValueHeads = 8;
   Model model = readDecoder(config, form);

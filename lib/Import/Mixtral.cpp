@@ -3,7 +3,7 @@
 
 using namespace tpsp::import;
 
-Model tpsp::import::readMixtral(Config &config, const ImportOptions &) {
+Model tpsp::import::readMixtral(Config &config) {
   DecoderForm form{"MixtralForCausalLM"};
   form.keyValueHeads = 8;
   form.theta = 1e6;

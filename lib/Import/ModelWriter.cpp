@@ -31,9 +31,9 @@ struct WrittenLayer {
 class ModelWriter {
 public:
   ModelWriter(const Model &model, const ImportOptions &options,
-              Placement placement)
+              Strategy strategy)
       : model(model), options(options),
-        program(std::move(placement), options.dtype) {
+        program(std::move(strategy), options.dtype) {
     for (const auto &[index, size] : model.extents)
       program.extent(index, size);
     program.sameExtent("t", "s");
@@ -162,9 +162,9 @@ private:
     return x;
   }
 
-  /// The loss, and what it counts that experts are not alike in use: x times
-  /// the sum over them of how many of a token's j choices are theirs and how
-  /// likely each is, both in the mean of all tokens and layers.
+  /// The loss, and what it counts that experts are not alike in use. That is x
+  /// times the sum over them of how many of a token's j choices are theirs
+  /// times how likely each is. Both are means of all tokens and layers.
   Value balanced(const Value &loss) {
     int64_t count = std::count_if(
         model.layers.begin(), model.layers.end(),
@@ -318,11 +318,11 @@ static Status checkLength(const Model &model, const ImportOptions &options) {
 
 Status tpsp::import::writeModel(Model model, const ImportOptions &options,
                                 Imported &out) {
-  Placement placement;
-  TPSP_TRY(Placement::parse(options.strategy, options.mesh, placement));
-  TPSP_TRY(placement.spreadHeads(model.extent("g"), model.extent("r")));
-  TPSP_TRY(placement.checkExtent("--batch", "b", options.batch));
-  TPSP_TRY(placement.checkExtent("--sequence", "s", options.sequence));
+  Strategy strategy;
+  TPSP_TRY(Strategy::parse(options.strategy, options.mesh, strategy));
+  TPSP_TRY(strategy.spreadHeads(model.extent("g"), model.extent("r")));
+  TPSP_TRY(strategy.checkExtent("--batch", "b", options.batch));
+  TPSP_TRY(strategy.checkExtent("--sequence", "s", options.sequence));
   TPSP_TRY(checkLength(model, options));
   if (options.layers > int64_t(model.layers.size()))
     return invalid("--layers {} is more than the model's {}", options.layers,
@@ -334,7 +334,7 @@ Status tpsp::import::writeModel(Model model, const ImportOptions &options,
   if (model.extents.count("x") > 0 && options.capacityFactor > 0)
     model.extents["c"] = slots(model, options);
   else if (model.extents.count("x") > 0)
-    TPSP_TRY(addBlocks(model, options, placement.expertRanks()));
-  ModelWriter(model, options, placement).write(out);
+    TPSP_TRY(addBlocks(model, options, strategy.expertRanks()));
+  ModelWriter(model, options, strategy).write(out);
   return {};
 }

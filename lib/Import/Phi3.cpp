@@ -5,7 +5,7 @@ using namespace tpsp::import;
 
 /// Queries, keys and values are one matrix of the checkpoint, gate and up
 /// another: rows of them are the program's parameters.
-Model tpsp::import::readPhi3(Config &config, const ImportOptions &) {
+Model tpsp::import::readPhi3(Config &config) {
   DecoderForm form{"Phi3ForCausalLM"};
   Model model = readDecoder(config, form);
   std::vector<int64_t> windows = readWindows(config, Sliding::All);

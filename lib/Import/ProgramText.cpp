@@ -22,13 +22,13 @@ int64_t ProgramText::elements(const Indices &indices) const {
 
 std::string ProgramText::typeText(const Type &type) {
   std::vector<std::string> names;
-  bool isPlaced = placement.decides(type.where);
+  bool isPlaced = strategy.decides(type.where);
   for (const std::string &index : type.indices) {
     used.insert(index);
     names.push_back(index);
     if (isPlaced)
       names.back() +=
-          placement.subscript(type.where, index, type.indices.size());
+          strategy.subscript(type.where, index, type.indices.size());
   }
   if (!isPlaced && !names.empty())
     names.push_back("?");
@@ -48,10 +48,10 @@ std::string ProgramText::extentsText() const {
 }
 
 std::string ProgramText::meshText() const {
-  if (placement.mesh().empty())
+  if (strategy.mesh().empty())
     return "";
   std::vector<std::string> axes;
-  for (const PlacedAxis &axis : placement.mesh())
+  for (const PlacedAxis &axis : strategy.mesh())
     axes.push_back(
         fmt::format("{} = {} : {}", axis.name, axis.size, axis.role));
   return fmt::format("mesh @mesh <{}>\n", fmt::join(axes, ", "));
@@ -130,9 +130,10 @@ static std::vector<std::string> namesOf(const std::vector<Value> &values) {
   return names;
 }
 
-/// Whether the reader of the program finds the type of a result by itself: an
-/// operation of the table in docs/Notation.md, its result unplaced, and of the
-/// indices and elements of its first operand, which the others have part of.
+/// Whether the reader of the program finds the type of a result by itself. It
+/// does of an operation of the table in docs/Notation.md whose result is
+/// unplaced. The result must have the indices and elements of the first
+/// operand, of which the others have part.
 static bool isInferred(const std::string &operation,
                        const std::vector<Value> &operands, const Type &type) {
   static const std::set<std::string> inferring = {

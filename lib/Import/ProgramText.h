@@ -1,6 +1,6 @@
 /// A tpsp program in short form, written operation by operation.
 ///
-///   ProgramText program(placement, "bf16");
+///   ProgramText program(strategy, "bf16");
 ///   program.extent("b", 2); program.extent("d", 64);
 ///   FunctionText layer(program, "layer", "private ");
 ///   Value x = layer.argument("x", {{"b", "d"}, "bf16", Where::Activation});
@@ -11,7 +11,7 @@
 #ifndef TPSP_IMPORT_PROGRAMTEXT_H
 #define TPSP_IMPORT_PROGRAMTEXT_H
 
-#include "Placement.h"
+#include "Strategy.h"
 
 #include <map>
 #include <set>
@@ -38,8 +38,8 @@ struct Value {
 class ProgramText {
 public:
   /// `element`: what tensors hold where nothing else is written.
-  ProgramText(Placement placement, std::string element)
-      : placement(std::move(placement)), element(std::move(element)) {}
+  ProgramText(Strategy strategy, std::string element)
+      : strategy(std::move(strategy)), element(std::move(element)) {}
 
   void extent(const std::string &index, int64_t size) { sizes[index] = size; }
   int64_t extent(const std::string &index) const { return sizes.at(index); }
@@ -65,7 +65,7 @@ private:
   std::string extentsText() const;
   std::string meshText() const;
 
-  Placement placement;
+  Strategy strategy;
   std::string element;
   std::map<std::string, int64_t> sizes;
   std::map<std::string, std::string> same;
@@ -98,9 +98,9 @@ public:
               const std::string &name, const Type &type,
               const std::string &attributes = "");
   /// So many calls, one after the other, whose parameters are this function's
-  /// own: called as the callee does behind `prefix`, the number of the call,
-  /// which is `first` for the first one, and a point. Results are called as the
-  /// operands, with the number of the next call.
+  /// own. They are called as the callee calls them, behind `prefix`, the number
+  /// of the call and a point. The first call's number is `first`. Results are
+  /// called as the operands, with the number of the next call.
   std::vector<Value> repeat(const FunctionText &callee,
                             const std::vector<Value> &operands,
                             const std::vector<std::string> &names,

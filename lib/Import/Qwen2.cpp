@@ -4,7 +4,7 @@
 using namespace tpsp::import;
 
 /// Queries, keys and values have biases, and nothing else has.
-Model tpsp::import::readQwen2(Config &config, const ImportOptions &) {
+Model tpsp::import::readQwen2(Config &config) {
   DecoderForm form{"Qwen2ForCausalLM"};
   form.hasQueryBias = true;
   Model model = readDecoder(config, form);

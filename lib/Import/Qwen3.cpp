@@ -18,7 +18,7 @@ static DecoderForm formOf(Config &config, const char *architecture) {
   return form;
 }
 
-Model tpsp::import::readQwen3(Config &config, const ImportOptions &) {
+Model tpsp::import::readQwen3(Config &config) {
   DecoderForm form = formOf(config, "Qwen3ForCausalLM");
   form.headSize = 128;
   Model model = readDecoder(config, form);
@@ -57,7 +57,7 @@ static int64_t readExpertCount(Config &config) {
   return count;
 }
 
-Model tpsp::import::readQwen3Moe(Config &config, const ImportOptions &) {
+Model tpsp::import::readQwen3Moe(Config &config) {
   DecoderForm form = formOf(config, "Qwen3MoeForCausalLM");
   form.keyValueHeads = 4;
   Model model = readDecoder(config, form);

@@ -27,9 +27,9 @@ void BufferLifetimes::noteUse(Lifetime &lifetime, int64_t command,
   }
   lifetime.last = command;
   lowerTo(lifetime.before, clock);
-  HappensBefore::Place place = before.placeOf(command);
-  int64_t &ended = lifetime.after[place.stream];
-  ended = std::max(ended, place.number + 1);
+  HappensBefore::StreamPosition position = before.positionOf(command);
+  int64_t &ended = lifetime.after[position.stream];
+  ended = std::max(ended, position.number + 1);
 }
 
 void BufferLifetimes::findUpcoming(const HappensBefore &before) {

@@ -126,8 +126,7 @@ double CostModel::crossingSeconds(const CollectiveRates &rates, double bytes,
     GroupPlace local{place.perNode, place.perNode, 1};
     return place.perNode == 1
                ? 0
-               : fastestOnTier(hardware.insideTier, rates.kind, size, local)
-                     .seconds;
+               : fastestOnTier(hardware.insideTier, rates.kind, size, local);
   };
   double here = double(place.perNode) / double(place.group);
   switch (rates.kind) {
@@ -147,10 +146,9 @@ double CostModel::crossingSeconds(const CollectiveRates &rates, double bytes,
   return latency + std::max(across, local);
 }
 
-CostModel::Choice CostModel::fastestOnTier(llvm::StringRef tier,
-                                           CollectiveKind kind, double bytes,
-                                           GroupPlace place) const {
-  Choice best;
+double CostModel::fastestOnTier(llvm::StringRef tier, CollectiveKind kind,
+                                double bytes, GroupPlace place) const {
+  std::optional<double> best;
   for (const CollectiveRates &rates : hardware.collectives) {
     if (rates.kind != kind || rates.tier != tier)
       continue;
@@ -158,16 +156,16 @@ CostModel::Choice CostModel::fastestOnTier(llvm::StringRef tier,
       continue;
     double time = place.nodes > 1 ? crossingSeconds(rates, bytes, place)
                                   : tpsp::seconds(rates, bytes, place.group);
-    if (!best.algorithm || time < best.seconds)
-      best = {time, rates.algorithm};
+    if (!best || time < *best)
+      best = time;
   }
-  return best;
+  return best.value_or(0);
 }
 
-CostModel::Choice CostModel::chooseAlgorithm(CollectiveKind kind, double bytes,
-                                             GroupPlace place) const {
+double CostModel::transferSeconds(CollectiveKind kind, double bytes,
+                                  GroupPlace place) const {
   if (place.group <= 1 || bytes <= 0 || kind == CollectiveKind::Slice)
-    return {};
+    return 0;
   llvm::StringRef tier =
       place.nodes > 1 ? hardware.betweenTier : hardware.insideTier;
   return fastestOnTier(tier, kind, bytes, place);
@@ -175,7 +173,7 @@ CostModel::Choice CostModel::chooseAlgorithm(CollectiveKind kind, double bytes,
 
 double CostModel::collectiveSeconds(CollectiveKind kind, double bytes,
                                     GroupPlace place) const {
-  double seconds = chooseAlgorithm(kind, bytes, place).seconds;
+  double seconds = transferSeconds(kind, bytes, place);
   // Groups were measured one at a time; on a CPU all share the cores.
   if (hardware.isCpu()) {
     seconds *= double(mesh.numRanks()) / double(place.group);
@@ -183,10 +181,4 @@ double CostModel::collectiveSeconds(CollectiveKind kind, double bytes,
       seconds += hardware.wakeSeconds;
   }
   return launchSeconds() + seconds;
-}
-
-std::optional<CollectiveAlgorithm>
-CostModel::fastestAlgorithm(CollectiveKind kind, double bytes,
-                            GroupPlace place) const {
-  return chooseAlgorithm(kind, bytes, place).algorithm;
 }

@@ -20,8 +20,8 @@ std::vector<double> chainTails(const OverlapProblem &problem);
 /// that its successors have to share a stream with. A gradient that is reduced
 /// has a short chain, but the link may need the rest of the step for all of
 /// them. They are the starts in a list schedule of the reversed step, which
-/// begins with what the step ends with (forward-backward improvement, Li and
-/// Willis 1992). Memory is left out.
+/// begins with what the step ends with. (Forward-backward improvement, Li and
+/// Willis 1992.) Memory is left out.
 std::vector<double> streamTails(const OverlapProblem &problem);
 
 } // namespace tpsp

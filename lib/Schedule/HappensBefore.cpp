@@ -55,7 +55,7 @@ std::optional<StepFault> HappensBefore::analyse(const Plan &plan,
                          number};
       raiseTo(clock, events[command.event]);
     }
-    out.places.push_back({command.stream, clock[command.stream]});
+    out.positions.push_back({command.stream, clock[command.stream]});
     out.clocks.push_back(clock);
     ++clock[command.stream];
     if (isRecord) {

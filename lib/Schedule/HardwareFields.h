@@ -1,6 +1,7 @@
-/// The fields of a description of a machine as JSON: fields() lists what each
-/// struct of Hardware.h has, a line for a field: key, member, rule. Who reads
-/// or writes a description goes through these lists in their order.
+/// The fields of a description of a machine as JSON. The functions fields()
+/// list what each struct of Hardware.h has, a line for a field: key, member,
+/// rule. Who reads or writes a description goes through these lists in their
+/// order.
 ///
 /// An `Object` is called as field(key, member, rule), and has
 ///

@@ -28,16 +28,16 @@ std::string shown(const Json &value) {
   return text.size() <= 60 ? text : text.substr(0, 57) + "...";
 }
 
-/// A place in the description, which may be refused; `problem` is the first
+/// A path in the description, which may be refused; `problem` is the first
 /// thing that is wrong.
-struct Place {
+struct JsonPath {
   std::string path;
   std::string &problem;
 
-  Place at(const std::string &key) const {
+  JsonPath at(const std::string &key) const {
     return {path.empty() ? key : path + "." + key, problem};
   }
-  Place at(size_t number) const {
+  JsonPath at(size_t number) const {
     return {path + "[" + std::to_string(number) + "]", problem};
   }
   void refuse(const std::string &message) const {
@@ -50,41 +50,41 @@ struct Place {
 };
 
 template <typename Struct>
-void readObject(const Json &value, const Place &place, Struct &out);
+void readObject(const Json &value, const JsonPath &path, Struct &out);
 
 /// A number; a whole one where the field is.
 template <typename Number,
           std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
-void read(const Json &value, const Place &place, Rule rule, Number &out) {
+void read(const Json &value, const JsonPath &path, Rule rule, Number &out) {
   constexpr bool isWhole = std::is_integral_v<Number>;
   if ((isWhole ? value.is_number_integer() : value.is_number()) &&
       value.get<double>() >= rule.least && value.get<double>() <= rule.most)
     out = Number(value.get<double>() * rule.unit);
   else
-    place.expected(llvm::formatv("a {0} from {1} to {2}",
-                                 isWhole ? "whole number" : "number",
-                                 Number(rule.least), Number(rule.most)),
-                   value);
+    path.expected(llvm::formatv("a {0} from {1} to {2}",
+                                isWhole ? "whole number" : "number",
+                                Number(rule.least), Number(rule.most)),
+                  value);
 }
 
-void read(const Json &value, const Place &place, Rule, std::string &out) {
+void read(const Json &value, const JsonPath &path, Rule, std::string &out) {
   if (value.is_string())
     out = value.get<std::string>();
   else
-    place.expected("a string", value);
+    path.expected("a string", value);
 }
 
-void read(const Json &value, const Place &place, Rule, bool &out) {
+void read(const Json &value, const JsonPath &path, Rule, bool &out) {
   if (value.is_boolean())
     out = value.get<bool>();
   else
-    place.expected("true or false", value);
+    path.expected("true or false", value);
 }
 
 template <typename Enum, std::enable_if_t<std::is_enum_v<Enum>, int> = 0>
-void read(const Json &value, const Place &place, Rule rule, Enum &out) {
+void read(const Json &value, const JsonPath &path, Rule rule, Enum &out) {
   std::string text, all;
-  read(value, place, rule, text);
+  read(value, path, rule, text);
   for (Enum choice : choices<Enum>) {
     all += (all.empty() ? "" : ", ") + std::string(nameOf(choice));
     if (nameOf(choice) == text) {
@@ -92,55 +92,55 @@ void read(const Json &value, const Place &place, Rule rule, Enum &out) {
       return;
     }
   }
-  place.refuse("expected one of " + all + ", not '" + text + "'");
+  path.refuse("expected one of " + all + ", not '" + text + "'");
 }
 
 /// Numbers above 0.
-std::vector<double> readNumbers(const Json &value, const Place &place,
+std::vector<double> readNumbers(const Json &value, const JsonPath &path,
                                 double unit = 1) {
   std::vector<double> list;
   if (!value.is_array() || value.empty()) {
-    place.expected("a list of numbers", value);
+    path.expected("a list of numbers", value);
     return list;
   }
   for (const Json &entry : value) {
     double number = entry.is_number() ? entry.get<double>() * unit : 0;
     if (!(number > 0 && std::isfinite(number)))
-      place.at(list.size()).expected("a number above 0", entry);
+      path.at(list.size()).expected("a number above 0", entry);
     list.push_back(number);
   }
   return list;
 }
 
-void read(const Json &value, const Place &place, Rule, Axis out) {
-  out.points = readNumbers(value, place);
+void read(const Json &value, const JsonPath &path, Rule, Axis out) {
+  out.points = readNumbers(value, path);
   for (size_t i = 1; i < out.points.size(); ++i)
     if (out.points[i] <= out.points[i - 1])
-      place.at(i).expected("more than the one before", value[i]);
+      path.at(i).expected("more than the one before", value[i]);
 }
 
-void read(const Json &value, const Place &place, Rule rule, Grid out) {
+void read(const Json &value, const JsonPath &path, Rule rule, Grid out) {
   auto [axis, size] = out.axes.front();
   if (out.axes.size() == 1) {
-    std::vector<double> numbers = readNumbers(value, place, rule.unit);
+    std::vector<double> numbers = readNumbers(value, path, rule.unit);
     if (numbers.size() != size)
-      place.refuse(std::string("expected a number for each ") + axis);
+      path.refuse(std::string("expected a number for each ") + axis);
     out.numbers.insert(out.numbers.end(), numbers.begin(), numbers.end());
   } else if (!value.is_array() || value.size() != size) {
-    place.refuse(std::string("expected a list for each ") + axis);
+    path.refuse(std::string("expected a list for each ") + axis);
   } else {
     for (size_t i = 0; i < size; ++i)
-      read(value[i], place.at(i), rule,
+      read(value[i], path.at(i), rule,
            Grid{out.axes.drop_front(), out.numbers});
   }
 }
 
 /// [[bytes, value], ...], ascending in bytes.
-void read(const Json &value, const Place &place, Rule rule, SizeTable &out) {
+void read(const Json &value, const JsonPath &path, Rule rule, SizeTable &out) {
   if (!value.is_array() || value.empty())
-    return place.expected("a list of [bytes, value] pairs", value);
+    return path.expected("a list of [bytes, value] pairs", value);
   for (const Json &entry : value) {
-    Place here = place.at(out.size());
+    JsonPath here = path.at(out.size());
     std::vector<double> pair = readNumbers(entry, here);
     if (pair.size() != 2)
       return here.expected("[bytes, value]", entry);
@@ -151,50 +151,50 @@ void read(const Json &value, const Place &place, Rule rule, SizeTable &out) {
 }
 
 /// {"8": [[bytes, value], ...], ...}, by the ranks of a group.
-void read(const Json &value, const Place &place, Rule rule,
+void read(const Json &value, const JsonPath &path, Rule rule,
           std::map<int64_t, SizeTable> &out) {
   if (!value.is_object())
-    return place.expected("an object from group sizes to tables", value);
+    return path.expected("an object from group sizes to tables", value);
   for (const auto &entry : value.items()) {
     int64_t group = 0;
     if (llvm::StringRef(entry.key()).getAsInteger(10, group) || group < 2 ||
         group > (1 << 20))
-      return place.refuse("expected a group of at least 2 ranks, not '" +
-                          entry.key() + "'");
-    read(entry.value(), place.at(entry.key()), rule, out[group]);
+      return path.refuse("expected a group of at least 2 ranks, not '" +
+                         entry.key() + "'");
+    read(entry.value(), path.at(entry.key()), rule, out[group]);
   }
 }
 
-void read(const Json &value, const Place &place, Rule,
+void read(const Json &value, const JsonPath &path, Rule,
           std::vector<CollectiveRates> &out) {
   if (!value.is_array())
-    return place.expected("a list", value);
+    return path.expected("a list", value);
   for (const Json &entry : value) {
-    Place here = place.at(out.size());
+    JsonPath here = path.at(out.size());
     readObject(entry, here, out.emplace_back());
   }
 }
 
 /// What has fields.
 template <typename Struct, std::enable_if_t<std::is_class_v<Struct>, int> = 0>
-void read(const Json &value, const Place &place, Rule, Struct &out) {
-  readObject(value, place, out);
+void read(const Json &value, const JsonPath &path, Rule, Struct &out) {
+  readObject(value, path, out);
 }
 
 class ObjectReader {
 public:
-  ObjectReader(const Json &value, const Place &place)
-      : value(value), place(place) {
+  ObjectReader(const Json &value, const JsonPath &path)
+      : value(value), path(path) {
     if (!value.is_object())
-      place.expected("an object", value);
+      path.expected("an object", value);
   }
 
   template <typename T>
   void operator()(const char *key, T &&out, Rule rule = {}) {
     if (const Json *found = find(key))
-      read(*found, place.at(key), rule, out);
+      read(*found, path.at(key), rule, out);
     else if (rule.isRequired)
-      place.at(key).refuse("is missing");
+      path.at(key).refuse("is missing");
   }
   template <typename T>
   void entry(const char *key, std::map<int64_t, T> &out, int64_t number) {
@@ -203,7 +203,7 @@ public:
   }
   void refuseIf(bool isWrong, const char *key, const std::string &message) {
     if (isWrong)
-      place.at(key).refuse(message);
+      path.at(key).refuse(message);
   }
   const Json *find(const char *key) {
     known.insert(key);
@@ -214,18 +214,18 @@ public:
     std::string all = llvm::join(known, ", ");
     for (const auto &entry : value.items())
       if (value.is_object() && !known.count(entry.key()))
-        place.at(entry.key()).refuse("there is no such key; there are " + all);
+        path.at(entry.key()).refuse("there is no such key; there are " + all);
   }
 
 private:
   const Json &value;
-  const Place &place;
+  const JsonPath &path;
   std::set<std::string> known;
 };
 
 template <typename Struct>
-void readObject(const Json &value, const Place &place, Struct &out) {
-  ObjectReader reader(value, place);
+void readObject(const Json &value, const JsonPath &path, Struct &out) {
+  ObjectReader reader(value, path);
   fields(reader, out);
   reader.done();
 }
@@ -319,18 +319,18 @@ template <typename Struct> Json writtenObject(Struct &value) {
 
 /// What a description has in common with a built-in one is not written again:
 /// with "base", keys of the outermost object replace the base's.
-Json withBase(Json json, const Place &place) {
+Json withBase(Json json, const JsonPath &path) {
   if (!json.is_object() || !json.contains("base"))
     return json;
   const Json &base = json["base"];
   const char *text =
       base.is_string() ? embeddedHardware(base.get<std::string>()) : nullptr;
   if (!text) {
-    place.at("base").expected("the name of a built-in description", base);
+    path.at("base").expected("the name of a built-in description", base);
     return json;
   }
   // Built-in descriptions are ours: valid, and no base of themselves.
-  Json merged = withBase(Json::parse(text), place);
+  Json merged = withBase(Json::parse(text), path);
   merged.update(json);
   return merged;
 }
@@ -356,7 +356,7 @@ llvm::Expected<Hardware> tpsp::parseHardware(llvm::StringRef text,
     problem = "brackets are nested too deep for a description of hardware";
   if (!problem.empty())
     return llvm::createStringError(origin + ": " + problem);
-  Place outermost{"", problem};
+  JsonPath outermost{"", problem};
   json = withBase(std::move(json), outermost);
   Hardware result;
   ObjectReader reader(json, outermost);

@@ -19,7 +19,7 @@ public:
 private:
   int64_t leaves = 1;
   /// Of a node's range: the largest, with all that was added to the whole of it
-  /// and below; and what was added to the whole of it.
+  /// and below. And what was added to the whole of it.
   std::vector<int64_t> largest, added;
 };
 

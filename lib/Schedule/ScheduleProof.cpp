@@ -199,8 +199,8 @@ private:
     rest.isRest = true;
     for (const LatestAccess &access : tenant.accesses) {
       auto isSameStream = [&](const LatestAccess &known) {
-        return before.placeOf(known.command).stream ==
-               before.placeOf(access.command).stream;
+        return before.positionOf(known.command).stream ==
+               before.positionOf(access.command).stream;
       };
       auto known = llvm::find_if(rest.accesses, isSameStream);
       if (known == rest.accesses.end())
@@ -216,11 +216,12 @@ private:
       overwrittenBy[previous.buffer] = next.buffer;
     // What the previous one had to wait for, its accesses have waited for.
     for (const LatestAccess &access : previous.accesses) {
-      HappensBefore::Place place = before.placeOf(access.command);
-      int64_t &ended = next.mustHaveEnded[place.stream];
-      if (place.number < ended)
+      HappensBefore::StreamPosition position =
+          before.positionOf(access.command);
+      int64_t &ended = next.mustHaveEnded[position.stream];
+      if (position.number < ended)
         continue;
-      ended = place.number + 1;
+      ended = position.number + 1;
       next.previousCommand = access.command;
       next.previousBuffer = previous.buffer;
     }
@@ -293,10 +294,10 @@ private:
   }
 
   void note(Tenant &tenant, int64_t command, const PlanAccess &access) {
-    int64_t stream = before.placeOf(command).stream;
+    int64_t stream = before.positionOf(command).stream;
     for (LatestAccess &known : tenant.accesses)
       if (known.isWrite == access.isWrite && known.part == access.part &&
-          before.placeOf(known.command).stream == stream) {
+          before.positionOf(known.command).stream == stream) {
         known.command = command;
         return;
       }

@@ -1,7 +1,7 @@
 /// Places for buffers of a step, the largest first.
 ///
 /// In the order of issue, a small buffer takes a part of the room that a large
-/// one has left, and the next large one finds none. Here the large ones choose
+/// one has left. The next large one then finds none. Here the large ones choose
 /// first. Each later one takes the first gap between those that are in use
 /// together with it. What has found no room below a target then chooses first,
 /// and all are placed again, a few times. By issue, arenas of steps of 32

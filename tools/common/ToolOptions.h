@@ -52,9 +52,9 @@ struct Contradiction {
 std::string firstOf(const std::vector<Contradiction> &rows,
                     const ToolOptions &options);
 
-/// What no tool allows: an option that comes too late for a compiled plan, an
-/// axis of two sizes, a backend that is unknown, options of one thing without
-/// the other. Empty if all is well.
+/// What no tool allows. It is an option too late for a compiled plan, an axis
+/// of two sizes, an unknown backend, or options that need others. Empty if all
+/// is well.
 std::string commonContradictionIn(const ToolOptions &options);
 
 } // namespace tpsp::tool

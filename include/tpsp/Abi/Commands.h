@@ -201,16 +201,16 @@ struct ScoreLayout : AttentionLayout {
 ///   statistic[b, h, g, s] = ln sum_t exp(score)
 ///
 /// A head of keys and values serves `groups` heads of queries. If causal, only
-/// t <= s count, and with a window (0: none) only s - t < window; there s is
+/// t <= s count, and with a window (0: none) only s - t < window. There s is
 /// counted from where this rank's queries start, t from the first key. With
 /// segments only those count whose numbers are equal, and with lengths only t <
 /// length[b, h]. A row without keys that count is 0, its statistic -1e30. The
 /// statistic is dense, in the order written, in f32 (f64 for f64). Sums are in
 /// f32 (f64) whatever the type.
 ///
-/// Buffers: q, k, v, o, the statistic if `keepsStatistic`, the bias if
-/// `hasBias`, segment numbers (i32) of queries and of keys if `hasSegments`,
-/// and the lengths (i32) if `hasLengths`.
+/// Buffers: q, k, v, o, then the statistic if `keepsStatistic`, the bias if
+/// `hasBias`. Segment numbers (i32) of queries and of keys follow if
+/// `hasSegments`, and the lengths (i32) if `hasLengths`.
 struct AttentionCommand {
   int64_t dtype = 0;
   int64_t batch = 1, heads = 1, groups = 1;
@@ -251,9 +251,10 @@ struct AttentionCommand {
 };
 
 /// The gradients of an attention that has kept its statistic. Buffers: q, k, v,
-/// o, statistic, the gradient of o, laid out as o is, and, written, those of q,
-/// k and v, laid out as these are; then the bias, the segment numbers and the
-/// lengths, as forward, and, written, the bias's gradient if it is wanted.
+/// o, the statistic, and the gradient of o, laid out as o is. Then those that
+/// are written: the gradients of q, k and v, laid out as these are. Then the
+/// bias, the segment numbers and the lengths, as forward. Last, written, the
+/// bias's gradient if it is wanted.
 struct AttentionGradientCommand : AttentionCommand {
   bool wantsBiasGradient = false;
 

@@ -214,8 +214,8 @@ struct KernelWork {
   /// ones before: one at a time.
   double scatteredElements = 0;
 
-  /// What memory serves: `bytes`, the parts of tensors that it accesses, but of
-  /// a table in which it looks up a few rows no more than these.
+  /// What memory serves: `bytes`, the parts of tensors that it accesses. Of a
+  /// table in which it looks up a few rows these alone count.
   double memoryBytes(double bytes) const;
 };
 
@@ -320,7 +320,7 @@ struct Plan {
   /// Bytes per rank of what lives only within a step, at its peak.
   int64_t activationBytes() const;
   /// FLOP of one rank's matmuls in one step (2 m n k each), and of the products
-  /// in its calls of attention: of the rank that has most to do.
+  /// in its calls of attention. The rank is that with most to do.
   double matmulFlops() const;
 };
 

@@ -103,11 +103,11 @@ struct PlacedOperation {
 llvm::SmallVector<Drive, 4> candidates(const PlacedOperation &operation,
                                        AxisId axis);
 
-/// The consequences of a choice; nullopt if it is illegal: an extent that its
-/// axes do not divide, a result wanted pending that is not, a sum that passes
-/// through from an operand that is whole. Axes that drive the
-/// same index stand in the order, of those that the tensors have, that costs
-/// least.
+/// The consequences of a choice; nullopt if it is illegal. Illegal are an
+/// extent that its axes do not divide and a result wanted pending that is not.
+/// So is a sum that passes through from an operand that is whole. Axes that
+/// drive the same index stand in the order, of those that the tensors have,
+/// that costs least.
 std::optional<ComputePlacement> evaluate(const PlacedOperation &operation,
                                          llvm::ArrayRef<Drive> drives);
 

@@ -3,9 +3,9 @@
 ///
 ///   4 L b s d (tp - 1)/tp
 ///
-/// A formula is a sum of terms. A term is a whole number times powers of names
-/// (negative where something is divided) times factors "one less than a product
-/// of names", which ring collectives bring. Plain values; no IR.
+/// A formula is a sum of terms. A term is a whole number times powers of names,
+/// negative where something is divided. It may have factors "one less than a
+/// product of names", which ring collectives bring. Plain values; no IR.
 #ifndef TPSP_ALGEBRA_FORMULA_H
 #define TPSP_ALGEBRA_FORMULA_H
 

@@ -12,8 +12,8 @@
 ///
 /// A dimension that is split, or merged, has several indices: its parts, major
 /// to minor. A block of the dimension is a block of the major part. It is a
-/// block of the next one where axes divide the major part to single positions:
-/// o@kv@rep = (g@kv, r@rep) if kv has as many ranks as g has positions.
+/// block of the next one where axes divide the major part to single positions.
+/// So o@kv@rep = (g@kv, r@rep) if kv has as many ranks as g has positions.
 #ifndef TPSP_ALGEBRA_INDEXSTRUCTURE_H
 #define TPSP_ALGEBRA_INDEXSTRUCTURE_H
 
@@ -72,14 +72,14 @@ struct IndexStructure {
   /// Whether some dimension has the index as a minor part.
   bool isMinor(IndexId index) const;
   /// The index that `axis` divides. Axes divide the first part of a dimension
-  /// that those before have not used up. nullopt if the axis is not there, or
-  /// divides two parts at once.
+  /// that those before have not used up. Returns nullopt if the axis is not
+  /// there, or divides two parts at once.
   std::optional<IndexId> indexDivided(const Tensor &tensor,
                                       const Placement &placement, AxisId axis,
                                       const Mesh &mesh) const;
   /// Whether a rank's part of the dimension is one block, if each index is
-  /// divided into `ranks(index)` parts: those before a divided part are used
-  /// up.
+  /// divided into `ranks(index)` parts. It is if those before a divided part
+  /// are used up.
   bool isOneBlock(const Tensor &tensor, unsigned dim,
                   llvm::function_ref<int64_t(IndexId)> ranks) const;
 };

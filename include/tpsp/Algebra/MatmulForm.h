@@ -32,7 +32,7 @@ enum class MatmulObstacle {
 
 struct MatmulMatch {
   MatmulObstacle obstacle = MatmulObstacle::None;
-  MatmulForm form;
+  MatmulForm form = {};
   /// Whether A is the einsum's second operand.
   bool isSwapped = false;
 };
@@ -43,7 +43,7 @@ MatmulMatch matchMatmul(const IndexStructure &structure);
 
 struct GroupedMatmulMatch {
   MatmulObstacle obstacle = MatmulObstacle::None;
-  GroupedMatmulForm form;
+  GroupedMatmulForm form = {};
   /// Whether A is the second of the two tensors of numbers.
   bool isSwapped = false;
 };

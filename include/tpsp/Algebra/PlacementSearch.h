@@ -11,14 +11,14 @@
 /// one that it is made in, and each that an operation has needed since, paid
 /// for once. A whole tensor is available on every dimension. What axes do not
 /// know of each other is which extents they divide together. So each knows what
-/// was decided of those before it; if that was too much for one, the axes are
+/// was decided of those before it. If that was too much for one, the axes are
 /// searched the other way round, too.
 ///
 /// The search is dynamic programming over the operations in program order. A
 /// state of the search says in which states the live values are available that
 /// a later operation uses. Of two ways to one state the cheaper survives. Live
-/// values are few, so the result is exact, but for functions in which more than
-/// `mostStates` ways are open at once; then the cheapest go on.
+/// values are few, so the result is exact. But where more than `mostStates`
+/// ways are open at once, the cheapest go on.
 ///
 /// Costs are compared in this order (docs/Design/IndexAnalysis.md says why):
 ///

@@ -21,8 +21,8 @@ struct PlannedProgramOptions {
   bool forgetsPlacements = false;
   /// As in CompileOptions: the type that all tensors are stored as, and
   /// "s=8192".
-  std::string dtype;
-  std::vector<std::string> extents;
+  std::string dtype = {};
+  std::vector<std::string> extents = {};
   /// "v=8": axes divide what these indices are padded to.
   std::vector<std::string> pad = {};
   /// As in CompileOptions.

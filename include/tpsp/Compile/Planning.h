@@ -67,9 +67,9 @@ std::vector<planner::Settings> memorySettings(const CompileOptions &compile,
                                               GivenSettings given,
                                               int64_t batch);
 
-/// The settings of plans with stages: by rematerialisation, of these by chunks
-/// of the program's `layers`, and of these the most micro-batches first, all
-/// numbers from 2 to 512 that divide `batch`.
+/// The settings of plans with stages: by rematerialisation, and of these by
+/// chunks of the program's `layers`. Of these the most micro-batches come
+/// first: all numbers from 2 to 512 that divide `batch`.
 std::vector<planner::Settings> stageSettings(const CompileOptions &compile,
                                              GivenSettings given, int64_t batch,
                                              int64_t layers,

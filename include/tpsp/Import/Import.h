@@ -49,9 +49,9 @@ struct Imported {
   int64_t parameters = 0;
 };
 
-/// INVALID, with the key or the option, its value and a way out, if the
-/// configuration is none, or is of a model that is not known, or says what a
-/// program cannot.
+/// INVALID, with the key or the option, its value and a way out, if a program
+/// cannot say what the configuration does. So it is if that is none, or is of a
+/// model that is not known.
 rt::Status importModel(const std::string &config, const ImportOptions &options,
                        Imported &out);
 

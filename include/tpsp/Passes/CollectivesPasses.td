@@ -108,11 +108,12 @@ def BucketCollectives
     until its bucket's last tensor is ready.
 
     Each collective goes into the bucket of its kind. The kind is what it does,
-    its axes, its element type, its reduction, its phase (forward, backward or
-    update), and whether an operation of that phase waits for it. A bucket closes when an operation uses one of its
-    results. It also closes when the next tensor would take it beyond `bytes`,
-    counted in what one rank sends in or gets out. Then it stands where its last tensor is
-    ready, so that what follows can hide it.
+    its axes, its element type and its reduction. So are its phase (forward,
+    backward or update), and whether an operation of that phase waits for it. A
+    bucket closes when an operation uses one of its results. It also closes when
+    the next tensor would take it beyond `bytes`, counted in what one rank sends
+    in or gets out. Then it stands where its last tensor is ready, so that what
+    follows can hide it.
 
     - *Gradients that are only returned* fill buckets in the order in which the
       backward pass makes them.
@@ -167,10 +168,10 @@ def PrintExplanation : Pass<"tpsp-print-explanation", "::mlir::ModuleOp"> {
 def PrintFormulas : Pass<"tpsp-print-formulas", "::mlir::ModuleOp"> {
   let summary = "Print collectives, products and memory as polynomials";
   let description = [{
-    Prints to standard output, of every function: the number and the bytes of
-    its collectives, the FLOPs of its products, and its parameters, gradients,
-    optimizer's state and saved activations. Each is a polynomial in the names
-    of the program's indices and axes, with its value behind it.
+    Prints to standard output, of every function, the number and the bytes of
+    its collectives and the FLOPs of its products. Then come its parameters,
+    gradients, optimizer's state and saved activations. Each is a polynomial in
+    the names of the program's indices and axes, with its value behind it.
 
     An index that is renamed has one name, and one that is merged or split is
     the product of its parts. An index of several extents stands as numbers. L

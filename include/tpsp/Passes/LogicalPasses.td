@@ -24,10 +24,10 @@ def SetExtents : Pass<"tpsp-set-extents", "::mlir::ModuleOp"> {
     Types alone change: every tensor with the index, in every function. An index
     that is renamed (`tpsp.rename`) goes with it, for both have one extent.
 
-    An error are an index that the program lacks, or has in several extents, and
-    a number that was written for the old extent: the `scale` of scores (or a
-    `factor`) that is a power of it, or a `tpsp.below` beyond the new one. That
-    products of extents and axes still fit, operations verify.
+    It is an error if the program lacks an index, or has it in several extents.
+    So is a number that was written for the old extent. It is the `scale` of
+    scores (or a `factor`) that is a power of it, or a `tpsp.below` beyond the
+    new one. That products of extents and axes still fit, operations verify.
   }];
   let options = [
     ListOption<"extents", "extents", "std::string",
@@ -40,13 +40,14 @@ def SetPadding : Pass<"tpsp-set-padding", "::mlir::ModuleOp"> {
   let summary = "Say with which larger extents indices are to run";
   let description = [{
     An index that is named gets the next multiple of its number, as does what it
-    is renamed to. Of an index that is split or merged the major part goes along:
-    with h = 12 to 16, e = (h, k) goes from 768 to 1024. The extents are written
-    to the module (`tpsp.padding = {v = 50264}`), and types stay as they are.
-    From here on axes need to divide the larger extents (I3).
+    is renamed to. Of an index that is split or merged the major part goes
+    along. With h = 12 to 16, e = (h, k) goes from 768 to 1024. The extents are
+    written to the module (`tpsp.padding = {v = 50264}`), and types stay as they
+    are. From here on axes need to divide the larger extents (I3).
 
-    An error are an index that the program lacks, or has in several extents, and
-    a minor part of a merged index: the positions of the latter would move.
+    It is an error if the program lacks an index, or has it in several extents.
+    So is a minor part of a merged index: the positions of the latter would
+    move.
   }];
   let options = [
     ListOption<"multiples", "multiples", "std::string",
@@ -239,18 +240,17 @@ def PadExtents : Pass<"tpsp-pad-extents", "::mlir::ModuleOp"> {
     behind the end. Results before the end are those of the program that was
     written, and so are gradients.
 
-    From operation to operation the pass follows what is behind the end: one
-    number, numbers that are below all others, or anything that is finite
-    (`Tail.h`). An operation says what it needs there
-    ([TailOpInterface](Interfaces.md)): a contraction zeros of one operand, a
-    maximum or a softmax low numbers, a logarithm a positive one. Where an
-    operand is something else, it is masked (`end_mask`), there alone.
-    Differentiation makes masks of masks.
+    From operation to operation the pass follows what is behind the end. It is
+    one number, numbers below all others, or anything that is finite (`Tail.h`).
+    An operation says what it needs there ([TailOpInterface](Interfaces.md)). A
+    contraction needs zeros of one operand, a maximum or a softmax low numbers,
+    a logarithm a positive one. Where an operand is something else, it is masked
+    (`end_mask`), there alone. Differentiation makes masks of masks.
 
-    A composite that has no rule, or refuses, is taken apart while types have the
-    extents of the program: the rows of a norm are divided by these. In an update
-    gradients are masked, for anything may be behind their end. What an update
-    makes of zeros is zero.
+    A composite that has no rule, or refuses, is taken apart while types have
+    the extents of the program. The rows of a norm are divided by these. In an
+    update gradients are masked, for anything may be behind their end. What an
+    update makes of zeros is zero.
 
     An error is an operation that no mask makes right. The integers of arguments
     are bounded first (`tpsp-bound-integers`). Without `tpsp.padding` nothing

@@ -16,10 +16,10 @@ def ConvertTpspToPlan : Pass<"convert-tpsp-to-plan", "::mlir::ModuleOp"> {
       (`Algebra/MatmulForm.h`). Where none does, the product runs as a loop
       nest. A missed remark says so, and the program's `layout_misses` counts
       it.
-    - A product in which every row meets the matrix that its integer chooses
-      (`GroupedProductOpInterface`) becomes `plan.grouped_matmul`, where the
-      same layouts exist, and the integers of neighbouring rows are neighbours.
-      Where no layout fits, it is a kernel of its rows.
+    - In some products every row meets the matrix that its integer chooses
+      (`GroupedProductOpInterface`). They become `plan.grouped_matmul`, where
+      the same layouts exist, and the integers of neighbouring rows are
+      neighbours. Where no layout fits, it is a kernel of its rows.
     - Groups of other loop operations become `plan.kernel`
       ([which](../Design/Plan.md#kernels)). Equal kernels are one function. Axes
       of one rank are first taken out of the types, so that they keep no loops

@@ -181,10 +181,11 @@ def MicroBatch : Pass<"tpsp-micro-batch", "::mlir::ModuleOp"> {
     (`tpsp.proposed`): it stays partial. The last addition brings the total to
     the gradient's placement. A step so has as many collectives for weights'
     gradients as without micro-batches. The price is memory: the gradient is
-    whole while it is added up. Reducing every micro-batch's gradients is what openxla/xla#49143 and
-    AI-Hypercomputer/maxtext#5099 are about. With `reduce=part` that is done: each
-    part's gradient of a parameter is reduced at once, and sums are added up where
-    the gradient is wanted, divided if it is (ZeRO-2, FSDP).
+    whole while it is added up. Reducing every micro-batch's gradients is what
+    openxla/xla#49143 and AI-Hypercomputer/maxtext#5099 are about. With
+    `reduce=part` that is done. Each part's gradient of a parameter is reduced
+    at once. Sums are added up where the gradient is wanted, divided if it is
+    (ZeRO-2, FSDP).
 
     *In f32.* Gradients of parameters in 16 bits are added up in f32.
 

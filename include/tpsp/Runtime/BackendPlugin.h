@@ -13,9 +13,9 @@ using BackendEntry = bool (*)(int version, BackendFactory &out,
                               std::string &error);
 constexpr const char *backendEntryName = "tpsp_open_backend";
 
-/// Raised whenever Backend.h, calls.def, Commands.h, Transport.h or
-/// WorldConfig.h changes.
-constexpr int backendPluginVersion = 5;
+/// Raised whenever Backend.h, Transport.h or WorldConfig.h changes. It contains
+/// the version of calls and commands.
+constexpr int backendPluginVersion = 100 * TPSP_RT_ABI_VERSION + 5;
 
 /// Registers the backend `name`: a built-in one, or that of libtpsp_<name>.so
 /// beside this executable (its folder, or lib/ next to that), which is loaded

@@ -178,8 +178,8 @@ struct RopeScaling {
 
 /// Rotary position embedding in its "rotate half" form. The feature index, of
 /// even extent K, splits into halves. The pair (x0, x1) at m and K/2 + m turns
-/// by the angle position * theta^(-2m/K) (by its negative if `inverse`): y0 =
-/// x0 cos - x1 sin, y1 = x1 cos + x0 sin.
+/// by the angle position * theta^(-2m/K), by its negative if `inverse`. So y0 =
+/// x0 cos - x1 sin and y1 = x1 cos + x0 sin.
 Tensor rope(const Tensor &x, const std::string &positionIndex,
             const std::string &featureIndex, double theta, bool inverse = false,
             std::string *error = nullptr, const RopeScaling &scaling = {});
@@ -197,15 +197,16 @@ struct Dropout {
 ///     softcap * tanh(scale * <q, k> over `feature` / softcap) + bias
 ///
 /// of keys that the query sees. `causal` leaves out those beyond the query's
-/// position, a window those that are so many positions or more before it,
-/// segments those of another number, lengths those at their position or behind
-/// it. A row without keys is 0. `dropout` is applied to the softmax's results,
-/// their indices in the order of q, with the query's and the key's last.
+/// position, a window those that are so many positions or more before it.
+/// Segments leave out those of another number, lengths those at their position
+/// or behind it. A row without keys is 0. `dropout` is applied to the softmax's
+/// results, their indices in the order of q, with the query's and the key's
+/// last.
 ///
 /// q has `query` and lacks `key`; k and v have `key` and lack `query`. Indices
-/// that only some of them have are broadcast (grouped queries). v may reuse the
-/// name `feature` for its own features, which then survive if the result names
-/// them.
+/// that only some of them have are broadcast (grouped queries). The name
+/// `feature` may be reused by v for its own features, which then survive if the
+/// result names them.
 struct AttentionForm {
   std::string query, key, feature;
   double scale = 1;
@@ -297,15 +298,15 @@ Tensor countEarlier(const Tensor &x, const IndexNames &over, int64_t values,
                     std::string *error = nullptr);
 
 /// Likewise, and how many smaller values of the same block come at all, by
-/// their counts: `load` has indices `of`, of blocks (if there are two) and of
-/// the values in a block.
+/// their counts. `load` has the indices `of`: of blocks (if there are two) and
+/// of the values in a block.
 Tensor countEarlier(const Tensor &x, const IndexNames &over, int64_t values,
                     const Tensor *load, const IndexNames &of,
                     std::string *error = nullptr);
 
 /// 1 for the elements that a dropout keeps, 0 for the others. Kept are those
-/// with a word of Philox-4x32-10 of at least rate * 2^32: word p mod 4 of block
-/// p / 4 of the step, where p is the row-major position.
+/// with a word of Philox-4x32-10 of at least rate * 2^32. It is word p mod 4 of
+/// block p / 4 of the step, where p is the row-major position.
 Tensor dropoutMask(const IndexNames &indices, const Shape &shape,
                    Dropout dropout, std::string *error = nullptr);
 

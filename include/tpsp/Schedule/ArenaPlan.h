@@ -13,8 +13,9 @@ struct ArenaPlan {
 };
 
 /// Buffers that last come first. Temporaries share what follows. On several
-/// streams a buffer gets another's bytes only if the other's last users have
-/// ended, by streams and events, before its own first ones begin.
+/// streams a buffer gets another's bytes only after the other's last users.
+/// They must have ended, by streams and events, before its own first ones
+/// begin.
 ///
 /// Temporaries are placed by best fit in the order of issue, in near-linear
 /// time. Where that leaves gaps, the large ones are placed by size as well, and

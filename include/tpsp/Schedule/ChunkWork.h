@@ -1,5 +1,5 @@
-/// What one chunk of a program's layers takes for one micro-batch: read off the
-/// plan of the chunk, which is a program that receives activations, computes,
+/// What one chunk of a program's layers takes for one micro-batch. It is read
+/// off the plan of the chunk, a program that receives activations, computes,
 /// and sends activations and gradients.
 ///
 /// Its commands are in four segments:

@@ -78,9 +78,6 @@ public:
   }
   double collectiveSeconds(CollectiveKind kind, double bytes,
                            GroupPlace place) const;
-  /// The algorithm that it is; nullopt if nothing is sent.
-  std::optional<CollectiveAlgorithm>
-  fastestAlgorithm(CollectiveKind kind, double bytes, GroupPlace place) const;
 
   GroupPlace placeOf(llvm::ArrayRef<AxisId> axes) const;
 
@@ -122,15 +119,13 @@ private:
   double epilogueSeconds(const EpilogueWork &work) const;
   CommandCost withLaunch(double unitSeconds, double memorySeconds) const;
 
-  struct Choice {
-    double seconds = 0;
-    std::optional<CollectiveAlgorithm> algorithm;
-  };
-  Choice chooseAlgorithm(CollectiveKind kind, double bytes,
+  /// Without the launch; 0 if nothing is sent.
+  double transferSeconds(CollectiveKind kind, double bytes,
                          GroupPlace place) const;
   double crossingSeconds(const CollectiveRates &rates, double bytes,
                          GroupPlace place) const;
-  Choice fastestOnTier(llvm::StringRef tier, CollectiveKind kind, double bytes,
+  /// By the fastest algorithm that has rates there; 0 if none has.
+  double fastestOnTier(llvm::StringRef tier, CollectiveKind kind, double bytes,
                        GroupPlace place) const;
 
   Hardware hardware;

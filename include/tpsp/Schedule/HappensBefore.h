@@ -38,20 +38,22 @@ public:
 
   /// Has `earlier` ended whenever `later` begins?
   bool endsBefore(int64_t earlier, int64_t later) const {
-    return places[earlier].number < clocks[later][places[earlier].stream];
+    return positions[earlier].number < clocks[later][positions[earlier].stream];
   }
   /// What has ended when a command begins.
   const StreamClock &clockOf(int64_t command) const { return clocks[command]; }
 
   /// A command's stream, and its position among that stream's commands.
-  struct Place {
+  struct StreamPosition {
     int64_t stream = 0, number = 0;
   };
-  Place placeOf(int64_t command) const { return places[command]; }
+  StreamPosition positionOf(int64_t command) const {
+    return positions[command];
+  }
   int64_t numStreams() const { return streams; }
 
 private:
-  std::vector<Place> places;
+  std::vector<StreamPosition> positions;
   std::vector<StreamClock> clocks;
   int64_t streams = 1;
 };

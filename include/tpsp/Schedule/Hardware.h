@@ -188,9 +188,9 @@ const AttentionRates *attentionRatesOf(const Hardware &hardware, int64_t dtype);
 
 /// The built-in description of that name, or else the one in the file of that
 /// name. With ":ring" or ":tree" behind it, all_reduce uses no other algorithm
-/// on the tiers that have rates of it; `basis` says where there are none, and
-/// it is an error if there are none at all. The error says what is wrong and
-/// where, and names the built-in ones.
+/// on the tiers that have rates of it. `basis` says where there are none. It is
+/// an error if there are none at all. The error says what is wrong and where,
+/// and names the built-in ones.
 llvm::Expected<Hardware> findHardware(llvm::StringRef text);
 
 /// The names of the built-in descriptions, sorted.

@@ -37,9 +37,9 @@ struct OverlapProblem {
   /// Bytes that buffers may take at once. What they take when the commands run
   /// one after another, they may take anyway.
   int64_t capacity = 0;
-  /// Whether a command that starts buffers waits for all that have left room
-  /// before it on other streams, not only where the capacity asks for it. Then
-  /// buffers find room in an arena with fewer gaps between them.
+  /// Whether a command that starts buffers always waits for those that have
+  /// left room before it on other streams. Else it does where the capacity asks
+  /// for it. Then buffers find room in an arena with fewer gaps between them.
   bool waitsForRoom = false;
   int64_t numStreams = 1;
 

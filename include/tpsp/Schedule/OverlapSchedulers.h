@@ -7,13 +7,13 @@
 
 namespace tpsp {
 
-/// List scheduling (Graham 1966) in O(n log n): whenever a stream is idle it
-/// starts the ready command with the longest chain behind it that memory has
-/// room for. On stream 0 that alone would put off all work that nobody waits
-/// for (weight gradients) to the end of the step. All that it reads would be
-/// kept until then. So no more than `reserve` seconds of ready work are put
-/// off; beyond, the oldest in the problem's order goes first. 0 is the
-/// problem's own order wherever that does not idle.
+/// List scheduling (Graham 1966) in O(n log n). An idle stream starts the ready
+/// command with the longest chain behind it that memory has room for. On stream
+/// 0 that alone would put off all work that nobody waits for (weight gradients)
+/// to the end of the step. All that it reads would be kept until then. So no
+/// more than `reserve` seconds of ready work are put off; beyond, the oldest in
+/// the problem's order goes first. 0 is the problem's own order wherever that
+/// does not idle.
 OverlapSchedule scheduleList(const OverlapProblem &problem, double reserve);
 
 /// List schedules for a few reserves, from none to several times the longest

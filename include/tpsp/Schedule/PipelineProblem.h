@@ -9,9 +9,9 @@
 ///
 /// What a chunk saves of a micro-batch is one unit of memory. It is taken by
 /// the forward command, and free again behind the last command that reads it.
-/// The bound on units makes the schedule: with as many as there are, all may go
-/// forward first; p - i of them on stage i give 1F1B; chunks interleave by
-/// being several; weights' gradients that nobody waits for fill the bubble.
+/// The bound on units makes the schedule. With as many as there are, all may go
+/// forward first; p - i of them on stage i give 1F1B. Chunks interleave by
+/// being several. Weights' gradients that nobody waits for fill the bubble.
 #ifndef TPSP_SCHEDULE_PIPELINEPROBLEM_H
 #define TPSP_SCHEDULE_PIPELINEPROBLEM_H
 
@@ -104,7 +104,7 @@ struct PipelineOrder {
 /// List scheduling (Graham 1966): whenever a stage is idle, it starts the first
 /// ready command by `order` that the bound has room for. A unit is given only
 /// where all micro-batches that have begun can still go forward, the oldest
-/// first, so that none waits for another in a circle. nullopt if an order
+/// first. So none waits for another in a circle. Returns nullopt if an order
 /// that is kept ends in such a circle. Time grows with the commands times the
 /// logarithm of those that are ready.
 std::optional<PipelineSchedule> scheduleList(const PipelineProblem &problem,

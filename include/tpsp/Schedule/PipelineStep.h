@@ -1,6 +1,7 @@
-/// Predicts a whole step of a program whose layers are divided over stages: the
-/// micro-batches' commands scheduled with the durations of the chunks' plans,
-/// sends on the links between stages, then what is done once a step.
+/// Predicts a whole step of a program whose layers are divided over stages. The
+/// micro-batches' commands are scheduled with the durations of the chunks'
+/// plans, sends on the links between stages. Then comes what is done once a
+/// step.
 #ifndef TPSP_SCHEDULE_PIPELINESTEP_H
 #define TPSP_SCHEDULE_PIPELINESTEP_H
 

@@ -242,7 +242,6 @@ LogicalResult GroupedMatmulOp::verify() {
   return success();
 }
 
-/// The numbers are an attention's, and its buffers hold what they say.
 /// A bias, segment numbers and lengths, as the command has them.
 template <typename Op, typename Command>
 static LogicalResult verifyExtras(Op op, const Command &command) {
@@ -267,6 +266,7 @@ static LogicalResult verifyExtras(Op op, const Command &command) {
   return success();
 }
 
+/// The numbers are an attention's, and its buffers hold what they say.
 template <typename Op>
 static LogicalResult verifyAttention(Op op, ValueRange queryLike,
                                      ValueRange keyLike, ValueRange valueLike,

@@ -1,11 +1,11 @@
 // Attention and its gradient, block by block of the keys; its adjoint.
 //
-// The state of any blocks of the keys is (m, l, a): the largest score, the sum
-// of exp(score - m), and the same sum times values. Two states merge to one: l
-// and a are scaled by exp(m - m'). (Milakov and Gimelshein, Online normalizer
-// calculation for softmax, 2018.) So blocks may come in any order, and no row
-// of scores is in memory whole. States are in f32, whatever the tensors: a
-// rounded m would scale every weight of its row.
+// The state of any blocks of the keys is (m, l, a). They are the largest score,
+// the sum of exp(score - m), and the same sum times values. Two states merge to
+// one: l and a are scaled by exp(m - m'). (Milakov and Gimelshein, Online
+// normalizer calculation for softmax, 2018.) So blocks may come in any order,
+// and no row of scores is in memory whole. States are in f32, whatever the
+// tensors: a rounded m would scale every weight of its row.
 #include "tpsp/Dialect/Tpsp/AttentionOps.h"
 #include "tpsp/Dialect/Tpsp/ContractionOps.h"
 #include "tpsp/Dialect/Tpsp/DropoutOps.h"

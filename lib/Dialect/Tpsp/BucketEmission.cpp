@@ -56,8 +56,7 @@ void OneHotEinsumOp::emitBuckets(OpBuilder &b, ValueRange integers,
                                  ValueRange made, Start start, Value first,
                                  Value last, Value) {
   OpBuilder::InsertionGuard guard(b);
-  RowLoops row(b, getLoc(),
-               gridIndices(cast<BucketKernelOpInterface>(getOperation())));
+  RowLoops row(b, cast<BucketKernelOpInterface>(getOperation()));
   SmallVector<RankedTensorType> types = getBucketTypes();
   Value heads = made[0], links = made[1];
   SmallVector<StringRef> places = targets();
@@ -129,8 +128,7 @@ void CountEarlierOp::emitBuckets(OpBuilder &b, ValueRange integers,
                                  ValueRange made, Start, Value first,
                                  Value last, Value counts) {
   OpBuilder::InsertionGuard guard(b);
-  RowLoops row(b, getLoc(),
-               gridIndices(cast<BucketKernelOpInterface>(getOperation())));
+  RowLoops row(b, cast<BucketKernelOpInterface>(getOperation()));
   Type ids = getOperand(0).getType();
   linalg::FillOp::create(b, getLoc(), row.i32(0), counts);
   if (getNumOperands() > 1)
@@ -169,8 +167,7 @@ void CountValuesOp::emitBuckets(OpBuilder &b, ValueRange integers,
                                 ValueRange made, Start start, Value first,
                                 Value last, Value) {
   OpBuilder::InsertionGuard guard(b);
-  RowLoops row(b, getLoc(),
-               gridIndices(cast<BucketKernelOpInterface>(getOperation())));
+  RowLoops row(b, cast<BucketKernelOpInterface>(getOperation()));
   Type ids = getOperand(0).getType(), result = getResult().getType();
   SmallVector<StringRef> names = valueIndices();
   SmallVector<int64_t> extents;

@@ -6,19 +6,27 @@
 using namespace mlir;
 using namespace tpsp;
 
-/// The ranks among which `op` exchanges; fails at an axis that is none of the
-/// mesh's.
-static FailureOr<int64_t> groupOf(ExchangeOpInterface op) {
-  Mesh mesh = meshOf(op);
+/// The axes that `op` names; fails at one that is none of the mesh's.
+static FailureOr<AxisList> axesNamed(Operation *op, ArrayAttr names,
+                                     const Mesh &mesh) {
   AxisList axes;
-  for (auto axis : op.getExchangeAxes().getAsRange<StringAttr>()) {
-    std::optional<AxisId> id = mesh.find(axis.getValue());
+  for (auto name : names.getAsRange<StringAttr>()) {
+    std::optional<AxisId> id = mesh.find(name.getValue());
     if (!id)
       return op->emitOpError("names axis @")
-             << axis.getValue() << ", which the mesh does not have";
+             << name.getValue() << ", which the mesh does not have";
     axes.push_back(*id);
   }
-  return mesh.groupSize(axes);
+  return axes;
+}
+
+/// The ranks among which `op` exchanges.
+static FailureOr<int64_t> groupOf(ExchangeOpInterface op) {
+  Mesh mesh = meshOf(op);
+  FailureOr<AxisList> axes = axesNamed(op, op.getExchangeAxes(), mesh);
+  if (failed(axes))
+    return failure();
+  return mesh.groupSize(*axes);
 }
 
 LogicalResult RotateOp::verify() { // (C4)
@@ -57,22 +65,17 @@ SmallVector<int64_t> RotateOp::getSources(int64_t group) {
 /// (C1), (C3) for one operand and its result.
 static LogicalResult verifyMove(Operation *op, Type from, Type to,
                                 const Mesh &mesh) {
-  CollectiveKind kind = cast<CollectiveOpInterface>(op).getCollectiveKind();
-  AxisList declared;
-  for (auto axis :
-       op->getAttrOfType<ArrayAttr>("axes").getAsRange<StringAttr>()) {
-    std::optional<AxisId> id = mesh.find(axis.getValue());
-    if (!id)
-      return op->emitOpError("names axis @")
-             << axis.getValue() << ", which the mesh does not have";
-    declared.push_back(*id);
-  }
+  auto collective = cast<CollectiveOpInterface>(op);
+  FailureOr<AxisList> declared = axesNamed(op, collective.getAxes(), mesh);
+  if (failed(declared))
+    return failure();
   std::optional<CollectiveStep> step =
-      stepOfKind(kind, placementOf(from, mesh), placementOf(to, mesh), mesh);
-  if (step && step->axes == declared)
+      stepOfKind(collective.getCollectiveKind(), placementOf(from, mesh),
+                 placementOf(to, mesh), mesh);
+  if (step && step->axes == *declared)
     return success();
   return op->emitOpError("over (")
-         << mesh.names(declared) << ") does not take [" << subscripts(from)
+         << mesh.names(*declared) << ") does not take [" << subscripts(from)
          << "] to [" << subscripts(to) << "]";
 }
 

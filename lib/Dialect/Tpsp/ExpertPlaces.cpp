@@ -67,7 +67,7 @@ SmallVector<StringRef> ExpertPlaces::rivals() const {
 }
 
 /// How many choices of the same expert come before, first choices of all tokens
-/// first; in a block of experts, behind those of the experts before.
+/// first. In a block of experts those of the experts before count, too.
 Value ExpertPlaces::slotsOf(OpBuilder &b) const {
   SmallVector<StringRef> of;
   SmallVector<Value> operands = {ids};

@@ -6,8 +6,9 @@
 
 namespace tpsp {
 
-/// Where dispatch puts choices, and combine finds them again: in the slots of
-/// an expert or, with the load of experts, in the rows of a block of experts.
+/// Where dispatch puts choices, and combine finds them again. It is in the
+/// slots of an expert or, with the load of experts, in the rows of a block of
+/// experts.
 class ExpertPlaces {
 public:
   explicit ExpertPlaces(DispatchOp op);

@@ -159,6 +159,27 @@ RankedTensorType tpsp::withElement(RankedTensorType type, Type element) {
   return RankedTensorType::get(type.getShape(), element, type.getEncoding());
 }
 
+RankedTensorType tpsp::withDimensions(RankedTensorType type, unsigned dim,
+                                      ArrayRef<IndexedDimension> dims) {
+  IdxAttr idx = getIdx(type);
+  SmallVector<StringAttr> names(idx.getNames());
+  SmallVector<ArrayAttr> axes(idx.getAxes());
+  SmallVector<int64_t> shape(type.getShape());
+  names.erase(names.begin() + dim);
+  axes.erase(axes.begin() + dim);
+  shape.erase(shape.begin() + dim);
+  for (const IndexedDimension &each : llvm::reverse(dims)) {
+    names.insert(names.begin() + dim, each.name);
+    axes.insert(axes.begin() + dim,
+                each.axes ? each.axes : ArrayAttr::get(type.getContext(), {}));
+    shape.insert(shape.begin() + dim, each.extent);
+  }
+  return RankedTensorType::get(
+      shape, type.getElementType(),
+      IdxAttr::get(type.getContext(), names, axes, idx.getPending(),
+                   idx.getPendingMax(), idx.getUnplaced(), idx.getLocal()));
+}
+
 std::string tpsp::subscripts(Type type) {
   std::string text;
   llvm::raw_string_ostream stream(text);

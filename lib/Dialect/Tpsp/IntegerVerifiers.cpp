@@ -144,7 +144,7 @@ static LogicalResult verifyLoad(CountEarlierOp op) {
       return op.emitOpError("operand #1 has index '")
              << name << "', along which operand #0 is not counted apart";
   int64_t positions = positionsAlong(load.getType(), of);
-  if (positions >= op.getValues())
+  if (positions >= int64_t(op.getValues()))
     return success();
   return op.emitOpError("has counts of ")
          << positions << " values where values = " << op.getValues();
@@ -242,8 +242,8 @@ LogicalResult CrossEntropyOp::verify() { // (X1)
          << "] must have the indices of the logits but '" << getOver() << "'";
 }
 
-/// (D3) (D4) Of a dispatch, or of the combine that undoes it, whose operand 1
-/// is the load of experts: which indices `slots`, called `what`, has for them.
+/// (D3) (D4) Operand 1 of a dispatch, or of the combine that undoes it, is the
+/// load of experts. Checks which indices `slots`, called `what`, has for them.
 /// `others` are neither integers nor the slots.
 static LogicalResult verifyBlocks(Operation *op, StringRef expert,
                                   StringRef slot, Value slots, StringRef what,

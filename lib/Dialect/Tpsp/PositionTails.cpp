@@ -114,7 +114,7 @@ static StringRef carryRouter(const TailCase &c) {
   return "";
 }
 
-/// Values are positions along `of`: behind the end of the first there are none,
+/// Values are positions along `of`. Behind the end of the first there are none,
 /// and behind that of another there would be those of the next block.
 static StringRef carryValues(const TailCase &c, ArrayRef<StringRef> of) {
   c.result = Tail();

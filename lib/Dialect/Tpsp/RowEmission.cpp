@@ -29,9 +29,8 @@ class OneHotRow {
 public:
   OneHotRow(OpBuilder &b, OneHotEinsumOp op, ValueRange operands, Value result,
             Start start, Value sums)
-      : op(op),
-        row(b, op.getLoc(), gridIndices(cast<RowKernelOpInterface>(*op))),
-        memory(operands), result(result), start(start), sums(sums) {}
+      : op(op), row(b, cast<RowKernelOpInterface>(*op)), memory(operands),
+        result(result), start(start), sums(sums) {}
 
   void emit() {
     forBlock([&](Value element) {
@@ -150,82 +149,62 @@ void RouterOp::emitRow(OpBuilder &b, ValueRange operands, Value result, Start,
                        Value) {
   // For each choice: the largest value that no earlier choice has taken.
   OpBuilder::InsertionGuard guard(b);
-  RowLoops row(b, getLoc(),
-               gridIndices(cast<RowKernelOpInterface>(getOperation())));
+  RowLoops row(b, cast<RowKernelOpInterface>(getOperation()));
   Location loc = getLoc();
   Value memory = operands[0];
   row.loop(getChoice(), row.extent(getResult().getType(), result, getChoice()));
   Value choice = row.at[getChoice()];
   Value none = row.i32(-1);
   Value experts = row.extent(getOperand(0).getType(), memory, getExpert());
-  auto element = cast<MemRefType>(memory.getType()).getElementType();
-  Value first = arith::ConstantOp::create(b, loc, b.getZeroAttr(element));
-  auto search = scf::ForOp::create(
-      b, loc, row.constant(0), experts, row.constant(1),
-      ValueRange{none, first},
-      [&](OpBuilder &inner, Location, Value expert, ValueRange best) {
-        Value id =
-            arith::IndexCastOp::create(inner, loc, inner.getI32Type(), expert);
-        Value isFree =
-            arith::ConstantIntOp::create(inner, loc, inner.getI1Type(), 1);
-        auto taken = scf::ForOp::create(
-            inner, loc, row.constant(0), choice, row.constant(1),
-            ValueRange{isFree},
-            [&](OpBuilder &in, Location, Value earlier, ValueRange free) {
-              Value other =
-                  memref::LoadOp::create(in, loc, result, ValueRange{earlier});
-              Value differs = arith::CmpIOp::create(
-                  in, loc, arith::CmpIPredicate::ne, other, id);
-              Value both = arith::AndIOp::create(in, loc, free[0], differs);
-              scf::YieldOp::create(in, loc, both);
-            });
-        Value score =
-            memref::LoadOp::create(inner, loc, memory, ValueRange{expert});
-        Value isFirst = arith::CmpIOp::create(
-            inner, loc, arith::CmpIPredicate::eq, best[0], none);
-        Value isLarger = arith::CmpFOp::create(
-            inner, loc, arith::CmpFPredicate::OGT, score, best[1]);
-        Value better = arith::OrIOp::create(inner, loc, isFirst, isLarger);
-        better = arith::AndIOp::create(inner, loc, better, taken.getResult(0));
-        Value bestId = arith::SelectOp::create(inner, loc, better, id, best[0]);
-        Value bestScore =
-            arith::SelectOp::create(inner, loc, better, score, best[1]);
-        scf::YieldOp::create(inner, loc, ValueRange{bestId, bestScore});
-      });
-  memref::StoreOp::create(b, loc, search.getResult(0), result,
-                          ValueRange{choice});
+  Value zero =
+      arith::ConstantOp::create(b, loc, b.getZeroAttr(elementTypeOf(memory)));
+  auto isFree = [&](Value id) {
+    Value yes = arith::ConstantIntOp::create(b, loc, b.getI1Type(), 1);
+    auto differs = [&](Value earlier, ValueRange free) -> RowLoops::Values {
+      Value other = memref::LoadOp::create(b, loc, result, ValueRange{earlier});
+      return {row.both(
+          free[0],
+          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, other, id))};
+    };
+    return row.carry(row.constant(0), choice, yes, differs).front();
+  };
+  auto better = [&](Value expert, ValueRange best) -> RowLoops::Values {
+    Value id = row.asI32(expert), free = isFree(id);
+    Value score = memref::LoadOp::create(b, loc, memory, ValueRange{expert});
+    Value isFirst =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, best[0], none);
+    Value isLarger = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT,
+                                           score, best[1]);
+    Value isBetter =
+        row.both(arith::OrIOp::create(b, loc, isFirst, isLarger), free);
+    return {arith::SelectOp::create(b, loc, isBetter, id, best[0]),
+            arith::SelectOp::create(b, loc, isBetter, score, best[1])};
+  };
+  Value best =
+      row.carry(row.constant(0), experts, {none, zero}, better).front();
+  memref::StoreOp::create(b, loc, best, result, ValueRange{choice});
 }
 
 void RunsOp::emitRow(OpBuilder &b, ValueRange operands, Value result, Start,
                      Value) {
   OpBuilder::InsertionGuard guard(b);
-  RowLoops row(b, getLoc(),
-               gridIndices(cast<RowKernelOpInterface>(getOperation())));
+  RowLoops row(b, cast<RowKernelOpInterface>(getOperation()));
   Location loc = getLoc();
   Value positions = row.extent(getOperand(0).getType(), operands[0], getOf());
   Value places = row.extent(getResult().getType(), result, getAlong());
-  auto fill = [&](OpBuilder &inner, Value first, Value last, Value with) {
-    scf::ForOp::create(inner, loc, first, last, row.constant(1), ValueRange(),
-                       [&](OpBuilder &in, Location, Value at, ValueRange) {
-                         memref::StoreOp::create(in, loc, with, result,
-                                                 ValueRange{at});
-                         scf::YieldOp::create(in, loc);
-                       });
+  auto fill = [&](Value first, Value last, Value with) {
+    OpBuilder::InsertionGuard inLoop(b);
+    Value at = row.loop(first, last);
+    memref::StoreOp::create(b, loc, with, result, ValueRange{at});
   };
-  Value none = row.constant(0), one = row.constant(1), nothing = row.i32(-1);
-  auto all = scf::ForOp::create(
-      b, loc, none, positions, one, ValueRange{none},
-      [&](OpBuilder &inner, Location, Value position, ValueRange done) {
-        OpBuilder::InsertionGuard within(b);
-        b.setInsertionPoint(inner.getInsertionBlock(),
-                            inner.getInsertionPoint());
-        Value count = row.asIndex(
-            memref::LoadOp::create(b, loc, operands[0], ValueRange{position}));
-        count = arith::MaxSIOp::create(b, loc, count, none);
-        Value end =
-            arith::MinSIOp::create(b, loc, row.add(done[0], count), places);
-        fill(b, done[0], end, row.asI32(position));
-        scf::YieldOp::create(b, loc, end);
-      });
-  fill(b, all.getResult(0), places, nothing);
+  Value none = row.constant(0), nothing = row.i32(-1);
+  auto addRun = [&](Value position, ValueRange done) -> RowLoops::Values {
+    Value count = row.asIndex(
+        memref::LoadOp::create(b, loc, operands[0], ValueRange{position}));
+    count = arith::MaxSIOp::create(b, loc, count, none);
+    Value end = arith::MinSIOp::create(b, loc, row.add(done[0], count), places);
+    fill(done[0], end, row.asI32(position));
+    return {end};
+  };
+  fill(row.carry(none, positions, none, addRun).front(), places, nothing);
 }

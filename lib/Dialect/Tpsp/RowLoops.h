@@ -19,6 +19,10 @@ public:
   RowLoops(mlir::OpBuilder &b, mlir::Location loc,
            llvm::ArrayRef<llvm::StringRef> grid)
       : b(b), loc(loc), grid(grid) {}
+  /// Of an operation with rows or with buckets.
+  template <typename Interface>
+  RowLoops(mlir::OpBuilder &b, Interface op)
+      : RowLoops(b, op.getLoc(), gridIndices(op)) {}
 
   /// Names of the dimensions of a row of `tensor`.
   llvm::SmallVector<llvm::StringRef> namesOf(mlir::Type tensor) const {
@@ -74,6 +78,18 @@ public:
   /// Likewise over `name`.
   void loop(llvm::StringRef name, mlir::Value extent) {
     at[name] = loop(constant(0), extent);
+  }
+  using Values = llvm::SmallVector<mlir::Value>;
+  /// A loop whose body makes the next of what it carries; returns the last.
+  Values carry(mlir::Value first, mlir::Value last, mlir::ValueRange initial,
+               llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> body) {
+    auto each =
+        mlir::scf::ForOp::create(b, loc, first, last, constant(1), initial);
+    mlir::OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(each.getBody());
+    mlir::scf::YieldOp::create(
+        b, loc, body(each.getInductionVar(), each.getRegionIterArgs()));
+    return llvm::to_vector_of<mlir::Value>(each.getResults());
   }
   /// What follows is done only if `condition`; null: always.
   void onlyIf(mlir::Value condition) {

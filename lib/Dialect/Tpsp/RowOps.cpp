@@ -154,9 +154,9 @@ LogicalResult SoftmaxOp::buildAdjoint(OpBuilder &b, Value g, Needed,
 template <typename Op>
 constexpr bool isCentred = std::is_same_v<Op, LayerNormOp>;
 
-/// With m = x, or m = x - mean x: n = m r with r = 1 / sqrt(mean(m^2) + eps);
-/// y = n gain + bias. dgain = sum(g n), dbias = sum(g), and with h = g gain
-/// dx = r (h - n mean(h n)), or dx = r (h - mean h - n mean(h n)).
+/// With m = x, or m = x - mean x: n = m r with r = 1 / sqrt(mean(m^2) + eps); y
+/// = n gain + bias. The gradients are dgain = sum(g n) and dbias = sum(g). With
+/// h = g gain, dx = r (h - n mean(h n)), or dx = r (h - mean h - n mean(h n)).
 template <typename Op>
 static LogicalResult buildNormAdjoint(Op op, OpBuilder &b, Value g,
                                       Needed needed, Gradients gradients) {
@@ -259,29 +259,17 @@ Value RopeOp::decompose(OpBuilder &b) {
   IdxAttr idx = getIdx(x);
   unsigned dim = *idx.dimOf(getFeature());
   int64_t pairs = type.getDimSize(dim) / 2;
+  ArrayAttr own = idx.getAxes()[dim];
   StringAttr in = b.getStringAttr(getFeature() + ".in");
   StringAttr out = b.getStringAttr(getFeature() + ".out");
   StringAttr pair = b.getStringAttr(getFeature() + ".pair");
 
-  // The type of x with the feature replaced by `parts` of these extents.
-  auto replaced = [&](ArrayRef<StringAttr> names, ArrayRef<int64_t> extents) {
-    SmallVector<StringAttr> newNames(idx.getNames());
-    SmallVector<ArrayAttr> newAxes(idx.getAxes());
-    SmallVector<int64_t> shape(type.getShape());
-    newNames.erase(newNames.begin() + dim);
-    newNames.insert(newNames.begin() + dim, names.begin(), names.end());
-    newAxes.insert(newAxes.begin() + dim, names.size() - 1, b.getArrayAttr({}));
-    shape.erase(shape.begin() + dim);
-    shape.insert(shape.begin() + dim, extents.begin(), extents.end());
-    return RankedTensorType::get(
-        shape, type.getElementType(),
-        IdxAttr::get(getContext(), newNames, newAxes, idx.getPending(),
-                     idx.getPendingMax(), idx.getUnplaced(), idx.getLocal()));
-  };
-  Value halves =
-      SplitOp::create(b, getLoc(), replaced({in, pair}, {2, pairs}), x);
-  RankedTensorType productType = replaced({out, in, pair}, {2, 2, pairs});
-  RankedTensorType rotated = replaced({out, pair}, {2, pairs});
+  Value halves = SplitOp::create(
+      b, getLoc(), withDimensions(type, dim, {{in, 2}, {pair, pairs, own}}), x);
+  RankedTensorType productType =
+      withDimensions(type, dim, {{out, 2}, {in, 2}, {pair, pairs, own}});
+  RankedTensorType rotated =
+      withDimensions(type, dim, {{out, 2}, {pair, pairs, own}});
   RankedTensorType matrixType =
       tensorOver({getPosition(), out, in, pair}, {productType});
   Value matrix = RopeMatrixOp::create(

@@ -117,7 +117,7 @@ static void emitRecurrence(OpBuilder &b, RowKernelOpInterface op,
                            StringRef index, bool isReverse, ValueRange operands,
                            Value result, Value states) {
   Location loc = op.getLoc();
-  RowLoops row(b, loc, gridIndices(op));
+  RowLoops row(b, op);
   Type type = op->getResult(0).getType();
   auto forBlock = [&](llvm::function_ref<void(Value element)> body) {
     row.forEach(type, result, op.getBlockIndex(), body);

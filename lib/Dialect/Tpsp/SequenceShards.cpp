@@ -76,25 +76,10 @@ private:
   StringAttr edge() { return named(".edge"); }
 
   /// The type with other dimensions in place of `name`.
-  RankedTensorType
-  replaced(RankedTensorType type, StringRef name,
-           ArrayRef<std::pair<StringAttr, int64_t>> parts) const {
-    SmallVector<StringAttr> names;
-    SmallVector<int64_t> shape;
-    for (auto [own, extent] :
-         llvm::zip_equal(getIdx(type).getNames(), type.getShape())) {
-      if (own != name) {
-        names.push_back(own);
-        shape.push_back(extent);
-        continue;
-      }
-      for (auto [part, size] : parts) {
-        names.push_back(part);
-        shape.push_back(size);
-      }
-    }
-    return withoutPlacement(RankedTensorType::get(
-        shape, type.getElementType(), IdxAttr::get(type.getContext(), names)));
+  static RankedTensorType replaced(RankedTensorType type, StringRef name,
+                                   ArrayRef<IndexedDimension> parts) {
+    return withDimensions(withoutPlacement(type), *getIdx(type).dimOf(name),
+                          parts);
   }
 };
 

@@ -72,10 +72,10 @@ bool mayWait(CollectiveOpInterface op) {
   }
 }
 
-/// What must agree for two collectives to be one: what they do, axes, element
-/// type, how they combine, the phase they belong to, and whether anybody waits.
-/// A gradient that is only returned must not lengthen a reduction that the next
-/// operation needs.
+/// What must agree for two collectives to be one. It is what they do, axes,
+/// element type, how they combine, the phase they belong to, and whether
+/// anybody waits. A gradient that is only returned must not lengthen a
+/// reduction that the next operation needs.
 Attribute kindOf(CollectiveOpInterface op) {
   auto type = cast<RankedTensorType>(op->getOperand(0).getType());
   IdxAttr idx = getIdx(type);

@@ -51,7 +51,7 @@ bool isElementwise(Operation *op) {
 }
 
 /// Whether a value is made of the function's arguments alone, by operations
-/// that may be done earlier; `made`: these, in an order that can be kept.
+/// that may be done earlier. `made` are these, in an order that can be kept.
 bool isOfArguments(Value value, llvm::SetVector<Operation *> &made) {
   Operation *op = value.getDefiningOp();
   if (!op || made.contains(op))

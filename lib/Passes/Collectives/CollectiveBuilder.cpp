@@ -1,7 +1,7 @@
 #include "CollectiveBuilder.h"
 
 #include "Passes/Program/Placed.h"
-#include "tpsp/Passes/Program/SourceName.h"
+#include "Passes/Program/SourceName.h"
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/STLExtras.h"

@@ -15,8 +15,8 @@ mlir::Value createCollective(mlir::OpBuilder &builder, mlir::Location loc,
                              llvm::StringRef tensor);
 
 /// Brings a tensor of `op`, an operand or a result, to a placement, for what
-/// `reason` says of each step: what each step makes of it, nothing if it is
-/// there. A whole tensor cannot become partial.
+/// `reason` says of each step. Returns what each step makes of it; nothing if
+/// it is there. A whole tensor cannot become partial.
 llvm::SmallVector<mlir::Value>
 moveTensor(mlir::OpBuilder &builder, IndexedOpInterface op, mlir::Value value,
            const Placement &to, const Mesh &mesh,

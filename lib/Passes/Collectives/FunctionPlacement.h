@@ -1,10 +1,10 @@
 /// The compute placements of a function's operations, chosen together
 /// (Algebra/PlacementSearch.h).
 ///
-/// The forward pass is decided as if there were no backward pass, so that a
-/// program runs alike with and without gradients, and nothing that was gathered
-/// for the forward pass stays in memory for the backward pass. Then the
-/// backward pass is decided.
+/// The forward pass is decided as if there were no backward pass. So a program
+/// runs alike with and without gradients. Nothing that was gathered for the
+/// forward pass stays in memory for the backward pass. Then the backward pass
+/// is decided.
 ///
 /// All micro-batches are decided alike (MicroBatchTwins.h). So what
 /// micro-batches add up stays where it comes out until the last one's addition.

@@ -86,7 +86,7 @@ private:
     }
     if (!choice)
       return refusePlacement(op);
-    Placed placed(op, mesh);
+    PlacedStructure placed(op, mesh);
     noteFewerBytes(op, placed.get(), *choice);
     warnings.see(op, placed.get(), *choice);
     Reasons reasons(op, placed.structure, *choice, mesh);
@@ -152,7 +152,7 @@ private:
   /// that several axes together do not divide, the best where the operands are.
   std::optional<ComputePlacement> chooseAnew(IndexedOpInterface op,
                                              const Decision *decision) {
-    Placed placed(op, mesh);
+    PlacedStructure placed(op, mesh);
     if (!decision)
       return chooseComputePlacement(placed.get());
     SmallVector<std::optional<Placement>> asTyped =
@@ -179,7 +179,7 @@ private:
 
   /// The axes that move, each tensor's for itself. Where axes that divide one
   /// index stand in another order, that takes more collectives than this.
-  unsigned axesMoved(const Placed &placed,
+  unsigned axesMoved(const PlacedStructure &placed,
                      const ComputePlacement &choice) const {
     unsigned count = 0;
     auto add = [&](const Placement &from, const Placement &to) {
@@ -244,8 +244,9 @@ private:
   }
 
   /// Adds operands that are partial over the same axes first, so that they are
-  /// reduced once; not those that are there as `choice` needs them already. If
-  /// that are all, the sum passes through the operation: in `decision`.
+  /// reduced once. Those that are there as `choice` needs them already are
+  /// left. If that are all, the sum passes through the operation: in
+  /// `decision`.
   LogicalResult sumAlikeFirst(IndexedOpInterface op,
                               const ComputePlacement &choice,
                               Decision &decision) {

@@ -83,7 +83,7 @@ Movement MovementModel::movementOf(ArrayRef<Operation *> ops) const {
     auto indexed = dyn_cast<IndexedOpInterface>(op);
     if (!indexed)
       continue;
-    Placed placed(indexed, mesh);
+    PlacedStructure placed(indexed, mesh);
     auto choice = chooseComputePlacement(placed.get());
     if (!choice)
       continue;

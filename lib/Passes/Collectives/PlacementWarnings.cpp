@@ -21,7 +21,8 @@ std::string spelled(Type type, const Placement &placement, const Mesh &mesh) {
 }
 
 /// Two axes or more in the place of one that divides several parts of a merged
-/// dimension at once: "tp0 = 2 and tp1 = 2, as o@tp0@tp1"; "" if none would.
+/// dimension at once. They are "tp0 = 2 and tp1 = 2, as o@tp0@tp1". Empty if
+/// none would do.
 std::string severalAxes(const IndexStructure &structure,
                         const IndexStructure::Tensor &tensor, unsigned dim,
                         StringRef index, const MeshAxis &axis) {

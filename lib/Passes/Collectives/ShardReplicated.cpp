@@ -100,7 +100,7 @@ private:
     auto known = pending.find(op);
     if (known != pending.end())
       return known->second;
-    auto choice = chooseComputePlacement(Placed(op, mesh).get());
+    auto choice = chooseComputePlacement(PlacedStructure(op, mesh).get());
     bool is = choice && choice->results[0].isPending(axis) &&
               choice->results[0].reduction == Reduction::Sum &&
               choice->drives[axis].kind == Drive::Index;

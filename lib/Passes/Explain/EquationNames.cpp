@@ -5,7 +5,7 @@
 
 #include "Passes/Program/AdjointMark.h"
 #include "Passes/Program/Placed.h"
-#include "tpsp/Passes/Program/SourceName.h"
+#include "Passes/Program/SourceName.h"
 
 using namespace mlir;
 using namespace tpsp;

@@ -2,7 +2,7 @@
 /// its indices and axes, read off the program.
 ///
 /// Layers are calls of one function. What comes once in each of them counts L
-/// times, in the formula too; of what the first or the last layer lacks there
+/// times, in the formula too. Of what the first or the last layer lacks there
 /// is one less. Tensors that a program has beside its layers count as they are.
 #ifndef TPSP_PASSES_EXPLAIN_FORMULAS_H
 #define TPSP_PASSES_EXPLAIN_FORMULAS_H

@@ -320,11 +320,11 @@ private:
 
   void nameAll(ProgramFormulas &result) const {
     result.names = symbols.indices();
-    for (const LayerCounts::Group &group : layers.groups()) {
-      std::string note = group.firstCall.empty() || group.lastCall.empty()
+    for (const LayerCounts::Layers &each : layers.all()) {
+      std::string note = each.firstCall.empty() || each.lastCall.empty()
                              ? ""
-                             : group.firstCall + " to " + group.lastCall;
-      result.names.push_back({group.name, int64_t(group.calls.size()), note});
+                             : each.firstCall + " to " + each.lastCall;
+      result.names.push_back({each.name, int64_t(each.calls.size()), note});
     }
     for (AxisId axis = 0; axis < mesh.numAxes(); ++axis)
       result.names.push_back({symbols.nameOf(axis), mesh.size(axis), ""});

@@ -17,7 +17,7 @@ LayerCounts::LayerCounts(FunctionOpInterface function,
                          function_ref<bool(StringRef)> isTaken)
     : function(function) {
   readCalls();
-  formGroups(isTaken);
+  formLayers(isTaken);
 }
 
 /// The calls that all inlined operations are inside of.
@@ -76,7 +76,7 @@ std::optional<unsigned> LayerCounts::callOf(Location loc) {
 
 /// Sets of calls that no other contains, with more than one: each is the calls
 /// of a function.
-void LayerCounts::formGroups(function_ref<bool(StringRef)> isTaken) {
+void LayerCounts::formLayers(function_ref<bool(StringRef)> isTaken) {
   std::set<std::set<unsigned>> all;
   for (const auto &[written, own] : calls)
     all.insert(own);
@@ -88,10 +88,10 @@ void LayerCounts::formGroups(function_ref<bool(StringRef)> isTaken) {
       found.push_back(
           {"", callNames[*own.begin()], callNames[*own.rbegin()], own});
   }
-  for (auto [i, group] : llvm::enumerate(found)) {
-    group.name = found.size() == 1 ? "L" : "L" + std::to_string(i + 1);
-    while (isTaken(group.name))
-      group.name = "#" + group.name;
+  for (auto [i, layers] : llvm::enumerate(found)) {
+    layers.name = found.size() == 1 ? "L" : "L" + std::to_string(i + 1);
+    while (isTaken(layers.name))
+      layers.name = "#" + layers.name;
   }
 }
 
@@ -137,24 +137,24 @@ Formula LayerCounts::countOf(int64_t count, Place place) const {
   auto own = calls.find(place.written);
   if (own == calls.end())
     return count;
-  auto group = llvm::find_if(found, [&](const Group &each) {
+  auto layers = llvm::find_if(found, [&](const Layers &each) {
     return isPartOf(own->second, each.calls);
   });
-  if (group == found.end())
+  if (layers == found.end())
     return count;
-  auto layers = int64_t(group->calls.size());
+  auto size = int64_t(layers->calls.size());
   auto times = [&](int64_t number) {
-    return Formula(number) * Formula::power(group->name);
+    return Formula(number) * Formula::power(layers->name);
   };
-  if (count % layers == 0)
-    return times(count / layers);
+  if (count % size == 0)
+    return times(count / size);
   if (place.isThroughTensor)
     return count;
-  if (count + 1 == layers)
-    return Formula::lessOne({group->name});
-  if ((count + 1) % layers == 0)
-    return times((count + 1) / layers) + Formula(-1);
-  if (count > layers && (count - 1) % layers == 0)
-    return times((count - 1) / layers) + Formula(1);
+  if (count + 1 == size)
+    return Formula::lessOne({layers->name});
+  if ((count + 1) % size == 0)
+    return times((count + 1) / size) + Formula(-1);
+  if (count > size && (count - 1) % size == 0)
+    return times((count - 1) / size) + Formula(1);
   return count;
 }

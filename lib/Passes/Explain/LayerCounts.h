@@ -40,17 +40,17 @@ public:
   Formula countOf(int64_t count, Place place) const;
 
   /// A name for each number of layers: "L", or "L1" and "L2".
-  struct Group {
+  struct Layers {
     std::string name, firstCall, lastCall;
     std::set<unsigned> calls;
   };
-  llvm::ArrayRef<Group> groups() const { return found; }
+  llvm::ArrayRef<Layers> all() const { return found; }
 
 private:
   /// The call that tells layers apart; nullopt if there is none.
   std::optional<unsigned> callOf(mlir::Location loc);
   void readCalls();
-  void formGroups(llvm::function_ref<bool(llvm::StringRef)> isTaken);
+  void formLayers(llvm::function_ref<bool(llvm::StringRef)> isTaken);
   Place placeThroughOperands(mlir::Operation *op);
 
   mlir::FunctionOpInterface function;
@@ -58,10 +58,10 @@ private:
   size_t level = 0;
   std::map<const void *, unsigned> numbers;
   std::vector<std::string> callNames;
-  /// By where it is written: the calls that it comes in, if it comes as often
-  /// in each (of a tower of layers it may not).
+  /// The calls that something comes in, by where it is written, if it comes as
+  /// often in each. Of a tower of layers it may not.
   std::map<const void *, std::set<unsigned>> calls;
-  std::vector<Group> found;
+  std::vector<Layers> found;
   llvm::DenseMap<mlir::Operation *, Place> known;
 };
 

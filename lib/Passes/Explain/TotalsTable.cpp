@@ -2,7 +2,7 @@
 
 #include "Passes/Collectives/Ledger.h"
 #include "Passes/Program/SavedActivations.h"
-#include "tpsp/Passes/Program/SourceName.h"
+#include "Passes/Program/SourceName.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"

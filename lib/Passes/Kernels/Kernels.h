@@ -1,8 +1,8 @@
 /// Kernels: groups of loop operations that run as one function.
 ///
 /// A kernel works on a grid of independent work items. The grid is spanned by
-/// indices that every result of the group carries, so that a work item reads
-/// and writes only its own slice of every tensor. The remaining indices are the
+/// indices that every result of the group carries. So a work item reads and
+/// writes only its own slice of every tensor. The remaining indices are the
 /// item's *row*. Within a work item the operations form loops over rows.
 /// Operations with the same row indices and no reduction between them share a
 /// loop. A value that stays in its loop is never stored. A norm is then one

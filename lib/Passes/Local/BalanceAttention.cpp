@@ -5,12 +5,12 @@
 
 #include "Passes/Collectives/Ledger.h"
 #include "Passes/Program/MachineOptions.h"
+#include "Passes/Program/SourceName.h"
 #include "tpsp/Algebra/AttentionHeads.h"
 #include "tpsp/Dialect/Plan/PlanDialect.h"
 #include "tpsp/Dialect/Tpsp/CollectiveOps.h"
 #include "tpsp/Dialect/Tpsp/PointwiseOps.h"
 #include "tpsp/Passes/Passes.h"
-#include "tpsp/Passes/Program/SourceName.h"
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/STLExtras.h"
@@ -32,9 +32,9 @@ bool carries(Value value, StringRef index) {
   return getIdx(value).dimOf(index).has_value();
 }
 
-/// What a rank has of a tensor's rows in two parts: the first half of its own,
-/// and the second half of the rank that is as far from the last as this one is
-/// from the first.
+/// What a rank has of a tensor's rows in two parts. One is the first half of
+/// its own. The other is the second half of the rank that is as far from the
+/// last as this one is from the first.
 struct Halves {
   Value own, other;
 };

@@ -47,7 +47,7 @@ private:
     WalkResult result = function.walk([&](IndexedOpInterface op) {
       if (!known.insert(signatureOf(op)).second)
         return WalkResult::advance();
-      Placed placed(op, mesh);
+      PlacedStructure placed(op, mesh);
       auto choice = chooseComputePlacement(placed.get());
       bool agrees = choice && llvm::equal(choice->operands, placed.operands);
       for (auto [i, wanted] : llvm::enumerate(placed.wanted))

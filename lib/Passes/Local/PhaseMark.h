@@ -2,8 +2,8 @@
 #ifndef TPSP_PASSES_LOCAL_PHASEMARK_H
 #define TPSP_PASSES_LOCAL_PHASEMARK_H
 
+#include "Passes/Program/SourceName.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
-#include "tpsp/Passes/Program/SourceName.h"
 
 #include "mlir/IR/Builders.h"
 

@@ -4,13 +4,13 @@
 
 #include "Passes/Collectives/Ledger.h"
 #include "Passes/Program/FunctionWalk.h"
+#include "Passes/Program/SourceName.h"
 #include "tpsp/Dialect/Plan/PlanDialect.h"
 #include "tpsp/Dialect/Tpsp/CollectiveOps.h"
 #include "tpsp/Dialect/Tpsp/PointwiseOps.h"
 #include "tpsp/Dialect/Tpsp/ViewOps.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Program/LibraryCalls.h"
-#include "tpsp/Passes/Program/SourceName.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Dominance.h"

@@ -13,14 +13,7 @@ RankedTensorType tpsp::blockType(RankedTensorType type, StringRef index,
                                  int64_t extent) {
   IdxAttr idx = getIdx(type);
   unsigned dim = *idx.dimOf(index);
-  SmallVector<int64_t> shape(type.getShape());
-  SmallVector<ArrayAttr> axes(idx.getAxes());
-  shape[dim] = extent;
-  axes[dim] = ArrayAttr::get(type.getContext(), {});
-  return RankedTensorType::get(
-      shape, type.getElementType(),
-      IdxAttr::get(type.getContext(), idx.getNames(), axes, idx.getPending(),
-                   idx.getPendingMax(), idx.getUnplaced(), idx.getLocal()));
+  return withDimensions(type, dim, {{idx.getNames()[dim], extent}});
 }
 
 /// `type` with `index` seen as (`major`, index), each of an extent.
@@ -28,19 +21,12 @@ static RankedTensorType splitType(RankedTensorType type, StringRef index,
                                   StringAttr major, int64_t blocks) {
   IdxAttr idx = getIdx(type);
   unsigned dim = *idx.dimOf(index);
-  SmallVector<int64_t> shape(type.getShape());
-  SmallVector<StringAttr> names(idx.getNames());
-  SmallVector<ArrayAttr> axes(idx.getAxes());
-  shape[dim] /= blocks;
-  shape.insert(shape.begin() + dim, blocks);
   // The name must differ from the whole index's for a split.
-  names[dim] = StringAttr::get(type.getContext(), index + ".in");
-  names.insert(names.begin() + dim, major);
-  axes.insert(axes.begin() + dim, ArrayAttr::get(type.getContext(), {}));
-  return RankedTensorType::get(
-      shape, type.getElementType(),
-      IdxAttr::get(type.getContext(), names, axes, idx.getPending(),
-                   idx.getPendingMax(), idx.getUnplaced(), idx.getLocal()));
+  auto within = StringAttr::get(type.getContext(), index + ".in");
+  return withDimensions(
+      type, dim,
+      {{major, blocks},
+       {within, type.getDimSize(dim) / blocks, idx.getAxes()[dim]}});
 }
 
 static RankedTensorType withoutIndex(RankedTensorType type, StringRef index) {

@@ -1,10 +1,10 @@
 // tpsp-decompose-early and tpsp-decompose-late: composites into their parts.
 #include "Decompose.h"
 
+#include "Passes/Program/SourceName.h"
 #include "WrittenAttention.h"
 #include "tpsp/Passes/Passes.h"
 #include "tpsp/Passes/Program/LibraryCalls.h"
-#include "tpsp/Passes/Program/SourceName.h"
 
 #include "tpsp/Dialect/Tpsp/ResultAttrs.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"

@@ -2,12 +2,12 @@
 #include "Passes/Program/AdjointMark.h"
 #include "Passes/Program/FunctionResults.h"
 #include "Passes/Program/Placed.h"
+#include "Passes/Program/SourceName.h"
 #include "tpsp/Dialect/Tpsp/PointwiseOps.h"
 #include "tpsp/Dialect/Tpsp/ResultAttrs.h"
 #include "tpsp/Dialect/Tpsp/Routing.h"
 #include "tpsp/Dialect/Tpsp/ViewOps.h"
 #include "tpsp/Passes/Passes.h"
-#include "tpsp/Passes/Program/SourceName.h"
 
 #include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 

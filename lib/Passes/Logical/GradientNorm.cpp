@@ -1,11 +1,11 @@
 #include "GradientNorm.h"
 
 #include "Optimizers/Optimizer.h"
+#include "Passes/Program/SourceName.h"
 #include "tpsp/Dialect/Tpsp/ContractionOps.h"
 #include "tpsp/Dialect/Tpsp/IndexedTensor.h"
 #include "tpsp/Dialect/Tpsp/PointwiseOps.h"
 #include "tpsp/Dialect/Tpsp/ViewOps.h"
-#include "tpsp/Passes/Program/SourceName.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"

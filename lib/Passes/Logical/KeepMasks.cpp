@@ -1,6 +1,6 @@
 // tpsp-keep-masks: store dropout masks instead of rematerialising them.
+#include "Passes/Program/SourceName.h"
 #include "tpsp/Passes/Passes.h"
-#include "tpsp/Passes/Program/SourceName.h"
 
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
 

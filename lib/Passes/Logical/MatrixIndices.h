@@ -23,11 +23,11 @@ enum class MatrixRole { Batch, Row, Column };
 /// vocabulary of a lookup and of a cross-entropy.
 llvm::StringSet<> indicesOfIntegers(mlir::Operation *function);
 
-/// The role of each dimension of `parameter`. None unless every use, behind
-/// views and operations of one operand that keep its indices (a conversion), is
-/// a product of two factors, all uses agree, and there are rows and columns.
-/// None, too, where integers are positions of a row or a column: tables, heads
-/// and routers are no matrices to an optimizer.
+/// The role of each dimension of `parameter`. None unless every use is a
+/// product of two factors, all uses agree, and there are rows and columns. A
+/// use may be behind views and operations of one operand that keep its indices
+/// (a conversion). None, too, where integers are positions of a row or a
+/// column: tables, heads and routers are no matrices to an optimizer.
 std::optional<llvm::SmallVector<MatrixRole>>
 matrixRolesOf(mlir::Value parameter, const llvm::StringSet<> &ofIntegers);
 

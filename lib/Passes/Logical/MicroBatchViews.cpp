@@ -28,7 +28,7 @@ Value Cutter::take(Value whole, unsigned dim, int64_t part) {
   Value taken =
       TakeOp::create(b, loc, divided(type, dim, parts, false),
                      ValueRange{split}, partName, b.getI64IntegerAttr(part));
-  return gathered(taken, partOf(type, dim));
+  return seenAs<MergeOp>(taken, partOf(type, dim));
 }
 
 Value Cutter::stack(ArrayRef<Value> values, RankedTensorType type,
@@ -37,7 +37,8 @@ Value Cutter::stack(ArrayRef<Value> values, RankedTensorType type,
   Parts parts = partsOf(type, dim);
   SmallVector<Value> blocks;
   for (Value value : values)
-    blocks.push_back(opened(value, divided(typeOf(value), dim, parts, false)));
+    blocks.push_back(
+        seenAs<SplitOp>(value, divided(typeOf(value), dim, parts, false)));
   Value stacked =
       StackOp::create(b, loc, divided(typeOf(values[0]), dim, parts, true),
                       blocks, nameOf(type, dim, "part"));
@@ -56,57 +57,26 @@ Cutter::Parts Cutter::partsOf(RankedTensorType whole, unsigned dim) const {
 
 RankedTensorType Cutter::divided(RankedTensorType type, unsigned dim,
                                  const Parts &parts, bool withPart) {
-  IdxAttr idx = getIdx(type);
-  SmallVector<StringAttr> names;
-  SmallVector<ArrayAttr> axes;
-  SmallVector<int64_t> extents;
-  auto add = [&](StringRef name, int64_t extent, ArrayAttr on) {
-    names.push_back(nameOf(type, dim, name));
-    extents.push_back(extent);
-    axes.push_back(on);
+  SmallVector<IndexedDimension> dims;
+  auto add = [&](StringRef name, int64_t extent, ArrayAttr axes = {}) {
+    dims.push_back({nameOf(type, dim, name), extent, axes});
   };
   // Elsewhere than on the blocks no axis can stay.
-  bool placed = !idx.getUnplaced() && idx.getAxes()[dim] == division.axes;
-  ArrayAttr none = b.getArrayAttr({});
-  if (parts.hasBlocks)
-    add("block", parts.blocks, placed ? division.axes : none);
-  if (withPart)
-    add("part", division.parts, none);
-  if (parts.hasRows)
-    add("row", parts.rows, none);
-  return replaced(type, dim, names, axes, extents, placed);
-}
-
-RankedTensorType Cutter::replaced(RankedTensorType type, unsigned dim,
-                                  ArrayRef<StringAttr> names,
-                                  ArrayRef<ArrayAttr> axes,
-                                  ArrayRef<int64_t> extents, bool placed) {
   IdxAttr idx = getIdx(type);
-  SmallVector<StringAttr> allNames(idx.getNames());
-  SmallVector<ArrayAttr> allAxes(idx.getAxes());
-  SmallVector<int64_t> shape(type.getShape());
-  auto splice = [&](auto &all, auto part) {
-    all.erase(all.begin() + dim);
-    all.insert(all.begin() + dim, part.begin(), part.end());
-  };
-  splice(allNames, names);
-  splice(allAxes, axes);
-  splice(shape, extents);
-  auto encoding =
-      IdxAttr::get(b.getContext(), allNames, allAxes, idx.getPending(),
-                   idx.getPendingMax(), idx.getUnplaced(), idx.getLocal());
-  auto result = RankedTensorType::get(shape, type.getElementType(), encoding);
+  bool placed = !idx.getUnplaced() && idx.getAxes()[dim] == division.axes;
+  if (parts.hasBlocks)
+    add("block", parts.blocks, placed ? division.axes : ArrayAttr());
+  if (withPart)
+    add("part", division.parts);
+  if (parts.hasRows)
+    add("row", parts.rows);
+  RankedTensorType result = withDimensions(type, dim, dims);
   return placed ? result : withoutPlacement(result);
 }
 
-Value Cutter::gathered(Value value, RankedTensorType type) {
+template <typename View>
+Value Cutter::seenAs(Value value, RankedTensorType type) {
   if (typeOf(value).getRank() == type.getRank())
     return RenameOp::create(b, value.getLoc(), type, ValueRange{value});
-  return MergeOp::create(b, value.getLoc(), type, ValueRange{value});
-}
-
-Value Cutter::opened(Value value, RankedTensorType type) {
-  if (typeOf(value).getRank() == type.getRank())
-    return RenameOp::create(b, value.getLoc(), type, ValueRange{value});
-  return SplitOp::create(b, value.getLoc(), type, ValueRange{value});
+  return View::create(b, value.getLoc(), type, ValueRange{value});
 }

@@ -44,15 +44,9 @@ private:
   mlir::RankedTensorType divided(mlir::RankedTensorType type, unsigned dim,
                                  const Parts &parts, bool withPart);
 
-  mlir::RankedTensorType replaced(mlir::RankedTensorType type, unsigned dim,
-                                  llvm::ArrayRef<mlir::StringAttr> names,
-                                  llvm::ArrayRef<mlir::ArrayAttr> axes,
-                                  llvm::ArrayRef<int64_t> extents, bool placed);
-
-  /// (blocks, rows) as one index again.
-  mlir::Value gathered(mlir::Value value, mlir::RankedTensorType type);
-
-  mlir::Value opened(mlir::Value value, mlir::RankedTensorType type);
+  /// (blocks, rows) as one index, by a merge, or one as these, by a split.
+  template <typename View>
+  mlir::Value seenAs(mlir::Value value, mlir::RankedTensorType type);
 
   mlir::OpBuilder &b;
   const Division &division;

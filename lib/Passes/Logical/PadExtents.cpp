@@ -4,9 +4,9 @@
 
 #include "Passes/Program/FunctionWalk.h"
 #include "Passes/Program/IndexFamilies.h"
+#include "Passes/Program/SourceName.h"
 #include "Passes/Program/ViewTies.h"
 #include "tpsp/Passes/Passes.h"
-#include "tpsp/Passes/Program/SourceName.h"
 
 #include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 #include "tpsp/Dialect/Tpsp/Padding.h"

@@ -2,7 +2,7 @@
 /// from each for the others.
 ///
 /// An index that is renamed, and the major part of one that is split or merged,
-/// go along: with h = 12 to 16, e = (h, k) goes from 768 to 1024. The choice is
+/// go along. With h = 12 to 16, e = (h, k) goes from 768 to 1024. The choice is
 /// the module's attribute `tpsp.padding`.
 #ifndef TPSP_PASSES_LOGICAL_PADDINGCHOICE_H
 #define TPSP_PASSES_LOGICAL_PADDINGCHOICE_H

@@ -56,7 +56,7 @@ bool agree(ArrayRef<Proposal> proposals) {
 }
 
 /// Integers that choose among the elements of an operand, as a mask's do, come
-/// to where that operand is: it has all indices of the result, and they few.
+/// to where that operand is. It has all indices of the result, and they few.
 void keepChosen(const IndexStructure &structure, IndexedOpInterface op,
                 SmallVectorImpl<Proposal> &proposals) {
   auto isInteger = [&](const Proposal &proposal) {

@@ -79,10 +79,10 @@ private:
   }
 
   /// What is free. It is made element by element of a tensor that is saved, or
-  /// that takes less memory, and read by the backward pass element by element
-  /// only: the reading loops rematerialise it, so it is neither written nor
-  /// saved. Or it is a view of a saved tensor, which may be a view of what was
-  /// gathered for the forward pass.
+  /// that takes less memory. The backward pass reads it element by element
+  /// only. Then the reading loops rematerialise it, and it is neither written
+  /// nor saved. Or it is a view of a saved tensor, which may be a view of what
+  /// was gathered for the forward pass.
   void chooseFree() {
     for (Operation *op : forward) {
       if (isReadInLoops(op))

@@ -2,12 +2,12 @@
 
 #include "Passes/Program/FunctionResults.h"
 #include "Passes/Program/Placed.h"
+#include "Passes/Program/SourceName.h"
 #include "tpsp/Abi/Optimizers.h"
 #include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 #include "tpsp/Dialect/Tpsp/Padding.h"
 #include "tpsp/Dialect/Tpsp/StageAxis.h"
 #include "tpsp/Dialect/Tpsp/ViewOps.h"
-#include "tpsp/Passes/Program/SourceName.h"
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/STLExtras.h"

@@ -3,8 +3,8 @@
 #include "GradientNorm.h"
 #include "Passes/Program/FunctionResults.h"
 #include "Passes/Program/Placed.h"
+#include "Passes/Program/SourceName.h"
 #include "tpsp/Dialect/Tpsp/ViewOps.h"
-#include "tpsp/Passes/Program/SourceName.h"
 
 #include "llvm/ADT/STLExtras.h"
 

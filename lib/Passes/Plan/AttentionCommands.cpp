@@ -1,7 +1,7 @@
 // Calls of attention and of its gradients.
 #include "CommandEmission.h"
 
-#include "tpsp/Passes/Program/SourceName.h"
+#include "Passes/Program/SourceName.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -56,8 +56,8 @@ mlir::LogicalResult emitCommand(ProgramBuilder &to,
                                 const PlannedCommand &command);
 
 /// Where this rank's part of `extent` positions of an index starts that `axes`
-/// divide, or the part that `tile` says: [stride, shift, offset, axes...], as
-/// operations of the plan have it.
+/// divide, or the part that `tile` says. It is [stride, shift, offset,
+/// axes...], as operations of the plan have it.
 mlir::DenseI64ArrayAttr startOfPart(ProgramBuilder &to, int64_t extent,
                                     mlir::ArrayAttr axes, TileAttr tile = {});
 

@@ -129,7 +129,7 @@ LogicalResult tpsp::emitCommand(ProgramBuilder &to,
 namespace {
 
 /// Writes down of which phase of the step commands are, but of the first. The
-/// update has no phase of its own: a parameter is updated, and gathered, as
+/// update has no phase of its own. A parameter is updated, and gathered, as
 /// soon as its gradient is there, under what is left of the backward pass.
 class Phases {
 public:
@@ -198,7 +198,7 @@ struct ConvertTpspToPlan
     dropUnitAxes(function, mesh);
     if (failed(to.buffers.addArguments()))
       return failure();
-    FailureOr<PlannedProgram> planned = planCommands(function);
+    FailureOr<PlannedCommands> planned = planCommands(function);
     if (failed(planned))
       return failure();
     noteLayouts(to.program, planned->withoutLayout);

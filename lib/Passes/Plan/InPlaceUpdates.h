@@ -9,8 +9,8 @@
 
 namespace tpsp {
 
-/// By value, the argument in whose memory it is made: the command that makes it
-/// is the last that reads the argument, and reads of it, if anything, the very
+/// By value, the argument in whose memory it is made. The command that makes it
+/// is the last that reads the argument. It reads of it, if anything, the very
 /// element that it writes. Linear in the operands of the commands.
 llvm::DenseMap<mlir::Value, mlir::BlockArgument>
 findInPlaceUpdates(mlir::func::FuncOp function,

@@ -172,7 +172,7 @@ private:
   }
 
   /// The fastest of the schedules that are found with all the memory that may
-  /// be added, with half of it and with none: more room is not always used
+  /// be added, with half of it and with none. More room is not always used
   /// well. If none fits, the one that needs least.
   FailureOr<Candidate> schedule(plan::ProgramOp program, const Plan &plan) {
     std::optional<Candidate> best;
@@ -198,7 +198,7 @@ private:
   }
 
   /// Schedules in so many bytes, the fastest first, until a few have been found
-  /// that fit: puts the best in the place of `best`, if it is better. In an
+  /// that fit. Puts the best in the place of `best`, if it is better. In an
   /// arena, buffers leave gaps: so one that the memory has room for may not
   /// fit. Then the next is tried, and then commands wait for more of each
   /// other.

@@ -1,9 +1,9 @@
 #include "PlanBuffers.h"
 
 #include "Passes/Program/Placed.h"
+#include "Passes/Program/SourceName.h"
 #include "tpsp/Dialect/Tpsp/ErrorPlace.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
-#include "tpsp/Passes/Program/SourceName.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"

@@ -1,4 +1,5 @@
 #include "tpsp/Passes/Plan/PlanOfProgram.h"
+#include "Passes/Program/SourceName.h"
 #include "PlanMatmul.h"
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Algebra/Collective.h"
@@ -6,7 +7,6 @@
 #include "tpsp/Dialect/Tpsp/Padding.h"
 #include "tpsp/Dialect/Tpsp/SourceNames.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
-#include "tpsp/Passes/Program/SourceName.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

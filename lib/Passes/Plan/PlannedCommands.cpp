@@ -114,7 +114,7 @@ public:
       : function(function),
         grouping([this](Operation *op) { return mayJoin(op); }) {}
 
-  FailureOr<PlannedProgram> run() {
+  FailureOr<PlannedCommands> run() {
     for (Operation &op : function.getBody().front().without_terminator())
       if (failed(visit(&op)))
         return failure();
@@ -242,12 +242,12 @@ private:
   llvm::DenseMap<Operation *, CommandForm> forms;
   /// Views of what open groups make, in order.
   llvm::SetVector<Operation *> waitingViews;
-  PlannedProgram planned;
+  PlannedCommands planned;
   bool isForwardDone = false;
 };
 
 } // namespace
 
-FailureOr<PlannedProgram> tpsp::planCommands(func::FuncOp function) {
+FailureOr<PlannedCommands> tpsp::planCommands(func::FuncOp function) {
   return CommandPlanner(function).run();
 }

@@ -70,7 +70,7 @@ struct PlannedCommand {
   std::optional<PlannedGroupedMatmul> groupedMatmul = {};
 };
 
-struct PlannedProgram {
+struct PlannedCommands {
   std::vector<PlannedCommand> commands;
   /// Products that no layout of theirs is a matrix for; they are in kernels.
   llvm::SmallVector<mlir::Operation *> withoutLayout;
@@ -79,7 +79,7 @@ struct PlannedProgram {
 /// Decides it for all operations of `function`, which may get copies of cheap
 /// ones that several kernels make. Fails with a diagnostic on an operation that
 /// has no command.
-mlir::FailureOr<PlannedProgram> planCommands(mlir::func::FuncOp function);
+mlir::FailureOr<PlannedCommands> planCommands(mlir::func::FuncOp function);
 
 /// "square_reduce_rsqrt": the first few operations, to name a kernel.
 std::string stemOf(const KernelGroup &group);

@@ -1,6 +1,6 @@
 #include "AdjointMark.h"
 
-#include "tpsp/Passes/Program/SourceName.h"
+#include "SourceName.h"
 
 #include "mlir/IR/Builders.h"
 

@@ -2,7 +2,6 @@
 
 #include "tpsp/Dialect/Tpsp/IndexedTensor.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"
-#include "tpsp/Dialect/Tpsp/ViewOps.h"
 
 using namespace mlir;
 using namespace tpsp;
@@ -15,8 +14,13 @@ IndexFamilies::IndexFamilies(ModuleOp module) {
       for (Block &block : region)
         for (BlockArgument argument : block.getArguments())
           add(argument.getType());
-    if (auto rename = dyn_cast<RenameOp>(op))
-      join(rename->getOperand(0).getType(), rename->getResult(0).getType());
+    // The same tensor under other names, dimension by dimension.
+    if (auto view = dyn_cast<IndexedOpInterface>(op); view && view.isView()) {
+      RankedTensorType from = typeOf(view->getOperand(0)),
+                       to = typeOf(view->getResult(0));
+      if (from.getShape() == to.getShape())
+        join(from, to);
+    }
   });
   for (auto &[name, values] : extents)
     all[familyOf(name)].insert(values.begin(), values.end());

@@ -2,15 +2,15 @@
 
 #include "tpsp/Dialect/Tpsp/SourceNames.h"
 
+#include "SourceName.h"
 #include "tpsp/Dialect/Tpsp/ResultAttrs.h"
-#include "tpsp/Passes/Program/SourceName.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace tpsp;
 
-Placed::Placed(IndexedOpInterface op, const Mesh &mesh)
+PlacedStructure::PlacedStructure(IndexedOpInterface op, const Mesh &mesh)
     : structure(op.getIndexStructure()), mesh(mesh) {
   for (Type type : op->getOperandTypes())
     operands.push_back(placementOf(type, mesh));

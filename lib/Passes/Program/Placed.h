@@ -10,9 +10,9 @@ namespace tpsp {
 
 /// An operation's structure with its tensors' placements, owning what
 /// PlacedOperation refers to.
-class Placed {
+class PlacedStructure {
 public:
-  Placed(IndexedOpInterface op, const Mesh &mesh);
+  PlacedStructure(IndexedOpInterface op, const Mesh &mesh);
 
   /// Valid as long as this object.
   PlacedOperation get() const {

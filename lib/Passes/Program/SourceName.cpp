@@ -1,4 +1,4 @@
-#include "tpsp/Passes/Program/SourceName.h"
+#include "SourceName.h"
 
 #include "tpsp/Dialect/Tpsp/ResultAttrs.h"
 #include "tpsp/Dialect/Tpsp/TpspDialect.h"

@@ -3,7 +3,7 @@
 ///   split [s, e] -> [s, h, k]     s with s; e, of k positions each, with h
 ///
 /// Positions of e = (h, k) from a multiple of k on are those of h from a
-/// position on. k is a minor part: its positions recur in e.
+/// position on. Of the minor part k positions recur in e.
 #ifndef TPSP_PASSES_PROGRAM_VIEWTIES_H
 #define TPSP_PASSES_PROGRAM_VIEWTIES_H
 

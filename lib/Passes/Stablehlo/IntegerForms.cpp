@@ -218,7 +218,7 @@ static int64_t extentIn(Operation *op, StringAttr name) {
 }
 
 /// The sum of x over the positions along `index` before `end`, for every end
-/// from 0 (or from 1, with `isClosed`) on: the ends have the index's name.
+/// from 0 on, or from 1 on with `isClosed`. The ends have the index's name.
 static NamedTensor sumBefore(HloBuilder &h, const NamedTensor &x,
                              StringAttr index, bool isClosed) {
   StringAttr upTo = h.b.getStringAttr("<up to>");

@@ -65,8 +65,9 @@ private:
   int64_t columns;
 };
 
-/// C[m, n] = alpha op(A) op(B) + beta C, all dense. op(A) is [m, k], stored so
-/// or as [k, m]; op(B) is [k, n], or stored as [n, k]. On this thread alone.
+/// C[m, n] = alpha op(A) op(B) + beta C, all dense. The product's op(A) is [m,
+/// k], stored so or as [k, m]. Its op(B) is [k, n], or stored as [n, k]. On
+/// this thread alone.
 struct TileProduct {
   int64_t m = 0, n = 0, k = 0;
   bool transposeA = false, transposeB = false;

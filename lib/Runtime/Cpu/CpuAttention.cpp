@@ -3,7 +3,6 @@
 #include "CpuAttention.h"
 
 #include "AttentionScores.h"
-#include "CpuStream.h"
 
 #include "tpsp/Abi/ElementType.h"
 
@@ -37,7 +36,7 @@ template <typename T> struct ForwardTiles {
 template <typename T> class Forward final : public PreparedAttention {
 public:
   Forward(const AttentionCommand &c, int64_t queryStart, int threads,
-          const std::vector<std::byte *> &buffers)
+          const AttentionBuffers &buffers)
       : c(c), threads(threads), q(buffers[0], c.dtype, c.q, c.features),
         k(buffers[1], c.dtype, c.k, c.features),
         v(buffers[2], c.dtype, c.v, c.valueFeatures),
@@ -147,34 +146,12 @@ private:
 
 std::unique_ptr<PreparedAttention>
 prepareAttention(const AttentionCommand &command, int64_t queryStart,
-                 int threads, const std::vector<std::byte *> &buffers) {
+                 int threads, const AttentionBuffers &buffers) {
   if (command.dtype == TPSP_RT_F64)
     return std::make_unique<Forward<double>>(command, queryStart, threads,
                                              buffers);
   return std::make_unique<Forward<float>>(command, queryStart, threads,
                                           buffers);
-}
-
-std::vector<std::byte *> CpuStream::addresses(const Call &call) const {
-  std::vector<std::byte *> buffers;
-  for (size_t i = 0; i < call.buffers.size(); ++i)
-    buffers.push_back(buffer(call, i));
-  return buffers;
-}
-
-Status CpuStream::attention(Call &call, const AttentionCommand &command) {
-  if (!call.state)
-    call.state =
-        prepareAttention(command, call.positions[0], threads, addresses(call));
-  return static_cast<PreparedAttention &>(*call.state).run(scratch);
-}
-
-Status CpuStream::attention(Call &call,
-                            const AttentionGradientCommand &command) {
-  if (!call.state)
-    call.state = prepareAttentionGradient(command, call.positions[0], threads,
-                                          addresses(call));
-  return static_cast<PreparedAttention &>(*call.state).run(scratch);
 }
 
 } // namespace tpsp::rt

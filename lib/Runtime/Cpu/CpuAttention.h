@@ -20,15 +20,16 @@ public:
   virtual Status run(ScratchBuffer &scratch) = 0;
 };
 
+using AttentionBuffers = std::vector<std::byte *>;
+
 /// Prepares a checked command for `threads` threads. `queryStart` is this
 /// rank's. `buffers` are the command's, in its order.
 std::unique_ptr<PreparedAttention>
 prepareAttention(const AttentionCommand &command, int64_t queryStart,
-                 int threads, const std::vector<std::byte *> &buffers);
+                 int threads, const AttentionBuffers &buffers);
 std::unique_ptr<PreparedAttention>
-prepareAttentionGradient(const AttentionGradientCommand &command,
-                         int64_t queryStart, int threads,
-                         const std::vector<std::byte *> &buffers);
+prepareAttention(const AttentionGradientCommand &command, int64_t queryStart,
+                 int threads, const AttentionBuffers &buffers);
 
 /// Calls body(thread, number) -> Status for every number below `count`, on
 /// `threads` threads; a failure, if there is one.

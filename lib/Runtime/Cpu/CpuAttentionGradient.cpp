@@ -50,7 +50,7 @@ template <typename T> struct GradientTiles {
 template <typename T> class Gradient final : public PreparedAttention {
 public:
   Gradient(const AttentionGradientCommand &c, int64_t queryStart, int threads,
-           const std::vector<std::byte *> &buffers)
+           const AttentionBuffers &buffers)
       : c(c), threads(threads), q(buffers[0], c.dtype, c.q, c.features),
         k(buffers[1], c.dtype, c.k, c.features),
         v(buffers[2], c.dtype, c.v, c.valueFeatures),
@@ -185,9 +185,8 @@ private:
 } // namespace
 
 std::unique_ptr<PreparedAttention>
-prepareAttentionGradient(const AttentionGradientCommand &command,
-                         int64_t queryStart, int threads,
-                         const std::vector<std::byte *> &buffers) {
+prepareAttention(const AttentionGradientCommand &command, int64_t queryStart,
+                 int threads, const AttentionBuffers &buffers) {
   if (command.dtype == TPSP_RT_F64)
     return std::make_unique<Gradient<double>>(command, queryStart, threads,
                                               buffers);

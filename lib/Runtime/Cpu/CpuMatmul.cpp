@@ -1,7 +1,7 @@
 #include "CpuMatmul.h"
 
 #include "CpuStream.h"
-#include "MatmulEpilogue.h"
+#include "MatmulWithEpilogue.h"
 #include "SharedOperandMatmul.h"
 
 #include "tpsp/Abi/ElementType.h"
@@ -88,8 +88,7 @@ Status CpuStream::matmulWithEpilogue(Call &call, const MatmulCommand &command) {
   if (!call.state) {
     std::unique_ptr<MatmulWithEpilogue> prepared;
     TPSP_TRY(prepareMatmulWithEpilogue(command, threads, prepared));
-    for (size_t i = 0; i < call.buffers.size(); ++i)
-      prepared->buffers.push_back(buffer(call, i));
+    prepared->buffers = addresses(call);
     call.state = std::move(prepared);
   }
   auto &prepared = static_cast<MatmulWithEpilogue &>(*call.state);

@@ -1,6 +1,7 @@
 #include "CpuStream.h"
 
 #include "CopyRows.h"
+#include "CpuAttention.h"
 
 #include <omp.h>
 
@@ -76,11 +77,26 @@ Status CpuStream::run(const StreamCommand &command) {
   return status;
 }
 
+std::vector<std::byte *> CpuStream::addresses(const Call &call) const {
+  std::vector<std::byte *> buffers;
+  for (size_t i = 0; i < call.buffers.size(); ++i)
+    buffers.push_back(buffer(call, i));
+  return buffers;
+}
+
+template <typename Command>
+Status CpuStream::attention(Call &call, const Command &command) {
+  if (!call.state)
+    call.state =
+        prepareAttention(command, call.positions[0], threads, addresses(call));
+  return static_cast<PreparedAttention &>(*call.state).run(scratch);
+}
+
 Status CpuStream::kernel(Call &call, const KernelCommand &command) {
   if (!call.state) {
     auto fresh = std::make_unique<KernelState>();
-    for (size_t i = 0; i < call.buffers.size(); ++i)
-      fresh->addresses.push_back(buffer(call, i));
+    std::vector<std::byte *> buffers = addresses(call);
+    fresh->addresses.assign(buffers.begin(), buffers.end());
     call.state = std::move(fresh);
   }
   void *const *addresses =

@@ -43,8 +43,8 @@ private:
   Status matmul(Call &call, const MatmulCommand &command);
   Status matmulWithEpilogue(Call &call, const MatmulCommand &command);
   Status groupedMatmul(Call &call, const GroupedMatmulCommand &command);
-  Status attention(Call &call, const AttentionCommand &command);
-  Status attention(Call &call, const AttentionGradientCommand &command);
+  template <typename Command>
+  Status attention(Call &call, const Command &command);
   Status kernel(Call &call, const KernelCommand &command);
 
   std::vector<std::byte *> addresses(const Call &call) const;

@@ -25,7 +25,7 @@ public:
   RankEvents(const StepTrace &trace, size_t rank,
              const std::vector<std::vector<int64_t>> &reads, Json &events)
       : plan(*trace.plan), reads(reads), rank(trace.ranks[rank]), pid(rank),
-        events(events), places(reads.size()) {}
+        events(events), ran(reads.size()) {}
 
   void write() {
     writeMetadata("process_name", 0, rank.name);
@@ -44,7 +44,8 @@ public:
   }
 
 private:
-  struct Place {
+  /// When and where a command ran.
+  struct Ran {
     const TraceSpan *span = nullptr;
     size_t stream = 0;
   };
@@ -61,7 +62,7 @@ private:
   }
 
   void writeSpan(const TraceSpan &span, size_t stream) {
-    places[span.command] = {&span, stream};
+    ran[span.command] = {&span, stream};
     const PlanCommand &command = plan.commands[span.command];
     Json entry = event("X", stream, command.name());
     entry["cat"] = categoryOf(command);
@@ -77,13 +78,9 @@ private:
     Json args = {{"id", id}, {"location", command.location}};
     if (command.collective.row < 0)
       return args;
-    const LedgerRow &row = plan.ledger[command.collective.row];
-    args["kind"] = row.kind;
-    args["axes"] = row.axes;
-    args["index"] = row.index;
-    args["bytes"] = row.bytes;
-    args["phase"] = row.phase;
-    args["reason"] = row.reason;
+    LedgerRow::visitFacts(
+        plan.ledger[command.collective.row],
+        [&](const char *name, const auto &fact) { args[name] = fact; });
     return args;
   }
 
@@ -92,7 +89,7 @@ private:
   void writeFlows() {
     for (size_t reader = 0; reader < reads.size(); ++reader)
       for (int64_t writer : reads[reader]) {
-        const Place &from = places[writer], &to = places[reader];
+        const Ran &from = ran[writer], &to = ran[reader];
         if (!from.span || !to.span || from.stream == to.stream)
           continue;
         int64_t id = static_cast<int64_t>(pid) * arrowsPerRank + numArrows++;
@@ -130,7 +127,7 @@ private:
   const TraceRank &rank;
   size_t pid;
   Json &events;
-  std::vector<Place> places;
+  std::vector<Ran> ran;
   int64_t numArrows = 0;
 };
 

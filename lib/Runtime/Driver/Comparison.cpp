@@ -60,8 +60,8 @@ struct Difference {
 
 private:
   /// Of `n` normally distributed numbers the root mean square exceeds its
-  /// expectation by this factor once in a thousand times (a chi distribution is
-  /// about normal, of variance 1 / 2n).
+  /// expectation by this factor once in a thousand times. (A chi distribution
+  /// is about normal, of variance 1 / 2n.)
   static double mostOf(int64_t n) {
     return 1 + 3.1 / std::sqrt(2.0 * static_cast<double>(n));
   }
@@ -123,7 +123,7 @@ double rmsOfRounding(const ExpectedValues &values) {
 Status comparePartial(World &world, const Plan &plan, const PlanBuffer &tensor,
                       const ExpectedValues &expected, Difference &difference) {
   std::vector<double> total;
-  Status status = combinePartial(world, plan, tensor, total);
+  Status status = gatherTensor(world, plan, tensor, total);
   ExpectedElement element{expected};
   for (size_t i = 0; i < total.size(); ++i)
     difference.add(total[i], element.exact(i), element.rounded(i));
@@ -167,28 +167,6 @@ Status tpsp::rt::compareTensor(World &world, const Plan &plan,
     worsen(out, part.describe(tolerance, rounding));
   out.name = tensor.name;
   return status;
-}
-
-Status tpsp::rt::gatherTensor(World &world, const Plan &plan,
-                              const PlanBuffer &tensor,
-                              std::vector<double> &out) {
-  int64_t elements = 1;
-  for (int64_t extent : tensor.shape)
-    elements *= extent;
-  out.assign(world.hasFirstRank() ? elements : 0, 0);
-  auto isFirst = [&](int64_t rank) {
-    return isFirstHolder(tensor, world.mesh().coordinates(rank));
-  };
-  // Every rank writes elements of its own.
-  auto copy = [&](int64_t rank, const void *memory) -> Status {
-    Shard(tensor, plan.mesh, world.mesh().coordinates(rank))
-        .forEachRun([&](int64_t global, int64_t local, int64_t n) {
-          for (int64_t i = 0; i < n; ++i)
-            out[global + i] = loadNumber(memory, tensor.dtype, local + i);
-        });
-    return {};
-  };
-  return world.inspect(*tensor.offset, tensor.bytes, isFirst, copy);
 }
 
 void tpsp::rt::rescaleZeros(std::vector<TensorError> &errors,

@@ -1,9 +1,9 @@
 #include "tpsp/Runtime/Driver/Inputs.h"
 
 #include "FileFit.h"
+#include "Npy.h"
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Abi/InvalidStatus.h"
-#include "tpsp/Runtime/Driver/Npy.h"
 #include "tpsp/Runtime/Driver/SafetensorsSet.h"
 
 #include <fmt/format.h>

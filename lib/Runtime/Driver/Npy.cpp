@@ -1,4 +1,4 @@
-#include "tpsp/Runtime/Driver/Npy.h"
+#include "Npy.h"
 
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Abi/InvalidStatus.h"

@@ -1,6 +1,7 @@
 #include "PartialTensor.h"
 
 #include "tpsp/Abi/ElementType.h"
+#include "tpsp/Runtime/Driver/Comparison.h"
 #include "tpsp/Runtime/Driver/Shard.h"
 
 #include <cmath>
@@ -17,9 +18,9 @@ void tpsp::rt::combine(double value, bool isMaximum, double &combined) {
     combined = value;
 }
 
-Status tpsp::rt::combinePartial(World &world, const Plan &plan,
-                                const PlanBuffer &tensor,
-                                std::vector<double> &out) {
+Status tpsp::rt::gatherTensor(World &world, const Plan &plan,
+                              const PlanBuffer &tensor,
+                              std::vector<double> &out) {
   double neutral =
       tensor.pendingMax ? -std::numeric_limits<double>::infinity() : 0;
   out.assign(world.hasFirstRank() ? tensor.elements() : 0, neutral);

@@ -9,8 +9,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -173,95 +173,33 @@ static Status checkPlaces(std::vector<SafetensorsTensor> &tensors,
   return {};
 }
 
-namespace {
-
-/// The entries of a header, as its parser meets them. A document that is made
-/// at once would keep one of two tensors with the same name, and everything
-/// however deep. The format has nothing behind the numbers of a list.
-class HeaderEntries : public nlohmann::json_sax<Json> {
-public:
-  /// By name.
-  std::map<std::string, Json> entries;
-  /// The first name that came twice.
+/// A document alone would keep one of two tensors with the same name, and
+/// everything however deep. The format has nothing behind the numbers of a
+/// list.
+static Status parseJson(const std::string &text, Json &header) {
+  constexpr int deepest = 3;
+  std::set<std::string> names;
   std::optional<std::string> twice;
-
-  bool null() override { return add(nullptr); }
-  bool boolean(bool value) override { return add(value); }
-  bool number_integer(number_integer_t value) override { return add(value); }
-  bool number_unsigned(number_unsigned_t value) override { return add(value); }
-  bool number_float(number_float_t value, const string_t &) override {
-    return add(value);
-  }
-  bool string(string_t &value) override { return add(std::move(value)); }
-  bool binary(binary_t &) override { return false; }
-  bool start_object(std::size_t) override { return begin(Json::object()); }
-  bool start_array(std::size_t) override { return begin(Json::array()); }
-  bool end_object() override { return end(); }
-  bool end_array() override { return end(); }
-  bool key(string_t &value) override {
-    name = std::move(value);
-    if (open.size() == 1 && entries.count(name) && !twice)
-      twice = name;
-    return true;
-  }
-  bool parse_error(std::size_t, const std::string &,
-                   const nlohmann::detail::exception &) override {
-    return false;
-  }
-
-private:
-  static constexpr size_t deepest = 3;
-
-  /// Where a value that comes now is kept; null if it is not.
-  Json *place(Json value) {
-    if (open.size() == 1)
-      return &(entries[name] = std::move(value));
-    Json *parent = open.back();
-    if (!parent || open.size() > deepest)
-      return nullptr;
-    if (parent->is_array())
-      return &parent->emplace_back(std::move(value));
-    return &((*parent)[name] = std::move(value));
-  }
-  /// Only an object has entries.
-  bool add(Json value) {
-    if (open.empty())
-      return false;
-    place(std::move(value));
-    return true;
-  }
-  bool begin(Json value) {
-    if (open.empty() && !value.is_object())
-      return false;
-    open.push_back(open.empty() ? nullptr : place(std::move(value)));
-    return true;
-  }
-  bool end() {
-    open.pop_back();
-    return true;
-  }
-
-  /// What has been begun, the header first; null for what is not kept.
-  std::vector<Json *> open;
-  /// The last key.
-  std::string name;
-};
-
-} // namespace
-
-static Status parseJson(const std::string &text, HeaderEntries &header) {
-  if (text[0] != '{' || !Json::sax_parse(text, &header))
+  auto keep = [&](int depth, Json::parse_event_t event, Json &value) {
+    if (depth == 1 && event == Json::parse_event_t::key &&
+        !names.insert(value.get<std::string>()).second && !twice)
+      twice = value.get<std::string>();
+    return depth <= deepest;
+  };
+  if (text[0] == '{')
+    header = Json::parse(text, keep, /*allow_exceptions=*/false);
+  if (!header.is_object())
     return invalid("its header is not a JSON object");
-  if (header.twice)
-    return invalid("it has two tensors {}", quotedName(*header.twice));
+  if (twice)
+    return invalid("it has two tensors {}", quotedName(*twice));
   return {};
 }
 
 static Status parseHeader(const std::string &text, int64_t dataBytes,
                           std::vector<SafetensorsTensor> &out) {
-  HeaderEntries header;
+  Json header;
   TPSP_TRY(parseJson(text, header));
-  for (const auto &[name, value] : header.entries) {
+  for (const auto &[name, value] : header.items()) {
     if (name == metadataKey)
       continue;
     SafetensorsTensor tensor;

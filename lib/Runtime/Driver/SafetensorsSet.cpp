@@ -62,7 +62,7 @@ Status SafetensorsSet::addFile(const std::string &path,
   for (const std::string &name : wanted) {
     const SafetensorsTensor *tensor = reader.find(name);
     if (tensor)
-      places[name] = {&reader, tensor};
+      stored[name] = {&reader, tensor};
     else if (missing.size() < listed)
       missing.push_back(quotedName(name));
   }
@@ -90,31 +90,31 @@ Status SafetensorsSet::openIndex(const std::string &path) {
 }
 
 Status SafetensorsSet::open(const std::string &path, SafetensorsSet &out) {
-  out.places.clear();
+  out.stored.clear();
   out.files.clear();
   if (isIndex(path))
     return out.openIndex(path);
   SafetensorsReader &file = out.files[path];
   TPSP_TRY(SafetensorsReader::open(path, file));
   for (const SafetensorsTensor &tensor : file.tensors())
-    out.places[tensor.name] = {&file, &tensor};
+    out.stored[tensor.name] = {&file, &tensor};
   return {};
 }
 
 std::vector<std::string> SafetensorsSet::names() const {
   std::vector<std::string> names;
-  for (const auto &entry : places)
+  for (const auto &entry : stored)
     names.push_back(entry.first);
   return names;
 }
 
 const SafetensorsTensor *SafetensorsSet::find(const std::string &name) const {
-  auto it = places.find(name);
-  return it == places.end() ? nullptr : it->second.tensor;
+  auto it = stored.find(name);
+  return it == stored.end() ? nullptr : it->second.tensor;
 }
 
 Status SafetensorsSet::read(const std::string &name, int64_t begin,
                             int64_t bytes, void *destination) const {
-  const Place &place = places.at(name);
-  return place.file->read(*place.tensor, begin, bytes, destination);
+  const Stored &found = stored.at(name);
+  return found.file->read(*found.tensor, begin, bytes, destination);
 }

@@ -1,10 +1,10 @@
 #include "tpsp/Runtime/Driver/Weights.h"
 
 #include "CheckpointFolder.h"
-#include "PartialTensor.h"
 #include "StoredParameter.h"
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Abi/InvalidStatus.h"
+#include "tpsp/Runtime/Driver/Comparison.h"
 
 #include <fmt/format.h>
 
@@ -188,7 +188,7 @@ static Status saveCombined(World &world, const Plan &plan,
                            const PlanBuffer &tensor, WrittenRuns *runs,
                            Status &failure) {
   std::vector<double> values;
-  Status status = combinePartial(world, plan, tensor, values);
+  Status status = gatherTensor(world, plan, tensor, values);
   if (!status.ok() || !failure.ok() || !runs)
     return status;
   int64_t elements = values.size();
@@ -205,7 +205,8 @@ static Status saveCombined(World &world, const Plan &plan,
 namespace {
 
 /// A file that all processes write, each its ranks' parts, where all see the
-/// folder; else the process with rank 0 alone, which the others show theirs.
+/// folder. Else the process with rank 0 writes alone, and the others show it
+/// theirs.
 class SharedFile {
 public:
   SharedFile(World &world, const Plan &plan, SavedTensors which)

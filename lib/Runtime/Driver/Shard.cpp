@@ -30,8 +30,8 @@ Shard::Shard(const PlanBuffer &tensor, const std::vector<MeshAxis> &mesh,
   }
 }
 
-Shard::Place Shard::placeOf(int64_t run) const {
-  Place place{0, 0};
+Shard::RunStart Shard::startOf(int64_t run) const {
+  RunStart start{0, 0};
   int64_t globalStride = 1, localStride = 1;
   for (size_t i = dims.size(); i-- > 0;) {
     const Dim &dim = dims[i];
@@ -40,12 +40,12 @@ Shard::Place Shard::placeOf(int64_t run) const {
       at = run % dim.count;
       run /= dim.count;
     }
-    place.global += (dim.start + at) * globalStride;
-    place.local += at * localStride;
+    start.global += (dim.start + at) * globalStride;
+    start.local += at * localStride;
     globalStride *= dim.extent;
     localStride *= dim.held;
   }
-  return place;
+  return start;
 }
 
 bool tpsp::rt::isFirstHolder(const PlanBuffer &tensor,

@@ -37,9 +37,9 @@ public:
   bool fits(const std::vector<int64_t> &stored) const;
 
   /// Calls visit(tensor, at, from, n) for every run of the parameter's elements
-  /// [first, first + count): n of them, the first of which is number `from`,
-  /// begin at element `at` of a tensor. `extent` is that of the tensors along
-  /// the dimension that is cut.
+  /// [first, first + count). There are n of them, the first of which is number
+  /// `from`; they begin at element `at` of a tensor. `extent` is that of the
+  /// tensors along the dimension that is cut.
   template <typename Visit>
   void forEachRun(int64_t extent, int64_t first, int64_t count,
                   Visit visit) const {

@@ -111,7 +111,7 @@ static Tensor evaluateRopeMatrix(Evaluation &e) {
 }
 
 //===----------------------------------------------------------------------===//
-// Views and blocks
+// Views
 //===----------------------------------------------------------------------===//
 
 /// Views and changes of placement: the same elements in the same order.
@@ -127,39 +127,6 @@ static void differentiateView(Evaluation &e, const Tensor &gradient,
   });
 }
 
-static Tensor evaluateTake(Evaluation &e) {
-  return take(e.operand(0), e.text("index"), e.integer("at"), &e.error);
-}
-
-static void differentiateTake(Evaluation &e, const Tensor &gradient,
-                              OperandGradients &out) {
-  out.set(0, [&] {
-    const ValueType &type = out.type(0);
-    std::string index = e.text("index");
-    auto at = static_cast<double>(e.integer("at"));
-    size_t dim = 0;
-    while (dim < type.indices.size() && type.indices[dim] != index)
-      ++dim;
-    return pointwiseAt(
-        [=](const double *g, const int64_t *place) {
-          return static_cast<double>(place[dim]) == at ? *g : 0.0;
-        },
-        {&gradient}, type.indices, type.shape, &e.error);
-  });
-}
-
-static Tensor evaluateStack(Evaluation &e) {
-  return stack(e.operands, e.text("index"), e.indices(), &e.error);
-}
-
-static void differentiateStack(Evaluation &e, const Tensor &gradient,
-                               OperandGradients &out) {
-  for (size_t i = 0; i < out.size(); ++i)
-    out.set(i, [&] {
-      return take(gradient, e.text("index"), static_cast<int64_t>(i), &e.error);
-    });
-}
-
 OperationRows contractionOperations() {
   OperationRow view = linear(evaluateView, differentiateView);
   OperationRow constant = view;
@@ -171,8 +138,6 @@ OperationRows contractionOperations() {
           {"convert", linear(evaluateBroadcast, differentiateBroadcast)},
           {"rope", linear(evaluateRope, differentiateRope)},
           {"rope_matrix", {evaluateRopeMatrix}},
-          {"take", linear(evaluateTake, differentiateTake)},
-          {"stack", linear(evaluateStack, differentiateStack)},
           {"rename", view},
           {"split", view},
           {"merge", view},

@@ -160,8 +160,8 @@ static bool has(const IndexNames &names, const std::string &name) {
 }
 
 /// The positions of one row's choices are counted from the first choices of all
-/// tokens on, among those of the same position along the indices that ids and
-/// `slots` share.
+/// tokens on. They are counted among those of the same position along the
+/// indices that ids and `slots` share.
 static IndexNames countedOver(const IndexNames &slots, Evaluation &e) {
   IndexNames over = {e.text("choice")};
   for (const std::string &name : e.operand(0).indices)

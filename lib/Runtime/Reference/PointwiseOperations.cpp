@@ -196,15 +196,6 @@ static Tensor causal(const Tensor &x, double fill, Evaluation &e) {
       {&x}, e.indices(), e.shape(), &e.error);
 }
 
-static Tensor evaluateCausalMask(Evaluation &e) {
-  return causal(e.operand(0), e.real("fill"), e);
-}
-
-static void differentiateCausalMask(Evaluation &e, const Tensor &gradient,
-                                    OperandGradients &out) {
-  out.set(0, [&] { return fitted(causal(gradient, 0, e), out.type(0), e); });
-}
-
 /// `x` before the end of an index, and `fill` from there on.
 static Tensor ended(const Tensor &x, double fill, Evaluation &e) {
   size_t index = placeOf(e.text("index"), e);
@@ -218,30 +209,11 @@ static Tensor ended(const Tensor &x, double fill, Evaluation &e) {
       {&x}, e.indices(), e.shape(), &e.error);
 }
 
-static Tensor evaluateEndMask(Evaluation &e) {
-  return ended(e.operand(0), e.real("fill"), e);
-}
-
-static void differentiateEndMask(Evaluation &e, const Tensor &gradient,
-                                 OperandGradients &out) {
-  out.set(0, [&] { return fitted(ended(gradient, 0, e), out.type(0), e); });
-}
-
 /// `x` where the numbers of two segments are equal, else `fill`.
 static Tensor ofOneSegment(const Tensor &x, double fill, Evaluation &e) {
   return pointwise([=](const double *v) { return v[1] == v[2] ? v[0] : fill; },
                    {&x, &e.operand(1), &e.operand(2)}, e.indices(), e.shape(),
                    &e.error);
-}
-
-static Tensor evaluateSegmentMask(Evaluation &e) {
-  return ofOneSegment(e.operand(0), e.real("fill"), e);
-}
-
-static void differentiateSegmentMask(Evaluation &e, const Tensor &gradient,
-                                     OperandGradients &out) {
-  out.set(0,
-          [&] { return fitted(ofOneSegment(gradient, 0, e), out.type(0), e); });
 }
 
 /// `x` before the length along an index, and `fill` from there on.
@@ -256,13 +228,16 @@ static Tensor before(const Tensor &x, double fill, Evaluation &e) {
       {&x, &e.operand(1)}, e.indices(), e.shape(), &e.error);
 }
 
-static Tensor evaluateLengthMask(Evaluation &e) {
-  return before(e.operand(0), e.real("fill"), e);
-}
-
-static void differentiateLengthMask(Evaluation &e, const Tensor &gradient,
-                                    OperandGradients &out) {
-  out.set(0, [&] { return fitted(before(gradient, 0, e), out.type(0), e); });
+/// What hides elements behind `fill`, and their gradients behind 0.
+template <Tensor masked(const Tensor &x, double fill, Evaluation &e)>
+static OperationRow mask(size_t operands) {
+  return {[](Evaluation &e) { return masked(e.operand(0), e.real("fill"), e); },
+          [](Evaluation &e, const Tensor &gradient, OperandGradients &out) {
+            out.set(0, [&] {
+              return fitted(masked(gradient, 0, e), out.type(0), e);
+            });
+          },
+          operands, /*readsOperands=*/operands > 1};
 }
 
 static Tensor evaluateConstant(Evaluation &e) {
@@ -336,10 +311,10 @@ OperationRows pointwiseOperations() {
       {"compare", {evaluateCompare, nullptr, 2, false, /*stopsGradient=*/true}},
       {"select", {evaluateSelect, differentiateSelect, 3}},
       {"slope", {evaluateSlope, nullptr, 1}},
-      {"causal_mask", linear(evaluateCausalMask, differentiateCausalMask)},
-      {"end_mask", linear(evaluateEndMask, differentiateEndMask)},
-      {"segment_mask", {evaluateSegmentMask, differentiateSegmentMask, 3}},
-      {"length_mask", {evaluateLengthMask, differentiateLengthMask, 2}},
+      {"causal_mask", mask<causal>(1)},
+      {"end_mask", mask<ended>(1)},
+      {"segment_mask", mask<ofOneSegment>(3)},
+      {"length_mask", mask<before>(2)},
       {"dropout", {evaluateDropout, differentiateDropout, 1}},
       {"dropout_mask", {evaluateDropoutMask}},
       {"constant", {evaluateConstant}},

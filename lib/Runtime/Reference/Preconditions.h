@@ -15,7 +15,7 @@ namespace tpsp::reference {
 /// Keeps `message` unless an earlier one is there; returns an invalid tensor.
 Tensor fail(std::string *error, const std::string &message);
 
-/// "{b, s, d}", for messages.
+/// "[b, s, d]", for messages.
 std::string toString(const IndexNames &names);
 
 bool contains(const IndexNames &names, const std::string &name);

@@ -1,16 +1,10 @@
 #include "Evaluation.h"
+#include "Preconditions.h"
 
 #include <algorithm>
 #include <unordered_map>
 
 using namespace tpsp::reference;
-
-static std::string joined(const IndexNames &names) {
-  std::string text;
-  for (const std::string &name : names)
-    text += (text.empty() ? "" : ", ") + name;
-  return "[" + text + "]";
-}
 
 static bool fits(const Tensor &tensor, const ValueType &type) {
   return tensor.isValid() && tensor.indices == type.indices &&
@@ -222,7 +216,7 @@ private:
       return evaluation.error;
     if (!fits(value, type))
       return "was not evaluated to the indices of its type, " +
-             joined(type.indices);
+             toString(type.indices);
     for (size_t operand : op.operands)
       values.release(operand);
     values.set(result, std::move(value));
@@ -264,7 +258,8 @@ private:
       if (out.wanted(i)) {
         if (!fits(out.of(i), out.type(i)))
           return "has a gradient of operand #" + std::to_string(i) +
-                 " that does not fit its type, " + joined(out.type(i).indices);
+                 " that does not fit its type, " +
+                 toString(out.type(i).indices);
         contribute(op.operands[i], std::move(out.of(i)));
       }
     return "";
@@ -357,7 +352,7 @@ static std::string checkArguments(const Program &program,
     const ValueType &type = argumentType(program, i);
     if (!fits(*given[i], type))
       return "argument #" + std::to_string(i) +
-             " does not have the names and shape of " + joined(type.indices);
+             " does not have the names and shape of " + toString(type.indices);
   }
   return "";
 }

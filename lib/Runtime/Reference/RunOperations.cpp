@@ -1,4 +1,4 @@
-//===- RunOperations.cpp - runs of positions of an index ------------------===//
+//===- RunOperations.cpp - positions of an index, and runs of them --------===//
 
 #include "OperationFamilies.h"
 
@@ -88,8 +88,38 @@ static void differentiatePad(Evaluation &e, const Tensor &gradient,
   });
 }
 
+static Tensor evaluateTake(Evaluation &e) {
+  return take(e.operand(0), e.text("index"), e.integer("at"), &e.error);
+}
+
+static void differentiateTake(Evaluation &e, const Tensor &gradient,
+                              OperandGradients &out) {
+  out.set(0, [&] {
+    const ValueType &type = out.type(0);
+    size_t dim = dimOf(type.indices, e.text("index"), e);
+    Shape single = type.shape;
+    single[dim] = 1;
+    Tensor taken = reshape(gradient, type.indices, single, &e.error);
+    return placed(type, 0, taken, 0, e.integer("at"), dim, e);
+  });
+}
+
+static Tensor evaluateStack(Evaluation &e) {
+  return stack(e.operands, e.text("index"), e.indices(), &e.error);
+}
+
+static void differentiateStack(Evaluation &e, const Tensor &gradient,
+                               OperandGradients &out) {
+  for (size_t i = 0; i < out.size(); ++i)
+    out.set(i, [&] {
+      return take(gradient, e.text("index"), static_cast<int64_t>(i), &e.error);
+    });
+}
+
 OperationRows runOperations() {
-  return {{"concat", linear(evaluateConcat, differentiateConcat)},
+  return {{"take", linear(evaluateTake, differentiateTake)},
+          {"stack", linear(evaluateStack, differentiateStack)},
+          {"concat", linear(evaluateConcat, differentiateConcat)},
           {"cut", linear(evaluateCut, differentiateCut)},
           {"pad", linear(evaluatePad, differentiatePad)}};
 }

@@ -69,10 +69,10 @@ Tensor fail(std::string *error, const std::string &message) {
 }
 
 std::string toString(const IndexNames &names) {
-  std::string text = "{";
+  std::string text = "[";
   for (const std::string &name : names)
     text += (text.size() > 1 ? ", " : "") + name;
-  return text + "}";
+  return text + "]";
 }
 
 bool contains(const IndexNames &names, const std::string &name) {

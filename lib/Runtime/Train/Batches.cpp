@@ -1,8 +1,8 @@
 #include "tpsp/Runtime/Train/Batches.h"
 
+#include "Shuffle.h"
 #include "tpsp/Abi/ElementType.h"
 #include "tpsp/Abi/InvalidStatus.h"
-#include "tpsp/Runtime/Train/Shuffle.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Curves of a run: panels over a common axis of steps.
-#include "tpsp/Runtime/Train/Metrics.h"
+#include "Metrics.h"
 
 #include "Runtime/Driver/SvgDocument.h"
 

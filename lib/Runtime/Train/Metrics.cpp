@@ -1,4 +1,4 @@
-#include "tpsp/Runtime/Train/Metrics.h"
+#include "Metrics.h"
 
 #include "tpsp/Runtime/Driver/FileHandle.h"
 #include "tpsp/Runtime/Driver/WholeFile.h"

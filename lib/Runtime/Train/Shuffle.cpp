@@ -1,4 +1,4 @@
-#include "tpsp/Runtime/Train/Shuffle.h"
+#include "Shuffle.h"
 
 #include "tpsp/Runtime/Driver/RandomData.h"
 

@@ -1,8 +1,8 @@
 #include "tpsp/Runtime/Train/Trainer.h"
 
+#include "Metrics.h"
 #include "tpsp/Runtime/Driver/StepResults.h"
 #include "tpsp/Runtime/Driver/WholeFile.h"
-#include "tpsp/Runtime/Train/Metrics.h"
 
 #include <fmt/format.h>
 

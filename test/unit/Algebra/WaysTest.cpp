@@ -13,9 +13,9 @@ protected:
     structure.linearity = Linearity::Multi;
     IndexId b = structure.intern("b", 8), s = structure.intern("s", 16),
             d = structure.intern("d", 32), e = structure.intern("e", 64);
-    structure.operands.push_back({{e, d}, {64, 32}, 4});
-    structure.operands.push_back({{b, s, d}, {8, 16, 32}, 4});
-    structure.results.push_back({{b, s, e}, {8, 16, 64}, 4});
+    structure.operands.push_back({{e, d}, {64, 32}, 4, {}});
+    structure.operands.push_back({{b, s, d}, {8, 16, 32}, 4, {}});
+    structure.results.push_back({{b, s, e}, {8, 16, 64}, 4, {}});
     weight = Placement(2);
     input = Placement(3);
   }

@@ -1,5 +1,5 @@
 /// What a plan's code may call, on objects compiled from a few lines.
-#include "tpsp/Compile/PlanSymbols.h"
+#include "Compile/PlanSymbols.h"
 
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/LLVMContext.h"

@@ -1,7 +1,7 @@
 // What the walker does between operations, and what it refuses.
 #include "TestProgram.h"
 
-#include "tpsp/Compile/ReferenceWalker.h"
+#include "Compile/ReferenceWalker.h"
 
 using namespace mlir;
 using namespace tpsp;

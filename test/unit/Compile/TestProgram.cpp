@@ -1,6 +1,6 @@
 #include "TestProgram.h"
 
-#include "tpsp/Compile/ReferenceWalker.h"
+#include "Compile/ReferenceWalker.h"
 #include "tpsp/InitAll.h"
 
 #include "mlir/IR/Diagnostics.h"

@@ -109,7 +109,7 @@ TEST(ShortfallTest, RefusesOtherTensors) {
   const Tensor x{{"s", "e"}, {1, 2}, {1, 3}};
   std::string error;
   shortfall(x, "v", "k", {{"s", "k"}, {1, 1}, {0}}, &error);
-  EXPECT_NE(error.find("{s, k} are no choices from {s, e}"), std::string::npos)
+  EXPECT_NE(error.find("[s, k] are no choices from [s, e]"), std::string::npos)
       << error;
 }
 

@@ -76,10 +76,10 @@ TEST(LayoutTest, PermuteScalarsDiagonalsAndErrors) {
   EXPECT_EQ(permute(x, {"i"}).data, (std::vector<double>{1, 4}));
   EXPECT_TRUE(permute(full({"i", "j"}, {0, 3}, 0), {"j", "i"}).isValid());
   std::string error;
-  expectError(permute(x, {"i", "j"}, &error), error, "lacks {j}");
+  expectError(permute(x, {"i", "j"}, &error), error, "lacks [j]");
   error.clear();
   const Tensor y = full({"i", "j"}, {2, 3}, 0);
-  expectError(permute(y, {"i"}, &error), error, "{j}");
+  expectError(permute(y, {"i"}, &error), error, "[j]");
 }
 
 } // namespace

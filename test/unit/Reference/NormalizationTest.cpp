@@ -124,8 +124,8 @@ TEST(NormTest, AgainstLoops) {
 TEST(NormTest, FailedPreconditions) {
   const Tensor x = full({"i", "j"}, {3, 2}, 5), gain = full({"k"}, {2}, 1);
   std::string error;
-  expectError(norm({&x, &gain}, 0, &error), error, "{k}");
-  expectError(norm({&x, &gain, &gain}, 0, &error), error, "{k}");
+  expectError(norm({&x, &gain}, 0, &error), error, "[k]");
+  expectError(norm({&x, &gain, &gain}, 0, &error), error, "[k]");
 }
 
 } // namespace

@@ -23,8 +23,9 @@ TEST(HalfRowsTest, EveryNumberIsWidened) {
     for (size_t i = 1; i < 0xfffe; ++i) {
       float expected = half.widen(all[i]);
       ASSERT_EQ(std::isnan(wide[i]), std::isnan(expected)) << i;
-      if (!std::isnan(expected))
+      if (!std::isnan(expected)) {
         ASSERT_EQ(bitsOfFloat(wide[i]), bitsOfFloat(expected)) << i;
+      }
     }
     EXPECT_EQ(wide[0xfffe], 0);
   }

@@ -243,9 +243,10 @@ TEST(AttentionCost, PairsOfQueriesThatAreDivided) {
         sum += part.pairs();
       }
       EXPECT_EQ(sum, whole.pairs()) << ranks << " ranks, window " << window;
-      if (window == 0)
+      if (window == 0) {
         EXPECT_NEAR(largest / whole.pairs(),
                     double(2 * ranks - 1) / double(ranks * ranks), 0.02);
+      }
     }
 }
 

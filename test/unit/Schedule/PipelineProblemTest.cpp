@@ -82,8 +82,9 @@ TEST(PipelineProblemTest, WeightGradientsFillTheBubble) {
       // With room for twice as many, as is known: (p - 1)(F + B - W).
       double more = scheduled(problem, "zero-bubble", 2 * p).seconds;
       EXPECT_LT(same, without - 0.5);
-      if (m > p)
+      if (m > p) {
         EXPECT_NEAR(more, 3.0 * m + p - 1, 1e-9) << "p=" << p << " m=" << m;
+      }
     }
 }
 
@@ -124,9 +125,11 @@ TEST(PipelineProblemTest, RandomStagesKeepDependencesAndBounds) {
     ASSERT_EQ(problem.check(), std::nullopt);
     PipelineSchedule schedule = schedulePipeline(problem);
     ASSERT_EQ(verify(problem, schedule), std::nullopt) << i;
-    for (int64_t stage = 0; stage < problem.stages; ++stage)
-      if (problem.hasBackward)
+    for (int64_t stage = 0; stage < problem.stages; ++stage) {
+      if (problem.hasBackward) {
         ASSERT_LE(schedule.saved[stage], problem.bound[stage]) << i;
+      }
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-#include "tpsp/Runtime/Train/Metrics.h"
+#include "Runtime/Train/Metrics.h"
 
 #include "TestFiles.h"
 

@@ -1,4 +1,4 @@
-#include "tpsp/Runtime/Train/Shuffle.h"
+#include "Runtime/Train/Shuffle.h"
 
 #include <gtest/gtest.h>
 

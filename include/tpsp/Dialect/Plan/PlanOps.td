@@ -236,9 +236,10 @@ def Plan_MatmulOp : Plan_CommandOp<"matmul", "Matmul", [AttrSizedOperandSegments
     loops of four numbers each: extent, and the strides in a, b and c.
 
     `epilogue` names the steps that are done to each finished sum, or that sum
-    an operand, in order: "bias", "keep", "gelu", "slope", "sum_a", "sum_b"
-    (EpilogueStep in Abi/Commands.h). `reads` are the buffers of the steps that
-    read one, `writes` those of the steps that write one, in their order.
+    an operand. In their order they are "bias", "keep", "gelu", "slope",
+    "sum_a", "sum_b" (EpilogueStep in Abi/Commands.h). `reads` are the buffers
+    of the steps that read one, `writes` those of the steps that write one, in
+    their order.
   }];
   let hasVerifier = 1;
   let arguments = (ins Arg<AnyStaticShapeMemRef, "", [MemRead]>:$a,
@@ -316,10 +317,10 @@ class Plan_AttentionCallOp<string mnemonic, list<Trait> traits = []>
     queries, keys, features, features of values; `strides` those of q, k, v and
     o along batch, head, group and row. `bias_strides` has one more, along keys,
     and is there if `extras` begins with a bias. `segment_strides`, of the
-    queries' and the keys', is there if segment numbers come next, and
-    `length_strides`, along batch and head, if lengths of keys come last.
-    `query_start`, as a kernel's positions, is where a causal mask has this
-    rank's first query; without, at the first key.
+    queries' and the keys', is there if segment numbers come next.
+    `length_strides`, along batch and head, is there if lengths of keys come
+    last. `query_start`, as a kernel's positions, is where a causal mask has
+    this rank's first query; without, at the first key.
   }];
 }
 def Plan_AttentionOp : Plan_AttentionCallOp<"attention"> {

@@ -17,10 +17,10 @@ class PatternRewriter;
 
 namespace tpsp {
 
-/// The score of a key that is not seen, in place of minus infinity, for which
-/// exp(m - m) is no number where all that a row has seen so far is masked.
-/// exp(this - anything else) is 0 all the same. A row that sees nothing has it
-/// as its statistic.
+/// The score of a key that is not seen. With minus infinity exp(m - m) would be
+/// no number where all that a row has seen so far is masked. With this number
+/// exp of its difference to any other is 0 all the same. A row that sees
+/// nothing has it as its statistic.
 inline constexpr double maskedScore = -1e30;
 
 /// The indices of a row of scores: those of the queries `q` without `feature`,

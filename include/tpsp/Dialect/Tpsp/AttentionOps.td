@@ -45,9 +45,9 @@ def Tpsp_AttentionOp
     With `causal` a query sees no later key. With `window` it sees, besides, no
     key that lies `window` positions or more before it. With segment numbers (of
     i32: documents in one row) it sees keys of its own segment alone. With
-    lengths (of i32: rows that are shorter, a cache that is not full) it sees the
-    first keys alone, as many as its length says: none if that is negative, all
-    if it is beyond their extent. A query that sees no key has zeros. A bias
+    lengths (of i32) it sees the first keys alone, as many as its length says:
+    rows are shorter, or a cache is not full. It sees none if that is negative,
+    all if it is beyond their extent. A query that sees no key has zeros. A bias
     (positions, a mask of large negative numbers) lacks the indices that it is
     the same along.
 
@@ -60,9 +60,9 @@ def Tpsp_AttentionOp
        : (!q /*b,s,h,r,k*/, !k /*b,t,h,k*/, !k) -> !q
     ```
 
-    A second result, if there is one, is the statistic of every row of scores:
-    the log of the sum over `key` of exp(score). exp(score - statistic) are the
-    weights before dropout. It is -1e30 where a query sees no key.
+    A second result, if there is one, is the statistic of every row of scores.
+    That is the log of the sum over `key` of exp(score). exp(score - statistic)
+    are the weights before dropout. It is -1e30 where a query sees no key.
     Differentiation asks for it.
 
     Constraints: (I1)-(I8), and
@@ -110,9 +110,9 @@ def Tpsp_AttentionGradientOp
   let summary = "attention's gradients with respect to its operands";
   let description = [{
     Operands q, k, v, attention's result o, its statistic, g, the gradient of o,
-    and what attention has behind v. With w the weights, p what dropout leaves
-    of them, d what it leaves of the product of g and v, r of every row the sum
-    of g times o, and c the slope of `softcap` (1 without):
+    and what attention has behind v. Let w be the weights, p what dropout leaves
+    of them, and d what it leaves of the product of g and v. Let r be of every
+    row the sum of g times o, and c the slope of `softcap` (1 without):
 
         dv = p^T g,  dz = w (d - r),  ds = scale c dz,  dq = ds k,  dk = ds^T q
 

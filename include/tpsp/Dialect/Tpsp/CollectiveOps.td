@@ -92,9 +92,9 @@ def Tpsp_MirrorOp
         DeclareOpInterfaceMethods<Tpsp_ExchangeOpInterface>]> {
   let summary = "the tensor of the rank as far from the last as this from the first";
   let description = [{
-    On local shapes: rank r of the group of `axes` (major to minor) gets the
-    tensor of rank group - 1 - r, which gets that of rank r. Every rank's
-    subscripts stay. `ledger` is its row (#plan.ledger).
+    On local shapes: rank r of the group of `axes` (major to minor) and rank
+    group - 1 - r exchange their tensors. Every rank's subscripts stay. `ledger`
+    is its row (#plan.ledger).
 
     Constraints:
     - (C5) The axes are the mesh's, and the group has more than one rank.

@@ -29,8 +29,8 @@ def Tpsp_DropoutOp
 
     Constraints: (I1)-(I8), (P1), (P2), and
     - (P4) 0 <= rate < 1; `along` and `part`, if given, name a part of a larger
-           tensor; the step's number, if given, has no index, and the other
-           tensors are of one type.
+      tensor. The step's number, if given, has no index. The other tensors are
+      of one type.
     - (P5) `tile` is of an index of the result and over axes of the mesh, and
            the types are one rank's.
   }];

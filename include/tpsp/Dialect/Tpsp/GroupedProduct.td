@@ -7,7 +7,7 @@ def Tpsp_GroupedProductOpInterface : OpInterface<"GroupedProductOpInterface"> {
   let cppNamespace = "::tpsp";
   let description = [{
     An operation that may be a product of two tensors in which integers choose,
-    for every row, one of several matrices: one by one, or grouped, no matrix
+    for every row, one of several matrices. One by one, or grouped, no matrix
     meets the rows of another.
   }];
   let methods = [

@@ -44,6 +44,16 @@ mlir::FloatType floatTypeNamed(mlir::MLIRContext *context,
 mlir::RankedTensorType withElement(mlir::RankedTensorType type,
                                    mlir::Type element);
 
+struct IndexedDimension {
+  mlir::StringAttr name;
+  int64_t extent;
+  /// Major to minor; null: no axis divides it.
+  mlir::ArrayAttr axes = {};
+};
+/// The same tensor with these dimensions in place of its dimension `dim`.
+mlir::RankedTensorType withDimensions(mlir::RankedTensorType type, unsigned dim,
+                                      llvm::ArrayRef<IndexedDimension> dims);
+
 /// The width of the integers that a tensor holds, 0 for floating-point.
 unsigned integerWidth(mlir::Value tensor);
 /// Likewise of the first operand, 0 if there is none: a view has its operand's

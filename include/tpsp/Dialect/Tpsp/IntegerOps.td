@@ -31,9 +31,9 @@ def Tpsp_OneHotEinsumOp
     or tokens sent to their places. So the operation is its own adjoint. An
     integer that is no position along its index selects nothing.
 
-    With two tensors of numbers it is a grouped product: in W[e, f, d] and
-    x[s, d] under ids[s], the row s meets the matrix ids[s] alone, and costs 2 f
-    d FLOPs. The gradient of x is a grouped product with the same matrices. That
+    With two tensors of numbers it is a grouped product. Of W[e, f, d] and x[s,
+    d] under ids[s], the row s meets the matrix ids[s] alone, and costs 2 f d
+    FLOPs. The gradient of x is a grouped product with the same matrices. That
     of W is one that writes to them.
 
     Where it writes, its buckets are the positions written to. A first kernel
@@ -121,16 +121,16 @@ def Tpsp_CountEarlierOp
     major to minor. It gives tokens their slots at their experts.
     Integers outside [0, `values`) count as -1.
 
-    With a second operand, how often each value comes (count_values), the smaller
-    values of the same block are counted, too: it is where integers come that
-    are sorted block by block.
+    A second operand says how often each value comes (count_values). Then the
+    smaller values of the same block are counted, too. So it is where integers
+    come that are sorted block by block.
 
     Constraints: (I1)-(I8), and
     - (T2) One or two operands; the result has the first's indices; `over` names
            some of them, each once; `values` is from 1 to 65536.
     - (T3) A second operand has, in the order of `of`, one or two indices that
-           the first lacks, with at least `values` positions together, and
-           besides only such that the first has and `over` does not name.
+      the first lacks, of at least `values` positions together. Its other
+      indices are of the first, and `over` does not name them.
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrArrayAttr:$over,
                        I64Attr:$values, OptionalAttr<StrArrayAttr>:$of);
@@ -149,9 +149,9 @@ def Tpsp_CountValuesOp
         DeclareOpInterfaceMethods<Tpsp_BucketKernelOpInterface>], hasAdjoint=0> {
   let summary = "how often each value comes among integers";
   let description = [{
-    The result has the operand's indices but `over`, then those of `of`: an index
-    whose positions are the values, or two, of blocks and of the values in a
-    block. How many tokens have chosen each expert:
+    The result has the operand's indices but `over`, then those of `of`. That is
+    an index whose positions are the values, or two: of blocks, and of the
+    values in a block. How many tokens have chosen each expert:
 
     ```mlir
     %load = tpsp.count_values %choice {over = ["s", "k"], of = ["j", "i"]}
@@ -162,7 +162,7 @@ def Tpsp_CountValuesOp
 
     Constraints: (I1)-(I8), and
     - (T4) One operand; `over` names some of its indices, each once; `of` names
-           one or two that it lacks; the result has its other indices and those.
+      one or two that it lacks. The result has its other indices and those.
   }];
   let arguments = (ins Variadic<Tpsp_Tensor>:$inputs, StrArrayAttr:$over,
                        StrArrayAttr:$of);
@@ -278,8 +278,8 @@ def Tpsp_DispatchOp
 
     Constraints: (I1)-(I8), and
     - (D1) Two operands; the result carries `expert` and `slot`, and no operand
-           does; ids carry `choice`, which x and the result lack, and are not
-           partial.
+      does. Ids carry `choice`, which x and the result lack, and are not
+      partial.
     - (D3) Or three, of which the second is the load. It carries `expert`, and at
            most one other index that ids lack; that and `slot` are the result's,
            and of no other operand.
@@ -299,9 +299,9 @@ def Tpsp_CombineOp
     the slots of blocks.
 
     Constraints: (I1)-(I8), and
-    - (D2) Three operands; v carries `expert` and `slot`, ids carry `choice`, and
-           the result lacks all three; weights have the indices of ids, which
-           are not partial.
+    - (D2) Three operands; v carries `expert` and `slot`, ids carry `choice`,
+      and the result lacks all three. Weights have the indices of ids, which are
+      not partial.
     - (D4) Or four, of which the second is the load, as of a dispatch; v carries
            `slot` and the load's index of blocks.
   }];

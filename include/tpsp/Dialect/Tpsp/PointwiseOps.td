@@ -10,8 +10,8 @@ def Tpsp_AddOp
                        ["getScalarFormula"]> {
   let summary = "the sum of any number of tensors";
   let description = [{
-    Operands may be of other precision than the result: it is in the result's
-    that they are summed, and over ranks, too, if they are partial.
+    Operands may be of other precision than the result. They are summed in the
+    result's, and over ranks, too, if they are partial.
 
     Constraints: (I1)-(I8), (P1), (P2).
   }];

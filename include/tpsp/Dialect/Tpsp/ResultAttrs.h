@@ -1,6 +1,6 @@
 /// What passes note on one result of an operation (proposedAttrName,
-/// weightAttrName, nameAttrName): on the operation itself if it has one result,
-/// else in the result's entry of resultsAttrName.
+/// weightAttrName, nameAttrName). It is on the operation itself if that has one
+/// result, else in the result's entry of resultsAttrName.
 #ifndef TPSP_DIALECT_TPSP_RESULTATTRS_H
 #define TPSP_DIALECT_TPSP_RESULTATTRS_H
 

@@ -89,8 +89,8 @@ def Tpsp_LayerNormOp : Tpsp_ReducedRowOp<"layer_norm"> {
 def Tpsp_RopeOp : Tpsp_RowOp<"rope", ["getLinearity", "restrictPositions"]> {
   let summary = "rotary position embedding, the rotate-half form";
   let description = [{
-    Pairs element m with m + K/2 of `feature` (extent K) and rotates each pair
-    by position * f with f = theta^(-2m/K); by the negative angle if `inverse`.
+    Pairs element m with m + K/2 of `feature` (extent K). It rotates each pair
+    by position * f with f = theta^(-2m/K), by the negative angle if `inverse`.
 
     `stretch` divides f. With `trained`, pairs that turn often keep their f: a
     pair turns n = trained f / 2 pi times over so many positions. Where n is at

@@ -48,9 +48,9 @@ Scalar cos(const Scalar &x);
 Scalar erf(const Scalar &x);
 Scalar sqrt(const Scalar &x);
 
-/// log(1 + x) of an x that is not negative, with all digits of a small one
+/// log(1 + x) of an x that is not negative, with all digits of a small one.
 /// (Goldberg, What every computer scientist should know about floating-point
-/// arithmetic, 1991, theorem 4).
+/// arithmetic, 1991, theorem 4.)
 Scalar log1p(const Scalar &x);
 Scalar rsqrt(const Scalar &x);
 Scalar sigmoid(const Scalar &x);

@@ -49,9 +49,9 @@ mlir::LogicalResult verifyStep(mlir::Operation *op, unsigned number);
 mlir::LogicalResult verifyOnePrecision(mlir::Operation *op,
                                        mlir::ValueRange tensors);
 /// What may follow the first `tensors` operands of an attention, in this order,
-/// as their types say: a bias of numbers with indices, two tensors of segment
-/// numbers of i32, one of lengths of i32, the step's number without indices.
-/// Null and empty where they are not.
+/// as their types say. There are a bias of numbers with indices, two tensors of
+/// segment numbers of i32 and one of lengths of i32. Last is the step's number,
+/// without indices. Null and empty where they are not.
 mlir::Value attentionBias(mlir::ValueRange operands, unsigned tensors);
 mlir::ValueRange attentionSegments(mlir::ValueRange operands, unsigned tensors);
 mlir::Value attentionLengths(mlir::ValueRange operands, unsigned tensors);
@@ -160,7 +160,7 @@ inline constexpr llvm::StringLiteral updatesAttrName = "tpsp.updates";
 /// Unit attribute of operations that belong to the update.
 inline constexpr llvm::StringLiteral updateAttrName = "tpsp.update";
 /// Attribute of an operation with several results: an array with a dictionary
-/// for each of them, in place of the operation's own name and the result
+/// for each of them. It stands for the operation's own name and the result
 /// attributes below (ResultAttrs.h).
 inline constexpr llvm::StringLiteral resultsAttrName = "tpsp.results";
 /// Unit attribute of a result that is a parameter's gradient, or a summand of

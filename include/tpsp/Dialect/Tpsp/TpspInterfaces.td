@@ -420,8 +420,8 @@ def Tpsp_CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
 def Tpsp_ExchangeOpInterface : OpInterface<"ExchangeOpInterface"> {
   let cppNamespace = "::tpsp";
   let description = [{
-    A collective or a piece of one, on local shapes: every rank of a group gets the
-    tensor of one of them, whatever the subscripts say. One operand and one
+    A collective or a piece of one, on local shapes. Every rank of a group gets
+    the tensor of one of them, whatever the subscripts say. One operand and one
     result, of one type.
   }];
   let methods = [

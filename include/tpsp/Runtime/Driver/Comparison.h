@@ -52,9 +52,9 @@ struct ExpectedValues {
 inline constexpr double roundingFactor = 8;
 
 /// From this many elements on a shard is judged by its own rounding alone. One
-/// of fewer may round well by chance, which says nothing of the run: it may be
-/// off by what so few of its tensor's elements are off by at most, if that is
-/// more.
+/// of fewer may round well by chance, which says nothing of the run. If that is
+/// more, it may be off by what so few of its tensor's elements are off by at
+/// most.
 inline constexpr int64_t elementsToJudgeAlone = 16;
 
 /// Compares one tensor of a world, on every rank, with its whole values. Every
@@ -68,8 +68,9 @@ Status compareTensor(World &world, const Plan &plan, const PlanBuffer &tensor,
                      TensorError &out);
 
 /// A tensor's whole values (row-major), from the first rank that holds each
-/// part; `tensor` is no partial one. Of several processes that with rank 0 gets
-/// them.
+/// part. Of a partial tensor they are the sum of the ranks' summands, or their
+/// maximum, in the order of the ranks. Of several processes that with rank 0
+/// gets them.
 Status gatherTensor(World &world, const Plan &plan, const PlanBuffer &tensor,
                     std::vector<double> &out);
 
@@ -80,9 +81,9 @@ Status gatherTensor(World &world, const Plan &plan, const PlanBuffer &tensor,
 void rescaleZeros(std::vector<TensorError> &errors, double tolerance);
 
 /// Measures the rounding of these results over all of them, if that is more
-/// than their own. New parameters need it: a step by a sign (Lion's, AdamW's
-/// first) is turned over by rounding, in a few elements of all, and by chance
-/// in none of a small tensor's.
+/// than their own. New parameters need it. Rounding turns a step by a sign
+/// (Lion's, AdamW's first) over in a few elements of all. By chance it does in
+/// none of a small tensor's.
 void poolRounding(const std::vector<TensorError *> &errors, double tolerance);
 
 } // namespace tpsp::rt

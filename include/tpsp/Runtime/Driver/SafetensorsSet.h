@@ -32,7 +32,7 @@ public:
               void *destination) const;
 
 private:
-  struct Place {
+  struct Stored {
     const SafetensorsReader *file;
     const SafetensorsTensor *tensor;
   };
@@ -42,7 +42,7 @@ private:
 
   /// By path, so that none is opened twice and none moves.
   std::map<std::string, SafetensorsReader> files;
-  std::map<std::string, Place> places;
+  std::map<std::string, Stored> stored;
 };
 
 } // namespace tpsp::rt

@@ -28,8 +28,8 @@ public:
   template <typename Visit>
   void forRuns(int64_t begin, int64_t end, Visit visit) const {
     for (int64_t run = begin; run < end; ++run) {
-      Place place = placeOf(run);
-      visit(place.global, place.local, runLength);
+      RunStart start = startOf(run);
+      visit(start.global, start.local, runLength);
     }
   }
 
@@ -42,10 +42,10 @@ private:
     int64_t held;
   };
   /// Where the first element of a run is.
-  struct Place {
+  struct RunStart {
     int64_t global, local;
   };
-  Place placeOf(int64_t run) const;
+  RunStart startOf(int64_t run) const;
 
   std::vector<Dim> dims;
   int64_t count = 1;

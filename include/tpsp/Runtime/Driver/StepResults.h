@@ -37,8 +37,8 @@ bool isDroppedCount(const PlanBuffer &tensor);
 Status checkDropped(double dropped, int64_t most);
 
 /// Reads a tensor without indices, or the sum of one that has some, after a
-/// step: of replicas the first; of what is still to be combined, all of it. To
-/// read allocates nothing.
+/// step. Of replicas the first counts, and of what is still to be combined,
+/// all. To read allocates nothing.
 class ScalarReader {
 public:
   /// Both must outlive it.

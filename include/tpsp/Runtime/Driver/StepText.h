@@ -13,8 +13,8 @@ namespace tpsp::rt {
 std::string summaryLine(double stepSeconds, const Exposure &exposure,
                         int64_t peakBytes);
 
-/// The three largest buffers that are in use where, in the order of the
-/// commands, most bytes are: "scores 4.0 GiB (gpt.mlir:12:8), w1 1.0 GiB
+/// The three largest buffers that are in use where most bytes are, in the order
+/// of the commands. For example "scores 4.0 GiB (gpt.mlir:12:8), w1 1.0 GiB
 /// (gpt.mlir:3:20), x 512.0 MiB (gpt.mlir:3:5)". Empty if there are none.
 std::string largestConsumers(const Plan &plan);
 

@@ -30,7 +30,7 @@ public:
   Status create(const std::string &path);
   /// The number by which other processes find what create() began.
   static int64_t number();
-  /// Opens what another process, with this number, has begun. finish() then
+  /// Opens what another process, with this number, has begun. Then finish()
   /// puts nothing in its place, but sees to it that what was written is stored.
   Status join(const std::string &path, int64_t number);
   /// Writes bytes [offset, offset + bytes). Thread-safe.

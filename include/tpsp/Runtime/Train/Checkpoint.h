@@ -54,7 +54,7 @@ rt::Status findCheckpoint(const std::string &path, std::string &checkpoint);
 rt::Status readPosition(const std::string &checkpoint, TrainingPosition &out);
 
 /// Its tensors. INVALID, with all names, if a parameter or a state of the plan
-/// is missing, or the checkpoint has one that the plan does not take.
+/// is missing. So is one that the checkpoint has and the plan does not take.
 rt::Status openCheckpoint(const std::string &checkpoint, const Plan &plan,
                           std::unique_ptr<rt::TensorSource> others,
                           std::unique_ptr<rt::TensorSource> &out);

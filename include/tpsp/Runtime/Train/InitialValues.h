@@ -9,9 +9,9 @@
 namespace tpsp::train {
 
 /// State begins as zeros, but a master as its parameter, before that is
-/// rounded, and numbers of the step's own as their mean; cotangents of other
-/// results than the loss are zeros; data and scalars, which every step sets,
-/// too. All else is from `source`.
+/// rounded, and numbers of the step's own as their mean. Cotangents of other
+/// results than the loss are zeros. So are data and scalars, which every step
+/// sets. All else is from `source`.
 class InitialValues final : public rt::TensorSource {
 public:
   /// `loss`: the number of the result that is minimised. The plan must outlive

@@ -9,7 +9,7 @@
 namespace tpsp::train {
 
 /// Over steps 1 .. steps. The rate rises in proportion to the step for `warmup`
-/// steps, up to `peak`, and then is, with t from 0 to 1 over the rest,
+/// steps, up to `peak`. Then it is, with t from 0 to 1 over the rest,
 ///
 ///   constant              peak
 ///   warmup-linear         peak + (low - peak) t

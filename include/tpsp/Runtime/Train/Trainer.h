@@ -50,9 +50,9 @@ public:
 
   /// Trains from `position`, of which step and samples are counted on. Ends
   /// after the last step, or after the step in which `isInterrupted` has become
-  /// true in any process, with a checkpoint. Fails as the world does; if a loss
-  /// is not finite, or a step drops too much, with the step and the last
-  /// checkpoint before it; if a file cannot be written.
+  /// true in any process, with a checkpoint. Fails as the world does, and if a
+  /// file cannot be written. If a loss is not finite, or a step drops too much,
+  /// it names the step and the last checkpoint before it.
   rt::Status run(TrainingPosition &position,
                  const std::function<bool()> &isInterrupted);
 

@@ -25,9 +25,7 @@ static SmallVector<Value> build(UpdateBuilder &b, const ParameterStep &in) {
   Value root = b.sqrt(b.div(square, squareShare));
   Value change =
       b.div(b.div(mean, meanShare), b.shift(root, in.setting("epsilon")));
-  if (in.rank() >= 2 && in.setting("decay") > 0)
-    change = b.add(change, b.scale(in.parameter, in.setting("decay")));
-  return {b.sub(in.parameter, b.mul(change, in.learningRate)), mean, square};
+  return {in.stepped(b, in.decayed(b, change)), mean, square};
 }
 
 const Optimizer &tpsp::adamW() {

@@ -13,9 +13,7 @@ static SmallVector<Value> build(UpdateBuilder &b, const ParameterStep &in) {
   Value momentum = in.state[0];
   Value change =
       signOf(b, b.average(momentum, in.gradient, in.setting("beta1")));
-  if (in.rank() >= 2 && in.setting("decay") > 0)
-    change = b.add(change, b.scale(in.parameter, in.setting("decay")));
-  return {b.sub(in.parameter, b.mul(change, in.learningRate)),
+  return {in.stepped(b, in.decayed(b, change)),
           b.average(momentum, in.gradient, in.setting("beta2"))};
 }
 

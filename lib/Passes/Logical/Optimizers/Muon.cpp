@@ -107,9 +107,7 @@ static SmallVector<Value> build(UpdateBuilder &b, const ParameterStep &in) {
   double size = rms > 0 ? rms * std::sqrt(std::max(rows, columns))
                         : std::sqrt(std::max(1.0, rows / columns));
   Value change = b.scale(matrices.orthogonalize(b, direction), size);
-  if (in.setting("decay") > 0)
-    change = b.add(change, b.scale(in.parameter, in.setting("decay")));
-  return {b.sub(in.parameter, b.mul(change, in.learningRate)), buffer};
+  return {in.stepped(b, in.decayed(b, change)), buffer};
 }
 
 const Optimizer &tpsp::muon() {

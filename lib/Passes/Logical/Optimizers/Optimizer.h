@@ -18,7 +18,7 @@
 namespace tpsp {
 
 /// Builds operations on unplaced tensors. The result of one that works element
-/// by element has the indices of the operand that has most; a tensor without
+/// by element has the indices of the operand that has most. A tensor without
 /// indices is a number for all elements.
 class UpdateBuilder {
 public:
@@ -118,7 +118,18 @@ struct ParameterStep {
   llvm::SmallVector<MatrixRole> matrix;
 
   double setting(llvm::StringRef name) const { return settings.at(name); }
-  int64_t rank() const { return typeOf(parameter).getRank(); }
+
+  /// `change` and what decays of the parameter, if that is no vector.
+  mlir::Value decayed(UpdateBuilder &b, mlir::Value change) const {
+    double decay = setting("decay");
+    return decay > 0 && typeOf(parameter).getRank() >= 2
+               ? b.add(change, b.scale(parameter, decay))
+               : change;
+  }
+  /// The parameter behind a step against `change`.
+  mlir::Value stepped(UpdateBuilder &b, mlir::Value change) const {
+    return b.sub(parameter, b.mul(change, learningRate));
+  }
 };
 
 struct Optimizer {

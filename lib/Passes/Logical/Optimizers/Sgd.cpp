@@ -6,14 +6,12 @@ using namespace tpsp;
 
 static SmallVector<Value> build(UpdateBuilder &b, const ParameterStep &in) {
   double momentum = in.setting("momentum");
-  Value gradient = in.gradient;
-  if (in.rank() >= 2 && in.setting("decay") > 0)
-    gradient = b.add(gradient, b.scale(in.parameter, in.setting("decay")));
+  Value gradient = in.decayed(b, in.gradient);
   Value velocity = b.add(b.scale(in.state[0], momentum), gradient);
   Value change = in.setting("nesterov") != 0
                      ? b.add(gradient, b.scale(velocity, momentum))
                      : velocity;
-  return {b.sub(in.parameter, b.mul(change, in.learningRate)), velocity};
+  return {in.stepped(b, change), velocity};
 }
 
 const Optimizer &tpsp::sgd() {

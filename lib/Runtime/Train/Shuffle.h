@@ -9,8 +9,8 @@ namespace tpsp::train {
 
 /// A pseudo-random permutation of [0, size), which depends on seed and epoch
 /// only. A Feistel network over the next even power of two, walked until it
-/// ends below `size` (Black and Rogaway, Ciphers with Arbitrary Finite Domains,
-/// CT-RSA 2002): expected four steps at most.
+/// ends below `size`, in four steps at most on average. (Black and Rogaway,
+/// Ciphers with Arbitrary Finite Domains, CT-RSA 2002.)
 class Shuffle {
 public:
   Shuffle(int64_t size, uint64_t seed, int64_t epoch);

@@ -1,4 +1,4 @@
-#include "MatmulEpilogue.h"
+#include "MatmulWithEpilogue.h"
 
 #include "tpsp/Abi/ElementType.h"
 

@@ -1,4 +1,4 @@
-#include "Placement.h"
+#include "Strategy.h"
 #include "tpsp/Abi/InvalidStatus.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ static constexpr const char *experts = "x", *blocksOfExperts = "xb";
 /// Along which key/value heads are copied.
 static constexpr const char *copies = "rep";
 
-struct Placement::Part {
+struct Strategy::Part {
   Names names;
   PlacedAxis axis;
   Names tokens, activations, parameters;
@@ -32,7 +32,7 @@ struct Placement::Part {
 };
 
 /// In the order of the mesh's axes.
-const std::vector<Placement::Part> &Placement::table() {
+const std::vector<Strategy::Part> &Strategy::table() {
   static const std::vector<Part> rows = {
       {{"pp"}, {"pp", "stage", 2}, {}, {}, {}},
       {{"dp", "ddp"}, {"dp", "data", 2}, {"b"}, {"b"}, {}},
@@ -61,7 +61,7 @@ static Names splitAt(const std::string &text, char separator) {
   return pieces;
 }
 
-Status Placement::add(const std::string &name) {
+Status Strategy::add(const std::string &name) {
   if (name == "hsdp") {
     TPSP_TRY(add("dp"));
     return add("fsdp");
@@ -83,7 +83,7 @@ Status Placement::add(const std::string &name) {
                  name, fmt::join(known, ", "));
 }
 
-Status Placement::setSizes(const std::string &mesh) {
+Status Strategy::setSizes(const std::string &mesh) {
   for (const std::string &entry : splitAt(mesh, ',')) {
     size_t equals = std::min(entry.find('='), entry.size());
     std::string name = entry.substr(0, equals);
@@ -102,8 +102,8 @@ Status Placement::setSizes(const std::string &mesh) {
   return {};
 }
 
-Status Placement::parse(const std::string &strategy, const std::string &mesh,
-                        Placement &out) {
+Status Strategy::parse(const std::string &strategy, const std::string &mesh,
+                       Strategy &out) {
   out = {};
   if (strategy.empty() && !mesh.empty())
     return invalid("--mesh needs --place, which says what each axis "
@@ -118,14 +118,14 @@ Status Placement::parse(const std::string &strategy, const std::string &mesh,
   return out.setSizes(mesh);
 }
 
-int64_t Placement::sizeOf(const std::string &axis) const {
+int64_t Strategy::sizeOf(const std::string &axis) const {
   for (const PlacedAxis &one : axes)
     if (one.name == axis)
       return one.size;
   return 0;
 }
 
-Status Placement::spreadHeads(int64_t keyValueHeads, int64_t queriesPerHead) {
+Status Strategy::spreadHeads(int64_t keyValueHeads, int64_t queriesPerHead) {
   int64_t ranks = sizeOf("tp");
   if (ranks == 0 || keyValueHeads % ranks == 0)
     return {};
@@ -146,8 +146,8 @@ Status Placement::spreadHeads(int64_t keyValueHeads, int64_t queriesPerHead) {
   return {};
 }
 
-Status Placement::checkExtent(const std::string &option,
-                              const std::string &index, int64_t extent) const {
+Status Strategy::checkExtent(const std::string &option,
+                             const std::string &index, int64_t extent) const {
   for (Where where : {Where::Tokens, Where::Activation}) {
     int64_t ranks = 1;
     std::string names;
@@ -166,18 +166,18 @@ Status Placement::checkExtent(const std::string &option,
   return {};
 }
 
-int64_t Placement::expertRanks() const {
+int64_t Strategy::expertRanks() const {
   return std::max<int64_t>(1, sizeOf("ep"));
 }
 
-bool Placement::decides(Where where) const {
+bool Strategy::decides(Where where) const {
   if (where == Where::Slots || where == Where::Choices)
     return sizeOf("ep") > 0;
   return where != Where::Open;
 }
 
-bool Placement::Part::divides(Where where, const std::string &index,
-                              size_t rank) const {
+bool Strategy::Part::divides(Where where, const std::string &index,
+                             size_t rank) const {
   bool ofParameter = rank >= minimumRank && contains(parameters, index);
   switch (where) {
   case Where::Open:
@@ -200,8 +200,8 @@ bool Placement::Part::divides(Where where, const std::string &index,
   return false;
 }
 
-std::string Placement::subscript(Where where, const std::string &index,
-                                 size_t rank) const {
+std::string Strategy::subscript(Where where, const std::string &index,
+                                size_t rank) const {
   std::string text;
   for (const PlacedAxis &axis : axes)
     for (const Part *part : parts) {

@@ -4,8 +4,8 @@
 ///
 /// The results are the same as if the product had been stored and read again:
 /// 16 bits are rounded between the two. Arithmetic is in f64.
-#ifndef TPSP_RUNTIME_CPU_MATMULEPILOGUE_H
-#define TPSP_RUNTIME_CPU_MATMULEPILOGUE_H
+#ifndef TPSP_RUNTIME_CPU_MATMULWITHEPILOGUE_H
+#define TPSP_RUNTIME_CPU_MATMULWITHEPILOGUE_H
 
 #include "CpuMatmul.h"
 
@@ -27,4 +27,4 @@ Status prepareMatmulWithEpilogue(const MatmulCommand &command, int threads,
 
 } // namespace tpsp::rt
 
-#endif // TPSP_RUNTIME_CPU_MATMULEPILOGUE_H
+#endif // TPSP_RUNTIME_CPU_MATMULWITHEPILOGUE_H

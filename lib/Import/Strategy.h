@@ -3,8 +3,8 @@
 /// A strategy is a word of parts, "tp-sp-fsdp". A part is a row of a table: an
 /// axis, and which indices it divides of tokens, of activations between layers,
 /// and of parameters. There is no code for any of them.
-#ifndef TPSP_IMPORT_PLACEMENT_H
-#define TPSP_IMPORT_PLACEMENT_H
+#ifndef TPSP_IMPORT_STRATEGY_H
+#define TPSP_IMPORT_STRATEGY_H
 
 #include "tpsp/Abi/Status.h"
 
@@ -31,16 +31,16 @@ struct PlacedAxis {
   int64_t size = 0;
 };
 
-class Placement {
+class Strategy {
 public:
   /// Nothing is divided; there is no mesh.
-  Placement() = default;
+  Strategy() = default;
 
   /// `strategy`: "tp-sp", "ddp", ...; `mesh`: "tp=4,dp=2", or empty for two
   /// ranks an axis. INVALID if a part is not in the table or a size is no
   /// number from 1 on, with what is.
   static rt::Status parse(const std::string &strategy, const std::string &mesh,
-                          Placement &out);
+                          Strategy &out);
 
   /// With more ranks of tp than key/value heads, tp becomes two axes: one that
   /// the heads fill, and `rep`, along which they are copied. INVALID if neither
@@ -77,4 +77,4 @@ private:
 
 } // namespace tpsp::import
 
-#endif // TPSP_IMPORT_PLACEMENT_H
+#endif // TPSP_IMPORT_STRATEGY_H
