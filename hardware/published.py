@@ -391,7 +391,7 @@ SHORTEST = 10
 def calibrated(grid, rates):
     """Of bf16: the calibration's rates and factors where a product takes long
     enough, and those of `grid` elsewhere."""
-    made = matmul(989, 703, [])
+    made = matmul(989, rates["sustained_tflops"], [])
     factors = {key: [] for key in rates if key.startswith("relative_n")
                or key == "relative_tn"}
     for i, m in enumerate(EXTENTS):
@@ -434,13 +434,11 @@ def h200():
                         "rates (one H200, 2026-11-26)",
             "published": "smaller matmuls (XLA, on H100), attention of 256 "
                          "features (NVIDIA), collectives in a node (NCCL)",
-            "derived": "matmul f32 and f64, smaller memory, collectives "
-                       "between nodes (NCCL's tuning model)",
-            "assumed": "scattered elements, all_to_all and permute, cores of "
+            "derived": "rates by shape of matmul f32 and f64, smaller memory, "
+                       "collectives between nodes (NCCL's tuning model)",
+            "assumed": "launches, scattered elements, all_to_all and permute, cores of "
                        "collectives"},
         "memory_bytes": 141 * 10**9,
-        # Between commands of a replayed step.
-        "launch_us": 1.3,
         "memory_gbs": small + large,
         # The calibration's loads from anywhere find no neighbour's sector, which
         # most of what is counted as scattered does.

@@ -1,6 +1,6 @@
 #include "tpsp/Abi/Commands.h"
 
-#include "CheckedMath.h"
+#include "tpsp/Abi/CheckedMath.h"
 #include "tpsp/Abi/ElementType.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Products: plain and grouped.
-#include "CheckedMath.h"
+#include "tpsp/Abi/CheckedMath.h"
 #include "tpsp/Abi/Commands.h"
 #include "tpsp/Abi/ElementType.h"
 

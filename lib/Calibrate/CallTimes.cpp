@@ -80,7 +80,7 @@ private:
 };
 
 struct PreparedCalls : std::vector<std::unique_ptr<PreparedCall>> {
-  /// Of the step of all of them.
+  /// Stands for the step of all of them.
   std::unique_ptr<char> identity = std::make_unique<char>();
 };
 
@@ -241,12 +241,13 @@ double CallTimer::timeOnDevice(const CallSpec &spec,
 double CallTimer::timeIssue(const CallSpec &spec, int rounds) {
   CallSpec repeated = spec;
   repeated.repeats = 100;
-  const PreparedCalls &calls = ranks->prepare({repeated});
   std::vector<double> samples(rounds + 1);
-  for (double &sample : samples)
+  for (double &sample : samples) {
+    const PreparedCalls &calls = ranks->prepare({repeated});
+    ranks->run([&](rt::Rank &rank) { return calls.front()->run(rank); });
+    // A step that is not known yet is issued, and not recorded.
     ranks->run([&](rt::Rank &rank) {
-      // A step that is not known is issued, and not recorded.
-      return rank.step(&sample, [&](tpsp_rt_rank *) {
+      return rank.step(calls.identity.get(), [&](tpsp_rt_rank *) {
         auto begin = Clock::now();
         rt::Status issued = calls.front()->run(rank);
         if (rank.number() == 0)
@@ -254,6 +255,7 @@ double CallTimer::timeIssue(const CallSpec &spec, int rounds) {
         return issued.code();
       });
     });
+  }
   samples.erase(samples.begin());
   return median(std::move(samples)) / repeated.repeats;
 }

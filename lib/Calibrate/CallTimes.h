@@ -41,8 +41,8 @@ double withoutLaunch(double seconds, double launch);
 /// Ranks with one thread each and with arenas full of numbers.
 class CallTimer {
 public:
-  /// On a mesh of axes of these sizes. `measurement`
-  /// outlives this, and is told of failures.
+  /// On a mesh of axes of these sizes. `measurement` outlives this, and is told
+  /// of failures.
   CallTimer(Measurement &measurement, const std::vector<int64_t> &mesh,
             int64_t arenaBytes, const std::string &backend = "cpu");
   ~CallTimer();
@@ -54,15 +54,14 @@ public:
   std::vector<double> time(const std::vector<CallSpec> &specs, int rounds);
 
   /// Seconds from the beginning of a step in which all ranks make these calls
-  /// to its end, with its streams drained. `pick` makes one number of `rounds`,
-  /// likewise. With no calls, what a step costs.
+  /// to its end, with its streams drained: a number of `rounds`, which `pick`
+  /// makes. Two rounds come first. With no calls, what a step costs.
   double timeStep(const std::vector<CallSpec> &specs, int rounds,
                   double (*pick)(std::vector<double>) = lowerQuartile);
 
   /// Seconds of a call on devices, which run it behind the host. The ranks make
   /// it again and again, and the round lasts until their devices are done with
-  /// all. What an empty round takes is taken off, and one comes first and does
-  /// not count. Never 0.
+  /// all. What an empty round takes is taken off. Never 0.
   double timeOnDevice(const CallSpec &spec, const DeviceTiming &timing);
 
   /// Seconds for which the host is busy with a call. Few enough calls that none

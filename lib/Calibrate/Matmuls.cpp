@@ -209,8 +209,8 @@ void tpsp::calibration::measureGpuMatmuls(Measurement &measurement,
   // f16 is as fast as bf16.
   for (int64_t dtype : {TPSP_RT_BF16, TPSP_RT_F32, TPSP_RT_F64}) {
     measurement.phase(fmt::format("matmuls of {}", rt::elementName(dtype)));
-    hardware.matmul[dtype] = gpuRatesOf(
-        timer, probe, hardware.launchSeconds, dtype,
-        dtype == TPSP_RT_BF16 ? probe.extents : probe.wideExtents);
+    hardware.matmul[dtype] =
+        gpuRatesOf(timer, probe, hardware.launchSeconds, dtype,
+                   dtype == TPSP_RT_BF16 ? probe.extents : probe.wideExtents);
   }
 }

@@ -14,20 +14,20 @@
 // SERIAL: chip = "sm_90"
 
 // 512 elements of a row: a block of 128 threads for it, since there are few rows;
-// each has four neighbours, written out, and reads them once as 16 bytes. The sum
-// goes through shuffles and, from warp to warp, through the block's memory,
-// with one barrier. Then all threads know it: none for the quotients.
+// each reads four neighbours as 16 bytes. The sum goes through shuffles and, from
+// warp to warp, through the block's memory, with one barrier. Then all threads
+// know it: none for the quotients.
 // CHECK-LABEL: gpu.func @divide_by_sum
 // CHECK-SAME: memref<4x512xf32> {llvm.align = 16 : i64, llvm.noalias}
 // CHECK-SAME: workgroup(%{{.+}} : memref<1x4x1xf32, #gpu.address_space<workgroup>> {llvm.align = 16 : i64})
 // CHECK-SAME: tpsp.launch = array<i64: 128, 1, 1, 0>
-// CHECK-NOT: scf.for
+// CHECK: scf.for
 // CHECK: memref.load {{.*}} {alignment = 16 : i64}
 // CHECK-COUNT-5: gpu.shuffle xor
 // CHECK-NOT: gpu.shuffle
 // CHECK: gpu.barrier
 // CHECK-NOT: gpu.barrier
-// CHECK-NOT: scf.for
+// CHECK: scf.for
 // CHECK: arith.divf
 // CHECK: memref.store {{.*}} {alignment = 16 : i64}
 // CHECK: gpu.return
@@ -126,6 +126,44 @@ func.func private @shift(%x: memref<2x10x64xf32>, %y: memref<2x10x64xf32>, %begi
   return
 }
 
+// What threads may not share: a row in whose loop another row's is, and a row that
+// is read through another view of it.
+// REMARK: every work item of @nested is done in order
+// REMARK-SAME: blocks_of_an_item=1, threads_for_an_item=1, work_items=2
+// REMARK: every work item of @overlapping is done in order
+// REMARK-SAME: blocks_of_an_item=1, threads_for_an_item=1, work_items=2
+func.func private @nested(%y: memref<2x10x64xf32>, %z: memref<2x10xf32>, %begin: index, %end: index) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %extent = arith.constant 64 : index
+  %length = arith.constant 10 : index
+  %number = arith.constant 1.0 : f32
+  scf.for %i = %begin to %end step %one {
+    scf.for %s = %zero to %length step %one {
+      memref.store %number, %z[%i, %s] : memref<2x10xf32>
+      scf.for %j = %zero to %extent step %one {
+        memref.store %number, %y[%i, %s, %j] : memref<2x10x64xf32>
+      }
+    }
+  }
+  return
+}
+
+func.func private @overlapping(%y: memref<2x65xf32>, %begin: index, %end: index) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %extent = arith.constant 64 : index
+  scf.for %i = %begin to %end step %one {
+    %out = memref.subview %y[%i, 1] [1, 64] [1, 1] : memref<2x65xf32> to memref<64xf32, strided<[1], offset: ?>>
+    %in = memref.subview %y[%i, 0] [1, 64] [1, 1] : memref<2x65xf32> to memref<64xf32, strided<[1], offset: ?>>
+    scf.for %j = %zero to %extent step %one {
+      %v = memref.load %in[%j] : memref<64xf32, strided<[1], offset: ?>>
+      memref.store %v, %out[%j] : memref<64xf32, strided<[1], offset: ?>>
+    }
+  }
+  return
+}
+
 // A sum over all rows, of a range of the innermost index: a block has a slice of
 // 16 columns, and neighbouring threads have neighbouring columns.
 // REMARK-NOT: sum_of_rows
@@ -162,6 +200,11 @@ plan.program @f attributes {axes = [], sizes = array<i64>} {
   %u = plan.buffer "input" "u" {number = 4 : i64} : memref<2x10x64xf32>
   %w = plan.buffer "temporary" : memref<2x10x64xf32>
   plan.kernel @shift(%u) to(%w) {grid = 2 : i64, positions = []} : (memref<2x10x64xf32>) -> memref<2x10x64xf32>
+  %a = plan.buffer "temporary" : memref<2x10x64xf32>
+  %b = plan.buffer "temporary" : memref<2x10xf32>
+  plan.kernel @nested() to(%a, %b) {grid = 2 : i64, positions = []} : () -> (memref<2x10x64xf32>, memref<2x10xf32>)
+  %c = plan.buffer "temporary" : memref<2x65xf32>
+  plan.kernel @overlapping() to(%c) {grid = 2 : i64, positions = []} : () -> memref<2x65xf32>
   %z = plan.buffer "input" "z" {number = 3 : i64} : memref<100x40xf32>
   %s = plan.buffer "temporary" : memref<40xf32>
   plan.kernel @sum_of_rows(%z) to(%s) {grid = 40 : i64, positions = []} : (memref<100x40xf32>) -> memref<40xf32>

@@ -52,8 +52,11 @@ const Status &loaded() {
 bool addDeviceTwin(tpsp_rt_kernel_function kernel, const char *entry,
                    int64_t sharedBytes) {
   twins().byKernel[kernel] = {reinterpret_cast<const char *>(tpspDeviceTwins),
-                              entry, /*threads=*/32,
-                              /*items=*/8, /*parts=*/1, sharedBytes};
+                              entry,
+                              /*threads=*/32,
+                              /*items=*/8,
+                              /*parts=*/1,
+                              sharedBytes};
   return true;
 }
 

@@ -188,7 +188,8 @@ TEST_P(CudaPlan, ComputesWhatTheCpuComputes) {
     std::vector<size_t> sizes(parameters, sizeof(int64_t));
     auto onHost = [&, entry = entry](dim3 grid, dim3 block, size_t,
                                      void **values) {
-      std::string problem = (*code)->launch(entry, {grid.x, grid.y}, block.x, values);
+      std::string problem =
+          (*code)->launch(entry, {grid.x, grid.y}, block.x, values);
       if (!problem.empty())
         trouble = entry + ": " + problem;
     };

@@ -59,7 +59,8 @@ protected:
     void *addresses[] = {x.data(), exp.data(), sin.data(), cos.data()};
     void *parameters[] = {&addresses[0], &addresses[1], &addresses[2],
                           &addresses[3]};
-    ASSERT_EQ((*code)->launch("functions", {count / 128, 1}, 128, parameters), "");
+    ASSERT_EQ((*code)->launch("functions", {count / 128, 1}, 128, parameters),
+              "");
   }
 
   std::vector<double> x, exp, sin, cos;

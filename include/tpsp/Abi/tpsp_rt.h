@@ -78,12 +78,11 @@ typedef void (*tpsp_rt_kernel_function)(void *const *buffers,
 
 /* The same kernel on a GPU, for backends whose arena is a GPU's memory. A block
  * of `threads` threads does the work items [x * items, (x + 1) * items) of the
- * grid, as far as there are any, where x is its number along the first dimension
- * of a launch. Along the second are `parts` blocks, which share these items.
- * Blocks are independent. Its parameters:
- * one 64-bit address per buffer of the command, in order, then one 64-bit
- * integer per position, then the begin and the end of the range of work items,
- * which are 0 and the grid. */
+ * grid, as far as there are any, where x is its number along the first
+ * dimension of a launch. Along the second are `parts` blocks, which share these
+ * items. Blocks are independent. Its parameters: one 64-bit address per buffer
+ * of the command, in order, then one 64-bit integer per position, then the
+ * begin and the end of the range of work items, which are 0 and the grid. */
 typedef struct tpsp_rt_device_kernel {
   const char *image;    /* PTX, NUL-terminated; a plan's kernels share one */
   const char *entry;    /* the kernel's name in it */
@@ -96,7 +95,9 @@ typedef struct tpsp_rt_device_kernel {
 /* One command: constant data in the compiled plan. */
 typedef struct tpsp_rt_command {
   int64_t id;            /* index of the command in the plan, from 0; rises
-                            within a step, so a fall starts the next one */
+                            within a step, so what does not rise starts the
+                            next one, unless the caller marks steps (Rank::step
+                            of World.h) */
   int64_t stream;        /* 0 computes; others communicate */
   const int64_t *params; /* see Commands.h */
   int64_t num_params;

@@ -14,14 +14,14 @@ def EmitDeviceKernels : Pass<"tpsp-emit-device-kernels", "::mlir::ModuleOp"> {
 
     A block of threads does a few work items, and an item's loop nests are
     spread over its threads ([Plan](../Design/Plan.md#kernels-on-a-gpu)). A
-    function that is no sequence of loop nests is done by one thread per item. A
-    missed remark names it, and says why.
+    function that is no sequence of loop nests is done in order, by one thread
+    or by a warp's. A missed remark names it, and says why.
   }];
   let options = [
     Option<"chip", "chip", "std::string", "\"sm_80\"",
            "The oldest GPU that is to run the kernels">,
     Option<"serial", "serial", "bool", "false",
-           "One thread per work item in every kernel, for comparison">
+           "The form of items that are done in order for every kernel, for comparison">
   ];
   let dependentDialects = ["::mlir::gpu::GPUDialect",
                            "::mlir::NVVM::NVVMDialect"];
@@ -45,8 +45,6 @@ def LowerKernelMath : Pass<"tpsp-lower-kernel-math", "::mlir::ModuleOp"> {
 
     In kernels for a GPU, bf16's conversions stay. The functions of f64 that
     rotations need become polynomials, too: no library of functions is linked.
-    Where all of a kernel's buffers are of 16 bits, exponentials and quotients
-    of f32 are those that GPUs have instructions for.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect",

@@ -45,8 +45,9 @@ struct MatmulRates {
   /// By layout, on the same grid: how much faster than `rates`, the mean, the
   /// products were that transpose so. Empty where none was measured apart.
   std::array<std::vector<double>, 4> relative;
-  /// By MatmulWork::alignment: how much faster products are whose rows begin at
-  /// multiples of no more bytes than that. As fast where none was measured.
+  /// By MatmulWork::alignment: how much faster products are of which some rows
+  /// begin at multiples of no more bytes than that. As fast where none was
+  /// measured.
   SizeTable aligned;
 
   static size_t layoutOf(bool transposeA, bool transposeB) {

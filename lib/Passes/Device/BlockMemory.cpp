@@ -13,8 +13,6 @@ static int64_t aligned(int64_t bytes) {
 
 BlockMemory::BlockMemory(BlockShape &chosen, const ItemLoops &loops)
     : shape(chosen), loops(loops) {
-  for (memref::AllocaOp row : loops.rows)
-    keepInRegisters(row);
   count();
   while (sharedBytes() > unasked && chosen.items > 1 &&
          chosen.threads() > warp) {
@@ -27,13 +25,6 @@ BlockMemory::BlockMemory(BlockShape &chosen, const ItemLoops &loops)
     if (int64_t width = isShared(row) ? possibleWidth(row) : 0)
       own[row] = width;
   count();
-}
-
-void BlockMemory::keepInRegisters(memref::AllocaOp row) {
-  int64_t width = isShared(row) ? possibleWidth(row) : 0;
-  int64_t elements = ShapedType::getNumElements(extentsOf(row));
-  if (width && writtenOutRounds(shape, elements, width))
-    own[row] = width;
 }
 
 void BlockMemory::count() {

@@ -17,11 +17,9 @@ public:
   /// Of a row, in bytes: what the widest access needs.
   static constexpr int64_t alignment = 16;
 
-  /// A row is in registers if every thread looks only at what it wrote of it,
-  /// and if a thread has few elements. Other rows are in the block's memory.
-  /// Gives `shape` fewer items where that makes room for them. Where there is
-  /// none, as for a row of logits, threads keep what only they look at in
-  /// memory of their own.
+  /// Rows are in the block's memory. Gives `shape` fewer items where that makes
+  /// room for them. Where there is none, as for a row of logits, threads keep
+  /// what only they look at in memory of their own.
   BlockMemory(BlockShape &shape, const ItemLoops &loops);
 
   int64_t sharedBytes() const { return rowBytes + partialBytes; }
@@ -43,7 +41,6 @@ public:
   }
 
 private:
-  void keepInRegisters(mlir::memref::AllocaOp row);
   void count();
   int64_t bytesOfPartials() const;
   int64_t possibleWidth(mlir::memref::AllocaOp row) const;

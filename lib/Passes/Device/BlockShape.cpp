@@ -17,9 +17,6 @@ static constexpr int64_t enoughBlocks = 264;
 static constexpr int64_t pointsPerThread = 8;
 /// Bytes of the widest access of a thread.
 static constexpr int64_t widestAccess = 16;
-/// Elements of a row that a thread may have in registers, and points of a sum
-/// that it adds up one after another.
-static constexpr int64_t mostInRegisters = 32, mostInThread = 8;
 
 int64_t tpsp::pointsOf(ArrayRef<int64_t> extents, ArrayRef<unsigned> dims) {
   int64_t points = 1;
@@ -125,23 +122,6 @@ static bool sumsInnermost(const ItemLoop &loop, ArrayRef<int64_t> extents) {
     if (extents[dim] > 1)
       return llvm::is_contained(loop.summed, unsigned(dim));
   return true;
-}
-
-int64_t tpsp::writtenOutRounds(const BlockShape &shape, int64_t points,
-                               int64_t width) {
-  int64_t atOnce = width * shape.threadsPerItem;
-  if (shape.range || points % atOnce ||
-      points / shape.threadsPerItem > mostInRegisters)
-    return 0;
-  return points / atOnce;
-}
-
-bool tpsp::sumsInThread(const BlockShape &shape, const ItemLoop &loop) {
-  SmallVector<int64_t> extents = loop.extents(shape.range);
-  return !shape.range && !loop.sums.empty() &&
-         pointsOf(extents, loop.summed) <= mostInThread &&
-         pointsOf(extents, loop.kept) >= shape.threadsPerItem &&
-         !sumsInnermost(loop, extents);
 }
 
 /// Shuffles move 32 bits.

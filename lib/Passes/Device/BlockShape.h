@@ -43,16 +43,6 @@ struct SumLayout {
 
 SumLayout chooseSumLayout(const BlockShape &shape, const ItemLoop &loop);
 
-/// How often every thread of an item has `width` neighbouring points, of
-/// `points` that are dealt out. 0 unless all threads have equally many, and so
-/// few that all are written out, with the elements in registers.
-int64_t writtenOutRounds(const BlockShape &shape, int64_t points,
-                         int64_t width);
-
-/// Whether a thread adds up all of a sum that is kept, and neighbouring sums at
-/// once. Such sums have few points, and neighbours are not of one sum.
-bool sumsInThread(const BlockShape &shape, const ItemLoop &loop);
-
 /// Points of `dims` of a loop.
 int64_t pointsOf(llvm::ArrayRef<int64_t> extents,
                  llvm::ArrayRef<unsigned> dims);

@@ -35,9 +35,9 @@ public:
       : b(module), loc(module.getLoc()),
         pointer(LLVM::LLVMPointerType::get(module.getContext())),
         record(LLVM::LLVMStructType::getLiteral(
-            module.getContext(), {pointer, pointer, b.getI64Type(),
-                                  b.getI64Type(), b.getI64Type(),
-                                  b.getI64Type()})) {}
+            module.getContext(),
+            {pointer, pointer, b.getI64Type(), b.getI64Type(), b.getI64Type(),
+             b.getI64Type()})) {}
 
   /// tpsp_rt_device_kernel in tpsp_rt.h is the record's layout.
   void add(LLVM::GlobalOp image, StringRef kernel, DeviceLaunch launch) {
@@ -50,8 +50,10 @@ public:
     b.createBlock(&global.getInitializerRegion());
     Value fields[] = {LLVM::AddressOfOp::create(b, loc, image),
                       LLVM::AddressOfOp::create(b, loc, entry),
-                      integer(launch.threads), integer(launch.items),
-                      integer(launch.parts), integer(launch.sharedBytes)};
+                      integer(launch.threads),
+                      integer(launch.items),
+                      integer(launch.parts),
+                      integer(launch.sharedBytes)};
     Value value = LLVM::UndefOp::create(b, loc, record);
     for (auto [i, field] : llvm::enumerate(fields))
       value = LLVM::InsertValueOp::create(b, loc, value, field, int64_t(i));

@@ -146,51 +146,6 @@ private:
 
 } // namespace
 
-bool tpsp::isInHalfPrecision(gpu::GPUFuncOp kernel) {
-  bool isHalf = false;
-  for (Type type : kernel.getFunctionType().getInputs()) {
-    auto buffer = dyn_cast<MemRefType>(type);
-    if (!buffer || !isa<FloatType>(buffer.getElementType()))
-      continue;
-    if (buffer.getElementTypeBitWidth() > 16)
-      return false;
-    isHalf = true;
-  }
-  return isHalf;
-}
-
-void tpsp::approximateExponentials(gpu::GPUFuncOp kernel) {
-  SmallVector<math::ExpOp> operations;
-  kernel.walk([&](math::ExpOp op) {
-    if (op.getType().isF32())
-      operations.push_back(op);
-  });
-  for (math::ExpOp op : operations) {
-    OpBuilder b(op);
-    Location loc = op.getLoc();
-    Value toTwo = arith::ConstantOp::create(
-        b, loc, b.getF32FloatAttr(1.44269504088896340736f));
-    Value power = arith::MulFOp::create(b, loc, op.getOperand(), toTwo);
-    op.replaceAllUsesWith(LLVM::CallIntrinsicOp::create(
-                              b, loc, op.getType(),
-                              b.getStringAttr("llvm.exp2"), ValueRange{power})
-                              .getResult(0));
-    op.erase();
-  }
-}
-
-void tpsp::approximateQuotients(gpu::GPUFuncOp kernel) {
-  // What LLVM makes one of a quotient and a product keeps only what both allow.
-  kernel.walk([](arith::ArithFastMathInterface op) {
-    if (!op->getResult(0).getType().isF32())
-      return;
-    auto flags = op.getFastMathFlagsAttr().getValue();
-    op->setAttr(op.getFastMathAttrName(),
-                arith::FastMathFlagsAttr::get(
-                    op->getContext(), flags | arith::FastMathFlags::afn));
-  });
-}
-
 void tpsp::expandDeviceMath(gpu::GPUFuncOp kernel) {
   SmallVector<Operation *> operations;
   kernel.walk([&](Operation *op) {

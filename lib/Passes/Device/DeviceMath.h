@@ -16,18 +16,6 @@ namespace tpsp {
 /// period must not be.
 void expandDeviceMath(mlir::gpu::GPUFuncOp kernel);
 
-/// Whether every floating-point buffer of a kernel is of 16 bits: what is
-/// rounded to 8 or 11 bits needs no last bit of f32. With it a kernel of
-/// exponentials and quotients is bound by memory; without, by instructions.
-bool isInHalfPrecision(mlir::gpu::GPUFuncOp kernel);
-/// exp of f32 as 2^(x log2(e)), which is an instruction. Its relative error is
-/// 2^-22 or so, and that of x log2(e), some |x| 2^-24. Before functions become
-/// polynomials.
-void approximateExponentials(mlir::gpu::GPUFuncOp kernel);
-/// Quotients of f32 to two units in the last place, and zero where the divisor
-/// is beyond 2^126. Last: it marks operations.
-void approximateQuotients(mlir::gpu::GPUFuncOp kernel);
-
 } // namespace tpsp
 
 #endif // TPSP_PASSES_DEVICE_DEVICEMATH_H

@@ -37,8 +37,7 @@ int64_t tpsp::widthOf(const BlockShape &shape, const ItemLoop &loop,
   int64_t extent = extents[innermostOf(shape, loop, dims)];
   int64_t width = shape.width;
   // Of few points a thread does fewer at a time, or most had nothing to do.
-  bool isShared = isDealtOut(shape, loop) || sumsInThread(shape, loop);
-  int64_t busy = isShared ? shape.threadsPerItem / 2 : 0;
+  int64_t busy = isDealtOut(shape, loop) ? shape.threadsPerItem / 2 : 0;
   while (width > 1 &&
          (extent % width != 0 || pointsOf(extents, dims) / width < busy))
     width /= 2;

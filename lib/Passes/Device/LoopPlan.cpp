@@ -8,8 +8,6 @@ static LoopPlan::Form formOf(const BlockShape &shape, const ItemLoop &loop) {
     return LoopPlan::Single;
   if (loop.sums.empty())
     return LoopPlan::Points;
-  if (sumsInThread(shape, loop))
-    return LoopPlan::SumsInThread;
   bool isOne = !shape.range && pointsOf(loop.extents(0), loop.kept) == 1;
   return isOne ? LoopPlan::OneSum : LoopPlan::Sums;
 }
@@ -24,17 +22,11 @@ static LoopPlan planLoop(const BlockShape &shape, const ItemLoop &loop) {
   bool isSum = plan.form == LoopPlan::OneSum || plan.form == LoopPlan::Sums;
   if (isSum)
     plan.layout = chooseSumLayout(shape, loop);
-  plan.dealt = isSum                           ? loop.summed
-               : plan.form == LoopPlan::Points ? allDims(loop)
-                                               : loop.kept;
+  plan.dealt = isSum ? loop.summed : allDims(loop);
   plan.along = innermostOf(shape, loop, plan.dealt);
   // Threads side by side are not side by side in memory: one at a time.
   if (!isSum || plan.layout.threadsInnermost)
     plan.width = widthOf(shape, loop, plan.dealt);
-  if (plan.form == LoopPlan::Points ||
-      (isSum && plan.layout.threads == shape.threadsPerItem))
-    plan.rounds =
-        writtenOutRounds(shape, plan.pointsOf(plan.dealt), plan.width);
   return plan;
 }
 

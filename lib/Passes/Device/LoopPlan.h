@@ -11,11 +11,10 @@ namespace tpsp {
 
 struct LoopPlan {
   enum Form {
-    Single,       ///< one point, which every thread of an item computes
-    Points,       ///< points without sums, dealt out to threads
-    SumsInThread, ///< neighbouring sums of few points, each by one thread
-    OneSum,       ///< a sum of all points, which all threads get to know
-    Sums          ///< sums that several threads share, as `layout` says
+    Single, ///< one point, which every thread of an item computes
+    Points, ///< points without sums, dealt out to threads
+    OneSum, ///< a sum of all points, which all threads get to know
+    Sums    ///< sums that several threads share, as `layout` says
   };
 
   const ItemLoop *loop = nullptr;
@@ -29,8 +28,6 @@ struct LoopPlan {
   llvm::SmallVector<unsigned> dealt;
   unsigned along = 0;
   int64_t width = 1;
-  /// Written out, how often a thread does that; 0: in a loop.
-  int64_t rounds = 0;
 
   /// Buffers that make a barrier necessary before the loop.
   llvm::SmallVector<mlir::Value> waitsFor;

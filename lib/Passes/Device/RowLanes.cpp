@@ -1,8 +1,11 @@
 #include "RowLanes.h"
 
+#include "ItemLoops.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -40,6 +43,14 @@ std::optional<LoopBounds> tpsp::boundsOf(scf::ForOp loop) {
 
 namespace {
 
+/// Whether an item's operation is one that the forms here know all effects of.
+bool isKnown(Operation *op) {
+  return isa<memref::LoadOp, memref::StoreOp, linalg::FillOp, scf::ForOp,
+             scf::IfOp, scf::WhileOp, scf::ConditionOp, scf::YieldOp>(op) ||
+         isMemoryEffectFree(op);
+}
+
+/// Finds loops along the innermost index of all that an item writes.
 class Finder {
 public:
   explicit Finder(scf::ForOp item) : item(item) {}
@@ -48,7 +59,7 @@ public:
   bool find() {
     bool isPlain = true;
     item.getBody()->walk([&](Operation *op) { isPlain &= addStores(op); });
-    return isPlain && !written.empty() && readsAreOwn();
+    return isPlain && !written.empty() && readsAreOwn() && areLeaves();
   }
 
   /// Elements along the innermost index.
@@ -88,7 +99,7 @@ public:
     bool areApart = true;
     item.getBody()->walk([&](Operation *op) {
       if (auto load = dyn_cast<memref::LoadOp>(op))
-        areApart &= !written.contains(load.getMemRef());
+        areApart &= !viewOf.contains(bufferBehind(load.getMemRef()));
       areApart &= !isa<linalg::FillOp>(op);
       if (auto store = dyn_cast<memref::StoreOp>(op))
         areApart &= addOuter(store, outer, dimension);
@@ -102,23 +113,38 @@ private:
   /// False for what stores without a loop along the innermost index.
   bool addStores(Operation *op) {
     if (auto store = dyn_cast<memref::StoreOp>(op)) {
-      written.insert(store.getMemRef());
       scf::ForOp loop = loopOf(store.getIndices());
       if (loop)
         loops.insert(loop);
-      return bool(loop) && isStatic(store.getMemRef());
+      return bool(loop) && addWritten(store.getMemRef());
     }
-    if (auto fill = dyn_cast<linalg::FillOp>(op)) {
-      Value memory = fill.getDpsInitOperand(0)->get();
-      written.insert(memory);
-      return isStatic(memory);
-    }
-    return !isa<linalg::LinalgOp, memref::AllocaOp>(op);
+    if (auto fill = dyn_cast<linalg::FillOp>(op))
+      return op->getBlock() == item.getBody() &&
+             addWritten(fill.getDpsInitOperand(0)->get());
+    return isKnown(op);
   }
 
-  static bool isStatic(Value memory) {
+  /// False for a view of a kept row, and for a second view of a buffer.
+  bool addWritten(Value memory) {
     auto type = cast<MemRefType>(memory.getType());
-    return type.hasStaticShape() && type.getRank() > 0;
+    Value buffer = bufferBehind(memory);
+    bool isView = buffer != memory;
+    bool isOnlyView =
+        viewOf.try_emplace(buffer, memory).first->second == memory;
+    written.insert(memory);
+    return type.hasStaticShape() && type.getRank() > 0 && isOnlyView &&
+           !(isView && buffer.getDefiningOp<memref::AllocaOp>());
+  }
+
+  /// Whether a shared loop has no other in it.
+  bool areLeaves() const {
+    return llvm::none_of(loops, [&](scf::ForOp loop) {
+      for (auto outer = loop->getParentOfType<scf::ForOp>(); outer;
+           outer = outer->getParentOfType<scf::ForOp>())
+        if (loops.contains(outer))
+          return true;
+      return false;
+    });
   }
 
   static scf::ForOp loopCounting(Value index) {
@@ -158,19 +184,19 @@ private:
   bool readsAreOwn() {
     bool areOwn = true;
     item.getBody()->walk([&](memref::LoadOp load) {
-      if (written.contains(load.getMemRef()))
-        areOwn &= loops.contains(loopOf(load.getIndices()));
+      Value view = viewOf.lookup(bufferBehind(load.getMemRef()));
+      if (view)
+        areOwn &= view == load.getMemRef() &&
+                  loops.contains(loopOf(load.getIndices()));
     });
     return areOwn;
   }
 
   scf::ForOp item;
   llvm::SmallSetVector<Value, 4> written;
+  /// Of each buffer that is written, the one view that it is known by.
+  llvm::DenseMap<Value, Value> viewOf;
 };
-
-} // namespace
-
-namespace {
 
 /// Finds an item that is one sum.
 class SumFinder {
@@ -180,12 +206,17 @@ public:
   LaneSum find() {
     bool isPlain = true;
     item.getBody()->walk([&](Operation *op) { isPlain &= note(op); });
-    bool isSum = isPlain && added && sum.taken && sum.stored && sum.loop;
+    bool isSum = isPlain && added && sum.taken && sum.stored && isLong();
     return isSum ? sum : LaneSum();
   }
 
 private:
   bool isInItem(Operation *op) { return op->getBlock() == item.getBody(); }
+  /// Whether every thread of a warp has a term.
+  bool isLong() {
+    LoopBounds bounds = *boundsOf(sum.loop);
+    return bounds.last - bounds.first >= mostLanes;
+  }
 
   /// False for what an item that is a sum has not.
   bool note(Operation *op) {
@@ -193,20 +224,27 @@ private:
       return !isKept(load.getMemRef()) || noteLoad(load);
     if (auto store = dyn_cast<memref::StoreOp>(op))
       return isKept(store.getMemRef()) ? noteKept(store) : noteResult(store);
-    return !isa<linalg::LinalgOp, memref::AllocaOp, scf::WhileOp>(op);
+    return isKnown(op) && !isa<linalg::FillOp, scf::WhileOp>(op);
   }
 
-  /// Shuffles move 32 bits.
-  static bool isKept(Value memory) {
-    auto row = memory.getDefiningOp<memref::AllocaOp>();
-    return row && row.getType().hasStaticShape() &&
-           row.getType().getNumElements() == 1 &&
-           row.getType().getElementType().isF32();
+  /// One row of one element, in f32: shuffles move 32 bits.
+  bool isKept(Value memory) {
+    auto alloca = memory.getDefiningOp<memref::AllocaOp>();
+    bool isOne = alloca && alloca.getType().hasStaticShape() &&
+                 alloca.getType().getNumElements() == 1 &&
+                 alloca.getType().getElementType().isF32();
+    if (isOne && !row)
+      row = memory;
+    return isOne && memory == row;
   }
 
+  /// The term's, which is added to, or the last of all.
   bool noteLoad(memref::LoadOp load) {
-    if (!isInItem(load))
-      return true;
+    if (!isInItem(load)) {
+      bool isFirst = !before;
+      before = load;
+      return isFirst && load->hasOneUse();
+    }
     bool isFirst = !sum.taken && added;
     sum.taken = load;
     return isFirst;
@@ -218,10 +256,9 @@ private:
     if (isInItem(store))
       return !added && matchPattern(value, m_AnyZeroFloat());
     auto add = value.getDefiningOp<arith::AddFOp>();
-    auto before = add ? add.getLhs().getDefiningOp<memref::LoadOp>()
-                      : memref::LoadOp();
-    bool isTerm =
-        !added && before && before.getMemRef() == store.getMemRef();
+    bool isTerm = !added && add && before &&
+                  add.getLhs() == before.getResult() &&
+                  before->getBlock() == store->getBlock();
     added = store;
     sum.loop = store->getParentOfType<scf::ForOp>();
     return isTerm && sum.loop != item && boundsOf(sum.loop);
@@ -234,30 +271,22 @@ private:
   }
 
   scf::ForOp item;
+  Value row;
+  memref::LoadOp before;
   memref::StoreOp added;
   LaneSum sum;
 };
 
 } // namespace
 
-static void chooseLanes(RowLanes &lanes, const Finder &finder,
-                        bool isAligned) {
+static void chooseLanes(RowLanes &lanes, const Finder &finder, bool isAligned) {
   int64_t extent = finder.extent();
   lanes.width = isAligned ? finder.accessWidth() : 1;
   while (extent % lanes.width)
     lanes.width /= 2;
-  lanes.count = std::min(
-      mostLanes, int64_t(llvm::PowerOf2Ceil(extent / lanes.width)));
+  lanes.count =
+      std::min(mostLanes, int64_t(llvm::PowerOf2Ceil(extent / lanes.width)));
   lanes.loops.assign(finder.loops.begin(), finder.loops.end());
-  auto depth = [](scf::ForOp loop) {
-    int64_t depth = 0;
-    for (Operation *op = loop; op; op = op->getParentOp())
-      ++depth;
-    return depth;
-  };
-  llvm::stable_sort(lanes.loops, [&](scf::ForOp x, scf::ForOp y) {
-    return depth(x) > depth(y);
-  });
 }
 
 static void chooseParts(RowLanes &lanes, int64_t grid) {

@@ -14,7 +14,7 @@
 ///
 /// Nothing that is written is read, so every position of s is on its own.
 ///
-/// Where an item is one sum, a warp adds up parts of it:
+/// Where an item is one sum of many terms, a warp adds up parts of it:
 ///
 ///   for token: for d: p[token] += table[id[token], d] * y[token, d]
 #ifndef TPSP_PASSES_DEVICE_ROWLANES_H
@@ -41,17 +41,17 @@ struct LaneSum {
 struct RowLanes {
   /// Threads of an item; 1: its elements depend on each other.
   int64_t count = 1;
-  /// Neighbours along the innermost index that a thread does at once. Element
-  /// e is thread e / width mod count's.
+  /// Neighbours along the innermost index that a thread does at once. Thread
+  /// (e / width) mod count has element e.
   int64_t width = 1;
-  /// The loops along the innermost index, inner ones first.
+  /// The loops along the innermost index. None is in another.
   llvm::SmallVector<mlir::scf::ForOp> loops;
-  /// Blocks that share an item, and the loops whose points they deal out: point
-  /// p is part p mod parts'.
+  /// Blocks that share an item, and the loops whose points they share: block
+  /// p mod parts has point p.
   int64_t parts = 1;
   llvm::SmallVector<mlir::scf::ForOp> dealt;
 
-  /// Instead of such loops.
+  /// There is a sum or there are loops.
   LaneSum sum;
 
   /// Whether a thread has elements of its own, and these in registers.

@@ -18,7 +18,8 @@ static constexpr int64_t manyThreads = 264 * mostThreads;
 /// Elements of a loop that a thread does one after another without a loop.
 static constexpr int64_t mostWrittenOut = 32;
 
-/// Of a buffer in an arena, at least; what the widest access of a thread needs.
+/// Bytes at whose multiples buffers in an arena begin, as the widest access of
+/// a thread needs.
 static constexpr int64_t bufferAlignment = 16;
 
 static constexpr llvm::StringLiteral launchAttrName = "tpsp.launch";
@@ -134,7 +135,7 @@ private:
       SmallVector<int64_t> shape(row.getType().getShape());
       for (int64_t &extent : shape)
         extent = ShapedType::isDynamic(extent) ? 1 : extent;
-      if (lanes.areOwn())
+      if (lanes.areOwn() && !shape.empty())
         shape.back() = lanes.ownOf(shape.back());
       auto type = MemRefType::get(shape, row.getType().getElementType());
       Value room = memref::AllocaOp::create(b, loc, type);

@@ -144,8 +144,6 @@ public:
       return emitSingle();
     case LoopPlan::Points:
       return emitPoints();
-    case LoopPlan::SumsInThread:
-      return emitSumsInThread();
     case LoopPlan::OneSum:
     case LoopPlan::Sums:
       return emitSums();
@@ -179,7 +177,7 @@ private:
   }
 
   /// Neighbours from dealt-out point number `number` on, `kept` elsewhere.
-  Neighbours neighboursAt(Value number, const Point &kept, int64_t round = -1) {
+  Neighbours neighboursAt(Value number, const Point &kept) {
     Neighbours at;
     Point point = kept;
     locate(plan.dealt, multiply(number, plan.width), point);
@@ -187,19 +185,7 @@ private:
     at.points.assign(plan.width, point);
     for (int64_t i = 1; i < plan.width; ++i)
       at.points[i][at.along] = add(point[at.along], constant(i));
-    at.own = round < 0 ? -1 : round * plan.width;
     return at;
-  }
-
-  /// The thread's points where all threads have as many and these are few:
-  /// written out, so that their loads are on their way at once. Threads with no
-  /// item do the last one's, and store nothing.
-  void emitRounds(llvm::function_ref<void(const Neighbours &at)> emitBody) {
-    Point kept = origin();
-    for (int64_t round = 0; round < plan.rounds; ++round)
-      emitBody(
-          neighboursAt(add(thread.lane, constant(round * shape.threadsPerItem)),
-                       kept, round));
   }
 
   //===--------------------------------------------------------------------===//
@@ -231,9 +217,6 @@ private:
   }
 
   void emitPoints() {
-    if (plan.rounds)
-      return emitRounds(
-          [&](const Neighbours &at) { elements.visit(loop, at, {}); });
     Value end = shape.range ? keptPoints()
                             : constant(plan.pointsOf(plan.dealt) / plan.width);
     Point kept = origin();
@@ -242,37 +225,6 @@ private:
                 elements.visit(loop, neighboursAt(number, kept), {});
                 return SmallVector<Value>();
               });
-  }
-
-  void emitSumsInThread() {
-    Value end = constant(plan.pointsOf(loop.kept) / plan.width);
-    Point kept = origin();
-    forPoints(valueIf(thread.isItem, thread.lane, end), end,
-              shape.threadsPerItem, {}, [&](Value number, ValueRange) {
-                sumNeighbours(neighboursAt(number, kept));
-                return SmallVector<Value>();
-              });
-  }
-
-  void sumNeighbours(const Neighbours &neighbours) {
-    SmallVector<SmallVector<Value>> sums(neighbours.points.size(),
-                                         SmallVector<Value>(initials));
-    int64_t points = plan.pointsOf(loop.summed);
-    for (int64_t i = 0; i < points; ++i) {
-      Neighbours at = neighbours;
-      for (Point &point : at.points)
-        locate(loop.summed, constant(i), point);
-      SmallVector<SmallVector<Value>> read = elements.load(loop, at), results;
-      for (auto [point, values, sum] : llvm::zip(at.points, read, sums)) {
-        results.push_back(elements.compute(loop, point, values, sum));
-        for (auto [number, part] : llvm::zip(loop.sums, sum))
-          part = results.back()[number];
-      }
-      elements.store(loop, at, results);
-    }
-    for (auto [k, number] : llvm::enumerate(loop.sums))
-      for (size_t i = 0; i < sums.size(); ++i)
-        elements.store(loop, number, sums[i][k], neighbours.at(i));
   }
 
   //===--------------------------------------------------------------------===//
@@ -334,11 +286,6 @@ private:
           return arith::ConstantOp::create(
               b, loc, *arith::getNeutralElement(loop.combiner(number)));
         });
-    if (plan.rounds) {
-      emitRounds(
-          [&](const Neighbours &at) { sums = elements.visit(loop, at, sums); });
-      return sums;
-    }
     Value end = constant(plan.pointsOf(loop.summed) / plan.width);
     return forPoints(valueIf(valid, member, end), end, plan.layout.threads,
                      sums, [&](Value number, ValueRange carried) {
@@ -439,7 +386,7 @@ void emitBody(OpBuilder &b, gpu::GPUFuncOp kernel, KernelSource source,
   ThreadItem thread = takeItem(b, source, shape, map);
   RowPlaces rows =
       allocateRows(b, kernel, loops, shape, room, thread.itemOfBlock);
-  SpreadElements elements(b, kernel.getLoc(), shape, map, rows, thread.isItem);
+  SpreadElements elements(b, kernel.getLoc(), shape, map, rows);
   std::vector<LoopPlan> plans = planLoops(shape, loops);
   const LoopPlan *plan = plans.data();
   for (const ItemStep &step : loops.steps) {

@@ -3,10 +3,6 @@
 using namespace mlir;
 using namespace tpsp;
 
-static bool isKeptRow(Value memory) {
-  return bufferBehind(memory).getDefiningOp<memref::AllocaOp>() != nullptr;
-}
-
 Place SpreadElements::placeOf(Value memory) {
   if (auto row = memory.getDefiningOp<memref::AllocaOp>())
     return rows.lookup(row);
@@ -22,8 +18,6 @@ SmallVector<Value> SpreadElements::indices(const Place &place, AffineMap access,
     all.push_back(at.point[cast<AffineDimExpr>(result).getPosition()]);
   if (place.whole.empty())
     return all;
-  if (at.own >= 0)
-    return {constant(at.own)};
   // Where a thread has the element of the whole row that is at `all`.
   Value number = constant(0);
   for (auto [extent, index] : llvm::zip_equal(place.whole, all))
@@ -122,17 +116,9 @@ void SpreadElements::store(const ItemLoop &loop, unsigned number, Value value,
 
 void SpreadElements::store(const ItemLoop &loop, const Neighbours &at,
                            ArrayRef<SmallVector<Value>> results) {
-  for (unsigned number : loop.stored) {
-    auto storeAll = [&] {
-      for (size_t i = 0; i < at.points.size(); ++i)
-        store(loop, number, results[i][number], at.at(i));
-    };
-    // In a loop, threads with no item do not come here.
-    if (isItem && at.isWrittenOut() && !isKeptRow(loop.output(number)))
-      guarded(isItem, storeAll);
-    else
-      storeAll();
-  }
+  for (unsigned number : loop.stored)
+    for (size_t i = 0; i < at.points.size(); ++i)
+      store(loop, number, results[i][number], at.at(i));
 }
 
 SmallVector<Value> SpreadElements::visit(const ItemLoop &loop,

@@ -42,8 +42,6 @@ struct ElementAccess {
   /// The first of `width` accesses to neighbours along this dimension.
   unsigned along = 0;
   int64_t width = 1;
-  /// Its number among the thread's own elements of a row; -1: not known.
-  int64_t own = -1;
 };
 
 /// Neighbouring points that a thread does at once.
@@ -51,14 +49,9 @@ struct Neighbours {
   llvm::SmallVector<Point> points;
   /// The dimension along which they are neighbours.
   unsigned along = 0;
-  /// Written out: where the thread has the first, of a row that is in
-  /// registers. -1: in a loop.
-  int64_t own = -1;
 
-  bool isWrittenOut() const { return own >= 0; }
   ElementAccess at(size_t i) const {
-    return {points[i], along, i == 0 ? int64_t(points.size()) : 1,
-            own < 0 ? -1 : own + int64_t(i)};
+    return {points[i], along, i == 0 ? int64_t(points.size()) : 1};
   }
 };
 
@@ -67,8 +60,8 @@ public:
   /// `map` has what stands for the values of the kernel's function.
   SpreadElements(mlir::OpBuilder &b, mlir::Location loc,
                  const BlockShape &shape, const mlir::IRMapping &map,
-                 const RowPlaces &rows, mlir::Value isItem)
-      : IndexMath(b, loc), shape(shape), map(map), rows(rows), isItem(isItem) {}
+                 const RowPlaces &rows)
+      : IndexMath(b, loc), shape(shape), map(map), rows(rows) {}
 
   /// From now on all threads of an item know what is in `memory`.
   void know(mlir::Value memory, mlir::Value value) { known[memory] = value; }
@@ -103,7 +96,6 @@ private:
   const BlockShape &shape;
   const mlir::IRMapping &map;
   const RowPlaces &rows;
-  mlir::Value isItem;
   llvm::DenseMap<mlir::Value, mlir::Value> known;
 };
 

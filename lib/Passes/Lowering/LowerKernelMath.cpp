@@ -111,14 +111,9 @@ struct LowerKernelMath
     // GPUs have instructions for bf16.
     for (auto device : getOperation().getOps<gpu::GPUModuleOp>())
       for (auto kernel : device.getOps<gpu::GPUFuncOp>()) {
-        bool isHalf = tpsp::isInHalfPrecision(kernel);
-        if (isHalf)
-          tpsp::approximateExponentials(kernel);
         if (failed(lower(kernel)))
           return signalPassFailure();
         tpsp::expandDeviceMath(kernel);
-        if (isHalf)
-          tpsp::approximateQuotients(kernel);
       }
   }
 

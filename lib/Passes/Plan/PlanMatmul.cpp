@@ -54,14 +54,19 @@ static EpilogueWork epilogueWork(const MatmulWork &product,
   return work;
 }
 
-/// MatmulWork::alignment of elements of so many bytes.
+/// MatmulWork::alignment of elements of so many bytes. A matrix of one column
+/// is a row.
 static int64_t alignmentOf(const MatmulForm &form, int64_t elementBytes) {
   constexpr uint64_t widest = 16;
-  uint64_t all = uint64_t(form.lda) | uint64_t(form.ldb) | uint64_t(form.ldc);
+  uint64_t all = 0;
+  for (int64_t pitch : {form.lda, form.ldb, form.ldc})
+    all |= pitch > 1 ? uint64_t(pitch) : 0;
   for (const auto *loops : {&form.batch, &form.accumulate})
     for (const rt::MatmulLoop &loop : *loops)
-      all |= uint64_t(loop.strideA) | uint64_t(loop.strideB) |
-             uint64_t(loop.strideC);
+      all |= loop.extent == 1
+                 ? 0
+                 : uint64_t(loop.strideA) | uint64_t(loop.strideB) |
+                       uint64_t(loop.strideC);
   all = all * uint64_t(elementBytes) | widest;
   return int64_t(all & (~all + 1));
 }

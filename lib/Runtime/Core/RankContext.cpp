@@ -38,6 +38,13 @@ Status tpsp_rt_rank::beginStep() {
   return backend->synchronize();
 }
 
+Status tpsp_rt_rank::issueStep(const StepRecords::Issue &issue) {
+  isInStep = true;
+  Status status = result(issue(this));
+  isInStep = false;
+  return status;
+}
+
 Status tpsp_rt_rank::followOrder(const Call &call) {
   if (!isInStep && call.id <= lastId)
     TPSP_TRY(beginStep());

@@ -40,6 +40,10 @@ struct tpsp_rt_rank {
   /// Begins a step, whatever the last command's id was: waits for the streams.
   Status beginStep();
 
+  /// Issues a step that has begun. Its commands may come in any order, and
+  /// again.
+  Status issueStep(const tpsp::rt::StepRecords::Issue &issue);
+
   /// What a plan returned, with the recorded message if it failed.
   Status result(tpsp_rt_status code) const;
 

@@ -8,22 +8,14 @@
 
 namespace tpsp::rt {
 
-/// Commands of a step that is known as one may come in any order, and again.
-Status StepRecords::issueAll(tpsp_rt_rank &rank, const Issue &issue) {
-  rank.isInStep = true;
-  Status status = rank.result(issue(&rank));
-  rank.isInStep = false;
-  return status;
-}
-
 Status StepRecords::run(tpsp_rt_rank &rank, const void *identity,
                         const Issue &issue) {
   TPSP_TRY(rank.beginStep());
   if (!rank.backend->recordsSteps())
-    return issueAll(rank, issue);
+    return rank.issueStep(issue);
   Entry &entry = steps[identity];
   if (!entry.hasRun || entry.isRefused) {
-    Status status = issueAll(rank, issue);
+    Status status = rank.issueStep(issue);
     entry.hasRun = entry.hasRun || status.ok();
     return status;
   }
@@ -34,7 +26,7 @@ Status StepRecords::run(tpsp_rt_rank &rank, const void *identity,
       entry.isRefused = true;
       if (!rank.aborted)
         warn(rank, why);
-      return issueAll(rank, issue);
+      return rank.issueStep(issue);
     }
   }
   if (rank.aborted.load(std::memory_order_relaxed))
@@ -48,7 +40,7 @@ Status StepRecords::record(tpsp_rt_rank &rank, const Issue &issue,
                            Entry &entry) {
   std::string before = rank.lastError;
   TPSP_TRY(rank.backend->beginRecording());
-  Status status = issueAll(rank, issue);
+  Status status = rank.issueStep(issue);
   if (status.ok())
     status = rank.backend->endRecording(entry.recorded);
   else

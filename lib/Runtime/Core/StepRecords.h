@@ -29,7 +29,6 @@ private:
     std::unique_ptr<RecordedStep> recorded;
   };
 
-  static Status issueAll(tpsp_rt_rank &rank, const Issue &issue);
   static Status record(tpsp_rt_rank &rank, const Issue &issue, Entry &entry);
   static void warn(const tpsp_rt_rank &rank, const Status &why);
 

@@ -66,10 +66,11 @@ Status CudaKernel::prepare(const Call &call, const KernelCommand &command,
 Status CudaKernel::launch(cudaStream_t stream) {
   if (blocks == 0)
     return {};
-  return image->explained(checkCuda(
-      cudaLaunchKernel(reinterpret_cast<const void *>(kernel), dim3(blocks, parts),
-                       dim3(threads), parameters.data(), sharedBytes, stream),
-      "cudaLaunchKernel"));
+  return image->explained(
+      checkCuda(cudaLaunchKernel(reinterpret_cast<const void *>(kernel),
+                                 dim3(blocks, parts), dim3(threads),
+                                 parameters.data(), sharedBytes, stream),
+                "cudaLaunchKernel"));
 }
 
 } // namespace tpsp::rt
