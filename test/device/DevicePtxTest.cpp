@@ -137,7 +137,7 @@ const Variant moreVariants[] = {
 
 /// Bytes that a thread may put into memory for want of registers.
 int64_t mostSpilled(const std::string &example) {
-  // In f32 and in bf16. What that costs, no GPU has said yet.
+  // In f32 and in bf16. What that costs was not measured apart.
   return example == "gpt2-small" ? 32 : 0;
 }
 
@@ -216,7 +216,8 @@ std::map<std::string, Accesses> accessesByKernel(StringRef ptx) {
 }
 
 /// Of a Llama layer in bf16, with five heads in a group, no power of two. One
-/// element at a time is read only in sums over rows, and of rows' statistics.
+/// element at a time is read only in sums over rows, of rows' statistics, and
+/// in rotations, which an H200 did no faster with wide accesses.
 TEST(DevicePtxWidthTest, RowsAreReadWide) {
   std::string text = exampleText("llama3-8b-block");
   size_t at = text.find("r = 4");
@@ -233,8 +234,9 @@ TEST(DevicePtxWidthTest, RowsAreReadWide) {
   EXPECT_GE(kernels.size(), 10u);
   for (const auto &[name, accesses] : kernels) {
     EXPECT_GT(accesses.all, 0) << name;
-    bool sumsRows = StringRef(name).contains("einsum");
-    EXPECT_TRUE(sumsRows || accesses.narrow <= 1) << name << accesses.narrow;
+    bool mayBeNarrow =
+        StringRef(name).contains("einsum") || StringRef(name).contains("rope");
+    EXPECT_TRUE(mayBeNarrow || accesses.narrow <= 1) << name << accesses.narrow;
   }
 }
 
