@@ -199,7 +199,7 @@ static double attentionTflops(const CostModel &cost,
 /// The figures that the description was made of: 2 x 64 heads of 128 features,
 /// cuDNN on an H200 (hardware/published.py).
 TEST(AttentionCost, OfThePublishedShapes) {
-  CostModel cost = modelOf("h200-sxm", {1});
+  CostModel cost = modelOf("h100-sxm", {1});
   auto rate = [&](int64_t keys, bool isCausal, bool isGradient) {
     return attentionTflops(cost,
                            {128, keys, keys, 128, 128, isCausal, isGradient});

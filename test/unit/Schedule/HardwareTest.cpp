@@ -42,12 +42,13 @@ TEST(Hardware, BuiltInDescriptionsAreRead) {
 }
 
 TEST(Hardware, BaseGivesWhatIsNotReplaced) {
-  auto h100 = findHardware("h100-sxm"), pair = findHardware("h200-sxm-2node");
-  ASSERT_TRUE(h100 && pair);
+  auto h200 = findHardware("h200-sxm"), pair = findHardware("h200-sxm-2node");
+  ASSERT_TRUE(h200 && pair);
   EXPECT_EQ(pair->nodes, 2);
   EXPECT_EQ(pair->memoryBytes, 141e9);
   EXPECT_EQ(pair->matmul.at(TPSP_RT_BF16).rates,
-            h100->matmul.at(TPSP_RT_BF16).rates);
+            h200->matmul.at(TPSP_RT_BF16).rates);
+  EXPECT_EQ(pair->collectiveCores, findHardware("h100-sxm")->collectiveCores);
 }
 
 TEST(Hardware, MatmulsOfF16) {
