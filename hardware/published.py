@@ -388,26 +388,25 @@ def a100():
 SHORTEST = 10
 
 
+LAYOUTS = ["relative_nn", "relative_nt", "relative_tn"]
+
+
 def calibrated(grid, rates):
     """Of bf16: the calibration's rates and factors where a product takes long
     enough, and those of `grid` elsewhere."""
-    made = matmul(989, rates["sustained_tflops"], [])
-    factors = {key: [] for key in rates if key.startswith("relative_n")
-               or key == "relative_tn"}
-    for i, m in enumerate(EXTENTS):
-        made["tflops"].append([])
-        for factor in factors.values():
-            factor.append([])
-        for j, n in enumerate(EXTENTS):
-            longest = [2e-6 * m * n * k / rates["tflops"][i][j][l] >= SHORTEST
-                       for l, k in enumerate(EXTENTS)]
-            made["tflops"][i].append([
-                rates["tflops"][i][j][l] if long else grid[i][j][l]
-                for l, long in enumerate(longest)])
-            for key, factor in factors.items():
-                factor[i].append([rates[key][i][j][l] if long else 1
-                                  for l, long in enumerate(longest)])
-    return {**made, **factors, "relative_aligned": rates["relative_aligned"]}
+    def chosen(measured, otherwise):
+        return [[[measured[i][j][l]
+                  if 2e-6 * m * n * k / rates["tflops"][i][j][l] >= SHORTEST
+                  else otherwise(i, j, l)
+                  for l, k in enumerate(EXTENTS)]
+                 for j, n in enumerate(EXTENTS)]
+                for i, m in enumerate(EXTENTS)]
+
+    made = matmul(989, rates["sustained_tflops"],
+                  chosen(rates["tflops"], lambda i, j, l: grid[i][j][l]))
+    for layout in LAYOUTS:
+        made[layout] = chosen(rates[layout], lambda i, j, l: 1)
+    return {**made, "relative_aligned": rates["relative_aligned"]}
 
 
 def h200_attention(measured):

@@ -11,12 +11,8 @@ static constexpr int64_t warp = 32;
 /// long at barriers.
 static constexpr int64_t usualThreads = 256;
 static constexpr int64_t mostThreads = 1024;
-/// Blocks that keep any GPU busy: two for each of its multiprocessors.
-static constexpr int64_t enoughBlocks = 264;
 /// Points of a row that a thread does, where rows are many.
 static constexpr int64_t pointsPerThread = 8;
-/// Bytes of the widest access of a thread.
-static constexpr int64_t widestAccess = 16;
 
 int64_t tpsp::pointsOf(ArrayRef<int64_t> extents, ArrayRef<unsigned> dims) {
   int64_t points = 1;

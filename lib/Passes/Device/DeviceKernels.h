@@ -21,6 +21,12 @@
 
 namespace tpsp {
 
+/// Bytes of the widest access of a thread; buffers in an arena begin at
+/// multiples of it.
+constexpr int64_t widestAccess = 16;
+/// Blocks that keep any GPU busy: two for each of its multiprocessors.
+constexpr int64_t enoughBlocks = 264;
+
 /// The gpu.module that holds a plan's device kernels; a kernel has the name of
 /// the function that it is made of.
 constexpr llvm::StringLiteral deviceModuleName = "tpsp_device_kernels";

@@ -14,11 +14,9 @@ using namespace tpsp;
 /// Threads of an item, at most: a warp, so that none waits for another's way
 /// through the item.
 static constexpr int64_t mostLanes = 32;
-/// Bytes of the widest access of a thread.
-static constexpr int64_t widestAccess = 16;
 /// Threads that keep any GPU busy with copies, and blocks along a grid's second
 /// dimension.
-static constexpr int64_t enoughThreads = 264 * 1024, mostParts = 65535;
+static constexpr int64_t enoughThreads = enoughBlocks * 1024, mostParts = 65535;
 
 static std::optional<int64_t> constantOf(Value bound) {
   if (std::optional<int64_t> constant = getConstantIntValue(bound))
@@ -59,15 +57,14 @@ public:
   bool find() {
     bool isPlain = true;
     item.getBody()->walk([&](Operation *op) { isPlain &= addStores(op); });
-    return isPlain && !written.empty() && readsAreOwn() && areLeaves();
+    return isPlain && !viewOf.empty() && readsAreOwn() && areLeaves();
   }
 
   /// Elements along the innermost index.
   int64_t extent() const {
     int64_t most = 1;
-    for (Value memory : written)
-      most =
-          std::max(most, cast<MemRefType>(memory.getType()).getShape().back());
+    for (auto [buffer, view] : viewOf)
+      most = std::max(most, cast<MemRefType>(view.getType()).getShape().back());
     return most;
   }
 
@@ -131,7 +128,6 @@ private:
     bool isView = buffer != memory;
     bool isOnlyView =
         viewOf.try_emplace(buffer, memory).first->second == memory;
-    written.insert(memory);
     return type.hasStaticShape() && type.getRank() > 0 && isOnlyView &&
            !(isView && buffer.getDefiningOp<memref::AllocaOp>());
   }
@@ -193,7 +189,6 @@ private:
   }
 
   scf::ForOp item;
-  llvm::SmallSetVector<Value, 4> written;
   /// Of each buffer that is written, the one view that it is known by.
   llvm::DenseMap<Value, Value> viewOf;
 };

@@ -13,14 +13,10 @@ using namespace tpsp;
 /// Threads of a block; one warp where there would be few blocks.
 static constexpr int64_t mostThreads = 128;
 static constexpr int64_t fewThreads = 32;
-static constexpr int64_t manyThreads = 264 * mostThreads;
+static constexpr int64_t manyThreads = enoughBlocks * mostThreads;
 
 /// Elements of a loop that a thread does one after another without a loop.
 static constexpr int64_t mostWrittenOut = 32;
-
-/// Bytes at whose multiples buffers in an arena begin, as the widest access of
-/// a thread needs.
-static constexpr int64_t bufferAlignment = 16;
 
 static constexpr llvm::StringLiteral launchAttrName = "tpsp.launch";
 
@@ -64,7 +60,7 @@ gpu::GPUFuncOp tpsp::createDeviceKernel(OpBuilder &b, KernelSource source) {
   for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
     if (source.isAligned && isa<MemRefType>(type))
       kernel.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
-                        b.getI64IntegerAttr(bufferAlignment));
+                        b.getI64IntegerAttr(widestAccess));
   return kernel;
 }
 
