@@ -177,7 +177,7 @@ private:
   /// The own tile's product, then those of the others', part by part, in the
   /// order in which the ring brings them: the previous rank's, ...
   void cutConsumer(CutConsumer &consumer, int64_t parts) {
-    OpBuilder b(consumer.matmul);
+    PieceBuilder b(consumer.matmul);
     createOwnProduct(b, consumer);
     MatmulCut cut = *partOf(consumer, parts);
     for (int64_t hop = 1; hop < group; ++hop)
@@ -224,7 +224,7 @@ private:
   }
 
   void goAroundTheRing(int64_t parts, int64_t whole) {
-    OpBuilder b(gather);
+    PieceBuilder b(gather);
     PieceRow row = ledgerOfPiece(gather, (group - 1) * parts, whole);
     SmallVector<Value> arrived = partsOfOwn(b, parts);
     for (int64_t hop = 1; hop < group; ++hop)

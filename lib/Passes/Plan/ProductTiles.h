@@ -48,6 +48,23 @@ private:
 /// and no tile of its buffer is counted from the rank's own.
 bool canBeCut(mlir::Value tensor);
 
+/// Builds before a command what takes its place: commands of its phase. Without
+/// one they would be of the phase of whatever is in front of them.
+class PieceBuilder : public mlir::OpBuilder, mlir::OpBuilder::Listener {
+public:
+  explicit PieceBuilder(plan::CommandOpInterface whole)
+      : OpBuilder(whole, /*listener=*/this), phase(whole.getPhase()) {}
+
+  void notifyOperationInserted(mlir::Operation *op, InsertPoint) override {
+    auto piece = mlir::dyn_cast<plan::CommandOpInterface>(op);
+    if (piece && phase)
+      piece.setPhase(*phase);
+  }
+
+private:
+  const std::optional<int64_t> phase;
+};
+
 //===----------------------------------------------------------------------===//
 // Epilogues
 //===----------------------------------------------------------------------===//

@@ -41,7 +41,7 @@ public:
     MatmulCut cut = *cutInto(chosen.pieces, chosen.period);
     CutEpilogue epilogue = *cutEpilogue(matmul, cut, {});
     cut.compact(MatmulTensor::C);
-    OpBuilder b(matmul);
+    PieceBuilder b(matmul);
     PieceRow row = ledgerOfPiece(reduction, chosen.pieces, whole);
     Tiling target{chosen.pieces, chosen.period / chosen.pieces};
     for (int64_t piece = 0; piece < chosen.pieces; ++piece) {
