@@ -63,7 +63,7 @@ private:
     out.isComposed = !plans.deeper.empty();
     std::string axis = plans.mesh[plans.stageAxis].name;
     out.computing = leastComputing();
-    out.links[axis] += sending;
+    out.links["sends over " + axis] += sending;
     out.communication += sending;
     out.exposed += use.waitingForSends;
     out.parts["permute over " + axis] += use.waitingForSends;

@@ -1,6 +1,8 @@
 #include "SizeTable.h"
 #include "tpsp/Schedule/CostModel.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -115,6 +117,14 @@ GroupPlace CostModel::placeOf(llvm::ArrayRef<AxisId> axes) const {
   return place;
 }
 
+std::string CostModel::linksOf(llvm::ArrayRef<AxisId> axes) const {
+  if (!hardware.isCpu())
+    return tierOf(placeOf(axes)).str();
+  llvm::SmallVector<AxisId> inOrder(axes);
+  llvm::sort(inOrder);
+  return mesh.names(inOrder);
+}
+
 /// Between nodes the ranks of a node share the load. A ring enters and leaves
 /// it as often as it has adapters, one for each rank. So what crosses goes at
 /// `perNode` adapters' rate, what stays inside at the inner links', and the
@@ -166,9 +176,7 @@ double CostModel::transferSeconds(CollectiveKind kind, double bytes,
                                   GroupPlace place) const {
   if (place.group <= 1 || bytes <= 0 || kind == CollectiveKind::Slice)
     return 0;
-  llvm::StringRef tier =
-      place.nodes > 1 ? hardware.betweenTier : hardware.insideTier;
-  return fastestOnTier(tier, kind, bytes, place);
+  return fastestOnTier(tierOf(place), kind, bytes, place);
 }
 
 double CostModel::collectiveSeconds(CollectiveKind kind, double bytes,

@@ -30,10 +30,9 @@ private:
   int64_t streamOf(const PlanCommand &command) {
     if (!command.communicates())
       return 0;
-    std::vector<AxisId> axes(command.collective.axes.begin(),
-                             command.collective.axes.end());
-    llvm::sort(axes);
-    return streams.try_emplace(axes, 1 + streams.size()).first->second;
+    return streams
+        .try_emplace(cost.linksOf(command.collective.axes), 1 + streams.size())
+        .first->second;
   }
 
   /// The temporaries; returns the bytes of what lasts.
@@ -57,7 +56,8 @@ private:
   const Plan &plan;
   const CostModel &cost;
   OverlapProblem problem;
-  std::map<std::vector<AxisId>, int64_t> streams;
+  /// By what its collectives have to themselves.
+  std::map<std::string, int64_t> streams;
 };
 
 } // namespace

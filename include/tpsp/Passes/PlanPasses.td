@@ -101,7 +101,8 @@ def Overlap : Pass<"tpsp-overlap", "::mlir::ModuleOp"> {
     buffers allow, and its users wait as late as they can. Work that nobody
     waits for (weight gradients) fills the gaps.
 
-    Each communicator has a stream; events order the streams. Memory is bounded:
+    On GPUs each tier of links (within a node, between nodes) has a stream, on
+    CPUs each communicator; events order the streams. Memory is bounded:
     to what the program needs one command after another, and `memory` times that,
     and to what a device has. Schedules with all of that, with half and with none
     of what may be added are tried, and the fastest that fits is taken.

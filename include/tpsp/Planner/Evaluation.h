@@ -41,8 +41,9 @@ struct Evaluation {
   double seconds = 0;
   /// Of that, communication that nothing hides, and all communication.
   double exposed = 0, communication = 0;
-  /// How long the rank computes, and by its axes ("dp, tp") how long each
-  /// communicator is busy. No step is shorter than the longest of these.
+  /// How long the rank computes, and how long each of its communication streams
+  /// is busy ("collectives over nvlink"). No step is shorter than the longest
+  /// of these.
   double computing = 0;
   std::map<std::string, double> links;
   /// How long it computes where a collective runs all the time, and how many

@@ -80,6 +80,15 @@ public:
                            GroupPlace place) const;
 
   GroupPlace placeOf(llvm::ArrayRef<AxisId> axes) const;
+  /// The tier that a collective over these axes takes its time on:
+  /// Hardware::betweenTier if they lead from node to node.
+  llvm::StringRef tierOf(GroupPlace place) const {
+    return place.nodes > 1 ? hardware.betweenTier : hardware.insideTier;
+  }
+  /// What a collective over these axes has to itself while it runs, so that
+  /// others wait for it: on GPUs the links of its tier, by whose name it is
+  /// known; on a CPU its communicator, by its axes' names ("dp, tp").
+  std::string linksOf(llvm::ArrayRef<AxisId> axes) const;
 
   const Hardware &machine() const { return hardware; }
   const Mesh &ranks() const { return mesh; }

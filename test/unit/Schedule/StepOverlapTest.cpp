@@ -55,8 +55,9 @@ Plan shardedLayers(int64_t layers) {
 }
 
 /// What a machine of 8 GPUs makes of it.
-OverlapProblem problemOf(const Plan &step, int64_t bytes) {
-  llvm::Expected<Hardware> machine = findHardware("h100-sxm");
+OverlapProblem problemOf(const Plan &step, int64_t bytes,
+                         const char *hardware = "h100-sxm") {
+  llvm::Expected<Hardware> machine = findHardware(hardware);
   if (!machine)
     throw std::runtime_error(llvm::toString(machine.takeError()));
   return overlapProblemOf(step, CostModel(*machine, step.mesh), bytes);
@@ -115,26 +116,56 @@ TEST(StepOverlap, TemporariesHaveTheirUsers) {
   }
 }
 
-/// A communicator is its axes in any order; a group of one sends nothing.
-TEST(StepOverlap, AStreamForEveryCommunicator) {
+/// A step of one collective after another over these axes.
+Plan collectives(std::vector<MeshAxis> mesh,
+                 const std::vector<std::vector<AxisId>> &over) {
   Plan step;
-  step.mesh = {{"a", 2, AxisRole::None},
-               {"b", 2, AxisRole::None},
-               {"c", 1, AxisRole::None}};
-  std::vector<std::pair<std::vector<AxisId>, int64_t>> expected = {
-      {{1}, 1}, {{0}, 2}, {{0, 1}, 3}, {{2}, 0}, {{1, 0}, 3}, {{1}, 1}};
-  for (const auto &[axes, stream] : expected) {
-    PlanCommand collective;
+  step.mesh = std::move(mesh);
+  for (const std::vector<AxisId> &axes : over) {
+    PlanCommand &collective = step.commands.emplace_back();
     collective.kind = CommandKind::Collective;
     collective.collective.axes = axes;
     collective.collective.group = Mesh(step.mesh).groupSize(axes);
     collective.collective.bytes = 64;
-    step.commands.push_back(collective);
   }
-  OverlapProblem problem = problemOf(step, 1 << 30);
+  return step;
+}
+
+std::vector<int64_t> streamsOf(const OverlapProblem &problem) {
+  std::vector<int64_t> streams;
+  for (const OverlapProblem::Command &command : problem.commands)
+    streams.push_back(command.stream);
+  return streams;
+}
+
+/// On CPUs, where ranks share no links. A communicator is its axes in any
+/// order; a group of one sends nothing.
+TEST(StepOverlap, AStreamForEveryCommunicator) {
+  Plan step = collectives({{"a", 2, AxisRole::None},
+                           {"b", 2, AxisRole::None},
+                           {"c", 1, AxisRole::None}},
+                          {{1}, {0}, {0, 1}, {2}, {1, 0}, {1}});
+  OverlapProblem problem = problemOf(step, 1 << 30, "cpu");
   EXPECT_EQ(problem.numStreams, 4);
-  for (size_t i = 0; i < expected.size(); ++i)
-    EXPECT_EQ(problem.commands[i].stream, expected[i].second) << i;
+  EXPECT_THAT(streamsOf(problem), testing::ElementsAre(1, 2, 3, 0, 3, 1));
+}
+
+/// On GPUs. An axis of two nodes is on other links than one of neighbours, and
+/// so is a collective along both.
+TEST(StepOverlap, AStreamForEveryTierOfLinks) {
+  std::vector<std::vector<AxisId>> over = {{1}, {0}, {0, 1}, {2}, {1, 0}, {1}};
+  auto mesh = [](int64_t inner) {
+    return std::vector<MeshAxis>{{"a", 2, AxisRole::None},
+                                 {"b", inner, AxisRole::None},
+                                 {"c", 2, AxisRole::None}};
+  };
+  OverlapProblem oneNode = problemOf(collectives(mesh(2), over), 1 << 30);
+  EXPECT_EQ(oneNode.numStreams, 2);
+  EXPECT_THAT(streamsOf(oneNode), testing::Each(1));
+  OverlapProblem twoNodes =
+      problemOf(collectives(mesh(4), over), 1 << 30, "h100-sxm-2node");
+  EXPECT_EQ(twoNodes.numStreams, 3);
+  EXPECT_THAT(streamsOf(twoNodes), testing::ElementsAre(1, 2, 2, 1, 2, 1));
 }
 
 /// One layer's two products of a gradient, g of what it read and of its weight,
