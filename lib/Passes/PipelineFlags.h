@@ -23,6 +23,26 @@ struct WordParser : public llvm::cl::parser<std::string> {
   const OptionRow *row = nullptr;
 };
 
+/// Refuses what is not in a row's domain. Parsers of numbers are final.
+template <typename T> struct NumberParser : public llvm::cl::basic_parser<T> {
+  explicit NumberParser(llvm::cl::Option &option)
+      : llvm::cl::basic_parser<T>(option), numbers(option) {}
+
+  operator const llvm::cl::parser<T> &() const { return numbers; }
+
+  bool parse(llvm::cl::Option &option, llvm::StringRef name,
+             llvm::StringRef text, T &value) {
+    if (numbers.parse(option, name, text, value))
+      return true;
+    std::string problem =
+        problemOf(row->domain, static_cast<double>(value), text.str());
+    return !problem.empty() && option.error(problem);
+  }
+
+  llvm::cl::parser<T> numbers;
+  const OptionRow *row = nullptr;
+};
+
 struct PipelineFlags : public mlir::PassPipelineOptions<PipelineFlags> {
   PipelineFlags() {
     CompileOptions::forEachOption([this](auto field, const OptionRow &row) {
@@ -42,17 +62,31 @@ struct PipelineFlags : public mlir::PassPipelineOptions<PipelineFlags> {
 private:
   template <typename T>
   void add(T CompileOptions::*field, const OptionRow &row) {
-    own(field,
-        std::make_shared<Option<T>>(*this, row.name, llvm::cl::desc(row.help),
-                                    llvm::cl::init(CompileOptions().*field)));
+    addParsed<NumberParser<T>>(field, row);
+  }
+  void add(std::string CompileOptions::*field, const OptionRow &row) {
+    addParsed<WordParser>(field, row);
+  }
+  void add(bool CompileOptions::*field, const OptionRow &row) {
+    own(field, makeOption<llvm::cl::parser<bool>>(field, row));
+  }
+  void add(HardwareChoice CompileOptions::*field, const OptionRow &row) {
+    own(field, makeOption<llvm::cl::parser<HardwareChoice>>(field, row));
   }
 
-  void add(std::string CompileOptions::*field, const OptionRow &row) {
-    auto option = std::make_shared<Option<std::string, WordParser>>(
-        *this, row.name, llvm::cl::desc(row.help),
-        llvm::cl::init(CompileOptions().*field));
+  template <typename Parser, typename T>
+  void addParsed(T CompileOptions::*field, const OptionRow &row) {
+    auto option = makeOption<Parser>(field, row);
     option->getParser().row = &row;
     own(field, std::move(option));
+  }
+
+  template <typename Parser, typename T>
+  std::shared_ptr<Option<T, Parser>> makeOption(T CompileOptions::*field,
+                                                const OptionRow &row) {
+    return std::make_shared<Option<T, Parser>>(
+        *this, row.name, llvm::cl::desc(row.help),
+        llvm::cl::init(CompileOptions().*field));
   }
 
   void add(std::vector<std::string> CompileOptions::*field,

@@ -11,6 +11,12 @@
 // WORD: for the --rematerialize option: no rematerialize is called 'some': none, selective or full
 // RUN: not tpsp-opt %s --tpsp-pipeline=attention=some 2>&1 | FileCheck %s --check-prefix=FORM
 // FORM: for the --attention option: no attention is called 'some': rows, blocks or fused
+// RUN: not tpsp-opt %s --tpsp-pipeline=clip=-1 2>&1 | FileCheck %s --check-prefix=CLIP
+// CLIP: for the --clip option: expected a number from 0 to 1e9, not '-1'
+// RUN: not tpsp-opt %s --tpsp-pipeline=micro-batches=0 2>&1 | FileCheck %s --check-prefix=NONE
+// NONE: for the --micro-batches option: expected a number above 0, not '0'
+// RUN: not tpsp-opt %s --tpsp-pipeline=overlap-memory=nan 2>&1 | FileCheck %s --check-prefix=NAN
+// NAN: for the --overlap-memory option: expected a number from 0 to 1e9, not 'nan'
 // RUN: not tpsp-opt %s --tpsp-micro-batch=parts=0 2>&1 | FileCheck %s --check-prefix=PARTS
 // PARTS: error: option 'parts' of tpsp-micro-batch: parts=0 is no number of micro-batches
 // RUN: not tpsp-opt %s --tpsp-micro-batch='parts=2 index=z' 2>&1 | FileCheck %s --check-prefix=INDEX

@@ -3,27 +3,23 @@
 #include "tpsp/Runtime/Driver/PlanFile.h"
 
 #include <charconv>
+#include <limits>
 #include <sstream>
 
 using namespace tpsp;
 using namespace tpsp::tool;
 
-/// A number of a size that there may be; CLI11's own check names the largest
-/// double. Seconds are counted in nanoseconds, of which 64 bits hold some 9e9
-/// seconds.
+/// CLI11's own checks name the largest double.
 CLI::Validator tpsp::tool::numberOf(OptionDomain domain) {
-  bool isPositive = domain == OptionDomain::Positive;
-  auto check = [isPositive](const std::string &text) -> std::string {
+  auto check = [domain](const std::string &text) {
     double number = 0;
-    bool isNumber = CLI::detail::lexical_cast(text, number);
-    if (isPositive && isNumber && number > 1e9)
-      return "expected a number of at most 1e9, not '" + text + "'";
-    if (isNumber && number <= 1e9 && (isPositive ? number > 0 : number >= 0))
-      return "";
-    return std::string("expected a number ") +
-           (isPositive ? "above 0" : "from 0 to 1e9") + ", not '" + text + "'";
+    if (!CLI::detail::lexical_cast(text, number))
+      number = std::numeric_limits<double>::quiet_NaN();
+    return problemOf(domain, number, text);
   };
-  return {check, isPositive ? "POSITIVE" : "NUMBER"};
+  return {check, domain == OptionDomain::Positive ? "POSITIVE"
+                 : domain == OptionDomain::Share  ? "SHARE"
+                                                  : "NUMBER"};
 }
 
 CLI::Validator tpsp::tool::seed() {

@@ -44,12 +44,11 @@ public:
     CLI::Option *option = declare(row, options.*field);
     option->group(group);
     if (row.domain == OptionDomain::Positive ||
-        row.domain == OptionDomain::NotNegative)
+        row.domain == OptionDomain::NotNegative ||
+        row.domain == OptionDomain::Share)
       option->check(numberOf(row.domain));
     if (row.domain == OptionDomain::Seed)
       option->check(seed());
-    if (row.domain == OptionDomain::Share)
-      option->check(CLI::Range(0.0, 1.0));
     if (row.domain == OptionDomain::List)
       option->delimiter(',');
     if (row.domain == OptionDomain::AxisSizes)

@@ -19,13 +19,32 @@ enum class OptionDomain {
   Positive,
   NotNegative, ///< from 0 to 1e9
   Seed,        ///< a whole number of 64 bits
-  Share,       ///< from 0 to 1
+  Share,       ///< a number from 0 to 1
   AxisSizes,   ///< "tp=4,dp=2"
   Extents,     ///< "s=8192,b=4"
   Multiples,   ///< "v=8,h=8"
   List,        ///< "dp,fsdp"
   Files        ///< as many as follow
 };
+
+/// "expected a number above 0, not '-1'" if `number`, which is written so, is
+/// none of the domain's; else empty. What is no number is NaN. 1e9 is the
+/// largest of all: seconds are counted in nanoseconds, of which 64 bits hold
+/// some 9e9 seconds.
+inline std::string problemOf(OptionDomain domain, double number,
+                             const std::string &text) {
+  bool isPositive = domain == OptionDomain::Positive,
+       isShare = domain == OptionDomain::Share;
+  if (!isPositive && !isShare && domain != OptionDomain::NotNegative)
+    return "";
+  if ((isPositive ? number > 0 : number >= 0) && number <= (isShare ? 1 : 1e9))
+    return "";
+  const char *expected = isShare        ? "from 0 to 1"
+                         : !isPositive  ? "from 0 to 1e9"
+                         : number > 1e9 ? "of at most 1e9"
+                                        : "above 0";
+  return std::string("expected a number ") + expected + ", not '" + text + "'";
+}
 
 /// What of an option the processes of a run must have been told alike.
 enum class Agreement {
