@@ -28,6 +28,12 @@
 // PLACED: %z = call @half(%y, %gain) as "*2"
 // RUN: tpsp-run %t.placed.mlir --grad --verify --quiet
 
+// -o - prints it instead of the table.
+// RUN: tpsp-plan %s %{on} -o - > %t.printed.mlir
+// RUN: diff %t.placed.mlir %t.printed.mlir
+// RUN: not tpsp-plan %s %{on} -o - --json 2>&1 | FileCheck %s --check-prefix=PRINTED
+// PRINTED: --json and -o - both say what is printed; give a path
+
 // On this machine's kind of ranks a run needs the bytes that the plan has.
 // RUN: tpsp-plan %s --hardware cpu --devices 4 --overlap off --json -o %t.cpu.mlir > %t.plan.json
 // RUN: tpsp-run %t.cpu.mlir --grad --verify --quiet --report %t.run.json

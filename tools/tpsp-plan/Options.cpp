@@ -92,6 +92,9 @@ static std::string problemIn(Options &o) {
         {"json", "html", "pareto", "export", "compare", "output"},
         "{} is about the plans of one extent, and --along prints the best of "
         "several; give one of the two"},
+       {o.printsProgram(),
+        {"json", "export", "compare"},
+        "{} and -o - both say what is printed; give a path"},
        {o.json && !o.exported.empty(),
         {"json"},
         "{} and --export both say what is printed; give one"},

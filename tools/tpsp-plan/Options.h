@@ -15,6 +15,9 @@ struct Options : tool::ToolOptions {
 
   /// --memory in bytes; 0 if it is not given.
   int64_t memoryBytes = 0;
+
+  /// Whether the placed program is what goes to standard output.
+  bool printsProgram() const { return output == "-"; }
 };
 
 /// Fills in `options`, or returns the status to exit with: what was asked for

@@ -96,10 +96,14 @@ static int printTable(const Options &options, const Planning &planning) {
 
 static int printPlanning(const Options &options, const Planning &planning) {
   if (!planning.best()) {
-    if (int code = printTable(options, planning); code != Done)
+    if (int code =
+            options.printsProgram() ? Done : printTable(options, planning);
+        code != Done)
       return code;
     return fail(planner::nothingFits(planning.matrix) + planning.wouldFit);
   }
+  if (options.printsProgram())
+    return Done;
   if (int code = options.exported.empty() ? printTable(options, planning)
                                           : printExport(options, planning);
       code != Done)
@@ -181,5 +185,6 @@ int main(int argc, char **argv) {
                          (*planning)->best()->candidate);
   if (!text)
     return fail(llvm::toString(text.takeError()));
-  return writeFile(options.output, *text);
+  return options.printsProgram() ? print(*text)
+                                 : writeFile(options.output, *text);
 }
