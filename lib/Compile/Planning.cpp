@@ -10,6 +10,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <chrono>
+
 using namespace mlir;
 using namespace tpsp;
 using namespace tpsp::planner;
@@ -288,52 +290,45 @@ private:
     return request.memoryLimit > 0 ? request.memoryLimit : deviceMemory();
   }
 
-  /// The plan that needs least by its bounds, compiled with what saves most. It
-  /// has micro-batches only where it does not fit without: they take the
-  /// compiler longer.
-  std::optional<Evaluation> smallestOn(int64_t devices,
-                                       const ProgramFacts &facts,
-                                       SpaceOptions inSpace,
-                                       const UndividedProgram &whole) {
+  /// A plan that fits on so many devices of the machine, without overlap; none
+  /// if none was found in time.
+  std::optional<Evaluation> anyOn(int64_t devices, const ProgramFacts &facts,
+                                  SpaceOptions inSpace,
+                                  const UndividedProgram &undivided,
+                                  const std::string &machine, double seconds) {
     inSpace.devices = devices;
-    inSpace.stages = 1;
     Space space(facts, inSpace);
     if (!space.check().empty())
       return std::nullopt;
-    SearchOptions unlimited = request.search;
-    unlimited.memoryLimit = 0;
-    unlimited.stageSettings.clear();
-    Bounds bounds(facts, hardware, boundsFor(facts, whole, devices, unlimited));
-    std::vector<Candidate> leaves = space.leaves(/*most=*/2000);
-    auto bytesOf = [&](const Candidate &leaf) {
-      return bounds.bytesWith({leaf, 1}, request.search.settings.back());
-    };
-    llvm::stable_sort(leaves, [&](const Candidate &a, const Candidate &b) {
-      return bytesOf(a) < bytesOf(b);
-    });
-    if (leaves.empty() || bytesOf(leaves.front()) > memoryLimit())
-      return std::nullopt;
-    Settings last = request.search.settings.back(), undivided = last;
-    if (!request.given.microBatches)
-      undivided.microBatches = 1;
-    std::unique_ptr<Evaluator> evaluator =
-        candidateEvaluators(request.evaluator)();
-    int64_t evaluations = 0;
-    return evaluateWithSettings(
-        [&](const Candidate &each) {
-          return evaluator->evaluateSerially(each);
-        },
-        leaves.front(), {undivided, last}, memoryLimit(), evaluations);
+    SearchOptions serial = request.search;
+    serial.overlaps = false;
+    serial.finalists = 0;
+    serial.endsWithAny = true;
+    serial.secondsLimit = seconds;
+    CandidateEvaluatorOptions evaluator = request.evaluator;
+    evaluator.compile.overlap = "off";
+    evaluator.compile.hardware = machine;
+    Bounds bounds(facts, llvm::cantFail(findHardware(machine)),
+                  boundsFor(facts, undivided, devices, serial));
+    SearchResult found =
+        search(space, bounds, candidateEvaluators(evaluator), /*notable=*/{},
+               serial, [](const SearchState &) {});
+    const Evaluation *any = found.best(memoryLimit());
+    return any ? std::optional(*any) : std::nullopt;
   }
 
   /// "; 16 devices would do: FSDP 16, which needs 60.0 GiB". Numbers begin with
   /// so many times the request's, and are doubled until the machine has no
-  /// more.
+  /// more, or as long again as the search had has passed.
   std::string fittingCluster(const ProgramFacts &facts,
                              const SpaceOptions &inSpace,
                              const UndividedProgram &undivided, int64_t times) {
     if (hardware.isCpu())
       return "";
+    constexpr double leastSeconds = 5;
+    auto end = std::chrono::steady_clock::now() +
+               std::chrono::duration<double>(
+                   std::max(request.search.secondsLimit, leastSeconds));
     for (int64_t devices = times * request.devices; devices <= 16384;
          devices *= 2) {
       llvm::Expected<std::string> cluster =
@@ -342,16 +337,26 @@ private:
         llvm::consumeError(cluster.takeError());
         return "";
       }
-      request.evaluator.compile.hardware = *cluster;
-      std::optional<Evaluation> found =
-          smallestOn(devices, facts, inSpace, undivided);
-      if (found && found->isLegal() && found->memory.total <= memoryLimit())
+      std::chrono::duration<double> left =
+          end - std::chrono::steady_clock::now();
+      if (left.count() <= 0)
+        return "";
+      if (std::optional<Evaluation> found =
+              anyOn(devices, facts, inSpace, undivided, *cluster, left.count()))
         return llvm::formatv("; {0} devices would do: {1}, which needs {2}",
-                             devices, usualName(found->candidate, facts),
+                             devices, nameOf(found->candidate, facts),
                              rt::bytesText(double(found->memory.total)))
             .str();
     }
     return "";
+  }
+
+  /// "FSDP 8 (4 micro-batches)".
+  static std::string nameOf(const Candidate &candidate,
+                            const ProgramFacts &facts) {
+    std::string settings = settingsText(candidate.settings);
+    return usualName(candidate, facts) +
+           (settings.empty() ? "" : " (" + settings + ")");
   }
 
   MatrixOptions matrixOptions(const ProgramFacts &facts) const {

@@ -347,18 +347,16 @@ double Bounds::countInLayers(int64_t count) const {
 }
 
 /// Of the stage that ends last, what layers compute that are alike, and what is
-/// behind them; `withLinks`: and layers' communication.
+/// behind them. Of communication, layers have `inParts` in micro-batches and
+/// `atEnd` behind the last.
 double Bounds::longestStage(const Work &work, int64_t stages,
-                            const Settings &settings, bool withLinks) const {
+                            const Settings &settings, double inParts,
+                            double atEnd) const {
   const PipelinePolicy *policy = findPolicy(settings.schedule);
   if (stages == 1 || !policy || !facts.areLayersAlike)
     return work.ofLayers;
   double layers = double(facts.layers), parts = double(settings.microBatches);
-  double layer = work.ofLayers / layers, once = 0;
-  if (withLinks) {
-    layer += work.model.ofLayers / layers;
-    once = work.data.ofLayers / layers;
-  }
+  double layer = (work.ofLayers + inParts) / layers, once = atEnd / layers;
   int64_t chunks = stages * settings.chunks, more = facts.layers % chunks;
   auto layersOf = [&](int64_t chunk) {
     return double(facts.layers / chunks + (chunk < more ? 1 : 0));
@@ -380,35 +378,45 @@ double Bounds::longestStage(const Work &work, int64_t stages,
 double Bounds::hidingSeconds(const Work &work) const {
   ComputeSeconds computing = work.computing;
   computing.add(1, {work.update, work.update});
-  return leastSeconds(computing,
-                      std::max(work.data.busiest, work.model.busiest),
-                      cost.slowdown());
+  return leastSeconds(computing, busiestLink(work.links()), cost.slowdown());
+}
+
+/// Of a pipeline whose links are hidden as far as they may be. The update waits
+/// for the last micro-batch, and so do reductions of gradients.
+double Bounds::pipelineSeconds(const Work &work, double share,
+                               double stages) const {
+  double computing = work.computing.alone,
+         atEnd = std::max(work.update, busiestLink(work.data.atEnd));
+  return std::max({computing * share, (computing + atEnd) / stages,
+                   busiestLink(work.links()) / stages,
+                   busiestLink(work.model) * share});
 }
 
 Bound Bounds::boundOf(const Work &work, const SpaceNode &node,
                       const Settings &settings) const {
-  double stages = double(node.candidate.numStages());
-  double share = leastShare(node.candidate.numStages(), settings);
-  Bound bound;
-  auto longest = [&](bool withLinks) {
-    return longestStage(work, node.candidate.numStages(), settings, withLinks);
-  };
+  int64_t numStages = node.candidate.numStages();
+  double stages = double(numStages), share = leastShare(numStages, settings);
   double computing = work.computing.alone, model = work.model.serial;
+  double withUpdate = computing + work.update;
+  auto longest = [&](double inParts, double atEnd) {
+    return longestStage(work, numStages, settings, inParts, atEnd);
+  };
+  Bound bound;
   bound.computing =
-      std::max({computing * share, (computing + work.update) / stages,
-                longest(/*withLinks=*/false)});
-  bound.data = work.data.serial / stages;
+      std::max({computing * share, withUpdate / stages, longest(0, 0)});
+  bound.data = work.data.all.serial / stages;
   bound.model = model * share;
-  if (options.overlaps)
-    bound.seconds = std::max({bound.computing, work.data.busiest / stages,
-                              work.model.busiest * share});
-  else
+  if (!options.overlaps)
     bound.seconds =
         std::max({(computing + model) * share,
-                  (computing + work.update + work.data.serial + model) / stages,
-                  longest(/*withLinks=*/true)});
-  if (options.overlaps && stages == 1)
-    bound.seconds = std::max(bound.seconds, hidingSeconds(work));
+                  withUpdate / stages + bound.data + model / stages,
+                  longest(work.model.ofLayers, work.data.all.ofLayers)});
+  else if (numStages > 1)
+    bound.seconds = std::max(
+        pipelineSeconds(work, share, stages),
+        longest(0, busiestShare(work.data.atEnd) * work.data.atEnd.ofLayers));
+  else
+    bound.seconds = std::max(bound.computing, hidingSeconds(work));
   return bound;
 }
 
@@ -426,11 +434,10 @@ Bound Bounds::linksAlone(const SpaceNode &node) const {
   Work work = workOf(node, 1);
   double stages = double(node.candidate.numStages());
   Bound bound;
-  bound.data = work.data.serial / stages;
+  bound.data = work.data.all.serial / stages;
   bound.model = work.model.serial / stages;
-  bound.seconds = options.overlaps
-                      ? std::max(work.data.busiest, work.model.busiest) / stages
-                      : bound.data + bound.model;
+  bound.seconds = options.overlaps ? busiestLink(work.links()) / stages
+                                   : bound.data + bound.model;
   return bound;
 }
 

@@ -75,7 +75,7 @@ void StepWork::addDifference(const StepWork &a, const StepWork &b,
 
 double Evaluation::busiestSeconds() const {
   double link = 0;
-  for (const auto &[axes, seconds] : links)
+  for (const auto &[name, seconds] : links)
     link = std::max(link, seconds);
   return leastSeconds({computing, std::max(computing, slowedComputing)}, link,
                       slowdown);
@@ -194,7 +194,22 @@ private:
     }
     while (const Settings *fewer = fewerChunks(*last))
       last = fewer;
-    return with(*last);
+    return withOtherChunks(with(*last));
+  }
+
+  /// Where that is nearly enough, other numbers of chunks may do: an arena has
+  /// other gaps then.
+  const Evaluation &withOtherChunks(const Evaluation &least) {
+    constexpr double gaps = 0.02;
+    const Settings had = least.candidate.settings;
+    if (!least.isLegal() || fits(least) ||
+        double(least.memory.total) * (1 - gaps) > double(limit))
+      return least;
+    for (const Settings &each : settings)
+      if (each.rematerialize == had.rematerialize &&
+          each.microBatches == had.microBatches && fits(with(each)))
+        return with(each);
+    return least;
   }
 
   /// Takes a step in any direction as long as one is faster.

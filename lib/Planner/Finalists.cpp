@@ -71,6 +71,13 @@ bool tpsp::planner::surelyFits(const Evaluation &serial,
   return share * double(serial.memory.total) <= double(options.memoryLimit);
 }
 
+bool tpsp::planner::isMuchTooLarge(const Evaluation &evaluation,
+                                   const SearchOptions &options) {
+  constexpr double leastShare = 0.9;
+  return leastShare * double(evaluation.memory.total) >
+         double(options.memoryLimit);
+}
+
 std::optional<Evaluation> tpsp::planner::bestSerial(
     const std::map<std::string, std::shared_ptr<const Evaluation>> &all,
     const std::set<std::string> &overlapped,
@@ -112,7 +119,7 @@ void tpsp::planner::evaluateFinalists(SearchResult &result,
   std::vector<EvaluationTask> tasks;
   std::vector<Evaluation *> composed;
   for (Evaluation &each : result.evaluations)
-    if (each.isComposed && each.isLegal() &&
+    if (each.isComposed && each.isLegal() && !isMuchTooLarge(each, options) &&
         composed.size() < options.finalists) {
       EvaluationTask &task = tasks.emplace_back();
       task.stage = EvaluationTask::Stage::Whole;

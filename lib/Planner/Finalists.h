@@ -28,6 +28,10 @@ void trySlowerSettings(llvm::ArrayRef<Evaluation *> rows, EvaluationPool &pool,
 /// bounded.
 bool surelyFits(const Evaluation &serial, const SearchOptions &options);
 
+/// Whether other orders of its commands, or the whole program where it is
+/// composed of fewer layers, are too large, too: they may need a little less.
+bool isMuchTooLarge(const Evaluation &evaluation, const SearchOptions &options);
+
 /// Where time ran out before a plan was overlapped that is better than this
 /// one without, this one counts: overlap makes it no slower. Or there is none.
 /// `all`, of steps without overlap, is by their subscripts.
@@ -37,8 +41,8 @@ bestSerial(const std::map<std::string, std::shared_ptr<const Evaluation>> &all,
            const std::vector<Evaluation> &evaluations,
            const SearchOptions &options, const ProgramFacts &facts);
 
-/// Evaluates the best of what is composed as whole programs, as time allows.
-/// The result is sorted before; after it, it is not.
+/// Evaluates the best of what is composed, and not much too large, as whole
+/// programs, as time allows. The result is sorted before; after it, it is not.
 void evaluateFinalists(SearchResult &result, EvaluationPool &pool,
                        const Bounds &bounds, const SearchOptions &options);
 

@@ -2,9 +2,11 @@
 #include "tpsp/Planner/Bounds.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
 using namespace tpsp;
 using namespace tpsp::planner;
@@ -124,12 +126,18 @@ double Bounds::exchangeSeconds(const ProductFacts &product,
 void Bounds::addTensor(const TensorFacts &tensor, const SpaceNode &node,
                        int64_t microBatches, DataLinks &links) const {
   TensorTime most;
+  std::map<LinkTier, TensorTime> mostOn;
+  auto raise = [&](const TensorTime &time, LinkTier tier) {
+    most.raiseTo(time);
+    mostOn[tier].raiseTo(time);
+  };
   std::vector<const DataAxis *> storing;
   llvm::SmallVector<unsigned> positions;
   for (DataAxis &axis : links.axes) {
     TensorTime time = tensorTime(tensor, node, axis, microBatches);
     axis.seconds += time.seconds();
-    most.raiseTo(time);
+    axis.atEnd += time.atEnd();
+    raise(time, axis.tier);
     if (isSummedOn(tensor, node.candidate.axes[axis.position].use) &&
         isStoredOn(tensor, node, axis.position)) {
       storing.push_back(&axis);
@@ -138,15 +146,20 @@ void Bounds::addTensor(const TensorFacts &tensor, const SpaceNode &node,
   }
   if (storing.size() > 1) {
     TensorTime time = storedTime(tensor, node, storing, microBatches);
-    most.raiseTo(time);
+    raise(time, commonTier(llvm::map_to_vector(
+                    storing, [](const DataAxis *axis) { return axis->tier; })));
     links.stored += time.seconds();
     if (storing.size() == links.storing &&
         haveOneDim(subscriptsOf(tensor, node.candidate), positions))
       links.storedTogether += time.seconds();
   }
-  links.serial += most.seconds();
-  if (facts.isOfLayers(tensor))
-    links.ofLayers += most.seconds();
+  bool isOfLayers = facts.isOfLayers(tensor);
+  for (const auto &[tier, time] : mostOn) {
+    links.time.all.add(time.seconds(), tier);
+    links.time.atEnd.add(time.atEnd(), tier);
+  }
+  links.time.all.addSerial(most.seconds(), isOfLayers ? most.seconds() : 0);
+  links.time.atEnd.addSerial(most.atEnd(), isOfLayers ? most.atEnd() : 0);
 }
 
 /// Keys and values along data axes on positions, and their gradients back. Of
@@ -155,6 +168,7 @@ void Bounds::addWhole(const WholeOperand &operand, const SpaceNode &node,
                       int64_t microBatches, DataLinks &links) const {
   std::vector<SharedPlace> places;
   llvm::SmallVector<unsigned> along;
+  llvm::SmallVector<LinkTier> tiers;
   for (DataAxis &axis : links.axes) {
     if (node.candidate.axes[axis.position].use.activations != operand.index)
       continue;
@@ -162,14 +176,16 @@ void Bounds::addWhole(const WholeOperand &operand, const SpaceNode &node,
         double(operand.count) * gatherSeconds(operand, node, axis.gathering,
                                               axis.position, microBatches);
     along.push_back(axis.position);
+    tiers.push_back(axis.tier);
     for (const SharedPlace &each : axis.gathering)
       places.push_back({each.place, {}});
   }
   if (along.empty())
     return;
   double whole = gatherSeconds(operand, node, places, along, microBatches);
-  links.serial += double(operand.count) * whole;
-  links.ofLayers += countInLayers(operand.count) * whole;
+  links.time.all.add(double(operand.count) * whole, commonTier(tiers));
+  links.time.all.addSerial(double(operand.count) * whole,
+                           countInLayers(operand.count) * whole);
 }
 
 Bounds::DataLinks Bounds::dataLinksOf(const SpaceNode &node) const {
@@ -189,12 +205,17 @@ Bounds::DataLinks Bounds::dataLinksOf(const SpaceNode &node) const {
     each.gathering = sharedPlaces(node, i, [&](const AxisUse &other) {
       return other.activations == axis.use.activations;
     });
+    std::vector<GroupPlace> places = each.reducing;
+    llvm::append_range(places, each.dividing);
+    for (const SharedPlace &shared : each.gathering)
+      places.push_back(shared.place);
+    each.tier = tierOf(places);
     links.storing += axis.use.storesParameters ? 1 : 0;
   }
   return links;
 }
 
-Bounds::LinkTime Bounds::dataTime(const SpaceNode &node,
+Bounds::DataTime Bounds::dataTime(const SpaceNode &node,
                                   int64_t microBatches) const {
   DataLinks links = dataLinksOf(node);
   if (options.hasGradients)
@@ -203,16 +224,16 @@ Bounds::LinkTime Bounds::dataTime(const SpaceNode &node,
   if (options.gathersKeys)
     for (const WholeOperand &operand : facts.wholeOperands)
       addWhole(operand, node, microBatches, links);
-  LinkTime time;
-  time.serial = links.serial;
-  time.ofLayers = links.ofLayers;
+  DataTime time = links.time;
   // Tensors may have different orders: there may be a link for each set of the
   // axes that store.
   double sets = double((1u << links.storing) - 1);
-  time.busiest =
+  time.all.ofAxis =
       std::max(links.storedTogether, links.stored / std::max(sets, 1.0));
-  for (const DataAxis &axis : links.axes)
-    time.busiest = std::max(time.busiest, axis.seconds);
+  for (const DataAxis &axis : links.axes) {
+    time.all.ofAxis = std::max(time.all.ofAxis, axis.seconds);
+    time.atEnd.ofAxis = std::max(time.atEnd.ofAxis, axis.atEnd);
+  }
   return time;
 }
 
@@ -348,6 +369,8 @@ Bounds::modelAxesOf(const SpaceNode &node) const {
               other.role != AxisRole::Stage) ||
              (use.activations && other.activations == use.activations);
     });
+    axis.tier = tierOf(llvm::map_to_vector(
+        axis.places, [](const SharedPlace &shared) { return shared.place; }));
   }
   return result;
 }
@@ -360,15 +383,33 @@ Bounds::LinkTime Bounds::modelTime(const SpaceNode &node,
   LinkTime time;
   for (const Completion &completion : facts.completions) {
     double most = 0;
+    std::map<LinkTier, double> mostOn;
     for (auto [axis, seconds] : llvm::zip_equal(axes, busy)) {
       double each = completionSeconds(completion, node, axis, microBatches);
       seconds += double(completion.count) * each;
       most = std::max(most, each);
+      mostOn[axis.tier] = std::max(mostOn[axis.tier], each);
     }
-    time.serial += double(completion.count) * most;
-    time.ofLayers += countInLayers(completion.count) * most;
+    for (auto [tier, seconds] : mostOn)
+      time.add(double(completion.count) * seconds, tier);
+    time.addSerial(double(completion.count) * most,
+                   countInLayers(completion.count) * most);
   }
   for (double seconds : busy)
-    time.busiest = std::max(time.busiest, seconds);
+    time.ofAxis = std::max(time.ofAxis, seconds);
   return time;
+}
+
+/// On a GPU's links what all axes do adds up. Where it is not known which links
+/// they are, the busier ones have half of all.
+double Bounds::busiestLink(const LinkTime &time) const {
+  return cost.machine().isCpu()
+             ? time.ofAxis
+             : std::max({time.inside, time.between, time.serial / 2});
+}
+
+/// Of any part of this time, the share that the busiest link has at least.
+double Bounds::busiestShare(const LinkTime &time) const {
+  double least = cost.machine().isCpu() ? 0 : 0.5;
+  return time.serial > 0 && busiestLink(time) >= time.serial ? 1 : least;
 }

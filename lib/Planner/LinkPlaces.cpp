@@ -106,6 +106,13 @@ Bounds::placesOf(const SpaceNode &node, unsigned axis,
   return places;
 }
 
+Bounds::LinkTier Bounds::tierOf(llvm::ArrayRef<GroupPlace> places) {
+  auto crosses = [](const GroupPlace &place) { return place.nodes > 1; };
+  return llvm::all_of(places, crosses)    ? LinkTier::Between
+         : llvm::none_of(places, crosses) ? LinkTier::Inside
+                                          : LinkTier::Unknown;
+}
+
 double Bounds::secondsPerByte(CollectiveKind kind, GroupPlace place,
                               double largest) const {
   auto key = std::tuple(kind, place.group, place.perNode, place.nodes, largest);

@@ -59,12 +59,9 @@ EvaluationTask taskFor(const Waiting &leaf, const Bounds &bounds,
   return task;
 }
 
-/// Whether overlap changes nothing: it is illegal, or much too large. Other
-/// orders of a step's commands may need a little less.
+/// Whether overlap changes nothing: it is illegal, or much too large.
 bool isSettled(const Evaluation &serial, const SearchOptions &options) {
-  constexpr double leastShare = 0.9;
-  return !serial.isLegal() ||
-         leastShare * double(serial.memory.total) > double(options.memoryLimit);
+  return !serial.isLegal() || isMuchTooLarge(serial, options);
 }
 
 double effortOf(const EvaluationTask &task) {
@@ -144,7 +141,7 @@ private:
   }
 
   bool isSpent() const {
-    return pool.isOutOfTime() ||
+    return pool.isOutOfTime() || (options.endsWithAny && incumbent() > 0) ||
            (options.evaluationsLimit > 0 &&
             result.state.evaluations >= options.evaluationsLimit);
   }
@@ -333,8 +330,8 @@ private:
       row.candidate.settings = serial->second->candidate.settings;
       bound.seconds = std::max(bound.seconds, serial->second->busiestSeconds());
       row.parts = {{"computing", serial->second->computing}};
-      for (const auto &[axes, seconds] : serial->second->links)
-        row.parts["collectives over " + axes] = seconds;
+      for (const auto &[links, seconds] : serial->second->links)
+        row.parts[links] = seconds;
     }
     if (bound.bytes <= options.memoryLimit && !isTooSlow(bound))
       return false;

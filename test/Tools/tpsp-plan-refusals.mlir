@@ -46,7 +46,7 @@
 // SMALL: tpsp-plan: no plan fits into 100.0 KiB on 4 devices; the nearest needs {{.*}}; more devices, a larger --memory or a smaller batch would help
 // How many devices would do, where some would.
 // RUN: %S/Inputs/exits 1 %{plan} --devices 2 --memory 3MiB --max-axes 1 --overlap off 2>&1 | FileCheck %s --check-prefix=CLUSTER
-// CLUSTER: tpsp-plan: no plan fits into 3.0 MiB on 2 devices; {{.*}}; {{[0-9]+}} devices would do: {{.*}}, which needs {{[0-9.]+}} MiB
+// CLUSTER: tpsp-plan: no plan fits into 3.0 MiB on 2 devices; {{.*}}; 4 devices would do: TP+SP 4, which needs {{[0-9.]+}} MiB
 // Likewise where time is up before a plan was found: it may be as many.
 // RUN: %S/Inputs/exits 1 %{plan} --devices 2 --seconds 0.000001 2>&1 | FileCheck %s --check-prefix=TIME
 // TIME: tpsp-plan: no plan that fits into 74.5 GiB on 2 devices was found in 0.0 s; more --seconds {{.*}}; 2 devices would do: {{.*}}, which needs {{[0-9.]+}} MiB

@@ -12,9 +12,10 @@
 ///   stored divided are gathered. On a model axis what is not linear is made of
 ///   completed sums. Keys and values are gathered along a data axis on
 ///   positions. Each is at its links' best rate, or at that of links along
-///   several axes. Communication may hide under computation, which it slows
-///   (leastSeconds()): then the slowest axis counts. Without overlap all
-///   commands add up, and those along several axes that may be one count once.
+///   several axes. All commands add up, and those along several axes that may
+///   be one count once. Communication may hide under computation, which it
+///   slows (leastSeconds()): then what one tier of links has adds up, or, where
+///   communicators share no links, what one axis has.
 /// - Memory: parameters and, by what remains at the end, gradients and state;
 ///   what backward keeps of forward, at least a device's share of it and of a
 ///   micro-batch; with micro-batches sums of gradients.
@@ -190,17 +191,48 @@ private:
     double all = 0, ofLayers = 0;
     Sums sums, sumsOfLayers;
   };
-  /// Seconds of the busiest link, and of all one after another; of these, what
-  /// layers have that are alike.
+  /// Where all of some collectives are sure to lie: one in a node is on other
+  /// links than one that leads to other nodes.
+  enum class LinkTier { Inside, Between, Unknown };
+  /// Seconds of collectives.
   struct LinkTime {
-    double busiest = 0, serial = 0, ofLayers = 0;
+    /// One after another; of these, what layers have that are alike.
+    double serial = 0, ofLayers = 0;
+    /// Of `serial`, what is sure to be in a node, and between nodes.
+    double inside = 0, between = 0;
+    /// Of the axis that has most. Where communicators have nothing in common,
+    /// it is what a step takes.
+    double ofAxis = 0;
+
+    void add(double seconds, LinkTier tier) {
+      inside += tier == LinkTier::Inside ? seconds : 0;
+      between += tier == LinkTier::Between ? seconds : 0;
+    }
+    void addSerial(double seconds, double inLayers) {
+      serial += seconds;
+      ofLayers += inLayers;
+    }
+    void operator+=(const LinkTime &other) {
+      serial += other.serial;
+      ofLayers += other.ofLayers;
+      inside += other.inside;
+      between += other.between;
+      ofAxis = std::max(ofAxis, other.ofAxis);
+    }
+  };
+  struct DataTime {
+    LinkTime all;
+    /// Of these, of gradients and of the update: see TensorTime.
+    LinkTime atEnd;
   };
   /// Of one tensor: gathers to use it, the scattering of its gradient, and what
   /// completes the gradient or the new parameter. Each is a command of its own.
   struct TensorTime {
     double gathering = 0, scattering = 0, completing = 0;
 
-    double seconds() const { return gathering + scattering + completing; }
+    double seconds() const { return gathering + atEnd(); }
+    /// Of stages, once a step and behind the last micro-batch.
+    double atEnd() const { return scattering + completing; }
     /// Of several axes: one collective may go along all of them.
     void raiseTo(const TensorTime &other) {
       gathering = std::max(gathering, other.gathering);
@@ -219,7 +251,8 @@ private:
     unsigned position = 0;
     std::vector<GroupPlace> reducing, dividing;
     std::vector<SharedPlace> gathering;
-    double seconds = 0;
+    LinkTier tier = LinkTier::Unknown;
+    double seconds = 0, atEnd = 0;
   };
   struct DataLinks {
     std::vector<DataAxis> axes;
@@ -227,12 +260,12 @@ private:
     size_t storing = 0;
     /// Of what several axes store, and of that along one dimension of each.
     double stored = 0, storedTogether = 0;
-    /// Of all one after another, and of these, of layers that are alike.
-    double serial = 0, ofLayers = 0;
+    DataTime time;
   };
   struct ModelAxis {
     unsigned position = 0;
     std::vector<SharedPlace> places;
+    LinkTier tier = LinkTier::Unknown;
     /// Of a gradient, as narrowestBytes() says.
     double narrowest = 0;
   };
@@ -241,9 +274,16 @@ private:
   struct Work {
     ComputeSeconds computing;
     double update = 0;
-    LinkTime data, model;
+    DataTime data;
+    LinkTime model;
     /// Of computing, products of layers that are alike, and those behind them.
     double ofLayers = 0, behindLayers = 0;
+
+    LinkTime links() const {
+      LinkTime all = data.all;
+      all += model;
+      return all;
+    }
   };
 
   /// All that its bound depends on.
@@ -251,6 +291,7 @@ private:
   Bound findBound(const SpaceNode &node) const;
   std::vector<Settings> settingsOf(const SpaceNode &node) const;
   double hidingSeconds(const Work &work) const;
+  double pipelineSeconds(const Work &work, double share, double stages) const;
   Bound boundOf(const Work &work, const SpaceNode &node,
                 const Settings &settings) const;
   Lasting lastingBytes(const SpaceNode &node) const;
@@ -274,7 +315,14 @@ private:
   double redoneShare(const ProductFacts &product, const Yardstick &yardstick,
                      const Yardstick &plain) const;
   Work workOf(const SpaceNode &node, int64_t microBatches) const;
+  static LinkTier tierOf(llvm::ArrayRef<GroupPlace> places);
+  /// Of a collective along any of so many axes.
+  static LinkTier commonTier(llvm::ArrayRef<LinkTier> tiers) {
+    return llvm::all_equal(tiers) ? tiers.front() : LinkTier::Unknown;
+  }
   Bound linksAlone(const SpaceNode &node) const;
+  double busiestLink(const LinkTime &time) const;
+  double busiestShare(const LinkTime &time) const;
   void addComputing(const SpaceNode &node, size_t yardstick,
                     int64_t microBatches, Work &work) const;
   void addSums(const SpaceNode &node, const Lasting &lasting,
@@ -282,7 +330,8 @@ private:
   void addBounds(const SpaceNode &node, const Lasting &lasting,
                  std::vector<SizedSettings> &settings) const;
   double longestStage(const Work &work, int64_t stages,
-                      const Settings &settings, bool withLinks) const;
+                      const Settings &settings, double inParts,
+                      double atEnd) const;
   bool hasChunks(const SpaceNode &node, int64_t perStage) const;
   double countInLayers(int64_t count) const;
   double kernelShare(int64_t stages) const;
@@ -302,7 +351,7 @@ private:
                              double redone) const;
   double updateSeconds(const SpaceNode &node) const;
   ComputeSeconds oneProduct(const MatmulWork &work, int64_t dtype) const;
-  LinkTime dataTime(const SpaceNode &node, int64_t microBatches) const;
+  DataTime dataTime(const SpaceNode &node, int64_t microBatches) const;
   DataLinks dataLinksOf(const SpaceNode &node) const;
   void addTensor(const TensorFacts &tensor, const SpaceNode &node,
                  int64_t microBatches, DataLinks &links) const;

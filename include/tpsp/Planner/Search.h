@@ -57,6 +57,8 @@ struct SearchOptions {
   /// 0: as long, and as many, as it takes.
   double secondsLimit = 0;
   int64_t evaluationsLimit = 0;
+  /// Whether the first plan that fits is enough.
+  bool endsWithAny = false;
 };
 
 /// How the search is getting on.

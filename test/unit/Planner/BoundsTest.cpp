@@ -13,16 +13,20 @@ static Hardware machine() { return llvm::cantFail(findHardware("h100-sxm")); }
 // Whatever axes are added, a bound does not fall: what is said of a node holds
 // of all that is under it.
 TEST(Bounds, ChildrenAreNoBetter) {
-  for (bool overlaps : {false, true}) {
+  for (auto [overlaps, name, devices] :
+       {std::tuple(false, "h100-sxm", 8), std::tuple(true, "h100-sxm", 8),
+        std::tuple(true, "h100-sxm-2node", 16), std::tuple(true, "cpu", 8)}) {
+    SCOPED_TRACE(name);
+    Hardware hardware = llvm::cantFail(findHardware(name));
     ProgramFacts facts = mlp(8, 512, 1024, 4096);
     BoundOptions options;
-    options.devices = 8;
+    options.devices = devices;
     options.hasGradients = options.keepsGradients = true;
     options.overlaps = overlaps;
     options.stateBytes = 3 * facts.parameterBytes();
-    Bounds bounds(facts, machine(), options);
+    Bounds bounds(facts, hardware, options);
     SpaceOptions inSpace;
-    inSpace.devices = 8;
+    inSpace.devices = devices;
     inSpace.hasState = true;
     Space space(facts, inSpace);
     std::vector<SpaceNode> open = {space.root()};
@@ -143,7 +147,7 @@ TEST(Bounds, SeveralAxesStore) {
 }
 
 // A gradient that one axis scatters is completed along the other: two commands
-// that are one after the other. With overlap they may have two links.
+// that are one after the other.
 TEST(Bounds, CommandsOfSeveralAxesAddUp) {
   ProgramFacts facts = mlp(64, 64, 4096, 4096), once = facts;
   for (TensorFacts &tensor : once.tensors)
@@ -162,6 +166,30 @@ TEST(Bounds, CommandsOfSeveralAxesAddUp) {
   EXPECT_GT(serial, 1.001 * boundOf(once).seconds);
   options.overlaps = true;
   EXPECT_LT(boundOf(facts).seconds, serial);
+}
+
+// What one tier of links does, adds up. Communication of two axes hides one
+// under the other if one is in a node and one leads to others.
+TEST(Bounds, AxesShareLinks) {
+  ProgramFacts facts = mlp(64, 64, 4096, 4096);
+  facts.products.clear();
+  BoundOptions options;
+  options.devices = 64;
+  options.hasGradients = options.overlaps = true;
+  AxisUse data = {AxisRole::Data, 0, {}, false, false};
+  AxisUse model = {AxisRole::Model, std::nullopt, {3}, false, false};
+  auto boundWith = [&](int64_t outer, int64_t inner) {
+    SpaceNode node;
+    node.candidate.axes = {{"a", outer, data}, {"b", inner, model}};
+    return Bounds(facts, llvm::cantFail(findHardware("h100-sxm-cluster")),
+                  options)
+        .of(node);
+  };
+  Bound together = boundWith(4, 16), apart = boundWith(8, 8);
+  for (const Bound &bound : {together, apart})
+    EXPECT_GT(std::min(bound.data, bound.model), 0);
+  EXPECT_DOUBLE_EQ(together.seconds, together.data + together.model);
+  EXPECT_DOUBLE_EQ(apart.seconds, std::max(apart.data, apart.model));
 }
 
 // What the axes leave of a batch is cut, and no more.

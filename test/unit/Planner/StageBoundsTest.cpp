@@ -68,6 +68,32 @@ TEST(StageBounds, StagesWaitForTheFirstMicroBatch) {
   }
 }
 
+// Also with overlap: gradients are reduced behind the last micro-batch.
+TEST(StageBounds, ReductionsAreAtTheEnd) {
+  ProgramFacts facts = mlp(64, 64, 1024, 4096);
+  setLayers(facts, 8);
+  BoundOptions options;
+  options.devices = 16;
+  options.hasGradients = options.overlaps = true;
+  options.microBatchIndex = 0;
+  options.stageSettings = {{8, "none", "1f1b"}};
+  SpaceNode node = stages(4);
+  node.candidate.axes.push_back(
+      {"dp", 4, {AxisRole::Data, 0, {}, false, false}});
+  auto boundOf = [&] {
+    return Bounds(facts, llvm::cantFail(findHardware("h100-sxm-2node")),
+                  options)
+        .of(node);
+  };
+  Bound bound = boundOf();
+  ASSERT_GT(bound.data, 0.01 * bound.computing);
+  EXPECT_NEAR(bound.seconds, bound.computing + bound.data,
+              1e-6 * bound.seconds);
+  for (TensorFacts &tensor : facts.tensors)
+    tensor.summed.clear();
+  EXPECT_NEAR(boundOf().seconds, bound.computing, 1e-6 * bound.seconds);
+}
+
 // Each micro-batch's gradients are added to a stage's sums, in f32: two are
 // read, one is written.
 TEST(StageBounds, StagesSumGradients) {
