@@ -80,8 +80,8 @@ public:
                            GroupPlace place) const;
 
   GroupPlace placeOf(llvm::ArrayRef<AxisId> axes) const;
-  /// The tier that a collective over these axes takes its time on:
-  /// Hardware::betweenTier if they lead from node to node.
+  /// The tier that a collective of such a group takes its time on:
+  /// Hardware::betweenTier if it has ranks of several nodes.
   llvm::StringRef tierOf(GroupPlace place) const {
     return place.nodes > 1 ? hardware.betweenTier : hardware.insideTier;
   }
