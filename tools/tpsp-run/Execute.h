@@ -35,6 +35,10 @@ rt::Status runSteps(const Options &options, const Program &program,
 StepTrace recordedTrace(const Program &program, const rt::Timeline &timeline,
                         const Options &options);
 
+/// INVALID, with both figures, if the machine has less memory left than
+/// evaluating the unsharded program takes at least.
+rt::Status checkReferenceMemory(const Program &program);
+
 /// Evaluates the unsharded program in f64 and compares every result of the
 /// world. If there are several processes, that with rank 0 compares; the others
 /// only show their results. `steps` have been run; with an update each goes on

@@ -1,6 +1,7 @@
 #include "Execute.h"
 
 #include "tpsp/Abi/ElementType.h"
+#include "tpsp/Runtime/HostMemory.h"
 
 #include <fmt/format.h>
 
@@ -240,6 +241,18 @@ static rt::Status evaluate(const Program &program,
       values.back().rounded = std::move(rounded[i].data);
   }
   return {};
+}
+
+rt::Status tpsp::run::checkReferenceMemory(const Program &program) {
+  int64_t needed = reference::leastBytes(program.description.reference);
+  int64_t available = rt::availableHostBytes();
+  if (available < 0 || needed <= available)
+    return {};
+  return {TPSP_RT_INVALID,
+          fmt::format("--verify evaluates the unsharded program in f64, which "
+                      "takes at least {:.2f} GiB of memory, but {:.2f} GiB are "
+                      "available; use smaller shapes (--extent)",
+                      rt::gibibytes(needed), rt::gibibytes(available))};
 }
 
 rt::Status tpsp::run::verify(const Program &program,

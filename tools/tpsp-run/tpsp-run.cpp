@@ -128,6 +128,9 @@ static rt::Status runProgram(const Options &options, const Program &program,
   TPSP_TRY(openFiles(options, plan, run.source));
   TPSP_TRY(prepare(options, program, *run.source, &run.timeline, run.clock,
                    launch.transport(), run.world));
+  // Beside the arenas, which are full now; and before the user waits for steps.
+  if (options.verify && run.world->hasFirstRank())
+    TPSP_TRY(checkReferenceMemory(program));
   if (rt::Status s = runSteps(options, program, *run.world, run.timeline,
                               run.clock, progress, report);
       !s.ok() || options.backend == "trace")

@@ -65,6 +65,12 @@ struct Program {
   /// an update gradients are no results.
   size_t updates = 0;
 
+  /// The operation with which the update begins; where there is none, the end.
+  size_t firstUpdate() const { return operations.size() - updates; }
+  /// Whether operation `number` of the update is a gradient that was computed.
+  bool isGradient(size_t number) const {
+    return number >= firstUpdate() && operations[number].name == "gradient";
+  }
   size_t numResults() const {
     return results.size() + (updates > 0 ? 0 : gradients.size());
   }
@@ -104,6 +110,12 @@ struct EvaluationOptions {
 /// The type of an argument, cotangents included; `number` is below the number
 /// of both together.
 const ValueType &argumentType(const Program &program, size_t number);
+
+/// The bytes of the arguments, values and gradients that there are at once, at
+/// the worst moment of `evaluate`. What operations need within is not counted,
+/// so that evaluating may take more and never less. 0 if the program's numbers
+/// do not fit each other.
+int64_t leastBytes(const Program &program);
 
 /// Whether the value of this number is decided by comparing numbers.
 bool isChoice(const Program &program, size_t value);

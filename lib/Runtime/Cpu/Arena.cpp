@@ -1,11 +1,11 @@
 #include "Arena.h"
 
+#include "tpsp/Runtime/HostMemory.h"
+
 #include <fmt/format.h>
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <string>
 #include <sys/mman.h>
 
 namespace tpsp::rt {
@@ -17,25 +17,10 @@ constexpr size_t hugePage = size_t(2) << 20;
 /// address translations save time.
 constexpr size_t hugePageThreshold = 4 * hugePage;
 
-/// The system's estimate, or -1 if it gives none.
-int64_t availableBytes() {
-  std::ifstream file("/proc/meminfo");
-  std::string key;
-  int64_t kibibytes;
-  while (file >> key >> kibibytes) {
-    if (key == "MemAvailable:")
-      return kibibytes * 1024;
-    file.ignore(256, '\n');
-  }
-  return -1;
-}
-
-double gibibytes(int64_t bytes) { return bytes / double(int64_t(1) << 30); }
-
 } // namespace
 
 Status checkMemory(int64_t ranks, int64_t bytes, const std::string &consumers) {
-  int64_t needed, available = availableBytes();
+  int64_t needed, available = availableHostBytes();
   bool fits = !__builtin_mul_overflow(ranks, bytes, &needed) &&
               (available < 0 || needed <= available);
   if (fits)

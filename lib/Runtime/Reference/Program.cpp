@@ -1,7 +1,7 @@
 #include "Evaluation.h"
+#include "Lifetimes.h"
 #include "Preconditions.h"
 
-#include <algorithm>
 #include <unordered_map>
 
 using namespace tpsp::reference;
@@ -17,93 +17,60 @@ static bool fits(const Tensor &tensor, const ValueType &type) {
 
 namespace {
 
-/// The values of a program under evaluation, and what still needs them.
+/// The values of a program under evaluation.
 class Values {
 public:
-  Values(const Program &program, const std::vector<const Tensor *> &arguments)
-      : slots(program.values.size()) {
-    for (size_t i = 0; i < program.arguments; ++i)
-      slots[i].borrowed = arguments[i];
-    for (const Operation &op : program.operations)
-      for (size_t operand : op.operands)
-        keep(operand);
-    for (size_t result : program.results)
-      keep(result);
-  }
+  Values(const Program &program, const std::vector<const Tensor *> &arguments,
+         Lifetimes &lifetimes)
+      : lifetimes(lifetimes), owned(program.values.size()),
+        arguments(arguments.begin(), arguments.begin() + program.arguments) {}
 
   const Tensor &operator[](size_t number) const {
-    const Slot &slot = slots[number];
-    return slot.borrowed ? *slot.borrowed : slot.owned;
+    return isArgument(number) ? *arguments[number] : owned[number];
   }
-  /// Counts one more use that there will be.
-  void keep(size_t number) { ++slots[number].uses; }
   /// Counts one use less, and frees what has none left.
   void release(size_t number) {
-    if (--slots[number].uses == 0)
-      slots[number].owned = Tensor();
+    if (lifetimes.release(number))
+      owned[number] = Tensor();
   }
   void set(size_t number, Tensor value) {
-    if (slots[number].uses > 0)
-      slots[number].owned = std::move(value);
+    if (lifetimes.uses(number) > 0)
+      owned[number] = std::move(value);
   }
   /// The value, for the last use to take away; null if others need it.
   Tensor *expendable(size_t number) {
-    Slot &slot = slots[number];
-    return !slot.borrowed && slot.uses == 1 ? &slot.owned : nullptr;
+    return !isArgument(number) && lifetimes.uses(number) == 1 ? &owned[number]
+                                                              : nullptr;
   }
   Tensor take(size_t number) {
-    Slot &slot = slots[number];
-    if (--slot.uses == 0 && !slot.borrowed)
-      return std::move(slot.owned);
+    if (lifetimes.release(number) && !isArgument(number))
+      return std::move(owned[number]);
     return (*this)[number];
   }
 
 private:
-  struct Slot {
-    Tensor owned;
-    /// Set for arguments, which are the caller's.
-    const Tensor *borrowed = nullptr;
-    size_t uses = 0;
-  };
-  std::vector<Slot> slots;
-};
+  bool isArgument(size_t number) const { return number < arguments.size(); }
 
-/// Whether each value depends on an argument that wants a gradient.
-std::vector<bool> findActive(const Program &program) {
-  std::vector<bool> active(program.values.size(), false);
-  for (size_t argument : program.gradients)
-    active[argument] = true;
-  for (size_t i = 0; i < program.operations.size() - program.updates; ++i) {
-    const Operation &op = program.operations[i];
-    size_t result = program.arguments + i;
-    if (program.values[result].element == Element::Integer ||
-        findOperation(op.name).stopsGradient)
-      continue;
-    active[result] =
-        std::any_of(op.operands.begin(), op.operands.end(),
-                    [&](size_t operand) { return bool(active[operand]); });
-  }
-  return active;
-}
+  Lifetimes &lifetimes;
+  std::vector<Tensor> owned;
+  /// The caller's.
+  std::vector<const Tensor *> arguments;
+};
 
 class Run {
 public:
   Run(const Program &program, const std::vector<const Tensor *> &arguments,
       const EvaluationOptions &options)
       : program(program), arguments(arguments), options(options),
-        values(program, arguments), active(findActive(program)),
+        lifetimes(program), values(program, arguments, lifetimes),
         gradients(program.values.size()) {
     if (options.choices)
       for (Choice &choice : *options.choices)
         chosen[choice.value] = &choice;
-    for (size_t i = 0; i < program.operations.size(); ++i)
-      if (isReadAgain(i))
-        for (size_t operand : program.operations[i].operands)
-          values.keep(operand);
   }
 
   /// "" or what is wrong, beginning with the operation's location.
-  std::string forward() { return evaluate(0, firstUpdate()); }
+  std::string forward() { return evaluate(0, program.firstUpdate()); }
 
   std::string backward() {
     if (program.gradients.empty())
@@ -111,14 +78,14 @@ public:
     for (size_t i = 0; i < program.cotangents.size(); ++i)
       contribute(program.results[program.cotangents[i]],
                  *arguments[program.arguments + i]);
-    for (size_t i = firstUpdate(); i-- > 0;)
+    for (size_t i = program.firstUpdate(); i-- > 0;)
       if (std::string problem = differentiate(i); !problem.empty())
         return located(i, problem);
     return "";
   }
 
   std::string update() {
-    return evaluate(firstUpdate(), program.operations.size());
+    return evaluate(program.firstUpdate(), program.operations.size());
   }
 
   std::vector<Tensor> takeResults() {
@@ -132,10 +99,6 @@ public:
   }
 
 private:
-  size_t firstUpdate() const {
-    return program.operations.size() - program.updates;
-  }
-
   Tensor takeGradient(size_t argument) {
     const ValueType &type = program.values[argument];
     Tensor &gradient = gradients[argument];
@@ -145,7 +108,7 @@ private:
 
   std::string evaluate(size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
-      if (isGradient(i)) {
+      if (program.isGradient(i)) {
         size_t argument = program.operations[i].operands[0];
         values.release(argument);
         values.set(program.arguments + i, takeGradient(argument));
@@ -157,11 +120,6 @@ private:
     return "";
   }
 
-  bool isGradient(size_t number) const {
-    return number >= firstUpdate() &&
-           program.operations[number].name == "gradient";
-  }
-
   std::string located(size_t number, const std::string &problem) const {
     const Operation &op = program.operations[number];
     return op.location + ": 'tpsp." + op.name + "' " + problem;
@@ -171,12 +129,6 @@ private:
     size_t passes = program.gradients.empty() ? 1 : 2;
     if (options.progress)
       options.progress(++done, passes * program.operations.size());
-  }
-
-  /// Whether the backward pass reads an operation's operands.
-  bool isReadAgain(size_t number) const {
-    return active[program.arguments + number] &&
-           findOperation(program.operations[number].name).readsOperands;
   }
 
   Evaluation prepare(const Operation &op, const ValueType &type) const {
@@ -228,10 +180,10 @@ private:
     const Operation &op = program.operations[number];
     Tensor gradient = std::move(gradients[program.arguments + number]);
     std::string problem;
-    if (active[program.arguments + number] && gradient.isValid())
+    if (lifetimes.isActive(program.arguments + number) && gradient.isValid())
       problem = differentiate(op, program.values[program.arguments + number],
                               gradient);
-    if (isReadAgain(number))
+    if (lifetimes.isReadAgain(number))
       for (size_t operand : op.operands)
         values.release(operand);
     report();
@@ -247,7 +199,7 @@ private:
     std::vector<bool> wanted;
     for (size_t operand : op.operands) {
       types.push_back(&program.values[operand]);
-      wanted.push_back(active[operand]);
+      wanted.push_back(lifetimes.isActive(operand));
     }
     Evaluation evaluation = prepare(op, type);
     OperandGradients out(std::move(types), std::move(wanted));
@@ -267,7 +219,7 @@ private:
 
   /// Adds to the gradient of a value.
   void contribute(size_t number, Tensor gradient) {
-    if (!active[number])
+    if (!lifetimes.isActive(number))
       return;
     bool rounds = options.arithmetic == Arithmetic::Rounded;
     Element element = program.values[number].element;
@@ -287,8 +239,8 @@ private:
   const Program &program;
   const std::vector<const Tensor *> &arguments;
   const EvaluationOptions &options;
+  Lifetimes lifetimes;
   Values values;
-  std::vector<bool> active;
   /// The gradient of every value, as far as it has been added up.
   std::vector<Tensor> gradients;
   /// By the number of the value.
@@ -310,8 +262,7 @@ static std::string checkNumbers(const Program &program) {
   if (program.updates > program.operations.size())
     return "the reference program has more updates than operations";
   for (size_t i = 0; i < program.operations.size(); ++i) {
-    if (i >= program.operations.size() - program.updates &&
-        program.operations[i].name == "gradient" &&
+    if (program.isGradient(i) &&
         (program.operations[i].operands.size() != 1 ||
          program.operations[i].operands[0] >= program.arguments))
       return "operation " + std::to_string(i) +
@@ -373,6 +324,10 @@ bool tpsp::reference::isChoice(const Program &program, size_t value) {
     return false;
   return findOperation(program.operations[value - program.arguments].name)
       .judge;
+}
+
+int64_t tpsp::reference::leastBytes(const Program &program) {
+  return checkNumbers(program).empty() ? mostAlive(program) : 0;
 }
 
 std::string tpsp::reference::evaluate(

@@ -218,6 +218,59 @@ TEST(ReferenceGradients, RefuseNumbersOfNothing) {
 }
 
 //===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+int64_t numbers(int64_t count) { return count * int64_t(sizeof(double)); }
+
+} // namespace
+
+// x, its sums, and what scales these in their place.
+TEST(ReferenceMemory, OfAForwardPass) {
+  EXPECT_EQ(leastBytes(sumOfRows()), numbers(6 + 2));
+  // The sums are a result, too: both stay.
+  Program program = sumOfRows();
+  program.results = {1, 2};
+  EXPECT_EQ(leastBytes(program), numbers(6 + 2 + 2));
+}
+
+// Worst where the einsum has been differentiated: x, w and g, its first operand
+// and its result, and the gradients of all three.
+TEST(ReferenceMemory, OfABackwardPass) {
+  EXPECT_EQ(leastBytes(weighted()),
+            numbers((6 + 3 + 2) + (6 + 2) + (2 + 6 + 3)));
+  // Of w alone a gradient is wanted.
+  Program program = weighted();
+  program.gradients = {1};
+  EXPECT_EQ(leastBytes(program), numbers((6 + 3 + 2) + (6 + 2) + (2 + 3)));
+}
+
+TEST(ReferenceMemory, OfAnUpdate) {
+  // w - g[w], behind a backward pass that needed as much.
+  Program program = weighted();
+  program.gradients = {1};
+  program.values.push_back({{"d"}, {3}});
+  program.operations.push_back({"gradient", "m.mlir:4:8", {1}, {}});
+  program.updates = 1;
+  program.results = {3, 4};
+  EXPECT_EQ(leastBytes(program), numbers((6 + 3 + 2) + (6 + 2) + (2 + 3)));
+  // Here a value of the update is largest.
+  program.values.push_back({{"d", "e"}, {3, 100}});
+  program.operations.push_back({"einsum", "m.mlir:5:8", {4}, {}});
+  program.updates = 2;
+  program.results = {3, 5};
+  EXPECT_EQ(leastBytes(program), numbers((6 + 3 + 2) + 2 + (3 + 300)));
+}
+
+TEST(ReferenceMemory, OfNumbersOfNothingIsNone) {
+  Program program = sumOfRows();
+  program.operations[0].operands = {7};
+  EXPECT_EQ(leastBytes(program), 0);
+}
+
+//===----------------------------------------------------------------------===//
 // Rounding
 //===----------------------------------------------------------------------===//
 
