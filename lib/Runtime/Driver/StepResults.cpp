@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <limits>
 #include <mutex>
 
@@ -60,13 +61,17 @@ Status ScalarReader::read(double &out) const {
   Combined combined{*tensor, out, {}};
   // Of one reference, or two: a std::function keeps no more without
   // allocating.
-  return world->inspect(
+  TPSP_TRY(world->inspect(
       *tensor->offset, tensor->bytes,
       [this](int64_t rank) { return isFirst[rank] != 0; },
       [&combined, &shards = shards](int64_t rank, const void *memory) {
         combined.add(shards[rank], memory);
         return Status();
-      });
+      }));
+  // Its sign is an accident of how it came about, and would be printed.
+  if (std::isnan(out))
+    out = std::numeric_limits<double>::quiet_NaN();
+  return {};
 }
 
 Status tpsp::rt::readResults(World &world, const Plan &plan,

@@ -73,7 +73,9 @@ static void differentiateDiv(Evaluation &e, const Tensor &gradient,
 }
 
 static Tensor evaluateMax(Evaluation &e) {
-  return e.map([](const double *x) { return std::max(x[0], x[1]); });
+  return e.map([](const double *x) {
+    return std::isnan(x[1]) ? x[1] : std::max(x[0], x[1]); // Keeps a NaN.
+  });
 }
 
 /// The first of equal ones has the gradient.

@@ -72,8 +72,9 @@ def Tpsp_RsqrtOp
 def Tpsp_SquareOp : Tpsp_FunctionOp<"square", "x * x", "x.constant(2) * x">;
 def Tpsp_SigmoidOp
     : Tpsp_FunctionOp<"sigmoid", "sigmoid(x)", "sigmoidSlope(x)">;
+// Of a NaN a NaN.
 def Tpsp_ReluOp
-    : Tpsp_FunctionOp<"relu", "ifPositive(x, x, x.constant(0))",
+    : Tpsp_FunctionOp<"relu", "ifPositive(-x, x.constant(0), x)",
                       "ifPositive(x, x.constant(1), x.constant(0))">;
 def Tpsp_SiluOp
     : Tpsp_FunctionOp<"silu", "x * sigmoid(x)", "siluSlope(x)",
