@@ -66,11 +66,31 @@ rt::Status tpsp::run::prepare(const Options &options, const Program &program,
   });
 }
 
+/// Tells a rank that it is `later` steps behind the first.
+static rt::Status setStepNumber(rt::Rank &rank, const Plan &plan,
+                                const rt::TensorSource &source, int later) {
+  std::vector<char> staging;
+  std::vector<double> first;
+  for (const PlanBuffer &tensor : plan.tensors()) {
+    if (!tensor.isStepNumber())
+      continue;
+    TPSP_TRY(source.whole(tensor, first));
+    TPSP_TRY(rank.fill(*tensor.offset, tensor.bytes, staging, [&](void *at) {
+      rt::storeFloat(first.front() + later, tensor.dtype, at, 0);
+      return rt::Status();
+    }));
+  }
+  return {};
+}
+
 rt::Status tpsp::run::runSteps(const Options &options, const Program &program,
-                               rt::World &world, rt::Timeline &timeline,
-                               StepClock &clock, Progress &progress,
-                               rt::RunReport &report) {
+                               const rt::TensorSource &source, rt::World &world,
+                               rt::Timeline &timeline, StepClock &clock,
+                               Progress &progress, rt::RunReport &report) {
+  int number = 0;
   auto step = [&](rt::Rank &rank) {
+    if (number > 0)
+      TPSP_TRY(setStepNumber(rank, program.plan(), source, number));
     clock.begin(rank.number());
     rt::Status status = rank.step(program.step);
     if (status.ok())
@@ -78,7 +98,7 @@ rt::Status tpsp::run::runSteps(const Options &options, const Program &program,
     clock.end(rank.number());
     return status;
   };
-  for (int number = 0; number < options.steps; ++number) {
+  for (; number < options.steps; ++number) {
     progress.phase(fmt::format("step {} of {}", number + 1, options.steps));
     timeline.begin();
     TPSP_TRY(world.run(step));

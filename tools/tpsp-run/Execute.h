@@ -26,9 +26,11 @@ rt::Status prepare(const Options &options, const Program &program,
                    rt::Transport *transport, std::unique_ptr<rt::World> &world);
 
 /// Runs the steps and records each one's seconds in the report; `timeline` is
-/// left with the last.
+/// left with the last. The number of the first step is `source`'s, and each is
+/// one more than the one before.
 rt::Status runSteps(const Options &options, const Program &program,
-                    rt::World &world, rt::Timeline &timeline, StepClock &clock,
+                    const rt::TensorSource &source, rt::World &world,
+                    rt::Timeline &timeline, StepClock &clock,
                     Progress &progress, rt::RunReport &report);
 
 /// What the last step was, from what was recorded of it.

@@ -147,13 +147,16 @@ public:
     for (const reference::Tensor &argument : arguments)
       pointers.push_back(&argument);
     for (const PlanBuffer &tensor : program.plan().tensors())
-      if (tensor.isArgument())
+      if (tensor.isArgument()) {
+        if (tensor.isStepNumber())
+          stepNumbers.push_back(updatedBy.size());
         updatedBy.push_back(tensor.updatedBy);
+      }
     return status;
   }
 
   /// The results of the last of `steps` steps, each of what the one before has
-  /// updated.
+  /// updated. Without an update no other step matters.
   rt::Status evaluate(reference::Arithmetic arithmetic, int steps,
                       std::vector<reference::Choice> &choices,
                       std::vector<reference::Tensor> &results) {
@@ -161,15 +164,18 @@ public:
     std::vector<reference::Tensor> begin;
     if (updates && steps > 1)
       begin = arguments;
-    int last = updates ? steps - 1 : 0;
-    for (int step = 0; step <= last; ++step) {
-      if (step > 0)
+    int last = steps - 1, first = updates ? 0 : last;
+    advance(first);
+    for (int step = first; step <= last; ++step) {
+      if (step > first)
         update(results);
       // Known of the last step alone.
       TPSP_TRY(
           evaluate(arithmetic, step == last ? &choices : nullptr, results));
     }
-    if (!begin.empty())
+    if (begin.empty())
+      advance(-first);
+    else
       std::move(begin.begin(), begin.end(), arguments.begin());
     return {};
   }
@@ -188,6 +194,12 @@ private:
     for (size_t i = 0; i < arguments.size(); ++i)
       if (updatedBy[i] >= 0)
         arguments[i] = std::move(results[updatedBy[i]]);
+    advance(1);
+  }
+
+  void advance(int steps) {
+    for (size_t i : stepNumbers)
+      arguments[i].data.front() += steps;
   }
 
   /// One step's results, with the run's choices, which are then judged.
@@ -212,6 +224,8 @@ private:
   std::vector<const reference::Tensor *> pointers;
   /// Of each argument the result that takes its place; -1: none.
   std::vector<int64_t> updatedBy;
+  /// Which arguments are the number of the step.
+  std::vector<size_t> stepNumbers;
 };
 
 } // namespace

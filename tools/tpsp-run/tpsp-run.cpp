@@ -131,8 +131,8 @@ static rt::Status runProgram(const Options &options, const Program &program,
   // Beside the arenas, which are full now; and before the user waits for steps.
   if (options.verify && run.world->hasFirstRank())
     TPSP_TRY(checkReferenceMemory(program));
-  if (rt::Status s = runSteps(options, program, *run.world, run.timeline,
-                              run.clock, progress, report);
+  if (rt::Status s = runSteps(options, program, *run.source, *run.world,
+                              run.timeline, run.clock, progress, report);
       !s.ok() || options.backend == "trace")
     return s;
   report.residentBytes = rt::peakResidentBytes();

@@ -101,6 +101,8 @@ struct PlanBuffer {
   int64_t heldExtent(size_t dim) const {
     return shape[dim] + (padding.empty() ? 0 : padding[dim]);
   }
+  /// The number of the step, by which dropout draws and biases are corrected.
+  bool isStepNumber() const { return isScalar && name == "step"; }
   /// A state that is of no parameter, which begins as its mean.
   bool isStepState() const { return kind == BufferKind::State && of < 0; }
   /// Filled before the step.

@@ -109,7 +109,7 @@ TrainingStep::TrainingStep(LoadedProgram program, int64_t lossNumber)
 }
 
 static double valueOf(const PlanBuffer &scalar, const StepScalars &scalars) {
-  return scalar.name == "step" ? double(scalars.step) : scalars.learningRate;
+  return scalar.isStepNumber() ? double(scalars.step) : scalars.learningRate;
 }
 
 Status TrainingStep::setArguments(Rank &rank, const Batches &batches,
