@@ -2,11 +2,7 @@
 
 #include "tpsp/Abi/Quantity.h"
 #include "tpsp/Compile/StagePlans.h"
-#include "tpsp/Dialect/Tpsp/Padding.h"
-#include "tpsp/Dialect/Tpsp/ShortForm.h"
-#include "tpsp/Passes/Passes.h"
 
-#include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -408,71 +404,4 @@ llvm::Expected<std::unique_ptr<Planning>>
 tpsp::planProgram(MLIRContext &context, const PlanningRequest &request,
                   const SearchProgress &progress) {
   return Planner(context, request).run(progress);
-}
-
-/// "--grad --micro-batches 2".
-static std::string flagsOf(const CompileOptions &compile,
-                           const std::string &hardware,
-                           const Candidate &candidate) {
-  std::string flags = compile.grad ? "--grad" : "";
-  auto add = [&](const Twine &flag) {
-    flags += (flags.empty() ? "" : " ") + flag.str();
-  };
-  if (!compile.pad.empty())
-    add("--pad " + llvm::join(compile.pad, ","));
-  if (compile.optimizer != "none")
-    add("--optimizer " + compile.optimizer);
-  std::vector<std::string> state;
-  for (const CandidateAxis &axis : candidate.axes)
-    if (axis.use.storesState)
-      state.push_back(axis.name);
-  if (!state.empty())
-    add("--optimizer-axes " + llvm::join(state, ","));
-  if (candidate.settings.microBatches > 1)
-    add("--micro-batches " + Twine(candidate.settings.microBatches));
-  if (candidate.settings.rematerialize != "none")
-    add("--rematerialize " + candidate.settings.rematerialize);
-  if (candidate.hasStages())
-    add("--stage-schedule " + candidate.settings.schedule);
-  if (candidate.settings.chunks > 1)
-    add("--stage-chunks " + Twine(candidate.settings.chunks));
-  if (compile.overlap != "off")
-    add("--overlap " + compile.overlap);
-  // Nothing runs stages yet.
-  if (candidate.hasStages())
-    add("--simulate --hardware " + hardware);
-  return flags;
-}
-
-llvm::Expected<std::string> tpsp::placedText(MLIRContext &context,
-                                             const PlanningRequest &request,
-                                             const Candidate &candidate) {
-  auto program = PlannedProgram::read(context, request.evaluator.path,
-                                      request.evaluator.readOptions());
-  if (!program)
-    return program.takeError();
-  llvm::Expected<std::string> hardware = clusterOf(
-      request.evaluator.compile.hardware.name(), candidate.numRanks());
-  if (!hardware)
-    return hardware.takeError();
-  std::string text;
-  llvm::raw_string_ostream out(text);
-  if (candidate.numRanks() > 1)
-    out << "// " << subscriptText(candidate, (*program)->facts()) << "\n";
-  out << "// " << usualName(candidate, (*program)->facts()) << "\n//\n"
-      << "//   tpsp-run THIS.mlir "
-      << flagsOf(request.evaluator.compile, *hardware, candidate) << "\n\n";
-  OwningOpRef<ModuleOp> placed = (*program)->place(candidate);
-  PassManager pm(&context);
-  pm.addPass(createNameValues());
-  if (failed(pm.run(*placed)))
-    return llvm::createStringError("the program's values cannot be named");
-  if (std::optional<std::string> brief = shortForm(*placed)) {
-    out << *brief;
-    return text;
-  }
-  // The file says what the program says; --pad is among its flags.
-  placed.get()->removeAttr(paddingAttrName);
-  placed->print(out, OpPrintingFlags().assumeVerified());
-  return text;
 }

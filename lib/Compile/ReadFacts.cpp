@@ -193,6 +193,22 @@ private:
     return product;
   }
 
+  /// Of the scores, over the indices of queries and keys, and of the sums of
+  /// values. Under a causal mask half of both.
+  static double attentionFlops(const IndexStructure &structure, bool isCausal) {
+    auto work = [&](const IndexStructure::Tensor &a,
+                    const IndexStructure::Tensor &b) {
+      double product = 1;
+      for (IndexId i = 0; i < structure.indices.size(); ++i)
+        if (a.dimOf(i) || b.dimOf(i))
+          product *= double(structure.indices[i].extent);
+      return product;
+    };
+    return (isCausal ? 1 : 2) *
+           (work(structure.operands[0], structure.operands[1]) +
+            work(structure.operands[2], structure.results[0]));
+  }
+
   void addAttention(IndexedOpInterface op, const IndexStructure &structure) {
     ProductFacts product = productOf(op, op->getOperand(0));
     std::vector<StringRef> indexNames = namesOf(op, structure);
@@ -201,7 +217,7 @@ private:
         product.batch.push_back(dimOf(structure, i, indexNames));
     auto attention = cast<AttentionOpInterface>(*op);
     bool isCausal = attention.masksLaterKeys();
-    product.flops = (isCausal ? 2 : 4) * structure.work();
+    product.flops = attentionFlops(structure, isCausal);
     if (AttentionMatch match = attention.matchHeads(); match.matches()) {
       const AttentionHeads &heads = match.heads;
       AttentionWork work = {heads.batch * heads.heads * heads.groups,

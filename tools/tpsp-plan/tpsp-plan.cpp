@@ -36,6 +36,7 @@ static PlanningRequest requestOf(const Options &options) {
   request.search.secondsLimit = options.seconds;
   request.search.evaluationsLimit = options.evaluations;
   request.stages = {options.stages, options.stageSchedule, options.stageChunks};
+  request.automatic = options.automatic;
   request.given = {options.has("micro-batches"), options.has("rematerialize")};
   return request;
 }
@@ -182,7 +183,7 @@ int main(int argc, char **argv) {
   if (options.output.empty())
     return Done;
   auto text = placedText(compilation.mlirContext(), request,
-                         (*planning)->best()->candidate);
+                         *(*planning)->best());
   if (!text)
     return fail(llvm::toString(text.takeError()));
   return options.printsProgram() ? print(*text)

@@ -6,6 +6,8 @@
 #include "tpsp/Planner/Bounds.h"
 #include "tpsp/Planner/Matrix.h"
 
+#include <set>
+
 namespace tpsp {
 
 /// Settings that the request decides: `compile` has them, and no plan changes
@@ -36,6 +38,8 @@ struct PlanningRequest {
   unsigned maxAxes = 3;
   GivenSettings given;
   StageChoice stages;
+  /// Options of the compiler that tpsp-run would choose alike by itself.
+  std::set<std::string> automatic;
   /// Memory and settings are filled in.
   planner::SearchOptions search;
   /// Of the matrix.
@@ -92,11 +96,11 @@ llvm::Expected<std::unique_ptr<Planning>>
 planProgram(mlir::MLIRContext &context, const PlanningRequest &request,
             const planner::SearchProgress &progress);
 
-/// The program with the candidate's mesh and subscripts, as text, with a
-/// comment that says how it is run.
+/// The program with a plan's mesh and subscripts, as text. A comment has the
+/// flags with which tpsp-run compiles what was judged.
 llvm::Expected<std::string> placedText(mlir::MLIRContext &context,
                                        const PlanningRequest &request,
-                                       const planner::Candidate &candidate);
+                                       const planner::Evaluation &plan);
 
 } // namespace tpsp
 

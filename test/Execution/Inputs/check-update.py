@@ -3,6 +3,10 @@
     check-update.py inputs F.safetensors
         writes made-up data: inputs and parameters; beside it, F with "state",
         "momentum" and "muon" for "in", the optimizers' state and numbers
+    check-update.py next IN STATE RESULT F.safetensors
+        writes what the next step begins with
+    check-update.py same RESULT RESULT
+        compares parameters and state, bit by bit
     check-update.py adamw|lion|muon|sgd IN STATE GRADIENTS RESULT [EPSILON]
         compares what a step has saved
 """
@@ -62,6 +66,23 @@ def write_inputs(path):
     muon = {**numbers, **{key: state[key] for key in ["mean[gain]", "square[gain]"]},
             **{key: momentum[key] for key in ["momentum[w0]", "momentum[w1]"]}}
     write(path.replace(".in.", ".muon."), muon)
+
+
+def write_next(inputs, state, after, path):
+    names = {**read(inputs), **read(state)}
+    shapes = {**SHAPES, "step": [], "learning_rate": []}
+    tensors = {name: (shapes.get(name, SHAPES.get(name[name.find("[") + 1:-1])), values)
+               for name, values in read(after).items() if name in names}
+    tensors["step"] = [], [STEP + 1]
+    write(path, tensors)
+
+
+def check_same(one, other):
+    one, other = read(one), read(other)
+    names = [name for name in one if name.split("[")[0] in ["mean", "square", *PARAMETERS]]
+    assert len(names) == 9, names
+    for name in names:
+        assert one[name] == other[name], name
 
 
 def adamw(name, w, g, state):
@@ -149,5 +170,9 @@ def check(optimizer, before, state, gradients, after):
 
 if sys.argv[1] == "inputs":
     write_inputs(sys.argv[2])
+elif sys.argv[1] == "next":
+    write_next(*sys.argv[2:])
+elif sys.argv[1] == "same":
+    check_same(*sys.argv[2:])
 else:
     check({"adamw": adamw, "lion": lion, "muon": muon, "sgd": sgd}[sys.argv[1]], *sys.argv[2:6])

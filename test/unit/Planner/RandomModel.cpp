@@ -8,7 +8,8 @@ namespace {
 
 class Writer {
 public:
-  explicit Writer(unsigned seed) : random(seed) {}
+  explicit Writer(unsigned seed)
+      : random(seed), valueFeature(seed % 3 == 2 ? "w" : "k") {}
 
   std::string write() {
     chooseExtents();
@@ -30,7 +31,7 @@ public:
     chooseExtents();
     const std::map<char, int> times = {{'b', 4},   {'s', 64},  {'t', 64},
                                        {'d', 192}, {'e', 192}, {'h', 1},
-                                       {'k', 32}};
+                                       {'k', 32},  {'w', 32}};
     for (auto &[name, extent] : extents)
       extent *= isLarge ? times.at(name) : 1;
     std::string body, x = tensor("b, s, d");
@@ -73,6 +74,7 @@ private:
                {'d', pick({5, 8, 12, 16})}, {'e', pick({6, 8, 11, 16})},
                {'h', pick({1, 2, 3, 4})},   {'k', pick({2, 4, 8})}};
     extents.push_back({'t', extents[1].second});
+    extents.push_back({'w', 3 * extents[5].second});
   }
 
   std::string tensor(const std::string &indices) const {
@@ -130,25 +132,30 @@ private:
 
   std::string attention(const std::string &value, int number,
                         std::string &body) {
-    std::string n = std::to_string(number), head = tensor("b, s, h, k"),
-                past = tensor("b, t, h, k");
+    std::string n = std::to_string(number), v = valueFeature;
+    std::string head = tensor("b, s, h, k"), result = tensor("b, s, h, " + v);
+    std::string keys = tensor("b, t, h, k"), values = tensor("b, t, h, " + v);
     std::string input = norm(value, n, body);
-    for (const char *each : {"q", "k", "v"})
+    for (const char *each : {"q", "k"})
       body += einsum(each + n, "w" + std::string(each) + n, "h, k, d", input,
                      "b, s, d", "b, s, h, k");
-    for (const char *each : {"k", "v"})
-      body += "  %" + std::string(each) + "t" + n + " = tpsp.rename %" + each +
-              n + " : " + head + " -> " + past + "\n";
+    body += einsum("v" + n, "wv" + n, "h, " + v + ", d", input, "b, s, d",
+                   "b, s, h, " + v);
+    body += "  %kt" + n + " = tpsp.rename %k" + n + " : " + head + " -> " +
+            keys + "\n  %vt" + n + " = tpsp.rename %v" + n + " : " + result +
+            " -> " + values + "\n";
     body += "  %o" + n + " = tpsp.attention %q" + n + ", %kt" + n + ", %vt" +
             n + " {query = \"s\", key = \"t\", feature = \"k\", scale = 0.5" +
-            (random() % 2 ? ", causal" : "") + "} : (" + head + ", " + past +
-            ", " + past + ") -> " + head + "\n";
-    body +=
-        einsum("y" + n, "wo" + n, "d, h, k", "o" + n, "b, s, h, k", "b, s, d");
+            (random() % 2 ? ", causal" : "") + "} : (" + head + ", " + keys +
+            ", " + values + ") -> " + result + "\n";
+    body += einsum("y" + n, "wo" + n, "d, h, " + v, "o" + n, "b, s, h, " + v,
+                   "b, s, d");
     return residual(value, "y" + n, n, body);
   }
 
   std::mt19937 random;
+  /// Of values in attention; of queries and keys it is k.
+  std::string valueFeature;
   std::vector<std::pair<char, int>> extents;
   /// Names and types.
   std::vector<std::pair<std::string, std::string>> parameters;

@@ -1,0 +1,137 @@
+#include "tpsp/Compile/Planning.h"
+
+#include "tpsp/Dialect/Tpsp/Padding.h"
+#include "tpsp/Dialect/Tpsp/ShortForm.h"
+#include "tpsp/Passes/Passes.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <fmt/ranges.h>
+
+#include <set>
+
+using namespace mlir;
+using namespace tpsp;
+using namespace tpsp::planner;
+
+namespace {
+
+/// Flags of a command line, in their order.
+struct Flags {
+  std::string text;
+
+  void add(const std::string &flag) {
+    text += (text.empty() ? "" : " ") + flag;
+  }
+  void add(const std::string &name, const std::string &value) {
+    add("--" + name + " " + value);
+  }
+};
+
+/// What tpsp-run must be told to compile alike, as far as its defaults do not
+/// say it.
+class DifferingRows {
+public:
+  DifferingRows(const CompileOptions &compile,
+                const std::set<std::string> &automatic, Flags &flags)
+      : compile(compile), automatic(automatic), flags(flags) {}
+
+  template <typename T>
+  void operator()(T CompileOptions::*field, const OptionRow &row) {
+    bool differs =
+        row.automatic ? automatic.count(row.name) == 0
+                      : textOf(compile.*field) != textOf(initial.*field);
+    if (row.isOfCompilation && row.isInRun && differs)
+      add(row, compile.*field);
+  }
+
+private:
+  static std::string textOf(bool value) { return value ? "on" : "off"; }
+  static std::string textOf(const std::string &value) { return value; }
+  static std::string textOf(const std::vector<std::string> &values) {
+    return fmt::format("{}", fmt::join(values, ","));
+  }
+  static std::string textOf(const HardwareChoice &value) {
+    return value.name();
+  }
+  template <typename Number> static std::string textOf(Number value) {
+    return fmt::format("{}", value);
+  }
+
+  void add(const OptionRow &row, bool value) {
+    if (row.isOnOff)
+      flags.add(row.name, textOf(value));
+    else
+      flags.add(std::string("--") + row.name);
+  }
+  template <typename T> void add(const OptionRow &row, const T &value) {
+    flags.add(row.name, textOf(value));
+  }
+
+  const CompileOptions &compile;
+  const CompileOptions initial;
+  const std::set<std::string> &automatic;
+  Flags &flags;
+};
+
+} // namespace
+
+/// "--grad --micro-batches 2".
+static std::string flagsOf(const CompileOptions &compile,
+                           const std::set<std::string> &automatic,
+                           const Candidate &candidate) {
+  Flags flags;
+  CompileOptions::forEachOption(DifferingRows(compile, automatic, flags));
+  // What of a table tpsp-run has in another unit.
+  if (compile.bucketBytes != CompileOptions().bucketBytes)
+    flags.add("bucket-mib",
+              fmt::format("{}", double(compile.bucketBytes) / (1 << 20)));
+  if (candidate.hasStages())
+    flags.add("stage-schedule", candidate.settings.schedule);
+  if (candidate.settings.chunks > 1)
+    flags.add("stage-chunks", std::to_string(candidate.settings.chunks));
+  // Nothing runs stages yet.
+  if (candidate.hasStages())
+    flags.add("--simulate");
+  return flags.text;
+}
+
+llvm::Expected<std::string> tpsp::placedText(MLIRContext &context,
+                                             const PlanningRequest &request,
+                                             const Evaluation &plan) {
+  const Candidate &candidate = plan.candidate;
+  const CompileOptions &all = request.evaluator.compile;
+  auto program = PlannedProgram::read(context, request.evaluator.path,
+                                      request.evaluator.readOptions());
+  if (!program)
+    return program.takeError();
+  llvm::Expected<std::string> hardware =
+      clusterOf(all.hardware.name(), candidate.numRanks());
+  if (!hardware)
+    return hardware.takeError();
+  CompileOptions compile = compileOptionsFor(all, all.function, candidate);
+  compile.hardware = *hardware;
+  if (plan.isSerial)
+    compile.overlap = "off";
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  if (candidate.numRanks() > 1)
+    out << "// " << subscriptText(candidate, (*program)->facts()) << "\n";
+  out << "// " << usualName(candidate, (*program)->facts()) << "\n//\n"
+      << "//   tpsp-run THIS.mlir "
+      << flagsOf(compile, request.automatic, candidate) << "\n\n";
+  OwningOpRef<ModuleOp> placed = (*program)->place(candidate);
+  PassManager pm(&context);
+  pm.addPass(createNameValues());
+  if (failed(pm.run(*placed)))
+    return llvm::createStringError("the program's values cannot be named");
+  if (std::optional<std::string> brief = shortForm(*placed)) {
+    out << *brief;
+    return text;
+  }
+  // The file says what the program says; --pad is among its flags.
+  placed.get()->removeAttr(paddingAttrName);
+  placed->print(out, OpPrintingFlags().assumeVerified());
+  return text;
+}
