@@ -39,9 +39,9 @@ public:
 
   template <typename T>
   void operator()(T CompileOptions::*field, const OptionRow &row) {
-    bool differs =
-        row.automatic ? automatic.count(row.name) == 0
-                      : textOf(compile.*field) != textOf(initial.*field);
+    bool differs = row.automatic
+                       ? automatic.count(row.name) == 0
+                       : textOf(compile.*field) != textOf(initial.*field);
     if (row.isOfCompilation && row.isInRun && differs)
       add(row, compile.*field);
   }

@@ -26,7 +26,7 @@ rt::Status tpsp::tool::openSource(const ToolOptions &options, const Plan &plan,
     source = std::move(weights);
   }
   inputs->setOthers(std::move(source));
-  source = std::move(inputs);
+  source = std::make_unique<rt::MastersFromParameters>(plan, std::move(inputs));
   return {};
 }
 

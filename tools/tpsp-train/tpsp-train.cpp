@@ -187,7 +187,7 @@ private:
     if (!checkpoint.empty() && &running == &training)
       TPSP_TRY(openCheckpoint(checkpoint, plan, std::move(source), source));
     running.source =
-        std::make_unique<InitialValues>(plan, lossNumber, std::move(source));
+        std::make_unique<InitialValues>(lossNumber, std::move(source));
     return {};
   }
 

@@ -20,6 +20,29 @@ Status RandomSource::whole(const PlanBuffer &tensor,
   return {};
 }
 
+PlanBuffer MastersFromParameters::begunAs(const PlanBuffer &tensor) const {
+  if (!tensor.isMaster || source->isGiven(tensor))
+    return tensor;
+  for (const PlanBuffer &parameter : plan.tensors())
+    if (parameter.kind == BufferKind::Parameter &&
+        parameter.number == tensor.of) {
+      PlanBuffer master = parameter;
+      master.dtype = tensor.dtype;
+      return master;
+    }
+  return tensor;
+}
+
+Status MastersFromParameters::fill(const PlanBuffer &tensor, const Shard &shard,
+                                   void *memory) const {
+  return source->fill(begunAs(tensor), shard, memory);
+}
+
+Status MastersFromParameters::whole(const PlanBuffer &tensor,
+                                    std::vector<double> &out) const {
+  return source->whole(begunAs(tensor), out);
+}
+
 /// A rank's part of an argument. If it is partial, the first rank along the
 /// pending axes has all and the others nothing.
 static Status fillArgument(const Rank &rank, const TensorSource &source,

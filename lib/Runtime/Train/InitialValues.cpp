@@ -7,7 +7,7 @@ using namespace tpsp::rt;
 using namespace tpsp::train;
 
 bool InitialValues::beginsAsZero(const PlanBuffer &tensor) const {
-  if (source->isGiven(tensor) || tensor.isStepState())
+  if (source->isGiven(tensor) || tensor.isStepState() || tensor.isMaster)
     return false;
   if (tensor.isCotangent())
     return tensor.of != loss;
@@ -17,16 +17,6 @@ bool InitialValues::beginsAsZero(const PlanBuffer &tensor) const {
 
 Status InitialValues::fill(const PlanBuffer &tensor, const Shard &shard,
                            void *memory) const {
-  if (tensor.isMaster && !source->isGiven(tensor)) {
-    // The parameter, where its master lies and in the master's precision.
-    for (const PlanBuffer &parameter : plan.tensors())
-      if (parameter.kind == BufferKind::Parameter &&
-          parameter.number == tensor.of) {
-        PlanBuffer master = parameter;
-        master.dtype = tensor.dtype;
-        return source->fill(master, shard, memory);
-      }
-  }
   if (!beginsAsZero(tensor))
     return source->fill(tensor, shard, memory);
   std::memset(memory, 0, tensor.bytes);

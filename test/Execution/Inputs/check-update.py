@@ -2,7 +2,8 @@
 
     check-update.py inputs F.safetensors
         writes made-up data: inputs and parameters; beside it, F with "state",
-        "momentum" and "muon" for "in", the optimizers' state and numbers
+        "momentum" and "muon" for "in", the optimizers' state and numbers, and
+        with "masters" masters that are nothing like their parameters
     check-update.py next IN STATE RESULT F.safetensors
         writes what the next step begins with
     check-update.py same RESULT RESULT
@@ -66,6 +67,8 @@ def write_inputs(path):
     muon = {**numbers, **{key: state[key] for key in ["mean[gain]", "square[gain]"]},
             **{key: momentum[key] for key in ["momentum[w0]", "momentum[w1]"]}}
     write(path.replace(".in.", ".muon."), muon)
+    write(path.replace(".in.", ".masters."),
+          {f"master[{name}]": tensor(SHAPES[name], -1, 1) for name in PARAMETERS})
 
 
 def write_next(inputs, state, after, path):

@@ -27,8 +27,9 @@ protected:
 
   std::vector<float> filled(const PlanBuffer &tensor) {
     InitialValues values(
-        plan, /*loss=*/1,
-        std::make_unique<RandomSource>(3, RandomUse::Training));
+        /*loss=*/1,
+        std::make_unique<MastersFromParameters>(
+            plan, std::make_unique<RandomSource>(3, RandomUse::Training)));
     std::vector<float> memory(tensor.bytes / sizeof(float), -7);
     EXPECT_TRUE(values.fill(tensor, Shard(tensor, {}, {}), memory.data()).ok());
     return memory;

@@ -5,6 +5,8 @@
 #include "tpsp/Abi/Status.h"
 #include "tpsp/Runtime/Driver/RandomData.h"
 
+#include <memory>
+
 namespace tpsp::rt {
 
 class Rank;
@@ -43,6 +45,30 @@ public:
 private:
   uint64_t seed;
   RandomUse use;
+};
+
+/// What a source gives. A master that it has no file for begins as its
+/// parameter, in the master's precision.
+class MastersFromParameters final : public TensorSource {
+public:
+  /// The plan must outlive this.
+  MastersFromParameters(const Plan &plan, std::unique_ptr<TensorSource> source)
+      : plan(plan), source(std::move(source)) {}
+
+  Status fill(const PlanBuffer &tensor, const Shard &shard,
+              void *memory) const override;
+  Status whole(const PlanBuffer &tensor,
+               std::vector<double> &out) const override;
+  bool isGiven(const PlanBuffer &tensor) const override {
+    return source->isGiven(tensor);
+  }
+
+private:
+  /// The parameter as it would be if it were stored like its master.
+  PlanBuffer begunAs(const PlanBuffer &tensor) const;
+
+  const Plan &plan;
+  std::unique_ptr<TensorSource> source;
 };
 
 /// Gives all arguments of a rank their values. Fails as the source does, or if

@@ -8,17 +8,14 @@
 
 namespace tpsp::train {
 
-/// State begins as zeros, but a master as its parameter, before that is
-/// rounded, and numbers of the step's own as their mean. Cotangents of other
-/// results than the loss are zeros. So are data and scalars, which every step
-/// sets. All else is from `source`.
+/// State begins as zeros, but for masters, and numbers of the step's own as
+/// their mean. Cotangents of other results than the loss are zeros. So are data
+/// and scalars, which every step sets. All else is from `source`.
 class InitialValues final : public rt::TensorSource {
 public:
-  /// `loss`: the number of the result that is minimised. The plan must outlive
-  /// this.
-  InitialValues(const Plan &plan, int64_t loss,
-                std::unique_ptr<rt::TensorSource> source)
-      : plan(plan), loss(loss), source(std::move(source)) {}
+  /// `loss`: the number of the result that is minimised.
+  InitialValues(int64_t loss, std::unique_ptr<rt::TensorSource> source)
+      : loss(loss), source(std::move(source)) {}
 
   rt::Status fill(const PlanBuffer &tensor, const rt::Shard &shard,
                   void *memory) const override;
@@ -32,7 +29,6 @@ public:
 private:
   bool beginsAsZero(const PlanBuffer &tensor) const;
 
-  const Plan &plan;
   int64_t loss;
   std::unique_ptr<rt::TensorSource> source;
 };
