@@ -51,8 +51,8 @@ size_t Frontier::batchSize() const {
   return hasBest ? options.batch : std::min(options.batch, first);
 }
 
-void Frontier::markSeen(const Candidate &candidate) {
-  seen.insert(subscriptText(candidate, space.program()));
+bool Frontier::markSeen(const Candidate &candidate) {
+  return seen.insert(subscriptText(candidate, space.program())).second;
 }
 
 void Frontier::addAgain(Waiting leaf) {

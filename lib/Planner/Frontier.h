@@ -30,7 +30,8 @@ public:
   /// that take long, fewer: the first may exclude the others.
   std::vector<Waiting> nextLeaves();
   /// A leaf that is known from elsewhere: not to be given out as a new one.
-  void markSeen(const Candidate &candidate);
+  /// False if it was known.
+  bool markSeen(const Candidate &candidate);
   /// A leaf again, whose step without overlap is known.
   void addAgain(Waiting leaf);
   /// What was found of a leaf, and how much was done for it.

@@ -99,6 +99,28 @@ public:
     beginWith(known);
   }
 
+  /// Compiles those of `usual` first that promise most: else a short search
+  /// might end without what people take anyway.
+  void beginWithUsual(const std::vector<Candidate> &usual) {
+    std::vector<Waiting> open;
+    for (const Candidate &each : usual) {
+      Bound bound = bounds.of({each, 1});
+      bool isOpen = space.divides(each) && bound.bytes <= options.memoryLimit &&
+                    rowOf(each, bound).isLegal();
+      if (isOpen)
+        open.push_back({{each, 1}, bound, frontier.nextNumber(), nullptr});
+    }
+    llvm::stable_sort(open, [](const Waiting &a, const Waiting &b) {
+      return a.promise() < b.promise();
+    });
+    constexpr size_t first = 3;
+    open.resize(std::min(open.size(), first));
+    llvm::erase_if(open, [&](const Waiting &leaf) {
+      return !frontier.markSeen(leaf.node.candidate);
+    });
+    evaluate(std::move(open), any);
+  }
+
   SearchResult run(const std::vector<Candidate> &notable) {
     while (!frontier.empty() && !isSpent()) {
       evaluate(frontier.nextLeaves(), longestOfUse());
@@ -400,6 +422,7 @@ private:
 /// With a third of the time and the evaluations that there are.
 static KnownSteps searchWithoutOverlap(const Space &space,
                                        const EvaluatorFactory &makeEvaluator,
+                                       const std::vector<Candidate> &notable,
                                        SearchOptions options,
                                        const SearchProgress &progress) {
   options.overlaps = false;
@@ -410,13 +433,14 @@ static KnownSteps searchWithoutOverlap(const Space &space,
     return std::make_unique<SerialSteps>(makeEvaluator());
   };
   // Of steps with overlap it says nothing.
-  auto withoutGap = [&](SearchState state) {
+  SearchProgress withoutGap = [&](SearchState state) {
     state.gap = 1;
     progress(state);
   };
-  SearchResult found =
-      BranchAndBound(space, *options.serialBounds, serial, options, withoutGap)
-          .run({});
+  BranchAndBound serially(space, *options.serialBounds, serial, options,
+                          withoutGap);
+  serially.beginWithUsual(notable);
+  SearchResult found = serially.run({});
   // Of the others, settings that were left out may be faster without overlap.
   KnownSteps known;
   for (Evaluation &each : found.evaluations)
@@ -435,7 +459,9 @@ SearchResult tpsp::planner::search(const Space &space, const Bounds &bounds,
                                    const SearchProgress &progress) {
   KnownSteps known;
   if (options.overlaps && options.serialBounds)
-    known = searchWithoutOverlap(space, makeEvaluator, options, progress);
-  return BranchAndBound(space, bounds, makeEvaluator, options, progress, known)
-      .run(notable);
+    known = searchWithoutOverlap(space, makeEvaluator, notable, options,
+                                 progress);
+  BranchAndBound steps(space, bounds, makeEvaluator, options, progress, known);
+  steps.beginWithUsual(notable);
+  return steps.run(notable);
 }

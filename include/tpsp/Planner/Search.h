@@ -102,8 +102,9 @@ struct SearchResult {
   const Evaluation *best(int64_t memoryLimit) const;
 };
 
-/// `notable` are looked at, too, after the search: what their bounds do not
-/// exclude is evaluated, as far as there is time.
+/// `notable` are looked at, too: the most promising ones first, so that a short
+/// search has them; the others after the search, if their bounds do not exclude
+/// them, as far as there is time.
 SearchResult search(const Space &space, const Bounds &bounds,
                     const EvaluatorFactory &makeEvaluator,
                     const std::vector<Candidate> &notable,

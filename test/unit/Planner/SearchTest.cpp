@@ -189,6 +189,50 @@ TEST(Search, StopsWithAGap) {
   EXPECT_LE(result.state.evaluations, 3);
 }
 
+namespace {
+
+/// Notes which candidates are evaluated, in order.
+class Noted : public Evaluator {
+public:
+  Noted(std::unique_ptr<Evaluator> inner, const Space &space,
+        std::vector<std::string> &order)
+      : inner(std::move(inner)), space(space), order(order) {}
+
+  Evaluation evaluate(const Candidate &candidate) override {
+    order.push_back(subscriptText(candidate, space.program()));
+    return inner->evaluate(candidate);
+  }
+
+private:
+  std::unique_ptr<Evaluator> inner;
+  const Space &space;
+  std::vector<std::string> &order;
+};
+
+} // namespace
+
+// What people take anyway is evaluated before all else, and once.
+TEST(Search, BeginsWithWhatIsUsual) {
+  Case each(3);
+  each.options.threads = 1;
+  std::vector<Candidate> usual = each.space.pure();
+  std::vector<std::string> order, names;
+  for (const Candidate &candidate : usual)
+    names.push_back(subscriptText(candidate, each.space.program()));
+  EvaluatorFactory noted = [&] {
+    return std::make_unique<Noted>(each.factory()(), each.space, order);
+  };
+  search(each.space, each.bounds, noted, usual, each.options,
+         [](const SearchState &) {});
+  ASSERT_GT(order.size(), 6u);
+  order.erase(std::unique(order.begin(), order.end()), order.end());
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_THAT(names, testing::Contains(order[i]));
+    EXPECT_THAT(llvm::ArrayRef(order).drop_front(i + 1),
+                testing::Not(testing::Contains(order[i])));
+  }
+}
+
 // Settings are tried until one fits; where the last does not, none is.
 TEST(Search, FirstSettingsThatFit) {
   class BySettings : public Evaluator {
